@@ -1,0 +1,78 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Code is one of the closed set of reasons a run can end with.
+type Code string
+
+// The codes. Cancelled wins over every other.
+const (
+	CodeValidation          Code = "validation"
+	CodeContentFilter       Code = "content_filter"
+	CodeProviderAuth        Code = "provider_auth"
+	CodeProviderRateLimit   Code = "provider_rate_limit"
+	CodeProviderUnavailable Code = "provider_unavailable"
+	CodeToolDenied          Code = "tool_denied"
+	CodeToolFailed          Code = "tool_failed"
+	CodeToolUnavailable     Code = "tool_unavailable"
+	CodeBudgetExceeded      Code = "budget_exceeded"
+	CodeRunTimeout          Code = "run_timeout"
+	CodeTurnLimit           Code = "turn_limit"
+	CodeCompactionFailed    Code = "compaction_failed"
+	CodeCancelled           Code = "cancelled"
+	CodeSandboxError        Code = "sandbox_error"
+	CodeInternal            Code = "internal"
+)
+
+// An Error is what a provider ended with.
+type Error struct {
+	Code       Code
+	Status     int           // the HTTP status, 0 when there was none
+	RetryAfter time.Duration // how long the provider asks to wait, 0 when it did not say
+	Transient  bool          // worth another try, with the same provider or another
+	TooLong    bool          // the request does not fit the model's window
+	Err        error
+}
+
+func (e *Error) Error() string {
+	if e.Status != 0 {
+		return fmt.Sprintf("model: status %d: %v", e.Status, e.Err)
+	}
+	return fmt.Sprintf("model: %v", e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Unavailable is the transient error of a provider that could not be reached,
+// or whose answer broke off or made no sense.
+func Unavailable(err error) *Error {
+	return &Error{Code: CodeProviderUnavailable, Transient: true, Err: err}
+}
+
+// Stopped is the error of a stream whose ctx ended: run_timeout when its time
+// was up, else cancelled. It wraps the cause of ctx.
+func Stopped(ctx context.Context) *Error {
+	code := CodeCancelled
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		code = CodeRunTimeout
+	}
+	return &Error{Code: code, Err: context.Cause(ctx)}
+}
+
+// AsError is err as an *Error; one that is none becomes an internal one, and
+// nil stays nil.
+func AsError(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &Error{Code: CodeInternal, Err: err}
+}

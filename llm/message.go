@@ -1,0 +1,95 @@
+package llm
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// A Role says who speaks in a message. There is no system role: what the
+// operator wrote travels in Request.System, and nothing else ever does.
+type Role string
+
+// The roles a message can have.
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+	Tool      Role = "tool"
+)
+
+// A PartType names what a Part holds.
+type PartType string
+
+// The kinds of parts.
+const (
+	Text       PartType = "text"
+	Reasoning  PartType = "reasoning"
+	ToolCall   PartType = "tool_call"
+	ToolResult PartType = "tool_result"
+	MediaPart  PartType = "media"
+)
+
+// A Part is one piece of a message; Type says which fields count.
+type Part struct {
+	Type PartType `json:"type"`
+	Text string   `json:"text,omitempty"` // text, reasoning, what a tool answered, or a call's arguments that are no JSON
+
+	Call  string          `json:"call,omitempty"` // tool_call, tool_result: the id that pairs them
+	Name  string          `json:"name,omitempty"`
+	Args  json.RawMessage `json:"args,omitempty"`
+	Error bool            `json:"error,omitempty"` // tool_result: the tool failed; tool_call: the arguments are no JSON
+
+	Media *Media `json:"media,omitempty"`
+
+	// Provider and Meta carry what a provider wants back verbatim with its
+	// own reasoning (a signature, say). Only that provider is sent them.
+	Provider string          `json:"provider,omitempty"`
+	Meta     json.RawMessage `json:"meta,omitempty"`
+}
+
+// Media is an attachment, by URL or by the name of an object on the bus.
+type Media struct {
+	Kind   string `json:"kind,omitempty"`
+	MIME   string `json:"mime,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Size   int64  `json:"size,omitempty"`
+	URL    string `json:"url,omitempty"`
+	Object string `json:"object,omitempty"`
+}
+
+// A Message is what one side said in one go.
+type Message struct {
+	Role    Role   `json:"role"`
+	Name    string `json:"name,omitempty"` // who speaks, where several people do
+	Parts   []Part `json:"parts"`
+	Partial bool   `json:"partial,omitempty"` // the stream broke before its end
+}
+
+// UserText is a user message of one text.
+func UserText(text string) Message {
+	return Message{Role: User, Parts: []Part{{Type: Text, Text: text}}}
+}
+
+// Text joins the text parts of m.
+func (m Message) Text() string {
+	if len(m.Parts) == 1 && m.Parts[0].Type == Text {
+		return m.Parts[0].Text
+	}
+	var b strings.Builder
+	for _, p := range m.Parts {
+		if p.Type == Text {
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
+}
+
+// Calls are the tool calls m asks for, in the model's order.
+func (m Message) Calls() []Part {
+	var calls []Part
+	for _, p := range m.Parts {
+		if p.Type == ToolCall {
+			calls = append(calls, p)
+		}
+	}
+	return calls
+}

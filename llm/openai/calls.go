@@ -1,0 +1,71 @@
+package openai
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"agenthost/llm"
+)
+
+// Calls are the tool calls of one answer as far as they have come. Their place
+// here is the index we give them: the server's is often missing or always 0.
+type calls []*call
+
+type call struct {
+	index    *int // the server's
+	id, name string
+	args     strings.Builder
+}
+
+// delta puts the i-th of n pieces in one chunk with the call it belongs to. The
+// id and the name are given once, however often the server repeats them; a call
+// without an id gets one.
+func (cs *calls) delta(t toolCall, i, n int, names *toolNames) *llm.CallDelta {
+	if t.Index == nil && n > 1 {
+		t.Index = &i
+	}
+	at := cs.find(t)
+	isNew := at < 0
+	if isNew {
+		at = len(*cs)
+		*cs = append(*cs, &call{index: t.Index, id: string(t.ID)})
+	}
+	c := (*cs)[at]
+	d := &llm.CallDelta{Index: at, Args: string(t.Function.Arguments)}
+	if isNew {
+		d.ID = cmp.Or(c.id, "call_"+rand.Text())
+	}
+	if c.name == "" && t.Function.Name != "" {
+		c.name = string(t.Function.Name)
+		d.Name = names.fromWire(c.name)
+	}
+	c.args.WriteString(d.Args)
+	return d
+}
+
+// find is the place of the call that t continues, -1 when it begins one.
+func (cs calls) find(t toolCall) int {
+	if t.ID != "" {
+		return slices.IndexFunc(cs, func(c *call) bool { return c.id == string(t.ID) && sameIndex(c.index, t.Index) })
+	}
+	last := len(cs) - 1
+	for last >= 0 && t.Index != nil && !sameIndex(cs[last].index, t.Index) {
+		last--
+	}
+	if last >= 0 && t.Function.Name != "" && cs[last].isOver(string(t.Function.Name)) {
+		return -1
+	}
+	return last
+}
+
+// sameIndex holds when one of the two is missing: then it says nothing.
+func sameIndex(x, y *int) bool { return x == nil || y == nil || *x == *y }
+
+// isOver says whether a piece that names a tool, but no id, must be the begin of
+// another call.
+func (c *call) isOver(name string) bool {
+	return c.name != "" && (c.name != name || json.Valid([]byte(c.args.String())))
+}

@@ -1,0 +1,129 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"agenthost/llm"
+)
+
+// A chunk is one event of a stream, or, as a server that does not stream sends
+// it, the whole answer: then the choices have a message instead of a delta.
+// Fields that are not needed are not read, so they can be of any type.
+type chunk struct {
+	Choices []choice   `json:"choices"`
+	Usage   *wireUsage `json:"usage"`
+	Error   *wireError `json:"error"`
+}
+
+type choice struct {
+	Delta   *said `json:"delta"`
+	Message *said `json:"message"`
+	Finish  loose `json:"finish_reason"`
+}
+
+type said struct {
+	Content          content    `json:"content"`
+	Refusal          loose      `json:"refusal"`
+	ReasoningContent loose      `json:"reasoning_content"`
+	Reasoning        loose      `json:"reasoning"`
+	Calls            []toolCall `json:"tool_calls"`
+}
+
+type toolCall struct {
+	Index    *int  `json:"index"`
+	ID       loose `json:"id"`
+	Function struct {
+		Name      loose `json:"name"`
+		Arguments loose `json:"arguments"`
+	} `json:"function"`
+}
+
+// A wireUsage has its numbers as floats, because some servers do.
+type wireUsage struct {
+	Prompt     float64 `json:"prompt_tokens"`
+	Completion float64 `json:"completion_tokens"`
+	CacheHit   float64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+	PromptMore struct {
+		Cached float64 `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionMore struct {
+		Reasoning float64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+func (u *wireUsage) usage() *llm.Usage {
+	if u == nil {
+		return nil
+	}
+	return &llm.Usage{
+		Input:     int64(u.Prompt),
+		CacheRead: int64(max(u.PromptMore.Cached, u.CacheHit)),
+		Output:    int64(u.Completion),
+		Reasoning: int64(u.CompletionMore.Reasoning),
+	}
+}
+
+// A loose string is a JSON string, nothing for null, and any other value as it
+// is written: servers send ids as numbers and arguments as objects.
+type loose string
+
+func (l *loose) UnmarshalJSON(data []byte) error {
+	switch {
+	case data[0] == '"':
+		return json.Unmarshal(data, (*string)(l))
+	case string(data) != "null":
+		*l = loose(data)
+	}
+	return nil
+}
+
+// Content is a string or a list of parts, of which the texts count.
+type content string
+
+func (c *content) UnmarshalJSON(data []byte) error {
+	if data[0] != '[' {
+		return json.Unmarshal(data, (*string)(c))
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(p.Text)
+	}
+	*c = content(b.String())
+	return nil
+}
+
+// chunks decodes the data of one event. There is more than one chunk in it when
+// a server ends its events with one newline instead of two.
+func chunks(data []byte) ([]chunk, error) {
+	var one chunk
+	err := json.Unmarshal(data, &one)
+	if err == nil {
+		return []chunk{one}, nil
+	}
+	if !bytes.ContainsRune(data, '\n') {
+		return nil, err
+	}
+	var all []chunk
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 || isDone(line) {
+			continue
+		}
+		var c chunk
+		if err := json.Unmarshal(line, &c); err != nil {
+			return all, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func isDone(data []byte) bool { return string(bytes.TrimSpace(data)) == "[DONE]" }

@@ -1,0 +1,137 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"agenthost/llm"
+)
+
+const longestError = 500 // bytes of what a server says
+
+var (
+	errLeft     = errors.New("caller left the stream") // never leaves the package
+	errCut      = errors.New("stream broke off before the model had finished")
+	errNoAnswer = errors.New("server answered with something that is no chat completion; is base_url right?")
+)
+
+// A wireError is the error object of the API; servers differ in the types of
+// its fields, and some have just a string.
+type wireError struct {
+	Message string
+	Type    string
+	Code    string
+}
+
+func (e *wireError) UnmarshalJSON(data []byte) error {
+	var object struct {
+		Message loose `json:"message"`
+		Type    loose `json:"type"`
+		Code    loose `json:"code"`
+		Status  loose `json:"status"`
+	}
+	if data[0] != '{' {
+		return json.Unmarshal(data, (*loose)(&e.Message))
+	}
+	err := json.Unmarshal(data, &object)
+	e.Message, e.Type = string(object.Message), string(object.Type)
+	e.Code = cmp.Or(string(object.Code), string(object.Status))
+	return err
+}
+
+// statusError is the error of a response that is none of 2xx.
+func statusError(res *http.Response) error {
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // half a text is better than none
+	var said struct {
+		Error   *wireError `json:"error"`
+		Message loose      `json:"message"` // without an error around it, as some do
+		Detail  loose      `json:"detail"`
+	}
+	w := &wireError{}
+	if json.Unmarshal(body, &said) == nil {
+		w = cmp.Or(said.Error, w)
+		w.Message = cmp.Or(w.Message, string(said.Message), string(said.Detail))
+	}
+	e := llm.StatusError(res.StatusCode, res.Header, w.cause(body, res.StatusCode))
+	w.refine(e)
+	return e
+}
+
+// cause is what the server said, or what there is when it said nothing a
+// program can read.
+func (e *wireError) cause(body []byte, status int) error {
+	body = bytes.TrimSpace(body)
+	switch {
+	case e.Message != "":
+		return errors.New(e.Message)
+	case e.Code != "" || e.Type != "":
+		return errors.New(cmp.Or(e.Code, e.Type))
+	case len(body) == 0 || body[0] == '<':
+		return errors.New(cmp.Or(strings.ToLower(http.StatusText(status)), "unknown error"))
+	}
+	return errors.New(string(body))
+}
+
+// streamed is an error that came after a status of 200. A number as its code is
+// the status that was meant; what is unknown counts as the server's own trouble,
+// as the request had been accepted.
+func (e *wireError) streamed() error {
+	cause := e.cause(nil, 0)
+	err := llm.Unavailable(cause)
+	if status, _ := strconv.Atoi(e.Code); status >= 400 && status < 600 {
+		err = llm.StatusError(status, nil, cause)
+	}
+	e.refine(err)
+	return err
+}
+
+// refine lets the provider's own code say what the status leaves open.
+func (e *wireError) refine(err *llm.Error) {
+	for _, code := range []string{e.Type, e.Code} { // the code is the more precise
+		switch code {
+		case "context_length_exceeded":
+			err.Code, err.Transient, err.TooLong = llm.CodeValidation, false, true
+		case "content_filter", "content_policy_violation":
+			err.Code, err.Transient = llm.CodeContentFilter, false
+		case "invalid_api_key", "authentication_error", "permission_error":
+			err.Code, err.Transient = llm.CodeProviderAuth, false
+		case "insufficient_quota": // a 429 that no wait will cure
+			err.Code, err.Transient = llm.CodeProviderRateLimit, false
+		case "rate_limit_exceeded", "rate_limit_error":
+			err.Code, err.Transient = llm.CodeProviderRateLimit, true
+		case "invalid_request_error":
+			if err.Status == 0 {
+				err.Code, err.Transient = llm.CodeValidation, false
+			}
+		}
+	}
+}
+
+// clean is err as it may be shown: cancel wins over every other, and neither
+// the key nor a page of text is in it.
+func (p *Provider) clean(ctx context.Context, err error) *llm.Error {
+	if ctx.Err() != nil {
+		return llm.Stopped(ctx)
+	}
+	e := *llm.AsError(err)
+	text := e.Err.Error()
+	shown := text
+	if p.key != "" {
+		shown = strings.ReplaceAll(shown, p.key, "[key]")
+	}
+	if len(shown) > longestError {
+		shown = fmt.Sprintf("%s…", strings.ToValidUTF8(shown[:longestError], ""))
+	}
+	if shown != text {
+		e.Err = errors.New(shown)
+	}
+	return &e
+}

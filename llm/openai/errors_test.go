@@ -1,0 +1,293 @@
+package openai_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"agenthost/llm"
+	"agenthost/llm/llmtest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestStatusErrors(t *testing.T) {
+	said := func(message, kind, code string) string {
+		return fmt.Sprintf(`{"error":{"message":%q,"type":%q,"code":%s}}`, message, kind, code)
+	}
+	after := func(name, value string) http.Header { return http.Header{name: {value}} }
+	tests := map[string]struct {
+		status int
+		header http.Header
+		body   string
+		want   llm.Error
+		text   string
+	}{
+		"wrong key":   {401, nil, said("no", "", `"invalid_api_key"`), llm.Error{Code: llm.CodeProviderAuth}, "no"},
+		"forbidden":   {403, nil, `{"detail":"not you"}`, llm.Error{Code: llm.CodeProviderAuth}, "not you"},
+		"unpaid":      {402, nil, "", llm.Error{Code: llm.CodeProviderAuth}, "payment required"},
+		"bad request": {400, nil, said("bad", "invalid_request_error", "null"), llm.Error{Code: llm.CodeValidation}, "bad"},
+		"too long": {
+			400, nil, said("too many tokens", "invalid_request_error", `"context_length_exceeded"`),
+			llm.Error{Code: llm.CodeValidation, TooLong: true},
+			"too many tokens",
+		},
+		"too large": {413, nil, "", llm.Error{Code: llm.CodeValidation, TooLong: true}, "request entity too large"},
+		"long only by its text": {
+			400, nil, said("context_length_exceeded", "", "null"), llm.Error{Code: llm.CodeValidation}, "context_length_exceeded",
+		},
+		"filtered":      {400, nil, said("no", "", `"content_filter"`), llm.Error{Code: llm.CodeContentFilter}, "no"},
+		"unknown model": {404, nil, `{"error":"no such model"}`, llm.Error{Code: llm.CodeProviderUnavailable}, "no such model"},
+		"moved":         {301, after("Location", "/other"), "", llm.Error{Code: llm.CodeProviderUnavailable}, "moved permanently"},
+		"rate limit, seconds": {
+			429, after("Retry-After", "7"), said("slow", "rate_limit_error", "429"),
+			llm.Error{Code: llm.CodeProviderRateLimit, Transient: true, RetryAfter: 7 * time.Second},
+			"slow",
+		},
+		"rate limit, milliseconds": {
+			429,
+			http.Header{"Retry-After": {"7"}, "Retry-After-Ms": {"250"}},
+			"slow",
+			llm.Error{Code: llm.CodeProviderRateLimit, Transient: true, RetryAfter: 250 * time.Millisecond},
+			"slow",
+		},
+		"quota":       {429, nil, said("pay", "insufficient_quota", `"insufficient_quota"`), llm.Error{Code: llm.CodeProviderRateLimit}, "pay"},
+		"timeout":     {408, nil, "", llm.Error{Code: llm.CodeProviderUnavailable, Transient: true}, "request timeout"},
+		"server":      {500, nil, `{"message":"oops"}`, llm.Error{Code: llm.CodeProviderUnavailable, Transient: true}, "oops"},
+		"gateway":     {502, nil, "<html><body>Bad Gateway</body></html>", llm.Error{Code: llm.CodeProviderUnavailable, Transient: true}, "bad gateway"},
+		"overloaded":  {529, nil, "", llm.Error{Code: llm.CodeProviderUnavailable, Transient: true}, "unknown error"},
+		"code alone":  {500, nil, said("", "api_error", `"boom"`), llm.Error{Code: llm.CodeProviderUnavailable, Transient: true}, "boom"},
+		"endless":     {400, nil, strings.Repeat("é", 9000), llm.Error{Code: llm.CodeValidation}, strings.Repeat("é", 250) + "…"},
+		"odd message": {400, nil, `{"error":{"message":{"a":1}}}`, llm.Error{Code: llm.CodeValidation}, `{"a":1}`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := readError(t, serve(t, respond(tt.status, tt.header, tt.body)))
+			tt.want.Status, tt.want.Err = tt.status, errors.New(tt.text)
+			if diff := cmp.Diff(tt.want, *err, cmp.Comparer(sameText)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestStreamErrors(t *testing.T) {
+	unavailable := llm.Error{Code: llm.CodeProviderUnavailable, Transient: true}
+	tests := map[string]struct {
+		body string
+		want llm.Error
+		text string
+	}{
+		"empty body":           {"", unavailable, "stream broke off"},
+		"only [DONE]":          {"data: [DONE]\n\n", unavailable, "stream broke off"},
+		"end before finish":    {events(say("a")), unavailable, "stream broke off"},
+		"end inside a chunk":   {events(say("a")) + `data: {"choi`, unavailable, "read chunk: "},
+		"a chunk of nonsense":  {events("nonsense"), unavailable, "read chunk: "},
+		"content of no kind":   {events(delta(`{"content":[1]}`)), unavailable, "read chunk: "},
+		"error in the rest":    {"data: " + say("a") + "\ndata: {\"error\":\"no\"}\n\n", unavailable, "no"},
+		"nonsense in the rest": {"data: " + say("a") + "\ndata: nonsense\n\n", unavailable, "read chunk: "},
+		"a page":               {"\n<html>hello</html>", unavailable, "no chat completion"},
+		"other JSON":           {`{"status":"ok"}`, unavailable, "no chat completion"},
+		"broken JSON":          {`{"choices":[`, unavailable, "read answer: "},
+		"words":                {"It works!", unavailable, "stream broke off"},
+		"finish error":         {events(say("a"), finish("error")), unavailable, "model ended with an error"},
+		"plain without finish": {`{"choices":[{"message":{"content":"a"}}]}`, unavailable, "stream broke off"},
+		"plain error":          {`{"error":{"message":"no"}}`, unavailable, "no"},
+		"error":                {events(say("a"), `{"error":{"message":"no"}}`), unavailable, "no"},
+		"error in one string":  {events(`{"error":"no"}`), unavailable, "no"},
+		"error with a status": {
+			events(`{"error":{"message":"slow","code":429}}`),
+			llm.Error{Code: llm.CodeProviderRateLimit, Status: 429, Transient: true},
+			"slow",
+		},
+		"error with a code": {
+			events(`{"error":{"message":"slow","code":"rate_limit_exceeded"}}`),
+			llm.Error{Code: llm.CodeProviderRateLimit, Transient: true},
+			"slow",
+		},
+		"error of the request": {
+			events(`{"error":{"message":"bad","type":"invalid_request_error","code":"context_length_exceeded"}}`),
+			llm.Error{Code: llm.CodeValidation, TooLong: true},
+			"bad",
+		},
+		"error of the key":      {events(`{"error":{"type":"authentication_error"}}`), llm.Error{Code: llm.CodeProviderAuth}, "authentication_error"},
+		"named, wrapped":        {"event: error\n" + events(`{"error":{"message":"no"}}`), unavailable, "no"},
+		"named, bare":           {"event: error\n" + events(`{"message":"no","status":503}`), llm.Error{Code: unavailable.Code, Status: 503, Transient: true}, "no"},
+		"named, a text":         {"event: error\n" + events("no"), unavailable, "no"},
+		"named, without a word": {"event: error\n\n", unavailable, "unknown error"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := readError(t, serve(t, stream(tt.body)))
+			if !strings.Contains(err.Err.Error(), tt.text) {
+				t.Errorf("got %v, want %q in it", err, tt.text)
+			}
+			tt.want.Err = err.Err
+			if diff := cmp.Diff(tt.want, *err, cmp.Comparer(sameText)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestLeft(t *testing.T) {
+	tests := map[string]string{
+		"at a usage": `{"choices":[],"usage":{"prompt_tokens":1}}`,
+		"at a text":  say("a"),
+		"at a call":  call(`"id":"x"`, "f", `"{}"`),
+	}
+	for name, chunk := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, err := range serve(t, stall(events(chunk))).Stream(t.Context(), toolRequest) {
+				if err != nil {
+					t.Error(err)
+				}
+				break
+			}
+		})
+	}
+}
+
+func TestUsageBeforeAnErrorIsKept(t *testing.T) {
+	p := serve(t, stream(events(`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`)))
+	if a := read(t, p, llmtest.Request()); a.Err == nil || a.Usage != (llm.Usage{Input: 3, Output: 1}) {
+		t.Errorf("got %+v, %v", a.Usage, a.Err)
+	}
+}
+
+// TestReadErrors break the body itself.
+func TestReadErrors(t *testing.T) {
+	reset := errors.New("connection reset")
+	tests := map[string]struct {
+		status int
+		body   string
+		want   string // empty: no error
+	}{
+		"at once":             {200, "", "connection reset"},
+		"in the stream":       {200, events(say("a")), "connection reset"},
+		"after the finish":    {200, events(say("a"), finish("stop")), ""},
+		"in plain JSON":       {200, `{"choices":`, "connection reset"},
+		"in an error":         {500, "half an err", "half an err"},
+		"instead of an error": {500, "", "internal server error"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := provider(t, llm.Config{}, roundTripper(func(*http.Request) (*http.Response, error) {
+				r := io.MultiReader(strings.NewReader(tt.body), iotest.ErrReader(reset))
+				return &http.Response{StatusCode: tt.status, Body: io.NopCloser(r)}, nil
+			}))
+			a := read(t, p, llmtest.Request())
+			if tt.want == "" {
+				if a.Err != nil {
+					t.Error(a.Err)
+				}
+				return
+			}
+			if e := llm.AsError(a.Err); e == nil || e.Code != llm.CodeProviderUnavailable || !e.Transient || !strings.Contains(e.Error(), tt.want) {
+				t.Errorf("got %#v, want %q", a.Err, tt.want)
+			}
+		})
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	server := httptest.NewServer(nil)
+	server.Close()
+	p := provider(t, llm.Config{BaseURL: server.URL}, &http.Transport{})
+	if err := readError(t, p); err.Code != llm.CodeProviderUnavailable || !err.Transient || err.Status != 0 {
+		t.Errorf("got %#v, want a transient provider_unavailable", err)
+	}
+}
+
+func TestKeyIsNeverTold(t *testing.T) {
+	echo := `you sent "Bearer ` + key + `", ` + strings.Repeat("x", 470) + key
+	tests := map[string]http.HandlerFunc{
+		"as text":   respond(401, nil, echo),
+		"as JSON":   respond(401, nil, fmt.Sprintf(`{"error":{"message":%q}}`, echo)),
+		"as code":   respond(401, nil, fmt.Sprintf(`{"error":{"code":%q}}`, key)),
+		"in stream": stream(events(fmt.Sprintf(`{"error":{"message":%q}}`, echo))),
+		"as chunk":  stream(events(echo)),
+		"in a redirect": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "nowhere://"+key)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		},
+	}
+	for name, handler := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := readError(t, serve(t, handler))
+			for e := error(err); e != nil; e = errors.Unwrap(e) {
+				if strings.Contains(fmt.Sprintf("%v %+v %#v", e, e, e), key[:12]) {
+					t.Errorf("key is in %v", e)
+				}
+			}
+		})
+	}
+}
+
+// TestSilence has servers that finish and do not hang up.
+func TestSilence(t *testing.T) {
+	tests := map[string]struct {
+		status int
+		body   string
+		want   time.Duration
+		ok     bool
+	}{
+		"after [DONE]":       {200, events(say("a"), finish("stop"), "[DONE]"), 50 * time.Millisecond, true},
+		"after the finish":   {200, events(say("a"), finish("stop")), 2 * time.Second, true},
+		"in an error's text": {500, "oo", 5 * time.Second, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := provider(t, llm.Config{}, roundTripper(func(r *http.Request) (*http.Response, error) {
+					silence := readerFunc(func([]byte) (int, error) { <-r.Context().Done(); return 0, r.Context().Err() })
+					return &http.Response{StatusCode: tt.status, Body: io.NopCloser(io.MultiReader(strings.NewReader(tt.body), silence))}, nil
+				}))
+				start := time.Now()
+				a := read(t, p, llmtest.Request())
+				if (a.Err == nil) != tt.ok || time.Since(start) != tt.want {
+					t.Errorf("got %v after %v, want it after %v", a.Err, time.Since(start), tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := provider(t, llm.Config{}, roundTripper(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		a := llmtest.Read(p.Stream(ctx, llmtest.Request()))
+		if e := llm.AsError(a.Err); e == nil || e.Code != llm.CodeRunTimeout || e.Transient {
+			t.Errorf("got %v, want run_timeout", a.Err)
+		}
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+func readError(t testing.TB, p llm.Provider) *llm.Error {
+	t.Helper()
+	a := read(t, p, llmtest.Request())
+	var e *llm.Error
+	if !errors.As(a.Err, &e) {
+		t.Fatalf("got %v, want an *llm.Error", a.Err)
+	}
+	return e
+}
+
+func sameText(a, b error) bool { return a.Error() == b.Error() }

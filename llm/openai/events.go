@@ -1,0 +1,74 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"agenthost/llm"
+)
+
+// events reads until [DONE], or until the body ends one way or the other after
+// a finish.
+func (a *answer) events(r io.Reader) error {
+	for e, err := range llm.ServerEvents(r) {
+		if err != nil {
+			if a.finish != "" {
+				return nil
+			}
+			return llm.Unavailable(err)
+		}
+		if isDone(e.Data) {
+			a.done()
+			return nil
+		}
+		if err := a.event(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *answer) event(e llm.ServerEvent) error {
+	if e.Name == "error" {
+		return errorEvent(e.Data)
+	}
+	if len(e.Data) == 0 {
+		return nil
+	}
+	cs, bad := chunks(e.Data)
+	for _, c := range cs {
+		if err := a.add(c); err != nil {
+			return err
+		}
+	}
+	if bad != nil {
+		return llm.Unavailable(fmt.Errorf("read chunk: %w", bad))
+	}
+	return nil
+}
+
+// errorEvent is an error with or without an "error" around it.
+func errorEvent(data []byte) error {
+	var wrapped struct {
+		Error *wireError `json:"error"`
+	}
+	if json.Unmarshal(data, &wrapped) == nil && wrapped.Error != nil {
+		return wrapped.Error.streamed()
+	}
+	var bare wireError
+	if json.Unmarshal(data, &bare) != nil {
+		bare.Message = string(data)
+	}
+	return bare.streamed()
+}
+
+// done takes [DONE] for a finish when the server has given none but an answer.
+func (a *answer) done() {
+	if a.finish == "" && a.said {
+		a.finish = llm.FinishStop
+	}
+	a.stopLull()
+	a.lull = time.AfterFunc(afterDone, a.hangUp)
+}

@@ -1,0 +1,102 @@
+package openai
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agenthost/llm"
+)
+
+type wireMessage struct {
+	Role    string         `json:"role"`
+	Content any            `json:"content"` // a string, a list of parts, or null beside tool calls
+	Calls   []sentToolCall `json:"tool_calls,omitempty"`
+	Call    string         `json:"tool_call_id,omitempty"`
+}
+
+type wirePart struct {
+	Type  string    `json:"type"`
+	Text  string    `json:"text,omitempty"`
+	Image *imageURL `json:"image_url,omitempty"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
+}
+
+type sentToolCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function sentFunction `json:"function"`
+}
+
+type sentFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// appendMessage appends m as the API has it: one message per tool result, and
+// none for one with nothing the API takes (it takes no reasoning back).
+func appendMessage(to []wireMessage, m llm.Message, names *toolNames) []wireMessage {
+	switch m.Role {
+	case llm.Tool:
+		for _, p := range m.Parts {
+			if p.Type == llm.ToolResult {
+				to = append(to, wireMessage{Role: "tool", Content: p.Text, Call: p.Call})
+			}
+		}
+		return to
+	case llm.Assistant:
+		w := wireMessage{Role: "assistant", Calls: sentCalls(m, names)}
+		if text := m.Text(); text != "" {
+			w.Content = text
+		}
+		if w.Content == nil && w.Calls == nil {
+			return to
+		}
+		return append(to, w)
+	}
+	return append(to, wireMessage{Role: "user", Content: userContent(m)})
+}
+
+func sentCalls(m llm.Message, names *toolNames) []sentToolCall {
+	var calls []sentToolCall
+	for _, p := range m.Calls() {
+		// Arguments that were no JSON are not repeated: many servers parse
+		// what they are sent, and would refuse the whole conversation.
+		f := sentFunction{Name: names.toWire(p.Name), Arguments: cmp.Or(string(p.Args), "{}")}
+		calls = append(calls, sentToolCall{ID: p.Call, Type: "function", Function: f})
+	}
+	return calls
+}
+
+// userContent is a plain string where it can be, the only form that every
+// server knows.
+func userContent(m llm.Message) any {
+	if !slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Media != nil }) {
+		return m.Text()
+	}
+	var parts []wirePart
+	for _, p := range m.Parts {
+		switch {
+		case p.Media != nil && isImage(p.Media) && p.Media.URL != "":
+			parts = append(parts, wirePart{Type: "image_url", Image: &imageURL{p.Media.URL}})
+		case p.Media != nil:
+			parts = append(parts, wirePart{Type: "text", Text: mention(p.Media)})
+		case p.Type == llm.Text && p.Text != "":
+			parts = append(parts, wirePart{Type: "text", Text: p.Text})
+		}
+	}
+	return parts
+}
+
+func isImage(m *llm.Media) bool {
+	return m.Kind == "image" || strings.HasPrefix(m.MIME, "image/")
+}
+
+// mention lets the model know of an attachment it cannot be shown.
+func mention(m *llm.Media) string {
+	return fmt.Sprintf("[attached %s %q]", cmp.Or(m.Kind, m.MIME, "file"), m.Name)
+}

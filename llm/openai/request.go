@@ -1,0 +1,64 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"agenthost/llm"
+)
+
+type wireRequest struct {
+	Model         string        `json:"model"`
+	Messages      []wireMessage `json:"messages"`
+	Tools         []wireTool    `json:"tools,omitempty"`
+	Stream        bool          `json:"stream"`
+	StreamOptions streamOptions `json:"stream_options"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type wireTool struct {
+	Type     string       `json:"type"`
+	Function wireFunction `json:"function"`
+}
+
+type wireFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
+
+// body is the same bytes for the same req, so that caches of prompts hit.
+func (p *Provider) body(req llm.Request, names *toolNames) ([]byte, error) {
+	r := wireRequest{Model: cmp.Or(req.Model, p.model), Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
+	if r.Model == "" {
+		return nil, errors.New("request names no model")
+	}
+	if req.System != "" {
+		r.Messages = append(r.Messages, wireMessage{Role: "system", Content: req.System})
+	}
+	for _, m := range req.Messages {
+		r.Messages = appendMessage(r.Messages, m, names)
+	}
+	for _, t := range req.Tools {
+		f := wireFunction{Name: names.toWire(t.Name), Description: t.Description, Parameters: t.Schema}
+		if len(f.Parameters) == 0 {
+			f.Parameters = noParameters
+		}
+		r.Tools = append(r.Tools, wireTool{Type: "function", Function: f})
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,85 @@
+// Package llm speaks to language models: the messages, the Provider that
+// streams an answer, and the errors a provider can end with. The folders
+// below it are one provider each.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+)
+
+// A Provider streams the answer of a model. The sequence ends after a Delta
+// with Finish set, or with the error that broke it; an error is always the
+// last element and is an *Error when the provider could tell what went wrong.
+// Breaking out of the loop, or ending ctx, closes the stream at once.
+type Provider interface {
+	Stream(ctx context.Context, req Request) iter.Seq2[Delta, error]
+}
+
+// A Request is one call of a model.
+type Request struct {
+	Model    string    `json:"model"`
+	System   string    `json:"system,omitempty"`
+	Messages []Message `json:"messages"`
+	Tools    []ToolDef `json:"tools,omitempty"`
+}
+
+// LastText is the text of the last user message; empty when there is none.
+func (r Request) LastText() string {
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role == User {
+			return m.Text()
+		}
+	}
+	return ""
+}
+
+// A ToolDef describes a tool to a model; Schema is its JSON Schema.
+type ToolDef struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+}
+
+// A Delta is one step of a stream. Text and Reasoning append; a tool call
+// comes in as many deltas as the provider likes, told apart by Index.
+type Delta struct {
+	Text      string     `json:"text,omitempty"`
+	Reasoning string     `json:"reasoning,omitempty"`
+	Call      *CallDelta `json:"call,omitempty"`
+	Usage     *Usage     `json:"usage,omitempty"`  // replaces what came before
+	Finish    Finish     `json:"finish,omitempty"` // set on the last delta only
+}
+
+// A CallDelta is a piece of a tool call. Index tells the calls of one answer
+// apart and orders them; ID and Name come once, Args append.
+type CallDelta struct {
+	Index int    `json:"index"`
+	ID    string `json:"id,omitempty"`
+	Name  string `json:"name,omitempty"`
+	Args  string `json:"args,omitempty"`
+}
+
+// Finish says why a model stopped.
+type Finish string
+
+// The reasons to stop.
+const (
+	FinishStop          Finish = "stop"
+	FinishLength        Finish = "length"
+	FinishToolCalls     Finish = "tool_calls"
+	FinishContentFilter Finish = "content_filter"
+)
+
+// Usage counts tokens of one call. Input is all that was sent, the tokens read
+// from and written to a cache included; Output is all that came back, the
+// reasoning included.
+type Usage struct {
+	Input      int64 `json:"input,omitempty"`
+	CacheRead  int64 `json:"cache_read,omitempty"`
+	CacheWrite int64 `json:"cache_write,omitempty"`
+	Output     int64 `json:"output,omitempty"`
+	Reasoning  int64 `json:"reasoning,omitempty"`
+}

@@ -1,0 +1,133 @@
+package scripted
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agenthost/llm"
+
+	"gopkg.in/yaml.v3"
+)
+
+type script struct {
+	Rules []*rule `yaml:"rules"`
+}
+
+// Load reads the script in a file. An error names the file and, when it is in
+// the script, the line.
+func Load(path string) (*Provider, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("load script: %w", err)
+	}
+	p, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("load script %q: %w", path, err)
+	}
+	return p, nil
+}
+
+// Parse reads a script. Whatever it does not understand is an error that names
+// the line; of several, all are told.
+func Parse(data []byte) (*Provider, error) {
+	var s script
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	if err := dec.Decode(&s); err != nil && !errors.Is(err, io.EOF) {
+		return nil, readable(err)
+	}
+	if len(s.Rules) == 0 {
+		return nil, errors.New("script has no rules")
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("script has more than one document")
+	}
+	lines := linesOf(data)
+	var errs []error
+	for i, r := range s.Rules {
+		if err := prepare(r); err != nil {
+			errs = append(errs, fmt.Errorf("line %d: %w", lines[i], err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return &Provider{rules: s.Rules}, nil
+}
+
+// readable is a yaml error without its header and the names of our types.
+func readable(err error) error {
+	var types *yaml.TypeError
+	if !errors.As(err, &types) {
+		return err
+	}
+	var errs []error
+	for _, e := range types.Errors {
+		what, _, _ := strings.Cut(e, " in type scripted.")
+		errs = append(errs, errors.New(what))
+	}
+	return errors.Join(errs...)
+}
+
+func at(n *yaml.Node, format string, args ...any) string {
+	return fmt.Sprintf("line %d: %s", n.Line, fmt.Sprintf(format, args...))
+}
+
+// linesOf are the lines the rules begin in. The script has been parsed, so
+// its shape is known.
+func linesOf(data []byte) []int {
+	var doc struct {
+		Rules []yaml.Node `yaml:"rules"`
+	}
+	_ = yaml.Unmarshal(data, &doc)
+	lines := make([]int, len(doc.Rules))
+	for i, n := range doc.Rules {
+		lines[i] = n.Line
+	}
+	return lines
+}
+
+// prepare checks what the types cannot, and compiles the expression.
+func prepare(r *rule) (err error) {
+	switch {
+	case r == nil:
+		return errors.New("rule is empty")
+	case r.Text != nil && r.Chunks != nil:
+		return errors.New("text and chunks exclude each other")
+	case r.Error != nil && r.Cut:
+		return errors.New("error and cut exclude each other")
+	case r.breaks() && r.Finish != "":
+		return errors.New("a stream that breaks has no finish")
+	case r.Error != nil && r.Error.Code != "" && !slices.Contains(codes, r.Error.Code):
+		return fmt.Errorf("code %q is none of %v", r.Error.Code, codes)
+	case r.Times < 0 || r.Delay < 0:
+		return errors.New("times and delay are not negative")
+	case !r.says():
+		return errors.New("rule answers nothing: give it a text, chunks, tool_calls, error, cut or finish")
+	case r.Finish != "" && !slices.Contains(finishes, r.Finish):
+		return fmt.Errorf("finish %q is none of %v", r.Finish, finishes)
+	case slices.ContainsFunc(r.ToolCalls, func(c toolCall) bool { return c.Name == "" }):
+		return errors.New("a tool call has no name")
+	}
+	if r.Match != nil {
+		r.match, err = regexp.Compile(*r.Match)
+	}
+	return err
+}
+
+// What a provider can end with, well or badly.
+var (
+	finishes = []llm.Finish{llm.FinishStop, llm.FinishLength, llm.FinishToolCalls, llm.FinishContentFilter}
+	codes    = []llm.Code{llm.CodeValidation, llm.CodeContentFilter, llm.CodeProviderAuth, llm.CodeProviderRateLimit, llm.CodeProviderUnavailable}
+)
+
+func (r *rule) says() bool {
+	return r.Text != nil || r.Chunks != nil || r.ToolCalls != nil || r.Error != nil || r.Cut ||
+		r.Finish != "" || r.Reasoning != ""
+}
