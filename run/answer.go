@@ -1,0 +1,130 @@
+package run
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"agenthost/llm"
+)
+
+// think makes the next call of the model, or what must come before it.
+func (m *machine) think() {
+	m.admit()
+	if m.s.Run.ModelCalls >= m.lim.ModelCalls {
+		m.fail(&Error{Code: llm.CodeTurnLimit})
+		return
+	}
+	if n := m.crowded(); n > 0 {
+		m.s.Phase, m.s.cut = Compacting, n
+		m.do(Effect{Kind: Compact, Through: n})
+		return
+	}
+	m.do(Effect{Kind: InvokeModel})
+}
+
+// admit lets the messages in that came during the run.
+func (m *machine) admit() {
+	for len(m.s.Run.Joining) > 0 {
+		msg := m.s.Run.Joining[0]
+		m.emit(Event{Type: MessageAdded, Message: &msg})
+	}
+}
+
+func (m *machine) stream(d llm.Delta) {
+	if m.s.partial == nil {
+		m.s.partial = new(llm.Builder)
+	}
+	m.s.Phase = Streaming
+	m.s.partial.Add(d)
+}
+
+// answer takes what the model said: the end of the run, or tools to run.
+func (m *machine) answer(sig *Signal) {
+	msg, finish := m.said(sig)
+	m.s.partial, m.s.Phase = nil, Invoking
+	m.facts(sig)
+	switch {
+	case sig.Error != nil:
+		m.keep(msg)
+		m.fail(sig.Error)
+	case finish == llm.FinishContentFilter:
+		m.keep(msg)
+		m.fail(&Error{Code: llm.CodeContentFilter})
+	case slices.ContainsFunc(msg.Parts, isCall):
+		m.dispatch(m.sound(msg))
+	case strings.TrimSpace(msg.Text()) == "":
+		m.fail(&Error{Code: llm.CodeProviderUnavailable})
+	default:
+		m.tell(msg)
+	}
+}
+
+// said is the answer and why it ended.
+func (m *machine) said(sig *Signal) (msg llm.Message, finish llm.Finish) {
+	finish = sig.Finish
+	if b := m.s.partial; b != nil {
+		if n := len(sig.Called); n > 0 {
+			b.Provider = sig.Called[n-1].Provider
+		}
+		finish = cmp.Or(finish, b.Finish())
+		if sig.Error == nil { // to the builder, what has no finish is cut
+			b.Add(llm.Delta{Finish: cmp.Or(finish, llm.FinishStop)})
+		}
+		msg = b.Message()
+	}
+	if sig.Message != nil {
+		msg = *sig.Message
+	}
+	msg.Role, msg.Partial = llm.Assistant, false
+	return msg, finish
+}
+
+// tell gives the answer to the outside. Somebody who spoke meanwhile is
+// answered next, in the same run.
+func (m *machine) tell(msg llm.Message) {
+	m.emit(Event{Type: MessageAdded, Message: &msg})
+	if len(m.s.Run.Joining) == 0 {
+		m.end(OutcomeSettled, Reply{Kind: m.kind(), Text: msg.Text()}, "")
+		return
+	}
+	m.reply(Reply{Kind: m.kind(), Text: msg.Text()})
+	m.commit()
+	m.think()
+}
+
+// keep writes the text of an answer that did not become one. Its calls will
+// not run, so they are left out.
+func (m *machine) keep(msg llm.Message) {
+	if strings.TrimSpace(msg.Text()) == "" {
+		return
+	}
+	msg.Partial = true
+	msg.Parts = slices.DeleteFunc(slices.Clone(msg.Parts), isCall)
+	m.emit(Event{Type: MessageAdded, Message: &msg})
+}
+
+func isCall(p llm.Part) bool { return p.Type == llm.ToolCall }
+
+// facts writes what the model's provider was asked and what it took.
+func (m *machine) facts(sig *Signal) {
+	for _, e := range sig.Called {
+		e.Type = ModelCalled
+		m.emit(e)
+	}
+}
+
+func (m *machine) reply(r Reply) {
+	r.N = m.s.Run.Replies + 1
+	m.emit(Event{Type: Replied, Reply: &r})
+}
+
+// kind is what an answer of this run is to its reader.
+func (m *machine) kind() string {
+	switch m.s.Run.Trigger {
+	case BySchedule, ByEvent, ByHeartbeat:
+		return KindNotice
+	default:
+		return KindReply
+	}
+}

@@ -1,0 +1,184 @@
+package run_test
+
+import (
+	"strings"
+	"testing"
+
+	"agenthost/llm"
+	"agenthost/run"
+)
+
+var long = strings.Repeat("many words ", 60)
+
+func TestPlainAnswerIsOneCommit(t *testing.T) {
+	s := open(t, run.Limits{})
+	s.want(s.send(ask("r1", "hello")), "invoke_model")
+	s.send(run.Signal{Kind: run.Emission, Delta: llm.Delta{Reasoning: "hm"}})
+	s.send(run.Signal{Kind: run.Emission, Delta: llm.Delta{Text: "hi "}})
+	s.send(run.Signal{Kind: run.Emission, Delta: llm.Delta{Text: "there", Finish: llm.FinishStop}})
+	if got := s.state.Partial().Text(); got != "hi there" {
+		t.Errorf("partial: got %q", got)
+	}
+	called := []run.Event{{Provider: "p", Model: "m", Attempt: 1, Error: &run.Error{Code: llm.CodeProviderRateLimit}}, {Provider: "q", Attempt: 2}}
+	s.want(s.send(run.Signal{Kind: run.StreamEnd, Called: called}),
+		"commit [run.started message model.called model.called message reply run.finished]", "publish reply final=true")
+	s.wantEnd(run.OutcomeSettled, "")
+	if got := s.replies[0]; got.Text != "hi there" || got.N != 1 || got.Kind != run.KindReply {
+		t.Errorf("reply: got %+v", got)
+	}
+	if got := s.log[4].Message.Parts[0]; got.Provider != "q" {
+		t.Errorf("reasoning of %q, want of q", got.Provider)
+	}
+	if s.state.Run != nil || s.state.Pending() != 0 || len(s.state.Partial().Parts) != 0 {
+		t.Errorf("something is left over: %+v", s.state)
+	}
+}
+
+func TestReplyKindFollowsTrigger(t *testing.T) {
+	tests := map[run.Trigger]string{
+		"": run.KindReply, run.ByMessage: run.KindReply, run.ByDelegate: run.KindReply,
+		run.BySchedule: run.KindNotice, run.ByEvent: run.KindNotice, run.ByHeartbeat: run.KindNotice,
+	}
+	for trigger, want := range tests {
+		s := open(t, run.Limits{})
+		sig := ask("r1", "hello")
+		sig.Trigger = trigger
+		s.send(sig)
+		s.send(say("hi"))
+		if got := s.replies[0].Kind; got != want {
+			t.Errorf("trigger %q: got %s, want %s", trigger, got, want)
+		}
+	}
+}
+
+func TestStreamEnds(t *testing.T) {
+	text := []llm.Delta{{Text: "so far"}}
+	calling := []llm.Delta{{Text: "so far"}, {Call: &llm.CallDelta{ID: "c", Name: "now"}}}
+	tests := map[string]struct {
+		deltas   []llm.Delta
+		end      run.Signal
+		outcome  run.Outcome
+		code     llm.Code
+		kept     string
+		partial  bool
+		toPerson string
+	}{
+		"nothing at all":   {nil, run.Signal{}, run.OutcomeFailed, llm.CodeProviderUnavailable, "", false, "My model did not answer. Please try again later."},
+		"only blanks":      {[]llm.Delta{{Text: " \n"}}, run.Signal{}, run.OutcomeFailed, llm.CodeProviderUnavailable, "", false, ""},
+		"only reasoning":   {[]llm.Delta{{Reasoning: "hm"}}, run.Signal{Finish: llm.FinishStop}, run.OutcomeFailed, llm.CodeProviderUnavailable, "", false, ""},
+		"no finish":        {text, run.Signal{}, run.OutcomeSettled, "", "so far", false, "so far"},
+		"out of tokens":    {text, run.Signal{Finish: llm.FinishLength}, run.OutcomeSettled, "", "so far", false, "so far"},
+		"filtered":         {text, run.Signal{Finish: llm.FinishContentFilter}, run.OutcomeFailed, llm.CodeContentFilter, "so far", true, ""},
+		"filtered at once": {nil, run.Signal{Finish: llm.FinishContentFilter}, run.OutcomeFailed, llm.CodeContentFilter, "", false, ""},
+		"broken":           {text, run.Signal{Error: &run.Error{Code: llm.CodeProviderUnavailable}}, run.OutcomeFailed, llm.CodeProviderUnavailable, "so far", true, ""},
+		"broken in a call": {calling, run.Signal{Finish: llm.FinishToolCalls, Error: &run.Error{Code: llm.CodeProviderAuth}}, run.OutcomeFailed, llm.CodeProviderAuth, "so far", true, ""},
+		"with its own words": {
+			nil,
+			run.Signal{Error: &run.Error{Code: llm.CodeBudgetExceeded, Message: "today's 5.00 are spent"}},
+			run.OutcomeFailed, llm.CodeBudgetExceeded, "", false, "today's 5.00 are spent",
+		},
+		"unknown code": {nil, run.Signal{Error: &run.Error{Code: "flat_tyre"}}, run.OutcomeFailed, llm.CodeInternal, "", false, ""},
+		"cancelled":    {text, run.Signal{Error: &run.Error{Code: llm.CodeCancelled}}, run.OutcomeStopped, llm.CodeCancelled, "so far", true, "Stopped."},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, run.Limits{})
+			s.send(ask("r1", "hello"))
+			for _, d := range tt.deltas {
+				s.send(run.Signal{Kind: run.Emission, Delta: d})
+			}
+			tt.end.Kind = run.StreamEnd
+			s.send(tt.end)
+			s.wantEnd(tt.outcome, tt.code)
+			if got := s.replies[0].Text; tt.toPerson != "" && got != tt.toPerson {
+				t.Errorf("reply: got %q, want %q", got, tt.toPerson)
+			}
+			last := s.state.Messages[len(s.state.Messages)-1]
+			if last.Role != llm.Assistant {
+				last = llm.Message{}
+			}
+			if last.Text() != tt.kept || last.Partial != tt.partial || len(last.Calls()) > 0 {
+				t.Errorf("kept: got %q partial=%v calls=%d, want %q %v 0", last.Text(), last.Partial, len(last.Calls()), tt.kept, tt.partial)
+			}
+		})
+	}
+}
+
+func TestEveryCodeHasASentence(t *testing.T) {
+	seen := map[string]llm.Code{}
+	for _, code := range []llm.Code{
+		llm.CodeValidation, llm.CodeContentFilter, llm.CodeProviderAuth, llm.CodeProviderRateLimit, llm.CodeProviderUnavailable,
+		llm.CodeToolDenied, llm.CodeToolFailed, llm.CodeToolUnavailable, llm.CodeBudgetExceeded, llm.CodeRunTimeout,
+		llm.CodeTurnLimit, llm.CodeCompactionFailed, llm.CodeCancelled, llm.CodeSandboxError, llm.CodeInternal,
+	} {
+		sentence := run.Sentence(code)
+		if other, ok := seen[sentence]; ok {
+			t.Errorf("%s and %s are told alike: %q", code, other, sentence)
+		}
+		seen[sentence] = code
+	}
+	if run.Sentence("flat_tyre") != run.Sentence(llm.CodeInternal) {
+		t.Error("an unknown code is not told as an internal one")
+	}
+}
+
+func TestTurnLimit(t *testing.T) {
+	s := open(t, run.Limits{ModelCalls: 2})
+	s.send(ask("r1", "hello"))
+	for range 2 {
+		s.wantPhase(run.Invoking)
+		s.send(use("now"))
+		s.send(done(s.state.Run.Calls[0].ID))
+	}
+	s.wantEnd(run.OutcomeFailed, llm.CodeTurnLimit)
+	s.wantPhase(run.Faulted)
+}
+
+func TestAbort(t *testing.T) {
+	s := open(t, run.Limits{Tools: 1})
+	s.send(ask("r1", "hello"))
+	s.send(use("a", "b", "c"))
+	s.send(done("a"))
+	s.send(waits("b", run.ForApproval))
+	s.send(run.Signal{Kind: run.Abort, Reason: "stopped by Ana", By: "ana"})
+	s.wantEnd(run.OutcomeStopped, llm.CodeCancelled)
+	reply, end := s.last()
+	if reply.Text != "stopped by Ana" || end.By != "ana" {
+		t.Errorf("end: got %q by %q", reply.Text, end.By)
+	}
+	var got []string
+	for _, p := range s.state.Messages[2].Parts {
+		got = append(got, p.Call+": "+p.Text)
+	}
+	want := "a: did a|b: cancelled before it was answered|c: cancelled; its outcome is unknown"
+	if strings.Join(got, "|") != want {
+		t.Errorf("results: got %q, want %q", got, want)
+	}
+	s.want(s.send(run.Signal{Kind: run.Fault}), "ignored: not expected in this phase")
+	s.want(s.send(done("c")), "ignored: not expected in this phase")
+}
+
+func TestAbortKeepsWhatWasSaid(t *testing.T) {
+	s := open(t, run.Limits{})
+	s.send(ask("r1", "hello"))
+	s.send(run.Signal{Kind: run.Emission, Delta: llm.Delta{Text: "so far", Finish: llm.FinishStop}})
+	s.send(run.Signal{Kind: run.Abort, Called: []run.Event{{Provider: "p"}}})
+	s.wantEnd(run.OutcomeStopped, llm.CodeCancelled)
+	if m := s.state.Messages[1]; m.Text() != "so far" || !m.Partial {
+		t.Errorf("got %+v", m)
+	}
+	if s.log[2].Type != run.ModelCalled {
+		t.Errorf("got %v, want the cost of the aborted call", types(s.log))
+	}
+}
+
+func TestTextThatIsNotText(t *testing.T) {
+	s := open(t, run.Limits{})
+	s.send(ask("r1", "caf\xe9"))
+	s.send(use("now"))
+	bad := done("now")
+	bad.Result = "\xff\xfe"
+	s.send(bad)
+	s.send(say("\xc3("))
+	s.wantEnd(run.OutcomeSettled, "")
+}

@@ -1,0 +1,195 @@
+package run_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"agenthost/llm"
+	"agenthost/run"
+)
+
+func TestToolsAreWrittenBeforeTheyRun(t *testing.T) {
+	s := open(t, run.Limits{})
+	s.send(ask("r1", "hello"))
+	s.want(s.send(use("a", "b")), "commit [run.started message message tool.requested tool.requested]", "run a", "run b")
+	s.want(s.send(done("b")))
+	s.want(s.send(done("a")), "commit [tool.finished tool.finished]", "invoke_model")
+	s.want(s.send(say("hi")), "commit [message reply run.finished]", "publish reply final=true")
+
+	results := s.state.Messages[2]
+	if results.Role != llm.Tool || len(results.Parts) != 2 || results.Parts[0].Call != "a" || results.Parts[1].Call != "b" {
+		t.Errorf("results: got %+v, want those of a, then b", results)
+	}
+}
+
+func TestToolsAtOnce(t *testing.T) {
+	s := open(t, run.Limits{})
+	var names []string
+	for i := range 11 {
+		names = append(names, fmt.Sprintf("t%d", i))
+	}
+	s.send(ask("r1", "hello"))
+	if got := brief(s.send(use(names...)))[1:]; len(got) != 8 || got[7] != "run t7" {
+		t.Errorf("first: got %q, want 8", got)
+	}
+	s.want(s.send(done("t5")), "run t8")
+	s.want(s.send(waits("t0", run.ForDelegate)), "commit [tool.finished delegated]", "run t9", "ask delegate t0")
+	s.want(s.send(done("t1")), "run t10")
+	s.want(s.send(done("t2")))
+}
+
+func TestCallIDsAreUnique(t *testing.T) {
+	s := open(t, run.Limits{})
+	s.send(ask("r1", "hello"))
+	sig := use("now", "now", "now")
+	sig.Message.Parts = append(sig.Message.Parts, llm.Part{Type: llm.Text, Text: "let me see"})
+	sig.Message.Parts[2].Call = ""
+	sig.Message.Parts[2].Args = nil
+	s.want(s.send(sig)[1:], "run now", "run now_1", "run call_1")
+	if got := string(s.state.Run.Calls[2].Args); got != "{}" {
+		t.Errorf("no arguments: got %s, want {}", got)
+	}
+	for _, id := range []string{"now", "now_1", "call_1"} {
+		s.send(done(id))
+	}
+	s.want(s.send(use("now"))[1:], "run now_2")
+}
+
+func broken(tools ...string) run.Signal {
+	sig := use(tools...)
+	for i := range sig.Message.Parts {
+		sig.Message.Parts[i].Args = json.RawMessage(`{"a":`)
+	}
+	return sig
+}
+
+func TestBrokenArguments(t *testing.T) {
+	s := open(t, run.Limits{})
+	s.send(ask("r1", "hello"))
+	sig := use("a", "b", "c")
+	sig.Message.Parts[0].Args = json.RawMessage(`{"a":`)
+	sig.Message.Parts[2].Args, sig.Message.Parts[2].Error = nil, true
+	s.want(s.send(sig),
+		"commit [run.started message message tool.requested tool.requested tool.requested tool.finished tool.finished]", "run b")
+	s.want(s.send(done("b")), "commit [tool.finished]", "invoke_model")
+	if r := s.state.Messages[2].Parts; !r[0].Error || r[1].Error || !r[2].Error {
+		t.Errorf("results: got %+v", r)
+	}
+}
+
+func TestCorrections(t *testing.T) {
+	correct := func(s *session, call string) {
+		s.send(use(call))
+		s.send(run.Signal{Kind: run.ToolSettled, Call: call, Result: "no such tool", Source: run.FromCorrection})
+	}
+	tests := map[string]struct {
+		play func(*session)
+		ends bool
+	}{
+		"three in a row": {func(s *session) { s.send(broken("a")); correct(s, "b"); s.send(broken("c")) }, true},
+		"two":            {func(s *session) { s.send(broken("a")); s.send(broken("b")) }, false},
+		"a good call in between": {func(s *session) {
+			s.send(broken("a"))
+			s.send(broken("b"))
+			s.send(use("c"))
+			s.send(done("c"))
+			s.send(broken("d"))
+		}, false},
+		"a good call among them": {func(s *session) {
+			s.send(broken("a"))
+			s.send(broken("b"))
+			s.send(use("c", "d"))
+			s.send(done("c"))
+			s.send(run.Signal{Kind: run.ToolSettled, Call: "d", Source: run.FromCorrection})
+		}, false},
+		"a tool that fails is no correction": {func(s *session) {
+			for _, c := range []string{"a", "b", "c", "d"} {
+				s.send(use(c))
+				s.send(run.Signal{Kind: run.ToolSettled, Call: c, Result: "disk full"})
+			}
+		}, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, run.Limits{})
+			s.send(ask("r1", "hello"))
+			tt.play(s)
+			if !tt.ends {
+				s.wantPhase(run.Invoking)
+				return
+			}
+			s.wantEnd(run.OutcomeFailed, llm.CodeToolFailed)
+		})
+	}
+}
+
+func TestSuspension(t *testing.T) {
+	s := open(t, run.Limits{})
+	s.send(ask("r1", "hello"))
+	s.send(use("a", "b", "c", "d"))
+	s.want(s.send(waits("a", run.ForApproval)), "commit [approval.asked reply]", "publish approval final=false", "ask approval a")
+	s.want(s.send(waits("b", run.ForQuestion)), "commit [question.asked reply]", "publish question final=false", "ask question b")
+	s.want(s.send(waits("c", run.ForDelegate)), "commit [delegated]", "ask delegate c")
+	s.want(s.send(done("d")), "commit [tool.finished run.suspended]")
+	s.wantPhase(run.InSuspense)
+	if got := s.log[len(s.log)-1].Waiting; !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Errorf("waiting: got %q", got)
+	}
+
+	s.crash()
+	s.wantPhase(run.InSuspense)
+	s.want(s.resume(), "ask approval a", "ask question b", "ask delegate c")
+
+	s.want(s.send(answered("b", "blue")), "commit [question.answered tool.finished run.suspended]")
+	s.want(s.send(answered("b", "red")), "ignored: nothing waits for this answer")
+	effects := s.send(answered("a", run.Approve))
+	s.want(effects, "commit [approval.answered]", "run a")
+	if !effects[1].Call.Approved {
+		t.Error("the approved call does not say so")
+	}
+	s.want(s.send(done("a")), "commit [tool.finished run.suspended]")
+	s.want(s.send(run.Signal{Kind: run.ToolSettled, Call: "c", OK: true, Result: "done", Source: run.FromDelegate}),
+		"commit [tool.finished]", "invoke_model")
+
+	var got []string
+	for _, p := range s.state.Messages[2].Parts {
+		got = append(got, p.Text)
+	}
+	if want := []string{"did a", "blue", "done", "did d"}; !slices.Equal(got, want) {
+		t.Errorf("results: got %q, want %q", got, want)
+	}
+}
+
+func TestDelegateAnsweredWhileOthersRun(t *testing.T) {
+	s := open(t, run.Limits{})
+	s.send(ask("r1", "hello"))
+	s.send(use("a", "b"))
+	s.send(waits("a", run.ForDelegate))
+	s.want(s.send(answered("a", "done")), "commit [tool.finished]")
+	if e := s.log[len(s.log)-1]; e.Source != run.FromDelegate || e.Result != "done" || e.By != "ana" {
+		t.Errorf("got %+v", e)
+	}
+	s.want(s.send(done("b")), "commit [tool.finished]", "invoke_model")
+}
+
+func TestApprovalForTheSession(t *testing.T) {
+	s := in(t, run.InSuspense)
+	yes := answered("now", run.Approve)
+	yes.Scope = run.ScopeSession
+	s.send(yes)
+	s.send(done("now"))
+	s.send(say("hi"))
+	if !slices.Equal(s.state.Allowed, []string{"now"}) {
+		t.Errorf("allowed: got %q, want now", s.state.Allowed)
+	}
+}
+
+func TestDenial(t *testing.T) {
+	s := in(t, run.InSuspense)
+	s.send(answered("now", run.Deny))
+	if got := s.state.Messages[2].Parts[0]; got.Text != "denied" || !got.Error {
+		t.Errorf("got %+v", got)
+	}
+}

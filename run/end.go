@@ -1,0 +1,61 @@
+package run
+
+import "agenthost/llm"
+
+func (m *machine) abort(sig *Signal) {
+	m.facts(sig)
+	m.stop(&Error{Code: llm.CodeCancelled, Message: sig.Reason}, sig.By)
+}
+
+func (m *machine) fault(sig *Signal) {
+	m.facts(sig)
+	err := sig.Error
+	if err == nil {
+		err = &Error{Code: llm.CodeInternal}
+	}
+	m.fail(err)
+}
+
+func (m *machine) fail(err *Error) { m.stop(err, "") }
+
+// stop ends the run before its time. What it had said is kept, what it had
+// asked for is settled, and the person is told.
+func (m *machine) stop(err *Error, by string) {
+	if m.s.partial != nil {
+		msg := m.s.partial.Message()
+		m.s.partial = nil
+		m.keep(msg)
+	}
+	m.cancel()
+	e := err.told()
+	outcome := OutcomeFailed
+	if e.Code == llm.CodeCancelled {
+		outcome = OutcomeStopped
+	}
+	m.end(outcome, Reply{Kind: KindError, Text: e.Message, Error: &e}, by)
+}
+
+// cancel settles every open call: to the model a call without a result is an
+// error in the whole conversation.
+func (m *machine) cancel() {
+	for _, c := range m.s.Run.Calls {
+		if c.Done {
+			continue
+		}
+		result := "cancelled; its outcome is unknown"
+		if c.Asked == ForApproval || c.Asked == ForQuestion {
+			result = "cancelled before it was answered"
+		}
+		m.finish(c, Event{Result: result, Source: FromEnd})
+	}
+}
+
+// end says the last word of the run.
+func (m *machine) end(outcome Outcome, last Reply, by string) {
+	m.s.cut = 0
+	m.admit()
+	last.Final = true
+	m.reply(last)
+	m.emit(Event{Type: Finished, Run: m.s.Run.ID, Outcome: outcome, Error: last.Error, By: by})
+	m.commit()
+}

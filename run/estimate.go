@@ -1,0 +1,50 @@
+package run
+
+import "agenthost/llm"
+
+// What is not text, in tokens: the frame of a message, and an attachment.
+const (
+	frameTokens = 4
+	mediaTokens = 1000
+)
+
+// Estimate guesses the tokens of messages from the classes of their runes. No
+// model counts like that; it is meant to be a little too high.
+func Estimate(messages []llm.Message) int {
+	quarters := 0
+	for _, m := range messages {
+		quarters += 4 * frameTokens
+		for i := range m.Parts {
+			p := &m.Parts[i]
+			quarters += weigh(p.Text) + weigh(p.Name) + weigh(string(p.Args))
+			if p.Media != nil {
+				quarters += 4 * mediaTokens
+			}
+		}
+	}
+	return (quarters + 3) / 4
+}
+
+// weigh counts quarters of a token.
+func weigh(s string) int {
+	n := 0
+	for _, r := range s {
+		n += quarters(r)
+	}
+	return n
+}
+
+// quarters is the share of a rune in a token: about four letters of English
+// make one, two of most other alphabets, and an ideograph is one by itself.
+func quarters(r rune) int {
+	switch {
+	case r == ' ' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z':
+		return 1
+	case r < 0x1100: // punctuation, digits, and the alphabets
+		return 2
+	case r < 0x10000:
+		return 4
+	default: // emoji, rare signs
+		return 8
+	}
+}

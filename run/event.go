@@ -1,0 +1,167 @@
+package run
+
+import (
+	"encoding/json"
+	"time"
+
+	"agenthost/llm"
+)
+
+// An EventType names a fact of a session's log.
+type EventType string
+
+// The events. Old versions stay readable for ever: a type is never reused
+// with another meaning and a field never changes its own.
+const (
+	Started          EventType = "run.started"
+	InputAdded       EventType = "input.added"
+	MessageAdded     EventType = "message"
+	ModelCalled      EventType = "model.called"
+	ToolRequested    EventType = "tool.requested"
+	ToolFinished     EventType = "tool.finished"
+	ApprovalAsked    EventType = "approval.asked"
+	ApprovalAnswered EventType = "approval.answered"
+	QuestionAsked    EventType = "question.asked"
+	QuestionAnswered EventType = "question.answered"
+	Delegated        EventType = "delegated"
+	Replied          EventType = "reply"
+	Compacted        EventType = "compacted"
+	Suspended        EventType = "run.suspended"
+	Finished         EventType = "run.finished"
+)
+
+// An Event is one fact. Type says which fields count; the rest are empty and
+// are not written.
+type Event struct {
+	Type EventType `json:"type"`
+	At   time.Time `json:"at"`
+
+	// run.started, run.finished; input.added when the input joins a running run
+	Run     string  `json:"run,omitempty"`
+	Trigger Trigger `json:"trigger,omitempty"`
+	Inputs  []Input `json:"inputs,omitempty"`
+	// Attempt is the number of the try, of a run (from 1; 0 is a first try that
+	// was not counted) or of a model call.
+	Attempt int    `json:"attempt,omitempty"`
+	Input   *Input `json:"input,omitempty"` // input.added
+
+	Message *llm.Message `json:"message,omitempty"` // message; input.added that joins a running run
+
+	// model.called
+	Provider string     `json:"provider,omitempty"`
+	Model    string     `json:"model,omitempty"`
+	Usage    *llm.Usage `json:"usage,omitempty"`
+	Cost     int64      `json:"cost,omitempty"` // micro-cents
+	Priced   bool       `json:"priced,omitempty"`
+	MS       int64      `json:"ms,omitempty"`
+
+	// tool.*, approval.*, question.*, delegated
+	Call     string          `json:"call,omitempty"`
+	Name     string          `json:"name,omitempty"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	Rerun    string          `json:"rerun,omitempty"` // "safe", or empty
+	OK       bool            `json:"ok,omitempty"`
+	Result   string          `json:"result,omitempty"`
+	Source   string          `json:"source,omitempty"` // tool.finished: FromTool, FromRecovery, …
+	Prompt   string          `json:"prompt,omitempty"`
+	Options  []string        `json:"options,omitempty"`
+	Answer   string          `json:"answer,omitempty"`
+	By       string          `json:"by,omitempty"`
+	Scope    string          `json:"scope,omitempty"`
+	Deadline time.Time       `json:"deadline,omitzero"`
+
+	To            string `json:"to,omitempty"` // delegated
+	CorrelationID string `json:"correlation_id,omitempty"`
+
+	Reply *Reply `json:"reply,omitempty"` // reply
+
+	// compacted: Through messages, counted from the oldest in the state,
+	// became Summary.
+	Through int    `json:"through,omitempty"`
+	Summary string `json:"summary,omitempty"`
+	Before  int    `json:"before,omitempty"` // estimated tokens
+	After   int    `json:"after,omitempty"`
+
+	Waiting []string `json:"waiting,omitempty"` // run.suspended: the calls waited for
+
+	Outcome Outcome `json:"outcome,omitempty"` // run.finished
+	Error   *Error  `json:"error,omitempty"`   // run.finished, model.called
+}
+
+// What stands in Source of a tool.finished: who made the result.
+const (
+	FromTool       = "tool"
+	FromCorrection = "correction"  // the call could not be run as asked
+	FromRecovery   = "interrupted" // the host died while it ran
+	FromDenial     = "denied"
+	FromAnswer     = "answer"    // of the person asked
+	FromDelegate   = "delegate"  // the agent that was asked
+	FromEnd        = "cancelled" // the run ended first
+)
+
+// SafeRerun in Rerun marks a call that may run again under the same id.
+const SafeRerun = "safe"
+
+// A Trigger says what made a run.
+type Trigger string
+
+// The triggers.
+const (
+	ByMessage   Trigger = "message"
+	ByDelegate  Trigger = "delegate"
+	BySchedule  Trigger = "schedule"
+	ByEvent     Trigger = "event"
+	ByHeartbeat Trigger = "heartbeat"
+)
+
+// An Input is a message that came in, as it came in.
+type Input struct {
+	ID       string          `json:"id"`
+	Subject  string          `json:"subject"`
+	Seq      uint64          `json:"seq"` // in the stream that brought it
+	Envelope json.RawMessage `json:"envelope"`
+	Trace    string          `json:"trace,omitempty"` // traceparent
+	State    string          `json:"state,omitempty"` // tracestate
+}
+
+// A Reply is what the run says to the outside. The machine sets everything
+// but ID, Subject and Envelope; the conductor, who knows the address, adds
+// these before the commit, so that the log holds the very bytes that are
+// published.
+type Reply struct {
+	ID       string          `json:"id,omitempty"`
+	N        int             `json:"n"`
+	Kind     string          `json:"kind"`
+	Text     string          `json:"-"`
+	Call     string          `json:"-"`
+	Options  []string        `json:"-"`
+	Final    bool            `json:"final,omitempty"`
+	Error    *Error          `json:"-"`
+	Subject  string          `json:"subject,omitempty"`
+	Envelope json.RawMessage `json:"envelope,omitempty"`
+}
+
+// The kinds of replies.
+const (
+	KindReply    = "reply"
+	KindNotice   = "notice" // nobody asked for it
+	KindQuestion = "question"
+	KindApproval = "approval"
+	KindError    = "error"
+)
+
+// An Outcome is how a run ended.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeSettled Outcome = "settled"
+	OutcomeFailed  Outcome = "failed"
+	OutcomeStopped Outcome = "stopped"
+)
+
+// An Error is a code of the closed set with a sentence fit to show a person.
+type Error struct {
+	Code    llm.Code `json:"code"`
+	Message string   `json:"message"`
+}

@@ -1,0 +1,196 @@
+package run
+
+import (
+	"slices"
+
+	"agenthost/llm"
+)
+
+// Fold adds one fact of the log to a state. It never fails: a type that it
+// does not know, from a newer host, and a fact that does not fit, say the
+// result of a call that nobody made, change nothing.
+func Fold(s State, e Event) State {
+	s.fold(&e)
+	return s
+}
+
+func (s *State) fold(e *Event) {
+	switch {
+	case e.Type == Started:
+		s.begin(e)
+	case e.Type == InputAdded:
+		s.accept(e)
+	case e.Type == MessageAdded && e.Message != nil:
+		s.add(*e.Message)
+	case e.Type == Compacted:
+		s.compact(e)
+	case e.Type == Finished:
+		s.finish(e)
+	case s.Run != nil:
+		s.foldRun(e)
+	}
+}
+
+// foldRun folds what only a run can meet.
+func (s *State) foldRun(e *Event) {
+	switch e.Type {
+	case ToolRequested:
+		r := s.edit()
+		r.Calls = append(r.Calls, Call{ID: e.Call, Name: e.Name, Args: e.Args, Rerun: e.Rerun})
+		s.Phase = Dispatching
+	case ToolFinished:
+		s.settle(e)
+	case ApprovalAsked:
+		s.ask(e, ForApproval)
+	case QuestionAsked:
+		s.ask(e, ForQuestion)
+	case Delegated:
+		s.ask(e, ForDelegate)
+	case ApprovalAnswered:
+		s.approve(e)
+	case Suspended:
+		s.Phase = InSuspense
+	case Replied:
+		if e.Reply != nil {
+			s.edit().Replies = e.Reply.N
+		}
+	}
+}
+
+// begin starts a run, or counts one more attempt of the run under way, which
+// keeps all it has.
+func (s *State) begin(e *Event) {
+	if s.Run != nil && s.Run.ID == e.Run {
+		s.edit().Attempt = e.Attempt
+		return
+	}
+	s.Run = &Run{ID: e.Run, Trigger: e.Trigger, Attempt: e.Attempt, Started: e.At}
+	if len(e.Inputs) > 0 {
+		s.Run.Inputs = e.Inputs
+	}
+	s.Phase = Invoking
+	if slices.ContainsFunc(s.Waiting, s.Run.has) {
+		s.Waiting = slices.DeleteFunc(slices.Clone(s.Waiting), s.Run.has)
+	}
+}
+
+func (r *Run) has(in Input) bool {
+	return slices.ContainsFunc(r.Inputs, func(x Input) bool { return x.ID == in.ID })
+}
+
+// accept keeps an input for later, or for the run that it joins.
+func (s *State) accept(e *Event) {
+	if s.Run == nil || e.Run != s.Run.ID {
+		if e.Input != nil {
+			s.Waiting = append(s.Waiting, *e.Input)
+		}
+		return
+	}
+	r := s.edit()
+	if e.Input != nil {
+		r.Inputs = append(slices.Clip(r.Inputs), *e.Input)
+	}
+	if e.Message != nil {
+		r.Joining = append(slices.Clip(r.Joining), *e.Message)
+	}
+}
+
+// add appends to the conversation. What the user says during a run is the
+// oldest of the messages that were to join.
+func (s *State) add(m llm.Message) {
+	s.Messages = append(s.Messages, m)
+	if s.Run == nil {
+		return
+	}
+	switch {
+	case m.Role == llm.Assistant:
+		r := s.edit()
+		r.ModelCalls++
+		if !slices.ContainsFunc(m.Parts, isCall) {
+			r.Corrections = 0
+		}
+	case m.Role == llm.User && len(s.Run.Joining) > 0:
+		r := s.edit()
+		if r.Joining = r.Joining[1:]; len(r.Joining) == 0 {
+			r.Joining = nil
+		}
+	}
+}
+
+// settle writes a result down. With the last one, all go to the model, in the
+// order in which it asked.
+func (s *State) settle(e *Event) {
+	if s.Run.call(e.Call) == nil {
+		return
+	}
+	r := s.edit()
+	c := r.call(e.Call)
+	c.Done, c.OK, c.Result, c.Source = true, e.OK, e.Result, e.Source
+	c.running = false
+	s.Phase = Dispatching
+	if !r.settled() {
+		return
+	}
+	m, corrected := r.results()
+	s.Messages = append(s.Messages, m)
+	if r.Corrections++; !corrected {
+		r.Corrections = 0
+	}
+	r.Calls = nil
+	s.Phase = Invoking
+}
+
+// results is the message with the results of all calls, and whether none of
+// them could be run as asked.
+func (r *Run) results() (m llm.Message, corrected bool) {
+	m = llm.Message{Role: llm.Tool, Parts: make([]llm.Part, 0, len(r.Calls))}
+	corrected = true
+	for _, c := range r.Calls {
+		m.Parts = append(m.Parts, llm.Part{Type: llm.ToolResult, Call: c.ID, Name: c.Name, Text: c.Result, Error: !c.OK})
+		corrected = corrected && c.Source == FromCorrection
+	}
+	return m, corrected
+}
+
+func (s *State) ask(e *Event, what string) {
+	if s.Run.call(e.Call) == nil {
+		return
+	}
+	c := s.edit().call(e.Call)
+	c.Asked, c.Prompt, c.Deadline = what, e.Prompt, e.Deadline
+	c.Options, c.To, c.CorrelationID = nil, e.To, e.CorrelationID
+	if len(e.Options) > 0 {
+		c.Options = e.Options
+	}
+	c.running = false
+}
+
+// approve lets a call run that waited for it. A denial is written as the
+// call's result.
+func (s *State) approve(e *Event) {
+	if e.Answer != Approve || s.Run.call(e.Call) == nil {
+		return
+	}
+	c := s.edit().call(e.Call)
+	*c = Call{ID: c.ID, Name: c.Name, Args: c.Args, Rerun: c.Rerun, Approved: true}
+	if e.Scope == ScopeSession && !slices.Contains(s.Allowed, c.Name) {
+		s.Allowed = append(slices.Clip(s.Allowed), c.Name)
+	}
+	s.Phase = Dispatching
+}
+
+func (s *State) compact(e *Event) {
+	if e.Through < 0 || e.Through > len(s.Messages) {
+		return
+	}
+	s.Messages = shortened(s.Messages, e.Through, e.Summary)
+	s.weighed, s.weight = 0, 0
+}
+
+func (s *State) finish(e *Event) {
+	s.Run = nil
+	s.Phase = Settled
+	if e.Outcome == OutcomeFailed {
+		s.Phase = Faulted
+	}
+}

@@ -1,0 +1,94 @@
+package run
+
+import (
+	"time"
+
+	"agenthost/llm"
+)
+
+// A SignalKind names what happened outside of the machine.
+type SignalKind string
+
+// The signals.
+const (
+	Submit      SignalKind = "submit"       // a message came
+	Emission    SignalKind = "emission"     // the model said a bit more
+	StreamEnd   SignalKind = "stream_end"   // the model is done, or its stream broke
+	ToolSettled SignalKind = "tool_settled" // a call has its result, or waits for somebody
+	Answered    SignalKind = "answered"     // somebody answered a call that waits
+	CompactEnd  SignalKind = "compacted"    // the summary is written, or is not to be had
+	Abort       SignalKind = "abort"        // somebody wants the run stopped
+	Fault       SignalKind = "fault"        // the run cannot go on
+)
+
+// A Signal tells the machine one thing that happened. Kind says which fields
+// count.
+type Signal struct {
+	Kind SignalKind
+	At   time.Time
+
+	// Run is the id of the run to start. In the other signals it may be empty;
+	// when it is not, a signal for any other run than the one under way is
+	// ignored, so that what an ended run left behind does no harm.
+	Run string
+
+	// submit
+	Trigger Trigger // ByMessage when empty
+	Inputs  []Input
+	Attempt int  // of a message that may have been tried before, from 1
+	Join    bool // steer the run under way, rather than wait for its end
+
+	// Message is what the user says (submit), or the answer when it is another
+	// one than the deltas make up (stream_end).
+	Message *llm.Message
+
+	Delta llm.Delta // emission
+
+	// Called are the model.called of every attempt, oldest first, with what is
+	// known of each: stream_end, compacted, abort, fault. A zero At becomes the
+	// signal's.
+	Called []Event
+	Finish llm.Finish // stream_end; empty: as the deltas said
+
+	// Error is why it failed: stream_end, compacted, fault. Its Message is
+	// shown to the person; empty, the sentence of its code is.
+	Error *Error
+
+	Call   string // tool_settled, answered
+	OK     bool   // tool_settled
+	Result string // tool_settled
+	Source string // tool_settled; FromTool when empty
+	Wait   *Wait  // tool_settled: no result yet, it waits for somebody
+
+	Answer string // answered: Approve or Deny to an approval, else any text
+	Scope  string // answered: once, session or always
+	By     string // answered, abort
+
+	Summary string // compacted
+	Reason  string // abort: what the person is told
+}
+
+// A Wait is what a call needs from somebody before it can settle.
+type Wait struct {
+	For           string // ForApproval, ForQuestion or ForDelegate
+	Prompt        string
+	Options       []string
+	Deadline      time.Time
+	To            string // ForDelegate
+	CorrelationID string
+}
+
+// What a call can wait for.
+const (
+	ForApproval = "approval"
+	ForQuestion = "question"
+	ForDelegate = "delegate"
+)
+
+// The answers to an approval, and the scope that the state remembers: the tool
+// is in Allowed from then on.
+const (
+	Approve      = "approve"
+	Deny         = "deny"
+	ScopeSession = "session"
+)

@@ -1,0 +1,142 @@
+package run
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"agenthost/llm"
+)
+
+// A Phase says what a session is doing.
+type Phase string
+
+// The phases. A session rests in Idle, Settled or Faulted; it waits for
+// somebody in Suspended; in the others a run is at work.
+const (
+	Idle        Phase = "idle"
+	Invoking    Phase = "invoking"
+	Streaming   Phase = "streaming"
+	Dispatching Phase = "dispatching"
+	Compacting  Phase = "compacting"
+	InSuspense  Phase = "suspended"
+	Settled     Phase = "settled"
+	Faulted     Phase = "faulted"
+)
+
+// State is a session as its log tells it: the fold of its events. What is not
+// in the log (text still streaming, events not yet committed) is not written
+// with it, so a replayed log yields the live state byte for byte. The zero
+// State is a session in which nothing has happened.
+//
+// An old State may be kept and read for as long as one likes, but only the
+// newest may be stepped or folded: the messages of all share one array, as
+// with append. To try two ways from one point, fold the log twice.
+type State struct {
+	Phase    Phase         `json:"phase"`
+	Messages []llm.Message `json:"messages,omitempty"` // what the model sees, oldest first
+	Run      *Run          `json:"run,omitempty"`      // the unfinished run
+	Waiting  []Input       `json:"waiting,omitempty"`  // accepted into the log, not yet in a run
+	Allowed  []string      `json:"allowed,omitempty"`  // tools somebody approved for the whole session
+
+	pending []Event      // emitted by Step, not yet committed
+	partial *llm.Builder // the answer as far as it has streamed
+	cut     int          // messages the compaction under way takes in
+	weighed int          // messages that weight counts
+	weight  int          // their estimated tokens
+}
+
+// A Run is the unfinished run of a session.
+type Run struct {
+	ID          string        `json:"id"`
+	Trigger     Trigger       `json:"trigger"`
+	Inputs      []Input       `json:"inputs"`
+	Attempt     int           `json:"attempt,omitempty"`
+	Started     time.Time     `json:"started"`
+	ModelCalls  int           `json:"model_calls,omitempty"`
+	Corrections int           `json:"corrections,omitempty"` // answers in a row whose calls could not be run as asked
+	Replies     int           `json:"replies,omitempty"`
+	Calls       []Call        `json:"calls,omitempty"`   // of the last answer, in the model's order, until all have settled
+	Joining     []llm.Message `json:"joining,omitempty"` // came during the run, join at the next model call
+}
+
+// A Call is a tool call of the run's last answer.
+type Call struct {
+	ID            string          `json:"id"`
+	Name          string          `json:"name"`
+	Args          json.RawMessage `json:"args,omitempty"`
+	Rerun         string          `json:"rerun,omitempty"`
+	Approved      bool            `json:"approved,omitempty"` // somebody was asked and said yes
+	Asked         string          `json:"asked,omitempty"`    // approval, question or delegate: what it waits for
+	Prompt        string          `json:"prompt,omitempty"`
+	Options       []string        `json:"options,omitempty"`
+	Deadline      time.Time       `json:"deadline,omitzero"`
+	To            string          `json:"to,omitempty"`
+	CorrelationID string          `json:"correlation_id,omitempty"`
+	Done          bool            `json:"done,omitempty"`
+	OK            bool            `json:"ok,omitempty"`
+	Result        string          `json:"result,omitempty"`
+	Source        string          `json:"source,omitempty"`
+
+	running bool
+}
+
+// MarshalJSON writes what the log tells. A stream or a compaction under way is
+// not in it: there the model is still to be called.
+func (s State) MarshalJSON() ([]byte, error) {
+	type plain State
+	switch s.Phase {
+	case "":
+		s.Phase = Idle
+	case Streaming, Compacting:
+		s.Phase = Invoking
+	}
+	return json.Marshal(plain(s))
+}
+
+// Pending is the number of events that no Commit has carried out yet.
+func (s State) Pending() int { return len(s.pending) }
+
+// Partial is the answer as far as it has streamed, empty when none does. It
+// reads what the next Step writes: not to be called beside it.
+func (s State) Partial() llm.Message {
+	if s.partial == nil {
+		return llm.Message{}
+	}
+	return s.partial.Message()
+}
+
+// edit makes the run the caller's own, so that who holds an older State does
+// not see it change.
+func (s *State) edit() *Run {
+	r := *s.Run
+	r.Calls = slices.Clone(r.Calls)
+	s.Run = &r
+	return &r
+}
+
+// tokens estimates what the messages cost the model to read; each is counted
+// once.
+func (s *State) tokens() int {
+	s.weight += Estimate(s.Messages[s.weighed:])
+	s.weighed = len(s.Messages)
+	return s.weight
+}
+
+// call finds the call with that id among those not yet settled.
+func (r *Run) call(id string) *Call {
+	for i := range r.Calls {
+		if c := &r.Calls[i]; c.ID == id && !c.Done {
+			return c
+		}
+	}
+	return nil
+}
+
+// settled says whether every call has its result.
+func (r *Run) settled() bool {
+	return !slices.ContainsFunc(r.Calls, func(c Call) bool { return !c.Done })
+}
+
+// ready is a call that nothing keeps from running, or that runs.
+func (c Call) ready() bool { return !c.Done && c.Asked == "" }

@@ -1,0 +1,153 @@
+// Package run is the machine that turns one input into an answer: the calls of
+// the model, the tools between them, the people waited for, and the one reply
+// that ends it. It does no I/O and reads no clock. [Step] takes a [Signal] and
+// returns the [Effect]s to perform; [Fold] makes a [State] of a log. Step
+// changes what a State writes only by folding the events it emits, so the log
+// of a session and its live state never disagree.
+//
+// A run ends exactly once, with a reply that is final and a run.finished in
+// the same commit, whatever is signalled and in whatever order. Every tool call
+// gets exactly one result. Nothing that the world can see is asked for before
+// the commit that tells of it.
+package run
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"agenthost/llm"
+)
+
+// expected has, for each signal, the phases in which it means something. In the
+// others it comes too late, or is nobody's business: Step ignores it.
+var expected = map[SignalKind][]Phase{
+	Submit:      {Idle, Invoking, Streaming, Dispatching, Compacting, InSuspense, Settled, Faulted},
+	Emission:    {Invoking, Streaming},
+	StreamEnd:   {Invoking, Streaming},
+	ToolSettled: {Dispatching, InSuspense},
+	Answered:    {Dispatching, InSuspense},
+	CompactEnd:  {Compacting},
+	Abort:       {Invoking, Streaming, Dispatching, Compacting, InSuspense},
+	Fault:       {Invoking, Streaming, Dispatching, Compacting, InSuspense},
+}
+
+// Step takes one signal and returns the state after it and what is to be done
+// now. A signal that means nothing in this phase, or that comes a second time,
+// leaves the state as it is: its only effect is Ignored, which says why.
+// An Emission has no effects.
+func Step(s State, sig Signal, lim Limits) (State, []Effect) {
+	m := newMachine(s, sig.At, lim)
+	switch {
+	case !slices.Contains(expected[sig.Kind], m.s.Phase):
+		m.ignore("not expected in this phase")
+	case sig.Kind != Submit && sig.Run != "" && sig.Run != s.Run.ID:
+		m.ignore("for another run")
+	default:
+		m.take(&sig)
+	}
+	return m.s, m.effects
+}
+
+func (m *machine) take(sig *Signal) {
+	switch sig.Kind {
+	case Submit:
+		m.submit(sig)
+	case Emission:
+		m.stream(sig.Delta)
+	case StreamEnd:
+		m.answer(sig)
+	case ToolSettled:
+		m.settle(sig)
+	case Answered:
+		m.hear(sig)
+	case CompactEnd:
+		m.shrink(sig)
+	case Abort:
+		m.abort(sig)
+	case Fault:
+		m.fault(sig)
+	}
+}
+
+// machine is one step being made.
+type machine struct {
+	s       State
+	at      time.Time
+	lim     Limits
+	effects []Effect
+}
+
+func newMachine(s State, at time.Time, lim Limits) machine {
+	if s.Run == nil && s.Phase != Settled && s.Phase != Faulted {
+		s.Phase = Idle
+	}
+	// What the log cannot hold, the state must not: a monotonic clock, a zone.
+	return machine{s: s, at: at.UTC().Round(0), lim: lim.withDefaults()}
+}
+
+func (m *machine) do(e Effect) {
+	if m.s.Run != nil {
+		e.Run = m.s.Run.ID
+	}
+	m.effects = append(m.effects, e)
+}
+
+func (m *machine) ignore(why string) { m.do(Effect{Kind: Ignored, Why: why}) }
+
+// emit adds an event to the next commit and folds it.
+func (m *machine) emit(e Event) {
+	if e.At.IsZero() {
+		e.At = m.at
+	}
+	e.At = e.At.UTC().Round(0)
+	e.Deadline = e.Deadline.UTC().Round(0)
+	e.clean()
+	if m.s.pending == nil {
+		m.s.pending = make([]Event, 0, 8) // a plain answer's, with room for a second attempt
+	}
+	m.s.pending = append(m.s.pending, e)
+	m.s.fold(&e)
+}
+
+// commit writes what is pending, and publishes the replies in it.
+func (m *machine) commit() {
+	if len(m.s.pending) == 0 {
+		return
+	}
+	events, id := m.s.pending, ""
+	m.s.pending = nil
+	if m.s.Run != nil {
+		id = m.s.Run.ID
+	} else { // the last event is the run.finished that took it away
+		id = events[len(events)-1].Run
+	}
+	m.effects = slices.Grow(m.effects, 2) // mostly a commit and its reply
+	m.effects = append(m.effects, Effect{Kind: Commit, Run: id, Events: events})
+	for i := range events {
+		if events[i].Reply != nil {
+			m.effects = append(m.effects, Effect{Kind: Publish, Run: id, Reply: events[i].Reply})
+		}
+	}
+}
+
+// clean replaces bytes that JSON cannot hold: read back, they would be others.
+func (e *Event) clean() {
+	for _, s := range []*string{&e.Name, &e.Result, &e.Prompt, &e.Answer, &e.By, &e.Summary} {
+		*s = valid(*s)
+	}
+	if e.Message == nil || !slices.ContainsFunc(e.Message.Parts, dirty) {
+		return
+	}
+	m := *e.Message
+	m.Parts = slices.Clone(m.Parts)
+	for i := range m.Parts {
+		m.Parts[i].Text, m.Parts[i].Name = valid(m.Parts[i].Text), valid(m.Parts[i].Name)
+	}
+	e.Message = &m
+}
+
+func dirty(p llm.Part) bool { return !utf8.ValidString(p.Text) || !utf8.ValidString(p.Name) }
+
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -1,0 +1,63 @@
+package run
+
+import "slices"
+
+// ask lets a call wait for somebody. The question is in the log before it is
+// put.
+func (m *machine) ask(c Call, w Wait) {
+	e := Event{
+		Call: c.ID, Name: c.Name, Prompt: w.Prompt, Options: slices.Clone(w.Options),
+		Deadline: w.Deadline, To: w.To, CorrelationID: w.CorrelationID,
+	}
+	switch w.For {
+	case ForApproval:
+		e.Type, e.Options = ApprovalAsked, []string{Approve, Deny}
+	case ForQuestion:
+		e.Type = QuestionAsked
+	case ForDelegate:
+		e.Type = Delegated
+	default:
+		m.ignore("nothing to wait for")
+		return
+	}
+	if c.Asked != "" {
+		m.ignore("the call waits already")
+		return
+	}
+	m.emit(e)
+	if w.For != ForDelegate {
+		m.reply(Reply{Kind: w.For, Text: w.Prompt, Call: c.ID, Options: e.Options})
+	}
+	m.proceed(true)
+	m.do(Effect{Kind: Ask, Call: *m.s.Run.call(c.ID)})
+}
+
+// hear takes the answer to a call that waits; the first one counts. It is
+// written at once, since whoever gave it is told that it was taken.
+func (m *machine) hear(sig *Signal) {
+	c := m.s.Run.call(sig.Call)
+	switch {
+	case c == nil || c.Asked == "":
+		m.ignore("nothing waits for this answer")
+		return
+	case c.Asked == ForApproval && sig.Answer != Approve && sig.Answer != Deny:
+		m.ignore("an approval is answered with approve or deny")
+		return
+	}
+	e := Event{Call: c.ID, Name: c.Name, Answer: sig.Answer, By: sig.By, Scope: sig.Scope}
+	switch c.Asked {
+	case ForApproval:
+		e.Type = ApprovalAnswered
+		m.emit(e)
+		if sig.Answer == Deny {
+			m.finish(*c, Event{Result: "denied", Source: FromDenial})
+		}
+	case ForQuestion:
+		e.Type = QuestionAnswered
+		m.emit(e)
+		m.finish(*c, Event{OK: true, Result: sig.Answer, Source: FromAnswer})
+	default:
+		m.finish(*c, Event{OK: true, Result: sig.Answer, Source: FromDelegate, By: sig.By})
+	}
+	m.proceed(true)
+}
