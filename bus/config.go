@@ -1,0 +1,32 @@
+package bus
+
+// Config is `nats:`. Without URL and Context the server is embedded.
+type Config struct {
+	URL      string   `yaml:"url,omitempty" json:"url,omitempty"`
+	Context  string   `yaml:"context,omitempty" json:"context,omitempty"`
+	Creds    string   `yaml:"creds,omitempty" json:"creds,omitempty"`
+	NKey     string   `yaml:"nkey,omitempty" json:"nkey,omitempty"` // a file that holds the seed
+	User     string   `yaml:"user,omitempty" json:"user,omitempty"`
+	Password string   `yaml:"password,omitempty" json:"password,omitempty"`
+	Token    string   `yaml:"token,omitempty" json:"token,omitempty"`
+	TLS      TLS      `yaml:"tls,omitempty" json:"tls,omitempty"`
+	Domain   string   `yaml:"domain,omitempty" json:"domain,omitempty"` // JetStream domain
+	Embedded Embedded `yaml:"embedded,omitempty" json:"embedded,omitempty"`
+	Replicas int      `yaml:"replicas,omitempty" json:"replicas,omitempty"` // default 1
+	Lanes    int      `yaml:"lanes,omitempty" json:"lanes,omitempty"`       // default 4
+}
+
+// TLS names the files of a TLS connection to an external server.
+type TLS struct {
+	CA   string `yaml:"ca,omitempty" json:"ca,omitempty"`
+	Cert string `yaml:"cert,omitempty" json:"cert,omitempty"`
+	Key  string `yaml:"key,omitempty" json:"key,omitempty"`
+}
+
+// Embedded configures the server inside the process.
+type Embedded struct {
+	Store  string  `yaml:"store,omitempty" json:"store,omitempty"`   // default ./data
+	Listen *string `yaml:"listen,omitempty" json:"listen,omitempty"` // default 127.0.0.1:4222; "": no port
+	Sync   string  `yaml:"sync,omitempty" json:"sync,omitempty"`     // always (default) or an interval such as 2m
+	Config string  `yaml:"config,omitempty" json:"config,omitempty"` // a nats-server configuration file, read first
+}

@@ -1,0 +1,114 @@
+package bus
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/synadia-io/orbit.go/natscontext"
+)
+
+// connectOptions keep a connection for as long as the process lives. Nothing
+// is buffered while NATS is away: the Publisher sends again what the server
+// has not acknowledged, and a buffer would make those two copies.
+func connectOptions(name string, watch *connWatch) []nats.Option {
+	return append(watch.options(),
+		nats.Name(strings.TrimSpace("agenthost "+name)),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(250*time.Millisecond),
+		nats.ReconnectJitter(100*time.Millisecond, 250*time.Millisecond),
+		nats.ReconnectBufSize(-1),
+		nats.IgnoreAuthErrorAbort(), // credentials are renewed under a running host
+		nats.DrainTimeout(closeWithin/2),
+		nats.PingInterval(5*time.Second), // a dead peer is noticed in some ten seconds
+		nats.MaxPingsOutstanding(2),
+	)
+}
+
+// dial connects to what cfg names. The options given go before those of cfg.
+func dial(cfg Config, opts []nats.Option) (*nats.Conn, jetstream.JetStream, error) {
+	if err := checkAddresses(cfg.URL); err != nil {
+		return nil, nil, err
+	}
+	credentials, err := cfg.credentials()
+	if err != nil {
+		return nil, nil, err
+	}
+	secure, err := cfg.TLS.options()
+	if err != nil {
+		return nil, nil, err
+	}
+	opts = append(append(append([]nats.Option{cfg.servers}, opts...), credentials...), secure...)
+	if cfg.Context != "" {
+		return dialContext(cfg, opts)
+	}
+	nc, err := nats.Connect("", opts...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to NATS at %s: %w", cmp.Or(redact(cfg.URL), "the embedded server"), err)
+	}
+	return withJetStream(nc, cfg.Domain, "")
+}
+
+// dialContext connects by a context of the nats command; what cfg says itself
+// goes before what the context says.
+func dialContext(cfg Config, opts []nats.Option) (*nats.Conn, jetstream.JetStream, error) {
+	nc, settings, err := natscontext.Connect(cfg.Context, opts...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect by the NATS context %q: %w", cfg.Context, err)
+	}
+	if settings.User == "" && !cfg.identified() {
+		if err := checkCreds(homePath(settings.Creds)); err != nil {
+			nc.Close()
+			return nil, nil, fmt.Errorf("NATS context %q: %w", cfg.Context, err)
+		}
+	}
+	if cfg.Domain != "" {
+		return withJetStream(nc, cfg.Domain, "")
+	}
+	return withJetStream(nc, settings.JSDomain, settings.JSAPIPrefix)
+}
+
+// homePath is path as natscontext expands it.
+func homePath(path string) string {
+	if me, err := user.Current(); err == nil && strings.HasPrefix(path, "~") {
+		return me.HomeDir + path[1:]
+	}
+	return path
+}
+
+func withJetStream(nc *nats.Conn, domain, prefix string) (*nats.Conn, jetstream.JetStream, error) {
+	js, err := jetstream.New(nc)
+	switch {
+	case domain != "":
+		js, err = jetstream.NewWithDomain(nc, domain)
+	case prefix != "":
+		js, err = jetstream.NewWithAPIPrefix(nc, prefix)
+	}
+	if strings.ContainsAny(domain+prefix, " \t\r\n*>") {
+		err = errors.New("a blank, * and > cannot be part of it")
+	}
+	if err != nil {
+		nc.Close()
+		return nil, nil, fmt.Errorf("use JetStream domain or prefix %q: %w", domain+prefix, err)
+	}
+	return nc, js, nil
+}
+
+// refusals are what a server says to credentials that it does not accept.
+var refusals = []error{
+	nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired,
+}
+
+func refused(err error) bool {
+	for _, r := range refusals {
+		if errors.Is(err, r) {
+			return true
+		}
+	}
+	return false
+}

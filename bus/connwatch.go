@@ -1,0 +1,66 @@
+package bus
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+)
+
+// A connWatch logs what becomes of a connection, and remembers why the last
+// attempt to connect failed. It logs no flood, whatever the connection does.
+type connWatch struct {
+	log    zerolog.Logger
+	errs   zerolog.Logger // apart, so that a flood of errors hides no loss of the connection
+	closed chan struct{}  // closed with the connection
+	reason atomic.Pointer[error]
+}
+
+func newConnWatch(log zerolog.Logger) *connWatch {
+	few := func() zerolog.Logger {
+		return log.Sample(&zerolog.BurstSampler{Burst: 10, Period: 10 * time.Second})
+	}
+	return &connWatch{log: few(), errs: few(), closed: make(chan struct{})}
+}
+
+func (w *connWatch) options() []nats.Option {
+	return []nats.Option{
+		nats.ClosedHandler(func(*nats.Conn) { close(w.closed) }),
+		nats.ConnectHandler(func(nc *nats.Conn) {
+			w.log.Info().Str("server", redact(nc.ConnectedUrl())).Msg("NATS connected")
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			w.log.Warn().Str("server", redact(nc.ConnectedUrl())).Msg("NATS connected again")
+		}),
+		nats.DisconnectErrHandler(w.disconnected),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { w.reason.Store(&err) }),
+		nats.ErrorHandler(w.failed),
+	}
+}
+
+func (w *connWatch) disconnected(nc *nats.Conn, err error) {
+	if nc.IsClosed() || nc.IsDraining() {
+		return // we did it
+	}
+	w.log.Warn().Err(err).Msg("NATS connection lost; connecting again until it is back")
+}
+
+func (w *connWatch) failed(_ *nats.Conn, sub *nats.Subscription, err error) {
+	line := w.errs.Warn().Err(err)
+	if sub != nil {
+		line = line.Str("subject", sub.Subject)
+	}
+	line.Msg("NATS reports an error")
+}
+
+// lastError is why nc is not connected, as far as is known.
+func (w *connWatch) lastError(nc *nats.Conn) error {
+	if err := nc.LastError(); err != nil {
+		return err
+	}
+	if err := w.reason.Load(); err != nil {
+		return *err
+	}
+	return nats.ErrNoServers
+}

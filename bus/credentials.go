@@ -1,0 +1,87 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+)
+
+// identified reports whether the configuration itself says who connects.
+func (c Config) identified() bool {
+	return c.User != "" || c.Creds != "" || c.NKey != "" || c.Token != ""
+}
+
+// credentials are the options that say who connects. As with the nats command
+// a user goes before creds, and creds before an nkey. Files are read now, to
+// report what is wrong with them, and again whenever the connection is made.
+func (c Config) credentials() ([]nats.Option, error) {
+	if !c.identified() {
+		return nil, nil
+	}
+	opts := []nats.Option{anonymous}
+	switch {
+	case c.User != "":
+		opts = append(opts, nats.UserInfo(c.User, c.Password))
+	case c.Creds != "":
+		if err := checkCreds(c.Creds); err != nil {
+			return nil, err
+		}
+		opts = append(opts, nats.UserCredentials(c.Creds))
+	case c.NKey != "":
+		nkey, err := nats.NkeyOptionFromSeed(c.NKey)
+		if err != nil {
+			return nil, fmt.Errorf("read nats.nkey %q: %w", c.NKey, err)
+		}
+		opts = append(opts, nkey)
+	}
+	if c.Token != "" {
+		opts = append(opts, nats.Token(c.Token))
+	}
+	return opts, nil
+}
+
+// anonymous takes the credentials of a context away, for ours to take their place.
+func anonymous(o *nats.Options) error {
+	o.User, o.Password, o.Token, o.Nkey = "", "", "", ""
+	o.UserJWT, o.SignatureCB = nil, nil
+	return nil
+}
+
+func checkCreds(file string) error {
+	if file == "" {
+		return nil
+	}
+	data, err := os.ReadFile(file)
+	if err == nil {
+		_, err = nkeys.ParseDecoratedJWT(data)
+	}
+	if err == nil {
+		_, err = nkeys.ParseDecoratedNKey(data)
+	}
+	if err != nil {
+		return fmt.Errorf("read credentials %q: %w", file, err)
+	}
+	return nil
+}
+
+func (t TLS) options() ([]nats.Option, error) {
+	var opts []nats.Option
+	if t.CA != "" {
+		opts = append(opts, nats.RootCAs(t.CA))
+	}
+	if (t.Cert == "") != (t.Key == "") {
+		return nil, errors.New("nats.tls: cert and key go together, and one of them is not set")
+	}
+	if t.Cert != "" {
+		opts = append(opts, nats.ClientCert(t.Cert, t.Key))
+	}
+	for _, opt := range opts {
+		if err := opt(&nats.Options{}); err != nil { // the option reads its files
+			return nil, fmt.Errorf("read nats.tls: %w", err)
+		}
+	}
+	return opts, nil
+}

@@ -1,0 +1,72 @@
+package bus
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/nats-io/nats.go"
+)
+
+// A DeadLetter is what is published on agent.dead.<agent> for a message that
+// could not be handled: why, where it is from, and the message itself.
+type DeadLetter struct {
+	ID       string      `json:"id"`
+	Agent    string      `json:"agent"`
+	Reason   string      `json:"reason"`
+	Code     string      `json:"code"`
+	Subject  string      `json:"subject"`
+	Stream   string      `json:"stream"`
+	Seq      uint64      `json:"seq"`
+	Attempts int         `json:"attempts,omitempty"`
+	Host     string      `json:"host"`
+	At       time.Time   `json:"at"`
+	Header   nats.Header `json:"header,omitempty"`
+	// Payload is the message when it is text, Base64 when it is not. Both are
+	// empty when Omitted: it is too large, and only its stream still has it.
+	Payload string `json:"payload,omitempty"`
+	Base64  []byte `json:"payload_base64,omitempty"`
+	Omitted bool   `json:"omitted,omitempty"`
+}
+
+// DeadSubject is where the dead letters of an agent go.
+func DeadSubject(agent string) string { return "agent.dead." + agent }
+
+// SetPayload puts the message in, unless its JSON would not fit into limit.
+func (l *DeadLetter) SetPayload(data []byte, limit int) {
+	switch {
+	case len(data) > limit/2:
+		l.Omitted = true
+	case utf8.Valid(data):
+		l.Payload = string(data)
+	default:
+		l.Base64 = data
+	}
+}
+
+// Data is the message, whichever way it was put in.
+func (l *DeadLetter) Data() []byte {
+	if l.Base64 != nil {
+		return l.Base64
+	}
+	return []byte(l.Payload)
+}
+
+// Message is the dead letter as it is published. The same message of the same
+// agent is one dead letter, however often it dies.
+func (l *DeadLetter) Message() (*nats.Msg, error) {
+	if l.ID == "" {
+		l.ID = "dead:" + l.Agent + ":" + l.Stream + ":" + strconv.FormatUint(l.Seq, 10)
+	}
+	body, err := json.Marshal(l)
+	if err != nil {
+		return nil, err
+	}
+	msg := nats.NewMsg(DeadSubject(l.Agent))
+	msg.Data = body
+	msg.Header.Set(nats.MsgIdHdr, l.ID)
+	msg.Header.Set("Content-Type", "application/json")
+	msg.Header.Set("Agent-Dead-Code", l.Code)
+	return msg, nil
+}

@@ -1,0 +1,146 @@
+package bus
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// ErrMalformed wraps every reason for which a payload cannot be a message.
+var ErrMalformed = errors.New("malformed message")
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+}
+
+// DecodeInbound reads the payload of an inbound message. A payload that is not
+// a JSON object is itself the text. The error, if any, wraps ErrMalformed and
+// says what is wrong in words.
+func DecodeInbound(data []byte) (Inbound, error) {
+	in := Inbound{}
+	if err := decodeText(data, &in, &in.Text); err != nil {
+		return Inbound{}, err
+	}
+	return in, in.check()
+}
+
+func (in *Inbound) check() error {
+	switch {
+	case strings.TrimSpace(in.Text) == "" && len(in.Media) == 0:
+		return malformed("it has neither text nor media")
+	case strings.ContainsRune(in.Text, 0):
+		return malformed("its text holds a NUL character")
+	}
+	switch in.Priority {
+	case "", "now", "next", "later":
+	default:
+		return malformed("priority is %q; it can be now, next or later", clip(in.Priority))
+	}
+	for i, m := range in.Media {
+		if m.URL == "" && m.Object == "" {
+			return malformed("media[%d] has neither url nor object", i)
+		}
+	}
+	return nil
+}
+
+// DecodeRoute reads the payload of a route message. A payload that is not a
+// JSON object is the text of an event.
+func DecodeRoute(data []byte) (Route, error) {
+	r := Route{}
+	if err := decodeText(data, &r, &r.Text); err != nil {
+		return Route{}, err
+	}
+	if r.Kind == "" {
+		r.Kind = RouteEvent
+	}
+	return r, r.check()
+}
+
+func (r *Route) check() error {
+	switch r.Kind {
+	case RouteDelegate, RouteResult, RouteEvent, RouteSchedule, RouteHeartbeat:
+	default:
+		return malformed("kind is %q; it can be delegate, result, event, schedule or heartbeat", clip(r.Kind))
+	}
+	switch {
+	case r.Kind == RouteResult && r.CorrelationID == "":
+		return malformed("a result needs the correlation_id of its delegate")
+	case r.Kind == RouteDelegate && r.ReplyTo != "" && !publishable(r.ReplyTo):
+		return malformed("reply_to %q is not a subject to publish on", clip(r.ReplyTo))
+	case r.Kind != RouteResult && strings.TrimSpace(r.Text) == "":
+		return malformed("it has no text")
+	case strings.ContainsRune(r.Text, 0):
+		return malformed("its text holds a NUL character")
+	}
+	return nil
+}
+
+// publishable reports whether a message can be published on subject: no
+// wildcard, no empty token, no white space, and none of the server's own.
+func publishable(subject string) bool {
+	if strings.HasPrefix(subject, "$") || strings.ContainsAny(subject, " \t\r\n*>\x00") {
+		return false
+	}
+	for token := range strings.SplitSeq(subject, ".") {
+		if token == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// decodeText decodes data into v when it is a JSON object and into text when
+// it is anything else.
+func decodeText(data []byte, v any, text *string) error {
+	if !utf8.Valid(data) {
+		return malformed("it is not UTF-8")
+	}
+	if !IsObject(data) {
+		*text = string(data)
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if err := dec.Decode(v); err != nil {
+		return malformed("%s", jsonReason(err))
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return malformed("something follows the JSON object")
+	}
+	return nil
+}
+
+// IsObject reports whether a payload means to be a JSON object. Any other is
+// plain text, whatever it looks like.
+func IsObject(data []byte) bool {
+	body := bytes.TrimLeft(data, " \t\r\n")
+	return len(body) > 0 && body[0] == '{'
+}
+
+// jsonReason words a decode error for a person who wrote the payload.
+func jsonReason(err error) string {
+	if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Sprintf("%s cannot be a %s", typ.Field, typ.Value)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "its JSON ends too early"
+	}
+	return "its JSON is invalid: " + strings.TrimPrefix(err.Error(), "json: ")
+}
+
+// clip bounds a piece of foreign text for an error message.
+func clip(s string) string {
+	const limit = 60
+	if len(s) <= limit {
+		return s
+	}
+	cut := limit
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

@@ -1,0 +1,93 @@
+package bus
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Inbound is what a plugin publishes on plugin.inbound.<channel>[.<instance>].
+type Inbound struct {
+	ID       string         `json:"id,omitempty"`
+	From     string         `json:"from,omitempty"`
+	Name     string         `json:"name,omitempty"`
+	Chat     string         `json:"chat,omitempty"`
+	Group    bool           `json:"group,omitempty"`
+	Thread   string         `json:"thread,omitempty"`
+	Text     string         `json:"text,omitempty"`
+	Media    []Media        `json:"media,omitempty"`
+	Priority string         `json:"priority,omitempty"`
+	Answers  string         `json:"answers,omitempty"`
+	ReplyTo  string         `json:"reply_to,omitempty"`
+	SentAt   string         `json:"sent_at,omitempty"`
+	Meta     map[string]any `json:"meta,omitempty"`
+}
+
+// Media is an attachment, by URL or by the name of an object in AGENT_FILES.
+type Media struct {
+	Kind   string `json:"kind,omitempty"`
+	MIME   string `json:"mime,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Size   int64  `json:"size,omitempty"`
+	URL    string `json:"url,omitempty"`
+	Object string `json:"object,omitempty"`
+}
+
+// Outbound is what an agent publishes on plugin.outbound.<channel>[.<instance>].
+type Outbound struct {
+	ID        string    `json:"id"`
+	Agent     string    `json:"agent"`
+	Session   string    `json:"session"`
+	Run       string    `json:"run"`
+	Kind      string    `json:"kind"`
+	To        string    `json:"to,omitempty"`
+	Chat      string    `json:"chat,omitempty"`
+	Thread    string    `json:"thread,omitempty"`
+	Text      string    `json:"text"`
+	Media     []Media   `json:"media,omitempty"`
+	InReplyTo string    `json:"in_reply_to,omitempty"`
+	Merged    []string  `json:"merged,omitempty"` // every message this run answers, when there are several
+	Final     bool      `json:"final"`
+	Call      string    `json:"call,omitempty"`
+	Options   []string  `json:"options,omitempty"`
+	Error     *Error    `json:"error,omitempty"`
+	SentAt    time.Time `json:"sent_at"`
+}
+
+// The kinds of outbound messages.
+const (
+	KindReply    = "reply"
+	KindNotice   = "notice"
+	KindQuestion = "question"
+	KindApproval = "approval"
+	KindError    = "error"
+)
+
+// An Error is a code of the closed set with a sentence fit to show a person.
+type Error struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Route is what is published on agent.route.<agent>, and the answer to it.
+type Route struct {
+	ID            string          `json:"id,omitempty"`
+	Kind          string          `json:"kind"`
+	From          string          `json:"from,omitempty"`
+	CorrelationID string          `json:"correlation_id,omitempty"`
+	Text          string          `json:"text,omitempty"`
+	Context       json.RawMessage `json:"context,omitempty"`
+	ReplyTo       string          `json:"reply_to,omitempty"`
+	Chain         []string        `json:"chain,omitempty"`
+	Deadline      time.Time       `json:"deadline,omitzero"`
+	Error         *Error          `json:"error,omitempty"`
+	InReplyTo     string          `json:"in_reply_to,omitempty"` // result: the id of the delegate it answers
+}
+
+// The kinds of route messages.
+const (
+	RouteDelegate  = "delegate"
+	RouteResult    = "result"
+	RouteEvent     = "event"
+	RouteSchedule  = "schedule"
+	RouteHeartbeat = "heartbeat"
+)

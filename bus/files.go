@@ -1,0 +1,50 @@
+package bus
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Files keeps what is too large for a message, under the SHA-256 of its
+// content.
+type Files struct{ js jetstream.JetStream }
+
+// NewFiles makes a Files on the bucket AGENT_FILES.
+func NewFiles(js jetstream.JetStream) *Files { return &Files{js: js} }
+
+// Put stores data, unless it is there already, and returns its name.
+func (f *Files) Put(ctx context.Context, data []byte) (string, error) {
+	sum := sha256.Sum256(data)
+	name := hex.EncodeToString(sum[:])
+	store, err := f.js.ObjectStore(ctx, FilesBucket)
+	if err != nil {
+		return "", fmt.Errorf("store file: %w", err)
+	}
+	if _, err := store.GetInfo(ctx, name); err == nil {
+		return name, nil
+	} else if !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return "", fmt.Errorf("store file: %w", err)
+	}
+	if _, err := store.PutBytes(ctx, name, data); err != nil {
+		return "", fmt.Errorf("store file: %w", err)
+	}
+	return name, nil
+}
+
+// Get reads what Put stored.
+func (f *Files) Get(ctx context.Context, name string) ([]byte, error) {
+	store, err := f.js.ObjectStore(ctx, FilesBucket)
+	if err != nil {
+		return nil, fmt.Errorf("read file %s: %w", name, err)
+	}
+	data, err := store.GetBytes(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("read file %s: %w", name, err)
+	}
+	return data, nil
+}

@@ -1,0 +1,16 @@
+//go:build unix
+
+package bus
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const errWouldBlock = unix.EWOULDBLOCK
+
+// lock does not wait; the lock ends when f is closed.
+func lock(f *os.File) error {
+	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+}

@@ -1,0 +1,319 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// LaneConfig names a lane's consumer and says what it takes.
+type LaneConfig struct {
+	Stream  string
+	Name    string   // the durable consumer
+	Filters []string // subjects its agents are bound to, see Filters
+	Host    string   // the name of this host in the fleet
+}
+
+// A Lane feeds the agents that share one pinned pull consumer. Of all hosts of
+// a fleet one holds the pin and is served; the others wait for it. The pin is
+// liveness only: a host that lost it unknowingly is stopped by the fence of the
+// session logs, not by the lane.
+//
+// Deliveries come in stream order, from one goroutine. When the pin changes
+// hands the consumer is reset first, so that what the former owner left
+// unfinished comes again before anything newer; those deliveries are Tried.
+type Lane struct {
+	cfg     LaneConfig
+	js      jetstream.JetStream
+	log     zerolog.Logger
+	deliver func(*Delivery)
+	gained  func(context.Context)
+
+	mu    sync.Mutex
+	held  map[uint64]*Delivery
+	bytes int
+	freed chan struct{} // a token whenever a held message is dropped
+
+	// Only the goroutine of the consumer touches these.
+	pin       string
+	resetting bool
+	tried     uint64 // up to here a former owner may have worked
+
+	pinned atomic.Pointer[string] // pin, for others
+}
+
+// Timing of a lane. An owner that is gone loses its pin after pinnedTTL, and
+// what it held is delivered again after ackWait: the longer of the two is what
+// a takeover takes. Both outlast a cut of five seconds.
+const (
+	ackWait     = 8 * time.Second
+	extendEvery = 2500 * time.Millisecond
+	pinnedTTL   = 6 * time.Second
+	pullExpiry  = 2 * time.Second
+
+	pullMessages  = 256
+	maxAckPending = 32768
+	// maxHeldBytes bounds the payloads a lane keeps in memory. At the bound the
+	// lane slows down, so far that its pulls still keep the pin.
+	maxHeldBytes = 256 << 20
+	slowest      = pinnedTTL / 3
+
+	laneGroup  = "owner"
+	apiTimeout = 5 * time.Second
+)
+
+// NewLane makes a lane that hands each message to deliver, which must not
+// block for long. gained is called whenever this host becomes the lane's
+// owner, before the first delivery.
+func NewLane(js jetstream.JetStream, cfg LaneConfig, log zerolog.Logger, gained func(context.Context), deliver func(*Delivery)) *Lane {
+	return &Lane{
+		cfg: cfg, js: js, deliver: deliver, gained: gained, held: map[uint64]*Delivery{}, freed: make(chan struct{}, 1),
+		log: log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger(),
+	}
+}
+
+// LaneName is the name of the consumers of lane n.
+func LaneName(n int) string { return fmt.Sprintf("lane-%02d", n) }
+
+// Run serves the lane until ctx ends; then it stops pulling at once, while what
+// is held stays held and its timers are extended until hold ends. When both
+// are over it lets the pin go.
+func (l *Lane) Run(ctx, hold context.Context) error {
+	extended := make(chan struct{})
+	go func() {
+		defer close(extended)
+		l.extend(hold)
+	}()
+	for ctx.Err() == nil {
+		if err := l.serve(ctx); err != nil && ctx.Err() == nil {
+			l.log.Warn().Err(err).Msg("lane is interrupted; trying again")
+			pause(ctx, time.Second)
+		}
+	}
+	<-extended
+	l.release()
+	return nil
+}
+
+// serve consumes until ctx ends or the consumer is gone.
+func (l *Lane) serve(ctx context.Context) error {
+	consumer, err := l.ensure(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.takeBack(ctx, consumer); err != nil {
+		return err
+	}
+	consuming, err := consumer.Consume(
+		func(m jetstream.Msg) { l.receive(ctx, consumer, m) },
+		jetstream.PullPriorityGroup(laneGroup),
+		jetstream.PullMaxMessages(pullMessages),
+		jetstream.PullExpiry(pullExpiry),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { l.trouble(err) }),
+	)
+	if err != nil {
+		return fmt.Errorf("consume: %w", err)
+	}
+	select {
+	case <-ctx.Done():
+		consuming.Stop()
+		<-consuming.Closed()
+		return nil
+	case <-consuming.Closed():
+		return errors.New("the consumer is gone")
+	}
+}
+
+// trouble logs what a consumer meets; it all passes or ends serve.
+func (l *Lane) trouble(err error) {
+	if errors.Is(err, jetstream.ErrPinIDMismatch) {
+		l.log.Info().Msg("another host serves this lane now; standing by")
+		l.pinned.Store(nil)
+		return
+	}
+	l.log.Debug().Err(err).Msg("lane")
+}
+
+// receive takes one message from the consumer.
+func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetstream.Msg) {
+	meta, err := m.Metadata()
+	if err != nil {
+		l.log.Error().Err(err).Msg("message without metadata is ignored")
+		return
+	}
+	if pin := m.Headers().Get("Nats-Pin-Id"); pin != l.pin {
+		if !l.takeOver(ctx, consumer, pin, meta) {
+			return // not acknowledged: it comes again
+		}
+	}
+	if l.resetting {
+		if meta.Sequence.Consumer != 1 {
+			return // delivered before the reset; it comes again, in order
+		}
+		l.resetting = false
+	}
+	seq := meta.Sequence.Stream
+	if l.renew(seq, m) {
+		return
+	}
+	d := &Delivery{
+		Subject: m.Subject(), Seq: seq, Stored: meta.Timestamp, lane: l,
+		Tried: meta.NumDelivered > 1 || seq <= l.tried,
+	}
+	d.msg.Store(&m)
+	d.Hold(1)
+	l.waitForRoom(ctx)
+	l.mu.Lock()
+	l.held[seq] = d
+	l.bytes += len(m.Data())
+	l.mu.Unlock()
+	l.deliver(d)
+}
+
+// waitForRoom slows the lane down while it holds too many bytes.
+func (l *Lane) waitForRoom(ctx context.Context) {
+	l.mu.Lock()
+	full := l.bytes > maxHeldBytes
+	l.mu.Unlock()
+	if !full {
+		return
+	}
+	timer := time.NewTimer(slowest)
+	defer timer.Stop()
+	select {
+	case <-l.freed:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// renew replaces the ack address of a message that is held already.
+func (l *Lane) renew(seq uint64, m jetstream.Msg) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d, ok := l.held[seq]
+	if ok {
+		d.msg.Store(&m)
+	}
+	return ok
+}
+
+// takeOver makes this host the owner under a new pin. What an owner before may
+// have left comes again after a reset, from the first message that is not
+// acknowledged, in order.
+func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin string, meta *jetstream.MsgMetadata) bool {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	note, err := l.readNote(ctx)
+	if err == nil && meta.Sequence.Consumer > 1 { // 1: nothing was delivered before
+		var info *jetstream.ConsumerInfo
+		if info, err = consumer.Info(ctx); err == nil {
+			err = l.reset(ctx, &note, info)
+		}
+		l.resetting = true
+	}
+	if err != nil {
+		l.log.Warn().Err(err).Msg("take over lane; trying again")
+		return false
+	}
+	note.Host, note.Pin = l.cfg.Host, pin
+	if err := l.writeNote(ctx, note); err != nil { // costs only a slower restart
+		l.log.Warn().Err(err).Msg("note who serves the lane")
+	}
+	l.pin, l.tried = pin, note.Tried
+	l.pinned.Store(&pin)
+	l.log.Info().Uint64("tried", l.tried).Msg("this host serves the lane")
+	l.gained(ctx)
+	return true
+}
+
+// reset makes the server deliver again, in order, what is not acknowledged.
+// How far the deliveries had come is noted first: the server forgets it.
+func (l *Lane) reset(ctx context.Context, note *ownership, info *jetstream.ConsumerInfo) error {
+	note.Tried = max(note.Tried, info.Delivered.Stream)
+	if err := l.writeNote(ctx, *note); err != nil {
+		return err
+	}
+	if _, err := l.js.ResetConsumer(ctx, l.cfg.Stream, l.cfg.Name); err != nil {
+		return fmt.Errorf("reset consumer: %w", err)
+	}
+	return nil
+}
+
+// Owns asks the server whether this host still holds the pin.
+func (l *Lane) Owns(ctx context.Context) (bool, error) {
+	pin := l.pinned.Load()
+	if pin == nil {
+		return false, nil
+	}
+	consumer, err := l.js.Consumer(ctx, l.cfg.Stream, l.cfg.Name)
+	if err != nil {
+		return false, err
+	}
+	return pinnedClient(consumer.CachedInfo()) == *pin, nil
+}
+
+func (l *Lane) drop(d *Delivery) {
+	l.mu.Lock()
+	delete(l.held, d.Seq)
+	l.bytes -= len(d.Data())
+	l.mu.Unlock()
+	select {
+	case l.freed <- struct{}{}:
+	default:
+	}
+}
+
+// Held is how many messages are held.
+func (l *Lane) Held() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.held)
+}
+
+// Serving reports whether this host holds the pin, as far as it knows.
+func (l *Lane) Serving() bool { return l.pinned.Load() != nil }
+
+// extend tells the server, for every held message, that it is being worked on.
+func (l *Lane) extend(ctx context.Context) {
+	tick := time.NewTicker(extendEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, d := range l.snapshot() {
+			if err := (*d.msg.Load()).InProgress(); err != nil {
+				l.log.Debug().Err(err).Msg("extend held messages")
+				break
+			}
+		}
+	}
+}
+
+func (l *Lane) snapshot() []*Delivery {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	held := make([]*Delivery, 0, len(l.held))
+	for _, d := range l.held {
+		held = append(held, d)
+	}
+	return held
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

@@ -1,0 +1,198 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// ensure returns the lane's consumer, made or widened where needed. Filters are
+// only ever added: another host of the fleet may know agents that this one
+// does not know yet.
+func (l *Lane) ensure(ctx context.Context) (jetstream.Consumer, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	consumer, err := l.js.Consumer(ctx, l.cfg.Stream, l.cfg.Name)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return l.create(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up consumer: %w", err)
+	}
+	have := consumer.CachedInfo().Config
+	filters := Filters(append(filtersOf(have), l.cfg.Filters...), l.all())
+	if slices.Equal(filters, slices.Sorted(slices.Values(filtersOf(have)))) {
+		return consumer, nil
+	}
+	have.FilterSubject, have.FilterSubjects = "", filters
+	if consumer, err = l.js.UpdateConsumer(ctx, l.cfg.Stream, have); err != nil {
+		return nil, fmt.Errorf("widen consumer: %w", err)
+	}
+	return consumer, nil
+}
+
+// all is the filter that takes the whole of what lanes of the stream may take.
+func (l *Lane) all() string {
+	if l.cfg.Stream == RoutesStream {
+		return "agent.route.*"
+	}
+	return "plugin.inbound.>"
+}
+
+func filtersOf(c jetstream.ConsumerConfig) []string {
+	if c.FilterSubject != "" {
+		return []string{c.FilterSubject}
+	}
+	return slices.Clone(c.FilterSubjects)
+}
+
+func (l *Lane) create(ctx context.Context) (jetstream.Consumer, error) {
+	cfg := jetstream.ConsumerConfig{
+		Durable: l.cfg.Name, Description: description,
+		FilterSubjects: Filters(l.cfg.Filters, l.all()),
+		AckPolicy:      jetstream.AckExplicitPolicy, AckWait: ackWait,
+		MaxAckPending: maxAckPending, MaxDeliver: -1,
+		PriorityPolicy: jetstream.PriorityPolicyPinned, PriorityGroups: []string{laneGroup}, PinnedTTL: pinnedTTL,
+	}
+	if from, err := l.startSequence(ctx); err != nil {
+		return nil, err
+	} else if from > 1 {
+		cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, from
+	}
+	consumer, err := l.js.CreateConsumer(ctx, l.cfg.Stream, cfg)
+	if errors.Is(err, jetstream.ErrConsumerExists) { // another host was quicker, with other filters
+		return l.js.Consumer(ctx, l.cfg.Stream, l.cfg.Name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make consumer: %w", err)
+	}
+	return consumer, nil
+}
+
+// startSequence is where a new consumer begins: at the first message, unless
+// the number of lanes was changed, which starts all lanes where the slowest was.
+func (l *Lane) startSequence(ctx context.Context) (uint64, error) {
+	stream, err := l.js.Stream(ctx, l.cfg.Stream)
+	if err != nil {
+		return 0, fmt.Errorf("look up stream: %w", err)
+	}
+	from := stream.CachedInfo().Config.Metadata[lanesFrom]
+	if from == "" {
+		return 0, nil
+	}
+	return strconv.ParseUint(from, 10, 64)
+}
+
+func pinnedClient(info *jetstream.ConsumerInfo) string {
+	for _, g := range info.PriorityGroups {
+		if g.Group == laneGroup {
+			return g.PinnedClientID
+		}
+	}
+	return ""
+}
+
+// An ownership is what a host notes when it gains a lane, so that after a crash
+// it can let go what its dead self still holds.
+type ownership struct {
+	Host string `json:"host"`
+	Pin  string `json:"pin"`
+	// Tried is how far deliveries had come before the last reset.
+	Tried uint64 `json:"tried,omitempty"`
+}
+
+func (l *Lane) noteKey() string { return l.cfg.Stream + "." + l.cfg.Name }
+
+func (l *Lane) readNote(ctx context.Context) (ownership, error) {
+	note := ownership{}
+	kv, err := l.js.KeyValue(ctx, LanesBucket)
+	if err != nil {
+		return note, fmt.Errorf("read who serves the lane: %w", err)
+	}
+	entry, err := kv.Get(ctx, l.noteKey())
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return note, nil
+	}
+	if err != nil {
+		return note, fmt.Errorf("read who serves the lane: %w", err)
+	}
+	if err := json.Unmarshal(entry.Value(), &note); err != nil {
+		l.log.Warn().Err(err).Msg("the note of who serves the lane cannot be read; ignored")
+		return ownership{}, nil
+	}
+	return note, nil
+}
+
+func (l *Lane) writeNote(ctx context.Context, note ownership) error {
+	kv, err := l.js.KeyValue(ctx, LanesBucket)
+	if err != nil {
+		return fmt.Errorf("note who serves the lane: %w", err)
+	}
+	data, err := json.Marshal(note)
+	if err != nil {
+		return err
+	}
+	if _, err = kv.Put(ctx, l.noteKey(), data); err != nil {
+		return fmt.Errorf("note who serves the lane: %w", err)
+	}
+	return nil
+}
+
+// takeBack makes ready for a start: it unpins what an earlier life of this host
+// still holds and, when nobody serves the lane, has the server deliver again at
+// once what was left, instead of when its ack timers run out.
+func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	info := consumer.CachedInfo()
+	note, err := l.readNote(ctx)
+	if err != nil {
+		return err
+	}
+	l.tried = max(l.tried, note.Tried)
+	pin := pinnedClient(info)
+	if pin != "" && pin != l.pin && (note.Host != l.cfg.Host || note.Pin != pin) {
+		return nil // another host serves it
+	}
+	if pin != "" {
+		l.log.Info().Msg("taking the lane back from before the restart")
+		if err := l.unpin(ctx); err != nil {
+			return err
+		}
+	}
+	if info.NumAckPending == 0 {
+		return nil
+	}
+	return l.reset(ctx, &note, info)
+}
+
+// release lets the pin go, so that another host need not wait for it to expire.
+func (l *Lane) release() {
+	if !l.Serving() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), apiTimeout)
+	defer cancel()
+	if owns, err := l.Owns(ctx); err != nil || !owns {
+		return
+	}
+	if err := l.unpin(ctx); err != nil {
+		l.log.Warn().Err(err).Msg("let the lane go; another host takes it when the pin expires")
+	}
+}
+
+func (l *Lane) unpin(ctx context.Context) error {
+	stream, err := l.js.Stream(ctx, l.cfg.Stream)
+	if err != nil {
+		return fmt.Errorf("unpin: %w", err)
+	}
+	if err := stream.UnpinConsumer(ctx, l.cfg.Name, laneGroup); err != nil {
+		return fmt.Errorf("unpin: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// ErrLocked is wrapped by the refusal of a store, or of a host's name, that
+// another process uses.
+var ErrLocked = errors.New("in use")
+
+// LockName makes sure that one process only is the host called name among
+// those that share the folder dir. The lock ends with release, or with the
+// process, however it ends.
+func LockName(dir, name string) (release func(), err error) {
+	if name == "" || name != filepath.Base(name) {
+		return nil, fmt.Errorf("lock host name %q: it cannot be part of a file's name", name)
+	}
+	release, err = lockFile(filepath.Join(dir, name+".lock"))
+	if errors.Is(err, ErrLocked) {
+		return nil, fmt.Errorf("host name %q is %w; stop that host, or give this one another name with --name", name, err)
+	}
+	return release, err
+}
+
+// lockStore keeps a second server out of a store: two of them lose messages.
+func lockStore(dir string) (release func(), err error) {
+	release, err = lockFile(filepath.Join(dir, "host.lock"))
+	if errors.Is(err, ErrLocked) {
+		return nil, fmt.Errorf("store %q is %w; stop that process, or set nats.embedded.store to another folder, or nats.url to use its server", dir, err)
+	}
+	return release, err
+}
+
+// lockFile locks path and writes the process id into it. The file stays when
+// the lock ends: removing it would let two processes lock two files of one name.
+func lockFile(path string) (release func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make folder: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	if err := lock(f); err != nil {
+		defer f.Close()
+		if errors.Is(err, errWouldBlock) {
+			return nil, fmt.Errorf("%w by %s", ErrLocked, holder(f))
+		}
+		return nil, fmt.Errorf("lock %q: %w", path, err)
+	}
+	if err := writePID(f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	return func() { f.Close() }, nil
+}
+
+func writePID(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+// holder names the process that holds the lock of f.
+func holder(f *os.File) string {
+	data, _ := io.ReadAll(io.LimitReader(f, 32))
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(data))); err == nil {
+		return "process " + strconv.Itoa(pid)
+	}
+	return "another process" // it has not written its id yet
+}

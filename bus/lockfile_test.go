@@ -1,0 +1,87 @@
+package bus_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+)
+
+func TestOpenRefusesAStoreInUse(t *testing.T) {
+	cfg := bustest.Config(t)
+	first := bustest.OpenConfig(t, cfg)
+	_, err := open(t, cfg)
+	wantError(t, err, cfg.Embedded.Store, "in use by process "+strconv.Itoa(os.Getpid()), "nats.embedded.store", "nats.url")
+	if !errors.Is(err, bus.ErrLocked) {
+		t.Errorf("got %v, want it to wrap %v", err, bus.ErrLocked)
+	}
+	if err := first.Healthy(t.Context()); err != nil {
+		t.Errorf("the first bus, after a second was refused: %v", err)
+	}
+	first.Close()
+	if _, err := open(t, cfg); err != nil {
+		t.Errorf("open after the first closed: %v", err)
+	}
+}
+
+func TestLockName(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	release, err := bus.LockName(dir, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = bus.LockName(dir, "one")
+	wantError(t, err, `host name "one"`, "process "+strconv.Itoa(os.Getpid()), "--name")
+	if !errors.Is(err, bus.ErrLocked) {
+		t.Errorf("got %v, want it to wrap %v", err, bus.ErrLocked)
+	}
+	if err := os.Truncate(filepath.Join(dir, "one.lock"), 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err = bus.LockName(dir, "one")
+	wantError(t, err, "another process")
+
+	other, err := bus.LockName(dir, "two")
+	if err != nil {
+		t.Errorf("another name: %v", err)
+	} else {
+		other()
+	}
+	release()
+	again, err := bus.LockName(dir, "one")
+	if err != nil {
+		t.Fatalf("after release: %v", err)
+	}
+	again()
+}
+
+func TestLockNameOnAFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full here")
+	}
+	dir := t.TempDir()
+	if err := os.Symlink("/dev/full", filepath.Join(dir, "one.lock")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := bus.LockName(dir, "one")
+	wantError(t, err, "lock:", "one.lock")
+}
+
+func TestLockNameRefuses(t *testing.T) {
+	file := write(t, "file", "")
+	tests := map[string]struct{ dir, name, want string }{
+		"no name":          {t.TempDir(), "", `""`},
+		"a path":           {t.TempDir(), "../one", `"../one"`},
+		"folder is a file": {file, "one", "not a directory"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := bus.LockName(tt.dir, tt.name)
+			wantError(t, err, tt.want)
+		})
+	}
+}

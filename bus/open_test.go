@@ -1,0 +1,364 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+)
+
+func open(t *testing.T, cfg bus.Config) (*bus.Bus, error) {
+	t.Helper()
+	b, err := bus.Open(t.Context(), bus.Options{Name: "test", Log: bustest.Log(t), Config: cfg})
+	if err == nil {
+		t.Cleanup(b.Close)
+	}
+	return b, err
+}
+
+// wantError checks that err says all of what it should.
+func wantError(t *testing.T, err error, want ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("got no error, want one that says %q", want)
+	}
+	for _, w := range want {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("error: got %q, want it to say %q", err, w)
+		}
+	}
+}
+
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestOpenEmbedded(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	cfg := bustest.Config(t)
+	cfg.Embedded.Sync = "" // always
+	cfg.Domain = "edge"
+	b, err := bus.Open(t.Context(), bus.Options{Name: "one", Log: bustest.Log(t), Config: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Ready(t.Context()); err != nil {
+		t.Errorf("ready: %v", err)
+	}
+	if err := b.Healthy(t.Context()); err != nil {
+		t.Errorf("healthy: %v", err)
+	}
+	if b.URL() != "" {
+		t.Errorf("URL without a port: got %q", b.URL())
+	}
+	if name := b.NC.ConnectedServerName(); name != "one" {
+		t.Errorf("server name: got %q, want one", name)
+	}
+	if name := b.NC.Opts.Name; name != "agenthost one" {
+		t.Errorf("connection name: got %q", name)
+	}
+	info, err := b.JS.AccountInfo(t.Context())
+	if err != nil || info.Domain != "edge" {
+		t.Errorf("domain: got %+v, %v, want edge", info, err)
+	}
+	if _, err := b.JS.CreateStream(t.Context(), jetstream.StreamConfig{Name: "S"}); err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+	b.Close()
+	wantError(t, b.Ready(t.Context()), "connection closed")
+	wantError(t, b.Healthy(t.Context()), "connection closed")
+
+	again, err := open(t, cfg)
+	if err != nil {
+		t.Fatalf("open a store again: %v", err)
+	}
+	defer again.Close()
+	if _, err := again.JS.Stream(t.Context(), "S"); err != nil {
+		t.Errorf("stream after closing and opening: %v", err)
+	}
+}
+
+func TestCloseSendsWhatWasPublished(t *testing.T) {
+	url, _ := bustest.Server(t)
+	receiver, sender := bustest.OpenConfig(t, bus.Config{URL: url}), bustest.OpenConfig(t, bus.Config{URL: url})
+	got := make(chan *nats.Msg, 100)
+	if _, err := receiver.NC.ChanSubscribe("s", got); err != nil {
+		t.Fatal(err)
+	}
+	if err := receiver.Ready(t.Context()); err != nil { // a round trip: the subscription is there
+		t.Fatal(err)
+	}
+	for range 100 {
+		if err := sender.NC.Publish("s", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sender.Close()
+	for range 100 {
+		<-got
+	}
+}
+
+func TestOpenListens(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	for name, listen := range map[string]string{"any port": "127.0.0.1:0", "a port": free.Addr().String()} {
+		t.Run(name, func(t *testing.T) {
+			cfg := bustest.Config(t)
+			cfg.Embedded.Listen = &listen
+			cfg.Embedded.Sync = "always"
+			b, err := open(t, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			nc, _, err := bus.Dial(t.Context(), bus.Config{URL: b.URL()}, "cli", zerolog.Nop())
+			if err != nil {
+				t.Fatalf("dial %q: %v", b.URL(), err)
+			}
+			nc.Close()
+		})
+	}
+}
+
+// What hangs in the connection's own callbacks does not hang the end of a host.
+func TestCloseGivesUpOnAStuckConnection(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		b, err := open(t, bustest.Config(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stuck := make(chan struct{})
+		b.NC.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) { <-stuck })
+		sub, err := b.NC.SubscribeSync("busy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sub.SetPendingLimits(1, -1); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if err := b.NC.Publish("busy", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		began := time.Now()
+		b.Close()
+		if took := time.Since(began); took < 10*time.Second || took > time.Minute {
+			t.Errorf("close took %s on the fake clock, want a little over 10 s", took)
+		}
+		close(stuck)
+	})
+}
+
+func TestOpenRefuses(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	port := strconv.Itoa(taken.Addr().(*net.TCPAddr).Port)
+	file := write(t, "file", "")
+	storeWithFile := t.TempDir()
+	if err := os.WriteFile(filepath.Join(storeWithFile, "jetstream"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lockIsFolder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(lockIsFolder, "host.lock"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		embedded bus.Embedded
+		listen   string
+		want     []string
+	}{
+		"port taken":        {bus.Embedded{}, "127.0.0.1:" + port, []string{"port " + port + " is taken", "nats.embedded.listen", "nats.url"}},
+		"address not ours":  {bus.Embedded{}, "192.0.2.1:4222", []string{"nats.embedded.listen", "192.0.2.1"}},
+		"listen no address": {bus.Embedded{}, "4222", []string{`nats.embedded.listen "4222"`, "host:port"}},
+		"listen port word":  {bus.Embedded{}, "localhost:nats", []string{`"localhost:nats"`, "number"}},
+		"sync":              {bus.Embedded{Sync: "often"}, "", []string{`nats.embedded.sync "often"`, "2m"}},
+		"sync negative":     {bus.Embedded{Sync: "-1s"}, "", []string{`"-1s"`}},
+		"store is a file":   {bus.Embedded{Store: file}, "", []string{file, "not a directory"}},
+		"store broken":      {bus.Embedded{Store: storeWithFile}, "", []string{"start the embedded server", storeWithFile, "nats.embedded.store"}},
+		"lock unwritable":   {bus.Embedded{Store: lockIsFolder}, "", []string{"host.lock", "is a directory"}},
+		"no server file":    {bus.Embedded{Config: "/no/such.conf"}, "", []string{`nats.embedded.config "/no/such.conf"`, "no such file"}},
+		"bad server file":   {bus.Embedded{Config: write(t, "bad.conf", "port: nine")}, "", []string{"nats.embedded.config", "bad.conf:1"}},
+		"impossible server": {bus.Embedded{Config: write(t, "max.conf", "max_payload: 200MB")}, "", []string{"configure the embedded server"}},
+		"user is needed": {
+			bus.Embedded{Config: write(t, "auth.conf", "authorization {user: ann, password: secret}")}, "",
+			[]string{"auth.conf", "asks for credentials", "nats.user"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+			if tt.embedded.Store == "" {
+				tt.embedded.Store = t.TempDir()
+			}
+			tt.embedded.Listen = &tt.listen
+			_, err := open(t, bus.Config{Embedded: tt.embedded})
+			wantError(t, err, tt.want...)
+		})
+	}
+}
+
+func TestOpenRefusesWrongPassword(t *testing.T) {
+	cfg := bustest.Config(t)
+	cfg.User, cfg.Password = "ann", "wrong"
+	// The deadline is how long a refusal takes inside a process.
+	cfg.Embedded.Config = write(t, "auth.conf", "write_deadline: 50ms\nauthorization {user: ann, password: secret}")
+	_, err := open(t, cfg)
+	wantError(t, err, "connect to", "auth.conf", "may not know these credentials")
+}
+
+func TestOpenStopsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := bus.Open(ctx, bus.Options{Log: bustest.Log(t), Config: bustest.Config(t)})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestOpenWithServerFile(t *testing.T) {
+	tests := map[string]struct {
+		file    string
+		cfg     bus.Config
+		payload int64
+		listens bool
+	}{
+		"user": {
+			"max_payload: 2MB\nauthorization {user: ann, password: secret}",
+			bus.Config{User: "ann", Password: "secret"}, 2 << 20, false,
+		},
+		"token": {"authorization {token: s3cret}", bus.Config{Token: "s3cret"}, 1 << 20, false},
+		"its own port, store and sync": {
+			"listen: 127.0.0.1:-1\njetstream {store_dir: " + t.TempDir() + ", sync_interval: 30s}", bus.Config{}, 1 << 20, true,
+		},
+		"only a warning": {"", bus.Config{}, 1 << 20, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if !tt.listens {
+				tt.cfg.Embedded = bustest.Config(t).Embedded
+			}
+			tt.cfg.Embedded.Config = write(t, "nats.conf", tt.file)
+			b, err := open(t, tt.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.NC.MaxPayload(); got != tt.payload {
+				t.Errorf("max payload: got %d, want %d", got, tt.payload)
+			}
+			if listens := b.URL() != ""; listens != tt.listens {
+				t.Errorf("URL: got %q", b.URL())
+			}
+		})
+	}
+}
+
+func TestOpenWarnsOfAnOpenPort(t *testing.T) {
+	tests := map[string]struct {
+		listen, file string
+		want         bool
+	}{
+		"everywhere":         {"0.0.0.0:0", "", true},
+		"all interfaces":     {":0", "", true},
+		"this machine":       {"127.0.0.1:0", "", false},
+		"localhost":          {"localhost:0", "", false},
+		"no port":            {"", "", false},
+		"everywhere, a user": {"0.0.0.0:0", "authorization {token: s3cret}", false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			cfg := bustest.Config(t)
+			cfg.Embedded.Listen = &tt.listen
+			if tt.file != "" {
+				cfg.Embedded.Config, cfg.Token = write(t, "nats.conf", tt.file), "s3cret"
+			}
+			var log logBuffer
+			b, err := bus.Open(t.Context(), bus.Options{Log: zerolog.New(&log), Config: cfg})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Close()
+			if got := strings.Contains(log.String(), "asks nobody"); got != tt.want {
+				t.Errorf("warned: got %t, want %t", got, tt.want)
+			}
+			if strings.Contains(log.String(), "s3cret") {
+				t.Errorf("the log shows the token: %s", log.String())
+			}
+		})
+	}
+}
+
+func TestOpenStartsBeforeNATS(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	url, srv := bustest.Server(t)
+	srv.Stop()
+	defer srv.Stop()
+	var log logBuffer
+	cfg := bus.Config{URL: strings.Replace(url, "//", "//ann:s3cret@", 1)}
+	b, err := bus.Open(t.Context(), bus.Options{Name: "one", Log: zerolog.New(&log), Config: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	wantError(t, b.Healthy(t.Context()), "connect to NATS at "+url)
+
+	brief, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	err = b.Ready(brief)
+	wantError(t, err, "wait for NATS at "+url)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want it to wrap %v", err, context.DeadlineExceeded)
+	}
+	srv.Start()
+	if err := b.Ready(t.Context()); err != nil {
+		t.Fatalf("ready after NATS is up: %v", err)
+	}
+
+	lost := b.NC.StatusChanged(nats.RECONNECTING)
+	srv.Stop()
+	<-lost
+	wantError(t, b.Healthy(t.Context()), "connect to NATS at "+url)
+	srv.Start()
+	if err := b.Ready(t.Context()); err != nil {
+		t.Fatalf("ready after a restart: %v", err)
+	}
+	b.Close()
+	for _, line := range []string{"waiting for NATS", "NATS connected", "NATS connection lost", "NATS connected again"} {
+		if !strings.Contains(log.String(), line) {
+			t.Errorf("log: got %s, want a line %q", log.String(), line)
+		}
+	}
+	if strings.Contains(log.String(), "s3cret") {
+		t.Errorf("the log shows the password: %s", log.String())
+	}
+}

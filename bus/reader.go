@@ -1,0 +1,184 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A Reader reads stored messages of one subject without a consumer: one
+// request for the last, one for each batch of a tail.
+type Reader struct {
+	nc     *nats.Conn
+	prefix string
+}
+
+// NewReader makes a Reader on nc. domain is the JetStream domain, or empty.
+func NewReader(nc *nats.Conn, domain string) *Reader {
+	prefix := "$JS.API."
+	if domain != "" {
+		prefix = "$JS." + domain + ".API."
+	}
+	return &Reader{nc: nc, prefix: prefix + "DIRECT.GET."}
+}
+
+// A Record is a stored message.
+type Record struct {
+	Subject string
+	Seq     uint64
+	Time    time.Time
+	Header  nats.Header
+	Data    []byte
+}
+
+// ErrNotFound tells that there is no such message.
+var ErrNotFound = errors.New("message not found")
+
+// Last reads the newest message of subject.
+func (r *Reader) Last(ctx context.Context, stream, subject string) (Record, error) {
+	return r.one(ctx, r.prefix+stream+"."+subject, nil)
+}
+
+// Get reads the message with sequence seq.
+func (r *Reader) Get(ctx context.Context, stream string, seq uint64) (Record, error) {
+	return r.one(ctx, r.prefix+stream, getRequest{Seq: seq})
+}
+
+func (r *Reader) one(ctx context.Context, api string, req any) (Record, error) {
+	body, err := encodeRequest(req)
+	if err != nil {
+		return Record{}, err
+	}
+	msg, err := r.nc.RequestWithContext(ctx, api, body)
+	if err != nil {
+		return Record{}, fmt.Errorf("read stored message: %w", err)
+	}
+	return record(msg)
+}
+
+type getRequest struct {
+	Seq       uint64     `json:"seq,omitempty"`
+	StartTime *time.Time `json:"start_time,omitempty"`
+	NextFor   string     `json:"next_by_subj,omitempty"`
+	Batch     int        `json:"batch,omitempty"`
+}
+
+func encodeRequest(req any) ([]byte, error) {
+	if req == nil {
+		return nil, nil
+	}
+	return json.Marshal(req)
+}
+
+const tailBatch = 256
+
+// Tail reads the messages of subject from sequence seq on, oldest first, up to
+// the newest at the time of asking. An error ends it.
+func (r *Reader) Tail(ctx context.Context, stream, subject string, seq uint64) iter.Seq2[Record, error] {
+	return r.tail(ctx, stream, getRequest{Seq: max(seq, 1), NextFor: subject, Batch: tailBatch})
+}
+
+// Since is Tail from a time on.
+func (r *Reader) Since(ctx context.Context, stream, subject string, at time.Time) iter.Seq2[Record, error] {
+	return r.tail(ctx, stream, getRequest{StartTime: &at, NextFor: subject, Batch: tailBatch})
+}
+
+func (r *Reader) tail(ctx context.Context, stream string, req getRequest) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for more := true; more; {
+			var last uint64
+			var err error
+			last, more, err = r.batch(ctx, r.prefix+stream, req, yield)
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			req.Seq, req.StartTime = last+1, nil
+		}
+	}
+}
+
+// batch yields one batch; more tells whether another should be asked for.
+func (r *Reader) batch(ctx context.Context, api string, req getRequest, yield func(Record, error) bool) (last uint64, more bool, err error) {
+	inbox := r.nc.NewInbox()
+	sub, err := r.nc.SubscribeSync(inbox)
+	if err != nil {
+		return 0, false, fmt.Errorf("read stored messages: %w", err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	body, err := encodeRequest(req)
+	if err != nil {
+		return 0, false, err
+	}
+	if err := r.nc.PublishRequest(api, inbox, body); err != nil {
+		return 0, false, fmt.Errorf("read stored messages: %w", err)
+	}
+	for {
+		msg, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			return 0, false, fmt.Errorf("read stored messages: %w", err)
+		}
+		if msg.Header.Get("Status") == "204" { // the end of the batch
+			left, _ := strconv.Atoi(msg.Header.Get("Nats-Num-Pending"))
+			return last, left > 0 && last > 0, nil
+		}
+		rec, err := record(msg)
+		if errors.Is(err, ErrNotFound) {
+			return last, false, nil
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		last = rec.Seq
+		if !yield(rec, nil) {
+			return last, false, nil
+		}
+	}
+}
+
+func record(msg *nats.Msg) (Record, error) {
+	switch status := msg.Header.Get("Status"); status {
+	case "":
+	case "404":
+		return Record{}, ErrNotFound
+	default:
+		return Record{}, fmt.Errorf("read stored message: status %s %s", status, msg.Header.Get("Description"))
+	}
+	seq, err := strconv.ParseUint(msg.Header.Get(jetstream.SequenceHeader), 10, 64)
+	if err != nil {
+		return Record{}, fmt.Errorf("read stored message: sequence: %w", err)
+	}
+	at, err := time.Parse(time.RFC3339Nano, msg.Header.Get(jetstream.TimeStampHeaer))
+	if err != nil {
+		return Record{}, fmt.Errorf("read stored message: time: %w", err)
+	}
+	return Record{
+		Subject: msg.Header.Get(jetstream.SubjectHeader), Seq: seq, Time: at, Header: msg.Header, Data: msg.Data,
+	}, nil
+}
+
+// Published reports whether the stream that keeps subject has a message with
+// that Nats-Msg-Id, published at since or later.
+func (r *Reader) Published(ctx context.Context, subject, id string, since time.Time) (bool, error) {
+	stream := OutboundStream
+	if strings.HasPrefix(subject, RoutePrefix) {
+		stream = RoutesStream
+	}
+	for rec, err := range r.Since(ctx, stream, subject, since) {
+		if err != nil {
+			return false, err
+		}
+		if rec.Header.Get(nats.MsgIdHdr) == id {
+			return true, nil
+		}
+	}
+	return false, nil
+}

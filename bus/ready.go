@@ -1,0 +1,146 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// What Ready does not wait for, because waiting does not mend it.
+var (
+	ErrOldServer   = errors.New("NATS is too old")
+	ErrNoJetStream = errors.New("JetStream is not enabled")
+	ErrDenied      = errors.New("NATS refuses this user")
+)
+
+const (
+	oldestMajor, oldestMinor = 2, 14
+	oldestLevel              = 4 // JetStream's API level of 2.14
+
+	readyPause    = 100 * time.Millisecond
+	readyAttempt  = 2 * time.Second
+	readyProgress = 5 * time.Second
+)
+
+// Ready returns nil once the Bus is connected to a server that can serve a
+// host. It waits, and logs that it does, while NATS is away or JetStream is
+// starting. It returns an error when ctx ends, when the Bus is closed, and for
+// what waiting does not mend.
+func (b *Bus) Ready(ctx context.Context) error {
+	pause := time.NewTicker(readyPause)
+	defer pause.Stop()
+	var told time.Time
+	for {
+		err := b.attempt(ctx)
+		if err == nil || hopeless(err) {
+			return err
+		}
+		if time.Since(told) >= readyProgress {
+			told = time.Now()
+			b.Log.Info().Str("server", b.address()).AnErr("reason", err).Msg("waiting for NATS")
+		}
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for NATS at %s: %w: %w", b.address(), ctx.Err(), err)
+		}
+	}
+}
+
+// Healthy returns nil when the Bus is connected and JetStream answers before
+// ctx ends.
+func (b *Bus) Healthy(ctx context.Context) error {
+	if err := b.connected(); err != nil {
+		return err
+	}
+	if _, err := b.JS.AccountInfo(ctx); err != nil {
+		return fmt.Errorf("ask JetStream at %s: %w", b.address(), err)
+	}
+	return nil
+}
+
+func hopeless(err error) bool {
+	for _, final := range []error{ErrOldServer, ErrNoJetStream, ErrDenied, nats.ErrConnectionClosed} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *Bus) attempt(ctx context.Context) error {
+	if err := b.connected(); err != nil {
+		return err
+	}
+	if version := b.NC.ConnectedServerVersion(); older(version) {
+		return fmt.Errorf("%w: it is %s, and agenthost needs %d.%d or newer", ErrOldServer, version, oldestMajor, oldestMinor)
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyAttempt)
+	defer cancel()
+	info, err := b.JS.AccountInfo(ctx)
+	if err != nil {
+		return b.explain(err)
+	}
+	if info.API.Level < oldestLevel { // a new server may pass on to an older one
+		return fmt.Errorf("%w: its JetStream has API level %d, and agenthost needs %d, which NATS %d.%d has",
+			ErrOldServer, info.API.Level, oldestLevel, oldestMajor, oldestMinor)
+	}
+	return nil
+}
+
+func (b *Bus) connected() error {
+	if b.NC.IsConnected() {
+		return nil
+	}
+	if b.NC.IsClosed() {
+		return fmt.Errorf("use NATS at %s: %w", b.address(), nats.ErrConnectionClosed)
+	}
+	err := b.watch.lastError(b.NC)
+	if refused(err) {
+		return fmt.Errorf("%w: %s: %w", ErrDenied, b.address(), err)
+	}
+	return fmt.Errorf("connect to NATS at %s: %w", b.address(), err)
+}
+
+// explain words the answer of JetStream, or the lack of one.
+func (b *Bus) explain(err error) error {
+	where := b.address()
+	if b.cfg.Domain != "" {
+		where += ", domain " + strconv.Quote(b.cfg.Domain)
+	}
+	switch {
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled):
+		return fmt.Errorf("%w at %s; start that server with -js, or with a jetstream block in its configuration", ErrNoJetStream, where)
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return fmt.Errorf("%w at %s for the account of this user; enable it for the account", ErrNoJetStream, where)
+	}
+	// A server drops what it forbids and says so on the side.
+	if last := b.NC.LastError(); errors.Is(last, nats.ErrPermissionViolation) {
+		return fmt.Errorf("%w JetStream at %s: %w", ErrDenied, where, last)
+	}
+	return fmt.Errorf("ask JetStream at %s: %w", where, err)
+}
+
+// address is where the Bus connects to, without credentials.
+func (b *Bus) address() string {
+	if b.server != nil {
+		return "the embedded server"
+	}
+	return redact(strings.Join(b.NC.Opts.Servers, ","))
+}
+
+// older reports whether version is before the oldest that is served. What has
+// no number, such as a build of one's own, is left to the check of the level.
+func older(version string) bool {
+	var major, minor int
+	if n, _ := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.%d", &major, &minor); n < 2 {
+		return false
+	}
+	return major < oldestMajor || major == oldestMajor && minor < oldestMinor
+}

@@ -1,0 +1,126 @@
+package bus
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+)
+
+const startWithin = 30 * time.Second
+
+// embed starts the server in this process and connects to it.
+func (b *Bus) embed(ctx context.Context, name string, opts []nats.Option) error {
+	o, err := b.cfg.serverOptions(name, b.Log)
+	if err != nil {
+		return err
+	}
+	if guarded(o) && o.NoAuthUser == "" && !b.cfg.identified() {
+		return fmt.Errorf("nats.embedded.config %q asks for credentials; set nats.user and nats.password, or nats.token, nats.nkey, nats.creds",
+			b.cfg.Embedded.Config)
+	}
+	release, err := lockStore(o.StoreDir)
+	if err != nil {
+		return err
+	}
+	b.release = release
+	if err := portFree(o); err != nil {
+		return err
+	}
+	if b.server, err = startServer(ctx, o, b.Log); err != nil {
+		return err
+	}
+	warnOpen(o, b.Log)
+	return b.join(o, append(opts, nats.InProcessServer(b.server),
+		nats.ConnectHandler(nil), nats.PingInterval(nats.DefaultPingInterval)))
+}
+
+// join connects to the server in this process.
+func (b *Bus) join(o *server.Options, opts []nats.Option) (err error) {
+	cfg := b.cfg
+	cfg.TLS = TLS{} // nothing to encrypt inside a process
+	b.NC, b.JS, err = dial(cfg, opts)
+	if err != nil && guarded(o) {
+		// A pipe breaks before the server's answer is through.
+		return fmt.Errorf("%w; nats.embedded.config %q may not know these credentials", err, b.cfg.Embedded.Config)
+	}
+	return err
+}
+
+// portFree asks before the server does, whose own report is a line in its log.
+func portFree(o *server.Options) error {
+	if o.DontListen || o.Port < 0 {
+		return nil
+	}
+	port := cmp.Or(o.Port, server.DEFAULT_PORT)
+	l, err := net.Listen("tcp", net.JoinHostPort(o.Host, strconv.Itoa(port)))
+	if err == nil {
+		return l.Close()
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("port %d is taken; set nats.embedded.listen to another address or to \"\" for none, or nats.url to use the server that is there: %w", port, err)
+	}
+	return fmt.Errorf("nats.embedded.listen: %w", err)
+}
+
+// startServer returns once the server takes connections. Recovering a large
+// store is part of the start and takes the time that it takes.
+func startServer(ctx context.Context, o *server.Options, log zerolog.Logger) (*server.Server, error) {
+	ns, err := server.NewServer(o)
+	if err != nil {
+		return nil, fmt.Errorf("configure the embedded server: %w", err)
+	}
+	words := &serverLog{log: log}
+	ns.SetLoggerV2(words, log.GetLevel() <= zerolog.TraceLevel, false, false)
+	ns.Start()
+	if err := awaitServer(ctx, ns, words); err != nil {
+		stopServer(ns)
+		return nil, fmt.Errorf("start the embedded server with store %q: %w", o.StoreDir, err)
+	}
+	return ns, nil
+}
+
+func awaitServer(ctx context.Context, ns *server.Server, words *serverLog) error {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	for {
+		if fatal := words.lastWords(); fatal != "" {
+			return fmt.Errorf("%s; if it is the store, make it a folder that this user can write, or set nats.embedded.store to another", fatal)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if ns.ReadyForConnections(100 * time.Millisecond) {
+			return nil
+		}
+	}
+}
+
+func stopServer(ns *server.Server) {
+	ns.Shutdown()
+	ns.WaitForShutdown()
+}
+
+// warnOpen says so when everybody who reaches the port may do everything.
+func warnOpen(o *server.Options, log zerolog.Logger) {
+	ip := net.ParseIP(o.Host)
+	local := o.DontListen || o.Host == "localhost" || ip != nil && ip.IsLoopback()
+	if !local && !guarded(o) {
+		log.Warn().Str("listen", net.JoinHostPort(o.Host, strconv.Itoa(o.Port))).
+			Msg("NATS listens beyond this machine and asks nobody for credentials")
+	}
+}
+
+// guarded reports whether the server asks for credentials.
+func guarded(o *server.Options) bool {
+	return o.Username != "" || o.Authorization != "" || len(o.Users) > 0 || len(o.Nkeys) > 0 ||
+		len(o.TrustedOperators) > 0 || o.AuthCallout != nil
+}

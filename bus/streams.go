@@ -1,0 +1,187 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// The streams and buckets, as other programs see them.
+const (
+	InboundStream  = "AGENT_INBOUND"
+	OutboundStream = "AGENT_OUTBOUND"
+	RoutesStream   = "AGENT_ROUTES"
+	SessionsStream = "AGENT_SESSIONS"
+	EventsStream   = "AGENT_EVENTS"
+	DeadStream     = "AGENT_DEAD"
+	FilesBucket    = "AGENT_FILES" // object store: what is too large for a message
+	LanesBucket    = "AGENT_LANES" // which host last held which lane
+)
+
+// DedupeWindow is how long a stream remembers a Nats-Msg-Id.
+const DedupeWindow = 10 * time.Minute
+
+const (
+	day         = 24 * time.Hour
+	lanesKey    = "agenthost.lanes"
+	lanesFrom   = "agenthost.lanes_from" // where lanes made later start
+	description = "agenthost"
+)
+
+func streamConfigs(replicas int) []jetstream.StreamConfig {
+	base := func(name string, age time.Duration, subjects ...string) jetstream.StreamConfig {
+		return jetstream.StreamConfig{
+			Name: name, Description: description, Subjects: subjects, Replicas: replicas, MaxAge: age,
+			Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, AllowDirect: true,
+			Duplicates: DedupeWindow,
+		}
+	}
+	inbound := base(InboundStream, 3*day, "plugin.inbound.>")
+	inbound.Discard = jetstream.DiscardNew // a plugin is told that the stream is full
+	routes := base(RoutesStream, 7*day, "agent.route.*", "agent.schedule.>")
+	routes.AllowMsgSchedules, routes.AllowMsgTTL = true, true
+	sessions := base(SessionsStream, 0, "agent.session.>", "agent.snapshot.>")
+	sessions.AllowRollup = true
+	events := base(EventsStream, 7*day, "agent.events.>")
+	events.AllowMsgTTL = true
+	return []jetstream.StreamConfig{
+		inbound, base(OutboundStream, 3*day, "plugin.outbound.>"), routes, sessions, events,
+		base(DeadStream, 30*day, "agent.dead.>"),
+	}
+}
+
+// Provision makes the streams and buckets that are missing and widens those
+// that lack something the host needs. It narrows nothing: a setting that
+// somebody else chose is reported and stays. lanes is the number of lanes the
+// fleet is configured for; a fleet that was made with another is an error.
+func Provision(ctx context.Context, js jetstream.JetStream, replicas, lanes int, log zerolog.Logger) error {
+	replicas, lanes = max(replicas, 1), LaneCount(lanes)
+	for _, want := range streamConfigs(replicas) {
+		if want.Name == InboundStream {
+			want.Metadata = map[string]string{lanesKey: strconv.Itoa(lanes)}
+		}
+		if err := provisionStream(ctx, js, want, lanes, log); err != nil {
+			return err
+		}
+	}
+	return provisionBuckets(ctx, js, replicas)
+}
+
+// LaneCount is how many lanes a fleet has that is configured for lanes.
+func LaneCount(lanes int) int {
+	if lanes == 0 {
+		return 4
+	}
+	return lanes
+}
+
+func provisionStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig, lanes int, log zerolog.Logger) error {
+	stream, err := js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		stream, err = js.CreateStream(ctx, want)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another host was quicker
+			stream, err = js.Stream(ctx, want.Name)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("make stream %s: %w", want.Name, err)
+	}
+	have := stream.CachedInfo().Config
+	if err := checkLanes(have, lanes); err != nil {
+		return err
+	}
+	reportForeign(have, want, log)
+	if wider, changed := widen(have, want); changed {
+		if _, err := js.UpdateStream(ctx, wider); err != nil {
+			return fmt.Errorf("widen stream %s: %w", want.Name, err)
+		}
+	}
+	return nil
+}
+
+// ErrLanes is wrapped by the refusal of another number of lanes.
+var ErrLanes = errors.New("the fleet was made with another number of lanes")
+
+func checkLanes(have jetstream.StreamConfig, lanes int) error {
+	if have.Name != InboundStream || have.Metadata[lanesKey] == "" || have.Metadata[lanesKey] == strconv.Itoa(lanes) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s, and nats.lanes says %d; set nats.lanes to %s, or stop every host and run: agenthost lanes %d",
+		ErrLanes, have.Metadata[lanesKey], lanes, have.Metadata[lanesKey], lanes)
+}
+
+// widen returns have with what want needs added to it.
+func widen(have, want jetstream.StreamConfig) (jetstream.StreamConfig, bool) {
+	changed := false
+	need := func(have *bool, want bool) {
+		if want && !*have {
+			*have, changed = true, true
+		}
+	}
+	for _, s := range want.Subjects {
+		if !slices.Contains(have.Subjects, s) {
+			have.Subjects, changed = append(have.Subjects, s), true
+		}
+	}
+	need(&have.AllowDirect, want.AllowDirect)
+	need(&have.AllowRollup, want.AllowRollup)
+	need(&have.AllowMsgTTL, want.AllowMsgTTL)
+	need(&have.AllowMsgSchedules, want.AllowMsgSchedules)
+	if have.Duplicates < want.Duplicates && (have.MaxAge == 0 || have.MaxAge >= want.Duplicates) {
+		have.Duplicates, changed = want.Duplicates, true
+	}
+	for k, v := range want.Metadata {
+		if have.Metadata[k] == "" {
+			if have.Metadata == nil {
+				have.Metadata = map[string]string{}
+			}
+			have.Metadata[k], changed = v, true
+		}
+	}
+	return have, changed
+}
+
+func reportForeign(have, want jetstream.StreamConfig, log zerolog.Logger) {
+	diff := zerolog.Dict()
+	n := 0
+	add := func(setting string, differs bool, value any) {
+		if differs {
+			diff, n = diff.Interface(setting, value), n+1
+		}
+	}
+	add("replicas", have.Replicas != want.Replicas, have.Replicas)
+	add("max_age", have.MaxAge != want.MaxAge, have.MaxAge.String())
+	add("retention", have.Retention != want.Retention, have.Retention.String())
+	add("storage", have.Storage != want.Storage, have.Storage.String())
+	add("discard", have.Discard != want.Discard, have.Discard.String())
+	add("max_bytes", have.MaxBytes > 0, have.MaxBytes)
+	add("max_msgs", have.MaxMsgs > 0, have.MaxMsgs)
+	add("max_msgs_per_subject", have.MaxMsgsPerSubject > 0, have.MaxMsgsPerSubject)
+	add("max_msg_size", have.MaxMsgSize > 0, have.MaxMsgSize)
+	if n > 0 {
+		log.Warn().Str("stream", want.Name).Dict("settings", diff).Msg("stream has settings of its own; they stay as they are")
+	}
+}
+
+func provisionBuckets(ctx context.Context, js jetstream.JetStream, replicas int) error {
+	if _, err := js.KeyValue(ctx, LanesBucket); err != nil {
+		_, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: LanesBucket, Description: description, Replicas: replicas})
+		if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
+			return fmt.Errorf("make bucket %s: %w", LanesBucket, err)
+		}
+	}
+	if _, err := js.ObjectStore(ctx, FilesBucket); err == nil {
+		return nil
+	}
+	_, err := js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: FilesBucket, Description: description, Replicas: replicas})
+	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
+		return fmt.Errorf("make bucket %s: %w", FilesBucket, err)
+	}
+	return nil
+}
