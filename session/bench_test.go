@@ -1,0 +1,75 @@
+package session_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"agenthost/session"
+)
+
+func benchKeys(n int) []session.Key {
+	keys := make([]session.Key, n)
+	for i := range keys {
+		keys[i] = session.DM("telegram", "sales", strconv.Itoa(i))
+	}
+	rand.Shuffle(n, func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	return keys
+}
+
+// filled is a manager with no bound that holds a session for each key, made in
+// another order than the keys are in.
+func filled(b *testing.B, keys []session.Key) *session.Manager[*int] {
+	m := session.NewManager(session.Options[*int]{Max: new(0)})
+	start(b, m)
+	for _, i := range rand.Perm(len(keys)) {
+		m.GetOrCreate(keys[i])
+	}
+	return m
+}
+
+func BenchmarkManager(b *testing.B) {
+	for _, n := range []int{10_000, 1_000_000} {
+		keys := benchKeys(n)
+		m := filled(b, keys)
+		b.Run(fmt.Sprintf("GetOrCreate/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				m.GetOrCreate(keys[i%n])
+			}
+		})
+		b.Run(fmt.Sprintf("AcquireRelease/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				m.Acquire(keys[i%n]).Release()
+			}
+		})
+		b.Run(fmt.Sprintf("GetOrCreateParallel/%d", n), func(b *testing.B) {
+			b.RunParallel(func(pb *testing.PB) {
+				for i := rand.IntN(n); pb.Next(); i++ {
+					m.GetOrCreate(keys[i%n])
+				}
+			})
+		})
+		b.Run(fmt.Sprintf("EvictInsert/%d", n), func(b *testing.B) {
+			full := session.NewManager(session.Options[*int]{Max: new(n / 2)})
+			start(b, full)
+			for _, key := range keys {
+				full.GetOrCreate(key)
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				full.GetOrCreate(keys[i%n])
+			}
+		})
+	}
+}
+
+func BenchmarkSID(b *testing.B) {
+	key := session.DM("telegram", "sales", "123456789")
+	b.ReportAllocs()
+	for b.Loop() {
+		session.SID("ana", key)
+	}
+}

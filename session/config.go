@@ -1,0 +1,22 @@
+package session
+
+import "time"
+
+// Config is the `session:` of an agent. The zero value means the defaults.
+type Config struct {
+	TTL      time.Duration `yaml:"ttl,omitempty" json:"ttl,omitempty"`             // idle time in memory; default 30m
+	Max      *int          `yaml:"max,omitempty" json:"max,omitempty"`             // in memory; default 10000, 0: no bound
+	Queue    Queue         `yaml:"queue,omitempty" json:"queue,omitempty"`         // default followup
+	QueueMax int           `yaml:"queue_max,omitempty" json:"queue_max,omitempty"` // waiting inputs of one session; default 1000
+}
+
+// A Queue says what becomes of a message that comes during a run.
+type Queue string
+
+// The queue modes.
+const (
+	Followup  Queue = "followup"
+	Collect   Queue = "collect"
+	Steer     Queue = "steer"
+	Interrupt Queue = "interrupt"
+)

@@ -1,0 +1,287 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/run"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nuid"
+)
+
+// ErrFenced tells that another host has written to the session since it was
+// opened: what this one did with it must be thrown away.
+var ErrFenced = errors.New("session belongs to another host now")
+
+// snapshotEvery is the number of commits after which a snapshot is written.
+const snapshotEvery = 64
+
+// commitHeader tells whose commit a message is, for a host that sent one twice
+// and must know which of them was refused.
+const commitHeader = "Agent-Commit"
+
+// A Log is the log of one session as its owner sees it. Its methods are safe
+// for concurrent use. Commits are written one after the other, in the order of
+// the calls; after one was refused by the fence every later one is too, and
+// the session must be opened anew.
+type Log struct {
+	store                *Store
+	key                  Key
+	subject, snapSubject string
+
+	mu      sync.Mutex
+	state   run.State
+	seq     uint64   // of the last commit
+	replied uint64   // the last commit with replies
+	ids     ids      // of all inputs
+	open    []string // ids of the unfinished run's inputs
+	since   int      // commits since the last snapshot
+	fresh   bool     // a compaction was committed since
+	owed    int      // commits that the state shows and queue does not have yet
+	queue   []*commit
+	busy    bool
+	broken  error
+}
+
+type commit struct {
+	ctx    context.Context
+	run    string
+	events []run.Event
+	done   func(error)
+	id     string
+}
+
+// Key is the session's key.
+func (l *Log) Key() Key { return l.key }
+
+// Step gives the machine a signal. Each commit among the effects is owed: the
+// caller passes it to Commit, or gives the log up.
+func (l *Log) Step(sig run.Signal, lim run.Limits) []run.Effect {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.step(run.Step(l.state, sig, lim))
+}
+
+// Resume takes up the unfinished run of a log that was just opened.
+func (l *Log) Resume(at time.Time, lim run.Limits) []run.Effect {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.step(run.Resume(l.state, at, lim))
+}
+
+func (l *Log) step(state run.State, effects []run.Effect) []run.Effect {
+	l.state = state
+	for _, e := range effects {
+		if e.Kind == run.Commit {
+			l.owed++
+		}
+	}
+	return effects
+}
+
+// State is the state as it is now. It may be kept and read.
+func (l *Log) State() run.State {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state
+}
+
+// Add folds events that are no run's and commits them.
+func (l *Log) Add(ctx context.Context, events []run.Event, done func(error)) {
+	l.mu.Lock()
+	l.apply(events)
+	l.owed++
+	l.mu.Unlock()
+	l.Commit(ctx, "", events, done)
+}
+
+// Seen looks a message's id up: ok tells whether the log has it, seq is the
+// commit that holds its replies, 0 while it has none.
+func (l *Log) Seen(id string) (seq uint64, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ids.get(id)
+}
+
+// Replied is the last commit that holds replies, 0 if none does.
+func (l *Log) Replied() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.replied
+}
+
+// Commit appends the events of a commit that Step owed, and returns at once. done is called once it is stored or refused; it must not
+// block. ctx bounds only what is too large for a message and is stored first.
+func (l *Log) Commit(ctx context.Context, runID string, events []run.Event, done func(error)) {
+	l.mu.Lock()
+	l.owed--
+	if err := l.broken; err != nil {
+		l.mu.Unlock()
+		done(err)
+		return
+	}
+	l.queue = append(l.queue, &commit{ctx: ctx, run: runID, events: events, done: done})
+	if l.busy {
+		l.mu.Unlock()
+		return
+	}
+	l.busy = true
+	l.mu.Unlock()
+	l.next()
+}
+
+// next sends the oldest commit of the queue.
+func (l *Log) next() {
+	l.mu.Lock()
+	c, seq := l.queue[0], l.seq
+	l.mu.Unlock()
+	whole := Commit{V: version, Key: l.key, Run: c.run, Events: c.events}
+	msg, err := l.store.message(c.ctx, l.subject, whole, func(object string) any {
+		return Commit{V: version, Key: l.key, Run: c.run, Object: object}
+	}, c.events)
+	if err != nil {
+		l.settle(c, 0, fmt.Errorf("encode commit: %w", err))
+		return
+	}
+	c.id = nuid.Next()
+	msg.Header.Set(expectedLastSubjectSequence, strconv.FormatUint(seq, 10))
+	msg.Header.Set(commitHeader, c.id)
+	l.store.Publisher.Publish(msg, func(seq uint64, resent bool, err error) { l.stored(c, seq, resent, err) })
+}
+
+// stored takes the server's answer. A refusal of a message that was sent twice
+// may be the echo of the first copy: the log tells.
+func (l *Log) stored(c *commit, seq uint64, resent bool, err error) {
+	switch {
+	case err == nil:
+		l.settle(c, seq, nil)
+	case bus.Refused(err) && resent:
+		go l.resolve(c)
+	case bus.Refused(err):
+		l.settle(c, 0, ErrFenced)
+	default:
+		l.settle(c, 0, fmt.Errorf("commit: %w", err))
+	}
+}
+
+// resolve finds out whether the head of the log is c.
+func (l *Log) resolve(c *commit) {
+	for {
+		ctx, cancel := context.WithTimeout(c.ctx, 5*time.Second)
+		rec, err := l.store.Reader.Last(ctx, bus.SessionsStream, l.subject)
+		cancel()
+		switch {
+		case err == nil && rec.Header.Get(commitHeader) == c.id:
+			l.settle(c, rec.Seq, nil)
+			return
+		case err == nil, errors.Is(err, bus.ErrNotFound), c.ctx.Err() != nil:
+			l.settle(c, 0, ErrFenced)
+			return
+		}
+		select {
+		case <-c.ctx.Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// settle ends the commit at the head of the queue and sends the next.
+func (l *Log) settle(c *commit, seq uint64, err error) {
+	l.mu.Lock()
+	l.queue = l.queue[1:]
+	more := len(l.queue) > 0
+	var refused []*commit
+	if err != nil {
+		l.broken = err
+		refused, l.queue, more = l.queue, nil, false
+	} else {
+		l.note(seq, c.events)
+	}
+	l.busy = more
+	snap := l.takeSnapshot()
+	l.mu.Unlock()
+	if snap != nil {
+		go l.writeSnapshot(c.ctx, snap)
+	}
+	c.done(err)
+	for _, r := range refused {
+		r.done(err)
+	}
+	if more {
+		l.next()
+	}
+}
+
+// apply folds events that were read from the log.
+func (l *Log) apply(events []run.Event) {
+	for _, e := range events {
+		l.state = run.Fold(l.state, e)
+	}
+}
+
+// note takes down what a stored commit means for the ids.
+func (l *Log) note(seq uint64, events []run.Event) {
+	l.seq = seq
+	l.since++
+	for _, e := range events {
+		switch e.Type {
+		case run.Started:
+			l.open = slices.Concat(l.open, inputIDs(e.Inputs))
+			for _, in := range e.Inputs {
+				l.ids.set(in.ID, 0)
+			}
+		case run.InputAdded:
+			l.ids.set(e.Input.ID, 0)
+			if e.Run != "" { // it joined the running run
+				l.open = append(l.open, e.Input.ID)
+			}
+		case run.Replied:
+			l.replied = seq
+		case run.Compacted:
+			l.fresh = true
+		case run.Finished:
+			for _, id := range l.open {
+				l.ids.set(id, seq)
+			}
+			l.open = nil
+		}
+	}
+}
+
+// takeSnapshot returns a snapshot when one is due and the state is that of the
+// last commit, no more and no less. Called with the lock held.
+func (l *Log) takeSnapshot() *snapshot {
+	if l.broken != nil || l.busy || l.owed > 0 || (l.since < snapshotEvery && !l.fresh) || l.state.Pending() > 0 {
+		return nil
+	}
+	l.since, l.fresh = 0, false
+	return &snapshot{
+		V: version, Key: l.key, Seq: l.seq, Replied: l.replied, State: l.state, IDs: l.ids.list(),
+	}
+}
+
+// writeSnapshot replaces the session's snapshot. Losing one costs only time.
+func (l *Log) writeSnapshot(ctx context.Context, snap *snapshot) {
+	msg, err := l.store.message(ctx, l.snapSubject, snap, func(object string) any {
+		return snapshot{V: version, Key: l.key, Seq: snap.Seq, Object: object}
+	}, snap)
+	if err != nil {
+		l.store.Log.Warn().Err(err).Str("session", string(l.key)).Msg("write snapshot")
+		return
+	}
+	msg.Header.Set(rollupHeader, "sub")
+	l.store.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
+		if err != nil {
+			l.store.Log.Warn().Err(err).Str("session", string(l.key)).Msg("write snapshot")
+		}
+	})
+}
+
+const rollupHeader = nats.MsgRollup

@@ -1,0 +1,212 @@
+package session
+
+import (
+	"cmp"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/puzpuzpuz/xsync/v3"
+)
+
+// The bounds of a Manager that is told none.
+const (
+	DefaultTTL = 30 * time.Minute
+	DefaultMax = 10_000
+)
+
+// Options are the settings of a Manager. The zero value means the defaults.
+type Options[V any] struct {
+	TTL time.Duration // idle time after which a session is dropped; default DefaultTTL
+	Max *int          // sessions in memory; default DefaultMax, 0: no bound
+
+	// New makes the value of a new entry; nil: the zero V. It runs under the
+	// manager's lock: no I/O, no call back to the manager.
+	New func(Key) V
+	// OnExpire is told of each dropped session, once; nil: nobody is. It may
+	// call the manager, and must not wait for its Run to return.
+	OnExpire func(Key, V, Reason)
+}
+
+// A Manager holds one agent's sessions in memory. All of it is safe for
+// concurrent use. Make one with NewManager; while Run goes, idle sessions
+// expire.
+//
+// The map is read without a lock. Recency is a list under a mutex that is held
+// for a few pointer writes: a clock hand or lazily repaired ticks would spare
+// readers the mutex, but evict the wrong one or now and then walk every entry.
+// For the same reason a touch reads no clock: while Run goes it is stamped with
+// the time of the coming sweep, which is the first that could act on it.
+type Manager[V any] struct {
+	ttl      time.Duration
+	max      int
+	newValue func(Key) V
+	onExpire func(Key, V, Reason)
+	born     time.Time
+
+	entries *xsync.MapOf[Key, *Entry[V]] // written with mu held
+	calls   sync.WaitGroup               // drops whose OnExpire has not returned; grows with mu held, until closed
+
+	mu     sync.Mutex
+	count  int           // of entries
+	idle   queue[V]      // live entries with no work in flight, idle-longest first
+	due    time.Duration // the coming sweep, since born; 0: no Run goes
+	closed bool          // Run has ended
+}
+
+// NewManager makes a Manager. It starts nothing: without Run the cap holds, but
+// no session expires.
+func NewManager[V any](opt Options[V]) *Manager[V] {
+	m := &Manager[V]{
+		ttl:      cmp.Or(opt.TTL, DefaultTTL),
+		max:      DefaultMax,
+		newValue: opt.New,
+		onExpire: opt.OnExpire,
+		born:     time.Now(),
+		entries:  xsync.NewMapOf[Key, *Entry[V]](),
+	}
+	if opt.Max != nil {
+		m.max = *opt.Max
+	}
+	if m.newValue == nil {
+		m.newValue = func(Key) (zero V) { return zero }
+	}
+	if m.onExpire == nil {
+		m.onExpire = func(Key, V, Reason) {}
+	}
+	return m
+}
+
+// Acquire is GetOrCreate that also begins a piece of work: until its Release
+// the session is neither expired nor evicted.
+func (m *Manager[V]) Acquire(key Key) *Entry[V] { return m.access(key, true, 1) }
+
+// GetOrCreate returns the session of key and touches it. When it is new and the
+// Manager is full, the session idle longest is dropped first; if all are in
+// flight there is one too many until one is released.
+//
+// After Run has ended a Manager keeps nothing: a new entry lives while there is
+// work in flight, and its last Release (or GetOrCreate itself, where there is
+// none) drops it with the reason Shutdown.
+func (m *Manager[V]) GetOrCreate(key Key) *Entry[V] { return m.access(key, true, 0) }
+
+// Get returns the session of key and touches it, if it is in memory.
+func (m *Manager[V]) Get(key Key) (*Entry[V], bool) {
+	e := m.access(key, false, 0)
+	return e, e != nil
+}
+
+// Delete drops the session of key, and reports whether there was one. One in
+// flight stays, the same for all who ask for it, until its last Release.
+func (m *Manager[V]) Delete(key Key) bool {
+	var gone queue[V]
+	m.mu.Lock()
+	e, ok := m.entries.Load(key)
+	switch {
+	case !ok:
+	case e.work > 0:
+		e.doomed = true
+	default:
+		m.idle.remove(e)
+		m.drop(e, Deleted, &gone)
+	}
+	m.unlock(gone)
+	return ok
+}
+
+// Len is the number of sessions in memory.
+func (m *Manager[V]) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.count
+}
+
+// InFlight is the number of sessions with work in flight.
+func (m *Manager[V]) InFlight() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.count - m.idle.size
+}
+
+// All lists the sessions in no order and without touching them. It is no
+// snapshot: what comes or goes meanwhile may or may not be listed.
+func (m *Manager[V]) All() iter.Seq[*Entry[V]] {
+	return func(yield func(*Entry[V]) bool) {
+		m.entries.Range(func(_ Key, e *Entry[V]) bool { return yield(e) })
+	}
+}
+
+// access finds or makes the entry of key, begins work pieces of work on it and
+// touches it. It returns nil when there is none and none is to be made.
+func (m *Manager[V]) access(key Key, create bool, work int32) *Entry[V] {
+	var gone queue[V]
+	e, _ := m.entries.Load(key) // the costly part, before the lock
+	m.mu.Lock()
+	if e == nil || e.reason != 0 { // or so it was a moment ago
+		e, _ = m.entries.Load(key)
+	}
+	if e == nil && create {
+		e = m.insert(key, &gone)
+	}
+	if e != nil {
+		if e.work == 0 {
+			m.idle.remove(e)
+		}
+		e.work += work
+		m.settle(e, &gone)
+	}
+	m.unlock(gone)
+	return e
+}
+
+// insert makes room and a new entry, idle so far.
+func (m *Manager[V]) insert(key Key, gone *queue[V]) *Entry[V] {
+	for m.max > 0 && m.count >= m.max && m.idle.size > 0 {
+		m.dropOldest(Cap, gone)
+	}
+	e := &Entry[V]{Key: key, Value: m.newValue(key), manager: m}
+	m.entries.Store(key, e)
+	m.count++
+	m.idle.push(e)
+	return e
+}
+
+// settle puts an entry that is in no queue where it now belongs.
+func (m *Manager[V]) settle(e *Entry[V], gone *queue[V]) {
+	switch {
+	case e.work > 0:
+	case e.doomed:
+		m.drop(e, Deleted, gone)
+	case m.closed:
+		m.drop(e, Shutdown, gone)
+	default:
+		e.seen = m.now()
+		m.idle.push(e)
+	}
+}
+
+// now is the time a touch counts from.
+func (m *Manager[V]) now() time.Duration {
+	if m.due > 0 {
+		return m.due
+	}
+	return time.Since(m.born)
+}
+
+// end takes one piece of work off e.
+func (m *Manager[V]) end(e *Entry[V]) {
+	var gone queue[V]
+	m.mu.Lock()
+	if e.work == 0 {
+		m.mu.Unlock()
+		panic("session: Release without Acquire of " + string(e.Key))
+	}
+	e.work--
+	if e.reason == 0 {
+		m.settle(e, &gone)
+		if m.max > 0 && m.count > m.max && m.idle.size > 0 {
+			m.dropOldest(Cap, &gone)
+		}
+	}
+	m.unlock(gone)
+}

@@ -1,0 +1,202 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/run"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// A Store opens the logs of sessions. Its parts are those of the bus; Limit is
+// the largest commit that goes into a message, what is larger goes to Files.
+type Store struct {
+	Publisher *bus.Publisher
+	Reader    *bus.Reader
+	Files     *bus.Files
+	Limit     int
+	Log       zerolog.Logger
+}
+
+// Subject is where the log of a session is kept.
+func Subject(agent, sid string) string { return "agent.session." + agent + "." + sid }
+
+func snapshotSubject(agent, sid string) string { return "agent.snapshot." + agent + "." + sid }
+
+// A Commit is one message of a log: a group of events written at once.
+type Commit struct {
+	V      int         `json:"v"`
+	Key    Key         `json:"key"`
+	Run    string      `json:"run,omitempty"`
+	Events []run.Event `json:"events,omitempty"`
+	// Object names the file that holds Events when they are too large for a
+	// message.
+	Object string `json:"object,omitempty"`
+}
+
+// A snapshot is the fold of a log up to Seq.
+type snapshot struct {
+	V       int       `json:"v"`
+	Key     Key       `json:"key"`
+	Seq     uint64    `json:"seq"`
+	Replied uint64    `json:"replied,omitempty"`
+	State   run.State `json:"state"`
+	IDs     []known   `json:"ids,omitempty"`
+	Object  string    `json:"object,omitempty"`
+}
+
+const version = 1
+
+// Open reads the log of a session: its last snapshot and what came after.
+func (s *Store) Open(ctx context.Context, agent string, key Key) (*Log, error) {
+	sid := SID(agent, key)
+	l := &Log{
+		store: s, key: key, subject: Subject(agent, sid), snapSubject: snapshotSubject(agent, sid),
+		state: run.State{Phase: run.Idle},
+	}
+	last, err := s.Reader.Last(ctx, bus.SessionsStream, l.subject)
+	if errors.Is(err, bus.ErrNotFound) {
+		return l, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open session %s: %w", sid, err)
+	}
+	if err := l.load(ctx, last.Seq); err != nil {
+		return nil, fmt.Errorf("open session %s: %w", sid, err)
+	}
+	return l, nil
+}
+
+// load folds the snapshot, if there is one, and the tail up to seq last or
+// beyond.
+func (l *Log) load(ctx context.Context, last uint64) error {
+	if err := l.loadSnapshot(ctx, last); err != nil {
+		return err
+	}
+	if l.seq >= last {
+		return nil
+	}
+	for rec, err := range l.store.Reader.Tail(ctx, bus.SessionsStream, l.subject, l.seq+1) {
+		if err != nil {
+			return err
+		}
+		c, err := l.store.decode(ctx, rec.Data)
+		if err != nil {
+			return fmt.Errorf("commit %d: %w", rec.Seq, err)
+		}
+		l.apply(c.Events)
+		l.note(rec.Seq, c.Events)
+	}
+	if l.seq < last {
+		return fmt.Errorf("the log ends at %d, before %d", l.seq, last)
+	}
+	return nil
+}
+
+func (l *Log) loadSnapshot(ctx context.Context, last uint64) error {
+	rec, err := l.store.Reader.Last(ctx, bus.SessionsStream, l.snapSubject)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	snap := snapshot{}
+	if err := json.Unmarshal(rec.Data, &snap); err != nil {
+		return fmt.Errorf("snapshot %d: %w", rec.Seq, err)
+	}
+	if snap.Object != "" {
+		data, err := l.store.Files.Get(ctx, snap.Object)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(data, &snap); err != nil {
+			return fmt.Errorf("snapshot %d: %w", rec.Seq, err)
+		}
+	}
+	if snap.V > version {
+		return fmt.Errorf("snapshot %d is of version %d; this program reads %d: update it", rec.Seq, snap.V, version)
+	}
+	if snap.Seq > last { // of a session that was deleted and begun anew
+		return nil
+	}
+	l.state, l.seq, l.replied = snap.State, snap.Seq, snap.Replied
+	l.ids.restore(snap.IDs)
+	if l.state.Run != nil {
+		l.open = inputIDs(l.state.Run.Inputs)
+	}
+	return nil
+}
+
+// decode reads a commit, wherever its events are.
+func (s *Store) decode(ctx context.Context, data []byte) (Commit, error) {
+	c := Commit{}
+	if err := json.Unmarshal(data, &c); err != nil {
+		return c, err
+	}
+	if c.V > version {
+		return c, fmt.Errorf("it is of version %d; this program reads %d: update it", c.V, version)
+	}
+	if c.Object == "" {
+		return c, nil
+	}
+	events, err := s.Files.Get(ctx, c.Object)
+	if err != nil {
+		return c, err
+	}
+	return c, json.Unmarshal(events, &c.Events)
+}
+
+// Replies reads the replies of the commit with sequence seq, and when it was
+// made.
+func (s *Store) Replies(ctx context.Context, seq uint64) ([]run.Reply, time.Time, error) {
+	rec, err := s.Reader.Get(ctx, bus.SessionsStream, seq)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("read commit %d: %w", seq, err)
+	}
+	c, err := s.decode(ctx, rec.Data)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("read commit %d: %w", seq, err)
+	}
+	var replies []run.Reply
+	for _, e := range c.Events {
+		if e.Type == run.Replied {
+			replies = append(replies, *e.Reply)
+		}
+	}
+	return replies, rec.Time, nil
+}
+
+// message encodes v; when that is too large for a message, the whole goes to
+// the object store and small, given its name, goes instead.
+func (s *Store) message(ctx context.Context, subject string, v any, small func(object string) any, large any) (*nats.Msg, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > s.Limit {
+		whole, err := json.Marshal(large)
+		if err != nil {
+			return nil, err
+		}
+		object, err := s.Files.Put(ctx, whole)
+		if err != nil {
+			return nil, err
+		}
+		if data, err = json.Marshal(small(object)); err != nil {
+			return nil, err
+		}
+	}
+	msg := nats.NewMsg(subject)
+	msg.Data = data
+	return msg, nil
+}
+
+const expectedLastSubjectSequence = jetstream.ExpectedLastSubjSeqHeader
