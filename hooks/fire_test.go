@@ -1,0 +1,197 @@
+package hooks_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"agenthost/hooks"
+)
+
+func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+func answering(out hooks.Outcome) hooks.Handler {
+	return func(context.Context, hooks.Call) (hooks.Outcome, error) { return out, nil }
+}
+
+func TestOutcomes(t *testing.T) {
+	given := hooks.Args{"name": raw(`"ls"`), "args": raw(`{}`)}
+	override := hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"name": raw(`"cat"`)}}
+	second := hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"args": raw(`[1]`)}}
+	tests := map[string]struct {
+		point    string
+		handlers []hooks.Handler
+		want     hooks.Outcome
+	}{
+		"none":                    {hooks.BeforeToolCall, nil, hooks.Outcome{Action: hooks.Continue, Args: given}},
+		"zero outcome":            {hooks.BeforeToolCall, []hooks.Handler{answering(hooks.Outcome{})}, hooks.Outcome{Action: hooks.Continue, Args: given}},
+		"continue drops its args": {hooks.BeforeToolCall, []hooks.Handler{answering(hooks.Outcome{Action: hooks.Continue, Args: hooks.Args{"name": raw(`1`)}})}, hooks.Outcome{Action: hooks.Continue, Args: given}},
+		"one key overridden":      {hooks.BeforeToolCall, []hooks.Handler{answering(override)}, hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"name": raw(`"cat"`), "args": raw(`{}`)}}},
+		"both keys, by two":       {hooks.AfterToolCall, []hooks.Handler{answering(override), answering(second)}, hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"name": raw(`"cat"`), "args": raw(`[1]`)}}},
+		"override of nothing":     {hooks.BeforeToolCall, []hooks.Handler{answering(hooks.Outcome{Action: hooks.Override})}, hooks.Outcome{Action: hooks.Continue, Args: given}},
+		"abort":                   {hooks.BeforeToolCall, []hooks.Handler{answering(hooks.Outcome{Action: hooks.Abort, Reason: "Not on Sundays."}), answering(override)}, hooks.Outcome{Action: hooks.Abort, Reason: "Not on Sundays."}},
+		"abort without a reason":  {hooks.BeforeToolCall, []hooks.Handler{answering(hooks.Outcome{Action: hooks.Abort})}, hooks.Outcome{Action: hooks.Abort, Reason: "A rule of this service stopped this."}},
+		"abort where none counts": {hooks.AfterToolCall, []hooks.Handler{answering(hooks.Outcome{Action: hooks.Abort}), answering(override)}, hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"name": raw(`"cat"`), "args": raw(`{}`)}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := hooks.New(zerolog.New(zerolog.NewTestWriter(t)))
+			for _, h := range tt.handlers {
+				add(t, r, tt.point, 0, h)
+			}
+			got := r.Fire(t.Context(), hooks.Call{Hook: tt.point, Args: given})
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("outcome (-want +got):\n%s", diff)
+			}
+			if string(given["name"]) != `"ls"` {
+				t.Errorf("the caller's arguments became %s", given)
+			}
+		})
+	}
+}
+
+func TestNextSeesOverride(t *testing.T) {
+	r := hooks.New(zerolog.Nop())
+	add(t, r, hooks.BeforeMessage, 1, answering(hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"message": raw(`2`)}}))
+	var seen string
+	add(t, r, hooks.BeforeMessage, 2, func(_ context.Context, call hooks.Call) (hooks.Outcome, error) {
+		seen = string(call.Args["message"])
+		call.Args["message"] = raw(`3`) // its own copy: nobody sees it
+		return hooks.Outcome{}, nil
+	})
+	out := r.Fire(t.Context(), hooks.Call{Hook: hooks.BeforeMessage, Args: hooks.Args{"message": raw(`1`)}})
+	if seen != "2" || string(out.Args["message"]) != "2" {
+		t.Errorf("next handler saw %s and the caller %s, want 2 and 2", seen, out.Args["message"])
+	}
+}
+
+func TestFaults(t *testing.T) {
+	faults := map[string]struct {
+		handler hooks.Handler
+		logged  string
+	}{
+		"error": {func(context.Context, hooks.Call) (hooks.Outcome, error) {
+			return hooks.Outcome{}, errors.New("db down")
+		}, `"error":"db down"`},
+		"panic": {func(context.Context, hooks.Call) (hooks.Outcome, error) { panic("boom") }, `"error":"panic: boom"`},
+		"goexit": {func(context.Context, hooks.Call) (hooks.Outcome, error) {
+			runtime.Goexit()
+			return hooks.Outcome{}, nil
+		}, `"error":"handler ended without an answer"`},
+		"timeout": {func(ctx context.Context, _ hooks.Call) (hooks.Outcome, error) {
+			<-ctx.Done()
+			return hooks.Outcome{}, ctx.Err()
+		}, `"error":"no answer within 5s"`},
+		"unknown action": {answering(hooks.Outcome{Action: "explode"}), `unknown action`},
+		"not JSON":       {answering(hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"message": raw(`{`)}}), `not JSON`},
+	}
+	modes := map[string]struct {
+		point  string
+		closed bool
+		want   hooks.Action
+	}{
+		"open":                 {hooks.BeforeMessage, false, hooks.Continue},
+		"closed":               {hooks.BeforeMessage, true, hooks.Abort},
+		"closed, but too late": {hooks.AfterMessage, true, hooks.Continue},
+	}
+	for name, fault := range faults {
+		for mode, tt := range modes {
+			t.Run(name+" "+mode, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var log bytes.Buffer
+					r := hooks.New(zerolog.New(&log))
+					if _, err := r.Add(tt.point, 0, "faulty", fault.handler, hooks.Options{FailClosed: tt.closed}); err != nil {
+						t.Fatal(err)
+					}
+					out := r.Fire(t.Context(), hooks.Call{Hook: tt.point, Agent: "ana"})
+					if out.Action != tt.want {
+						t.Errorf("got action %q, want %q", out.Action, tt.want)
+					}
+					if strings.Contains(out.Reason, "boom") || (out.Action == hooks.Abort) != (out.Reason != "") {
+						t.Errorf("reason %q", out.Reason)
+					}
+					for _, want := range []string{fault.logged, `"handler":"faulty"`, `"agent":"ana"`} {
+						if !strings.Contains(log.String(), want) {
+							t.Errorf("log %s lacks %s", log.String(), want)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestHandlerThatIgnoresItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := hooks.New(zerolog.Nop())
+		stuck := func(context.Context, hooks.Call) (hooks.Outcome, error) {
+			time.Sleep(time.Hour)
+			return hooks.Outcome{Action: hooks.Abort, Reason: "too late"}, nil
+		}
+		if _, err := r.Add(hooks.BeforeMessage, 0, "stuck", stuck, hooks.Options{Timeout: time.Second}); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		out := r.Fire(t.Context(), hooks.Call{Hook: hooks.BeforeMessage})
+		if took := time.Since(start); took != time.Second || out.Action != hooks.Continue {
+			t.Errorf("got %q after %s, want continue after 1s", out.Action, took)
+		}
+		time.Sleep(time.Hour) // the late answer comes, and nobody minds it
+	})
+}
+
+func TestCallerGivesUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := hooks.New(zerolog.Nop())
+	add(t, r, hooks.BeforeMessage, 0, func(ctx context.Context, _ hooks.Call) (hooks.Outcome, error) {
+		cancel()
+		<-ctx.Done()
+		return hooks.Outcome{}, ctx.Err()
+	})
+	if out := r.Fire(ctx, hooks.Call{Hook: hooks.BeforeMessage}); out.Action != hooks.Continue {
+		t.Errorf("got %q, want continue", out.Action)
+	}
+}
+
+func TestFireWithoutHandlersAllocatesNothing(t *testing.T) {
+	r := hooks.New(zerolog.Nop())
+	add(t, r, hooks.AfterMessage, 0, answering(hooks.Outcome{}))
+	ctx := t.Context()
+	call := hooks.Call{Hook: hooks.BeforeMessage, Agent: "ana", Session: "web/dm/bo", Run: "1"}
+	allocs := testing.AllocsPerRun(100, func() {
+		if r.Has(hooks.BeforeMessage) {
+			panic("no handler was added")
+		}
+		r.Fire(ctx, call)
+	})
+	if allocs != 0 {
+		t.Errorf("got %v allocations, want 0", allocs)
+	}
+}
+
+func BenchmarkFire(b *testing.B) {
+	for _, n := range []int{0, 1, 10} {
+		b.Run(fmt.Sprintf("%d handlers", n), func(b *testing.B) {
+			r := hooks.New(zerolog.Nop())
+			for range n {
+				add(b, r, hooks.BeforeMessage, 0, answering(hooks.Outcome{}))
+			}
+			ctx := b.Context()
+			call := hooks.Call{Hook: hooks.BeforeMessage, Args: hooks.Args{"message": raw(`{}`)}}
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Fire(ctx, call)
+			}
+		})
+	}
+}

@@ -1,0 +1,94 @@
+// Package hooks lets others watch and change what a host does, at the points
+// it names.
+//
+// A [Registry] holds handlers by the name of a point. Firing a point calls its
+// handlers one after the other, the lowest priority first and, within one
+// priority, in the order they were added. Each sees the arguments as the one
+// before it left them. A handler that fails, panics or takes longer than its
+// timeout delays nobody beyond that timeout and, unless it is to fail closed,
+// changes nothing. A [Remote] handler asks a responder on NATS.
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// The points that a host fires. A registry takes any other name as well.
+const (
+	BeforeMessage   = "before_message"    // {message}
+	AfterMessage    = "after_message"     // {message, replies}
+	BeforeModelCall = "before_model_call" // {model, messages, tools}
+	AfterModelCall  = "after_model_call"  // {model, message, usage}
+	BeforeToolCall  = "before_tool_call"  // {call, name, args}
+	AfterToolCall   = "after_tool_call"   // {call, name, args, ok, result}
+	OnSessionStart  = "on_session_start"  // {key, reason}
+	OnSessionEnd    = "on_session_end"    // {key, reason}
+	OnError         = "on_error"          // {code, message}
+)
+
+// Points returns the names of the points that a host fires, in the order of
+// one message's way through it.
+func Points() []string {
+	return slices.Clone(points)
+}
+
+var points = []string{
+	BeforeMessage, AfterMessage, BeforeModelCall, AfterModelCall, BeforeToolCall, AfterToolCall,
+	OnSessionStart, OnSessionEnd, OnError,
+}
+
+// A Call is one firing of a point, as a handler in the process and a remote
+// one see it.
+type Call struct {
+	Hook    string `json:"hook"`
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	Run     string `json:"run"`
+	Args    Args   `json:"args"`
+}
+
+// Args are the arguments of a call by name, each one JSON value. The map that
+// a handler gets is its own; the bytes are shared and not to be written to.
+type Args map[string]json.RawMessage
+
+// An Action is what a handler wants done.
+type Action string
+
+// The actions. The empty Action of an [Outcome] made in the process is
+// Continue.
+const (
+	Continue Action = "continue"
+	Override Action = "override"
+	Abort    Action = "abort"
+)
+
+// An Outcome is the answer of a handler, and of all handlers of a point
+// together. The zero Outcome continues.
+type Outcome struct {
+	Action Action `json:"action"`
+	// Args are, with Override, the arguments that change; those not named stay
+	// as they are.
+	Args Args `json:"args,omitempty"`
+	// Reason is, with Abort, one sentence for the person whose message this
+	// concerns.
+	Reason string `json:"reason,omitempty"`
+}
+
+// A Handler answers a call. ctx ends with the handler's timeout; a handler that
+// goes on nevertheless is abandoned and its answer ignored.
+type Handler func(ctx context.Context, call Call) (Outcome, error)
+
+// DefaultTimeout is how long a handler may take when its options do not say.
+const DefaultTimeout = 5 * time.Second
+
+// Options say how a handler is called. The zero value is ready to use.
+type Options struct {
+	// Timeout bounds one call; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// FailClosed turns an error, a panic or a timeout of a handler at a
+	// before_* point into an Abort. Otherwise they count as Continue.
+	FailClosed bool
+}
