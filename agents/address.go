@@ -1,0 +1,123 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"agenthost/bus"
+	"agenthost/run"
+)
+
+// addressAll gives the replies of a commit their addresses.
+func (t *runner) addressAll(events []run.Event) error {
+	for i := range events {
+		if events[i].Reply == nil {
+			continue
+		}
+		if err := t.address(events[i].Reply); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// address completes a reply to the last input of the run.
+func (t *runner) address(reply *run.Reply) error {
+	o, err := t.origin()
+	if err != nil {
+		return err
+	}
+	reply.ID = t.id + "." + strconv.Itoa(reply.N)
+	last := t.inputs[len(t.inputs)-1]
+	if o.route != nil {
+		return t.addressResult(reply, o.route, last.ID)
+	}
+	out := bus.Outbound{
+		ID: reply.ID, Agent: t.c.r.cfg.ID, Session: string(t.c.key), Run: t.id, Kind: reply.Kind,
+		To: sender(o.inbound), Chat: o.inbound.Chat, Thread: o.inbound.Thread,
+		Text: reply.Text, InReplyTo: last.ID, Final: reply.Final, Call: reply.Call, Options: reply.Options,
+		Error: wireError(reply.Error), SentAt: time.Now().UTC(),
+	}
+	if len(t.inputs) > 1 {
+		for _, in := range t.inputs {
+			out.Merged = append(out.Merged, in.ID)
+		}
+	}
+	reply.Subject = bus.OutboundPrefix + strings.TrimPrefix(last.Subject, bus.InboundPrefix)
+	if reply.Envelope, err = json.Marshal(&out); err != nil {
+		return fmt.Errorf("encode reply: %w", err)
+	}
+	if len(reply.Envelope) <= t.c.r.parts.room() {
+		return nil
+	}
+	return t.shorten(reply, &out)
+}
+
+// origin is where the last input of the run comes from.
+func (t *runner) origin() (origin, error) {
+	if n := len(t.items); n > 0 && t.items[n-1].input.ID == t.inputs[len(t.inputs)-1].ID {
+		return t.items[n-1].origin, nil
+	}
+	return readOrigin(t.inputs[len(t.inputs)-1])
+}
+
+// shorten puts the text of a reply that is too large for a message into the
+// object store, and what a person needs to see of it into the message.
+func (t *runner) shorten(reply *run.Reply, out *bus.Outbound) error {
+	ctx, cancel := context.WithTimeout(t.c.r.work, 30*time.Second)
+	defer cancel()
+	name, err := t.c.r.parts.Files.Put(ctx, []byte(out.Text))
+	if err != nil {
+		return fmt.Errorf("store long reply: %w", err)
+	}
+	out.Media = append(out.Media, bus.Media{
+		Kind: "file", MIME: "text/plain; charset=utf-8", Name: "reply.txt", Size: int64(len(out.Text)), Object: name,
+	})
+	out.Text = head(out.Text, 4096) + "…"
+	reply.Envelope, err = json.Marshal(out)
+	return err
+}
+
+// addressResult makes a reply the result of a delegate. Only the last word of
+// the run is one.
+func (t *runner) addressResult(reply *run.Reply, asked *bus.Route, inReplyTo string) error {
+	result := bus.Route{
+		ID: reply.ID, Kind: bus.RouteResult, From: t.c.r.cfg.ID, CorrelationID: orElse(asked.CorrelationID, inReplyTo),
+		Text: reply.Text, Chain: asked.Chain, Error: wireError(reply.Error), InReplyTo: inReplyTo,
+	}
+	if reply.Final && asked.Kind == bus.RouteDelegate {
+		reply.Subject = asked.ReplyTo
+	}
+	var err error
+	if reply.Envelope, err = json.Marshal(&result); err == nil && len(reply.Envelope) > t.c.r.parts.room() {
+		result.Text = head(result.Text, t.c.r.parts.room()/8) + "…" // every byte may have become six
+		reply.Envelope, err = json.Marshal(&result)
+	}
+	if err != nil {
+		return fmt.Errorf("encode result: %w", err)
+	}
+	return nil
+}
+
+func wireError(e *run.Error) *bus.Error {
+	if e == nil {
+		return nil
+	}
+	return &bus.Error{Code: string(e.Code), Message: e.Message}
+}
+
+// head is the beginning of s, at most n bytes of whole characters.
+func head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

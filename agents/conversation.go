@@ -1,0 +1,278 @@
+package agents
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/rs/zerolog"
+)
+
+// A conversation is a session in memory: the queue of its inputs, its log while
+// it is open, and what is on its way out. At most one run is at work in it.
+type conversation struct {
+	r   *Runtime
+	key session.Key
+	log zerolog.Logger
+
+	opening chan struct{} // a token: who has it may open the log
+
+	mu      sync.Mutex
+	entry   *session.Entry[*conversation] // set while there is anything to do
+	journal *session.Log                  // nil until opened
+	queue   []*item                       // in the order they came
+	held    int                           // of these, in their place held
+	running bool                          // a run is at work, or waits for a slot or its commit
+	timer   *time.Timer                   // collect: waits for more
+	fences  int                           // commits refused in a row
+
+	spilling bool // spillAll is at work
+
+	// anchor stays unacknowledged while the log holds inputs without a message
+	// of their own, so that a takeover finds them.
+	anchor *bus.Delivery
+
+	out     []*outgoing
+	sending bool
+}
+
+// mailbox is how many messages a conversation holds; what comes beyond goes to
+// its log.
+const mailbox = 32
+
+func newConversation(r *Runtime, key session.Key) *conversation {
+	c := &conversation{r: r, key: key, opening: make(chan struct{}, 1)}
+	c.opening <- struct{}{}
+	c.log = r.log.With().Str("session", string(key)).Logger()
+	return c
+}
+
+// opened reports whether the log was opened, ever since the conversation is in
+// memory.
+func (c *conversation) opened() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.journal != nil
+}
+
+// push queues an input. It takes over the piece of work that entry stands for.
+func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
+	c.mu.Lock()
+	if c.entry == nil {
+		c.entry, entry = entry, nil
+		c.r.busy.Add(1)
+	}
+	if len(c.queue) >= cmp.Or(c.r.cfg.Session.QueueMax, defaultQueueMax) {
+		c.mu.Unlock()
+		c.reject(it)
+	} else {
+		c.insert(it)
+		c.wake(c.debounce(it))
+		c.mu.Unlock()
+	}
+	if entry != nil {
+		entry.Release()
+	}
+}
+
+// insert queues it and, when the mailbox is full, has it spilled. Called with
+// the lock held.
+func (c *conversation) insert(it *item) {
+	full := c.held >= mailbox
+	c.enqueue(len(c.queue), it)
+	if !full {
+		return
+	}
+	c.move(it, spilled)
+	if !c.spilling {
+		c.spilling = true
+		go c.spillAll()
+	}
+}
+
+// enqueue puts it at a place of the queue. Called with the lock held.
+func (c *conversation) enqueue(at int, it *item) {
+	c.queue = slices.Insert(c.queue, at, it)
+	c.r.queued.Add(1)
+	if it.place == held {
+		c.held++
+	}
+}
+
+// move changes the place of an input of the queue. Called with the lock held.
+func (c *conversation) move(it *item, to place) {
+	if it.place == held {
+		c.held--
+	}
+	if to == held {
+		c.held++
+	}
+	it.place = to
+}
+
+// debounce is how long to wait for more before a run begins.
+func (c *conversation) debounce(it *item) time.Duration {
+	if it.binding == nil || it.queue(c.r.cfg.Session.Queue) != session.Collect {
+		return 0
+	}
+	return it.binding.Debounce
+}
+
+// wake begins a run if none is at work; after wait, counted anew with every
+// input, when there is one. Called with the lock held.
+func (c *conversation) wake(wait time.Duration) {
+	switch {
+	case c.running || len(c.queue) == 0 || c.queue[0].place == spilling:
+	case c.timer != nil:
+		c.timer.Reset(wait)
+	case wait > 0 && !c.r.stopping.Load():
+		c.timer = time.AfterFunc(wait, c.ripe)
+	default:
+		c.running = true
+		c.r.schedule(c)
+	}
+}
+
+func (c *conversation) ripe() {
+	c.mu.Lock()
+	c.timer = nil
+	c.wake(0)
+	c.mu.Unlock()
+}
+
+// proceed goes on after a run has ended: with the next, or to rest.
+func (c *conversation) proceed() {
+	c.mu.Lock()
+	c.running = false
+	c.fences = 0
+	c.wake(0)
+	c.mu.Unlock()
+	c.rest()
+}
+
+// rest lets go of the conversation when there is nothing left to do in it.
+func (c *conversation) rest() {
+	c.mu.Lock()
+	if c.entry == nil || c.running || c.spilling || c.sending || c.timer != nil || len(c.queue) > 0 {
+		c.mu.Unlock()
+		return
+	}
+	entry, anchor := c.entry, c.anchor
+	c.entry, c.anchor = nil, nil
+	c.mu.Unlock()
+	if anchor != nil {
+		anchor.Done()
+	}
+	entry.Release()
+	c.r.busy.Done()
+}
+
+// pop takes the first n inputs off the queue. Called with the lock held.
+func (c *conversation) pop(n int) []*item {
+	items := slices.Clone(c.queue[:n])
+	c.queue = slices.Delete(c.queue, 0, n)
+	c.r.queued.Add(-int64(n))
+	for _, it := range items {
+		if it.place == held {
+			c.held--
+		}
+	}
+	return items
+}
+
+// settle ends the deliveries of inputs whose replies are stored. While the log
+// holds inputs that no message stands for, one stays as the anchor.
+func (c *conversation) settle(deliveries []*bus.Delivery) {
+	c.mu.Lock()
+	if c.anchor == nil && len(deliveries) > 0 && slices.ContainsFunc(c.queue, func(it *item) bool { return it.place == logged }) {
+		c.anchor, deliveries = deliveries[0], deliveries[1:]
+	}
+	c.mu.Unlock()
+	for _, d := range deliveries {
+		d.Done()
+	}
+}
+
+// leave gives up everything that is not begun: it stays unacknowledged.
+func (c *conversation) leave() {
+	c.mu.Lock()
+	if c.timer != nil && c.timer.Stop() {
+		c.timer = nil
+	}
+	ready := len(c.queue)
+	for i, it := range c.queue {
+		if it.place == spilling { // its commit tells what becomes of it
+			ready = i
+			break
+		}
+	}
+	items, anchor := c.pop(ready), c.anchor
+	c.anchor, c.running, c.journal = nil, false, nil
+	c.mu.Unlock()
+	if anchor != nil {
+		anchor.Leave()
+	}
+	leaveAll(deliveriesOf(items))
+	c.rest()
+}
+
+func leaveAll(deliveries []*bus.Delivery) {
+	for _, d := range deliveries {
+		d.Leave()
+	}
+}
+
+func deliveriesOf(items []*item) []*bus.Delivery {
+	var list []*bus.Delivery
+	for _, it := range items {
+		if it.delivery != nil {
+			list = append(list, it.delivery)
+		}
+	}
+	return list
+}
+
+// mergeWaiting queues what the log holds as accepted, each at its place among
+// what was delivered since. Called with the lock held.
+func (c *conversation) mergeWaiting(waiting []run.Input) {
+	for _, in := range waiting {
+		i := slices.IndexFunc(c.queue, func(it *item) bool { return it.input.ID == in.ID })
+		if i >= 0 {
+			c.move(c.queue[i], logged)
+			continue
+		}
+		it, err := loggedItem(in)
+		if err != nil {
+			c.log.Error().Err(err).Msg("an input of the log cannot be read; it is passed over")
+			continue
+		}
+		it.binding, _ = c.r.takes(in.Subject)
+		at := slices.IndexFunc(c.queue, func(it *item) bool { return it.input.Seq > in.Seq })
+		if at < 0 {
+			at = len(c.queue)
+		}
+		c.enqueue(at, it)
+	}
+}
+
+// forget makes ready for opening the log anew: what only the log holds is
+// dropped, what is held is as if it had just come. Called with the lock held.
+func (c *conversation) forget() {
+	c.journal = nil
+	c.queue = slices.DeleteFunc(c.queue, func(it *item) bool {
+		if it.delivery == nil {
+			c.r.queued.Add(-1)
+		}
+		return it.delivery == nil
+	})
+	c.held = 0
+	for _, it := range c.queue {
+		it.place = held
+		c.held++
+	}
+}

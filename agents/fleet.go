@@ -1,0 +1,115 @@
+package agents
+
+import (
+	"context"
+	"hash/fnv"
+	"sync"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A Fleet is this host's share of the agents: their runtimes and the lanes that
+// feed them.
+type Fleet struct {
+	runtimes []*Runtime
+	lanes    []*bus.Lane
+}
+
+// NewFleet joins runtimes to count lanes. Which lane is an agent's follows from
+// its id alone, so that all hosts agree.
+func NewFleet(js jetstream.JetStream, parts *Parts, count int, runtimes []*Runtime) *Fleet {
+	parts.suspects = make(chan struct{}, 1)
+	f := &Fleet{runtimes: runtimes}
+	byLane := make([][]*Runtime, count)
+	for _, r := range runtimes {
+		n := laneOf(r.ID(), count)
+		byLane[n] = append(byLane[n], r)
+	}
+	for n, agents := range byLane {
+		var bindings, routes []string
+		for _, r := range agents {
+			bindings = append(bindings, r.Bindings()...)
+			routes = append(routes, bus.RoutePrefix+r.ID())
+		}
+		f.join(js, parts, bus.InboundStream, n, bindings, agents)
+		f.join(js, parts, bus.RoutesStream, n, routes, agents)
+	}
+	return f
+}
+
+func (f *Fleet) join(js jetstream.JetStream, parts *Parts, stream string, n int, filters []string, agents []*Runtime) {
+	if len(filters) == 0 {
+		return
+	}
+	cfg := bus.LaneConfig{Stream: stream, Name: bus.LaneName(n), Filters: filters, Host: parts.Host}
+	gained := func(context.Context) {
+		for _, r := range agents {
+			parts.event(r.ID(), "takeover", map[string]any{"stream": stream, "lane": cfg.Name})
+		}
+	}
+	f.lanes = append(f.lanes, bus.NewLane(js, cfg, parts.Log, gained, func(d *bus.Delivery) { deliver(agents, d) }))
+}
+
+// deliver hands d to every agent that is bound to its subject. What nobody is
+// bound to (any more) is done with.
+func deliver(agents []*Runtime, d *bus.Delivery) {
+	var takers []*Runtime
+	for _, r := range agents {
+		if _, ok := r.takes(d.Subject); ok {
+			takers = append(takers, r)
+		}
+	}
+	if len(takers) == 0 {
+		d.Done()
+		return
+	}
+	d.Hold(len(takers))
+	for _, r := range takers {
+		r.offer(d)
+	}
+}
+
+func laneOf(agent string, count int) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(agent)) // never fails
+	return int(h.Sum32() % uint32(count))
+}
+
+// Run serves until ctx ends; then it finishes the runs in progress, until work
+// ends, and gives back what is left.
+func (f *Fleet) Run(ctx, work context.Context) error {
+	hold, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	var lanes, runtimes sync.WaitGroup
+	for _, r := range f.runtimes {
+		runtimes.Go(func() { _ = r.Run(ctx, work) })
+	}
+	for _, l := range f.lanes {
+		lanes.Go(func() { _ = l.Run(ctx, hold) })
+	}
+	runtimes.Wait()
+	release()
+	lanes.Wait()
+	return nil
+}
+
+// Status reports what every agent is doing.
+func (f *Fleet) Status() []Status {
+	list := make([]Status, len(f.runtimes))
+	for i, r := range f.runtimes {
+		list[i] = r.Status()
+	}
+	return list
+}
+
+// Serving is how many of its lanes this host serves, and how many there are.
+func (f *Fleet) Serving() (serving, all int) {
+	for _, l := range f.lanes {
+		if l.Serving() {
+			serving++
+		}
+	}
+	return serving, len(f.lanes)
+}

@@ -1,0 +1,161 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"agenthost/hooks"
+	"agenthost/llm"
+	"agenthost/run"
+)
+
+// invoke calls the model and gives the machine what it says.
+func (t *runner) invoke(ctx context.Context) []run.Effect {
+	req := llm.Request{System: t.c.r.cfg.Instructions, Messages: t.journal.State().Messages}
+	if refused := t.beforeCall(ctx, &req); refused != nil {
+		return t.journal.Step(*refused, t.c.r.limits)
+	}
+	called := &calls{}
+	stream := t.newStream()
+	var broken error
+	for delta, err := range t.c.r.chain.Stream(ctx, req, called.add) {
+		if err != nil {
+			broken = err
+			break
+		}
+		stream.add(delta)
+		t.journal.Step(run.Signal{Kind: run.Emission, At: time.Now(), Run: t.id, Delta: delta}, t.c.r.limits)
+	}
+	if broken != nil {
+		return t.brokenOff(ctx, broken, called.events)
+	}
+	end := run.Signal{Kind: run.StreamEnd, At: time.Now(), Run: t.id, Called: called.events}
+	t.afterCall(ctx, &end)
+	return t.journal.Step(end, t.c.r.limits)
+}
+
+// brokenOff ends a run whose model did not come to an end.
+func (t *runner) brokenOff(ctx context.Context, broken error, called []run.Event) []run.Effect {
+	switch {
+	case t.c.r.work.Err() != nil:
+		return nil // given up; perform sees it
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return t.fault(&run.Error{Code: llm.CodeRunTimeout}, called)
+	}
+	t.c.log.Warn().Err(broken).Str("run", t.id).Msg("model failed")
+	return t.fault(&run.Error{Code: llm.AsError(broken).Code}, called)
+}
+
+// calls collects the attempts of one invocation, for the log.
+type calls struct{ events []run.Event }
+
+func (c *calls) add(a llm.Attempt) {
+	e := run.Event{
+		Type: run.ModelCalled, At: time.Now(), Provider: a.Provider, Model: a.Model, Attempt: a.Number,
+		MS: a.Took.Milliseconds(),
+	}
+	if a.Usage != (llm.Usage{}) {
+		e.Usage = &a.Usage
+	}
+	if a.Err != nil {
+		code := llm.AsError(a.Err).Code
+		e.Error = &run.Error{Code: code, Message: run.Sentence(code)}
+	}
+	c.events = append(c.events, e)
+}
+
+// beforeCall lets the before_model_call hooks change the request. It returns
+// the signal that ends the run when one of them aborts.
+func (t *runner) beforeCall(ctx context.Context, req *llm.Request) *run.Signal {
+	if !t.c.r.parts.Hooks.Has(hooks.BeforeModelCall) {
+		return nil
+	}
+	args, err := encodeArgs(map[string]any{"model": t.c.r.cfg.Model, "messages": req.Messages, "tools": req.Tools})
+	if err != nil {
+		t.c.log.Error().Err(err).Msg("encode arguments of before_model_call")
+		return nil
+	}
+	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.BeforeModelCall, args))
+	switch out.Action {
+	case hooks.Abort:
+		return t.refusal(out.Reason)
+	case hooks.Override:
+		messages, tools := []llm.Message(nil), []llm.ToolDef(nil)
+		if err := errors.Join(json.Unmarshal(out.Args["messages"], &messages), json.Unmarshal(out.Args["tools"], &tools)); err != nil {
+			t.c.log.Warn().Err(err).Msg("what a before_model_call hook changed cannot be read; the request stays as it was")
+			return nil
+		}
+		req.Messages, req.Tools = messages, tools
+	}
+	return nil
+}
+
+// afterCall lets the after_model_call hooks change the answer.
+func (t *runner) afterCall(ctx context.Context, end *run.Signal) {
+	if !t.c.r.parts.Hooks.Has(hooks.AfterModelCall) {
+		return
+	}
+	said := t.journal.State().Partial()
+	var usage *llm.Usage
+	if n := len(end.Called); n > 0 {
+		usage = end.Called[n-1].Usage
+	}
+	args, err := encodeArgs(map[string]any{"model": t.c.r.cfg.Model, "message": said, "usage": usage})
+	if err != nil {
+		t.c.log.Error().Err(err).Msg("encode arguments of after_model_call")
+		return
+	}
+	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.AfterModelCall, args))
+	if out.Action != hooks.Override {
+		return
+	}
+	changed := llm.Message{}
+	if err := json.Unmarshal(out.Args["message"], &changed); err != nil {
+		t.c.log.Warn().Err(err).Msg("what an after_model_call hook changed cannot be read; the answer stays as it was")
+		return
+	}
+	end.Message = &changed
+}
+
+func (t *runner) call(point string, args hooks.Args) hooks.Call {
+	return hooks.Call{Hook: point, Agent: t.c.r.cfg.ID, Session: string(t.c.key), Run: t.id, Args: args}
+}
+
+func encodeArgs(values map[string]any) (hooks.Args, error) {
+	args := make(hooks.Args, len(values))
+	for name, v := range values {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		args[name] = data
+	}
+	return args, nil
+}
+
+// summarise is what the model is asked to do with the old part of a
+// conversation.
+const summarise = "Summarise the conversation so far for your own later use: facts, names, numbers, decisions, open " +
+	"points, and what the people want. Leave out greetings. Write plain text."
+
+// compact has the model sum up the oldest messages.
+func (t *runner) compact(ctx context.Context, through int) []run.Effect {
+	old := t.journal.State().Messages[:through:through]
+	req := llm.Request{System: t.c.r.cfg.Instructions, Messages: append(old, llm.UserText(summarise))}
+	called := &calls{}
+	summary := llm.Builder{}
+	end := run.Signal{Kind: run.CompactEnd, Run: t.id}
+	for delta, err := range t.c.r.chain.Stream(ctx, req, called.add) {
+		if err != nil {
+			t.c.log.Warn().Err(err).Msg("conversation cannot be summed up; its oldest part is left out")
+			end.Error = &run.Error{Code: llm.CodeCompactionFailed}
+			break
+		}
+		summary.Add(delta)
+	}
+	msg := summary.Message()
+	end.At, end.Summary, end.Called = time.Now(), msg.Text(), called.events
+	return t.journal.Step(end, t.c.r.limits)
+}

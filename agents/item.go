@@ -1,0 +1,104 @@
+package agents
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"agenthost/bus"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go"
+)
+
+// An item is an input in the queue of its conversation.
+type item struct {
+	input    run.Input
+	origin   origin
+	binding  *Binding      // nil for what came by route
+	delivery *bus.Delivery // nil once acknowledged
+	tried    bool
+
+	place place // guarded by the conversation
+}
+
+// A place says who has an input of a queue.
+type place uint8
+
+const (
+	held     place = iota // its message is unacknowledged
+	spilled               // the same, but it is to go to the log
+	spilling              // it is on its way to the log
+	logged                // the log has it
+)
+
+// newItem decodes a delivery.
+func newItem(d *bus.Delivery) (*item, error) {
+	it := &item{delivery: d, tried: d.Tried, origin: origin{subject: d.Subject}}
+	header := d.Header()
+	it.input = run.Input{
+		Subject: d.Subject, Seq: d.Seq,
+		Trace: header.Get("traceparent"), State: header.Get("tracestate"),
+	}
+	id, err := it.decode(d.Data())
+	if err != nil {
+		return nil, err
+	}
+	it.input.ID = messageID(id, header, d)
+	return it, nil
+}
+
+// decode reads the payload and returns the id in it.
+func (it *item) decode(data []byte) (id string, err error) {
+	var value any
+	if _, _, ok := bus.Channel(it.origin.subject); ok {
+		in, err := bus.DecodeInbound(data)
+		if err != nil {
+			return "", err
+		}
+		it.origin.inbound, value, id = &in, &in, in.ID
+	} else {
+		r, err := bus.DecodeRoute(data)
+		if err != nil {
+			return "", err
+		}
+		it.origin.route, value, id = &r, &r, r.ID
+	}
+	if it.input.Envelope = data; !bus.IsObject(data) { // plain text
+		it.input.Envelope, err = json.Marshal(value)
+	}
+	return id, err
+}
+
+// messageID names a message: its own id, else the publisher's, else its place
+// in the stream.
+func messageID(id string, header nats.Header, d *bus.Delivery) string {
+	if id == "" {
+		id = header.Get(nats.MsgIdHdr)
+	}
+	if id == "" {
+		id = d.Stream() + ":" + strconv.FormatUint(d.Seq, 10)
+	}
+	return id
+}
+
+// loggedItem is an input that only the log holds.
+func loggedItem(in run.Input) (*item, error) {
+	o, err := readOrigin(in)
+	if err != nil {
+		return nil, fmt.Errorf("waiting input: %w", err)
+	}
+	return &item{input: in, origin: o, place: logged}, nil
+}
+
+// queue is the mode in which the item's session is served.
+func (it *item) queue(agent session.Queue) session.Queue {
+	if it.binding != nil && it.binding.Queue != "" {
+		return it.binding.Queue
+	}
+	if agent == "" {
+		return session.Followup
+	}
+	return agent
+}

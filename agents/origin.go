@@ -1,0 +1,140 @@
+package agents
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agenthost/bus"
+	"agenthost/llm"
+	"agenthost/run"
+	"agenthost/session"
+)
+
+// An origin is where an input comes from, and so where its answer goes. Either
+// inbound or route is set.
+type origin struct {
+	inbound *bus.Inbound
+	route   *bus.Route
+	subject string // of the input
+}
+
+// readOrigin reads what an Input keeps. The payload was checked when it came.
+func readOrigin(in run.Input) (origin, error) {
+	o := origin{subject: in.Subject}
+	var err error
+	if strings.HasPrefix(in.Subject, bus.RoutePrefix) {
+		o.route = &bus.Route{}
+		err = json.Unmarshal(in.Envelope, o.route)
+	} else {
+		o.inbound = &bus.Inbound{}
+		err = json.Unmarshal(in.Envelope, o.inbound)
+	}
+	if err != nil {
+		return o, fmt.Errorf("read input %q: %w", in.ID, err)
+	}
+	return o, nil
+}
+
+// key is the session that the input belongs to.
+func (o origin) key(id string) session.Key {
+	if o.route != nil {
+		switch o.route.Kind {
+		case bus.RouteDelegate, bus.RouteResult:
+			return session.Route(o.route.From, orElse(o.route.CorrelationID, id))
+		default:
+			return session.Schedule(orElse(o.route.From, o.route.Kind))
+		}
+	}
+	channel, instance, _ := bus.Channel(o.subject)
+	if o.inbound.Group {
+		return session.Group(channel, instance, o.inbound.Chat, o.inbound.Thread)
+	}
+	return session.DM(channel, instance, sender(o.inbound))
+}
+
+func sender(in *bus.Inbound) string { return orElse(in.From, "anonymous") }
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// trigger is what kind of run the input starts.
+func (o origin) trigger() run.Trigger {
+	if o.route == nil {
+		return run.ByMessage
+	}
+	switch o.route.Kind {
+	case bus.RouteDelegate:
+		return run.ByDelegate
+	case bus.RouteSchedule:
+		return run.BySchedule
+	case bus.RouteHeartbeat:
+		return run.ByHeartbeat
+	default:
+		return run.ByEvent
+	}
+}
+
+// message is what the model is told.
+func (o origin) message() llm.Message {
+	if o.route != nil {
+		return llm.UserText(routeText(o.route))
+	}
+	m := llm.Message{Role: llm.User}
+	if o.inbound.Group {
+		m.Name = orElse(o.inbound.Name, sender(o.inbound))
+	}
+	if o.inbound.Text != "" {
+		m.Parts = append(m.Parts, llm.Part{Type: llm.Text, Text: o.inbound.Text})
+	}
+	for _, media := range o.inbound.Media {
+		m.Parts = append(m.Parts, llm.Part{Type: llm.MediaPart, Media: new(llm.Media(media))})
+	}
+	return m
+}
+
+func routeText(r *bus.Route) string {
+	if len(r.Context) == 0 || string(r.Context) == "{}" || string(r.Context) == "null" {
+		return r.Text
+	}
+	return r.Text + "\n\nContext:\n" + string(r.Context)
+}
+
+// merge makes one user message of several. Where they are of different people
+// each line says whose it is.
+func merge(messages []llm.Message) llm.Message {
+	if len(messages) == 1 {
+		return messages[0]
+	}
+	several := slices.ContainsFunc(messages, func(m llm.Message) bool { return m.Name != messages[0].Name })
+	all := llm.Message{Role: llm.User}
+	if !several {
+		all.Name = messages[0].Name
+	}
+	var texts []string
+	for _, m := range messages {
+		text := m.Text()
+		if several && text != "" {
+			text = m.Name + ": " + text
+		}
+		if text != "" {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) > 0 {
+		all.Parts = append(all.Parts, llm.Part{Type: llm.Text, Text: strings.Join(texts, "\n")})
+	}
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if p.Type != llm.Text {
+				all.Parts = append(all.Parts, p)
+			}
+		}
+	}
+	return all
+}

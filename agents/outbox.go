@@ -1,0 +1,127 @@
+package agents
+
+import (
+	"errors"
+
+	"agenthost/bus"
+	"agenthost/run"
+
+	"github.com/nats-io/nats.go"
+)
+
+// An outgoing is what one commit publishes. end is called once, when all of it
+// is stored or when the host stops before that; it must not block.
+type outgoing struct {
+	replies []run.Reply
+	trace   trace
+	end     func(stored bool)
+}
+
+// A trace is the trace context of an input, carried through to its replies.
+type trace struct{ parent, state string }
+
+// send publishes after everything that was sent before it is stored, so that
+// the replies of a conversation keep their order whatever has to be resent.
+func (c *conversation) send(out *outgoing) {
+	c.mu.Lock()
+	c.out = append(c.out, out)
+	if c.sending {
+		c.mu.Unlock()
+		return
+	}
+	c.sending = true
+	c.mu.Unlock()
+	c.pump()
+}
+
+// pump publishes the oldest reply that is not stored yet.
+func (c *conversation) pump() {
+	for {
+		c.mu.Lock()
+		if len(c.out) == 0 {
+			c.sending = false
+			c.mu.Unlock()
+			c.rest()
+			return
+		}
+		out := c.out[0]
+		if len(out.replies) == 0 {
+			c.out[0] = nil
+			c.out = c.out[1:]
+			c.mu.Unlock()
+			out.end(true)
+			continue
+		}
+		reply := out.replies[0]
+		out.replies = out.replies[1:]
+		c.mu.Unlock()
+		if c.publish(reply, out.trace) {
+			return // pump goes on when it is stored
+		}
+	}
+}
+
+// publish sends a reply. It reports whether pump will be called when the reply
+// is stored; what is kept in no stream is sent and done with.
+func (c *conversation) publish(reply run.Reply, t trace) (waits bool) {
+	if reply.Subject == "" {
+		return false
+	}
+	msg := nats.NewMsg(reply.Subject)
+	msg.Data = reply.Envelope
+	msg.Header.Set("Content-Type", "application/json")
+	msg.Header.Set("Agent-Session-Key", string(c.key))
+	t.set(msg.Header)
+	if !bus.StoredSubject(reply.Subject) {
+		if err := c.r.parts.NC.PublishMsg(msg); err != nil {
+			c.log.Warn().Err(err).Str("subject", reply.Subject).Msg("publish result")
+		}
+		return false
+	}
+	msg.Header.Set(nats.MsgIdHdr, reply.ID)
+	crashpoint("before-publish")
+	c.r.parts.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
+		crashpoint("after-publish")
+		switch {
+		case errors.Is(err, bus.ErrClosed), errors.Is(err, nats.ErrConnectionClosed):
+			c.abandonOutbox()
+			return
+		case err != nil:
+			c.undeliverable(reply, err)
+		}
+		c.pump()
+	})
+	return true
+}
+
+// abandonOutbox gives up what is not stored. The log has it, and whoever opens
+// it next sends it.
+func (c *conversation) abandonOutbox() {
+	c.mu.Lock()
+	out := c.out
+	c.out, c.sending = nil, false
+	c.mu.Unlock()
+	for _, o := range out {
+		o.end(false)
+	}
+	c.rest()
+}
+
+func (t trace) set(h nats.Header) {
+	if t.parent != "" {
+		h["traceparent"] = []string{t.parent}
+	}
+	if t.state != "" {
+		h["tracestate"] = []string{t.state}
+	}
+}
+
+// undeliverable makes a dead letter of a reply that the bus refuses for good.
+func (c *conversation) undeliverable(reply run.Reply, err error) {
+	letter := bus.DeadLetter{
+		ID: "dead:" + reply.ID, Agent: c.r.cfg.ID, Reason: "reply cannot be published: " + err.Error(), Code: "internal",
+		Subject: reply.Subject, Stream: bus.OutboundStream, Host: c.r.parts.Host,
+	}
+	letter.SetPayload(reply.Envelope, c.r.parts.room())
+	c.r.parts.buryLetter(letter, func() {})
+}

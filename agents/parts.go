@@ -1,0 +1,86 @@
+package agents
+
+import (
+	"encoding/json"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/hooks"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+)
+
+// Parts are what the agents of a host share.
+type Parts struct {
+	Host       string // the name of this host in the fleet
+	NC         *nats.Conn
+	Publisher  *bus.Publisher
+	Reader     *bus.Reader
+	Files      *bus.Files
+	Store      *session.Store
+	Hooks      *hooks.Registry
+	MaxPayload int // of a message, in bytes
+	Log        zerolog.Logger
+
+	// suspects lets one message at a time run that may have brought a host
+	// down more than once, so that it takes no other with it again and again.
+	suspects chan struct{}
+}
+
+// headroom is what headers may take of a message's limit.
+const headroom = 8 << 10
+
+// room is how large a payload may be.
+func (p *Parts) room() int { return p.MaxPayload - headroom }
+
+// event tells watchers, on agent.events.<agent>.<kind>, what happened.
+func (p *Parts) event(agent, kind string, fields map[string]any) {
+	body := map[string]any{"agent": agent, "host": p.Host, "kind": kind, "at": time.Now().UTC()}
+	for k, v := range fields {
+		body[k] = v
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		p.Log.Error().Err(err).Str("kind", kind).Msg("encode event")
+		return
+	}
+	msg := nats.NewMsg(bus.EventsPrefix + agent + "." + kind)
+	msg.Data = data
+	p.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
+		if err != nil {
+			p.Log.Debug().Err(err).Str("kind", kind).Msg("publish event")
+		}
+	})
+}
+
+// bury publishes a dead letter and, once it is stored, calls done.
+func (p *Parts) bury(agent string, d *bus.Delivery, code, reason string, attempts int, done func()) {
+	letter := bus.DeadLetter{
+		Agent: agent, Reason: reason, Code: code, Subject: d.Subject, Stream: d.Stream(), Seq: d.Seq,
+		Attempts: attempts, Host: p.Host, At: time.Now().UTC(), Header: d.Header(),
+	}
+	letter.SetPayload(d.Data(), p.room())
+	p.buryLetter(letter, done)
+}
+
+func (p *Parts) buryLetter(letter bus.DeadLetter, done func()) {
+	log := p.Log.With().Str("agent", letter.Agent).Str("subject", letter.Subject).Uint64("seq", letter.Seq).Logger()
+	msg, err := letter.Message()
+	if err != nil {
+		log.Error().Err(err).Msg("encode dead letter")
+		return
+	}
+	p.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
+		if err != nil {
+			log.Error().Err(err).Msg("publish dead letter; the message stays where it is")
+			return
+		}
+		log.Warn().Str("reason", letter.Reason).Msg("dead letter")
+		done()
+	})
+	p.event(letter.Agent, "dead", map[string]any{
+		"reason": letter.Reason, "code": letter.Code, "subject": letter.Subject, "seq": letter.Seq,
+	})
+}

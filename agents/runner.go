@@ -1,0 +1,273 @@
+package agents
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/hooks"
+	"agenthost/llm"
+	"agenthost/run"
+	"agenthost/session"
+)
+
+// A runner is one run in progress: it performs the effects of the machine.
+type runner struct {
+	c       *conversation
+	journal *session.Log
+	id      string
+	items   []*item     // those whose messages are held
+	inputs  []run.Input // all that the run answers
+	trace   trace
+	dead    *bus.DeadLetter // what becomes of the input besides the reply
+	replies []run.Reply     // published so far, for the hooks
+}
+
+// attempts is how often a message may fail its host.
+const attempts = 5
+
+// suspectFrom is the attempt from which a message runs alone.
+const suspectFrom = 3
+
+var (
+	tooMany = &run.Error{
+		Code:    llm.CodeValidation,
+		Message: "Too many messages are waiting in this conversation. Please send it again when some are answered.",
+	}
+	nothingAsked = &run.Error{
+		Code:    llm.CodeValidation,
+		Message: "There is no open question that this could answer; it may have been answered already.",
+	}
+	tooManyAttempts = &run.Error{
+		Code:    llm.CodeInternal,
+		Message: "I tried this several times and did not survive it, so I gave up. Somebody has been told.",
+	}
+)
+
+func (c *conversation) newRunner(journal *session.Log, id string, items []*item) *runner {
+	t := &runner{c: c, journal: journal, id: id, items: items}
+	for _, it := range items {
+		t.inputs = append(t.inputs, it.input)
+	}
+	if len(items) > 0 {
+		last := items[len(items)-1].input
+		t.trace = trace{last.Trace, last.State}
+	}
+	return t
+}
+
+// start runs new inputs.
+func (t *runner) start() (err error) {
+	defer t.c.guard(&err)
+	ctx, cancel := t.context()
+	defer cancel()
+	msg, refused := t.greet(ctx)
+	attempt := 0
+	if slices.ContainsFunc(t.items, func(it *item) bool { return it.tried }) {
+		attempt = 2 // whoever tried first did not count
+	}
+	effects := t.journal.Step(run.Signal{
+		Kind: run.Submit, At: time.Now(), Run: t.id, Trigger: t.items[0].origin.trigger(),
+		Inputs: t.inputs, Attempt: attempt, Message: &msg,
+	}, t.c.r.limits)
+	if refused != nil {
+		effects = append(slices.DeleteFunc(effects, isWork), t.journal.Step(*refused, t.c.r.limits)...)
+	}
+	return t.perform(ctx, effects)
+}
+
+func isWork(e run.Effect) bool { return e.Kind == run.InvokeModel || e.Kind == run.Compact }
+
+// resume goes on with a run that an owner before has begun. It may be what
+// ended that owner, so the try is counted, and the last ones are made alone.
+func (t *runner) resume() (err error) {
+	defer t.c.guard(&err)
+	ctx, cancel := t.context()
+	defer cancel()
+	if last := t.inputs[len(t.inputs)-1]; true {
+		t.trace = trace{last.Trace, last.State}
+	}
+	attempt := max(t.journal.State().Run.Attempt, 1) + 1
+	if attempt > attempts {
+		return t.giveUp(ctx)
+	}
+	if attempt >= suspectFrom {
+		select {
+		case t.c.r.parts.suspects <- struct{}{}:
+			defer func() { <-t.c.r.parts.suspects }()
+		case <-t.c.r.work.Done():
+			return errStopping
+		}
+	}
+	return t.perform(ctx, t.journal.Step(run.Signal{
+		Kind: run.Submit, At: time.Now(), Run: t.id, Inputs: t.inputs, Attempt: attempt,
+	}, t.c.r.limits))
+}
+
+// giveUp ends a run whose input has failed too many hosts: it is a dead letter,
+// and the person is told.
+func (t *runner) giveUp(ctx context.Context) error {
+	in := t.inputs[0]
+	t.dead = &bus.DeadLetter{
+		Agent: t.c.r.cfg.ID, Reason: fmt.Sprintf("it failed its host %d times", attempts), Code: string(llm.CodeInternal),
+		Subject: in.Subject, Stream: streamOf(in.Subject), Seq: in.Seq, Attempts: attempts,
+		Host: t.c.r.parts.Host, At: time.Now().UTC(),
+	}
+	t.dead.SetPayload(in.Envelope, t.c.r.parts.room())
+	return t.perform(ctx, t.fault(tooManyAttempts, nil))
+}
+
+func streamOf(subject string) string {
+	if _, _, ok := bus.Channel(subject); ok {
+		return bus.InboundStream
+	}
+	return bus.RoutesStream
+}
+
+// context bounds the run in time; it also ends when the host has no more.
+func (t *runner) context() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.c.r.work, cmp.Or(t.c.r.cfg.Limits.RunTimeout, defaultRunTimeout))
+}
+
+// perform performs effects until the run has ended. What it returns is why it
+// could not.
+func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
+	for len(effects) > 0 {
+		e := effects[0]
+		effects = effects[1:]
+		switch e.Kind {
+		case run.Commit:
+			if e.Events[len(e.Events)-1].Type == run.Finished {
+				return t.finish(e.Events)
+			}
+			if err := t.commit(ctx, e.Events); err != nil {
+				return err
+			}
+		case run.Publish:
+			t.replies = append(t.replies, *e.Reply)
+			t.c.send(&outgoing{replies: []run.Reply{*e.Reply}, trace: t.trace, end: func(bool) {}})
+		case run.InvokeModel:
+			effects = append(effects, t.invoke(ctx)...)
+		case run.Compact:
+			effects = append(effects, t.compact(ctx, e.Through)...)
+		case run.RunTool:
+			effects = append(effects, t.unknownTool(e.Call)...)
+		case run.Ask:
+			effects = append(effects, t.fault(&run.Error{Code: llm.CodeToolUnavailable}, nil)...)
+		case run.Ignored:
+			t.c.log.Debug().Str("run", t.id).Str("why", e.Why).Msg("signal ignored")
+		}
+		if t.c.r.work.Err() != nil {
+			return errStopping
+		}
+	}
+	return errors.New("run stands still: nothing is under way and it has not ended")
+}
+
+// commit writes events in the middle of a run and waits until they are stored.
+func (t *runner) commit(ctx context.Context, events []run.Event) error {
+	if err := t.addressAll(events); err != nil {
+		return err
+	}
+	stored := make(chan error, 1)
+	t.journal.Commit(t.c.r.work, t.id, events, func(err error) { stored <- err })
+	crashpoint("in-commit")
+	select {
+	case err := <-stored:
+		crashpoint("after-step")
+		return err
+	case <-t.c.r.work.Done():
+		return errStopping
+	}
+}
+
+// finish writes the last commit of the run. The rest happens when it is stored:
+// the replies, the acks, the next run. Until then the conversation stays
+// running, but needs no slot.
+func (t *runner) finish(events []run.Event) error {
+	if err := t.addressAll(events); err != nil {
+		return err
+	}
+	var last []run.Reply
+	for _, e := range events {
+		if e.Type == run.Replied {
+			last = append(last, *e.Reply)
+		}
+		if e.Type == run.Finished && e.Error != nil {
+			t.failed(*e.Error)
+		}
+	}
+	t.replies = append(t.replies, last...)
+	crashpoint("before-commit")
+	t.journal.Commit(t.c.r.work, t.id, events, func(err error) { t.finished(last, err) })
+	return nil
+}
+
+// finished goes on once the last commit is settled. It must not block.
+func (t *runner) finished(last []run.Reply, err error) {
+	crashpoint("after-commit")
+	switch {
+	case errors.Is(err, session.ErrFenced):
+		t.c.fenced(t.items)
+		return
+	case err != nil:
+		leaveAll(deliveriesOf(t.items))
+		t.c.leave()
+		return
+	}
+	// An input that only the log stands for would not bring anybody back to a
+	// reply that was lost: then nothing else happens here before it is stored.
+	wait := len(deliveriesOf(t.items)) < len(t.inputs)
+	t.c.send(&outgoing{replies: last, trace: t.trace, end: func(stored bool) {
+		t.published(stored)
+		if wait {
+			t.c.proceed()
+		}
+	}})
+	if !wait {
+		t.c.proceed()
+	}
+}
+
+// published goes on once the replies are stored.
+func (t *runner) published(stored bool) {
+	deliveries := deliveriesOf(t.items)
+	if !stored {
+		leaveAll(deliveries)
+		return
+	}
+	crashpoint("before-ack")
+	if t.dead != nil {
+		t.c.r.parts.buryLetter(*t.dead, func() { t.c.settle(deliveries) })
+	} else {
+		t.c.settle(deliveries)
+	}
+	if t.c.r.parts.Hooks.Has(hooks.AfterMessage) {
+		t.c.r.ends.Go(t.farewell)
+	}
+}
+
+// fault ends the run with an error.
+func (t *runner) fault(e *run.Error, called []run.Event) []run.Effect {
+	return t.journal.Step(run.Signal{Kind: run.Fault, At: time.Now(), Run: t.id, Error: e, Called: called}, t.c.r.limits)
+}
+
+// failed logs and tells the hooks why the run failed.
+func (t *runner) failed(e run.Error) {
+	t.c.log.Warn().Str("run", t.id).Str("code", string(e.Code)).Msg("run failed")
+	if t.c.r.parts.Hooks.Has(hooks.OnError) {
+		t.c.r.fire(hooks.OnError, t.c.key, t.id, hooks.Args{"code": quoted(string(e.Code)), "message": quoted(e.Message)})
+	}
+}
+
+// unknownTool answers a call of a tool that the agent does not have.
+func (t *runner) unknownTool(call run.Call) []run.Effect {
+	return t.journal.Step(run.Signal{
+		Kind: run.ToolSettled, At: time.Now(), Run: t.id, Call: call.ID, Source: run.FromCorrection,
+		Result: fmt.Sprintf("there is no tool %q", call.Name),
+	}, t.c.r.limits)
+}

@@ -1,0 +1,253 @@
+package agents
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/hooks"
+	"agenthost/llm"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/rs/zerolog"
+)
+
+// A Runtime is one configured agent at work. It shares nothing that changes
+// with other agents.
+type Runtime struct {
+	cfg    Config
+	chain  *llm.Chain
+	limits run.Limits
+	parts  *Parts
+	log    zerolog.Logger
+
+	sessions *session.Manager[*conversation]
+	inbox    chan *bus.Delivery
+	closed   chan struct{}   // when nothing more is taken from inbox
+	work     context.Context //nolint:containedctx // what runs are cancelled by, for the life of Run
+	stopping atomic.Bool
+	busy     sync.WaitGroup // conversations with something to do
+	ends     sync.WaitGroup // on_session_end hooks
+
+	mu     sync.Mutex
+	active int             // conversations that hold a slot
+	ready  []*conversation // those that wait for one
+	queued atomic.Int64    // messages held
+}
+
+// The defaults of Limits and session.Config.
+const (
+	defaultConcurrency = 64
+	defaultRunTimeout  = 10 * time.Minute
+	defaultQueueMax    = 1000
+	// DefaultWindow is the window of a model that does not say its own.
+	DefaultWindow = 128_000
+)
+
+// inboxSize lets a lane go on while an agent decodes.
+const inboxSize = 256
+
+// New makes the runtime of an agent. chain is what cfg.Model names, window the
+// smallest window among its models.
+func New(cfg Config, chain *llm.Chain, window int, parts *Parts) *Runtime {
+	r := &Runtime{
+		cfg: cfg, chain: chain, parts: parts, inbox: make(chan *bus.Delivery, inboxSize), closed: make(chan struct{}),
+		log: parts.Log.With().Str("agent", cfg.ID).Logger(),
+		limits: run.Limits{
+			ModelCalls: cfg.Limits.ModelCalls, Tools: cfg.Limits.Tools,
+			Window: cmp.Or(window, DefaultWindow), Overhead: run.Estimate([]llm.Message{llm.UserText(cfg.Instructions)}),
+		},
+	}
+	r.sessions = session.NewManager(session.Options[*conversation]{
+		TTL: cfg.Session.TTL, Max: cfg.Session.Max,
+		New:      func(key session.Key) *conversation { return newConversation(r, key) },
+		OnExpire: r.expired,
+	})
+	return r
+}
+
+// ID is the agent's id.
+func (r *Runtime) ID() string { return r.cfg.ID }
+
+// Bindings are the subjects on which plugins reach the agent.
+func (r *Runtime) Bindings() []string {
+	subjects := make([]string, len(r.cfg.Channels))
+	for i, b := range r.cfg.Channels {
+		subjects[i] = b.Subject()
+	}
+	return subjects
+}
+
+// Subject is what the binding claims.
+func (b Binding) Subject() string {
+	if b.Instance == "" {
+		return bus.InboundPrefix + b.Channel
+	}
+	return bus.InboundPrefix + b.Channel + "." + b.Instance
+}
+
+// takes reports whether the agent is bound to subject, and by which binding.
+func (r *Runtime) takes(subject string) (*Binding, bool) {
+	if subject == bus.RoutePrefix+r.cfg.ID {
+		return nil, true
+	}
+	for i := range r.cfg.Channels {
+		if b := &r.cfg.Channels[i]; bus.Matches(b.Subject(), subject) {
+			return b, true
+		}
+	}
+	return nil, false
+}
+
+// Run works until ctx ends. Then it takes nothing more and returns when the
+// runs in progress have ended, or when work ends and they have been given up;
+// what is given up, or not begun, stays unacknowledged.
+func (r *Runtime) Run(ctx, work context.Context) error {
+	r.work = work
+	sweeping, stopSweep := context.WithCancel(context.WithoutCancel(ctx))
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		_ = r.sessions.Run(sweeping)
+	}()
+	r.parts.event(r.cfg.ID, "started", nil)
+	r.receive(ctx)
+	r.stopping.Store(true)
+	close(r.closed)
+	r.leaveReady()
+	r.busy.Wait()
+	stopSweep()
+	<-swept
+	r.ends.Wait()
+	r.parts.event(r.cfg.ID, "stopped", nil)
+	return nil
+}
+
+func (r *Runtime) receive(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case d := <-r.inbox:
+			r.accept(d)
+		}
+	}
+}
+
+// offer hands d to the agent, unless it takes nothing more.
+func (r *Runtime) offer(d *bus.Delivery) {
+	select {
+	case r.inbox <- d:
+	case <-r.closed:
+		d.Leave()
+	}
+}
+
+// accept queues a delivery with its conversation.
+func (r *Runtime) accept(d *bus.Delivery) {
+	it, err := newItem(d)
+	if err != nil {
+		r.parts.bury(r.cfg.ID, d, string(llm.CodeValidation), err.Error(), 0, d.Done)
+		return
+	}
+	it.binding, _ = r.takes(d.Subject)
+	if it.origin.route != nil && it.origin.route.Kind == bus.RouteResult {
+		// Nothing here has asked: whoever did is gone or has given up.
+		r.log.Info().Str("from", it.origin.route.From).Str("correlation_id", it.origin.route.CorrelationID).Msg("late result dropped")
+		d.Done()
+		return
+	}
+	entry := r.sessions.Acquire(it.origin.key(it.input.ID))
+	entry.Value.push(it, entry)
+}
+
+// schedule gives c a slot, now or when one is free.
+func (r *Runtime) schedule(c *conversation) {
+	r.mu.Lock()
+	if r.active >= cmp.Or(r.cfg.Limits.Concurrency, defaultConcurrency) {
+		r.ready = append(r.ready, c)
+		r.mu.Unlock()
+		return
+	}
+	r.active++
+	r.mu.Unlock()
+	go c.work()
+}
+
+// free gives the slot of a conversation that has nothing to work on just now to
+// the one that has waited longest.
+func (r *Runtime) free() {
+	r.mu.Lock()
+	if len(r.ready) == 0 {
+		r.active--
+		r.mu.Unlock()
+		return
+	}
+	c := r.ready[0]
+	r.ready[0] = nil
+	r.ready = r.ready[1:]
+	r.mu.Unlock()
+	go c.work()
+}
+
+// leaveReady sends off the conversations that wait for a slot: with stopping
+// set they only give up what they hold.
+func (r *Runtime) leaveReady() {
+	r.mu.Lock()
+	ready := r.ready
+	r.ready = nil
+	r.active += len(ready)
+	r.mu.Unlock()
+	for _, c := range ready {
+		go c.work()
+	}
+}
+
+// Status is what an agent is doing.
+type Status struct {
+	ID          string `json:"id"`
+	Description string `json:"description,omitempty"`
+	Sessions    int    `json:"sessions"`
+	InFlight    int    `json:"inflight"`
+	Running     int    `json:"running"`
+	Queued      int64  `json:"queued"`
+}
+
+// Status reports what the agent is doing.
+func (r *Runtime) Status() Status {
+	r.mu.Lock()
+	active := r.active
+	r.mu.Unlock()
+	return Status{
+		ID: r.cfg.ID, Description: r.cfg.Description, Sessions: r.sessions.Len(),
+		InFlight: r.sessions.InFlight(), Running: active, Queued: r.queued.Load(),
+	}
+}
+
+// expired tells the hooks that a conversation has left memory. It must not
+// wait: it may run inside somebody's Release.
+func (r *Runtime) expired(key session.Key, c *conversation, reason session.Reason) {
+	if !c.opened() || !r.parts.Hooks.Has(hooks.OnSessionEnd) {
+		return
+	}
+	r.ends.Go(func() {
+		r.fire(hooks.OnSessionEnd, key, "", hooks.Args{"key": quoted(string(key)), "reason": quoted(string(reason))})
+	})
+}
+
+// fire calls the hooks of a point with arguments that are at hand.
+func (r *Runtime) fire(point string, key session.Key, runID string, args hooks.Args) hooks.Outcome {
+	return r.parts.Hooks.Fire(context.WithoutCancel(r.work), hooks.Call{
+		Hook: point, Agent: r.cfg.ID, Session: string(key), Run: runID, Args: args,
+	})
+}
+
+func quoted(s string) json.RawMessage {
+	data, _ := json.Marshal(s) // a string always marshals
+	return data
+}

@@ -1,0 +1,338 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/hooks"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/nats-io/nuid"
+)
+
+// errStopping ends work that the host has no more time for.
+var errStopping = errors.New("host is stopping")
+
+// work does what is next in the conversation, up to the end of one run. It
+// holds a slot, and gives it back when the last commit is on its way.
+func (c *conversation) work() {
+	defer c.r.free()
+	if c.r.stopping.Load() {
+		c.leave()
+		return
+	}
+	journal, err := c.open()
+	if err != nil {
+		c.leave()
+		return
+	}
+	if t := c.unfinished(journal); t != nil {
+		c.end(t, t.resume())
+		return
+	}
+	items, err := c.take(journal)
+	switch {
+	case err != nil:
+		c.leave()
+	case len(items) == 0:
+		c.proceed()
+	default:
+		t := c.newRunner(journal, nuid.Next(), items)
+		c.end(t, t.start())
+	}
+}
+
+// end deals with a run that did not come to its end. One that did goes on by
+// itself, when its commit is stored.
+func (c *conversation) end(t *runner, err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, session.ErrFenced):
+		c.fenced(t.items)
+	default:
+		if !errors.Is(err, errStopping) && !errors.Is(err, bus.ErrClosed) {
+			c.log.Error().Err(err).Str("run", t.id).Msg("run is given up; it stays for the next owner")
+		}
+		leaveAll(deliveriesOf(t.items))
+		c.leave()
+	}
+}
+
+// open opens the log, unless it is open, and queues what waits in it. It tries
+// until it can or the host stops.
+func (c *conversation) open() (*session.Log, error) {
+	select {
+	case <-c.opening:
+		defer func() { c.opening <- struct{}{} }()
+	case <-c.r.work.Done():
+		return nil, errStopping
+	}
+	c.mu.Lock()
+	journal := c.journal
+	c.mu.Unlock()
+	if journal != nil {
+		return journal, nil
+	}
+	journal, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	state := journal.State()
+	c.mu.Lock()
+	tried := slices.ContainsFunc(c.queue, func(it *item) bool { return it.tried })
+	c.journal = journal
+	c.mergeWaiting(state.Waiting)
+	c.mu.Unlock()
+	if seq := journal.Replied(); tried && seq > 0 {
+		c.sendAgain(seq, nil)
+	}
+	c.announce(state)
+	return journal, nil
+}
+
+func (c *conversation) load() (*session.Log, error) {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
+		journal, err := c.r.parts.Store.Open(ctx, c.r.cfg.ID, c.key)
+		cancel()
+		if err == nil {
+			return journal, nil
+		}
+		if c.r.work.Err() != nil {
+			return nil, errStopping
+		}
+		c.log.Warn().Err(err).Msg("session cannot be opened; trying again")
+		select {
+		case <-time.After(wait):
+		case <-c.r.work.Done():
+		}
+	}
+}
+
+// announce tells the hooks that the session is in memory.
+func (c *conversation) announce(state run.State) {
+	if !c.r.parts.Hooks.Has(hooks.OnSessionStart) {
+		return
+	}
+	reason := "resumed"
+	if state.Phase == run.Idle && len(state.Waiting) == 0 {
+		reason = "new"
+	}
+	c.r.fire(hooks.OnSessionStart, c.key, "", hooks.Args{"key": quoted(string(c.key)), "reason": quoted(reason)})
+}
+
+// unfinished is the run that an owner before has left, with the messages of it
+// that have come again.
+func (c *conversation) unfinished(journal *session.Log) *runner {
+	left := journal.State().Run
+	if left == nil {
+		return nil
+	}
+	c.mu.Lock()
+	var items []*item
+	for _, in := range left.Inputs {
+		i := slices.IndexFunc(c.queue, func(it *item) bool { return it.input.ID == in.ID && it.place == held })
+		if i < 0 {
+			continue
+		}
+		items = append(items, c.queue[i])
+		c.queue = slices.Delete(c.queue, i, i+1)
+		c.held--
+		c.r.queued.Add(-1)
+	}
+	c.mu.Unlock()
+	t := c.newRunner(journal, left.ID, items)
+	t.inputs = left.Inputs
+	return t
+}
+
+// most is how many messages one run answers together.
+const most = 100
+
+// take takes the inputs of the next run off the queue; there are several only
+// where they are collected. What the log has answered is answered again from
+// there.
+func (c *conversation) take(journal *session.Log) ([]*item, error) {
+	for {
+		c.mu.Lock()
+		if len(c.queue) == 0 || c.queue[0].place == spilling {
+			c.mu.Unlock()
+			return nil, nil
+		}
+		it := c.queue[0]
+		seq, seen := journal.Seen(it.input.ID)
+		if !seen || it.place == logged && seq == 0 {
+			items := c.pop(c.together(journal))
+			c.mu.Unlock()
+			return items, nil
+		}
+		c.pop(1)
+		c.mu.Unlock()
+		if seq == 0 { // another message with its id waits in the log
+			c.settle(deliveriesOf([]*item{it}))
+			continue
+		}
+		if err := c.answerAgain(it, seq); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// together is how many inputs at the head of the queue make one run. Called
+// with the lock held.
+func (c *conversation) together(journal *session.Log) int {
+	first := c.queue[0]
+	if first.queue(c.r.cfg.Session.Queue) != session.Collect {
+		return 1
+	}
+	n := 1
+	for n < min(len(c.queue), most) {
+		it := c.queue[n]
+		_, seen := journal.Seen(it.input.ID)
+		same := func(other *item) bool { return other.input.ID == it.input.ID }
+		if it.place == spilling || it.binding != first.binding || seen != (it.place == logged) ||
+			slices.ContainsFunc(c.queue[:n], same) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// answerAgain publishes what the log has as the answer to it.
+func (c *conversation) answerAgain(it *item, seq uint64) error {
+	if it.delivery == nil {
+		return nil
+	}
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := c.sendAgain(seq, it.delivery)
+		if err == nil {
+			return nil
+		}
+		c.log.Warn().Err(err).Msg("earlier replies cannot be read; trying again")
+		select {
+		case <-time.After(wait):
+		case <-c.r.work.Done():
+			it.delivery.Leave()
+			return errStopping
+		}
+	}
+}
+
+// sendAgain publishes the replies of a commit again, and then settles d. The
+// stream drops those it has; it is asked first when they are too old for it to
+// know.
+func (c *conversation) sendAgain(seq uint64, d *bus.Delivery) error {
+	ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
+	defer cancel()
+	replies, at, err := c.r.parts.Store.Replies(ctx, seq)
+	if errors.Is(err, bus.ErrNotFound) { // somebody deleted the session
+		replies, err = nil, nil
+	}
+	if err == nil && time.Since(at) > bus.DedupeWindow-time.Minute {
+		replies, err = c.unpublished(ctx, replies, at)
+	}
+	if err != nil {
+		return err
+	}
+	c.send(&outgoing{replies: replies, end: func(stored bool) {
+		switch {
+		case d == nil:
+		case stored:
+			c.settle([]*bus.Delivery{d})
+		default:
+			d.Leave()
+		}
+	}})
+	return nil
+}
+
+// unpublished are the replies that their stream does not have.
+func (c *conversation) unpublished(ctx context.Context, replies []run.Reply, since time.Time) ([]run.Reply, error) {
+	var left []run.Reply
+	for _, reply := range replies {
+		if !bus.StoredSubject(reply.Subject) {
+			continue // nobody waits for it any more
+		}
+		found, err := c.r.parts.Reader.Published(ctx, reply.Subject, reply.ID, since)
+		if err != nil {
+			return nil, fmt.Errorf("look for reply %s: %w", reply.ID, err)
+		}
+		if !found {
+			left = append(left, reply)
+		}
+	}
+	return left, nil
+}
+
+// fenced deals with a commit that was refused: another host has written to the
+// session. If it serves the lane now, all that is held here is its business;
+// else this host opens the log anew and goes on from what it says.
+func (c *conversation) fenced(items []*item) {
+	deliveries := deliveriesOf(items)
+	c.mu.Lock()
+	c.queue = slices.Insert(c.queue, 0, items...)
+	c.r.queued.Add(int64(len(items)))
+	c.forget()
+	c.fences++
+	wait := min(50*time.Millisecond<<min(c.fences, 6), 2*time.Second)
+	if c.anchor != nil {
+		deliveries = append(deliveries, c.anchor)
+	}
+	c.mu.Unlock()
+	c.log.Warn().Msg("another host has written to this session; what was done here is thrown away")
+	time.AfterFunc(wait, func() {
+		if !c.ours(deliveries) {
+			c.leave()
+			return
+		}
+		c.mu.Lock()
+		for _, it := range c.queue {
+			it.tried = true
+		}
+		c.mu.Unlock()
+		c.r.schedule(c)
+	})
+}
+
+// ours asks whether this host still serves the lane that brought the messages.
+// Not to know counts as yes: the fence decides again.
+func (c *conversation) ours(deliveries []*bus.Delivery) bool {
+	if len(deliveries) == 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(c.r.work, 5*time.Second)
+	defer cancel()
+	owns, err := deliveries[0].Lane().Owns(ctx)
+	return owns || err != nil
+}
+
+// reject answers an input that the queue has no room for.
+func (c *conversation) reject(it *item) {
+	t := c.newRunner(nil, "rejected-"+session.SID(it.input.ID, c.key), []*item{it})
+	reply := run.Reply{N: 1, Kind: run.KindError, Final: true, Error: tooMany, Text: tooMany.Message}
+	if err := t.address(&reply); err != nil {
+		c.log.Error().Err(err).Msg("encode reply")
+	}
+	c.send(&outgoing{replies: []run.Reply{reply}, trace: t.trace, end: func(stored bool) {
+		if stored {
+			it.delivery.Done()
+		} else {
+			it.delivery.Leave()
+		}
+	}})
+}
+
+// guard turns a panic of work in progress into an error, with its stack logged.
+func (c *conversation) guard(err *error) {
+	if p := recover(); p != nil {
+		c.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Msg("panic in a run")
+		*err = fmt.Errorf("panic: %v", p)
+	}
+}
