@@ -1,0 +1,147 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+
+	"agenthost/agents"
+	"agenthost/session"
+)
+
+// The words that a value is limited to.
+var (
+	queues      = []string{string(session.Followup), string(session.Collect), string(session.Steer), string(session.Interrupt)}
+	permissions = []string{"allow", "ask", "deny"}
+	excesses    = []string{"fail", "ask", "warn"}
+)
+
+func (k *checker) checkAgents() {
+	k.checkIDs()
+	for i, a := range k.c.Agents {
+		k.checkAgent(fmt.Sprintf("agents[%d]", i), a)
+	}
+}
+
+func (k *checker) checkIDs() {
+	first := make(map[string]string) // where an id was seen first
+	unknown := k.partial || k.failed["agents"]
+	for i, a := range k.c.Agents {
+		at := fmt.Sprintf("agents[%d].id", i)
+		if a.ID == "" {
+			unknown = true
+			k.required(at, a.ID, "id", "the agent")
+			continue
+		}
+		k.token(at, "agent id", a.ID)
+		if other := first[a.ID]; other != "" {
+			k.fault(at, "agent id %s is at %s as well; want an id of its own", k.quote(at), k.nodeAt(other).at)
+		}
+		first[a.ID] = cmp.Or(first[a.ID], at)
+	}
+	if !unknown {
+		k.ids = sorted(first)
+	}
+}
+
+func (k *checker) checkAgent(at string, a Agent) {
+	k.checkModel(at+".model", a)
+	k.checkPeers(at, a)
+	k.checkPolicy(at, a)
+	k.oneOf(at+".session.queue", string(a.Session.Queue), queues...)
+	k.oneOf(at+".limits.budget.on_exceed", a.Limits.Budget.OnExceed, excesses...)
+	k.checkChannels(at+".channels", a)
+	k.checkSchedules(at+".schedules", a.Schedules)
+}
+
+func (k *checker) checkModel(at string, a Agent) {
+	if k.partial || k.failed["models"] {
+		return
+	}
+	names := sorted(k.c.Models)
+	id := k.quote(parent(at) + ".id")
+	switch {
+	case len(a.Model) == 0 && len(names) == 0:
+		k.fault(at, "agent %s names no model; add models:, and model: with the name of one", id)
+	case len(a.Model) == 0 && len(names) > 1:
+		k.fault(at, "agent %s names no model; add model: %s", id, alternatives(names))
+	}
+	for i, name := range a.Model {
+		if !slices.Contains(names, name) {
+			p := fmt.Sprintf("%s[%d]", at, i)
+			k.fault(p, "there is no model %s in models; %s", k.quote(p), suggest(name, names))
+		}
+	}
+}
+
+// checkPeers checks the names of other agents.
+func (k *checker) checkPeers(at string, a Agent) {
+	if k.ids == nil {
+		return
+	}
+	for key, names := range map[string][]string{"delegates": a.Delegates, "accepts": a.Accepts} {
+		for i, name := range names {
+			p := fmt.Sprintf("%s.%s[%d]", at, key, i)
+			switch {
+			case name == "*":
+			case key == "delegates" && name == a.ID:
+				k.fault(p, "agent %s cannot delegate to itself; want another agent", k.quote(p))
+			case !slices.Contains(k.ids, name):
+				k.fault(p, "there is no agent %s; %s", k.quote(p), suggest(name, k.ids))
+			}
+		}
+	}
+}
+
+// checkPolicy checks which tools the agent has and may use.
+func (k *checker) checkPolicy(at string, a Agent) {
+	for i, glob := range a.Tools {
+		p := fmt.Sprintf("%s.tools[%d]", at, i)
+		if _, err := path.Match(glob, ""); err != nil || glob == "" {
+			k.fault(p, `tool %s: want a name or a pattern such as "files.*"`, k.quote(p))
+		}
+	}
+	for _, tool := range sorted(a.Permissions) {
+		p := join(at+".permissions", tool)
+		if _, err := path.Match(tool, ""); err != nil || tool == "" {
+			k.faultKey(p, `tool %q: want a name or a pattern such as "files.*"`, tool)
+		}
+		if a.Permissions[tool] == "" {
+			k.fault(p, "%q has no permission; want allow, ask or deny", tool)
+		}
+		k.oneOf(p, a.Permissions[tool], permissions...)
+	}
+}
+
+func (k *checker) checkChannels(at string, a Agent) {
+	for i, b := range a.Channels {
+		p := fmt.Sprintf("%s[%d]", at, i)
+		if !k.required(p+".channel", b.Channel, "channel", "the binding") {
+			continue
+		}
+		k.token(p+".channel", "channel", b.Channel)
+		if b.Instance != "*" {
+			k.token(p+".instance", "instance", b.Instance)
+		}
+		k.oneOf(p+".queue", string(b.Queue), queues...)
+		if queue := cmp.Or(b.Queue, a.Session.Queue, session.Followup); b.Debounce > 0 && queue != session.Collect {
+			k.fault(p+".debounce", "debounce with queue %s; want queue: collect", queue)
+		}
+		for j, other := range a.Channels[:i] {
+			if overlap(b, other) {
+				k.fault(p, "the agent is bound to this already at %s; keep one", k.nodeAt(fmt.Sprintf("%s[%d]", at, j)).at)
+				break
+			}
+		}
+	}
+}
+
+// overlap reports whether a message could come by both bindings. The bare
+// channel and "*" do not overlap.
+func overlap(a, b agents.Binding) bool {
+	if a.Channel != b.Channel {
+		return false
+	}
+	return a.Instance == b.Instance || a.Instance != "" && b.Instance != "" && (a.Instance == "*" || b.Instance == "*")
+}

@@ -1,0 +1,77 @@
+// Package config turns a file, or a folder of files, into a [Config], and
+// everything that is wrong with it into problems that say where it is and what
+// would be right. It composes the Config structs of the packages that do the
+// work; only the host and its commands import it.
+//
+// Before anything is decoded, `${VAR}`, `${VAR:-default}` and `${file:path}`
+// are replaced inside scalar values, never in keys, and never in values under
+// the key `prompt`, where `${…}` belongs to whoever fires the prompt. `$${`
+// stands for a literal `${`. A value without quotes is read anew after that, so
+// that `${N}` can fill a number.
+//
+// Relative paths, those of `${file:path}` included, are relative to the folder
+// of the configuration, not to the working folder.
+package config
+
+import (
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/heartbeat"
+	"agenthost/hooks"
+	"agenthost/llm"
+	"agenthost/tools"
+)
+
+// Config is the whole configuration of a host. One that [Load] or [Parse]
+// returned has been checked: its names refer to something, its paths do not
+// depend on its folder any more, and each agent has a model.
+type Config struct {
+	NATS     bus.Config                     `yaml:"nats,omitempty" json:"nats,omitzero"`
+	HTTP     HTTP                           `yaml:"http,omitempty" json:"http,omitzero"`
+	Models   map[string]llm.Config          `yaml:"models,omitempty" json:"models,omitempty"`
+	Agents   []Agent                        `yaml:"agents,omitempty" json:"agents,omitempty"`
+	MCP      map[string]tools.MCPConfig     `yaml:"mcp,omitempty" json:"mcp,omitempty"`
+	Services map[string]tools.ServiceConfig `yaml:"services,omitempty" json:"services,omitempty"`
+	// Plugins holds the settings of each channel, most often by instance; the
+	// plugin itself checks them.
+	Plugins map[string]map[string]any `yaml:"plugins,omitempty" json:"plugins,omitempty"`
+	Hooks   []hooks.Config            `yaml:"hooks,omitempty" json:"hooks,omitempty"`
+}
+
+// HTTP is `http:`, the one listener of a host.
+type HTTP struct {
+	// Listen is host:port. In a file it defaults to DefaultListen; empty, there
+	// is no listener.
+	Listen string `yaml:"listen,omitempty" json:"listen,omitempty"`
+	// Token is what a caller has to send; empty, none is needed.
+	Token string `yaml:"token,omitempty" json:"token,omitempty"`
+}
+
+// An Agent is one entry of `agents:`.
+type Agent struct {
+	agents.Config `yaml:",inline"`
+	Heartbeat     heartbeat.Config     `yaml:"heartbeat,omitempty" json:"heartbeat,omitzero"`
+	Schedules     []heartbeat.Schedule `yaml:"schedules,omitempty" json:"schedules,omitempty"`
+}
+
+// What a file that does not say otherwise gets.
+const (
+	DefaultListen = "127.0.0.1:8080"
+	DefaultStore  = "data" // in the folder of the configuration
+)
+
+// Demo returns the configuration of a host that was given none: the agent demo
+// on the channel demo, with the model that echoes, on an embedded server.
+func Demo() *Config {
+	return &Config{
+		NATS:   bus.Config{Embedded: bus.Embedded{Store: DefaultStore}},
+		HTTP:   HTTP{Listen: DefaultListen},
+		Models: map[string]llm.Config{"echo": {Provider: "echo"}},
+		Agents: []Agent{{Config: agents.Config{
+			ID:          "demo",
+			Description: "Says what it is told.",
+			Model:       agents.Names{"echo"},
+			Channels:    []agents.Binding{{Channel: "demo"}},
+		}}},
+	}
+}

@@ -1,0 +1,159 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+)
+
+// Load reads the configuration at path, a file or a folder. In a folder these
+// are read, each group in the order of the names: agenthost.yaml, agents/*.md,
+// agents.d/*.yaml (or .yml); names that start with a dot are passed over. Lists
+// of agents and hooks are appended; models, mcp, services and plugins are
+// merged by name, and a name that two files give is an error.
+//
+// Everything that is wrong is reported at once, as a [*FileError].
+func Load(path string) (*Config, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		l := newLoader(filepath.Dir(path))
+		l.add(place{file: path}, "%s", whyUnreadable(err))
+		return l.config()
+	case info.IsDir():
+		l := newLoader(path)
+		l.readFolder()
+		return l.config()
+	default:
+		l := newLoader(filepath.Dir(path))
+		l.readYAML(path)
+		return l.config()
+	}
+}
+
+// Parse reads data as [Load] reads the file of that name, which need not exist.
+func Parse(name string, data []byte) (*Config, error) {
+	l := newLoader(filepath.Dir(name))
+	l.addYAML(name, data)
+	return l.config()
+}
+
+// A loader reads files into one tree.
+type loader struct {
+	problems
+	folder  string
+	root    *node
+	partial bool // a file could not be read: names may refer to what is in it
+}
+
+func newLoader(folder string) *loader {
+	return &loader{folder: folder}
+}
+
+// config decodes and checks what was read.
+func (l *loader) config() (*Config, error) {
+	if l.root == nil {
+		return nil, l.err()
+	}
+	c := new(Config)
+	d := newDecoder(&l.problems)
+	d.decode(l.root, reflect.ValueOf(c).Elem(), "")
+	k := &checker{decoder: d, c: c, partial: l.partial}
+	k.check()
+	if err := l.err(); err != nil {
+		return nil, err
+	}
+	k.setDefaults()
+	c.resolvePaths(l.folder)
+	return c, nil
+}
+
+func (l *loader) readFolder() {
+	var read int
+	main := filepath.Join(l.folder, "agenthost.yaml")
+	if _, err := os.Stat(main); err == nil {
+		l.readYAML(main)
+		read++
+	}
+	for _, name := range l.list("agents", ".md") {
+		l.readMarkdown(name)
+		read++
+	}
+	for _, name := range l.list("agents.d", ".yaml", ".yml") {
+		l.readYAML(name)
+		read++
+	}
+	if read == 0 {
+		l.add(place{file: l.folder}, "no configuration in this folder; want agenthost.yaml, agents/*.md or agents.d/*.yaml")
+	}
+}
+
+// list returns the files in a folder with one of the extensions, by name.
+func (l *loader) list(folder string, extensions ...string) []string {
+	folder = filepath.Join(l.folder, folder)
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.add(place{file: folder}, "%s", whyUnreadable(err))
+	}
+	var names []string
+	for _, e := range entries {
+		for _, ext := range extensions {
+			if strings.HasSuffix(e.Name(), ext) && !strings.HasPrefix(e.Name(), ".") {
+				names = append(names, filepath.Join(folder, e.Name()))
+			}
+		}
+	}
+	return names
+}
+
+func (l *loader) readYAML(name string) {
+	if data, ok := l.read(name); ok {
+		l.addYAML(name, data)
+	}
+}
+
+func (l *loader) readMarkdown(name string) {
+	if data, ok := l.read(name); ok {
+		l.addMarkdown(name, data)
+	}
+}
+
+func (l *loader) read(name string) ([]byte, bool) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		l.files = append(l.files, name)
+		l.add(place{file: name}, "%s", whyUnreadable(err))
+		l.partial = true
+	}
+	return data, err == nil
+}
+
+func (l *loader) addYAML(name string, data []byte) {
+	l.files = append(l.files, name)
+	root := l.parse(name, data)
+	switch {
+	case root == nil:
+	case root.null():
+		l.add(place{file: name}, "the file is empty; want keys such as agents: and models:")
+	case root.kind != mapping:
+		l.add(root.at, "want keys such as agents: and models:, got %s", root.describe())
+	default:
+		l.merge(root)
+	}
+}
+
+func whyUnreadable(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file or folder"
+	default:
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err
+		}
+		return fmt.Sprintf("cannot be read: %v", err)
+	}
+}

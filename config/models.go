@@ -1,0 +1,51 @@
+package config
+
+import "slices"
+
+var providers = []string{"openai", "anthropic", "gemini", "scripted", "echo"}
+
+func (k *checker) checkModels() {
+	for _, name := range sorted(k.c.Models) {
+		path, m := join("models", name), k.c.Models[name]
+		if name == "" {
+			k.faultKey(path, "a model without a name")
+		}
+		what := "model " + k.keys[path].quote()
+		if !k.required(path+".provider", m.Provider, "provider", what) {
+			continue
+		}
+		k.oneOf(path+".provider", m.Provider, providers...)
+		if m.Provider == "scripted" {
+			k.required(path+".script", m.Script, "script", what)
+		}
+		if slices.Contains(providers[:3], m.Provider) {
+			k.required(path+".model", m.Model, "model", what)
+		}
+		if m.BaseURL != "" && !validURL(m.BaseURL) {
+			k.fault(path+".base_url", "base_url: want http://… or https://…")
+		}
+	}
+}
+
+// checkTools checks where tools come from.
+func (k *checker) checkTools() {
+	for _, name := range sorted(k.c.MCP) {
+		path, c := join("mcp", name), k.c.MCP[name]
+		if !token.MatchString(name) {
+			k.faultKey(path, "mcp server %q: %s", name, wantToken)
+		}
+		switch {
+		case (len(c.Command) > 0) == (c.URL != ""):
+			k.fault(path, "mcp server %q: want one of command and url", name)
+		case c.URL != "" && !validURL(c.URL):
+			k.fault(path+".url", "url: want http://… or https://…")
+		case c.URL == "" && c.Command[0] == "":
+			k.fault(path+".command", "command: want the name of a program first")
+		}
+	}
+	for _, name := range sorted(k.c.Services) {
+		if !serviceName.MatchString(name) {
+			k.faultKey(join("services", name), "service %q: want the name of a NATS micro service, of letters, digits, _ and -", name)
+		}
+	}
+}

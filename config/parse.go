@@ -1,0 +1,102 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// parse returns the tree of a file, nil when there is no telling what it is.
+// An empty file is a null node.
+func (l *loader) parse(name string, data []byte) *node {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var first, second yaml.Node
+	err := dec.Decode(&first)
+	if errors.Is(err, io.EOF) {
+		return &node{kind: scalar, tag: nullTag, at: place{file: name}}
+	}
+	if err == nil {
+		if err = dec.Decode(&second); err == nil {
+			l.add(place{name, second.Line, second.Column}, "a second document starts here; want one document a file")
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		at, text := syntaxProblem(name, data, err)
+		l.add(at, "not YAML: %s", text)
+		l.partial = true
+		return nil
+	}
+	b := &builder{problems: &l.problems, file: name, expander: expander{folder: l.folder}}
+	root := b.tree(&first)
+	l.partial = l.partial || root == nil
+	return root
+}
+
+var (
+	lineOfError   = regexp.MustCompile(`^line (\d+): `)
+	anchorOfError = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+)
+
+// syntaxProblem finds the place and the words for an error of the YAML parser.
+// The parser gives no column, and of what holds a fault it names the start.
+func syntaxProblem(name string, data []byte, err error) (at place, text string) {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	at = place{name, 1, 1}
+	if m := lineOfError.FindStringSubmatch(message); m != nil {
+		message = message[len(m[0]):]
+		at.line, _ = strconv.Atoi(m[1])
+		if countedFromZero(message) {
+			at.line++
+		}
+	}
+	if m := anchorOfError.FindStringSubmatch(message); m != nil {
+		before, _, _ := bytes.Cut(data, []byte("*"+m[1]))
+		at.line += bytes.Count(before, []byte("\n"))
+	}
+	lines := strings.Split(string(data), "\n")
+	at.line = min(at.line, len(lines))
+	line := lines[at.line-1]
+	at.column = 1 + len(line) - len(strings.TrimLeft(line, " \t"))
+	if strings.HasPrefix(strings.TrimLeft(line, " "), "\t") {
+		message = "found a tab character"
+	}
+	return at, syntaxText(message)
+}
+
+// countedFromZero tells the messages of the parser, whose lines start at 0,
+// from those of the scanner.
+func countedFromZero(message string) bool {
+	for _, text := range []string{"expected key", "expected '-' indicator", "expected ',' or", "expected node content", "expected <document start>"} {
+		if strings.HasPrefix(message, "did not find "+text) {
+			return true
+		}
+	}
+	return false
+}
+
+// syntaxText says in other words what the parser says too tersely. It never
+// repeats what is in the file.
+func syntaxText(message string) string {
+	for _, t := range []struct{ start, text string }{
+		{"did not find expected key", "in the block that starts here a key or an indentation is wrong; want the keys of one block in one column"},
+		{"did not find expected '-'", "in the list that starts here an indentation is wrong; want the dashes of one list in one column"},
+		{"did not find expected ',' or", "the bracket that opens here is not closed, or a comma is missing"},
+		{"mapping values are not allowed", "a colon where none can be; want a smaller indentation, or the value in quotes"},
+		{"could not find expected ':'", "a key without a colon; want key: value"},
+		{"found character that cannot start any token", "a value cannot start with one of @ ` % or a tab; want it in quotes"},
+		{"found a tab character", "a tab in the indentation; want spaces"},
+		{"found unexpected end of stream", "a quote is opened and not closed"},
+		{"unknown anchor", "a value that starts with * is the name of an anchor, and there is none of this name; want the value in quotes"},
+		{"exceeded max depth", "too many levels inside each other"},
+	} {
+		if strings.HasPrefix(message, t.start) {
+			return t.text
+		}
+	}
+	return message
+}

@@ -1,0 +1,228 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agenthost/config"
+)
+
+// Two lines to put before a case that is not about them.
+const (
+	echoModel = "models: {m: {provider: echo}}\n"
+	agentA    = echoModel + "agents:\n  - id: a\n"
+)
+
+func TestProblems(t *testing.T) {
+	t.Setenv("SECRET", "hunter2")
+	tests := map[string]struct {
+		text string
+		want []string // without the name of the file
+	}{
+		"empty":                         {"", []string{"the file is empty; want keys such as agents: and models:"}},
+		"only comments":                 {"# nothing\n", []string{"the file is empty; want keys such as agents: and models:"}},
+		"null":                          {"---\n", []string{"the file is empty; want keys such as agents: and models:"}},
+		"a list at the top":             {"- a\n", []string{"1:1: want keys such as agents: and models:, got a list"}},
+		"a word at the top":             {"hello\n", []string{"1:1: want keys such as agents: and models:, got a single value"}},
+		"second document":               {"nats: {}\n---\nhttp: {}\n", []string{"2:1: a second document starts here; want one document a file"}},
+		"broken second document":        {"nats: {}\n---\n}\n", []string{"3:1: not YAML: did not find expected node content"}},
+		"unclosed bracket":              {"nats: {}\nmodels: {m: {provider: echo}\nagents: []\n", []string{"2:1: not YAML: the bracket that opens here is not closed, or a comma is missing"}},
+		"unclosed quote":                {"http:\n  token: \"abc\n", []string{"2:3: not YAML: a quote is opened and not closed"}},
+		"tab":                           {"nats:\n\turl: x\n", []string{"2:2: not YAML: a tab in the indentation; want spaces"}},
+		"colon in a value":              {"nats: {}\nhttp:\n  listen: a: b\n", []string{"3:3: not YAML: a colon where none can be; want a smaller indentation, or the value in quotes"}},
+		"no colon":                      {"nats:\n  url: x\n  lanes\n  replicas: 1\n", []string{"3:3: not YAML: a key without a colon; want key: value"}},
+		"dedented key":                  {"nats: {}\nhttp:\n    listen: x\n  token: y\n", []string{"4:3: not YAML: in the block that starts here a key or an indentation is wrong; want the keys of one block in one column"}},
+		"value that starts with an at":  {"http: {token: @abc}\n", []string{"1:1: not YAML: a value cannot start with one of @ ` % or a tab; want it in quotes"}},
+		"value that starts with a star": {"http:\n  token: *hunter2\n", []string{"2:3: not YAML: a value that starts with * is the name of an anchor, and there is none of this name; want the value in quotes"}},
+		"not UTF-8":                     {"http:\n  token: \xff\xfe\n", []string{"1:1: not YAML: invalid leading UTF-8 octet"}},
+		"control character":             {"http: {token: \x01}\n", []string{"1:1: not YAML: control characters are not allowed"}},
+		"unknown key at the top":        {"agent: []\n", []string{`1:1: unknown key "agent"; did you mean "agents"?`}},
+		"unknown key deep down": {agentA + "    sesion: {ttl: 1m}\n    session: {tll: 1m}\n", []string{
+			`4:5: unknown key "sesion"; did you mean "session"?`,
+			`5:15: unknown key "tll"; did you mean "ttl"?`,
+		}},
+		"unknown key like no other":   {"nats: {colour: red}\n", []string{`1:8: unknown key "colour"; want context, creds, domain, embedded, lanes, nkey, password, replicas, tls, token, url or user`}},
+		"key twice":                   {echoModel + "nats: {}\nhttp: {}\nnats: {}\n", []string{`4:1: key "nats" is there twice, first in line 2; keep one`}},
+		"merge key twice":             {agentA + "    session: {<<: {ttl: 1m}, <<: {ttl: 2m}}\n", []string{`4:30: key "<<" is there twice, first in line 4; keep one`}},
+		"a list as a key":             {echoModel + "nats: {[a]: b}\n", []string{"2:8: want a plain word as a key"}},
+		"merge of a word":             {agentA + "    session: {<<: word}\n", []string{"4:19: want a mapping after <<, got a single value"}},
+		"anchor in itself":            {echoModel + "nats: &n\n  tls: *n\n", []string{"3:8: the anchor of this alias holds the alias itself"}},
+		"list for a mapping":          {"nats: []\n", []string{"1:7: nats: want keys and values, got a list"}},
+		"mapping for a list":          {"agents: {id: a}\n", []string{"1:9: agents: want a list, got a mapping"}},
+		"word for names":              {"models: echo\n", []string{"1:9: models: want names, each with its value, got a single value"}},
+		"mapping for text":            {"http: {token: {a: hunter2}}\n", []string{"1:15: token: want text, got a mapping"}},
+		"list for a number":           {"nats: {lanes: [1]}\n", []string{"1:15: lanes: want a whole number, got a list"}},
+		"word for a number":           {"nats: {lanes: many}\n", []string{`1:15: lanes: want a whole number, got "many"`}},
+		"quoted number":               {"nats: {lanes: \"4\"}\n", []string{`1:15: lanes: want a whole number, got "4"`}},
+		"fraction for a whole number": {"nats: {lanes: 1.5}\n", []string{`1:15: lanes: want a whole number, got "1.5"`}},
+		"word for a truth value":      {agentA + "    heartbeat: {enabled: maybe}\n", []string{`4:26: enabled: want true or false, got "maybe"`}},
+		"word for a sum":              {agentA + "    limits: {budget: {day: five}}\n", []string{`4:28: day: want a number, got "five"`}},
+		"infinite sum":                {agentA + "    limits: {budget: {day: .inf}}\n", []string{`4:28: day: want 0 or more, got ".inf"`}},
+		"negative number": {agentA + "    limits: {model_calls: -1, budget: {run: -0.5}}\n", []string{
+			`4:27: model_calls: want 0 or more, got "-1"`,
+			`4:45: run: want 0 or more, got "-0.5"`,
+		}},
+		"negative maximum":        {agentA + "    session: {max: -1}\n", []string{`4:20: max: want 0 or more, got "-1"`}},
+		"duration without a unit": {agentA + "    session: {ttl: 30}\n", []string{`4:20: ttl: want a duration with its unit, such as 30s or 10m, got "30"`}},
+		"duration of nothing":     {agentA + "    limits: {run_timeout: 0s}\n", []string{`4:27: run_timeout: want a duration above 0, got "0s"`}},
+		"negative duration":       {agentA + "    heartbeat: {interval: -1s}\n", []string{`4:27: interval: want a duration above 0, got "-1s"`}},
+		"not a duration":          {agentA + "    heartbeat: {interval: soon}\n", []string{`4:27: interval: want a duration with its unit, such as 30s or 10m, got "soon"`}},
+		"empty entry of a list":   {agentA + "    tools: [now, ]\n    delegates:\n      -\n", []string{"6:8: delegates: an entry of the list is empty; fill it in, or take it out"}},
+		"wrong type of tag":       {"plugins: {web: {n: !!int abc}}\n", []string{"1:20: n: a value that is not of the type of its tag"}},
+		"nothing for an agent":    {echoModel + "agents: [~]\n", []string{"2:10: agents: an entry of the list is empty; fill it in, or take it out"}},
+		"text for an agent":       {echoModel + "agents: [ana]\n", []string{"2:10: agents: want keys and values, got a single value"}},
+		"url and context":         {"nats: {url: nats://x, context: y}\n", []string{"1:32: url and context together; want one of them"}},
+		"url":                     {"nats: {url: 'nats://a:1, ftp://me:hunter2@x'}\n", []string{"1:13: url: want nats://host:port, or several with commas between them"}},
+		"two ways to log in":      {"nats: {user: u, token: hunter2}\n", []string{"1:24: user and token together; want one way to log in"}},
+		"password without user":   {"nats: {password: hunter2}\n", []string{"1:18: password without user; add user:"}},
+		"half of tls":             {"nats: {tls: {cert: a}}\n", []string{"1:13: tls with one of cert and key; want both, or neither"}},
+		"replicas":                {"nats: {replicas: 2}\n", []string{`1:18: replicas "2": want 1, 3 or 5`}},
+		"lanes":                   {"nats: {lanes: 0}\n", []string{`1:15: lanes "0": want 1 to 64`}},
+		"too many lanes":          {"nats: {lanes: 65}\n", []string{`1:15: lanes "65": want 1 to 64`}},
+		"listen of the server": {"nats: {embedded: {listen: 4222, sync: sometimes}}\n", []string{
+			`1:27: listen "4222": want host:port, or "" for no port`,
+			`1:39: sync "sometimes": want always, or a duration such as 2m`,
+		}},
+		"http without a port":          {"http: {listen: localhost}\n", []string{`1:16: listen "localhost": want host:port, such as 127.0.0.1:8080`}},
+		"http with a bad port":         {"http: {listen: \"localhost:http\"}\n", []string{`1:16: listen "localhost:http": want host:port, such as 127.0.0.1:8080`}},
+		"http for everybody":           {"http: {listen: \":8080\"}\n", []string{`1:16: listen ":8080" is open to other machines; add token:, or listen on 127.0.0.1:8080`}},
+		"http for everybody, no token": {"http: {listen: 0.0.0.0:8080, token: \"${UNSET_TOKEN:-}\"}\n", []string{`1:16: listen "0.0.0.0:8080" is open to other machines; add token:, or listen on 127.0.0.1:8080`}},
+		"model without a provider":     {"models: {m: {model: x}}\n", []string{`1:13: model "m" has no provider; add provider:`}},
+		"unknown provider":             {"models: {m: {provider: opnai}}\n", []string{`1:24: provider "opnai": want openai, anthropic, gemini, scripted or echo; did you mean "openai"?`}},
+		"model without a model": {"models: {m: {provider: gemini}, s: {provider: scripted}}\n", []string{
+			`1:13: model "m" has no model; add model:`,
+			`1:36: model "s" has no script; add script:`,
+		}},
+		"base url":             {"models: {m: {provider: openai, model: x, base_url: localhost}}\n", []string{"1:52: base_url: want http://… or https://…"}},
+		"model without a name": {"models: {\"\": {provider: echo}}\n", []string{"1:10: a model without a name"}},
+		"no id":                {echoModel + "agents:\n  - description: x\n", []string{"3:5: the agent has no id; add id:"}},
+		"bad id":               {echoModel + "agents:\n  - id: Ana B\n", []string{`3:9: agent id "Ana B": want 1 to 63 of a-z, 0-9, _ and -`}},
+		"id twice":             {agentA + "  - id: a\n", []string{`4:9: agent id "a" is at c.yaml:3:9 as well; want an id of its own`}},
+		"no models":            {"agents: [{id: a}]\n", []string{`1:10: agent "a" names no model; add models:, and model: with the name of one`}},
+		"no model of two":      {"models: {m: {provider: echo}, n: {provider: echo}}\nagents: [{id: a}]\n", []string{`2:10: agent "a" names no model; add model: m or n`}},
+		"unknown model": {"models: {main: {provider: echo}}\nagents:\n  - {id: a, model: mian}\n  - {id: b, model: [main, other]}\n", []string{
+			`3:20: there is no model "mian" in models; did you mean "main"?`,
+			`4:27: there is no model "other" in models; want main`,
+		}},
+		"no model to choose from": {"agents: [{id: a, model: x}]\n", []string{`1:25: there is no model "x" in models; there are none`}},
+		"long unknown key":        {"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: 1\n", []string{`1:1: unknown key "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"; want agents, hooks, http, mcp, models, nats, plugins or services`}},
+		"merge of nothing":        {agentA + "    session: {<<: }\n", []string{"4:19: want a mapping after <<, got nothing"}},
+		"alias as a key":          {agentA + "    description: &k tols\n    *k : [now]\n", []string{`4:18: unknown key "tols"; did you mean "tools"?`}},
+		"alias in two places":     {echoModel + "agents:\n  - {id: a, limits: &l {tools: x}}\n  - {id: b, limits: *l}\n", []string{`3:32: tools: want a whole number, got "x"`}},
+		"variable in a plugin":    {"plugins: {web: {x: \"${UNSET_X}\"}}\n", []string{"1:20: variable UNSET_X is not set; set it, or give a default with ${UNSET_X:-default}"}},
+		"schedules of nothing":    {agentA + "    schedules: [x]\n", []string{"4:17: schedules: want keys and values, got a single value"}},
+		"brackets in a name": {"models: {\"x]\": 1, \"[\": {window: x}}\n", []string{
+			"1:16: x]: want keys and values, got a single value",
+			`1:24: model "[" has no provider; add provider:`,
+			`1:33: window: want a whole number, got "x"`,
+		}},
+		"long value":        {agentA + "    session: {ttl: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx}\n", []string{`4:20: ttl: want a duration with its unit, such as 30s or 10m, got "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"`}},
+		"models unreadable": {"models: 1\nagents: [{id: a, model: x}]\n", []string{"1:9: models: want names, each with its value, got a single value"}},
+		"unknown agents": {agentA + "    delegates: [b, a, \"*\"]\n    accepts: [aa]\n", []string{
+			`4:17: there is no agent "b"; did you mean "a"?`,
+			`4:20: agent "a" cannot delegate to itself; want another agent`,
+			`5:15: there is no agent "aa"; did you mean "a"?`,
+		}},
+		"id unreadable": {echoModel + "agents:\n  - id: \"${UNSET_ID}\"\n  - {id: b, delegates: [a]}\n", []string{"3:9: variable UNSET_ID is not set; set it, or give a default with ${UNSET_ID:-default}"}},
+		"bad tool pattern": {agentA + "    tools: [\"[\"]\n    permissions: {\"[\": ask}\n", []string{
+			`4:13: tool "[": want a name or a pattern such as "files.*"`,
+			`5:19: tool "[": want a name or a pattern such as "files.*"`,
+		}},
+		"permission": {agentA + "    permissions: {exec: never, files.write: , b: aks}\n", []string{
+			`4:25: exec "never": want allow, ask or deny`,
+			`4:45: "files.write" has no permission; want allow, ask or deny`,
+			`4:50: b "aks": want allow, ask or deny; did you mean "ask"?`,
+		}},
+		"queue": {agentA + "    session: {queue: colect}\n    channels: [{channel: x, queue: z}]\n", []string{
+			`4:22: queue "colect": want followup, collect, steer or interrupt; did you mean "collect"?`,
+			`5:36: queue "z": want followup, collect, steer or interrupt`,
+		}},
+		"on_exceed": {agentA + "    limits: {budget: {on_exceed: stop}}\n", []string{`4:34: on_exceed "stop": want fail, ask or warn`}},
+		"channel": {agentA + "    channels: [Web, {channel: x, instance: \"a.b\"}, \"\", {instance: y}]\n", []string{
+			`4:16: channel "Web": want 1 to 63 of a-z, 0-9, _ and -`,
+			`4:44: instance "a.b": want 1 to 63 of a-z, 0-9, _ and -`,
+			"4:52: empty channel",
+			"4:56: the binding has no channel; add channel:",
+		}},
+		"bound twice":          {agentA + "    channels:\n      - web\n      - {channel: web}\n", []string{"6:9: the agent is bound to this already at c.yaml:5:9; keep one"}},
+		"instance next to all": {agentA + "    channels: [{channel: x, instance: y}, x, {channel: x, instance: \"*\"}]\n", []string{"4:46: the agent is bound to this already at c.yaml:4:16; keep one"}},
+		"debounce":             {agentA + "    channels: [{channel: x, debounce: 1s}]\n", []string{"4:39: debounce with queue followup; want queue: collect"}},
+		"schedule without anything": {agentA + "    schedules: [{}]\n", []string{
+			"4:17: the schedule has 0 of cron, every and at; want one",
+			"4:17: the schedule has no name; add name:",
+			"4:17: the schedule has no prompt; add prompt:",
+		}},
+		"schedule with too much": {agentA + "    schedules: [{name: x, cron: \"* * * * *\", every: 1m, prompt: p}]\n", []string{"4:17: the schedule has 2 of cron, every and at; want one"}},
+		"cron": {agentA + "    schedules:\n      - {name: x, cron: \"* * * *\", prompt: p}\n      - {name: y, cron: \"TZ=UTC * * * * *\", prompt: p}\n      - {name: z, cron: \"0 0 30 2 *\", prompt: p}\n      - {name: w, cron: \"@daily\", prompt: p}\n", []string{
+			`5:25: cron "* * * *": want five or six fields, such as "0 8 * * 1-5"`,
+			`6:25: cron "TZ=UTC * * * * *": a zone in cron; want it in timezone:`,
+			`7:25: cron "0 0 30 2 *": a day that never comes; want five or six fields, such as "0 8 * * 1-5"`,
+			`8:25: cron "@daily": want five or six fields, such as "0 8 * * 1-5"`,
+		}},
+		"timezone":       {agentA + "    schedules: [{name: x, cron: \"* * * * *\", timezone: Mars/Olympus, prompt: p}]\n", []string{`4:56: timezone "Mars/Olympus": want an IANA name, such as Europe/Paris`}},
+		"every":          {agentA + "    schedules: [{name: x, every: 1ms, prompt: p}]\n", []string{`4:34: every "1ms": want 1s or more`}},
+		"at":             {agentA + "    schedules: [{name: x, at: tomorrow, prompt: p}]\n", []string{`4:31: at "tomorrow": want a time with its zone, such as 2027-01-31T08:00:00+01:00`}},
+		"schedule twice": {agentA + "    schedules:\n      - {name: x, every: 1m, prompt: p}\n      - {name: x, every: 1m, prompt: p}\n", []string{`6:16: schedule "x" is at c.yaml:5:16 as well; want a name of its own`}},
+		"schedule name": {agentA + "    schedules: [{name: Good Morning, every: 1m, prompt: p, to: {chat: x, instance: Y}}]\n", []string{
+			`4:24: schedule "Good Morning": want 1 to 63 of a-z, 0-9, _ and -`,
+			"4:64: the address has no channel; add channel:",
+			`4:84: instance "Y": want 1 to 63 of a-z, 0-9, _ and -`,
+		}},
+		"mcp": {"mcp: {a: {}, B: {url: ftp://x}, c: {command: [\"\"]}, d: {command: [x], url: \"http://x\"}}\n", []string{
+			`1:10: mcp server "a": want one of command and url`,
+			`1:14: mcp server "B": want 1 to 63 of a-z, 0-9, _ and -`,
+			"1:23: url: want http://… or https://…",
+			"1:46: command: want the name of a program first",
+			`1:56: mcp server "d": want one of command and url`,
+		}},
+		"service": {"services: {\"a b\": {}}\n", []string{`1:12: service "a b": want the name of a NATS micro service, of letters, digits, _ and -`}},
+		"plugin": {"plugins: {Web: {}, telegram: {Sales: {token: hunter2}}}\n", []string{
+			`1:11: channel "Web": want 1 to 63 of a-z, 0-9, _ and -`,
+			`1:31: instance "Sales": want 1 to 63 of a-z, 0-9, _ and -`,
+		}},
+		"hook": {"hooks: [{on: before_mesage, subject: \"a b\", timeout: 0s, fail: shut}, {priority: -1}]\n", []string{
+			`1:14: on "before_mesage": want one of before_message, after_message, before_model_call, after_model_call, before_tool_call, after_tool_call, on_session_start, on_session_end, on_error; did you mean "before_message"?`,
+			`1:38: subject "a b": want a NATS subject without wildcards, such as acme.moderate`,
+			`1:54: timeout: want a duration above 0, got "0s"`,
+			`1:64: fail "shut": want open or closed`,
+			"1:71: the hook has no on; want one of before_message, after_message, before_model_call, after_model_call, before_tool_call, after_tool_call, on_session_start, on_session_end, on_error",
+			"1:71: the hook has no subject; want a NATS subject without wildcards, such as acme.moderate",
+		}},
+		"unset variable":    {"http: {token: \"${UNSET_TOKEN}\"}\n", []string{"1:15: variable UNSET_TOKEN is not set; set it, or give a default with ${UNSET_TOKEN:-default}"}},
+		"unclosed variable": {"http: {token: \"${UNSET\"}\n", []string{"1:15: ${ without its }; want ${NAME}, or $${ for the two characters themselves"}},
+		"not a variable":    {"http: {token: \"${a.b}\"}\n", []string{"1:15: not the name of a variable between ${ and }; want ${NAME}, ${NAME:-default} or ${file:path}, or $${ for the two characters themselves"}},
+		"file above":        {"http: {token: \"${file:../x}\"}\n", []string{"1:15: ${file:../x} is not a path without ..; want one below the folder of the configuration, $AGENTHOST_SECRETS or /run/secrets"}},
+		"file not there":    {"http: {token: \"${file:/etc/passwd}\"}\n", []string{"1:15: ${file:/etc/passwd} is not there; want a file below the folder of the configuration, $AGENTHOST_SECRETS or /run/secrets"}},
+		"file is a folder":  {"http: {token: \"${file:testdata}\"}\n", []string{"1:15: ${file:testdata}: cannot be read: is a directory"}},
+		"variable where it does not fit": {agentA + "    heartbeat: {enabled: \"${SECRET}\"}\n    session: {ttl: \"${SECRET}\", queue: \"${SECRET}\"}\n    model: ${SECRET}\n", []string{
+			`4:26: enabled: want true or false, got "${SECRET}"`,
+			`5:20: ttl: want a duration with its unit, such as 30s or 10m, got "${SECRET}"`,
+			`5:40: queue "${SECRET}": want followup, collect, steer or interrupt`,
+			`6:12: there is no model "${SECRET}" in models; want m`,
+		}},
+		"many at once": {echoModel + "nats: {lanes: 0}\nagents:\n  - {id: A, modl: m}\n  - {id: b, session: {ttl: 5}}\nhooks: [{on: x, subject: y}]\n", []string{
+			`2:15: lanes "0": want 1 to 64`,
+			`4:10: agent id "A": want 1 to 63 of a-z, 0-9, _ and -`,
+			`4:13: unknown key "modl"; did you mean "model"?`,
+			`5:28: ttl: want a duration with its unit, such as 30s or 10m, got "5"`,
+			`6:14: on "x": want one of before_message, after_message, before_model_call, after_model_call, before_tool_call, after_tool_call, on_session_start, on_session_end, on_error`,
+		}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := config.Parse("c.yaml", []byte(tt.text))
+			got := problems(t, err)
+			for i := range got {
+				got[i] = strings.TrimSpace(strings.TrimPrefix(got[i], "c.yaml:"))
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Error("a secret is in the message")
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("problems (-want +got):\n%s\nall:\n%s", diff, strings.Join(got, "\n"))
+			}
+		})
+	}
+}

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"agenthost/agents"
+	"agenthost/hooks"
+	"agenthost/session"
+)
+
+// Schema returns the JSON Schema of a configuration file, for editors. It is
+// inferred from [Config]; where a file may hold what the type does not show, it
+// says so: durations, short forms, and variables in place of numbers.
+func Schema() ([]byte, error) {
+	opts := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		durationType:                     {Type: "string", Description: "A duration with its unit, such as 30s or 10m.", Pattern: `^([0-9.]+(ns|us|µs|ms|s|m|h))+$|\$\{`},
+		reflect.TypeFor[session.Queue](): {Type: "string", Enum: words(queues)},
+	}}
+	binding, err := jsonschema.For[agents.Binding](opts)
+	if err != nil {
+		return nil, fmt.Errorf("infer schema of a binding: %w", err)
+	}
+	opts.TypeSchemas[reflect.TypeFor[agents.Binding]()] = either(&jsonschema.Schema{Type: "string", Description: "A channel."}, binding)
+	opts.TypeSchemas[reflect.TypeFor[agents.Names]()] = either(
+		&jsonschema.Schema{Type: "string"},
+		&jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}})
+	s, err := jsonschema.For[Config](opts)
+	if err != nil {
+		return nil, fmt.Errorf("infer schema: %w", err)
+	}
+	s.Schema = "https://json-schema.org/draft/2020-12/schema"
+	s.Title = "agenthost.yaml"
+	refine(s)
+	allowVariables(s)
+	data, err := json.MarshalIndent(s, "", "  ")
+	return append(data, '\n'), err
+}
+
+// refine adds the words that a value is limited to.
+func refine(s *jsonschema.Schema) {
+	p := s.Properties
+	p["models"].AdditionalProperties.Properties["provider"].Enum = words(providers)
+	p["hooks"].Items.Properties["on"].Enum = words(hooks.Points())
+	p["hooks"].Items.Properties["fail"].Enum = words([]string{hooks.FailOpen, hooks.FailClosed})
+	p["nats"].Properties["replicas"].Enum = []any{1, 3, 5}
+	agent := p["agents"].Items.Properties
+	agent["id"].Pattern = token.String()
+	agent["permissions"].AdditionalProperties.Enum = words(permissions)
+	agent["limits"].Properties["budget"].Properties["on_exceed"].Enum = words(excesses)
+}
+
+// allowVariables lets "${NAME}" stand for a number or a truth value, anywhere.
+func allowVariables(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if slices.Contains([]string{"integer", "number", "boolean"}, s.Type) {
+		plain := *s
+		*s = *either(&plain, &jsonschema.Schema{Type: "string", Pattern: `\$\{`})
+		return
+	}
+	for _, property := range s.Properties {
+		allowVariables(property)
+	}
+	allowVariables(s.Items)
+	allowVariables(s.AdditionalProperties)
+	for _, one := range s.AnyOf {
+		allowVariables(one)
+	}
+}
+
+func either(a, b *jsonschema.Schema) *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{a, b}}
+}
+
+func words(list []string) []any {
+	values := make([]any, len(list))
+	for i, w := range list {
+		values[i] = w
+	}
+	return values
+}
