@@ -18,7 +18,6 @@ import (
 type conversation struct {
 	r   *Runtime
 	key session.Key
-	log zerolog.Logger
 
 	opening chan struct{} // a token: who has it may open the log
 
@@ -48,8 +47,13 @@ const mailbox = 32
 func newConversation(r *Runtime, key session.Key) *conversation {
 	c := &conversation{r: r, key: key, opening: make(chan struct{}, 1)}
 	c.opening <- struct{}{}
-	c.log = r.log.With().Str("session", string(key)).Logger()
 	return c
+}
+
+// log is made when there is something to log: a conversation at rest is small.
+func (c *conversation) log() *zerolog.Logger {
+	log := c.r.log.With().Str("session", string(c.key)).Logger()
+	return &log
 }
 
 // opened reports whether the log was opened, ever since the conversation is in
@@ -248,7 +252,7 @@ func (c *conversation) mergeWaiting(waiting []run.Input) {
 		}
 		it, err := loggedItem(in)
 		if err != nil {
-			c.log.Error().Err(err).Msg("an input of the log cannot be read; it is passed over")
+			c.log().Error().Err(err).Msg("an input of the log cannot be read; it is passed over")
 			continue
 		}
 		it.binding, _ = c.r.takes(in.Subject)

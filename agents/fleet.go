@@ -24,7 +24,7 @@ func NewFleet(js jetstream.JetStream, parts *Parts, count int, runtimes []*Runti
 	f := &Fleet{runtimes: runtimes}
 	byLane := make([][]*Runtime, count)
 	for _, r := range runtimes {
-		n := laneOf(r.ID(), count)
+		n := LaneOf(r.ID(), count)
 		byLane[n] = append(byLane[n], r)
 	}
 	for n, agents := range byLane {
@@ -71,7 +71,8 @@ func deliver(agents []*Runtime, d *bus.Delivery) {
 	}
 }
 
-func laneOf(agent string, count int) int {
+// LaneOf is the lane of an agent, of count.
+func LaneOf(agent string, count int) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(agent)) // never fails
 	return int(h.Sum32() % uint32(count))
@@ -92,6 +93,18 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 	runtimes.Wait()
 	release()
 	lanes.Wait()
+	return nil
+}
+
+// Up waits until every lane asks for messages.
+func (f *Fleet) Up(ctx context.Context) error {
+	for _, l := range f.lanes {
+		select {
+		case <-l.Up():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	return nil
 }
 

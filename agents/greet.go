@@ -59,7 +59,7 @@ func (t *runner) overridden(o origin, message json.RawMessage) origin {
 		}
 	}
 	if err != nil {
-		t.c.log.Warn().Err(err).Msg("a hook's message cannot be read; the message stays as it was")
+		t.c.log().Warn().Err(err).Msg("a hook's message cannot be read; the message stays as it was")
 	}
 	return o
 }
@@ -72,7 +72,7 @@ func (t *runner) farewell() {
 	}
 	all, err := json.Marshal(replies)
 	if err != nil {
-		t.c.log.Error().Err(err).Msg("encode replies for hooks")
+		t.c.log().Error().Err(err).Msg("encode replies for hooks")
 		return
 	}
 	for _, in := range t.inputs {

@@ -44,7 +44,7 @@ func (t *runner) brokenOff(ctx context.Context, broken error, called []run.Event
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return t.fault(&run.Error{Code: llm.CodeRunTimeout}, called)
 	}
-	t.c.log.Warn().Err(broken).Str("run", t.id).Msg("model failed")
+	t.c.log().Warn().Err(broken).Str("run", t.id).Msg("model failed")
 	return t.fault(&run.Error{Code: llm.AsError(broken).Code}, called)
 }
 
@@ -74,7 +74,7 @@ func (t *runner) beforeCall(ctx context.Context, req *llm.Request) *run.Signal {
 	}
 	args, err := encodeArgs(map[string]any{"model": t.c.r.cfg.Model, "messages": req.Messages, "tools": req.Tools})
 	if err != nil {
-		t.c.log.Error().Err(err).Msg("encode arguments of before_model_call")
+		t.c.log().Error().Err(err).Msg("encode arguments of before_model_call")
 		return nil
 	}
 	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.BeforeModelCall, args))
@@ -84,7 +84,7 @@ func (t *runner) beforeCall(ctx context.Context, req *llm.Request) *run.Signal {
 	case hooks.Override:
 		messages, tools := []llm.Message(nil), []llm.ToolDef(nil)
 		if err := errors.Join(json.Unmarshal(out.Args["messages"], &messages), json.Unmarshal(out.Args["tools"], &tools)); err != nil {
-			t.c.log.Warn().Err(err).Msg("what a before_model_call hook changed cannot be read; the request stays as it was")
+			t.c.log().Warn().Err(err).Msg("what a before_model_call hook changed cannot be read; the request stays as it was")
 			return nil
 		}
 		req.Messages, req.Tools = messages, tools
@@ -104,7 +104,7 @@ func (t *runner) afterCall(ctx context.Context, end *run.Signal) {
 	}
 	args, err := encodeArgs(map[string]any{"model": t.c.r.cfg.Model, "message": said, "usage": usage})
 	if err != nil {
-		t.c.log.Error().Err(err).Msg("encode arguments of after_model_call")
+		t.c.log().Error().Err(err).Msg("encode arguments of after_model_call")
 		return
 	}
 	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.AfterModelCall, args))
@@ -113,7 +113,7 @@ func (t *runner) afterCall(ctx context.Context, end *run.Signal) {
 	}
 	changed := llm.Message{}
 	if err := json.Unmarshal(out.Args["message"], &changed); err != nil {
-		t.c.log.Warn().Err(err).Msg("what an after_model_call hook changed cannot be read; the answer stays as it was")
+		t.c.log().Warn().Err(err).Msg("what an after_model_call hook changed cannot be read; the answer stays as it was")
 		return
 	}
 	end.Message = &changed
@@ -149,7 +149,7 @@ func (t *runner) compact(ctx context.Context, through int) []run.Effect {
 	end := run.Signal{Kind: run.CompactEnd, Run: t.id}
 	for delta, err := range t.c.r.chain.Stream(ctx, req, called.add) {
 		if err != nil {
-			t.c.log.Warn().Err(err).Msg("conversation cannot be summed up; its oldest part is left out")
+			t.c.log().Warn().Err(err).Msg("conversation cannot be summed up; its oldest part is left out")
 			end.Error = &run.Error{Code: llm.CodeCompactionFailed}
 			break
 		}

@@ -74,7 +74,7 @@ func (c *conversation) publish(reply run.Reply, t trace) (waits bool) {
 	t.set(msg.Header)
 	if !bus.StoredSubject(reply.Subject) {
 		if err := c.r.parts.NC.PublishMsg(msg); err != nil {
-			c.log.Warn().Err(err).Str("subject", reply.Subject).Msg("publish result")
+			c.log().Warn().Err(err).Str("subject", reply.Subject).Msg("publish result")
 		}
 		return false
 	}

@@ -23,8 +23,7 @@ type runner struct {
 	items   []*item     // those whose messages are held
 	inputs  []run.Input // all that the run answers
 	trace   trace
-	dead    *bus.DeadLetter // what becomes of the input besides the reply
-	replies []run.Reply     // published so far, for the hooks
+	replies []run.Reply // published so far, for the hooks
 }
 
 // attempts is how often a message may fail its host.
@@ -88,9 +87,8 @@ func (t *runner) resume() (err error) {
 	defer t.c.guard(&err)
 	ctx, cancel := t.context()
 	defer cancel()
-	if last := t.inputs[len(t.inputs)-1]; true {
-		t.trace = trace{last.Trace, last.State}
-	}
+	last := t.inputs[len(t.inputs)-1]
+	t.trace = trace{last.Trace, last.State}
 	attempt := max(t.journal.State().Run.Attempt, 1) + 1
 	if attempt > attempts {
 		return t.giveUp(ctx)
@@ -108,17 +106,24 @@ func (t *runner) resume() (err error) {
 	}, t.c.r.limits))
 }
 
-// giveUp ends a run whose input has failed too many hosts: it is a dead letter,
-// and the person is told.
+// giveUp ends a run whose input has failed too many hosts: it becomes a dead
+// letter, and the person is told.
 func (t *runner) giveUp(ctx context.Context) error {
 	in := t.inputs[0]
-	t.dead = &bus.DeadLetter{
+	letter := bus.DeadLetter{
 		Agent: t.c.r.cfg.ID, Reason: fmt.Sprintf("it failed its host %d times", attempts), Code: string(llm.CodeInternal),
 		Subject: in.Subject, Stream: streamOf(in.Subject), Seq: in.Seq, Attempts: attempts,
 		Host: t.c.r.parts.Host, At: time.Now().UTC(),
 	}
-	t.dead.SetPayload(in.Envelope, t.c.r.parts.room())
-	return t.perform(ctx, t.fault(tooManyAttempts, nil))
+	letter.SetPayload(in.Envelope, t.c.r.parts.room())
+	buried := make(chan struct{})
+	t.c.r.parts.buryLetter(letter, func() { close(buried) })
+	select {
+	case <-buried:
+		return t.perform(ctx, t.fault(tooManyAttempts, nil))
+	case <-t.c.r.work.Done():
+		return errStopping
+	}
 }
 
 func streamOf(subject string) string {
@@ -159,7 +164,7 @@ func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 		case run.Ask:
 			effects = append(effects, t.fault(&run.Error{Code: llm.CodeToolUnavailable}, nil)...)
 		case run.Ignored:
-			t.c.log.Debug().Str("run", t.id).Str("why", e.Why).Msg("signal ignored")
+			t.c.log().Debug().Str("run", t.id).Str("why", e.Why).Msg("signal ignored")
 		}
 		if t.c.r.work.Err() != nil {
 			return errStopping
@@ -241,11 +246,7 @@ func (t *runner) published(stored bool) {
 		return
 	}
 	crashpoint("before-ack")
-	if t.dead != nil {
-		t.c.r.parts.buryLetter(*t.dead, func() { t.c.settle(deliveries) })
-	} else {
-		t.c.settle(deliveries)
-	}
+	t.c.settle(deliveries)
 	if t.c.r.parts.Hooks.Has(hooks.AfterMessage) {
 		t.c.r.ends.Go(t.farewell)
 	}
@@ -258,7 +259,7 @@ func (t *runner) fault(e *run.Error, called []run.Event) []run.Effect {
 
 // failed logs and tells the hooks why the run failed.
 func (t *runner) failed(e run.Error) {
-	t.c.log.Warn().Str("run", t.id).Str("code", string(e.Code)).Msg("run failed")
+	t.c.log().Warn().Str("run", t.id).Str("code", string(e.Code)).Msg("run failed")
 	if t.c.r.parts.Hooks.Has(hooks.OnError) {
 		t.c.r.fire(hooks.OnError, t.c.key, t.id, hooks.Args{"code": quoted(string(e.Code)), "message": quoted(e.Message)})
 	}

@@ -52,7 +52,7 @@ func (s *stream) publish(text string) {
 		err = s.t.c.r.parts.NC.Publish(s.subject, data)
 	}
 	if err != nil {
-		s.t.c.log.Debug().Err(err).Msg("publish delta")
+		s.t.c.log().Debug().Err(err).Msg("publish delta")
 	}
 }
 

@@ -57,7 +57,7 @@ func (c *conversation) end(t *runner, err error) {
 		c.fenced(t.items)
 	default:
 		if !errors.Is(err, errStopping) && !errors.Is(err, bus.ErrClosed) {
-			c.log.Error().Err(err).Str("run", t.id).Msg("run is given up; it stays for the next owner")
+			c.log().Error().Err(err).Str("run", t.id).Msg("run is given up; it stays for the next owner")
 		}
 		leaveAll(deliveriesOf(t.items))
 		c.leave()
@@ -107,7 +107,7 @@ func (c *conversation) load() (*session.Log, error) {
 		if c.r.work.Err() != nil {
 			return nil, errStopping
 		}
-		c.log.Warn().Err(err).Msg("session cannot be opened; trying again")
+		c.log().Warn().Err(err).Msg("session cannot be opened; trying again")
 		select {
 		case <-time.After(wait):
 		case <-c.r.work.Done():
@@ -215,7 +215,7 @@ func (c *conversation) answerAgain(it *item, seq uint64) error {
 		if err == nil {
 			return nil
 		}
-		c.log.Warn().Err(err).Msg("earlier replies cannot be read; trying again")
+		c.log().Warn().Err(err).Msg("earlier replies cannot be read; trying again")
 		select {
 		case <-time.After(wait):
 		case <-c.r.work.Done():
@@ -225,9 +225,9 @@ func (c *conversation) answerAgain(it *item, seq uint64) error {
 	}
 }
 
-// sendAgain publishes the replies of a commit again, and then settles d. The
-// stream drops those it has; it is asked first when they are too old for it to
-// know.
+// sendAgain publishes those replies of a commit that the stream does not have,
+// and then settles d. The stream would drop what it knows, but who listens
+// without one would see it twice.
 func (c *conversation) sendAgain(seq uint64, d *bus.Delivery) error {
 	ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
 	defer cancel()
@@ -235,7 +235,7 @@ func (c *conversation) sendAgain(seq uint64, d *bus.Delivery) error {
 	if errors.Is(err, bus.ErrNotFound) { // somebody deleted the session
 		replies, err = nil, nil
 	}
-	if err == nil && time.Since(at) > bus.DedupeWindow-time.Minute {
+	if err == nil {
 		replies, err = c.unpublished(ctx, replies, at)
 	}
 	if err != nil {
@@ -253,14 +253,23 @@ func (c *conversation) sendAgain(seq uint64, d *bus.Delivery) error {
 	return nil
 }
 
+// searchMost bounds the search for a reply while the stream itself would drop
+// a second copy.
+const searchMost = 1000
+
 // unpublished are the replies that their stream does not have.
 func (c *conversation) unpublished(ctx context.Context, replies []run.Reply, since time.Time) ([]run.Reply, error) {
+	most := searchMost
+	if time.Since(since) > bus.DedupeWindow-time.Minute {
+		most, since = 0, since.Add(-10*time.Second) // clocks of a cluster differ
+	}
 	var left []run.Reply
 	for _, reply := range replies {
 		if !bus.StoredSubject(reply.Subject) {
-			continue // nobody waits for it any more
+			left = append(left, reply) // it may have reached nobody
+			continue
 		}
-		found, err := c.r.parts.Reader.Published(ctx, reply.Subject, reply.ID, since)
+		found, err := c.r.parts.Reader.Published(ctx, reply.Subject, reply.ID, since, most)
 		if err != nil {
 			return nil, fmt.Errorf("look for reply %s: %w", reply.ID, err)
 		}
@@ -286,7 +295,7 @@ func (c *conversation) fenced(items []*item) {
 		deliveries = append(deliveries, c.anchor)
 	}
 	c.mu.Unlock()
-	c.log.Warn().Msg("another host has written to this session; what was done here is thrown away")
+	c.log().Warn().Msg("another host has written to this session; what was done here is thrown away")
 	time.AfterFunc(wait, func() {
 		if !c.ours(deliveries) {
 			c.leave()
@@ -318,7 +327,7 @@ func (c *conversation) reject(it *item) {
 	t := c.newRunner(nil, "rejected-"+session.SID(it.input.ID, c.key), []*item{it})
 	reply := run.Reply{N: 1, Kind: run.KindError, Final: true, Error: tooMany, Text: tooMany.Message}
 	if err := t.address(&reply); err != nil {
-		c.log.Error().Err(err).Msg("encode reply")
+		c.log().Error().Err(err).Msg("encode reply")
 	}
 	c.send(&outgoing{replies: []run.Reply{reply}, trace: t.trace, end: func(stored bool) {
 		if stored {
@@ -332,7 +341,7 @@ func (c *conversation) reject(it *item) {
 // guard turns a panic of work in progress into an error, with its stack logged.
 func (c *conversation) guard(err *error) {
 	if p := recover(); p != nil {
-		c.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Msg("panic in a run")
+		c.log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Msg("panic in a run")
 		*err = fmt.Errorf("panic: %v", p)
 	}
 }

@@ -80,10 +80,14 @@ func (r *Route) check() error {
 	return nil
 }
 
+// maxSubject keeps a foreign subject far below what the server takes for a
+// broken client, whose connection it closes.
+const maxSubject = 255
+
 // publishable reports whether a message can be published on subject: no
 // wildcard, no empty token, no white space, and none of the server's own.
 func publishable(subject string) bool {
-	if strings.HasPrefix(subject, "$") || strings.ContainsAny(subject, " \t\r\n*>\x00") {
+	if len(subject) > maxSubject || strings.HasPrefix(subject, "$") || strings.ContainsAny(subject, " \t\r\n*>\x00") {
 		return false
 	}
 	for token := range strings.SplitSeq(subject, ".") {
@@ -124,12 +128,15 @@ func IsObject(data []byte) bool {
 // jsonReason words a decode error for a person who wrote the payload.
 func jsonReason(err error) string {
 	if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Sprintf("%s cannot be a %s", typ.Field, typ.Value)
+		return fmt.Sprintf("%s cannot be a %s", clip(typ.Field), clip(typ.Value))
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return "its JSON is invalid: " + syntax.Error()
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return "its JSON ends too early"
 	}
-	return "its JSON is invalid: " + strings.TrimPrefix(err.Error(), "json: ")
+	return "deadline is not a time such as 2026-01-02T15:04:05Z" // the one field that reads itself
 }
 
 // clip bounds a piece of foreign text for an error message.

@@ -10,17 +10,46 @@ import (
 const maxFilters = 64
 
 // Filters is the smallest set of filter subjects that takes what any of the
-// given ones takes: the server refuses filters that overlap. Past maxFilters
-// it is all alone.
+// given ones takes: the server refuses filters that overlap. Past maxFilters,
+// or where two overlap and neither covers the other, it is all alone.
 func Filters(subjects []string, all string) []string {
-	sorted := slices.Compact(slices.Sorted(slices.Values(subjects)))
-	kept := slices.DeleteFunc(slices.Clone(sorted), func(s string) bool {
-		return slices.ContainsFunc(sorted, func(other string) bool { return other != s && covers(other, s) })
-	})
-	if len(kept) > maxFilters {
+	kept := minimal(subjects)
+	if len(kept) > maxFilters || crossing(kept) {
 		return []string{all}
 	}
 	return kept
+}
+
+// minimal sorts subjects and leaves out those that others cover.
+func minimal(subjects []string) []string {
+	sorted := slices.Compact(slices.Sorted(slices.Values(subjects)))
+	return slices.DeleteFunc(slices.Clone(sorted), func(s string) bool {
+		return slices.ContainsFunc(sorted, func(other string) bool { return other != s && covers(other, s) })
+	})
+}
+
+// crossing reports whether two of the filters take one subject.
+func crossing(filters []string) bool {
+	for i, a := range filters {
+		if slices.ContainsFunc(filters[i+1:], func(b string) bool { return overlap(a, b) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// overlap reports whether there is a subject that both filters take.
+func overlap(a, b string) bool {
+	at, bt := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(at), len(bt)) {
+		switch x, y := at[i], bt[i]; {
+		case x == ">", y == ">":
+			return true
+		case x != y && x != "*" && y != "*":
+			return false
+		}
+	}
+	return len(at) == len(bt)
 }
 
 // covers reports whether every subject that b takes is taken by a.

@@ -46,6 +46,8 @@ type Lane struct {
 	tried     uint64 // up to here a former owner may have worked
 
 	pinned atomic.Pointer[string] // pin, for others
+	up     chan struct{}          // closed when the consumer is being asked
+	once   sync.Once
 }
 
 // Timing of a lane. An owner that is gone loses its pin after pinnedTTL, and
@@ -74,6 +76,7 @@ const (
 func NewLane(js jetstream.JetStream, cfg LaneConfig, log zerolog.Logger, gained func(context.Context), deliver func(*Delivery)) *Lane {
 	return &Lane{
 		cfg: cfg, js: js, deliver: deliver, gained: gained, held: map[uint64]*Delivery{}, freed: make(chan struct{}, 1),
+		up: make(chan struct{}),
 		log: log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger(),
 	}
 }
@@ -120,6 +123,7 @@ func (l *Lane) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("consume: %w", err)
 	}
+	l.once.Do(func() { close(l.up) })
 	select {
 	case <-ctx.Done():
 		consuming.Stop()
@@ -129,6 +133,9 @@ func (l *Lane) serve(ctx context.Context) error {
 		return errors.New("the consumer is gone")
 	}
 }
+
+// Up is closed once the lane has its consumer and asks it for messages.
+func (l *Lane) Up() <-chan struct{} { return l.up }
 
 // trouble logs what a consumer meets; it all passes or ends serve.
 func (l *Lane) trouble(err error) {
@@ -219,7 +226,9 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin st
 		l.resetting = true
 	}
 	if err != nil {
-		l.log.Warn().Err(err).Msg("take over lane; trying again")
+		if !errors.Is(err, context.Canceled) { // the host is stopping
+			l.log.Warn().Err(err).Msg("take over lane; trying again")
+		}
 		return false
 	}
 	note.Host, note.Pin = l.cfg.Host, pin

@@ -57,6 +57,8 @@ func (r *Reader) one(ctx context.Context, api string, req any) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout) // an answer may be lost with its connection
+	defer cancel()
 	msg, err := r.nc.RequestWithContext(ctx, api, body)
 	if err != nil {
 		return Record{}, fmt.Errorf("read stored message: %w", err)
@@ -69,6 +71,7 @@ type getRequest struct {
 	StartTime *time.Time `json:"start_time,omitempty"`
 	NextFor   string     `json:"next_by_subj,omitempty"`
 	Batch     int        `json:"batch,omitempty"`
+	MaxBytes  int        `json:"max_bytes,omitempty"`
 }
 
 func encodeRequest(req any) ([]byte, error) {
@@ -78,17 +81,16 @@ func encodeRequest(req any) ([]byte, error) {
 	return json.Marshal(req)
 }
 
-const tailBatch = 256
+// What one request reads: all of a tail is wanted, of a search mostly the first.
+const (
+	tailBatch   = 256
+	searchBatch = 16
+)
 
 // Tail reads the messages of subject from sequence seq on, oldest first, up to
 // the newest at the time of asking. An error ends it.
 func (r *Reader) Tail(ctx context.Context, stream, subject string, seq uint64) iter.Seq2[Record, error] {
 	return r.tail(ctx, stream, getRequest{Seq: max(seq, 1), NextFor: subject, Batch: tailBatch})
-}
-
-// Since is Tail from a time on.
-func (r *Reader) Since(ctx context.Context, stream, subject string, at time.Time) iter.Seq2[Record, error] {
-	return r.tail(ctx, stream, getRequest{StartTime: &at, NextFor: subject, Batch: tailBatch})
 }
 
 func (r *Reader) tail(ctx context.Context, stream string, req getRequest) iter.Seq2[Record, error] {
@@ -166,18 +168,23 @@ func record(msg *nats.Msg) (Record, error) {
 }
 
 // Published reports whether the stream that keeps subject has a message with
-// that Nats-Msg-Id, published at since or later.
-func (r *Reader) Published(ctx context.Context, subject, id string, since time.Time) (bool, error) {
+// that Nats-Msg-Id among those published at since or later, of which it looks
+// at no more than most; 0 means all.
+func (r *Reader) Published(ctx context.Context, subject, id string, since time.Time, most int) (bool, error) {
 	stream := OutboundStream
 	if strings.HasPrefix(subject, RoutePrefix) {
 		stream = RoutesStream
 	}
-	for rec, err := range r.Since(ctx, stream, subject, since) {
+	seen := 0
+	for rec, err := range r.tail(ctx, stream, getRequest{StartTime: &since, NextFor: subject, Batch: searchBatch}) {
 		if err != nil {
 			return false, err
 		}
 		if rec.Header.Get(nats.MsgIdHdr) == id {
 			return true, nil
+		}
+		if seen++; seen == most {
+			break
 		}
 	}
 	return false, nil

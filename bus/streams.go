@@ -90,7 +90,7 @@ func provisionStream(ctx context.Context, js jetstream.JetStream, want jetstream
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("make stream %s: %w", want.Name, err)
+		return fmt.Errorf("make stream %s: %w", want.Name, explainOverlap(ctx, js, want, err))
 	}
 	have := stream.CachedInfo().Config
 	if err := checkLanes(have, lanes); err != nil {
@@ -99,10 +99,28 @@ func provisionStream(ctx context.Context, js jetstream.JetStream, want jetstream
 	reportForeign(have, want, log)
 	if wider, changed := widen(have, want); changed {
 		if _, err := js.UpdateStream(ctx, wider); err != nil {
-			return fmt.Errorf("widen stream %s: %w", want.Name, err)
+			return fmt.Errorf("widen stream %s: %w", want.Name, explainOverlap(ctx, js, want, err))
 		}
 	}
 	return nil
+}
+
+const errSubjectOverlap jetstream.ErrorCode = 10065
+
+// explainOverlap says whose subjects are in the way.
+func explainOverlap(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig, err error) error {
+	if api, ok := errors.AsType[*jetstream.APIError](err); !ok || api.ErrorCode != errSubjectOverlap {
+		return err
+	}
+	for _, subject := range want.Subjects {
+		names := js.StreamNames(ctx, jetstream.WithStreamListSubject(subject))
+		for name := range names.Name() {
+			if name != want.Name {
+				return fmt.Errorf("stream %s keeps subjects of %q too; narrow its subjects or delete it: %w", name, subject, err)
+			}
+		}
+	}
+	return err
 }
 
 // ErrLanes is wrapped by the refusal of another number of lanes.
@@ -125,8 +143,8 @@ func widen(have, want jetstream.StreamConfig) (jetstream.StreamConfig, bool) {
 		}
 	}
 	for _, s := range want.Subjects {
-		if !slices.Contains(have.Subjects, s) {
-			have.Subjects, changed = append(have.Subjects, s), true
+		if !slices.ContainsFunc(have.Subjects, func(h string) bool { return covers(h, s) }) {
+			have.Subjects, changed = minimal(append(slices.Clone(have.Subjects), s)), true
 		}
 	}
 	need(&have.AllowDirect, want.AllowDirect)

@@ -1,0 +1,208 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/hooks"
+	"agenthost/host"
+	"agenthost/llm"
+
+	"github.com/nats-io/nats.go"
+)
+
+// respond answers a hook's requests and keeps what was asked.
+func respond(t *testing.T, nc *nats.Conn, subject string, answer func(hooks.Call) any) <-chan hooks.Call {
+	t.Helper()
+	calls := make(chan hooks.Call, 100)
+	sub, err := nc.Subscribe(subject, func(m *nats.Msg) {
+		call := hooks.Call{}
+		if err := json.Unmarshal(m.Data, &call); err != nil {
+			t.Error(err)
+		}
+		calls <- call
+		data, err := json.Marshal(answer(call))
+		if err != nil {
+			t.Error(err)
+		}
+		if err := m.Respond(data); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sub.Unsubscribe() })
+	return calls
+}
+
+func carryOn(hooks.Call) any { return map[string]any{"action": "continue"} }
+
+func TestHooksFireInOrder(t *testing.T) {
+	cfg := demo(t)
+	points := []string{"on_session_start", "before_message", "before_model_call", "after_model_call", "after_message"}
+	for _, on := range points {
+		cfg.Hooks = append(cfg.Hooks, hooks.Config{On: on, Subject: "acme.all"})
+	}
+	h, _ := start(t, cfg)
+	calls := respond(t, h.Bus().NC, "acme.all", carryOn)
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
+	for _, want := range points {
+		select {
+		case call := <-calls:
+			if call.Hook != want || call.Agent != "demo" || call.Session != "demo/dm/ana" {
+				t.Errorf("got %+v, want %s", call, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s was not fired", want)
+		}
+	}
+}
+
+func TestHooksChangeWhatIsSaid(t *testing.T) {
+	cfg := demo(t)
+	cfg.Hooks = []hooks.Config{
+		{On: "before_message", Subject: "acme.in"},
+		{On: "after_model_call", Subject: "acme.out"},
+	}
+	h, _ := start(t, cfg)
+	nc := h.Bus().NC
+	respond(t, nc, "acme.in", func(hooks.Call) any {
+		return map[string]any{"action": "override", "args": map[string]any{"message": bus.Inbound{From: "ana", Text: "changed"}}}
+	})
+	seen := respond(t, nc, "acme.out", func(c hooks.Call) any {
+		m := llm.Message{}
+		if err := json.Unmarshal(c.Args["message"], &m); err != nil {
+			t.Error(err)
+		}
+		m.Parts[0].Text += " twice"
+		return map[string]any{"action": "override", "args": map[string]any{"message": m}}
+	})
+	out := outbound(t, nc, 1)
+	publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
+	if r := out()[0]; r.Text != "changed twice" {
+		t.Errorf("got %q", r.Text)
+	}
+	<-seen
+}
+
+func TestHookAbortsVisibly(t *testing.T) {
+	for _, on := range []string{"before_message", "before_model_call"} {
+		t.Run(on, func(t *testing.T) {
+			cfg := demo(t)
+			cfg.Hooks = []hooks.Config{{On: on, Subject: "acme.moderate"}}
+			h, _ := start(t, cfg)
+			respond(t, h.Bus().NC, "acme.moderate", func(hooks.Call) any {
+				return map[string]any{"action": "abort", "reason": "Not in this house."}
+			})
+			out := outbound(t, h.Bus().NC, 1)
+			publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
+			if r := out()[0]; !r.Final || r.Kind != "error" || r.Text != "Not in this house." || r.Error.Code != "cancelled" {
+				t.Errorf("got %+v", r)
+			}
+		})
+	}
+}
+
+func TestHookThatIsAwayFailsAsConfigured(t *testing.T) {
+	for fail, kind := range map[string]string{"open": "reply", "closed": "error"} {
+		t.Run(fail, func(t *testing.T) {
+			cfg := demo(t)
+			cfg.Hooks = []hooks.Config{{On: "before_message", Subject: "acme.nobody", Fail: fail}}
+			h, _ := start(t, cfg)
+			out := outbound(t, h.Bus().NC, 1)
+			publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
+			if r := out()[0]; r.Kind != kind || !r.Final {
+				t.Errorf("got %+v", r)
+			}
+		})
+	}
+}
+
+func TestErrorHook(t *testing.T) {
+	cfg := scripted(t, slow)
+	cfg.Hooks = []hooks.Config{{On: "on_error", Subject: "acme.error"}}
+	h, _ := start(t, cfg)
+	calls := respond(t, h.Bus().NC, "acme.error", carryOn)
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "fail"})
+	if call := <-calls; string(call.Args["code"]) != `"validation"` {
+		t.Errorf("got %s", call.Args["code"])
+	}
+}
+
+func TestTraceContextReachesTheReply(t *testing.T) {
+	h, _ := start(t, demo(t))
+	nc := h.Bus().NC
+	sub, err := nc.SubscribeSync("plugin.outbound.demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	msg := nats.NewMsg("plugin.inbound.demo")
+	msg.Data = []byte("hi")
+	msg.Header["traceparent"] = []string{parent}
+	if err := nc.PublishMsg(msg); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	reply, err := sub.NextMsgWithContext(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := reply.Header.Get("traceparent"); got != parent {
+		t.Errorf("got traceparent %q", got)
+	}
+	if reply.Header.Get("Agent-Session-Key") != "demo/dm/anonymous" || reply.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("got headers %v", reply.Header)
+	}
+}
+
+func TestBadAgentIsQuarantined(t *testing.T) {
+	cfg := demo(t)
+	cfg.Models["none"] = llm.Config{Provider: "scripted", Script: filepath.Join(t.TempDir(), "missing.yaml")}
+	bad := cfg.Agents[0]
+	bad.ID, bad.Model, bad.Channels = "bad", []string{"none"}, nil
+	cfg.Agents = append(cfg.Agents, bad)
+	h, _ := start(t, cfg)
+	out := outbound(t, h.Bus().NC, 1)
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
+	out()
+	status := hostStatus(t, h)
+	if status.State != "degraded" || status.Agents[1].State != "quarantined" || status.Agents[1].Reason == "" {
+		t.Errorf("got %+v", status)
+	}
+	if code := get(t, "http://"+h.HTTP()+"/readyz"); code != http.StatusOK {
+		t.Errorf("readyz answered %d", code)
+	}
+}
+
+func hostStatus(t *testing.T, h *host.Host) host.Status {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	msg, err := h.Bus().NC.RequestWithContext(ctx, host.StatusSubject, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := host.ReadStatus(msg.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status
+}
+
+func get(t *testing.T, url string) int {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}

@@ -1,0 +1,289 @@
+// Package host makes a running host of a configuration: it knows all parts,
+// builds them, starts them in order and stops them in the reverse order.
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/config"
+	"agenthost/hooks"
+	"agenthost/session"
+
+	"github.com/rs/zerolog"
+)
+
+// Options are what a Host is made of.
+type Options struct {
+	Config *config.Config
+	// Name is the host's name in its fleet; empty: the machine's, with a number
+	// behind it when a host of that name runs from the same data folder.
+	Name string
+	// Grace is what runs in progress get when the host stops; default 30 s.
+	Grace   time.Duration
+	Version string
+	Log     zerolog.Logger
+}
+
+// DefaultGrace is the default of Options.Grace.
+const DefaultGrace = 30 * time.Second
+
+// flushWithin bounds what a stopping host waits for the bus to take what it has
+// to say.
+const flushWithin = 5 * time.Second
+
+// A Host is one process of a fleet. Make one with New; it does nothing until
+// Run.
+type Host struct {
+	opt   Options
+	log   zerolog.Logger
+	ready chan struct{}
+	bus   atomic.Pointer[bus.Bus]
+	fleet atomic.Pointer[agents.Fleet]
+	state atomic.Pointer[string] // why the host is not ready; empty when it is
+	http  atomic.Pointer[string] // where HTTP is served
+
+	faults map[string]agentFault // by agent; written before the host is ready
+}
+
+// New makes a Host.
+func New(opt Options) *Host {
+	opt.Grace = cmp.Or(opt.Grace, DefaultGrace)
+	h := &Host{opt: opt, log: opt.Log, ready: make(chan struct{})}
+	h.setState("starting")
+	return h
+}
+
+// Ready is closed when the host serves its agents.
+func (h *Host) Ready() <-chan struct{} { return h.ready }
+
+// URL is where NATS clients reach the embedded server, empty when there is none
+// with a port. It is known when the host is ready.
+func (h *Host) URL() string {
+	if b := h.bus.Load(); b != nil {
+		return b.URL()
+	}
+	return ""
+}
+
+// Bus is the host's own connection; nil until the host has opened it.
+func (h *Host) Bus() *bus.Bus { return h.bus.Load() }
+
+func (h *Host) setState(s string) { h.state.Store(&s) }
+
+// Run serves until ctx ends. Then it takes nothing more, gives runs in progress
+// the time of Grace to end, says what there is to say, and returns.
+func (h *Host) Run(ctx context.Context) error {
+	release, err := h.takeName()
+	if err != nil {
+		return err
+	}
+	defer release()
+	stopHTTP := h.serveHTTP(ctx)
+	defer stopHTTP()
+	b, err := bus.Open(ctx, bus.Options{Name: h.opt.Name, Log: h.log, Config: h.opt.Config.NATS})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	h.bus.Store(b)
+	h.setState("waiting for NATS")
+	err = h.serve(ctx, b)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // stopped before it was up
+	}
+	return err
+}
+
+func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
+	if err := b.Ready(ctx); err != nil {
+		return err
+	}
+	if err := h.provision(ctx, b); err != nil {
+		return err
+	}
+	parts, stopParts, err := h.parts(b)
+	if err != nil {
+		return err
+	}
+	defer stopParts()
+	runtimes := h.runtimes(parts)
+	fleet := agents.NewFleet(b.JS, parts, bus.LaneCount(h.opt.Config.NATS.Lanes), runtimes)
+	h.fleet.Store(fleet)
+	stopService, err := h.serveMicro(b.NC)
+	if err != nil {
+		return err
+	}
+	defer stopService()
+	h.warnUnbuilt()
+	work := h.work(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- fleet.Run(ctx, work) }()
+	if fleet.Up(ctx) == nil {
+		h.setState("")
+		close(h.ready)
+		h.log.Info().Str("host", h.opt.Name).Int("agents", len(runtimes)).Str("nats", h.URL()).Str("http", h.httpAddress()).Msg("ready")
+	}
+	err = <-ended
+	h.log.Info().Msg("stopped")
+	return err
+}
+
+// work is the context of runs: it outlives ctx by the grace.
+func (h *Host) work(ctx context.Context) context.Context {
+	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() {
+		h.setState("stopping")
+		h.log.Info().Dur("grace", h.opt.Grace).Msg("stopping; runs in progress may end")
+		time.AfterFunc(h.opt.Grace, func() { cancel(errors.New("the grace is over")) })
+	})
+	return work
+}
+
+// provision makes the streams; it tries again while JetStream has no leader.
+func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
+	cfg := h.opt.Config.NATS
+	for {
+		try, cancel := context.WithTimeout(ctx, 15*time.Second)
+		err := bus.Provision(try, b.JS, cfg.Replicas, cfg.Lanes, h.log)
+		cancel()
+		if err == nil || !bus.Transient(err) && !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrLanes) {
+			return err
+		}
+		h.log.Warn().Err(err).Msg("streams cannot be made; trying again")
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// parts builds what the agents share, and what must be stopped after them.
+func (h *Host) parts(b *bus.Bus) (*agents.Parts, func(), error) {
+	domain := h.opt.Config.NATS.Domain
+	publisher, err := bus.NewPublisher(b.NC, domain, h.log)
+	if err != nil {
+		return nil, nil, err
+	}
+	registry := hooks.New(h.log)
+	if _, err := registry.AddRemote(b.NC, h.opt.Config.Hooks); err != nil {
+		return nil, nil, err
+	}
+	reader, files := bus.NewReader(b.NC, domain), bus.NewFiles(b.JS)
+	payload := int(b.NC.MaxPayload())
+	parts := &agents.Parts{
+		Host: h.opt.Name, NC: b.NC, Publisher: publisher, Reader: reader, Files: files, Hooks: registry,
+		MaxPayload: payload, Log: h.log,
+		Store: &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log},
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = publisher.Run(ctx)
+	}()
+	return parts, func() {
+		flush, stop := context.WithTimeout(context.Background(), flushWithin)
+		defer stop()
+		if err := publisher.Flush(flush); err != nil {
+			h.log.Warn().Err(err).Msg("not everything could be published before the stop; the next owner does it")
+		}
+		cancel()
+		<-done
+	}, nil
+}
+
+// runtimes builds the agents. What is wrong with one of them is its own affair:
+// it is listed, and the others are served.
+func (h *Host) runtimes(parts *agents.Parts) []*agents.Runtime {
+	models := buildModels(h.opt.Config.Models)
+	h.faults = map[string]agentFault{}
+	var list []*agents.Runtime
+	for _, a := range h.opt.Config.Agents {
+		l := models.lineup(a.Model)
+		if len(l.faults) > 0 {
+			err := errors.Join(l.faults...)
+			h.faults[a.ID] = agentFault{err: err, quarantined: !l.usable()}
+			h.log.Error().Str("agent", a.ID).Err(err).Bool("quarantined", !l.usable()).Msg("agent has a fault; the others are served")
+		}
+		list = append(list, agents.New(a.Config, l.chain, l.window, parts))
+	}
+	return list
+}
+
+// An agentFault is why an agent cannot do all it should; a quarantined one can
+// only say that.
+type agentFault struct {
+	err         error
+	quarantined bool
+}
+
+// takeName settles the host's name and keeps others of the same data folder
+// from using it.
+func (h *Host) takeName() (release func(), err error) {
+	name, given := h.opt.Name, h.opt.Name != ""
+	if !given {
+		if name, err = os.Hostname(); err != nil {
+			return nil, fmt.Errorf("name of this machine: %w; choose one with --name", err)
+		}
+	}
+	h.opt.Name = name
+	dir := cmp.Or(h.opt.Config.NATS.Embedded.Store, config.DefaultStore)
+	for n := 2; ; n++ {
+		release, err := bus.LockName(dir, h.opt.Name)
+		switch {
+		case err == nil:
+			return release, nil
+		case errors.Is(err, bus.ErrLocked) && !given && h.opt.Config.NATS.External():
+			h.opt.Name = fmt.Sprintf("%s-%d", name, n)
+		case errors.Is(err, bus.ErrLocked):
+			return nil, err
+		case h.opt.Config.NATS.External(): // the name is only for a quick restart
+			h.log.Warn().Err(err).Msg("the host's name cannot be guarded; give each host a --name of its own")
+			return func() {}, nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+// warnUnbuilt says which parts of the configuration have no effect yet.
+func (h *Host) warnUnbuilt() {
+	cfg := h.opt.Config
+	unbuilt := map[string]bool{"mcp": len(cfg.MCP) > 0, "services": len(cfg.Services) > 0, "plugins": len(cfg.Plugins) > 0}
+	for _, a := range cfg.Agents {
+		unbuilt["agents.tools"] = unbuilt["agents.tools"] || len(a.Tools) > 0
+		unbuilt["agents.delegates"] = unbuilt["agents.delegates"] || len(a.Delegates) > 0
+		unbuilt["agents.heartbeat"] = unbuilt["agents.heartbeat"] || a.Heartbeat.Enabled
+		unbuilt["agents.schedules"] = unbuilt["agents.schedules"] || len(a.Schedules) > 0
+		unbuilt["agents.partitions"] = unbuilt["agents.partitions"] || a.Partitions > 0
+		unbuilt["agents.limits.budget"] = unbuilt["agents.limits.budget"] || a.Limits.Budget != (agents.Budget{})
+		for _, mode := range []session.Queue{session.Steer, session.Interrupt} {
+			unbuilt["queue: "+string(mode)] = unbuilt["queue: "+string(mode)] || a.Session.Queue == mode || bound(a, mode)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(unbuilt)) {
+		if unbuilt[key] {
+			h.log.Warn().Str("key", key).Msg("this setting is checked but has no effect in this version")
+		}
+	}
+}
+
+func bound(a config.Agent, mode session.Queue) bool {
+	for _, b := range a.Channels {
+		if b.Queue == mode {
+			return true
+		}
+	}
+	return false
+}

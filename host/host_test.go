@@ -1,0 +1,93 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/config"
+	"agenthost/host"
+	"agenthost/llm"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+)
+
+// start runs a host in the test and stops it at the end.
+func start(t testing.TB, cfg *config.Config) (*host.Host, func()) {
+	t.Helper()
+	h := host.New(host.Options{Config: cfg, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel), Grace: 5 * time.Second, Version: "0.1.0"})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx) }()
+	stopped := false
+	stop := func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("the host does not stop")
+		}
+	}
+	t.Cleanup(stop)
+	select {
+	case <-h.Ready():
+	case err := <-done:
+		stopped = true
+		t.Fatalf("Run: %v", err)
+	case <-time.After(20 * time.Second):
+		t.Fatal("the host does not get ready")
+	}
+	return h, stop
+}
+
+func demo(t testing.TB) *config.Config {
+	t.Helper()
+	cfg := config.Demo()
+	none := ""
+	cfg.NATS.Embedded = bus.Embedded{Store: t.TempDir(), Listen: &none}
+	cfg.HTTP.Listen = "127.0.0.1:0"
+	return cfg
+}
+
+func TestDemoAnswers(t *testing.T) {
+	h, _ := start(t, demo(t))
+	nc := h.Bus().NC
+	sub, err := nc.SubscribeSync("plugin.outbound.demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.Publish("plugin.inbound.demo", []byte("hi")); err != nil {
+		t.Fatal(err)
+	}
+	out := next(t, sub)
+	if out.Text != "hi" || !out.Final || out.InReplyTo != "AGENT_INBOUND:1" || out.Kind != "reply" {
+		t.Errorf("got %+v", out)
+	}
+}
+
+func next(t *testing.T, sub *nats.Subscription) bus.Outbound {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	msg, err := sub.NextMsgWithContext(ctx)
+	if err != nil {
+		t.Fatalf("no message on %s: %v", sub.Subject, err)
+	}
+	out := bus.Outbound{}
+	if err := json.Unmarshal(msg.Data, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func cfgScripted(path string) llm.Config { return llm.Config{Provider: "scripted", Script: path} }

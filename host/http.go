@@ -1,0 +1,109 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+)
+
+// bindEvery is how often a taken address is tried again.
+const bindEvery = 5 * time.Second
+
+// serveHTTP serves health and readiness until the returned function is called.
+// An address that is taken does not keep the agents from being served: it is
+// tried again until it is free.
+func (h *Host) serveHTTP(ctx context.Context) (stop func()) {
+	none := ""
+	h.http.Store(&none)
+	if h.opt.Config.HTTP.Listen == "" {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	srv := &http.Server{Handler: h.handler(), ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan struct{})
+	l := h.bind(ctx)
+	go func() {
+		defer close(done)
+		for l == nil {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(bindEvery):
+				l = h.bind(ctx)
+			}
+		}
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			h.log.Error().Err(err).Msg("HTTP has stopped")
+		}
+	}()
+	return func() {
+		cancel()
+		shut, end := context.WithTimeout(context.Background(), time.Second)
+		defer end()
+		if err := srv.Shutdown(shut); err != nil {
+			_ = srv.Close()
+		}
+		<-done
+	}
+}
+
+func (h *Host) bind(ctx context.Context) net.Listener {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", h.opt.Config.HTTP.Listen)
+	if err == nil {
+		addr := l.Addr().String()
+		h.http.Store(&addr)
+		return l
+	}
+	event := h.log.Error()
+	if errors.Is(err, syscall.EADDRINUSE) {
+		event = h.log.Warn()
+	}
+	event.Err(err).Msg("HTTP has no address yet; set http.listen to a free one, or to \"\" for none. Trying again")
+	return nil
+}
+
+func (h *Host) httpAddress() string { return *h.http.Load() }
+
+// HTTP is where health and readiness are served, empty while they are not.
+func (h *Host) HTTP() string { return h.httpAddress() }
+
+func (h *Host) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]any{"status": "ok"})
+	})
+	mux.HandleFunc("GET /readyz", h.readyz)
+	return mux
+}
+
+// readyz tells whether a message that came now would be handled.
+func (h *Host) readyz(w http.ResponseWriter, r *http.Request) {
+	reason := *h.state.Load()
+	if reason == "" {
+		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+		defer cancel()
+		if err := h.Bus().Healthy(ctx); err != nil {
+			reason = err.Error()
+		}
+	}
+	if reason != "" {
+		answer(w, http.StatusServiceUnavailable, map[string]any{"status": "not ready", "reason": reason})
+		return
+	}
+	serving, lanes := h.fleet.Load().Serving()
+	body := map[string]any{"status": h.readiness(), "host": h.opt.Name, "lanes": lanes, "serving": serving}
+	for agent, f := range h.faults {
+		body["agent "+agent] = f.state() + ": " + f.err.Error()
+	}
+	answer(w, http.StatusOK, body)
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the client may be gone
+}

@@ -1,0 +1,84 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"agenthost/llm"
+	"agenthost/llm/echo"
+	"agenthost/llm/openai"
+	"agenthost/llm/scripted"
+)
+
+// providers is the one table of provider names to their constructors.
+var providers = map[string]func(llm.Config) (llm.Provider, error){
+	"echo":     func(llm.Config) (llm.Provider, error) { return echo.New(), nil },
+	"scripted": func(c llm.Config) (llm.Provider, error) { return scripted.Load(c.Script) },
+	"openai":   func(c llm.Config) (llm.Provider, error) { return openai.New(c, nil) },
+}
+
+// models are the configured models by name.
+type models map[string]model
+
+type model struct {
+	link   llm.Link
+	window int
+	fault  error // why it cannot be used
+}
+
+func buildModels(cfg map[string]llm.Config) models {
+	built := models{}
+	for name, c := range cfg {
+		m := model{link: llm.Link{Name: c.Provider, Model: c.Model}, window: c.Window}
+		if m.link.Provider, m.fault = buildProvider(c); m.fault != nil {
+			m.fault = fmt.Errorf("model %q: %w", name, m.fault)
+			m.link.Provider = broken{m.fault}
+		}
+		built[name] = m
+	}
+	return built
+}
+
+func buildProvider(c llm.Config) (llm.Provider, error) {
+	construct, ok := providers[c.Provider]
+	if !ok {
+		return nil, fmt.Errorf("provider %q is not in this version; echo, openai and scripted are", c.Provider)
+	}
+	return construct(c)
+}
+
+// broken stands for a model that cannot be used. In a chain the next one takes
+// over; alone it gives each message a visible answer.
+type broken struct{ err error }
+
+func (b broken) Stream(context.Context, llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		yield(llm.Delta{}, &llm.Error{Code: llm.CodeProviderUnavailable, Err: b.err})
+	}
+}
+
+// A lineup is what the models of an agent make together.
+type lineup struct {
+	chain  *llm.Chain
+	window int     // the smallest of them
+	faults []error // of those that cannot be used
+}
+
+func (m models) lineup(names []string) lineup {
+	l := lineup{chain: &llm.Chain{}}
+	for _, name := range names {
+		one := m[name]
+		l.chain.Links = append(l.chain.Links, one.link)
+		if one.window > 0 && (l.window == 0 || one.window < l.window) {
+			l.window = one.window
+		}
+		if one.fault != nil {
+			l.faults = append(l.faults, one.fault)
+		}
+	}
+	return l
+}
+
+// usable reports whether one of the models at least can be used.
+func (l lineup) usable() bool { return len(l.faults) < len(l.chain.Links) }

@@ -1,0 +1,111 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"time"
+
+	"agenthost/agents"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+)
+
+// ServiceName is the name of the micro service that every host is.
+const ServiceName = "agenthost"
+
+// StatusSubject is where every host of the fleet answers with its Status.
+const StatusSubject = "agenthost.status"
+
+// Status is what a host tells of itself.
+type Status struct {
+	Host    string        `json:"host"`
+	Version string        `json:"version"`
+	State   string        `json:"state"` // ready, degraded, or why not
+	Started time.Time     `json:"started"`
+	Serving int           `json:"serving"` // lanes that this host serves
+	Lanes   int           `json:"lanes"`   // lanes that it could
+	Agents  []AgentStatus `json:"agents"`
+}
+
+// AgentStatus is what a host tells of one of its agents.
+type AgentStatus struct {
+	agents.Status
+	State  string `json:"state"`            // ready, degraded or quarantined
+	Reason string `json:"reason,omitempty"` // why it is not ready
+}
+
+// serveMicro answers on $SRV and on the endpoints of the service.
+func (h *Host) serveMicro(nc *nats.Conn) (stop func(), err error) {
+	svc, err := micro.AddService(nc, micro.Config{
+		Name: ServiceName, Version: semver(h.opt.Version), Description: "a host of agents",
+		Metadata: map[string]string{"host": h.opt.Name},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start service %s: %w", ServiceName, err)
+	}
+	started := time.Now().UTC()
+	err = svc.AddGroup(ServiceName).AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) {
+		_ = req.RespondJSON(h.status(started)) // who asked may be gone
+	}), micro.WithEndpointQueueGroupDisabled(), micro.WithEndpointMetadata(map[string]string{
+		"description": "what every host and its agents are doing",
+	}))
+	if err != nil {
+		_ = svc.Stop()
+		return nil, fmt.Errorf("start service %s: %w", ServiceName, err)
+	}
+	return func() { _ = svc.Stop() }, nil // the connection may be away
+}
+
+func (h *Host) status(started time.Time) Status {
+	fleet := h.fleet.Load()
+	serving, lanes := fleet.Serving()
+	state := *h.state.Load()
+	if state == "" {
+		state = h.readiness()
+	}
+	s := Status{
+		Host: h.opt.Name, Version: h.opt.Version, State: state, Started: started, Serving: serving, Lanes: lanes,
+	}
+	for _, a := range fleet.Status() {
+		one := AgentStatus{Status: a, State: "ready"}
+		if f, ok := h.faults[a.ID]; ok {
+			one.State, one.Reason = f.state(), f.err.Error()
+		}
+		s.Agents = append(s.Agents, one)
+	}
+	return s
+}
+
+// readiness is ready, or degraded when an agent has a fault.
+func (h *Host) readiness() string {
+	if len(h.faults) > 0 {
+		return "degraded"
+	}
+	return "ready"
+}
+
+func (f agentFault) state() string {
+	if f.quarantined {
+		return "quarantined"
+	}
+	return "degraded"
+}
+
+var isSemver = regexp.MustCompile(`^\d+\.\d+\.\d+`)
+
+// semver is version as the micro protocol wants it.
+func semver(version string) string {
+	if isSemver.MatchString(version) {
+		return version
+	}
+	return "0.0.0"
+}
+
+// ReadStatus reads the answer of a host.
+func ReadStatus(data []byte) (Status, error) {
+	s := Status{}
+	err := json.Unmarshal(data, &s)
+	return s, err
+}
