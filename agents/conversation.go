@@ -28,7 +28,7 @@ type conversation struct {
 	held    int                           // of these, in their place held
 	running bool                          // a run is at work, or waits for a slot or its commit
 	timer   *time.Timer                   // collect: waits for more
-	fences  int                           // commits refused in a row
+	fences  int                           // runs that broke off in a row
 
 	spilling bool // spillAll is at work
 
@@ -38,6 +38,8 @@ type conversation struct {
 
 	out     []*outgoing
 	sending bool
+
+	caughtUp uint64 // up to this commit of an owner before, replies were sent again
 }
 
 // mailbox is how many messages a conversation holds; what comes beyond goes to

@@ -53,14 +53,14 @@ func (c *conversation) work() {
 func (c *conversation) end(t *runner, err error) {
 	switch {
 	case err == nil:
-	case errors.Is(err, session.ErrFenced):
-		c.fenced(t.items)
-	default:
-		if !errors.Is(err, errStopping) && !errors.Is(err, bus.ErrClosed) {
-			c.log().Error().Err(err).Str("run", t.id).Msg("run is given up; it stays for the next owner")
-		}
+	case errors.Is(err, errStopping), errors.Is(err, bus.ErrClosed):
 		leaveAll(deliveriesOf(t.items))
 		c.leave()
+	case errors.Is(err, session.ErrFenced):
+		c.fenced(t.items)
+	default: // in place, so that nothing overtakes it; each try is counted
+		c.log().Error().Err(err).Str("run", t.id).Msg("run broke off; trying again from its log")
+		c.again(t.items, func([]*bus.Delivery) bool { return true })
 	}
 }
 
@@ -85,15 +85,52 @@ func (c *conversation) open() (*session.Log, error) {
 	}
 	state := journal.State()
 	c.mu.Lock()
-	tried := slices.ContainsFunc(c.queue, func(it *item) bool { return it.tried })
+	from := c.unsent(journal)
 	c.journal = journal
 	c.mergeWaiting(state.Waiting)
 	c.mu.Unlock()
-	if seq := journal.Replied(); tried && seq > 0 {
-		c.sendAgain(seq, nil)
+	if from > 0 {
+		if err := c.catchUp(journal.RepliedSince(from)); err != nil {
+			return nil, err
+		}
 	}
 	c.announce(state)
 	return journal, nil
+}
+
+// unsent is the first commit whose replies an owner before may not have
+// published, 0 if there is none: that of the oldest message that has come
+// again, or just the last, which may be of inputs that only the log held.
+// Called with the lock held.
+func (c *conversation) unsent(journal *session.Log) uint64 {
+	tried, from := false, journal.Replied()
+	for _, it := range c.queue {
+		if !it.tried {
+			continue
+		}
+		tried = true
+		if seq, _ := journal.Seen(it.input.ID); seq > 0 {
+			from = min(from, seq)
+		}
+	}
+	if !tried {
+		return 0
+	}
+	return from
+}
+
+// catchUp publishes again, in order, what commits have replied: the last must
+// not overtake those of messages that are still to come again.
+func (c *conversation) catchUp(commits []uint64) error {
+	for _, seq := range commits {
+		if err := c.insist(func() error { return c.sendAgain(seq, nil) }); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		c.caughtUp = max(c.caughtUp, seq)
+		c.mu.Unlock()
+	}
+	return nil
 }
 
 func (c *conversation) load() (*session.Log, error) {
@@ -210,8 +247,17 @@ func (c *conversation) answerAgain(it *item, seq uint64) error {
 	if it.delivery == nil {
 		return nil
 	}
+	err := c.insist(func() error { return c.sendAgain(seq, it.delivery) })
+	if err != nil {
+		it.delivery.Leave()
+	}
+	return err
+}
+
+// insist reads earlier replies until it can or the host stops.
+func (c *conversation) insist(read func() error) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		err := c.sendAgain(seq, it.delivery)
+		err := read()
 		if err == nil {
 			return nil
 		}
@@ -219,7 +265,6 @@ func (c *conversation) answerAgain(it *item, seq uint64) error {
 		select {
 		case <-time.After(wait):
 		case <-c.r.work.Done():
-			it.delivery.Leave()
 			return errStopping
 		}
 	}
@@ -229,17 +274,15 @@ func (c *conversation) answerAgain(it *item, seq uint64) error {
 // and then settles d. The stream would drop what it knows, but who listens
 // without one would see it twice.
 func (c *conversation) sendAgain(seq uint64, d *bus.Delivery) error {
-	ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
-	defer cancel()
-	replies, at, err := c.r.parts.Store.Replies(ctx, seq)
-	if errors.Is(err, bus.ErrNotFound) { // somebody deleted the session
-		replies, err = nil, nil
-	}
-	if err == nil {
-		replies, err = c.unpublished(ctx, replies, at)
-	}
-	if err != nil {
-		return err
+	c.mu.Lock()
+	sent := seq <= c.caughtUp // and d waits behind it
+	c.mu.Unlock()
+	var replies []run.Reply
+	if !sent {
+		var err error
+		if replies, err = c.missing(seq); err != nil {
+			return err
+		}
 	}
 	c.send(&outgoing{replies: replies, end: func(stored bool) {
 		switch {
@@ -251,6 +294,20 @@ func (c *conversation) sendAgain(seq uint64, d *bus.Delivery) error {
 		}
 	}})
 	return nil
+}
+
+// missing are the replies of a commit that the stream does not have.
+func (c *conversation) missing(seq uint64) ([]run.Reply, error) {
+	ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
+	defer cancel()
+	replies, at, err := c.r.parts.Store.Replies(ctx, seq)
+	if errors.Is(err, bus.ErrNotFound) { // somebody deleted the session
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.unpublished(ctx, replies, at)
 }
 
 // searchMost bounds the search for a reply while the stream itself would drop
@@ -284,29 +341,33 @@ func (c *conversation) unpublished(ctx context.Context, replies []run.Reply, sin
 // session. If it serves the lane now, all that is held here is its business;
 // else this host opens the log anew and goes on from what it says.
 func (c *conversation) fenced(items []*item) {
+	c.log().Warn().Msg("another host has written to this session; what was done here is thrown away")
+	c.again(items, c.ours)
+}
+
+// again begins anew with items, from the log, unless they are not this host's
+// any more.
+func (c *conversation) again(items []*item, ours func([]*bus.Delivery) bool) {
 	deliveries := deliveriesOf(items)
 	c.mu.Lock()
 	c.queue = slices.Insert(c.queue, 0, items...)
 	c.r.queued.Add(int64(len(items)))
 	c.forget()
+	for _, it := range c.queue {
+		it.tried = true
+	}
 	c.fences++
 	wait := min(50*time.Millisecond<<min(c.fences, 6), 2*time.Second)
 	if c.anchor != nil {
 		deliveries = append(deliveries, c.anchor)
 	}
 	c.mu.Unlock()
-	c.log().Warn().Msg("another host has written to this session; what was done here is thrown away")
 	time.AfterFunc(wait, func() {
-		if !c.ours(deliveries) {
+		if ours(deliveries) {
+			c.r.schedule(c)
+		} else {
 			c.leave()
-			return
 		}
-		c.mu.Lock()
-		for _, it := range c.queue {
-			it.tried = true
-		}
-		c.mu.Unlock()
-		c.r.schedule(c)
 	})
 }
 

@@ -93,3 +93,18 @@ func (m Message) Calls() []Part {
 	}
 	return calls
 }
+
+// Named is m with its speaker's name in front of what is said, for providers
+// that have no place of their own for it.
+func (m Message) Named() Message {
+	if m.Name == "" {
+		return m
+	}
+	parts := []Part{{Type: Text, Text: m.Name + ": "}}
+	if len(m.Parts) > 0 && m.Parts[0].Type == Text {
+		parts[0].Text += m.Parts[0].Text
+		m.Parts = m.Parts[1:]
+	}
+	m.Parts = append(parts, m.Parts...)
+	return m
+}

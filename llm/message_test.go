@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"agenthost/llm"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestMessageText(t *testing.T) {
@@ -39,5 +41,25 @@ func TestLastText(t *testing.T) {
 	}
 	if got := (llm.Request{}).LastText(); got != "" {
 		t.Errorf("got %q, want nothing", got)
+	}
+}
+
+func TestNamed(t *testing.T) {
+	text := func(s string) llm.Part { return llm.Part{Type: llm.Text, Text: s} }
+	picture := llm.Part{Type: llm.MediaPart, Media: &llm.Media{URL: "u"}}
+	tests := map[string]struct {
+		in   llm.Message
+		want []llm.Part
+	}{
+		"nobody":  {llm.Message{Parts: []llm.Part{text("hi")}}, []llm.Part{text("hi")}},
+		"text":    {llm.Message{Name: "Ana", Parts: []llm.Part{text("hi"), picture}}, []llm.Part{text("Ana: hi"), picture}},
+		"picture": {llm.Message{Name: "Ana", Parts: []llm.Part{picture}}, []llm.Part{text("Ana: "), picture}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, tt.in.Named().Parts); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

@@ -58,7 +58,7 @@ func appendMessage(to []wireMessage, m llm.Message, names *toolNames) []wireMess
 		}
 		return append(to, w)
 	}
-	return append(to, wireMessage{Role: "user", Content: userContent(m)})
+	return append(to, wireMessage{Role: "user", Content: userContent(m.Named())})
 }
 
 func sentCalls(m llm.Message, names *toolNames) []sentToolCall {

@@ -1,0 +1,128 @@
+package agents
+
+import (
+	"strings"
+	"testing"
+
+	"agenthost/bus"
+	"agenthost/llm"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOriginKey(t *testing.T) {
+	tests := map[string]struct {
+		origin origin
+		want   session.Key
+	}{
+		"person":           {origin{subject: "plugin.inbound.web", inbound: &bus.Inbound{From: "ana"}}, "web/dm/ana"},
+		"nobody":           {origin{subject: "plugin.inbound.web", inbound: &bus.Inbound{}}, "web/dm/anonymous"},
+		"instance":         {origin{subject: "plugin.inbound.tg.sales", inbound: &bus.Inbound{From: "ana"}}, "tg.sales/dm/ana"},
+		"group":            {origin{subject: "plugin.inbound.tg", inbound: &bus.Inbound{From: "ana", Group: true, Chat: "-1"}}, "tg/group/-1"},
+		"thread":           {origin{subject: "plugin.inbound.tg", inbound: &bus.Inbound{Group: true, Chat: "-1", Thread: "7"}}, "tg/group/-1/7"},
+		"delegate":         {origin{subject: "agent.route.ana", route: &bus.Route{Kind: "delegate", From: "kate", CorrelationID: "c"}}, "route/kate/c"},
+		"delegate, no id":  {origin{subject: "agent.route.ana", route: &bus.Route{Kind: "delegate", From: "kate"}}, "route/kate/m1"},
+		"schedule":         {origin{subject: "agent.route.ana", route: &bus.Route{Kind: "schedule", From: "morning"}}, "schedule/morning"},
+		"nameless event":   {origin{subject: "agent.route.ana", route: &bus.Route{Kind: "event"}}, "schedule/event"},
+		"not a group chat": {origin{subject: "plugin.inbound.tg", inbound: &bus.Inbound{From: "ana", Chat: "5"}}, "tg/dm/ana"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tt.origin.key("m1"); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestOriginSurvivesTheLog(t *testing.T) {
+	tests := map[string]run.Input{
+		"message": {ID: "1", Subject: "plugin.inbound.web", Envelope: []byte(`{"from":"ana","text":"hi","new":1}`)},
+		"route":   {ID: "1", Subject: "agent.route.ana", Envelope: []byte(`{"kind":"delegate","text":"hi"}`)},
+	}
+	for name, in := range tests {
+		t.Run(name, func(t *testing.T) {
+			o, err := readOrigin(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := o.message().Text(); got != "hi" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+	if _, err := readOrigin(run.Input{ID: "1", Subject: "plugin.inbound.web", Envelope: []byte(`[]`)}); err == nil {
+		t.Error("an envelope that is a list was read")
+	}
+}
+
+func TestMessageOfContext(t *testing.T) {
+	o := origin{route: &bus.Route{Kind: "delegate", Text: "task", Context: []byte(`{"a":1}`)}}
+	if got := o.message().Text(); got != "task\n\nContext:\n{\"a\":1}" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	picture := llm.Part{Type: llm.MediaPart, Media: &llm.Media{URL: "u"}}
+	ana := llm.Message{Role: llm.User, Name: "Ana", Parts: []llm.Part{{Type: llm.Text, Text: "a"}, picture}}
+	anaAgain := llm.Message{Role: llm.User, Name: "Ana", Parts: []llm.Part{{Type: llm.Text, Text: "b"}}}
+	bob := llm.Message{Role: llm.User, Name: "Bob", Parts: []llm.Part{{Type: llm.Text, Text: "c"}}}
+	text := func(name, s string) llm.Message {
+		return llm.Message{Role: llm.User, Name: name, Parts: []llm.Part{{Type: llm.Text, Text: s}, picture}}
+	}
+	tests := map[string]struct {
+		in   []llm.Message
+		want llm.Message
+	}{
+		"one":         {[]llm.Message{ana}, ana},
+		"one person":  {[]llm.Message{ana, anaAgain}, text("Ana", "a\nb")},
+		"two persons": {[]llm.Message{ana, bob}, text("", "Ana: a\nBob: c")},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, merge(tt.in)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTakes(t *testing.T) {
+	r := &Runtime{cfg: Config{ID: "ana", Channels: []Binding{
+		{Channel: "web"}, {Channel: "tg", Instance: "sales"}, {Channel: "irc", Instance: "*"},
+	}}}
+	tests := map[string]bool{
+		"plugin.inbound.web": true, "plugin.inbound.web.x": false, "plugin.inbound.tg": false,
+		"plugin.inbound.tg.sales": true, "plugin.inbound.tg.other": false, "plugin.inbound.irc": false,
+		"plugin.inbound.irc.any": true, "plugin.inbound.irc.any.more": false, "agent.route.ana": true,
+		"agent.route.anna": false,
+	}
+	for subject, want := range tests {
+		if _, got := r.takes(subject); got != want {
+			t.Errorf("takes(%s) = %t, want %t", subject, got, want)
+		}
+	}
+}
+
+func TestLaneOfSpreads(t *testing.T) {
+	count := make([]int, 4)
+	for i := range 1000 {
+		count[LaneOf(strings.Repeat("a", i%17)+string(rune('a'+i%26)), 4)]++
+	}
+	for lane, n := range count {
+		if n < 100 {
+			t.Errorf("lane %d has %d of 1000 agents", lane, n)
+		}
+	}
+}
+
+func TestHead(t *testing.T) {
+	for in, want := range map[string]string{"abc": "abc", "abcdef": "abcd", "abcä": "abc", "äää": "ää", "": ""} {
+		if got := head(in, 4); got != want {
+			t.Errorf("head(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
