@@ -33,15 +33,16 @@ type DeadLetter struct {
 // DeadSubject is where the dead letters of an agent go.
 func DeadSubject(agent string) string { return "agent.dead." + agent }
 
-// SetPayload puts the message in, unless its JSON would not fit into limit.
+// SetPayload puts the message in, unless the JSON of the letter would not fit
+// into limit; then its headers are left out too. It comes after all else is set.
 func (l *DeadLetter) SetPayload(data []byte, limit int) {
-	switch {
-	case len(data) > limit/2:
-		l.Omitted = true
-	case utf8.Valid(data):
+	if utf8.Valid(data) {
 		l.Payload = string(data)
-	default:
+	} else {
 		l.Base64 = data
+	}
+	if body, err := json.Marshal(l); err != nil || len(body) > limit {
+		l.Payload, l.Base64, l.Header, l.Omitted = "", nil, nil, true
 	}
 }
 

@@ -84,10 +84,14 @@ func (r *Route) check() error {
 // broken client, whose connection it closes.
 const maxSubject = 255
 
-// publishable reports whether a message can be published on subject: no
-// wildcard, no empty token, no white space, and none of the server's own.
+// publishable reports whether a message of a stranger may be answered on
+// subject: no wildcard, no empty token, no white space, none of the server's
+// own, and none of the logs, which only their owners write.
 func publishable(subject string) bool {
 	if len(subject) > maxSubject || strings.HasPrefix(subject, "$") || strings.ContainsAny(subject, " \t\r\n*>\x00") {
+		return false
+	}
+	if strings.HasPrefix(subject, "agent.session.") || strings.HasPrefix(subject, "agent.snapshot.") {
 		return false
 	}
 	for token := range strings.SplitSeq(subject, ".") {
@@ -128,7 +132,11 @@ func IsObject(data []byte) bool {
 // jsonReason words a decode error for a person who wrote the payload.
 func jsonReason(err error) string {
 	if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Sprintf("%s cannot be a %s", clip(typ.Field), clip(typ.Value))
+		article := "a"
+		if typ.Value == "array" || typ.Value == "object" {
+			article = "an"
+		}
+		return fmt.Sprintf("%s cannot be %s %s", clip(typ.Field), article, clip(typ.Value))
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return "its JSON is invalid: " + syntax.Error()

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
@@ -44,6 +45,7 @@ type Lane struct {
 	pin       string
 	resetting bool
 	tried     uint64 // up to here a former owner may have worked
+	handed    uint64 // the newest message that this lane handed out
 
 	pinned atomic.Pointer[string] // pin, for others
 	up     chan struct{}          // closed when the consumer is being asked
@@ -62,7 +64,7 @@ const (
 	pullMessages  = 256
 	maxAckPending = 32768
 	// maxHeldBytes bounds the payloads a lane keeps in memory. At the bound the
-	// lane slows down, so far that its pulls still keep the pin.
+	// lane slows down to a message in slowest.
 	maxHeldBytes = 256 << 20
 	slowest      = pinnedTTL / 3
 
@@ -76,7 +78,7 @@ const (
 func NewLane(js jetstream.JetStream, cfg LaneConfig, log zerolog.Logger, gained func(context.Context), deliver func(*Delivery)) *Lane {
 	return &Lane{
 		cfg: cfg, js: js, deliver: deliver, gained: gained, held: map[uint64]*Delivery{}, freed: make(chan struct{}, 1),
-		up: make(chan struct{}),
+		up:  make(chan struct{}),
 		log: log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger(),
 	}
 }
@@ -113,24 +115,30 @@ func (l *Lane) serve(ctx context.Context) error {
 	if err := l.takeBack(ctx, consumer); err != nil {
 		return err
 	}
+	silent := make(chan struct{}, 1)
 	consuming, err := consumer.Consume(
 		func(m jetstream.Msg) { l.receive(ctx, consumer, m) },
 		jetstream.PullPriorityGroup(laneGroup),
 		jetstream.PullMaxMessages(pullMessages),
 		jetstream.PullExpiry(pullExpiry),
-		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { l.trouble(err) }),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { l.trouble(err, silent) }),
 	)
 	if err != nil {
 		return fmt.Errorf("consume: %w", err)
 	}
 	l.once.Do(func() { close(l.up) })
+	closed := consuming.Closed() // asked for after Stop, it does not wait for the message being handed out
 	select {
 	case <-ctx.Done():
 		consuming.Stop()
-		<-consuming.Closed()
+		<-closed
 		return nil
-	case <-consuming.Closed():
+	case <-closed:
 		return errors.New("the consumer is gone")
+	case <-silent: // it went unnoticed, while no pull was waiting
+		consuming.Stop()
+		<-closed
+		return errors.New("nobody answers for the consumer")
 	}
 }
 
@@ -138,7 +146,13 @@ func (l *Lane) serve(ctx context.Context) error {
 func (l *Lane) Up() <-chan struct{} { return l.up }
 
 // trouble logs what a consumer meets; it all passes or ends serve.
-func (l *Lane) trouble(err error) {
+func (l *Lane) trouble(err error, silent chan<- struct{}) {
+	if errors.Is(err, nats.ErrNoResponders) {
+		select {
+		case silent <- struct{}{}:
+		default:
+		}
+	}
 	if errors.Is(err, jetstream.ErrPinIDMismatch) {
 		l.log.Info().Msg("another host serves this lane now; standing by")
 		l.pinned.Store(nil)
@@ -180,6 +194,7 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	l.held[seq] = d
 	l.bytes += len(m.Data())
 	l.mu.Unlock()
+	l.handed = max(l.handed, seq)
 	l.deliver(d)
 }
 
@@ -191,6 +206,7 @@ func (l *Lane) waitForRoom(ctx context.Context) {
 	if !full {
 		return
 	}
+	l.keepPin()
 	timer := time.NewTimer(slowest)
 	defer timer.Stop()
 	select {
@@ -215,13 +231,13 @@ func (l *Lane) renew(seq uint64, m jetstream.Msg) bool {
 // have left comes again after a reset, from the first message that is not
 // acknowledged, in order.
 func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin string, meta *jetstream.MsgMetadata) bool {
-	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	api, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	note, err := l.readNote(ctx)
+	note, err := l.readNote(api)
 	if err == nil && meta.Sequence.Consumer > 1 { // 1: nothing was delivered before
 		var info *jetstream.ConsumerInfo
-		if info, err = consumer.Info(ctx); err == nil {
-			err = l.reset(ctx, &note, info)
+		if info, err = consumer.Info(api); err == nil {
+			err = l.reset(api, &note, deliveredBefore(meta, info))
 		}
 		l.resetting = true
 	}
@@ -232,7 +248,8 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin st
 		return false
 	}
 	note.Host, note.Pin = l.cfg.Host, pin
-	if err := l.writeNote(ctx, note); err != nil { // costs only a slower restart
+	note.Tried = max(note.Tried, l.handed)         // a consumer made again begins at the first message
+	if err := l.writeNote(api, note); err != nil { // costs only a slower restart
 		l.log.Warn().Err(err).Msg("note who serves the lane")
 	}
 	l.pin, l.tried = pin, note.Tried
@@ -242,10 +259,19 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin st
 	return true
 }
 
+// deliveredBefore is how far deliveries had come before the first under a new
+// pin. By the time of asking, info counts some under that pin too.
+func deliveredBefore(first *jetstream.MsgMetadata, info *jetstream.ConsumerInfo) uint64 {
+	if first.NumDelivered == 1 {
+		return first.Sequence.Stream - 1
+	}
+	return info.Delivered.Stream
+}
+
 // reset makes the server deliver again, in order, what is not acknowledged.
 // How far the deliveries had come is noted first: the server forgets it.
-func (l *Lane) reset(ctx context.Context, note *ownership, info *jetstream.ConsumerInfo) error {
-	note.Tried = max(note.Tried, info.Delivered.Stream)
+func (l *Lane) reset(ctx context.Context, note *ownership, delivered uint64) error {
+	note.Tried = max(note.Tried, delivered)
 	if err := l.writeNote(ctx, *note); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -45,8 +45,11 @@ func (l *Lane) all() string {
 }
 
 func filtersOf(c jetstream.ConsumerConfig) []string {
-	if c.FilterSubject != "" {
+	switch {
+	case c.FilterSubject != "":
 		return []string{c.FilterSubject}
+	case len(c.FilterSubjects) == 0: // it takes everything
+		return []string{">"}
 	}
 	return slices.Clone(c.FilterSubjects)
 }
@@ -59,33 +62,21 @@ func (l *Lane) create(ctx context.Context) (jetstream.Consumer, error) {
 		MaxAckPending: maxAckPending, MaxDeliver: -1,
 		PriorityPolicy: jetstream.PriorityPolicyPinned, PriorityGroups: []string{laneGroup}, PinnedTTL: pinnedTTL,
 	}
-	if from, err := l.startSequence(ctx); err != nil {
-		return nil, err
-	} else if from > 1 {
+	stream, err := l.js.Stream(ctx, l.cfg.Stream)
+	if err != nil {
+		return nil, fmt.Errorf("look up stream: %w", err)
+	}
+	if from := startOf(stream.CachedInfo().Config); from > 1 {
 		cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, from
 	}
-	consumer, err := l.js.CreateConsumer(ctx, l.cfg.Stream, cfg)
+	consumer, err := stream.CreateConsumer(ctx, cfg)
 	if errors.Is(err, jetstream.ErrConsumerExists) { // another host was quicker, with other filters
-		return l.js.Consumer(ctx, l.cfg.Stream, l.cfg.Name)
+		return l.ensure(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make consumer: %w", err)
 	}
 	return consumer, nil
-}
-
-// startSequence is where a new consumer begins: at the first message, unless
-// the number of lanes was changed, which starts all lanes where the slowest was.
-func (l *Lane) startSequence(ctx context.Context) (uint64, error) {
-	stream, err := l.js.Stream(ctx, l.cfg.Stream)
-	if err != nil {
-		return 0, fmt.Errorf("look up stream: %w", err)
-	}
-	from := stream.CachedInfo().Config.Metadata[lanesFrom]
-	if from == "" {
-		return 0, nil
-	}
-	return strconv.ParseUint(from, 10, 64)
 }
 
 func pinnedClient(info *jetstream.ConsumerInfo) string {
@@ -168,22 +159,69 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 	if info.NumAckPending == 0 {
 		return nil
 	}
-	return l.reset(ctx, &note, info)
+	return l.reset(ctx, &note, info.Delivered.Stream)
 }
 
-// release lets the pin go, so that another host need not wait for it to expire.
+// release lets the pin go, and has the server deliver again at once what was
+// left, so that another host need not wait for timers.
 func (l *Lane) release() {
-	if !l.Serving() {
+	pin := l.pinned.Load()
+	if pin == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), apiTimeout)
 	defer cancel()
-	if owns, err := l.Owns(ctx); err != nil || !owns {
-		return
-	}
-	if err := l.unpin(ctx); err != nil {
+	if err := l.handOver(ctx, *pin); err != nil {
 		l.log.Warn().Err(err).Msg("let the lane go; another host takes it when the pin expires")
 	}
+}
+
+func (l *Lane) handOver(ctx context.Context, pin string) error {
+	consumer, err := l.js.Consumer(ctx, l.cfg.Stream, l.cfg.Name)
+	if err != nil {
+		return fmt.Errorf("look up consumer: %w", err)
+	}
+	info := consumer.CachedInfo()
+	if pinnedClient(info) != pin {
+		return nil
+	}
+	if info.NumAckPending > 0 {
+		err = l.deliverAgain(ctx, info)
+	}
+	return errors.Join(err, l.unpin(ctx))
+}
+
+// deliverAgain resets a consumer that nobody is served by.
+func (l *Lane) deliverAgain(ctx context.Context, info *jetstream.ConsumerInfo) error {
+	note, err := l.readNote(ctx)
+	if err != nil {
+		return err
+	}
+	return l.reset(ctx, &note, info.Delivered.Stream)
+}
+
+// keepPin asks for a message as a pull does, but no larger than nothing: the
+// server renews the pin and sends none. A lane that slows down has read what
+// it pulled long before it pulls again.
+func (l *Lane) keepPin() {
+	pull, err := json.Marshal(map[string]any{"batch": 1, "max_bytes": 1, "no_wait": true, "group": laneGroup, "id": l.pin})
+	if err == nil {
+		nc := l.js.Conn()
+		err = nc.PublishRequest(apiPrefix(l.js)+"CONSUMER.MSG.NEXT."+l.cfg.Stream+"."+l.cfg.Name, nc.NewInbox(), pull)
+	}
+	if err != nil {
+		l.log.Debug().Err(err).Msg("keep the lane while it is slow")
+	}
+}
+
+func apiPrefix(js jetstream.JetStream) string {
+	switch o := js.Options(); {
+	case o.Domain != "":
+		return "$JS." + o.Domain + ".API."
+	case o.APIPrefix != "":
+		return strings.TrimSuffix(o.APIPrefix, ".") + "."
+	}
+	return "$JS.API."
 }
 
 func (l *Lane) unpin(ctx context.Context) error {

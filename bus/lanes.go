@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -15,48 +16,78 @@ import (
 //
 // A fleet that is served is left alone.
 func SetLanes(ctx context.Context, js jetstream.JetStream, lanes int) error {
+	var fleet []stopped
 	for _, name := range []string{InboundStream, RoutesStream} {
-		stream, err := js.Stream(ctx, name)
-		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			return fmt.Errorf("there is no stream %s: no fleet has run here; set nats.lanes instead", name)
-		}
+		s, err := stoppedLanes(ctx, js, name)
 		if err != nil {
-			return fmt.Errorf("look up stream %s: %w", name, err)
+			return err
 		}
-		if err := setLanes(ctx, js, stream, lanes); err != nil {
-			return fmt.Errorf("stream %s: %w", name, err)
+		fleet = append(fleet, s)
+	}
+	for _, s := range fleet {
+		if err := s.remove(ctx, js); err != nil {
+			return fmt.Errorf("stream %s: %w", s.cfg.Name, err)
+		}
+	}
+	return note(ctx, js, fleet[0].cfg, lanesKey, strconv.Itoa(lanes)) // last: until then only the old number starts
+}
+
+// stopped are the lanes of a stream while nobody serves them.
+type stopped struct {
+	stream jetstream.Stream
+	cfg    jetstream.StreamConfig
+	lanes  []*jetstream.ConsumerInfo
+	from   uint64 // the first message that one of them is not done with
+}
+
+func stoppedLanes(ctx context.Context, js jetstream.JetStream, name string) (stopped, error) {
+	stream, err := js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return stopped{}, fmt.Errorf("there is no stream %s: no fleet has run here; set nats.lanes instead", name)
+	}
+	if err != nil {
+		return stopped{}, fmt.Errorf("look up stream %s: %w", name, err)
+	}
+	info := stream.CachedInfo()
+	s := stopped{stream: stream, cfg: info.Config, from: startOf(info.Config)}
+	if s.cfg.Metadata == nil {
+		s.cfg.Metadata = map[string]string{}
+	}
+	if s.lanes, err = oldLanes(ctx, stream); err != nil {
+		return stopped{}, fmt.Errorf("stream %s: %w", name, err)
+	}
+	if len(s.lanes) > 0 {
+		s.from = max(s.from, info.State.LastSeq+1)
+	}
+	for _, lane := range s.lanes {
+		if pinnedClient(lane) != "" {
+			return stopped{}, fmt.Errorf("stream %s: a host serves %s; stop every host first", name, lane.Name)
+		}
+		if lane.NumPending > 0 || lane.NumAckPending > 0 { // else its floor may be far behind
+			s.from = max(startOf(info.Config), min(s.from, lane.AckFloor.Stream+1))
+		}
+	}
+	return s, nil
+}
+
+// remove deletes the lanes, having noted where those to come begin.
+func (s stopped) remove(ctx context.Context, js jetstream.JetStream) error {
+	if err := note(ctx, js, s.cfg, lanesFrom, strconv.FormatUint(s.from, 10)); err != nil {
+		return err
+	}
+	for _, info := range s.lanes {
+		if err := s.stream.DeleteConsumer(ctx, info.Name); err != nil {
+			return fmt.Errorf("delete consumer %s: %w", info.Name, err)
 		}
 	}
 	return nil
 }
 
-func setLanes(ctx context.Context, js jetstream.JetStream, stream jetstream.Stream, lanes int) error {
-	old, err := oldLanes(ctx, stream)
-	if err != nil {
-		return err
-	}
-	cfg := stream.CachedInfo().Config
-	from := startOf(cfg)
-	for i, info := range old {
-		if pinnedClient(info) != "" {
-			return fmt.Errorf("a host serves %s; stop every host first", info.Name)
-		}
-		if floor := info.AckFloor.Stream + 1; i == 0 || floor < from {
-			from = floor
-		}
-	}
-	if cfg.Metadata == nil {
-		cfg.Metadata = map[string]string{}
-	}
-	cfg.Metadata[lanesKey] = strconv.Itoa(lanes)
-	cfg.Metadata[lanesFrom] = strconv.FormatUint(from, 10)
+// note writes into the metadata of a stream, and into cfg.
+func note(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig, key, value string) error {
+	cfg.Metadata[key] = value
 	if _, err := js.UpdateStream(ctx, cfg); err != nil {
-		return fmt.Errorf("note the number of lanes: %w", err)
-	}
-	for _, info := range old {
-		if err := stream.DeleteConsumer(ctx, info.Name); err != nil {
-			return fmt.Errorf("delete consumer %s: %w", info.Name, err)
-		}
+		return fmt.Errorf("note %s: %w", key, err)
 	}
 	return nil
 }
@@ -75,8 +106,7 @@ func oldLanes(ctx context.Context, stream jetstream.Stream) ([]*jetstream.Consum
 	list := stream.ListConsumers(ctx)
 	var lanes []*jetstream.ConsumerInfo
 	for info := range list.Info() {
-		var n int
-		if _, err := fmt.Sscanf(info.Name, "lane-%d", &n); err == nil {
+		if isLane(info.Name) {
 			lanes = append(lanes, info)
 		}
 	}
@@ -84,4 +114,9 @@ func oldLanes(ctx context.Context, stream jetstream.Stream) ([]*jetstream.Consum
 		return nil, fmt.Errorf("list consumers: %w", err)
 	}
 	return lanes, nil
+}
+
+func isLane(consumer string) bool {
+	n, err := strconv.Atoi(strings.TrimPrefix(consumer, "lane-"))
+	return err == nil && n >= 0 && consumer == LaneName(n)
 }

@@ -124,7 +124,7 @@ func (p *Publisher) settle(msg *nats.Msg, seq uint64, err error) {
 		p.mu.Unlock()
 		return
 	}
-	if err != nil && Transient(err) && !p.closed {
+	if err != nil && Transient(err) && !p.closed && !p.js.Conn().IsClosed() {
 		p.resendLater(pub, err)
 		p.mu.Unlock()
 		return

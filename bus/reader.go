@@ -85,12 +85,14 @@ func encodeRequest(req any) ([]byte, error) {
 const (
 	tailBatch   = 256
 	searchBatch = 16
+	// batchBytes is well below what the client buffers for a slow reader.
+	batchBytes = 16 << 20
 )
 
 // Tail reads the messages of subject from sequence seq on, oldest first, up to
 // the newest at the time of asking. An error ends it.
 func (r *Reader) Tail(ctx context.Context, stream, subject string, seq uint64) iter.Seq2[Record, error] {
-	return r.tail(ctx, stream, getRequest{Seq: max(seq, 1), NextFor: subject, Batch: tailBatch})
+	return r.tail(ctx, stream, getRequest{Seq: max(seq, 1), NextFor: subject, Batch: tailBatch, MaxBytes: batchBytes})
 }
 
 func (r *Reader) tail(ctx context.Context, stream string, req getRequest) iter.Seq2[Record, error] {
@@ -124,7 +126,7 @@ func (r *Reader) batch(ctx context.Context, api string, req getRequest, yield fu
 		return 0, false, fmt.Errorf("read stored messages: %w", err)
 	}
 	for {
-		msg, err := sub.NextMsgWithContext(ctx)
+		msg, err := nextMsg(ctx, sub)
 		if err != nil {
 			return 0, false, fmt.Errorf("read stored messages: %w", err)
 		}
@@ -144,6 +146,14 @@ func (r *Reader) batch(ctx context.Context, api string, req getRequest, yield fu
 			return last, false, nil
 		}
 	}
+}
+
+// nextMsg waits for the next message of a batch, which may be lost with its
+// connection.
+func nextMsg(ctx context.Context, sub *nats.Subscription) (*nats.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	return sub.NextMsgWithContext(ctx)
 }
 
 func record(msg *nats.Msg) (Record, error) {
@@ -176,7 +186,7 @@ func (r *Reader) Published(ctx context.Context, subject, id string, since time.T
 		stream = RoutesStream
 	}
 	seen := 0
-	for rec, err := range r.tail(ctx, stream, getRequest{StartTime: &since, NextFor: subject, Batch: searchBatch}) {
+	for rec, err := range r.tail(ctx, stream, getRequest{StartTime: &since, NextFor: subject, Batch: searchBatch, MaxBytes: batchBytes}) {
 		if err != nil {
 			return false, err
 		}

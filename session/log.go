@@ -117,6 +117,21 @@ func (l *Log) Replied() uint64 {
 	return l.replied
 }
 
+// RepliedSince are the commits with replies from sequence from on, oldest
+// first, and the last such commit in any case.
+func (l *Log) RepliedSince(from uint64) []uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seqs := []uint64{l.replied}
+	for _, k := range l.ids.ring {
+		if k.Seq >= from {
+			seqs = append(seqs, k.Seq)
+		}
+	}
+	slices.Sort(seqs)
+	return slices.Compact(seqs)
+}
+
 // Commit appends the events of a commit that Step owed, and returns at once. done is called once it is stored or refused; it must not
 // block. ctx bounds only what is too large for a message and is stored first.
 func (l *Log) Commit(ctx context.Context, runID string, events []run.Event, done func(error)) {

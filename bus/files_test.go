@@ -1,0 +1,89 @@
+package bus_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+)
+
+func objects(t *testing.T, js jetstream.JetStream) int {
+	t.Helper()
+	store, err := js.ObjectStore(t.Context(), bus.FilesBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := store.List(t.Context())
+	if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+func TestFiles(t *testing.T) {
+	b := bustest.Open(t)
+	provision(t, b.JS)
+	files := bus.NewFiles(b.JS)
+	for name, data := range map[string][]byte{"empty": {}, "small": []byte("hello"), "large": bytes.Repeat([]byte{0, 255}, 3<<20)} {
+		first, err := files.Put(t.Context(), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := objects(t, b.JS)
+		second, err := files.Put(t.Context(), data)
+		if err != nil || second != first || objects(t, b.JS) != before {
+			t.Errorf("%s, put again: got %s, %v, and %d objects, want %s and %d", name, second, err, objects(t, b.JS), first, before)
+		}
+		if got, err := files.Get(t.Context(), first); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%s: got %d bytes, %v, want %d", name, len(got), err, len(data))
+		}
+	}
+	if n := objects(t, b.JS); n != 3 {
+		t.Errorf("objects: got %d, want 3", n)
+	}
+}
+
+func TestFilesPutByMany(t *testing.T) {
+	b := bustest.Open(t)
+	provision(t, b.JS)
+	files, data := bus.NewFiles(b.JS), bytes.Repeat([]byte("x"), 300<<10)
+	var hosts errgroup.Group
+	for range 8 {
+		hosts.Go(func() error { _, err := files.Put(context.Background(), data); return err })
+	}
+	if err := hosts.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	name, err := files.Put(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := files.Get(t.Context(), name); err != nil || !bytes.Equal(got, data) || objects(t, b.JS) != 1 {
+		t.Errorf("got %d bytes, %v, in %d objects, want %d in 1", len(got), err, objects(t, b.JS), len(data))
+	}
+}
+
+func TestFilesFail(t *testing.T) {
+	b := bustest.Open(t)
+	files := bus.NewFiles(b.JS)
+	_, err := files.Put(t.Context(), []byte("x"))
+	wantError(t, err, "store file: ", "bucket not found")
+	_, err = files.Get(t.Context(), "abc")
+	wantError(t, err, "read file abc: ", "bucket not found")
+	provision(t, b.JS)
+	missing := strings.Repeat("0", 64)
+	if _, err := files.Get(t.Context(), missing); !errors.Is(err, jetstream.ErrObjectNotFound) {
+		t.Errorf("missing: got %v, want %v", err, jetstream.ErrObjectNotFound)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = files.Put(ctx, []byte("x"))
+	wantError(t, err, "store file: ")
+}

@@ -1,0 +1,305 @@
+package bus_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// publish stores a message for each of data on subject.
+func publish(t *testing.T, js jetstream.JetStream, subject string, data ...string) {
+	t.Helper()
+	for _, d := range data {
+		if _, err := js.Publish(t.Context(), subject, []byte(d)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func numbers(from, to int) []string {
+	var list []string
+	for i := from; i <= to; i++ {
+		list = append(list, fmt.Sprint(i))
+	}
+	return list
+}
+
+func payloads(t *testing.T, tail iter.Seq2[bus.Record, error]) []string {
+	t.Helper()
+	var list []string
+	for rec, err := range tail {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, string(rec.Data))
+	}
+	return list
+}
+
+func TestReader(t *testing.T) {
+	b := bustest.Open(t)
+	provision(t, b.JS)
+	r := bus.NewReader(b.NC, "")
+	publish(t, b.JS, "agent.session.ana.x", "a", "b")
+	publish(t, b.JS, "agent.session.ana.y", "c")
+	msg := nats.NewMsg("agent.session.ana.x")
+	msg.Header.Set("Agent-Commit", "1")
+	if _, err := b.JS.PublishMsg(t.Context(), msg); err != nil {
+		t.Fatal(err)
+	}
+	last, err := r.Last(t.Context(), bus.SessionsStream, "agent.session.ana.x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last.Seq != 4 || last.Subject != "agent.session.ana.x" || last.Header.Get("Agent-Commit") != "1" || len(last.Data) != 0 || last.Time.IsZero() {
+		t.Errorf("Last: got %+v, want the fourth, without a payload", last)
+	}
+	third, err := r.Get(t.Context(), bus.SessionsStream, 3)
+	if err != nil || string(third.Data) != "c" || third.Subject != "agent.session.ana.y" || third.Seq != 3 {
+		t.Errorf("Get: got %+v, %v, want the third", third, err)
+	}
+	if got, want := payloads(t, r.Tail(t.Context(), bus.SessionsStream, "agent.session.ana.x", 0)), []string{"a", "b", ""}; !cmp.Equal(got, want) {
+		t.Errorf("Tail: got %q, want %q", got, want)
+	}
+}
+
+func TestReaderFindsNothing(t *testing.T) {
+	b := bustest.Open(t)
+	provision(t, b.JS)
+	r := bus.NewReader(b.NC, "")
+	publish(t, b.JS, "agent.session.ana.x", "a")
+	if _, err := r.Last(t.Context(), bus.SessionsStream, "agent.session.ana.y"); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("Last: got %v, want %v", err, bus.ErrNotFound)
+	}
+	if _, err := r.Get(t.Context(), bus.SessionsStream, 2); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("Get: got %v, want %v", err, bus.ErrNotFound)
+	}
+	for name, tail := range map[string]iter.Seq2[bus.Record, error]{
+		"another subject": r.Tail(t.Context(), bus.SessionsStream, "agent.session.ana.y", 1),
+		"past the end":    r.Tail(t.Context(), bus.SessionsStream, "agent.session.ana.x", 2),
+	} {
+		if got := payloads(t, tail); got != nil {
+			t.Errorf("%s: got %q, want nothing", name, got)
+		}
+	}
+}
+
+func TestReaderFails(t *testing.T) {
+	b := bustest.Open(t)
+	r := bus.NewReader(b.NC, "")
+	calls := map[string]func(ctx context.Context) error{
+		"Last": func(ctx context.Context) error { _, err := r.Last(ctx, "NONE", "x"); return err },
+		"Get":  func(ctx context.Context) error { _, err := r.Get(ctx, "NONE", 1); return err },
+		"Tail": func(ctx context.Context) error {
+			for _, err := range r.Tail(ctx, "NONE", "x", 1) {
+				return err
+			}
+			return nil
+		},
+		"Published": func(ctx context.Context) error {
+			_, err := r.Published(ctx, "plugin.outbound.x", "1", time.Time{}, 0)
+			return err
+		},
+	}
+	for name, call := range calls {
+		t.Run(name+" without a stream", func(t *testing.T) { wantError(t, call(t.Context()), "read stored message", "no responders") })
+		t.Run(name+" with its context ended", func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			wantError(t, call(ctx), "read stored message")
+		})
+	}
+	b.Close()
+	for name, call := range calls {
+		t.Run(name+" without NATS", func(t *testing.T) { wantError(t, call(t.Context()), "read stored message", "closed") })
+	}
+}
+
+// A request whose answer never comes does not wait for ever.
+func TestReaderGivesUpOnSilence(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		b := bustest.Open(t)
+		mute, err := b.NC.SubscribeSync("$JS.quiet.API.DIRECT.GET.>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer mute.Unsubscribe()
+		r := bus.NewReader(b.NC, "quiet")
+		if _, err := r.Last(t.Context(), "S", "s"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Last: got %v, want %v", err, context.DeadlineExceeded)
+		}
+		for _, err := range r.Tail(t.Context(), "S", "s", 1) {
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Tail: got %v, want %v", err, context.DeadlineExceeded)
+			}
+		}
+	})
+}
+
+func TestTailReadsBatchAfterBatch(t *testing.T) {
+	b := bustest.Open(t)
+	provision(t, b.JS)
+	r := bus.NewReader(b.NC, "")
+	p, _ := publisher(t, b.NC, bustest.Log(t))
+	for i := range 700 { // every second message is another subject's
+		p.Publish(message("agent.session.ana.y", fmt.Sprint("y", i)), func(uint64, bool, error) {})
+		p.Publish(message("agent.session.ana.x", fmt.Sprint(i)), func(uint64, bool, error) {})
+	}
+	flush(t, p)
+	tail := func(seq uint64) iter.Seq2[bus.Record, error] {
+		return r.Tail(t.Context(), bus.SessionsStream, "agent.session.ana.x", seq)
+	}
+	if diff := cmp.Diff(numbers(0, 699), payloads(t, tail(0))); diff != "" {
+		t.Errorf("all: %s", diff)
+	}
+	if diff := cmp.Diff(numbers(600, 699), payloads(t, tail(1201))); diff != "" {
+		t.Errorf("from 1201: %s", diff)
+	}
+	n := 0
+	for range tail(0) {
+		if n++; n == 300 {
+			break
+		}
+	}
+	if n != 300 {
+		t.Errorf("a tail broken off: got %d, want 300", n)
+	}
+	exact := payloads(t, r.Tail(t.Context(), bus.SessionsStream, "agent.session.ana.x", uint64(1400-2*256+1)))
+	if diff := cmp.Diff(numbers(700-256, 699), exact); diff != "" {
+		t.Errorf("exactly a batch: %s", diff)
+	}
+}
+
+func TestTailSkipsWhatWasDeleted(t *testing.T) {
+	b := bustest.Open(t)
+	provision(t, b.JS)
+	publish(t, b.JS, "agent.session.ana.x", numbers(1, 300)...)
+	stream, err := b.JS.Stream(t.Context(), bus.SessionsStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seq := range []uint64{1, 2, 100, 256, 257, 299, 300} {
+		if err := stream.DeleteMsg(t.Context(), seq); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := append(append(append(numbers(3, 99), numbers(101, 255)...), numbers(258, 298)...), []string{}...)
+	if diff := cmp.Diff(want, payloads(t, bus.NewReader(b.NC, "").Tail(t.Context(), bus.SessionsStream, "agent.session.ana.x", 0))); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := bus.NewReader(b.NC, "").Get(t.Context(), bus.SessionsStream, 100); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("Get of a deleted message: got %v, want %v", err, bus.ErrNotFound)
+	}
+}
+
+// More than the client buffers, all together.
+func TestTailOfLargeMessages(t *testing.T) {
+	b := bustest.Open(t)
+	provision(t, b.JS)
+	p, _ := publisher(t, b.NC, bustest.Log(t))
+	const many, size = 90, 1 << 20 * 9 / 10
+	for i := range many {
+		msg := message("agent.session.ana.x", fmt.Sprint(i))
+		msg.Data = bytes.Repeat([]byte{byte(i)}, size)
+		p.Publish(msg, func(uint64, bool, error) {})
+	}
+	flush(t, p)
+	n := 0
+	for rec, err := range bus.NewReader(b.NC, "").Tail(t.Context(), bus.SessionsStream, "agent.session.ana.x", 0) {
+		if err != nil {
+			t.Fatalf("after %d: %v", n, err)
+		}
+		if len(rec.Data) != size || rec.Data[0] != byte(n) {
+			t.Fatalf("message %d: got %d bytes of %d, want %d of %d", n, len(rec.Data), rec.Data[0], size, n)
+		}
+		n++
+	}
+	if n != many {
+		t.Errorf("got %d messages, want %d", n, many)
+	}
+}
+
+func TestPublished(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		b := bustest.Open(t)
+		provision(t, b.JS)
+		r := bus.NewReader(b.NC, "")
+		store := func(subject, id string) {
+			t.Helper()
+			if _, err := b.JS.PublishMsg(t.Context(), message(subject, id)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		began := time.Now()
+		store("plugin.outbound.web", "1")
+		for i := range 40 { // more than one batch
+			store("plugin.outbound.web", fmt.Sprint("x", i))
+		}
+		store("plugin.outbound.web", "2")
+		store("agent.route.ana", "3")
+		tests := map[string]struct {
+			subject, id string
+			since       time.Time
+			most        int
+			want        bool
+		}{
+			"the first":          {"plugin.outbound.web", "1", began, 0, true},
+			"the last":           {"plugin.outbound.web", "2", began, 0, true},
+			"from then on":       {"plugin.outbound.web", "2", began.Add(40 * time.Minute), 0, true},
+			"too early":          {"plugin.outbound.web", "1", began.Add(time.Second), 0, false},
+			"after everything":   {"plugin.outbound.web", "2", began.Add(24 * time.Hour), 0, false},
+			"never":              {"plugin.outbound.web", "4", began, 0, false},
+			"another subject":    {"plugin.outbound.irc", "1", began, 0, false},
+			"a route":            {"agent.route.ana", "3", began, 0, true},
+			"within the bound":   {"plugin.outbound.web", "x2", began, 4, true},
+			"beyond the bound":   {"plugin.outbound.web", "x3", began, 4, false},
+			"a bound over two":   {"plugin.outbound.web", "x18", began, 20, true},
+			"beyond two batches": {"plugin.outbound.web", "x20", began, 20, false},
+		}
+		for name, tt := range tests {
+			if got, err := r.Published(t.Context(), tt.subject, tt.id, tt.since, tt.most); err != nil || got != tt.want {
+				t.Errorf("%s: got %t, %v, want %t", name, got, err, tt.want)
+			}
+		}
+	})
+}
+
+// Everything works in a JetStream domain.
+func TestDomain(t *testing.T) {
+	cfg := bustest.Config(t)
+	cfg.Domain = "edge"
+	cfg.Embedded.Config = write(t, "nats.conf", "jetstream { domain: edge }\n")
+	b := bustest.OpenConfig(t, cfg)
+	provision(t, b.JS)
+	p, err := bus.NewPublisher(b.NC, "edge", bustest.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.PublishWait(t.Context(), message("agent.session.ana.x", "1")); err != nil {
+		t.Fatal(err)
+	}
+	r := bus.NewReader(b.NC, "edge")
+	if rec, err := r.Last(t.Context(), bus.SessionsStream, "agent.session.ana.x"); err != nil || string(rec.Data) != "1" {
+		t.Errorf("Last: got %+v, %v", rec, err)
+	}
+	if got := payloads(t, r.Tail(t.Context(), bus.SessionsStream, "agent.session.ana.x", 0)); !cmp.Equal(got, []string{"1"}) {
+		t.Errorf("Tail: got %q, want 1", got)
+	}
+	if _, err := r.Published(t.Context(), "plugin.outbound.web", "1", time.Now(), 0); err != nil {
+		t.Error(err)
+	}
+	_, err = bus.NewReader(b.NC, "other").Last(t.Context(), bus.SessionsStream, "agent.session.ana.x")
+	wantError(t, err, "no responders")
+}

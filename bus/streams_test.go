@@ -1,0 +1,257 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+)
+
+func provision(t *testing.T, js jetstream.JetStream) {
+	t.Helper()
+	if err := bus.Provision(t.Context(), js, 1, 0, bustest.Log(t)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func streamConfig(t *testing.T, js jetstream.JetStream, name string) jetstream.StreamConfig {
+	t.Helper()
+	s, err := js.Stream(t.Context(), name)
+	if err != nil {
+		t.Fatalf("stream %s: %v", name, err)
+	}
+	return s.CachedInfo().Config
+}
+
+// everyStream describes all there is, a line for each.
+func everyStream(t *testing.T, js jetstream.JetStream) []string {
+	t.Helper()
+	var lines []string
+	list := js.ListStreams(t.Context())
+	for info := range list.Info() {
+		c := info.Config
+		line := fmt.Sprint(c.Name, " ", strings.Join(c.Subjects, " "), " ", c.MaxAge)
+		flags := map[string]bool{
+			"direct": c.AllowDirect, "rollup": c.AllowRollup, "ttl": c.AllowMsgTTL, "schedules": c.AllowMsgSchedules,
+			"discard-new": c.Discard == jetstream.DiscardNew, "memory": c.Storage != jetstream.FileStorage,
+		}
+		for _, flag := range []string{"direct", "rollup", "ttl", "schedules", "discard-new", "memory"} {
+			if flags[flag] {
+				line += " " + flag
+			}
+		}
+		lines = append(lines, line)
+	}
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+var fresh = []string{
+	"AGENT_DEAD agent.dead.> 720h0m0s direct",
+	"AGENT_EVENTS agent.events.> 168h0m0s direct ttl",
+	"AGENT_INBOUND plugin.inbound.> 72h0m0s direct discard-new",
+	"AGENT_OUTBOUND plugin.outbound.> 72h0m0s direct",
+	"AGENT_ROUTES agent.route.* agent.schedule.> 168h0m0s direct rollup ttl schedules",
+	"AGENT_SESSIONS agent.session.> agent.snapshot.> 0s direct rollup",
+	"KV_AGENT_LANES $KV.AGENT_LANES.> 0s direct rollup discard-new",
+	"OBJ_AGENT_FILES $O.AGENT_FILES.C.> $O.AGENT_FILES.M.> 0s direct rollup discard-new",
+}
+
+func TestProvision(t *testing.T) {
+	js := bustest.Open(t).JS
+	var logged logBuffer
+	for range 2 {
+		if err := bus.Provision(t.Context(), js, 0, 0, zerolog.New(&logged)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(fresh, everyStream(t, js)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if logged.String() != "" {
+		t.Errorf("logged: %s, want nothing", logged.String())
+	}
+	c := streamConfig(t, js, bus.InboundStream)
+	if c.Metadata["agenthost.lanes"] != "4" || c.Duplicates != bus.DedupeWindow || c.Replicas != 1 {
+		t.Errorf("got lanes %s, window %s, replicas %d, want 4, %s, 1", c.Metadata["agenthost.lanes"], c.Duplicates, c.Replicas, bus.DedupeWindow)
+	}
+}
+
+func TestProvisionKeepsWhatOthersChose(t *testing.T) {
+	js := bustest.Open(t).JS
+	makeStream(t, js, jetstream.StreamConfig{
+		Name: bus.OutboundStream, Subjects: []string{"plugin.outbound.>"}, Storage: jetstream.MemoryStorage,
+		MaxMsgs: 10, MaxBytes: 1 << 20, MaxMsgsPerSubject: 5, MaxMsgSize: 1 << 10, MaxAge: time.Minute, Discard: jetstream.DiscardNew,
+		Retention: jetstream.InterestPolicy, Description: "mine",
+	})
+	var logged logBuffer
+	if err := bus.Provision(t.Context(), js, 1, 4, zerolog.New(&logged)); err != nil {
+		t.Fatal(err)
+	}
+	c := streamConfig(t, js, bus.OutboundStream)
+	if c.MaxMsgs != 10 || c.MaxAge != time.Minute || c.Storage != jetstream.MemoryStorage || c.Description != "mine" || c.Duplicates != time.Minute {
+		t.Errorf("the stream was changed: %+v", c)
+	}
+	if !c.AllowDirect {
+		t.Error("direct get: got it off, want it on")
+	}
+	for _, want := range []string{
+		`"stream":"AGENT_OUTBOUND"`, `"max_msgs":10`, `"max_bytes":1048576`, `"max_msgs_per_subject":5`, `"max_msg_size":1024`,
+		`"max_age":"1m0s"`, `"storage":"Memory"`, `"discard":"DiscardNew"`, `"retention":"Interest"`, "they stay as they are",
+	} {
+		if !strings.Contains(logged.String(), want) {
+			t.Errorf("logged %s, want it to say %s", logged.String(), want)
+		}
+	}
+	if strings.Count(logged.String(), "\n") != 1 {
+		t.Errorf("logged %s, want one line", logged.String())
+	}
+}
+
+func TestProvisionWidens(t *testing.T) {
+	tests := map[string]struct {
+		have jetstream.StreamConfig
+		want string
+	}{
+		"flags and subjects that are missing": {
+			jetstream.StreamConfig{Name: bus.SessionsStream, Subjects: []string{"agent.session.>"}},
+			"AGENT_SESSIONS agent.session.> agent.snapshot.> 0s direct rollup",
+		},
+		"subjects of its own beside": {
+			jetstream.StreamConfig{Name: bus.DeadStream, Subjects: []string{"graves", "agent.dead.>"}, MaxAge: 30 * 24 * time.Hour},
+			"AGENT_DEAD graves agent.dead.> 720h0m0s direct",
+		},
+		"a narrower subject": {
+			jetstream.StreamConfig{Name: bus.InboundStream, Subjects: []string{"plugin.inbound.web"}, MaxAge: time.Hour},
+			"AGENT_INBOUND plugin.inbound.> 1h0m0s direct",
+		},
+		"a wider subject stays": {
+			jetstream.StreamConfig{Name: bus.RoutesStream, Subjects: []string{"agent.route.>"}, MaxAge: time.Hour},
+			"AGENT_ROUTES agent.route.> agent.schedule.> 1h0m0s direct rollup ttl schedules",
+		},
+		"time to live and schedules": {
+			jetstream.StreamConfig{Name: bus.RoutesStream, Subjects: []string{"agent.route.*"}, MaxAge: time.Hour},
+			"AGENT_ROUTES agent.route.* agent.schedule.> 1h0m0s direct rollup ttl schedules",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			js := bustest.Open(t).JS
+			makeStream(t, js, tt.have)
+			provision(t, js)
+			if got := everyStream(t, js); !slices.Contains(got, tt.want) {
+				t.Errorf("got %s\nwant among them %s", strings.Join(got, "\n"), tt.want)
+			}
+			if c := streamConfig(t, js, tt.have.Name); c.Duplicates != bus.DedupeWindow {
+				t.Errorf("window: got %s, want %s", c.Duplicates, bus.DedupeWindow)
+			}
+		})
+	}
+}
+
+func TestProvisionRefusesOtherLanes(t *testing.T) {
+	js := bustest.Open(t).JS
+	provision(t, js)
+	err := bus.Provision(t.Context(), js, 1, 8, bustest.Log(t))
+	if !errors.Is(err, bus.ErrLanes) {
+		t.Errorf("got %v, want %v", err, bus.ErrLanes)
+	}
+	wantError(t, err, "the fleet was made with another number of lanes: 4, and nats.lanes says 8; "+
+		"set nats.lanes to 4, or stop every host and run: agenthost lanes 8")
+	if err := bus.Provision(t.Context(), js, 1, 4, bustest.Log(t)); err != nil {
+		t.Errorf("the same number in words: %v", err)
+	}
+}
+
+func TestProvisionNamesTheStreamInTheWay(t *testing.T) {
+	t.Run("of a new stream", func(t *testing.T) {
+		js := bustest.Open(t).JS
+		makeStream(t, js, jetstream.StreamConfig{Name: "CHAT", Subjects: []string{"plugin.inbound.web"}})
+		err := bus.Provision(t.Context(), js, 1, 4, bustest.Log(t))
+		wantError(t, err, "make stream AGENT_INBOUND: ", `stream CHAT keeps subjects of "plugin.inbound.>" too`)
+	})
+	t.Run("of one to widen", func(t *testing.T) {
+		js := bustest.Open(t).JS
+		makeStream(t, js, jetstream.StreamConfig{Name: "CHAT", Subjects: []string{"agent.snapshot.>"}})
+		makeStream(t, js, jetstream.StreamConfig{Name: bus.SessionsStream, Subjects: []string{"agent.session.>"}})
+		err := bus.Provision(t.Context(), js, 1, 4, bustest.Log(t))
+		wantError(t, err, "widen stream AGENT_SESSIONS: ", `stream CHAT keeps subjects of "agent.snapshot.>" too`)
+	})
+}
+
+func TestProvisionRefuses(t *testing.T) {
+	t.Run("a stream that cannot be widened", func(t *testing.T) {
+		js := bustest.Open(t).JS
+		makeStream(t, js, jetstream.StreamConfig{Name: bus.RoutesStream, Subjects: []string{"agent.route.*"}, Discard: jetstream.DiscardNew})
+		wantError(t, bus.Provision(t.Context(), js, 1, 4, bustest.Log(t)), "widen stream AGENT_ROUTES: ", "message scheduling cannot use discard new")
+	})
+	t.Run("more replicas than servers", func(t *testing.T) {
+		js := bustest.Open(t).JS
+		wantError(t, bus.Provision(t.Context(), js, 3, 4, bustest.Log(t)), "make stream AGENT_INBOUND: ", "replicas")
+	})
+	t.Run("no NATS", func(t *testing.T) {
+		b := bustest.Open(t)
+		b.Close()
+		wantError(t, bus.Provision(t.Context(), b.JS, 1, 4, bustest.Log(t)), "make stream AGENT_INBOUND: ")
+	})
+	for bucket, stream := range map[string]string{"lanes": "KV_AGENT_LANES", "files": "OBJ_AGENT_FILES"} {
+		t.Run("a bucket in the way of "+bucket, func(t *testing.T) {
+			js := bustest.Open(t).JS
+			subject := "$KV.AGENT_LANES.x"
+			if bucket == "files" {
+				subject = "$O.AGENT_FILES.C.x"
+			}
+			makeStream(t, js, jetstream.StreamConfig{Name: "X", Subjects: []string{subject}})
+			wantError(t, bus.Provision(t.Context(), js, 1, 4, bustest.Log(t)), "make bucket "+strings.SplitN(stream, "_", 2)[1])
+		})
+	}
+}
+
+func TestProvisionByManyHosts(t *testing.T) {
+	js := bustest.Open(t).JS
+	var hosts errgroup.Group
+	for range 5 {
+		hosts.Go(func() error { return bus.Provision(context.Background(), js, 1, 4, zerolog.Nop()) })
+	}
+	if err := hosts.Wait(); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(fresh, everyStream(t, js)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Of hosts that do not agree on the number of lanes, one wins.
+func TestProvisionByHostsThatDiffer(t *testing.T) {
+	js := bustest.Open(t).JS
+	refusals := make(chan error, 2)
+	for _, lanes := range []int{4, 8} {
+		go func() { refusals <- bus.Provision(context.Background(), js, 1, lanes, zerolog.Nop()) }()
+	}
+	first, second := <-refusals, <-refusals
+	if (first == nil) == (second == nil) || !errors.Is(errors.Join(first, second), bus.ErrLanes) {
+		t.Errorf("got %v and %v, want one refused", first, second)
+	}
+}
+
+func TestLaneCount(t *testing.T) {
+	for given, want := range map[int]int{0: 4, 1: 1, 16: 16} {
+		if got := bus.LaneCount(given); got != want {
+			t.Errorf("%d: got %d, want %d", given, got, want)
+		}
+	}
+}
