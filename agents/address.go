@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -34,21 +33,25 @@ func (t *runner) address(reply *run.Reply) error {
 	}
 	reply.ID = t.id + "." + strconv.Itoa(reply.N)
 	last := t.inputs[len(t.inputs)-1]
-	if o.route != nil {
+	person := t.person()
+	if o.route != nil && (person == nil || !asks(reply.Kind)) {
 		return t.addressResult(reply, o.route, last.ID)
 	}
 	out := bus.Outbound{
 		ID: reply.ID, Agent: t.c.r.cfg.ID, Session: string(t.c.key), Run: t.id, Kind: reply.Kind,
-		To: sender(o.inbound), Chat: o.inbound.Chat, Thread: o.inbound.Thread,
-		Text: reply.Text, InReplyTo: last.ID, Final: reply.Final, Call: reply.Call, Options: reply.Options,
+		To: person.To, Chat: person.Chat, Thread: person.Thread, InReplyTo: person.ReplyTo,
+		Text: reply.Text, Final: reply.Final, Options: reply.Options,
 		Error: wireError(reply.Error), SentAt: time.Now().UTC(),
+	}
+	if reply.Call != "" {
+		out.Call = waitID(t.c.r.cfg.ID, t.c.key, t.id, reply.Call)
 	}
 	if len(t.inputs) > 1 {
 		for _, in := range t.inputs {
 			out.Merged = append(out.Merged, in.ID)
 		}
 	}
-	reply.Subject = bus.OutboundPrefix + strings.TrimPrefix(last.Subject, bus.InboundPrefix)
+	reply.Subject = person.Subject
 	if reply.Envelope, err = json.Marshal(&out); err != nil {
 		return fmt.Errorf("encode reply: %w", err)
 	}
@@ -57,6 +60,10 @@ func (t *runner) address(reply *run.Reply) error {
 	}
 	return t.shorten(reply, &out)
 }
+
+// asks reports whether a reply of that kind is for a person even where the run
+// works for an agent.
+func asks(kind string) bool { return kind == bus.KindApproval || kind == bus.KindQuestion }
 
 // origin is where the last input of the run comes from.
 func (t *runner) origin() (origin, error) {

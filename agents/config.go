@@ -18,8 +18,8 @@ type Config struct {
 	Delegates    []string          `yaml:"delegates,omitempty" json:"delegates,omitempty"`
 	Accepts      []string          `yaml:"accepts,omitempty" json:"accepts,omitempty"`
 	Permissions  map[string]string `yaml:"permissions,omitempty" json:"permissions,omitempty"`
-	Session      session.Config    `yaml:"session,omitempty" json:"session,omitempty"`
-	Limits       Limits            `yaml:"limits,omitempty" json:"limits,omitempty"`
+	Session      session.Config    `yaml:"session,omitempty" json:"session,omitzero"`
+	Limits       Limits            `yaml:"limits,omitempty" json:"limits,omitzero"`
 	Partitions   int               `yaml:"partitions,omitempty" json:"partitions,omitempty"`
 }
 
@@ -56,13 +56,16 @@ type Limits struct {
 	Concurrency int           `yaml:"concurrency,omitempty" json:"concurrency,omitempty"` // runs at once; default 64
 	Tools       int           `yaml:"tools,omitempty" json:"tools,omitempty"`             // tools at once in a run; default 8
 	RunTimeout  time.Duration `yaml:"run_timeout,omitempty" json:"run_timeout,omitempty"` // default 10m
-	Budget      Budget        `yaml:"budget,omitempty" json:"budget,omitempty"`
+	// ApprovalTimeout is how long an approval or a question waits for a person;
+	// default 24h.
+	ApprovalTimeout time.Duration `yaml:"approval_timeout,omitempty" json:"approval_timeout,omitempty"`
+	Budget          Budget        `yaml:"budget,omitempty" json:"budget,omitzero"`
 }
 
 // A Budget is money in dollars per span, 0 for no limit.
 type Budget struct {
 	Run      float64 `yaml:"run,omitempty" json:"run,omitempty"`
-	Session  float64 `yaml:"session,omitempty" json:"session,omitempty"`
+	Session  float64 `yaml:"session,omitempty" json:"session,omitzero"`
 	Day      float64 `yaml:"day,omitempty" json:"day,omitempty"`
 	OnExceed string  `yaml:"on_exceed,omitempty" json:"on_exceed,omitempty"` // fail (default), ask, warn
 }

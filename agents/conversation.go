@@ -20,6 +20,7 @@ type conversation struct {
 	key session.Key
 
 	opening chan struct{} // a token: who has it may open the log
+	nudge   chan struct{} // something has come during a run
 
 	mu      sync.Mutex
 	entry   *session.Entry[*conversation] // set while there is anything to do
@@ -28,7 +29,12 @@ type conversation struct {
 	held    int                           // of these, in their place held
 	running bool                          // a run is at work, or waits for a slot or its commit
 	timer   *time.Timer                   // collect: waits for more
-	fences  int                           // runs that broke off in a row
+	// suspended tells that the run waits for somebody. Nothing is held then: what
+	// comes and is no answer goes to the log.
+	suspended bool
+	noticed   bool // somebody was told so
+	fresh     bool // the log was opened just now
+	fences    int  // runs that broke off in a row
 
 	spilling bool // spillAll is at work
 
@@ -47,7 +53,7 @@ type conversation struct {
 const mailbox = 32
 
 func newConversation(r *Runtime, key session.Key) *conversation {
-	c := &conversation{r: r, key: key, opening: make(chan struct{}, 1)}
+	c := &conversation{r: r, key: key, opening: make(chan struct{}, 1), nudge: make(chan struct{}, 1)}
 	c.opening <- struct{}{}
 	return c
 }
@@ -73,13 +79,17 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 		c.entry, entry = entry, nil
 		c.r.busy.Add(1)
 	}
-	if len(c.queue) >= cmp.Or(c.r.cfg.Session.QueueMax, defaultQueueMax) {
+	if len(c.queue) >= cmp.Or(c.r.cfg.Session.QueueMax, defaultQueueMax) && !it.interjects() {
 		c.mu.Unlock()
 		c.reject(it)
 	} else {
 		c.insert(it)
 		c.wake(c.debounce(it))
 		c.mu.Unlock()
+		select {
+		case c.nudge <- struct{}{}:
+		default:
+		}
 	}
 	if entry != nil {
 		entry.Release()
@@ -89,7 +99,7 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 // insert queues it and, when the mailbox is full, has it spilled. Called with
 // the lock held.
 func (c *conversation) insert(it *item) {
-	full := c.held >= mailbox
+	full := c.held >= mailbox && !it.interjects()
 	c.enqueue(len(c.queue), it)
 	if !full {
 		return
@@ -133,7 +143,7 @@ func (c *conversation) debounce(it *item) time.Duration {
 // input, when there is one. Called with the lock held.
 func (c *conversation) wake(wait time.Duration) {
 	switch {
-	case c.running || len(c.queue) == 0 || c.queue[0].place == spilling:
+	case c.running || !c.pressing():
 	case c.timer != nil:
 		c.timer.Reset(wait)
 	case wait > 0 && !c.r.stopping.Load():
@@ -142,6 +152,15 @@ func (c *conversation) wake(wait time.Duration) {
 		c.running = true
 		c.r.schedule(c)
 	}
+}
+
+// pressing reports whether there is anything in the queue for work to do now.
+// Called with the lock held.
+func (c *conversation) pressing() bool {
+	if c.suspended {
+		return slices.ContainsFunc(c.queue, func(it *item) bool { return it.place == held })
+	}
+	return len(c.queue) > 0 && c.queue[0].place != spilling
 }
 
 func (c *conversation) ripe() {
@@ -161,12 +180,17 @@ func (c *conversation) proceed() {
 	c.rest()
 }
 
-// rest lets go of the conversation when there is nothing left to do in it.
+// rest lets go of the conversation when there is nothing left to do in it. One
+// that waits for somebody keeps nothing in memory.
 func (c *conversation) rest() {
 	c.mu.Lock()
-	if c.entry == nil || c.running || c.spilling || c.sending || c.timer != nil || len(c.queue) > 0 {
+	if c.entry == nil || c.running || c.spilling || c.sending || c.timer != nil || c.pressing() || !c.suspended && len(c.queue) > 0 {
 		c.mu.Unlock()
 		return
+	}
+	if c.suspended {
+		c.forget()
+		c.suspended = false
 	}
 	entry, anchor := c.entry, c.anchor
 	c.entry, c.anchor = nil, nil
@@ -195,7 +219,7 @@ func (c *conversation) pop(n int) []*item {
 // holds inputs that no message stands for, one stays as the anchor.
 func (c *conversation) settle(deliveries []*bus.Delivery) {
 	c.mu.Lock()
-	if c.anchor == nil && len(deliveries) > 0 && slices.ContainsFunc(c.queue, func(it *item) bool { return it.place == logged }) {
+	if c.anchor == nil && !c.suspended && len(deliveries) > 0 && slices.ContainsFunc(c.queue, func(it *item) bool { return it.place == logged }) {
 		c.anchor, deliveries = deliveries[0], deliveries[1:]
 	}
 	c.mu.Unlock()

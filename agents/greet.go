@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"agenthost/bus"
@@ -17,25 +18,48 @@ import (
 func (t *runner) greet(ctx context.Context) (msg llm.Message, refused *run.Signal) {
 	messages := make([]llm.Message, len(t.items))
 	for i, it := range t.items {
-		o := it.origin
-		if t.c.r.parts.Hooks.Has(hooks.BeforeMessage) {
-			out := t.c.r.parts.Hooks.Fire(ctx, hooks.Call{
-				Hook: hooks.BeforeMessage, Agent: t.c.r.cfg.ID, Session: string(t.c.key), Run: t.id,
-				Args: hooks.Args{"message": it.input.Envelope},
-			})
-			switch out.Action {
-			case hooks.Abort:
-				refused = t.refusal(out.Reason)
-			case hooks.Override:
-				o = t.overridden(o, out.Args["message"])
-			}
+		o, reason := t.screened(ctx, it)
+		if reason != "" && refused == nil {
+			refused = t.refusal(reason)
 		}
-		if o.inbound != nil && o.inbound.Answers != "" && refused == nil {
-			refused = &run.Signal{Kind: run.Fault, At: time.Now(), Run: t.id, Error: nothingAsked}
+		if e := t.unfit(o); e != nil && refused == nil {
+			refused = &run.Signal{Kind: run.Fault, At: time.Now(), Run: t.id, Error: e}
 		}
 		messages[i] = o.message()
 	}
 	return merge(messages), refused
+}
+
+// screened is an input as the before_message hooks leave it, or the reason why
+// one of them refuses it.
+func (t *runner) screened(ctx context.Context, it *item) (o origin, refused string) {
+	o = it.origin
+	if !t.c.r.parts.Hooks.Has(hooks.BeforeMessage) {
+		return o, ""
+	}
+	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.BeforeMessage, hooks.Args{"message": it.input.Envelope}))
+	switch out.Action {
+	case hooks.Abort:
+		refused = out.Reason
+	case hooks.Override:
+		o = t.overridden(o, out.Args["message"])
+	}
+	return o, refused
+}
+
+// unfit says why an input cannot begin a run; nil when it can.
+func (t *runner) unfit(o origin) *run.Error {
+	switch {
+	case o.route != nil && o.route.Kind == bus.RouteDelegate:
+		return t.c.r.refuseTask(o.route)
+	case o.route != nil:
+		return nil
+	case o.inbound.Answers != "":
+		return nothingAsked
+	case strings.TrimSpace(o.inbound.Text) == stopWord:
+		return nothingToStop
+	}
+	return nil
 }
 
 // refusal is the signal of a hook that aborts.
@@ -53,7 +77,7 @@ func (t *runner) overridden(o origin, message json.RawMessage) origin {
 			o.route = &changed
 		}
 	} else {
-		changed := bus.Inbound{}
+		var changed bus.Inbound
 		if changed, err = bus.DecodeInbound(message); err == nil {
 			o.inbound = &changed
 		}

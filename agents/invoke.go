@@ -11,11 +11,15 @@ import (
 	"agenthost/run"
 )
 
-// invoke calls the model and gives the machine what it says.
-func (t *runner) invoke(ctx context.Context) []run.Effect {
-	req := llm.Request{System: t.c.r.cfg.Instructions, Messages: t.journal.State().Messages}
+// invoke calls the model. The machine hears what it says as it comes, and by
+// the signal that is returned how it ended.
+func (t *runner) invoke(ctx context.Context) run.Signal {
+	t.c.r.tools.await(ctx)
+	req := llm.Request{
+		System: t.c.r.cfg.Instructions + t.c.r.peers(), Messages: t.journal.State().Messages, Tools: t.c.r.tools.defs(),
+	}
 	if refused := t.beforeCall(ctx, &req); refused != nil {
-		return t.journal.Step(*refused, t.c.r.limits)
+		return *refused
 	}
 	called := &calls{}
 	stream := t.newStream()
@@ -31,21 +35,20 @@ func (t *runner) invoke(ctx context.Context) []run.Effect {
 	if broken != nil {
 		return t.brokenOff(ctx, broken, called.events)
 	}
-	end := run.Signal{Kind: run.StreamEnd, At: time.Now(), Run: t.id, Called: called.events}
+	end := run.Signal{Kind: run.StreamEnd, Called: called.events}
 	t.afterCall(ctx, &end)
-	return t.journal.Step(end, t.c.r.limits)
+	return end
 }
 
-// brokenOff ends a run whose model did not come to an end.
-func (t *runner) brokenOff(ctx context.Context, broken error, called []run.Event) []run.Effect {
-	switch {
-	case t.c.r.work.Err() != nil:
-		return nil // given up; perform sees it
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return t.fault(&run.Error{Code: llm.CodeRunTimeout}, called)
+// brokenOff is the signal of a model that did not come to an end.
+func (t *runner) brokenOff(ctx context.Context, broken error, called []run.Event) run.Signal {
+	fault := run.Signal{Kind: run.Fault, Called: called, Error: &run.Error{Code: llm.AsError(broken).Code}}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		fault.Error.Code = llm.CodeRunTimeout
+	} else if ctx.Err() == nil {
+		t.c.log().Warn().Err(broken).Str("run", t.id).Msg("model failed")
 	}
-	t.c.log().Warn().Err(broken).Str("run", t.id).Msg("model failed")
-	return t.fault(&run.Error{Code: llm.AsError(broken).Code}, called)
+	return fault
 }
 
 // calls collects the attempts of one invocation, for the log.
@@ -141,12 +144,12 @@ const summarise = "Summarise the conversation so far for your own later use: fac
 	"points, and what the people want. Leave out greetings. Write plain text."
 
 // compact has the model sum up the oldest messages.
-func (t *runner) compact(ctx context.Context, through int) []run.Effect {
+func (t *runner) compact(ctx context.Context, through int) run.Signal {
 	old := t.journal.State().Messages[:through:through]
 	req := llm.Request{System: t.c.r.cfg.Instructions, Messages: append(old, llm.UserText(summarise))}
 	called := &calls{}
 	summary := llm.Builder{}
-	end := run.Signal{Kind: run.CompactEnd, Run: t.id}
+	end := run.Signal{Kind: run.CompactEnd}
 	for delta, err := range t.c.r.chain.Stream(ctx, req, called.add) {
 		if err != nil {
 			t.c.log().Warn().Err(err).Msg("conversation cannot be summed up; its oldest part is left out")
@@ -156,6 +159,6 @@ func (t *runner) compact(ctx context.Context, through int) []run.Effect {
 		summary.Add(delta)
 	}
 	msg := summary.Message()
-	end.At, end.Summary, end.Called = time.Now(), msg.Text(), called.events
-	return t.journal.Step(end, t.c.r.limits)
+	end.Summary, end.Called = msg.Text(), called.events
+	return end
 }

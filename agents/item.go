@@ -102,3 +102,9 @@ func (it *item) queue(agent session.Queue) session.Queue {
 	}
 	return agent
 }
+
+// interjects reports whether it is meant for the run under way, or the one that
+// waits, and not for one of its own.
+func (it *item) interjects() bool {
+	return it.origin.route != nil && it.origin.route.Kind == bus.RouteResult
+}

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 
 	"agenthost/bus"
@@ -9,6 +10,7 @@ import (
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
 
@@ -16,6 +18,7 @@ import (
 type Parts struct {
 	Host       string // the name of this host in the fleet
 	NC         *nats.Conn
+	JS         jetstream.JetStream
 	Publisher  *bus.Publisher
 	Reader     *bus.Reader
 	Files      *bus.Files
@@ -23,6 +26,9 @@ type Parts struct {
 	Hooks      *hooks.Registry
 	MaxPayload int // of a message, in bytes
 	Log        zerolog.Logger
+
+	Agents       []string          // the ids of all agents, in their order
+	Descriptions map[string]string // what they can be asked for
 
 	// suspects lets one message at a time run that may have brought a host
 	// down more than once, so that it takes no other with it again and again.
@@ -38,9 +44,7 @@ func (p *Parts) room() int { return p.MaxPayload - headroom }
 // event tells watchers, on agent.events.<agent>.<kind>, what happened.
 func (p *Parts) event(agent, kind string, fields map[string]any) {
 	body := map[string]any{"agent": agent, "host": p.Host, "kind": kind, "at": time.Now().UTC()}
-	for k, v := range fields {
-		body[k] = v
-	}
+	maps.Copy(body, fields)
 	data, err := json.Marshal(body)
 	if err != nil {
 		p.Log.Error().Err(err).Str("kind", kind).Msg("encode event")

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"agenthost/bus"
@@ -24,6 +26,12 @@ type runner struct {
 	inputs  []run.Input // all that the run answers
 	trace   trace
 	replies []run.Reply // published so far, for the hooks
+
+	signals  chan run.Signal // of what is under way beside: the model, tools
+	underway int
+
+	mu        sync.Mutex
+	fallbacks map[string]string // by call: the answer when nobody gives one
 }
 
 // attempts is how often a message may fail its host.
@@ -48,7 +56,7 @@ var (
 )
 
 func (c *conversation) newRunner(journal *session.Log, id string, items []*item) *runner {
-	t := &runner{c: c, journal: journal, id: id, items: items}
+	t := &runner{c: c, journal: journal, id: id, items: items, signals: make(chan run.Signal, 1)}
 	for _, it := range items {
 		t.inputs = append(t.inputs, it.input)
 	}
@@ -133,48 +141,112 @@ func streamOf(subject string) string {
 	return bus.RoutesStream
 }
 
-// context bounds the run in time; it also ends when the host has no more.
+// context bounds the run in time, by its own limit and by the deadline of who
+// has asked for it; it also ends when the host has no more.
 func (t *runner) context() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.c.r.work, cmp.Or(t.c.r.cfg.Limits.RunTimeout, defaultRunTimeout))
+	end := time.Now().Add(cmp.Or(t.c.r.cfg.Limits.RunTimeout, defaultRunTimeout))
+	if o, err := t.origin(); err == nil && o.route != nil && !o.route.Deadline.IsZero() && o.route.Deadline.Before(end) {
+		end = o.route.Deadline
+	}
+	return context.WithDeadline(t.c.r.work, end)
 }
 
-// perform performs effects until the run has ended. What it returns is why it
-// could not.
+// perform performs effects, and waits for what they lead to, until the run has
+// ended. What it returns is why it could not.
 func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
-	for len(effects) > 0 {
-		e := effects[0]
-		effects = effects[1:]
-		switch e.Kind {
-		case run.Commit:
-			if e.Events[len(e.Events)-1].Type == run.Finished {
-				return t.finish(e.Events)
-			}
-			if err := t.commit(ctx, e.Events); err != nil {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // and nobody hears any more what is under way
+	for {
+		for i, e := range effects {
+			ended, err := t.effect(ctx, e)
+			if ended || err != nil {
 				return err
 			}
-		case run.Publish:
-			t.replies = append(t.replies, *e.Reply)
-			t.c.send(&outgoing{replies: []run.Reply{*e.Reply}, trace: t.trace, end: func(bool) {}})
-		case run.InvokeModel:
-			effects = append(effects, t.invoke(ctx)...)
-		case run.Compact:
-			effects = append(effects, t.compact(ctx, e.Through)...)
-		case run.RunTool:
-			effects = append(effects, t.unknownTool(e.Call)...)
-		case run.Ask:
-			effects = append(effects, t.fault(&run.Error{Code: llm.CodeToolUnavailable}, nil)...)
-		case run.Ignored:
-			t.c.log().Debug().Str("run", t.id).Str("why", e.Why).Msg("signal ignored")
+			effects[i] = run.Effect{}
 		}
-		if t.c.r.work.Err() != nil {
-			return errStopping
+		if t.underway == 0 {
+			if t.journal.State().Phase == run.InSuspense {
+				return errSuspended
+			}
+			return errors.New("run stands still: nothing is under way and it has not ended")
+		}
+		var err error
+		if effects, err = t.next(ctx); err != nil {
+			return err
 		}
 	}
-	return errors.New("run stands still: nothing is under way and it has not ended")
+}
+
+// next waits for something to happen and gives it to the machine.
+func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
+	select {
+	case sig := <-t.signals:
+		t.underway--
+		if t.c.r.work.Err() != nil {
+			return nil, errStopping
+		}
+		return t.journal.Step(sig, t.c.r.limits), nil
+	case <-t.c.nudge:
+		return t.overhear(ctx)
+	case <-ctx.Done():
+		if t.c.r.work.Err() != nil {
+			return nil, errStopping
+		}
+		return t.fault(&run.Error{Code: llm.CodeRunTimeout}, nil), nil
+	}
+}
+
+// effect performs one effect. ended tells that it was the last commit.
+func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err error) {
+	switch e.Kind {
+	case run.Commit:
+		if e.Events[len(e.Events)-1].Type == run.Finished {
+			return true, t.finish(e.Events)
+		}
+		return false, t.commit(e.Events)
+	case run.Publish:
+		t.replies = append(t.replies, *e.Reply)
+		t.c.send(&outgoing{replies: []run.Reply{*e.Reply}, trace: t.trace, end: func(bool) {}})
+	case run.InvokeModel:
+		t.beside(ctx, func() run.Signal { return t.invoke(ctx) })
+	case run.Compact:
+		t.beside(ctx, func() run.Signal { return t.compact(ctx, e.Through) })
+	case run.RunTool:
+		t.beside(ctx, func() run.Signal { return t.use(ctx, e.Call) })
+	case run.Ask:
+		return false, t.ask(ctx, e.Call)
+	case run.Ignored:
+		t.c.log().Debug().Str("run", t.id).Str("why", e.Why).Msg("signal ignored")
+	}
+	return false, nil
+}
+
+// beside does something that takes time; what comes of it is a signal.
+func (t *runner) beside(ctx context.Context, do func() run.Signal) {
+	t.underway++
+	go func() {
+		sig := t.guarded(do)
+		sig.At, sig.Run = time.Now(), t.id
+		select {
+		case t.signals <- sig:
+		case <-ctx.Done():
+		}
+	}()
+}
+
+// guarded turns a panic into a fault of the run.
+func (t *runner) guarded(do func() run.Signal) (sig run.Signal) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.c.log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("run", t.id).Msg("panic in a run")
+			sig = run.Signal{Kind: run.Fault, Error: &run.Error{Code: llm.CodeInternal}}
+		}
+	}()
+	return do()
 }
 
 // commit writes events in the middle of a run and waits until they are stored.
-func (t *runner) commit(ctx context.Context, events []run.Event) error {
+func (t *runner) commit(events []run.Event) error {
 	if err := t.addressAll(events); err != nil {
 		return err
 	}
@@ -263,12 +335,4 @@ func (t *runner) failed(e run.Error) {
 	if t.c.r.parts.Hooks.Has(hooks.OnError) {
 		t.c.r.fire(hooks.OnError, t.c.key, t.id, hooks.Args{"code": quoted(string(e.Code)), "message": quoted(e.Message)})
 	}
-}
-
-// unknownTool answers a call of a tool that the agent does not have.
-func (t *runner) unknownTool(call run.Call) []run.Effect {
-	return t.journal.Step(run.Signal{
-		Kind: run.ToolSettled, At: time.Now(), Run: t.id, Call: call.ID, Source: run.FromCorrection,
-		Result: fmt.Sprintf("there is no tool %q", call.Name),
-	}, t.c.r.limits)
 }

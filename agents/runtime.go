@@ -22,6 +22,7 @@ import (
 type Runtime struct {
 	cfg    Config
 	chain  *llm.Chain
+	tools  *Toolbox
 	limits run.Limits
 	parts  *Parts
 	log    zerolog.Logger
@@ -53,13 +54,14 @@ const (
 const inboxSize = 256
 
 // New makes the runtime of an agent. chain is what cfg.Model names, window the
-// smallest window among its models.
-func New(cfg Config, chain *llm.Chain, window int, parts *Parts) *Runtime {
+// smallest window among its models, box what it may use.
+func New(cfg Config, chain *llm.Chain, window int, box *Toolbox, parts *Parts) *Runtime {
 	r := &Runtime{
-		cfg: cfg, chain: chain, parts: parts, inbox: make(chan *bus.Delivery, inboxSize), closed: make(chan struct{}),
+		cfg: cfg, chain: chain, tools: box, parts: parts, inbox: make(chan *bus.Delivery, inboxSize), closed: make(chan struct{}),
 		log: parts.Log.With().Str("agent", cfg.ID).Logger(),
 		limits: run.Limits{
 			ModelCalls: cfg.Limits.ModelCalls, Tools: cfg.Limits.Tools,
+			Safe:   box.safe,
 			Window: cmp.Or(window, DefaultWindow), Overhead: run.Estimate([]llm.Message{llm.UserText(cfg.Instructions)}),
 		},
 	}
@@ -156,10 +158,8 @@ func (r *Runtime) accept(d *bus.Delivery) {
 		return
 	}
 	it.binding, _ = r.takes(d.Subject)
-	if it.origin.route != nil && it.origin.route.Kind == bus.RouteResult {
-		// Nothing here has asked: whoever did is gone or has given up.
-		r.log.Info().Str("from", it.origin.route.From).Str("correlation_id", it.origin.route.CorrelationID).Msg("late result dropped")
-		d.Done()
+	if it.interjects() {
+		r.busy.Go(func() { r.deliverAnswer(it) })
 		return
 	}
 	entry := r.sessions.Acquire(it.origin.key(it.input.ID))
@@ -241,8 +241,8 @@ func (r *Runtime) expired(key session.Key, c *conversation, reason session.Reaso
 }
 
 // fire calls the hooks of a point with arguments that are at hand.
-func (r *Runtime) fire(point string, key session.Key, runID string, args hooks.Args) hooks.Outcome {
-	return r.parts.Hooks.Fire(context.WithoutCancel(r.work), hooks.Call{
+func (r *Runtime) fire(point string, key session.Key, runID string, args hooks.Args) {
+	r.parts.Hooks.Fire(context.WithoutCancel(r.work), hooks.Call{
 		Hook: point, Agent: r.cfg.ID, Session: string(key), Run: runID, Args: args,
 	})
 }

@@ -52,9 +52,9 @@ func (c *conversation) endSpill(batch []*item, err error) {
 			continue
 		}
 		c.move(it, logged)
-		if c.anchor == nil {
+		if c.anchor == nil && !c.suspended {
 			c.anchor = it.delivery
-		} else {
+		} else if it.delivery != nil {
 			acked = append(acked, it.delivery)
 		}
 		it.delivery = nil

@@ -14,7 +14,12 @@ import (
 type Chunk struct {
 	Run    string `json:"run"`
 	Offset int    `json:"offset"`
-	Text   string `json:"text"`
+	Text   string `json:"text,omitempty"`
+
+	// A tool that takes long says how far it is.
+	Call     string `json:"call,omitempty"`
+	Tool     string `json:"tool,omitempty"`
+	Progress string `json:"progress,omitempty"`
 }
 
 // stream publishes one answer as it comes. An answer of a single piece is not

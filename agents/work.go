@@ -32,6 +32,10 @@ func (c *conversation) work() {
 		c.leave()
 		return
 	}
+	if state := journal.State(); state.Phase == run.InSuspense {
+		c.workSuspended(journal, state.Run)
+		return
+	}
 	if t := c.unfinished(journal); t != nil {
 		c.end(t, t.resume())
 		return
@@ -53,6 +57,8 @@ func (c *conversation) work() {
 func (c *conversation) end(t *runner, err error) {
 	switch {
 	case err == nil:
+	case errors.Is(err, errSuspended):
+		c.suspend(t)
 	case errors.Is(err, errStopping), errors.Is(err, bus.ErrClosed):
 		leaveAll(deliveriesOf(t.items))
 		c.leave()
@@ -86,7 +92,7 @@ func (c *conversation) open() (*session.Log, error) {
 	state := journal.State()
 	c.mu.Lock()
 	from := c.unsent(journal)
-	c.journal = journal
+	c.journal, c.fresh = journal, true
 	c.mergeWaiting(state.Waiting)
 	c.mu.Unlock()
 	if from > 0 {
@@ -203,6 +209,14 @@ func (c *conversation) take(journal *session.Log) ([]*item, error) {
 			return nil, nil
 		}
 		it := c.queue[0]
+		if it.interjects() { // nothing is under way that it could be meant for
+			c.pop(1)
+			c.mu.Unlock()
+			if it.delivery != nil {
+				c.r.late(it)
+			}
+			continue
+		}
 		seq, seen := journal.Seen(it.input.ID)
 		if !seen || it.place == logged && seq == 0 {
 			items := c.pop(c.together(journal))
@@ -233,7 +247,7 @@ func (c *conversation) together(journal *session.Log) int {
 		it := c.queue[n]
 		_, seen := journal.Seen(it.input.ID)
 		same := func(other *item) bool { return other.input.ID == it.input.ID }
-		if it.place == spilling || it.binding != first.binding || seen != (it.place == logged) ||
+		if it.place == spilling || it.interjects() || it.binding != first.binding || seen != (it.place == logged) ||
 			slices.ContainsFunc(c.queue[:n], same) {
 			break
 		}
@@ -384,20 +398,7 @@ func (c *conversation) ours(deliveries []*bus.Delivery) bool {
 }
 
 // reject answers an input that the queue has no room for.
-func (c *conversation) reject(it *item) {
-	t := c.newRunner(nil, "rejected-"+session.SID(it.input.ID, c.key), []*item{it})
-	reply := run.Reply{N: 1, Kind: run.KindError, Final: true, Error: tooMany, Text: tooMany.Message}
-	if err := t.address(&reply); err != nil {
-		c.log().Error().Err(err).Msg("encode reply")
-	}
-	c.send(&outgoing{replies: []run.Reply{reply}, trace: t.trace, end: func(stored bool) {
-		if stored {
-			it.delivery.Done()
-		} else {
-			it.delivery.Leave()
-		}
-	}})
-}
+func (c *conversation) reject(it *item) { c.refuse(it, tooMany) }
 
 // guard turns a panic of work in progress into an error, with its stack logged.
 func (c *conversation) guard(err *error) {

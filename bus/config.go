@@ -9,9 +9,9 @@ type Config struct {
 	User     string   `yaml:"user,omitempty" json:"user,omitempty"`
 	Password string   `yaml:"password,omitempty" json:"password,omitempty"`
 	Token    string   `yaml:"token,omitempty" json:"token,omitempty"`
-	TLS      TLS      `yaml:"tls,omitempty" json:"tls,omitempty"`
+	TLS      TLS      `yaml:"tls,omitempty" json:"tls,omitzero"`
 	Domain   string   `yaml:"domain,omitempty" json:"domain,omitempty"` // JetStream domain
-	Embedded Embedded `yaml:"embedded,omitempty" json:"embedded,omitempty"`
+	Embedded Embedded `yaml:"embedded,omitempty" json:"embedded,omitzero"`
 	Replicas int      `yaml:"replicas,omitempty" json:"replicas,omitempty"` // default 1
 	Lanes    int      `yaml:"lanes,omitempty" json:"lanes,omitempty"`       // default 4
 }

@@ -324,7 +324,9 @@ func TestReadyRefuses(t *testing.T) {
 		"an old JetStream": {fake("2.15.2", level(2)), bus.Config{}, bus.ErrOldServer, []string{"API level 2"}},
 		"no JetStream": {
 			real(func(o *server.Options) { o.JetStream = false }),
-			bus.Config{}, bus.ErrNoJetStream, []string{"-js"},
+			bus.Config{},
+			bus.ErrNoJetStream,
+			[]string{"-js"},
 		},
 		"no such domain": {real(func(*server.Options) {}), bus.Config{Domain: "mars"}, bus.ErrNoJetStream, []string{`domain "mars"`}},
 		"an account without JetStream": {
@@ -332,11 +334,15 @@ func TestReadyRefuses(t *testing.T) {
 				o.Accounts = []*server.Account{account}
 				o.Users = []*server.User{{Username: "ann", Password: "secret", Account: account}}
 			}),
-			bus.Config{User: "ann", Password: "secret"}, bus.ErrNoJetStream, []string{"account"},
+			bus.Config{User: "ann", Password: "secret"},
+			bus.ErrNoJetStream,
+			[]string{"account"},
 		},
 		"a wrong password": {
 			real(func(o *server.Options) { o.Username, o.Password = "ann", "secret" }),
-			bus.Config{User: "ann", Password: "s3cret"}, bus.ErrDenied, []string{"authorization violation"},
+			bus.Config{User: "ann", Password: "s3cret"},
+			bus.ErrDenied,
+			[]string{"authorization violation"},
 		},
 		"a user without permission": {
 			real(func(o *server.Options) {
@@ -344,7 +350,9 @@ func TestReadyRefuses(t *testing.T) {
 					Publish: &server.SubjectPermission{Deny: []string{"$JS.>"}},
 				}}}
 			}),
-			bus.Config{User: "ann", Password: "secret"}, bus.ErrDenied, []string{"$JS.API.INFO"},
+			bus.Config{User: "ann", Password: "secret"},
+			bus.ErrDenied,
+			[]string{"$JS.API.INFO"},
 		},
 	}
 	for name, tt := range tests {

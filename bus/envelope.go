@@ -81,6 +81,22 @@ type Route struct {
 	Deadline      time.Time       `json:"deadline,omitzero"`
 	Error         *Error          `json:"error,omitempty"`
 	InReplyTo     string          `json:"in_reply_to,omitempty"` // result: the id of the delegate it answers
+	// Origin is where the person is whose message led to a delegate, so that
+	// whoever works on it can ask there.
+	Origin *Origin `json:"origin,omitempty"`
+	// Scope is how far an approval goes that this result is the answer to.
+	Scope string `json:"scope,omitempty"`
+}
+
+// An Origin is a conversation with a person.
+type Origin struct {
+	Agent   string `json:"agent"`   // whose conversation it is
+	Session string `json:"session"` // its key
+	Subject string `json:"subject"` // where its replies go
+	To      string `json:"to,omitempty"`
+	Chat    string `json:"chat,omitempty"`
+	Thread  string `json:"thread,omitempty"`
+	ReplyTo string `json:"reply_to,omitempty"` // the message that is being answered
 }
 
 // The kinds of route messages.

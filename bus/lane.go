@@ -44,6 +44,8 @@ type Lane struct {
 	// Only the goroutine of the consumer touches these.
 	pin       string
 	resetting bool
+	resetAt   time.Time
+	last      uint64 // the consumer's count of the last message that was taken
 	tried     uint64 // up to here a former owner may have worked
 	handed    uint64 // the newest message that this lane handed out
 
@@ -168,17 +170,16 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 		l.log.Error().Err(err).Msg("message without metadata is ignored")
 		return
 	}
-	if pin := m.Headers().Get("Nats-Pin-Id"); pin != l.pin {
+	count := meta.Sequence.Consumer
+	if pin := m.Headers().Get("Nats-Pin-Id"); pin != l.pin || l.misses(count) {
 		if !l.takeOver(ctx, consumer, pin, meta) {
 			return // not acknowledged: it comes again
 		}
 	}
-	if l.resetting {
-		if meta.Sequence.Consumer != 1 {
-			return // delivered before the reset; it comes again, in order
-		}
-		l.resetting = false
+	if l.resetting && count != 1 {
+		return // delivered before the reset; it comes again, in order
 	}
+	l.resetting, l.last = false, count
 	seq := meta.Sequence.Stream
 	if l.renew(seq, m) {
 		return
@@ -196,6 +197,16 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	l.mu.Unlock()
 	l.handed = max(l.handed, seq)
 	l.deliver(d)
+}
+
+// misses reports whether messages that the server has delivered did not come:
+// lost with a connection or with the server, they would come again only after
+// newer ones. The server counts its deliveries, from 1 after a reset.
+func (l *Lane) misses(count uint64) bool {
+	if l.resetting { // or the first one after the reset is lost
+		return count != 1 && time.Since(l.resetAt) > pinnedTTL
+	}
+	return count != 1 && count != l.last+1
 }
 
 // waitForRoom slows the lane down while it holds too many bytes.
@@ -227,9 +238,10 @@ func (l *Lane) renew(seq uint64, m jetstream.Msg) bool {
 	return ok
 }
 
-// takeOver makes this host the owner under a new pin. What an owner before may
-// have left comes again after a reset, from the first message that is not
-// acknowledged, in order.
+// takeOver makes this host the owner under a new pin, or anew under the one it
+// has. What an owner before may have left, or what was lost on its way, comes
+// again after a reset, from the first message that is not acknowledged, in
+// order.
 func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin string, meta *jetstream.MsgMetadata) bool {
 	api, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
@@ -239,7 +251,7 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin st
 		if info, err = consumer.Info(api); err == nil {
 			err = l.reset(api, &note, deliveredBefore(meta, info))
 		}
-		l.resetting = true
+		l.resetting, l.resetAt = err == nil, time.Now()
 	}
 	if err != nil {
 		if !errors.Is(err, context.Canceled) { // the host is stopping

@@ -3,7 +3,6 @@ package bus_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
@@ -12,99 +11,95 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// These are in no Bubble: there the server, whenever a stream is updated, takes
+// its messages for decades old.
+
 func TestSetLanes(t *testing.T) {
-	bustest.Bubble(t, func(t *testing.T) {
-		ns := fleet(t)
-		_, js := connect(t, ns)
-		quick, slow := join(t, ns, "one", web), joinLane(t, ns, "one", 1, "plugin.inbound.irc")
-		idle := joinLane(t, ns, "one", 2, "plugin.inbound.mail")
-		for range 5 {
-			publish(t, js, web, "w")
-			publish(t, js, "plugin.inbound.irc", "i")
-		}
-		each(quick.take(5), (*bus.Delivery).Done)
-		held := slow.take(5)
-		held[0].Done() // 2 is done with, 4 to 10 are not
-		held[3].Done()
-		for _, h := range []*host{quick, slow, idle} {
-			h.flush()
-		}
-		wantError(t, bus.SetLanes(t.Context(), js, 2), "stream AGENT_INBOUND: a host serves lane-0", "stop every host first")
-		if c := streamConfig(t, js, bus.InboundStream); c.Metadata["agenthost.lanes"] != "4" {
-			t.Errorf("after the refusal: got %s lanes, want 4", c.Metadata["agenthost.lanes"])
-		}
-		for _, h := range []*host{quick, slow, idle} {
-			h.stop()
-		}
-		makeConsumer(t, js, "lane-7x")
-		if err := bus.SetLanes(t.Context(), js, 2); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]string{"lane-7x"}, consumers(t, js)); diff != "" {
-			t.Errorf("consumers left: %s", diff)
-		}
-		provisionLanes(t, js, 2)
-		publish(t, js, web, "new")
-		all := join(t, ns, "two", web, "plugin.inbound.irc", "plugin.inbound.mail")
-		time.Sleep(time.Second)
-		cc, _ := js.Consumer(t.Context(), bus.InboundStream, "lane-00")
-		t.Logf("DBG %+v", cc.CachedInfo())
-		ss, _ := js.Stream(t.Context(), bus.InboundStream)
-		t.Logf("DBG %+v", ss.CachedInfo().State)
-		var seqs []uint64
-		for _, d := range all.take(9) {
-			seqs = append(seqs, d.Seq)
-		}
-		if diff := cmp.Diff([]uint64{3, 4, 5, 6, 7, 8, 9, 10, 11}, seqs); diff != "" {
-			t.Errorf("what comes again, from the first that the slowest was not done with: %s", diff)
-		}
-	})
+	t.Parallel()
+	ns := fleet(t)
+	_, js := connect(t, ns)
+	quick, slow := join(t, ns, "one", web), joinLane(t, ns, "one", 1, "plugin.inbound.irc")
+	idle := joinLane(t, ns, "one", 2, "plugin.inbound.mail")
+	for range 5 {
+		publish(t, js, web, "w")
+		publish(t, js, "plugin.inbound.irc", "i")
+	}
+	each(quick.take(5), (*bus.Delivery).Done)
+	held := slow.take(5)
+	held[0].Done() // of 2, 4, 6, 8 and 10
+	held[3].Done()
+	for _, h := range []*host{quick, slow, idle} {
+		h.flush()
+	}
+	wantError(t, bus.SetLanes(t.Context(), js, 2), "stream AGENT_INBOUND: a host serves lane-0", "stop every host first")
+	if c := streamConfig(t, js, bus.InboundStream); c.Metadata["agenthost.lanes"] != "4" {
+		t.Errorf("after the refusal: got %s lanes, want 4", c.Metadata["agenthost.lanes"])
+	}
+	for _, h := range []*host{quick, slow, idle} {
+		h.stop()
+	}
+	makeConsumer(t, js, "lane-7x")
+	if err := bus.SetLanes(t.Context(), js, 2); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"lane-7x"}, consumers(t, js)); diff != "" {
+		t.Errorf("consumers left: %s", diff)
+	}
+	provisionLanes(t, js, 2)
+	publish(t, js, web, "new")
+	two := join(t, ns, "two", web, "plugin.inbound.irc", "plugin.inbound.mail")
+	var seqs []uint64
+	for _, d := range two.take(8) {
+		seqs = append(seqs, d.Seq)
+	}
+	// From the first on that the slowest was not done with.
+	if diff := cmp.Diff([]uint64{4, 5, 6, 7, 8, 9, 10, 11}, seqs); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // Lanes that are done with all they were given give nothing again, however
 // long ago the last message for one of them was.
 func TestSetLanesWhenAllIsDone(t *testing.T) {
-	bustest.Bubble(t, func(t *testing.T) {
-		ns := fleet(t)
-		_, js := connect(t, ns)
-		h, idle := join(t, ns, "one", web), joinLane(t, ns, "one", 1, "plugin.inbound.mail")
-		publish(t, js, web, "1", "2", "3")
-		each(h.take(3), (*bus.Delivery).Done)
-		h.stop()
-		idle.stop()
-		for range 2 { // the second time there are no lanes to learn from
-			if err := bus.SetLanes(t.Context(), js, 8); err != nil {
-				t.Fatal(err)
-			}
+	t.Parallel()
+	ns := fleet(t)
+	_, js := connect(t, ns)
+	h, idle := join(t, ns, "one", web), joinLane(t, ns, "one", 1, "plugin.inbound.mail")
+	publish(t, js, web, "1", "2", "3")
+	each(h.take(3), (*bus.Delivery).Done)
+	h.stop()
+	idle.stop()
+	for range 2 { // the second time there are no lanes to learn from
+		if err := bus.SetLanes(t.Context(), js, 8); err != nil {
+			t.Fatal(err)
 		}
-		publish(t, js, web, "4")
-		join(t, ns, "one", web).want("4")
-	})
+	}
+	publish(t, js, web, "4")
+	join(t, ns, "one", web).want("4")
 }
 
 func TestSetLanesRefusesWhileRoutesAreServed(t *testing.T) {
-	bustest.Bubble(t, func(t *testing.T) {
-		ns := fleet(t)
-		nc, js := connect(t, ns)
-		join(t, ns, "one").stop()
-		got := make(chan *bus.Delivery, 1)
-		lane := bus.NewLane(js, bus.LaneConfig{Stream: bus.RoutesStream, Name: bus.LaneName(3), Filters: []string{"agent.route.ana"}, Host: "one"},
-			bustest.Log(t), func(context.Context) {}, func(d *bus.Delivery) { got <- d })
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- lane.Run(ctx, ctx) }()
-		publish(t, js, "agent.route.ana", "1")
-		if d := <-got; d.Stream() != bus.RoutesStream {
-			t.Errorf("stream: got %s, want %s", d.Stream(), bus.RoutesStream)
-		}
-		wantError(t, bus.SetLanes(t.Context(), js, 2), "stream AGENT_ROUTES: a host serves lane-03")
-		if len(consumers(t, js)) != 1 {
-			t.Error("the lanes of the other stream are gone, want them left alone")
-		}
-		cancel()
-		<-done
-		nc.Close()
-	})
+	t.Parallel()
+	ns := fleet(t)
+	nc, js := connect(t, ns)
+	join(t, ns, "one").stop()
+	got := make(chan *bus.Delivery, 1)
+	lane := bus.NewLane(js, bus.LaneConfig{Stream: bus.RoutesStream, Name: bus.LaneName(3), Filters: []string{"agent.route.ana"}, Host: "one"},
+		bustest.Log(t), func(context.Context) {}, func(d *bus.Delivery) { got <- d })
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- lane.Run(ctx, ctx) }()
+	publish(t, js, "agent.route.ana", "1")
+	if d := <-got; d.Stream() != bus.RoutesStream {
+		t.Errorf("stream: got %s, want %s", d.Stream(), bus.RoutesStream)
+	}
+	wantError(t, bus.SetLanes(t.Context(), js, 2), "stream AGENT_ROUTES: a host serves lane-03")
+	if len(consumers(t, js)) != 1 {
+		t.Error("the lanes of the other stream are gone, want them left alone")
+	}
+	cancel()
+	<-done
+	nc.Close()
 }
 
 func TestSetLanesRefuses(t *testing.T) {

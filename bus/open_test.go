@@ -208,7 +208,8 @@ func TestOpenRefuses(t *testing.T) {
 		"bad server file":   {bus.Embedded{Config: write(t, "bad.conf", "port: nine")}, "", []string{"nats.embedded.config", "bad.conf:1"}},
 		"impossible server": {bus.Embedded{Config: write(t, "max.conf", "max_payload: 200MB")}, "", []string{"configure the embedded server"}},
 		"user is needed": {
-			bus.Embedded{Config: write(t, "auth.conf", "authorization {user: ann, password: secret}")}, "",
+			bus.Embedded{Config: write(t, "auth.conf", "authorization {user: ann, password: secret}")},
+			"",
 			[]string{"auth.conf", "asks for credentials", "nats.user"},
 		},
 	}
@@ -252,7 +253,8 @@ func TestOpenWithServerFile(t *testing.T) {
 	}{
 		"user": {
 			"max_payload: 2MB\nauthorization {user: ann, password: secret}",
-			bus.Config{User: "ann", Password: "secret"}, 2 << 20, false,
+			bus.Config{User: "ann", Password: "secret"},
+			2 << 20, false,
 		},
 		"token": {"authorization {token: s3cret}", bus.Config{Token: "s3cret"}, 1 << 20, false},
 		"its own port, store and sync": {

@@ -61,7 +61,7 @@ func portFree(o *server.Options) error {
 		return nil
 	}
 	port := cmp.Or(o.Port, server.DEFAULT_PORT)
-	l, err := net.Listen("tcp", net.JoinHostPort(o.Host, strconv.Itoa(port)))
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(o.Host, strconv.Itoa(port)))
 	if err == nil {
 		return l.Close()
 	}

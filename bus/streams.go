@@ -20,8 +20,10 @@ const (
 	SessionsStream = "AGENT_SESSIONS"
 	EventsStream   = "AGENT_EVENTS"
 	DeadStream     = "AGENT_DEAD"
-	FilesBucket    = "AGENT_FILES" // object store: what is too large for a message
-	LanesBucket    = "AGENT_LANES" // which host last held which lane
+	FilesBucket    = "AGENT_FILES"   // object store: what is too large for a message
+	LanesBucket    = "AGENT_LANES"   // which host last held which lane
+	WaitingBucket  = "AGENT_WAITING" // the calls that wait for somebody
+	AllowedBucket  = "AGENT_ALLOWED" // what people have allowed for longer than once
 )
 
 // DedupeWindow is how long a stream remembers a Nats-Msg-Id.
@@ -188,10 +190,13 @@ func reportForeign(have, want jetstream.StreamConfig, log zerolog.Logger) {
 }
 
 func provisionBuckets(ctx context.Context, js jetstream.JetStream, replicas int) error {
-	if _, err := js.KeyValue(ctx, LanesBucket); err != nil {
-		_, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: LanesBucket, Description: description, Replicas: replicas})
+	for _, bucket := range []string{LanesBucket, WaitingBucket, AllowedBucket} {
+		if _, err := js.KeyValue(ctx, bucket); err == nil {
+			continue
+		}
+		_, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, Description: description, Replicas: replicas})
 		if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
-			return fmt.Errorf("make bucket %s: %w", LanesBucket, err)
+			return fmt.Errorf("make bucket %s: %w", bucket, err)
 		}
 	}
 	if _, err := js.ObjectStore(ctx, FilesBucket); err == nil {

@@ -32,6 +32,7 @@ type Config struct {
 	Agents   []Agent                        `yaml:"agents,omitempty" json:"agents,omitempty"`
 	MCP      map[string]tools.MCPConfig     `yaml:"mcp,omitempty" json:"mcp,omitempty"`
 	Services map[string]tools.ServiceConfig `yaml:"services,omitempty" json:"services,omitempty"`
+	Fetch    tools.FetchConfig              `yaml:"fetch,omitempty" json:"fetch,omitzero"`
 	// Plugins holds the settings of each channel, most often by instance; the
 	// plugin itself checks them.
 	Plugins map[string]map[string]any `yaml:"plugins,omitempty" json:"plugins,omitempty"`

@@ -40,7 +40,7 @@ func (d *decoder) decode(n *node, v reflect.Value, path string) {
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()
 	}
-	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok && n.kind == scalar {
+	if u, ok := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr()); ok && n.kind == scalar {
 		if err := u.UnmarshalText([]byte(n.value)); err != nil {
 			d.fail(n, path, "%v", err)
 		}

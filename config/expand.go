@@ -30,8 +30,8 @@ func (e expander) expand(text string) (string, error) {
 			out.WriteString(text)
 			return out.String(), nil
 		}
-		if strings.HasSuffix(before, "$") {
-			out.WriteString(strings.TrimSuffix(before, "$") + "${")
+		if before0, ok := strings.CutSuffix(before, "$"); ok {
+			out.WriteString(before0 + "${")
 			text = rest
 			continue
 		}

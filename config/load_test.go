@@ -20,7 +20,7 @@ import (
 	"agenthost/tools"
 )
 
-func ptr[T any](v T) *T { return &v }
+//go:fix inline
 
 // write puts files into a new folder and returns it.
 func write(t *testing.T, files map[string]string) string {
@@ -58,7 +58,7 @@ func TestFullExample(t *testing.T) {
 	want := &config.Config{
 		NATS: bus.Config{
 			URL: "nats://127.0.0.1:4222", Replicas: 1, Lanes: 4,
-			Embedded: bus.Embedded{Store: "testdata/data", Listen: ptr("127.0.0.1:4222"), Sync: "always"},
+			Embedded: bus.Embedded{Store: "testdata/data", Listen: new("127.0.0.1:4222"), Sync: "always"},
 		},
 		HTTP: config.HTTP{Listen: "127.0.0.1:8080"},
 		Models: map[string]llm.Config{
@@ -77,7 +77,7 @@ func TestFullExample(t *testing.T) {
 					Tools:     []string{"now", "remind", "delegate", "files.*"},
 					Delegates: []string{"ops"}, Accepts: []string{"*"},
 					Permissions: map[string]string{"files.write": "ask", "exec": "deny"},
-					Session:     session.Config{TTL: 30 * time.Minute, Max: ptr(10000), Queue: session.Followup},
+					Session:     session.Config{TTL: 30 * time.Minute, Max: new(10000), Queue: session.Followup},
 					Limits: agents.Limits{
 						ModelCalls: 64, Concurrency: 64, Tools: 8, RunTimeout: 10 * time.Minute,
 						Budget: agents.Budget{Day: 5, OnExceed: "ask"},

@@ -107,7 +107,7 @@ func TestProblems(t *testing.T) {
 			`4:27: there is no model "other" in models; want main`,
 		}},
 		"no model to choose from": {"agents: [{id: a, model: x}]\n", []string{`1:25: there is no model "x" in models; there are none`}},
-		"long unknown key":        {"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: 1\n", []string{`1:1: unknown key "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"; want agents, hooks, http, mcp, models, nats, plugins or services`}},
+		"long unknown key":        {"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: 1\n", []string{`1:1: unknown key "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"; want agents, fetch, hooks, http, mcp, models, nats, plugins or services`}},
 		"merge of nothing":        {agentA + "    session: {<<: }\n", []string{"4:19: want a mapping after <<, got nothing"}},
 		"alias as a key":          {agentA + "    description: &k tols\n    *k : [now]\n", []string{`4:18: unknown key "tols"; did you mean "tools"?`}},
 		"alias in two places":     {echoModel + "agents:\n  - {id: a, limits: &l {tools: x}}\n  - {id: b, limits: *l}\n", []string{`3:32: tools: want a whole number, got "x"`}},
@@ -157,7 +157,7 @@ func TestProblems(t *testing.T) {
 		"schedule with too much": {agentA + "    schedules: [{name: x, cron: \"* * * * *\", every: 1m, prompt: p}]\n", []string{"4:17: the schedule has 2 of cron, every and at; want one"}},
 		"cron": {agentA + "    schedules:\n      - {name: x, cron: \"* * * *\", prompt: p}\n      - {name: y, cron: \"TZ=UTC * * * * *\", prompt: p}\n      - {name: z, cron: \"0 0 30 2 *\", prompt: p}\n      - {name: w, cron: \"@daily\", prompt: p}\n", []string{
 			`5:25: cron "* * * *": want five or six fields, such as "0 8 * * 1-5"`,
-			`6:25: cron "TZ=UTC * * * * *": a zone in cron; want it in timezone:`,
+			`6:25: cron "TZ=UTC * * * * *": a zone in cron; want it as timezone`,
 			`7:25: cron "0 0 30 2 *": a day that never comes; want five or six fields, such as "0 8 * * 1-5"`,
 			`8:25: cron "@daily": want five or six fields, such as "0 8 * * 1-5"`,
 		}},

@@ -66,7 +66,7 @@ func (k *checker) checkTime(at string, s heartbeat.Schedule) {
 func checkCron(spec string) error {
 	const want = `want five or six fields, such as "0 8 * * 1-5"`
 	if strings.Contains(spec, "TZ=") {
-		return errors.New("a zone in cron; want it in timezone:")
+		return errors.New("a zone in cron; want it as timezone")
 	}
 	schedule, err := cronFields.Parse(spec)
 	if err != nil {

@@ -20,7 +20,7 @@ type Schedule struct {
 	At       string        `yaml:"at,omitempty" json:"at,omitempty"`
 	Timezone string        `yaml:"timezone,omitempty" json:"timezone,omitempty"`
 	Prompt   string        `yaml:"prompt,omitempty" json:"prompt,omitempty"`
-	To       Address       `yaml:"to,omitempty" json:"to,omitempty"`
+	To       Address       `yaml:"to,omitempty" json:"to,omitzero"`
 }
 
 // An Address is where a proactive message goes.

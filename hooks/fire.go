@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/rs/zerolog"
 )
 
 // What a person is told when a handler itself gives no reason.
@@ -67,10 +69,11 @@ func (r *Registry) ask(ctx context.Context, l *link, call Call) Outcome {
 		return out
 	}
 	closed := l.opts.FailClosed && before
-	event := r.log.Warn()
+	level := zerolog.WarnLevel
 	if closed {
-		event = r.log.Error()
+		level = zerolog.ErrorLevel
 	}
+	event := r.log.WithLevel(level) //nolint:zerologlint // sent at the end
 	if p, ok := errors.AsType[*panicError](err); ok {
 		event = event.Bytes("stack", p.stack)
 	}

@@ -18,6 +18,8 @@ import (
 	"agenthost/config"
 	"agenthost/hooks"
 	"agenthost/session"
+	"agenthost/tools"
+	"agenthost/tools/builtin"
 
 	"github.com/rs/zerolog"
 )
@@ -116,7 +118,13 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 		return err
 	}
 	defer stopParts()
-	runtimes := h.runtimes(parts)
+	shop, err := h.newWorkshop(b)
+	if err != nil {
+		return err
+	}
+	defer shop.start()()
+	h.sayTools(shop)
+	runtimes := h.runtimes(parts, shop)
 	fleet := agents.NewFleet(b.JS, parts, bus.LaneCount(h.opt.Config.NATS.Lanes), runtimes)
 	h.fleet.Store(fleet)
 	stopService, err := h.serveMicro(b.NC)
@@ -182,9 +190,14 @@ func (h *Host) parts(b *bus.Bus) (*agents.Parts, func(), error) {
 	reader, files := bus.NewReader(b.NC, domain), bus.NewFiles(b.JS)
 	payload := int(b.NC.MaxPayload())
 	parts := &agents.Parts{
-		Host: h.opt.Name, NC: b.NC, Publisher: publisher, Reader: reader, Files: files, Hooks: registry,
+		Host: h.opt.Name, NC: b.NC, JS: b.JS, Publisher: publisher, Reader: reader, Files: files, Hooks: registry,
 		MaxPayload: payload, Log: h.log,
 		Store: &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log},
+	}
+	parts.Descriptions = map[string]string{}
+	for _, a := range h.opt.Config.Agents {
+		parts.Agents = append(parts.Agents, a.ID)
+		parts.Descriptions[a.ID] = a.Description
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -205,18 +218,21 @@ func (h *Host) parts(b *bus.Bus) (*agents.Parts, func(), error) {
 
 // runtimes builds the agents. What is wrong with one of them is its own affair:
 // it is listed, and the others are served.
-func (h *Host) runtimes(parts *agents.Parts) []*agents.Runtime {
+func (h *Host) runtimes(parts *agents.Parts, shop *workshop) []*agents.Runtime {
 	models := buildModels(h.opt.Config.Models)
 	h.faults = map[string]agentFault{}
 	var list []*agents.Runtime
 	for _, a := range h.opt.Config.Agents {
 		l := models.lineup(a.Model)
-		if len(l.faults) > 0 {
-			err := errors.Join(l.faults...)
-			h.faults[a.ID] = agentFault{err: err, quarantined: !l.usable()}
-			h.log.Error().Str("agent", a.ID).Err(err).Bool("quarantined", !l.usable()).Msg("agent has a fault; the others are served")
+		box, err := h.toolbox(shop, a)
+		if err = errors.Join(append(l.faults, err)...); err != nil {
+			h.faults[a.ID] = agentFault{err: err, quarantined: !l.usable() || box == nil}
+			h.log.Error().Str("agent", a.ID).Err(err).Bool("quarantined", h.faults[a.ID].quarantined).Msg("agent has a fault; the others are served")
 		}
-		list = append(list, agents.New(a.Config, l.chain, l.window, parts))
+		if box == nil { // without its policy it must not use anything
+			box = &agents.Toolbox{Registry: shop.registry, Validator: shop.validator}
+		}
+		list = append(list, agents.New(a.Config, l.chain, l.window, box, parts))
 	}
 	return list
 }
@@ -260,17 +276,12 @@ func (h *Host) takeName() (release func(), err error) {
 // warnUnbuilt says which parts of the configuration have no effect yet.
 func (h *Host) warnUnbuilt() {
 	cfg := h.opt.Config
-	unbuilt := map[string]bool{"mcp": len(cfg.MCP) > 0, "services": len(cfg.Services) > 0, "plugins": len(cfg.Plugins) > 0}
+	unbuilt := map[string]bool{"plugins": len(cfg.Plugins) > 0}
 	for _, a := range cfg.Agents {
-		unbuilt["agents.tools"] = unbuilt["agents.tools"] || len(a.Tools) > 0
-		unbuilt["agents.delegates"] = unbuilt["agents.delegates"] || len(a.Delegates) > 0
 		unbuilt["agents.heartbeat"] = unbuilt["agents.heartbeat"] || a.Heartbeat.Enabled
 		unbuilt["agents.schedules"] = unbuilt["agents.schedules"] || len(a.Schedules) > 0
 		unbuilt["agents.partitions"] = unbuilt["agents.partitions"] || a.Partitions > 0
 		unbuilt["agents.limits.budget"] = unbuilt["agents.limits.budget"] || a.Limits.Budget != (agents.Budget{})
-		for _, mode := range []session.Queue{session.Steer, session.Interrupt} {
-			unbuilt["queue: "+string(mode)] = unbuilt["queue: "+string(mode)] || a.Session.Queue == mode || bound(a, mode)
-		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(unbuilt)) {
 		if unbuilt[key] {
@@ -279,11 +290,23 @@ func (h *Host) warnUnbuilt() {
 	}
 }
 
-func bound(a config.Agent, mode session.Queue) bool {
-	for _, b := range a.Channels {
-		if b.Queue == mode {
-			return true
+// sayTools says what people should know of the tools before they are used.
+func (h *Host) sayTools(shop *workshop) {
+	runs := false
+	for _, a := range h.opt.Config.Agents {
+		for _, glob := range shop.builtin.Unmatched(a.Tools) {
+			if !shop.mayCome(glob) {
+				h.log.Warn().Str("agent", a.ID).Str("tool", glob).Msg("there is no such tool; it is left out")
+			}
 		}
+		_, can := shop.builtin.Find(tools.GrantOf(a.Tools...), "run_command")
+		runs = runs || can && len(a.Tools) > 0
 	}
-	return false
+	if ok, what := builtin.Sandboxed(); runs && ok {
+		h.log.Info().Str("sandbox", what).Msg("commands run in a sandbox")
+	} else if runs {
+		h.log.Warn().Str("reason", what).Msg("commands run without a sandbox")
+	}
 }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

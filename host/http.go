@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"syscall"
 	"time"
+
+	"github.com/rs/zerolog"
 )
 
 // bindEvery is how often a taken address is tried again.
@@ -58,11 +60,11 @@ func (h *Host) bind(ctx context.Context) net.Listener {
 		h.http.Store(&addr)
 		return l
 	}
-	event := h.log.Error()
+	level := zerolog.ErrorLevel
 	if errors.Is(err, syscall.EADDRINUSE) {
-		event = h.log.Warn()
+		level = zerolog.WarnLevel
 	}
-	event.Err(err).Msg("HTTP has no address yet; set http.listen to a free one, or to \"\" for none. Trying again")
+	h.log.WithLevel(level).Err(err).Msg("HTTP has no address yet; set http.listen to a free one, or to \"\" for none. Trying again")
 	return nil
 }
 

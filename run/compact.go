@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"strings"
 
 	"agenthost/llm"
@@ -92,8 +93,8 @@ func split(messages []llm.Message) (earlier, rest []llm.Message) {
 
 // opening is the last message of a user among messages, if there is one.
 func opening(messages []llm.Message) []llm.Message {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role == llm.User {
+	for i, message := range slices.Backward(messages) {
+		if message.Role == llm.User {
 			return messages[i : i+1]
 		}
 	}

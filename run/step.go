@@ -116,7 +116,8 @@ func (m *machine) commit() {
 	if len(m.s.pending) == 0 {
 		return
 	}
-	events, id := m.s.pending, ""
+	events := m.s.pending
+	var id string
 	m.s.pending = nil
 	if m.s.Run != nil {
 		id = m.s.Run.ID

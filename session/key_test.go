@@ -73,8 +73,14 @@ func TestSID(t *testing.T) {
 	}
 	seen := map[string]string{}
 	for _, in := range [][2]string{
-		{"ana", "x"}, {"an", "ax"}, {"ana", ""}, {"", "x"}, {"", ""},
-		{strings.Repeat("a", 127), "x"}, {strings.Repeat("a", 128), "x"}, {"ana", strings.Repeat("x", 1000)},
+		{"ana", "x"},
+		{"an", "ax"},
+		{"ana", ""},
+		{"", "x"},
+		{"", ""},
+		{strings.Repeat("a", 127), "x"},
+		{strings.Repeat("a", 128), "x"},
+		{"ana", strings.Repeat("x", 1000)},
 	} {
 		sid := session.SID(in[0], session.Key(in[1]))
 		if !regexp.MustCompile(`^[a-z2-7]{20}$`).MatchString(sid) {

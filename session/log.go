@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -132,8 +133,10 @@ func (l *Log) RepliedSince(from uint64) []uint64 {
 	return slices.Compact(seqs)
 }
 
-// Commit appends the events of a commit that Step owed, and returns at once. done is called once it is stored or refused; it must not
-// block. ctx bounds only what is too large for a message and is stored first.
+// Commit appends the events of a commit that Step owed, and returns at once.
+// done is called once it is stored or refused; it must not block. ctx bounds
+// what is too large for a message and is stored first, and the search for a
+// commit that NATS may or may not have stored before it went away.
 func (l *Log) Commit(ctx context.Context, runID string, events []run.Event, done func(error)) {
 	l.mu.Lock()
 	l.owed--
@@ -155,17 +158,41 @@ func (l *Log) Commit(ctx context.Context, runID string, events []run.Event, done
 // next sends the oldest commit of the queue.
 func (l *Log) next() {
 	l.mu.Lock()
-	c, seq := l.queue[0], l.seq
+	c := l.queue[0]
 	l.mu.Unlock()
-	whole := Commit{V: version, Key: l.key, Run: c.run, Events: c.events}
-	msg, err := l.store.message(c.ctx, l.subject, whole, func(object string) any {
-		return Commit{V: version, Key: l.key, Run: c.run, Object: object}
-	}, c.events)
+	data, err := json.Marshal(Commit{V: version, Key: l.key, Run: c.run, Events: c.events})
+	switch {
+	case err != nil:
+		l.settle(c, 0, fmt.Errorf("encode commit: %w", err))
+	case len(data) > l.store.Limit:
+		go l.sendLarge(c) // nobody who is called back waits for the object store
+	default:
+		l.send(c, data)
+	}
+}
+
+// sendLarge sends a commit whose events go to the object store.
+func (l *Log) sendLarge(c *commit) {
+	object, err := l.store.putFile(c.ctx, c.events)
+	if err != nil {
+		l.settle(c, 0, fmt.Errorf("commit: %w", err))
+		return
+	}
+	data, err := json.Marshal(Commit{V: version, Key: l.key, Run: c.run, Object: object})
 	if err != nil {
 		l.settle(c, 0, fmt.Errorf("encode commit: %w", err))
 		return
 	}
+	l.send(c, data)
+}
+
+func (l *Log) send(c *commit, data []byte) {
+	l.mu.Lock()
+	seq := l.seq
+	l.mu.Unlock()
 	c.id = nuid.Next()
+	msg := nats.NewMsg(l.subject)
+	msg.Data = data
 	msg.Header.Set(expectedLastSubjectSequence, strconv.FormatUint(seq, 10))
 	msg.Header.Set(commitHeader, c.id)
 	l.store.Publisher.Publish(msg, func(seq uint64, resent bool, err error) { l.stored(c, seq, resent, err) })
@@ -253,6 +280,9 @@ func (l *Log) note(seq uint64, events []run.Event) {
 				l.ids.set(in.ID, 0)
 			}
 		case run.InputAdded:
+			if e.Input == nil { // as the fold, it leaves what does not fit
+				continue
+			}
 			l.ids.set(e.Input.ID, 0)
 			if e.Run != "" { // it joined the running run
 				l.open = append(l.open, e.Input.ID)
@@ -284,19 +314,36 @@ func (l *Log) takeSnapshot() *snapshot {
 
 // writeSnapshot replaces the session's snapshot. Losing one costs only time.
 func (l *Log) writeSnapshot(ctx context.Context, snap *snapshot) {
-	msg, err := l.store.message(ctx, l.snapSubject, snap, func(object string) any {
-		return snapshot{V: version, Key: l.key, Seq: snap.Seq, Object: object}
-	}, snap)
+	msg, err := l.snapshotMessage(ctx, snap)
 	if err != nil {
 		l.store.Log.Warn().Err(err).Str("session", string(l.key)).Msg("write snapshot")
 		return
 	}
-	msg.Header.Set(rollupHeader, "sub")
 	l.store.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
-		if err != nil {
+		if err != nil && !errors.Is(err, bus.ErrClosed) {
 			l.store.Log.Warn().Err(err).Str("session", string(l.key)).Msg("write snapshot")
 		}
 	})
+}
+
+func (l *Log) snapshotMessage(ctx context.Context, snap *snapshot) (*nats.Msg, error) {
+	data, err := json.Marshal(snap)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > l.store.Limit {
+		small := snapshot{V: version, Key: l.key, Seq: snap.Seq}
+		if small.Object, err = l.store.putFile(ctx, snap); err != nil {
+			return nil, err
+		}
+		if data, err = json.Marshal(small); err != nil {
+			return nil, err
+		}
+	}
+	msg := nats.NewMsg(l.snapSubject)
+	msg.Data = data
+	msg.Header.Set(rollupHeader, "sub")
+	return msg, nil
 }
 
 const rollupHeader = nats.MsgRollup

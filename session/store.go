@@ -10,7 +10,6 @@ import (
 	"agenthost/bus"
 	"agenthost/run"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
@@ -109,7 +108,11 @@ func (l *Log) loadSnapshot(ctx context.Context, last uint64) error {
 		return err
 	}
 	snap := snapshot{}
-	if err := json.Unmarshal(rec.Data, &snap); err != nil {
+	err = json.Unmarshal(rec.Data, &snap)
+	if snap.V > version {
+		return fmt.Errorf("snapshot %d is of version %d; this program reads %d: update it", rec.Seq, snap.V, version)
+	}
+	if err != nil {
 		return fmt.Errorf("snapshot %d: %w", rec.Seq, err)
 	}
 	if snap.Object != "" {
@@ -120,9 +123,6 @@ func (l *Log) loadSnapshot(ctx context.Context, last uint64) error {
 		if err := json.Unmarshal(data, &snap); err != nil {
 			return fmt.Errorf("snapshot %d: %w", rec.Seq, err)
 		}
-	}
-	if snap.V > version {
-		return fmt.Errorf("snapshot %d is of version %d; this program reads %d: update it", rec.Seq, snap.V, version)
 	}
 	if snap.Seq > last { // of a session that was deleted and begun anew
 		return nil
@@ -138,11 +138,12 @@ func (l *Log) loadSnapshot(ctx context.Context, last uint64) error {
 // decode reads a commit, wherever its events are.
 func (s *Store) decode(ctx context.Context, data []byte) (Commit, error) {
 	c := Commit{}
-	if err := json.Unmarshal(data, &c); err != nil {
-		return c, err
-	}
-	if c.V > version {
+	err := json.Unmarshal(data, &c)
+	if c.V > version { // what else there is may have another form by then
 		return c, fmt.Errorf("it is of version %d; this program reads %d: update it", c.V, version)
+	}
+	if err != nil {
+		return c, err
 	}
 	if c.Object == "" {
 		return c, nil
@@ -167,36 +168,20 @@ func (s *Store) Replies(ctx context.Context, seq uint64) ([]run.Reply, time.Time
 	}
 	var replies []run.Reply
 	for _, e := range c.Events {
-		if e.Type == run.Replied {
+		if e.Type == run.Replied && e.Reply != nil {
 			replies = append(replies, *e.Reply)
 		}
 	}
 	return replies, rec.Time, nil
 }
 
-// message encodes v; when that is too large for a message, the whole goes to
-// the object store and small, given its name, goes instead.
-func (s *Store) message(ctx context.Context, subject string, v any, small func(object string) any, large any) (*nats.Msg, error) {
+// putFile stores v where there is room for what is too large for a message.
+func (s *Store) putFile(ctx context.Context, v any) (object string, err error) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if len(data) > s.Limit {
-		whole, err := json.Marshal(large)
-		if err != nil {
-			return nil, err
-		}
-		object, err := s.Files.Put(ctx, whole)
-		if err != nil {
-			return nil, err
-		}
-		if data, err = json.Marshal(small(object)); err != nil {
-			return nil, err
-		}
-	}
-	msg := nats.NewMsg(subject)
-	msg.Data = data
-	return msg, nil
+	return s.Files.Put(ctx, data)
 }
 
 const expectedLastSubjectSequence = jetstream.ExpectedLastSubjSeqHeader

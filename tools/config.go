@@ -1,6 +1,3 @@
-// Package tools will hold the registry, the policy and the schema check. So
-// far it holds their configuration only, so that a file written for them is
-// checked.
 package tools
 
 // An MCPConfig is one entry of `mcp:`, a server over stdio or HTTP.
@@ -13,3 +10,10 @@ type MCPConfig struct {
 
 // A ServiceConfig is one entry of `services:`, a NATS micro service by name.
 type ServiceConfig struct{}
+
+// FetchConfig is `fetch:`, what the tool fetch_url may reach.
+type FetchConfig struct {
+	// AllowPrivate names hosts, addresses and networks (CIDR) that may be
+	// reached although they are not public; default none.
+	AllowPrivate []string `yaml:"allow_private,omitempty" json:"allow_private,omitempty"`
+}

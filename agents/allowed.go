@@ -1,0 +1,85 @@
+package agents
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// How far an approval goes.
+const (
+	ScopeOnce    = "once"
+	ScopeSession = "session"
+	ScopeAlways  = "always"
+)
+
+// An Allowed is something a person has allowed for longer than once, as the
+// bucket AGENT_ALLOWED keeps it.
+type Allowed struct {
+	ID      string    `json:"id"` // its key there
+	Agent   string    `json:"agent"`
+	Session string    `json:"session,omitempty"` // empty: in all of them
+	What    string    `json:"what"`              // a tool, or the commands of a command tool
+	By      string    `json:"by"`
+	At      time.Time `json:"at"`
+}
+
+const everySession = "all"
+
+func allowedKey(agent, sid, what string) string {
+	sum := sha256.Sum256([]byte(what))
+	return agent + "." + sid + "." + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:16])
+}
+
+// allowed reports whether a person has said yes before, for this session or for
+// all of them. What cannot be looked up is asked.
+func (p *Parts) allowed(ctx context.Context, agent string, key session.Key, what string) bool {
+	kv, err := p.JS.KeyValue(ctx, bus.AllowedBucket)
+	if err != nil {
+		return false
+	}
+	for _, sid := range []string{session.SID(agent, key), everySession} {
+		_, err := kv.Get(ctx, allowedKey(agent, sid, what))
+		if err == nil {
+			return true
+		}
+		if !errors.Is(err, jetstream.ErrKeyNotFound) {
+			p.Log.Warn().Err(err).Str("agent", agent).Msg("look up what is allowed")
+		}
+	}
+	return false
+}
+
+// allow keeps a yes. It is kept before the call runs.
+func (p *Parts) allow(ctx context.Context, agent string, key session.Key, what, scope, by string) error {
+	a := Allowed{Agent: agent, What: what, By: by, At: time.Now().UTC()}
+	switch scope {
+	case ScopeSession:
+		a.Session, a.ID = string(key), allowedKey(agent, session.SID(agent, key), what)
+	case ScopeAlways:
+		a.ID = allowedKey(agent, everySession, what)
+	default:
+		return nil
+	}
+	data, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	msg := nats.NewMsg("$KV." + bus.AllowedBucket + "." + a.ID)
+	msg.Data = data
+	if _, err := p.Publisher.PublishWait(ctx, msg); err != nil {
+		return fmt.Errorf("keep what is allowed: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/run"
+	"agenthost/session"
+	"agenthost/tools"
+)
+
+// deliverAnswer brings a result to the conversation that waits for it, which
+// its correlation id names.
+func (r *Runtime) deliverAnswer(it *item) {
+	id := it.origin.route.CorrelationID
+	agent, sid, ok := splitWaitID(id)
+	if !ok || agent != r.cfg.ID {
+		r.late(it)
+		return
+	}
+	key, err := r.keyOf(sid)
+	switch {
+	case errors.Is(err, bus.ErrNotFound):
+		r.late(it)
+	case err != nil:
+		r.log.Warn().Err(err).Str("correlation_id", id).Msg("an answer cannot be brought to its session; it will come again")
+		it.delivery.Leave()
+	default:
+		entry := r.sessions.Acquire(key)
+		entry.Value.push(it, entry)
+	}
+}
+
+// late drops an answer that nothing waits for: whoever asked has given up.
+func (r *Runtime) late(it *item) {
+	route := it.origin.route
+	r.log.Info().Str("from", route.From).Str("correlation_id", route.CorrelationID).Msg("late result dropped")
+	if route.From != fromNobody {
+		r.parts.tell(route, errNotWaiting)
+	}
+	it.delivery.Done()
+}
+
+// keyOf finds the key of a session: in memory, where its first run may be that
+// has written nothing yet, else in its log.
+func (r *Runtime) keyOf(sid string) (session.Key, error) {
+	for entry := range r.sessions.All() {
+		if session.SID(r.cfg.ID, entry.Key) == sid {
+			return entry.Key, nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(r.work, 10*time.Second)
+	defer cancel()
+	rec, err := r.parts.Reader.Last(ctx, bus.SessionsStream, session.Subject(r.cfg.ID, sid))
+	if err != nil {
+		return "", err
+	}
+	c := session.Commit{}
+	err = json.Unmarshal(rec.Data, &c)
+	return c.Key, err
+}
+
+// tell says to a program that has sent an answer what became of it.
+func (p *Parts) tell(answer *bus.Route, err error) {
+	if answer.ReplyTo == "" || bus.StoredSubject(answer.ReplyTo) {
+		return
+	}
+	told := bus.Route{Kind: bus.RouteResult, CorrelationID: answer.CorrelationID, InReplyTo: answer.ID}
+	if err != nil {
+		told.Error = &bus.Error{Code: "validation", Message: err.Error()}
+	}
+	data, failed := json.Marshal(told)
+	if failed == nil {
+		failed = p.NC.Publish(answer.ReplyTo, data)
+	}
+	if failed != nil {
+		p.Log.Debug().Err(failed).Msg("tell what became of an answer")
+	}
+}
+
+// stopWord ends the run under way, said by a person in its chat.
+const stopWord = "/stop"
+
+// waitingFor are the calls that wait for a person or an agent.
+func waitingFor(r *run.Run) []run.Call {
+	var calls []run.Call
+	for _, c := range r.Calls {
+		if !c.Done && c.Asked != "" {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// answer reads it as an answer to a call of the run that waits. ok is false when
+// it is none.
+func (c *conversation) answer(it *item, r *run.Run) (sig run.Signal, ok bool) {
+	sig = run.Signal{At: time.Now(), Run: r.ID}
+	switch {
+	case it.origin.route != nil:
+		return c.routedAnswer(it.origin.route, r, sig)
+	case strings.TrimSpace(it.origin.inbound.Text) == stopWord:
+		sig.Kind, sig.By = run.Abort, sender(it.origin.inbound)
+		return sig, true
+	}
+	in := it.origin.inbound
+	sig.By = sender(in)
+	if in.Answers != "" {
+		call, found := c.waitingCall(r, in.Answers)
+		return said(sig, call, in.Text, found)
+	}
+	var people []run.Call
+	for _, call := range waitingFor(r) {
+		if call.Asked != run.ForDelegate {
+			people = append(people, call)
+		}
+	}
+	if len(people) != 1 {
+		return sig, false
+	}
+	return said(sig, people[0], in.Text, true)
+}
+
+// waitingCall finds the call that waits under a wait id, or under its own.
+func (c *conversation) waitingCall(r *run.Run, id string) (run.Call, bool) {
+	calls := waitingFor(r)
+	i := slices.IndexFunc(calls, func(call run.Call) bool {
+		return call.ID == id || waitID(c.r.cfg.ID, c.key, r.ID, call.ID) == id
+	})
+	if i < 0 {
+		return run.Call{}, false
+	}
+	return calls[i], true
+}
+
+// routedAnswer reads a result: of a delegate, of a person by another door, or
+// of the clock.
+func (c *conversation) routedAnswer(route *bus.Route, r *run.Run, sig run.Signal) (run.Signal, bool) {
+	if route.Kind != bus.RouteResult {
+		return sig, false
+	}
+	sig.By = route.From
+	if strings.HasSuffix(route.CorrelationID, stopHash) {
+		sig.Kind, sig.Reason = run.Abort, route.Text
+		return sig, true
+	}
+	call, found := c.waitingCall(r, route.CorrelationID)
+	if !found {
+		return sig, false
+	}
+	switch {
+	case route.From == fromNobody && route.Text == "":
+		return overdue(sig, call), true
+	case call.Asked != run.ForDelegate:
+		return said(sig, call, strings.TrimSpace(route.Text+" "+route.Scope), true)
+	case route.Error != nil:
+		sig.Kind, sig.Call, sig.Source = run.ToolSettled, call.ID, run.FromDelegate
+		sig.Result = orElse(route.Error.Message, route.Error.Code)
+	default:
+		sig.Kind, sig.Call, sig.Answer = run.Answered, call.ID, route.Text
+	}
+	return sig, true
+}
+
+// overdue is what becomes of a call that nobody has answered in time.
+func overdue(sig run.Signal, call run.Call) run.Signal {
+	sig.Call = call.ID
+	switch call.Asked {
+	case run.ForApproval:
+		sig.Kind, sig.Answer = run.Answered, run.Deny
+	case run.ForDelegate:
+		sig.Kind, sig.Source, sig.Result = run.ToolSettled, run.FromDelegate, "no result came in time"
+	default:
+		sig.Kind, sig.Source, sig.Result = run.ToolSettled, run.FromAnswer, "nobody answered in time"
+	}
+	return sig
+}
+
+// said reads what a person said as the answer to a call.
+func said(sig run.Signal, call run.Call, text string, found bool) (run.Signal, bool) {
+	if !found {
+		return sig, false
+	}
+	sig.Kind, sig.Call = run.Answered, call.ID
+	text = strings.TrimSpace(text)
+	switch {
+	case call.Asked == run.ForApproval:
+		word, scope, _ := strings.Cut(strings.ToLower(text), " ")
+		sig.Answer, sig.Scope = word, orElse(strings.TrimSpace(scope), ScopeOnce)
+		known := sig.Scope == ScopeOnce || sig.Scope == ScopeSession || sig.Scope == ScopeAlways
+		return sig, known && (word == run.Approve || word == run.Deny)
+	case len(call.Options) > 0:
+		i := slices.IndexFunc(call.Options, func(o string) bool { return strings.EqualFold(o, text) })
+		if i < 0 {
+			return sig, false
+		}
+		sig.Answer = call.Options[i]
+	default:
+		sig.Answer = text
+	}
+	return sig, sig.Answer != ""
+}
+
+// heard does what goes with an answer besides the machine, and before it: what
+// is allowed for longer is kept, and who works for a run that ends is stopped.
+func (t *runner) heard(ctx context.Context, r *run.Run, sig run.Signal) error {
+	if sig.Kind == run.Abort {
+		for _, call := range waitingFor(r) {
+			if call.Asked == run.ForDelegate {
+				t.recall(call)
+			}
+		}
+		return nil
+	}
+	if sig.Kind != run.Answered || sig.Answer != run.Approve || sig.Scope == ScopeOnce || sig.Scope == "" {
+		return nil
+	}
+	i := slices.IndexFunc(r.Calls, func(call run.Call) bool { return call.ID == sig.Call })
+	if i < 0 || r.Calls[i].Asked != run.ForApproval {
+		return nil
+	}
+	tool, ok := t.c.r.tools.find(r.Calls[i].Name)
+	if !ok {
+		return nil
+	}
+	return t.c.r.parts.allow(ctx, t.c.r.cfg.ID, t.c.key, tools.Key(tool, r.Calls[i].Args), sig.Scope, sig.By)
+}

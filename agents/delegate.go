@@ -1,0 +1,216 @@
+package agents
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/llm"
+	"agenthost/run"
+	"agenthost/session"
+	"agenthost/tools"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nuid"
+)
+
+// maxDepth is how many agents a task may pass through.
+const maxDepth = 8
+
+// waitFor turns what a tool waits for into what the machine waits for.
+func (t *runner) waitFor(call run.Call, w tools.Wait) run.Signal {
+	wait := &run.Wait{For: run.ForQuestion, Prompt: w.Prompt, Options: w.Options}
+	timeout := cmp.Or(w.Timeout, t.c.r.cfg.Limits.ApprovalTimeout, defaultApprovalTimeout)
+	if w.To != "" {
+		if why := t.refuseDelegate(w.To); why != "" {
+			return run.Signal{Result: why, Source: run.FromDenial}
+		}
+		wait.For, wait.To = run.ForDelegate, w.To
+		wait.CorrelationID = waitID(t.c.r.cfg.ID, t.c.key, t.id, call.ID)
+		if len(w.Context) > 0 {
+			wait.Prompt = routeText(&bus.Route{Text: w.Prompt, Context: w.Context})
+		}
+		timeout = cmp.Or(w.Timeout, t.c.r.cfg.Limits.RunTimeout, defaultRunTimeout)
+	}
+	wait.Deadline = time.Now().Add(timeout)
+	if w.Default != "" {
+		t.fallback(call.ID, w.Default)
+	}
+	return run.Signal{Wait: wait}
+}
+
+func (t *runner) fallback(call, answer string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fallbacks == nil {
+		t.fallbacks = map[string]string{}
+	}
+	t.fallbacks[call] = answer
+}
+
+// refuseDelegate says in a sentence why the task cannot go to that agent; empty
+// when it can.
+func (t *runner) refuseDelegate(to string) string {
+	self, chain := t.c.r.cfg.ID, t.chain()
+	switch {
+	case to == self:
+		return "an agent cannot hand work to itself"
+	case !slices.Contains(t.c.r.parts.Agents, to):
+		return fmt.Sprintf("there is no agent %q", to)
+	case !allows(t.c.r.cfg.Delegates, to):
+		return fmt.Sprintf("%s is not among the agents that %s may ask", to, self)
+	case slices.Contains(chain, to):
+		return fmt.Sprintf("%s waits for this already (%s): that would go round in circles", to, strings.Join(chain, " → "))
+	case len(chain) > maxDepth:
+		return fmt.Sprintf("this task has passed through %d agents, which is the most", maxDepth)
+	}
+	return ""
+}
+
+func allows(list []string, id string) bool {
+	return slices.Contains(list, id) || slices.Contains(list, "*")
+}
+
+// chain are the agents that this run works for, and its own at the end.
+func (t *runner) chain() []string {
+	var chain []string
+	if o, err := t.origin(); err == nil && o.route != nil {
+		chain = slices.Clone(o.route.Chain)
+	}
+	return append(chain, t.c.r.cfg.ID)
+}
+
+// person is where the person is whose message led to this run, if one did.
+func (t *runner) person() *bus.Origin {
+	o, err := t.origin()
+	if err != nil {
+		return nil
+	}
+	if o.route != nil {
+		return o.route.Origin
+	}
+	return &bus.Origin{
+		Agent: t.c.r.cfg.ID, Session: string(t.c.key),
+		Subject: bus.OutboundPrefix + strings.TrimPrefix(o.subject, bus.InboundPrefix),
+		To:      sender(o.inbound), Chat: o.inbound.Chat, Thread: o.inbound.Thread,
+		ReplyTo: t.inputs[len(t.inputs)-1].ID,
+	}
+}
+
+// handOver publishes a task for another agent. The same task has the same id,
+// so that it is worked on once.
+func (t *runner) handOver(ctx context.Context, w Waiting) error {
+	task := bus.Route{
+		ID: w.ID, Kind: bus.RouteDelegate, From: w.Agent, CorrelationID: w.ID, Text: w.Prompt,
+		ReplyTo: bus.RoutePrefix + w.Agent, Chain: t.chain(), Deadline: w.Deadline, Origin: w.Origin,
+	}
+	data, err := json.Marshal(task)
+	if err != nil {
+		return err
+	}
+	msg := nats.NewMsg(bus.RoutePrefix + w.To)
+	msg.Data = data
+	msg.Header.Set(nats.MsgIdHdr, w.ID)
+	t.trace.set(msg.Header)
+	if _, err := t.c.r.parts.Publisher.PublishWait(ctx, msg); err != nil {
+		return fmt.Errorf("hand a task to %s: %w", w.To, err)
+	}
+	return nil
+}
+
+// recall tells the agent that works on a call that nobody waits for it any
+// more. It may be done already.
+func (t *runner) recall(call run.Call) {
+	id := waitID(t.c.r.cfg.ID, t.c.key, t.id, call.ID)
+	msg, err := StopMessage(call.To, session.Route(t.c.r.cfg.ID, id), t.c.r.cfg.ID, "Whoever asked for this has stopped it.", "")
+	if err != nil {
+		t.c.log().Error().Err(err).Msg("encode a recall")
+		return
+	}
+	t.c.r.parts.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
+		if err != nil {
+			t.c.log().Warn().Err(err).Str("agent", call.To).Msg("recall a task")
+		}
+	})
+}
+
+// stopHash stands in the place of a call in the correlation id of an order to
+// stop.
+const stopHash = "stop-the-run"
+
+// StopMessage is the order to stop the run of a session, under way or waiting.
+// Whoever serves the agent carries it out; replyTo, when it is not empty, is
+// told what became of it.
+func StopMessage(agent string, key session.Key, by, reason, replyTo string) (*nats.Msg, error) {
+	order := bus.Route{
+		ID: nuid.Next(), Kind: bus.RouteResult, From: by, Text: reason, ReplyTo: replyTo,
+		CorrelationID: agent + "." + session.SID(agent, key) + "." + stopHash,
+	}
+	data, err := json.Marshal(order)
+	if err != nil {
+		return nil, err
+	}
+	msg := nats.NewMsg(bus.RoutePrefix + agent)
+	msg.Data = data
+	msg.Header.Set(nats.MsgIdHdr, order.ID)
+	return msg, nil
+}
+
+// AnswerMessage is the answer to a call that waits, by another door than its
+// chat.
+func AnswerMessage(w Waiting, by, text, scope, replyTo string) (*nats.Msg, error) {
+	answer := bus.Route{
+		ID: nuid.Next(), Kind: bus.RouteResult, From: by, Text: text, Scope: scope, ReplyTo: replyTo, CorrelationID: w.ID,
+	}
+	data, err := json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	msg := nats.NewMsg(bus.RoutePrefix + w.Agent)
+	msg.Data = data
+	msg.Header.Set(nats.MsgIdHdr, answer.ID)
+	return msg, nil
+}
+
+// refuseTask says why this agent does not take a task; nil when it does.
+func (r *Runtime) refuseTask(task *bus.Route) *run.Error {
+	deny := func(format string, args ...any) *run.Error {
+		return &run.Error{Code: llm.CodeToolDenied, Message: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case len(r.cfg.Accepts) > 0 && !allows(r.cfg.Accepts, task.From):
+		return deny("%s does not take work from %q.", r.cfg.ID, task.From)
+	case slices.Contains(task.Chain, r.cfg.ID):
+		return deny("%s waits for this already: that would go round in circles.", r.cfg.ID)
+	case len(task.Chain) > maxDepth:
+		return deny("This task has passed through too many agents.")
+	case !task.Deadline.IsZero() && time.Now().After(task.Deadline):
+		return &run.Error{Code: llm.CodeRunTimeout, Message: "The time for this task was over before it began."}
+	}
+	return nil
+}
+
+// peers tells a model which agents it can ask for what.
+func (r *Runtime) peers() string {
+	if len(r.cfg.Delegates) == 0 {
+		return ""
+	}
+	if _, ok := r.tools.find("delegate"); !ok {
+		return ""
+	}
+	b := strings.Builder{}
+	for _, id := range r.parts.Agents {
+		if id != r.cfg.ID && allows(r.cfg.Delegates, id) {
+			fmt.Fprintf(&b, "\n- %s: %s", id, orElse(r.parts.Descriptions[id], "no description"))
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n\nYou can hand work to these agents with the tool delegate:" + b.String()
+}

@@ -1,0 +1,101 @@
+package agents
+
+import (
+	"context"
+	"time"
+
+	"agenthost/llm"
+	"agenthost/run"
+	"agenthost/session"
+)
+
+// overhear looks at what has come into the queue during the run: an answer, an
+// order to stop, a message that joins it or takes its place. The rest waits for
+// its turn.
+func (t *runner) overhear(ctx context.Context) ([]run.Effect, error) {
+	for {
+		it, sig, ok := t.c.interjection(t.journal)
+		if !ok {
+			return nil, nil
+		}
+		if it != nil { // it belongs to this run from now on
+			t.items = append(t.items, it)
+		}
+		if sig.Kind == run.Submit {
+			msg := t.greetOne(ctx, it)
+			sig.Message = &msg
+			t.inputs = append(t.inputs, it.input)
+		}
+		if left := t.journal.State().Run; left != nil {
+			if err := t.heard(ctx, left, sig); err != nil {
+				return nil, err
+			}
+		}
+		if it != nil {
+			t.answeredBy(sig)
+		}
+		effects := t.journal.Step(sig, t.c.r.limits)
+		if len(effects) > 0 && effects[0].Kind != run.Ignored {
+			return effects, nil
+		}
+	}
+}
+
+// interjection takes the first input off the queue that is meant for the run
+// under way. One that only interrupts it stays where it is, as the next.
+func (c *conversation) interjection(journal *session.Log) (*item, run.Signal, bool) {
+	left := journal.State().Run
+	if left == nil {
+		return nil, run.Signal{}, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, it := range c.queue {
+		if it.place == spilling || it.place == logged {
+			continue
+		}
+		if _, seen := journal.Seen(it.input.ID); seen {
+			continue
+		}
+		if sig, ok := c.answer(it, left); ok {
+			c.takeOut(it)
+			return it, sig, true
+		}
+		switch c.mode(it) {
+		case session.Steer:
+			c.takeOut(it)
+			return it, run.Signal{
+				Kind: run.Submit, At: time.Now(), Run: "steer:" + it.input.ID, Inputs: []run.Input{it.input}, Join: true,
+			}, true
+		case session.Interrupt:
+			return nil, run.Signal{
+				Kind: run.Abort, At: time.Now(), Run: left.ID, By: "interrupt", Reason: "Stopped for a newer message.",
+			}, true
+		}
+	}
+	return nil, run.Signal{}, false
+}
+
+// mode is how an input that comes during a run is treated.
+func (c *conversation) mode(it *item) session.Queue {
+	if it.origin.inbound == nil {
+		return session.Followup
+	}
+	switch it.origin.inbound.Priority {
+	case "now":
+		return session.Interrupt
+	case "later":
+		return session.Followup
+	}
+	return it.queue(c.r.cfg.Session.Queue)
+}
+
+// greetOne is the message of an input that joins the run under way. A hook that
+// refuses it leaves the model only the reason.
+func (t *runner) greetOne(ctx context.Context, it *item) llm.Message {
+	o, reason := t.screened(ctx, it)
+	if reason != "" {
+		return llm.UserText("[a message was held back: " + reason + "]")
+	}
+	return o.message()
+}

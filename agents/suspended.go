@@ -1,0 +1,293 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/llm"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nuid"
+)
+
+// errSuspended ends the work on a run that waits for somebody.
+var errSuspended = errors.New("run waits for somebody")
+
+// suspend lets everything go that a waiting run has held: its log has it all.
+func (c *conversation) suspend(t *runner) {
+	deliveries := deliveriesOf(t.items)
+	c.mu.Lock()
+	c.suspended = true
+	if c.anchor != nil {
+		deliveries = append(deliveries, c.anchor)
+		c.anchor = nil
+	}
+	c.mu.Unlock()
+	c.send(&outgoing{end: func(stored bool) {
+		if stored {
+			c.settle(deliveries)
+		} else {
+			leaveAll(deliveries)
+		}
+	}})
+	c.mu.Lock()
+	c.running = false
+	c.wake(0)
+	c.mu.Unlock()
+	c.rest()
+}
+
+// workSuspended looks at what has come for a run that waits: the answer lets it
+// go on, anything else waits behind it, in the log.
+func (c *conversation) workSuspended(journal *session.Log, left *run.Run) {
+	c.mu.Lock()
+	c.suspended = true
+	fresh := c.fresh
+	c.fresh = false
+	held := c.heldItems()
+	c.mu.Unlock()
+	t := c.newRunner(journal, left.ID, nil)
+	t.inputs = left.Inputs
+	if fresh && slices.ContainsFunc(held, func(it *item) bool { return it.tried }) {
+		// Whoever had it may have died between asking and being heard.
+		if err := t.askAgain(); err != nil {
+			c.end(t, err)
+			return
+		}
+	}
+	for _, it := range held {
+		sig, ok := c.answer(it, left)
+		if ok {
+			c.unqueue(it)
+			t.items = []*item{it}
+			c.end(t, t.goOn(left, sig))
+			return
+		}
+		if err := c.keepWaiting(journal, left, it); err != nil {
+			c.end(t, err)
+			return
+		}
+	}
+	c.mu.Lock()
+	c.running = false
+	if !c.spilling && c.overflows() {
+		c.spilling = true
+		go c.spillAll()
+	}
+	c.wake(0)
+	c.mu.Unlock()
+	c.rest()
+}
+
+// heldItems are the inputs of the queue whose messages are held. Called with
+// the lock held.
+func (c *conversation) heldItems() []*item {
+	var list []*item
+	for _, it := range c.queue {
+		switch {
+		case it.place == held:
+			list = append(list, it)
+		case it.place == logged && it.delivery != nil: // the log stands for it
+			d := it.delivery
+			it.delivery = nil
+			defer d.Done()
+		}
+	}
+	return list
+}
+
+// unqueue takes one input off the queue.
+func (c *conversation) unqueue(it *item) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.takeOut(it)
+}
+
+// takeOut is unqueue with the lock held.
+func (c *conversation) takeOut(it *item) {
+	i := slices.Index(c.queue, it)
+	if i < 0 {
+		return
+	}
+	c.queue = slices.Delete(c.queue, i, i+1)
+	c.r.queued.Add(-1)
+	if it.place == held {
+		c.held--
+	}
+}
+
+// keepWaiting deals with an input that is no answer to what the run waits for.
+func (c *conversation) keepWaiting(journal *session.Log, left *run.Run, it *item) error {
+	seq, seen := journal.Seen(it.input.ID)
+	switch {
+	case it.interjects():
+		c.unqueue(it)
+		if it.delivery != nil {
+			c.r.late(it)
+		}
+	case seen && seq > 0:
+		c.unqueue(it)
+		return c.answerAgain(it, seq)
+	case seen: // it has begun the run that waits, or waits itself
+		c.unqueue(it)
+		it.delivery.Done()
+	case it.origin.inbound != nil && c.forward(it):
+		c.unqueue(it)
+	case it.origin.inbound != nil && it.origin.inbound.Answers != "":
+		c.unqueue(it)
+		c.refuse(it, nothingAsked)
+	default:
+		c.mu.Lock()
+		if it.place == held {
+			c.move(it, spilled)
+		}
+		told := c.noticed
+		c.noticed = true
+		c.mu.Unlock()
+		if !told && it.origin.inbound != nil {
+			c.notice(it, left)
+		}
+	}
+	return nil
+}
+
+// notice tells a person, once, what their message has to wait for.
+func (c *conversation) notice(it *item, left *run.Run) {
+	text := "I am still waiting for an answer, and come to this after it."
+	if calls := waitingFor(left); len(calls) > 0 {
+		text += " The question is: " + calls[0].Prompt
+		if calls[0].Asked == run.ForDelegate {
+			text = "I am waiting for " + calls[0].To + ", and come to this after it. Say " + stopWord + " to end it."
+		}
+	}
+	c.say(it, run.Reply{Kind: run.KindNotice, Text: text}, func(bool) {})
+}
+
+// refuse answers an input with an error, outside of any run.
+func (c *conversation) refuse(it *item, e *run.Error) {
+	c.say(it, run.Reply{Kind: run.KindError, Final: true, Error: e, Text: e.Message}, func(stored bool) {
+		if stored {
+			it.delivery.Done()
+		} else {
+			it.delivery.Leave()
+		}
+	})
+}
+
+// say answers an input outside of any run. The same input is told the same
+// thing under the same id.
+func (c *conversation) say(it *item, reply run.Reply, end func(stored bool)) {
+	t := c.newRunner(nil, reply.Kind+"-"+session.SID(it.input.ID, c.key), []*item{it})
+	reply.N = 1
+	if err := t.address(&reply); err != nil {
+		c.log().Error().Err(err).Msg("encode reply")
+	}
+	c.send(&outgoing{replies: []run.Reply{reply}, trace: t.trace, end: end})
+}
+
+// askAgain puts the questions of a run that waits once more.
+func (t *runner) askAgain() error {
+	ctx, cancel := t.context()
+	defer cancel()
+	err := t.perform(ctx, t.journal.Resume(time.Now(), t.c.r.limits))
+	if errors.Is(err, errSuspended) {
+		return nil
+	}
+	return err
+}
+
+// goOn takes a run up again with an answer.
+func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
+	defer t.c.guard(&err)
+	ctx, cancel := t.context()
+	defer cancel()
+	if err := t.heard(ctx, left, sig); err != nil {
+		return err
+	}
+	t.c.mu.Lock()
+	t.c.suspended, t.c.noticed = false, false
+	t.c.mu.Unlock()
+	t.answeredBy(sig)
+	return t.perform(ctx, t.journal.Step(sig, t.c.r.limits))
+}
+
+// answeredBy tidies up behind an answer, and tells who gave it by another door.
+func (t *runner) answeredBy(sig run.Signal) {
+	if sig.Call != "" {
+		t.c.r.parts.answered(waitID(t.c.r.cfg.ID, t.c.key, t.id, sig.Call))
+	}
+	for _, it := range t.items {
+		if it.interjects() && it.origin.route.From != fromNobody {
+			t.c.r.parts.tell(it.origin.route, nil)
+		}
+	}
+}
+
+// forward passes an answer on to the agent that has asked in this chat while it
+// works for this one. It reports whether that was what the input is.
+func (c *conversation) forward(it *item) bool {
+	ctx, cancel := context.WithTimeout(c.r.work, 10*time.Second)
+	defer cancel()
+	in := it.origin.inbound
+	w, ok := c.askedHere(ctx, in.Answers)
+	if !ok {
+		return false
+	}
+	text := strings.TrimSpace(in.Text)
+	if _, fits := said(run.Signal{}, run.Call{Asked: w.Kind, Options: w.Options}, text, true); !fits {
+		return false
+	}
+	data, err := json.Marshal(bus.Route{
+		ID: it.input.ID, Kind: bus.RouteResult, From: sender(in), CorrelationID: w.ID, Text: text,
+	})
+	if err != nil {
+		return false
+	}
+	msg := nats.NewMsg(bus.RoutePrefix + w.Agent)
+	msg.Data = data
+	msg.Header.Set(nats.MsgIdHdr, w.ID+":"+nuid.Next())
+	if _, err := c.r.parts.Publisher.PublishWait(ctx, msg); err != nil {
+		c.log().Warn().Err(err).Msg("pass an answer on")
+		return false
+	}
+	c.say(it, run.Reply{Kind: run.KindReply, Final: true, Text: "Passed on to " + w.Agent + "."}, func(stored bool) {
+		if stored {
+			it.delivery.Done()
+		} else {
+			it.delivery.Leave()
+		}
+	})
+	return true
+}
+
+// askedHere finds the question of another agent that was put in this chat: the
+// one with that id, or the only one.
+func (c *conversation) askedHere(ctx context.Context, id string) (Waiting, bool) {
+	all, err := AllWaiting(ctx, c.r.parts.JS)
+	if err != nil {
+		c.log().Warn().Err(err).Msg("look for a question of another agent")
+		return Waiting{}, false
+	}
+	var here []Waiting
+	for _, w := range all {
+		if w.Kind == run.ForDelegate || w.Origin == nil || w.Agent == c.r.cfg.ID {
+			continue
+		}
+		if w.Origin.Agent == c.r.cfg.ID && w.Origin.Session == string(c.key) && (id == "" || id == w.ID) {
+			here = append(here, w)
+		}
+	}
+	if len(here) != 1 {
+		return Waiting{}, false
+	}
+	return here[0], true
+}
+
+var nothingToStop = &run.Error{Code: llm.CodeValidation, Message: "There is nothing to stop."}

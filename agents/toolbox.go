@@ -1,0 +1,53 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+
+	"agenthost/llm"
+	"agenthost/tools"
+)
+
+// A Toolbox is what an agent may use, and how freely.
+type Toolbox struct {
+	Registry  *tools.Registry
+	Grant     tools.Grant
+	Policy    tools.Policy
+	Validator *tools.Validator
+	// Awaits are the sources that an agent gives time to bring their tools
+	// before it calls its model.
+	Awaits []Awaiter
+}
+
+// An Awaiter is a source of tools that may still be on its way. Await returns
+// when its tools are known, or are not to be had soon.
+type Awaiter interface{ Await(ctx context.Context) }
+
+func (b *Toolbox) await(ctx context.Context) {
+	for _, a := range b.Awaits {
+		a.Await(ctx)
+	}
+}
+
+func (b *Toolbox) find(name string) (tools.Tool, bool) { return b.Registry.Find(b.Grant, name) }
+
+func (b *Toolbox) check(t tools.Tool, args json.RawMessage) error { return b.Validator.Check(t, args) }
+
+// defs describe the tools to a model.
+func (b *Toolbox) defs() []llm.ToolDef {
+	all := b.Registry.For(b.Grant)
+	if len(all) == 0 {
+		return nil
+	}
+	defs := make([]llm.ToolDef, len(all))
+	for i, t := range all {
+		defs[i] = llm.ToolDef{Name: t.Name, Description: t.Description, Schema: t.Schema}
+	}
+	return defs
+}
+
+// safe reports whether a tool may run again under the same call id.
+func (b *Toolbox) safe(name string) bool {
+	t, ok := b.find(name)
+	return ok && t.Rerun
+}

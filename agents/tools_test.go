@@ -1,0 +1,475 @@
+package agents_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/session"
+	"agenthost/tools"
+
+	"github.com/nats-io/nats.go"
+)
+
+func text(s string) func(context.Context, tools.Call) (tools.Result, error) {
+	return func(context.Context, tools.Call) (tools.Result, error) { return tools.Result{Text: s}, nil }
+}
+
+var anything = json.RawMessage(`{"type":"object"}`)
+
+func bot(id string, more ...func(*actor)) actor {
+	a := actor{cfg: agents.Config{ID: id, Description: "Knows " + id + ".", Channels: []agents.Binding{{Channel: id}}}}
+	for _, m := range more {
+		m(&a)
+	}
+	return a
+}
+
+func script(s string) func(*actor) { return func(a *actor) { a.script = s } }
+
+func has(list ...tools.Tool) func(*actor) {
+	return func(a *actor) { a.tools = append(a.tools, list...) }
+}
+
+const paying = `
+rules:
+  - {when: pay, tool_calls: [{name: pay, args: {sum: 5}}]}
+  - {when: ask, tool_calls: [{name: ask_human, args: {}}]}
+  - {when: hand over, tool_calls: [{name: delegate, args: {}}]}
+  - {when: wait, delay: 60s, text: too late}
+  - {after_tool: "*", text: "It says: ${result}"}
+  - {text: "You said: ${text}"}
+`
+
+func TestToolRuns(t *testing.T) {
+	w := newWorld(t, bot("ana", script(paying), has(tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: text("paid")})))
+	w.say("ana", bus.Inbound{Text: "pay"})
+	w.expect("reply", "It says: paid")
+}
+
+func TestToolFaultsGoBackToTheModel(t *testing.T) {
+	tests := map[string]struct {
+		tool tools.Tool
+		want string
+	}{
+		"unknown": {tools.Tool{Name: "other", Run: text("x")}, `It says: there is no tool "pay"`},
+		"error":   {tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: func(context.Context, tools.Call) (tools.Result, error) { return tools.Result{}, errors.New("no money") }}, "It says: no money"},
+		"panic":   {tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: func(context.Context, tools.Call) (tools.Result, error) { panic("oh") }}, "It says: the tool broke down; its outcome is unknown"},
+		"timeout": {tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Timeout: time.Millisecond, Run: func(ctx context.Context, _ tools.Call) (tools.Result, error) {
+			<-ctx.Done()
+			return tools.Result{}, ctx.Err()
+		}}, "It says: it took too long and was stopped; its outcome is unknown"},
+		"bad arguments": {tools.Tool{Name: "pay", Schema: json.RawMessage(`{"type":"object","properties":{"sum":{"type":"string"}}}`), ReadOnly: true, Run: text("x")}, `It says: arguments of "pay": /sum: must be a string, not an integer`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, bot("ana", script(paying), has(tt.tool)))
+			w.say("ana", bus.Inbound{Text: "pay"})
+			if out := w.hear(); out.Kind != "reply" || !strings.HasPrefix(out.Text, tt.want[:min(20, len(tt.want))]) {
+				t.Errorf("heard %s %q, want %q", out.Kind, out.Text, tt.want)
+			}
+		})
+	}
+}
+
+func TestDeniedTool(t *testing.T) {
+	w := newWorld(t, bot("ana", script(paying), has(tools.Tool{Name: "pay", Schema: anything, Run: text("paid")}),
+		func(a *actor) { a.permissions = map[string]string{"pay": "deny"} }))
+	w.say("ana", bus.Inbound{Text: "pay"})
+	if out := w.hear(); !strings.HasPrefix(out.Text, "It says: not allowed") {
+		t.Errorf("heard %q", out.Text)
+	}
+}
+
+// counter is a tool that counts its effects.
+func counter(n *atomic.Int64) tools.Tool {
+	return tools.Tool{Name: "pay", Schema: anything, Run: func(context.Context, tools.Call) (tools.Result, error) {
+		n.Add(1)
+		return tools.Result{Text: "paid"}, nil
+	}}
+}
+
+func TestApproval(t *testing.T) {
+	answers := map[string]struct {
+		say     func(w *world, asked bus.Outbound)
+		text    string
+		effects int64
+	}{
+		"word in the chat": {func(w *world, _ bus.Outbound) { w.say("ana", bus.Inbound{Text: "Approve"}) }, "It says: paid", 1},
+		"deny":             {func(w *world, _ bus.Outbound) { w.say("ana", bus.Inbound{Text: "deny"}) }, "It says: denied", 0},
+		"by call": {func(w *world, asked bus.Outbound) {
+			w.say("ana", bus.Inbound{Text: "approve", Answers: asked.Call})
+		}, "It says: paid", 1},
+		"by route": {func(w *world, _ bus.Outbound) {
+			all, err := agents.AllWaiting(w.t.Context(), w.bus.JS)
+			if err != nil || len(all) != 1 {
+				w.t.Fatalf("waiting: %v, %v", all, err)
+			}
+			w.publish("agent.route.ana", bus.Route{Kind: "result", From: "cli", CorrelationID: all[0].ID, Text: "approve"})
+		}, "It says: paid", 1},
+	}
+	for name, tt := range answers {
+		t.Run(name, func(t *testing.T) {
+			var n atomic.Int64
+			w := newWorld(t, bot("ana", script(paying), has(counter(&n))))
+			w.say("ana", bus.Inbound{Text: "pay"})
+			asked := w.hear()
+			if asked.Kind != "approval" || asked.Final || asked.Call == "" || len(asked.Options) != 2 {
+				t.Fatalf("heard %+v", asked)
+			}
+			w.settled()
+			tt.say(w, asked)
+			if out := w.expect("reply", tt.text); !out.Final {
+				t.Error("the reply is not final")
+			}
+			if n.Load() != tt.effects {
+				t.Errorf("got %d effects, want %d", n.Load(), tt.effects)
+			}
+			w.settled()
+			w.silent()
+		})
+	}
+}
+
+// settled waits until nothing is held by any lane.
+func (w *world) settled() {
+	w.t.Helper()
+	w.eventually("nothing held", func() bool {
+		for _, stream := range []string{bus.InboundStream, bus.RoutesStream} {
+			for n := range 4 {
+				c, err := w.bus.JS.Consumer(w.t.Context(), stream, bus.LaneName(n))
+				if err == nil && c.CachedInfo().NumAckPending+int(c.CachedInfo().NumPending) > 0 {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+func (w *world) stored(stream string) uint64 {
+	w.t.Helper()
+	s, err := w.bus.JS.Stream(w.t.Context(), stream)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s.CachedInfo().State.Msgs
+}
+
+func (w *world) eventually(what string, holds func() bool) {
+	w.t.Helper()
+	deadline := time.After(15 * time.Second)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-deadline:
+			w.t.Fatalf("not in 15 s: %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+func TestApprovalSurvivesARestart(t *testing.T) {
+	var n atomic.Int64
+	a := bot("ana", script(paying), has(counter(&n)))
+	w := newWorld(t, a)
+	w.say("ana", bus.Inbound{Text: "pay"})
+	w.hear()
+	w.settled()
+	w.stop()
+	w.start(a)
+	w.say("ana", bus.Inbound{ID: "other", Text: "how are you"})
+	if out := w.hear(); out.Kind != "notice" || out.Final {
+		t.Fatalf("heard %+v", out)
+	}
+	w.settled()
+	w.say("ana", bus.Inbound{Text: "approve"})
+	w.expect("reply", "It says: paid")
+	if out := w.expect("reply", "You said: how are you"); out.InReplyTo != "other" {
+		t.Errorf("in reply to %q", out.InReplyTo)
+	}
+	if n.Load() != 1 {
+		t.Errorf("got %d effects", n.Load())
+	}
+	w.settled()
+}
+
+func TestScopes(t *testing.T) {
+	for scope, again := range map[string]map[string]string{
+		"once":    {"ana": "approval", "bob": "approval"},
+		"session": {"ana": "reply", "bob": "approval"},
+		"always":  {"ana": "reply", "bob": "reply"},
+	} {
+		t.Run(scope, func(t *testing.T) {
+			var n atomic.Int64
+			w := newWorld(t, bot("ana", script(paying), has(counter(&n))))
+			w.say("ana", bus.Inbound{Text: "pay"})
+			w.hear()
+			w.say("ana", bus.Inbound{Text: "approve " + scope})
+			w.expect("reply", "It says: paid")
+			for from, kind := range again {
+				w.say("ana", bus.Inbound{From: from, Text: "pay again"})
+				if out := w.hear(); out.Kind != kind {
+					t.Errorf("%s heard %s, want %s", from, out.Kind, kind)
+				}
+			}
+		})
+	}
+}
+
+func TestTwoAnswersAtOnce(t *testing.T) {
+	var n atomic.Int64
+	w := newWorld(t, bot("ana", script(paying), has(counter(&n))))
+	w.say("ana", bus.Inbound{Text: "pay"})
+	asked := w.hear()
+	w.settled()
+	told := make(chan *nats.Msg, 10)
+	if _, err := w.bus.NC.ChanSubscribe("told", told); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		w.publish("agent.route.ana", bus.Route{Kind: "result", From: "cli", CorrelationID: asked.Call, Text: "approve", ReplyTo: "told"})
+	}
+	w.expect("reply", "It says: paid")
+	errs := 0
+	for range 2 {
+		select {
+		case m := <-told:
+			r := bus.Route{}
+			if err := json.Unmarshal(m.Data, &r); err != nil {
+				t.Fatal(err)
+			}
+			if r.Error != nil {
+				errs++
+			}
+		case <-time.After(15 * time.Second):
+			t.Fatal("who answered is not told")
+		}
+	}
+	if errs != 1 || n.Load() != 1 {
+		t.Errorf("%d were refused, %d effects", errs, n.Load())
+	}
+}
+
+func TestApprovalThatNobodyAnswers(t *testing.T) {
+	var n atomic.Int64
+	a := bot("ana", script(paying), has(counter(&n)))
+	a.cfg.Limits.ApprovalTimeout = time.Second
+	w := newWorld(t, a)
+	w.say("ana", bus.Inbound{Text: "pay"})
+	w.hear()
+	w.expect("reply", "It says: denied")
+	if n.Load() != 0 {
+		t.Errorf("got %d effects", n.Load())
+	}
+}
+
+func asking(wait tools.Wait) tools.Tool {
+	return tools.Tool{Name: "ask_human", Schema: anything, ReadOnly: true, Run: func(context.Context, tools.Call) (tools.Result, error) {
+		return tools.Result{Wait: &wait}, nil
+	}}
+}
+
+func TestQuestion(t *testing.T) {
+	tests := map[string]struct {
+		wait   tools.Wait
+		answer string
+		want   string
+	}{
+		"free":    {tools.Wait{Question: true, Prompt: "Which?"}, "the red one", "It says: the red one"},
+		"option":  {tools.Wait{Question: true, Prompt: "Which?", Options: []string{"Red", "Blue"}}, "blue", "It says: Blue"},
+		"default": {tools.Wait{Question: true, Prompt: "Which?", Default: "green", Timeout: time.Second}, "", "It says: green"},
+		"nobody":  {tools.Wait{Question: true, Prompt: "Which?", Timeout: time.Second}, "", "It says: nobody answered in time"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, bot("ana", script(paying), has(asking(tt.wait))))
+			w.say("ana", bus.Inbound{Text: "ask"})
+			w.expect("question", "Which?")
+			if tt.answer != "" {
+				w.say("ana", bus.Inbound{Text: tt.answer})
+			}
+			w.expect("reply", tt.want)
+			w.settled()
+		})
+	}
+}
+
+func TestStop(t *testing.T) {
+	t.Run("under way", func(t *testing.T) {
+		w := newWorld(t, bot("ana", script(paying)))
+		w.say("ana", bus.Inbound{ID: "long", Text: "wait"})
+		w.eventually("running", func() bool { return w.fleet.Status()[0].Running == 1 })
+		w.say("ana", bus.Inbound{Text: "/stop"})
+		if out := w.hear(); out.Error == nil || out.Error.Code != "cancelled" || !out.Final || out.InReplyTo != "long" {
+			t.Errorf("heard %+v", out)
+		}
+		w.settled()
+	})
+	t.Run("waiting", func(t *testing.T) {
+		w := newWorld(t, bot("ana", script(paying), has(asking(tools.Wait{Question: true, Prompt: "Which?"}))))
+		w.say("ana", bus.Inbound{Text: "ask"})
+		w.hear()
+		w.settled()
+		w.say("ana", bus.Inbound{Text: "/stop"})
+		if out := w.hear(); out.Error == nil || out.Error.Code != "cancelled" {
+			t.Errorf("heard %+v", out)
+		}
+	})
+	t.Run("nothing", func(t *testing.T) {
+		w := newWorld(t, bot("ana", script(paying)))
+		w.say("ana", bus.Inbound{Text: "/stop"})
+		if out := w.hear(); out.Error == nil || out.Error.Code != "validation" {
+			t.Errorf("heard %+v", out)
+		}
+	})
+	t.Run("by an operator", func(t *testing.T) {
+		w := newWorld(t, bot("ana", script(paying)))
+		w.say("ana", bus.Inbound{Text: "wait"})
+		w.eventually("running", func() bool { return w.fleet.Status()[0].Running == 1 })
+		msg, err := agents.StopMessage("ana", session.DM("ana", "", "ana"), "ops", "Stopped by ops.", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.bus.NC.PublishMsg(msg); err != nil {
+			t.Fatal(err)
+		}
+		w.expect("error", "Stopped by ops.")
+	})
+}
+
+func TestInterruptAndSteer(t *testing.T) {
+	t.Run("interrupt", func(t *testing.T) {
+		a := bot("ana", script(paying))
+		a.cfg.Session.Queue = session.Interrupt
+		w := newWorld(t, a)
+		w.say("ana", bus.Inbound{ID: "1", Text: "wait"})
+		w.eventually("running", func() bool { return w.fleet.Status()[0].Running == 1 })
+		w.say("ana", bus.Inbound{ID: "2", Text: "hello"})
+		if out := w.hear(); out.InReplyTo != "1" || out.Error == nil || out.Error.Code != "cancelled" {
+			t.Errorf("heard %+v", out)
+		}
+		if out := w.expect("reply", "You said: hello"); out.InReplyTo != "2" {
+			t.Errorf("heard %+v", out)
+		}
+		w.settled()
+	})
+	t.Run("steer", func(t *testing.T) {
+		release := make(chan struct{})
+		a := bot("ana", script(paying), has(tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: func(context.Context, tools.Call) (tools.Result, error) {
+			<-release
+			return tools.Result{Text: "paid"}, nil
+		}}))
+		a.cfg.Session.Queue = session.Steer
+		w := newWorld(t, a)
+		w.say("ana", bus.Inbound{ID: "1", Text: "pay"})
+		w.eventually("running", func() bool { return w.fleet.Status()[0].Running == 1 })
+		w.say("ana", bus.Inbound{ID: "2", Text: "in euros"})
+		w.eventually("joined", func() bool { return w.stored(bus.SessionsStream) == 2 }) // the calls, the second message
+		close(release)
+		if out := w.hear(); !out.Final || out.Text != "You said: in euros" {
+			t.Errorf("heard %+v", out)
+		}
+		w.settled()
+		w.silent()
+	})
+}
+
+func handing(to string) tools.Tool {
+	return tools.Tool{Name: "delegate", Schema: anything, ReadOnly: true, Run: func(context.Context, tools.Call) (tools.Result, error) {
+		return tools.Result{Wait: &tools.Wait{To: to, Prompt: "please hand over"}}, nil
+	}}
+}
+
+func asks(ids ...string) func(*actor) { return func(a *actor) { a.cfg.Delegates = ids } }
+
+func TestDelegation(t *testing.T) {
+	t.Run("there and back", func(t *testing.T) {
+		w := newWorld(t, bot("ana", script(paying), has(handing("ops")), asks("ops")), bot("ops", script(`rules: [{text: "done: ${text}"}]`)))
+		w.say("ana", bus.Inbound{Text: "hand over"})
+		w.expect("reply", "It says: done: please hand over")
+		w.settled()
+	})
+	t.Run("nested", func(t *testing.T) {
+		w := newWorld(t, bot("a", script(paying), has(handing("b")), asks("b")), bot("b", script(paying), has(handing("c")), asks("c")),
+			bot("c", script(`rules: [{text: "c did it"}]`)))
+		w.say("a", bus.Inbound{Text: "hand over"})
+		w.expect("reply", "It says: It says: c did it")
+	})
+	refused := map[string]struct {
+		actors []actor
+		want   string
+	}{
+		"self":        {[]actor{bot("a", script(paying), has(handing("a")), asks("*"))}, "itself"},
+		"unknown":     {[]actor{bot("a", script(paying), has(handing("x")), asks("*"))}, "no agent"},
+		"not allowed": {[]actor{bot("a", script(paying), has(handing("b"))), bot("b", script(paying))}, "not among"},
+		"not accepted": {[]actor{bot("a", script(paying), has(handing("b")), asks("b")), bot("b", script(paying), func(a *actor) {
+			a.cfg.Accepts = []string{"kate"}
+		})}, "does not take work"},
+		"circle": {[]actor{bot("a", script(paying), has(handing("b")), asks("b")), bot("b", script(paying), has(handing("a")), asks("a"))}, "circles"},
+	}
+	for name, tt := range refused {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, tt.actors...)
+			w.say("a", bus.Inbound{Text: "hand over"})
+			if out := w.hear(); out.Kind != "reply" || !strings.Contains(out.Text, tt.want) {
+				t.Errorf("heard %q, want %q in it", out.Text, tt.want)
+			}
+		})
+	}
+	t.Run("stopped on both sides", func(t *testing.T) {
+		w := newWorld(t, bot("a", script(paying), has(handing("b")), asks("b")), bot("b", script(`rules: [{delay: 60s, text: late}]`)))
+		w.say("a", bus.Inbound{Text: "hand over"})
+		w.eventually("handed over", func() bool { return w.fleet.Status()[1].Running == 1 })
+		w.say("a", bus.Inbound{Text: "/stop"})
+		if out := w.hear(); out.Error == nil || out.Error.Code != "cancelled" {
+			t.Errorf("heard %+v", out)
+		}
+		w.eventually("stopped", func() bool { return w.fleet.Status()[1].Running == 0 })
+		w.settled()
+	})
+	t.Run("callee dead", func(t *testing.T) {
+		a := bot("a", script(paying), has(handing("b")), asks("b"))
+		a.cfg.Limits.RunTimeout = 1500 * time.Millisecond
+		w := newWorld(t, a, bot("b", script(`rules: [{delay: 3s, text: late}]`)))
+		w.say("a", bus.Inbound{Text: "hand over"})
+		w.expect("reply", "It says: no result came in time")
+		w.settled()
+	})
+}
+
+func TestChildAsksThroughItsParent(t *testing.T) {
+	for name, answer := range map[string]func(bus.Outbound) bus.Inbound{
+		"word": func(bus.Outbound) bus.Inbound { return bus.Inbound{Text: "approve"} },
+		"call": func(q bus.Outbound) bus.Inbound { return bus.Inbound{Text: "approve", Answers: q.Call} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var n atomic.Int64
+			child := bot("ops", script(`
+rules:
+  - {after_tool: pay, text: "ops: ${result}"}
+  - {tool_calls: [{name: pay, args: {}}]}
+`), has(counter(&n)))
+			w := newWorld(t, bot("ana", script(paying), has(handing("ops")), asks("ops")), child)
+			w.say("ana", bus.Inbound{Text: "hand over"})
+			q := w.hear()
+			if q.Kind != "approval" || q.Agent != "ops" || q.To != "ana" {
+				t.Fatalf("heard %+v", q)
+			}
+			w.settled()
+			w.say("ana", answer(q))
+			heard := map[string]bool{w.hear().Text: true, w.hear().Text: true}
+			if !heard["It says: ops: paid"] || !heard["Passed on to ops."] || n.Load() != 1 {
+				t.Errorf("heard %v, %d effects", heard, n.Load())
+			}
+			w.settled()
+		})
+	}
+}

@@ -1,0 +1,160 @@
+package agents
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"agenthost/hooks"
+	"agenthost/run"
+	"agenthost/tools"
+)
+
+// use does what a model asked for, if it may.
+func (t *runner) use(ctx context.Context, call run.Call) (sig run.Signal) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.c.log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("tool", call.Name).Msg("panic in a tool")
+			sig = run.Signal{Result: "the tool broke down; its outcome is unknown"}
+		}
+		sig.Kind, sig.Call = run.ToolSettled, call.ID
+	}()
+	box := t.c.r.tools
+	tool, ok := box.find(call.Name)
+	if !ok {
+		return correction(fmt.Sprintf("there is no tool %q", call.Name))
+	}
+	if err := box.check(tool, call.Args); err != nil {
+		return correction(err.Error())
+	}
+	args, refused := t.beforeTool(ctx, call)
+	if refused != "" {
+		return run.Signal{Result: "not allowed: " + refused, Source: run.FromDenial}
+	}
+	if wait, denied := t.mayUse(ctx, tool, call, args); wait != nil || denied != "" {
+		return run.Signal{Wait: wait, Result: denied, Source: run.FromDenial}
+	}
+	res, err := t.execute(ctx, tool, call, args)
+	if res.Wait != nil && err == nil {
+		return t.waitFor(call, *res.Wait)
+	}
+	return t.outcome(ctx, call, args, res, err)
+}
+
+// correction tells the model that its call cannot be run as it is.
+func correction(why string) run.Signal {
+	return run.Signal{Result: why, Source: run.FromCorrection}
+}
+
+// mayUse is the policy: it returns what to ask a person, or why not.
+func (t *runner) mayUse(ctx context.Context, tool tools.Tool, call run.Call, args json.RawMessage) (*run.Wait, string) {
+	if call.Approved {
+		return nil, ""
+	}
+	switch d := t.c.r.tools.Policy.Decide(tool, args, nil); d.Verdict {
+	case tools.Allow:
+		return nil, ""
+	case tools.Deny:
+		return nil, "not allowed: " + d.Reason
+	default:
+		if t.c.r.parts.allowed(ctx, t.c.r.cfg.ID, t.c.key, tools.Key(tool, args)) {
+			return nil, ""
+		}
+		return &run.Wait{
+			For: run.ForApproval, Prompt: d.What,
+			Deadline: time.Now().Add(cmp.Or(t.c.r.cfg.Limits.ApprovalTimeout, defaultApprovalTimeout)),
+		}, ""
+	}
+}
+
+// defaultApprovalTimeout is how long a person may take.
+const defaultApprovalTimeout = 24 * time.Hour
+
+// execute runs the tool within its time.
+func (t *runner) execute(ctx context.Context, tool tools.Tool, call run.Call, args json.RawMessage) (tools.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(tool.Timeout, tools.DefaultTimeout))
+	defer cancel()
+	crashpoint("in-tool")
+	return tool.Run(ctx, tools.Call{
+		ID: t.id + "." + call.ID, Agent: t.c.r.cfg.ID, Session: string(t.c.key), Run: t.id,
+		Name: call.Name, Args: args, Progress: t.progress(call),
+	})
+}
+
+// outcome is what the model is told of a call that has run. What is too long
+// for it is kept whole.
+func (t *runner) outcome(ctx context.Context, call run.Call, args json.RawMessage, res tools.Result, err error) run.Signal {
+	ok := err == nil && !res.Failed
+	text := res.Text
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		text = "it took too long and was stopped; its outcome is unknown"
+	case err != nil:
+		text = cmp.Or(text, err.Error())
+	}
+	if shown, cut := tools.Bound(text); cut {
+		if name, err := t.c.r.parts.Files.Put(context.WithoutCancel(ctx), []byte(text)); err == nil {
+			shown += "\n[the whole is kept as object " + name + "]"
+		}
+		text = shown
+	}
+	text = t.afterTool(ctx, call, args, ok, text)
+	return run.Signal{OK: ok, Result: text}
+}
+
+// beforeTool lets the before_tool_call hooks change the arguments or refuse.
+func (t *runner) beforeTool(ctx context.Context, call run.Call) (args json.RawMessage, refused string) {
+	if !t.c.r.parts.Hooks.Has(hooks.BeforeToolCall) {
+		return call.Args, ""
+	}
+	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.BeforeToolCall, hooks.Args{
+		"call": quoted(call.ID), "name": quoted(call.Name), "args": call.Args,
+	}))
+	switch out.Action {
+	case hooks.Abort:
+		return nil, out.Reason
+	case hooks.Override:
+		return out.Args["args"], ""
+	}
+	return call.Args, ""
+}
+
+// afterTool lets the after_tool_call hooks change what the model is told.
+func (t *runner) afterTool(ctx context.Context, call run.Call, args json.RawMessage, ok bool, text string) string {
+	if !t.c.r.parts.Hooks.Has(hooks.AfterToolCall) {
+		return text
+	}
+	fine := json.RawMessage("false")
+	if ok {
+		fine = json.RawMessage("true")
+	}
+	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.AfterToolCall, hooks.Args{
+		"call": quoted(call.ID), "name": quoted(call.Name), "args": args, "ok": fine, "result": quoted(text),
+	}))
+	if out.Action != hooks.Override {
+		return text
+	}
+	var changed string
+	if err := json.Unmarshal(out.Args["result"], &changed); err != nil {
+		t.c.log().Warn().Err(err).Msg("what an after_tool_call hook changed cannot be read; the result stays as it was")
+		return text
+	}
+	return changed
+}
+
+// progress tells watchers of the session how far a long call is.
+func (t *runner) progress(call run.Call) func(string) {
+	return func(text string) {
+		data, err := json.Marshal(Chunk{Run: t.id, Call: call.ID, Tool: call.Name, Progress: text})
+		if err == nil {
+			err = t.c.r.parts.NC.Publish(StreamSubject(t.c.r.cfg.ID, t.c.key), data)
+		}
+		if err != nil {
+			t.c.log().Debug().Err(err).Msg("publish progress")
+		}
+	}
+}

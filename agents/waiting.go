@@ -1,0 +1,191 @@
+package agents
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A Waiting is a call that waits for somebody, as the bucket AGENT_WAITING
+// keeps it for whoever wants to answer. Its ID is its key there.
+type Waiting struct {
+	ID       string      `json:"id"` // <agent>.<sid>.<call, hashed>
+	Agent    string      `json:"agent"`
+	Session  string      `json:"session"`
+	Run      string      `json:"run"`
+	Call     string      `json:"call"`
+	Kind     string      `json:"kind"` // approval, question or delegate
+	Tool     string      `json:"tool"`
+	Prompt   string      `json:"prompt"`
+	Options  []string    `json:"options,omitempty"`
+	To       string      `json:"to,omitempty"` // delegate: the agent asked
+	AskedAt  time.Time   `json:"asked_at"`
+	Deadline time.Time   `json:"deadline,omitzero"`
+	Origin   *bus.Origin `json:"origin,omitempty"` // where the person is asked
+}
+
+// waitID names a call that waits, the same after every restart. No other call
+// of the fleet has it.
+func waitID(agent string, key session.Key, runID, call string) string {
+	sum := sha256.Sum256([]byte(runID + "\x00" + call))
+	hash := base32.StdEncoding.EncodeToString(sum[:])[:12]
+	return agent + "." + session.SID(agent, key) + "." + strings.ToLower(hash)
+}
+
+// splitWaitID takes a wait id apart.
+func splitWaitID(id string) (agent, sid string, ok bool) {
+	parts := strings.Split(id, ".")
+	if len(parts) != 3 || parts[0] == "" || len(parts[1]) != 20 || len(parts[2]) != 12 {
+		return "", "", false
+	}
+	return parts[0], parts[1], true
+}
+
+func waitSchedule(id string) string {
+	agent, sid, _ := splitWaitID(id)
+	return "agent.schedule." + agent + ".wait-" + sid + "-" + id[strings.LastIndexByte(id, '.')+1:]
+}
+
+// ask puts a question to whom it is for. It is done again after a restart, and
+// then changes nothing: everything in it has a name of its own.
+func (t *runner) ask(ctx context.Context, call run.Call) error {
+	w := Waiting{
+		ID: waitID(t.c.r.cfg.ID, t.c.key, t.id, call.ID), Agent: t.c.r.cfg.ID, Session: string(t.c.key), Run: t.id,
+		Call: call.ID, Kind: call.Asked, Tool: call.Name, Prompt: call.Prompt, Options: call.Options, To: call.To,
+		AskedAt: time.Now().UTC(), Deadline: call.Deadline, Origin: t.person(),
+	}
+	if call.Asked == run.ForDelegate {
+		if err := t.handOver(ctx, w); err != nil {
+			return err
+		}
+	}
+	fallback := t.fallbacks[call.ID]
+	if err := t.c.r.parts.remind(ctx, w, fallback); err != nil {
+		return err
+	}
+	data, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	msg := nats.NewMsg("$KV." + bus.WaitingBucket + "." + w.ID)
+	msg.Data = data
+	if _, err := t.c.r.parts.Publisher.PublishWait(ctx, msg); err != nil {
+		return fmt.Errorf("note what is waited for: %w", err)
+	}
+	crashpoint("after-ask")
+	return nil
+}
+
+// remind has the server answer for the person who does not, at the deadline.
+func (p *Parts) remind(ctx context.Context, w Waiting, fallback string) error {
+	if w.Deadline.IsZero() {
+		return nil
+	}
+	data, err := json.Marshal(bus.Route{
+		ID: w.ID + ":late", Kind: bus.RouteResult, From: fromNobody, CorrelationID: w.ID, Text: fallback,
+	})
+	if err != nil {
+		return err
+	}
+	msg := nats.NewMsg(waitSchedule(w.ID))
+	msg.Data = data
+	msg.Header.Set(jetstream.ScheduleHeader, "@at "+w.Deadline.UTC().Format(time.RFC3339))
+	msg.Header.Set(jetstream.ScheduleTargetHeader, bus.RoutePrefix+w.Agent)
+	msg.Header.Set("Nats-TTL", "never")
+	if _, err := p.Publisher.PublishWait(ctx, msg); err != nil {
+		return fmt.Errorf("set the deadline of a question: %w", err)
+	}
+	return nil
+}
+
+// fromNobody is the sender of the answer that the server gives at a deadline.
+const fromNobody = "deadline"
+
+// answered forgets what was waited for. It only tidies up: an answer that comes
+// later finds nothing open in the log.
+func (p *Parts) answered(id string) {
+	p.Publisher.Publish(kvDelete(bus.WaitingBucket, id), func(uint64, bool, error) {})
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		stream, err := p.JS.Stream(ctx, bus.RoutesStream)
+		if err == nil {
+			err = stream.Purge(ctx, jetstream.WithPurgeSubject(waitSchedule(id)))
+		}
+		if err != nil {
+			p.Log.Debug().Err(err).Str("call", id).Msg("forget a deadline")
+		}
+	}()
+}
+
+func kvDelete(bucket, key string) *nats.Msg {
+	msg := nats.NewMsg("$KV." + bucket + "." + key)
+	msg.Header.Set("KV-Operation", "DEL")
+	return msg
+}
+
+// errNotWaiting tells that nothing waits under an id.
+var errNotWaiting = errors.New("nothing waits for this answer; it may have been given already")
+
+// ReadWaiting reads what waits under id.
+func ReadWaiting(ctx context.Context, js jetstream.JetStream, id string) (Waiting, error) {
+	if _, _, ok := splitWaitID(id); !ok {
+		return Waiting{}, fmt.Errorf("%q: %w", id, errNotWaiting)
+	}
+	kv, err := js.KeyValue(ctx, bus.WaitingBucket)
+	if err != nil {
+		return Waiting{}, fmt.Errorf("read what waits: %w", err)
+	}
+	entry, err := kv.Get(ctx, id)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return Waiting{}, fmt.Errorf("%q: %w", id, errNotWaiting)
+	}
+	if err != nil {
+		return Waiting{}, fmt.Errorf("read what waits: %w", err)
+	}
+	w := Waiting{}
+	if err := json.Unmarshal(entry.Value(), &w); err != nil {
+		return Waiting{}, fmt.Errorf("read what waits under %q: %w", id, err)
+	}
+	return w, nil
+}
+
+// AllWaiting lists what waits, of all agents.
+func AllWaiting(ctx context.Context, js jetstream.JetStream) ([]Waiting, error) {
+	kv, err := js.KeyValue(ctx, bus.WaitingBucket)
+	if err != nil {
+		return nil, fmt.Errorf("list what waits: %w", err)
+	}
+	watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, fmt.Errorf("list what waits: %w", err)
+	}
+	defer func() { _ = watch.Stop() }()
+	var list []Waiting
+	for {
+		select {
+		case entry := <-watch.Updates():
+			if entry == nil {
+				return list, nil
+			}
+			w := Waiting{}
+			if err := json.Unmarshal(entry.Value(), &w); err == nil {
+				list = append(list, w)
+			}
+		case <-ctx.Done():
+			return nil, fmt.Errorf("list what waits: %w", ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package agents_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/hooks"
+	"agenthost/llm"
+	"agenthost/llm/scripted"
+	"agenthost/session"
+	"agenthost/tools"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+)
+
+// A world is a bus with agents at work on it.
+type world struct {
+	t     *testing.T
+	bus   *bus.Bus
+	parts *agents.Parts
+	fleet *agents.Fleet
+	out   chan *nats.Msg
+	stop  func()
+}
+
+// An actor is an agent of a world.
+type actor struct {
+	cfg         agents.Config
+	script      string
+	tools       []tools.Tool
+	permissions map[string]string
+}
+
+func newWorld(t *testing.T, actors ...actor) *world {
+	t.Helper()
+	w := &world{t: t, bus: bustest.Open(t), out: make(chan *nats.Msg, 1000)}
+	if err := w.bus.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := bus.Provision(t.Context(), w.bus.JS, 1, 4, zerolog.Nop()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.bus.NC.ChanSubscribe("plugin.outbound.>", w.out); err != nil {
+		t.Fatal(err)
+	}
+	w.start(actors...)
+	return w
+}
+
+// start starts a host of the world; restart it with stop and start.
+func (w *world) start(actors ...actor) {
+	w.t.Helper()
+	log := zerolog.New(zerolog.NewTestWriter(w.t)).Level(zerolog.InfoLevel)
+	publisher, err := bus.NewPublisher(w.bus.NC, "", log)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	reader, files := bus.NewReader(w.bus.NC, ""), bus.NewFiles(w.bus.JS)
+	w.parts = &agents.Parts{
+		Host: "test", NC: w.bus.NC, JS: w.bus.JS, Publisher: publisher, Reader: reader, Files: files,
+		Hooks: hooks.New(log), MaxPayload: 1 << 20, Log: log, Descriptions: map[string]string{},
+		Store: &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: 1 << 19, Log: log},
+	}
+	for _, a := range actors {
+		w.parts.Agents = append(w.parts.Agents, a.cfg.ID)
+		w.parts.Descriptions[a.cfg.ID] = a.cfg.Description
+	}
+	var runtimes []*agents.Runtime
+	for _, a := range actors {
+		runtimes = append(runtimes, w.runtime(a))
+	}
+	w.fleet = agents.NewFleet(w.bus.JS, w.parts, 4, runtimes)
+	ctx, cancel := context.WithCancel(context.Background())
+	work, abandon := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	published := make(chan struct{})
+	publishing, stopPublishing := context.WithCancel(context.Background())
+	go func() { defer close(published); _ = publisher.Run(publishing) }()
+	go func() { defer close(done); _ = w.fleet.Run(ctx, work) }()
+	stopped := false
+	w.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		timer := time.AfterFunc(2*time.Second, abandon)
+		<-done
+		timer.Stop()
+		abandon()
+		stopPublishing()
+		<-published
+	}
+	w.t.Cleanup(w.stop)
+	if err := w.fleet.Up(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) runtime(a actor) *agents.Runtime {
+	w.t.Helper()
+	model, err := scripted.Parse([]byte(a.script))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	policy, err := tools.NewPolicy(a.permissions)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	box := &agents.Toolbox{
+		Registry: tools.NewRegistry(tools.Static(a.tools)), Grant: tools.GrantOf("*"), Policy: policy, Validator: &tools.Validator{},
+	}
+	chain := &llm.Chain{Links: []llm.Link{{Name: "scripted", Provider: model}}}
+	return agents.New(a.cfg, chain, 0, box, w.parts)
+}
+
+// say publishes a message of ana's.
+func (w *world) say(channel string, in bus.Inbound) {
+	w.t.Helper()
+	if in.From == "" {
+		in.From = "ana"
+	}
+	w.publish("plugin.inbound."+channel, in)
+}
+
+func (w *world) publish(subject string, v any) {
+	w.t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.bus.NC.Publish(subject, data); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// hear waits for the next message to a person.
+func (w *world) hear() bus.Outbound {
+	w.t.Helper()
+	select {
+	case m := <-w.out:
+		out := bus.Outbound{}
+		if err := json.Unmarshal(m.Data, &out); err != nil {
+			w.t.Fatal(err)
+		}
+		return out
+	case <-time.After(15 * time.Second):
+		w.t.Fatal("nothing is said")
+		return bus.Outbound{}
+	}
+}
+
+// expect waits for the next message to a person and compares what matters.
+func (w *world) expect(kind, text string) bus.Outbound {
+	w.t.Helper()
+	out := w.hear()
+	if out.Kind != kind || out.Text != text {
+		w.t.Fatalf("heard %s %q, want %s %q", out.Kind, out.Text, kind, text)
+	}
+	return out
+}
+
+// silent fails when anything more has been said.
+func (w *world) silent() {
+	w.t.Helper()
+	select {
+	case m := <-w.out:
+		w.t.Fatalf("heard %s besides", m.Data)
+	default:
+	}
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) agentsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "agents",
+		Short: "List the agents of the running hosts",
+		Long: `Agents asks the running hosts what their agents are doing. A line is one agent
+on one host; with --json, one element is one host.`,
+		Example: `  agenthost agents
+  agenthost agents -s nats://10.0.0.5:4222 --json`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listAgents(cmd.Context()) },
+	}
+	a.configFlag(cmd)
+	return cmd
+}
+
+func (a *app) listAgents(ctx context.Context) error {
+	nc, _, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	hosts, err := askHosts(ctx, nc)
+	switch {
+	case err != nil:
+		return err
+	case len(hosts) == 0:
+		return errors.New(`no host answers; start one with "agenthost run"`)
+	case a.json:
+		return a.printJSON(hosts)
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "AGENT\tSTATE\tSESSIONS\tRUNNING\tQUEUED\tHOST")
+	for _, h := range hosts {
+		for _, agent := range h.Agents {
+			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\n", agent.ID, agent.State, agent.Sessions, agent.Running, agent.Queued, h.Host)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	a.warnFaults(hosts)
+	return nil
+}
+
+// warnFaults tells why agents are not ready.
+func (a *app) warnFaults(hosts fleet) {
+	for _, h := range hosts {
+		for _, agent := range h.Agents {
+			if agent.Reason != "" {
+				a.warn("%s on %s is %s: %s", agent.ID, h.Host, agent.State, agent.Reason)
+			}
+		}
+	}
+}

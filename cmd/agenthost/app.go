@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"agenthost/config"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+)
+
+// The exit codes.
+const (
+	codeDone   = 0
+	codeFailed = 1
+	codeUsage  = 2
+)
+
+// An app is one call of the program: what it reads and writes, and the flags
+// that its commands share.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+
+	json   bool
+	nats   natsFlags
+	config string // the path that -c names; empty: the default
+
+	started bool // the command line was understood
+}
+
+// execute runs the command that args name and returns the exit code.
+func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	return a.report(cmd, err)
+}
+
+// report tells what went wrong, and returns the exit code.
+func (a *app) report(cmd *cobra.Command, err error) int {
+	var problems *config.FileError
+	switch {
+	case err == nil:
+		return codeDone
+	case errors.Is(err, errReported):
+		return codeFailed
+	case !a.started || isUsage(err):
+		fmt.Fprintf(a.stderr, "agenthost: %v\nRun \"%s --help\" for help.\n", err, cmd.CommandPath())
+		return codeUsage
+	case errors.As(err, &problems):
+		fmt.Fprintln(a.stderr, problems)
+		return codeFailed
+	default:
+		fmt.Fprintf(a.stderr, "agenthost: %v\n", err)
+		return codeFailed
+	}
+}
+
+// printJSON prints v as the result.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("print result: %w", err)
+	}
+	return nil
+}
+
+// warn tells something that does not keep the command from its work.
+func (a *app) warn(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "agenthost: "+format+"\n", args...)
+}
+
+// terminal reports whether a person is at the other end of stream.
+func terminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"slices"
+	"strings"
+
+	"agenthost/host"
+
+	"github.com/nats-io/nuid"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) chatCommand() *cobra.Command {
+	logs := newLogFlags("warn")
+	logs.aside = true
+	cmd := &cobra.Command{
+		Use:   "chat [AGENT]",
+		Short: "Talk to an agent",
+		Long: `Chat talks to an agent in the terminal. It joins the host that runs, or starts
+one for as long as the chat lasts. Of several agents, name one. When its input
+is no terminal, each line is a message and only answers are printed.`,
+		Example: `  agenthost chat
+  agenthost chat assistant -s nats://10.0.0.5:4222
+  echo hi | agenthost chat`,
+		Args: takes("[AGENT]"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			agent := ""
+			if len(args) > 0 {
+				agent = args[0]
+				if err := checkAgent(agent); err != nil {
+					return err
+				}
+			}
+			return a.chat(cmd.Context(), agent, logs)
+		},
+	}
+	a.configFlag(cmd)
+	logs.register(cmd)
+	return cmd
+}
+
+// A chat is a dialog with whoever types.
+type chat struct {
+	*app
+	dialog *dialog
+	person bool // sits at a terminal
+	failed bool // an answer was an error
+}
+
+func (a *app) chat(ctx context.Context, agent string, logs *logFlags) error {
+	place, err := a.join(ctx, logs.logger(a.stderr, a.getenv))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if left := place.leave(); left != nil {
+			a.warn("stop the host: %v", left)
+		}
+	}()
+	if agent, err = choose(agent, place.agents); err != nil {
+		return err
+	}
+	c := &chat{app: a, person: terminal(a.stdin) && terminal(a.stdout)}
+	c.dialog = newDialog(place.nc, place.js, agent, "chat-"+userName(), nuid.Next())
+	if err := c.dialog.listen(c.person); err != nil {
+		return err
+	}
+	defer c.dialog.close()
+	if c.person {
+		fmt.Fprintf(a.stdout, "%s %s. Ctrl-D or /quit ends the chat.\n\n", place.about, agent)
+	}
+	return c.talk(ctx)
+}
+
+// choose is the agent to talk to.
+func choose(agent string, ids []string) (string, error) {
+	switch {
+	case agent != "":
+		if slices.Contains(ids, agent) {
+			return agent, nil
+		}
+		return "", noSuchAgent(agent, ids)
+	case len(ids) == 1:
+		return ids[0], nil
+	case len(ids) == 0:
+		return "", errors.New("there is no agent to talk to")
+	}
+	return "", fmt.Errorf("there are several agents; name one of %s", strings.Join(ids, ", "))
+}
+
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "anonymous"
+}
+
+// talk asks and answers until the input ends or somebody wants it to.
+func (c *chat) talk(ctx context.Context) error {
+	lines := readLines(ctx, c.stdin)
+	for {
+		c.prompt("you> ")
+		select {
+		case <-ctx.Done():
+			return c.interrupted(context.Cause(ctx))
+		case line, ok := <-lines:
+			switch text := strings.TrimSpace(line.text); {
+			case line.err != nil:
+				return fmt.Errorf("read message: %w", line.err)
+			case !ok:
+				c.prompt("\n")
+				return c.end()
+			case text == "/quit":
+				return c.end()
+			case text != "":
+				if err := c.ask(ctx, text); err != nil {
+					return c.interrupted(err)
+				}
+			}
+		}
+	}
+}
+
+// ask asks and prints the answer. Only the end of the chat is an error.
+func (c *chat) ask(ctx context.Context, text string) error {
+	q := newQuestion(text)
+	name := c.dialog.agent + "> "
+	c.prompt(name)
+	if _, err := c.dialog.send(ctx, q); err != nil {
+		return c.fail(ctx, err)
+	}
+	waiting := false
+	clean := func() {
+		if waiting {
+			c.prompt(clearLine + name)
+			waiting = false
+		}
+	}
+	speech := &speech{w: c.stdout, safe: terminal(c.stdout)}
+	got, err := c.dialog.answer(ctx, q, listener{
+		chunk: func(chunk host.Chunk) { clean(); speech.chunk(chunk) },
+		quiet: func() { c.prompt("…"); waiting = c.person },
+	})
+	clean()
+	if err == nil {
+		err = c.printAnswer(got, speech)
+	}
+	if err != nil {
+		return c.fail(ctx, err)
+	}
+	c.prompt("\n")
+	return nil
+}
+
+// fail tells why there is no answer. The chat goes on unless ctx has ended.
+func (c *chat) fail(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	c.failed = true
+	if c.person {
+		fmt.Fprintf(c.stdout, clearLine+"%s> error: %s\n\n", c.dialog.agent, printable(err.Error()))
+		return nil
+	}
+	c.warn("%v", err)
+	return nil
+}
+
+// interrupted is how a chat ends that a signal has ended: who pressed Ctrl-C at
+// a terminal got what they wanted.
+func (c *chat) interrupted(err error) error {
+	if c.person {
+		c.prompt("\n")
+		return nil
+	}
+	return err
+}
+
+// end is how a chat ends: a script wants to know that an answer is missing.
+func (c *chat) end() error {
+	if c.failed && !c.person {
+		return errReported
+	}
+	return nil
+}
+
+// prompt writes what only a person wants to see.
+func (c *chat) prompt(text string) {
+	if c.person {
+		fmt.Fprint(c.stdout, text)
+	}
+}

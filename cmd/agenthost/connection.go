@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
+)
+
+// natsFlags say where NATS is and who connects, as with the nats command.
+type natsFlags struct{ bus.Config }
+
+func (f *natsFlags) register(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.URL, "server", "s", "", "NATS `URL` (NATS_URL)")
+	flags.StringVar(&f.Context, "context", "", "NATS context, as the nats command keeps it (NATS_CONTEXT)")
+	flags.StringVar(&f.Creds, "creds", "", "`file` of NATS credentials (NATS_CREDS)")
+	flags.StringVar(&f.NKey, "nkey", "", "`file` of an NKey seed (NATS_NKEY)")
+	flags.StringVar(&f.User, "user", "", "NATS user (NATS_USER)")
+	flags.StringVar(&f.Password, "password", "", "NATS password (NATS_PASSWORD)")
+	flags.StringVar(&f.Token, "token", "", "NATS token (NATS_TOKEN)")
+}
+
+func (f *natsFlags) identified() bool {
+	return f.User != "" || f.Creds != "" || f.NKey != "" || f.Token != ""
+}
+
+// over is file, what a configuration says of NATS, with flags and environment
+// above it. Who names another address leaves the credentials of file behind.
+func (f *natsFlags) over(file bus.Config, getenv func(string) string) bus.Config {
+	named := f.WithEnv(getenv)
+	if named.External() {
+		named.Domain, named.Replicas, named.Lanes, named.Embedded = file.Domain, file.Replicas, file.Lanes, file.Embedded
+		return named
+	}
+	if f.identified() {
+		file.User, file.Password, file.Creds, file.NKey, file.Token = f.User, f.Password, f.Creds, f.NKey, f.Token
+	}
+	return file.WithEnv(getenv)
+}
+
+// natsConfig is the NATS that flags, environment or configuration name, in
+// this order. The configuration is not read when it has no say.
+func (a *app) natsConfig() (bus.Config, error) {
+	if named := a.nats.over(bus.Config{}, a.getenv); a.config == "" && named.External() {
+		return named, nil
+	}
+	cfg, _, err := a.settings()
+	if err != nil {
+		return bus.Config{}, err
+	}
+	return cfg.NATS, nil
+}
+
+// dialWithin bounds what a command waits for NATS to answer.
+const dialWithin = 5 * time.Second
+
+// connect connects a command to the NATS of a fleet. The caller closes the
+// connection.
+func (a *app) connect(ctx context.Context) (*nats.Conn, jetstream.JetStream, error) {
+	cfg, err := a.natsConfig()
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialWithin)
+	defer cancel()
+	nc, js, err := bus.Dial(ctx, cfg, "cli", zerolog.Nop())
+	if err != nil {
+		return nil, nil, hintHost(err)
+	}
+	return nc, js, nil
+}
+
+// hintHost adds to an error of connecting what would help.
+func hintHost(err error) error {
+	var timeout net.Error
+	if errors.Is(err, nats.ErrNoServers) || errors.As(err, &timeout) && timeout.Timeout() {
+		return fmt.Errorf(`%w; start a host with "agenthost run", or name its NATS with -s`, err)
+	}
+	return err
+}

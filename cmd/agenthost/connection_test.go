@@ -1,0 +1,39 @@
+package main
+
+import (
+	"testing"
+
+	"agenthost/bus"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Flags go before the environment, and that before the file; credentials stay
+// with the address that they are for.
+func TestNATSFlagsOverFile(t *testing.T) {
+	embedded := bus.Embedded{Store: "data"}
+	tests := map[string]struct {
+		flags, file, want bus.Config
+		env               map[string]string
+	}{
+		"nothing":          {},
+		"file":             {file: bus.Config{URL: "f", User: "fu", Lanes: 2}, want: bus.Config{URL: "f", User: "fu", Lanes: 2}},
+		"flag over file":   {flags: bus.Config{URL: "s"}, file: bus.Config{URL: "f", User: "fu", Lanes: 2}, want: bus.Config{URL: "s", Lanes: 2}},
+		"env over file":    {env: map[string]string{"NATS_URL": "e"}, file: bus.Config{URL: "f", Token: "ft"}, want: bus.Config{URL: "e"}},
+		"flag over env":    {flags: bus.Config{URL: "s"}, env: map[string]string{"NATS_URL": "e"}, want: bus.Config{URL: "s"}},
+		"over embedded":    {flags: bus.Config{Context: "c"}, file: bus.Config{Embedded: embedded}, want: bus.Config{Context: "c", Embedded: embedded}},
+		"flag user":        {flags: bus.Config{User: "u", Password: "p"}, file: bus.Config{URL: "f", Token: "ft"}, want: bus.Config{URL: "f", User: "u", Password: "p"}},
+		"env user":         {env: map[string]string{"NATS_USER": "u", "NATS_PASSWORD": "p"}, file: bus.Config{URL: "f"}, want: bus.Config{URL: "f", User: "u", Password: "p"}},
+		"file user stays":  {env: map[string]string{"NATS_USER": "u"}, file: bus.Config{URL: "f", Creds: "fc"}, want: bus.Config{URL: "f", Creds: "fc"}},
+		"user of flag url": {flags: bus.Config{URL: "s"}, env: map[string]string{"NATS_TOKEN": "t"}, want: bus.Config{URL: "s", Token: "t"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := natsFlags{tt.flags}
+			got := f.over(tt.file, func(name string) string { return tt.env[name] })
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) deadCommand() *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "dead",
+		Short: "List, show, retry and purge dead letters",
+		Long: `A dead letter is a message that could not be handled: it made no sense, failed
+its host too often, or could not be delivered. It is kept for 30 days.`,
+		Example: `  agenthost dead ls
+  agenthost dead retry 12`,
+	}, a.deadListCommand(), a.deadShowCommand(), a.deadRetryCommand(), a.deadPurgeCommand())
+}
+
+func (a *app) deadListCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ls [AGENT]",
+		Short: "List the dead letters",
+		Example: `  agenthost dead ls
+  agenthost dead ls assistant --json`,
+		Args: takes("[AGENT]"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			subject, err := graveSubject(args)
+			if err != nil {
+				return err
+			}
+			return a.withGrave(cmd.Context(), func(g *grave) error { return a.deadList(cmd.Context(), g, subject) })
+		},
+	}
+	a.configFlag(cmd)
+	return cmd
+}
+
+func (a *app) deadList(ctx context.Context, g *grave, subject string) error {
+	list, err := g.of(ctx, subject)
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return a.printJSON(list)
+	case len(list) == 0:
+		fmt.Fprintln(a.stdout, "no dead letters")
+		return nil
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SEQ\tAGENT\tDIED\tSUBJECT\tREASON")
+	for _, l := range list {
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", l.DeadSeq, l.Agent, l.At.Local().Format(time.DateTime), l.Subject, printable(l.Reason))
+	}
+	return w.Flush()
+}
+
+func (a *app) deadShowCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "show SEQ",
+		Short:   "Show a dead letter",
+		Example: "  agenthost dead show 12",
+		Args:    takes("SEQ"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			seq, err := sequence(args[0])
+			if err != nil {
+				return err
+			}
+			return a.withGrave(cmd.Context(), func(g *grave) error { return a.deadShow(cmd.Context(), g, seq) })
+		},
+	}
+	a.configFlag(cmd)
+	return cmd
+}
+
+func (a *app) deadShow(ctx context.Context, g *grave, seq uint64) error {
+	l, err := g.get(ctx, seq)
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return a.printJSON(l)
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	for _, row := range [][2]string{
+		{"agent", l.Agent},
+		{"reason", l.Reason},
+		{"code", l.Code},
+		{"subject", l.Subject},
+		{"from", fmt.Sprintf("%s %d", l.Stream, l.Seq)},
+		{"attempts", strconv.Itoa(l.Attempts)},
+		{"host", l.Host},
+		{"died", l.At.Local().Format(time.DateTime)},
+	} {
+		fmt.Fprintf(w, "%s\t%s\n", row[0], printable(row[1]))
+	}
+	for _, key := range slices.Sorted(maps.Keys(l.Header)) {
+		fmt.Fprintf(w, "header\t%s: %s\n", key, printable(strings.Join(l.Header[key], ", ")))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if l.Omitted {
+		fmt.Fprintln(a.stdout, "\nThe message is too large to be kept here; retry takes it from its stream.")
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "\n%s\n", printable(string(l.Data())))
+	return nil
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) deadPurgeCommand() *cobra.Command {
+	which := &selection{}
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "purge SEQ... | --all [AGENT]",
+		Short: "Delete dead letters for good",
+		Long: `Purge deletes dead letters for good. It asks first; where nobody can be asked it
+needs --force.`,
+		Example: `  agenthost dead purge 12
+  agenthost dead purge --all assistant --force`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !force && !terminal(a.stdin) {
+				return usage("nobody can be asked whether to delete, as the input is no terminal; add --force")
+			}
+			return a.withGrave(cmd.Context(), func(g *grave) error {
+				list, err := which.of(cmd.Context(), g, args)
+				if err != nil {
+					return err
+				}
+				if len(list) > 0 && !force && !a.confirm("delete "+count(len(list), "dead letter")+" for good?") {
+					return errors.New("nothing was deleted")
+				}
+				return a.deadPurge(cmd.Context(), g, list)
+			})
+		},
+	}
+	which.register(cmd)
+	cmd.Flags().BoolVar(&force, "force", false, "do not ask")
+	a.configFlag(cmd)
+	return cmd
+}
+
+// confirm asks a person.
+func (a *app) confirm(what string) bool {
+	fmt.Fprintf(a.stderr, "%s [y/N] ", what)
+	text, _ := bufio.NewReader(a.stdin).ReadString('\n') // no answer is a no
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "y", "yes":
+		return true
+	}
+	return false
+}
+
+// deadPurge deletes just what was listed: what died since stays.
+func (a *app) deadPurge(ctx context.Context, g *grave, list []deadLetter) error {
+	for _, l := range list {
+		if err := g.delete(ctx, l.DeadSeq); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		return a.printJSON(map[string]int{"deleted": len(list)})
+	}
+	fmt.Fprintf(a.stdout, "deleted %s\n", count(len(list), "dead letter"))
+	return nil
+}

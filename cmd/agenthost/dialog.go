@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"agenthost/host"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+)
+
+// A dialog is a conversation of this program with one agent, in a session of
+// its own. It is for one goroutine.
+type dialog struct {
+	agent, from, session string
+
+	nc       *nats.Conn
+	js       jetstream.JetStream
+	inbox    string
+	received chan *nats.Msg // answers and pieces of them, in the order they came
+	again    chan nats.Status
+	subs     []*nats.Subscription
+}
+
+// A question is a message to the agent.
+type question struct{ id, text string }
+
+// An answer is how a question ended.
+type answer struct {
+	bus.Route
+	envelope []byte
+}
+
+// A listener is told of what comes before the answer. Either may be nil.
+type listener struct {
+	chunk func(host.Chunk)
+	quiet func() // nothing has come for a while; called once
+}
+
+const (
+	quietAfter = 2 * time.Second
+	// received holds what a model says while a terminal is slow.
+	receivedSize = 4096
+	publishRetry = time.Second
+)
+
+// newDialog makes a dialog that receives nothing yet.
+func newDialog(nc *nats.Conn, js jetstream.JetStream, agent, from, session string) *dialog {
+	return &dialog{agent: agent, from: from, session: session, nc: nc, js: js}
+}
+
+// listen makes answers, and with stream pieces of them, come in, until close.
+func (d *dialog) listen(stream bool) error {
+	d.inbox = d.nc.NewInbox()
+	d.received = make(chan *nats.Msg, receivedSize)
+	subjects := []string{d.inbox}
+	if stream {
+		subjects = append(subjects, host.StreamSubject(d.agent, d.from, d.session))
+	}
+	for _, subject := range subjects {
+		sub, err := d.nc.ChanSubscribe(subject, d.received)
+		if err != nil {
+			return fmt.Errorf("listen for answers of %s: %w", d.agent, err)
+		}
+		d.subs = append(d.subs, sub)
+	}
+	d.again = d.nc.StatusChanged(nats.CONNECTED)
+	return nil
+}
+
+func (d *dialog) close() {
+	for _, sub := range d.subs {
+		_ = sub.Unsubscribe() // the connection may be gone
+	}
+	if d.again != nil {
+		d.nc.RemoveStatusListener(d.again)
+	}
+}
+
+// send publishes a question. It returns when the stream has it.
+func (d *dialog) send(ctx context.Context, q question) (*jetstream.PubAck, error) {
+	return d.publish(ctx, q, q.id)
+}
+
+func newQuestion(text string) question { return question{nuid.Next(), text} }
+
+func (d *dialog) publish(ctx context.Context, q question, msgID string) (*jetstream.PubAck, error) {
+	data, err := json.Marshal(bus.Route{
+		ID: q.id, Kind: bus.RouteDelegate, From: d.from, CorrelationID: d.session, Text: q.text, ReplyTo: d.inbox,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode message: %w", err)
+	}
+	msg := nats.NewMsg(bus.RoutePrefix + d.agent)
+	msg.Data = data
+	msg.Header.Set(nats.MsgIdHdr, msgID)
+	msg.Header.Set("Content-Type", "application/json")
+	ctx, cancel := context.WithTimeout(ctx, dialWithin)
+	defer cancel()
+	ack, err := d.js.PublishMsg(ctx, msg)
+	switch {
+	case errors.Is(err, jetstream.ErrNoStreamResponse):
+		return nil, fmt.Errorf(`send to %s: no stream takes it, as no host has run on this NATS yet; start one with "agenthost run"`, d.agent)
+	case err != nil:
+		return nil, fmt.Errorf("send to %s: %w", d.agent, err)
+	}
+	return ack, nil
+}
+
+// answer waits for the answer to a question that was sent. It returns an error
+// only when ctx ends.
+func (d *dialog) answer(ctx context.Context, q question, l listener) (answer, error) {
+	quiet := time.NewTimer(quietAfter)
+	defer quiet.Stop()
+	var retry <-chan time.Time
+	for {
+		select {
+		case msg := <-d.received:
+			if a, ok := d.receive(msg, q, l); ok {
+				return a, nil
+			}
+			quiet.Stop()
+		case <-quiet.C:
+			if l.quiet != nil {
+				l.quiet()
+			}
+		case <-d.again:
+			retry = d.askAgain(ctx, q)
+		case <-retry:
+			retry = d.askAgain(ctx, q)
+		case <-ctx.Done():
+			return answer{}, context.Cause(ctx)
+		}
+	}
+}
+
+// askAgain sends a question again after NATS was away: its answer may have come
+// meanwhile, and nobody keeps it. The agent knows the id and does nothing twice.
+// What it returns tells when to try once more.
+func (d *dialog) askAgain(ctx context.Context, q question) <-chan time.Time {
+	if _, err := d.publish(ctx, q, q.id+":"+nuid.Next()); err != nil {
+		return time.After(publishRetry)
+	}
+	return nil
+}
+
+// receive is the answer, if msg is the one to q.
+func (d *dialog) receive(msg *nats.Msg, q question, l listener) (answer, bool) {
+	if msg.Subject != d.inbox {
+		var c host.Chunk
+		if err := json.Unmarshal(msg.Data, &c); err == nil && l.chunk != nil {
+			l.chunk(c)
+		}
+		return answer{}, false
+	}
+	r, err := bus.DecodeRoute(msg.Data)
+	if err != nil || r.Kind != bus.RouteResult || r.InReplyTo != "" && r.InReplyTo != q.id {
+		return answer{}, false
+	}
+	return answer{r, msg.Data}, true
+}
+
+// err is why the agent has no answer, in words; nil when it has one.
+func (a answer) err() error {
+	if a.Error == nil || *a.Error == (bus.Error{}) {
+		return nil
+	}
+	words := a.Error.Message
+	if words == "" {
+		words = a.Text
+	}
+	return fmt.Errorf("%s (%s)", words, a.Error.Code)
+}

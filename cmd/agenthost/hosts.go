@@ -1,0 +1,76 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/host"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// hostsWithin is what the first host has to answer within, hostsQuiet what
+	// each further one has.
+	hostsWithin = 500 * time.Millisecond
+	hostsQuiet  = 150 * time.Millisecond
+)
+
+// A fleet is what the hosts that answer tell of themselves.
+type fleet []host.Status
+
+// askHosts asks all hosts how they are. That none answers is no error.
+func askHosts(ctx context.Context, nc *nats.Conn) (fleet, error) {
+	sub, err := nc.SubscribeSync(nc.NewInbox())
+	if err != nil {
+		return nil, fmt.Errorf("ask hosts: %w", err)
+	}
+	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
+	if err := nc.PublishRequest(host.StatusSubject, sub.Subject, nil); err != nil {
+		return nil, fmt.Errorf("ask hosts: %w", err)
+	}
+	var hosts fleet
+	for within := hostsWithin; ; within = hostsQuiet {
+		status, err := nextStatus(ctx, sub, within)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrNoResponders):
+			slices.SortFunc(hosts, func(a, b host.Status) int { return cmp.Compare(a.Host, b.Host) })
+			return hosts, context.Cause(ctx)
+		case err != nil:
+			return nil, fmt.Errorf("ask hosts: %w", err)
+		}
+		hosts = append(hosts, status)
+	}
+}
+
+func nextStatus(ctx context.Context, sub *nats.Subscription, within time.Duration) (host.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	msg, err := sub.NextMsgWithContext(ctx)
+	if err != nil {
+		return host.Status{}, err
+	}
+	return host.ReadStatus(msg.Data)
+}
+
+// agents are the ids of the agents that any of the hosts serves.
+func (f fleet) agents() []string {
+	var ids []string
+	for _, h := range f {
+		for _, a := range h.Agents {
+			ids = append(ids, a.ID)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// noSuchAgent is the error of asking for an agent that is not among ids.
+func noSuchAgent(id string, ids []string) error {
+	return fmt.Errorf("no agent %q; there is %s", id, strings.Join(ids, ", "))
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"agenthost": main})
+}
+
+func TestUsageErrors(t *testing.T) {
+	tests := map[string]struct{ args, want string }{
+		"unknown command":          {"foo", `unknown command "foo"`},
+		"nearly a command":         {"chatt", `did you mean "chat"?`},
+		"nearly a command below":   {"dead purg", `did you mean "purge"?`},
+		"unknown flag":             {"run --foo", "unknown flag: --foo"},
+		"unknown flag of the root": {"--foo", "unknown flag: --foo"},
+		"flag without its value":   {"run --name", "flag needs an argument: --name"},
+		"arguments where none":     {"run now", `want no arguments, got ["now"]`},
+		"too few arguments":        {"send ana", "want AGENT TEXT; TEXT is missing"},
+		"too many arguments":       {"send ana a b", `want AGENT TEXT, got ["b"] too many`},
+		"duration":                 {"run --grace soon", `invalid argument "soon"`},
+		"negative grace":           {"run --grace -1s", "--grace -1s: want 0 or more"},
+		"log level":                {"run --log-level loud", "want one of trace, debug, info, warn, error"},
+		"log format":               {"chat --log-format xml", "want one of auto, text, json"},
+		"agent of send":            {"send a.b hi", `agent "a.b": want 1 to 63 of a-z, 0-9, _ and -`},
+		"agent of chat":            {"chat *", `agent "*": want`},
+		"agent of dead letters":    {"dead ls A", `agent "A": want`},
+		"agent to retry":           {"dead retry --all >", `agent ">": want`},
+		"empty message":            {"send ana -", "the message is empty"},
+		"no sender":                {"send ana hi --from=", "--from is empty"},
+		"no time to wait":          {"send ana hi --timeout 0s", "--timeout 0s: want more than 0"},
+		"lanes that are no number": {"lanes four", `lanes "four": want a number from 1 to 64`},
+		"too many lanes":           {"lanes 65", `lanes "65": want a number from 1 to 64`},
+		"no lanes":                 {"lanes", "want N; N is missing"},
+		"dead letter by name":      {"dead show x", `dead letter "x": want its number`},
+		"dead letter zero":         {"dead retry 0", `dead letter "0": want its number`},
+		"none to retry":            {"dead retry", "want SEQ, or --all"},
+		"all of two agents":        {"dead purge --all a b", "want at most one AGENT with --all"},
+		"nobody to ask":            {"dead purge 1", "add --force"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			code := execute(t.Context(), strings.Fields(tt.args), strings.NewReader(""), &stdout, &stderr)
+			if code != codeUsage {
+				t.Errorf("exit code: got %d, want %d", code, codeUsage)
+			}
+			if stdout.Len() > 0 {
+				t.Errorf("standard output: %q", stdout.String())
+			}
+			lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+			if len(lines) != 2 || !strings.HasPrefix(lines[0], "agenthost: ") || !strings.Contains(lines[0], tt.want) {
+				t.Errorf("got %q, want agenthost: … %s …", lines, tt.want)
+			}
+			if help := lines[len(lines)-1]; !strings.HasPrefix(help, `Run "agenthost`) || !strings.HasSuffix(help, `--help" for help.`) {
+				t.Errorf("how to get help: %q", help)
+			}
+		})
+	}
+}
+
+// Every command shows how it is used.
+func TestEveryCommandHasAnExample(t *testing.T) {
+	for _, c := range (&app{}).root().Commands() {
+		for _, cmd := range append(c.Commands(), c) {
+			if cmd.Example == "" || cmd.Short == "" {
+				t.Errorf("%s: no example, or no line about it", cmd.CommandPath())
+			}
+		}
+	}
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", Setup: setup, RequireExplicitExec: true, RequireUniqueNames: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"start": start, "signal": signalHost, "ended": ended, "logged": logged,
+			"publish": publish, "buried": buried, "running": running, "busy": busy,
+		},
+	})
+}
+
+// setup keeps a script from an Ollama of this machine.
+func setup(env *testscript.Env) error {
+	env.Setenv("OLLAMA_HOST", "127.0.0.1:1")
+	env.Setenv("NO_COLOR", "1")
+	env.Setenv("GORACE", "atexit_sleep_ms=0") // else each process takes a second to end
+	env.Values[vars{}] = env
+	return nil
+}

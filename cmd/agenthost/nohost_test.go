@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"agenthost/bus/bustest"
+)
+
+// call runs a command and returns what it printed.
+func call(t *testing.T, code int, stdin string, args ...string) (stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if got := execute(t.Context(), args, strings.NewReader(stdin), &out, &errs); got != code {
+		t.Errorf("%q: exit code: got %d, want %d; %s", args, got, code, &errs)
+	}
+	return out.String(), errs.String()
+}
+
+func contains(t *testing.T, got, want string) {
+	t.Helper()
+	if !strings.Contains(got, want) {
+		t.Errorf("got %q, want … %s …", got, want)
+	}
+}
+
+// A NATS that no host has ever used.
+func TestEmptyNATS(t *testing.T) {
+	t.Chdir(t.TempDir())
+	url, _ := bustest.Server(t)
+	for command, want := range map[string]string{
+		"send demo hi":   "send to demo: no stream takes it, as no host has run on this NATS yet",
+		"agents":         "no host answers",
+		"chat":           "no host answers there; start one",
+		"dead ls":        "no stream AGENT_DEAD: no host has run on this NATS yet",
+		"dead show 1":    "no stream AGENT_DEAD",
+		"dead retry 1":   "no stream AGENT_DEAD",
+		"lanes 2":        "change lanes: ",
+		"send demo x -c": "no such file",
+	} {
+		args := strings.Fields(command)
+		if args[len(args)-1] == "-c" {
+			args = append(args, "nowhere.yaml")
+		}
+		stdout, stderr := call(t, codeFailed, "", append(args, "-s", url)...)
+		contains(t, stderr, want)
+		if stdout != "" {
+			t.Errorf("%s: standard output: %q", command, stdout)
+		}
+	}
+}
+
+// A message that is sent while no host runs waits for the next.
+func TestSendWithoutAHost(t *testing.T) {
+	t.Chdir(t.TempDir())
+	url, _ := bustest.Server(t)
+	// A chat with a configuration starts a host on the NATS that it names.
+	file := "nats: {url: \"" + url + "\"}\nmodels: {main: {provider: echo}}\nagents: [{id: demo}]\n"
+	if err := os.WriteFile(defaultConfig, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, _ := call(t, codeDone, "first\n", "chat"); stdout != "first\n" {
+		t.Errorf("chat: %q", stdout)
+	}
+
+	stdout, stderr := call(t, codeDone, "", "send", "demo", "hi", "-s", url)
+	contains(t, stderr, "agenthost: no host is running; the message waits")
+	if len(strings.Fields(stdout)) != 1 {
+		t.Errorf("standard output: %q", stdout)
+	}
+	_, stderr = call(t, codeFailed, "", "send", "demo", "hi", "--wait", "--timeout", "1ms", "-s", url)
+	contains(t, stderr, "no answer of demo within 1ms")
+	if stdout, _ := call(t, codeDone, "hello\n", "chat"); stdout != "hello\n" {
+		t.Errorf("chat: %q", stdout)
+	}
+}
+
+// Without a configuration it is the demo.
+func TestSettingsWithoutAFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	a := &app{getenv: func(string) string { return "" }}
+	cfg, path, err := a.settings()
+	if err != nil || path != "" || len(cfg.Agents) != 1 || cfg.Agents[0].ID != "demo" {
+		t.Errorf("got %+v, %q, %v", cfg, path, err)
+	}
+}

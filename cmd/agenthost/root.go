@@ -1,0 +1,31 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// root is the command above all others.
+func (a *app) root() *cobra.Command {
+	root := group(&cobra.Command{
+		Use:   "agenthost",
+		Short: "Run a fleet of LLM agents on NATS",
+		Long: `agenthost runs a fleet of LLM agents on NATS. Messages, runs and replies are
+kept in JetStream: what a host was doing when it died, the next one finishes.`,
+		Example: `  agenthost chat          talk to an agent here and now
+  agenthost init          write a configuration to start from
+  agenthost run           serve the agents of ./agenthost.yaml`,
+		SilenceErrors:    true,
+		SilenceUsage:     true,
+		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
+	},
+		a.runCommand(), a.chatCommand(), a.sendCommand(), a.agentsCommand(), a.deadCommand(),
+		a.initCommand(), a.checkCommand(), a.schemaCommand(), a.lanesCommand(), a.versionCommand(),
+	)
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the result as JSON")
+	a.nats.register(root.PersistentFlags())
+	root.PersistentFlags().SortFlags = false
+	return root
+}
+
+// configFlag gives cmd the flag -c.
+func (a *app) configFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&a.config, "config", "c", "", "configuration, a file or a folder (default ./agenthost.yaml)")
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"agenthost/host"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	var name string
+	var grace time.Duration
+	logs := newLogFlags("info")
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Serve the agents of a configuration",
+		Long: `Run serves the agents of a configuration until SIGINT or SIGTERM; then it lets
+runs in progress end. A second signal ends it at once. Nothing is lost either
+way. Without a configuration it serves a demo agent.`,
+		Example: `  agenthost run
+  agenthost run -c /etc/agenthost --name blue
+  agenthost run -s nats://10.0.0.5:4222      # join the fleet on that NATS`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if grace < 0 {
+				return usage("--grace %s: want 0 or more", grace)
+			}
+			if a.json && logs.format.value == "auto" {
+				logs.format.value = "json"
+			}
+			// Of the host's options zero is the default.
+			opt := host.Options{Name: name, Grace: max(grace, 1), Version: version}
+			return a.serve(cmd.Context(), opt, logs.logger(a.stderr, a.getenv))
+		},
+	}
+	a.configFlag(cmd)
+	cmd.Flags().StringVar(&name, "name", "", "name of this host in its fleet (default: the machine's)")
+	cmd.Flags().DurationVar(&grace, "grace", host.DefaultGrace, "what runs in progress get when the host stops")
+	logs.register(cmd)
+	return cmd
+}
+
+// serve runs a host until ctx ends.
+func (a *app) serve(ctx context.Context, opt host.Options, log zerolog.Logger) error {
+	cfg, path, err := a.settings()
+	if err != nil {
+		return err
+	}
+	if path == "" {
+		a.hintModel(ctx, log)
+	}
+	opt.Config, opt.Log = cfg, log
+	defer ignoreHangup(log)()
+	return host.New(opt).Run(ctx)
+}
+
+// hintModel tells how the demo becomes something that thinks.
+func (a *app) hintModel(ctx context.Context, log zerolog.Logger) {
+	event := log.Info()
+	if found := findModel(ctx, a.getenv); found.why != "" {
+		event = event.Str("found", found.why)
+	}
+	event.Msg(`no agenthost.yaml here: serving "demo", which repeats what it is told; for a real model: agenthost init`)
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/host"
+
+	"github.com/nats-io/nuid"
+	"github.com/spf13/cobra"
+)
+
+// sending is what send was told.
+type sending struct {
+	agent, text   string
+	from, session string
+	wait, stream  bool
+	timeout       time.Duration
+}
+
+var errNoAnswer = errors.New("no answer in time")
+
+func (a *app) sendCommand() *cobra.Command {
+	s := sending{}
+	cmd := &cobra.Command{
+		Use:   "send AGENT TEXT",
+		Short: "Send an agent a message",
+		Long: `Send gives an agent a message, which NATS keeps until it is handled, and prints
+its id; with --wait, the answer. A TEXT of - is read from standard input.`,
+		Example: `  agenthost send assistant "count the apples"
+  agenthost send assistant "count the apples" --wait
+  git diff | agenthost send reviewer - --stream
+  agenthost send assistant "and now?" --wait --session apples`,
+		Args: takes("AGENT", "TEXT"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			s.agent = args[0]
+			if s.text, err = a.message(args[1]); err != nil {
+				return err
+			}
+			if err := s.check(); err != nil {
+				return err
+			}
+			return a.send(cmd.Context(), s)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&s.wait, "wait", false, "wait for the answer and print it")
+	flags.BoolVar(&s.stream, "stream", false, "print the answer as it comes (implies --wait)")
+	flags.DurationVar(&s.timeout, "timeout", time.Minute, "how long to wait for the answer")
+	flags.StringVar(&s.from, "from", "cli", "who sends it")
+	flags.StringVar(&s.session, "session", "", "go on with the session of that `name` (default: a new one)")
+	a.configFlag(cmd)
+	return cmd
+}
+
+// message is the text of an argument, which may be on standard input.
+func (a *app) message(arg string) (string, error) {
+	if arg != "-" {
+		return arg, nil
+	}
+	data, err := io.ReadAll(a.stdin)
+	if err != nil {
+		return "", fmt.Errorf("read message: %w", err)
+	}
+	return strings.TrimRight(string(data), "\r\n"), nil
+}
+
+func (s *sending) check() error {
+	switch {
+	case strings.TrimSpace(s.text) == "":
+		return usage("the message is empty")
+	case s.from == "":
+		return usage("--from is empty")
+	case s.timeout <= 0:
+		return usage("--timeout %s: want more than 0", s.timeout)
+	}
+	return checkAgent(s.agent)
+}
+
+func (a *app) send(ctx context.Context, s sending) error {
+	nc, js, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	hosts, err := askHosts(ctx, nc)
+	if err != nil {
+		return err
+	}
+	if err := a.reachable(hosts, s.agent); err != nil {
+		return err
+	}
+	q := newQuestion(s.text)
+	if s.session == "" {
+		s.session = nuid.Next()
+	}
+	d := newDialog(nc, js, s.agent, s.from, s.session)
+	if s.wait || s.stream {
+		return a.sendAndWait(ctx, d, q, s)
+	}
+	ack, err := d.send(ctx, q)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"id": q.id, "stream": ack.Stream, "seq": ack.Sequence})
+	}
+	fmt.Fprintln(a.stdout, q.id)
+	return nil
+}
+
+// reachable refuses an agent that none of the hosts has. With no host running
+// there is no telling.
+func (a *app) reachable(hosts fleet, agent string) error {
+	if len(hosts) == 0 {
+		a.warn("no host is running; the message waits")
+		return nil
+	}
+	if slices.Contains(hosts.agents(), agent) {
+		return nil
+	}
+	return noSuchAgent(agent, hosts.agents())
+}
+
+func (a *app) sendAndWait(ctx context.Context, d *dialog, q question, s sending) error {
+	if err := d.listen(s.stream); err != nil {
+		return err
+	}
+	defer d.close()
+	if _, err := d.send(ctx, q); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
+	defer cancel()
+	speech := &speech{w: a.stdout, safe: terminal(a.stdout)}
+	l := listener{}
+	if s.stream && !a.json {
+		l.chunk = speech.chunk
+	}
+	if s.stream && a.json {
+		l.chunk = func(c host.Chunk) { _ = json.NewEncoder(a.stdout).Encode(c) }
+	}
+	got, err := d.answer(ctx, q, l)
+	if errors.Is(err, errNoAnswer) {
+		return fmt.Errorf("no answer of %s within %s; message %s is kept until it is handled", s.agent, s.timeout, q.id)
+	}
+	if err != nil {
+		return fmt.Errorf("wait for the answer to %s: %w", q.id, err)
+	}
+	return a.printAnswer(got, speech)
+}
+
+// printAnswer prints what is left to print of an answer, and returns the error
+// that it is.
+func (a *app) printAnswer(got answer, speech *speech) error {
+	switch {
+	case a.json:
+		fmt.Fprintf(a.stdout, "%s\n", got.envelope)
+	case got.err() == nil:
+		speech.end(got.Text)
+	case speech.said.Len() > 0:
+		speech.write("\n")
+	}
+	return got.err()
+}

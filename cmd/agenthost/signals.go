@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/rs/zerolog"
+)
+
+var errInterrupted = errors.New("interrupted")
+
+// untilSignal is a context that the first SIGINT or SIGTERM ends, so that what
+// is under way may end well. A second one calls exit at once.
+func untilSignal(parent context.Context, exit func(code int)) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			cancel(errInterrupted)
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			exit(codeFailed)
+		case <-done:
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel(nil)
+	}
+}
+
+// ignoreHangup logs a SIGHUP, which would otherwise end the host.
+func ignoreHangup(log zerolog.Logger) (stop func()) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range hangups {
+			log.Warn().Msg("SIGHUP ignored: reload is not in this version; restart the host to read its configuration again")
+		}
+	}()
+	return func() {
+		signal.Stop(hangups)
+		close(hangups)
+		<-done
+	}
+}

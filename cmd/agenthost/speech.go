@@ -1,0 +1,61 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"unicode"
+
+	"agenthost/host"
+)
+
+// A speech writes an answer as it comes, and at the end what of it is missing.
+type speech struct {
+	w    io.Writer
+	safe bool // w is a terminal, which control characters would confuse
+	said strings.Builder
+}
+
+// chunk writes the next piece. After a gap it writes nothing more: end has the
+// whole.
+func (s *speech) chunk(c host.Chunk) {
+	if c.Offset == 0 && s.said.Len() > 0 { // a new owner, or a new turn, begins anew
+		s.write("\n")
+		s.said.Reset()
+	}
+	if c.Offset == s.said.Len() {
+		s.said.WriteString(c.Text)
+		s.write(c.Text)
+	}
+}
+
+// end writes what is left of the whole answer, and ends its line.
+func (s *speech) end(whole string) {
+	said := s.said.String()
+	rest, ok := strings.CutPrefix(whole, said)
+	head, cut := strings.CutSuffix(whole, "…") // too long for a message
+	switch {
+	case ok:
+		s.write(rest + "\n")
+	case cut && strings.HasPrefix(said, head):
+		s.write("\n")
+	default:
+		s.write("\n" + whole + "\n")
+	}
+}
+
+func (s *speech) write(text string) {
+	if s.safe {
+		text = printable(text)
+	}
+	_, _ = io.WriteString(s.w, text) // as with fmt.Print, nobody is left to tell
+}
+
+// printable is text without what would steer a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
+}

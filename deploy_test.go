@@ -1,0 +1,110 @@
+package agenthost_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"agenthost/config"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"gopkg.in/yaml.v3"
+)
+
+// What docker-compose.yml says, as far as it can be wrong on its own.
+type compose struct {
+	Services map[string]struct {
+		Image       string
+		Build       string
+		Command     []string
+		Environment map[string]string
+		Ports       []string
+		Volumes     []string
+		DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
+		Healthcheck struct {
+			Test                       []string
+			Interval, Timeout, Retries string
+		}
+		StopGracePeriod string `yaml:"stop_grace_period"`
+		Restart         string
+	}
+	Volumes map[string]struct{}
+}
+
+func readCompose(t *testing.T) compose {
+	t.Helper()
+	var c compose
+	dec := yaml.NewDecoder(strings.NewReader(read(t, "docker-compose.yml")))
+	dec.KnownFields(true)
+	if err := dec.Decode(&c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// mounts are the files of the repository that a service sees, by their path in
+// the container.
+func (c compose) mounts(t *testing.T, service string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	for _, v := range c.Services[service].Volumes {
+		source, target, _ := strings.Cut(strings.TrimSuffix(v, ":ro"), ":")
+		if _, named := c.Volumes[source]; named {
+			continue
+		}
+		if _, err := os.Stat(source); err != nil {
+			t.Errorf("%s mounts %v", service, err)
+		}
+		files[target] = source
+	}
+	return files
+}
+
+func TestComposeMountsAConfiguration(t *testing.T) {
+	c := readCompose(t)
+	file := c.mounts(t, "host")["/etc/agenthost/agenthost.yaml"]
+	cfg, err := config.Load(file)
+	if err != nil {
+		t.Fatalf("load %q: %v", file, err)
+	}
+	if cfg.NATS.External() {
+		t.Error("the configuration names a NATS server, so NATS_URL has no effect")
+	}
+	if got, want := c.Services["host"].Environment["NATS_URL"], "nats://nats:4222"; got != want {
+		t.Errorf("NATS_URL: got %q, want %q", got, want)
+	}
+	if len(c.Services["host"].Ports) > 0 {
+		t.Error("the host publishes a port, so there can be only one")
+	}
+}
+
+func TestComposeServerConfiguration(t *testing.T) {
+	c := readCompose(t)
+	command := c.Services["nats"].Command
+	if len(command) != 2 || command[0] != "-c" {
+		t.Fatalf("command of nats: got %q, want -c and a file", command)
+	}
+	opts, err := server.ProcessConfigFile(c.mounts(t, "nats")[command[1]])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !opts.JetStream || opts.StoreDir != "/data" || !opts.SyncAlways {
+		t.Errorf("got JetStream %v in %q, sync always %v; want it in the volume /data, always synced", opts.JetStream, opts.StoreDir, opts.SyncAlways)
+	}
+}
+
+// What the Dockerfile copies from the repository is there.
+func TestDockerfileCopies(t *testing.T) {
+	for line := range strings.Lines(read(t, "Dockerfile")) {
+		fields := strings.Fields(line)
+		if len(fields) < 3 || fields[0] != "COPY" || strings.HasPrefix(fields[1], "--from") {
+			continue
+		}
+		for _, source := range fields[1 : len(fields)-1] {
+			if _, err := os.Stat(filepath.Clean(source)); err != nil {
+				t.Errorf("COPY: %v", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package agenthost_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/config"
+	"agenthost/hooks"
+	"agenthost/host"
+	"agenthost/llm/scripted"
+)
+
+// A fence is a block of code in a page. Its info is what stands behind the
+// opening marks: the language, then what the block is.
+type fence struct {
+	page string
+	line int
+	info string
+	text string
+}
+
+func (f fence) String() string { return fmt.Sprintf("%s:%d", f.page, f.line) }
+
+// pages are the Markdown files of the repository.
+func pages(t *testing.T) []string {
+	t.Helper()
+	files := []string{"README.md", "CHANGELOG.md"}
+	err := filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".md") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// fences are the blocks of all pages with this info; there must be some.
+func fences(t *testing.T, info string) []fence {
+	t.Helper()
+	var found []fence
+	for _, page := range pages(t) {
+		var open *fence
+		for n, line := range strings.Split(read(t, page), "\n") {
+			mark, isMark := strings.CutPrefix(line, "```")
+			switch {
+			case open == nil && isMark:
+				open = &fence{page: page, line: n + 1, info: mark}
+			case isMark:
+				if open.info == info {
+					found = append(found, *open)
+				}
+				open = nil
+			case open != nil:
+				open.text += line + "\n"
+			}
+		}
+		if open != nil {
+			t.Errorf("%v: the block is not closed", open)
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("no page has a block with %q", info)
+	}
+	return found
+}
+
+func TestConfigsInDocs(t *testing.T) {
+	for _, key := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY"} {
+		t.Setenv(key, "key")
+	}
+	for _, f := range fences(t, "yaml agenthost.yaml") {
+		if _, err := config.Parse(f.page, []byte(f.text)); err != nil {
+			t.Errorf("%v: %v", f, err)
+		}
+	}
+}
+
+func TestScriptsInDocs(t *testing.T) {
+	for _, f := range fences(t, "yaml script") {
+		if _, err := scripted.Parse([]byte(f.text)); err != nil {
+			t.Errorf("%v: %v", f, err)
+		}
+	}
+}
+
+func TestEnvelopesInDocs(t *testing.T) {
+	kinds := map[string]func() any{
+		"inbound":  func() any { return new(bus.Inbound) },
+		"outbound": func() any { return new(bus.Outbound) },
+		"route":    func() any { return new(bus.Route) },
+		"dead":     func() any { return new(bus.DeadLetter) },
+		"chunk":    func() any { return new(agents.Chunk) },
+		"status":   func() any { return new(host.Status) },
+		"call":     func() any { return new(hooks.Call) },
+		"outcome":  func() any { return new(hooks.Outcome) },
+	}
+	for kind, empty := range kinds {
+		for _, f := range fences(t, "json "+kind) {
+			dec := json.NewDecoder(strings.NewReader(f.text))
+			dec.DisallowUnknownFields()
+			if err := dec.Decode(empty()); err != nil {
+				t.Errorf("%v: %v", f, err)
+			}
+		}
+	}
+}
+
+// The host itself must take the examples, too.
+func TestMessagesInDocsAreAccepted(t *testing.T) {
+	for _, f := range fences(t, "json inbound") {
+		if _, err := bus.DecodeInbound([]byte(f.text)); err != nil {
+			t.Errorf("%v: %v", f, err)
+		}
+	}
+	for _, f := range fences(t, "json route") {
+		if _, err := bus.DecodeRoute([]byte(f.text)); err != nil {
+			t.Errorf("%v: %v", f, err)
+		}
+	}
+}
+
+var (
+	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	proof  = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`")
+	head   = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notRef = regexp.MustCompile(`[^a-z0-9 _-]`)
+)
+
+func TestLinksInDocs(t *testing.T) {
+	for _, page := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			path, anchor, _ := strings.Cut(m[1], "#")
+			target := filepath.Join(filepath.Dir(page), path)
+			if path == "" {
+				target = page
+			}
+			if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: there is no %s", page, target)
+			} else if anchor != "" && !slices.Contains(anchors(read(t, target)), anchor) {
+				t.Errorf("%s: %s has no heading #%s", page, target, anchor)
+			}
+		}
+	}
+}
+
+// anchors are the headings of a page as links name them.
+func anchors(text string) []string {
+	var names []string
+	for _, m := range head.FindAllStringSubmatch(text, -1) {
+		names = append(names, strings.ReplaceAll(notRef.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return names
+}
+
+// A test that a page names as a proof must be there.
+func TestProofsInDocs(t *testing.T) {
+	var sources bytes.Buffer
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, "_test.go") {
+			sources.WriteString(read(t, path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages(t) {
+		for _, m := range proof.FindAllStringSubmatch(read(t, page), -1) {
+			if !strings.Contains(sources.String(), "func "+m[1]+"(") {
+				t.Errorf("%s: there is no %s", page, m[1])
+			}
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/config"
+	"agenthost/tools"
+	"agenthost/tools/builtin"
+	"agenthost/tools/mcp"
+	"agenthost/tools/service"
+)
+
+// workshop holds the tools of all sources.
+type workshop struct {
+	registry  *tools.Registry
+	builtin   *tools.Registry // without the sources that are connected to when they are needed
+	validator *tools.Validator
+	awaiting  map[string]agents.Awaiter // by the first word of the names of its tools
+	run       []func(context.Context) error
+}
+
+// newWorkshop is the one table of tool sources.
+func (h *Host) newWorkshop(b *bus.Bus) (*workshop, error) {
+	cfg := h.opt.Config
+	store := cmp.Or(cfg.NATS.Embedded.Store, config.DefaultStore)
+	own, err := builtin.New(builtin.Options{
+		Workspace:    func(agent string) string { return filepath.Join(store, "workspaces", agent) },
+		AllowPrivate: cfg.Fetch.AllowPrivate, Log: h.log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fetch.allow_private: %w", err)
+	}
+	w := &workshop{awaiting: map[string]agents.Awaiter{}, validator: &tools.Validator{Foreign: func(t tools.Tool, err error) {
+		h.log.Warn().Str("tool", t.Name).Str("source", t.Source).Err(err).Msg("the schema of a tool cannot be read; its arguments are not checked here")
+	}}}
+	for _, name := range sortedKeys(cfg.MCP) {
+		if _, twice := cfg.Services[name]; twice {
+			return nil, fmt.Errorf("mcp.%s and services.%s: both would have tools named %s.…; rename one", name, name, name)
+		}
+	}
+	sources := []tools.Source{tools.Static(own)}
+	w.builtin = tools.NewRegistry(sources...)
+	pool := mcp.NewPool(cfg.MCP, mcp.Options{Log: h.log, Version: h.opt.Version})
+	for i, c := range pool.Clients() {
+		sources = append(sources, c)
+		w.awaiting[sortedKeys(cfg.MCP)[i]] = c
+	}
+	services := service.NewDirectory(b.NC, cfg.Services, service.Options{Log: h.log})
+	for i, s := range services.Services() {
+		sources = append(sources, s)
+		w.awaiting[sortedKeys(cfg.Services)[i]] = s
+	}
+	w.registry = tools.NewRegistry(sources...)
+	w.run = []func(context.Context) error{pool.Run, services.Run}
+	return w, w.builtin.Check()
+}
+
+// start runs the sources until the returned function is called.
+func (w *workshop) start() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	for _, run := range w.run {
+		group.Go(func() { _ = run(ctx) })
+	}
+	return func() {
+		cancel()
+		group.Wait()
+	}
+}
+
+// toolbox is what one agent may use of it.
+func (h *Host) toolbox(w *workshop, a config.Agent) (*agents.Toolbox, error) {
+	policy, err := tools.NewPolicy(a.Permissions)
+	if err != nil {
+		return nil, err
+	}
+	box := &agents.Toolbox{Registry: w.registry, Validator: w.validator, Policy: policy}
+	if len(a.Tools) > 0 {
+		box.Grant = tools.GrantOf(a.Tools...)
+	}
+	for _, name := range sortedKeys(w.awaiting) {
+		for _, glob := range a.Tools {
+			if reaches(glob, name+".") {
+				box.Awaits = append(box.Awaits, w.awaiting[name])
+				break
+			}
+		}
+	}
+	return box, nil
+}
+
+// mayCome reports whether a source that is connected to later may bring a tool
+// that glob stands for.
+func (w *workshop) mayCome(glob string) bool {
+	for name := range w.awaiting {
+		if reaches(glob, name+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// reaches reports whether glob may stand for a name that begins with prefix.
+func reaches(glob, prefix string) bool {
+	fixed, _, open := strings.Cut(glob, "*")
+	return strings.HasPrefix(fixed, prefix) || open && strings.HasPrefix(prefix, fixed)
+}

@@ -1,0 +1,120 @@
+package builtin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"agenthost/tools"
+)
+
+const (
+	commandTimeout    = time.Minute // unless told otherwise
+	maxCommandTimeout = 10 * time.Minute
+)
+
+func commandTool(c *commands) tools.Tool {
+	return tools.Tool{
+		Name:        "run_command",
+		Description: "Runs a shell command in the workspace, without input, and returns what it prints and its exit code. What it leaves running is killed.",
+		Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["command"],"properties":{
+			"command":{"type":"string","minLength":1,"description":"for /bin/sh"},
+			"timeout":{"type":"string","description":"such as 90s, up to 10m; 1m by default"}}}`),
+		Timeout:  maxCommandTimeout + 5*time.Second, // its own comes first
+		Commands: commandLine,
+		Run:      decoded(c.run),
+	}
+}
+
+type commandArgs struct {
+	Command string
+	Timeout span
+}
+
+// commandLine is empty for arguments that run would refuse.
+func commandLine(data json.RawMessage) string {
+	var args commandArgs
+	if err := json.Unmarshal(data, &args); err != nil {
+		return ""
+	}
+	return args.Command
+}
+
+// commands runs the commands of all agents.
+type commands struct {
+	files   *workspaces
+	sandbox bool // where there is one
+	log     zerolog.Logger
+}
+
+func (c *commands) run(ctx context.Context, call tools.Call, args commandArgs) (tools.Result, error) {
+	limit := cmp.Or(time.Duration(args.Timeout), commandTimeout)
+	switch {
+	case strings.TrimSpace(args.Command) == "":
+		return tools.Result{}, errors.New("run command: no command")
+	case limit > maxCommandTimeout:
+		return tools.Result{}, fmt.Errorf("run command: timeout %s is above %s", limit, maxCommandTimeout)
+	}
+	dir, err := c.files.made(call.Agent)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	temp, err := os.MkdirTemp("", "agenthost-command-")
+	if err != nil {
+		return tools.Result{}, fmt.Errorf("run command: %w", err)
+	}
+	defer c.remove(temp, call)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
+	defer cancel()
+	s := shell{text: args.Command, dir: dir, temp: temp, limit: limit, sandbox: c.sandbox}
+	end, err := s.run(ctx)
+	if err != nil {
+		return tools.Result{}, fmt.Errorf("run command: %w", err)
+	}
+	if end.strays > 0 {
+		c.log.Info().Str("agent", call.Agent).Str("run", call.Run).Int("processes", end.strays).
+			Msg("killed what a command left running on its own")
+	}
+	return end.result(context.Cause(ctx)), nil
+}
+
+func (c *commands) remove(temp string, call tools.Call) {
+	if err := os.RemoveAll(temp); err != nil {
+		c.log.Warn().Err(err).Str("agent", call.Agent).Str("run", call.Run).Msg("temporary folder of a command stays")
+	}
+}
+
+// A shell is one command to run. Its fields are all required.
+type shell struct {
+	text      string
+	dir, temp string // the folders it may write to
+	limit     time.Duration
+	sandbox   bool
+}
+
+// An ending is how a command ended.
+type ending struct {
+	output string
+	state  string // "exit status 1", "signal: killed"
+	ok     bool
+	strays int // processes that had left its group
+}
+
+// result tells apart a command that ended and one that was stopped, for cause.
+func (e ending) result(stopped error) tools.Result {
+	text := e.output
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	if stopped != nil {
+		return tools.Result{Text: fmt.Sprintf("%s[stopped: %v]", text, stopped), Failed: true}
+	}
+	return tools.Result{Text: fmt.Sprintf("%s[%s]", text, e.state), Failed: !e.ok}
+}

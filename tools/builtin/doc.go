@@ -1,0 +1,14 @@
+// Package builtin is the tools that need nothing but the host: the time, a
+// question to a person, a task for another agent, files, commands and web
+// pages.
+//
+// Files are reached through an os.Root of the agent's workspace, so that no
+// path, link or race of links leads out of it. A command runs in a process
+// group of its own, which is dead when the call returns, and in a sandbox where
+// the kernel gives one: see [SandboxMain]. A web page is fetched only from
+// addresses that are public or allowed, which is checked on the address that is
+// dialled, for every redirect anew.
+//
+// All tools may be called at the same time. Calls of one agent that change
+// files wait for each other.
+package builtin

@@ -1,0 +1,7 @@
+package builtin
+
+import "syscall"
+
+func processAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}

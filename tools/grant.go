@@ -1,0 +1,50 @@
+package tools
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A Grant says which tools an agent has: those whose name matches one of the
+// globs, for each list of globs it was narrowed by. In a glob * stands for any
+// text, dots included. The zero Grant grants nothing.
+type Grant struct {
+	steps [][]string
+}
+
+// GrantOf grants the tools that match one of globs.
+func GrantOf(globs ...string) Grant {
+	return Grant{steps: [][]string{globs}}
+}
+
+// Narrow is g without the tools that match none of globs. It never grants more
+// than g.
+func (g Grant) Narrow(globs ...string) Grant {
+	if len(g.steps) == 0 {
+		return g
+	}
+	return Grant{steps: append(slices.Clip(g.steps), globs)}
+}
+
+// Allows reports whether a tool with this name is granted.
+func (g Grant) Allows(name string) bool {
+	for _, globs := range g.steps {
+		if !slices.ContainsFunc(globs, func(glob string) bool { return matches(glob, name) }) {
+			return false
+		}
+	}
+	return len(g.steps) > 0
+}
+
+// matches reports whether glob stands for name. A glob that is malformed
+// matches itself only.
+func matches(glob, name string) bool {
+	if glob == name {
+		return true
+	}
+	ok, err := path.Match(glob, name)
+	return err == nil && ok && isGlob(glob)
+}
+
+func isGlob(s string) bool { return strings.ContainsAny(s, "*?") }

@@ -1,0 +1,99 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"agenthost/tools"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// An Ask asks a person and returns the answer. ErrDeclined says that there will
+// be none; any other error, that nobody could be asked. It returns soon after
+// ctx has ended, which is when the call ends that the question belongs to.
+type Ask func(ctx context.Context, q Question) (string, error)
+
+// A Question is one thing that a server wants to know while a call runs.
+type Question struct {
+	Call    tools.Call
+	Prompt  string
+	Options []string // the answers to choose from; empty: any text
+}
+
+// ErrDeclined is what an Ask returns when the person does not want to answer.
+var ErrDeclined = errors.New("declined")
+
+// triesPerField is how often a person is asked for a value that can be used.
+const triesPerField = 3
+
+// elicit answers a server's question, a field at a time. Which call it belongs to
+// is not always said; when that is not clear, nobody can be asked.
+func (p *peer) elicit(ctx context.Context, wanted *sdk.ElicitParams) *sdk.ElicitResult {
+	a, ok := ctx.Value(askedKey{}).(*asked)
+	if !ok {
+		a = p.asked.only()
+	}
+	if p.opts.Ask == nil || a == nil || wanted.URL != "" {
+		p.log.Warn().Bool("known", a != nil).Msg("MCP server has a question that nobody can be asked")
+		return &sdk.ElicitResult{Action: "decline"}
+	}
+	asking, cancel := context.WithCancel(a.ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	content, err := p.fill(asking, a.call, wanted)
+	switch {
+	case err == nil:
+		return &sdk.ElicitResult{Action: "accept", Content: content}
+	case errors.Is(err, ErrDeclined):
+		return &sdk.ElicitResult{Action: "decline"}
+	default:
+		p.log.Warn().Err(err).Msg("question of an MCP server not answered")
+		return &sdk.ElicitResult{Action: "cancel"}
+	}
+}
+
+// fill asks for every field of the form, or for a plain yes when it has none.
+func (p *peer) fill(ctx context.Context, call tools.Call, wanted *sdk.ElicitParams) (map[string]any, error) {
+	form, err := formOf(wanted.RequestedSchema)
+	if err != nil {
+		return nil, err
+	}
+	content := map[string]any{}
+	if len(form) == 0 {
+		answer, err := p.opts.Ask(ctx, Question{Call: call, Prompt: wanted.Message, Options: []string{"yes", "no"}})
+		if err == nil && !strings.EqualFold(answer, "yes") {
+			err = ErrDeclined
+		}
+		return content, err
+	}
+	for _, f := range form {
+		value, err := p.askField(ctx, call, wanted.Message, f)
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			content[f.name] = value
+		}
+	}
+	return content, nil
+}
+
+func (p *peer) askField(ctx context.Context, call tools.Call, message string, f field) (any, error) {
+	q := Question{Call: call, Prompt: f.prompt(message), Options: f.options()}
+	for try := 1; ; try++ {
+		answer, err := p.opts.Ask(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		value, err := f.value(strings.TrimSpace(answer))
+		if err == nil {
+			return value, nil
+		}
+		if try == triesPerField {
+			return nil, err
+		}
+		q.Prompt = err.Error() + "\n" + f.prompt(message)
+	}
+}

@@ -1,0 +1,155 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"agenthost/tools"
+	"agenthost/tools/mcp"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A person answers one question after the other, and keeps them.
+type person struct {
+	answers []string
+	err     error // when there are no more answers
+	asked   []mcp.Question
+}
+
+func (p *person) ask(_ context.Context, q mcp.Question) (string, error) {
+	p.asked = append(p.asked, q)
+	if len(p.answers) == 0 {
+		return "", p.err
+	}
+	answer := p.answers[0]
+	p.answers = p.answers[1:]
+	return answer, nil
+}
+
+func (p *person) prompts() []string {
+	var all []string
+	for _, q := range p.asked {
+		all = append(all, q.Prompt+" "+strings.Join(q.Options, "|"))
+	}
+	return all
+}
+
+func TestQuestions(t *testing.T) {
+	const (
+		name  = "Really?\nname "
+		age   = "Really?\nAge: in years "
+		color = "Really?\ncolor (nothing: red) red|blue"
+		size  = "Really?\nsize "
+		sure  = "Really?\nsure yes|no"
+		tags  = "Really?\ntags (several of a, b, c, with commas between) "
+	)
+	tests := map[string]struct {
+		tool    string
+		answers []string
+		err     error
+		want    string
+		prompts []string
+	}{
+		"yes": {"confirm", []string{"Yes"}, nil, "accept map[]", []string{"Really? yes|no"}},
+		"no":  {"confirm", []string{"no"}, nil, "decline map[]", []string{"Really? yes|no"}},
+		"a form": {
+			"form",
+			[]string{"Ann", "42", "blue", "1.5", "yes", "a, c"},
+			nil,
+			"accept map[age:42 color:blue name:Ann size:1.5 sure:true tags:[a c]]",
+			[]string{name, age, color, size, sure, tags},
+		},
+		"what is optional left out": {
+			"form",
+			[]string{"Ann", "42", "", "", "n", ""},
+			nil,
+			"accept map[age:42 color:red name:Ann sure:false]",
+			[]string{name, age, color, size, sure, tags},
+		},
+		"answers that cannot be used": {
+			"form",
+			[]string{"", "Ann", "old", "42", "green", "red", "big", "1", "maybe", "true", "a,x", "a"},
+			nil,
+			"accept map[age:42 color:red name:Ann size:1 sure:true tags:[a]]",
+			[]string{
+				name, "name needs an answer\n" + name, age, "age: \"old\" is not a whole number\n" + age,
+				color, "color: \"green\" is none of red, blue\n" + color, size, "size: \"big\" is not a number\n" + size,
+				sure, "sure: \"maybe\" is neither yes nor no\n" + sure, tags, "tags: \"x\" is none of a, b, c\n" + tags,
+			},
+		},
+		"never a usable one": {
+			"form",
+			[]string{"", "", ""},
+			nil, "cancel map[]",
+			[]string{name, "name needs an answer\n" + name, "name needs an answer\n" + name},
+		},
+		"a form out of bounds": {"odd", nil, nil, "cancel map[]", nil},
+		"declined":             {"form", []string{"Ann"}, mcp.ErrDeclined, "decline map[]", []string{name, age}},
+		"nobody is there":      {"confirm", nil, errors.New("nobody is there"), "cancel map[]", []string{"Really? yes|no"}},
+	}
+	both(t, func(t *testing.T, cfg tools.MCPConfig) {
+		for title, tt := range tests {
+			t.Run(title, func(t *testing.T) {
+				p := &person{answers: slices.Clone(tt.answers), err: tt.err}
+				w := openOne(t, cfg, mcp.Options{Ask: p.ask})
+				if res := w.run("s."+tt.tool, `{}`); res.Text != tt.want {
+					t.Errorf("got %+v, want %q", res, tt.want)
+				}
+				if diff := cmp.Diff(tt.prompts, p.prompts()); diff != "" {
+					t.Errorf("prompts (-want +got):\n%s", diff)
+				}
+				if len(p.asked) > 0 && p.asked[0].Call.ID != "c1" {
+					t.Errorf("call: got %q, want %q", p.asked[0].Call.ID, "c1")
+				}
+				w.stop()
+			})
+		}
+	})
+}
+
+func TestNobodyToAsk(t *testing.T) {
+	w := openOne(t, stdio("server"), mcp.Options{})
+	if res := w.run("s.confirm", `{}`); res.Text != "decline map[]" {
+		t.Errorf("got %+v", res)
+	}
+}
+
+// Whose question it is cannot be told when two calls are running.
+func TestQuestionOfWhom(t *testing.T) {
+	p := &person{answers: []string{"yes"}}
+	w := openOne(t, stdio("server"), mcp.Options{Ask: p.ask})
+	steps := begin(t.Context(), w.tool("s.steps"))
+	<-steps.progress
+	if res := w.run("s.confirm", `{}`); res.Text != "decline map[]" || len(p.asked) != 0 {
+		t.Errorf("got %+v, asked %v", res, p.asked)
+	}
+	w.run("s.proceed", `{}`)
+	<-steps.done
+}
+
+// The question ends with the call.
+func TestQuestionOfACancelledCall(t *testing.T) {
+	both(t, func(t *testing.T, cfg tools.MCPConfig) {
+		asked, ended := make(chan struct{}), make(chan struct{})
+		w := openOne(t, cfg, mcp.Options{Ask: func(ctx context.Context, _ mcp.Question) (string, error) {
+			close(asked)
+			<-ctx.Done()
+			close(ended)
+			return "", ctx.Err()
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		confirm := begin(ctx, w.tool("s.confirm"))
+		<-asked
+		cancel()
+		<-ended
+		<-confirm.done
+		if !errors.Is(confirm.err, context.Canceled) {
+			t.Errorf("got %v", confirm.err)
+		}
+		w.stop()
+	})
+}

@@ -1,0 +1,66 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+
+	"agenthost/tools"
+)
+
+// A Client is a configured server as a source of tools. Only its Await and its
+// tools block.
+type Client struct {
+	name string
+	peer *peer
+}
+
+var _ tools.Source = (*Client)(nil)
+
+// Name says which server it is, for people.
+func (c *Client) Name() string { return fmt.Sprintf("mcp server %q", c.name) }
+
+// Version changes after Tools or Faults have.
+func (c *Client) Version() uint64 { return c.peer.version.Load() }
+
+// Await starts the server, if it is not started yet, and waits until its tools
+// are known, it cannot be reached, ctx has ended, or Options.Patience is over
+// since it was first needed.
+func (c *Client) Await(ctx context.Context) {
+	c.peer.wake()
+	select {
+	case <-c.peer.settled:
+	case <-ctx.Done():
+	}
+}
+
+// Tools are those of the server as far as they are known, named
+// `<server>.<tool>`. The first look at them starts the server. There are none
+// while it cannot be reached: Faults says why.
+func (c *Client) Tools() []tools.Tool {
+	c.peer.wake()
+	listed := c.peer.state().tools
+	named := make([]tools.Tool, len(listed))
+	for i, t := range listed {
+		theirs := t.Name
+		t.Name = c.name + "." + theirs
+		t.Source = c.Name()
+		t.Run = func(ctx context.Context, call tools.Call) (tools.Result, error) {
+			res, err := c.peer.call(ctx, theirs, call)
+			if err != nil {
+				return tools.Result{}, fmt.Errorf("call %s of %s: %w", theirs, c.Name(), err)
+			}
+			return res, nil
+		}
+		named[i] = t
+	}
+	return named
+}
+
+// Faults say why the server is left out; none when all is well, and while nobody
+// has needed it.
+func (c *Client) Faults() []tools.Fault {
+	if err := c.peer.state().err; err != nil {
+		return []tools.Fault{{Source: c.Name(), Err: err}}
+	}
+	return nil
+}

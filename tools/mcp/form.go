@@ -1,0 +1,155 @@
+package mcp
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A field is one property of the form that a server wants to be filled.
+type field struct {
+	name     string
+	required bool
+
+	Type        string   `json:"type"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Default     any      `json:"default"`
+	Enum        []string `json:"enum"`
+	OneOf       []choice `json:"oneOf"`
+	Items       struct {
+		Enum  []string `json:"enum"`
+		AnyOf []choice `json:"anyOf"`
+	} `json:"items"`
+}
+
+type choice struct {
+	Const string `json:"const"`
+}
+
+// formOf reads the schema of a form: what is required first, in the order given.
+func formOf(schema any) ([]field, error) {
+	var s struct {
+		Properties map[string]field `json:"properties"`
+		Required   []string         `json:"required"`
+	}
+	text, err := json.Marshal(schema)
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the form: %w", err)
+	}
+	var form []field
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		f := s.Properties[name]
+		f.name, f.required = name, slices.Contains(s.Required, name)
+		form = append(form, f)
+	}
+	place := func(f field) int {
+		if f.required {
+			return slices.Index(s.Required, f.name)
+		}
+		return len(s.Required)
+	}
+	slices.SortStableFunc(form, func(a, b field) int { return cmp.Compare(place(a), place(b)) })
+	return form, nil
+}
+
+func (f field) prompt(message string) string {
+	text := message + "\n" + cmp.Or(f.Title, f.name)
+	if f.Description != "" {
+		text += ": " + f.Description
+	}
+	if f.Type == "array" && len(f.choices()) > 0 {
+		text += " (several of " + strings.Join(f.choices(), ", ") + ", with commas between)"
+	}
+	if f.Default != nil {
+		text += fmt.Sprintf(" (nothing: %v)", f.Default)
+	}
+	return text
+}
+
+// options are what one answer is chosen from.
+func (f field) options() []string {
+	switch f.Type {
+	case "boolean":
+		return []string{"yes", "no"}
+	case "array":
+		return nil
+	default:
+		return f.choices()
+	}
+}
+
+func (f field) choices() []string {
+	list := slices.Concat(f.Enum, f.Items.Enum)
+	for _, c := range slices.Concat(f.OneOf, f.Items.AnyOf) {
+		list = append(list, c.Const)
+	}
+	return list
+}
+
+// value makes what the schema wants of an answer; nil for none.
+func (f field) value(answer string) (any, error) {
+	if answer == "" {
+		if f.Default == nil && f.required {
+			return nil, fmt.Errorf("%s needs an answer", f.name)
+		}
+		return f.Default, nil
+	}
+	switch f.Type {
+	case "boolean":
+		return f.truth(answer)
+	case "integer":
+		n, err := strconv.ParseInt(answer, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q is not a whole number", f.name, answer)
+		}
+		return n, nil
+	case "number":
+		n, err := strconv.ParseFloat(answer, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q is not a number", f.name, answer)
+		}
+		return n, nil
+	case "array":
+		return f.several(answer)
+	default:
+		return answer, f.check(answer)
+	}
+}
+
+func (f field) truth(answer string) (any, error) {
+	switch strings.ToLower(answer) {
+	case "yes", "y", "true":
+		return true, nil
+	case "no", "n", "false":
+		return false, nil
+	default:
+		return nil, fmt.Errorf("%s: %q is neither yes nor no", f.name, answer)
+	}
+}
+
+func (f field) several(answer string) (any, error) {
+	list := []any{}
+	for part := range strings.SplitSeq(answer, ",") {
+		part = strings.TrimSpace(part)
+		if err := f.check(part); err != nil {
+			return nil, err
+		}
+		list = append(list, part)
+	}
+	return list, nil
+}
+
+func (f field) check(answer string) error {
+	if known := f.choices(); len(known) > 0 && !slices.Contains(known, answer) {
+		return fmt.Errorf("%s: %q is none of %s", f.name, answer, strings.Join(known, ", "))
+	}
+	return nil
+}

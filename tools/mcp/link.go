@@ -1,0 +1,177 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"agenthost/tools"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// Both versions are understood on both sides of the library, but servers of
+	// today begin with the first; and not all of them answer what they do not know.
+	usualVersion  = "2025-11-25"
+	modernVersion = "2026-07-28"
+
+	// longestMessage bounds one message of a server: a file of some MB comes as
+	// one line, twice.
+	longestMessage = 64 << 20
+	mostTools      = 10_000
+	pingLimit      = 10 * time.Second
+)
+
+var errGone = errors.New("connection lost")
+
+// A link is one connection to a server.
+type link struct {
+	ctx     context.Context // ends when the connection is of no use any more; its cause says why
+	end     context.CancelCauseFunc
+	session *sdk.ClientSession
+	changed chan struct{} // the server has other tools
+	doubt   chan struct{} // the server did not answer in time
+	watch   sync.WaitGroup
+	carrier carrier
+}
+
+// A carrier is what a session runs over.
+type carrier struct {
+	transport sdk.Transport
+	why       func() error // what became of it; nil when it does not know
+	stop      func()       // ends it
+}
+
+// connect begins a session, the modern way with a server that refuses the usual
+// one.
+func (p *peer) connect(ctx context.Context) (*link, error) {
+	if !p.modern {
+		l, err := p.dial(ctx, usualVersion)
+		if _, refused := errors.AsType[*jsonrpc.Error](err); !refused {
+			return l, err
+		}
+	}
+	l, err := p.dial(ctx, modernVersion)
+	p.modern = err == nil
+	return l, err
+}
+
+func (p *peer) dial(ctx context.Context, version string) (*link, error) {
+	l := &link{changed: make(chan struct{}, 1), doubt: make(chan struct{}, 1)}
+	l.ctx, l.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	var err error
+	if l.carrier, err = p.carry(l); err != nil {
+		l.end(err)
+		return nil, err
+	}
+	l.session, err = p.client(l).Connect(ctx, l.carrier.transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		err = fmt.Errorf("begin a session: %w", l.reason(err))
+		l.end(err)
+		l.carrier.stop()
+		return nil, err
+	}
+	l.watch.Go(func() { l.end(l.reason(l.session.Wait())) })
+	return l, nil
+}
+
+func (p *peer) carry(l *link) (carrier, error) {
+	if p.cfg.URL != "" {
+		return overHTTP(p.cfg, func() { l.end(errForgotten) })
+	}
+	return overStdio(p.cfg, p.log)
+}
+
+// client is the library's client of l alone, so that what it hears is about l.
+func (p *peer) client(l *link) *sdk.Client {
+	return sdk.NewClient(&sdk.Implementation{Name: "agenthost", Version: p.opts.Version}, &sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{}, // no roots: servers have their folders from their command line
+		ElicitationHandler: func(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			return p.elicit(ctx, req.Params), nil
+		},
+		// Some servers say this before they have answered the first request, so
+		// nothing is asked of them here.
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { poke(l.changed) },
+		ProgressNotificationHandler: func(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
+			p.asked.progress(req.Params)
+		},
+	})
+}
+
+// reason is err, or what became of the carrier when err only says that it ended.
+func (l *link) reason(err error) error {
+	ended := func(end error) bool { return errors.Is(err, end) }
+	if err != nil && !slices.ContainsFunc([]error{io.EOF, os.ErrClosed, syscall.EPIPE, sdk.ErrConnectionClosed, errGone}, ended) {
+		return err
+	}
+	if l.carrier.why != nil {
+		if why := l.carrier.why(); why != nil {
+			return why
+		}
+	}
+	if err == nil {
+		return errGone
+	}
+	return err
+}
+
+// close ends the calls in progress, the session and what carries it, and
+// returns when all are gone.
+func (l *link) close() {
+	l.end(errClosed)
+	_ = l.session.Close() // what it could not tell the server does not matter any more
+	l.carrier.stop()
+	l.watch.Wait()
+}
+
+// list fetches all pages of the server's tools.
+func (l *link) list(ctx context.Context) ([]tools.Tool, error) {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	var all []*sdk.Tool
+	for params := (&sdk.ListToolsParams{}); ; {
+		page, err := l.session.ListTools(ctx, params)
+		var refused *jsonrpc.Error
+		if errors.As(err, &refused) && refused.Code == jsonrpc.CodeMethodNotFound {
+			return nil, nil // a server without tools
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list tools: %w", err)
+		}
+		all = append(all, page.Tools...)
+		if page.NextCursor == "" {
+			return convert(all), nil
+		}
+		if len(all) > mostTools || len(page.Tools) == 0 {
+			return nil, fmt.Errorf("list tools: the list does not end after %d", len(all))
+		}
+		params = &sdk.ListToolsParams{Cursor: page.NextCursor}
+	}
+}
+
+// ping asks for a sign of life.
+func (l *link) ping() error {
+	ctx, cancel := context.WithTimeout(l.ctx, pingLimit)
+	defer cancel()
+	err := l.session.Ping(ctx, nil)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("does not answer any more")
+	}
+	return nil // an error is an answer too, and an end is seen elsewhere
+}
+
+// poke leaves a note for who reads c, if there is none yet.
+func poke(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

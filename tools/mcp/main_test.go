@@ -1,0 +1,20 @@
+package mcp_test
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// roleVariable makes this test binary a server, or a helper of one.
+const roleVariable = "MCP_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	roles := map[string]func(){"server": serveStdio, "raw": serveRaw, "helper": serveHelper, "modern": serveModern}
+	if role, ok := roles[os.Getenv(roleVariable)]; ok {
+		role()
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}

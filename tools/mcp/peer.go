@@ -1,0 +1,211 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"agenthost/tools"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/rs/zerolog"
+)
+
+var (
+	errClosed   = errors.New("closed")
+	errStarting = errors.New("has not answered yet")
+)
+
+const (
+	firstPause   = 250 * time.Millisecond
+	longestPause = 30 * time.Second
+	// A server that was up for so long is started again without a pause.
+	stable = 10 * time.Second
+	// How long a server may take to start and to list its tools: one that is
+	// downloaded first takes its time.
+	startLimit = 2 * time.Minute
+)
+
+// A peer is one server, whatever the number of names it has.
+type peer struct {
+	cfg    tools.MCPConfig
+	opts   Options
+	log    zerolog.Logger
+	asked  inFlight
+	modern bool // it refuses the old way to begin; for run alone
+
+	need    sync.Once
+	needed  chan struct{} // closed when somebody needs the server
+	settle  sync.Once
+	settled chan struct{} // closed when nobody has to wait for the first list any more
+	version atomic.Uint64
+
+	mu      sync.Mutex
+	now     peerState
+	changed chan struct{} // closed, and made anew, when now changes
+}
+
+// A peerState is what is known of a server. The zero value: nobody needed it.
+type peerState struct {
+	link  *link        // nil while not connected
+	tools []tools.Tool // the last list, with the server's own names; kept while it is started again
+	err   error        // why there are no tools; nil while connected, and until a new attempt has failed
+}
+
+func newPeer(cfg tools.MCPConfig, name string, opts Options) *peer {
+	return &peer{
+		cfg: cfg, opts: opts, log: opts.Log.With().Str("server", name).Logger(),
+		needed: make(chan struct{}), settled: make(chan struct{}), changed: make(chan struct{}),
+	}
+}
+
+func (p *peer) state() peerState {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now
+}
+
+// set makes s the state, and tells of it if what Tools or Faults say is other
+// than before.
+func (p *peer) set(s peerState) {
+	p.mu.Lock()
+	differs := !sameTools(p.now.tools, s.tools) || fmt.Sprint(p.now.err) != fmt.Sprint(s.err)
+	p.now = s
+	if differs {
+		p.version.Add(1)
+	}
+	close(p.changed)
+	p.changed = make(chan struct{})
+	p.mu.Unlock()
+	if differs && p.opts.Changed != nil {
+		p.opts.Changed()
+	}
+}
+
+// wake lets run start the server. Whoever waits for the first list waits no
+// longer than patience from the first time on.
+func (p *peer) wake() {
+	p.need.Do(func() {
+		p.mu.Lock()
+		if p.now.err == nil {
+			p.now.err = errStarting
+		}
+		p.mu.Unlock()
+		p.version.Add(1)
+		close(p.needed)
+		time.AfterFunc(p.opts.Patience, p.settleFirst)
+	})
+}
+
+func (p *peer) settleFirst() { p.settle.Do(func() { close(p.settled) }) }
+
+// connected waits for a working connection, but not for one that could not be
+// made last time.
+func (p *peer) connected(ctx context.Context) (*link, error) {
+	p.wake()
+	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.Patience, errStarting)
+	defer cancel()
+	for {
+		p.mu.Lock()
+		s, changed := p.now, p.changed
+		p.mu.Unlock()
+		if s.link != nil && s.link.ctx.Err() == nil {
+			return s.link, nil
+		}
+		if s.err != nil && !errors.Is(s.err, errStarting) {
+			return nil, s.err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// run keeps the server up from the first need until ctx ends.
+func (p *peer) run(ctx context.Context) {
+	defer p.settleFirst()
+	defer p.set(peerState{err: errClosed})
+	select {
+	case <-p.needed:
+	case <-ctx.Done():
+		return
+	}
+	pause := backoff.ExponentialBackOff{
+		InitialInterval: firstPause, Multiplier: 2, MaxInterval: longestPause,
+		RandomizationFactor: backoff.DefaultRandomizationFactor,
+	}
+	for {
+		began := time.Now()
+		if err := p.live(ctx); ctx.Err() == nil {
+			p.log.Warn().Err(err).Msg("MCP server is gone; starting it again until it is back")
+		}
+		if time.Since(began) > stable && p.state().err == nil {
+			pause.Reset()
+			continue
+		}
+		select {
+		case <-time.After(pause.NextBackOff()):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// live is one life of the server, from its start until it dies or ctx ends.
+func (p *peer) live(ctx context.Context) error {
+	l, listed, err := p.start(ctx)
+	if err != nil {
+		p.set(peerState{err: err})
+		p.settleFirst()
+		return err
+	}
+	defer l.close()
+	defer context.AfterFunc(ctx, func() { l.end(errClosed) })()
+	p.log.Info().Int("tools", len(listed)).Msg("MCP server is up")
+	p.set(peerState{link: l, tools: listed})
+	p.settleFirst()
+	err = p.keep(l)
+	p.set(peerState{tools: p.state().tools})
+	return err
+}
+
+func (p *peer) start(ctx context.Context) (*link, []tools.Tool, error) {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	l, err := p.connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	listed, err := l.list(ctx)
+	if err != nil {
+		l.close()
+		return nil, nil, err
+	}
+	return l, listed, nil
+}
+
+// keep follows the changes of the server's tools until the connection ends.
+func (p *peer) keep(l *link) error {
+	for {
+		select {
+		case <-l.ctx.Done():
+			return l.reason(context.Cause(l.ctx))
+		case <-l.changed:
+			listed, err := l.list(l.ctx)
+			if err == nil {
+				p.set(peerState{link: l, tools: listed})
+			} else if l.ctx.Err() == nil {
+				p.log.Warn().Err(err).Msg("MCP server has other tools but does not list them")
+			}
+		case <-l.doubt:
+			if err := l.ping(); err != nil {
+				l.end(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package mcp
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// A stallingWriter fails when the server takes nothing for stallLimit: the
+// library does not end a write before its time.
+type stallingWriter struct{ *os.File }
+
+func (w stallingWriter) Write(data []byte) (int, error) {
+	const chunk = 64 << 10
+	written := 0
+	for part := range slices.Chunk(data, chunk) {
+		if err := w.SetWriteDeadline(time.Now().Add(stallLimit)); err != nil {
+			return written, err
+		}
+		n, err := w.File.Write(part)
+		written += n
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}
+
+// A stderrLog logs what a server says on its standard error, line by line, and
+// remembers the last one.
+type stderrLog struct {
+	log zerolog.Logger
+
+	mu   sync.Mutex
+	part []byte // the line so far
+	last string
+}
+
+const longestLine = 4 << 10
+
+// Write never fails.
+func (s *stderrLog) Write(data []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.part = append(s.part, data...)
+	for {
+		line, rest, found := bytes.Cut(s.part, []byte("\n"))
+		if !found && len(s.part) < longestLine {
+			return len(data), nil
+		}
+		s.say(line)
+		s.part = append([]byte(nil), rest...)
+	}
+}
+
+func (s *stderrLog) say(line []byte) {
+	text := strings.ToValidUTF8(strings.TrimSpace(string(line)), "�")
+	if text != "" {
+		s.last = text[:min(len(text), longestLine)]
+		s.log.Debug().Str("line", s.last).Msg("MCP server says")
+	}
+}
+
+// lastLine is the last line said, ended or not.
+func (s *stderrLog) lastLine() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.say(s.part)
+	s.part = nil
+	return s.last
+}

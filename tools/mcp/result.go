@@ -1,0 +1,95 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"agenthost/tools"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// convert makes tools of those that a server lists, with its own names and
+// without Run. Of two with one name the first counts.
+func convert(listed []*sdk.Tool) []tools.Tool {
+	var list []tools.Tool
+	for _, t := range listed {
+		taken := slices.ContainsFunc(list, func(have tools.Tool) bool { return have.Name == t.Name })
+		if t.Name == "" || taken {
+			continue
+		}
+		tool := tools.Tool{Name: t.Name, Description: t.Description}
+		if t.InputSchema != nil {
+			tool.Schema, _ = json.Marshal(t.InputSchema) // it was JSON a moment ago
+		}
+		if a := t.Annotations; a != nil {
+			tool.ReadOnly = a.ReadOnlyHint
+			destructive := a.DestructiveHint == nil || *a.DestructiveHint
+			tool.Rerun = a.ReadOnlyHint || a.IdempotentHint && !destructive
+		}
+		list = append(list, tool)
+	}
+	return list
+}
+
+func sameTools(a, b []tools.Tool) bool { return reflect.DeepEqual(a, b) }
+
+// result puts an answer into words: its text, else its structured content. What
+// is neither is described.
+func result(res *sdk.CallToolResult) tools.Result {
+	var parts []string
+	text := false
+	for _, c := range res.Content {
+		_, isText := c.(*sdk.TextContent)
+		text = text || isText
+		if part := words(c); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if !text && res.StructuredContent != nil {
+		structured, _ := json.Marshal(res.StructuredContent) // it was JSON a moment ago
+		parts = append([]string{string(structured)}, parts...)
+	}
+	return tools.Result{Text: strings.Join(parts, "\n"), Failed: res.IsError}
+}
+
+func words(content sdk.Content) string {
+	switch c := content.(type) {
+	case *sdk.TextContent:
+		return c.Text
+	case *sdk.ImageContent:
+		return fmt.Sprintf("[image, %s, %d bytes]", c.MIMEType, len(c.Data))
+	case *sdk.AudioContent:
+		return fmt.Sprintf("[audio, %s, %d bytes]", c.MIMEType, len(c.Data))
+	case *sdk.ResourceLink:
+		return linkWords(c)
+	case *sdk.EmbeddedResource:
+		return resourceWords(c.Resource)
+	default:
+		return fmt.Sprintf("[%T]", content)
+	}
+}
+
+func linkWords(c *sdk.ResourceLink) string {
+	about := []string{"resource " + c.URI}
+	for _, more := range []string{c.Name, c.MIMEType, c.Description} {
+		if more != "" {
+			about = append(about, more)
+		}
+	}
+	return "[" + strings.Join(about, ", ") + "]"
+}
+
+func resourceWords(r *sdk.ResourceContents) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Text != "":
+		return fmt.Sprintf("[resource %s]\n%s", r.URI, r.Text)
+	default:
+		return fmt.Sprintf("[resource %s, %s, %d bytes]", r.URI, r.MIMEType, len(r.Blob))
+	}
+}

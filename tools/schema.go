@@ -1,0 +1,141 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// maxSchemas bounds the schemas a Validator keeps. A server that lists new ones
+// for ever makes it compile again, not grow.
+const maxSchemas = 1024
+
+// A Validator checks the arguments of calls by the schemas of their tools. The
+// zero Validator is ready to use, from many goroutines.
+type Validator struct {
+	// Foreign is told, once for each schema, that it does not compile. Calls of
+	// such a tool are not checked: servers write schemas that only they can
+	// read, and check by themselves. Nil: nobody is told.
+	Foreign func(t Tool, err error)
+
+	mu      sync.RWMutex
+	schemas map[string]*jsonschema.Schema // by their text; nil: does not compile
+}
+
+// none is the schema of a tool that has none.
+var none = json.RawMessage(`{"type":"object","additionalProperties":false}`)
+
+// Check is an error when args are not an object that t's schema allows. Its
+// text tells a model all that is wrong at once, each fault with its path: what
+// to correct, nothing about the schema. No args at all are an empty object.
+func (v *Validator) Check(t Tool, args json.RawMessage) error {
+	if len(bytes.TrimSpace(args)) == 0 {
+		args = json.RawMessage(`{}`)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
+	if err != nil {
+		return fmt.Errorf("arguments of %q are not JSON: %w", t.Name, err)
+	}
+	if _, ok := value.(map[string]any); !ok {
+		return fmt.Errorf("arguments of %q: must be a JSON object", t.Name)
+	}
+	schema := v.schema(t)
+	if schema == nil {
+		return nil
+	}
+	err = schema.Validate(value)
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		return fmt.Errorf("arguments of %q: %s", t.Name, listed(faultsOf(invalid)))
+	}
+	return err
+}
+
+// schema is t's schema, compiled; nil when it does not compile.
+func (v *Validator) schema(t Tool) *jsonschema.Schema {
+	text := t.Schema
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = none
+	}
+	v.mu.RLock()
+	s, known := v.schemas[string(text)]
+	v.mu.RUnlock()
+	if known {
+		return s
+	}
+	s, err := compile(text)
+	if v.keep(string(text), s) && err != nil && v.Foreign != nil {
+		v.Foreign(t, fmt.Errorf("schema of tool %q of %s: %w", t.Name, t.Source, err))
+	}
+	return s
+}
+
+// keep reports whether the schema is new.
+func (v *Validator) keep(text string, s *jsonschema.Schema) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if _, known := v.schemas[text]; known {
+		return false
+	}
+	if v.schemas == nil || len(v.schemas) >= maxSchemas {
+		v.schemas = map[string]*jsonschema.Schema{}
+	}
+	v.schemas[text] = s
+	return true
+}
+
+// compile reads a schema that names no draft as the latest one, and when that
+// fails as draft 7, which most of those were written for.
+func compile(text json.RawMessage) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	s, err := compileAs(jsonschema.Draft2020, doc)
+	if err == nil {
+		return s, nil
+	}
+	if s, old := compileAs(jsonschema.Draft7, doc); old == nil {
+		return s, nil
+	}
+	return nil, err
+}
+
+func compileAs(draft *jsonschema.Draft, doc any) (*jsonschema.Schema, error) {
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(draft)
+	c.AssertFormat()
+	c.UseLoader(nowhere{})
+	const name = "tool:schema"
+	err := c.AddResource(name, doc)
+	if err == nil {
+		return c.Compile(name)
+	}
+	return nil, err
+}
+
+// nowhere is where references out of a schema lead: it may be from anyone, and
+// must not make the host read files or call servers.
+type nowhere struct{}
+
+func (nowhere) Load(url string) (any, error) {
+	return nil, fmt.Errorf("load %q: a schema refers to itself only", url)
+}
+
+// maxFaults bounds the faults that are told at once.
+const maxFaults = 20
+
+// listed is the faults as one text, the same for the same faults.
+func listed(faults []string) string {
+	slices.Sort(faults)
+	faults = slices.Compact(faults)
+	if more := len(faults) - maxFaults; more > 0 {
+		faults = append(faults[:maxFaults], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(faults, "; ")
+}

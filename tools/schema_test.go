@@ -1,0 +1,155 @@
+package tools_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"agenthost/tools"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const weather = `{
+	"type": "object",
+	"properties": {
+		"city": {"type": "string", "minLength": 2, "maxLength": 20, "pattern": "^[A-Z]"},
+		"days": {"type": "integer", "minimum": 1, "maximum": 14},
+		"unit": {"enum": ["c", "f", 1]},
+		"ratio": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1.5},
+		"on": {"type": "string", "format": "date"},
+		"kind": {"const": "short"},
+		"where": {"anyOf": [{"type": "string"}, {"type": "object", "required": ["lat"]}]},
+		"tags": {"type": "array", "maxItems": 2, "items": {"type": ["string", "null"]}},
+		"a/b": {"type": "string"}
+	},
+	"required": ["city"],
+	"additionalProperties": false
+}`
+
+func TestCheckArguments(t *testing.T) {
+	tests := map[string]struct{ schema, args, want string }{
+		"fine":               {weather, `{"city":"Rome","days":14,"where":{"lat":1},"tags":["x",null]}`, ``},
+		"everything":         {weather, `{"days":30}`, `/city: required; /days: must be ≤ 14`},
+		"too small":          {weather, `{"city":"Rome","days":0}`, `/days: must be ≥ 1`},
+		"too short":          {weather, `{"city":"R"}`, `/city: minLength: got 1, want 2`},
+		"pattern":            {weather, `{"city":"rome"}`, `/city: must match ^[A-Z]`},
+		"type":               {weather, `{"city":7}`, `/city: must be string, not number`},
+		"not whole":          {weather, `{"city":"Rome","days":1.5}`, `/days: must be integer, not number`},
+		"open ends":          {weather, `{"city":"Rome","ratio":0}`, `/ratio: must be > 0`},
+		"open ends above":    {weather, `{"city":"Rome","ratio":1.5}`, `/ratio: must be < 1.5`},
+		"enum":               {weather, `{"city":"Rome","unit":"k"}`, `/unit: must be one of "c", "f", 1`},
+		"a long enum":        {`{"properties":{"n":{"enum":[` + strings.Repeat("7,", 39) + `8]}}}`, `{"n":1}`, `/n: must be one of ` + strings.Repeat("7, ", 30) + `…`},
+		"const":              {weather, `{"city":"Rome","kind":"long"}`, `/kind: must be "short"`},
+		"format":             {weather, `{"city":"Rome","on":"tomorrow"}`, `/on: must be a valid date`},
+		"unknown":            {weather, `{"city":"Rome","dayz":1,"c~d":2}`, `/c~0d: unknown, leave it out; /dayz: unknown, leave it out`},
+		"forms":              {weather, `{"city":"Rome","where":{}}`, `/where: must be one of these forms: (/where/lat: required) or (/where: must be string, not object)`},
+		"in a list":          {weather, `{"city":"Rome","tags":[1,"x",2]}`, `/tags/0: must be null or string, not number; /tags/2: must be null or string, not number; /tags: maxItems: got 3, want 2`},
+		"escaped path":       {weather, `{"city":"Rome","a/b":1}`, `/a~1b: must be string, not number`},
+		"empty":              {weather, ``, `/city: required`},
+		"only spaces":        {``, "  \n", ``},
+		"none wanted":        {``, `{}`, ``},
+		"none wanted, given": {``, `{"x":1}`, `/x: unknown, leave it out`},
+		"no schema, a list":  {``, `[]`, `must be a JSON object`},
+		"null":               {weather, `null`, `must be a JSON object`},
+		"text":               {`{}`, `"{}"`, `must be a JSON object`},
+		"anything":           {`{}`, `{"x":1}`, ``},
+		"never":              {`false`, `{}`, `false schema`},
+		"draft 7":            {`{"properties":{"x":{"items":[{"type":"string"}]}}}`, `{"x":[1]}`, `/x/0: must be string, not number`},
+		"to itself":          {`{"$ref":"#"}`, `{}`, `both /$ref and  resolve to "tool:schema#" causing reference cycle`},
+		"a definition":       {`{"$ref":"#/$defs/a","$defs":{"a":{"required":["x"]}}}`, `{}`, `/x: required`},
+		"does not compile":   {`{"type":"nonsense"}`, `{"x":1}`, ``},
+		"foreign pattern":    {`{"properties":{"x":{"pattern":"(?!a)"}}}`, `{"x":"a"}`, ``},
+		"not JSON":           {`{"type":`, `{"x":1}`, ``},
+		"to a file":          {`{"$ref":"file:///etc/hostname"}`, `{"x":1}`, ``},
+		"to a server":        {`{"$ref":"http://127.0.0.1:1/x"}`, `{"x":1}`, ``},
+		"recursive":          {`{"properties":{"n":{"$ref":"#"},"v":{"type":"string"}}}`, `{"n":{"n":{"v":1}}}`, `/n/n/v: must be string, not number`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var v tools.Validator
+			err := v.Check(tools.Tool{Name: "t", Schema: json.RawMessage(tt.schema)}, json.RawMessage(tt.args))
+			want := "<nil>"
+			if tt.want != "" {
+				want = `arguments of "t": ` + tt.want
+			}
+			if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCheckArgumentsThatAreNotJSON(t *testing.T) {
+	var v tools.Validator
+	for _, args := range []string{`{`, `{"a":1} {}`, `x`, `{"a":}`, strings.Repeat("[", 20000)} {
+		err := v.Check(tools.Tool{Name: "t"}, json.RawMessage(args))
+		if err == nil || !strings.HasPrefix(err.Error(), `arguments of "t" are not JSON: `) {
+			t.Errorf("%.20s: got error %v", args, err)
+		}
+	}
+}
+
+func TestCheckTellsOfManyFaults(t *testing.T) {
+	args := map[string]int{}
+	for i := range 50 {
+		args[fmt.Sprintf("x%02d", i)] = i
+	}
+	text, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v tools.Validator
+	err = v.Check(tools.Tool{Name: "t"}, text)
+	if err == nil || strings.Count(err.Error(), ";") != 20 || !strings.HasSuffix(err.Error(), "; and 30 more") {
+		t.Errorf("got error %v, want 20 faults and 30 more", err)
+	}
+}
+
+func TestForeignSchemaIsToldOnce(t *testing.T) {
+	var mu sync.Mutex
+	var told []string
+	v := tools.Validator{Foreign: func(_ tools.Tool, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, err.Error())
+	}}
+	bad := tools.Tool{Name: "t", Source: "wiki", Schema: json.RawMessage(`{"type":"nonsense"}`)}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := v.Check(bad, json.RawMessage(`{"x":1}`)); err != nil {
+				t.Errorf("got error %v, want the call passed through", err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(told) != 1 || !strings.HasPrefix(told[0], `schema of tool "t" of wiki: `) {
+		t.Errorf("got told %q, want once", told)
+	}
+}
+
+func TestManySchemas(t *testing.T) {
+	var v tools.Validator
+	for i := range 1100 {
+		schema := json.RawMessage(fmt.Sprintf(`{"required":["x%d"]}`, i))
+		err := v.Check(tools.Tool{Name: "t", Schema: schema}, nil)
+		if want := fmt.Sprintf(`arguments of "t": /x%d: required`, i); fmt.Sprint(err) != want {
+			t.Fatalf("got error %v, want %s", err, want)
+		}
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	var v tools.Validator
+	tool := tools.Tool{Name: "t", Schema: json.RawMessage(weather)}
+	for name, args := range map[string]string{"fine": `{"city":"Rome","days":14}`, "wrong": `{"days":30,"unit":"k"}`} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				v.Check(tool, json.RawMessage(args))
+			}
+		})
+	}
+}

@@ -1,0 +1,74 @@
+package service
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"agenthost/tools"
+
+	"github.com/nats-io/nats.go/micro"
+)
+
+// anyObject is the schema of an endpoint that has none: it takes what it is
+// given.
+var anyObject = json.RawMessage(`{"type":"object"}`)
+
+// An endpoint is what a tool is made of.
+type endpoint struct {
+	name     string
+	subject  string
+	about    string // the service's own description
+	metadata map[string]string
+}
+
+// endpointsOf are those of one instance. Groups may have endpoints of one name;
+// those go by their subjects.
+func endpointsOf(info micro.Info) []endpoint {
+	count := map[string]int{}
+	for _, e := range info.Endpoints {
+		count[e.Name]++
+	}
+	var list []endpoint
+	for _, e := range info.Endpoints {
+		name := e.Name
+		if count[name] > 1 {
+			name = e.Subject
+		}
+		list = append(list, endpoint{name: name, subject: e.Subject, about: info.Description, metadata: e.Metadata})
+	}
+	return list
+}
+
+// tool is e as a tool that cannot run yet.
+func (e endpoint) tool(service string) (tools.Tool, error) {
+	if strings.ContainsAny(e.subject, "*>") {
+		return tools.Tool{}, fmt.Errorf("its subject %q is no single one", e.subject)
+	}
+	schema, err := e.schema()
+	if err != nil {
+		return tools.Tool{}, err
+	}
+	about := e.metadata["description"]
+	if about == "" {
+		about = strings.TrimSpace(fmt.Sprintf("%s of the service %s. %s", e.name, service, e.about))
+	}
+	readOnly := e.metadata["readonly"] == "true"
+	return tools.Tool{
+		Name: service + "." + e.name, Description: about, Schema: schema, Source: fmt.Sprintf("service %q", service),
+		ReadOnly: readOnly, Rerun: readOnly || e.metadata["rerun"] == "safe",
+	}, nil
+}
+
+func (e endpoint) schema() (json.RawMessage, error) {
+	text := []byte(strings.TrimSpace(e.metadata["schema"]))
+	if len(text) == 0 {
+		return anyObject, nil
+	}
+	if !json.Valid(text) || !bytes.HasPrefix(text, []byte("{")) {
+		return nil, errors.New("its schema is no JSON object")
+	}
+	return text, nil
+}

@@ -1,0 +1,75 @@
+// Package tools is what agents can do besides talking: the tools, the registry
+// that knows them all, the check of their arguments and the policy that says
+// which may run. The folders below it are one source of tools each.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// A Tool is one thing an agent can do. The zero values of its fields mean: no
+// arguments, reads only is not known, not safe to run again, DefaultTimeout.
+type Tool struct {
+	Name        string // "read_file", "billing.charge"
+	Description string
+	Schema      json.RawMessage // JSON Schema of the arguments; nil: an object without any
+	Source      string          // where it is from, for people: `built in`, `mcp server "wiki"`, `service "billing"`
+
+	// ReadOnly tells that it changes nothing anywhere. What is not read-only
+	// asks a person before it runs, unless the policy says otherwise.
+	ReadOnly bool
+	// Rerun tells that it may run again under the same call id when its host
+	// died while it ran.
+	Rerun bool
+	// Timeout bounds one call; 0: DefaultTimeout. A call that waits for somebody
+	// is not running.
+	Timeout time.Duration
+	// Commands returns the command line in the arguments of a tool that runs
+	// commands, so that the policy can look at it; nil for all others.
+	Commands func(args json.RawMessage) string
+
+	// Run does it. The error, if any, is told to the model like a result. Run
+	// returns soon after ctx has ended, whatever it was doing.
+	Run func(ctx context.Context, call Call) (Result, error)
+}
+
+// DefaultTimeout is how long a tool may run that does not say.
+const DefaultTimeout = 60 * time.Second
+
+// A Call is one use of a tool by an agent. ID is the same when the call is made
+// again after a crash, and no other call of the fleet has it.
+type Call struct {
+	ID      string
+	Agent   string
+	Session string // the session's key
+	Run     string
+	Name    string
+	Args    json.RawMessage
+	// Progress tells watchers of the session how far a long call is; never nil.
+	Progress func(text string)
+}
+
+// A Result is what a tool answers.
+type Result struct {
+	Text string
+	// Failed tells the model that it did not work.
+	Failed bool
+	// Wait, when set, says that there is no result yet: somebody has to answer
+	// first. Text is not used then.
+	Wait *Wait
+}
+
+// A Wait is what a call waits for.
+type Wait struct {
+	// Question asks a person; To hands Prompt to another agent. One of the two.
+	Question bool
+	To       string
+
+	Prompt  string
+	Options []string
+	Default string          // the answer when nobody gives one in time; empty: none
+	Timeout time.Duration   // 0: the policy's
+	Context json.RawMessage // for the other agent
+}
