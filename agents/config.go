@@ -20,6 +20,7 @@ type Config struct {
 	Permissions  map[string]string `yaml:"permissions,omitempty" json:"permissions,omitempty"`
 	Session      session.Config    `yaml:"session,omitempty" json:"session,omitzero"`
 	Limits       Limits            `yaml:"limits,omitempty" json:"limits,omitzero"`
+	OutputSchema map[string]any    `yaml:"output_schema,omitempty" json:"output_schema,omitempty"` // JSON Schema of every answer
 	Partitions   int               `yaml:"partitions,omitempty" json:"partitions,omitempty"`
 }
 

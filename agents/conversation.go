@@ -36,6 +36,10 @@ type conversation struct {
 	fresh     bool // the log was opened just now
 	fences    int  // runs that broke off in a row
 
+	current *runner    // the run at work
+	live    []*liveAsk // questions of its tools
+	asked   int        // how many there have been
+
 	spilling bool // spillAll is at work
 
 	// anchor stays unacknowledged while the log holds inputs without a message
@@ -305,4 +309,10 @@ func (c *conversation) forget() {
 		it.place = held
 		c.held++
 	}
+}
+
+func (c *conversation) setCurrent(t *runner) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.current = t
 }

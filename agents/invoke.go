@@ -17,11 +17,15 @@ func (t *runner) invoke(ctx context.Context) run.Signal {
 	t.c.r.tools.await(ctx)
 	req := llm.Request{
 		System: t.c.r.cfg.Instructions + t.c.r.peers(), Messages: t.journal.State().Messages, Tools: t.c.r.tools.defs(),
+		Schema: t.c.r.tools.Output,
 	}
 	if refused := t.beforeCall(ctx, &req); refused != nil {
 		return *refused
 	}
 	called := &calls{}
+	if len(req.Schema) > 0 {
+		return t.invokeChecked(ctx, req, called)
+	}
 	stream := t.newStream()
 	var broken error
 	for delta, err := range t.c.r.chain.Stream(ctx, req, called.add) {

@@ -18,6 +18,11 @@ func (t *runner) overhear(ctx context.Context) ([]run.Effect, error) {
 		if !ok {
 			return nil, nil
 		}
+		if sig.Kind == "" {
+			t.items = append(t.items, it)
+			t.answeredBy(sig)
+			continue
+		}
 		if it != nil { // it belongs to this run from now on
 			t.items = append(t.items, it)
 		}
@@ -56,6 +61,10 @@ func (c *conversation) interjection(journal *session.Log) (*item, run.Signal, bo
 		}
 		if _, seen := journal.Seen(it.input.ID); seen {
 			continue
+		}
+		if c.answersLive(it) {
+			c.takeOut(it)
+			return it, run.Signal{}, true
 		}
 		if sig, ok := c.answer(it, left); ok {
 			c.takeOut(it)

@@ -154,6 +154,8 @@ func (t *runner) context() (context.Context, context.CancelFunc) {
 // perform performs effects, and waits for what they lead to, until the run has
 // ended. What it returns is why it could not.
 func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
+	t.c.setCurrent(t)
+	defer t.c.setCurrent(nil)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // and nobody hears any more what is under way
 	for {

@@ -17,6 +17,8 @@ type Toolbox struct {
 	// Awaits are the sources that an agent gives time to bring their tools
 	// before it calls its model.
 	Awaits []Awaiter
+	// Output is the JSON Schema that every answer keeps to; nil: any text.
+	Output json.RawMessage
 }
 
 // An Awaiter is a source of tools that may still be on its way. Await returns

@@ -473,3 +473,50 @@ rules:
 		})
 	}
 }
+
+func TestAnswerBySchema(t *testing.T) {
+	const schema = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
+	tests := map[string]struct{ script, kind, text string }{
+		"right at once": {`rules: [{text: '{"n":1}'}]`, "reply", `{"n":1}`},
+		"repaired":      {`rules: [{is: go, text: "one"}, {when: not JSON, text: '{"n":"1"}'}, {when: integer, text: '{"n":1}'}]`, "reply", `{"n":1}`},
+		"never":         {`rules: [{text: "one"}]`, "error", "I could not bring my answer into the form that was agreed."},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, bot("ana", script(tt.script), func(a *actor) { a.output = schema }))
+			w.say("ana", bus.Inbound{Text: "go"})
+			if out := w.expect(tt.kind, tt.text); !out.Final {
+				t.Error("the answer is not final")
+			}
+		})
+	}
+}
+
+func TestToolAsksWhileItRuns(t *testing.T) {
+	for name, answer := range map[string]func(bus.Outbound) bus.Inbound{
+		"word": func(bus.Outbound) bus.Inbound { return bus.Inbound{Text: "blue"} },
+		"call": func(q bus.Outbound) bus.Inbound { return bus.Inbound{Text: "Blue", Answers: q.Call} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w *world
+			asks := tools.Tool{
+				Name: "pay", Schema: anything, ReadOnly: true, Timeout: 200 * time.Millisecond,
+				Run: func(ctx context.Context, call tools.Call) (tools.Result, error) {
+					got, err := w.fleet.Ask(ctx, call, "Which?", []string{"Red", "Blue"})
+					return tools.Result{Text: got}, err
+				},
+			}
+			w = newWorld(t, bot("ana", script(paying), has(asks)))
+			w.say("ana", bus.Inbound{Text: "pay"})
+			q := w.expect("question", "Which?")
+			waiting, err := agents.AllWaiting(t.Context(), w.bus.JS)
+			if err != nil || len(waiting) != 1 || waiting[0].ID != q.Call {
+				t.Errorf("waiting: %v, %v", waiting, err)
+			}
+			time.Sleep(300 * time.Millisecond) // longer than the tool may run: its time stands still
+			w.say("ana", answer(q))
+			w.expect("reply", "It says: Blue")
+			w.settled()
+		})
+	}
+}

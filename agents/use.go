@@ -76,13 +76,17 @@ const defaultApprovalTimeout = 24 * time.Hour
 
 // execute runs the tool within its time.
 func (t *runner) execute(ctx context.Context, tool tools.Tool, call run.Call, args json.RawMessage) (tools.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(tool.Timeout, tools.DefaultTimeout))
+	ctx, cancel := withClock(ctx, cmp.Or(tool.Timeout, tools.DefaultTimeout))
 	defer cancel()
 	crashpoint("in-tool")
-	return tool.Run(ctx, tools.Call{
+	res, err := tool.Run(ctx, tools.Call{
 		ID: t.id + "." + call.ID, Agent: t.c.r.cfg.ID, Session: string(t.c.key), Run: t.id,
 		Name: call.Name, Args: args, Progress: t.progress(call),
 	})
+	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		err = context.DeadlineExceeded
+	}
+	return res, err
 }
 
 // outcome is what the model is told of a call that has run. What is too long

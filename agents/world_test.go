@@ -35,6 +35,7 @@ type actor struct {
 	script      string
 	tools       []tools.Tool
 	permissions map[string]string
+	output      string
 }
 
 func newWorld(t *testing.T, actors ...actor) *world {
@@ -115,6 +116,7 @@ func (w *world) runtime(a actor) *agents.Runtime {
 	}
 	box := &agents.Toolbox{
 		Registry: tools.NewRegistry(tools.Static(a.tools)), Grant: tools.GrantOf("*"), Policy: policy, Validator: &tools.Validator{},
+		Output: json.RawMessage(a.output),
 	}
 	chain := &llm.Chain{Links: []llm.Link{{Name: "scripted", Provider: model}}}
 	return agents.New(a.cfg, chain, 0, box, w.parts)

@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -265,6 +266,84 @@ func TestLaneMakesItsConsumerAgain(t *testing.T) {
 		h.quiet(aWhile)
 		if info := consumer(t, js); info.NumAckPending != 0 || info.AckFloor.Stream != 4 {
 			t.Errorf("unacknowledged %d, floor %d, want 0, 4", info.NumAckPending, info.AckFloor.Stream)
+		}
+	})
+}
+
+// A consumer that was deleted while its host was away is made again too: there
+// is nobody to tell the host but the silence.
+func TestLaneNoticesThatItsConsumerIsGone(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		h := join(t, ns, "one")
+		publish(t, js, web, "1")
+		h.want("1")[0].Done()
+		h.flush()
+		h.door.shut.Store(true)
+		if err := h.nc.ForceReconnect(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if err := js.DeleteConsumer(t.Context(), bus.InboundStream, bus.LaneName(0)); err != nil {
+			t.Fatal(err)
+		}
+		publish(t, js, web, "2")
+		h.door.shut.Store(false)
+		h.want("1?", "2")
+	})
+}
+
+// Whoever takes the pin away by hand makes the lane change hands.
+func TestLaneIsUnpinned(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		h := join(t, ns, "one")
+		publish(t, js, web, "1")
+		held := h.want("1")
+		<-h.gained
+		s, err := js.Stream(t.Context(), bus.InboundStream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.UnpinConsumer(t.Context(), bus.LaneName(0), "owner"); err != nil {
+			t.Fatal(err)
+		}
+		publish(t, js, web, "2")
+		h.want("2")[0].Done()
+		<-h.gained
+		held[0].Done()
+		h.quiet(aWhile)
+		if n := consumer(t, js).NumAckPending; n != 0 || !h.Serving() {
+			t.Errorf("unacknowledged %d, serving %t, want 0, true", n, h.Serving())
+		}
+	})
+}
+
+// Past 64 agents a lane of routes takes every route, but no schedule.
+func TestLaneOfManyRoutes(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		var routes []string
+		for _, s := range numbered(65) {
+			routes = append(routes, bus.RoutePrefix+strings.TrimPrefix(s, bus.InboundPrefix))
+		}
+		got := make(chan string, 10)
+		l := bus.NewLane(js, bus.LaneConfig{Stream: bus.RoutesStream, Name: bus.LaneName(0), Filters: routes, Host: "one"}, bustest.Log(t),
+			func(context.Context) {}, func(d *bus.Delivery) { got <- d.Subject; d.Done() })
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- l.Run(ctx, ctx) }()
+		publish(t, js, "agent.schedule.ana.x", "not for us")
+		publish(t, js, "agent.route.c01", "x")
+		if subject := <-got; subject != "agent.route.c01" {
+			t.Errorf("got %s, want agent.route.c01", subject)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -2,8 +2,11 @@ package bus_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,7 +41,12 @@ func fleet(t *testing.T) *server.Server {
 
 func connect(t *testing.T, ns *server.Server) (*nats.Conn, jetstream.JetStream) {
 	t.Helper()
-	nc, err := nats.Connect("", nats.InProcessServer(ns), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectBufSize(-1))
+	return connectThrough(t, &door{server: ns})
+}
+
+func connectThrough(t *testing.T, d *door) (*nats.Conn, jetstream.JetStream) {
+	t.Helper()
+	nc, err := nats.Connect("", nats.InProcessServer(d), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectBufSize(-1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +58,24 @@ func connect(t *testing.T, ns *server.Server) (*nats.Conn, jetstream.JetStream) 
 	return nc, js
 }
 
+// A door is the way into a server. Shut, it lets no new connection in.
+type door struct {
+	server *server.Server
+	shut   atomic.Bool
+}
+
+func (d *door) InProcessConn() (net.Conn, error) {
+	if d.shut.Load() {
+		return nil, errors.New("the door is shut")
+	}
+	return d.server.InProcessConn()
+}
+
 // A host serves one lane and hands its deliveries to the test.
 type host struct {
 	*bus.Lane
 	t      *testing.T
+	door   *door
 	nc     *nats.Conn
 	got    chan *bus.Delivery
 	gained chan struct{}
@@ -73,11 +95,12 @@ func join(t *testing.T, ns *server.Server, name string, filters ...string) *host
 
 func joinLane(t *testing.T, ns *server.Server, name string, n int, filters ...string) *host {
 	t.Helper()
-	nc, js := connect(t, ns)
+	d := &door{server: ns}
+	nc, js := connectThrough(t, d)
 	if filters == nil {
 		filters = []string{web}
 	}
-	h := &host{t: t, nc: nc, got: make(chan *bus.Delivery, 10_000), gained: make(chan struct{}, 100), done: make(chan error, 1)}
+	h := &host{t: t, door: d, nc: nc, got: make(chan *bus.Delivery, 10_000), gained: make(chan struct{}, 100), done: make(chan error, 1)}
 	cfg := bus.LaneConfig{Stream: bus.InboundStream, Name: bus.LaneName(n), Filters: filters, Host: name}
 	h.Lane = bus.NewLane(js, cfg, bustest.Log(t).With().Str("host", name).Logger(),
 		func(context.Context) { h.gained <- struct{}{} }, func(d *bus.Delivery) { h.got <- d })

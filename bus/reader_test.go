@@ -147,6 +147,38 @@ func TestReaderGivesUpOnSilence(t *testing.T) {
 	})
 }
 
+// What no server of today answers is an error all the same.
+func TestReaderRefusesOddAnswers(t *testing.T) {
+	b := bustest.Open(t)
+	tests := map[string]struct {
+		header nats.Header
+		want   string
+	}{
+		"a failure":          {nats.Header{"Status": {"500"}, "Description": {"on fire"}}, "read stored message: status 500 on fire"},
+		"no sequence":        {nats.Header{"Nats-Subject": {"s"}}, "read stored message: sequence: "},
+		"a time of its own":  {nats.Header{"Nats-Sequence": {"1"}, "Nats-Time-Stamp": {"noon"}}, "read stored message: time: "},
+		"a broken sequence":  {nats.Header{"Nats-Sequence": {"one"}}, "read stored message: sequence: "},
+		"a sequence below 0": {nats.Header{"Nats-Sequence": {"-1"}}, "read stored message: sequence: "},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			odd, err := b.NC.Subscribe("$JS.odd.API.DIRECT.GET.>", func(m *nats.Msg) {
+				_ = m.RespondMsg(&nats.Msg{Header: tt.header})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer odd.Unsubscribe()
+			r := bus.NewReader(b.NC, "odd")
+			_, err = r.Last(t.Context(), "S", "s")
+			wantError(t, err, tt.want)
+			for _, err := range r.Tail(t.Context(), "S", "s", 1) {
+				wantError(t, err, tt.want)
+			}
+		})
+	}
+}
+
 func TestTailReadsBatchAfterBatch(t *testing.T) {
 	b := bustest.Open(t)
 	provision(t, b.JS)

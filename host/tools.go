@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -19,6 +20,7 @@ import (
 
 // workshop holds the tools of all sources.
 type workshop struct {
+	sources   []tools.Source
 	registry  *tools.Registry
 	builtin   *tools.Registry // without the sources that are connected to when they are needed
 	validator *tools.Validator
@@ -47,7 +49,7 @@ func (h *Host) newWorkshop(b *bus.Bus) (*workshop, error) {
 	}
 	sources := []tools.Source{tools.Static(own)}
 	w.builtin = tools.NewRegistry(sources...)
-	pool := mcp.NewPool(cfg.MCP, mcp.Options{Log: h.log, Version: h.opt.Version})
+	pool := mcp.NewPool(cfg.MCP, mcp.Options{Log: h.log, Version: h.opt.Version, Ask: h.askPerson})
 	for i, c := range pool.Clients() {
 		sources = append(sources, c)
 		w.awaiting[sortedKeys(cfg.MCP)[i]] = c
@@ -57,9 +59,18 @@ func (h *Host) newWorkshop(b *bus.Bus) (*workshop, error) {
 		sources = append(sources, s)
 		w.awaiting[sortedKeys(cfg.Services)[i]] = s
 	}
-	w.registry = tools.NewRegistry(sources...)
+	w.sources, w.registry = sources, tools.NewRegistry(sources...)
 	w.run = []func(context.Context) error{pool.Run, services.Run}
 	return w, w.builtin.Check()
+}
+
+// askPerson asks who is behind a call what an MCP server wants to know.
+func (h *Host) askPerson(ctx context.Context, q mcp.Question) (string, error) {
+	fleet := h.fleet.Load()
+	if fleet == nil {
+		return "", agents.ErrNobody
+	}
+	return fleet.Ask(ctx, q.Call, q.Prompt, q.Options)
 }
 
 // start runs the sources until the returned function is called.
@@ -75,6 +86,18 @@ func (w *workshop) start() (stop func()) {
 	}
 }
 
+// faults are what the sources lack, in words. The registry is not asked: a look
+// at it would start the servers that nobody has needed yet.
+func (w *workshop) faults() []string {
+	var list []string
+	for _, source := range w.sources {
+		for _, f := range source.Faults() {
+			list = append(list, f.Error())
+		}
+	}
+	return list
+}
+
 // toolbox is what one agent may use of it.
 func (h *Host) toolbox(w *workshop, a config.Agent) (*agents.Toolbox, error) {
 	policy, err := tools.NewPolicy(a.Permissions)
@@ -84,6 +107,14 @@ func (h *Host) toolbox(w *workshop, a config.Agent) (*agents.Toolbox, error) {
 	box := &agents.Toolbox{Registry: w.registry, Validator: w.validator, Policy: policy}
 	if len(a.Tools) > 0 {
 		box.Grant = tools.GrantOf(a.Tools...)
+	}
+	if a.OutputSchema != nil {
+		if box.Output, err = json.Marshal(a.OutputSchema); err == nil {
+			err = tools.CheckSchema(box.Output)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("output_schema: %w", err)
+		}
 	}
 	for _, name := range sortedKeys(w.awaiting) {
 		for _, glob := range a.Tools {

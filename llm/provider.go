@@ -24,6 +24,9 @@ type Request struct {
 	System   string    `json:"system,omitempty"`
 	Messages []Message `json:"messages"`
 	Tools    []ToolDef `json:"tools,omitempty"`
+	// Schema is the JSON Schema of the answer, a hint for providers that can
+	// keep to one; empty: any text.
+	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
 // LastText is the text of the last user message; empty when there is none.

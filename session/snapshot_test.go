@@ -31,6 +31,7 @@ func watchSnapshots(t testing.TB, b *bus.Bus, s *session.Store) *darkroom {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = sub.Unsubscribe() }) // what was not looked at would hold the connection up
 	return &darkroom{t, b, s, sub}
 }
 
@@ -57,10 +58,10 @@ func (d *darkroom) none() {
 	}
 }
 
-// forget deletes the log up to seq, so that only a snapshot can tell of it.
+// forget deletes the log before seq, so that only a snapshot can tell of it.
 func (d *darkroom) forget(seq uint64) {
 	d.t.Helper()
-	if err := sessions(d.t, d.b).Purge(context.Background(), jetstream.WithPurgeSubject(logSubject()), jetstream.WithPurgeSequence(seq+1)); err != nil {
+	if err := sessions(d.t, d.b).Purge(context.Background(), jetstream.WithPurgeSubject(logSubject()), jetstream.WithPurgeSequence(seq)); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -167,7 +168,7 @@ func TestAddWhileACommitIsOwed(t *testing.T) {
 	b, s := open(t)
 	d := watchSnapshots(t, b, s)
 	c := openTalk(t, s)
-	for i := range 70 {
+	for i := range 16 {
 		owed := c.step(attempt(fmt.Sprint("r", i), 1))
 		if err := c.add(waiting(fmt.Sprint("m", i))); err != nil {
 			t.Fatal(err)
@@ -186,9 +187,6 @@ func TestAddWhileACommitIsOwed(t *testing.T) {
 			if err := c.commit(e); err != nil {
 				t.Fatal(err)
 			}
-		}
-		if i%16 == 15 {
-			break
 		}
 	}
 	snapped := d.next()

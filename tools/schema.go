@@ -49,9 +49,36 @@ func (v *Validator) Check(t Tool, args json.RawMessage) error {
 	if schema == nil {
 		return nil
 	}
-	err = schema.Validate(value)
+	if err := conforms(schema, value); err != nil {
+		return fmt.Errorf("arguments of %q: %w", t.Name, err)
+	}
+	return nil
+}
+
+// CheckAnswer is an error when text is not JSON that schema allows. Like that
+// of Check, its text is for the model.
+func (v *Validator) CheckAnswer(schema json.RawMessage, text string) error {
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("it is not JSON: %w", err)
+	}
+	s := v.schema(Tool{Name: "answer", Source: "output_schema", Schema: schema})
+	if s == nil {
+		return nil // told when it was compiled
+	}
+	return conforms(s, value)
+}
+
+// CheckSchema is an error when schema cannot be read.
+func CheckSchema(schema json.RawMessage) error {
+	_, err := compile(schema)
+	return err
+}
+
+func conforms(schema *jsonschema.Schema, value any) error {
+	err := schema.Validate(value)
 	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		return fmt.Errorf("arguments of %q: %s", t.Name, listed(faultsOf(invalid)))
+		return errors.New(listed(faultsOf(invalid)))
 	}
 	return err
 }

@@ -16,6 +16,19 @@ type wireRequest struct {
 	Tools         []wireTool    `json:"tools,omitempty"`
 	Stream        bool          `json:"stream"`
 	StreamOptions streamOptions `json:"stream_options"`
+	Format        *format       `json:"response_format,omitempty"`
+}
+
+// format asks for an answer by a schema. It is not strict: that refuses most
+// schemas that people write, and the answer is checked anyway.
+type format struct {
+	Type   string     `json:"type"`
+	Schema formatBody `json:"json_schema"`
+}
+
+type formatBody struct {
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
 }
 
 type streamOptions struct {
@@ -53,6 +66,9 @@ func (p *Provider) body(req llm.Request, names *toolNames) ([]byte, error) {
 			f.Parameters = noParameters
 		}
 		r.Tools = append(r.Tools, wireTool{Type: "function", Function: f})
+	}
+	if len(req.Schema) > 0 {
+		r.Format = &format{Type: "json_schema", Schema: formatBody{Name: "answer", Schema: req.Schema}}
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -36,6 +36,12 @@ func TestRequest(t *testing.T) {
 			llm.Request{Model: "m", Messages: []llm.Message{llm.UserText("<hi> & bye")}},
 			`{"model":"m","messages":[{"role":"user","content":"<hi> & bye"}],"stream":true,"stream_options":{"include_usage":true}}`,
 		},
+		"schema": {
+			llm.Config{},
+			llm.Request{Model: "m", System: "s", Schema: []byte(`{"type":"object"}`)},
+			`{"model":"m","messages":[{"role":"system","content":"s"}],"stream":true,"stream_options":{"include_usage":true},` +
+				`"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":{"type":"object"}}}}`,
+		},
 		"model of the config": {
 			llm.Config{Model: "m"},
 			llm.Request{System: "s"},

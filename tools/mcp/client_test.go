@@ -236,10 +236,7 @@ func TestSlowToComeBack(t *testing.T) {
 		}
 	}
 	close(gate)
-	w.until("back", func() bool {
-		_, err := pid.Run(t.Context(), call(`{}`))
-		return err == nil
-	})
+	w.retry(pid, `{}`, func(tools.Result) bool { return true })
 }
 
 func kill(t *testing.T, pid string) {

@@ -127,10 +127,7 @@ func TestStalledServer(t *testing.T) {
 	if _, err := w.try("s.echo", args); err == nil {
 		t.Error("a stalled server answers")
 	}
-	w.until("another process", func() bool {
-		res, err := w.try("s.pid", `{}`)
-		return err == nil && res.Text != strconv.Itoa(p.Pid)
-	})
+	w.retry(w.tool("s.pid"), `{}`, func(res tools.Result) bool { return res.Text != strconv.Itoa(p.Pid) })
 }
 
 func TestSilentServerIsDoubted(t *testing.T) {
@@ -143,10 +140,7 @@ func TestSilentServerIsDoubted(t *testing.T) {
 	if _, err := w.tool("s.echo").Run(ctx, call(`{}`)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
-	w.until("another process", func() bool {
-		res, err := w.try("s.pid", `{}`)
-		return err == nil && res.Text != strconv.Itoa(p.Pid)
-	})
+	w.retry(w.tool("s.pid"), `{}`, func(res tools.Result) bool { return res.Text != strconv.Itoa(p.Pid) })
 }
 
 // A restarting is an HTTP server that can be replaced by one without memory.
@@ -223,10 +217,7 @@ func TestHTTPServerDownAndBack(t *testing.T) {
 	}
 	r.restart()
 	r.down.Store(false)
-	w.until("up", func() bool {
-		res, err := echo.Run(t.Context(), call(`{"text":"b"}`))
-		return err == nil && res.Text == "b"
-	})
+	w.retry(echo, `{"text":"b"}`, func(res tools.Result) bool { return res.Text == "b" })
 	w.stop()
 }
 

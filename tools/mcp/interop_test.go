@@ -18,7 +18,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"agenthost/tools"
 	"agenthost/tools/mcp"
@@ -218,15 +217,8 @@ func TestInteropKilledAndBack(t *testing.T) {
 			if err := first.Signal(syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			w.until("back", func() bool {
-				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-				defer cancel()
-				res, err := echo.Run(ctx, call(`{"message":"back"}`))
-				back := err == nil && res.Text == "Echo: back" && server().Pid != first.Pid
-				if !back {
-					w.changed <- struct{}{} // ask again
-				}
-				return back
+			w.retry(echo, `{"message":"back"}`, func(res tools.Result) bool {
+				return res.Text == "Echo: back" && server().Pid != first.Pid
 			})
 		}
 		w.stop()

@@ -69,6 +69,23 @@ func (w *world) until(what string, ok func() bool) {
 	}
 }
 
+// retry calls until it works, and says the answer is ok. What comes back as it was
+// is no change.
+func (w *world) retry(tool tools.Tool, args string, ok func(tools.Result) bool) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	for {
+		res, err := tool.Run(ctx, call(args))
+		if err == nil && ok(res) {
+			return
+		}
+		if ctx.Err() != nil {
+			w.t.Fatalf("never: an answer of %s; the last: %+v, %v", tool.Name, res, err)
+		}
+	}
+}
+
 func (w *world) tool(name string) tools.Tool {
 	w.t.Helper()
 	list := w.client().Tools()

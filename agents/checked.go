@@ -1,0 +1,62 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"agenthost/llm"
+	"agenthost/run"
+)
+
+// repairs is how often a model may correct an answer that its schema does not
+// allow.
+const repairs = 2
+
+var notAsAgreed = &run.Error{
+	Code: llm.CodeValidation, Message: "I could not bring my answer into the form that was agreed.",
+}
+
+// invokeChecked calls the model until its answer keeps to the schema of the
+// agent. Nobody sees it before, so nothing is streamed, and the tries that
+// failed are no part of the conversation.
+func (t *runner) invokeChecked(ctx context.Context, req llm.Request, called *calls) run.Signal {
+	for n := 0; ; n++ {
+		msg, finish, err := t.collect(ctx, req, called)
+		if err != nil {
+			return t.brokenOff(ctx, err, called.events)
+		}
+		end := run.Signal{Kind: run.StreamEnd, Message: &msg, Finish: finish, Called: called.events}
+		if len(msg.Calls()) > 0 || finish == llm.FinishContentFilter || strings.TrimSpace(msg.Text()) == "" {
+			t.afterCall(ctx, &end)
+			return end
+		}
+		wrong := t.c.r.tools.Validator.CheckAnswer(req.Schema, msg.Text())
+		if wrong == nil {
+			t.afterCall(ctx, &end)
+			return end
+		}
+		if n == repairs {
+			t.c.log().Warn().Str("run", t.id).AnErr("reason", wrong).Msg("answer does not keep to its schema")
+			return run.Signal{Kind: run.Fault, Error: notAsAgreed, Called: called.events}
+		}
+		req.Messages = append(slices.Clip(req.Messages), msg,
+			llm.UserText("Your answer does not keep to the agreed JSON Schema: "+wrong.Error()+". Answer again, with nothing but the JSON."))
+	}
+}
+
+// collect reads an answer to its end.
+func (t *runner) collect(ctx context.Context, req llm.Request, called *calls) (llm.Message, llm.Finish, error) {
+	answer := llm.Builder{}
+	for delta, err := range t.c.r.chain.Stream(ctx, req, called.add) {
+		if err != nil {
+			return llm.Message{}, "", err
+		}
+		answer.Add(delta)
+	}
+	if answer.Finish() == "" {
+		return llm.Message{}, "", errors.New("stream ended without a finish")
+	}
+	return answer.Message(), answer.Finish(), nil
+}

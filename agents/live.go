@@ -1,0 +1,157 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/run"
+	"agenthost/session"
+	"agenthost/tools"
+
+	"github.com/nats-io/nats.go"
+)
+
+// A liveAsk is a question of a tool that is under way. Unlike one of a call that
+// waits it does not outlive its host: the call would not either.
+type liveAsk struct {
+	id     string
+	call   run.Call // in the shape of a question, to read answers by
+	answer chan string
+}
+
+// ErrNobody tells that a question of a tool reaches nobody.
+var ErrNobody = errors.New("there is nobody to ask")
+
+// Ask asks the person behind a call that is under way. The time of the call
+// stands still meanwhile.
+func (f *Fleet) Ask(ctx context.Context, call tools.Call, prompt string, options []string) (string, error) {
+	for _, r := range f.runtimes {
+		if r.ID() != call.Agent {
+			continue
+		}
+		if entry, ok := r.sessions.Get(session.Key(call.Session)); ok {
+			return entry.Value.askLive(ctx, call, prompt, options)
+		}
+	}
+	return "", ErrNobody
+}
+
+func (c *conversation) askLive(ctx context.Context, call tools.Call, prompt string, options []string) (string, error) {
+	c.mu.Lock()
+	t := c.current
+	if t == nil || t.id != call.Run {
+		c.mu.Unlock()
+		return "", ErrNobody
+	}
+	c.asked++
+	n := c.asked
+	ask := &liveAsk{
+		id:     waitID(c.r.cfg.ID, c.key, call.Run, fmt.Sprint(call.ID, "?", n)),
+		call:   run.Call{Asked: run.ForQuestion, Options: options},
+		answer: make(chan string, 1),
+	}
+	c.live = append(c.live, ask)
+	c.mu.Unlock()
+	defer c.forgetAsk(ask)
+	if err := c.putLive(t, ask, call, prompt, n); err != nil {
+		return "", err
+	}
+	if clock, ok := ctx.Value(clockKey{}).(*clock); ok {
+		clock.stop()
+		defer clock.resume()
+	}
+	timer := time.NewTimer(orTimeout(c.r.cfg.Limits.ApprovalTimeout))
+	defer timer.Stop()
+	select {
+	case answer := <-ask.answer:
+		return answer, nil
+	case <-timer.C:
+		return "", errors.New("nobody answered in time")
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func orTimeout(d time.Duration) time.Duration {
+	if d == 0 {
+		return defaultApprovalTimeout
+	}
+	return d
+}
+
+// liveReply is where the numbers of such questions begin, out of the way of the
+// run's replies.
+const liveReply = 1000
+
+// putLive puts the question where the person is, and where others look for it.
+func (c *conversation) putLive(t *runner, ask *liveAsk, call tools.Call, prompt string, n int) error {
+	person := t.person()
+	if person == nil {
+		return ErrNobody
+	}
+	reply := run.Reply{N: liveReply + n, Kind: run.KindQuestion, Text: prompt, Call: fmt.Sprint(call.ID, "?", n), Options: ask.call.Options}
+	if err := t.address(&reply); err != nil {
+		return err
+	}
+	c.send(&outgoing{replies: []run.Reply{reply}, trace: t.trace, end: func(bool) {}})
+	data, err := json.Marshal(Waiting{
+		ID: ask.id, Agent: c.r.cfg.ID, Session: string(c.key), Run: call.Run, Call: call.ID, Kind: run.ForQuestion, Tool: call.Name,
+		Prompt: prompt, Options: ask.call.Options, AskedAt: time.Now().UTC(), Origin: person,
+	})
+	if err != nil {
+		return err
+	}
+	msg := nats.NewMsg("$KV." + bus.WaitingBucket + "." + ask.id)
+	msg.Data = data
+	c.r.parts.Publisher.Publish(msg, func(uint64, bool, error) {})
+	return nil
+}
+
+func (c *conversation) forgetAsk(ask *liveAsk) {
+	c.mu.Lock()
+	c.live = slices.DeleteFunc(c.live, func(other *liveAsk) bool { return other == ask })
+	c.mu.Unlock()
+	c.r.parts.Publisher.Publish(kvDelete(bus.WaitingBucket, ask.id), func(uint64, bool, error) {})
+}
+
+// answersLive gives it to the question of a tool that it answers, and reports
+// whether it answers one. Called with the lock held.
+func (c *conversation) answersLive(it *item) bool {
+	for _, ask := range c.live {
+		text, ok := ask.answeredBy(it, len(c.live) == 1)
+		if !ok {
+			continue
+		}
+		select {
+		case ask.answer <- text:
+			return true
+		default: // the first answer counts
+		}
+	}
+	return false
+}
+
+// answeredBy reads it as the answer; only tells that no other question is open.
+func (a *liveAsk) answeredBy(it *item, only bool) (string, bool) {
+	var text string
+	switch route := it.origin.route; {
+	case route != nil && (route.Kind != bus.RouteResult || route.CorrelationID != a.id):
+		return "", false
+	case route != nil:
+		text = route.Text
+	case it.origin.inbound.Answers != "" && it.origin.inbound.Answers != a.id:
+		return "", false
+	case it.origin.inbound.Answers == "" && (!only || strings.TrimSpace(it.origin.inbound.Text) == stopWord):
+		return "", false
+	default:
+		text = it.origin.inbound.Text
+	}
+	sig, ok := said(run.Signal{}, a.call, text, true)
+	return sig.Answer, ok
+}
