@@ -41,7 +41,10 @@ func (r *Runtime) late(it *item) {
 	route := it.origin.route
 	r.log.Info().Str("from", route.From).Str("correlation_id", route.CorrelationID).Msg("late result dropped")
 	if route.From != fromNobody {
-		r.parts.tell(route, errNotWaiting)
+		r.parts.tell(route, ErrNotWaiting)
+	}
+	if _, _, ok := splitWaitID(route.CorrelationID); ok {
+		r.parts.answered(route.CorrelationID) // it may have been left behind
 	}
 	it.delivery.Done()
 }
@@ -214,6 +217,7 @@ func (t *runner) heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 			if call.Asked == run.ForDelegate {
 				t.recall(call)
 			}
+			t.c.r.parts.answered(waitID(t.c.r.cfg.ID, t.c.key, t.id, call.ID))
 		}
 		return nil
 	}
@@ -224,6 +228,7 @@ func (t *runner) heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 	if i < 0 || r.Calls[i].Asked != run.ForApproval {
 		return nil
 	}
+	t.c.r.tools.await(ctx)
 	tool, ok := t.c.r.tools.find(r.Calls[i].Name)
 	if !ok {
 		return nil

@@ -129,9 +129,7 @@ func (c *conversation) keepWaiting(journal *session.Log, left *run.Run, it *item
 	switch {
 	case it.interjects():
 		c.unqueue(it)
-		if it.delivery != nil {
-			c.r.late(it)
-		}
+		c.turnDown(it, left)
 	case seen && seq > 0:
 		c.unqueue(it)
 		return c.answerAgain(it, seq)
@@ -157,6 +155,19 @@ func (c *conversation) keepWaiting(journal *session.Log, left *run.Run, it *item
 	}
 	return nil
 }
+
+// turnDown drops an answer that the run does not take.
+func (c *conversation) turnDown(it *item, left *run.Run) {
+	if _, waits := c.waitingCall(left, it.origin.route.CorrelationID); !waits {
+		c.r.late(it)
+		return
+	}
+	c.r.parts.tell(it.origin.route, errUnfit)
+	it.delivery.Done()
+}
+
+// errUnfit tells that an answer is none to the question that it names.
+var errUnfit = errors.New("this is no answer to the question; an approval takes approve or deny, a question with options one of them")
 
 // notice tells a person, once, what their message has to wait for.
 func (c *conversation) notice(it *item, left *run.Run) {

@@ -24,6 +24,7 @@ func (t *runner) use(ctx context.Context, call run.Call) (sig run.Signal) {
 		sig.Kind, sig.Call = run.ToolSettled, call.ID
 	}()
 	box := t.c.r.tools
+	box.await(ctx) // a run that is taken up again comes here first
 	tool, ok := box.find(call.Name)
 	if !ok {
 		return correction(fmt.Sprintf("there is no tool %q", call.Name))

@@ -111,7 +111,7 @@ func (p *Parts) remind(ctx context.Context, w Waiting, fallback string) error {
 }
 
 // fromNobody is the sender of the answer that the server gives at a deadline.
-const fromNobody = "deadline"
+const fromNobody = "agenthost:deadline"
 
 // answered forgets what was waited for. It only tidies up: an answer that comes
 // later finds nothing open in the log.
@@ -136,13 +136,13 @@ func kvDelete(bucket, key string) *nats.Msg {
 	return msg
 }
 
-// errNotWaiting tells that nothing waits under an id.
-var errNotWaiting = errors.New("nothing waits for this answer; it may have been given already")
+// ErrNotWaiting tells that nothing waits under an id.
+var ErrNotWaiting = errors.New("nothing waits for this answer; it may have been given already")
 
 // ReadWaiting reads what waits under id.
 func ReadWaiting(ctx context.Context, js jetstream.JetStream, id string) (Waiting, error) {
 	if _, _, ok := splitWaitID(id); !ok {
-		return Waiting{}, fmt.Errorf("%q: %w", id, errNotWaiting)
+		return Waiting{}, fmt.Errorf("%q: %w", id, ErrNotWaiting)
 	}
 	kv, err := js.KeyValue(ctx, bus.WaitingBucket)
 	if err != nil {
@@ -150,7 +150,7 @@ func ReadWaiting(ctx context.Context, js jetstream.JetStream, id string) (Waitin
 	}
 	entry, err := kv.Get(ctx, id)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return Waiting{}, fmt.Errorf("%q: %w", id, errNotWaiting)
+		return Waiting{}, fmt.Errorf("%q: %w", id, ErrNotWaiting)
 	}
 	if err != nil {
 		return Waiting{}, fmt.Errorf("read what waits: %w", err)

@@ -72,6 +72,8 @@ func (r *Route) check() error {
 		return malformed("a result needs the correlation_id of its delegate")
 	case r.Kind == RouteDelegate && r.ReplyTo != "" && !publishable(r.ReplyTo):
 		return malformed("reply_to %q is not a subject to publish on", clip(r.ReplyTo))
+	case r.Origin != nil && !publishable(r.Origin.Subject):
+		return malformed("origin.subject %q is not a subject to publish on", clip(r.Origin.Subject))
 	case r.Kind != RouteResult && strings.TrimSpace(r.Text) == "":
 		return malformed("it has no text")
 	case strings.ContainsRune(r.Text, 0):

@@ -127,7 +127,7 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	runtimes := h.runtimes(parts, shop)
 	fleet := agents.NewFleet(b.JS, parts, bus.LaneCount(h.opt.Config.NATS.Lanes), runtimes)
 	h.fleet.Store(fleet)
-	stopService, err := h.serveMicro(b.NC)
+	stopService, err := h.serveMicro(b, shop)
 	if err != nil {
 		return err
 	}

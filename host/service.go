@@ -2,13 +2,14 @@ package host
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"time"
 
 	"agenthost/agents"
+	"agenthost/bus"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 )
 
@@ -27,6 +28,9 @@ type Status struct {
 	Serving int           `json:"serving"` // lanes that this host serves
 	Lanes   int           `json:"lanes"`   // lanes that it could
 	Agents  []AgentStatus `json:"agents"`
+	// ToolFaults are the tools that are left out, and sources that cannot be
+	// reached, in words.
+	ToolFaults []string `json:"tool_faults,omitempty"`
 }
 
 // AgentStatus is what a host tells of one of its agents.
@@ -36,9 +40,10 @@ type AgentStatus struct {
 	Reason string `json:"reason,omitempty"` // why it is not ready
 }
 
-// serveMicro answers on $SRV and on the endpoints of the service.
-func (h *Host) serveMicro(nc *nats.Conn) (stop func(), err error) {
-	svc, err := micro.AddService(nc, micro.Config{
+// serveMicro answers on $SRV and on the endpoints of the service. Only its
+// status is answered by every host, the others by one of the fleet.
+func (h *Host) serveMicro(b *bus.Bus, shop *workshop) (stop func(), err error) {
+	svc, err := micro.AddService(b.NC, micro.Config{
 		Name: ServiceName, Version: semver(h.opt.Version), Description: "a host of agents",
 		Metadata: map[string]string{"host": h.opt.Name},
 	})
@@ -46,11 +51,14 @@ func (h *Host) serveMicro(nc *nats.Conn) (stop func(), err error) {
 		return nil, fmt.Errorf("start service %s: %w", ServiceName, err)
 	}
 	started := time.Now().UTC()
-	err = svc.AddGroup(ServiceName).AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) {
-		_ = req.RespondJSON(h.status(started)) // who asked may be gone
-	}), micro.WithEndpointQueueGroupDisabled(), micro.WithEndpointMetadata(map[string]string{
-		"description": "what every host and its agents are doing",
-	}))
+	group, doors := svc.AddGroup(ServiceName), &doors{js: b.JS, agents: h.opt.Config.Agents}
+	err = errors.Join(
+		group.AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) {
+			_ = req.RespondJSON(h.status(started, shop)) // who asked may be gone
+		}), micro.WithEndpointQueueGroupDisabled(), about("what every host and its agents are doing")),
+		group.AddEndpoint("approve", door(doors.approve), about("answers a call that waits: id, answer, scope, by")),
+		group.AddEndpoint("abort", door(doors.abort), about("stops the run of a session: agent, session, by, reason")),
+	)
 	if err != nil {
 		_ = svc.Stop()
 		return nil, fmt.Errorf("start service %s: %w", ServiceName, err)
@@ -58,7 +66,11 @@ func (h *Host) serveMicro(nc *nats.Conn) (stop func(), err error) {
 	return func() { _ = svc.Stop() }, nil // the connection may be away
 }
 
-func (h *Host) status(started time.Time) Status {
+func about(what string) micro.EndpointOpt {
+	return micro.WithEndpointMetadata(map[string]string{"description": what})
+}
+
+func (h *Host) status(started time.Time, shop *workshop) Status {
 	fleet := h.fleet.Load()
 	serving, lanes := fleet.Serving()
 	state := *h.state.Load()
@@ -67,6 +79,7 @@ func (h *Host) status(started time.Time) Status {
 	}
 	s := Status{
 		Host: h.opt.Name, Version: h.opt.Version, State: state, Started: started, Serving: serving, Lanes: lanes,
+		ToolFaults: shop.faults(),
 	}
 	for _, a := range fleet.Status() {
 		one := AgentStatus{Status: a, State: "ready"}

@@ -53,9 +53,12 @@ func (a *app) listAgents(ctx context.Context) error {
 	return nil
 }
 
-// warnFaults tells why agents are not ready.
+// warnFaults tells why agents are not ready, and which tools they lack.
 func (a *app) warnFaults(hosts fleet) {
 	for _, h := range hosts {
+		for _, fault := range h.ToolFaults {
+			a.warn("tools on %s: %s", h.Host, printable(fault))
+		}
 		for _, agent := range h.Agents {
 			if agent.Reason != "" {
 				a.warn("%s on %s is %s: %s", agent.ID, h.Host, agent.State, agent.Reason)

@@ -42,6 +42,14 @@ func TestUsageErrors(t *testing.T) {
 		"none to retry":            {"dead retry", "want SEQ, or --all"},
 		"all of two agents":        {"dead purge --all a b", "want at most one AGENT with --all"},
 		"nobody to ask":            {"dead purge 1", "add --force"},
+		"agent of approvals":       {"approvals ls --agent A", `agent "A": want`},
+		"no answer":                {"approvals answer x", "want ID approve|deny|TEXT; approve|deny|TEXT is missing"},
+		"no such scope":            {"approvals answer x approve --scope ever", "want one of once, session, always"},
+		"nobody who answers":       {"approvals answer x approve --by=", "--by is empty"},
+		"no time to answer":        {"approvals answer x approve --timeout 0s", "--timeout 0s: want more than 0"},
+		"agent of a run":           {"runs abort A x", `agent "A": want`},
+		"nobody who stops":         {"runs abort ana x --by=", "--by is empty"},
+		"no time to stop":          {"runs abort ana x --timeout -1s", "--timeout -1s: want more than 0"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -81,6 +89,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"start": start, "signal": signalHost, "ended": ended, "logged": logged,
 			"publish": publish, "buried": buried, "running": running, "busy": busy,
+			"waiting": waiting, "allowed": allowed,
 		},
 	})
 }

@@ -31,13 +31,20 @@ func TestEmptyNATS(t *testing.T) {
 	t.Chdir(t.TempDir())
 	url, _ := bustest.Server(t)
 	for command, want := range map[string]string{
-		"send demo hi":   "send to demo: no stream takes it, as no host has run on this NATS yet",
-		"agents":         "no host answers",
-		"chat":           "no host answers there; start one",
-		"dead ls":        "no stream AGENT_DEAD: no host has run on this NATS yet",
-		"dead show 1":    "no stream AGENT_DEAD",
-		"dead retry 1":   "no stream AGENT_DEAD",
-		"lanes 2":        "change lanes: ",
+		"send demo hi": "send to demo: no stream takes it, as no host has run on this NATS yet",
+		"agents":       "no host answers",
+		"chat":         "no host answers there; start one",
+		"dead ls":      "no stream AGENT_DEAD: no host has run on this NATS yet",
+		"dead show 1":  "no stream AGENT_DEAD",
+		"dead retry 1": "no stream AGENT_DEAD",
+		"lanes 2":      "change lanes: ",
+
+		"approvals ls":                            "no host has run on this NATS yet",
+		"approvals allowed":                       "no host has run on this NATS yet",
+		"approvals revoke x":                      `revoke "x": nats: bucket not found: no host has run on this NATS yet`,
+		"runs abort demo x":                       "stop x of demo: no stream takes it, as no host has run on this NATS yet",
+		"approvals answer " + waitID + " approve": "no host has run on this NATS yet",
+
 		"send demo x -c": "no such file",
 	} {
 		args := strings.Fields(command)

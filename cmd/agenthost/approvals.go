@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"agenthost/host"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) approvalsCommand() *cobra.Command {
+	return group(
+		&cobra.Command{
+			Use:   "approvals",
+			Short: "List and answer what agents ask people",
+			Long: `Agents ask people before they use a tool that may change something, and when
+they have a question. What is asked waits, also while no host runs, and is
+answered in the chat, with this command or by any program. The first answer
+counts.`,
+			Example: `  agenthost approvals ls
+  agenthost approvals answer ana.4j2k….q7xn… approve --scope session
+  agenthost approvals allowed`,
+		},
+		a.approvalsListCommand(), a.approvalsAnswerCommand(), a.approvalsAllowedCommand(), a.approvalsRevokeCommand(),
+	)
+}
+
+// A listing is which of what waits is listed.
+type listing struct {
+	agent string
+	all   bool
+}
+
+func (a *app) approvalsListCommand() *cobra.Command {
+	l := listing{}
+	cmd := &cobra.Command{
+		Use:   "ls",
+		Short: "List the open approvals and questions",
+		Example: `  agenthost approvals ls
+  agenthost approvals ls --agent assistant --json`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if l.agent != "" {
+				if err := checkAgent(l.agent); err != nil {
+					return err
+				}
+			}
+			return a.withBuckets(cmd.Context(), func(ctx context.Context, js jetstream.JetStream) error {
+				return a.listWaiting(ctx, js, l)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&l.agent, "agent", "", "only of the agent with that `id`")
+	cmd.Flags().BoolVar(&l.all, "all", false, "also what waits for another agent")
+	a.configFlag(cmd)
+	return cmd
+}
+
+func (a *app) listWaiting(ctx context.Context, js jetstream.JetStream, l listing) error {
+	list, err := host.AllWaiting(ctx, js)
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(w host.Waiting) bool {
+		return l.agent != "" && w.Agent != l.agent || !l.all && w.Kind == host.ForDelegate
+	})
+	switch {
+	case a.json:
+		return a.printJSON(append([]host.Waiting{}, list...))
+	case len(list) == 0:
+		fmt.Fprintln(a.stdout, "nobody is asked for anything")
+		return nil
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tAGENT\tKIND\tSINCE\tPROMPT")
+	for _, one := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", one.ID, one.Agent, one.Kind, one.AskedAt.Local().Format(time.DateTime), prompt(one))
+	}
+	return w.Flush()
+}
+
+// prompt is what is asked, in a line.
+func prompt(w host.Waiting) string {
+	text := strings.Join(strings.Fields(printable(w.Prompt)), " ")
+	if w.Kind == host.ForQuestion && len(w.Options) > 0 {
+		text += " (" + printable(strings.Join(w.Options, ", ")) + ")"
+	}
+	if w.Kind == host.ForDelegate {
+		text = "to " + w.To + ": " + text
+	}
+	return text
+}
+
+// withBuckets calls do with the buckets of the fleet, for a short while.
+func (a *app) withBuckets(ctx context.Context, do func(context.Context, jetstream.JetStream) error) error {
+	nc, js, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	ctx, cancel := context.WithTimeout(ctx, dialWithin)
+	defer cancel()
+	return hintBucket(do(ctx, js))
+}
+
+// hintBucket says what a missing bucket means.
+func hintBucket(err error) error {
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return fmt.Errorf("%w: no host has run on this NATS yet", err)
+	}
+	return err
+}

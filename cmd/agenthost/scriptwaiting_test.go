@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"agenthost/bus"
+	"agenthost/host"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// eachKept calls do with what a bucket has, and with each entry that comes,
+// until do is done with it.
+func eachKept(ts *testscript.TestScript, bucket string, do func(jetstream.JetStream) bool) {
+	nc := dial(ts)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), scriptPatience)
+	defer cancel()
+	kv, err := js.KeyValue(ctx, bucket)
+	ts.Check(err)
+	watch, err := kv.WatchAll(ctx)
+	ts.Check(err)
+	defer func() { _ = watch.Stop() }()
+	for !do(js) {
+		select {
+		case <-watch.Updates():
+		case <-ctx.Done():
+			ts.Fatalf("%s does not have it", bucket)
+		}
+	}
+}
+
+// waiting waits until a call of a session waits for a person, or for what is
+// named: waiting SESSION [KIND]. SESSION may be the beginning of its key; $ID is
+// the id of the call.
+func waiting(ts *testscript.TestScript, _ bool, args []string) {
+	eachKept(ts, bus.WaitingBucket, func(js jetstream.JetStream) bool {
+		list, err := host.AllWaiting(context.Background(), js)
+		ts.Check(err)
+		for _, w := range list {
+			fits := len(args) == 1 && w.Kind != host.ForDelegate || len(args) == 2 && w.Kind == args[1]
+			if fits && strings.HasPrefix(w.Session, args[0]) {
+				ts.Setenv("ID", w.ID)
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// allowed waits until something is allowed for longer than once; $ALLOWED is
+// its id.
+func allowed(ts *testscript.TestScript, _ bool, _ []string) {
+	eachKept(ts, bus.AllowedBucket, func(js jetstream.JetStream) bool {
+		list, err := host.AllAllowed(context.Background(), js)
+		ts.Check(err)
+		if len(list) == 0 {
+			return false
+		}
+		ts.Setenv("ALLOWED", list[0].ID)
+		return true
+	})
+}

@@ -1,0 +1,181 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/config"
+	"agenthost/host"
+	"agenthost/tools"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+)
+
+const asking = `
+rules:
+  - {is: write, tool_calls: [{name: write_file, args: {path: note.txt, text: written}}]}
+  - {is: ask, tool_calls: [{name: ask_human, args: {question: "Which?", options: [Red, Blue]}}]}
+  - {after_tool: "*", text: "tool said: ${result}"}
+`
+
+func withTools(t *testing.T) *config.Config {
+	t.Helper()
+	cfg := scripted(t, asking)
+	cfg.Agents[0].Tools = []string{"*"}
+	return cfg
+}
+
+// asked says something that leads to a question, and returns what waits.
+func asked(t *testing.T, h *host.Host, text string) host.Waiting {
+	t.Helper()
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: text})
+	var list []host.Waiting
+	eventually(t, "a call waits", func() bool {
+		var err error
+		list, err = host.AllWaiting(t.Context(), h.Bus().JS)
+		return err == nil && len(list) == 1
+	})
+	return list[0]
+}
+
+// knock asks at an endpoint, and returns what it answers or why not.
+func knock(t *testing.T, nc *nats.Conn, subject, request string) (answer, code, why string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	msg, err := nc.RequestWithContext(ctx, subject, []byte(request))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(msg.Data), msg.Header.Get(micro.ErrorCodeHeader), msg.Header.Get(micro.ErrorHeader)
+}
+
+func TestApproveByTheService(t *testing.T) {
+	h, _ := start(t, withTools(t))
+	nc := h.Bus().NC
+	w := asked(t, h, "write")
+	id, err := json.Marshal(w.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct{ request, code, why string }{
+		"no JSON":       {`{`, "400", "request: "},
+		"no id":         {`{}`, "404", "nothing waits"},
+		"unknown":       {`{"id":"demo.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb","answer":"approve"}`, "404", "nothing waits"},
+		"another word":  {`{"id":` + string(id) + `,"answer":"yes"}`, "400", `"yes" is no answer to an approval`},
+		"another scope": {`{"id":` + string(id) + `,"answer":"approve","scope":"ever"}`, "400", `scope is "ever"; want one of once, session, always`},
+	} {
+		if answer, code, why := knock(t, nc, host.ApproveSubject, tt.request); code != tt.code || !strings.Contains(why, tt.why) {
+			t.Errorf("%s: got %q, %s, %s", name, answer, code, why)
+		}
+	}
+	out := outbound(t, nc, 1)
+	if answer, _, why := knock(t, nc, host.ApproveSubject, `{"id":`+string(id)+`,"answer":"approve"}`); answer != `{"ok":true}` {
+		t.Errorf("got %q, %s", answer, why)
+	}
+	if r := out()[0]; !strings.HasPrefix(r.Text, "tool said: wrote 7 bytes") {
+		t.Errorf("got %q", r.Text)
+	}
+}
+
+func TestAbortByTheService(t *testing.T) {
+	h, _ := start(t, withTools(t))
+	nc := h.Bus().NC
+	asked(t, h, "ask")
+	for name, tt := range map[string]struct{ request, code, why string }{
+		"no JSON":    {`[]`, "400", "request: "},
+		"no agent":   {`{"session":"demo/dm/ana"}`, "404", `there is no agent ""`},
+		"no session": {`{"agent":"demo"}`, "400", "no session is named"},
+		"bad reason": {`{"agent":"demo","session":"demo/dm/ana","reason":"\u0000"}`, "400", "NUL"},
+	} {
+		if answer, code, why := knock(t, nc, host.AbortSubject, tt.request); code != tt.code || !strings.Contains(why, tt.why) {
+			t.Errorf("%s: got %q, %s, %s", name, answer, code, why)
+		}
+	}
+	out := outbound(t, nc, 1)
+	if answer, _, why := knock(t, nc, host.AbortSubject, `{"agent":"demo","session":"demo/dm/ana","reason":"Enough."}`); answer != `{"ok":true}` {
+		t.Errorf("got %q, %s", answer, why)
+	}
+	if r := out()[0]; r.Kind != "error" || r.Error.Code != "cancelled" || r.Text != "Enough." {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// A message that cannot be stored is not promised.
+func TestServiceWithoutItsStream(t *testing.T) {
+	h, _ := start(t, withTools(t))
+	if err := h.Bus().JS.DeleteStream(t.Context(), bus.RoutesStream); err != nil {
+		t.Fatal(err)
+	}
+	answer, code, why := knock(t, h.Bus().NC, host.AbortSubject, `{"agent":"demo","session":"demo/dm/ana"}`)
+	if code != "503" || !strings.Contains(why, "publish on agent.route.demo: ") {
+		t.Errorf("got %q, %s, %s", answer, code, why)
+	}
+}
+
+func TestStatusTellsOfMissingTools(t *testing.T) {
+	cfg := withTools(t)
+	cfg.Services = map[string]tools.ServiceConfig{"billing": {}}
+	h, _ := start(t, cfg)
+	eventually(t, "the fault is known", func() bool {
+		faults := hostStatus(t, h).ToolFaults
+		return len(faults) == 1 && strings.HasPrefix(faults[0], `service "billing": `)
+	})
+}
+
+func TestAllowed(t *testing.T) {
+	h, _ := start(t, withTools(t))
+	js := h.Bus().JS
+	kv, err := js.KeyValue(t.Context(), bus.AllowedBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.Put(t.Context(), "demo.all.x", []byte("garbage")); err != nil {
+		t.Fatal(err)
+	}
+	list, err := host.AllAllowed(t.Context(), js)
+	if err != nil || len(list) != 1 || list[0].ID != "demo.all.x" || !strings.HasPrefix(list[0].What, "this entry is none of a host") {
+		t.Errorf("got %+v, %v", list, err)
+	}
+	if _, err := host.Revoke(t.Context(), js, "demo.all.x"); err != nil {
+		t.Error(err)
+	}
+	for _, id := range []string{"demo.all.x", "", "a b"} {
+		if _, err := host.Revoke(t.Context(), js, id); err == nil || !strings.Contains(err.Error(), "nothing is allowed under this id") {
+			t.Errorf("%q: got %v", id, err)
+		}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := host.AllAllowed(gone, js); err == nil {
+		t.Error("no error when it is stopped")
+	}
+}
+
+func TestAnswerMessage(t *testing.T) {
+	question := host.Waiting{ID: "i", Agent: "demo", Kind: host.ForQuestion}
+	for name, tt := range map[string]struct {
+		w    host.Waiting
+		a    host.Answer
+		want string
+	}{
+		"approve":            {host.Waiting{Kind: host.ForApproval}, host.Answer{Text: " Approve ", Scope: "always"}, ""},
+		"empty":              {question, host.Answer{Text: " "}, "it has no text"},
+		"scope of a text":    {question, host.Answer{Text: "blue", Scope: "once"}, "only what is approved has a scope"},
+		"what no host takes": {question, host.Answer{Text: "a\x00b"}, "NUL"},
+		"for an agent":       {host.Waiting{Kind: host.ForDelegate, To: "kate"}, host.Answer{Text: "x"}, "it waits for the agent kate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.w.ID = "demo.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb"
+			_, err := tt.a.Message(tt.w, "")
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,29 @@
+package host
+
+import (
+	"errors"
+
+	"agenthost/agents"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go"
+)
+
+// A Stop is the order to end the run of a session, whether it is under way or
+// waits for somebody.
+type Stop struct {
+	Agent   string `json:"agent"`
+	Session string `json:"session"` // its key, such as web/dm/7
+	By      string `json:"by,omitempty"`
+	Reason  string `json:"reason,omitempty"` // what the person is told
+}
+
+// Message is what brings the order to the agent. replyTo, when it is not empty,
+// is told what became of it.
+func (s Stop) Message(replyTo string) (*nats.Msg, error) {
+	if s.Session == "" {
+		return nil, errors.New("stop a run: no session is named")
+	}
+	msg, err := agents.StopMessage(s.Agent, session.Key(s.Session), s.By, s.Reason, replyTo)
+	return checked(msg, err)
+}
