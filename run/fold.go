@@ -69,6 +69,12 @@ func (s *State) begin(e *Event) {
 		s.Run.Inputs = e.Inputs
 	}
 	s.Phase = Invoking
+	for len(s.Waiting) > 0 && s.Run.has(s.Waiting[0]) { // as it mostly is, and then nothing is copied
+		s.Waiting = s.Waiting[1:]
+	}
+	if len(s.Waiting) == 0 {
+		s.Waiting = nil
+	}
 	if slices.ContainsFunc(s.Waiting, s.Run.has) {
 		s.Waiting = slices.DeleteFunc(slices.Clone(s.Waiting), s.Run.has)
 	}
