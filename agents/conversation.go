@@ -36,6 +36,9 @@ type conversation struct {
 	fresh     bool // the log was opened just now
 	fences    int  // runs that broke off in a row
 
+	lane    *bus.Lane // that brings its messages
+	blocked bool      // the first of the queue waits for what the lane still brings
+
 	current *runner    // the run at work
 	live    []*liveAsk // questions of its tools
 	asked   int        // how many there have been
@@ -83,6 +86,10 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 		c.entry, entry = entry, nil
 		c.r.busy.Add(1)
 	}
+	if !it.interjects() {
+		c.lane = it.delivery.Lane()
+	}
+	c.blocked = false
 	if len(c.queue) >= cmp.Or(c.r.cfg.Session.QueueMax, defaultQueueMax) && !it.interjects() {
 		c.mu.Unlock()
 		c.reject(it)
@@ -104,7 +111,7 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 // the lock held.
 func (c *conversation) insert(it *item) {
 	full := c.held >= mailbox && !it.interjects()
-	c.enqueue(len(c.queue), it)
+	c.enqueue(c.placeOf(it), it)
 	if !full {
 		return
 	}
@@ -113,6 +120,16 @@ func (c *conversation) insert(it *item) {
 		c.spilling = true
 		go c.spillAll()
 	}
+}
+
+// placeOf is where it belongs in the queue: at the end, but before what only the
+// log has and came later. Called with the lock held.
+func (c *conversation) placeOf(it *item) int {
+	at := len(c.queue)
+	for at > 0 && !it.interjects() && c.queue[at-1].onlyLogged() && c.queue[at-1].input.Seq > it.input.Seq {
+		at--
+	}
+	return at
 }
 
 // enqueue puts it at a place of the queue. Called with the lock held.
@@ -164,12 +181,40 @@ func (c *conversation) pressing() bool {
 	if c.suspended {
 		return slices.ContainsFunc(c.queue, func(it *item) bool { return it.place == held })
 	}
+	if c.blocked {
+		return false
+	}
 	return len(c.queue) > 0 && c.queue[0].place != spilling
 }
 
 func (c *conversation) ripe() {
 	c.mu.Lock()
 	c.timer = nil
+	c.wake(0)
+	c.mu.Unlock()
+}
+
+// due reports whether nothing that came before it can still come. Called with
+// the lock held.
+func (c *conversation) due(it *item) bool {
+	return !it.onlyLogged() || c.lane == nil || c.lane.Passed(it.input.Seq, nil)
+}
+
+// block keeps the queue from being worked on until the first of it is due. It
+// reports whether it is not.
+func (c *conversation) block() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.queue) == 0 || c.due(c.queue[0]) {
+		return false
+	}
+	c.blocked = !c.lane.Passed(c.queue[0].input.Seq, c.unblock)
+	return c.blocked
+}
+
+func (c *conversation) unblock() {
+	c.mu.Lock()
+	c.blocked = false
 	c.wake(0)
 	c.mu.Unlock()
 }
@@ -297,7 +342,7 @@ func (c *conversation) mergeWaiting(waiting []run.Input) {
 // forget makes ready for opening the log anew: what only the log holds is
 // dropped, what is held is as if it had just come. Called with the lock held.
 func (c *conversation) forget() {
-	c.journal = nil
+	c.journal, c.blocked = nil, false
 	c.queue = slices.DeleteFunc(c.queue, func(it *item) bool {
 		if it.delivery == nil {
 			c.r.queued.Add(-1)

@@ -103,6 +103,9 @@ func (it *item) queue(agent session.Queue) session.Queue {
 	return agent
 }
 
+// onlyLogged reports whether the log alone stands for it.
+func (it *item) onlyLogged() bool { return it.place == logged && it.delivery == nil }
+
 // interjects reports whether it is meant for the run under way, or the one that
 // waits, and not for one of its own.
 func (it *item) interjects() bool {

@@ -203,6 +203,9 @@ const most = 100
 // there.
 func (c *conversation) take(journal *session.Log) ([]*item, error) {
 	for {
+		if c.block() {
+			return nil, nil
+		}
 		c.mu.Lock()
 		if len(c.queue) == 0 || c.queue[0].place == spilling {
 			c.mu.Unlock()
@@ -247,7 +250,7 @@ func (c *conversation) together(journal *session.Log) int {
 		it := c.queue[n]
 		_, seen := journal.Seen(it.input.ID)
 		same := func(other *item) bool { return other.input.ID == it.input.ID }
-		if it.place == spilling || it.interjects() || it.binding != first.binding || seen != (it.place == logged) ||
+		if it.place == spilling || it.interjects() || !c.due(it) || it.binding != first.binding || seen != (it.place == logged) ||
 			slices.ContainsFunc(c.queue[:n], same) {
 			break
 		}

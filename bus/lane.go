@@ -41,6 +41,9 @@ type Lane struct {
 	bytes int
 	freed chan struct{} // a token whenever a held message is dropped
 
+	passed  uint64 // all up to here was handed out since the takeover
+	waiters []waiter
+
 	// Only the goroutine of the consumer touches these.
 	pin       string
 	resetting bool
@@ -181,6 +184,7 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	}
 	l.resetting, l.last = false, count
 	seq := meta.Sequence.Stream
+	defer l.pass(seq, meta.NumPending)
 	if l.renew(seq, m) {
 		return
 	}
@@ -265,6 +269,7 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin st
 		l.log.Warn().Err(err).Msg("note who serves the lane")
 	}
 	l.pin, l.tried = pin, note.Tried
+	l.beginAgain()
 	l.pinned.Store(&pin)
 	l.log.Info().Uint64("tried", l.tried).Msg("this host serves the lane")
 	l.gained(ctx)

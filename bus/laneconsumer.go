@@ -156,10 +156,27 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 			return err
 		}
 	}
+	if note.Host == l.cfg.Host {
+		if err := l.distrust(ctx, &note); err != nil {
+			return err
+		}
+	}
 	if info.NumAckPending == 0 {
 		return nil
 	}
 	return l.reset(ctx, &note, info.Delivered.Stream)
+}
+
+// distrust notes all that is stored as tried: a server that died with this
+// host's earlier life may have forgotten what it delivered to it.
+func (l *Lane) distrust(ctx context.Context, note *ownership) error {
+	stream, err := l.js.Stream(ctx, l.cfg.Stream)
+	if err != nil {
+		return fmt.Errorf("look up stream: %w", err)
+	}
+	note.Tried = max(note.Tried, stream.CachedInfo().State.LastSeq)
+	l.tried = max(l.tried, note.Tried)
+	return l.writeNote(ctx, *note)
 }
 
 // release lets the pin go, and has the server deliver again at once what was
