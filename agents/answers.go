@@ -49,6 +49,12 @@ func (r *Runtime) late(it *item) {
 	it.delivery.Done()
 }
 
+// taken is done with an answer that has come again after it was taken.
+func (r *Runtime) taken(it *item) {
+	r.parts.tell(it.origin.route, nil)
+	it.delivery.Done()
+}
+
 // keyOf finds the key of a session: in memory, where its first run may be that
 // has written nothing yet, else in its log.
 func (r *Runtime) keyOf(sid string) (session.Key, error) {
@@ -103,7 +109,7 @@ func waitingFor(r *run.Run) []run.Call {
 // answer reads it as an answer to a call of the run that waits. ok is false when
 // it is none.
 func (c *conversation) answer(it *item, r *run.Run) (sig run.Signal, ok bool) {
-	sig = run.Signal{At: time.Now(), Run: r.ID}
+	sig = run.Signal{At: time.Now(), Run: r.ID, Input: &run.Input{ID: it.input.ID, Subject: it.input.Subject, Seq: it.input.Seq}}
 	switch {
 	case it.origin.route != nil:
 		return c.routedAnswer(it.origin.route, r, sig)

@@ -63,8 +63,8 @@ func (c *conversation) workSuspended(journal *session.Log, left *run.Run) {
 		}
 	}
 	for _, it := range held {
-		sig, ok := c.answer(it, left)
-		if ok {
+		_, seen := journal.Seen(it.input.ID) // an answer counts once
+		if sig, ok := c.answer(it, left); ok && !seen {
 			c.unqueue(it)
 			t.items = []*item{it}
 			c.end(t, t.goOn(left, sig))
@@ -127,13 +127,16 @@ func (c *conversation) takeOut(it *item) {
 func (c *conversation) keepWaiting(journal *session.Log, left *run.Run, it *item) error {
 	seq, seen := journal.Seen(it.input.ID)
 	switch {
+	case it.interjects() && seen:
+		c.unqueue(it)
+		c.r.taken(it)
 	case it.interjects():
 		c.unqueue(it)
 		c.turnDown(it, left)
 	case seen && seq > 0:
 		c.unqueue(it)
 		return c.answerAgain(it, seq)
-	case seen: // it has begun the run that waits, or waits itself
+	case seen: // it has begun the run that waits, has answered before, or waits itself
 		c.unqueue(it)
 		it.delivery.Done()
 	case it.origin.inbound != nil && c.forward(it):

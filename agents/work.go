@@ -212,15 +212,19 @@ func (c *conversation) take(journal *session.Log) ([]*item, error) {
 			return nil, nil
 		}
 		it := c.queue[0]
+		seq, seen := journal.Seen(it.input.ID)
 		if it.interjects() { // nothing is under way that it could be meant for
 			c.pop(1)
 			c.mu.Unlock()
-			if it.delivery != nil {
+			switch {
+			case it.delivery == nil:
+			case seen:
+				c.r.taken(it)
+			default:
 				c.r.late(it)
 			}
 			continue
 		}
-		seq, seen := journal.Seen(it.input.ID)
 		if !seen || it.place == logged && seq == 0 {
 			items := c.pop(c.together(journal))
 			c.mu.Unlock()

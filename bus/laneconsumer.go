@@ -156,7 +156,7 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 			return err
 		}
 	}
-	if note.Host == l.cfg.Host {
+	if l.pin == "" && note.Host == l.cfg.Host && note.Pin != "" { // it did not stop, it died
 		if err := l.distrust(ctx, &note); err != nil {
 			return err
 		}
@@ -202,19 +202,21 @@ func (l *Lane) handOver(ctx context.Context, pin string) error {
 	if pinnedClient(info) != pin {
 		return nil
 	}
-	if info.NumAckPending > 0 {
-		err = l.deliverAgain(ctx, info)
-	}
-	return errors.Join(err, l.unpin(ctx))
+	return errors.Join(l.leaveNote(ctx, info), l.unpin(ctx))
 }
 
-// deliverAgain resets a consumer that nobody is served by.
-func (l *Lane) deliverAgain(ctx context.Context, info *jetstream.ConsumerInfo) error {
+// leaveNote notes that nobody serves the lane, and has the server deliver again
+// what was left.
+func (l *Lane) leaveNote(ctx context.Context, info *jetstream.ConsumerInfo) error {
 	note, err := l.readNote(ctx)
 	if err != nil {
 		return err
 	}
-	return l.reset(ctx, &note, info.Delivered.Stream)
+	note.Pin = ""
+	if info.NumAckPending > 0 {
+		return l.reset(ctx, &note, info.Delivered.Stream)
+	}
+	return l.writeNote(ctx, note)
 }
 
 // keepPin asks for a message as a pull does, but no larger than nothing: the

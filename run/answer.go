@@ -85,7 +85,7 @@ func (m *machine) said(sig *Signal) (msg llm.Message, finish llm.Finish) {
 func (m *machine) tell(msg llm.Message) {
 	m.emit(Event{Type: MessageAdded, Message: &msg})
 	if len(m.s.Run.Joining) == 0 {
-		m.end(OutcomeSettled, Reply{Kind: m.kind(), Text: msg.Text()}, "")
+		m.end(OutcomeSettled, Reply{Kind: m.kind(), Text: msg.Text()}, Event{})
 		return
 	}
 	m.reply(Reply{Kind: m.kind(), Text: msg.Text()})

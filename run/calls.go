@@ -85,7 +85,7 @@ func (m *machine) settle(sig *Signal) {
 	default:
 		// What came from outside is acknowledged there, so it is written now.
 		outside := c.Asked != ""
-		m.finish(*c, Event{OK: sig.OK, Result: sig.Result, Source: cmp.Or(sig.Source, FromTool)})
+		m.finish(*c, Event{OK: sig.OK, Result: sig.Result, Source: cmp.Or(sig.Source, FromTool), Input: sig.Input})
 		m.proceed(outside)
 	}
 }

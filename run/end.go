@@ -4,7 +4,7 @@ import "agenthost/llm"
 
 func (m *machine) abort(sig *Signal) {
 	m.facts(sig)
-	m.stop(&Error{Code: llm.CodeCancelled, Message: sig.Reason}, sig.By)
+	m.stop(&Error{Code: llm.CodeCancelled, Message: sig.Reason}, Event{By: sig.By, Input: sig.Input})
 }
 
 func (m *machine) fault(sig *Signal) {
@@ -16,11 +16,11 @@ func (m *machine) fault(sig *Signal) {
 	m.fail(err)
 }
 
-func (m *machine) fail(err *Error) { m.stop(err, "") }
+func (m *machine) fail(err *Error) { m.stop(err, Event{}) }
 
 // stop ends the run before its time. What it had said is kept, what it had
-// asked for is settled, and the person is told.
-func (m *machine) stop(err *Error, by string) {
+// asked for is settled, and the person is told. cause says who ordered it.
+func (m *machine) stop(err *Error, cause Event) {
 	if m.s.partial != nil {
 		msg := m.s.partial.Message()
 		m.s.partial = nil
@@ -32,7 +32,7 @@ func (m *machine) stop(err *Error, by string) {
 	if e.Code == llm.CodeCancelled {
 		outcome = OutcomeStopped
 	}
-	m.end(outcome, Reply{Kind: KindError, Text: e.Message, Error: &e}, by)
+	m.end(outcome, Reply{Kind: KindError, Text: e.Message, Error: &e}, cause)
 }
 
 // cancel settles every open call: to the model a call without a result is an
@@ -50,12 +50,12 @@ func (m *machine) cancel() {
 	}
 }
 
-// end says the last word of the run.
-func (m *machine) end(outcome Outcome, last Reply, by string) {
+// end says the last word of the run, and who ordered it.
+func (m *machine) end(outcome Outcome, last Reply, cause Event) {
 	m.s.cut = 0
 	m.admit()
 	last.Final = true
 	m.reply(last)
-	m.emit(Event{Type: Finished, Run: m.s.Run.ID, Outcome: outcome, Error: last.Error, By: by})
+	m.emit(Event{Type: Finished, Run: m.s.Run.ID, Outcome: outcome, Error: last.Error, By: cause.By, Input: cause.Input})
 	m.commit()
 }

@@ -42,8 +42,10 @@ type Event struct {
 	Inputs  []Input `json:"inputs,omitempty"`
 	// Attempt is the number of the try, of a run (from 1; 0 is a first try that
 	// was not counted) or of a model call.
-	Attempt int    `json:"attempt,omitempty"`
-	Input   *Input `json:"input,omitempty"` // input.added
+	Attempt int `json:"attempt,omitempty"`
+	// Input is what input.added adds. In the other events it is the message that
+	// brought the answer, the result or the order to stop.
+	Input *Input `json:"input,omitempty"`
 
 	Message *llm.Message `json:"message,omitempty"` // message; input.added that joins a running run
 

@@ -64,6 +64,10 @@ type Signal struct {
 	Scope  string // answered: once, session or always
 	By     string // answered, abort
 
+	// Input is the message that brought it, if one did: answered, tool_settled,
+	// abort. The log remembers its id, so that it does nothing when it comes again.
+	Input *Input
+
 	Summary string // compacted
 	Reason  string // abort: what the person is told
 }

@@ -44,7 +44,7 @@ func (m *machine) hear(sig *Signal) {
 		m.ignore("an approval is answered with approve or deny")
 		return
 	}
-	e := Event{Call: c.ID, Name: c.Name, Answer: sig.Answer, By: sig.By, Scope: sig.Scope}
+	e := Event{Call: c.ID, Name: c.Name, Answer: sig.Answer, By: sig.By, Scope: sig.Scope, Input: sig.Input}
 	switch c.Asked {
 	case ForApproval:
 		e.Type = ApprovalAnswered
@@ -57,7 +57,7 @@ func (m *machine) hear(sig *Signal) {
 		m.emit(e)
 		m.finish(*c, Event{OK: true, Result: sig.Answer, Source: FromAnswer})
 	default:
-		m.finish(*c, Event{OK: true, Result: sig.Answer, Source: FromDelegate, By: sig.By})
+		m.finish(*c, Event{OK: true, Result: sig.Answer, Source: FromDelegate, By: sig.By, Input: sig.Input})
 	}
 	m.proceed(true)
 }

@@ -273,6 +273,10 @@ func (l *Log) note(seq uint64, events []run.Event) {
 	l.seq = seq
 	l.since++
 	for _, e := range events {
+		if e.Input != nil && e.Type != run.InputAdded { // an answer: it belongs to the running run
+			l.ids.set(e.Input.ID, 0)
+			l.open = append(slices.Clip(l.open), e.Input.ID)
+		}
 		switch e.Type {
 		case run.Started:
 			l.open = slices.Concat(l.open, inputIDs(e.Inputs))

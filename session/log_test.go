@@ -252,6 +252,19 @@ func TestLogRemembersIDs(t *testing.T) {
 	}
 }
 
+// An answer counts once, as what it answers does.
+func TestLogRemembersAnswers(t *testing.T) {
+	_, s := open(t)
+	c := openTalk(t, s)
+	c.send(ask("r1", "hello"))
+	c.send(run.Signal{Kind: run.Abort, By: "ana", Input: &run.Input{ID: "stop"}})
+	for _, c := range []*talk{c, c.reopen()} {
+		if seq, ok := c.Seen("stop"); !ok || seq != c.Replied() {
+			t.Errorf("got %d, %t, want %d", seq, ok, c.Replied())
+		}
+	}
+}
+
 func TestRepliedSince(t *testing.T) {
 	_, s := open(t)
 	c := openTalk(t, s)

@@ -88,7 +88,7 @@ func (a *app) listWaiting(ctx context.Context, js jetstream.JetStream, l listing
 
 // prompt is what is asked, in a line.
 func prompt(w host.Waiting) string {
-	text := strings.Join(strings.Fields(printable(w.Prompt)), " ")
+	text := onOneLine(w.Prompt)
 	if w.Kind == host.ForQuestion && len(w.Options) > 0 {
 		text += " (" + printable(strings.Join(w.Options, ", ")) + ")"
 	}
@@ -97,6 +97,8 @@ func prompt(w host.Waiting) string {
 	}
 	return text
 }
+
+func onOneLine(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
 
 // withBuckets calls do with the buckets of the fleet, for a short while.
 func (a *app) withBuckets(ctx context.Context, do func(context.Context, jetstream.JetStream) error) error {

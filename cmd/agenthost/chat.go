@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"agenthost/host"
-
 	"github.com/nats-io/nuid"
 	"github.com/spf13/cobra"
 )
@@ -22,7 +20,11 @@ func (a *app) chatCommand() *cobra.Command {
 		Short: "Talk to an agent",
 		Long: `Chat talks to an agent in the terminal. It joins the host that runs, or starts
 one for as long as the chat lasts. Of several agents, name one. When its input
-is no terminal, each line is a message and only answers are printed.`,
+is no terminal, each line is a message and only answers are printed.
+
+When the agent asks for an approval or has a question, the next line is the
+answer to it: approve or deny, or approve session or approve always for longer.
+The line /stop stops what is under way, /quit ends the chat.`,
 		Example: `  agenthost chat
   agenthost chat assistant -s nats://10.0.0.5:4222
   echo hi | agenthost chat`,
@@ -48,8 +50,14 @@ type chat struct {
 	*app
 	dialog *dialog
 	person bool // sits at a terminal
-	failed bool // an answer was an error
+	failed bool // an answer was an error, or is missing
+
+	lines <-chan line
+	ahead []line // typed before they were asked for
 }
+
+// errLeft tells that whoever types wants no more, or has no more to say.
+var errLeft = errors.New("the chat is left")
 
 func (a *app) chat(ctx context.Context, agent string, logs *logFlags) error {
 	place, err := a.join(ctx, logs.logger(a.stderr, a.getenv))
@@ -101,53 +109,71 @@ func userName() string {
 
 // talk asks and answers until the input ends or somebody wants it to.
 func (c *chat) talk(ctx context.Context) error {
-	lines := readLines(ctx, c.stdin)
+	c.lines = readLines(ctx, c.stdin)
 	for {
 		c.prompt("you> ")
-		select {
-		case <-ctx.Done():
-			return c.interrupted(context.Cause(ctx))
-		case line, ok := <-lines:
-			switch text := strings.TrimSpace(line.text); {
-			case line.err != nil:
-				return fmt.Errorf("read message: %w", line.err)
-			case !ok:
-				c.prompt("\n")
-				return c.end()
-			case text == "/quit":
-				return c.end()
-			case text != "":
-				if err := c.ask(ctx, text); err != nil {
-					return c.interrupted(err)
-				}
-			}
+		text, err := c.read(ctx)
+		switch {
+		case err != nil:
+		case text == stopWord:
+			c.notice("there is nothing to stop")
+		case text != "":
+			err = c.ask(ctx, text)
+		}
+		if err != nil {
+			return c.over(ctx, err)
 		}
 	}
 }
 
+// read is the next message. The error is errLeft when there is none.
+func (c *chat) read(ctx context.Context) (string, error) {
+	var l line
+	if len(c.ahead) > 0 {
+		l, c.ahead = c.ahead[0], c.ahead[1:]
+	} else {
+		var ok bool
+		select {
+		case l, ok = <-c.lines:
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+		if !ok {
+			c.prompt("\n")
+			return "", errLeft
+		}
+	}
+	if l.err != nil {
+		return "", fmt.Errorf("read message: %w", l.err)
+	}
+	text := strings.TrimSpace(l.text)
+	if text == quitWord {
+		return "", errLeft
+	}
+	return text, nil
+}
+
+// What a line can be besides a message.
+const (
+	quitWord = "/quit"
+	stopWord = "/stop"
+)
+
 // ask asks and prints the answer. Only the end of the chat is an error.
 func (c *chat) ask(ctx context.Context, text string) error {
 	q := newQuestion(text)
-	name := c.dialog.agent + "> "
-	c.prompt(name)
+	c.prompt(c.name())
 	if _, err := c.dialog.send(ctx, q); err != nil {
 		return c.fail(ctx, err)
 	}
-	waiting := false
-	clean := func() {
-		if waiting {
-			c.prompt(clearLine + name)
-			waiting = false
-		}
+	x := newExchange(c)
+	got, err := c.dialog.answer(ctx, q, x.listener(ctx))
+	if errors.Is(err, errLeft) {
+		return err
 	}
-	speech := &speech{w: c.stdout, safe: terminal(c.stdout)}
-	got, err := c.dialog.answer(ctx, q, listener{
-		chunk: func(chunk host.Chunk) { clean(); speech.chunk(chunk) },
-		quiet: func() { c.prompt("…"); waiting = c.person },
-	})
-	clean()
+	x.resume()
 	if err == nil {
-		err = c.printAnswer(got, speech)
+		err = c.printAnswer(got, x.speech)
 	}
 	if err != nil {
 		return c.fail(ctx, err)
@@ -155,6 +181,9 @@ func (c *chat) ask(ctx context.Context, text string) error {
 	c.prompt("\n")
 	return nil
 }
+
+// name is what a line of the agent begins with.
+func (c *chat) name() string { return c.dialog.agent + "> " }
 
 // fail tells why there is no answer. The chat goes on unless ctx has ended.
 func (c *chat) fail(ctx context.Context, err error) error {
@@ -170,12 +199,15 @@ func (c *chat) fail(ctx context.Context, err error) error {
 	return nil
 }
 
-// interrupted is how a chat ends that a signal has ended: who pressed Ctrl-C at
-// a terminal got what they wanted.
-func (c *chat) interrupted(err error) error {
-	if c.person {
+// over is how a chat ends that err has ended: who pressed Ctrl-C at a terminal
+// got what they wanted.
+func (c *chat) over(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, errLeft):
+		return c.end()
+	case c.person && ctx.Err() != nil:
 		c.prompt("\n")
-		return nil
+		return nil //nolint:nilerr // leaving with Ctrl-C is no failure
 	}
 	return err
 }
@@ -193,4 +225,13 @@ func (c *chat) prompt(text string) {
 	if c.person {
 		fmt.Fprint(c.stdout, text)
 	}
+}
+
+// notice tells what is no answer: a script finds it on standard error.
+func (c *chat) notice(format string, args ...any) {
+	if !c.person {
+		c.warn(format, args...)
+		return
+	}
+	fmt.Fprintf(c.stdout, clearLine+"! "+format+"\n", args...)
 }

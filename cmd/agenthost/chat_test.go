@@ -20,6 +20,8 @@ import (
 const chatRules = `rules:
   - {is: fail, error: {status: 401}}
   - {is: story, chunks: ["Once upon ", "a time."]}
+  - {is: which, tool_calls: [{name: ask_human, args: {question: "Which?", options: [Red, Blue]}}]}
+  - {after_tool: ask_human, text: "${result} it is."}
   - {is: never, delay: 1h, text: never}
   - {text: "You said: ${text}"}
 `
@@ -34,7 +36,7 @@ func newChat(t *testing.T, stdin io.Reader) (*chat, *bytes.Buffer) {
 	cfg, err := config.Parse(filepath.Join(dir, "agenthost.yaml"), []byte(`
 nats: {embedded: {listen: ""}}
 models: {main: {provider: scripted, script: rules.yaml}}
-agents: [{id: ana}]
+agents: [{id: ana, tools: [ask_human]}]
 `))
 	if err != nil {
 		t.Fatal(err)

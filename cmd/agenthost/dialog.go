@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"agenthost/host"
-
 	"agenthost/bus"
+	"agenthost/host"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -24,7 +23,9 @@ type dialog struct {
 	nc       *nats.Conn
 	js       jetstream.JetStream
 	inbox    string
-	received chan *nats.Msg // answers and pieces of them, in the order they came
+	asks     string         // where the agent, and who works for it, ask the person
+	received chan *nats.Msg // answers, pieces of them and asks, in the order they came
+	asked    map[string]bool
 	again    chan nats.Status
 	subs     []*nats.Subscription
 }
@@ -38,10 +39,14 @@ type answer struct {
 	envelope []byte
 }
 
-// A listener is told of what comes before the answer. Either may be nil.
+// A listener is told of what comes before the answer. Each may be nil.
 type listener struct {
 	chunk func(host.Chunk)
-	quiet func() // nothing has come for a while; called once
+	quiet func()             // nothing has come for a while; called once
+	asked func(host.Waiting) // somebody asks for an approval or has a question; called once for each
+	told  func(bus.Route)    // the word of a host to an order
+	lines func() <-chan line // what the person types, while anybody wants to know
+	typed func(line, bool) error
 }
 
 const (
@@ -58,9 +63,9 @@ func newDialog(nc *nats.Conn, js jetstream.JetStream, agent, from, session strin
 
 // listen makes answers, and with stream pieces of them, come in, until close.
 func (d *dialog) listen(stream bool) error {
-	d.inbox = d.nc.NewInbox()
+	d.inbox, d.asks = d.nc.NewInbox(), d.nc.NewInbox()
 	d.received = make(chan *nats.Msg, receivedSize)
-	subjects := []string{d.inbox}
+	subjects := []string{d.inbox, d.asks}
 	if stream {
 		subjects = append(subjects, host.StreamSubject(d.agent, d.from, d.session))
 	}
@@ -92,9 +97,13 @@ func (d *dialog) send(ctx context.Context, q question) (*jetstream.PubAck, error
 func newQuestion(text string) question { return question{nuid.Next(), text} }
 
 func (d *dialog) publish(ctx context.Context, q question, msgID string) (*jetstream.PubAck, error) {
-	data, err := json.Marshal(bus.Route{
+	task := bus.Route{
 		ID: q.id, Kind: bus.RouteDelegate, From: d.from, CorrelationID: d.session, Text: q.text, ReplyTo: d.inbox,
-	})
+	}
+	if d.asks != "" {
+		task.Origin = &bus.Origin{Session: d.session, Subject: d.asks, To: d.from}
+	}
+	data, err := json.Marshal(task)
 	if err != nil {
 		return nil, fmt.Errorf("encode message: %w", err)
 	}
@@ -115,7 +124,7 @@ func (d *dialog) publish(ctx context.Context, q question, msgID string) (*jetstr
 }
 
 // answer waits for the answer to a question that was sent. It returns an error
-// only when ctx ends.
+// only when ctx ends, or when typed does.
 func (d *dialog) answer(ctx context.Context, q question, l listener) (answer, error) {
 	quiet := time.NewTimer(quietAfter)
 	defer quiet.Stop()
@@ -127,25 +136,40 @@ func (d *dialog) answer(ctx context.Context, q question, l listener) (answer, er
 				return a, nil
 			}
 			quiet.Stop()
+		case typed, ok := <-l.input():
+			if err := l.typed(typed, ok); err != nil {
+				return answer{}, err
+			}
 		case <-quiet.C:
 			if l.quiet != nil {
 				l.quiet()
 			}
 		case <-d.again:
-			retry = d.askAgain(ctx, q)
+			retry = d.askAgain(ctx, q, l)
 		case <-retry:
-			retry = d.askAgain(ctx, q)
+			retry = d.askAgain(ctx, q, l)
 		case <-ctx.Done():
 			return answer{}, context.Cause(ctx)
 		}
 	}
 }
 
+func (l listener) input() <-chan line {
+	if l.lines == nil {
+		return nil
+	}
+	return l.lines()
+}
+
 // askAgain sends a question again after NATS was away: its answer may have come
 // meanwhile, and nobody keeps it. The agent knows the id and does nothing twice.
 // What it returns tells when to try once more.
-func (d *dialog) askAgain(ctx context.Context, q question) <-chan time.Time {
-	if _, err := d.publish(ctx, q, q.id+":"+nuid.Next()); err != nil {
+func (d *dialog) askAgain(ctx context.Context, q question, l listener) <-chan time.Time {
+	err := d.missed(ctx, l)
+	if err == nil {
+		_, err = d.publish(ctx, q, q.id+":"+nuid.Next())
+	}
+	if err != nil {
 		return time.After(publishRetry)
 	}
 	return nil
@@ -153,7 +177,12 @@ func (d *dialog) askAgain(ctx context.Context, q question) <-chan time.Time {
 
 // receive is the answer, if msg is the one to q.
 func (d *dialog) receive(msg *nats.Msg, q question, l listener) (answer, bool) {
-	if msg.Subject != d.inbox {
+	switch msg.Subject {
+	case d.inbox:
+	case d.asks:
+		d.receiveAsk(msg.Data, l)
+		return answer{}, false
+	default:
 		var c host.Chunk
 		if err := json.Unmarshal(msg.Data, &c); err == nil && l.chunk != nil {
 			l.chunk(c)
@@ -161,7 +190,13 @@ func (d *dialog) receive(msg *nats.Msg, q question, l listener) (answer, bool) {
 		return answer{}, false
 	}
 	r, err := bus.DecodeRoute(msg.Data)
-	if err != nil || r.Kind != bus.RouteResult || r.InReplyTo != "" && r.InReplyTo != q.id {
+	switch {
+	case err != nil || r.Kind != bus.RouteResult:
+		return answer{}, false
+	case r.InReplyTo != "" && r.InReplyTo != q.id:
+		if l.told != nil {
+			l.told(r)
+		}
 		return answer{}, false
 	}
 	return answer{r, msg.Data}, true

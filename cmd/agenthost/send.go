@@ -32,7 +32,9 @@ func (a *app) sendCommand() *cobra.Command {
 		Use:   "send AGENT TEXT",
 		Short: "Send an agent a message",
 		Long: `Send gives an agent a message, which NATS keeps until it is handled, and prints
-its id; with --wait, the answer. A TEXT of - is read from standard input.`,
+its id; with --wait, the answer. When the agent asks for an approval meanwhile,
+or has a question, standard error tells how to answer it. A TEXT of - is read
+from standard input.`,
 		Example: `  agenthost send assistant "count the apples"
   agenthost send assistant "count the apples" --wait
   git diff | agenthost send reviewer - --stream
@@ -139,7 +141,7 @@ func (a *app) sendAndWait(ctx context.Context, d *dialog, q question, s sending)
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
 	defer cancel()
 	speech := &speech{w: a.stdout, safe: terminal(a.stdout)}
-	l := listener{}
+	l := listener{asked: func(w host.Waiting) { fmt.Fprintln(a.stderr, waitingFor(w)) }}
 	if s.stream && !a.json {
 		l.chunk = speech.chunk
 	}

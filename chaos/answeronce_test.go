@@ -1,0 +1,77 @@
+//go:build unix && crashtest
+
+package chaos_test
+
+import (
+	"testing"
+	"time"
+
+	"agenthost/bus"
+)
+
+// An answer whose host dies right after it was taken comes again, and must not
+// answer the next question, nor be told that it was of no use.
+func TestAnswerCountsOnce(t *testing.T) {
+	tests := map[string]struct {
+		crash    string // in the life that takes the answer
+		question bool   // whether another follows
+	}{
+		"another approval is asked": {"after-ask:1", true},
+		"its tool runs":             {"in-tool:1", false},
+		"its run has ended":         {"before-ack:1", false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := askingPlan
+			p.scripts = map[string]string{"main": `rules:
+  - {when: twice, after_tool: bill.pay, tool_calls: [{name: bill.look, args: {}}]}
+  - {after_tool: "*", text: "${result}"}
+  - {tool_calls: [{name: bill.pay, args: {}}]}
+`}
+			p.agents = []string{`{id: ana, model: main, channels: [chat], tools: ["bill.*"], permissions: {"bill.*": ask}}`}
+			w := p.open(t)
+			b := startBilling(t, w.nc, 10*time.Millisecond)
+			h := newHost(t, w.config, "a")
+			h.start()
+			await(t, "the host", func() bool { return h.logged(`"ready"`) })
+			text := "pay"
+			if tt.question {
+				text = "pay twice"
+			}
+			w.tell(t, bus.Inbound{ID: "order", From: "ana", Text: text})
+			await(t, "the first approval", func() bool { return len(w.heard(bus.KindApproval)["order"]) == 1 })
+			await(t, "an acknowledgement", w.allAcknowledged)
+			h.kill()
+			h.start("AGENTHOST_CRASH=" + tt.crash)
+			w.tell(t, bus.Inbound{ID: "yes", From: "ana", Text: "approve"})
+			h.awaitExit(patience)
+			h.start()
+			if tt.question {
+				w.checkAskedAgain(t, b)
+				return
+			}
+			await(t, "the reply", func() bool { return len(w.heard(bus.KindReply)["order"]) == 1 })
+			await(t, "an acknowledgement", w.allAcknowledged)
+			w.answers.wind()
+			if n := len(w.answers.msgs); n != 2 {
+				t.Errorf("%d messages were said to the person, want the approval and the reply; the last is %s", n, w.answers.msgs[n-1].Data)
+			}
+		})
+	}
+}
+
+// checkAskedAgain sees that the second call waits for an answer of its own.
+func (w *world) checkAskedAgain(t testing.TB, b *billing) {
+	t.Helper()
+	await(t, "the second approval", func() bool { return len(w.heard(bus.KindApproval)["order"]) == 2 })
+	await(t, "an acknowledgement", w.allAcknowledged)
+	if n := len(b.counted()); n != 1 {
+		t.Fatalf("one approval led to %d calls", n)
+	}
+	w.tell(t, bus.Inbound{ID: "yes again", From: "ana", Text: "approve"})
+	await(t, "the reply", func() bool { return len(w.heard(bus.KindReply)["order"]) == 1 })
+	if n := len(b.counted()); n != 2 {
+		t.Errorf("two approvals led to %d calls", n)
+	}
+}

@@ -1,0 +1,71 @@
+//go:build unix
+
+package chaos_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// load is what most tests have said: many sessions, each in a steady pace that
+// lasts about as long as lasts, on all channels.
+func load(people, each int, lasts time.Duration) []talk {
+	every := lasts / time.Duration(each)
+	return []talk{
+		{channel: chat, people: people - people/5, each: each, every: every},
+		{channel: notes, people: people / 5, each: each, every: every},
+	}
+}
+
+func TestHostKilledAtRandom(t *testing.T) {
+	for name, open := range worlds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rng, w := newRand(t), open(t, "")
+			h := newHost(t, w.config, "a")
+			h.start()
+			said := w.begin(load(pick(20, 50), pick(15, 40), pick(4*time.Second, 30*time.Second))...)
+			kills := breakUntil(said, rng, 300*time.Millisecond, 2*time.Second, func() {
+				h.kill()
+				h.start()
+			})
+			w.audit()
+			t.Logf("host killed %d times: %s", kills, w.summary())
+		})
+	}
+}
+
+func TestNATSKilledAtRandom(t *testing.T) {
+	t.Parallel()
+	rng, w := newRand(t), external(t, "")
+	h := newHost(t, w.config, "a")
+	h.start()
+	said := w.begin(load(pick(10, 50), pick(10, 40), pick(4*time.Second, 30*time.Second))...)
+	kills := breakUntil(said, rng, 800*time.Millisecond, 3*time.Second, func() {
+		w.nats.kill()
+		w.nats.start()
+	})
+	w.audit()
+	t.Logf("nats-server killed %d times: %s", kills, w.summary())
+}
+
+// breakUntil does harm at random intervals until done is closed, and once at
+// least. It returns how often it did.
+func breakUntil(done <-chan struct{}, rng *rand.Rand, least, most time.Duration, harm func()) int {
+	for n := 1; ; n++ {
+		// The interval is the chaos itself; nothing is waited for.
+		<-time.After(least + upTo(rng, most-least))
+		harm()
+		if isClosed(done) {
+			return n
+		}
+	}
+}
+
+func from(n int, talks []talk) []talk {
+	for i := range talks {
+		talks[i].from = n
+	}
+	return talks
+}

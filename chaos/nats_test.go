@@ -1,0 +1,61 @@
+//go:build unix
+
+package chaos_test
+
+import (
+	"flag"
+	"net"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// serveNATS is a nats-server; it understands the same arguments.
+func serveNATS(args []string) error {
+	none := func() {}
+	opts, err := server.ConfigureOptions(flag.NewFlagSet("nats-server", flag.ContinueOnError), args, none, none, none)
+	if err != nil {
+		return err
+	}
+	ns, err := server.NewServer(opts)
+	if err != nil {
+		return err
+	}
+	ns.ConfigureLogger()
+	if err := server.Run(ns); err != nil {
+		return err
+	}
+	ns.WaitForShutdown()
+	return nil
+}
+
+// startNATS starts a server with its defaults and returns its address.
+func startNATS(t testing.TB) (*process, string) {
+	t.Helper()
+	address := freeAddress(t)
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProcess(t, "nats", self, "-js", "-sd", t.TempDir(), "-a", "127.0.0.1", "-p", port)
+	p.env = []string{natsVar + "=1"}
+	p.start()
+	return p, address
+}
+
+// freeAddress is an address of this machine that nobody listens on.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+}

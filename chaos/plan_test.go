@@ -1,0 +1,59 @@
+//go:build unix
+
+package chaos_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A plan is a configuration of a test's own.
+type plan struct {
+	scripts map[string]string // by the name of the model that plays it
+	agents  []string          // the entries of agents:, in YAML
+	sources string            // mcp: or services:, in YAML
+}
+
+// open starts a server and writes the configuration of hosts that use it.
+func (p plan) open(t testing.TB) *world {
+	t.Helper()
+	nats, address := startNATS(t)
+	w := &world{ledger: openLedger(t, address), nats: nats, config: p.write(t, address)}
+	await(t, "a connection to NATS", w.nc.IsConnected)
+	return w
+}
+
+// write writes the files to a folder of their own and returns the main one.
+func (p plan) write(t testing.TB, nats string) string {
+	t.Helper()
+	dir := t.TempDir()
+	var models, agents strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(p.scripts)) {
+		fmt.Fprintf(&models, "  %s: {provider: scripted, script: %s.yaml}\n", name, name)
+		writeFile(t, filepath.Join(dir, name+".yaml"), p.scripts[name])
+	}
+	for _, a := range p.agents {
+		fmt.Fprintf(&agents, "  - %s\n", a)
+	}
+	file := filepath.Join(dir, "agenthost.yaml")
+	writeFile(t, file, fmt.Sprintf("nats: {url: %q, embedded: {store: %q}}\nhttp: {listen: \"\"}\nmodels:\n%sagents:\n%s%s\n",
+		"nats://"+nats, filepath.Join(dir, "data"), &models, &agents, p.sources))
+	return file
+}
+
+func writeFile(t testing.TB, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// workspace is where the file tools of an agent of w work.
+func (w *world) workspace(agent string) string {
+	return filepath.Join(filepath.Dir(w.config), "data", "workspaces", agent)
+}

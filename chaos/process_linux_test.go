@@ -1,0 +1,8 @@
+package chaos_test
+
+import "syscall"
+
+// dieWithParent has the kernel kill a child whose test was killed itself.
+func dieWithParent() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+}

@@ -1,0 +1,6 @@
+//go:build unix && !crashtest
+
+package chaos_test
+
+// tags are the build tags of the host.
+const tags = ""
