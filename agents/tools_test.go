@@ -520,3 +520,56 @@ func TestToolAsksWhileItRuns(t *testing.T) {
 		})
 	}
 }
+
+// An agent that cannot use its tools, or never stops using them, ends in one
+// visible message with its code.
+func TestToolsThatLeadNowhere(t *testing.T) {
+	fine := tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: text("paid")}
+	picky := tools.Tool{Name: "pay", Schema: json.RawMessage(`{"type":"object","required":["sum"]}`), ReadOnly: true, Run: text("paid")}
+	const always = `rules: [{tool_calls: [{name: pay, args: {}}]}, {after_tool: "*", tool_calls: [{name: pay, args: {}}]}]`
+	tests := map[string]struct {
+		tool tools.Tool
+		code string
+		runs int
+	}{
+		"more than 64 calls of the model": {fine, "turn_limit", 64},
+		"bad arguments three times":       {picky, "tool_failed", 0},
+		"a tool that is not there":        {tools.Tool{Name: "other", Run: text("")}, "tool_failed", 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var n atomic.Int64
+			run := tt.tool.Run
+			tt.tool.Run = func(ctx context.Context, call tools.Call) (tools.Result, error) {
+				n.Add(1)
+				return run(ctx, call)
+			}
+			w := newWorld(t, bot("ana", script(always), has(tt.tool)))
+			w.say("ana", bus.Inbound{Text: "go"})
+			out := w.hear()
+			if out.Kind != "error" || !out.Final || out.Error == nil || out.Error.Code != tt.code || out.Text == "" {
+				t.Errorf("heard %+v", out)
+			}
+			if int(n.Load()) != tt.runs {
+				t.Errorf("the tool ran %d times, want %d", n.Load(), tt.runs)
+			}
+			w.settled()
+			w.silent()
+		})
+	}
+	t.Run("longer than the run may take", func(t *testing.T) {
+		slow := tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: func(ctx context.Context, _ tools.Call) (tools.Result, error) {
+			<-ctx.Done()
+			return tools.Result{}, ctx.Err()
+		}}
+		a := bot("ana", script(always), has(slow))
+		a.cfg.Limits.RunTimeout = 300 * time.Millisecond
+		w := newWorld(t, a)
+		w.say("ana", bus.Inbound{Text: "go"})
+		if out := w.hear(); out.Error == nil || out.Error.Code != "run_timeout" || !out.Final {
+			t.Errorf("heard %+v", out)
+		}
+		w.settled()
+		w.silent()
+	})
+}
