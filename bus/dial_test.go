@@ -16,7 +16,7 @@ import (
 )
 
 func TestDial(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	url, srv := bustest.Server(t)
 	defer srv.Stop()
 	address := strings.TrimPrefix(url, "nats://")
@@ -40,7 +40,7 @@ func TestDial(t *testing.T) {
 }
 
 func TestDialRefuses(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	away, srv := bustest.Server(t)
 	srv.Stop()
 	guarded, srv := bustest.Server(t, func(o *server.Options) { o.Authorization = "x" })

@@ -53,7 +53,7 @@ func write(t *testing.T, name, content string) string {
 }
 
 func TestOpenEmbedded(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	cfg := bustest.Config(t)
 	cfg.Embedded.Sync = "" // always
 	cfg.Domain = "edge"
@@ -321,7 +321,7 @@ func TestOpenWarnsOfAnOpenPort(t *testing.T) {
 }
 
 func TestOpenStartsBeforeNATS(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	url, srv := bustest.Server(t)
 	srv.Stop()
 	defer srv.Stop()
