@@ -115,23 +115,26 @@ func (t *runner) resume() (err error) {
 }
 
 // giveUp ends a run whose input has failed too many hosts: it becomes a dead
-// letter, and the person is told.
+// letter, with all that was collected with it, and the person is told.
 func (t *runner) giveUp(ctx context.Context) error {
-	in := t.inputs[0]
-	letter := bus.DeadLetter{
-		Agent: t.c.r.cfg.ID, Reason: fmt.Sprintf("it failed its host %d times", attempts), Code: string(llm.CodeInternal),
-		Subject: in.Subject, Stream: streamOf(in.Subject), Seq: in.Seq, Attempts: attempts,
-		Host: t.c.r.parts.Host, At: time.Now().UTC(),
+	buried := make(chan struct{}, len(t.inputs))
+	for _, in := range t.inputs {
+		letter := bus.DeadLetter{
+			Agent: t.c.r.cfg.ID, Reason: fmt.Sprintf("it failed its host %d times", attempts), Code: string(llm.CodeInternal),
+			Subject: in.Subject, Stream: streamOf(in.Subject), Seq: in.Seq, Attempts: attempts,
+			Host: t.c.r.parts.Host, At: time.Now().UTC(),
+		}
+		letter.SetPayload(in.Envelope, t.c.r.parts.room())
+		t.c.r.parts.buryLetter(letter, func() { buried <- struct{}{} })
 	}
-	letter.SetPayload(in.Envelope, t.c.r.parts.room())
-	buried := make(chan struct{})
-	t.c.r.parts.buryLetter(letter, func() { close(buried) })
-	select {
-	case <-buried:
-		return t.perform(ctx, t.fault(tooManyAttempts, nil))
-	case <-t.c.r.work.Done():
-		return errStopping
+	for range t.inputs {
+		select {
+		case <-buried:
+		case <-t.c.r.work.Done():
+			return errStopping
+		}
 	}
+	return t.perform(ctx, t.fault(tooManyAttempts, nil))
 }
 
 func streamOf(subject string) string {
