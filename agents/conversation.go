@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"agenthost/bus"
-	"agenthost/run"
 	"agenthost/session"
 
 	"github.com/rs/zerolog"
@@ -107,51 +106,6 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 	}
 }
 
-// insert queues it and, when the mailbox is full, has it spilled. Called with
-// the lock held.
-func (c *conversation) insert(it *item) {
-	full := c.held >= mailbox && !it.interjects()
-	c.enqueue(c.placeOf(it), it)
-	if !full {
-		return
-	}
-	c.move(it, spilled)
-	if !c.spilling {
-		c.spilling = true
-		go c.spillAll()
-	}
-}
-
-// placeOf is where it belongs in the queue: at the end, but before what only the
-// log has and came later. Called with the lock held.
-func (c *conversation) placeOf(it *item) int {
-	at := len(c.queue)
-	for at > 0 && !it.interjects() && c.queue[at-1].onlyLogged() && c.queue[at-1].input.Seq > it.input.Seq {
-		at--
-	}
-	return at
-}
-
-// enqueue puts it at a place of the queue. Called with the lock held.
-func (c *conversation) enqueue(at int, it *item) {
-	c.queue = slices.Insert(c.queue, at, it)
-	c.r.queued.Add(1)
-	if it.place == held {
-		c.held++
-	}
-}
-
-// move changes the place of an input of the queue. Called with the lock held.
-func (c *conversation) move(it *item, to place) {
-	if it.place == held {
-		c.held--
-	}
-	if to == held {
-		c.held++
-	}
-	it.place = to
-}
-
 // debounce is how long to wait for more before a run begins.
 func (c *conversation) debounce(it *item) time.Duration {
 	if it.binding == nil || it.queue(c.r.cfg.Session.Queue) != session.Collect {
@@ -175,46 +129,9 @@ func (c *conversation) wake(wait time.Duration) {
 	}
 }
 
-// pressing reports whether there is anything in the queue for work to do now.
-// Called with the lock held.
-func (c *conversation) pressing() bool {
-	if c.suspended {
-		return slices.ContainsFunc(c.queue, func(it *item) bool { return it.place == held })
-	}
-	if c.blocked {
-		return false
-	}
-	return len(c.queue) > 0 && c.queue[0].place != spilling
-}
-
 func (c *conversation) ripe() {
 	c.mu.Lock()
 	c.timer = nil
-	c.wake(0)
-	c.mu.Unlock()
-}
-
-// due reports whether nothing that came before it can still come. Called with
-// the lock held.
-func (c *conversation) due(it *item) bool {
-	return !it.onlyLogged() || c.lane == nil || c.lane.Passed(it.input.Seq, nil)
-}
-
-// block keeps the queue from being worked on until the first of it is due. It
-// reports whether it is not.
-func (c *conversation) block() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.queue) == 0 || c.due(c.queue[0]) {
-		return false
-	}
-	c.blocked = !c.lane.Passed(c.queue[0].input.Seq, c.unblock)
-	return c.blocked
-}
-
-func (c *conversation) unblock() {
-	c.mu.Lock()
-	c.blocked = false
 	c.wake(0)
 	c.mu.Unlock()
 }
@@ -249,19 +166,6 @@ func (c *conversation) rest() {
 	}
 	entry.Release()
 	c.r.busy.Done()
-}
-
-// pop takes the first n inputs off the queue. Called with the lock held.
-func (c *conversation) pop(n int) []*item {
-	items := slices.Clone(c.queue[:n])
-	c.queue = slices.Delete(c.queue, 0, n)
-	c.r.queued.Add(-int64(n))
-	for _, it := range items {
-		if it.place == held {
-			c.held--
-		}
-	}
-	return items
 }
 
 // settle ends the deliveries of inputs whose replies are stored. While the log
@@ -314,46 +218,6 @@ func deliveriesOf(items []*item) []*bus.Delivery {
 		}
 	}
 	return list
-}
-
-// mergeWaiting queues what the log holds as accepted, each at its place among
-// what was delivered since. Called with the lock held.
-func (c *conversation) mergeWaiting(waiting []run.Input) {
-	for _, in := range waiting {
-		i := slices.IndexFunc(c.queue, func(it *item) bool { return it.input.ID == in.ID })
-		if i >= 0 {
-			c.move(c.queue[i], logged)
-			continue
-		}
-		it, err := loggedItem(in)
-		if err != nil {
-			c.log().Error().Err(err).Msg("an input of the log cannot be read; it is passed over")
-			continue
-		}
-		it.binding, _ = c.r.takes(in.Subject)
-		at := slices.IndexFunc(c.queue, func(it *item) bool { return it.input.Seq > in.Seq })
-		if at < 0 {
-			at = len(c.queue)
-		}
-		c.enqueue(at, it)
-	}
-}
-
-// forget makes ready for opening the log anew: what only the log holds is
-// dropped, what is held is as if it had just come. Called with the lock held.
-func (c *conversation) forget() {
-	c.journal, c.blocked = nil, false
-	c.queue = slices.DeleteFunc(c.queue, func(it *item) bool {
-		if it.delivery == nil {
-			c.r.queued.Add(-1)
-		}
-		return it.delivery == nil
-	})
-	c.held = 0
-	for _, it := range c.queue {
-		it.place = held
-		c.held++
-	}
 }
 
 func (c *conversation) setCurrent(t *runner) {

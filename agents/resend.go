@@ -1,0 +1,142 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/run"
+	"agenthost/session"
+)
+
+// unsent is the first commit whose replies an owner before may not have
+// published, 0 if there is none: that of the oldest message that has come
+// again, or just the last, which may be of inputs that only the log held.
+// Called with the lock held.
+func (c *conversation) unsent(journal *session.Log) uint64 {
+	tried, from := false, journal.Replied()
+	for _, it := range c.queue {
+		if !it.tried {
+			continue
+		}
+		tried = true
+		if seq, _ := journal.Seen(it.input.ID); seq > 0 {
+			from = min(from, seq)
+		}
+	}
+	if !tried {
+		return 0
+	}
+	return from
+}
+
+// catchUp publishes again, in order, what commits have replied: the last must
+// not overtake those of messages that are still to come again.
+func (c *conversation) catchUp(commits []uint64) error {
+	for _, seq := range commits {
+		if err := c.insist(func() error { return c.sendAgain(seq, nil) }); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		c.caughtUp = max(c.caughtUp, seq)
+		c.mu.Unlock()
+	}
+	return nil
+}
+
+// insist reads earlier replies until it can or the host stops.
+func (c *conversation) insist(read func() error) error {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := read()
+		if err == nil {
+			return nil
+		}
+		c.log().Warn().Err(err).Msg("earlier replies cannot be read; trying again")
+		select {
+		case <-time.After(wait):
+		case <-c.r.work.Done():
+			return errStopping
+		}
+	}
+}
+
+// missing are the replies of a commit that the stream does not have.
+func (c *conversation) missing(seq uint64) ([]run.Reply, error) {
+	ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
+	defer cancel()
+	replies, at, err := c.r.parts.Store.Replies(ctx, seq)
+	if errors.Is(err, bus.ErrNotFound) { // somebody deleted the session
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.unpublished(ctx, replies, at)
+}
+
+// answerAgain publishes what the log has as the answer to it.
+func (c *conversation) answerAgain(it *item, seq uint64) error {
+	if it.delivery == nil {
+		return nil
+	}
+	err := c.insist(func() error { return c.sendAgain(seq, it.delivery) })
+	if err != nil {
+		it.delivery.Leave()
+	}
+	return err
+}
+
+// sendAgain publishes those replies of a commit that the stream does not have,
+// and then settles d. The stream would drop what it knows, but who listens
+// without one would see it twice.
+func (c *conversation) sendAgain(seq uint64, d *bus.Delivery) error {
+	c.mu.Lock()
+	sent := seq <= c.caughtUp // and d waits behind it
+	c.mu.Unlock()
+	var replies []run.Reply
+	if !sent {
+		var err error
+		if replies, err = c.missing(seq); err != nil {
+			return err
+		}
+	}
+	c.send(&outgoing{replies: replies, end: func(stored bool) {
+		switch {
+		case d == nil:
+		case stored:
+			c.settle([]*bus.Delivery{d})
+		default:
+			d.Leave()
+		}
+	}})
+	return nil
+}
+
+// searchMost bounds the search for a reply while the stream itself would drop
+// a second copy.
+const searchMost = 1000
+
+// unpublished are the replies that their stream does not have.
+func (c *conversation) unpublished(ctx context.Context, replies []run.Reply, since time.Time) ([]run.Reply, error) {
+	most := searchMost
+	if time.Since(since) > bus.DedupeWindow-time.Minute {
+		most, since = 0, since.Add(-10*time.Second) // clocks of a cluster differ
+	}
+	var left []run.Reply
+	for _, reply := range replies {
+		if !bus.StoredSubject(reply.Subject) {
+			left = append(left, reply) // it may have reached nobody
+			continue
+		}
+		found, err := c.r.parts.Reader.Published(ctx, reply.Subject, reply.ID, since, most)
+		if err != nil {
+			return nil, fmt.Errorf("look for reply %s: %w", reply.ID, err)
+		}
+		if !found {
+			left = append(left, reply)
+		}
+	}
+	return left, nil
+}
