@@ -500,7 +500,7 @@ func TestToolAsksWhileItRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var w *world
 			asks := tools.Tool{
-				Name: "pay", Schema: anything, ReadOnly: true, Timeout: 200 * time.Millisecond,
+				Name: "pay", Schema: anything, ReadOnly: true,
 				Run: func(ctx context.Context, call tools.Call) (tools.Result, error) {
 					got, err := w.fleet.Ask(ctx, call, "Which?", []string{"Red", "Blue"})
 					return tools.Result{Text: got}, err
@@ -509,11 +509,10 @@ func TestToolAsksWhileItRuns(t *testing.T) {
 			w = newWorld(t, bot("ana", script(paying), has(asks)))
 			w.say("ana", bus.Inbound{Text: "pay"})
 			q := w.expect("question", "Which?")
-			waiting, err := agents.AllWaiting(t.Context(), w.bus.JS)
-			if err != nil || len(waiting) != 1 || waiting[0].ID != q.Call {
-				t.Errorf("waiting: %v, %v", waiting, err)
-			}
-			time.Sleep(300 * time.Millisecond) // longer than the tool may run: its time stands still
+			w.eventually("in the list of what waits", func() bool {
+				waiting, err := agents.AllWaiting(t.Context(), w.bus.JS)
+				return err == nil && len(waiting) == 1 && waiting[0].ID == q.Call
+			})
 			w.say("ana", answer(q))
 			w.expect("reply", "It says: Blue")
 			w.settled()
