@@ -93,9 +93,13 @@ func (o origin) message() llm.Message {
 		m.Parts = append(m.Parts, llm.Part{Type: llm.Text, Text: o.inbound.Text})
 	}
 	for _, media := range o.inbound.Media {
-		m.Parts = append(m.Parts, llm.Part{Type: llm.MediaPart, Media: new(llm.Media(media))})
+		m.Parts = append(m.Parts, llm.Part{Type: llm.MediaPart, Media: attachment(media)})
 	}
 	return m
+}
+
+func attachment(m bus.Media) *llm.Media {
+	return &llm.Media{Kind: m.Kind, MIME: m.MIME, Name: m.Name, Size: m.Size, URL: m.URL, Object: m.Object}
 }
 
 func routeText(r *bus.Route) string {

@@ -1,6 +1,10 @@
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"agenthost/llm"
+)
 
 var providers = []string{"openai", "anthropic", "gemini", "scripted", "echo"}
 
@@ -24,6 +28,19 @@ func (k *checker) checkModels() {
 		if m.BaseURL != "" && !validURL(m.BaseURL) {
 			k.fault(path+".base_url", "base_url: want http://… or https://…")
 		}
+		k.checkModelNumbers(path, m)
+	}
+}
+
+func (k *checker) checkModelNumbers(path string, m llm.Config) {
+	if m.Effort != "" {
+		k.oneOf(path+".effort", string(m.Effort), "none", "low", "medium", "high")
+	}
+	if t := m.Temperature; t != nil && (*t < 0 || *t > 2) {
+		k.fault(path+".temperature", "temperature: want a number from 0 to 2")
+	}
+	if m.Rate.Burst > 0 && m.Rate.Requests == 0 {
+		k.fault(path+".rate.burst", "burst without requests: want rate.requests too, in calls a minute")
 	}
 }
 

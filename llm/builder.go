@@ -11,29 +11,42 @@ import (
 // A Builder puts the deltas of one stream together. The zero Builder is empty
 // and ready to use; it is for one stream and one goroutine.
 type Builder struct {
-	// Provider is written on the reasoning parts, so that only the one who
-	// thought them is ever sent them back; empty: nobody is. It may be set
-	// as late as before Message.
+	// Provider is written on the reasoning parts and on what carries Meta, so
+	// that only the one who made them is ever sent them back; empty: nobody
+	// is. It may be set as late as before Message.
 	Provider string
 
-	text, reasoning strings.Builder
-	calls           []*callBuilder
-	usage           Usage
-	finish          Finish
+	parts  []*partBuilder // in the order in which they began
+	usage  Usage
+	finish Finish
 }
 
-type callBuilder struct {
-	index    int
+// A partBuilder is a part as far as it has come.
+type partBuilder struct {
+	kind  PartType
+	text  strings.Builder // what is said, or the arguments of a call
+	meta  json.RawMessage
+	media *Media
+
+	index    int // tool_call
 	id, name string
-	args     strings.Builder
 }
 
 // Add appends a delta; of several usages the last one counts.
 func (b *Builder) Add(d Delta) {
-	b.text.WriteString(d.Text)
-	b.reasoning.WriteString(d.Reasoning)
+	if d.Reasoning != "" || d.Meta != nil {
+		p := b.last(Reasoning)
+		p.text.WriteString(d.Reasoning)
+		p.meta = d.Meta
+	}
+	if d.Text != "" {
+		b.last(Text).text.WriteString(d.Text)
+	}
 	if d.Call != nil {
 		b.addCall(*d.Call)
+	}
+	if d.Media != nil {
+		b.parts = append(b.parts, &partBuilder{kind: MediaPart, media: d.Media})
 	}
 	if d.Usage != nil {
 		b.usage = *d.Usage
@@ -43,20 +56,29 @@ func (b *Builder) Add(d Delta) {
 	}
 }
 
+// last is the part that is being said, if it is of that kind, else a new one.
+// Meta ends the reasoning that it belongs to.
+func (b *Builder) last(kind PartType) *partBuilder {
+	if n := len(b.parts); n > 0 && b.parts[n-1].kind == kind && b.parts[n-1].meta == nil {
+		return b.parts[n-1]
+	}
+	p := &partBuilder{kind: kind}
+	b.parts = append(b.parts, p)
+	return p
+}
+
 func (b *Builder) addCall(d CallDelta) {
-	i := slices.IndexFunc(b.calls, func(c *callBuilder) bool { return c.index == d.Index })
+	i := slices.IndexFunc(b.parts, func(p *partBuilder) bool { return p.kind == ToolCall && p.index == d.Index })
 	if i < 0 {
-		i = len(b.calls)
-		b.calls = append(b.calls, &callBuilder{index: d.Index})
+		i = len(b.parts)
+		b.parts = append(b.parts, &partBuilder{kind: ToolCall, index: d.Index})
 	}
-	c := b.calls[i]
-	if c.id == "" {
-		c.id = d.ID
+	c := b.parts[i]
+	c.id, c.name = cmp.Or(c.id, d.ID), cmp.Or(c.name, d.Name)
+	if d.Meta != nil {
+		c.meta = d.Meta
 	}
-	if c.name == "" {
-		c.name = d.Name
-	}
-	c.args.WriteString(d.Args)
+	c.text.WriteString(d.Args)
 }
 
 // Usage is the last usage the stream reported; zero while it has not.
@@ -65,40 +87,58 @@ func (b *Builder) Usage() Usage { return b.usage }
 // Finish is why the model stopped; empty while it has not.
 func (b *Builder) Finish() Finish { return b.finish }
 
-// Message is what has been said so far; a message of a stream without a Finish
-// is Partial, and its calls, which may be cut, are left out. A call whose
-// arguments are not JSON has no Args: its Text is what came, its Error is true.
+// Message is what has been said so far, calls ordered by their index; a message
+// of a stream without a Finish is Partial, and its calls, which may be cut, are
+// left out. A call whose arguments are not JSON has no Args: its Text is what
+// came, its Error is true.
 func (b *Builder) Message() Message {
 	m := Message{Role: Assistant, Partial: b.finish == ""}
-	if b.reasoning.Len() > 0 {
-		m.Parts = append(m.Parts, Part{Type: Reasoning, Text: b.reasoning.String(), Provider: b.Provider})
-	}
-	if b.text.Len() > 0 {
-		m.Parts = append(m.Parts, Part{Type: Text, Text: b.text.String()})
-	}
-	if m.Partial {
-		return m
-	}
-	return b.withCalls(m)
-}
-
-func (b *Builder) withCalls(m Message) Message {
-	slices.SortStableFunc(b.calls, func(x, y *callBuilder) int { return cmp.Compare(x.index, y.index) })
-	for i, c := range b.calls {
-		p := c.part()
-		sameID := func(q Part) bool { return q.Type == ToolCall && q.Call == p.Call }
-		// A result finds its call by the id, so two calls may not share one.
-		if p.Call == "" || slices.ContainsFunc(m.Parts, sameID) {
-			p.Call = fmt.Sprintf("%s_%d", cmp.Or(p.Call, "call"), i)
+	calls := b.calls()
+	for _, p := range b.parts {
+		if p.kind != ToolCall {
+			m.Parts = append(m.Parts, b.part(p))
+			continue
 		}
-		m.Parts = append(m.Parts, p)
+		if m.Partial {
+			continue
+		}
+		p, calls = calls[0], calls[1:]
+		m.Parts = append(m.Parts, b.call(p, m.Parts))
 	}
 	return m
 }
 
-func (c *callBuilder) part() Part {
-	p := Part{Type: ToolCall, Call: c.id, Name: c.name}
-	switch args := c.args.String(); {
+func (b *Builder) calls() []*partBuilder {
+	var calls []*partBuilder
+	for _, p := range b.parts {
+		if p.kind == ToolCall {
+			calls = append(calls, p)
+		}
+	}
+	slices.SortStableFunc(calls, func(x, y *partBuilder) int { return cmp.Compare(x.index, y.index) })
+	return calls
+}
+
+func (b *Builder) part(p *partBuilder) Part {
+	part := Part{Type: p.kind, Text: p.text.String(), Media: p.media, Meta: p.meta}
+	if p.kind == Reasoning {
+		part.Provider = b.Provider
+	}
+	return part
+}
+
+// call is the part of a call that comes behind others.
+func (b *Builder) call(c *partBuilder, others []Part) Part {
+	p := Part{Type: ToolCall, Call: c.id, Name: c.name, Meta: c.meta}
+	if c.meta != nil {
+		p.Provider = b.Provider
+	}
+	// A result finds its call by the id, so two calls may not share one.
+	sameID := func(q Part) bool { return q.Type == ToolCall && q.Call == p.Call }
+	if p.Call == "" || slices.ContainsFunc(others, sameID) {
+		p.Call = fmt.Sprintf("%s_%d", cmp.Or(p.Call, "call"), countCalls(others))
+	}
+	switch args := c.text.String(); {
 	case strings.TrimSpace(args) == "", args == "null": // how some servers call a tool without arguments
 		p.Args = json.RawMessage("{}")
 	case json.Valid([]byte(args)):
@@ -107,4 +147,14 @@ func (c *callBuilder) part() Part {
 		p.Text, p.Error = args, true
 	}
 	return p
+}
+
+func countCalls(parts []Part) int {
+	n := 0
+	for _, p := range parts {
+		if p.Type == ToolCall {
+			n++
+		}
+	}
+	return n
 }

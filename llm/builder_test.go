@@ -40,9 +40,27 @@ func TestBuilder(t *testing.T) {
 		"null arguments":         {[]llm.Delta{call(0, "x", "f", "null"), stop}, []llm.Part{called("x", "f", "{}")}, false},
 		"arguments of no object": {[]llm.Delta{call(0, "x", "f", "[1]"), stop}, []llm.Part{called("x", "f", "[1]")}, false},
 		"arguments of no JSON":   {[]llm.Delta{call(0, "x", "f", `{"a`), stop}, []llm.Part{{Type: llm.ToolCall, Call: "x", Name: "f", Text: `{"a`, Error: true}}, false},
-		"reasoning comes first": {
-			[]llm.Delta{say("a"), {Reasoning: "h"}, {Reasoning: "m"}, stop},
+		"reasoning": {
+			[]llm.Delta{{Reasoning: "h"}, {Reasoning: "m"}, say("a"), stop},
 			[]llm.Part{{Type: llm.Reasoning, Text: "hm", Provider: "p"}, text("a")},
+			false,
+		},
+		"parts keep their order": {
+			[]llm.Delta{{Reasoning: "h"}, {Meta: json.RawMessage(`1`)}, {Reasoning: "m"}, say("a"), call(0, "x", "f", ""), say("b"), {Meta: json.RawMessage(`2`)}, call(1, "y", "g", ""), stop},
+			[]llm.Part{
+				{Type: llm.Reasoning, Text: "h", Provider: "p", Meta: json.RawMessage(`1`)}, {Type: llm.Reasoning, Text: "m", Provider: "p"}, text("a"),
+				called("x", "f", "{}"), text("b"), {Type: llm.Reasoning, Provider: "p", Meta: json.RawMessage(`2`)}, called("y", "g", "{}"),
+			},
+			false,
+		},
+		"call with meta": {
+			[]llm.Delta{{Call: &llm.CallDelta{ID: "x", Name: "f", Meta: json.RawMessage(`1`)}}, stop},
+			[]llm.Part{{Type: llm.ToolCall, Call: "x", Name: "f", Args: json.RawMessage("{}"), Provider: "p", Meta: json.RawMessage(`1`)}},
+			false,
+		},
+		"media": {
+			[]llm.Delta{say("a"), {Media: &llm.Media{MIME: "image/png", URL: "u"}}, stop},
+			[]llm.Part{text("a"), {Type: llm.MediaPart, Media: &llm.Media{MIME: "image/png", URL: "u"}}},
 			false,
 		},
 	}

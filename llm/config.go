@@ -6,6 +6,40 @@ type Config struct {
 	Model    string `yaml:"model,omitempty" json:"model,omitempty"`
 	APIKey   string `yaml:"api_key,omitempty" json:"api_key,omitempty"`
 	BaseURL  string `yaml:"base_url,omitempty" json:"base_url,omitempty"` // empty: the provider's own
-	Window   int    `yaml:"window,omitempty" json:"window,omitempty"`     // tokens; 0: unknown, never compacted
+	Window   int    `yaml:"window,omitempty" json:"window,omitempty"`     // tokens; 0: 128000 is taken for it
 	Script   string `yaml:"script,omitempty" json:"script,omitempty"`     // provider scripted: its YAML file, relative to the config
+
+	// MaxTokens bounds one answer; 0: the provider's own bound, where it has one.
+	MaxTokens   int      `yaml:"max_tokens,omitempty" json:"max_tokens,omitempty"`
+	Temperature *float64 `yaml:"temperature,omitempty" json:"temperature,omitempty"`
+	Effort      Effort   `yaml:"effort,omitempty" json:"effort,omitempty"` // of the reasoning; empty: the provider's own choice
+
+	Price *Price `yaml:"price,omitempty" json:"price,omitempty"` // instead of the built-in table's
+	Rate  Rate   `yaml:"rate,omitempty" json:"rate,omitzero"`
+}
+
+// Effort is how much a model should think before it answers.
+type Effort string
+
+// The efforts.
+const (
+	EffortNone   Effort = "none"
+	EffortLow    Effort = "low"
+	EffortMedium Effort = "medium"
+	EffortHigh   Effort = "high"
+)
+
+// A Price is what a million tokens cost, in dollars.
+type Price struct {
+	Input      float64  `yaml:"input" json:"input"`
+	Output     float64  `yaml:"output" json:"output"`
+	CacheRead  *float64 `yaml:"cache_read,omitempty" json:"cache_read,omitempty"`   // nil: as Input
+	CacheWrite *float64 `yaml:"cache_write,omitempty" json:"cache_write,omitempty"` // nil: as Input
+}
+
+// A Rate bounds the calls of a model by one host; 0: no bound.
+type Rate struct {
+	Requests    int `yaml:"requests,omitempty" json:"requests,omitempty"`       // a minute
+	Burst       int `yaml:"burst,omitempty" json:"burst,omitempty"`             // at once after a silence; default: a tenth of Requests
+	Concurrency int `yaml:"concurrency,omitempty" json:"concurrency,omitempty"` // under way at once
 }

@@ -41,7 +41,7 @@ type Part struct {
 	Media *Media `json:"media,omitempty"`
 
 	// Provider and Meta carry what a provider wants back verbatim with its
-	// own reasoning (a signature, say). Only that provider is sent them.
+	// own reasoning or call (a signature, say). Only that provider is sent them.
 	Provider string          `json:"provider,omitempty"`
 	Meta     json.RawMessage `json:"meta,omitempty"`
 }
@@ -54,6 +54,10 @@ type Media struct {
 	Size   int64  `json:"size,omitempty"`
 	URL    string `json:"url,omitempty"`
 	Object string `json:"object,omitempty"`
+
+	// Data is the content itself, while it is on its way to or from a provider.
+	// It is never written to a log.
+	Data []byte `json:"-"`
 }
 
 // A Message is what one side said in one go.

@@ -49,11 +49,15 @@ type ToolDef struct {
 // A Delta is one step of a stream. Text and Reasoning append; a tool call
 // comes in as many deltas as the provider likes, told apart by Index.
 type Delta struct {
-	Text      string     `json:"text,omitempty"`
-	Reasoning string     `json:"reasoning,omitempty"`
-	Call      *CallDelta `json:"call,omitempty"`
-	Usage     *Usage     `json:"usage,omitempty"`  // replaces what came before
-	Finish    Finish     `json:"finish,omitempty"` // set on the last delta only
+	Text      string `json:"text,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
+	// Meta ends the reasoning so far, which may be none: what the provider
+	// wants back with it, as a signature.
+	Meta   json.RawMessage `json:"meta,omitempty"`
+	Call   *CallDelta      `json:"call,omitempty"`
+	Media  *Media          `json:"media,omitempty"`  // something the model made, whole, in Data or at a URL
+	Usage  *Usage          `json:"usage,omitempty"`  // replaces what came before
+	Finish Finish          `json:"finish,omitempty"` // set on the last delta only
 }
 
 // A CallDelta is a piece of a tool call. Index tells the calls of one answer
@@ -63,6 +67,8 @@ type CallDelta struct {
 	ID    string `json:"id,omitempty"`
 	Name  string `json:"name,omitempty"`
 	Args  string `json:"args,omitempty"`
+	// Meta is what the provider wants back with the call.
+	Meta json.RawMessage `json:"meta,omitempty"`
 }
 
 // Finish says why a model stopped.
