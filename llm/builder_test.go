@@ -48,8 +48,12 @@ func TestBuilder(t *testing.T) {
 		"parts keep their order": {
 			[]llm.Delta{{Reasoning: "h"}, {Meta: json.RawMessage(`1`)}, {Reasoning: "m"}, say("a"), call(0, "x", "f", ""), say("b"), {Meta: json.RawMessage(`2`)}, call(1, "y", "g", ""), stop},
 			[]llm.Part{
-				{Type: llm.Reasoning, Text: "h", Provider: "p", Meta: json.RawMessage(`1`)}, {Type: llm.Reasoning, Text: "m", Provider: "p"}, text("a"),
-				called("x", "f", "{}"), text("b"), {Type: llm.Reasoning, Provider: "p", Meta: json.RawMessage(`2`)}, called("y", "g", "{}"),
+				{Type: llm.Reasoning, Text: "h", Provider: "p", Meta: json.RawMessage(`1`)},
+				{Type: llm.Reasoning, Text: "m", Provider: "p"},
+				text("a"),
+				called("x", "f", "{}"), text("b"),
+				{Type: llm.Reasoning, Provider: "p", Meta: json.RawMessage(`2`)},
+				called("y", "g", "{}"),
 			},
 			false,
 		},
