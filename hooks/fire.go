@@ -1,15 +1,12 @@
 package hooks
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/rs/zerolog"
 )
@@ -41,34 +38,27 @@ func (r *Registry) Fire(ctx context.Context, call Call) Outcome {
 // fire is apart from Fire because what it passes to goroutines escapes.
 func (r *Registry) fire(ctx context.Context, chain []*link, call Call) Outcome {
 	action := Continue
-	for _, l := range chain {
-		out := r.ask(ctx, l, call)
-		switch {
-		case out.Action == Abort:
-			return out
-		case out.Action == Override && len(out.Args) > 0:
-			action = Override
-			call.Args = merged(call.Args, out.Args)
+	for len(chain) > 0 {
+		l := startLeg(ctx, chain, call, action)
+		l.wait(ctx)
+		call, action = l.call, l.action
+		if l.last == len(chain) {
+			break
 		}
+		if l.fault == nil {
+			return Outcome{Action: Abort, Reason: l.reason}
+		}
+		if r.failed(chain[l.last], call, l.fault) {
+			return Outcome{Action: Abort, Reason: reasonFailed}
+		}
+		chain = chain[l.last+1:]
 	}
 	return Outcome{Action: action, Args: call.Args}
 }
 
-// ask calls one handler and settles what becomes of its fault, if it has one.
-func (r *Registry) ask(ctx context.Context, l *link, call Call) Outcome {
-	start := time.Now()
-	before := strings.HasPrefix(call.Hook, "before_")
-	out, err := l.answer(ctx, call)
-	if err == nil && out.Action == Abort && !before {
-		err = errors.New("abort at a point that cannot be aborted")
-	}
-	if err == nil {
-		if out.Action == Abort {
-			out.Reason = cmp.Or(out.Reason, reasonNone)
-		}
-		return out
-	}
-	closed := l.opts.FailClosed && before
+// failed settles what becomes of the fault of a handler: whether it aborts.
+func (r *Registry) failed(l *link, call Call, err error) (closed bool) {
+	closed = l.opts.FailClosed && before(call.Hook)
 	level := zerolog.WarnLevel
 	if closed {
 		level = zerolog.ErrorLevel
@@ -78,45 +68,11 @@ func (r *Registry) ask(ctx context.Context, l *link, call Call) Outcome {
 		event = event.Bytes("stack", p.stack)
 	}
 	event.Str("hook", call.Hook).Str("handler", l.label).Str("agent", call.Agent).Str("session", call.Session).
-		Str("run", call.Run).Dur("took", time.Since(start)).Bool("closed", closed).Err(err).Msg("hook failed")
-	if closed {
-		return Outcome{Action: Abort, Reason: reasonFailed}
-	}
-	return Outcome{Action: Continue}
+		Str("run", call.Run).Bool("closed", closed).Err(err).Msg("hook failed")
+	return closed
 }
 
-// answer calls the handler in a goroutine of its own, so that neither a panic
-// nor a handler that never returns reaches the caller.
-func (l *link) answer(ctx context.Context, call Call) (Outcome, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, l.opts.Timeout, l.late)
-	defer cancel()
-	call.Args = maps.Clone(call.Args)
-	answers := make(chan answer, 1) // an abandoned handler must not block on it
-	go func() {
-		a := answer{err: errors.New("handler ended without an answer")}
-		defer func() {
-			if v := recover(); v != nil {
-				a.err = &panicError{value: v, stack: debug.Stack()}
-			}
-			answers <- a
-		}()
-		a.out, a.err = l.handler(ctx, call)
-	}()
-	select {
-	case a := <-answers:
-		if a.err != nil && ctx.Err() != nil {
-			return Outcome{}, context.Cause(ctx)
-		}
-		return a.out, cmp.Or(a.err, a.out.check())
-	case <-ctx.Done():
-		return Outcome{}, context.Cause(ctx)
-	}
-}
-
-type answer struct {
-	out Outcome
-	err error
-}
+func before(point string) bool { return strings.HasPrefix(point, "before_") }
 
 type panicError struct {
 	value any

@@ -66,7 +66,6 @@ func TestNextSeesOverride(t *testing.T) {
 	var seen string
 	add(t, r, hooks.BeforeMessage, 2, func(_ context.Context, call hooks.Call) (hooks.Outcome, error) {
 		seen = string(call.Args["message"])
-		call.Args["message"] = raw(`3`) // its own copy: nobody sees it
 		return hooks.Outcome{}, nil
 	})
 	out := r.Fire(t.Context(), hooks.Call{Hook: hooks.BeforeMessage, Args: hooks.Args{"message": raw(`1`)}})
@@ -147,6 +146,43 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 			t.Errorf("got %q after %s, want continue after 1s", out.Action, took)
 		}
 		time.Sleep(time.Hour) // the late answer comes, and nobody minds it
+	})
+}
+
+// A handler that is not the first is abandoned too, and those behind it are
+// called.
+func TestLaterHandlerIsStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := hooks.New(zerolog.Nop())
+		var after []string
+		stuck := func(ctx context.Context, _ hooks.Call) (hooks.Outcome, error) {
+			<-ctx.Done()
+			time.Sleep(time.Hour)
+			return hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"message": raw(`3`)}}, nil
+		}
+		slow := func(context.Context, hooks.Call) (hooks.Outcome, error) {
+			time.Sleep(900 * time.Millisecond)
+			return hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"message": raw(`2`)}}, nil
+		}
+		sees := func(_ context.Context, call hooks.Call) (hooks.Outcome, error) {
+			after = append(after, string(call.Args["message"]))
+			return hooks.Outcome{}, nil
+		}
+		for _, h := range []hooks.Handler{slow, stuck, sees, slow, stuck, sees} {
+			if _, err := r.Add(hooks.BeforeMessage, 0, "h", h, hooks.Options{Timeout: time.Second}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		start := time.Now()
+		out := r.Fire(t.Context(), hooks.Call{Hook: hooks.BeforeMessage, Args: hooks.Args{"message": raw(`1`)}})
+		took := time.Since(start)
+		if diff := cmp.Diff([]string{"2", "2"}, after); diff != "" || out.Action != hooks.Override || string(out.Args["message"]) != "2" {
+			t.Errorf("got %v, those behind the stuck one saw %v", out, after)
+		}
+		if least := 2 * 1900 * time.Millisecond; took < least || took > least+2*time.Second/16 {
+			t.Errorf("took %s, want little more than %s", took, least)
+		}
+		time.Sleep(2 * time.Hour) // the late answers come, and nobody minds them
 	})
 }
 

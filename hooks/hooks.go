@@ -50,8 +50,8 @@ type Call struct {
 	Args    Args   `json:"args"`
 }
 
-// Args are the arguments of a call by name, each one JSON value. The map that
-// a handler gets is its own; the bytes are shared and not to be written to.
+// Args are the arguments of a call by name, each one JSON value. All handlers of
+// a point are given the same map: it is not to be written to.
 type Args map[string]json.RawMessage
 
 // An Action is what a handler wants done.
