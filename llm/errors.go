@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
+
+const longestError = 500 // bytes of what a server says
 
 // A Code is one of the closed set of reasons a run can end with.
 type Code string
@@ -74,4 +77,26 @@ func AsError(err error) *Error {
 		return e
 	}
 	return &Error{Code: CodeInternal, Err: err}
+}
+
+// Shown is what a provider's stream that ended with err ends with for others to
+// see: the end of ctx wins over every other, and neither the key nor a page of
+// text is in it.
+func Shown(ctx context.Context, err error, key string) *Error {
+	if ctx.Err() != nil {
+		return Stopped(ctx)
+	}
+	e := *AsError(err)
+	text := e.Err.Error()
+	shown := text
+	if key != "" {
+		shown = strings.ReplaceAll(shown, key, "[key]")
+	}
+	if len(shown) > longestError {
+		shown = fmt.Sprintf("%s…", strings.ToValidUTF8(shown[:longestError], ""))
+	}
+	if shown != text {
+		e.Err = errors.New(shown)
+	}
+	return &e
 }

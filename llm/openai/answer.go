@@ -26,7 +26,7 @@ const (
 // An answer turns one response body into deltas.
 type answer struct {
 	yield  func(llm.Delta, error) bool
-	names  *toolNames
+	names  *llm.ToolNames
 	hangUp func() // ends the reading
 
 	calls  calls

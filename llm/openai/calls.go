@@ -23,7 +23,7 @@ type call struct {
 // delta puts the i-th of n pieces in one chunk with the call it belongs to. The
 // id and the name are given once, however often the server repeats them; a call
 // without an id gets one.
-func (cs *calls) delta(t toolCall, i, n int, names *toolNames) *llm.CallDelta {
+func (cs *calls) delta(t toolCall, i, n int, names *llm.ToolNames) *llm.CallDelta {
 	if t.Index == nil && n > 1 {
 		t.Index = &i
 	}
@@ -40,7 +40,7 @@ func (cs *calls) delta(t toolCall, i, n int, names *toolNames) *llm.CallDelta {
 	}
 	if c.name == "" && t.Function.Name != "" {
 		c.name = string(t.Function.Name)
-		d.Name = names.fromWire(c.name)
+		d.Name = names.FromWire(c.name)
 	}
 	c.args.WriteString(d.Args)
 	return d

@@ -3,10 +3,8 @@ package openai
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -14,8 +12,6 @@ import (
 
 	"agenthost/llm"
 )
-
-const longestError = 500 // bytes of what a server says
 
 var (
 	errLeft     = errors.New("caller left the stream") // never leaves the package
@@ -113,25 +109,4 @@ func (e *wireError) refine(err *llm.Error) {
 			}
 		}
 	}
-}
-
-// clean is err as it may be shown: cancel wins over every other, and neither
-// the key nor a page of text is in it.
-func (p *Provider) clean(ctx context.Context, err error) *llm.Error {
-	if ctx.Err() != nil {
-		return llm.Stopped(ctx)
-	}
-	e := *llm.AsError(err)
-	text := e.Err.Error()
-	shown := text
-	if p.key != "" {
-		shown = strings.ReplaceAll(shown, p.key, "[key]")
-	}
-	if len(shown) > longestError {
-		shown = fmt.Sprintf("%s…", strings.ToValidUTF8(shown[:longestError], ""))
-	}
-	if shown != text {
-		e.Err = errors.New(shown)
-	}
-	return &e
 }

@@ -39,7 +39,7 @@ type sentFunction struct {
 
 // appendMessage appends m as the API has it: one message per tool result, and
 // none for one with nothing the API takes (it takes no reasoning back).
-func appendMessage(to []wireMessage, m llm.Message, names *toolNames) []wireMessage {
+func appendMessage(to []wireMessage, m llm.Message, names *llm.ToolNames) []wireMessage {
 	switch m.Role {
 	case llm.Tool:
 		for _, p := range m.Parts {
@@ -61,12 +61,12 @@ func appendMessage(to []wireMessage, m llm.Message, names *toolNames) []wireMess
 	return append(to, wireMessage{Role: "user", Content: userContent(m.Named())})
 }
 
-func sentCalls(m llm.Message, names *toolNames) []sentToolCall {
+func sentCalls(m llm.Message, names *llm.ToolNames) []sentToolCall {
 	var calls []sentToolCall
 	for _, p := range m.Calls() {
 		// Arguments that were no JSON are not repeated: many servers parse
 		// what they are sent, and would refuse the whole conversation.
-		f := sentFunction{Name: names.toWire(p.Name), Arguments: cmp.Or(string(p.Args), "{}")}
+		f := sentFunction{Name: names.ToWire(p.Name), Arguments: cmp.Or(string(p.Args), "{}")}
 		calls = append(calls, sentToolCall{ID: p.Call, Type: "function", Function: f})
 	}
 	return calls

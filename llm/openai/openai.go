@@ -24,7 +24,7 @@ const defaultBaseURL = "https://api.openai.com/v1"
 
 // A Provider calls one server. It is safe for concurrent use.
 type Provider struct {
-	client   http.Client
+	client   *http.Client
 	endpoint string
 	key      string
 	model    string
@@ -42,11 +42,8 @@ func New(cfg llm.Config, transport http.RoundTripper) (*Provider, error) {
 	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, fmt.Errorf("base_url %q is not of the form https://host/path", cfg.BaseURL)
 	}
-	if transport == nil {
-		transport = newTransport()
-	}
 	return &Provider{
-		client:   http.Client{Transport: transport, CheckRedirect: onlyPosts},
+		client:   llm.HTTPClient(transport),
 		endpoint: base.JoinPath("chat", "completions").String(),
 		key:      cfg.APIKey,
 		model:    cfg.Model,
@@ -58,7 +55,7 @@ func New(cfg llm.Config, transport http.RoundTripper) (*Provider, error) {
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		if err := p.stream(ctx, req, yield); err != nil {
-			yield(llm.Delta{}, p.clean(ctx, err))
+			yield(llm.Delta{}, llm.Shown(ctx, err, p.key))
 		}
 	}
 }
@@ -67,7 +64,7 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.De
 func (p *Provider) stream(caller context.Context, req llm.Request, yield func(llm.Delta, error) bool) error {
 	ctx, cancel := context.WithCancel(caller)
 	defer cancel()
-	names := namesOf(req.Tools)
+	names := llm.NamesOf(req.Tools)
 	res, err := p.send(ctx, req, names)
 	if err != nil {
 		return err
@@ -85,7 +82,7 @@ func (p *Provider) stream(caller context.Context, req llm.Request, yield func(ll
 	return err
 }
 
-func (p *Provider) send(ctx context.Context, req llm.Request, names *toolNames) (*http.Response, error) {
+func (p *Provider) send(ctx context.Context, req llm.Request, names *llm.ToolNames) (*http.Response, error) {
 	body, err := p.body(req, names)
 	if err != nil {
 		return nil, &llm.Error{Code: llm.CodeValidation, Err: err}
@@ -104,15 +101,6 @@ func (p *Provider) send(ctx context.Context, req llm.Request, names *toolNames) 
 		return nil, llm.Unavailable(err)
 	}
 	return res, nil
-}
-
-// onlyPosts refuses redirects that would turn the call into a GET; their status
-// then is the error.
-func onlyPosts(r *http.Request, _ []*http.Request) error {
-	if r.Method != http.MethodPost {
-		return http.ErrUseLastResponse
-	}
-	return nil
 }
 
 // drain lets the connection be used again: what is left is the end of a body,

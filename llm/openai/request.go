@@ -49,7 +49,7 @@ type wireFunction struct {
 var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 
 // body is the same bytes for the same req, so that caches of prompts hit.
-func (p *Provider) body(req llm.Request, names *toolNames) ([]byte, error) {
+func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
 	r := wireRequest{Model: cmp.Or(req.Model, p.model), Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
 	if r.Model == "" {
 		return nil, errors.New("request names no model")
@@ -61,7 +61,7 @@ func (p *Provider) body(req llm.Request, names *toolNames) ([]byte, error) {
 		r.Messages = appendMessage(r.Messages, m, names)
 	}
 	for _, t := range req.Tools {
-		f := wireFunction{Name: names.toWire(t.Name), Description: t.Description, Parameters: t.Schema}
+		f := wireFunction{Name: names.ToWire(t.Name), Description: t.Description, Parameters: t.Schema}
 		if len(f.Parameters) == 0 {
 			f.Parameters = noParameters
 		}

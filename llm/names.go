@@ -1,32 +1,31 @@
-package openai
+package llm
 
 import (
 	"fmt"
 	"hash/fnv"
 	"strings"
-
-	"agenthost/llm"
 )
 
-// longestName is what the API allows.
+// longestName is what every provider allows.
 const longestName = 64
 
-// toolNames translates between our tool names, which have dots, and the ones
-// the API allows: letters, digits, _ and -.
-type toolNames struct {
-	wire map[string]string // ours → the API's, where they differ
+// ToolNames translates between our tool names, which have dots, and what every
+// provider allows: letters, digits, _ and -. It is for the tools of one request.
+type ToolNames struct {
+	wire map[string]string // ours → the provider's, where they differ
 	ours map[string]string // and back
 }
 
-func namesOf(tools []llm.ToolDef) *toolNames {
-	n := &toolNames{wire: map[string]string{}, ours: map[string]string{}}
+// NamesOf is the translation for these tools; no two get the same name.
+func NamesOf(tools []ToolDef) *ToolNames {
+	n := &ToolNames{wire: map[string]string{}, ours: map[string]string{}}
 	for _, t := range tools { // a name that needs no change keeps it
-		if wireName(t.Name) == t.Name {
+		if WireName(t.Name) == t.Name {
 			n.ours[t.Name] = t.Name
 		}
 	}
 	for _, t := range tools {
-		w := wireName(t.Name)
+		w := WireName(t.Name)
 		if w == t.Name {
 			continue
 		}
@@ -38,24 +37,28 @@ func namesOf(tools []llm.ToolDef) *toolNames {
 	return n
 }
 
-// toWire also translates the names of tools in old messages that are no longer
-// offered.
-func (n *toolNames) toWire(name string) string {
+// ToWire is the name a provider is sent. It also translates the names of tools
+// in old messages that are no longer offered.
+func (n *ToolNames) ToWire(name string) string {
 	if w, ok := n.wire[name]; ok {
 		return w
 	}
-	return wireName(name)
+	return WireName(name)
 }
 
-// fromWire leaves a name alone that the model made up.
-func (n *toolNames) fromWire(name string) string {
+// FromWire is the tool a model means; a name it made up is left alone.
+func (n *ToolNames) FromWire(name string) string {
 	if o, ok := n.ours[name]; ok {
 		return o
 	}
 	return name
 }
 
-func wireName(name string) string {
+// WireName is name, or what is nearest to it among letters, digits, _ and -.
+func WireName(name string) string {
+	if name == "" {
+		return "_"
+	}
 	w := strings.Map(wireRune, strings.ReplaceAll(name, ".", "__"))
 	if len(w) > longestName {
 		return hashed(w, name)
