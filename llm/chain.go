@@ -44,8 +44,8 @@ type Attempt struct {
 // tried again up to three times in all, after a growing, jittered wait or the
 // Retry-After of the provider, a minute at most; then, or when the provider
 // will not have us, it is the next link's turn. Once something has been said
-// (text, reasoning or a call) there is no second try. A request that is wrong
-// is wrong everywhere and ends the chain.
+// (text, reasoning, a call, media) there is no second try. A request that is
+// wrong is wrong everywhere and ends the chain.
 //
 // A Chain is safe for concurrent use; its links must not change meanwhile.
 type Chain struct {
@@ -162,7 +162,7 @@ func (s *chainStream) attempt(l Link, req Request, n int) *Error {
 			s.yield(d, nil)
 			return nil
 		}
-		if !s.said && d.Text == "" && d.Reasoning == "" && d.Call == nil {
+		if !s.said && d.Text == "" && d.Reasoning == "" && d.Meta == nil && d.Call == nil && d.Media == nil {
 			continue
 		}
 		s.said = true

@@ -90,6 +90,8 @@ func TestChain(t *testing.T) {
 		"all for one reason":         {failing(badKey), failing(badKey), []string{"one", "two"}, "", llm.CodeProviderAuth, 2 * time.Second, 2 * time.Second},
 		"all for different reasons":  {failing(noQuota), failing(badKey), []string{"one", "two"}, "", llm.CodeProviderUnavailable, 2 * time.Second, 2 * time.Second},
 		"no try after text":          {brokenAfter(llm.Delta{Text: "x"}), goods, []string{"one"}, "x", llm.CodeProviderUnavailable, time.Second, time.Second},
+		"no try after a signature":   {brokenAfter(llm.Delta{Meta: []byte("1")}), goods, []string{"one"}, "", llm.CodeProviderUnavailable, time.Second, time.Second},
+		"no try after media":         {brokenAfter(llm.Delta{Media: &llm.Media{}}), goods, []string{"one"}, "", llm.CodeProviderUnavailable, time.Second, time.Second},
 		"no try after reasoning":     {brokenAfter(llm.Delta{Reasoning: "x"}), goods, []string{"one"}, "", llm.CodeProviderUnavailable, time.Second, time.Second},
 		"no try after a call":        {brokenAfter(llm.Delta{Call: &llm.CallDelta{Name: "f"}}), goods, []string{"one"}, "", llm.CodeProviderUnavailable, time.Second, time.Second},
 		"another try after usage":    {brokenAfter(llm.Delta{Usage: &llm.Usage{Input: 1}}), nil, []string{"one", "one"}, "ab", "", 2 * time.Second, 3 * time.Second},
@@ -161,6 +163,25 @@ func TestChainReports(t *testing.T) {
 			t.Errorf("caller was told %+v, want the usage of the last attempt only", b.Usage())
 		}
 	})
+}
+
+// TestChainPassesOnWhatComesFirst: reasoning may be nothing but its signature.
+func TestChainPassesOnWhatComesFirst(t *testing.T) {
+	for name, first := range map[string]llm.Delta{
+		"signature": {Meta: []byte(`"s"`)},
+		"media":     {Media: &llm.Media{MIME: "image/png"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &model{answers: []answer{{deltas: []llm.Delta{first, {Finish: llm.FinishStop}}}}}
+				c := llm.Chain{Links: []llm.Link{{Name: "one", Provider: m}}}
+				a := llmtest.Read(c.Stream(t.Context(), llm.Request{}, func(llm.Attempt) {}))
+				if diff := cmp.Diff([]llm.Delta{first, {Finish: llm.FinishStop}}, a.Deltas); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
 }
 
 // TestChainKeepsUsage: what is counted before anything is said still arrives.
