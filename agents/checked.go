@@ -58,5 +58,8 @@ func (t *runner) collect(ctx context.Context, req llm.Request, called *calls) (l
 	if answer.Finish() == "" {
 		return llm.Message{}, "", errors.New("stream ended without a finish")
 	}
+	if n := len(called.events); n > 0 { // else its reasoning is nobody's, and lost to the next call
+		answer.Provider = called.events[n-1].Provider
+	}
 	return answer.Message(), answer.Finish(), nil
 }
