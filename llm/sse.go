@@ -94,6 +94,8 @@ type eventBuffer struct {
 	name    string
 	data    []byte
 	hasData bool
+
+	last string // name of an event before, which most have in common
 }
 
 func (e *eventBuffer) add(line []byte) error {
@@ -101,7 +103,10 @@ func (e *eventBuffer) add(line []byte) error {
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch string(field) {
 	case "event":
-		e.name = string(value)
+		if e.last != string(value) {
+			e.last = string(value)
+		}
+		e.name = e.last
 	case "data":
 		if len(e.data)+len(value) >= maxEvent {
 			return errEventTooLong
@@ -117,6 +122,6 @@ func (e *eventBuffer) add(line []byte) error {
 // flush gives the event, if it says anything, and empties the buffer.
 func (e *eventBuffer) flush(yield func(ServerEvent, error) bool) bool {
 	ev := ServerEvent{Name: e.name, Data: e.data}
-	*e = eventBuffer{data: e.data[:0]}
+	*e = eventBuffer{data: e.data[:0], last: e.last}
 	return ev.Name == "" && len(ev.Data) == 0 || yield(ev, nil)
 }
