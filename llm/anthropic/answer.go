@@ -1,0 +1,244 @@
+package anthropic
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"agenthost/llm"
+)
+
+// How long we wait for what a server may still have to say: after the reason to
+// stop, the end of the message; after that, nothing but the end of the body,
+// which frees the connection for the next call.
+const (
+	afterFinish = 2 * time.Second
+	afterEnd    = 50 * time.Millisecond
+	afterStatus = 5 * time.Second // for the text of an error
+
+	longestAnswer = 32 << 20 // of a server that does not stream
+)
+
+// An answer turns one response body into deltas.
+type answer struct {
+	yield  func(llm.Delta, error) bool
+	names  *llm.ToolNames
+	hangUp func() // ends the reading
+
+	event  event // the last one, to be used for the next
+	usage  wireUsage
+	blocks []*openBlock
+	calls  int
+	said   bool
+	finish llm.Finish
+	lull   *time.Timer // hangs up; set once there is a finish
+}
+
+// read gives all deltas. A server that ignored stream:true is told by its first
+// byte, as content types lie.
+func (a *answer) read(body io.Reader) error {
+	r := bufio.NewReader(body)
+	first, err := firstByte(r)
+	if err != nil {
+		return llm.Unavailable(cmp.Or(ignoreEOF(err), errCut))
+	}
+	defer a.stopLull()
+	switch first {
+	case '{':
+		err = a.plain(r)
+	case '<':
+		err = llm.Unavailable(errNoAnswer)
+	default:
+		err = a.events(r)
+	}
+	if err != nil {
+		return err
+	}
+	// What is left is the end of a body, or little; reading it lets the
+	// connection be used again.
+	_, _ = io.CopyN(io.Discard, body, 16<<10)
+	return a.end()
+}
+
+func firstByte(r *bufio.Reader) (byte, error) {
+	for {
+		b, err := r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if b > ' ' {
+			return b, r.UnreadByte()
+		}
+	}
+}
+
+// plain reads a whole message in one piece.
+func (a *answer) plain(r io.Reader) error {
+	data, err := io.ReadAll(io.LimitReader(r, longestAnswer))
+	if err != nil {
+		return llm.Unavailable(err)
+	}
+	var m message
+	if err := json.Unmarshal(data, &m); err != nil {
+		return llm.Unavailable(fmt.Errorf("read answer: %w", err))
+	}
+	switch {
+	case m.Error != nil:
+		return m.Error.streamed()
+	case m.Type != "message":
+		return llm.Unavailable(errNoAnswer)
+	}
+	if err := a.count(m.Usage); err != nil {
+		return err
+	}
+	for i, b := range m.Content {
+		if err := a.begin(i, b); err != nil {
+			return err
+		}
+		if err := a.close(a.block(i)); err != nil {
+			return err
+		}
+	}
+	return a.stop(m.Stop)
+}
+
+// events reads to the end of the message, or to that of the body after a reason
+// to stop.
+func (a *answer) events(r io.Reader) error {
+	for e, err := range llm.ServerEvents(r) {
+		if err != nil {
+			if a.finish != "" {
+				return nil
+			}
+			return llm.Unavailable(err)
+		}
+		if err := a.add(e); err != nil {
+			return err
+		}
+		if a.event.Type == "message_stop" {
+			return a.ended()
+		}
+	}
+	return nil
+}
+
+// add passes over the events it does not know: the API may have more of them
+// any day.
+func (a *answer) add(e llm.ServerEvent) error {
+	a.event = event{}
+	if e.Name == "error" {
+		return errorEvent(e.Data)
+	}
+	if len(e.Data) == 0 || string(e.Data) == "[DONE]" { // of gateways that know nothing else
+		return nil
+	}
+	if err := json.Unmarshal(e.Data, &a.event); err != nil {
+		return llm.Unavailable(fmt.Errorf("read event: %w", err))
+	}
+	ev := &a.event
+	switch {
+	case ev.Error != nil || ev.Type == "error":
+		return errorEvent(e.Data)
+	case ev.Type == "message_start":
+		return a.count(ev.Message.Usage)
+	case ev.Type == "content_block_start":
+		return a.begin(ev.Index, ev.Block)
+	case ev.Type == "content_block_delta":
+		return a.more(ev.Index, &ev.Delta)
+	case ev.Type == "content_block_stop":
+		return a.close(a.block(ev.Index))
+	case ev.Type == "message_delta":
+		if err := a.count(ev.Usage); err != nil {
+			return err
+		}
+		return a.stop(ev.Delta.Stop)
+	}
+	return nil
+}
+
+// ended takes the end of a message for a finish when the server has given no
+// reason but an answer.
+func (a *answer) ended() error {
+	if a.finish == "" && a.said {
+		if err := a.stop("end_turn"); err != nil {
+			return err
+		}
+	}
+	a.stopLull()
+	a.lull = time.AfterFunc(afterEnd, a.hangUp)
+	return nil
+}
+
+func (a *answer) count(u wireUsage) error {
+	if u == (wireUsage{}) {
+		return nil
+	}
+	a.usage.add(u)
+	return a.give(llm.Delta{Usage: a.usage.usage()})
+}
+
+func (a *answer) give(d llm.Delta) error {
+	a.said = a.said || d.Usage == nil
+	if !a.yield(d, nil) {
+		return errLeft
+	}
+	return nil
+}
+
+// stop also closes what the server left open.
+func (a *answer) stop(reason string) error {
+	if reason == "" {
+		return nil
+	}
+	for _, b := range a.blocks {
+		if err := a.close(b); err != nil {
+			return err
+		}
+	}
+	switch reason {
+	case "max_tokens", "model_context_window_exceeded":
+		a.finish = llm.FinishLength
+	case "refusal":
+		a.finish = llm.FinishContentFilter
+	default:
+		a.finish = llm.FinishStop
+	}
+	if a.lull == nil {
+		a.lull = time.AfterFunc(afterFinish, a.hangUp)
+	}
+	return nil
+}
+
+func (a *answer) stopLull() {
+	if a.lull != nil {
+		a.lull.Stop()
+	}
+}
+
+// end gives the last delta. That there is a call is what counts, whatever the
+// reason the server gave.
+func (a *answer) end() error {
+	switch a.finish {
+	case "":
+		return llm.Unavailable(errCut)
+	case llm.FinishStop:
+		if a.calls > 0 {
+			a.finish = llm.FinishToolCalls
+		}
+	}
+	a.yield(llm.Delta{Finish: a.finish}, nil)
+	return nil
+}
+
+// ignoreEOF makes nothing of the end of a body; what is missing is told
+// elsewhere.
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}

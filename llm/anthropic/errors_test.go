@@ -1,0 +1,258 @@
+package anthropic_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"agenthost/llm"
+	"agenthost/llm/llmtest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// failed is an error as the API puts it, in a response or a stream.
+func failed(kind, message string) string {
+	return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q},"request_id":"req_1"}`, kind, message)
+}
+
+func TestStatusErrors(t *testing.T) {
+	after := func(value string) http.Header { return http.Header{"Retry-After": {value}} }
+	auth := llm.Error{Code: llm.CodeProviderAuth}
+	invalid := llm.Error{Code: llm.CodeValidation}
+	tooLong := llm.Error{Code: llm.CodeValidation, TooLong: true}
+	unavailable := llm.Error{Code: llm.CodeProviderUnavailable, Transient: true}
+	tests := map[string]struct {
+		status int
+		header http.Header
+		body   string
+		want   llm.Error
+		text   string
+	}{
+		"bad request":   {400, nil, failed("invalid_request_error", "max_tokens: required"), invalid, "max_tokens: required"},
+		"wrong key":     {401, nil, failed("authentication_error", "invalid x-api-key"), auth, "invalid x-api-key"},
+		"unpaid":        {402, nil, failed("billing_error", "pay"), auth, "pay"},
+		"no credit":     {400, nil, failed("invalid_request_error", "Your credit balance is too low to access the Anthropic API."), auth, "Your credit balance is too low to access the Anthropic API."},
+		"forbidden":     {403, nil, failed("permission_error", "not you"), auth, "not you"},
+		"unknown model": {404, nil, failed("not_found_error", "model: claude-9"), llm.Error{Code: llm.CodeProviderUnavailable}, "model: claude-9"},
+		"too large":     {413, nil, failed("request_too_large", "Request exceeds the maximum size"), tooLong, "Request exceeds the maximum size"},
+		"too long":      {400, nil, failed("invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum"), tooLong, "prompt is too long: 208310 tokens > 200000 maximum"},
+		"too long with its answer": {
+			400, nil, failed("invalid_request_error", "input length and `max_tokens` exceed context limit: 197000 + 8192 > 200000"), tooLong,
+			"input length and `max_tokens` exceed context limit: 197000 + 8192 > 200000",
+		},
+		"rate limit": {
+			429, after("7"), failed("rate_limit_error", "slow"),
+			llm.Error{Code: llm.CodeProviderRateLimit, Transient: true, RetryAfter: 7 * time.Second}, "slow",
+		},
+		"rate limit for long": {
+			429, after(time.Now().Add(100 * time.Hour).UTC().Format(http.TimeFormat)), failed("rate_limit_error", "slow"),
+			llm.Error{Code: llm.CodeProviderRateLimit, Transient: true, RetryAfter: 24 * time.Hour}, "slow",
+		},
+		"server":         {500, nil, failed("api_error", "Internal server error"), unavailable, "Internal server error"},
+		"gateway":        {502, nil, "<html><body>Bad Gateway</body></html>", unavailable, "bad gateway"},
+		"overloaded":     {529, nil, failed("overloaded_error", "Overloaded"), unavailable, "Overloaded"},
+		"no words":       {529, nil, "", unavailable, "unknown error"},
+		"only a type":    {500, nil, failed("api_error", ""), unavailable, "api_error"},
+		"a string":       {500, nil, `{"error":"oops"}`, unavailable, "oops"},
+		"a bare message": {403, nil, `{"message":"no"}`, auth, "no"},
+		"of odd form":    {400, nil, `{"error":{"code":7}}`, invalid, `{"code":7}`},
+		"a text":         {400, nil, "no\n", invalid, "no"},
+		"endless":        {400, nil, strings.Repeat("é", 9000), invalid, strings.Repeat("é", 250) + "…"},
+		"moved":          {301, http.Header{"Location": {"/other"}}, "", llm.Error{Code: llm.CodeProviderUnavailable}, "moved permanently"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := readError(t, serve(t, respond(tt.status, tt.header, tt.body)))
+			tt.want.Status, tt.want.Err = tt.status, errors.New(tt.text)
+			if diff := cmp.Diff(tt.want, *err, cmp.Comparer(sameText)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestStreamErrors(t *testing.T) {
+	unavailable := llm.Error{Code: llm.CodeProviderUnavailable, Transient: true}
+	begun := events(start(`"input_tokens":3`), begin(0, textBlock), say("a"))
+	tests := map[string]struct {
+		body string
+		want llm.Error
+		text string
+	}{
+		"empty body":             {"", unavailable, "stream broke off"},
+		"only an end":            {events(end), unavailable, "stream broke off"},
+		"end before the reason":  {begun, unavailable, "stream broke off"},
+		"end inside an event":    {begun + `data: {"type":"con`, unavailable, "read event: "},
+		"nonsense":               {"data: nonsense\n\n", unavailable, "read event: "},
+		"a page":                 {"\n<html>hello</html>", unavailable, "no message"},
+		"other JSON":             {`{"status":"ok"}`, unavailable, "no message"},
+		"broken JSON":            {`{"type":"message"`, unavailable, "read answer: "},
+		"plain without a reason": {`{"type":"message","content":[{"type":"text","text":"a"}]}`, unavailable, "stream broke off"},
+		"plain error":            {failed("overloaded_error", "no"), llm.Error{Code: unavailable.Code, Status: 529, Transient: true}, "no"},
+		"words":                  {"It works!", unavailable, "stream broke off"},
+
+		"overloaded":     {begun + events(failed("overloaded_error", "Overloaded")), llm.Error{Code: unavailable.Code, Status: 529, Transient: true}, "Overloaded"},
+		"server":         {events(failed("api_error", "oops")), llm.Error{Code: unavailable.Code, Status: 500, Transient: true}, "oops"},
+		"timeout":        {events(failed("timeout_error", "oops")), llm.Error{Code: unavailable.Code, Status: 504, Transient: true}, "oops"},
+		"rate limit":     {events(failed("rate_limit_error", "slow")), llm.Error{Code: llm.CodeProviderRateLimit, Status: 429, Transient: true}, "slow"},
+		"too long":       {events(failed("invalid_request_error", "prompt is too long: 2 tokens > 1 maximum")), llm.Error{Code: llm.CodeValidation, Status: 400, TooLong: true}, "prompt is too long"},
+		"the key":        {events(failed("authentication_error", "no")), llm.Error{Code: llm.CodeProviderAuth, Status: 401}, "no"},
+		"unknown":        {events(failed("new_error", "no")), unavailable, "no"},
+		"without a name": {"data: " + failed("rate_limit_error", "slow") + "\n\n", llm.Error{Code: llm.CodeProviderRateLimit, Status: 429, Transient: true}, "slow"},
+		"bare":           {"event: error\ndata: {\"type\":\"overloaded_error\",\"message\":\"no\"}\n\n", llm.Error{Code: unavailable.Code, Status: 529, Transient: true}, "no"},
+		"a string":       {"event: error\ndata: {\"error\":\"no\"}\n\n", unavailable, "no"},
+		"a text":         {"event: error\ndata: no\n\n", unavailable, "no"},
+		"without a word": {"event: error\n\n", unavailable, "unknown error"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := readError(t, serve(t, stream(tt.body)))
+			if !strings.Contains(err.Err.Error(), tt.text) {
+				t.Errorf("got %v, want %q in it", err, tt.text)
+			}
+			tt.want.Err = err.Err
+			if diff := cmp.Diff(tt.want, *err, cmp.Comparer(sameText)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestReadErrors break the body itself.
+func TestReadErrors(t *testing.T) {
+	reset := errors.New("connection reset")
+	begun := events(start(`"input_tokens":3`), begin(0, textBlock), say("a"))
+	tests := map[string]struct {
+		status int
+		body   string
+		want   string // empty: no error
+	}{
+		"at once":             {200, "", "connection reset"},
+		"in the stream":       {200, begun, "connection reset"},
+		"after the reason":    {200, begun + events(done(0), stop("end_turn")), ""},
+		"in plain JSON":       {200, `{"type":`, "connection reset"},
+		"in an error":         {500, "half an err", "half an err"},
+		"instead of an error": {500, "", "internal server error"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := provider(t, llm.Config{}, roundTripper(func(*http.Request) (*http.Response, error) {
+				r := io.MultiReader(strings.NewReader(tt.body), iotest.ErrReader(reset))
+				return &http.Response{StatusCode: tt.status, Body: io.NopCloser(r)}, nil
+			}))
+			a := read(t, p, llmtest.Request())
+			if tt.want == "" {
+				if a.Err != nil {
+					t.Error(a.Err)
+				}
+				return
+			}
+			if e := llm.AsError(a.Err); e == nil || e.Code != llm.CodeProviderUnavailable || !e.Transient || !strings.Contains(e.Error(), tt.want) {
+				t.Errorf("got %#v, want %q", a.Err, tt.want)
+			}
+		})
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	server := httptest.NewServer(nil)
+	server.Close()
+	if err := readError(t, at(t, server.URL)); err.Code != llm.CodeProviderUnavailable || !err.Transient || err.Status != 0 {
+		t.Errorf("got %#v, want a transient provider_unavailable", err)
+	}
+}
+
+func TestKeyIsNeverTold(t *testing.T) {
+	echo := `you sent "` + key + `", ` + strings.Repeat("x", 470) + key
+	tests := map[string]http.HandlerFunc{
+		"as text":   respond(401, nil, echo),
+		"as JSON":   respond(401, nil, failed("authentication_error", echo)),
+		"as type":   respond(401, nil, failed(key, "")),
+		"in stream": stream(events(failed("api_error", echo))),
+		"as event":  stream("data: " + echo + "\n\n"),
+		"in a redirect": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "nowhere://"+key)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		},
+	}
+	for name, handler := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := readError(t, serve(t, handler))
+			for e := error(err); e != nil; e = errors.Unwrap(e) {
+				if strings.Contains(fmt.Sprintf("%v %+v %#v", e, e, e), key[:12]) {
+					t.Errorf("key is in %v", e)
+				}
+			}
+		})
+	}
+}
+
+// TestSilence has servers that finish and do not hang up.
+func TestSilence(t *testing.T) {
+	begun := events(start(`"input_tokens":3`), begin(0, textBlock), say("a"), done(0), stop("end_turn"))
+	tests := map[string]struct {
+		status int
+		body   string
+		want   time.Duration
+		ok     bool
+	}{
+		"after the end":      {200, begun + events(end), 50 * time.Millisecond, true},
+		"after the reason":   {200, begun, 2 * time.Second, true},
+		"in an error's text": {500, "oo", 5 * time.Second, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := provider(t, llm.Config{}, roundTripper(func(r *http.Request) (*http.Response, error) {
+					silence := readerFunc(func([]byte) (int, error) { <-r.Context().Done(); return 0, r.Context().Err() })
+					return &http.Response{StatusCode: tt.status, Body: io.NopCloser(io.MultiReader(strings.NewReader(tt.body), silence))}, nil
+				}))
+				begin := time.Now()
+				a := read(t, p, llmtest.Request())
+				if (a.Err == nil) != tt.ok || time.Since(begin) != tt.want {
+					t.Errorf("got %v after %v, want it after %v", a.Err, time.Since(begin), tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := provider(t, llm.Config{}, roundTripper(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		a := llmtest.Read(p.Stream(ctx, llmtest.Request()))
+		if e := llm.AsError(a.Err); e == nil || e.Code != llm.CodeRunTimeout || e.Transient {
+			t.Errorf("got %v, want run_timeout", a.Err)
+		}
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+func readError(t testing.TB, p llm.Provider) *llm.Error {
+	t.Helper()
+	a := read(t, p, llmtest.Request())
+	var e *llm.Error
+	if !errors.As(a.Err, &e) {
+		t.Fatalf("got %v, want an *llm.Error", a.Err)
+	}
+	return e
+}
+
+func sameText(a, b error) bool { return a.Error() == b.Error() }

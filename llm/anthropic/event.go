@@ -1,0 +1,80 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"agenthost/llm"
+)
+
+// An event is one of a stream, by its Type. Fields that are not needed are not
+// read, so they can be of any type.
+type event struct {
+	Type    string     `json:"type"`
+	Message message    `json:"message"` // message_start
+	Index   int        `json:"index"`   // content_block_*
+	Block   wireBlock  `json:"content_block"`
+	Delta   wireDelta  `json:"delta"` // content_block_delta, message_delta
+	Usage   wireUsage  `json:"usage"` // message_delta
+	Error   *wireError `json:"error"`
+}
+
+// A message is the whole answer, as a server that does not stream sends it; at
+// the start of a stream nothing is in it yet.
+type message struct {
+	Type    string      `json:"type"`
+	Content []wireBlock `json:"content"`
+	Stop    string      `json:"stop_reason"`
+	Usage   wireUsage   `json:"usage"`
+	Error   *wireError  `json:"error"`
+}
+
+type wireBlock struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	Data      string          `json:"data"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+}
+
+// A wireDelta needs no type: only one of its fields is there.
+type wireDelta struct {
+	Text      string `json:"text"`
+	Thinking  string `json:"thinking"`
+	Signature string `json:"signature"`
+	Input     string `json:"partial_json"`
+	Stop      string `json:"stop_reason"`
+}
+
+// A wireUsage has its numbers as floats, because some servers do. The input is
+// what no cache had a part in.
+type wireUsage struct {
+	Input      float64 `json:"input_tokens"`
+	CacheRead  float64 `json:"cache_read_input_tokens"`
+	CacheWrite float64 `json:"cache_creation_input_tokens"`
+	Output     float64 `json:"output_tokens"`
+}
+
+// add takes from a later report what it has: the output counts all so far, and
+// some servers know the input only at the end.
+func (u *wireUsage) add(later wireUsage) {
+	for _, n := range []struct {
+		to   *float64
+		from float64
+	}{{&u.Input, later.Input}, {&u.CacheRead, later.CacheRead}, {&u.CacheWrite, later.CacheWrite}, {&u.Output, later.Output}} {
+		if n.from != 0 {
+			*n.to = n.from
+		}
+	}
+}
+
+func (u *wireUsage) usage() *llm.Usage {
+	return &llm.Usage{
+		Input:      int64(u.Input + u.CacheRead + u.CacheWrite),
+		CacheRead:  int64(u.CacheRead),
+		CacheWrite: int64(u.CacheWrite),
+		Output:     int64(u.Output),
+	}
+}

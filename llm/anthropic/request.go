@@ -1,0 +1,101 @@
+package anthropic
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"agenthost/llm"
+)
+
+// A wireRequest has first what stays the same from call to call.
+type wireRequest struct {
+	Model       string        `json:"model"`
+	MaxTokens   int           `json:"max_tokens"`
+	Temperature *float64      `json:"temperature,omitempty"`
+	Thinking    *thinking     `json:"thinking,omitempty"`
+	Output      *outputConfig `json:"output_config,omitempty"`
+	Stream      bool          `json:"stream"`
+	Tools       []wireTool    `json:"tools,omitempty"`
+	System      []block       `json:"system,omitempty"`
+	Messages    []wireMessage `json:"messages"`
+}
+
+type wireTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"input_schema"`
+	Cache       *cache          `json:"cache_control,omitempty"`
+}
+
+// A cache marks the end of what the provider keeps for the next call.
+type cache struct {
+	Type string `json:"type"`
+}
+
+var ephemeral = &cache{"ephemeral"}
+
+var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
+
+// body is the same bytes for the same req, and but for the marks of the cache
+// begins with the same for a longer conversation, so that caches of prompts hit.
+func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
+	r := wireRequest{Model: cmp.Or(req.Model, p.cfg.Model), Stream: true, Messages: wireMessages(req.Messages, names)}
+	if r.Model == "" {
+		return nil, errors.New("request names no model")
+	}
+	if system := withSchema(req.System, req.Schema); strings.TrimSpace(system) != "" {
+		r.System = []block{{Type: "text", Text: system}}
+	}
+	for _, t := range req.Tools {
+		w := wireTool{Name: names.ToWire(t.Name), Description: t.Description, Schema: t.Schema}
+		if len(w.Schema) == 0 {
+			w.Schema = noParameters
+		}
+		r.Tools = append(r.Tools, w)
+	}
+	r.think(p.cfg)
+	r.mark()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// withSchema asks for the form of the answer in words: what the API has for it
+// refuses most schemas that people write, and the answer is checked anyway.
+func withSchema(system string, schema json.RawMessage) string {
+	if len(schema) == 0 {
+		return system
+	}
+	if system != "" {
+		system += "\n\n"
+	}
+	return system + "When you give your answer, give nothing but JSON, without a fence around it, that keeps to this JSON Schema: " + string(schema)
+}
+
+// mark has the provider keep what the next call repeats: the tools and the
+// system prompt, and the conversation. It looks for what it has kept only some
+// twenty blocks back, so the message that the last call ended with is marked
+// too.
+func (r *wireRequest) mark() {
+	switch {
+	case len(r.System) > 0:
+		r.System[len(r.System)-1].Cache = ephemeral // has the tools in front of it
+	case len(r.Tools) > 0:
+		r.Tools[len(r.Tools)-1].Cache = ephemeral
+	}
+	marks := 0
+	for i := len(r.Messages) - 1; i >= 0 && marks < 2; i-- {
+		if m := r.Messages[i]; m.Role == "user" {
+			m.Content[len(m.Content)-1].Cache = ephemeral
+			marks++
+		}
+	}
+}

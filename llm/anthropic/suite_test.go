@@ -1,0 +1,27 @@
+package anthropic_test
+
+import (
+	"testing"
+
+	"agenthost/llm"
+	"agenthost/llm/llmtest"
+)
+
+func TestSuite(t *testing.T) {
+	started := events(start(`"input_tokens":3`), begin(0, textBlock), say("Hello "), say("you."))
+	llmtest.Run(t, llmtest.Suite{
+		Answers: func(t testing.TB) llm.Provider {
+			return serve(t, stream(started+events(done(0), stop("end_turn"), end)))
+		},
+		Text:   "Hello you.",
+		Stalls: func(t testing.TB) llm.Provider { return serve(t, stall(started)) },
+		Breaks: func(t testing.TB) llm.Provider { return serve(t, stream(started)) },
+	})
+}
+
+func TestConform(t *testing.T) {
+	llmtest.Conform(t, llmtest.Dialect{
+		New: func(t testing.TB, baseURL string) llm.Provider { return at(t, baseURL) },
+		Dir: "testdata",
+	})
+}
