@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"agenthost/llm"
+	"agenthost/llm/anthropic"
 	"agenthost/llm/echo"
 	"agenthost/llm/openai"
 	"agenthost/llm/scripted"
@@ -13,9 +14,10 @@ import (
 
 // providers is the one table of provider names to their constructors.
 var providers = map[string]func(llm.Config) (llm.Provider, error){
-	"echo":     func(llm.Config) (llm.Provider, error) { return echo.New(), nil },
-	"scripted": func(c llm.Config) (llm.Provider, error) { return scripted.Load(c.Script) },
-	"openai":   func(c llm.Config) (llm.Provider, error) { return openai.New(c, nil) },
+	"echo":      func(llm.Config) (llm.Provider, error) { return echo.New(), nil },
+	"scripted":  func(c llm.Config) (llm.Provider, error) { return scripted.Load(c.Script) },
+	"anthropic": func(c llm.Config) (llm.Provider, error) { return anthropic.New(c, nil) },
+	"openai":    func(c llm.Config) (llm.Provider, error) { return openai.New(c, nil) },
 }
 
 // models are the configured models by name.
@@ -43,7 +45,7 @@ func buildModels(cfg map[string]llm.Config) models {
 func buildProvider(c llm.Config) (llm.Provider, error) {
 	construct, ok := providers[c.Provider]
 	if !ok {
-		return nil, fmt.Errorf("provider %q is not in this version; echo, openai and scripted are", c.Provider)
+		return nil, fmt.Errorf("provider %q is not in this version; anthropic, echo, openai and scripted are", c.Provider)
 	}
 	return construct(c)
 }

@@ -115,7 +115,7 @@ const otherModels = `
   # main: {provider: openai, model: gpt-5-mini, api_key: "${OPENAI_API_KEY}"}
   # main: {provider: openai, model: "llama3.2:3b", base_url: "http://127.0.0.1:11434/v1"}   # Ollama
   # main: {provider: openai, model: …, api_key: …, base_url: https://…/v1}                  # any compatible server
-  # main: {provider: anthropic, …}                                                          # in a later version
+  # main: {provider: anthropic, model: claude-haiku-4-5, api_key: "${ANTHROPIC_API_KEY}"}
 `
 
 // flow is a model in one line of YAML.
