@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"agenthost/llm"
@@ -26,9 +27,9 @@ type openBlock struct {
 
 // block is the last that began at index, nil when none did.
 func (a *answer) block(index int) *openBlock {
-	for i := len(a.blocks) - 1; i >= 0; i-- {
-		if a.blocks[i].index == index {
-			return a.blocks[i]
+	for _, b := range slices.Backward(a.blocks) {
+		if b.index == index {
+			return b
 		}
 	}
 	return nil

@@ -51,11 +51,13 @@ func TestStatusErrors(t *testing.T) {
 		},
 		"rate limit": {
 			429, after("7"), failed("rate_limit_error", "slow"),
-			llm.Error{Code: llm.CodeProviderRateLimit, Transient: true, RetryAfter: 7 * time.Second}, "slow",
+			llm.Error{Code: llm.CodeProviderRateLimit, Transient: true, RetryAfter: 7 * time.Second},
+			"slow",
 		},
 		"rate limit for long": {
 			429, after(time.Now().Add(100 * time.Hour).UTC().Format(http.TimeFormat)), failed("rate_limit_error", "slow"),
-			llm.Error{Code: llm.CodeProviderRateLimit, Transient: true, RetryAfter: 24 * time.Hour}, "slow",
+			llm.Error{Code: llm.CodeProviderRateLimit, Transient: true, RetryAfter: 24 * time.Hour},
+			"slow",
 		},
 		"server":         {500, nil, failed("api_error", "Internal server error"), unavailable, "Internal server error"},
 		"gateway":        {502, nil, "<html><body>Bad Gateway</body></html>", unavailable, "bad gateway"},

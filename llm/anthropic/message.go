@@ -51,15 +51,7 @@ type source struct {
 func wireMessages(messages []llm.Message, names *llm.ToolNames) []wireMessage {
 	var ws []wireMessage
 	for _, m := range messages {
-		role, content := "user", []block(nil)
-		switch m.Role {
-		case llm.Assistant:
-			role, content = "assistant", assistantBlocks(m, names)
-		case llm.Tool:
-			content = resultBlocks(m)
-		default:
-			content = userBlocks(m.Named())
-		}
+		role, content := contentOf(m, names)
 		if len(content) == 0 {
 			continue
 		}
@@ -77,6 +69,17 @@ func wireMessages(messages []llm.Message, names *llm.ToolNames) []wireMessage {
 	return ws
 }
 
+func contentOf(m llm.Message, names *llm.ToolNames) (role string, content []block) {
+	switch m.Role {
+	case llm.Assistant:
+		return "assistant", assistantBlocks(m, names)
+	case llm.Tool:
+		return "user", resultBlocks(m)
+	}
+	return "user", userBlocks(m.Named())
+}
+
+// rank puts results first.
 func rank(b block) int {
 	if b.Type == "tool_result" {
 		return 0

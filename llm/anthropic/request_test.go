@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -89,7 +90,9 @@ func TestRequest(t *testing.T) {
 					{Role: llm.Assistant, Parts: []llm.Part{
 						seal("hm <", `{"signature":"s+/="}`), seal("", `{"redacted":"r"}`),
 						{Type: llm.Text, Text: "Looking."},
-						toolCall("1", "clock.now", `{"z": 1,"a":2}`), {Type: llm.ToolCall, Call: "functions.f:2", Name: "f", Text: "{", Error: true}, toolCall("3", "f", `[1]`),
+						toolCall("1", "clock.now", `{"z": 1,"a":2}`),
+						{Type: llm.ToolCall, Call: "functions.f:2", Name: "f", Text: "{", Error: true},
+						toolCall("3", "f", `[1]`),
 					}},
 					{Role: llm.Tool, Parts: []llm.Part{result("1", "noon", false)}},
 					{Role: llm.User, Name: "Bo", Parts: text("quick!")},
@@ -254,7 +257,7 @@ func TestPrefix(t *testing.T) {
 	var reqs []llm.Request
 	for range 5 {
 		reqs = append(reqs, req)
-		req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)],
+		req.Messages = append(slices.Clip(req.Messages),
 			llm.Message{Role: llm.Assistant, Parts: []llm.Part{toolCall("1", "f", `{"a":1}`)}},
 			llm.Message{Role: llm.Tool, Parts: []llm.Part{{Type: llm.ToolResult, Call: "1", Text: "a"}}})
 	}
