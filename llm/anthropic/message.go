@@ -143,7 +143,7 @@ func input(args json.RawMessage) json.RawMessage {
 // wireID is the id of a call, which may be another provider's, in the letters
 // that the API allows.
 func wireID(id string) string {
-	w := llm.WireName(id)
+	w := llm.WireName("_" + id)[1:] // it may begin with what a name may not
 	if w == id {
 		return id
 	}
