@@ -6,6 +6,8 @@ import (
 	"time"
 )
 
+const maxRedirects = 5
+
 // HTTPClient is the client for calls of a provider. A nil transport is one with
 // timeouts for everything but the answer itself, which may take as long as the
 // caller's ctx.
@@ -13,13 +15,16 @@ func HTTPClient(transport http.RoundTripper) *http.Client {
 	if transport == nil {
 		transport = newTransport()
 	}
-	return &http.Client{Transport: transport, CheckRedirect: onlyPosts}
+	return &http.Client{Transport: transport, CheckRedirect: onlyHere}
 }
 
-// onlyPosts refuses redirects that would turn the call into a GET; their status
-// then is the error.
-func onlyPosts(r *http.Request, _ []*http.Request) error {
-	if r.Method != http.MethodPost {
+// onlyHere refuses redirects that would turn the call into a GET or show the
+// key to others: of the headers that keys are in, only some are left out on the
+// way to another host. The status of the redirect then is the error.
+func onlyHere(r *http.Request, via []*http.Request) error {
+	from := via[0].URL
+	exposed := r.URL.Host != from.Host || from.Scheme == "https" && r.URL.Scheme != "https"
+	if r.Method != http.MethodPost || exposed || len(via) > maxRedirects {
 		return http.ErrUseLastResponse
 	}
 	return nil
