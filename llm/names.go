@@ -10,7 +10,8 @@ import (
 const longestName = 64
 
 // ToolNames translates between our tool names, which have dots, and what every
-// provider allows: letters, digits, _ and -. It is for the tools of one request.
+// provider allows: letters, digits, _ and -, of which the first is a letter or _.
+// It is for the tools of one request.
 type ToolNames struct {
 	wire map[string]string // ours → the provider's, where they differ
 	ours map[string]string // and back
@@ -54,12 +55,15 @@ func (n *ToolNames) FromWire(name string) string {
 	return name
 }
 
-// WireName is name, or what is nearest to it among letters, digits, _ and -.
+// WireName is name, or what is nearest to it of what ToolNames translates to.
 func WireName(name string) string {
 	if name == "" {
 		return "_"
 	}
 	w := strings.Map(wireRune, strings.ReplaceAll(name, ".", "__"))
+	if w[0] == '-' || '0' <= w[0] && w[0] <= '9' {
+		w = "_" + w
+	}
 	if len(w) > longestName {
 		return hashed(w, name)
 	}

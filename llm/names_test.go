@@ -17,6 +17,7 @@ func TestToolNames(t *testing.T) {
 		"taken":              {[]string{"a.b", "a__b"}, []string{"a__b_108bf50c", "a__b"}},
 		"two that are alike": {[]string{"a/b", "a b"}, []string{"a_b", "a_b_10a3f9f2"}},
 		"too long":           {[]string{strings.Repeat("a.", 40)}, []string{strings.Repeat("a__", 18) + "a_58027295"}},
+		"digit first":        {[]string{"3d", "-x"}, []string{"_3d", "_-x"}},
 		"none":               {[]string{""}, []string{"_"}},
 	}
 	for name, tt := range tests {
