@@ -1,0 +1,240 @@
+package gemini
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"agenthost/llm"
+)
+
+// How long we wait for what a server may still have to say.
+const (
+	afterFinish = 2 * time.Second // each time, as some say in every chunk that they have finished
+	afterStatus = 5 * time.Second // for the text of an error
+
+	longestAnswer = 32 << 20 // of a server that does not stream
+)
+
+// An answer turns one response body into deltas.
+type answer struct {
+	yield  func(llm.Delta, error) bool
+	names  *llm.ToolNames
+	hangUp func() // ends the reading
+
+	calls   int
+	counted llm.Usage  // as far as it was given
+	usage   *llm.Usage // to be given with the next delta
+	finish  llm.Finish
+	lull    *time.Timer // hangs up; set once there is a finish
+}
+
+// read gives all deltas. A server that does not know of alt=sse is told by its
+// first byte, as content types lie.
+func (a *answer) read(body io.Reader) error {
+	r := bufio.NewReader(body)
+	first, err := firstByte(r)
+	if err != nil {
+		return llm.Unavailable(cmp.Or(ignoreEOF(err), errCut))
+	}
+	defer a.stopLull()
+	switch first {
+	case '{', '[':
+		err = a.plain(r, first == '[')
+	case '<':
+		err = llm.Unavailable(errNoAnswer)
+	default:
+		err = a.events(r)
+	}
+	if err != nil {
+		return err
+	}
+	drain(body)
+	return a.end()
+}
+
+func firstByte(r *bufio.Reader) (byte, error) {
+	for {
+		b, err := r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if b > ' ' {
+			return b, r.UnreadByte()
+		}
+	}
+}
+
+// plain reads one JSON value, or a list of them, as they come.
+func (a *answer) plain(r io.Reader, list bool) error {
+	d := json.NewDecoder(io.LimitReader(r, longestAnswer))
+	if list {
+		_, _ = d.Token()
+	}
+	for d.More() {
+		var c chunk
+		if err := d.Decode(&c); err != nil {
+			return llm.Unavailable(fmt.Errorf("read answer: %w", err))
+		}
+		if c.isEmpty() {
+			return llm.Unavailable(errNoAnswer)
+		}
+		if err := a.add(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// events reads until [DONE], which only proxies send, or until the body ends
+// one way or the other after a finish.
+func (a *answer) events(r io.Reader) error {
+	for e, err := range llm.ServerEvents(r) {
+		if err != nil {
+			if a.finish != "" {
+				return nil
+			}
+			return llm.Unavailable(err)
+		}
+		data := bytes.TrimSpace(e.Data)
+		if string(data) == "[DONE]" {
+			return nil
+		}
+		if len(data) == 0 {
+			continue
+		}
+		var c chunk
+		if err := json.Unmarshal(data, &c); err != nil {
+			return llm.Unavailable(fmt.Errorf("read chunk: %w", err))
+		}
+		if err := a.add(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *answer) add(c *chunk) error {
+	if c.Error != nil {
+		return c.Error.streamed()
+	}
+	a.count(c.Usage)
+	if len(c.Candidates) > 0 { // only one is asked for
+		for i := range c.Candidates[0].Content.Parts {
+			if err := a.part(&c.Candidates[0].Content.Parts[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if a.usage != nil {
+		if err := a.give(llm.Delta{}); err != nil {
+			return err
+		}
+	}
+	return a.finished(c)
+}
+
+// count keeps the usage for the next delta, when it is news: every chunk has it.
+func (a *answer) count(u *wireUsage) {
+	if u == nil {
+		return
+	}
+	if now := u.usage(); now != a.counted {
+		a.counted, a.usage = now, &now
+	}
+}
+
+func (a *answer) give(d llm.Delta) error {
+	d.Usage, a.usage = a.usage, nil
+	if !a.yield(d, nil) {
+		return errLeft
+	}
+	return nil
+}
+
+func (a *answer) part(p *part) error {
+	m := meta{Signature: p.Signature}
+	var d llm.Delta
+	switch {
+	case p.Call != nil:
+		return a.give(llm.Delta{Call: a.call(p.Call, m)})
+	case p.Thought: // what else than text a model thinks is not for the reader
+		m.On = onThought
+		d.Reasoning = deref(p.Text)
+	case p.Inline != nil:
+		m.On = onMedia
+		d.Media = made(p.Inline)
+	case deref(p.Text) != "":
+		m.On = onText
+		d.Text = *p.Text
+	}
+	if d.Reasoning != "" || d.Media != nil || d.Text != "" {
+		if err := a.give(d); err != nil {
+			return err
+		}
+	}
+	if p.Signature == "" {
+		return nil
+	}
+	return a.give(llm.Delta{Meta: m.encode()})
+}
+
+// call is a whole one: the API does not send them in pieces. One that came
+// without an id gets one that the API is never told.
+func (a *answer) call(c *call, m meta) *llm.CallDelta {
+	m.ID = c.ID
+	d := llm.CallDelta{
+		Index: a.calls,
+		ID:    c.ID,
+		Name:  a.names.FromWire(c.Name),
+		Args:  string(c.Args),
+		Meta:  m.encode(),
+	}
+	if d.ID == "" {
+		d.ID = "call_" + rand.Text()
+	}
+	a.calls++
+	return &d
+}
+
+func (a *answer) stopLull() {
+	if a.lull != nil {
+		a.lull.Stop()
+	}
+}
+
+// end gives the last delta.
+func (a *answer) end() error {
+	switch a.finish {
+	case "":
+		return llm.Unavailable(errCut)
+	case llm.FinishStop:
+		if a.calls > 0 {
+			a.finish = llm.FinishToolCalls
+		}
+	}
+	a.yield(llm.Delta{Finish: a.finish}, nil)
+	return nil
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// ignoreEOF makes nothing of the end of a body; what is missing is told
+// elsewhere.
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}

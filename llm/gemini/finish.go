@@ -1,0 +1,56 @@
+package gemini
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"agenthost/llm"
+)
+
+// finished notes how the model ended, and hangs up on a server that does not
+// when it has nothing more to say.
+func (a *answer) finished(c *chunk) error {
+	if c.Feedback != nil && c.Feedback.Block != "" {
+		a.finish = llm.FinishContentFilter
+	}
+	if len(c.Candidates) > 0 {
+		f, err := finishOf(c.Candidates[0])
+		if err != nil {
+			return llm.Unavailable(err)
+		}
+		if f != "" {
+			a.finish = f
+		}
+	}
+	switch {
+	case a.finish == "":
+	case a.lull == nil:
+		a.lull = time.AfterFunc(afterFinish, a.hangUp)
+	default:
+		a.lull.Reset(afterFinish)
+	}
+	return nil
+}
+
+// finishOf is empty while the model goes on. A reason we do not know has ended
+// an answer all the same; one that is a fault of the model is worth another try.
+func finishOf(c candidate) (llm.Finish, error) {
+	switch c.Finish {
+	case "", "FINISH_REASON_UNSPECIFIED":
+		return "", nil
+	case "MAX_TOKENS":
+		return llm.FinishLength, nil
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
+		return llm.FinishContentFilter, nil
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE",
+		"MISSING_THOUGHT_SIGNATURE", "NO_IMAGE", "IMAGE_OTHER", "OTHER":
+		reason := strings.ToLower(strings.ReplaceAll(c.Finish, "_", " "))
+		if c.Message != "" {
+			return "", fmt.Errorf("model ended with %s: %s", reason, c.Message)
+		}
+		return "", fmt.Errorf("model ended with %s", reason)
+	}
+	return llm.FinishStop, nil
+}

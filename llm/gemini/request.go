@@ -1,0 +1,102 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"agenthost/llm"
+)
+
+type wireRequest struct {
+	System   *content   `json:"systemInstruction,omitempty"`
+	Contents []content  `json:"contents"`
+	Tools    []toolList `json:"tools,omitempty"`
+	Config   generation `json:"generationConfig,omitzero"`
+}
+
+type toolList struct {
+	Functions []function `json:"functionDeclarations"`
+}
+
+// A function is described by `parametersJsonSchema`. The older `parameters`
+// takes a part of OpenAPI's schemas only, and one tool with an
+// additionalProperties or a $ref in its schema has the whole request refused;
+// the schemas of MCP servers are full of them, and what is rewritten to fit is
+// no longer what the answer is checked by.
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parametersJsonSchema,omitempty"`
+}
+
+// A generation says how to answer; a zero field leaves it to the model.
+type generation struct {
+	MaxTokens   int             `json:"maxOutputTokens,omitempty"`
+	Temperature *float64        `json:"temperature,omitempty"`
+	Thinking    *thinking       `json:"thinkingConfig,omitempty"`
+	MIME        string          `json:"responseMimeType,omitempty"`
+	Schema      json.RawMessage `json:"responseJsonSchema,omitempty"`
+}
+
+// body is the same bytes for the same req, so that caches of prompts hit.
+func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
+	if req.Model == "" {
+		return nil, errors.New("request names no model")
+	}
+	r := wireRequest{Contents: contents(req, names), Config: p.generation(req)}
+	if req.System != "" {
+		r.System = &content{Parts: []part{{Text: &req.System}}}
+	}
+	if len(req.Tools) > 0 {
+		r.Tools = []toolList{{Functions: functions(req.Tools, names)}}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// generation asks for an answer by the schema only when there are no tools:
+// many models refuse the two together, and the answer is checked anyway.
+func (p *Provider) generation(req llm.Request) generation {
+	g := generation{
+		MaxTokens:   p.cfg.MaxTokens,
+		Temperature: p.cfg.Temperature,
+		Thinking:    thinkingOf(req.Model, p.cfg.Effort),
+	}
+	if len(req.Schema) > 0 && len(req.Tools) == 0 {
+		g.MIME, g.Schema = "application/json", withoutDialect(req.Schema)
+	}
+	return g
+}
+
+func functions(tools []llm.ToolDef, names *llm.ToolNames) []function {
+	fs := make([]function, 0, len(tools))
+	for _, t := range tools { // a tool without a schema takes nothing
+		fs = append(fs, function{names.ToWire(t.Name), t.Description, withoutDialect(t.Schema)})
+	}
+	return fs
+}
+
+// withoutDialect is a schema without the $schema that names its dialect: the
+// API knows one only, and refuses to be told.
+func withoutDialect(schema json.RawMessage) json.RawMessage {
+	if !bytes.Contains(schema, []byte(`"$schema"`)) {
+		return schema
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(schema, &fields) != nil {
+		return schema
+	}
+	delete(fields, "$schema")
+	bare, err := json.Marshal(fields)
+	if err != nil {
+		return schema
+	}
+	return bare
+}

@@ -1,0 +1,26 @@
+package gemini_test
+
+import (
+	"testing"
+
+	"agenthost/llm"
+	"agenthost/llm/llmtest"
+)
+
+func TestSuite(t *testing.T) {
+	begin := events(say("Hello "), say("you."))
+	suite := llmtest.Suite{
+		Answers: func(t testing.TB) llm.Provider { return serve(t, stream(begin+events(finish("STOP")))) },
+		Text:    "Hello you.",
+		Stalls:  func(t testing.TB) llm.Provider { return serve(t, stall(begin)) },
+		Breaks:  func(t testing.TB) llm.Provider { return serve(t, stream(begin)) },
+	}
+	llmtest.Run(t, suite)
+}
+
+func TestConform(t *testing.T) {
+	llmtest.Conform(t, llmtest.Dialect{
+		New: func(t testing.TB, baseURL string) llm.Provider { return served(t, baseURL) },
+		Dir: "testdata",
+	})
+}
