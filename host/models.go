@@ -8,6 +8,7 @@ import (
 	"agenthost/llm"
 	"agenthost/llm/anthropic"
 	"agenthost/llm/echo"
+	"agenthost/llm/gemini"
 	"agenthost/llm/openai"
 	"agenthost/llm/scripted"
 )
@@ -18,6 +19,7 @@ var providers = map[string]func(llm.Config) (llm.Provider, error){
 	"scripted":  func(c llm.Config) (llm.Provider, error) { return scripted.Load(c.Script) },
 	"anthropic": func(c llm.Config) (llm.Provider, error) { return anthropic.New(c, nil) },
 	"openai":    func(c llm.Config) (llm.Provider, error) { return openai.New(c, nil) },
+	"gemini":    func(c llm.Config) (llm.Provider, error) { return gemini.New(c, nil) },
 }
 
 // models are the configured models by name.
@@ -45,7 +47,7 @@ func buildModels(cfg map[string]llm.Config) models {
 func buildProvider(c llm.Config) (llm.Provider, error) {
 	construct, ok := providers[c.Provider]
 	if !ok {
-		return nil, fmt.Errorf("provider %q is not in this version; anthropic, echo, openai and scripted are", c.Provider)
+		return nil, fmt.Errorf("provider %q is not in this version; anthropic, echo, gemini, openai and scripted are", c.Provider)
 	}
 	return construct(c)
 }
