@@ -70,7 +70,7 @@ func (p *Provider) generation(req llm.Request) generation {
 		Thinking:    thinkingOf(req.Model, p.cfg.Effort),
 	}
 	if len(req.Schema) > 0 && len(req.Tools) == 0 {
-		g.MIME, g.Schema = "application/json", withoutDialect(req.Schema)
+		g.MIME, g.Schema = "application/json", fitting(req.Schema)
 	}
 	return g
 }
@@ -78,25 +78,7 @@ func (p *Provider) generation(req llm.Request) generation {
 func functions(tools []llm.ToolDef, names *llm.ToolNames) []function {
 	fs := make([]function, 0, len(tools))
 	for _, t := range tools { // a tool without a schema takes nothing
-		fs = append(fs, function{names.ToWire(t.Name), t.Description, withoutDialect(t.Schema)})
+		fs = append(fs, function{names.ToWire(t.Name), t.Description, fitting(t.Schema)})
 	}
 	return fs
-}
-
-// withoutDialect is a schema without the $schema that names its dialect: the
-// API knows one only, and refuses to be told.
-func withoutDialect(schema json.RawMessage) json.RawMessage {
-	if !bytes.Contains(schema, []byte(`"$schema"`)) {
-		return schema
-	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(schema, &fields) != nil {
-		return schema
-	}
-	delete(fields, "$schema")
-	bare, err := json.Marshal(fields)
-	if err != nil {
-		return schema
-	}
-	return bare
 }

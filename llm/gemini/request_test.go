@@ -118,6 +118,29 @@ func TestRequestBody(t *testing.T) {
 	}
 }
 
+// TestSchemas has what the API would refuse the whole request for.
+func TestSchemas(t *testing.T) {
+	tests := map[string]struct{ schema, want string }{
+		"as it is":   {`{"type":"object","minProperties":1}`, `{"type":"object","minProperties":1}`},
+		"dialects":   {`{"$schema":"x","anyOf":[{"$schema":"y","type":"null"}]}`, `{"anyOf":[{"type":"null"}]}`},
+		"properties": {`{"properties":{"$schema":{"type":"string"},"$ref":{"maximum":9007199254740993}}}`, `{"properties":{"$ref":{"maximum":9007199254740993},"$schema":{"type":"string"}}}`},
+		"references": {
+			`{"$defs":{"a":{"type":"string"}},"items":{"$ref":"#/$defs/a","description":"d","default":1,"type":"string","examples":["x"]}}`,
+			`{"$defs":{"a":{"type":"string"}},"items":{"$ref":"#/$defs/a","default":1,"description":"d"}}`,
+		},
+		"a reference as the whole": {`{"$ref":"#/$defs/a","$defs":{"a":{}},"title":"t"}`, `{"$defs":{"a":{}},"$ref":"#/$defs/a"}`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := sent(t, llm.Config{}, llm.Request{Model: "m", Schema: json.RawMessage(tt.schema), Messages: []llm.Message{llm.UserText("hi")}})
+			want := `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"responseMimeType":"application/json","responseJsonSchema":` + tt.want + `}}`
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestThinking(t *testing.T) {
 	tests := []struct {
 		model  string
