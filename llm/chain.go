@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,12 +16,15 @@ const (
 	firstWait     = 250 * time.Millisecond
 	longestWait   = 8 * time.Second
 	maxRetryAfter = 60 * time.Second
+	// patience is how long a run waits, in all, for models that are shut.
+	patience = 60 * time.Second
 )
 
 var (
 	errNoLinks  = errors.New("no model is configured")
 	errNoFinish = errors.New("stream ended without a finish")
 	errLeft     = errors.New("reader left the stream")
+	errPanic    = errors.New("the caller broke down")
 )
 
 // A Link is one entry of a Chain.
@@ -28,38 +32,64 @@ type Link struct {
 	Name     string // of the provider, as in Part.Provider and in the log
 	Model    string // replaces the Model of a request; empty: the request's own
 	Provider Provider
+
+	// Gate is shared by all links to the same model; nil: each stream has one of
+	// its own.
+	Gate *Gate
+	// Refresh makes a provider with new credentials after those of the last one
+	// were refused. Nil, or a nil provider, when there are none.
+	Refresh func(context.Context) (Provider, error)
 }
 
-// An Attempt is one call of one link.
+// An Attempt is one call of one link, or the reason why it was passed over.
 type Attempt struct {
+	Entry    string // the model's name in the configuration, if its gate has one
 	Provider string
 	Model    string
-	Number   int // of this link, from 1
+	Number   int  // of this link, from 1; 0: it was not asked
+	Skipped  Skip // why it was not asked
 	Usage    Usage
 	Took     time.Duration
-	Err      error // nil when the model finished, else an *Error
+	Err      error   // nil when the model finished or was not asked, else an *Error
+	Breaker  []State // what the breaker has become by this attempt, mostly nothing
+}
+
+// Code is the code of Err, empty when there is none.
+func (a Attempt) Code() Code {
+	if a.Err == nil {
+		return ""
+	}
+	return AsError(a.Err).Code
 }
 
 // A Chain calls the first of its links that answers. A transient error is
 // tried again up to three times in all, after a growing, jittered wait or the
 // Retry-After of the provider, a minute at most; then, or when the provider
 // will not have us, it is the next link's turn. Once something has been said
-// (text, reasoning, a call, media) there is no second try. A request that is
-// wrong is wrong everywhere and ends the chain.
+// (text, reasoning, a call or media) there is no second try. A request that is wrong
+// is wrong everywhere and ends the chain.
 //
-// A Chain is safe for concurrent use; its links must not change meanwhile.
+// A link whose gate is shut is passed over at once. When nothing else is left
+// the chain waits for the first gate to open, if that is within a minute and
+// within the time of the run.
+//
+// A Chain is safe for concurrent use; its fields must not change meanwhile.
 type Chain struct {
 	Links []Link
+
+	Observe func(Attempt)       // is told of each attempt of all streams; may be nil
+	Redact  func(string) string // takes secrets out of what providers say of errors; may be nil
 }
 
 // Stream streams the answer to req. Each attempt is reported once, when it has
-// ended and before its last element is passed on. When all links fail the
-// error is the last one's *Error, with the code provider_unavailable if they
-// failed for different reasons. The end of ctx also ends a wait.
+// ended and before its last element is passed on; a link that was passed over
+// is reported if it is never asked. When all links fail the error is the last
+// one's *Error, with the code provider_unavailable if they failed for different
+// reasons. The end of ctx also ends a wait.
 func (c *Chain) Stream(ctx context.Context, req Request, report func(Attempt)) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		s := chainStream{ctx: ctx, req: req, report: report, yield: yield}
-		if err := s.links(c.Links); err != nil {
+		s := chainStream{ctx: ctx, chain: c, req: req, report: report, yield: yield}
+		if err := s.run(); err != nil {
 			yield(Delta{}, err)
 		}
 	}
@@ -68,33 +98,56 @@ func (c *Chain) Stream(ctx context.Context, req Request, report func(Attempt)) i
 // A chainStream is one run along the chain.
 type chainStream struct {
 	ctx    context.Context
+	chain  *Chain
 	req    Request
 	report func(Attempt)
 	yield  func(Delta, error) bool
-	said   bool // something has reached the caller
+	said   bool          // something has reached the caller
+	waited time.Duration // for gates
 }
 
-// links is nil when the caller has seen the end or has left.
-func (s *chainStream) links(links []Link) error {
-	last := &Error{Code: CodeValidation, Err: errNoLinks}
-	mixed := false
-	for i, l := range links {
-		err := s.link(l)
-		if err == nil {
-			return nil
-		}
-		if s.said || !movesOn(err) {
-			return err
-		}
-		mixed = mixed || i > 0 && err.Code != last.Code
-		last = err
+// A leg is how far the run is with one link.
+type leg struct {
+	Link
+	req       Request
+	asked     int
+	refreshed bool
+	skipped   bool   // that has been reported
+	over      bool   // it is not asked again
+	shut      shut   // its gate, when it was looked at last
+	err       *Error // what the last attempt ended with; nil: none yet
+	backoff   backoff.ExponentialBackOff
+}
+
+// run is nil when the caller has seen the end or has left.
+func (s *chainStream) run() error {
+	if len(s.chain.Links) == 0 {
+		return &Error{Code: CodeValidation, Err: errNoLinks}
 	}
-	if mixed {
-		all := *last
-		all.Code = CodeProviderUnavailable
-		return &all
+	legs := make([]leg, len(s.chain.Links))
+	for i, l := range s.chain.Links {
+		legs[i].Link = l
+		if l.Gate == nil {
+			legs[i].Gate = new(Gate)
+		}
 	}
-	return last
+	for {
+		for i := range legs {
+			l := &legs[i]
+			if l.over {
+				continue
+			}
+			if served := s.ask(l); served {
+				return nil
+			}
+			if l.over && (s.said || !movesOn(l.fault())) {
+				return l.err
+			}
+		}
+		if !s.await(legs) {
+			return s.verdict(legs)
+		}
+	}
 }
 
 // movesOn says whether another provider may do what this one did not.
@@ -106,50 +159,126 @@ func movesOn(err *Error) bool {
 	return err.Transient
 }
 
-func (s *chainStream) link(l Link) *Error {
-	req := requestFor(l, s.req)
-	wait := backoff.ExponentialBackOff{
-		InitialInterval: firstWait, Multiplier: 2, MaxInterval: longestWait,
-		RandomizationFactor: backoff.DefaultRandomizationFactor,
-	}
-	for n := 1; ; n++ {
-		err := s.attempt(l, req, n)
-		if err == nil || s.said || !err.Transient || n == triesPerLink {
-			return err
+// ask tries a link until its gate is shut or there is no other try. It reports
+// whether the caller has seen the end or has left.
+func (s *chainStream) ask(l *leg) (served bool) {
+	for {
+		p, shut, err := l.Gate.enter(s.ctx, s.req.Session)
+		if err != nil {
+			l.err, l.over = Stopped(s.ctx), true
+			return false
 		}
-		pause := max(min(wait.NextBackOff(), longestWait), min(err.RetryAfter, maxRetryAfter))
-		if err := s.wait(pause); err != nil {
-			return err
+		if l.shut = shut; shut.why != "" {
+			s.skip(l)
+			return false
+		}
+		provider, renewal := l.Gate.current(l.Link)
+		fault := s.attempt(l, provider, p)
+		if fault == nil {
+			return true
+		}
+		l.err = fault
+		switch {
+		case s.said:
+			l.over = true
+		case fault.Code == CodeProviderAuth:
+			l.over = !s.refresh(l, renewal)
+		case !fault.Transient || l.tries() == triesPerLink:
+			l.over = true
+		case fault.Code != CodeProviderRateLimit: // after that one the gate is shut
+			s.pause(l, fault)
+		}
+		if l.over {
+			return false
 		}
 	}
 }
 
-func (s *chainStream) wait(d time.Duration) *Error {
+// tries counts the attempts; the one that led to new credentials was none.
+func (l *leg) tries() int {
+	if l.refreshed {
+		return l.asked - 1
+	}
+	return l.asked
+}
+
+// refresh looks once for new credentials.
+func (s *chainStream) refresh(l *leg, renewal int) bool {
+	if l.refreshed || l.Refresh == nil {
+		return false
+	}
+	l.refreshed = true
+	return l.Gate.refresh(s.ctx, l.Link, renewal)
+}
+
+// pause waits before the next try of the same link.
+func (s *chainStream) pause(l *leg, fault *Error) {
+	if l.backoff.InitialInterval == 0 {
+		l.backoff = backoff.ExponentialBackOff{
+			InitialInterval: firstWait, Multiplier: 2, MaxInterval: longestWait,
+			RandomizationFactor: backoff.DefaultRandomizationFactor,
+		}
+	}
+	d := max(min(l.backoff.NextBackOff(), longestWait), min(fault.RetryAfter, maxRetryAfter))
+	if !s.sleep(d, nil) {
+		l.err, l.over = Stopped(s.ctx), true
+	}
+}
+
+// sleep waits for a time or until woken. It is false when ctx has ended.
+func (s *chainStream) sleep(d time.Duration, woken <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return nil
+	case <-woken:
 	case <-s.ctx.Done():
-		return Stopped(s.ctx)
+	}
+	return s.ctx.Err() == nil
+}
+
+// skip reports a link that is passed over; one that was asked has said enough.
+func (s *chainStream) skip(l *leg) {
+	if l.skipped || l.asked > 0 {
+		return
+	}
+	l.skipped = true
+	s.tell(Attempt{Entry: l.Gate.Name(), Provider: l.Name, Model: cmp.Or(l.Model, s.req.Model), Skipped: l.shut.why})
+}
+
+func (s *chainStream) tell(a Attempt) {
+	s.report(a)
+	if s.chain.Observe != nil {
+		s.chain.Observe(a)
 	}
 }
 
 // attempt calls the provider once; nil means that the caller has seen the end
-// or has left.
-func (s *chainStream) attempt(l Link, req Request, n int) *Error {
+// or has left. It gives the pass back in any case.
+func (s *chainStream) attempt(l *leg, provider Provider, p pass) *Error {
+	if l.asked++; l.asked == 1 {
+		l.req = requestFor(l.Link, s.req)
+	}
 	start := time.Now()
-	a := Attempt{Provider: l.Name, Model: req.Model, Number: n}
+	a := Attempt{Entry: l.Gate.Name(), Provider: l.Name, Model: l.req.Model, Number: l.asked}
+	ended := false
 	end := func(err *Error) *Error {
+		ended = true
 		a.Took = time.Since(start)
 		if err != nil {
 			a.Err = err
 		}
-		s.report(a)
+		a.Breaker = l.Gate.leave(p, err)
+		s.tell(a)
 		return err
 	}
+	defer func() {
+		if !ended { // a panic is on its way through here
+			_ = end(&Error{Code: CodeInternal, Err: errPanic})
+		}
+	}()
 	var unsent *Usage // what was counted before anything was said: no try yet
-	for d, err := range l.Provider.Stream(s.ctx, req) {
+	for d, err := range provider.Stream(s.ctx, l.req) {
 		if err != nil {
 			return end(s.failure(err))
 		}
@@ -162,7 +291,7 @@ func (s *chainStream) attempt(l Link, req Request, n int) *Error {
 			s.yield(d, nil)
 			return nil
 		}
-		if !s.said && d.Text == "" && d.Reasoning == "" && d.Meta == nil && d.Call == nil && d.Media == nil {
+		if !s.said && !says(d) {
 			continue
 		}
 		s.said = true
@@ -175,10 +304,25 @@ func (s *chainStream) attempt(l Link, req Request, n int) *Error {
 	return end(s.failure(Unavailable(fmt.Errorf("%s: %w", l.Name, errNoFinish))))
 }
 
+// says reports whether d has something for the caller besides numbers.
+func says(d Delta) bool {
+	return d.Text != "" || d.Reasoning != "" || d.Call != nil || d.Media != nil || len(d.Meta) > 0
+}
+
 // failure is what a broken attempt ends with: cancel wins over every other.
 func (s *chainStream) failure(err error) *Error {
 	if s.ctx.Err() != nil {
 		return Stopped(s.ctx)
 	}
-	return AsError(err)
+	e := AsError(err)
+	if s.chain.Redact == nil || e.Err == nil {
+		return e
+	}
+	text := e.Err.Error()
+	if clean := s.chain.Redact(text); clean != text {
+		c := *e
+		c.Err = errors.New(clean)
+		return &c
+	}
+	return e
 }

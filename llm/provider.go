@@ -27,6 +27,9 @@ type Request struct {
 	// Schema is the JSON Schema of the answer, a hint for providers that can
 	// keep to one; empty: any text.
 	Schema json.RawMessage `json:"schema,omitempty"`
+
+	// Session is whose turn it is where calls have to wait; no provider sends it.
+	Session string `json:"-"`
 }
 
 // LastText is the text of the last user message; empty when there is none.
