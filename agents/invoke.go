@@ -17,12 +17,12 @@ func (t *runner) invoke(ctx context.Context) run.Signal {
 	t.c.r.tools.await(ctx)
 	req := llm.Request{
 		System: t.c.r.cfg.Instructions + t.c.r.peers(), Messages: t.journal.State().Messages, Tools: t.c.r.tools.defs(),
-		Schema: t.c.r.tools.Output,
+		Schema: t.c.r.tools.Output, Session: t.line(),
 	}
 	if refused := t.beforeCall(ctx, &req); refused != nil {
 		return *refused
 	}
-	called := &calls{}
+	called := &calls{t: t}
 	if len(req.Schema) > 0 {
 		return t.invokeChecked(ctx, req, called)
 	}
@@ -53,24 +53,6 @@ func (t *runner) brokenOff(ctx context.Context, broken error, called []run.Event
 		t.c.log().Warn().Err(broken).Str("run", t.id).Msg("model failed")
 	}
 	return fault
-}
-
-// calls collects the attempts of one invocation, for the log.
-type calls struct{ events []run.Event }
-
-func (c *calls) add(a llm.Attempt) {
-	e := run.Event{
-		Type: run.ModelCalled, At: time.Now(), Provider: a.Provider, Model: a.Model, Attempt: a.Number,
-		MS: a.Took.Milliseconds(),
-	}
-	if a.Usage != (llm.Usage{}) {
-		e.Usage = &a.Usage
-	}
-	if a.Err != nil {
-		code := llm.AsError(a.Err).Code
-		e.Error = &run.Error{Code: code, Message: run.Sentence(code)}
-	}
-	c.events = append(c.events, e)
 }
 
 // beforeCall lets the before_model_call hooks change the request. It returns
@@ -150,8 +132,8 @@ const summarise = "Summarise the conversation so far for your own later use: fac
 // compact has the model sum up the oldest messages.
 func (t *runner) compact(ctx context.Context, through int) run.Signal {
 	old := t.journal.State().Messages[:through:through]
-	req := llm.Request{System: t.c.r.cfg.Instructions, Messages: append(old, llm.UserText(summarise))}
-	called := &calls{}
+	req := llm.Request{System: t.c.r.cfg.Instructions, Messages: append(old, llm.UserText(summarise)), Session: t.line()}
+	called := &calls{t: t}
 	summary := llm.Builder{}
 	end := run.Signal{Kind: run.CompactEnd}
 	for delta, err := range t.c.r.chain.Stream(ctx, req, called.add) {

@@ -17,6 +17,8 @@ import (
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/hooks"
+	"agenthost/llm"
+	"agenthost/metrics"
 	"agenthost/session"
 	"agenthost/tools"
 	"agenthost/tools/builtin"
@@ -27,6 +29,9 @@ import (
 // Options are what a Host is made of.
 type Options struct {
 	Config *config.Config
+	// Path is where Config was loaded from; there a key that was refused is
+	// looked up again. Empty: nowhere.
+	Path string
 	// Name is the host's name in its fleet; empty: the machine's, with a number
 	// behind it when a host of that name runs from the same data folder.
 	Name string
@@ -54,13 +59,17 @@ type Host struct {
 	state atomic.Pointer[string] // why the host is not ready; empty when it is
 	http  atomic.Pointer[string] // where HTTP is served
 
+	secrets *secrets
+	metrics *metrics.Registry
+
 	faults map[string]agentFault // by agent; written before the host is ready
+	models models                // the same
 }
 
 // New makes a Host.
 func New(opt Options) *Host {
 	opt.Grace = cmp.Or(opt.Grace, DefaultGrace)
-	h := &Host{opt: opt, log: opt.Log, ready: make(chan struct{})}
+	h := &Host{opt: opt, log: opt.Log, ready: make(chan struct{}), secrets: secretsOf(opt.Config), metrics: metrics.New()}
 	h.setState("starting")
 	return h
 }
@@ -219,11 +228,14 @@ func (h *Host) parts(b *bus.Bus) (*agents.Parts, func(), error) {
 // runtimes builds the agents. What is wrong with one of them is its own affair:
 // it is listed, and the others are served.
 func (h *Host) runtimes(parts *agents.Parts, shop *workshop) []*agents.Runtime {
-	models := buildModels(h.opt.Config.Models)
+	h.models = h.buildModels(h.opt.Config.Models)
+	h.metrics.Gates(h.models.gates())
 	h.faults = map[string]agentFault{}
 	var list []*agents.Runtime
 	for _, a := range h.opt.Config.Agents {
-		l := models.lineup(a.Model)
+		l := h.models.lineup(a.Model)
+		l.chain.Redact = h.secrets.redact
+		l.chain.Observe = func(at llm.Attempt) { h.metrics.Attempt(a.ID, at) }
 		box, err := h.toolbox(shop, a)
 		if err = errors.Join(append(l.faults, err)...); err != nil {
 			h.faults[a.ID] = agentFault{err: err, quarantined: !l.usable() || box == nil}

@@ -18,7 +18,20 @@ import (
 // start runs a host in the test and stops it at the end.
 func start(t testing.TB, cfg *config.Config) (*host.Host, func()) {
 	t.Helper()
-	h := host.New(host.Options{Config: cfg, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel), Grace: 5 * time.Second, Version: "0.1.0"})
+	return startOptions(t, host.Options{Config: cfg, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel)})
+}
+
+// startWith is start for a test that has options of its own.
+func startWith(t testing.TB, opt host.Options) *host.Host {
+	t.Helper()
+	h, _ := startOptions(t, opt)
+	return h
+}
+
+func startOptions(t testing.TB, opt host.Options) (*host.Host, func()) {
+	t.Helper()
+	opt.Grace, opt.Version = 5*time.Second, "0.1.0"
+	h := host.New(opt)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- h.Run(ctx) }()

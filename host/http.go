@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"net"
@@ -15,7 +16,7 @@ import (
 // bindEvery is how often a taken address is tried again.
 const bindEvery = 5 * time.Second
 
-// serveHTTP serves health and readiness until the returned function is called.
+// serveHTTP serves health, readiness and metrics until the returned function is called.
 // An address that is taken does not keep the agents from being served: it is
 // tried again until it is free.
 func (h *Host) serveHTTP(ctx context.Context) (stop func()) {
@@ -79,7 +80,24 @@ func (h *Host) handler() http.Handler {
 		answer(w, http.StatusOK, map[string]any{"status": "ok"})
 	})
 	mux.HandleFunc("GET /readyz", h.readyz)
+	mux.Handle("GET /metrics", h.withToken(h.metrics.Handler()))
 	return mux
+}
+
+// withToken lets only those in who send the token, if there is one.
+func (h *Host) withToken(next http.Handler) http.Handler {
+	token := h.opt.Config.HTTP.Token
+	if token == "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			answer(w, http.StatusUnauthorized, map[string]any{"error": "send the http.token: Authorization: Bearer …"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // readyz tells whether a message that came now would be handled.

@@ -31,10 +31,12 @@ type model struct {
 	fault  error // why it cannot be used
 }
 
-func buildModels(cfg map[string]llm.Config) models {
+func (h *Host) buildModels(cfg map[string]llm.Config) models {
 	built := models{}
 	for name, c := range cfg {
-		m := model{link: llm.Link{Name: c.Provider, Model: c.Model}, window: c.Window}
+		m := model{window: c.Window, link: llm.Link{
+			Name: c.Provider, Model: c.Model, Gate: llm.NewGate(name, c.Rate), Refresh: h.refresher(name, c),
+		}}
 		if m.link.Provider, m.fault = buildProvider(c); m.fault != nil {
 			m.fault = fmt.Errorf("model %q: %w", name, m.fault)
 			m.link.Provider = broken{m.fault}

@@ -28,6 +28,7 @@ type Status struct {
 	Serving int           `json:"serving"` // lanes that this host serves
 	Lanes   int           `json:"lanes"`   // lanes that it could
 	Agents  []AgentStatus `json:"agents"`
+	Models  []ModelStatus `json:"models,omitempty"`
 	// ToolFaults are the tools that are left out, and sources that cannot be
 	// reached, in words.
 	ToolFaults []string `json:"tool_faults,omitempty"`
@@ -40,8 +41,9 @@ type AgentStatus struct {
 	Reason string `json:"reason,omitempty"` // why it is not ready
 }
 
-// serveMicro answers on $SRV and on the endpoints of the service. Only its
-// status is answered by every host, the others by one of the fleet.
+// serveMicro answers on $SRV and on the endpoints of the service. Its status
+// and its breakers are every host's own; the others are answered by one of the
+// fleet.
 func (h *Host) serveMicro(b *bus.Bus, shop *workshop) (stop func(), err error) {
 	svc, err := micro.AddService(b.NC, micro.Config{
 		Name: ServiceName, Version: semver(h.opt.Version), Description: "a host of agents",
@@ -56,6 +58,8 @@ func (h *Host) serveMicro(b *bus.Bus, shop *workshop) (stop func(), err error) {
 		group.AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) {
 			_ = req.RespondJSON(h.status(started, shop)) // who asked may be gone
 		}), micro.WithEndpointQueueGroupDisabled(), about("what every host and its agents are doing")),
+		group.AddEndpoint("breaker", door(h.breaker), micro.WithEndpointQueueGroupDisabled(),
+			about("takes a model out of service on every host, and back: model, action (trip, reset)")),
 		group.AddEndpoint("approve", door(doors.approve), about("answers a call that waits: id, answer, scope, by")),
 		group.AddEndpoint("abort", door(doors.abort), about("stops the run of a session: agent, session, by, reason")),
 	)
@@ -79,7 +83,7 @@ func (h *Host) status(started time.Time, shop *workshop) Status {
 	}
 	s := Status{
 		Host: h.opt.Name, Version: h.opt.Version, State: state, Started: started, Serving: serving, Lanes: lanes,
-		ToolFaults: shop.faults(),
+		ToolFaults: shop.faults(), Models: h.modelStatus(),
 	}
 	for _, a := range fleet.Status() {
 		one := AgentStatus{Status: a, State: "ready"}

@@ -436,9 +436,9 @@ func TestRefresh(t *testing.T) {
 		code    llm.Code
 		calls   int64 // with the old key
 	}{
-		"a new key":     {func(good llm.Provider) (llm.Provider, error) { return good, nil }, "", 20},
-		"the same key":  {func(llm.Provider) (llm.Provider, error) { return nil, nil }, llm.CodeProviderAuth, 20},
-		"cannot look":   {func(llm.Provider) (llm.Provider, error) { return nil, errors.New("no file") }, llm.CodeProviderAuth, 20},
+		"a new key":    {func(good llm.Provider) (llm.Provider, error) { return good, nil }, "", 20},
+		"the same key": {func(llm.Provider) (llm.Provider, error) { return nil, nil }, llm.CodeProviderAuth, 20},
+		"cannot look":  {func(llm.Provider) (llm.Provider, error) { return nil, errors.New("no file") }, llm.CodeProviderAuth, 20},
 		"no better key": {func(llm.Provider) (llm.Provider, error) {
 			worse := newSite(llm.Rate{})
 			worse.fail(badKey)

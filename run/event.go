@@ -52,6 +52,7 @@ type Event struct {
 	// model.called
 	Provider string     `json:"provider,omitempty"`
 	Model    string     `json:"model,omitempty"`
+	Skipped  string     `json:"skipped,omitempty"` // why the model was passed over
 	Usage    *llm.Usage `json:"usage,omitempty"`
 	Cost     int64      `json:"cost,omitempty"` // micro-cents
 	Priced   bool       `json:"priced,omitempty"`

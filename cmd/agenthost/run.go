@@ -52,7 +52,7 @@ func (a *app) serve(ctx context.Context, opt host.Options, log zerolog.Logger) e
 	if path == "" {
 		a.hintModel(ctx, log)
 	}
-	opt.Config, opt.Log = cfg, log
+	opt.Config, opt.Path, opt.Log = cfg, path, log
 	defer ignoreHangup(log)()
 	return host.New(opt).Run(ctx)
 }

@@ -1,0 +1,118 @@
+package metrics_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agenthost/llm"
+	"agenthost/metrics"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	row    = regexp.MustCompile("(?m)^\\| `(agenthost_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*) \\|")
+	word   = regexp.MustCompile("`([a-z_]+)`")
+	typed  = regexp.MustCompile(`(?m)^# TYPE (agenthost_\S+) (\S+)$`)
+	labels = regexp.MustCompile(`([a-z_]+)="`)
+)
+
+// full is a registry in which each number has been shown at least once.
+func full() *metrics.Registry {
+	r := metrics.New()
+	r.Gates([]*llm.Gate{llm.NewGate("main", llm.Rate{})})
+	a := llm.Attempt{Entry: "main", Provider: "openai", Model: "m", Number: 1, Took: 3 * time.Second, Usage: llm.Usage{Input: 10, Output: 5}}
+	r.Attempt("ana", a)
+	a.Err = llm.StatusError(503, nil, errors.New("down"))
+	r.Attempt("ana", a)
+	r.Attempt("ana", llm.Attempt{Entry: "main", Provider: "openai", Model: "m", Skipped: llm.SkipOpen})
+	return r
+}
+
+func page(t *testing.T, r *metrics.Registry) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	r.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	body, err := io.ReadAll(w.Body)
+	if err != nil || w.Code != http.StatusOK {
+		t.Fatalf("status %d, %v", w.Code, err)
+	}
+	return string(body)
+}
+
+// docs/metrics.md lists what there is, with its kind and its labels.
+func TestDocsListWhatIsEmitted(t *testing.T) {
+	text, err := os.ReadFile("../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, emitted := map[string]string{}, map[string]string{}
+	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
+		listed[m[1]] = m[2] + names(word, m[3])
+	}
+	shown := page(t, full())
+	for _, m := range typed.FindAllStringSubmatch(shown, -1) {
+		emitted[m[1]] = m[2] + names(labels, sample(shown, m[1]))
+	}
+	if diff := cmp.Diff(emitted, listed); diff != "" {
+		t.Errorf("metrics (-emitted +docs):\n%s", diff)
+	}
+}
+
+// sample is the first line of a metric's values.
+func sample(page, name string) string {
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, name) {
+			return line
+		}
+	}
+	return ""
+}
+
+// names are the words that re finds, in order, without what a histogram adds.
+func names(re *regexp.Regexp, text string) string {
+	var list []string
+	for _, m := range re.FindAllStringSubmatch(text, -1) {
+		if m[1] != "le" {
+			list = append(list, m[1])
+		}
+	}
+	slices.Sort(list)
+	return " " + strings.Join(list, " ")
+}
+
+func TestValues(t *testing.T) {
+	shown := page(t, full())
+	for _, want := range []string{
+		`agenthost_model_attempts_total{agent="ana",code="ok",model="m",provider="openai"} 1`,
+		`agenthost_model_attempts_total{agent="ana",code="provider_unavailable",model="m",provider="openai"} 1`,
+		`agenthost_model_skips_total{agent="ana",model="m",provider="openai",reason="open"} 1`,
+		`agenthost_model_tokens_total{agent="ana",class="input",model="m",provider="openai"} 20`,
+		`agenthost_model_duration_seconds_sum{agent="ana",model="m",provider="openai"} 6`,
+		`agenthost_model_breaker_state{entry="main",state="closed"} 1`,
+		`agenthost_model_breaker_state{entry="main",state="open"} 0`,
+		`agenthost_model_parked_until_seconds{entry="main"} 0`,
+		`agenthost_model_in_flight{entry="main"} 0`,
+		"go_goroutines ",
+	} {
+		if !strings.Contains(shown, "\n"+want) {
+			t.Errorf("there is no %s", want)
+		}
+	}
+}
+
+func TestAttemptDoesNotAllocate(t *testing.T) {
+	r := full()
+	a := llm.Attempt{Provider: "openai", Model: "m", Took: time.Second, Usage: llm.Usage{Input: 10, Output: 5}}
+	if n := testing.AllocsPerRun(1000, func() { r.Attempt("ana", a) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
