@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"agenthost/llm"
 )
@@ -16,6 +17,19 @@ type ModelStatus struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model,omitempty"` // the provider's name for it
 	llm.GateStatus
+}
+
+// Away is why the model is not asked now, in words; empty when it is.
+func (m ModelStatus) Away() string {
+	switch {
+	case m.Breaker == llm.Tripped:
+		return "out of service until its breaker is reset"
+	case m.Breaker == llm.Open:
+		return "not asked after many failures, until " + m.Until.Format(time.TimeOnly)
+	case !m.Parked.IsZero():
+		return "not asked after a rate limit, until " + m.Parked.Format(time.TimeOnly)
+	}
+	return ""
 }
 
 func (h *Host) modelStatus() []ModelStatus {

@@ -135,7 +135,7 @@ func TestBreakerIsSeenAndSet(t *testing.T) {
 	if err := json.Unmarshal(msg.Data, &event); err != nil || event.Agent != "demo" || event.Entry != "echo" || event.State != "open" {
 		t.Errorf("got %s, %v", msg.Data, err)
 	}
-	if m := modelOf(t, h); m.Breaker != llm.Open || m.Until.IsZero() || m.Name != "echo" {
+	if m := modelOf(t, h); m.Breaker != llm.Open || m.Until.IsZero() || m.Name != "echo" || !strings.Contains(m.Away(), "many failures") {
 		t.Errorf("got %+v", m)
 	}
 	if page := scrape(t, h); !strings.Contains(page, `agenthost_model_breaker_state{entry="echo",state="open"} 1`) {

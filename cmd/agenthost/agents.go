@@ -53,11 +53,17 @@ func (a *app) listAgents(ctx context.Context) error {
 	return nil
 }
 
-// warnFaults tells why agents are not ready, and which tools they lack.
+// warnFaults tells why agents are not ready, and which tools and models they
+// lack.
 func (a *app) warnFaults(hosts fleet) {
 	for _, h := range hosts {
 		for _, fault := range h.ToolFaults {
 			a.warn("tools on %s: %s", h.Host, printable(fault))
+		}
+		for _, m := range h.Models {
+			if why := m.Away(); why != "" {
+				a.warn("model %s on %s is %s", m.Name, h.Host, why)
+			}
 		}
 		for _, agent := range h.Agents {
 			if agent.Reason != "" {
