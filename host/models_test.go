@@ -284,7 +284,6 @@ func TestKeysAreNowhere(t *testing.T) {
 	h := startWith(t, host.Options{Config: cfg, Log: zerolog.New(log).Level(zerolog.TraceLevel)})
 	out := outbound(t, h.Bus().NC, len(answers))
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
-	seen := map[string]string{}
 	for _, r := range out() {
 		if r.Kind != "error" {
 			t.Errorf("got %+v", r)
@@ -302,9 +301,7 @@ func TestKeysAreNowhere(t *testing.T) {
 		}
 		return true
 	})
-	for name, data := range everything(t, h) {
-		seen[name] = data
-	}
+	seen := everything(t, h)
 	seen["status"], _, _ = knock(t, h.Bus().NC, host.StatusSubject, "")
 	seen["log"] = log.String()
 	if !strings.Contains(seen["log"], "[secret]") && !strings.Contains(seen["log"], "[key]") {

@@ -71,6 +71,8 @@ func (l *line) next() *waiter {
 	session := l.turns[0]
 	l.turns = l.turns[1:]
 	calls := l.waiting[session]
+	w := calls[0]
+	calls[0] = nil
 	if len(calls) > 1 {
 		l.waiting[session] = calls[1:]
 		l.turns = append(l.turns, session)
@@ -78,7 +80,7 @@ func (l *line) next() *waiter {
 		delete(l.waiting, session)
 	}
 	l.length--
-	return calls[0]
+	return w
 }
 
 // remove takes a call out of the line that does not wait any more.
