@@ -243,6 +243,12 @@ agents: [{id: demo, model: main, channels: [demo]}]
 
 // Whatever a server does with a key, nobody reads it.
 func TestKeysAreNowhere(t *testing.T) {
+	for _, provider := range []string{"openai", "anthropic", "gemini"} {
+		t.Run(provider, func(t *testing.T) { keysAreNowhere(t, provider) })
+	}
+}
+
+func keysAreNowhere(t *testing.T, provider string) {
 	const key, other = "sk-planted-key-1234567890", "tok/planted+other-0987654321"
 	answers := map[string]func(http.ResponseWriter){
 		"json": func(w http.ResponseWriter) {
@@ -268,14 +274,14 @@ func TestKeysAreNowhere(t *testing.T) {
 		},
 	}
 	srv := modelServer(t, func(w http.ResponseWriter, r *http.Request, _ int) {
-		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
+		w.Header().Set("X-Echo", r.Header.Get("Authorization")+r.Header.Get("X-Api-Key")+r.Header.Get("X-Goog-Api-Key"))
 		answers[strings.Split(r.URL.Path, "/")[1]](w)
 	})
 	cfg := demo(t)
 	cfg.HTTP.Token = other
 	cfg.Agents, cfg.Models = nil, map[string]llm.Config{}
 	for name := range answers {
-		cfg.Models[name] = llm.Config{Provider: "openai", Model: "m", BaseURL: srv.URL + "/" + name, APIKey: key}
+		cfg.Models[name] = llm.Config{Provider: provider, Model: "m", BaseURL: srv.URL + "/" + name, APIKey: key}
 		cfg.Agents = append(cfg.Agents, config.Agent{Config: agents.Config{
 			ID: name, Model: agents.Names{name}, Channels: []agents.Binding{{Channel: "demo"}},
 		}})
