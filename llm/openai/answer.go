@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"agenthost/llm"
@@ -29,10 +30,12 @@ type answer struct {
 	names  *llm.ToolNames
 	hangUp func() // ends the reading
 
-	calls  calls
-	said   bool
-	finish llm.Finish
-	lull   *time.Timer // hangs up; set once there is a finish
+	calls    calls
+	thoughts thoughts
+	said     bool
+	refused  bool
+	finish   llm.Finish
+	lull     *time.Timer // hangs up; set once there is a finish
 }
 
 // read gives all deltas. A server that ignored stream:true is told by its first
@@ -80,30 +83,35 @@ func (a *answer) plain(r io.Reader) error {
 	if err := json.Unmarshal(data, &c); err != nil {
 		return llm.Unavailable(fmt.Errorf("read answer: %w", err))
 	}
-	if len(c.Choices) == 0 && c.Error == nil {
+	if len(c.Choices) == 0 && c.fault() == nil {
 		return llm.Unavailable(errNoAnswer)
 	}
 	return a.add(c)
 }
 
 func (a *answer) add(c chunk) error {
-	if c.Error != nil {
-		return c.Error.streamed()
+	if fault := c.fault(); fault != nil {
+		return fault.streamed()
 	}
-	usage := c.Usage.usage()
 	if len(c.Choices) == 0 {
-		return a.give(llm.Delta{Usage: usage})
+		return a.give(llm.Delta{Usage: c.Usage.usage()})
 	}
 	// Only one choice is asked for.
 	ch := c.Choices[0]
 	s := cmp.Or(ch.Delta, ch.Message, &said{})
+	a.refused = a.refused || s.Refusal != ""
 	d := llm.Delta{
 		Text:      cmp.Or(string(s.Content), string(s.Refusal)),
-		Reasoning: cmp.Or(string(s.ReasoningContent), string(s.Reasoning)),
-		Usage:     usage,
+		Reasoning: a.thoughts.add(s),
+		Usage:     cmp.Or(c.Usage, ch.Usage).usage(),
 	}
 	if err := a.give(d); err != nil {
 		return err
+	}
+	for _, image := range s.Images {
+		if err := a.give(llm.Delta{Media: made(image.URL.URL)}); err != nil {
+			return err
+		}
 	}
 	for i, t := range s.Calls {
 		if err := a.give(llm.Delta{Call: a.calls.delta(t, i, len(s.Calls), a.names)}); err != nil {
@@ -113,11 +121,16 @@ func (a *answer) add(c chunk) error {
 	return a.finished(string(ch.Finish))
 }
 
-// give keeps back what says nothing.
+// give keeps back what says nothing; what says something else than reasoning
+// ends the thoughts.
 func (a *answer) give(d llm.Delta) error {
-	said := d.Text != "" || d.Reasoning != "" || d.Call != nil
+	spoke := d.Text != "" || d.Call != nil || d.Media != nil
+	said := spoke || d.Reasoning != ""
 	if !said && d.Usage == nil {
 		return nil
+	}
+	if spoke {
+		d.Meta = a.thoughts.meta()
 	}
 	a.said = a.said || said
 	if !a.yield(d, nil) {
@@ -127,14 +140,14 @@ func (a *answer) give(d llm.Delta) error {
 }
 
 func (a *answer) finished(reason string) error {
-	switch reason {
+	switch strings.ToLower(reason) {
 	case "":
 		return nil
-	case "error":
-		return llm.Unavailable(errors.New("model ended with an error"))
-	case "length", "max_tokens":
+	case "error", "abort", "network_error", "insufficient_system_resource":
+		return llm.Unavailable(fmt.Errorf("model ended with %q", reason))
+	case "length", "max_tokens", "model_length":
 		a.finish = llm.FinishLength
-	case "content_filter":
+	case "content_filter", "safety", "sensitive":
 		a.finish = llm.FinishContentFilter
 	default:
 		a.finish = llm.FinishStop
@@ -152,7 +165,7 @@ func (a *answer) stopLull() {
 }
 
 // end gives the last delta. Servers differ in the reason they give for calling
-// a tool; that there is a call is what counts.
+// a tool; that there is a call is what counts. A refusal ends with stop.
 func (a *answer) end() error {
 	switch a.finish {
 	case "":
@@ -160,9 +173,11 @@ func (a *answer) end() error {
 	case llm.FinishStop:
 		if len(a.calls) > 0 {
 			a.finish = llm.FinishToolCalls
+		} else if a.refused {
+			a.finish = llm.FinishContentFilter
 		}
 	}
-	a.yield(llm.Delta{Finish: a.finish}, nil)
+	a.yield(llm.Delta{Meta: a.thoughts.meta(), Finish: a.finish}, nil)
 	return nil
 }
 

@@ -15,12 +15,18 @@ type chunk struct {
 	Choices []choice   `json:"choices"`
 	Usage   *wireUsage `json:"usage"`
 	Error   *wireError `json:"error"`
+
+	Object  loose `json:"object"` // "error" where the chunk itself is one, as vLLM's were
+	Message loose `json:"message"`
+	Code    loose `json:"code"`
 }
 
 type choice struct {
-	Delta   *said `json:"delta"`
-	Message *said `json:"message"`
-	Finish  loose `json:"finish_reason"`
+	Delta   *said      `json:"delta"`
+	Message *said      `json:"message"`
+	Finish  loose      `json:"finish_reason"`
+	Usage   *wireUsage `json:"usage"` // Moonshot
+	Error   *wireError `json:"error"` // OpenRouter
 }
 
 type said struct {
@@ -28,7 +34,26 @@ type said struct {
 	Refusal          loose      `json:"refusal"`
 	ReasoningContent loose      `json:"reasoning_content"`
 	Reasoning        loose      `json:"reasoning"`
+	Details          []detail   `json:"reasoning_details"`
 	Calls            []toolCall `json:"tool_calls"`
+	Images           []image    `json:"images"`
+}
+
+type image struct {
+	URL imageURL `json:"image_url"`
+}
+
+// fault is the error that the chunk tells of, nil when it is a good one.
+func (c chunk) fault() *wireError {
+	switch {
+	case c.Error != nil:
+		return c.Error
+	case len(c.Choices) > 0 && c.Choices[0].Error != nil:
+		return c.Choices[0].Error
+	case c.Object == "error":
+		return &wireError{Message: string(c.Message), Code: string(c.Code)}
+	}
+	return nil
 }
 
 type toolCall struct {
@@ -46,7 +71,8 @@ type wireUsage struct {
 	Completion float64 `json:"completion_tokens"`
 	CacheHit   float64 `json:"prompt_cache_hit_tokens"` // DeepSeek
 	PromptMore struct {
-		Cached float64 `json:"cached_tokens"`
+		Cached  float64 `json:"cached_tokens"`
+		Written float64 `json:"cache_write_tokens"` // OpenRouter
 	} `json:"prompt_tokens_details"`
 	CompletionMore struct {
 		Reasoning float64 `json:"reasoning_tokens"`
@@ -58,10 +84,11 @@ func (u *wireUsage) usage() *llm.Usage {
 		return nil
 	}
 	return &llm.Usage{
-		Input:     int64(u.Prompt),
-		CacheRead: int64(max(u.PromptMore.Cached, u.CacheHit)),
-		Output:    int64(u.Completion),
-		Reasoning: int64(u.CompletionMore.Reasoning),
+		Input:      int64(u.Prompt),
+		CacheRead:  int64(max(u.PromptMore.Cached, u.CacheHit)),
+		CacheWrite: int64(u.PromptMore.Written),
+		Output:     int64(u.Completion),
+		Reasoning:  int64(u.CompletionMore.Reasoning),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -91,9 +92,12 @@ func (e *wireError) streamed() error {
 
 // refine lets the provider's own code say what the status leaves open.
 func (e *wireError) refine(err *llm.Error) {
+	if e.tooLong() && (err.Code == llm.CodeValidation || err.Code == llm.CodeProviderUnavailable) {
+		err.Code, err.Transient, err.TooLong = llm.CodeValidation, false, true
+	}
 	for _, code := range []string{e.Type, e.Code} { // the code is the more precise
 		switch code {
-		case "context_length_exceeded":
+		case "context_length_exceeded", "exceed_context_size_error": // the latter is llama.cpp's
 			err.Code, err.Transient, err.TooLong = llm.CodeValidation, false, true
 		case "content_filter", "content_policy_violation":
 			err.Code, err.Transient = llm.CodeContentFilter, false
@@ -109,4 +113,26 @@ func (e *wireError) refine(err *llm.Error) {
 			}
 		}
 	}
+}
+
+// tooLongTexts are what servers say, without a code for it, of a prompt that
+// does not fit. They are looked for in lower case.
+var tooLongTexts = []string{
+	"exceeds the available context size",         // llama.cpp
+	"maximum context length",                     // vLLM, OpenRouter, Mistral
+	"longer than the maximum model length",       // vLLM
+	"exceeds the context length",                 // Ollama
+	"exceeded max context length",                // Ollama
+	"greater than the context length",            // LM Studio
+	"context the overflows",                      // LM Studio, in its own words
+	"maximum prompt length",                      // xAI
+	"prompt is too long",                         // gateways to Anthropic
+	"exceeds the maximum number of tokens",       // gateways to Gemini
+	"reduce the length of the messages",          // Groq, older OpenAI
+	"inputs tokens + max_new_tokens must be <= ", // TGI
+}
+
+func (e *wireError) tooLong() bool {
+	said := strings.ReplaceAll(strings.ToLower(e.Message), "`", "")
+	return slices.ContainsFunc(tooLongTexts, func(text string) bool { return strings.Contains(said, text) })
 }

@@ -44,6 +44,16 @@ func TestStatusErrors(t *testing.T) {
 		"long only by its text": {
 			400, nil, said("context_length_exceeded", "", "null"), llm.Error{Code: llm.CodeValidation}, "context_length_exceeded",
 		},
+		"context of llama.cpp": {
+			400, nil, said("request (9000 tokens) exceeds the available context size (4096 tokens), try increasing it", "exceed_context_size_error", "400"),
+			llm.Error{Code: llm.CodeValidation, TooLong: true},
+			"request (9000 tokens) exceeds the available context size (4096 tokens), try increasing it",
+		},
+		"rate limit that speaks of lengths": {
+			429, nil, said("over the maximum context length a minute", "", "null"),
+			llm.Error{Code: llm.CodeProviderRateLimit, Transient: true},
+			"over the maximum context length a minute",
+		},
 		"filtered":      {400, nil, said("no", "", `"content_filter"`), llm.Error{Code: llm.CodeContentFilter}, "no"},
 		"unknown model": {404, nil, `{"error":"no such model"}`, llm.Error{Code: llm.CodeProviderUnavailable}, "no such model"},
 		"moved":         {301, after("Location", "/other"), "", llm.Error{Code: llm.CodeProviderUnavailable}, "moved permanently"},
@@ -98,7 +108,7 @@ func TestStreamErrors(t *testing.T) {
 		"other JSON":           {`{"status":"ok"}`, unavailable, "no chat completion"},
 		"broken JSON":          {`{"choices":[`, unavailable, "read answer: "},
 		"words":                {"It works!", unavailable, "stream broke off"},
-		"finish error":         {events(say("a"), finish("error")), unavailable, "model ended with an error"},
+		"finish error":         {events(say("a"), finish("error")), unavailable, `model ended with "error"`},
 		"plain without finish": {`{"choices":[{"message":{"content":"a"}}]}`, unavailable, "stream broke off"},
 		"plain error":          {`{"error":{"message":"no"}}`, unavailable, "no"},
 		"error":                {events(say("a"), `{"error":{"message":"no"}}`), unavailable, "no"},
@@ -118,6 +128,17 @@ func TestStreamErrors(t *testing.T) {
 			llm.Error{Code: llm.CodeValidation, TooLong: true},
 			"bad",
 		},
+		"error that is the chunk": {
+			events(say("a"), `{"object":"error","message":"no","type":"InternalServerError","code":500}`),
+			llm.Error{Code: unavailable.Code, Status: 500, Transient: true},
+			"no",
+		},
+		"error of the choice": {
+			events(say("a"), `{"choices":[{"delta":{"content":""},"finish_reason":"error","error":{"code":502,"message":"upstream"}}]}`),
+			llm.Error{Code: unavailable.Code, Status: 502, Transient: true},
+			"upstream",
+		},
+		"finish of DeepSeek":    {events(say("a"), finish("insufficient_system_resource")), unavailable, "insufficient_system_resource"},
 		"error of the key":      {events(`{"error":{"type":"authentication_error"}}`), llm.Error{Code: llm.CodeProviderAuth}, "authentication_error"},
 		"named, wrapped":        {"event: error\n" + events(`{"error":{"message":"no"}}`), unavailable, "no"},
 		"named, bare":           {"event: error\n" + events(`{"message":"no","status":503}`), llm.Error{Code: unavailable.Code, Status: 503, Transient: true}, "no"},
@@ -135,6 +156,32 @@ func TestStreamErrors(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestTooLong are the words of servers that have no code for it, as a status,
+// as a server's own trouble and in a stream.
+func TestTooLong(t *testing.T) {
+	tests := map[string]string{
+		"llama.cpp":          "the request exceeds the available context size. try increasing the context size or enable context shift",
+		"vLLM":               "This model's maximum context length is 4096 tokens. However, you requested 5001 tokens (4745 in the messages, 256 in the completion).",
+		"vLLM, older":        "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+		"Ollama":             "the input length exceeds the context length",
+		"Ollama, its engine": "prompt too long; exceeded max context length by 12 tokens",
+		"OpenRouter":         "This endpoint's maximum context length is 32768 tokens. However, you requested about 40000 tokens (39000 of text input, 1000 in the output).",
+		"LM Studio":          "Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens.",
+		"TGI":                "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 100 `max_new_tokens`",
+	}
+	for name, text := range tests {
+		body := fmt.Sprintf(`{"error":{"message":%q}}`, text)
+		answers := map[string]http.HandlerFunc{"400": respond(400, nil, body), "500": respond(500, nil, body), "stream": stream(events(body))}
+		for where, answer := range answers {
+			t.Run(name+" "+where, func(t *testing.T) {
+				if e := readError(t, serve(t, answer)); e.Code != llm.CodeValidation || !e.TooLong || e.Transient {
+					t.Errorf("got %#v, want a validation error that is too long", e)
+				}
+			})
+		}
 	}
 }
 

@@ -19,6 +19,8 @@ func FuzzStream(f *testing.F) {
 		events(`{"error":{"message":"no","code":429}}`),
 		"event: error\ndata: {}\n\n",
 		`{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}`,
+		events(delta(`{"reasoning":"hm","reasoning_details":[{"type":"reasoning.text","text":"hm","index":0}]}`), delta(`{"images":[{"image_url":{"url":"data:image/png;base64,AA=="}}]}`), finish("stop")),
+		events(delta(`{"refusal":"no"}`), finish("stop")), events(`{"object":"error","message":"no"}`),
 		"data: null\ndata: [DONE]\n\n", "<html>", `data: {"choices":[null]}`, `data: {"error":[]}`,
 	} {
 		f.Add([]byte(seed))

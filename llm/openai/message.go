@@ -2,7 +2,6 @@ package openai
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -14,6 +13,10 @@ type wireMessage struct {
 	Content any            `json:"content"` // a string, a list of parts, or null beside tool calls
 	Calls   []sentToolCall `json:"tool_calls,omitempty"`
 	Call    string         `json:"tool_call_id,omitempty"`
+
+	ReasoningContent string   `json:"reasoning_content,omitempty"`
+	Reasoning        string   `json:"reasoning,omitempty"`
+	Details          []detail `json:"reasoning_details,omitempty"`
 }
 
 type wirePart struct {
@@ -37,9 +40,9 @@ type sentFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-// appendMessage appends m as the API has it: one message per tool result, and
-// none for one with nothing the API takes (it takes no reasoning back).
-func appendMessage(to []wireMessage, m llm.Message, names *llm.ToolNames) []wireMessage {
+// appendMessage appends m as the API of the server at host has it: one message
+// per tool result, and none for one with nothing the API takes.
+func appendMessage(to []wireMessage, m llm.Message, names *llm.ToolNames, host string) []wireMessage {
 	switch m.Role {
 	case llm.Tool:
 		for _, p := range m.Parts {
@@ -50,8 +53,11 @@ func appendMessage(to []wireMessage, m llm.Message, names *llm.ToolNames) []wire
 		return to
 	case llm.Assistant:
 		w := wireMessage{Role: "assistant", Calls: sentCalls(m, names)}
-		if text := m.Text(); text != "" {
+		if text := cmp.Or(m.Text(), mentions(m)); text != "" {
 			w.Content = text
+		}
+		if w.Calls != nil {
+			giveBack(&w, m, host)
 		}
 		if w.Content == nil && w.Calls == nil {
 			return to
@@ -81,10 +87,8 @@ func userContent(m llm.Message) any {
 	var parts []wirePart
 	for _, p := range m.Parts {
 		switch {
-		case p.Media != nil && isImage(p.Media) && p.Media.URL != "":
-			parts = append(parts, wirePart{Type: "image_url", Image: &imageURL{p.Media.URL}})
 		case p.Media != nil:
-			parts = append(parts, wirePart{Type: "text", Text: mention(p.Media)})
+			parts = append(parts, attached(p.Media))
 		case p.Type == llm.Text && p.Text != "":
 			parts = append(parts, wirePart{Type: "text", Text: p.Text})
 		}
@@ -92,11 +96,20 @@ func userContent(m llm.Message) any {
 	return parts
 }
 
-func isImage(m *llm.Media) bool {
-	return m.Kind == "image" || strings.HasPrefix(m.MIME, "image/")
+func attached(m *llm.Media) wirePart {
+	if url := shown(m); url != "" {
+		return wirePart{Type: "image_url", Image: &imageURL{url}}
+	}
+	return wirePart{Type: "text", Text: mention(m)}
 }
 
-// mention lets the model know of an attachment it cannot be shown.
-func mention(m *llm.Media) string {
-	return fmt.Sprintf("[attached %s %q]", cmp.Or(m.Kind, m.MIME, "file"), m.Name)
+// mentions tell of what the model itself made, which cannot be sent back.
+func mentions(m llm.Message) string {
+	var all []string
+	for _, p := range m.Parts {
+		if p.Media != nil {
+			all = append(all, mention(p.Media))
+		}
+	}
+	return strings.Join(all, " ")
 }

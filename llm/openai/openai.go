@@ -26,8 +26,10 @@ const defaultBaseURL = "https://api.openai.com/v1"
 type Provider struct {
 	client   *http.Client
 	endpoint string
+	host     string
 	key      string
 	model    string
+	settings settings
 }
 
 // New is a Provider for the server at cfg.BaseURL, by default OpenAI's own. The
@@ -45,8 +47,10 @@ func New(cfg llm.Config, transport http.RoundTripper) (*Provider, error) {
 	return &Provider{
 		client:   llm.HTTPClient(transport),
 		endpoint: base.JoinPath("chat", "completions").String(),
+		host:     base.Host,
 		key:      cfg.APIKey,
 		model:    cfg.Model,
+		settings: settingsOf(cfg, base.Hostname()),
 	}, nil
 }
 
@@ -74,7 +78,7 @@ func (p *Provider) stream(caller context.Context, req llm.Request, yield func(ll
 		defer time.AfterFunc(afterStatus, cancel).Stop()
 		return statusError(res)
 	}
-	a := answer{yield: yield, names: names, hangUp: cancel}
+	a := answer{yield: yield, names: names, hangUp: cancel, thoughts: thoughts{from: p.host}}
 	err = a.read(res.Body)
 	if errors.Is(err, errLeft) {
 		return nil

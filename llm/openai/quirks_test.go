@@ -41,11 +41,24 @@ func TestQuirks(t *testing.T) {
 		"no choices":                  {events(`{"choices":[]}`, `{}`, say("a")) + end, text("a")},
 		"content null":                {events(delta(`{"role":"assistant","content":null}`), say("a")) + end, text("a")},
 		"content in parts":            {events(delta(`{"content":[{"type":"text","text":"a"},{"text":"b"}]}`)) + end, text("ab")},
-		"refusal":                     {events(delta(`{"refusal":"no"}`)) + end, text("no")},
 		"numeric id, fractional date": {events(`{"id":1,"created":1.5,"choices":[{"delta":{"content":"a"}}]}`) + end, text("a")},
 		"reasoning_content":           {events(delta(`{"reasoning_content":"hm"}`), say("a")) + end, append(thought("hm"), text("a")...)},
 		"reasoning":                   {events(delta(`{"reasoning":"hm","content":""}`), say("a")) + end, append(thought("hm"), text("a")...)},
-		"both kinds of reasoning":     {events(delta(`{"reasoning":"hm","reasoning_content":"hm"}`)) + end, thought("hm")},
+		"image": {
+			events(say("a"), delta(`{"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw=="}}]}`)) + end,
+			append(text("a"), llm.Part{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", MIME: "image/png", Size: 4, Data: []byte("\x89PNG")}}),
+		},
+		"image at a URL": {
+			events(delta(`{"images":[{"image_url":{"url":"https://x/1.png"}}]}`)) + end,
+			[]llm.Part{{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", URL: "https://x/1.png"}}},
+		},
+		"image that is none": {events(say("a"), delta(`{"images":[{"image_url":{"url":"data:image/png;base64,*"}},{"image_url":{}},{}]}`)) + end, text("a")},
+		"image in plain JSON": {
+			`{"choices":[{"message":{"content":"a","images":[{"image_url":{"url":"https://x/1.png"}}]},"finish_reason":"stop"}]}`,
+			append(text("a"), llm.Part{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", URL: "https://x/1.png"}}),
+		},
+		"details of reasoning":    {events(delta(`{"reasoning_details":[{"type":"reasoning.text","text":"hm"}],"reasoning":"hm"}`), say("a")) + end, append(thought("hm"), text("a")...)},
+		"both kinds of reasoning": {events(delta(`{"reasoning":"hm","reasoning_content":"hm"}`)) + end, thought("hm")},
 
 		"arguments in pieces": {
 			events(call(`"index":0,"id":"x"`, "f", `"{\"a\""`), call(`"index":0`, "", `":1}"`)) + toolEnd,
@@ -113,7 +126,7 @@ func TestQuirks(t *testing.T) {
 			if a.Err != nil {
 				t.Fatal(a.Err)
 			}
-			if diff := cmp.Diff(tt.want, normal(a.Message.Parts)); diff != "" {
+			if diff := cmp.Diff(tt.want, normal(a.Message.Parts), withoutMeta); diff != "" {
 				t.Error(diff)
 			}
 			want := llm.FinishStop
@@ -155,6 +168,14 @@ func TestUsage(t *testing.T) {
 			events(say("a"), `{"usage":{"prompt_tokens":9,"prompt_cache_hit_tokens":5,"prompt_tokens_details":null}}`) + end,
 			llm.Usage{Input: 9, CacheRead: 5},
 		},
+		"in a choice": {
+			events(say("a"), `{"choices":[{"delta":{},"finish_reason":"stop",`+use(3, 4)+`}]}`),
+			llm.Usage{Input: 3, Output: 4},
+		},
+		"written to a cache": {
+			events(say("a"), `{"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":2,"cache_write_tokens":5}}}`) + end,
+			llm.Usage{Input: 9, CacheRead: 2, CacheWrite: 5},
+		},
 		"of plain JSON": {
 			`{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],` + use(3, 4) + `}`,
 			llm.Usage{Input: 3, Output: 4},
@@ -174,12 +195,28 @@ func TestFinish(t *testing.T) {
 	tests := map[string]llm.Finish{
 		"stop": llm.FinishStop, "end_turn": llm.FinishStop, "tool_calls": llm.FinishStop,
 		"length": llm.FinishLength, "max_tokens": llm.FinishLength, "content_filter": llm.FinishContentFilter,
+		"model_length": llm.FinishLength, "SAFETY": llm.FinishContentFilter,
 	}
 	for reason, want := range tests {
 		t.Run(reason, func(t *testing.T) {
 			a := read(t, serve(t, stream(events(say("a"), finish(reason)))), toolRequest)
 			if a.Err != nil || a.Finish != want {
 				t.Errorf("got %q, %v, want %q", a.Finish, a.Err, want)
+			}
+		})
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	tests := map[string]string{
+		"stream":     events(delta(`{"refusal":"no"}`), finish("stop"), "[DONE]"),
+		"plain JSON": `{"choices":[{"message":{"content":null,"refusal":"no"},"finish_reason":"stop"}]}`,
+	}
+	for name, body := range tests {
+		t.Run(name, func(t *testing.T) {
+			a := read(t, serve(t, stream(body)), toolRequest)
+			if a.Err != nil || a.Finish != llm.FinishContentFilter || a.Message.Text() != "no" {
+				t.Errorf("got %q, %q, %v", a.Message.Text(), a.Finish, a.Err)
 			}
 		})
 	}
@@ -214,6 +251,9 @@ func call(fields, name, args string) string {
 
 func text(s string) []llm.Part    { return []llm.Part{{Type: llm.Text, Text: s}} }
 func thought(s string) []llm.Part { return []llm.Part{{Type: llm.Reasoning, Text: s}} }
+
+// withoutMeta leaves out what only the provider itself reads.
+var withoutMeta = cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Meta" }, cmp.Ignore())
 
 func toolCall(id, name, args string) llm.Part {
 	return llm.Part{Type: llm.ToolCall, Call: id, Name: name, Args: []byte(args)}

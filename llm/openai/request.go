@@ -17,6 +17,7 @@ type wireRequest struct {
 	Stream        bool          `json:"stream"`
 	StreamOptions streamOptions `json:"stream_options"`
 	Format        *format       `json:"response_format,omitempty"`
+	settings
 }
 
 // format asks for an answer by a schema. It is not strict: that refuses most
@@ -54,11 +55,12 @@ func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
 	if r.Model == "" {
 		return nil, errors.New("request names no model")
 	}
+	r.settings = p.settings.forModel(r.Model)
 	if req.System != "" {
 		r.Messages = append(r.Messages, wireMessage{Role: "system", Content: req.System})
 	}
 	for _, m := range req.Messages {
-		r.Messages = appendMessage(r.Messages, m, names)
+		r.Messages = appendMessage(r.Messages, m, names, p.host)
 	}
 	for _, t := range req.Tools {
 		f := wireFunction{Name: names.ToWire(t.Name), Description: t.Description, Parameters: t.Schema}

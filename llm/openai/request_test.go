@@ -42,6 +42,18 @@ func TestRequest(t *testing.T) {
 			`{"model":"m","messages":[{"role":"system","content":"s"}],"stream":true,"stream_options":{"include_usage":true},` +
 				`"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":{"type":"object"}}}}`,
 		},
+		"settings": {
+			llm.Config{MaxTokens: 100, Temperature: new(float64), Effort: llm.EffortHigh},
+			llm.Request{Model: "m", System: "s"},
+			`{"model":"m","messages":[{"role":"system","content":"s"}],"stream":true,"stream_options":{"include_usage":true},` +
+				`"max_completion_tokens":100,"temperature":0,"reasoning_effort":"high"}`,
+		},
+		"settings of another server": {
+			llm.Config{BaseURL: "http://localhost:8080/v1", MaxTokens: 100, Effort: llm.EffortNone},
+			llm.Request{Model: "m", System: "s"},
+			`{"model":"m","messages":[{"role":"system","content":"s"}],"stream":true,"stream_options":{"include_usage":true},` +
+				`"max_tokens":100,"reasoning_effort":"none"}`,
+		},
 		"model of the config": {
 			llm.Config{Model: "m"},
 			llm.Request{System: "s"},
@@ -75,9 +87,13 @@ func TestRequest(t *testing.T) {
 				{Type: llm.MediaPart, Media: &llm.Media{MIME: "image/png", URL: "https://x/2.png"}},
 				{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", Name: "3.png", Object: "o"}},
 				{Type: llm.MediaPart, Media: &llm.Media{Name: "a.pdf", URL: "https://x/a.pdf"}},
-			}}}},
+				{Type: llm.MediaPart, Media: &llm.Media{MIME: "image/webp", Object: "o", Data: []byte("abc")}},
+				{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", Data: []byte("GIF89a")}},
+			}}, {Role: llm.Assistant, Parts: []llm.Part{{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", Name: "b.png", Object: "p"}}}}}},
 			`{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"https://x/1.png"}},{"type":"image_url","image_url":{"url":"https://x/2.png"}},` +
-				`{"type":"text","text":"[attached image \"3.png\"]"},{"type":"text","text":"[attached file \"a.pdf\"]"}]}],"stream":true,"stream_options":{"include_usage":true}}`,
+				`{"type":"text","text":"[attached image \"3.png\"]"},{"type":"text","text":"[attached file \"a.pdf\"]"},` +
+				`{"type":"image_url","image_url":{"url":"data:image/webp;base64,YWJj"}},{"type":"image_url","image_url":{"url":"data:image/gif;base64,R0lGODlh"}}]},` +
+				`{"role":"assistant","content":"[attached image \"b.png\"]"}],"stream":true,"stream_options":{"include_usage":true}}`,
 		},
 	}
 	for name, tt := range tests {
@@ -95,6 +111,29 @@ func TestRequest(t *testing.T) {
 			}
 			if diff := cmp.Diff([]string{tt.want, tt.want}, got); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestLeastEffort has models that always think, and ones that can do without.
+func TestLeastEffort(t *testing.T) {
+	tests := map[string]string{
+		"gpt-5": "minimal", "gpt-5-mini-2025-08-07": "minimal", "openai/gpt-5-nano": "minimal", "gpt-5.1": "none",
+		"o4-mini": "low", "openai/o3": "low", "olmo": "none", "qwen3:8b": "none",
+	}
+	for model, want := range tests {
+		t.Run(model, func(t *testing.T) {
+			var got struct {
+				Effort string `json:"reasoning_effort"`
+			}
+			p := provider(t, llm.Config{Effort: llm.EffortNone}, roundTripper(func(r *http.Request) (*http.Response, error) {
+				err := json.NewDecoder(r.Body).Decode(&got)
+				return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(events(finish("stop"))))}, err
+			}))
+			read(t, p, llm.Request{Model: model})
+			if got.Effort != want {
+				t.Errorf("got %q, want %q", got.Effort, want)
 			}
 		})
 	}

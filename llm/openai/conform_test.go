@@ -1,0 +1,15 @@
+package openai_test
+
+import (
+	"testing"
+
+	"agenthost/llm"
+	"agenthost/llm/llmtest"
+)
+
+func TestConform(t *testing.T) {
+	llmtest.Conform(t, llmtest.Dialect{
+		Dir: "testdata/conform",
+		New: func(t testing.TB, baseURL string) llm.Provider { return provider(t, llm.Config{BaseURL: baseURL}, nil) },
+	})
+}

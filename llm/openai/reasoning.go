@@ -1,0 +1,106 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"agenthost/llm"
+)
+
+// Some servers want what the model thought before it called a tool back with
+// the result, each under the name it came by, and some refuse a field they do
+// not know. So reasoning goes only to the server that it came from, and only
+// beside calls.
+type reasoningMeta struct {
+	From    string   `json:"from"` // the server's host
+	As      string   `json:"as,omitempty"`
+	Details []detail `json:"details,omitempty"` // then As is not needed
+}
+
+// The names that reasoning comes by.
+const (
+	asReasoningContent = "reasoning_content" // DeepSeek, Qwen, Kimi, GLM, llama.cpp
+	asReasoning        = "reasoning"         // OpenRouter, vLLM, Ollama, Groq
+)
+
+// A detail is one of OpenRouter's reasoning_details: a text with a signature,
+// a summary, or something encrypted.
+type detail map[string]any
+
+// Thoughts are the reasoning since the model last said something else.
+type thoughts struct {
+	from    string
+	as      string
+	details []detail
+}
+
+// add takes in what s has of reasoning and is its text.
+func (t *thoughts) add(s *said) string {
+	text := string(s.ReasoningContent)
+	switch {
+	case text != "":
+		t.as = asReasoningContent
+	case s.Reasoning != "":
+		t.as, text = asReasoning, string(s.Reasoning)
+	}
+	for _, d := range s.Details {
+		t.addDetail(d)
+	}
+	return text
+}
+
+// addDetail makes one of the pieces of a text or a summary; the rest comes
+// whole.
+func (t *thoughts) addDetail(d detail) {
+	if n := len(t.details); n > 0 && d.continues(t.details[n-1]) {
+		last := t.details[n-1]
+		for k, v := range d {
+			before, _ := last[k].(string)
+			switch v, isText := v.(string); {
+			case isText && (k == "text" || k == "summary"):
+				last[k] = before + v
+			case isText && v != "":
+				last[k] = v
+			}
+		}
+		return
+	}
+	t.details = append(t.details, d)
+}
+
+func (d detail) continues(last detail) bool {
+	kind, _ := d["type"].(string)
+	index, _ := d["index"].(float64)
+	lastIndex, _ := last["index"].(float64)
+	return (kind == "reasoning.text" || kind == "reasoning.summary") && last["type"] == kind && lastIndex == index
+}
+
+// meta ends the thoughts; nil when there were none.
+func (t *thoughts) meta() json.RawMessage {
+	if t.as == "" && len(t.details) == 0 {
+		return nil
+	}
+	m := reasoningMeta{From: t.from, As: t.as, Details: t.details}
+	if len(m.Details) > 0 {
+		m.As = ""
+	}
+	*t = thoughts{from: t.from}
+	meta, _ := json.Marshal(m) // of strings and what was JSON: never fails
+	return meta
+}
+
+// giveBack writes into w what the server at host wants back of m.
+func giveBack(w *wireMessage, m llm.Message, host string) {
+	for _, p := range m.Parts {
+		var meta reasoningMeta
+		if p.Type != llm.Reasoning || len(p.Meta) == 0 || json.Unmarshal(p.Meta, &meta) != nil || meta.From != host {
+			continue
+		}
+		w.Details = append(w.Details, meta.Details...)
+		switch meta.As {
+		case asReasoningContent:
+			w.ReasoningContent += p.Text
+		case asReasoning:
+			w.Reasoning += p.Text
+		}
+	}
+}

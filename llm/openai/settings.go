@@ -1,0 +1,50 @@
+package openai
+
+import (
+	"cmp"
+	"strings"
+
+	"agenthost/llm"
+)
+
+// Settings are the fields of a request that come from the config; none is sent
+// that is not configured.
+type settings struct {
+	MaxTokens     int      `json:"max_tokens,omitempty"`
+	MaxCompletion int      `json:"max_completion_tokens,omitempty"`
+	Temperature   *float64 `json:"temperature,omitempty"`
+	Effort        string   `json:"reasoning_effort,omitempty"`
+}
+
+// settingsOf has the bound of an answer under the name that the server knows:
+// OpenAI's newer models refuse the old one, and most others know nothing else.
+func settingsOf(cfg llm.Config, host string) settings {
+	s := settings{Temperature: cfg.Temperature, Effort: string(cfg.Effort)}
+	if host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || strings.HasSuffix(host, ".azure.com") {
+		s.MaxCompletion = cfg.MaxTokens
+	} else {
+		s.MaxTokens = cfg.MaxTokens
+	}
+	return s
+}
+
+// forModel puts the least effort that the model knows for none at all.
+func (s settings) forModel(name string) settings {
+	if s.Effort == string(llm.EffortNone) {
+		s.Effort = cmp.Or(leastEffort(name), s.Effort)
+	}
+	return s
+}
+
+// leastEffort is empty for models that can do without thinking, as far as is
+// known. Gateways put the vendor in front of a name.
+func leastEffort(model string) string {
+	name := model[strings.LastIndexByte(model, '/')+1:]
+	switch {
+	case name == "gpt-5", strings.HasPrefix(name, "gpt-5-"):
+		return "minimal"
+	case len(name) > 1 && name[0] == 'o' && '1' <= name[1] && name[1] <= '9':
+		return string(llm.EffortLow)
+	}
+	return ""
+}
