@@ -13,12 +13,9 @@ import (
 
 // invoke calls the model. The machine hears what it says as it comes, and by
 // the signal that is returned how it ended.
-func (t *runner) invoke(ctx context.Context) run.Signal {
-	t.c.r.tools.await(ctx)
-	req := llm.Request{
-		System: t.c.r.cfg.Instructions + t.c.r.peers(), Messages: t.journal.State().Messages, Tools: t.c.r.tools.defs(),
-		Schema: t.c.r.tools.Output, Session: t.line(),
-	}
+func (t *runner) invoke(ctx context.Context, e run.Effect) run.Signal {
+	req := t.request(ctx)
+	req.Messages, req.Schema = run.Shown(t.journal.State().Messages, e.Short, e.Room), t.c.r.tools.Output
 	if refused := t.beforeCall(ctx, &req); refused != nil {
 		return *refused
 	}
@@ -34,7 +31,7 @@ func (t *runner) invoke(ctx context.Context) run.Signal {
 			break
 		}
 		stream.add(delta)
-		t.journal.Step(run.Signal{Kind: run.Emission, At: time.Now(), Run: t.id, Delta: delta}, t.c.r.limits)
+		t.journal.Step(run.Signal{Kind: run.Emission, At: time.Now(), Run: t.id, Delta: delta}, t.c.r.limits())
 	}
 	if broken != nil {
 		return t.brokenOff(ctx, broken, called.events)
@@ -44,12 +41,37 @@ func (t *runner) invoke(ctx context.Context) run.Signal {
 	return end
 }
 
+// request is what every call of the model has in common, so that what a
+// provider keeps of one prompt is of use for the next.
+func (t *runner) request(ctx context.Context) llm.Request {
+	r := t.c.r
+	r.tools.await(ctx)
+	req := llm.Request{System: r.cfg.Instructions + r.peers(), Tools: r.tools.defs(), Session: t.line()}
+	r.overhead.Store(int64(overhead(req)))
+	return req
+}
+
+// overhead estimates the tokens of a request besides its messages: of schemas
+// and of most languages, three bytes make one.
+func overhead(req llm.Request) int {
+	bytes := len(req.System)
+	for _, d := range req.Tools {
+		bytes += len(d.Name) + len(d.Description) + len(d.Schema)
+	}
+	return bytes / 3
+}
+
 // brokenOff is the signal of a model that did not come to an end.
 func (t *runner) brokenOff(ctx context.Context, broken error, called []run.Event) run.Signal {
-	fault := run.Signal{Kind: run.Fault, Called: called, Error: &run.Error{Code: llm.AsError(broken).Code}}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	e := llm.AsError(broken)
+	fault := run.Signal{Kind: run.Fault, Called: called, Error: &run.Error{Code: e.Code}}
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		fault.Error.Code = llm.CodeRunTimeout
-	} else if ctx.Err() == nil {
+	case ctx.Err() == nil && e.TooLong:
+		fault.TooLong, fault.Error.Code = true, llm.CodeCompactionFailed
+		t.c.log().Warn().Err(broken).Str("run", t.id).Msg("conversation is too long for the model; set the window of the model to have it summed up before")
+	case ctx.Err() == nil:
 		t.c.log().Warn().Err(broken).Str("run", t.id).Msg("model failed")
 	}
 	return fault
@@ -122,29 +144,4 @@ func encodeArgs(values map[string]any) (hooks.Args, error) {
 		args[name] = data
 	}
 	return args, nil
-}
-
-// summarise is what the model is asked to do with the old part of a
-// conversation.
-const summarise = "Summarise the conversation so far for your own later use: facts, names, numbers, decisions, open " +
-	"points, and what the people want. Leave out greetings. Write plain text."
-
-// compact has the model sum up the oldest messages.
-func (t *runner) compact(ctx context.Context, through int) run.Signal {
-	old := t.journal.State().Messages[:through:through]
-	req := llm.Request{System: t.c.r.cfg.Instructions, Messages: append(old, llm.UserText(summarise)), Session: t.line()}
-	called := &calls{t: t}
-	summary := llm.Builder{}
-	end := run.Signal{Kind: run.CompactEnd}
-	for delta, err := range t.c.r.chain.Stream(ctx, req, called.add) {
-		if err != nil {
-			t.c.log().Warn().Err(err).Msg("conversation cannot be summed up; its oldest part is left out")
-			end.Error = &run.Error{Code: llm.CodeCompactionFailed}
-			break
-		}
-		summary.Add(delta)
-	}
-	msg := summary.Message()
-	end.Summary, end.Called = msg.Text(), called.events
-	return end
 }

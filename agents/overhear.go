@@ -39,7 +39,7 @@ func (t *runner) overhear(ctx context.Context) ([]run.Effect, error) {
 		if it != nil {
 			t.answeredBy(sig)
 		}
-		effects := t.journal.Step(sig, t.c.r.limits)
+		effects := t.journal.Step(sig, t.c.r.limits())
 		if len(effects) > 0 && effects[0].Kind != run.Ignored {
 			return effects, nil
 		}

@@ -80,9 +80,9 @@ func (t *runner) start() (err error) {
 	effects := t.journal.Step(run.Signal{
 		Kind: run.Submit, At: time.Now(), Run: t.id, Trigger: t.items[0].origin.trigger(),
 		Inputs: t.inputs, Attempt: attempt, Message: &msg,
-	}, t.c.r.limits)
+	}, t.c.r.limits())
 	if refused != nil {
-		effects = append(slices.DeleteFunc(effects, isWork), t.journal.Step(*refused, t.c.r.limits)...)
+		effects = append(slices.DeleteFunc(effects, isWork), t.journal.Step(*refused, t.c.r.limits())...)
 	}
 	return t.perform(ctx, effects)
 }
@@ -111,7 +111,7 @@ func (t *runner) resume() (err error) {
 	}
 	return t.perform(ctx, t.journal.Step(run.Signal{
 		Kind: run.Submit, At: time.Now(), Run: t.id, Inputs: t.inputs, Attempt: attempt,
-	}, t.c.r.limits))
+	}, t.c.r.limits()))
 }
 
 // giveUp ends a run whose input has failed too many hosts: it becomes a dead
@@ -190,7 +190,7 @@ func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
 		if t.c.r.work.Err() != nil {
 			return nil, errStopping
 		}
-		return t.journal.Step(sig, t.c.r.limits), nil
+		return t.journal.Step(sig, t.c.r.limits()), nil
 	case <-t.c.nudge:
 		return t.overhear(ctx)
 	case <-ctx.Done():
@@ -213,9 +213,9 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 		t.replies = append(t.replies, *e.Reply)
 		t.c.send(&outgoing{replies: []run.Reply{*e.Reply}, trace: t.trace, end: func(bool) {}})
 	case run.InvokeModel:
-		t.beside(ctx, func() run.Signal { return t.invoke(ctx) })
+		t.beside(ctx, func() run.Signal { return t.invoke(ctx, e) })
 	case run.Compact:
-		t.beside(ctx, func() run.Signal { return t.compact(ctx, e.Through) })
+		t.beside(ctx, func() run.Signal { return t.compact(ctx, e) })
 	case run.RunTool:
 		t.beside(ctx, func() run.Signal { return t.use(ctx, e.Call) })
 	case run.Ask:
@@ -331,7 +331,7 @@ func (t *runner) published(stored bool) {
 
 // fault ends the run with an error.
 func (t *runner) fault(e *run.Error, called []run.Event) []run.Effect {
-	return t.journal.Step(run.Signal{Kind: run.Fault, At: time.Now(), Run: t.id, Error: e, Called: called}, t.c.r.limits)
+	return t.journal.Step(run.Signal{Kind: run.Fault, At: time.Now(), Run: t.id, Error: e, Called: called}, t.c.r.limits())
 }
 
 // failed logs and tells the hooks why the run failed.

@@ -23,7 +23,7 @@ type Runtime struct {
 	cfg    Config
 	chain  *llm.Chain
 	tools  *Toolbox
-	limits run.Limits
+	bounds run.Limits
 	parts  *Parts
 	log    zerolog.Logger
 
@@ -32,6 +32,7 @@ type Runtime struct {
 	closed   chan struct{}   // when nothing more is taken from inbox
 	work     context.Context //nolint:containedctx // what runs are cancelled by, for the life of Run
 	stopping atomic.Bool
+	overhead atomic.Int64   // of the last request
 	busy     sync.WaitGroup // conversations with something to do
 	ends     sync.WaitGroup // on_session_end hooks
 
@@ -59,18 +60,26 @@ func New(cfg Config, chain *llm.Chain, window int, box *Toolbox, parts *Parts) *
 	r := &Runtime{
 		cfg: cfg, chain: chain, tools: box, parts: parts, inbox: make(chan *bus.Delivery, inboxSize), closed: make(chan struct{}),
 		log: parts.Log.With().Str("agent", cfg.ID).Logger(),
-		limits: run.Limits{
+		bounds: run.Limits{
 			ModelCalls: cfg.Limits.ModelCalls, Tools: cfg.Limits.Tools,
 			Safe:   box.safe,
-			Window: cmp.Or(window, DefaultWindow), Overhead: run.Estimate([]llm.Message{llm.UserText(cfg.Instructions)}),
+			Window: cmp.Or(window, DefaultWindow),
 		},
 	}
+	r.overhead.Store(int64(overhead(llm.Request{System: cfg.Instructions})))
 	r.sessions = session.NewManager(session.Options[*conversation]{
 		TTL: cfg.Session.TTL, Max: cfg.Session.Max,
 		New:      func(key session.Key) *conversation { return newConversation(r, key) },
 		OnExpire: r.expired,
 	})
 	return r
+}
+
+// limits bound a run, with what the tools of the agent cost its prompts by now.
+func (r *Runtime) limits() run.Limits {
+	lim := r.bounds
+	lim.Overhead = int(r.overhead.Load())
+	return lim
 }
 
 // ID is the agent's id.

@@ -210,7 +210,7 @@ func (c *conversation) say(it *item, reply run.Reply, end func(stored bool)) {
 func (t *runner) askAgain() error {
 	ctx, cancel := t.context()
 	defer cancel()
-	err := t.perform(ctx, t.journal.Resume(time.Now(), t.c.r.limits))
+	err := t.perform(ctx, t.journal.Resume(time.Now(), t.c.r.limits()))
 	if errors.Is(err, errSuspended) {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
 	t.c.suspended, t.c.noticed = false, false
 	t.c.mu.Unlock()
 	t.answeredBy(sig)
-	return t.perform(ctx, t.journal.Step(sig, t.c.r.limits))
+	return t.perform(ctx, t.journal.Step(sig, t.c.r.limits()))
 }
 
 // answeredBy tidies up behind an answer, and tells who gave it by another door.

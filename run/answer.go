@@ -15,12 +15,18 @@ func (m *machine) think() {
 		m.fail(&Error{Code: llm.CodeTurnLimit})
 		return
 	}
+	m.s.room = 0
 	if n := m.crowded(); n > 0 {
-		m.s.Phase, m.s.cut = Compacting, n
-		m.do(Effect{Kind: Compact, Through: n})
+		m.compact(n)
 		return
 	}
-	m.do(Effect{Kind: InvokeModel})
+	m.invoke()
+}
+
+// invoke calls the model with what there is room for.
+func (m *machine) invoke() {
+	room := m.room()
+	m.do(Effect{Kind: InvokeModel, Short: m.s.aged.edge, Room: room})
 }
 
 // admit lets the messages in that came during the run.
@@ -41,9 +47,9 @@ func (m *machine) stream(d llm.Delta) {
 
 // answer takes what the model said: the end of the run, or tools to run.
 func (m *machine) answer(sig *Signal) {
+	m.facts(sig, m.asked())
 	msg, finish := m.said(sig)
 	m.s.partial, m.s.Phase = nil, Invoking
-	m.facts(sig)
 	switch {
 	case sig.Error != nil:
 		m.keep(msg)
@@ -64,9 +70,6 @@ func (m *machine) answer(sig *Signal) {
 func (m *machine) said(sig *Signal) (msg llm.Message, finish llm.Finish) {
 	finish = sig.Finish
 	if b := m.s.partial; b != nil {
-		if n := len(sig.Called); n > 0 {
-			b.Provider = sig.Called[n-1].Provider
-		}
 		finish = cmp.Or(finish, b.Finish())
 		if sig.Error == nil { // to the builder, what has no finish is cut
 			b.Add(llm.Delta{Finish: cmp.Or(finish, llm.FinishStop)})
@@ -106,11 +109,18 @@ func (m *machine) keep(msg llm.Message) {
 
 func isCall(p llm.Part) bool { return p.Type == llm.ToolCall }
 
-// facts writes what the model's provider was asked and what it took.
-func (m *machine) facts(sig *Signal) {
-	for _, e := range sig.Called {
+// facts writes what the model's provider was asked and what it took; guess is
+// what was estimated for the last of them. What has streamed is from that one.
+func (m *machine) facts(sig *Signal, guess int) {
+	for i, e := range sig.Called {
 		e.Type = ModelCalled
+		if i == len(sig.Called)-1 && e.Usage != nil && e.Error == nil {
+			e.Guess = guess
+		}
 		m.emit(e)
+		if m.s.partial != nil {
+			m.s.partial.Provider = e.Provider
+		}
 	}
 }
 

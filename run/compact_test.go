@@ -68,7 +68,7 @@ func turns(messages []llm.Message) (ts []llm.Message) {
 
 func TestCompactionNeedsACause(t *testing.T) {
 	s := talk(t, 12, run.Limits{})
-	size := run.Estimate(s.state.Messages)
+	size := run.Estimate(s.state.Messages) + 100 // with the next question
 	tests := map[string]struct {
 		lim  run.Limits
 		want string

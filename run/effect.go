@@ -35,6 +35,10 @@ type Effect struct {
 	Call    Call   // run_tool, ask: Asked says for what
 	Through int    // compact: the messages to sum up, from the oldest
 	Why     string // ignored
+
+	// What Shown wants to know (invoke_model, compact). Room bounds each request
+	// of a compaction.
+	Short, Room int
 }
 
 // Limits bound a run. The zero Limits are the defaults.
@@ -43,8 +47,8 @@ type Limits struct {
 	Corrections int // answers in a row whose calls cannot be run as asked; 3
 	Tools       int // at work at once; 8
 	Window      int // of the model, in tokens; 0: never compact
-	Overhead    int // tokens of instructions and tools, which the messages do not show
-	Keep        int // turns that compaction leaves alone; 8
+	Overhead    int // tokens of instructions and tools as Estimate counts, which the messages do not show
+	Keep        int // turns that compaction leaves alone, unless these alone do not fit; 8
 
 	// Safe says whether a tool may run again under the same call id; nil: none.
 	Safe func(tool string) bool

@@ -3,12 +3,16 @@ package run
 import "agenthost/llm"
 
 func (m *machine) abort(sig *Signal) {
-	m.facts(sig)
+	m.facts(sig, 0)
 	m.stop(&Error{Code: llm.CodeCancelled, Message: sig.Reason}, Event{By: sig.By, Input: sig.Input})
 }
 
 func (m *machine) fault(sig *Signal) {
-	m.facts(sig)
+	m.facts(sig, 0)
+	if sig.TooLong && m.s.Phase == Invoking && m.s.room == 0 {
+		m.squeeze()
+		return
+	}
 	err := sig.Error
 	if err == nil {
 		err = &Error{Code: llm.CodeInternal}

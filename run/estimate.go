@@ -11,15 +11,22 @@ const (
 // Estimate guesses the tokens of messages from the classes of their runes. No
 // model counts like that; it is meant to be a little too high.
 func Estimate(messages []llm.Message) int {
-	quarters := 0
-	for _, m := range messages {
-		quarters += 4 * frameTokens
-		for i := range m.Parts {
-			p := &m.Parts[i]
-			quarters += weigh(p.Text) + weigh(p.Name) + weigh(string(p.Args))
-			if p.Media != nil {
-				quarters += 4 * mediaTokens
-			}
+	tokens := 0
+	for i := range messages {
+		tokens += estimate(&messages[i])
+	}
+	return tokens
+}
+
+// estimate rounds up for each message, so that a sum is the same whichever way
+// it is added up.
+func estimate(m *llm.Message) int {
+	quarters := 4 * frameTokens
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		quarters += weigh(p.Text) + weigh(p.Name) + weigh(string(p.Args))
+		if p.Media != nil {
+			quarters += 4 * mediaTokens
 		}
 	}
 	return (quarters + 3) / 4

@@ -57,6 +57,9 @@ type Event struct {
 	Cost     int64      `json:"cost,omitempty"` // micro-cents
 	Priced   bool       `json:"priced,omitempty"`
 	MS       int64      `json:"ms,omitempty"`
+	// Guess is the estimate of what Usage has counted as its input; 0 when that
+	// was not the conversation itself.
+	Guess int `json:"guess,omitempty"`
 
 	// tool.*, approval.*, question.*, delegated
 	Call     string          `json:"call,omitempty"`

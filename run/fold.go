@@ -54,6 +54,8 @@ func (s *State) foldRun(e *Event) {
 		if e.Reply != nil {
 			s.edit().Replies = e.Reply.N
 		}
+	case ModelCalled:
+		s.measure(e)
 	}
 }
 
@@ -105,6 +107,7 @@ func (s *State) accept(e *Event) {
 // oldest of the messages that were to join.
 func (s *State) add(m llm.Message) {
 	s.Messages = append(s.Messages, m)
+	s.Gauge.follow(&m)
 	if s.Run == nil {
 		return
 	}
@@ -190,7 +193,8 @@ func (s *State) compact(e *Event) {
 		return
 	}
 	s.Messages = shortened(s.Messages, e.Through, e.Summary)
-	s.weighed, s.weight = 0, 0
+	s.weighed, s.weight, s.aged = 0, 0, aged{}
+	s.Gauge.forget()
 }
 
 func (s *State) finish(e *Event) {

@@ -85,7 +85,7 @@ func random(r *rand.Rand, s run.State, n int) run.Signal {
 		if r.IntN(4) > 0 {
 			return use("a", "b")
 		}
-		return run.Signal{Kind: run.SignalKind(pick("abort", "fault")), Error: &run.Error{Code: llm.CodeRunTimeout}}
+		return run.Signal{Kind: run.SignalKind(pick("abort", "fault")), Error: &run.Error{Code: llm.CodeRunTimeout}, TooLong: r.IntN(2) == 0}
 	}
 }
 

@@ -54,6 +54,10 @@ type Signal struct {
 	// shown to the person; empty, the sentence of its code is.
 	Error *Error
 
+	// TooLong: the model would not take what it was sent, because there was too
+	// much of it (fault).
+	TooLong bool
+
 	Call   string // tool_settled, answered
 	OK     bool   // tool_settled
 	Result string // tool_settled

@@ -38,12 +38,15 @@ type State struct {
 	Run      *Run          `json:"run,omitempty"`      // the unfinished run
 	Waiting  []Input       `json:"waiting,omitempty"`  // accepted into the log, not yet in a run
 	Allowed  []string      `json:"allowed,omitempty"`  // tools somebody approved for the whole session
+	Gauge    Gauge         `json:"gauge,omitzero"`
 
 	pending []Event      // emitted by Step, not yet committed
 	partial *llm.Builder // the answer as far as it has streamed
 	cut     int          // messages the compaction under way takes in
 	weighed int          // messages that weight counts
 	weight  int          // their estimated tokens
+	aged    aged         // the messages that are sent short
+	room    int          // tokens for the messages of a call that was too long before; 0: it was not
 }
 
 // A Run is the unfinished run of a session.
