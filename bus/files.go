@@ -48,3 +48,15 @@ func (f *Files) Get(ctx context.Context, name string) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// Delete deletes what Put stored; what is not there is deleted already.
+func (f *Files) Delete(ctx context.Context, name string) error {
+	store, err := f.js.ObjectStore(ctx, FilesBucket)
+	if err == nil {
+		err = store.Delete(ctx, name)
+	}
+	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return fmt.Errorf("delete file %s: %w", name, err)
+	}
+	return nil
+}

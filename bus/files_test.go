@@ -50,6 +50,27 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+func TestFilesDelete(t *testing.T) {
+	b := bustest.Open(t)
+	provision(t, b.JS)
+	files := bus.NewFiles(b.JS)
+	name, err := files.Put(t.Context(), []byte("hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time it is gone already
+		if err := files.Delete(t.Context(), name); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := files.Get(t.Context(), name); !errors.Is(err, jetstream.ErrObjectNotFound) {
+		t.Errorf("deleted file: got %v, want it not to be found", err)
+	}
+	if again, err := files.Put(t.Context(), []byte("hello")); err != nil || again != name {
+		t.Errorf("put again: got %s, %v, want %s", again, err, name)
+	}
+}
+
 func TestFilesPutByMany(t *testing.T) {
 	b := bustest.Open(t)
 	provision(t, b.JS)

@@ -21,8 +21,13 @@ import (
 // opened: what this one did with it must be thrown away.
 var ErrFenced = errors.New("session belongs to another host now")
 
-// snapshotEvery is the number of commits after which a snapshot is written.
-const snapshotEvery = 64
+// A snapshot is written after snapshotEvery commits, or later, when they are
+// snapshotShare of it in bytes: the log of a session costs the same per commit
+// whatever is remembered of it, and reading it little more than its snapshot.
+const (
+	snapshotEvery = 64
+	snapshotShare = 4
+)
 
 // commitHeader tells whose commit a message is, for a host that sent one twice
 // and must know which of them was refused.
@@ -44,6 +49,8 @@ type Log struct {
 	ids     ids      // of all inputs
 	open    []string // ids of the unfinished run's inputs
 	since   int      // commits since the last snapshot
+	tail    int      // their bytes
+	snap    stored   // the last snapshot
 	fresh   bool     // a compaction was committed since
 	owed    int      // commits that the state shows and queue does not have yet
 	queue   []*commit
@@ -57,6 +64,13 @@ type commit struct {
 	events []run.Event
 	done   func(error)
 	id     string
+	size   int
+}
+
+// stored is what is known of a snapshot as it was written.
+type stored struct {
+	size   int
+	object string // that holds it, if a message was too small
 }
 
 // Key is the session's key.
@@ -161,6 +175,7 @@ func (l *Log) next() {
 	c := l.queue[0]
 	l.mu.Unlock()
 	data, err := json.Marshal(Commit{V: version, Key: l.key, Run: c.run, Events: c.events})
+	c.size = len(data)
 	switch {
 	case err != nil:
 		l.settle(c, 0, fmt.Errorf("encode commit: %w", err))
@@ -244,7 +259,7 @@ func (l *Log) settle(c *commit, seq uint64, err error) {
 		l.broken = err
 		refused, l.queue, more = l.queue, nil, false
 	} else {
-		l.note(seq, c.events)
+		l.note(seq, c.size, c.events)
 	}
 	l.busy = more
 	snap := l.takeSnapshot()
@@ -269,9 +284,10 @@ func (l *Log) apply(events []run.Event) {
 }
 
 // note takes down what a stored commit means for the ids.
-func (l *Log) note(seq uint64, events []run.Event) {
+func (l *Log) note(seq uint64, size int, events []run.Event) {
 	l.seq = seq
 	l.since++
+	l.tail += size
 	for _, e := range events {
 		if e.Input != nil && e.Type != run.InputAdded { // an answer: it belongs to the running run
 			l.ids.set(e.Input.ID, 0)
@@ -307,10 +323,11 @@ func (l *Log) note(seq uint64, events []run.Event) {
 // takeSnapshot returns a snapshot when one is due and the state is that of the
 // last commit, no more and no less. Called with the lock held.
 func (l *Log) takeSnapshot() *snapshot {
-	if l.broken != nil || l.busy || l.owed > 0 || (l.since < snapshotEvery && !l.fresh) || l.state.Pending() > 0 {
+	due := l.fresh || l.since >= snapshotEvery && snapshotShare*l.tail >= l.snap.size
+	if l.broken != nil || l.busy || l.owed > 0 || !due || l.state.Pending() > 0 {
 		return nil
 	}
-	l.since, l.fresh = 0, false
+	l.since, l.tail, l.fresh = 0, 0, false
 	return &snapshot{
 		V: version, Key: l.key, Seq: l.seq, Replied: l.replied, State: l.state, IDs: l.ids.list(),
 	}
@@ -318,36 +335,54 @@ func (l *Log) takeSnapshot() *snapshot {
 
 // writeSnapshot replaces the session's snapshot. Losing one costs only time.
 func (l *Log) writeSnapshot(ctx context.Context, snap *snapshot) {
-	msg, err := l.snapshotMessage(ctx, snap)
+	msg, now, err := l.snapshotMessage(ctx, snap)
 	if err != nil {
 		l.store.Log.Warn().Err(err).Str("session", string(l.key)).Msg("write snapshot")
 		return
 	}
 	l.store.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
-		if err != nil && !errors.Is(err, bus.ErrClosed) {
+		if err == nil {
+			l.replace(ctx, now)
+		} else if !errors.Is(err, bus.ErrClosed) {
 			l.store.Log.Warn().Err(err).Str("session", string(l.key)).Msg("write snapshot")
 		}
 	})
 }
 
-func (l *Log) snapshotMessage(ctx context.Context, snap *snapshot) (*nats.Msg, error) {
+// replace notes the newest snapshot, and deletes what the one before needed.
+func (l *Log) replace(ctx context.Context, now stored) {
+	l.mu.Lock()
+	before := l.snap.object
+	l.snap = now
+	l.mu.Unlock()
+	if before == "" || before == now.object {
+		return
+	}
+	go func() {
+		if err := l.store.Files.Delete(ctx, before); err != nil {
+			l.store.Log.Debug().Err(err).Str("session", string(l.key)).Msg("delete old snapshot")
+		}
+	}()
+}
+
+func (l *Log) snapshotMessage(ctx context.Context, snap *snapshot) (*nats.Msg, stored, error) {
 	data, err := json.Marshal(snap)
 	if err != nil {
-		return nil, err
+		return nil, stored{}, err
 	}
+	now := stored{size: len(data)}
 	if len(data) > l.store.Limit {
-		small := snapshot{V: version, Key: l.key, Seq: snap.Seq}
-		if small.Object, err = l.store.putFile(ctx, snap); err != nil {
-			return nil, err
+		if now.object, err = l.store.Files.Put(ctx, data); err != nil {
+			return nil, stored{}, err
 		}
-		if data, err = json.Marshal(small); err != nil {
-			return nil, err
+		if data, err = json.Marshal(snapshot{V: version, Key: l.key, Seq: snap.Seq, Object: now.object}); err != nil {
+			return nil, stored{}, err
 		}
 	}
 	msg := nats.NewMsg(l.snapSubject)
 	msg.Data = data
 	msg.Header.Set(rollupHeader, "sub")
-	return msg, nil
+	return msg, now, nil
 }
 
 const rollupHeader = nats.MsgRollup

@@ -287,3 +287,67 @@ func TestOpenMissesTheEnd(t *testing.T) {
 		t.Errorf("a log that was deleted: got %s, want a new session", again.encoded())
 	}
 }
+
+// A large snapshot leaves nothing behind when the next one is written, and who
+// came for the old one finds the new one.
+func TestLargeSnapshotsAreReplaced(t *testing.T) {
+	b, s := open(t)
+	s.Limit = 4 << 10
+	d := watchSnapshots(t, b, s)
+	c := openTalk(t, s)
+	c.send(ask("r1", strings.Repeat("long ", 2000)))
+	c.send(say("short"))
+	var objects []string
+	for i := range 3 {
+		if err := c.add(run.Event{Type: run.Compacted, At: epoch, Summary: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, objectOf(t, d.next()))
+		c.same()
+	}
+	for i, object := range objects[:2] {
+		for { // it goes beside, within the time of the test
+			if _, err := s.Files.Get(t.Context(), object); errors.Is(err, jetstream.ErrObjectNotFound) {
+				break
+			} else if err != nil {
+				t.Fatalf("snapshot %d: got %v, want it gone", i, err)
+			}
+		}
+	}
+	if _, err := s.Files.Get(t.Context(), objects[2]); err != nil {
+		t.Error(err)
+	}
+}
+
+func objectOf(t testing.TB, snapshot string) string {
+	t.Helper()
+	var s struct{ Object string }
+	if err := json.Unmarshal([]byte(snapshot), &s); err != nil || s.Object == "" {
+		t.Fatalf("got %s, %v, want a reference", snapshot, err)
+	}
+	return s.Object
+}
+
+// A session that remembers much writes a snapshot less often, by its bytes.
+func TestSnapshotsCostTheirShare(t *testing.T) {
+	b, s := open(t)
+	d := watchSnapshots(t, b, s)
+	c := openTalk(t, s)
+	c.send(ask("r0", strings.Repeat("long ", 400_000/5)))
+	c.send(say("short"))
+	for range 63 {
+		c.turn()
+	}
+	first := d.next() // nothing was kept before: it comes after 64
+	for range 70 {
+		c.turn()
+	}
+	d.none()
+	for range 64 * 5 {
+		c.turn()
+	}
+	if second := d.next(); seqOf(t, second) <= seqOf(t, first)+70 {
+		t.Errorf("second snapshot: got it at %d, want it later", seqOf(t, second))
+	}
+	c.same()
+}

@@ -91,7 +91,7 @@ func (l *Log) load(ctx context.Context, last uint64) error {
 			return fmt.Errorf("commit %d: %w", rec.Seq, err)
 		}
 		l.apply(c.Events)
-		l.note(rec.Seq, c.Events)
+		l.note(rec.Seq, len(rec.Data), c.Events)
 	}
 	if l.seq < last {
 		return fmt.Errorf("the log ends at %d, before %d", l.seq, last)
@@ -100,39 +100,54 @@ func (l *Log) load(ctx context.Context, last uint64) error {
 }
 
 func (l *Log) loadSnapshot(ctx context.Context, last uint64) error {
-	rec, err := l.store.Reader.Last(ctx, bus.SessionsStream, l.snapSubject)
+	snap, kept, err := l.readSnapshot(ctx)
+	for missing := ""; errors.Is(err, jetstream.ErrObjectNotFound) && kept.object != missing; {
+		missing = kept.object // replaced just now: the next one tells
+		snap, kept, err = l.readSnapshot(ctx)
+	}
 	if errors.Is(err, bus.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	snap := snapshot{}
-	err = json.Unmarshal(rec.Data, &snap)
-	if snap.V > version {
-		return fmt.Errorf("snapshot %d is of version %d; this program reads %d: update it", rec.Seq, snap.V, version)
-	}
-	if err != nil {
-		return fmt.Errorf("snapshot %d: %w", rec.Seq, err)
-	}
-	if snap.Object != "" {
-		data, err := l.store.Files.Get(ctx, snap.Object)
-		if err != nil {
-			return err
-		}
-		if err := json.Unmarshal(data, &snap); err != nil {
-			return fmt.Errorf("snapshot %d: %w", rec.Seq, err)
-		}
-	}
 	if snap.Seq > last { // of a session that was deleted and begun anew
 		return nil
 	}
-	l.state, l.seq, l.replied = snap.State, snap.Seq, snap.Replied
+	l.state, l.seq, l.replied, l.snap = snap.State, snap.Seq, snap.Replied, kept
 	l.ids.restore(snap.IDs)
 	if l.state.Run != nil {
 		l.open = inputIDs(l.state.Run.Inputs)
 	}
 	return nil
+}
+
+// readSnapshot reads the last snapshot, wherever it is.
+func (l *Log) readSnapshot(ctx context.Context) (snap snapshot, kept stored, err error) {
+	rec, err := l.store.Reader.Last(ctx, bus.SessionsStream, l.snapSubject)
+	if err != nil {
+		return snap, kept, err
+	}
+	err = json.Unmarshal(rec.Data, &snap)
+	if snap.V > version {
+		return snap, kept, fmt.Errorf("snapshot %d is of version %d; this program reads %d: update it", rec.Seq, snap.V, version)
+	}
+	if err != nil {
+		return snap, kept, fmt.Errorf("snapshot %d: %w", rec.Seq, err)
+	}
+	kept = stored{len(rec.Data), snap.Object}
+	if snap.Object == "" {
+		return snap, kept, nil
+	}
+	data, err := l.store.Files.Get(ctx, snap.Object)
+	if err != nil {
+		return snap, kept, err
+	}
+	kept.size = len(data)
+	if err := json.Unmarshal(data, &snap); err != nil {
+		return snap, kept, fmt.Errorf("snapshot %d: %w", rec.Seq, err)
+	}
+	return snap, kept, nil
 }
 
 // decode reads a commit, wherever its events are.
