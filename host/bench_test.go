@@ -24,3 +24,21 @@ func BenchmarkEcho(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkTurn is a turn of a session that had so many turns before, in the
+// default window.
+func BenchmarkTurn(b *testing.B) {
+	for _, n := range []int{10, 1000, 10_000} {
+		b.Run(fmt.Sprintf("after=%d", n), func(b *testing.B) {
+			cfg := demo(b)
+			cfg.NATS.Embedded.Sync = "2m"
+			h, _ := start(b, cfg)
+			c := converse(b, h)
+			turns(c, n)
+			b.ReportAllocs()
+			for b.Loop() {
+				c.mustSay("hello, what is new today?")
+			}
+		})
+	}
+}
