@@ -448,3 +448,41 @@ func heap() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// A conversation that was held in a large window goes on in a small one: it is
+// summed up in pieces, none of which is too long.
+func TestSmallerWindow(t *testing.T) {
+	const window = 4000
+	b := newBrain(t)
+	cfg := thinking(t, b, 0)
+	h, stop := start(t, cfg)
+	c := converse(t, h)
+	for range 100 {
+		c.mustSay("tell me more " + strings.Repeat("and more ", 100))
+	}
+	stop()
+	before := len(b.prompts())
+	small := cfg.Models["echo"]
+	small.Window = window
+	cfg.Models["echo"] = small
+	h, _ = start(t, cfg)
+	again := converse(t, h)
+	again.n = c.n
+	again.mustSay("and now?")
+	prompts := b.prompts()[before:]
+	pieces := 0
+	for i, p := range prompts {
+		if p.size > 4*window {
+			t.Errorf("request %d: %d bytes", i, p.size)
+		}
+		if strings.HasPrefix(p.last.Content, "Summarise") {
+			pieces++
+		}
+	}
+	if pieces < 2 || pieces > 8 {
+		t.Errorf("summed up in %d pieces, want a few", pieces)
+	}
+	if last := string(prompts[len(prompts)-1].body); !strings.Contains(last, "They spoke of files.") {
+		t.Errorf("the summary is not in the last request: %.500s", last)
+	}
+}

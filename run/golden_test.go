@@ -98,6 +98,17 @@ var histories = map[string]func(*session){
 		s.send(say("yes"))
 		s.send(say("y"))
 	},
+	"measured": func(s *session) {
+		s.lim = run.Limits{Keep: 1, Window: 400}
+		s.send(ask("r1", long))
+		s.send(counted("yes", 250, 9))
+		s.send(ask("r2", "hello"))
+		s.send(counted("hi", 265, 5))
+		s.send(ask("r3", long))
+		s.send(run.Signal{Kind: run.CompactEnd, Summary: "many words were said"})
+		s.send(tooLong())
+		s.send(counted("fine", 300, 7))
+	},
 	"compacted": func(s *session) {
 		s.lim.Keep = 1
 		s.send(ask("r1", long))
