@@ -182,3 +182,28 @@ func TestTextThatIsNotText(t *testing.T) {
 	s.send(say("\xc3("))
 	s.wantEnd(run.OutcomeSettled, "")
 }
+
+// What a broken stream has said is kept, marked, and belongs to who said it:
+// only that provider is sent its reasoning again.
+func TestPartialAnswerHasItsProvider(t *testing.T) {
+	ends := map[string]run.Signal{
+		"stream end": {Kind: run.StreamEnd, Error: &run.Error{Code: llm.CodeProviderUnavailable}},
+		"fault":      {Kind: run.Fault, Error: &run.Error{Code: llm.CodeProviderUnavailable}},
+		"abort":      {Kind: run.Abort, By: "ana"},
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, run.Limits{})
+			s.send(ask("r1", "hello"))
+			s.send(run.Signal{Kind: run.Emission, Delta: llm.Delta{Reasoning: "let me see"}})
+			s.send(run.Signal{Kind: run.Emission, Delta: llm.Delta{Meta: []byte(`"signed"`)}})
+			s.send(run.Signal{Kind: run.Emission, Delta: llm.Delta{Text: "It is"}})
+			end.Called = []run.Event{{Provider: "first", Model: "m"}, {Provider: "p", Model: "m"}}
+			s.send(end)
+			m := s.state.Messages[len(s.state.Messages)-1]
+			if !m.Partial || m.Text() != "It is" || m.Parts[0].Provider != "p" || string(m.Parts[0].Meta) != `"signed"` {
+				t.Errorf("got %+v", m)
+			}
+		})
+	}
+}

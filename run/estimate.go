@@ -24,7 +24,7 @@ func estimate(m *llm.Message) int {
 	quarters := 4 * frameTokens
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		quarters += weigh(p.Text) + weigh(p.Name) + weigh(string(p.Args))
+		quarters += weigh(p.Text) + weigh(p.Name) + weigh(string(p.Args)) + weigh(string(p.Meta))
 		if p.Media != nil {
 			quarters += 4 * mediaTokens
 		}
