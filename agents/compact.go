@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"agenthost/llm"
 	"agenthost/run"
@@ -29,7 +30,7 @@ func (t *runner) compact(ctx context.Context, e run.Effect) run.Signal {
 		if end.Summary != "" {
 			piece = append([]llm.Message{run.Summary(end.Summary)}, piece...)
 		}
-		req.Messages = append(piece[:len(piece):len(piece)], llm.UserText(summarise))
+		req.Messages = append(slices.Clip(piece), llm.UserText(summarise))
 		var err error
 		if end.Summary, err = t.sumUp(ctx, req, called); err != nil {
 			t.c.log().Warn().Err(err).Msg("conversation cannot be summed up; its oldest part is left out")
