@@ -63,7 +63,7 @@ func New(cfg Config, chain *llm.Chain, window int, box *Toolbox, parts *Parts) *
 		bounds: run.Limits{
 			ModelCalls: cfg.Limits.ModelCalls, Tools: cfg.Limits.Tools,
 			Safe:   box.safe,
-			Window: cmp.Or(window, DefaultWindow),
+			Window: cmp.Or(window, DefaultWindow), Strict: window > 0,
 		},
 	}
 	r.overhead.Store(int64(overhead(llm.Request{System: cfg.Instructions})))

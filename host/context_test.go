@@ -341,7 +341,7 @@ func TestTooLongIsTriedAgain(t *testing.T) {
 		limit int
 	}{
 		"many turns":       {strings.Split(strings.Repeat("tell me more "+strings.Repeat("and more ", 80)+"|", 29)+"and?", "|"), 10_000},
-		"one huge message": {[]string{"look: " + strings.Repeat("a lot of words ", 10_000), "and?"}, 40_000},
+		"one huge message": {[]string{"look: " + strings.Repeat("a lot of words ", 10_000), "and?"}, 80_000},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

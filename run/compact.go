@@ -21,7 +21,7 @@ func (m *machine) size() int { return m.s.Gauge.read(m.guess()) }
 // room is how much Estimate may say of the messages of the next call; 0: as
 // much as there is.
 func (m *machine) room() int {
-	if m.s.room == 0 && m.lim.Window > 0 && m.size() > m.lim.Window {
+	if m.s.room == 0 && m.lim.Strict && m.lim.Window > 0 && m.size() > m.lim.Window {
 		return m.fitting(m.lim.Window)
 	}
 	return m.s.room
@@ -58,11 +58,16 @@ func (m *machine) crowded() int {
 	return m.cut(size, m.lim.Window, m.lim.Window/10)
 }
 
-// squeeze has the model try once more with half of what was too long.
+// squeeze has the model try once more with half of what was too long, or what
+// fits the window if that is less.
 func (m *machine) squeeze() {
-	half := m.size() / 2
-	m.s.room = max(m.s.Gauge.guess(half)-m.lim.Overhead, leastRoom)
-	if n := m.cut(2*half, half, 1); n > 0 {
+	size := m.size()
+	target := size / 2
+	if m.lim.Window > 0 {
+		target = min(target, m.lim.Window*4/5)
+	}
+	m.s.room = max(m.s.Gauge.guess(target)-m.lim.Overhead, leastRoom)
+	if n := m.cut(size, target, 1); n > 0 {
 		m.compact(n)
 		return
 	}

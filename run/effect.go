@@ -43,12 +43,13 @@ type Effect struct {
 
 // Limits bound a run. The zero Limits are the defaults.
 type Limits struct {
-	ModelCalls  int // calls of the model in a run; 64
-	Corrections int // answers in a row whose calls cannot be run as asked; 3
-	Tools       int // at work at once; 8
-	Window      int // of the model, in tokens; 0: never compact
-	Overhead    int // tokens of instructions and tools as Estimate counts, which the messages do not show
-	Keep        int // turns that compaction leaves alone, unless these alone do not fit; 8
+	ModelCalls  int  // calls of the model in a run; 64
+	Corrections int  // answers in a row whose calls cannot be run as asked; 3
+	Tools       int  // at work at once; 8
+	Window      int  // of the model, in tokens; 0: never compact
+	Strict      bool // what is larger than the window is cut; else the model may refuse it
+	Overhead    int  // tokens of instructions and tools as Estimate counts, which the messages do not show
+	Keep        int  // turns that compaction leaves alone, unless these alone do not fit; 8
 
 	// Safe says whether a tool may run again under the same call id; nil: none.
 	Safe func(tool string) bool

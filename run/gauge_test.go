@@ -143,3 +143,17 @@ func TestCompactionKeepsWhatFits(t *testing.T) {
 		t.Errorf("%d tokens are left, of a window of %d", got, s.lim.Window)
 	}
 }
+
+// A message that alone is larger than the window is sent short, where the
+// window is known.
+func TestStrictWindow(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		s := open(t, run.Limits{Window: 1000, Strict: strict})
+		effects := s.send(ask("r1", strings.Repeat(long, 20)))
+		s.want(effects, "invoke_model")
+		shown := run.Shown(s.state.Messages, effects[0].Short, effects[0].Room)
+		if fits := run.Estimate(shown) <= 1000; fits != strict {
+			t.Errorf("strict %t: sent are %d tokens", strict, run.Estimate(shown))
+		}
+	}
+}

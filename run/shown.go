@@ -61,7 +61,7 @@ func Shown(messages []llm.Message, short, room int) []llm.Message {
 	if room <= 0 || Estimate(shown) <= room {
 		return shown
 	}
-	for limit := 32 << 10; limit >= 512; limit /= 2 {
+	for limit := 1 << 20; limit >= 512; limit /= 2 {
 		shown = edited(messages, len(messages), func(m llm.Message) (llm.Message, bool) { return shortenTexts(m, limit) })
 		if Estimate(shown) <= room {
 			return shown
