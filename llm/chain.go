@@ -39,6 +39,9 @@ type Link struct {
 	// Refresh makes a provider with new credentials after those of the last one
 	// were refused. Nil, or a nil provider, when there are none.
 	Refresh func(context.Context) (Provider, error)
+
+	Price     *Price // nil: not known, what it does is counted as free
+	MaxTokens int    // bounds its answers; 0: unknown
 }
 
 // An Attempt is one call of one link, or the reason why it was passed over.
@@ -49,6 +52,8 @@ type Attempt struct {
 	Number   int  // of this link, from 1; 0: it was not asked
 	Skipped  Skip // why it was not asked
 	Usage    Usage
+	Cost     int64 // in micro-cents; of a failed attempt too, if it reports usage
+	Priced   bool  // the price is known
 	Took     time.Duration
 	Err      error   // nil when the model finished or was not asked, else an *Error
 	Breaker  []State // what the breaker has become by this attempt, mostly nothing
@@ -79,6 +84,13 @@ type Chain struct {
 
 	Observe func(Attempt)       // is told of each attempt of all streams; may be nil
 	Redact  func(string) string // takes secrets out of what providers say of errors; may be nil
+
+	// Admit, when it is set, is asked before each attempt; its error is the end
+	// of the chain. An attempt that it lets pass is reported when it has ended;
+	// if none is, because the gate was shut, it was not made. What Admit expects
+	// an attempt to cost is what one costs that says something and then reports
+	// no usage.
+	Admit func(ctx context.Context, l Link, req Request) (expected int64, err error)
 }
 
 // Stream streams the answer to req. Each attempt is reported once, when it has
@@ -110,6 +122,7 @@ type chainStream struct {
 type leg struct {
 	Link
 	req       Request
+	expected  int64 // what the next attempt costs, in micro-cents
 	asked     int
 	refreshed bool
 	skipped   bool   // that has been reported
@@ -162,7 +175,14 @@ func movesOn(err *Error) bool {
 // ask tries a link until its gate is shut or there is no other try. It reports
 // whether the caller has seen the end or has left.
 func (s *chainStream) ask(l *leg) (served bool) {
+	if l.asked == 0 {
+		l.req = requestFor(l.Link, s.req)
+	}
 	for {
+		if fault := s.admit(l); fault != nil {
+			l.err, l.over = fault, true
+			return false
+		}
 		p, shut, err := l.Gate.enter(s.ctx, s.req.Session)
 		if err != nil {
 			l.err, l.over = Stopped(s.ctx), true
@@ -191,6 +211,31 @@ func (s *chainStream) ask(l *leg) (served bool) {
 		if l.over {
 			return false
 		}
+	}
+}
+
+// admit asks for leave before the gate, so that nobody waits for it inside.
+func (s *chainStream) admit(l *leg) (fault *Error) {
+	if s.chain.Admit == nil {
+		return nil
+	}
+	expected, err := s.chain.Admit(s.ctx, l.Link, l.req)
+	if err != nil && s.ctx.Err() != nil {
+		return Stopped(s.ctx)
+	}
+	l.expected = expected
+	return AsError(err)
+}
+
+// cost is what an attempt has cost, and whether that is known.
+func (s *chainStream) cost(l *leg, u Usage) (cost int64, priced bool) {
+	switch {
+	case l.Price == nil:
+		return 0, false
+	case u == Usage{} && s.said:
+		return l.expected, true
+	default:
+		return l.Price.Cost(u), true
 	}
 }
 
@@ -256,15 +301,14 @@ func (s *chainStream) tell(a Attempt) {
 // attempt calls the provider once; nil means that the caller has seen the end
 // or has left. It gives the pass back in any case.
 func (s *chainStream) attempt(l *leg, provider Provider, p pass) *Error {
-	if l.asked++; l.asked == 1 {
-		l.req = requestFor(l.Link, s.req)
-	}
+	l.asked++
 	start := time.Now()
 	a := Attempt{Entry: l.Gate.Name(), Provider: l.Name, Model: l.req.Model, Number: l.asked}
 	ended := false
 	end := func(err *Error) *Error {
 		ended = true
 		a.Took = time.Since(start)
+		a.Cost, a.Priced = s.cost(l, a.Usage)
 		if err != nil {
 			a.Err = err
 		}

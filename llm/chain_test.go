@@ -325,3 +325,71 @@ func clone(ms []llm.Message) []llm.Message {
 	}
 	return c
 }
+
+func TestChainCost(t *testing.T) {
+	price := &llm.Price{Input: 1, Output: 2}
+	silent := answer{deltas: []llm.Delta{{Text: "a"}, {Finish: llm.FinishStop}}}
+	charged := answer{deltas: []llm.Delta{{Usage: &llm.Usage{Input: 3}}}, err: unavailable}
+	tests := map[string]struct {
+		price   *llm.Price
+		answers []answer
+		costs   []int64
+	}{
+		"by its usage":             {price, []answer{good}, []int64{400}},
+		"price unknown":            {nil, []answer{good}, []int64{0}},
+		"no usage but words":       {price, []answer{silent}, []int64{77}},
+		"failed with usage":        {price, []answer{charged, good}, []int64{300, 400}},
+		"failed without":           {price, []answer{{err: unavailable}, good}, []int64{0, 400}},
+		"nobody knows what it was": {nil, []answer{silent}, []int64{0}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var costs []int64
+				link := llm.Link{Name: "p", Model: "m", Provider: &model{answers: tt.answers}, Price: tt.price}
+				c := &llm.Chain{Links: []llm.Link{link}, Admit: func(_ context.Context, l llm.Link, req llm.Request) (int64, error) {
+					if l.Name != "p" || req.Model != "m" {
+						t.Errorf("asked for %s %s", l.Name, req.Model)
+					}
+					return 77, nil
+				}}
+				for _, err := range c.Stream(t.Context(), llm.Request{}, func(a llm.Attempt) {
+					if costs = append(costs, a.Cost); a.Priced != (tt.price != nil) {
+						t.Errorf("priced is %v", a.Priced)
+					}
+				}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				if diff := cmp.Diff(tt.costs, costs); diff != "" {
+					t.Errorf("costs (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestChainAdmits checks that what is not admitted is not sent, to no link.
+func TestChainAdmits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := &model{answers: failing(unavailable)}, &model{answers: []answer{good}}
+		asked, reported := 0, 0
+		c := &llm.Chain{
+			Links: []llm.Link{{Name: "a", Provider: first}, {Name: "b", Provider: second}},
+			Admit: func(context.Context, llm.Link, llm.Request) (int64, error) {
+				if asked++; asked == 3 {
+					return 0, &llm.Error{Code: llm.CodeBudgetExceeded, Err: errors.New("no money")}
+				}
+				return 0, nil
+			},
+		}
+		var last error
+		for _, err := range c.Stream(t.Context(), llm.Request{}, func(llm.Attempt) { reported++ }) {
+			last = err
+		}
+		if code := llm.AsError(last).Code; code != llm.CodeBudgetExceeded || reported != 2 || len(first.asked) != 2 || len(second.asked) != 0 {
+			t.Errorf("got %v after %d reports; asked %d and %d times", last, reported, len(first.asked), len(second.asked))
+		}
+	})
+}

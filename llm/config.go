@@ -6,7 +6,7 @@ type Config struct {
 	Model    string `yaml:"model,omitempty" json:"model,omitempty"`
 	APIKey   string `yaml:"api_key,omitempty" json:"api_key,omitempty"`
 	BaseURL  string `yaml:"base_url,omitempty" json:"base_url,omitempty"` // empty: the provider's own
-	Window   int    `yaml:"window,omitempty" json:"window,omitempty"`     // tokens; 0: 128000 is taken for it
+	Window   int    `yaml:"window,omitempty" json:"window,omitempty"`     // tokens; 0: as Known tells, else 128000
 	Script   string `yaml:"script,omitempty" json:"script,omitempty"`     // provider scripted: its YAML file, relative to the config
 
 	// MaxTokens bounds one answer; 0: the provider's own bound, where it has one.
@@ -28,14 +28,6 @@ const (
 	EffortMedium Effort = "medium"
 	EffortHigh   Effort = "high"
 )
-
-// A Price is what a million tokens cost, in dollars.
-type Price struct {
-	Input      float64  `yaml:"input" json:"input"`
-	Output     float64  `yaml:"output" json:"output"`
-	CacheRead  *float64 `yaml:"cache_read,omitempty" json:"cache_read,omitempty"`   // nil: as Input
-	CacheWrite *float64 `yaml:"cache_write,omitempty" json:"cache_write,omitempty"` // nil: as Input
-}
 
 // A Rate bounds the calls of a model by one host; 0: no bound.
 type Rate struct {
