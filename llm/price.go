@@ -1,8 +1,10 @@
 package llm
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
+	"strings"
 )
 
 // MicroCents are how many micro-cents make a dollar. Money is counted in them,
@@ -93,8 +95,17 @@ func Sum(a, b int64) int64 {
 	return a + b
 }
 
-// Dollars is an amount in micro-cents for people to read.
-func Dollars(microCents int64) float64 { return float64(microCents) / MicroCents }
+// Money writes an amount of micro-cents for people, as $1.20 or $0.0031; less
+// than a hundredth of a cent is as much as that.
+func Money(microCents int64) string {
+	const shown = MicroCents / 10_000
+	rounded := microCents / shown
+	if microCents%shown > 0 {
+		rounded++
+	}
+	text := fmt.Sprintf("$%d.%04d", rounded/10_000, rounded%10_000)
+	return strings.TrimSuffix(strings.TrimSuffix(text, "0"), "0")
+}
 
 // Amount is an amount of dollars in micro-cents.
 func Amount(dollars float64) int64 { return int64(perMillion(dollars)) }

@@ -101,6 +101,17 @@ func TestSum(t *testing.T) {
 	}
 }
 
+func TestMoney(t *testing.T) {
+	for amount, want := range map[int64]string{
+		0: "$0.00", 1: "$0.0001", 120_000_000: "$1.20", 310_000: "$0.0031", 310_001: "$0.0032", 5_050_000: "$0.0505",
+		500 * llm.MicroCents: "$500.00", math.MaxInt64: "$92233720368.5478",
+	} {
+		if got := llm.Money(amount); got != want {
+			t.Errorf("%d: got %s, want %s", amount, got, want)
+		}
+	}
+}
+
 func TestKnown(t *testing.T) {
 	tests := map[string]struct {
 		cfg    llm.Config

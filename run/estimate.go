@@ -32,6 +32,16 @@ func estimate(m *llm.Message) int {
 	return (quarters + 3) / 4
 }
 
+// EstimateRequest guesses the tokens of all that a model is sent.
+func EstimateRequest(req llm.Request) int {
+	quarters := weigh(req.System) + weigh(string(req.Schema))
+	for i := range req.Tools {
+		t := &req.Tools[i]
+		quarters += 4*frameTokens + weigh(t.Name) + weigh(t.Description) + weigh(string(t.Schema))
+	}
+	return Estimate(req.Messages) + (quarters+3)/4
+}
+
 // weigh counts quarters of a token.
 func weigh(s string) int {
 	n := 0

@@ -62,7 +62,10 @@ type Event struct {
 	Guess int `json:"guess,omitempty"`
 
 	// tool.*, approval.*, question.*, delegated
-	Call     string          `json:"call,omitempty"`
+	Call string `json:"call,omitempty"`
+	// For is Budget where an approval is not for the call of a tool but for the
+	// next call of the model, which would go beyond a budget.
+	For      string          `json:"for,omitempty"`
 	Name     string          `json:"name,omitempty"`
 	Args     json.RawMessage `json:"args,omitempty"`
 	Rerun    string          `json:"rerun,omitempty"` // "safe", or empty

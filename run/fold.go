@@ -26,6 +26,8 @@ func (s *State) fold(e *Event) {
 		s.compact(e)
 	case e.Type == Finished:
 		s.finish(e)
+	case e.Type == ModelCalled:
+		s.spend(e.Cost)
 	case s.Run != nil:
 		s.foldRun(e)
 	}
@@ -34,20 +36,18 @@ func (s *State) fold(e *Event) {
 // foldRun folds what only a run can meet.
 func (s *State) foldRun(e *Event) {
 	switch e.Type {
+	case ApprovalAsked, ApprovalAnswered:
+		s.foldApproval(e)
 	case ToolRequested:
 		r := s.edit()
 		r.Calls = append(r.Calls, Call{ID: e.Call, Name: e.Name, Args: e.Args, Rerun: e.Rerun})
 		s.Phase = Dispatching
 	case ToolFinished:
 		s.settle(e)
-	case ApprovalAsked:
-		s.ask(e, ForApproval)
 	case QuestionAsked:
 		s.ask(e, ForQuestion)
 	case Delegated:
 		s.ask(e, ForDelegate)
-	case ApprovalAnswered:
-		s.approve(e)
 	case Suspended:
 		s.Phase = InSuspense
 	case Replied:
@@ -56,6 +56,34 @@ func (s *State) foldRun(e *Event) {
 		}
 	case ModelCalled:
 		s.measure(e)
+	}
+}
+
+func (s *State) foldApproval(e *Event) {
+	switch {
+	case e.For == Budget && e.Type == ApprovalAsked:
+		s.edit().Hold = &Call{ID: e.Call, Name: e.Name, Asked: ForApproval, Prompt: e.Prompt, Options: e.Options, Deadline: e.Deadline}
+	case e.For == Budget && s.Run.Hold != nil && s.Run.Hold.ID == e.Call:
+		r := s.edit()
+		r.Hold, r.Overdraft = nil, e.Answer == Approve
+		s.Phase = Invoking
+	case e.For != "": // it does not fit, or is of a newer host
+	case e.Type == ApprovalAsked:
+		s.ask(e, ForApproval)
+	default:
+		s.approve(e)
+	}
+}
+
+// spend counts what a call of a model has cost.
+func (s *State) spend(cost int64) {
+	if cost <= 0 {
+		return
+	}
+	s.Spent = llm.Sum(s.Spent, cost)
+	if s.Run != nil {
+		r := s.edit()
+		r.Spent = llm.Sum(r.Spent, cost)
 	}
 }
 

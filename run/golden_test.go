@@ -78,6 +78,21 @@ var histories = map[string]func(*session){
 		s.send(ask("r2", "and then?"))
 		s.send(say("home"))
 	},
+	"held": func(s *session) {
+		s.send(ask("r1", "hello"))
+		w := hold()
+		w.Wait.Deadline = epoch.Add(24 * time.Hour)
+		w.Called = []run.Event{{Provider: "openai", Model: "m", Attempt: 1, Usage: &llm.Usage{Input: 9}, Cost: 5, Priced: true}}
+		s.send(w)
+		s.send(answered("budget:1", run.Approve))
+		end := use("a")
+		end.Called = []run.Event{{Provider: "openai", Model: "m", Attempt: 1, Usage: &llm.Usage{Input: 9, Output: 3}, Cost: 12, Priced: true}}
+		s.send(end)
+		s.send(done("a"))
+		s.send(say("done"))
+		s.send(ask("r2", "and now?"))
+		s.send(hold())
+	},
 	"aborted": func(s *session) {
 		s.send(ask("r1", "hello"))
 		s.send(use("a", "b"))

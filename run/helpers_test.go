@@ -142,6 +142,10 @@ func waits(call, what string) run.Signal {
 	return run.Signal{Kind: run.ToolSettled, Call: call, Wait: &run.Wait{For: what, Prompt: "may I?", To: "ops", CorrelationID: "c1"}}
 }
 
+func hold() run.Signal {
+	return run.Signal{Kind: run.Held, Wait: &run.Wait{For: run.ForApproval, Prompt: "may it cost more?"}}
+}
+
 func answered(call, with string) run.Signal {
 	return run.Signal{Kind: run.Answered, Call: call, Answer: with, By: "ana", Scope: "once"}
 }

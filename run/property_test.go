@@ -53,7 +53,7 @@ func random(r *rand.Rand, s run.State, n int) run.Signal {
 	if s.Run != nil && len(s.Run.Calls) > 0 {
 		call = s.Run.Calls[r.IntN(len(s.Run.Calls))].ID
 	}
-	switch r.IntN(14) {
+	switch r.IntN(16) {
 	case 0, 1:
 		sig := ask(fmt.Sprintf("r%d", n), pick("hello", long))
 		sig.Join, sig.Attempt = r.IntN(2) == 0, r.IntN(2)
@@ -79,6 +79,13 @@ func random(r *rand.Rand, s run.State, n int) run.Signal {
 		return waits(call, pick(run.ForApproval, run.ForQuestion, run.ForDelegate))
 	case 11:
 		return answered(call, pick(run.Approve, run.Deny, "blue"))
+	case 13, 14:
+		if s.Run != nil && s.Run.Hold != nil {
+			return answered(s.Run.Hold.ID, pick(run.Approve, run.Deny, "blue"))
+		}
+		sig := hold()
+		sig.Called = []run.Event{{Provider: "p", Cost: int64(r.IntN(9)), Priced: true}}
+		return sig
 	case 12:
 		return run.Signal{Kind: run.CompactEnd, Summary: pick("short", "", long+long)}
 	default:

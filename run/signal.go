@@ -14,6 +14,7 @@ const (
 	Submit      SignalKind = "submit"       // a message came
 	Emission    SignalKind = "emission"     // the model said a bit more
 	StreamEnd   SignalKind = "stream_end"   // the model is done, or its stream broke
+	Held        SignalKind = "held"         // the model may not be called before somebody says so
 	ToolSettled SignalKind = "tool_settled" // a call has its result, or waits for somebody
 	Answered    SignalKind = "answered"     // somebody answered a call that waits
 	CompactEnd  SignalKind = "compacted"    // the summary is written, or is not to be had
@@ -45,7 +46,7 @@ type Signal struct {
 	Delta llm.Delta // emission
 
 	// Called are the model.called of every attempt, oldest first, with what is
-	// known of each: stream_end, compacted, abort, fault. A zero At becomes the
+	// known of each: stream_end, held, compacted, abort, fault. A zero At becomes the
 	// signal's.
 	Called []Event
 	Finish llm.Finish // stream_end; empty: as the deltas said
@@ -62,7 +63,7 @@ type Signal struct {
 	OK     bool   // tool_settled
 	Result string // tool_settled
 	Source string // tool_settled; FromTool when empty
-	Wait   *Wait  // tool_settled: no result yet, it waits for somebody
+	Wait   *Wait  // tool_settled: no result yet, it waits for somebody; held: for what
 
 	Answer string // answered: Approve or Deny to an approval, else any text
 	Scope  string // answered: once, session or always
@@ -85,6 +86,9 @@ type Wait struct {
 	To            string // ForDelegate
 	CorrelationID string
 }
+
+// Budget is the name of a hold, where a call has the name of its tool.
+const Budget = "budget"
 
 // What a call can wait for.
 const (

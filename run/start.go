@@ -23,6 +23,11 @@ func Resume(s State, at time.Time, lim Limits) (State, []Effect) {
 
 func (m *machine) resume() {
 	m.s.partial, m.s.cut = nil, 0
+	if held := m.s.Run.Hold; held != nil {
+		m.commit()
+		m.do(Effect{Kind: Ask, Call: *held})
+		return
+	}
 	if len(m.s.Run.Calls) == 0 {
 		m.s.Phase = Invoking
 		m.commit()

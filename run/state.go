@@ -39,6 +39,7 @@ type State struct {
 	Waiting  []Input       `json:"waiting,omitempty"`  // accepted into the log, not yet in a run
 	Allowed  []string      `json:"allowed,omitempty"`  // tools somebody approved for the whole session
 	Gauge    Gauge         `json:"gauge,omitzero"`
+	Spent    int64         `json:"spent,omitempty"`    // on models, in micro-cents, the unfinished run included
 
 	pending []Event      // emitted by Step, not yet committed
 	partial *llm.Builder // the answer as far as it has streamed
@@ -59,8 +60,13 @@ type Run struct {
 	ModelCalls  int           `json:"model_calls,omitempty"`
 	Corrections int           `json:"corrections,omitempty"` // answers in a row whose calls could not be run as asked
 	Replies     int           `json:"replies,omitempty"`
-	Calls       []Call        `json:"calls,omitempty"`   // of the last answer, in the model's order, until all have settled
-	Joining     []llm.Message `json:"joining,omitempty"` // came during the run, join at the next model call
+	Calls       []Call        `json:"calls,omitempty"`     // of the last answer, in the model's order, until all have settled
+	Joining     []llm.Message `json:"joining,omitempty"`   // came during the run, join at the next model call
+	Spent       int64         `json:"spent,omitempty"`     // on models, in micro-cents
+	Overdraft   bool          `json:"overdraft,omitempty"` // somebody was asked and let it go beyond its budget
+	// Hold is what the next call of the model waits for: an approval. It is no
+	// call of a tool and has no result.
+	Hold *Call `json:"hold,omitempty"`
 }
 
 // A Call is a tool call of the run's last answer.
@@ -139,6 +145,20 @@ func (r *Run) call(id string) *Call {
 // settled says whether every call has its result.
 func (r *Run) settled() bool {
 	return !slices.ContainsFunc(r.Calls, func(c Call) bool { return !c.Done })
+}
+
+// Open are the calls that wait for somebody, the hold among them.
+func (r *Run) Open() []Call {
+	var open []Call
+	for _, c := range r.Calls {
+		if !c.Done && c.Asked != "" {
+			open = append(open, c)
+		}
+	}
+	if r.Hold != nil {
+		open = append(open, *r.Hold)
+	}
+	return open
 }
 
 // ready is a call that nothing keeps from running, or that runs.

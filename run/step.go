@@ -26,6 +26,7 @@ var expected = map[SignalKind][]Phase{
 	Submit:      {Idle, Invoking, Streaming, Dispatching, Compacting, InSuspense, Settled, Faulted},
 	Emission:    {Invoking, Streaming},
 	StreamEnd:   {Invoking, Streaming},
+	Held:        {Invoking, Streaming, Compacting},
 	ToolSettled: {Dispatching, InSuspense},
 	Answered:    {Dispatching, InSuspense},
 	CompactEnd:  {Compacting},
@@ -58,6 +59,8 @@ func (m *machine) take(sig *Signal) {
 		m.stream(sig.Delta)
 	case StreamEnd:
 		m.answer(sig)
+	case Held:
+		m.hold(sig)
 	case ToolSettled:
 		m.settle(sig)
 	case Answered:

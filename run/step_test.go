@@ -12,7 +12,7 @@ var (
 		run.Idle, run.Invoking, run.Streaming, run.Dispatching, run.Compacting, run.InSuspense, run.Settled, run.Faulted,
 	}
 	signals = []run.SignalKind{
-		run.Submit, run.Emission, run.StreamEnd, run.ToolSettled, run.Answered, run.CompactEnd, run.Abort, run.Fault,
+		run.Submit, run.Emission, run.StreamEnd, run.Held, run.ToolSettled, run.Answered, run.CompactEnd, run.Abort, run.Fault,
 	}
 )
 
@@ -63,6 +63,8 @@ func one(kind run.SignalKind) run.Signal {
 		return done("now")
 	case run.Answered:
 		return answered("now", run.Deny)
+	case run.Held:
+		return hold()
 	case run.CompactEnd:
 		return run.Signal{Kind: kind, Summary: "short"}
 	default:
@@ -77,7 +79,7 @@ func TestStepEveryCell(t *testing.T) {
 	)
 	type row map[run.SignalKind][]string
 	rest := row{
-		run.Submit: {"invoke_model"}, run.Emission: {late}, run.StreamEnd: {late}, run.ToolSettled: {late},
+		run.Submit: {"invoke_model"}, run.Emission: {late}, run.StreamEnd: {late}, run.Held: {late}, run.ToolSettled: {late},
 		run.Answered: {late}, run.CompactEnd: {late}, run.Abort: {late}, run.Fault: {late},
 	}
 	ended := func(events string) []string {
@@ -86,31 +88,34 @@ func TestStepEveryCell(t *testing.T) {
 	begun := "run.started message "
 	plain := []string{"commit [" + begun + "message reply run.finished]", "publish reply final=true"}
 	results := []string{"commit [tool.finished]", "invoke_model"}
+	held := []string{
+		"commit [" + begun + "approval.asked reply run.suspended]", "publish approval final=false", "ask approval budget:1",
+	}
 	tests := map[run.Phase]row{
 		run.Idle: rest, run.Settled: rest, run.Faulted: rest,
 		run.Invoking: {
 			run.Submit:   {"commit [" + begun + "input.added]"},
-			run.Emission: nil, run.StreamEnd: plain, run.ToolSettled: {late}, run.Answered: {late},
+			run.Emission: nil, run.StreamEnd: plain, run.Held: held, run.ToolSettled: {late}, run.Answered: {late},
 			run.CompactEnd: {late}, run.Abort: ended(begun), run.Fault: ended(begun),
 		},
 		run.Streaming: {
 			run.Submit:   {"commit [" + begun + "input.added]"},
-			run.Emission: nil, run.StreamEnd: plain, run.ToolSettled: {late}, run.Answered: {late},
+			run.Emission: nil, run.StreamEnd: plain, run.Held: held, run.ToolSettled: {late}, run.Answered: {late},
 			run.CompactEnd: {late}, run.Abort: ended(begun + "message "), run.Fault: ended(begun + "message "),
 		},
 		run.Dispatching: {
 			run.Submit:   {"commit [input.added]"},
-			run.Emission: {late}, run.StreamEnd: {late}, run.ToolSettled: results, run.Answered: {nobody},
+			run.Emission: {late}, run.StreamEnd: {late}, run.Held: {late}, run.ToolSettled: results, run.Answered: {nobody},
 			run.CompactEnd: {late}, run.Abort: ended("tool.finished "), run.Fault: ended("tool.finished "),
 		},
 		run.Compacting: {
 			run.Submit:   {"commit [" + begun + "input.added]"},
-			run.Emission: {late}, run.StreamEnd: {late}, run.ToolSettled: {late}, run.Answered: {late},
+			run.Emission: {late}, run.StreamEnd: {late}, run.Held: held, run.ToolSettled: {late}, run.Answered: {late},
 			run.CompactEnd: {"invoke_model"}, run.Abort: ended(begun), run.Fault: ended(begun),
 		},
 		run.InSuspense: {
 			run.Submit:   {"commit [input.added]"},
-			run.Emission: {late}, run.StreamEnd: {late}, run.ToolSettled: results,
+			run.Emission: {late}, run.StreamEnd: {late}, run.Held: {late}, run.ToolSettled: results,
 			run.Answered:   {"commit [approval.answered tool.finished]", "invoke_model"},
 			run.CompactEnd: {late}, run.Abort: ended("tool.finished "), run.Fault: ended("tool.finished "),
 		},
@@ -142,6 +147,7 @@ func TestStepIgnores(t *testing.T) {
 	wordless.Message = nil
 	empty := run.Signal{Kind: run.Submit, Run: "r2", Join: true}
 	odd := waits("now", "coffee")
+	idle := run.Signal{Kind: run.Held, Wait: &run.Wait{For: run.ForQuestion}}
 	tests := map[string]struct {
 		phase run.Phase
 		sig   run.Signal
@@ -155,6 +161,8 @@ func TestStepIgnores(t *testing.T) {
 		"same run again":           {run.Invoking, ask("r1", "hello"), "this run is under way"},
 		"unknown call":             {run.Dispatching, done("then"), "no such call is open"},
 		"wait for nothing known":   {run.Dispatching, odd, "nothing to wait for"},
+		"hold for nothing":         {run.Invoking, run.Signal{Kind: run.Held}, "nothing to wait for"},
+		"hold for a question":      {run.Streaming, idle, "nothing to wait for"},
 		"waits already":            {run.InSuspense, waits("now", run.ForQuestion), "the call waits already"},
 		"no answer to an approval": {run.InSuspense, answered("now", "maybe"), "an approval is answered with approve or deny"},
 		"answer to another call":   {run.InSuspense, answered("then", run.Approve), "nothing waits for this answer"},

@@ -1,6 +1,11 @@
 package run
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+
+	"agenthost/llm"
+)
 
 // ask lets a call wait for somebody. The question is in the log before it is
 // put.
@@ -32,16 +37,56 @@ func (m *machine) ask(c Call, w Wait) {
 	m.do(Effect{Kind: Ask, Call: *m.s.Run.call(c.ID)})
 }
 
+// hold lets the next call of the model wait for an approval. What the model
+// was about to do, say a compaction, is decided anew after it.
+func (m *machine) hold(sig *Signal) {
+	if sig.Wait == nil || sig.Wait.For != ForApproval {
+		m.ignore("nothing to wait for")
+		return
+	}
+	m.s.partial, m.s.cut = nil, 0
+	m.facts(sig)
+	e := Event{
+		Type: ApprovalAsked, For: Budget, Call: Budget + ":" + strconv.Itoa(m.s.Run.ModelCalls+1), Name: Budget,
+		Prompt: sig.Wait.Prompt, Options: []string{Approve, Deny}, Deadline: sig.Wait.Deadline,
+	}
+	m.emit(e)
+	m.reply(Reply{Kind: KindApproval, Text: e.Prompt, Call: e.Call, Options: e.Options})
+	m.emit(Event{Type: Suspended, Waiting: []string{e.Call}})
+	m.commit()
+	m.do(Effect{Kind: Ask, Call: *m.s.Run.Hold})
+}
+
+// release takes the answer to a hold.
+func (m *machine) release(sig *Signal) {
+	m.emit(Event{
+		Type: ApprovalAnswered, For: Budget, Call: sig.Call, Name: Budget,
+		Answer: sig.Answer, By: sig.By, Scope: sig.Scope, Input: sig.Input,
+	})
+	if sig.Answer == Deny {
+		m.fail(&Error{Code: llm.CodeBudgetExceeded})
+		return
+	}
+	m.commit()
+	m.think()
+}
+
 // hear takes the answer to a call that waits; the first one counts. It is
 // written at once, since whoever gave it is told that it was taken.
 func (m *machine) hear(sig *Signal) {
-	c := m.s.Run.call(sig.Call)
+	c, held := m.s.Run.call(sig.Call), m.s.Run.Hold
+	if held != nil && held.ID == sig.Call {
+		c = held
+	}
 	switch {
 	case c == nil || c.Asked == "":
 		m.ignore("nothing waits for this answer")
 		return
 	case c.Asked == ForApproval && sig.Answer != Approve && sig.Answer != Deny:
 		m.ignore("an approval is answered with approve or deny")
+		return
+	case c == held:
+		m.release(sig)
 		return
 	}
 	e := Event{Call: c.ID, Name: c.Name, Answer: sig.Answer, By: sig.By, Scope: sig.Scope, Input: sig.Input}
