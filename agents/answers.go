@@ -95,17 +95,6 @@ func (p *Parts) tell(answer *bus.Route, err error) {
 // stopWord ends the run under way, said by a person in its chat.
 const stopWord = "/stop"
 
-// waitingFor are the calls that wait for a person or an agent.
-func waitingFor(r *run.Run) []run.Call {
-	var calls []run.Call
-	for _, c := range r.Calls {
-		if !c.Done && c.Asked != "" {
-			calls = append(calls, c)
-		}
-	}
-	return calls
-}
-
 // answer reads it as an answer to a call of the run that waits. ok is false when
 // it is none.
 func (c *conversation) answer(it *item, r *run.Run) (sig run.Signal, ok bool) {
@@ -124,7 +113,7 @@ func (c *conversation) answer(it *item, r *run.Run) (sig run.Signal, ok bool) {
 		return said(sig, call, in.Text, found)
 	}
 	var people []run.Call
-	for _, call := range waitingFor(r) {
+	for _, call := range r.Open() {
 		if call.Asked != run.ForDelegate {
 			people = append(people, call)
 		}
@@ -137,7 +126,7 @@ func (c *conversation) answer(it *item, r *run.Run) (sig run.Signal, ok bool) {
 
 // waitingCall finds the call that waits under a wait id, or under its own.
 func (c *conversation) waitingCall(r *run.Run, id string) (run.Call, bool) {
-	calls := waitingFor(r)
+	calls := r.Open()
 	i := slices.IndexFunc(calls, func(call run.Call) bool {
 		return call.ID == id || waitID(c.r.cfg.ID, c.key, r.ID, call.ID) == id
 	})
@@ -219,7 +208,7 @@ func said(sig run.Signal, call run.Call, text string, found bool) (run.Signal, b
 // is allowed for longer is kept, and who works for a run that ends is stopped.
 func (t *runner) heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 	if sig.Kind == run.Abort {
-		for _, call := range waitingFor(r) {
+		for _, call := range r.Open() {
 			if call.Asked == run.ForDelegate {
 				t.recall(call)
 			}
@@ -229,6 +218,9 @@ func (t *runner) heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 	}
 	if sig.Kind != run.Answered || sig.Answer != run.Approve || sig.Scope == ScopeOnce || sig.Scope == "" {
 		return nil
+	}
+	if r.Hold != nil && r.Hold.ID == sig.Call {
+		return t.c.r.parts.allow(ctx, t.c.r.cfg.ID, t.c.key, overBudget, sig.Scope, sig.By)
 	}
 	i := slices.IndexFunc(r.Calls, func(call run.Call) bool { return call.ID == sig.Call })
 	if i < 0 || r.Calls[i].Asked != run.ForApproval {

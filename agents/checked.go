@@ -21,11 +21,11 @@ var notAsAgreed = &run.Error{
 // invokeChecked calls the model until its answer keeps to the schema of the
 // agent. Nobody sees it before, so nothing is streamed, and the tries that
 // failed are no part of the conversation.
-func (t *runner) invokeChecked(ctx context.Context, req llm.Request, called *calls) run.Signal {
+func (t *runner) invokeChecked(ctx context.Context, req llm.Request, called *meter) run.Signal {
 	for n := 0; ; n++ {
 		msg, finish, err := t.collect(ctx, req, called)
 		if err != nil {
-			return t.brokenOff(ctx, err, called.events)
+			return t.brokenOff(ctx, err, called)
 		}
 		end := run.Signal{Kind: run.StreamEnd, Message: &msg, Finish: finish, Called: called.events}
 		if len(msg.Calls()) > 0 || finish == llm.FinishContentFilter || strings.TrimSpace(msg.Text()) == "" {
@@ -47,9 +47,9 @@ func (t *runner) invokeChecked(ctx context.Context, req llm.Request, called *cal
 }
 
 // collect reads an answer to its end.
-func (t *runner) collect(ctx context.Context, req llm.Request, called *calls) (llm.Message, llm.Finish, error) {
+func (t *runner) collect(ctx context.Context, req llm.Request, called *meter) (llm.Message, llm.Finish, error) {
 	answer := llm.Builder{}
-	for delta, err := range t.c.r.chain.Stream(ctx, req, called.add) {
+	for delta, err := range called.chain().Stream(ctx, req, called.add) {
 		if err != nil {
 			return llm.Message{}, "", err
 		}

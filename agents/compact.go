@@ -24,7 +24,8 @@ var errNoSummary = errors.New("the model wrote no summary")
 // else one piece after the other, each with the summary of those before.
 func (t *runner) compact(ctx context.Context, e run.Effect) run.Signal {
 	req := t.request(ctx)
-	called := &calls{t: t}
+	called := t.newMeter()
+	defer called.close()
 	end := run.Signal{Kind: run.CompactEnd}
 	for _, piece := range toSumUp(t.journal.State().Messages[:e.Through:e.Through], e) {
 		if end.Summary != "" {
@@ -33,6 +34,9 @@ func (t *runner) compact(ctx context.Context, e run.Effect) run.Signal {
 		req.Messages = append(slices.Clip(piece), llm.UserText(summarise))
 		var err error
 		if end.Summary, err = t.sumUp(ctx, req, called); err != nil {
+			if sig, ok := called.refused(err); ok {
+				return sig
+			}
 			t.c.log().Warn().Err(err).Msg("conversation cannot be summed up; its oldest part is left out")
 			end.Error = &run.Error{Code: llm.CodeCompactionFailed}
 			break
@@ -59,7 +63,7 @@ func toSumUp(old []llm.Message, e run.Effect) [][]llm.Message {
 	return pieces
 }
 
-func (t *runner) sumUp(ctx context.Context, req llm.Request, called *calls) (string, error) {
+func (t *runner) sumUp(ctx context.Context, req llm.Request, called *meter) (string, error) {
 	msg, _, err := t.collect(ctx, req, called)
 	if err == nil && msg.Text() == "" {
 		err = errNoSummary

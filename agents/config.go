@@ -70,3 +70,6 @@ type Budget struct {
 	Day      float64 `yaml:"day,omitempty" json:"day,omitempty"`
 	OnExceed string  `yaml:"on_exceed,omitempty" json:"on_exceed,omitempty"` // fail (default), ask, warn
 }
+
+// none reports whether b limits nothing.
+func (b Budget) none() bool { return b.Run == 0 && b.Session == 0 && b.Day == 0 }

@@ -51,6 +51,8 @@ type conversation struct {
 	out     []*outgoing
 	sending bool
 
+	toldExcess bool // that its budget is exceeded was told
+
 	caughtUp uint64 // up to this commit of an owner before, replies were sent again
 }
 

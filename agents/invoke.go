@@ -19,13 +19,14 @@ func (t *runner) invoke(ctx context.Context, e run.Effect) run.Signal {
 	if refused := t.beforeCall(ctx, &req); refused != nil {
 		return *refused
 	}
-	called := &calls{t: t}
+	called := t.newMeter()
+	defer called.close()
 	if len(req.Schema) > 0 {
 		return t.invokeChecked(ctx, req, called)
 	}
 	stream := t.newStream()
 	var broken error
-	for delta, err := range t.c.r.chain.Stream(ctx, req, called.add) {
+	for delta, err := range called.chain().Stream(ctx, req, called.add) {
 		if err != nil {
 			broken = err
 			break
@@ -34,7 +35,7 @@ func (t *runner) invoke(ctx context.Context, e run.Effect) run.Signal {
 		t.journal.Step(run.Signal{Kind: run.Emission, At: time.Now(), Run: t.id, Delta: delta}, t.c.r.limits())
 	}
 	if broken != nil {
-		return t.brokenOff(ctx, broken, called.events)
+		return t.brokenOff(ctx, broken, called)
 	}
 	end := run.Signal{Kind: run.StreamEnd, Called: called.events}
 	t.afterCall(ctx, &end)
@@ -62,9 +63,12 @@ func overhead(req llm.Request) int {
 }
 
 // brokenOff is the signal of a model that did not come to an end.
-func (t *runner) brokenOff(ctx context.Context, broken error, called []run.Event) run.Signal {
+func (t *runner) brokenOff(ctx context.Context, broken error, called *meter) run.Signal {
+	if sig, ok := called.refused(broken); ok {
+		return sig
+	}
 	e := llm.AsError(broken)
-	fault := run.Signal{Kind: run.Fault, Called: called, Error: &run.Error{Code: e.Code}}
+	fault := run.Signal{Kind: run.Fault, Called: called.events, Error: &run.Error{Code: e.Code}}
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		fault.Error.Code = llm.CodeRunTimeout

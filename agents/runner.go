@@ -27,6 +27,9 @@ type runner struct {
 	trace   trace
 	replies []run.Reply // published so far, for the hooks
 
+	overdraft  bool // the run may go beyond its budget, as its session may
+	toldExcess bool // that it would have was told
+
 	signals  chan run.Signal // of what is under way beside: the model, tools
 	underway int
 

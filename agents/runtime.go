@@ -40,6 +40,10 @@ type Runtime struct {
 	active int             // conversations that hold a slot
 	ready  []*conversation // those that wait for one
 	queued atomic.Int64    // messages held
+
+	ledger     *ledger
+	longest    atomic.Int64 // of the answers so far, in tokens
+	toldExcess string       // the day whose budget was exceeded, as was told
 }
 
 // The defaults of Limits and session.Config.
@@ -67,6 +71,7 @@ func New(cfg Config, chain *llm.Chain, window int, box *Toolbox, parts *Parts) *
 		},
 	}
 	r.overhead.Store(int64(overhead(llm.Request{System: cfg.Instructions})))
+	r.ledger = newLedger(cfg.ID, parts, cmp.Or(cfg.Limits.RunTimeout, defaultRunTimeout)+time.Minute)
 	r.sessions = session.NewManager(session.Options[*conversation]{
 		TTL: cfg.Session.TTL, Max: cfg.Session.Max,
 		New:      func(key session.Key) *conversation { return newConversation(r, key) },
@@ -127,6 +132,7 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 		_ = r.sessions.Run(sweeping)
 	}()
 	r.parts.event(r.cfg.ID, "started", nil)
+	r.warnUnpriced()
 	r.receive(ctx)
 	r.stopping.Store(true)
 	close(r.closed)
@@ -135,6 +141,7 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 	stopSweep()
 	<-swept
 	r.ends.Wait()
+	r.ledger.close()
 	r.parts.event(r.cfg.ID, "stopped", nil)
 	return nil
 }
@@ -225,6 +232,7 @@ type Status struct {
 	InFlight    int    `json:"inflight"`
 	Running     int    `json:"running"`
 	Queued      int64  `json:"queued"`
+	SpentToday  int64  `json:"spent_today,omitempty"` // in this UTC day, in micro-cents, all hosts together
 }
 
 // Status reports what the agent is doing.

@@ -175,7 +175,7 @@ var errUnfit = errors.New("this is no answer to the question; an approval takes 
 // notice tells a person, once, what their message has to wait for.
 func (c *conversation) notice(it *item, left *run.Run) {
 	text := "I am still waiting for an answer, and come to this after it."
-	if calls := waitingFor(left); len(calls) > 0 {
+	if calls := left.Open(); len(calls) > 0 {
 		text += " The question is: " + calls[0].Prompt
 		if calls[0].Asked == run.ForDelegate {
 			text = "I am waiting for " + calls[0].To + ", and come to this after it. Say " + stopWord + " to end it."

@@ -36,6 +36,8 @@ type actor struct {
 	tools       []tools.Tool
 	permissions map[string]string
 	output      string
+	price       *llm.Price
+	maxTokens   int
 }
 
 func newWorld(t *testing.T, actors ...actor) *world {
@@ -118,7 +120,7 @@ func (w *world) runtime(a actor) *agents.Runtime {
 		Registry: tools.NewRegistry(tools.Static(a.tools)), Grant: tools.GrantOf("*"), Policy: policy, Validator: &tools.Validator{},
 		Output: json.RawMessage(a.output),
 	}
-	chain := &llm.Chain{Links: []llm.Link{{Name: "scripted", Provider: model}}}
+	chain := &llm.Chain{Links: []llm.Link{{Name: "scripted", Provider: model, Price: a.price, MaxTokens: a.maxTokens}}}
 	return agents.New(a.cfg, chain, 0, box, w.parts)
 }
 

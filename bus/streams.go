@@ -24,6 +24,7 @@ const (
 	LanesBucket    = "AGENT_LANES"   // which host last held which lane
 	WaitingBucket  = "AGENT_WAITING" // the calls that wait for somebody
 	AllowedBucket  = "AGENT_ALLOWED" // what people have allowed for longer than once
+	SpendBucket    = "AGENT_SPEND"   // what each agent has spent in each of the last days
 )
 
 // DedupeWindow is how long a stream remembers a Nats-Msg-Id.
@@ -190,11 +191,13 @@ func reportForeign(have, want jetstream.StreamConfig, log zerolog.Logger) {
 }
 
 func provisionBuckets(ctx context.Context, js jetstream.JetStream, replicas int) error {
-	for _, bucket := range []string{LanesBucket, WaitingBucket, AllowedBucket} {
+	for bucket, age := range map[string]time.Duration{LanesBucket: 0, WaitingBucket: 0, AllowedBucket: 0, SpendBucket: 35 * day} {
 		if _, err := js.KeyValue(ctx, bucket); err == nil {
 			continue
 		}
-		_, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, Description: description, Replicas: replicas})
+		_, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: bucket, Description: description, Replicas: replicas, TTL: age,
+		})
 		if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
 			return fmt.Errorf("make bucket %s: %w", bucket, err)
 		}

@@ -69,6 +69,7 @@ var fresh = []string{
 	"AGENT_SESSIONS agent.session.> agent.snapshot.> 0s direct rollup",
 	"KV_AGENT_ALLOWED $KV.AGENT_ALLOWED.> 0s direct rollup discard-new",
 	"KV_AGENT_LANES $KV.AGENT_LANES.> 0s direct rollup discard-new",
+	"KV_AGENT_SPEND $KV.AGENT_SPEND.> 840h0m0s direct rollup discard-new",
 	"KV_AGENT_WAITING $KV.AGENT_WAITING.> 0s direct rollup discard-new",
 	"OBJ_AGENT_FILES $O.AGENT_FILES.C.> $O.AGENT_FILES.M.> 0s direct rollup discard-new",
 }

@@ -293,7 +293,6 @@ func (h *Host) warnUnbuilt() {
 		unbuilt["agents.heartbeat"] = unbuilt["agents.heartbeat"] || a.Heartbeat.Enabled
 		unbuilt["agents.schedules"] = unbuilt["agents.schedules"] || len(a.Schedules) > 0
 		unbuilt["agents.partitions"] = unbuilt["agents.partitions"] || a.Partitions > 0
-		unbuilt["agents.limits.budget"] = unbuilt["agents.limits.budget"] || a.Limits.Budget != (agents.Budget{})
 	}
 	for _, key := range slices.Sorted(maps.Keys(unbuilt)) {
 		if unbuilt[key] {

@@ -34,9 +34,13 @@ type model struct {
 func (h *Host) buildModels(cfg map[string]llm.Config) models {
 	built := models{}
 	for name, c := range cfg {
-		m := model{window: c.Window, link: llm.Link{
-			Name: c.Provider, Model: c.Model, Gate: llm.NewGate(name, c.Rate), Refresh: h.refresher(name, c),
+		info, priced := c.Known()
+		m := model{window: info.Window, link: llm.Link{
+			Name: c.Provider, Model: c.Model, Gate: llm.NewGate(name, c.Rate), Refresh: h.refresher(name, c), MaxTokens: c.MaxTokens,
 		}}
+		if priced {
+			m.link.Price = &info.Price
+		}
 		if m.link.Provider, m.fault = buildProvider(c); m.fault != nil {
 			m.fault = fmt.Errorf("model %q: %w", name, m.fault)
 			m.link.Provider = broken{m.fault}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/llm"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
 )
 
@@ -56,7 +59,7 @@ func (h *Host) serveMicro(b *bus.Bus, shop *workshop) (stop func(), err error) {
 	group, doors := svc.AddGroup(ServiceName), &doors{js: b.JS, agents: h.opt.Config.Agents}
 	err = errors.Join(
 		group.AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) {
-			_ = req.RespondJSON(h.status(started, shop)) // who asked may be gone
+			_ = req.RespondJSON(h.status(b.JS, started, shop)) // who asked may be gone
 		}), micro.WithEndpointQueueGroupDisabled(), about("what every host and its agents are doing")),
 		group.AddEndpoint("breaker", door(h.breaker), micro.WithEndpointQueueGroupDisabled(),
 			about("takes a model out of service on every host, and back: model, action (trip, reset)")),
@@ -74,7 +77,7 @@ func about(what string) micro.EndpointOpt {
 	return micro.WithEndpointMetadata(map[string]string{"description": what})
 }
 
-func (h *Host) status(started time.Time, shop *workshop) Status {
+func (h *Host) status(js jetstream.JetStream, started time.Time, shop *workshop) Status {
 	fleet := h.fleet.Load()
 	serving, lanes := fleet.Serving()
 	state := *h.state.Load()
@@ -85,7 +88,9 @@ func (h *Host) status(started time.Time, shop *workshop) Status {
 		Host: h.opt.Name, Version: h.opt.Version, State: state, Started: started, Serving: serving, Lanes: lanes,
 		ToolFaults: shop.faults(), Models: h.modelStatus(),
 	}
+	spent := h.spentToday(js)
 	for _, a := range fleet.Status() {
+		a.SpentToday = spent[a.ID]
 		one := AgentStatus{Status: a, State: "ready"}
 		if f, ok := h.faults[a.ID]; ok {
 			one.State, one.Reason = f.state(), f.err.Error()
@@ -94,6 +99,24 @@ func (h *Host) status(started time.Time, shop *workshop) Status {
 	}
 	return s
 }
+
+// spentWithin bounds what a host that tells of itself takes to look up money.
+const spentWithin = time.Second
+
+// spentToday is what the agents have spent in this UTC day; nothing when it
+// cannot be known.
+func (h *Host) spentToday(js jetstream.JetStream) map[string]int64 {
+	ctx, cancel := context.WithTimeout(context.Background(), spentWithin)
+	defer cancel()
+	spent, err := agents.SpentToday(ctx, js, time.Now())
+	if err != nil {
+		h.log.Debug().Err(err).Msg("look up what was spent")
+	}
+	return spent
+}
+
+// Money writes an amount of micro-cents for people.
+func Money(microCents int64) string { return llm.Money(microCents) }
 
 // readiness is ready, or degraded when an agent has a fault.
 func (h *Host) readiness() string {

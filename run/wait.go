@@ -45,7 +45,7 @@ func (m *machine) hold(sig *Signal) {
 		return
 	}
 	m.s.partial, m.s.cut = nil, 0
-	m.facts(sig)
+	m.facts(sig, 0)
 	e := Event{
 		Type: ApprovalAsked, For: Budget, Call: Budget + ":" + strconv.Itoa(m.s.Run.ModelCalls+1), Name: Budget,
 		Prompt: sig.Wait.Prompt, Options: []string{Approve, Deny}, Deadline: sig.Wait.Deadline,

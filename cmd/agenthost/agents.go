@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"agenthost/host"
+
 	"github.com/spf13/cobra"
 )
 
@@ -14,7 +16,8 @@ func (a *app) agentsCommand() *cobra.Command {
 		Use:   "agents",
 		Short: "List the agents of the running hosts",
 		Long: `Agents asks the running hosts what their agents are doing. A line is one agent
-on one host; with --json, one element is one host.`,
+on one host; with --json, one element is one host. What was spent today, a day
+in UTC, is that of all hosts together; in JSON it is in micro-cents.`,
 		Example: `  agenthost agents
   agenthost agents -s nats://10.0.0.5:4222 --json`,
 		Args: takes(),
@@ -40,10 +43,11 @@ func (a *app) listAgents(ctx context.Context) error {
 		return a.printJSON(hosts)
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AGENT\tSTATE\tSESSIONS\tRUNNING\tQUEUED\tHOST")
+	fmt.Fprintln(w, "AGENT\tSTATE\tSESSIONS\tRUNNING\tQUEUED\tSPENT TODAY\tHOST")
 	for _, h := range hosts {
 		for _, agent := range h.Agents {
-			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\n", agent.ID, agent.State, agent.Sessions, agent.Running, agent.Queued, h.Host)
+			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n",
+				agent.ID, agent.State, agent.Sessions, agent.Running, agent.Queued, host.Money(agent.SpentToday), h.Host)
 		}
 	}
 	if err := w.Flush(); err != nil {

@@ -1,0 +1,128 @@
+package agents
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"agenthost/llm"
+	"agenthost/run"
+)
+
+// What a run does that would go beyond a budget.
+const (
+	failExceeded = "fail"
+	askExceeded  = "ask"
+	warnExceeded = "warn"
+)
+
+// A span is what a budget is for.
+type span string
+
+const (
+	spanRun     span = "run"
+	spanSession span = "session"
+	spanDay     span = "day"
+)
+
+// overBudget is what a person allows who lets a session, or an agent, go on
+// beyond its budget.
+const overBudget = "going beyond the budget"
+
+// An excess is a budget that a call would go beyond.
+type excess struct {
+	span         span
+	spent, limit int64 // micro-cents
+}
+
+// excessSentences tell a person which budget it was.
+var excessSentences = map[span]string{
+	spanRun:     "This has become too expensive, so I stopped.",
+	spanSession: "The budget of this conversation is used up.",
+	spanDay:     "My budget for today is used up. Please try again tomorrow.",
+}
+
+var spanNames = map[span]string{
+	spanRun: "for this task", spanSession: "for this conversation", spanDay: "for today",
+}
+
+func (e *excess) Error() string {
+	return fmt.Sprintf("budget of a %s: %s of %s spent", e.span, llm.Money(e.spent), llm.Money(e.limit))
+}
+
+// exceeded ends the run, or has it wait for somebody to let it go on.
+func (t *runner) exceeded(e *excess, called []run.Event) run.Signal {
+	if t.c.r.cfg.Limits.Budget.OnExceed != askExceeded {
+		return run.Signal{
+			Kind: run.Fault, Called: called,
+			Error: &run.Error{Code: llm.CodeBudgetExceeded, Message: excessSentences[e.span]},
+		}
+	}
+	return run.Signal{Kind: run.Held, Called: called, Wait: &run.Wait{
+		For: run.ForApproval,
+		Prompt: fmt.Sprintf("I have spent %s of the %s that I may spend %s. May I go on and spend more?",
+			llm.Money(e.spent), llm.Money(e.limit), spanNames[e.span]),
+		Deadline: time.Now().Add(cmp.Or(t.c.r.cfg.Limits.ApprovalTimeout, defaultApprovalTimeout)),
+	}}
+}
+
+// overdrawn reports whether somebody has let this run go beyond its budget.
+func (t *runner) overdrawn() bool {
+	left := t.journal.State().Run
+	return t.overdraft || left != nil && left.Overdraft
+}
+
+// mayOverdraw asks whether somebody has let the session, or all of the
+// agent's, go beyond their budgets.
+func (t *runner) mayOverdraw(ctx context.Context) bool {
+	t.overdraft = t.overdraft || t.c.r.parts.allowed(ctx, t.c.r.cfg.ID, t.c.key, overBudget)
+	return t.overdraft
+}
+
+// tellExcess tells operators that a budget is exceeded: once for each run,
+// session or day.
+func (t *runner) tellExcess(e *excess) {
+	c, r := t.c, t.c.r
+	today := time.Now().UTC().Format(dayFormat)
+	told := false
+	switch e.span {
+	case spanRun:
+		told, t.toldExcess = t.toldExcess, true
+	case spanSession:
+		c.mu.Lock()
+		told, c.toldExcess = c.toldExcess, true
+		c.mu.Unlock()
+	case spanDay:
+		r.mu.Lock()
+		told, r.toldExcess = r.toldExcess == today, today
+		r.mu.Unlock()
+	}
+	if told {
+		return
+	}
+	onExceed := cmp.Or(r.cfg.Limits.Budget.OnExceed, failExceeded)
+	c.log().Warn().Str("run", t.id).Str("span", string(e.span)).Str("spent", llm.Money(e.spent)).
+		Str("limit", llm.Money(e.limit)).Str("on_exceed", onExceed).Msg("budget exceeded")
+	fields := map[string]any{"span": e.span, "spent": e.spent, "limit": e.limit, "on_exceed": onExceed}
+	if e.span != spanDay {
+		fields["session"] = c.key
+	}
+	if e.span == spanRun {
+		fields["run"] = t.id
+	}
+	r.parts.event(r.cfg.ID, "budget", fields)
+}
+
+// warnUnpriced says of which models a budget cannot know what they cost.
+func (r *Runtime) warnUnpriced() {
+	if r.cfg.Limits.Budget.none() {
+		return
+	}
+	for _, l := range r.chain.Links {
+		if l.Price == nil {
+			r.log.Warn().Str("provider", l.Name).Str("model", l.Model).
+				Msg("what this model costs is not known and counts as nothing in the budget; set its price")
+		}
+	}
+}

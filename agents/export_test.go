@@ -1,0 +1,27 @@
+package agents
+
+import (
+	"context"
+	"time"
+)
+
+// A Till is a ledger as tests hold it.
+type Till struct{ ledger *ledger }
+
+// NewTill makes the ledger of an agent on one host.
+func NewTill(agent, host string, parts *Parts, life time.Duration) Till {
+	p := *parts
+	p.Host = host
+	return Till{newLedger(agent, &p, life)}
+}
+
+// Reserve asks for leave to spend amount, input of it for sure.
+func (t Till) Reserve(ctx context.Context, input, amount, limit int64) (bool, error) {
+	return t.ledger.today(time.Now()).reserve(ctx, &claim{input: input, amount: amount, limit: limit})
+}
+
+// Settle books what was spent in the place of what was reserved.
+func (t Till) Settle(reserved, cost int64) { t.ledger.today(time.Now()).settle(reserved, cost) }
+
+// Close waits until all is written.
+func (t Till) Close() { t.ledger.close() }
