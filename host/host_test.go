@@ -18,7 +18,12 @@ import (
 // start runs a host in the test and stops it at the end.
 func start(t testing.TB, cfg *config.Config) (*host.Host, func()) {
 	t.Helper()
-	return startOptions(t, host.Options{Config: cfg, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel)})
+	return startNamed(t, cfg, "")
+}
+
+func startNamed(t testing.TB, cfg *config.Config, name string) (*host.Host, func()) {
+	t.Helper()
+	return startOptions(t, host.Options{Config: cfg, Name: name, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel)})
 }
 
 // startWith is start for a test that has options of its own.

@@ -1,0 +1,245 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/config"
+	"agenthost/host"
+	"agenthost/llm"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A till is a model server over HTTP that counts its calls. Each answers with
+// ten tokens, which cost a cent.
+type till struct {
+	calls atomic.Int64
+	most  atomic.Int64 // under way at once
+	now   atomic.Int64
+	url   string
+}
+
+func newTill(t *testing.T) *till {
+	t.Helper()
+	s := &till{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		s.calls.Add(1)
+		s.most.Store(max(s.most.Load(), s.now.Add(1)))
+		defer s.now.Add(-1)
+		select { // a model takes its time
+		case <-time.After(20 * time.Millisecond):
+		case <-r.Context().Done():
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"hello"},"finish_reason":"stop"}]}`+"\n\n"+
+			`data: {"choices":[],"usage":{"prompt_tokens":20,"completion_tokens":10}}`+"\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	return s
+}
+
+// config is of an agent that uses the till and may spend half a dollar a day.
+func (s *till) config(t *testing.T) *config.Config {
+	t.Helper()
+	cfg := demo(t)
+	cfg.Models["echo"] = llm.Config{
+		Provider: "openai", Model: "m", BaseURL: s.url, APIKey: "k", MaxTokens: 10, Price: &llm.Price{Output: 1000},
+	}
+	cfg.Agents[0].Limits.Budget = agents.Budget{Day: 0.5}
+	return cfg
+}
+
+const cent = llm.MicroCents / 100
+
+// outcomes counts what n runs ended with.
+func outcomes(t *testing.T, replies []bus.Outbound) (answered, refused int) {
+	t.Helper()
+	for _, r := range replies {
+		switch {
+		case r.Error == nil && r.Text == "hello":
+			answered++
+		case r.Error != nil && r.Error.Code == "budget_exceeded":
+			refused++
+		default:
+			t.Errorf("got %+v", r)
+		}
+	}
+	return answered, refused
+}
+
+// TestParallelRunsKeepToABudget gives a hundred runs at once a budget for
+// fifty.
+func TestParallelRunsKeepToABudget(t *testing.T) {
+	s := newTill(t)
+	cfg := s.config(t)
+	h, stop := start(t, cfg)
+	nc := h.Bus().NC
+	out := outbound(t, nc, 100)
+	for i := range 100 {
+		publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: fmt.Sprint("user", i), Text: "hi"})
+	}
+	answered, refused := outcomes(t, out())
+	if answered != 50 || refused != 50 || s.calls.Load() != 50 || s.most.Load() < 2 {
+		t.Errorf("%d answered, %d refused, %d calls, %d at once; want 50, 50, 50, several", answered, refused, s.calls.Load(), s.most.Load())
+	}
+	if got := hostStatus(t, h).Agents[0].SpentToday; got != 50*cent {
+		t.Errorf("the host tells of %d, want %d", got, 50*cent)
+	}
+	stop()
+	h, _ = start(t, cfg)
+	nc = h.Bus().NC
+	out = outbound(t, nc, 1)
+	publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: "late", Text: "hi"})
+	if _, refused := outcomes(t, out()); refused != 1 || s.calls.Load() != 50 {
+		t.Errorf("after a restart %d calls were made", s.calls.Load())
+	}
+}
+
+// TestHostsShareABudget has an agent's messages come by lanes that different
+// hosts may serve.
+func TestHostsShareABudget(t *testing.T) {
+	s := newTill(t)
+	cfg := s.config(t)
+	idle := neighbour(cfg)
+	port := "127.0.0.1:0"
+	cfg.NATS.Embedded.Listen = &port
+	first, _ := startNamed(t, cfg, "first")
+	second := *s.config(t)
+	neighbour(&second)
+	second.NATS.URL = first.URL()
+	startNamed(t, &second, "second")
+	nc, js := first.Bus().NC, first.Bus().JS
+	spread(t, nc, js, idle)
+	results := make(chan *nats.Msg, 200)
+	for _, subject := range []string{"plugin.outbound.>", "results"} {
+		if _, err := nc.ChanSubscribe(subject, results); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 50 {
+		publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: fmt.Sprint("user", i), Text: "hi"})
+		publish(t, nc, "agent.route."+cfg.Agents[0].ID, bus.Route{
+			ID: fmt.Sprint("task", i), Kind: bus.RouteDelegate, From: "test", CorrelationID: fmt.Sprint(i), Text: "hi", ReplyTo: "results",
+		})
+	}
+	var replies []bus.Outbound
+	for range 100 {
+		select {
+		case m := <-results:
+			r := bus.Outbound{} // a result has the fields that count, too
+			if err := json.Unmarshal(m.Data, &r); err != nil {
+				t.Fatal(err)
+			}
+			replies = append(replies, r)
+		case <-time.After(30 * time.Second):
+			t.Fatalf("got %d results", len(replies))
+		}
+	}
+	answered, refused := outcomes(t, replies)
+	if answered != 50 || refused != 50 || s.calls.Load() != 50 {
+		t.Errorf("%d answered, %d refused, %d calls; want 50 of each", answered, refused, s.calls.Load())
+	}
+	kv, err := js.KeyValue(t.Context(), bus.SpendBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, err := kv.Get(t.Context(), cfg.Agents[0].ID+"."+time.Now().UTC().Format(time.DateOnly))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spend := agents.Spend{}
+	if err := json.Unmarshal(entry.Value(), &spend); err != nil {
+		t.Fatal(err)
+	}
+	if spend.Spent != 50*cent || len(spend.Hosts) != 2 {
+		t.Errorf("the record says %s, want 50 cents by two hosts", entry.Value())
+	}
+}
+
+// neighbour adds an agent in the lanes of the first one, with a model that
+// costs nothing.
+func neighbour(cfg *config.Config) string {
+	a := cfg.Agents[0]
+	for i := 0; ; i++ {
+		a.ID = fmt.Sprint("neighbour", i)
+		if agents.LaneOf(a.ID, 4) == agents.LaneOf(cfg.Agents[0].ID, 4) {
+			break
+		}
+	}
+	cfg.Models["free"] = llm.Config{Provider: "echo"}
+	a.Model, a.Channels, a.Limits = agents.Names{"free"}, []agents.Binding{{Channel: "other"}}, agents.Limits{}
+	cfg.Agents = append(cfg.Agents, a)
+	return a.ID
+}
+
+// spread has two hosts serve one each of the two lanes of an agent. A lane is
+// taken with its first message.
+func spread(t *testing.T, nc *nats.Conn, js jetstream.JetStream, agent string) {
+	t.Helper()
+	routes, err := js.Stream(t.Context(), bus.RoutesStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub, err := nc.SubscribeSync("plugin.outbound.other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish(t, nc, "plugin.inbound.other", bus.Inbound{From: "ana", Text: "hi"})
+	next(t, sub)
+	results, err := nc.SubscribeSync("spread")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "each host serves a lane", func() bool {
+		publish(t, nc, bus.RoutePrefix+agent, bus.Route{Kind: bus.RouteDelegate, From: "test", Text: "hi", ReplyTo: "spread"})
+		next(t, results)
+		serving := serves(t, nc, 2)
+		if serving[0] == 1 && serving[1] == 1 {
+			return true
+		}
+		_ = routes.UnpinConsumer(t.Context(), bus.LaneName(agents.LaneOf(agent, 4)), "owner") // there is nothing to lose
+		return false
+	})
+}
+
+// serves is how many lanes each of n hosts serves.
+func serves(t *testing.T, nc *nats.Conn, n int) []int {
+	t.Helper()
+	inbox := nats.NewInbox()
+	sub, err := nc.SubscribeSync(inbox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	if err := nc.PublishRequest(host.StatusSubject, inbox, nil); err != nil {
+		t.Fatal(err)
+	}
+	var serving []int
+	for range n {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		msg, err := sub.NextMsgWithContext(ctx)
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, err := host.ReadStatus(msg.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		serving = append(serving, status.Serving)
+	}
+	return serving
+}
