@@ -32,12 +32,15 @@ func budget(b agents.Budget) func(*actor) {
 
 const dollar = llm.MicroCents
 
-// exceeded waits for the next event of a budget.
-func exceeded(t *testing.T, events chan *nats.Msg) (e struct {
+// A budgetEvent tells of a budget that was exceeded.
+type budgetEvent struct {
 	Agent, Host, Kind, Span, Session, Run string
 	Spent, Limit                          int64
 	OnExceed                              string `json:"on_exceed"`
-}) {
+}
+
+// exceeded waits for the next event of a budget.
+func exceeded(t *testing.T, events chan *nats.Msg) (e budgetEvent) {
 	t.Helper()
 	if err := json.Unmarshal((<-events).Data, &e); err != nil {
 		t.Fatal(err)

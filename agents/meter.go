@@ -35,6 +35,7 @@ const longAnswer = 4096
 
 // admit lets an attempt begin, or says what it would go beyond.
 func (m *meter) admit(ctx context.Context, l llm.Link, req llm.Request) (expected int64, err error) {
+	m.close() // the last one admitted was not begun after all
 	if l.Price == nil {
 		return 0, nil
 	}
@@ -113,7 +114,7 @@ func (m *meter) add(a llm.Attempt) {
 	}
 }
 
-// close gives back what is reserved for an attempt that broke down.
+// close gives back what is reserved for an attempt that was not made.
 func (m *meter) close() { m.settle(0) }
 
 func (m *meter) settle(cost int64) {

@@ -129,25 +129,29 @@ func TestHostsShareABudget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range 50 {
-		publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: fmt.Sprint("user", i), Text: "hi"})
-		publish(t, nc, "agent.route."+cfg.Agents[0].ID, bus.Route{
-			ID: fmt.Sprint("task", i), Kind: bus.RouteDelegate, From: "test", CorrelationID: fmt.Sprint(i), Text: "hi", ReplyTo: "results",
-		})
-	}
-	var replies []bus.Outbound
-	for range 100 {
-		select {
-		case m := <-results:
-			r := bus.Outbound{} // a result has the fields that count, too
-			if err := json.Unmarshal(m.Data, &r); err != nil {
-				t.Fatal(err)
-			}
-			replies = append(replies, r)
-		case <-time.After(30 * time.Second):
-			t.Fatalf("got %d results", len(replies))
+	speak := func(from, to int) (replies []bus.Outbound) {
+		for i := from; i < to; i++ {
+			publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: fmt.Sprint("user", i), Text: "hi"})
+			publish(t, nc, bus.RoutePrefix+cfg.Agents[0].ID, bus.Route{
+				ID: fmt.Sprint("task", i), Kind: bus.RouteDelegate, From: "test", CorrelationID: fmt.Sprint(i), Text: "hi", ReplyTo: "results",
+			})
 		}
+		for range 2 * (to - from) {
+			select {
+			case m := <-results:
+				r := bus.Outbound{} // a result has the fields that count, too
+				if err := json.Unmarshal(m.Data, &r); err != nil {
+					t.Fatal(err)
+				}
+				replies = append(replies, r)
+			case <-time.After(30 * time.Second):
+				t.Fatalf("got %d results", len(replies))
+			}
+		}
+		return replies
 	}
+	replies := speak(0, 1) // by each host one
+	replies = append(replies, speak(1, 50)...)
 	answered, refused := outcomes(t, replies)
 	if answered != 50 || refused != 50 || s.calls.Load() != 50 {
 		t.Errorf("%d answered, %d refused, %d calls; want 50 of each", answered, refused, s.calls.Load())

@@ -9,11 +9,9 @@ import (
 	"agenthost/llm"
 )
 
-func dollars(d float64) *float64 { return &d }
-
 func TestCost(t *testing.T) {
 	plain := llm.Price{Input: 0.25, Output: 2}
-	cached := llm.Price{Input: 3, Output: 15, CacheRead: dollars(0.3), CacheWrite: dollars(3.75)}
+	cached := llm.Price{Input: 3, Output: 15, CacheRead: new(0.3), CacheWrite: new(3.75)}
 	tests := map[string]struct {
 		price llm.Price
 		usage llm.Usage
@@ -28,7 +26,7 @@ func TestCost(t *testing.T) {
 		"half a micro-cent":        {llm.Price{Input: 0.075}, llm.Usage{Input: 3}, 23},
 		"each class at its price":  {cached, llm.Usage{Input: 100, CacheRead: 60, CacheWrite: 30, Output: 10}, 10*300 + 60*30 + 30*375 + 10*1500},
 		"cached as input":          {plain, llm.Usage{Input: 100, CacheRead: 60, CacheWrite: 30}, 2500},
-		"a cache that is free":     {llm.Price{Input: 3, CacheRead: dollars(0)}, llm.Usage{Input: 100, CacheRead: 60}, 40 * 300},
+		"a cache that is free":     {llm.Price{Input: 3, CacheRead: new(0.0)}, llm.Usage{Input: 100, CacheRead: 60}, 40 * 300},
 		"reasoning is output":      {plain, llm.Usage{Output: 10, Reasoning: 8}, 2000},
 		"more cached than sent":    {cached, llm.Usage{Input: 10, CacheRead: 60}, 60 * 30},
 		"counts below zero":        {cached, llm.Usage{Input: -5, CacheRead: -5, CacheWrite: -5, Output: -5}, 0},
@@ -57,7 +55,7 @@ func TestCostIsExact(t *testing.T) {
 		return u
 	}
 	for range 20_000 {
-		p := llm.Price{Input: price(), Output: price(), CacheRead: dollars(price()), CacheWrite: dollars(price())}
+		p := llm.Price{Input: price(), Output: price(), CacheRead: new(price()), CacheWrite: new(price())}
 		a, b := usage(), usage()
 		got := p.Cost(a)
 		if want := exactly(p, a); got != want {
