@@ -31,7 +31,7 @@ func (m *meter) chain() *llm.Chain {
 
 // longAnswer is how long an answer is taken to become, in tokens, when nothing
 // bounds it and none has been longer.
-const longAnswer = 4096
+const longAnswer = 8192
 
 // admit lets an attempt begin, or says what it would go beyond.
 func (m *meter) admit(ctx context.Context, l llm.Link, req llm.Request) (expected int64, err error) {
