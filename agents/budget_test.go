@@ -10,6 +10,7 @@ import (
 	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
+	"agenthost/tools"
 
 	"github.com/nats-io/nats.go"
 )
@@ -227,4 +228,25 @@ func TestBudgetWithoutAPrice(t *testing.T) {
 	if got := w.spentToday("ana"); got != 0 {
 		t.Errorf("got %d", got)
 	}
+}
+
+// TestBudgetIsLiftedForTheWholeRun asks once, however many calls follow.
+func TestBudgetIsLiftedForTheWholeRun(t *testing.T) {
+	paid := has(tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: text("paid")})
+	w := newWorld(t, bot("ana", budget(agents.Budget{Run: 1, Session: 1, OnExceed: "ask"}), paid))
+	w.say("ana", bus.Inbound{Text: "twice"})
+	if out := w.hear(); out.Kind != "approval" || !strings.HasSuffix(out.Text, "for this task. May I go on and spend more?") {
+		t.Fatalf("got %+v", out)
+	}
+	w.settled()
+	w.say("ana", bus.Inbound{Text: "approve"})
+	w.expect("reply", "It says: paid")
+	w.say("ana", bus.Inbound{Text: "twice"})
+	if out := w.hear(); out.Kind != "approval" || !strings.HasSuffix(out.Text, "for this conversation. May I go on and spend more?") {
+		t.Fatalf("got %+v", out)
+	}
+	w.settled()
+	w.say("ana", bus.Inbound{Text: "approve"})
+	w.expect("reply", "It says: paid")
+	w.eventually("all is booked", func() bool { return w.spentToday("ana") == 4*dollar })
 }
