@@ -13,6 +13,7 @@ type models struct {
 	skips    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	tokens   *prometheus.CounterVec
+	cost     *prometheus.CounterVec
 	bound    *xsync.MapOf[labels, *series]
 }
 
@@ -29,6 +30,7 @@ func newModels() models {
 			Buckets: []float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300},
 		}, which),
 		tokens: counter("agenthost_model_tokens_total", "Tokens by class; input holds cache_read and cache_write, output holds reasoning.", append(which, "class")),
+		cost:   counter("agenthost_model_cost_microcents_total", "What calls of models have cost, where that is known; a dollar is 100000000.", which),
 		bound:  xsync.NewMapOf[labels, *series](),
 	}
 }
@@ -38,7 +40,7 @@ func counter(name, help string, labels []string) *prometheus.CounterVec {
 }
 
 func (m *models) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.attempts, m.skips, m.duration, m.tokens}
+	return []prometheus.Collector{m.attempts, m.skips, m.duration, m.tokens, m.cost}
 }
 
 // A series is what is bound once for an agent and a model.
@@ -46,6 +48,7 @@ type series struct {
 	ok       prometheus.Counter
 	duration prometheus.Observer
 	tokens   [classes]prometheus.Counter
+	cost     prometheus.Counter
 }
 
 // The classes of tokens, in the order of counts.
@@ -76,13 +79,14 @@ func (r *Registry) Attempt(agent string, a llm.Attempt) {
 			s.tokens[i].Add(float64(n))
 		}
 	}
-	// What the attempt cost is counted here.
+	s.cost.Add(float64(a.Cost))
 }
 
 func (m *models) bind(agent string, a llm.Attempt) *series {
 	s := &series{
 		ok:       m.attempts.WithLabelValues(agent, a.Provider, a.Model, "ok"),
 		duration: m.duration.WithLabelValues(agent, a.Provider, a.Model),
+		cost:     m.cost.WithLabelValues(agent, a.Provider, a.Model),
 	}
 	for i, class := range classNames {
 		s.tokens[i] = m.tokens.WithLabelValues(agent, a.Provider, a.Model, class)
