@@ -28,6 +28,9 @@ func (s *State) fold(e *Event) {
 		s.finish(e)
 	case e.Type == ModelCalled:
 		s.spend(e.Cost)
+		if s.Run != nil {
+			s.measure(e)
+		}
 	case s.Run != nil:
 		s.foldRun(e)
 	}
@@ -54,8 +57,6 @@ func (s *State) foldRun(e *Event) {
 		if e.Reply != nil {
 			s.edit().Replies = e.Reply.N
 		}
-	case ModelCalled:
-		s.measure(e)
 	}
 }
 
