@@ -13,7 +13,7 @@ import (
 
 // invoke calls the model. The machine hears what it says as it comes, and by
 // the signal that is returned how it ended.
-func (t *runner) invoke(ctx context.Context, e run.Effect) run.Signal {
+func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.Signal {
 	req := t.request(ctx)
 	req.Messages, req.Schema = run.Shown(t.journal.State().Messages, e.Short, e.Room), t.c.r.tools.Output
 	if refused := t.beforeCall(ctx, &req); refused != nil {
@@ -24,19 +24,21 @@ func (t *runner) invoke(ctx context.Context, e run.Effect) run.Signal {
 	if len(req.Schema) > 0 {
 		return t.invokeChecked(ctx, req, called)
 	}
-	stream := t.newStream()
 	var broken error
 	for delta, err := range called.chain().Stream(ctx, req, called.add) {
 		if err != nil {
 			broken = err
 			break
 		}
-		stream.add(delta)
+		// The machine comes first: who asks it what was said misses nothing.
 		t.journal.Step(run.Signal{Kind: run.Emission, At: time.Now(), Run: t.id, Delta: delta}, t.c.r.limits())
+		stream.add(delta)
 	}
 	if broken != nil {
+		stream.end(EndCut)
 		return t.brokenOff(ctx, broken, called)
 	}
+	stream.end(EndDone)
 	end := run.Signal{Kind: run.StreamEnd, Called: called.events}
 	t.afterCall(ctx, &end)
 	return end

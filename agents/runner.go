@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agenthost/bus"
@@ -32,6 +33,8 @@ type runner struct {
 
 	signals  chan run.Signal // of what is under way beside: the model, tools
 	underway int
+
+	speech atomic.Pointer[stream] // of the last call of the model
 
 	mu        sync.Mutex
 	fallbacks map[string]string // by call: the answer when nobody gives one
@@ -216,7 +219,8 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 		t.replies = append(t.replies, *e.Reply)
 		t.c.send(&outgoing{replies: []run.Reply{*e.Reply}, trace: t.trace, end: func(bool) {}})
 	case run.InvokeModel:
-		t.beside(ctx, func() run.Signal { return t.invoke(ctx, e) })
+		stream := t.newStream()
+		t.beside(ctx, func() run.Signal { return t.invoke(ctx, e, stream) })
 	case run.Compact:
 		t.beside(ctx, func() run.Signal { return t.compact(ctx, e) })
 	case run.RunTool:

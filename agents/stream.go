@@ -2,19 +2,30 @@ package agents
 
 import (
 	"encoding/json"
+	"sync"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/llm"
+	"agenthost/run"
 	"agenthost/session"
 )
 
 // A Chunk is what is published on agent.stream.<agent>.<sid> while a model
-// speaks. Offset counts the bytes of the answer before Text, so that a reader
-// sees a gap. Nothing is kept: the reply has the whole.
+// speaks: a piece of its text or of its reasoning, its end, or how far a tool
+// is. Nothing is kept: the reply has the whole.
 type Chunk struct {
-	Run    string `json:"run"`
-	Offset int    `json:"offset"`
-	Text   string `json:"text,omitempty"`
+	Run     string `json:"run"`
+	Attempt int    `json:"attempt,omitempty"` // of the run, where a host before has tried it
+	Turn    int    `json:"turn,omitempty"`    // the call of the model in the run, from 1
+	// Offset counts the bytes before Text, or before Reasoning, of the same
+	// kind and turn, so that a reader sees a gap and a repeat.
+	Offset    int    `json:"offset"`
+	Text      string `json:"text,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
+	// End says that the turn says no more; Offset is the length of its text.
+	End       string `json:"end,omitempty"`
+	InReplyTo string `json:"in_reply_to,omitempty"` // as in the reply to come
 
 	// A tool that takes long says how far it is.
 	Call     string `json:"call,omitempty"`
@@ -22,37 +33,146 @@ type Chunk struct {
 	Progress string `json:"progress,omitempty"`
 }
 
+// How a turn ends: the model has said all, or will not say the rest.
+const (
+	EndDone = "done"
+	EndCut  = "cut"
+)
+
+// streamPause is how long what follows a chunk at once is gathered for the
+// next one: a reader sees no more, and a fast model fills no queues.
+const streamPause = 20 * time.Millisecond
+
 // stream publishes one answer as it comes. An answer of a single piece is not
 // streamed: its reply follows at once.
 type stream struct {
-	t       *runner
-	subject string
-	first   string
-	pieces  int
-	offset  int
+	t    *runner
+	head Chunk // what all chunks of the answer share
+
+	mu       sync.Mutex
+	subject  string // known once something is published
+	pending  []byte // said and not published
+	thought  bool   // pending is reasoning
+	text     int    // bytes published
+	thoughts int    // the same of reasoning
+	pieces   int
+	last     time.Time // when the last chunk was published
+	timer    *time.Timer
+	armed    bool
+	ended    bool
 }
 
-func (t *runner) newStream() *stream { return &stream{t: t} }
+// newStream is for the call of the model that is to come.
+func (t *runner) newStream() *stream {
+	s := &stream{t: t, head: Chunk{Run: t.id, InReplyTo: t.inputs[len(t.inputs)-1].ID}}
+	if r := t.journal.State().Run; r != nil {
+		s.head.Attempt, s.head.Turn = r.Attempt, turn(r)
+	}
+	t.speech.Store(s)
+	return s
+}
+
+// turn is the number of the call of the model under way.
+func turn(r *run.Run) int { return r.ModelCalls + 1 }
 
 func (s *stream) add(d llm.Delta) {
-	if d.Text == "" {
+	if d.Text == "" && d.Reasoning == "" && d.Call == nil {
 		return
 	}
-	s.pieces++
-	switch s.pieces {
-	case 1:
-		s.first = d.Text
-		return
-	case 2:
-		s.subject = StreamSubject(s.t.c.r.cfg.ID, s.t.c.key)
-		s.publish(s.first)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.say(d.Reasoning, true)
+	s.say(d.Text, false)
+	if d.Call != nil { // no reply brings what is said before calls
+		s.flush()
 	}
-	s.publish(d.Text)
 }
 
-func (s *stream) publish(text string) {
-	data, err := json.Marshal(Chunk{Run: s.t.id, Offset: s.offset, Text: text})
-	s.offset += len(text)
+// say publishes text: at once when the last chunk was a while ago, else with
+// what comes until then.
+func (s *stream) say(text string, thought bool) {
+	if text == "" {
+		return
+	}
+	if s.thought != thought {
+		s.flush()
+	}
+	s.thought = thought
+	s.pending = append(s.pending, text...)
+	s.pieces++
+	switch {
+	case s.pieces == 1:
+		s.arm(streamPause)
+	case s.pieces == 2:
+		s.flush()
+	default:
+		if rest := streamPause - time.Since(s.last); rest <= 0 {
+			s.flush()
+		} else {
+			s.arm(rest)
+		}
+	}
+}
+
+func (s *stream) arm(wait time.Duration) {
+	switch {
+	case s.armed:
+		return
+	case s.timer == nil:
+		s.timer = time.AfterFunc(wait, s.due)
+	default:
+		s.timer.Reset(wait)
+	}
+	s.armed = true
+}
+
+func (s *stream) due() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.armed = false
+	if !s.ended {
+		s.flush()
+	}
+}
+
+func (s *stream) flush() {
+	if len(s.pending) == 0 {
+		return
+	}
+	c := s.head
+	if s.thought {
+		c.Reasoning, c.Offset = string(s.pending), s.thoughts
+		s.thoughts += len(s.pending)
+	} else {
+		c.Text, c.Offset = string(s.pending), s.text
+		s.text += len(s.pending)
+	}
+	s.pending, s.last = s.pending[:0], time.Now()
+	s.publish(c)
+}
+
+// end publishes what is left and how it ended, unless nothing was streamed.
+func (s *stream) end(how string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	if s.subject == "" {
+		return
+	}
+	s.flush()
+	c := s.head
+	c.Offset, c.End = s.text, how
+	s.publish(c)
+}
+
+func (s *stream) publish(c Chunk) {
+	if s.subject == "" {
+		s.subject = StreamSubject(s.t.c.r.cfg.ID, s.t.c.key)
+	}
+	data, err := json.Marshal(c)
 	if err == nil {
 		err = s.t.c.r.parts.NC.Publish(s.subject, data)
 	}

@@ -21,7 +21,7 @@ import (
 
 // A world is a bus with agents at work on it.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	bus   *bus.Bus
 	parts *agents.Parts
 	fleet *agents.Fleet
@@ -33,6 +33,7 @@ type world struct {
 type actor struct {
 	cfg         agents.Config
 	script      string
+	model       llm.Provider // in place of a script
 	tools       []tools.Tool
 	permissions map[string]string
 	output      string
@@ -40,7 +41,7 @@ type actor struct {
 	maxTokens   int
 }
 
-func newWorld(t *testing.T, actors ...actor) *world {
+func newWorld(t testing.TB, actors ...actor) *world {
 	t.Helper()
 	w := &world{t: t, bus: bustest.Open(t), out: make(chan *nats.Msg, 1000)}
 	if err := w.bus.Ready(t.Context()); err != nil {
@@ -108,9 +109,13 @@ func (w *world) start(actors ...actor) {
 
 func (w *world) runtime(a actor) *agents.Runtime {
 	w.t.Helper()
-	model, err := scripted.Parse([]byte(a.script))
-	if err != nil {
-		w.t.Fatal(err)
+	model := a.model
+	if model == nil {
+		script, err := scripted.Parse([]byte(a.script))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		model = script
 	}
 	policy, err := tools.NewPolicy(a.permissions)
 	if err != nil {

@@ -45,8 +45,8 @@ type AgentStatus struct {
 }
 
 // serveMicro answers on $SRV and on the endpoints of the service. Its status
-// and its breakers are every host's own; the others are answered by one of the
-// fleet.
+// and its breakers are every host's own, and stream is answered by the host
+// whose model speaks; the others are answered by one of the fleet.
 func (h *Host) serveMicro(b *bus.Bus, shop *workshop) (stop func(), err error) {
 	svc, err := micro.AddService(b.NC, micro.Config{
 		Name: ServiceName, Version: semver(h.opt.Version), Description: "a host of agents",
@@ -63,6 +63,8 @@ func (h *Host) serveMicro(b *bus.Bus, shop *workshop) (stop func(), err error) {
 		}), micro.WithEndpointQueueGroupDisabled(), about("what every host and its agents are doing")),
 		group.AddEndpoint("breaker", door(h.breaker), micro.WithEndpointQueueGroupDisabled(),
 			about("takes a model out of service on every host, and back: model, action (trip, reset)")),
+		group.AddEndpoint("stream", micro.HandlerFunc(h.speak), micro.WithEndpointQueueGroupDisabled(),
+			about("what the model of a session has said so far: agent, session; only its host answers, and only while it speaks")),
 		group.AddEndpoint("approve", door(doors.approve), about("answers a call that waits: id, answer, scope, by")),
 		group.AddEndpoint("abort", door(doors.abort), about("stops the run of a session: agent, session, by, reason")),
 	)

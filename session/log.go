@@ -108,6 +108,14 @@ func (l *Log) State() run.State {
 	return l.state
 }
 
+// View shows look the state as it is now, with what only the newest State may
+// be asked for, as its Partial. look must not use the log.
+func (l *Log) View(look func(run.State)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	look(l.state)
+}
+
 // Add folds events that are no run's and commits them.
 func (l *Log) Add(ctx context.Context, events []run.Event, done func(error)) {
 	l.mu.Lock()

@@ -72,9 +72,7 @@ func (d *dialog) reply(ctx context.Context, w host.Waiting, text, by string) (st
 
 // stop orders the agent to stop what it does in this dialog.
 func (d *dialog) stop(ctx context.Context, by string) (string, error) {
-	escape := strings.NewReplacer("%", "%25", "/", "%2F")
-	key := "route/" + escape.Replace(d.from) + "/" + escape.Replace(d.session)
-	msg, err := host.Stop{Agent: d.agent, Session: key, By: by}.Message(d.inbox)
+	msg, err := host.Stop{Agent: d.agent, Session: host.RouteKey(d.from, d.session), By: by}.Message(d.inbox)
 	if err != nil {
 		return "", err
 	}

@@ -23,6 +23,7 @@ type dialog struct {
 	nc       *nats.Conn
 	js       jetstream.JetStream
 	inbox    string
+	follower *host.Follower // nil: only answers are of interest
 	asks     string         // where the agent, and who works for it, ask the person
 	received chan *nats.Msg // answers, pieces of them and asks, in the order they came
 	asked    map[string]bool
@@ -67,7 +68,8 @@ func (d *dialog) listen(stream bool) error {
 	d.received = make(chan *nats.Msg, receivedSize)
 	subjects := []string{d.inbox, d.asks}
 	if stream {
-		subjects = append(subjects, host.StreamSubject(d.agent, d.from, d.session))
+		d.follower = host.NewFollower(d.nc, d.agent, host.RouteKey(d.from, d.session))
+		subjects = append(subjects, d.follower.Subjects()...)
 	}
 	for _, subject := range subjects {
 		sub, err := d.nc.ChanSubscribe(subject, d.received)
@@ -166,6 +168,9 @@ func (l listener) input() <-chan line {
 // What it returns tells when to try once more.
 func (d *dialog) askAgain(ctx context.Context, q question, l listener) <-chan time.Time {
 	err := d.missed(ctx, l)
+	if err == nil && d.follower != nil {
+		err = d.follower.Ask()
+	}
 	if err == nil {
 		_, err = d.publish(ctx, q, q.id+":"+nuid.Next())
 	}
@@ -183,9 +188,10 @@ func (d *dialog) receive(msg *nats.Msg, q question, l listener) (answer, bool) {
 		d.receiveAsk(msg.Data, l)
 		return answer{}, false
 	default:
-		var c host.Chunk
-		if err := json.Unmarshal(msg.Data, &c); err == nil && l.chunk != nil {
-			l.chunk(c)
+		for _, c := range d.follower.Take(msg) {
+			if l.chunk != nil && (c.InReplyTo == q.id || c.Call != "") { // not what others are told in this session
+				l.chunk(c)
+			}
 		}
 		return answer{}, false
 	}

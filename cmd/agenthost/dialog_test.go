@@ -17,11 +17,12 @@ import (
 // answer.
 func TestAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &dialog{inbox: "inbox", received: make(chan *nats.Msg)}
+		d := &dialog{inbox: "inbox", received: make(chan *nats.Msg), follower: new(host.Follower)}
 		go func() {
 			time.Sleep(quietAfter + time.Second)
 			for _, m := range []nats.Msg{
-				{Subject: "stream", Data: []byte(`{"run":"r","offset":0,"text":"he"}`)},
+				{Subject: "stream", Data: []byte(`{"run":"p","offset":0,"text":"to others","in_reply_to":"p"}`)},
+				{Subject: "stream", Data: []byte(`{"run":"r","offset":0,"text":"he","in_reply_to":"q"}`)},
 				{Subject: "stream", Data: []byte(`garbage`)},
 				{Subject: "inbox", Data: []byte(`garbage`)},
 				{Subject: "inbox", Data: []byte(`{`)},

@@ -1,0 +1,67 @@
+package agents
+
+import (
+	"strings"
+
+	"agenthost/llm"
+	"agenthost/run"
+	"agenthost/session"
+)
+
+// Speaking is what the model of a session has said so far in the call under
+// way, as chunks that each fit into a message; nil when it says nothing here.
+// What a reader of the stream has missed is in it.
+func (f *Fleet) Speaking(agent string, key session.Key) []Chunk {
+	for _, r := range f.runtimes {
+		if r.ID() != agent {
+			continue
+		}
+		if entry, ok := r.sessions.Get(key); ok {
+			return entry.Value.speaking()
+		}
+	}
+	return nil
+}
+
+func (c *conversation) speaking() []Chunk {
+	c.mu.Lock()
+	t := c.current
+	c.mu.Unlock()
+	if t == nil {
+		return nil
+	}
+	s := t.speech.Load()
+	if s == nil {
+		return nil
+	}
+	var said llm.Message
+	t.journal.View(func(state run.State) {
+		if state.Run != nil && state.Run.ID == t.id && turn(state.Run) == s.head.Turn {
+			said = state.Partial()
+		}
+	})
+	text, reasoning := strings.Builder{}, strings.Builder{}
+	for _, p := range said.Parts {
+		switch p.Type {
+		case llm.Text:
+			text.WriteString(p.Text)
+		case llm.Reasoning:
+			reasoning.WriteString(p.Text)
+		}
+	}
+	most := c.r.parts.room() / 8 // every byte may become six
+	var list []Chunk
+	for rest, offset := reasoning.String(), 0; rest != ""; {
+		c := s.head
+		c.Reasoning, c.Offset = head(rest, most), offset
+		rest, offset = rest[len(c.Reasoning):], offset+len(c.Reasoning)
+		list = append(list, c)
+	}
+	for rest, offset := text.String(), 0; rest != ""; {
+		c := s.head
+		c.Text, c.Offset = head(rest, most), offset
+		rest, offset = rest[len(c.Text):], offset+len(c.Text)
+		list = append(list, c)
+	}
+	return list
+}

@@ -1,0 +1,211 @@
+package agents_test
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/llm"
+	"agenthost/session"
+	"agenthost/tools"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+const speaking = `
+rules:
+  - {is: one, text: all of it}
+  - {is: think, reasoning: "Let me see.", text: all of it}
+  - {is: look, text: "I look.", tool_calls: [{name: look, args: {}}]}
+  - {after_tool: look, chunks: ["It is ", "noon."]}
+  - {is: break, chunks: [Half, " a"], cut: true}
+`
+
+// streamOf says something to ana's agent and returns what is streamed until the
+// reply.
+func (w *world) streamOf(text string) []agents.Chunk {
+	w.t.Helper()
+	sub, err := w.bus.NC.SubscribeSync(agents.StreamSubject("ana", session.DM("web", "", "ana")))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	w.say("web", bus.Inbound{ID: text, Text: text})
+	w.hear()
+	if err := w.bus.NC.Flush(); err != nil {
+		w.t.Fatal(err)
+	}
+	var chunks []agents.Chunk
+	for {
+		msg, err := sub.NextMsg(time.Millisecond)
+		if err != nil {
+			return chunks
+		}
+		c := decodeChunk(w.t, msg.Data)
+		if c.InReplyTo != text || c.Run == "" {
+			w.t.Errorf("chunk of run %q in reply to %q", c.Run, c.InReplyTo)
+		}
+		if n := len(chunks) - 1; n >= 0 && c.Text != "" && chunks[n].Text != "" && chunks[n].Turn == c.Turn {
+			chunks[n].Text += c.Text // how much comes at once is a matter of time
+		} else {
+			chunks = append(chunks, c)
+		}
+	}
+}
+
+func lookTool() tools.Tool {
+	return tools.Tool{
+		Name: "look", ReadOnly: true,
+		Run: func(context.Context, tools.Call) (tools.Result, error) { return tools.Result{Text: "noon"}, nil },
+	}
+}
+
+func TestStream(t *testing.T) {
+	w := newWorld(t, actor{
+		cfg: agents.Config{ID: "ana", Channels: []agents.Binding{{Channel: "web"}}}, script: speaking, tools: []tools.Tool{lookTool()},
+	})
+	tests := map[string][]agents.Chunk{
+		"think": {
+			{Turn: 1, Reasoning: "Let me see."}, {Turn: 1, Text: "all of it"}, {Turn: 1, Offset: 9, End: agents.EndDone},
+		},
+		"look": {
+			{Turn: 1, Text: "I look."}, {Turn: 1, Offset: 7, End: agents.EndDone},
+			{Turn: 2, Text: "It is noon."}, {Turn: 2, Offset: 11, End: agents.EndDone},
+		},
+		"break": {{Turn: 1, Text: "Half a"}, {Turn: 1, Offset: 6, End: agents.EndCut}},
+	}
+	for text, want := range tests {
+		got := w.streamOf(text)
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(agents.Chunk{}, "Run", "InReplyTo")); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", text, diff)
+		}
+	}
+}
+
+// A speaker says what it is told to, when it is.
+type speaker chan llm.Delta
+
+func (s speaker) Stream(ctx context.Context, _ llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		for {
+			select {
+			case d := <-s:
+				if !yield(d, nil) || d.Finish != "" {
+					return
+				}
+			case <-ctx.Done():
+				yield(llm.Delta{}, llm.Stopped(ctx))
+				return
+			}
+		}
+	}
+}
+
+func newSpeaker(t testing.TB) (*world, speaker) {
+	t.Helper()
+	s := speaker(make(chan llm.Delta))
+	return newWorld(t, actor{cfg: agents.Config{ID: "ana", Channels: []agents.Binding{{Channel: "web"}}}, model: s}), s
+}
+
+// What is said so far is told while it is said, and only then.
+func TestSpeaking(t *testing.T) {
+	w, s := newSpeaker(t)
+	key := session.DM("web", "", "ana")
+	sub, err := w.bus.NC.SubscribeSync(agents.StreamSubject("ana", key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.fleet.Speaking("ana", key); got != nil {
+		t.Errorf("before anything is said: %+v", got)
+	}
+	w.say("web", bus.Inbound{ID: "m1", Text: "hi"})
+	s <- llm.Delta{Reasoning: "hm"}
+	s <- llm.Delta{Text: "one "}
+	s <- llm.Delta{Text: "two "}
+	s <- llm.Delta{Usage: &llm.Usage{Input: 1}} // by now the others have been taken
+	want := []agents.Chunk{{Turn: 1, InReplyTo: "m1", Reasoning: "hm"}, {Turn: 1, InReplyTo: "m1", Text: "one two "}}
+	if diff := cmp.Diff(want, w.fleet.Speaking("ana", key), cmpopts.IgnoreFields(agents.Chunk{}, "Run")); diff != "" {
+		t.Errorf("while it is said: -want +got:\n%s", diff)
+	}
+	for text := ""; text != "one two "; { // a single piece is published too when no other follows at once
+		msg, err := sub.NextMsg(15 * time.Second)
+		if err != nil {
+			t.Fatalf("behind %q: %v", text, err)
+		}
+		text += decodeChunk(t, msg.Data).Text
+	}
+	s <- llm.Delta{Finish: llm.FinishStop}
+	w.expect(bus.KindReply, "one two ")
+	for _, c := range [][]agents.Chunk{w.fleet.Speaking("ana", key), w.fleet.Speaking("ana", "web/dm/bob"), w.fleet.Speaking("bob", key)} {
+		if c != nil {
+			t.Errorf("when nothing is said: %+v", c)
+		}
+	}
+}
+
+func decodeChunk(t testing.TB, data []byte) (c agents.Chunk) {
+	t.Helper()
+	if err := json.Unmarshal(data, &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A run that is stopped says that the rest will not come.
+func TestStreamIsCut(t *testing.T) {
+	w, s := newSpeaker(t)
+	sub, err := w.bus.NC.SubscribeSync(agents.StreamSubject("ana", session.DM("web", "", "ana")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.say("web", bus.Inbound{Text: "hi"})
+	s <- llm.Delta{Text: "one "}
+	s <- llm.Delta{Text: "two "}
+	s <- llm.Delta{Usage: &llm.Usage{Input: 1}}
+	w.say("web", bus.Inbound{Text: "/stop"})
+	w.hear()
+	for {
+		msg, err := sub.NextMsg(15 * time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := decodeChunk(t, msg.Data)
+		if c.End == "" {
+			continue
+		}
+		if c.End != agents.EndCut || c.Offset != len("one two ") {
+			t.Errorf("got %+v", c)
+		}
+		return
+	}
+}
+
+// What is longer than a message is told in several.
+func TestSpeakingAtLength(t *testing.T) {
+	w, s := newSpeaker(t)
+	long := strings.Repeat("é", 200_000)
+	w.say("web", bus.Inbound{Text: "hi"})
+	s <- llm.Delta{Text: long}
+	s <- llm.Delta{Reasoning: long}
+	s <- llm.Delta{Usage: &llm.Usage{Input: 1}}
+	said := w.fleet.Speaking("ana", session.DM("web", "", "ana"))
+	var j agents.Joiner
+	text, reasoning := "", ""
+	for _, c := range said {
+		for _, c := range j.Join(c) {
+			text += c.Text
+			reasoning += c.Reasoning
+		}
+	}
+	if len(said) < 4 || text != long || reasoning != long {
+		t.Errorf("got %d and %d bytes in %d pieces", len(text), len(reasoning), len(said))
+	}
+	s <- llm.Delta{Finish: llm.FinishStop}
+	w.hear()
+}
