@@ -40,7 +40,7 @@ func (t *runner) address(reply *run.Reply) error {
 	out := bus.Outbound{
 		ID: reply.ID, Agent: t.c.r.cfg.ID, Session: string(t.c.key), Run: t.id, Kind: reply.Kind,
 		To: person.To, Chat: person.Chat, Thread: person.Thread, InReplyTo: person.ReplyTo,
-		Text: reply.Text, Final: reply.Final, Options: reply.Options,
+		Text: reply.Text, Media: sent(reply.Media), Final: reply.Final, Options: reply.Options,
 		Error: wireError(reply.Error), SentAt: time.Now().UTC(),
 	}
 	if reply.Call != "" {
@@ -95,7 +95,7 @@ func (t *runner) shorten(reply *run.Reply, out *bus.Outbound) error {
 func (t *runner) addressResult(reply *run.Reply, asked *bus.Route, inReplyTo string) error {
 	result := bus.Route{
 		ID: reply.ID, Kind: bus.RouteResult, From: t.c.r.cfg.ID, CorrelationID: orElse(asked.CorrelationID, inReplyTo),
-		Text: reply.Text, Chain: asked.Chain, Error: wireError(reply.Error), InReplyTo: inReplyTo,
+		Text: reply.Text, Media: sent(reply.Media), Chain: asked.Chain, Error: wireError(reply.Error), InReplyTo: inReplyTo,
 	}
 	if reply.Final && asked.Kind == bus.RouteDelegate {
 		reply.Subject = asked.ReplyTo

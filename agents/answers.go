@@ -160,7 +160,7 @@ func (c *conversation) routedAnswer(route *bus.Route, r *run.Run, sig run.Signal
 		sig.Kind, sig.Call, sig.Source = run.ToolSettled, call.ID, run.FromDelegate
 		sig.Result = orElse(route.Error.Message, route.Error.Code)
 	default:
-		sig.Kind, sig.Call, sig.Answer = run.Answered, call.ID, route.Text
+		sig.Kind, sig.Call, sig.Answer = run.Answered, call.ID, withMedia(route)
 	}
 	return sig, true
 }

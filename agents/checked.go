@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"agenthost/llm"
 	"agenthost/run"
@@ -28,7 +27,7 @@ func (t *runner) invokeChecked(ctx context.Context, req llm.Request, called *met
 			return t.brokenOff(ctx, err, called)
 		}
 		end := run.Signal{Kind: run.StreamEnd, Message: &msg, Finish: finish, Called: called.events}
-		if len(msg.Calls()) > 0 || finish == llm.FinishContentFilter || strings.TrimSpace(msg.Text()) == "" {
+		if len(msg.Calls()) > 0 || finish == llm.FinishContentFilter || msg.Empty() {
 			t.afterCall(ctx, &end)
 			return end
 		}
@@ -49,7 +48,7 @@ func (t *runner) invokeChecked(ctx context.Context, req llm.Request, called *met
 // collect reads an answer to its end.
 func (t *runner) collect(ctx context.Context, req llm.Request, called *meter) (llm.Message, llm.Finish, error) {
 	answer := llm.Builder{}
-	for delta, err := range called.chain().Stream(ctx, req, called.add) {
+	for delta, err := range t.converse(ctx, req, called) {
 		if err != nil {
 			return llm.Message{}, "", err
 		}

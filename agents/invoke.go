@@ -25,7 +25,7 @@ func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.S
 		return t.invokeChecked(ctx, req, called)
 	}
 	var broken error
-	for delta, err := range called.chain().Stream(ctx, req, called.add) {
+	for delta, err := range t.converse(ctx, req, called) {
 		if err != nil {
 			broken = err
 			break

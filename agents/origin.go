@@ -83,7 +83,11 @@ func (o origin) trigger() run.Trigger {
 // message is what the model is told.
 func (o origin) message() llm.Message {
 	if o.route != nil {
-		return llm.UserText(routeText(o.route))
+		m := llm.Message{Role: llm.User}
+		if text := routeText(o.route); text != "" {
+			m.Parts = append(m.Parts, llm.Part{Type: llm.Text, Text: text})
+		}
+		return attach(m, o.route.Media)
 	}
 	m := llm.Message{Role: llm.User}
 	if o.inbound.Group {
@@ -92,14 +96,16 @@ func (o origin) message() llm.Message {
 	if o.inbound.Text != "" {
 		m.Parts = append(m.Parts, llm.Part{Type: llm.Text, Text: o.inbound.Text})
 	}
-	for _, media := range o.inbound.Media {
-		m.Parts = append(m.Parts, llm.Part{Type: llm.MediaPart, Media: attachment(media)})
-	}
-	return m
+	return attach(m, o.inbound.Media)
 }
 
-func attachment(m bus.Media) *llm.Media {
-	return &llm.Media{Kind: m.Kind, MIME: m.MIME, Name: m.Name, Size: m.Size, URL: m.URL, Object: m.Object}
+func attach(m llm.Message, media []bus.Media) llm.Message {
+	for _, a := range media {
+		m.Parts = append(m.Parts, llm.Part{Type: llm.MediaPart, Media: &llm.Media{
+			Kind: a.Kind, MIME: a.MIME, Name: a.Name, Size: a.Size, URL: a.URL, Object: a.Object,
+		}})
+	}
+	return m
 }
 
 func routeText(r *bus.Route) string {

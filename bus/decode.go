@@ -40,7 +40,11 @@ func (in *Inbound) check() error {
 	default:
 		return malformed("priority is %q; it can be now, next or later", clip(in.Priority))
 	}
-	for i, m := range in.Media {
+	return checkMedia(in.Media)
+}
+
+func checkMedia(media []Media) error {
+	for i, m := range media {
 		if m.URL == "" && m.Object == "" {
 			return malformed("media[%d] has neither url nor object", i)
 		}
@@ -74,12 +78,12 @@ func (r *Route) check() error {
 		return malformed("reply_to %q is not a subject to publish on", clip(r.ReplyTo))
 	case r.Origin != nil && !publishable(r.Origin.Subject):
 		return malformed("origin.subject %q is not a subject to publish on", clip(r.Origin.Subject))
-	case r.Kind != RouteResult && strings.TrimSpace(r.Text) == "":
-		return malformed("it has no text")
+	case r.Kind != RouteResult && strings.TrimSpace(r.Text) == "" && len(r.Media) == 0:
+		return malformed("it has neither text nor media")
 	case strings.ContainsRune(r.Text, 0):
 		return malformed("its text holds a NUL character")
 	}
-	return nil
+	return checkMedia(r.Media)
 }
 
 // maxSubject keeps a foreign subject far below what the server takes for a

@@ -19,7 +19,6 @@ const (
 	tooEarly   = "its JSON ends too early"
 	trailing   = "something follows the JSON object"
 	nulText    = "its text holds a NUL character"
-	noText     = "it has no text"
 	badTime    = "deadline is not a time such as 2026-01-02T15:04:05Z"
 	anyKind    = "it can be delegate, result, event, schedule or heartbeat"
 	anyOrder   = "it can be now, next or later"
@@ -264,9 +263,9 @@ func TestDecodeInbound(t *testing.T) {
 func TestDecodeRouteRefuses(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	tests := map[string]struct{ payload, want string }{
-		"nothing":               {"", noText},
-		"a blank":               {" ", noText},
-		"an empty object":       {"{}", noText},
+		"nothing":               {"", noContent},
+		"a blank":               {" ", noContent},
+		"an empty object":       {"{}", noContent},
 		"not UTF-8":             {"\xff", notUTF8},
 		"text with a NUL":       {"a\x00", nulText},
 		"result with a NUL":     {`{"kind":"result","correlation_id":"1","text":"\u0000"}`, nulText},
@@ -292,9 +291,9 @@ func TestDecodeRouteRefuses(t *testing.T) {
 		"deadline without zone": {`{"text":"x","deadline":"2026-01-02T15:04:05"}`, badTime},
 		"deadline endless":      {`{"text":"x","deadline":"` + long + `"}`, badTime},
 		"result of nothing":     {`{"kind":"result","text":"x"}`, "a result needs the correlation_id of its delegate"},
-		"delegate of nothing":   {`{"kind":"delegate"}`, noText},
-		"schedule of nothing":   {`{"kind":"schedule","text":" "}`, noText},
-		"heartbeat of nothing":  {`{"kind":"heartbeat"}`, noText},
+		"delegate of nothing":   {`{"kind":"delegate"}`, noContent},
+		"schedule of nothing":   {`{"kind":"schedule","text":" "}`, noContent},
+		"heartbeat of nothing":  {`{"kind":"heartbeat"}`, noContent},
 		"answer to a wildcard":  {`{"kind":"delegate","text":"x","reply_to":"a.*"}`, badReplyTo("a.*")},
 		"answer to everybody":   {`{"kind":"delegate","text":"x","reply_to":">"}`, badReplyTo(">")},
 		"answer to the server":  {`{"kind":"delegate","text":"x","reply_to":"$JS.API.STREAM.DELETE.AGENT_INBOUND"}`, badReplyTo("$JS.API.STREAM.DELETE.AGENT_INBOUND")},

@@ -81,6 +81,7 @@ type Route struct {
 	Deadline      time.Time       `json:"deadline,omitzero"`
 	Error         *Error          `json:"error,omitempty"`
 	InReplyTo     string          `json:"in_reply_to,omitempty"` // result: the id of the delegate it answers
+	Media         []Media         `json:"media,omitempty"`
 	// Origin is where the person is whose message led to a delegate, so that
 	// whoever works on it can ask there.
 	Origin *Origin `json:"origin,omitempty"`

@@ -36,6 +36,25 @@ func (f *Files) Put(ctx context.Context, data []byte) (string, error) {
 	return name, nil
 }
 
+// ErrTooLarge tells that a file is larger than its reader wants.
+var ErrTooLarge = errors.New("it is too large")
+
+// GetWithin reads a file of at most limit bytes, whoever has stored it.
+func (f *Files) GetWithin(ctx context.Context, name string, limit uint64) ([]byte, error) {
+	store, err := f.js.ObjectStore(ctx, FilesBucket)
+	if err != nil {
+		return nil, fmt.Errorf("read file %s: %w", name, err)
+	}
+	info, err := store.GetInfo(ctx, name)
+	if err == nil && info.Size > limit {
+		err = ErrTooLarge
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read file %s: %w", name, err)
+	}
+	return f.Get(ctx, name)
+}
+
 // Get reads what Put stored.
 func (f *Files) Get(ctx context.Context, name string) ([]byte, error) {
 	store, err := f.js.ObjectStore(ctx, FilesBucket)

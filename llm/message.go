@@ -87,6 +87,27 @@ func (m Message) Text() string {
 	return b.String()
 }
 
+// Media are the attachments of m.
+func (m Message) Media() []*Media {
+	var list []*Media
+	for _, p := range m.Parts {
+		if p.Type == MediaPart && p.Media != nil {
+			list = append(list, p.Media)
+		}
+	}
+	return list
+}
+
+// Empty reports whether m says nothing: neither a text nor an attachment.
+func (m Message) Empty() bool {
+	return strings.TrimSpace(m.Text()) == "" && len(m.Media()) == 0
+}
+
+// IsImage reports whether m is something that a model may be shown.
+func (m *Media) IsImage() bool {
+	return m.Kind == "image" || strings.HasPrefix(m.MIME, "image/")
+}
+
 // Calls are the tool calls m asks for, in the model's order.
 func (m Message) Calls() []Part {
 	var calls []Part

@@ -3,7 +3,6 @@ package run
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"agenthost/llm"
 )
@@ -59,7 +58,7 @@ func (m *machine) answer(sig *Signal) {
 		m.fail(&Error{Code: llm.CodeContentFilter})
 	case slices.ContainsFunc(msg.Parts, isCall):
 		m.dispatch(m.sound(msg))
-	case strings.TrimSpace(msg.Text()) == "":
+	case msg.Empty():
 		m.fail(&Error{Code: llm.CodeProviderUnavailable})
 	default:
 		m.tell(msg)
@@ -88,18 +87,18 @@ func (m *machine) said(sig *Signal) (msg llm.Message, finish llm.Finish) {
 func (m *machine) tell(msg llm.Message) {
 	m.emit(Event{Type: MessageAdded, Message: &msg})
 	if len(m.s.Run.Joining) == 0 {
-		m.end(OutcomeSettled, Reply{Kind: m.kind(), Text: msg.Text()}, Event{})
+		m.end(OutcomeSettled, Reply{Kind: m.kind(), Text: msg.Text(), Media: msg.Media()}, Event{})
 		return
 	}
-	m.reply(Reply{Kind: m.kind(), Text: msg.Text()})
+	m.reply(Reply{Kind: m.kind(), Text: msg.Text(), Media: msg.Media()})
 	m.commit()
 	m.think()
 }
 
-// keep writes the text of an answer that did not become one. Its calls will
+// keep writes what was said of an answer that did not become one. Its calls will
 // not run, so they are left out.
 func (m *machine) keep(msg llm.Message) {
-	if strings.TrimSpace(msg.Text()) == "" {
+	if msg.Empty() {
 		return
 	}
 	msg.Partial = true

@@ -142,6 +142,7 @@ type Reply struct {
 	N        int             `json:"n"`
 	Kind     string          `json:"kind"`
 	Text     string          `json:"-"`
+	Media    []*llm.Media    `json:"-"`
 	Call     string          `json:"-"`
 	Options  []string        `json:"-"`
 	Final    bool            `json:"final,omitempty"`

@@ -165,7 +165,7 @@ func (a *app) printAnswer(got answer, speech *speech) error {
 	case a.json:
 		fmt.Fprintf(a.stdout, "%s\n", got.envelope)
 	case got.err() == nil:
-		speech.end(got.Text)
+		speech.end(spoken(got.Route))
 	case speech.said.Len() > 0:
 		speech.write("\n")
 	}

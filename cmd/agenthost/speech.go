@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"agenthost/bus"
 	"agenthost/host"
 )
 
@@ -48,6 +49,22 @@ func (s *speech) write(text string) {
 		text = printable(text)
 	}
 	_, _ = io.WriteString(s.w, text) // as with fmt.Print, nobody is left to tell
+}
+
+// spoken is an answer in words: of an attachment, where it is.
+func spoken(r bus.Route) string {
+	lines := []string{r.Text}
+	if r.Text == "" {
+		lines = nil
+	}
+	for _, m := range r.Media {
+		where := m.URL
+		if m.Object != "" {
+			where = "nats object get " + bus.FilesBucket + " " + m.Object
+		}
+		lines = append(lines, "["+m.Kind+": "+where+"]")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // printable is text without what would steer a terminal.

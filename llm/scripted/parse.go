@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,16 +27,19 @@ func Load(path string) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load script: %w", err)
 	}
-	p, err := Parse(data)
+	p, err := parse(data, filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("load script %q: %w", path, err)
 	}
 	return p, nil
 }
 
-// Parse reads a script. Whatever it does not understand is an error that names
-// the line; of several, all are told.
-func Parse(data []byte) (*Provider, error) {
+// Parse reads a script, whose files are relative to the working folder. Whatever
+// it does not understand is an error that names the line; of several, all are
+// told.
+func Parse(data []byte) (*Provider, error) { return parse(data, "") }
+
+func parse(data []byte, dir string) (*Provider, error) {
 	var s script
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
@@ -51,7 +55,7 @@ func Parse(data []byte) (*Provider, error) {
 	lines := linesOf(data)
 	var errs []error
 	for i, r := range s.Rules {
-		if err := prepare(r); err != nil {
+		if err := prepare(r, dir); err != nil {
 			errs = append(errs, fmt.Errorf("line %d: %w", lines[i], err))
 		}
 	}
@@ -93,8 +97,8 @@ func linesOf(data []byte) []int {
 	return lines
 }
 
-// prepare checks what the types cannot, and compiles the expression.
-func prepare(r *rule) (err error) {
+// prepare checks what the types cannot, compiles the expression and reads files.
+func prepare(r *rule, dir string) (err error) {
 	switch {
 	case r == nil:
 		return errors.New("rule is empty")
@@ -109,11 +113,16 @@ func prepare(r *rule) (err error) {
 	case r.Times < 0 || r.Delay < 0:
 		return errors.New("times and delay are not negative")
 	case !r.says():
-		return errors.New("rule answers nothing: give it a text, chunks, tool_calls, error, cut or finish")
+		return errors.New("rule answers nothing: give it a text, chunks, media, tool_calls, error, cut or finish")
 	case r.Finish != "" && !slices.Contains(finishes, r.Finish):
 		return fmt.Errorf("finish %q is none of %v", r.Finish, finishes)
 	case slices.ContainsFunc(r.ToolCalls, func(c toolCall) bool { return c.Name == "" }):
 		return errors.New("a tool call has no name")
+	}
+	for i := range r.Media {
+		if err := r.Media[i].load(dir); err != nil {
+			return err
+		}
 	}
 	if r.Match != nil {
 		r.match, err = regexp.Compile(*r.Match)
@@ -128,6 +137,6 @@ var (
 )
 
 func (r *rule) says() bool {
-	return r.Text != nil || r.Chunks != nil || r.ToolCalls != nil || r.Error != nil || r.Cut ||
+	return r.Text != nil || r.Chunks != nil || r.Media != nil || r.ToolCalls != nil || r.Error != nil || r.Cut ||
 		r.Finish != "" || r.Reasoning != ""
 }

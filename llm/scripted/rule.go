@@ -29,6 +29,7 @@ type rule struct {
 	Reasoning string        `yaml:"reasoning"`
 	Text      *string       `yaml:"text"`
 	Chunks    []string      `yaml:"chunks"`
+	Media     []attachment  `yaml:"media"`
 	ToolCalls []toolCall    `yaml:"tool_calls"`
 	Error     *failure      `yaml:"error"`
 	Cut       bool          `yaml:"cut"`
@@ -91,6 +92,9 @@ func (r *rule) deltas(s situation) []llm.Delta {
 	}
 	for _, c := range chunks {
 		ds = append(ds, llm.Delta{Text: s.expand(c)})
+	}
+	for _, a := range r.Media {
+		ds = append(ds, llm.Delta{Media: &llm.Media{MIME: a.MIME, Name: a.Name, Data: a.data}})
 	}
 	for i, c := range r.ToolCalls {
 		ds = append(ds, llm.Delta{Call: c.delta(i, s)})

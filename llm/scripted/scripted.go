@@ -25,7 +25,7 @@
 // text.
 //
 // An answer is, in this order and each part optional: reasoning; text, or
-// chunks, one delta each; tool_calls; then its end: error, cut, or finish (stop,
+// chunks, one delta each; media (mime, with base64 or file); tool_calls; then its end: error, cut, or finish (stop,
 // or tool_calls if there are any) with usage (input, output, cache_read,
 // cache_write, reasoning). "${text}" and "${result}" stand for the last user
 // text and the last tool result, in the arguments of a tool too. Arguments

@@ -1,0 +1,127 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+
+	"agenthost/bus"
+	"agenthost/llm"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// mediaPerCall bounds the images that a model is shown by content in one call.
+const mediaPerCall = 20 << 20
+
+// converse calls the model. It is shown the images of the conversation that are
+// kept as objects, and what it makes is kept as one, before anybody hears of it.
+func (t *runner) converse(ctx context.Context, req llm.Request, called *meter) iter.Seq2[llm.Delta, error] {
+	req.Messages = t.shown(ctx, req.Messages)
+	return func(yield func(llm.Delta, error) bool) {
+		for delta, err := range called.chain().Stream(ctx, req, called.add) {
+			if err == nil && delta.Media != nil {
+				delta.Media, err = t.kept(ctx, *delta.Media)
+			}
+			if !yield(delta, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// shown are messages with the content of their images, of the newest first. The
+// messages themselves are not touched: the log holds no content.
+func (t *runner) shown(ctx context.Context, messages []llm.Message) []llm.Message {
+	left, copied := uint64(mediaPerCall), false
+	for i, m := range slices.Backward(messages) {
+		if !slices.ContainsFunc(m.Parts, isStoredImage) {
+			continue
+		}
+		if !copied {
+			messages, copied = slices.Clone(messages), true
+		}
+		m.Parts = slices.Clone(m.Parts)
+		for k, p := range m.Parts {
+			if isStoredImage(p) {
+				m.Parts[k] = t.shownImage(ctx, *p.Media, &left)
+			}
+		}
+		messages[i] = m
+	}
+	return messages
+}
+
+func isStoredImage(p llm.Part) bool {
+	return p.Media != nil && p.Media.Object != "" && p.Media.IsImage()
+}
+
+// shownImage is an image with its content, or the words why it has none.
+func (t *runner) shownImage(ctx context.Context, m llm.Media, left *uint64) llm.Part {
+	data, err := t.c.r.parts.Files.GetWithin(ctx, m.Object, *left)
+	if err == nil {
+		*left -= uint64(len(data))
+		m.Data = data
+		if m.MIME == "" {
+			m.MIME = http.DetectContentType(data)
+		}
+		return llm.Part{Type: llm.MediaPart, Media: &m}
+	}
+	why := "it cannot be read now"
+	switch {
+	case errors.Is(err, bus.ErrTooLarge):
+		why = fmt.Sprintf("a model sees %d MB of images at most", mediaPerCall>>20)
+	case errors.Is(err, jetstream.ErrObjectNotFound):
+		why = "it is not there any more"
+	}
+	t.c.log().Warn().Err(err).Str("run", t.id).Msg("image is not shown to the model")
+	return llm.Part{Type: llm.Text, Text: fmt.Sprintf("[image %q is not shown: %s]", orElse(m.Name, m.Object), why)}
+}
+
+// kept is what a model has made, with its content in the object store.
+func (t *runner) kept(ctx context.Context, m llm.Media) (*llm.Media, error) {
+	m.Kind = orElse(m.Kind, kindOf(m.MIME))
+	if m.Data == nil {
+		return &m, nil
+	}
+	name, err := t.c.r.parts.Files.Put(ctx, m.Data)
+	if err != nil {
+		return nil, &llm.Error{Code: llm.CodeInternal, Err: fmt.Errorf("keep what the model has made: %w", err)}
+	}
+	m.Object, m.Size, m.Data = name, int64(len(m.Data)), nil
+	return &m, nil
+}
+
+// kindOf is the kind of an attachment, as channels tell them apart.
+func kindOf(mime string) string {
+	switch kind, _, _ := strings.Cut(mime, "/"); kind {
+	case "image", "audio", "video":
+		return kind
+	default:
+		return "file"
+	}
+}
+
+// sent are attachments as channels read them.
+func sent(media []*llm.Media) []bus.Media {
+	var list []bus.Media
+	for _, m := range media {
+		list = append(list, bus.Media{Kind: m.Kind, MIME: m.MIME, Name: m.Name, Size: m.Size, URL: m.URL, Object: m.Object})
+	}
+	return list
+}
+
+// withMedia is what an agent's result says, with its attachments in words: a
+// model reads results as text.
+func withMedia(result *bus.Route) string {
+	b := strings.Builder{}
+	b.WriteString(result.Text)
+	for _, m := range result.Media {
+		fmt.Fprintf(&b, "\n[attached %s: %s]", orElse(m.Kind, "file"), orElse(m.URL, "object "+m.Object))
+	}
+	return strings.TrimPrefix(b.String(), "\n")
+}

@@ -1,0 +1,128 @@
+package host_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"agenthost/bus"
+	"agenthost/llm"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+var png = []byte("\x89PNG\r\n\x1a\n and so on")
+
+// put stores an object as a channel does, under a name of its own.
+func put(t *testing.T, js jetstream.JetStream, name string, data []byte) {
+	t.Helper()
+	store, err := js.ObjectStore(t.Context(), bus.FilesBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.PutBytes(t.Context(), name, data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a channel puts into the object store reaches the model as it is; what it
+// cannot be shown is told to it.
+func TestImagesReachTheModel(t *testing.T) {
+	requests := make(chan string, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		requests <- string(body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, `data: {"choices":[{"delta":{"content":"seen"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(server.Close)
+	cfg := demo(t)
+	cfg.Models["echo"] = llm.Config{Provider: "openai", Model: "m", BaseURL: server.URL, APIKey: "key"}
+	h, _ := start(t, cfg)
+	put(t, h.Bus().JS, "tg-1", png)
+	put(t, h.Bus().JS, "tg-2", append(bytes.Clone(png), bytes.Repeat([]byte{0}, 20<<20)...))
+	ask := func(media ...bus.Media) string {
+		t.Helper()
+		out := outbound(t, h.Bus().NC, 1)
+		publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "look", Media: media})
+		if r := out()[0]; r.Text != "seen" {
+			t.Fatalf("got %+v", r)
+		}
+		return <-requests
+	}
+	url := `"image_url":{"url":"data:image/png;base64,` + base64.StdEncoding.EncodeToString(png) + `"}`
+	if got := ask(bus.Media{Kind: "image", Name: "a.png", Object: "tg-1"}); !strings.Contains(got, url) {
+		t.Errorf("got %s, want %s in it", got, url)
+	}
+	got := ask(bus.Media{Kind: "image", Name: "b.png", Object: "tg-2"}, bus.Media{MIME: "image/png", Object: "gone"})
+	for _, want := range []string{
+		url, // it is shown again
+		`[image \"b.png\" is not shown: a model sees 20 MB of images at most]`, `[image \"gone\" is not shown: it is not there any more]`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s in it", got, want)
+		}
+	}
+	for line := range bytes.SplitSeq(sessionLog(t, h.Bus().JS), []byte("\n")) {
+		if bytes.Contains(line, []byte(base64.StdEncoding.EncodeToString(png[:6]))) {
+			t.Errorf("the log holds the image: %s", line)
+		}
+	}
+}
+
+// sessionLog is all that the sessions' stream holds, a message a line.
+func sessionLog(t *testing.T, js jetstream.JetStream) []byte {
+	t.Helper()
+	stream, err := js.Stream(t.Context(), bus.SessionsStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []byte
+	for seq := uint64(1); seq <= stream.CachedInfo().State.LastSeq; seq++ {
+		msg, err := stream.GetMsg(t.Context(), seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(append(all, msg.Data...), '\n')
+	}
+	return all
+}
+
+// What a model makes reaches the channel as an object, also without a word.
+func TestModelsMakeMedia(t *testing.T) {
+	h, _ := start(t, scripted(t, `
+rules:
+  - {is: draw, media: [{mime: image/png, name: a.png, base64: `+base64.StdEncoding.EncodeToString(png)+`}]}
+  - {is: draw and tell, text: "Here.", media: [{mime: image/png, base64: `+base64.StdEncoding.EncodeToString(png)+`}]}
+  - {text: "${text}"}
+`))
+	for text, want := range map[string]string{"draw": "", "draw and tell": "Here."} {
+		out := outbound(t, h.Bus().NC, 1)
+		publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: text})
+		r := out()[0]
+		if r.Kind != bus.KindReply || !r.Final || r.Text != want || len(r.Media) != 1 {
+			t.Fatalf("%s: got %+v", text, r)
+		}
+		m := r.Media[0]
+		if m.Kind != "image" || m.MIME != "image/png" || m.Size != int64(len(png)) {
+			t.Errorf("%s: got %+v", text, m)
+		}
+		data, err := bus.NewFiles(h.Bus().JS).Get(t.Context(), m.Object)
+		if err != nil || !bytes.Equal(data, png) {
+			t.Errorf("%s: the object is %q, %v", text, data, err)
+		}
+	}
+	out := outbound(t, h.Bus().NC, 1)
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "go on"})
+	if r := out()[0]; r.Text != "go on" || r.Media != nil {
+		t.Errorf("the next answer: got %+v", r)
+	}
+}
