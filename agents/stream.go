@@ -100,10 +100,10 @@ func (s *stream) say(text string, thought bool) {
 	s.thought = thought
 	s.pending = append(s.pending, text...)
 	s.pieces++
-	switch {
-	case s.pieces == 1:
+	switch s.pieces {
+	case 1:
 		s.arm(streamPause)
-	case s.pieces == 2:
+	case 2:
 		s.flush()
 	default:
 		if rest := streamPause - time.Since(s.last); rest <= 0 {

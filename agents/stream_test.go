@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/nats-io/nats.go"
 )
 
 const speaking = `
@@ -27,27 +28,30 @@ rules:
   - {is: break, chunks: [Half, " a"], cut: true}
 `
 
-// streamOf says something to ana's agent and returns what is streamed until the
-// reply.
-func (w *world) streamOf(text string) []agents.Chunk {
+// listen subscribes to what ana's agent says to ana.
+func (w *world) listen() chan *nats.Msg {
 	w.t.Helper()
-	sub, err := w.bus.NC.SubscribeSync(agents.StreamSubject("ana", session.DM("web", "", "ana")))
+	msgs := make(chan *nats.Msg, 1000)
+	sub, err := w.bus.NC.ChanSubscribe(agents.StreamSubject("ana", session.DM("web", "", "ana")), msgs)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	defer func() { _ = sub.Unsubscribe() }()
+	w.t.Cleanup(func() { _ = sub.Unsubscribe() })
+	return msgs
+}
+
+// streamOf says something to ana's agent and returns what is streamed until the
+// reply.
+func (w *world) streamOf(msgs chan *nats.Msg, text string) []agents.Chunk {
+	w.t.Helper()
 	w.say("web", bus.Inbound{ID: text, Text: text})
 	w.hear()
-	if err := w.bus.NC.Flush(); err != nil {
+	if err := w.bus.NC.Flush(); err != nil { // what was published before is here then
 		w.t.Fatal(err)
 	}
 	var chunks []agents.Chunk
-	for {
-		msg, err := sub.NextMsg(time.Millisecond)
-		if err != nil {
-			return chunks
-		}
-		c := decodeChunk(w.t, msg.Data)
+	for len(msgs) > 0 {
+		c := nextChunk(w.t, msgs)
 		if c.InReplyTo != text || c.Run == "" {
 			w.t.Errorf("chunk of run %q in reply to %q", c.Run, c.InReplyTo)
 		}
@@ -57,6 +61,20 @@ func (w *world) streamOf(text string) []agents.Chunk {
 			chunks = append(chunks, c)
 		}
 	}
+	return chunks
+}
+
+func nextChunk(t testing.TB, msgs chan *nats.Msg) (c agents.Chunk) {
+	t.Helper()
+	select {
+	case msg := <-msgs:
+		if err := json.Unmarshal(msg.Data, &c); err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(15 * time.Second):
+		t.Fatal("nothing is streamed")
+	}
+	return c
 }
 
 func lookTool() tools.Tool {
@@ -70,18 +88,23 @@ func TestStream(t *testing.T) {
 	w := newWorld(t, actor{
 		cfg: agents.Config{ID: "ana", Channels: []agents.Binding{{Channel: "web"}}}, script: speaking, tools: []tools.Tool{lookTool()},
 	})
+	msgs := w.listen()
 	tests := map[string][]agents.Chunk{
 		"think": {
-			{Turn: 1, Reasoning: "Let me see."}, {Turn: 1, Text: "all of it"}, {Turn: 1, Offset: 9, End: agents.EndDone},
+			{Turn: 1, Reasoning: "Let me see."},
+			{Turn: 1, Text: "all of it"},
+			{Turn: 1, Offset: 9, End: agents.EndDone},
 		},
 		"look": {
-			{Turn: 1, Text: "I look."}, {Turn: 1, Offset: 7, End: agents.EndDone},
-			{Turn: 2, Text: "It is noon."}, {Turn: 2, Offset: 11, End: agents.EndDone},
+			{Turn: 1, Text: "I look."},
+			{Turn: 1, Offset: 7, End: agents.EndDone},
+			{Turn: 2, Text: "It is noon."},
+			{Turn: 2, Offset: 11, End: agents.EndDone},
 		},
 		"break": {{Turn: 1, Text: "Half a"}, {Turn: 1, Offset: 6, End: agents.EndCut}},
 	}
 	for text, want := range tests {
-		got := w.streamOf(text)
+		got := w.streamOf(msgs, text)
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(agents.Chunk{}, "Run", "InReplyTo")); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", text, diff)
 		}
@@ -117,10 +140,7 @@ func newSpeaker(t testing.TB) (*world, speaker) {
 func TestSpeaking(t *testing.T) {
 	w, s := newSpeaker(t)
 	key := session.DM("web", "", "ana")
-	sub, err := w.bus.NC.SubscribeSync(agents.StreamSubject("ana", key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	msgs := w.listen()
 	if got := w.fleet.Speaking("ana", key); got != nil {
 		t.Errorf("before anything is said: %+v", got)
 	}
@@ -134,11 +154,7 @@ func TestSpeaking(t *testing.T) {
 		t.Errorf("while it is said: -want +got:\n%s", diff)
 	}
 	for text := ""; text != "one two "; { // a single piece is published too when no other follows at once
-		msg, err := sub.NextMsg(15 * time.Second)
-		if err != nil {
-			t.Fatalf("behind %q: %v", text, err)
-		}
-		text += decodeChunk(t, msg.Data).Text
+		text += nextChunk(t, msgs).Text
 	}
 	s <- llm.Delta{Finish: llm.FinishStop}
 	w.expect(bus.KindReply, "one two ")
@@ -149,21 +165,10 @@ func TestSpeaking(t *testing.T) {
 	}
 }
 
-func decodeChunk(t testing.TB, data []byte) (c agents.Chunk) {
-	t.Helper()
-	if err := json.Unmarshal(data, &c); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // A run that is stopped says that the rest will not come.
 func TestStreamIsCut(t *testing.T) {
 	w, s := newSpeaker(t)
-	sub, err := w.bus.NC.SubscribeSync(agents.StreamSubject("ana", session.DM("web", "", "ana")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	msgs := w.listen()
 	w.say("web", bus.Inbound{Text: "hi"})
 	s <- llm.Delta{Text: "one "}
 	s <- llm.Delta{Text: "two "}
@@ -171,11 +176,7 @@ func TestStreamIsCut(t *testing.T) {
 	w.say("web", bus.Inbound{Text: "/stop"})
 	w.hear()
 	for {
-		msg, err := sub.NextMsg(15 * time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := decodeChunk(t, msg.Data)
+		c := nextChunk(t, msgs)
 		if c.End == "" {
 			continue
 		}

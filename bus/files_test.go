@@ -99,7 +99,20 @@ func TestFilesFail(t *testing.T) {
 	_, err = files.Get(t.Context(), "abc")
 	wantError(t, err, "read file abc: ", "bucket not found")
 	provision(t, b.JS)
+	name, err := files.Put(t.Context(), []byte("xy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := files.GetWithin(t.Context(), name, 2); err != nil || string(data) != "xy" {
+		t.Errorf("within its size: got %q, %v", data, err)
+	}
+	if _, err := files.GetWithin(t.Context(), name, 1); !errors.Is(err, bus.ErrTooLarge) {
+		t.Errorf("too large: got %v", err)
+	}
 	missing := strings.Repeat("0", 64)
+	if _, err := files.GetWithin(t.Context(), missing, 1); !errors.Is(err, jetstream.ErrObjectNotFound) {
+		t.Errorf("missing: got %v, want %v", err, jetstream.ErrObjectNotFound)
+	}
 	if _, err := files.Get(t.Context(), missing); !errors.Is(err, jetstream.ErrObjectNotFound) {
 		t.Errorf("missing: got %v, want %v", err, jetstream.ErrObjectNotFound)
 	}

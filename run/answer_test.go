@@ -34,6 +34,23 @@ func TestPlainAnswerIsOneCommit(t *testing.T) {
 	}
 }
 
+// An answer may be something the model made, without a word.
+func TestAnswerWithoutWords(t *testing.T) {
+	s := open(t, run.Limits{})
+	s.send(ask("r1", "draw"))
+	made := &llm.Media{Kind: "image", Object: "o", Data: []byte("content")}
+	s.send(run.Signal{Kind: run.Emission, Delta: llm.Delta{Media: made}})
+	s.send(run.Signal{Kind: run.Emission, Delta: llm.Delta{Finish: llm.FinishStop}})
+	s.send(run.Signal{Kind: run.StreamEnd})
+	s.wantEnd(run.OutcomeSettled, "")
+	if r := s.replies[0]; r.Text != "" || len(r.Media) != 1 || r.Media[0] != made {
+		t.Errorf("reply: got %+v", r)
+	}
+	if log := encode(t, s.log); strings.Contains(log, "Data") || !strings.Contains(log, `"object":"o"`) {
+		t.Errorf("log: %s", log)
+	}
+}
+
 func TestReplyKindFollowsTrigger(t *testing.T) {
 	tests := map[run.Trigger]string{
 		"": run.KindReply, run.ByMessage: run.KindReply, run.ByDelegate: run.KindReply,

@@ -274,6 +274,10 @@ func TestParseErrors(t *testing.T) {
 		"call without name":  {"rules: [{tool_calls: [{id: x}]}]", "a tool call has no name"},
 		"list of arguments":  {"rules: [{tool_calls: [{name: f, args: [1]}]}]", "line 1: cannot unmarshal"},
 		"no JSON arguments":  {"rules:\n  - tool_calls: [{name: f, args: {a: .nan}}]", "line 2: arguments are not JSON"},
+		"media, no mime":     {"rules: [{media: [{base64: YQ==}]}]", "line 1: media has no mime"},
+		"media, two ways":    {"rules: [{media: [{mime: a/b, base64: YQ==, file: x}]}]", "either base64 or file"},
+		"media, no base64":   {"rules: [{media: [{mime: a/b, base64: '!'}]}]", "media is no base64"},
+		"media, no file":     {"rules: [{media: [{mime: a/b, file: /none/here}]}]", "no such file"},
 		"two at once":        {"rules:\n  - finish: x\n  - times: -1", "line 2: finish \"x\" is none of [stop length tool_calls content_filter]\nline 3: "},
 	}
 	for name, tt := range tests {
@@ -301,6 +305,15 @@ func TestLoad(t *testing.T) {
 	}
 	if got := read(t, p, llm.UserText("hi")).Message.Text(); got != "a" {
 		t.Errorf("got %q, want %q", got, "a")
+	}
+	write("a.png", "content")
+	p, err = scripted.Load(write("media.yaml", "rules: [{media: [{mime: image/png, name: a, file: a.png}]}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := read(t, p, llm.UserText("draw")).Message.Media()
+	if want := []*llm.Media{{MIME: "image/png", Name: "a", Data: []byte("content")}}; !cmp.Equal(made, want) {
+		t.Errorf("got %+v, want %+v", made, want)
 	}
 	if _, err := scripted.Load(write("bad.yaml", "x: 1")); err == nil || !strings.Contains(err.Error(), `bad.yaml": line 1:`) {
 		t.Errorf("got %v, want the file and the line", err)
