@@ -42,8 +42,7 @@ func TestAnswerWithoutWords(t *testing.T) {
 	s.send(run.Signal{Kind: run.Emission, Delta: llm.Delta{Media: made}})
 	s.send(run.Signal{Kind: run.Emission, Delta: llm.Delta{Finish: llm.FinishStop}})
 	s.send(run.Signal{Kind: run.StreamEnd})
-	s.wantEnd(run.OutcomeSettled, "")
-	if r := s.replies[0]; r.Text != "" || len(r.Media) != 1 || r.Media[0] != made {
+	if r := s.replies[0]; !r.Final || r.Error != nil || r.Text != "" || len(r.Media) != 1 || r.Media[0] != made {
 		t.Errorf("reply: got %+v", r)
 	}
 	if log := encode(t, s.log); strings.Contains(log, "Data") || !strings.Contains(log, `"object":"o"`) {
