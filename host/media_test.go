@@ -71,29 +71,11 @@ func TestImagesReachTheModel(t *testing.T) {
 			t.Errorf("got %s, want %s in it", got, want)
 		}
 	}
-	for line := range bytes.SplitSeq(sessionLog(t, h.Bus().JS), []byte("\n")) {
-		if bytes.Contains(line, []byte(base64.StdEncoding.EncodeToString(png[:6]))) {
+	for line := range strings.SplitSeq(sessionLog(t, h), "\n") {
+		if strings.Contains(line, base64.StdEncoding.EncodeToString(png[:6])) {
 			t.Errorf("the log holds the image: %s", line)
 		}
 	}
-}
-
-// sessionLog is all that the sessions' stream holds, a message a line.
-func sessionLog(t *testing.T, js jetstream.JetStream) []byte {
-	t.Helper()
-	stream, err := js.Stream(t.Context(), bus.SessionsStream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []byte
-	for seq := uint64(1); seq <= stream.CachedInfo().State.LastSeq; seq++ {
-		msg, err := stream.GetMsg(t.Context(), seq)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(append(all, msg.Data...), '\n')
-	}
-	return all
 }
 
 // What a model makes reaches the channel as an object, also without a word.
