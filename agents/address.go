@@ -34,7 +34,7 @@ func (t *runner) address(reply *run.Reply) error {
 	reply.ID = t.id + "." + strconv.Itoa(reply.N)
 	last := t.inputs[len(t.inputs)-1]
 	person := t.person()
-	if o.route != nil && (person == nil || !asks(reply.Kind)) {
+	if o.route != nil && (person == nil || !asks(reply.Kind) && !o.proactive()) {
 		return t.addressResult(reply, o.route, last.ID)
 	}
 	out := bus.Outbound{
@@ -51,7 +51,10 @@ func (t *runner) address(reply *run.Reply) error {
 			out.Merged = append(out.Merged, in.ID)
 		}
 	}
-	reply.Subject = person.Subject
+	if reply.Subject = person.Subject; o.quiet(reply) {
+		reply.Subject = ""
+		t.c.log().Debug().Str("run", t.id).Msg("the heartbeat has nothing to say")
+	}
 	if reply.Envelope, err = json.Marshal(&out); err != nil {
 		return fmt.Errorf("encode reply: %w", err)
 	}

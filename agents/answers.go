@@ -107,6 +107,9 @@ func (c *conversation) answer(it *item, r *run.Run) (sig run.Signal, ok bool) {
 		return sig, true
 	}
 	in := it.origin.inbound
+	if _, ok := c.r.reminding(in); ok {
+		return sig, false
+	}
 	sig.By = sender(in)
 	if in.Answers != "" {
 		call, found := c.waitingCall(r, in.Answers)

@@ -87,7 +87,7 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 		c.entry, entry = entry, nil
 		c.r.busy.Add(1)
 	}
-	if !it.interjects() {
+	if !it.interjects() && !it.origin.guest() { // those come by another lane
 		c.lane = it.delivery.Lane()
 	}
 	c.blocked = false

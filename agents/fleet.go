@@ -117,6 +117,10 @@ func (f *Fleet) Status() []Status {
 	return list
 }
 
+// StatusOf is the status of one agent, by its number in the order in which the
+// fleet was given them.
+func (f *Fleet) StatusOf(i int) Status { return f.runtimes[i].Status() }
+
 // Serving is how many of its lanes this host serves, and how many there are.
 func (f *Fleet) Serving() (serving, all int) {
 	for _, l := range f.lanes {

@@ -16,7 +16,7 @@ import (
 // message for the model of what they leave. refused is the signal that ends
 // the run before it begins.
 func (t *runner) greet(ctx context.Context) (msg llm.Message, refused *run.Signal) {
-	messages := make([]llm.Message, len(t.items))
+	messages := make([]llm.Message, 0, len(t.items))
 	for i, it := range t.items {
 		o, reason := t.screened(ctx, it)
 		if reason != "" && refused == nil {
@@ -25,7 +25,12 @@ func (t *runner) greet(ctx context.Context) (msg llm.Message, refused *run.Signa
 		if e := t.unfit(o); e != nil && refused == nil {
 			refused = &run.Signal{Kind: run.Fault, At: time.Now(), Run: t.id, Error: e}
 		}
-		messages[i] = o.message()
+		if sig := t.command(ctx, o, it.input.ID); sig != nil && refused == nil {
+			refused = sig
+		}
+		if !t.superseded(i) {
+			messages = append(messages, o.message())
+		}
 	}
 	return merge(messages), refused
 }

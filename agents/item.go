@@ -94,6 +94,9 @@ func loggedItem(in run.Input) (*item, error) {
 
 // queue is the mode in which the item's session is served.
 func (it *item) queue(agent session.Queue) session.Queue {
+	if it.origin.route != nil && it.origin.route.Kind == bus.RouteSchedule {
+		return session.Collect // firings that nobody came to answer become one
+	}
 	if it.binding != nil && it.binding.Queue != "" {
 		return it.binding.Queue
 	}

@@ -43,15 +43,33 @@ func (o origin) key(id string) session.Key {
 		switch o.route.Kind {
 		case bus.RouteDelegate, bus.RouteResult:
 			return session.Route(o.route.From, orElse(o.route.CorrelationID, id))
-		default:
-			return session.Schedule(orElse(o.route.From, o.route.Kind))
+		case bus.RouteHeartbeat:
+			return heartbeatKey
+		case bus.RouteSchedule:
+			if o.guest() {
+				return session.Key(o.route.Origin.Session)
+			}
 		}
+		return session.Schedule(orElse(o.route.From, o.route.Kind))
 	}
 	channel, instance, _ := bus.Channel(o.subject)
 	if o.inbound.Group {
 		return session.Group(channel, instance, o.inbound.Chat, o.inbound.Thread)
 	}
 	return session.DM(channel, instance, sender(o.inbound))
+}
+
+// guest reports whether it is a reminder, which comes into the conversation in
+// which it was made.
+func (o origin) guest() bool {
+	return o.route != nil && o.route.Kind == bus.RouteSchedule && o.route.Origin != nil &&
+		o.route.Origin.Session != "" && o.subject == bus.RoutePrefix+o.route.Origin.Agent
+}
+
+// proactive reports whether it is a firing or a tick whose answer is for
+// somebody who has not asked just now.
+func (o origin) proactive() bool {
+	return o.route != nil && o.route.Origin != nil && (o.route.Kind == bus.RouteSchedule || o.route.Kind == bus.RouteHeartbeat)
 }
 
 func sender(in *bus.Inbound) string { return orElse(in.From, "anonymous") }

@@ -90,6 +90,9 @@ func (c *conversation) mode(it *item) session.Queue {
 	if it.origin.inbound == nil {
 		return session.Followup
 	}
+	if _, ok := c.r.reminding(it.origin.inbound); ok { // it is answered by itself
+		return session.Followup
+	}
 	switch it.origin.inbound.Priority {
 	case "now":
 		return session.Interrupt

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"time"
@@ -29,6 +30,18 @@ type Parts struct {
 
 	Agents       []string          // the ids of all agents, in their order
 	Descriptions map[string]string // what they can be asked for
+
+	// Beat decides what a tick of a heartbeat comes to: first tells that nobody
+	// in the fleet has looked at it before, run that it begins a run. again tells
+	// that it may have come before, busy that the run of an earlier one is not
+	// over. nil: every tick begins a run.
+	Beat func(ctx context.Context, agent string, due time.Time, again, busy bool) (first, run bool, err error)
+	// OnHeartbeat hears of every tick, once in the fleet; it may be nil.
+	OnHeartbeat func(ctx context.Context, agent string, due time.Time)
+	// Remind is the chat command /remind: it does what text says, for by in
+	// chat, and returns what to answer. The same id does nothing twice. nil:
+	// there is no such command.
+	Remind func(ctx context.Context, id, by string, chat bus.Origin, text string) string
 
 	// suspects lets one message at a time run that may have brought a host
 	// down more than once, so that it takes no other with it again and again.

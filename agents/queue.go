@@ -25,7 +25,8 @@ func (c *conversation) insert(it *item) {
 // log has and came later. Called with the lock held.
 func (c *conversation) placeOf(it *item) int {
 	at := len(c.queue)
-	for at > 0 && !it.interjects() && c.queue[at-1].onlyLogged() && c.queue[at-1].input.Seq > it.input.Seq {
+	for at > 0 && !it.interjects() && !it.origin.guest() && c.queue[at-1].onlyLogged() &&
+		(c.queue[at-1].origin.guest() || c.queue[at-1].input.Seq > it.input.Seq) {
 		at--
 	}
 	return at
@@ -66,7 +67,7 @@ func (c *conversation) pressing() bool {
 // due reports whether nothing that came before it can still come. Called with
 // the lock held.
 func (c *conversation) due(it *item) bool {
-	return !it.onlyLogged() || c.lane == nil || c.lane.Passed(it.input.Seq, nil)
+	return !it.onlyLogged() || it.origin.guest() || c.lane == nil || c.lane.Passed(it.input.Seq, nil)
 }
 
 // block keeps the queue from being worked on until the first of it is due. It
@@ -116,7 +117,9 @@ func (c *conversation) mergeWaiting(waiting []run.Input) {
 			continue
 		}
 		it.binding, _ = c.r.takes(in.Subject)
-		at := slices.IndexFunc(c.queue, func(it *item) bool { return it.input.Seq > in.Seq })
+		at := slices.IndexFunc(c.queue, func(other *item) bool {
+			return other.input.Seq > in.Seq && other.origin.guest() == it.origin.guest() // else of another stream
+		})
 		if at < 0 {
 			at = len(c.queue)
 		}

@@ -174,6 +174,10 @@ func (r *Runtime) accept(d *bus.Delivery) {
 		return
 	}
 	it.binding, _ = r.takes(d.Subject)
+	if !r.timely(it) {
+		d.Done()
+		return
+	}
 	if it.interjects() {
 		r.busy.Go(func() { r.deliverAnswer(it) })
 		return

@@ -139,6 +139,9 @@ func (c *conversation) keepWaiting(journal *session.Log, left *run.Run, it *item
 	case seen: // it has begun the run that waits, has answered before, or waits itself
 		c.unqueue(it)
 		it.delivery.Done()
+	case it.origin.route != nil && it.origin.route.Kind == bus.RouteHeartbeat: // its time is over
+		c.unqueue(it)
+		it.delivery.Done()
 	case it.origin.inbound != nil && c.forward(it):
 		c.unqueue(it)
 	case it.origin.inbound != nil && it.origin.inbound.Answers != "":

@@ -82,7 +82,7 @@ func (t *runner) execute(ctx context.Context, tool tools.Tool, call run.Call, ar
 	crashpoint("in-tool")
 	res, err := tool.Run(ctx, tools.Call{
 		ID: t.id + "." + call.ID, Agent: t.c.r.cfg.ID, Session: string(t.c.key), Run: t.id,
-		Name: call.Name, Args: args, Progress: t.progress(call),
+		Name: call.Name, Args: args, Chat: t.chat(), Progress: t.progress(call),
 	})
 	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		err = context.DeadlineExceeded

@@ -78,7 +78,7 @@ func (r *Route) check() error {
 		return malformed("reply_to %q is not a subject to publish on", clip(r.ReplyTo))
 	case r.Origin != nil && !publishable(r.Origin.Subject):
 		return malformed("origin.subject %q is not a subject to publish on", clip(r.Origin.Subject))
-	case r.Kind != RouteResult && strings.TrimSpace(r.Text) == "" && len(r.Media) == 0:
+	case r.Kind != RouteResult && strings.TrimSpace(r.Text) == "" && len(r.Media) == 0 && (r.Kind != RouteHeartbeat || r.Due.IsZero()):
 		return malformed("it has neither text nor media")
 	case strings.ContainsRune(r.Text, 0):
 		return malformed("its text holds a NUL character")
@@ -150,7 +150,7 @@ func jsonReason(err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return "its JSON ends too early"
 	}
-	return "deadline is not a time such as 2026-01-02T15:04:05Z" // the one field that reads itself
+	return "deadline or due is not a time such as 2026-01-02T15:04:05Z" // the only fields that read themselves
 }
 
 // clip bounds a piece of foreign text for an error message.

@@ -19,7 +19,7 @@ const (
 	tooEarly   = "its JSON ends too early"
 	trailing   = "something follows the JSON object"
 	nulText    = "its text holds a NUL character"
-	badTime    = "deadline is not a time such as 2026-01-02T15:04:05Z"
+	badTime    = "deadline or due is not a time such as 2026-01-02T15:04:05Z"
 	anyKind    = "it can be delegate, result, event, schedule or heartbeat"
 	anyOrder   = "it can be now, next or later"
 	noKey      = "looking for beginning of object key string"

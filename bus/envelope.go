@@ -85,6 +85,12 @@ type Route struct {
 	// Origin is where the person is whose message led to a delegate, so that
 	// whoever works on it can ask there.
 	Origin *Origin `json:"origin,omitempty"`
+	// Due is when the host's own schedule or heartbeat, which this is a firing
+	// of, was due.
+	Due time.Time `json:"due,omitzero"`
+	// Missed is "skip" for a firing that is not to be made up for when it is
+	// late.
+	Missed string `json:"missed,omitempty"`
 	// Scope is how far an approval goes that this result is the answer to.
 	Scope string `json:"scope,omitempty"`
 }

@@ -24,7 +24,10 @@ const (
 	LanesBucket    = "AGENT_LANES"   // which host last held which lane
 	WaitingBucket  = "AGENT_WAITING" // the calls that wait for somebody
 	AllowedBucket  = "AGENT_ALLOWED" // what people have allowed for longer than once
-	SpendBucket    = "AGENT_SPEND"   // what each agent has spent in each of the last days
+
+	SpendBucket      = "AGENT_SPEND"      // what each agent has spent in each of the last days
+	SchedulesBucket  = "AGENT_SCHEDULES"  // schedules and reminders, and when they are due next
+	HeartbeatsBucket = "AGENT_HEARTBEATS" // what the ticks of agents came to
 )
 
 // DedupeWindow is how long a stream remembers a Nats-Msg-Id.
@@ -191,7 +194,9 @@ func reportForeign(have, want jetstream.StreamConfig, log zerolog.Logger) {
 }
 
 func provisionBuckets(ctx context.Context, js jetstream.JetStream, replicas int) error {
-	for bucket, age := range map[string]time.Duration{LanesBucket: 0, WaitingBucket: 0, AllowedBucket: 0, SpendBucket: 35 * day} {
+	for bucket, age := range map[string]time.Duration{
+		LanesBucket: 0, WaitingBucket: 0, AllowedBucket: 0, SpendBucket: 35 * day, SchedulesBucket: 0, HeartbeatsBucket: 0,
+	} {
 		if _, err := js.KeyValue(ctx, bucket); err == nil {
 			continue
 		}

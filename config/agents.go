@@ -52,7 +52,9 @@ func (k *checker) checkAgent(at string, a Agent) {
 	k.oneOf(at+".session.queue", string(a.Session.Queue), queues...)
 	k.oneOf(at+".limits.budget.on_exceed", a.Limits.Budget.OnExceed, excesses...)
 	k.checkChannels(at+".channels", a)
+	k.checkHeartbeat(at+".heartbeat", a.Heartbeat)
 	k.checkSchedules(at+".schedules", a.Schedules)
+	k.checkZone(at+".timezone", a.Timezone)
 }
 
 func (k *checker) checkModel(at string, a Agent) {

@@ -1,18 +1,38 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones must not depend on the machine
-
-	"github.com/robfig/cron/v3"
 
 	"agenthost/heartbeat"
 )
 
-var cronFields = cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
+func (k *checker) checkHeartbeat(at string, h heartbeat.Config) {
+	if k.set(at+".interval") && (h.Interval < time.Second || h.Interval%time.Millisecond != 0) {
+		k.fault(at+".interval", "interval %s: want 1s or more, in whole milliseconds", k.quote(at+".interval"))
+	}
+	if h.Prompt == "" && (len(h.Watch) > 0 || k.set(at+".to")) {
+		k.fault(at, "the heartbeat has no prompt; add prompt:, or take out watch and to")
+	}
+	for i, subject := range h.Watch {
+		if p := fmt.Sprintf("%s.watch[%d]", at, i); !validFilter(subject) {
+			k.fault(p, "watch %s: want a subject, such as plugin.inbound.mail or $KV.stock.>", k.quote(p))
+		}
+	}
+	k.checkAddress(at+".to", h.To)
+}
+
+// validFilter reports whether subject is one, with wildcards or without.
+func validFilter(subject string) bool {
+	tokens := strings.Split(subject, ".")
+	for i, token := range tokens {
+		if token == "" || strings.ContainsAny(token, " \t\r\n") || token == ">" && i < len(tokens)-1 {
+			return false
+		}
+	}
+	return true
+}
 
 func (k *checker) checkSchedules(at string, schedules []heartbeat.Schedule) {
 	first := make(map[string]int)
@@ -25,57 +45,57 @@ func (k *checker) checkSchedules(at string, schedules []heartbeat.Schedule) {
 			} else {
 				first[s.Name] = i
 			}
+			if heartbeat.ReservedName(s.Name) {
+				k.fault(p+".name", "schedule %s: that name is taken; want one that is not heartbeat and begins neither with %s nor with wait-",
+					k.quote(p+".name"), heartbeat.ReminderPrefix)
+			}
 		}
 		k.required(p+".prompt", s.Prompt, "prompt", "the schedule")
-		k.checkTime(p, s)
+		k.oneOf(p+".missed", s.Missed, heartbeat.MissedOnce, heartbeat.MissedSkip)
+		k.checkTime(p, s.Spec)
 		k.checkAddress(p+".to", s.To)
 	}
 }
 
 // checkTime checks when the schedule is due.
-func (k *checker) checkTime(at string, s heartbeat.Schedule) {
+func (k *checker) checkTime(at string, s heartbeat.Spec) {
 	var given int
-	for _, key := range []string{".cron", ".every", ".at"} {
+	for _, key := range []string{".cron", ".every", ".at", ".window"} {
 		if k.set(at + key) {
 			given++
 		}
 	}
 	if given != 1 {
-		k.fault(at, "the schedule has %d of cron, every and at; want one", given)
+		k.fault(at, "the schedule has %d of cron, every, at and window; want one", given)
 	}
-	if s.Timezone != "" {
-		if _, err := time.LoadLocation(s.Timezone); err != nil || s.Timezone == "Local" {
-			k.fault(at+".timezone", "timezone %s: want an IANA name, such as Europe/Paris", k.quote(at+".timezone"))
-		}
-	}
+	zone := k.checkZone(at+".timezone", s.Timezone)
 	if k.set(at + ".cron") {
-		if err := checkCron(s.Cron); err != nil {
+		if _, err := heartbeat.ParseCron(s.Cron); err != nil {
 			k.fault(at+".cron", "cron %s: %v", k.quote(at+".cron"), err)
 		}
 	}
-	if s.Every > 0 && s.Every < time.Second {
+	if k.set(at+".every") && s.Every < time.Second {
 		k.fault(at+".every", "every %s: want 1s or more", k.quote(at+".every"))
 	}
 	if k.set(at + ".at") {
-		if _, err := time.Parse(time.RFC3339, s.At); err != nil {
-			k.fault(at+".at", "at %s: want a time with its zone, such as 2027-01-31T08:00:00+01:00", k.quote(at+".at"))
+		if _, err := heartbeat.ParseAt(s.At, zone); err != nil {
+			k.fault(at+".at", "at %s: %v", k.quote(at+".at"), err)
+		}
+	}
+	if k.set(at + ".window") {
+		if _, _, err := heartbeat.ParseWindow(s.Window); err != nil {
+			k.fault(at+".window", "window %s: %v", k.quote(at+".window"), err)
 		}
 	}
 }
 
-func checkCron(spec string) error {
-	const want = `want five or six fields, such as "0 8 * * 1-5"`
-	if strings.Contains(spec, "TZ=") {
-		return errors.New("a zone in cron; want it as timezone")
-	}
-	schedule, err := cronFields.Parse(spec)
+func (k *checker) checkZone(at, name string) *time.Location {
+	zone, err := heartbeat.Zone(name)
 	if err != nil {
-		return errors.New(want)
+		k.fault(at, "timezone %s: want an IANA name, such as Europe/Paris", k.quote(at))
+		return time.UTC
 	}
-	if schedule.Next(time.Now()).IsZero() {
-		return errors.New("a day that never comes; " + want)
-	}
-	return nil
+	return zone
 }
 
 func (k *checker) checkAddress(at string, to heartbeat.Address) {
@@ -85,4 +105,7 @@ func (k *checker) checkAddress(at string, to heartbeat.Address) {
 	k.required(at+".channel", to.Channel, "channel", "the address")
 	k.token(at+".channel", "channel", to.Channel)
 	k.token(at+".instance", "instance", to.Instance)
+	if to.To == "" && to.Chat == "" {
+		k.fault(at, "the address names nobody; add chat:, or to: with the id of a person")
+	}
 }

@@ -39,6 +39,9 @@ type Options struct {
 	Grace   time.Duration
 	Version string
 	Log     zerolog.Logger
+	// OnHeartbeat hears of the ticks of all agents with a heartbeat, each once in
+	// the whole fleet. It may be nil.
+	OnHeartbeat func(ctx context.Context, agent string, due time.Time)
 }
 
 // DefaultGrace is the default of Options.Grace.
@@ -89,6 +92,9 @@ func (h *Host) URL() string {
 // Bus is the host's own connection; nil until the host has opened it.
 func (h *Host) Bus() *bus.Bus { return h.bus.Load() }
 
+// stateStopping is the state of a host that takes nothing more.
+const stateStopping = "stopping"
+
 func (h *Host) setState(s string) { h.state.Store(&s) }
 
 // Run serves until ctx ends. Then it takes nothing more, gives runs in progress
@@ -133,10 +139,12 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	}
 	defer shop.start()()
 	h.sayTools(shop)
+	wakers := h.newWakers(b, parts, shop)
 	runtimes := h.runtimes(parts, shop)
 	fleet := agents.NewFleet(b.JS, parts, bus.LaneCount(h.opt.Config.NATS.Lanes), runtimes)
 	h.fleet.Store(fleet)
-	stopService, err := h.serveMicro(b, shop)
+	defer wakers.start()()
+	stopService, err := h.serveMicro(b, shop, wakers.beats)
 	if err != nil {
 		return err
 	}
@@ -159,7 +167,7 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 func (h *Host) work(ctx context.Context) context.Context {
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
-		h.setState("stopping")
+		h.setState(stateStopping)
 		h.log.Info().Dur("grace", h.opt.Grace).Msg("stopping; runs in progress may end")
 		time.AfterFunc(h.opt.Grace, func() { cancel(errors.New("the grace is over")) })
 	})
@@ -290,8 +298,6 @@ func (h *Host) warnUnbuilt() {
 	cfg := h.opt.Config
 	unbuilt := map[string]bool{"plugins": len(cfg.Plugins) > 0}
 	for _, a := range cfg.Agents {
-		unbuilt["agents.heartbeat"] = unbuilt["agents.heartbeat"] || a.Heartbeat.Enabled
-		unbuilt["agents.schedules"] = unbuilt["agents.schedules"] || len(a.Schedules) > 0
 		unbuilt["agents.partitions"] = unbuilt["agents.partitions"] || a.Partitions > 0
 	}
 	for _, key := range slices.Sorted(maps.Keys(unbuilt)) {

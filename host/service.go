@@ -10,6 +10,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/heartbeat"
 	"agenthost/llm"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -37,17 +38,22 @@ type Status struct {
 	ToolFaults []string `json:"tool_faults,omitempty"`
 }
 
+// Heartbeats counts the ticks of an agent.
+type Heartbeats = heartbeat.Count
+
 // AgentStatus is what a host tells of one of its agents.
 type AgentStatus struct {
 	agents.Status
 	State  string `json:"state"`            // ready, degraded or quarantined
 	Reason string `json:"reason,omitempty"` // why it is not ready
+	// Heartbeat counts its ticks, in the whole fleet; nil when it has had none.
+	Heartbeat *Heartbeats `json:"heartbeat,omitempty"`
 }
 
 // serveMicro answers on $SRV and on the endpoints of the service. Its status
 // and its breakers are every host's own, and stream is answered by the host
 // whose model speaks; the others are answered by one of the fleet.
-func (h *Host) serveMicro(b *bus.Bus, shop *workshop) (stop func(), err error) {
+func (h *Host) serveMicro(b *bus.Bus, shop *workshop, beats *heartbeat.Beats) (stop func(), err error) {
 	svc, err := micro.AddService(b.NC, micro.Config{
 		Name: ServiceName, Version: semver(h.opt.Version), Description: "a host of agents",
 		Metadata: map[string]string{"host": h.opt.Name},
@@ -59,7 +65,7 @@ func (h *Host) serveMicro(b *bus.Bus, shop *workshop) (stop func(), err error) {
 	group, doors := svc.AddGroup(ServiceName), &doors{js: b.JS, agents: h.opt.Config.Agents}
 	err = errors.Join(
 		group.AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) {
-			_ = req.RespondJSON(h.status(b.JS, started, shop)) // who asked may be gone
+			_ = req.RespondJSON(h.status(b.JS, started, shop, beats)) // who asked may be gone
 		}), micro.WithEndpointQueueGroupDisabled(), about("what every host and its agents are doing")),
 		group.AddEndpoint("breaker", door(h.breaker), micro.WithEndpointQueueGroupDisabled(),
 			about("takes a model out of service on every host, and back: model, action (trip, reset)")),
@@ -79,7 +85,7 @@ func about(what string) micro.EndpointOpt {
 	return micro.WithEndpointMetadata(map[string]string{"description": what})
 }
 
-func (h *Host) status(js jetstream.JetStream, started time.Time, shop *workshop) Status {
+func (h *Host) status(js jetstream.JetStream, started time.Time, shop *workshop, beats *heartbeat.Beats) Status {
 	fleet := h.fleet.Load()
 	serving, lanes := fleet.Serving()
 	state := *h.state.Load()
@@ -96,6 +102,9 @@ func (h *Host) status(js jetstream.JetStream, started time.Time, shop *workshop)
 		one := AgentStatus{Status: a, State: "ready"}
 		if f, ok := h.faults[a.ID]; ok {
 			one.State, one.Reason = f.state(), f.err.Error()
+		}
+		if c, ok := beats.Count(a.ID); ok {
+			one.Heartbeat = &c
 		}
 		s.Agents = append(s.Agents, one)
 	}

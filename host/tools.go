@@ -12,6 +12,7 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/config"
+	"agenthost/heartbeat"
 	"agenthost/tools"
 	"agenthost/tools/builtin"
 	"agenthost/tools/mcp"
@@ -26,20 +27,22 @@ type workshop struct {
 	validator *tools.Validator
 	awaiting  map[string]agents.Awaiter // by the first word of the names of its tools
 	run       []func(context.Context) error
+	reminders *heartbeat.Reminders
 }
 
 // newWorkshop is the one table of tool sources.
 func (h *Host) newWorkshop(b *bus.Bus) (*workshop, error) {
 	cfg := h.opt.Config
 	store := cmp.Or(cfg.NATS.Embedded.Store, config.DefaultStore)
+	keeps := reminders(cfg, b.JS)
 	own, err := builtin.New(builtin.Options{
 		Workspace:    func(agent string) string { return filepath.Join(store, "workspaces", agent) },
-		AllowPrivate: cfg.Fetch.AllowPrivate, Log: h.log,
+		AllowPrivate: cfg.Fetch.AllowPrivate, Log: h.log, Reminders: remindTool{keeps},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fetch.allow_private: %w", err)
 	}
-	w := &workshop{awaiting: map[string]agents.Awaiter{}, validator: &tools.Validator{Foreign: func(t tools.Tool, err error) {
+	w := &workshop{reminders: keeps, awaiting: map[string]agents.Awaiter{}, validator: &tools.Validator{Foreign: func(t tools.Tool, err error) {
 		h.log.Warn().Str("tool", t.Name).Str("source", t.Source).Err(err).Msg("the schema of a tool cannot be read; its arguments are not checked here")
 	}}}
 	for _, name := range sortedKeys(cfg.MCP) {

@@ -7,6 +7,9 @@ import (
 	"agenthost/llm"
 )
 
+// Nothing is the answer of a heartbeat that has nothing to say.
+const Nothing = "NOTHING"
+
 // think makes the next call of the model, or what must come before it.
 func (m *machine) think() {
 	m.admit()
@@ -58,6 +61,8 @@ func (m *machine) answer(sig *Signal) {
 		m.fail(&Error{Code: llm.CodeContentFilter})
 	case slices.ContainsFunc(msg.Parts, isCall):
 		m.dispatch(m.sound(msg))
+	case msg.Empty() && m.s.Run.Trigger == ByHeartbeat:
+		m.tell(llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: Nothing}}})
 	case msg.Empty():
 		m.fail(&Error{Code: llm.CodeProviderUnavailable})
 	default:

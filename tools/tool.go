@@ -47,8 +47,19 @@ type Call struct {
 	Run     string
 	Name    string
 	Args    json.RawMessage
+	Chat    Chat
 	// Progress tells watchers of the session how far a long call is; never nil.
 	Progress func(text string)
+}
+
+// A Chat is where the person is whose message led to a call; the zero Chat when
+// there is none.
+type Chat struct {
+	Session string // the key of the session of that chat
+	Subject string // where what is said to it is published
+	To      string
+	Chat    string
+	Thread  string
 }
 
 // A Result is what a tool answers.

@@ -43,11 +43,11 @@ func (a *app) listAgents(ctx context.Context) error {
 		return a.printJSON(hosts)
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AGENT\tSTATE\tSESSIONS\tRUNNING\tQUEUED\tSPENT TODAY\tHOST")
+	fmt.Fprintln(w, "AGENT\tSTATE\tSESSIONS\tRUNNING\tQUEUED\tSPENT TODAY\tHEARTBEAT\tHOST")
 	for _, h := range hosts {
 		for _, agent := range h.Agents {
-			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n",
-				agent.ID, agent.State, agent.Sessions, agent.Running, agent.Queued, host.Money(agent.SpentToday), h.Host)
+			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", agent.ID, agent.State, agent.Sessions, agent.Running, agent.Queued,
+				host.Money(agent.SpentToday), beats(agent.Heartbeat), h.Host)
 		}
 	}
 	if err := w.Flush(); err != nil {
@@ -55,6 +55,14 @@ func (a *app) listAgents(ctx context.Context) error {
 	}
 	a.warnFaults(hosts)
 	return nil
+}
+
+// beats is what the heartbeats of an agent came to.
+func beats(c *host.Heartbeats) string {
+	if c == nil {
+		return "-"
+	}
+	return count(int(c.Beats), "beat") + ", " + count(int(c.Calls), "call")
 }
 
 // warnFaults tells why agents are not ready, and which tools and models they

@@ -26,6 +26,8 @@ type Options struct {
 	// NoSandbox runs commands with all rights of the host's user, also where the
 	// kernel has a sandbox.
 	NoSandbox bool
+	// Reminders keeps reminders; nil: there is no tool for them.
+	Reminders Reminders
 	Log       zerolog.Logger
 }
 
@@ -37,6 +39,9 @@ func New(o Options) ([]tools.Tool, error) {
 		return nil, err
 	}
 	all := []tools.Tool{nowTool(), askHumanTool(), delegateTool()}
+	if o.Reminders != nil {
+		all = append(all, remindTool(o.Reminders))
+	}
 	if o.Workspace != nil {
 		files := newWorkspaces(o.Workspace)
 		all = append(

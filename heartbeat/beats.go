@@ -1,0 +1,221 @@
+package heartbeat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// A Count is what became of the ticks of an agent, in the whole fleet and for
+// all time.
+type Count struct {
+	Beats int64 `json:"beats"` // ticks that reached the agent
+	Calls int64 `json:"calls"` // those that became a run
+}
+
+// A pulseRecord is kept in the bucket AGENT_HEARTBEATS, by agent. It is not in
+// the session's log, because most ticks leave no trace there: that is their
+// point.
+type pulseRecord struct {
+	Count
+	Due  time.Time         `json:"due"`           // the last tick that was looked at
+	Ran  time.Time         `json:"ran,omitzero"`  // the last that became a run
+	Seen map[string]uint64 `json:"seen,omitzero"` // what was watched, and how far it was then
+}
+
+// Beats decides what the ticks of this host's agents come to, and counts them.
+type Beats struct {
+	js     jetstream.JetStream
+	log    zerolog.Logger
+	agents map[string]Config // those with a heartbeat
+
+	mu     sync.Mutex
+	counts map[string]Count
+	homes  map[string]string // the stream of a watched subject
+}
+
+// NewBeats makes the Beats of agents with a heartbeat.
+func NewBeats(js jetstream.JetStream, patients []Patient, log zerolog.Logger) *Beats {
+	b := &Beats{js: js, log: log, agents: map[string]Config{}, counts: map[string]Count{}, homes: map[string]string{}}
+	for _, p := range patients {
+		b.agents[p.Agent] = p.Config
+	}
+	return b
+}
+
+// beatWithin bounds what a decision takes.
+const beatWithin = 5 * time.Second
+
+// Decide says what a tick comes to. first tells that nobody has looked at it
+// before: that is true for one host of the fleet, once. run tells that it is to
+// become a run; that is said again for a tick that comes again, until a later
+// one has become a run. again tells that the tick may have been delivered
+// before, busy that the run of an earlier one is not over.
+func (b *Beats) Decide(ctx context.Context, agent string, due time.Time, again, busy bool) (first, run bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, beatWithin)
+	defer cancel()
+	kv, err := b.js.KeyValue(ctx, bus.HeartbeatsBucket)
+	if err != nil {
+		return false, false, fmt.Errorf("look at a heartbeat: %w", err)
+	}
+	for {
+		rec, revision, err := readPulse(ctx, kv, agent)
+		if err != nil {
+			return false, false, err
+		}
+		if !due.After(rec.Due) {
+			return false, again && due.Equal(rec.Ran), nil
+		}
+		if run, err = b.note(ctx, agent, &rec, due, busy); err != nil {
+			return false, false, err
+		}
+		err = writePulse(ctx, kv, agent, rec, revision)
+		if errors.Is(err, errOvertaken) {
+			continue
+		}
+		return err == nil, run, err
+	}
+}
+
+// note puts a tick into the record.
+func (b *Beats) note(ctx context.Context, agent string, rec *pulseRecord, due time.Time, busy bool) (run bool, err error) {
+	cfg := b.agents[agent]
+	rec.Due = due
+	rec.Beats++
+	if cfg.Prompt == "" || busy {
+		return false, nil
+	}
+	if len(cfg.Watch) > 0 {
+		seen, err := b.look(ctx, cfg.Watch)
+		if err != nil {
+			return false, err
+		}
+		if rec.Seen != nil && !moved(rec.Seen, seen) {
+			return false, nil
+		}
+		rec.Seen = seen
+	}
+	rec.Ran = due
+	rec.Calls++
+	return true, nil
+}
+
+// moved reports whether anything was stored since. What has only been deleted
+// is no news.
+func moved(before, now map[string]uint64) bool {
+	for subject, seq := range now {
+		if seq != 0 && seq != before[subject] {
+			return true
+		}
+	}
+	return false
+}
+
+// look asks how far the watched subjects are. What no stream keeps is at 0.
+func (b *Beats) look(ctx context.Context, subjects []string) (map[string]uint64, error) {
+	seen := make(map[string]uint64, len(subjects))
+	for _, subject := range subjects {
+		seq, err := b.lastOf(ctx, subject)
+		if err != nil {
+			return nil, fmt.Errorf("look at %s: %w", subject, err)
+		}
+		seen[subject] = seq
+	}
+	return seen, nil
+}
+
+func (b *Beats) lastOf(ctx context.Context, subject string) (uint64, error) {
+	b.mu.Lock()
+	home := b.homes[subject]
+	b.mu.Unlock()
+	if home == "" {
+		var err error
+		home, err = b.js.StreamNameBySubject(ctx, subject)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			b.log.Warn().Str("subject", subject).Msg("a heartbeat watches a subject that no stream keeps; nothing can be seen there")
+			return 0, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		b.mu.Lock()
+		b.homes[subject] = home
+		b.mu.Unlock()
+	}
+	stream, err := b.js.Stream(ctx, home)
+	if err != nil {
+		return 0, err
+	}
+	msg, err := stream.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return msg.Sequence, nil
+}
+
+// Run follows the counts until ctx ends.
+func (b *Beats) Run(ctx context.Context) error {
+	if len(b.agents) == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	return follow(ctx, b.js, bus.HeartbeatsBucket, b.log, func(entry jetstream.KeyValueEntry) {
+		rec := pulseRecord{}
+		if err := json.Unmarshal(entry.Value(), &rec); err == nil {
+			b.mu.Lock()
+			b.counts[entry.Key()] = rec.Count
+			b.mu.Unlock()
+		}
+	})
+}
+
+// Count is what became of the ticks of an agent; ok is false for one that has
+// had none.
+func (b *Beats) Count(agent string) (c Count, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c, ok = b.counts[agent]
+	return c, ok
+}
+
+// errOvertaken tells that another host was quicker.
+var errOvertaken = errors.New("another host has looked at this tick")
+
+func readPulse(ctx context.Context, kv jetstream.KeyValue, agent string) (rec pulseRecord, revision uint64, err error) {
+	entry, err := kv.Get(ctx, agent)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return rec, 0, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(entry.Value(), &rec)
+	}
+	if err != nil {
+		return rec, 0, fmt.Errorf("look at a heartbeat: %w", err)
+	}
+	return rec, entry.Revision(), nil
+}
+
+func writePulse(ctx context.Context, kv jetstream.KeyValue, agent string, rec pulseRecord, revision uint64) error {
+	data, err := json.Marshal(rec)
+	if err == nil {
+		_, err = kv.Update(ctx, agent, data, revision) // revision 0: create
+	}
+	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) || bus.Refused(err) {
+		return errOvertaken
+	}
+	if err != nil {
+		return fmt.Errorf("note a heartbeat: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package heartbeat_test
+
+import (
+	"testing"
+	"time"
+
+	"agenthost/heartbeat"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func (w *world) beats(cfg heartbeat.Config) *heartbeat.Beats {
+	return heartbeat.NewBeats(w.JS, []heartbeat.Patient{{Agent: "ana", Config: cfg}}, w.Log)
+}
+
+// decide asks about a tick, n intervals after noon.
+func decide(t *testing.T, b *heartbeat.Beats, n int, again, busy bool) (first, run bool) {
+	t.Helper()
+	first, run, err := b.Decide(t.Context(), "ana", noon.Add(time.Duration(n)*time.Second), again, busy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return first, run
+}
+
+func TestDecide(t *testing.T) {
+	w := newWorld(t)
+	one, other := w.beats(heartbeat.Config{Prompt: "look"}), w.beats(heartbeat.Config{Prompt: "look"})
+	steps := []struct {
+		name        string
+		host        *heartbeat.Beats
+		tick        int
+		again, busy bool
+		first, run  bool
+	}{
+		{"the first", one, 1, false, false, true, true},
+		{"the same at another host", other, 1, false, false, false, false},
+		{"the same after a takeover", other, 1, true, false, false, true},
+		{"while its run goes on", one, 2, false, true, true, false},
+		{"that one after a takeover", other, 2, true, false, false, false},
+		{"the run's own, once more", other, 1, true, false, false, false}, // it is not the newest, but it ran
+		{"the next", other, 3, false, false, true, true},
+		{"an old one", one, 2, false, false, false, false},
+	}
+	steps[5].run = true
+	for _, s := range steps {
+		if first, run := decide(t, s.host, s.tick, s.again, s.busy); first != s.first || run != s.run {
+			t.Errorf("%s: got first %v, run %v", s.name, first, run)
+		}
+	}
+}
+
+// 48 beats, and the model is called for the first and for the one after
+// something came.
+func TestWatch(t *testing.T) {
+	w := newWorld(t)
+	b := w.beats(heartbeat.Config{Prompt: "look", Watch: []string{"plugin.inbound.mail", "agent.dead.>", "nobody.keeps.this"}})
+	w.run(b.Run)
+	for n := range 48 {
+		if n == 30 {
+			w.stored("plugin.inbound.mail", "a letter")
+		}
+		_, run := decide(t, b, n+1, false, n == 30) // busy at first: it is not forgotten
+		if want := n == 0 || n == 31; run != want {
+			t.Errorf("beat %d: run is %v", n, run)
+		}
+	}
+	eventually(t, "48 beats, 2 calls", func() bool {
+		c, _ := b.Count("ana")
+		return c == heartbeat.Count{Beats: 48, Calls: 2}
+	})
+	again := w.beats(heartbeat.Config{Prompt: "look", Watch: []string{"plugin.inbound.mail"}})
+	if _, run := decide(t, again, 100, false, false); run {
+		t.Error("after a restart it has forgotten what it has seen")
+	}
+}

@@ -1,0 +1,194 @@
+package heartbeat
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// An Entry is a schedule or a reminder, as the bucket AGENT_SCHEDULES keeps it
+// under <agent>.<name>.
+type Entry struct {
+	Agent  string      `json:"agent"`
+	Name   string      `json:"name"`
+	Source string      `json:"source"` // FromConfig or FromReminder
+	Spec   Spec        `json:"spec"`
+	Prompt string      `json:"prompt"`           // reminder: what to remind of
+	Origin *bus.Origin `json:"origin,omitempty"` // whom the reply is for
+	Missed string      `json:"missed,omitempty"`
+	By     string      `json:"by,omitempty"` // reminder: who asked for it
+	MadeAt time.Time   `json:"made_at"`
+	Next   time.Time   `json:"next"` // when it is due
+}
+
+// Where entries come from.
+const (
+	FromConfig   = "config"
+	FromReminder = "reminder"
+)
+
+// Key is the entry's key in its bucket.
+func (e Entry) Key() string { return e.Agent + "." + e.Name }
+
+// Subject is where the server holds its next firing.
+func (e Entry) Subject() string { return "agent.schedule." + e.Key() }
+
+// firingID names one firing: who hears it twice hears the same id.
+func (e Entry) firingID() string {
+	return "schedule:" + e.Name + "@" + e.Next.UTC().Format(time.RFC3339)
+}
+
+// text is what the agent is told.
+func (e Entry) text() string {
+	if e.Source != FromReminder {
+		return e.Prompt
+	}
+	return fmt.Sprintf("A reminder that was asked for on %s is due. Remind of this now: %s", e.MadeAt.Format("2006-01-02 15:04 MST"), e.Prompt)
+}
+
+// message is the next firing as the server is to hold it.
+func (e Entry) message() (*nats.Msg, error) {
+	data, err := json.Marshal(bus.Route{
+		ID: e.firingID(), Kind: bus.RouteSchedule, From: e.Name, Text: e.text(), Origin: e.Origin, Due: e.Next, Missed: e.Missed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	msg := nats.NewMsg(e.Subject())
+	msg.Data = data
+	msg.Header.Set(jetstream.ScheduleHeader, "@at "+e.Next.UTC().Format(time.RFC3339))
+	msg.Header.Set(jetstream.ScheduleTargetHeader, bus.RoutePrefix+e.Agent)
+	msg.Header.Set("Nats-TTL", "never") // it outlives the stream's age
+	return msg, nil
+}
+
+// after moves the entry on to its first firing after t; ok is false when there
+// is none.
+func (e Entry) after(t time.Time) (Entry, bool, error) {
+	timer, err := e.Spec.compile(e.Key())
+	if err != nil {
+		return e, false, fmt.Errorf("schedule %s of %s: %w", e.Name, e.Agent, err)
+	}
+	e.Next = timer.next(t).UTC()
+	return e, !e.Next.IsZero(), nil
+}
+
+// Entries lists what is scheduled, of all agents, what is due first in front.
+func Entries(ctx context.Context, js jetstream.JetStream) ([]Entry, error) {
+	kept, err := readEntries(ctx, js)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Entry, 0, len(kept))
+	for _, k := range kept {
+		list = append(list, k.Entry)
+	}
+	slices.SortFunc(list, func(a, b Entry) int { return cmp.Or(a.Next.Compare(b.Next), strings.Compare(a.Key(), b.Key())) })
+	return list, nil
+}
+
+// A kept entry is one with its revision in the bucket.
+type kept struct {
+	Entry
+	revision uint64
+}
+
+func readEntries(ctx context.Context, js jetstream.JetStream, filters ...string) (map[string]kept, error) {
+	if len(filters) == 0 {
+		filters = []string{">"}
+	}
+	kv, err := js.KeyValue(ctx, bus.SchedulesBucket)
+	if err != nil {
+		return nil, fmt.Errorf("list schedules: %w", err)
+	}
+	watch, err := kv.WatchFiltered(ctx, filters, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, fmt.Errorf("list schedules: %w", err)
+	}
+	defer func() { _ = watch.Stop() }() // the connection may be gone
+	list := map[string]kept{}
+	for {
+		select {
+		case entry := <-watch.Updates():
+			if entry == nil {
+				return list, nil
+			}
+			if k, err := decodeKept(entry); err == nil {
+				list[entry.Key()] = k
+			}
+		case <-ctx.Done():
+			return nil, fmt.Errorf("list schedules: %w", ctx.Err())
+		}
+	}
+}
+
+func decodeKept(entry jetstream.KeyValueEntry) (kept, error) {
+	k := kept{revision: entry.Revision()}
+	err := json.Unmarshal(entry.Value(), &k.Entry)
+	return k, err
+}
+
+// The reasons why nothing is cancelled.
+var (
+	ErrNoSchedule  = errors.New("there is no such schedule or reminder")
+	ErrFromConfig  = errors.New("it stands in the configuration; take it out there")
+	errNotYourChat = fmt.Errorf("%w in this conversation", ErrNoSchedule)
+)
+
+// Cancel forgets a reminder: it does not fire any more.
+func Cancel(ctx context.Context, js jetstream.JetStream, agent, name string) error {
+	return cancel(ctx, js, agent, name, func(e Entry) error {
+		if e.Source == FromConfig {
+			return ErrFromConfig
+		}
+		return nil
+	})
+}
+
+func cancel(ctx context.Context, js jetstream.JetStream, agent, name string, may func(Entry) error) error {
+	fail := func(err error) error { return fmt.Errorf("cancel %s of %s: %w", name, agent, err) }
+	kv, err := js.KeyValue(ctx, bus.SchedulesBucket)
+	if err != nil {
+		return fail(err)
+	}
+	entry, err := kv.Get(ctx, agent+"."+name)
+	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
+		return fail(ErrNoSchedule)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	k, err := decodeKept(entry)
+	if err == nil {
+		err = may(k.Entry)
+	}
+	if err == nil {
+		err = drop(ctx, js, kv, k.Entry)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// drop forgets an entry, and then the firing that the server holds of it.
+func drop(ctx context.Context, js jetstream.JetStream, kv jetstream.KeyValue, e Entry) error {
+	if err := kv.Purge(ctx, e.Key()); err != nil {
+		return err
+	}
+	stream, err := js.Stream(ctx, bus.RoutesStream)
+	if err != nil {
+		return err
+	}
+	return stream.Purge(ctx, jetstream.WithPurgeSubject(e.Subject()))
+}

@@ -1,0 +1,54 @@
+package heartbeat
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// followPause is between two tries to follow a bucket.
+const followPause = time.Second
+
+// follow hands every entry of a bucket to take, those that are there first,
+// and then each change, until ctx ends. After a cut it begins anew.
+func follow(ctx context.Context, js jetstream.JetStream, bucket string, log zerolog.Logger, take func(jetstream.KeyValueEntry)) error {
+	for {
+		err := followOnce(ctx, js, bucket, take)
+		if ctx.Err() != nil {
+			return nil
+		}
+		log.Debug().Err(err).Str("bucket", bucket).Msg("follow a bucket; trying again")
+		select {
+		case <-ctx.Done():
+		case <-time.After(followPause):
+		}
+	}
+}
+
+func followOnce(ctx context.Context, js jetstream.JetStream, bucket string, take func(jetstream.KeyValueEntry)) error {
+	kv, err := js.KeyValue(ctx, bucket)
+	if err != nil {
+		return err
+	}
+	watch, err := kv.WatchAll(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = watch.Stop() }() // the connection may be gone
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case entry, open := <-watch.Updates():
+			if !open {
+				return errors.New("the watch has ended")
+			}
+			if entry != nil { // nil ends what was there before
+				take(entry)
+			}
+		}
+	}
+}

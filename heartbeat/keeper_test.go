@@ -1,0 +1,202 @@
+package heartbeat_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/heartbeat"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+func (w *world) keeper(schedules ...heartbeat.Schedule) *heartbeat.Keeper {
+	return &heartbeat.Keeper{
+		JS: w.JS, Publisher: w.publisher, Reader: w.reader, Log: w.Log,
+		Schedules: map[string][]heartbeat.Schedule{"ana": schedules},
+	}
+}
+
+func every(d time.Duration) heartbeat.Schedule {
+	return heartbeat.Schedule{Name: "often", Spec: heartbeat.Spec{Every: d}, Prompt: "do it"}
+}
+
+// armed are the subjects of the firings that the server holds.
+func (w *world) armed() map[string]uint64 {
+	w.t.Helper()
+	info, err := w.stream(bus.RoutesStream).Info(w.t.Context(), jetstream.WithSubjectFilter("agent.schedule.>"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return info.State.Subjects
+}
+
+// Two hosts, one of which comes and goes: every firing comes, and comes once.
+func TestEverySecondOnTwoHosts(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(w.keeper(every(time.Second)).Run)
+		began := time.Now()
+		for range 10 {
+			stop := w.run(w.keeper(every(time.Second)).Run)
+			time.Sleep(2500 * time.Millisecond)
+			stop()
+			time.Sleep(500 * time.Millisecond)
+		}
+		fired := w.routes("ana")
+		// A host that comes at the very moment of a firing arms it once more: it
+		// has the id of the first, so the session drops it.
+		fired = slices.CompactFunc(fired, func(a, b bus.Route) bool { return a.ID == b.ID })
+		for i, r := range fired {
+			want := began.Truncate(time.Second).Add(time.Duration(i+1) * time.Second).UTC()
+			if !r.Due.Equal(want) || r.ID != "schedule:often@"+want.Format(time.RFC3339) || r.From != "often" || r.Text != "do it" {
+				t.Fatalf("firing %d: got %+v, want that of %v", i, r, want)
+			}
+		}
+		if n := len(fired); n < 29 || n > 30 {
+			t.Errorf("%d firings in 30 s", n)
+		}
+	})
+}
+
+// While everything is down nothing fires; then it does once, or not at all.
+func TestMissed(t *testing.T) {
+	for missed, want := range map[string]int{"": 1, heartbeat.MissedOnce: 1, heartbeat.MissedSkip: 0} {
+		t.Run(missed, func(t *testing.T) {
+			bustest.Bubble(t, func(t *testing.T) {
+				cfg := bustest.Config(t)
+				w, end := newWorldIn(t, cfg)
+				s := every(24 * time.Hour)
+				s.Missed = missed
+				stop := w.run(w.keeper(s).Run)
+				time.Sleep(time.Minute)
+				stop()
+				end()
+				time.Sleep(80 * time.Hour) // over three firings
+				w, _ = newWorldIn(t, cfg)
+				w.run(w.keeper(s).Run)
+				time.Sleep(time.Minute)
+				fired := w.routes("ana")
+				made := 0
+				for _, r := range fired { // one that is to be skipped says so, and who hears it late drops it
+					if r.Missed != heartbeat.MissedSkip {
+						made++
+					}
+				}
+				if made != want || len(ids(fired)) > 1 {
+					t.Errorf("after three missed firings: %+v", fired)
+				}
+				before := len(ids(fired))
+				time.Sleep(24 * time.Hour)
+				if n := len(ids(w.routes("ana"))); n != before+1 {
+					t.Errorf("%d firings a day later, want one more than %d", n, before)
+				}
+			})
+		})
+	}
+}
+
+func TestAt(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		cfg := bustest.Config(t)
+		w, end := newWorldIn(t, cfg)
+		at := heartbeat.Schedule{Name: "once", Prompt: "now", Spec: heartbeat.Spec{
+			At: time.Now().In(paris(t)).Add(2 * time.Hour).Format("2006-01-02 15:04"), Timezone: "Europe/Paris",
+		}, To: heartbeat.Address{Channel: "telegram", Instance: "sales", Chat: "1"}}
+		w.run(w.keeper(at).Run)
+		time.Sleep(time.Hour)
+		if n := len(w.routes("ana")); n != 0 {
+			t.Fatalf("%d firings an hour before", n)
+		}
+		end()
+		time.Sleep(10 * time.Hour)
+		w, _ = newWorldIn(t, cfg)
+		w.run(w.keeper(at).Run)
+		time.Sleep(time.Hour)
+		fired := w.routes("ana")
+		if len(ids(fired)) != 1 {
+			t.Fatalf("got %+v, want the one firing that was missed", fired)
+		}
+		want := bus.Origin{Agent: "ana", Subject: "plugin.outbound.telegram.sales", Chat: "1"}
+		if *fired[0].Origin != want {
+			t.Errorf("origin %+v", fired[0].Origin)
+		}
+		if list, err := heartbeat.Entries(t.Context(), w.JS); err != nil || len(list) != 0 {
+			t.Errorf("what has fired for good is still listed: %+v %v", list, err)
+		}
+		stop := w.run(w.keeper(at).Run) // it stands in the configuration still
+		time.Sleep(time.Minute)
+		stop()
+		if n := len(ids(w.routes("ana"))); n != 1 {
+			t.Errorf("%d firings", n)
+		}
+	})
+}
+
+// Schedules come and go with the configuration; reminders stay.
+func TestConfigChanges(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		reminders := &heartbeat.Reminders{JS: w.JS}
+		if _, err := reminders.Make(t.Context(), reminder("1", "tomorrow 9:00", "stand-up")); err != nil {
+			t.Fatal(err)
+		}
+		run := func(schedules ...heartbeat.Schedule) {
+			stop := w.run(w.keeper(schedules...).Run)
+			time.Sleep(time.Second)
+			stop()
+		}
+		nightly := heartbeat.Schedule{Name: "nightly", Spec: heartbeat.Spec{Cron: "0 3 * * *", Timezone: "Europe/Paris"}, Prompt: "count"}
+		run(every(time.Hour), nightly)
+		if len(w.armed()) != 3 {
+			t.Fatalf("armed: %v", w.armed())
+		}
+		nightly.Prompt = "count all"
+		nightly.Cron = "30 3 * * *"
+		run(nightly)
+		held := read[bus.Route](w, bus.RoutesStream, "agent.schedule.ana.nightly")
+		if len(w.armed()) != 2 || len(held) != 1 || held[0].Text != "count all" || held[0].Due.In(paris(t)).Format("15:04") != "03:30" {
+			t.Errorf("armed: %v, of it %+v", w.armed(), held)
+		}
+		nightly.Prompt = "count them"
+		run(nightly)
+		if held = read[bus.Route](w, bus.RoutesStream, "agent.schedule.ana.nightly"); held[0].Text != "count them" {
+			t.Errorf("held: %+v", held)
+		}
+		run()
+		list, err := heartbeat.Entries(t.Context(), w.JS)
+		if err != nil || len(list) != 1 || list[0].Source != heartbeat.FromReminder || len(w.armed()) != 1 {
+			t.Errorf("left: %+v %v, armed %v", list, err, w.armed())
+		}
+	})
+}
+
+func TestManySchedulesAtTheSameMoment(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		var all []heartbeat.Schedule
+		for i := range 200 {
+			s := every(time.Minute)
+			s.Name = fmt.Sprint("s", i)
+			all = append(all, s)
+		}
+		w.run(w.keeper(all...).Run)
+		time.Sleep(5*time.Minute + 10*time.Second)
+		fired := w.routes("ana")
+		if len(fired) != 5*len(all) || len(ids(fired)) != len(fired) {
+			t.Errorf("%d firings with %d ids, want %d", len(fired), len(ids(fired)), 5*len(all))
+		}
+	})
+}
+
+func paris(t *testing.T) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation("Europe/Paris")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone
+}

@@ -1,0 +1,175 @@
+package heartbeat
+
+import (
+	"context"
+	"encoding/json"
+	"hash/fnv"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+)
+
+// A Beat is what `agent.events.<agent>.heartbeat` carries. It is gone from the
+// stream after three intervals, so that a subject without one is an agent that
+// nobody serves.
+type Beat struct {
+	Agent    string    `json:"agent"`
+	Host     string    `json:"host"`
+	Seq      uint64    `json:"seq"` // counts the beats of this host, from 1
+	At       time.Time `json:"at"`
+	Interval float64   `json:"interval"` // seconds
+	Uptime   float64   `json:"uptime"`   // of the host, in seconds
+	Sessions int       `json:"sessions"`
+	InFlight int       `json:"inflight"`
+	Queued   int64     `json:"queued"`
+	Phase    string    `json:"phase"` // one of the phases
+}
+
+// The phases of an agent on a host.
+const (
+	PhaseIdle        = "idle"
+	PhaseWorking     = "working"
+	PhaseQuarantined = "quarantined"
+	PhaseStopping    = "stopping"
+)
+
+// A Vital is what an agent is doing on this host.
+type Vital struct {
+	Sessions, InFlight int
+	Queued             int64
+	Phase              string
+}
+
+// A Patient is an agent with a heartbeat.
+type Patient struct {
+	Agent  string
+	Config Config
+	// Vital is asked at every beat. It must not block.
+	Vital func() Vital
+}
+
+// A Pulse beats for the agents of one host: one goroutine and one timer,
+// however many there are.
+type Pulse struct {
+	Host      string
+	NC        *nats.Conn
+	Publisher *bus.Publisher
+	Patients  []Patient
+	// Always publishes ticks also for agents without a prompt, because somebody
+	// wants to hear them.
+	Always bool
+	Log    zerolog.Logger
+}
+
+// lives is how many intervals a beat is kept.
+const lives = 3
+
+// minute beats are gone no sooner than NATS can forget a message.
+const shortestLife = time.Second
+
+type beating struct {
+	Patient
+	interval, phase time.Duration
+	seq             uint64
+}
+
+// Run beats until ctx ends. A beat that NATS cannot take just then is left out:
+// it would be a lie when it came later. A tick is published for as long as it
+// takes.
+func (p *Pulse) Run(ctx context.Context) error {
+	if len(p.Patients) == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	began, wheel := time.Now(), newWheel[*beating]()
+	for _, patient := range p.Patients {
+		b := &beating{Patient: patient, interval: patient.Config.interval()}
+		b.phase = phaseOf(patient.Agent, b.interval)
+		wheel.add(gridAfter(began, b.interval, b.phase), b)
+	}
+	defer wheel.timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wheel.timer.C:
+		}
+		now := time.Now()
+		for s, ok := wheel.pop(now); ok; s, ok = wheel.pop(now) {
+			p.beat(s.what, began)
+			p.tick(s.what, s.due)
+			// From the clock, not from the last beat: what was late once, or slept
+			// with the machine, is on the grid again.
+			wheel.add(gridAfter(now, s.what.interval, s.what.phase), s.what)
+		}
+	}
+}
+
+func (c Config) interval() time.Duration {
+	if c.Interval == 0 {
+		return DefaultInterval
+	}
+	return c.Interval
+}
+
+// phaseOf is where in the interval an agent beats: the same on every host, and
+// not the same for all agents.
+func phaseOf(agent string, interval time.Duration) time.Duration {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(agent)) // never fails
+	return time.Duration(mixed(h.Sum64())%uint64(interval/time.Millisecond)) * time.Millisecond
+}
+
+// beat tells that the agent is served here.
+func (p *Pulse) beat(b *beating, began time.Time) {
+	if !p.NC.IsConnected() {
+		return
+	}
+	b.seq++
+	now, v := time.Now(), b.Vital()
+	data, err := json.Marshal(Beat{
+		Agent: b.Agent, Host: p.Host, Seq: b.seq, At: now.UTC(), Interval: b.interval.Seconds(),
+		Uptime:   now.Sub(began).Truncate(time.Millisecond).Seconds(),
+		Sessions: v.Sessions, InFlight: v.InFlight, Queued: v.Queued, Phase: v.Phase,
+	})
+	if err == nil {
+		msg := nats.NewMsg(bus.EventsPrefix + b.Agent + ".heartbeat")
+		msg.Data = data
+		msg.Header["Nats-TTL"] = []string{max(lives*b.interval, shortestLife).String()}
+		err = p.NC.PublishMsg(msg)
+	}
+	if err != nil {
+		p.Log.Debug().Err(err).Str("agent", b.Agent).Msg("publish heartbeat")
+	}
+}
+
+// tick brings the beat to whoever serves the agent, once in the whole fleet.
+func (p *Pulse) tick(b *beating, due time.Time) {
+	if b.Config.Prompt == "" && !p.Always {
+		return
+	}
+	id := TickID(b.Agent, due)
+	data, err := json.Marshal(bus.Route{
+		ID: id, Kind: bus.RouteHeartbeat, Text: b.Config.Prompt, Due: due, Origin: b.Config.To.origin(b.Agent),
+	})
+	if err != nil {
+		p.Log.Error().Err(err).Str("agent", b.Agent).Msg("encode a tick")
+		return
+	}
+	msg := nats.NewMsg(bus.RoutePrefix + b.Agent)
+	msg.Data = data
+	msg.Header.Set(nats.MsgIdHdr, id)
+	p.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
+		if err != nil {
+			p.Log.Debug().Err(err).Str("agent", b.Agent).Msg("publish a tick")
+		}
+	})
+}
+
+// TickID is the id of an agent's tick, the same on every host.
+func TickID(agent string, due time.Time) string {
+	return "heartbeat:" + agent + "@" + due.UTC().Format("2006-01-02T15:04:05.000Z")
+}

@@ -1,0 +1,106 @@
+package heartbeat_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/heartbeat"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+func (w *world) pulse(host string, cfg heartbeat.Config, agents ...string) *heartbeat.Pulse {
+	p := &heartbeat.Pulse{Host: host, NC: w.NC, Publisher: w.publisher}
+	for _, agent := range agents {
+		p.Patients = append(p.Patients, heartbeat.Patient{Agent: agent, Config: cfg, Vital: func() heartbeat.Vital {
+			return heartbeat.Vital{Sessions: 3, InFlight: 2, Queued: 1, Phase: heartbeat.PhaseWorking}
+		}})
+	}
+	return p
+}
+
+// A minute of beats every second, and then the stream itself says that nobody
+// serves the agent.
+func TestCadence(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		sub, err := w.NC.SubscribeSync("agent.events.ana.heartbeat")
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := w.run(w.pulse("h1", heartbeat.Config{Interval: time.Second}, "ana").Run)
+		time.Sleep(time.Minute)
+		stop()
+		if err := sub.Unsubscribe(); err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := sub.Delivered(); n < 59 || n > 60 {
+			t.Errorf("%d beats in a minute", n)
+		}
+		kept := read[heartbeat.Beat](w, bus.EventsStream, "agent.events.ana.heartbeat")
+		if len(kept) == 0 || len(kept) > 4 {
+			t.Fatalf("the stream keeps %d beats, want those of three intervals", len(kept))
+		}
+		for i, b := range kept[1:] {
+			if d := b.At.Sub(kept[i].At); d != time.Second || b.Seq != kept[i].Seq+1 {
+				t.Errorf("beat %d came %v after beat %d", b.Seq, d, kept[i].Seq)
+			}
+		}
+		last := kept[len(kept)-1]
+		if last.Agent != "ana" || last.Host != "h1" || last.Interval != 1 || last.Uptime < 58 || last.Sessions != 3 ||
+			last.InFlight != 2 || last.Queued != 1 || last.Phase != heartbeat.PhaseWorking {
+			t.Errorf("beat %+v", last)
+		}
+		time.Sleep(3*time.Second + 500*time.Millisecond)
+		_, err = w.stream(bus.EventsStream).GetLastMsgForSubject(t.Context(), "agent.events.ana.heartbeat")
+		if !errors.Is(err, jetstream.ErrMsgNotFound) {
+			t.Errorf("a beat of a dead agent is still there: %v", err)
+		}
+	})
+}
+
+// Two hosts make the same ticks, and the stream keeps each once.
+func TestTicksOfTwoHosts(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		cfg := heartbeat.Config{Interval: time.Second, Prompt: "look"}
+		w.run(w.pulse("h1", cfg, "ana", "bob").Run)
+		w.run(w.pulse("h2", cfg, "ana", "bob").Run)
+		time.Sleep(20 * time.Second)
+		for _, agent := range []string{"ana", "bob"} {
+			ticks := w.routes(agent)
+			if len(ticks) < 19 || len(ticks) > 20 || len(ids(ticks)) != len(ticks) {
+				t.Errorf("%s has %d ticks with %d ids after 20 s", agent, len(ticks), len(ids(ticks)))
+			}
+			for i, r := range ticks[1:] {
+				if d := r.Due.Sub(ticks[i].Due); d != time.Second || r.Text != "look" || r.Kind != bus.RouteHeartbeat {
+					t.Errorf("tick %+v %v after the one before", r, d)
+				}
+			}
+		}
+	})
+}
+
+// Agents do not all beat at the same moment.
+func TestBeatsAreSpread(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		var agents []string
+		for i := range 100 {
+			agents = append(agents, "agent"+string(rune('a'+i/26))+string(rune('a'+i%26)))
+		}
+		w.run(w.pulse("h1", heartbeat.Config{}, agents...).Run)
+		time.Sleep(heartbeat.DefaultInterval)
+		moments := map[time.Time]bool{}
+		beats := read[heartbeat.Beat](w, bus.EventsStream, "agent.events.*.heartbeat")
+		for _, b := range beats {
+			moments[b.At.Truncate(time.Second)] = true
+		}
+		if len(beats) != len(agents) || len(moments) < 20 {
+			t.Errorf("%d beats in %d seconds of the interval", len(beats), len(moments))
+		}
+	})
+}

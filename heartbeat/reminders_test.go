@@ -1,0 +1,133 @@
+package heartbeat_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/heartbeat"
+)
+
+var chat = bus.Origin{Agent: "ana", Session: "demo/dm/bea", Subject: "plugin.outbound.demo", To: "bea"}
+
+func reminder(id, when, text string) heartbeat.Reminder {
+	return heartbeat.Reminder{ID: id, Chat: chat, By: "bea", When: when, Text: text}
+}
+
+func TestReminderFires(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(w.keeper().Run)
+		r := &heartbeat.Reminders{JS: w.JS}
+		for range 2 { // the same request, made again after a crash
+			if _, err := r.Make(t.Context(), reminder("1", "in 20m", "call mum")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := r.Make(t.Context(), reminder("2", "every 1h", "drink")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3*time.Hour + time.Minute)
+		fired := w.routes("ana")
+		texts := map[string]int{}
+		for _, f := range fired {
+			_, text, _ := strings.Cut(f.Text, "now: ")
+			texts[text]++
+			if *f.Origin != chat || f.Kind != bus.RouteSchedule {
+				t.Errorf("got %+v", f)
+			}
+		}
+		if fmt.Sprint(texts) != "map[call mum:1 drink:3]" {
+			t.Errorf("reminded of %v", texts)
+		}
+	})
+}
+
+func TestReminderCommand(t *testing.T) {
+	w := newWorld(t)
+	r := &heartbeat.Reminders{JS: w.JS, Zones: map[string]string{"ana": "Europe/Paris"}}
+	said := func(id, text string) string {
+		t.Helper()
+		return r.Command(t.Context(), id, "bea", chat, text)
+	}
+	if got := said("1", " 2099-12-24 18:00 light the candles"); got != "Noted for 2099-12-24 18:00 CET (4aa3dqhvfk)." && !strings.HasPrefix(got, "Noted for 2099-12-24 18:00 CET (") {
+		t.Errorf("got %q", got)
+	}
+	list := said("2", "list")
+	if !strings.HasPrefix(list, "2099-12-24 18:00 CET (") || !strings.HasSuffix(list, "): light the candles") {
+		t.Errorf("list %q", list)
+	}
+	_, id, _ := strings.Cut(list, "(")
+	id, _, _ = strings.Cut(id, ")")
+	other := chat
+	other.Session = "demo/dm/eve"
+	if got := r.Command(t.Context(), "3", "eve", other, "cancel "+id); !strings.HasPrefix(got, "Not cancelled") {
+		t.Errorf("another's: %q", got)
+	}
+	if got := said("4", "cancel "+id); got != "Cancelled." {
+		t.Errorf("cancel: %q", got)
+	}
+	if got := said("5", "list"); got != "There are no reminders here." {
+		t.Errorf("list %q", got)
+	}
+	for text, want := range map[string]string{
+		"":                 "Say when and what",
+		"soon buy milk":    "Not noted: want \"in 20m\"",
+		"in 20m":           "Not noted: a reminder needs a text",
+		"every 10s go":     "at least 1m between",
+		"2020-01-01 08:00": "Not noted",
+	} {
+		if got := said("x", text); !strings.Contains(got, want) {
+			t.Errorf("%q: got %q", text, got)
+		}
+	}
+}
+
+func TestReminderLimits(t *testing.T) {
+	w := newWorld(t)
+	r := &heartbeat.Reminders{JS: w.JS}
+	kv, err := w.JS.KeyValue(t.Context(), bus.SchedulesBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range heartbeat.MaxReminders {
+		if _, err := kv.Put(t.Context(), fmt.Sprint("ana.remind-", i), []byte(`{"agent":"ana","source":"reminder"}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := r.Make(t.Context(), reminder("1", "in 1h", "x")); err == nil || !strings.Contains(err.Error(), "cancel some") {
+		t.Errorf("one too many: %v", err)
+	}
+	homeless := reminder("2", "in 1h", "x")
+	homeless.Chat = bus.Origin{Agent: "bob"}
+	if _, err := r.Make(t.Context(), homeless); err == nil {
+		t.Error("a reminder without a chat is made")
+	}
+}
+
+func TestCancel(t *testing.T) {
+	w := newWorld(t)
+	w.run(w.keeper(every(time.Hour)).Run)
+	r := &heartbeat.Reminders{JS: w.JS}
+	e, err := r.Make(t.Context(), reminder("1", "in 1h", "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "both are armed", func() bool { return len(w.armed()) == 2 })
+	if err := heartbeat.Cancel(t.Context(), w.JS, "ana", e.Name); err != nil {
+		t.Fatal(err)
+	}
+	if err := heartbeat.Cancel(t.Context(), w.JS, "ana", e.Name); !errors.Is(err, heartbeat.ErrNoSchedule) {
+		t.Errorf("twice: %v", err)
+	}
+	if err := heartbeat.Cancel(t.Context(), w.JS, "ana", "often"); !errors.Is(err, heartbeat.ErrFromConfig) {
+		t.Errorf("of the configuration: %v", err)
+	}
+	if len(w.armed()) != 1 {
+		t.Errorf("armed: %v", w.armed())
+	}
+}

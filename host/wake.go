@@ -1,0 +1,144 @@
+package host
+
+import (
+	"context"
+	"sync"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/config"
+	"agenthost/heartbeat"
+	"agenthost/tools"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// wakers are what wakes agents without a message.
+type wakers struct {
+	pulse  *heartbeat.Pulse
+	beats  *heartbeat.Beats
+	keeper *heartbeat.Keeper
+}
+
+// newWakers builds them, and tells parts of them.
+func (h *Host) newWakers(b *bus.Bus, parts *agents.Parts, shop *workshop) *wakers {
+	var patients []heartbeat.Patient
+	schedules := map[string][]heartbeat.Schedule{}
+	for i, a := range h.opt.Config.Agents {
+		if a.Heartbeat.Enabled {
+			patients = append(patients, heartbeat.Patient{Agent: a.ID, Config: a.Heartbeat, Vital: h.vital(i)})
+		}
+		if len(a.Schedules) > 0 {
+			schedules[a.ID] = zoned(a)
+		}
+	}
+	w := &wakers{
+		pulse: &heartbeat.Pulse{
+			Host: h.opt.Name, NC: b.NC, Publisher: parts.Publisher, Patients: patients, Always: h.opt.OnHeartbeat != nil, Log: h.log,
+		},
+		beats:  heartbeat.NewBeats(b.JS, patients, h.log),
+		keeper: &heartbeat.Keeper{JS: b.JS, Publisher: parts.Publisher, Reader: parts.Reader, Schedules: schedules, Log: h.log},
+	}
+	parts.Beat, parts.OnHeartbeat, parts.Remind = w.beats.Decide, h.opt.OnHeartbeat, shop.reminders.Command
+	return w
+}
+
+// zoned are the schedules of an agent, each with its zone.
+func zoned(a config.Agent) []heartbeat.Schedule {
+	list := make([]heartbeat.Schedule, len(a.Schedules))
+	for i, s := range a.Schedules {
+		if s.Timezone == "" {
+			s.Timezone = a.Timezone
+		}
+		list[i] = s
+	}
+	return list
+}
+
+// vital tells what the agent with that number is doing.
+func (h *Host) vital(i int) func() heartbeat.Vital {
+	return func() heartbeat.Vital {
+		s := h.fleet.Load().StatusOf(i)
+		v := heartbeat.Vital{Sessions: s.Sessions, InFlight: s.InFlight, Queued: s.Queued, Phase: heartbeat.PhaseIdle}
+		switch {
+		case *h.state.Load() == stateStopping:
+			v.Phase = heartbeat.PhaseStopping
+		case h.faults[s.ID].quarantined:
+			v.Phase = heartbeat.PhaseQuarantined
+		case s.Running > 0:
+			v.Phase = heartbeat.PhaseWorking
+		}
+		return v
+	}
+}
+
+// start runs them until the returned function is called.
+func (w *wakers) start() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	for _, run := range []func(context.Context) error{w.pulse.Run, w.beats.Run, w.keeper.Run} {
+		group.Go(func() { _ = run(ctx) })
+	}
+	return func() {
+		cancel()
+		group.Wait()
+	}
+}
+
+// remindTool is heartbeat.Reminders as the tool remind needs it.
+type remindTool struct{ *heartbeat.Reminders }
+
+func chatOf(call tools.Call) bus.Origin {
+	c := call.Chat
+	return bus.Origin{Agent: call.Agent, Session: c.Session, Subject: c.Subject, To: c.To, Chat: c.Chat, Thread: c.Thread}
+}
+
+func (r remindTool) Make(ctx context.Context, call tools.Call, when, zone, text string) (string, error) {
+	e, err := r.Reminders.Make(ctx, heartbeat.Reminder{
+		ID: call.ID, Chat: chatOf(call), By: call.Agent, When: when, Zone: zone, Text: text,
+	})
+	if err != nil {
+		return "", err
+	}
+	return "noted for " + r.Told(e), nil
+}
+
+func (r remindTool) List(ctx context.Context, call tools.Call) (string, error) {
+	list, err := r.Reminders.List(ctx, chatOf(call))
+	if err != nil {
+		return "", err
+	}
+	return r.Tell(list), nil
+}
+
+func (r remindTool) Cancel(ctx context.Context, call tools.Call, id string) (string, error) {
+	if err := r.Reminders.Cancel(ctx, chatOf(call), id); err != nil {
+		return "", err
+	}
+	return "cancelled", nil
+}
+
+// reminders keeps the reminders of the agents of a configuration.
+func reminders(cfg *config.Config, js jetstream.JetStream) *heartbeat.Reminders {
+	zones := map[string]string{}
+	for _, a := range cfg.Agents {
+		if a.Timezone != "" {
+			zones[a.ID] = a.Timezone
+		}
+	}
+	return &heartbeat.Reminders{JS: js, Zones: zones}
+}
+
+// A Scheduled is a schedule or a reminder.
+type Scheduled = heartbeat.Entry
+
+// AllScheduled lists what is scheduled, of all agents, what is due first in
+// front.
+func AllScheduled(ctx context.Context, js jetstream.JetStream) ([]Scheduled, error) {
+	return heartbeat.Entries(ctx, js)
+}
+
+// CancelReminder cancels a reminder of an agent.
+func CancelReminder(ctx context.Context, js jetstream.JetStream, agent, name string) error {
+	return heartbeat.Cancel(ctx, js, agent, name)
+}
