@@ -27,6 +27,8 @@ type world struct {
 	fleet *agents.Fleet
 	out   chan *nats.Msg
 	stop  func()
+
+	change func(*agents.Parts) // what is different in the next life of the host
 }
 
 // An actor is an agent of a world.
@@ -70,6 +72,9 @@ func (w *world) start(actors ...actor) {
 		Host: "test", NC: w.bus.NC, JS: w.bus.JS, Publisher: publisher, Reader: reader, Files: files,
 		Hooks: hooks.New(log), MaxPayload: 1 << 20, Log: log, Descriptions: map[string]string{},
 		Store: &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: 1 << 19, Log: log},
+	}
+	if w.change != nil {
+		w.change(w.parts)
 	}
 	for _, a := range actors {
 		w.parts.Agents = append(w.parts.Agents, a.cfg.ID)

@@ -85,7 +85,7 @@ func TestFullExample(t *testing.T) {
 				},
 				Heartbeat: heartbeat.Config{Enabled: true, Interval: 30 * time.Second},
 				Schedules: []heartbeat.Schedule{{
-					Name: "morning", Cron: "0 8 * * 1-5", Timezone: "Europe/Paris", Prompt: "Say good morning.",
+					Name: "morning", Spec: heartbeat.Spec{Cron: "0 8 * * 1-5", Timezone: "Europe/Paris"}, Prompt: "Say good morning.",
 					To: heartbeat.Address{Channel: "telegram", Instance: "sales", Chat: "1"},
 				}},
 			},

@@ -75,11 +75,11 @@ func (e Entry) message() (*nats.Msg, error) {
 // after moves the entry on to its first firing after t; ok is false when there
 // is none.
 func (e Entry) after(t time.Time) (Entry, bool, error) {
-	timer, err := e.Spec.compile(e.Key())
+	timer, err := e.Spec.Timer(e.Key())
 	if err != nil {
 		return e, false, fmt.Errorf("schedule %s of %s: %w", e.Name, e.Agent, err)
 	}
-	e.Next = timer.next(t).UTC()
+	e.Next = timer.Next(t).UTC()
 	return e, !e.Next.IsZero(), nil
 }
 

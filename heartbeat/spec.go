@@ -114,47 +114,69 @@ func minuteOf(text string) (int, error) {
 	return t.Hour()*60 + t.Minute(), err
 }
 
-// A timer computes when a spec fires.
-type timer struct {
-	// next is the first firing after a time, zero when there is none.
-	next func(after time.Time) time.Time
+// A Timer computes when a spec fires.
+type Timer struct {
+	// Next is the first firing after a time, zero when there is none.
+	Next func(after time.Time) time.Time
 }
 
-// compile makes the timer of the spec of a schedule. key names the schedule: it
+// Timer makes the timer of the spec of a schedule. key names the schedule: it
 // decides the minutes of a window.
-func (s Spec) compile(key string) (timer, error) {
+func (s Spec) Timer(key string) (Timer, error) {
 	zone, err := Zone(s.Timezone)
 	if err != nil {
-		return timer{}, err
+		return Timer{}, err
 	}
 	switch {
 	case s.Cron != "":
 		line, err := ParseCron(s.Cron)
 		if err != nil {
-			return timer{}, fmt.Errorf("cron %q: %w", s.Cron, err)
+			return Timer{}, fmt.Errorf("cron %q: %w", s.Cron, err)
 		}
-		return timer{func(after time.Time) time.Time { return line.Next(after.In(zone)) }}, nil
+		return Timer{func(after time.Time) time.Time { return nextLine(line, after.In(zone)) }}, nil
 	case s.Every >= time.Second:
-		return timer{func(after time.Time) time.Time { return gridAfter(after, s.Every, 0) }}, nil
+		return Timer{func(after time.Time) time.Time { return gridAfter(after, s.Every, 0) }}, nil
 	case s.Window != "":
 		from, to, err := ParseWindow(s.Window)
 		if err != nil {
-			return timer{}, fmt.Errorf("window %q: %w", s.Window, err)
+			return Timer{}, fmt.Errorf("window %q: %w", s.Window, err)
 		}
-		return timer{window{key, from, to, zone}.next}, nil
+		return Timer{window{key, from, to, zone}.next}, nil
 	case s.At != "":
 		at, err := ParseAt(s.At, zone)
 		if err != nil {
-			return timer{}, fmt.Errorf("at %q: %w", s.At, err)
+			return Timer{}, fmt.Errorf("at %q: %w", s.At, err)
 		}
-		return timer{func(after time.Time) time.Time {
+		return Timer{func(after time.Time) time.Time {
 			if at.After(after) {
 				return at
 			}
 			return time.Time{}
 		}}, nil
 	}
-	return timer{}, errors.New("it has none of cron, every (1s or more), at and window")
+	return Timer{}, errors.New("it has none of cron, every (1s or more), at and window")
+}
+
+// everyHour is the mark of a cron line for an hour that is written as *.
+const everyHour = 1 << 63
+
+// nextLine is the first firing of a cron line after t. An hour that the clocks
+// repeat counts once, unless the line means every hour.
+func nextLine(line cron.Schedule, t time.Time) time.Time {
+	next := line.Next(t)
+	if fields, ok := line.(*cron.SpecSchedule); ok && fields.Hour&everyHour != 0 {
+		return next
+	}
+	for repeated(next) {
+		next = line.Next(next)
+	}
+	return next
+}
+
+// repeated reports whether the clocks showed the time of t an hour before.
+func repeated(t time.Time) bool {
+	before := t.Add(-time.Hour)
+	return !t.IsZero() && before.Hour() == t.Hour() && before.Day() == t.Day()
 }
 
 // gridAfter is the first time after t on the grid that has a point phase after

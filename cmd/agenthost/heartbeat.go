@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"agenthost/host"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) heartbeatCommand() *cobra.Command {
+	dry := false
+	cmd := &cobra.Command{
+		Use:   "heartbeat",
+		Short: "Tell what heartbeats would cost",
+		Long: `Heartbeat estimates the tokens and the money that the heartbeats of a
+configuration take in a day, switched on or not, without calling any model.`,
+		Example: `  agenthost heartbeat --dry-run
+  agenthost heartbeat --dry-run -c /etc/agenthost --json`,
+		Args: takes(),
+		RunE: func(*cobra.Command, []string) error {
+			if !dry {
+				return usage("want --dry-run; heartbeats themselves are switched on in the configuration")
+			}
+			return a.estimateHeartbeats()
+		},
+	}
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "estimate what a day of heartbeats costs")
+	a.configFlag(cmd)
+	return cmd
+}
+
+func (a *app) estimateHeartbeats() error {
+	cfg, _, err := a.settings()
+	if err != nil {
+		return err
+	}
+	list, err := host.HeartbeatCosts(cfg)
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return a.printJSON(list)
+	case len(list) == 0:
+		fmt.Fprintln(a.stdout, "no heartbeat has a prompt: none calls a model")
+		return nil
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "AGENT\tON\tEVERY\tMODEL\tCALLS/DAY\tINPUT/DAY\tOUTPUT/DAY\tDOLLARS/DAY")
+	watches := false
+	for _, c := range list {
+		on, most := "no", ""
+		if c.Enabled {
+			on = "yes"
+		}
+		if c.Watches {
+			watches, most = true, "≤ "
+		}
+		dollars := "price unknown"
+		if c.Priced {
+			dollars = fmt.Sprintf("%s%.2f", most, c.Dollars)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s%d\t%s%d\t%s%d\t%s\n",
+			c.Agent, on, c.Interval, c.Model, most, c.Calls, most, c.Input, most, c.Output, dollars)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if watches {
+		fmt.Fprintln(a.stdout, "≤: a beat calls the model only when something it watches has moved.")
+	}
+	return nil
+}
