@@ -37,6 +37,9 @@ func TestMain(m *testing.M) {
 	if file := os.Getenv(effectsVar); file != "" {
 		exit(0, serveEffects(file))
 	}
+	if file := os.Getenv(ticksVar); file != "" {
+		exit(0, serveTicks(file, os.Args[1:]))
+	}
 	dir, err := os.MkdirTemp("", "agenthost-chaos-")
 	if err != nil {
 		exit(0, err)
