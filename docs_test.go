@@ -16,6 +16,7 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/config"
+	"agenthost/heartbeat"
 	"agenthost/hooks"
 	"agenthost/host"
 	"agenthost/llm/scripted"
@@ -116,6 +117,7 @@ func TestEnvelopesInDocs(t *testing.T) {
 		"status":   func() any { return new(host.Status) },
 		"call":     func() any { return new(hooks.Call) },
 		"outcome":  func() any { return new(hooks.Outcome) },
+		"beat":     func() any { return new(heartbeat.Beat) },
 	}
 	for kind, empty := range kinds {
 		for _, f := range fences(t, "json "+kind) {

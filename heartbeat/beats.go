@@ -170,7 +170,7 @@ func (b *Beats) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	return follow(ctx, b.js, bus.HeartbeatsBucket, b.log, func(entry jetstream.KeyValueEntry) {
+	follow(ctx, b.js, bus.HeartbeatsBucket, b.log, func(entry jetstream.KeyValueEntry) {
 		rec := pulseRecord{}
 		if err := json.Unmarshal(entry.Value(), &rec); err == nil {
 			b.mu.Lock()
@@ -178,6 +178,7 @@ func (b *Beats) Run(ctx context.Context) error {
 			b.mu.Unlock()
 		}
 	})
+	return nil
 }
 
 // Count is what became of the ticks of an agent; ok is false for one that has

@@ -14,11 +14,11 @@ const followPause = time.Second
 
 // follow hands every entry of a bucket to take, those that are there first,
 // and then each change, until ctx ends. After a cut it begins anew.
-func follow(ctx context.Context, js jetstream.JetStream, bucket string, log zerolog.Logger, take func(jetstream.KeyValueEntry)) error {
-	for {
+func follow(ctx context.Context, js jetstream.JetStream, bucket string, log zerolog.Logger, take func(jetstream.KeyValueEntry)) {
+	for ctx.Err() == nil {
 		err := followOnce(ctx, js, bucket, take)
 		if ctx.Err() != nil {
-			return nil
+			return
 		}
 		log.Debug().Err(err).Str("bucket", bucket).Msg("follow a bucket; trying again")
 		select {

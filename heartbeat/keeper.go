@@ -53,7 +53,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	defer all.Wait()
 	changes := make(chan jetstream.KeyValueEntry)
 	all.Go(func() {
-		_ = follow(ctx, k.JS, bus.SchedulesBucket, k.Log, func(e jetstream.KeyValueEntry) {
+		follow(ctx, k.JS, bus.SchedulesBucket, k.Log, func(e jetstream.KeyValueEntry) {
 			select {
 			case changes <- e:
 			case <-ctx.Done():

@@ -42,43 +42,52 @@ func TestSpecs(t *testing.T) {
 		want  []string
 	}{
 		"five fields": {
-			heartbeat.Spec{Cron: "0 8 * * 1-5", Timezone: zone}, "2026-11-20T12:00:00Z",
+			heartbeat.Spec{Cron: "0 8 * * 1-5", Timezone: zone},
+			"2026-11-20T12:00:00Z",
 			[]string{"2026-11-23T08:00:00+01:00", "2026-11-24T08:00:00+01:00"},
 		},
 		"six fields": {
-			heartbeat.Spec{Cron: "*/20 0 0 * * *"}, "2026-11-20T12:00:00Z",
+			heartbeat.Spec{Cron: "*/20 0 0 * * *"},
+			"2026-11-20T12:00:00Z",
 			[]string{"2026-11-21T00:00:00Z", "2026-11-21T00:00:20Z", "2026-11-21T00:00:40Z"},
 		},
 		// On the last Sunday of March the clocks of Paris go from 2 to 3: what is
 		// due in the hour that is not there is left out on that day.
 		"the hour that is not there": {
-			heartbeat.Spec{Cron: "30 2 * * *", Timezone: zone}, "2026-03-27T12:00:00Z",
+			heartbeat.Spec{Cron: "30 2 * * *", Timezone: zone},
+			"2026-03-27T12:00:00Z",
 			[]string{"2026-03-28T02:30:00+01:00", "2026-03-30T02:30:00+02:00"},
 		},
 		"hours around it": {
-			heartbeat.Spec{Cron: "0 * * * *", Timezone: zone}, "2026-03-29T00:00:00Z",
+			heartbeat.Spec{Cron: "0 * * * *", Timezone: zone},
+			"2026-03-29T00:00:00Z",
 			[]string{"2026-03-29T03:00:00+02:00", "2026-03-29T04:00:00+02:00"},
 		},
 		// On the last Sunday of October they go from 3 back to 2: what is due in
 		// that hour is due once, unless it is due every hour.
 		"the hour that is there twice": {
-			heartbeat.Spec{Cron: "30 2 * * *", Timezone: zone}, "2026-10-24T12:00:00Z",
+			heartbeat.Spec{Cron: "30 2 * * *", Timezone: zone},
+			"2026-10-24T12:00:00Z",
 			[]string{"2026-10-25T02:30:00+02:00", "2026-10-26T02:30:00+01:00"},
 		},
 		"every hour around it": {
-			heartbeat.Spec{Cron: "30 * * * *", Timezone: zone}, "2026-10-25T00:00:00Z",
+			heartbeat.Spec{Cron: "30 * * * *", Timezone: zone},
+			"2026-10-25T00:00:00Z",
 			[]string{"2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00", "2026-10-25T03:30:00+01:00"},
 		},
 		"every": {
-			heartbeat.Spec{Every: 90 * time.Minute}, "2026-11-20T12:00:01Z",
+			heartbeat.Spec{Every: 90 * time.Minute},
+			"2026-11-20T12:00:01Z",
 			[]string{"2026-11-20T13:30:00Z", "2026-11-20T15:00:00Z"},
 		},
 		"at, in its zone": {
-			heartbeat.Spec{At: "2026-12-24 18:00", Timezone: zone}, "2026-11-20T12:00:00Z",
+			heartbeat.Spec{At: "2026-12-24 18:00", Timezone: zone},
+			"2026-11-20T12:00:00Z",
 			[]string{"2026-12-24T18:00:00+01:00"},
 		},
 		"at, with its zone": {
-			heartbeat.Spec{At: "2026-12-24T18:00:00-05:00"}, "2026-11-20T12:00:00Z",
+			heartbeat.Spec{At: "2026-12-24T18:00:00-05:00"},
+			"2026-11-20T12:00:00Z",
 			[]string{"2026-12-24T23:00:00Z"},
 		},
 		"at, past": {heartbeat.Spec{At: "2026-11-20T12:00:00Z"}, "2026-11-20T12:00:00Z", nil},
