@@ -76,7 +76,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 		for s, ok := b.wheel.pop(now); ok; s, ok = b.wheel.pop(now) {
 			if p := b.entries[s.what]; p != nil && p.wake.Equal(s.due) && !p.busy {
 				p.busy = true
-				all.Go(func() { b.attend(ctx, *p) })
+				seen := *p
+				all.Go(func() { b.attend(ctx, seen) })
 			}
 		}
 	}
