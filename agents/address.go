@@ -38,13 +38,13 @@ func (t *runner) address(reply *run.Reply) error {
 		return t.addressResult(reply, o.route, last.ID)
 	}
 	out := bus.Outbound{
-		ID: reply.ID, Agent: t.c.r.cfg.ID, Session: string(t.c.key), Run: t.id, Kind: reply.Kind,
+		ID: reply.ID, Agent: t.c.r.id, Session: string(t.c.key), Run: t.id, Kind: reply.Kind,
 		To: person.To, Chat: person.Chat, Thread: person.Thread, InReplyTo: person.ReplyTo,
 		Text: reply.Text, Media: sent(reply.Media), Final: reply.Final, Options: reply.Options,
 		Error: wireError(reply.Error), SentAt: time.Now().UTC(),
 	}
 	if reply.Call != "" {
-		out.Call = waitID(t.c.r.cfg.ID, t.c.key, t.id, reply.Call)
+		out.Call = waitID(t.c.r.id, t.c.key, t.id, reply.Call)
 	}
 	if len(t.inputs) > 1 {
 		for _, in := range t.inputs {
@@ -97,7 +97,7 @@ func (t *runner) shorten(reply *run.Reply, out *bus.Outbound) error {
 // the run is one.
 func (t *runner) addressResult(reply *run.Reply, asked *bus.Route, inReplyTo string) error {
 	result := bus.Route{
-		ID: reply.ID, Kind: bus.RouteResult, From: t.c.r.cfg.ID, CorrelationID: orElse(asked.CorrelationID, inReplyTo),
+		ID: reply.ID, Kind: bus.RouteResult, From: t.c.r.id, CorrelationID: orElse(asked.CorrelationID, inReplyTo),
 		Text: reply.Text, Media: sent(reply.Media), Chain: asked.Chain, Error: wireError(reply.Error), InReplyTo: inReplyTo,
 	}
 	if reply.Final && asked.Kind == bus.RouteDelegate {

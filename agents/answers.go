@@ -19,7 +19,7 @@ import (
 func (r *Runtime) deliverAnswer(it *item) {
 	id := it.origin.route.CorrelationID
 	agent, sid, ok := splitWaitID(id)
-	if !ok || agent != r.cfg.ID {
+	if !ok || agent != r.id {
 		r.late(it)
 		return
 	}
@@ -59,13 +59,13 @@ func (r *Runtime) taken(it *item) {
 // has written nothing yet, else in its log.
 func (r *Runtime) keyOf(sid string) (session.Key, error) {
 	for entry := range r.sessions.All() {
-		if session.SID(r.cfg.ID, entry.Key) == sid {
+		if session.SID(r.id, entry.Key) == sid {
 			return entry.Key, nil
 		}
 	}
 	ctx, cancel := context.WithTimeout(r.work, 10*time.Second)
 	defer cancel()
-	rec, err := r.parts.Reader.Last(ctx, bus.SessionsStream, session.Subject(r.cfg.ID, sid))
+	rec, err := r.parts.Reader.Last(ctx, bus.SessionsStream, session.Subject(r.id, sid))
 	if err != nil {
 		return "", err
 	}
@@ -131,7 +131,7 @@ func (c *conversation) answer(it *item, r *run.Run) (sig run.Signal, ok bool) {
 func (c *conversation) waitingCall(r *run.Run, id string) (run.Call, bool) {
 	calls := r.Open()
 	i := slices.IndexFunc(calls, func(call run.Call) bool {
-		return call.ID == id || waitID(c.r.cfg.ID, c.key, r.ID, call.ID) == id
+		return call.ID == id || waitID(c.r.id, c.key, r.ID, call.ID) == id
 	})
 	if i < 0 {
 		return run.Call{}, false
@@ -215,7 +215,7 @@ func (t *runner) heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 			if call.Asked == run.ForDelegate {
 				t.recall(call)
 			}
-			t.c.r.parts.answered(waitID(t.c.r.cfg.ID, t.c.key, t.id, call.ID))
+			t.c.r.parts.answered(waitID(t.c.r.id, t.c.key, t.id, call.ID))
 		}
 		return nil
 	}
@@ -223,16 +223,16 @@ func (t *runner) heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 		return nil
 	}
 	if r.Hold != nil && r.Hold.ID == sig.Call {
-		return t.c.r.parts.allow(ctx, t.c.r.cfg.ID, t.c.key, overBudget, sig.Scope, sig.By)
+		return t.c.r.parts.allow(ctx, t.c.r.id, t.c.key, overBudget, sig.Scope, sig.By)
 	}
 	i := slices.IndexFunc(r.Calls, func(call run.Call) bool { return call.ID == sig.Call })
 	if i < 0 || r.Calls[i].Asked != run.ForApproval {
 		return nil
 	}
-	t.c.r.tools.await(ctx)
-	tool, ok := t.c.r.tools.find(r.Calls[i].Name)
+	t.p.tools.await(ctx)
+	tool, ok := t.p.tools.find(r.Calls[i].Name)
 	if !ok {
 		return nil
 	}
-	return t.c.r.parts.allow(ctx, t.c.r.cfg.ID, t.c.key, tools.Key(tool, r.Calls[i].Args), sig.Scope, sig.By)
+	return t.c.r.parts.allow(ctx, t.c.r.id, t.c.key, tools.Key(tool, r.Calls[i].Args), sig.Scope, sig.By)
 }

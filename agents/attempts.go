@@ -62,11 +62,11 @@ func (t *runner) logAttempt(a llm.Attempt) {
 // all agents.
 func (t *runner) breakerTurned(a llm.Attempt, state llm.State) {
 	t.c.log().Warn().Str("entry", a.Entry).Str("provider", a.Provider).Str("model", a.Model).Str("state", string(state)).Msg("breaker turned")
-	t.c.r.parts.event(t.c.r.cfg.ID, "breaker", map[string]any{
+	t.c.r.parts.event(t.c.r.id, "breaker", map[string]any{
 		"entry": a.Entry, "provider": a.Provider, "model": a.Model, "state": state, "session": t.c.key, "run": t.id,
 	})
 }
 
 // line is where calls of this run wait when a model has no room: sessions of
 // all agents share its models.
-func (t *runner) line() string { return t.c.r.cfg.ID + "/" + string(t.c.key) }
+func (t *runner) line() string { return t.c.r.id + "/" + string(t.c.key) }

@@ -44,13 +44,13 @@ func (r *Runtime) beat(it *item) bool {
 		return true
 	}
 	due := it.origin.route.Due
-	first, begins, err := r.parts.Beat(r.work, r.cfg.ID, due, it.tried, r.beating())
+	first, begins, err := r.parts.Beat(r.work, r.id, due, it.tried, r.beating())
 	if err != nil {
 		r.log.Warn().Err(err).Msg("what a heartbeat comes to cannot be decided; it is left out")
 		return false
 	}
 	if first && r.parts.OnHeartbeat != nil {
-		r.busy.Go(func() { r.parts.OnHeartbeat(r.work, r.cfg.ID, due) })
+		r.busy.Go(func() { r.parts.OnHeartbeat(r.work, r.id, due) })
 	}
 	return begins
 }
@@ -121,7 +121,7 @@ func (t *runner) command(ctx context.Context, o origin, id string) *run.Signal {
 // chat is where the person is, as tools are told.
 func (t *runner) chat() tools.Chat {
 	p := t.person()
-	if p == nil || p.Agent != t.c.r.cfg.ID {
+	if p == nil || p.Agent != t.c.r.id {
 		return tools.Chat{}
 	}
 	return tools.Chat{Session: p.Session, Subject: p.Subject, To: p.To, Chat: p.Chat, Thread: p.Thread}

@@ -53,7 +53,7 @@ func (e *excess) Error() string {
 
 // exceeded ends the run, or has it wait for somebody to let it go on.
 func (t *runner) exceeded(e *excess, called []run.Event) run.Signal {
-	if t.c.r.cfg.Limits.Budget.OnExceed != askExceeded {
+	if t.p.cfg.Limits.Budget.OnExceed != askExceeded {
 		return run.Signal{
 			Kind: run.Fault, Called: called,
 			Error: &run.Error{Code: llm.CodeBudgetExceeded, Message: excessSentences[e.span]},
@@ -63,7 +63,7 @@ func (t *runner) exceeded(e *excess, called []run.Event) run.Signal {
 		For: run.ForApproval,
 		Prompt: fmt.Sprintf("I have spent %s of the %s that I may spend %s. May I go on and spend more?",
 			llm.Money(e.spent), llm.Money(e.limit), spanNames[e.span]),
-		Deadline: time.Now().Add(cmp.Or(t.c.r.cfg.Limits.ApprovalTimeout, defaultApprovalTimeout)),
+		Deadline: time.Now().Add(cmp.Or(t.p.cfg.Limits.ApprovalTimeout, defaultApprovalTimeout)),
 	}}
 }
 
@@ -76,7 +76,7 @@ func (t *runner) overdrawn() bool {
 // mayOverdraw asks whether somebody has let the session, or all of the
 // agent's, go beyond their budgets.
 func (t *runner) mayOverdraw(ctx context.Context) bool {
-	t.overdraft = t.overdraft || t.c.r.parts.allowed(ctx, t.c.r.cfg.ID, t.c.key, overBudget)
+	t.overdraft = t.overdraft || t.c.r.parts.allowed(ctx, t.c.r.id, t.c.key, overBudget)
 	return t.overdraft
 }
 
@@ -101,7 +101,7 @@ func (t *runner) tellExcess(e *excess) {
 	if told {
 		return
 	}
-	onExceed := cmp.Or(r.cfg.Limits.Budget.OnExceed, failExceeded)
+	onExceed := cmp.Or(t.p.cfg.Limits.Budget.OnExceed, failExceeded)
 	c.log().Warn().Str("run", t.id).Str("span", string(e.span)).Str("spent", llm.Money(e.spent)).
 		Str("limit", llm.Money(e.limit)).Str("on_exceed", onExceed).Msg("budget exceeded")
 	fields := map[string]any{"span": e.span, "spent": e.spent, "limit": e.limit, "on_exceed": onExceed}
@@ -111,15 +111,16 @@ func (t *runner) tellExcess(e *excess) {
 	if e.span == spanRun {
 		fields["run"] = t.id
 	}
-	r.parts.event(r.cfg.ID, "budget", fields)
+	r.parts.event(r.id, "budget", fields)
 }
 
 // warnUnpriced says of which models a budget cannot know what they cost.
 func (r *Runtime) warnUnpriced() {
-	if r.cfg.Limits.Budget.none() {
+	p := r.now()
+	if p.cfg.Limits.Budget.none() {
 		return
 	}
-	for _, l := range r.chain.Links {
+	for _, l := range p.chain.Links {
 		if l.Price == nil {
 			r.log.Warn().Str("provider", l.Name).Str("model", l.Model).
 				Msg("what this model costs is not known and counts as nothing in the budget; set its price")

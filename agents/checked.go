@@ -31,7 +31,7 @@ func (t *runner) invokeChecked(ctx context.Context, req llm.Request, called *met
 			t.afterCall(ctx, &end)
 			return end
 		}
-		wrong := t.c.r.tools.Validator.CheckAnswer(req.Schema, msg.Text())
+		wrong := t.p.tools.Validator.CheckAnswer(req.Schema, msg.Text())
 		if wrong == nil {
 			t.afterCall(ctx, &end)
 			return end

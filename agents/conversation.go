@@ -91,7 +91,7 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 		c.lane = it.delivery.Lane()
 	}
 	c.blocked = false
-	if len(c.queue) >= cmp.Or(c.r.cfg.Session.QueueMax, defaultQueueMax) && !it.interjects() {
+	if len(c.queue) >= cmp.Or(c.r.now().cfg.Session.QueueMax, defaultQueueMax) && !it.interjects() {
 		c.mu.Unlock()
 		c.reject(it)
 	} else {
@@ -110,7 +110,7 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 
 // debounce is how long to wait for more before a run begins.
 func (c *conversation) debounce(it *item) time.Duration {
-	if it.binding == nil || it.queue(c.r.cfg.Session.Queue) != session.Collect {
+	if it.binding == nil || it.queue(c.r.now().cfg.Session.Queue) != session.Collect {
 		return 0
 	}
 	return it.binding.Debounce

@@ -25,17 +25,17 @@ const maxDepth = 8
 // waitFor turns what a tool waits for into what the machine waits for.
 func (t *runner) waitFor(call run.Call, w tools.Wait) run.Signal {
 	wait := &run.Wait{For: run.ForQuestion, Prompt: w.Prompt, Options: w.Options}
-	timeout := cmp.Or(w.Timeout, t.c.r.cfg.Limits.ApprovalTimeout, defaultApprovalTimeout)
+	timeout := cmp.Or(w.Timeout, t.p.cfg.Limits.ApprovalTimeout, defaultApprovalTimeout)
 	if w.To != "" {
 		if why := t.refuseDelegate(w.To); why != "" {
 			return run.Signal{Result: why, Source: run.FromDenial}
 		}
 		wait.For, wait.To = run.ForDelegate, w.To
-		wait.CorrelationID = waitID(t.c.r.cfg.ID, t.c.key, t.id, call.ID)
+		wait.CorrelationID = waitID(t.c.r.id, t.c.key, t.id, call.ID)
 		if len(w.Context) > 0 {
 			wait.Prompt = routeText(&bus.Route{Text: w.Prompt, Context: w.Context})
 		}
-		timeout = cmp.Or(w.Timeout, t.c.r.cfg.Limits.RunTimeout, defaultRunTimeout)
+		timeout = cmp.Or(w.Timeout, t.p.cfg.Limits.RunTimeout, defaultRunTimeout)
 	}
 	wait.Deadline = time.Now().Add(timeout)
 	if w.Default != "" {
@@ -56,13 +56,13 @@ func (t *runner) fallback(call, answer string) {
 // refuseDelegate says in a sentence why the task cannot go to that agent; empty
 // when it can.
 func (t *runner) refuseDelegate(to string) string {
-	self, chain := t.c.r.cfg.ID, t.chain()
+	self, chain := t.c.r.id, t.chain()
 	switch {
 	case to == self:
 		return "an agent cannot hand work to itself"
 	case !slices.Contains(t.c.r.parts.Agents, to):
 		return fmt.Sprintf("there is no agent %q", to)
-	case !allows(t.c.r.cfg.Delegates, to):
+	case !allows(t.p.cfg.Delegates, to):
 		return fmt.Sprintf("%s is not among the agents that %s may ask", to, self)
 	case slices.Contains(chain, to):
 		return fmt.Sprintf("%s waits for this already (%s): that would go round in circles", to, strings.Join(chain, " → "))
@@ -82,7 +82,7 @@ func (t *runner) chain() []string {
 	if o, err := t.origin(); err == nil && o.route != nil {
 		chain = slices.Clone(o.route.Chain)
 	}
-	return append(chain, t.c.r.cfg.ID)
+	return append(chain, t.c.r.id)
 }
 
 // person is where the person is whose message led to this run, if one did.
@@ -95,7 +95,7 @@ func (t *runner) person() *bus.Origin {
 		return o.route.Origin
 	}
 	return &bus.Origin{
-		Agent: t.c.r.cfg.ID, Session: string(t.c.key),
+		Agent: t.c.r.id, Session: string(t.c.key),
 		Subject: bus.OutboundPrefix + strings.TrimPrefix(o.subject, bus.InboundPrefix),
 		To:      sender(o.inbound), Chat: o.inbound.Chat, Thread: o.inbound.Thread,
 		ReplyTo: t.inputs[len(t.inputs)-1].ID,
@@ -126,8 +126,8 @@ func (t *runner) handOver(ctx context.Context, w Waiting) error {
 // recall tells the agent that works on a call that nobody waits for it any
 // more. It may be done already.
 func (t *runner) recall(call run.Call) {
-	id := waitID(t.c.r.cfg.ID, t.c.key, t.id, call.ID)
-	msg, err := StopMessage(call.To, session.Route(t.c.r.cfg.ID, id), t.c.r.cfg.ID, "Whoever asked for this has stopped it.", "")
+	id := waitID(t.c.r.id, t.c.key, t.id, call.ID)
+	msg, err := StopMessage(call.To, session.Route(t.c.r.id, id), t.c.r.id, "Whoever asked for this has stopped it.", "")
 	if err != nil {
 		t.c.log().Error().Err(err).Msg("encode a recall")
 		return
@@ -182,11 +182,12 @@ func (r *Runtime) refuseTask(task *bus.Route) *run.Error {
 	deny := func(format string, args ...any) *run.Error {
 		return &run.Error{Code: llm.CodeToolDenied, Message: fmt.Sprintf(format, args...)}
 	}
+	accepts := r.now().cfg.Accepts
 	switch {
-	case len(r.cfg.Accepts) > 0 && !allows(r.cfg.Accepts, task.From):
-		return deny("%s does not take work from %q.", r.cfg.ID, task.From)
-	case slices.Contains(task.Chain, r.cfg.ID):
-		return deny("%s waits for this already: that would go round in circles.", r.cfg.ID)
+	case len(accepts) > 0 && !allows(accepts, task.From):
+		return deny("%s does not take work from %q.", r.id, task.From)
+	case slices.Contains(task.Chain, r.id):
+		return deny("%s waits for this already: that would go round in circles.", r.id)
 	case len(task.Chain) > maxDepth:
 		return deny("This task has passed through too many agents.")
 	case !task.Deadline.IsZero() && time.Now().After(task.Deadline):
@@ -196,17 +197,17 @@ func (r *Runtime) refuseTask(task *bus.Route) *run.Error {
 }
 
 // peers tells a model which agents it can ask for what.
-func (r *Runtime) peers() string {
-	if len(r.cfg.Delegates) == 0 {
+func (p *profile) peers(parts *Parts) string {
+	if len(p.cfg.Delegates) == 0 {
 		return ""
 	}
-	if _, ok := r.tools.find("delegate"); !ok {
+	if _, ok := p.tools.find("delegate"); !ok {
 		return ""
 	}
 	b := strings.Builder{}
-	for _, id := range r.parts.Agents {
-		if id != r.cfg.ID && allows(r.cfg.Delegates, id) {
-			fmt.Fprintf(&b, "\n- %s: %s", id, orElse(r.parts.Descriptions[id], "no description"))
+	for _, id := range parts.Agents {
+		if id != p.cfg.ID && allows(p.cfg.Delegates, id) {
+			fmt.Fprintf(&b, "\n- %s: %s", id, orElse(parts.Descriptions[id], "no description"))
 		}
 	}
 	if b.Len() == 0 {

@@ -15,7 +15,7 @@ import (
 // the signal that is returned how it ended.
 func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.Signal {
 	req := t.request(ctx)
-	req.Messages, req.Schema = run.Shown(t.journal.State().Messages, e.Short, e.Room), t.c.r.tools.Output
+	req.Messages, req.Schema = run.Shown(t.journal.State().Messages, e.Short, e.Room), t.p.tools.Output
 	if refused := t.beforeCall(ctx, &req); refused != nil {
 		return *refused
 	}
@@ -31,7 +31,7 @@ func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.S
 			break
 		}
 		// The machine comes first: who asks it what was said misses nothing.
-		t.journal.Step(run.Signal{Kind: run.Emission, At: time.Now(), Run: t.id, Delta: delta}, t.c.r.limits())
+		t.journal.Step(run.Signal{Kind: run.Emission, At: time.Now(), Run: t.id, Delta: delta}, t.p.limits())
 		stream.add(delta)
 	}
 	if broken != nil {
@@ -47,10 +47,10 @@ func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.S
 // request is what every call of the model has in common, so that what a
 // provider keeps of one prompt is of use for the next.
 func (t *runner) request(ctx context.Context) llm.Request {
-	r := t.c.r
-	r.tools.await(ctx)
-	req := llm.Request{System: r.cfg.Instructions + r.peers(), Tools: r.tools.defs(), Session: t.line()}
-	r.overhead.Store(int64(overhead(req)))
+	p := t.p
+	p.tools.await(ctx)
+	req := llm.Request{System: p.cfg.Instructions + p.peers(t.c.r.parts), Tools: p.tools.defs(), Session: t.line()}
+	p.overhead.Store(int64(overhead(req)))
 	return req
 }
 
@@ -89,7 +89,7 @@ func (t *runner) beforeCall(ctx context.Context, req *llm.Request) *run.Signal {
 	if !t.c.r.parts.Hooks.Has(hooks.BeforeModelCall) {
 		return nil
 	}
-	args, err := encodeArgs(map[string]any{"model": t.c.r.cfg.Model, "messages": req.Messages, "tools": req.Tools})
+	args, err := encodeArgs(map[string]any{"model": t.p.cfg.Model, "messages": req.Messages, "tools": req.Tools})
 	if err != nil {
 		t.c.log().Error().Err(err).Msg("encode arguments of before_model_call")
 		return nil
@@ -119,7 +119,7 @@ func (t *runner) afterCall(ctx context.Context, end *run.Signal) {
 	if n := len(end.Called); n > 0 {
 		usage = end.Called[n-1].Usage
 	}
-	args, err := encodeArgs(map[string]any{"model": t.c.r.cfg.Model, "message": said, "usage": usage})
+	args, err := encodeArgs(map[string]any{"model": t.p.cfg.Model, "message": said, "usage": usage})
 	if err != nil {
 		t.c.log().Error().Err(err).Msg("encode arguments of after_model_call")
 		return
@@ -137,7 +137,7 @@ func (t *runner) afterCall(ctx context.Context, end *run.Signal) {
 }
 
 func (t *runner) call(point string, args hooks.Args) hooks.Call {
-	return hooks.Call{Hook: point, Agent: t.c.r.cfg.ID, Session: string(t.c.key), Run: t.id, Args: args}
+	return hooks.Call{Hook: point, Agent: t.c.r.id, Session: string(t.c.key), Run: t.id, Args: args}
 }
 
 func encodeArgs(values map[string]any) (hooks.Args, error) {

@@ -52,7 +52,7 @@ func (c *conversation) askLive(ctx context.Context, call tools.Call, prompt stri
 	c.asked++
 	n := c.asked
 	ask := &liveAsk{
-		id:     waitID(c.r.cfg.ID, c.key, call.Run, fmt.Sprint(call.ID, "?", n)),
+		id:     waitID(c.r.id, c.key, call.Run, fmt.Sprint(call.ID, "?", n)),
 		call:   run.Call{Asked: run.ForQuestion, Options: options},
 		answer: make(chan string, 1),
 	}
@@ -66,7 +66,7 @@ func (c *conversation) askLive(ctx context.Context, call tools.Call, prompt stri
 		clock.stop()
 		defer clock.resume()
 	}
-	timer := time.NewTimer(orTimeout(c.r.cfg.Limits.ApprovalTimeout))
+	timer := time.NewTimer(orTimeout(c.r.now().cfg.Limits.ApprovalTimeout))
 	defer timer.Stop()
 	select {
 	case answer := <-ask.answer:
@@ -101,7 +101,7 @@ func (c *conversation) putLive(t *runner, ask *liveAsk, call tools.Call, prompt 
 	}
 	c.send(&outgoing{replies: []run.Reply{reply}, trace: t.trace, end: func(bool) {}})
 	data, err := json.Marshal(Waiting{
-		ID: ask.id, Agent: c.r.cfg.ID, Session: string(c.key), Run: call.Run, Call: call.ID, Kind: run.ForQuestion, Tool: call.Name,
+		ID: ask.id, Agent: c.r.id, Session: string(c.key), Run: call.Run, Call: call.ID, Kind: run.ForQuestion, Tool: call.Name,
 		Prompt: prompt, Options: ask.call.Options, AskedAt: time.Now().UTC(), Origin: person,
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ func (t *runner) newMeter() *meter { return &meter{calls: calls{t: t}} }
 
 // chain is the agent's chain with the meter before it.
 func (m *meter) chain() *llm.Chain {
-	c := *m.t.c.r.chain
+	c := *m.t.p.chain
 	c.Admit = m.admit
 	return &c
 }
@@ -51,7 +51,8 @@ func (m *meter) admit(ctx context.Context, l llm.Link, req llm.Request) (expecte
 	over, err := m.over(ctx, input, expected)
 	if over != nil {
 		m.t.tellExcess(over)
-		if r.cfg.Limits.Budget.OnExceed == warnExceeded || r.cfg.Limits.Budget.OnExceed == askExceeded && m.t.mayOverdraw(ctx) {
+		onExceed := m.t.p.cfg.Limits.Budget.OnExceed
+		if onExceed == warnExceeded || onExceed == askExceeded && m.t.mayOverdraw(ctx) {
 			return expected, nil
 		}
 		err = &llm.Error{Code: llm.CodeBudgetExceeded, Err: over}
@@ -65,7 +66,7 @@ func (m *meter) admit(ctx context.Context, l llm.Link, req llm.Request) (expecte
 // over is the first of the budgets that an attempt would go beyond, nil when
 // there is none. What the day's leaves is reserved then.
 func (m *meter) over(ctx context.Context, input, expected int64) (*excess, error) {
-	b, state := m.t.c.r.cfg.Limits.Budget, m.t.journal.State()
+	b, state := m.t.p.cfg.Limits.Budget, m.t.journal.State()
 	if b.none() || m.t.overdrawn() {
 		return nil, nil
 	}

@@ -91,9 +91,10 @@ func TestMerge(t *testing.T) {
 }
 
 func TestTakes(t *testing.T) {
-	r := &Runtime{cfg: Config{ID: "ana", Channels: []Binding{
+	r := &Runtime{id: "ana"}
+	r.profile.Store(&profile{cfg: Config{Channels: []Binding{
 		{Channel: "web"}, {Channel: "tg", Instance: "sales"}, {Channel: "irc", Instance: "*"},
-	}}}
+	}}})
 	tests := map[string]bool{
 		"plugin.inbound.web": true, "plugin.inbound.web.x": false, "plugin.inbound.tg": false,
 		"plugin.inbound.tg.sales": true, "plugin.inbound.tg.other": false, "plugin.inbound.irc": false,

@@ -119,7 +119,7 @@ func (t trace) set(h nats.Header) {
 // undeliverable makes a dead letter of a reply that the bus refuses for good.
 func (c *conversation) undeliverable(reply run.Reply, err error) {
 	letter := bus.DeadLetter{
-		ID: "dead:" + reply.ID, Agent: c.r.cfg.ID, Reason: "reply cannot be published: " + err.Error(), Code: "internal",
+		ID: "dead:" + reply.ID, Agent: c.r.id, Reason: "reply cannot be published: " + err.Error(), Code: "internal",
 		Subject: reply.Subject, Stream: bus.OutboundStream, Host: c.r.parts.Host,
 	}
 	letter.SetPayload(reply.Envelope, c.r.parts.room())

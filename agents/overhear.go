@@ -39,7 +39,7 @@ func (t *runner) overhear(ctx context.Context) ([]run.Effect, error) {
 		if it != nil {
 			t.answeredBy(sig)
 		}
-		effects := t.journal.Step(sig, t.c.r.limits())
+		effects := t.journal.Step(sig, t.p.limits())
 		if len(effects) > 0 && effects[0].Kind != run.Ignored {
 			return effects, nil
 		}
@@ -99,7 +99,7 @@ func (c *conversation) mode(it *item) session.Queue {
 	case "later":
 		return session.Followup
 	}
-	return it.queue(c.r.cfg.Session.Queue)
+	return it.queue(c.r.now().cfg.Session.Queue)
 }
 
 // greetOne is the message of an input that joins the run under way. A hook that

@@ -21,6 +21,7 @@ import (
 // A runner is one run in progress: it performs the effects of the machine.
 type runner struct {
 	c       *conversation
+	p       *profile // of the turn; changes only while nothing is under way
 	journal *session.Log
 	id      string
 	items   []*item     // those whose messages are held
@@ -62,7 +63,7 @@ var (
 )
 
 func (c *conversation) newRunner(journal *session.Log, id string, items []*item) *runner {
-	t := &runner{c: c, journal: journal, id: id, items: items, signals: make(chan run.Signal, 1)}
+	t := &runner{c: c, p: c.r.now(), journal: journal, id: id, items: items, signals: make(chan run.Signal, 1)}
 	for _, it := range items {
 		t.inputs = append(t.inputs, it.input)
 	}
@@ -86,9 +87,9 @@ func (t *runner) start() (err error) {
 	effects := t.journal.Step(run.Signal{
 		Kind: run.Submit, At: time.Now(), Run: t.id, Trigger: t.items[0].origin.trigger(),
 		Inputs: t.inputs, Attempt: attempt, Message: &msg,
-	}, t.c.r.limits())
+	}, t.p.limits())
 	if refused != nil {
-		effects = append(slices.DeleteFunc(effects, isWork), t.journal.Step(*refused, t.c.r.limits())...)
+		effects = append(slices.DeleteFunc(effects, isWork), t.journal.Step(*refused, t.p.limits())...)
 	}
 	return t.perform(ctx, effects)
 }
@@ -117,7 +118,7 @@ func (t *runner) resume() (err error) {
 	}
 	return t.perform(ctx, t.journal.Step(run.Signal{
 		Kind: run.Submit, At: time.Now(), Run: t.id, Inputs: t.inputs, Attempt: attempt,
-	}, t.c.r.limits()))
+	}, t.p.limits()))
 }
 
 // giveUp ends a run whose input has failed too many hosts: it becomes a dead
@@ -126,7 +127,7 @@ func (t *runner) giveUp(ctx context.Context) error {
 	buried := make(chan struct{}, len(t.inputs))
 	for _, in := range t.inputs {
 		letter := bus.DeadLetter{
-			Agent: t.c.r.cfg.ID, Reason: fmt.Sprintf("it failed its host %d times", attempts), Code: string(llm.CodeInternal),
+			Agent: t.c.r.id, Reason: fmt.Sprintf("it failed its host %d times", attempts), Code: string(llm.CodeInternal),
 			Subject: in.Subject, Stream: streamOf(in.Subject), Seq: in.Seq, Attempts: attempts,
 			Host: t.c.r.parts.Host, At: time.Now().UTC(),
 		}
@@ -153,7 +154,7 @@ func streamOf(subject string) string {
 // context bounds the run in time, by its own limit and by the deadline of who
 // has asked for it; it also ends when the host has no more.
 func (t *runner) context() (context.Context, context.CancelFunc) {
-	end := time.Now().Add(cmp.Or(t.c.r.cfg.Limits.RunTimeout, defaultRunTimeout))
+	end := time.Now().Add(cmp.Or(t.p.cfg.Limits.RunTimeout, defaultRunTimeout))
 	if o, err := t.origin(); err == nil && o.route != nil && !o.route.Deadline.IsZero() && o.route.Deadline.Before(end) {
 		end = o.route.Deadline
 	}
@@ -196,7 +197,7 @@ func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
 		if t.c.r.work.Err() != nil {
 			return nil, errStopping
 		}
-		return t.journal.Step(sig, t.c.r.limits()), nil
+		return t.journal.Step(sig, t.p.limits()), nil
 	case <-t.c.nudge:
 		return t.overhear(ctx)
 	case <-ctx.Done():
@@ -219,9 +220,11 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 		t.replies = append(t.replies, *e.Reply)
 		t.c.send(&outgoing{replies: []run.Reply{*e.Reply}, trace: t.trace, end: func(bool) {}})
 	case run.InvokeModel:
+		t.p = t.c.r.now()
 		stream := t.newStream()
 		t.beside(ctx, func() run.Signal { return t.invoke(ctx, e, stream) })
 	case run.Compact:
+		t.p = t.c.r.now()
 		t.beside(ctx, func() run.Signal { return t.compact(ctx, e) })
 	case run.RunTool:
 		t.beside(ctx, func() run.Signal { return t.use(ctx, e.Call) })
@@ -338,7 +341,7 @@ func (t *runner) published(stored bool) {
 
 // fault ends the run with an error.
 func (t *runner) fault(e *run.Error, called []run.Event) []run.Effect {
-	return t.journal.Step(run.Signal{Kind: run.Fault, At: time.Now(), Run: t.id, Error: e, Called: called}, t.c.r.limits())
+	return t.journal.Step(run.Signal{Kind: run.Fault, At: time.Now(), Run: t.id, Error: e, Called: called}, t.p.limits())
 }
 
 // failed logs and tells the hooks why the run failed.

@@ -11,7 +11,6 @@ import (
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/llm"
-	"agenthost/run"
 	"agenthost/session"
 
 	"github.com/rs/zerolog"
@@ -20,19 +19,16 @@ import (
 // A Runtime is one configured agent at work. It shares nothing that changes
 // with other agents.
 type Runtime struct {
-	cfg    Config
-	chain  *llm.Chain
-	tools  *Toolbox
-	bounds run.Limits
-	parts  *Parts
-	log    zerolog.Logger
+	id      string
+	profile atomic.Pointer[profile] // reached through now
+	parts   *Parts
+	log     zerolog.Logger
 
 	sessions *session.Manager[*conversation]
 	inbox    chan *bus.Delivery
 	closed   chan struct{}   // when nothing more is taken from inbox
 	work     context.Context //nolint:containedctx // what runs are cancelled by, for the life of Run
 	stopping atomic.Bool
-	overhead atomic.Int64   // of the last request
 	busy     sync.WaitGroup // conversations with something to do
 	ends     sync.WaitGroup // on_session_end hooks
 
@@ -62,15 +58,10 @@ const inboxSize = 256
 // smallest window among its models, box what it may use.
 func New(cfg Config, chain *llm.Chain, window int, box *Toolbox, parts *Parts) *Runtime {
 	r := &Runtime{
-		cfg: cfg, chain: chain, tools: box, parts: parts, inbox: make(chan *bus.Delivery, inboxSize), closed: make(chan struct{}),
+		id: cfg.ID, parts: parts, inbox: make(chan *bus.Delivery, inboxSize), closed: make(chan struct{}),
 		log: parts.Log.With().Str("agent", cfg.ID).Logger(),
-		bounds: run.Limits{
-			ModelCalls: cfg.Limits.ModelCalls, Tools: cfg.Limits.Tools,
-			Safe:   box.safe,
-			Window: cmp.Or(window, DefaultWindow), Strict: window > 0,
-		},
 	}
-	r.overhead.Store(int64(overhead(llm.Request{System: cfg.Instructions})))
+	r.profile.Store(newProfile(cfg, chain, window, box))
 	r.ledger = newLedger(cfg.ID, parts, cmp.Or(cfg.Limits.RunTimeout, defaultRunTimeout)+time.Minute)
 	r.sessions = session.NewManager(session.Options[*conversation]{
 		TTL: cfg.Session.TTL, Max: cfg.Session.Max,
@@ -80,20 +71,14 @@ func New(cfg Config, chain *llm.Chain, window int, box *Toolbox, parts *Parts) *
 	return r
 }
 
-// limits bound a run, with what the tools of the agent cost its prompts by now.
-func (r *Runtime) limits() run.Limits {
-	lim := r.bounds
-	lim.Overhead = int(r.overhead.Load())
-	return lim
-}
-
 // ID is the agent's id.
-func (r *Runtime) ID() string { return r.cfg.ID }
+func (r *Runtime) ID() string { return r.id }
 
 // Bindings are the subjects on which plugins reach the agent.
 func (r *Runtime) Bindings() []string {
-	subjects := make([]string, len(r.cfg.Channels))
-	for i, b := range r.cfg.Channels {
+	channels := r.now().cfg.Channels
+	subjects := make([]string, len(channels))
+	for i, b := range channels {
 		subjects[i] = b.Subject()
 	}
 	return subjects
@@ -109,11 +94,12 @@ func (b Binding) Subject() string {
 
 // takes reports whether the agent is bound to subject, and by which binding.
 func (r *Runtime) takes(subject string) (*Binding, bool) {
-	if subject == bus.RoutePrefix+r.cfg.ID {
+	if subject == bus.RoutePrefix+r.id {
 		return nil, true
 	}
-	for i := range r.cfg.Channels {
-		if b := &r.cfg.Channels[i]; bus.Matches(b.Subject(), subject) {
+	channels := r.now().cfg.Channels
+	for i := range channels {
+		if b := &channels[i]; bus.Matches(b.Subject(), subject) {
 			return b, true
 		}
 	}
@@ -131,7 +117,7 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 		defer close(swept)
 		_ = r.sessions.Run(sweeping)
 	}()
-	r.parts.event(r.cfg.ID, "started", nil)
+	r.parts.event(r.id, "started", nil)
 	r.warnUnpriced()
 	r.receive(ctx)
 	r.stopping.Store(true)
@@ -142,7 +128,7 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 	<-swept
 	r.ends.Wait()
 	r.ledger.close()
-	r.parts.event(r.cfg.ID, "stopped", nil)
+	r.parts.event(r.id, "stopped", nil)
 	return nil
 }
 
@@ -170,7 +156,7 @@ func (r *Runtime) offer(d *bus.Delivery) {
 func (r *Runtime) accept(d *bus.Delivery) {
 	it, err := newItem(d)
 	if err != nil {
-		r.parts.bury(r.cfg.ID, d, string(llm.CodeValidation), err.Error(), 0, d.Done)
+		r.parts.bury(r.id, d, string(llm.CodeValidation), err.Error(), 0, d.Done)
 		return
 	}
 	it.binding, _ = r.takes(d.Subject)
@@ -189,7 +175,7 @@ func (r *Runtime) accept(d *bus.Delivery) {
 // schedule gives c a slot, now or when one is free.
 func (r *Runtime) schedule(c *conversation) {
 	r.mu.Lock()
-	if r.active >= cmp.Or(r.cfg.Limits.Concurrency, defaultConcurrency) {
+	if r.active >= cmp.Or(r.now().cfg.Limits.Concurrency, defaultConcurrency) {
 		r.ready = append(r.ready, c)
 		r.mu.Unlock()
 		return
@@ -245,7 +231,7 @@ func (r *Runtime) Status() Status {
 	active := r.active
 	r.mu.Unlock()
 	return Status{
-		ID: r.cfg.ID, Description: r.cfg.Description, Sessions: r.sessions.Len(),
+		ID: r.id, Description: r.now().cfg.Description, Sessions: r.sessions.Len(),
 		InFlight: r.sessions.InFlight(), Running: active, Queued: r.queued.Load(),
 	}
 }
@@ -264,7 +250,7 @@ func (r *Runtime) expired(key session.Key, c *conversation, reason session.Reaso
 // fire calls the hooks of a point with arguments that are at hand.
 func (r *Runtime) fire(point string, key session.Key, runID string, args hooks.Args) {
 	r.parts.Hooks.Fire(context.WithoutCancel(r.work), hooks.Call{
-		Hook: point, Agent: r.cfg.ID, Session: string(key), Run: runID, Args: args,
+		Hook: point, Agent: r.id, Session: string(key), Run: runID, Args: args,
 	})
 }
 

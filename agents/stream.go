@@ -170,7 +170,7 @@ func (s *stream) end(how string) {
 
 func (s *stream) publish(c Chunk) {
 	if s.subject == "" {
-		s.subject = StreamSubject(s.t.c.r.cfg.ID, s.t.c.key)
+		s.subject = StreamSubject(s.t.c.r.id, s.t.c.key)
 	}
 	data, err := json.Marshal(c)
 	if err == nil {

@@ -213,7 +213,7 @@ func (c *conversation) say(it *item, reply run.Reply, end func(stored bool)) {
 func (t *runner) askAgain() error {
 	ctx, cancel := t.context()
 	defer cancel()
-	err := t.perform(ctx, t.journal.Resume(time.Now(), t.c.r.limits()))
+	err := t.perform(ctx, t.journal.Resume(time.Now(), t.p.limits()))
 	if errors.Is(err, errSuspended) {
 		return nil
 	}
@@ -232,13 +232,13 @@ func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
 	t.c.suspended, t.c.noticed = false, false
 	t.c.mu.Unlock()
 	t.answeredBy(sig)
-	return t.perform(ctx, t.journal.Step(sig, t.c.r.limits()))
+	return t.perform(ctx, t.journal.Step(sig, t.p.limits()))
 }
 
 // answeredBy tidies up behind an answer, and tells who gave it by another door.
 func (t *runner) answeredBy(sig run.Signal) {
 	if sig.Call != "" {
-		t.c.r.parts.answered(waitID(t.c.r.cfg.ID, t.c.key, t.id, sig.Call))
+		t.c.r.parts.answered(waitID(t.c.r.id, t.c.key, t.id, sig.Call))
 	}
 	for _, it := range t.items {
 		if it.interjects() && it.origin.route.From != fromNobody {
@@ -294,10 +294,10 @@ func (c *conversation) askedHere(ctx context.Context, id string) (Waiting, bool)
 	}
 	var here []Waiting
 	for _, w := range all {
-		if w.Kind == run.ForDelegate || w.Origin == nil || w.Agent == c.r.cfg.ID {
+		if w.Kind == run.ForDelegate || w.Origin == nil || w.Agent == c.r.id {
 			continue
 		}
-		if w.Origin.Agent == c.r.cfg.ID && w.Origin.Session == string(c.key) && (id == "" || id == w.ID) {
+		if w.Origin.Agent == c.r.id && w.Origin.Session == string(c.key) && (id == "" || id == w.ID) {
 			here = append(here, w)
 		}
 	}

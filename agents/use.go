@@ -23,7 +23,7 @@ func (t *runner) use(ctx context.Context, call run.Call) (sig run.Signal) {
 		}
 		sig.Kind, sig.Call = run.ToolSettled, call.ID
 	}()
-	box := t.c.r.tools
+	box := t.p.tools
 	box.await(ctx) // a run that is taken up again comes here first
 	tool, ok := box.find(call.Name)
 	if !ok {
@@ -56,18 +56,18 @@ func (t *runner) mayUse(ctx context.Context, tool tools.Tool, call run.Call, arg
 	if call.Approved {
 		return nil, ""
 	}
-	switch d := t.c.r.tools.Policy.Decide(tool, args, nil); d.Verdict {
+	switch d := t.p.tools.Policy.Decide(tool, args, nil); d.Verdict {
 	case tools.Allow:
 		return nil, ""
 	case tools.Deny:
 		return nil, "not allowed: " + d.Reason
 	default:
-		if t.c.r.parts.allowed(ctx, t.c.r.cfg.ID, t.c.key, tools.Key(tool, args)) {
+		if t.c.r.parts.allowed(ctx, t.c.r.id, t.c.key, tools.Key(tool, args)) {
 			return nil, ""
 		}
 		return &run.Wait{
 			For: run.ForApproval, Prompt: d.What,
-			Deadline: time.Now().Add(cmp.Or(t.c.r.cfg.Limits.ApprovalTimeout, defaultApprovalTimeout)),
+			Deadline: time.Now().Add(cmp.Or(t.p.cfg.Limits.ApprovalTimeout, defaultApprovalTimeout)),
 		}, ""
 	}
 }
@@ -81,7 +81,7 @@ func (t *runner) execute(ctx context.Context, tool tools.Tool, call run.Call, ar
 	defer cancel()
 	crashpoint("in-tool")
 	res, err := tool.Run(ctx, tools.Call{
-		ID: t.id + "." + call.ID, Agent: t.c.r.cfg.ID, Session: string(t.c.key), Run: t.id,
+		ID: t.id + "." + call.ID, Agent: t.c.r.id, Session: string(t.c.key), Run: t.id,
 		Name: call.Name, Args: args, Chat: t.chat(), Progress: t.progress(call),
 	})
 	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
@@ -156,7 +156,7 @@ func (t *runner) progress(call run.Call) func(string) {
 	return func(text string) {
 		data, err := json.Marshal(Chunk{Run: t.id, Call: call.ID, Tool: call.Name, Progress: text})
 		if err == nil {
-			err = t.c.r.parts.NC.Publish(StreamSubject(t.c.r.cfg.ID, t.c.key), data)
+			err = t.c.r.parts.NC.Publish(StreamSubject(t.c.r.id, t.c.key), data)
 		}
 		if err != nil {
 			t.c.log().Debug().Err(err).Msg("publish progress")

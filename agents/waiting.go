@@ -62,7 +62,7 @@ func waitSchedule(id string) string {
 // then changes nothing: everything in it has a name of its own.
 func (t *runner) ask(ctx context.Context, call run.Call) error {
 	w := Waiting{
-		ID: waitID(t.c.r.cfg.ID, t.c.key, t.id, call.ID), Agent: t.c.r.cfg.ID, Session: string(t.c.key), Run: t.id,
+		ID: waitID(t.c.r.id, t.c.key, t.id, call.ID), Agent: t.c.r.id, Session: string(t.c.key), Run: t.id,
 		Call: call.ID, Kind: call.Asked, Tool: call.Name, Prompt: call.Prompt, Options: call.Options, To: call.To,
 		AskedAt: time.Now().UTC(), Deadline: call.Deadline, Origin: t.person(),
 	}

@@ -107,7 +107,7 @@ func (c *conversation) open() (*session.Log, error) {
 func (c *conversation) load() (*session.Log, error) {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
-		journal, err := c.r.parts.Store.Open(ctx, c.r.cfg.ID, c.key)
+		journal, err := c.r.parts.Store.Open(ctx, c.r.id, c.key)
 		cancel()
 		if err == nil {
 			return journal, nil
@@ -211,7 +211,7 @@ func (c *conversation) take(journal *session.Log) ([]*item, error) {
 // with the lock held.
 func (c *conversation) together(journal *session.Log) int {
 	first := c.queue[0]
-	if first.queue(c.r.cfg.Session.Queue) != session.Collect {
+	if first.queue(c.r.now().cfg.Session.Queue) != session.Collect {
 		return 1
 	}
 	n := 1
