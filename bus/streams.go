@@ -28,10 +28,15 @@ const (
 	SpendBucket      = "AGENT_SPEND"      // what each agent has spent in each of the last days
 	SchedulesBucket  = "AGENT_SCHEDULES"  // schedules and reminders, and when they are due next
 	HeartbeatsBucket = "AGENT_HEARTBEATS" // what the ticks of agents came to
+	MemoryBucket     = "AGENT_MEMORY"     // what agents remember
 )
 
 // DedupeWindow is how long a stream remembers a Nats-Msg-Id.
 const DedupeWindow = 10 * time.Minute
+
+// MemoryMarkers is how long the bucket of notes tells that one was deleted: to
+// hosts that were cut off meanwhile.
+const MemoryMarkers = 7 * day
 
 const (
 	day         = 24 * time.Hour
@@ -193,18 +198,26 @@ func reportForeign(have, want jetstream.StreamConfig, log zerolog.Logger) {
 	}
 }
 
+func bucketConfigs(replicas int) []jetstream.KeyValueConfig {
+	base := func(name string, age time.Duration) jetstream.KeyValueConfig {
+		return jetstream.KeyValueConfig{Bucket: name, Description: description, Replicas: replicas, TTL: age}
+	}
+	memory := base(MemoryBucket, 0)
+	memory.LimitMarkerTTL = MemoryMarkers
+	return []jetstream.KeyValueConfig{
+		base(LanesBucket, 0), base(WaitingBucket, 0), base(AllowedBucket, 0), base(SpendBucket, 35*day),
+		base(SchedulesBucket, 0), base(HeartbeatsBucket, 0), memory,
+	}
+}
+
 func provisionBuckets(ctx context.Context, js jetstream.JetStream, replicas int) error {
-	for bucket, age := range map[string]time.Duration{
-		LanesBucket: 0, WaitingBucket: 0, AllowedBucket: 0, SpendBucket: 35 * day, SchedulesBucket: 0, HeartbeatsBucket: 0,
-	} {
-		if _, err := js.KeyValue(ctx, bucket); err == nil {
+	for _, want := range bucketConfigs(replicas) {
+		if _, err := js.KeyValue(ctx, want.Bucket); err == nil {
 			continue
 		}
-		_, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: bucket, Description: description, Replicas: replicas, TTL: age,
-		})
+		_, err := js.CreateKeyValue(ctx, want)
 		if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
-			return fmt.Errorf("make bucket %s: %w", bucket, err)
+			return fmt.Errorf("make bucket %s: %w", want.Bucket, err)
 		}
 	}
 	if _, err := js.ObjectStore(ctx, FilesBucket); err == nil {

@@ -70,6 +70,7 @@ var fresh = []string{
 	"KV_AGENT_ALLOWED $KV.AGENT_ALLOWED.> 0s direct rollup discard-new",
 	"KV_AGENT_HEARTBEATS $KV.AGENT_HEARTBEATS.> 0s direct rollup discard-new",
 	"KV_AGENT_LANES $KV.AGENT_LANES.> 0s direct rollup discard-new",
+	"KV_AGENT_MEMORY $KV.AGENT_MEMORY.> 0s direct rollup ttl discard-new",
 	"KV_AGENT_SCHEDULES $KV.AGENT_SCHEDULES.> 0s direct rollup discard-new",
 	"KV_AGENT_SPEND $KV.AGENT_SPEND.> 840h0m0s direct rollup discard-new",
 	"KV_AGENT_WAITING $KV.AGENT_WAITING.> 0s direct rollup discard-new",

@@ -16,6 +16,7 @@ import (
 	"agenthost/tools"
 	"agenthost/tools/builtin"
 	"agenthost/tools/mcp"
+	"agenthost/tools/memory"
 	"agenthost/tools/service"
 )
 
@@ -50,7 +51,8 @@ func (h *Host) newWorkshop(b *bus.Bus) (*workshop, error) {
 			return nil, fmt.Errorf("mcp.%s and services.%s: both would have tools named %s.…; rename one", name, name, name)
 		}
 	}
-	sources := []tools.Source{tools.Static(own)}
+	notes := memory.New(b.JS, memory.Options{Log: h.log})
+	sources := []tools.Source{tools.Static(own), tools.Static(notes.Tools())}
 	w.builtin = tools.NewRegistry(sources...)
 	pool := mcp.NewPool(cfg.MCP, mcp.Options{Log: h.log, Version: h.opt.Version, Ask: h.askPerson})
 	for i, c := range pool.Clients() {
@@ -63,7 +65,7 @@ func (h *Host) newWorkshop(b *bus.Bus) (*workshop, error) {
 		w.awaiting[sortedKeys(cfg.Services)[i]] = s
 	}
 	w.sources, w.registry = sources, tools.NewRegistry(sources...)
-	w.run = []func(context.Context) error{pool.Run, services.Run}
+	w.run = []func(context.Context) error{pool.Run, services.Run, notes.Run}
 	return w, w.builtin.Check()
 }
 
