@@ -118,6 +118,7 @@ func TestEnvelopesInDocs(t *testing.T) {
 		"call":     func() any { return new(hooks.Call) },
 		"outcome":  func() any { return new(hooks.Outcome) },
 		"beat":     func() any { return new(heartbeat.Beat) },
+		"note":     func() any { return new(host.Note) },
 	}
 	for kind, empty := range kinds {
 		for _, f := range fences(t, "json "+kind) {

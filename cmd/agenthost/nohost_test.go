@@ -39,10 +39,11 @@ func TestEmptyNATS(t *testing.T) {
 		"dead retry 1": "no stream AGENT_DEAD",
 		"lanes 2":      "change lanes: ",
 
-		"approvals ls":                            "no host has run on this NATS yet",
-		"approvals allowed":                       "no host has run on this NATS yet",
-		"approvals revoke x":                      `revoke "x": nats: bucket not found: no host has run on this NATS yet`,
-		"runs abort demo x":                       "stop x of demo: no stream takes it, as no host has run on this NATS yet",
+		"memory ls":          "no host has run on this NATS yet",
+		"approvals ls":       "no host has run on this NATS yet",
+		"approvals allowed":  "no host has run on this NATS yet",
+		"approvals revoke x": `revoke "x": nats: bucket not found: no host has run on this NATS yet`,
+		"runs abort demo x":  "stop x of demo: no stream takes it, as no host has run on this NATS yet",
 		"approvals answer " + waitID + " approve": "no host has run on this NATS yet",
 
 		"send demo x -c": "no such file",

@@ -201,7 +201,7 @@ func (x *index) worth(n *Note, now time.Time) float64 {
 		float64(len(n.Text))/MaxText - math.Log2(float64(x.crowd[n.Peer]))
 }
 
-// least is the n notes that are worth least.
+// least is the n notes that are worth least; n is small.
 func (x *index) least(n int, now time.Time) []Note {
 	if n <= 0 {
 		return nil
@@ -210,16 +210,22 @@ func (x *index) least(n int, now time.Time) []Note {
 		slot  int
 		worth float64
 	}
-	list := make([]rated, 0, len(x.byID))
+	list := make([]rated, 0, n+1)
 	for i := range x.slots {
-		if note := &x.slots[i].note; note.ID != "" {
-			list = append(list, rated{i, x.worth(note, now)})
+		note := &x.slots[i].note
+		if note.ID == "" {
+			continue
+		}
+		r := rated{i, x.worth(note, now)}
+		at, _ := slices.BinarySearchFunc(list, r, func(a, b rated) int { return cmp.Compare(a.worth, b.worth) })
+		if at < n {
+			list = slices.Insert(list, at, r)
+			list = list[:min(len(list), n)]
 		}
 	}
-	slices.SortFunc(list, func(a, b rated) int { return cmp.Compare(a.worth, b.worth) })
-	notes := make([]Note, 0, n)
-	for _, r := range list[:min(n, len(list))] {
-		notes = append(notes, x.slots[r.slot].note)
+	notes := make([]Note, len(list))
+	for k, r := range list {
+		notes[k] = x.slots[r.slot].note
 	}
 	return notes
 }

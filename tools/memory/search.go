@@ -63,7 +63,7 @@ func asked(query string) []question {
 			return
 		}
 		all = append(all, q)
-		if !common[term] {
+		if !common()[term] {
 			telling = append(telling, q)
 		}
 	})

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -137,7 +138,7 @@ func stem(s string) string {
 }
 
 // common are the words that say nothing about what is looked for.
-var common = func() map[string]bool {
+var common = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	words(`a about am an and any are as at be been by can could did do does for from had has have he her him his how
 		i if in into is it its ll me my of on or our please re s she should so t tell that the their them there they this to
@@ -157,4 +158,4 @@ var common = func() map[string]bool {
 		}
 	})
 	return set
-}()
+})
