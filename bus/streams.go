@@ -34,8 +34,8 @@ const (
 // DedupeWindow is how long a stream remembers a Nats-Msg-Id.
 const DedupeWindow = 10 * time.Minute
 
-// MemoryMarkers is how long the bucket of notes tells that one was deleted: to
-// hosts that were cut off meanwhile.
+// MemoryMarkers is how long the bucket of notes tells that one was deleted; a
+// host that misses it reads the notes anew.
 const MemoryMarkers = 7 * day
 
 const (

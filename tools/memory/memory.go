@@ -18,6 +18,7 @@ import (
 
 	"agenthost/bus"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
@@ -61,7 +62,7 @@ func (m *Memory) Run(ctx context.Context) error {
 			group.Go(func() {
 				err := m.follow(ctx, s)
 				m.close(s, err)
-				if ctx.Err() == nil {
+				if ctx.Err() == nil && !errors.Is(err, errReconnected) {
 					m.opt.Log.Warn().Err(err).Str("agent", s.agent).Msg("memory is not followed any more; its next use reads it anew")
 				}
 			})
@@ -110,8 +111,13 @@ func (m *Memory) close(s *shelf, err error) {
 	s.settle(err)
 }
 
-// follow reads the notes of an agent and what becomes of them until ctx ends.
+var errReconnected = errors.New("the connection to NATS was made anew")
+
+// follow reads the notes of an agent and what becomes of them until ctx ends,
+// or the connection was away: a watch takes half a minute to notice that.
 func (m *Memory) follow(ctx context.Context, s *shelf) error {
+	back := m.js.Conn().StatusChanged(nats.CONNECTED)
+	defer m.js.Conn().RemoveStatusListener(back)
 	kv, err := m.js.KeyValue(ctx, bus.MemoryBucket)
 	if err != nil {
 		return err
@@ -134,6 +140,8 @@ func (m *Memory) follow(ctx context.Context, s *shelf) error {
 					m.opt.Log.Warn().Err(err).Str("agent", s.agent).Msg("an entry of the memory is none of a host; it is left out")
 				}
 			}
+		case <-back:
+			return errReconnected
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
