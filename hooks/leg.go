@@ -50,8 +50,7 @@ const looks = 32
 var errNoAnswer = errors.New("handler ended without an answer")
 
 func startLeg(ctx context.Context, chain []*link, call Call, action Action) *leg {
-	l := &leg{chain: chain, call: call, action: action, ended: make(chan struct{})}
-	l.ctx.parent = ctx
+	l := &leg{ctx: lazyContext{parent: ctx}, chain: chain, call: call, action: action, ended: make(chan struct{})}
 	go l.walk()
 	return l
 }
