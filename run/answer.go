@@ -118,7 +118,7 @@ func isCall(p llm.Part) bool { return p.Type == llm.ToolCall }
 func (m *machine) facts(sig *Signal, guess int) {
 	for i, e := range sig.Called {
 		e.Type = ModelCalled
-		if i == len(sig.Called)-1 && e.Usage != nil && e.Error == nil {
+		if i == len(sig.Called)-1 && e.Usage != nil && e.Error == nil && !sig.logged {
 			e.Guess = guess
 		}
 		m.emit(e)

@@ -4,6 +4,7 @@ import "agenthost/llm"
 
 func (m *machine) abort(sig *Signal) {
 	m.facts(sig, 0)
+	m.hearOut(sig)
 	m.stop(&Error{Code: llm.CodeCancelled, Message: sig.Reason}, Event{By: sig.By, Input: sig.Input})
 }
 
@@ -13,11 +14,20 @@ func (m *machine) fault(sig *Signal) {
 		m.squeeze()
 		return
 	}
+	m.hearOut(sig)
 	err := sig.Error
 	if err == nil {
 		err = &Error{Code: llm.CodeInternal}
 	}
 	m.fail(err)
+}
+
+// hearOut takes the word of the signal for what the model has said so far.
+func (m *machine) hearOut(sig *Signal) {
+	if sig.Message != nil {
+		m.s.partial = nil
+		m.keep(*sig.Message)
+	}
 }
 
 func (m *machine) fail(err *Error) { m.stop(err, Event{}) }

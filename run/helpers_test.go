@@ -21,6 +21,7 @@ type session struct {
 	lim     run.Limits
 	at      time.Time
 	log     []run.Event
+	commits []int // where in log each ends
 	replies []run.Reply
 }
 
@@ -46,6 +47,7 @@ func (s *session) perform(effects []run.Effect) {
 		case run.Commit:
 			address(s, e.Events)
 			s.log = append(s.log, e.Events...)
+			s.commits = append(s.commits, len(s.log))
 			s.folded = fold(s, s.folded, e.Events)
 		case run.Publish:
 			s.replies = append(s.replies, *e.Reply)

@@ -40,7 +40,7 @@ type Signal struct {
 	Join    bool // steer the run under way, rather than wait for its end
 
 	// Message is what the user says (submit), or the answer when it is another
-	// one than the deltas make up (stream_end).
+	// one than the deltas make up (stream_end), as far as it came (abort, fault).
 	Message *llm.Message
 
 	Delta llm.Delta // emission
@@ -49,6 +49,7 @@ type Signal struct {
 	// known of each: stream_end, held, compacted, abort, fault. A zero At becomes the
 	// signal's.
 	Called []Event
+	logged bool       // Called is as the log has it
 	Finish llm.Finish // stream_end; empty: as the deltas said
 
 	// Error is why it failed: stream_end, compacted, fault. Its Message is

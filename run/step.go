@@ -12,6 +12,7 @@
 package run
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -136,22 +137,38 @@ func (m *machine) commit() {
 	}
 }
 
-// clean replaces bytes that JSON cannot hold: read back, they would be others.
+// clean makes of e what it is when it is read back: bytes that JSON cannot hold
+// are replaced, and JSON inside it is as it will be written.
 func (e *Event) clean() {
 	for _, s := range []*string{&e.Name, &e.Result, &e.Prompt, &e.Answer, &e.By, &e.Summary} {
 		*s = valid(*s)
 	}
+	e.Args = written(e.Args)
 	if e.Message == nil || !slices.ContainsFunc(e.Message.Parts, dirty) {
 		return
 	}
 	m := *e.Message
 	m.Parts = slices.Clone(m.Parts)
 	for i := range m.Parts {
-		m.Parts[i].Text, m.Parts[i].Name = valid(m.Parts[i].Text), valid(m.Parts[i].Name)
+		p := &m.Parts[i]
+		p.Text, p.Name, p.Args, p.Meta = valid(p.Text), valid(p.Name), written(p.Args), written(p.Meta)
 	}
 	e.Message = &m
 }
 
-func dirty(p llm.Part) bool { return !utf8.ValidString(p.Text) || !utf8.ValidString(p.Name) }
+func dirty(p llm.Part) bool {
+	return !utf8.ValidString(p.Text) || !utf8.ValidString(p.Name) || len(p.Args) > 0 || len(p.Meta) > 0
+}
+
+// written is data as a log has it.
+func written(data json.RawMessage) json.RawMessage {
+	if len(data) == 0 {
+		return data
+	}
+	if compact, err := json.Marshal(data); err == nil {
+		return compact
+	}
+	return data
+}
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
