@@ -52,6 +52,11 @@ func (r *Reader) Get(ctx context.Context, stream string, seq uint64) (Record, er
 	return r.one(ctx, r.prefix+stream, getRequest{Seq: seq})
 }
 
+// Next reads the first message of subject whose sequence is seq or more.
+func (r *Reader) Next(ctx context.Context, stream, subject string, seq uint64) (Record, error) {
+	return r.one(ctx, r.prefix+stream, getRequest{Seq: max(seq, 1), NextFor: subject})
+}
+
 func (r *Reader) one(ctx context.Context, api string, req any) (Record, error) {
 	body, err := encodeRequest(req)
 	if err != nil {

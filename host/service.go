@@ -62,6 +62,7 @@ func (h *Host) serveMicro(b *bus.Bus, shop *workshop, beats *heartbeat.Beats) (s
 		return nil, fmt.Errorf("start service %s: %w", ServiceName, err)
 	}
 	started := time.Now().UTC()
+	sessions := &archivist{archive: Sessions(b.NC, b.JS, h.opt.Config.NATS.Domain), nc: b.NC, drop: h.fleet.Load().Drop}
 	group, doors := svc.AddGroup(ServiceName), &doors{js: b.JS, agents: h.opt.Config.Agents}
 	err = errors.Join(
 		group.AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) {
@@ -73,12 +74,16 @@ func (h *Host) serveMicro(b *bus.Bus, shop *workshop, beats *heartbeat.Beats) (s
 			about("what the model of a session has said so far: agent, session; only its host answers, and only while it speaks")),
 		group.AddEndpoint("approve", door(doors.approve), about("answers a call that waits: id, answer, scope, by")),
 		group.AddEndpoint("abort", door(doors.abort), about("stops the run of a session: agent, session, by, reason")),
+		sessions.open(group),
 	)
 	if err != nil {
 		_ = svc.Stop()
 		return nil, fmt.Errorf("start service %s: %w", ServiceName, err)
 	}
-	return func() { _ = svc.Stop() }, nil // the connection may be away
+	return func() {
+		_ = svc.Stop() // the connection may be away
+		sessions.work.Wait()
+	}, nil
 }
 
 func about(what string) micro.EndpointOpt {

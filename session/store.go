@@ -25,7 +25,9 @@ type Store struct {
 }
 
 // Subject is where the log of a session is kept.
-func Subject(agent, sid string) string { return "agent.session." + agent + "." + sid }
+func Subject(agent, sid string) string { return subjectPrefix + agent + "." + sid }
+
+const subjectPrefix = "agent.session."
 
 func snapshotSubject(agent, sid string) string { return "agent.snapshot." + agent + "." + sid }
 
@@ -111,7 +113,11 @@ func (l *Log) loadSnapshot(ctx context.Context, last uint64) error {
 	if err != nil {
 		return err
 	}
-	if snap.Seq > last { // of a session that was deleted and begun anew
+	first, err := l.store.Reader.Next(ctx, bus.SessionsStream, l.subject, 1)
+	if err != nil {
+		return err
+	}
+	if snap.Seq > last || snap.Seq < first.Seq { // of a session that was deleted and begun anew
 		return nil
 	}
 	l.state, l.seq, l.replied, l.snap = snap.State, snap.Seq, snap.Replied, kept

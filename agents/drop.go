@@ -1,0 +1,14 @@
+package agents
+
+import "agenthost/session"
+
+// Drop drops a session from memory, as its log was deleted. Work in progress in
+// it ends by itself: its next commit is refused.
+func (f *Fleet) Drop(agent string, key session.Key) bool {
+	for _, r := range f.runtimes {
+		if r.ID() == agent {
+			return r.sessions.Delete(key)
+		}
+	}
+	return false
+}

@@ -1,0 +1,207 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/run"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// An Archive is the sessions of a fleet to those who own none of them. What it
+// changes is fenced as every commit is: an owner that has a session in memory
+// is refused its next commit and reads the log anew.
+type Archive struct {
+	store *Store
+	js    jetstream.JetStream
+}
+
+// NewArchive makes an Archive of the sessions on nc. domain is the JetStream
+// domain, or empty.
+func NewArchive(nc *nats.Conn, js jetstream.JetStream, domain string) *Archive {
+	return &Archive{js: js, store: &Store{
+		Reader: bus.NewReader(nc, domain), Files: bus.NewFiles(js), Limit: int(nc.MaxPayload()) / 2,
+	}}
+}
+
+// ErrNoSession tells that there is no such session.
+var ErrNoSession = errors.New("there is no such session")
+
+var isSID = regexp.MustCompile(`^[a-z2-7]{20}$`)
+
+// ID is the name in subjects of the session that text names, by key or by that
+// very name. A key always has a slash.
+func ID(agent, text string) (sid string, err error) {
+	if isSID.MatchString(text) {
+		return text, nil
+	}
+	if err := CheckKey(Key(text)); err != nil {
+		return "", err
+	}
+	return SID(agent, Key(text)), nil
+}
+
+// CheckKey refuses what can be no session's key.
+func CheckKey(key Key) error {
+	parts := strings.Split(string(key), "/")
+	for _, p := range parts {
+		if p == "" {
+			parts = nil
+		}
+	}
+	switch n := len(parts); {
+	case n == 2 && parts[0] == "schedule":
+		return nil
+	case n == 3 && (parts[0] == routes || parts[1] == "dm" || parts[1] == "group"):
+		return nil
+	case n == 4 && parts[0] != routes && parts[1] == "group":
+		return nil
+	}
+	return fmt.Errorf("%q is no key of a session; want one such as web/dm/ana, telegram.sales/group/-100, route/kate/c1 or schedule/morning", key)
+}
+
+// A Fact is one event of a log, with the commit that has it, its number in
+// there from 1, and the run the commit is of. It is written as the event is in
+// the log, with these in front.
+type Fact struct {
+	Seq   uint64
+	N     int
+	Of    string
+	Event run.Event
+	raw   json.RawMessage
+}
+
+// MarshalJSON writes the event as the log has it.
+func (f Fact) MarshalJSON() ([]byte, error) {
+	of, err := json.Marshal(f.Of)
+	if err != nil {
+		return nil, err
+	}
+	out := append(strconv.AppendUint([]byte(`{"seq":`), f.Seq, 10), `,"n":`...)
+	out = append(append(strconv.AppendInt(out, int64(f.N), 10), `,"of":`...), of...)
+	if rest := strings.TrimSpace(string(f.raw[1:])); rest != "}" {
+		out = append(out, ',')
+	}
+	return append(out, f.raw[1:]...), nil
+}
+
+// History reads the log of a session, oldest first, from the commit with
+// sequence from on. An error ends it; ErrNoSession, when there is no log.
+func (a *Archive) History(ctx context.Context, agent, sid string, from uint64) iter.Seq2[Fact, error] {
+	return func(yield func(Fact, error) bool) {
+		none := true
+		for rec, err := range a.store.Reader.Tail(ctx, bus.SessionsStream, Subject(agent, sid), from) {
+			var facts []Fact
+			if err == nil {
+				none = false
+				_, facts, err = a.Read(ctx, rec.Seq, rec.Data)
+			}
+			if err != nil {
+				yield(Fact{}, fmt.Errorf("read session %s of %s: %w", sid, agent, err))
+				return
+			}
+			for _, f := range facts {
+				if !yield(f, nil) {
+					return
+				}
+			}
+		}
+		if none {
+			yield(Fact{}, fmt.Errorf("session %s of %s: %w", sid, agent, ErrNoSession))
+		}
+	}
+}
+
+// Read takes a commit apart.
+func (a *Archive) Read(ctx context.Context, seq uint64, data []byte) (Commit, []Fact, error) {
+	c, err := a.store.decode(ctx, data)
+	if err != nil {
+		return c, nil, fmt.Errorf("commit %d: %w", seq, err)
+	}
+	raw := struct{ Events []json.RawMessage }{}
+	if c.Object == "" {
+		err = json.Unmarshal(data, &raw)
+	} else if data, err = a.store.Files.Get(ctx, c.Object); err == nil {
+		err = json.Unmarshal(data, &raw.Events)
+	}
+	if err != nil {
+		return c, nil, fmt.Errorf("commit %d: %w", seq, err)
+	}
+	facts := make([]Fact, len(c.Events))
+	for i, e := range c.Events {
+		facts[i] = Fact{seq, i + 1, c.Run, e, raw.Events[i]}
+	}
+	return c, facts, nil
+}
+
+// A Summary is what a list says of a session.
+type Summary struct {
+	Agent    string    `json:"agent"`
+	SID      string    `json:"sid"`
+	Key      Key       `json:"key"`
+	At       time.Time `json:"at"`  // of the last commit
+	Seq      uint64    `json:"seq"` // of the last commit
+	Title    string    `json:"title,omitempty"`
+	Messages int       `json:"messages"` // of the conversation as the model sees it
+	State    string    `json:"state"`    // idle, running or waiting
+	For      []string  `json:"for,omitempty"`
+	Queued   int       `json:"queued,omitempty"` // accepted, not yet begun
+	Fault    string    `json:"fault,omitempty"`  // why there is no more to say
+}
+
+// What a session is doing, the State of a Summary.
+const (
+	IdleSession    = "idle"
+	RunningSession = "running"
+	WaitingSession = "waiting"
+)
+
+// State reads the state of a session and its last commit.
+func (a *Archive) State(ctx context.Context, agent, sid string) (run.State, Summary, error) {
+	s := Summary{Agent: agent, SID: sid}
+	rec, err := a.store.Reader.Last(ctx, bus.SessionsStream, Subject(agent, sid))
+	if errors.Is(err, bus.ErrNotFound) {
+		err = ErrNoSession
+	}
+	if err != nil {
+		return run.State{}, s, fmt.Errorf("session %s of %s: %w", sid, agent, err)
+	}
+	s.Seq, s.At = rec.Seq, rec.Time.UTC()
+	c := Commit{}
+	if err := json.Unmarshal(rec.Data, &c); err != nil {
+		return run.State{}, s, fmt.Errorf("session %s of %s: commit %d: %w", sid, agent, rec.Seq, err)
+	}
+	s.Key = c.Key
+	l, err := a.store.Open(ctx, agent, c.Key)
+	if err != nil {
+		return run.State{}, s, err
+	}
+	s.describe(l.state)
+	return l.state, s, nil
+}
+
+func (s *Summary) describe(state run.State) {
+	s.Messages, s.Queued, s.State = len(state.Messages), len(state.Waiting), IdleSession
+	if state.Run == nil {
+		return
+	}
+	s.State = RunningSession
+	if state.Phase == run.InSuspense {
+		s.State = WaitingSession
+	}
+	for _, c := range state.Run.Calls {
+		if !c.Done && c.Asked != "" {
+			s.For = append(s.For, c.Asked)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"agenthost/bus"
+	"agenthost/run"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// ErrRunning tells that a run of the session is under way, and not waiting for
+// anybody.
+var ErrRunning = errors.New("a run of the session is under way")
+
+// A Deletion is what was deleted.
+type Deletion struct {
+	Agent   string `json:"agent"`
+	SID     string `json:"sid"`
+	Key     Key    `json:"key"`
+	Commits int    `json:"commits"`
+	Objects int    `json:"objects"`
+}
+
+// Delete deletes a session: its log and snapshot, what only it has in the
+// object store, the approvals and questions that wait in it with their
+// deadlines, and what is allowed in it. Whoever has it in memory is refused its
+// next commit. One with a run under way is ErrRunning unless unfinished says
+// that nobody is at work in it.
+func (a *Archive) Delete(ctx context.Context, agent, sid string, unfinished bool) (Deletion, error) {
+	d := Deletion{Agent: agent, SID: sid}
+	err := a.delete(ctx, &d, unfinished)
+	if err != nil {
+		err = fmt.Errorf("delete session %s of %s: %w", sid, agent, err)
+	}
+	return d, err
+}
+
+func (a *Archive) delete(ctx context.Context, d *Deletion, unfinished bool) error {
+	var objects map[string]bool
+	var tomb uint64
+	for tries := 0; tomb == 0; tries++ {
+		state, s, err := a.State(ctx, d.Agent, d.SID)
+		if err != nil {
+			return err
+		}
+		if state.Run != nil && state.Phase != run.InSuspense && !unfinished {
+			return ErrRunning
+		}
+		d.Key = s.Key
+		if objects, d.Commits, err = a.objects(ctx, d.Agent, d.SID); err != nil {
+			return err
+		}
+		tomb, err = a.bury(ctx, d, s.Seq)
+		if err != nil && (!bus.Refused(err) || tries == 5) {
+			return err
+		}
+	}
+	var faults []error
+	faults = append(faults, a.purge(ctx, bus.SessionsStream, snapshotSubject(d.Agent, d.SID), 0))
+	faults = append(faults, a.purge(ctx, bus.SessionsStream, Subject(d.Agent, d.SID), tomb+1))
+	faults = append(faults, a.forgetWaiting(ctx, d.Agent, d.SID))
+	for _, bucket := range []string{bus.WaitingBucket, bus.AllowedBucket} {
+		faults = append(faults, a.purge(ctx, "KV_"+bucket, "$KV."+bucket+"."+d.Agent+"."+d.SID+".*", 0))
+	}
+	faults = append(faults, a.deleteObjects(ctx, d, objects))
+	return errors.Join(faults...)
+}
+
+// bury puts an empty commit in the place of the whole log, if last is still the
+// last of it.
+func (a *Archive) bury(ctx context.Context, d *Deletion, last uint64) (seq uint64, err error) {
+	data, err := json.Marshal(Commit{V: version, Key: d.Key})
+	if err != nil {
+		return 0, err
+	}
+	msg := nats.NewMsg(Subject(d.Agent, d.SID))
+	msg.Data = data
+	msg.Header.Set(rollupHeader, "sub")
+	msg.Header.Set(expectedLastSubjectSequence, strconv.FormatUint(last, 10))
+	ack, err := a.js.PublishMsg(ctx, msg)
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
+}
+
+// purge deletes what a stream has of a subject, up to a sequence; 0: all.
+func (a *Archive) purge(ctx context.Context, stream, subject string, before uint64) error {
+	s, err := a.js.Stream(ctx, stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	opts := []jetstream.StreamPurgeOpt{jetstream.WithPurgeSubject(subject)}
+	if before > 0 {
+		opts = append(opts, jetstream.WithPurgeSequence(before))
+	}
+	return s.Purge(ctx, opts...)
+}
+
+// forgetWaiting deletes the deadlines of what waits in a session.
+func (a *Archive) forgetWaiting(ctx context.Context, agent, sid string) error {
+	var ids []string
+	prefix := "$KV." + bus.WaitingBucket + "."
+	err := bus.Heads(ctx, a.js, "KV_"+bus.WaitingBucket, prefix+agent+"."+sid+".*", true, func(rec bus.Record) {
+		ids = append(ids, rec.Subject[strings.LastIndexByte(rec.Subject, '.')+1:])
+	})
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	for _, id := range ids {
+		err = errors.Join(err, a.purge(ctx, bus.RoutesStream, "agent.schedule."+agent+".wait-"+sid+"-"+id, 0))
+	}
+	return err
+}
+
+// Where a log names objects: what was too large for a message, what came with
+// one, and results that were too long for a model. In a text the quotes would
+// be escaped.
+var (
+	objectField = regexp.MustCompile(`"object"\s*:\s*"([^"\\]+)"`)
+	objectNote  = regexp.MustCompile(`the whole is kept as object ([0-9a-f]{64})\]`)
+)
+
+func namedObjects(data []byte, into map[string]bool) {
+	for _, form := range []*regexp.Regexp{objectField, objectNote} {
+		for _, m := range form.FindAllSubmatch(data, -1) {
+			into[string(m[1])] = true
+		}
+	}
+}
+
+// objects are those that a session names, in its log or snapshot.
+func (a *Archive) objects(ctx context.Context, agent, sid string) (objects map[string]bool, commits int, err error) {
+	objects = map[string]bool{}
+	for _, subject := range []string{Subject(agent, sid), snapshotSubject(agent, sid)} {
+		for rec, err := range a.store.Reader.Tail(ctx, bus.SessionsStream, subject, 1) {
+			if err != nil {
+				return nil, 0, err
+			}
+			if subject == Subject(agent, sid) {
+				commits++
+			}
+			if err := a.named(ctx, rec.Data, objects); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	return objects, commits, nil
+}
+
+// named adds what a commit or a snapshot names, wherever it is.
+func (a *Archive) named(ctx context.Context, data []byte, into map[string]bool) error {
+	namedObjects(data, into)
+	c := struct{ Object string }{}
+	if err := json.Unmarshal(data, &c); err != nil || c.Object == "" {
+		return nil // of somebody else
+	}
+	inner, err := a.store.Files.Get(ctx, c.Object)
+	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return err
+	}
+	namedObjects(inner, into)
+	return nil
+}
+
+// deleteObjects deletes those of objects that no other session names. Only when
+// there are any does it read all the others.
+func (a *Archive) deleteObjects(ctx context.Context, d *Deletion, objects map[string]bool) error {
+	if len(objects) == 0 {
+		return nil
+	}
+	for rec, err := range a.store.Reader.Tail(ctx, bus.SessionsStream, ">", 1) {
+		if err != nil {
+			return err
+		}
+		if rec.Subject == Subject(d.Agent, d.SID) || !bytes.Contains(rec.Data, []byte("object")) {
+			continue
+		}
+		others := map[string]bool{}
+		if err := a.named(ctx, rec.Data, others); err != nil {
+			return err
+		}
+		for name := range others {
+			delete(objects, name)
+		}
+	}
+	for name := range objects {
+		if err := a.store.Files.Delete(ctx, name); err != nil {
+			return err
+		}
+		d.Objects++
+	}
+	return nil
+}
