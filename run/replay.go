@@ -86,7 +86,7 @@ func (r *replayer) foreign(e *Event) bool {
 	if e.Type == InputAdded {
 		return r.live.Run == nil || e.Run != r.live.Run.ID
 	}
-	return !slices.Contains(made, e.Type)
+	return !slices.Contains(made, e.Type) || e.Type == MessageAdded && e.Message == nil
 }
 
 var made = []EventType{
@@ -188,6 +188,9 @@ func (r *replayer) limits() Limits {
 
 // signal is what made the events from e on; not ok: a host took the run up.
 func (r *replayer) signal(e *Event) (sig Signal, ok bool) {
+	if e.For == Budget && e.Type == ApprovalAsked {
+		return r.answered(), true
+	}
 	sig = Signal{At: e.At, Call: e.Call, By: e.By, Input: e.Input, Scope: e.Scope, Answer: e.Answer}
 	switch e.Type {
 	case Started:
@@ -208,8 +211,11 @@ func (r *replayer) signal(e *Event) (sig Signal, ok bool) {
 		return sig, true
 	case Suspended:
 		return sig, false
-	case MessageAdded: // what joined the run before its host died
-		return r.answered(), e.Message == nil || e.Message.Role != llm.User
+	case MessageAdded:
+		if e.Message.Role == llm.User { // it joined the run, which then ended or lost its host
+			return r.ended(0, nil), r.ends()
+		}
+		return r.answered(), true
 	default:
 		return r.answered(), true
 	}
@@ -268,6 +274,9 @@ func (r *replayer) answered() Signal {
 	}
 	e := r.at(n)
 	switch {
+	case e != nil && e.Type == ApprovalAsked && e.For == Budget:
+		wait := &Wait{For: ForApproval, Prompt: e.Prompt, Deadline: e.Deadline}
+		return Signal{Kind: Held, At: e.At, Called: r.called(n), logged: true, Wait: wait}
 	case e != nil && e.Type == Compacted:
 		r.live.Phase, r.live.cut = Compacting, e.Through // as the limits of then had it
 		return Signal{Kind: CompactEnd, At: e.At, Called: r.called(n), logged: true, Summary: e.Summary}
@@ -278,6 +287,16 @@ func (r *replayer) answered() Signal {
 		return Signal{Kind: StreamEnd, At: e.At, Called: r.called(n), logged: true, Message: e.Message}
 	}
 	return r.ended(n, nil)
+}
+
+// ends reports whether, with what joined the run, nothing but its end comes.
+func (r *replayer) ends() bool {
+	n := 0
+	for e := r.at(n); e != nil && e.Type == MessageAdded; e = r.at(n) {
+		n++
+	}
+	e := r.at(n)
+	return e != nil && e.Type == Replied && e.At.Equal(r.at(0).At)
 }
 
 func (r *replayer) called(n int) []Event { return r.log[r.next : r.next+n] }

@@ -30,7 +30,7 @@ func disorder(t *testing.T, seed uint64) *session {
 }
 
 func TestReplayOfAnyLog(t *testing.T) {
-	sessions := 150
+	sessions := 200
 	if testing.Short() {
 		sessions = 60
 	}

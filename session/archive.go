@@ -156,6 +156,7 @@ type Summary struct {
 	State    string    `json:"state"`    // idle, running or waiting
 	For      []string  `json:"for,omitempty"`
 	Queued   int       `json:"queued,omitempty"` // accepted, not yet begun
+	Spent    int64     `json:"spent,omitempty"`  // on models, in micro-cents
 	Fault    string    `json:"fault,omitempty"`  // why there is no more to say
 }
 
@@ -192,6 +193,7 @@ func (a *Archive) State(ctx context.Context, agent, sid string) (run.State, Summ
 
 func (s *Summary) describe(state run.State) {
 	s.Messages, s.Queued, s.State = len(state.Messages), len(state.Waiting), IdleSession
+	s.Spent = state.Spent
 	if state.Run == nil {
 		return
 	}
@@ -199,9 +201,7 @@ func (s *Summary) describe(state run.State) {
 	if state.Phase == run.InSuspense {
 		s.State = WaitingSession
 	}
-	for _, c := range state.Run.Calls {
-		if !c.Done && c.Asked != "" {
-			s.For = append(s.For, c.Asked)
-		}
+	for _, c := range state.Run.Open() {
+		s.For = append(s.For, c.Asked)
 	}
 }
