@@ -104,7 +104,7 @@ func (a *Archive) History(ctx context.Context, agent, sid string, from uint64) i
 			var facts []Fact
 			if err == nil {
 				none = false
-				_, facts, err = a.Read(ctx, rec.Seq, rec.Data)
+				_, facts, err = a.read(ctx, rec.Seq, rec.Data)
 			}
 			if err != nil {
 				yield(Fact{}, fmt.Errorf("read session %s of %s: %w", sid, agent, err))
@@ -122,8 +122,8 @@ func (a *Archive) History(ctx context.Context, agent, sid string, from uint64) i
 	}
 }
 
-// Read takes a commit apart.
-func (a *Archive) Read(ctx context.Context, seq uint64, data []byte) (Commit, []Fact, error) {
+// read takes a commit apart.
+func (a *Archive) read(ctx context.Context, seq uint64, data []byte) (Commit, []Fact, error) {
 	c, err := a.store.decode(ctx, data)
 	if err != nil {
 		return c, nil, fmt.Errorf("commit %d: %w", seq, err)

@@ -16,7 +16,7 @@ kept in JetStream: what a host was doing when it died, the next one finishes.`,
 		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
 	},
-		a.runCommand(), a.chatCommand(), a.sendCommand(), a.agentsCommand(), a.approvalsCommand(), a.runsCommand(), a.deadCommand(),
+		a.runCommand(), a.chatCommand(), a.sendCommand(), a.agentsCommand(), a.approvalsCommand(), a.runsCommand(), a.deadCommand(), a.sessionsCommand(),
 		a.schedulesCommand(), a.heartbeatCommand(), a.memoryCommand(),
 		a.initCommand(), a.checkCommand(), a.schemaCommand(), a.lanesCommand(), a.versionCommand(),
 	)

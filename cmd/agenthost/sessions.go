@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"agenthost/host"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) sessionsCommand() *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "sessions",
+		Short: "List, read, delete, fork and replay sessions",
+		Long: `A session is one agent's conversation with one person or group. KEY is its key,
+such as web/dm/ana, or its name in subjects, 20 characters that ls shows with
+--json. No host needs to run.`,
+		Example: `  agenthost sessions ls
+  agenthost sessions show assistant web/dm/ana`,
+	},
+		a.sessionsListCommand(), a.sessionsShowCommand(), a.sessionsTailCommand(), a.sessionsExportCommand(),
+		a.sessionsDeleteCommand(), a.sessionsForkCommand(), a.sessionsReplayCommand(),
+	)
+}
+
+// A shelf is where the sessions of a fleet are.
+type shelf struct {
+	*host.Archive
+	nc *nats.Conn
+}
+
+// withSessions calls do with the sessions of the fleet.
+func (a *app) withSessions(ctx context.Context, do func(*shelf) error) error {
+	cfg, err := a.natsConfig()
+	if err != nil {
+		return err
+	}
+	nc, js, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	err = do(&shelf{host.Sessions(nc, js, cfg.Domain), nc})
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("%w: no host has run on this NATS yet", err)
+	}
+	if errors.Is(err, host.ErrNoSession) {
+		return fmt.Errorf("%w; \"agenthost sessions ls\" shows those that there are", err)
+	}
+	return err
+}
+
+// oneSession is a command about one session, AGENT KEY.
+func (a *app) oneSession(cmd *cobra.Command, do func(ctx context.Context, s *shelf, agent, sid string) error) *cobra.Command {
+	cmd.Args = takes("AGENT", "KEY")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		sid, err := sessionID(args[0], args[1])
+		if err != nil {
+			return err
+		}
+		return a.withSessions(cmd.Context(), func(s *shelf) error { return do(cmd.Context(), s, args[0], sid) })
+	}
+	a.configFlag(cmd)
+	return cmd
+}
+
+func sessionID(agent, key string) (sid string, err error) {
+	if err := checkAgent(agent); err != nil {
+		return "", err
+	}
+	if sid, err = host.SessionID(agent, key); err != nil {
+		return "", usage("%w", err)
+	}
+	return sid, nil
+}
+
+// facts are the events of a session, all or those of a run.
+func (s *shelf) facts(ctx context.Context, agent, sid, run string) iter.Seq2[host.Fact, error] {
+	return func(yield func(host.Fact, error) bool) {
+		found := run == ""
+		for f, err := range s.History(ctx, agent, sid, 1) {
+			if err == nil && run != "" && f.Of != run && f.Event.Run != run {
+				continue
+			}
+			found = true
+			if !yield(f, err) {
+				return
+			}
+		}
+		if !found {
+			yield(host.Fact{}, fmt.Errorf("the session has no run %q; its export names them in the field of", run))
+		}
+	}
+}
+
+func (s *shelf) all(ctx context.Context, agent, sid, run string) ([]host.Fact, error) {
+	list := []host.Fact{}
+	for f, err := range s.facts(ctx, agent, sid, run) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+// printFact prints an event as a line of a timeline.
+func (a *app) printFact(f host.Fact) {
+	if line := host.Line(f.Event); line != "" {
+		fmt.Fprintf(a.stdout, "%s  %s\n", f.Event.At.Local().Format(time.DateTime), printable(line))
+	}
+}

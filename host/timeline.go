@@ -1,0 +1,149 @@
+package host
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"agenthost/llm"
+	"agenthost/run"
+)
+
+// timelineRunes is how much of a text a line of a timeline shows.
+const timelineRunes = 300
+
+// Line is an event in words, for people; empty when another event of its commit
+// tells the same.
+func Line(e Event) string {
+	switch e.Type {
+	case run.Started:
+		return startLine(e)
+	case run.InputAdded:
+		return inputLine(e)
+	case run.MessageAdded:
+		return messageLine(e.Message)
+	case run.ModelCalled:
+		return modelLine(e)
+	case run.ToolRequested:
+		return "calls " + e.Name + " " + short(string(e.Args))
+	case run.ToolFinished:
+		return resultLine(e)
+	case run.ApprovalAsked, run.QuestionAsked:
+		return "asks: " + short(e.Prompt)
+	case run.ApprovalAnswered, run.QuestionAnswered:
+		return answerLine(e)
+	case run.Delegated:
+		return "hands over to " + e.To
+	case run.Compacted:
+		return fmt.Sprintf("%d messages summed up, %d tokens became %d: %s", e.Through, e.Before, e.After, short(e.Summary))
+	case run.Suspended:
+		return "waits"
+	case run.Finished:
+		return endLine(e)
+	case run.Replied:
+		return "" // the message, the question or the end says it
+	}
+	return string(e.Type)
+}
+
+func startLine(e Event) string {
+	line := fmt.Sprintf("── run %s by %s", e.Run, e.Trigger)
+	if e.Attempt > 1 {
+		line += fmt.Sprintf(", attempt %d", e.Attempt)
+	}
+	return line
+}
+
+func inputLine(e Event) string {
+	if e.Message != nil {
+		return "joins the run: " + short(e.Message.Text())
+	}
+	if e.Input == nil || e.Run != "" {
+		return ""
+	}
+	said := struct{ From, Text string }{}
+	_ = json.Unmarshal(e.Input.Envelope, &said) // what is none has neither
+	return "waits for its turn: " + said.From + ": " + short(said.Text)
+}
+
+func messageLine(m *llm.Message) string {
+	if m == nil || m.Role == llm.Tool {
+		return ""
+	}
+	who := "agent"
+	if m.Role == llm.User {
+		who = cmp.Or(m.Name, "user")
+	}
+	text := m.Text()
+	for _, p := range m.Parts {
+		if p.Media != nil {
+			text += " [" + cmp.Or(p.Media.Name, p.Media.Kind, p.Media.MIME) + "]"
+		}
+	}
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	if m.Partial {
+		text += " (broken off)"
+	}
+	return who + ": " + short(text)
+}
+
+func modelLine(e Event) string {
+	line := "model " + e.Provider
+	if e.Model != "" {
+		line += "/" + e.Model
+	}
+	if e.Usage != nil {
+		line += fmt.Sprintf(", %d tokens in, %d out", e.Usage.Input, e.Usage.Output)
+	}
+	if e.Priced {
+		line += ", " + Money(e.Cost)
+	}
+	line += ", " + (time.Duration(e.MS) * time.Millisecond).String()
+	if e.Error != nil {
+		line += ", failed: " + string(e.Error.Code)
+	}
+	return line
+}
+
+func resultLine(e Event) string {
+	how := "→ "
+	if !e.OK {
+		how = "failed: "
+	}
+	return e.Name + " " + how + short(e.Result)
+}
+
+func answerLine(e Event) string {
+	line := "answered: " + short(e.Answer)
+	if e.Scope != "" {
+		line += " (" + e.Scope + ")"
+	}
+	if e.By != "" {
+		line += " by " + e.By
+	}
+	return line
+}
+
+func endLine(e Event) string {
+	line := string(e.Outcome)
+	if e.Error != nil {
+		line += ": " + string(e.Error.Code) + ": " + short(e.Error.Message)
+	}
+	if e.By != "" {
+		line += " by " + e.By
+	}
+	return line
+}
+
+// short is text on one line, cut where it is long.
+func short(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > timelineRunes {
+		return string(runes[:timelineRunes]) + "…"
+	}
+	return text
+}
