@@ -243,7 +243,7 @@ func (r *Runtime) expired(key session.Key, c *conversation, reason session.Reaso
 		return
 	}
 	r.ends.Go(func() {
-		r.fire(hooks.OnSessionEnd, key, "", hooks.Args{"key": quoted(string(key)), "reason": quoted(string(reason))})
+		r.fire(hooks.OnSessionEnd, key, "", hooks.Args{"key": quoted(string(key)), "reason": quoted(reason.String())})
 	})
 }
 

@@ -34,16 +34,16 @@ func Heads(ctx context.Context, js jetstream.JetStream, stream, filter string, b
 		_ = js.DeleteConsumer(ctx, stream, info.Name)
 	}()
 	for left := info.NumPending; left > 0; {
-		if left, err = pullHeads(ctx, cons, each); err != nil {
+		if left, err = pullHeads(ctx, cons, int(min(left, headsBatch)), each); err != nil {
 			return fmt.Errorf("list subjects of %s: %w", stream, err)
 		}
 	}
 	return nil
 }
 
-// pullHeads takes one batch and returns how many are left.
-func pullHeads(ctx context.Context, cons jetstream.Consumer, each func(Record)) (left uint64, err error) {
-	batch, err := cons.Fetch(headsBatch, jetstream.FetchMaxWait(headsWithin))
+// pullHeads takes a batch of n and returns how many are left.
+func pullHeads(ctx context.Context, cons jetstream.Consumer, n int, each func(Record)) (left uint64, err error) {
+	batch, err := cons.Fetch(n, jetstream.FetchMaxWait(headsWithin))
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,335 @@
+package session_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"agenthost/bus"
+	"agenthost/llm"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+func archive(b *bus.Bus) *session.Archive { return session.NewArchive(b.NC, b.JS, "") }
+
+func openKey(t testing.TB, s *session.Store, key session.Key) *talk {
+	t.Helper()
+	l, err := s.Open(t.Context(), "bot", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &talk{Log: l, t: t, store: s, at: epoch}
+}
+
+func events(t testing.TB, a *session.Archive, sid string) []run.Event {
+	t.Helper()
+	var list []run.Event
+	for f, err := range a.History(t.Context(), "bot", sid, 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, f.Event)
+	}
+	return list
+}
+
+// Sessions that went any way one can go, with tools, approvals, steering,
+// summaries, failures and hosts that died, come out the same when they are
+// replayed from NATS.
+func TestReplayFromNATS(t *testing.T) {
+	b, s := open(t)
+	a := archive(b)
+	for seed := range uint64(100) {
+		key := session.DM("web", "", fmt.Sprint("person", seed))
+		c := openKey(t, s, key)
+		lim := run.Limits{ModelCalls: 6, Tools: 2, Keep: 2, Safe: func(tool string) bool { return tool == "b" }}
+		r := rand.New(rand.NewPCG(seed, 3))
+		if r.IntN(2) == 0 {
+			lim.Window = 300
+		}
+		for n := range 60 {
+			if r.IntN(25) == 0 { // the host dies
+				c.Log = openKey(t, s, key).Log
+				if left := c.State(); left.Run != nil && left.Phase != run.InSuspense { // as a host takes a run up
+					c.sendWithin(run.Signal{Kind: run.Submit, Run: left.Run.ID, Attempt: max(left.Run.Attempt, 1) + 1}, lim)
+				}
+			}
+			c.sendWithin(anySignal(r, c.State(), n), lim)
+		}
+		sid := session.SID("bot", key)
+		log := events(t, a, sid)
+		got, err := run.Replay(log)
+		if err != nil {
+			t.Fatalf("session %d: %v", seed, err)
+		}
+		stored, _, err := a.State(t.Context(), "bot", sid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := encode(t, got), encode(t, stored); got != want {
+			t.Fatalf("session %d:\n got %s\nwant %s", seed, got, want)
+		}
+	}
+}
+
+func (c *talk) sendWithin(sig run.Signal, lim run.Limits) {
+	c.t.Helper()
+	c.at = c.at.Add(1e9)
+	sig.At = c.at
+	for _, e := range c.Step(sig, lim) {
+		if e.Kind == run.Commit {
+			address(e.Events)
+			if err := c.commit(e); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// anySignal is one that may or may not fit.
+func anySignal(r *rand.Rand, s run.State, n int) run.Signal {
+	call := "a"
+	if s.Run != nil && len(s.Run.Calls) > 0 {
+		call = s.Run.Calls[r.IntN(len(s.Run.Calls))].ID
+	}
+	switch r.IntN(11) {
+	case 0, 1:
+		sig := ask(fmt.Sprint("r", n), strings.Repeat("word ", 1+r.IntN(60)))
+		sig.Join = r.IntN(2) == 0
+		return sig
+	case 2:
+		if s.Run == nil {
+			return ask(fmt.Sprint("r", n), "begin")
+		}
+		return run.Signal{Kind: run.Submit, Run: s.Run.ID, Attempt: max(s.Run.Attempt, 1) + 1}
+	case 3:
+		return run.Signal{Kind: run.Emission, Delta: llm.Delta{Text: "so "}}
+	case 4:
+		return run.Signal{Kind: run.StreamEnd, Called: []run.Event{{Provider: "p", Usage: &llm.Usage{Input: 40, Output: 9}, MS: 7}}}
+	case 5, 6:
+		return use([]string{"a", "b", "c"}[:1+r.IntN(3)]...)
+	case 7:
+		return done(call)
+	case 8:
+		return suspend(call)
+	case 9:
+		return answer(call, []string{run.Approve, run.Deny, "blue"}[r.IntN(3)])
+	default:
+		kind := []run.SignalKind{run.Abort, run.Fault, run.CompactEnd, run.CompactEnd}[r.IntN(4)]
+		return run.Signal{Kind: kind, Summary: "they spoke", By: "ana", Error: &run.Error{Code: llm.CodeRunTimeout}}
+	}
+}
+
+func TestList(t *testing.T) {
+	b, s := open(t)
+	for n := range 5 {
+		openKey(t, s, session.DM("web", "", fmt.Sprint(n))).turn()
+	}
+	c := openKey(t, s, session.DM("web", "", "1"))
+	c.send(ask("r2", "go"))
+	c.send(use("a"))
+	c.send(suspend("a"))
+	var keys []string
+	page := session.Page{Agent: "bot", Limit: 2}
+	for {
+		list, err := archive(b).List(t.Context(), page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range list.Sessions {
+			keys = append(keys, string(one.Key)+" "+one.State+" "+one.Title+strings.Join(one.For, ""))
+		}
+		if page.Before = list.After; list.After == 0 {
+			break
+		}
+	}
+	want := []string{
+		"web/dm/1 waiting helloquestion", "web/dm/4 idle hello", "web/dm/3 idle hello", "web/dm/2 idle hello", "web/dm/0 idle hello",
+	}
+	if !slices.Equal(keys, want) {
+		t.Errorf("got %q, want %q", keys, want)
+	}
+}
+
+// What is deleted is gone, what others need stays, and its owner begins anew.
+func TestDelete(t *testing.T) {
+	b, s := open(t)
+	s.Limit = 300 // every commit is too large for a message
+	a := archive(b)
+	sid := session.SID("bot", ana)
+	owner := openTalk(t, s)
+	for range 70 { // a snapshot
+		owner.turn()
+	}
+	owner.send(ask("r99", "go"))
+	owner.send(use("a"))
+	if _, err := a.Delete(t.Context(), "bot", sid, false); !errors.Is(err, session.ErrRunning) {
+		t.Fatalf("during a run: got %v", err)
+	}
+	owner.send(suspend("a"))
+	other := session.DM("web", "", "bo")
+	shared := give(t, b, other)
+	for _, subject := range []string{"$KV." + bus.WaitingBucket + ".bot." + sid + ".x", "$KV." + bus.AllowedBucket + ".bot." + sid + ".y"} {
+		put(t, b, subject, "{}")
+	}
+	d, err := a.Delete(t.Context(), "bot", sid, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Key != ana || d.Commits < 70 || d.Objects < 70 {
+		t.Errorf("got %+v", d)
+	}
+	for _, subject := range []string{logSubject(), snapshotSubject()} {
+		if _, err := s.Reader.Last(t.Context(), bus.SessionsStream, subject); !errors.Is(err, bus.ErrNotFound) {
+			t.Errorf("%s: got %v, want nothing", subject, err)
+		}
+	}
+	for _, bucket := range []string{bus.WaitingBucket, bus.AllowedBucket} {
+		kv, err := b.JS.KeyValue(t.Context(), bucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if keys, err := kv.Keys(t.Context()); !errors.Is(err, jetstream.ErrNoKeysFound) {
+			t.Errorf("%s has %v (%v)", bucket, keys, err)
+		}
+	}
+	store, err := b.JS.ObjectStore(t.Context(), bus.FilesBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := store.List(t.Context())
+	if err != nil || len(left) != 1 || left[0].Name != shared {
+		t.Errorf("objects left: %v (%v), want the one that the other session names", left, err)
+	}
+	stale := owner.step(answer("a", "blue"))
+	if err := owner.commit(stale[0]); !errors.Is(err, session.ErrFenced) {
+		t.Errorf("its owner's commit: got %v, want %v", err, session.ErrFenced)
+	}
+	anew := openTalk(t, s)
+	if got, want := anew.encoded(), `{"phase":"idle"}`; got != want {
+		t.Errorf("opened anew: got %s, want %s", got, want)
+	}
+}
+
+// give gives another session an object, and returns its name.
+func give(t *testing.T, b *bus.Bus, key session.Key) string {
+	t.Helper()
+	name, err := bus.NewFiles(b.JS).Put(t.Context(), []byte("shared"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, b, session.Subject("bot", session.SID("bot", key)), `{"v":1,"key":"web/dm/bo","events":[{"type":"message","message":{"role":"user","parts":[{"type":"media","media":{"object":"`+name+`"}}]}}]}`)
+	return name
+}
+
+// A snapshot that comes in late does not bring back what was deleted.
+func TestLateSnapshotOfADeletedSession(t *testing.T) {
+	b, s := open(t)
+	owner := openTalk(t, s)
+	owner.turn()
+	rec, err := s.Reader.Last(t.Context(), bus.SessionsStream, logSubject())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := archive(b).Delete(t.Context(), "bot", session.SID("bot", ana), false); err != nil {
+		t.Fatal(err)
+	}
+	put(t, b, snapshotSubject(), fmt.Sprintf(`{"v":1,"key":%q,"seq":%d,"state":%s}`, ana, rec.Seq, owner.encoded()))
+	anew := openTalk(t, s)
+	anew.turn()
+	if got := anew.reopen().encoded(); got != anew.encoded() {
+		t.Errorf("got %s, want %s", got, anew.encoded())
+	}
+}
+
+func TestFork(t *testing.T) {
+	b, s := open(t)
+	a := archive(b)
+	sid := session.SID("bot", ana)
+	c := openTalk(t, s)
+	c.turn()
+	c.send(ask("r9", "go"))
+	c.send(use("a"))
+	if err := c.add(waiting("w1")); err != nil {
+		t.Fatal(err)
+	}
+	made, err := a.Fork(t.Context(), session.Forking{Agent: "bot", SID: sid})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Key != ana+"~fork-1" || made.From != ana {
+		t.Errorf("got %+v", made)
+	}
+	state, _, err := a.State(t.Context(), "bot", made.SID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state.Run != nil || len(state.Waiting) > 0 || len(state.Messages) < 4 {
+		t.Errorf("got %s, want all that was said, and rest", encode(t, state))
+	}
+	log := events(t, a, made.SID)
+	if _, err := run.Replay(log); err != nil {
+		t.Error(err)
+	}
+	for _, e := range log {
+		if e.Reply != nil && e.Reply.Subject != "" {
+			t.Errorf("a reply has the address %s", e.Reply.Subject)
+		}
+	}
+	if _, ok := openKey(t, s, made.Key).Seen("in-r1"); ok {
+		t.Error("what the first session has answered cannot be asked again")
+	}
+	again, err := a.Fork(t.Context(), session.Forking{Agent: "bot", SID: sid, At: session.Place{Seq: 1, N: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Key != ana+"~fork-2" || again.Events < 2 {
+		t.Errorf("got %+v", again)
+	}
+	if _, err := run.Replay(events(t, a, again.SID)); err != nil {
+		t.Error(err)
+	}
+	_, err = a.Fork(t.Context(), session.Forking{Agent: "bot", SID: sid, To: made.Key})
+	if !errors.Is(err, session.ErrTaken) {
+		t.Errorf("got %v, want %v", err, session.ErrTaken)
+	}
+}
+
+func TestFactsAreWrittenAsTheLogHasThem(t *testing.T) {
+	b, _ := open(t)
+	put(t, b, logSubject(), `{"v":1,"key":"web/dm/ana","run":"r","events":[{"type":"new","later":[1, 2]},{}]}`)
+	var got []string
+	for f, err := range session.NewArchive(b.NC, b.JS, "").History(t.Context(), "bot", session.SID("bot", ana), 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(data))
+	}
+	want := []string{`{"seq":1,"n":1,"of":"r","type":"new","later":[1,2]}`, `{"seq":1,"n":2,"of":"r"}`}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestCheckKey(t *testing.T) {
+	for key, good := range map[session.Key]bool{
+		"web/dm/ana": true, "telegram.sales/group/-100": true, "irc/group/a/b": true, "route/kate/c1": true, "schedule/x": true,
+		session.DM("route", "", "x"): true, session.DM("a/b", "c", "d/e"): true,
+		"": false, "web": false, "web/dm": false, "web/dm/": false, "/dm/x": false, "web/chat/x": false, "web/dm/a/b": false, "route/a/b/c": false,
+	} {
+		if err := session.CheckKey(key); (err == nil) != good {
+			t.Errorf("%q: got %v", key, err)
+		}
+	}
+}
