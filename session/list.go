@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"agenthost/bus"
-	"agenthost/llm"
 	"agenthost/run"
 )
 
@@ -93,7 +92,7 @@ func (a *Archive) title(ctx context.Context, subject string) (string, error) {
 		return "", err
 	}
 	for _, e := range c.Events {
-		if e.Type == run.MessageAdded && e.Message != nil && e.Message.Role == llm.User {
+		if e.Type == run.MessageAdded && e.Message != nil && e.Message.Role == "user" {
 			return headline(e.Message.Text()), nil
 		}
 	}
