@@ -25,7 +25,7 @@ func Replay(facts []Fact) error {
 		events[i] = f.Event
 	}
 	_, err := run.Replay(events)
-	if d, ok := errors.AsType[*run.Divergence](err); ok && d.Index < len(facts) {
+	if d, ok := errors.AsType[*run.DivergenceError](err); ok && d.Index < len(facts) {
 		return fmt.Errorf("at %d.%d: %w", facts[d.Index].Seq, facts[d.Index].N, err)
 	}
 	return err

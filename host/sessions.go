@@ -25,15 +25,21 @@ const (
 	dropSubject = "agenthost.sessions.drop"
 )
 
-// What a program knows of sessions.
 type (
-	Archive        = session.Archive
-	SessionPage    = session.Page
+	// Archive is the sessions of a fleet to those who own none of them.
+	Archive = session.Archive
+	// SessionPage says which sessions to list.
+	SessionPage = session.Page
+	// SessionListing is a page of sessions.
 	SessionListing = session.Listing
-	Fact           = session.Fact
-	Deletion       = session.Deletion
-	Fork           = session.Fork
-	Event          = run.Event
+	// Fact is one event of a log, with its place.
+	Fact = session.Fact
+	// Event is what a Fact tells.
+	Event = run.Event
+	// Deletion is what was deleted.
+	Deletion = session.Deletion
+	// Fork is a session that was made of another.
+	Fork = session.Fork
 )
 
 // Why something cannot be done with a session.

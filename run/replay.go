@@ -10,15 +10,15 @@ import (
 	"agenthost/llm"
 )
 
-// A Divergence is the first place where a machine that was driven again makes
+// A DivergenceError is the first place where a machine that was driven again makes
 // something else than its log says. An Event that is nil was not made, or is
 // not in the log.
-type Divergence struct {
+type DivergenceError struct {
 	Index     int // of the event in the log
 	Got, Want *Event
 }
 
-func (d *Divergence) Error() string {
+func (d *DivergenceError) Error() string {
 	return fmt.Sprintf("event %d: the machine makes %s, the log has %s", d.Index, shownEvent(d.Got), shownEvent(d.Want))
 }
 
@@ -36,7 +36,7 @@ func shownEvent(e *Event) string {
 // Replay drives the machine with what a log says came from outside: messages,
 // answers of the model, results of tools, words of people. All that the machine
 // makes of it, and the state it ends in, must be what the log has, byte for
-// byte; the first difference is the error, a *Divergence. What depends on the
+// byte; the first difference is the error, a *DivergenceError. What depends on the
 // limits of then (that a conversation was to be compacted, that there were too
 // many turns) is taken from the log, and so are the addresses of replies.
 func Replay(log []Event) (State, error) {
@@ -106,7 +106,7 @@ func (r *replayer) compare(e *Event) error {
 	if r.again == r.next+1 && r.doubt != nil {
 		return r.doubt
 	}
-	r.doubt = &Divergence{Index: r.next, Got: &got, Want: e}
+	r.doubt = &DivergenceError{Index: r.next, Got: &got, Want: e}
 	if uncommitted := len(r.owed) <= r.live.Pending(); r.again == r.next+1 || !r.restarts(e) && !uncommitted {
 		return r.doubt
 	}
@@ -161,7 +161,7 @@ func (r *replayer) drive(e *Event) error {
 		r.made(Resume(r.live, e.At, r.limits()))
 	}
 	if len(r.owed) == 0 {
-		return &Divergence{Index: r.next, Want: e}
+		return &DivergenceError{Index: r.next, Want: e}
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func TestReplayFindsWhatWasChanged(t *testing.T) {
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := run.Replay(change(slices.Clone(s.log)))
-			if where, ok := errors.AsType[*run.Divergence](err); !ok || where.Want == nil {
+			if where, ok := errors.AsType[*run.DivergenceError](err); !ok || where.Want == nil {
 				t.Errorf("got %v, want a divergence", err)
 			}
 		})

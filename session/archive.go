@@ -104,7 +104,7 @@ func (a *Archive) History(ctx context.Context, agent, sid string, from uint64) i
 			var facts []Fact
 			if err == nil {
 				none = false
-				_, facts, err = a.read(ctx, rec.Seq, rec.Data)
+				facts, err = a.read(ctx, rec.Seq, rec.Data)
 			}
 			if err != nil {
 				yield(Fact{}, fmt.Errorf("read session %s of %s: %w", sid, agent, err))
@@ -123,10 +123,10 @@ func (a *Archive) History(ctx context.Context, agent, sid string, from uint64) i
 }
 
 // read takes a commit apart.
-func (a *Archive) read(ctx context.Context, seq uint64, data []byte) (Commit, []Fact, error) {
+func (a *Archive) read(ctx context.Context, seq uint64, data []byte) ([]Fact, error) {
 	c, err := a.store.decode(ctx, data)
 	if err != nil {
-		return c, nil, fmt.Errorf("commit %d: %w", seq, err)
+		return nil, fmt.Errorf("commit %d: %w", seq, err)
 	}
 	raw := struct{ Events []json.RawMessage }{}
 	if c.Object == "" {
@@ -135,13 +135,13 @@ func (a *Archive) read(ctx context.Context, seq uint64, data []byte) (Commit, []
 		err = json.Unmarshal(data, &raw.Events)
 	}
 	if err != nil {
-		return c, nil, fmt.Errorf("commit %d: %w", seq, err)
+		return nil, fmt.Errorf("commit %d: %w", seq, err)
 	}
 	facts := make([]Fact, len(c.Events))
 	for i, e := range c.Events {
 		facts[i] = Fact{seq, i + 1, c.Run, e, raw.Events[i]}
 	}
-	return c, facts, nil
+	return facts, nil
 }
 
 // A Summary is what a list says of a session.

@@ -58,6 +58,5 @@ func (a *Archive) received(ctx context.Context, msg jetstream.Msg) ([]Fact, erro
 	if err != nil {
 		return nil, err
 	}
-	_, facts, err := a.read(ctx, meta.Sequence.Stream, msg.Data())
-	return facts, err
+	return a.read(ctx, meta.Sequence.Stream, msg.Data())
 }
