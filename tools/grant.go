@@ -37,6 +37,34 @@ func (g Grant) Allows(name string) bool {
 	return len(g.steps) > 0
 }
 
+// Overlap reports whether some name could match both globs. Of what it does not
+// look into, such as [a-z], it takes for granted that it could.
+func Overlap(a, b string) bool {
+	if strings.ContainsAny(a+b, `[\`) {
+		return true
+	}
+	// common[j] tells whether what is left of a and b[j:] have a name in common.
+	common := make([]bool, len(b)+1)
+	for i := len(a); i >= 0; i-- {
+		next := slices.Clone(common)
+		for j := len(b); j >= 0; j-- {
+			switch {
+			case i == len(a) && j == len(b):
+				common[j] = true
+			case i < len(a) && a[i] == '*':
+				common[j] = next[j] || j < len(b) && common[j+1]
+			case j < len(b) && b[j] == '*':
+				common[j] = common[j+1] || i < len(a) && next[j]
+			case i < len(a) && j < len(b):
+				common[j] = (a[i] == b[j] || a[i] == '?' || b[j] == '?') && next[j+1]
+			default:
+				common[j] = false
+			}
+		}
+	}
+	return common[0]
+}
+
 // matches reports whether glob stands for name. A glob that is malformed
 // matches itself only.
 func matches(glob, name string) bool {
