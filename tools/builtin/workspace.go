@@ -22,6 +22,7 @@ const nonBlocking = syscall.O_NONBLOCK
 var (
 	errOutside    = errors.New("outside the workspace")
 	errNotRegular = errors.New("not a regular file")
+	errBinary     = errors.New("a binary file")
 	errTooLarge   = fmt.Errorf("larger than %d MB", maxFile>>20)
 )
 
