@@ -53,6 +53,7 @@ func fieldKeys(typ reflect.Type, path string) []string {
 	for field := range typ.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 		switch {
+		case name == "-":
 		case options == "inline":
 			list = append(list, keys(field.Type, path)...)
 		case path == "":

@@ -8,6 +8,8 @@ import (
 
 	"agenthost/llm"
 	"agenthost/run"
+
+	"github.com/rs/zerolog"
 )
 
 // What a run does that would go beyond a budget.
@@ -63,7 +65,7 @@ func (t *runner) exceeded(e *excess, called []run.Event) run.Signal {
 		For: run.ForApproval,
 		Prompt: fmt.Sprintf("I have spent %s of the %s that I may spend %s. May I go on and spend more?",
 			llm.Money(e.spent), llm.Money(e.limit), spanNames[e.span]),
-		Deadline: time.Now().Add(cmp.Or(t.p.cfg.Limits.ApprovalTimeout, defaultApprovalTimeout)),
+		Deadline: time.Now().Add(t.p.cfg.Limits.ApprovalTimeout),
 	}}
 }
 
@@ -117,12 +119,19 @@ func (t *runner) tellExcess(e *excess) {
 // warnUnpriced says of which models a budget cannot know what they cost.
 func (r *Runtime) warnUnpriced() {
 	p := r.now()
+	p.warnUnpriced(r.log)
+	for _, b := range p.bound {
+		b.profile.warnUnpriced(r.log.With().Str("channel", b.subject).Logger())
+	}
+}
+
+func (p *profile) warnUnpriced(log zerolog.Logger) {
 	if p.cfg.Limits.Budget.none() {
 		return
 	}
 	for _, l := range p.chain.Links {
 		if l.Price == nil {
-			r.log.Warn().Str("provider", l.Name).Str("model", l.Model).
+			log.Warn().Str("provider", l.Name).Str("model", l.Model).
 				Msg("what this model costs is not known and counts as nothing in the budget; set its price")
 		}
 	}

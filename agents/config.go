@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -9,19 +10,23 @@ import (
 
 // Config is one entry of `agents:`.
 type Config struct {
-	ID           string            `yaml:"id" json:"id"`
-	Description  string            `yaml:"description,omitempty" json:"description,omitempty"`
-	Model        Names             `yaml:"model,omitempty" json:"model,omitempty"` // a fallback chain, first to last
-	Instructions string            `yaml:"instructions,omitempty" json:"instructions,omitempty"`
-	Channels     []Binding         `yaml:"channels,omitempty" json:"channels,omitempty"`
-	Tools        []string          `yaml:"tools,omitempty" json:"tools,omitempty"`
-	Delegates    []string          `yaml:"delegates,omitempty" json:"delegates,omitempty"`
-	Accepts      []string          `yaml:"accepts,omitempty" json:"accepts,omitempty"`
-	Permissions  map[string]string `yaml:"permissions,omitempty" json:"permissions,omitempty"`
-	Session      session.Config    `yaml:"session,omitempty" json:"session,omitzero"`
-	Limits       Limits            `yaml:"limits,omitempty" json:"limits,omitzero"`
-	OutputSchema map[string]any    `yaml:"output_schema,omitempty" json:"output_schema,omitempty"` // JSON Schema of every answer
-	Partitions   int               `yaml:"partitions,omitempty" json:"partitions,omitempty"`
+	ID           string `yaml:"id" json:"id"`
+	Description  string `yaml:"description,omitempty" json:"description,omitempty"`
+	Model        Names  `yaml:"model,omitempty" json:"model,omitempty"` // a fallback chain, first to last
+	Instructions string `yaml:"instructions,omitempty" json:"instructions,omitempty"`
+	// InstructionFiles are texts below the folder of the configuration; what they
+	// say has been added to Instructions when the configuration is loaded.
+	InstructionFiles []string          `yaml:"instruction_files,omitempty" json:"instruction_files,omitempty"`
+	Skills           []string          `yaml:"skills,omitempty" json:"skills,omitempty"` // names or globs of folders in skills/
+	Channels         []Binding         `yaml:"channels,omitempty" json:"channels,omitempty"`
+	Tools            []string          `yaml:"tools,omitempty" json:"tools,omitempty"`
+	Delegates        []string          `yaml:"delegates,omitempty" json:"delegates,omitempty"`
+	Accepts          []string          `yaml:"accepts,omitempty" json:"accepts,omitempty"`
+	Permissions      map[string]string `yaml:"permissions,omitempty" json:"permissions,omitempty"`
+	Session          session.Config    `yaml:"session,omitempty" json:"session,omitzero"`
+	Limits           Limits            `yaml:"limits,omitempty" json:"limits,omitzero"`
+	OutputSchema     map[string]any    `yaml:"output_schema,omitempty" json:"output_schema,omitempty"` // JSON Schema of every answer
+	Partitions       int               `yaml:"partitions,omitempty" json:"partitions,omitempty"`
 }
 
 // A Binding is an agent's claim on a channel. In YAML a plain string is the
@@ -31,6 +36,36 @@ type Binding struct {
 	Instance string        `yaml:"instance,omitempty" json:"instance,omitempty"` // empty: the bare subject; "*": every instance
 	Queue    session.Queue `yaml:"queue,omitempty" json:"queue,omitempty"`       // empty: the agent's
 	Debounce time.Duration `yaml:"debounce,omitempty" json:"debounce,omitempty"` // collect: how long to wait for more
+
+	// The rest is for the runs of this binding alone. Of tools and limits it
+	// only takes away.
+	Tools    []string      `yaml:"tools,omitempty" json:"tools,omitempty"`       // of the agent's; nil: all of them
+	Model    Names         `yaml:"model,omitempty" json:"model,omitempty"`       // in place of the agent's
+	Prompt   string        `yaml:"prompt,omitempty" json:"prompt,omitempty"`     // behind the instructions
+	Language string        `yaml:"language,omitempty" json:"language,omitempty"` // of the answers, such as fr or pt-BR
+	Limits   BindingLimits `yaml:"limits,omitempty" json:"limits,omitzero"`
+}
+
+// Overrides reports whether runs of the binding differ from others.
+func (b Binding) Overrides() bool {
+	return b.Tools != nil || len(b.Model) > 0 || b.Prompt != "" || b.Language != "" || b.Limits != BindingLimits{}
+}
+
+// BindingLimits bound the runs of a binding, where they are below those of its
+// agent.
+type BindingLimits struct {
+	ModelCalls      int           `yaml:"model_calls,omitempty" json:"model_calls,omitempty"`
+	Tools           int           `yaml:"tools,omitempty" json:"tools,omitempty"`
+	RunTimeout      time.Duration `yaml:"run_timeout,omitempty" json:"run_timeout,omitempty"`
+	ApprovalTimeout time.Duration `yaml:"approval_timeout,omitempty" json:"approval_timeout,omitempty"`
+	Budget          BindingBudget `yaml:"budget,omitempty" json:"budget,omitzero"`
+}
+
+// A BindingBudget is what of a Budget a binding may have less of. The day's is
+// for all runs of the agent together.
+type BindingBudget struct {
+	Run     float64 `yaml:"run,omitempty" json:"run,omitempty"`
+	Session float64 `yaml:"session,omitempty" json:"session,omitempty"`
 }
 
 // UnmarshalText reads the short form.
@@ -61,6 +96,44 @@ type Limits struct {
 	// default 24h.
 	ApprovalTimeout time.Duration `yaml:"approval_timeout,omitempty" json:"approval_timeout,omitempty"`
 	Budget          Budget        `yaml:"budget,omitempty" json:"budget,omitzero"`
+}
+
+// The defaults of Limits.
+const (
+	DefaultModelCalls      = 64
+	DefaultConcurrency     = 64
+	DefaultTools           = 8
+	DefaultRunTimeout      = 10 * time.Minute
+	DefaultApprovalTimeout = 24 * time.Hour
+)
+
+// WithDefaults is l with the defaults in place of what is not set.
+func (l Limits) WithDefaults() Limits {
+	l.ModelCalls = cmp.Or(l.ModelCalls, DefaultModelCalls)
+	l.Concurrency = cmp.Or(l.Concurrency, DefaultConcurrency)
+	l.Tools = cmp.Or(l.Tools, DefaultTools)
+	l.RunTimeout = cmp.Or(l.RunTimeout, DefaultRunTimeout)
+	l.ApprovalTimeout = cmp.Or(l.ApprovalTimeout, DefaultApprovalTimeout)
+	return l
+}
+
+// narrow is l, with what b has less of.
+func (l Limits) narrow(b BindingLimits) Limits {
+	l.ModelCalls = less(b.ModelCalls, l.ModelCalls)
+	l.Tools = less(b.Tools, l.Tools)
+	l.RunTimeout = less(b.RunTimeout, l.RunTimeout)
+	l.ApprovalTimeout = less(b.ApprovalTimeout, l.ApprovalTimeout)
+	l.Budget.Run = less(b.Budget.Run, l.Budget.Run)
+	l.Budget.Session = less(b.Budget.Session, l.Budget.Session)
+	return l
+}
+
+// less is the smaller of two bounds, of which 0 is none.
+func less[N int | time.Duration | float64](n, most N) N {
+	if n == 0 || most == 0 {
+		return max(n, most)
+	}
+	return min(n, most)
 }
 
 // A Budget is money in dollars per span, 0 for no limit.

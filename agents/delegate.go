@@ -25,7 +25,7 @@ const maxDepth = 8
 // waitFor turns what a tool waits for into what the machine waits for.
 func (t *runner) waitFor(call run.Call, w tools.Wait) run.Signal {
 	wait := &run.Wait{For: run.ForQuestion, Prompt: w.Prompt, Options: w.Options}
-	timeout := cmp.Or(w.Timeout, t.p.cfg.Limits.ApprovalTimeout, defaultApprovalTimeout)
+	timeout := cmp.Or(w.Timeout, t.p.cfg.Limits.ApprovalTimeout)
 	if w.To != "" {
 		if why := t.refuseDelegate(w.To); why != "" {
 			return run.Signal{Result: why, Source: run.FromDenial}
@@ -35,7 +35,7 @@ func (t *runner) waitFor(call run.Call, w tools.Wait) run.Signal {
 		if len(w.Context) > 0 {
 			wait.Prompt = routeText(&bus.Route{Text: w.Prompt, Context: w.Context})
 		}
-		timeout = cmp.Or(w.Timeout, t.p.cfg.Limits.RunTimeout, defaultRunTimeout)
+		timeout = cmp.Or(w.Timeout, t.p.cfg.Limits.RunTimeout)
 	}
 	wait.Deadline = time.Now().Add(timeout)
 	if w.Default != "" {
@@ -197,21 +197,18 @@ func (r *Runtime) refuseTask(task *bus.Route) *run.Error {
 }
 
 // peers tells a model which agents it can ask for what.
-func (p *profile) peers(parts *Parts) string {
-	if len(p.cfg.Delegates) == 0 {
-		return ""
-	}
-	if _, ok := p.tools.find("delegate"); !ok {
+func peers(cfg Config, box *Toolbox, parts *Parts) string {
+	if len(cfg.Delegates) == 0 || !box.Grant.Allows("delegate") {
 		return ""
 	}
 	b := strings.Builder{}
 	for _, id := range parts.Agents {
-		if id != p.cfg.ID && allows(p.cfg.Delegates, id) {
+		if id != cfg.ID && allows(cfg.Delegates, id) {
 			fmt.Fprintf(&b, "\n- %s: %s", id, orElse(parts.Descriptions[id], "no description"))
 		}
 	}
 	if b.Len() == 0 {
 		return ""
 	}
-	return "\n\nYou can hand work to these agents with the tool delegate:" + b.String()
+	return "You can hand work to these agents with the tool delegate:" + b.String()
 }

@@ -49,7 +49,7 @@ func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.S
 func (t *runner) request(ctx context.Context) llm.Request {
 	p := t.p
 	p.tools.await(ctx)
-	req := llm.Request{System: p.cfg.Instructions + p.peers(t.c.r.parts), Tools: p.tools.defs(), Session: t.line()}
+	req := llm.Request{System: p.system, Tools: p.tools.defs(), Session: t.line()}
 	p.overhead.Store(int64(overhead(req)))
 	return req
 }

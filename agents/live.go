@@ -66,7 +66,7 @@ func (c *conversation) askLive(ctx context.Context, call tools.Call, prompt stri
 		clock.stop()
 		defer clock.resume()
 	}
-	timer := time.NewTimer(orTimeout(c.r.now().cfg.Limits.ApprovalTimeout))
+	timer := time.NewTimer(t.p.cfg.Limits.ApprovalTimeout)
 	defer timer.Stop()
 	select {
 	case answer := <-ask.answer:
@@ -76,13 +76,6 @@ func (c *conversation) askLive(ctx context.Context, call tools.Call, prompt stri
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-}
-
-func orTimeout(d time.Duration) time.Duration {
-	if d == 0 {
-		return defaultApprovalTimeout
-	}
-	return d
 }
 
 // liveReply is where the numbers of such questions begin, out of the way of the

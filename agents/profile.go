@@ -4,33 +4,85 @@ import (
 	"cmp"
 	"sync/atomic"
 
+	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
 )
+
+// A Kit is what a configuration stands for: what an agent, or one of its
+// bindings, works with.
+type Kit struct {
+	Chain  *llm.Chain // of the models that are named
+	Window int        // the smallest among these; 0: not known
+	Box    *Toolbox
+	// Bound are the kits of the bindings that differ, by their place in
+	// Config.Channels; of the others they are not looked at.
+	Bound []Kit
+}
 
 // A profile is what the runs of an agent go by: its settings, and what they
 // stand for. It does not change, but for what it measures. A run keeps the one
 // it began with up to its next turn, so that no call of a model sees half of
 // another.
 type profile struct {
-	cfg    Config
+	cfg    Config // as it holds for these runs
+	system string // the whole system prompt
 	chain  *llm.Chain
 	tools  *Toolbox
 	bounds run.Limits
+	bound  []bound
 
 	overhead atomic.Int64 // of the last request
 }
 
-func newProfile(cfg Config, chain *llm.Chain, window int, box *Toolbox) *profile {
+// bound is what runs go by whose messages come by one binding.
+type bound struct {
+	subject string
+	profile *profile
+}
+
+// newProfile makes the profile of an agent, and those of its bindings. It is
+// for the agents that parts name: with others of them, make it anew.
+func newProfile(cfg Config, kit Kit, parts *Parts) *profile {
+	cfg.Limits = cfg.Limits.WithDefaults()
+	p := oneProfile(cfg, kit, Binding{}, parts)
+	for i, b := range cfg.Channels {
+		if b.Overrides() {
+			p.bound = append(p.bound, bound{b.Subject(), oneProfile(cfg.boundBy(b), kit.Bound[i], b, parts)})
+		}
+	}
+	return p
+}
+
+func oneProfile(cfg Config, kit Kit, b Binding, parts *Parts) *profile {
 	p := &profile{
-		cfg: cfg, chain: chain, tools: box,
+		cfg: cfg, chain: kit.Chain, tools: kit.Box, system: system(cfg, b, kit.Box, parts),
 		bounds: run.Limits{
 			ModelCalls: cfg.Limits.ModelCalls, Tools: cfg.Limits.Tools,
-			Safe:   box.safe,
-			Window: cmp.Or(window, DefaultWindow), Strict: window > 0,
+			Safe:   kit.Box.safe,
+			Window: cmp.Or(kit.Window, DefaultWindow), Strict: kit.Window > 0,
 		},
 	}
-	p.overhead.Store(int64(overhead(llm.Request{System: cfg.Instructions})))
+	p.overhead.Store(int64(overhead(llm.Request{System: p.system})))
+	return p
+}
+
+// boundBy is c as it holds for the runs of b.
+func (c Config) boundBy(b Binding) Config {
+	if len(b.Model) > 0 {
+		c.Model = b.Model
+	}
+	c.Limits = c.Limits.narrow(b.Limits)
+	return c
+}
+
+// by is the profile of the runs whose messages come by subject.
+func (p *profile) by(subject string) *profile {
+	for _, b := range p.bound {
+		if bus.Matches(b.subject, subject) {
+			return b.profile
+		}
+	}
 	return p
 }
 
@@ -41,5 +93,6 @@ func (p *profile) limits() run.Limits {
 	return lim
 }
 
-// now is the profile that the next turn goes by.
+// now is the profile of the agent that the next turn goes by, or one of its
+// bindings'.
 func (r *Runtime) now() *profile { return r.profile.Load() }

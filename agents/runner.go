@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,15 +62,33 @@ var (
 )
 
 func (c *conversation) newRunner(journal *session.Log, id string, items []*item) *runner {
-	t := &runner{c: c, p: c.r.now(), journal: journal, id: id, items: items, signals: make(chan run.Signal, 1)}
-	for _, it := range items {
-		t.inputs = append(t.inputs, it.input)
+	t := &runner{c: c, journal: journal, id: id, items: items, signals: make(chan run.Signal, 1)}
+	inputs := make([]run.Input, len(items))
+	for i, it := range items {
+		inputs[i] = it.input
 	}
+	t.answerTo(inputs)
 	if len(items) > 0 {
 		last := items[len(items)-1].input
 		t.trace = trace{last.Trace, last.State}
 	}
 	return t
+}
+
+// answerTo makes the run one that answers inputs.
+func (t *runner) answerTo(inputs []run.Input) {
+	t.inputs = inputs
+	t.p = t.profile()
+}
+
+// profile is what the next turn goes by. All inputs of a run came by the same
+// binding, if by any.
+func (t *runner) profile() *profile {
+	p := t.c.r.now()
+	if len(t.inputs) == 0 {
+		return p
+	}
+	return p.by(t.inputs[0].Subject)
 }
 
 // start runs new inputs.
@@ -154,7 +171,7 @@ func streamOf(subject string) string {
 // context bounds the run in time, by its own limit and by the deadline of who
 // has asked for it; it also ends when the host has no more.
 func (t *runner) context() (context.Context, context.CancelFunc) {
-	end := time.Now().Add(cmp.Or(t.p.cfg.Limits.RunTimeout, defaultRunTimeout))
+	end := time.Now().Add(t.p.cfg.Limits.RunTimeout)
 	if o, err := t.origin(); err == nil && o.route != nil && !o.route.Deadline.IsZero() && o.route.Deadline.Before(end) {
 		end = o.route.Deadline
 	}
@@ -220,11 +237,11 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 		t.replies = append(t.replies, *e.Reply)
 		t.c.send(&outgoing{replies: []run.Reply{*e.Reply}, trace: t.trace, end: func(bool) {}})
 	case run.InvokeModel:
-		t.p = t.c.r.now()
+		t.p = t.profile()
 		stream := t.newStream()
 		t.beside(ctx, func() run.Signal { return t.invoke(ctx, e, stream) })
 	case run.Compact:
-		t.p = t.c.r.now()
+		t.p = t.profile()
 		t.beside(ctx, func() run.Signal { return t.compact(ctx, e) })
 	case run.RunTool:
 		t.beside(ctx, func() run.Signal { return t.use(ctx, e.Call) })

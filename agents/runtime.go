@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"sync"
@@ -42,11 +41,8 @@ type Runtime struct {
 	toldExcess string       // the day whose budget was exceeded, as was told
 }
 
-// The defaults of Limits and session.Config.
 const (
-	defaultConcurrency = 64
-	defaultRunTimeout  = 10 * time.Minute
-	defaultQueueMax    = 1000
+	defaultQueueMax = 1000 // of session.Config
 	// DefaultWindow is the window of a model that does not say its own.
 	DefaultWindow = 128_000
 )
@@ -54,15 +50,14 @@ const (
 // inboxSize lets a lane go on while an agent decodes.
 const inboxSize = 256
 
-// New makes the runtime of an agent. chain is what cfg.Model names, window the
-// smallest window among its models, box what it may use.
-func New(cfg Config, chain *llm.Chain, window int, box *Toolbox, parts *Parts) *Runtime {
+// New makes the runtime of an agent.
+func New(cfg Config, kit Kit, parts *Parts) *Runtime {
 	r := &Runtime{
 		id: cfg.ID, parts: parts, inbox: make(chan *bus.Delivery, inboxSize), closed: make(chan struct{}),
 		log: parts.Log.With().Str("agent", cfg.ID).Logger(),
 	}
-	r.profile.Store(newProfile(cfg, chain, window, box))
-	r.ledger = newLedger(cfg.ID, parts, cmp.Or(cfg.Limits.RunTimeout, defaultRunTimeout)+time.Minute)
+	r.profile.Store(newProfile(cfg, kit, parts))
+	r.ledger = newLedger(cfg.ID, parts, r.now().cfg.Limits.RunTimeout+time.Minute)
 	r.sessions = session.NewManager(session.Options[*conversation]{
 		TTL: cfg.Session.TTL, Max: cfg.Session.Max,
 		New:      func(key session.Key) *conversation { return newConversation(r, key) },
@@ -175,7 +170,7 @@ func (r *Runtime) accept(d *bus.Delivery) {
 // schedule gives c a slot, now or when one is free.
 func (r *Runtime) schedule(c *conversation) {
 	r.mu.Lock()
-	if r.active >= cmp.Or(r.now().cfg.Limits.Concurrency, defaultConcurrency) {
+	if r.active >= r.now().cfg.Limits.Concurrency {
 		r.ready = append(r.ready, c)
 		r.mu.Unlock()
 		return

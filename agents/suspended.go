@@ -54,7 +54,7 @@ func (c *conversation) workSuspended(journal *session.Log, left *run.Run) {
 	held := c.heldItems()
 	c.mu.Unlock()
 	t := c.newRunner(journal, left.ID, nil)
-	t.inputs = left.Inputs
+	t.answerTo(left.Inputs)
 	if fresh && slices.ContainsFunc(held, func(it *item) bool { return it.tried }) {
 		// Whoever had it may have died between asking and being heard.
 		if err := t.askAgain(); err != nil {

@@ -17,6 +17,10 @@ type Toolbox struct {
 	// Awaits are the sources that an agent gives time to bring their tools
 	// before it calls its model.
 	Awaits []Awaiter
+	// Own are tools of this agent alone, which need no grant.
+	Own []tools.Tool
+	// Skills are those that the agent can look into; one of Own does it.
+	Skills []tools.Skill
 	// Output is the JSON Schema that every answer keeps to; nil: any text.
 	Output json.RawMessage
 }
@@ -31,13 +35,20 @@ func (b *Toolbox) await(ctx context.Context) {
 	}
 }
 
-func (b *Toolbox) find(name string) (tools.Tool, bool) { return b.Registry.Find(b.Grant, name) }
+func (b *Toolbox) find(name string) (tools.Tool, bool) {
+	for _, t := range b.Own {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return b.Registry.Find(b.Grant, name)
+}
 
 func (b *Toolbox) check(t tools.Tool, args json.RawMessage) error { return b.Validator.Check(t, args) }
 
 // defs describe the tools to a model.
 func (b *Toolbox) defs() []llm.ToolDef {
-	all := b.Registry.For(b.Grant)
+	all := append(b.Registry.For(b.Grant), b.Own...)
 	if len(all) == 0 {
 		return nil
 	}

@@ -67,13 +67,10 @@ func (t *runner) mayUse(ctx context.Context, tool tools.Tool, call run.Call, arg
 		}
 		return &run.Wait{
 			For: run.ForApproval, Prompt: d.What,
-			Deadline: time.Now().Add(cmp.Or(t.p.cfg.Limits.ApprovalTimeout, defaultApprovalTimeout)),
+			Deadline: time.Now().Add(t.p.cfg.Limits.ApprovalTimeout),
 		}, ""
 	}
 }
-
-// defaultApprovalTimeout is how long a person may take.
-const defaultApprovalTimeout = 24 * time.Hour
 
 // execute runs the tool within its time.
 func (t *runner) execute(ctx context.Context, tool tools.Tool, call run.Call, args json.RawMessage) (tools.Result, error) {

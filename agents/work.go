@@ -156,7 +156,7 @@ func (c *conversation) unfinished(journal *session.Log) *runner {
 	}
 	c.mu.Unlock()
 	t := c.newRunner(journal, left.ID, items)
-	t.inputs = left.Inputs
+	t.answerTo(left.Inputs)
 	return t
 }
 

@@ -131,7 +131,7 @@ func (w *world) runtime(a actor) *agents.Runtime {
 		Output: json.RawMessage(a.output),
 	}
 	chain := &llm.Chain{Links: []llm.Link{{Name: "scripted", Provider: model, Price: a.price, MaxTokens: a.maxTokens}}}
-	return agents.New(a.cfg, chain, 0, box, w.parts)
+	return agents.New(a.cfg, agents.Kit{Chain: chain, Box: box}, w.parts)
 }
 
 // say publishes a message of ana's.

@@ -19,8 +19,11 @@ var (
 
 func (k *checker) checkAgents() {
 	k.checkIDs()
-	for i, a := range k.c.Agents {
-		k.checkAgent(fmt.Sprintf("agents[%d]", i), a)
+	for i := range k.c.Agents {
+		at, a := fmt.Sprintf("agents[%d]", i), &k.c.Agents[i]
+		k.checkAgent(at, *a)
+		k.addInstructions(at, a)
+		k.findSkills(at, a)
 	}
 }
 
@@ -69,7 +72,16 @@ func (k *checker) checkModel(at string, a Agent) {
 	case len(a.Model) == 0 && len(names) > 1:
 		k.fault(at, "agent %s names no model; add model: %s", id, alternatives(names))
 	}
-	for i, name := range a.Model {
+	k.checkModelNames(at, a.Model)
+}
+
+// checkModelNames checks that models of these names are there.
+func (k *checker) checkModelNames(at string, chain []string) {
+	if k.partial || k.failed["models"] {
+		return
+	}
+	names := sorted(k.c.Models)
+	for i, name := range chain {
 		if !slices.Contains(names, name) {
 			p := fmt.Sprintf("%s[%d]", at, i)
 			k.fault(p, "there is no model %s in models; %s", k.quote(p), suggest(name, names))
@@ -130,6 +142,7 @@ func (k *checker) checkChannels(at string, a Agent) {
 		if queue := cmp.Or(b.Queue, a.Session.Queue, session.Followup); b.Debounce > 0 && queue != session.Collect {
 			k.fault(p+".debounce", "debounce with queue %s; want queue: collect", queue)
 		}
+		k.checkOverrides(p, a, b)
 		for j, other := range a.Channels[:i] {
 			if overlap(b, other) {
 				k.fault(p, "the agent is bound to this already at %s; keep one", k.nodeAt(fmt.Sprintf("%s[%d]", at, j)).at)

@@ -19,11 +19,12 @@ type builder struct {
 	open    map[*yaml.Node]bool // anchors that are being followed
 	aliased int
 	stopped bool // a bound was passed, and reported
+	literal bool // variables are left as they are
 }
 
 func (b *builder) tree(document *yaml.Node) *node {
 	b.open = make(map[*yaml.Node]bool)
-	root := b.build(document.Content[0], 0, true)
+	root := b.build(document.Content[0], 0, !b.literal)
 	if b.stopped {
 		return nil
 	}

@@ -26,6 +26,8 @@ type checker struct {
 	ids []string // of the agents; nil when one of them could not be read
 
 	partial bool // a file is missing from c
+	folder  string
+	shelf   shelf
 }
 
 func (k *checker) check() {

@@ -55,6 +55,9 @@ type Agent struct {
 	Schedules     []heartbeat.Schedule `yaml:"schedules,omitempty" json:"schedules,omitempty"`
 	// Timezone is the zone of its schedules and reminders; empty: UTC.
 	Timezone string `yaml:"timezone,omitempty" json:"timezone,omitempty"`
+
+	Found       []tools.Skill `yaml:"-" json:"-"` // what Skills stands for
+	SkillFaults []Problem     `yaml:"-" json:"-"` // what is wrong with those left out of Found
 }
 
 // What a file that does not say otherwise gets.

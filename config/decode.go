@@ -171,7 +171,7 @@ func fieldsOf(t reflect.Type) map[string][]int {
 	fields := make(map[string][]int)
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		if name != "" && !strings.Contains(options, "inline") {
+		if name != "" && name != "-" && !strings.Contains(options, "inline") {
 			fields[name] = f.Index
 		}
 	}

@@ -73,7 +73,7 @@ func (e expander) readSecret(path string) (string, error) {
 		return "", fmt.Errorf("${file:%s} is not a path without ..; want one below the folder of the configuration, $AGENTHOST_SECRETS or /run/secrets", path)
 	}
 	for _, root := range e.secretFolders() {
-		text, err := readBelow(root, path)
+		text, err := readBelow(root, path, maxSecret)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -93,9 +93,12 @@ func (e expander) secretFolders() []string {
 	return append(folders, "/run/secrets")
 }
 
-// readBelow reads a file by its path relative to root, or by an absolute one
-// that root holds; any other is a file that does not exist.
-func readBelow(root, path string) (string, error) {
+// errLarge tells that a file has more bytes than it may.
+var errLarge = errors.New("larger")
+
+// readBelow reads a file of up to most bytes by its path relative to root, or by
+// an absolute one that root holds; any other is a file that does not exist.
+func readBelow(root, path string, most int64) (string, error) {
 	if filepath.IsAbs(path) {
 		absolute, _ := filepath.Abs(root) // without one, nothing is below it
 		var err error
@@ -108,9 +111,9 @@ func readBelow(root, path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
-	if err == nil && len(data) > maxSecret {
-		err = fmt.Errorf("larger than %d bytes", maxSecret)
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%w than %d bytes", errLarge, most)
 	}
 	return string(data), err
 }

@@ -48,6 +48,7 @@ type loader struct {
 	folder  string
 	root    *node
 	partial bool // a file could not be read: names may refer to what is in it
+	literal bool // variables are left as they are
 }
 
 func newLoader(folder string) *loader {
@@ -62,7 +63,7 @@ func (l *loader) config() (*Config, error) {
 	c := new(Config)
 	d := newDecoder(&l.problems)
 	d.decode(l.root, reflect.ValueOf(c).Elem(), "")
-	k := &checker{decoder: d, c: c, partial: l.partial}
+	k := &checker{decoder: d, c: c, partial: l.partial, folder: l.folder, shelf: shelf{folder: l.folder, known: map[string]skill{}}}
 	k.check()
 	if err := l.err(); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"path/filepath"
 	"strings"
 )
@@ -11,8 +10,7 @@ import (
 // name of the file; without the dashes the whole file is its instructions.
 func (l *loader) addMarkdown(name string, data []byte) {
 	l.files = append(l.files, name)
-	data = bytes.TrimPrefix(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), []byte("\ufeff"))
-	front, body, ok := splitFront(string(data))
+	front, body, ok := splitFront(plainText(string(data)))
 	if !ok {
 		l.add(place{name, 1, 1}, "the front matter is not closed; want a second line of ---")
 		l.partial = true
@@ -39,6 +37,11 @@ func (l *loader) addMarkdown(name string, data []byte) {
 	}
 	agents := &node{kind: sequence, at: top, items: []*node{agent}}
 	l.merge(&node{kind: mapping, at: top, fields: []field{{key: text("agents", "", top).key, value: agents}}})
+}
+
+// plainText is text without the marks of some editors.
+func plainText(text string) string {
+	return strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff")
 }
 
 // splitFront returns the front matter with an empty line in place of its first

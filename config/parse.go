@@ -31,7 +31,7 @@ func (l *loader) parse(name string, data []byte) *node {
 		l.partial = true
 		return nil
 	}
-	b := &builder{problems: &l.problems, file: name, expander: expander{folder: l.folder}}
+	b := &builder{problems: &l.problems, file: name, expander: expander{folder: l.folder}, literal: l.literal}
 	root := b.tree(&first)
 	l.partial = l.partial || root == nil
 	return root

@@ -26,8 +26,8 @@ import (
 )
 
 // A brain is a server of chat completions that keeps what it was sent. It reads
-// a file when it is told to read, sums up when it is asked to, and else says
-// "Yes." It takes no request that is larger than limit, unless that is 0.
+// a file when it is told to read, calls what it is told to call ("call now {}"),
+// sums up when it is asked to, and else says "Yes." It takes no request that is larger than limit, unless that is 0.
 type brain struct {
 	url   string
 	limit int
@@ -99,6 +99,10 @@ func (b *brain) answer(w io.Writer, p prompt) {
 	switch {
 	case strings.HasPrefix(p.last.Content, "Summarise the conversation"):
 		fmt.Fprint(w, `data: {"choices":[{"delta":{"content":"They spoke of files."}}]}`+"\n\n")
+	case p.last.Role == "user" && strings.HasPrefix(p.last.Content, "call "): // a tool, and its arguments
+		finish = "tool_calls"
+		name, args, _ := strings.Cut(strings.TrimPrefix(p.last.Content, "call "), " ")
+		fmt.Fprintf(w, `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":%q,"arguments":%q}}]}}]}`+"\n\n", name, args)
 	case p.last.Role == "user" && strings.HasPrefix(p.last.Content, "read"):
 		finish = "tool_calls"
 		fmt.Fprint(w, `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"read_file","arguments":"{\"path\":\"big.txt\"}"}}]}}]}`+"\n\n")

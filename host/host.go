@@ -17,7 +17,6 @@ import (
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/hooks"
-	"agenthost/llm"
 	"agenthost/metrics"
 	"agenthost/session"
 	"agenthost/tools"
@@ -241,27 +240,14 @@ func (h *Host) runtimes(parts *agents.Parts, shop *workshop) []*agents.Runtime {
 	h.faults = map[string]agentFault{}
 	var list []*agents.Runtime
 	for _, a := range h.opt.Config.Agents {
-		l := h.models.lineup(a.Model)
-		l.chain.Redact = h.secrets.redact
-		l.chain.Observe = func(at llm.Attempt) { h.metrics.Attempt(a.ID, at) }
-		box, err := h.toolbox(shop, a)
-		if err = errors.Join(append(l.faults, err)...); err != nil {
-			h.faults[a.ID] = agentFault{err: err, quarantined: !l.usable() || box == nil}
-			h.log.Error().Str("agent", a.ID).Err(err).Bool("quarantined", h.faults[a.ID].quarantined).Msg("agent has a fault; the others are served")
+		kit, fault := h.kit(shop, a)
+		if fault.err != nil {
+			h.faults[a.ID] = fault
+			h.log.Error().Str("agent", a.ID).Err(fault.err).Bool("quarantined", fault.quarantined).Msg("agent has a fault; the others are served")
 		}
-		if box == nil { // without its policy it must not use anything
-			box = &agents.Toolbox{Registry: shop.registry, Validator: shop.validator}
-		}
-		list = append(list, agents.New(a.Config, l.chain, l.window, box, parts))
+		list = append(list, agents.New(a.Config, kit, parts))
 	}
 	return list
-}
-
-// An agentFault is why an agent cannot do all it should; a quarantined one can
-// only say that.
-type agentFault struct {
-	err         error
-	quarantined bool
 }
 
 // takeName settles the host's name and keeps others of the same data folder
@@ -312,7 +298,7 @@ func (h *Host) sayTools(shop *workshop) {
 	runs := false
 	for _, a := range h.opt.Config.Agents {
 		for _, glob := range shop.builtin.Unmatched(a.Tools) {
-			if !shop.mayCome(glob) {
+			if !shop.mayCome(glob) && (glob != tools.SkillTool || len(a.Found) == 0) {
 				h.log.Warn().Str("agent", a.ID).Str("tool", glob).Msg("there is no such tool; it is left out")
 			}
 		}

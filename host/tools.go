@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -121,15 +122,40 @@ func (h *Host) toolbox(w *workshop, a config.Agent) (*agents.Toolbox, error) {
 			return nil, fmt.Errorf("output_schema: %w", err)
 		}
 	}
-	for _, name := range sortedKeys(w.awaiting) {
-		for _, glob := range a.Tools {
-			if reaches(glob, name+".") {
-				box.Awaits = append(box.Awaits, w.awaiting[name])
-				break
-			}
+	box.Awaits = w.awaits(a.Tools)
+	if len(a.Found) > 0 {
+		tool, err := builtin.SkillTool(a.Found)
+		if err != nil {
+			return nil, fmt.Errorf("skills: %w", err)
 		}
+		box.Own, box.Skills = []tools.Tool{tool}, a.Found
 	}
 	return box, nil
+}
+
+// narrowed is the toolbox of a binding that has only some of the agent's tools.
+func (w *workshop) narrowed(box *agents.Toolbox, a config.Agent, globs []string) *agents.Toolbox {
+	own := *box
+	own.Grant = box.Grant.Narrow(globs...)
+	own.Awaits = w.awaits(a.Tools, globs)
+	if !tools.GrantOf(globs...).Allows(tools.SkillTool) {
+		own.Own, own.Skills = nil, nil
+	}
+	return &own
+}
+
+// awaits are the sources that may bring a tool which all of the lists grant.
+func (w *workshop) awaits(lists ...[]string) []agents.Awaiter {
+	var list []agents.Awaiter
+	for _, name := range sortedKeys(w.awaiting) {
+		missing := slices.ContainsFunc(lists, func(globs []string) bool {
+			return !slices.ContainsFunc(globs, func(glob string) bool { return reaches(glob, name+".") })
+		})
+		if !missing {
+			list = append(list, w.awaiting[name])
+		}
+	}
+	return list
 }
 
 // mayCome reports whether a source that is connected to later may bring a tool

@@ -33,6 +33,9 @@ func (a *app) check() error {
 		return errors.New(`no agenthost.yaml in this folder; name a configuration with -c, or write one with "agenthost init"`)
 	}
 	cfg, err := config.Load(path)
+	if err == nil {
+		err = skillFaults(cfg)
+	}
 	if a.json {
 		return a.printProblems(err)
 	}
@@ -55,6 +58,14 @@ func (a *app) printProblems(err error) error {
 	}
 	if err != nil {
 		return errReported
+	}
+	return nil
+}
+
+// skillFaults are an error here; a host serves the agents without these skills.
+func skillFaults(cfg *config.Config) error {
+	if list := cfg.SkillFaults(); len(list) > 0 {
+		return &config.FileError{Problems: list}
 	}
 	return nil
 }

@@ -1,0 +1,54 @@
+package host
+
+import (
+	"errors"
+
+	"agenthost/agents"
+	"agenthost/config"
+	"agenthost/llm"
+)
+
+// An agentFault is why an agent cannot do all it should; a quarantined one can
+// only say that.
+type agentFault struct {
+	err         error
+	quarantined bool
+}
+
+// kit is what an agent works with, and what is wrong with it.
+func (h *Host) kit(shop *workshop, a config.Agent) (agents.Kit, agentFault) {
+	l := h.lineup(a.ID, a.Model)
+	box, err := h.toolbox(shop, a)
+	fault := agentFault{quarantined: !l.usable() || box == nil}
+	if box == nil { // without its policy it must not use anything
+		box = &agents.Toolbox{Registry: shop.registry, Validator: shop.validator}
+	}
+	faults := append(l.faults, err)
+	for _, p := range a.SkillFaults {
+		faults = append(faults, errors.New(p.String()))
+	}
+	kit := agents.Kit{Chain: l.chain, Window: l.window, Box: box}
+	bound := make([]agents.Kit, len(a.Channels))
+	for i, b := range a.Channels {
+		bound[i] = kit
+		if len(b.Model) > 0 {
+			l := h.lineup(a.ID, b.Model)
+			bound[i].Chain, bound[i].Window = l.chain, l.window
+			faults = append(faults, l.faults...)
+		}
+		if b.Tools != nil {
+			bound[i].Box = shop.narrowed(box, a, b.Tools)
+		}
+	}
+	kit.Bound = bound
+	fault.err = errors.Join(faults...)
+	return kit, fault
+}
+
+// lineup is the models of an agent, or of one of its bindings, at its service.
+func (h *Host) lineup(agent string, names []string) lineup {
+	l := h.models.lineup(names)
+	l.chain.Redact = h.secrets.redact
+	l.chain.Observe = func(at llm.Attempt) { h.metrics.Attempt(agent, at) }
+	return l
+}
