@@ -70,10 +70,19 @@ func asks(kind string) bool { return kind == bus.KindApproval || kind == bus.Kin
 
 // origin is where the last input of the run comes from.
 func (t *runner) origin() (origin, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if n := len(t.items); n > 0 && t.items[n-1].input.ID == t.inputs[len(t.inputs)-1].ID {
 		return t.items[n-1].origin, nil
 	}
 	return readOrigin(t.inputs[len(t.inputs)-1])
+}
+
+// last is the last input of the run.
+func (t *runner) last() run.Input {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.inputs[len(t.inputs)-1]
 }
 
 // shorten puts the text of a reply that is too large for a message into the

@@ -98,7 +98,7 @@ func (t *runner) person() *bus.Origin {
 		Agent: t.c.r.id, Session: string(t.c.key),
 		Subject: bus.OutboundPrefix + strings.TrimPrefix(o.subject, bus.InboundPrefix),
 		To:      sender(o.inbound), Chat: o.inbound.Chat, Thread: o.inbound.Thread,
-		ReplyTo: t.inputs[len(t.inputs)-1].ID,
+		ReplyTo: t.last().ID,
 	}
 }
 

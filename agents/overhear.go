@@ -19,17 +19,19 @@ func (t *runner) overhear(ctx context.Context) ([]run.Effect, error) {
 			return nil, nil
 		}
 		if sig.Kind == "" {
-			t.items = append(t.items, it)
+			t.join(it)
 			t.answeredBy(sig)
 			continue
 		}
 		if it != nil { // it belongs to this run from now on
-			t.items = append(t.items, it)
+			t.join(it)
 		}
 		if sig.Kind == run.Submit {
 			msg := t.greetOne(ctx, it)
 			sig.Message = &msg
+			t.mu.Lock()
 			t.inputs = append(t.inputs, it.input)
+			t.mu.Unlock()
 		}
 		if left := t.journal.State().Run; left != nil {
 			if err := t.heard(ctx, left, sig); err != nil {
@@ -44,6 +46,14 @@ func (t *runner) overhear(ctx context.Context) ([]run.Effect, error) {
 			return effects, nil
 		}
 	}
+}
+
+// join adds an item to those of the run. Tools under way may look for where it
+// comes from.
+func (t *runner) join(it *item) {
+	t.mu.Lock()
+	t.items = append(t.items, it)
+	t.mu.Unlock()
 }
 
 // interjection takes the first input off the queue that is meant for the run

@@ -36,7 +36,7 @@ type runner struct {
 
 	speech atomic.Pointer[stream] // of the last call of the model
 
-	mu        sync.Mutex
+	mu        sync.Mutex        // of what tools under way read and write, items and inputs included
 	fallbacks map[string]string // by call: the answer when nobody gives one
 }
 
