@@ -32,7 +32,7 @@ func TestDeleteSession(t *testing.T) {
 	say("two")
 	messages := func() int {
 		list := host.SessionListing{}
-		request(t, nc, host.SessionsSubject, host.SessionPage{Agent: "demo"}, &list)
+		answerTo(t, nc, host.SessionsSubject, host.SessionPage{Agent: "demo"}, &list)
 		if len(list.Sessions) != 1 {
 			t.Fatalf("got %+v, want one session", list)
 		}
@@ -59,13 +59,13 @@ func TestDeleteSession(t *testing.T) {
 		t.Errorf("got %d messages after the deletion, want 2", n)
 	}
 	fork := host.Fork{}
-	request(t, nc, host.ForkSessionSubject, host.Branching{Agent: "demo", Session: "demo/dm/ana"}, &fork)
+	answerTo(t, nc, host.ForkSessionSubject, host.Branching{Agent: "demo", Session: "demo/dm/ana"}, &fork)
 	if fork.Key != "demo/dm/ana~fork-1" {
 		t.Errorf("got %+v", fork)
 	}
 }
 
-func request(t *testing.T, nc *nats.Conn, subject string, in, out any) {
+func answerTo(t *testing.T, nc *nats.Conn, subject string, in, out any) {
 	t.Helper()
 	msg := ask(t, nc, subject, in)
 	if why := msg.Header.Get(micro.ErrorHeader); why != "" {
