@@ -51,9 +51,14 @@ func (t *runner) address(reply *run.Reply) error {
 			out.Merged = append(out.Merged, in.ID)
 		}
 	}
-	if reply.Subject = person.Subject; o.quiet(reply) {
+	switch reply.Subject = person.Subject; {
+	case t.c.r.shadow():
+		reply.Subject = "" // it is kept, and goes nowhere
+	case o.quiet(reply):
 		reply.Subject = ""
 		t.c.log().Debug().Str("run", t.id).Msg("the heartbeat has nothing to say")
+	case reply.Kind == run.KindReply && t.dropped():
+		out.Kind, reply.Kind = run.KindNotice, run.KindNotice
 	}
 	if reply.Envelope, err = json.Marshal(&out); err != nil {
 		return fmt.Errorf("encode reply: %w", err)

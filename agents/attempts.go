@@ -62,7 +62,7 @@ func (t *runner) logAttempt(a llm.Attempt) {
 // all agents.
 func (t *runner) breakerTurned(a llm.Attempt, state llm.State) {
 	t.c.log().Warn().Str("entry", a.Entry).Str("provider", a.Provider).Str("model", a.Model).Str("state", string(state)).Msg("breaker turned")
-	t.c.r.parts.event(t.c.r.id, "breaker", map[string]any{
+	t.c.r.parts.eventOf(t.chain(), t.c.r.id, "breaker", map[string]any{
 		"entry": a.Entry, "provider": a.Provider, "model": a.Model, "state": state, "session": t.c.key, "run": t.id,
 	})
 }

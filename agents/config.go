@@ -19,6 +19,7 @@ type Config struct {
 	InstructionFiles []string          `yaml:"instruction_files,omitempty" json:"instruction_files,omitempty"`
 	Skills           []string          `yaml:"skills,omitempty" json:"skills,omitempty"` // names or globs of folders in skills/
 	Channels         []Binding         `yaml:"channels,omitempty" json:"channels,omitempty"`
+	ShadowOf         string            `yaml:"shadow_of,omitempty" json:"shadow_of,omitempty"` // see shadow.go
 	Tools            []string          `yaml:"tools,omitempty" json:"tools,omitempty"`
 	Delegates        []string          `yaml:"delegates,omitempty" json:"delegates,omitempty"`
 	Accepts          []string          `yaml:"accepts,omitempty" json:"accepts,omitempty"`
@@ -36,6 +37,7 @@ type Binding struct {
 	Instance string        `yaml:"instance,omitempty" json:"instance,omitempty"` // empty: the bare subject; "*": every instance
 	Queue    session.Queue `yaml:"queue,omitempty" json:"queue,omitempty"`       // empty: the agent's
 	Debounce time.Duration `yaml:"debounce,omitempty" json:"debounce,omitempty"` // collect: how long to wait for more
+	Stale    Stale         `yaml:"stale,omitempty" json:"stale,omitzero"`
 
 	// The rest is for the runs of this binding alone. Of tools and limits it
 	// only takes away.

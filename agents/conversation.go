@@ -110,6 +110,9 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 
 // debounce is how long to wait for more before a run begins.
 func (c *conversation) debounce(it *item) time.Duration {
+	if !it.stale.IsZero() {
+		return staleWait
+	}
 	if it.binding == nil || it.queue(c.r.now().cfg.Session.Queue) != session.Collect {
 		return 0
 	}

@@ -184,6 +184,8 @@ func (r *Runtime) refuseTask(task *bus.Route) *run.Error {
 	}
 	accepts := r.now().cfg.Accepts
 	switch {
+	case r.shadow():
+		return r.ofShadow()
 	case len(accepts) > 0 && !allows(accepts, task.From):
 		return deny("%s does not take work from %q.", r.id, task.From)
 	case slices.Contains(task.Chain, r.id):

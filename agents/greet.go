@@ -12,6 +12,15 @@ import (
 	"agenthost/run"
 )
 
+// receive is what the model is told of the run's inputs. refused is the signal
+// that ends the run before it begins.
+func (t *runner) receive(ctx context.Context) (msg llm.Message, refused *run.Signal) {
+	if t.dropped() {
+		return t.leaveOut()
+	}
+	return t.greet(ctx)
+}
+
 // greet lets the before_message hooks see the run's inputs, and makes one
 // message for the model of what they leave. refused is the signal that ends
 // the run before it begins.
@@ -32,7 +41,7 @@ func (t *runner) greet(ctx context.Context) (msg llm.Message, refused *run.Signa
 			messages = append(messages, o.message())
 		}
 	}
-	return merge(messages), refused
+	return t.summed(messages), refused
 }
 
 // screened is an input as the before_message hooks leave it, or the reason why

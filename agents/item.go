@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/run"
@@ -19,6 +20,7 @@ type item struct {
 	binding  *Binding      // nil for what came by route
 	delivery *bus.Delivery // nil once acknowledged
 	tried    bool
+	stale    time.Time // when it came, if that was while nobody was there
 
 	place place // guarded by the conversation
 }

@@ -45,7 +45,7 @@ func (f *Fleet) Ask(ctx context.Context, call tools.Call, prompt string, options
 func (c *conversation) askLive(ctx context.Context, call tools.Call, prompt string, options []string) (string, error) {
 	c.mu.Lock()
 	t := c.current
-	if t == nil || t.id != call.Run {
+	if t == nil || t.id != call.Run || c.r.shadow() {
 		c.mu.Unlock()
 		return "", ErrNobody
 	}

@@ -49,6 +49,8 @@ func (o origin) key(id string) session.Key {
 			if o.guest() {
 				return session.Key(o.route.Origin.Session)
 			}
+		case bus.RouteEvent:
+			return session.Event(orElse(o.route.From, bus.RouteEvent))
 		}
 		return session.Schedule(orElse(o.route.From, o.route.Kind))
 	}
@@ -66,10 +68,10 @@ func (o origin) guest() bool {
 		o.route.Origin.Session != "" && o.subject == bus.RoutePrefix+o.route.Origin.Agent
 }
 
-// proactive reports whether it is a firing or a tick whose answer is for
-// somebody who has not asked just now.
+// proactive reports whether it is a firing, a tick or an event whose
+// answer is for somebody who has not asked just now.
 func (o origin) proactive() bool {
-	return o.route != nil && o.route.Origin != nil && (o.route.Kind == bus.RouteSchedule || o.route.Kind == bus.RouteHeartbeat)
+	return o.route != nil && o.route.Origin != nil && o.trigger() != run.ByMessage && o.trigger() != run.ByDelegate
 }
 
 func sender(in *bus.Inbound) string { return orElse(in.From, "anonymous") }

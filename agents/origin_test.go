@@ -25,7 +25,7 @@ func TestOriginKey(t *testing.T) {
 		"delegate":         {origin{subject: "agent.route.ana", route: &bus.Route{Kind: "delegate", From: "kate", CorrelationID: "c"}}, "route/kate/c"},
 		"delegate, no id":  {origin{subject: "agent.route.ana", route: &bus.Route{Kind: "delegate", From: "kate"}}, "route/kate/m1"},
 		"schedule":         {origin{subject: "agent.route.ana", route: &bus.Route{Kind: "schedule", From: "morning"}}, "schedule/morning"},
-		"nameless event":   {origin{subject: "agent.route.ana", route: &bus.Route{Kind: "event"}}, "schedule/event"},
+		"nameless event":   {origin{subject: "agent.route.ana", route: &bus.Route{Kind: "event"}}, "event/event"},
 		"not a group chat": {origin{subject: "plugin.inbound.tg", inbound: &bus.Inbound{From: "ana", Chat: "5"}}, "tg/dm/ana"},
 	}
 	for name, tt := range tests {

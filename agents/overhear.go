@@ -97,7 +97,7 @@ func (c *conversation) interjection(journal *session.Log) (*item, run.Signal, bo
 
 // mode is how an input that comes during a run is treated.
 func (c *conversation) mode(it *item) session.Queue {
-	if it.origin.inbound == nil {
+	if it.origin.inbound == nil || !it.stale.IsZero() {
 		return session.Followup
 	}
 	if _, ok := c.r.reminding(it.origin.inbound); ok { // it is answered by itself

@@ -55,7 +55,11 @@ const headroom = 8 << 10
 func (p *Parts) room() int { return p.MaxPayload - headroom }
 
 // event tells watchers, on agent.events.<agent>.<kind>, what happened.
-func (p *Parts) event(agent, kind string, fields map[string]any) {
+func (p *Parts) event(agent, kind string, fields map[string]any) { p.eventOf(nil, agent, kind, fields) }
+
+// eventOf is event for what happened because of a message that came through
+// chain.
+func (p *Parts) eventOf(chain []string, agent, kind string, fields map[string]any) {
 	body := map[string]any{"agent": agent, "host": p.Host, "kind": kind, "at": time.Now().UTC()}
 	maps.Copy(body, fields)
 	data, err := json.Marshal(body)
@@ -65,6 +69,7 @@ func (p *Parts) event(agent, kind string, fields map[string]any) {
 	}
 	msg := nats.NewMsg(bus.EventsPrefix + agent + "." + kind)
 	msg.Data = data
+	bus.SetChain(msg.Header, chain)
 	p.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		if err != nil {
 			p.Log.Debug().Err(err).Str("kind", kind).Msg("publish event")
@@ -97,7 +102,16 @@ func (p *Parts) buryLetter(letter bus.DeadLetter, done func()) {
 		log.Warn().Str("reason", letter.Reason).Msg("dead letter")
 		done()
 	})
-	p.event(letter.Agent, "dead", map[string]any{
+	p.eventOf(chainOf(letter), letter.Agent, "dead", map[string]any{
 		"reason": letter.Reason, "code": letter.Code, "subject": letter.Subject, "seq": letter.Seq,
 	})
+}
+
+// chainOf is the chain of the message that died.
+func chainOf(letter bus.DeadLetter) []string {
+	route := struct{ Chain []string }{}
+	if letter.Stream != bus.RoutesStream || json.Unmarshal(letter.Data(), &route) != nil {
+		return nil
+	}
+	return route.Chain
 }

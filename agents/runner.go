@@ -96,7 +96,7 @@ func (t *runner) start() (err error) {
 	defer t.c.guard(&err)
 	ctx, cancel := t.context()
 	defer cancel()
-	msg, refused := t.greet(ctx)
+	msg, refused := t.receive(ctx)
 	attempt := 0
 	if slices.ContainsFunc(t.items, func(it *item) bool { return it.tried }) {
 		attempt = 2 // whoever tried first did not count
@@ -106,9 +106,14 @@ func (t *runner) start() (err error) {
 		Inputs: t.inputs, Attempt: attempt, Message: &msg,
 	}, t.p.limits())
 	if refused != nil {
-		effects = append(slices.DeleteFunc(effects, isWork), t.journal.Step(*refused, t.p.limits())...)
+		effects = t.instead(effects, *refused)
 	}
 	return t.perform(ctx, effects)
+}
+
+// instead goes on with sig in place of the work that the run begins with.
+func (t *runner) instead(effects []run.Effect, sig run.Signal) []run.Effect {
+	return append(slices.DeleteFunc(effects, isWork), t.journal.Step(sig, t.p.limits())...)
 }
 
 func isWork(e run.Effect) bool { return e.Kind == run.InvokeModel || e.Kind == run.Compact }
@@ -133,9 +138,14 @@ func (t *runner) resume() (err error) {
 			return errStopping
 		}
 	}
-	return t.perform(ctx, t.journal.Step(run.Signal{
+	effects := t.journal.Step(run.Signal{
 		Kind: run.Submit, At: time.Now(), Run: t.id, Inputs: t.inputs, Attempt: attempt,
-	}, t.p.limits()))
+	}, t.p.limits())
+	if t.dropped() {
+		_, answer := t.leaveOut()
+		effects = t.instead(effects, *answer)
+	}
+	return t.perform(ctx, effects)
 }
 
 // giveUp ends a run whose input has failed too many hosts: it becomes a dead

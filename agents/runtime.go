@@ -154,7 +154,9 @@ func (r *Runtime) accept(d *bus.Delivery) {
 		r.parts.bury(r.id, d, string(llm.CodeValidation), err.Error(), 0, d.Done)
 		return
 	}
-	it.binding, _ = r.takes(d.Subject)
+	if it.binding, _ = r.takes(d.Subject); it.binding != nil {
+		it.age(d.Stored)
+	}
 	if !r.timely(it) {
 		d.Done()
 		return
@@ -218,6 +220,7 @@ type Status struct {
 	Running     int    `json:"running"`
 	Queued      int64  `json:"queued"`
 	SpentToday  int64  `json:"spent_today,omitempty"` // in this UTC day, in micro-cents, all hosts together
+	ShadowOf    string `json:"shadow_of,omitempty"`
 }
 
 // Status reports what the agent is doing.
@@ -226,7 +229,7 @@ func (r *Runtime) Status() Status {
 	active := r.active
 	r.mu.Unlock()
 	return Status{
-		ID: r.id, Description: r.now().cfg.Description, Sessions: r.sessions.Len(),
+		ID: r.id, Description: r.now().cfg.Description, ShadowOf: r.now().cfg.ShadowOf, Sessions: r.sessions.Len(),
 		InFlight: r.sessions.InFlight(), Running: active, Queued: r.queued.Load(),
 	}
 }

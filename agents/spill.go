@@ -63,7 +63,9 @@ func (c *conversation) endSpill(batch []*item, err error) {
 	if c.spilling {
 		go c.spillAll()
 	}
-	c.wake(0)
+	if c.timer == nil { // else it waits for more
+		c.wake(0)
+	}
 	c.mu.Unlock()
 	for _, d := range acked {
 		d.Done()

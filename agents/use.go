@@ -32,14 +32,24 @@ func (t *runner) use(ctx context.Context, call run.Call) (sig run.Signal) {
 	if err := box.check(tool, call.Args); err != nil {
 		return correction(err.Error())
 	}
+	if t.c.r.shadow() && !harmless(tool) {
+		return spared()
+	}
 	args, refused := t.beforeTool(ctx, call)
 	if refused != "" {
 		return run.Signal{Result: "not allowed: " + refused, Source: run.FromDenial}
 	}
-	if wait, denied := t.mayUse(ctx, tool, call, args); wait != nil || denied != "" {
+	wait, denied := t.mayUse(ctx, tool, call, args)
+	if wait != nil && t.c.r.shadow() {
+		return spared()
+	}
+	if wait != nil || denied != "" {
 		return run.Signal{Wait: wait, Result: denied, Source: run.FromDenial}
 	}
 	res, err := t.execute(ctx, tool, call, args)
+	if res.Wait != nil && err == nil && t.c.r.shadow() {
+		return spared()
+	}
 	if res.Wait != nil && err == nil {
 		return t.waitFor(call, *res.Wait)
 	}
@@ -79,7 +89,7 @@ func (t *runner) execute(ctx context.Context, tool tools.Tool, call run.Call, ar
 	crashpoint("in-tool")
 	res, err := tool.Run(ctx, tools.Call{
 		ID: t.id + "." + call.ID, Agent: t.c.r.id, Session: string(t.c.key), Run: t.id,
-		Name: call.Name, Args: args, Chat: t.chat(), Progress: t.progress(call),
+		Name: call.Name, Args: args, Chat: t.chat(), Chain: t.chain(), Progress: t.progress(call),
 	})
 	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		err = context.DeadlineExceeded

@@ -210,16 +210,19 @@ func (c *conversation) take(journal *session.Log) ([]*item, error) {
 // together is how many inputs at the head of the queue make one run. Called
 // with the lock held.
 func (c *conversation) together(journal *session.Log) int {
-	first := c.queue[0]
-	if first.queue(c.r.now().cfg.Session.Queue) != session.Collect {
+	first, limit := c.queue[0], most
+	switch {
+	case !first.stale.IsZero():
+		limit = c.r.backlog()
+	case first.queue(c.r.now().cfg.Session.Queue) != session.Collect:
 		return 1
 	}
 	n := 1
-	for n < min(len(c.queue), most) {
+	for n < min(len(c.queue), limit) {
 		it := c.queue[n]
 		_, seen := journal.Seen(it.input.ID)
 		same := func(other *item) bool { return other.input.ID == it.input.ID }
-		if it.place == spilling || it.interjects() || !c.due(it) || it.binding != first.binding || seen != (it.place == logged) ||
+		if it.place == spilling || it.interjects() || !c.due(it) || !it.alike(first) || seen != (it.place == logged) ||
 			slices.ContainsFunc(c.queue[:n], same) {
 			break
 		}

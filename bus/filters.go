@@ -31,15 +31,15 @@ func minimal(subjects []string) []string {
 // crossing reports whether two of the filters take one subject.
 func crossing(filters []string) bool {
 	for i, a := range filters {
-		if slices.ContainsFunc(filters[i+1:], func(b string) bool { return overlap(a, b) }) {
+		if slices.ContainsFunc(filters[i+1:], func(b string) bool { return Overlap(a, b) }) {
 			return true
 		}
 	}
 	return false
 }
 
-// overlap reports whether there is a subject that both filters take.
-func overlap(a, b string) bool {
+// Overlap reports whether there is a subject that both filters take.
+func Overlap(a, b string) bool {
 	at, bt := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range min(len(at), len(bt)) {
 		switch x, y := at[i], bt[i]; {
@@ -68,5 +68,6 @@ func covers(a, b string) bool {
 	return len(at) == len(bt)
 }
 
-// Matches reports whether subject is one that filter takes.
+// Matches reports whether subject is one that filter takes; of a subject with
+// wildcards, whether filter takes all that it stands for.
 func Matches(filter, subject string) bool { return covers(filter, subject) }

@@ -58,6 +58,8 @@ func (k *checker) checkAgent(at string, a Agent) {
 	k.checkHeartbeat(at+".heartbeat", a.Heartbeat)
 	k.checkSchedules(at+".schedules", a.Schedules)
 	k.checkZone(at+".timezone", a.Timezone)
+	k.checkEvents(at+".events", a)
+	k.checkShadow(at, a)
 }
 
 func (k *checker) checkModel(at string, a Agent) {
@@ -143,6 +145,7 @@ func (k *checker) checkChannels(at string, a Agent) {
 			k.fault(p+".debounce", "debounce with queue %s; want queue: collect", queue)
 		}
 		k.checkOverrides(p, a, b)
+		k.checkStale(p+".stale", b)
 		for j, other := range a.Channels[:i] {
 			if overlap(b, other) {
 				k.fault(p, "the agent is bound to this already at %s; keep one", k.nodeAt(fmt.Sprintf("%s[%d]", at, j)).at)

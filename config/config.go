@@ -53,6 +53,7 @@ type Agent struct {
 	agents.Config `yaml:",inline"`
 	Heartbeat     heartbeat.Config     `yaml:"heartbeat,omitempty" json:"heartbeat,omitzero"`
 	Schedules     []heartbeat.Schedule `yaml:"schedules,omitempty" json:"schedules,omitempty"`
+	Events        []heartbeat.Event    `yaml:"events,omitempty" json:"events,omitempty"`
 	// Timezone is the zone of its schedules and reminders; empty: UTC.
 	Timezone string `yaml:"timezone,omitempty" json:"timezone,omitempty"`
 

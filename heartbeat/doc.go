@@ -14,5 +14,7 @@
 // under the same id, so that who comes first does it and the others change
 // nothing.
 //
+// A [Watcher] tells agents of messages on the subjects that they subscribe to.
+//
 // Constructors start nothing. Run blocks, and returns after its last goroutine.
 package heartbeat

@@ -212,6 +212,9 @@ func (h *Host) parts(b *bus.Bus) (*agents.Parts, func(), error) {
 	}
 	parts.Descriptions = map[string]string{}
 	for _, a := range h.opt.Config.Agents {
+		if a.ShadowOf != "" { // nobody can ask it
+			continue
+		}
 		parts.Agents = append(parts.Agents, a.ID)
 		parts.Descriptions[a.ID] = a.Description
 	}
@@ -245,7 +248,7 @@ func (h *Host) runtimes(parts *agents.Parts, shop *workshop) []*agents.Runtime {
 			h.faults[a.ID] = fault
 			h.log.Error().Str("agent", a.ID).Err(fault.err).Bool("quarantined", fault.quarantined).Msg("agent has a fault; the others are served")
 		}
-		list = append(list, agents.New(a.Config, kit, parts))
+		list = append(list, agents.New(h.shadowing(a.Config), kit, parts))
 	}
 	return list
 }

@@ -18,12 +18,13 @@ type wakers struct {
 	pulse  *heartbeat.Pulse
 	beats  *heartbeat.Beats
 	keeper *heartbeat.Keeper
+	events *heartbeat.Watcher
 }
 
 // newWakers builds them, and tells parts of them.
 func (h *Host) newWakers(b *bus.Bus, parts *agents.Parts, shop *workshop) *wakers {
 	var patients []heartbeat.Patient
-	schedules := map[string][]heartbeat.Schedule{}
+	schedules, events := map[string][]heartbeat.Schedule{}, map[string][]heartbeat.Event{}
 	for i, a := range h.opt.Config.Agents {
 		if a.Heartbeat.Enabled {
 			patients = append(patients, heartbeat.Patient{Agent: a.ID, Config: a.Heartbeat, Vital: h.vital(i)})
@@ -31,6 +32,7 @@ func (h *Host) newWakers(b *bus.Bus, parts *agents.Parts, shop *workshop) *waker
 		if len(a.Schedules) > 0 {
 			schedules[a.ID] = zoned(a)
 		}
+		events[a.ID] = a.Events
 	}
 	w := &wakers{
 		pulse: &heartbeat.Pulse{
@@ -38,6 +40,7 @@ func (h *Host) newWakers(b *bus.Bus, parts *agents.Parts, shop *workshop) *waker
 		},
 		beats:  heartbeat.NewBeats(b.JS, patients, h.log),
 		keeper: &heartbeat.Keeper{JS: b.JS, Publisher: parts.Publisher, Reader: parts.Reader, Schedules: schedules, Log: h.log},
+		events: &heartbeat.Watcher{NC: b.NC, JS: b.JS, Publisher: parts.Publisher, Events: events, Log: h.log},
 	}
 	parts.Beat, parts.OnHeartbeat, parts.Remind = w.beats.Decide, h.opt.OnHeartbeat, shop.reminders.Command
 	return w
@@ -76,7 +79,7 @@ func (h *Host) vital(i int) func() heartbeat.Vital {
 func (w *wakers) start() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
-	for _, run := range []func(context.Context) error{w.pulse.Run, w.beats.Run, w.keeper.Run} {
+	for _, run := range []func(context.Context) error{w.pulse.Run, w.beats.Run, w.keeper.Run, w.events.Run} {
 		group.Go(func() { _ = run(ctx) })
 	}
 	return func() {

@@ -47,6 +47,11 @@ func Schedule(name string) Key {
 	return Key("schedule/" + escapeID.Replace(name))
 }
 
+// Event is the key of what the messages on a subject start: event/subject.
+func Event(subject string) Key {
+	return Key("event/" + escapeID.Replace(subject))
+}
+
 // place is the part of a key that says where a conversation takes place.
 func place(channel, instance string) string {
 	if instance != "" {

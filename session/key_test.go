@@ -19,6 +19,7 @@ func TestKey(t *testing.T) {
 		"thread":                     {session.Group("slack", "acme", "C1", "17.5"), "slack.acme/group/C1/17.5"},
 		"delegate":                   {session.Route("ops", "c-1"), "route/ops/c-1"},
 		"schedule":                   {session.Schedule("morning"), "schedule/morning"},
+		"event":                      {session.Event("orders.a/b"), "event/orders.a%2Fb"},
 		"ordinary signs stay":        {session.DM("mail", "", "a.b+c@x.org é:_-"), "mail/dm/a.b+c@x.org é:_-"},
 		"slash in an id":             {session.Group("matrix", "", "a/b", "c"), "matrix/group/a%2Fb/c"},
 		"percent in an id":           {session.DM("web", "", "a%2Fb"), "web/dm/a%252Fb"},

@@ -48,6 +48,9 @@ type Call struct {
 	Name    string
 	Args    json.RawMessage
 	Chat    Chat
+	// Chain are the agents through whose work the call came about, the one that
+	// makes it at the end.
+	Chain []string
 	// Progress tells watchers of the session how far a long call is; never nil.
 	Progress func(text string)
 }

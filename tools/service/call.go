@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"agenthost/bus"
 	"agenthost/tools"
 
 	"github.com/nats-io/nats.go"
@@ -48,6 +49,7 @@ func (s *Service) request(ctx context.Context, e endpoint, call tools.Call) *nat
 	msg.Header.Set(CallIDHeader, call.ID)
 	msg.Header.Set(AgentHeader, call.Agent)
 	msg.Header.Set(SessionKeyHeader, call.Session)
+	bus.SetChain(msg.Header, call.Chain)
 	if s.opts.Trace != nil {
 		if parent := s.opts.Trace(ctx); parent != "" {
 			msg.Header["traceparent"] = []string{parent}

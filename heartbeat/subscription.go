@@ -1,0 +1,186 @@
+package heartbeat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// A subscription is an Event of an agent at work. Only the goroutine of its
+// Watcher touches where it is served from.
+type subscription struct {
+	w      *Watcher
+	agent  string
+	event  Event
+	prompt *Prompt
+	name   string // of the consumer, or of the queue group
+	log    zerolog.Logger
+
+	stream string // that it is served from; empty: core NATS, or nothing yet
+	feed   jetstream.ConsumeContext
+	core   *nats.Subscription
+	parted string // the stream that was complained of
+}
+
+// How a consumer of events is served. What a host that died has not told is
+// delivered again after eventWait.
+const (
+	eventWait    = 8 * time.Second
+	eventPending = 256
+)
+
+// settle serves the subscription from the stream that keeps its subject, or
+// from core NATS when none does.
+func (s *subscription) settle(ctx context.Context) error {
+	stream, err := s.find(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case stream == nil:
+		s.stopFeed()
+		return s.listen()
+	case s.feed != nil && s.stream == stream.CachedInfo().Config.Name && !isClosed(s.feed.Closed()):
+		return nil
+	}
+	s.stopFeed()
+	if err := s.consume(ctx, stream); err != nil {
+		return err
+	}
+	return s.stopCore()
+}
+
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+// find returns the stream that keeps all that the subscription is for; nil when
+// there is none. One that keeps only a part of it is no help: of the rest
+// nothing would be heard.
+func (s *subscription) find(ctx context.Context) (jetstream.Stream, error) {
+	names := s.w.JS.StreamNames(ctx, jetstream.WithStreamListSubject(s.event.Subject))
+	for name := range names.Name() {
+		stream, err := s.w.JS.Stream(ctx, name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			continue // it was deleted just now
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look up stream %s: %w", name, err)
+		}
+		for _, kept := range stream.CachedInfo().Config.Subjects {
+			if bus.Matches(kept, s.event.Subject) {
+				return stream, nil
+			}
+		}
+		if s.parted != name {
+			s.parted = name
+			s.log.Warn().Str("stream", name).Msg("the stream keeps only a part of this subject, so its events are told at most once; subscribe to the parts for themselves")
+		}
+	}
+	if err := names.Err(); err != nil && !errors.Is(err, jetstream.ErrEndOfData) {
+		return nil, fmt.Errorf("look for a stream: %w", err)
+	}
+	return nil, nil
+}
+
+// consume serves the subscription from a stream, by the consumer that the hosts
+// of the fleet share. One made now begins with what comes from now on.
+func (s *subscription) consume(ctx context.Context, stream jetstream.Stream) error {
+	name := stream.CachedInfo().Config.Name
+	consumer, err := stream.Consumer(ctx, s.name)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		consumer, err = stream.CreateConsumer(ctx, s.config(stream))
+	}
+	if err != nil {
+		return fmt.Errorf("consumer %s on stream %s: %w", s.name, name, err)
+	}
+	feed, err := consumer.Consume(s.stored, jetstream.PullMaxMessages(eventPending), jetstream.ConsumeErrHandler(
+		func(_ jetstream.ConsumeContext, err error) {
+			if !errors.Is(err, nats.ErrConnectionClosed) {
+				s.log.Debug().Err(err).Str("stream", name).Msg("read events")
+			}
+		}))
+	if err != nil {
+		return fmt.Errorf("read stream %s: %w", name, err)
+	}
+	s.stream, s.feed = name, feed
+	s.log.Info().Str("stream", name).Str("consumer", s.name).Msg("events come from a stream: each is told once")
+	return nil
+}
+
+func (s *subscription) config(stream jetstream.Stream) jetstream.ConsumerConfig {
+	c := jetstream.ConsumerConfig{
+		Durable: s.name, Description: "agenthost: events of agent " + s.agent, FilterSubject: s.event.Subject,
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: eventWait, MaxAckPending: eventPending, DeliverPolicy: jetstream.DeliverNewPolicy,
+		Metadata: map[string]string{"agenthost.agent": s.agent, "agenthost.subject": s.event.Subject},
+	}
+	if stream.CachedInfo().Config.Retention == jetstream.WorkQueuePolicy { // it takes no other
+		c.DeliverPolicy = jetstream.DeliverAllPolicy
+	}
+	return c
+}
+
+// stored tells of a message of a stream.
+func (s *subscription) stored(msg jetstream.Msg) {
+	meta, err := msg.Metadata()
+	if err != nil {
+		s.log.Error().Err(err).Msg("event has no place in a stream; it is passed over")
+		return
+	}
+	s.tell(eventID(s.name, meta), msg.Subject(), msg.Headers(), msg.Data(), func() {
+		if err := msg.Ack(); err != nil { // it comes again, and is known by its id
+			s.log.Debug().Err(err).Msg("ack of an event did not leave")
+		}
+	})
+}
+
+// listen serves the subscription from core NATS.
+func (s *subscription) listen() error {
+	if s.core != nil && s.core.IsValid() {
+		return nil
+	}
+	core, err := s.w.NC.QueueSubscribe(s.event.Subject, s.name, func(msg *nats.Msg) {
+		s.tell(unstoredID(), msg.Subject, msg.Header, msg.Data, func() {})
+	})
+	if err != nil {
+		return fmt.Errorf("subscribe: %w", err)
+	}
+	s.core = core
+	s.log.Info().Msg("no stream keeps this subject: events are told at most once, and none while no host runs")
+	return nil
+}
+
+func (s *subscription) stopCore() error {
+	if s.core == nil {
+		return nil
+	}
+	err := s.core.Unsubscribe()
+	s.core = nil
+	return err
+}
+
+func (s *subscription) stopFeed() {
+	if s.feed == nil {
+		return
+	}
+	s.feed.Stop()
+	<-s.feed.Closed()
+	s.feed, s.stream = nil, ""
+}
+
+func (s *subscription) stop() {
+	s.stopFeed()
+	_ = s.stopCore() // the connection may be gone
+}

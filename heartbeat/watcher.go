@@ -1,0 +1,204 @@
+package heartbeat
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+	"github.com/rs/zerolog"
+)
+
+// A Watcher tells agents of messages on the subjects that they subscribe to: of
+// each it makes one route message of the kind event. All hosts of a fleet run
+// one, and share the work.
+//
+// Where a stream keeps the subject, a durable consumer reads it: a message is
+// acknowledged when its route message is stored, under an id that is the same
+// whoever makes it, so it is neither lost nor told twice. Where none does, the
+// hosts are a queue group of core NATS, and what is published while none of
+// them runs is gone. A stream that is made, changed or deleted later is noticed.
+type Watcher struct {
+	NC        *nats.Conn
+	JS        jetstream.JetStream
+	Publisher *bus.Publisher
+	Events    map[string][]Event // by agent
+	Log       zerolog.Logger
+}
+
+// recheck is how often the streams are looked at although none has changed: an
+// account may hide its advisories.
+const recheck = time.Minute
+
+// streamAdvisories tell of streams that were made, changed or deleted.
+const streamAdvisories = "$JS.EVENT.ADVISORY.STREAM.*.*"
+
+// Run watches until ctx ends. What it has begun to tell by then is told by the
+// Publisher, which has to outlive it.
+func (w *Watcher) Run(ctx context.Context) error {
+	subs := w.subscriptions()
+	changed := make(chan *nats.Msg, 64)
+	if advisories, err := w.NC.ChanSubscribe(streamAdvisories, changed); err == nil { // else recheck has to do
+		defer func() { _ = advisories.Unsubscribe() }() // the connection may be gone
+	}
+	defer func() {
+		for _, s := range subs {
+			s.stop()
+		}
+	}()
+	tick := time.NewTicker(recheck)
+	defer tick.Stop()
+	for tidied := false; ; {
+		w.settle(ctx, subs)
+		if !tidied {
+			tidied = w.tidy(ctx, subs)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-changed:
+			for len(changed) > 0 {
+				<-changed
+			}
+		}
+	}
+}
+
+func (w *Watcher) subscriptions() []*subscription {
+	var subs []*subscription
+	for _, agent := range slices.Sorted(maps.Keys(w.Events)) {
+		for _, e := range w.Events[agent] {
+			prompt, err := ParsePrompt(e.Prompt)
+			if err != nil {
+				w.Log.Error().Err(err).Str("agent", agent).Str("subject", e.Subject).Msg("the prompt of an event cannot be read; it is left out")
+				continue
+			}
+			subs = append(subs, &subscription{
+				w: w, agent: agent, event: e, prompt: prompt, name: e.consumer(agent),
+				log: w.Log.With().Str("agent", agent).Str("subject", e.Subject).Logger(),
+			})
+		}
+	}
+	return subs
+}
+
+// settle sees to it that every subscription is served from where its messages
+// are now.
+func (w *Watcher) settle(ctx context.Context, subs []*subscription) {
+	for _, s := range subs {
+		try, cancel := context.WithTimeout(ctx, 10*time.Second)
+		err := s.settle(try)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn().Err(err).Msg("events cannot be subscribed to; trying again")
+		}
+	}
+}
+
+// tidy deletes the consumers of subscriptions that the configuration has no
+// more. It reports whether it came to an end.
+func (w *Watcher) tidy(ctx context.Context, subs []*subscription) bool {
+	kept := map[string]bool{}
+	for _, s := range subs {
+		kept[s.name] = true
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	streams := w.JS.StreamNames(ctx)
+	for name := range streams.Name() {
+		if err := w.tidyStream(ctx, name, kept); err != nil && ctx.Err() == nil {
+			w.Log.Warn().Err(err).Str("stream", name).Msg("consumers of events that are not configured any more cannot be deleted; trying again")
+			return false
+		}
+	}
+	return streams.Err() == nil
+}
+
+func (w *Watcher) tidyStream(ctx context.Context, name string, kept map[string]bool) error {
+	stream, err := w.JS.Stream(ctx, name)
+	if err != nil {
+		return err
+	}
+	consumers := stream.ConsumerNames(ctx)
+	var gone []string
+	for c := range consumers.Name() {
+		if strings.HasPrefix(c, consumerPrefix) && !kept[c] {
+			gone = append(gone, c)
+		}
+	}
+	for _, c := range gone {
+		if err := stream.DeleteConsumer(ctx, c); err != nil {
+			return err
+		}
+		w.Log.Info().Str("stream", name).Str("consumer", c).Msg("subscription is not configured any more; its consumer is deleted")
+	}
+	return consumers.Err()
+}
+
+// tell publishes what the agent is told of a message. done is called when that
+// is stored, or is not to be told; it is not called when the host stops before.
+func (s *subscription) tell(id, subject string, header nats.Header, payload []byte, done func()) {
+	chain := bus.ChainOf(subject, header)
+	if why := s.refuse(chain); why != "" {
+		s.log.Info().Str("on", subject).Strs("chain", chain).Str("reason", why).Msg("event is not told")
+		done()
+		return
+	}
+	data, err := json.Marshal(bus.Route{
+		ID: id, Kind: bus.RouteEvent, From: clean(subject), Text: s.prompt.Fill(subject, payload), Chain: chain, Origin: s.event.To.origin(s.agent),
+	})
+	if err != nil {
+		s.log.Error().Err(err).Msg("encode event")
+		return
+	}
+	msg := nats.NewMsg(bus.RoutePrefix + s.agent)
+	msg.Data = data
+	msg.Header.Set(nats.MsgIdHdr, id)
+	msg.Header.Set("Content-Type", "application/json")
+	for _, key := range []string{"traceparent", "tracestate"} {
+		if v := header.Get(key); v != "" {
+			msg.Header[key] = []string{v}
+		}
+	}
+	s.w.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
+		if err != nil {
+			s.log.Warn().Err(err).Str("id", id).Msg("event is not stored")
+			return
+		}
+		done()
+	})
+}
+
+// maxChain is how many agents an event may have come through.
+const maxChain = 8
+
+// refuse says why an event that came through chain is not told; empty when it
+// is.
+func (s *subscription) refuse(chain []string) string {
+	switch {
+	case slices.Contains(chain, s.agent):
+		return "it comes from the agent itself"
+	case len(chain) > maxChain:
+		return "it came through " + strconv.Itoa(len(chain)) + " agents"
+	}
+	return ""
+}
+
+// eventID names what an agent is told of a stored message. The time is in it
+// because a stream that is made anew counts from 1 again.
+func eventID(consumer string, meta *jetstream.MsgMetadata) string {
+	return strings.TrimPrefix(consumer, consumerPrefix) + ":" + meta.Stream + ":" + strconv.FormatUint(meta.Sequence.Stream, 10) +
+		":" + strconv.FormatInt(meta.Timestamp.UnixNano(), 36)
+}
+
+// unstoredID names what an agent is told of a message that no stream keeps.
+func unstoredID() string { return "event:" + nuid.Next() }
