@@ -81,9 +81,7 @@ func TestEventOfAStream(t *testing.T) {
 	if r := out()[0]; r.Text != "Order 8 of  on nice" {
 		t.Errorf("got %+v", r)
 	}
-	if n := stored(t, h, bus.OutboundStream); n != 3 {
-		t.Errorf("%d notices, want 3", n)
-	}
+	eventually(t, "three notices", func() bool { return stored(t, h, bus.OutboundStream) == 3 })
 }
 
 func TestEventOfNoStream(t *testing.T) {

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agenthost/host"
+	"agenthost/llm"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) shadowCommand() *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "shadow",
+		Short: "Compare agents with their shadows",
+		Long: `A shadow is an agent with shadow_of: it gets the messages of another agent and
+answers nobody. What it would have said is in its log.`,
+		Example: `  agenthost shadow diff ana
+  agenthost shadow diff ana --session web/dm/7`,
+	}, a.shadowDiffCommand())
+}
+
+func (a *app) shadowDiffCommand() *cobra.Command {
+	key := ""
+	cmd := &cobra.Command{
+		Use:   "diff AGENT",
+		Short: "Show what an agent and its shadow made of the same messages",
+		Long: `Diff reads the logs of an agent and of its shadow, and shows for each message
+what both said, which tools they called, and what that cost. AGENT is one of
+the two.`,
+		Example: `  agenthost shadow diff ana
+  agenthost shadow diff ana --session web/dm/7 --json`,
+		Args: takes("AGENT"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.shadowDiff(cmd.Context(), args[0], key) },
+	}
+	cmd.Flags().StringVar(&key, "session", "", "only this session, by its key such as web/dm/7")
+	a.configFlag(cmd)
+	return cmd
+}
+
+func (a *app) shadowDiff(ctx context.Context, id, key string) error {
+	nc, js, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	hosts, err := askHosts(ctx, nc)
+	if err != nil {
+		return err
+	}
+	couples, err := hosts.couples(id)
+	if err != nil {
+		return err
+	}
+	var all []comparison
+	for _, c := range couples {
+		c.Pairs, err = host.ShadowDiff(ctx, nc, js, js.Options().Domain, c.Agent, c.Shadow, key)
+		if err != nil {
+			return err
+		}
+		all = append(all, c)
+	}
+	if a.json {
+		return a.printJSON(all)
+	}
+	for _, c := range all {
+		a.printComparison(c)
+	}
+	return nil
+}
+
+// A comparison is of an agent and one shadow of it.
+type comparison struct {
+	Agent  string      `json:"agent"`
+	Shadow string      `json:"shadow"`
+	Pairs  []host.Pair `json:"messages"`
+}
+
+// couples are id and its shadows, or id and what it is the shadow of.
+func (f fleet) couples(id string) ([]comparison, error) {
+	var list []comparison
+	for _, h := range f {
+		for _, a := range h.Agents {
+			c := comparison{Agent: a.ShadowOf, Shadow: a.ID}
+			known := slices.ContainsFunc(list, func(other comparison) bool { return other.Shadow == a.ID })
+			if a.ShadowOf != "" && !known && (a.ID == id || a.ShadowOf == id) {
+				list = append(list, c)
+			}
+		}
+	}
+	switch ids := f.agents(); {
+	case len(list) > 0:
+		return list, nil
+	case len(f) == 0:
+		return nil, fmt.Errorf(`no host answers; start one with "agenthost run"`)
+	case !slices.Contains(ids, id):
+		return nil, noSuchAgent(id, ids)
+	}
+	return nil, fmt.Errorf("agent %q has no shadow and is none; give one shadow_of: %s", id, id)
+}
+
+func (a *app) printComparison(c comparison) {
+	width := max(len(c.Agent), len(c.Shadow))
+	same, open := 0, 0
+	var left, right host.Deed
+	for _, p := range c.Pairs {
+		fmt.Fprintf(a.stdout, "%s  %s  %s\n", printable(p.Session), printable(p.Input), brief(p.Text))
+		a.printDeed(c.Agent, width, &p.Agent)
+		a.printDeed(c.Shadow, width, p.Shadow)
+		switch {
+		case p.Shadow == nil:
+			open++
+			continue
+		case p.Same:
+			same++
+		}
+		left.Cost, right.Cost = left.Cost+p.Agent.Cost, right.Cost+p.Shadow.Cost
+		left.MS, right.MS = left.MS+p.Agent.MS, right.MS+p.Shadow.MS
+	}
+	both := len(c.Pairs) - open
+	fmt.Fprintf(a.stdout, "%d messages: %d answered alike, %d differently, %d not yet by %s; %s: %s, %d ms; %s: %s, %d ms\n",
+		len(c.Pairs), same, both-same, open, c.Shadow,
+		c.Agent, llm.Money(left.Cost), left.MS, c.Shadow, llm.Money(right.Cost), right.MS)
+}
+
+func (a *app) printDeed(who string, width int, d *host.Deed) {
+	if d == nil {
+		fmt.Fprintf(a.stdout, "  %-*s  nothing yet\n", width, who)
+		return
+	}
+	cost := llm.Money(d.Cost)
+	if !d.Priced {
+		cost = "price unknown"
+	}
+	fmt.Fprintf(a.stdout, "  %-*s  %s\n", width, who, brief(d.Answer))
+	for _, t := range d.Tools {
+		fmt.Fprintf(a.stdout, "  %-*s    %s %s: %s\n", width, "", printable(t.Name), brief(string(t.Args)), brief(t.Result))
+	}
+	fmt.Fprintf(a.stdout, "  %-*s    %d calls, %d tokens in, %d out, %s, %d ms\n", width, "", d.Calls, d.Usage.Input, d.Usage.Output, cost, d.MS)
+}
+
+// brief is a text in one line that is not too long for one.
+func brief(text string) string {
+	const most = 200
+	text = strings.Join(strings.Fields(printable(text)), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}

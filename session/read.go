@@ -1,0 +1,30 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"agenthost/bus"
+)
+
+// Commits reads logs, for those who own none of them: all that was published on
+// subject, which may have wildcards, in the order in which it was.
+func (s *Store) Commits(ctx context.Context, subject string) iter.Seq2[Commit, error] {
+	return func(yield func(Commit, error) bool) {
+		for rec, err := range s.Reader.Tail(ctx, bus.SessionsStream, subject, 1) {
+			if err != nil {
+				yield(Commit{}, err)
+				return
+			}
+			c, err := s.decode(ctx, rec.Data)
+			if err != nil {
+				yield(Commit{}, fmt.Errorf("commit %d: %w", rec.Seq, err))
+				return
+			}
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
