@@ -113,7 +113,7 @@ func (t *runner) tellExcess(e *excess) {
 	if e.span == spanRun {
 		fields["run"] = t.id
 	}
-	r.parts.event(r.id, "budget", fields)
+	r.parts.eventOf(t.chain(), r.id, "budget", fields)
 }
 
 // warnUnpriced says of which models a budget cannot know what they cost.

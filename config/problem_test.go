@@ -178,6 +178,32 @@ func TestProblems(t *testing.T) {
 			`4:27: interval "10ms": want 1s or more, in whole milliseconds`,
 			`4:41: watch "a..b": want a subject, such as plugin.inbound.mail or $KV.stock.>`,
 		}},
+		"event without anything": {agentA + "    events: [{}]\n", []string{
+			"4:14: the event has no prompt; add prompt:",
+			"4:14: the event has no subject; add subject:",
+		}},
+		"events": {agentA + "    events:\n      - {subject: plugin.outbound.x, prompt: p}\n      - {subject: agent.events.a.dead, prompt: p}\n      - {subject: orders.>, prompt: \"${a..b}\"}\n      - {subject: orders.>, prompt: p, to: {chat: x}}\n", []string{
+			`5:19: subject "plugin.outbound.x": it reaches into plugin.>: messages of plugins come by channels; bind the agent there`,
+			`6:19: subject "agent.events.a.dead": an agent is not told of its own events; want those of another`,
+			"7:37: prompt: \"${a..b}\" is no name; want a path such as ${id} or ${items.0.name}, ${payload}, ${subject} or ${subject.2}",
+			`8:19: subject "orders.>" is at c.yaml:7:19 as well; keep one`,
+			"8:44: the address has no channel; add channel:",
+		}},
+		"stale": {agentA + "    channels: [{channel: x, stale: {do: forget}}, {channel: y, stale: {after: 1h}}, {channel: z, stale: {after: 1h, do: drop}}]\n", []string{
+			"4:36: stale has no after; add after: with an age such as 1h",
+			`4:41: do "forget": want answer, drop or summarise`,
+			"4:71: stale has no do; add do: answer, drop or summarise",
+		}},
+		"shadows": {echoModel + "agents:\n  - {id: a, delegates: [b]}\n  - {id: b, shadow_of: a, channels: [x], events: [], limits: {budget: {on_exceed: ask}}, heartbeat: {enabled: true}}\n  - {id: c, shadow_of: b}\n  - {id: d, shadow_of: d}\n  - {id: e, shadow_of: aa}\n", []string{
+			`3:25: agent "b" is a shadow; want one that answers`,
+			"4:37: a shadow has no channels of its own; take this out",
+			"4:50: a shadow has no events of its own; take this out",
+			"4:83: a shadow asks nobody; want fail or warn",
+			"4:101: a shadow has no heartbeat; take this out",
+			`5:24: agent "b" is a shadow itself; want the agent that it shadows`,
+			`6:24: agent "d" cannot shadow itself; want another agent`,
+			`7:24: there is no agent "aa"; did you mean "a"?`,
+		}},
 		"schedule twice": {agentA + "    schedules:\n      - {name: x, every: 1m, prompt: p}\n      - {name: x, every: 1m, prompt: p}\n", []string{`6:16: schedule "x" is at c.yaml:5:16 as well; want a name of its own`}},
 		"schedule name": {agentA + "    schedules: [{name: Good Morning, every: 1m, prompt: p, to: {chat: x, instance: Y}}]\n", []string{
 			`4:24: schedule "Good Morning": want 1 to 63 of a-z, 0-9, _ and -`,

@@ -30,7 +30,7 @@ func (e Event) consumer(agent string) string {
 
 // The trees of subjects that are not for events, and why.
 var closed = []struct{ filter, why string }{
-	{"plugin.>", "messages of plugins come by channels:; bind the agent there"},
+	{"plugin.>", "messages of plugins come by channels; bind the agent there"},
 	{"agent.>", "of the agents' own subjects only agent.events.> can be"},
 	{"agenthost.>", "these are requests to hosts"},
 	{"_INBOX.>", "these are answers to requests"},
@@ -58,7 +58,7 @@ func CheckSubject(agent, subject string) error {
 	}
 	for _, c := range closed {
 		if bus.Overlap(c.filter, subject) {
-			return fmt.Errorf("it takes %s, and %s", c.filter, c.why)
+			return fmt.Errorf("it reaches into %s: %s", c.filter, c.why)
 		}
 	}
 	if tokens[0] == "$KV" && (len(tokens) < 3 || tokens[1] == "*" || strings.HasPrefix(tokens[1], "AGENT_")) {

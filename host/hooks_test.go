@@ -3,8 +3,10 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"agenthost/host"
 	"agenthost/llm"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 )
 
@@ -205,4 +208,38 @@ func get(t *testing.T, url string) int {
 	}
 	defer resp.Body.Close()
 	return resp.StatusCode
+}
+
+// Every point of the nine is fired by a host, with the arguments that
+// docs/hooks.md names.
+func TestEveryHookFires(t *testing.T) {
+	args := map[string][]string{
+		"on_session_start": {"key", "reason"}, "before_message": {"message"}, "before_model_call": {"messages", "model", "tools"},
+		"after_model_call": {"message", "model", "usage"}, "before_tool_call": {"args", "call", "name"},
+		"after_tool_call": {"args", "call", "name", "ok", "result"}, "after_message": {"message", "replies"},
+		"on_error": {"code", "message"}, "on_session_end": {"key", "reason"},
+	}
+	cfg := scripted(t, `rules:
+  - {after_tool: "*", error: {status: 400, message: no}}
+  - {tool_calls: [{name: now, args: {}}]}
+`)
+	cfg.Agents[0].Tools, cfg.Agents[0].Session.TTL = []string{"now"}, 100*time.Millisecond
+	for _, on := range hooks.Points() {
+		cfg.Hooks = append(cfg.Hooks, hooks.Config{On: on, Subject: "acme.all"})
+	}
+	h, _ := start(t, cfg)
+	calls := respond(t, h.Bus().NC, "acme.all", carryOn)
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
+	got := map[string][]string{}
+	for len(got) < len(args) {
+		select {
+		case call := <-calls:
+			got[call.Hook] = slices.Sorted(maps.Keys(call.Args))
+		case <-time.After(15 * time.Second):
+			t.Fatalf("of the nine only these were fired: %v", got)
+		}
+	}
+	if diff := cmp.Diff(args, got); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
 }

@@ -71,13 +71,15 @@ func TestStale(t *testing.T) {
 
 // What came in time is answered, behind what did not.
 func TestStaleAndFresh(t *testing.T) {
-	cfg := away(t, agents.Stale{After: time.Nanosecond, Do: agents.StaleDrop}, "", 3, "ana")
-	cfg.Agents[0].Channels[0].Stale.After = time.Since(time.Now().Add(-time.Hour)) // nothing is so old
+	const after = 3 * time.Second
+	cfg := away(t, agents.Stale{After: after, Do: agents.StaleDrop}, "", 3, "ana")
+	sent := time.Now()
+	eventually(t, "stale", func() bool { return time.Since(sent) > after })
 	h, _ := start(t, cfg)
-	for i, r := range told(t, h.Bus().NC, 3) {
-		if r.Kind != "reply" || r.Text != fmt.Sprint(i) {
-			t.Errorf("got %+v", r)
-		}
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "fresh", From: "ana", Text: "fresh"})
+	got := told(t, h.Bus().NC, 2)
+	if got[0].Kind != "notice" || len(got[0].Merged) != 3 || got[1].Kind != "reply" || got[1].Text != "fresh" || got[1].InReplyTo != "fresh" {
+		t.Errorf("got %+v", got)
 	}
 }
 
