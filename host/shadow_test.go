@@ -24,6 +24,7 @@ func shadowed(t *testing.T) *config.Config {
   - {is: write, tool_calls: [{name: write_file, args: {path: note.txt, text: written}}]}
   - {is: ask, tool_calls: [{name: ask_human, args: {question: "Which?"}}]}
   - {is: delegate, tool_calls: [{name: delegate, args: {to: helper, task: help}}]}
+  - {is: remind, tool_calls: [{name: remind, args: {when: in 20m, text: call mum}}]}
   - {is: read, tool_calls: [{name: read_file, args: {path: none.txt}}]}
   - {is: fail, error: {status: 400, message: no}}
   - {text: "${text}"}
@@ -42,7 +43,7 @@ func TestShadowSaysNothing(t *testing.T) {
 	cfg := shadowed(t)
 	h, stop := start(t, cfg)
 	nc := h.Bus().NC
-	inputs := []string{"hello", "write", "ask", "delegate", "read", "fail", "/remind in 20m call mum"}
+	inputs := []string{"hello", "write", "ask", "delegate", "remind", "read", "fail", "/remind in 20m call mum"}
 	for _, text := range inputs { // each of another person: demo waits in most of them
 		publish(t, nc, "plugin.inbound.demo", bus.Inbound{ID: text, From: text, Text: text})
 	}
@@ -59,7 +60,7 @@ func TestShadowSaysNothing(t *testing.T) {
 		})
 	})
 	want := map[string]string{
-		"hello": "hello", "write": "demo: not run: shadow", "ask": "demo: not run: shadow", "delegate": "demo: not run: shadow",
+		"hello": "hello", "write": "demo: not run: shadow", "ask": "demo: not run: shadow", "delegate": "demo: not run: shadow", "remind": "demo: not run: shadow",
 		"/remind in 20m call mum": "not run: shadow",
 	}
 	for _, p := range pairs {

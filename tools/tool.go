@@ -20,6 +20,9 @@ type Tool struct {
 	// ReadOnly tells that it changes nothing anywhere. What is not read-only
 	// asks a person before it runs, unless the policy says otherwise.
 	ReadOnly bool
+	// Keeps tells that it writes down something of the agent's own, which needs
+	// nobody's leave and so goes with ReadOnly. A shadow writes nothing down.
+	Keeps bool
 	// Rerun tells that it may run again under the same call id when its host
 	// died while it ran.
 	Rerun bool

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"agenthost/host"
-	"agenthost/llm"
 
 	"github.com/spf13/cobra"
 )
@@ -123,7 +122,7 @@ func (a *app) printComparison(c comparison) {
 	both := len(c.Pairs) - open
 	fmt.Fprintf(a.stdout, "%d messages: %d answered alike, %d differently, %d not yet by %s; %s: %s, %d ms; %s: %s, %d ms\n",
 		len(c.Pairs), same, both-same, open, c.Shadow,
-		c.Agent, llm.Money(left.Cost), left.MS, c.Shadow, llm.Money(right.Cost), right.MS)
+		c.Agent, host.Money(left.Cost), left.MS, c.Shadow, host.Money(right.Cost), right.MS)
 }
 
 func (a *app) printDeed(who string, width int, d *host.Deed) {
@@ -131,7 +130,7 @@ func (a *app) printDeed(who string, width int, d *host.Deed) {
 		fmt.Fprintf(a.stdout, "  %-*s  nothing yet\n", width, who)
 		return
 	}
-	cost := llm.Money(d.Cost)
+	cost := host.Money(d.Cost)
 	if !d.Priced {
 		cost = "price unknown"
 	}

@@ -30,6 +30,7 @@ func remindTool(r Reminders) tools.Tool {
 			"list":{"type":"boolean","description":"list the reminders of this conversation instead"},
 			"cancel":{"type":"string","description":"the id of a reminder to cancel instead"}}}`),
 		ReadOnly: true,
+		Keeps:    true,
 		Rerun:    true,
 		Run: decoded(func(ctx context.Context, call tools.Call, args remindArgs) (tools.Result, error) {
 			text, err := args.run(ctx, call, r)

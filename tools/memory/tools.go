@@ -25,7 +25,7 @@ func (m *Memory) Tools() []tools.Tool {
 			Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["text"],"properties":{
 				"text":{"type":"string","minLength":1,"description":"one fact, in full sentences, up to 4 kB"},
 				"about":{"type":"string","enum":["person","agent"],"description":"person by default, outside direct chats agent"}}}`),
-			Source: "built in", ReadOnly: true, Rerun: true, Run: m.remember,
+			Source: "built in", ReadOnly: true, Keeps: true, Rerun: true, Run: m.remember,
 		},
 		{
 			Name: "recall",
@@ -41,7 +41,7 @@ func (m *Memory) Tools() []tools.Tool {
 			Description: "Deletes a note for good.",
 			Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["id"],"properties":{
 				"id":{"type":"string","minLength":1,"description":"as remember and recall tell it"}}}`),
-			Source: "built in", ReadOnly: true, Rerun: true, Run: m.forget,
+			Source: "built in", ReadOnly: true, Keeps: true, Rerun: true, Run: m.forget,
 		},
 	}
 }
