@@ -32,6 +32,8 @@ type Watcher struct {
 	Publisher *bus.Publisher
 	Events    map[string][]Event // by agent
 	Log       zerolog.Logger
+	// Up is closed when the subscriptions are made, or were tried.
+	Up chan struct{}
 }
 
 // recheck is how often the streams are looked at although none has changed: an
@@ -56,8 +58,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}()
 	tick := time.NewTicker(recheck)
 	defer tick.Stop()
-	for tidied := false; ; {
+	for up, tidied := false, false; ; {
 		w.settle(ctx, subs)
+		if !up {
+			up = true
+			close(w.Up)
+		}
 		if !tidied {
 			tidied = w.tidy(ctx, subs)
 		}

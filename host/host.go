@@ -152,7 +152,7 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	work := h.work(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- fleet.Run(ctx, work) }()
-	if fleet.Up(ctx) == nil {
+	if fleet.Up(ctx) == nil && wakers.up(ctx) {
 		h.setState("")
 		close(h.ready)
 		h.log.Info().Str("host", h.opt.Name).Int("agents", len(runtimes)).Str("nats", h.URL()).Str("http", h.httpAddress()).Msg("ready")

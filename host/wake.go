@@ -40,7 +40,7 @@ func (h *Host) newWakers(b *bus.Bus, parts *agents.Parts, shop *workshop) *waker
 		},
 		beats:  heartbeat.NewBeats(b.JS, patients, h.log),
 		keeper: &heartbeat.Keeper{JS: b.JS, Publisher: parts.Publisher, Reader: parts.Reader, Schedules: schedules, Log: h.log},
-		events: &heartbeat.Watcher{NC: b.NC, JS: b.JS, Publisher: parts.Publisher, Events: events, Log: h.log},
+		events: &heartbeat.Watcher{NC: b.NC, JS: b.JS, Publisher: parts.Publisher, Events: events, Log: h.log, Up: make(chan struct{})},
 	}
 	parts.Beat, parts.OnHeartbeat, parts.Remind = w.beats.Decide, h.opt.OnHeartbeat, shop.reminders.Command
 	return w
@@ -85,6 +85,16 @@ func (w *wakers) start() (stop func()) {
 	return func() {
 		cancel()
 		group.Wait()
+	}
+}
+
+// up waits until events are listened for; it reports whether they are.
+func (w *wakers) up(ctx context.Context) bool {
+	select {
+	case <-w.events.Up:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
