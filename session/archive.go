@@ -60,7 +60,7 @@ func CheckKey(key Key) error {
 		}
 	}
 	switch n := len(parts); {
-	case n == 2 && parts[0] == "schedule":
+	case n == 2 && (parts[0] == "schedule" || parts[0] == "event"):
 		return nil
 	case n == 3 && (parts[0] == routes || parts[1] == "dm" || parts[1] == "group"):
 		return nil

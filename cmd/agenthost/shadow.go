@@ -66,7 +66,7 @@ func (a *app) shadowDiff(ctx context.Context, id, key string) error {
 		return a.printJSON(all)
 	}
 	for _, c := range all {
-		a.printComparison(c)
+		a.printCouple(c)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (f fleet) couples(id string) ([]comparison, error) {
 	return nil, fmt.Errorf("agent %q has no shadow and is none; give one shadow_of: %s", id, id)
 }
 
-func (a *app) printComparison(c comparison) {
+func (a *app) printCouple(c comparison) {
 	width := max(len(c.Agent), len(c.Shadow))
 	same, open := 0, 0
 	var left, right host.Deed
