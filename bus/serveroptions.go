@@ -69,7 +69,7 @@ func (e Embedded) listen(o *server.Options) error {
 	if e.Listen == nil && (o.Host != "" || o.Port != 0) {
 		return nil
 	}
-	address := e.address()
+	address := e.Address()
 	if address == "" {
 		o.DontListen = true
 		return nil
@@ -89,8 +89,8 @@ func (e Embedded) listen(o *server.Options) error {
 	return nil
 }
 
-// address is where the server listens, or empty for nowhere.
-func (e Embedded) address() string {
+// Address is where the server listens, or empty for nowhere.
+func (e Embedded) Address() string {
 	if e.Listen == nil {
 		return defaultListen
 	}

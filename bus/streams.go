@@ -177,11 +177,28 @@ func widen(have, want jetstream.StreamConfig) (jetstream.StreamConfig, bool) {
 }
 
 func reportForeign(have, want jetstream.StreamConfig, log zerolog.Logger) {
+	foreign := foreignSettings(have, want)
+	if len(foreign) == 0 {
+		return
+	}
 	diff := zerolog.Dict()
-	n := 0
-	add := func(setting string, differs bool, value any) {
+	for _, s := range foreign {
+		diff = diff.Interface(s.name, s.value)
+	}
+	log.Warn().Str("stream", want.Name).Dict("settings", diff).Msg("stream has settings of its own; they stay as they are")
+}
+
+type setting struct {
+	name  string
+	value any
+}
+
+// foreignSettings are those of have that somebody else chose.
+func foreignSettings(have, want jetstream.StreamConfig) []setting {
+	var list []setting
+	add := func(name string, differs bool, value any) {
 		if differs {
-			diff, n = diff.Interface(setting, value), n+1
+			list = append(list, setting{name, value})
 		}
 	}
 	add("replicas", have.Replicas != want.Replicas, have.Replicas)
@@ -193,9 +210,7 @@ func reportForeign(have, want jetstream.StreamConfig, log zerolog.Logger) {
 	add("max_msgs", have.MaxMsgs > 0, have.MaxMsgs)
 	add("max_msgs_per_subject", have.MaxMsgsPerSubject > 0, have.MaxMsgsPerSubject)
 	add("max_msg_size", have.MaxMsgSize > 0, have.MaxMsgSize)
-	if n > 0 {
-		log.Warn().Str("stream", want.Name).Dict("settings", diff).Msg("stream has settings of its own; they stay as they are")
-	}
+	return list
 }
 
 func bucketConfigs(replicas int) []jetstream.KeyValueConfig {
