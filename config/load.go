@@ -17,22 +17,21 @@ import (
 // merged by name, and a name that two files give is an error.
 //
 // Everything that is wrong is reported at once, as a [*FileError].
-func Load(path string) (*Config, error) {
-	info, err := os.Stat(path)
-	switch {
+func Load(path string) (*Config, error) { return open(path).config() }
+
+// open reads the files of a configuration.
+func open(path string) *loader {
+	l := newLoader(filepath.Dir(path))
+	switch info, err := os.Stat(path); {
 	case err != nil:
-		l := newLoader(filepath.Dir(path))
 		l.add(place{file: path}, "%s", whyUnreadable(err))
-		return l.config()
 	case info.IsDir():
-		l := newLoader(path)
+		l.folder = path
 		l.readFolder()
-		return l.config()
 	default:
-		l := newLoader(filepath.Dir(path))
 		l.readYAML(path)
-		return l.config()
 	}
+	return l
 }
 
 // Parse reads data as [Load] reads the file of that name, which need not exist.

@@ -1,0 +1,39 @@
+package config
+
+import (
+	"errors"
+	"reflect"
+	"regexp"
+	"strings"
+)
+
+// secretKey knows keys whose values are to be kept from others.
+var secretKey = regexp.MustCompile(`(?i)(token|secret|password|passwd|authorization|(api|access|private|signing)[_-]?key)$`)
+
+// shortestSecret keeps what is no secret, as the "none" that some servers want
+// for a key, from being taken for one.
+const shortestSecret = 8
+
+// PlainSecrets tells where secrets stand in the files of the configuration at
+// path themselves: not wrong, but easily shown to others. Nothing of a secret is
+// in what it tells.
+func PlainSecrets(path string) []Problem {
+	l := open(path)
+	if l.root == nil {
+		return nil
+	}
+	found, d := problems{files: l.files}, newDecoder(&l.problems)
+	d.decode(l.root, reflect.ValueOf(new(Config)).Elem(), "")
+	for at, n := range d.values {
+		if n.kind != scalar || len(n.source) < shortestSecret || strings.Contains(n.source, "${") || strings.HasPrefix(at, "agents") {
+			continue
+		}
+		if key := d.key(at); secretKey.MatchString(key) {
+			found.add(n.at, "%s stands here as plain text; want ${NAME} and that variable, or ${file:path}", key)
+		}
+	}
+	if all, ok := errors.AsType[*FileError](found.err()); ok {
+		return all.Problems
+	}
+	return nil
+}
