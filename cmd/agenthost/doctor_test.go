@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"agenthost/host"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What a program reads of it has these keys.
+func TestDoctorJSON(t *testing.T) {
+	t.Chdir(t.TempDir())
+	file := "nats: {embedded: {listen: \"\"}}\nhttp: {listen: \"\"}\nmodels: {main: {provider: echo}, bad: {provider: openai, model: m}}\nagents: [{id: ana, model: [main, bad]}]\n"
+	if err := os.WriteFile(defaultConfig, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr := call(t, codeFailed, "", "doctor", "--offline", "--json")
+	if stderr != "" {
+		t.Errorf("standard error: %q", stderr)
+	}
+	var report map[string]any
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil {
+		t.Fatal(err)
+	}
+	keys := slices.Sorted(maps.Keys(report))
+	if diff := cmp.Diff([]string{"config", "failures", "findings", "offline", "ok", "warnings"}, keys); diff != "" {
+		t.Error(diff)
+	}
+	var typed host.Report
+	dec := json.NewDecoder(strings.NewReader(stdout))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&typed); err != nil {
+		t.Fatal(err)
+	}
+	if !typed.Offline || typed.Config != defaultConfig || typed.Failures != 1 || typed.Warnings != 2 {
+		t.Errorf("got %+v", typed)
+	}
+	for _, f := range typed.Findings {
+		if f.Group == "" || f.About == "" || f.Text == "" || f.Verdict == "" {
+			t.Errorf("got %+v", f)
+		}
+	}
+}
+
+// What a server said cannot pass for lines of ours, nor steer a terminal.
+func TestToldIsOneLine(t *testing.T) {
+	f := host.Finding{Group: "models", About: "main", Text: "it says: a\n  ok    all\x1b[2J is well"}
+	if got := told(f); strings.ContainsAny(got, "\n\x1b") {
+		t.Errorf("got %q", got)
+	}
+}

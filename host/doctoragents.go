@@ -1,0 +1,135 @@
+package host
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/config"
+	"agenthost/llm"
+
+	"github.com/rs/zerolog"
+)
+
+// heartbeatEvery is how often an agent has a heartbeat that does not say.
+const heartbeatEvery = 30 * time.Second
+
+// agents checks each agent, knowing what was found about the models.
+func (d *Doctor) agents(h *Host, found []Finding) []Finding {
+	bad := map[string]bool{}
+	for _, f := range found {
+		bad[f.About] = bad[f.About] || f.Group == "models" && f.Verdict == VerdictFail
+	}
+	n := &notes{}
+	shop, err := h.newWorkshop(&bus.Bus{})
+	if err != nil {
+		n.on("tools", "config").fail("rename one of them", "%v", err)
+		return n.list
+	}
+	parts := &agents.Parts{Descriptions: map[string]string{}, Log: zerolog.Nop()}
+	for _, a := range d.Config.Agents {
+		parts.Agents = append(parts.Agents, a.ID)
+		parts.Descriptions[a.ID] = a.Description
+	}
+	for _, a := range d.Config.Agents {
+		o := n.on("agents", a.ID)
+		o.chain(a, bad)
+		d.prompt(h, o, shop, parts, a)
+	}
+	return n.list
+}
+
+// chain tells which models answer for an agent.
+func (o note) chain(a config.Agent, bad map[string]bool) {
+	var faulty []string
+	for _, name := range a.Model {
+		if bad[name] {
+			faulty = append(faulty, name)
+		}
+	}
+	switch {
+	case len(faulty) == len(a.Model):
+		o.fail("cure what is said of its models above", "none of its models can be used: %s", strings.Join(faulty, ", "))
+	case len(faulty) > 0:
+		o.warn("cure what is said of its models above", "not all of its models can be used: %s", strings.Join(faulty, ", "))
+	default:
+		o.ok("answered by %s", strings.Join(a.Model, ", then "))
+	}
+}
+
+// prompt tells what each call of an agent's model begins with, and what that
+// comes to.
+func (d *Doctor) prompt(h *Host, o note, shop *workshop, parts *agents.Parts, a config.Agent) {
+	box, err := h.toolbox(shop, a)
+	if err != nil {
+		o.fail("correct that agent", "%v", err)
+		return
+	}
+	box.Registry = shop.builtin
+	for _, glob := range shop.builtin.Unmatched(a.Tools) {
+		if !shop.mayCome(glob) {
+			o.warn("take it out of tools, or name what is there", "there is no tool %q", glob)
+		}
+	}
+	p := agents.New(a.Config, &llm.Chain{}, 0, box, parts).Prompt()
+	all, more := p.Total(), ""
+	if len(box.Awaits) > 0 {
+		more = ", and what MCP servers and services bring"
+	}
+	o.ok("each call begins with %d bytes, some %d tokens: the host %d, instructions %d, tools %d bytes%s",
+		all.Bytes, all.Tokens, p.Host.Bytes, p.Instructions.Bytes, p.Tools.Bytes, more)
+	o.to.list[len(o.to.list)-1].Prompt = &p
+	o.budget(d.Config.Models, a)
+	o.heartbeat(d.Config.Models, a, all.Tokens)
+}
+
+// budget tells what an agent may spend.
+func (o note) budget(models map[string]llm.Config, a config.Agent) {
+	b := a.Limits.Budget
+	var limits, unpriced []string
+	for _, l := range []struct {
+		dollars float64
+		span    string
+	}{{b.Run, "run"}, {b.Session, "session"}, {b.Day, "day"}} {
+		if l.dollars > 0 {
+			limits = append(limits, llm.Money(llm.Amount(l.dollars))+" a "+l.span)
+		}
+	}
+	paid := false
+	for _, name := range a.Model {
+		_, priced := models[name].Known()
+		paid = paid || priced
+		if !priced {
+			unpriced = append(unpriced, name)
+		}
+	}
+	switch {
+	case len(limits) > 0 && len(unpriced) > 0:
+		o.warn("set the price of "+strings.Join(unpriced, ", "), "its budget (%s) does not count calls of %s, which have no price",
+			strings.Join(limits, ", "), strings.Join(unpriced, ", "))
+	case len(limits) > 0:
+		o.ok("budget of %s; then: %s", strings.Join(limits, ", "), cmp.Or(b.OnExceed, "fail"))
+	case paid:
+		o.warn("set limits.budget, say {day: 5}", "it costs money and has no budget")
+	}
+}
+
+// heartbeat tells what the heartbeats of an agent cost if each of them asks its
+// model.
+func (o note) heartbeat(models map[string]llm.Config, a config.Agent, tokens int) {
+	beat := a.Heartbeat
+	if !beat.Enabled || beat.Prompt == "" {
+		return
+	}
+	every := cmp.Or(beat.Interval, heartbeatEvery)
+	calls := int64(24 * time.Hour / every)
+	tokens += 4 + len(beat.Prompt)/3 // of most languages, three bytes make one at most
+	if info, priced := models[a.Model[0]].Known(); priced {
+		o.ok("a heartbeat every %v: at most %d calls, %d tokens and %s a day, answers and tools beside that",
+			every, calls, calls*int64(tokens), llm.Money(info.Price.Cost(llm.Usage{Input: calls * int64(tokens)})))
+		return
+	}
+	o.ok("a heartbeat every %v: at most %d calls and %d tokens a day, answers and tools beside that", every, calls, calls*int64(tokens))
+}

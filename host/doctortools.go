@@ -1,0 +1,95 @@
+package host
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"os/exec"
+
+	"agenthost/tools"
+	"agenthost/tools/builtin"
+)
+
+// toolSources checks where tools come from, but for services, which are on NATS.
+func (d *Doctor) toolSources() []check {
+	list := []check{d.sandbox}
+	for _, name := range sortedKeys(d.Config.MCP) {
+		list = append(list, d.mcp(name, d.Config.MCP[name]))
+	}
+	return list
+}
+
+// sandbox tells how commands run, where an agent may run them.
+func (d *Doctor) sandbox(_ context.Context, n *notes) {
+	for _, a := range d.Config.Agents {
+		if len(a.Tools) == 0 || !tools.GrantOf(a.Tools...).Allows("run_command") {
+			continue
+		}
+		if ok, what := builtin.Sandboxed(); ok {
+			n.on("tools", "run_command").ok("commands run in a sandbox (%s)", what)
+		} else {
+			n.on("tools", "run_command").warn("see docs/tools.md, or grant the tool to nobody", "commands run without a sandbox: %s", what)
+		}
+		return
+	}
+}
+
+func (d *Doctor) mcp(name string, c tools.MCPConfig) check {
+	return func(ctx context.Context, n *notes) {
+		o := n.on("tools", "mcp."+name)
+		switch {
+		case len(c.Command) > 0 && c.Env["PATH"] != "":
+			o.ok("%s is looked for in a PATH of its own", c.Command[0])
+		case len(c.Command) > 0:
+			path, err := exec.LookPath(c.Command[0])
+			if err != nil {
+				o.fail("install it, or write its whole path", "%q is no program that this user can run", c.Command[0])
+				return
+			}
+			o.ok("its program is %s", path)
+		case !d.Offline:
+			o.mcpServer(ctx, c)
+		}
+	}
+}
+
+// mcpServer asks a server for something that it need not have: any answer shows
+// that it is there, and its status whether it lets us in.
+func (o note) mcpServer(ctx context.Context, c tools.MCPConfig) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL, nil)
+	if err != nil {
+		o.fail("correct its url", "its url cannot be read")
+		return
+	}
+	for key, value := range c.Headers {
+		req.Header.Set(key, value)
+	}
+	req.Header.Set("Accept", "text/event-stream, application/json")
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	defer transport.CloseIdleConnections()
+	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	at := "its server"
+	if u, err := url.Parse(c.URL); err == nil {
+		at = u.Scheme + "://" + u.Host + u.Path
+	}
+	res, err := client.Do(req)
+	switch {
+	case ctx.Err() != nil:
+		o.fail("look at the network, or at that server", "%s did not answer in time", at)
+		return
+	case err != nil:
+		o.unreached(at, err)
+		return
+	}
+	defer res.Body.Close()
+	switch code := res.StatusCode; {
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		o.fail("set headers, say Authorization", "%s does not let us in (%d)", at, code)
+	case code == http.StatusNotFound || code/100 == 3:
+		o.fail("look at the path of its url; it mostly ends in /mcp", "%s is not the address of an MCP server (%d)", at, code)
+	case code >= 500:
+		o.warn("look at that server", "%s answers with %d", at, code)
+	default:
+		o.ok("%s answers", at)
+	}
+}
