@@ -115,6 +115,7 @@ func TestEnvelopesInDocs(t *testing.T) {
 		"dead":     func() any { return new(bus.DeadLetter) },
 		"chunk":    func() any { return new(agents.Chunk) },
 		"status":   func() any { return new(host.Status) },
+		"report":   func() any { return new(host.Report) },
 		"call":     func() any { return new(hooks.Call) },
 		"outcome":  func() any { return new(hooks.Outcome) },
 		"beat":     func() any { return new(heartbeat.Beat) },
