@@ -212,7 +212,7 @@ func TestDoctorOfSettings(t *testing.T) {
 		"warn models own its window is not known", "ok models own no price is known", "fail models lost … nowhere.yaml",
 		"warn agents demo not all of its models can be used: lost", `warn agents demo there is no tool "none"`,
 		"ok agents demo each call begins with … and what MCP servers and services bring", "warn agents demo it costs money and has no budget",
-		"ok agents demo a heartbeat every 1h0m0s: at most 24 calls, … tokens and $",
+		"ok agents demo a heartbeat every 1h0m0s: 24 calls a day, with … tokens in and … out, for $",
 		"ok agents ops each call begins with 12 bytes, some … tokens: the host 0, instructions 12, tools 0 bytes",
 		"warn agents ops its budget ($5.00 a day) does not count calls of own",
 		`fail tools mcp.wiki "no-such-program" is no program`, "ok tools mcp.go its program is",

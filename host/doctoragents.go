@@ -2,8 +2,8 @@ package host
 
 import (
 	"cmp"
+	"slices"
 	"strings"
-	"time"
 
 	"agenthost/agents"
 	"agenthost/bus"
@@ -12,9 +12,6 @@ import (
 
 	"github.com/rs/zerolog"
 )
-
-// heartbeatEvery is how often an agent has a heartbeat that does not say.
-const heartbeatEvery = 30 * time.Second
 
 // agents checks each agent, knowing what was found about the models.
 func (d *Doctor) agents(h *Host, found []Finding) []Finding {
@@ -25,7 +22,12 @@ func (d *Doctor) agents(h *Host, found []Finding) []Finding {
 	n := &notes{}
 	shop, err := h.newWorkshop(&bus.Bus{})
 	if err != nil {
-		n.on("tools", "config").fail("rename one of them", "%v", err)
+		n.on("tools", "sources").fail("correct that setting", "%v", err)
+		return n.list
+	}
+	costs, err := HeartbeatCosts(d.Config)
+	if err != nil {
+		n.on("agents", "heartbeat").fail("correct that setting", "%v", err)
 		return n.list
 	}
 	parts := &agents.Parts{Descriptions: map[string]string{}, Log: zerolog.Nop()}
@@ -36,7 +38,7 @@ func (d *Doctor) agents(h *Host, found []Finding) []Finding {
 	for _, a := range d.Config.Agents {
 		o := n.on("agents", a.ID)
 		o.chain(a, bad)
-		d.prompt(h, o, shop, parts, a)
+		d.prompt(h, o, shop, parts, a, costs)
 	}
 	return n.list
 }
@@ -61,7 +63,7 @@ func (o note) chain(a config.Agent, bad map[string]bool) {
 
 // prompt tells what each call of an agent's model begins with, and what that
 // comes to.
-func (d *Doctor) prompt(h *Host, o note, shop *workshop, parts *agents.Parts, a config.Agent) {
+func (d *Doctor) prompt(h *Host, o note, shop *workshop, parts *agents.Parts, a config.Agent, costs []HeartbeatCost) {
 	box, err := h.toolbox(shop, a)
 	if err != nil {
 		o.fail("correct that agent", "%v", err)
@@ -73,7 +75,7 @@ func (d *Doctor) prompt(h *Host, o note, shop *workshop, parts *agents.Parts, a 
 			o.warn("take it out of tools, or name what is there", "there is no tool %q", glob)
 		}
 	}
-	p := agents.New(a.Config, &llm.Chain{}, 0, box, parts).Prompt()
+	p := agents.Measure(a.Config, box, parts)
 	all, more := p.Total(), ""
 	if len(box.Awaits) > 0 {
 		more = ", and what MCP servers and services bring"
@@ -82,7 +84,7 @@ func (d *Doctor) prompt(h *Host, o note, shop *workshop, parts *agents.Parts, a 
 		all.Bytes, all.Tokens, p.Host.Bytes, p.Instructions.Bytes, p.Tools.Bytes, more)
 	o.to.list[len(o.to.list)-1].Prompt = &p
 	o.budget(d.Config.Models, a)
-	o.heartbeat(d.Config.Models, a, all.Tokens)
+	o.heartbeat(costs)
 }
 
 // budget tells what an agent may spend.
@@ -116,20 +118,19 @@ func (o note) budget(models map[string]llm.Config, a config.Agent) {
 	}
 }
 
-// heartbeat tells what the heartbeats of an agent cost if each of them asks its
-// model.
-func (o note) heartbeat(models map[string]llm.Config, a config.Agent, tokens int) {
-	beat := a.Heartbeat
-	if !beat.Enabled || beat.Prompt == "" {
+// heartbeat tells what the heartbeats of an agent take.
+func (o note) heartbeat(costs []HeartbeatCost) {
+	i := slices.IndexFunc(costs, func(c HeartbeatCost) bool { return c.Agent == o.about && c.Enabled })
+	if i < 0 {
 		return
 	}
-	every := cmp.Or(beat.Interval, heartbeatEvery)
-	calls := int64(24 * time.Hour / every)
-	tokens += 4 + len(beat.Prompt)/3 // of most languages, three bytes make one at most
-	if info, priced := models[a.Model[0]].Known(); priced {
-		o.ok("a heartbeat every %v: at most %d calls, %d tokens and %s a day, answers and tools beside that",
-			every, calls, calls*int64(tokens), llm.Money(info.Price.Cost(llm.Usage{Input: calls * int64(tokens)})))
-		return
+	c, price := costs[i], "at a price that is not known"
+	if c.Priced {
+		price = "for " + llm.Money(llm.Amount(c.Dollars))
 	}
-	o.ok("a heartbeat every %v: at most %d calls and %d tokens a day, answers and tools beside that", every, calls, calls*int64(tokens))
+	most := ""
+	if c.Watches {
+		most = "at most "
+	}
+	o.ok("a heartbeat every %s: %s%d calls a day, with %d tokens in and %d out, %s", c.Interval, most, c.Calls, c.Input, c.Output, price)
 }

@@ -80,7 +80,8 @@ func heartbeatCost(a config.Agent, name string, model llm.Config, described int)
 	}
 	prompt := run.Estimate([]llm.Message{llm.UserText(a.Heartbeat.Prompt)})
 	base := run.Estimate([]llm.Message{llm.UserText(a.Instructions)}) + described + prompt
-	window := cmp.Or(model.Window, agents.DefaultWindow)
+	known, priced := model.Known()
+	window := cmp.Or(known.Window, agents.DefaultWindow)
 	turn, history := prompt+answerTokens, 0
 	for range c.Calls { // each beat reads those before it, up to a compaction
 		c.Input += int64(base + history)
@@ -89,9 +90,9 @@ func heartbeatCost(a config.Agent, name string, model llm.Config, described int)
 		}
 	}
 	c.Output = int64(c.Calls) * answerTokens
-	if model.Price != nil {
+	if priced {
 		c.Priced = true
-		c.Dollars = (float64(c.Input)*model.Price.Input + float64(c.Output)*model.Price.Output) / 1e6
+		c.Dollars = (float64(c.Input)*known.Price.Input + float64(c.Output)*known.Price.Output) / 1e6
 	}
 	return c
 }
