@@ -17,12 +17,15 @@ var notAsAgreed = &run.Error{
 	Code: llm.CodeValidation, Message: "I could not bring my answer into the form that was agreed.",
 }
 
-// invokeChecked calls the model until its answer keeps to the schema of the
+// An answerer says what comes next: the model, or a behaviour.
+type answerer func(context.Context, llm.Request, *meter) (llm.Message, llm.Finish, error)
+
+// invokeChecked has answer say something until it keeps to the schema of the
 // agent. Nobody sees it before, so nothing is streamed, and the tries that
 // failed are no part of the conversation.
-func (t *runner) invokeChecked(ctx context.Context, req llm.Request, called *meter) run.Signal {
+func (t *runner) invokeChecked(ctx context.Context, req llm.Request, called *meter, answer answerer) run.Signal {
 	for n := 0; ; n++ {
-		msg, finish, err := t.collect(ctx, req, called)
+		msg, finish, err := answer(ctx, req, called)
 		if err != nil {
 			return t.brokenOff(ctx, err, called)
 		}
@@ -54,6 +57,11 @@ func (t *runner) collect(ctx context.Context, req llm.Request, called *meter) (l
 		}
 		answer.Add(delta)
 	}
+	return spoken(&answer, called)
+}
+
+// spoken is an answer that has come to its end.
+func spoken(answer *llm.Builder, called *meter) (llm.Message, llm.Finish, error) {
 	if answer.Finish() == "" {
 		return llm.Message{}, "", errors.New("stream ended without a finish")
 	}

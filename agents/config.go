@@ -12,7 +12,8 @@ import (
 type Config struct {
 	ID           string `yaml:"id" json:"id"`
 	Description  string `yaml:"description,omitempty" json:"description,omitempty"`
-	Model        Names  `yaml:"model,omitempty" json:"model,omitempty"` // a fallback chain, first to last
+	Model        Names  `yaml:"model,omitempty" json:"model,omitempty"`       // a fallback chain, first to last
+	Behavior     string `yaml:"behavior,omitempty" json:"behavior,omitempty"` // one that the program has registered
 	Instructions string `yaml:"instructions,omitempty" json:"instructions,omitempty"`
 	// InstructionFiles are texts below the folder of the configuration; what they
 	// say has been added to Instructions when the configuration is loaded.

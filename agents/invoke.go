@@ -21,8 +21,11 @@ func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.S
 	}
 	called := t.newMeter()
 	defer called.close()
+	if t.c.r.behavior != nil {
+		return t.decide(ctx, req, called, stream)
+	}
 	if len(req.Schema) > 0 {
-		return t.invokeChecked(ctx, req, called)
+		return t.invokeChecked(ctx, req, called, t.collect)
 	}
 	var broken error
 	for delta, err := range t.converse(ctx, req, called) {
@@ -78,7 +81,7 @@ func (t *runner) brokenOff(ctx context.Context, broken error, called *meter) run
 		fault.TooLong, fault.Error.Code = true, llm.CodeCompactionFailed
 		t.c.log().Warn().Err(broken).Str("run", t.id).Msg("conversation is too long for the model; set the window of the model to have it summed up before")
 	case ctx.Err() == nil:
-		t.c.log().Warn().Err(broken).Str("run", t.id).Msg("model failed")
+		t.c.log().Warn().Err(broken).Str("run", t.id).Msg(t.c.r.speaker() + " failed")
 	}
 	return fault
 }
@@ -115,6 +118,9 @@ func (t *runner) afterCall(ctx context.Context, end *run.Signal) {
 		return
 	}
 	said := t.journal.State().Partial()
+	if end.Message != nil {
+		said = *end.Message
+	}
 	var usage *llm.Usage
 	if n := len(end.Called); n > 0 {
 		usage = end.Called[n-1].Usage

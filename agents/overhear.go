@@ -112,12 +112,26 @@ func (c *conversation) mode(it *item) session.Queue {
 	return it.queue(c.r.now().cfg.Session.Queue)
 }
 
-// greetOne is the message of an input that joins the run under way. A hook that
-// refuses it leaves the model only the reason.
+// greetOne is the message of an input that joins the run under way. A hook or a
+// behaviour that refuses it leaves the model only the reason.
 func (t *runner) greetOne(ctx context.Context, it *item) llm.Message {
 	o, reason := t.screened(ctx, it)
 	if reason != "" {
 		return llm.UserText("[a message was held back: " + reason + "]")
 	}
-	return o.message()
+	msg := o.message()
+	if t.c.r.behavior == nil {
+		return msg
+	}
+	act, err := t.onMessage(ctx, it, msg)
+	switch {
+	case err != nil:
+		return llm.UserText("[a message was held back: something went wrong with it]")
+	case act.Drop != "" && act.Answer == "":
+		return llm.UserText("[a message was held back: " + act.Drop + "]")
+	case act.Answer == "" && len(act.Change.Parts) > 0:
+		msg = act.Change
+		msg.Role = llm.User
+	}
+	return msg
 }

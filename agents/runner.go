@@ -96,27 +96,22 @@ func (t *runner) start() (err error) {
 	defer t.c.guard(&err)
 	ctx, cancel := t.context()
 	defer cancel()
-	msg, refused := t.receive(ctx)
+	msg, then := t.receive(ctx)
+	if then == nil {
+		then = t.received(ctx, &msg)
+	}
+	if t.c.r.work.Err() != nil {
+		return errStopping
+	}
 	attempt := 0
 	if slices.ContainsFunc(t.items, func(it *item) bool { return it.tried }) {
 		attempt = 2 // whoever tried first did not count
 	}
-	effects := t.journal.Step(run.Signal{
+	return t.perform(ctx, t.journal.Step(run.Signal{
 		Kind: run.Submit, At: time.Now(), Run: t.id, Trigger: t.items[0].origin.trigger(),
-		Inputs: t.inputs, Attempt: attempt, Message: &msg,
-	}, t.p.limits())
-	if refused != nil {
-		effects = t.instead(effects, *refused)
-	}
-	return t.perform(ctx, effects)
+		Inputs: t.inputs, Attempt: attempt, Message: &msg, Then: then,
+	}, t.p.limits()))
 }
-
-// instead goes on with sig in place of the work that the run begins with.
-func (t *runner) instead(effects []run.Effect, sig run.Signal) []run.Effect {
-	return append(slices.DeleteFunc(effects, isWork), t.journal.Step(sig, t.p.limits())...)
-}
-
-func isWork(e run.Effect) bool { return e.Kind == run.InvokeModel || e.Kind == run.Compact }
 
 // resume goes on with a run that an owner before has begun. It may be what
 // ended that owner, so the try is counted, and the last ones are made alone.

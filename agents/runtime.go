@@ -23,6 +23,8 @@ type Runtime struct {
 	parts   *Parts
 	log     zerolog.Logger
 
+	behavior Behavior // nil: the model alone
+
 	sessions *session.Manager[*conversation]
 	inbox    chan *bus.Delivery
 	closed   chan struct{}   // when nothing more is taken from inbox
@@ -65,6 +67,9 @@ func New(cfg Config, kit Kit, parts *Parts) *Runtime {
 	})
 	return r
 }
+
+// Behave gives the agent a behaviour, before it runs.
+func (r *Runtime) Behave(b Behavior) { r.behavior = b }
 
 // ID is the agent's id.
 func (r *Runtime) ID() string { return r.id }
@@ -114,7 +119,9 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 	}()
 	r.parts.event(r.id, "started", nil)
 	r.warnUnpriced()
+	deaf := r.listen()
 	r.receive(ctx)
+	deaf()
 	r.stopping.Store(true)
 	close(r.closed)
 	r.leaveReady()

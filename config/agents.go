@@ -69,6 +69,7 @@ func (k *checker) checkModel(at string, a Agent) {
 	names := sorted(k.c.Models)
 	id := k.quote(parent(at) + ".id")
 	switch {
+	case a.Behavior != "" && len(a.Model) == 0: // it need not ask one
 	case len(a.Model) == 0 && len(names) == 0:
 		k.fault(at, "agent %s names no model; add models:, and model: with the name of one", id)
 	case len(a.Model) == 0 && len(names) > 1:

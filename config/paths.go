@@ -16,7 +16,7 @@ func (k *checker) setDefaults() {
 		nats.Embedded.Store = DefaultStore
 	}
 	for i := range k.c.Agents {
-		if a := &k.c.Agents[i]; len(a.Model) == 0 {
+		if a := &k.c.Agents[i]; len(a.Model) == 0 && (a.Behavior == "" || len(k.c.Models) == 1) {
 			a.Model = agents.Names(sorted(k.c.Models))
 		}
 	}

@@ -41,6 +41,9 @@ type Options struct {
 	// OnHeartbeat hears of the ticks of all agents with a heartbeat, each once in
 	// the whole fleet. It may be nil.
 	OnHeartbeat func(ctx context.Context, agent string, due time.Time)
+	// Behaviors are known to this host besides those of agents.Register, and go
+	// before them.
+	Behaviors map[string]agents.Factory
 }
 
 // DefaultGrace is the default of Options.Grace.
@@ -139,7 +142,7 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	defer shop.start()()
 	h.sayTools(shop)
 	wakers := h.newWakers(b, parts, shop)
-	runtimes := h.runtimes(parts, shop)
+	runtimes := h.runtimes(b, parts, shop)
 	fleet := agents.NewFleet(b.JS, parts, bus.LaneCount(h.opt.Config.NATS.Lanes), runtimes)
 	h.fleet.Store(fleet)
 	defer wakers.start()()
@@ -237,18 +240,24 @@ func (h *Host) parts(b *bus.Bus) (*agents.Parts, func(), error) {
 
 // runtimes builds the agents. What is wrong with one of them is its own affair:
 // it is listed, and the others are served.
-func (h *Host) runtimes(parts *agents.Parts, shop *workshop) []*agents.Runtime {
+func (h *Host) runtimes(b *bus.Bus, parts *agents.Parts, shop *workshop) []*agents.Runtime {
 	h.models = h.buildModels(h.opt.Config.Models)
 	h.metrics.Gates(h.models.gates())
 	h.faults = map[string]agentFault{}
 	var list []*agents.Runtime
 	for _, a := range h.opt.Config.Agents {
 		kit, fault := h.kit(shop, a)
+		behavior, lacks := h.behavior(b, a)
+		if lacks != nil {
+			fault = agentFault{err: errors.Join(fault.err, lacks), quarantined: true}
+		}
 		if fault.err != nil {
 			h.faults[a.ID] = fault
 			h.log.Error().Str("agent", a.ID).Err(fault.err).Bool("quarantined", fault.quarantined).Msg("agent has a fault; the others are served")
 		}
-		list = append(list, agents.New(h.shadowing(a.Config), kit, parts))
+		r := agents.New(h.shadowing(a.Config), kit, parts)
+		r.Behave(behavior)
+		list = append(list, r)
 	}
 	return list
 }

@@ -19,7 +19,7 @@ type agentFault struct {
 func (h *Host) kit(shop *workshop, a config.Agent) (agents.Kit, agentFault) {
 	l := h.lineup(a.ID, a.Model)
 	box, err := h.toolbox(shop, a)
-	fault := agentFault{quarantined: !l.usable() || box == nil}
+	fault := agentFault{quarantined: !l.usable() && a.Behavior == "" || box == nil}
 	if box == nil { // without its policy it must not use anything
 		box = &agents.Toolbox{Registry: shop.registry, Validator: shop.validator}
 	}

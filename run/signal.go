@@ -38,6 +38,10 @@ type Signal struct {
 	Inputs  []Input
 	Attempt int  // of a message that may have been tried before, from 1
 	Join    bool // steer the run under way, rather than wait for its end
+	// Then ends a run that begins with this submit at once, without a call of
+	// the model: a stream_end with what to answer, an abort or a fault. All of it
+	// is one commit, so that nobody finds the run without its end.
+	Then *Signal
 
 	// Message is what the user says (submit), or the answer when it is another
 	// one than the deltas make up (stream_end), as far as it came (abort, fault).

@@ -86,11 +86,17 @@ func (m *machine) start(sig *Signal) {
 		Inputs: sig.Inputs, Attempt: sig.Attempt,
 	})
 	m.emit(Event{Type: MessageAdded, Message: sig.Message})
+	if sig.Then != nil && endsAtOnce(sig.Then.Kind) {
+		m.take(sig.Then)
+		return
+	}
 	if sig.Attempt > 0 {
 		m.commit()
 	}
 	m.think()
 }
+
+func endsAtOnce(k SignalKind) bool { return k == StreamEnd || k == Abort || k == Fault }
 
 // restart counts one more attempt of the run and takes it up as Resume does.
 func (m *machine) restart(sig *Signal) {

@@ -1,0 +1,184 @@
+package agents
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"agenthost/llm"
+	"agenthost/run"
+
+	"github.com/rs/zerolog"
+)
+
+var (
+	errSaysNothing = errors.New("behavior: Decide returned neither text nor calls")
+	errTurnOver    = errors.New("the turn is over")
+)
+
+// decide has the behaviour say what comes next, in the place of a call of the
+// model.
+func (t *runner) decide(ctx context.Context, req llm.Request, called *meter, stream *stream) run.Signal {
+	answer := func(ctx context.Context, req llm.Request, called *meter) (llm.Message, llm.Finish, error) {
+		return t.decided(ctx, req, called, stream)
+	}
+	if len(req.Schema) > 0 {
+		return t.invokeChecked(ctx, req, called, answer)
+	}
+	msg, finish, err := answer(ctx, req, called)
+	if err != nil {
+		stream.end(EndCut)
+		return t.brokenOff(ctx, err, called)
+	}
+	stream.end(EndDone)
+	end := run.Signal{Kind: run.StreamEnd, Message: &msg, Finish: finish, Called: called.events}
+	t.afterCall(ctx, &end)
+	return end
+}
+
+// speaker is who is called in each turn, in a word for the log.
+func (r *Runtime) speaker() string {
+	if r.behavior != nil {
+		return "behavior"
+	}
+	return "model"
+}
+
+// decided asks the behaviour. When it has answered, or nobody waits for it any
+// more, its turn is over, also for what it has started and left behind.
+func (t *runner) decided(ctx context.Context, req llm.Request, called *meter, stream *stream) (llm.Message, llm.Finish, error) {
+	ctx, over := context.WithCancelCause(ctx)
+	defer over(errTurnOver)
+	turn := Turn{
+		Agent: t.c.r.id, Session: string(t.c.key), Run: t.id,
+		System: req.System, Messages: req.Messages, Tools: req.Tools, Schema: req.Schema,
+		answer: t.asking(ctx, called, stream),
+	}
+	if left := t.journal.State().Run; left != nil {
+		turn.Trigger = left.Trigger
+	}
+	a, err := t.c.r.behavior.Decide(ctx, turn)
+	if err != nil {
+		return llm.Message{}, "", fmt.Errorf("behavior: Decide: %w", err)
+	}
+	if a.Message.Empty() && len(a.Message.Calls()) == 0 && a.Finish != llm.FinishContentFilter {
+		return llm.Message{}, "", errSaysNothing
+	}
+	return a.Message, cmp.Or(a.Finish, llm.FinishStop), nil
+}
+
+// asking lets a behaviour ask the models during its turn, once at a time.
+func (t *runner) asking(turn context.Context, called *meter, stream *stream) func(context.Context, llm.Request, bool) (Answer, error) {
+	mouth := make(chan struct{}, 1)
+	return func(ctx context.Context, req llm.Request, shown bool) (a Answer, err error) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer context.AfterFunc(turn, func() { cancel(context.Cause(turn)) })()
+		defer cancel(nil)
+		select {
+		case mouth <- struct{}{}:
+			defer func() { <-mouth }()
+		case <-ctx.Done():
+			return Answer{}, context.Cause(ctx)
+		}
+		req.Session = t.line()
+		if shown && len(req.Schema) == 0 {
+			a.Message, a.Finish, err = t.aloud(ctx, req, called, stream)
+		} else {
+			a.Message, a.Finish, err = t.collect(ctx, req, called)
+		}
+		return a, err
+	}
+}
+
+// aloud collects an answer of the model that is streamed as it comes.
+func (t *runner) aloud(ctx context.Context, req llm.Request, called *meter, stream *stream) (llm.Message, llm.Finish, error) {
+	answer := llm.Builder{}
+	for delta, err := range t.converse(ctx, req, called) {
+		if err != nil {
+			return llm.Message{}, "", err
+		}
+		answer.Add(delta)
+		t.journal.Step(run.Signal{Kind: run.Emission, At: time.Now(), Run: t.id, Delta: delta}, t.p.limits())
+		stream.add(delta)
+	}
+	return spoken(&answer, called)
+}
+
+// received tells the behaviour of the messages that the run is to answer. It
+// returns what ends the run at once, nil when nothing does.
+func (t *runner) received(ctx context.Context, msg *llm.Message) *run.Signal {
+	if t.c.r.behavior == nil {
+		return nil
+	}
+	last := t.items[len(t.items)-1]
+	act, err := t.onMessage(ctx, last, *msg)
+	switch then := (&run.Signal{At: time.Now(), Run: t.id}); {
+	case err != nil:
+		then.Kind, then.Error = run.Fault, &run.Error{Code: llm.AsError(err).Code}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			then.Error.Code = llm.CodeRunTimeout
+		}
+		return then
+	case act.Answer != "":
+		then.Kind, then.Message = run.StreamEnd, &llm.Message{
+			Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: act.Answer}},
+		}
+		return then
+	case act.Drop != "":
+		then.Kind, then.Reason, then.By = run.Abort, act.Drop, "behavior"
+		return then
+	case len(act.Change.Parts) > 0:
+		*msg = act.Change
+		msg.Role = llm.User
+	}
+	return nil
+}
+
+// onMessage asks what is to become of a message; an error is logged.
+func (t *runner) onMessage(ctx context.Context, it *item, said llm.Message) (Action, error) {
+	m := Message{
+		Agent: t.c.r.id, Session: string(t.c.key), Run: t.id, Trigger: it.origin.trigger(),
+		ID: it.input.ID, Subject: it.origin.subject, Said: said,
+	}
+	if in := it.origin.inbound; in != nil {
+		m.From, m.Name, m.Chat, m.Thread, m.Group = sender(in), in.Name, in.Chat, in.Thread, in.Group
+	} else {
+		m.From = it.origin.route.From
+	}
+	act, err := shielded(ctx, t.c.log(), func() (Action, error) { return t.c.r.behavior.OnMessage(ctx, m) })
+	if err != nil {
+		t.c.log().Warn().Err(err).Str("run", t.id).Msg("behavior failed in OnMessage")
+	}
+	return act, err
+}
+
+// shielded calls code of a behaviour: a panic of it becomes an error, and it is
+// not waited for when ctx has ended.
+func shielded[T any](ctx context.Context, log *zerolog.Logger, call func() (T, error)) (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var out outcome
+		defer func() {
+			if p := recover(); p != nil {
+				log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Msg("panic in a behavior")
+				out.err = fmt.Errorf("panic: %v", p)
+			}
+			done <- out
+		}()
+		out.value, out.err = call()
+	}()
+	select {
+	case out := <-done:
+		return out.value, out.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
+}

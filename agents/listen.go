@@ -1,0 +1,56 @@
+package agents
+
+import (
+	"sync"
+
+	"github.com/nats-io/nats.go"
+)
+
+// listen brings the behaviour of the agent what is published on its topics, to
+// one host of the fleet each, one event of a topic after the other. The
+// returned function ends it and waits for what is under way.
+func (r *Runtime) listen() (deaf func()) {
+	if r.behavior == nil {
+		return func() {}
+	}
+	var topics sync.WaitGroup
+	stop := make(chan struct{})
+	for _, topic := range r.behavior.Topics() {
+		events := make(chan *nats.Msg, pendingEvents)
+		sub, err := r.parts.NC.ChanQueueSubscribe(topic, "agent."+r.id, events)
+		if err != nil {
+			r.log.Error().Err(err).Str("topic", topic).Msg("behavior cannot hear of a topic; want a NATS subject")
+			continue
+		}
+		topics.Go(func() {
+			r.hear(events, stop)
+			_ = sub.Unsubscribe() // the connection may be gone
+		})
+	}
+	return func() {
+		close(stop)
+		topics.Wait()
+	}
+}
+
+func (r *Runtime) hear(events <-chan *nats.Msg, stop <-chan struct{}) {
+	for {
+		select {
+		case msg := <-events:
+			r.onEvent(msg)
+		case <-stop:
+			return
+		}
+	}
+}
+
+// pendingEvents is how many events of a topic wait; NATS drops more.
+const pendingEvents = 1024
+
+func (r *Runtime) onEvent(msg *nats.Msg) {
+	e := Event{Agent: r.id, Subject: msg.Subject, Header: msg.Header, Data: msg.Data}
+	_, err := shielded(r.work, &r.log, func() (struct{}, error) { return struct{}{}, r.behavior.OnEvent(r.work, e) })
+	if err != nil {
+		r.log.Warn().Err(err).Str("subject", msg.Subject).Msg("behavior failed in OnEvent; the event is over")
+	}
+}
