@@ -52,6 +52,9 @@ func (r *Runtime) beat(it *item) bool {
 	if first && r.parts.OnHeartbeat != nil {
 		r.busy.Go(func() { r.parts.OnHeartbeat(r.work, r.id, due) })
 	}
+	if first && r.behavior != nil {
+		r.busy.Go(func() { r.onHeartbeat(due) })
+	}
 	return begins
 }
 

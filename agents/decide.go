@@ -64,7 +64,8 @@ func (t *runner) decided(ctx context.Context, req llm.Request, called *meter, st
 	if err != nil {
 		return llm.Message{}, "", fmt.Errorf("behavior: Decide: %w", err)
 	}
-	if a.Message.Empty() && len(a.Message.Calls()) == 0 && a.Finish != llm.FinishContentFilter {
+	mute := a.Message.Empty() && len(a.Message.Calls()) == 0 && a.Finish != llm.FinishContentFilter
+	if mute && turn.Trigger != run.ByHeartbeat {
 		return llm.Message{}, "", errSaysNothing
 	}
 	return a.Message, cmp.Or(a.Finish, llm.FinishStop), nil

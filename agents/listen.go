@@ -2,6 +2,7 @@ package agents
 
 import (
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -52,5 +53,13 @@ func (r *Runtime) onEvent(msg *nats.Msg) {
 	_, err := shielded(r.work, &r.log, func() (struct{}, error) { return struct{}{}, r.behavior.OnEvent(r.work, e) })
 	if err != nil {
 		r.log.Warn().Err(err).Str("subject", msg.Subject).Msg("behavior failed in OnEvent; the event is over")
+	}
+}
+
+func (r *Runtime) onHeartbeat(due time.Time) {
+	tick := Tick{Agent: r.cfg.ID, At: due}
+	_, err := shielded(r.work, &r.log, func() (struct{}, error) { return struct{}{}, r.behavior.OnHeartbeat(r.work, tick) })
+	if err != nil {
+		r.log.Warn().Err(err).Time("due", due).Msg("behavior failed in OnHeartbeat; the tick is over")
 	}
 }

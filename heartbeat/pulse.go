@@ -49,6 +49,7 @@ type Patient struct {
 	Config Config
 	// Vital is asked at every beat. It must not block.
 	Vital func() Vital
+	Heard bool // its ticks are published also without a prompt, because a behaviour hears them
 }
 
 // A Pulse beats for the agents of one host: one goroutine and one timer,
@@ -148,7 +149,7 @@ func (p *Pulse) beat(b *beating, began time.Time) {
 
 // tick brings the beat to whoever serves the agent, once in the whole fleet.
 func (p *Pulse) tick(b *beating, due time.Time) {
-	if b.Config.Prompt == "" && !p.Always {
+	if b.Config.Prompt == "" && !p.Always && !b.Heard {
 		return
 	}
 	id := TickID(b.Agent, due)

@@ -27,7 +27,9 @@ func (h *Host) newWakers(b *bus.Bus, parts *agents.Parts, shop *workshop) *waker
 	schedules, events := map[string][]heartbeat.Schedule{}, map[string][]heartbeat.Event{}
 	for i, a := range h.opt.Config.Agents {
 		if a.Heartbeat.Enabled {
-			patients = append(patients, heartbeat.Patient{Agent: a.ID, Config: a.Heartbeat, Vital: h.vital(i)})
+			patients = append(patients, heartbeat.Patient{
+				Agent: a.ID, Config: a.Heartbeat, Vital: h.vital(i), Heard: a.Behavior != "",
+			})
 		}
 		if len(a.Schedules) > 0 {
 			schedules[a.ID] = zoned(a)
