@@ -57,7 +57,7 @@ func (r *Runtime) onEvent(msg *nats.Msg) {
 }
 
 func (r *Runtime) onHeartbeat(due time.Time) {
-	tick := Tick{Agent: r.cfg.ID, At: due}
+	tick := Tick{Agent: r.id, At: due}
 	_, err := shielded(r.work, &r.log, func() (struct{}, error) { return struct{}{}, r.behavior.OnHeartbeat(r.work, tick) })
 	if err != nil {
 		r.log.Warn().Err(err).Time("due", due).Msg("behavior failed in OnHeartbeat; the tick is over")
