@@ -75,6 +75,9 @@ func (t *runner) decided(ctx context.Context, req llm.Request, called *meter, st
 func (t *runner) asking(turn context.Context, called *meter, stream *stream) func(context.Context, llm.Request, bool) (Answer, error) {
 	mouth := make(chan struct{}, 1)
 	return func(ctx context.Context, req llm.Request, shown bool) (a Answer, err error) {
+		if turn.Err() != nil {
+			return Answer{}, context.Cause(turn)
+		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer context.AfterFunc(turn, func() { cancel(context.Cause(turn)) })()
 		defer cancel(nil)

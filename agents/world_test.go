@@ -36,6 +36,7 @@ type actor struct {
 	cfg         agents.Config
 	script      string
 	model       llm.Provider // in place of a script
+	behavior    agents.Behavior
 	tools       []tools.Tool
 	permissions map[string]string
 	output      string
@@ -131,7 +132,11 @@ func (w *world) runtime(a actor) *agents.Runtime {
 		Output: json.RawMessage(a.output),
 	}
 	chain := &llm.Chain{Links: []llm.Link{{Name: "scripted", Provider: model, Price: a.price, MaxTokens: a.maxTokens}}}
-	return agents.New(a.cfg, agents.Kit{Chain: chain, Box: box}, w.parts)
+	r := agents.New(a.cfg, agents.Kit{Chain: chain, Box: box}, w.parts)
+	if a.behavior != nil {
+		r.Behave(a.behavior)
+	}
+	return r
 }
 
 // say publishes a message of ana's.

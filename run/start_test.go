@@ -25,6 +25,38 @@ func TestCountedAttemptIsWrittenFirst(t *testing.T) {
 	}
 }
 
+// A run that is over at once has nothing before its end that could be found
+// without it, however often it was tried and however long the conversation is.
+func TestRunThatEndsAtOnce(t *testing.T) {
+	answer := llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: "no"}}}
+	tests := map[string]struct {
+		then    run.Signal
+		want    []string
+		reply   string
+		outcome run.Outcome
+		code    llm.Code
+	}{
+		"answered": {run.Signal{Kind: run.StreamEnd, Message: &answer}, []string{"commit [run.started message message reply run.finished]"}, "reply", run.OutcomeSettled, ""},
+		"refused":  {run.Signal{Kind: run.Abort, Reason: "no"}, []string{"commit [run.started message reply run.finished]"}, "error", run.OutcomeStopped, llm.CodeCancelled},
+		"failed":   {run.Signal{Kind: run.Fault}, []string{"commit [run.started message reply run.finished]"}, "error", run.OutcomeFailed, llm.CodeInternal},
+	}
+	for name, tt := range tests {
+		for _, attempt := range []int{0, 2} {
+			t.Run(name, func(t *testing.T) {
+				s := open(t, run.Limits{Window: 1})
+				sig := ask("r1", "hello")
+				sig.Attempt, sig.Then = attempt, &tt.then
+				s.want(s.send(sig), append(tt.want, "publish "+tt.reply+" final=true")...)
+				s.wantEnd(tt.outcome, tt.code)
+			})
+		}
+	}
+	s := open(t, run.Limits{})
+	sig := ask("r1", "hello")
+	sig.Then = &run.Signal{Kind: run.Emission}
+	s.want(s.send(sig), "invoke_model")
+}
+
 func TestResume(t *testing.T) {
 	tests := map[string]struct {
 		play func(*session)
