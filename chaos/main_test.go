@@ -40,6 +40,9 @@ func TestMain(m *testing.M) {
 	if file := os.Getenv(ticksVar); file != "" {
 		exit(0, serveTicks(file, os.Args[1:]))
 	}
+	if file := os.Getenv(behaviorVar); file != "" {
+		exit(0, serveBehavior(file))
+	}
 	dir, err := os.MkdirTemp("", "agenthost-chaos-")
 	if err != nil {
 		exit(0, err)
