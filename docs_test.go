@@ -182,6 +182,19 @@ func anchors(text string) []string {
 	return names
 }
 
+// Go code in a page is an excerpt of the file behind the word go, which is
+// compiled and tested where it is.
+func TestExcerptsInDocs(t *testing.T) {
+	for _, file := range []string{"examples/greeter/main.go", "agents/example_test.go"} {
+		source := read(t, file)
+		for _, f := range fences(t, "go "+file) {
+			if !strings.Contains(source, f.text) {
+				t.Errorf("%v: it is not in %s", f, file)
+			}
+		}
+	}
+}
+
 // A test that a page names as a proof must be there.
 func TestProofsInDocs(t *testing.T) {
 	var sources bytes.Buffer

@@ -25,6 +25,7 @@ const module = "agenthost"
 // package needs no entry: it may import its parent and bus.
 var arrows = map[string][]string{
 	"cmd/agenthost": {"host", "config", "bus"},
+	"examples":      {"agents", "config", "host", "llm"},
 	"host":          {"*"},
 	"config":        {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools"},
 	"console":       {"*"},
@@ -42,8 +43,8 @@ var arrows = map[string][]string{
 
 // importers says who may import the packages that a "*" does not cover.
 var importers = map[string][]string{
-	"config":        {"host", "cmd/agenthost"},
-	"host":          {"cmd/agenthost"},
+	"config":        {"host", "cmd/agenthost", "examples"},
+	"host":          {"cmd/agenthost", "examples"},
 	"cmd/agenthost": {},
 }
 
@@ -96,6 +97,8 @@ func TestMayImport(t *testing.T) {
 		"config by host":            {"host", "config", true},
 		"config by the command":     {"cmd/agenthost", "config", true},
 		"config by another":         {"console", "config", false},
+		"host by an example":        {"examples/any", "host", true},
+		"bus by an example":         {"examples/any", "bus", false},
 		"the command by host":       {"host", "cmd/agenthost", false},
 		"a test server by a suite":  {"plugins/plugintest", "bus/bustest", true},
 		"a test server by the rest": {"host", "bus/bustest", false},
@@ -111,6 +114,9 @@ func TestMayImport(t *testing.T) {
 }
 
 func mayImport(pkg, imported string) bool {
+	if strings.HasPrefix(pkg, "examples/") { // each is a program of its own
+		pkg = "examples"
+	}
 	if strings.HasSuffix(imported, "test") {
 		return strings.HasSuffix(pkg, "test")
 	}

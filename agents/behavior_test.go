@@ -15,6 +15,7 @@ import (
 	"agenthost/tools"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
 )
 
 // A doer is a behaviour made of functions; those that are nil are Base's.
@@ -416,5 +417,34 @@ func TestRegister(t *testing.T) {
 			}()
 			register()
 		})
+	}
+}
+
+func TestPolite(t *testing.T) {
+	w := newWorld(t, actor{
+		cfg: agents.Config{ID: "ana", Channels: []agents.Binding{{Channel: "ana"}}}, behavior: polite{},
+		script: "rules: [{when: politely, text: Perhaps not.}, {text: That is stupid.}]",
+	})
+	w.say("ana", bus.Inbound{Text: "hello"})
+	w.expect("reply", "Perhaps not.")
+}
+
+func TestSeller(t *testing.T) {
+	s := &seller{}
+	a := bot("ana", does(s))
+	w := newWorld(t)
+	s.nc = w.bus.NC
+	w.stop()
+	w.start(a)
+	replies := make(chan *nats.Msg, 10)
+	if _, err := w.bus.NC.ChanSubscribe("agent.session.ana.>", replies); err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range []string{`{"id":"1","sum":5}`, `{"id":"2","sum":5000}`, `{"id":"2","sum":5000}`} {
+		w.publish("shop.paris.sold", json.RawMessage(data))
+	}
+	msg := <-replies
+	if !strings.Contains(string(msg.Data), "Sold for 5000.") {
+		t.Errorf("session: %s", msg.Data)
 	}
 }

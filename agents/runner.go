@@ -113,6 +113,13 @@ func (t *runner) start() (err error) {
 	}, t.p.limits()))
 }
 
+// instead goes on with sig in place of the work that the run begins with.
+func (t *runner) instead(effects []run.Effect, sig run.Signal) []run.Effect {
+	return append(slices.DeleteFunc(effects, isWork), t.journal.Step(sig, t.p.limits())...)
+}
+
+func isWork(e run.Effect) bool { return e.Kind == run.InvokeModel || e.Kind == run.Compact }
+
 // resume goes on with a run that an owner before has begun. It may be what
 // ended that owner, so the try is counted, and the last ones are made alone.
 func (t *runner) resume() (err error) {

@@ -81,7 +81,7 @@ func (a Answer) Text() string { return a.Message.Text() }
 
 // Use is a with one more call.
 func (a Answer) Use(tool string, args any) Answer {
-	p := llm.Part{Type: llm.ToolCall, Name: tool}
+	p := llm.Part{Type: llm.ToolCall, Name: tool, Args: json.RawMessage("{}")}
 	if args != nil {
 		data, err := json.Marshal(args)
 		if p.Args = data; err != nil { // the call is answered with that, and nothing runs
