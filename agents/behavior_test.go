@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -220,7 +221,7 @@ func TestBehaviorAsksTheModel(t *testing.T) {
 			if err != nil {
 				return first, err
 			}
-			t.Messages = append(t.Messages[:len(t.Messages):len(t.Messages)], first.Message, llm.UserText("better"))
+			t.Messages = append(slices.Clip(t.Messages), first.Message, llm.UserText("better"))
 			second, err := t.Ask(ctx)
 			return agents.Say(first.Text() + " " + second.Text()), err
 		}, "The model heard hello. The model heard better."},

@@ -98,13 +98,18 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 		c.insert(it)
 		c.wake(c.debounce(it))
 		c.mu.Unlock()
-		select {
-		case c.nudge <- struct{}{}:
-		default:
-		}
+		c.poke()
 	}
 	if entry != nil {
 		entry.Release()
+	}
+}
+
+// poke has the run under way look at the queue.
+func (c *conversation) poke() {
+	select {
+	case c.nudge <- struct{}{}:
+	default:
 	}
 }
 

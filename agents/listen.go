@@ -1,21 +1,19 @@
 package agents
 
 import (
-	"sync"
+	"context"
 	"time"
 
 	"github.com/nats-io/nats.go"
 )
 
 // listen brings the behaviour of the agent what is published on its topics, to
-// one host of the fleet each, one event of a topic after the other. The
-// returned function ends it and waits for what is under way.
-func (r *Runtime) listen() (deaf func()) {
+// one host of the fleet each, one event of a topic after the other, until ctx
+// ends.
+func (r *Runtime) listen(ctx context.Context) {
 	if r.behavior == nil {
-		return func() {}
+		return
 	}
-	var topics sync.WaitGroup
-	stop := make(chan struct{})
 	for _, topic := range r.behavior.Topics() {
 		events := make(chan *nats.Msg, pendingEvents)
 		sub, err := r.parts.NC.ChanQueueSubscribe(topic, "agent."+r.id, events)
@@ -23,23 +21,19 @@ func (r *Runtime) listen() (deaf func()) {
 			r.log.Error().Err(err).Str("topic", topic).Msg("behavior cannot hear of a topic; want a NATS subject")
 			continue
 		}
-		topics.Go(func() {
-			r.hear(events, stop)
+		r.busy.Go(func() {
+			r.hear(ctx, events)
 			_ = sub.Unsubscribe() // the connection may be gone
 		})
 	}
-	return func() {
-		close(stop)
-		topics.Wait()
-	}
 }
 
-func (r *Runtime) hear(events <-chan *nats.Msg, stop <-chan struct{}) {
+func (r *Runtime) hear(ctx context.Context, events <-chan *nats.Msg) {
 	for {
 		select {
 		case msg := <-events:
 			r.onEvent(msg)
-		case <-stop:
+		case <-ctx.Done():
 			return
 		}
 	}

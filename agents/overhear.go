@@ -43,6 +43,7 @@ func (t *runner) overhear(ctx context.Context) ([]run.Effect, error) {
 		}
 		effects := t.journal.Step(sig, t.p.limits())
 		if len(effects) > 0 && effects[0].Kind != run.Ignored {
+			t.c.poke() // one nudge may stand for several inputs
 			return effects, nil
 		}
 	}

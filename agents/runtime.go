@@ -30,7 +30,7 @@ type Runtime struct {
 	closed   chan struct{}   // when nothing more is taken from inbox
 	work     context.Context //nolint:containedctx // what runs are cancelled by, for the life of Run
 	stopping atomic.Bool
-	busy     sync.WaitGroup // conversations with something to do
+	busy     sync.WaitGroup // conversations with something to do, and the behaviour's ears
 	ends     sync.WaitGroup // on_session_end hooks
 
 	mu     sync.Mutex
@@ -119,9 +119,8 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 	}()
 	r.parts.event(r.id, "started", nil)
 	r.warnUnpriced()
-	deaf := r.listen()
+	r.listen(ctx)
 	r.receive(ctx)
-	deaf()
 	r.stopping.Store(true)
 	close(r.closed)
 	r.leaveReady()
