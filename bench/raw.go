@@ -1,0 +1,147 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// The streams and subjects of the echo.
+const (
+	echoIn     = "AGENTHOST_BENCH_IN"
+	echoOut    = "AGENTHOST_BENCH_OUT"
+	echoInput  = "agenthost_bench.in."
+	echoOutput = "agenthost_bench.out."
+	echoPulls  = 500
+	echoFlight = 4096 // replies that are not acknowledged
+	echoReady  = "echo is ready at "
+)
+
+// Echo answers messages on bare JetStream until stdin ends: what a host does
+// around that is what a Report sets beside it. It says on stderr when it is
+// ready, and where its NATS is: an embedded one with the store and sync given,
+// or that of cfg.
+func Echo(ctx context.Context, cfg bus.Config, stdin io.Reader, stderr io.Writer) error {
+	b, err := bus.Open(ctx, bus.Options{Name: "bench-echo", Log: zerolog.Nop(), Config: cfg})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if err := b.Ready(ctx); err != nil {
+		return err
+	}
+	consumer, err := echoStreams(ctx, b.JS, max(cfg.Replicas, 1))
+	if err != nil {
+		return err
+	}
+	defer dropStreams(b.JS)
+	return echo(ctx, b, consumer, stdin, func() {
+		fmt.Fprintln(stderr, echoReady+cmp.Or(b.URL(), cfg.URL, cfg.Context))
+	})
+}
+
+// echoStreams makes what the host's streams are, as far as the echo needs it.
+func echoStreams(ctx context.Context, js jetstream.JetStream, replicas int) (jetstream.Consumer, error) {
+	for name, subject := range map[string]string{echoIn: echoInput + ">", echoOut: echoOutput + ">"} {
+		_, err := js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: name, Subjects: []string{subject}, Storage: jetstream.FileStorage, Replicas: replicas,
+			AllowDirect: true, Duplicates: bus.DedupeWindow,
+		})
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return nil, fmt.Errorf("stream %s is there; another bench runs, or one was killed: nats stream rm -f %s", name, name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("make stream %s: %w", name, err)
+		}
+	}
+	consumer, err := js.CreateConsumer(ctx, echoIn, jetstream.ConsumerConfig{
+		Durable: "echo", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: 2 * echoFlight,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the consumer of the echo: %w", err)
+	}
+	return consumer, nil
+}
+
+func dropStreams(js jetstream.JetStream) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	for _, name := range []string{echoIn, echoOut} {
+		_ = js.DeleteStream(ctx, name) // the next bench tells when it is left
+	}
+}
+
+// An echoed message waits for the stream to have its reply.
+type echoed struct {
+	stored jetstream.PubAckFuture
+	msg    jetstream.Msg
+}
+
+func echo(ctx context.Context, b *bus.Bus, consumer jetstream.Consumer, stdin io.Reader, ready func()) error {
+	js, err := jetstream.New(b.NC, jetstream.WithPublishAsyncMaxPending(echoFlight))
+	if err != nil {
+		return err
+	}
+	flight := make(chan echoed, echoFlight)
+	acked := make(chan struct{})
+	go func() {
+		defer close(acked)
+		for e := range flight {
+			select {
+			case <-e.stored.Ok():
+				_ = e.msg.Ack() // else it comes again
+			case <-e.stored.Err():
+			}
+		}
+	}()
+	taking, err := consumer.Consume(func(m jetstream.Msg) {
+		if stored, err := js.PublishMsgAsync(reply(m)); err == nil {
+			flight <- echoed{stored, m}
+		}
+	}, jetstream.PullMaxMessages(echoPulls))
+	if err != nil {
+		return fmt.Errorf("consume: %w", err)
+	}
+	ready()
+	await(ctx, stdin)
+	taking.Stop()
+	<-taking.Closed()
+	close(flight)
+	<-acked
+	return nil
+}
+
+// await returns when ctx ends, or r does.
+func await(ctx context.Context, r io.Reader) {
+	over := make(chan struct{})
+	go func() { // it ends with the process, at the latest
+		defer close(over)
+		_, _ = io.Copy(io.Discard, r)
+	}()
+	select {
+	case <-ctx.Done():
+	case <-over:
+	}
+}
+
+// reply is an envelope of the fields that an outbound message of a host has.
+func reply(m jetstream.Msg) *nats.Msg {
+	id := m.Headers().Get(jetstream.MsgIDHeader)
+	msg := nats.NewMsg(echoOutput + m.Subject()[len(echoInput):])
+	msg.Data, _ = json.Marshal(bus.Outbound{ // of strings
+		ID: id + ".1", Agent: "echo", Session: "bench/dm/u", Run: id, Kind: bus.KindReply, To: "u",
+		Text: string(m.Data()), InReplyTo: id, Final: true, SentAt: time.Now().UTC(),
+	})
+	msg.Header.Set(jetstream.MsgIDHeader, id+".1")
+	return msg
+}
