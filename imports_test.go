@@ -24,13 +24,14 @@ const module = "agenthost"
 // arrows says what a package may import of the module's own. A folder within a
 // package needs no entry: it may import its parent and bus.
 var arrows = map[string][]string{
-	"cmd/agenthost": {"host", "config", "bus"},
+	"cmd/agenthost": {"host", "config", "bench", "bus"},
 	"examples":      {"agents", "config", "host", "llm"},
 	"host":          {"*"},
 	"config":        {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools"},
 	"console":       {"*"},
 	"metrics":       {"*"},
 	"agents":        {"session", "run", "hooks", "tools", "llm", "bus"},
+	"bench":         {"bus"},
 	"heartbeat":     {"bus"},
 	"plugins":       {"bus"},
 	"tools":         {"llm"},

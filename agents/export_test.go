@@ -25,3 +25,29 @@ func (t Till) Settle(reserved, cost int64) { t.ledger.today(time.Now()).settle(r
 
 // Close waits until all is written.
 func (t Till) Close() { t.ledger.close() }
+
+// A Mailbox is the queue of a conversation as tests hold it.
+type Mailbox struct{ c *conversation }
+
+// NewMailbox is that of a conversation in which so much waits.
+func NewMailbox(waiting int) Mailbox {
+	m := Mailbox{newConversation(&Runtime{}, "web/dm/ana")}
+	for range waiting {
+		m.put(&item{})
+	}
+	return m
+}
+
+func (m Mailbox) put(it *item) {
+	m.c.mu.Lock()
+	defer m.c.mu.Unlock()
+	m.c.insert(it)
+}
+
+// Turn puts an input in and takes the first out.
+func (m Mailbox) Turn() {
+	m.put(&item{})
+	m.c.mu.Lock()
+	defer m.c.mu.Unlock()
+	m.c.pop(1)
+}

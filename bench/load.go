@@ -89,9 +89,9 @@ func (l *load) round(ctx context.Context, tell func(Progress)) (Side, error) {
 	if err != nil {
 		return Side{}, err
 	}
-	_, end := v.progress()
+	answered, end := v.progress()
 	usage := u.read()
-	after, err := l.kept(ctx)
+	after, err := l.settled(ctx, kept+answered)
 	if err != nil {
 		return Side{}, err
 	}
@@ -237,6 +237,26 @@ func (l *load) watch(ended <-chan struct{}, v *verifier, start time.Time, u *gau
 		case <-ended:
 			return
 		case <-tick.C:
+		}
+	}
+}
+
+// settled is how many replies the stream of the target has, once it has what
+// was seen: a reply passes by before it is written.
+func (l *load) settled(ctx context.Context, seen int) (int, error) {
+	late := time.NewTimer(l.opt.Quiet)
+	defer late.Stop()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		n, err := l.kept(ctx)
+		if err != nil || n >= seen {
+			return n, err
+		}
+		select {
+		case <-again.C:
+		case <-late.C:
+			return n, nil
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 // publisher makes a Publisher that runs until the returned stop is called or
 // the test ends.
-func publisher(t *testing.T, nc *nats.Conn, log zerolog.Logger) (p *bus.Publisher, stop func()) {
+func publisher(t testing.TB, nc *nats.Conn, log zerolog.Logger) (p *bus.Publisher, stop func()) {
 	t.Helper()
 	p, err := bus.NewPublisher(nc, "", log)
 	if err != nil {
@@ -59,7 +59,7 @@ func message(subject, id string) *nats.Msg {
 	return msg
 }
 
-func makeStream(t *testing.T, js jetstream.JetStream, cfg jetstream.StreamConfig) jetstream.Stream {
+func makeStream(t testing.TB, js jetstream.JetStream, cfg jetstream.StreamConfig) jetstream.Stream {
 	t.Helper()
 	s, err := js.CreateStream(t.Context(), cfg)
 	if err != nil {
@@ -68,7 +68,7 @@ func makeStream(t *testing.T, js jetstream.JetStream, cfg jetstream.StreamConfig
 	return s
 }
 
-func flush(t *testing.T, p *bus.Publisher) {
+func flush(t testing.TB, p *bus.Publisher) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

@@ -62,6 +62,7 @@ It exits with 1 when a message was lost, answered twice or out of order.`,
 	flags.StringVar(&b.sync, "sync", "always", "when NATS writes to the disk: always, or interval (2m)")
 	flags.IntVar(&b.Rounds, "rounds", 3, "how often; the median is printed")
 	flags.BoolVar(&b.NoRaw, "no-raw", false, "leave the echo out")
+	flags.DurationVar(&b.Quiet, "quiet", 10*time.Second, "without any answer for so long, the rest is lost")
 	flags.IntVar(&b.idle, "idle", 0, "measure a host of `N` agents that nobody talks to")
 	flags.StringVar(&b.channel, "channel", "", "with -s: the channel, or channel.instance, of agents that run")
 	flags.StringVar(&b.NATSServer, "nats-server", "", "start this nats-server `binary` instead of the embedded one")

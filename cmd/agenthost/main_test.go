@@ -49,6 +49,13 @@ func TestUsageErrors(t *testing.T) {
 		"no time to answer":        {"approvals answer x approve --timeout 0s", "--timeout 0s: want more than 0"},
 		"agent of a run":           {"runs abort A x", `agent "A": want`},
 		"nobody who stops":         {"runs abort ana x --by=", "--by is empty"},
+		"half a bench of a host":   {"bench -s nats://127.0.0.1:1", "--channel"},
+		"bench of another's model": {"bench --channel web --model openai", "--model is of a private host"},
+		"echo with tools":          {"bench --tools 1", "the echo model neither calls tools nor waits"},
+		"two ends of a bench":      {"bench --messages 1 --duration 1s", "messages and duration: want one of them"},
+		"bench of nothing":         {"bench --sessions -1", "sessions -1: want 1 or more"},
+		"bench of no agents":       {"bench --idle 0", "--idle 0: want 1 agent or more"},
+		"sync of a bench":          {"bench --sync soon", `--sync "soon": want always, interval`},
 		"no time to stop":          {"runs abort ana x --timeout -1s", "--timeout -1s: want more than 0"},
 	}
 	for name, tt := range tests {
