@@ -25,6 +25,9 @@ type process struct {
 	last    string        // its last line; read it after done
 }
 
+// readyWithin is what a process gets to be ready.
+const readyWithin = 2 * time.Minute
+
 // endWithin is what a process gets to end before it is killed.
 const endWithin = 15 * time.Second
 
@@ -56,9 +59,14 @@ func startProcess(ctx context.Context, ready readiness, env []string, program st
 			up <- url
 		}
 	})
+	late := time.NewTimer(readyWithin)
+	defer late.Stop()
 	select {
 	case p.url = <-up:
 		return p, nil
+	case <-late.C:
+		p.stop()
+		return nil, fmt.Errorf("start %s: it was not ready within %s; its last words: %s", program, readyWithin, p.last)
 	case <-p.done:
 		_ = p.cmd.Wait()
 		return nil, fmt.Errorf("start %s: it ended before it was ready: %s", program, p.last)

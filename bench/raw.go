@@ -100,7 +100,7 @@ func echo(ctx context.Context, b *bus.Bus, consumer jetstream.Consumer, stdin io
 			select {
 			case <-e.stored.Ok():
 				_ = e.msg.Ack() // else it comes again
-			case <-e.stored.Err():
+			case <-e.stored.Err(): //nolint:errcheck // whatever it is: the message comes again
 			}
 		}
 	}()

@@ -98,7 +98,7 @@ func (o Options) median(sides []Side) Side {
 	m := sorted[len(sorted)/2]
 	m.Faults = Faults{}
 	for _, s := range sides {
-		m.Faults = m.Faults.plus(s.Faults)
+		m.Faults = m.plus(s.Faults)
 	}
 	return m
 }
