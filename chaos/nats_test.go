@@ -31,7 +31,8 @@ func serveNATS(args []string) error {
 	return nil
 }
 
-// startNATS starts a server with its defaults and returns its address.
+// startNATS starts a server with its defaults and returns its address, where it
+// takes connections.
 func startNATS(t testing.TB) (*process, string) {
 	t.Helper()
 	address := freeAddress(t)
@@ -46,6 +47,14 @@ func startNATS(t testing.TB) (*process, string) {
 	p := newProcess(t, "nats", self, "-js", "-sd", t.TempDir(), "-a", "127.0.0.1", "-p", port)
 	p.env = []string{natsVar + "=1"}
 	p.start()
+	await(t, "the server", func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return false
+		}
+		_ = conn.Close()
+		return true
+	})
 	return p, address
 }
 

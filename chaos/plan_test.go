@@ -23,9 +23,7 @@ type plan struct {
 func (p plan) open(t testing.TB) *world {
 	t.Helper()
 	nats, address := startNATS(t)
-	w := &world{ledger: openLedger(t, address), nats: nats, config: p.write(t, address)}
-	await(t, "a connection to NATS", w.nc.IsConnected)
-	return w
+	return &world{ledger: openLedger(t, address), nats: nats, config: p.write(t, address)}
 }
 
 // write writes the files to a folder of their own and returns the main one.

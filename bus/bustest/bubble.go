@@ -2,26 +2,62 @@ package bustest
 
 import (
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
+	_ "unsafe" // to reach the server's clock
 
-	"github.com/nats-io/nats-server/v2/server/ats"
+	_ "github.com/nats-io/nats-server/v2/server/ats"
+)
+
+// What the server takes for the time when it looks for old messages, and for
+// how many of its stores somebody has to set it.
+var (
+	//go:linkname serverTime github.com/nats-io/nats-server/v2/server/ats.utime
+	serverTime atomic.Int64
+	//go:linkname serverTimeUsers github.com/nats-io/nats-server/v2/server/ats.refs
+	serverTimeUsers atomic.Int64
 )
 
 // Bubble runs fn on a fake clock, with the server of Open inside it: hours of
 // ack waits and expiry pass in no time. What fn opens must not have a port,
 // and tests that use Bubble must not run in parallel with others.
 //
-// It rests on two internals of NATS, named below; TestBubble tells when a new
-// release no longer has them.
+// It rests on internals of NATS, which are named here and above; TestBubble
+// tells when a new release no longer has them.
 func Bubble(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
-	ats.Register() // the server's clock goroutine stays outside: its ticker holds time still
-	t.Cleanup(ats.Unregister)
+	// The server's goroutine that sets its time would hold time still in the
+	// bubble, and outside tell it another: with one user it is not started.
+	serverTimeUsers.Add(1)
+	t.Cleanup(func() { serverTimeUsers.Add(-1) })
 	// The client keeps timers in a pool, and one may not cross bubbles.
 	// A pool is empty after two collections.
 	emptyPools := func() { runtime.GC(); runtime.GC() }
 	emptyPools()
 	t.Cleanup(emptyPools)
-	synctest.Test(t, fn)
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(tellServer())
+		fn(t)
+	})
+}
+
+// tellServer tells the server the time of the bubble until it is stopped.
+func tellServer() (stop func()) {
+	serverTime.Store(time.Now().UnixNano())
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for tick := time.NewTicker(time.Second); ; {
+			select {
+			case now := <-tick.C:
+				serverTime.Store(now.UnixNano())
+			case <-done:
+				tick.Stop()
+				return
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
 }
