@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"hash/fnv"
+	"slices"
 	"sync"
 
 	"agenthost/bus"
@@ -49,25 +50,61 @@ func (f *Fleet) join(js jetstream.JetStream, parts *Parts, stream string, n int,
 			parts.event(r.ID(), "takeover", map[string]any{"stream": stream, "lane": cfg.Name})
 		}
 	}
-	f.lanes = append(f.lanes, bus.NewLane(js, cfg, parts.Log, gained, func(d *bus.Delivery) { deliver(agents, d) }))
+	f.lanes = append(f.lanes, bus.NewLane(js, cfg, parts.Log, gained, newDirectory(agents).deliver))
 }
 
-// deliver hands d to every agent that is bound to its subject. What nobody is
-// bound to (any more) is done with.
-func deliver(agents []*Runtime, d *bus.Delivery) {
-	var takers []*Runtime
+// A directory knows the agents of a lane by what they are bound to: finding
+// those that a message is for costs the same whatever their number.
+type directory struct {
+	bound map[string][]*Runtime // by the subject
+	wide  map[string][]*Runtime // by the channel, of which they take every instance
+}
+
+func newDirectory(agents []*Runtime) *directory {
+	d := &directory{bound: map[string][]*Runtime{}, wide: map[string][]*Runtime{}}
 	for _, r := range agents {
-		if _, ok := r.takes(d.Subject); ok {
-			takers = append(takers, r)
+		add(d.bound, bus.RoutePrefix+r.ID(), r)
+		for _, b := range r.now().cfg.Channels {
+			if b.Instance == everyInstance {
+				add(d.wide, b.Channel, r)
+			} else {
+				add(d.bound, b.Subject(), r)
+			}
 		}
 	}
+	return d
+}
+
+// add adds r to those of key, once.
+func add(to map[string][]*Runtime, key string, r *Runtime) {
+	if !slices.Contains(to[key], r) {
+		to[key] = append(to[key], r)
+	}
+}
+
+// takers are the agents that are bound to subject.
+func (d *directory) takers(subject string) []*Runtime {
+	list := slices.Clip(d.bound[subject])
+	channel, _, _ := bus.Channel(subject)
+	for _, r := range d.wide[channel] {
+		if _, ok := r.takes(subject); ok && !slices.Contains(list, r) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// deliver hands m to every agent that is bound to its subject. What nobody is
+// bound to (any more) is done with.
+func (d *directory) deliver(m *bus.Delivery) {
+	takers := d.takers(m.Subject)
 	if len(takers) == 0 {
-		d.Done()
+		m.Done()
 		return
 	}
-	d.Hold(len(takers))
+	m.Hold(len(takers))
 	for _, r := range takers {
-		r.offer(d)
+		r.offer(m)
 	}
 }
 

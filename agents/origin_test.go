@@ -108,6 +108,36 @@ func TestTakes(t *testing.T) {
 	}
 }
 
+func TestDirectoryFindsTakers(t *testing.T) {
+	agent := func(id string, channels ...Binding) *Runtime {
+		r := &Runtime{id: id}
+		r.profile.Store(&profile{cfg: Config{Channels: channels}})
+		return r
+	}
+	d := newDirectory([]*Runtime{
+		agent("ana", Binding{Channel: "web"}, Binding{Channel: "tg", Instance: "sales"}),
+		agent("bo", Binding{Channel: "web"}, Binding{Channel: "tg", Instance: "*"}),
+		agent("cy", Binding{Channel: "tg", Instance: "*"}, Binding{Channel: "tg", Instance: "sales"}),
+	})
+	tests := map[string][]string{
+		"plugin.inbound.web": {"ana", "bo"}, "plugin.inbound.web.x": nil,
+		"plugin.inbound.tg": nil, "plugin.inbound.tg.sales": {"ana", "cy", "bo"},
+		"plugin.inbound.tg.other": {"bo", "cy"}, "plugin.inbound.tg.other.more": nil,
+		"agent.route.bo": {"bo"}, "agent.route.nobody": nil,
+	}
+	for range 2 { // asking changes nothing
+		for subject, want := range tests {
+			var got []string
+			for _, r := range d.takers(subject) {
+				got = append(got, r.ID())
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("takers(%s): %s", subject, diff)
+			}
+		}
+	}
+}
+
 func TestLaneOfSpreads(t *testing.T) {
 	count := make([]int, 4)
 	for i := range 1000 {

@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,9 @@ type Runtime struct {
 	behavior Behavior // nil: the model alone
 
 	sessions *session.Manager[*conversation]
+	sweep    func() // begins to drop idle sessions; an agent nobody spoke to has none
+	sweeper  sync.WaitGroup
+	endSweep context.CancelFunc
 	inbox    chan *bus.Delivery
 	closed   chan struct{}   // when nothing more is taken from inbox
 	work     context.Context //nolint:containedctx // what runs are cancelled by, for the life of Run
@@ -49,8 +53,9 @@ const (
 	DefaultWindow = 128_000
 )
 
-// inboxSize lets a lane go on while an agent decodes.
-const inboxSize = 256
+// inboxSize lets a lane go on while an agent decodes. All agents have an inbox,
+// most of them nothing in it.
+const inboxSize = 64
 
 // New makes the runtime of an agent.
 func New(cfg Config, kit Kit, parts *Parts) *Runtime {
@@ -64,6 +69,11 @@ func New(cfg Config, kit Kit, parts *Parts) *Runtime {
 		TTL: cfg.Session.TTL, Max: cfg.Session.Max,
 		New:      func(key session.Key) *conversation { return newConversation(r, key) },
 		OnExpire: r.expired,
+	})
+	sweeping, end := context.WithCancel(context.Background())
+	r.endSweep = end
+	r.sweep = sync.OnceFunc(func() {
+		r.sweeper.Go(func() { _ = r.sessions.Run(sweeping) })
 	})
 	return r
 }
@@ -94,29 +104,32 @@ func (b Binding) Subject() string {
 
 // takes reports whether the agent is bound to subject, and by which binding.
 func (r *Runtime) takes(subject string) (*Binding, bool) {
-	if subject == bus.RoutePrefix+r.id {
-		return nil, true
+	if agent, ok := strings.CutPrefix(subject, bus.RoutePrefix); ok {
+		return nil, agent == r.id
 	}
+	channel, instance, _ := bus.Channel(subject)
 	channels := r.now().cfg.Channels
 	for i := range channels {
-		if b := &channels[i]; bus.Matches(b.Subject(), subject) {
+		if b := &channels[i]; b.Channel == channel && b.takes(instance) {
 			return b, true
 		}
 	}
 	return nil, false
 }
 
+// takes reports whether what comes from an instance of its channel is for b.
+func (b *Binding) takes(instance string) bool {
+	return b.Instance == instance || b.Instance == everyInstance && instance != "" && !strings.Contains(instance, ".")
+}
+
+// everyInstance is the instance of a Binding to all that have a name.
+const everyInstance = "*"
+
 // Run works until ctx ends. Then it takes nothing more and returns when the
 // runs in progress have ended, or when work ends and they have been given up;
 // what is given up, or not begun, stays unacknowledged.
 func (r *Runtime) Run(ctx, work context.Context) error {
 	r.work = work
-	sweeping, stopSweep := context.WithCancel(context.WithoutCancel(ctx))
-	swept := make(chan struct{})
-	go func() {
-		defer close(swept)
-		_ = r.sessions.Run(sweeping)
-	}()
 	r.parts.event(r.id, "started", nil)
 	r.warnUnpriced()
 	r.listen(ctx)
@@ -125,8 +138,9 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 	close(r.closed)
 	r.leaveReady()
 	r.busy.Wait()
-	stopSweep()
-	<-swept
+	r.sweep() // in any case: it leaves nothing behind, now or later
+	r.endSweep()
+	r.sweeper.Wait()
 	r.ends.Wait()
 	r.ledger.close()
 	r.parts.event(r.id, "stopped", nil)
@@ -139,6 +153,7 @@ func (r *Runtime) receive(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case d := <-r.inbox:
+			r.sweep()
 			r.accept(d)
 		}
 	}

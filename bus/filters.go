@@ -20,11 +20,19 @@ func Filters(subjects []string, all string) []string {
 	return kept
 }
 
-// minimal sorts subjects and leaves out those that others cover.
+// minimal sorts subjects and leaves out those that others cover. There may be
+// thousands, one of each agent, but few with a wildcard, which alone cover
+// others.
 func minimal(subjects []string) []string {
 	sorted := slices.Compact(slices.Sorted(slices.Values(subjects)))
-	return slices.DeleteFunc(slices.Clone(sorted), func(s string) bool {
-		return slices.ContainsFunc(sorted, func(other string) bool { return other != s && covers(other, s) })
+	var wide []string
+	for _, s := range sorted {
+		if strings.ContainsAny(s, "*>") {
+			wide = append(wide, s)
+		}
+	}
+	return slices.DeleteFunc(sorted, func(s string) bool {
+		return slices.ContainsFunc(wide, func(other string) bool { return other != s && covers(other, s) })
 	})
 }
 
@@ -54,18 +62,20 @@ func Overlap(a, b string) bool {
 
 // covers reports whether every subject that b takes is taken by a.
 func covers(a, b string) bool {
-	at, bt := strings.Split(a, "."), strings.Split(b, ".")
-	for i, token := range at {
-		switch {
-		case token == ">":
-			return len(bt) > i
-		case i >= len(bt), bt[i] == ">":
-			return false
-		case token != "*" && token != bt[i]:
-			return false
+	for {
+		at, aRest, aMore := strings.Cut(a, ".")
+		if at == ">" {
+			return true
 		}
+		bt, bRest, bMore := strings.Cut(b, ".")
+		switch {
+		case bt == ">", at != "*" && at != bt:
+			return false
+		case !aMore || !bMore:
+			return aMore == bMore
+		}
+		a, b = aRest, bRest
 	}
-	return len(at) == len(bt)
 }
 
 // Matches reports whether subject is one that filter takes; of a subject with

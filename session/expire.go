@@ -103,7 +103,7 @@ func (m *Manager[V]) dropOldest(reason Reason, gone *queue[V]) {
 // drop moves a live entry that is in no queue to gone, whose OnExpire the
 // caller owes once the lock is free.
 func (m *Manager[V]) drop(e *Entry[V], reason Reason, gone *queue[V]) {
-	m.entries.Delete(e.Key)
+	m.entries.Load().Delete(e.Key)
 	m.count--
 	e.reason = reason
 	gone.push(e)

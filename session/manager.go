@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/puzpuzpuz/xsync/v3"
@@ -44,7 +45,9 @@ type Manager[V any] struct {
 	onExpire func(Key, V, Reason)
 	born     time.Time
 
-	entries *xsync.MapOf[Key, *Entry[V]] // written with mu held
+	// entries is written with mu held, and made for the first of them: most
+	// agents of a large fleet have none.
+	entries atomic.Pointer[xsync.MapOf[Key, *Entry[V]]]
 	calls   sync.WaitGroup               // drops whose OnExpire has not returned; grows with mu held, until closed
 
 	mu     sync.Mutex
@@ -63,7 +66,6 @@ func NewManager[V any](opt Options[V]) *Manager[V] {
 		newValue: opt.New,
 		onExpire: opt.OnExpire,
 		born:     time.Now(),
-		entries:  xsync.NewMapOf[Key, *Entry[V]](),
 	}
 	if opt.Max != nil {
 		m.max = *opt.Max
@@ -101,9 +103,9 @@ func (m *Manager[V]) Get(key Key) (*Entry[V], bool) {
 func (m *Manager[V]) Delete(key Key) bool {
 	var gone queue[V]
 	m.mu.Lock()
-	e, ok := m.entries.Load(key)
+	e := m.find(key)
 	switch {
-	case !ok:
+	case e == nil:
 	case e.work > 0:
 		e.doomed = true
 	default:
@@ -111,7 +113,7 @@ func (m *Manager[V]) Delete(key Key) bool {
 		m.drop(e, Deleted, &gone)
 	}
 	m.unlock(gone)
-	return ok
+	return e != nil
 }
 
 // Len is the number of sessions in memory.
@@ -132,18 +134,30 @@ func (m *Manager[V]) InFlight() int {
 // snapshot: what comes or goes meanwhile may or may not be listed.
 func (m *Manager[V]) All() iter.Seq[*Entry[V]] {
 	return func(yield func(*Entry[V]) bool) {
-		m.entries.Range(func(_ Key, e *Entry[V]) bool { return yield(e) })
+		if entries := m.entries.Load(); entries != nil {
+			entries.Range(func(_ Key, e *Entry[V]) bool { return yield(e) })
+		}
 	}
+}
+
+// find returns the entry of key, nil when there is none.
+func (m *Manager[V]) find(key Key) *Entry[V] {
+	entries := m.entries.Load()
+	if entries == nil {
+		return nil
+	}
+	e, _ := entries.Load(key)
+	return e
 }
 
 // access finds or makes the entry of key, begins work pieces of work on it and
 // touches it. It returns nil when there is none and none is to be made.
 func (m *Manager[V]) access(key Key, create bool, work int32) *Entry[V] {
 	var gone queue[V]
-	e, _ := m.entries.Load(key) // the costly part, before the lock
+	e := m.find(key) // the costly part, before the lock
 	m.mu.Lock()
 	if e == nil || e.reason != 0 { // or so it was a moment ago
-		e, _ = m.entries.Load(key)
+		e = m.find(key)
 	}
 	if e == nil && create {
 		e = m.insert(key, &gone)
@@ -165,7 +179,12 @@ func (m *Manager[V]) insert(key Key, gone *queue[V]) *Entry[V] {
 		m.dropOldest(Cap, gone)
 	}
 	e := &Entry[V]{Key: key, Value: m.newValue(key), manager: m}
-	m.entries.Store(key, e)
+	entries := m.entries.Load()
+	if entries == nil {
+		entries = xsync.NewMapOf[Key, *Entry[V]]()
+		m.entries.Store(entries)
+	}
+	entries.Store(key, e)
 	m.count++
 	m.idle.push(e)
 	return e
