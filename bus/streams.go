@@ -1,11 +1,13 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -73,15 +75,31 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 // fleet is configured for; a fleet that was made with another is an error.
 func Provision(ctx context.Context, js jetstream.JetStream, replicas, lanes int, log zerolog.Logger) error {
 	replicas, lanes = max(replicas, 1), LaneCount(lanes)
+	var makers []func() error
 	for _, want := range streamConfigs(replicas) {
 		if want.Name == InboundStream {
 			want.Metadata = map[string]string{lanesKey: strconv.Itoa(lanes)}
 		}
-		if err := provisionStream(ctx, js, want, lanes, log); err != nil {
-			return err
-		}
+		makers = append(makers, func() error { return provisionStream(ctx, js, want, lanes, log) })
 	}
-	return provisionBuckets(ctx, js, replicas)
+	for _, want := range bucketConfigs(replicas) {
+		makers = append(makers, func() error { return provisionBucket(ctx, js, want) })
+	}
+	makers = append(makers, func() error { return provisionFiles(ctx, js, replicas) })
+	return atOnce(makers)
+}
+
+// atOnce calls all makers, so that a start takes the time of one answer of NATS
+// and not of a dozen. It returns what is wrong with the first of them that
+// failed, in their order.
+func atOnce(makers []func() error) error {
+	faults := make([]error, len(makers))
+	var all sync.WaitGroup
+	for i, do := range makers {
+		all.Go(func() { faults[i] = do() })
+	}
+	all.Wait()
+	return cmp.Or(faults...)
 }
 
 // LaneCount is how many lanes a fleet has that is configured for lanes.
@@ -225,16 +243,18 @@ func bucketConfigs(replicas int) []jetstream.KeyValueConfig {
 	}
 }
 
-func provisionBuckets(ctx context.Context, js jetstream.JetStream, replicas int) error {
-	for _, want := range bucketConfigs(replicas) {
-		if _, err := js.KeyValue(ctx, want.Bucket); err == nil {
-			continue
-		}
-		_, err := js.CreateKeyValue(ctx, want)
-		if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
-			return fmt.Errorf("make bucket %s: %w", want.Bucket, err)
-		}
+func provisionBucket(ctx context.Context, js jetstream.JetStream, want jetstream.KeyValueConfig) error {
+	if _, err := js.KeyValue(ctx, want.Bucket); err == nil {
+		return nil
 	}
+	_, err := js.CreateKeyValue(ctx, want)
+	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
+		return fmt.Errorf("make bucket %s: %w", want.Bucket, err)
+	}
+	return nil
+}
+
+func provisionFiles(ctx context.Context, js jetstream.JetStream, replicas int) error {
 	if _, err := js.ObjectStore(ctx, FilesBucket); err == nil {
 		return nil
 	}
