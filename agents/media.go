@@ -38,16 +38,17 @@ func (t *runner) converse(ctx context.Context, req llm.Request, called *meter) i
 // messages themselves are not touched: the log holds no content.
 func (t *runner) shown(ctx context.Context, messages []llm.Message) []llm.Message {
 	left, copied := uint64(mediaPerCall), false
-	for i, m := range slices.Backward(messages) {
-		if !slices.ContainsFunc(m.Parts, isStoredImage) {
+	for i := len(messages) - 1; i >= 0; i-- { // most have no image: nothing of them is copied
+		if !hasStoredImage(messages[i].Parts) {
 			continue
 		}
+		m := messages[i]
 		if !copied {
 			messages, copied = slices.Clone(messages), true
 		}
 		m.Parts = slices.Clone(m.Parts)
 		for k, p := range m.Parts {
-			if isStoredImage(p) {
+			if isStoredImage(&p) {
 				m.Parts[k] = t.shownImage(ctx, *p.Media, &left)
 			}
 		}
@@ -56,7 +57,16 @@ func (t *runner) shown(ctx context.Context, messages []llm.Message) []llm.Messag
 	return messages
 }
 
-func isStoredImage(p llm.Part) bool {
+func hasStoredImage(parts []llm.Part) bool {
+	for i := range parts {
+		if isStoredImage(&parts[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isStoredImage(p *llm.Part) bool {
 	return p.Media != nil && p.Media.Object != "" && p.Media.IsImage()
 }
 

@@ -48,7 +48,7 @@ type Manager[V any] struct {
 	// entries is written with mu held, and made for the first of them: most
 	// agents of a large fleet have none.
 	entries atomic.Pointer[xsync.MapOf[Key, *Entry[V]]]
-	calls   sync.WaitGroup               // drops whose OnExpire has not returned; grows with mu held, until closed
+	calls   sync.WaitGroup // drops whose OnExpire has not returned; grows with mu held, until closed
 
 	mu     sync.Mutex
 	count  int           // of entries
