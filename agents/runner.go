@@ -256,9 +256,9 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 		t.p = t.profile()
 		t.beside(ctx, func() run.Signal { return t.compact(ctx, e) })
 	case run.RunTool:
-		t.beside(ctx, func() run.Signal { return t.use(ctx, e.Call) })
+		t.beside(ctx, func() run.Signal { return t.use(ctx, *e.Call) })
 	case run.Ask:
-		return false, t.ask(ctx, e.Call)
+		return false, t.ask(ctx, *e.Call)
 	case run.Ignored:
 		t.c.log().Debug().Str("run", t.id).Str("why", e.Why).Msg("signal ignored")
 	}

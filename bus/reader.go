@@ -118,11 +118,19 @@ func (r *Reader) tail(ctx context.Context, stream string, req getRequest) iter.S
 // batch yields one batch; more tells whether another should be asked for.
 func (r *Reader) batch(ctx context.Context, api string, req getRequest, yield func(Record, error) bool) (last uint64, more bool, err error) {
 	inbox := r.nc.NewInbox()
-	sub, err := r.nc.SubscribeSync(inbox)
+	answers := make(chan *nats.Msg, req.Batch+1) // a SubscribeSync would make room for half a million
+	sub, err := r.nc.ChanSubscribe(inbox, answers)
 	if err != nil {
 		return 0, false, fmt.Errorf("read stored messages: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
+	gone := make(chan struct{}, 1)
+	sub.SetClosedHandler(func(string) {
+		select {
+		case gone <- struct{}{}:
+		default:
+		}
+	})
 	body, err := encodeRequest(req)
 	if err != nil {
 		return 0, false, err
@@ -131,7 +139,7 @@ func (r *Reader) batch(ctx context.Context, api string, req getRequest, yield fu
 		return 0, false, fmt.Errorf("read stored messages: %w", err)
 	}
 	for {
-		msg, err := nextMsg(ctx, sub)
+		msg, err := nextMsg(ctx, answers, gone)
 		if err != nil {
 			return 0, false, fmt.Errorf("read stored messages: %w", err)
 		}
@@ -155,10 +163,22 @@ func (r *Reader) batch(ctx context.Context, api string, req getRequest, yield fu
 
 // nextMsg waits for the next message of a batch, which may be lost with its
 // connection.
-func nextMsg(ctx context.Context, sub *nats.Subscription) (*nats.Msg, error) {
+func nextMsg(ctx context.Context, answers <-chan *nats.Msg, gone <-chan struct{}) (*nats.Msg, error) {
+	select { // mostly it is there already
+	case msg := <-answers:
+		return msg, nil
+	default:
+	}
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	return sub.NextMsgWithContext(ctx)
+	select {
+	case msg := <-answers:
+		return msg, nil
+	case <-gone:
+		return nil, nats.ErrConnectionClosed
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 func record(msg *nats.Msg) (Record, error) {
@@ -166,6 +186,8 @@ func record(msg *nats.Msg) (Record, error) {
 	case "":
 	case "404":
 		return Record{}, ErrNotFound
+	case "503":
+		return Record{}, fmt.Errorf("read stored message: %w", nats.ErrNoResponders)
 	default:
 		return Record{}, fmt.Errorf("read stored message: status %s %s", status, msg.Header.Get("Description"))
 	}

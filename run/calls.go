@@ -133,7 +133,7 @@ func (m *machine) launch() {
 		if free > 0 && c.ready() && !c.running {
 			c.running = true
 			free--
-			m.do(Effect{Kind: RunTool, Call: *c})
+			m.do(Effect{Kind: RunTool, Call: c.copied()})
 		}
 	}
 }

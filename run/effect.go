@@ -32,7 +32,7 @@ type Effect struct {
 	Events []Event
 	Reply  *Reply // publish
 
-	Call    Call   // run_tool, ask: Asked says for what
+	Call    *Call  // run_tool, ask: Asked says for what
 	Through int    // compact: the messages to sum up, from the oldest
 	Why     string // ignored
 

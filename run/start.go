@@ -25,7 +25,7 @@ func (m *machine) resume() {
 	m.s.partial, m.s.cut = nil, 0
 	if held := m.s.Run.Hold; held != nil {
 		m.commit()
-		m.do(Effect{Kind: Ask, Call: *held})
+		m.do(Effect{Kind: Ask, Call: held.copied()})
 		return
 	}
 	if len(m.s.Run.Calls) == 0 {
@@ -41,7 +41,7 @@ func (m *machine) resume() {
 	}
 	for _, c := range m.s.Run.Calls {
 		if !c.Done && c.Asked != "" {
-			m.do(Effect{Kind: Ask, Call: c})
+			m.do(Effect{Kind: Ask, Call: c.copied()})
 		}
 	}
 }

@@ -90,6 +90,12 @@ type Call struct {
 	running bool
 }
 
+// copied is c as it is now, for an effect.
+func (c *Call) copied() *Call {
+	now := *c
+	return &now
+}
+
 // MarshalJSON writes what the log tells. A stream or a compaction under way is
 // not in it: there the model is still to be called.
 func (s State) MarshalJSON() ([]byte, error) {

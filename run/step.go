@@ -109,7 +109,7 @@ func (m *machine) emit(e Event) {
 	e.Deadline = e.Deadline.UTC().Round(0)
 	e.clean()
 	if m.s.pending == nil {
-		m.s.pending = make([]Event, 0, 8) // a plain answer's, with room for a second attempt
+		m.s.pending = newEvents()
 	}
 	m.s.pending = append(m.s.pending, e)
 	m.s.fold(&e)

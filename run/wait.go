@@ -34,7 +34,7 @@ func (m *machine) ask(c Call, w Wait) {
 		m.reply(Reply{Kind: w.For, Text: w.Prompt, Call: c.ID, Options: e.Options})
 	}
 	m.proceed(true)
-	m.do(Effect{Kind: Ask, Call: *m.s.Run.call(c.ID)})
+	m.do(Effect{Kind: Ask, Call: m.s.Run.call(c.ID).copied()})
 }
 
 // hold lets the next call of the model wait for an approval. What the model
@@ -54,7 +54,7 @@ func (m *machine) hold(sig *Signal) {
 	m.reply(Reply{Kind: KindApproval, Text: e.Prompt, Call: e.Call, Options: e.Options})
 	m.emit(Event{Type: Suspended, Waiting: []string{e.Call}})
 	m.commit()
-	m.do(Effect{Kind: Ask, Call: *m.s.Run.Hold})
+	m.do(Effect{Kind: Ask, Call: m.s.Run.Hold.copied()})
 }
 
 // release takes the answer to a hold.

@@ -62,6 +62,7 @@ type commit struct {
 	ctx    context.Context
 	run    string
 	events []run.Event
+	lent   bool // the events are for nobody else
 	done   func(error)
 	id     string
 	size   int
@@ -122,7 +123,7 @@ func (l *Log) Add(ctx context.Context, events []run.Event, done func(error)) {
 	l.apply(events)
 	l.owed++
 	l.mu.Unlock()
-	l.Commit(ctx, "", events, done)
+	l.commit(&commit{ctx: ctx, events: events, done: done})
 }
 
 // Seen looks a message's id up: ok tells whether the log has it, seq is the
@@ -155,19 +156,24 @@ func (l *Log) RepliedSince(from uint64) []uint64 {
 	return slices.Compact(seqs)
 }
 
-// Commit appends the events of a commit that Step owed, and returns at once.
+// Commit appends the events of a commit that Step owed, which are the log's
+// from then on, and returns at once.
 // done is called once it is stored or refused; it must not block. ctx bounds
 // what is too large for a message and is stored first, and the search for a
 // commit that NATS may or may not have stored before it went away.
 func (l *Log) Commit(ctx context.Context, runID string, events []run.Event, done func(error)) {
+	l.commit(&commit{ctx: ctx, run: runID, events: events, lent: true, done: done})
+}
+
+func (l *Log) commit(c *commit) {
 	l.mu.Lock()
 	l.owed--
 	if err := l.broken; err != nil {
 		l.mu.Unlock()
-		done(err)
+		c.done(err)
 		return
 	}
-	l.queue = append(l.queue, &commit{ctx: ctx, run: runID, events: events, done: done})
+	l.queue = append(l.queue, c)
 	if l.busy {
 		l.mu.Unlock()
 		return
@@ -260,7 +266,7 @@ func (l *Log) resolve(c *commit) {
 // settle ends the commit at the head of the queue and sends the next.
 func (l *Log) settle(c *commit, seq uint64, err error) {
 	l.mu.Lock()
-	l.queue = l.queue[1:]
+	l.queue = slices.Delete(l.queue, 0, 1) // and nothing holds on to it
 	more := len(l.queue) > 0
 	var refused []*commit
 	if err != nil {
@@ -276,6 +282,9 @@ func (l *Log) settle(c *commit, seq uint64, err error) {
 		go l.writeSnapshot(c.ctx, snap)
 	}
 	c.done(err)
+	if c.lent {
+		run.Recycle(c.events)
+	}
 	for _, r := range refused {
 		r.done(err)
 	}
@@ -296,7 +305,8 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 	l.seq = seq
 	l.since++
 	l.tail += size
-	for _, e := range events {
+	for i := range events {
+		e := &events[i]
 		if e.Input != nil && e.Type != run.InputAdded { // an answer: it belongs to the running run
 			l.ids.set(e.Input.ID, 0)
 			l.open = append(slices.Clip(l.open), e.Input.ID)

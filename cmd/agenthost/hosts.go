@@ -15,10 +15,12 @@ import (
 )
 
 const (
-	// hostsWithin is what the first host has to answer within, hostsQuiet what
-	// each further one has.
+	// hostsWithin is what the first host has to answer within.
 	hostsWithin = 500 * time.Millisecond
-	hostsQuiet  = 150 * time.Millisecond
+	// Each further one has as long after the one before as a few of the first
+	// answer took: hosts of one fleet are about as far away as each other.
+	quietTimes            = 5
+	quietLeast, quietMost = 10 * time.Millisecond, 150 * time.Millisecond
 )
 
 // A fleet is what the hosts that answer tell of themselves.
@@ -35,7 +37,8 @@ func askHosts(ctx context.Context, nc *nats.Conn) (fleet, error) {
 		return nil, fmt.Errorf("ask hosts: %w", err)
 	}
 	var hosts fleet
-	for within := hostsWithin; ; within = hostsQuiet {
+	asked, within := time.Now(), hostsWithin
+	for {
 		status, err := nextStatus(ctx, sub, within)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrNoResponders):
@@ -44,7 +47,9 @@ func askHosts(ctx context.Context, nc *nats.Conn) (fleet, error) {
 		case err != nil:
 			return nil, fmt.Errorf("ask hosts: %w", err)
 		}
-		hosts = append(hosts, status)
+		if hosts = append(hosts, status); len(hosts) == 1 {
+			within = min(max(quietTimes*time.Since(asked), quietLeast), quietMost)
+		}
 	}
 }
 
