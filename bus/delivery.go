@@ -38,6 +38,9 @@ func (d *Delivery) Lane() *Lane { return d.lane }
 // Hold tells that n agents will each call Done or Leave.
 func (d *Delivery) Hold(n int) { d.holders.Store(int32(n)) }
 
+// Share tells that one more agent will, while others hold d.
+func (d *Delivery) Share() { d.holders.Add(1) }
+
 // Done tells that an agent has nothing more to do with d: what it caused is
 // stored. The last of them acknowledges it.
 func (d *Delivery) Done() { d.release() }

@@ -17,7 +17,7 @@ import (
 type LaneConfig struct {
 	Stream  string
 	Name    string   // the durable consumer
-	Filters []string // subjects its agents are bound to, see Filters
+	Filters []string // subjects its agents are bound to, see Filters and Claim
 	Host    string   // the name of this host in the fleet
 }
 
@@ -35,6 +35,9 @@ type Lane struct {
 	log     zerolog.Logger
 	deliver func(*Delivery)
 	gained  func(context.Context)
+
+	claims   atomic.Pointer[[]string] // the filters as they are now
+	ensuring chan struct{}            // a token: who has it may change the consumer
 
 	mu    sync.Mutex
 	held  map[uint64]*Delivery
@@ -81,11 +84,13 @@ const (
 // block for long. gained is called whenever this host becomes the lane's
 // owner, before the first delivery.
 func NewLane(js jetstream.JetStream, cfg LaneConfig, log zerolog.Logger, gained func(context.Context), deliver func(*Delivery)) *Lane {
-	return &Lane{
+	l := &Lane{
 		cfg: cfg, js: js, deliver: deliver, gained: gained, held: map[uint64]*Delivery{}, freed: make(chan struct{}, 1),
-		up:  make(chan struct{}),
+		up: make(chan struct{}), ensuring: make(chan struct{}, 1),
 		log: log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger(),
 	}
+	l.claims.Store(&cfg.Filters)
+	return l
 }
 
 // LaneName is the name of the consumers of lane n.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -17,6 +18,34 @@ import (
 func (l *Lane) ensure(ctx context.Context) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
+	select {
+	case l.ensuring <- struct{}{}:
+		defer func() { <-l.ensuring }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	return l.widened(ctx)
+}
+
+// Claim makes filters what the lane takes on behalf of this host. It returns
+// once the server knows, or ctx has ended; that NATS is away is waited for.
+// Filters that are not among them any more stay with the consumer.
+func (l *Lane) Claim(ctx context.Context, filters []string) error {
+	l.claims.Store(&filters)
+	for {
+		_, err := l.ensure(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("stream %s: %s: take other subjects: %w", l.cfg.Stream, l.cfg.Name, context.Cause(ctx))
+		}
+		l.log.Warn().Err(err).Msg("lane cannot take other subjects yet; trying again")
+		pause(ctx, time.Second)
+	}
+}
+
+func (l *Lane) widened(ctx context.Context) (jetstream.Consumer, error) {
 	consumer, err := l.js.Consumer(ctx, l.cfg.Stream, l.cfg.Name)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return l.create(ctx)
@@ -25,7 +54,7 @@ func (l *Lane) ensure(ctx context.Context) (jetstream.Consumer, error) {
 		return nil, fmt.Errorf("look up consumer: %w", err)
 	}
 	have := consumer.CachedInfo().Config
-	filters := Filters(append(filtersOf(have), l.cfg.Filters...), l.all())
+	filters := Filters(append(filtersOf(have), *l.claims.Load()...), l.all())
 	if slices.Equal(filters, slices.Sorted(slices.Values(filtersOf(have)))) {
 		return consumer, nil
 	}
@@ -57,7 +86,7 @@ func filtersOf(c jetstream.ConsumerConfig) []string {
 func (l *Lane) create(ctx context.Context) (jetstream.Consumer, error) {
 	cfg := jetstream.ConsumerConfig{
 		Durable: l.cfg.Name, Description: description,
-		FilterSubjects: Filters(l.cfg.Filters, l.all()),
+		FilterSubjects: Filters(*l.claims.Load(), l.all()),
 		AckPolicy:      jetstream.AckExplicitPolicy, AckWait: ackWait,
 		MaxAckPending: maxAckPending, MaxDeliver: -1,
 		PriorityPolicy: jetstream.PriorityPolicyPinned, PriorityGroups: []string{laneGroup}, PinnedTTL: pinnedTTL,
@@ -71,7 +100,7 @@ func (l *Lane) create(ctx context.Context) (jetstream.Consumer, error) {
 	}
 	consumer, err := stream.CreateConsumer(ctx, cfg)
 	if errors.Is(err, jetstream.ErrConsumerExists) { // another host was quicker, with other filters
-		return l.ensure(ctx)
+		return l.widened(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make consumer: %w", err)
