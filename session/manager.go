@@ -39,8 +39,6 @@ type Options[V any] struct {
 // For the same reason a touch reads no clock: while Run goes it is stamped with
 // the time of the coming sweep, which is the first that could act on it.
 type Manager[V any] struct {
-	ttl      time.Duration
-	max      int
 	newValue func(Key) V
 	onExpire func(Key, V, Reason)
 	born     time.Time
@@ -51,6 +49,8 @@ type Manager[V any] struct {
 	calls   sync.WaitGroup // drops whose OnExpire has not returned; grows with mu held, until closed
 
 	mu     sync.Mutex
+	ttl    time.Duration
+	max    int
 	count  int           // of entries
 	idle   queue[V]      // live entries with no work in flight, idle-longest first
 	due    time.Duration // the coming sweep, since born; 0: no Run goes
@@ -61,15 +61,11 @@ type Manager[V any] struct {
 // no session expires.
 func NewManager[V any](opt Options[V]) *Manager[V] {
 	m := &Manager[V]{
-		ttl:      cmp.Or(opt.TTL, DefaultTTL),
-		max:      DefaultMax,
 		newValue: opt.New,
 		onExpire: opt.OnExpire,
 		born:     time.Now(),
 	}
-	if opt.Max != nil {
-		m.max = *opt.Max
-	}
+	m.Limit(opt.TTL, opt.Max)
 	if m.newValue == nil {
 		m.newValue = func(Key) (zero V) { return zero }
 	}
@@ -77,6 +73,17 @@ func NewManager[V any](opt Options[V]) *Manager[V] {
 		m.onExpire = func(Key, V, Reason) {}
 	}
 	return m
+}
+
+// Limit gives the Manager other bounds, as Options has them. What is beyond
+// them is dropped when it is next touched or looked at.
+func (m *Manager[V]) Limit(ttl time.Duration, most *int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ttl, m.max = cmp.Or(ttl, DefaultTTL), DefaultMax
+	if most != nil {
+		m.max = *most
+	}
 }
 
 // Acquire is GetOrCreate that also begins a piece of work: until its Release

@@ -110,6 +110,16 @@ type inFlight struct {
 	mu    sync.Mutex
 	last  int
 	calls map[string]*asked // by progress token
+	idle  func()            // called when there are none; nil: nothing is
+}
+
+// whenIdle calls do once no call is in flight; do must not block.
+func (f *inFlight) whenIdle(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.idle = do; len(f.calls) == 0 {
+		do()
+	}
 }
 
 func (f *inFlight) add(a *asked) (token string) {
@@ -128,6 +138,9 @@ func (f *inFlight) remove(token string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.calls, token)
+	if len(f.calls) == 0 && f.idle != nil {
+		f.idle()
+	}
 }
 
 // only is the call in flight if there is just one.

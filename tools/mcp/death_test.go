@@ -288,3 +288,28 @@ func pause(t *testing.T, p *os.Process) {
 		t.Fatal(err)
 	}
 }
+
+// A server that is configured as before goes on, under another name too; one that
+// is not configured any more ends.
+func TestOtherServers(t *testing.T) {
+	w := openOne(t, stdio("server"), mcp.Options{})
+	first := w.process()
+	other := stdio("server")
+	other.Env["OTHER"] = "1"
+	clients, apply := w.pool.Change(map[string]tools.MCPConfig{"s": stdio("server"), "new": other})
+	apply()
+	if same := clients[1].Tools(); len(same) == 0 || w.pool.Clients()[1] != clients[1] {
+		t.Errorf("the server that goes on has %v", names(same))
+	}
+	clients[0].Await(t.Context())
+	if list := clients[0].Tools(); len(list) == 0 || list[0].Source == "" {
+		t.Errorf("the new server has %v; faults %v", names(list), clients[0].Faults())
+	}
+	_, apply = w.pool.Change(map[string]tools.MCPConfig{"new": other})
+	apply()
+	w.until("the server is gone", func() bool { return len(clients[1].Tools()) == 0 })
+	w.stop() // waits for its process
+	if err := first.Kill(); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("the process is there: %v", err)
+	}
+}

@@ -41,6 +41,8 @@ type peer struct {
 	needed  chan struct{} // closed when somebody needs the server
 	settle  sync.Once
 	settled chan struct{} // closed when nobody has to wait for the first list any more
+	leave   sync.Once
+	retired chan struct{} // closed when the server is not configured any more
 	version atomic.Uint64
 
 	mu      sync.Mutex
@@ -59,6 +61,7 @@ func newPeer(cfg tools.MCPConfig, name string, opts Options) *peer {
 	return &peer{
 		cfg: cfg, opts: opts, log: opts.Log.With().Str("server", name).Logger(),
 		needed: make(chan struct{}), settled: make(chan struct{}), changed: make(chan struct{}),
+		retired: make(chan struct{}),
 	}
 }
 
@@ -126,8 +129,28 @@ func (p *peer) connected(ctx context.Context) (*link, error) {
 	}
 }
 
-// run keeps the server up from the first need until ctx ends.
+// retire ends run.
+func (p *peer) retire() { p.leave.Do(func() { close(p.retired) }) }
+
+// run keeps the server up from the first need until ctx ends or the server is
+// not configured any more.
 func (p *peer) run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-p.retired:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	p.keepUp(ctx)
+	cancel()
+	<-watched
+}
+
+func (p *peer) keepUp(ctx context.Context) {
 	defer p.settleFirst()
 	defer p.set(peerState{err: errClosed})
 	select {

@@ -39,27 +39,63 @@ type Options struct {
 
 // A Pool holds the clients of all configured servers.
 type Pool struct {
+	opts Options
+
+	mu      sync.Mutex
 	clients []*Client
-	peers   []*peer
+	peers   map[string]*peer // by fingerprint
+	start   func(*peer)      // nil while the pool does not run
 }
 
 // NewPool makes a client of each of servers. None is started.
 func NewPool(servers map[string]tools.MCPConfig, opts Options) *Pool {
 	opts.Version = cmp.Or(opts.Version, "dev")
 	opts.Patience = cmp.Or(opts.Patience, 10*time.Second)
-	pool := &Pool{}
-	byPrint := map[string]*peer{}
+	p := &Pool{opts: opts}
+	_, apply := p.Change(servers)
+	apply()
+	return p
+}
+
+// Change prepares for other servers, and returns their clients, by name. Once
+// apply is called they can be used, those whose configuration is as before go
+// on, and those that are not among them any more end after their calls. There
+// is to be no other Change in between.
+func (p *Pool) Change(servers map[string]tools.MCPConfig) (clients []*Client, apply func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	peers := map[string]*peer{}
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		print := fingerprint(servers[name])
-		p, ok := byPrint[print]
-		if !ok {
-			p = newPeer(servers[name], name, opts)
-			byPrint[print] = p
-			pool.peers = append(pool.peers, p)
+		if peers[print] == nil {
+			peers[print] = p.peers[print]
 		}
-		pool.clients = append(pool.clients, &Client{name: name, peer: p})
+		if peers[print] == nil {
+			peers[print] = newPeer(servers[name], name, p.opts)
+		}
+		clients = append(clients, &Client{name: name, peer: peers[print]})
 	}
-	return pool
+	return clients, func() { p.apply(clients, peers) }
+}
+
+func (p *Pool) apply(clients []*Client, peers map[string]*peer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := p.peers
+	p.clients, p.peers = clients, peers
+	if p.start == nil {
+		return
+	}
+	for print, peer := range peers {
+		if old[print] == nil {
+			p.start(peer)
+		}
+	}
+	for print, peer := range old {
+		if peers[print] == nil {
+			peer.asked.whenIdle(peer.retire)
+		}
+	}
 }
 
 // fingerprint is equal for configurations that mean the same server.
@@ -69,14 +105,19 @@ func fingerprint(cfg tools.MCPConfig) string {
 }
 
 // Clients are those of all servers, by name.
-func (p *Pool) Clients() []*Client { return slices.Clone(p.clients) }
+func (p *Pool) Clients() []*Client {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.clients)
+}
 
 // Await does what Client.Await does, for all clients at once.
 func (p *Pool) Await(ctx context.Context) {
-	for _, c := range p.clients {
+	clients := p.Clients()
+	for _, c := range clients {
 		c.peer.wake()
 	}
-	for _, c := range p.clients {
+	for _, c := range clients {
 		c.Await(ctx)
 	}
 }
@@ -86,9 +127,16 @@ func (p *Pool) Await(ctx context.Context) {
 // once.
 func (p *Pool) Run(ctx context.Context) error {
 	var group sync.WaitGroup
+	p.mu.Lock()
+	p.start = func(peer *peer) { group.Go(func() { peer.run(ctx) }) }
 	for _, peer := range p.peers {
-		group.Go(func() { peer.run(ctx) })
+		p.start(peer)
 	}
+	p.mu.Unlock()
+	<-ctx.Done()
+	p.mu.Lock()
+	p.start = nil
+	p.mu.Unlock()
 	group.Wait()
 	return nil
 }

@@ -37,7 +37,12 @@ type Options struct {
 
 // A Directory knows the configured services.
 type Directory struct {
+	nc   *nats.Conn
+	opts Options
+
+	mu       sync.Mutex
 	services []*Service
+	start    func(*Service) // nil while the directory does not run
 }
 
 // NewDirectory makes a Service of each of configured. Nothing is asked before
@@ -45,19 +50,60 @@ type Directory struct {
 func NewDirectory(nc *nats.Conn, configured map[string]tools.ServiceConfig, opts Options) *Directory {
 	opts.Every = cmp.Or(opts.Every, 10*time.Second)
 	opts.Wait = cmp.Or(opts.Wait, 500*time.Millisecond)
-	d := &Directory{}
-	for _, name := range slices.Sorted(maps.Keys(configured)) {
-		d.services = append(d.services, newService(nc, name, opts))
-	}
+	d := &Directory{nc: nc, opts: opts}
+	_, apply := d.Change(configured)
+	apply()
 	return d
 }
 
+// Change prepares for other services, and returns them by name. Once apply is
+// called they are looked for, those that were configured before go on, and the
+// others are not looked for any more; calls under way end as they will. There
+// is to be no other Change in between.
+func (d *Directory) Change(configured map[string]tools.ServiceConfig) (services []*Service, apply func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		i := slices.IndexFunc(d.services, func(s *Service) bool { return s.name == name })
+		if i >= 0 {
+			services = append(services, d.services[i])
+			continue
+		}
+		services = append(services, newService(d.nc, name, d.opts))
+	}
+	return services, func() { d.apply(services) }
+}
+
+func (d *Directory) apply(services []*Service) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	old := d.services
+	d.services = services
+	if d.start == nil {
+		return
+	}
+	for _, s := range services {
+		if !slices.Contains(old, s) {
+			d.start(s)
+		}
+	}
+	for _, s := range old {
+		if !slices.Contains(services, s) {
+			close(s.retired)
+		}
+	}
+}
+
 // Services are all of them, by name.
-func (d *Directory) Services() []*Service { return slices.Clone(d.services) }
+func (d *Directory) Services() []*Service {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.services)
+}
 
 // Await does what Service.Await does, for all services.
 func (d *Directory) Await(ctx context.Context) {
-	for _, s := range d.services {
+	for _, s := range d.Services() {
 		s.Await(ctx)
 	}
 }
@@ -65,9 +111,16 @@ func (d *Directory) Await(ctx context.Context) {
 // Run looks for the services until ctx ends. A directory runs once.
 func (d *Directory) Run(ctx context.Context) error {
 	var group sync.WaitGroup
+	d.mu.Lock()
+	d.start = func(s *Service) { group.Go(func() { s.run(ctx) }) }
 	for _, s := range d.services {
-		group.Go(func() { s.run(ctx) })
+		d.start(s)
 	}
+	d.mu.Unlock()
+	<-ctx.Done()
+	d.mu.Lock()
+	d.start = nil
+	d.mu.Unlock()
 	group.Wait()
 	return nil
 }

@@ -33,6 +33,7 @@ type Service struct {
 	again     chan struct{}        // asks for a round now
 	settle    sync.Once
 	settled   chan struct{} // closed after the first round
+	retired   chan struct{} // closed when the service is not configured any more
 
 	version atomic.Uint64
 	mu      sync.Mutex
@@ -45,7 +46,7 @@ var _ tools.Source = (*Service)(nil)
 func newService(nc *nats.Conn, name string, opts Options) *Service {
 	return &Service{
 		name: name, nc: nc, opts: opts, log: opts.Log.With().Str("service", name).Logger(),
-		instances: map[string]*instance{}, again: make(chan struct{}, 1), settled: make(chan struct{}),
+		instances: map[string]*instance{}, again: make(chan struct{}, 1), settled: make(chan struct{}), retired: make(chan struct{}),
 	}
 }
 
@@ -98,6 +99,8 @@ func (s *Service) run(ctx context.Context) {
 		select {
 		case <-ticks.C:
 		case <-s.again:
+		case <-s.retired:
+			return
 		case <-ctx.Done():
 			return
 		}

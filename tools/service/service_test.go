@@ -420,6 +420,36 @@ func TestOddAnswers(t *testing.T) {
 	}
 }
 
+// A service that goes on being configured is the same; another is looked for.
+func TestOtherServices(t *testing.T) {
+	nc := bustest.Open(t).NC
+	d := service.NewDirectory(nc, map[string]tools.ServiceConfig{"billing": {}, "old": {}}, service.Options{
+		Log: bustest.Log(t), Every: 20 * time.Millisecond, Wait: 500 * time.Millisecond,
+	})
+	before := d.Services()
+	ctx, cancel := context.WithCancel(t.Context())
+	var run sync.WaitGroup
+	run.Go(func() { d.Run(ctx) })
+	defer func() { cancel(); run.Wait() }()
+	s, err := micro.AddService(nc, micro.Config{Name: "stock", Version: "1.0.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	if err := s.AddEndpoint("count", micro.HandlerFunc(func(r micro.Request) { r.Respond([]byte("7")) })); err != nil {
+		t.Fatal(err)
+	}
+	services, apply := d.Change(map[string]tools.ServiceConfig{"billing": {}, "stock": {}})
+	apply()
+	if services[0] != before[0] || d.Services()[1] != services[1] {
+		t.Error("the services are not those that were prepared")
+	}
+	services[1].Await(t.Context())
+	if got := names(services[1].Tools()); !slices.Equal(got, []string{"stock.count"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
 func TestNoConnection(t *testing.T) {
 	nc := bustest.Open(t).NC
 	d := service.NewDirectory(nc, map[string]tools.ServiceConfig{"billing": {}, "no good name": {}}, service.Options{Log: bustest.Log(t)})
