@@ -287,7 +287,7 @@ func (a *account) write(owed, held int64, now time.Time) error {
 			next.Hosts[host] = share
 		}
 	}
-	next.Hosts[a.ledger.parts.Host] = Share{Reserved: held, Until: now.Add(a.ledger.life).UTC(), Write: name}
+	next.Hosts[a.ledger.parts.Host] = Share{Reserved: held, Until: now.Add(time.Duration(a.ledger.life.Load())).UTC(), Write: name}
 	data, err := json.Marshal(next)
 	if err != nil {
 		return err

@@ -52,8 +52,8 @@ func (r *Runtime) beat(it *item) bool {
 	if first && r.parts.OnHeartbeat != nil {
 		r.busy.Go(func() { r.parts.OnHeartbeat(r.work, r.id, due) })
 	}
-	if first && r.behavior != nil {
-		r.busy.Go(func() { r.onHeartbeat(due) })
+	if b := r.now().behavior; first && b != nil {
+		r.busy.Go(func() { r.onHeartbeat(b, due) })
 	}
 	return begins
 }

@@ -41,7 +41,7 @@ func (t *runner) decide(ctx context.Context, req llm.Request, called *meter, str
 
 // speaker is who is called in each turn, in a word for the log.
 func (r *Runtime) speaker() string {
-	if r.behavior != nil {
+	if r.now().behavior != nil {
 		return "behavior"
 	}
 	return "model"
@@ -60,7 +60,7 @@ func (t *runner) decided(ctx context.Context, req llm.Request, called *meter, st
 	if left := t.journal.State().Run; left != nil {
 		turn.Trigger = left.Trigger
 	}
-	a, err := t.c.r.behavior.Decide(ctx, turn)
+	a, err := t.p.behavior.Decide(ctx, turn)
 	if err != nil {
 		return llm.Message{}, "", fmt.Errorf("behavior: Decide: %w", err)
 	}
@@ -114,7 +114,7 @@ func (t *runner) aloud(ctx context.Context, req llm.Request, called *meter, stre
 // received tells the behaviour of the messages that the run is to answer. It
 // returns what ends the run at once, nil when nothing does.
 func (t *runner) received(ctx context.Context, msg *llm.Message) *run.Signal {
-	if t.c.r.behavior == nil {
+	if t.p.behavior == nil {
 		return nil
 	}
 	last := t.items[len(t.items)-1]
@@ -152,7 +152,7 @@ func (t *runner) onMessage(ctx context.Context, it *item, said llm.Message) (Act
 	} else {
 		m.From = it.origin.route.From
 	}
-	act, err := shielded(ctx, t.c.log(), func() (Action, error) { return t.c.r.behavior.OnMessage(ctx, m) })
+	act, err := shielded(ctx, t.c.log(), func() (Action, error) { return t.p.behavior.OnMessage(ctx, m) })
 	if err != nil {
 		t.c.log().Warn().Err(err).Str("run", t.id).Msg("behavior failed in OnMessage")
 	}

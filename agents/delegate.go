@@ -60,7 +60,7 @@ func (t *runner) refuseDelegate(to string) string {
 	switch {
 	case to == self:
 		return "an agent cannot hand work to itself"
-	case !slices.Contains(t.c.r.parts.Agents, to):
+	case !t.c.r.parts.Peers.has(to):
 		return fmt.Sprintf("there is no agent %q", to)
 	case !allows(t.p.cfg.Delegates, to):
 		return fmt.Sprintf("%s is not among the agents that %s may ask", to, self)
@@ -204,9 +204,9 @@ func peers(cfg Config, box *Toolbox, parts *Parts) string {
 		return ""
 	}
 	b := strings.Builder{}
-	for _, id := range parts.Agents {
-		if id != cfg.ID && allows(cfg.Delegates, id) {
-			fmt.Fprintf(&b, "\n- %s: %s", id, orElse(parts.Descriptions[id], "no description"))
+	for _, peer := range parts.Peers.all() {
+		if peer.ID != cfg.ID && allows(cfg.Delegates, peer.ID) {
+			fmt.Fprintf(&b, "\n- %s: %s", peer.ID, orElse(peer.Description, "no description"))
 		}
 	}
 	if b.Len() == 0 {

@@ -2,9 +2,13 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"agenthost/bus"
 
@@ -12,100 +16,67 @@ import (
 )
 
 // A Fleet is this host's share of the agents: their runtimes and the lanes that
-// feed them.
+// feed them. Both may change while it runs.
 type Fleet struct {
-	runtimes []*Runtime
-	lanes    []*bus.Lane
+	js      jetstream.JetStream
+	parts   *Parts
+	count   int // of lanes
+	routing atomic.Pointer[routing]
+	lanes   atomic.Pointer[map[laneID]*feeder]
+
+	mu       sync.Mutex
+	begin    func(*Runtime) context.CancelFunc // nil while it does not run
+	beginOn  func(*feeder)
+	stoppers map[*Runtime]context.CancelFunc
+}
+
+// A laneID names a lane of a stream.
+type laneID struct {
+	stream string
+	n      int
 }
 
 // NewFleet joins runtimes to count lanes. Which lane is an agent's follows from
 // its id alone, so that all hosts agree.
 func NewFleet(js jetstream.JetStream, parts *Parts, count int, runtimes []*Runtime) *Fleet {
 	parts.suspects = make(chan struct{}, 1)
-	f := &Fleet{runtimes: runtimes}
-	byLane := make([][]*Runtime, count)
-	for _, r := range runtimes {
-		n := LaneOf(r.ID(), count)
-		byLane[n] = append(byLane[n], r)
+	f := &Fleet{js: js, parts: parts, count: count, stoppers: map[*Runtime]context.CancelFunc{}}
+	f.routing.Store(newRouting(runtimes, count, nil))
+	lanes := map[laneID]*feeder{}
+	for id, subjects := range f.claims(runtimes) {
+		lanes[id] = f.feeder(id, subjects)
 	}
-	for n, agents := range byLane {
-		var bindings, routes []string
-		for _, r := range agents {
-			bindings = append(bindings, r.Bindings()...)
-			routes = append(routes, bus.RoutePrefix+r.ID())
-		}
-		f.join(js, parts, bus.InboundStream, n, bindings, agents)
-		f.join(js, parts, bus.RoutesStream, n, routes, agents)
-	}
+	f.lanes.Store(&lanes)
 	return f
 }
 
-func (f *Fleet) join(js jetstream.JetStream, parts *Parts, stream string, n int, filters []string, agents []*Runtime) {
-	if len(filters) == 0 {
-		return
-	}
-	cfg := bus.LaneConfig{Stream: stream, Name: bus.LaneName(n), Filters: filters, Host: parts.Host}
-	gained := func(context.Context) {
-		for _, r := range agents {
-			parts.event(r.ID(), "takeover", map[string]any{"stream": stream, "lane": cfg.Name})
+// claims is what each lane has to take for runtimes.
+func (f *Fleet) claims(runtimes []*Runtime) map[laneID][]string {
+	all := map[laneID][]string{}
+	for _, r := range runtimes {
+		n := LaneOf(r.ID(), f.count)
+		if bindings := r.Bindings(); len(bindings) > 0 {
+			id := laneID{bus.InboundStream, n}
+			all[id] = append(all[id], bindings...)
 		}
+		id := laneID{bus.RoutesStream, n}
+		all[id] = append(all[id], bus.RoutePrefix+r.ID())
 	}
-	f.lanes = append(f.lanes, bus.NewLane(js, cfg, parts.Log, gained, newDirectory(agents).deliver))
+	return all
 }
 
-// A directory knows the agents of a lane by what they are bound to: finding
-// those that a message is for costs the same whatever their number.
-type directory struct {
-	bound map[string][]*Runtime // by the subject
-	wide  map[string][]*Runtime // by the channel, of which they take every instance
-}
-
-func newDirectory(agents []*Runtime) *directory {
-	d := &directory{bound: map[string][]*Runtime{}, wide: map[string][]*Runtime{}}
-	for _, r := range agents {
-		add(d.bound, bus.RoutePrefix+r.ID(), r)
-		for _, b := range r.now().cfg.Channels {
-			if b.Instance == everyInstance {
-				add(d.wide, b.Channel, r)
-			} else {
-				add(d.bound, b.Subject(), r)
+func (f *Fleet) feeder(id laneID, subjects []string) *feeder {
+	cfg := bus.LaneConfig{Stream: id.stream, Name: bus.LaneName(id.n), Filters: subjects, Host: f.parts.Host}
+	d := &feeder{n: id.n, fleet: f, log: f.parts.Log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger()}
+	gained := func(context.Context) {
+		for _, r := range f.runtimes() {
+			if LaneOf(r.ID(), f.count) == id.n && (id.stream == bus.RoutesStream || len(r.Bindings()) > 0) {
+				f.parts.event(r.ID(), "takeover", map[string]any{"stream": cfg.Stream, "lane": cfg.Name})
 			}
 		}
 	}
+	d.lane = bus.NewLane(f.js, cfg, f.parts.Log, gained, d.deliver)
 	return d
-}
-
-// add adds r to those of key, once.
-func add(to map[string][]*Runtime, key string, r *Runtime) {
-	if !slices.Contains(to[key], r) {
-		to[key] = append(to[key], r)
-	}
-}
-
-// takers are the agents that are bound to subject.
-func (d *directory) takers(subject string) []*Runtime {
-	list := slices.Clip(d.bound[subject])
-	channel, _, _ := bus.Channel(subject)
-	for _, r := range d.wide[channel] {
-		if _, ok := r.takes(subject); ok && !slices.Contains(list, r) {
-			list = append(list, r)
-		}
-	}
-	return list
-}
-
-// deliver hands m to every agent that is bound to its subject. What nobody is
-// bound to (any more) is done with.
-func (d *directory) deliver(m *bus.Delivery) {
-	takers := d.takers(m.Subject)
-	if len(takers) == 0 {
-		m.Done()
-		return
-	}
-	m.Hold(len(takers))
-	for _, r := range takers {
-		r.offer(m)
-	}
 }
 
 // LaneOf is the lane of an agent, of count.
@@ -120,24 +91,146 @@ func LaneOf(agent string, count int) int {
 func (f *Fleet) Run(ctx, work context.Context) error {
 	hold, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
+	m, _, err := f.agree(ctx, nil, f.routing.Load().bindings())
+	if err != nil {
+		f.parts.Log.Error().Err(err).Msg("what agents were bound to before is not known")
+	}
+	f.routing.Store(f.routing.Load().with(m))
 	var lanes, runtimes sync.WaitGroup
-	for _, r := range f.runtimes {
+	lanes.Go(func() { f.followMoves(ctx) })
+	f.mu.Lock()
+	f.begin = func(r *Runtime) context.CancelFunc {
+		ctx, cancel := context.WithCancel(ctx)
 		runtimes.Go(func() { _ = r.Run(ctx, work) })
+		return cancel
 	}
-	for _, l := range f.lanes {
-		lanes.Go(func() { _ = l.Run(ctx, hold) })
+	f.beginOn = func(d *feeder) { lanes.Go(func() { _ = d.lane.Run(ctx, hold) }) }
+	for _, r := range f.runtimes() {
+		f.stoppers[r] = f.begin(r)
 	}
+	for _, d := range *f.lanes.Load() {
+		f.beginOn(d)
+	}
+	f.mu.Unlock()
+	<-ctx.Done()
+	f.mu.Lock() // from here on nothing changes any more
+	f.begin, f.beginOn = nil, nil
+	for _, d := range *f.lanes.Load() {
+		d.leave()
+	}
+	for _, stop := range f.stoppers {
+		stop()
+	}
+	f.mu.Unlock()
 	runtimes.Wait()
 	release()
 	lanes.Wait()
 	return nil
 }
 
+// ErrNotServing tells that a fleet does not run, or is about to end.
+var ErrNotServing = errors.New("the host does not serve just now")
+
+// Change makes runtimes all that is served; changes are what gives those that
+// stay other settings. What is stored by when it returns is for the agents that
+// were bound to it before, what comes later for those that are now, on all hosts
+// of the fleet. An agent that is gone finishes its runs, and then its runtime
+// ends. That NATS is away is waited for until ctx ends. One Change at a time.
+func (f *Fleet) Change(ctx context.Context, runtimes []*Runtime, changes []func()) error {
+	before := f.routing.Load().bindings()
+	if !f.open(runtimes, changes) {
+		return ErrNotServing
+	}
+	claimed := f.claim(ctx, f.claims(runtimes)) // first, so that nothing falls between two lanes
+	m, wait, err := f.agree(ctx, before, newRouting(runtimes, f.count, nil).bindings())
+	if err != nil {
+		m, wait = f.routing.Load().moves, 0
+	}
+	f.route(func(v *routing) *routing { return newRouting(runtimes, f.count, m).leaving(v) })
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	f.route(func(v *routing) *routing { return newRouting(runtimes, f.count, v.moves) })
+	f.stopOthers(runtimes)
+	return errors.Join(claimed, err)
+}
+
+// open makes changes, and begins what has to run for runtimes.
+func (f *Fleet) open(runtimes []*Runtime, changes []func()) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.begin == nil {
+		return false
+	}
+	for _, c := range changes {
+		c()
+	}
+	for _, r := range runtimes {
+		if f.stoppers[r] == nil {
+			f.stoppers[r] = f.begin(r)
+		}
+	}
+	lanes := maps.Clone(*f.lanes.Load())
+	for id, subjects := range f.claims(runtimes) {
+		if lanes[id] == nil {
+			lanes[id] = f.feeder(id, subjects)
+			f.beginOn(lanes[id])
+		}
+	}
+	f.lanes.Store(&lanes)
+	return true
+}
+
+// claim has the lanes take more. What nobody is bound to any more they go on to
+// take: another host may still need it.
+func (f *Fleet) claim(ctx context.Context, claims map[laneID][]string) error {
+	var errs []error
+	for id, subjects := range claims {
+		errs = append(errs, (*f.lanes.Load())[id].lane.Claim(ctx, subjects))
+	}
+	return errors.Join(errs...)
+}
+
+// route goes over to another routing.
+func (f *Fleet) route(change func(*routing) *routing) {
+	for {
+		v := f.routing.Load()
+		if f.routing.CompareAndSwap(v, change(v)) {
+			break
+		}
+	}
+	for _, d := range *f.lanes.Load() {
+		d.again()
+	}
+}
+
+func (f *Fleet) stopOthers(runtimes []*Runtime) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for r, stop := range f.stoppers {
+		if !slices.Contains(runtimes, r) {
+			stop()
+			delete(f.stoppers, r)
+		}
+	}
+}
+
+// runtimes are those that are served, in the order of the configuration.
+func (f *Fleet) runtimes() []*Runtime { return f.routing.Load().agents }
+
+// Runtime is that of an agent, nil when it is not served.
+func (f *Fleet) Runtime(agent string) *Runtime { return f.routing.Load().byID[agent] }
+
 // Up waits until every lane asks for messages.
 func (f *Fleet) Up(ctx context.Context) error {
-	for _, l := range f.lanes {
+	for _, d := range *f.lanes.Load() {
 		select {
-		case <-l.Up():
+		case <-d.lane.Up():
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -147,23 +240,21 @@ func (f *Fleet) Up(ctx context.Context) error {
 
 // Status reports what every agent is doing.
 func (f *Fleet) Status() []Status {
-	list := make([]Status, len(f.runtimes))
-	for i, r := range f.runtimes {
+	runtimes := f.runtimes()
+	list := make([]Status, len(runtimes))
+	for i, r := range runtimes {
 		list[i] = r.Status()
 	}
 	return list
 }
 
-// StatusOf is the status of one agent, by its number in the order in which the
-// fleet was given them.
-func (f *Fleet) StatusOf(i int) Status { return f.runtimes[i].Status() }
-
 // Serving is how many of its lanes this host serves, and how many there are.
 func (f *Fleet) Serving() (serving, all int) {
-	for _, l := range f.lanes {
-		if l.Serving() {
+	lanes := *f.lanes.Load()
+	for _, d := range lanes {
+		if d.lane.Serving() {
 			serving++
 		}
 	}
-	return serving, len(f.lanes)
+	return serving, len(lanes)
 }

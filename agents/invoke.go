@@ -21,7 +21,7 @@ func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.S
 	}
 	called := t.newMeter()
 	defer called.close()
-	if t.c.r.behavior != nil {
+	if t.p.behavior != nil {
 		return t.decide(ctx, req, called, stream)
 	}
 	if len(req.Schema) > 0 {

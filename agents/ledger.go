@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agenthost/bus"
@@ -38,8 +39,8 @@ func spendKey(agent string, at time.Time) string { return agent + "." + at.UTC()
 type ledger struct {
 	agent string
 	parts *Parts
-	life  time.Duration // of what is reserved by a host that is silent
-	id    string        // of this process, for its writes
+	life  atomic.Int64 // of what is reserved by a host that is silent, as a Duration
+	id    string       // of this process, for its writes
 
 	working sync.WaitGroup
 	ctx     context.Context //nolint:containedctx // ends when a closed ledger has had its time
@@ -55,7 +56,8 @@ type ledger struct {
 const lastWrites = 5 * time.Second
 
 func newLedger(agent string, parts *Parts, life time.Duration) *ledger {
-	l := &ledger{agent: agent, parts: parts, life: life, id: nuid.Next(), days: map[string]*account{}}
+	l := &ledger{agent: agent, parts: parts, id: nuid.Next(), days: map[string]*account{}}
+	l.life.Store(int64(life))
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }

@@ -121,7 +121,7 @@ func (t *runner) greetOne(ctx context.Context, it *item) llm.Message {
 		return llm.UserText("[a message was held back: " + reason + "]")
 	}
 	msg := o.message()
-	if t.c.r.behavior == nil {
+	if t.p.behavior == nil {
 		return msg
 	}
 	act, err := t.onMessage(ctx, it, msg)

@@ -28,8 +28,7 @@ type Parts struct {
 	MaxPayload int // of a message, in bytes
 	Log        zerolog.Logger
 
-	Agents       []string          // the ids of all agents, in their order
-	Descriptions map[string]string // what they can be asked for
+	Peers *Peers // of all agents, in their order
 
 	// Beat decides what a tick of a heartbeat comes to: first tells that nobody
 	// in the fleet has looked at it before, run that it begins a run. again tells
@@ -76,6 +75,10 @@ func (p *Parts) eventOf(chain []string, agent, kind string, fields map[string]an
 		}
 	})
 }
+
+// Reloaded tells watchers what came of reading the configuration again for an
+// agent.
+func (p *Parts) Reloaded(agent string, fields map[string]any) { p.event(agent, "reload", fields) }
 
 // bury publishes a dead letter and, once it is stored, calls done.
 func (p *Parts) bury(agent string, d *bus.Delivery, code, reason string, attempts int, done func()) {

@@ -15,6 +15,9 @@ type Kit struct {
 	Chain  *llm.Chain // of the models that are named
 	Window int        // the smallest among these; 0: not known
 	Box    *Toolbox
+	// Behavior is what the agent does; nil: the model alone. Bindings have none
+	// of their own.
+	Behavior Behavior
 	// Bound are the kits of the bindings that differ, by their place in
 	// Config.Channels; of the others they are not looked at.
 	Bound []Kit
@@ -32,6 +35,8 @@ type profile struct {
 	bounds run.Limits
 	bound  []bound
 
+	behavior Behavior // nil: the model alone
+
 	overhead atomic.Int64 // of the last request
 }
 
@@ -46,9 +51,12 @@ type bound struct {
 func newProfile(cfg Config, kit Kit, parts *Parts) *profile {
 	cfg.Limits = cfg.Limits.WithDefaults()
 	p := oneProfile(cfg, kit, Binding{}, parts)
+	p.behavior = kit.Behavior
 	for i, b := range cfg.Channels {
 		if b.Overrides() {
-			p.bound = append(p.bound, bound{b.Subject(), oneProfile(cfg.boundBy(b), kit.Bound[i], b, parts)})
+			one := oneProfile(cfg.boundBy(b), kit.Bound[i], b, parts)
+			one.behavior = kit.Behavior
+			p.bound = append(p.bound, bound{b.Subject(), one})
 		}
 	}
 	return p

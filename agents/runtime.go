@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,8 +25,6 @@ type Runtime struct {
 	parts   *Parts
 	log     zerolog.Logger
 
-	behavior Behavior // nil: the model alone
-
 	sessions *session.Manager[*conversation]
 	sweep    func() // begins to drop idle sessions; an agent nobody spoke to has none
 	sweeper  sync.WaitGroup
@@ -35,6 +34,7 @@ type Runtime struct {
 	work     context.Context //nolint:containedctx // what runs are cancelled by, for the life of Run
 	stopping atomic.Bool
 	busy     sync.WaitGroup // conversations with something to do, and the behaviour's ears
+	ears     ears
 	ends     sync.WaitGroup // on_session_end hooks
 
 	mu     sync.Mutex
@@ -64,7 +64,7 @@ func New(cfg Config, kit Kit, parts *Parts) *Runtime {
 		log: parts.Log.With().Str("agent", cfg.ID).Logger(),
 	}
 	r.profile.Store(newProfile(cfg, kit, parts))
-	r.ledger = newLedger(cfg.ID, parts, r.now().cfg.Limits.RunTimeout+time.Minute)
+	r.ledger = newLedger(cfg.ID, parts, reserveLife(r.now()))
 	r.sessions = session.NewManager(session.Options[*conversation]{
 		TTL: cfg.Session.TTL, Max: cfg.Session.Max,
 		New:      func(key session.Key) *conversation { return newConversation(r, key) },
@@ -78,8 +78,18 @@ func New(cfg Config, kit Kit, parts *Parts) *Runtime {
 	return r
 }
 
-// Behave gives the agent a behaviour, before it runs.
-func (r *Runtime) Behave(b Behavior) { r.behavior = b }
+// Change gives the agent other settings, as New takes them. A turn under way
+// ends with those it began with.
+func (r *Runtime) Change(cfg Config, kit Kit) {
+	r.profile.Store(newProfile(cfg, kit, r.parts))
+	r.ears.listen(r)
+	r.ledger.life.Store(int64(reserveLife(r.now())))
+	r.sessions.Limit(cfg.Session.TTL, cfg.Session.Max)
+	r.useSlots()
+}
+
+// reserveLife is how long counts what a run may spend and nobody speaks of.
+func reserveLife(p *profile) time.Duration { return p.cfg.Limits.RunTimeout + time.Minute }
 
 // ID is the agent's id.
 func (r *Runtime) ID() string { return r.id }
@@ -132,8 +142,9 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 	r.work = work
 	r.parts.event(r.id, "started", nil)
 	r.warnUnpriced()
-	r.listen(ctx)
+	r.ears.open(ctx, r)
 	r.receive(ctx)
+	r.ears.close()
 	r.stopping.Store(true)
 	close(r.closed)
 	r.leaveReady()
@@ -207,7 +218,7 @@ func (r *Runtime) schedule(c *conversation) {
 // the one that has waited longest.
 func (r *Runtime) free() {
 	r.mu.Lock()
-	if len(r.ready) == 0 {
+	if len(r.ready) == 0 || r.active > r.now().cfg.Limits.Concurrency && !r.stopping.Load() {
 		r.active--
 		r.mu.Unlock()
 		return
@@ -217,6 +228,20 @@ func (r *Runtime) free() {
 	r.ready = r.ready[1:]
 	r.mu.Unlock()
 	go c.work()
+}
+
+// useSlots starts the conversations that there is a slot for by now.
+func (r *Runtime) useSlots() {
+	r.mu.Lock()
+	most := r.now().cfg.Limits.Concurrency
+	n := min(max(most-r.active, 0), len(r.ready))
+	begin := slices.Clone(r.ready[:n])
+	r.ready = r.ready[n:]
+	r.active += n
+	r.mu.Unlock()
+	for _, c := range begin {
+		go c.work()
+	}
 }
 
 // leaveReady sends off the conversations that wait for a slot: with stopping

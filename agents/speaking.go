@@ -12,15 +12,15 @@ import (
 // way, as chunks that each fit into a message; nil when it says nothing here.
 // What a reader of the stream has missed is in it.
 func (f *Fleet) Speaking(agent string, key session.Key) []Chunk {
-	for _, r := range f.runtimes {
-		if r.ID() != agent {
-			continue
-		}
-		if entry, ok := r.sessions.Get(key); ok {
-			return entry.Value.speaking()
-		}
+	r := f.Runtime(agent)
+	if r == nil {
+		return nil
 	}
-	return nil
+	entry, ok := r.sessions.Get(key)
+	if !ok {
+		return nil
+	}
+	return entry.Value.speaking()
 }
 
 func (c *conversation) speaking() []Chunk {

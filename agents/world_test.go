@@ -71,16 +71,17 @@ func (w *world) start(actors ...actor) {
 	reader, files := bus.NewReader(w.bus.NC, ""), bus.NewFiles(w.bus.JS)
 	w.parts = &agents.Parts{
 		Host: "test", NC: w.bus.NC, JS: w.bus.JS, Publisher: publisher, Reader: reader, Files: files,
-		Hooks: hooks.New(log), MaxPayload: 1 << 20, Log: log, Descriptions: map[string]string{},
+		Hooks: hooks.New(log), MaxPayload: 1 << 20, Log: log, Peers: &agents.Peers{},
 		Store: &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: 1 << 19, Log: log},
 	}
 	if w.change != nil {
 		w.change(w.parts)
 	}
+	var peers []agents.Peer
 	for _, a := range actors {
-		w.parts.Agents = append(w.parts.Agents, a.cfg.ID)
-		w.parts.Descriptions[a.cfg.ID] = a.cfg.Description
+		peers = append(peers, agents.Peer{ID: a.cfg.ID, Description: a.cfg.Description})
 	}
+	w.parts.Peers.Set(peers)
 	var runtimes []*agents.Runtime
 	for _, a := range actors {
 		runtimes = append(runtimes, w.runtime(a))
@@ -132,11 +133,7 @@ func (w *world) runtime(a actor) *agents.Runtime {
 		Output: json.RawMessage(a.output),
 	}
 	chain := &llm.Chain{Links: []llm.Link{{Name: "scripted", Provider: model, Price: a.price, MaxTokens: a.maxTokens}}}
-	r := agents.New(a.cfg, agents.Kit{Chain: chain, Box: box}, w.parts)
-	if a.behavior != nil {
-		r.Behave(a.behavior)
-	}
-	return r
+	return agents.New(a.cfg, agents.Kit{Chain: chain, Box: box, Behavior: a.behavior}, w.parts)
 }
 
 // say publishes a message of ana's.

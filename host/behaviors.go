@@ -5,31 +5,42 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"agenthost/agents"
-	"agenthost/bus"
 	"agenthost/config"
+
+	"github.com/nats-io/nats.go"
 )
 
-// behavior makes the behaviour of an agent, nil for an agent without one. On an
-// error what it returns tells so to everyone who speaks to the agent.
-func (h *Host) behavior(b *bus.Bus, a config.Agent) (agents.Behavior, error) {
-	if a.Behavior == "" {
-		return nil, nil
+// A behaving is a behaviour as one agent has it.
+type behaving struct {
+	agents.Behavior
+	agent config.Agent // what it was made for
+	err   error
+}
+
+// behavior makes the behaviour of an agent, or takes the one that it has if the
+// agent is as before. On an error it tells so to everyone who speaks to the agent.
+func (h *Host) behavior(nc *nats.Conn, a config.Agent) behaving {
+	if now := h.now.Load(); now != nil {
+		if b, ok := now.behaviors[a.ID]; ok && b.err == nil && reflect.DeepEqual(b.agent, a) {
+			return b
+		}
 	}
-	made, err := h.makeBehavior(b, a)
+	made, err := h.makeBehavior(nc, a)
 	if err != nil {
 		err = fmt.Errorf("behavior %q: %w", a.Behavior, err)
-		return unable{err: err}, err
+		made = unable{err: err}
 	}
-	return made, nil
+	return behaving{made, a, err}
 }
 
 var errNoBehavior = errors.New("the factory made none")
 
-func (h *Host) makeBehavior(b *bus.Bus, a config.Agent) (made agents.Behavior, err error) {
+func (h *Host) makeBehavior(nc *nats.Conn, a config.Agent) (made agents.Behavior, err error) {
 	factory := h.opt.Behaviors[a.Behavior]
 	if factory == nil {
 		factory = agents.Registered(a.Behavior)
@@ -42,7 +53,7 @@ func (h *Host) makeBehavior(b *bus.Bus, a config.Agent) (made agents.Behavior, e
 			made, err = nil, fmt.Errorf("panic: %v", p)
 		}
 	}()
-	made, err = factory(agents.Env{Config: a.Config, NC: b.NC, Log: h.log.With().Str("agent", a.ID).Logger()})
+	made, err = factory(agents.Env{Config: a.Config, NC: nc, Log: h.log.With().Str("agent", a.ID).Logger()})
 	if err == nil && made == nil {
 		err = errNoBehavior
 	}

@@ -34,8 +34,9 @@ func (m ModelStatus) Away() string {
 
 func (h *Host) modelStatus() []ModelStatus {
 	var list []ModelStatus
-	for _, name := range sortedKeys(h.models) {
-		l := h.models[name].link
+	models := h.now.Load().models
+	for _, name := range sortedKeys(models) {
+		l := models[name].link
 		list = append(list, ModelStatus{Name: name, Provider: l.Name, Model: l.Model, GateStatus: l.Gate.Status()})
 	}
 	return list
@@ -47,7 +48,7 @@ func (h *Host) breaker(_ context.Context, data []byte) error {
 	if err := json.Unmarshal(data, &order); err != nil {
 		return shut("400", "request: %w", err)
 	}
-	m, ok := h.models[order.Model]
+	m, ok := h.now.Load().models[order.Model]
 	switch {
 	case !ok:
 		return shut("404", "there is no model %q", order.Model)

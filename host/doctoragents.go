@@ -20,7 +20,7 @@ func (d *Doctor) agents(h *Host, found []Finding) []Finding {
 		bad[f.About] = bad[f.About] || f.Group == "models" && f.Verdict == VerdictFail
 	}
 	n := &notes{}
-	shop, err := h.newWorkshop(&bus.Bus{})
+	shop, _, err := h.newWorkshop(d.Config, h.newSources(&bus.Bus{}))
 	if err != nil {
 		n.on("tools", "sources").fail("correct that setting", "%v", err)
 		return n.list
@@ -30,11 +30,8 @@ func (d *Doctor) agents(h *Host, found []Finding) []Finding {
 		n.on("agents", "heartbeat").fail("correct that setting", "%v", err)
 		return n.list
 	}
-	parts := &agents.Parts{Descriptions: map[string]string{}, Log: zerolog.Nop()}
-	for _, a := range d.Config.Agents {
-		parts.Agents = append(parts.Agents, a.ID)
-		parts.Descriptions[a.ID] = a.Description
-	}
+	parts := &agents.Parts{Peers: &agents.Peers{}, Log: zerolog.Nop()}
+	parts.Peers.Set(peersOf(d.Config))
 	for _, a := range d.Config.Agents {
 		o := n.on("agents", a.ID)
 		o.chain(a, bad)

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"agenthost/agents"
-	"agenthost/config"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -26,7 +24,7 @@ const (
 // its stream: the host that serves the agent, perhaps another one, acts on it.
 type doors struct {
 	js     jetstream.JetStream
-	agents []config.Agent
+	served func(agent string) bool
 }
 
 // doorWithin bounds what a door takes: requests wait for each other.
@@ -85,7 +83,7 @@ func (d *doors) abort(ctx context.Context, data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return shut("400", "request: %w", err)
 	}
-	if !slices.ContainsFunc(d.agents, func(a config.Agent) bool { return a.ID == s.Agent }) {
+	if !d.served(s.Agent) {
 		return shut("404", "there is no agent %q", s.Agent)
 	}
 	msg, err := s.Message("")

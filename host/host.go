@@ -17,6 +17,7 @@ import (
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/hooks"
+	"agenthost/llm"
 	"agenthost/metrics"
 	"agenthost/session"
 	"agenthost/tools"
@@ -28,9 +29,11 @@ import (
 // Options are what a Host is made of.
 type Options struct {
 	Config *config.Config
-	// Path is where Config was loaded from; there a key that was refused is
-	// looked up again. Empty: nowhere.
+	// Path is where Config was loaded from: a change there is taken over, and a
+	// key that was refused is looked up again. Empty: nowhere.
 	Path string
+	// Load reads the configuration again; nil: from Path.
+	Load func() (*config.Config, error)
 	// Name is the host's name in its fleet; empty: the machine's, with a number
 	// behind it when a host of that name runs from the same data folder.
 	Name string
@@ -67,14 +70,30 @@ type Host struct {
 	secrets *secrets
 	metrics *metrics.Registry
 
-	faults map[string]agentFault // by agent; written before the host is ready
-	models models                // the same
+	now     atomic.Pointer[setup]
+	refused atomic.Pointer[[]config.Problem] // of the configuration that was read last
+	orders  chan order
+	over    chan struct{} // closed when no order is obeyed any more
+}
+
+// A setup is a configuration and what was made of it. It does not change.
+type setup struct {
+	cfg    *config.Config
+	agents []config.Agent // of cfg, as they are served
+	models models
+	shop   *workshop
+	kits   map[string]agents.Kit
+	// behaviors are those of agents, with what they lack.
+	behaviors map[string]behaving
+	faults    map[string]agentFault // by agent
 }
 
 // New makes a Host.
 func New(opt Options) *Host {
 	opt.Grace = cmp.Or(opt.Grace, DefaultGrace)
-	h := &Host{opt: opt, log: opt.Log, ready: make(chan struct{}), secrets: secretsOf(opt.Config), metrics: metrics.New()}
+	h := &Host{opt: opt, log: opt.Log, ready: make(chan struct{}), secrets: &secrets{}, metrics: metrics.New(), orders: make(chan order), over: make(chan struct{})}
+	h.secrets.of(opt.Config)
+	h.refused.Store(&[]config.Problem{})
 	h.setState("starting")
 	return h
 }
@@ -130,23 +149,32 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	if err := h.provision(ctx, b); err != nil {
 		return err
 	}
-	parts, stopParts, err := h.parts(b)
+	parts, installed, stopParts, err := h.parts(b)
 	if err != nil {
 		return err
 	}
 	defer stopParts()
-	shop, err := h.newWorkshop(b)
+	sources := h.newSources(b)
+	now, apply, err := h.setup(h.opt.Config, sources)
 	if err != nil {
 		return err
 	}
-	defer shop.start()()
-	h.sayTools(shop)
-	wakers := h.newWakers(b, parts, shop)
-	runtimes := h.runtimes(b, parts, shop)
+	apply()
+	defer sources.start()()
+	h.now.Store(now)
+	h.sayTools(now)
+	h.sayFaults(now)
+	h.metrics.Gates(func() []*llm.Gate { return h.now.Load().models.gates() })
+	wakers := h.newWakers(b, parts)
+	runtimes := make([]*agents.Runtime, len(now.agents))
+	for i, a := range now.agents {
+		runtimes[i] = agents.New(a.Config, now.kits[a.ID], parts)
+	}
 	fleet := agents.NewFleet(b.JS, parts, bus.LaneCount(h.opt.Config.NATS.Lanes), runtimes)
 	h.fleet.Store(fleet)
-	defer wakers.start()()
-	stopService, err := h.serveMicro(b, shop, wakers.beats)
+	wakers.start(now.cfg)
+	defer func() { wakers.stop() }() // those that run by then
+	stopService, err := h.serveMicro(b, wakers)
 	if err != nil {
 		return err
 	}
@@ -156,6 +184,8 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	ended := make(chan error, 1)
 	go func() { ended <- fleet.Run(ctx, work) }()
 	if fleet.Up(ctx) == nil && wakers.up(ctx) {
+		r := &reloader{Host: h, parts: parts, fleet: fleet, sources: sources, wakers: wakers, hooks: installed}
+		defer r.start(ctx)()
 		h.setState("")
 		close(h.ready)
 		h.log.Info().Str("host", h.opt.Name).Int("agents", len(runtimes)).Str("nats", h.URL()).Str("http", h.httpAddress()).Msg("ready")
@@ -196,38 +226,31 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 }
 
 // parts builds what the agents share, and what must be stopped after them.
-func (h *Host) parts(b *bus.Bus) (*agents.Parts, func(), error) {
+func (h *Host) parts(b *bus.Bus) (*agents.Parts, *remoteHooks, func(), error) {
 	domain := h.opt.Config.NATS.Domain
 	publisher, err := bus.NewPublisher(b.NC, domain, h.log)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	registry := hooks.New(h.log)
-	if _, err := registry.AddRemote(b.NC, h.opt.Config.Hooks); err != nil {
-		return nil, nil, err
+	installed := &remoteHooks{registry: hooks.New(h.log), nc: b.NC}
+	if err := installed.change(nil, h.opt.Config.Hooks); err != nil {
+		return nil, nil, nil, err
 	}
 	reader, files := bus.NewReader(b.NC, domain), bus.NewFiles(b.JS)
 	payload := int(b.NC.MaxPayload())
 	parts := &agents.Parts{
-		Host: h.opt.Name, NC: b.NC, JS: b.JS, Publisher: publisher, Reader: reader, Files: files, Hooks: registry,
-		MaxPayload: payload, Log: h.log,
+		Host: h.opt.Name, NC: b.NC, JS: b.JS, Publisher: publisher, Reader: reader, Files: files, Hooks: installed.registry,
+		MaxPayload: payload, Log: h.log, Peers: &agents.Peers{},
 		Store: &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log},
 	}
-	parts.Descriptions = map[string]string{}
-	for _, a := range h.opt.Config.Agents {
-		if a.ShadowOf != "" { // nobody can ask it
-			continue
-		}
-		parts.Agents = append(parts.Agents, a.ID)
-		parts.Descriptions[a.ID] = a.Description
-	}
+	parts.Peers.Set(peersOf(h.opt.Config))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		_ = publisher.Run(ctx)
 	}()
-	return parts, func() {
+	return parts, installed, func() {
 		flush, stop := context.WithTimeout(context.Background(), flushWithin)
 		defer stop()
 		if err := publisher.Flush(flush); err != nil {
@@ -238,26 +261,53 @@ func (h *Host) parts(b *bus.Bus) (*agents.Parts, func(), error) {
 	}, nil
 }
 
-// runtimes builds the agents. What is wrong with one of them is its own affair:
-// it is listed, and the others are served.
-func (h *Host) runtimes(b *bus.Bus, parts *agents.Parts, shop *workshop) []*agents.Runtime {
-	h.models = h.buildModels(h.opt.Config.Models)
-	h.metrics.Gates(h.models.gates())
-	h.faults = map[string]agentFault{}
-	var list []*agents.Runtime
-	for _, a := range h.opt.Config.Agents {
-		kit, fault := h.kit(shop, a)
-		behavior, lacks := h.behavior(b, a)
-		if lacks != nil {
-			fault = agentFault{err: errors.Join(fault.err, lacks), quarantined: true}
+// setup makes of a configuration all that can be wrong with it, and starts
+// nothing. What has not changed since the setup that counts now is taken from
+// there. apply, called last, makes the sources of tools those of cfg.
+//
+// What is wrong with one agent is its own affair: it is listed, and the others
+// are served.
+func (h *Host) setup(cfg *config.Config, sources *sources) (now *setup, apply func(), err error) {
+	now = &setup{cfg: cfg, kits: map[string]agents.Kit{}, behaviors: map[string]behaving{}, faults: map[string]agentFault{}}
+	if now.shop, apply, err = h.newWorkshop(cfg, sources); err != nil {
+		return nil, nil, err
+	}
+	now.models = h.buildModels(cfg.Models)
+	now.agents = slices.Clone(cfg.Agents)
+	for i := range now.agents {
+		a := &now.agents[i]
+		a.Config = shadowing(a.Config, cfg)
+		kit, fault := h.kit(now, *a)
+		if a.Behavior != "" {
+			b := h.behavior(sources.nc, *a)
+			kit.Behavior, now.behaviors[a.ID] = b.Behavior, b
+			if b.err != nil {
+				fault = agentFault{err: errors.Join(fault.err, b.err), quarantined: true}
+			}
 		}
-		if fault.err != nil {
-			h.faults[a.ID] = fault
+		if now.kits[a.ID] = kit; fault.err != nil {
+			now.faults[a.ID] = fault
+		}
+	}
+	return now, apply, nil
+}
+
+func (h *Host) sayFaults(now *setup) {
+	for _, a := range now.cfg.Agents {
+		if fault, ok := now.faults[a.ID]; ok {
 			h.log.Error().Str("agent", a.ID).Err(fault.err).Bool("quarantined", fault.quarantined).Msg("agent has a fault; the others are served")
 		}
-		r := agents.New(h.shadowing(a.Config), kit, parts)
-		r.Behave(behavior)
-		list = append(list, r)
+	}
+}
+
+// peersOf are the agents of a configuration as others see them.
+func peersOf(cfg *config.Config) []agents.Peer {
+	var list []agents.Peer
+	for _, a := range cfg.Agents {
+		if a.ShadowOf != "" { // nobody can ask it
+			continue
+		}
+		list = append(list, agents.Peer{ID: a.ID, Description: a.Description})
 	}
 	return list
 }
@@ -306,9 +356,9 @@ func (h *Host) warnUnbuilt() {
 }
 
 // sayTools says what people should know of the tools before they are used.
-func (h *Host) sayTools(shop *workshop) {
-	runs := false
-	for _, a := range h.opt.Config.Agents {
+func (h *Host) sayTools(now *setup) {
+	runs, shop := false, now.shop
+	for _, a := range now.cfg.Agents {
 		for _, glob := range shop.builtin.Unmatched(a.Tools) {
 			if !shop.mayCome(glob) && (glob != tools.SkillTool || len(a.Found) == 0) {
 				h.log.Warn().Str("agent", a.ID).Str("tool", glob).Msg("there is no such tool; it is left out")

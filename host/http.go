@@ -116,8 +116,11 @@ func (h *Host) readyz(w http.ResponseWriter, r *http.Request) {
 	}
 	serving, lanes := h.fleet.Load().Serving()
 	body := map[string]any{"status": h.readiness(), "host": h.opt.Name, "lanes": lanes, "serving": serving}
-	for agent, f := range h.faults {
+	for agent, f := range h.now.Load().faults {
 		body["agent "+agent] = f.state() + ": " + f.err.Error()
+	}
+	if refused := *h.refused.Load(); len(refused) > 0 {
+		body["config"] = "refused: " + refused[0].String()
 	}
 	answer(w, http.StatusOK, body)
 }

@@ -16,8 +16,9 @@ type agentFault struct {
 }
 
 // kit is what an agent works with, and what is wrong with it.
-func (h *Host) kit(shop *workshop, a config.Agent) (agents.Kit, agentFault) {
-	l := h.lineup(a.ID, a.Model)
+func (h *Host) kit(now *setup, a config.Agent) (agents.Kit, agentFault) {
+	shop := now.shop
+	l := h.lineup(now.models, a.ID, a.Model)
 	box, err := h.toolbox(shop, a)
 	fault := agentFault{quarantined: !l.usable() && a.Behavior == "" || box == nil}
 	if box == nil { // without its policy it must not use anything
@@ -32,7 +33,7 @@ func (h *Host) kit(shop *workshop, a config.Agent) (agents.Kit, agentFault) {
 	for i, b := range a.Channels {
 		bound[i] = kit
 		if len(b.Model) > 0 {
-			l := h.lineup(a.ID, b.Model)
+			l := h.lineup(now.models, a.ID, b.Model)
 			bound[i].Chain, bound[i].Window = l.chain, l.window
 			faults = append(faults, l.faults...)
 		}
@@ -46,8 +47,8 @@ func (h *Host) kit(shop *workshop, a config.Agent) (agents.Kit, agentFault) {
 }
 
 // lineup is the models of an agent, or of one of its bindings, at its service.
-func (h *Host) lineup(agent string, names []string) lineup {
-	l := h.models.lineup(names)
+func (h *Host) lineup(all models, agent string, names []string) lineup {
+	l := all.lineup(names)
 	l.chain.Redact = h.secrets.redact
 	l.chain.Observe = func(at llm.Attempt) { h.metrics.Attempt(agent, at) }
 	return l

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"reflect"
 
 	"agenthost/llm"
 	"agenthost/llm/anthropic"
@@ -26,16 +27,27 @@ var providers = map[string]func(llm.Config) (llm.Provider, error){
 type models map[string]model
 
 type model struct {
+	cfg    llm.Config
 	link   llm.Link
 	window int
 	fault  error // why it cannot be used
 }
 
+// buildModels makes the models of a configuration. One that is as before keeps
+// what was learnt about it.
 func (h *Host) buildModels(cfg map[string]llm.Config) models {
+	var have models
+	if now := h.now.Load(); now != nil {
+		have = now.models
+	}
 	built := models{}
 	for name, c := range cfg {
+		if m, ok := have[name]; ok && reflect.DeepEqual(m.cfg, c) {
+			built[name] = m
+			continue
+		}
 		info, priced := c.Known()
-		m := model{window: info.Window, link: llm.Link{
+		m := model{cfg: c, window: info.Window, link: llm.Link{
 			Name: c.Provider, Model: c.Model, Gate: llm.NewGate(name, c.Rate), Refresh: h.refresher(name, c), MaxTokens: c.MaxTokens,
 		}}
 		if priced {

@@ -21,15 +21,14 @@ type secrets struct {
 	replacer *strings.Replacer
 }
 
-func secretsOf(cfg *config.Config) *secrets {
-	s := &secrets{}
+// of takes in those of a configuration.
+func (s *secrets) of(cfg *config.Config) {
 	for _, name := range sortedKeys(cfg.Models) {
 		s.add(cfg.Models[name].APIKey)
 	}
 	s.add(cfg.HTTP.Token)
 	s.add(cfg.NATS.Token)
 	s.add(cfg.NATS.Password)
-	return s
 }
 
 // add takes a value in, also as it would stand in a URL.

@@ -10,6 +10,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/config"
 	"agenthost/heartbeat"
 	"agenthost/llm"
 
@@ -36,6 +37,9 @@ type Status struct {
 	// ToolFaults are the tools that are left out, and sources that cannot be
 	// reached, in words.
 	ToolFaults []string `json:"tool_faults,omitempty"`
+	// Refused is what is wrong with the configuration as it was last read; until
+	// it is right the host goes by the one before.
+	Refused []config.Problem `json:"config_refused,omitempty"`
 }
 
 // Heartbeats counts the ticks of an agent.
@@ -53,7 +57,7 @@ type AgentStatus struct {
 // serveMicro answers on $SRV and on the endpoints of the service. Its status
 // and its breakers are every host's own, and stream is answered by the host
 // whose model speaks; the others are answered by one of the fleet.
-func (h *Host) serveMicro(b *bus.Bus, shop *workshop, beats *heartbeat.Beats) (stop func(), err error) {
+func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
 	svc, err := micro.AddService(b.NC, micro.Config{
 		Name: ServiceName, Version: semver(h.opt.Version), Description: "a host of agents",
 		Metadata: map[string]string{"host": h.opt.Name},
@@ -63,15 +67,17 @@ func (h *Host) serveMicro(b *bus.Bus, shop *workshop, beats *heartbeat.Beats) (s
 	}
 	started := time.Now().UTC()
 	sessions := &archivist{archive: Sessions(b.NC, b.JS, h.opt.Config.NATS.Domain), nc: b.NC, drop: h.fleet.Load().Drop}
-	group, doors := svc.AddGroup(ServiceName), &doors{js: b.JS, agents: h.opt.Config.Agents}
+	group, doors := svc.AddGroup(ServiceName), &doors{js: b.JS, served: h.serves}
 	err = errors.Join(
 		group.AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) {
-			_ = req.RespondJSON(h.status(b.JS, started, shop, beats)) // who asked may be gone
+			_ = req.RespondJSON(h.status(b.JS, started, wakers.beats.Load())) // who asked may be gone
 		}), micro.WithEndpointQueueGroupDisabled(), about("what every host and its agents are doing")),
 		group.AddEndpoint("breaker", door(h.breaker), micro.WithEndpointQueueGroupDisabled(),
 			about("takes a model out of service on every host, and back: model, action (trip, reset)")),
 		group.AddEndpoint("stream", micro.HandlerFunc(h.speak), micro.WithEndpointQueueGroupDisabled(),
 			about("what the model of a session has said so far: agent, session; only its host answers, and only while it speaks")),
+		group.AddEndpoint("reload", micro.HandlerFunc(h.reloadDoor), micro.WithEndpointQueueGroupDisabled(),
+			about("reads the configuration again, on every host; each tells what came of it")),
 		group.AddEndpoint("approve", door(doors.approve), about("answers a call that waits: id, answer, scope, by")),
 		group.AddEndpoint("abort", door(doors.abort), about("stops the run of a session: agent, session, by, reason")),
 		sessions.open(group),
@@ -90,8 +96,8 @@ func about(what string) micro.EndpointOpt {
 	return micro.WithEndpointMetadata(map[string]string{"description": what})
 }
 
-func (h *Host) status(js jetstream.JetStream, started time.Time, shop *workshop, beats *heartbeat.Beats) Status {
-	fleet := h.fleet.Load()
+func (h *Host) status(js jetstream.JetStream, started time.Time, beats *heartbeat.Beats) Status {
+	fleet, now := h.fleet.Load(), h.now.Load()
 	serving, lanes := fleet.Serving()
 	state := *h.state.Load()
 	if state == "" {
@@ -99,13 +105,13 @@ func (h *Host) status(js jetstream.JetStream, started time.Time, shop *workshop,
 	}
 	s := Status{
 		Host: h.opt.Name, Version: h.opt.Version, State: state, Started: started, Serving: serving, Lanes: lanes,
-		ToolFaults: shop.faults(), Models: h.modelStatus(),
+		ToolFaults: now.shop.faults(), Models: h.modelStatus(), Refused: *h.refused.Load(),
 	}
 	spent := h.spentToday(js)
 	for _, a := range fleet.Status() {
 		a.SpentToday = spent[a.ID]
 		one := AgentStatus{Status: a, State: "ready"}
-		if f, ok := h.faults[a.ID]; ok {
+		if f, ok := now.faults[a.ID]; ok {
 			one.State, one.Reason = f.state(), f.err.Error()
 		}
 		if c, ok := beats.Count(a.ID); ok {
@@ -134,9 +140,10 @@ func (h *Host) spentToday(js jetstream.JetStream) map[string]int64 {
 // Money writes an amount of micro-cents for people.
 func Money(microCents int64) string { return llm.Money(microCents) }
 
-// readiness is ready, or degraded when an agent has a fault.
+// readiness is ready, or degraded when an agent has a fault or the
+// configuration as it stands in its files was refused.
 func (h *Host) readiness() string {
-	if len(h.faults) > 0 {
+	if len(h.now.Load().faults)+len(*h.refused.Load()) > 0 {
 		return "degraded"
 	}
 	return "ready"

@@ -1,11 +1,14 @@
 package host
 
-import "agenthost/agents"
+import (
+	"agenthost/agents"
+	"agenthost/config"
+)
 
 // shadowing is the configuration of an agent with the bindings of the one that
 // it shadows.
-func (h *Host) shadowing(a agents.Config) agents.Config {
-	for _, other := range h.opt.Config.Agents {
+func shadowing(a agents.Config, cfg *config.Config) agents.Config {
+	for _, other := range cfg.Agents {
 		if a.ShadowOf != "" && other.ID == a.ShadowOf {
 			a.Channels = other.Channels
 		}

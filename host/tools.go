@@ -19,6 +19,9 @@ import (
 	"agenthost/tools/mcp"
 	"agenthost/tools/memory"
 	"agenthost/tools/service"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // workshop holds the tools of all sources.
@@ -28,46 +31,63 @@ type workshop struct {
 	builtin   *tools.Registry // without the sources that are connected to when they are needed
 	validator *tools.Validator
 	awaiting  map[string]agents.Awaiter // by the first word of the names of its tools
-	run       []func(context.Context) error
 	reminders *heartbeat.Reminders
 }
 
-// newWorkshop is the one table of tool sources.
-func (h *Host) newWorkshop(b *bus.Bus) (*workshop, error) {
-	cfg := h.opt.Config
+// sources are those of tools that live as long as the host, whatever comes and
+// goes in the configuration.
+type sources struct {
+	nc        *nats.Conn
+	js        jetstream.JetStream
+	validator *tools.Validator
+	notes     *memory.Memory
+	mcp       *mcp.Pool
+	services  *service.Directory
+}
+
+func (h *Host) newSources(b *bus.Bus) *sources {
+	return &sources{
+		nc: b.NC, js: b.JS, notes: memory.New(b.JS, memory.Options{Log: h.log}),
+		mcp:      mcp.NewPool(nil, mcp.Options{Log: h.log, Version: h.opt.Version, Ask: h.askPerson}),
+		services: service.NewDirectory(b.NC, nil, service.Options{Log: h.log}),
+		validator: &tools.Validator{Foreign: func(t tools.Tool, err error) {
+			h.log.Warn().Str("tool", t.Name).Str("source", t.Source).Err(err).Msg("the schema of a tool cannot be read; its arguments are not checked here")
+		}},
+	}
+}
+
+// newWorkshop is the one table of tool sources. apply makes the sources those
+// of cfg; it is to be called before anybody uses the workshop.
+func (h *Host) newWorkshop(cfg *config.Config, from *sources) (w *workshop, apply func(), err error) {
 	store := cmp.Or(cfg.NATS.Embedded.Store, config.DefaultStore)
-	keeps := reminders(cfg, b.JS)
+	keeps := reminders(cfg, from.js)
 	own, err := builtin.New(builtin.Options{
 		Workspace:    func(agent string) string { return filepath.Join(store, "workspaces", agent) },
 		AllowPrivate: cfg.Fetch.AllowPrivate, Log: h.log, Reminders: remindTool{keeps},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("fetch.allow_private: %w", err)
+		return nil, nil, fmt.Errorf("fetch.allow_private: %w", err)
 	}
-	w := &workshop{reminders: keeps, awaiting: map[string]agents.Awaiter{}, validator: &tools.Validator{Foreign: func(t tools.Tool, err error) {
-		h.log.Warn().Str("tool", t.Name).Str("source", t.Source).Err(err).Msg("the schema of a tool cannot be read; its arguments are not checked here")
-	}}}
+	w = &workshop{reminders: keeps, awaiting: map[string]agents.Awaiter{}, validator: from.validator}
 	for _, name := range sortedKeys(cfg.MCP) {
 		if _, twice := cfg.Services[name]; twice {
-			return nil, fmt.Errorf("mcp.%s and services.%s: both would have tools named %s.…; rename one", name, name, name)
+			return nil, nil, fmt.Errorf("mcp.%s and services.%s: both would have tools named %s.…; rename one", name, name, name)
 		}
 	}
-	notes := memory.New(b.JS, memory.Options{Log: h.log})
-	sources := []tools.Source{tools.Static(own), tools.Static(notes.Tools())}
+	sources := []tools.Source{tools.Static(own), tools.Static(from.notes.Tools())}
 	w.builtin = tools.NewRegistry(sources...)
-	pool := mcp.NewPool(cfg.MCP, mcp.Options{Log: h.log, Version: h.opt.Version, Ask: h.askPerson})
-	for i, c := range pool.Clients() {
+	clients, useClients := from.mcp.Change(cfg.MCP)
+	for i, c := range clients {
 		sources = append(sources, c)
 		w.awaiting[sortedKeys(cfg.MCP)[i]] = c
 	}
-	services := service.NewDirectory(b.NC, cfg.Services, service.Options{Log: h.log})
-	for i, s := range services.Services() {
+	services, useServices := from.services.Change(cfg.Services)
+	for i, s := range services {
 		sources = append(sources, s)
 		w.awaiting[sortedKeys(cfg.Services)[i]] = s
 	}
 	w.sources, w.registry = sources, tools.NewRegistry(sources...)
-	w.run = []func(context.Context) error{pool.Run, services.Run, notes.Run}
-	return w, w.builtin.Check()
+	return w, func() { useClients(); useServices() }, w.builtin.Check()
 }
 
 // askPerson asks who is behind a call what an MCP server wants to know.
@@ -80,10 +100,10 @@ func (h *Host) askPerson(ctx context.Context, q mcp.Question) (string, error) {
 }
 
 // start runs the sources until the returned function is called.
-func (w *workshop) start() (stop func()) {
+func (s *sources) start() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
-	for _, run := range w.run {
+	for _, run := range []func(context.Context) error{s.mcp.Run, s.services.Run, s.notes.Run} {
 		group.Go(func() { _ = run(ctx) })
 	}
 	return func() {

@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"agenthost/agents"
 	"agenthost/bus"
@@ -13,38 +15,28 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// wakers are what wakes agents without a message.
+// wakers are what wakes agents without a message. They begin anew with other
+// settings.
 type wakers struct {
-	pulse  *heartbeat.Pulse
-	beats  *heartbeat.Beats
-	keeper *heartbeat.Keeper
+	h     *Host
+	js    jetstream.JetStream
+	parts *agents.Parts
+	beats atomic.Pointer[heartbeat.Beats]
+
 	events *heartbeat.Watcher
+	stop   func() // those that run
 }
 
-// newWakers builds them, and tells parts of them.
-func (h *Host) newWakers(b *bus.Bus, parts *agents.Parts, shop *workshop) *wakers {
-	var patients []heartbeat.Patient
-	schedules, events := map[string][]heartbeat.Schedule{}, map[string][]heartbeat.Event{}
-	for i, a := range h.opt.Config.Agents {
-		if a.Heartbeat.Enabled {
-			patients = append(patients, heartbeat.Patient{
-				Agent: a.ID, Config: a.Heartbeat, Vital: h.vital(i), Heard: a.Behavior != "",
-			})
-		}
-		if len(a.Schedules) > 0 {
-			schedules[a.ID] = zoned(a)
-		}
-		events[a.ID] = a.Events
+// newWakers makes them, and tells parts of them.
+func (h *Host) newWakers(b *bus.Bus, parts *agents.Parts) *wakers {
+	w := &wakers{h: h, js: b.JS, parts: parts}
+	parts.Beat = func(ctx context.Context, agent string, due time.Time, again, busy bool) (first, run bool, err error) {
+		return w.beats.Load().Decide(ctx, agent, due, again, busy)
 	}
-	w := &wakers{
-		pulse: &heartbeat.Pulse{
-			Host: h.opt.Name, NC: b.NC, Publisher: parts.Publisher, Patients: patients, Always: h.opt.OnHeartbeat != nil, Log: h.log,
-		},
-		beats:  heartbeat.NewBeats(b.JS, patients, h.log),
-		keeper: &heartbeat.Keeper{JS: b.JS, Publisher: parts.Publisher, Reader: parts.Reader, Schedules: schedules, Log: h.log},
-		events: &heartbeat.Watcher{NC: b.NC, JS: b.JS, Publisher: parts.Publisher, Events: events, Log: h.log, Up: make(chan struct{})},
+	parts.OnHeartbeat = h.opt.OnHeartbeat
+	parts.Remind = func(ctx context.Context, id, by string, chat bus.Origin, text string) string {
+		return h.now.Load().shop.reminders.Command(ctx, id, by, chat, text)
 	}
-	parts.Beat, parts.OnHeartbeat, parts.Remind = w.beats.Decide, h.opt.OnHeartbeat, shop.reminders.Command
 	return w
 }
 
@@ -60,15 +52,19 @@ func zoned(a config.Agent) []heartbeat.Schedule {
 	return list
 }
 
-// vital tells what the agent with that number is doing.
-func (h *Host) vital(i int) func() heartbeat.Vital {
+// vital tells what an agent is doing.
+func (h *Host) vital(agent string) func() heartbeat.Vital {
 	return func() heartbeat.Vital {
-		s := h.fleet.Load().StatusOf(i)
+		r := h.fleet.Load().Runtime(agent)
+		if r == nil { // it is leaving
+			return heartbeat.Vital{Phase: heartbeat.PhaseStopping}
+		}
+		s := r.Status()
 		v := heartbeat.Vital{Sessions: s.Sessions, InFlight: s.InFlight, Queued: s.Queued, Phase: heartbeat.PhaseIdle}
 		switch {
 		case *h.state.Load() == stateStopping:
 			v.Phase = heartbeat.PhaseStopping
-		case h.faults[s.ID].quarantined:
+		case h.now.Load().faults[s.ID].quarantined:
 			v.Phase = heartbeat.PhaseQuarantined
 		case s.Running > 0:
 			v.Phase = heartbeat.PhaseWorking
@@ -77,14 +73,33 @@ func (h *Host) vital(i int) func() heartbeat.Vital {
 	}
 }
 
-// start runs them until the returned function is called.
-func (w *wakers) start() (stop func()) {
+// start runs those of a configuration, until stop is called.
+func (w *wakers) start(cfg *config.Config) {
+	var patients []heartbeat.Patient
+	schedules, events := map[string][]heartbeat.Schedule{}, map[string][]heartbeat.Event{}
+	for _, a := range cfg.Agents {
+		if a.Heartbeat.Enabled {
+			patients = append(patients, heartbeat.Patient{Agent: a.ID, Config: a.Heartbeat, Vital: w.h.vital(a.ID), Heard: a.Behavior != ""})
+		}
+		if len(a.Schedules) > 0 {
+			schedules[a.ID] = zoned(a)
+		}
+		events[a.ID] = a.Events
+	}
+	publisher, log := w.parts.Publisher, w.h.log
+	pulse := &heartbeat.Pulse{
+		Host: w.h.opt.Name, NC: w.parts.NC, Publisher: publisher, Patients: patients, Always: w.h.opt.OnHeartbeat != nil, Log: log,
+	}
+	beats := heartbeat.NewBeats(w.js, patients, log)
+	keeper := &heartbeat.Keeper{JS: w.js, Publisher: publisher, Reader: w.parts.Reader, Schedules: schedules, Log: log}
+	w.events = &heartbeat.Watcher{NC: w.parts.NC, JS: w.js, Publisher: publisher, Events: events, Log: log, Up: make(chan struct{})}
+	w.beats.Store(beats)
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
-	for _, run := range []func(context.Context) error{w.pulse.Run, w.beats.Run, w.keeper.Run, w.events.Run} {
+	for _, run := range []func(context.Context) error{pulse.Run, beats.Run, keeper.Run, w.events.Run} {
 		group.Go(func() { _ = run(ctx) })
 	}
-	return func() {
+	w.stop = func() {
 		cancel()
 		group.Wait()
 	}

@@ -8,13 +8,14 @@ import (
 
 // gates are the numbers of gates, read when they are asked for.
 type gates struct {
-	all []*llm.Gate
+	all func() []*llm.Gate
 
 	breaker, parked, inFlight, waiting *prometheus.Desc
 }
 
-// Gates shows the gates of models from now on; it is called once.
-func (r *Registry) Gates(all []*llm.Gate) {
+// Gates shows the gates of models from now on, as all tells them at the time;
+// it is called once.
+func (r *Registry) Gates(all func() []*llm.Gate) {
 	desc := func(name, help string, more ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, append([]string{"entry"}, more...), nil)
 	}
@@ -36,7 +37,7 @@ func (g *gates) Describe(c chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (g *gates) Collect(c chan<- prometheus.Metric) {
-	for _, gate := range g.all {
+	for _, gate := range g.all() {
 		g.collect(c, gate.Name(), gate.Status())
 	}
 }

@@ -28,7 +28,8 @@ var (
 // full is a registry in which each number has been shown at least once.
 func full() *metrics.Registry {
 	r := metrics.New()
-	r.Gates([]*llm.Gate{llm.NewGate("main", llm.Rate{})})
+	main := llm.NewGate("main", llm.Rate{})
+	r.Gates(func() []*llm.Gate { return []*llm.Gate{main} })
 	a := llm.Attempt{Entry: "main", Provider: "openai", Model: "m", Number: 1, Took: 3 * time.Second, Usage: llm.Usage{Input: 10, Output: 5}}
 	r.Attempt("ana", a)
 	a.Err = llm.StatusError(503, nil, errors.New("down"))

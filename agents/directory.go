@@ -1,0 +1,67 @@
+package agents
+
+import (
+	"slices"
+	"strings"
+
+	"agenthost/bus"
+)
+
+// A directory knows the agents of a lane by what they are bound to: finding
+// those that a message is for costs the same whatever their number.
+type directory struct {
+	bound map[string][]*Runtime // by the subject
+	wide  map[string][]*Runtime // by the channel, of which they take every instance
+}
+
+func newDirectory(agents []*Runtime) *directory {
+	d := &directory{bound: map[string][]*Runtime{}, wide: map[string][]*Runtime{}}
+	for _, r := range agents {
+		d.add(r)
+	}
+	return d
+}
+
+func (d *directory) add(r *Runtime) {
+	add(d.bound, bus.RoutePrefix+r.ID(), r)
+	for _, b := range r.now().cfg.Channels {
+		if b.Instance == everyInstance {
+			add(d.wide, b.Channel, r)
+		} else {
+			add(d.bound, b.Subject(), r)
+		}
+	}
+}
+
+// add adds r to those of key, once.
+func add(to map[string][]*Runtime, key string, r *Runtime) {
+	if !slices.Contains(to[key], r) {
+		to[key] = append(to[key], r)
+	}
+}
+
+// takers are the agents that are bound to subject.
+func (d *directory) takers(subject string) []*Runtime {
+	return joined(d.bound[subject], d.wide[wideChannel(subject)])
+}
+
+// joined are those of both lists, each once.
+func joined(list, more []*Runtime) []*Runtime {
+	list = slices.Clip(list)
+	for _, r := range more {
+		if !slices.Contains(list, r) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// wideChannel is the channel of a subject, for those that take every instance of it;
+// empty when they do not take this one.
+func wideChannel(subject string) string {
+	channel, instance, _ := bus.Channel(subject)
+	if instance == "" || strings.Contains(instance, ".") {
+		return ""
+	}
+	return channel
+}

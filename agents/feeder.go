@@ -1,0 +1,145 @@
+package agents
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/rs/zerolog"
+)
+
+// A feeder is a lane and the agents of this host that it feeds.
+type feeder struct {
+	lane  *bus.Lane
+	n     int // of the lane
+	fleet *Fleet
+	log   zerolog.Logger
+
+	mu     sync.Mutex
+	strays []*stray // in the order they came
+	left   bool     // no stray waits any more
+}
+
+// A stray is a message for an agent that this host does not know: another host
+// of the fleet has a newer configuration. This one may get it too.
+type stray struct {
+	d      *bus.Delivery
+	handed []*Runtime // have it already
+	timer  *time.Timer
+}
+
+const (
+	// strayFor is how long a stray waits; a rolling change of a fleet takes less.
+	strayFor = 10 * time.Minute
+	// mostStrays is how many wait in a lane; the first to come are the first to go.
+	mostStrays = 1000
+)
+
+// deliver hands d to every agent of the lane that it is for.
+func (f *feeder) deliver(d *bus.Delivery) {
+	takers, complete := f.fleet.routing.Load().takers(f.n, d.Subject, d.Stored)
+	switch {
+	case !complete:
+		f.settle(&stray{d: d})
+	case len(takers) == 0:
+		d.Done()
+	default:
+		d.Hold(len(takers))
+		for _, r := range takers {
+			r.offer(d)
+		}
+	}
+}
+
+// settle hands s to those it is for that do not have it yet. Unless these are
+// all, it waits for another routing.
+func (f *feeder) settle(s *stray) {
+	for {
+		v := f.fleet.routing.Load()
+		takers, complete := v.takers(f.n, s.d.Subject, s.d.Stored)
+		for _, r := range takers {
+			if !slices.Contains(s.handed, r) {
+				s.handed = append(s.handed, r)
+				s.d.Share()
+				r.offer(s.d)
+			}
+		}
+		if complete {
+			s.d.Done()
+			return
+		}
+		if f.keep(s, v) {
+			return
+		}
+	}
+}
+
+// keep lets s wait. It is false when v is not the routing any more.
+func (f *feeder) keep(s *stray, v *routing) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left {
+		s.d.Leave()
+		return true
+	}
+	if f.fleet.routing.Load() != v {
+		return false
+	}
+	s.timer = time.AfterFunc(strayFor, func() { f.forget(s) })
+	f.strays = append(f.strays, s)
+	if len(f.strays) == 1 {
+		f.log.Info().Str("subject", s.d.Subject).Dur("wait", strayFor).Msg("a message is for an agent that this host does not know; it waits for one")
+	}
+	if len(f.strays) > mostStrays {
+		f.strays[0].timer.Reset(0)
+	}
+	return true
+}
+
+// forget is done with a stray that has waited long enough, unless another host
+// serves the lane now.
+func (f *feeder) forget(s *stray) {
+	f.mu.Lock()
+	i := slices.Index(f.strays, s)
+	if i >= 0 {
+		f.strays = slices.Delete(f.strays, i, i+1)
+	}
+	f.mu.Unlock()
+	if i < 0 {
+		return
+	}
+	f.log.Warn().Str("subject", s.d.Subject).Uint64("seq", s.d.Seq).Msg("no agent is bound to this message; it is passed over")
+	if f.lane.Serving() {
+		s.d.Done()
+	} else {
+		s.d.Leave()
+	}
+}
+
+// again looks anew at whom the strays are for.
+func (f *feeder) again() {
+	for _, s := range f.take(false) {
+		f.settle(s)
+	}
+}
+
+// leave gives the strays up: the next owner of the lane may know whom they are
+// for.
+func (f *feeder) leave() {
+	for _, s := range f.take(true) {
+		s.d.Leave()
+	}
+}
+
+func (f *feeder) take(left bool) []*stray {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	strays := f.strays
+	f.strays, f.left = nil, f.left || left
+	for _, s := range strays {
+		s.timer.Stop()
+	}
+	return strays
+}

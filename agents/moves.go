@@ -1,0 +1,209 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// moves tell, of subjects whose agents have changed, who takes what was stored
+// when. All hosts of a fleet share them: the first that has another
+// configuration writes them, for a time that is yet to come, by the clock of the
+// stream. So each message is for the same agents on every host, though one has
+// read its configuration before the other, and the lanes bring it at different times.
+type moves map[string]history
+
+// A history is the moves of a subject, the oldest first.
+type history []move
+
+type move struct {
+	From []string  `json:"from"` // the ids of agents, sorted
+	To   []string  `json:"to"`
+	At   time.Time `json:"at"` // from here on
+}
+
+const (
+	movesKey = "moves" // in bus.LanesBucket
+	// movesIn is how much before its time hosts hear of a move.
+	movesIn = 2 * time.Second
+	// A subject has mostMoves; they are forgotten when the last is movesFor old.
+	mostMoves = 8
+	movesFor  = 24 * time.Hour
+)
+
+// at are the agents that take what was stored at t; last tells whether they
+// still do.
+func (h history) at(t time.Time) (ids []string, last bool) {
+	for i, m := range slices.Backward(h) {
+		if !t.Before(m.At) {
+			return m.To, i == len(h)-1
+		}
+	}
+	return h[0].From, false
+}
+
+// after is m when agents were bound as before tells, and then as after does. A
+// subject nobody was bound to needs no move. Without before, it is what the
+// moves tell. none tells that m says so already.
+func (m moves) after(before, after map[string][]string, at time.Time) (next moves, none bool) {
+	next, none = maps.Clone(m), true
+	if next == nil {
+		next = moves{}
+	}
+	subjects := maps.Clone(after)
+	for s := range m {
+		subjects[s] = after[s]
+	}
+	for s := range before {
+		subjects[s] = after[s]
+	}
+	for s, to := range subjects {
+		h, from := m[s], before[s]
+		if before != nil && slices.Equal(from, to) {
+			continue
+		}
+		if len(h) > 0 {
+			from = h[len(h)-1].To
+		}
+		if slices.Equal(from, to) || len(h)+len(from) == 0 {
+			continue
+		}
+		none = false
+		h = append(slices.Clone(h), move{From: from, To: to, At: at})
+		next[s] = h[max(len(h)-mostMoves, 0):]
+	}
+	maps.DeleteFunc(next, func(_ string, h history) bool { return at.Sub(h[len(h)-1].At) > movesFor })
+	return next, none
+}
+
+// agree has all hosts know what becomes of the subjects that are bound in
+// another way. It returns the moves that hold, and how long it is until the last
+// of them counts. That NATS is away is waited for until ctx ends.
+func (f *Fleet) agree(ctx context.Context, before, after map[string][]string) (moves, time.Duration, error) {
+	for {
+		m, wait, err := f.tryAgree(ctx, before, after)
+		if err == nil || ctx.Err() != nil || errors.Is(err, nats.ErrMaxPayload) {
+			return m, wait, err
+		}
+		f.parts.Log.Warn().Err(err).Msg("hosts cannot agree on what agents are bound to; trying again")
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+const agreeWithin = 5 * time.Second
+
+func (f *Fleet) tryAgree(ctx context.Context, before, after map[string][]string) (moves, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, agreeWithin)
+	defer cancel()
+	kv, err := f.js.KeyValue(ctx, bus.LanesBucket)
+	if err != nil {
+		return nil, 0, fmt.Errorf("look up who takes what: %w", err)
+	}
+	now, err := f.clock(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	for {
+		m, revision := moves{}, uint64(0)
+		switch entry, err := kv.Get(ctx, movesKey); {
+		case err == nil:
+			m, revision = readMoves(entry), entry.Revision()
+		case !errors.Is(err, jetstream.ErrKeyNotFound):
+			return nil, 0, fmt.Errorf("look up who takes what: %w", err)
+		}
+		next, none := m.after(before, after, now.Add(movesIn))
+		if none {
+			return m, m.last().Sub(now), nil
+		}
+		data, err := json.Marshal(next)
+		if err != nil {
+			return nil, 0, err
+		}
+		_, err = kv.Update(ctx, movesKey, data, revision)
+		if err == nil {
+			return next, movesIn, nil
+		}
+		if !errors.Is(err, jetstream.ErrKeyExists) && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) && !bus.Refused(err) {
+			return nil, 0, fmt.Errorf("tell who takes what: %w", err)
+		}
+	}
+}
+
+// clock is the time of the server that stores messages.
+func (f *Fleet) clock(ctx context.Context) (time.Time, error) {
+	stream, err := f.js.Stream(ctx, bus.InboundStream)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("ask for the time: %w", err)
+	}
+	return stream.CachedInfo().TimeStamp, nil
+}
+
+func (m moves) last() (at time.Time) {
+	for _, h := range m {
+		if t := h[len(h)-1].At; t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+// readMoves reads what hosts have agreed on; of another format, nothing.
+func readMoves(entry jetstream.KeyValueEntry) moves {
+	m := moves{}
+	if json.Unmarshal(entry.Value(), &m) != nil {
+		return moves{}
+	}
+	maps.DeleteFunc(m, func(_ string, h history) bool { return len(h) == 0 })
+	return m
+}
+
+// followMoves takes over what other hosts write, until ctx ends.
+func (f *Fleet) followMoves(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := f.watchMoves(ctx); err != nil && ctx.Err() == nil {
+			f.parts.Log.Warn().Err(err).Msg("cannot follow what agents are bound to; trying again")
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}
+}
+
+func (f *Fleet) watchMoves(ctx context.Context) error {
+	kv, err := f.js.KeyValue(ctx, bus.LanesBucket)
+	if err != nil {
+		return err
+	}
+	w, err := kv.Watch(ctx, movesKey)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Stop() }() // the connection may be gone
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case entry, ok := <-w.Updates():
+			if !ok {
+				return errors.New("the watch has ended")
+			}
+			if entry != nil {
+				m := readMoves(entry)
+				f.route(func(v *routing) *routing { return v.with(m) })
+			}
+		}
+	}
+}

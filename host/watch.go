@@ -1,0 +1,138 @@
+package host
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// A watch tells when the files of a configuration may have changed. It looks at
+// their folders: editors replace files, and Kubernetes a link beside them.
+type watch struct {
+	host   *Host
+	events *fsnotify.Watcher // nil: nothing is watched
+	due    chan struct{}
+	done   chan struct{}
+	ended  chan struct{}
+}
+
+// settleFor is how long the files have to be left alone.
+const settleFor = 250 * time.Millisecond
+
+// newWatch watches until it is closed. Without a configuration file there is
+// nothing to watch.
+func newWatch(h *Host) *watch {
+	w := &watch{host: h, due: make(chan struct{}, 1), done: make(chan struct{}), ended: make(chan struct{})}
+	if h.opt.Path == "" {
+		close(w.ended)
+		return w
+	}
+	var err error
+	if w.events, err = fsnotify.NewWatcher(); err != nil {
+		h.log.Warn().Err(err).Msg("the files of the configuration cannot be watched; send SIGHUP, or use agenthost reload")
+		close(w.ended)
+		return w
+	}
+	w.look()
+	go w.run()
+	return w
+}
+
+// changed has a token when something may have changed.
+func (w *watch) changed() <-chan struct{} { return w.due }
+
+func (w *watch) close() {
+	close(w.done)
+	<-w.ended
+	if w.events != nil {
+		_ = w.events.Close()
+	}
+}
+
+// run collects events until there are no more for a while.
+func (w *watch) run() {
+	defer close(w.ended)
+	timer := time.NewTimer(settleFor)
+	timer.Stop()
+	defer timer.Stop()
+	for {
+		select {
+		case <-w.done:
+			return
+		case e := <-w.events.Events:
+			if e.Op != fsnotify.Chmod && w.concerns(e.Name) {
+				timer.Reset(settleFor)
+			}
+		case err := <-w.events.Errors: // events were lost
+			w.host.log.Debug().Err(err).Msg("watch the configuration")
+			timer.Reset(settleFor)
+		case <-timer.C:
+			select {
+			case w.due <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// concerns reports whether a file may be part of the configuration: one that
+// could be read, a folder, or what Kubernetes swaps.
+func (w *watch) concerns(name string) bool {
+	base := filepath.Base(name)
+	ext := filepath.Ext(base)
+	return slices.Contains([]string{"", ".yaml", ".yml", ".md"}, ext) || strings.HasPrefix(base, "..") ||
+		base == filepath.Base(w.host.opt.Path) || slices.Contains(w.instructions(), filepath.Base(name))
+}
+
+// instructions are the names of the files with instructions.
+func (w *watch) instructions() []string {
+	var names []string
+	for _, a := range w.host.now.Load().cfg.Agents {
+		for _, file := range a.InstructionFiles {
+			names = append(names, filepath.Base(file))
+		}
+	}
+	return names
+}
+
+// look watches the folders that there are by now.
+func (w *watch) look() {
+	if w.events == nil {
+		return
+	}
+	for _, folder := range w.folders() {
+		if err := w.events.Add(folder); err != nil {
+			w.host.log.Warn().Err(err).Str("folder", folder).Msg("a folder of the configuration cannot be watched")
+		}
+	}
+}
+
+func (w *watch) folders() []string {
+	root := w.host.opt.Path
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		root = filepath.Dir(root)
+	}
+	list := []string{root}
+	for _, a := range w.host.now.Load().cfg.Agents {
+		for _, file := range a.InstructionFiles {
+			list = append(list, filepath.Dir(filepath.Join(root, file)))
+		}
+	}
+	list = append(list, filepath.Join(root, "agents"), filepath.Join(root, "agents.d"))
+	_ = filepath.WalkDir(filepath.Join(root, "skills"), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			list = append(list, path)
+		}
+		return nil // what cannot be read cannot be watched
+	})
+	slices.Sort(list)
+	return slices.DeleteFunc(slices.Compact(list), func(folder string) bool {
+		info, err := os.Stat(folder)
+		return err != nil || !info.IsDir()
+	})
+}
