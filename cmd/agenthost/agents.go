@@ -69,6 +69,9 @@ func beats(c *host.Heartbeats) string {
 // lack.
 func (a *app) warnFaults(hosts fleet) {
 	for _, h := range hosts {
+		for _, p := range h.Refused {
+			a.warn("configuration of %s refused: %s", h.Host, printable(p.String()))
+		}
 		for _, fault := range h.ToolFaults {
 			a.warn("tools on %s: %s", h.Host, printable(fault))
 		}

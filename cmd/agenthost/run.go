@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"agenthost/config"
 	"agenthost/host"
 
 	"github.com/rs/zerolog"
@@ -19,7 +20,9 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Serve the agents of a configuration",
 		Long: `Run serves the agents of a configuration until SIGINT or SIGTERM; then it lets
 runs in progress end. A second signal ends it at once. Nothing is lost either
-way. Without a configuration it serves a demo agent.`,
+way. When the configuration changes, and on SIGHUP, it is read again and counts
+from the next turn of every session on; see "agenthost reload --help". Without a
+configuration it serves a demo agent.`,
 		Example: `  agenthost run
   agenthost run -c /etc/agenthost --name blue
   agenthost run -s nats://10.0.0.5:4222      # join the fleet on that NATS`,
@@ -53,8 +56,12 @@ func (a *app) serve(ctx context.Context, opt host.Options, log zerolog.Logger) e
 		a.hintModel(ctx, log)
 	}
 	opt.Config, opt.Path, opt.Log = cfg, path, log
-	defer ignoreHangup(log)()
-	return host.New(opt).Run(ctx)
+	if path != "" {
+		opt.Load = func() (*config.Config, error) { return a.load(path) }
+	}
+	h := host.New(opt)
+	defer onHangup(func(ctx context.Context) { h.Reload(ctx, host.BySignal) })()
+	return h.Run(ctx)
 }
 
 // hintModel tells how the demo becomes something that thinks.

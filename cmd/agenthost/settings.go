@@ -16,18 +16,26 @@ const defaultConfig = "agenthost.yaml"
 // folder. Without any it is the demo, and path is empty. Flags and environment
 // are above what it says of NATS.
 func (a *app) settings() (cfg *config.Config, path string, err error) {
-	switch path, err = a.configPath(); {
-	case err != nil:
+	if path, err = a.configPath(); err != nil {
 		return nil, "", err
-	case path == "":
-		cfg = config.Demo()
-	default:
-		if cfg, err = config.Load(path); err != nil {
-			return nil, path, err
-		}
+	}
+	if path != "" {
+		cfg, err = a.load(path)
+		return cfg, path, err
+	}
+	cfg = config.Demo()
+	cfg.NATS = a.nats.over(cfg.NATS, a.getenv)
+	return cfg, "", nil
+}
+
+// load reads the configuration at path.
+func (a *app) load(path string) (*config.Config, error) {
+	cfg, err := config.Load(path)
+	if err != nil {
+		return nil, err
 	}
 	cfg.NATS = a.nats.over(cfg.NATS, a.getenv)
-	return cfg, path, nil
+	return cfg, nil
 }
 
 // configPath is the path of the configuration, empty when there is none.

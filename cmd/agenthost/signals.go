@@ -6,8 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-
-	"github.com/rs/zerolog"
 )
 
 var errInterrupted = errors.New("interrupted")
@@ -39,20 +37,23 @@ func untilSignal(parent context.Context, exit func(code int)) (ctx context.Conte
 	}
 }
 
-// ignoreHangup logs a SIGHUP, which would otherwise end the host.
-func ignoreHangup(log zerolog.Logger) (stop func()) {
+// onHangup calls do for each SIGHUP, which would otherwise end the host, until
+// stop is called. Those that come meanwhile are one.
+func onHangup(do func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for range hangups {
-			log.Warn().Msg("SIGHUP ignored: reload is not in this version; restart the host to read its configuration again")
+			do(ctx)
 		}
 	}()
 	return func() {
 		signal.Stop(hangups)
 		close(hangups)
+		cancel()
 		<-done
 	}
 }
