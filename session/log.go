@@ -188,7 +188,7 @@ func (l *Log) next() {
 	l.mu.Lock()
 	c := l.queue[0]
 	l.mu.Unlock()
-	data, err := json.Marshal(Commit{V: version, Key: l.key, Run: c.run, Events: c.events})
+	data, err := encodeCommit(l.key, c.run, c.events)
 	c.size = len(data)
 	switch {
 	case err != nil:

@@ -375,7 +375,7 @@ func TestCommitOnTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"v":1,"key":"web/dm/ana","events":[{"type":"input.added","at":"2026-01-02T03:04:05Z",` +
-		`"input":{"id":"m1","subject":"plugin.inbound.web","seq":0,"envelope":{"text":"x"}}}]}`
+		`"input":{"id":"m1","subject":"plugin.inbound.web","seq":0,"envelope":{"text": "x"}}}]}`
 	if string(rec.Data) != want {
 		t.Errorf("got  %s\nwant %s", rec.Data, want)
 	}

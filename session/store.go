@@ -42,6 +42,20 @@ type Commit struct {
 	Object string `json:"object,omitempty"`
 }
 
+// encodeCommit is json.Marshal of a Commit with events.
+func encodeCommit(key Key, runID string, events []run.Event) ([]byte, error) {
+	head, err := json.Marshal(Commit{V: version, Key: key, Run: runID})
+	if err != nil {
+		return nil, err
+	}
+	data := append(make([]byte, 0, commitRoom), head[:len(head)-1]...)
+	data, err = run.AppendJSON(append(data, `,"events":`...), events)
+	return append(data, '}'), err
+}
+
+// commitRoom is enough for the commit of a short exchange.
+const commitRoom = 2 << 10
+
 // A snapshot is the fold of a log up to Seq.
 type snapshot struct {
 	V       int       `json:"v"`
