@@ -85,8 +85,15 @@ func (w *watch) run() {
 func (w *watch) concerns(name string) bool {
 	base := filepath.Base(name)
 	ext := filepath.Ext(base)
-	return slices.Contains([]string{"", ".yaml", ".yml", ".md"}, ext) || strings.HasPrefix(base, "..") ||
+	return slices.Contains([]string{".yaml", ".yml", ".md"}, ext) || strings.HasPrefix(base, "..") || ext == "" && !isFile(name) ||
 		base == filepath.Base(w.host.opt.Path) || slices.Contains(w.instructions(), filepath.Base(name))
+}
+
+// isFile reports whether there is a file of that name, such as a log that
+// somebody writes beside the configuration.
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // instructions are the names of the files with instructions.
