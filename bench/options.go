@@ -38,6 +38,7 @@ type Options struct {
 	Concurrency int           // unanswered at once, without a Rate; default 512
 	Size        int           // bytes of text of a message; default 32
 	Tools       int           // tool calls a run; needs ModelOpenAI
+	Window      int           // of the model, in tokens; 0: as large as models have it
 	Model       string        // default ModelEcho
 	ModelDelay  time.Duration // before the first word of ModelOpenAI
 	Sync        string        // as nats.embedded.sync; default always
@@ -97,8 +98,8 @@ func (o Options) valid() error {
 		}
 	}
 	switch {
-	case o.Messages < 0, o.Duration < 0, o.Rate < 0, o.Tools < 0, o.ModelDelay < 0:
-		return errors.New("messages, duration, rate, tools and delay cannot be negative")
+	case o.Messages < 0, o.Duration < 0, o.Rate < 0, o.Tools < 0, o.ModelDelay < 0, o.Window < 0:
+		return errors.New("messages, duration, rate, tools, delay and window cannot be negative")
 	case o.Messages > 0 && o.Duration > 0:
 		return errors.New("messages and duration: want one of them")
 	case o.Model != ModelEcho && o.Model != ModelOpenAI:

@@ -26,6 +26,7 @@ type Shape struct {
 	Concurrency int     `json:"concurrency,omitempty"`
 	Size        int     `json:"size"`
 	Tools       int     `json:"tools,omitempty"`
+	Window      int     `json:"window,omitempty"`
 	Model       string  `json:"model"`
 	DelayMS     float64 `json:"model_delay_ms,omitempty"`
 	Sync        string  `json:"sync"`
@@ -158,6 +159,9 @@ func (s Shape) String() string {
 	fmt.Fprintf(&b, "%d sessions, %d agents, %d bytes, model %s", s.Sessions, s.Agents, s.Size, s.Model)
 	if s.DelayMS > 0 {
 		fmt.Fprintf(&b, " (%v ms)", s.DelayMS)
+	}
+	if s.Window > 0 {
+		fmt.Fprintf(&b, ", window %d", s.Window)
 	}
 	if s.Tools > 0 {
 		fmt.Fprintf(&b, ", %d tool calls a run", s.Tools)

@@ -65,7 +65,7 @@ func (o Options) round(ctx context.Context, raw bool, model string) (Side, error
 func (o Options) report(hosts, raws []Side) Report {
 	r := Report{
 		Shape: Shape{
-			Sessions: o.Sessions, Agents: o.Agents, Rate: o.Rate, Size: o.Size, Tools: o.Tools, Model: o.Model,
+			Sessions: o.Sessions, Agents: o.Agents, Rate: o.Rate, Size: o.Size, Tools: o.Tools, Window: o.Window, Model: o.Model,
 			DelayMS: ms(o.ModelDelay), Sync: o.Sync, Rounds: o.Rounds, Running: o.external(), NATS: o.NATSServer != "",
 		},
 		Machine: Machine{CPUs: runtime.NumCPU(), Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH},

@@ -106,7 +106,7 @@ func echoIsReady(line string) (string, bool) { return strings.CutPrefix(line, ec
 // startHost starts a host of so many agents, on the NATS at url or its own.
 func (o Options) startHost(ctx context.Context, dir, url string, agents int, model string) (*process, error) {
 	file := filepath.Join(dir, "agenthost.yaml")
-	if err := os.WriteFile(file, settings(dir, url, o.Sync, model, agents, o.Tools > 0), 0o600); err != nil {
+	if err := os.WriteFile(file, o.settings(dir, url, model, agents), 0o600); err != nil {
 		return nil, fmt.Errorf("write a configuration: %w", err)
 	}
 	return startProcess(ctx, hostIsReady, nil, o.Program,
@@ -114,24 +114,26 @@ func (o Options) startHost(ctx context.Context, dir, url string, agents int, mod
 }
 
 // settings is the configuration of a private host, in JSON, which is YAML.
-func settings(dir, url, sync, model string, agents int, tools bool) []byte {
+func (o Options) settings(dir, url, model string, agents int) []byte {
 	type object = map[string]any
-	embedded := object{"store": filepath.Join(dir, "data"), "listen": "127.0.0.1:0", "sync": sync}
+	embedded := object{"store": filepath.Join(dir, "data"), "listen": "127.0.0.1:0", "sync": o.Sync}
 	cfg := object{
 		"nats": object{"embedded": embedded}, "http": object{"listen": ""},
-		"models": object{"main": object{"provider": ModelEcho}},
 	}
+	main := object{"provider": ModelEcho}
 	if url != "" {
 		cfg["nats"] = object{"url": url, "embedded": object{"store": filepath.Join(dir, "data")}}
 	}
 	if model != "" {
-		cfg["models"] = object{"main": object{"provider": ModelOpenAI, "model": "bench", "api_key": "none", "base_url": model, "window": 100_000}}
+		main = object{"provider": ModelOpenAI, "model": "bench", "api_key": "none", "base_url": model}
 	}
+	main["window"] = cmp.Or(o.Window, 100_000)
+	cfg["models"] = object{"main": main}
 	list := make([]object, agents)
 	for i := range list {
 		id := fmt.Sprint("a", i)
 		list[i] = object{"id": id, "channels": []object{{"channel": channel, "instance": id}}}
-		if tools {
+		if o.Tools > 0 {
 			list[i]["tools"] = []string{"now"}
 		}
 	}

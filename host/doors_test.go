@@ -23,7 +23,7 @@ rules:
   - {after_tool: "*", text: "tool said: ${result}"}
 `
 
-func withTools(t *testing.T) *config.Config {
+func withTools(t testing.TB) *config.Config {
 	t.Helper()
 	cfg := scripted(t, asking)
 	cfg.Agents[0].Tools = []string{"*"}

@@ -20,7 +20,7 @@ import (
 )
 
 // scripted returns the demo configuration with a scripted model.
-func scripted(t *testing.T, script string) *config.Config {
+func scripted(t testing.TB, script string) *config.Config {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "script.yaml")
 	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {

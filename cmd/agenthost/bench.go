@@ -57,6 +57,7 @@ It exits with 1 when a message was lost, answered twice or out of order.`,
 	flags.IntVar(&b.Concurrency, "concurrency", 512, "messages that may wait for their answers, without --rate")
 	flags.IntVar(&b.Size, "size", 32, "`bytes` of text of a message")
 	flags.IntVar(&b.Tools, "tools", 0, "tool calls a run, of the model openai")
+	flags.IntVar(&b.Window, "window", 0, "`tokens` of the model's window, by which sessions are compacted (default 100000)")
 	flags.Var(&b.model, "model", "openai is a server that bench itself is")
 	flags.DurationVar(&b.ModelDelay, "model-delay", 0, "what the model openai takes to its first word")
 	flags.StringVar(&b.sync, "sync", "always", "when NATS writes to the disk: always, or interval (2m)")
@@ -142,7 +143,7 @@ func (a *app) benchRunning(ctx context.Context, given func(string) bool, b *benc
 	if b.channel == "" {
 		return nil, usage("-s: name with --channel where the agents of that NATS take messages")
 	}
-	for _, flag := range []string{"agents", "model", "model-delay", "tools", "sync", "nats-server", "dir"} {
+	for _, flag := range []string{"agents", "model", "model-delay", "tools", "window", "sync", "nats-server", "dir"} {
 		if given(flag) {
 			return nil, usage("--%s is of a private host; a running one is as it is", flag)
 		}
