@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"agenthost/bus"
@@ -48,13 +49,21 @@ func encodeCommit(key Key, runID string, events []run.Event) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := append(make([]byte, 0, commitRoom), head[:len(head)-1]...)
+	scratch := scratches.Get().(*[]byte)
+	defer scratches.Put(scratch)
+	data := append((*scratch)[:0], head[:len(head)-1]...)
 	data, err = run.AppendJSON(append(data, `,"events":`...), events)
-	return append(data, '}'), err
+	if cap(data) <= scratchKept {
+		*scratch = data
+	}
+	return append(append(make([]byte, 0, len(data)+1), data...), '}'), err
 }
 
-// commitRoom is enough for the commit of a short exchange.
-const commitRoom = 2 << 10
+// scratches are what commits are written into before their size is known.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
+
+// scratchKept is the largest of them that is kept.
+const scratchKept = 64 << 10
 
 // A snapshot is the fold of a log up to Seq.
 type snapshot struct {
