@@ -28,7 +28,7 @@ func (r *Runtime) deliverAnswer(it *item) {
 	case errors.Is(err, bus.ErrNotFound):
 		r.late(it)
 	case err != nil:
-		r.log.Warn().Err(err).Str("correlation_id", id).Msg("an answer cannot be brought to its session; it will come again")
+		r.log().Warn().Err(err).Str("correlation_id", id).Msg("an answer cannot be brought to its session; it will come again")
 		it.delivery.Leave()
 	default:
 		entry := r.sessions.Acquire(key)
@@ -39,7 +39,7 @@ func (r *Runtime) deliverAnswer(it *item) {
 // late drops an answer that nothing waits for: whoever asked has given up.
 func (r *Runtime) late(it *item) {
 	route := it.origin.route
-	r.log.Info().Str("from", route.From).Str("correlation_id", route.CorrelationID).Msg("late result dropped")
+	r.log().Info().Str("from", route.From).Str("correlation_id", route.CorrelationID).Msg("late result dropped")
 	if route.From != fromNobody {
 		r.parts.tell(route, ErrNotWaiting)
 	}

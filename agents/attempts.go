@@ -40,7 +40,7 @@ func (t *runner) logAttempt(a llm.Attempt) {
 	if code != "" && code != llm.CodeCancelled {
 		level = zerolog.InfoLevel
 	}
-	if level < t.c.r.log.GetLevel() {
+	if level < t.c.r.parts.Log.GetLevel() {
 		return
 	}
 	log := t.c.log().WithLevel(level).Str("run", t.id).Str("provider", a.Provider).Str("model", a.Model)

@@ -29,7 +29,7 @@ func (r *Runtime) timely(it *item) bool {
 		if route.Missed != "skip" || it.tried || time.Since(route.Due) <= late {
 			return true
 		}
-		r.log.Info().Str("schedule", route.From).Time("due", route.Due).Msg("a missed firing is left out")
+		r.log().Info().Str("schedule", route.From).Time("due", route.Due).Msg("a missed firing is left out")
 		return false
 	case route.Kind == bus.RouteHeartbeat:
 		return r.beat(it)
@@ -46,7 +46,7 @@ func (r *Runtime) beat(it *item) bool {
 	due := it.origin.route.Due
 	first, begins, err := r.parts.Beat(r.work, r.id, due, it.tried, r.beating())
 	if err != nil {
-		r.log.Warn().Err(err).Msg("what a heartbeat comes to cannot be decided; it is left out")
+		r.log().Warn().Err(err).Msg("what a heartbeat comes to cannot be decided; it is left out")
 		return false
 	}
 	if first && r.parts.OnHeartbeat != nil {

@@ -119,9 +119,9 @@ func (t *runner) tellExcess(e *excess) {
 // warnUnpriced says of which models a budget cannot know what they cost.
 func (r *Runtime) warnUnpriced() {
 	p := r.now()
-	p.warnUnpriced(r.log)
+	p.warnUnpriced(*r.log())
 	for _, b := range p.bound {
-		b.profile.warnUnpriced(r.log.With().Str("channel", b.subject).Logger())
+		b.profile.warnUnpriced(r.log().With().Str("channel", b.subject).Logger())
 	}
 }
 

@@ -68,7 +68,7 @@ func newConversation(r *Runtime, key session.Key) *conversation {
 
 // log is made when there is something to log: a conversation at rest is small.
 func (c *conversation) log() *zerolog.Logger {
-	log := c.r.log.With().Str("session", string(c.key)).Logger()
+	log := c.r.parts.Log.With().Str("agent", c.r.id).Str("session", string(c.key)).Logger()
 	return &log
 }
 

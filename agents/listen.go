@@ -53,7 +53,7 @@ func (e *ears) hear(r *Runtime, topic string) {
 	events := make(chan *nats.Msg, pendingEvents)
 	sub, err := r.parts.NC.ChanQueueSubscribe(topic, "agent."+r.id, events)
 	if err != nil {
-		r.log.Error().Err(err).Str("topic", topic).Msg("behavior cannot hear of a topic; want a NATS subject")
+		r.log().Error().Err(err).Str("topic", topic).Msg("behavior cannot hear of a topic; want a NATS subject")
 		return
 	}
 	ctx, end := context.WithCancel(e.ctx)
@@ -93,16 +93,16 @@ func (r *Runtime) onEvent(msg *nats.Msg) {
 		return
 	}
 	e := Event{Agent: r.id, Subject: msg.Subject, Header: msg.Header, Data: msg.Data}
-	_, err := shielded(r.work, &r.log, func() (struct{}, error) { return struct{}{}, b.OnEvent(r.work, e) })
+	_, err := shielded(r.work, r.log(), func() (struct{}, error) { return struct{}{}, b.OnEvent(r.work, e) })
 	if err != nil {
-		r.log.Warn().Err(err).Str("subject", msg.Subject).Msg("behavior failed in OnEvent; the event is over")
+		r.log().Warn().Err(err).Str("subject", msg.Subject).Msg("behavior failed in OnEvent; the event is over")
 	}
 }
 
 func (r *Runtime) onHeartbeat(b Behavior, due time.Time) {
 	tick := Tick{Agent: r.id, At: due}
-	_, err := shielded(r.work, &r.log, func() (struct{}, error) { return struct{}{}, b.OnHeartbeat(r.work, tick) })
+	_, err := shielded(r.work, r.log(), func() (struct{}, error) { return struct{}{}, b.OnHeartbeat(r.work, tick) })
 	if err != nil {
-		r.log.Warn().Err(err).Time("due", due).Msg("behavior failed in OnHeartbeat; the tick is over")
+		r.log().Warn().Err(err).Time("due", due).Msg("behavior failed in OnHeartbeat; the tick is over")
 	}
 }

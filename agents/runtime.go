@@ -23,7 +23,6 @@ type Runtime struct {
 	id      string
 	profile atomic.Pointer[profile] // reached through now
 	parts   *Parts
-	log     zerolog.Logger
 
 	sessions *session.Manager[*conversation]
 	sweep    func() // begins to drop idle sessions; an agent nobody spoke to has none
@@ -55,13 +54,12 @@ const (
 
 // inboxSize lets a lane go on while an agent decodes. All agents have an inbox,
 // most of them nothing in it.
-const inboxSize = 64
+const inboxSize = 32
 
 // New makes the runtime of an agent.
 func New(cfg Config, kit Kit, parts *Parts) *Runtime {
 	r := &Runtime{
 		id: cfg.ID, parts: parts, inbox: make(chan *bus.Delivery, inboxSize), closed: make(chan struct{}),
-		log: parts.Log.With().Str("agent", cfg.ID).Logger(),
 	}
 	r.profile.Store(newProfile(cfg, kit, parts))
 	r.ledger = newLedger(cfg.ID, parts, reserveLife(r.now()))
@@ -90,6 +88,12 @@ func (r *Runtime) Change(cfg Config, kit Kit) {
 
 // reserveLife is how long counts what a run may spend and nobody speaks of.
 func reserveLife(p *profile) time.Duration { return p.cfg.Limits.RunTimeout + time.Minute }
+
+// log is made when there is something to log: an agent at rest is small.
+func (r *Runtime) log() *zerolog.Logger {
+	log := r.parts.Log.With().Str("agent", r.id).Logger()
+	return &log
+}
 
 // ID is the agent's id.
 func (r *Runtime) ID() string { return r.id }
@@ -140,9 +144,14 @@ const everyInstance = "*"
 // what is given up, or not begun, stays unacknowledged.
 func (r *Runtime) Run(ctx, work context.Context) error {
 	r.work = work
-	r.parts.event(r.id, "started", nil)
-	r.warnUnpriced()
-	r.ears.open(ctx, r)
+	begun := make(chan struct{})
+	go func() { // elsewhere, so that the stack of an agent at rest stays small
+		defer close(begun)
+		r.parts.event(r.id, "started", nil)
+		r.warnUnpriced()
+		r.ears.open(ctx, r)
+	}()
+	<-begun
 	r.receive(ctx)
 	r.ears.close()
 	r.stopping.Store(true)
