@@ -159,7 +159,7 @@ func TestLaneFiltersOnlyWiden(t *testing.T) {
 		three := join(t, ns, "three", web, "plugin.inbound.telegram.sales")
 		want("plugin.inbound.irc", "plugin.inbound.telegram.*", web)
 		three.stop()
-		join(t, ns, "four", numbered(65)...).stop()
+		join(t, ns, "four", numbered(513)...).stop()
 		want(all)
 		join(t, ns, "five", web).stop()
 		want(all)
