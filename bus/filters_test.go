@@ -27,7 +27,7 @@ func inbound(instances ...string) []string {
 func numbered(n int) []string {
 	list := make([]string, n)
 	for i := range list {
-		list[i] = fmt.Sprintf("c%02d", i)
+		list[i] = fmt.Sprintf("c%03d", i)
 	}
 	return inbound(list...)
 }

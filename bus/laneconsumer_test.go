@@ -63,13 +63,13 @@ func TestLaneNoticesThatItsConsumerIsGone(t *testing.T) {
 	})
 }
 
-// Past 64 agents a lane of routes takes every route, but no schedule.
+// Past 512 agents a lane of routes takes every route, but no schedule.
 func TestLaneOfManyRoutes(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
 		var routes []string
-		for _, s := range numbered(65) {
+		for _, s := range numbered(513) {
 			routes = append(routes, bus.RoutePrefix+strings.TrimPrefix(s, bus.InboundPrefix))
 		}
 		got := make(chan string, 10)
@@ -79,9 +79,9 @@ func TestLaneOfManyRoutes(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- l.Run(ctx, ctx) }()
 		publish(t, js, "agent.schedule.ana.x", "not for us")
-		publish(t, js, "agent.route.c01", "x")
-		if subject := <-got; subject != "agent.route.c01" {
-			t.Errorf("got %s, want agent.route.c01", subject)
+		publish(t, js, "agent.route.c001", "x")
+		if subject := <-got; subject != "agent.route.c001" {
+			t.Errorf("got %s, want agent.route.c001", subject)
 		}
 		cancel()
 		if err := <-ended; err != nil {

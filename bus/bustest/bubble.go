@@ -43,18 +43,23 @@ func Bubble(t *testing.T, fn func(t *testing.T)) {
 	})
 }
 
+// mostTime is how long the time of a bubble goes on: a test that waits for ever
+// ends then, as one whose goroutines all wait does without a server.
+const mostTime = 60 * 24 * time.Hour
+
 // tellServer tells the server the time of the bubble until it is stopped.
 func tellServer() (stop func()) {
 	serverTime.Store(time.Now().UnixNano())
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for tick := time.NewTicker(time.Second); ; {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for range mostTime / time.Second {
 			select {
 			case now := <-tick.C:
 				serverTime.Store(now.UnixNano())
 			case <-done:
-				tick.Stop()
 				return
 			}
 		}
