@@ -17,10 +17,10 @@ import (
 const (
 	// hostsWithin is what the first host has to answer within.
 	hostsWithin = 500 * time.Millisecond
-	// Each further one has as long after the one before as a few of the first
+	// Each further one has as long after the one before as several of the first
 	// answer took: hosts of one fleet are about as far away as each other.
-	quietTimes            = 5
-	quietLeast, quietMost = 10 * time.Millisecond, 150 * time.Millisecond
+	quietTimes            = 10
+	quietLeast, quietMost = 30 * time.Millisecond, 150 * time.Millisecond
 )
 
 // A fleet is what the hosts that answer tell of themselves.
@@ -28,6 +28,23 @@ type fleet []host.Status
 
 // askHosts asks all hosts how they are. That none answers is no error.
 func askHosts(ctx context.Context, nc *nats.Conn) (fleet, error) {
+	return ask(ctx, nc, quietLeast, func(host.Status) bool { return false })
+}
+
+// askEveryHost is askHosts for those who must not miss one that is slow.
+func askEveryHost(ctx context.Context, nc *nats.Conn) (fleet, error) {
+	return ask(ctx, nc, quietMost, func(host.Status) bool { return false })
+}
+
+// askHostsOf is askHosts that is content when a host with the agent answers.
+func askHostsOf(ctx context.Context, nc *nats.Conn, agent string) (fleet, error) {
+	return ask(ctx, nc, quietLeast, func(h host.Status) bool {
+		return slices.ContainsFunc(h.Agents, func(a host.AgentStatus) bool { return a.ID == agent })
+	})
+}
+
+// ask asks until a host is enough, or no further one answers for a while.
+func ask(ctx context.Context, nc *nats.Conn, quiet time.Duration, enough func(host.Status) bool) (fleet, error) {
 	sub, err := nc.SubscribeSync(nc.NewInbox())
 	if err != nil {
 		return nil, fmt.Errorf("ask hosts: %w", err)
@@ -48,7 +65,10 @@ func askHosts(ctx context.Context, nc *nats.Conn) (fleet, error) {
 			return nil, fmt.Errorf("ask hosts: %w", err)
 		}
 		if hosts = append(hosts, status); len(hosts) == 1 {
-			within = min(max(quietTimes*time.Since(asked), quietLeast), quietMost)
+			within = min(max(quietTimes*time.Since(asked), quiet), quietMost)
+		}
+		if enough(status) {
+			return hosts, nil
 		}
 	}
 }

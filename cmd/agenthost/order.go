@@ -52,7 +52,7 @@ type word struct {
 // give publishes an order for an agent and waits for the word of its host; the
 // error is errNoWord when there is none, at once when no host runs.
 func (o *order) give(ctx context.Context, agent string, msg *nats.Msg, within time.Duration) (word, error) {
-	hosts, err := askHosts(ctx, o.nc)
+	hosts, err := askHostsOf(ctx, o.nc, agent)
 	if err != nil {
 		return word{}, err
 	}

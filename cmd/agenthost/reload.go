@@ -42,7 +42,7 @@ func (a *app) reload(ctx context.Context) error {
 		return err
 	}
 	defer nc.Close()
-	hosts, err := askHosts(ctx, nc)
+	hosts, err := askEveryHost(ctx, nc)
 	switch {
 	case err != nil:
 		return err

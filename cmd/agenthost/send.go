@@ -91,7 +91,7 @@ func (a *app) send(ctx context.Context, s sending) error {
 		return err
 	}
 	defer nc.Close()
-	hosts, err := askHosts(ctx, nc)
+	hosts, err := askHostsOf(ctx, nc, s.agent)
 	if err != nil {
 		return err
 	}
