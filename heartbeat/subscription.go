@@ -51,10 +51,7 @@ func (s *subscription) settle(ctx context.Context) error {
 		return nil
 	}
 	s.stopFeed()
-	if err := s.consume(ctx, stream); err != nil {
-		return err
-	}
-	return s.stopCore()
+	return s.consume(ctx, stream)
 }
 
 func isClosed(ch <-chan struct{}) bool {
@@ -105,6 +102,9 @@ func (s *subscription) consume(ctx context.Context, stream jetstream.Stream) err
 	}
 	if err != nil {
 		return fmt.Errorf("consumer %s on stream %s: %w", s.name, name, err)
+	}
+	if err := s.stopCore(); err != nil { // at once: the consumer has what comes from here on
+		return fmt.Errorf("unsubscribe: %w", err)
 	}
 	feed, err := consumer.Consume(s.stored, jetstream.PullMaxMessages(eventPending), jetstream.ConsumeErrHandler(
 		func(_ jetstream.ConsumeContext, err error) {

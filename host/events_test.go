@@ -53,11 +53,23 @@ func consumers(t *testing.T, s jetstream.Stream) []string {
 	return names
 }
 
+// reading is how many consumers of events are read from.
+func reading(t *testing.T, s jetstream.Stream) int {
+	t.Helper()
+	n := 0
+	for info := range s.ListConsumers(context.Background()).Info() {
+		if strings.HasPrefix(info.Name, "agenthost-event-") && info.NumWaiting > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 func TestEventOfAStream(t *testing.T) {
 	cfg := subscriber(t, heartbeat.Event{Subject: "orders.created.>", Prompt: "Order ${id} of ${by.name} on ${subject.2}"})
 	h, stop := start(t, cfg)
 	s := keep(t, h.Bus().JS, "ORDERS", "orders.>")
-	eventually(t, "the consumer", func() bool { return len(consumers(t, s)) == 1 })
+	eventually(t, "the consumer", func() bool { return reading(t, s) == 1 })
 	out := outbound(t, h.Bus().NC, 2)
 	for _, shop := range []string{"paris", "lyon"} {
 		if _, err := h.Bus().JS.Publish(context.Background(), "orders.created."+shop, []byte(`{"id":7,"by":{"name":"Ana"}}`)); err != nil {
@@ -103,7 +115,7 @@ func TestEventOfSeveral(t *testing.T) {
 	cfg.Agents = append(cfg.Agents, second)
 	h, _ := start(t, cfg)
 	s := keep(t, h.Bus().JS, "ORDERS", "orders.>")
-	eventually(t, "the consumers", func() bool { return len(consumers(t, s)) == 4 })
+	eventually(t, "the consumers", func() bool { return reading(t, s) == 4 })
 	out := outbound(t, h.Bus().NC, 4)
 	if _, err := h.Bus().JS.Publish(context.Background(), "orders.new", nil); err != nil {
 		t.Fatal(err)
@@ -123,7 +135,7 @@ func TestEventOfAStreamMadeAnew(t *testing.T) {
 	ctx, js := context.Background(), h.Bus().JS
 	for _, text := range []string{"first", "second"} {
 		s := keep(t, js, "ORDERS", "orders.>")
-		eventually(t, "the consumer", func() bool { return len(consumers(t, s)) == 1 })
+		eventually(t, "the consumer", func() bool { return reading(t, s) == 1 })
 		out := outbound(t, h.Bus().NC, 1)
 		if _, err := js.Publish(ctx, "orders.new", []byte(text)); err != nil {
 			t.Fatal(err)
@@ -209,7 +221,7 @@ func TestEventOfTwoHosts(t *testing.T) {
 	other := *cfg
 	other.NATS = bus.Config{URL: h.URL(), Embedded: bus.Embedded{Store: t.TempDir()}}
 	startWith(t, host.Options{Config: &other, Log: bustest.Log(t), Name: "b"})
-	eventually(t, "the consumer", func() bool { return len(consumers(t, s)) == 1 })
+	eventually(t, "the consumer", func() bool { return reading(t, s) == 1 })
 	out := outbound(t, h.Bus().NC, 40)
 	for i := range 20 {
 		if err := h.Bus().NC.Publish("alarm", fmt.Append(nil, "alarm ", i)); err != nil {
