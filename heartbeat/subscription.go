@@ -23,7 +23,8 @@ type subscription struct {
 	name   string // of the consumer, or of the queue group
 	log    zerolog.Logger
 
-	stream string // that it is served from; empty: core NATS, or nothing yet
+	stream string    // that it is served from; empty: core NATS, or nothing yet
+	made   time.Time // when the stream was: one made anew has no consumer yet
 	feed   jetstream.ConsumeContext
 	core   *nats.Subscription
 	parted string // the stream that was complained of
@@ -47,11 +48,16 @@ func (s *subscription) settle(ctx context.Context) error {
 	case stream == nil:
 		s.stopFeed()
 		return s.listen()
-	case s.feed != nil && s.stream == stream.CachedInfo().Config.Name && !isClosed(s.feed.Closed()):
+	case s.serves(stream.CachedInfo()):
 		return nil
 	}
 	s.stopFeed()
 	return s.consume(ctx, stream)
+}
+
+// serves reports whether the subscription is served from that stream already.
+func (s *subscription) serves(stream *jetstream.StreamInfo) bool {
+	return s.feed != nil && s.stream == stream.Config.Name && s.made.Equal(stream.Created) && !isClosed(s.feed.Closed())
 }
 
 func isClosed(ch <-chan struct{}) bool {
@@ -115,7 +121,7 @@ func (s *subscription) consume(ctx context.Context, stream jetstream.Stream) err
 	if err != nil {
 		return fmt.Errorf("read stream %s: %w", name, err)
 	}
-	s.stream, s.feed = name, feed
+	s.stream, s.made, s.feed = name, stream.CachedInfo().Created, feed
 	s.log.Info().Str("stream", name).Str("consumer", s.name).Msg("events come from a stream: each is told once")
 	return nil
 }

@@ -40,6 +40,10 @@ type Watcher struct {
 // account may hide its advisories.
 const recheck = time.Minute
 
+// onceMore is how long after an advisory they are looked at once more: it may
+// come before what it tells is to be seen.
+const onceMore = 500 * time.Millisecond
+
 // streamAdvisories tell of streams that were made, changed or deleted.
 const streamAdvisories = "$JS.EVENT.ADVISORY.STREAM.*.*"
 
@@ -56,8 +60,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 			s.stop()
 		}
 	}()
-	tick := time.NewTicker(recheck)
+	tick, again := time.NewTicker(recheck), time.NewTimer(onceMore)
 	defer tick.Stop()
+	defer again.Stop()
 	for up, tidied := false, false; ; {
 		w.settle(ctx, subs)
 		if !up {
@@ -71,10 +76,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		case <-again.C:
 		case <-changed:
 			for len(changed) > 0 {
 				<-changed
 			}
+			again.Reset(onceMore)
 		}
 	}
 }
