@@ -96,9 +96,11 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 		c.reject(it)
 	} else {
 		c.insert(it)
+		if c.running {
+			c.poke()
+		}
 		c.wake(c.debounce(it))
 		c.mu.Unlock()
-		c.poke()
 	}
 	if entry != nil {
 		entry.Release()
@@ -230,8 +232,11 @@ func deliveriesOf(items []*item) []*bus.Delivery {
 	return list
 }
 
+// setCurrent says whose run is at work. What has come before it may be for it.
 func (c *conversation) setCurrent(t *runner) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.current = t
+	if c.current = t; t != nil && len(c.queue) > 0 {
+		c.poke()
+	}
 }

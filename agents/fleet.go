@@ -40,6 +40,7 @@ type laneID struct {
 // its id alone, so that all hosts agree.
 func NewFleet(js jetstream.JetStream, parts *Parts, count int, runtimes []*Runtime) *Fleet {
 	parts.suspects = make(chan struct{}, 1)
+	parts.crew = new(crew)
 	f := &Fleet{js: js, parts: parts, count: count, stoppers: map[*Runtime]context.CancelFunc{}}
 	f.routing.Store(newRouting(runtimes, count, nil))
 	lanes := map[laneID]*feeder{}
@@ -125,6 +126,7 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 	runtimes.Wait()
 	release()
 	lanes.Wait()
+	f.parts.crew.dismiss()
 	return nil
 }
 

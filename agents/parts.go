@@ -45,6 +45,8 @@ type Parts struct {
 	// suspects lets one message at a time run that may have brought a host
 	// down more than once, so that it takes no other with it again and again.
 	suspects chan struct{}
+
+	crew *crew // who do the runs and call the models
 }
 
 // headroom is what headers may take of a message's limit.

@@ -62,7 +62,7 @@ var (
 )
 
 func (c *conversation) newRunner(journal *session.Log, id string, items []*item) *runner {
-	t := &runner{c: c, journal: journal, id: id, items: items, signals: make(chan run.Signal, 1)}
+	t := &runner{c: c, journal: journal, id: id, items: items, signals: make(chan run.Signal)}
 	inputs := make([]run.Input, len(items))
 	for i, it := range items {
 		inputs[i] = it.input
@@ -191,12 +191,11 @@ func (t *runner) context() (context.Context, context.CancelFunc) {
 }
 
 // perform performs effects, and waits for what they lead to, until the run has
-// ended. What it returns is why it could not.
+// ended. What it returns is why it could not. The caller ends ctx then: nobody
+// hears any more what is under way.
 func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 	t.c.setCurrent(t)
 	defer t.c.setCurrent(nil)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // and nobody hears any more what is under way
 	for {
 		for i, e := range effects {
 			ended, err := t.effect(ctx, e)
@@ -268,14 +267,14 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 // beside does something that takes time; what comes of it is a signal.
 func (t *runner) beside(ctx context.Context, do func() run.Signal) {
 	t.underway++
-	go func() {
+	t.c.r.parts.crew.do(func() {
 		sig := t.guarded(do)
 		sig.At, sig.Run = time.Now(), t.id
 		select {
 		case t.signals <- sig:
 		case <-ctx.Done():
 		}
-	}()
+	})
 }
 
 // guarded turns a panic into a fault of the run.

@@ -220,7 +220,7 @@ func (r *Runtime) schedule(c *conversation) {
 	}
 	r.active++
 	r.mu.Unlock()
-	go c.work()
+	r.parts.crew.do(c.work)
 }
 
 // free gives the slot of a conversation that has nothing to work on just now to
@@ -236,7 +236,7 @@ func (r *Runtime) free() {
 	r.ready[0] = nil
 	r.ready = r.ready[1:]
 	r.mu.Unlock()
-	go c.work()
+	r.parts.crew.do(c.work)
 }
 
 // useSlots starts the conversations that there is a slot for by now.
@@ -249,7 +249,7 @@ func (r *Runtime) useSlots() {
 	r.active += n
 	r.mu.Unlock()
 	for _, c := range begin {
-		go c.work()
+		r.parts.crew.do(c.work)
 	}
 }
 
@@ -262,7 +262,7 @@ func (r *Runtime) leaveReady() {
 	r.active += len(ready)
 	r.mu.Unlock()
 	for _, c := range ready {
-		go c.work()
+		r.parts.crew.do(c.work)
 	}
 }
 
