@@ -11,9 +11,9 @@ type crew struct {
 	dismissed bool
 }
 
-// mostIdle is how many of a crew stay: some more than can work at once, most
-// wait for something soon.
-const mostIdle = 16
+// mostIdle is how many of a crew stay: what comes in one batch begins at once.
+// At rest each is some kilobytes.
+const mostIdle = 256
 
 // do has work done, now.
 func (c *crew) do(work func()) {
