@@ -64,7 +64,7 @@ func newWorld(t testing.TB, actors ...actor) *world {
 func (w *world) start(actors ...actor) {
 	w.t.Helper()
 	log := zerolog.New(zerolog.NewTestWriter(w.t)).Level(zerolog.InfoLevel)
-	publisher, err := bus.NewPublisher(w.bus.NC, "", log)
+	publisher, err := bus.NewPublisher(w.bus.NC, log)
 	if err != nil {
 		w.t.Fatal(err)
 	}

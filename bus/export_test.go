@@ -9,3 +9,9 @@ func (l *Lane) Burden(n int) {
 
 // MaxHeldBytes is where a lane slows down.
 const MaxHeldBytes = maxHeldBytes
+
+// PlainAck and DecodeAck are the two ways to read an acknowledgement.
+var (
+	PlainAck  = plainAck
+	DecodeAck = decodeAck
+)

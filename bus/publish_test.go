@@ -21,7 +21,7 @@ import (
 // the test ends.
 func publisher(t testing.TB, nc *nats.Conn, log zerolog.Logger) (p *bus.Publisher, stop func()) {
 	t.Helper()
-	p, err := bus.NewPublisher(nc, "", log)
+	p, err := bus.NewPublisher(nc, log)
 	if err != nil {
 		t.Fatal(err)
 	}

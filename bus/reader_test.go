@@ -315,7 +315,7 @@ func TestDomain(t *testing.T) {
 	cfg.Embedded.Config = write(t, "nats.conf", "jetstream { domain: edge }\n")
 	b := bustest.OpenConfig(t, cfg)
 	provision(t, b.JS)
-	p, err := bus.NewPublisher(b.NC, "edge", bustest.Log(t))
+	p, err := bus.NewPublisher(b.NC, bustest.Log(t))
 	if err != nil {
 		t.Fatal(err)
 	}

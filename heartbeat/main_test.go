@@ -41,7 +41,7 @@ func newWorldIn(t *testing.T, cfg bus.Config) (*world, func()) {
 	if err := errors.Join(b.Ready(t.Context()), bus.Provision(t.Context(), b.JS, 1, 1, zerolog.Nop())); err != nil {
 		t.Fatal(err)
 	}
-	publisher, err := bus.NewPublisher(b.NC, "", zerolog.Nop())
+	publisher, err := bus.NewPublisher(b.NC, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}

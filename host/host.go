@@ -228,7 +228,7 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 // parts builds what the agents share, and what must be stopped after them.
 func (h *Host) parts(b *bus.Bus) (*agents.Parts, *remoteHooks, func(), error) {
 	domain := h.opt.Config.NATS.Domain
-	publisher, err := bus.NewPublisher(b.NC, domain, h.log)
+	publisher, err := bus.NewPublisher(b.NC, h.log)
 	if err != nil {
 		return nil, nil, nil, err
 	}

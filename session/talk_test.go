@@ -31,7 +31,7 @@ func newStore(t testing.TB, b *bus.Bus) *session.Store {
 	if err := bus.Provision(context.Background(), b.JS, 1, 4, zerolog.Nop()); err != nil {
 		t.Fatal(err)
 	}
-	publisher, err := bus.NewPublisher(b.NC, "", zerolog.Nop())
+	publisher, err := bus.NewPublisher(b.NC, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}

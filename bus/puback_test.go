@@ -1,0 +1,127 @@
+package bus_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// plainAcks are acknowledgements that need no encoding/json.
+var plainAcks = map[string]uint64{
+	`{"stream":"S","seq":1}`:                                                 1,
+	`{"stream":"AGENT_SESSIONS","seq":90}`:                                   90,
+	`{"stream":"S","seq":18446744073709551615}`:                              1<<64 - 1,
+	`{"stream":"S","seq":7,"duplicate": true}`:                               7,
+	`{"stream":"Größe","domain":"edge","seq":8}`:                             8,
+	`{"stream":"S","domain":"a.b","seq":1234567890,"duplicate": true}`:       1234567890,
+	`{"stream":"` + strings.Repeat("x", 255) + `","domain":"edge","seq":10}`: 10,
+}
+
+// otherAnswers need it, or are none.
+var otherAnswers = []string{
+	``, `{}`, `null`, `{`, `+OK`, `{"stream":"S"}`, `{"stream":"","seq":1}`, `{"stream":"S","seq":}`, `{"stream":"S","seq":1`,
+	`{"stream":"S","seq":01}`, `{"stream":"S","seq":-1}`, `{"stream":"S","seq":1e3}`, `{"stream":"S","seq":1_0}`, `{"stream":"S","seq":0x1}`,
+	`{"stream":"S","seq":18446744073709551616}`, `{"stream":"S","seq":"1"}`, `{"stream":"S","seq":1}}`, `{"stream":"S","seq":1} `,
+	`{"stream":"a\"b","seq":1}`, `{"stream":"\u0041","seq":1}`, "{\"stream\":\"a\nb\",\"seq\":1}", `{"stream":"S","domain":"","seq":1}`,
+	`{"stream":"S","domain":"\n","seq":2}`, `{"stream": "S", "seq": 3}`, `{"seq":4,"stream":"S"}`, `{"stream":"S","seq":5,"duplicate":true}`,
+	`{"stream":"S","seq":6,"val":"12"}`, `{"stream":"S","seq":7,"duplicate": true,"batch":"b","count":2}`, `{"stream":"S","seq":8,"stream":""}`,
+	`{"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 3"},"stream":"S","seq":0}`,
+	`{"type":"x","error":{"code":503,"err_code":10008,"description":"no leader"}}`, `{"error":null,"stream":"S","seq":9}`,
+}
+
+// wantSameAck checks that the short way says nothing that the long one does not.
+func wantSameAck(t *testing.T, data []byte) {
+	t.Helper()
+	got, ok := bus.PlainAck(data)
+	if !ok {
+		return
+	}
+	if want, err := bus.DecodeAck(data); err != nil || got != want {
+		t.Errorf("%q: got %d, want %d, %v", data, got, want, err)
+	}
+}
+
+func TestPlainAck(t *testing.T) {
+	for data, want := range plainAcks {
+		if seq, ok := bus.PlainAck([]byte(data)); seq != want || !ok {
+			t.Errorf("%s: got %d, %t, want %d", data, seq, ok, want)
+		}
+		wantSameAck(t, []byte(data))
+	}
+	for _, data := range otherAnswers {
+		if seq, ok := bus.PlainAck([]byte(data)); ok {
+			t.Errorf("%q: got %d, want it to be left to encoding/json", data, seq)
+		}
+	}
+}
+
+func FuzzPlainAck(f *testing.F) {
+	for data := range plainAcks {
+		f.Add([]byte(data))
+	}
+	for _, data := range otherAnswers {
+		f.Add([]byte(data))
+	}
+	f.Fuzz(wantSameAck)
+}
+
+func TestDecodeAck(t *testing.T) {
+	tests := map[string]struct {
+		data string
+		seq  uint64
+		code jetstream.ErrorCode // of an API error
+		err  error
+	}{
+		"spaced":    {`{"stream": "S", "seq": 3}`, 3, 0, nil},
+		"a counter": {`{"stream":"S","seq":6,"val":"12"}`, 6, 0, nil},
+		"refused":   {`{"error":{"code":400,"err_code":10071,"description":"no"},"stream":"S","seq":0}`, 0, 10071, nil},
+		"no leader": {`{"error":{"code":503,"err_code":10008,"description":"no"}}`, 0, 10008, nil},
+		"no stream": {`{"seq":1}`, 0, 0, jetstream.ErrInvalidJSAck},
+		"no object": {`[]`, 0, 0, jetstream.ErrInvalidJSAck},
+		"null":      {`null`, 0, 0, jetstream.ErrInvalidJSAck},
+		"not JSON":  {`+OK`, 0, 0, jetstream.ErrInvalidJSAck},
+		"empty":     {``, 0, 0, jetstream.ErrInvalidJSAck},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			seq, err := bus.DecodeAck([]byte(tt.data))
+			var code jetstream.ErrorCode
+			if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+				code, err = api.ErrorCode, nil
+			}
+			if seq != tt.seq || code != tt.code || !errors.Is(err, tt.err) {
+				t.Errorf("got %d, code %d, %v, want %d, %d, %v", seq, code, err, tt.seq, tt.code, tt.err)
+			}
+		})
+	}
+}
+
+// What the server of today says takes the short way: when this fails, nothing
+// is broken but what publishing costs.
+func TestPlainAckIsWhatTheServerWrites(t *testing.T) {
+	for _, domain := range []string{"", "edge"} {
+		t.Run("domain "+domain, func(t *testing.T) {
+			cfg := bustest.Config(t)
+			if cfg.Domain = domain; domain != "" {
+				cfg.Embedded.Config = write(t, "nats.conf", "jetstream { domain: "+domain+" }\n")
+			}
+			b := bustest.OpenConfig(t, cfg)
+			makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Duplicates: time.Minute})
+			for _, kind := range []string{"new", "duplicate"} {
+				answer, err := b.NC.RequestMsgWithContext(t.Context(), message("s", "1"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if seq, ok := bus.PlainAck(answer.Data); seq != 1 || !ok {
+					t.Errorf("%s: got %d, %t for %s", kind, seq, ok, answer.Data)
+				}
+			}
+		})
+	}
+}
