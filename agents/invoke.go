@@ -15,7 +15,9 @@ import (
 // the signal that is returned how it ended.
 func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.Signal {
 	req := t.request(ctx)
-	req.Messages, req.Schema = run.Shown(t.journal.State().Messages, e.Short, e.Room), t.p.tools.Output
+	state := t.journal.State()
+	req.Messages, req.Contents = run.Shown(state.Messages, e.Short, e.Room), state.Contents()
+	req.Schema = t.p.tools.Output
 	if refused := t.beforeCall(ctx, &req); refused != nil {
 		return *refused
 	}
@@ -107,7 +109,7 @@ func (t *runner) beforeCall(ctx context.Context, req *llm.Request) *run.Signal {
 			t.c.log().Warn().Err(err).Msg("what a before_model_call hook changed cannot be read; the request stays as it was")
 			return nil
 		}
-		req.Messages, req.Tools = messages, tools
+		req.Messages, req.Contents, req.Tools = messages, llm.Contents{}, tools
 	}
 	return nil
 }

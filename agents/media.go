@@ -21,7 +21,9 @@ const mediaPerCall = 20 << 20
 // converse calls the model. It is shown the images of the conversation that are
 // kept as objects, and what it makes is kept as one, before anybody hears of it.
 func (t *runner) converse(ctx context.Context, req llm.Request, called *meter) iter.Seq2[llm.Delta, error] {
-	req.Messages = t.shown(ctx, req.Messages)
+	if req.Contents = req.Look(); req.Contents.Stored {
+		req.Messages = t.shown(ctx, req.Messages)
+	}
 	return func(yield func(llm.Delta, error) bool) {
 		for delta, err := range called.chain().Stream(ctx, req, called.add) {
 			if err == nil && delta.Media != nil {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/config"
+	"agenthost/hooks"
 	"agenthost/llm"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -30,10 +32,10 @@ func put(t *testing.T, js jetstream.JetStream, name string, data []byte) {
 	}
 }
 
-// What a channel puts into the object store reaches the model as it is; what it
-// cannot be shown is told to it.
-func TestImagesReachTheModel(t *testing.T) {
-	requests := make(chan string, 10)
+// seeing makes the model of cfg one that says "seen" and tells what it was sent.
+func seeing(t *testing.T, cfg *config.Config) (requests chan string) {
+	t.Helper()
+	requests = make(chan string, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -44,8 +46,15 @@ func TestImagesReachTheModel(t *testing.T) {
 		fmt.Fprint(w, `data: {"choices":[{"delta":{"content":"seen"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
 	}))
 	t.Cleanup(server.Close)
-	cfg := demo(t)
 	cfg.Models["echo"] = llm.Config{Provider: "openai", Model: "m", BaseURL: server.URL, APIKey: "key"}
+	return requests
+}
+
+// What a channel puts into the object store reaches the model as it is; what it
+// cannot be shown is told to it.
+func TestImagesReachTheModel(t *testing.T) {
+	cfg := demo(t)
+	requests := seeing(t, cfg)
 	h, _ := start(t, cfg)
 	put(t, h.Bus().JS, "tg-1", png)
 	put(t, h.Bus().JS, "tg-2", append(bytes.Clone(png), bytes.Repeat([]byte{0}, 20<<20)...))
@@ -75,6 +84,24 @@ func TestImagesReachTheModel(t *testing.T) {
 		if strings.Contains(line, base64.StdEncoding.EncodeToString(png[:6])) {
 			t.Errorf("the log holds the image: %s", line)
 		}
+	}
+}
+
+// A hook may show the model an image in a conversation that has none.
+func TestImagesOfHooksReachTheModel(t *testing.T) {
+	cfg := demo(t)
+	requests := seeing(t, cfg)
+	cfg.Hooks = []hooks.Config{{On: hooks.BeforeModelCall, Subject: "acme.show"}}
+	h, _ := start(t, cfg)
+	put(t, h.Bus().JS, "tg-1", png)
+	respond(t, h.Bus().NC, "acme.show", func(call hooks.Call) any {
+		m := llm.UserText("look")
+		m.Parts = append(m.Parts, llm.Part{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", Object: "tg-1"}})
+		return map[string]any{"action": "override", "args": map[string]any{"messages": []llm.Message{m}, "tools": call.Args["tools"]}}
+	})
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
+	if got := <-requests; !strings.Contains(got, base64.StdEncoding.EncodeToString(png)) {
+		t.Errorf("got %s, want the image in it", got)
 	}
 }
 

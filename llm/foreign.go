@@ -6,12 +6,12 @@ import "cmp"
 // thought, and what they attached for themselves, is not for it.
 func requestFor(l Link, req Request) Request {
 	req.Model = cmp.Or(l.Model, req.Model)
-	if !foreignAmong(l.Name, req.Messages) {
+	if !req.Look().foreignTo(l.Name) {
 		return req
 	}
 	own := make([]Message, 0, len(req.Messages))
 	for i, m := range req.Messages {
-		if foreignAmong(l.Name, req.Messages[i:i+1]) {
+		if contentsOf(req.Messages[i : i+1]).foreignTo(l.Name) {
 			m.Parts = withoutForeign(l.Name, m.Parts)
 			if len(m.Parts) == 0 {
 				continue // it only thought
@@ -19,32 +19,18 @@ func requestFor(l Link, req Request) Request {
 		}
 		own = append(own, m)
 	}
-	req.Messages = own
+	req.Messages, req.Contents = own, Contents{}
 	return req
-}
-
-// foreignAmong reports whether a part of the messages is foreign to the
-// provider. It looks at each of a long conversation for every call, so it
-// copies none.
-func foreignAmong(provider string, messages []Message) bool {
-	for i := range messages {
-		for k := range messages[i].Parts {
-			if foreignTo(provider, &messages[i].Parts[k]) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // foreignTo reports whether p carries something only another provider than
 // the named one can use. Reasoning of unknown origin is foreign to all.
 func foreignTo(provider string, p *Part) bool {
-	if p.Provider == provider && provider != "" {
-		return false
-	}
-	return p.Type == Reasoning || p.Provider != "" || p.Meta != nil
+	return owned(p) && (p.Provider != provider || provider == "")
 }
+
+// owned reports whether p carries something that only one provider can use.
+func owned(p *Part) bool { return p.Type == Reasoning || p.Provider != "" || p.Meta != nil }
 
 func withoutForeign(provider string, parts []Part) []Part {
 	var own []Part

@@ -30,6 +30,11 @@ type Request struct {
 
 	// Session is whose turn it is where calls have to wait; no provider sends it.
 	Session string `json:"-"`
+
+	// Contents is what Messages hold, where who made the request knows it. The
+	// zero Contents says that it does not: then they are looked through. Whoever
+	// puts other messages into a request takes it out.
+	Contents Contents `json:"-"`
 }
 
 // LastText is the text of the last user message; empty when there is none.

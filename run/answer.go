@@ -28,6 +28,7 @@ func (m *machine) think() {
 // invoke calls the model with what there is room for.
 func (m *machine) invoke() {
 	room := m.room()
+	m.s.count() // which room did not, where nothing is too long
 	m.do(Effect{Kind: InvokeModel, Short: m.s.aged.edge, Room: room})
 }
 

@@ -1,6 +1,9 @@
 package run_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"agenthost/llm"
@@ -37,5 +40,34 @@ func BenchmarkFold(b *testing.B) {
 		for _, e := range log {
 			state = run.Fold(state, e)
 		}
+	}
+}
+
+// BenchmarkLong is a turn of a session of a thousand messages: a message in, a
+// call of a tool, its result, an answer.
+func BenchmarkLong(b *testing.B) {
+	lim := run.Limits{Window: 1 << 20}
+	state := run.State{}
+	for i := range 250 {
+		id := strings.TrimSuffix(fmt.Sprintf("0_%d", i), "_0")
+		for _, m := range []llm.Message{llm.UserText("look"), calls(id), result(id, "there"), *say("it is there").Message} {
+			state = run.Fold(state, run.Event{Type: run.MessageAdded, Message: &m})
+		}
+	}
+	state.Messages = slices.Grow(state.Messages, 10)
+	state, _ = run.Step(state, ask("r0", "look"), lim)
+	state, _ = run.Step(state, say("there"), lim) // and now it is counted
+	for _, id := range []string{"new", "0"} {     // of a server that tells its calls apart, and of one that counts
+		b.Run(id, func(b *testing.B) {
+			q := ask("r1", "look")
+			b.ReportAllocs()
+			for b.Loop() {
+				s, effects := run.Step(state, q, lim)
+				run.Shown(s.Messages, effects[len(effects)-1].Short, 0)
+				s, _ = run.Step(s, use(id), lim)
+				s, _ = run.Step(s, done(s.Run.Calls[0].ID), lim)
+				run.Step(s, say("there"), lim)
+			}
+		})
 	}
 }

@@ -222,7 +222,7 @@ func (s *State) compact(e *Event) {
 		return
 	}
 	s.Messages = shortened(s.Messages, e.Through, e.Summary)
-	s.weighed, s.weight, s.aged = 0, 0, aged{}
+	s.recount()
 	s.Gauge.forget()
 }
 

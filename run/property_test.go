@@ -1,8 +1,10 @@
 package run_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"agenthost/llm"
@@ -25,13 +27,22 @@ func TestAnyOrder(t *testing.T) {
 			}
 			for n := range 80 {
 				old, was := s.state, encode(t, s.state)
+				var effects []run.Effect
 				switch r.IntN(40) {
 				case 0:
 					s.crash()
-					s.resume()
+					effects = s.resume()
+				case 1: // as from a snapshot, which has nothing that was counted
+					read := run.State{}
+					if err := json.Unmarshal([]byte(encode(t, s.folded)), &read); err != nil {
+						t.Fatal(err)
+					}
+					s.state = read
+					effects = s.resume()
 				default:
-					s.send(random(r, s.state, n))
+					effects = s.send(random(r, s.state, n))
 				}
+				wantContents(t, s.state, effects)
 				if is := encode(t, old); is != was {
 					t.Fatalf("an old state changed\n got %s\nwant %s", is, was)
 				}
@@ -46,6 +57,21 @@ func TestAnyOrder(t *testing.T) {
 	}
 }
 
+// wantContents checks that what a state has counted is what a look at its
+// messages says, and that a call of the model finds them counted.
+func wantContents(t *testing.T, s run.State, effects []run.Effect) {
+	t.Helper()
+	got := s.Contents()
+	invokes := func(e run.Effect) bool { return e.Kind == run.InvokeModel }
+	if got.Messages > len(s.Messages) || got.Messages < len(s.Messages) && slices.ContainsFunc(effects, invokes) {
+		t.Fatalf("got %d messages counted, want %d", got.Messages, len(s.Messages))
+	}
+	req := llm.Request{Messages: s.Messages[:got.Messages]}
+	if want := req.Look(); got.Messages > 0 && got != want {
+		t.Fatalf("got %+v of %d messages, want %+v", got, len(s.Messages), want)
+	}
+}
+
 // random is a signal that may or may not fit the state.
 func random(r *rand.Rand, s run.State, n int) run.Signal {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -56,6 +82,9 @@ func random(r *rand.Rand, s run.State, n int) run.Signal {
 	switch r.IntN(16) {
 	case 0, 1:
 		sig := ask(fmt.Sprintf("r%d", n), pick("hello", long))
+		if r.IntN(8) == 0 {
+			sig.Message.Parts = append(sig.Message.Parts, llm.Part{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", Object: "o"}})
+		}
 		sig.Join, sig.Attempt = r.IntN(2) == 0, r.IntN(2)
 		return sig
 	case 2:
@@ -70,7 +99,11 @@ func random(r *rand.Rand, s run.State, n int) run.Signal {
 	case 5:
 		return run.Signal{Kind: run.StreamEnd, Called: []run.Event{{Provider: "p"}}}
 	case 6:
-		return use([]string{"a", "safe", "b", "c"}[:1+r.IntN(4)]...)
+		sig := use([]string{"a", "safe", "b", "c"}[:1+r.IntN(4)]...)
+		if r.IntN(4) == 0 {
+			sig.Message.Parts = append(sig.Message.Parts, llm.Part{Type: llm.Reasoning, Text: "hm", Provider: pick("", "p", "q")})
+		}
+		return sig
 	case 7:
 		return broken("a", "b")
 	case 8, 9:

@@ -40,7 +40,7 @@ func (s *State) age(window int) {
 		return
 	}
 	old := (s.tokens() - window/wholeShare) / step * step
-	for a := &s.aged; a.edge < len(s.Messages); a.edge++ {
+	for a := &s.aged; a.edge < len(s.Messages) && a.weight < old; a.edge++ {
 		m := &s.Messages[a.edge]
 		w := estimate(m)
 		if a.weight+w > old {

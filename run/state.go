@@ -44,7 +44,7 @@ type State struct {
 	pending []Event      // emitted by Step, not yet committed
 	partial *llm.Builder // the answer as far as it has streamed
 	cut     int          // messages the compaction under way takes in
-	weighed int          // messages that weight counts
+	held    llm.Contents // of the messages that are counted, the oldest
 	weight  int          // their estimated tokens
 	aged    aged         // the messages that are sent short
 	room    int          // tokens for the messages of a call that was too long before; 0: it was not
@@ -130,13 +130,28 @@ func (s *State) edit() *Run {
 	return &r
 }
 
-// tokens estimates what the messages cost the model to read; each is counted
-// once.
+// tokens estimates what the messages cost the model to read.
 func (s *State) tokens() int {
-	s.weight += Estimate(s.Messages[s.weighed:])
-	s.weighed = len(s.Messages)
+	s.count()
 	return s.weight
 }
+
+// count looks at the messages that are new. A conversation is not looked through
+// again for every call: in a busy host none of it is near the processor.
+func (s *State) count() {
+	for s.held.Messages < len(s.Messages) {
+		m := &s.Messages[s.held.Messages]
+		s.weight += estimate(m)
+		s.held.Add(m)
+	}
+}
+
+// recount forgets what was counted: the messages are others.
+func (s *State) recount() { s.held, s.weight, s.aged = llm.Contents{}, 0, aged{} }
+
+// Contents is what the messages hold, as far as they are counted: for a call of
+// the model that Step asks for, all.
+func (s State) Contents() llm.Contents { return s.held }
 
 // call finds the call with that id among those not yet settled.
 func (r *Run) call(id string) *Call {
