@@ -42,12 +42,13 @@ func (m *machine) rerun(tool string) string {
 // can be written down.
 func (m *machine) sound(msg llm.Message) llm.Message {
 	parts := slices.Clone(msg.Parts)
+	earlier := earlierCalls{messages: m.s.Messages}
 	for i := range parts {
 		p := &parts[i]
 		if p.Type != llm.ToolCall {
 			continue
 		}
-		taken := func(id string) bool { return id == "" || hasCall(parts[:i], id) || m.used(id) }
+		taken := func(id string) bool { return id == "" || hasCall(parts[:i], id) || earlier.have(id) }
 		for id, n := p.Call, 1; taken(p.Call); n++ {
 			p.Call = cmp.Or(id, "call") + "_" + strconv.Itoa(n)
 		}
@@ -64,14 +65,45 @@ func (m *machine) sound(msg llm.Message) llm.Message {
 	return msg
 }
 
-// used says whether an earlier answer has a call of that id: some servers
-// count from zero in each.
-func (m *machine) used(id string) bool {
-	return slices.ContainsFunc(m.s.Messages, func(msg llm.Message) bool { return hasCall(msg.Parts, id) })
+// earlierCalls are the calls of the answers before: some servers count from
+// zero in each.
+type earlierCalls struct {
+	messages []llm.Message
+	ids      map[string]bool // of all, once one was taken: of the next numbers, most are too
 }
 
+func (c *earlierCalls) have(id string) bool {
+	if c.ids != nil {
+		return c.ids[id]
+	}
+	for i := range c.messages {
+		if hasCall(c.messages[i].Parts, id) {
+			c.collect()
+			return true
+		}
+	}
+	return false
+}
+
+func (c *earlierCalls) collect() {
+	c.ids = map[string]bool{}
+	for i := range c.messages {
+		for k := range c.messages[i].Parts {
+			if p := &c.messages[i].Parts[k]; p.Type == llm.ToolCall {
+				c.ids[p.Call] = true
+			}
+		}
+	}
+}
+
+// hasCall looks at long conversations: it copies no part.
 func hasCall(parts []llm.Part, id string) bool {
-	return slices.ContainsFunc(parts, func(p llm.Part) bool { return isCall(p) && p.Call == id })
+	for i := range parts {
+		if p := &parts[i]; p.Call == id && p.Type == llm.ToolCall {
+			return true
+		}
+	}
+	return false
 }
 
 // settle takes the result of a call, or lets it wait.
