@@ -35,11 +35,12 @@ var arrows = map[string][]string{
 	"heartbeat":     {"bus"},
 	"plugins":       {"bus"},
 	"tools":         {"llm"},
-	"session":       {"run", "bus"},
-	"run":           {"llm"},
+	"session":       {"fastjson", "run", "bus"},
+	"run":           {"fastjson", "llm"},
 	"hooks":         {},
 	"llm":           {},
-	"bus":           {},
+	"bus":           {"fastjson"},
+	"fastjson":      {},
 }
 
 // importers says who may import the packages that a "*" does not cover.

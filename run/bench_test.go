@@ -71,3 +71,36 @@ func BenchmarkLong(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAppendJSON is the commit of a plain answer, and of one of several
+// lines.
+func BenchmarkAppendJSON(b *testing.B) {
+	for name, text := range map[string]string{
+		"line":  "hello Ana, what can I do for you today?",
+		"lines": strings.Repeat("It says \"no\" in the second line:\n", 10),
+	} {
+		s := open(b, run.Limits{})
+		q := ask("r1", "hello, what is new today?")
+		q.Inputs[0].Envelope = []byte(`{"id":"tg-8841","from":"ana","name":"Ana","chat":"-10012","group":true,"text":"hello, what is new today?"}`)
+		s.send(q)
+		a := say(text)
+		a.Called = []run.Event{{Provider: "openai", Model: "m", Attempt: 1, Usage: &llm.Usage{Input: 9, Output: 3}, MS: 40}}
+		s.send(a)
+		for i := range s.log {
+			if r := s.log[i].Reply; r != nil {
+				r.Envelope = []byte(encode(b, map[string]any{
+					"id": "r6wq2l.1", "agent": "ana", "session": "telegram/dm/ana", "run": "r6wq2l", "kind": "reply", "to": "ana",
+					"text": text, "in_reply_to": "tg-8841", "final": true, "sent_at": "2026-01-02T15:04:05.123456789Z",
+				}))
+			}
+		}
+		b.Run(name, func(b *testing.B) {
+			var data []byte
+			b.ReportAllocs()
+			for b.Loop() {
+				data, _ = run.AppendJSON(data[:0], s.log)
+			}
+			b.SetBytes(int64(len(data)))
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"agenthost/fastjson"
 	"agenthost/llm"
 )
 
@@ -218,7 +219,7 @@ func (w *encoder) raw(key string, data json.RawMessage) {
 
 // json writes what is JSON already, if it is.
 func (w *encoder) json(key string, data json.RawMessage) {
-	if !json.Valid(data) {
+	if !fastjson.Valid(data) {
 		w.any(key, data) // which says what is wrong with it
 		return
 	}
@@ -226,18 +227,20 @@ func (w *encoder) json(key string, data json.RawMessage) {
 }
 
 func (w *encoder) moment(t time.Time) {
-	if y := t.Year(); y < 0 || y >= 10_000 || t.Location() != time.UTC {
-		w.any("", t)
+	w.b = append(w.b, '"')
+	data, err := t.AppendText(w.b)
+	if err != nil {
+		w.any("", t) // which says what is wrong with it
 		return
 	}
-	w.b = append(w.b, '"')
-	w.b = t.AppendFormat(w.b, time.RFC3339Nano)
-	w.b = append(w.b, '"')
+	w.b = append(data, '"')
 }
 
+// quote does not escape what only HTML would have escaped, unless it must
+// escape something else.
 func (w *encoder) quote(s string) {
 	if !plain(s) {
-		w.any("", s)
+		w.b = fastjson.AppendString(w.b, s)
 		return
 	}
 	w.b = append(w.b, '"')

@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"testing"
@@ -54,16 +55,23 @@ func wantSame(t *testing.T, events []run.Event) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got, want any
-	if err := json.Unmarshal(ours[1:], &got); err != nil {
-		t.Fatalf("%v: %s", err, ours)
-	}
-	if err := json.Unmarshal(theirs, &want); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(parse(t, theirs), parse(t, ours[1:])); diff != "" {
 		t.Errorf("%s", diff)
 	}
+}
+
+// parse reads JSON with its numbers as they are written.
+func parse(t *testing.T, data []byte) (v any) {
+	t.Helper()
+	if !json.Valid(data) {
+		t.Fatalf("got %s, which is no JSON", data)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		t.Fatalf("%v: %s", err, data)
+	}
+	return v
 }
 
 // Every field of an event is written: alone, and with all others.
@@ -82,7 +90,9 @@ func TestAppendJSONRefuses(t *testing.T) {
 	for name, e := range map[string]run.Event{
 		"envelope":  {Input: &run.Input{Envelope: []byte("{")}},
 		"arguments": {Args: []byte("a b")},
+		"reply":     {Reply: &run.Reply{Envelope: []byte(`{"a":1}}`)}},
 		"year":      {At: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		"zone":      {At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.FixedZone("", 30*60*60))},
 	} {
 		if data, err := run.AppendJSON(nil, []run.Event{e}); err == nil {
 			t.Errorf("%s: got %s", name, data)
@@ -93,8 +103,17 @@ func TestAppendJSONRefuses(t *testing.T) {
 func FuzzAppendJSON(f *testing.F) {
 	f.Add("hello", "a", []byte(`{"a":1}`), int64(5), int64(0))
 	f.Add("a\n\"\xff\\<é>\u2028\x7f", "", []byte(" [1, \"\\u00e9\"]\n"), int64(-1), int64(1<<40))
+	f.Add("<&>", "", []byte(`{"a":{"b":[1.5,"<"]}}`), int64(0), int64(9))
+	f.Add("", "", []byte(`{"a":1,}`), int64(0), int64(0))
 	f.Fuzz(func(t *testing.T, text, name string, raw []byte, n, at int64) {
 		if !json.Valid(raw) {
+			for name, e := range map[string]run.Event{
+				"arguments": {Args: raw}, "input": {Input: &run.Input{Envelope: raw}}, "reply": {Reply: &run.Reply{Envelope: raw}},
+			} {
+				if data, err := run.AppendJSON(nil, []run.Event{e}); err == nil && (len(raw) > 0 || !json.Valid(data)) {
+					t.Errorf("%s: got %s, want an error", name, data)
+				}
+			}
 			return
 		}
 		in := run.Input{ID: name, Subject: text, Seq: uint64(n), Envelope: raw, Trace: name}

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
 	"agenthost/bus"
+	"agenthost/fastjson"
 	"agenthost/run"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -45,14 +47,15 @@ type Commit struct {
 
 // encodeCommit is json.Marshal of a Commit with events.
 func encodeCommit(key Key, runID string, events []run.Event) ([]byte, error) {
-	head, err := json.Marshal(Commit{V: version, Key: key, Run: runID})
-	if err != nil {
-		return nil, err
-	}
 	scratch := scratches.Get().(*[]byte)
 	defer scratches.Put(scratch)
-	data := append((*scratch)[:0], head[:len(head)-1]...)
-	data, err = run.AppendJSON(append(data, `,"events":`...), events)
+	data := append((*scratch)[:0], `{"v":`...)
+	data = strconv.AppendInt(data, version, 10)
+	data = fastjson.AppendString(append(data, `,"key":`...), string(key))
+	if runID != "" {
+		data = fastjson.AppendString(append(data, `,"run":`...), runID)
+	}
+	data, err := run.AppendJSON(append(data, `,"events":`...), events)
 	if cap(data) <= scratchKept {
 		*scratch = data
 	}

@@ -1,0 +1,68 @@
+package fastjson
+
+import (
+	"unicode/utf8"
+)
+
+// AppendString appends s as encoding/json writes it, byte for byte.
+func AppendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	done := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if !asItIs[c] {
+				b = appendEscape(append(b, s[done:i]...), c)
+				done = i + 1
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			b = append(append(b, s[done:i]...), `\ufffd`...)
+			done = i + 1
+		case r == '\u2028', r == '\u2029': // they end a line in JavaScript
+			b = append(append(b, s[done:i]...), `\u202`...)
+			b = append(b, hex[r&0xF])
+			done = i + size
+		}
+		i += size
+	}
+	return append(append(b, s[done:]...), '"')
+}
+
+const hex = "0123456789abcdef"
+
+// asItIs has the signs that need no escape: not in HTML either, for
+// encoding/json takes care of those too.
+var asItIs = func() (table [utf8.RuneSelf]bool) {
+	for c := range table {
+		switch c {
+		case '"', '\\', '<', '>', '&':
+		default:
+			table[c] = c >= ' '
+		}
+	}
+	return table
+}()
+
+func appendEscape(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\b':
+		return append(b, `\b`...)
+	case '\f':
+		return append(b, `\f`...)
+	case '\n':
+		return append(b, `\n`...)
+	case '\r':
+		return append(b, `\r`...)
+	case '\t':
+		return append(b, `\t`...)
+	default:
+		return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xF])
+	}
+}
