@@ -60,7 +60,7 @@ func (t *runner) address(reply *run.Reply) error {
 	case reply.Kind == run.KindReply && t.dropped():
 		out.Kind, reply.Kind = run.KindNotice, run.KindNotice
 	}
-	if reply.Envelope, err = json.Marshal(&out); err != nil {
+	if reply.Envelope, err = out.AppendJSON(make([]byte, 0, envelopeRoom+len(out.Text))); err != nil {
 		return fmt.Errorf("encode reply: %w", err)
 	}
 	if len(reply.Envelope) <= t.c.r.parts.room() {
@@ -68,6 +68,9 @@ func (t *runner) address(reply *run.Reply) error {
 	}
 	return t.shorten(reply, &out)
 }
+
+// envelopeRoom is what an envelope mostly takes besides its text.
+const envelopeRoom = 384
 
 // asks reports whether a reply of that kind is for a person even where the run
 // works for an agent.

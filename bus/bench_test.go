@@ -1,7 +1,6 @@
 package bus_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -19,6 +18,8 @@ func BenchmarkDecodeInbound(b *testing.B) {
 	payloads := map[string]string{
 		"plain": "hello, what is new today?",
 		"small": small,
+		"lines": strings.Replace(small, "hello", `hello\n\"you\"`, 1),
+		"media": strings.Replace(small, "{", `{"media":[{"kind":"image","mime":"image/png","object":"tg-1","size":12345}],`, 1),
 		"large": strings.Replace(small, "hello", strings.Repeat("hello ", 1500), 1),
 	}
 	for name, payload := range payloads {
@@ -52,7 +53,7 @@ func BenchmarkEncodeOutbound(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := json.Marshal(out); err != nil {
+		if _, err := out.AppendJSON(make([]byte, 0, 400)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"agenthost/fastjson"
 )
 
 // ErrMalformed wraps every reason for which a payload cannot be a message.
@@ -22,10 +24,57 @@ func malformed(format string, args ...any) error {
 // says what is wrong in words.
 func DecodeInbound(data []byte) (Inbound, error) {
 	in := Inbound{}
-	if err := decodeText(data, &in, &in.Text); err != nil {
-		return Inbound{}, err
+	if !utf8.Valid(data) || !fastjson.Fields(data, in.set) {
+		in = Inbound{}
+		if err := decodeText(data, &in, &in.Text); err != nil {
+			return Inbound{}, err
+		}
 	}
 	return in, in.check()
+}
+
+// set takes a field as encoding/json does. It is false when that should do the
+// whole: for a field that it would refuse or might know by another name, say
+// "ID".
+func (in *Inbound) set(name, value []byte) bool {
+	var field any
+	switch string(name) {
+	case "id":
+		field = &in.ID
+	case "from":
+		field = &in.From
+	case "name":
+		field = &in.Name
+	case "chat":
+		field = &in.Chat
+	case "group":
+		field = &in.Group
+	case "thread":
+		field = &in.Thread
+	case "text":
+		field = &in.Text
+	case "media":
+		field = &in.Media
+	case "priority":
+		field = &in.Priority
+	case "answers":
+		field = &in.Answers
+	case "reply_to":
+		field = &in.ReplyTo
+	case "sent_at":
+		field = &in.SentAt
+	case "meta":
+		field = &in.Meta
+	default:
+		return false
+	}
+	if s, is := field.(*string); is {
+		if text, plain := fastjson.Plain(value); plain {
+			*s = string(text)
+			return true
+		}
+	}
+	return json.Unmarshal(value, field) == nil
 }
 
 func (in *Inbound) check() error {
@@ -118,7 +167,10 @@ func decodeText(data []byte, v any, text *string) error {
 		*text = string(data)
 		return nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
+	if json.Unmarshal(data, v) == nil {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(data)) // which tells more of what is wrong
 	if err := dec.Decode(v); err != nil {
 		return malformed("%s", jsonReason(err))
 	}

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"agenthost/bus"
 
@@ -359,7 +361,50 @@ func FuzzDecodeInbound(f *testing.F) {
 		}
 	}
 	f.Add([]byte(`{"id":"1","text":"hello","media":[{"url":"u","size":1}],"meta":{"a":[1,null]}}`))
-	f.Fuzz(func(t *testing.T, data []byte) { again(t, data, bus.DecodeInbound) })
+	for _, payload := range goodInbound {
+		f.Add([]byte(payload))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		again(t, data, bus.DecodeInbound)
+		wantAsRead(t, data)
+	})
+}
+
+// goodInbound is what has a short way, and what only looks like it.
+var goodInbound = []string{
+	`{"id":"1","from":"a","name":"b","chat":"c","group":true,"thread":"t","text":"x","priority":"now","answers":"q","reply_to":"r","sent_at":"s"}`,
+	`{"text":"a\n\u00e9\ud83d\ude00 \ud800","name":"\u2028é"}`, `{"text":"a","text":null,"group":null,"media":null,"meta":null}`,
+	`{"text":"a","text":"b","group":true,"group":false}`, `{"Text":"a","ID":"1"}`, `{"te\u0078t":"a"}`, `{"text":"a","unknown":[1.5]}`, ` { "text" : "a" } `,
+	`{"media":[{"url":"u","size":5},{"url":"v"}],"media":[{"object":"o"}]}`, `{"text":"x","meta":{"a":1.5e3},"meta":{"b":{"c":null}}}`,
+	`{"text":"x","meta":{"a":"` + strings.Repeat("b", 100) + `"},"media":[]}`, `{"text":"x","text":5}`, `{"text":"x","group":"yes"}`, `{"text":"x"} {}`,
+}
+
+func TestDecodeInboundAsEncodingJSON(t *testing.T) {
+	for _, payload := range goodInbound {
+		wantAsRead(t, []byte(payload))
+	}
+	for _, tt := range badInbound {
+		wantAsRead(t, []byte(tt.payload))
+	}
+}
+
+// wantAsRead checks that an object is read as encoding/json does.
+func wantAsRead(t *testing.T, data []byte) {
+	t.Helper()
+	got, err := bus.DecodeInbound(data)
+	if !bus.IsObject(data) || !utf8.Valid(data) {
+		return
+	}
+	want := bus.Inbound{}
+	if refused := json.Unmarshal(data, &want); refused != nil {
+		if err == nil {
+			t.Fatalf("%s: it was read, want it refused: %v", data, refused)
+		}
+		return
+	}
+	if err == nil && !reflect.DeepEqual(got, want) {
+		t.Fatalf("%s: got %+v, want %+v", data, got, want)
+	}
 }
 
 func FuzzDecodeRoute(f *testing.F) {
