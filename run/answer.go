@@ -29,7 +29,7 @@ func (m *machine) think() {
 func (m *machine) invoke() {
 	room := m.room()
 	m.s.count() // which room did not, where nothing is too long
-	m.do(Effect{Kind: InvokeModel, Short: m.s.aged.edge, Room: room})
+	m.do(Effect{Kind: InvokeModel, Short: m.s.aged.short, Room: room})
 }
 
 // admit lets the messages in that came during the run.

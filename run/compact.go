@@ -77,7 +77,7 @@ func (m *machine) squeeze() {
 // compact has the first n messages summed up.
 func (m *machine) compact(n int) {
 	m.s.Phase, m.s.cut = Compacting, n
-	e := Effect{Kind: Compact, Through: n, Short: m.s.aged.edge, Room: m.s.room}
+	e := Effect{Kind: Compact, Through: n, Short: m.s.aged.short, Room: m.s.room}
 	if e.Room == 0 {
 		e.Room = m.fitting(m.lim.Window)
 	}
@@ -93,7 +93,7 @@ func (m *machine) cut(size, limit, least int) int {
 		for keep := m.lim.Keep; keep > 0; keep /= 2 {
 			n := where(m.s.Messages, keep)
 			_, old := split(m.s.Messages[:n])
-			gain := m.s.Gauge.scaled(Estimate(Shown(old, m.s.aged.edge-(n-len(old)), 0)))
+			gain := m.s.Gauge.scaled(Estimate(Shown(old, m.s.aged.short-(n-len(old)), 0)))
 			if gain >= least && gain > 0 && n >= best {
 				best = n
 				if size-gain <= limit {

@@ -29,6 +29,7 @@ const (
 // only.
 type aged struct {
 	edge   int
+	short  int // behind the last of these that has such a result: most have none
 	weight int // of the messages before edge, as they are
 	saved  int // of it by sending them short
 }
@@ -49,6 +50,7 @@ func (s *State) age(window int) {
 		a.weight += w
 		if short, ok := shortenResults(*m); ok {
 			a.saved += w - estimate(&short)
+			a.short = a.edge + 1
 		}
 	}
 }

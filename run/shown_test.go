@@ -92,6 +92,36 @@ func TestShortMovesInSteps(t *testing.T) {
 	}
 }
 
+// Only as far as something is cut are the messages looked at again for each call.
+func TestShortEndsBehindTheLastCut(t *testing.T) {
+	talk := func(s *session, turns int) (last run.Effect) {
+		for i := range turns {
+			effects := s.send(ask(fmt.Sprint("t", i), strings.Repeat("words ", 100)))
+			last = effects[len(effects)-1]
+			s.send(say("yes"))
+		}
+		return last
+	}
+	plain := open(t, run.Limits{Window: 10_000})
+	if e := talk(plain, 40); e.Kind != run.InvokeModel || e.Short != 0 {
+		t.Errorf("of words alone: got %+v", e)
+	}
+	s := open(t, run.Limits{Window: 10_000})
+	s.send(ask("r1", "look"))
+	s.send(use("a"))
+	r := done("a")
+	r.Result = strings.Repeat("1234 ", 1000)
+	s.send(r)
+	s.send(say("seen"))
+	e := talk(s, 40)
+	if e.Kind != run.InvokeModel || e.Short != 3 {
+		t.Fatalf("got %+v, want the first three messages", e)
+	}
+	if text := run.Shown(s.state.Messages, e.Short, 0)[2].Parts[0].Text; len(text) >= len(r.Result) {
+		t.Errorf("the result is shown whole, %d bytes of it", len(text))
+	}
+}
+
 func TestShownFits(t *testing.T) {
 	var many []llm.Message
 	for i := range 100 {
