@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "rewrite docs/imports.txt")
 const module = "agenthost"
 
 // arrows says what a package may import of the module's own. A folder within a
-// package needs no entry: it may import its parent and bus.
+// package needs no entry: it may import its parent, bus and fastjson.
 var arrows = map[string][]string{
 	"cmd/agenthost": {"host", "config", "bench", "bus"},
 	"examples":      {"agents", "config", "host", "llm"},
@@ -93,6 +93,7 @@ func TestMayImport(t *testing.T) {
 		"upwards":                   {"llm", "run", false},
 		"parent":                    {"llm/openai", "llm", true},
 		"bus by a child":            {"plugins/web", "bus", true},
+		"fastjson by a child":       {"llm/openai", "fastjson", true},
 		"siblings":                  {"llm/openai", "llm/anthropic", false},
 		"cousins":                   {"tools/mcp", "plugins/web", false},
 		"everything by host":        {"host", "llm/openai", true},
@@ -127,7 +128,7 @@ func mayImport(pkg, imported string) bool {
 	}
 	allowed, ok := arrows[pkg]
 	if parent := path.Dir(pkg); !ok && parent != "." {
-		allowed = []string{parent, "bus"}
+		allowed = []string{parent, "bus", "fastjson"}
 	}
 	return slices.Contains(allowed, imported) || slices.Contains(allowed, "*")
 }

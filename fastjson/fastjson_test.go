@@ -99,6 +99,15 @@ func FuzzAppendString(f *testing.F) {
 		if got := fastjson.AppendString([]byte("x"), s); string(got[1:]) != string(want) {
 			t.Errorf("got %s, want %s", got[1:], want)
 		}
+		var unescaped bytes.Buffer
+		enc := json.NewEncoder(&unescaped)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(s); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(fastjson.AppendText(nil, s)) + "\n"; got != unescaped.String() {
+			t.Errorf("got %s, want %s", got, unescaped.String())
+		}
 	})
 }
 

@@ -5,7 +5,16 @@ import (
 )
 
 // AppendString appends s as encoding/json writes it, byte for byte.
-func AppendString(b []byte, s string) []byte {
+func AppendString(b []byte, s string) []byte { return appendString(b, s, &safeInHTML) }
+
+// AppendText appends s as a json.Encoder writes it that was told not to escape
+// HTML.
+func AppendText(b []byte, s string) []byte { return appendString(b, s, &safe) }
+
+// A set tells which signs are written as they are.
+type set [utf8.RuneSelf]bool
+
+func appendString(b []byte, s string, asItIs *set) []byte {
 	b = append(b, '"')
 	done := 0
 	for i := 0; i < len(s); {
@@ -35,17 +44,12 @@ func AppendString(b []byte, s string) []byte {
 
 const hex = "0123456789abcdef"
 
-// asItIs has the signs that need no escape: not in HTML either, for
-// encoding/json takes care of those too.
-var asItIs = func() (table [utf8.RuneSelf]bool) {
-	for c := range table {
-		switch c {
-		case '"', '\\', '<', '>', '&':
-		default:
-			table[c] = c >= ' '
-		}
+var safe, safeInHTML = func() (all, html set) {
+	for c := range all {
+		all[c] = c >= ' ' && c != '"' && c != '\\'
+		html[c] = all[c] && c != '<' && c != '>' && c != '&'
 	}
-	return table
+	return all, html
 }()
 
 func appendEscape(b []byte, c byte) []byte {

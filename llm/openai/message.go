@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"agenthost/fastjson"
 	"agenthost/llm"
 )
 
@@ -38,6 +39,56 @@ type sentToolCall struct {
 type sentFunction struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
+}
+
+// appendMessages appends the messages of req, without the brackets around them.
+func (p *Provider) appendMessages(b []byte, req *llm.Request, names *llm.ToolNames) (_ []byte, err error) {
+	start := len(b)
+	if req.System != "" {
+		b = appendSaid(b, "system", req.System)
+	}
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		if role, text, ok := onlyText(m); ok {
+			b = appendSaid(b, role, text)
+			continue
+		}
+		for _, w := range appendMessage(nil, *m, names, p.host) {
+			data, err := encoded(w)
+			if err != nil {
+				return nil, err
+			}
+			b = append(append(b, data...), ',')
+		}
+	}
+	if len(b) > start {
+		b = b[:len(b)-1]
+	}
+	return b, nil
+}
+
+// appendSaid appends a message that is a text, and a comma.
+func appendSaid(b []byte, role, text string) []byte {
+	b = append(append(append(b, `{"role":"`...), role...), `","content":`...)
+	return append(fastjson.AppendText(b, text), "},"...)
+}
+
+// onlyText reports whether somebody said a text with m, and nothing else.
+func onlyText(m *llm.Message) (role, text string, ok bool) {
+	if len(m.Parts) != 1 || m.Name != "" {
+		return "", "", false
+	}
+	p := &m.Parts[0]
+	if p.Type != llm.Text || p.Media != nil || p.Text == "" {
+		return "", "", false
+	}
+	switch m.Role {
+	case llm.User:
+		return "user", p.Text, true
+	case llm.Assistant:
+		return "assistant", p.Text, true
+	}
+	return "", "", false
 }
 
 // appendMessage appends m as the API of the server at host has it: one message

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 
+	"agenthost/fastjson"
 	"agenthost/llm"
 )
 
-type wireRequest struct {
-	Model         string        `json:"model"`
-	Messages      []wireMessage `json:"messages"`
+// wireRest is what follows the model and the messages in a request.
+type wireRest struct {
 	Tools         []wireTool    `json:"tools,omitempty"`
 	Stream        bool          `json:"stream"`
 	StreamOptions streamOptions `json:"stream_options"`
@@ -49,34 +49,63 @@ type wireFunction struct {
 
 var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 
-// body is the same bytes for the same req, so that caches of prompts hit.
+// body is the same bytes for the same req, so that caches of prompts hit. The
+// messages are all of a conversation in each of its turns, and most are nothing
+// but text: these are written without encoding/json.
 func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
-	r := wireRequest{Model: cmp.Or(req.Model, p.model), Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
-	if r.Model == "" {
+	model := cmp.Or(req.Model, p.model)
+	if model == "" {
 		return nil, errors.New("request names no model")
 	}
-	r.settings = p.settings.forModel(r.Model)
-	if req.System != "" {
-		r.Messages = append(r.Messages, wireMessage{Role: "system", Content: req.System})
+	b := fastjson.AppendText(append(make([]byte, 0, room(&req)), `{"model":`...), model)
+	b, err := p.appendMessages(append(b, `,"messages":[`...), &req, names)
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
 	}
-	for _, m := range req.Messages {
-		r.Messages = appendMessage(r.Messages, m, names, p.host)
+	rest := wireRest{
+		Tools: wireTools(req.Tools, names), Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
+		settings: p.settings.forModel(model),
 	}
-	for _, t := range req.Tools {
+	if len(req.Schema) > 0 {
+		rest.Format = &format{Type: "json_schema", Schema: formatBody{Name: "answer", Schema: req.Schema}}
+	}
+	end, err := encoded(rest)
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	return append(append(b, "],"...), end[1:]...), nil
+}
+
+// room is about how long the body will be.
+func room(req *llm.Request) int {
+	n := 1024 + len(req.System)
+	for i := range req.Messages {
+		n += 64
+		for k := range req.Messages[i].Parts {
+			n += len(req.Messages[i].Parts[k].Text)
+		}
+	}
+	return n
+}
+
+func wireTools(defs []llm.ToolDef, names *llm.ToolNames) []wireTool {
+	var list []wireTool
+	for _, t := range defs {
 		f := wireFunction{Name: names.ToWire(t.Name), Description: t.Description, Parameters: t.Schema}
 		if len(f.Parameters) == 0 {
 			f.Parameters = noParameters
 		}
-		r.Tools = append(r.Tools, wireTool{Type: "function", Function: f})
+		list = append(list, wireTool{Type: "function", Function: f})
 	}
-	if len(req.Schema) > 0 {
-		r.Format = &format{Type: "json_schema", Schema: formatBody{Name: "answer", Schema: req.Schema}}
-	}
+	return list
+}
+
+// encoded is v as JSON with signs such as < as they are: what a model wrote so
+// comes back to it so.
+func encoded(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
-		return nil, fmt.Errorf("encode request: %w", err)
-	}
-	return b.Bytes(), nil
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

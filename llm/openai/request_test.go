@@ -79,6 +79,25 @@ func TestRequest(t *testing.T) {
 				`"tools":[{"type":"function","function":{"name":"clock__now","description":"tells the time","parameters":{"type":"object"}}},{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}}],` +
 				`"stream":true,"stream_options":{"include_usage":true}}`,
 		},
+		"texts": {
+			llm.Config{},
+			llm.Request{Model: "m<1>", Messages: []llm.Message{
+				llm.UserText("\"a\"\n\xff\u2028é"),
+				{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: "<b>"}}},
+				{Role: llm.User, Name: "Ana", Parts: []llm.Part{{Type: llm.Text, Text: "hi"}}},
+				{Role: llm.User, Parts: []llm.Part{{Type: llm.Text, Text: "one "}, {Type: llm.Text, Text: "two"}}},
+				llm.UserText(""),
+				{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text}}},
+			}},
+			`{"model":"m<1>","messages":[{"role":"user","content":"\"a\"\n\ufffd\u2028é"},{"role":"assistant","content":"<b>"},` +
+				`{"role":"user","content":"Ana: hi"},{"role":"user","content":"one two"},{"role":"user","content":""}],` +
+				`"stream":true,"stream_options":{"include_usage":true}}`,
+		},
+		"nothing said": {
+			llm.Config{},
+			llm.Request{Model: "m"},
+			`{"model":"m","messages":[],"stream":true,"stream_options":{"include_usage":true}}`,
+		},
 		"media": {
 			llm.Config{},
 			llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{
