@@ -79,7 +79,7 @@ func onlyText(m *llm.Message) (role, text string, ok bool) {
 		return "", "", false
 	}
 	p := &m.Parts[0]
-	if p.Type != llm.Text || p.Media != nil || p.Text == "" {
+	if p.Type != llm.Text || p.Text == "" {
 		return "", "", false
 	}
 	switch m.Role {
