@@ -4,45 +4,83 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
+
+// busy has n pieces of work under way until the one who calls lets them go on.
+func (c *crew) busy(n int) (done *atomic.Int32, goOn func()) {
+	hold := make(chan struct{})
+	done = new(atomic.Int32)
+	for range n {
+		c.do(func() {
+			<-hold
+			done.Add(1)
+		})
+	}
+	return done, func() {
+		close(hold)
+		synctest.Wait()
+	}
+}
+
+func wantIdle(t *testing.T, c *crew, want int) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if got := len(c.idle); got != want {
+		t.Errorf("%d stay, want %d", got, want)
+	}
+}
 
 func TestCrewDoesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, done, hold := crew{}, atomic.Int32{}, make(chan struct{})
+		c := crew{}
 		for range 2 {
-			for range 3 * mostIdle {
-				c.do(func() {
-					<-hold
-					done.Add(1)
-				})
+			done, goOn := c.busy(3 * mostIdle)
+			goOn()
+			wantIdle(t, &c, mostIdle)
+			if got := done.Load(); got != 3*mostIdle {
+				t.Errorf("%d pieces of work were done, want %d", got, 3*mostIdle)
 			}
-			close(hold)
-			synctest.Wait()
-			if got := len(c.idle); got != mostIdle {
-				t.Errorf("%d stay, want %d", got, mostIdle)
-			}
-			hold = make(chan struct{})
-		}
-		if got := done.Load(); got != 6*mostIdle {
-			t.Errorf("%d pieces of work were done, want %d", got, 6*mostIdle)
 		}
 		c.dismiss() // else the bubble never ends
 	})
 }
 
+func TestCrewSendsOffWhoIsNotNeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := crew{}
+		_, goOn := c.busy(10)
+		goOn()
+		wantIdle(t, &c, 10)
+		time.Sleep(idleTime + idleTime/2)
+		for range 3 { // three at a time are needed in each second
+			_, goOn := c.busy(3)
+			goOn()
+			time.Sleep(idleTime)
+			wantIdle(t, &c, 3)
+		}
+		time.Sleep(2 * idleTime)
+		wantIdle(t, &c, 0)
+		_, goOn = c.busy(1)
+		goOn()
+		wantIdle(t, &c, 1)
+		time.Sleep(3 * idleTime)
+		wantIdle(t, &c, 0) // and the bubble ends, as nobody is left
+	})
+}
+
 func TestCrewDismissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, hold := crew{}, make(chan struct{})
-		for range 3 {
-			c.do(func() { <-hold })
-		}
+		c := crew{}
+		_, goOn := c.busy(3)
 		c.dismiss()
 		late := false
 		c.do(func() { late = true })
-		close(hold)
-		synctest.Wait()
-		if !late || len(c.idle) > 0 {
-			t.Errorf("work after the end was done: %v; %d stay", late, len(c.idle))
+		goOn()
+		wantIdle(t, &c, 0)
+		if !late {
+			t.Error("work after the end was not done")
 		}
 	})
 }
