@@ -9,13 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"agenthost/fastjson"
 	"agenthost/llm"
 )
-
-type wireMessage struct {
-	Role    string  `json:"role"`
-	Content []block `json:"content"` // never empty
-}
 
 // A block has the fields of its Type.
 type block struct {
@@ -46,66 +42,136 @@ type source struct {
 	URL  string `json:"url,omitempty"`
 }
 
-// wireMessages are the messages as the API has them: the roles alternate, and
-// the results of tools are the first that a user says.
-func wireMessages(messages []llm.Message, names *llm.ToolNames) []wireMessage {
-	var ws []wireMessage
-	for _, m := range messages {
-		role, content := contentOf(m, names)
-		if len(content) == 0 {
-			continue
-		}
-		if n := len(ws); n > 0 && ws[n-1].Role == role {
-			ws[n-1].Content = append(ws[n-1].Content, content...)
-			continue
-		}
-		ws = append(ws, wireMessage{Role: role, Content: content})
-	}
-	for _, w := range ws {
-		if w.Role == "user" {
-			slices.SortStableFunc(w.Content, func(x, y block) int { return cmp.Compare(rank(x), rank(y)) })
-		}
-	}
-	return ws
+// A conversation writes messages as the API has them: the roles alternate, and
+// the results of tools are the first that a user says. It is all that was said,
+// in every turn, and most of that are texts: these are written without
+// encoding/json.
+type conversation struct {
+	names *llm.ToolNames
+	json  []byte // each message and block with a comma behind it
+	role  string // of the last message, which may go on
+
+	results int       // where in json the next result goes, if the last message is a user's
+	begins  [2]string // the types of the first blocks of the last two messages
+	ends    [2]int    // where in json the last two messages of a user end, but for the }]}
 }
 
-func contentOf(m llm.Message, names *llm.ToolNames) (role string, content []block) {
+func (c *conversation) write(messages []llm.Message) error {
+	c.json = append(c.json, '[')
+	for i := range messages {
+		if err := c.add(&messages[i]); err != nil {
+			return err
+		}
+	}
+	if c.role == "" { // the API says that it takes no such request
+		c.json = append(c.json[:0], "null"...)
+		return nil
+	}
+	c.end()
+	c.json[len(c.json)-1] = ']'
+	c.mark()
+	return nil
+}
+
+func (c *conversation) add(m *llm.Message) error {
 	switch m.Role {
 	case llm.Assistant:
-		return "assistant", assistantBlocks(m, names)
+		return c.addAnswer(m.Parts)
 	case llm.Tool:
-		return "user", resultBlocks(m)
+		return c.addResults(m.Parts)
 	}
-	return "user", userBlocks(m.Named())
+	return c.addSaid(m.Named().Parts)
 }
 
-// rank puts results first.
-func rank(b block) int {
-	if b.Type == "tool_result" {
-		return 0
+// begin has what comes next said by role.
+func (c *conversation) begin(role, kind string) {
+	if role == c.role {
+		return
 	}
-	return 1
+	c.end()
+	c.json = append(append(append(c.json, `{"role":"`...), role...), `","content":[`...)
+	c.role, c.results = role, len(c.json)
+	c.begins = [2]string{c.begins[1], kind}
 }
 
-func assistantBlocks(m llm.Message, names *llm.ToolNames) []block {
-	var bs []block
-	for _, p := range m.Parts {
-		switch p.Type {
-		case llm.Reasoning:
-			if b, ok := thought(p); ok {
-				bs = append(bs, b)
-			}
-		case llm.Text:
-			bs = appendText(bs, p.Text)
-		case llm.ToolCall:
-			bs = append(bs, block{Type: "tool_use", ID: wireID(p.Call), Name: names.ToWire(p.Name), Input: input(p.Args)})
+func (c *conversation) end() {
+	if c.role == "" {
+		return
+	}
+	if c.role == "user" {
+		c.ends = [2]int{c.ends[1], len(c.json) - len("},")}
+	}
+	c.json = append(c.json[:len(c.json)-1], "]},"...)
+}
+
+// addText leaves out what is blank: the API refuses it.
+func (c *conversation) addText(role, text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	c.begin(role, "text")
+	c.json = append(fastjson.AppendText(append(c.json, `{"type":"text","text":`...), text), "},"...)
+}
+
+func (c *conversation) addBlock(role string, b block) error {
+	data, err := encoded(b)
+	if err != nil {
+		return err
+	}
+	c.begin(role, b.Type)
+	c.json = append(append(c.json, data...), ',')
+	return nil
+}
+
+// mark has the provider keep the conversation for the next call. It looks for
+// what it has kept only some twenty blocks back, so the message that the last
+// call ended with is marked too.
+func (c *conversation) mark() {
+	for _, end := range slices.Backward(c.ends[:]) {
+		if end > 0 {
+			c.json = slices.Insert(c.json, end, []byte(mark)...)
 		}
 	}
-	// The API takes no answer that ends with thinking, as one that was cut does.
-	for len(bs) > 0 && isThought(bs[len(bs)-1]) {
-		bs = bs[:len(bs)-1]
+}
+
+// mayThink is false amid the tool calls of an answer that did not begin with
+// thinking: another provider's, whose thoughts are not sent here, say. With a
+// budget the API then refuses the whole conversation.
+func (c *conversation) mayThink() bool {
+	switch c.begins[0] {
+	case "", "thinking", "redacted_thinking":
+		return true
 	}
-	return bs
+	return c.begins[1] != "tool_result"
+}
+
+func (c *conversation) addAnswer(parts []llm.Part) error {
+	// The API takes no answer that ends with thinking, as one that was cut does.
+	for len(parts) > 0 && !isSaid(&parts[len(parts)-1]) {
+		parts = parts[:len(parts)-1]
+	}
+	for i := range parts {
+		var err error
+		switch p := &parts[i]; p.Type {
+		case llm.Reasoning:
+			if b, ok := thought(p); ok {
+				err = c.addBlock("assistant", b)
+			}
+		case llm.Text:
+			c.addText("assistant", p.Text)
+		case llm.ToolCall:
+			err = c.addBlock("assistant", block{Type: "tool_use", ID: wireID(p.Call), Name: c.names.ToWire(p.Name), Input: input(p.Args)})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isSaid reports whether p is something other than a thought, and not blank.
+func isSaid(p *llm.Part) bool {
+	return p.Type == llm.ToolCall || p.Type == llm.Text && strings.TrimSpace(p.Text) != ""
 }
 
 // A seal is the Meta of a reasoning part: what proves that the model's own
@@ -117,7 +183,7 @@ type seal struct {
 
 // thought is the reasoning of p as it came; false for one without a seal, which
 // the API would refuse.
-func thought(p llm.Part) (block, bool) {
+func thought(p *llm.Part) (block, bool) {
 	var s seal
 	_ = json.Unmarshal(p.Meta, &s) // there may be none
 	switch {
@@ -128,8 +194,6 @@ func thought(p llm.Part) (block, bool) {
 	}
 	return block{}, false
 }
-
-func isThought(b block) bool { return b.Type == "thinking" || b.Type == "redacted_thinking" }
 
 // input is an object, which is all that the API takes; other arguments the tool
 // did not take either.
@@ -152,9 +216,10 @@ func wireID(id string) string {
 	return fmt.Sprintf("%s_%08x", w, h.Sum32())
 }
 
-func resultBlocks(m llm.Message) []block {
-	var bs []block
-	for _, p := range m.Parts {
+// addResults puts results in front of what else the user says.
+func (c *conversation) addResults(parts []llm.Part) error {
+	for i := range parts {
+		p := &parts[i]
 		if p.Type != llm.ToolResult {
 			continue
 		}
@@ -162,35 +227,36 @@ func resultBlocks(m llm.Message) []block {
 		if b.Failed && strings.TrimSpace(b.Content) == "" {
 			b.Content = "failed" // an error has to say something
 		}
-		bs = append(bs, b)
+		data, err := encoded(b)
+		if err != nil {
+			return err
+		}
+		c.begin("user", b.Type)
+		c.begins[1] = b.Type
+		c.json = slices.Insert(c.json, c.results, append(data, ',')...)
+		c.results += len(data) + len(",")
 	}
-	return bs
+	return nil
 }
 
-// userBlocks says of a message with nothing in it that there is nothing, as
-// the one before and the one after may need it between them.
-func userBlocks(m llm.Message) []block {
-	var bs []block
-	for _, p := range m.Parts {
-		switch {
+// addSaid says of a message with nothing in it that there is nothing, as the
+// one before and the one after may need it between them.
+func (c *conversation) addSaid(parts []llm.Part) error {
+	before := len(c.json)
+	for i := range parts {
+		switch p := &parts[i]; {
 		case p.Media != nil:
-			bs = append(bs, mediaBlock(p.Media))
+			if err := c.addBlock("user", mediaBlock(p.Media)); err != nil {
+				return err
+			}
 		case p.Type == llm.Text:
-			bs = appendText(bs, p.Text)
+			c.addText("user", p.Text)
 		}
 	}
-	if len(bs) == 0 {
-		return []block{{Type: "text", Text: "(nothing)"}}
+	if len(c.json) == before {
+		c.addText("user", "(nothing)")
 	}
-	return bs
-}
-
-// appendText leaves out what is blank: the API refuses it.
-func appendText(bs []block, text string) []block {
-	if strings.TrimSpace(text) == "" {
-		return bs
-	}
-	return append(bs, block{Type: "text", Text: text})
+	return nil
 }
 
 func mediaBlock(m *llm.Media) block {

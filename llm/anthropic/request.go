@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"agenthost/llm"
 )
 
-// A wireRequest has first what stays the same from call to call.
+// A wireRequest is a request but for its messages, which come last: what stays
+// the same from call to call comes first.
 type wireRequest struct {
 	Model       string        `json:"model"`
 	MaxTokens   int           `json:"max_tokens"`
@@ -21,7 +23,6 @@ type wireRequest struct {
 	Stream      bool          `json:"stream"`
 	Tools       []wireTool    `json:"tools,omitempty"`
 	System      []block       `json:"system,omitempty"`
-	Messages    []wireMessage `json:"messages"`
 }
 
 type wireTool struct {
@@ -38,14 +39,21 @@ type cache struct {
 
 var ephemeral = &cache{"ephemeral"}
 
+// mark is an ephemeral cache behind the other fields of a block.
+const mark = `,"cache_control":{"type":"ephemeral"}`
+
 var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 
 // body is the same bytes for the same req, and but for the marks of the cache
 // begins with the same for a longer conversation, so that caches of prompts hit.
 func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
-	r := wireRequest{Model: cmp.Or(req.Model, p.cfg.Model), Stream: true, Messages: wireMessages(req.Messages, names)}
+	r := wireRequest{Model: cmp.Or(req.Model, p.cfg.Model), Stream: true}
 	if r.Model == "" {
 		return nil, errors.New("request names no model")
+	}
+	c := conversation{names: names, json: make([]byte, 0, room(&req))}
+	if err := c.write(req.Messages); err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
 	}
 	if system := withSchema(req.System, req.Schema); strings.TrimSpace(system) != "" {
 		r.System = []block{{Type: "text", Text: system}}
@@ -57,15 +65,41 @@ func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
 		}
 		r.Tools = append(r.Tools, w)
 	}
-	r.think(p.cfg)
+	r.think(p.cfg, c.mayThink())
 	r.mark()
+	start, err := encoded(r)
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	start = append(start[:len(start)-1], `,"messages":`...)
+	// Only who has seen the messages knows what goes in front, and to move them
+	// costs next to nothing.
+	return append(slices.Insert(c.json, 0, start...), '}'), nil
+}
+
+// room is about how long the body will be.
+func room(req *llm.Request) int {
+	n := 1024 + len(req.System) + len(req.Schema)
+	for i := range req.Tools {
+		n += 128 + len(req.Tools[i].Description) + len(req.Tools[i].Schema)
+	}
+	for i := range req.Messages {
+		n += 64
+		for k := range req.Messages[i].Parts {
+			n += len(req.Messages[i].Parts[k].Text)
+		}
+	}
+	return n
+}
+
+// encoded is v as JSON with signs such as < as they are: what a model wrote so
+// comes back to it so.
+func encoded(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
-		return nil, fmt.Errorf("encode request: %w", err)
-	}
-	return b.Bytes(), nil
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // withSchema asks for the form of the answer in words: what the API has for it
@@ -81,21 +115,12 @@ func withSchema(system string, schema json.RawMessage) string {
 }
 
 // mark has the provider keep what the next call repeats: the tools and the
-// system prompt, and the conversation. It looks for what it has kept only some
-// twenty blocks back, so the message that the last call ended with is marked
-// too.
+// system prompt; [conversation.mark] does so for what was said.
 func (r *wireRequest) mark() {
 	switch {
 	case len(r.System) > 0:
 		r.System[len(r.System)-1].Cache = ephemeral // has the tools in front of it
 	case len(r.Tools) > 0:
 		r.Tools[len(r.Tools)-1].Cache = ephemeral
-	}
-	marks := 0
-	for i := len(r.Messages) - 1; i >= 0 && marks < 2; i-- {
-		if m := r.Messages[i]; m.Role == "user" {
-			m.Content[len(m.Content)-1].Cache = ephemeral
-			marks++
-		}
 	}
 }

@@ -112,6 +112,50 @@ func TestRequest(t *testing.T) {
 				`{"role":"assistant","content":[{"type":"text","text":"Noon."},{"type":"text","text":"Really."}]},` +
 				`{"role":"user","content":[{"type":"text","text":"(nothing)"},{"type":"text","text":"thanks"` + marked + `]}]}`,
 		},
+		"texts": {
+			llm.Config{},
+			llm.Request{Model: "m<1>", Messages: []llm.Message{
+				llm.UserText("\"a\"\n\xff\u2028é"),
+				{Role: llm.Assistant, Parts: text("<b>")},
+				{Role: llm.Assistant, Parts: append(text("\\"), text("&")...)},
+				{Role: llm.User, Name: "Ana<", Parts: text("hi")},
+				{Role: llm.User, Parts: append(append(text("one "), text("")...), text("two")...)},
+				{Role: llm.Assistant, Parts: text("")},
+				llm.UserText(""),
+				{Role: llm.Assistant, Parts: text("\t")},
+				{Role: llm.Tool},
+				{Role: llm.Assistant},
+				{Role: llm.User},
+				{Role: llm.Assistant, Parts: text("bye")},
+			}},
+			`{"model":"m<1>","max_tokens":8192,"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"\"a\"\n\ufffd\u2028é"` + marked + `]},` +
+				`{"role":"assistant","content":[{"type":"text","text":"<b>"},{"type":"text","text":"\\"},{"type":"text","text":"&"}]},` +
+				`{"role":"user","content":[{"type":"text","text":"Ana<: hi"},{"type":"text","text":"one "},{"type":"text","text":"two"},{"type":"text","text":"(nothing)"},{"type":"text","text":"(nothing)"` + marked + `]},` +
+				`{"role":"assistant","content":[{"type":"text","text":"bye"}]}]}`,
+		},
+		"results between texts": {
+			llm.Config{Model: "m"},
+			llm.Request{Messages: []llm.Message{
+				llm.UserText("a"),
+				{Role: llm.Tool, Parts: []llm.Part{result("1", "<", false)}},
+				llm.UserText("b"),
+				{Role: llm.Tool, Parts: []llm.Part{result("2", "&", true)}},
+			}},
+			`{"model":"m","max_tokens":8192,"stream":true,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"<"},` +
+				`{"type":"tool_result","tool_use_id":"2","content":"&","is_error":true},{"type":"text","text":"a"},{"type":"text","text":"b"` + marked + `]}]}`,
+		},
+		"only results": {
+			llm.Config{Model: "m"},
+			llm.Request{Messages: []llm.Message{{Role: llm.Tool, Parts: []llm.Part{result("1", "a", false), result("2", "b", false)}}}},
+			`{"model":"m","max_tokens":8192,"stream":true,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"a"},` +
+				`{"type":"tool_result","tool_use_id":"2","content":"b"` + marked + `]}]}`,
+		},
+		"only an answer": {
+			llm.Config{Model: "m"},
+			llm.Request{Messages: []llm.Message{{Role: llm.Assistant, Parts: text("a")}}},
+			`{"model":"m","max_tokens":8192,"stream":true,"messages":[{"role":"assistant","content":[{"type":"text","text":"a"}]}]}`,
+		},
+		"nothing said": {llm.Config{}, llm.Request{Model: "m"}, `{"model":"m","max_tokens":8192,"stream":true,"messages":null}`},
 		"hidden thinking": {
 			llm.Config{Model: "m"},
 			llm.Request{Messages: []llm.Message{llm.UserText("hi"), {Role: llm.Assistant, Parts: append([]llm.Part{seal("", `{"signature":"s"}`)}, text("a")...)}, llm.UserText("b")}},
@@ -306,8 +350,9 @@ func TestRequestErrors(t *testing.T) {
 		req  llm.Request
 		want string
 	}{
-		"no model":   {llm.Request{}, "request names no model"},
-		"bad schema": {llm.Request{Model: "m", Tools: []llm.ToolDef{{Name: "f", Schema: json.RawMessage("{")}}}, "encode request"},
+		"no model":      {llm.Request{}, "request names no model"},
+		"bad arguments": {llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.Assistant, Parts: []llm.Part{toolCall("1", "f", "{")}}}}, "encode request"},
+		"bad schema":    {llm.Request{Model: "m", Tools: []llm.ToolDef{{Name: "f", Schema: json.RawMessage("{")}}}, "encode request"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -42,9 +42,9 @@ type outputConfig struct {
 	Effort llm.Effort `json:"effort"`
 }
 
-// think sets what bounds the answer and the thinking of r, whose model and
-// messages are set.
-func (r *wireRequest) think(cfg llm.Config) {
+// think sets what bounds the answer and the thinking of r, whose model is set;
+// may is whether the API would take a budget for it.
+func (r *wireRequest) think(cfg llm.Config, may bool) {
 	budget := budgets[cfg.Effort]
 	r.MaxTokens = cfg.MaxTokens
 	if r.MaxTokens == 0 {
@@ -56,7 +56,7 @@ func (r *wireRequest) think(cfg llm.Config) {
 		r.Output = &outputConfig{cfg.Effort}
 	case adapts(r.Model) && cfg.Effort == llm.EffortNone:
 		r.Thinking = &thinking{Type: "disabled"}
-	case budget > 0 && mayThink(r.Messages):
+	case budget > 0 && may:
 		if budget >= r.MaxTokens {
 			budget = r.MaxTokens / 2
 		}
@@ -67,16 +67,4 @@ func (r *wireRequest) think(cfg llm.Config) {
 	if r.Thinking == nil || r.Thinking.Type == "disabled" {
 		r.Temperature = cfg.Temperature // one that thinks takes none
 	}
-}
-
-// mayThink is false amid the tool calls of an answer that did not begin with
-// thinking: another provider's, whose thoughts are not sent here, say. With a
-// budget the API then refuses the whole conversation.
-func mayThink(messages []wireMessage) bool {
-	n := len(messages)
-	if n < 2 || messages[n-1].Content[0].Type != "tool_result" {
-		return true
-	}
-	first := messages[n-2].Content[0].Type
-	return first == "thinking" || first == "redacted_thinking"
 }
