@@ -25,3 +25,23 @@ func BenchmarkStream(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkRequest asks after a thousand turns.
+func BenchmarkRequest(b *testing.B) {
+	sent := events(say("hi"), finish("STOP"))
+	p := provider(b, llm.Config{}, body(func() io.Reader { return strings.NewReader(sent) }))
+	req := llmtest.Request()
+	for range 1000 {
+		req.Messages = append(req.Messages, llm.UserText("What is new in the shop today?"), llm.Message{
+			Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: "A lamp, two \"chairs\" and a table: see https://shop.example/?new=1&page=2"}},
+		})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range p.Stream(b.Context(), req) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

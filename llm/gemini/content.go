@@ -1,19 +1,14 @@
 package gemini
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
 
+	"agenthost/fastjson"
 	"agenthost/llm"
 )
-
-// A content is one message, of the user, who also gives the results of calls,
-// or of the model.
-type content struct {
-	Role  string `json:"role,omitempty"`
-	Parts []part `json:"parts"`
-}
 
 // A part has one thing in it, and perhaps the signature of what was thought
 // before.
@@ -49,93 +44,121 @@ type result struct {
 // provider's model made: models that sign refuse one without.
 const unsigned = "skip_thought_signature_validator"
 
-// A conversation turns messages into contents, in order.
+// A conversation writes messages as contents, in order. A content is one
+// message, of the user, who also gives the results of calls, or of the model. It
+// is all that was said, in every turn, and most of that are texts: these are
+// written without encoding/json.
 type conversation struct {
-	names    *llm.ToolNames
-	signs    bool            // the model insists on signatures
-	sent     map[string]call // by the id we know it by
-	contents []content
+	names *llm.ToolNames
+	signs bool            // the model insists on signatures
+	sent  map[string]call // by the id we know it by
+	json  []byte          // each content with a comma behind it
+	// results is whether the last content begins with a result.
+	results bool
+	parts   []part // room for those of one message
 }
 
-func contents(req llm.Request, names *llm.ToolNames) []content {
-	c := conversation{
-		names:    names,
-		signs:    signs(req.Model),
-		sent:     map[string]call{},
-		contents: make([]content, 0, len(req.Messages)),
-	}
-	for _, m := range req.Messages {
-		switch m.Role {
-		case llm.Assistant:
-			c.add("model", c.answered(m))
-		case llm.Tool:
-			c.addResults(c.results(m))
-		default:
-			c.add("user", said(m.Named()))
+func (c *conversation) write(messages []llm.Message) error {
+	c.json = append(c.json, '[')
+	for i := range messages {
+		if err := c.add(&messages[i]); err != nil {
+			return err
 		}
 	}
-	return c.contents
+	c.json = append(bytes.TrimSuffix(c.json, []byte(",")), ']')
+	return nil
 }
 
 // add leaves out a message with nothing the API takes: it refuses an empty one.
-func (c *conversation) add(role string, parts []part) {
-	if len(parts) > 0 {
-		c.contents = append(c.contents, content{Role: role, Parts: parts})
+func (c *conversation) add(m *llm.Message) error {
+	role := "user"
+	c.parts = c.parts[:0]
+	switch m.Role {
+	case llm.Assistant:
+		role = "model"
+		c.answered(m.Parts)
+	case llm.Tool:
+		c.responded(m.Parts)
+	default:
+		c.said(m.Named().Parts)
 	}
+	if len(c.parts) == 0 {
+		return nil
+	}
+	// Results that follow each other are in one content: the API wants as many
+	// in it as the content before it had calls.
+	results := c.parts[0].Response != nil
+	if results && c.results {
+		c.json = append(c.json[:len(c.json)-len("]},")], ',')
+	} else {
+		c.json = append(append(append(c.json, `{"role":"`...), role...), `","parts":[`...)
+	}
+	c.results = results
+	for i := range c.parts {
+		var err error
+		if c.json, err = appendPart(c.json, &c.parts[i]); err != nil {
+			return err
+		}
+		c.json = append(c.json, ',')
+	}
+	c.json = append(c.json[:len(c.json)-1], "]},"...)
+	return nil
 }
 
-// addResults puts results that follow each other in one content: the API wants
-// as many in it as the content before it had calls.
-func (c *conversation) addResults(parts []part) {
-	if last := len(c.contents) - 1; last >= 0 && c.contents[last].Parts[0].Response != nil {
-		c.contents[last].Parts = append(c.contents[last].Parts, parts...)
-		return
+func appendPart(b []byte, p *part) ([]byte, error) {
+	if p.isText() {
+		return appendText(b, *p.Text), nil
 	}
-	c.add("user", parts)
+	data, err := encoded(p)
+	return append(b, data...), err
 }
 
-func said(m llm.Message) []part {
-	var parts []part
-	for _, p := range m.Parts {
-		switch {
+// isText reports whether p is a text and nothing else.
+func (p *part) isText() bool { return p.Text != nil && *p == part{Text: p.Text} }
+
+// appendText appends a part with a text.
+func appendText(b []byte, text string) []byte {
+	return append(fastjson.AppendText(append(b, `{"text":`...), text), '}')
+}
+
+func (c *conversation) said(parts []llm.Part) {
+	for i := range parts {
+		switch p := &parts[i]; {
 		case p.Media != nil:
 			w, ok := shown(p.Media)
 			if !ok {
 				w = part{Text: new(mention(p.Media))}
 			}
-			parts = append(parts, w)
+			c.parts = append(c.parts, w)
 		case p.Type == llm.Text && p.Text != "":
-			parts = append(parts, part{Text: &p.Text})
+			c.parts = append(c.parts, part{Text: &p.Text})
 		}
 	}
-	return parts
 }
 
-func (c *conversation) answered(m llm.Message) []part {
-	var parts []part
-	for _, p := range m.Parts {
-		switch p.Type {
+func (c *conversation) answered(parts []llm.Part) {
+	for i := range parts {
+		switch p := &parts[i]; p.Type {
 		case llm.Text:
 			if p.Text != "" {
-				parts = append(parts, part{Text: &p.Text})
+				c.parts = append(c.parts, part{Text: &p.Text})
 			}
 		case llm.Reasoning:
-			parts = sign(parts, metaOf(p))
+			c.parts = sign(c.parts, metaOf(p))
 		case llm.ToolCall:
-			parts = append(parts, c.called(p))
+			c.parts = append(c.parts, c.called(p))
 		case llm.MediaPart:
 			if w, ok := shown(p.Media); ok {
-				parts = append(parts, w)
+				c.parts = append(c.parts, w)
 			}
 		}
 	}
-	if first := slices.IndexFunc(parts, func(p part) bool { return p.Call != nil }); c.signs && first >= 0 {
-		parts[first].Signature = cmp.Or(parts[first].Signature, unsigned)
+	if first := slices.IndexFunc(c.parts, func(p part) bool { return p.Call != nil }); c.signs && first >= 0 {
+		c.parts[first].Signature = cmp.Or(c.parts[first].Signature, unsigned)
 	}
-	return parts
 }
 
-func (c *conversation) called(p llm.Part) part {
+func (c *conversation) called(p *llm.Part) part {
 	m := metaOf(p)
 	w := call{ID: m.ID, Name: c.names.ToWire(p.Name), Args: p.Args}
 	if len(p.Args) == 0 || p.Args[0] != '{' {
@@ -145,9 +168,9 @@ func (c *conversation) called(p llm.Part) part {
 	return part{Call: &w, Signature: m.Signature}
 }
 
-func (c *conversation) results(m llm.Message) []part {
-	var parts []part
-	for _, p := range m.Parts {
+func (c *conversation) responded(parts []llm.Part) {
+	for i := range parts {
+		p := &parts[i]
 		if p.Type != llm.ToolResult {
 			continue
 		}
@@ -159,7 +182,6 @@ func (c *conversation) results(m llm.Message) []part {
 		if r.Name == "" {
 			r.Name = c.names.ToWire(p.Name)
 		}
-		parts = append(parts, part{Response: &r})
+		c.parts = append(c.parts, part{Response: &r})
 	}
-	return parts
 }

@@ -32,7 +32,7 @@ func (m meta) encode() json.RawMessage {
 }
 
 // metaOf is zero when there is none that is ours.
-func metaOf(p llm.Part) meta {
+func metaOf(p *llm.Part) meta {
 	var m meta
 	if p.Meta == nil || json.Unmarshal(p.Meta, &m) != nil {
 		return meta{}

@@ -9,11 +9,10 @@ import (
 	"agenthost/llm"
 )
 
-type wireRequest struct {
-	System   *content   `json:"systemInstruction,omitempty"`
-	Contents []content  `json:"contents"`
-	Tools    []toolList `json:"tools,omitempty"`
-	Config   generation `json:"generationConfig,omitzero"`
+// wireRest is what follows the contents in a request.
+type wireRest struct {
+	Tools  []toolList `json:"tools,omitempty"`
+	Config generation `json:"generationConfig,omitzero"`
 }
 
 type toolList struct {
@@ -45,20 +44,49 @@ func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
 	if req.Model == "" {
 		return nil, errors.New("request names no model")
 	}
-	r := wireRequest{Contents: contents(req, names), Config: p.generation(req)}
+	c := conversation{names: names, signs: signs(req.Model), sent: map[string]call{}}
+	c.json = append(make([]byte, 0, room(&req)), '{')
 	if req.System != "" {
-		r.System = &content{Parts: []part{{Text: &req.System}}}
+		c.json = append(appendText(append(c.json, `"systemInstruction":{"parts":[`...), req.System), "]},"...)
 	}
+	c.json = append(c.json, `"contents":`...)
+	if err := c.write(req.Messages); err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	rest := wireRest{Config: p.generation(req)}
 	if len(req.Tools) > 0 {
-		r.Tools = []toolList{{Functions: functions(req.Tools, names)}}
+		rest.Tools = []toolList{{Functions: functions(req.Tools, names)}}
 	}
+	end, err := encoded(rest)
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	if len(end) > len("{}") {
+		c.json = append(c.json, ',')
+	}
+	return append(c.json, end[1:]...), nil
+}
+
+// room is about how long the body will be.
+func room(req *llm.Request) int {
+	n := 1024 + len(req.System)
+	for i := range req.Messages {
+		n += 64
+		for k := range req.Messages[i].Parts {
+			n += len(req.Messages[i].Parts[k].Text)
+		}
+	}
+	return n
+}
+
+// encoded is v as JSON with signs such as < as they are: what a model wrote so
+// comes back to it so.
+func encoded(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
-		return nil, fmt.Errorf("encode request: %w", err)
-	}
-	return b.Bytes(), nil
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // generation asks for an answer by the schema only when there are no tools:

@@ -64,6 +64,33 @@ func TestRequestBody(t *testing.T) {
 			}},
 			contents + `}`,
 		},
+		"texts": {
+			llm.Config{},
+			llm.Request{Model: "m", System: "\"s\"\n\xff\u2028", Messages: []llm.Message{
+				llm.UserText("\"a\"\n\xff\u2028é"),
+				{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: "<b>"}}},
+				{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: "\\"}, {Type: llm.Text}, {Type: llm.Text, Text: "&"}}},
+				{Role: llm.User, Name: "Ana<", Parts: []llm.Part{{Type: llm.Text, Text: "hi"}, {Type: llm.Text, Text: " "}}},
+				llm.UserText(""),
+				{Role: llm.User, Name: "Bo"},
+			}},
+			`{"systemInstruction":{"parts":[{"text":"\"s\"\n\ufffd\u2028"}]},"contents":[{"role":"user","parts":[{"text":"\"a\"\n\ufffd\u2028é"}]},` +
+				`{"role":"model","parts":[{"text":"<b>"}]},{"role":"model","parts":[{"text":"\\"},{"text":"&"}]},` +
+				`{"role":"user","parts":[{"text":"Ana<: hi"},{"text":" "}]},{"role":"user","parts":[{"text":"Bo: "}]}]}`,
+		},
+		"nothing said": {llm.Config{}, llm.Request{Model: "m"}, `{"contents":[]}`},
+		"results around other messages": {
+			llm.Config{},
+			llm.Request{Model: "m", Messages: []llm.Message{
+				{Role: llm.Tool, Parts: []llm.Part{{Type: llm.ToolResult, Name: "f", Text: "<"}}},
+				llm.UserText(""),
+				{Role: llm.Tool, Parts: []llm.Part{{Type: llm.ToolResult, Name: "g", Text: "&"}}},
+				hi[0],
+				{Role: llm.Tool, Parts: []llm.Part{{Type: llm.ToolResult, Name: "h"}}},
+			}},
+			`{"contents":[{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"result":"<"}}},{"functionResponse":{"name":"g","response":{"result":"&"}}}]},` +
+				`{"role":"user","parts":[{"text":"hi"}]},{"role":"user","parts":[{"functionResponse":{"name":"h","response":{"result":""}}}]}]}`,
+		},
 		"media": {
 			llm.Config{},
 			llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{
@@ -190,7 +217,11 @@ func TestRequestErrors(t *testing.T) {
 		req  llm.Request
 		want string
 	}{
-		"no model":   {llm.Request{}, "request names no model"},
+		"no model": {llm.Request{}, "request names no model"},
+		"bad arguments": {
+			llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.ToolCall, Name: "f", Args: json.RawMessage("{")}}}}},
+			"encode request",
+		},
 		"bad schema": {llm.Request{Model: "m", Tools: []llm.ToolDef{{Name: "f", Schema: json.RawMessage(`{"$schema"`)}}}, "encode request"},
 	}
 	for name, tt := range tests {
