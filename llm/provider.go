@@ -37,6 +37,21 @@ type Request struct {
 	Contents Contents `json:"-"`
 }
 
+// BodySize is about how many bytes a provider writes for r.
+func (r *Request) BodySize() int {
+	n := 1024 + len(r.System) + len(r.Schema)
+	for i := range r.Tools {
+		n += 128 + len(r.Tools[i].Description) + len(r.Tools[i].Schema)
+	}
+	for i := range r.Messages {
+		n += 64
+		for k := range r.Messages[i].Parts {
+			n += len(r.Messages[i].Parts[k].Text)
+		}
+	}
+	return n
+}
+
 // LastText is the text of the last user message; empty when there is none.
 func (r Request) LastText() string {
 	for _, m := range slices.Backward(r.Messages) {

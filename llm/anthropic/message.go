@@ -114,7 +114,7 @@ func (c *conversation) addText(role, text string) {
 }
 
 func (c *conversation) addBlock(role string, b block) error {
-	data, err := encoded(b)
+	data, err := fastjson.Marshal(b)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (c *conversation) addResults(parts []llm.Part) error {
 		if b.Failed && strings.TrimSpace(b.Content) == "" {
 			b.Content = "failed" // an error has to say something
 		}
-		data, err := encoded(b)
+		data, err := fastjson.Marshal(b)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"agenthost/fastjson"
 	"agenthost/llm"
 )
 
@@ -51,7 +51,7 @@ func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
 	if r.Model == "" {
 		return nil, errors.New("request names no model")
 	}
-	c := conversation{names: names, json: make([]byte, 0, room(&req))}
+	c := conversation{names: names, json: make([]byte, 0, req.BodySize())}
 	if err := c.write(req.Messages); err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
@@ -67,7 +67,7 @@ func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
 	}
 	r.think(p.cfg, c.mayThink())
 	r.mark()
-	start, err := encoded(r)
+	start, err := fastjson.Marshal(r)
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
@@ -75,31 +75,6 @@ func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
 	// Only who has seen the messages knows what goes in front, and to move them
 	// costs next to nothing.
 	return append(slices.Insert(c.json, 0, start...), '}'), nil
-}
-
-// room is about how long the body will be.
-func room(req *llm.Request) int {
-	n := 1024 + len(req.System) + len(req.Schema)
-	for i := range req.Tools {
-		n += 128 + len(req.Tools[i].Description) + len(req.Tools[i].Schema)
-	}
-	for i := range req.Messages {
-		n += 64
-		for k := range req.Messages[i].Parts {
-			n += len(req.Messages[i].Parts[k].Text)
-		}
-	}
-	return n
-}
-
-// encoded is v as JSON with signs such as < as they are: what a model wrote so
-// comes back to it so.
-func encoded(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // withSchema asks for the form of the answer in words: what the API has for it

@@ -109,7 +109,7 @@ func appendPart(b []byte, p *part) ([]byte, error) {
 	if p.isText() {
 		return appendText(b, *p.Text), nil
 	}
-	data, err := encoded(p)
+	data, err := fastjson.Marshal(p)
 	return append(b, data...), err
 }
 
@@ -148,6 +148,9 @@ func (c *conversation) answered(parts []llm.Part) {
 		case llm.ToolCall:
 			c.parts = append(c.parts, c.called(p))
 		case llm.MediaPart:
+			if p.Media == nil {
+				continue
+			}
 			if w, ok := shown(p.Media); ok {
 				c.parts = append(c.parts, w)
 			}

@@ -1,11 +1,11 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 
+	"agenthost/fastjson"
 	"agenthost/llm"
 )
 
@@ -45,7 +45,7 @@ func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
 		return nil, errors.New("request names no model")
 	}
 	c := conversation{names: names, signs: signs(req.Model), sent: map[string]call{}}
-	c.json = append(make([]byte, 0, room(&req)), '{')
+	c.json = append(make([]byte, 0, req.BodySize()), '{')
 	if req.System != "" {
 		c.json = append(appendText(append(c.json, `"systemInstruction":{"parts":[`...), req.System), "]},"...)
 	}
@@ -57,7 +57,7 @@ func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
 	if len(req.Tools) > 0 {
 		rest.Tools = []toolList{{Functions: functions(req.Tools, names)}}
 	}
-	end, err := encoded(rest)
+	end, err := fastjson.Marshal(rest)
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
@@ -65,28 +65,6 @@ func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
 		c.json = append(c.json, ',')
 	}
 	return append(c.json, end[1:]...), nil
-}
-
-// room is about how long the body will be.
-func room(req *llm.Request) int {
-	n := 1024 + len(req.System)
-	for i := range req.Messages {
-		n += 64
-		for k := range req.Messages[i].Parts {
-			n += len(req.Messages[i].Parts[k].Text)
-		}
-	}
-	return n
-}
-
-// encoded is v as JSON with signs such as < as they are: what a model wrote so
-// comes back to it so.
-func encoded(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // generation asks for an answer by the schema only when there are no tools:

@@ -104,7 +104,8 @@ func TestRequestBody(t *testing.T) {
 				{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", MIME: "image/gif", Name: "a.gif", URL: "https://x/a.gif"}},
 				{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", MIME: "image/png", Name: "b.png", Object: "o"}},
 				{Type: llm.MediaPart, Media: &llm.Media{Name: "c", URL: "https://x/c"}},
-			}}}},
+				{Type: llm.MediaPart},
+			}}, {Role: llm.Assistant, Parts: []llm.Part{{Type: llm.MediaPart}}}}},
 			`{"contents":[{"role":"user","parts":[{"text":"see"},{"inlineData":{"mimeType":"image/jpeg","data":"anBlZw=="}},` +
 				`{"inlineData":{"mimeType":"image/png","data":"iVBORw0KGgo="}},{"fileData":{"mimeType":"image/png","fileUri":"https://x/1.png?a=b"}},` +
 				`{"fileData":{"fileUri":"https://x/1"}},{"fileData":{"mimeType":"application/pdf","fileUri":"https://x/a"}},` +

@@ -54,7 +54,7 @@ func (p *Provider) appendMessages(b []byte, req *llm.Request, names *llm.ToolNam
 			continue
 		}
 		for _, w := range appendMessage(nil, *m, names, p.host) {
-			data, err := encoded(w)
+			data, err := fastjson.Marshal(w)
 			if err != nil {
 				return nil, err
 			}

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -57,7 +56,7 @@ func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
 	if model == "" {
 		return nil, errors.New("request names no model")
 	}
-	b := fastjson.AppendText(append(make([]byte, 0, room(&req)), `{"model":`...), model)
+	b := fastjson.AppendText(append(make([]byte, 0, req.BodySize()), `{"model":`...), model)
 	b, err := p.appendMessages(append(b, `,"messages":[`...), &req, names)
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
@@ -69,23 +68,11 @@ func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
 	if len(req.Schema) > 0 {
 		rest.Format = &format{Type: "json_schema", Schema: formatBody{Name: "answer", Schema: req.Schema}}
 	}
-	end, err := encoded(rest)
+	end, err := fastjson.Marshal(rest)
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
 	return append(append(b, "],"...), end[1:]...), nil
-}
-
-// room is about how long the body will be.
-func room(req *llm.Request) int {
-	n := 1024 + len(req.System)
-	for i := range req.Messages {
-		n += 64
-		for k := range req.Messages[i].Parts {
-			n += len(req.Messages[i].Parts[k].Text)
-		}
-	}
-	return n
 }
 
 func wireTools(defs []llm.ToolDef, names *llm.ToolNames) []wireTool {
@@ -98,14 +85,4 @@ func wireTools(defs []llm.ToolDef, names *llm.ToolNames) []wireTool {
 		list = append(list, wireTool{Type: "function", Function: f})
 	}
 	return list
-}
-
-// encoded is v as JSON with signs such as < as they are: what a model wrote so
-// comes back to it so.
-func encoded(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
