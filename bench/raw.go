@@ -23,7 +23,8 @@ const (
 	echoInput  = "agenthost_bench.in."
 	echoOutput = "agenthost_bench.out."
 	echoPulls  = 500
-	echoFlight = 4096 // replies that are not acknowledged
+	echoExpiry = 2 * time.Second // as a lane's, for the same reason
+	echoFlight = 4096            // replies that are not acknowledged
 	echoReady  = "echo is ready at "
 )
 
@@ -108,7 +109,7 @@ func echo(ctx context.Context, b *bus.Bus, consumer jetstream.Consumer, stdin io
 		if stored, err := js.PublishMsgAsync(reply(m)); err == nil {
 			flight <- echoed{stored, m}
 		}
-	}, jetstream.PullMaxMessages(echoPulls))
+	}, jetstream.PullMaxMessages(echoPulls), jetstream.PullExpiry(echoExpiry))
 	if err != nil {
 		return fmt.Errorf("consume: %w", err)
 	}

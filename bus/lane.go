@@ -63,6 +63,10 @@ type Lane struct {
 // Timing of a lane. An owner that is gone loses its pin after pinnedTTL, and
 // what it held is delivered again after ackWait: the longer of the two is what
 // a takeover takes. Both outlast a cut of five seconds.
+//
+// Once in some ten thousand pulls of a busy host the client does not ask for
+// more: it does not when all it has asked for is taken while it still sends the
+// last pull. It notices when heartbeats stay away for pullExpiry.
 const (
 	ackWait     = 8 * time.Second
 	extendEvery = 2500 * time.Millisecond

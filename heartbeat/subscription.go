@@ -31,10 +31,12 @@ type subscription struct {
 }
 
 // How a consumer of events is served. What a host that died has not told is
-// delivered again after eventWait.
+// delivered again after eventWait. A client that has forgotten to ask for more,
+// as it rarely does, notices after two heartbeats.
 const (
-	eventWait    = 8 * time.Second
-	eventPending = 256
+	eventWait      = 8 * time.Second
+	eventPending   = 256
+	eventHeartbeat = 2 * time.Second
 )
 
 // settle serves the subscription from the stream that keeps its subject, or
@@ -112,7 +114,7 @@ func (s *subscription) consume(ctx context.Context, stream jetstream.Stream) err
 	if err := s.stopCore(); err != nil { // at once: the consumer has what comes from here on
 		return fmt.Errorf("unsubscribe: %w", err)
 	}
-	feed, err := consumer.Consume(s.stored, jetstream.PullMaxMessages(eventPending), jetstream.ConsumeErrHandler(
+	feed, err := consumer.Consume(s.stored, jetstream.PullMaxMessages(eventPending), jetstream.PullHeartbeat(eventHeartbeat), jetstream.ConsumeErrHandler(
 		func(_ jetstream.ConsumeContext, err error) {
 			if !errors.Is(err, nats.ErrConnectionClosed) {
 				s.log.Debug().Err(err).Str("stream", name).Msg("read events")
