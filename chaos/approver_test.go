@@ -28,6 +28,7 @@ func TestApprovalsOfKilledHosts(t *testing.T) {
 	h.start()
 	said := w.begin(talk{channel: chat, people: pick(15, 50), each: pick(3, 10), every: pick(time.Second, 3*time.Second)})
 	kills := breakUntil(said, rng, 100*time.Millisecond, 1500*time.Millisecond, func() {
+		w.rest()
 		seen := approved.Load()
 		until(said, func() bool { return approved.Load() > seen })
 		h.kill()

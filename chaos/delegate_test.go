@@ -81,6 +81,7 @@ func TestDelegatesOfKilledHosts(t *testing.T) {
 		talk{channel: desk, people: 5, each: pick(10, 40), every: pick(300*time.Millisecond, 700*time.Millisecond)},
 	)
 	kills := breakUntil(said, rng, 300*time.Millisecond, 1500*time.Millisecond, func() {
+		w.rest()
 		h.kill()
 		h.start()
 	})

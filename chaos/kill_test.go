@@ -3,9 +3,14 @@
 package chaos_test
 
 import (
+	"encoding/json"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
+
+	"agenthost/run"
+	"agenthost/session"
 )
 
 // load is what most tests have said: many sessions, each in a steady pace that
@@ -27,6 +32,7 @@ func TestHostKilledAtRandom(t *testing.T) {
 			h.start()
 			said := w.begin(load(pick(20, 50), pick(15, 40), pick(4*time.Second, 30*time.Second))...)
 			kills := breakUntil(said, rng, 300*time.Millisecond, 2*time.Second, func() {
+				w.rest()
 				h.kill()
 				h.start()
 			})
@@ -61,6 +67,43 @@ func breakUntil(done <-chan struct{}, rng *rand.Rand, least, most time.Duration,
 			return n
 		}
 	}
+}
+
+// rest waits until no run has outlived three hosts: a message that was under way
+// whenever its host died, five times, is a dead letter, rightly.
+func (l *ledger) rest() {
+	l.t.Helper()
+	await(l.t, "the runs that outlived three hosts", func() bool { return l.sessions.wind() == nil && !l.worn() })
+}
+
+// worn reports whether a run in its fourth life or a later one is not over, as
+// far as the tape is wound.
+func (l *ledger) worn() bool {
+	l.t.Helper()
+	for _, msg := range l.sessions.msgs[l.weighed:] {
+		if strings.HasPrefix(msg.Subject, "agent.snapshot.") {
+			continue
+		}
+		c := session.Commit{}
+		if err := json.Unmarshal(msg.Data, &c); err != nil {
+			l.t.Fatal(err)
+		}
+		for _, e := range c.Events {
+			switch e.Type {
+			case run.Started:
+				l.lives[c.Run] = e.Attempt
+			case run.Finished:
+				delete(l.lives, c.Run)
+			}
+		}
+	}
+	l.weighed = len(l.sessions.msgs)
+	for _, n := range l.lives {
+		if n > 3 {
+			return true
+		}
+	}
+	return false
 }
 
 func from(n int, talks []talk) []talk {

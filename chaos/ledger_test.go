@@ -37,6 +37,9 @@ type ledger struct {
 	counted int             // answers that closed knows
 	closed  map[string]bool // message ids with a final answer
 
+	weighed int            // commits that lives knows
+	lives   map[string]int // of the runs that are not over, by id
+
 	answers  tape // AGENT_OUTBOUND
 	sessions tape // AGENT_SESSIONS
 	letters  tape // AGENT_DEAD
@@ -68,7 +71,7 @@ func openLedger(t testing.TB, address string) *ledger {
 		t.Fatal(err)
 	}
 	return &ledger{
-		t: t, nc: nc, js: js, said: map[string]statement{}, closed: map[string]bool{},
+		t: t, nc: nc, js: js, said: map[string]statement{}, closed: map[string]bool{}, lives: map[string]int{},
 		answers:  tape{js: js, stream: bus.OutboundStream},
 		sessions: tape{js: js, stream: bus.SessionsStream},
 		letters:  tape{js: js, stream: bus.DeadStream},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -36,7 +37,7 @@ func newProcess(t testing.TB, name string, args ...string) *process {
 	t.Cleanup(func() {
 		p.kill()
 		if t.Failed() {
-			t.Logf("end of the log of %s:\n%s", name, p.tail(60))
+			t.Logf("end of the log of %s:\n%s", name, p.tail(30))
 		}
 	})
 	return p
@@ -105,6 +106,8 @@ func (p *process) tail(lines int) []byte {
 	if err != nil {
 		return []byte(err.Error())
 	}
-	all := bytes.Split(bytes.TrimSpace(data), []byte("\n"))
+	all := slices.DeleteFunc(bytes.Split(bytes.TrimSpace(data), []byte("\n")), func(line []byte) bool {
+		return bytes.Contains(line, []byte("[INF]")) // what nats-server says of itself
+	})
 	return bytes.Join(all[max(0, len(all)-lines):], []byte("\n"))
 }

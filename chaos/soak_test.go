@@ -29,6 +29,7 @@ func TestEverythingAtRandom(t *testing.T) {
 	harm := 0
 	for !isClosed(said) {
 		<-time.After(upTo(rng, 3*time.Second))
+		w.rest()
 		harms[rng.IntN(len(harms))](hosts[rng.IntN(len(hosts))])
 		harm++
 	}

@@ -30,6 +30,7 @@ func TestServiceCallsOfKilledHosts(t *testing.T) {
 	h.start()
 	said := w.begin(talk{channel: chat, people: pick(20, 50), each: pick(3, 10), every: pick(time.Second, 3*time.Second)})
 	kills := breakUntil(said, rng, 100*time.Millisecond, 1500*time.Millisecond, func() {
+		w.rest()
 		until(said, func() bool { return b.calling.Load() > 0 })
 		h.kill()
 		h.start()
@@ -66,6 +67,7 @@ func TestFilesAndServersOfKilledHosts(t *testing.T) {
 	lives := []time.Time{time.Now()}
 	said := w.begin(talk{channel: chat, people: pick(20, 50), each: pick(3, 10), every: pick(time.Second, 3*time.Second)})
 	kills := breakUntil(said, rng, 100*time.Millisecond, 1500*time.Millisecond, func() {
+		w.rest()
 		seen := fileSize(t, file)
 		until(said, func() bool { return fileSize(t, file) > seen })
 		<-time.After(upTo(rng, 300*time.Millisecond)) // into one of the calls
