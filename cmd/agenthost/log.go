@@ -41,6 +41,7 @@ func (f *logFlags) logger(w io.Writer, getenv func(string) string) zerolog.Logge
 	if err != nil {
 		panic(err) // the flag takes no other words
 	}
+	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000Z07:00" // RFC 3339, to the millisecond
 	return zerolog.New(w).Level(level).With().Timestamp().Logger()
 }
 
