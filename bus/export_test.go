@@ -10,8 +10,19 @@ func (l *Lane) Burden(n int) {
 // MaxHeldBytes is where a lane slows down.
 const MaxHeldBytes = maxHeldBytes
 
+// An Ack is what an acknowledgement tells, to compare.
+type Ack struct {
+	Seq       uint64
+	Duplicate bool
+}
+
 // PlainAck and DecodeAck are the two ways to read an acknowledgement.
-var (
-	PlainAck  = plainAck
-	DecodeAck = decodeAck
-)
+func PlainAck(data []byte) (Ack, bool) {
+	a, ok := plainAck(data)
+	return Ack{a.seq, a.duplicate}, ok
+}
+
+func DecodeAck(data []byte) (Ack, error) {
+	a, err := decodeAck(data)
+	return Ack{a.seq, a.duplicate}, err
+}

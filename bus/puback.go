@@ -9,14 +9,21 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// readAck is the sequence that a stream stored a message under, or why it did
-// not, as the client's own publish tells it.
-func readAck(m *nats.Msg) (seq uint64, err error) {
-	if seq, ok := plainAck(m.Data); ok {
-		return seq, nil
+// An ack tells under which sequence of its stream a message is stored.
+type ack struct {
+	seq       uint64
+	duplicate bool   // it was stored before
+	words     []byte // as they came
+}
+
+// readAck is what a stream says to a message, or why it did not store it, as
+// the client's own publish tells it.
+func readAck(m *nats.Msg) (ack, error) {
+	if a, ok := plainAck(m.Data); ok {
+		return a, nil
 	}
 	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
-		return 0, jetstream.ErrNoStreamResponse
+		return ack{}, jetstream.ErrNoStreamResponse
 	}
 	return decodeAck(m.Data)
 }
@@ -27,24 +34,26 @@ func readAck(m *nats.Msg) (seq uint64, err error) {
 //
 // where domain and duplicate may be missing. What looks otherwise is not ok,
 // and is for decodeAck, which takes 0.5 µs and seven allocations.
-func plainAck(data []byte) (seq uint64, ok bool) {
-	if data, ok = cutName(data, `{"stream":"`); !ok {
-		return 0, false
+func plainAck(words []byte) (a ack, ok bool) {
+	data, ok := cutName(words, `{"stream":"`)
+	if !ok {
+		return ack{}, false
 	}
 	data, _ = cutName(data, `,"domain":"`)
 	if data, ok = cut(data, `,"seq":`); !ok {
-		return 0, false
+		return ack{}, false
 	}
 	end := bytes.IndexAny(data, ",}")
 	if end < 1 || end > 1 && data[0] == '0' {
-		return 0, false
+		return ack{}, false
 	}
 	seq, err := strconv.ParseUint(string(data[:end]), 10, 64)
 	if err != nil {
-		return 0, false
+		return ack{}, false
 	}
 	rest := string(data[end:])
-	return seq, rest == `}` || rest == `,"duplicate": true}`
+	duplicate := rest == `,"duplicate": true}`
+	return ack{seq: seq, duplicate: duplicate, words: words}, duplicate || rest == `}`
 }
 
 // cutName takes from the front of data what comes before a name, the name, and
@@ -73,18 +82,18 @@ func cut(data []byte, prefix string) (rest []byte, ok bool) {
 	return data[len(prefix):], true
 }
 
-func decodeAck(data []byte) (uint64, error) {
+func decodeAck(data []byte) (ack, error) {
 	var answer struct {
 		jetstream.PubAck
 		Error *jetstream.APIError `json:"error"`
 	}
 	switch err := json.Unmarshal(data, &answer); {
 	case err != nil:
-		return 0, jetstream.ErrInvalidJSAck
+		return ack{}, jetstream.ErrInvalidJSAck
 	case answer.Error != nil:
-		return 0, answer.Error
+		return ack{}, answer.Error
 	case answer.Stream == "":
-		return 0, jetstream.ErrInvalidJSAck
+		return ack{}, jetstream.ErrInvalidJSAck
 	}
-	return answer.Sequence, nil
+	return ack{seq: answer.Sequence, duplicate: answer.Duplicate, words: data}, nil
 }

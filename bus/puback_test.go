@@ -13,14 +13,14 @@ import (
 )
 
 // plainAcks are acknowledgements that need no encoding/json.
-var plainAcks = map[string]uint64{
-	`{"stream":"S","seq":1}`:                                                 1,
-	`{"stream":"AGENT_SESSIONS","seq":90}`:                                   90,
-	`{"stream":"S","seq":18446744073709551615}`:                              1<<64 - 1,
-	`{"stream":"S","seq":7,"duplicate": true}`:                               7,
-	`{"stream":"Größe","domain":"edge","seq":8}`:                             8,
-	`{"stream":"S","domain":"a.b","seq":1234567890,"duplicate": true}`:       1234567890,
-	`{"stream":"` + strings.Repeat("x", 255) + `","domain":"edge","seq":10}`: 10,
+var plainAcks = map[string]bus.Ack{
+	`{"stream":"S","seq":1}`:                                                 {1, false},
+	`{"stream":"AGENT_SESSIONS","seq":90}`:                                   {90, false},
+	`{"stream":"S","seq":18446744073709551615}`:                              {1<<64 - 1, false},
+	`{"stream":"S","seq":7,"duplicate": true}`:                               {7, true},
+	`{"stream":"Größe","domain":"edge","seq":8}`:                             {8, false},
+	`{"stream":"S","domain":"a.b","seq":1234567890,"duplicate": true}`:       {1234567890, true},
+	`{"stream":"` + strings.Repeat("x", 255) + `","domain":"edge","seq":10}`: {10, false},
 }
 
 // otherAnswers need it, or are none.
@@ -43,20 +43,20 @@ func wantSameAck(t *testing.T, data []byte) {
 		return
 	}
 	if want, err := bus.DecodeAck(data); err != nil || got != want {
-		t.Errorf("%q: got %d, want %d, %v", data, got, want, err)
+		t.Errorf("%q: got %v, want %v, %v", data, got, want, err)
 	}
 }
 
 func TestPlainAck(t *testing.T) {
 	for data, want := range plainAcks {
-		if seq, ok := bus.PlainAck([]byte(data)); seq != want || !ok {
-			t.Errorf("%s: got %d, %t, want %d", data, seq, ok, want)
+		if got, ok := bus.PlainAck([]byte(data)); got != want || !ok {
+			t.Errorf("%s: got %v, %t, want %v", data, got, ok, want)
 		}
 		wantSameAck(t, []byte(data))
 	}
 	for _, data := range otherAnswers {
-		if seq, ok := bus.PlainAck([]byte(data)); ok {
-			t.Errorf("%q: got %d, want it to be left to encoding/json", data, seq)
+		if got, ok := bus.PlainAck([]byte(data)); ok {
+			t.Errorf("%q: got %v, want it to be left to encoding/json", data, got)
 		}
 	}
 }
@@ -90,13 +90,13 @@ func TestDecodeAck(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			seq, err := bus.DecodeAck([]byte(tt.data))
+			got, err := bus.DecodeAck([]byte(tt.data))
 			var code jetstream.ErrorCode
 			if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 				code, err = api.ErrorCode, nil
 			}
-			if seq != tt.seq || code != tt.code || !errors.Is(err, tt.err) {
-				t.Errorf("got %d, code %d, %v, want %d, %d, %v", seq, code, err, tt.seq, tt.code, tt.err)
+			if got.Seq != tt.seq || code != tt.code || !errors.Is(err, tt.err) {
+				t.Errorf("got %d, code %d, %v, want %d, %d, %v", got.Seq, code, err, tt.seq, tt.code, tt.err)
 			}
 		})
 	}
@@ -113,13 +113,13 @@ func TestPlainAckIsWhatTheServerWrites(t *testing.T) {
 			}
 			b := bustest.OpenConfig(t, cfg)
 			makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Duplicates: time.Minute})
-			for _, kind := range []string{"new", "duplicate"} {
+			for _, duplicate := range []bool{false, true} {
 				answer, err := b.NC.RequestMsgWithContext(t.Context(), message("s", "1"))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if seq, ok := bus.PlainAck(answer.Data); seq != 1 || !ok {
-					t.Errorf("%s: got %d, %t for %s", kind, seq, ok, answer.Data)
+				if got, ok := bus.PlainAck(answer.Data); got != (bus.Ack{Seq: 1, Duplicate: duplicate}) || !ok {
+					t.Errorf("got %v, %t for %s", got, ok, answer.Data)
 				}
 			}
 		})

@@ -1,13 +1,13 @@
 package bus
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -39,9 +39,10 @@ type Publisher struct {
 	prefix string // of the subjects that acknowledgements come on; a number follows
 	acks   *nats.Subscription
 	lost   chan nats.Status // speaks when what was sent last may not have arrived
-	last   atomic.Uint64    // number
 
 	mu      sync.Mutex
+	numbers uint64    // given out
+	free    []*ticket // the last to come is the first to go
 	pending map[uint64]*publish
 	next    time.Time // when Run looks for what is due
 	closed  bool
@@ -49,13 +50,28 @@ type Publisher struct {
 	idle    chan struct{} // closed once pending is empty; nil when nobody waits for that
 }
 
+// A ticket is what an acknowledgement is known by. It is used again, for a
+// server remembers where the subjects lead that it has seen lately, and looking
+// up a new one for every acknowledgement costs it 1.5 µs.
+//
+// Only a publish that was sent once, and answered with a sequence of its own,
+// gives its ticket back: nothing that it has caused is to come any more. Should
+// that very answer come again it is known by its words, which name the sequence.
+type ticket struct {
+	number uint64
+	reply  string // subject
+	answer []byte // that came last
+}
+
+// mostTickets are kept, about as many as a server remembers subjects.
+const mostTickets = 1024
+
 // A publish is in flight, until it is acknowledged or has failed, and then
-// waits to be sent again. All its copies have one number: whichever is
+// waits to be sent again. All its copies have one ticket: whichever is
 // acknowledged, the message is stored, and an answer that takes longer than
 // ackTimeout counts nevertheless.
 type publish struct {
-	number uint64
-	reply  string
+	*ticket
 	msg    *nats.Msg
 	stored Stored
 	sends  int
@@ -96,8 +112,7 @@ func NewPublisher(nc *nats.Conn, log zerolog.Logger) (*Publisher, error) {
 // whatever msg has. msg must stay as it is, also once it is settled: another
 // copy may just be on its way.
 func (p *Publisher) Publish(msg *nats.Msg, stored Stored) {
-	pub := &publish{number: p.last.Add(1), msg: msg, stored: stored}
-	pub.reply = p.replySubject(pub.number)
+	pub := &publish{msg: msg, stored: stored}
 	now := time.Now()
 	p.mu.Lock()
 	if p.closed {
@@ -105,6 +120,7 @@ func (p *Publisher) Publish(msg *nats.Msg, stored Stored) {
 		stored(0, false, ErrClosed)
 		return
 	}
+	pub.ticket = p.takeTicket()
 	p.pending[pub.number] = pub
 	pub.takeOff(now)
 	p.mu.Unlock()
@@ -124,6 +140,25 @@ func (p *Publisher) PublishWait(ctx context.Context, msg *nats.Msg) (uint64, err
 		return r.seq, r.err
 	case <-ctx.Done():
 		return 0, ctx.Err()
+	}
+}
+
+// takeTicket is called with the lock held.
+func (p *Publisher) takeTicket() *ticket {
+	if last := len(p.free) - 1; last >= 0 {
+		t := p.free[last]
+		p.free = p.free[:last]
+		return t
+	}
+	p.numbers++
+	return &ticket{number: p.numbers, reply: p.replySubject(p.numbers)}
+}
+
+// giveBack is called with the lock held.
+func (p *Publisher) giveBack(t *ticket, answer []byte) {
+	if len(p.free) < mostTickets {
+		t.answer = answer
+		p.free = append(p.free, t)
 	}
 }
 
@@ -148,9 +183,15 @@ func (p *Publisher) send(pub *publish) {
 	err := p.nc.PublishMsg(&nats.Msg{
 		Subject: pub.msg.Subject, Reply: pub.reply, Header: pub.msg.Header, Data: pub.msg.Data,
 	})
-	if err != nil {
-		p.settle(pub.number, 0, err)
+	if err == nil {
+		return
 	}
+	p.mu.Lock()
+	if p.pending[pub.number] != pub { // a copy of it was answered
+		p.mu.Unlock()
+		return
+	}
+	p.settle(pub, ack{}, err)
 }
 
 // answered takes what a stream, or the server in its stead, says to a publish.
@@ -159,27 +200,32 @@ func (p *Publisher) answered(m *nats.Msg) {
 	if err != nil {
 		return // we never asked
 	}
-	seq, err := readAck(m)
-	p.settle(number, seq, err)
-}
-
-func (p *Publisher) settle(number, seq uint64, err error) {
+	a, err := readAck(m)
 	p.mu.Lock()
 	pub := p.pending[number]
-	if pub == nil { // by another copy, or by the end
+	// Another copy was answered, or this is what the ticket's last one was told.
+	if pub == nil || len(a.words) > 0 && bytes.Equal(a.words, pub.answer) {
 		p.mu.Unlock()
 		return
 	}
+	p.settle(pub, a, err)
+}
+
+// settle is called with the lock held, and lets go of it.
+func (p *Publisher) settle(pub *publish, a ack, err error) {
 	if err != nil && Transient(err) {
 		p.resendLater(pub, err)
 		p.mu.Unlock()
 		return
 	}
-	delete(p.pending, number)
+	delete(p.pending, pub.number)
 	resent := pub.sends > 1
+	if err == nil && !resent && !a.duplicate {
+		p.giveBack(pub.ticket, a.words)
+	}
 	p.tellIdle()
 	p.mu.Unlock()
-	pub.stored(seq, resent, err)
+	pub.stored(a.seq, resent, err)
 }
 
 // resendLater is called with the lock held.

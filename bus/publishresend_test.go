@@ -306,3 +306,73 @@ func TestPublishHasAnInboxOfItsOwn(t *testing.T) {
 		t.Errorf("after stop: %d subscriptions, want %d; settled %d times more", n, before, len(got))
 	}
 }
+
+// A publish that went as planned leaves its reply subject to the next. One that
+// may still be answered keeps it for itself.
+func TestPublishUsesReplySubjectsAgain(t *testing.T) {
+	const duplicate = `{"stream":"S","seq":3,"duplicate": true}`
+	tests := map[string]struct {
+		answers []string // to each copy
+		again   bool
+	}{
+		"stored":              {[]string{lateAck}, true},
+		"stored before":       {[]string{duplicate}, false},
+		"refused":             {[]string{fenced}, false},
+		"stored, sent twice":  {[]string{noLeader, lateAck}, false},
+		"refused, sent twice": {[]string{noLeader, fenced}, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := bustest.Open(t)
+			sent := copies(t, b.NC, "s")
+			p, _ := publisher(t, b.NC, bustest.Log(t))
+			got := make(chan stored, 10)
+			p.Publish(message("s", "1"), into(got))
+			var first string
+			for _, data := range tt.answers {
+				m := <-sent
+				first = m.Reply
+				answer(t, m, data)
+			}
+			<-got
+			p.Publish(message("s", "2"), into(got))
+			second := <-sent
+			if again := second.Reply == first; again != tt.again {
+				t.Errorf("reply subjects %s and %s, want the same: %t", first, second.Reply, tt.again)
+			}
+			answer(t, second, otherAck)
+			if s, want := <-got, (stored{seq: 2}); s != want {
+				t.Errorf("the second: got %+v, want %+v", s, want)
+			}
+		})
+	}
+}
+
+// What a message was told, and is told again, is not taken for an answer to the
+// next one on the same subject.
+func TestPublishKnowsAnEcho(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		b := bustest.Open(t)
+		sent := copies(t, b.NC, "s")
+		p, _ := publisher(t, b.NC, bustest.Log(t))
+		got := make(chan stored, 10)
+		p.Publish(message("s", "1"), into(got))
+		first := <-sent
+		answer(t, first, lateAck)
+		<-got
+		p.Publish(message("s", "2"), into(got))
+		second := <-sent
+		if second.Reply != first.Reply {
+			t.Fatalf("reply subjects %s and %s, want one", first.Reply, second.Reply)
+		}
+		answer(t, first, lateAck)
+		again := <-sent // as nobody has answered
+		if string(again.Data) != "2" || len(got) > 0 {
+			t.Errorf("sent %q and settled %d, want the second again", again.Data, len(got))
+		}
+		answer(t, again, otherAck)
+		if s, want := <-got, (stored{seq: 2, resent: true}); s != want {
+			t.Errorf("got %+v, want %+v", s, want)
+		}
+	})
+}
