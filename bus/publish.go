@@ -60,7 +60,14 @@ type Publisher struct {
 type ticket struct {
 	number uint64
 	reply  string // subject
-	answer []byte // that came last
+	seq    uint64 // that came last
+	answer []byte // it came in
+}
+
+// told reports whether a is what the one before was told. The words are looked at
+// only when the sequence is the same: they are far from the processor by now.
+func (t *ticket) told(a ack) bool {
+	return a.seq > 0 && a.seq == t.seq && bytes.Equal(a.words, t.answer)
 }
 
 // mostTickets are kept, about as many as a server remembers subjects.
@@ -155,9 +162,9 @@ func (p *Publisher) takeTicket() *ticket {
 }
 
 // giveBack is called with the lock held.
-func (p *Publisher) giveBack(t *ticket, answer []byte) {
+func (p *Publisher) giveBack(t *ticket, a ack) {
 	if len(p.free) < mostTickets {
-		t.answer = answer
+		t.seq, t.answer = a.seq, a.words
 		p.free = append(p.free, t)
 	}
 }
@@ -204,7 +211,7 @@ func (p *Publisher) answered(m *nats.Msg) {
 	p.mu.Lock()
 	pub := p.pending[number]
 	// Another copy was answered, or this is what the ticket's last one was told.
-	if pub == nil || len(a.words) > 0 && bytes.Equal(a.words, pub.answer) {
+	if pub == nil || pub.told(a) {
 		p.mu.Unlock()
 		return
 	}
@@ -221,7 +228,7 @@ func (p *Publisher) settle(pub *publish, a ack, err error) {
 	delete(p.pending, pub.number)
 	resent := pub.sends > 1
 	if err == nil && !resent && !a.duplicate {
-		p.giveBack(pub.ticket, a.words)
+		p.giveBack(pub.ticket, a)
 	}
 	p.tellIdle()
 	p.mu.Unlock()
