@@ -21,8 +21,8 @@ func (c *calls) add(a llm.Attempt) {
 		Type: run.ModelCalled, At: time.Now(), Provider: a.Provider, Model: a.Model, Attempt: a.Number,
 		Skipped: string(a.Skipped), Cost: a.Cost, Priced: a.Priced, MS: a.Took.Milliseconds(),
 	}
-	if a.Usage != (llm.Usage{}) {
-		e.Usage = &a.Usage
+	if used := a.Usage; used != (llm.Usage{}) {
+		e.Usage = &used
 	}
 	if a.Err != nil {
 		code := a.Code()

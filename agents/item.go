@@ -20,6 +20,7 @@ type item struct {
 	binding  *Binding      // nil for what came by route
 	delivery *bus.Delivery // nil once acknowledged
 	tried    bool
+	handed   bool      // nothing speaks against it: who tried it last has handed it over
 	stale    time.Time // when it came, if that was while nobody was there
 
 	place place // guarded by the conversation
@@ -37,7 +38,7 @@ const (
 
 // newItem decodes a delivery.
 func newItem(d *bus.Delivery) (*item, error) {
-	it := &item{delivery: d, tried: d.Tried, origin: origin{subject: d.Subject}}
+	it := &item{delivery: d, tried: d.Tried, handed: d.Handed, origin: origin{subject: d.Subject}}
 	header := d.Header()
 	it.input = run.Input{
 		Subject: d.Subject, Seq: d.Seq,

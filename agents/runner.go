@@ -103,13 +103,16 @@ func (t *runner) start() (err error) {
 	if t.c.r.work.Err() != nil {
 		return errStopping
 	}
-	attempt := 0
+	attempt, handed := 0, 0
 	if slices.ContainsFunc(t.items, func(it *item) bool { return it.tried }) {
 		attempt = 2 // whoever tried first did not count
+		if t.handed() {
+			handed = 1
+		}
 	}
 	return t.perform(ctx, t.journal.Step(run.Signal{
 		Kind: run.Submit, At: time.Now(), Run: t.id, Trigger: t.items[0].origin.trigger(),
-		Inputs: t.inputs, Attempt: attempt, Message: &msg, Then: then,
+		Inputs: t.inputs, Attempt: attempt, Handed: handed, Message: &msg, Then: then,
 	}, t.p.limits()))
 }
 
@@ -120,19 +123,31 @@ func (t *runner) instead(effects []run.Effect, sig run.Signal) []run.Effect {
 
 func isWork(e run.Effect) bool { return e.Kind == run.InvokeModel || e.Kind == run.Compact }
 
+// handed reports whether the last try of the run ended because its host stopped
+// in good order, as far as its messages tell.
+func (t *runner) handed() bool {
+	blamed := func(it *item) bool { return it.tried && !it.handed }
+	return len(t.items) > 0 && !slices.ContainsFunc(t.items, blamed)
+}
+
 // resume goes on with a run that an owner before has begun. It may be what
-// ended that owner, so the try is counted, and the last ones are made alone.
+// ended that owner: then the try is held against it, and the last ones are made
+// alone.
 func (t *runner) resume() (err error) {
 	defer t.c.guard(&err)
 	ctx, cancel := t.context()
 	defer cancel()
 	last := t.inputs[len(t.inputs)-1]
 	t.trace = trace{last.Trace, last.State}
-	attempt := max(t.journal.State().Run.Attempt, 1) + 1
-	if attempt > attempts {
+	left := t.journal.State().Run
+	attempt, handed := max(left.Attempt, 1)+1, left.Handed
+	if t.handed() {
+		handed++
+	}
+	if attempt-handed > attempts {
 		return t.giveUp(ctx)
 	}
-	if attempt >= suspectFrom {
+	if attempt-handed >= suspectFrom {
 		select {
 		case t.c.r.parts.suspects <- struct{}{}:
 			defer func() { <-t.c.r.parts.suspects }()
@@ -141,7 +156,7 @@ func (t *runner) resume() (err error) {
 		}
 	}
 	effects := t.journal.Step(run.Signal{
-		Kind: run.Submit, At: time.Now(), Run: t.id, Inputs: t.inputs, Attempt: attempt,
+		Kind: run.Submit, At: time.Now(), Run: t.id, Inputs: t.inputs, Attempt: attempt, Handed: handed,
 	}, t.p.limits())
 	if t.dropped() {
 		_, answer := t.leaveOut()

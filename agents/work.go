@@ -248,7 +248,7 @@ func (c *conversation) again(items []*item, ours func([]*bus.Delivery) bool) {
 	c.r.queued.Add(int64(len(items)))
 	c.forget()
 	for _, it := range c.queue {
-		it.tried = true
+		it.tried, it.handed = true, false
 	}
 	c.fences++
 	wait := min(50*time.Millisecond<<min(c.fences, 6), 2*time.Second)

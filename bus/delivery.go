@@ -16,6 +16,9 @@ type Delivery struct {
 	Stored  time.Time
 	// Tried tells that an owner before, or an earlier try, may have worked on it.
 	Tried bool
+	// Handed tells that the last who may have was an owner that stopped in good
+	// order, and left it to the next.
+	Handed bool
 
 	msg     atomic.Pointer[jetstream.Msg]
 	lane    *Lane

@@ -53,7 +53,8 @@ type Lane struct {
 	resetAt   time.Time
 	last      uint64 // the consumer's count of the last message that was taken
 	tried     uint64 // up to here a former owner may have worked
-	handed    uint64 // the newest message that this lane handed out
+	handed    uint64 // up to here the last owner has handed over
+	given     uint64 // the newest message that this lane gave to its agents
 
 	pinned atomic.Pointer[string] // pin, for others
 	up     chan struct{}          // closed when the consumer is being asked
@@ -199,7 +200,8 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	}
 	d := &Delivery{
 		Subject: m.Subject(), Seq: seq, Stored: meta.Timestamp, lane: l,
-		Tried: meta.NumDelivered > 1 || seq <= l.tried,
+		Tried:  meta.NumDelivered > 1 || seq <= l.tried,
+		Handed: meta.NumDelivered == 1 && seq <= l.handed,
 	}
 	d.msg.Store(&m)
 	d.Hold(1)
@@ -208,7 +210,7 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	l.held[seq] = d
 	l.bytes += len(m.Data())
 	l.mu.Unlock()
-	l.handed = max(l.handed, seq)
+	l.given = max(l.given, seq)
 	l.deliver(d)
 }
 
@@ -272,12 +274,16 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin st
 		}
 		return false
 	}
-	note.Host, note.Pin = l.cfg.Host, pin
-	note.Tried = max(note.Tried, l.handed)         // a consumer made again begins at the first message
+	handed := note.Handed
+	if note.Pin != "" { // who had the lane did not let it go
+		handed = 0
+	}
+	note.Host, note.Pin, note.Handed = l.cfg.Host, pin, 0
+	note.Tried = max(note.Tried, l.given)          // a consumer made again begins at the first message
 	if err := l.writeNote(api, note); err != nil { // costs only a slower restart
 		l.log.Warn().Err(err).Msg("note who serves the lane")
 	}
-	l.pin, l.tried = pin, note.Tried
+	l.pin, l.tried, l.handed = pin, note.Tried, handed
 	l.beginAgain()
 	l.pinned.Store(&pin)
 	l.log.Info().Uint64("tried", l.tried).Msg("this host serves the lane")

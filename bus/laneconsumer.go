@@ -124,6 +124,8 @@ type ownership struct {
 	Pin  string `json:"pin"`
 	// Tried is how far deliveries had come before the last reset.
 	Tried uint64 `json:"tried,omitempty"`
+	// Handed is how far they had come when the owner stopped in good order.
+	Handed uint64 `json:"handed,omitempty"`
 }
 
 func (l *Lane) noteKey() string { return l.cfg.Stream + "." + l.cfg.Name }
@@ -243,6 +245,7 @@ func (l *Lane) leaveNote(ctx context.Context, info *jetstream.ConsumerInfo) erro
 	}
 	note.Pin = ""
 	if info.NumAckPending > 0 {
+		note.Handed = info.Delivered.Stream
 		return l.reset(ctx, &note, info.Delivered.Stream)
 	}
 	return l.writeNote(ctx, note)

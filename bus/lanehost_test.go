@@ -185,6 +185,9 @@ func describe(list []*bus.Delivery) []string {
 		if d.Tried {
 			s += "?"
 		}
+		if d.Handed {
+			s += "~"
+		}
 		out = append(out, s)
 	}
 	return out

@@ -70,12 +70,37 @@ func TestLaneRelease(t *testing.T) {
 		if took := time.Since(stopped); took > time.Second {
 			t.Errorf("handing over: took %s, want it at once", took)
 		}
-		if diff := cmp.Diff([]string{"2?", "3?"}, describe(got)); diff != "" {
+		if diff := cmp.Diff([]string{"2?~", "3?~"}, describe(got)); diff != "" {
 			t.Error(diff)
 		}
 		publish(t, js, web, "4")
 		two.want("4")
 	})
+}
+
+// What was handed over in good order, and then lost with its host, is not handed
+// over: also not by the same host, when it comes back.
+func TestLaneReleaseAndThenDeath(t *testing.T) {
+	for _, next := range []string{"two", "three"} {
+		t.Run(next, func(t *testing.T) {
+			bustest.Bubble(t, func(t *testing.T) {
+				ns := fleet(t)
+				_, js := connect(t, ns)
+				one := join(t, ns, "one")
+				publish(t, js, web, "1", "2")
+				each(one.want("1", "2"), (*bus.Delivery).Leave)
+				one.stop()
+				two := join(t, ns, "two")
+				if diff := cmp.Diff([]string{"1?~", "2?~"}, describe(two.take(2))); diff != "" {
+					t.Error(diff)
+				}
+				two.die()
+				if diff := cmp.Diff([]string{"1?", "2?"}, describe(join(t, ns, next).take(2))); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
 }
 
 // While it finishes what it holds, a stopping host takes nothing more, and

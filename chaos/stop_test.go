@@ -13,8 +13,13 @@ const inFlight = 50
 // busy is a host with 50 runs in flight whose model takes its time.
 func busy(t testing.TB, delay time.Duration, args ...string) (*world, *model, *process) {
 	t.Helper()
+	return busyIn(t, external, delay, args...)
+}
+
+func busyIn(t testing.TB, open func(testing.TB, string) *world, delay time.Duration, args ...string) (*world, *model, *process) {
+	t.Helper()
 	m := startModel(t, delay)
-	w := external(t, m.url)
+	w := open(t, m.url)
 	h := newHost(t, w.config, "a", args...)
 	h.start()
 	w.hold(talk{channel: chat, people: inFlight, each: 1})
@@ -54,6 +59,32 @@ func TestStopLeavesTheRest(t *testing.T) {
 	h.start()
 	w.audit()
 	t.Logf("stopped in %v, the next start did the rest: %s", took.Round(time.Millisecond), w.summary())
+}
+
+// A host that stops in good order has not failed, however often it does so in
+// the middle of a run.
+func TestStopsAreNoFailures(t *testing.T) {
+	for name, open := range worlds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, m, h := busyIn(t, open, time.Hour, "--grace", "0s")
+			const stops = 8 // five failures would make a dead letter
+			for n := range stops {
+				await(t, "all runs", func() bool { return m.calling.Load() == inFlight })
+				h.signal(syscall.SIGTERM)
+				if code := h.awaitExit(patience); code != 0 {
+					t.Errorf("the host ended with code %d", code)
+				}
+				await(t, "the end of all calls", func() bool { return m.calling.Load() == 0 })
+				if n == stops-1 {
+					m.delay.Store(0)
+				}
+				h.start()
+			}
+			w.audit()
+			t.Logf("stopped %d times: %s", stops, w.summary())
+		})
+	}
 }
 
 func TestSecondSignalEndsAtOnce(t *testing.T) {

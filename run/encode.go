@@ -49,6 +49,7 @@ func (w *encoder) event(e *Event) {
 		w.b = append(w.b, ']')
 	}
 	w.number(`,"attempt":`, int64(e.Attempt))
+	w.number(`,"handed":`, int64(e.Handed))
 	if e.Input != nil {
 		w.b = append(w.b, `,"input":`...)
 		w.input(e.Input)

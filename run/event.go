@@ -43,6 +43,9 @@ type Event struct {
 	// Attempt is the number of the try, of a run (from 1; 0 is a first try that
 	// was not counted) or of a model call.
 	Attempt int `json:"attempt,omitempty"`
+	// Handed is how many of the tries of the run before this one ended because
+	// their host stopped in good order: nothing speaks against the run.
+	Handed int `json:"handed,omitempty"`
 	// Input is what input.added adds. In the other events it is the message that
 	// brought the answer, the result or the order to stop.
 	Input *Input `json:"input,omitempty"`

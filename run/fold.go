@@ -92,10 +92,11 @@ func (s *State) spend(cost int64) {
 // keeps all it has.
 func (s *State) begin(e *Event) {
 	if s.Run != nil && s.Run.ID == e.Run {
-		s.edit().Attempt = e.Attempt
+		r := s.edit()
+		r.Attempt, r.Handed = e.Attempt, e.Handed
 		return
 	}
-	s.Run = &Run{ID: e.Run, Trigger: e.Trigger, Attempt: e.Attempt, Started: e.At}
+	s.Run = &Run{ID: e.Run, Trigger: e.Trigger, Attempt: e.Attempt, Handed: e.Handed, Started: e.At}
 	if len(e.Inputs) > 0 {
 		s.Run.Inputs = e.Inputs
 	}

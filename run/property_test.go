@@ -92,7 +92,7 @@ func random(r *rand.Rand, s run.State, n int) run.Signal {
 			return run.Signal{Kind: run.CompactEnd}
 		}
 		sig := ask(s.Run.ID, "again")
-		sig.Attempt = s.Run.Attempt + r.IntN(2)
+		sig.Attempt, sig.Handed = s.Run.Attempt+r.IntN(2), s.Run.Handed+r.IntN(2)
 		return sig
 	case 3, 4:
 		return run.Signal{Kind: run.Emission, Delta: llm.Delta{Text: pick("so ", "it ", "\xff")}}

@@ -83,7 +83,7 @@ func (m *machine) start(sig *Signal) {
 	}
 	m.emit(Event{
 		Type: Started, Run: sig.Run, Trigger: cmp.Or(sig.Trigger, ByMessage),
-		Inputs: sig.Inputs, Attempt: sig.Attempt,
+		Inputs: sig.Inputs, Attempt: sig.Attempt, Handed: sig.Handed,
 	})
 	m.emit(Event{Type: MessageAdded, Message: sig.Message})
 	if sig.Then != nil && endsAtOnce(sig.Then.Kind) {
@@ -104,7 +104,7 @@ func (m *machine) restart(sig *Signal) {
 		m.ignore("this run is under way")
 		return
 	}
-	m.emit(Event{Type: Started, Run: sig.Run, Trigger: m.s.Run.Trigger, Attempt: sig.Attempt})
+	m.emit(Event{Type: Started, Run: sig.Run, Trigger: m.s.Run.Trigger, Attempt: sig.Attempt, Handed: sig.Handed})
 	m.resume()
 }
 

@@ -56,6 +56,7 @@ type Run struct {
 	Trigger     Trigger       `json:"trigger"`
 	Inputs      []Input       `json:"inputs"`
 	Attempt     int           `json:"attempt,omitempty"`
+	Handed      int           `json:"handed,omitempty"` // as in its last run.started
 	Started     time.Time     `json:"started"`
 	ModelCalls  int           `json:"model_calls,omitempty"`
 	Corrections int           `json:"corrections,omitempty"` // answers in a row whose calls could not be run as asked
