@@ -96,7 +96,7 @@ func (t *runner) person() *bus.Origin {
 	}
 	return &bus.Origin{
 		Agent: t.c.r.id, Session: string(t.c.key),
-		Subject: bus.OutboundPrefix + strings.TrimPrefix(o.subject, bus.InboundPrefix),
+		Subject: o.outbound(),
 		To:      sender(o.inbound), Chat: o.inbound.Chat, Thread: o.inbound.Thread,
 		ReplyTo: t.last().ID,
 	}

@@ -21,6 +21,7 @@ type item struct {
 	delivery *bus.Delivery // nil once acknowledged
 	tried    bool
 	handed   bool      // nothing speaks against it: who tried it last has handed it over
+	homely   bool      // it answers nothing that was asked elsewhere
 	stale    time.Time // when it came, if that was while nobody was there
 
 	place place // guarded by the conversation

@@ -74,6 +74,11 @@ func (o origin) proactive() bool {
 	return o.route != nil && o.route.Origin != nil && o.trigger() != run.ByMessage && o.trigger() != run.ByDelegate
 }
 
+// outbound is where what is said to the sender of an inbound message goes.
+func (o origin) outbound() string {
+	return bus.OutboundPrefix + strings.TrimPrefix(o.subject, bus.InboundPrefix)
+}
+
 func sender(in *bus.Inbound) string { return orElse(in.From, "anonymous") }
 
 func orElse(s, other string) string {

@@ -101,7 +101,7 @@ func (c *conversation) mode(it *item) session.Queue {
 	if it.origin.inbound == nil || !it.stale.IsZero() {
 		return session.Followup
 	}
-	if _, ok := c.r.reminding(it.origin.inbound); ok { // it is answered by itself
+	if _, ok := c.r.reminding(it.origin.inbound); ok || it.origin.inbound.Answers != "" { // it is no part of what is under way
 		return session.Followup
 	}
 	switch it.origin.inbound.Priority {

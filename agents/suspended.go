@@ -1,20 +1,14 @@
 package agents
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nuid"
 )
 
 // errSuspended ends the work on a run that waits for somebody.
@@ -245,66 +239,6 @@ func (t *runner) answeredBy(sig run.Signal) {
 			t.c.r.parts.tell(it.origin.route, nil)
 		}
 	}
-}
-
-// forward passes an answer on to the agent that has asked in this chat while it
-// works for this one. It reports whether that was what the input is.
-func (c *conversation) forward(it *item) bool {
-	ctx, cancel := context.WithTimeout(c.r.work, 10*time.Second)
-	defer cancel()
-	in := it.origin.inbound
-	w, ok := c.askedHere(ctx, in.Answers)
-	if !ok {
-		return false
-	}
-	text := strings.TrimSpace(in.Text)
-	if _, fits := said(run.Signal{}, run.Call{Asked: w.Kind, Options: w.Options}, text, true); !fits {
-		return false
-	}
-	data, err := json.Marshal(bus.Route{
-		ID: it.input.ID, Kind: bus.RouteResult, From: sender(in), CorrelationID: w.ID, Text: text,
-	})
-	if err != nil {
-		return false
-	}
-	msg := nats.NewMsg(bus.RoutePrefix + w.Agent)
-	msg.Data = data
-	msg.Header.Set(nats.MsgIdHdr, w.ID+":"+nuid.Next())
-	if _, err := c.r.parts.Publisher.PublishWait(ctx, msg); err != nil {
-		c.log().Warn().Err(err).Msg("pass an answer on")
-		return false
-	}
-	c.say(it, run.Reply{Kind: run.KindReply, Final: true, Text: "Passed on to " + w.Agent + "."}, func(stored bool) {
-		if stored {
-			it.delivery.Done()
-		} else {
-			it.delivery.Leave()
-		}
-	})
-	return true
-}
-
-// askedHere finds the question of another agent that was put in this chat: the
-// one with that id, or the only one.
-func (c *conversation) askedHere(ctx context.Context, id string) (Waiting, bool) {
-	all, err := AllWaiting(ctx, c.r.parts.JS)
-	if err != nil {
-		c.log().Warn().Err(err).Msg("look for a question of another agent")
-		return Waiting{}, false
-	}
-	var here []Waiting
-	for _, w := range all {
-		if w.Kind == run.ForDelegate || w.Origin == nil || w.Agent == c.r.id {
-			continue
-		}
-		if w.Origin.Agent == c.r.id && w.Origin.Session == string(c.key) && (id == "" || id == w.ID) {
-			here = append(here, w)
-		}
-	}
-	if len(here) != 1 {
-		return Waiting{}, false
-	}
-	return here[0], true
 }
 
 var nothingToStop = &run.Error{Code: llm.CodeValidation, Message: "There is nothing to stop."}

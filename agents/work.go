@@ -190,6 +190,13 @@ func (c *conversation) take(journal *session.Log) ([]*item, error) {
 			}
 			continue
 		}
+		if !seen && it.mayAnswer() {
+			c.mu.Unlock()
+			if c.forwardSoon(it) {
+				c.unqueue(it)
+			}
+			continue
+		}
 		if !seen || it.place == logged && seq == 0 {
 			items := c.pop(c.together(journal))
 			c.mu.Unlock()

@@ -1,0 +1,136 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/run"
+
+	"github.com/nats-io/nats.go"
+)
+
+// mayAnswer reports whether an input that comes while no run waits here may be
+// for one that waits elsewhere and has asked in this chat. Only what names its
+// question is looked up, and what reads like the answer to an approval.
+func (it *item) mayAnswer() bool {
+	in := it.origin.inbound
+	switch {
+	case in == nil || it.homely:
+		return false
+	case in.Answers != "":
+		return true
+	case len(in.Text) > 2*len(run.Approve+ScopeSession): // which is nearly all
+		return false
+	}
+	_, ok := said(run.Signal{}, run.Call{Asked: run.ForApproval}, in.Text, true)
+	return ok
+}
+
+// forwardSoon is forward for an answer that may be faster than the note of its
+// question, which is made when the question is out.
+func (c *conversation) forwardSoon(it *item) bool {
+	for range 5 {
+		if c.forward(it) {
+			return true
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-c.r.work.Done():
+			return false
+		}
+	}
+	it.homely = true
+	return false
+}
+
+// forward passes an answer on to the run that has asked in this chat and is not
+// of it: that of an agent which works for this one, or one that was begun by the
+// clock or an event. It reports whether that was what the input is.
+func (c *conversation) forward(it *item) bool {
+	ctx, cancel := context.WithTimeout(c.r.work, 10*time.Second)
+	defer cancel()
+	in := it.origin.inbound
+	w, ok := c.askedHere(ctx, it)
+	if !ok {
+		return false
+	}
+	text := strings.TrimSpace(in.Text)
+	if _, fits := said(run.Signal{}, run.Call{Asked: w.Kind, Options: w.Options}, text, true); !fits {
+		return false
+	}
+	data, err := json.Marshal(bus.Route{
+		ID: it.input.ID, Kind: bus.RouteResult, From: sender(in), CorrelationID: w.ID, Text: text,
+	})
+	if err != nil {
+		return false
+	}
+	msg := nats.NewMsg(bus.RoutePrefix + w.Agent)
+	msg.Data = data
+	msg.Header.Set(nats.MsgIdHdr, w.ID+":"+it.input.ID)
+	if _, err := c.r.parts.Publisher.PublishWait(ctx, msg); err != nil {
+		c.log().Warn().Err(err).Msg("pass an answer on")
+		return false
+	}
+	told := "Passed on to " + w.Agent + "."
+	if w.Agent == c.r.id {
+		told = "Thank you, noted."
+	}
+	c.say(it, run.Reply{Kind: run.KindReply, Final: true, Text: told}, func(stored bool) {
+		if stored {
+			it.delivery.Done()
+		} else {
+			it.delivery.Leave()
+		}
+	})
+	return true
+}
+
+// askedHere finds the question of another run that was put in this chat: the
+// one that the input names, or the only one.
+func (c *conversation) askedHere(ctx context.Context, it *item) (Waiting, bool) {
+	if id := it.origin.inbound.Answers; id != "" {
+		w, err := ReadWaiting(ctx, c.r.parts.JS, id)
+		if err != nil && !errors.Is(err, ErrNotWaiting) {
+			c.log().Warn().Err(err).Msg("look for a question of another run")
+		}
+		return w, err == nil && w.Kind != run.ForDelegate && !c.owns(w) && w.Origin != nil && w.Origin.Subject == it.origin.outbound()
+	}
+	all, err := AllWaiting(ctx, c.r.parts.JS)
+	if err != nil {
+		c.log().Warn().Err(err).Msg("look for a question of another run")
+		return Waiting{}, false
+	}
+	var here []Waiting
+	for _, w := range all {
+		if w.Kind != run.ForDelegate && !c.owns(w) && w.Origin != nil && c.isWhere(w.Origin, it) {
+			here = append(here, w)
+		}
+	}
+	if len(here) != 1 {
+		return Waiting{}, false
+	}
+	return here[0], true
+}
+
+// owns reports whether a run of this conversation waits.
+func (c *conversation) owns(w Waiting) bool { return w.Agent == c.r.id && w.Session == string(c.key) }
+
+// isWhere reports whether a question was put where the input comes from. One
+// that no conversation has led to only knows an address.
+func (c *conversation) isWhere(at *bus.Origin, it *item) bool {
+	if at.Session != "" {
+		return at.Agent == c.r.id && at.Session == string(c.key)
+	}
+	in := it.origin.inbound
+	if at.Subject != it.origin.outbound() || at.Thread != in.Thread {
+		return false
+	}
+	if in.Group {
+		return at.Chat == in.Chat
+	}
+	return at.To == sender(in) && (at.Chat == "" || at.Chat == in.Chat)
+}
