@@ -95,7 +95,8 @@ func serveTicks(file string, args []string) error {
 	return h.Run(context.Background())
 }
 
-// Two hosts, one of which dies on the way: each tick is heard of once.
+// Two hosts, one of which dies on the way: each tick is heard of once, but for
+// one that the dead host may just have been about to tell of.
 func TestTicksAreHeardOnce(t *testing.T) {
 	t.Parallel()
 	_, address := startNATS(t)
@@ -123,11 +124,13 @@ func TestTicksAreHeardOnce(t *testing.T) {
 	heard := func() int { return len(lines(t, ticks)) }
 	await(t, "half of the ticks", func() bool { return heard() > want/2 })
 	hosts[0].kill()
+	died := time.Now()
 	// The other takes over in at most 10 s, and hears of what came meanwhile.
 	await(t, "the ticks", func() bool { return heard() > want+10*agents })
 	hosts[1].kill()
 	seen := map[string]int{}
 	last := map[string]time.Time{}
+	untold := 0
 	for _, line := range lines(t, ticks) {
 		seen[line]++
 		agent, text, _ := strings.Cut(line, " ")
@@ -135,8 +138,13 @@ func TestTicksAreHeardOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if before, ok := last[agent]; ok && due.Sub(before) != time.Second {
-			t.Errorf("%s: tick %v came after %v", agent, due, before)
+		before, ok := last[agent]
+		switch {
+		case !ok || due.Sub(before) == time.Second:
+		case untold == 0 && due.Sub(before) == 2*time.Second && died.Sub(before.Add(time.Second)).Abs() < time.Second:
+			untold++
+		default:
+			t.Errorf("%s: tick %v came after %v; the host died at %v", agent, due, before, died)
 		}
 		last[agent] = due
 	}
