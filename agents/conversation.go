@@ -1,8 +1,8 @@
 package agents
 
 import (
-	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -91,10 +91,15 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 		c.lane = it.delivery.Lane()
 	}
 	c.blocked = false
-	if len(c.queue) >= cmp.Or(c.r.now().cfg.Session.QueueMax, defaultQueueMax) && !it.interjects() {
+	full := len(c.queue) >= c.r.backlog() && c.joinsQueue(it)
+	switch {
+	case full && c.underWay(it.input.ID): // it has come again, and is handled once
+		c.mu.Unlock()
+		it.delivery.Done()
+	case full && !c.seen(it):
 		c.mu.Unlock()
 		c.reject(it)
-	} else {
+	default:
 		c.insert(it)
 		if c.running {
 			c.poke()
@@ -105,6 +110,35 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 	if entry != nil {
 		entry.Release()
 	}
+}
+
+// joinsQueue reports whether an input is one to wait for its turn, for which
+// there may be no room. A run that waits may be waiting for it: then it is
+// decided when it is looked at. Called with the lock held.
+func (c *conversation) joinsQueue(it *item) bool {
+	in := it.origin.inbound
+	switch {
+	case it.interjects() || c.suspended:
+		return false
+	case in == nil:
+		return true
+	}
+	return in.Priority != "now" && in.Answers == "" && strings.TrimSpace(in.Text) != stopWord && len(c.live) == 0
+}
+
+// underWay reports whether an input with that id waits here or is being
+// answered. Called with the lock held.
+func (c *conversation) underWay(id string) bool {
+	return slices.ContainsFunc(c.queue, func(it *item) bool { return it.input.ID == id }) || c.current != nil && c.current.takes(id)
+}
+
+// seen reports whether the log has the input. Called with the lock held.
+func (c *conversation) seen(it *item) bool {
+	if c.journal == nil {
+		return false
+	}
+	_, seen := c.journal.Seen(it.input.ID)
+	return seen
 }
 
 // poke has the run under way look at the queue.

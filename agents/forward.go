@@ -33,7 +33,11 @@ func (it *item) mayAnswer() bool {
 // forwardSoon is forward for an answer that may be faster than the note of its
 // question, which is made when the question is out.
 func (c *conversation) forwardSoon(it *item) bool {
-	for range 5 {
+	tries := 2
+	if it.origin.inbound.Answers != "" { // then there is a question, or was
+		tries = 5
+	}
+	for range tries {
 		if c.forward(it) {
 			return true
 		}

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"agenthost/llm"
@@ -66,7 +67,7 @@ func (c *conversation) interjection(journal *session.Log) (*item, run.Signal, bo
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, it := range c.queue {
+	for i, it := range c.queue {
 		if it.place == spilling || it.place == logged {
 			continue
 		}
@@ -87,7 +88,8 @@ func (c *conversation) interjection(journal *session.Log) (*item, run.Signal, bo
 			return it, run.Signal{
 				Kind: run.Submit, At: time.Now(), Run: "steer:" + it.input.ID, Inputs: []run.Input{it.input}, Join: true,
 			}, true
-		case session.Interrupt:
+		case session.Interrupt: // it is the next, whoever else waits
+			c.queue = slices.Insert(slices.Delete(c.queue, i, i+1), 0, it)
 			return nil, run.Signal{
 				Kind: run.Abort, At: time.Now(), Run: left.ID, By: "interrupt", Reason: "Stopped for a newer message.",
 			}, true

@@ -81,6 +81,13 @@ func (t *runner) answerTo(inputs []run.Input) {
 	t.p = t.profile()
 }
 
+// takes reports whether the run answers the input with that id.
+func (t *runner) takes(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.inputs, func(in run.Input) bool { return in.ID == id })
+}
+
 // profile is what the next turn goes by. All inputs of a run came by the same
 // binding, if by any.
 func (t *runner) profile() *profile {

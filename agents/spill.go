@@ -73,6 +73,18 @@ func (c *conversation) endSpill(batch []*item, err error) {
 	c.rest()
 }
 
+// onTheirWay is how many inputs of the queue go to the log and are not in it yet.
+// Called with the lock held.
+func (c *conversation) onTheirWay() int {
+	n := 0
+	for _, it := range c.queue {
+		if it.place == spilled || it.place == spilling {
+			n++
+		}
+	}
+	return n
+}
+
 // overflows reports whether something is to be spilled. Called with the lock
 // held.
 func (c *conversation) overflows() bool {

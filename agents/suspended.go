@@ -143,6 +143,12 @@ func (c *conversation) keepWaiting(journal *session.Log, left *run.Run, it *item
 		c.refuse(it, nothingAsked)
 	default:
 		c.mu.Lock()
+		if it.place == held && len(journal.State().Waiting)+c.onTheirWay() >= c.r.backlog() {
+			c.takeOut(it)
+			c.mu.Unlock()
+			c.reject(it)
+			return nil
+		}
 		if it.place == held {
 			c.move(it, spilled)
 		}

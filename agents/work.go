@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"agenthost/bus"
@@ -219,6 +220,8 @@ func (c *conversation) take(journal *session.Log) ([]*item, error) {
 func (c *conversation) together(journal *session.Log) int {
 	first, limit := c.queue[0], most
 	switch {
+	case c.alone(first):
+		return 1
 	case !first.stale.IsZero():
 		limit = c.r.backlog()
 	case first.queue(c.r.now().cfg.Session.Queue) != session.Collect:
@@ -229,13 +232,24 @@ func (c *conversation) together(journal *session.Log) int {
 		it := c.queue[n]
 		_, seen := journal.Seen(it.input.ID)
 		same := func(other *item) bool { return other.input.ID == it.input.ID }
-		if it.place == spilling || it.interjects() || !c.due(it) || !it.alike(first) || seen != (it.place == logged) ||
+		if it.place == spilling || it.interjects() || c.alone(it) || !c.due(it) || !it.alike(first) || seen != (it.place == logged) ||
 			slices.ContainsFunc(c.queue[:n], same) {
 			break
 		}
 		n++
 	}
 	return n
+}
+
+// alone reports whether an input is answered by itself: an order, or the answer
+// to a question, is no part of what somebody says.
+func (c *conversation) alone(it *item) bool {
+	in := it.origin.inbound
+	if in == nil {
+		return false
+	}
+	_, order := c.r.reminding(in)
+	return order || in.Answers != "" || strings.TrimSpace(in.Text) == stopWord
 }
 
 // fenced deals with a commit that was refused: another host has written to the
