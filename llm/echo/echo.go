@@ -3,8 +3,10 @@
 package echo
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
 	"strings"
 
 	"agenthost/llm"
@@ -15,8 +17,8 @@ const (
 	mostParts = 16 // deltas of a longer one
 )
 
-// A Provider answers the text of the last user message. It keeps nothing and
-// is safe for concurrent use.
+// A Provider answers the text of the last user message, or, when it has none,
+// names its attachments. It keeps nothing and is safe for concurrent use.
 type Provider struct{}
 
 // New is a Provider.
@@ -27,7 +29,7 @@ func New() *Provider { return &Provider{} }
 // ctx.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		text := req.LastText()
+		text := said(req)
 		size := max(len(text)/mostParts, shortText/4)
 		for rest := text; ; {
 			if ctx.Err() != nil {
@@ -48,6 +50,33 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.De
 		}
 		yield(llm.Delta{Finish: llm.FinishStop}, nil)
 	}
+}
+
+// said is what there is to repeat: an answer of nothing would be no answer.
+func said(req llm.Request) string {
+	text := req.LastText()
+	if strings.TrimSpace(text) != "" {
+		return text
+	}
+	for _, m := range slices.Backward(req.Messages) {
+		if m.Role == llm.User {
+			return cmp.Or(named(m.Media()), text)
+		}
+	}
+	return text
+}
+
+// named is a line for each attachment.
+func named(media []*llm.Media) string {
+	lines := make([]string, len(media))
+	for i, m := range media {
+		kind := m.Kind
+		if kind == "" && m.IsImage() {
+			kind = "image"
+		}
+		lines[i] = "[" + strings.TrimSpace(cmp.Or(kind, "file")+" "+m.Name) + "]"
+	}
+	return strings.Join(lines, "\n")
 }
 
 // cut is where the first word that ends at or after size bytes ends, its space

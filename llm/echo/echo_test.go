@@ -52,6 +52,33 @@ func TestLastUserMessage(t *testing.T) {
 	}
 }
 
+func TestAttachments(t *testing.T) {
+	media := func(m llm.Media) llm.Part { return llm.Part{Type: llm.MediaPart, Media: &m} }
+	words := func(s string) llm.Part { return llm.Part{Type: llm.Text, Text: s} }
+	picture := media(llm.Media{Kind: "image", Name: "a.png"})
+	tests := map[string]struct {
+		parts []llm.Part
+		want  string
+	}{
+		"named":           {[]llm.Part{picture}, "[image a.png]"},
+		"blank text":      {[]llm.Part{words(" "), picture}, "[image a.png]"},
+		"nameless":        {[]llm.Part{media(llm.Media{Kind: "audio", URL: "u"})}, "[audio]"},
+		"of no kind":      {[]llm.Part{media(llm.Media{URL: "u"})}, "[file]"},
+		"kind by type":    {[]llm.Part{media(llm.Media{MIME: "image/png"})}, "[image]"},
+		"several":         {[]llm.Part{picture, media(llm.Media{Kind: "file", Name: "b.pdf"})}, "[image a.png]\n[file b.pdf]"},
+		"text goes first": {[]llm.Part{words("look"), picture}, "look"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			req := llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: tt.parts}}}
+			a := llmtest.Read(echo.New().Stream(t.Context(), req))
+			if a.Err != nil || a.Fault != nil || a.Message.Text() != tt.want {
+				t.Errorf("got %q, %v, %v, want %q", a.Message.Text(), a.Err, a.Fault, tt.want)
+			}
+		})
+	}
+}
+
 func TestFewAllocations(t *testing.T) {
 	p, req := echo.New(), request("hello")
 	got := testing.AllocsPerRun(100, func() {
