@@ -196,7 +196,7 @@ func said(sig run.Signal, call run.Call, text string, found bool) (run.Signal, b
 		known := sig.Scope == ScopeOnce || sig.Scope == ScopeSession || sig.Scope == ScopeAlways
 		return sig, known && (word == run.Approve || word == run.Deny)
 	case len(call.Options) > 0:
-		i := slices.IndexFunc(call.Options, func(o string) bool { return strings.EqualFold(o, text) })
+		i := slices.IndexFunc(call.Options, func(o string) bool { return strings.EqualFold(strings.TrimSpace(o), text) })
 		if i < 0 {
 			return sig, false
 		}
@@ -204,7 +204,7 @@ func said(sig run.Signal, call run.Call, text string, found bool) (run.Signal, b
 	default:
 		sig.Answer = text
 	}
-	return sig, sig.Answer != ""
+	return sig, text != ""
 }
 
 // heard does what goes with an answer besides the machine, and before it: what

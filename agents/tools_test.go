@@ -285,6 +285,7 @@ func TestQuestion(t *testing.T) {
 	}{
 		"free":    {tools.Wait{Question: true, Prompt: "Which?"}, "the red one", "It says: the red one"},
 		"option":  {tools.Wait{Question: true, Prompt: "Which?", Options: []string{"Red", "Blue"}}, "blue", "It says: Blue"},
+		"blanks":  {tools.Wait{Question: true, Prompt: "Which?", Options: []string{" red ", "blue"}}, " red ", "It says:  red "},
 		"default": {tools.Wait{Question: true, Prompt: "Which?", Default: "green", Timeout: time.Second}, "", "It says: green"},
 		"nobody":  {tools.Wait{Question: true, Prompt: "Which?", Timeout: time.Second}, "", "It says: nobody answered in time"},
 	}

@@ -85,7 +85,7 @@ func (a Answer) check(w Waiting) error {
 	case text == "":
 		return errors.New("it has no text")
 	case w.Kind == ForQuestion && len(w.Options) > 0 && !slices.ContainsFunc(w.Options, func(o string) bool {
-		return strings.EqualFold(o, text)
+		return strings.EqualFold(strings.TrimSpace(o), text)
 	}):
 		return fmt.Errorf("%q is none of %s", text, strings.Join(w.Options, ", "))
 	}

@@ -83,6 +83,17 @@ func TestApproveByTheService(t *testing.T) {
 	}
 }
 
+// What a person says is compared without the blanks at its ends, and so are the
+// options.
+func TestAnswerToAnOptionWithBlanks(t *testing.T) {
+	w := host.Waiting{ID: "demo.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb", Agent: "demo", Kind: host.ForQuestion, Options: []string{" red ", "blue\n"}}
+	for text, fits := range map[string]bool{" red ": true, "Red": true, "blue": true, "green": false, " ": false} {
+		if _, err := (host.Answer{ID: w.ID, Text: text}).Message(w, ""); (err == nil) != fits {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+}
+
 func TestAbortByTheService(t *testing.T) {
 	h, _ := start(t, withTools(t))
 	nc := h.Bus().NC
