@@ -51,20 +51,20 @@ func ID(agent, text string) (sid string, err error) {
 	return SID(agent, Key(text)), nil
 }
 
+// The shapes of keys. Of the ids in them, the chat of a group and whoever
+// delegates may be empty, as messages may lack them.
+var (
+	isRoute = regexp.MustCompile(`^route/[^/]*/[^/]+$`)
+	isOther = regexp.MustCompile(`^((schedule|event)/[^/]+|[^/]+/dm/[^/]+|[^/]+/group/[^/]*(/[^/]+)?)$`)
+)
+
 // CheckKey refuses what can be no session's key.
 func CheckKey(key Key) error {
-	parts := strings.Split(string(key), "/")
-	for _, p := range parts {
-		if p == "" {
-			parts = nil
-		}
+	shape := isOther
+	if strings.HasPrefix(string(key), routes+"/") {
+		shape = isRoute
 	}
-	switch n := len(parts); {
-	case n == 2 && (parts[0] == "schedule" || parts[0] == "event"):
-		return nil
-	case n == 3 && (parts[0] == routes || parts[1] == "dm" || parts[1] == "group"):
-		return nil
-	case n == 4 && parts[0] != routes && parts[1] == "group":
+	if shape.MatchString(string(key)) {
 		return nil
 	}
 	return fmt.Errorf("%q is no key of a session; want one such as web/dm/ana, telegram.sales/group/-100, route/kate/c1 or schedule/morning", key)

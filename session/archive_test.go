@@ -325,11 +325,39 @@ func TestFactsAreWrittenAsTheLogHasThem(t *testing.T) {
 func TestCheckKey(t *testing.T) {
 	for key, good := range map[session.Key]bool{
 		"web/dm/ana": true, "telegram.sales/group/-100": true, "irc/group/a/b": true, "route/kate/c1": true, "schedule/x": true,
-		session.DM("route", "", "x"): true, session.DM("a/b", "c", "d/e"): true,
+		"web/group/": true, "web/group//t": true, "route//c1": true, "route/group/c1": true, "schedule/dm/x": true,
 		"": false, "web": false, "web/dm": false, "web/dm/": false, "/dm/x": false, "web/chat/x": false, "web/dm/a/b": false, "route/a/b/c": false,
+		"web/group": false, "web/group/c/": false, "web/group/c/t/u": false, "route/a": false, "route/a/": false, "route/group/a/b": false,
+		"schedule/": false, "event/": false, "schedule/a/b": false,
 	} {
 		if err := session.CheckKey(key); (err == nil) != good {
 			t.Errorf("%q: got %v", key, err)
+		}
+	}
+}
+
+// Every key that a host makes is taken: a message has a channel and a sender at
+// least, a task an id.
+func TestCheckKeyTakesWhatIsMade(t *testing.T) {
+	ids := []string{"x", "a/b", "%", ".", " ", "\n", "é", "\xff", "route", "dm", "group", "schedule"}
+	orNone := append([]string{""}, ids...)
+	for _, a := range ids {
+		keys := []session.Key{session.Schedule(a), session.Event(a)}
+		for _, b := range orNone {
+			keys = append(keys, session.Route(b, a))
+			for _, c := range ids {
+				keys = append(keys, session.DM(a, b, c))
+			}
+			for _, c := range orNone {
+				for _, d := range orNone {
+					keys = append(keys, session.Group(a, b, c, d))
+				}
+			}
+		}
+		for _, key := range keys {
+			if err := session.CheckKey(key); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }
