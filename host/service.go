@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 
 	"agenthost/agents"
@@ -66,7 +67,9 @@ func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
 		return nil, fmt.Errorf("start service %s: %w", ServiceName, err)
 	}
 	started := time.Now().UTC()
-	sessions := &archivist{archive: Sessions(b.NC, b.JS, h.opt.Config.NATS.Domain), nc: b.NC, drop: h.fleet.Load().Drop}
+	reports := &sync.WaitGroup{}
+	sessions := &archivist{archive: Sessions(b.NC, b.JS, h.opt.Config.NATS.Domain), nc: b.NC, drop: h.fleet.Load().Drop, work: reports}
+	dead := &undertaker{b.JS, b.NC, reports}
 	group, doors := svc.AddGroup(ServiceName), &doors{js: b.JS, served: h.serves}
 	err = errors.Join(
 		group.AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) {
@@ -81,6 +84,7 @@ func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
 		group.AddEndpoint("approve", door(doors.approve), about("answers a call that waits: id, answer, scope, by")),
 		group.AddEndpoint("abort", door(doors.abort), about("stops the run of a session: agent, session, by, reason")),
 		sessions.open(group),
+		dead.open(group),
 	)
 	if err != nil {
 		_ = svc.Stop()
@@ -88,7 +92,7 @@ func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
 	}
 	return func() {
 		_ = svc.Stop() // the connection may be away
-		sessions.work.Wait()
+		reports.Wait()
 	}, nil
 }
 

@@ -114,23 +114,23 @@ func DeleteSession(ctx context.Context, nc *nats.Conn, a *Archive, r Removal) (D
 // codeBusy is the code of ErrSessionRunning at a door.
 const codeBusy = "409"
 
-// sessionsWithin bounds what is done to sessions: a deletion may have to read
-// all of them.
-const sessionsWithin = time.Minute
+// reportWithin bounds what is done to sessions and dead letters: a deletion may
+// have to read all of them.
+const reportWithin = time.Minute
 
 // archivist opens the doors to the sessions.
 type archivist struct {
 	archive *Archive
 	nc      *nats.Conn
 	drop    func(agent string, key session.Key) bool
-	work    sync.WaitGroup // requests that are being answered
+	work    *sync.WaitGroup // requests that are being answered
 }
 
 // report makes an endpoint of a function that returns what to answer.
-func report[In, Out any](s *archivist, do func(context.Context, In) (Out, error)) micro.Handler {
+func report[In, Out any](work *sync.WaitGroup, do func(context.Context, In) (Out, error)) micro.Handler {
 	return micro.HandlerFunc(func(req micro.Request) {
-		s.work.Go(func() { // else the endpoints of a service wait for each other
-			ctx, cancel := context.WithTimeout(context.Background(), sessionsWithin)
+		work.Go(func() { // else the endpoints of a service wait for each other
+			ctx, cancel := context.WithTimeout(context.Background(), reportWithin)
 			defer cancel()
 			var in In
 			var out Out
@@ -144,10 +144,11 @@ func report[In, Out any](s *archivist, do func(context.Context, In) (Out, error)
 				out, err = do(ctx, in)
 			}
 			if err == nil {
-				_ = req.RespondJSON(out) // who asked may be gone
-				return
+				err = req.RespondJSON(out) // which may be too large
 			}
-			_ = req.Error(codeOf(err), err.Error(), nil) // the same
+			if err != nil {
+				_ = req.Error(codeOf(err), err.Error(), nil) // who asked may be gone
+			}
 		})
 	})
 }
@@ -205,11 +206,11 @@ func (s *archivist) dropped(req micro.Request) {
 // open adds the doors to a service.
 func (s *archivist) open(group micro.Group) error {
 	return errors.Join(
-		group.AddEndpoint("sessions-ls", report(s, s.list), micro.WithEndpointSubject("sessions.ls"),
+		group.AddEndpoint("sessions-ls", report(s.work, s.list), micro.WithEndpointSubject("sessions.ls"),
 			about("lists sessions, the last written first: agent, limit, after")),
-		group.AddEndpoint("sessions-delete", report(s, s.delete), micro.WithEndpointSubject("sessions.delete"),
+		group.AddEndpoint("sessions-delete", report(s.work, s.delete), micro.WithEndpointSubject("sessions.delete"),
 			about("deletes a session: agent, session")),
-		group.AddEndpoint("sessions-fork", report(s, s.fork), micro.WithEndpointSubject("sessions.fork"),
+		group.AddEndpoint("sessions-fork", report(s.work, s.fork), micro.WithEndpointSubject("sessions.fork"),
 			about("makes a session of the beginning of another: agent, session, at, to")),
 		group.AddEndpoint("sessions-drop", micro.HandlerFunc(s.dropped), micro.WithEndpointSubject("sessions.drop"),
 			micro.WithEndpointQueueGroupDisabled(), about("tells hosts that a session was deleted")),

@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"agenthost/host"
+
 	"github.com/spf13/cobra"
 )
 
@@ -24,6 +26,20 @@ its host too often, or could not be delivered. It is kept for 30 days.`,
 	}, a.deadListCommand(), a.deadShowCommand(), a.deadRetryCommand(), a.deadPurgeCommand())
 }
 
+// withGrave calls do with the dead letters of the fleet.
+func (a *app) withGrave(ctx context.Context, do func(*host.Grave) error) error {
+	nc, js, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	g, err := host.OpenGrave(ctx, js)
+	if err != nil {
+		return err
+	}
+	return do(g)
+}
+
 func (a *app) deadListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls [AGENT]",
@@ -32,19 +48,19 @@ func (a *app) deadListCommand() *cobra.Command {
   agenthost dead ls assistant --json`,
 		Args: takes("[AGENT]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			subject, err := graveSubject(args)
+			agent, err := agentOf(args)
 			if err != nil {
 				return err
 			}
-			return a.withGrave(cmd.Context(), func(g *grave) error { return a.deadList(cmd.Context(), g, subject) })
+			return a.withGrave(cmd.Context(), func(g *host.Grave) error { return a.deadList(cmd.Context(), g, agent) })
 		},
 	}
 	a.configFlag(cmd)
 	return cmd
 }
 
-func (a *app) deadList(ctx context.Context, g *grave, subject string) error {
-	list, err := g.of(ctx, subject)
+func (a *app) deadList(ctx context.Context, g *host.Grave, agent string) error {
+	list, err := allLetters(ctx, g, agent)
 	switch {
 	case err != nil:
 		return err
@@ -73,15 +89,15 @@ func (a *app) deadShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.withGrave(cmd.Context(), func(g *grave) error { return a.deadShow(cmd.Context(), g, seq) })
+			return a.withGrave(cmd.Context(), func(g *host.Grave) error { return a.deadShow(cmd.Context(), g, seq) })
 		},
 	}
 	a.configFlag(cmd)
 	return cmd
 }
 
-func (a *app) deadShow(ctx context.Context, g *grave, seq uint64) error {
-	l, err := g.get(ctx, seq)
+func (a *app) deadShow(ctx context.Context, g *host.Grave, seq uint64) error {
+	l, err := g.Get(ctx, seq)
 	switch {
 	case err != nil:
 		return err

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"agenthost/host"
+
 	"github.com/spf13/cobra"
 )
 
@@ -24,7 +26,7 @@ needs --force.`,
 			if !force && !terminal(a.stdin) {
 				return usage("nobody can be asked whether to delete, as the input is no terminal; add --force")
 			}
-			return a.withGrave(cmd.Context(), func(g *grave) error {
+			return a.withGrave(cmd.Context(), func(g *host.Grave) error {
 				list, err := which.of(cmd.Context(), g, args)
 				if err != nil {
 					return err
@@ -54,9 +56,9 @@ func (a *app) confirm(what string) bool {
 }
 
 // deadPurge deletes just what was listed: what died since stays.
-func (a *app) deadPurge(ctx context.Context, g *grave, list []deadLetter) error {
+func (a *app) deadPurge(ctx context.Context, g *host.Grave, list []host.DeadLetter) error {
 	for _, l := range list {
-		if err := g.delete(ctx, l.DeadSeq); err != nil {
+		if err := g.Delete(ctx, l.DeadSeq); err != nil {
 			return err
 		}
 	}

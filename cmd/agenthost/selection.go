@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"strconv"
+
+	"agenthost/host"
 
 	"github.com/spf13/cobra"
 )
@@ -34,25 +37,54 @@ func (s *selection) register(cmd *cobra.Command) {
 }
 
 // of are the selected dead letters. A number that is none is an error.
-func (s *selection) of(ctx context.Context, g *grave, args []string) ([]deadLetter, error) {
+func (s *selection) of(ctx context.Context, g *host.Grave, args []string) ([]host.DeadLetter, error) {
 	if s.all {
-		subject, err := graveSubject(args)
+		agent, err := agentOf(args)
 		if err != nil {
 			return nil, err
 		}
-		return g.of(ctx, subject)
+		return allLetters(ctx, g, agent)
 	}
-	var list []deadLetter
+	var list []host.DeadLetter
 	for _, arg := range args {
 		seq, err := sequence(arg)
 		if err != nil {
 			return nil, err
 		}
-		l, err := g.get(ctx, seq)
+		l, err := g.Get(ctx, seq)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, l)
 	}
 	return list, nil
+}
+
+// allLetters are the dead letters of an agent, or of all when it is empty.
+func allLetters(ctx context.Context, g *host.Grave, agent string) ([]host.DeadLetter, error) {
+	list := []host.DeadLetter{}
+	for l, err := range g.Letters(ctx, agent, 0) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// agentOf is the agent that args name, if they name one.
+func agentOf(args []string) (string, error) {
+	if len(args) == 0 {
+		return "", nil
+	}
+	return args[0], checkAgent(args[0])
+}
+
+// sequence reads the number of a dead letter.
+func sequence(arg string) (uint64, error) {
+	seq, err := strconv.ParseUint(arg, 10, 64)
+	if err != nil || seq == 0 {
+		return 0, usage("dead letter %q: want its number, as ls shows it", arg)
+	}
+	return seq, nil
 }

@@ -1,0 +1,168 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A Grave is where the dead letters of a fleet are kept.
+type Grave struct {
+	js     jetstream.JetStream
+	stream jetstream.Stream
+}
+
+// A DeadLetter is a bus.DeadLetter with its number.
+type DeadLetter struct {
+	DeadSeq uint64 `json:"dead_seq"`
+	bus.DeadLetter
+}
+
+// A Retried tells where the message of a dead letter is now.
+type Retried struct {
+	DeadSeq uint64 `json:"dead_seq"`
+	Subject string `json:"subject"`
+	Stream  string `json:"stream"`
+	Seq     uint64 `json:"seq"`
+}
+
+// OpenGrave finds the dead letters on js.
+func OpenGrave(ctx context.Context, js jetstream.JetStream) (*Grave, error) {
+	stream, err := js.Stream(ctx, bus.DeadStream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, fmt.Errorf("no stream %s: no host has run on this NATS yet", bus.DeadStream)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up stream %s: %w", bus.DeadStream, err)
+	}
+	return &Grave{js, stream}, nil
+}
+
+// Letters are those of agent, or of all when it is empty, the oldest first,
+// whose number is above after. An error ends them.
+func (g *Grave) Letters(ctx context.Context, agent string, after uint64) iter.Seq2[DeadLetter, error] {
+	subject := bus.DeadSubject(agent)
+	if agent == "" {
+		subject = bus.DeadSubject(">")
+	}
+	return func(yield func(DeadLetter, error) bool) {
+		for {
+			msg, err := g.stream.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject(subject))
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				return
+			}
+			if err != nil {
+				yield(DeadLetter{}, fmt.Errorf("list dead letters: %w", err))
+				return
+			}
+			if after = msg.Sequence; !yield(exhumed(msg), nil) {
+				return
+			}
+		}
+	}
+}
+
+// Get reads the letter with number seq.
+func (g *Grave) Get(ctx context.Context, seq uint64) (DeadLetter, error) {
+	msg, err := g.stream.GetMsg(ctx, seq)
+	if seq == 0 || errors.Is(err, jetstream.ErrMsgNotFound) {
+		return DeadLetter{}, shut("404", "no dead letter %d", seq)
+	}
+	if err != nil {
+		return DeadLetter{}, fmt.Errorf("read dead letter %d: %w", seq, err)
+	}
+	return exhumed(msg), nil
+}
+
+// Delete deletes the letter with number seq for good.
+func (g *Grave) Delete(ctx context.Context, seq uint64) error {
+	if err := g.stream.DeleteMsg(ctx, seq); err != nil {
+		return fmt.Errorf("delete dead letter %d: %w", seq, err)
+	}
+	return nil
+}
+
+// exhumed reads a dead letter. What somebody else put there is shown as it is.
+func exhumed(msg *jetstream.RawStreamMsg) DeadLetter {
+	l := DeadLetter{DeadSeq: msg.Sequence}
+	if err := json.Unmarshal(msg.Data, &l.DeadLetter); err != nil {
+		l.DeadLetter = bus.DeadLetter{Reason: "this is no dead letter of a host: " + err.Error(), At: msg.Time}
+		l.SetPayload(msg.Data, 2*len(msg.Data))
+	}
+	l.Agent = strings.TrimPrefix(msg.Subject, bus.DeadSubject(""))
+	return l
+}
+
+// Retry publishes the message of l and then deletes the letter. Between the two
+// the stream's window knows the message, should somebody retry it once more.
+func (g *Grave) Retry(ctx context.Context, l DeadLetter) (Retried, error) {
+	if l.Subject == "" || strings.ContainsAny(l.Subject, " \t\r\n*>") {
+		return Retried{}, errors.New("it does not tell which subject the message was for")
+	}
+	data, err := g.message(ctx, l)
+	if err != nil {
+		return Retried{}, err
+	}
+	id := fmt.Sprintf("retry:%s:%d", l.ID, l.DeadSeq)
+	msg := nats.NewMsg(l.Subject)
+	for key, values := range l.Header {
+		if !strings.HasPrefix(strings.ToLower(key), "nats-") {
+			msg.Header[key] = values
+		}
+	}
+	msg.Header.Set(nats.MsgIdHdr, id)
+	if msg.Data = data; l.Attempts > 0 {
+		msg.Data = renamed(data, id)
+	}
+	ack, err := g.js.PublishMsg(ctx, msg)
+	if err != nil {
+		return Retried{}, fmt.Errorf("publish on %s: %w", l.Subject, err)
+	}
+	return Retried{l.DeadSeq, l.Subject, ack.Stream, ack.Sequence}, g.Delete(ctx, l.DeadSeq)
+}
+
+// message is the message of a dead letter, which may be in its stream only.
+func (g *Grave) message(ctx context.Context, l DeadLetter) ([]byte, error) {
+	if !l.Omitted {
+		return l.Data(), nil
+	}
+	stream, err := g.js.Stream(ctx, l.Stream)
+	if err != nil {
+		return nil, fmt.Errorf("look up stream %q: %w", l.Stream, err)
+	}
+	msg, err := stream.GetMsg(ctx, l.Seq)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, fmt.Errorf("the message was too large to be kept, and %s does not have it any more", l.Stream)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read message %d of %s: %w", l.Seq, l.Stream, err)
+	}
+	return msg.Data, nil
+}
+
+// renamed gives a message that was begun another id: its session knows the old
+// one, and would only repeat that it failed.
+func renamed(data []byte, id string) []byte {
+	fields := map[string]json.RawMessage{}
+	if !bus.IsObject(data) || json.Unmarshal(data, &fields) != nil || fields["id"] == nil {
+		return data
+	}
+	name, err := json.Marshal(id)
+	if err != nil {
+		return data
+	}
+	fields["id"] = name
+	all, err := json.Marshal(fields)
+	if err != nil {
+		return data
+	}
+	return all
+}
