@@ -533,7 +533,7 @@ func TestToolsThatLeadNowhere(t *testing.T) {
 		runs int
 	}{
 		"more than 64 calls of the model": {fine, "turn_limit", 64},
-		"bad arguments three times":       {picky, "tool_failed", 0},
+		"bad arguments four times":        {picky, "tool_failed", 0},
 		"a tool that is not there":        {tools.Tool{Name: "other", Run: text("")}, "tool_failed", 0},
 	}
 	for name, tt := range tests {

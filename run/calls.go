@@ -143,7 +143,7 @@ func (m *machine) proceed(now bool) {
 // onward calls the model again, with the results, unless it has shown that it
 // cannot use its tools.
 func (m *machine) onward() {
-	if m.s.Run.Corrections >= m.lim.Corrections {
+	if m.s.Run.Corrections > m.lim.Corrections {
 		m.fail(&Error{Code: llm.CodeToolFailed})
 		return
 	}

@@ -88,24 +88,26 @@ func TestCorrections(t *testing.T) {
 		play func(*session)
 		ends bool
 	}{
-		"three in a row": {func(s *session) { s.send(broken("a")); correct(s, "b"); s.send(broken("c")) }, true},
-		"two":            {func(s *session) { s.send(broken("a")); s.send(broken("b")) }, false},
+		"four in a row": {func(s *session) { s.send(broken("a")); correct(s, "b"); s.send(broken("c")); correct(s, "d") }, true},
+		"three":         {func(s *session) { s.send(broken("a")); correct(s, "b"); s.send(broken("c")) }, false},
 		"a good call in between": {func(s *session) {
-			s.send(broken("a"))
-			s.send(broken("b"))
-			s.send(use("c"))
-			s.send(done("c"))
-			s.send(broken("d"))
+			for _, c := range []string{"a", "b", "c"} {
+				s.send(broken(c))
+			}
+			s.send(use("d"))
+			s.send(done("d"))
+			s.send(broken("e"))
 		}, false},
 		"a good call among them": {func(s *session) {
-			s.send(broken("a"))
-			s.send(broken("b"))
-			s.send(use("c", "d"))
-			s.send(done("c"))
-			s.send(run.Signal{Kind: run.ToolSettled, Call: "d", Source: run.FromCorrection})
+			for _, c := range []string{"a", "b", "c"} {
+				s.send(broken(c))
+			}
+			s.send(use("d", "e"))
+			s.send(done("d"))
+			s.send(run.Signal{Kind: run.ToolSettled, Call: "e", Source: run.FromCorrection})
 		}, false},
 		"a tool that fails is no correction": {func(s *session) {
-			for _, c := range []string{"a", "b", "c", "d"} {
+			for _, c := range []string{"a", "b", "c", "d", "e"} {
 				s.send(use(c))
 				s.send(run.Signal{Kind: run.ToolSettled, Call: c, Result: "disk full"})
 			}

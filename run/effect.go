@@ -44,7 +44,7 @@ type Effect struct {
 // Limits bound a run. The zero Limits are the defaults.
 type Limits struct {
 	ModelCalls  int  // calls of the model in a run; 64
-	Corrections int  // answers in a row whose calls cannot be run as asked; 3
+	Corrections int  // answers in a row whose calls cannot be run as asked, which the model may correct; 3
 	Tools       int  // at work at once; 8
 	Window      int  // of the model, in tokens; 0: never compact
 	Strict      bool // what is larger than the window is cut; else the model may refuse it
