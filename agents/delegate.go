@@ -19,7 +19,8 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// maxDepth is how many agents a task may pass through.
+// maxDepth is how many agents a task may pass through on its way to the one
+// that does it: so many may wait for it.
 const maxDepth = 8
 
 // waitFor turns what a tool waits for into what the machine waits for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -444,6 +445,43 @@ func TestDelegation(t *testing.T) {
 		w.expect("reply", "It says: no result came in time")
 		w.settled()
 	})
+}
+
+// A task passes through 8 agents at most, and the next one still does it.
+func TestDelegationDepth(t *testing.T) {
+	for passed, want := range map[int]string{
+		7: "It says: done: please hand over", // by b, for a and 7 more
+		8: "It says: this task has passed through 8 agents, which is the most",
+		9: "This task has passed through too many agents.",
+	} {
+		t.Run(fmt.Sprint(passed), func(t *testing.T) {
+			w := newWorld(t, bot("a", script(paying), has(handing("b")), asks("b")), bot("b", script(`rules: [{text: "done: ${text}"}]`)))
+			told := make(chan *nats.Msg, 10)
+			if _, err := w.bus.NC.ChanSubscribe("told", told); err != nil {
+				t.Fatal(err)
+			}
+			task := bus.Route{ID: "1", Kind: bus.RouteDelegate, From: "x1", CorrelationID: "c", Text: "hand over", ReplyTo: "told"}
+			for n := range passed {
+				task.Chain = append(task.Chain, fmt.Sprint("x", n+1))
+			}
+			w.publish("agent.route.a", task)
+			select {
+			case m := <-told:
+				r := bus.Route{}
+				if err := json.Unmarshal(m.Data, &r); err != nil {
+					t.Fatal(err)
+				}
+				if r.Error != nil {
+					r.Text = r.Error.Message
+				}
+				if r.Text != want {
+					t.Errorf("got %q, want %q", r.Text, want)
+				}
+			case <-time.After(15 * time.Second):
+				t.Fatal("no result")
+			}
+		})
+	}
 }
 
 func TestChildAsksThroughItsParent(t *testing.T) {
