@@ -25,8 +25,8 @@ func readOrigin(in run.Input) (origin, error) {
 	o := origin{subject: in.Subject}
 	var err error
 	if strings.HasPrefix(in.Subject, bus.RoutePrefix) {
-		o.route = &bus.Route{}
-		err = json.Unmarshal(in.Envelope, o.route)
+		o.route = new(bus.Route)
+		*o.route, err = bus.ReadRoute(in.Envelope)
 	} else {
 		o.inbound = &bus.Inbound{}
 		err = json.Unmarshal(in.Envelope, o.inbound)

@@ -58,6 +58,14 @@ func TestOriginSurvivesTheLog(t *testing.T) {
 	}
 }
 
+// A result that was logged while the run waited is no failure by an empty error.
+func TestOriginWithoutError(t *testing.T) {
+	o, err := readOrigin(run.Input{ID: "1", Subject: "agent.route.ana", Envelope: []byte(`{"kind":"result","correlation_id":"c","error":{"code":"","message":""}}`)})
+	if err != nil || o.route.Error != nil {
+		t.Errorf("got %+v, %v", o.route, err)
+	}
+}
+
 func TestMessageOfContext(t *testing.T) {
 	o := origin{route: &bus.Route{Kind: "delegate", Text: "task", Context: []byte(`{"a":1}`)}}
 	if got := o.message().Text(); got != "task\n\nContext:\n{\"a\":1}" {

@@ -484,6 +484,28 @@ func TestDelegationDepth(t *testing.T) {
 	}
 }
 
+// A result as the contract writes it, with all its fields, is no failure.
+func TestResultWithEmptyError(t *testing.T) {
+	ops := bot("ops", script(`rules: [{delay: 60s, text: late}]`))
+	w := newWorld(t, bot("ana", script(paying), has(handing("ops")), asks("ops")), ops)
+	w.say("ana", bus.Inbound{Text: "hand over"})
+	id := w.waiting().ID
+	w.publish("agent.route.ana", bus.Route{Kind: bus.RouteResult, From: "ops", CorrelationID: id, Text: "done", Error: &bus.Error{}})
+	w.expect("reply", "It says: done")
+}
+
+// waiting is the one call that waits, once one does.
+func (w *world) waiting() agents.Waiting {
+	w.t.Helper()
+	var all []agents.Waiting
+	w.eventually("one call waits", func() bool {
+		var err error
+		all, err = agents.AllWaiting(w.t.Context(), w.bus.JS)
+		return err == nil && len(all) == 1
+	})
+	return all[0]
+}
+
 func TestChildAsksThroughItsParent(t *testing.T) {
 	for name, answer := range map[string]func(bus.Outbound) bus.Inbound{
 		"word": func(bus.Outbound) bus.Inbound { return bus.Inbound{Text: "approve"} },

@@ -111,7 +111,23 @@ func DecodeRoute(data []byte) (Route, error) {
 	if r.Kind == "" {
 		r.Kind = RouteEvent
 	}
+	r.dropNoError()
 	return r, r.check()
+}
+
+// ReadRoute reads what DecodeRoute has taken before, as a log keeps it.
+func ReadRoute(data []byte) (Route, error) {
+	r := Route{}
+	err := json.Unmarshal(data, &r)
+	r.dropNoError()
+	return r, err
+}
+
+// dropNoError takes an error that says nothing for none: some write every field.
+func (r *Route) dropNoError() {
+	if r.Error != nil && *r.Error == (Error{}) {
+		r.Error = nil
+	}
 }
 
 func (r *Route) check() error {

@@ -339,6 +339,14 @@ func TestDecodeRoute(t *testing.T) {
 			`{"kind":"result","correlation_id":"c","in_reply_to":"1","error":{"code":"internal","message":"m"}}`,
 			bus.Route{Kind: bus.RouteResult, CorrelationID: "c", InReplyTo: "1", Error: &bus.Error{Code: "internal", Message: "m"}},
 		},
+		"a result with an error of nothing": {
+			`{"kind":"result","correlation_id":"c","text":"x","error":{"code":"","message":""}}`,
+			bus.Route{Kind: bus.RouteResult, CorrelationID: "c", Text: "x"},
+		},
+		"a failed result without words": {
+			`{"kind":"result","correlation_id":"c","error":{"code":"internal"}}`,
+			bus.Route{Kind: bus.RouteResult, CorrelationID: "c", Error: &bus.Error{Code: "internal"}},
+		},
 		"ids of any kind": {`{"id":"*.>","from":"a\u0000","text":"x"}`, bus.Route{Kind: bus.RouteEvent, ID: "*.>", From: "a\x00", Text: "x"}},
 	}
 	for name, tt := range tests {
