@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,8 +27,8 @@ func readOrigin(in run.Input) (origin, error) {
 		o.route = new(bus.Route)
 		*o.route, err = bus.ReadRoute(in.Envelope)
 	} else {
-		o.inbound = &bus.Inbound{}
-		err = json.Unmarshal(in.Envelope, o.inbound)
+		o.inbound = new(bus.Inbound)
+		*o.inbound, err = bus.ReadInbound(in.Envelope)
 	}
 	if err != nil {
 		return o, fmt.Errorf("read input %q: %w", in.ID, err)

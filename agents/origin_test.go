@@ -41,6 +41,12 @@ func TestOriginSurvivesTheLog(t *testing.T) {
 	tests := map[string]run.Input{
 		"message": {ID: "1", Subject: "plugin.inbound.web", Envelope: []byte(`{"from":"ana","text":"hi","new":1}`)},
 		"route":   {ID: "1", Subject: "agent.route.ana", Envelope: []byte(`{"kind":"delegate","text":"hi"}`)},
+		"capitals": {
+			ID: "1", Subject: "plugin.inbound.web", Envelope: []byte(`{"text":"hi","Text":"HI"}`),
+		},
+		"capitals of a route": {
+			ID: "1", Subject: "agent.route.ana", Envelope: []byte(`{"kind":"event","text":"hi","Text":"HI","Media":[{"url":"u"}]}`),
+		},
 	}
 	for name, in := range tests {
 		t.Run(name, func(t *testing.T) {

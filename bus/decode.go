@@ -33,9 +33,15 @@ func DecodeInbound(data []byte) (Inbound, error) {
 	return in, in.check()
 }
 
+// ReadInbound reads what DecodeInbound has taken before, as a log keeps it.
+func ReadInbound(data []byte) (Inbound, error) {
+	in := Inbound{}
+	err := json.Unmarshal(exact(data), &in)
+	return in, err
+}
+
 // set takes a field as encoding/json does. It is false when that should do the
-// whole: for a field that it would refuse or might know by another name, say
-// "ID".
+// whole: for a field that it would refuse, or whose name has escapes.
 func (in *Inbound) set(name, value []byte) bool {
 	var field any
 	switch string(name) {
@@ -66,13 +72,16 @@ func (in *Inbound) set(name, value []byte) bool {
 	case "meta":
 		field = &in.Meta
 	default:
-		return false
+		return bytes.IndexByte(name, '\\') < 0
 	}
 	if s, is := field.(*string); is {
 		if text, plain := fastjson.Plain(value); plain {
 			*s = string(text)
 			return true
 		}
+	}
+	if field == &in.Media {
+		value = exact(value)
 	}
 	return json.Unmarshal(value, field) == nil
 }
@@ -118,7 +127,7 @@ func DecodeRoute(data []byte) (Route, error) {
 // ReadRoute reads what DecodeRoute has taken before, as a log keeps it.
 func ReadRoute(data []byte) (Route, error) {
 	r := Route{}
-	err := json.Unmarshal(data, &r)
+	err := json.Unmarshal(exact(data), &r)
 	r.dropNoError()
 	return r, err
 }
@@ -183,6 +192,7 @@ func decodeText(data []byte, v any, text *string) error {
 		*text = string(data)
 		return nil
 	}
+	data = exact(data)
 	if json.Unmarshal(data, v) == nil {
 		return nil
 	}
