@@ -68,16 +68,15 @@ func (c *conversation) newRunner(journal *session.Log, id string, items []*item)
 		inputs[i] = it.input
 	}
 	t.answerTo(inputs)
-	if len(items) > 0 {
-		last := items[len(items)-1].input
-		t.trace = trace{last.Trace, last.State}
-	}
 	return t
 }
 
-// answerTo makes the run one that answers inputs.
+// answerTo makes the run one that answers inputs, in the trace of the last.
 func (t *runner) answerTo(inputs []run.Input) {
 	t.inputs = inputs
+	if n := len(inputs); n > 0 {
+		t.trace = trace{inputs[n-1].Trace, inputs[n-1].State}
+	}
 	t.p = t.profile()
 }
 
@@ -144,8 +143,6 @@ func (t *runner) resume() (err error) {
 	defer t.c.guard(&err)
 	ctx, cancel := t.context()
 	defer cancel()
-	last := t.inputs[len(t.inputs)-1]
-	t.trace = trace{last.Trace, last.State}
 	left := t.journal.State().Run
 	attempt, handed := max(left.Attempt, 1)+1, left.Handed
 	if t.handed() {
