@@ -83,9 +83,9 @@ func (p *Parts) tell(answer *bus.Route, err error) {
 	if err != nil {
 		told.Error = &bus.Error{Code: "validation", Message: err.Error()}
 	}
-	data, failed := json.Marshal(told)
+	msg, failed := bus.NewMessage(answer.ReplyTo, told)
 	if failed == nil {
-		failed = p.NC.Publish(answer.ReplyTo, data)
+		failed = p.NC.PublishMsg(msg)
 	}
 	if failed != nil {
 		p.Log.Debug().Err(failed).Msg("tell what became of an answer")

@@ -3,7 +3,6 @@ package agents
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,13 +109,12 @@ func (t *runner) handOver(ctx context.Context, w Waiting) error {
 		ID: w.ID, Kind: bus.RouteDelegate, From: w.Agent, CorrelationID: w.ID, Text: w.Prompt,
 		ReplyTo: bus.RoutePrefix + w.Agent, Chain: t.chain(), Deadline: w.Deadline, Origin: w.Origin,
 	}
-	data, err := json.Marshal(task)
+	msg, err := bus.NewMessage(bus.RoutePrefix+w.To, task)
 	if err != nil {
 		return err
 	}
-	msg := nats.NewMsg(bus.RoutePrefix + w.To)
-	msg.Data = data
 	msg.Header.Set(nats.MsgIdHdr, w.ID)
+	msg.Header.Set(bus.SessionKeyHeader, w.Session)
 	t.trace.set(msg.Header)
 	if _, err := t.c.r.parts.Publisher.PublishWait(ctx, msg); err != nil {
 		return fmt.Errorf("hand a task to %s: %w", w.To, err)
@@ -133,6 +131,7 @@ func (t *runner) recall(call run.Call) {
 		t.c.log().Error().Err(err).Msg("encode a recall")
 		return
 	}
+	t.trace.set(msg.Header)
 	t.c.r.parts.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		if err != nil {
 			t.c.log().Warn().Err(err).Str("agent", call.To).Msg("recall a task")
@@ -152,30 +151,19 @@ func StopMessage(agent string, key session.Key, by, reason, replyTo string) (*na
 		ID: nuid.Next(), Kind: bus.RouteResult, From: by, Text: reason, ReplyTo: replyTo,
 		CorrelationID: agent + "." + session.SID(agent, key) + "." + stopHash,
 	}
-	data, err := json.Marshal(order)
+	msg, err := bus.NewMessage(bus.RoutePrefix+agent, order)
 	if err != nil {
 		return nil, err
 	}
-	msg := nats.NewMsg(bus.RoutePrefix + agent)
-	msg.Data = data
 	msg.Header.Set(nats.MsgIdHdr, order.ID)
+	msg.Header.Set(bus.SessionKeyHeader, string(key))
 	return msg, nil
 }
 
 // AnswerMessage is the answer to a call that waits, by another door than its
 // chat.
 func AnswerMessage(w Waiting, by, text, scope, replyTo string) (*nats.Msg, error) {
-	answer := bus.Route{
-		ID: nuid.Next(), Kind: bus.RouteResult, From: by, Text: text, Scope: scope, ReplyTo: replyTo, CorrelationID: w.ID,
-	}
-	data, err := json.Marshal(answer)
-	if err != nil {
-		return nil, err
-	}
-	msg := nats.NewMsg(bus.RoutePrefix + w.Agent)
-	msg.Data = data
-	msg.Header.Set(nats.MsgIdHdr, answer.ID)
-	return msg, nil
+	return w.answer(bus.Route{ID: nuid.Next(), From: by, Text: text, Scope: scope, ReplyTo: replyTo})
 }
 
 // refuseTask says why this agent does not take a task; nil when it does.

@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -66,15 +65,12 @@ func (c *conversation) forward(it *item) bool {
 	if _, fits := said(run.Signal{}, run.Call{Asked: w.Kind, Options: w.Options}, text, true); !fits {
 		return false
 	}
-	data, err := json.Marshal(bus.Route{
-		ID: it.input.ID, Kind: bus.RouteResult, From: sender(in), CorrelationID: w.ID, Text: text,
-	})
+	msg, err := w.answer(bus.Route{ID: it.input.ID, From: sender(in), Text: text})
 	if err != nil {
 		return false
 	}
-	msg := nats.NewMsg(bus.RoutePrefix + w.Agent)
-	msg.Data = data
 	msg.Header.Set(nats.MsgIdHdr, w.ID+":"+it.input.ID)
+	trace{it.input.Trace, it.input.State}.set(msg.Header)
 	if _, err := c.r.parts.Publisher.PublishWait(ctx, msg); err != nil {
 		c.log().Warn().Err(err).Msg("pass an answer on")
 		return false

@@ -2,10 +2,15 @@ package agents_test
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/tools"
 
 	"github.com/nats-io/nats.go"
 )
@@ -54,6 +59,16 @@ func wantHeader(t *testing.T, m *nats.Msg, want map[string]string) {
 	}
 }
 
+// subscribe gets all messages on subject from now on.
+func (w *world) subscribe(subject string) chan *nats.Msg {
+	w.t.Helper()
+	c := make(chan *nats.Msg, 1000)
+	if _, err := w.bus.NC.ChanSubscribe(subject, c); err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
 var traced = map[string]string{"traceparent": parent, "tracestate": state}
 
 // Whoever the run waits for, and wherever it goes on, it stays in its trace.
@@ -73,4 +88,61 @@ func TestTraceOutlivesTheWait(t *testing.T) {
 			wantHeader(t, w.next(w.out), traced)
 		})
 	}
+}
+
+// Everything that a run sends by route tells what it is, whose, and in which
+// trace.
+func TestHeadersOfRoutes(t *testing.T) {
+	want := map[string]string{"Content-Type": "application/json", "Agent-Session-Key": "ana/dm/ana", "traceparent": parent, "tracestate": state}
+	t.Run("task and its end", func(t *testing.T) {
+		w := newWorld(t, bot("ana", script(paying), has(handing("ops")), asks("ops")), bot("ops", script(`rules: [{delay: 60s, text: late}]`)))
+		tasks, events := w.subscribe("agent.route.ops"), w.subscribe("agent.events.ana.>")
+		w.sayTraced("ana", bus.Inbound{Text: "hand over"})
+		wantHeader(t, w.next(tasks), want)
+		id := w.waiting().ID
+		w.say("ana", bus.Inbound{Text: "/stop"})
+		recall := maps.Clone(want)
+		recall["Agent-Session-Key"] = "route/ana/" + id
+		wantHeader(t, w.next(tasks), recall)
+		w.stop()
+		wantHeader(t, w.next(events), map[string]string{"Content-Type": "application/json"})
+	})
+	t.Run("deadline", func(t *testing.T) {
+		w := newWorld(t, bot("ana", script(paying), has(asking(tools.Wait{Question: true, Prompt: "Which?", Timeout: time.Second}))))
+		w.sayTraced("ana", bus.Inbound{Text: "ask"})
+		w.expect("question", "Which?")
+		w.expect("reply", "It says: nobody answered in time")
+		stream, err := w.bus.JS.Stream(t.Context(), bus.RoutesStream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		late, err := stream.GetLastMsgForSubject(t.Context(), "agent.route.ana") // which the server has put there
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantHeader(t, &nats.Msg{Subject: late.Subject, Header: late.Header, Data: late.Data}, want)
+	})
+	t.Run("answer passed on", func(t *testing.T) {
+		var n atomic.Int64
+		w := newWorld(t, biller(&n))
+		w.fire("daily", bus.Origin{Subject: "plugin.outbound.ana", To: "bea"})
+		asked := w.hear()
+		passed := w.subscribe("agent.route.ana")
+		w.sayTraced("ana", bus.Inbound{From: "bea", Text: "approve", Answers: asked.Call})
+		of := maps.Clone(want)
+		of["Agent-Session-Key"] = "schedule/daily"
+		wantHeader(t, w.next(passed), of)
+	})
+	t.Run("order and answer by another door", func(t *testing.T) {
+		w := agents.Waiting{ID: "ana.a.b", Agent: "ana", Session: "ana/dm/ana"}
+		answer, err := agents.AnswerMessage(w, "ops", "approve", "", "")
+		stop, failed := agents.StopMessage("ana", "ana/dm/ana", "ops", "", "")
+		if err = errors.Join(err, failed); err != nil {
+			t.Fatal(err)
+		}
+		delete(want, "traceparent")
+		delete(want, "tracestate")
+		wantHeader(t, answer, want)
+		wantHeader(t, stop, want)
+	})
 }

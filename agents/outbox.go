@@ -70,7 +70,7 @@ func (c *conversation) publish(reply run.Reply, t trace) (waits bool) {
 	msg := nats.NewMsg(reply.Subject)
 	msg.Data = reply.Envelope
 	msg.Header.Set("Content-Type", "application/json")
-	msg.Header.Set("Agent-Session-Key", string(c.key))
+	msg.Header.Set(bus.SessionKeyHeader, string(c.key))
 	t.set(msg.Header)
 	if !bus.StoredSubject(reply.Subject) {
 		if err := c.r.parts.NC.PublishMsg(msg); err != nil {

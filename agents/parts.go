@@ -63,13 +63,11 @@ func (p *Parts) event(agent, kind string, fields map[string]any) { p.eventOf(nil
 func (p *Parts) eventOf(chain []string, agent, kind string, fields map[string]any) {
 	body := map[string]any{"agent": agent, "host": p.Host, "kind": kind, "at": time.Now().UTC()}
 	maps.Copy(body, fields)
-	data, err := json.Marshal(body)
+	msg, err := bus.NewMessage(bus.EventsPrefix+agent+"."+kind, body)
 	if err != nil {
 		p.Log.Error().Err(err).Str("kind", kind).Msg("encode event")
 		return
 	}
-	msg := nats.NewMsg(bus.EventsPrefix + agent + "." + kind)
-	msg.Data = data
 	bus.SetChain(msg.Header, chain)
 	p.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		if err != nil {

@@ -36,6 +36,18 @@ type Waiting struct {
 	Origin   *bus.Origin `json:"origin,omitempty"` // where the person is asked
 }
 
+// answer is the message that brings a result to the call.
+func (w Waiting) answer(result bus.Route) (*nats.Msg, error) {
+	result.Kind, result.CorrelationID = bus.RouteResult, w.ID
+	msg, err := bus.NewMessage(bus.RoutePrefix+w.Agent, result)
+	if err != nil {
+		return nil, err
+	}
+	msg.Header.Set(nats.MsgIdHdr, result.ID)
+	msg.Header.Set(bus.SessionKeyHeader, w.Session)
+	return msg, nil
+}
+
 // waitID names a call that waits, the same after every restart. No other call
 // of the fleet has it.
 func waitID(agent string, key session.Key, runID, call string) string {
@@ -72,7 +84,7 @@ func (t *runner) ask(ctx context.Context, call run.Call) error {
 		}
 	}
 	fallback := t.fallbacks[call.ID]
-	if err := t.c.r.parts.remind(ctx, w, fallback); err != nil {
+	if err := t.remind(ctx, w, fallback); err != nil {
 		return err
 	}
 	data, err := json.Marshal(w)
@@ -89,22 +101,21 @@ func (t *runner) ask(ctx context.Context, call run.Call) error {
 }
 
 // remind has the server answer for the person who does not, at the deadline.
-func (p *Parts) remind(ctx context.Context, w Waiting, fallback string) error {
+func (t *runner) remind(ctx context.Context, w Waiting, fallback string) error {
 	if w.Deadline.IsZero() {
 		return nil
 	}
-	data, err := json.Marshal(bus.Route{
-		ID: w.ID + ":late", Kind: bus.RouteResult, From: fromNobody, CorrelationID: w.ID, Text: fallback,
-	})
+	msg, err := w.answer(bus.Route{ID: w.ID + ":late", From: fromNobody, Text: fallback})
 	if err != nil {
 		return err
 	}
-	msg := nats.NewMsg(waitSchedule(w.ID))
-	msg.Data = data
+	msg.Header.Del(nats.MsgIdHdr) // it may be set again, for another time
 	msg.Header.Set(jetstream.ScheduleHeader, "@at "+w.Deadline.UTC().Format(time.RFC3339))
-	msg.Header.Set(jetstream.ScheduleTargetHeader, bus.RoutePrefix+w.Agent)
+	msg.Header.Set(jetstream.ScheduleTargetHeader, msg.Subject)
 	msg.Header.Set("Nats-TTL", "never")
-	if _, err := p.Publisher.PublishWait(ctx, msg); err != nil {
+	msg.Subject = waitSchedule(w.ID)
+	t.trace.set(msg.Header)
+	if _, err := t.c.r.parts.Publisher.PublishWait(ctx, msg); err != nil {
 		return fmt.Errorf("set the deadline of a question: %w", err)
 	}
 	return nil

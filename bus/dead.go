@@ -60,14 +60,11 @@ func (l *DeadLetter) Message() (*nats.Msg, error) {
 	if l.ID == "" {
 		l.ID = "dead:" + l.Agent + ":" + l.Stream + ":" + strconv.FormatUint(l.Seq, 10)
 	}
-	body, err := json.Marshal(l)
+	msg, err := NewMessage(DeadSubject(l.Agent), l)
 	if err != nil {
 		return nil, err
 	}
-	msg := nats.NewMsg(DeadSubject(l.Agent))
-	msg.Data = body
 	msg.Header.Set(nats.MsgIdHdr, l.ID)
-	msg.Header.Set("Content-Type", "application/json")
 	msg.Header.Set("Agent-Dead-Code", l.Code)
 	return msg, nil
 }

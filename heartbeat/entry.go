@@ -58,14 +58,12 @@ func (e Entry) text() string {
 
 // message is the next firing as the server is to hold it.
 func (e Entry) message() (*nats.Msg, error) {
-	data, err := json.Marshal(bus.Route{
+	msg, err := bus.NewMessage(e.Subject(), bus.Route{
 		ID: e.firingID(), Kind: bus.RouteSchedule, From: e.Name, Text: e.text(), Origin: e.Origin, Due: e.Next, Missed: e.Missed,
 	})
 	if err != nil {
 		return nil, err
 	}
-	msg := nats.NewMsg(e.Subject())
-	msg.Data = data
 	msg.Header.Set(jetstream.ScheduleHeader, "@at "+e.Next.UTC().Format(time.RFC3339))
 	msg.Header.Set(jetstream.ScheduleTargetHeader, bus.RoutePrefix+e.Agent)
 	msg.Header.Set("Nats-TTL", "never") // it outlives the stream's age

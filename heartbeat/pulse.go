@@ -2,7 +2,6 @@ package heartbeat
 
 import (
 	"context"
-	"encoding/json"
 	"hash/fnv"
 	"time"
 
@@ -131,14 +130,12 @@ func (p *Pulse) beat(b *beating, began time.Time) {
 	}
 	b.seq++
 	now, v := time.Now(), b.Vital()
-	data, err := json.Marshal(Beat{
+	msg, err := bus.NewMessage(bus.EventsPrefix+b.Agent+".heartbeat", Beat{
 		Agent: b.Agent, Host: p.Host, Seq: b.seq, At: now.UTC(), Interval: b.interval.Seconds(),
 		Uptime:   now.Sub(began).Truncate(time.Millisecond).Seconds(),
 		Sessions: v.Sessions, InFlight: v.InFlight, Queued: v.Queued, Phase: v.Phase,
 	})
 	if err == nil {
-		msg := nats.NewMsg(bus.EventsPrefix + b.Agent + ".heartbeat")
-		msg.Data = data
 		msg.Header["Nats-TTL"] = []string{max(lives*b.interval, shortestLife).String()}
 		err = p.NC.PublishMsg(msg)
 	}
@@ -153,15 +150,13 @@ func (p *Pulse) tick(b *beating, due time.Time) {
 		return
 	}
 	id := TickID(b.Agent, due)
-	data, err := json.Marshal(bus.Route{
+	msg, err := bus.NewMessage(bus.RoutePrefix+b.Agent, bus.Route{
 		ID: id, Kind: bus.RouteHeartbeat, Text: b.Config.Prompt, Due: due, Origin: b.Config.To.origin(b.Agent),
 	})
 	if err != nil {
 		p.Log.Error().Err(err).Str("agent", b.Agent).Msg("encode a tick")
 		return
 	}
-	msg := nats.NewMsg(bus.RoutePrefix + b.Agent)
-	msg.Data = data
 	msg.Header.Set(nats.MsgIdHdr, id)
 	p.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		if err != nil {

@@ -2,7 +2,6 @@ package heartbeat
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -166,17 +165,14 @@ func (s *subscription) tell(id, subject string, header nats.Header, payload []by
 		done()
 		return
 	}
-	data, err := json.Marshal(bus.Route{
+	msg, err := bus.NewMessage(bus.RoutePrefix+s.agent, bus.Route{
 		ID: id, Kind: bus.RouteEvent, From: clean(subject), Text: s.prompt.Fill(subject, payload), Chain: chain, Origin: s.event.To.origin(s.agent),
 	})
 	if err != nil {
 		s.log.Error().Err(err).Msg("encode event")
 		return
 	}
-	msg := nats.NewMsg(bus.RoutePrefix + s.agent)
-	msg.Data = data
 	msg.Header.Set(nats.MsgIdHdr, id)
-	msg.Header.Set("Content-Type", "application/json")
 	for _, key := range []string{"traceparent", "tracestate"} {
 		if v := header.Get(key); v != "" {
 			msg.Header[key] = []string{v}

@@ -122,6 +122,9 @@ func (g *Grave) Retry(ctx context.Context, l DeadLetter) (Retried, error) {
 	if msg.Data = data; l.Attempts > 0 {
 		msg.Data = renamed(data, id)
 	}
+	if msg.Header.Get("Content-Type") == "" && json.Valid(data) {
+		msg.Header.Set("Content-Type", "application/json")
+	}
 	ack, err := g.js.PublishMsg(ctx, msg)
 	if err != nil {
 		return Retried{}, fmt.Errorf("publish on %s: %w", l.Subject, err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -105,14 +104,11 @@ func (d *dialog) publish(ctx context.Context, q question, msgID string) (*jetstr
 	if d.asks != "" {
 		task.Origin = &bus.Origin{Session: d.session, Subject: d.asks, To: d.from}
 	}
-	data, err := json.Marshal(task)
+	msg, err := bus.NewMessage(bus.RoutePrefix+d.agent, task)
 	if err != nil {
 		return nil, fmt.Errorf("encode message: %w", err)
 	}
-	msg := nats.NewMsg(bus.RoutePrefix + d.agent)
-	msg.Data = data
 	msg.Header.Set(nats.MsgIdHdr, msgID)
-	msg.Header.Set("Content-Type", "application/json")
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
 	defer cancel()
 	ack, err := d.js.PublishMsg(ctx, msg)
