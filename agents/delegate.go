@@ -3,6 +3,7 @@ package agents
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,9 +33,7 @@ func (t *runner) waitFor(call run.Call, w tools.Wait) run.Signal {
 		}
 		wait.For, wait.To = run.ForDelegate, w.To
 		wait.CorrelationID = waitID(t.c.r.id, t.c.key, t.id, call.ID)
-		if len(w.Context) > 0 {
-			wait.Prompt = routeText(&bus.Route{Text: w.Prompt, Context: w.Context})
-		}
+		wait.Context = w.Context
 		timeout = cmp.Or(w.Timeout, t.p.cfg.Limits.RunTimeout)
 	}
 	wait.Deadline = time.Now().Add(timeout)
@@ -104,9 +103,9 @@ func (t *runner) person() *bus.Origin {
 
 // handOver publishes a task for another agent. The same task has the same id,
 // so that it is worked on once.
-func (t *runner) handOver(ctx context.Context, w Waiting) error {
+func (t *runner) handOver(ctx context.Context, w Waiting, context json.RawMessage) error {
 	task := bus.Route{
-		ID: w.ID, Kind: bus.RouteDelegate, From: w.Agent, CorrelationID: w.ID, Text: w.Prompt,
+		ID: w.ID, Kind: bus.RouteDelegate, From: w.Agent, CorrelationID: w.ID, Text: w.Prompt, Context: context,
 		ReplyTo: bus.RoutePrefix + w.Agent, Chain: t.chain(), Deadline: w.Deadline, Origin: w.Origin,
 	}
 	msg, err := bus.NewMessage(bus.RoutePrefix+w.To, task)

@@ -399,6 +399,21 @@ func TestDelegation(t *testing.T) {
 		w.expect("reply", "It says: done: please hand over")
 		w.settled()
 	})
+	t.Run("with a context", func(t *testing.T) {
+		tool := handing("ops")
+		tool.Run = func(context.Context, tools.Call) (tools.Result, error) {
+			return tools.Result{Wait: &tools.Wait{To: "ops", Prompt: "restart it", Context: json.RawMessage(`{"host": "a"}`)}}, nil
+		}
+		w := newWorld(t, bot("ana", script(paying), has(tool), asks("ops")), bot("ops", script(`rules: [{text: "done: ${text}"}]`)))
+		tasks := w.subscribe("agent.route.ops")
+		w.say("ana", bus.Inbound{Text: "hand over"})
+		task, err := bus.DecodeRoute(w.next(tasks).Data)
+		if err != nil || task.Text != "restart it" || string(task.Context) != `{"host":"a"}` {
+			t.Errorf("the task is %+v, %v", task, err)
+		}
+		w.expect("reply", "It says: done: restart it\n\nContext:\n{\"host\":\"a\"}")
+		w.settled()
+	})
 	t.Run("nested", func(t *testing.T) {
 		w := newWorld(t, bot("a", script(paying), has(handing("b")), asks("b")), bot("b", script(paying), has(handing("c")), asks("c")),
 			bot("c", script(`rules: [{text: "c did it"}]`)))

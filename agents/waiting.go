@@ -79,7 +79,7 @@ func (t *runner) ask(ctx context.Context, call run.Call) error {
 		AskedAt: time.Now().UTC(), Deadline: call.Deadline, Origin: t.person(),
 	}
 	if call.Asked == run.ForDelegate {
-		if err := t.handOver(ctx, w); err != nil {
+		if err := t.handOver(ctx, w, call.Context); err != nil {
 			return err
 		}
 	}

@@ -133,7 +133,9 @@ func TestSuspension(t *testing.T) {
 	s.send(use("a", "b", "c", "d"))
 	s.want(s.send(waits("a", run.ForApproval)), "commit [approval.asked reply]", "publish approval final=false", "ask approval a")
 	s.want(s.send(waits("b", run.ForQuestion)), "commit [question.asked reply]", "publish question final=false", "ask question b")
-	s.want(s.send(waits("c", run.ForDelegate)), "commit [delegated]", "ask delegate c")
+	task := waits("c", run.ForDelegate)
+	task.Wait.Context = json.RawMessage(`{"host": "a"}`)
+	s.want(s.send(task), "commit [delegated]", "ask delegate c")
 	s.want(s.send(done("d")), "commit [tool.finished run.suspended]")
 	s.wantPhase(run.InSuspense)
 	if got := s.log[len(s.log)-1].Waiting; !slices.Equal(got, []string{"a", "b", "c"}) {
@@ -142,11 +144,15 @@ func TestSuspension(t *testing.T) {
 
 	s.crash()
 	s.wantPhase(run.InSuspense)
-	s.want(s.resume(), "ask approval a", "ask question b", "ask delegate c")
+	effects := s.resume()
+	s.want(effects, "ask approval a", "ask question b", "ask delegate c")
+	if got := string(effects[2].Call.Context); got != `{"host":"a"}` {
+		t.Errorf("the context of the task is %s", got)
+	}
 
 	s.want(s.send(answered("b", "blue")), "commit [question.answered tool.finished run.suspended]")
 	s.want(s.send(answered("b", "red")), "ignored: nothing waits for this answer")
-	effects := s.send(answered("a", run.Approve))
+	effects = s.send(answered("a", run.Approve))
 	s.want(effects, "commit [approval.answered]", "run a")
 	if !effects[1].Call.Approved {
 		t.Error("the approved call does not say so")

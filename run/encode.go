@@ -111,6 +111,7 @@ func (w *encoder) tool(e *Event) {
 	}
 	w.text(`,"to":`, e.To)
 	w.text(`,"correlation_id":`, e.CorrelationID)
+	w.raw(`,"context":`, e.Context)
 }
 
 func (w *encoder) input(in *Input) {

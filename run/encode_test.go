@@ -120,7 +120,7 @@ func FuzzAppendJSON(f *testing.F) {
 		wantSame(t, []run.Event{{
 			Type: run.EventType(name), At: time.Unix(at%(1<<37), n%1e9).UTC(), Run: text, Inputs: []run.Input{in, in}, Input: &in,
 			Message:  &llm.Message{Role: llm.Role(name), Parts: []llm.Part{{Type: llm.Text, Text: text, Meta: raw}}, Partial: n > 0},
-			Provider: text, Cost: n, Priced: at > 0, Args: raw, Options: []string{text, name}, Deadline: time.Unix(n%(1<<37), 0),
+			Provider: text, Cost: n, Priced: at > 0, Args: raw, Context: raw, Options: []string{text, name}, Deadline: time.Unix(n%(1<<37), 0),
 			Reply: &run.Reply{ID: name, N: int(n), Kind: text, Subject: text, Envelope: raw}, Error: &run.Error{Message: text},
 		}})
 	})

@@ -82,8 +82,9 @@ type Event struct {
 	Scope    string          `json:"scope,omitempty"`
 	Deadline time.Time       `json:"deadline,omitzero"`
 
-	To            string `json:"to,omitempty"` // delegated
-	CorrelationID string `json:"correlation_id,omitempty"`
+	To            string          `json:"to,omitempty"` // delegated
+	CorrelationID string          `json:"correlation_id,omitempty"`
+	Context       json.RawMessage `json:"context,omitempty"` // what the other agent has to know
 
 	Reply *Reply `json:"reply,omitempty"` // reply
 

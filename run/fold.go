@@ -197,7 +197,7 @@ func (s *State) ask(e *Event, what string) {
 	}
 	c := s.edit().call(e.Call)
 	c.Asked, c.Prompt, c.Deadline = what, e.Prompt, e.Deadline
-	c.Options, c.To, c.CorrelationID = nil, e.To, e.CorrelationID
+	c.Options, c.To, c.CorrelationID, c.Context = nil, e.To, e.CorrelationID, e.Context
 	if len(e.Options) > 0 {
 		c.Options = e.Options
 	}

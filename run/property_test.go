@@ -109,7 +109,11 @@ func random(r *rand.Rand, s run.State, n int) run.Signal {
 	case 8, 9:
 		return run.Signal{Kind: run.ToolSettled, Call: call, OK: true, Result: pick("ok", long), Source: pick("", run.FromCorrection)}
 	case 10:
-		return waits(call, pick(run.ForApproval, run.ForQuestion, run.ForDelegate))
+		sig := waits(call, pick(run.ForApproval, run.ForQuestion, run.ForDelegate))
+		if sig.Wait.For == run.ForDelegate {
+			sig.Wait.Context = json.RawMessage(`{"a": "<b>"}`)
+		}
+		return sig
 	case 11:
 		return answered(call, pick(run.Approve, run.Deny, "blue"))
 	case 13, 14:

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"time"
 
 	"agenthost/llm"
@@ -91,6 +92,7 @@ type Wait struct {
 	Deadline      time.Time
 	To            string // ForDelegate
 	CorrelationID string
+	Context       json.RawMessage
 }
 
 // Budget is the name of a hold, where a call has the name of its tool.

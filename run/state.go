@@ -83,6 +83,7 @@ type Call struct {
 	Deadline      time.Time       `json:"deadline,omitzero"`
 	To            string          `json:"to,omitempty"`
 	CorrelationID string          `json:"correlation_id,omitempty"`
+	Context       json.RawMessage `json:"context,omitempty"`
 	Done          bool            `json:"done,omitempty"`
 	OK            bool            `json:"ok,omitempty"`
 	Result        string          `json:"result,omitempty"`

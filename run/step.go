@@ -143,7 +143,7 @@ func (e *Event) clean() {
 	for _, s := range []*string{&e.Name, &e.Result, &e.Prompt, &e.Answer, &e.By, &e.Summary} {
 		*s = valid(*s)
 	}
-	e.Args = written(e.Args)
+	e.Args, e.Context = written(e.Args), written(e.Context)
 	if e.Message == nil || !slices.ContainsFunc(e.Message.Parts, dirty) {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 func (m *machine) ask(c Call, w Wait) {
 	e := Event{
 		Call: c.ID, Name: c.Name, Prompt: w.Prompt, Options: slices.Clone(w.Options),
-		Deadline: w.Deadline, To: w.To, CorrelationID: w.CorrelationID,
+		Deadline: w.Deadline, To: w.To, CorrelationID: w.CorrelationID, Context: w.Context,
 	}
 	switch w.For {
 	case ForApproval:
