@@ -12,6 +12,7 @@ import (
 	"agenthost/bus"
 	"agenthost/tools"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 )
 
@@ -145,4 +146,23 @@ func TestHeadersOfRoutes(t *testing.T) {
 		wantHeader(t, answer, want)
 		wantHeader(t, stop, want)
 	})
+}
+
+// A dead letter has the headers that the sender wrote, and no others.
+func TestHeadersOfDeadLetters(t *testing.T) {
+	w := newWorld(t, bot("ana", script(paying)))
+	letters := w.subscribe("agent.dead.ana")
+	msg := nats.NewMsg("plugin.inbound.ana")
+	msg.Data = []byte(`{"text":`)
+	msg.Header = nats.Header{"Nats-Msg-Id": {"web-9"}, "traceparent": {parent}, "X": {"y"}}
+	if err := w.bus.NC.PublishMsg(msg); err != nil {
+		t.Fatal(err)
+	}
+	letter := bus.DeadLetter{}
+	if err := json.Unmarshal(w.next(letters).Data, &letter); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(msg.Header, letter.Header); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"errors"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/run"
@@ -87,7 +88,7 @@ func (c *conversation) publish(reply run.Reply, t trace) (waits bool) {
 			c.abandonOutbox()
 			return
 		case err != nil:
-			c.undeliverable(reply, err)
+			c.r.parts.buryLetter(c.r.undeliverable(reply, msg.Header, err), func() {})
 		}
 		c.pump()
 	})
@@ -116,12 +117,12 @@ func (t trace) set(h nats.Header) {
 	}
 }
 
-// undeliverable makes a dead letter of a reply that the bus refuses for good.
-func (c *conversation) undeliverable(reply run.Reply, err error) {
+// undeliverable is the dead letter of a reply that the bus refuses for good.
+func (r *Runtime) undeliverable(reply run.Reply, header nats.Header, err error) bus.DeadLetter {
 	letter := bus.DeadLetter{
-		ID: "dead:" + reply.ID, Agent: c.r.id, Reason: "reply cannot be published: " + err.Error(), Code: "internal",
-		Subject: reply.Subject, Stream: bus.OutboundStream, Host: c.r.parts.Host,
+		ID: "dead:" + reply.ID, Agent: r.id, Reason: "reply cannot be published: " + err.Error(), Code: "internal",
+		Subject: reply.Subject, Stream: bus.OutboundStream, Host: r.parts.Host, At: time.Now().UTC(), Header: header,
 	}
-	letter.SetPayload(reply.Envelope, c.r.parts.room())
-	c.r.parts.buryLetter(letter, func() {})
+	letter.SetPayload(reply.Envelope, r.parts.room())
+	return letter
 }

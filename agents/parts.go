@@ -82,9 +82,11 @@ func (p *Parts) Reloaded(agent string, fields map[string]any) { p.event(agent, "
 
 // bury publishes a dead letter and, once it is stored, calls done.
 func (p *Parts) bury(agent string, d *bus.Delivery, code, reason string, attempts int, done func()) {
+	header := maps.Clone(d.Header())
+	delete(header, "Nats-Pin-Id") // the server's, for who holds the lane
 	letter := bus.DeadLetter{
 		Agent: agent, Reason: reason, Code: code, Subject: d.Subject, Stream: d.Stream(), Seq: d.Seq,
-		Attempts: attempts, Host: p.Host, At: time.Now().UTC(), Header: d.Header(),
+		Attempts: attempts, Host: p.Host, At: time.Now().UTC(), Header: header,
 	}
 	letter.SetPayload(d.Data(), p.room())
 	p.buryLetter(letter, done)

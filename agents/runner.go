@@ -15,6 +15,8 @@ import (
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
+
+	"github.com/nats-io/nats.go"
 )
 
 // A runner is one run in progress: it performs the effects of the machine.
@@ -174,13 +176,7 @@ func (t *runner) resume() (err error) {
 func (t *runner) giveUp(ctx context.Context) error {
 	buried := make(chan struct{}, len(t.inputs))
 	for _, in := range t.inputs {
-		letter := bus.DeadLetter{
-			Agent: t.c.r.id, Reason: fmt.Sprintf("it failed its host %d times", attempts), Code: string(llm.CodeInternal),
-			Subject: in.Subject, Stream: streamOf(in.Subject), Seq: in.Seq, Attempts: attempts,
-			Host: t.c.r.parts.Host, At: time.Now().UTC(),
-		}
-		letter.SetPayload(in.Envelope, t.c.r.parts.room())
-		t.c.r.parts.buryLetter(letter, func() { buried <- struct{}{} })
+		t.c.r.parts.buryLetter(t.c.r.poison(in), func() { buried <- struct{}{} })
 	}
 	for range t.inputs {
 		select {
@@ -190,6 +186,19 @@ func (t *runner) giveUp(ctx context.Context) error {
 		}
 	}
 	return t.perform(ctx, t.fault(tooManyAttempts, nil))
+}
+
+// poison is the dead letter of an input that has failed too many hosts. Of its
+// headers the log has kept the trace.
+func (r *Runtime) poison(in run.Input) bus.DeadLetter {
+	letter := bus.DeadLetter{
+		Agent: r.id, Reason: fmt.Sprintf("it failed its host %d times", attempts), Code: string(llm.CodeInternal),
+		Subject: in.Subject, Stream: streamOf(in.Subject), Seq: in.Seq, Attempts: attempts,
+		Host: r.parts.Host, At: time.Now().UTC(), Header: nats.Header{},
+	}
+	trace{in.Trace, in.State}.set(letter.Header)
+	letter.SetPayload(in.Envelope, r.parts.room())
+	return letter
 }
 
 func streamOf(subject string) string {
