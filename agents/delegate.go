@@ -103,9 +103,9 @@ func (t *runner) person() *bus.Origin {
 
 // handOver publishes a task for another agent. The same task has the same id,
 // so that it is worked on once.
-func (t *runner) handOver(ctx context.Context, w Waiting, context json.RawMessage) error {
+func (t *runner) handOver(ctx context.Context, w Waiting, brief json.RawMessage) error {
 	task := bus.Route{
-		ID: w.ID, Kind: bus.RouteDelegate, From: w.Agent, CorrelationID: w.ID, Text: w.Prompt, Context: context,
+		ID: w.ID, Kind: bus.RouteDelegate, From: w.Agent, CorrelationID: w.ID, Text: w.Prompt, Context: brief,
 		ReplyTo: bus.RoutePrefix + w.Agent, Chain: t.chain(), Deadline: w.Deadline, Origin: w.Origin,
 	}
 	msg, err := bus.NewMessage(bus.RoutePrefix+w.To, task)

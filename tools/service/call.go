@@ -19,7 +19,7 @@ import (
 const (
 	CallIDHeader     = "Agent-Call-Id"
 	AgentHeader      = "Agent-Id"
-	SessionKeyHeader = "Agent-Session-Key"
+	SessionKeyHeader = bus.SessionKeyHeader
 )
 
 // call asks e and waits for the answer until ctx ends.
