@@ -192,6 +192,7 @@ func (r *Runtime) offer(d *bus.Delivery) {
 func (r *Runtime) accept(d *bus.Delivery) {
 	it, err := newItem(d)
 	if err != nil {
+		r.turnBack(d, err)
 		r.parts.bury(r.id, d, string(llm.CodeValidation), err.Error(), 0, d.Done)
 		return
 	}

@@ -264,11 +264,12 @@ func TestApprovalThatNobodyAnswers(t *testing.T) {
 	a := bot("ana", script(paying), has(counter(&n)))
 	a.cfg.Limits.ApprovalTimeout = time.Second
 	w := newWorld(t, a)
+	said := time.Now()
 	w.say("ana", bus.Inbound{Text: "pay"})
 	w.hear()
 	w.expect("reply", "It says: denied")
-	if n.Load() != 0 {
-		t.Errorf("got %d effects", n.Load())
+	if took := time.Since(said); n.Load() != 0 || took < time.Second {
+		t.Errorf("got %d effects after %v, want none, and not before %v", n.Load(), took, time.Second)
 	}
 }
 

@@ -148,9 +148,9 @@ func (r *Route) check() error {
 	switch {
 	case r.Kind == RouteResult && r.CorrelationID == "":
 		return malformed("a result needs the correlation_id of its delegate")
-	case r.Kind == RouteDelegate && r.ReplyTo != "" && !publishable(r.ReplyTo):
+	case r.Kind == RouteDelegate && r.ReplyTo != "" && !Publishable(r.ReplyTo):
 		return malformed("reply_to %q is not a subject to publish on", clip(r.ReplyTo))
-	case r.Origin != nil && !publishable(r.Origin.Subject):
+	case r.Origin != nil && !Publishable(r.Origin.Subject):
 		return malformed("origin.subject %q is not a subject to publish on", clip(r.Origin.Subject))
 	case r.Kind != RouteResult && strings.TrimSpace(r.Text) == "" && len(r.Media) == 0 && (r.Kind != RouteHeartbeat || r.Due.IsZero()):
 		return malformed("it has neither text nor media")
@@ -164,10 +164,10 @@ func (r *Route) check() error {
 // broken client, whose connection it closes.
 const maxSubject = 255
 
-// publishable reports whether a message of a stranger may be answered on
+// Publishable reports whether a message of a stranger may be answered on
 // subject: no wildcard, no empty token, no white space, none of the server's
 // own, and none of the logs, which only their owners write.
-func publishable(subject string) bool {
+func Publishable(subject string) bool {
 	if len(subject) > maxSubject || strings.HasPrefix(subject, "$") || strings.ContainsAny(subject, " \t\r\n*>\x00") {
 		return false
 	}
