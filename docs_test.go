@@ -92,8 +92,14 @@ func TestConfigsInDocs(t *testing.T) {
 	for _, key := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY"} {
 		t.Setenv(key, "key")
 	}
+	folder := t.TempDir()
+	for _, name := range []string{"host.creds", "play.yaml"} { // that they name
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, f := range fences(t, "yaml agenthost.yaml") {
-		if _, err := config.Parse(f.page, []byte(f.text)); err != nil {
+		if _, err := config.Parse(filepath.Join(folder, "agenthost.yaml"), []byte(f.text)); err != nil {
 			t.Errorf("%v: %v", f, err)
 		}
 	}

@@ -38,6 +38,7 @@ func (k *checker) check() {
 	k.checkPlugins()
 	k.checkHooks()
 	k.checkAgents()
+	k.checkFiles()
 }
 
 // fault reports a problem at path, or at what holds it when the file does not

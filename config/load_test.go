@@ -121,15 +121,21 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestPathsAreBelowTheFolder(t *testing.T) {
-	c, err := config.Parse("/etc/agenthost/agenthost.yaml", []byte(
-		"nats: {creds: a.creds, tls: {ca: tls/ca.pem, cert: /abs/c.pem, key: k.pem}, embedded: {config: nats.conf}}\n"+
-			"models: {m: {provider: scripted, script: script.yaml}}\n"))
+	elsewhere := filepath.Join(write(t, map[string]string{"c.pem": ""}), "c.pem")
+	folder := write(t, map[string]string{
+		"agenthost.yaml": "nats: {creds: a.creds, tls: {ca: tls/ca.pem, cert: " + elsewhere + ", key: k.pem}, embedded: {config: nats.conf}}\n" +
+			"models: {m: {provider: scripted, script: script.yaml}}\n",
+		"a.creds": "", "tls/ca.pem": "", "k.pem": "", "nats.conf": "", "script.yaml": "",
+	})
+	c, err := config.Load(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{
-		"/etc/agenthost/a.creds", "/etc/agenthost/tls/ca.pem", "/abs/c.pem", "/etc/agenthost/k.pem",
-		"/etc/agenthost/nats.conf", "/etc/agenthost/data", "/etc/agenthost/script.yaml",
+	want := []string{"a.creds", "tls/ca.pem", elsewhere, "k.pem", "nats.conf", "data", "script.yaml"}
+	for i := range want {
+		if want[i] != elsewhere {
+			want[i] = filepath.Join(folder, want[i])
+		}
 	}
 	n := c.NATS
 	got := []string{n.Creds, n.TLS.CA, n.TLS.Cert, n.TLS.Key, n.Embedded.Config, n.Embedded.Store, c.Models["m"].Script}

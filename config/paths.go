@@ -1,6 +1,7 @@
 package config
 
 import (
+	"os"
 	"path/filepath"
 
 	"agenthost/agents"
@@ -32,6 +33,50 @@ func (c *Config) resolvePaths(folder string) {
 		m.Script = below(folder, m.Script)
 		c.Models[name] = m
 	}
+}
+
+// checkFiles reports the files that are named and that nobody could read.
+func (k *checker) checkFiles() {
+	n := k.c.NATS
+	k.checkFile("nats.creds", n.Creds)
+	k.checkFile("nats.nkey", n.NKey)
+	k.checkFile("nats.tls.ca", n.TLS.CA)
+	k.checkFile("nats.tls.cert", n.TLS.Cert)
+	k.checkFile("nats.tls.key", n.TLS.Key)
+	k.checkFile("nats.embedded.config", n.Embedded.Config)
+	for name, m := range k.c.Models {
+		k.checkFile(join(join("models", name), "script"), m.Script)
+	}
+}
+
+func (k *checker) checkFile(path, file string) {
+	if file == "" {
+		return
+	}
+	if fault := fileFault(below(k.folder, file)); fault != "" {
+		// Who takes a key for the path of one finds it in no message.
+		k.fault(path, "%s: %s; want the path of a file, relative to the folder of the configuration", k.key(path), fault)
+	}
+}
+
+// fileFault says why a file cannot be read. A pipe is not opened: it may be
+// read only once, and opening it may wait for whoever writes.
+func fileFault(path string) string {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return whyUnreadable(err)
+	case info.IsDir():
+		return "it is a folder"
+	case !info.Mode().IsRegular():
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return whyUnreadable(err)
+	}
+	_ = f.Close() // nothing was written
+	return ""
 }
 
 func below(folder, path string) string {

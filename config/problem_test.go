@@ -15,6 +15,8 @@ const (
 	agentA    = echoModel + "agents:\n  - id: a\n"
 )
 
+const noFile = ": no such file or folder; want the path of a file, relative to the folder of the configuration"
+
 func TestProblems(t *testing.T) {
 	t.Setenv("SECRET", "hunter2")
 	tests := map[string]struct {
@@ -81,10 +83,20 @@ func TestProblems(t *testing.T) {
 		"url":                     {"nats: {url: 'nats://a:1, ftp://me:hunter2@x'}\n", []string{"1:13: url: want nats://host:port, or several with commas between them"}},
 		"two ways to log in":      {"nats: {user: u, token: hunter2}\n", []string{"1:24: user and token together; want one way to log in"}},
 		"password without user":   {"nats: {password: hunter2}\n", []string{"1:18: password without user; add user:"}},
-		"half of tls":             {"nats: {tls: {cert: a}}\n", []string{"1:13: tls with one of cert and key; want both, or neither"}},
-		"replicas":                {"nats: {replicas: 2}\n", []string{`1:18: replicas "2": want 1, 3 or 5`}},
-		"lanes":                   {"nats: {lanes: 0}\n", []string{`1:15: lanes "0": want 1 to 64`}},
-		"too many lanes":          {"nats: {lanes: 65}\n", []string{`1:15: lanes "65": want 1 to 64`}},
+		"half of tls":             {"nats: {tls: {cert: problem_test.go}}\n", []string{"1:13: tls with one of cert and key; want both, or neither"}},
+		"files": {"nats: {creds: hunter2, nkey: testdata/x, tls: {ca: hunter2, cert: testdata, key: ../c}, embedded: {config: nosuch.conf}}\nmodels: {a.b: {provider: scripted, script: \"${SECRET}\"}}\n", []string{
+			"1:15: creds" + noFile,
+			"1:30: creds and nkey together; want one way to log in",
+			"1:30: nkey" + noFile,
+			"1:52: ca" + noFile,
+			"1:67: cert: it is a folder; want the path of a file, relative to the folder of the configuration",
+			"1:82: key" + noFile,
+			"1:108: config" + noFile,
+			"2:44: script" + noFile,
+		}},
+		"replicas":       {"nats: {replicas: 2}\n", []string{`1:18: replicas "2": want 1, 3 or 5`}},
+		"lanes":          {"nats: {lanes: 0}\n", []string{`1:15: lanes "0": want 1 to 64`}},
+		"too many lanes": {"nats: {lanes: 65}\n", []string{`1:15: lanes "65": want 1 to 64`}},
 		"listen of the server": {"nats: {embedded: {listen: 4222, sync: sometimes}}\n", []string{
 			`1:27: listen "4222": want host:port, or "" for no port`,
 			`1:39: sync "sometimes": want always, or a duration such as 2m`,
