@@ -367,6 +367,8 @@ func Transient(err error) bool {
 		switch api.ErrorCode {
 		case errStreamFull, errNoStorage:
 			return true
+		case errNoCluster: // comes with the code of a server's own fault
+			return false
 		}
 		return api.Code >= 500
 	}
@@ -387,4 +389,5 @@ const (
 	errWrongLastSeqConst jetstream.ErrorCode = 10164
 	errNoStorage         jetstream.ErrorCode = 10047
 	errStreamFull        jetstream.ErrorCode = 10077
+	errNoCluster         jetstream.ErrorCode = 10074
 )

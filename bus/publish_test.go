@@ -305,6 +305,7 @@ func TestTransient(t *testing.T) {
 		"no leader":            {api(503, 10008), true, false},
 		"stream is full":       {api(400, 10077), true, false},
 		"no storage":           {api(500, 10047), true, false},
+		"no cluster":           {api(500, 10074), false, false},
 		"message too large":    {api(400, 10054), false, false},
 		"fenced":               {api(400, 10071), false, true},
 		"fenced, replicated":   {api(400, 10164), false, true},

@@ -86,7 +86,15 @@ func Provision(ctx context.Context, js jetstream.JetStream, replicas, lanes int,
 		makers = append(makers, func() error { return provisionBucket(ctx, js, want) })
 	}
 	makers = append(makers, func() error { return provisionFiles(ctx, js, replicas) })
-	return atOnce(makers)
+	return explainReplicas(atOnce(makers), replicas)
+}
+
+// explainReplicas says what would help where replicas cannot be had.
+func explainReplicas(err error, replicas int) error {
+	if api, ok := errors.AsType[*jetstream.APIError](err); !ok || api.ErrorCode != errNoCluster {
+		return err
+	}
+	return fmt.Errorf("nats.replicas %d, and this NATS is a single server; set nats.replicas to 1, or name a cluster in nats.url: %w", replicas, err)
 }
 
 // atOnce calls all makers, so that a start takes the time of one answer of NATS
