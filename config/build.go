@@ -152,7 +152,7 @@ func (b *builder) expandInto(n *node) {
 		n.broken = true
 		return
 	}
-	n.value = value
+	n.value, n.filled = value, true
 	if n.style == 0 {
 		n.tag = ""
 	}

@@ -6,8 +6,8 @@
 // Before anything is decoded, `${VAR}`, `${VAR:-default}` and `${file:path}`
 // are replaced inside scalar values, never in keys, and never in values under
 // the key `prompt`, where `${…}` belongs to whoever fires the prompt. `$${`
-// stands for a literal `${`. A value without quotes is read anew after that, so
-// that `${N}` can fill a number.
+// stands for a literal `${`. A value without quotes is read anew after that, and
+// one with quotes where text cannot be, so that `${N}` can fill a number.
 //
 // Relative paths, those of `${file:path}` included, are relative to the folder
 // of the configuration, not to the working folder.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gopkg.in/yaml.v3"
 )
 
 var durationType = reflect.TypeFor[time.Duration]()
@@ -28,6 +30,9 @@ func newDecoder(ps *problems) *decoder {
 
 // decode sets v, which is addressable, to n. Null leaves it zero.
 func (d *decoder) decode(n *node, v reflect.Value, path string) {
+	if n.filled && n.style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 && !textual(v.Type()) {
+		n = n.unquoted() // the quotes are for the braces
+	}
 	d.values[path] = n
 	if n.broken {
 		d.failed[path] = true
@@ -60,6 +65,18 @@ func (d *decoder) decode(n *node, v reflect.Value, path string) {
 	default:
 		d.leaf(n, v, path)
 	}
+}
+
+// textual reports whether a value of type t may be text.
+func textual(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
+		return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+	}
+	return true
 }
 
 func (d *decoder) fail(n *node, path, format string, args ...any) {

@@ -224,6 +224,32 @@ agents:
 	}
 }
 
+// Quotes keep braces from YAML, and a number from being one only where text can be.
+func TestQuotedExpansionFillsTypes(t *testing.T) {
+	t.Setenv("N", "3")
+	t.Setenv("SPAN", "90s")
+	t.Setenv("YES", "true")
+	t.Setenv("EMPTY", "")
+	c := parse(t, `
+nats: {replicas: "${N}", lanes: '${EMPTY}', user: "${N}"}
+models: {m: {provider: openai, model: "${N}", temperature: "0.${N}"}}
+agents: [{id: a, session: {max: "1${N}"}, heartbeat: {enabled: "${YES}", interval: "${SPAN}"}}]
+plugins: {web: {token: "${N}"}}
+`)
+	if c.NATS.Replicas != 3 || c.NATS.Lanes != 0 || c.NATS.User != "3" {
+		t.Errorf("nats: got %+v", c.NATS)
+	}
+	if m := c.Models["m"]; m.Model != "3" || *m.Temperature != 0.3 {
+		t.Errorf("model: got %+v", m)
+	}
+	if a := c.Agents[0]; !a.Heartbeat.Enabled || a.Heartbeat.Interval != 90*time.Second || *a.Session.Max != 13 {
+		t.Errorf("agent: got %+v", a)
+	}
+	if diff := cmp.Diff(map[string]map[string]any{"web": {"token": "3"}}, c.Plugins); diff != "" {
+		t.Errorf("plugins (-want +got):\n%s", diff)
+	}
+}
+
 func TestPluginSettingsAreAsInJSON(t *testing.T) {
 	c := parse(t, "plugins: {irc: {main: {port: 6697, tls: true, since: 2026-01-01, rooms: [a, {b: ~}]}, nick: bot}, web: }\n")
 	want := map[string]map[string]any{

@@ -29,6 +29,7 @@ type node struct {
 	items  []*node // of a sequence
 	at     place
 	broken bool // its problem is reported already
+	filled bool // variables are replaced in it
 }
 
 type field struct {
@@ -38,6 +39,13 @@ type field struct {
 // yaml returns a scalar as the YAML decoder wants it.
 func (n *node) yaml() *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: n.tag, Style: n.style, Value: n.value}
+}
+
+// unquoted returns a scalar as it would be without its quotes.
+func (n *node) unquoted() *node {
+	plain := *n
+	plain.tag, plain.style = "", 0
+	return &plain
 }
 
 func (n *node) resolvedTag() string { return n.yaml().ShortTag() }
