@@ -142,7 +142,13 @@ func (k *checker) checkPlugins() {
 }
 
 func (k *checker) checkHooks() {
+	count := make(map[string]int)
 	for i, h := range k.c.Hooks {
+		if count[h.On]++; count[h.On] == hooks.MaxPerName+1 {
+			at := k.nodeAt(fmt.Sprintf("hooks[%d]", i)).at
+			text := fmt.Sprintf("more than %d hooks on %s; the host leaves out this one and those after it", hooks.MaxPerName, h.On)
+			k.c.HookFaults = append(k.c.HookFaults, Problem{at.file, at.line, at.column, text})
+		}
 		for key, fault := range h.Check() {
 			path := fmt.Sprintf("hooks[%d].%s", i, key)
 			if near := nearest(h.On, hooks.Points()); key == "on" && near != "" {

@@ -37,6 +37,8 @@ type Config struct {
 	// plugin itself checks them.
 	Plugins map[string]map[string]any `yaml:"plugins,omitempty" json:"plugins,omitempty"`
 	Hooks   []hooks.Config            `yaml:"hooks,omitempty" json:"hooks,omitempty"`
+
+	HookFaults []Problem `yaml:"-" json:"-"` // the hooks that there is no room for
 }
 
 // HTTP is `http:`, the one listener of a host.

@@ -338,3 +338,19 @@ func problems(t *testing.T, err error) []string {
 	}
 	return lines
 }
+
+// A host goes on without the hooks that there is no room for; check tells.
+func TestTooManyHooks(t *testing.T) {
+	one := "  - {on: before_message, subject: a}\n"
+	text := "hooks:\n" + strings.Repeat(one, hooks.MaxPerName) + "  - {on: after_message, subject: a}\n"
+	if c := parse(t, text); c.HookFaults != nil {
+		t.Errorf("as many as there may be: %v", c.HookFaults)
+	}
+	want := []config.Problem{{
+		File: "agenthost.yaml", Line: 131, Column: 5,
+		Text: "more than 128 hooks on before_message; the host leaves out this one and those after it",
+	}}
+	if diff := cmp.Diff(want, parse(t, text+one+one).HookFaults); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

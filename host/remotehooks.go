@@ -1,6 +1,9 @@
 package host
 
 import (
+	"errors"
+	"slices"
+
 	"agenthost/hooks"
 
 	"github.com/nats-io/nats.go"
@@ -11,6 +14,7 @@ type remoteHooks struct {
 	registry *hooks.Registry
 	nc       *nats.Conn
 	now      []remoteHook
+	left     []hooks.Config // out, for there is no room; the registry has logged it
 }
 
 type remoteHook struct {
@@ -21,26 +25,48 @@ type remoteHook struct {
 // change adds and removes hooks; with an error nothing has changed. What is
 // added is there before something is removed: no message goes by unguarded.
 func (r *remoteHooks) change(off, on []hooks.Config) error {
-	var fresh []remoteHook
-	for _, c := range on {
+	fresh, left, err := r.add(on)
+	if err != nil {
+		return err
+	}
+	for _, c := range off {
+		r.drop(c)
+	}
+	r.now, r.left = append(r.now, fresh...), append(r.left, left...)
+	if len(off) > 0 && len(r.left) > 0 { // there may be room now
+		fresh, r.left, err = r.add(r.left)
+		r.now = append(r.now, fresh...)
+	}
+	return err
+}
+
+// add adds hooks and returns those that there is no room for; with an error it
+// adds none.
+func (r *remoteHooks) add(list []hooks.Config) (fresh []remoteHook, left []hooks.Config, err error) {
+	for _, c := range list {
 		remove, err := r.registry.AddRemote(r.nc, []hooks.Config{c})
-		if err != nil {
+		switch {
+		case errors.Is(err, hooks.ErrFull):
+			left = append(left, c)
+		case err != nil:
 			for _, h := range fresh {
 				h.remove()
 			}
-			return err
-		}
-		fresh = append(fresh, remoteHook{c, remove})
-	}
-	for _, c := range off {
-		for i, h := range r.now {
-			if h.Config == c {
-				h.remove()
-				r.now = append(r.now[:i:i], r.now[i+1:]...)
-				break
-			}
+			return nil, nil, err
+		default:
+			fresh = append(fresh, remoteHook{c, remove})
 		}
 	}
-	r.now = append(r.now, fresh...)
-	return nil
+	return fresh, left, nil
+}
+
+func (r *remoteHooks) drop(c hooks.Config) {
+	if i := slices.Index(r.left, c); i >= 0 { // they are the last of their kind
+		r.left = slices.Delete(r.left, i, i+1)
+		return
+	}
+	if i := slices.IndexFunc(r.now, func(h remoteHook) bool { return h.Config == c }); i >= 0 {
+		r.now[i].remove()
+		r.now = slices.Delete(r.now, i, i+1)
+	}
 }

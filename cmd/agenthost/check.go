@@ -34,7 +34,7 @@ func (a *app) check() error {
 	}
 	cfg, err := config.Load(path)
 	if err == nil {
-		err = skillFaults(cfg)
+		err = leftOut(cfg)
 	}
 	if a.json {
 		return a.printProblems(err)
@@ -62,9 +62,10 @@ func (a *app) printProblems(err error) error {
 	return nil
 }
 
-// skillFaults are an error here; a host serves the agents without these skills.
-func skillFaults(cfg *config.Config) error {
-	if list := cfg.SkillFaults(); len(list) > 0 {
+// leftOut are the skills and hooks that are an error here; a host goes on
+// without them.
+func leftOut(cfg *config.Config) error {
+	if list := append(cfg.SkillFaults(), cfg.HookFaults...); len(list) > 0 {
 		return &config.FileError{Problems: list}
 	}
 	return nil

@@ -1,0 +1,18 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// What a host goes on without is a mistake all the same.
+func TestCheckTellsOfTooManyHooks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	file := "hooks:\n" + strings.Repeat("  - {on: before_message, subject: a}\n", 129)
+	if err := os.WriteFile(defaultConfig, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr := call(t, codeFailed, "", "check")
+	contains(t, stderr, "agenthost.yaml:130:5: more than 128 hooks on before_message; ")
+}
