@@ -56,6 +56,9 @@ func TestUsageErrors(t *testing.T) {
 		"bench of nothing":         {"bench --sessions -1", "sessions -1: want 1 or more"},
 		"bench of no agents":       {"bench --idle 0", "--idle 0: want 1 agent or more"},
 		"sync of a bench":          {"bench --sync soon", `--sync "soon": want always, interval`},
+		"help of no command":       {"help sesions", `unknown command "sesions"; did you mean "sessions"?`},
+		"help of none below":       {"help sessions nosuch", `unknown command "nosuch"`},
+		"help of an argument":      {"help send ana", `agenthost send has no command "ana"`},
 		"no time to stop":          {"runs abort ana x --timeout -1s", "--timeout -1s: want more than 0"},
 	}
 	for name, tt := range tests {

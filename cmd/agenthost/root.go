@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
 
 // root is the command above all others.
 func (a *app) root() *cobra.Command {
@@ -23,7 +27,26 @@ kept in JetStream: what a host was doing when it died, the next one finishes.`,
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the result as JSON")
 	a.nats.register(root.PersistentFlags())
 	root.PersistentFlags().SortFlags = false
+	strictHelp(root)
 	return root
+}
+
+// strictHelp makes help refuse what is no command, where cobra's own shows the
+// help of the command above it.
+func strictHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Example = "  agenthost help sessions ls"
+	help.Args = func(_ *cobra.Command, args []string) error {
+		found, rest, err := root.Find(args)
+		switch {
+		case err != nil || len(rest) == 0:
+			return err
+		case found.HasSubCommands():
+			return found.ValidateArgs(rest)
+		}
+		return fmt.Errorf("%s has no command %q", found.CommandPath(), rest[0])
+	}
 }
 
 // configFlag gives cmd the flag -c.
