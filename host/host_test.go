@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,3 +110,17 @@ func next(t *testing.T, sub *nats.Subscription) bus.Outbound {
 }
 
 func cfgScripted(path string) llm.Config { return llm.Config{Provider: "scripted", Script: path} }
+
+// Without agents there is a list of none, and not null.
+func TestStatusWithoutAgents(t *testing.T) {
+	cfg := demo(t)
+	cfg.Agents = nil
+	h, _ := start(t, cfg)
+	msg, err := h.Bus().NC.RequestWithContext(t.Context(), host.StatusSubject, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(msg.Data), `"agents":[]`) {
+		t.Errorf("got %s", msg.Data)
+	}
+}

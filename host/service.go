@@ -109,7 +109,7 @@ func (h *Host) status(js jetstream.JetStream, started time.Time, beats *heartbea
 	}
 	s := Status{
 		Host: h.opt.Name, Version: h.opt.Version, State: state, Started: started, Serving: serving, Lanes: lanes,
-		ToolFaults: now.shop.faults(), Models: h.modelStatus(), Refused: *h.refused.Load(),
+		Agents: []AgentStatus{}, ToolFaults: now.shop.faults(), Models: h.modelStatus(), Refused: *h.refused.Load(),
 	}
 	spent := h.spentToday(js)
 	for _, a := range fleet.Status() {
