@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/host"
 
 	"github.com/nats-io/nats.go"
@@ -47,6 +48,11 @@ func (a *app) withSessions(ctx context.Context, do func(*shelf) error) error {
 	}
 	defer nc.Close()
 	err = do(&shelf{host.Sessions(nc, js, cfg.Domain), nc})
+	if errors.Is(err, nats.ErrNoResponders) { // as reading a stream that there is not has it
+		if _, missing := js.Stream(ctx, bus.SessionsStream); errors.Is(missing, jetstream.ErrStreamNotFound) {
+			err = missing
+		}
+	}
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("%w: no host has run on this NATS yet", err)
 	}
