@@ -63,6 +63,9 @@ func TestEmptyNATS(t *testing.T) {
 		}
 		stdout, stderr := call(t, codeFailed, "", append(args, "-s", url)...)
 		contains(t, stderr, want)
+		if strings.Contains(stderr, "the message waits") {
+			t.Errorf("%s: nothing took the message: %s", command, stderr)
+		}
 		if stdout != "" {
 			t.Errorf("%s: standard output: %q", command, stdout)
 		}

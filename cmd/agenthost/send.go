@@ -95,7 +95,7 @@ func (a *app) send(ctx context.Context, s sending) error {
 	if err != nil {
 		return err
 	}
-	if err := a.reachable(hosts, s.agent); err != nil {
+	if err := reachable(hosts, s.agent); err != nil {
 		return err
 	}
 	q := newQuestion(s.text)
@@ -104,11 +104,20 @@ func (a *app) send(ctx context.Context, s sending) error {
 	}
 	d := newDialog(nc, js, s.agent, s.from, s.session)
 	if s.wait || s.stream {
-		return a.sendAndWait(ctx, d, q, s)
+		if err := d.listen(s.stream); err != nil {
+			return err
+		}
+		defer d.close()
 	}
 	ack, err := d.send(ctx, q)
 	if err != nil {
 		return err
+	}
+	if len(hosts) == 0 {
+		a.warn("no host is running; the message waits")
+	}
+	if s.wait || s.stream {
+		return a.awaitAnswer(ctx, d, q, s)
 	}
 	if a.json {
 		return a.printJSON(map[string]any{"id": q.id, "stream": ack.Stream, "seq": ack.Sequence})
@@ -119,25 +128,14 @@ func (a *app) send(ctx context.Context, s sending) error {
 
 // reachable refuses an agent that none of the hosts has. With no host running
 // there is no telling.
-func (a *app) reachable(hosts fleet, agent string) error {
-	if len(hosts) == 0 {
-		a.warn("no host is running; the message waits")
-		return nil
-	}
-	if slices.Contains(hosts.agents(), agent) {
+func reachable(hosts fleet, agent string) error {
+	if len(hosts) == 0 || slices.Contains(hosts.agents(), agent) {
 		return nil
 	}
 	return noSuchAgent(agent, hosts.agents())
 }
 
-func (a *app) sendAndWait(ctx context.Context, d *dialog, q question, s sending) error {
-	if err := d.listen(s.stream); err != nil {
-		return err
-	}
-	defer d.close()
-	if _, err := d.send(ctx, q); err != nil {
-		return err
-	}
+func (a *app) awaitAnswer(ctx context.Context, d *dialog, q question, s sending) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
 	defer cancel()
 	speech := &speech{w: a.stdout, safe: terminal(a.stdout)}
