@@ -74,8 +74,8 @@ func (k *checker) checkTime(at string, s heartbeat.Spec) {
 			k.fault(at+".cron", "cron %s: %v", k.quote(at+".cron"), err)
 		}
 	}
-	if k.set(at+".every") && s.Every < time.Second {
-		k.fault(at+".every", "every %s: want 1s or more", k.quote(at+".every"))
+	if k.set(at+".every") && (s.Every < time.Second || s.Every%time.Second != 0) {
+		k.fault(at+".every", "every %s: want 1s or more, in whole seconds", k.quote(at+".every"))
 	}
 	if k.set(at + ".at") {
 		if _, err := heartbeat.ParseAt(s.At, zone); err != nil {
