@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	_ "time/tzdata" // zones must not depend on the machine
@@ -70,7 +72,7 @@ func ParseCron(line string) (cron.Schedule, error) {
 	if strings.HasPrefix(line, "@") {
 		return nil, errors.New(want)
 	}
-	schedule, err := cronFields.Parse(line)
+	schedule, err := cronFields.Parse(sundayAsZero(line))
 	if err != nil {
 		return nil, errors.New(want)
 	}
@@ -78,6 +80,39 @@ func ParseCron(line string) (cron.Schedule, error) {
 		return nil, errors.New("a day that never comes; " + want)
 	}
 	return schedule, nil
+}
+
+// toSunday is a range of days that ends in the Sunday that is 7.
+var toSunday = regexp.MustCompile(`^([0-7])-7(/[1-7])?$`)
+
+// sundayAsZero writes the Sunday that is 7, as crontab has it too, as the parser
+// knows it.
+func sundayAsZero(line string) string {
+	fields := strings.Fields(line)
+	if len(fields) == 0 {
+		return line
+	}
+	days := strings.Split(fields[len(fields)-1], ",")
+	for i, day := range days {
+		if day == "7" {
+			days[i] = "0"
+		} else if m := toSunday.FindStringSubmatch(day); m != nil {
+			days[i] = daysToSunday(m[1], m[2])
+		}
+	}
+	fields[len(fields)-1] = strings.Join(days, ",")
+	return strings.Join(fields, " ")
+}
+
+// daysToSunday are the days of a range, one by one; its end begins the week.
+func daysToSunday(from, step string) string {
+	first, _ := strconv.Atoi(from)
+	by, _ := strconv.Atoi(strings.TrimPrefix(step, "/"))
+	var days []string
+	for day := first; day <= 7; day += max(by, 1) {
+		days = append(days, strconv.Itoa(day%7))
+	}
+	return strings.Join(days, ",")
 }
 
 // atLayout is a time in the zone of its spec.

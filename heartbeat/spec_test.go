@@ -101,6 +101,24 @@ func TestSpecs(t *testing.T) {
 	}
 }
 
+// Sunday is 0, 7 and sun.
+func TestSundays(t *testing.T) {
+	for days, same := range map[string]string{
+		"7": "0", "1,7": "0,1", "5-7": "0,5,6", "1-7/2": "0,1,3,5", "7-7": "sun", "0-7/7": "0", "1-5,7": "0-5",
+	} {
+		got := next(t, heartbeat.Spec{Cron: "0 8 * * " + days}, "2026-11-20T12:00:00Z", 14)
+		want := next(t, heartbeat.Spec{Cron: "0 8 * * " + same}, "2026-11-20T12:00:00Z", 14)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", days, diff)
+		}
+	}
+	for _, line := range []string{"0 8 * * 8", "0 8 * * 7-1", "0 8 * * 77", "0 8 7 7 -7", "7", "7 7"} {
+		if _, err := heartbeat.ParseCron(line); err == nil {
+			t.Errorf("%q is accepted", line)
+		}
+	}
+}
+
 // A window has one firing a day, inside, not always at the same minute, also
 // when it goes over midnight and when the clocks change.
 func TestWindow(t *testing.T) {
