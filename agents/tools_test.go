@@ -456,7 +456,8 @@ func TestDelegation(t *testing.T) {
 	t.Run("callee dead", func(t *testing.T) {
 		a := bot("a", script(paying), has(handing("b")), asks("b"))
 		a.cfg.Limits.RunTimeout = 1500 * time.Millisecond
-		w := newWorld(t, a, bot("b", script(`rules: [{delay: 3s, text: late}]`)))
+		w := newWorld(t, a)
+		w.parts.Peers.Set([]agents.Peer{{ID: "a"}, {ID: "b"}}) // whom no host serves just now
 		w.say("a", bus.Inbound{Text: "hand over"})
 		w.expect("reply", "It says: no result came in time")
 		w.settled()
