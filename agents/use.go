@@ -76,7 +76,7 @@ func (t *runner) mayUse(ctx context.Context, tool tools.Tool, call run.Call, arg
 			return nil, ""
 		}
 		return &run.Wait{
-			For: run.ForApproval, Prompt: d.What,
+			For: run.ForApproval, Prompt: d.What, Args: args,
 			Deadline: time.Now().Add(t.p.cfg.Limits.ApprovalTimeout),
 		}, ""
 	}
@@ -118,9 +118,11 @@ func (t *runner) outcome(ctx context.Context, call run.Call, args json.RawMessag
 	return run.Signal{OK: ok, Result: text}
 }
 
-// beforeTool lets the before_tool_call hooks change the arguments or refuse.
+// beforeTool lets the before_tool_call hooks change the arguments or refuse. Of
+// a call that was approved they have said what they had to say: what a person
+// was shown is what runs.
 func (t *runner) beforeTool(ctx context.Context, call run.Call) (args json.RawMessage, refused string) {
-	if !t.c.r.parts.Hooks.Has(hooks.BeforeToolCall) {
+	if call.Approved || !t.c.r.parts.Hooks.Has(hooks.BeforeToolCall) {
 		return call.Args, ""
 	}
 	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.BeforeToolCall, hooks.Args{

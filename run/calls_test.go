@@ -201,3 +201,34 @@ func TestDenial(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// What an approval shows instead of what the model asked for is in the log, and
+// is what runs.
+func TestApprovalOfOtherArguments(t *testing.T) {
+	for name, tt := range map[string]struct{ shown, logged, runs string }{
+		"as asked":       {`{ "a": 1 }`, "", `{"a":1}`},
+		"not told":       {"", "", `{"a":1}`},
+		"something else": {`{"a": 2}`, `{"a":2}`, `{"a":2}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, run.Limits{})
+			s.send(ask("r1", "hello"))
+			s.send(use("pay"))
+			asked := waits("pay", run.ForApproval)
+			asked.Wait.Args = json.RawMessage(tt.shown)
+			effects := s.send(asked)
+			if got := string(effects[0].Events[0].Args); got != tt.logged {
+				t.Errorf("logged %s, want %s", got, tt.logged)
+			}
+			s.crash()
+			effects = s.send(answered("pay", run.Approve))
+			call := effects[len(effects)-1].Call
+			if call == nil || !call.Approved || string(call.Args) != tt.runs {
+				t.Errorf("run: got %+v, want the arguments %s", call, tt.runs)
+			}
+			if _, err := run.Replay(s.log); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -68,8 +68,10 @@ type Event struct {
 	Call string `json:"call,omitempty"`
 	// For is Budget where an approval is not for the call of a tool but for the
 	// next call of the model, which would go beyond a budget.
-	For      string          `json:"for,omitempty"`
-	Name     string          `json:"name,omitempty"`
+	For  string `json:"for,omitempty"`
+	Name string `json:"name,omitempty"`
+	// Args are what the model asked for; in approval.asked what the approval
+	// shows and what will run, where that is something else.
 	Args     json.RawMessage `json:"args,omitempty"`
 	Rerun    string          `json:"rerun,omitempty"` // "safe", or empty
 	OK       bool            `json:"ok,omitempty"`

@@ -201,6 +201,9 @@ func (s *State) ask(e *Event, what string) {
 	if len(e.Options) > 0 {
 		c.Options = e.Options
 	}
+	if len(e.Args) > 0 { // only where something has changed them
+		c.Args = e.Args
+	}
 	c.running = false
 }
 

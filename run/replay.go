@@ -203,7 +203,7 @@ func (r *replayer) signal(e *Event) (sig Signal, ok bool) {
 		sig.Kind = ToolSettled
 		sig.Wait = &Wait{
 			For: waitsFor[e.Type], Prompt: e.Prompt, Options: e.Options, Deadline: e.Deadline,
-			To: e.To, CorrelationID: e.CorrelationID, Context: e.Context,
+			To: e.To, CorrelationID: e.CorrelationID, Context: e.Context, Args: e.Args,
 		}
 		return sig, true
 	case ApprovalAnswered, QuestionAnswered:

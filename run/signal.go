@@ -93,6 +93,9 @@ type Wait struct {
 	To            string // ForDelegate
 	CorrelationID string
 	Context       json.RawMessage
+	// Args are those that the approval shows; empty: as the model asked. They
+	// are what runs once it is approved.
+	Args json.RawMessage
 }
 
 // Budget is the name of a hold, where a call has the name of its tool.

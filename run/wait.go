@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 
@@ -17,6 +18,9 @@ func (m *machine) ask(c Call, w Wait) {
 	switch w.For {
 	case ForApproval:
 		e.Type, e.Options = ApprovalAsked, []string{Approve, Deny}
+		if shown := written(w.Args); !bytes.Equal(shown, c.Args) {
+			e.Args = shown
+		}
 	case ForQuestion:
 		e.Type = QuestionAsked
 	case ForDelegate:
