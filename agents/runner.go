@@ -253,6 +253,11 @@ func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
 		if t.c.r.work.Err() != nil {
 			return nil, errStopping
 		}
+		if sig.Kind == run.Abort { // by a hook, while other calls may wait for somebody
+			if err := t.heard(ctx, t.journal.State().Run, sig); err != nil {
+				return nil, err
+			}
+		}
 		return t.journal.Step(sig, t.p.limits()), nil
 	case <-t.c.nudge:
 		return t.overhear(ctx)

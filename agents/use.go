@@ -14,14 +14,17 @@ import (
 	"agenthost/tools"
 )
 
-// use does what a model asked for, if it may.
+// use does what a model asked for, if it may. The signal that it returns
+// settles the call, or ends the run where a hook aborts.
 func (t *runner) use(ctx context.Context, call run.Call) (sig run.Signal) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.c.log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("tool", call.Name).Msg("panic in a tool")
 			sig = run.Signal{Result: "the tool broke down; its outcome is unknown"}
 		}
-		sig.Kind, sig.Call = run.ToolSettled, call.ID
+		if sig.Kind == "" {
+			sig.Kind, sig.Call = run.ToolSettled, call.ID
+		}
 	}()
 	box := t.p.tools
 	box.await(ctx) // a run that is taken up again comes here first
@@ -36,8 +39,8 @@ func (t *runner) use(ctx context.Context, call run.Call) (sig run.Signal) {
 		return spared()
 	}
 	args, refused := t.beforeTool(ctx, call)
-	if refused != "" {
-		return run.Signal{Result: "not allowed: " + refused, Source: run.FromDenial}
+	if refused != nil {
+		return *refused
 	}
 	wait, denied := t.mayUse(ctx, tool, call, args)
 	if wait != nil && t.c.r.shadow() {
@@ -118,23 +121,24 @@ func (t *runner) outcome(ctx context.Context, call run.Call, args json.RawMessag
 	return run.Signal{OK: ok, Result: text}
 }
 
-// beforeTool lets the before_tool_call hooks change the arguments or refuse. Of
-// a call that was approved they have said what they had to say: what a person
-// was shown is what runs.
-func (t *runner) beforeTool(ctx context.Context, call run.Call) (args json.RawMessage, refused string) {
+// beforeTool lets the before_tool_call hooks change the arguments; refused is
+// the signal that ends the run when one of them aborts. Of a call that was
+// approved they have said what they had to say: what a person was shown is what
+// runs.
+func (t *runner) beforeTool(ctx context.Context, call run.Call) (args json.RawMessage, refused *run.Signal) {
 	if call.Approved || !t.c.r.parts.Hooks.Has(hooks.BeforeToolCall) {
-		return call.Args, ""
+		return call.Args, nil
 	}
 	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.BeforeToolCall, hooks.Args{
 		"call": quoted(call.ID), "name": quoted(call.Name), "args": call.Args,
 	}))
 	switch out.Action {
 	case hooks.Abort:
-		return nil, out.Reason
+		return nil, t.refusal(out.Reason)
 	case hooks.Override:
-		return out.Args["args"], ""
+		return out.Args["args"], nil
 	}
-	return call.Args, ""
+	return call.Args, nil
 }
 
 // afterTool lets the after_tool_call hooks change what the model is told.
