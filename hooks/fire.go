@@ -20,8 +20,8 @@ const (
 // Fire calls the handlers of call.Hook and returns what they want together:
 // Abort with a reason, as soon as one of them wants that and the point is a
 // before_* one; Override with the whole of the arguments, when one of them
-// changed any; else Continue with the arguments of the call. The arguments of
-// the call itself are never written to.
+// changed any that is Changeable; else Continue with the arguments of the call.
+// The arguments of the call itself are never written to.
 //
 // Fire blocks until the last handler has answered or outlived its timeout. A
 // handler that ignores its context is abandoned to its goroutine, which ends
@@ -39,7 +39,7 @@ func (r *Registry) Fire(ctx context.Context, call Call) Outcome {
 func (r *Registry) fire(ctx context.Context, chain []*link, call Call) Outcome {
 	action := Continue
 	for len(chain) > 0 {
-		l := startLeg(ctx, chain, call, action)
+		l := r.startLeg(ctx, chain, call, action)
 		l.wait(ctx)
 		call, action = l.call, l.action
 		if l.last == len(chain) {
@@ -82,7 +82,7 @@ type panicError struct {
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
 // check finds what a caller could not use.
-func (o Outcome) check() error {
+func (o Outcome) check(changeable Changeable) error {
 	switch o.Action {
 	case "", Continue, Abort:
 		return nil
@@ -92,7 +92,7 @@ func (o Outcome) check() error {
 				return fmt.Errorf("override %q: not JSON", name)
 			}
 		}
-		return nil
+		return changeable.check(o.Args)
 	default:
 		return fmt.Errorf("unknown action %q: want continue, override or abort", o.Action)
 	}

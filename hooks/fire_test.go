@@ -215,6 +215,50 @@ func TestFireWithoutHandlersAllocatesNothing(t *testing.T) {
 	}
 }
 
+// What a caller cannot use is a fault of the handler that said it, and of no
+// other; what it does not take changed is left out.
+func TestChangeable(t *testing.T) {
+	given := hooks.Args{"name": raw(`"ls"`), "args": raw(`{"a": [1]}`)}
+	object := func(v json.RawMessage) error { return json.Unmarshal(v, &map[string]any{}) }
+	say := func(name, value string) hooks.Handler {
+		return answering(hooks.Outcome{Action: hooks.Override, Args: hooks.Args{name: raw(value)}})
+	}
+	tests := map[string]struct {
+		handlers []hooks.Handler
+		closed   bool
+		action   hooks.Action
+		args     string
+		logged   string // "": nothing
+	}{
+		"fine":             {[]hooks.Handler{say("args", `{}`)}, true, hooks.Override, `{}`, ""},
+		"bad":              {[]hooks.Handler{say("args", `5`)}, false, hooks.Continue, `{"a": [1]}`, `override \"args\": json`},
+		"bad, closed":      {[]hooks.Handler{say("args", `5`)}, true, hooks.Abort, "", `"closed":true`},
+		"bad after fine":   {[]hooks.Handler{say("args", `{}`), say("args", `5`)}, false, hooks.Override, `{}`, `override \"args\": json`},
+		"fine after bad":   {[]hooks.Handler{say("args", `5`), say("args", `{}`)}, false, hooks.Override, `{}`, `override \"args\": json`},
+		"fixed":            {[]hooks.Handler{say("name", `"cat"`)}, true, hooks.Continue, `{"a": [1]}`, `"argument":"name"`},
+		"fixed, repeated":  {[]hooks.Handler{say("name", ` "l\u0073"`)}, true, hooks.Continue, `{"a": [1]}`, ""},
+		"no such argument": {[]hooks.Handler{say("arg", `{}`)}, true, hooks.Continue, `{"a": [1]}`, `"argument":"arg"`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			r := hooks.New(zerolog.New(&log))
+			for _, h := range tt.handlers {
+				if _, err := r.Add(hooks.BeforeToolCall, 0, "h", h, hooks.Options{FailClosed: tt.closed}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out := r.Fire(t.Context(), hooks.Call{Hook: hooks.BeforeToolCall, Args: given, Changeable: hooks.Changeable{"args": object}})
+			if out.Action != tt.action || string(out.Args["args"]) != tt.args || out.Args != nil && string(out.Args["name"]) != `"ls"` {
+				t.Errorf("got %+v", out)
+			}
+			if !strings.Contains(log.String(), tt.logged) || (tt.logged == "") != (log.Len() == 0) {
+				t.Errorf("log %q, want it to hold %q", log.String(), tt.logged)
+			}
+		})
+	}
+}
+
 func BenchmarkFire(b *testing.B) {
 	for _, n := range []int{0, 1, 10} {
 		b.Run(fmt.Sprintf("%d handlers", n), func(b *testing.B) {

@@ -12,6 +12,8 @@ package hooks
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -48,6 +50,49 @@ type Call struct {
 	Session string `json:"session"`
 	Run     string `json:"run"`
 	Args    Args   `json:"args"`
+	// Changeable is what a handler may override; nil: any argument. It is for
+	// the registry and is sent to nobody.
+	Changeable Changeable `json:"-"`
+}
+
+// Changeable are the arguments that the host takes changed, by name, each with
+// a check of what it becomes. An override that a check refuses is a fault of
+// its handler. One of any other argument changes nothing, and is logged.
+type Changeable map[string]func(value json.RawMessage) error
+
+// check finds the first change that the host could not use.
+func (c Changeable) check(changes Args) error {
+	for name, value := range changes {
+		if check := c[name]; check != nil {
+			if err := check(value); err != nil {
+				return fmt.Errorf("override %q: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// split takes from changes those that count. Refused are the others, without
+// those that only repeat what was asked.
+func (c Changeable) split(args, changes Args) (counting Args, refused []string) {
+	if c == nil {
+		return changes, nil
+	}
+	counting = Args{}
+	for name, value := range changes {
+		if _, ok := c[name]; ok {
+			counting[name] = value
+		} else if !same(args[name], value) {
+			refused = append(refused, name)
+		}
+	}
+	return counting, refused
+}
+
+// same compares JSON by what it says.
+func same(a, b json.RawMessage) bool {
+	var one, other any
+	return json.Unmarshal(a, &one) == nil && json.Unmarshal(b, &other) == nil && reflect.DeepEqual(one, other)
 }
 
 // Args are the arguments of a call by name, each one JSON value. All handlers of

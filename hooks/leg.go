@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"github.com/rs/zerolog"
 )
 
 // A leg calls handlers of a chain one after the other in a goroutine of its
@@ -17,6 +19,7 @@ import (
 // handlers is what makes them cheap.
 type leg struct {
 	ctx   lazyContext // of this leg's handlers alone
+	log   *zerolog.Logger
 	chain []*link
 	ended chan struct{}
 
@@ -49,8 +52,8 @@ const looks = 32
 
 var errNoAnswer = errors.New("handler ended without an answer")
 
-func startLeg(ctx context.Context, chain []*link, call Call, action Action) *leg {
-	l := &leg{ctx: lazyContext{parent: ctx}, chain: chain, call: call, action: action, ended: make(chan struct{})}
+func (r *Registry) startLeg(ctx context.Context, chain []*link, call Call, action Action) *leg {
+	l := &leg{ctx: lazyContext{parent: ctx}, log: &r.log, chain: chain, call: call, action: action, ended: make(chan struct{})}
 	go l.walk()
 	return l
 }
@@ -83,12 +86,24 @@ func (l *leg) walk() {
 			return
 		}
 		if out.Action == Override && len(out.Args) > 0 {
-			l.action, l.call.Args = Override, merged(l.call.Args, out.Args)
+			l.take(l.chain[n], out.Args)
 		}
 		n++
 		l.at.Store(int32(n)) //nolint:gosec // as above
 	}
 	fault = nil
+}
+
+// take makes the changes of a handler that count.
+func (l *leg) take(from *link, changes Args) {
+	changes, refused := l.call.Changeable.split(l.call.Args, changes)
+	for _, name := range refused {
+		l.log.Warn().Str("hook", l.call.Hook).Str("handler", from.label).Str("agent", l.call.Agent).Str("session", l.call.Session).
+			Str("run", l.call.Run).Str("argument", name).Msg("a hook overrides what cannot be changed at this point; it stays as it was")
+	}
+	if len(changes) > 0 {
+		l.action, l.call.Args = Override, merged(l.call.Args, changes)
+	}
 }
 
 // wait returns when the leg has ended, or when a handler has outlived its
@@ -164,7 +179,7 @@ func (l *link) answer(ctx context.Context, call Call) (out Outcome, err error) {
 		}
 	}()
 	if out, err = l.handler(ctx, call); err == nil {
-		err = out.check()
+		err = out.check(call.Changeable)
 	}
 	return out, err
 }
