@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -51,14 +52,22 @@ func (t *runner) screened(ctx context.Context, it *item) (o origin, refused stri
 	if !t.c.r.parts.Hooks.Has(hooks.BeforeMessage) {
 		return o, ""
 	}
-	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.BeforeMessage, hooks.Args{"message": it.input.Envelope}))
+	changeable := hooks.Changeable{"message": func(value json.RawMessage) error {
+		_, err := o.changed(value)
+		return err
+	}}
+	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.BeforeMessage, hooks.Args{"message": it.input.Envelope}, changeable))
 	switch out.Action {
 	case hooks.Abort:
-		refused = out.Reason
+		return o, out.Reason
 	case hooks.Override:
-		o = t.overridden(o, out.Args["message"])
+		changed, err := o.changed(out.Args["message"])
+		if err != nil { // was checked: it does not happen
+			return o, "This message could not be checked."
+		}
+		return changed, ""
 	}
-	return o, refused
+	return o, ""
 }
 
 // unfit says why an input cannot begin a run; nil when it can.
@@ -81,25 +90,36 @@ func (t *runner) refusal(reason string) *run.Signal {
 	return &run.Signal{Kind: run.Abort, At: time.Now(), Run: t.id, Reason: reason, By: "hook"}
 }
 
-// overridden is o with the message that a hook has put in its place; one that
-// cannot be read changes nothing.
-func (t *runner) overridden(o origin, message json.RawMessage) origin {
-	var err error
-	if o.route != nil {
-		changed := *o.route
-		if err = json.Unmarshal(message, &changed); err == nil {
-			o.route = &changed
-		}
-	} else {
-		var changed bus.Inbound
-		if changed, err = bus.DecodeInbound(message); err == nil {
-			o.inbound = &changed
-		}
+// changed is o with the message that a hook has put in its place.
+func (o origin) changed(message json.RawMessage) (origin, error) {
+	if !bus.IsObject(message) { // any other is plain text when it comes from a channel
+		return o, errors.New("want an object: the whole envelope")
 	}
+	if o.route == nil {
+		in, err := bus.DecodeInbound(message)
+		o.inbound = &in
+		return o, err
+	}
+	whole, err := overlaid(o.route, message)
 	if err != nil {
-		t.c.log().Warn().Err(err).Msg("a hook's message cannot be read; the message stays as it was")
+		return o, err
 	}
-	return o
+	route, err := bus.DecodeRoute(whole)
+	o.route = &route
+	return o, err
+}
+
+// overlaid is a route with the fields that a hook names in place of its own.
+func overlaid(route *bus.Route, fields json.RawMessage) (json.RawMessage, error) {
+	data, err := json.Marshal(route)
+	if err != nil {
+		return nil, err
+	}
+	changed := bus.Route{} // shares nothing with the route, which others read
+	if err := errors.Join(json.Unmarshal(data, &changed), json.Unmarshal(fields, &changed)); err != nil {
+		return nil, err
+	}
+	return json.Marshal(changed)
 }
 
 // farewell tells the after_message hooks what was answered.

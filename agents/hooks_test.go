@@ -3,6 +3,7 @@ package agents_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/hooks"
+	"agenthost/llm"
 	"agenthost/tools"
 )
 
@@ -121,6 +123,121 @@ func TestHookAbortsBesideAQuestion(t *testing.T) {
 	w.expect("error", "Not on Sundays.")
 	w.eventually("nothing waits", waiting(0))
 	w.settled()
+}
+
+// An override that cannot be read is a fault of its hook: it changes nothing,
+// and where the hook is to fail closed it stops the run.
+func TestUnreadableOverride(t *testing.T) {
+	tests := map[string]struct{ point, name, value string }{
+		"messages":              {hooks.BeforeModelCall, "messages", `"zonk"`},
+		"no messages":           {hooks.BeforeModelCall, "messages", `null`},
+		"messages of nobody":    {hooks.BeforeModelCall, "messages", `[{"text": "hi"}]`},
+		"tools":                 {hooks.BeforeModelCall, "tools", `{}`},
+		"model":                 {hooks.BeforeModelCall, "model", `{}`},
+		"model that is not one": {hooks.BeforeModelCall, "model", `"zonk"`},
+		"no model":              {hooks.BeforeModelCall, "model", `[]`},
+		"number for a message":  {hooks.BeforeMessage, "message", `5`},
+		"text for a message":    {hooks.BeforeMessage, "message", `"hi"`},
+		"message":               {hooks.BeforeMessage, "message", `{"text": 5}`},
+		"empty message":         {hooks.BeforeMessage, "message", `{}`},
+		"arguments":             {hooks.BeforeToolCall, "args", `[]`},
+		"no arguments":          {hooks.BeforeToolCall, "args", `null`},
+	}
+	for name, tt := range tests {
+		for _, closed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, closed %v", name, closed), func(t *testing.T) {
+				w := newWorld(t, bot("ana", script(paying), chooses(), has(tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: text("paid")})))
+				override := hooks.Outcome{Action: hooks.Override, Args: hooks.Args{tt.name: json.RawMessage(tt.value)}}
+				w.hook(tt.point, hooks.Options{FailClosed: closed}, answering(override))
+				w.say("ana", bus.Inbound{Text: "pay"})
+				if closed {
+					w.expect("error", couldNotCheck)
+				} else {
+					w.expect("reply", "It says: paid")
+				}
+			})
+		}
+	}
+}
+
+// A task is a route: what a hook says of it is laid over it, and must leave one.
+func TestOverrideOfARoute(t *testing.T) {
+	tests := map[string]struct{ value, kind, want string }{
+		"text":          {`{"text": "changed"}`, "reply", "It says: changed"},
+		"no such kind":  {`{"kind": "zonk"}`, "error", couldNotCheck},
+		"nothing to do": {`{"text": ""}`, "error", couldNotCheck},
+		"no object":     {`5`, "error", couldNotCheck},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, bot("ana", script(paying), has(handing("ops")), asks("ops")), bot("ops", script(`rules: [{text: "${text}"}]`)))
+			w.hook(hooks.BeforeMessage, hooks.Options{FailClosed: true}, func(_ context.Context, call hooks.Call) (hooks.Outcome, error) {
+				if call.Agent != "ops" {
+					return hooks.Outcome{}, nil
+				}
+				return hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"message": json.RawMessage(tt.value)}}, nil
+			})
+			w.say("ana", bus.Inbound{Text: "hand over"})
+			if out := w.hear(); !strings.Contains(out.Text, strings.TrimPrefix(tt.want, "It says: ")) {
+				t.Errorf("heard %s %q, want %q", out.Kind, out.Text, tt.want)
+			}
+		})
+	}
+}
+
+// chooses has two other models beside that of the agent.
+func chooses() func(*actor) {
+	return func(a *actor) {
+		a.models = map[string]string{"small": `rules: [{text: "said the small one"}]`, "broken": `rules: [{error: {status: 500, message: no}}]`}
+	}
+}
+
+func TestHookChoosesTheModel(t *testing.T) {
+	for name, value := range map[string]string{"one": `"small"`, "list": `["broken", "small"]`} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, bot("ana", script(paying), chooses()))
+			remove := w.hook(hooks.BeforeModelCall, hooks.Options{}, answering(hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"model": json.RawMessage(value)}}))
+			w.say("ana", bus.Inbound{Text: "hello"})
+			w.expect("reply", "said the small one")
+			remove()
+			w.say("ana", bus.Inbound{Text: "hello"})
+			w.expect("reply", "You said: hello")
+		})
+	}
+}
+
+// A hook that says whether a tool succeeded is believed.
+func TestHookSettlesATool(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args   hooks.Args
+		ok     bool
+		result string
+	}{
+		"failed after all": {hooks.Args{"ok": json.RawMessage(`false`)}, false, "paid"},
+		"other words":      {hooks.Args{"result": json.RawMessage(`"***"`)}, true, "***"},
+		"not readable":     {hooks.Args{"ok": json.RawMessage(`"no"`), "result": json.RawMessage(`"***"`)}, true, "paid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, bot("ana", script(paying), has(tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: text("paid")})))
+			w.hook(hooks.AfterToolCall, hooks.Options{}, answering(hooks.Outcome{Action: hooks.Override, Args: tt.args}))
+			told := make(chan llm.Part, 10)
+			w.hook(hooks.BeforeModelCall, hooks.Options{}, func(_ context.Context, call hooks.Call) (hooks.Outcome, error) {
+				var messages []llm.Message
+				if err := json.Unmarshal(call.Args["messages"], &messages); err != nil {
+					return hooks.Outcome{}, err
+				}
+				if last := messages[len(messages)-1]; last.Role == llm.Tool {
+					told <- last.Parts[0]
+				}
+				return hooks.Outcome{}, nil
+			})
+			w.say("ana", bus.Inbound{Text: "pay"})
+			w.expect("reply", "It says: "+tt.result)
+			if got := <-told; got.Error == tt.ok {
+				t.Errorf("the model was told %+v", got)
+			}
+		})
+	}
 }
 
 // couldNotCheck is what a person is told of the fault of a hook that fails

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,11 +19,11 @@ func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.S
 	state := t.journal.State()
 	req.Messages, req.Contents = run.Shown(state.Messages, e.Short, e.Room), state.Contents()
 	req.Schema = t.p.tools.Output
-	if refused := t.beforeCall(ctx, &req); refused != nil {
-		return *refused
-	}
 	called := t.newMeter()
 	defer called.close()
+	if refused := t.beforeCall(ctx, &req, called); refused != nil {
+		return *refused
+	}
 	if t.p.behavior != nil {
 		return t.decide(ctx, req, called, stream)
 	}
@@ -88,9 +89,10 @@ func (t *runner) brokenOff(ctx context.Context, broken error, called *meter) run
 	return fault
 }
 
-// beforeCall lets the before_model_call hooks change the request. It returns
-// the signal that ends the run when one of them aborts.
-func (t *runner) beforeCall(ctx context.Context, req *llm.Request) *run.Signal {
+// beforeCall lets the before_model_call hooks change the request, and which
+// models called asks. It returns the signal that ends the run when one of them
+// aborts.
+func (t *runner) beforeCall(ctx context.Context, req *llm.Request, called *meter) *run.Signal {
 	if !t.c.r.parts.Hooks.Has(hooks.BeforeModelCall) {
 		return nil
 	}
@@ -99,19 +101,36 @@ func (t *runner) beforeCall(ctx context.Context, req *llm.Request) *run.Signal {
 		t.c.log().Error().Err(err).Msg("encode arguments of before_model_call")
 		return nil
 	}
-	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.BeforeModelCall, args))
+	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.BeforeModelCall, args, t.changeableRequest()))
 	switch out.Action {
 	case hooks.Abort:
 		return t.refusal(out.Reason)
 	case hooks.Override:
-		messages, tools := []llm.Message(nil), []llm.ToolDef(nil)
-		if err := errors.Join(json.Unmarshal(out.Args["messages"], &messages), json.Unmarshal(out.Args["tools"], &tools)); err != nil {
-			t.c.log().Warn().Err(err).Msg("what a before_model_call hook changed cannot be read; the request stays as it was")
-			return nil
+		if err := t.change(req, called, args, out.Args); err != nil { // was checked: it does not happen
+			return &run.Signal{Kind: run.Fault, Error: &run.Error{Code: llm.CodeInternal}}
 		}
-		req.Messages, req.Contents, req.Tools = messages, llm.Contents{}, tools
 	}
 	return nil
+}
+
+// change makes of a request what the hooks have made of its arguments.
+func (t *runner) change(req *llm.Request, called *meter, args, changed hooks.Args) (err error) {
+	if !bytes.Equal(changed["model"], args["model"]) {
+		if called.models, err = t.p.chosen(changed["model"]); err != nil {
+			return err
+		}
+	}
+	if !bytes.Equal(changed["messages"], args["messages"]) {
+		req.Contents = llm.Contents{}
+		if req.Messages, err = readMessages(changed["messages"]); err != nil {
+			return err
+		}
+	}
+	if !bytes.Equal(changed["tools"], args["tools"]) {
+		req.Tools = nil // else the tools of others would be written over
+		err = json.Unmarshal(changed["tools"], &req.Tools)
+	}
+	return err
 }
 
 // afterCall lets the after_model_call hooks change the answer.
@@ -132,7 +151,7 @@ func (t *runner) afterCall(ctx context.Context, end *run.Signal) {
 		t.c.log().Error().Err(err).Msg("encode arguments of after_model_call")
 		return
 	}
-	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.AfterModelCall, args))
+	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.AfterModelCall, args, changeableAnswer))
 	if out.Action != hooks.Override {
 		return
 	}
@@ -144,8 +163,10 @@ func (t *runner) afterCall(ctx context.Context, end *run.Signal) {
 	end.Message = &changed
 }
 
-func (t *runner) call(point string, args hooks.Args) hooks.Call {
-	return hooks.Call{Hook: point, Agent: t.c.r.id, Session: string(t.c.key), Run: t.id, Args: args}
+func (t *runner) call(point string, args hooks.Args, changeable hooks.Changeable) hooks.Call {
+	return hooks.Call{
+		Hook: point, Agent: t.c.r.id, Session: string(t.c.key), Run: t.id, Args: args, Changeable: changeable,
+	}
 }
 
 func encodeArgs(values map[string]any) (hooks.Args, error) {

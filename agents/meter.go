@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -14,6 +15,8 @@ import (
 // and books what it has cost.
 type meter struct {
 	calls
+	models *llm.Chain // that a hook has chosen; nil: the agent's
+
 	spent int64 // by the attempts so far; the log does not know of them yet
 
 	day  *account // of the attempt under way; nil: it costs nothing
@@ -22,9 +25,9 @@ type meter struct {
 
 func (t *runner) newMeter() *meter { return &meter{calls: calls{t: t}} }
 
-// chain is the agent's chain with the meter before it.
+// chain is the chain of the models with the meter before it.
 func (m *meter) chain() *llm.Chain {
-	c := *m.t.p.chain
+	c := *cmp.Or(m.models, m.t.p.chain)
 	c.Admit = m.admit
 	return &c
 }

@@ -15,6 +15,9 @@ type Kit struct {
 	Chain  *llm.Chain // of the models that are named
 	Window int        // the smallest among these; 0: not known
 	Box    *Toolbox
+	// Models makes a chain of other models, for a hook that chooses them; nil:
+	// none may be chosen.
+	Models func(names []string) (*llm.Chain, error)
 	// Behavior is what the agent does; nil: the model alone. Bindings have none
 	// of their own.
 	Behavior Behavior
@@ -31,6 +34,7 @@ type profile struct {
 	cfg    Config // as it holds for these runs
 	system string // the whole system prompt
 	chain  *llm.Chain
+	models func(names []string) (*llm.Chain, error)
 	tools  *Toolbox
 	bounds run.Limits
 	bound  []bound
@@ -64,7 +68,7 @@ func newProfile(cfg Config, kit Kit, parts *Parts) *profile {
 
 func oneProfile(cfg Config, kit Kit, b Binding, parts *Parts) *profile {
 	p := &profile{
-		cfg: cfg, chain: kit.Chain, tools: kit.Box, system: system(cfg, b, kit.Box, parts),
+		cfg: cfg, chain: kit.Chain, models: kit.Models, tools: kit.Box, system: system(cfg, b, kit.Box, parts),
 		bounds: run.Limits{
 			ModelCalls: cfg.Limits.ModelCalls, Tools: cfg.Limits.Tools,
 			Safe:   kit.Box.safe,

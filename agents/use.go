@@ -117,7 +117,7 @@ func (t *runner) outcome(ctx context.Context, call run.Call, args json.RawMessag
 		}
 		text = shown
 	}
-	text = t.afterTool(ctx, call, args, ok, text)
+	ok, text = t.afterTool(ctx, call, args, ok, text)
 	return run.Signal{OK: ok, Result: text}
 }
 
@@ -131,7 +131,7 @@ func (t *runner) beforeTool(ctx context.Context, call run.Call) (args json.RawMe
 	}
 	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.BeforeToolCall, hooks.Args{
 		"call": quoted(call.ID), "name": quoted(call.Name), "args": call.Args,
-	}))
+	}, changeableCall))
 	switch out.Action {
 	case hooks.Abort:
 		return nil, t.refusal(out.Reason)
@@ -142,26 +142,24 @@ func (t *runner) beforeTool(ctx context.Context, call run.Call) (args json.RawMe
 }
 
 // afterTool lets the after_tool_call hooks change what the model is told.
-func (t *runner) afterTool(ctx context.Context, call run.Call, args json.RawMessage, ok bool, text string) string {
+func (t *runner) afterTool(ctx context.Context, call run.Call, args json.RawMessage, ok bool, text string) (bool, string) {
 	if !t.c.r.parts.Hooks.Has(hooks.AfterToolCall) {
-		return text
+		return ok, text
 	}
-	fine := json.RawMessage("false")
-	if ok {
-		fine = json.RawMessage("true")
+	told, err := encodeArgs(map[string]any{"call": call.ID, "name": call.Name, "args": args, "ok": ok, "result": text})
+	if err != nil {
+		t.c.log().Error().Err(err).Msg("encode arguments of after_tool_call")
+		return ok, text
 	}
-	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.AfterToolCall, hooks.Args{
-		"call": quoted(call.ID), "name": quoted(call.Name), "args": args, "ok": fine, "result": quoted(text),
-	}))
+	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.AfterToolCall, told, changeableResult))
 	if out.Action != hooks.Override {
-		return text
+		return ok, text
 	}
-	var changed string
-	if err := json.Unmarshal(out.Args["result"], &changed); err != nil {
-		t.c.log().Warn().Err(err).Msg("what an after_tool_call hook changed cannot be read; the result stays as it was")
-		return text
+	changedOK, changed := ok, text
+	if err := errors.Join(json.Unmarshal(out.Args["ok"], &changedOK), json.Unmarshal(out.Args["result"], &changed)); err != nil {
+		return ok, text // was checked: it does not happen
 	}
-	return changed
+	return changedOK, changed
 }
 
 // progress tells watchers of the session how far a long call is.

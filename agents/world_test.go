@@ -3,6 +3,7 @@ package agents_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -35,7 +36,8 @@ type world struct {
 type actor struct {
 	cfg         agents.Config
 	script      string
-	model       llm.Provider // in place of a script
+	model       llm.Provider      // in place of a script
+	models      map[string]string // others, with their scripts
 	behavior    agents.Behavior
 	tools       []tools.Tool
 	permissions map[string]string
@@ -133,7 +135,26 @@ func (w *world) runtime(a actor) *agents.Runtime {
 		Output: json.RawMessage(a.output),
 	}
 	chain := &llm.Chain{Links: []llm.Link{{Name: "scripted", Provider: model, Price: a.price, MaxTokens: a.maxTokens}}}
-	return agents.New(a.cfg, agents.Kit{Chain: chain, Box: box, Behavior: a.behavior}, w.parts)
+	return agents.New(a.cfg, agents.Kit{Chain: chain, Box: box, Behavior: a.behavior, Models: w.choice(a.models)}, w.parts)
+}
+
+// choice makes chains of scripted models.
+func (w *world) choice(scripts map[string]string) func([]string) (*llm.Chain, error) {
+	return func(names []string) (*llm.Chain, error) {
+		chain := &llm.Chain{}
+		for _, name := range names {
+			script, ok := scripts[name]
+			if !ok {
+				return nil, fmt.Errorf("there is no model %q", name)
+			}
+			model, err := scripted.Parse([]byte(script))
+			if err != nil {
+				return nil, err
+			}
+			chain.Links = append(chain.Links, llm.Link{Name: "scripted", Provider: model})
+		}
+		return chain, nil
+	}
 }
 
 // say publishes a message of ana's.

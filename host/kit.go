@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"fmt"
 
 	"agenthost/agents"
 	"agenthost/config"
@@ -28,7 +29,14 @@ func (h *Host) kit(now *setup, a config.Agent) (agents.Kit, agentFault) {
 	for _, p := range a.SkillFaults {
 		faults = append(faults, errors.New(p.String()))
 	}
-	kit := agents.Kit{Chain: l.chain, Window: l.window, Box: box}
+	kit := agents.Kit{Chain: l.chain, Window: l.window, Box: box, Models: func(names []string) (*llm.Chain, error) {
+		for _, name := range names {
+			if _, ok := now.models[name]; !ok {
+				return nil, fmt.Errorf("there is no model %q; name one that is under models", name)
+			}
+		}
+		return h.lineup(now.models, a.ID, names).chain, nil
+	}}
 	bound := make([]agents.Kit, len(a.Channels))
 	for i, b := range a.Channels {
 		bound[i] = kit
