@@ -185,6 +185,30 @@ func TestOverrideOfARoute(t *testing.T) {
 	}
 }
 
+// Arguments of a hook are checked as those of a model are, and it is not the
+// model that is told to correct them.
+func TestHookBreaksTheSchema(t *testing.T) {
+	const always = `rules: [{tool_calls: [{name: pay, args: {sum: 5}}]}, {after_tool: "*", text: "It says: ${result}"}]`
+	schema := json.RawMessage(`{"type":"object","properties":{"sum":{"type":"integer"}}}`)
+	for name, permission := range map[string]string{"allowed": "allow", "to be approved": "ask"} {
+		t.Run(name, func(t *testing.T) {
+			var n atomic.Int64
+			pay := counter(&n)
+			pay.Schema = schema
+			w := newWorld(t, bot("ana", script(always), has(pay), func(a *actor) { a.permissions = map[string]string{"pay": permission} }))
+			w.hook(hooks.BeforeToolCall, hooks.Options{}, answering(hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"args": json.RawMessage(`{"sum": "5"}`)}}))
+			w.say("ana", bus.Inbound{Text: "go"})
+			const want = "It says: not run: a hook of this host, not you, changed the arguments"
+			if out := w.hear(); out.Kind != "reply" || !strings.HasPrefix(out.Text, want) || !strings.Contains(out.Text, "/sum") {
+				t.Errorf("heard %s %q", out.Kind, out.Text)
+			}
+			if n.Load() != 0 {
+				t.Errorf("got %d effects", n.Load())
+			}
+		})
+	}
+}
+
 // chooses has two other models beside that of the agent.
 func chooses() func(*actor) {
 	return func(a *actor) {

@@ -38,7 +38,7 @@ func (t *runner) use(ctx context.Context, call run.Call) (sig run.Signal) {
 	if t.c.r.shadow() && !harmless(tool) {
 		return spared()
 	}
-	args, refused := t.beforeTool(ctx, call)
+	args, refused := t.beforeTool(ctx, tool, call)
 	if refused != nil {
 		return *refused
 	}
@@ -122,10 +122,10 @@ func (t *runner) outcome(ctx context.Context, call run.Call, args json.RawMessag
 }
 
 // beforeTool lets the before_tool_call hooks change the arguments; refused is
-// the signal that ends the run when one of them aborts. Of a call that was
-// approved they have said what they had to say: what a person was shown is what
-// runs.
-func (t *runner) beforeTool(ctx context.Context, call run.Call) (args json.RawMessage, refused *run.Signal) {
+// the signal that ends the run when one of them aborts, or settles the call when
+// they leave what the tool does not take. Of a call that was approved they have
+// said what they had to say: what a person was shown is what runs.
+func (t *runner) beforeTool(ctx context.Context, tool tools.Tool, call run.Call) (args json.RawMessage, refused *run.Signal) {
 	if call.Approved || !t.c.r.parts.Hooks.Has(hooks.BeforeToolCall) {
 		return call.Args, nil
 	}
@@ -136,7 +136,13 @@ func (t *runner) beforeTool(ctx context.Context, call run.Call) (args json.RawMe
 	case hooks.Abort:
 		return nil, t.refusal(out.Reason)
 	case hooks.Override:
-		return out.Args["args"], nil
+		args = out.Args["args"]
+		if err := t.p.tools.check(tool, args); err != nil {
+			t.c.log().Warn().Err(err).Str("run", t.id).Str("tool", call.Name).Msg("a before_tool_call hook changed the arguments to what the tool does not take; it is not run")
+			why := "not run: a hook of this host, not you, changed the arguments to what the tool does not take: "
+			return nil, &run.Signal{Result: why + err.Error(), Source: run.FromDenial}
+		}
+		return args, nil
 	}
 	return call.Args, nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,6 +93,27 @@ func TestHooksChangeWhatIsSaid(t *testing.T) {
 		t.Errorf("got %q", r.Text)
 	}
 	<-seen
+}
+
+// A hook may have any of the configured models asked, in place of the agent's.
+func TestHookChoosesAModel(t *testing.T) {
+	cfg := scripted(t, `rules: [{text: "said another"}]`)
+	cfg.Models["other"], cfg.Models["echo"] = cfg.Models["echo"], demo(t).Models["echo"]
+	cfg.Hooks = []hooks.Config{{On: "before_model_call", Subject: "acme.route"}}
+	h, _ := start(t, cfg)
+	nc := h.Bus().NC
+	var model atomic.Value
+	respond(t, nc, "acme.route", func(hooks.Call) any {
+		return map[string]any{"action": "override", "args": map[string]any{"model": model.Load()}}
+	})
+	for _, step := range []struct{ model, want string }{{"other", "said another"}, {"unknown", "hi"}} {
+		model.Store(step.model)
+		out := outbound(t, nc, 1)
+		publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
+		if r := out()[0]; r.Text != step.want {
+			t.Errorf("%s: got %q, want %q", step.model, r.Text, step.want)
+		}
+	}
 }
 
 func TestHookAbortsVisibly(t *testing.T) {
