@@ -110,7 +110,7 @@ func (t *runner) remind(ctx context.Context, w Waiting, fallback string) error {
 		return err
 	}
 	msg.Header.Del(nats.MsgIdHdr) // it may be set again, for another time
-	msg.Header.Set(jetstream.ScheduleHeader, "@at "+wholeSecond(w.Deadline).Format(time.RFC3339))
+	msg.Header.Set(jetstream.ScheduleHeader, "@at "+w.reminder().Format(time.RFC3339))
 	msg.Header.Set(jetstream.ScheduleTargetHeader, msg.Subject)
 	msg.Header.Set("Nats-TTL", "never")
 	msg.Subject = waitSchedule(w.ID)
@@ -121,9 +121,15 @@ func (t *runner) remind(ctx context.Context, w Waiting, fallback string) error {
 	return nil
 }
 
-// wholeSecond is the first full second that is not before t: the server knows no
-// parts of one, and nobody is to have less time than was said.
-func wholeSecond(t time.Time) time.Time { return t.UTC().Add(time.Second - 1).Truncate(time.Second) }
+// reminder is the second in which the server answers: it knows no parts of one. A
+// person is to have all of the time that was said; an agent that works for
+// another is told the deadline itself, and is to hear of the end by it.
+func (w Waiting) reminder() time.Time {
+	if w.Kind == run.ForDelegate {
+		return w.Deadline.UTC()
+	}
+	return w.Deadline.UTC().Add(time.Second - 1)
+}
 
 // fromNobody is the sender of the answer that the server gives at a deadline.
 const fromNobody = "agenthost:deadline"
