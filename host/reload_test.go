@@ -219,6 +219,7 @@ func TestReloadMovesAChannel(t *testing.T) {
 			}
 		}
 	}
+	eventually(t, "all answers", func() bool { return stored(t, r.Host, bus.OutboundStream) >= n })
 	for _, agent := range []string{"ana", "bob"} {
 		eventually(t, "all acknowledged", func() bool { return ackPending(t, r.Host, agent) == 0 })
 	}
