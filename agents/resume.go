@@ -1,0 +1,97 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/llm"
+	"agenthost/run"
+
+	"github.com/nats-io/nats.go"
+)
+
+// attempts is how often a message may fail its host.
+const attempts = 5
+
+// suspectFrom is the attempt from which a message runs alone.
+const suspectFrom = 3
+
+// handed reports whether the last try of the run ended because its host stopped
+// in good order, as far as its messages tell.
+func (t *runner) handed() bool {
+	blamed := func(it *item) bool { return it.tried && !it.handed }
+	return len(t.items) > 0 && !slices.ContainsFunc(t.items, blamed)
+}
+
+// resume goes on with a run that an owner before has begun. It may be what
+// ended that owner: then the try is held against it, and the last ones are made
+// alone.
+func (t *runner) resume() (err error) {
+	defer t.c.guard(&err)
+	ctx, cancel := t.context()
+	defer cancel()
+	left := t.journal.State().Run
+	attempt, handed := max(left.Attempt, 1)+1, left.Handed
+	if t.handed() {
+		handed++
+	}
+	if attempt-handed > attempts {
+		return t.giveUp(ctx)
+	}
+	if attempt-handed >= suspectFrom {
+		select {
+		case t.c.r.parts.suspects <- struct{}{}:
+			defer func() { <-t.c.r.parts.suspects }()
+		case <-t.c.r.work.Done():
+			return errStopping
+		}
+	}
+	effects := t.journal.Step(run.Signal{
+		Kind: run.Submit, At: time.Now(), Run: t.id, Inputs: t.inputs, Attempt: attempt, Handed: handed,
+	}, t.p.limits())
+	if t.dropped() {
+		_, answer := t.leaveOut()
+		effects = t.instead(effects, *answer)
+	}
+	return t.perform(ctx, effects)
+}
+
+// giveUp ends a run whose input has failed too many hosts: it becomes a dead
+// letter, with all that was collected with it, and the person is told.
+func (t *runner) giveUp(ctx context.Context) error {
+	buried := make(chan struct{}, len(t.inputs))
+	for _, in := range t.inputs {
+		t.c.r.parts.buryLetter(t.c.r.poison(in), func() { buried <- struct{}{} })
+	}
+	for range t.inputs {
+		select {
+		case <-buried:
+		case <-t.c.r.work.Done():
+			return errStopping
+		}
+	}
+	return t.perform(ctx, t.fault(tooManyAttempts, nil))
+}
+
+// poison is the dead letter of an input that has failed too many hosts. Of its
+// headers the log has kept the trace.
+func (r *Runtime) poison(in run.Input) bus.DeadLetter {
+	letter := bus.DeadLetter{
+		Agent: r.id, Reason: fmt.Sprintf("it failed its host %d times", attempts), Code: string(llm.CodeInternal),
+		Subject: in.Subject, Stream: streamOf(in.Subject), Seq: in.Seq, Attempts: attempts,
+		Host: r.parts.Host, At: time.Now().UTC(), Header: nats.Header{},
+	}
+	trace{in.Trace, in.State}.set(letter.Header)
+	letter.SetPayload(in.Envelope, r.parts.room())
+	return letter
+}
+
+func streamOf(subject string) string {
+	if _, _, ok := bus.Channel(subject); ok {
+		return bus.InboundStream
+	}
+	return bus.RoutesStream
+}
