@@ -98,13 +98,25 @@ const stopWord = "/stop"
 // answer reads it as an answer to a call of the run that waits. ok is false when
 // it is none.
 func (c *conversation) answer(it *item, r *run.Run) (sig run.Signal, ok bool) {
-	sig = run.Signal{At: time.Now(), Run: r.ID, Input: &run.Input{ID: it.input.ID, Subject: it.input.Subject, Seq: it.input.Seq}}
+	if sig, ok = c.meant(it, r); !ok {
+		return run.Signal{}, false
+	}
+	sig.At, sig.Run = time.Now(), r.ID
+	sig.Input = &run.Input{ID: it.input.ID, Subject: it.input.Subject, Seq: it.input.Seq}
+	return sig, true
+}
+
+// meant is what it says to r, if it says anything.
+func (c *conversation) meant(it *item, r *run.Run) (sig run.Signal, ok bool) {
 	switch {
 	case it.origin.route != nil:
-		return c.routedAnswer(it.origin.route, r, sig)
+		return c.routedAnswer(it.origin.route, r)
 	case strings.TrimSpace(it.origin.inbound.Text) == stopWord:
-		sig.Kind, sig.By = run.Abort, sender(it.origin.inbound)
-		return sig, true
+		return run.Signal{Kind: run.Abort, By: sender(it.origin.inbound)}, true
+	}
+	open := r.Open()
+	if len(open) == 0 { // as mostly
+		return run.Signal{}, false
 	}
 	in := it.origin.inbound
 	if _, ok := c.r.reminding(in); ok {
@@ -116,7 +128,7 @@ func (c *conversation) answer(it *item, r *run.Run) (sig run.Signal, ok bool) {
 		return said(sig, call, in.Text, found)
 	}
 	var people []run.Call
-	for _, call := range r.Open() {
+	for _, call := range open {
 		if call.Asked != run.ForDelegate {
 			people = append(people, call)
 		}
@@ -141,7 +153,7 @@ func (c *conversation) waitingCall(r *run.Run, id string) (run.Call, bool) {
 
 // routedAnswer reads a result: of a delegate, of a person by another door, or
 // of the clock.
-func (c *conversation) routedAnswer(route *bus.Route, r *run.Run, sig run.Signal) (run.Signal, bool) {
+func (c *conversation) routedAnswer(route *bus.Route, r *run.Run) (sig run.Signal, ok bool) {
 	if route.Kind != bus.RouteResult {
 		return sig, false
 	}

@@ -51,11 +51,8 @@ func (t *runner) invokeChecked(ctx context.Context, req llm.Request, called *met
 // collect reads an answer to its end.
 func (t *runner) collect(ctx context.Context, req llm.Request, called *meter) (llm.Message, llm.Finish, error) {
 	answer := llm.Builder{}
-	for delta, err := range t.converse(ctx, req, called) {
-		if err != nil {
-			return llm.Message{}, "", err
-		}
-		answer.Add(delta)
+	if err := t.converse(ctx, req, called, answer.Add); err != nil {
+		return llm.Message{}, "", err
 	}
 	return spoken(&answer, called)
 }

@@ -256,8 +256,19 @@ func leaveAll(deliveries []*bus.Delivery) {
 	}
 }
 
+// delivered counts the items whose message is held.
+func delivered(items []*item) int {
+	n := 0
+	for _, it := range items {
+		if it.delivery != nil {
+			n++
+		}
+	}
+	return n
+}
+
 func deliveriesOf(items []*item) []*bus.Delivery {
-	var list []*bus.Delivery
+	list := make([]*bus.Delivery, 0, len(items))
 	for _, it := range items {
 		if it.delivery != nil {
 			list = append(list, it.delivery)

@@ -100,13 +100,12 @@ func (t *runner) asking(turn context.Context, called *meter, stream *stream) fun
 // aloud collects an answer of the model that is streamed as it comes.
 func (t *runner) aloud(ctx context.Context, req llm.Request, called *meter, stream *stream) (llm.Message, llm.Finish, error) {
 	answer := llm.Builder{}
-	for delta, err := range t.converse(ctx, req, called) {
-		if err != nil {
-			return llm.Message{}, "", err
-		}
+	err := t.converse(ctx, req, called, func(delta llm.Delta) {
 		answer.Add(delta)
-		t.journal.Step(run.Signal{Kind: run.Emission, At: time.Now(), Run: t.id, Delta: delta}, t.p.limits())
-		stream.add(delta)
+		t.speak(delta, stream)
+	})
+	if err != nil {
+		return llm.Message{}, "", err
 	}
 	return spoken(&answer, called)
 }

@@ -30,16 +30,7 @@ func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.S
 	if len(req.Schema) > 0 {
 		return t.invokeChecked(ctx, req, called, t.collect)
 	}
-	var broken error
-	for delta, err := range t.converse(ctx, req, called) {
-		if err != nil {
-			broken = err
-			break
-		}
-		// The machine comes first: who asks it what was said misses nothing.
-		t.journal.Step(run.Signal{Kind: run.Emission, At: time.Now(), Run: t.id, Delta: delta}, t.p.limits())
-		stream.add(delta)
-	}
+	broken := t.converse(ctx, req, called, func(delta llm.Delta) { t.speak(delta, stream) })
 	if broken != nil {
 		stream.end(EndCut)
 		return t.brokenOff(ctx, broken, called)
@@ -48,6 +39,13 @@ func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.S
 	end := run.Signal{Kind: run.StreamEnd, Called: called.events}
 	t.afterCall(ctx, &end)
 	return end
+}
+
+// speak passes on what the model says. The machine comes first: who asks it what
+// was said misses nothing.
+func (t *runner) speak(delta llm.Delta, stream *stream) {
+	t.journal.Step(run.Signal{Kind: run.Emission, At: time.Now(), Run: t.id, Delta: delta}, t.p.limits())
+	stream.add(delta)
 }
 
 // request is what every call of the model has in common, so that what a

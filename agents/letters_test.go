@@ -18,7 +18,7 @@ func TestLettersOfAHost(t *testing.T) {
 	traced := nats.Header{"traceparent": {"p"}, "tracestate": {"s"}}
 	for name, letter := range map[string]bus.DeadLetter{
 		"poison": r.poison(run.Input{ID: "1", Subject: "plugin.inbound.web", Seq: 7, Envelope: []byte(`{"text":"x"}`), Trace: "p", State: "s"}),
-		"reply":  r.undeliverable(run.Reply{ID: "r.1", Subject: "plugin.outbound.web", Envelope: []byte(`{"text":"x"}`)}, traced, errors.New("too large")),
+		"reply":  r.undeliverable(&run.Reply{ID: "r.1", Subject: "plugin.outbound.web", Envelope: []byte(`{"text":"x"}`)}, traced, errors.New("too large")),
 	} {
 		if age := time.Since(letter.At); age < 0 || age > time.Minute {
 			t.Errorf("%s: it is of %s", name, letter.At)

@@ -88,11 +88,11 @@ func (c *conversation) putLive(t *runner, ask *liveAsk, call tools.Call, prompt 
 	if person == nil {
 		return ErrNobody
 	}
-	reply := run.Reply{N: liveReply + n, Kind: run.KindQuestion, Text: prompt, Call: fmt.Sprint(call.ID, "?", n), Options: ask.call.Options}
-	if err := t.address(&reply); err != nil {
+	reply := &run.Reply{N: liveReply + n, Kind: run.KindQuestion, Text: prompt, Call: fmt.Sprint(call.ID, "?", n), Options: ask.call.Options}
+	if err := t.address(reply); err != nil {
 		return err
 	}
-	c.send(&outgoing{replies: []run.Reply{reply}, trace: t.trace, end: func(bool) {}})
+	c.send(&outgoing{replies: []*run.Reply{reply}, trace: t.trace, end: func(bool) {}})
 	data, err := json.Marshal(Waiting{
 		ID: ask.id, Agent: c.r.id, Session: string(c.key), Run: call.Run, Call: call.ID, Kind: run.ForQuestion, Tool: call.Name,
 		Prompt: prompt, Options: ask.call.Options, AskedAt: time.Now().UTC(), Origin: person,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,22 +17,23 @@ import (
 // mediaPerCall bounds the images that a model is shown by content in one call.
 const mediaPerCall = 20 << 20
 
-// converse calls the model. It is shown the images of the conversation that are
-// kept as objects, and what it makes is kept as one, before anybody hears of it.
-func (t *runner) converse(ctx context.Context, req llm.Request, called *meter) iter.Seq2[llm.Delta, error] {
+// converse calls the model, and passes on what it says as it comes. The model is
+// shown the images of the conversation that are kept as objects, and what it
+// makes is kept as one, before anybody hears of it.
+func (t *runner) converse(ctx context.Context, req llm.Request, called *meter, hear func(llm.Delta)) error {
 	if req.Contents = req.Look(); req.Contents.Stored {
 		req.Messages = t.shown(ctx, req.Messages)
 	}
-	return func(yield func(llm.Delta, error) bool) {
-		for delta, err := range called.chain().Stream(ctx, req, called.add) {
-			if err == nil && delta.Media != nil {
-				delta.Media, err = t.kept(ctx, *delta.Media)
-			}
-			if !yield(delta, err) || err != nil {
-				return
-			}
+	for delta, err := range called.metered().Stream(ctx, req, called.add) {
+		if err == nil && delta.Media != nil {
+			delta.Media, err = t.kept(ctx, *delta.Media)
 		}
+		if err != nil {
+			return err
+		}
+		hear(delta)
 	}
+	return nil
 }
 
 // shown are messages with the content of their images, of the newest first. The

@@ -16,6 +16,7 @@ import (
 type meter struct {
 	calls
 	models *llm.Chain // that a hook has chosen; nil: the agent's
+	chain  llm.Chain  // of the models, with the meter before it
 
 	spent int64 // by the attempts so far; the log does not know of them yet
 
@@ -25,11 +26,11 @@ type meter struct {
 
 func (t *runner) newMeter() *meter { return &meter{calls: calls{t: t}} }
 
-// chain is the chain of the models with the meter before it.
-func (m *meter) chain() *llm.Chain {
-	c := *cmp.Or(m.models, m.t.p.chain)
-	c.Admit = m.admit
-	return &c
+// metered is the chain of the models with the meter before it.
+func (m *meter) metered() *llm.Chain {
+	m.chain = *cmp.Or(m.models, m.t.p.chain)
+	m.chain.Admit = m.admit
+	return &m.chain
 }
 
 // longAnswer is how long an answer is taken to become, in tokens, when nothing

@@ -13,7 +13,7 @@ import (
 // An outgoing is what one commit publishes. end is called once, when all of it
 // is stored or when the host stops before that; it must not block.
 type outgoing struct {
-	replies []run.Reply
+	replies []*run.Reply
 	trace   trace
 	end     func(stored bool)
 }
@@ -64,22 +64,22 @@ func (c *conversation) pump() {
 
 // publish sends a reply. It reports whether pump will be called when the reply
 // is stored; what is kept in no stream is sent and done with.
-func (c *conversation) publish(reply run.Reply, t trace) (waits bool) {
+func (c *conversation) publish(reply *run.Reply, t trace) (waits bool) {
 	if reply.Subject == "" {
 		return false
 	}
-	msg := nats.NewMsg(reply.Subject)
-	msg.Data = reply.Envelope
-	msg.Header.Set("Content-Type", "application/json")
-	msg.Header.Set(bus.SessionKeyHeader, string(c.key))
+	msg := &nats.Msg{
+		Subject: reply.Subject, Data: reply.Envelope,
+		Header: bus.Header("Content-Type", "application/json", bus.SessionKeyHeader, string(c.key), nats.MsgIdHdr, reply.ID),
+	}
 	t.set(msg.Header)
 	if !bus.StoredSubject(reply.Subject) {
+		delete(msg.Header, nats.MsgIdHdr)
 		if err := c.r.parts.NC.PublishMsg(msg); err != nil {
 			c.log().Warn().Err(err).Str("subject", reply.Subject).Msg("publish result")
 		}
 		return false
 	}
-	msg.Header.Set(nats.MsgIdHdr, reply.ID)
 	crashpoint("before-publish")
 	c.r.parts.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		crashpoint("after-publish")
@@ -118,7 +118,7 @@ func (t trace) set(h nats.Header) {
 }
 
 // undeliverable is the dead letter of a reply that the bus refuses for good.
-func (r *Runtime) undeliverable(reply run.Reply, header nats.Header, err error) bus.DeadLetter {
+func (r *Runtime) undeliverable(reply *run.Reply, header nats.Header, err error) bus.DeadLetter {
 	letter := bus.DeadLetter{
 		ID: "dead:" + reply.ID, Agent: r.id, Reason: "reply cannot be published: " + err.Error(), Code: "internal",
 		Subject: reply.Subject, Stream: bus.OutboundStream, Host: r.parts.Host, At: time.Now().UTC(), Header: header,

@@ -71,6 +71,11 @@ func (c *conversation) interjection(journal *session.Log) (*item, run.Signal, bo
 		if it.place == spilling || it.place == logged {
 			continue
 		}
+		sig, answers := c.answer(it, left)
+		mode := c.mode(it)
+		if !answers && len(c.live) == 0 && mode != session.Steer && mode != session.Interrupt { // it waits for its turn, as most do
+			continue
+		}
 		if _, seen := journal.Seen(it.input.ID); seen {
 			continue
 		}
@@ -78,11 +83,11 @@ func (c *conversation) interjection(journal *session.Log) (*item, run.Signal, bo
 			c.takeOut(it)
 			return it, run.Signal{}, true
 		}
-		if sig, ok := c.answer(it, left); ok {
+		if answers {
 			c.takeOut(it)
 			return it, sig, true
 		}
-		switch c.mode(it) {
+		switch mode {
 		case session.Steer:
 			c.takeOut(it)
 			return it, run.Signal{

@@ -63,7 +63,7 @@ func (c *conversation) insist(read func() error) error {
 }
 
 // missing are the replies of a commit that the stream does not have.
-func (c *conversation) missing(seq uint64) ([]run.Reply, error) {
+func (c *conversation) missing(seq uint64) ([]*run.Reply, error) {
 	ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
 	defer cancel()
 	replies, at, err := c.r.parts.Store.Replies(ctx, seq)
@@ -95,7 +95,7 @@ func (c *conversation) sendAgain(seq uint64, d *bus.Delivery) error {
 	c.mu.Lock()
 	sent := seq <= c.caughtUp // and d waits behind it
 	c.mu.Unlock()
-	var replies []run.Reply
+	var replies []*run.Reply
 	if !sent {
 		var err error
 		if replies, err = c.missing(seq); err != nil {
@@ -119,13 +119,14 @@ func (c *conversation) sendAgain(seq uint64, d *bus.Delivery) error {
 const searchMost = 1000
 
 // unpublished are the replies that their stream does not have.
-func (c *conversation) unpublished(ctx context.Context, replies []run.Reply, since time.Time) ([]run.Reply, error) {
+func (c *conversation) unpublished(ctx context.Context, replies []run.Reply, since time.Time) ([]*run.Reply, error) {
 	most := searchMost
 	if time.Since(since) > bus.DedupeWindow-time.Minute {
 		most, since = 0, since.Add(-10*time.Second) // clocks of a cluster differ
 	}
-	var left []run.Reply
-	for _, reply := range replies {
+	var left []*run.Reply
+	for i := range replies {
+		reply := &replies[i]
 		if !bus.StoredSubject(reply.Subject) {
 			left = append(left, reply) // it may have reached nobody
 			continue

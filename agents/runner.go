@@ -24,7 +24,7 @@ type runner struct {
 	items   []*item     // those whose messages are held
 	inputs  []run.Input // all that the run answers
 	trace   trace
-	replies []run.Reply // published so far, for the hooks
+	replies []*run.Reply // published so far, for the hooks
 
 	overdraft  bool // the run may go beyond its budget, as its session may
 	toldExcess bool // that it would have was told
@@ -191,8 +191,8 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 		}
 		return false, t.commit(e.Events)
 	case run.Publish:
-		t.replies = append(t.replies, *e.Reply)
-		t.c.send(&outgoing{replies: []run.Reply{*e.Reply}, trace: t.trace, end: func(bool) {}})
+		t.replies = append(t.replies, e.Reply)
+		t.c.send(&outgoing{replies: []*run.Reply{e.Reply}, trace: t.trace, end: func(bool) {}})
 	case run.InvokeModel:
 		t.p = t.profile()
 		stream := t.newStream()
@@ -258,23 +258,24 @@ func (t *runner) finish(events []run.Event) error {
 	if err := t.addressAll(events); err != nil {
 		return err
 	}
-	var last []run.Reply
-	for _, e := range events {
+	var last []*run.Reply
+	for i := range events {
+		e := &events[i]
 		if e.Type == run.Replied {
-			last = append(last, *e.Reply)
+			last = append(last, e.Reply)
 		}
 		if e.Type == run.Finished && e.Error != nil {
 			t.failed(*e.Error)
 		}
 	}
-	t.replies = append(t.replies, last...)
+	t.replies = slices.Concat(t.replies, last)
 	crashpoint("before-commit")
 	t.journal.Commit(t.c.r.work, t.id, events, func(err error) { t.finished(last, err) })
 	return nil
 }
 
 // finished goes on once the last commit is settled. It must not block.
-func (t *runner) finished(last []run.Reply, err error) {
+func (t *runner) finished(last []*run.Reply, err error) {
 	crashpoint("after-commit")
 	switch {
 	case errors.Is(err, session.ErrFenced):
@@ -287,7 +288,7 @@ func (t *runner) finished(last []run.Reply, err error) {
 	}
 	// An input that only the log stands for would not bring anybody back to a
 	// reply that was lost: then nothing else happens here before it is stored.
-	wait := len(deliveriesOf(t.items)) < len(t.inputs)
+	wait := delivered(t.items) < len(t.inputs)
 	t.c.send(&outgoing{replies: last, trace: t.trace, end: func(stored bool) {
 		t.published(stored)
 		if wait {

@@ -221,23 +221,29 @@ func (r *Runtime) schedule(c *conversation) {
 	}
 	r.active++
 	r.mu.Unlock()
-	r.parts.crew.do(c.work)
+	r.parts.crew.do(func() { r.serve(c) })
+}
+
+// serve has c work, and in its slot whoever waits for one.
+func (r *Runtime) serve(c *conversation) {
+	for ; c != nil; c = r.free() {
+		c.work()
+	}
 }
 
 // free gives the slot of a conversation that has nothing to work on just now to
-// the one that has waited longest.
-func (r *Runtime) free() {
+// the one that has waited longest; nil when none does.
+func (r *Runtime) free() *conversation {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	if len(r.ready) == 0 || r.active > r.now().cfg.Limits.Concurrency && !r.stopping.Load() {
 		r.active--
-		r.mu.Unlock()
-		return
+		return nil
 	}
 	c := r.ready[0]
 	r.ready[0] = nil
 	r.ready = r.ready[1:]
-	r.mu.Unlock()
-	r.parts.crew.do(c.work)
+	return c
 }
 
 // useSlots starts the conversations that there is a slot for by now.
@@ -250,7 +256,7 @@ func (r *Runtime) useSlots() {
 	r.active += n
 	r.mu.Unlock()
 	for _, c := range begin {
-		r.parts.crew.do(c.work)
+		r.parts.crew.do(func() { r.serve(c) })
 	}
 }
 
@@ -263,7 +269,7 @@ func (r *Runtime) leaveReady() {
 	r.active += len(ready)
 	r.mu.Unlock()
 	for _, c := range ready {
-		r.parts.crew.do(c.work)
+		r.parts.crew.do(func() { r.serve(c) })
 	}
 }
 

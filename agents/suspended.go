@@ -206,7 +206,7 @@ func (c *conversation) say(it *item, reply run.Reply, end func(stored bool)) {
 	if err := t.address(&reply); err != nil {
 		c.log().Error().Err(err).Msg("encode reply")
 	}
-	c.send(&outgoing{replies: []run.Reply{reply}, trace: t.trace, end: end})
+	c.send(&outgoing{replies: []*run.Reply{&reply}, trace: t.trace, end: end})
 }
 
 // askAgain puts the questions of a run that waits once more.

@@ -21,9 +21,8 @@ import (
 var errStopping = errors.New("host is stopping")
 
 // work does what is next in the conversation, up to the end of one run. It
-// holds a slot, and gives it back when the last commit is on its way.
+// holds a slot, which is free again when the last commit is on its way.
 func (c *conversation) work() {
-	defer c.r.free()
 	if c.r.stopping.Load() {
 		c.leave()
 		return

@@ -15,8 +15,17 @@ func NewMessage(subject string, v any) (*nats.Msg, error) {
 	if err != nil {
 		return nil, err
 	}
-	msg := nats.NewMsg(subject)
-	msg.Data = data
-	msg.Header["Content-Type"] = []string{"application/json"}
-	return msg, nil
+	return &nats.Msg{Subject: subject, Header: Header("Content-Type", "application/json"), Data: data}, nil
+}
+
+// Header is a header of names and their values, in turns. With one array for all
+// values it costs less than to set one after the other.
+func Header(pairs ...string) nats.Header {
+	h := make(nats.Header, len(pairs)/2)
+	values := make([]string, len(pairs)/2)
+	for i := range values {
+		values[i] = pairs[2*i+1]
+		h[pairs[2*i]] = values[i : i+1 : i+1]
+	}
+	return h
 }

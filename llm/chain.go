@@ -99,12 +99,8 @@ type Chain struct {
 // one's *Error, with the code provider_unavailable if they failed for different
 // reasons. The end of ctx also ends a wait.
 func (c *Chain) Stream(ctx context.Context, req Request, report func(Attempt)) iter.Seq2[Delta, error] {
-	return func(yield func(Delta, error) bool) {
-		s := chainStream{ctx: ctx, chain: c, req: req, report: report, yield: yield}
-		if err := s.run(); err != nil {
-			yield(Delta{}, err)
-		}
-	}
+	s := &chainStream{ctx: ctx, chain: c, req: req, report: report}
+	return s.stream
 }
 
 // A chainStream is one run along the chain.
@@ -116,6 +112,15 @@ type chainStream struct {
 	yield  func(Delta, error) bool
 	said   bool          // something has reached the caller
 	waited time.Duration // for gates
+	only   [1]leg        // mostly all there is
+}
+
+// stream passes on what is said in one go along the chain.
+func (s *chainStream) stream(yield func(Delta, error) bool) {
+	s.yield, s.said, s.waited = yield, false, 0
+	if err := s.run(); err != nil {
+		yield(Delta{}, err)
+	}
 }
 
 // A leg is how far the run is with one link.
@@ -137,9 +142,12 @@ func (s *chainStream) run() error {
 	if len(s.chain.Links) == 0 {
 		return &Error{Code: CodeValidation, Err: errNoLinks}
 	}
-	legs := make([]leg, len(s.chain.Links))
+	legs := s.only[:]
+	if n := len(s.chain.Links); n > 1 {
+		legs = make([]leg, n)
+	}
 	for i, l := range s.chain.Links {
-		legs[i].Link = l
+		legs[i] = leg{Link: l}
 		if l.Gate == nil {
 			legs[i].Gate = new(Gate)
 		}
@@ -298,54 +306,79 @@ func (s *chainStream) tell(a Attempt) {
 	}
 }
 
+// A call is an attempt under way: one call of a provider.
+type call struct {
+	Attempt
+	s      *chainStream
+	leg    *leg
+	pass   pass // that it has of the gate, and gives back when it ends
+	start  time.Time
+	unsent *Usage // what was counted before anything was said: no try yet
+	ended  bool
+	fault  *Error // that it ended with
+}
+
 // attempt calls the provider once; nil means that the caller has seen the end
-// or has left. It gives the pass back in any case.
+// or has left.
 func (s *chainStream) attempt(l *leg, provider Provider, p pass) *Error {
 	l.asked++
-	start := time.Now()
-	a := Attempt{Entry: l.Gate.Name(), Provider: l.Name, Model: l.req.Model, Number: l.asked}
-	ended := false
-	end := func(err *Error) *Error {
-		ended = true
-		a.Took = time.Since(start)
-		a.Cost, a.Priced = s.cost(l, a.Usage)
-		if err != nil {
-			a.Err = err
-		}
-		a.Breaker = l.Gate.leave(p, err)
-		s.tell(a)
-		return err
+	c := &call{
+		Attempt: Attempt{Entry: l.Gate.Name(), Provider: l.Name, Model: l.req.Model, Number: l.asked},
+		s:       s, leg: l, pass: p, start: time.Now(),
 	}
 	defer func() {
-		if !ended { // a panic is on its way through here
-			_ = end(&Error{Code: CodeInternal, Err: errPanic})
+		if !c.ended { // a panic is on its way through here
+			c.end(&Error{Code: CodeInternal, Err: errPanic})
 		}
 	}()
-	var unsent *Usage // what was counted before anything was said: no try yet
-	for d, err := range provider.Stream(s.ctx, l.req) {
-		if err != nil {
-			return end(s.failure(err))
-		}
-		if d.Usage != nil {
-			a.Usage, unsent = *d.Usage, d.Usage
-		}
-		if d.Finish != "" {
-			d.Usage = unsent
-			_ = end(nil)
-			s.yield(d, nil)
-			return nil
-		}
-		if !s.said && !says(d) {
-			continue
-		}
-		s.said = true
-		d.Usage, unsent = unsent, nil
-		if !s.yield(d, nil) {
-			_ = end(&Error{Code: CodeCancelled, Err: errLeft})
-			return nil
-		}
+	provider.Stream(s.ctx, l.req)(c.hear) // no range: what its body captures is made anew for each call
+	if !c.ended {
+		c.end(s.failure(Unavailable(fmt.Errorf("%s: %w", l.Name, errNoFinish))))
 	}
-	return end(s.failure(Unavailable(fmt.Errorf("%s: %w", l.Name, errNoFinish))))
+	return c.fault
+}
+
+// hear takes what the provider says, and reports whether it is to go on.
+func (c *call) hear(d Delta, err error) bool {
+	if c.ended { // it was told so
+		return false
+	}
+	if err != nil {
+		c.end(c.s.failure(err))
+		return false
+	}
+	if d.Usage != nil {
+		c.Usage, c.unsent = *d.Usage, d.Usage
+	}
+	if d.Finish != "" {
+		d.Usage = c.unsent
+		c.end(nil)
+		c.s.yield(d, nil)
+		return false
+	}
+	if !c.s.said && !says(d) {
+		return true
+	}
+	c.s.said = true
+	d.Usage, c.unsent = c.unsent, nil
+	if !c.s.yield(d, nil) {
+		c.end(&Error{Code: CodeCancelled, Err: errLeft})
+		c.fault = nil
+		return false
+	}
+	return true
+}
+
+// end reports the call. It gives the pass back.
+func (c *call) end(err *Error) {
+	c.ended, c.fault = true, err
+	c.Took = time.Since(c.start)
+	c.Cost, c.Priced = c.s.cost(c.leg, c.Usage)
+	if err != nil {
+		c.Err = err
+	}
+	c.Breaker = c.leg.Gate.leave(c.pass, err)
+	c.s.tell(c.Attempt)
 }
 
 // says reports whether d has something for the caller besides numbers.

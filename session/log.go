@@ -21,13 +21,10 @@ import (
 // opened: what this one did with it must be thrown away.
 var ErrFenced = errors.New("session belongs to another host now")
 
-// A snapshot is written after snapshotEvery commits, or later, when they are
-// snapshotShare of it in bytes: the log of a session costs the same per commit
-// whatever is remembered of it, and reading it little more than its snapshot.
-const (
-	snapshotEvery = 64
-	snapshotShare = 4
-)
+// A snapshot is written after snapshotEvery commits, or later, when they have as
+// many bytes as the one before: a commit of a session costs the same whatever is
+// remembered of it, and to open it at most twice what its snapshot does.
+const snapshotEvery = 64
 
 // commitHeader tells whose commit a message is, for a host that sent one twice
 // and must know which of them was refused.
@@ -65,6 +62,7 @@ type commit struct {
 	lent   bool // the events are for nobody else
 	done   func(error)
 	id     string
+	page   *[]byte // it is written on
 	size   int
 }
 
@@ -188,8 +186,9 @@ func (l *Log) next() {
 	l.mu.Lock()
 	c := l.queue[0]
 	l.mu.Unlock()
-	data, err := encodeCommit(l.key, c.run, c.events)
-	c.size = len(data)
+	c.page = pages.Get().(*[]byte)
+	data, err := appendCommit((*c.page)[:0], l.key, c.run, c.events)
+	c.size, *c.page = len(data), data
 	switch {
 	case err != nil:
 		l.settle(c, 0, fmt.Errorf("encode commit: %w", err))
@@ -220,10 +219,10 @@ func (l *Log) send(c *commit, data []byte) {
 	seq := l.seq
 	l.mu.Unlock()
 	c.id = nuid.Next()
-	msg := nats.NewMsg(l.subject)
-	msg.Data = data
-	msg.Header.Set(expectedLastSubjectSequence, strconv.FormatUint(seq, 10))
-	msg.Header.Set(commitHeader, c.id)
+	msg := &nats.Msg{
+		Subject: l.subject, Data: data,
+		Header: bus.Header(expectedLastSubjectSequence, strconv.FormatUint(seq, 10), commitHeader, c.id),
+	}
 	l.store.Publisher.Publish(msg, func(seq uint64, resent bool, err error) { l.stored(c, seq, resent, err) })
 }
 
@@ -232,6 +231,9 @@ func (l *Log) send(c *commit, data []byte) {
 func (l *Log) stored(c *commit, seq uint64, resent bool, err error) {
 	switch {
 	case err == nil:
+		if !resent && c.size <= pageKept {
+			pages.Put(c.page)
+		}
 		l.settle(c, seq, nil)
 	case bus.Refused(err) && resent:
 		go l.resolve(c)
@@ -341,7 +343,7 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 // takeSnapshot returns a snapshot when one is due and the state is that of the
 // last commit, no more and no less. Called with the lock held.
 func (l *Log) takeSnapshot() *snapshot {
-	due := l.fresh || l.since >= snapshotEvery && snapshotShare*l.tail >= l.snap.size
+	due := l.fresh || l.since >= snapshotEvery && l.tail >= l.snap.size
 	if l.broken != nil || l.busy || l.owed > 0 || !due || l.state.Pending() > 0 {
 		return nil
 	}

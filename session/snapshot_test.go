@@ -343,7 +343,7 @@ func TestSnapshotsCostTheirShare(t *testing.T) {
 		c.turn()
 	}
 	d.none()
-	for range 64 * 5 {
+	for range 64 * 12 {
 		c.turn()
 	}
 	if second := d.next(); seqOf(t, second) <= seqOf(t, first)+70 {

@@ -45,28 +45,24 @@ type Commit struct {
 	Object string `json:"object,omitempty"`
 }
 
-// encodeCommit is json.Marshal of a Commit with events.
-func encodeCommit(key Key, runID string, events []run.Event) ([]byte, error) {
-	scratch := scratches.Get().(*[]byte)
-	defer scratches.Put(scratch)
-	data := append((*scratch)[:0], `{"v":`...)
+// appendCommit appends what json.Marshal makes of a Commit with events.
+func appendCommit(data []byte, key Key, runID string, events []run.Event) ([]byte, error) {
+	data = append(data, `{"v":`...)
 	data = strconv.AppendInt(data, version, 10)
 	data = fastjson.AppendString(append(data, `,"key":`...), string(key))
 	if runID != "" {
 		data = fastjson.AppendString(append(data, `,"run":`...), runID)
 	}
 	data, err := run.AppendJSON(append(data, `,"events":`...), events)
-	if cap(data) <= scratchKept {
-		*scratch = data
-	}
-	return append(append(make([]byte, 0, len(data)+1), data...), '}'), err
+	return append(data, '}'), err
 }
 
-// scratches are what commits are written into before their size is known.
-var scratches = sync.Pool{New: func() any { return new([]byte) }}
+// pages are what commits are written on. One that was sent once and is stored is
+// read by nobody any more, and is used again.
+var pages = sync.Pool{New: func() any { return new([]byte) }}
 
-// scratchKept is the largest of them that is kept.
-const scratchKept = 64 << 10
+// pageKept is the largest that is.
+const pageKept = 64 << 10
 
 // A snapshot is the fold of a log up to Seq.
 type snapshot struct {

@@ -19,7 +19,7 @@ func TestEncodeCommit(t *testing.T) {
 		"of a strange name": {V: version, Key: "web/dm/<\"é\u2028\n\\>", Run: "\x00", Events: []run.Event{{Type: run.Finished, At: at}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			data, err := encodeCommit(want.Key, want.Run, want.Events)
+			data, err := appendCommit(nil, want.Key, want.Run, want.Events)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -32,7 +32,7 @@ func TestEncodeCommit(t *testing.T) {
 			}
 		})
 	}
-	if data, err := encodeCommit("k", "", []run.Event{{Args: []byte("{")}}); err == nil {
+	if data, err := appendCommit(nil, "k", "", []run.Event{{Args: []byte("{")}}); err == nil {
 		t.Errorf("got %s, want an error", data)
 	}
 }
