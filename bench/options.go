@@ -32,8 +32,8 @@ type Options struct {
 
 	Sessions    int           // default 500
 	Agents      int           // default 4; of a private host
-	Messages    int           // a round; default 20,000 when Duration is 0
-	Duration    time.Duration // of a round, instead of Messages
+	Messages    int           // a round, instead of Duration
+	Duration    time.Duration // for which a round sends; default 5 s when Messages is 0
 	Rate        float64       // messages a second; 0: as fast as they are answered
 	Concurrency int           // unanswered at once, without a Rate; default 512
 	Size        int           // bytes of text of a message; default 32
@@ -61,7 +61,9 @@ type Progress struct {
 	Done int     // messages
 }
 
-const defaultMessages = 20_000
+// defaultDuration is the same for what answers in microseconds and for what
+// waits for a disk: of either it takes that long to see a figure settle.
+const defaultDuration = 5 * time.Second
 
 // defaults fills what is left out and refuses what makes no sense together.
 func (o Options) defaults() (Options, error) {
@@ -72,8 +74,8 @@ func (o Options) defaults() (Options, error) {
 	o.Rounds = cmp.Or(o.Rounds, 3)
 	o.Quiet = cmp.Or(o.Quiet, 10*time.Second) + o.ModelDelay*time.Duration(1+o.Tools)
 	o.Sync = cmp.Or(o.Sync, "always")
-	if o.Duration == 0 {
-		o.Messages = cmp.Or(o.Messages, defaultMessages)
+	if o.Messages == 0 {
+		o.Duration = cmp.Or(o.Duration, defaultDuration)
 	}
 	o.Model = cmp.Or(o.Model, ModelEcho)
 	if o.Progress == nil {
