@@ -16,7 +16,7 @@ type Builder struct {
 	// is. It may be set as late as before Message.
 	Provider string
 
-	parts  []*partBuilder // in the order in which they began
+	parts  []partBuilder // in the order in which they began
 	usage  Usage
 	finish Finish
 }
@@ -24,7 +24,7 @@ type Builder struct {
 // A partBuilder is a part as far as it has come.
 type partBuilder struct {
 	kind  PartType
-	text  strings.Builder // what is said, or the arguments of a call
+	text  []byte // what is said, or the arguments of a call
 	meta  json.RawMessage
 	media *Media
 
@@ -36,17 +36,18 @@ type partBuilder struct {
 func (b *Builder) Add(d Delta) {
 	if d.Reasoning != "" || d.Meta != nil {
 		p := b.last(Reasoning)
-		p.text.WriteString(d.Reasoning)
+		p.text = append(p.text, d.Reasoning...)
 		p.meta = d.Meta
 	}
 	if d.Text != "" {
-		b.last(Text).text.WriteString(d.Text)
+		p := b.last(Text)
+		p.text = append(p.text, d.Text...)
 	}
 	if d.Call != nil {
 		b.addCall(*d.Call)
 	}
 	if d.Media != nil {
-		b.parts = append(b.parts, &partBuilder{kind: MediaPart, media: d.Media})
+		b.parts = append(b.parts, partBuilder{kind: MediaPart, media: d.Media})
 	}
 	if d.Usage != nil {
 		b.usage = *d.Usage
@@ -60,25 +61,24 @@ func (b *Builder) Add(d Delta) {
 // Meta ends the reasoning that it belongs to.
 func (b *Builder) last(kind PartType) *partBuilder {
 	if n := len(b.parts); n > 0 && b.parts[n-1].kind == kind && b.parts[n-1].meta == nil {
-		return b.parts[n-1]
+		return &b.parts[n-1]
 	}
-	p := &partBuilder{kind: kind}
-	b.parts = append(b.parts, p)
-	return p
+	b.parts = append(b.parts, partBuilder{kind: kind})
+	return &b.parts[len(b.parts)-1]
 }
 
 func (b *Builder) addCall(d CallDelta) {
-	i := slices.IndexFunc(b.parts, func(p *partBuilder) bool { return p.kind == ToolCall && p.index == d.Index })
+	i := slices.IndexFunc(b.parts, func(p partBuilder) bool { return p.kind == ToolCall && p.index == d.Index })
 	if i < 0 {
 		i = len(b.parts)
-		b.parts = append(b.parts, &partBuilder{kind: ToolCall, index: d.Index})
+		b.parts = append(b.parts, partBuilder{kind: ToolCall, index: d.Index})
 	}
-	c := b.parts[i]
+	c := &b.parts[i]
 	c.id, c.name = cmp.Or(c.id, d.ID), cmp.Or(c.name, d.Name)
 	if d.Meta != nil {
 		c.meta = d.Meta
 	}
-	c.text.WriteString(d.Args)
+	c.text = append(c.text, d.Args...)
 }
 
 // Usage is the last usage the stream reported; zero while it has not.
@@ -94,7 +94,8 @@ func (b *Builder) Finish() Finish { return b.finish }
 func (b *Builder) Message() Message {
 	m := Message{Role: Assistant, Partial: b.finish == ""}
 	calls := b.calls()
-	for _, p := range b.parts {
+	for i := range b.parts {
+		p := &b.parts[i]
 		if p.kind != ToolCall {
 			m.Parts = append(m.Parts, b.part(p))
 			continue
@@ -110,8 +111,8 @@ func (b *Builder) Message() Message {
 
 func (b *Builder) calls() []*partBuilder {
 	var calls []*partBuilder
-	for _, p := range b.parts {
-		if p.kind == ToolCall {
+	for i := range b.parts {
+		if p := &b.parts[i]; p.kind == ToolCall {
 			calls = append(calls, p)
 		}
 	}
@@ -120,7 +121,7 @@ func (b *Builder) calls() []*partBuilder {
 }
 
 func (b *Builder) part(p *partBuilder) Part {
-	part := Part{Type: p.kind, Text: p.text.String(), Media: p.media, Meta: p.meta}
+	part := Part{Type: p.kind, Text: string(p.text), Media: p.media, Meta: p.meta}
 	if p.kind == Reasoning {
 		part.Provider = b.Provider
 	}
@@ -138,7 +139,7 @@ func (b *Builder) call(c *partBuilder, others []Part) Part {
 	if p.Call == "" || slices.ContainsFunc(others, sameID) {
 		p.Call = fmt.Sprintf("%s_%d", cmp.Or(p.Call, "call"), countCalls(others))
 	}
-	switch args := c.text.String(); {
+	switch args := string(c.text); {
 	case strings.TrimSpace(args) == "", args == "null": // how some servers call a tool without arguments
 		p.Args = json.RawMessage("{}")
 	case json.Valid([]byte(args)):
