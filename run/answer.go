@@ -36,7 +36,7 @@ func (m *machine) invoke() {
 func (m *machine) admit() {
 	for len(m.s.Run.Joining) > 0 {
 		msg := m.s.Run.Joining[0]
-		m.emit(Event{Type: MessageAdded, Message: &msg})
+		m.emit(&Event{Type: MessageAdded, Message: &msg})
 	}
 }
 
@@ -60,7 +60,7 @@ func (m *machine) answer(sig *Signal) {
 	case finish == llm.FinishContentFilter:
 		m.keep(msg)
 		m.fail(&Error{Code: llm.CodeContentFilter})
-	case slices.ContainsFunc(msg.Parts, isCall):
+	case hasCalls(msg.Parts):
 		m.dispatch(m.sound(msg))
 	case msg.Empty() && m.s.Run.Trigger == ByHeartbeat:
 		m.tell(llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: Nothing}}})
@@ -91,12 +91,12 @@ func (m *machine) said(sig *Signal) (msg llm.Message, finish llm.Finish) {
 // tell gives the answer to the outside. Somebody who spoke meanwhile is
 // answered next, in the same run.
 func (m *machine) tell(msg llm.Message) {
-	m.emit(Event{Type: MessageAdded, Message: &msg})
+	m.emit(&Event{Type: MessageAdded, Message: &msg})
 	if len(m.s.Run.Joining) == 0 {
-		m.end(OutcomeSettled, Reply{Kind: m.kind(), Text: msg.Text(), Media: msg.Media()}, Event{})
+		m.end(OutcomeSettled, &Reply{Kind: m.kind(), Text: msg.Text(), Media: msg.Media()}, "", nil)
 		return
 	}
-	m.reply(Reply{Kind: m.kind(), Text: msg.Text(), Media: msg.Media()})
+	m.reply(&Reply{Kind: m.kind(), Text: msg.Text(), Media: msg.Media()})
 	m.commit()
 	m.think()
 }
@@ -109,10 +109,19 @@ func (m *machine) keep(msg llm.Message) {
 	}
 	msg.Partial = true
 	msg.Parts = slices.DeleteFunc(slices.Clone(msg.Parts), isCall)
-	m.emit(Event{Type: MessageAdded, Message: &msg})
+	m.emit(&Event{Type: MessageAdded, Message: &msg})
 }
 
 func isCall(p llm.Part) bool { return p.Type == llm.ToolCall }
+
+func hasCalls(parts []llm.Part) bool {
+	for i := range parts { // it copies no part
+		if parts[i].Type == llm.ToolCall {
+			return true
+		}
+	}
+	return false
+}
 
 // facts writes what the model's provider was asked and what it took; guess is
 // what was estimated for the last of them. What has streamed is from that one.
@@ -122,16 +131,16 @@ func (m *machine) facts(sig *Signal, guess int) {
 		if i == len(sig.Called)-1 && e.Usage != nil && e.Error == nil && !sig.logged {
 			e.Guess = guess
 		}
-		m.emit(e)
+		m.emit(&e)
 		if m.s.partial != nil {
 			m.s.partial.Provider = e.Provider
 		}
 	}
 }
 
-func (m *machine) reply(r Reply) {
+func (m *machine) reply(r *Reply) {
 	r.N = m.s.Run.Replies + 1
-	m.emit(Event{Type: Replied, Reply: &r})
+	m.emit(&Event{Type: Replied, Reply: r})
 }
 
 // kind is what an answer of this run is to its reader.

@@ -39,9 +39,7 @@ func BenchmarkStep(b *testing.B) {
 				clear(states[:])
 				for i := range signals {
 					for k := range states {
-						var effects []run.Effect
-						states[k], effects = run.Step(states[k], signals[i], lim)
-						if len(effects) > 0 {
+						if effects := states[k].Step(&signals[i], &lim); len(effects) > 0 {
 							commits[k] = effects[0].Events
 						}
 					}

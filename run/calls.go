@@ -12,15 +12,15 @@ import (
 // dispatch asks for the calls of an answer. All of them are in the log before
 // the first one runs.
 func (m *machine) dispatch(msg llm.Message) {
-	m.emit(Event{Type: MessageAdded, Message: &msg})
+	m.emit(&Event{Type: MessageAdded, Message: &msg})
 	calls := msg.Calls()
 	for _, p := range calls {
-		m.emit(Event{Type: ToolRequested, Call: p.Call, Name: p.Name, Args: p.Args, Rerun: m.rerun(p.Name)})
+		m.emit(&Event{Type: ToolRequested, Call: p.Call, Name: p.Name, Args: p.Args, Rerun: m.rerun(p.Name)})
 	}
 	for _, p := range calls {
 		if p.Error {
 			c := Call{ID: p.Call, Name: p.Name}
-			m.finish(c, Event{Result: "the arguments are not valid JSON; nothing was run", Source: FromCorrection})
+			m.finish(c, &Event{Result: "the arguments are not valid JSON; nothing was run", Source: FromCorrection})
 		}
 	}
 	if len(m.s.Run.Calls) == 0 {
@@ -117,12 +117,12 @@ func (m *machine) settle(sig *Signal) {
 	default:
 		// What came from outside is acknowledged there, so it is written now.
 		outside := c.Asked != ""
-		m.finish(*c, Event{OK: sig.OK, Result: sig.Result, Source: cmp.Or(sig.Source, FromTool), Input: sig.Input})
+		m.finish(*c, &Event{OK: sig.OK, Result: sig.Result, Source: cmp.Or(sig.Source, FromTool), Input: sig.Input})
 		m.proceed(outside)
 	}
 }
 
-func (m *machine) finish(c Call, e Event) {
+func (m *machine) finish(c Call, e *Event) {
 	e.Type, e.Call, e.Name = ToolFinished, c.ID, c.Name
 	m.emit(e)
 }
@@ -182,6 +182,6 @@ func (m *machine) suspend() bool {
 			waiting = append(waiting, c.ID)
 		}
 	}
-	m.emit(Event{Type: Suspended, Waiting: waiting})
+	m.emit(&Event{Type: Suspended, Waiting: waiting})
 	return true
 }

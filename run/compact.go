@@ -121,7 +121,7 @@ func (m *machine) shrink(sig *Signal) {
 		summary = ""
 		after = Estimate(shortened(m.s.Messages, n, ""))
 	}
-	m.emit(Event{Type: Compacted, Through: n, Summary: summary, Before: before, After: after})
+	m.emit(&Event{Type: Compacted, Through: n, Summary: summary, Before: before, After: after})
 	m.admit()
 	m.invoke()
 }

@@ -55,10 +55,9 @@ type Limits struct {
 	Safe func(tool string) bool
 }
 
-func (l Limits) withDefaults() Limits {
+func (l *Limits) setDefaults() {
 	l.ModelCalls = cmp.Or(l.ModelCalls, 64)
 	l.Corrections = cmp.Or(l.Corrections, 3)
 	l.Tools = cmp.Or(l.Tools, 8)
 	l.Keep = cmp.Or(l.Keep, 8)
-	return l
 }

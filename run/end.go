@@ -5,7 +5,7 @@ import "agenthost/llm"
 func (m *machine) abort(sig *Signal) {
 	m.facts(sig, 0)
 	m.hearOut(sig)
-	m.stop(&Error{Code: llm.CodeCancelled, Message: sig.Reason}, Event{By: sig.By, Input: sig.Input})
+	m.stop(&Error{Code: llm.CodeCancelled, Message: sig.Reason}, sig.By, sig.Input)
 }
 
 func (m *machine) fault(sig *Signal) {
@@ -30,11 +30,11 @@ func (m *machine) hearOut(sig *Signal) {
 	}
 }
 
-func (m *machine) fail(err *Error) { m.stop(err, Event{}) }
+func (m *machine) fail(err *Error) { m.stop(err, "", nil) }
 
 // stop ends the run before its time. What it had said is kept, what it had
-// asked for is settled, and the person is told. cause says who ordered it.
-func (m *machine) stop(err *Error, cause Event) {
+// asked for is settled, and the person is told. by and input say who ordered it.
+func (m *machine) stop(err *Error, by string, input *Input) {
 	if m.s.partial != nil {
 		msg := m.s.partial.Message()
 		m.s.partial = nil
@@ -46,7 +46,7 @@ func (m *machine) stop(err *Error, cause Event) {
 	if e.Code == llm.CodeCancelled {
 		outcome = OutcomeStopped
 	}
-	m.end(outcome, Reply{Kind: KindError, Text: e.Message, Error: &e}, cause)
+	m.end(outcome, &Reply{Kind: KindError, Text: e.Message, Error: &e}, by, input)
 }
 
 // cancel settles every open call: to the model a call without a result is an
@@ -60,16 +60,16 @@ func (m *machine) cancel() {
 		if c.Asked == ForApproval || c.Asked == ForQuestion {
 			result = "cancelled before it was answered"
 		}
-		m.finish(c, Event{Result: result, Source: FromEnd})
+		m.finish(c, &Event{Result: result, Source: FromEnd})
 	}
 }
 
 // end says the last word of the run, and who ordered it.
-func (m *machine) end(outcome Outcome, last Reply, cause Event) {
+func (m *machine) end(outcome Outcome, last *Reply, by string, input *Input) {
 	m.s.cut = 0
 	m.admit()
 	last.Final = true
 	m.reply(last)
-	m.emit(Event{Type: Finished, Run: m.s.Run.ID, Outcome: outcome, Error: last.Error, By: cause.By, Input: cause.Input})
+	m.emit(&Event{Type: Finished, Run: m.s.Run.ID, Outcome: outcome, Error: last.Error, By: by, Input: input})
 	m.commit()
 }

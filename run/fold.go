@@ -10,6 +10,7 @@ import (
 // does not know, from a newer host, and a fact that does not fit, say the
 // result of a call that nobody made, change nothing.
 func Fold(s State, e Event) State {
+	s.mine = false
 	s.fold(&e)
 	return s
 }
@@ -96,6 +97,7 @@ func (s *State) begin(e *Event) {
 		r.Attempt, r.Handed = e.Attempt, e.Handed
 		return
 	}
+	s.mine = true
 	s.Run = &Run{ID: e.Run, Trigger: e.Trigger, Attempt: e.Attempt, Handed: e.Handed, Started: e.At}
 	if len(e.Inputs) > 0 {
 		s.Run.Inputs = e.Inputs
@@ -145,7 +147,7 @@ func (s *State) add(m llm.Message) {
 	case m.Role == llm.Assistant:
 		r := s.edit()
 		r.ModelCalls++
-		if !slices.ContainsFunc(m.Parts, isCall) {
+		if !hasCalls(m.Parts) {
 			r.Corrections = 0
 		}
 	case m.Role == llm.User && len(s.Run.Joining) > 0:

@@ -14,11 +14,12 @@ import (
 // result that their outcome is unknown. Who was asked is asked again, under the
 // same ids. It must not be used on a state whose effects are still under way.
 func Resume(s State, at time.Time, lim Limits) (State, []Effect) {
-	m := newMachine(s, at, lim)
+	m := machine{s: &s, at: at, lim: lim}
+	m.prepare()
 	if s.Run != nil {
 		m.resume()
 	}
-	return m.s, m.effects
+	return s, m.effects
 }
 
 func (m *machine) resume() {
@@ -54,7 +55,7 @@ func (m *machine) interrupt() {
 	}
 	for _, c := range r.Calls {
 		if c.ready() && c.Rerun != SafeRerun {
-			m.finish(c, Event{Result: "interrupted; its outcome is unknown", Source: FromRecovery})
+			m.finish(c, &Event{Result: "interrupted; its outcome is unknown", Source: FromRecovery})
 		}
 	}
 }
@@ -81,11 +82,11 @@ func (m *machine) start(sig *Signal) {
 		m.ignore("no run id or no message")
 		return
 	}
-	m.emit(Event{
+	m.emit(&Event{
 		Type: Started, Run: sig.Run, Trigger: cmp.Or(sig.Trigger, ByMessage),
 		Inputs: sig.Inputs, Attempt: sig.Attempt, Handed: sig.Handed,
 	})
-	m.emit(Event{Type: MessageAdded, Message: sig.Message})
+	m.emit(&Event{Type: MessageAdded, Message: sig.Message})
 	if sig.Then != nil && endsAtOnce(sig.Then.Kind) {
 		m.take(sig.Then)
 		return
@@ -104,7 +105,7 @@ func (m *machine) restart(sig *Signal) {
 		m.ignore("this run is under way")
 		return
 	}
-	m.emit(Event{Type: Started, Run: sig.Run, Trigger: m.s.Run.Trigger, Attempt: sig.Attempt, Handed: sig.Handed})
+	m.emit(&Event{Type: Started, Run: sig.Run, Trigger: m.s.Run.Trigger, Attempt: sig.Attempt, Handed: sig.Handed})
 	m.resume()
 }
 
@@ -121,7 +122,7 @@ func (m *machine) accept(inputs []Input, run string, msg *llm.Message) {
 		if i == len(inputs)-1 {
 			e.Message = msg
 		}
-		m.emit(e)
+		m.emit(&e)
 	}
 	m.commit()
 }

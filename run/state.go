@@ -43,6 +43,7 @@ type State struct {
 
 	pending []Event      // emitted by Step, not yet committed
 	partial *llm.Builder // the answer as far as it has streamed
+	mine    bool         // Run is of this very step: no older State has it
 	cut     int          // messages the compaction under way takes in
 	held    llm.Contents // of the messages that are counted, the oldest
 	weight  int          // their estimated tokens
@@ -123,13 +124,15 @@ func (s State) Partial() llm.Message {
 	return s.partial.Message()
 }
 
-// edit makes the run the caller's own, so that who holds an older State does
-// not see it change.
+// edit makes the run this step's own, so that who holds an older State does not
+// see it change.
 func (s *State) edit() *Run {
-	r := *s.Run
-	r.Calls = slices.Clone(r.Calls)
-	s.Run = &r
-	return &r
+	if !s.mine {
+		r := *s.Run
+		r.Calls = slices.Clone(r.Calls)
+		s.Run, s.mine = &r, true
+	}
+	return s.Run
 }
 
 // tokens estimates what the messages cost the model to read.

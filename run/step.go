@@ -21,18 +21,29 @@ import (
 	"agenthost/llm"
 )
 
-// expected has, for each signal, the phases in which it means something. In the
-// others it comes too late, or is nobody's business: Step ignores it.
-var expected = map[SignalKind][]Phase{
-	Submit:      {Idle, Invoking, Streaming, Dispatching, Compacting, InSuspense, Settled, Faulted},
-	Emission:    {Invoking, Streaming},
-	StreamEnd:   {Invoking, Streaming},
-	Held:        {Invoking, Streaming, Compacting},
-	ToolSettled: {Dispatching, InSuspense},
-	Answered:    {Dispatching, InSuspense},
-	CompactEnd:  {Compacting},
-	Abort:       {Invoking, Streaming, Dispatching, Compacting, InSuspense},
-	Fault:       {Invoking, Streaming, Dispatching, Compacting, InSuspense},
+// expects says whether a signal means something in this phase. If not it comes
+// too late, or is nobody's business: Step ignores it.
+func (p Phase) expects(k SignalKind) bool {
+	switch p {
+	case Idle, Settled, Faulted:
+		return k == Submit
+	case Invoking, Streaming:
+		switch k {
+		case Submit, Emission, StreamEnd, Held, Abort, Fault:
+			return true
+		}
+	case Compacting:
+		switch k {
+		case Submit, Held, CompactEnd, Abort, Fault:
+			return true
+		}
+	case Dispatching, InSuspense:
+		switch k {
+		case Submit, ToolSettled, Answered, Abort, Fault:
+			return true
+		}
+	}
+	return false
 }
 
 // Step takes one signal and returns the state after it and what is to be done
@@ -40,16 +51,24 @@ var expected = map[SignalKind][]Phase{
 // leaves the state as it is: its only effect is Ignored, which says why.
 // An Emission has no effects.
 func Step(s State, sig Signal, lim Limits) (State, []Effect) {
-	m := newMachine(s, sig.At, lim)
+	effects := s.Step(&sig, &lim)
+	return s, effects
+}
+
+// Step is the function of that name in place: s becomes the state after sig. A
+// copy of what it was before is an older State like any other.
+func (s *State) Step(sig *Signal, lim *Limits) []Effect {
+	m := machine{s: s, at: sig.At, lim: *lim}
+	m.prepare()
 	switch {
-	case !slices.Contains(expected[sig.Kind], m.s.Phase):
+	case !s.Phase.expects(sig.Kind):
 		m.ignore("not expected in this phase")
 	case sig.Kind != Submit && sig.Run != "" && sig.Run != s.Run.ID:
 		m.ignore("for another run")
 	default:
-		m.take(&sig)
+		m.take(sig)
 	}
-	return m.s, m.effects
+	return m.effects
 }
 
 func (m *machine) take(sig *Signal) {
@@ -77,19 +96,25 @@ func (m *machine) take(sig *Signal) {
 
 // machine is one step being made.
 type machine struct {
-	s       State
+	s       *State
 	at      time.Time
 	lim     Limits
 	effects []Effect
 }
 
-func newMachine(s State, at time.Time, lim Limits) machine {
-	if s.Run == nil && s.Phase != Settled && s.Phase != Faulted {
+// prepare makes of what the machine was given what it works with.
+func (m *machine) prepare() {
+	if s := m.s; s.Run == nil && s.Phase != Settled && s.Phase != Faulted {
 		s.Phase = Idle
 	}
-	// What the log cannot hold, the state must not: a monotonic clock, a zone.
-	return machine{s: s, at: at.UTC().Round(0), lim: lim.withDefaults()}
+	m.s.mine = false
+	m.at = logged(m.at)
+	m.lim.setDefaults()
 }
+
+// logged is t without what the log cannot hold, so that the state does not
+// either: a monotonic clock, a zone.
+func logged(t time.Time) time.Time { return t.UTC().Round(0) }
 
 func (m *machine) do(e Effect) {
 	if m.s.Run != nil {
@@ -101,18 +126,16 @@ func (m *machine) do(e Effect) {
 func (m *machine) ignore(why string) { m.do(Effect{Kind: Ignored, Why: why}) }
 
 // emit adds an event to the next commit and folds it.
-func (m *machine) emit(e Event) {
+func (m *machine) emit(e *Event) {
 	if e.At.IsZero() {
 		e.At = m.at
 	}
-	e.At = e.At.UTC().Round(0)
-	e.Deadline = e.Deadline.UTC().Round(0)
 	e.clean()
 	if m.s.pending == nil {
 		m.s.pending = newEvents()
 	}
-	m.s.pending = append(m.s.pending, e)
-	m.s.fold(&e)
+	m.s.pending = append(m.s.pending, *e)
+	m.s.fold(e)
 }
 
 // commit writes what is pending, and publishes the replies in it.
@@ -140,11 +163,14 @@ func (m *machine) commit() {
 // clean makes of e what it is when it is read back: bytes that JSON cannot hold
 // are replaced, and JSON inside it is as it will be written.
 func (e *Event) clean() {
+	e.At, e.Deadline = logged(e.At), logged(e.Deadline)
 	for _, s := range []*string{&e.Name, &e.Result, &e.Prompt, &e.Answer, &e.By, &e.Summary} {
-		*s = valid(*s)
+		if *s != "" { // as most are
+			*s = valid(*s)
+		}
 	}
 	e.Args, e.Context = written(e.Args), written(e.Context)
-	if e.Message == nil || !slices.ContainsFunc(e.Message.Parts, dirty) {
+	if e.Message == nil || !dirty(e.Message.Parts) {
 		return
 	}
 	m := *e.Message
@@ -156,8 +182,14 @@ func (e *Event) clean() {
 	e.Message = &m
 }
 
-func dirty(p llm.Part) bool {
-	return !utf8.ValidString(p.Text) || !utf8.ValidString(p.Name) || len(p.Args) > 0 || len(p.Meta) > 0
+func dirty(parts []llm.Part) bool {
+	for i := range parts {
+		p := &parts[i]
+		if !utf8.ValidString(p.Text) || !utf8.ValidString(p.Name) || len(p.Args) > 0 || len(p.Meta) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // written is data as a log has it.

@@ -33,9 +33,9 @@ func (m *machine) ask(c Call, w Wait) {
 		m.ignore("the call waits already")
 		return
 	}
-	m.emit(e)
+	m.emit(&e)
 	if w.For != ForDelegate {
-		m.reply(Reply{Kind: w.For, Text: w.Prompt, Call: c.ID, Options: e.Options})
+		m.reply(&Reply{Kind: w.For, Text: w.Prompt, Call: c.ID, Options: e.Options})
 	}
 	m.proceed(true)
 	m.do(Effect{Kind: Ask, Call: m.s.Run.call(c.ID).copied()})
@@ -54,16 +54,16 @@ func (m *machine) hold(sig *Signal) {
 		Type: ApprovalAsked, For: Budget, Call: Budget + ":" + strconv.Itoa(m.s.Run.ModelCalls+1), Name: Budget,
 		Prompt: sig.Wait.Prompt, Options: []string{Approve, Deny}, Deadline: sig.Wait.Deadline,
 	}
-	m.emit(e)
-	m.reply(Reply{Kind: KindApproval, Text: e.Prompt, Call: e.Call, Options: e.Options})
-	m.emit(Event{Type: Suspended, Waiting: []string{e.Call}})
+	m.emit(&e)
+	m.reply(&Reply{Kind: KindApproval, Text: e.Prompt, Call: e.Call, Options: e.Options})
+	m.emit(&Event{Type: Suspended, Waiting: []string{e.Call}})
 	m.commit()
 	m.do(Effect{Kind: Ask, Call: m.s.Run.Hold.copied()})
 }
 
 // release takes the answer to a hold.
 func (m *machine) release(sig *Signal) {
-	m.emit(Event{
+	m.emit(&Event{
 		Type: ApprovalAnswered, For: Budget, Call: sig.Call, Name: Budget,
 		Answer: sig.Answer, By: sig.By, Scope: sig.Scope, Input: sig.Input,
 	})
@@ -97,16 +97,16 @@ func (m *machine) hear(sig *Signal) {
 	switch c.Asked {
 	case ForApproval:
 		e.Type = ApprovalAnswered
-		m.emit(e)
+		m.emit(&e)
 		if sig.Answer == Deny {
-			m.finish(*c, Event{Result: "denied", Source: FromDenial})
+			m.finish(*c, &Event{Result: "denied", Source: FromDenial})
 		}
 	case ForQuestion:
 		e.Type = QuestionAnswered
-		m.emit(e)
-		m.finish(*c, Event{OK: true, Result: sig.Answer, Source: FromAnswer})
+		m.emit(&e)
+		m.finish(*c, &Event{OK: true, Result: sig.Answer, Source: FromAnswer})
 	default:
-		m.finish(*c, Event{OK: true, Result: sig.Answer, Source: FromDelegate, By: sig.By, Input: sig.Input})
+		m.finish(*c, &Event{OK: true, Result: sig.Answer, Source: FromDelegate, By: sig.By, Input: sig.Input})
 	}
 	m.proceed(true)
 }

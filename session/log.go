@@ -80,20 +80,22 @@ func (l *Log) Key() Key { return l.key }
 func (l *Log) Step(sig run.Signal, lim run.Limits) []run.Effect {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.step(run.Step(l.state, sig, lim))
+	return l.owe(l.state.Step(&sig, &lim))
 }
 
 // Resume takes up the unfinished run of a log that was just opened.
 func (l *Log) Resume(at time.Time, lim run.Limits) []run.Effect {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.step(run.Resume(l.state, at, lim))
+	state, effects := run.Resume(l.state, at, lim)
+	l.state = state
+	return l.owe(effects)
 }
 
-func (l *Log) step(state run.State, effects []run.Effect) []run.Effect {
-	l.state = state
-	for _, e := range effects {
-		if e.Kind == run.Commit {
+// owe counts the commits among effects.
+func (l *Log) owe(effects []run.Effect) []run.Effect {
+	for i := range effects {
+		if effects[i].Kind == run.Commit {
 			l.owed++
 		}
 	}
