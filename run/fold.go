@@ -103,19 +103,27 @@ func (s *State) begin(e *Event) {
 		s.Run.Inputs = e.Inputs
 	}
 	s.Phase = Invoking
-	for len(s.Waiting) > 0 && s.Run.has(s.Waiting[0]) { // as it mostly is, and then nothing is copied
+	for len(s.Waiting) > 0 && s.Run.has(&s.Waiting[0]) { // as it mostly is, and then nothing is copied
 		s.Waiting = s.Waiting[1:]
 	}
 	if len(s.Waiting) == 0 {
 		s.Waiting = nil
 	}
-	if slices.ContainsFunc(s.Waiting, s.Run.has) {
-		s.Waiting = slices.DeleteFunc(slices.Clone(s.Waiting), s.Run.has)
+	for i := range s.Waiting { // there may be many: it copies none of them
+		if s.Run.has(&s.Waiting[i]) {
+			s.Waiting = slices.DeleteFunc(slices.Clone(s.Waiting), func(in Input) bool { return s.Run.has(&in) })
+			return
+		}
 	}
 }
 
-func (r *Run) has(in Input) bool {
-	return slices.ContainsFunc(r.Inputs, func(x Input) bool { return x.ID == in.ID })
+func (r *Run) has(in *Input) bool {
+	for i := range r.Inputs {
+		if r.Inputs[i].ID == in.ID {
+			return true
+		}
+	}
+	return false
 }
 
 // accept keeps an input for later, or for the run that it joins.
