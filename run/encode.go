@@ -3,6 +3,7 @@ package run
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -25,6 +26,33 @@ func AppendJSON(b []byte, events []Event) ([]byte, error) {
 	return append(w.b, ']'), w.err
 }
 
+// AppendJSON appends s as MarshalJSON writes it, in the manner of the function of
+// that name: snapshots of long conversations cost as much as all their commits.
+func (s State) AppendJSON(b []byte) ([]byte, error) {
+	w := encoder{b: append(b, `{"phase":`...)}
+	w.quote(string(s.Phase.told()))
+	if len(s.Messages) > 0 {
+		w.b = append(w.b, `,"messages":[`...)
+		for i := range s.Messages {
+			if i > 0 {
+				w.b = append(w.b, ',')
+			}
+			w.message(&s.Messages[i])
+		}
+		w.b = append(w.b, ']')
+	}
+	if s.Run != nil {
+		w.any(`,"run":`, s.Run)
+	}
+	w.inputs(`,"waiting":`, s.Waiting)
+	w.texts(`,"allowed":`, s.Allowed)
+	if !reflect.ValueOf(s.Gauge).IsZero() {
+		w.any(`,"gauge":`, s.Gauge)
+	}
+	w.number(`,"spent":`, s.Spent)
+	return append(w.b, '}'), w.err
+}
+
 // An encoder writes objects whose first field is always there.
 type encoder struct {
 	b   []byte
@@ -38,16 +66,7 @@ func (w *encoder) event(e *Event) {
 	w.moment(e.At)
 	w.text(`,"run":`, e.Run)
 	w.text(`,"trigger":`, string(e.Trigger))
-	if len(e.Inputs) > 0 {
-		w.b = append(w.b, `,"inputs":[`...)
-		for i := range e.Inputs {
-			if i > 0 {
-				w.b = append(w.b, ',')
-			}
-			w.input(&e.Inputs[i])
-		}
-		w.b = append(w.b, ']')
-	}
+	w.inputs(`,"inputs":`, e.Inputs)
 	w.number(`,"attempt":`, int64(e.Attempt))
 	w.number(`,"handed":`, int64(e.Handed))
 	if e.Input != nil {
@@ -201,6 +220,20 @@ func (w *encoder) texts(key string, list []string) {
 	}
 }
 
+func (w *encoder) inputs(key string, list []Input) {
+	for i := range list {
+		if i == 0 {
+			w.b = append(append(w.b, key...), '[')
+		} else {
+			w.b = append(w.b, ',')
+		}
+		w.input(&list[i])
+	}
+	if len(list) > 0 {
+		w.b = append(w.b, ']')
+	}
+}
+
 func (w *encoder) number(key string, n int64) {
 	if n != 0 {
 		w.b = strconv.AppendInt(append(w.b, key...), n, 10)
@@ -268,7 +301,7 @@ func plain(s string) bool {
 func (w *encoder) any(key string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("encode event: %w", err)
+		w.err = fmt.Errorf("encode %T: %w", v, err)
 	}
 	w.b = append(append(w.b, key...), data...)
 }

@@ -24,13 +24,18 @@ func filled(t reflect.Type) reflect.Value {
 		v.SetBytes([]byte(`{"a": "<é> \\u2028"}`))
 	case t.Kind() == reflect.Struct:
 		for i := range t.NumField() {
-			v.Field(i).Set(filled(t.Field(i).Type))
+			if t.Field(i).IsExported() {
+				v.Field(i).Set(filled(t.Field(i).Type))
+			}
 		}
 	case t.Kind() == reflect.Pointer:
 		v.Set(reflect.New(t.Elem()))
 		v.Elem().Set(filled(t.Elem()))
 	case t.Kind() == reflect.Slice:
 		v.Set(reflect.Append(v, filled(t.Elem()), filled(t.Elem())))
+	case t.Kind() == reflect.Map:
+		v.Set(reflect.MakeMap(t))
+		v.SetMapIndex(filled(t.Key()), filled(t.Elem()))
 	case t.Kind() == reflect.String:
 		v.SetString("a \"<é>\" \\ \n\x00\u2028")
 	case t.Kind() == reflect.Bool:
@@ -86,6 +91,44 @@ func TestAppendJSON(t *testing.T) {
 	}
 }
 
+// plainState is a State without methods.
+type plainState run.State
+
+// wantSameState compares what encoding/json makes of s with what it would make
+// of the fields of s, byte for byte, and with what is read from our own writing.
+func wantSameState(t *testing.T, s run.State) {
+	t.Helper()
+	want := encode(t, plainState(s))
+	if got := encode(t, s); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	ours, err := s.AppendJSON([]byte("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(parse(t, []byte(want)), parse(t, ours[1:])); diff != "" {
+		t.Errorf("%s", diff)
+	}
+}
+
+// Every field of a state is written: alone, and with all others.
+func TestStateAppendJSON(t *testing.T) {
+	all := filled(reflect.TypeFor[run.State]())
+	wantSameState(t, all.Interface().(run.State))
+	for i := range all.NumField() {
+		if all.Type().Field(i).IsExported() {
+			s := run.State{Phase: run.Idle}
+			reflect.ValueOf(&s).Elem().Field(i).Set(all.Field(i))
+			wantSameState(t, s)
+		}
+	}
+	wantSameState(t, run.State{Phase: run.Settled, Messages: []llm.Message{{}}, Gauge: run.Gauge{Scale: map[string]int{}}})
+	s := run.State{Messages: []llm.Message{{Parts: []llm.Part{{Meta: []byte("{")}}}}}
+	if data, err := s.AppendJSON(nil); err == nil {
+		t.Errorf("got %s, want an error", data)
+	}
+}
+
 func TestAppendJSONRefuses(t *testing.T) {
 	for name, e := range map[string]run.Event{
 		"envelope":  {Input: &run.Input{Envelope: []byte("{")}},
@@ -117,9 +160,11 @@ func FuzzAppendJSON(f *testing.F) {
 			return
 		}
 		in := run.Input{ID: name, Subject: text, Seq: uint64(n), Envelope: raw, Trace: name}
+		m := llm.Message{Role: llm.Role(name), Parts: []llm.Part{{Type: llm.Text, Text: text, Meta: raw}}, Partial: n > 0}
+		wantSameState(t, run.State{Phase: run.Phase("a" + name), Messages: []llm.Message{m, m}, Waiting: []run.Input{in, in}, Spent: n})
 		wantSame(t, []run.Event{{
 			Type: run.EventType(name), At: time.Unix(at%(1<<37), n%1e9).UTC(), Run: text, Inputs: []run.Input{in, in}, Input: &in,
-			Message:  &llm.Message{Role: llm.Role(name), Parts: []llm.Part{{Type: llm.Text, Text: text, Meta: raw}}, Partial: n > 0},
+			Message:  &m,
 			Provider: text, Cost: n, Priced: at > 0, Args: raw, Context: raw, Options: []string{text, name}, Deadline: time.Unix(n%(1<<37), 0),
 			Reply: &run.Reply{ID: name, N: int(n), Kind: text, Subject: text, Envelope: raw}, Error: &run.Error{Message: text},
 		}})

@@ -99,17 +99,20 @@ func (c *Call) copied() *Call {
 	return &now
 }
 
-// MarshalJSON writes what the log tells. A stream or a compaction under way is
-// not in it: there the model is still to be called.
-func (s State) MarshalJSON() ([]byte, error) {
-	type plain State
-	switch s.Phase {
+// MarshalJSON writes what the log tells.
+func (s State) MarshalJSON() ([]byte, error) { return s.AppendJSON(nil) }
+
+// told is p as a log tells it. A stream or a compaction under way is not in it:
+// there the model is still to be called.
+func (p Phase) told() Phase {
+	switch p {
 	case "":
-		s.Phase = Idle
+		return Idle
 	case Streaming, Compacting:
-		s.Phase = Invoking
+		return Invoking
+	default:
+		return p
 	}
-	return json.Marshal(plain(s))
 }
 
 // Pending is the number of events that no Commit has carried out yet.
