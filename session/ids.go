@@ -1,6 +1,11 @@
 package session
 
-import "agenthost/run"
+import (
+	"strconv"
+
+	"agenthost/fastjson"
+	"agenthost/run"
+)
 
 // rememberIDs is how many message ids a session remembers.
 const rememberIDs = 10_000
@@ -10,6 +15,19 @@ const rememberIDs = 10_000
 type known struct {
 	ID  string `json:"id"`
 	Seq uint64 `json:"seq,omitempty"`
+}
+
+func appendKnown(b []byte, list []known) []byte {
+	b = append(b, '[')
+	for i, k := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fastjson.AppendString(append(b, `{"id":`...), k.ID)
+		b = strconv.AppendUint(append(b, `,"seq":`...), k.Seq, 10)
+		b = append(b, '}')
+	}
+	return append(b, ']')
 }
 
 // ids remembers the last rememberIDs message ids of a session. The zero ids is

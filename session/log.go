@@ -349,9 +349,10 @@ func (l *Log) takeSnapshot() *snapshot {
 	if l.broken != nil || l.busy || l.owed > 0 || !due || l.state.Pending() > 0 {
 		return nil
 	}
+	room := l.snap.size + l.tail
 	l.since, l.tail, l.fresh = 0, 0, false
 	return &snapshot{
-		V: version, Key: l.key, Seq: l.seq, Replied: l.replied, State: l.state, IDs: l.ids.list(),
+		V: version, Key: l.key, Seq: l.seq, Replied: l.replied, State: l.state, IDs: l.ids.list(), room: room,
 	}
 }
 
@@ -388,7 +389,7 @@ func (l *Log) replace(ctx context.Context, now stored) {
 }
 
 func (l *Log) snapshotMessage(ctx context.Context, snap *snapshot) (*nats.Msg, stored, error) {
-	data, err := json.Marshal(snap)
+	data, err := snap.appendJSON(make([]byte, 0, snap.room))
 	if err != nil {
 		return nil, stored{}, err
 	}

@@ -47,14 +47,18 @@ type Commit struct {
 
 // appendCommit appends what json.Marshal makes of a Commit with events.
 func appendCommit(data []byte, key Key, runID string, events []run.Event) ([]byte, error) {
-	data = append(data, `{"v":`...)
-	data = strconv.AppendInt(data, version, 10)
-	data = fastjson.AppendString(append(data, `,"key":`...), string(key))
+	data = appendHead(data, key)
 	if runID != "" {
 		data = fastjson.AppendString(append(data, `,"run":`...), runID)
 	}
 	data, err := run.AppendJSON(append(data, `,"events":`...), events)
 	return append(data, '}'), err
+}
+
+// appendHead begins a commit, or a snapshot.
+func appendHead(data []byte, key Key) []byte {
+	data = strconv.AppendInt(append(data, `{"v":`...), version, 10)
+	return fastjson.AppendString(append(data, `,"key":`...), string(key))
 }
 
 // pages are what commits are written on. One that was sent once and is stored is
@@ -73,9 +77,20 @@ type snapshot struct {
 	State   run.State `json:"state"`
 	IDs     []known   `json:"ids,omitempty"`
 	Object  string    `json:"object,omitempty"`
+
+	room int // that it will take, about
 }
 
 const version = 1
+
+// appendJSON appends what json.Marshal makes of a snapshot that is no Object.
+func (s *snapshot) appendJSON(data []byte) ([]byte, error) {
+	data = strconv.AppendUint(append(appendHead(data, s.Key), `,"seq":`...), s.Seq, 10)
+	data = strconv.AppendUint(append(data, `,"replied":`...), s.Replied, 10)
+	data, err := s.State.AppendJSON(append(data, `,"state":`...))
+	data = appendKnown(append(data, `,"ids":`...), s.IDs)
+	return append(data, '}'), err
+}
 
 // Open reads the log of a session: its last snapshot and what came after.
 func (s *Store) Open(ctx context.Context, agent string, key Key) (*Log, error) {
