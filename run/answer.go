@@ -91,7 +91,9 @@ func (m *machine) said(sig *Signal) (msg llm.Message, finish llm.Finish) {
 // tell gives the answer to the outside. Somebody who spoke meanwhile is
 // answered next, in the same run.
 func (m *machine) tell(msg llm.Message) {
-	m.emit(&Event{Type: MessageAdded, Message: &msg})
+	e := m.event(MessageAdded)
+	e.Message = &msg
+	m.fold(e)
 	if len(m.s.Run.Joining) == 0 {
 		m.end(OutcomeSettled, &Reply{Kind: m.kind(), Text: msg.Text(), Media: msg.Media()}, "", nil)
 		return
@@ -140,7 +142,9 @@ func (m *machine) facts(sig *Signal, guess int) {
 
 func (m *machine) reply(r *Reply) {
 	r.N = m.s.Run.Replies + 1
-	m.emit(&Event{Type: Replied, Reply: r})
+	e := m.event(Replied)
+	e.Reply = r
+	m.fold(e)
 }
 
 // kind is what an answer of this run is to its reader.

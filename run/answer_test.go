@@ -1,11 +1,14 @@
 package run_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"agenthost/llm"
 	"agenthost/run"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 var long = strings.Repeat("many words ", 60)
@@ -31,6 +34,31 @@ func TestPlainAnswerIsOneCommit(t *testing.T) {
 	}
 	if s.state.Run != nil || s.state.Pending() != 0 || len(s.state.Partial().Parts) != 0 {
 		t.Errorf("something is left over: %+v", s.state)
+	}
+}
+
+// Nothing of the events of a commit is in those of the next.
+func TestRecycle(t *testing.T) {
+	s := open(t, run.Limits{})
+	for i := range 4 {
+		id := fmt.Sprintf("r%d", i)
+		var commits []run.Effect
+		for _, sig := range []run.Signal{ask(id, "look"), use("a"), waits("a", run.ForApproval), {Kind: run.Abort, By: "ana", Reason: "enough"}} {
+			commits = append(commits, s.send(sig)...)
+		}
+		for _, e := range commits {
+			run.Recycle(e.Events)
+		}
+		s.send(ask(id, "hello"))
+		effects := s.send(say("hi"))
+		for i, e := range effects[0].Events {
+			want := run.Event{
+				Type: e.Type, At: e.At, Run: e.Run, Trigger: e.Trigger, Inputs: e.Inputs, Message: e.Message, Reply: e.Reply, Outcome: e.Outcome,
+			}
+			if diff := cmp.Diff(want, e); diff != "" {
+				t.Errorf("event %d: %s", i, diff)
+			}
+		}
 	}
 }
 

@@ -70,6 +70,9 @@ func (m *machine) end(outcome Outcome, last *Reply, by string, input *Input) {
 	m.admit()
 	last.Final = true
 	m.reply(last)
-	m.emit(&Event{Type: Finished, Run: m.s.Run.ID, Outcome: outcome, Error: last.Error, By: by, Input: input})
+	e := m.event(Finished)
+	e.Run, e.Outcome, e.Error = m.s.Run.ID, outcome, last.Error
+	e.By, e.Input = by, input
+	m.fold(e)
 	m.commit()
 }

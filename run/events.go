@@ -3,7 +3,8 @@ package run
 import "sync"
 
 // eventArrays are those of commits that are stored: an Event is large, and most
-// of what a run allocates. A plain answer fits, and a second attempt of it.
+// of what a run allocates. A plain answer fits, and a second attempt of it. They
+// are empty: what is made in them sets only what it has.
 var eventArrays = sync.Pool{New: func() any { return new([8]Event) }}
 
 func newEvents() []Event { return eventArrays.Get().(*[8]Event)[:0] }

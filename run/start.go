@@ -82,11 +82,13 @@ func (m *machine) start(sig *Signal) {
 		m.ignore("no run id or no message")
 		return
 	}
-	m.emit(&Event{
-		Type: Started, Run: sig.Run, Trigger: cmp.Or(sig.Trigger, ByMessage),
-		Inputs: sig.Inputs, Attempt: sig.Attempt, Handed: sig.Handed,
-	})
-	m.emit(&Event{Type: MessageAdded, Message: sig.Message})
+	e := m.event(Started)
+	e.Run, e.Trigger, e.Inputs = sig.Run, cmp.Or(sig.Trigger, ByMessage), sig.Inputs
+	e.Attempt, e.Handed = sig.Attempt, sig.Handed
+	m.fold(e)
+	e = m.event(MessageAdded)
+	e.Message = sig.Message
+	m.fold(e)
 	if sig.Then != nil && endsAtOnce(sig.Then.Kind) {
 		m.take(sig.Then)
 		return

@@ -127,14 +127,32 @@ func (m *machine) ignore(why string) { m.do(Effect{Kind: Ignored, Why: why}) }
 
 // emit adds an event to the next commit and folds it.
 func (m *machine) emit(e *Event) {
-	if e.At.IsZero() {
-		e.At = m.at
+	next := m.event(e.Type)
+	*next = *e
+	if next.At.IsZero() {
+		next.At = m.at
 	}
+	next.At, next.Deadline = logged(next.At), logged(next.Deadline)
+	m.fold(next)
+}
+
+// event is the next of the commit, to be filled and then folded. An Event is
+// large: what each answer emits is made where it stays.
+func (m *machine) event(t EventType) *Event {
+	s := m.s
+	if s.pending == nil {
+		s.pending = newEvents()
+	}
+	n := len(s.pending)
+	s.pending = slices.Grow(s.pending, 1)[:n+1]
+	e := &s.pending[n]
+	e.Type, e.At = t, m.at
+	return e
+}
+
+// fold folds what event has given.
+func (m *machine) fold(e *Event) {
 	e.clean()
-	if m.s.pending == nil {
-		m.s.pending = newEvents()
-	}
-	m.s.pending = append(m.s.pending, *e)
 	m.s.fold(e)
 }
 
@@ -163,7 +181,6 @@ func (m *machine) commit() {
 // clean makes of e what it is when it is read back: bytes that JSON cannot hold
 // are replaced, and JSON inside it is as it will be written.
 func (e *Event) clean() {
-	e.At, e.Deadline = logged(e.At), logged(e.Deadline)
 	for _, s := range []*string{&e.Name, &e.Result, &e.Prompt, &e.Answer, &e.By, &e.Summary} {
 		if *s != "" { // as most are
 			*s = valid(*s)
