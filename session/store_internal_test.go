@@ -62,7 +62,7 @@ func TestEncodeSnapshot(t *testing.T) {
 			if err := json.Unmarshal(data, &got); err != nil {
 				t.Fatalf("%v: %s", err, data)
 			}
-			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(run.State{}, run.Call{})); diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(snapshot{}, run.State{}, run.Call{})); diff != "" {
 				t.Error(diff)
 			}
 		})
