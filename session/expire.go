@@ -62,7 +62,7 @@ func (m *Manager[V]) Run(ctx context.Context) error {
 // dropped.
 func (m *Manager[V]) sweep() int {
 	var gone queue[V]
-	m.mu.Lock()
+	m.lock()
 	defer m.mu.Unlock()
 	now := time.Since(m.born)
 	m.due = now + sweepEvery
@@ -77,7 +77,7 @@ func (m *Manager[V]) sweep() int {
 
 func (m *Manager[V]) shutdown() {
 	var gone queue[V]
-	m.mu.Lock()
+	m.lock()
 	for m.idle.size > 0 {
 		m.dropOldest(Shutdown, &gone)
 	}
@@ -104,6 +104,7 @@ func (m *Manager[V]) dropOldest(reason Reason, gone *queue[V]) {
 // caller owes once the lock is free.
 func (m *Manager[V]) drop(e *Entry[V], reason Reason, gone *queue[V]) {
 	m.entries.Load().Delete(e.Key)
+	m.dropped.Add(1)
 	m.count--
 	e.reason = reason
 	gone.push(e)
