@@ -135,14 +135,18 @@ func await(ctx context.Context, r io.Reader) {
 	}
 }
 
-// reply is an envelope of the fields that an outbound message of a host has.
+// reply is an envelope of the fields that an outbound message of a host has, with
+// the same headers.
 func reply(m jetstream.Msg) *nats.Msg {
 	id := m.Headers().Get(jetstream.MsgIDHeader)
-	msg := nats.NewMsg(echoOutput + m.Subject()[len(echoInput):])
-	msg.Data, _ = json.Marshal(bus.Outbound{ // of strings
+	out := bus.Outbound{
 		ID: id + ".1", Agent: "echo", Session: "bench/dm/u", Run: id, Kind: bus.KindReply, To: "u",
 		Text: string(m.Data()), InReplyTo: id, Final: true, SentAt: time.Now().UTC(),
-	})
-	msg.Header.Set(jetstream.MsgIDHeader, id+".1")
+	}
+	msg := &nats.Msg{
+		Subject: echoOutput + m.Subject()[len(echoInput):],
+		Header:  bus.Header("Content-Type", "application/json", bus.SessionKeyHeader, out.Session, jetstream.MsgIDHeader, out.ID),
+	}
+	msg.Data, _ = json.Marshal(out) // of strings
 	return msg
 }

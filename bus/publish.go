@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,13 +41,13 @@ type Publisher struct {
 	lost   chan nats.Status // speaks when what was sent last may not have arrived
 
 	mu      sync.Mutex
-	numbers uint64    // given out
+	tickets []*ticket // by number; nil is one that is not used again
 	free    []*ticket // the last to come is the first to go
-	pending map[uint64]*publish
+	pending int       // tickets that a publish has
 	next    time.Time // when Run looks for what is due
 	closed  bool
 	wake    chan struct{} // tells Run that next is earlier now
-	idle    chan struct{} // closed once pending is empty; nil when nobody waits for that
+	idle    chan struct{} // closed once nothing is pending; nil when nobody waits for that
 }
 
 // A publish is in flight, until it is acknowledged or has failed, and then
@@ -75,8 +76,7 @@ const (
 // it is Run that sends again what gets lost, and that cleans up.
 func NewPublisher(nc *nats.Conn, log zerolog.Logger) (*Publisher, error) {
 	p := &Publisher{
-		nc: nc, log: log, prefix: nc.NewInbox() + ".",
-		pending: map[uint64]*publish{}, wake: make(chan struct{}, 1),
+		nc: nc, log: log, prefix: nc.NewInbox() + ".", wake: make(chan struct{}, 1),
 	}
 	var err error
 	if p.acks, err = nc.Subscribe(p.prefix+"*", p.answered); err != nil {
@@ -103,8 +103,7 @@ func (p *Publisher) Publish(msg *nats.Msg, stored Stored) {
 		stored(0, false, ErrClosed)
 		return
 	}
-	pub.ticket = p.takeTicket()
-	p.pending[pub.number] = pub
+	p.takeTicket(pub)
 	pub.takeOff(now)
 	p.mu.Unlock()
 	p.send(pub)
@@ -143,7 +142,7 @@ func (p *Publisher) send(pub *publish) {
 		return
 	}
 	p.mu.Lock()
-	if p.pending[pub.number] != pub { // a copy of it was answered
+	if pub.holder != pub { // a copy of it was answered
 		p.mu.Unlock()
 		return
 	}
@@ -158,7 +157,7 @@ func (p *Publisher) answered(m *nats.Msg) {
 	}
 	a, err := readAck(m)
 	p.mu.Lock()
-	pub := p.pending[number]
+	pub := p.holder(number)
 	// Another copy was answered, or this is what the ticket's last one was told.
 	if pub == nil || pub.told(a) {
 		p.mu.Unlock()
@@ -174,11 +173,8 @@ func (p *Publisher) settle(pub *publish, a ack, err error) {
 		p.mu.Unlock()
 		return
 	}
-	delete(p.pending, pub.number)
 	resent := pub.sends > 1
-	if err == nil && !resent && !a.duplicate {
-		p.giveBack(pub.ticket, a)
-	}
+	p.giveBack(pub.ticket, a, err == nil && !resent && !a.duplicate)
 	p.tellIdle()
 	p.mu.Unlock()
 	pub.stored(a.seq, resent, err)
@@ -228,7 +224,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 func (p *Publisher) disconnected() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, pub := range p.pending {
+	for pub := range p.inFlight() {
 		p.resendLater(pub, nats.ErrDisconnected)
 	}
 }
@@ -239,7 +235,7 @@ func (p *Publisher) resendDue(now time.Time) (next time.Time) {
 	var due []*publish
 	wait := ackTimeout // what is published from now on is not due before
 	p.mu.Lock()
-	for _, pub := range p.pending {
+	for pub := range p.inFlight() {
 		switch {
 		case now.Before(pub.due):
 		case pub.waits:
@@ -278,7 +274,7 @@ func (p *Publisher) Flush(ctx context.Context) error {
 func (p *Publisher) whenIdle() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.pending) == 0 {
+	if p.pending == 0 {
 		return nil
 	}
 	if p.idle == nil {
@@ -289,7 +285,7 @@ func (p *Publisher) whenIdle() <-chan struct{} {
 
 // tellIdle is called with the lock held.
 func (p *Publisher) tellIdle() {
-	if p.idle != nil && len(p.pending) == 0 {
+	if p.idle != nil && p.pending == 0 {
 		close(p.idle)
 		p.idle = nil
 	}
@@ -300,8 +296,11 @@ func (p *Publisher) close() {
 	_ = p.acks.Unsubscribe() // fails when the connection is closed, and the subscription with it
 	p.mu.Lock()
 	p.closed = true
-	left := p.pending
-	p.pending = nil
+	left := slices.Collect(p.inFlight())
+	for _, pub := range left {
+		pub.holder = nil
+	}
+	p.tickets, p.free, p.pending = nil, nil, 0
 	p.tellIdle()
 	p.mu.Unlock()
 	for _, pub := range left {

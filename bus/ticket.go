@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"iter"
 	"strconv"
 )
 
@@ -13,10 +14,11 @@ import (
 // gives its ticket back: nothing that it has caused is to come any more. Should
 // that very answer come again it is known by its words, which name the sequence.
 type ticket struct {
-	number uint64
-	reply  string // subject
-	seq    uint64 // that came last
-	answer []byte // it came in
+	number int      // from 1
+	reply  string   // subject
+	holder *publish // nil: it is free, or was used up
+	seq    uint64   // that came last
+	answer []byte   // it came in
 }
 
 // told reports whether a is what the one before was told. The words are looked at
@@ -29,28 +31,56 @@ func (t *ticket) told(a ack) bool {
 const mostTickets = 1024
 
 // takeTicket is called with the lock held.
-func (p *Publisher) takeTicket() *ticket {
+func (p *Publisher) takeTicket(pub *publish) {
 	if last := len(p.free) - 1; last >= 0 {
-		t := p.free[last]
+		pub.ticket = p.free[last]
 		p.free = p.free[:last]
-		return t
+	} else {
+		number := len(p.tickets) + 1
+		pub.ticket = &ticket{number: number, reply: p.replySubject(number)}
+		p.tickets = append(p.tickets, pub.ticket)
 	}
-	p.numbers++
-	return &ticket{number: p.numbers, reply: p.replySubject(p.numbers)}
+	pub.holder = pub
+	p.pending++
 }
 
-// giveBack is called with the lock held.
-func (p *Publisher) giveBack(t *ticket, a ack) {
-	if len(p.free) < mostTickets {
-		t.seq, t.answer = a.seq, a.words
-		p.free = append(p.free, t)
+// giveBack is called with the lock held. A ticket that may be asked for again is
+// used up.
+func (p *Publisher) giveBack(t *ticket, a ack, reusable bool) {
+	t.holder = nil
+	p.pending--
+	if !reusable || len(p.free) == mostTickets {
+		p.tickets[t.number-1] = nil
+		return
+	}
+	t.seq, t.answer = a.seq, a.words
+	p.free = append(p.free, t)
+}
+
+// holder is who has the ticket with that number; nil when nobody has. Called with
+// the lock held.
+func (p *Publisher) holder(number uint64) *publish {
+	if number == 0 || number > uint64(len(p.tickets)) || p.tickets[number-1] == nil {
+		return nil
+	}
+	return p.tickets[number-1].holder
+}
+
+// inFlight are those who have a ticket. It goes with the lock held.
+func (p *Publisher) inFlight() iter.Seq[*publish] {
+	return func(yield func(*publish) bool) {
+		for _, t := range p.tickets {
+			if t != nil && t.holder != nil && !yield(t.holder) {
+				return
+			}
+		}
 	}
 }
 
 const replyBase = 36
 
 // replySubject is prefix and number, in one allocation.
-func (p *Publisher) replySubject(number uint64) string {
+func (p *Publisher) replySubject(number int) string {
 	var buf [64]byte
-	return string(strconv.AppendUint(append(buf[:0], p.prefix...), number, replyBase))
+	return string(strconv.AppendInt(append(buf[:0], p.prefix...), int64(number), replyBase))
 }

@@ -304,30 +304,30 @@ func (l *Log) apply(events []run.Event) {
 	}
 }
 
-// note takes down what a stored commit means for the ids.
+// note takes down what a stored commit means for the ids. Most runs begin and end
+// in one: then each id is looked up once.
 func (l *Log) note(seq uint64, size int, events []run.Event) {
 	l.seq = seq
 	l.since++
 	l.tail += size
+	known := len(l.open)
 	for i := range events {
 		e := &events[i]
 		if e.Input != nil && e.Type != run.InputAdded { // an answer: it belongs to the running run
-			l.ids.set(e.Input.ID, 0)
-			l.open = append(slices.Clip(l.open), e.Input.ID)
+			l.open = append(l.open, e.Input.ID)
 		}
 		switch e.Type {
 		case run.Started:
-			l.open = slices.Concat(l.open, inputIDs(e.Inputs))
-			for _, in := range e.Inputs {
-				l.ids.set(in.ID, 0)
+			for j := range e.Inputs {
+				l.open = append(l.open, e.Inputs[j].ID)
 			}
 		case run.InputAdded:
-			if e.Input == nil { // as the fold, it leaves what does not fit
-				continue
-			}
-			l.ids.set(e.Input.ID, 0)
-			if e.Run != "" { // it joined the running run
+			switch {
+			case e.Input == nil: // as the fold, it leaves what does not fit
+			case e.Run != "": // it joined the running run
 				l.open = append(l.open, e.Input.ID)
+			default:
+				l.ids.set(e.Input.ID, 0)
 			}
 		case run.Replied:
 			l.replied = seq
@@ -337,8 +337,11 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 			for _, id := range l.open {
 				l.ids.set(id, seq)
 			}
-			l.open = nil
+			l.open, known = l.open[:0], 0
 		}
+	}
+	for _, id := range l.open[known:] {
+		l.ids.set(id, 0)
 	}
 }
 
