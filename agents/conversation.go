@@ -281,7 +281,16 @@ func deliveriesOf(items []*item) []*bus.Delivery {
 func (c *conversation) setCurrent(t *runner) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.current = t; t != nil && len(c.queue) > 0 {
+	if c.current = t; len(c.queue) > 0 {
 		c.poke()
+	}
+}
+
+// leaveCurrent says that t is it no more; the next may be already.
+func (c *conversation) leaveCurrent(t *runner) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == t {
+		c.current = nil
 	}
 }

@@ -136,7 +136,7 @@ func (t *runner) context() (context.Context, context.CancelFunc) {
 // hears any more what is under way.
 func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 	t.c.setCurrent(t)
-	defer t.c.setCurrent(nil)
+	defer t.c.leaveCurrent(t)
 	for {
 		for i, e := range effects {
 			ended, err := t.effect(ctx, e)
