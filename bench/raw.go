@@ -32,7 +32,10 @@ const (
 // around that is what a Report sets beside it. It says on stderr when it is
 // ready, and where its NATS is: an embedded one with the store and sync given,
 // or that of cfg.
-func Echo(ctx context.Context, cfg bus.Config, stdin io.Reader, stderr io.Writer) error {
+//
+// Its consumers are as many as a host has lanes, and have the subjects of so many
+// agents among them.
+func Echo(ctx context.Context, cfg bus.Config, agents int, stdin io.Reader, stderr io.Writer) error {
 	b, err := bus.Open(ctx, bus.Options{Name: "bench-echo", Log: zerolog.Nop(), Config: cfg})
 	if err != nil {
 		return err
@@ -41,18 +44,31 @@ func Echo(ctx context.Context, cfg bus.Config, stdin io.Reader, stderr io.Writer
 	if err := b.Ready(ctx); err != nil {
 		return err
 	}
-	consumer, err := echoStreams(ctx, b.JS, max(cfg.Replicas, 1))
+	consumers, err := echoStreams(ctx, b.JS, max(cfg.Replicas, 1), laneFilters(agents, bus.LaneCount(cfg.Lanes)))
 	if err != nil {
 		return err
 	}
 	defer dropStreams(b.JS)
-	return echo(ctx, b, consumer, stdin, func() {
+	return echo(ctx, b, consumers, stdin, func() {
 		fmt.Fprintln(stderr, echoReady+cmp.Or(b.URL(), cfg.URL, cfg.Context))
 	})
 }
 
-// echoStreams makes what the host's streams are, as far as the echo needs it.
-func echoStreams(ctx context.Context, js jetstream.JetStream, replicas int) (jetstream.Consumer, error) {
+// laneFilters has the subjects of each lane that has any.
+func laneFilters(agents, lanes int) [][]string {
+	filters := make([][]string, min(agents, lanes))
+	for i := range agents {
+		lane := i % lanes
+		filters[lane] = append(filters[lane], echoSubject(i))
+	}
+	return filters
+}
+
+func echoSubject(agent int) string { return fmt.Sprint(echoInput, "a", agent) }
+
+// echoStreams makes what the host's streams and lanes are, as far as the echo
+// needs it.
+func echoStreams(ctx context.Context, js jetstream.JetStream, replicas int, lanes [][]string) ([]jetstream.Consumer, error) {
 	for name, subject := range map[string]string{echoIn: echoInput + ">", echoOut: echoOutput + ">"} {
 		_, err := js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: name, Subjects: []string{subject}, Storage: jetstream.FileStorage, Replicas: replicas,
@@ -65,13 +81,17 @@ func echoStreams(ctx context.Context, js jetstream.JetStream, replicas int) (jet
 			return nil, fmt.Errorf("make stream %s: %w", name, err)
 		}
 	}
-	consumer, err := js.CreateConsumer(ctx, echoIn, jetstream.ConsumerConfig{
-		Durable: "echo", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: 2 * echoFlight,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("make the consumer of the echo: %w", err)
+	consumers := make([]jetstream.Consumer, 0, len(lanes))
+	for i, filters := range lanes {
+		consumer, err := js.CreateConsumer(ctx, echoIn, jetstream.ConsumerConfig{
+			Durable: bus.LaneName(i), FilterSubjects: filters, AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: 2 * echoFlight,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("make a consumer of the echo: %w", err)
+		}
+		consumers = append(consumers, consumer)
 	}
-	return consumer, nil
+	return consumers, nil
 }
 
 func dropStreams(js jetstream.JetStream) {
@@ -88,7 +108,7 @@ type echoed struct {
 	msg    jetstream.Msg
 }
 
-func echo(ctx context.Context, b *bus.Bus, consumer jetstream.Consumer, stdin io.Reader, ready func()) error {
+func echo(ctx context.Context, b *bus.Bus, consumers []jetstream.Consumer, stdin io.Reader, ready func()) error {
 	js, err := jetstream.New(b.NC, jetstream.WithPublishAsyncMaxPending(echoFlight))
 	if err != nil {
 		return err
@@ -105,18 +125,24 @@ func echo(ctx context.Context, b *bus.Bus, consumer jetstream.Consumer, stdin io
 			}
 		}
 	}()
-	taking, err := consumer.Consume(func(m jetstream.Msg) {
-		if stored, err := js.PublishMsgAsync(reply(m)); err == nil {
-			flight <- echoed{stored, m}
+	takings := make([]jetstream.ConsumeContext, 0, len(consumers))
+	for _, consumer := range consumers {
+		taking, err := consumer.Consume(func(m jetstream.Msg) {
+			if stored, err := js.PublishMsgAsync(reply(m)); err == nil {
+				flight <- echoed{stored, m}
+			}
+		}, jetstream.PullMaxMessages(echoPulls), jetstream.PullExpiry(echoExpiry))
+		if err != nil {
+			return fmt.Errorf("consume: %w", err)
 		}
-	}, jetstream.PullMaxMessages(echoPulls), jetstream.PullExpiry(echoExpiry))
-	if err != nil {
-		return fmt.Errorf("consume: %w", err)
+		takings = append(takings, taking)
 	}
 	ready()
 	await(ctx, stdin)
-	taking.Stop()
-	<-taking.Closed()
+	for _, taking := range takings {
+		taking.Stop()
+		<-taking.Closed()
+	}
 	close(flight)
 	<-acked
 	return nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"agenthost/bus"
@@ -67,7 +68,7 @@ func (o Options) running(ctx context.Context, raw bool) (t target, stop func(), 
 	stop = func() {}
 	if raw {
 		t = echoTarget(o.Agents)
-		args := append([]string{"bench", "echo"}, o.ConnectArgs...)
+		args := append([]string{"bench", "echo", "--agents", strconv.Itoa(o.Agents)}, o.ConnectArgs...)
 		if t.child, err = startProcess(ctx, echoIsReady, o.Connect, o.Program, args...); err != nil {
 			return t, nil, err
 		}
@@ -89,14 +90,16 @@ func hostTarget(agents int, to func(int) string, replies string) target {
 func echoTarget(agents int) target {
 	return target{
 		what: "raw echo", agents: agents, stream: echoOut, replies: echoOutput + ">",
-		subject: func(agent int) string { return fmt.Sprintf("%sa%d", echoInput, agent) },
+		subject: echoSubject,
 	}
 }
 
 func (o Options) startEcho(ctx context.Context, dir, url string) (*process, error) {
-	args := []string{"bench", "echo", "--store", filepath.Join(dir, "data"), "--sync", o.Sync}
-	if url != "" {
-		args = []string{"bench", "echo", "-s", url}
+	args := []string{"bench", "echo", "--agents", strconv.Itoa(o.Agents)}
+	if url == "" {
+		args = append(args, "--store", filepath.Join(dir, "data"), "--sync", o.Sync)
+	} else {
+		args = append(args, "-s", url)
 	}
 	return startProcess(ctx, echoIsReady, nil, o.Program, args...)
 }

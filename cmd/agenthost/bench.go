@@ -75,7 +75,7 @@ It exits with 1 when a message was lost, answered twice or out of order.`,
 
 // benchEchoCommand is what bench starts beside the host.
 func (a *app) benchEchoCommand() *cobra.Command {
-	cfg := bus.Config{}
+	cfg, agents := bus.Config{}, 0
 	cmd := &cobra.Command{
 		Use:     "echo",
 		Short:   "Answer messages on bare JetStream, as bench compares with",
@@ -88,10 +88,11 @@ func (a *app) benchEchoCommand() *cobra.Command {
 					return err
 				}
 			}
-			return bench.Echo(cmd.Context(), cfg, a.stdin, a.stderr)
+			return bench.Echo(cmd.Context(), cfg, agents, a.stdin, a.stderr)
 		},
 	}
 	cfg.Embedded.Listen = new("127.0.0.1:0")
+	cmd.Flags().IntVar(&agents, "agents", 4, "for how many agents there are subjects")
 	cmd.Flags().StringVar(&cfg.Embedded.Store, "store", "", "folder of an embedded NATS")
 	cmd.Flags().StringVar(&cfg.Embedded.Sync, "sync", "", "when it writes to the disk")
 	a.configFlag(cmd)
