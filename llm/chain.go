@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -304,86 +303,6 @@ func (s *chainStream) tell(a Attempt) {
 	if s.chain.Observe != nil {
 		s.chain.Observe(a)
 	}
-}
-
-// A call is an attempt under way: one call of a provider.
-type call struct {
-	Attempt
-	s      *chainStream
-	leg    *leg
-	pass   pass // that it has of the gate, and gives back when it ends
-	start  time.Time
-	unsent *Usage // what was counted before anything was said: no try yet
-	ended  bool
-	fault  *Error // that it ended with
-}
-
-// attempt calls the provider once; nil means that the caller has seen the end
-// or has left.
-func (s *chainStream) attempt(l *leg, provider Provider, p pass) *Error {
-	l.asked++
-	c := &call{
-		Attempt: Attempt{Entry: l.Gate.Name(), Provider: l.Name, Model: l.req.Model, Number: l.asked},
-		s:       s, leg: l, pass: p, start: time.Now(),
-	}
-	defer func() {
-		if !c.ended { // a panic is on its way through here
-			c.end(&Error{Code: CodeInternal, Err: errPanic})
-		}
-	}()
-	provider.Stream(s.ctx, l.req)(c.hear) // no range: what its body captures is made anew for each call
-	if !c.ended {
-		c.end(s.failure(Unavailable(fmt.Errorf("%s: %w", l.Name, errNoFinish))))
-	}
-	return c.fault
-}
-
-// hear takes what the provider says, and reports whether it is to go on.
-func (c *call) hear(d Delta, err error) bool {
-	if c.ended { // it was told so
-		return false
-	}
-	if err != nil {
-		c.end(c.s.failure(err))
-		return false
-	}
-	if d.Usage != nil {
-		c.Usage, c.unsent = *d.Usage, d.Usage
-	}
-	if d.Finish != "" {
-		d.Usage = c.unsent
-		c.end(nil)
-		c.s.yield(d, nil)
-		return false
-	}
-	if !c.s.said && !says(d) {
-		return true
-	}
-	c.s.said = true
-	d.Usage, c.unsent = c.unsent, nil
-	if !c.s.yield(d, nil) {
-		c.end(&Error{Code: CodeCancelled, Err: errLeft})
-		c.fault = nil
-		return false
-	}
-	return true
-}
-
-// end reports the call. It gives the pass back.
-func (c *call) end(err *Error) {
-	c.ended, c.fault = true, err
-	c.Took = time.Since(c.start)
-	c.Cost, c.Priced = c.s.cost(c.leg, c.Usage)
-	if err != nil {
-		c.Err = err
-	}
-	c.Breaker = c.leg.Gate.leave(c.pass, err)
-	c.s.tell(c.Attempt)
-}
-
-// says reports whether d has something for the caller besides numbers.
-func says(d Delta) bool {
-	return d.Text != "" || d.Reasoning != "" || d.Call != nil || d.Media != nil || len(d.Meta) > 0
 }
 
 // failure is what a broken attempt ends with: cancel wins over every other.

@@ -68,29 +68,7 @@ var pages = sync.Pool{New: func() any { return new([]byte) }}
 // pageKept is the largest that is.
 const pageKept = 64 << 10
 
-// A snapshot is the fold of a log up to Seq.
-type snapshot struct {
-	V       int       `json:"v"`
-	Key     Key       `json:"key"`
-	Seq     uint64    `json:"seq"`
-	Replied uint64    `json:"replied,omitempty"`
-	State   run.State `json:"state"`
-	IDs     []known   `json:"ids,omitempty"`
-	Object  string    `json:"object,omitempty"`
-
-	room int // that it will take, about
-}
-
 const version = 1
-
-// appendJSON appends what json.Marshal makes of a snapshot that is no Object.
-func (s *snapshot) appendJSON(data []byte) ([]byte, error) {
-	data = strconv.AppendUint(append(appendHead(data, s.Key), `,"seq":`...), s.Seq, 10)
-	data = strconv.AppendUint(append(data, `,"replied":`...), s.Replied, 10)
-	data, err := s.State.AppendJSON(append(data, `,"state":`...))
-	data = appendKnown(append(data, `,"ids":`...), s.IDs)
-	return append(data, '}'), err
-}
 
 // Open reads the log of a session: its last snapshot and what came after.
 func (s *Store) Open(ctx context.Context, agent string, key Key) (*Log, error) {

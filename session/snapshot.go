@@ -1,0 +1,114 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"agenthost/bus"
+	"agenthost/run"
+
+	"github.com/nats-io/nats.go"
+)
+
+// A snapshot is written after snapshotEvery commits, or later, when they have as
+// many bytes as the one before: a commit of a session costs the same whatever is
+// remembered of it, and to open it no more than its snapshot twice, or so many.
+const snapshotEvery = 64
+
+// A snapshot is the fold of a log up to Seq.
+type snapshot struct {
+	V       int       `json:"v"`
+	Key     Key       `json:"key"`
+	Seq     uint64    `json:"seq"`
+	Replied uint64    `json:"replied,omitempty"`
+	State   run.State `json:"state"`
+	IDs     []known   `json:"ids,omitempty"`
+	Object  string    `json:"object,omitempty"`
+
+	room int // that it will take, about
+}
+
+// stored is what is known of a snapshot as it was written.
+type stored struct {
+	size   int
+	object string // that holds it, if a message was too small
+}
+
+// appendJSON appends what json.Marshal makes of a snapshot that is no Object.
+func (s *snapshot) appendJSON(data []byte) ([]byte, error) {
+	data = strconv.AppendUint(append(appendHead(data, s.Key), `,"seq":`...), s.Seq, 10)
+	data = strconv.AppendUint(append(data, `,"replied":`...), s.Replied, 10)
+	data, err := s.State.AppendJSON(append(data, `,"state":`...))
+	data = appendKnown(append(data, `,"ids":`...), s.IDs)
+	return append(data, '}'), err
+}
+
+// takeSnapshot returns a snapshot when one is due and the state is that of the
+// last commit, no more and no less. Called with the lock held.
+func (l *Log) takeSnapshot() *snapshot {
+	due := l.fresh || l.since >= snapshotEvery && l.tail >= l.snap.size
+	if l.broken != nil || l.busy || l.owed > 0 || !due || l.state.Pending() > 0 {
+		return nil
+	}
+	room := l.snap.size + l.tail
+	l.since, l.tail, l.fresh = 0, 0, false
+	return &snapshot{
+		V: version, Key: l.key, Seq: l.seq, Replied: l.replied, State: l.state, IDs: l.ids.list(), room: room,
+	}
+}
+
+// writeSnapshot replaces the session's snapshot. Losing one costs only time.
+func (l *Log) writeSnapshot(ctx context.Context, snap *snapshot) {
+	msg, now, err := l.snapshotMessage(ctx, snap)
+	if err != nil {
+		l.store.Log.Warn().Err(err).Str("session", string(l.key)).Msg("write snapshot")
+		return
+	}
+	l.store.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
+		if err == nil {
+			l.replace(ctx, now)
+		} else if !errors.Is(err, bus.ErrClosed) {
+			l.store.Log.Warn().Err(err).Str("session", string(l.key)).Msg("write snapshot")
+		}
+	})
+}
+
+// replace notes the newest snapshot, and deletes what the one before needed.
+func (l *Log) replace(ctx context.Context, now stored) {
+	l.mu.Lock()
+	before := l.snap.object
+	l.snap = now
+	l.mu.Unlock()
+	if before == "" || before == now.object {
+		return
+	}
+	go func() {
+		if err := l.store.Files.Delete(ctx, before); err != nil {
+			l.store.Log.Debug().Err(err).Str("session", string(l.key)).Msg("delete old snapshot")
+		}
+	}()
+}
+
+func (l *Log) snapshotMessage(ctx context.Context, snap *snapshot) (*nats.Msg, stored, error) {
+	data, err := snap.appendJSON(make([]byte, 0, snap.room))
+	if err != nil {
+		return nil, stored{}, err
+	}
+	now := stored{size: len(data)}
+	if len(data) > l.store.Limit {
+		if now.object, err = l.store.Files.Put(ctx, data); err != nil {
+			return nil, stored{}, err
+		}
+		if data, err = json.Marshal(snapshot{V: version, Key: l.key, Seq: snap.Seq, Object: now.object}); err != nil {
+			return nil, stored{}, err
+		}
+	}
+	msg := nats.NewMsg(l.snapSubject)
+	msg.Data = data
+	msg.Header.Set(rollupHeader, "sub")
+	return msg, now, nil
+}
+
+const rollupHeader = nats.MsgRollup
