@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -78,10 +79,10 @@ func (a *app) connect(ctx context.Context) (*nats.Conn, jetstream.JetStream, err
 	return nc, js, nil
 }
 
-// hintHost adds to an error of connecting what would help.
+// hintHost adds to an error of connecting what would help where there is no NATS,
+// or something else, or one that dies just then.
 func hintHost(err error) error {
-	var timeout net.Error
-	if errors.Is(err, nats.ErrNoServers) || errors.As(err, &timeout) && timeout.Timeout() {
+	if _, network := errors.AsType[net.Error](err); network || errors.Is(err, nats.ErrNoServers) || errors.Is(err, io.EOF) {
 		return fmt.Errorf(`%w; start a host with "agenthost run", or name its NATS with -s`, err)
 	}
 	return err

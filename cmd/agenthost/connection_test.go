@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net"
+	"strings"
 	"testing"
 
 	"agenthost/bus"
@@ -33,6 +35,34 @@ func TestNATSFlagsOverFile(t *testing.T) {
 			got := f.over(tt.file, func(name string) string { return tt.env[name] })
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// Who answers with nothing, or hangs up, is no NATS that runs.
+func TestConnectToWhatIsNoNATS(t *testing.T) {
+	for name, linger := range map[string]int{"closes": -1, "resets": 0} {
+		t.Run(name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			go func() {
+				for {
+					c, err := l.Accept()
+					if err != nil {
+						return
+					}
+					_ = c.(*net.TCPConn).SetLinger(linger)
+					_ = c.Close()
+				}
+			}()
+			a := &app{getenv: func(string) string { return "" }, nats: natsFlags{bus.Config{URL: "nats://" + l.Addr().String()}}}
+			_, _, err = a.connect(t.Context())
+			if err == nil || !strings.Contains(err.Error(), `start a host with "agenthost run"`) {
+				t.Errorf("got %v, want what would help", err)
 			}
 		})
 	}
