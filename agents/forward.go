@@ -8,6 +8,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/run"
+	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
 )
@@ -54,6 +55,14 @@ func (c *conversation) forwardSoon(it *item) bool {
 // of it: that of an agent which works for this one, or one that was begun by the
 // clock or an event. It reports whether that was what the input is.
 func (c *conversation) forward(it *item) bool {
+	switch id, err := c.passedOn(it); {
+	case err != nil:
+		it.delivery.Leave()
+		return true
+	case id != "": // by an owner before, who may have died before it said so
+		c.noted(it, id)
+		return true
+	}
 	ctx, cancel := context.WithTimeout(c.r.work, 10*time.Second)
 	defer cancel()
 	in := it.origin.inbound
@@ -69,24 +78,70 @@ func (c *conversation) forward(it *item) bool {
 	if err != nil {
 		return false
 	}
-	msg.Header.Set(nats.MsgIdHdr, w.ID+":"+it.input.ID)
+	msg.Header.Set(nats.MsgIdHdr, w.ID+c.passedOnHash(it))
 	trace{it.input.Trace, it.input.State}.set(msg.Header)
-	if _, err := c.r.parts.Publisher.PublishWait(ctx, msg); err != nil {
+	switch _, err := c.r.parts.Publisher.PublishWait(c.r.work, msg); {
+	case c.r.work.Err() != nil: // it may be stored or not; whoever gets it again will see
+		it.delivery.Leave()
+		return true
+	case err != nil:
 		c.log().Warn().Err(err).Msg("pass an answer on")
 		return false
 	}
-	told := "Passed on to " + w.Agent + "."
-	if w.Agent == c.r.id {
-		told = "Thank you, noted."
+	crashpoint("after-pass-on")
+	c.noted(it, w.ID)
+	return true
+}
+
+// passedOnHash ends the id under which an answer is passed on, after that of
+// what it answers.
+func (c *conversation) passedOnHash(it *item) string { return ":" + session.SID(it.input.ID, c.key) }
+
+// passedOn finds what was answered with an input that has come again. It must
+// answer nothing else: by now another question may be open in the chat.
+func (c *conversation) passedOn(it *item) (waiting string, err error) {
+	if !it.tried || it.delivery == nil || it.origin.inbound == nil {
+		return "", nil
 	}
-	c.say(it, run.Reply{Kind: run.KindReply, Final: true, Text: told}, func(stored bool) {
+	hash := c.passedOnHash(it)
+	since := it.delivery.Stored.Add(-10 * time.Second) // clocks of a cluster differ
+	err = c.insist(func() error {
+		ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
+		defer cancel()
+		id, err := c.r.parts.Reader.FindID(ctx, bus.RoutePrefix+"*", since, 0, func(id string) bool { return strings.HasSuffix(id, hash) })
+		waiting = strings.TrimSuffix(id, hash)
+		return err
+	})
+	return waiting, err
+}
+
+// noted tells a person that their answer was passed on to what waits for it.
+func (c *conversation) noted(it *item, waiting string) {
+	told := "Thank you, noted."
+	if agent, _, _ := splitWaitID(waiting); agent != c.r.id {
+		told = "Passed on to " + agent + "."
+	}
+	out := c.aside(it, run.Reply{Kind: run.KindReply, Final: true, Text: told})
+	out.end = func(stored bool) {
 		if stored {
 			it.delivery.Done()
 		} else {
 			it.delivery.Leave()
 		}
-	})
-	return true
+	}
+	if it.tried { // and perhaps told, longer ago than the stream remembers
+		err := c.insist(func() (err error) {
+			ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
+			defer cancel()
+			out.replies, err = c.unpublished(ctx, []run.Reply{*out.replies[0]}, it.delivery.Stored)
+			return err
+		})
+		if err != nil {
+			it.delivery.Leave()
+			return
+		}
+	}
+	c.send(out)
 }
 
 // askedHere finds the question of another run that was put in this chat: the

@@ -59,10 +59,16 @@ func (c *conversation) workSuspended(journal *session.Log, left *run.Run) {
 	for _, it := range held {
 		_, seen := journal.Seen(it.input.ID) // an answer counts once
 		if sig, ok := c.answer(it, left); ok && !seen {
-			c.unqueue(it)
-			t.items = []*item{it}
-			c.end(t, t.goOn(left, sig))
-			return
+			other, err := c.passedOn(it)
+			if err == nil && other == "" {
+				c.unqueue(it)
+				t.items = []*item{it}
+				err = t.goOn(left, sig)
+			}
+			if err != nil || other == "" {
+				c.end(t, err)
+				return
+			}
 		}
 		if err := c.keepWaiting(journal, left, it); err != nil {
 			c.end(t, err)
@@ -201,12 +207,19 @@ func (c *conversation) refuse(it *item, e *run.Error) {
 // say answers an input outside of any run. The same input is told the same
 // thing under the same id.
 func (c *conversation) say(it *item, reply run.Reply, end func(stored bool)) {
+	out := c.aside(it, reply)
+	out.end = end
+	c.send(out)
+}
+
+// aside is a reply that no run gives.
+func (c *conversation) aside(it *item, reply run.Reply) *outgoing {
 	t := c.newRunner(nil, reply.Kind+"-"+session.SID(it.input.ID, c.key), []*item{it})
 	reply.N = 1
 	if err := t.address(&reply); err != nil {
 		c.log().Error().Err(err).Msg("encode reply")
 	}
-	c.send(&outgoing{replies: []*run.Reply{&reply}, trace: t.trace, end: end})
+	return &outgoing{replies: []*run.Reply{&reply}, trace: t.trace}
 }
 
 // askAgain puts the questions of a run that waits once more.

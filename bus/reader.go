@@ -208,6 +208,13 @@ func record(msg *nats.Msg) (Record, error) {
 // that Nats-Msg-Id among those published at since or later, of which it looks
 // at no more than most; 0 means all.
 func (r *Reader) Published(ctx context.Context, subject, id string, since time.Time, most int) (bool, error) {
+	found, err := r.FindID(ctx, subject, since, most, func(other string) bool { return other == id })
+	return found != "", err
+}
+
+// FindID is Published for an id of which is decides: the first of them, ""
+// when there is none.
+func (r *Reader) FindID(ctx context.Context, subject string, since time.Time, most int, is func(id string) bool) (string, error) {
 	stream := OutboundStream
 	if strings.HasPrefix(subject, RoutePrefix) {
 		stream = RoutesStream
@@ -215,14 +222,14 @@ func (r *Reader) Published(ctx context.Context, subject, id string, since time.T
 	seen := 0
 	for rec, err := range r.tail(ctx, stream, getRequest{StartTime: &since, NextFor: subject, Batch: searchBatch, MaxBytes: batchBytes}) {
 		if err != nil {
-			return false, err
+			return "", err
 		}
-		if rec.Header.Get(nats.MsgIdHdr) == id {
-			return true, nil
+		if id := rec.Header.Get(nats.MsgIdHdr); id != "" && is(id) {
+			return id, nil
 		}
 		if seen++; seen == most {
 			break
 		}
 	}
-	return false, nil
+	return "", nil
 }
