@@ -15,13 +15,14 @@ import (
 
 // mayAnswer reports whether an input that comes while no run waits here may be
 // for one that waits elsewhere and has asked in this chat. Only what names its
-// question is looked up, and what reads like the answer to an approval.
+// question is looked up, what reads like the answer to an approval, and the
+// order to stop.
 func (it *item) mayAnswer() bool {
 	in := it.origin.inbound
 	switch {
 	case in == nil || it.homely:
 		return false
-	case in.Answers != "":
+	case in.Answers != "" || it.stops():
 		return true
 	case len(in.Text) > 2*len(run.Approve+ScopeSession): // which is nearly all
 		return false
@@ -55,41 +56,90 @@ func (c *conversation) forwardSoon(it *item) bool {
 // of it: that of an agent which works for this one, or one that was begun by the
 // clock or an event. It reports whether that was what the input is.
 func (c *conversation) forward(it *item) bool {
-	switch id, err := c.passedOn(it); {
-	case err != nil:
+	before, err := c.passedOn(it)
+	if err != nil {
 		it.delivery.Leave()
-		return true
-	case id != "": // by an owner before, who may have died before it said so
-		c.noted(it, id)
 		return true
 	}
 	ctx, cancel := context.WithTimeout(c.r.work, 10*time.Second)
 	defer cancel()
+	switch {
+	case it.stops():
+		return c.stopHere(ctx, it, before)
+	case before != "": // by an owner who may have died before it said so
+		c.noted(it, passedTo(c.r.id, before))
+		return true
+	}
 	in := it.origin.inbound
-	w, ok := c.askedHere(ctx, it)
-	if !ok {
+	asked := c.askedHere(ctx, it)
+	if len(asked) != 1 {
 		return false
 	}
-	text := strings.TrimSpace(in.Text)
+	w, text := asked[0], strings.TrimSpace(in.Text)
 	if _, fits := said(run.Signal{}, run.Call{Asked: w.Kind, Options: w.Options}, text, true); !fits {
 		return false
 	}
 	msg, err := w.answer(bus.Route{ID: it.input.ID, From: sender(in), Text: text})
-	if err != nil {
-		return false
+	if err == nil {
+		err = c.passOn(it, w.ID, msg)
 	}
-	msg.Header.Set(nats.MsgIdHdr, w.ID+c.passedOnHash(it))
-	trace{it.input.Trace, it.input.State}.set(msg.Header)
-	switch _, err := c.r.parts.Publisher.PublishWait(c.r.work, msg); {
-	case c.r.work.Err() != nil: // it may be stored or not; whoever gets it again will see
+	switch {
+	case errors.Is(err, errStopping):
 		it.delivery.Leave()
-		return true
 	case err != nil:
 		c.log().Warn().Err(err).Msg("pass an answer on")
 		return false
+	default:
+		crashpoint("after-pass-on")
+		c.noted(it, passedTo(c.r.id, w.ID))
 	}
-	crashpoint("after-pass-on")
-	c.noted(it, w.ID)
+	return true
+}
+
+// passOn publishes what an input means to a call that waits under that id.
+func (c *conversation) passOn(it *item, id string, msg *nats.Msg) error {
+	msg.Header.Set(nats.MsgIdHdr, id+c.passedOnHash(it))
+	trace{it.input.Trace, it.input.State}.set(msg.Header)
+	_, err := c.r.parts.Publisher.PublishWait(c.r.work, msg)
+	if c.r.work.Err() != nil { // it may be stored or not; whoever gets it again will see
+		return errStopping
+	}
+	return err
+}
+
+// stops reports whether it is the order to stop what is under way.
+func (it *item) stops() bool {
+	in := it.origin.inbound
+	return in != nil && in.Answers == "" && strings.TrimSpace(in.Text) == stopWord
+}
+
+// stopHere ends the runs of other sessions that wait for somebody in this chat.
+// An order that comes again, and was passed on before, is for none that has
+// asked since.
+func (c *conversation) stopHere(ctx context.Context, it *item, before string) bool {
+	n := 0
+	for _, w := range c.askedHere(ctx, it) {
+		if before != "" && w.AskedAt.After(it.delivery.Stored) {
+			continue
+		}
+		msg, err := StopMessage(w.Agent, session.Key(w.Session), sender(it.origin.inbound), "Stopped.", "")
+		if err == nil {
+			err = c.passOn(it, w.ID, msg)
+		}
+		if errors.Is(err, errStopping) {
+			it.delivery.Leave()
+			return true
+		}
+		if err != nil {
+			c.log().Warn().Err(err).Str("session", w.Session).Msg("pass an order to stop on")
+			continue
+		}
+		n++
+	}
+	if n == 0 && before == "" {
+		return false
+	}
+	c.noted(it, "Stopping what has asked here.")
 	return true
 }
 
@@ -115,12 +165,16 @@ func (c *conversation) passedOn(it *item) (waiting string, err error) {
 	return waiting, err
 }
 
-// noted tells a person that their answer was passed on to what waits for it.
-func (c *conversation) noted(it *item, waiting string) {
-	told := "Thank you, noted."
-	if agent, _, _ := splitWaitID(waiting); agent != c.r.id {
-		told = "Passed on to " + agent + "."
+// passedTo tells a person that their answer is with what waits under an id.
+func passedTo(self, id string) string {
+	if agent, _, _ := splitWaitID(id); agent != self {
+		return "Passed on to " + agent + "."
 	}
+	return "Thank you, noted."
+}
+
+// noted tells a person, once, what became of an input that was passed on.
+func (c *conversation) noted(it *item, told string) {
 	out := c.aside(it, run.Reply{Kind: run.KindReply, Final: true, Text: told})
 	out.end = func(stored bool) {
 		if stored {
@@ -144,31 +198,29 @@ func (c *conversation) noted(it *item, waiting string) {
 	c.send(out)
 }
 
-// askedHere finds the question of another run that was put in this chat: the
-// one that the input names, or the only one.
-func (c *conversation) askedHere(ctx context.Context, it *item) (Waiting, bool) {
+// askedHere finds the questions of other runs that were put in this chat: the
+// one that the input names, or all.
+func (c *conversation) askedHere(ctx context.Context, it *item) (here []Waiting) {
 	if id := it.origin.inbound.Answers; id != "" {
 		w, err := ReadWaiting(ctx, c.r.parts.JS, id)
 		if err != nil && !errors.Is(err, ErrNotWaiting) {
 			c.log().Warn().Err(err).Msg("look for a question of another run")
 		}
-		return w, err == nil && w.Kind != run.ForDelegate && !c.owns(w) && w.Origin != nil && w.Origin.Subject == it.origin.outbound()
+		if err == nil && w.Kind != run.ForDelegate && !c.owns(w) && w.Origin != nil && w.Origin.Subject == it.origin.outbound() {
+			here = append(here, w)
+		}
+		return here
 	}
 	all, err := AllWaiting(ctx, c.r.parts.JS)
 	if err != nil {
 		c.log().Warn().Err(err).Msg("look for a question of another run")
-		return Waiting{}, false
 	}
-	var here []Waiting
 	for _, w := range all {
 		if w.Kind != run.ForDelegate && !c.owns(w) && w.Origin != nil && c.isWhere(w.Origin, it) {
 			here = append(here, w)
 		}
 	}
-	if len(here) != 1 {
-		return Waiting{}, false
-	}
-	return here[0], true
+	return here
 }
 
 // owns reports whether a run of this conversation waits.

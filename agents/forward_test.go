@@ -154,3 +154,38 @@ func TestScheduleIsNotAnsweredElsewhere(t *testing.T) {
 		}
 	})
 }
+
+// Who says /stop in a chat ends what has asked there, whoever has begun it.
+func TestStopEndsWhatAskedHere(t *testing.T) {
+	bea := bus.Origin{Subject: "plugin.outbound.ana", To: "bea"}
+	var n atomic.Int64
+	w := newWorld(t, biller(&n))
+	for _, name := range []string{"daily", "weekly"} {
+		w.fire(name, bea)
+		if out := w.hear(); out.Kind != "approval" {
+			t.Fatalf("heard %+v", out)
+		}
+	}
+	w.fire("other", bus.Origin{Subject: "plugin.outbound.ana", To: "cyd"})
+	other := w.hear()
+	w.settled()
+	w.say("ana", bus.Inbound{ID: "enough", From: "bea", Text: "/stop"})
+	told := map[string]int{}
+	for range 3 {
+		told[w.hear().Text]++
+	}
+	if told["Stopping what has asked here."] != 1 || told["Stopped."] != 2 {
+		t.Errorf("heard %v", told)
+	}
+	w.settled()
+	w.say("ana", bus.Inbound{From: "bea", Text: "approve"})
+	w.expect("reply", "You said: approve")
+	w.say("ana", bus.Inbound{From: "bea", Text: "/stop"})
+	w.expect("error", "There is nothing to stop.")
+	w.say("ana", bus.Inbound{From: "cyd", Text: "approve", Answers: other.Call})
+	w.hear()
+	w.hear()
+	if n.Load() != 1 {
+		t.Errorf("%d effects", n.Load())
+	}
+}
