@@ -41,6 +41,7 @@ type laneID struct {
 func NewFleet(js jetstream.JetStream, parts *Parts, count int, runtimes []*Runtime) *Fleet {
 	parts.suspects = make(chan struct{}, 1)
 	parts.crew = new(crew)
+	parts.questions = newQuestions()
 	f := &Fleet{js: js, parts: parts, count: count, stoppers: map[*Runtime]context.CancelFunc{}}
 	f.routing.Store(newRouting(runtimes, count, nil))
 	lanes := map[laneID]*feeder{}
@@ -99,6 +100,7 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 	f.routing.Store(f.routing.Load().with(m))
 	var lanes, runtimes sync.WaitGroup
 	lanes.Go(func() { f.followMoves(ctx) })
+	lanes.Go(func() { f.parts.questions.follow(ctx, f.parts) })
 	f.mu.Lock()
 	f.begin = func(r *Runtime) context.CancelFunc {
 		ctx, cancel := context.WithCancel(ctx)

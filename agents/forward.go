@@ -14,33 +14,36 @@ import (
 )
 
 // mayAnswer reports whether an input that comes while no run waits here may be
-// for one that waits elsewhere and has asked in this chat. Only what names its
-// question is looked up, what reads like the answer to an approval, and the
-// order to stop.
-func (it *item) mayAnswer() bool {
+// for one that waits elsewhere and has asked in this chat.
+func (c *conversation) mayAnswer(it *item) bool {
 	in := it.origin.inbound
-	switch {
-	case in == nil || it.homely:
-		return false
-	case in.Answers != "" || it.stops():
-		return true
-	case len(in.Text) > 2*len(run.Approve+ScopeSession): // which is nearly all
+	if in == nil || it.homely {
 		return false
 	}
-	_, ok := said(run.Signal{}, run.Call{Asked: run.ForApproval}, in.Text, true)
-	return ok
+	if in.Answers != "" || it.tried { // an owner before may have passed it on
+		return true
+	}
+	select {
+	case <-c.r.parts.questions.known:
+	case <-c.r.work.Done():
+	}
+	return len(c.r.parts.questions.here(c, it)) > 0
 }
 
-// forwardSoon is forward for an answer that may be faster than the note of its
-// question, which is made when the question is out.
+// forwardSoon is forward for an answer that names its question, which the
+// server that is asked for it may hear of a moment later.
 func (c *conversation) forwardSoon(it *item) bool {
-	tries := 2
+	tries := 1
 	if it.origin.inbound.Answers != "" { // then there is a question, or was
 		tries = 5
 	}
-	for range tries {
+	for {
 		if c.forward(it) {
 			return true
+		}
+		if tries--; tries == 0 {
+			it.homely = true
+			return false
 		}
 		select {
 		case <-time.After(100 * time.Millisecond):
@@ -48,8 +51,6 @@ func (c *conversation) forwardSoon(it *item) bool {
 			return false
 		}
 	}
-	it.homely = true
-	return false
 }
 
 // forward passes an answer on to the run that has asked in this chat and is not
@@ -147,18 +148,24 @@ func (c *conversation) stopHere(ctx context.Context, it *item, before string) bo
 // what it answers.
 func (c *conversation) passedOnHash(it *item) string { return ":" + session.SID(it.input.ID, c.key) }
 
+// maxWord is about how long the answer to an approval is.
+const maxWord = 2 * len(run.Approve+ScopeSession)
+
 // passedOn finds what was answered with an input that has come again. It must
 // answer nothing else: by now another question may be open in the chat.
 func (c *conversation) passedOn(it *item) (waiting string, err error) {
 	if !it.tried || it.delivery == nil || it.origin.inbound == nil {
 		return "", nil
 	}
-	hash := c.passedOnHash(it)
+	hash, most := c.passedOnHash(it), 0
+	if len(it.origin.inbound.Text) > maxWord && it.origin.inbound.Answers == "" { // it is none, most likely
+		most = searchMost
+	}
 	since := it.delivery.Stored.Add(-10 * time.Second) // clocks of a cluster differ
 	err = c.insist(func() error {
 		ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
 		defer cancel()
-		id, err := c.r.parts.Reader.FindID(ctx, bus.RoutePrefix+"*", since, 0, func(id string) bool { return strings.HasSuffix(id, hash) })
+		id, err := c.r.parts.Reader.FindID(ctx, bus.RoutePrefix+"*", since, most, func(id string) bool { return strings.HasSuffix(id, hash) })
 		waiting = strings.TrimSuffix(id, hash)
 		return err
 	})
@@ -211,16 +218,7 @@ func (c *conversation) askedHere(ctx context.Context, it *item) (here []Waiting)
 		}
 		return here
 	}
-	all, err := AllWaiting(ctx, c.r.parts.JS)
-	if err != nil {
-		c.log().Warn().Err(err).Msg("look for a question of another run")
-	}
-	for _, w := range all {
-		if w.Kind != run.ForDelegate && !c.owns(w) && w.Origin != nil && c.isWhere(w.Origin, it) {
-			here = append(here, w)
-		}
-	}
-	return here
+	return c.r.parts.questions.here(c, it)
 }
 
 // owns reports whether a run of this conversation waits.
@@ -233,6 +231,9 @@ func (c *conversation) isWhere(at *bus.Origin, it *item) bool {
 		return at.Agent == c.r.id && at.Session == string(c.key)
 	}
 	in := it.origin.inbound
+	if at.Agent != "" && at.Agent != c.r.id { // another agent that is in this chat has begun it
+		return false
+	}
 	if at.Subject != it.origin.outbound() || at.Thread != in.Thread {
 		return false
 	}

@@ -1,6 +1,7 @@
 package agents_test
 
 import (
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/tools"
 )
 
 const billing = `
@@ -25,10 +27,12 @@ func biller(n *atomic.Int64) actor {
 }
 
 // fire brings a firing of a schedule that is for an address.
-func (w *world) fire(name string, to bus.Origin) {
+func (w *world) fire(name string, to bus.Origin) { w.fireTo("pay", name, to) }
+
+func (w *world) fireTo(text, name string, to bus.Origin) {
 	w.t.Helper()
 	to.Agent = "ana"
-	w.publish("agent.route.ana", bus.Route{ID: "f-" + name, Kind: bus.RouteSchedule, From: name, Text: "pay", Due: time.Now(), Origin: &to})
+	w.publish("agent.route.ana", bus.Route{ID: "f-" + name, Kind: bus.RouteSchedule, From: name, Text: text, Due: time.Now(), Origin: &to})
 }
 
 // What a run of the clock asks in a chat is answered in that chat.
@@ -187,5 +191,43 @@ func TestStopEndsWhatAskedHere(t *testing.T) {
 	w.hear()
 	if n.Load() != 1 {
 		t.Errorf("%d effects", n.Load())
+	}
+}
+
+// A question to which anything is an answer takes the next message of its chat.
+func TestScheduleAsksAnything(t *testing.T) {
+	tests := map[string]struct {
+		options []string
+		said    string
+		taken   bool
+	}{
+		"anything":        {nil, "the blue one, please", true},
+		"an option":       {[]string{"Blue", "Red"}, "blue", true},
+		"no option":       {[]string{"Blue", "Red"}, "green", false},
+		"a word of yours": {nil, "/stop it", true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, bot("ana", script(paying), has(asking(tools.Wait{Question: true, Prompt: "Which?", Options: tt.options}))))
+			w.say("ana", bus.Inbound{From: "bea", Text: "hello"}) // her session has its log
+			w.hear()
+			w.fireTo("ask", "daily", bus.Origin{Subject: "plugin.outbound.ana", To: "bea"})
+			if out := w.hear(); out.Kind != "question" {
+				t.Fatalf("heard %+v", out)
+			}
+			w.say("ana", bus.Inbound{From: "cyd", Text: tt.said})
+			if out := w.hear(); out.Kind != "reply" || out.To != "cyd" || out.Text == "Thank you, noted." {
+				t.Errorf("somebody else is answered %+v", out)
+			}
+			w.say("ana", bus.Inbound{From: "bea", Text: tt.said})
+			heard := []string{w.hear().Text}
+			if tt.taken {
+				heard = append(heard, w.hear().Text)
+			}
+			if slices.Contains(heard, "Thank you, noted.") != tt.taken {
+				t.Errorf("heard %q", heard)
+			}
+			w.silent()
+		})
 	}
 }

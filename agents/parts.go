@@ -46,7 +46,8 @@ type Parts struct {
 	// down more than once, so that it takes no other with it again and again.
 	suspects chan struct{}
 
-	crew *crew // who do the runs and call the models
+	crew      *crew // who do the runs and call the models
+	questions *questions
 }
 
 // headroom is what headers may take of a message's limit.

@@ -138,6 +138,7 @@ func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 	t.c.setCurrent(t)
 	defer t.c.leaveCurrent(t)
 	for {
+		askFirst(effects)
 		for i, e := range effects {
 			ended, err := t.effect(ctx, e)
 			if ended || err != nil {
@@ -154,6 +155,16 @@ func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 		var err error
 		if effects, err = t.next(ctx); err != nil {
 			return err
+		}
+	}
+}
+
+// askFirst puts the note of a question before the question itself: the answer
+// may come at once, and is known by the note.
+func askFirst(effects []run.Effect) {
+	for i := range effects {
+		for j := i; j > 0 && effects[j].Kind == run.Ask && effects[j-1].Kind == run.Publish; j-- {
+			effects[j], effects[j-1] = effects[j-1], effects[j]
 		}
 	}
 }

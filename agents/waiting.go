@@ -96,6 +96,7 @@ func (t *runner) ask(ctx context.Context, call run.Call) error {
 	if _, err := t.c.r.parts.Publisher.PublishWait(ctx, msg); err != nil {
 		return fmt.Errorf("note what is waited for: %w", err)
 	}
+	t.c.r.parts.questions.add(w)
 	crashpoint("after-ask")
 	return nil
 }
@@ -137,6 +138,7 @@ const fromNobody = "agenthost:deadline"
 // answered forgets what was waited for. It only tidies up: an answer that comes
 // later finds nothing open in the log.
 func (p *Parts) answered(id string) {
+	p.questions.forget(id)
 	p.Publisher.Publish(kvDelete(bus.WaitingBucket, id), func(uint64, bool, error) {})
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -190,7 +190,7 @@ func (c *conversation) take(journal *session.Log) ([]*item, error) {
 			}
 			continue
 		}
-		if !seen && it.mayAnswer() {
+		if !seen && c.mayAnswer(it) {
 			c.mu.Unlock()
 			if c.forwardSoon(it) {
 				c.unqueue(it)

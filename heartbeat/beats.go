@@ -170,14 +170,14 @@ func (b *Beats) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	follow(ctx, b.js, bus.HeartbeatsBucket, b.log, func(entry jetstream.KeyValueEntry) {
+	bus.Follow(ctx, b.js, bus.HeartbeatsBucket, b.log, func(entry jetstream.KeyValueEntry) {
 		rec := pulseRecord{}
 		if err := json.Unmarshal(entry.Value(), &rec); err == nil {
 			b.mu.Lock()
 			b.counts[entry.Key()] = rec.Count
 			b.mu.Unlock()
 		}
-	})
+	}, nil)
 	return nil
 }
 

@@ -53,12 +53,12 @@ func (k *Keeper) Run(ctx context.Context) error {
 	defer all.Wait()
 	changes := make(chan jetstream.KeyValueEntry)
 	all.Go(func() {
-		follow(ctx, k.JS, bus.SchedulesBucket, k.Log, func(e jetstream.KeyValueEntry) {
+		bus.Follow(ctx, k.JS, bus.SchedulesBucket, k.Log, func(e jetstream.KeyValueEntry) {
 			select {
 			case changes <- e:
 			case <-ctx.Done():
 			}
-		})
+		}, nil)
 	})
 	b := book{Keeper: k, entries: map[string]*page{}, wheel: newWheel[string](), done: make(chan attended), slots: make(chan struct{}, attending)}
 	defer b.wheel.timer.Stop()

@@ -1,4 +1,4 @@
-package heartbeat
+package bus
 
 import (
 	"context"
@@ -12,11 +12,12 @@ import (
 // followPause is between two tries to follow a bucket.
 const followPause = time.Second
 
-// follow hands every entry of a bucket to take, those that are there first,
-// and then each change, until ctx ends. After a cut it begins anew.
-func follow(ctx context.Context, js jetstream.JetStream, bucket string, log zerolog.Logger, take func(jetstream.KeyValueEntry)) {
+// Follow hands every entry of a bucket to take, those that are there first,
+// and then each change, until ctx ends. After a cut it begins anew. Each time
+// when take has had all that was there, it calls whole, if there is one.
+func Follow(ctx context.Context, js jetstream.JetStream, bucket string, log zerolog.Logger, take func(jetstream.KeyValueEntry), whole func()) {
 	for ctx.Err() == nil {
-		err := followOnce(ctx, js, bucket, take)
+		err := followOnce(ctx, js, bucket, take, whole)
 		if ctx.Err() != nil {
 			return
 		}
@@ -28,7 +29,7 @@ func follow(ctx context.Context, js jetstream.JetStream, bucket string, log zero
 	}
 }
 
-func followOnce(ctx context.Context, js jetstream.JetStream, bucket string, take func(jetstream.KeyValueEntry)) error {
+func followOnce(ctx context.Context, js jetstream.JetStream, bucket string, take func(jetstream.KeyValueEntry), whole func()) error {
 	kv, err := js.KeyValue(ctx, bucket)
 	if err != nil {
 		return err
@@ -43,11 +44,13 @@ func followOnce(ctx context.Context, js jetstream.JetStream, bucket string, take
 		case <-ctx.Done():
 			return nil
 		case entry, open := <-watch.Updates():
-			if !open {
+			switch {
+			case !open:
 				return errors.New("the watch has ended")
-			}
-			if entry != nil { // nil ends what was there before
+			case entry != nil:
 				take(entry)
+			case whole != nil:
+				whole()
 			}
 		}
 	}
