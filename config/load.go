@@ -47,6 +47,7 @@ type loader struct {
 	folder  string
 	root    *node
 	partial bool // a file could not be read: names may refer to what is in it
+	lost    bool // that file may have said where NATS is
 	literal bool // variables are left as they are
 }
 
@@ -111,9 +112,12 @@ func (l *loader) list(folder string, extensions ...string) []string {
 }
 
 func (l *loader) readYAML(name string) {
-	if data, ok := l.read(name); ok {
-		l.addYAML(name, data)
+	data, ok := l.read(name)
+	if !ok {
+		l.lost = true
+		return
 	}
+	l.addYAML(name, data)
 }
 
 func (l *loader) readMarkdown(name string) {
@@ -137,6 +141,7 @@ func (l *loader) addYAML(name string, data []byte) {
 	root := l.parse(name, data)
 	switch {
 	case root == nil:
+		l.lost = true
 	case root.null():
 		l.add(place{file: name}, "the file is empty; want keys such as agents: and models:")
 	case root.kind != mapping:

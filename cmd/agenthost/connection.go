@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/config"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -48,16 +49,41 @@ func (f *natsFlags) over(file bus.Config, getenv func(string) string) bus.Config
 }
 
 // natsConfig is the NATS that flags, environment or configuration name, in
-// this order. The configuration is not read when it has no say.
+// this order. The configuration is not read when it has no say, and what is
+// wrong with it elsewhere is no hindrance: the host that runs has read another.
 func (a *app) natsConfig() (bus.Config, error) {
-	if named := a.nats.over(bus.Config{}, a.getenv); a.config == "" && named.External() {
+	if named, ok := a.namedNATS(); ok {
 		return named, nil
 	}
-	cfg, _, err := a.settings()
+	path, err := a.configPath()
 	if err != nil {
 		return bus.Config{}, err
 	}
-	return cfg.NATS, nil
+	file := config.Demo().NATS
+	if path != "" {
+		if file, err = config.LoadNATS(path); err != nil {
+			return bus.Config{}, err
+		}
+	}
+	return a.nats.over(file, a.getenv), nil
+}
+
+// namedNATS is the NATS that flags or environment name, where no configuration
+// is named beside it.
+func (a *app) namedNATS() (bus.Config, bool) {
+	named := a.nats.over(bus.Config{}, a.getenv)
+	return named, a.config == "" && named.External()
+}
+
+// unreachable is the error of a command that finds no NATS: what is wrong with
+// the configuration if anything is, since no host can have started with it.
+func (a *app) unreachable(err error) error {
+	if _, named := a.namedNATS(); !named {
+		if _, _, wrong := a.settings(); wrong != nil {
+			return wrong
+		}
+	}
+	return hintHost(err)
 }
 
 // dialWithin bounds what a command waits for NATS to answer.
@@ -74,7 +100,7 @@ func (a *app) connect(ctx context.Context) (*nats.Conn, jetstream.JetStream, err
 	defer cancel()
 	nc, js, err := bus.Dial(ctx, cfg, "cli", zerolog.Nop())
 	if err != nil {
-		return nil, nil, hintHost(err)
+		return nil, nil, a.unreachable(err)
 	}
 	return nc, js, nil
 }

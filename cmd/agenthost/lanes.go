@@ -40,9 +40,13 @@ first, and set nats.lanes to the same number before starting them again.`,
 }
 
 func (a *app) setLanes(ctx context.Context, n int) error {
-	cfg, err := a.natsConfig()
-	if err != nil {
-		return err
+	cfg, named := a.namedNATS()
+	if !named { // what it changes goes with the rest of a configuration
+		all, _, err := a.settings()
+		if err != nil {
+			return err
+		}
+		cfg = all.NATS
 	}
 	if cfg.External() {
 		nc, js, err := a.connect(ctx)

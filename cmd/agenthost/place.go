@@ -40,8 +40,11 @@ func (a *app) join(ctx context.Context, log zerolog.Logger) (*place, error) {
 		return nil, err
 	}
 	p, err := joinHost(ctx, nats, log)
-	if p != nil || err != nil && nats.External() {
-		return p, hintHost(err)
+	switch {
+	case p != nil:
+		return p, nil
+	case err != nil && nats.External():
+		return nil, a.unreachable(err)
 	}
 	cfg, path, err := a.settings()
 	if err != nil {
