@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agenthost/bus"
@@ -19,6 +20,7 @@ import (
 type questions struct {
 	known chan struct{} // closed when what was asked before is known
 	told  sync.Once
+	calm  atomic.Bool // that is known, and nothing is asked: as mostly
 
 	mu    sync.RWMutex
 	asked map[string]Waiting   // by their ids
@@ -49,7 +51,12 @@ func (q *questions) take(entry jetstream.KeyValueEntry) {
 }
 
 // whole says that all is known which was asked before.
-func (q *questions) whole() { q.told.Do(func() { close(q.known) }) }
+func (q *questions) whole() {
+	q.told.Do(func() { close(q.known) })
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.calm.Store(len(q.asked) == 0)
+}
 
 func (q *questions) add(w Waiting) {
 	places := placesOf(w)
@@ -59,6 +66,7 @@ func (q *questions) add(w Waiting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.remove(w.ID)
+	q.calm.Store(false)
 	q.asked[w.ID] = w
 	for _, place := range places {
 		q.at[place] = append(q.at[place], w)
@@ -69,6 +77,11 @@ func (q *questions) forget(id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.remove(id)
+	select {
+	case <-q.known:
+		q.calm.Store(len(q.asked) == 0)
+	default:
+	}
 }
 
 // remove is forget with the lock held.
@@ -86,13 +99,17 @@ func (q *questions) remove(id string) {
 	}
 }
 
-// here lists what was asked where an input of c comes from.
+// here lists what was asked where an input of c comes from, once that is known.
 func (q *questions) here(c *conversation, it *item) (list []Waiting) {
-	q.mu.RLock()
-	defer q.mu.RUnlock()
-	if len(q.asked) == 0 { // as mostly
+	if q.calm.Load() {
 		return nil
 	}
+	select {
+	case <-q.known:
+	case <-c.r.work.Done():
+	}
+	q.mu.RLock()
+	defer q.mu.RUnlock()
 	in := it.origin.inbound
 	place := placeOf(it.origin.outbound(), "to", sender(in), in.Thread)
 	if in.Group {

@@ -23,10 +23,6 @@ func (c *conversation) mayAnswer(it *item) bool {
 	if in.Answers != "" || it.tried { // an owner before may have passed it on
 		return true
 	}
-	select {
-	case <-c.r.parts.questions.known:
-	case <-c.r.work.Done():
-	}
 	return len(c.r.parts.questions.here(c, it)) > 0
 }
 
