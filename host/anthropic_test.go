@@ -14,6 +14,7 @@ import (
 // TestThoughtsGoBack has a model think, call a tool and answer by a schema,
 // which takes two calls: the second has the thoughts of the first, as they came.
 func TestThoughtsGoBack(t *testing.T) {
+	t.Parallel()
 	const (
 		thinks = `data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":"sealed+/="}}
 

@@ -109,6 +109,7 @@ func (c clock) OnHeartbeat(_ context.Context, t agents.Tick) error {
 // Of two hosts each tick reaches a behaviour once, without a prompt, and also
 // when it fails.
 func TestBehaviorHearsHeartbeats(t *testing.T) {
+	t.Parallel()
 	url, _ := bustest.Server(t)
 	var mu sync.Mutex
 	heard := map[time.Time]int{}

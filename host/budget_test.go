@@ -83,6 +83,7 @@ func outcomes(t *testing.T, replies []bus.Outbound) (answered, refused int) {
 // TestParallelRunsKeepToABudget gives a hundred runs at once a budget for
 // fifty.
 func TestParallelRunsKeepToABudget(t *testing.T) {
+	t.Parallel()
 	s := newTill(t)
 	cfg := s.config(t)
 	h, stop := start(t, cfg)
@@ -111,6 +112,7 @@ func TestParallelRunsKeepToABudget(t *testing.T) {
 // TestHostsShareABudget has an agent's messages come by lanes that different
 // hosts may serve.
 func TestHostsShareABudget(t *testing.T) {
+	t.Parallel()
 	s := newTill(t)
 	cfg := s.config(t)
 	idle := neighbour(cfg)

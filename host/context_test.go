@@ -197,6 +197,7 @@ func (c *converser) mustSay(text string) {
 // provider has cached is of use; the exceptions are compactions, and the steps
 // in which results go short, of an eighth of the window each.
 func TestPromptPrefixIsStable(t *testing.T) {
+	t.Parallel()
 	const window, lines = 32_000, 250 // a file is some 12 kB
 	b := newBrain(t)
 	cfg := thinking(t, b, window)
@@ -271,6 +272,7 @@ func sessionLog(t testing.TB, h *host.Host) string {
 // A summary of what people and tools said, and what is left out, stand where
 // the user speaks; the system position holds the operator's words alone.
 func TestSummaryIsNoInstruction(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	h, _ := start(t, thinking(t, b, 4000))
 	c := converse(t, h)
@@ -308,6 +310,7 @@ func TestSummaryIsNoInstruction(t *testing.T) {
 
 // What the host adds to a prompt, the frame of the API included, is little.
 func TestPromptOverhead(t *testing.T) {
+	t.Parallel()
 	const most = 2 << 10
 	tests := map[string]func(*config.Config){
 		"alone": func(*config.Config) {},
@@ -340,6 +343,7 @@ func TestPromptOverhead(t *testing.T) {
 // A model that takes less than its configured window says so: the conversation
 // is made shorter and the call tried again, and the person sees only an answer.
 func TestTooLongIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		texts []string
 		limit int
@@ -374,6 +378,7 @@ func TestTooLongIsTriedAgain(t *testing.T) {
 
 // What was said before a stream broke is kept, marked, under its provider.
 func TestPartialAnswerIsKept(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	b.cut = true
 	h, _ := start(t, thinking(t, b, 0))
@@ -403,6 +408,7 @@ func turns(c *converser, n int) time.Duration {
 // TestLongSession holds a thousand turns. What a session keeps in memory and
 // what opening it reads follow from the window, not from its length.
 func TestLongSession(t *testing.T) {
+	t.Parallel()
 	n := 1000
 	if os.Getenv("AGENTHOST_CHAOS") == "1" {
 		n = 10_000
@@ -456,6 +462,7 @@ func heap() uint64 {
 // A conversation that was held in a large window goes on in a small one: it is
 // summed up in pieces, none of which is too long.
 func TestSmallerWindow(t *testing.T) {
+	t.Parallel()
 	const window = 4000
 	b := newBrain(t)
 	cfg := thinking(t, b, 0)

@@ -25,6 +25,7 @@ func bury(t *testing.T, h *host.Host, messages ...string) {
 }
 
 func TestDeadLettersByTheService(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	nc := h.Bus().NC
 	if answer, _, why := knock(t, nc, host.DeadLettersSubject, ""); answer != `{"letters":[]}` {
@@ -74,6 +75,7 @@ func TestDeadLettersByTheService(t *testing.T) {
 }
 
 func TestDeadDoorsRefuse(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	nc := h.Bus().NC
 	for _, tt := range []struct{ subject, request, code, why string }{
@@ -101,6 +103,7 @@ func TestDeadDoorsRefuse(t *testing.T) {
 
 // What cannot be sent again stays, and the others go.
 func TestRetryGoesOn(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	nc := h.Bus().NC
 	if err := nc.Publish("agent.dead.demo", []byte("garbage")); err != nil {
@@ -122,6 +125,7 @@ func TestRetryGoesOn(t *testing.T) {
 
 // An answer that would not fit into a message is a page, or lacks the message.
 func TestDeadLettersThatAreLarge(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	nc := h.Bus().NC
 	for n := range 3 {

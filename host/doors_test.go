@@ -56,6 +56,7 @@ func knock(t *testing.T, nc *nats.Conn, subject, request string) (answer, code, 
 }
 
 func TestApproveByTheService(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, withTools(t))
 	nc := h.Bus().NC
 	w := asked(t, h, "write")
@@ -95,6 +96,7 @@ func TestAnswerToAnOptionWithBlanks(t *testing.T) {
 }
 
 func TestAbortByTheService(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, withTools(t))
 	nc := h.Bus().NC
 	asked(t, h, "ask")
@@ -119,6 +121,7 @@ func TestAbortByTheService(t *testing.T) {
 
 // A message that cannot be stored is not promised.
 func TestServiceWithoutItsStream(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, withTools(t))
 	if err := h.Bus().JS.DeleteStream(t.Context(), bus.RoutesStream); err != nil {
 		t.Fatal(err)
@@ -130,6 +133,7 @@ func TestServiceWithoutItsStream(t *testing.T) {
 }
 
 func TestStatusTellsOfMissingTools(t *testing.T) {
+	t.Parallel()
 	cfg := withTools(t)
 	cfg.Services = map[string]tools.ServiceConfig{"billing": {}}
 	h, _ := start(t, cfg)
@@ -140,6 +144,7 @@ func TestStatusTellsOfMissingTools(t *testing.T) {
 }
 
 func TestAllowed(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, withTools(t))
 	js := h.Bus().JS
 	kv, err := js.KeyValue(t.Context(), bus.AllowedBucket)

@@ -66,6 +66,7 @@ func reading(t *testing.T, s jetstream.Stream) int {
 }
 
 func TestEventOfAStream(t *testing.T) {
+	t.Parallel()
 	cfg := subscriber(t, heartbeat.Event{Subject: "orders.created.>", Prompt: "Order ${id} of ${by.name} on ${subject.2}"})
 	h, stop := start(t, cfg)
 	s := keep(t, h.Bus().JS, "ORDERS", "orders.>")
@@ -97,6 +98,7 @@ func TestEventOfAStream(t *testing.T) {
 }
 
 func TestEventOfNoStream(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, subscriber(t, heartbeat.Event{Subject: "alarm", Prompt: "${payload}"}))
 	out := outbound(t, h.Bus().NC, 1)
 	if err := h.Bus().NC.Publish("alarm", []byte("fire")); err != nil {
@@ -109,6 +111,7 @@ func TestEventOfNoStream(t *testing.T) {
 
 // Two agents, and two subscriptions of one, are each told of the same message.
 func TestEventOfSeveral(t *testing.T) {
+	t.Parallel()
 	cfg := subscriber(t, heartbeat.Event{Subject: "orders.>", Prompt: "all"}, heartbeat.Event{Subject: "orders.*", Prompt: "some"})
 	second := cfg.Agents[0]
 	second.ID, second.Channels = "second", nil
@@ -131,6 +134,7 @@ func TestEventOfSeveral(t *testing.T) {
 
 // A stream that counts from 1 again is not taken for the one before.
 func TestEventOfAStreamMadeAnew(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, subscriber(t, heartbeat.Event{Subject: "orders.>", Prompt: "${payload}"}))
 	ctx, js := context.Background(), h.Bus().JS
 	for _, text := range []string{"first", "second"} {
@@ -156,6 +160,7 @@ func TestEventOfAStreamMadeAnew(t *testing.T) {
 }
 
 func TestEventConsumerGoesWithItsConfiguration(t *testing.T) {
+	t.Parallel()
 	cfg := subscriber(t, heartbeat.Event{Subject: "orders.>", Prompt: "a"}, heartbeat.Event{Subject: "orders.new", Prompt: "b"})
 	h, stop := start(t, cfg)
 	s := keep(t, h.Bus().JS, "ORDERS", "orders.>")
@@ -173,6 +178,7 @@ func TestEventConsumerGoesWithItsConfiguration(t *testing.T) {
 // An agent that is told of dead letters is not told of its own, nor of those
 // that came about through it.
 func TestEventLoopEnds(t *testing.T) {
+	t.Parallel()
 	cfg := subscriber(t, heartbeat.Event{Subject: "agent.events.*.dead", Prompt: "dead: ${agent} ${reason}"}, heartbeat.Event{Subject: "loop.>", Prompt: "${payload}"})
 	second := cfg.Agents[0]
 	second.ID, second.Channels, second.Events = "second", []agents.Binding{{Channel: "second"}}, nil
@@ -213,6 +219,7 @@ func TestEventLoopEnds(t *testing.T) {
 
 // Two hosts share the events of a subject that no stream keeps.
 func TestEventOfTwoHosts(t *testing.T) {
+	t.Parallel()
 	cfg := subscriber(t, heartbeat.Event{Subject: "alarm", Prompt: "${payload}"}, heartbeat.Event{Subject: "orders.>", Prompt: "${payload}"})
 	port := "127.0.0.1:0"
 	cfg.NATS.Embedded.Listen = &port
@@ -242,6 +249,7 @@ func TestEventOfTwoHosts(t *testing.T) {
 
 // The route message of an event carries what is known of the way it came.
 func TestEventRoute(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, subscriber(t, heartbeat.Event{Subject: "alarm", Prompt: "${payload}"}))
 	sub, err := h.Bus().NC.SubscribeSync("agent.route.demo")
 	if err != nil {

@@ -125,6 +125,7 @@ func lossy(t *testing.T, nc *nats.Conn) func(func(host.Chunk, error) bool) {
 }
 
 func TestFollowEnds(t *testing.T) {
+	t.Parallel()
 	listen := "127.0.0.1:0"
 	cfg := demo(t)
 	cfg.NATS.Embedded.Listen = &listen

@@ -37,6 +37,7 @@ func garbage() []string {
 }
 
 func TestGarbageIsADeadLetterWithItsReason(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	nc := h.Bus().NC
 	bad := garbage()
@@ -79,6 +80,7 @@ func deadLetter(t *testing.T, stream jetstream.Stream, seq uint64) bus.DeadLette
 }
 
 func TestOddIDsAreUsedAsTheyCome(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	nc := h.Bus().NC
 	ids := []string{

@@ -48,6 +48,7 @@ func respond(t *testing.T, nc *nats.Conn, subject string, answer func(hooks.Call
 func carryOn(hooks.Call) any { return map[string]any{"action": "continue"} }
 
 func TestHooksFireInOrder(t *testing.T) {
+	t.Parallel()
 	cfg := demo(t)
 	points := []string{"on_session_start", "before_message", "before_model_call", "after_model_call", "after_message"}
 	for _, on := range points {
@@ -69,6 +70,7 @@ func TestHooksFireInOrder(t *testing.T) {
 }
 
 func TestHooksChangeWhatIsSaid(t *testing.T) {
+	t.Parallel()
 	cfg := demo(t)
 	cfg.Hooks = []hooks.Config{
 		{On: "before_message", Subject: "acme.in"},
@@ -97,6 +99,7 @@ func TestHooksChangeWhatIsSaid(t *testing.T) {
 
 // A hook may have any of the configured models asked, in place of the agent's.
 func TestHookChoosesAModel(t *testing.T) {
+	t.Parallel()
 	cfg := scripted(t, `rules: [{text: "said another"}]`)
 	cfg.Models["other"], cfg.Models["echo"] = cfg.Models["echo"], demo(t).Models["echo"]
 	cfg.Hooks = []hooks.Config{{On: "before_model_call", Subject: "acme.route"}}
@@ -117,6 +120,7 @@ func TestHookChoosesAModel(t *testing.T) {
 }
 
 func TestHookAbortsVisibly(t *testing.T) {
+	t.Parallel()
 	for _, on := range []string{"before_message", "before_model_call"} {
 		t.Run(on, func(t *testing.T) {
 			cfg := demo(t)
@@ -135,6 +139,7 @@ func TestHookAbortsVisibly(t *testing.T) {
 }
 
 func TestHookThatIsAwayFailsAsConfigured(t *testing.T) {
+	t.Parallel()
 	for fail, kind := range map[string]string{"open": "reply", "closed": "error"} {
 		t.Run(fail, func(t *testing.T) {
 			cfg := demo(t)
@@ -150,6 +155,7 @@ func TestHookThatIsAwayFailsAsConfigured(t *testing.T) {
 }
 
 func TestErrorHook(t *testing.T) {
+	t.Parallel()
 	cfg := scripted(t, slow)
 	cfg.Hooks = []hooks.Config{{On: "on_error", Subject: "acme.error"}}
 	h, _ := start(t, cfg)
@@ -161,6 +167,7 @@ func TestErrorHook(t *testing.T) {
 }
 
 func TestTraceContextReachesTheReply(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	nc := h.Bus().NC
 	sub, err := nc.SubscribeSync("plugin.outbound.demo")
@@ -189,6 +196,7 @@ func TestTraceContextReachesTheReply(t *testing.T) {
 }
 
 func TestBadAgentIsQuarantined(t *testing.T) {
+	t.Parallel()
 	cfg := demo(t)
 	cfg.Models["none"] = llm.Config{Provider: "scripted", Script: filepath.Join(t.TempDir(), "missing.yaml")}
 	bad := cfg.Agents[0]
@@ -235,6 +243,7 @@ func get(t *testing.T, url string) int {
 // Every point of the nine is fired by a host, with the arguments that
 // docs/hooks.md names.
 func TestEveryHookFires(t *testing.T) {
+	t.Parallel()
 	args := map[string][]string{
 		"on_session_start": {"key", "reason"}, "before_message": {"message"}, "before_model_call": {"messages", "model", "tools"},
 		"after_model_call": {"message", "model", "usage"}, "before_tool_call": {"args", "call", "name"},

@@ -79,6 +79,7 @@ func demo(t testing.TB) *config.Config {
 }
 
 func TestDemoAnswers(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	nc := h.Bus().NC
 	sub, err := nc.SubscribeSync("plugin.outbound.demo")
@@ -113,6 +114,7 @@ func cfgScripted(path string) llm.Config { return llm.Config{Provider: "scripted
 
 // Without agents there is a list of none, and not null.
 func TestStatusWithoutAgents(t *testing.T) {
+	t.Parallel()
 	cfg := demo(t)
 	cfg.Agents = nil
 	h, _ := start(t, cfg)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestEverySessionInOrder(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	const sessions, each = 50, 40
 	out := outbound(t, h.Bus().NC, sessions*each)

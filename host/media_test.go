@@ -53,6 +53,7 @@ func seeing(t *testing.T, cfg *config.Config) (requests chan string) {
 // What a channel puts into the object store reaches the model as it is; what it
 // cannot be shown is told to it.
 func TestImagesReachTheModel(t *testing.T) {
+	t.Parallel()
 	cfg := demo(t)
 	requests := seeing(t, cfg)
 	h, _ := start(t, cfg)
@@ -89,6 +90,7 @@ func TestImagesReachTheModel(t *testing.T) {
 
 // A hook may show the model an image in a conversation that has none.
 func TestImagesOfHooksReachTheModel(t *testing.T) {
+	t.Parallel()
 	cfg := demo(t)
 	requests := seeing(t, cfg)
 	cfg.Hooks = []hooks.Config{{On: hooks.BeforeModelCall, Subject: "acme.show"}}
@@ -107,6 +109,7 @@ func TestImagesOfHooksReachTheModel(t *testing.T) {
 
 // What a model makes reaches the channel as an object, also without a word.
 func TestModelsMakeMedia(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, scripted(t, `
 rules:
   - {is: draw, media: [{mime: image/png, name: a.png, base64: `+base64.StdEncoding.EncodeToString(png)+`}]}

@@ -21,6 +21,7 @@ rules:
 // What a person has said in private is not told in a group, whoever asks, and
 // survives the host.
 func TestPrivateNotesStayPrivate(t *testing.T) {
+	t.Parallel()
 	cfg := scripted(t, remembering)
 	cfg.Agents[0].Tools = []string{"remember", "recall", "forget"}
 	h, stop := start(t, cfg)

@@ -93,6 +93,7 @@ func (p prompt) request(t *testing.T) request {
 }
 
 func TestBindingOverrides(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	h, _ := start(t, shown(t, "agents.md", b, nil))
 	const own = "You are Ana, and answer the customers of a bookshop.\n\nThe shop is open from 9 to 18, Monday to Saturday.\n\n" +
@@ -131,6 +132,7 @@ func last(b *brain) prompt {
 
 // A task of another agent goes by none of the bindings.
 func TestDelegateHasNoBinding(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	cfg := shown(t, "agents.md", b, nil)
 	h, _ := start(t, cfg)
@@ -146,6 +148,7 @@ func TestDelegateHasNoBinding(t *testing.T) {
 }
 
 func TestBindingLimits(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	cfg := shown(t, "agents.md", b, nil)
 	ana := slices.IndexFunc(cfg.Agents, func(a config.Agent) bool { return a.ID == "ana" })
@@ -161,6 +164,7 @@ func TestBindingLimits(t *testing.T) {
 
 // A run that another owner takes up goes by its binding from its first step.
 func TestBindingAfterRestart(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	cfg := shown(t, "agents.md", b, nil)
 	ana := slices.IndexFunc(cfg.Agents, func(a config.Agent) bool { return a.ID == "ana" })
@@ -181,6 +185,7 @@ func TestBindingAfterRestart(t *testing.T) {
 }
 
 func TestSkills(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	h, _ := start(t, shown(t, "skills.md", b, nil))
 	for text, want := range map[string]string{
@@ -207,6 +212,7 @@ func TestSkills(t *testing.T) {
 
 // A binding that narrows the tools has the skills only if it says so.
 func TestSkillsOfBinding(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	cfg := shown(t, "skills.md", b, nil)
 	a := &cfg.Agents[0]
@@ -229,6 +235,7 @@ func TestSkillsOfBinding(t *testing.T) {
 }
 
 func TestBrokenSkillIsLeftOut(t *testing.T) {
+	t.Parallel()
 	b := newBrain(t)
 	var file string
 	h, _ := start(t, shown(t, "skills.md", b, func(folder string) {

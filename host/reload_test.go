@@ -101,6 +101,7 @@ const (
 // No message is lost and none answered twice; the next turn of every session
 // goes by what is new.
 func TestReloadWhileSessionsTalk(t *testing.T) {
+	t.Parallel()
 	const sessions, each = 50, 20
 	ana := "agents: [{id: ana, channels: [web]}]\n"
 	r := startReloadable(t, "", oldModels+ana, nil)
@@ -134,6 +135,7 @@ func TestReloadWhileSessionsTalk(t *testing.T) {
 // An agent that is not configured any more finishes its runs, and takes nothing
 // new.
 func TestReloadRemovesAnAgent(t *testing.T) {
+	t.Parallel()
 	ana, bob := "{id: ana, channels: [web]}", "{id: bob, channels: [tel]}"
 	r := startReloadable(t, "", oldModels+"agents: ["+ana+", "+bob+"]\n", nil)
 	nc := r.Bus().NC
@@ -197,6 +199,7 @@ func askStatus(t *testing.T, h *host.Host) host.Status {
 // A channel goes over to another agent while people write to it: each message
 // is answered once, by the one or the other.
 func TestReloadMovesAChannel(t *testing.T) {
+	t.Parallel()
 	agents := func(ana, bob string) string {
 		return fmt.Sprintf("agents: [{id: ana, channels: [%s]}, {id: bob, channels: [%s]}]\n", ana, bob)
 	}
@@ -240,6 +243,7 @@ func TestReloadMovesAChannel(t *testing.T) {
 
 // A mistake changes nothing, and is told with its place wherever somebody looks.
 func TestReloadRefusesAMistake(t *testing.T) {
+	t.Parallel()
 	good := oldModels + "agents: [{id: ana, channels: [web]}]\n"
 	r := startReloadable(t, "", good, nil)
 	events, err := r.Bus().NC.SubscribeSync("agent.events.ana.reload")
@@ -312,6 +316,7 @@ func readyz(t *testing.T, h *host.Host) map[string]string {
 
 // What a host has learnt about a model stays, unless the model is another.
 func TestReloadKeepsGates(t *testing.T) {
+	t.Parallel()
 	models := func(price string) string {
 		return "models: {main: {provider: echo}, spare: {provider: echo" + price + "}}\nagents: [{id: ana, channels: [web], model: [main, spare]}]\n"
 	}
@@ -337,6 +342,7 @@ func TestReloadKeepsGates(t *testing.T) {
 // While the hosts of a fleet have different configurations, what is for an agent
 // that only one of them knows waits for it.
 func TestRollingChange(t *testing.T) {
+	t.Parallel()
 	ana, both := "agents: [{id: ana, channels: [web]}]\n", "agents: [{id: ana, channels: [web]}, {id: twin, channels: [tel]}]\n"
 	twin := twinOf("ana")
 	both = strings.ReplaceAll(both, "twin", twin)
@@ -368,6 +374,7 @@ func TestRollingChange(t *testing.T) {
 // serve the lane: the one that does hands out what it can, and the rest once it
 // knows.
 func TestRollingShare(t *testing.T) {
+	t.Parallel()
 	twin := twinOf("ana")
 	ana := "agents: [{id: ana, channels: [web]}]\n"
 	both := "agents: [{id: ana, channels: [web]}, {id: " + twin + ", channels: [web]}]\n"
@@ -401,6 +408,7 @@ func TestRollingShare(t *testing.T) {
 // A channel goes over to another agent, on hosts that learn of it one after the
 // other: each message is answered once, by one agent.
 func TestRollingMove(t *testing.T) {
+	t.Parallel()
 	for _, first := range []string{"blue", "green"} {
 		t.Run(first+" first", func(t *testing.T) { t.Parallel(); rollingMove(t, first) })
 	}
@@ -471,6 +479,7 @@ func rollingMove(t *testing.T, first string) {
 // The next turn of a session knows what a skill and a file with instructions say
 // by then; that a file was only touched changes nothing.
 func TestReloadFollowsFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
@@ -528,6 +537,7 @@ func TestReloadFollowsFiles(t *testing.T) {
 // Kubernetes mounts files as links into a folder that is itself a link, and swaps
 // that one.
 func TestReloadFollowsLinks(t *testing.T) {
+	t.Parallel()
 	dir, store := t.TempDir(), t.TempDir()
 	version := func(name, agents string) {
 		t.Helper()
@@ -590,6 +600,7 @@ func (p *teller) OnEvent(_ context.Context, e agents.Event) error {
 // An agent gets another behaviour, which hears of other topics; the one of an
 // agent that is as before stays.
 func TestReloadBehaviors(t *testing.T) {
+	t.Parallel()
 	heard := make(chan string, 10)
 	makes := func(name, topic string) agents.Factory {
 		return func(agents.Env) (agents.Behavior, error) { return &teller{name: name, topic: topic, heard: heard}, nil }
@@ -631,6 +642,7 @@ func TestReloadBehaviors(t *testing.T) {
 
 // A hook, a heartbeat and a schedule count once they are configured.
 func TestReloadHooksAndSchedules(t *testing.T) {
+	t.Parallel()
 	ana := "agents: [{id: ana, channels: [web]}]\n"
 	r := startReloadable(t, "", oldModels+ana, nil)
 	nc := r.Bus().NC

@@ -13,6 +13,7 @@ import (
 // The host goes on without a hook that there is no room for, and takes it in
 // when another goes.
 func TestOneHookTooMany(t *testing.T) {
+	t.Parallel()
 	agent := oldModels + "agents: [{id: ana, channels: [web]}]\n"
 	list := []string{"hooks:\n"}
 	for i := range hooks.MaxPerName + 1 {

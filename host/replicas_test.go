@@ -13,6 +13,7 @@ import (
 
 // A single server will never keep three copies: the host ends.
 func TestReplicasWithoutACluster(t *testing.T) {
+	t.Parallel()
 	cfg := demo(t)
 	cfg.NATS.Replicas = 3
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

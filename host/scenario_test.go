@@ -41,6 +41,7 @@ rules:
 `
 
 func TestSlowSessionDelaysNobody(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, scripted(t, slow))
 	nc := h.Bus().NC
 	out := outbound(t, nc, 199)
@@ -57,6 +58,7 @@ func TestSlowSessionDelaysNobody(t *testing.T) {
 }
 
 func TestSameIDIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	nc := h.Bus().NC
 	out := outbound(t, nc, 2)
@@ -139,6 +141,7 @@ func TestFloodOfOneAgentDelaysNoOther(t *testing.T) {
 }
 
 func TestBadPayloadsAreDeadLetters(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	nc := h.Bus().NC
 	bad := []string{"{", "", "  ", "\xff\xfe", `{"text":5}`, `{"text":""}`, "\x00", `{"text":"a"} x`, strings.Repeat(`{"a":`, 20000)}
@@ -158,6 +161,7 @@ func TestBadPayloadsAreDeadLetters(t *testing.T) {
 }
 
 func TestFailureIsVisible(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, scripted(t, slow))
 	out := outbound(t, h.Bus().NC, 1)
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "fail"})
@@ -168,6 +172,7 @@ func TestFailureIsVisible(t *testing.T) {
 }
 
 func TestUnaskedAnswerIsAnError(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	out := outbound(t, h.Bus().NC, 1)
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "approve", Answers: "call_1"})
@@ -197,6 +202,7 @@ func TestCollect(t *testing.T) {
 }
 
 func TestDelegateFromAProgram(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	nc := h.Bus().NC
 	inbox := nats.NewInbox()
@@ -221,6 +227,7 @@ func TestDelegateFromAProgram(t *testing.T) {
 }
 
 func TestTwoAgentsBothAnswer(t *testing.T) {
+	t.Parallel()
 	cfg := demo(t)
 	second := cfg.Agents[0]
 	second.ID = "second"

@@ -18,6 +18,7 @@ import (
 // A deleted session leaves the memory of its host, and whoever writes next
 // begins anew.
 func TestDeleteSession(t *testing.T) {
+	t.Parallel()
 	cfg := demo(t)
 	cfg.Hooks = []hooks.Config{{On: "on_session_end", Subject: "acme.end"}}
 	h, _ := start(t, cfg)
@@ -92,6 +93,7 @@ func ask(t *testing.T, nc *nats.Conn, subject string, in any) *nats.Msg {
 }
 
 func TestSessionDoorsRefuse(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	for subject, want := range map[string]string{
 		host.DeleteSessionSubject: "404 there is no such session", host.ForkSessionSubject: "404 there is no such session",

@@ -40,6 +40,7 @@ func shadowed(t *testing.T) *config.Config {
 }
 
 func TestShadowSaysNothing(t *testing.T) {
+	t.Parallel()
 	cfg := shadowed(t)
 	h, stop := start(t, cfg)
 	nc := h.Bus().NC
@@ -104,6 +105,7 @@ func TestShadowSaysNothing(t *testing.T) {
 
 // Who gives work to a shadow is told that it takes none.
 func TestShadowTakesNoWork(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, shadowed(t))
 	nc := h.Bus().NC
 	sub, err := nc.SubscribeSync(nats.NewInbox())

@@ -33,9 +33,11 @@ func away(t *testing.T, stale agents.Stale, queue session.Queue, n int, people .
 }
 
 func TestStale(t *testing.T) {
+	t.Parallel()
 	for _, queue := range []session.Queue{"", session.Collect, session.Steer, session.Interrupt} {
 		for _, do := range []string{agents.StaleDrop, agents.StaleSummarise} {
 			t.Run(do+" "+string(queue), func(t *testing.T) {
+				t.Parallel()
 				const n = 60 // more than a mailbox
 				cfg := away(t, agents.Stale{After: time.Nanosecond, Do: do}, queue, n, "ana", "bob")
 				h, stop := start(t, cfg)
@@ -71,7 +73,8 @@ func TestStale(t *testing.T) {
 
 // What came in time is answered, behind what did not.
 func TestStaleAndFresh(t *testing.T) {
-	const after = 3 * time.Second
+	t.Parallel()
+	const after = 5 * time.Second // the fresh one may wait for a busy machine
 	cfg := away(t, agents.Stale{After: after, Do: agents.StaleDrop}, "", 3, "ana")
 	sent := time.Now()
 	eventually(t, "stale", func() bool { return time.Since(sent) > after })
@@ -85,6 +88,7 @@ func TestStaleAndFresh(t *testing.T) {
 
 // Stale answers as always when it says so.
 func TestStaleAnswer(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, away(t, agents.Stale{After: time.Nanosecond, Do: agents.StaleAnswer}, "", 3, "ana"))
 	if got := told(t, h.Bus().NC, 3); got[2].Text != "2" {
 		t.Errorf("got %+v", got)

@@ -27,6 +27,7 @@ rules:
 `
 
 func TestHostWakesItsAgents(t *testing.T) {
+	t.Parallel()
 	cfg := scripted(t, waking)
 	a := &cfg.Agents[0]
 	a.Tools = []string{"remind"}
@@ -82,6 +83,7 @@ func TestHostWakesItsAgents(t *testing.T) {
 
 // Two hosts of a fleet, of which one goes: a tick is heard of once.
 func TestOnHeartbeatOnceInTheFleet(t *testing.T) {
+	t.Parallel()
 	url, _ := bustest.Server(t)
 	var mu sync.Mutex
 	heard := map[time.Time]int{}
