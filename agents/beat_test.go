@@ -29,6 +29,7 @@ func (w *world) tick(n int, prompt string) {
 }
 
 func TestHeartbeatSpeaksUpOnlyWithSomethingToSay(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, watcher(`
 rules:
   - {when: quiet, text: " NOTHING\n"}
@@ -49,6 +50,7 @@ rules:
 // The model hears nothing of ticks that come to nothing; the callback hears of
 // each that is new.
 func TestBeatDecides(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, watcher(`rules: [{when: hold, delay: 300ms, text: held}, {text: "${text}"}]`))
 	w.stop()
 	var busy, heard atomic.Int32
@@ -74,6 +76,7 @@ func TestBeatDecides(t *testing.T) {
 }
 
 func TestScheduleTellsAnAddress(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, watcher(`rules: [{when: broken, error: {status: 400, message: no}}, {text: "${text}"}]`))
 	fire := func(id, text string, due time.Time, missed string) {
 		w.publish("agent.route.ana", bus.Route{
@@ -95,6 +98,7 @@ func TestScheduleTellsAnAddress(t *testing.T) {
 
 // Firings that pile up behind a run become one.
 func TestSchedulePileUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, watcher(`rules: [{when: first, delay: 300ms, text: first}, {text: "${text}"}]`))
 	for i, text := range []string{"first", "again", "again", "again"} {
 		if i == 1 {
@@ -111,6 +115,7 @@ func TestSchedulePileUp(t *testing.T) {
 
 // A reminder comes into the conversation in which it was made.
 func TestReminderIsPartOfItsChat(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, watcher(`rules: [{text: "${text}"}]`))
 	w.say("demo", bus.Inbound{Text: "hello"})
 	hello := w.expect("reply", "hello")
@@ -124,6 +129,7 @@ func TestReminderIsPartOfItsChat(t *testing.T) {
 }
 
 func TestRemindCommand(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.stop()
 	asked := make(chan string, 1)
@@ -148,6 +154,7 @@ func TestRemindCommand(t *testing.T) {
 
 // A tool is told in which chat it is used.
 func TestToolKnowsItsChat(t *testing.T) {
+	t.Parallel()
 	chats := make(chan tools.Chat, 1)
 	a := watcher(`rules: [{after_tool: "*", text: done}, {tool_calls: [{name: where, args: {}}]}]`)
 	a.tools = []tools.Tool{{Name: "where", ReadOnly: true, Run: func(_ context.Context, call tools.Call) (tools.Result, error) {

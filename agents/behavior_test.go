@@ -55,6 +55,7 @@ func shout(_ context.Context, t agents.Turn) (agents.Answer, error) {
 }
 
 func TestBehaviorDecides(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, bot("ana", does(doer{decide: shout})))
 	w.say("ana", bus.Inbound{ID: "1", Text: "hello"})
 	w.say("ana", bus.Inbound{ID: "2", Text: "again"})
@@ -67,6 +68,7 @@ func TestBehaviorDecides(t *testing.T) {
 }
 
 func TestBehaviorUsesTools(t *testing.T) {
+	t.Parallel()
 	var seen []string
 	paid := doer{decide: func(_ context.Context, t agents.Turn) (agents.Answer, error) {
 		results := t.Results()
@@ -98,6 +100,7 @@ func TestBehaviorUsesTools(t *testing.T) {
 }
 
 func TestBehaviorHearsMessages(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		act        agents.Action
 		err        error
@@ -152,6 +155,7 @@ func codeOf(out bus.Outbound) string {
 
 // A failing behaviour ends its run, and the next is served.
 func TestBehaviorFails(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		answer agents.Answer
 		err    error
@@ -191,6 +195,7 @@ func TestBehaviorFails(t *testing.T) {
 
 // An order to stop reaches a behaviour that does not look at its context.
 func TestBehaviorIsStopped(t *testing.T) {
+	t.Parallel()
 	begun, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
 	w := newWorld(t, bot("ana", does(doer{decide: func(context.Context, agents.Turn) (agents.Answer, error) {
@@ -207,6 +212,7 @@ func TestBehaviorIsStopped(t *testing.T) {
 }
 
 func TestBehaviorAsksTheModel(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		decide func(context.Context, agents.Turn) (agents.Answer, error)
 		want   string
@@ -257,6 +263,7 @@ func TestBehaviorAsksTheModel(t *testing.T) {
 
 // What is left of a turn that is over reaches no model.
 func TestBehaviorsTurnIsOver(t *testing.T) {
+	t.Parallel()
 	left := make(chan agents.Turn, 1)
 	w := newWorld(t, bot("ana", does(doer{decide: func(_ context.Context, t agents.Turn) (agents.Answer, error) {
 		left <- t
@@ -274,6 +281,7 @@ func TestBehaviorsTurnIsOver(t *testing.T) {
 }
 
 func TestBehaviorStreams(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, actor{
 		cfg: agents.Config{ID: "ana", Channels: []agents.Binding{{Channel: "web"}}}, behavior: doer{},
 		script: "rules: [{chunks: [Half, \" and\", \" half.\"]}]",
@@ -289,6 +297,7 @@ func TestBehaviorStreams(t *testing.T) {
 
 // output_schema holds for a behaviour, which is told what was wrong.
 func TestBehaviorKeepsToASchema(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, bot("ana", func(a *actor) { a.output = `{"type":"object","required":["sum"]}` },
 		does(doer{decide: func(_ context.Context, t agents.Turn) (agents.Answer, error) {
 			if strings.Contains(t.Text(), "agreed JSON Schema") {
@@ -302,6 +311,7 @@ func TestBehaviorKeepsToASchema(t *testing.T) {
 
 // A delegate is a message, too, and its result goes to who asked.
 func TestBehaviorWorksForAgents(t *testing.T) {
+	t.Parallel()
 	from := make(chan string, 1)
 	w := newWorld(t, bot("ana", does(doer{decide: shout, message: func(_ context.Context, m agents.Message) (agents.Action, error) {
 		from <- fmt.Sprint(m.Trigger, " of ", m.From)
@@ -326,6 +336,7 @@ func TestBehaviorWorksForAgents(t *testing.T) {
 
 // A message that joins a run under way is heard of before it does.
 func TestBehaviorHearsWhatJoins(t *testing.T) {
+	t.Parallel()
 	begun, release := make(chan struct{}, 1), make(chan struct{})
 	w := newWorld(t, bot("ana",
 		has(tools.Tool{Name: "look", Schema: anything, ReadOnly: true, Run: func(context.Context, tools.Call) (tools.Result, error) {
@@ -366,6 +377,7 @@ func TestBehaviorHearsWhatJoins(t *testing.T) {
 }
 
 func TestBehaviorHearsEvents(t *testing.T) {
+	t.Parallel()
 	heard := make(chan string, 10)
 	b := doer{topics: []string{"shop.*.sold", "not a subject"}, event: func(e agents.Event) error {
 		var sold struct{ Item string }
@@ -429,6 +441,7 @@ func TestRegister(t *testing.T) {
 }
 
 func TestPolite(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, actor{
 		cfg: agents.Config{ID: "ana", Channels: []agents.Binding{{Channel: "ana"}}}, behavior: polite{},
 		script: "rules: [{when: politely, text: Perhaps not.}, {text: That is stupid.}]",
@@ -438,6 +451,7 @@ func TestPolite(t *testing.T) {
 }
 
 func TestSeller(t *testing.T) {
+	t.Parallel()
 	s := &seller{}
 	a := bot("ana", does(s))
 	w := newWorld(t)

@@ -59,6 +59,7 @@ func (w *world) events(kind string) chan *nats.Msg {
 }
 
 func TestBudgetFails(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, bot("ana", budget(agents.Budget{Session: 1})), bot("bob", budget(agents.Budget{Day: 1, OnExceed: "fail"})))
 	events := w.events("budget")
 	for agent, tt := range map[string]struct{ other, want, span string }{
@@ -90,6 +91,7 @@ func TestBudgetFails(t *testing.T) {
 }
 
 func TestBudgetOfARun(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, bot("ana", budget(agents.Budget{Run: 1}), has(counter(new(atomic.Int64)))))
 	w.say("ana", bus.Inbound{Text: "twice"})
 	w.hear()
@@ -101,6 +103,7 @@ func TestBudgetOfARun(t *testing.T) {
 
 // TestBudgetCountsInput refuses what is sure to be too much before it leaves.
 func TestBudgetCountsInput(t *testing.T) {
+	t.Parallel()
 	for name, b := range map[string]agents.Budget{"run": {Run: 0.0001}, "session": {Session: 0.0001}, "day": {Day: 0.0001}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, bot("ana", budget(b)))
@@ -117,6 +120,7 @@ func TestBudgetCountsInput(t *testing.T) {
 }
 
 func TestBudgetWarns(t *testing.T) {
+	t.Parallel()
 	for span, b := range map[string]agents.Budget{
 		"session": {Session: 1, OnExceed: "warn"}, "day": {Day: 1, OnExceed: "warn"},
 	} {
@@ -150,6 +154,7 @@ func askingBudget(w *world) bus.Outbound {
 }
 
 func TestBudgetAsks(t *testing.T) {
+	t.Parallel()
 	for answer, tt := range map[string]struct{ kind, text, next, other string }{
 		"approve":         {"reply", "You said: two", "approval", "approval"},
 		"approve session": {"reply", "You said: two", "reply", "approval"},
@@ -178,6 +183,7 @@ func TestBudgetAsks(t *testing.T) {
 // TestBudgetAsksAcrossARestart answers, by another door, a question that was
 // put by a host that is gone.
 func TestBudgetAsksAcrossARestart(t *testing.T) {
+	t.Parallel()
 	ana := bot("ana", budget(agents.Budget{Day: 1, OnExceed: "ask"}))
 	w := newWorld(t, ana)
 	asked := askingBudget(w)
@@ -195,6 +201,7 @@ func TestBudgetAsksAcrossARestart(t *testing.T) {
 
 // TestBudgetThatNobodyLifts denies at the deadline.
 func TestBudgetThatNobodyLifts(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, bot("ana", budget(agents.Budget{Day: 1, OnExceed: "ask"}), func(a *actor) { a.cfg.Limits.ApprovalTimeout = 1 }))
 	askingBudget(w)
 	w.expect("error", run.Sentence(llm.CodeBudgetExceeded))
@@ -202,6 +209,7 @@ func TestBudgetThatNobodyLifts(t *testing.T) {
 
 // TestBudgetIsKept has a host that is started anew know what was spent.
 func TestBudgetIsKept(t *testing.T) {
+	t.Parallel()
 	ana := bot("ana", budget(agents.Budget{Day: 2}))
 	w := newWorld(t, ana)
 	for range 2 {
@@ -219,6 +227,7 @@ func TestBudgetIsKept(t *testing.T) {
 
 // TestBudgetWithoutAPrice counts what has none as nothing.
 func TestBudgetWithoutAPrice(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, bot("ana", budget(agents.Budget{Day: 1, Session: 1, Run: 1}), func(a *actor) { a.price = nil }))
 	for range 3 {
 		w.say("ana", bus.Inbound{Text: "one"})
@@ -232,6 +241,7 @@ func TestBudgetWithoutAPrice(t *testing.T) {
 
 // TestBudgetIsLiftedForTheWholeRun asks once, however many calls follow.
 func TestBudgetIsLiftedForTheWholeRun(t *testing.T) {
+	t.Parallel()
 	paid := has(tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: text("paid")})
 	w := newWorld(t, bot("ana", budget(agents.Budget{Run: 1, Session: 1, OnExceed: "ask"}), paid))
 	w.say("ana", bus.Inbound{Text: "twice"})

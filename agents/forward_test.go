@@ -37,6 +37,7 @@ func (w *world) fireTo(text, name string, to bus.Origin) {
 
 // What a run of the clock asks in a chat is answered in that chat.
 func TestScheduleIsAnsweredInItsChat(t *testing.T) {
+	t.Parallel()
 	bea := bus.Origin{Subject: "plugin.outbound.ana", To: "bea"}
 	team := bus.Origin{Subject: "plugin.outbound.ana.two", Chat: "team", Thread: "t1"}
 	tests := map[string]struct {
@@ -96,6 +97,7 @@ func TestScheduleIsAnsweredInItsChat(t *testing.T) {
 // What is said elsewhere, by somebody else, or could answer two questions, is a
 // message like any other.
 func TestScheduleIsNotAnsweredElsewhere(t *testing.T) {
+	t.Parallel()
 	bea := bus.Origin{Subject: "plugin.outbound.ana", To: "bea"}
 	team := bus.Origin{Subject: "plugin.outbound.ana", Chat: "team"}
 	tests := map[string]struct {

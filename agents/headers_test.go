@@ -74,6 +74,7 @@ var traced = map[string]string{"traceparent": parent, "tracestate": state}
 
 // Whoever the run waits for, and wherever it goes on, it stays in its trace.
 func TestTraceOutlivesTheWait(t *testing.T) {
+	t.Parallel()
 	a := bot("ana", script(paying), has(handing("ops")), asks("ops"))
 	ops := bot("ops", script(`rules: [{delay: 60s, text: late}]`))
 	for name, between := range map[string]func(*world){
@@ -94,6 +95,7 @@ func TestTraceOutlivesTheWait(t *testing.T) {
 // Everything that a run sends by route tells what it is, whose, and in which
 // trace.
 func TestHeadersOfRoutes(t *testing.T) {
+	t.Parallel()
 	want := map[string]string{"Content-Type": "application/json", "Agent-Session-Key": "ana/dm/ana", "traceparent": parent, "tracestate": state}
 	t.Run("task and its end", func(t *testing.T) {
 		w := newWorld(t, bot("ana", script(paying), has(handing("ops")), asks("ops")), bot("ops", script(`rules: [{delay: 60s, text: late}]`)))
@@ -150,6 +152,7 @@ func TestHeadersOfRoutes(t *testing.T) {
 
 // A dead letter has the headers that the sender wrote, and no others.
 func TestHeadersOfDeadLetters(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, bot("ana", script(paying)))
 	letters := w.subscribe("agent.dead.ana")
 	msg := nats.NewMsg("plugin.inbound.ana")

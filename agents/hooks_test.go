@@ -32,6 +32,7 @@ func answering(out hooks.Outcome) hooks.Handler {
 
 // What a person is shown is what runs, whatever the hooks would say by then.
 func TestWhatWasApprovedRuns(t *testing.T) {
+	t.Parallel()
 	pay := tools.Tool{Name: "pay", Schema: anything, Run: func(_ context.Context, call tools.Call) (tools.Result, error) {
 		return tools.Result{Text: string(call.Args)}, nil
 	}}
@@ -69,6 +70,7 @@ func TestWhatWasApprovedRuns(t *testing.T) {
 // A hook that aborts before a tool ends the run, as before a message and a call
 // of the model.
 func TestHookAbortsBeforeATool(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		opts hooks.Options
 		hook hooks.Handler
@@ -100,6 +102,7 @@ func TestHookAbortsBeforeATool(t *testing.T) {
 
 // What another call of the same answer waits for is waited for no more.
 func TestHookAbortsBesideAQuestion(t *testing.T) {
+	t.Parallel()
 	const both = `rules: [{when: go, tool_calls: [{name: ask_human, args: {}}, {name: pay, args: {}}]}]`
 	w := newWorld(t, bot("ana", script(both), has(asking(tools.Wait{Question: true, Prompt: "Which?"}), tools.Tool{Name: "pay", Schema: anything, Run: text("paid")})))
 	asked := make(chan struct{})
@@ -128,6 +131,7 @@ func TestHookAbortsBesideAQuestion(t *testing.T) {
 // An override that cannot be read is a fault of its hook: it changes nothing,
 // and where the hook is to fail closed it stops the run.
 func TestUnreadableOverride(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ point, name, value string }{
 		"messages":              {hooks.BeforeModelCall, "messages", `"zonk"`},
 		"no messages":           {hooks.BeforeModelCall, "messages", `null`},
@@ -162,6 +166,7 @@ func TestUnreadableOverride(t *testing.T) {
 
 // A task is a route: what a hook says of it is laid over it, and must leave one.
 func TestOverrideOfARoute(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ value, kind, want string }{
 		"text":          {`{"text": "changed"}`, "reply", "It says: changed"},
 		"no such kind":  {`{"kind": "zonk"}`, "error", couldNotCheck},
@@ -188,6 +193,7 @@ func TestOverrideOfARoute(t *testing.T) {
 // Arguments of a hook are checked as those of a model are, and it is not the
 // model that is told to correct them.
 func TestHookBreaksTheSchema(t *testing.T) {
+	t.Parallel()
 	const always = `rules: [{tool_calls: [{name: pay, args: {sum: 5}}]}, {after_tool: "*", text: "It says: ${result}"}]`
 	schema := json.RawMessage(`{"type":"object","properties":{"sum":{"type":"integer"}}}`)
 	for name, permission := range map[string]string{"allowed": "allow", "to be approved": "ask"} {
@@ -217,6 +223,7 @@ func chooses() func(*actor) {
 }
 
 func TestHookChoosesTheModel(t *testing.T) {
+	t.Parallel()
 	for name, value := range map[string]string{"one": `"small"`, "list": `["broken", "small"]`} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, bot("ana", script(paying), chooses()))
@@ -232,6 +239,7 @@ func TestHookChoosesTheModel(t *testing.T) {
 
 // A hook that says whether a tool succeeded is believed.
 func TestHookSettlesATool(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		args   hooks.Args
 		ok     bool

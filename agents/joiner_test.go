@@ -12,6 +12,7 @@ import (
 )
 
 func TestJoiner(t *testing.T) {
+	t.Parallel()
 	a := agents.Chunk{Run: "a", Turn: 1}
 	at := func(c agents.Chunk, offset int, text string) agents.Chunk {
 		c.Offset, c.Text = offset, text
@@ -87,6 +88,7 @@ func spell(c agents.Chunk) string {
 
 // What comes too early is kept within bounds, and asking brings the rest.
 func TestJoinerFarBehind(t *testing.T) {
+	t.Parallel()
 	var j agents.Joiner
 	c := agents.Chunk{Run: "a", Turn: 1, Text: "x"}
 	for i := range 10_000 {
@@ -107,6 +109,7 @@ func TestJoinerFarBehind(t *testing.T) {
 // joins and asks: each turn's text is passed on from its beginning, without a
 // gap or a repeat, and whole once it was asked for at the end.
 func TestJoinerOnAnyWay(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(2000) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))

@@ -27,6 +27,7 @@ func (w *world) spentToday(agent string) int64 {
 // TestLedgerIsNotOverdrawn lets many calls at once, on two hosts, use a budget
 // for half of them.
 func TestLedgerIsNotOverdrawn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hosts := []agents.Till{
 		agents.NewTill("ana", "one", w.parts, longLife), agents.NewTill("ana", "two", w.parts, longLife),
@@ -63,6 +64,7 @@ func TestLedgerIsNotOverdrawn(t *testing.T) {
 
 // TestLedgerWaits has a call wait for one that may cost more than it does.
 func TestLedgerWaits(t *testing.T) {
+	t.Parallel()
 	for name, other := range map[string]string{"for its own host": "one", "for another host": "two"} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -99,6 +101,7 @@ func TestLedgerWaits(t *testing.T) {
 }
 
 func TestLedgerDecides(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		spent, input, amount int64
 		want                 bool
@@ -126,6 +129,7 @@ func TestLedgerDecides(t *testing.T) {
 // TestLedgerForgetsTheDead checks that what a host had reserved when it died
 // keeps nobody waiting: not itself when it is back, others not for ever.
 func TestLedgerForgetsTheDead(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		host string
 		life time.Duration
@@ -156,6 +160,7 @@ func TestLedgerForgetsTheDead(t *testing.T) {
 
 // TestLedgerBooksAll has several hosts book at once, none of it lost.
 func TestLedgerBooksAll(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	const hosts, each = 3, 200
 	var all sync.WaitGroup

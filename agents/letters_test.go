@@ -14,6 +14,7 @@ import (
 
 // The letters of a host tell when, and in which trace, and can be sent again.
 func TestLettersOfAHost(t *testing.T) {
+	t.Parallel()
 	r := &Runtime{id: "ana", parts: &Parts{Host: "kiwi", MaxPayload: 1 << 20}}
 	traced := nats.Header{"traceparent": {"p"}, "tracestate": {"s"}}
 	for name, letter := range map[string]bus.DeadLetter{

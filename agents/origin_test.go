@@ -13,6 +13,7 @@ import (
 )
 
 func TestOriginKey(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		origin origin
 		want   session.Key
@@ -38,6 +39,7 @@ func TestOriginKey(t *testing.T) {
 }
 
 func TestOriginSurvivesTheLog(t *testing.T) {
+	t.Parallel()
 	tests := map[string]run.Input{
 		"message": {ID: "1", Subject: "plugin.inbound.web", Envelope: []byte(`{"from":"ana","text":"hi","new":1}`)},
 		"route":   {ID: "1", Subject: "agent.route.ana", Envelope: []byte(`{"kind":"delegate","text":"hi"}`)},
@@ -66,6 +68,7 @@ func TestOriginSurvivesTheLog(t *testing.T) {
 
 // A result that was logged while the run waited is no failure by an empty error.
 func TestOriginWithoutError(t *testing.T) {
+	t.Parallel()
 	o, err := readOrigin(run.Input{ID: "1", Subject: "agent.route.ana", Envelope: []byte(`{"kind":"result","correlation_id":"c","error":{"code":"","message":""}}`)})
 	if err != nil || o.route.Error != nil {
 		t.Errorf("got %+v, %v", o.route, err)
@@ -73,6 +76,7 @@ func TestOriginWithoutError(t *testing.T) {
 }
 
 func TestMessageOfContext(t *testing.T) {
+	t.Parallel()
 	o := origin{route: &bus.Route{Kind: "delegate", Text: "task", Context: []byte(`{"a":1}`)}}
 	if got := o.message().Text(); got != "task\n\nContext:\n{\"a\":1}" {
 		t.Errorf("got %q", got)
@@ -80,6 +84,7 @@ func TestMessageOfContext(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
+	t.Parallel()
 	picture := llm.Part{Type: llm.MediaPart, Media: &llm.Media{URL: "u"}}
 	ana := llm.Message{Role: llm.User, Name: "Ana", Parts: []llm.Part{{Type: llm.Text, Text: "a"}, picture}}
 	anaAgain := llm.Message{Role: llm.User, Name: "Ana", Parts: []llm.Part{{Type: llm.Text, Text: "b"}}}
@@ -105,6 +110,7 @@ func TestMerge(t *testing.T) {
 }
 
 func TestTakes(t *testing.T) {
+	t.Parallel()
 	r := &Runtime{id: "ana"}
 	r.profile.Store(&profile{cfg: Config{Channels: []Binding{
 		{Channel: "web"}, {Channel: "tg", Instance: "sales"}, {Channel: "irc", Instance: "*"},
@@ -123,6 +129,7 @@ func TestTakes(t *testing.T) {
 }
 
 func TestDirectoryFindsTakers(t *testing.T) {
+	t.Parallel()
 	agent := func(id string, channels ...Binding) *Runtime {
 		r := &Runtime{id: id}
 		r.profile.Store(&profile{cfg: Config{Channels: channels}})
@@ -153,6 +160,7 @@ func TestDirectoryFindsTakers(t *testing.T) {
 }
 
 func TestLaneOfSpreads(t *testing.T) {
+	t.Parallel()
 	count := make([]int, 4)
 	for i := range 1000 {
 		count[LaneOf(strings.Repeat("a", i%17)+string(rune('a'+i%26)), 4)]++
@@ -165,6 +173,7 @@ func TestLaneOfSpreads(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{"abc": "abc", "abcdef": "abcd", "abcä": "abc", "äää": "ää", "": ""} {
 		if got := head(in, 4); got != want {
 			t.Errorf("head(%q) = %q, want %q", in, got, want)

@@ -61,6 +61,7 @@ func (w *world) wantHeard(want ...string) {
 }
 
 func TestFullQueue(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		says []bus.Inbound
 		want []string
@@ -100,6 +101,7 @@ func TestFullQueue(t *testing.T) {
 
 // What waits for a run that waits itself is in the log, and counts.
 func TestFullLog(t *testing.T) {
+	t.Parallel()
 	var n atomic.Int64
 	w := newWorld(t, narrow(has(counter(&n))))
 	w.say("ana", bus.Inbound{ID: "p", Text: "pay"})
@@ -126,6 +128,7 @@ func TestFullLog(t *testing.T) {
 
 // What must not wait is the next, and stops nobody who only waited.
 func TestNowGoesFirst(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, bot("ana", script(dawdling)))
 	w.busy(bus.Inbound{ID: "b", Text: "b"}, bus.Inbound{ID: "c", Text: "c", Priority: "later"})
 	w.say("ana", bus.Inbound{ID: "d", Text: "d", Priority: "now"})

@@ -85,6 +85,7 @@ func lookTool() tools.Tool {
 }
 
 func TestStream(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, actor{
 		cfg: agents.Config{ID: "ana", Channels: []agents.Binding{{Channel: "web"}}}, script: speaking, tools: []tools.Tool{lookTool()},
 	})
@@ -138,6 +139,7 @@ func newSpeaker(t testing.TB) (*world, speaker) {
 
 // What is said so far is told while it is said, and only then.
 func TestSpeaking(t *testing.T) {
+	t.Parallel()
 	w, s := newSpeaker(t)
 	key := session.DM("web", "", "ana")
 	msgs := w.listen()
@@ -167,6 +169,7 @@ func TestSpeaking(t *testing.T) {
 
 // A run that is stopped says that the rest will not come.
 func TestStreamIsCut(t *testing.T) {
+	t.Parallel()
 	w, s := newSpeaker(t)
 	msgs := w.listen()
 	w.say("web", bus.Inbound{Text: "hi"})
@@ -189,6 +192,7 @@ func TestStreamIsCut(t *testing.T) {
 
 // What is longer than a message is told in several.
 func TestSpeakingAtLength(t *testing.T) {
+	t.Parallel()
 	w, s := newSpeaker(t)
 	long := strings.Repeat("é", 200_000)
 	w.say("web", bus.Inbound{Text: "hi"})

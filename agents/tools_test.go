@@ -49,12 +49,14 @@ rules:
 `
 
 func TestToolRuns(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, bot("ana", script(paying), has(tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: text("paid")})))
 	w.say("ana", bus.Inbound{Text: "pay"})
 	w.expect("reply", "It says: paid")
 }
 
 func TestToolFaultsGoBackToTheModel(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		tool tools.Tool
 		want string
@@ -80,6 +82,7 @@ func TestToolFaultsGoBackToTheModel(t *testing.T) {
 }
 
 func TestDeniedTool(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, bot("ana", script(paying), has(tools.Tool{Name: "pay", Schema: anything, Run: text("paid")}),
 		func(a *actor) { a.permissions = map[string]string{"pay": "deny"} }))
 	w.say("ana", bus.Inbound{Text: "pay"})
@@ -97,6 +100,7 @@ func counter(n *atomic.Int64) tools.Tool {
 }
 
 func TestApproval(t *testing.T) {
+	t.Parallel()
 	answers := map[string]struct {
 		say     func(w *world, asked bus.Outbound)
 		text    string
@@ -178,6 +182,7 @@ func (w *world) eventually(what string, holds func() bool) {
 }
 
 func TestApprovalSurvivesARestart(t *testing.T) {
+	t.Parallel()
 	var n atomic.Int64
 	a := bot("ana", script(paying), has(counter(&n)))
 	w := newWorld(t, a)
@@ -203,6 +208,7 @@ func TestApprovalSurvivesARestart(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	for scope, again := range map[string]map[string]string{
 		"once":    {"ana": "approval", "bob": "approval"},
 		"session": {"ana": "reply", "bob": "approval"},
@@ -226,6 +232,7 @@ func TestScopes(t *testing.T) {
 }
 
 func TestTwoAnswersAtOnce(t *testing.T) {
+	t.Parallel()
 	var n atomic.Int64
 	w := newWorld(t, bot("ana", script(paying), has(counter(&n))))
 	w.say("ana", bus.Inbound{Text: "pay"})
@@ -260,6 +267,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 }
 
 func TestApprovalThatNobodyAnswers(t *testing.T) {
+	t.Parallel()
 	var n atomic.Int64
 	a := bot("ana", script(paying), has(counter(&n)))
 	a.cfg.Limits.ApprovalTimeout = time.Second
@@ -280,6 +288,7 @@ func asking(wait tools.Wait) tools.Tool {
 }
 
 func TestQuestion(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		wait   tools.Wait
 		answer string
@@ -306,6 +315,7 @@ func TestQuestion(t *testing.T) {
 }
 
 func TestStop(t *testing.T) {
+	t.Parallel()
 	t.Run("under way", func(t *testing.T) {
 		w := newWorld(t, bot("ana", script(paying)))
 		w.say("ana", bus.Inbound{ID: "long", Text: "wait"})
@@ -349,6 +359,7 @@ func TestStop(t *testing.T) {
 }
 
 func TestInterruptAndSteer(t *testing.T) {
+	t.Parallel()
 	t.Run("interrupt", func(t *testing.T) {
 		a := bot("ana", script(paying))
 		a.cfg.Session.Queue = session.Interrupt
@@ -394,6 +405,7 @@ func handing(to string) tools.Tool {
 func asks(ids ...string) func(*actor) { return func(a *actor) { a.cfg.Delegates = ids } }
 
 func TestDelegation(t *testing.T) {
+	t.Parallel()
 	t.Run("there and back", func(t *testing.T) {
 		w := newWorld(t, bot("ana", script(paying), has(handing("ops")), asks("ops")), bot("ops", script(`rules: [{text: "done: ${text}"}]`)))
 		w.say("ana", bus.Inbound{Text: "hand over"})
@@ -466,6 +478,7 @@ func TestDelegation(t *testing.T) {
 
 // A task passes through 8 agents at most, and the next one still does it.
 func TestDelegationDepth(t *testing.T) {
+	t.Parallel()
 	for passed, want := range map[int]string{
 		7: "It says: done: please hand over", // by b, for a and 7 more
 		8: "It says: this task has passed through 8 agents, which is the most",
@@ -503,6 +516,7 @@ func TestDelegationDepth(t *testing.T) {
 
 // A result as the contract writes it, with all its fields, is no failure.
 func TestResultWithEmptyError(t *testing.T) {
+	t.Parallel()
 	ops := bot("ops", script(`rules: [{delay: 60s, text: late}]`))
 	w := newWorld(t, bot("ana", script(paying), has(handing("ops")), asks("ops")), ops)
 	w.say("ana", bus.Inbound{Text: "hand over"})
@@ -524,6 +538,7 @@ func (w *world) waiting() agents.Waiting {
 }
 
 func TestChildAsksThroughItsParent(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]func(bus.Outbound) bus.Inbound{
 		"word": func(bus.Outbound) bus.Inbound { return bus.Inbound{Text: "approve"} },
 		"call": func(q bus.Outbound) bus.Inbound { return bus.Inbound{Text: "approve", Answers: q.Call} },
@@ -553,6 +568,7 @@ rules:
 }
 
 func TestAnswerBySchema(t *testing.T) {
+	t.Parallel()
 	const schema = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
 	tests := map[string]struct{ script, kind, text string }{
 		"right at once": {`rules: [{text: '{"n":1}'}]`, "reply", `{"n":1}`},
@@ -571,6 +587,7 @@ func TestAnswerBySchema(t *testing.T) {
 }
 
 func TestToolAsksWhileItRuns(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]func(bus.Outbound) bus.Inbound{
 		"word": func(bus.Outbound) bus.Inbound { return bus.Inbound{Text: "blue"} },
 		"call": func(q bus.Outbound) bus.Inbound { return bus.Inbound{Text: "Blue", Answers: q.Call} },
@@ -601,6 +618,7 @@ func TestToolAsksWhileItRuns(t *testing.T) {
 // An agent that cannot use its tools, or never stops using them, ends in one
 // visible message with its code.
 func TestToolsThatLeadNowhere(t *testing.T) {
+	t.Parallel()
 	fine := tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: text("paid")}
 	picky := tools.Tool{Name: "pay", Schema: json.RawMessage(`{"type":"object","required":["sum"]}`), ReadOnly: true, Run: text("paid")}
 	const always = `rules: [{tool_calls: [{name: pay, args: {}}]}, {after_tool: "*", tool_calls: [{name: pay, args: {}}]}]`

@@ -13,6 +13,7 @@ import (
 // Who waits for a task that cannot be read is told so; there is a dead letter
 // besides.
 func TestUnreadableTaskIsTurnedBack(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		task string
 		told bool
