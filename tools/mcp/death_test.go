@@ -281,11 +281,16 @@ func TestSilentStream(t *testing.T) {
 	w.stop()
 }
 
-// pause makes p do nothing until it is killed.
+// pause makes p, a child, do nothing until it is killed. On a busy machine it
+// does something for a while after the signal.
 func pause(t *testing.T, p *os.Process) {
 	t.Helper()
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(p.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("process %d is not stopped: status %v, %v", p.Pid, status, err)
 	}
 }
 

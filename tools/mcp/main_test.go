@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -16,5 +17,6 @@ func TestMain(m *testing.M) {
 		role()
 		os.Exit(0)
 	}
+	flag.Set("test.parallel", "8") // what is parallel waits; the command line goes before
 	goleak.VerifyTestMain(m)
 }
