@@ -63,6 +63,7 @@ agents: [{id: ana, tools: [ask_human]}]
 }
 
 func TestChatWithAPerson(t *testing.T) {
+	t.Parallel()
 	c, out := newChat(t, strings.NewReader("hello\n\nstory\nfail\nagain"))
 	if err := c.talk(t.Context()); err != nil {
 		t.Fatal(err)
@@ -79,6 +80,7 @@ func TestChatWithAPerson(t *testing.T) {
 }
 
 func TestChatIsInterrupted(t *testing.T) {
+	t.Parallel()
 	reader, writer := io.Pipe()
 	defer writer.Close()
 	c, out := newChat(t, reader)

@@ -49,6 +49,7 @@ func types(t *testing.T, message, shown, rest string) (*chat, *screen) {
 }
 
 func TestPersonIsAsked(t *testing.T) {
+	t.Parallel()
 	const asked = "you> ana> " + clearLine + "[question] Which? (Red/Blue)\nyou> "
 	const open = "! waiting for an answer: agenthost approvals answer ID Red|Blue  (Which?)\n"
 	tests := map[string]struct{ rest, want string }{
@@ -76,6 +77,7 @@ func TestPersonIsAsked(t *testing.T) {
 
 // A person stops what is under way, and what was typed meanwhile comes after it.
 func TestPersonStops(t *testing.T) {
+	t.Parallel()
 	c, s := types(t, "never\nhello\n", "…", "/stop\n")
 	if err := c.talk(t.Context()); err != nil {
 		t.Fatal(err)
@@ -87,6 +89,7 @@ func TestPersonStops(t *testing.T) {
 }
 
 func TestNothingToStop(t *testing.T) {
+	t.Parallel()
 	c, out := newChat(t, strings.NewReader("/stop\n"))
 	if err := c.talk(t.Context()); err != nil {
 		t.Fatal(err)
@@ -142,6 +145,7 @@ func TestAnswerIsTooLate(t *testing.T) {
 
 // An answer that cannot be sent is asked for again.
 func TestOrdersCannotBeSent(t *testing.T) {
+	t.Parallel()
 	x, s := newScreenExchange()
 	url, _ := bustest.Server(t)
 	nc, err := nats.Connect(url)
