@@ -163,6 +163,7 @@ func TestScheduleIsNotAnsweredElsewhere(t *testing.T) {
 
 // Who says /stop in a chat ends what has asked there, whoever has begun it.
 func TestStopEndsWhatAskedHere(t *testing.T) {
+	t.Parallel()
 	bea := bus.Origin{Subject: "plugin.outbound.ana", To: "bea"}
 	var n atomic.Int64
 	w := newWorld(t, biller(&n))
@@ -198,6 +199,7 @@ func TestStopEndsWhatAskedHere(t *testing.T) {
 
 // A question to which anything is an answer takes the next message of its chat.
 func TestScheduleAsksAnything(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		options []string
 		said    string
@@ -210,6 +212,7 @@ func TestScheduleAsksAnything(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, bot("ana", script(paying), has(asking(tools.Wait{Question: true, Prompt: "Which?", Options: tt.options}))))
 			w.say("ana", bus.Inbound{From: "bea", Text: "hello"}) // her session has its log
 			w.hear()
