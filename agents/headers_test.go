@@ -92,6 +92,29 @@ func TestTraceOutlivesTheWait(t *testing.T) {
 	}
 }
 
+// A reply that has to be published once more goes in the trace of its run, not
+// in that of the message that has come again.
+func TestTraceOfRepliesSentAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bot("ana", script(paying)))
+	w.sayTraced("ana", bus.Inbound{ID: "m1", Text: "hello"})
+	first := w.next(w.out)
+	w.settled()
+	stream, err := w.bus.JS.Stream(t.Context(), bus.OutboundStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.say("ana", bus.Inbound{ID: "m1", Text: "hello"})
+	again := w.next(w.out)
+	wantHeader(t, again, traced)
+	if string(again.Data) != string(first.Data) {
+		t.Errorf("sent again is %s, want %s", again.Data, first.Data)
+	}
+}
+
 // Everything that a run sends by route tells what it is, whose, and in which
 // trace.
 func TestHeadersOfRoutes(t *testing.T) {

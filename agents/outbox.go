@@ -108,6 +108,15 @@ func (c *conversation) abandonOutbox() {
 	c.rest()
 }
 
+// traceOf is the trace of what answers inputs: that of the last.
+func traceOf(inputs []run.Input) trace {
+	if len(inputs) == 0 {
+		return trace{}
+	}
+	last := &inputs[len(inputs)-1]
+	return trace{last.Trace, last.State}
+}
+
 func (t trace) set(h nats.Header) {
 	if t.parent != "" {
 		h["traceparent"] = []string{t.parent}

@@ -62,18 +62,20 @@ func (c *conversation) insist(read func() error) error {
 	}
 }
 
-// missing are the replies of a commit that the stream does not have.
-func (c *conversation) missing(seq uint64) ([]*run.Reply, error) {
+// missing are the replies of a commit that the stream does not have, and the
+// trace they go in if the commit tells.
+func (c *conversation) missing(seq uint64) (replies []*run.Reply, t trace, err error) {
 	ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
 	defer cancel()
-	replies, at, err := c.r.parts.Store.Replies(ctx, seq)
+	said, err := c.r.parts.Store.Said(ctx, seq)
 	if errors.Is(err, bus.ErrNotFound) { // somebody deleted the session
-		return nil, nil
+		return nil, t, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, t, err
 	}
-	return c.unpublished(ctx, replies, at)
+	replies, err = c.unpublished(ctx, said.Replies, said.At)
+	return replies, traceOf(said.Inputs), err
 }
 
 // answerAgain publishes what the log has as the answer to it.
@@ -81,7 +83,7 @@ func (c *conversation) answerAgain(it *item, seq uint64) error {
 	if it.delivery == nil {
 		return nil
 	}
-	err := c.insist(func() error { return c.sendAgain(seq, it.delivery) })
+	err := c.insist(func() error { return c.sendAgain(seq, it) })
 	if err != nil {
 		it.delivery.Leave()
 	}
@@ -89,28 +91,33 @@ func (c *conversation) answerAgain(it *item, seq uint64) error {
 }
 
 // sendAgain publishes those replies of a commit that the stream does not have,
-// and then settles d. The stream would drop what it knows, but who listens
-// without one would see it twice.
-func (c *conversation) sendAgain(seq uint64, d *bus.Delivery) error {
+// and then settles what has come again, if anything has. The stream would drop
+// what it knows, but who listens without one would see it twice.
+func (c *conversation) sendAgain(seq uint64, again *item) error {
 	c.mu.Lock()
-	sent := seq <= c.caughtUp // and d waits behind it
+	sent := seq <= c.caughtUp // and its message waits behind it
 	c.mu.Unlock()
-	var replies []*run.Reply
+	var back []*bus.Delivery
+	if again != nil {
+		back = append(back, again.delivery)
+	}
+	out := &outgoing{end: func(stored bool) {
+		if stored {
+			c.settle(back)
+		} else {
+			leaveAll(back)
+		}
+	}}
 	if !sent {
 		var err error
-		if replies, err = c.missing(seq); err != nil {
+		if out.replies, out.trace, err = c.missing(seq); err != nil {
 			return err
 		}
-	}
-	c.send(&outgoing{replies: replies, end: func(stored bool) {
-		switch {
-		case d == nil:
-		case stored:
-			c.settle([]*bus.Delivery{d})
-		default:
-			d.Leave()
+		if again != nil && out.trace == (trace{}) {
+			out.trace = traceOf([]run.Input{again.input})
 		}
-	}})
+	}
+	c.send(out)
 	return nil
 }
 

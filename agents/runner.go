@@ -65,10 +65,7 @@ func (c *conversation) newRunner(journal *session.Log, id string, items []*item)
 
 // answerTo makes the run one that answers inputs, in the trace of the last.
 func (t *runner) answerTo(inputs []run.Input) {
-	t.inputs = inputs
-	if n := len(inputs); n > 0 {
-		t.trace = trace{inputs[n-1].Trace, inputs[n-1].State}
-	}
+	t.inputs, t.trace = inputs, traceOf(inputs)
 	t.p = t.profile()
 }
 

@@ -281,27 +281,28 @@ func TestRepliedSince(t *testing.T) {
 	}
 }
 
-func TestReplies(t *testing.T) {
+func TestSaid(t *testing.T) {
 	b, s := open(t)
 	c := openTalk(t, s)
 	c.turn()
 	before := time.Now()
-	replies, at, err := s.Replies(t.Context(), c.Replied())
-	if err != nil || len(replies) != 1 || string(replies[0].Envelope) != `{"text":"hello"}` || !replies[0].Final {
-		t.Errorf("got %+v, %v, want the reply", replies, err)
+	said, err := s.Said(t.Context(), c.Replied())
+	replies := said.Replies
+	if err != nil || len(replies) != 1 || string(replies[0].Envelope) != `{"text":"hello"}` || !replies[0].Final || len(said.Inputs) != 1 {
+		t.Errorf("got %+v, %v, want the reply, to one input", said, err)
 	}
-	if age := before.Sub(at); age < 0 || age > time.Minute {
-		t.Errorf("made at %s, want just before %s", at, before)
+	if age := before.Sub(said.At); age < 0 || age > time.Minute {
+		t.Errorf("made at %s, want just before %s", said.At, before)
 	}
 	put(t, b, logSubject(), `{"v":1,"events":[{"type":"reply"},{"type":"input.added"}]}`)
-	if replies, _, err := s.Replies(t.Context(), 2); err != nil || len(replies) != 0 {
-		t.Errorf("a reply without one: got %+v, %v, want none", replies, err)
+	if said, err := s.Said(t.Context(), 2); err != nil || len(said.Replies) != 0 {
+		t.Errorf("a reply without one: got %+v, %v, want none", said, err)
 	}
 	c.reopen() // nor does it harm the log
 	put(t, b, logSubject(), "{")
-	_, _, err = s.Replies(t.Context(), 3)
+	_, err = s.Said(t.Context(), 3)
 	wantError(t, err, "read commit 3: ")
-	_, _, err = s.Replies(t.Context(), 99)
+	_, err = s.Said(t.Context(), 99)
 	if wantError(t, err, "read commit 99: "); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("got %v, want %v", err, bus.ErrNotFound)
 	}

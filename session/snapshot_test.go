@@ -217,8 +217,8 @@ func TestLargeCommitsAndSnapshots(t *testing.T) {
 		t.Errorf("got %s, %v, want a reference", rec.Data, err)
 	}
 	c.same()
-	if replies, _, err := s.Replies(t.Context(), c.Replied()); err != nil || len(replies) != 1 {
-		t.Errorf("replies: got %+v, %v, want one", replies, err)
+	if said, err := s.Said(t.Context(), c.Replied()); err != nil || len(said.Replies) != 1 {
+		t.Errorf("replies: got %+v, %v, want one", said, err)
 	}
 	if err := c.add(run.Event{Type: run.Compacted, At: epoch, Summary: "s"}); err != nil {
 		t.Fatal(err)

@@ -191,24 +191,33 @@ func (s *Store) decode(ctx context.Context, data []byte) (Commit, error) {
 	return c, json.Unmarshal(events, &c.Events)
 }
 
-// Replies reads the replies of the commit with sequence seq, and when it was
-// made.
-func (s *Store) Replies(ctx context.Context, seq uint64) ([]run.Reply, time.Time, error) {
+// A Said is what a commit has said to the outside.
+type Said struct {
+	Replies []run.Reply
+	Inputs  []run.Input // of its run, where it is the first of it
+	At      time.Time   // when it was made
+}
+
+// Said reads what the commit with sequence seq has said.
+func (s *Store) Said(ctx context.Context, seq uint64) (said Said, err error) {
 	rec, err := s.Reader.Get(ctx, bus.SessionsStream, seq)
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("read commit %d: %w", seq, err)
+		return said, fmt.Errorf("read commit %d: %w", seq, err)
 	}
 	c, err := s.decode(ctx, rec.Data)
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("read commit %d: %w", seq, err)
+		return said, fmt.Errorf("read commit %d: %w", seq, err)
 	}
-	var replies []run.Reply
+	said.At = rec.Time
 	for _, e := range c.Events {
-		if e.Type == run.Replied && e.Reply != nil {
-			replies = append(replies, *e.Reply)
+		switch {
+		case e.Type == run.Started:
+			said.Inputs = e.Inputs
+		case e.Type == run.Replied && e.Reply != nil:
+			said.Replies = append(said.Replies, *e.Reply)
 		}
 	}
-	return replies, rec.Time, nil
+	return said, nil
 }
 
 // putFile stores v where there is room for what is too large for a message.
