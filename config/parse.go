@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -47,6 +49,9 @@ var (
 func syntaxProblem(name string, data []byte, err error) (at place, text string) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	at = place{name, 1, 1}
+	if line, column, text := strayBytes(data); text != "" {
+		return place{name, line, column}, text
+	}
 	if m := lineOfError.FindStringSubmatch(message); m != nil {
 		message = message[len(m[0]):]
 		at.line, _ = strconv.Atoi(m[1])
@@ -68,6 +73,34 @@ func syntaxProblem(name string, data []byte, err error) (at place, text string) 
 	return at, syntaxText(message)
 }
 
+// byteOrderMarks begin a file of UTF-16.
+var byteOrderMarks = []string{"\xff\xfe", "\xfe\xff"}
+
+// strayBytes finds the first character that no YAML file has, of which the
+// parser does not say where it is.
+func strayBytes(data []byte) (line, column int, text string) {
+	for _, mark := range byteOrderMarks {
+		if bytes.HasPrefix(data, []byte(mark)) {
+			return 0, 0, ""
+		}
+	}
+	line = 1
+	for len(data) > 0 {
+		column++
+		r, size := utf8.DecodeRune(data)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return line, column, "a character that is not UTF-8; want the file saved as UTF-8"
+		case r == '\n':
+			line, column = line+1, 0
+		case r != '\t' && r != '\r' && r != '\u0085' && unicode.IsControl(r):
+			return line, column, "a control character; want it taken out, or in double quotes as \\x and its two digits"
+		}
+		data = data[size:]
+	}
+	return 0, 0, ""
+}
+
 // countedFromZero tells the messages of the parser, whose lines start at 0,
 // from those of the scanner.
 func countedFromZero(message string) bool {
@@ -85,6 +118,7 @@ func syntaxText(message string) string {
 	for _, t := range []struct{ start, text string }{
 		{"did not find expected key", "in the block that starts here a key or an indentation is wrong; want the keys of one block in one column"},
 		{"did not find expected '-'", "in the list that starts here an indentation is wrong; want the dashes of one list in one column"},
+		{"did not find expected alphabetic or numeric character", "a value cannot start with * or &; want it in quotes"},
 		{"did not find expected ',' or", "the bracket that opens here is not closed, or a comma is missing"},
 		{"mapping values are not allowed", "a colon where none can be; want a smaller indentation, or the value in quotes"},
 		{"could not find expected ':'", "a key without a colon; want key: value"},

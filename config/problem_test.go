@@ -38,8 +38,10 @@ func TestProblems(t *testing.T) {
 		"dedented key":                  {"nats: {}\nhttp:\n    listen: x\n  token: y\n", []string{"4:3: not YAML: in the block that starts here a key or an indentation is wrong; want the keys of one block in one column"}},
 		"value that starts with an at":  {"http: {token: @abc}\n", []string{"1:1: not YAML: a value cannot start with one of @ ` % or a tab; want it in quotes"}},
 		"value that starts with a star": {"http:\n  token: *hunter2\n", []string{"2:3: not YAML: a value that starts with * is the name of an anchor, and there is none of this name; want the value in quotes"}},
-		"not UTF-8":                     {"http:\n  token: \xff\xfe\n", []string{"1:1: not YAML: invalid leading UTF-8 octet"}},
-		"control character":             {"http: {token: \x01}\n", []string{"1:1: not YAML: control characters are not allowed"}},
+		"not UTF-8":                     {"http:\n  # \u00e9\n  token: é\xff\xfe\n", []string{"3:11: not YAML: a character that is not UTF-8; want the file saved as UTF-8"}},
+		"control character":             {"# x\r\nhttp: {token: \x01}\n", []string{"2:15: not YAML: a control character; want it taken out, or in double quotes as \\x and its two digits"}},
+		"cron line without quotes":      {agentA + "    schedules:\n      - name: x\n        cron: */5 * * * *\n", []string{"6:9: not YAML: a value cannot start with * or &; want it in quotes"}},
+		"pattern without quotes":        {agentA + "    tools: [*]\n", []string{"4:5: not YAML: a value cannot start with * or &; want it in quotes"}},
 		"unknown key at the top":        {"agent: []\n", []string{`1:1: unknown key "agent"; did you mean "agents"?`}},
 		"unknown key deep down": {agentA + "    sesion: {ttl: 1m}\n    session: {tll: 1m}\n", []string{
 			`4:5: unknown key "sesion"; did you mean "session"?`,
@@ -171,11 +173,13 @@ func TestProblems(t *testing.T) {
 			"4:17: the schedule has no prompt; add prompt:",
 		}},
 		"schedule with too much": {agentA + "    schedules: [{name: x, cron: \"* * * * *\", every: 1m, prompt: p}]\n", []string{"4:17: the schedule has 2 of cron, every, at and window; want one"}},
-		"cron": {agentA + "    schedules:\n      - {name: x, cron: \"* * * *\", prompt: p}\n      - {name: y, cron: \"TZ=UTC * * * * *\", prompt: p}\n      - {name: z, cron: \"0 0 30 2 *\", prompt: p}\n      - {name: w, cron: \"@daily\", prompt: p}\n", []string{
+		"cron": {agentA + "    schedules:\n      - {name: x, cron: \"* * * *\", prompt: p}\n      - {name: y, cron: \"TZ=UTC * * * * *\", prompt: p}\n      - {name: z, cron: \"0 0 30 2 *\", prompt: p}\n      - {name: w, cron: \"@daily\", prompt: p}\n      - {name: v, cron: \"0 24 * * *\", prompt: p}\n      - {name: u, cron: \"0 0 8 * * Monday\", prompt: p}\n", []string{
 			`5:25: cron "* * * *": want five or six fields, such as "0 8 * * 1-5"`,
 			`6:25: cron "TZ=UTC * * * * *": a zone in cron; want it as timezone`,
 			`7:25: cron "0 0 30 2 *": a day that never comes; want five or six fields, such as "0 8 * * 1-5"`,
 			`8:25: cron "@daily": want five or six fields, such as "0 8 * * 1-5"`,
+			`9:25: cron "0 24 * * *": there is no hour "24"; want five or six fields, such as "0 8 * * 1-5"`,
+			`10:25: cron "0 0 8 * * Monday": there is no day of the week "Monday"; want five or six fields, such as "0 8 * * 1-5"`,
 		}},
 		"timezone":          {agentA + "    schedules: [{name: x, cron: \"* * * * *\", timezone: Mars/Olympus, prompt: p}]\n", []string{`4:56: timezone "Mars/Olympus": want an IANA name, such as Europe/Paris`}},
 		"every":             {agentA + "    schedules: [{name: x, every: 1ms, prompt: p}]\n", []string{`4:34: every "1ms": want 1s or more, in whole seconds`}},

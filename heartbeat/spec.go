@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,12 +75,33 @@ func ParseCron(line string) (cron.Schedule, error) {
 	}
 	schedule, err := cronFields.Parse(sundayAsZero(line))
 	if err != nil {
-		return nil, errors.New(want)
+		return nil, errors.New(wrongField(line) + want)
 	}
 	if schedule.Next(time.Now()).IsZero() {
 		return nil, errors.New("a day that never comes; " + want)
 	}
 	return schedule, nil
+}
+
+// wrongField names the first field of a cron line that is wrong in itself; it
+// is empty when the number of fields is.
+func wrongField(line string) string {
+	names := []string{"second", "minute", "hour", "day of the month", "month", "day of the week"}
+	fields := strings.Fields(sundayAsZero(line))
+	if len(fields) == len(names)-1 {
+		names = names[1:]
+	}
+	if len(fields) != len(names) {
+		return ""
+	}
+	for i, field := range fields {
+		alone := slices.Repeat([]string{"*"}, len(fields))
+		alone[i] = field
+		if _, err := cronFields.Parse(strings.Join(alone, " ")); err != nil {
+			return fmt.Sprintf("there is no %s %q; ", names[i], field)
+		}
+	}
+	return ""
 }
 
 // toSunday is a range of days that ends in the Sunday that is 7.
