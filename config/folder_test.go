@@ -52,7 +52,7 @@ func TestFolderProblems(t *testing.T) {
 				"agents.d/a.yaml": "htp: {}\n",
 			},
 			[]string{
-				"/agenthost.yaml:2:1: not YAML: did not find expected node content",
+				"/agenthost.yaml:2:1: not YAML: a value is missing here, or a bracket is not closed, or is one too many",
 				"/agents.d/a.yaml:1:1: unknown key \"htp\"; did you mean \"http\"?",
 				"/agents.d/b.yaml: the file is empty; want keys such as agents: and models:",
 			},
@@ -63,13 +63,15 @@ func TestFolderProblems(t *testing.T) {
 				"agents/b.md": "---\n\ninstructions: x\nmodle: m\n---\nText.\n",
 				"agents/c.md": "---\n- a\n---\n",
 				"agents/d.md": "---\na: [\n---\n",
+				"agents/e.md": "---\nmodel: m\n---\nOlé, ol\xe9!\n",
 			},
 			[]string{
 				"/agents/a.md:1:1: the front matter is not closed; want a second line of ---",
 				"/agents/b.md:3:1: the text below the front matter is the instructions; want no key instructions",
 				"/agents/b.md:4:1: unknown key \"modle\"; did you mean \"model\"?",
 				"/agents/c.md:2:1: want keys such as model: and channels:, got a list",
-				"/agents/d.md:2:1: not YAML: did not find expected node content",
+				"/agents/d.md:2:1: not YAML: a value is missing here, or a bracket is not closed, or is one too many",
+				"/agents/e.md:4:8: a character that is not UTF-8; want the file saved as UTF-8",
 			},
 		},
 		"folders in place of files": {

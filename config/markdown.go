@@ -3,6 +3,7 @@ package config
 import (
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 // addMarkdown reads an agent: YAML between two lines of dashes, then its
@@ -29,6 +30,9 @@ func (l *loader) addMarkdown(name string, data []byte) {
 	top := place{name, 1, 1}
 	if agent.get("id") == nil {
 		agent.fields = append(agent.fields, text("id", strings.TrimSuffix(filepath.Base(name), ".md"), top))
+	}
+	if line, column, text := strayBytes(data); !utf8.ValidString(body) {
+		l.add(place{name, line, column}, "%s", text)
 	}
 	if f := agent.get("instructions"); f != nil {
 		l.add(f.key.at, "the text below the front matter is the instructions; want no key instructions")

@@ -49,7 +49,7 @@ var (
 func syntaxProblem(name string, data []byte, err error) (at place, text string) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	at = place{name, 1, 1}
-	if line, column, text := strayBytes(data); text != "" {
+	if line, column, text := strayBytes(data); text != "" && !utf16(data) {
 		return place{name, line, column}, text
 	}
 	if m := lineOfError.FindStringSubmatch(message); m != nil {
@@ -73,17 +73,14 @@ func syntaxProblem(name string, data []byte, err error) (at place, text string) 
 	return at, syntaxText(message)
 }
 
-// byteOrderMarks begin a file of UTF-16.
-var byteOrderMarks = []string{"\xff\xfe", "\xfe\xff"}
+// utf16 reports whether data is a file of UTF-16, which the parser can read too.
+func utf16(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff"))
+}
 
 // strayBytes finds the first character that no YAML file has, of which the
-// parser does not say where it is.
+// parser does not say where it is. There is none when text is empty.
 func strayBytes(data []byte) (line, column int, text string) {
-	for _, mark := range byteOrderMarks {
-		if bytes.HasPrefix(data, []byte(mark)) {
-			return 0, 0, ""
-		}
-	}
 	line = 1
 	for len(data) > 0 {
 		column++
@@ -119,6 +116,11 @@ func syntaxText(message string) string {
 		{"did not find expected key", "in the block that starts here a key or an indentation is wrong; want the keys of one block in one column"},
 		{"did not find expected '-'", "in the list that starts here an indentation is wrong; want the dashes of one list in one column"},
 		{"did not find expected alphabetic or numeric character", "a value cannot start with * or &; want it in quotes"},
+		{"did not find expected node content", "a value is missing here, or a bracket is not closed, or is one too many"},
+		{"did not find expected comment or line break", "words right behind | or >; want the text on the lines below"},
+		{"block sequence entries are not allowed", "a dash where no list can begin; want each dash on a line of its own"},
+		{"found unknown escape character", "a backslash in double quotes begins an escape, and there is none like this; want two backslashes, or single quotes"},
+		{"found undefined tag handle", "in what starts here a value starts with !; want it in quotes"},
 		{"did not find expected ',' or", "the bracket that opens here is not closed, or a comma is missing"},
 		{"mapping values are not allowed", "a colon where none can be; want a smaller indentation, or the value in quotes"},
 		{"could not find expected ':'", "a key without a colon; want key: value"},

@@ -45,7 +45,7 @@ func TestBrokenSkills(t *testing.T) {
 		"no file":           {"", ": no such file or folder"},
 		"no front matter":   {"Body.\n", ":1:1: want name: and description: between two lines of ---"},
 		"not closed":        {"---\nname: bad\n", ":1:1: the front matter is not closed; want a second line of ---"},
-		"not YAML":          {head("name: [\n"), ":3:1: not YAML: did not find expected node content"},
+		"not YAML":          {head("name: [\n"), ":3:1: not YAML: a value is missing here, or a bracket is not closed, or is one too many"},
 		"not UTF-8":         {head("name: \xff"), ":1:1: not UTF-8"},
 		"no name":           {head("description: x"), ":1:1: the skill has no name; add name:"},
 		"no description":    {head("name: bad"), ":1:1: the skill has no description; add description:"},
