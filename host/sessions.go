@@ -105,14 +105,19 @@ func DeleteSession(ctx context.Context, nc *nats.Conn, a *Archive, r Removal) (D
 		return d, fmt.Errorf("delete session %s: %w", r.Session, err)
 	case msg.Header.Get(micro.ErrorCodeHeader) == codeBusy:
 		return d, ErrSessionRunning
+	case msg.Header.Get(micro.ErrorCodeHeader) == codeNoSession:
+		return d, ErrNoSession
 	case msg.Header.Get(micro.ErrorCodeHeader) != "":
 		return d, errors.New(msg.Header.Get(micro.ErrorHeader))
 	}
 	return d, json.Unmarshal(msg.Data, &d)
 }
 
-// codeBusy is the code of ErrSessionRunning at a door.
-const codeBusy = "409"
+// The codes of ErrSessionRunning and ErrNoSession at a door.
+const (
+	codeBusy      = "409"
+	codeNoSession = "404"
+)
 
 // reportWithin bounds what is done to sessions and dead letters: a deletion may
 // have to read all of them.
@@ -159,7 +164,7 @@ func codeOf(err error) string {
 	case ok:
 		return why.code
 	case errors.Is(err, session.ErrNoSession):
-		return "404"
+		return codeNoSession
 	case errors.Is(err, session.ErrRunning), errors.Is(err, session.ErrTaken):
 		return codeBusy
 	}

@@ -38,7 +38,7 @@ type Deletion struct {
 func (a *Archive) Delete(ctx context.Context, agent, sid string, unfinished bool) (Deletion, error) {
 	d := Deletion{Agent: agent, SID: sid}
 	err := a.delete(ctx, &d, unfinished)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrNoSession) { // which says of what
 		err = fmt.Errorf("delete session %s of %s: %w", sid, agent, err)
 	}
 	return d, err

@@ -66,7 +66,7 @@ var ErrTaken = errors.New("the session exists")
 func (a *Archive) Fork(ctx context.Context, f Forking) (Fork, error) {
 	from, events, err := a.upTo(ctx, f)
 	if err != nil {
-		return Fork{}, fmt.Errorf("fork session %s of %s: %w", f.SID, f.Agent, err)
+		return Fork{}, fmt.Errorf("fork: %w", err)
 	}
 	made := Fork{Agent: f.Agent, From: from, Key: f.To, Events: len(events)}
 	for n := 1; ; n++ {
@@ -104,7 +104,7 @@ func (a *Archive) upTo(ctx context.Context, f Forking) (Key, []run.Event, error)
 		events = append(events, fact.Event)
 	}
 	if !found {
-		return "", nil, fmt.Errorf("its log has no such place; take seq and n from its export")
+		return "", nil, fmt.Errorf("session %s of %s: its log has no such place; take seq and n from its export", f.SID, f.Agent)
 	}
 	return s.Key, settled(events), nil
 }

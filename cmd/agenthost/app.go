@@ -43,6 +43,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	strictCompletion(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	return a.report(cmd, err)
 }
@@ -62,7 +63,7 @@ func (a *app) report(cmd *cobra.Command, err error) int {
 		fmt.Fprintln(a.stderr, problems)
 		return codeFailed
 	default:
-		fmt.Fprintf(a.stderr, "agenthost: %v\n", err)
+		fmt.Fprintf(a.stderr, "agenthost: %v\n", hintJetStream(err))
 		return codeFailed
 	}
 }

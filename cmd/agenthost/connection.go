@@ -105,6 +105,14 @@ func (a *app) connect(ctx context.Context) (*nats.Conn, jetstream.JetStream, err
 	return nc, js, nil
 }
 
+// hintJetStream adds to an error of JetStream what would help where there is none.
+func hintJetStream(err error) error {
+	if errors.Is(err, nats.ErrNoResponders) {
+		return fmt.Errorf("%w; JetStream does not answer there: start that server with -js, or with a jetstream block in its configuration", err)
+	}
+	return err
+}
+
 // hintHost adds to an error of connecting what would help where there is no NATS,
 // or something else, or one that dies just then.
 func hintHost(err error) error {

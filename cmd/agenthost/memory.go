@@ -131,21 +131,21 @@ func (a *app) memoryExportCommand() *cobra.Command {
 
 func (a *app) memoryDeleteCommand() *cobra.Command {
 	which := &remembered{}
-	var yes bool
+	var force bool
 	cmd := &cobra.Command{
 		Use:   "delete [ID...]",
 		Short: "Delete notes for good",
 		Long: `Delete deletes notes for good: those named, or all that belong to --agent,
-to --peer or to both. It asks first; where nobody can be asked it needs --yes.
+to --peer or to both. It asks first; where nobody can be asked it needs --force.
 What was said in the chat stays in the session's log.`,
 		Example: `  agenthost memory delete k3v5y2mmp4ra
-  agenthost memory delete --peer web/dm/7 --yes`,
+  agenthost memory delete --peer web/dm/7 --force`,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if len(ids) == 0 && which.agent == "" && which.peer == "" {
 				return usage("say what to delete: ids of notes, --agent, --peer or both")
 			}
-			if !yes && !terminal(a.stdin) {
-				return usage("nobody can be asked whether to delete, as the input is no terminal; add --yes")
+			if !force && !terminal(a.stdin) {
+				return usage("nobody can be asked whether to delete, as the input is no terminal; add --force")
 			}
 			return a.withMemory(cmd.Context(), func(js jetstream.JetStream) error {
 				list, err := which.of(cmd.Context(), js)
@@ -155,7 +155,7 @@ What was said in the chat stays in the session's log.`,
 				if err != nil {
 					return err
 				}
-				if len(list) > 0 && !yes && !a.confirm("delete "+count(len(list), "note")+" for good?") {
+				if len(list) > 0 && !force && !a.confirm("delete "+count(len(list), "note")+" for good?") {
 					return errors.New("nothing was deleted")
 				}
 				return a.deleteNotes(cmd.Context(), js, list)
@@ -163,7 +163,9 @@ What was said in the chat stays in the session's log.`,
 		},
 	}
 	which.register(cmd)
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&force, "force", false, "do not ask")
+	cmd.Flags().BoolVar(&force, "yes", false, "do not ask")
+	_ = cmd.Flags().MarkDeprecated("yes", "it is --force now") // the flag is there
 	a.configFlag(cmd)
 	return cmd
 }

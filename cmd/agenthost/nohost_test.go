@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"agenthost/bus/bustest"
+
+	"github.com/nats-io/nats-server/v2/server"
 )
 
 // call runs a command and returns what it printed.
@@ -44,8 +46,8 @@ func TestEmptyNATS(t *testing.T) {
 		"approvals allowed":          "no host has run on this NATS yet",
 		"approvals revoke x":         `revoke "x": nats: bucket not found: no host has run on this NATS yet`,
 		"runs abort demo x":          "stop x of demo: no stream takes it, as no host has run on this NATS yet",
-		"sessions ls":                "no host has run on this NATS yet",
-		"sessions show a web/dm/x":   "no host has run on this NATS yet",
+		"sessions ls":                "no stream AGENT_SESSIONS: no host has run on this NATS yet",
+		"sessions show a web/dm/x":   "agenthost: no stream AGENT_SESSIONS: no host has run on this NATS yet",
 		"sessions export a web/dm/x": "no host has run on this NATS yet",
 		"sessions tail a web/dm/x":   "no host has run on this NATS yet",
 		"sessions replay a web/dm/x": "no host has run on this NATS yet",
@@ -69,6 +71,18 @@ func TestEmptyNATS(t *testing.T) {
 		if stdout != "" {
 			t.Errorf("%s: standard output: %q", command, stdout)
 		}
+	}
+}
+
+// A NATS that keeps nothing.
+func TestNoJetStream(t *testing.T) {
+	t.Chdir(t.TempDir())
+	url, _ := bustest.Server(t, func(o *server.Options) { o.JetStream = false })
+	for _, command := range []string{
+		"approvals ls", "approvals allowed", "dead ls", "sessions ls", "sessions show a web/dm/x", "schedules ls", "memory ls", "lanes 2",
+	} {
+		_, stderr := call(t, codeFailed, "", append(strings.Fields(command), "-s", url)...)
+		contains(t, stderr, "JetStream does not answer there: start that server with -js")
 	}
 }
 

@@ -49,6 +49,14 @@ func strictHelp(root *cobra.Command) {
 	}
 }
 
+// strictCompletion makes completion refuse a shell that it does not know, where
+// cobra's own shows its help. It writes to what root writes to by then.
+func strictCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	completion, _, _ := root.Find([]string{"completion"})
+	group(completion)
+}
+
 // configFlag gives cmd the flag -c.
 func (a *app) configFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&a.config, "config", "c", "", "configuration, a file or a folder (default ./agenthost.yaml)")

@@ -54,10 +54,15 @@ func (a *app) withSessions(ctx context.Context, do func(*shelf) error) error {
 		}
 	}
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return fmt.Errorf("%w: no host has run on this NATS yet", err)
+		return fmt.Errorf("no stream %s: no host has run on this NATS yet", bus.SessionsStream)
 	}
+	return err
+}
+
+// unknown names a session that there is not as the command line does.
+func unknown(err error, agent, key string) error {
 	if errors.Is(err, host.ErrNoSession) {
-		return fmt.Errorf("%w; \"agenthost sessions ls\" shows those that there are", err)
+		return fmt.Errorf("%s has no session %s; \"agenthost sessions ls\" shows those that there are", agent, printable(key))
 	}
 	return err
 }
@@ -70,7 +75,9 @@ func (a *app) oneSession(cmd *cobra.Command, do func(ctx context.Context, s *she
 		if err != nil {
 			return err
 		}
-		return a.withSessions(cmd.Context(), func(s *shelf) error { return do(cmd.Context(), s, args[0], sid) })
+		return a.withSessions(cmd.Context(), func(s *shelf) error {
+			return unknown(do(cmd.Context(), s, args[0], sid), args[0], args[1])
+		})
 	}
 	a.configFlag(cmd)
 	return cmd

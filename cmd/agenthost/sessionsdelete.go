@@ -90,7 +90,7 @@ func (a *app) deleteSessions(ctx context.Context, s *shelf, agent string, keys [
 			err = fmt.Errorf("delete %s: %w; stop it first: agenthost runs abort %s '%s'", key, err, agent, key)
 		}
 		if err != nil {
-			return err
+			return unknown(err, agent, key)
 		}
 		deleted = append(deleted, d)
 	}

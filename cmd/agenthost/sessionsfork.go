@@ -47,7 +47,7 @@ func (a *app) fork(ctx context.Context, s *shelf, b host.Branching) error {
 	made, err := s.Fork(ctx, f)
 	switch {
 	case err != nil:
-		return err
+		return unknown(err, b.Agent, b.Session)
 	case a.json:
 		return a.printJSON(made)
 	}
