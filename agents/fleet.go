@@ -94,7 +94,7 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 	hold, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
 	m, _, err := f.agree(ctx, nil, f.routing.Load().bindings())
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		f.parts.Log.Error().Err(err).Msg("what agents were bound to before is not known")
 	}
 	f.routing.Store(f.routing.Load().with(m))

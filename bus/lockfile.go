@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // ErrLocked is wrapped by the refusal of a store, or of a host's name, that
@@ -18,8 +19,8 @@ var ErrLocked = errors.New("in use")
 // those that share the folder dir. The lock ends with release, or with the
 // process, however it ends.
 func LockName(dir, name string) (release func(), err error) {
-	if name == "" || name != filepath.Base(name) {
-		return nil, fmt.Errorf("lock host name %q: it cannot be part of a file's name", name)
+	if name == "" || name != filepath.Base(name) || strings.ContainsFunc(name, unicode.IsSpace) {
+		return nil, fmt.Errorf("host name %q: want one without slashes and spaces", name)
 	}
 	release, err = lockFile(filepath.Join(dir, name+".lock"))
 	if errors.Is(err, ErrLocked) {
@@ -37,15 +38,18 @@ func lockStore(dir string) (release func(), err error) {
 	return release, err
 }
 
+// storeHint says what helps where the folder cannot be used.
+const storeHint = "; set nats.embedded.store to a folder that can be written"
+
 // lockFile locks path and writes the process id into it. The file stays when
 // the lock ends: removing it would let two processes lock two files of one name.
 func lockFile(path string) (release func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make folder: %w", err)
+		return nil, fmt.Errorf("make folder: %w%s", err, storeHint)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock: %w", err)
+		return nil, fmt.Errorf("lock: %w%s", err, storeHint)
 	}
 	if err := lock(f); err != nil {
 		defer f.Close()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"time"
 
@@ -116,6 +117,9 @@ func hintJetStream(err error) error {
 // hintHost adds to an error of connecting what would help where there is no NATS,
 // or something else, or one that dies just then.
 func hintHost(err error) error {
+	if _, file := errors.AsType[*fs.PathError](err); file {
+		return err // whose number is a net.Error too
+	}
 	if _, network := errors.AsType[net.Error](err); network || errors.Is(err, nats.ErrNoServers) || errors.Is(err, io.EOF) {
 		return fmt.Errorf(`%w; start a host with "agenthost run", or name its NATS with -s`, err)
 	}
