@@ -180,7 +180,7 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	}
 	defer stopService()
 	h.warnUnbuilt()
-	work := h.work(ctx)
+	work, stopping := h.work(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- fleet.Run(ctx, work) }()
 	if fleet.Up(ctx) == nil && wakers.up(ctx) {
@@ -191,19 +191,25 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 		h.log.Info().Str("host", h.opt.Name).Int("agents", len(runtimes)).Str("nats", h.URL()).Str("http", h.httpAddress()).Msg("ready")
 	}
 	err = <-ended
+	if ctx.Err() != nil {
+		<-stopping
+	}
 	h.log.Info().Msg("stopped")
 	return err
 }
 
-// work is the context of runs: it outlives ctx by the grace.
-func (h *Host) work(ctx context.Context) context.Context {
+// work is the context of runs: it outlives ctx by the grace. stopping is closed
+// once the host has said that it stops.
+func (h *Host) work(ctx context.Context) (work context.Context, stopping <-chan struct{}) {
+	told := make(chan struct{})
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
 		h.setState(stateStopping)
 		h.log.Info().Dur("grace", h.opt.Grace).Msg("stopping; runs in progress may end")
+		close(told)
 		time.AfterFunc(h.opt.Grace, func() { cancel(errors.New("the grace is over")) })
 	})
-	return work
+	return work, told
 }
 
 // provision makes the streams; it tries again while JetStream has no leader.

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -124,5 +125,25 @@ func TestStatusWithoutAgents(t *testing.T) {
 	}
 	if !strings.Contains(string(msg.Data), `"agents":[]`) {
 		t.Errorf("got %s", msg.Data)
+	}
+}
+
+// A slowLog is slow to write that the host stops.
+type slowLog struct{ lockedBuffer }
+
+func (l *slowLog) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(`"stopping;`)) {
+		time.Sleep(200 * time.Millisecond)
+	}
+	return l.lockedBuffer.Write(p)
+}
+
+func TestStoppingIsToldBeforeStopped(t *testing.T) {
+	log := &slowLog{}
+	_, stop := startOptions(t, host.Options{Config: demo(t), Log: zerolog.New(log)})
+	stop()
+	stopping, stopped := strings.Index(log.String(), `"stopping;`), strings.Index(log.String(), `"stopped"`)
+	if stopping < 0 || stopped < stopping {
+		t.Errorf("want that it stops before that it has stopped:\n%s", log.String())
 	}
 }
