@@ -25,7 +25,7 @@ func TestLoadNATS(t *testing.T) {
 		"not set":         {files: map[string]string{"agenthost.yaml": "nats: {url: '${NO_SUCH_URL}'}\n"}, fails: "agenthost.yaml:1:13: variable NO_SUCH_URL is not set; set it, or give a default with ${NO_SUCH_URL:-default}"},
 		"wrong":           {files: map[string]string{"agenthost.yaml": "nats: {url: 'x y'}\n"}, fails: "agenthost.yaml:1:13: url: want nats://host:port, or several with commas between them"},
 		"no place for it": {files: map[string]string{"agenthost.yaml": "nats: here\nagents: 5\n"}, fails: "agenthost.yaml:1:7: nats: want keys and values, got a single value"},
-		"not YAML":        {files: map[string]string{"agenthost.yaml": "nats: {url: 'nats://a:1'}\n", "agents.d/a.yaml": "[\n"}, fails: "a.yaml:2:1: not YAML: did not find expected node content"},
+		"not YAML":        {files: map[string]string{"agenthost.yaml": "nats: {url: 'nats://a:1'}\n", "agents.d/a.yaml": "[\n"}, fails: "a.yaml:2:1: not YAML: a value is missing here, or a bracket is not closed, or is one too many"},
 		"not there":       {fails: "no configuration in this folder; want agenthost.yaml, agents/*.md or agents.d/*.yaml"},
 	}
 	for name, tt := range tests {
