@@ -309,11 +309,12 @@ func (p *Publisher) close() {
 }
 
 // Transient reports whether a refused publish may succeed when it is tried
-// again: NATS is away, a stream has no leader or no room just now.
+// again: NATS is away, a stream has no leader or no room just now, or its
+// cluster is still busy with an earlier copy.
 func Transient(err error) bool {
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		switch api.ErrorCode {
-		case errStreamFull, errNoStorage:
+		case errStreamFull, errNoStorage, errAccountFull, errNoLimits, errInProcess, errTooMany:
 			return true
 		case errNoCluster: // comes with the code of a server's own fault
 			return false
@@ -335,7 +336,11 @@ func Refused(err error) bool {
 const (
 	errWrongLastSeq      jetstream.ErrorCode = 10071
 	errWrongLastSeqConst jetstream.ErrorCode = 10164
+	errAccountFull       jetstream.ErrorCode = 10002
 	errNoStorage         jetstream.ErrorCode = 10047
-	errStreamFull        jetstream.ErrorCode = 10077
 	errNoCluster         jetstream.ErrorCode = 10074
+	errStreamFull        jetstream.ErrorCode = 10077
+	errNoLimits          jetstream.ErrorCode = 10120 // the account has none for such streams
+	errInProcess         jetstream.ErrorCode = 10158 // a message of that Nats-Msg-Id
+	errTooMany           jetstream.ErrorCode = 10167 // messages at once
 )

@@ -290,6 +290,33 @@ func TestPublishOnAClosedConnection(t *testing.T) {
 	wantError(t, err, "connection closed")
 }
 
+// An account without room is made room in, as a stream is.
+func TestPublishWaitsForRoomInTheAccount(t *testing.T) {
+	cfg := bustest.Config(t)
+	cfg.User, cfg.Password = "ann", "secret"
+	cfg.Embedded.Config = write(t, "nats.conf", `accounts {A {jetstream {max_file: 64KB}, users: [{user: ann, password: secret}]}}`)
+	b := bustest.OpenConfig(t, cfg)
+	s := makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s", "filler"}})
+	var err error
+	for err == nil {
+		_, err = b.JS.Publish(t.Context(), "filler", make([]byte, 1<<10))
+	}
+	wantError(t, err, "resource limits exceeded for account")
+	p, _ := publisher(t, b.NC, bustest.Log(t))
+	got := make(chan stored, 1)
+	large := message("s", "1")
+	large.Data = make([]byte, 1<<10)
+	p.Publish(large, into(got))
+	_, err = b.JS.Publish(t.Context(), "filler", make([]byte, 1<<10)) // of the same stream: the first is refused by now
+	wantError(t, err, "resource limits exceeded for account")
+	if err := s.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-got; r.err != nil || !r.resent {
+		t.Errorf("got %+v, want it stored when there is room", r)
+	}
+}
+
 func TestTransient(t *testing.T) {
 	api := func(code int, number jetstream.ErrorCode) error {
 		return fmt.Errorf("publish: %w", &jetstream.APIError{Code: code, ErrorCode: number})
@@ -305,6 +332,10 @@ func TestTransient(t *testing.T) {
 		"no leader":            {api(503, 10008), true, false},
 		"stream is full":       {api(400, 10077), true, false},
 		"no storage":           {api(500, 10047), true, false},
+		"account is full":      {api(400, 10002), true, false},
+		"account has no limit": {api(400, 10120), true, false},
+		"earlier copy is busy": {api(409, 10158), true, false},
+		"too many at once":     {api(429, 10167), true, false},
 		"no cluster":           {api(500, 10074), false, false},
 		"message too large":    {api(400, 10054), false, false},
 		"fenced":               {api(400, 10071), false, true},
