@@ -25,6 +25,7 @@ func Channel(subject string) (channel, instance string, ok bool) {
 // StoredSubject reports whether what is published on subject is kept in a stream of
 // ours; on any other subject a message reaches who listens, or nobody.
 func StoredSubject(subject string) bool {
-	return strings.HasPrefix(subject, "plugin.") || strings.HasPrefix(subject, RoutePrefix) ||
-		strings.HasPrefix(subject, "agent.schedule.")
+	agent, route := strings.CutPrefix(subject, RoutePrefix)
+	return strings.HasPrefix(subject, InboundPrefix) || strings.HasPrefix(subject, OutboundPrefix) ||
+		route && !strings.Contains(agent, ".") || strings.HasPrefix(subject, "agent.schedule.")
 }

@@ -32,6 +32,7 @@ func TestStoredSubject(t *testing.T) {
 	tests := map[string]bool{
 		"plugin.outbound.web": true, "plugin.inbound.web": true, "agent.route.ana": true, "agent.schedule.ana.x": true,
 		"_INBOX.a.b": false, "acme.answers": false, "agent.stream.ana.x": false, "plugins": false,
+		"plugin.results": false, "plugin.inbound": false, "agent.route.ana.x": false,
 	}
 	for subject, want := range tests {
 		t.Run(subject, func(t *testing.T) {
