@@ -67,8 +67,13 @@ func newConversation(r *Runtime, key session.Key) *conversation {
 }
 
 // log is made when there is something to log: a conversation at rest is small.
-func (c *conversation) log() *zerolog.Logger {
-	log := c.r.parts.Log.With().Str("agent", c.r.id).Str("session", string(c.key)).Logger()
+func (c *conversation) log() *zerolog.Logger { return c.named(c.r.parts.Log) }
+
+// few is log for what may happen to all sessions at once.
+func (c *conversation) few() *zerolog.Logger { return c.named(c.r.parts.few) }
+
+func (c *conversation) named(log zerolog.Logger) *zerolog.Logger {
+	log = log.With().Str("agent", c.r.id).Str("session", string(c.key)).Logger()
 	return &log
 }
 

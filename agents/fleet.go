@@ -42,6 +42,7 @@ func NewFleet(js jetstream.JetStream, parts *Parts, count int, runtimes []*Runti
 	parts.suspects = make(chan struct{}, 1)
 	parts.crew = new(crew)
 	parts.questions = newQuestions()
+	parts.few = bus.Few(parts.Log)
 	f := &Fleet{js: js, parts: parts, count: count, stoppers: map[*Runtime]context.CancelFunc{}}
 	f.routing.Store(newRouting(runtimes, count, nil))
 	lanes := map[laneID]*feeder{}

@@ -48,6 +48,8 @@ type Parts struct {
 
 	crew      *crew // who do the runs and call the models
 	questions *questions
+
+	few zerolog.Logger // Log for what may happen to all sessions at once
 }
 
 // headroom is what headers may take of a message's limit.

@@ -53,7 +53,7 @@ func (c *conversation) insist(read func() error) error {
 		if err == nil {
 			return nil
 		}
-		c.log().Warn().Err(err).Msg("earlier replies cannot be read; trying again")
+		c.few().Warn().Err(err).Msg("earlier replies cannot be read; trying again")
 		select {
 		case <-time.After(wait):
 		case <-c.r.work.Done():

@@ -115,7 +115,7 @@ func (c *conversation) load() (*session.Log, error) {
 		if c.r.work.Err() != nil {
 			return nil, errStopping
 		}
-		c.log().Warn().Err(err).Msg("session cannot be opened; trying again")
+		c.few().Warn().Err(err).Msg("session cannot be opened; trying again")
 		select {
 		case <-time.After(wait):
 		case <-c.r.work.Done():

@@ -18,10 +18,12 @@ type connWatch struct {
 }
 
 func newConnWatch(log zerolog.Logger) *connWatch {
-	few := func() zerolog.Logger {
-		return log.Sample(&zerolog.BurstSampler{Burst: 10, Period: 10 * time.Second})
-	}
-	return &connWatch{log: few(), errs: few(), closed: make(chan struct{})}
+	return &connWatch{log: Few(log), errs: Few(log), closed: make(chan struct{})}
+}
+
+// Few is log for what may happen to any number of things at once.
+func Few(log zerolog.Logger) zerolog.Logger {
+	return log.Sample(&zerolog.BurstSampler{Burst: 10, Period: 10 * time.Second})
 }
 
 func (w *connWatch) options() []nats.Option {

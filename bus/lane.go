@@ -83,6 +83,7 @@ const (
 
 	laneGroup  = "owner"
 	apiTimeout = 5 * time.Second
+	tellEvery  = time.Minute // that nothing has changed
 )
 
 // NewLane makes a lane that hands each message to deliver, which must not
@@ -110,9 +111,14 @@ func (l *Lane) Run(ctx, hold context.Context) error {
 		defer close(extended)
 		l.extend(hold)
 	}()
+	var told string
+	var toldAt time.Time
 	for ctx.Err() == nil {
 		if err := l.serve(ctx); err != nil && ctx.Err() == nil {
-			l.log.Warn().Err(err).Msg("lane is interrupted; trying again")
+			if words := err.Error(); words != told || time.Since(toldAt) >= tellEvery {
+				told, toldAt = words, time.Now()
+				l.log.Warn().Err(err).Msg("lane is interrupted; trying again until it is not")
+			}
 			pause(ctx, time.Second)
 		}
 	}
@@ -169,7 +175,7 @@ func (l *Lane) trouble(err error, silent chan<- struct{}) {
 		}
 	}
 	if errors.Is(err, jetstream.ErrPinIDMismatch) {
-		l.log.Info().Msg("another host serves this lane now; standing by")
+		l.log.Info().Msg("this host does not serve the lane any more; standing by")
 		l.pinned.Store(nil)
 		return
 	}

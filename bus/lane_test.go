@@ -1,6 +1,8 @@
 package bus_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
 )
 
 // A while is longer than every timer of a lane.
@@ -140,6 +143,27 @@ func TestLaneSlowsDown(t *testing.T) {
 		two.quiet(aWhile)
 		if len(h.gained) != 1 || two.Serving() {
 			t.Errorf("gained %d times, the other serves: %t, want once, false", len(h.gained), two.Serving())
+		}
+	})
+}
+
+// A lane whose stream is gone says so when it begins, and then now and again.
+func TestLaneWithoutStreamLogsNoFlood(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		_, js := connect(t, fleet(t))
+		if err := js.DeleteStream(t.Context(), bus.InboundStream); err != nil {
+			t.Fatal(err)
+		}
+		var log logBuffer
+		cfg := bus.LaneConfig{Stream: bus.InboundStream, Name: bus.LaneName(0), Filters: []string{web}, Host: "one"}
+		lane := bus.NewLane(js, cfg, zerolog.New(&log), func(context.Context) {}, func(*bus.Delivery) {})
+		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
+		defer cancel()
+		if err := lane.Run(ctx, ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(log.String(), "lane is interrupted"); n != 3 {
+			t.Errorf("150 s made %d log lines, want 3: %s", n, log.String())
 		}
 	})
 }

@@ -61,6 +61,8 @@ type publish struct {
 	sends  int
 	waits  bool
 	due    time.Time // in flight: for the acknowledgement; else to be sent again
+	since  time.Time // it was sent first
+	last   error     // why it is sent again
 }
 
 // ErrClosed settles what is still unacknowledged when the Publisher stops.
@@ -76,7 +78,7 @@ const (
 // it is Run that sends again what gets lost, and that cleans up.
 func NewPublisher(nc *nats.Conn, log zerolog.Logger) (*Publisher, error) {
 	p := &Publisher{
-		nc: nc, log: log, prefix: nc.NewInbox() + ".", wake: make(chan struct{}, 1),
+		nc: nc, log: Few(log), prefix: nc.NewInbox() + ".", wake: make(chan struct{}, 1),
 	}
 	var err error
 	if p.acks, err = nc.Subscribe(p.prefix+"*", p.answered); err != nil {
@@ -95,8 +97,8 @@ func NewPublisher(nc *nats.Conn, log zerolog.Logger) (*Publisher, error) {
 // whatever msg has. msg must stay as it is, also once it is settled: another
 // copy may just be on its way.
 func (p *Publisher) Publish(msg *nats.Msg, stored Stored) {
-	pub := &publish{msg: msg, stored: stored}
 	now := time.Now()
+	pub := &publish{msg: msg, stored: stored, since: now}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -140,6 +142,9 @@ func (p *Publisher) send(pub *publish) {
 	})
 	if err == nil {
 		return
+	}
+	if errors.Is(err, nats.ErrReconnectBufExceeded) { // a buffer of no size, see connectOptions
+		err = nats.ErrDisconnected
 	}
 	p.mu.Lock()
 	if pub.holder != pub { // a copy of it was answered
@@ -188,7 +193,7 @@ func (p *Publisher) resendLater(pub *publish, err error) {
 	if pub.sends == 5 {
 		p.log.Warn().Err(err).Str("subject", pub.msg.Subject).Msg("publish is not acknowledged; sending again until it is")
 	}
-	pub.waits = true
+	pub.waits, pub.last = true, err
 	pub.due = time.Now().Add(min(resendFirst<<min(pub.sends-1, 10), resendMost))
 	if pub.due.Before(p.next) {
 		p.next = pub.due
@@ -253,6 +258,24 @@ func (p *Publisher) resendDue(now time.Time) (next time.Time) {
 		p.send(pub)
 	}
 	return next
+}
+
+// Stuck is why the message that was published first of those that are not
+// acknowledged is sent again and again; nil when none is for longer than an
+// acknowledgement may take. What only tells watchers does not count.
+func (p *Publisher) Stuck() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var oldest *publish
+	for pub := range p.inFlight() {
+		if pub.last != nil && !strings.HasPrefix(pub.msg.Subject, EventsPrefix) && (oldest == nil || pub.since.Before(oldest.since)) {
+			oldest = pub
+		}
+	}
+	if oldest == nil || time.Since(oldest.since) < ackTimeout {
+		return nil
+	}
+	return fmt.Errorf("publish on %s is not acknowledged: %w", oldest.msg.Subject, oldest.last)
 }
 
 // Flush waits until nothing is unacknowledged.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -315,6 +316,34 @@ func TestPublishWaitsForRoomInTheAccount(t *testing.T) {
 	if r := <-got; r.err != nil || !r.resent {
 		t.Errorf("got %+v, want it stored when there is room", r)
 	}
+}
+
+// What no stream takes for longer than it may take is told, in the log without
+// a flood; what only tells watchers is nobody's trouble.
+func TestPublishTellsWhatIsStuck(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		var log logBuffer
+		b := bustest.Open(t)
+		p, _ := publisher(t, b.NC, zerolog.New(&log))
+		p.Publish(message("agent.events.ana.started", "0"), func(uint64, bool, error) {})
+		for i := range 500 {
+			p.Publish(message("s", strconv.Itoa(i)), func(uint64, bool, error) {})
+		}
+		time.Sleep(2 * time.Second)
+		if err := p.Stuck(); err != nil {
+			t.Errorf("after 2 s: got %v, want nil", err)
+		}
+		time.Sleep(4 * time.Second)
+		wantError(t, p.Stuck(), "publish on s is not acknowledged", "no response from stream")
+		if n := strings.Count(log.String(), "publish is not acknowledged"); n == 0 || n > 50 {
+			t.Errorf("500 messages made %d log lines, want a few", n)
+		}
+		makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
+		time.Sleep(4 * time.Second)
+		if err := p.Stuck(); err != nil {
+			t.Errorf("with the stream: got %v, want nil", err)
+		}
+	})
 }
 
 func TestTransient(t *testing.T) {

@@ -65,6 +65,25 @@ func (b *Bus) Healthy(ctx context.Context) error {
 	return nil
 }
 
+// StreamsHealthy returns nil when each stream that a message passes on its way
+// has somebody who answers for it before ctx ends.
+func (b *Bus) StreamsHealthy(ctx context.Context) error {
+	var askers []func() error
+	for _, name := range []string{InboundStream, RoutesStream, SessionsStream, OutboundStream} {
+		askers = append(askers, func() error {
+			_, err := b.JS.Stream(ctx, name)
+			if errors.Is(err, jetstream.ErrStreamNotFound) {
+				return fmt.Errorf("stream %s is gone; a host that starts makes it again: %w", name, err)
+			}
+			if err != nil {
+				return fmt.Errorf("ask for stream %s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	return atOnce(askers)
+}
+
 func hopeless(err error) bool {
 	for _, final := range []error{ErrOldServer, ErrNoJetStream, ErrDenied, nats.ErrConnectionClosed} {
 		if errors.Is(err, final) {

@@ -261,3 +261,18 @@ func TestLaneCount(t *testing.T) {
 		}
 	}
 }
+
+func TestStreamsHealthy(t *testing.T) {
+	b := bustest.Open(t)
+	provision(t, b.JS)
+	if err := b.StreamsHealthy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{bus.InboundStream, bus.RoutesStream, bus.SessionsStream, bus.OutboundStream} {
+		if err := b.JS.DeleteStream(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, b.StreamsHealthy(t.Context()), "stream "+name+" is gone")
+		provision(t, b.JS)
+	}
+}

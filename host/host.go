@@ -64,6 +64,7 @@ type Host struct {
 	ready chan struct{}
 	bus   atomic.Pointer[bus.Bus]
 	fleet atomic.Pointer[agents.Fleet]
+	posts atomic.Pointer[bus.Publisher]
 	state atomic.Pointer[string] // why the host is not ready; empty when it is
 	http  atomic.Pointer[string] // where HTTP is served
 
@@ -94,7 +95,7 @@ func New(opt Options) *Host {
 	h := &Host{opt: opt, log: opt.Log, ready: make(chan struct{}), secrets: &secrets{}, metrics: metrics.New(), orders: make(chan order), over: make(chan struct{})}
 	h.secrets.of(opt.Config)
 	h.refused.Store(&[]config.Problem{})
-	h.setState("starting")
+	h.setState(stateStarting)
 	return h
 }
 
@@ -113,8 +114,13 @@ func (h *Host) URL() string {
 // Bus is the host's own connection; nil until the host has opened it.
 func (h *Host) Bus() *bus.Bus { return h.bus.Load() }
 
-// stateStopping is the state of a host that takes nothing more.
-const stateStopping = "stopping"
+// States of a host that is not ready; while it waits it has not found a NATS
+// that it can use, and when it stops it takes nothing more.
+const (
+	stateStarting = "starting"
+	stateWaiting  = "waiting for NATS"
+	stateStopping = "stopping"
+)
 
 func (h *Host) setState(s string) { h.state.Store(&s) }
 
@@ -134,7 +140,7 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 	defer b.Close()
 	h.bus.Store(b)
-	h.setState("waiting for NATS")
+	h.setState(stateWaiting)
 	err = h.serve(ctx, b)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // stopped before it was up
@@ -149,7 +155,10 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	if err := h.provision(ctx, b); err != nil {
 		return err
 	}
-	parts, installed, stopParts, err := h.parts(b)
+	h.setState(stateStarting)
+	posts, endPosts := context.WithCancel(context.WithoutCancel(ctx))
+	defer endPosts()
+	parts, installed, stopParts, err := h.parts(posts, b)
 	if err != nil {
 		return err
 	}
@@ -181,6 +190,7 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	defer stopService()
 	h.warnUnbuilt()
 	work, stopping := h.work(ctx)
+	context.AfterFunc(work, func() { time.AfterFunc(flushWithin, endPosts) }) // what no stream takes holds up no stop
 	ended := make(chan error, 1)
 	go func() { ended <- fleet.Run(ctx, work) }()
 	if fleet.Up(ctx) == nil && wakers.up(ctx) {
@@ -222,6 +232,7 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 		if err == nil || !bus.Transient(err) && !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrLanes) {
 			return err
 		}
+		h.setState("streams cannot be made: " + err.Error())
 		h.log.Warn().Err(err).Msg("streams cannot be made; trying again")
 		select {
 		case <-ctx.Done():
@@ -232,12 +243,14 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 }
 
 // parts builds what the agents share, and what must be stopped after them.
-func (h *Host) parts(b *bus.Bus) (*agents.Parts, *remoteHooks, func(), error) {
+// Nothing is published any more once posts ends.
+func (h *Host) parts(posts context.Context, b *bus.Bus) (*agents.Parts, *remoteHooks, func(), error) {
 	domain := h.opt.Config.NATS.Domain
 	publisher, err := bus.NewPublisher(b.NC, h.log)
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	h.posts.Store(publisher)
 	installed := &remoteHooks{registry: hooks.New(h.log), nc: b.NC}
 	if err := installed.change(nil, h.opt.Config.Hooks); err != nil {
 		return nil, nil, nil, err
@@ -250,7 +263,7 @@ func (h *Host) parts(b *bus.Bus) (*agents.Parts, *remoteHooks, func(), error) {
 		Store: &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log},
 	}
 	parts.Peers.Set(peersOf(h.opt.Config))
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(posts)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

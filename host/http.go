@@ -102,15 +102,7 @@ func (h *Host) withToken(next http.Handler) http.Handler {
 
 // readyz tells whether a message that came now would be handled.
 func (h *Host) readyz(w http.ResponseWriter, r *http.Request) {
-	reason := *h.state.Load()
-	if reason == "" {
-		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
-		defer cancel()
-		if err := h.Bus().Healthy(ctx); err != nil {
-			reason = err.Error()
-		}
-	}
-	if reason != "" {
+	if reason := h.unready(r.Context()); reason != "" {
 		answer(w, http.StatusServiceUnavailable, map[string]any{"status": "not ready", "reason": reason})
 		return
 	}
@@ -123,6 +115,32 @@ func (h *Host) readyz(w http.ResponseWriter, r *http.Request) {
 		body["config"] = "refused: " + refused[0].String()
 	}
 	answer(w, http.StatusOK, body)
+}
+
+// unready is why a message that came now would not be handled; empty when it would.
+func (h *Host) unready(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	state := *h.state.Load()
+	switch {
+	case state == stateWaiting:
+		if err := h.Bus().Healthy(ctx); err != nil {
+			return state + ": " + err.Error()
+		}
+		return state
+	case state != "":
+		return state
+	}
+	for _, check := range []func() error{
+		func() error { return h.Bus().Healthy(ctx) },
+		func() error { return h.Bus().StreamsHealthy(ctx) },
+		h.posts.Load().Stuck,
+	} {
+		if err := check(); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
 }
 
 func answer(w http.ResponseWriter, status int, body any) {

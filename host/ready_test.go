@@ -1,0 +1,150 @@
+package host_test
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/host"
+
+	"github.com/rs/zerolog"
+)
+
+func provision(t *testing.T, h *host.Host) {
+	t.Helper()
+	if err := bus.Provision(t.Context(), h.Bus().JS, 1, 0, zerolog.Nop()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A host without one of its streams is not ready and says why, until it is
+// there again; then it goes on where it was.
+func TestReadyzMissesAStream(t *testing.T) {
+	for _, stream := range []string{bus.InboundStream, bus.SessionsStream, bus.OutboundStream} {
+		t.Run(stream, func(t *testing.T) {
+			h, _ := start(t, demo(t))
+			nc := h.Bus().NC
+			sub, err := nc.SubscribeSync("plugin.outbound.demo")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Bus().JS.DeleteStream(t.Context(), stream); err != nil {
+				t.Fatal(err)
+			}
+			body := readyz(t, h)
+			if body["status"] != "not ready" || !strings.Contains(body["reason"], "stream "+stream+" is gone") {
+				t.Errorf("got %v", body)
+			}
+			provision(t, h)
+			if body := readyz(t, h); body["status"] != "ready" {
+				t.Errorf("with the stream: got %v", body)
+			}
+			if _, err := h.Bus().JS.Publish(t.Context(), "plugin.inbound.demo", []byte("hi")); err != nil {
+				t.Fatal(err)
+			}
+			if out := next(t, sub); out.Text != "hi" {
+				t.Errorf("got %+v", out)
+			}
+		})
+	}
+}
+
+// A lines is a log that is watched while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	want string
+	seen chan struct{} // closed once want was logged
+}
+
+func watched(want string) *lines { return &lines{want: want, seen: make(chan struct{})} }
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.want != "" && bytes.Contains(p, []byte(l.want)) {
+		close(l.seen)
+		l.want = ""
+	}
+	return l.text.Write(p)
+}
+
+func (l *lines) count(words string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), words)
+}
+
+func TestReadyzSaysWhatItWaitsFor(t *testing.T) {
+	cfg := demo(t)
+	cfg.NATS.URL = "nats://127.0.0.1:1"
+	log := watched("waiting for NATS")
+	h := host.New(host.Options{Config: cfg, Log: zerolog.New(log)})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx) }()
+	<-log.seen
+	eventually(t, "it says who does not answer", func() bool { // once it has tried
+		body := readyz(t, h)
+		return body["status"] == "not ready" && strings.Contains(body["reason"], "127.0.0.1:1: dial tcp")
+	})
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A reply that no stream takes holds up no stop.
+func TestStopWithAReplyThatNoStreamTakes(t *testing.T) {
+	t.Parallel()
+	log := watched("publish is not acknowledged")
+	h := host.New(host.Options{Config: demo(t), Log: zerolog.New(log), Grace: time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx) }()
+	<-h.Ready()
+	if err := h.Bus().JS.DeleteStream(t.Context(), bus.OutboundStream); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Bus().JS.Publish(t.Context(), "plugin.inbound.demo", []byte("hi")); err != nil {
+		t.Fatal(err)
+	}
+	<-log.seen
+	cancel()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the host does not stop")
+	}
+}
+
+// What keeps all sessions from being opened is logged a few times.
+func TestSessionsThatCannotBeOpenedLogNoFlood(t *testing.T) {
+	t.Parallel()
+	const people = 100
+	log := watched("")
+	h := startWith(t, host.Options{Config: demo(t), Log: zerolog.New(log)})
+	if err := h.Bus().JS.DeleteStream(t.Context(), bus.SessionsStream); err != nil {
+		t.Fatal(err)
+	}
+	for i := range people {
+		body := `{"from":"` + strconv.Itoa(i) + `","text":"hi"}`
+		if _, err := h.Bus().JS.Publish(t.Context(), "plugin.inbound.demo", []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "somebody tries", func() bool { return log.count("session cannot be opened") > 0 })
+	provision(t, h)
+	kept[bus.Outbound](t, h.Bus().NC, bus.OutboundStream, people)
+	if n := log.count("session cannot be opened"); n > 50 {
+		t.Errorf("%d sessions made %d log lines, want a few", people, n)
+	}
+}
