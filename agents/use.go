@@ -112,9 +112,11 @@ func (t *runner) outcome(ctx context.Context, call run.Call, args json.RawMessag
 		text = cmp.Or(text, err.Error())
 	}
 	if shown, cut := tools.Bound(text); cut {
-		if name, err := t.c.r.parts.Files.Put(context.WithoutCancel(ctx), []byte(text)); err == nil {
+		store, cancel := context.WithTimeout(t.c.r.work, 30*time.Second)
+		if name, err := t.c.r.parts.Files.Put(store, []byte(text)); err == nil {
 			shown += "\n[the whole is kept as object " + name + "]"
 		}
+		cancel()
 		text = shown
 	}
 	ok, text = t.afterTool(ctx, call, args, ok, text)

@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -17,23 +19,52 @@ type Files struct{ js jetstream.JetStream }
 // NewFiles makes a Files on the bucket AGENT_FILES.
 func NewFiles(js jetstream.JetStream) *Files { return &Files{js: js} }
 
-// Put stores data, unless it is there already, and returns its name.
+// Put stores data, unless it is there already, and returns its name. That NATS
+// is away, or went away with what it had to answer, is waited for until ctx ends.
 func (f *Files) Put(ctx context.Context, data []byte) (string, error) {
 	sum := sha256.Sum256(data)
 	name := hex.EncodeToString(sum[:])
+	for wait := resendFirst; ; wait = min(2*wait, resendMost) {
+		err := f.put(ctx, name, data)
+		if err == nil {
+			return name, nil
+		}
+		if !passes(err) || ctx.Err() != nil {
+			return "", fmt.Errorf("store file: %w", err)
+		}
+		pause(ctx, wait)
+	}
+}
+
+// put tries once, with a second for each megabyte.
+func (f *Files) put(ctx context.Context, name string, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout+time.Second*time.Duration(len(data)>>20))
+	defer cancel()
 	store, err := f.js.ObjectStore(ctx, FilesBucket)
 	if err != nil {
-		return "", fmt.Errorf("store file: %w", err)
+		return err
 	}
-	if _, err := store.GetInfo(ctx, name); err == nil {
-		return name, nil
-	} else if !errors.Is(err, jetstream.ErrObjectNotFound) {
-		return "", fmt.Errorf("store file: %w", err)
+	if _, err := store.GetInfo(ctx, name); !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return err
 	}
-	if _, err := store.PutBytes(ctx, name, data); err != nil {
-		return "", fmt.Errorf("store file: %w", err)
+	_, err = store.PutBytes(ctx, name, data)
+	return err
+}
+
+// passes reports whether err is of a NATS that is away or has no room.
+func passes(err error) bool {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		return Transient(api)
 	}
-	return name, nil
+	for _, e := range []error{
+		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrReconnectBufExceeded,
+		nats.ErrNoResponders, jetstream.ErrNoStreamResponse, jetstream.ErrAsyncPublishTimeout,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // ErrTooLarge tells that a file is larger than its reader wants.

@@ -10,6 +10,7 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 )
@@ -120,4 +121,39 @@ func TestFilesFail(t *testing.T) {
 	cancel()
 	_, err = files.Put(ctx, []byte("x"))
 	wantError(t, err, "store file: ")
+}
+
+// A file is stored once NATS is back.
+func TestFilesWaitForNATS(t *testing.T) {
+	url, server := bustest.Server(t)
+	b := bustest.OpenConfig(t, bus.Config{URL: url})
+	if err := b.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	provision(t, b.JS)
+	away := b.NC.StatusChanged(nats.RECONNECTING)
+	server.Stop()
+	<-away
+	files := bus.NewFiles(b.JS)
+	if _, err := files.Put(canceled(t), []byte("hello")); err == nil {
+		t.Error("stored, while NATS is away")
+	}
+	var stored errgroup.Group
+	stored.Go(func() error {
+		_, err := files.Put(t.Context(), []byte("hello"))
+		return err
+	})
+	server.Start()
+	if err := stored.Wait(); err != nil {
+		t.Error(err)
+	}
+	if n := objects(t, b.JS); n != 1 {
+		t.Errorf("objects: got %d, want 1", n)
+	}
+}
+
+func canceled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
 }
