@@ -133,6 +133,9 @@ func provisionStream(ctx context.Context, js jetstream.JetStream, want jetstream
 	if err := checkLanes(have, lanes); err != nil {
 		return err
 	}
+	if err := checkUsable(have); err != nil {
+		return err
+	}
 	reportForeign(have, want, log)
 	if wider, changed := widen(have, want); changed {
 		if _, err := js.UpdateStream(ctx, wider); err != nil {
@@ -169,6 +172,26 @@ func checkLanes(have jetstream.StreamConfig, lanes int) error {
 	}
 	return fmt.Errorf("%w: %s, and nats.lanes says %d; set nats.lanes to %s, or stop every host and run: agenthost lanes %d",
 		ErrLanes, have.Metadata[lanesKey], lanes, have.Metadata[lanesKey], lanes)
+}
+
+// ErrUnusable is wrapped by the refusal of a stream that no host can work with.
+var ErrUnusable = errors.New("no host can work with it; delete it, and a host that starts makes it as it should be")
+
+func checkUsable(have jetstream.StreamConfig) error {
+	var why string
+	switch {
+	case have.NoAck:
+		why = "acknowledges nothing (no_ack)"
+	case have.Sealed:
+		why = "is sealed"
+	case have.Mirror != nil:
+		why = "is a mirror"
+	case have.Name == SessionsStream && have.Retention == jetstream.InterestPolicy:
+		why = "keeps nothing (retention interest)"
+	default:
+		return nil
+	}
+	return fmt.Errorf("stream %s %s: %w", have.Name, why, ErrUnusable)
 }
 
 // widen returns have with what want needs added to it.

@@ -205,6 +205,27 @@ func TestProvisionRefuses(t *testing.T) {
 		makeStream(t, js, jetstream.StreamConfig{Name: bus.RoutesStream, Subjects: []string{"agent.route.*"}, Discard: jetstream.DiscardNew})
 		wantError(t, bus.Provision(t.Context(), js, 1, 4, bustest.Log(t)), "widen stream AGENT_ROUTES: ", "message scheduling cannot use discard new")
 	})
+	for why, have := range map[string]jetstream.StreamConfig{
+		"stream AGENT_OUTBOUND acknowledges nothing (no_ack): ":      {Name: bus.OutboundStream, Subjects: []string{"plugin.outbound.>"}, NoAck: true},
+		"stream AGENT_INBOUND is sealed: ":                           {Name: bus.InboundStream, Subjects: []string{"plugin.inbound.>"}},
+		"stream AGENT_INBOUND is a mirror: ":                         {Name: bus.InboundStream, Mirror: &jetstream.StreamSource{Name: "ORIGIN"}},
+		"stream AGENT_SESSIONS keeps nothing (retention interest): ": {Name: bus.SessionsStream, Subjects: []string{"agent.session.>"}, Retention: jetstream.InterestPolicy},
+	} {
+		t.Run(why, func(t *testing.T) {
+			js := bustest.Open(t).JS
+			makeStream(t, js, have)
+			if have.Sealed = strings.Contains(why, "sealed"); have.Sealed {
+				if _, err := js.UpdateStream(t.Context(), have); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := bus.Provision(t.Context(), js, 1, 4, bustest.Log(t))
+			wantError(t, err, why, "delete it")
+			if !errors.Is(err, bus.ErrUnusable) {
+				t.Errorf("got %v, want %v", err, bus.ErrUnusable)
+			}
+		})
+	}
 	t.Run("more replicas than servers", func(t *testing.T) {
 		js := bustest.Open(t).JS
 		wantError(t, bus.Provision(t.Context(), js, 3, 4, bustest.Log(t)), "make stream AGENT_INBOUND: ", "replicas")

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func Survey(ctx context.Context, js jetstream.JetStream, replicas, lanes int) (s
 
 func stateOf(info *jetstream.StreamInfo, want jetstream.StreamConfig, lanes int) StreamState {
 	s := StreamState{
-		Name: want.Name, Fault: checkLanes(info.Config, lanes), Bytes: info.State.Bytes,
+		Name: want.Name, Fault: cmp.Or(checkLanes(info.Config, lanes), checkUsable(info.Config)), Bytes: info.State.Bytes,
 		Has: info.Config.Replicas, Replicas: info.Config.Replicas,
 	}
 	var words []string

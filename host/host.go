@@ -229,7 +229,8 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 		try, cancel := context.WithTimeout(ctx, 15*time.Second)
 		err := bus.Provision(try, b.JS, cfg.Replicas, cfg.Lanes, h.log)
 		cancel()
-		if err == nil || !bus.Transient(err) && !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bus.ErrLanes) {
+		if err == nil || !bus.Transient(err) && !errors.Is(err, context.DeadlineExceeded) ||
+			errors.Is(err, bus.ErrLanes) || errors.Is(err, bus.ErrUnusable) {
 			return err
 		}
 		h.setState("streams cannot be made: " + err.Error())
