@@ -121,6 +121,7 @@ func LaneCount(lanes int) int {
 func provisionStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig, lanes int, log zerolog.Logger) error {
 	stream, err := js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		want.FirstSeq = firstSeq(ctx, js, want.Name)
 		stream, err = js.CreateStream(ctx, want)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another host was quicker
 			stream, err = js.Stream(ctx, want.Name)
@@ -143,6 +144,19 @@ func provisionStream(ctx context.Context, js jetstream.JetStream, want jetstream
 		}
 	}
 	return nil
+}
+
+// firstSeq is where a stream begins. What has no id is known by its sequence, so
+// one that is made again goes on beyond all that the logs of sessions may know.
+func firstSeq(ctx context.Context, js jetstream.JetStream, name string) uint64 {
+	if name != InboundStream && name != RoutesStream {
+		return 0
+	}
+	sessions, err := js.Stream(ctx, SessionsStream)
+	if err != nil || sessions.CachedInfo().State.LastSeq == 0 { // a new fleet
+		return 0
+	}
+	return uint64(time.Now().UnixMilli())
 }
 
 const errSubjectOverlap jetstream.ErrorCode = 10065

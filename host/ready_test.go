@@ -54,6 +54,30 @@ func TestReadyzMissesAStream(t *testing.T) {
 	}
 }
 
+// A message without an id is not taken for one of a stream before, where it has
+// the same sequence.
+func TestInboundMadeAgain(t *testing.T) {
+	h, _ := start(t, demo(t))
+	sub, err := h.Bus().NC.SubscribeSync("plugin.outbound.demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"before", "after"} {
+		if _, err := h.Bus().JS.Publish(t.Context(), "plugin.inbound.demo", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if out := next(t, sub); out.Text != text {
+			t.Errorf("got %+v, want %s", out, text)
+		}
+		if text == "before" {
+			if err := h.Bus().JS.DeleteStream(t.Context(), bus.InboundStream); err != nil {
+				t.Fatal(err)
+			}
+			provision(t, h)
+		}
+	}
+}
+
 // A lines is a log that is watched while it is written.
 type lines struct {
 	mu   sync.Mutex
