@@ -33,6 +33,7 @@ type Lane struct {
 	cfg     LaneConfig
 	js      jetstream.JetStream
 	log     zerolog.Logger
+	few     zerolog.Logger // log for what each message may meet
 	deliver func(*Delivery)
 	gained  func(context.Context)
 
@@ -95,6 +96,7 @@ func NewLane(js jetstream.JetStream, cfg LaneConfig, log zerolog.Logger, gained 
 		up: make(chan struct{}), ensuring: make(chan struct{}, 1),
 		log: log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger(),
 	}
+	l.few = Few(l.log)
 	l.claims.Store(&cfg.Filters)
 	return l
 }
@@ -276,7 +278,7 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin st
 	}
 	if err != nil {
 		if !errors.Is(err, context.Canceled) { // the host is stopping
-			l.log.Warn().Err(err).Msg("take over lane; trying again")
+			l.few.Warn().Err(err).Msg("take over lane; trying again")
 		}
 		return false
 	}

@@ -147,6 +147,31 @@ func TestLaneSlowsDown(t *testing.T) {
 	})
 }
 
+// Each of the messages that wait may be the one with which a lane is taken over.
+func TestLaneThatCannotBeTakenOverLogsNoFlood(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		_, js := connect(t, fleet(t))
+		var log logBuffer
+		cfg := bus.LaneConfig{Stream: bus.InboundStream, Name: bus.LaneName(0), Filters: []string{web}, Host: "one"}
+		lane := bus.NewLane(js, cfg, zerolog.New(&log), func(context.Context) {}, func(*bus.Delivery) {})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		go func() {
+			<-lane.Up()
+			if err := js.DeleteKeyValue(ctx, bus.LanesBucket); err != nil {
+				t.Error(err)
+			}
+			publish(t, js, web, numbers(1, 200)...)
+		}()
+		if err := lane.Run(ctx, ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(log.String(), "take over lane"); n == 0 || n > 20 {
+			t.Errorf("200 messages made %d log lines, want a few", n)
+		}
+	})
+}
+
 // A lane whose stream is gone says so when it begins, and then now and again.
 func TestLaneWithoutStreamLogsNoFlood(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
