@@ -13,6 +13,7 @@ type call struct {
 	pass   pass // that it has of the gate, and gives back when it ends
 	start  time.Time
 	unsent *Usage // what was counted before anything was said: no try yet
+	heard  int    // about the bytes of the answer
 	ended  bool
 	fault  *Error // that it ended with
 }
@@ -46,7 +47,11 @@ func (c *call) hear(d Delta, err error) bool {
 		c.end(c.s.failure(err))
 		return false
 	}
-	if d.Usage != nil {
+	if c.heard += d.size(); c.heard > longestAnswer {
+		c.end(c.s.failure(Unavailable(fmt.Errorf("%s: %w", c.Provider, errEndless))))
+		return false
+	}
+	if d.Usage != nil && d.Usage.possible() {
 		c.Usage, c.unsent = *d.Usage, d.Usage
 	}
 	if d.Finish != "" {
@@ -78,6 +83,22 @@ func (c *call) end(err *Error) {
 	}
 	c.Breaker = c.leg.Gate.leave(c.pass, err)
 	c.s.tell(c.Attempt)
+}
+
+// longestAnswer bounds what one answer may make the host remember: no model says
+// so much, and a server that is broken says it without end.
+const longestAnswer = 2 * maxEvent
+
+// size is about how many bytes d adds to the answer.
+func (d *Delta) size() int {
+	n := len(d.Text) + len(d.Reasoning) + len(d.Meta)
+	if d.Call != nil {
+		n += 64 + len(d.Call.ID) + len(d.Call.Name) + len(d.Call.Args) + len(d.Call.Meta)
+	}
+	if d.Media != nil {
+		n += len(d.Media.Data)
+	}
+	return n
 }
 
 // says reports whether d has something for the caller besides numbers.

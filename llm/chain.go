@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -24,6 +25,7 @@ var (
 	errNoFinish = errors.New("stream ended without a finish")
 	errLeft     = errors.New("reader left the stream")
 	errPanic    = errors.New("the caller broke down")
+	errEndless  = fmt.Errorf("answer is longer than %d MiB", longestAnswer>>20)
 )
 
 // A Link is one entry of a Chain.

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"math"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,6 +208,36 @@ func TestChainKeepsUsage(t *testing.T) {
 	}
 }
 
+// TestChainBoundsAnAnswer: a server that never ends its answer breaks off, and
+// takes no more memory than the bound.
+func TestChainBoundsAnAnswer(t *testing.T) {
+	piece := strings.Repeat("x", 1<<20)
+	tests := map[string]llm.Delta{
+		"text":      {Text: piece},
+		"reasoning": {Reasoning: piece},
+		"a call":    {Call: &llm.CallDelta{Args: piece}},
+		"media":     {Media: &llm.Media{Data: []byte(piece)}},
+	}
+	for name, d := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				endless := answer{deltas: slices.Repeat([]llm.Delta{d}, 1000)}
+				heard := 0
+				for _, err := range chainOf(endless).Stream(t.Context(), llmtest.Request(), func(llm.Attempt) {}) {
+					if heard++; err == nil {
+						continue
+					}
+					if e := llm.AsError(err); e.Code != llm.CodeProviderUnavailable || heard > 70 {
+						t.Errorf("got %v after %d MiB", err, heard)
+					}
+					return
+				}
+				t.Error("it came to an end")
+			})
+		})
+	}
+}
+
 func TestChainEndsWithContext(t *testing.T) {
 	tests := map[string]struct {
 		answer answer
@@ -326,6 +359,10 @@ func clone(ms []llm.Message) []llm.Message {
 	return c
 }
 
+func counting(tokens int64) answer {
+	return answer{deltas: []llm.Delta{{Text: "a"}, {Usage: &llm.Usage{Input: 1, Output: tokens}}, {Finish: llm.FinishStop}}}
+}
+
 func TestChainCost(t *testing.T) {
 	price := &llm.Price{Input: 1, Output: 2}
 	silent := answer{deltas: []llm.Delta{{Text: "a"}, {Finish: llm.FinishStop}}}
@@ -340,6 +377,8 @@ func TestChainCost(t *testing.T) {
 		"no usage but words":       {price, []answer{silent}, []int64{77}},
 		"failed with usage":        {price, []answer{charged, good}, []int64{300, 400}},
 		"failed without":           {price, []answer{{err: unavailable}, good}, []int64{0, 400}},
+		"usage below nothing":      {price, []answer{counting(-7)}, []int64{77}},
+		"usage beyond all":         {price, []answer{counting(math.MaxInt64)}, []int64{77}},
 		"nobody knows what it was": {nil, []answer{silent}, []int64{0}},
 	}
 	for name, tt := range tests {

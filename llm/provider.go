@@ -115,3 +115,13 @@ type Usage struct {
 	Output     int64 `json:"output,omitempty"`
 	Reasoning  int64 `json:"reasoning,omitempty"`
 }
+
+// mostTokens is far beyond what any model reads or says in one call.
+const mostTokens = 1_000_000_000
+
+// possible is false for what no model can have counted, such as a negative
+// number. Nothing goes by that: it counts as not reported.
+func (u *Usage) possible() bool {
+	counts := []int64{u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning}
+	return slices.Min(counts) >= 0 && slices.Max(counts) <= mostTokens
+}
