@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -111,11 +112,12 @@ func (t *runner) shorten(reply *run.Reply, out *bus.Outbound) error {
 }
 
 // addressResult makes a reply the result of a delegate. Only the last word of
-// the run is one.
+// the run is one. A route holds no NUL; whoever reads one with it throws it away,
+// and its asker waits in vain.
 func (t *runner) addressResult(reply *run.Reply, asked *bus.Route, inReplyTo string) error {
 	result := bus.Route{
 		ID: reply.ID, Kind: bus.RouteResult, From: t.c.r.id, CorrelationID: orElse(asked.CorrelationID, inReplyTo),
-		Text: reply.Text, Media: sent(reply.Media), Chain: asked.Chain, Error: wireError(reply.Error), InReplyTo: inReplyTo,
+		Text: strings.ReplaceAll(reply.Text, "\x00", "\uFFFD"), Media: sent(reply.Media), Chain: asked.Chain, Error: wireError(reply.Error), InReplyTo: inReplyTo,
 	}
 	if reply.Final && asked.Kind == bus.RouteDelegate {
 		reply.Subject = asked.ReplyTo

@@ -79,7 +79,7 @@ func count(all map[string]kept) int {
 }
 
 func (r *Reminders) entry(m Reminder, now time.Time) (Entry, error) {
-	text := strings.TrimSpace(m.Text)
+	text := strings.TrimSpace(clean(m.Text))
 	if text == "" {
 		return Entry{}, errors.New("a reminder needs a text: what to remind of")
 	}

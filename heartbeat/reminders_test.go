@@ -28,6 +28,9 @@ func TestReminderFires(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if _, err := r.Make(t.Context(), reminder("3", "in 20m", "call\x00dad")); err != nil { // as a model may say it
+			t.Fatal(err)
+		}
 		if _, err := r.Make(t.Context(), reminder("2", "every 1h", "drink")); err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +44,7 @@ func TestReminderFires(t *testing.T) {
 				t.Errorf("got %+v", f)
 			}
 		}
-		if fmt.Sprint(texts) != "map[call mum:1 drink:3]" {
+		if fmt.Sprint(texts) != "map[call mum:1 call\uFFFDdad:1 drink:3]" {
 			t.Errorf("reminded of %v", texts)
 		}
 	})

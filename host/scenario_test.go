@@ -256,6 +256,28 @@ func TestStopLeavesWhatIsNotDone(t *testing.T) {
 	eventually(t, "all acknowledged", func() bool { return ackPending(t, h, "demo") == 0 })
 }
 
+// What a model says with a NUL is a result all the same: as one that cannot be
+// read, it would leave its asker to wait.
+func TestResultHasNoNUL(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, scripted(t, `rules: [{text: "a\0b"}]`))
+	nc := h.Bus().NC
+	sub, err := nc.SubscribeSync(nats.NewInbox())
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish(t, nc, "agent.route.demo", bus.Route{ID: "d1", Kind: "delegate", From: "prog", Text: "task", ReplyTo: sub.Subject})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	msg, err := sub.NextMsgWithContext(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := bus.DecodeRoute(msg.Data); err != nil || got.Text != "a\uFFFDb" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func stored(t *testing.T, h *host.Host, stream string) uint64 {
 	t.Helper()
 	s, err := h.Bus().JS.Stream(context.Background(), stream)
