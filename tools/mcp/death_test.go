@@ -3,6 +3,7 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -242,6 +243,23 @@ func TestHeadersGoToTheServerAlone(t *testing.T) {
 		t.Error("the header went where a redirect led")
 	}
 	if faults := w.client().Faults(); len(faults) != 1 || !strings.Contains(faults[0].Error(), "Unauthorized") {
+		t.Errorf("faults: %v", faults)
+	}
+}
+
+// A server that does not end its message is not listened to for ever.
+func TestEndlessMessage(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for part := bytes.Repeat([]byte(" "), 1<<20); ; {
+			if _, err := w.Write(part); err != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(srv.Close)
+	w := openOne(t, tools.MCPConfig{URL: srv.URL}, mcp.Options{})
+	if faults := w.client().Faults(); len(faults) != 1 || !strings.Contains(faults[0].Error(), "message is longer than 64 MiB") {
 		t.Errorf("faults: %v", faults)
 	}
 }

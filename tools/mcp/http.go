@@ -2,9 +2,12 @@ package mcp
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"agenthost/tools"
@@ -62,10 +65,34 @@ func (t *sessionTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		return t.stream(req)
 	}
 	resp, err := t.calls.RoundTrip(req)
-	if err == nil && unknownSession(req, resp) {
+	if err != nil {
+		return nil, err
+	}
+	if unknownSession(req, resp) {
 		t.forgotten()
 	}
-	return resp, err
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // whose events the library bounds
+		resp.Body = &message{ReadCloser: resp.Body, left: longestMessage}
+	}
+	return resp, nil
+}
+
+var errLong = fmt.Errorf("message is longer than %d MiB", longestMessage>>20)
+
+// A message is a body with one message of a server, which the library reads as
+// a whole.
+type message struct {
+	io.ReadCloser
+	left int
+}
+
+func (m *message) Read(p []byte) (int, error) {
+	if m.left == 0 {
+		return 0, errLong
+	}
+	n, err := m.ReadCloser.Read(p[:min(len(p), m.left)])
+	m.left -= n
+	return n, err
 }
 
 // unknownSession is 404 by the book; some servers answer 400.
