@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"agenthost/bus"
 	"agenthost/tools"
 
 	"github.com/nats-io/nats.go/micro"
@@ -46,6 +47,9 @@ func endpointsOf(info micro.Info) []endpoint {
 func (e endpoint) tool(service string) (tools.Tool, error) {
 	if strings.ContainsAny(e.subject, "*>") {
 		return tools.Tool{}, fmt.Errorf("its subject %q is no single one", e.subject)
+	}
+	if !bus.Publishable(e.subject) { // anybody may say that this is where a service listens
+		return tools.Tool{}, fmt.Errorf("its subject %q is not one to publish on", e.subject)
 	}
 	schema, err := e.schema()
 	if err != nil {

@@ -159,6 +159,8 @@ func TestEndpointsThatCannotBeTools(t *testing.T) {
 		want     string
 	}{
 		"many subjects":      {micro.EndpointConfig{Subject: "billing.*"}, `tool "billing.e" of service "billing": its subject "billing.*" is no single one`},
+		"the server's own":   {micro.EndpointConfig{Subject: "$JS.API.STREAM.PURGE.AGENT_SESSIONS"}, `tool "billing.e" of service "billing": its subject "$JS.API.STREAM.PURGE.AGENT_SESSIONS" is not one to publish on`},
+		"a session's log":    {micro.EndpointConfig{Subject: "agent.session.ana.x"}, `tool "billing.e" of service "billing": its subject "agent.session.ana.x" is not one to publish on`},
 		"schema not JSON":    {micro.EndpointConfig{Metadata: map[string]string{"schema": "{"}}, `tool "billing.e" of service "billing": its schema is no JSON object`},
 		"schema not object":  {micro.EndpointConfig{Metadata: map[string]string{"schema": "[]"}}, `tool "billing.e" of service "billing": its schema is no JSON object`},
 		"schema only a word": {micro.EndpointConfig{Metadata: map[string]string{"schema": "true"}}, `tool "billing.e" of service "billing": its schema is no JSON object`},
