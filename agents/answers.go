@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -65,13 +64,7 @@ func (r *Runtime) keyOf(sid string) (session.Key, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.work, 10*time.Second)
 	defer cancel()
-	rec, err := r.parts.Reader.Last(ctx, bus.SessionsStream, session.Subject(r.id, sid))
-	if err != nil {
-		return "", err
-	}
-	c := session.Commit{}
-	err = json.Unmarshal(rec.Data, &c)
-	return c.Key, err
+	return r.parts.Store.KeyOf(ctx, r.id, sid)
 }
 
 // tell says to a program that has sent an answer what became of it.

@@ -125,6 +125,9 @@ func (a *Archive) History(ctx context.Context, agent, sid string, from uint64) i
 // read takes a commit apart.
 func (a *Archive) read(ctx context.Context, seq uint64, data []byte) ([]Fact, error) {
 	c, err := a.store.decode(ctx, data)
+	if errors.Is(err, errForeign) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("commit %d: %w", seq, err)
 	}
@@ -178,12 +181,10 @@ func (a *Archive) State(ctx context.Context, agent, sid string) (run.State, Summ
 		return run.State{}, s, fmt.Errorf("session %s of %s: %w", sid, agent, err)
 	}
 	s.Seq, s.At = rec.Seq, rec.Time.UTC()
-	c := Commit{}
-	if err := json.Unmarshal(rec.Data, &c); err != nil {
-		return run.State{}, s, fmt.Errorf("session %s of %s: commit %d: %w", sid, agent, rec.Seq, err)
+	if s.Key, err = a.store.keyIn(ctx, rec); err != nil && !errors.Is(err, bus.ErrNotFound) {
+		return run.State{}, s, fmt.Errorf("session %s of %s: %w", sid, agent, err)
 	}
-	s.Key = c.Key
-	l, err := a.store.Open(ctx, agent, c.Key)
+	l, err := a.store.open(ctx, agent, sid, s.Key)
 	if err != nil {
 		return run.State{}, s, err
 	}

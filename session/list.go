@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 
@@ -88,7 +89,7 @@ func (a *Archive) title(ctx context.Context, subject string) (string, error) {
 		return "", err
 	}
 	c, err := a.store.decode(ctx, rec.Data)
-	if err != nil {
+	if err != nil && !errors.Is(err, errForeign) {
 		return "", err
 	}
 	for _, e := range c.Events {

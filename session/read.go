@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -9,7 +10,8 @@ import (
 )
 
 // Commits reads logs, for those who own none of them: all that was published on
-// subject, which may have wildcards, in the order in which it was.
+// subject, which may have wildcards, in the order in which it was. What no host
+// has written is passed over.
 func (s *Store) Commits(ctx context.Context, subject string) iter.Seq2[Commit, error] {
 	return func(yield func(Commit, error) bool) {
 		for rec, err := range s.Reader.Tail(ctx, bus.SessionsStream, subject, 1) {
@@ -18,6 +20,9 @@ func (s *Store) Commits(ctx context.Context, subject string) iter.Seq2[Commit, e
 				return
 			}
 			c, err := s.decode(ctx, rec.Data)
+			if errors.Is(err, errForeign) {
+				continue
+			}
 			if err != nil {
 				yield(Commit{}, fmt.Errorf("commit %d: %w", rec.Seq, err))
 				return

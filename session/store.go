@@ -71,8 +71,15 @@ const pageKept = 64 << 10
 const version = 1
 
 // Open reads the log of a session: its last snapshot and what came after.
+//
+// What others have written there is passed over, as is a snapshot that cannot be
+// read: all that it says is in the log. A commit that can be read by later
+// versions only, or that lacks its file, is an error: it may be there again.
 func (s *Store) Open(ctx context.Context, agent string, key Key) (*Log, error) {
-	sid := SID(agent, key)
+	return s.open(ctx, agent, SID(agent, key), key)
+}
+
+func (s *Store) open(ctx context.Context, agent, sid string, key Key) (*Log, error) {
 	l := &Log{
 		store: s, key: key, subject: Subject(agent, sid), snapSubject: snapshotSubject(agent, sid),
 		state: run.State{Phase: run.Idle},
@@ -104,7 +111,10 @@ func (l *Log) load(ctx context.Context, last uint64) error {
 			return err
 		}
 		c, err := l.store.decode(ctx, rec.Data)
-		if err != nil {
+		switch {
+		case errors.Is(err, errForeign):
+			l.store.Log.Warn().Err(err).Str("subject", l.subject).Uint64("seq", rec.Seq).Msg("passed over in a session's log")
+		case err != nil:
 			return fmt.Errorf("commit %d: %w", rec.Seq, err)
 		}
 		l.apply(c.Events)
@@ -122,10 +132,13 @@ func (l *Log) loadSnapshot(ctx context.Context, last uint64) error {
 		missing = kept.object // replaced just now: the next one tells
 		snap, kept, err = l.readSnapshot(ctx)
 	}
-	if errors.Is(err, bus.ErrNotFound) {
+	switch {
+	case errors.Is(err, bus.ErrNotFound):
 		return nil
-	}
-	if err != nil {
+	case errors.Is(err, errNoSnapshot), errors.Is(err, jetstream.ErrObjectNotFound):
+		l.store.Log.Warn().Err(err).Str("subject", l.snapSubject).Msg("a snapshot cannot be used; reading the whole log")
+		return nil
+	case err != nil:
 		return err
 	}
 	first, err := l.store.Reader.Next(ctx, bus.SessionsStream, l.subject, 1)
@@ -151,10 +164,10 @@ func (l *Log) readSnapshot(ctx context.Context) (snap snapshot, kept stored, err
 	}
 	err = json.Unmarshal(rec.Data, &snap)
 	if snap.V > version {
-		return snap, kept, fmt.Errorf("snapshot %d is of version %d; this program reads %d: update it", rec.Seq, snap.V, version)
+		return snap, kept, fmt.Errorf("%w: %d is of version %d; this program reads %d", errNoSnapshot, rec.Seq, snap.V, version)
 	}
 	if err != nil {
-		return snap, kept, fmt.Errorf("snapshot %d: %w", rec.Seq, err)
+		return snap, kept, fmt.Errorf("%w: %d: %w", errNoSnapshot, rec.Seq, err)
 	}
 	kept = stored{len(rec.Data), snap.Object}
 	if snap.Object == "" {
@@ -166,12 +179,18 @@ func (l *Log) readSnapshot(ctx context.Context) (snap snapshot, kept stored, err
 	}
 	kept.size = len(data)
 	if err := json.Unmarshal(data, &snap); err != nil {
-		return snap, kept, fmt.Errorf("snapshot %d: %w", rec.Seq, err)
+		return snap, kept, fmt.Errorf("%w: %d: %w", errNoSnapshot, rec.Seq, err)
 	}
 	return snap, kept, nil
 }
 
-// decode reads a commit, wherever its events are.
+var (
+	errForeign    = errors.New("this is no commit")
+	errNoSnapshot = errors.New("this is no snapshot that this program can read")
+)
+
+// decode reads a commit, wherever its events are. errForeign tells that no host
+// has written it.
 func (s *Store) decode(ctx context.Context, data []byte) (Commit, error) {
 	c := Commit{}
 	err := json.Unmarshal(data, &c)
@@ -179,6 +198,9 @@ func (s *Store) decode(ctx context.Context, data []byte) (Commit, error) {
 		return c, fmt.Errorf("it is of version %d; this program reads %d: update it", c.V, version)
 	}
 	if err != nil {
+		if keyOf(data) == "" {
+			return Commit{}, fmt.Errorf("%w: %w", errForeign, err)
+		}
 		return c, err
 	}
 	if c.Object == "" {
@@ -189,6 +211,38 @@ func (s *Store) decode(ctx context.Context, data []byte) (Commit, error) {
 		return c, err
 	}
 	return c, json.Unmarshal(events, &c.Events)
+}
+
+// KeyOf finds the key of a session in its log. bus.ErrNotFound tells that there
+// is none.
+func (s *Store) KeyOf(ctx context.Context, agent, sid string) (Key, error) {
+	rec, err := s.Reader.Last(ctx, bus.SessionsStream, Subject(agent, sid))
+	if err != nil {
+		return "", err
+	}
+	return s.keyIn(ctx, rec)
+}
+
+// keyIn is KeyOf for a log whose last message is known.
+func (s *Store) keyIn(ctx context.Context, last bus.Record) (Key, error) {
+	if key := keyOf(last.Data); key != "" {
+		return key, nil
+	}
+	for c, err := range s.Commits(ctx, last.Subject) {
+		if err != nil || c.Key != "" {
+			return c.Key, err
+		}
+	}
+	return "", bus.ErrNotFound
+}
+
+// keyOf is the key that a commit has, empty when no host has written it.
+func keyOf(commit []byte) Key {
+	head := struct{ Key Key }{}
+	if json.Unmarshal(commit, &head) != nil {
+		return ""
+	}
+	return head.Key
 }
 
 // A Said is what a commit has said to the outside.
