@@ -13,12 +13,8 @@ import (
 var passed atomic.Int64
 
 // crashpoint kills the process with SIGKILL when AGENTHOST_CRASH names this
-// place: "name" the first time it is passed, "name:3" the third. When
-// AGENTHOST_STALL names it, whoever passes stays there, and the rest goes on.
+// place: "name" the first time it is passed, "name:3" the third.
 func crashpoint(name string) {
-	if os.Getenv("AGENTHOST_STALL") == name {
-		select {}
-	}
 	at, count, _ := strings.Cut(os.Getenv("AGENTHOST_CRASH"), ":")
 	if at != name {
 		return
@@ -29,6 +25,14 @@ func crashpoint(name string) {
 	}
 	if passed.Add(1) == n {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}
+
+// stallpoint is where whoever passes stays when AGENTHOST_STALL names the place.
+// The rest of the process goes on.
+func stallpoint(name string) {
+	if os.Getenv("AGENTHOST_STALL") == name {
 		select {}
 	}
 }

@@ -87,7 +87,7 @@ func (c *conversation) forward(it *item) bool {
 		c.log().Warn().Err(err).Msg("pass an answer on")
 		return false
 	default:
-		crashpoint("after-pass-on")
+		stallpoint("after-pass-on")
 		c.noted(it, passedTo(c.r.id, w.ID))
 	}
 	return true
