@@ -171,39 +171,11 @@ func readMoves(entry jetstream.KeyValueEntry) moves {
 
 // followMoves takes over what other hosts write, until ctx ends.
 func (f *Fleet) followMoves(ctx context.Context) {
-	for ctx.Err() == nil {
-		if err := f.watchMoves(ctx); err != nil && ctx.Err() == nil {
-			f.parts.Log.Warn().Err(err).Msg("cannot follow what agents are bound to; trying again")
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
+	bus.Follow(ctx, f.js, bus.LanesBucket, f.parts.Log, func(entry jetstream.KeyValueEntry) {
+		if entry.Key() != movesKey {
+			return
 		}
-	}
-}
-
-func (f *Fleet) watchMoves(ctx context.Context) error {
-	kv, err := f.js.KeyValue(ctx, bus.LanesBucket)
-	if err != nil {
-		return err
-	}
-	w, err := kv.Watch(ctx, movesKey)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = w.Stop() }() // the connection may be gone
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case entry, ok := <-w.Updates():
-			if !ok {
-				return errors.New("the watch has ended")
-			}
-			if entry != nil {
-				m := readMoves(entry)
-				f.route(func(v *routing) *routing { return v.with(m) })
-			}
-		}
-	}
+		m := readMoves(entry)
+		f.route(func(v *routing) *routing { return v.with(m) })
+	}, nil)
 }

@@ -21,7 +21,7 @@ func Follow(ctx context.Context, js jetstream.JetStream, bucket string, log zero
 		if ctx.Err() != nil {
 			return
 		}
-		log.Debug().Err(err).Str("bucket", bucket).Msg("follow a bucket; trying again")
+		log.Warn().Err(err).Str("bucket", bucket).Msg("a bucket cannot be followed; trying again")
 		select {
 		case <-ctx.Done():
 		case <-time.After(followPause):

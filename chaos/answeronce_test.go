@@ -11,6 +11,26 @@ import (
 	"agenthost/bus"
 )
 
+// startCautious starts a host whose agent asks before each of its tools: pay
+// leads to one call, pay twice to two.
+func startCautious(t *testing.T) (*world, *billing, *process) {
+	t.Helper()
+	p := askingPlan
+	p.scripts = map[string]string{"main": `rules:
+  - {when: twice, after_tool: bill.pay, tool_calls: [{name: bill.look, args: {}}]}
+  - {after_tool: "*", text: "${result}"}
+  - {when: pay, tool_calls: [{name: bill.pay, args: {}}]}
+  - {text: "What do you mean?"}
+`}
+	p.agents = []string{`{id: ana, model: main, channels: [chat], tools: ["bill.*"], permissions: {"bill.*": ask}}`}
+	w := p.open(t)
+	b := startBilling(t, w.nc, 10*time.Millisecond)
+	h := newHost(t, w.config, "a")
+	h.start()
+	await(t, "the host", func() bool { return h.logged(`"ready"`) })
+	return w, b, h
+}
+
 // An answer whose host dies right after it was taken comes again, and must not
 // answer the next question, nor be told that it was of no use.
 func TestAnswerCountsOnce(t *testing.T) {
@@ -25,18 +45,7 @@ func TestAnswerCountsOnce(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := askingPlan
-			p.scripts = map[string]string{"main": `rules:
-  - {when: twice, after_tool: bill.pay, tool_calls: [{name: bill.look, args: {}}]}
-  - {after_tool: "*", text: "${result}"}
-  - {tool_calls: [{name: bill.pay, args: {}}]}
-`}
-			p.agents = []string{`{id: ana, model: main, channels: [chat], tools: ["bill.*"], permissions: {"bill.*": ask}}`}
-			w := p.open(t)
-			b := startBilling(t, w.nc, 10*time.Millisecond)
-			h := newHost(t, w.config, "a")
-			h.start()
-			await(t, "the host", func() bool { return h.logged(`"ready"`) })
+			w, b, h := startCautious(t)
 			text := "pay"
 			if tt.question {
 				text = "pay twice"
@@ -79,8 +88,8 @@ func (w *world) checkAskedAgain(t testing.TB, b *billing) {
 }
 
 // An answer that was passed on to a run of another session comes again when its
-// host dies after the run has gone on. It is told once what became of it, and must not answer
-// the next question of that run.
+// host dies after the run has gone on. Who gave it is told once what became of
+// it, and it must not answer the next question of that run.
 func TestAnswerIsPassedOnOnce(t *testing.T) {
 	tests := map[string]struct {
 		text  string
@@ -92,19 +101,7 @@ func TestAnswerIsPassedOnOnce(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := askingPlan
-			p.scripts = map[string]string{"main": `rules:
-  - {when: twice, after_tool: bill.pay, tool_calls: [{name: bill.look, args: {}}]}
-  - {after_tool: "*", text: "${result}"}
-  - {when: pay, tool_calls: [{name: bill.pay, args: {}}]}
-  - {text: "What do you mean?"}
-`}
-			p.agents = []string{`{id: ana, model: main, channels: [chat], tools: ["bill.*"], permissions: {"bill.*": ask}}`}
-			w := p.open(t)
-			b := startBilling(t, w.nc, 10*time.Millisecond)
-			h := newHost(t, w.config, "a")
-			h.start()
-			await(t, "the host", func() bool { return h.logged(`"ready"`) })
+			w, b, h := startCautious(t)
 			w.fire(t, "daily", tt.text)
 			await(t, "the approval", func() bool { return w.count(bus.KindApproval) == 1 })
 			await(t, "an acknowledgement", w.allAcknowledged)
