@@ -52,7 +52,7 @@ func (l *Log) takeSnapshot() *snapshot {
 	if l.broken != nil || l.busy || l.owed > 0 || !due || l.state.Pending() > 0 {
 		return nil
 	}
-	room := l.snap.size + l.tail
+	room := l.snap.size + l.tail/2 // a commit has each text twice, and more besides
 	l.since, l.tail, l.fresh = 0, 0, false
 	return &snapshot{
 		V: version, Key: l.key, Seq: l.seq, Replied: l.replied, State: l.state, IDs: l.ids.list(), room: room,
