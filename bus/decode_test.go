@@ -316,6 +316,9 @@ func TestDecodeRouteRefuses(t *testing.T) {
 		"answer to a dot":       {`{"kind":"delegate","text":"x","reply_to":"a."}`, badReplyTo("a.")},
 		"answer to a long name": {`{"kind":"delegate","text":"x","reply_to":"` + long + `"}`, badReplyTo(long[:60] + "…")},
 		"answer into a log":     {`{"kind":"delegate","text":"x","reply_to":"agent.session.ana.x"}`, badReplyTo("agent.session.ana.x")},
+		"answer as dead letter": {`{"kind":"delegate","text":"x","reply_to":"agent.dead.ana"}`, badReplyTo("agent.dead.ana")},
+		"answer as an event":    {`{"kind":"delegate","text":"x","reply_to":"agent.events.ana.heartbeat"}`, badReplyTo("agent.events.ana.heartbeat")},
+		"answer as a timer":     {`{"kind":"delegate","text":"x","reply_to":"agent.schedule.ana.x"}`, badReplyTo("agent.schedule.ana.x")},
 		"answer as a snapshot":  {`{"kind":"delegate","text":"x","reply_to":"agent.snapshot.ana.x"}`, badReplyTo("agent.snapshot.ana.x")},
 	}
 	for name, tt := range tests {
