@@ -49,19 +49,9 @@ func (c *conversation) speaking() []Chunk {
 			reasoning.WriteString(p.Text)
 		}
 	}
-	most := c.r.parts.room() / 8 // every byte may become six
 	var list []Chunk
-	for rest, offset := reasoning.String(), 0; rest != ""; {
-		c := s.head
-		c.Reasoning, c.Offset = head(rest, most), offset
-		rest, offset = rest[len(c.Reasoning):], offset+len(c.Reasoning)
-		list = append(list, c)
-	}
-	for rest, offset := text.String(), 0; rest != ""; {
-		c := s.head
-		c.Text, c.Offset = head(rest, most), offset
-		rest, offset = rest[len(c.Text):], offset+len(c.Text)
-		list = append(list, c)
-	}
+	add := func(c Chunk) { list = append(list, c) }
+	s.each(reasoning.String(), 0, true, add)
+	s.each(text.String(), 0, false, add)
 	return list
 }

@@ -139,16 +139,30 @@ func (s *stream) flush() {
 	if len(s.pending) == 0 {
 		return
 	}
-	c := s.head
-	if s.thought {
-		c.Reasoning, c.Offset = string(s.pending), s.thoughts
-		s.thoughts += len(s.pending)
-	} else {
-		c.Text, c.Offset = string(s.pending), s.text
-		s.text += len(s.pending)
-	}
+	said := string(s.pending)
 	s.pending, s.last = s.pending[:0], time.Now()
-	s.publish(c)
+	if s.thought {
+		s.each(said, s.thoughts, true, s.publish)
+		s.thoughts += len(said)
+	} else {
+		s.each(said, s.text, false, s.publish)
+		s.text += len(said)
+	}
+}
+
+// each makes chunks of text that each fit into a message, where every byte may
+// become six; the first has that offset.
+func (s *stream) each(text string, offset int, thought bool, do func(Chunk)) {
+	for most := s.t.c.r.parts.room() / 8; text != ""; {
+		c, piece := s.head, head(text, most)
+		if c.Offset = offset; thought {
+			c.Reasoning = piece
+		} else {
+			c.Text = piece
+		}
+		do(c)
+		text, offset = text[len(piece):], offset+len(piece)
+	}
 }
 
 // end publishes what is left and how it ended, unless nothing was streamed.

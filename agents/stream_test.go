@@ -190,6 +190,30 @@ func TestStreamIsCut(t *testing.T) {
 	}
 }
 
+// A piece that is longer than a message is told in several.
+func TestStreamAtLength(t *testing.T) {
+	t.Parallel()
+	w, s := newSpeaker(t)
+	msgs := w.listen()
+	long := strings.Repeat("é\x01", 400_000) // a control character takes six bytes
+	w.say("web", bus.Inbound{Text: "hi"})
+	s <- llm.Delta{Text: "say: "}
+	s <- llm.Delta{Text: long}
+	text := ""
+	for len(text) < len("say: ")+len(long) {
+		c := nextChunk(t, msgs)
+		if c.Offset != len(text) {
+			t.Fatalf("chunk at %d, want %d", c.Offset, len(text))
+		}
+		text += c.Text
+	}
+	if text != "say: "+long {
+		t.Error("what was streamed is not what was said")
+	}
+	s <- llm.Delta{Finish: llm.FinishStop}
+	w.hear()
+}
+
 // What is longer than a message is told in several.
 func TestSpeakingAtLength(t *testing.T) {
 	t.Parallel()
