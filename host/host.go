@@ -293,13 +293,11 @@ func (h *Host) setup(cfg *config.Config, sources *sources) (now *setup, apply fu
 		return nil, nil, err
 	}
 	now.models = h.buildModels(cfg.Models)
-	now.agents = slices.Clone(cfg.Agents)
-	for i := range now.agents {
-		a := &now.agents[i]
-		a.Config = shadowing(a.Config, cfg)
-		kit, fault := h.kit(now, *a)
+	now.agents = served(cfg)
+	for _, a := range now.agents {
+		kit, fault := h.kit(now, a)
 		if a.Behavior != "" {
-			b := h.behavior(sources.nc, *a)
+			b := h.behavior(sources.nc, a)
 			kit.Behavior, now.behaviors[a.ID] = b.Behavior, b
 			if b.err != nil {
 				fault = agentFault{err: errors.Join(fault.err, b.err), quarantined: true}

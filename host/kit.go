@@ -18,8 +18,8 @@ type agentFault struct {
 
 // kit is what an agent works with, and what is wrong with it.
 func (h *Host) kit(now *setup, a config.Agent) (agents.Kit, agentFault) {
-	shop := now.shop
-	l := h.lineup(now.models, a.ID, a.Model)
+	shop, id := now.shop, a.ID // the closure below keeps the id, not all of a
+	l := h.lineup(now.models, id, a.Model)
 	box, err := h.toolbox(shop, a)
 	fault := agentFault{quarantined: !l.usable() && a.Behavior == "" || box == nil}
 	if box == nil { // without its policy it must not use anything
@@ -35,13 +35,13 @@ func (h *Host) kit(now *setup, a config.Agent) (agents.Kit, agentFault) {
 				return nil, fmt.Errorf("there is no model %q; name one that is under models", name)
 			}
 		}
-		return h.lineup(now.models, a.ID, names).chain, nil
+		return h.lineup(now.models, id, names).chain, nil
 	}}
 	bound := make([]agents.Kit, len(a.Channels))
 	for i, b := range a.Channels {
 		bound[i] = kit
 		if len(b.Model) > 0 {
-			l := h.lineup(now.models, a.ID, b.Model)
+			l := h.lineup(now.models, id, b.Model)
 			bound[i].Chain, bound[i].Window = l.chain, l.window
 			faults = append(faults, l.faults...)
 		}

@@ -1,17 +1,27 @@
 package host
 
 import (
-	"agenthost/agents"
+	"slices"
+
 	"agenthost/config"
 )
 
-// shadowing is the configuration of an agent with the bindings of the one that
-// it shadows.
-func shadowing(a agents.Config, cfg *config.Config) agents.Config {
-	for _, other := range cfg.Agents {
-		if a.ShadowOf != "" && other.ID == a.ShadowOf {
-			a.Channels = other.Channels
+// served are the agents of a configuration as they are served: a shadow has the
+// bindings of the agent that it shadows.
+func served(cfg *config.Config) []config.Agent {
+	list := cfg.Agents
+	for i, a := range cfg.Agents {
+		if a.ShadowOf == "" {
+			continue
+		}
+		if &list[0] == &cfg.Agents[0] { // a copy of all is dear where there are thousands
+			list = slices.Clone(list)
+		}
+		for _, other := range cfg.Agents {
+			if other.ID == a.ShadowOf {
+				list[i].Channels = other.Channels
+			}
 		}
 	}
-	return a
+	return list
 }
