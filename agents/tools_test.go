@@ -474,6 +474,23 @@ func TestDelegation(t *testing.T) {
 		w.expect("reply", "It says: no result came in time")
 		w.settled()
 	})
+	t.Run("result that cannot be read", func(t *testing.T) {
+		w := newWorld(t, bot("a", script(paying), has(handing("b")), asks("b")))
+		w.parts.Peers.Set([]agents.Peer{{ID: "a"}, {ID: "b"}}) // a program of somebody's
+		tasks := w.subscribe("agent.route.b")
+		w.say("a", bus.Inbound{Text: "hand over"})
+		task, err := bus.DecodeRoute(w.next(tasks).Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.publish(task.ReplyTo, map[string]any{
+			"id": "r1", "kind": "result", "from": "b", "correlation_id": task.CorrelationID, "text": map[string]int{"done": 1},
+		})
+		if out := w.hear(); out.Kind != "reply" || !strings.Contains(out.Text, "the result cannot be read: ") {
+			t.Errorf("heard %+v", out)
+		}
+		w.settled()
+	})
 }
 
 // A task passes through 8 agents at most, and the next one still does it.
