@@ -31,12 +31,12 @@ func (t *runner) invokeChecked(ctx context.Context, req llm.Request, called *met
 		}
 		end := run.Signal{Kind: run.StreamEnd, Message: &msg, Finish: finish, Called: called.events}
 		if len(msg.Calls()) > 0 || finish == llm.FinishContentFilter || msg.Empty() {
-			t.afterCall(ctx, &end)
+			t.afterCall(ctx, called, &end)
 			return end
 		}
 		wrong := t.p.tools.Validator.CheckAnswer(req.Schema, msg.Text())
 		if wrong == nil {
-			t.afterCall(ctx, &end)
+			t.afterCall(ctx, called, &end)
 			return end
 		}
 		if n == repairs {

@@ -35,7 +35,7 @@ func (t *runner) decide(ctx context.Context, req llm.Request, called *meter, str
 	}
 	stream.end(EndDone)
 	end := run.Signal{Kind: run.StreamEnd, Message: &msg, Finish: finish, Called: called.events}
-	t.afterCall(ctx, &end)
+	t.afterCall(ctx, called, &end)
 	return end
 }
 

@@ -133,19 +133,25 @@ func TestHookAbortsBesideAQuestion(t *testing.T) {
 func TestUnreadableOverride(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ point, name, value string }{
-		"messages":              {hooks.BeforeModelCall, "messages", `"zonk"`},
-		"no messages":           {hooks.BeforeModelCall, "messages", `null`},
-		"messages of nobody":    {hooks.BeforeModelCall, "messages", `[{"text": "hi"}]`},
-		"tools":                 {hooks.BeforeModelCall, "tools", `{}`},
-		"model":                 {hooks.BeforeModelCall, "model", `{}`},
-		"model that is not one": {hooks.BeforeModelCall, "model", `"zonk"`},
-		"no model":              {hooks.BeforeModelCall, "model", `[]`},
-		"number for a message":  {hooks.BeforeMessage, "message", `5`},
-		"text for a message":    {hooks.BeforeMessage, "message", `"hi"`},
-		"message":               {hooks.BeforeMessage, "message", `{"text": 5}`},
-		"empty message":         {hooks.BeforeMessage, "message", `{}`},
-		"arguments":             {hooks.BeforeToolCall, "args", `[]`},
-		"no arguments":          {hooks.BeforeToolCall, "args", `null`},
+		"messages":               {hooks.BeforeModelCall, "messages", `"zonk"`},
+		"no messages":            {hooks.BeforeModelCall, "messages", `null`},
+		"messages of nobody":     {hooks.BeforeModelCall, "messages", `[{"text": "hi"}]`},
+		"messages without parts": {hooks.BeforeModelCall, "messages", `[{"role": "user", "text": "hi"}]`},
+		"part of no type":        {hooks.BeforeModelCall, "messages", `[{"role": "user", "parts": [{"text": "hi"}]}]`},
+		"tools":                  {hooks.BeforeModelCall, "tools", `{}`},
+		"tool without a name":    {hooks.BeforeModelCall, "tools", `[{"description": "pays"}]`},
+		"answer":                 {hooks.AfterModelCall, "message", `"hi"`},
+		"answer without parts":   {hooks.AfterModelCall, "message", `{"role": "assistant", "text": "hi"}`},
+		"answer of no type":      {hooks.AfterModelCall, "message", `{"role": "assistant", "parts": [{"text": "hi"}]}`},
+		"model":                  {hooks.BeforeModelCall, "model", `{}`},
+		"model that is not one":  {hooks.BeforeModelCall, "model", `"zonk"`},
+		"no model":               {hooks.BeforeModelCall, "model", `[]`},
+		"number for a message":   {hooks.BeforeMessage, "message", `5`},
+		"text for a message":     {hooks.BeforeMessage, "message", `"hi"`},
+		"message":                {hooks.BeforeMessage, "message", `{"text": 5}`},
+		"empty message":          {hooks.BeforeMessage, "message", `{}`},
+		"arguments":              {hooks.BeforeToolCall, "args", `[]`},
+		"no arguments":           {hooks.BeforeToolCall, "args", `null`},
 	}
 	for name, tt := range tests {
 		for _, closed := range []bool{false, true} {
@@ -154,7 +160,7 @@ func TestUnreadableOverride(t *testing.T) {
 				override := hooks.Outcome{Action: hooks.Override, Args: hooks.Args{tt.name: json.RawMessage(tt.value)}}
 				w.hook(tt.point, hooks.Options{FailClosed: closed}, answering(override))
 				w.say("ana", bus.Inbound{Text: "pay"})
-				if closed {
+				if closed && tt.point != hooks.AfterModelCall { // there nothing can be stopped
 					w.expect("error", couldNotCheck)
 				} else {
 					w.expect("reply", "It says: paid")
@@ -228,8 +234,17 @@ func TestHookChoosesTheModel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, bot("ana", script(paying), chooses()))
 			remove := w.hook(hooks.BeforeModelCall, hooks.Options{}, answering(hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"model": json.RawMessage(value)}}))
+			asked := make(chan string, 1)
+			forget := w.hook(hooks.AfterModelCall, hooks.Options{}, func(_ context.Context, call hooks.Call) (hooks.Outcome, error) {
+				asked <- string(call.Args["model"])
+				return hooks.Outcome{}, nil
+			})
 			w.say("ana", bus.Inbound{Text: "hello"})
 			w.expect("reply", "said the small one")
+			if got, want := <-asked, "["+strings.Trim(strings.ReplaceAll(value, " ", ""), "[]")+"]"; got != want {
+				t.Errorf("after the call the models are %s, want %s", got, want)
+			}
+			forget()
 			remove()
 			w.say("ana", bus.Inbound{Text: "hello"})
 			w.expect("reply", "You said: hello")

@@ -37,7 +37,7 @@ func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.S
 	}
 	stream.end(EndDone)
 	end := run.Signal{Kind: run.StreamEnd, Called: called.events}
-	t.afterCall(ctx, &end)
+	t.afterCall(ctx, called, &end)
 	return end
 }
 
@@ -114,7 +114,7 @@ func (t *runner) beforeCall(ctx context.Context, req *llm.Request, called *meter
 // change makes of a request what the hooks have made of its arguments.
 func (t *runner) change(req *llm.Request, called *meter, args, changed hooks.Args) (err error) {
 	if !bytes.Equal(changed["model"], args["model"]) {
-		if called.models, err = t.p.chosen(changed["model"]); err != nil {
+		if called.models, called.names, err = t.p.chosen(changed["model"]); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (t *runner) change(req *llm.Request, called *meter, args, changed hooks.Arg
 }
 
 // afterCall lets the after_model_call hooks change the answer.
-func (t *runner) afterCall(ctx context.Context, end *run.Signal) {
+func (t *runner) afterCall(ctx context.Context, called *meter, end *run.Signal) {
 	if !t.c.r.parts.Hooks.Has(hooks.AfterModelCall) {
 		return
 	}
@@ -144,7 +144,11 @@ func (t *runner) afterCall(ctx context.Context, end *run.Signal) {
 	if n := len(end.Called); n > 0 {
 		usage = end.Called[n-1].Usage
 	}
-	args, err := encodeArgs(map[string]any{"model": t.p.cfg.Model, "message": said, "usage": usage})
+	asked := t.p.cfg.Model
+	if called.models != nil {
+		asked = called.names
+	}
+	args, err := encodeArgs(map[string]any{"model": asked, "message": said, "usage": usage})
 	if err != nil {
 		t.c.log().Error().Err(err).Msg("encode arguments of after_model_call")
 		return
@@ -153,8 +157,8 @@ func (t *runner) afterCall(ctx context.Context, end *run.Signal) {
 	if out.Action != hooks.Override {
 		return
 	}
-	changed := llm.Message{}
-	if err := json.Unmarshal(out.Args["message"], &changed); err != nil {
+	changed, err := readMessage(out.Args["message"])
+	if err != nil { // was checked: it does not happen
 		t.c.log().Warn().Err(err).Msg("what an after_model_call hook changed cannot be read; the answer stays as it was")
 		return
 	}

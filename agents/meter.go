@@ -16,6 +16,7 @@ import (
 type meter struct {
 	calls
 	models *llm.Chain // that a hook has chosen; nil: the agent's
+	names  []string   // theirs
 	chain  llm.Chain  // of the models, with the meter before it
 
 	spent int64 // by the attempts so far; the log does not know of them yet
