@@ -118,7 +118,7 @@ func (c *conversation) meant(it *item, r *run.Run) (sig run.Signal, ok bool) {
 	sig.By = sender(in)
 	if in.Answers != "" {
 		call, found := c.waitingCall(r, in.Answers)
-		return said(sig, call, in.Text, found)
+		return said(sig, call, in.Text, found && call.Asked != run.ForDelegate)
 	}
 	var people []run.Call
 	for _, call := range open {

@@ -74,6 +74,10 @@ func (c *conversation) forward(it *item) bool {
 	}
 	w, text := asked[0], strings.TrimSpace(in.Text)
 	if _, fits := said(run.Signal{}, run.Call{Asked: w.Kind, Options: w.Options}, text, true); !fits {
+		if in.Answers != "" {
+			c.refuse(it, noAnswer(w.Kind, w.Options))
+			return true
+		}
 		return false
 	}
 	msg, err := w.answer(bus.Route{ID: it.input.ID, From: sender(in), Text: text})

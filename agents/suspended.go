@@ -3,6 +3,7 @@ package agents
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"agenthost/bus"
@@ -146,7 +147,11 @@ func (c *conversation) keepWaiting(journal *session.Log, left *run.Run, it *item
 		c.unqueue(it)
 	case it.origin.inbound != nil && it.origin.inbound.Answers != "":
 		c.unqueue(it)
-		c.refuse(it, nothingAsked)
+		if call, waits := c.waitingCall(left, it.origin.inbound.Answers); waits && call.Asked != run.ForDelegate {
+			c.refuse(it, noAnswer(call.Asked, call.Options))
+		} else {
+			c.refuse(it, nothingAsked)
+		}
 	default:
 		c.mu.Lock()
 		if it.place == held && len(journal.State().Waiting)+c.onTheirWay() >= c.r.backlog() {
@@ -180,6 +185,19 @@ func (c *conversation) turnDown(it *item, left *run.Run) {
 
 // errUnfit tells that an answer is none to the question that it names.
 var errUnfit = errors.New("this is no answer to the question; an approval takes approve or deny, a question with options one of them")
+
+// noAnswer tells a person that what they have said to a question, by its id, does
+// not answer it, and what would.
+func noAnswer(asked string, options []string) *run.Error {
+	want := "Please answer it in words."
+	switch {
+	case asked == run.ForApproval:
+		want = "Please answer it with " + run.Approve + " or " + run.Deny + "."
+	case len(options) > 0:
+		want = "Please answer it with one of: " + strings.Join(options, ", ") + "."
+	}
+	return &run.Error{Code: llm.CodeValidation, Message: "This does not answer the question, which is still open. " + want}
+}
 
 // notice tells a person, once, what their message has to wait for.
 func (c *conversation) notice(it *item, left *run.Run) {

@@ -314,6 +314,67 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
+// What does not answer the question that it names is refused, says what would,
+// and leaves it open.
+func TestAnswerThatIsNone(t *testing.T) {
+	t.Parallel()
+	const open = "This does not answer the question, which is still open. Please answer it "
+	picture := []bus.Media{{Kind: "image", URL: "https://example.org/a.png"}}
+	tests := map[string]struct {
+		ask     string
+		options []string
+		said    bus.Inbound
+		want    string
+		answer  string
+		reply   string
+	}{
+		"approval": {"pay", nil, bus.Inbound{Text: "perhaps"}, "with approve or deny.", "deny", "It says: denied"},
+		"scope":    {"pay", nil, bus.Inbound{Text: "approve for ever"}, "with approve or deny.", "deny", "It says: denied"},
+		"option":   {"ask", []string{"red", "blue"}, bus.Inbound{Text: "green"}, "with one of: red, blue.", "red", "It says: red"},
+		"picture":  {"ask", nil, bus.Inbound{Media: picture}, "in words.", "red", "It says: red"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var n atomic.Int64
+			w := newWorld(t, bot("ana", script(paying), has(counter(&n), asking(tools.Wait{Question: true, Prompt: "Which?", Options: tt.options}))))
+			w.say("ana", bus.Inbound{Text: tt.ask})
+			call := w.hear().Call
+			w.settled()
+			for _, from := range []string{"ana", "bea"} {
+				tt.said.ID, tt.said.From, tt.said.Answers = "of "+from, from, call
+				w.say("ana", tt.said)
+				if out := w.expect("error", open+tt.want); out.InReplyTo != tt.said.ID || !out.Final {
+					t.Errorf("%s heard %+v", from, out)
+				}
+			}
+			w.say("ana", bus.Inbound{Text: tt.answer, Answers: call})
+			w.expect("reply", tt.reply)
+			w.settled()
+		})
+	}
+}
+
+// The result of a task is for the agent that has it to give, not for a person
+// who knows its id.
+func TestTaskIsNotAnsweredByAPerson(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bot("ana", script(paying), has(handing("ops")), asks("ops")), bot("ops", script(`rules: [{delay: 60s, text: late}]`)))
+	w.say("ana", bus.Inbound{Text: "hand over"})
+	var all []agents.Waiting
+	w.eventually("handed over", func() bool {
+		var err error
+		all, err = agents.AllWaiting(t.Context(), w.bus.JS)
+		return err == nil && len(all) == 1
+	})
+	for _, id := range []string{all[0].ID, all[0].Call} {
+		w.say("ana", bus.Inbound{Text: "done", Answers: id})
+		w.expect("error", "There is no open question that this could answer; it may have been answered already.")
+	}
+	w.say("ana", bus.Inbound{Text: "/stop"})
+	w.expect("error", "Stopped.")
+	w.settled()
+}
+
 func TestStop(t *testing.T) {
 	t.Parallel()
 	t.Run("under way", func(t *testing.T) {
