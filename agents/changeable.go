@@ -51,8 +51,9 @@ func readable[T any](value json.RawMessage) error {
 	return nil
 }
 
-// readMessage reads one message. One without parts, or with a part that does not
-// say what it is, would be shown as one that says nothing.
+// readMessage reads one message. A part that does not say what it is, is a text
+// if it has one; else it would be shown as one that says nothing, as would be a
+// message without parts.
 func readMessage(value json.RawMessage) (m llm.Message, err error) {
 	if err := json.Unmarshal(value, &m); err != nil {
 		return m, err
@@ -64,7 +65,11 @@ func readMessage(value json.RawMessage) (m llm.Message, err error) {
 	if _, ok := fields["parts"]; !ok {
 		return m, errors.New("no parts: what a message says is a list of them")
 	}
-	for i, p := range m.Parts {
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Type == "" && p.Text != "" {
+			p.Type = llm.Text
+		}
 		switch p.Type {
 		case llm.Text, llm.Reasoning, llm.ToolCall, llm.ToolResult, llm.MediaPart:
 		default:

@@ -137,12 +137,12 @@ func TestUnreadableOverride(t *testing.T) {
 		"no messages":            {hooks.BeforeModelCall, "messages", `null`},
 		"messages of nobody":     {hooks.BeforeModelCall, "messages", `[{"text": "hi"}]`},
 		"messages without parts": {hooks.BeforeModelCall, "messages", `[{"role": "user", "text": "hi"}]`},
-		"part of no type":        {hooks.BeforeModelCall, "messages", `[{"role": "user", "parts": [{"text": "hi"}]}]`},
+		"part of no type":        {hooks.BeforeModelCall, "messages", `[{"role": "user", "parts": [{"name": "hi"}]}]`},
 		"tools":                  {hooks.BeforeModelCall, "tools", `{}`},
 		"tool without a name":    {hooks.BeforeModelCall, "tools", `[{"description": "pays"}]`},
 		"answer":                 {hooks.AfterModelCall, "message", `"hi"`},
 		"answer without parts":   {hooks.AfterModelCall, "message", `{"role": "assistant", "text": "hi"}`},
-		"answer of no type":      {hooks.AfterModelCall, "message", `{"role": "assistant", "parts": [{"text": "hi"}]}`},
+		"answer of no type":      {hooks.AfterModelCall, "message", `{"role": "assistant", "parts": [{"name": "hi"}]}`},
 		"model":                  {hooks.BeforeModelCall, "model", `{}`},
 		"model that is not one":  {hooks.BeforeModelCall, "model", `"zonk"`},
 		"no model":               {hooks.BeforeModelCall, "model", `[]`},
@@ -250,6 +250,16 @@ func TestHookChoosesTheModel(t *testing.T) {
 			w.expect("reply", "You said: hello")
 		})
 	}
+}
+
+// A part that has a text and does not say what it is, is a text.
+func TestOverrideOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bot("ana", script(paying)))
+	message := json.RawMessage(`{"role": "assistant", "parts": [{"text": "in other words"}]}`)
+	w.hook(hooks.AfterModelCall, hooks.Options{}, answering(hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"message": message}}))
+	w.say("ana", bus.Inbound{Text: "hello"})
+	w.expect("reply", "in other words")
 }
 
 // A hook that says whether a tool succeeded is believed.
