@@ -70,7 +70,7 @@ func (w *world) start(actors ...actor) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	reader, files := bus.NewReader(w.bus.NC, ""), bus.NewFiles(w.bus.JS)
+	reader, files := bus.NewReader(w.bus.JS), bus.NewFiles(w.bus.JS)
 	w.parts = &agents.Parts{
 		Host: "test", NC: w.bus.NC, JS: w.bus.JS, Publisher: publisher, Reader: reader, Files: files,
 		Hooks: hooks.New(log), MaxPayload: 1 << 20, Log: log, Peers: &agents.Peers{},

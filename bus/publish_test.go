@@ -128,7 +128,7 @@ func TestPublishGoesOnAfterARestart(t *testing.T) {
 		t.Errorf("resent: got %d, want at least those sent while NATS was away", resent)
 	}
 	seen := map[string]bool{}
-	for rec, err := range bus.NewReader(b.NC, "").Tail(t.Context(), "S", "s", 0) {
+	for rec, err := range bus.NewReader(b.JS).Tail(t.Context(), "S", "s", 0) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,13 +21,9 @@ type Reader struct {
 	prefix string
 }
 
-// NewReader makes a Reader on nc. domain is the JetStream domain, or empty.
-func NewReader(nc *nats.Conn, domain string) *Reader {
-	prefix := "$JS.API."
-	if domain != "" {
-		prefix = "$JS." + domain + ".API."
-	}
-	return &Reader{nc: nc, prefix: prefix + "DIRECT.GET."}
+// NewReader makes a Reader of the streams that js is about, in whatever domain.
+func NewReader(js jetstream.JetStream) *Reader {
+	return &Reader{nc: js.Conn(), prefix: apiPrefix(js) + "DIRECT.GET."}
 }
 
 // A Record is a stored message.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net"
+	"net/url"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"agenthost/bus/bustest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -47,10 +50,19 @@ func payloads(t *testing.T, tail iter.Seq2[bus.Record, error]) []string {
 	return list
 }
 
+func inDomain(t *testing.T, nc *nats.Conn, domain string) jetstream.JetStream {
+	t.Helper()
+	js, err := jetstream.NewWithDomain(nc, domain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
+
 func TestReader(t *testing.T) {
 	b := bustest.Open(t)
 	provision(t, b.JS)
-	r := bus.NewReader(b.NC, "")
+	r := bus.NewReader(b.JS)
 	publish(t, b.JS, "agent.session.ana.x", "a", "b")
 	publish(t, b.JS, "agent.session.ana.y", "c")
 	msg := nats.NewMsg("agent.session.ana.x")
@@ -77,7 +89,7 @@ func TestReader(t *testing.T) {
 func TestReaderFindsNothing(t *testing.T) {
 	b := bustest.Open(t)
 	provision(t, b.JS)
-	r := bus.NewReader(b.NC, "")
+	r := bus.NewReader(b.JS)
 	publish(t, b.JS, "agent.session.ana.x", "a")
 	if _, err := r.Last(t.Context(), bus.SessionsStream, "agent.session.ana.y"); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("Last: got %v, want %v", err, bus.ErrNotFound)
@@ -97,7 +109,7 @@ func TestReaderFindsNothing(t *testing.T) {
 
 func TestReaderFails(t *testing.T) {
 	b := bustest.Open(t)
-	r := bus.NewReader(b.NC, "")
+	r := bus.NewReader(b.JS)
 	calls := map[string]func(ctx context.Context) error{
 		"Last": func(ctx context.Context) error { _, err := r.Last(ctx, "NONE", "x"); return err },
 		"Get":  func(ctx context.Context) error { _, err := r.Get(ctx, "NONE", 1); return err },
@@ -135,7 +147,7 @@ func TestReaderGivesUpOnSilence(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer mute.Unsubscribe()
-		r := bus.NewReader(b.NC, "quiet")
+		r := bus.NewReader(inDomain(t, b.NC, "quiet"))
 		if _, err := r.Last(t.Context(), "S", "s"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Last: got %v, want %v", err, context.DeadlineExceeded)
 		}
@@ -169,7 +181,7 @@ func TestReaderRefusesOddAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer odd.Unsubscribe()
-			r := bus.NewReader(b.NC, "odd")
+			r := bus.NewReader(inDomain(t, b.NC, "odd"))
 			_, err = r.Last(t.Context(), "S", "s")
 			wantError(t, err, tt.want)
 			for _, err := range r.Tail(t.Context(), "S", "s", 1) {
@@ -182,7 +194,7 @@ func TestReaderRefusesOddAnswers(t *testing.T) {
 func TestTailReadsBatchAfterBatch(t *testing.T) {
 	b := bustest.Open(t)
 	provision(t, b.JS)
-	r := bus.NewReader(b.NC, "")
+	r := bus.NewReader(b.JS)
 	p, _ := publisher(t, b.NC, bustest.Log(t))
 	for i := range 700 { // every second message is another subject's
 		p.Publish(message("agent.session.ana.y", fmt.Sprint("y", i)), func(uint64, bool, error) {})
@@ -227,10 +239,10 @@ func TestTailSkipsWhatWasDeleted(t *testing.T) {
 		}
 	}
 	want := append(append(append(numbers(3, 99), numbers(101, 255)...), numbers(258, 298)...), []string{}...)
-	if diff := cmp.Diff(want, payloads(t, bus.NewReader(b.NC, "").Tail(t.Context(), bus.SessionsStream, "agent.session.ana.x", 0))); diff != "" {
+	if diff := cmp.Diff(want, payloads(t, bus.NewReader(b.JS).Tail(t.Context(), bus.SessionsStream, "agent.session.ana.x", 0))); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := bus.NewReader(b.NC, "").Get(t.Context(), bus.SessionsStream, 100); !errors.Is(err, bus.ErrNotFound) {
+	if _, err := bus.NewReader(b.JS).Get(t.Context(), bus.SessionsStream, 100); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("Get of a deleted message: got %v, want %v", err, bus.ErrNotFound)
 	}
 }
@@ -248,7 +260,7 @@ func TestTailOfLargeMessages(t *testing.T) {
 	}
 	flush(t, p)
 	n := 0
-	for rec, err := range bus.NewReader(b.NC, "").Tail(t.Context(), bus.SessionsStream, "agent.session.ana.x", 0) {
+	for rec, err := range bus.NewReader(b.JS).Tail(t.Context(), bus.SessionsStream, "agent.session.ana.x", 0) {
 		if err != nil {
 			t.Fatalf("after %d: %v", n, err)
 		}
@@ -266,7 +278,7 @@ func TestPublished(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		b := bustest.Open(t)
 		provision(t, b.JS)
-		r := bus.NewReader(b.NC, "")
+		r := bus.NewReader(b.JS)
 		store := func(subject, id string) {
 			t.Helper()
 			if _, err := b.JS.PublishMsg(t.Context(), message(subject, id)); err != nil {
@@ -322,7 +334,7 @@ func TestDomain(t *testing.T) {
 	if _, err := p.PublishWait(t.Context(), message("agent.session.ana.x", "1")); err != nil {
 		t.Fatal(err)
 	}
-	r := bus.NewReader(b.NC, "edge")
+	r := bus.NewReader(b.JS)
 	if rec, err := r.Last(t.Context(), bus.SessionsStream, "agent.session.ana.x"); err != nil || string(rec.Data) != "1" {
 		t.Errorf("Last: got %+v, %v", rec, err)
 	}
@@ -332,6 +344,47 @@ func TestDomain(t *testing.T) {
 	if _, err := r.Published(t.Context(), "plugin.outbound.web", "1", time.Now(), 0); err != nil {
 		t.Error(err)
 	}
-	_, err = bus.NewReader(b.NC, "other").Last(t.Context(), bus.SessionsStream, "agent.session.ana.x")
+	_, err = bus.NewReader(inDomain(t, b.NC, "other")).Last(t.Context(), bus.SessionsStream, "agent.session.ana.x")
 	wantError(t, err, "no responders")
+}
+
+// The streams may be in a domain that a context of the nats command names, and
+// on the other side of a line.
+func TestContextNamesDomain(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := l.Addr().(*net.TCPAddr)
+	l.Close()
+	hub, _ := bustest.Server(t, func(o *server.Options) {
+		o.JetStreamDomain, o.LeafNode.Host, o.LeafNode.Port = "hub", line.IP.String(), line.Port
+	})
+	leaf, _ := bustest.Server(t, func(o *server.Options) {
+		o.JetStream = false
+		o.LeafNode.Remotes = []*server.RemoteLeafOpts{{URLs: []*url.URL{{Scheme: "nats-leaf", Host: line.String()}}}}
+	})
+	there, err := open(t, bus.Config{URL: hub})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := there.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	provision(t, there.JS)
+	publish(t, there.JS, "agent.session.ana.x", "1")
+	for _, way := range []string{`"jetstream_domain":"hub"`, `"jetstream_api_prefix":"$JS.hub.API"`} {
+		b, err := open(t, bus.Config{Context: natsContext(t, `{"url":%q,%s}`, leaf, way)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for errors.Is(b.Ready(t.Context()), bus.ErrNoJetStream) { // until the line is up
+			if t.Context().Err() != nil {
+				t.Fatal(t.Context().Err())
+			}
+		}
+		if rec, err := bus.NewReader(b.JS).Last(t.Context(), bus.SessionsStream, "agent.session.ana.x"); err != nil || string(rec.Data) != "1" {
+			t.Errorf("%s: got %+v, %v, want what the hub has", way, rec, err)
+		}
+	}
 }

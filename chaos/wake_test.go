@@ -255,7 +255,7 @@ func (f firings) since(t time.Time) int {
 func (l *ledger) firings(t testing.TB, name string) firings {
 	t.Helper()
 	f := firings{map[string]time.Time{}, map[string]int{}}
-	reader := bus.NewReader(l.nc, "")
+	reader := bus.NewReader(l.js)
 	for rec, err := range reader.Tail(t.Context(), bus.RoutesStream, "agent.route.ana", 1) {
 		route := bus.Route{}
 		if err == nil {

@@ -45,7 +45,7 @@ func newWorldIn(t *testing.T, cfg bus.Config) (*world, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, Bus: b, publisher: publisher, reader: bus.NewReader(b.NC, "")}
+	w := &world{t: t, Bus: b, publisher: publisher, reader: bus.NewReader(b.JS)}
 	stop := w.run(publisher.Run)
 	ended := false
 	end := func() {

@@ -246,7 +246,6 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 // parts builds what the agents share, and what must be stopped after them.
 // Nothing is published any more once posts ends.
 func (h *Host) parts(posts context.Context, b *bus.Bus) (*agents.Parts, *remoteHooks, func(), error) {
-	domain := h.opt.Config.NATS.Domain
 	publisher, err := bus.NewPublisher(b.NC, h.log)
 	if err != nil {
 		return nil, nil, nil, err
@@ -256,7 +255,7 @@ func (h *Host) parts(posts context.Context, b *bus.Bus) (*agents.Parts, *remoteH
 	if err := installed.change(nil, h.opt.Config.Hooks); err != nil {
 		return nil, nil, nil, err
 	}
-	reader, files := bus.NewReader(b.NC, domain), bus.NewFiles(b.JS)
+	reader, files := bus.NewReader(b.JS), bus.NewFiles(b.JS)
 	payload := int(b.NC.MaxPayload())
 	parts := &agents.Parts{
 		Host: h.opt.Name, NC: b.NC, JS: b.JS, Publisher: publisher, Reader: reader, Files: files, Hooks: installed.registry,

@@ -68,7 +68,7 @@ func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
 	}
 	started := time.Now().UTC()
 	reports := &sync.WaitGroup{}
-	sessions := &archivist{archive: Sessions(b.NC, b.JS, h.opt.Config.NATS.Domain), nc: b.NC, drop: h.fleet.Load().Drop, work: reports}
+	sessions := &archivist{archive: Sessions(b.JS), nc: b.NC, drop: h.fleet.Load().Drop, work: reports}
 	dead := &undertaker{b.JS, b.NC, reports}
 	group, doors := svc.AddGroup(ServiceName), &doors{js: b.JS, served: h.serves}
 	err = errors.Join(

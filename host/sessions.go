@@ -48,10 +48,8 @@ var (
 	ErrSessionRunning = session.ErrRunning
 )
 
-// Sessions are the sessions of the fleet on nc.
-func Sessions(nc *nats.Conn, js jetstream.JetStream, domain string) *Archive {
-	return session.NewArchive(nc, js, domain)
-}
+// Sessions are the sessions of the fleet on js.
+func Sessions(js jetstream.JetStream) *Archive { return session.NewArchive(js) }
 
 // A Removal says which session to delete.
 type Removal struct {

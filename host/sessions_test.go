@@ -42,7 +42,7 @@ func TestDeleteSession(t *testing.T) {
 	if n := messages(); n != 4 {
 		t.Errorf("got %d messages, want 4", n)
 	}
-	sessions := host.Sessions(nc, h.Bus().JS, "")
+	sessions := host.Sessions(h.Bus().JS)
 	d, err := host.DeleteSession(t.Context(), nc, sessions, host.Removal{Agent: "demo", Session: "demo/dm/ana"})
 	if err != nil || d.Key != "demo/dm/ana" || d.Commits != 2 {
 		t.Fatalf("got %+v, %v", d, err)

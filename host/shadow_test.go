@@ -55,7 +55,7 @@ func TestShadowSaysNothing(t *testing.T) {
 	var pairs []host.Pair
 	var err error
 	eventually(t, "the shadow is done", func() bool {
-		pairs, err = host.ShadowDiff(context.Background(), nc, h.Bus().JS, "", "demo", "bea", "")
+		pairs, err = host.ShadowDiff(context.Background(), h.Bus().JS, "demo", "bea", "")
 		return err == nil && len(pairs) == len(inputs) && !slices.ContainsFunc(pairs, func(p host.Pair) bool {
 			return p.Shadow == nil || p.Shadow.Outcome == ""
 		})
@@ -88,7 +88,7 @@ func TestShadowSaysNothing(t *testing.T) {
 	h, _ = start(t, cfg)
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "last", From: "hello", Text: "last"})
 	eventually(t, "the last is answered by both", func() bool {
-		pairs, err := host.ShadowDiff(context.Background(), h.Bus().NC, h.Bus().JS, "", "demo", "bea", "demo/dm/hello")
+		pairs, err := host.ShadowDiff(context.Background(), h.Bus().JS, "demo", "bea", "demo/dm/hello")
 		return err == nil && len(pairs) == 2 && pairs[1].Shadow != nil && pairs[1].Shadow.Outcome != ""
 	})
 	for _, out := range kept[bus.Outbound](t, h.Bus().NC, bus.OutboundStream, int(stored(t, h, bus.OutboundStream))) {

@@ -11,7 +11,6 @@ import (
 	"agenthost/run"
 	"agenthost/session"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -56,8 +55,8 @@ type ToolUse struct {
 
 // ShadowDiff compares an agent with its shadow, by their logs: in one session,
 // or in all when key is empty. Messages that only the shadow got are not in it.
-func ShadowDiff(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, domain, agent, shadow, key string) ([]Pair, error) {
-	store := &session.Store{Reader: bus.NewReader(nc, domain), Files: bus.NewFiles(js)}
+func ShadowDiff(ctx context.Context, js jetstream.JetStream, agent, shadow, key string) ([]Pair, error) {
+	store := &session.Store{Reader: bus.NewReader(js), Files: bus.NewFiles(js)}
 	original, err := deeds(ctx, store, agent, key)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,6 @@ import (
 	"agenthost/bus"
 	"agenthost/run"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -26,11 +25,10 @@ type Archive struct {
 	js    jetstream.JetStream
 }
 
-// NewArchive makes an Archive of the sessions on nc. domain is the JetStream
-// domain, or empty.
-func NewArchive(nc *nats.Conn, js jetstream.JetStream, domain string) *Archive {
+// NewArchive makes an Archive of the sessions that js keeps.
+func NewArchive(js jetstream.JetStream) *Archive {
 	return &Archive{js: js, store: &Store{
-		Reader: bus.NewReader(nc, domain), Files: bus.NewFiles(js), Limit: int(nc.MaxPayload()) / 2,
+		Reader: bus.NewReader(js), Files: bus.NewFiles(js), Limit: int(js.Conn().MaxPayload()) / 2,
 	}}
 }
 

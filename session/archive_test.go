@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-func archive(b *bus.Bus) *session.Archive { return session.NewArchive(b.NC, b.JS, "") }
+func archive(b *bus.Bus) *session.Archive { return session.NewArchive(b.JS) }
 
 func openKey(t testing.TB, s *session.Store, key session.Key) *talk {
 	t.Helper()
@@ -306,7 +306,7 @@ func TestFactsAreWrittenAsTheLogHasThem(t *testing.T) {
 	b, _ := open(t)
 	put(t, b, logSubject(), `{"v":1,"key":"web/dm/ana","run":"r","events":[{"type":"new","later":[1, 2]},{}]}`)
 	var got []string
-	for f, err := range session.NewArchive(b.NC, b.JS, "").History(t.Context(), "bot", session.SID("bot", ana), 1) {
+	for f, err := range session.NewArchive(b.JS).History(t.Context(), "bot", session.SID("bot", ana), 1) {
 		if err != nil {
 			t.Fatal(err)
 		}

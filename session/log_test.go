@@ -360,7 +360,7 @@ func TestOpenPassesOver(t *testing.T) {
 			if n := len(c.State().Messages); n != 4 {
 				t.Errorf("%d messages, want those of two turns", n)
 			}
-			a := session.NewArchive(b.NC, b.JS, "")
+			a := session.NewArchive(b.JS)
 			if state, sum, err := a.State(t.Context(), "bot", session.SID("bot", ana)); err != nil || sum.Key != ana || len(state.Messages) != 4 {
 				t.Errorf("the archive has %+v, %v", sum, err)
 			}

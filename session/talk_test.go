@@ -40,7 +40,7 @@ func newStore(t testing.TB, b *bus.Bus) *session.Store {
 	running.Go(func() { _ = publisher.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
 	return &session.Store{
-		Publisher: publisher, Reader: bus.NewReader(b.NC, ""), Files: bus.NewFiles(b.JS), Limit: 512 << 10, Log: zerolog.Nop(),
+		Publisher: publisher, Reader: bus.NewReader(b.JS), Files: bus.NewFiles(b.JS), Limit: 512 << 10, Log: zerolog.Nop(),
 	}
 }
 

@@ -38,16 +38,12 @@ type shelf struct {
 
 // withSessions calls do with the sessions of the fleet.
 func (a *app) withSessions(ctx context.Context, do func(*shelf) error) error {
-	cfg, err := a.natsConfig()
-	if err != nil {
-		return err
-	}
 	nc, js, err := a.connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer nc.Close()
-	err = do(&shelf{host.Sessions(nc, js, cfg.Domain), nc})
+	err = do(&shelf{host.Sessions(js), nc})
 	if errors.Is(err, nats.ErrNoResponders) { // as reading a stream that there is not has it
 		if _, missing := js.Stream(ctx, bus.SessionsStream); errors.Is(missing, jetstream.ErrStreamNotFound) {
 			err = missing

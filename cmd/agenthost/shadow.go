@@ -56,7 +56,7 @@ func (a *app) shadowDiff(ctx context.Context, id, key string) error {
 	}
 	var all []comparison
 	for _, c := range couples {
-		c.Pairs, err = host.ShadowDiff(ctx, nc, js, js.Options().Domain, c.Agent, c.Shadow, key)
+		c.Pairs, err = host.ShadowDiff(ctx, js, c.Agent, c.Shadow, key)
 		if err != nil {
 			return err
 		}
