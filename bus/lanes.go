@@ -60,7 +60,7 @@ func stoppedLanes(ctx context.Context, js jetstream.JetStream, name string) (sto
 		s.from = max(s.from, info.State.LastSeq+1)
 	}
 	for _, lane := range s.lanes {
-		if pinnedClient(lane) != "" {
+		if pinnedClient(lane) != "" || lane.NumWaiting > 0 { // an idle fleet has no pin, it only asks
 			return stopped{}, fmt.Errorf("stream %s: a host serves %s; stop every host first", name, lane.Name)
 		}
 		if lane.NumPending > 0 || lane.NumAckPending > 0 { // else its floor may be far behind

@@ -37,6 +37,7 @@ func TestSetLanes(t *testing.T) {
 	}
 	for _, h := range []*host{quick, slow, idle} {
 		h.stop()
+		h.flush()
 	}
 	makeConsumer(t, js, "lane-7x")
 	if err := bus.SetLanes(t.Context(), js, 2); err != nil {
@@ -67,8 +68,10 @@ func TestSetLanesWhenAllIsDone(t *testing.T) {
 	h, idle := join(t, ns, "one", web), joinLane(t, ns, "one", 1, "plugin.inbound.mail")
 	publish(t, js, web, "1", "2", "3")
 	each(h.take(3), (*bus.Delivery).Done)
-	h.stop()
-	idle.stop()
+	for _, h := range []*host{h, idle} {
+		h.stop()
+		h.flush()
+	}
 	for range 2 { // the second time there are no lanes to learn from
 		if err := bus.SetLanes(t.Context(), js, 8); err != nil {
 			t.Fatal(err)
@@ -82,7 +85,9 @@ func TestSetLanesRefusesWhileRoutesAreServed(t *testing.T) {
 	t.Parallel()
 	ns := fleet(t)
 	nc, js := connect(t, ns)
-	join(t, ns, "one").stop()
+	h := join(t, ns, "one")
+	h.stop()
+	h.flush()
 	got := make(chan *bus.Delivery, 1)
 	lane := bus.NewLane(js, bus.LaneConfig{Stream: bus.RoutesStream, Name: bus.LaneName(3), Filters: []string{"agent.route.ana"}, Host: "one"},
 		bustest.Log(t), func(context.Context) {}, func(d *bus.Delivery) { got <- d })
@@ -100,6 +105,24 @@ func TestSetLanesRefusesWhileRoutesAreServed(t *testing.T) {
 	cancel()
 	<-done
 	nc.Close()
+}
+
+// Nobody has the pin of a lane that has had no message yet.
+func TestSetLanesRefusesAnIdleFleet(t *testing.T) {
+	t.Parallel()
+	ns := fleet(t)
+	_, js := connect(t, ns)
+	idle := join(t, ns, "one")
+	idle.flush()
+	wantError(t, bus.SetLanes(t.Context(), js, 2), "stream AGENT_INBOUND: a host serves lane-00; stop every host first")
+	if diff := cmp.Diff([]string{"lane-00"}, consumers(t, js)); diff != "" {
+		t.Errorf("consumers left: %s", diff)
+	}
+	idle.stop()
+	idle.flush()
+	if err := bus.SetLanes(t.Context(), js, 2); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestSetLanesRefuses(t *testing.T) {
