@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -300,6 +301,23 @@ func TestOpenExternalRefuses(t *testing.T) {
 	}
 }
 
+// Of a domain that does not answer nobody knows whether it will.
+func TestReadyWaitsForADomain(t *testing.T) {
+	t.Parallel()
+	url, _ := bustest.Server(t, func(*server.Options) {})
+	b, err := open(t, bus.Config{URL: url, Domain: "mars"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	err = b.Ready(ctx)
+	wantError(t, err, "deadline exceeded", `JetStream of $JS.mars.API does not answer at `, `domain "mars"`, "is the line to it up")
+	if errors.Is(err, bus.ErrNoJetStream) {
+		t.Errorf("got %v, want it to be waited for", err)
+	}
+}
+
 func TestReadyRefuses(t *testing.T) {
 	level := func(n int) string { return fmt.Sprintf(`{"type":"x","api":{"level":%d}}`, n) }
 	fake := func(version string, answers ...string) func(*testing.T) string {
@@ -328,7 +346,6 @@ func TestReadyRefuses(t *testing.T) {
 			bus.ErrNoJetStream,
 			[]string{"-js"},
 		},
-		"no such domain": {real(func(*server.Options) {}), bus.Config{Domain: "mars"}, bus.ErrNoJetStream, []string{`domain "mars"`}},
 		"an account without JetStream": {
 			real(func(o *server.Options) {
 				o.Accounts = []*server.Account{account}

@@ -272,8 +272,11 @@ func apiPrefix(js jetstream.JetStream) string {
 	case o.APIPrefix != "":
 		return strings.TrimSuffix(o.APIPrefix, ".") + "."
 	}
-	return "$JS.API."
+	return ownAPI
 }
+
+// ownAPI is the prefix of the JetStream that the server itself has.
+const ownAPI = "$JS.API."
 
 func (l *Lane) unpin(ctx context.Context) error {
 	stream, err := l.js.Stream(ctx, l.cfg.Stream)
