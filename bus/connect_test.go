@@ -309,7 +309,7 @@ func TestReadyWaitsForADomain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	err = b.Ready(ctx)
 	wantError(t, err, "deadline exceeded", `JetStream of $JS.mars.API does not answer at `, `domain "mars"`, "is the line to it up")

@@ -36,10 +36,13 @@ func (b *Bus) Ready(ctx context.Context) error {
 	pause := time.NewTicker(readyPause)
 	defer pause.Stop()
 	var told time.Time
+	var err error
 	for {
-		err := b.attempt(ctx)
-		if err == nil || hopeless(err) {
-			return err
+		switch last := b.attempt(ctx); {
+		case last == nil || hopeless(last):
+			return last
+		case err == nil || ctx.Err() == nil: // an attempt that is broken off says nothing
+			err = last
 		}
 		if time.Since(told) >= readyProgress {
 			told = time.Now()
