@@ -103,20 +103,25 @@ func (c *conversation) pop(n int) []*item {
 }
 
 // mergeWaiting queues what the log holds as accepted, each at its place among
-// what was delivered since. Called with the lock held.
+// what was delivered since. One that came again, as its acknowledgement was lost,
+// may stand behind what is newer. Called with the lock held.
 func (c *conversation) mergeWaiting(waiting []run.Input) {
 	for _, in := range waiting {
-		i := slices.IndexFunc(c.queue, func(it *item) bool { return it.input.ID == in.ID })
-		if i >= 0 {
-			c.move(c.queue[i], logged)
-			continue
+		var it *item
+		if i := slices.IndexFunc(c.queue, func(it *item) bool { return it.input.ID == in.ID }); i >= 0 {
+			it = c.queue[i]
+			if c.move(it, logged); it.input.Seq != in.Seq { // another message with that id
+				continue
+			}
+			c.takeOut(it)
+		} else {
+			var err error
+			if it, err = loggedItem(in); err != nil {
+				c.log().Error().Err(err).Msg("an input of the log cannot be read; it is passed over")
+				continue
+			}
+			it.binding, _ = c.r.takes(in.Subject)
 		}
-		it, err := loggedItem(in)
-		if err != nil {
-			c.log().Error().Err(err).Msg("an input of the log cannot be read; it is passed over")
-			continue
-		}
-		it.binding, _ = c.r.takes(in.Subject)
 		at := slices.IndexFunc(c.queue, func(other *item) bool {
 			return other.input.Seq > in.Seq && other.origin.guest() == it.origin.guest() // else of another stream
 		})
