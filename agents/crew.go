@@ -19,7 +19,7 @@ type crew struct {
 
 const (
 	// mostIdle is how many stay: much of what comes in one batch begins at once.
-	mostIdle = 64
+	mostIdle = 256
 	// idleTime is how often somebody looks for those who are not needed.
 	idleTime = time.Second
 )

@@ -13,8 +13,9 @@ import (
 )
 
 // A snapshot is written after snapshotEvery commits, or later, when they have as
-// many bytes as the one before: a commit of a session costs the same whatever is
-// remembered of it, and to open it no more than its snapshot twice, or so many.
+// many bytes as the one before and are as many as the turns it holds. So a commit
+// of a session costs the same whatever is remembered of it, and to open one is to
+// read at most as many turns from commits as from its snapshot, or so many.
 const snapshotEvery = 64
 
 // A snapshot is the fold of a log up to Seq.
@@ -32,8 +33,9 @@ type snapshot struct {
 
 // stored is what is known of a snapshot as it was written.
 type stored struct {
-	size   int
-	object string // that holds it, if a message was too small
+	size     int
+	messages int    // of the conversation
+	object   string // that holds it, if a message was too small
 }
 
 // appendJSON appends what json.Marshal makes of a snapshot that is no Object.
@@ -48,11 +50,11 @@ func (s *snapshot) appendJSON(data []byte) ([]byte, error) {
 // takeSnapshot returns a snapshot when one is due and the state is that of the
 // last commit, no more and no less. Called with the lock held.
 func (l *Log) takeSnapshot() *snapshot {
-	due := l.fresh || l.since >= snapshotEvery && l.tail >= l.snap.size
+	due := l.fresh || l.since >= max(snapshotEvery, l.snap.messages/2) && l.tail >= l.snap.size
 	if l.broken != nil || l.busy || l.owed > 0 || !due || l.state.Pending() > 0 {
 		return nil
 	}
-	room := l.snap.size + l.tail/2 // a commit has each text twice, and more besides
+	room := l.snap.size + l.tail/2 // a commit has each text twice at least, and more besides
 	l.since, l.tail, l.fresh = 0, 0, false
 	return &snapshot{
 		V: version, Key: l.key, Seq: l.seq, Replied: l.replied, State: l.state, IDs: l.ids.list(), room: room,
@@ -96,7 +98,7 @@ func (l *Log) snapshotMessage(ctx context.Context, snap *snapshot) (*nats.Msg, s
 	if err != nil {
 		return nil, stored{}, err
 	}
-	now := stored{size: len(data)}
+	now := stored{size: len(data), messages: len(snap.State.Messages)}
 	if len(data) > l.store.Limit {
 		if now.object, err = l.store.Files.Put(ctx, data); err != nil {
 			return nil, stored{}, err

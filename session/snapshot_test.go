@@ -328,6 +328,25 @@ func objectOf(t testing.TB, snapshot string) string {
 	return s.Object
 }
 
+// A session of many turns writes a snapshot when it has as many again.
+func TestSnapshotsOfManyTurns(t *testing.T) {
+	b, s := open(t)
+	d := watchSnapshots(t, b, s)
+	c := openTalk(t, s)
+	for _, turns := range []int{64, 128, 256, 512} {
+		for c.turns < turns-1 {
+			c.turn()
+		}
+		d.none()
+		c.turn()
+		if got := strings.Count(d.next(), `"role":"assistant"`); got != turns {
+			t.Errorf("snapshot: got it after %d turns, want %d", got, turns)
+		}
+		c = c.reopen() // whoever opens the session goes on in the same way
+	}
+	c.same()
+}
+
 // A session that remembers much writes a snapshot less often, by its bytes.
 func TestSnapshotsCostTheirShare(t *testing.T) {
 	b, s := open(t)

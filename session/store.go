@@ -169,7 +169,7 @@ func (l *Log) readSnapshot(ctx context.Context) (snap snapshot, kept stored, err
 	if err != nil {
 		return snap, kept, fmt.Errorf("%w: %d: %w", errNoSnapshot, rec.Seq, err)
 	}
-	kept = stored{len(rec.Data), snap.Object}
+	kept = stored{len(rec.Data), len(snap.State.Messages), snap.Object}
 	if snap.Object == "" {
 		return snap, kept, nil
 	}
@@ -181,6 +181,7 @@ func (l *Log) readSnapshot(ctx context.Context) (snap snapshot, kept stored, err
 	if err := json.Unmarshal(data, &snap); err != nil {
 		return snap, kept, fmt.Errorf("%w: %d: %w", errNoSnapshot, rec.Seq, err)
 	}
+	kept.messages = len(snap.State.Messages)
 	return snap, kept, nil
 }
 
