@@ -11,6 +11,7 @@ import (
 	"agenthost/config"
 
 	"github.com/mattn/go-isatty"
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 )
 
@@ -32,7 +33,8 @@ type app struct {
 	nats   natsFlags
 	config string // the path that -c names; empty: the default
 
-	started bool // the command line was understood
+	started bool       // the command line was understood
+	nc      *nats.Conn // that the command has made; nil: none
 }
 
 // execute runs the command that args name and returns the exit code.
@@ -63,7 +65,7 @@ func (a *app) report(cmd *cobra.Command, err error) int {
 		fmt.Fprintln(a.stderr, problems)
 		return codeFailed
 	default:
-		fmt.Fprintf(a.stderr, "agenthost: %v\n", hintJetStream(err))
+		fmt.Fprintf(a.stderr, "agenthost: %v\n", hintJetStream(a.hintRefused(err)))
 		return codeFailed
 	}
 }

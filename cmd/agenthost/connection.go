@@ -103,7 +103,20 @@ func (a *app) connect(ctx context.Context) (*nats.Conn, jetstream.JetStream, err
 	if err != nil {
 		return nil, nil, a.unreachable(err)
 	}
+	a.nc = nc
 	return nc, js, nil
+}
+
+// hintRefused adds to the error of a command what NATS has refused it meanwhile:
+// who asks hears nothing then, and that is told apart.
+func (a *app) hintRefused(err error) error {
+	if a.nc == nil || errors.Is(err, nats.ErrPermissionViolation) {
+		return err
+	}
+	if refused := a.nc.LastError(); errors.Is(refused, nats.ErrPermissionViolation) {
+		return fmt.Errorf("%w; %w: this user of NATS needs the permission", err, refused)
+	}
+	return err
 }
 
 // hintJetStream adds to an error of JetStream what would help where there is none.

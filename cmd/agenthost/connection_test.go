@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/bus/bustest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
 )
 
 // Flags go before the environment, and that before the file; credentials stay
@@ -63,6 +65,31 @@ func TestConnectToWhatIsNoNATS(t *testing.T) {
 			_, _, err = a.connect(t.Context())
 			if err == nil || !strings.Contains(err.Error(), `start a host with "agenthost run"`) {
 				t.Errorf("got %v, want what would help", err)
+			}
+		})
+	}
+}
+
+// Who may not ask hears nothing: the error says what NATS has refused.
+func TestCommandsOfUsersWhoMayNot(t *testing.T) {
+	url, _ := bustest.Server(t, func(o *server.Options) {
+		o.Users = []*server.User{{Username: "guest", Password: "secret", Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Allow: []string{"$JS.API.INFO"}},
+		}}}
+	})
+	for args, subject := range map[string]string{
+		"agents":      "agenthost.status",
+		"sessions ls": "$JS.API.",
+		"dead ls":     "$JS.API.",
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			words := append(strings.Fields(args), "-s", url, "--user", "guest", "--password", "secret")
+			_, errs := call(t, codeFailed, "", words...)
+			for _, want := range []string{"ermissions", subject, "this user of NATS needs the permission"} {
+				if !strings.Contains(errs, want) {
+					t.Errorf("got %q, want %q in it", errs, want)
+				}
 			}
 		})
 	}
