@@ -164,20 +164,12 @@ func (r *Route) check() error {
 // broken client, whose connection it closes.
 const maxSubject = 255
 
-// ours is what only hosts write: logs, what they tell of themselves, and timers.
-var ours = []string{"agent.session.", "agent.snapshot.", "agent.dead.", EventsPrefix, "agent.schedule."}
-
 // Publishable reports whether a message of a stranger may be answered on
 // subject: no wildcard, no empty token, no white space, none of the server's
 // own, and none that only hosts write.
 func Publishable(subject string) bool {
-	if len(subject) > maxSubject || strings.HasPrefix(subject, "$") || strings.ContainsAny(subject, " \t\r\n*>\x00") {
+	if len(subject) > maxSubject || strings.HasPrefix(subject, "$") || strings.ContainsAny(subject, " \t\r\n*>\x00") || HostSubject(subject) {
 		return false
-	}
-	for _, prefix := range ours {
-		if strings.HasPrefix(subject, prefix) {
-			return false
-		}
 	}
 	for token := range strings.SplitSeq(subject, ".") {
 		if token == "" {

@@ -22,6 +22,17 @@ func Channel(subject string) (channel, instance string, ok bool) {
 	return channel, instance, true
 }
 
+// HostSubject reports whether only hosts publish on subject: logs, what they tell of
+// themselves, and timers. Streams keep all of it.
+func HostSubject(subject string) bool {
+	for _, prefix := range []string{"agent.session.", "agent.snapshot.", "agent.dead.", EventsPrefix, "agent.schedule."} {
+		if strings.HasPrefix(subject, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // StoredSubject reports whether what is published on subject is kept in a stream of
 // ours; on any other subject a message reaches who listens, or nobody.
 func StoredSubject(subject string) bool {

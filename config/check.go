@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"agenthost/bus"
 	"agenthost/hooks"
 )
 
@@ -159,6 +160,10 @@ func (k *checker) checkHooks() {
 			} else {
 				k.fault(path, "the hook has no %s; %s", key, fault)
 			}
+		}
+		if h.Subject != "" && (bus.StoredSubject(h.Subject) || bus.HostSubject(h.Subject)) { // the stream would answer
+			path := fmt.Sprintf("hooks[%d].subject", i)
+			k.fault(path, "subject %s: a stream keeps what is published there; want one of the responder's own, such as acme.moderate", k.quote(path))
 		}
 	}
 }
