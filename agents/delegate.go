@@ -26,7 +26,7 @@ const maxDepth = 8
 // waitFor turns what a tool waits for into what the machine waits for.
 func (t *runner) waitFor(call run.Call, w tools.Wait) run.Signal {
 	wait := &run.Wait{For: run.ForQuestion, Prompt: w.Prompt, Options: w.Options}
-	timeout := cmp.Or(w.Timeout, t.p.cfg.Limits.ApprovalTimeout)
+	wait.Deadline = time.Now().Add(cmp.Or(w.Timeout, t.p.cfg.Limits.ApprovalTimeout))
 	if w.To != "" {
 		if why := t.refuseDelegate(w.To); why != "" {
 			return run.Signal{Result: why, Source: run.FromDenial}
@@ -34,13 +34,20 @@ func (t *runner) waitFor(call run.Call, w tools.Wait) run.Signal {
 		wait.For, wait.To = run.ForDelegate, w.To
 		wait.CorrelationID = waitID(t.c.r.id, t.c.key, t.id, call.ID)
 		wait.Context = w.Context
-		timeout = cmp.Or(w.Timeout, t.p.cfg.Limits.RunTimeout)
+		wait.Deadline = deadline(time.Now().Add(cmp.Or(w.Timeout, t.p.cfg.Limits.RunTimeout)))
 	}
-	wait.Deadline = time.Now().Add(timeout)
 	if w.Default != "" {
 		t.fallback(call.ID, w.Default)
 	}
 	return run.Signal{Wait: wait}
+}
+
+// deadline is what an agent is told whose asker waits until end, or the next whole
+// second: those are what the asker's timer knows. So nobody waits for less than was
+// said; and the asker, whose timer rings first, hears that nobody answered, not
+// that the other was cut off.
+func deadline(end time.Time) time.Time {
+	return end.Add(time.Second - 1).Truncate(time.Second).Add(900 * time.Millisecond)
 }
 
 func (t *runner) fallback(call, answer string) {

@@ -122,9 +122,14 @@ func (t *runner) remind(ctx context.Context, w Waiting, fallback string) error {
 	return nil
 }
 
-// reminder is the second in which the server answers: it knows no parts of one.
-// Whoever is asked is to have all of the time that was said.
-func (w Waiting) reminder() time.Time { return w.Deadline.UTC().Add(time.Second - 1) }
+// reminder is the second in which the server answers: it knows no parts of one. A
+// person is to have all of the time that was said; so has an agent, by its deadline.
+func (w Waiting) reminder() time.Time {
+	if w.Kind == run.ForDelegate {
+		return w.Deadline.UTC()
+	}
+	return w.Deadline.UTC().Add(time.Second - 1)
+}
 
 // fromNobody is the sender of the answer that the server gives at a deadline.
 const fromNobody = "agenthost:deadline"
