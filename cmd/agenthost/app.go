@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"agenthost/config"
 
@@ -33,8 +34,9 @@ type app struct {
 	nats   natsFlags
 	config string // the path that -c names; empty: the default
 
-	started bool       // the command line was understood
-	nc      *nats.Conn // that the command has made; nil: none
+	started bool        // the command line was understood
+	nc      *nats.Conn  // that the command has made; nil: none
+	lost    atomic.Bool // it broke
 }
 
 // execute runs the command that args name and returns the exit code.
@@ -65,7 +67,7 @@ func (a *app) report(cmd *cobra.Command, err error) int {
 		fmt.Fprintln(a.stderr, problems)
 		return codeFailed
 	default:
-		fmt.Fprintf(a.stderr, "agenthost: %v\n", hintJetStream(a.hintRefused(err)))
+		fmt.Fprintf(a.stderr, "agenthost: %v\n", hintJetStream(a.hintRefused(a.hintLost(err))))
 		return codeFailed
 	}
 }

@@ -104,7 +104,21 @@ func (a *app) connect(ctx context.Context) (*nats.Conn, jetstream.JetStream, err
 		return nil, nil, a.unreachable(err)
 	}
 	a.nc = nc
+	nc.SetDisconnectErrHandler(func(_ *nats.Conn, err error) {
+		if err != nil { // else the command has closed it
+			a.lost.Store(true)
+		}
+	})
 	return nc, js, nil
+}
+
+// hintLost adds to the error of a command that got no answer that NATS has gone.
+func (a *app) hintLost(err error) error {
+	silent := errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
+	if !silent || !a.lost.Load() {
+		return err
+	}
+	return fmt.Errorf("%w; the connection to NATS was lost: when it is up again, look whether that was done, and repeat it if not", err)
 }
 
 // hintRefused adds to the error of a command what NATS has refused it meanwhile:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 )
 
 // Flags go before the environment, and that before the file; credentials stay
@@ -92,5 +94,31 @@ func TestCommandsOfUsersWhoMayNot(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a command asks of a NATS that is gone by then ends in the words of the
+// client: the error says what has happened, and what to do.
+func TestConnectionLostMeanwhile(t *testing.T) {
+	url, n := bustest.Server(t)
+	a := &app{getenv: func(string) string { return "" }, nats: natsFlags{bus.Config{URL: url}}}
+	nc, _, err := a.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	lost, notes := make(chan struct{}), nc.DisconnectErrHandler()
+	nc.SetDisconnectErrHandler(func(nc *nats.Conn, err error) {
+		notes(nc, err)
+		close(lost)
+	})
+	n.Stop()
+	<-lost
+	err = nc.Publish("agenthost.status", nil)
+	if err = a.hintLost(err); err == nil || !strings.Contains(err.Error(), "the connection to NATS was lost") {
+		t.Errorf("got %v, want what has happened", err)
+	}
+	if got := a.hintLost(errors.New("no such agent")).Error(); got != "no such agent" {
+		t.Errorf("got %q, want it as it was", got)
 	}
 }
