@@ -25,8 +25,9 @@ type conversation struct {
 	entry   *session.Entry[*conversation] // set while there is anything to do
 	journal *session.Log                  // nil until opened
 	queue   []*item                       // in the order they came
-	held    int                           // of these, in their place held
+	count   [places]int                   // of these, by their place
 	running bool                          // a run is at work, or waits for a slot or its commit
+	taken   bool                          // its inputs are not in the queue any more
 	timer   *time.Timer                   // collect: waits for more
 	// suspended tells that the run waits for somebody. Nothing is held then: what
 	// comes and is no answer goes to the log.
@@ -43,6 +44,10 @@ type conversation struct {
 	asked   int        // how many there have been
 
 	spilling bool // spillAll is at work
+
+	refusals    []*item // that are to be refused
+	refusing    bool    // commitRefusals is at work
+	refusedFrom uint64  // all that have come since this sequence were refused; 0: the last was not
 
 	// anchor stays unacknowledged while the log holds inputs without a message
 	// of their own, so that a takeover finds them.
@@ -96,15 +101,21 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 		c.lane = it.delivery.Lane()
 	}
 	c.blocked = false
-	full := len(c.queue) >= c.r.backlog() && c.joinsQueue(it)
+	journal, standing := c.journal, c.standing()
+	full := standing >= c.room() && c.joinsQueue(it) && journal != nil && !known(journal, it)
 	switch {
+	case c.ended(it):
+		c.mu.Unlock()
+		c.send(c.acknowledgement(it))
 	case full && c.underWay(it.input.ID): // it has come again, and is handled once
 		c.mu.Unlock()
 		it.delivery.Done()
-	case full && !c.seen(it):
+	case full:
+		c.refuseExcess(it)
 		c.mu.Unlock()
-		c.reject(it)
+		c.commitRefusals(journal)
 	default:
+		c.refusedFrom = 0
 		c.insert(it)
 		if c.running {
 			c.poke()
@@ -137,12 +148,20 @@ func (c *conversation) underWay(id string) bool {
 	return slices.ContainsFunc(c.queue, func(it *item) bool { return it.input.ID == id }) || c.current != nil && c.current.takes(id)
 }
 
-// seen reports whether the log has the input. Called with the lock held.
-func (c *conversation) seen(it *item) bool {
-	if c.journal == nil {
+// ended reports whether it has come again, has its end, and all replies up to that
+// one were sent again already: then it need not wait for its turn. Called with the
+// lock held.
+func (c *conversation) ended(it *item) bool {
+	if c.caughtUp == 0 || c.journal == nil || it.interjects() {
 		return false
 	}
-	_, seen := c.journal.Seen(it.input.ID)
+	seq, _ := it.seen(c.journal)
+	return seq > 0 && seq <= c.caughtUp
+}
+
+// known reports whether the log has the input, or another with its id.
+func known(journal *session.Log, it *item) bool {
+	_, seen := it.seen(journal)
 	return seen
 }
 
@@ -190,8 +209,21 @@ func (c *conversation) ripe() {
 // proceed goes on after a run has ended: with the next, or to rest.
 func (c *conversation) proceed() {
 	c.mu.Lock()
-	c.running = false
 	c.fences = 0
+	c.mu.Unlock()
+	c.idle()
+}
+
+// idle says that no run is at work any more, and begins the next if there is
+// one. A log that has refused a commit beside the run is opened again first.
+func (c *conversation) idle() {
+	c.mu.Lock()
+	if c.journal != nil && c.journal.Err() != nil {
+		c.mu.Unlock()
+		c.again(nil, c.ours)
+		return
+	}
+	c.running, c.taken = false, false
 	c.wake(0)
 	c.mu.Unlock()
 	c.rest()
@@ -201,7 +233,7 @@ func (c *conversation) proceed() {
 // that waits for somebody keeps nothing in memory.
 func (c *conversation) rest() {
 	c.mu.Lock()
-	if c.entry == nil || c.running || c.spilling || c.sending || c.timer != nil || c.pressing() || !c.suspended && len(c.queue) > 0 {
+	if c.entry == nil || c.running || c.spilling || c.refusing || len(c.refusals) > 0 || c.sending || c.timer != nil || c.pressing() || !c.suspended && len(c.queue) > 0 {
 		c.mu.Unlock()
 		return
 	}
@@ -220,11 +252,16 @@ func (c *conversation) rest() {
 }
 
 // settle ends the deliveries of inputs whose replies are stored. While the log
-// holds inputs that no message stands for, one stays as the anchor.
+// holds inputs that no message stands for, one stays as the anchor: the last, so
+// that what was answered long ago does not come again after a takeover.
 func (c *conversation) settle(deliveries []*bus.Delivery) {
 	c.mu.Lock()
-	if c.anchor == nil && !c.suspended && len(deliveries) > 0 && slices.ContainsFunc(c.queue, func(it *item) bool { return it.place == logged }) {
-		c.anchor, deliveries = deliveries[0], deliveries[1:]
+	if last := len(deliveries) - 1; last >= 0 && !c.suspended && c.count[logged] > 0 {
+		before := c.anchor
+		c.anchor, deliveries = deliveries[last], deliveries[:last]
+		if before != nil {
+			deliveries = append(deliveries, before)
+		}
 	}
 	c.mu.Unlock()
 	for _, d := range deliveries {
@@ -245,8 +282,8 @@ func (c *conversation) leave() {
 			break
 		}
 	}
-	items, anchor := c.pop(ready), c.anchor
-	c.anchor, c.running, c.journal = nil, false, nil
+	items, anchor := append(c.pop(ready), c.refusals...), c.anchor
+	c.anchor, c.running, c.taken, c.journal, c.refusals = nil, false, false, nil, nil
 	c.mu.Unlock()
 	if anchor != nil {
 		anchor.Leave()

@@ -28,13 +28,13 @@ func (c *conversation) mayAnswer(it *item) bool {
 
 // forwardSoon is forward for an answer that names its question, which the
 // server that is asked for it may hear of a moment later.
-func (c *conversation) forwardSoon(it *item) bool {
+func (c *conversation) forwardSoon(journal *session.Log, it *item) bool {
 	tries := 1
 	if it.origin.inbound.Answers != "" { // then there is a question, or was
 		tries = 5
 	}
 	for {
-		if c.forward(it) {
+		if c.forward(journal, it) {
 			return true
 		}
 		if tries--; tries == 0 {
@@ -52,7 +52,7 @@ func (c *conversation) forwardSoon(it *item) bool {
 // forward passes an answer on to the run that has asked in this chat and is not
 // of it: that of an agent which works for this one, or one that was begun by the
 // clock or an event. It reports whether that was what the input is.
-func (c *conversation) forward(it *item) bool {
+func (c *conversation) forward(journal *session.Log, it *item) bool {
 	before, err := c.passedOn(it)
 	if err != nil {
 		it.delivery.Leave()
@@ -75,7 +75,7 @@ func (c *conversation) forward(it *item) bool {
 	w, text := asked[0], strings.TrimSpace(in.Text)
 	if _, fits := said(run.Signal{}, run.Call{Asked: w.Kind, Options: w.Options}, text, true); !fits {
 		if in.Answers != "" {
-			c.refuse(it, noAnswer(w.Kind, w.Options))
+			c.refuse(journal, it, noAnswer(w.Kind, w.Options))
 			return true
 		}
 		return false
@@ -191,11 +191,16 @@ func (c *conversation) noted(it *item, told string) {
 		}
 	}
 	if it.tried { // and perhaps told, longer ago than the stream remembers
-		err := c.insist(func() (err error) {
+		told := out.replies[0]
+		err := c.insist(func() error {
 			ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
 			defer cancel()
-			out.replies, err = c.unpublished(ctx, []run.Reply{*out.replies[0]}, it.delivery.Stored)
-			return err
+			again := &outgoing{}
+			if err := c.unpublished(ctx, []earlier{{told, it.delivery.Stored, again}}); err != nil {
+				return err
+			}
+			out.replies = again.replies
+			return nil
 		})
 		if err != nil {
 			it.delivery.Leave()

@@ -25,6 +25,9 @@ type item struct {
 	stale    time.Time // when it came, if that was while nobody was there
 
 	place place // guarded by the conversation
+
+	refusal *run.Error // why it is refused
+	since   uint64     // where the stretch of refused messages begins that it is in
 }
 
 // A place says who has an input of a queue.
@@ -32,9 +35,11 @@ type place uint8
 
 const (
 	held     place = iota // its message is unacknowledged
-	spilled               // the same, but it is to go to the log
+	repeated              // the same, and the log has its id: at its turn it is answered again, not run
+	spilled               // its message is unacknowledged, and it is to go to the log
 	spilling              // it is on its way to the log
 	logged                // the log has it
+	places                // how many there are
 )
 
 // newItem decodes a delivery.
@@ -94,6 +99,15 @@ func loggedItem(in run.Input) (*item, error) {
 		return nil, fmt.Errorf("waiting input: %w", err)
 	}
 	return &item{input: in, origin: o, place: logged}, nil
+}
+
+// seen looks the input up in the log of its session: ok tells whether the log has
+// it, seq is the commit that holds its end, 0 while it has none.
+func (it *item) seen(journal *session.Log) (seq uint64, ok bool) {
+	if it.origin.inbound == nil { // its sequence is of another stream
+		return journal.Seen(it.input.ID)
+	}
+	return journal.SeenAt(it.input.ID, it.input.Seq)
 }
 
 // queue is the mode in which the item's session is served.

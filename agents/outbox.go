@@ -56,17 +56,29 @@ func (c *conversation) pump() {
 		reply := out.replies[0]
 		out.replies = out.replies[1:]
 		c.mu.Unlock()
-		if c.publish(reply, out.trace) {
+		if bus.StoredSubject(reply.Subject) {
+			c.publish(reply, out.trace, c.pumped)
 			return // pump goes on when it is stored
 		}
+		c.publish(reply, out.trace, func(bool) {})
 	}
 }
 
-// publish sends a reply. It reports whether pump will be called when the reply
-// is stored; what is kept in no stream is sent and done with.
-func (c *conversation) publish(reply *run.Reply, t trace) (waits bool) {
+// pumped goes on with the next reply once one is stored.
+func (c *conversation) pumped(stored bool) {
+	if stored {
+		c.pump()
+	} else {
+		c.abandonOutbox()
+	}
+}
+
+// publish sends a reply. done is called once it is stored, or when the host stops
+// before that; for what is kept in no stream at once.
+func (c *conversation) publish(reply *run.Reply, t trace, done func(stored bool)) {
 	if reply.Subject == "" {
-		return false
+		done(true)
+		return
 	}
 	msg := &nats.Msg{
 		Subject: reply.Subject, Data: reply.Envelope,
@@ -78,21 +90,21 @@ func (c *conversation) publish(reply *run.Reply, t trace) (waits bool) {
 		if err := c.r.parts.NC.PublishMsg(msg); err != nil {
 			c.log().Warn().Err(err).Str("subject", reply.Subject).Msg("publish result")
 		}
-		return false
+		done(true)
+		return
 	}
 	crashpoint("before-publish")
 	c.r.parts.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		crashpoint("after-publish")
 		switch {
 		case errors.Is(err, bus.ErrClosed), errors.Is(err, nats.ErrConnectionClosed):
-			c.abandonOutbox()
+			done(false)
 			return
 		case err != nil:
 			c.r.parts.buryLetter(c.r.undeliverable(reply, msg.Header, err), func() {})
 		}
-		c.pump()
+		done(true)
 	})
-	return true
 }
 
 // abandonOutbox gives up what is not stored. The log has it, and whoever opens

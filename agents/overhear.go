@@ -68,7 +68,7 @@ func (c *conversation) interjection(journal *session.Log) (*item, run.Signal, bo
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, it := range c.queue {
-		if it.place == spilling || it.place == logged {
+		if it.place != held && it.place != spilled {
 			continue
 		}
 		sig, answers := c.answer(it, left)
@@ -76,7 +76,7 @@ func (c *conversation) interjection(journal *session.Log) (*item, run.Signal, bo
 		if !answers && len(c.live) == 0 && mode != session.Steer && mode != session.Interrupt { // it waits for its turn, as most do
 			continue
 		}
-		if _, seen := journal.Seen(it.input.ID); seen {
+		if known(journal, it) {
 			continue
 		}
 		if c.answersLive(it) {

@@ -1,25 +1,109 @@
 package agents
 
 import (
+	"cmp"
 	"slices"
 
 	"agenthost/run"
 )
 
-// insert queues it and, when the mailbox is full, has it spilled. Called with
-// the lock held.
+// insert queues it and, when the mailbox is full, has it spilled. What comes
+// before the log is open stays held: the log tells what has to be done with it.
+// Called with the lock held.
 func (c *conversation) insert(it *item) {
-	full := c.held >= mailbox && !it.interjects()
 	c.enqueue(c.placeOf(it), it)
-	if !full {
-		return
-	}
-	c.move(it, spilled)
-	if !c.spilling {
-		c.spilling = true
-		go c.spillAll()
+	switch {
+	case c.journal != nil:
+		c.admit(it)
+	case c.count[held] > mailbox:
+		c.spill()
 	}
 }
+
+// admit decides where an input stands that is held, now that the log is open.
+// Called with the lock held.
+func (c *conversation) admit(it *item) {
+	if c.repeats(it) {
+		c.move(it, repeated)
+	} else if c.full(it) {
+		c.move(it, spilled)
+		c.spill()
+	}
+}
+
+// admitAll is admit for all that came before the log was open. What there is no
+// room for is refused. Called with the lock held.
+func (c *conversation) admitAll() {
+	for _, it := range c.queue {
+		if c.repeats(it) {
+			c.move(it, repeated)
+		}
+	}
+	c.takeExcess()
+	for _, it := range slices.Backward(c.queue) {
+		if c.full(it) {
+			c.move(it, spilled)
+			c.spill()
+		}
+	}
+}
+
+// takeExcess takes what is past the limit of the queue out of it, to be refused.
+// What the log has accepted stays. Called with the lock held.
+func (c *conversation) takeExcess() {
+	limit, standing := c.room(), 0
+	var came []*item
+	excess := map[*item]bool{}
+	for _, it := range c.queue {
+		switch {
+		case it.place == repeated:
+			continue
+		case standing >= limit && it.place == held && c.joinsQueue(it):
+			excess[it] = true
+		default:
+			standing++
+		}
+		came = append(came, it)
+	}
+	if len(excess) == 0 {
+		return
+	}
+	slices.SortStableFunc(came, func(a, b *item) int { return cmp.Compare(a.input.Seq, b.input.Seq) })
+	for _, it := range came {
+		if excess[it] {
+			c.takeOut(it)
+			c.refuseExcess(it)
+		} else {
+			c.refusedFrom = 0
+		}
+	}
+}
+
+// repeats reports whether the log has what is held, or another message with its
+// id. Called with the lock held.
+func (c *conversation) repeats(it *item) bool {
+	return it.place == held && !it.interjects() && known(c.journal, it)
+}
+
+// full reports whether the mailbox has no room for what is held. A run that
+// waits for somebody looks at each before it goes to the log. Called with the
+// lock held.
+func (c *conversation) full(it *item) bool {
+	return it.place == held && !it.interjects() && !c.suspended && c.count[held] > mailbox
+}
+
+// room is how many inputs the queue has room for: queue_max behind the run, which
+// is one of the queue until it is taken. Called with the lock held.
+func (c *conversation) room() int {
+	if c.taken || c.suspended {
+		return c.r.backlog()
+	}
+	return c.r.backlog() + 1
+}
+
+// standing is how many inputs of the queue wait for their turn. Called with the
+// lock held.
+func (c *conversation) standing() int { return len(c.queue) - c.count[repeated] }
 
 // placeOf is where it belongs in the queue: at the end, but before what only the
 // log has and came later. Called with the lock held.
@@ -36,19 +120,13 @@ func (c *conversation) placeOf(it *item) int {
 func (c *conversation) enqueue(at int, it *item) {
 	c.queue = slices.Insert(c.queue, at, it)
 	c.r.queued.Add(1)
-	if it.place == held {
-		c.held++
-	}
+	c.count[it.place]++
 }
 
 // move changes the place of an input of the queue. Called with the lock held.
 func (c *conversation) move(it *item, to place) {
-	if it.place == held {
-		c.held--
-	}
-	if to == held {
-		c.held++
-	}
+	c.count[it.place]--
+	c.count[to]++
 	it.place = to
 }
 
@@ -56,7 +134,7 @@ func (c *conversation) move(it *item, to place) {
 // Called with the lock held.
 func (c *conversation) pressing() bool {
 	if c.suspended {
-		return slices.ContainsFunc(c.queue, func(it *item) bool { return it.place == held })
+		return c.count[held]+c.count[repeated] > 0
 	}
 	if c.blocked {
 		return false
@@ -95,9 +173,7 @@ func (c *conversation) pop(n int) []*item {
 	c.queue = slices.Delete(c.queue, 0, n)
 	c.r.queued.Add(-int64(n))
 	for _, it := range items {
-		if it.place == held {
-			c.held--
-		}
+		c.count[it.place]--
 	}
 	return items
 }
@@ -122,29 +198,34 @@ func (c *conversation) mergeWaiting(waiting []run.Input) {
 			}
 			it.binding, _ = c.r.takes(in.Subject)
 		}
-		at := slices.IndexFunc(c.queue, func(other *item) bool {
-			return other.input.Seq > in.Seq && other.origin.guest() == it.origin.guest() // else of another stream
-		})
-		if at < 0 {
-			at = len(c.queue)
-		}
-		c.enqueue(at, it)
+		c.enqueue(c.turnOf(it), it)
 	}
+}
+
+// turnOf is where it belongs in the queue by when it came. Called with the lock
+// held.
+func (c *conversation) turnOf(it *item) int {
+	at := slices.IndexFunc(c.queue, func(other *item) bool {
+		return other.input.Seq > it.input.Seq && other.origin.guest() == it.origin.guest() // else of another stream
+	})
+	if at < 0 {
+		return len(c.queue)
+	}
+	return at
 }
 
 // forget makes ready for opening the log anew: what only the log holds is
 // dropped, what is held is as if it had just come. Called with the lock held.
 func (c *conversation) forget() {
-	c.journal, c.blocked = nil, false
+	c.journal, c.blocked, c.taken, c.refusedFrom = nil, false, false, 0
 	c.queue = slices.DeleteFunc(c.queue, func(it *item) bool {
 		if it.delivery == nil {
 			c.r.queued.Add(-1)
 		}
 		return it.delivery == nil
 	})
-	c.held = 0
 	for _, it := range c.queue {
 		it.place = held
-		c.held++
 	}
+	c.count = [places]int{held: len(c.queue)}
 }

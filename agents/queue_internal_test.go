@@ -29,7 +29,7 @@ func TestMergeWaitingKeepsTheOrder(t *testing.T) {
 	if diff := cmp.Diff([]string{"m3", "m4", "m5", "m6", "twice"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if c.held != 2 || c.r.queued.Load() != 5 {
-		t.Errorf("got %d held and %d queued, want 2 and 5", c.held, c.r.queued.Load())
+	if c.count[held] != 2 || c.r.queued.Load() != 5 {
+		t.Errorf("got %d held and %d queued, want 2 and 5", c.count[held], c.r.queued.Load())
 	}
 }

@@ -2,7 +2,6 @@ package agents_test
 
 import (
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -55,8 +54,12 @@ func (w *world) heard(n int) []string {
 
 func (w *world) wantHeard(want ...string) {
 	w.t.Helper()
-	if got := w.heard(len(want)); !slices.Equal(got, want) {
-		w.t.Errorf("heard %q, want %q", got, want)
+	got := w.heard(len(want))
+	for i := range want {
+		if got[i] != want[i] {
+			w.t.Errorf("heard %d of %d: %q and then %q, want %q", i, len(want), got[max(0, i-3):i], got[i], want[i])
+			return
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"agenthost/bus"
@@ -22,7 +24,7 @@ func (c *conversation) unsent(journal *session.Log) uint64 {
 			continue
 		}
 		tried = true
-		if seq, _ := journal.Seen(it.input.ID); seq > 0 {
+		if seq, _ := it.seen(journal); seq > 0 {
 			from = min(from, seq)
 		}
 	}
@@ -35,13 +37,20 @@ func (c *conversation) unsent(journal *session.Log) uint64 {
 // catchUp publishes again, in order, what commits have replied: the last must
 // not overtake those of messages that are still to come again.
 func (c *conversation) catchUp(commits []uint64) error {
-	for _, seq := range commits {
-		if err := c.insist(func() error { return c.sendAgain(seq, nil) }); err != nil {
-			return err
-		}
-		c.mu.Lock()
-		c.caughtUp = max(c.caughtUp, seq)
-		c.mu.Unlock()
+	var missing []*outgoing
+	err := c.insist(func() (err error) {
+		missing, err = c.missing(commits)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.caughtUp = max(c.caughtUp, slices.Max(commits))
+	c.mu.Unlock()
+	for _, out := range missing {
+		out.end = func(bool) {}
+		c.send(out)
 	}
 	return nil
 }
@@ -62,20 +71,27 @@ func (c *conversation) insist(read func() error) error {
 	}
 }
 
-// missing are the replies of a commit that the stream does not have, and the
-// trace they go in if the commit tells.
-func (c *conversation) missing(seq uint64) (replies []*run.Reply, t trace, err error) {
+// missing are the replies of commits that no stream has, those of each commit in
+// the trace of its run if the commit tells.
+func (c *conversation) missing(commits []uint64) (missing []*outgoing, err error) {
 	ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
 	defer cancel()
-	said, err := c.r.parts.Store.Said(ctx, seq)
-	if errors.Is(err, bus.ErrNotFound) { // somebody deleted the session
-		return nil, t, nil
+	var replies []earlier
+	for _, seq := range commits {
+		said, err := c.r.parts.Store.Said(ctx, seq)
+		if errors.Is(err, bus.ErrNotFound) { // the session was deleted
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out := &outgoing{trace: traceOf(said.Inputs)}
+		missing = append(missing, out)
+		for i := range said.Replies {
+			replies = append(replies, earlier{&said.Replies[i], said.At, out})
+		}
 	}
-	if err != nil {
-		return nil, t, err
-	}
-	replies, err = c.unpublished(ctx, said.Replies, said.At)
-	return replies, traceOf(said.Inputs), err
+	return missing, c.unpublished(ctx, replies)
 }
 
 // answerAgain publishes what the log has as the answer to it.
@@ -91,29 +107,22 @@ func (c *conversation) answerAgain(it *item, seq uint64) error {
 }
 
 // sendAgain publishes those replies of a commit that the stream does not have,
-// and then settles what has come again, if anything has. The stream would drop
-// what it knows, but who listens without one would see it twice.
+// and then settles what has come again. The stream would drop what it knows, but
+// a subscriber of the subject would see it twice.
 func (c *conversation) sendAgain(seq uint64, again *item) error {
 	c.mu.Lock()
-	sent := seq <= c.caughtUp // and its message waits behind it
+	caughtUp := seq <= c.caughtUp
 	c.mu.Unlock()
-	var back []*bus.Delivery
-	if again != nil {
-		back = append(back, again.delivery)
-	}
-	out := &outgoing{end: func(stored bool) {
-		if stored {
-			c.settle(back)
-		} else {
-			leaveAll(back)
-		}
-	}}
-	if !sent {
-		var err error
-		if out.replies, out.trace, err = c.missing(seq); err != nil {
+	out := c.acknowledgement(again)
+	if !caughtUp {
+		missing, err := c.missing([]uint64{seq})
+		if err != nil {
 			return err
 		}
-		if again != nil && out.trace == (trace{}) {
+		for _, m := range missing {
+			out.replies, out.trace = m.replies, m.trace
+		}
+		if out.trace == (trace{}) {
 			out.trace = traceOf([]run.Input{again.input})
 		}
 	}
@@ -121,30 +130,71 @@ func (c *conversation) sendAgain(seq uint64, again *item) error {
 	return nil
 }
 
+// acknowledgement settles it once all that is sent before is stored.
+func (c *conversation) acknowledgement(it *item) *outgoing {
+	back := []*bus.Delivery{it.delivery}
+	return &outgoing{end: func(stored bool) {
+		if stored {
+			c.settle(back)
+		} else {
+			leaveAll(back)
+		}
+	}}
+}
+
 // searchMost bounds the search for a reply while the stream itself would drop
 // a second copy.
 const searchMost = 1000
 
-// unpublished are the replies that their stream does not have.
-func (c *conversation) unpublished(ctx context.Context, replies []run.Reply, since time.Time) ([]*run.Reply, error) {
-	most := searchMost
-	if time.Since(since) > bus.DedupeWindow-time.Minute {
-		most, since = 0, since.Add(-10*time.Second) // clocks of a cluster differ
-	}
-	var left []*run.Reply
-	for i := range replies {
-		reply := &replies[i]
-		if !bus.StoredSubject(reply.Subject) {
-			left = append(left, reply) // it may have reached nobody
-			continue
+// An earlier reply may have been published, at that time or later. If it was not,
+// it goes out with out.
+type earlier struct {
+	reply *run.Reply
+	at    time.Time
+	out   *outgoing
+}
+
+// unpublished adds the replies that no stream has to what they go out with. Each
+// stream is searched once, however many there are.
+func (c *conversation) unpublished(ctx context.Context, replies []earlier) error {
+	bySubject := map[string][]earlier{}
+	for _, s := range replies {
+		if bus.StoredSubject(s.reply.Subject) {
+			bySubject[s.reply.Subject] = append(bySubject[s.reply.Subject], s)
 		}
-		found, err := c.r.parts.Reader.Published(ctx, reply.Subject, reply.ID, since, most)
+	}
+	missing := map[string]bool{}
+	for subject, list := range bySubject {
+		left, err := c.notStored(ctx, subject, list)
 		if err != nil {
-			return nil, fmt.Errorf("look for reply %s: %w", reply.ID, err)
+			return fmt.Errorf("look for earlier replies on %s: %w", subject, err)
 		}
-		if !found {
-			left = append(left, reply)
+		maps.Copy(missing, left)
+	}
+	for _, s := range replies {
+		if missing[s.reply.ID] || !bus.StoredSubject(s.reply.Subject) { // the latter may have reached no subscriber
+			s.out.replies = append(s.out.replies, s.reply)
 		}
 	}
-	return left, nil
+	return nil
+}
+
+// notStored are the ids of those replies on subject that its stream does not
+// have.
+func (c *conversation) notStored(ctx context.Context, subject string, replies []earlier) (map[string]bool, error) {
+	search := bus.Search{Subject: subject, Since: replies[0].at, Until: replies[0].at, Most: searchMost}
+	ids := make([]string, len(replies))
+	for i, s := range replies {
+		ids[i] = s.reply.ID
+		if s.at.Before(search.Since) {
+			search.Since = s.at
+		}
+		if s.at.After(search.Until) {
+			search.Until = s.at
+		}
+	}
+	if time.Since(search.Since) > bus.DedupeWindow-time.Minute {
+		search.Most, search.Since = 0, search.Since.Add(-10*time.Second) // clocks of a cluster differ
+	}
+	return c.r.parts.Reader.NotStored(ctx, search, ids)
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/llm"
 	"agenthost/run"
@@ -181,6 +182,9 @@ func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
 		}
 		return t.journal.Step(sig, t.p.limits()), nil
 	case <-t.c.nudge:
+		if err := t.journal.Err(); err != nil { // of a commit beside the run
+			return nil, err
+		}
 		return t.overhear(ctx)
 	case <-ctx.Done():
 		if t.c.r.work.Err() != nil {
@@ -286,12 +290,12 @@ func (t *runner) finish(events []run.Event) error {
 func (t *runner) finished(last []*run.Reply, err error) {
 	crashpoint("after-commit")
 	switch {
-	case errors.Is(err, session.ErrFenced):
-		t.c.fenced(t.items)
-		return
-	case err != nil:
+	case errors.Is(err, bus.ErrClosed):
 		leaveAll(deliveriesOf(t.items))
 		t.c.leave()
+		return
+	case err != nil:
+		t.c.brokeOff(t.items, err)
 		return
 	}
 	// An input that only the log stands for would not bring anybody back to a

@@ -5,7 +5,16 @@ import (
 
 	"agenthost/bus"
 	"agenthost/run"
+	"agenthost/session"
 )
+
+// spill has what is spilled written to the log. Called with the lock held.
+func (c *conversation) spill() {
+	if !c.spilling {
+		c.spilling = true
+		go c.spillAll()
+	}
+}
 
 // spillAll accepts what the mailbox has no room for into the log, all that has
 // come together in one commit, and lets its messages go. Only the first is kept
@@ -16,23 +25,7 @@ func (c *conversation) spillAll() {
 		c.endSpill(nil, err)
 		return
 	}
-	var events []run.Event
-	var batch []*item
-	now := time.Now().UTC().Round(0)
-	c.mu.Lock()
-	for _, it := range c.queue {
-		if it.place != spilled {
-			continue
-		}
-		if _, seen := journal.Seen(it.input.ID); seen { // its turn in the queue tells
-			c.move(it, held)
-			continue
-		}
-		c.move(it, spilling)
-		batch = append(batch, it)
-		events = append(events, run.Event{Type: run.InputAdded, At: now, Input: &it.input})
-	}
-	c.mu.Unlock()
+	batch, events := c.spillBatch(journal)
 	if len(batch) == 0 {
 		c.endSpill(nil, nil)
 		return
@@ -41,13 +34,61 @@ func (c *conversation) spillAll() {
 	journal.Add(c.r.work, events, func(err error) { c.endSpill(batch, err) })
 }
 
+// spillBatch is all that is spilled by now, and the commit that accepts it.
+func (c *conversation) spillBatch(journal *session.Log) (batch []*item, events []run.Event) {
+	now := time.Now().UTC().Round(0)
+	ids := map[string]bool{}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, it := range c.queue {
+		if it.place != spilled {
+			continue
+		}
+		if ids[it.input.ID] || known(journal, it) {
+			c.move(it, repeated)
+			continue
+		}
+		ids[it.input.ID] = true
+		c.move(it, spilling)
+		batch = append(batch, it)
+		events = append(events, run.Event{Type: run.InputAdded, At: now, Input: &it.input})
+	}
+	return batch, events
+}
+
 // endSpill ends a commit of spillAll and begins the next if there is more.
 func (c *conversation) endSpill(batch []*item, err error) {
 	crashpoint("after-spill")
-	var acked []*bus.Delivery
+	broke := err != nil && len(batch) > 0
 	c.mu.Lock()
+	acked := c.spillEnded(batch, err == nil)
+	c.spilling = false
+	if err == nil && c.count[spilled] > 0 {
+		c.spill()
+	}
+	if c.timer == nil && !broke { // else it waits for more
+		c.wake(0)
+	}
+	c.mu.Unlock()
+	for _, d := range acked {
+		d.Done()
+	}
+	if broke {
+		c.brokeBeside(err)
+		return
+	}
+	c.rest()
+}
+
+// spillEnded puts a batch where it is now, and returns the messages that the log
+// stands for. What was forgotten meanwhile is left alone: the log is opened again
+// and tells. Called with the lock held.
+func (c *conversation) spillEnded(batch []*item, stored bool) (acked []*bus.Delivery) {
 	for _, it := range batch {
-		if err != nil {
+		switch {
+		case it.place != spilling:
+			continue
+		case !stored:
 			c.move(it, held)
 			continue
 		}
@@ -59,39 +100,5 @@ func (c *conversation) endSpill(batch []*item, err error) {
 		}
 		it.delivery = nil
 	}
-	c.spilling = err == nil && c.overflows()
-	if c.spilling {
-		go c.spillAll()
-	}
-	if c.timer == nil { // else it waits for more
-		c.wake(0)
-	}
-	c.mu.Unlock()
-	for _, d := range acked {
-		d.Done()
-	}
-	c.rest()
-}
-
-// onTheirWay is how many inputs of the queue go to the log and are not in it yet.
-// Called with the lock held.
-func (c *conversation) onTheirWay() int {
-	n := 0
-	for _, it := range c.queue {
-		if it.place == spilled || it.place == spilling {
-			n++
-		}
-	}
-	return n
-}
-
-// overflows reports whether something is to be spilled. Called with the lock
-// held.
-func (c *conversation) overflows() bool {
-	for _, it := range c.queue {
-		if it.place == spilled {
-			return true
-		}
-	}
-	return false
+	return acked
 }

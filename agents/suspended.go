@@ -32,18 +32,14 @@ func (c *conversation) suspend(t *runner) {
 			leaveAll(deliveries)
 		}
 	}})
-	c.mu.Lock()
-	c.running = false
-	c.wake(0)
-	c.mu.Unlock()
-	c.rest()
+	c.idle()
 }
 
 // workSuspended looks at what has come for a run that waits: the answer lets it
 // go on, anything else waits behind it, in the log.
 func (c *conversation) workSuspended(journal *session.Log, left *run.Run) {
 	c.mu.Lock()
-	c.suspended = true
+	c.suspended, c.refusedFrom = true, 0
 	fresh := c.fresh
 	c.fresh = false
 	held := c.heldItems()
@@ -58,8 +54,7 @@ func (c *conversation) workSuspended(journal *session.Log, left *run.Run) {
 		}
 	}
 	for _, it := range held {
-		_, seen := journal.Seen(it.input.ID) // an answer counts once
-		if sig, ok := c.answer(it, left); ok && !seen {
+		if sig, ok := c.answer(it, left); ok && !known(journal, it) { // an answer counts once
 			other, err := c.passedOn(it)
 			if err == nil && other == "" {
 				c.unqueue(it)
@@ -76,15 +71,7 @@ func (c *conversation) workSuspended(journal *session.Log, left *run.Run) {
 			return
 		}
 	}
-	c.mu.Lock()
-	c.running = false
-	if !c.spilling && c.overflows() {
-		c.spilling = true
-		go c.spillAll()
-	}
-	c.wake(0)
-	c.mu.Unlock()
-	c.rest()
+	c.idle()
 }
 
 // heldItems are the inputs of the queue whose messages are held. Called with
@@ -93,7 +80,7 @@ func (c *conversation) heldItems() []*item {
 	var list []*item
 	for _, it := range c.queue {
 		switch {
-		case it.place == held:
+		case it.place == held, it.place == repeated:
 			list = append(list, it)
 		case it.place == logged && it.delivery != nil: // the log stands for it
 			d := it.delivery
@@ -119,14 +106,12 @@ func (c *conversation) takeOut(it *item) {
 	}
 	c.queue = slices.Delete(c.queue, i, i+1)
 	c.r.queued.Add(-1)
-	if it.place == held {
-		c.held--
-	}
+	c.count[it.place]--
 }
 
 // keepWaiting deals with an input that is no answer to what the run waits for.
 func (c *conversation) keepWaiting(journal *session.Log, left *run.Run, it *item) error {
-	seq, seen := journal.Seen(it.input.ID)
+	seq, seen := it.seen(journal)
 	switch {
 	case it.interjects() && seen:
 		c.unqueue(it)
@@ -143,34 +128,40 @@ func (c *conversation) keepWaiting(journal *session.Log, left *run.Run, it *item
 	case it.origin.route != nil && it.origin.route.Kind == bus.RouteHeartbeat: // its time is over
 		c.unqueue(it)
 		it.delivery.Done()
-	case it.origin.inbound != nil && c.forward(it):
+	case it.origin.inbound != nil && c.forward(journal, it):
 		c.unqueue(it)
 	case it.origin.inbound != nil && it.origin.inbound.Answers != "":
-		c.unqueue(it)
 		if call, waits := c.waitingCall(left, it.origin.inbound.Answers); waits && call.Asked != run.ForDelegate {
-			c.refuse(it, noAnswer(call.Asked, call.Options))
+			c.refuse(journal, it, noAnswer(call.Asked, call.Options))
 		} else {
-			c.refuse(it, nothingAsked)
+			c.refuse(journal, it, nothingAsked)
 		}
 	default:
-		c.mu.Lock()
-		if it.place == held && len(journal.State().Waiting)+c.onTheirWay() >= c.r.backlog() {
-			c.takeOut(it)
-			c.mu.Unlock()
-			c.reject(it)
-			return nil
-		}
-		if it.place == held {
-			c.move(it, spilled)
-		}
-		told := c.noticed
-		c.noticed = true
-		c.mu.Unlock()
-		if !told && it.origin.inbound != nil {
-			c.notice(it, left)
-		}
+		c.waitBehind(journal, left, it)
 	}
 	return nil
+}
+
+// waitBehind has an input wait in the log for the end of the run that waits,
+// unless there is no room for it.
+func (c *conversation) waitBehind(journal *session.Log, left *run.Run, it *item) {
+	c.mu.Lock()
+	if slices.Index(c.queue, it) >= c.r.backlog() {
+		c.takeOut(it)
+		c.refuseExcess(it)
+		c.mu.Unlock()
+		c.commitRefusals(journal)
+		return
+	}
+	c.refusedFrom = 0
+	c.move(it, spilled)
+	c.spill()
+	told := c.noticed
+	c.noticed = true
+	c.mu.Unlock()
+	if !told && it.origin.inbound != nil {
+		c.notice(it, left)
+	}
 }
 
 // turnDown drops an answer that the run does not take.
@@ -211,17 +202,6 @@ func (c *conversation) notice(it *item, left *run.Run) {
 	c.say(it, run.Reply{Kind: run.KindNotice, Text: text}, func(bool) {})
 }
 
-// refuse answers an input with an error, outside of any run.
-func (c *conversation) refuse(it *item, e *run.Error) {
-	c.say(it, run.Reply{Kind: run.KindError, Final: true, Error: e, Text: e.Message}, func(stored bool) {
-		if stored {
-			it.delivery.Done()
-		} else {
-			it.delivery.Leave()
-		}
-	})
-}
-
 // say answers an input outside of any run. The same input is told the same
 // thing under the same id.
 func (c *conversation) say(it *item, reply run.Reply, end func(stored bool)) {
@@ -260,7 +240,7 @@ func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
 		return err
 	}
 	t.c.mu.Lock()
-	t.c.suspended, t.c.noticed = false, false
+	t.c.suspended, t.c.noticed, t.c.refusedFrom = false, false, 0
 	t.c.mu.Unlock()
 	t.answeredBy(sig)
 	return t.perform(ctx, t.journal.Step(sig, t.p.limits()))

@@ -62,11 +62,8 @@ func (c *conversation) end(t *runner, err error) {
 	case errors.Is(err, errStopping), errors.Is(err, bus.ErrClosed):
 		leaveAll(deliveriesOf(t.items))
 		c.leave()
-	case errors.Is(err, session.ErrFenced):
-		c.fenced(t.items)
-	default: // in place, so that nothing overtakes it; each try is counted
-		c.log().Error().Err(err).Str("run", t.id).Msg("run broke off; trying again from its log")
-		c.again(t.items, func([]*bus.Delivery) bool { return true })
+	default:
+		c.brokeOff(t.items, err)
 	}
 }
 
@@ -80,6 +77,9 @@ func (c *conversation) open() (*session.Log, error) {
 		return nil, errStopping
 	}
 	c.mu.Lock()
+	if c.journal != nil && c.journal.Err() != nil {
+		c.forget()
+	}
 	journal := c.journal
 	c.mu.Unlock()
 	if journal != nil {
@@ -93,8 +93,11 @@ func (c *conversation) open() (*session.Log, error) {
 	c.mu.Lock()
 	from := c.unsent(journal)
 	c.journal, c.fresh = journal, true
+	c.taken, c.suspended = state.Run != nil, state.Phase == run.InSuspense
 	c.mergeWaiting(state.Waiting)
+	c.admitAll()
 	c.mu.Unlock()
+	c.commitRefusals(journal)
 	if from > 0 {
 		if err := c.catchUp(journal.RepliedSince(from)); err != nil {
 			return nil, err
@@ -145,14 +148,12 @@ func (c *conversation) unfinished(journal *session.Log) *runner {
 	c.mu.Lock()
 	var items []*item
 	for _, in := range left.Inputs {
-		i := slices.IndexFunc(c.queue, func(it *item) bool { return it.input.ID == in.ID && it.place == held })
+		i := slices.IndexFunc(c.queue, func(it *item) bool { return it.input.ID == in.ID && it.place == repeated })
 		if i < 0 {
 			continue
 		}
 		items = append(items, c.queue[i])
-		c.queue = slices.Delete(c.queue, i, i+1)
-		c.held--
-		c.r.queued.Add(-1)
+		c.takeOut(c.queue[i])
 	}
 	c.mu.Unlock()
 	t := c.newRunner(journal, left.ID, items)
@@ -177,7 +178,7 @@ func (c *conversation) take(journal *session.Log) ([]*item, error) {
 			return nil, nil
 		}
 		it := c.queue[0]
-		seq, seen := journal.Seen(it.input.ID)
+		seq, seen := it.seen(journal)
 		if it.interjects() { // nothing is under way that it could be meant for
 			c.pop(1)
 			c.mu.Unlock()
@@ -192,13 +193,14 @@ func (c *conversation) take(journal *session.Log) ([]*item, error) {
 		}
 		if !seen && c.mayAnswer(it) {
 			c.mu.Unlock()
-			if c.forwardSoon(it) {
+			if c.forwardSoon(journal, it) {
 				c.unqueue(it)
 			}
 			continue
 		}
 		if !seen || it.place == logged && seq == 0 {
 			items := c.pop(c.together(journal))
+			c.taken = true
 			c.mu.Unlock()
 			return items, nil
 		}
@@ -229,7 +231,7 @@ func (c *conversation) together(journal *session.Log) int {
 	n := 1
 	for n < min(len(c.queue), limit) {
 		it := c.queue[n]
-		_, seen := journal.Seen(it.input.ID)
+		_, seen := it.seen(journal)
 		same := func(other *item) bool { return other.input.ID == it.input.ID }
 		if it.place == spilling || it.interjects() || c.alone(it) || !c.due(it) || !it.alike(first) || seen != (it.place == logged) ||
 			slices.ContainsFunc(c.queue[:n], same) {
@@ -251,18 +253,40 @@ func (c *conversation) alone(it *item) bool {
 	return order || in.Answers != "" || strings.TrimSpace(in.Text) == stopWord
 }
 
-// fenced deals with a commit that was refused: another host has written to the
-// session. If it serves the lane now, all that is held here is its business;
-// else this host opens the log anew and goes on from what it says.
-func (c *conversation) fenced(items []*item) {
-	c.log().Warn().Msg("another host has written to this session; what was done here is thrown away")
-	c.again(items, c.ours)
+// brokeOff goes on after a commit of a run that was not stored. The fence has
+// refused it where another host has written to the session: if that host serves
+// the lane now, all that is held here is its business. Else this host opens the
+// log again and goes on from what it says, in place, so that nothing newer
+// overtakes the run; each try is counted.
+func (c *conversation) brokeOff(items []*item, err error) {
+	if errors.Is(err, session.ErrFenced) {
+		c.log().Warn().Msg("commit: another host has written to this session; opening its log again")
+		c.again(items, c.ours)
+		return
+	}
+	if !errors.Is(err, bus.ErrClosed) {
+		c.log().Error().Err(err).Msg("run broke off; trying again from its log")
+	}
+	c.again(items, func([]*bus.Delivery) bool { return true })
+}
+
+// brokeBeside goes on after a commit beside the run was not stored: the log has
+// to be opened again. A run at work finds that out at once.
+func (c *conversation) brokeBeside(err error) {
+	c.mu.Lock()
+	atWork := c.running
+	c.running = true
+	c.mu.Unlock()
+	if atWork {
+		c.poke()
+		return
+	}
+	c.brokeOff(nil, err)
 }
 
 // again begins anew with items, from the log, unless they are not this host's
 // any more.
 func (c *conversation) again(items []*item, ours func([]*bus.Delivery) bool) {
-	deliveries := deliveriesOf(items)
 	c.mu.Lock()
 	c.queue = slices.Insert(c.queue, 0, items...)
 	c.r.queued.Add(int64(len(items)))
@@ -272,6 +296,7 @@ func (c *conversation) again(items []*item, ours func([]*bus.Delivery) bool) {
 	}
 	c.fences++
 	wait := min(50*time.Millisecond<<min(c.fences, 6), 2*time.Second)
+	deliveries := deliveriesOf(c.queue)
 	if c.anchor != nil {
 		deliveries = append(deliveries, c.anchor)
 	}
@@ -296,9 +321,6 @@ func (c *conversation) ours(deliveries []*bus.Delivery) bool {
 	owns, err := deliveries[0].Lane().Owns(ctx)
 	return owns || err != nil
 }
-
-// reject answers an input that the queue has no room for.
-func (c *conversation) reject(it *item) { c.refuse(it, tooMany) }
 
 // guard turns a panic of work in progress into an error, with its stack logged.
 func (c *conversation) guard(err *error) {

@@ -200,23 +200,20 @@ func record(msg *nats.Msg) (Record, error) {
 	}, nil
 }
 
-// Published reports whether the stream that keeps subject has a message with
-// that Nats-Msg-Id among those published at since or later, of which it looks
-// at no more than most; 0 means all.
-func (r *Reader) Published(ctx context.Context, subject, id string, since time.Time, most int) (bool, error) {
-	found, err := r.FindID(ctx, subject, since, most, func(other string) bool { return other == id })
-	return found != "", err
+// streamOf is the stream that keeps replies on subject.
+func streamOf(subject string) string {
+	if strings.HasPrefix(subject, RoutePrefix) {
+		return RoutesStream
+	}
+	return OutboundStream
 }
 
-// FindID is Published for an id of which is decides: the first of them, ""
-// when there is none.
+// FindID returns the first Nats-Msg-Id of which is decides among the messages of
+// subject published at since or later, of which it looks at no more than most; 0
+// means all. It is "" when there is none.
 func (r *Reader) FindID(ctx context.Context, subject string, since time.Time, most int, is func(id string) bool) (string, error) {
-	stream := OutboundStream
-	if strings.HasPrefix(subject, RoutePrefix) {
-		stream = RoutesStream
-	}
 	seen := 0
-	for rec, err := range r.tail(ctx, stream, getRequest{StartTime: &since, NextFor: subject, Batch: searchBatch, MaxBytes: batchBytes}) {
+	for rec, err := range r.tail(ctx, streamOf(subject), getRequest{StartTime: &since, NextFor: subject, Batch: searchBatch, MaxBytes: batchBytes}) {
 		if err != nil {
 			return "", err
 		}

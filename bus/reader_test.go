@@ -119,8 +119,8 @@ func TestReaderFails(t *testing.T) {
 			}
 			return nil
 		},
-		"Published": func(ctx context.Context) error {
-			_, err := r.Published(ctx, "plugin.outbound.x", "1", time.Time{}, 0)
+		"NotStored": func(ctx context.Context) error {
+			_, err := r.NotStored(ctx, bus.Search{Subject: "plugin.outbound.x"}, []string{"1"})
 			return err
 		},
 	}
@@ -274,52 +274,6 @@ func TestTailOfLargeMessages(t *testing.T) {
 	}
 }
 
-func TestPublished(t *testing.T) {
-	bustest.Bubble(t, func(t *testing.T) {
-		b := bustest.Open(t)
-		provision(t, b.JS)
-		r := bus.NewReader(b.JS)
-		store := func(subject, id string) {
-			t.Helper()
-			if _, err := b.JS.PublishMsg(t.Context(), message(subject, id)); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Minute)
-		}
-		began := time.Now()
-		store("plugin.outbound.web", "1")
-		for i := range 40 { // more than one batch
-			store("plugin.outbound.web", fmt.Sprint("x", i))
-		}
-		store("plugin.outbound.web", "2")
-		store("agent.route.ana", "3")
-		tests := map[string]struct {
-			subject, id string
-			since       time.Time
-			most        int
-			want        bool
-		}{
-			"the first":          {"plugin.outbound.web", "1", began, 0, true},
-			"the last":           {"plugin.outbound.web", "2", began, 0, true},
-			"from then on":       {"plugin.outbound.web", "2", began.Add(40 * time.Minute), 0, true},
-			"too early":          {"plugin.outbound.web", "1", began.Add(time.Second), 0, false},
-			"after everything":   {"plugin.outbound.web", "2", began.Add(24 * time.Hour), 0, false},
-			"never":              {"plugin.outbound.web", "4", began, 0, false},
-			"another subject":    {"plugin.outbound.irc", "1", began, 0, false},
-			"a route":            {"agent.route.ana", "3", began, 0, true},
-			"within the bound":   {"plugin.outbound.web", "x2", began, 4, true},
-			"beyond the bound":   {"plugin.outbound.web", "x3", began, 4, false},
-			"a bound over two":   {"plugin.outbound.web", "x18", began, 20, true},
-			"beyond two batches": {"plugin.outbound.web", "x20", began, 20, false},
-		}
-		for name, tt := range tests {
-			if got, err := r.Published(t.Context(), tt.subject, tt.id, tt.since, tt.most); err != nil || got != tt.want {
-				t.Errorf("%s: got %t, %v, want %t", name, got, err, tt.want)
-			}
-		}
-	})
-}
-
 // Everything works in a JetStream domain.
 func TestDomain(t *testing.T) {
 	cfg := bustest.Config(t)
@@ -341,7 +295,7 @@ func TestDomain(t *testing.T) {
 	if got := payloads(t, r.Tail(t.Context(), bus.SessionsStream, "agent.session.ana.x", 0)); !cmp.Equal(got, []string{"1"}) {
 		t.Errorf("Tail: got %q, want 1", got)
 	}
-	if _, err := r.Published(t.Context(), "plugin.outbound.web", "1", time.Now(), 0); err != nil {
+	if _, err := r.NotStored(t.Context(), bus.Search{Subject: "plugin.outbound.web", Since: time.Now()}, []string{"1"}); err != nil {
 		t.Error(err)
 	}
 	_, err = bus.NewReader(inDomain(t, b.NC, "other")).Last(t.Context(), bus.SessionsStream, "agent.session.ana.x")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
 )
@@ -22,6 +23,8 @@ func Line(e Event) string {
 		return startLine(e)
 	case run.InputAdded:
 		return inputLine(e)
+	case run.InputRefused:
+		return refusedLine(e)
 	case run.MessageAdded:
 		return messageLine(e.Message)
 	case run.ModelCalled:
@@ -46,6 +49,14 @@ func Line(e Event) string {
 		return "" // the message, the question or the end says it
 	}
 	return string(e.Type)
+}
+
+func refusedLine(e Event) string {
+	said := bus.Outbound{}
+	if e.Input == nil || e.Reply == nil || json.Unmarshal(e.Reply.Envelope, &said) != nil {
+		return string(e.Type)
+	}
+	return "refused message " + short(e.Input.ID) + ": " + short(said.Text)
 }
 
 func startLine(e Event) string {

@@ -73,6 +73,9 @@ func (w *encoder) event(e *Event) {
 		w.b = append(w.b, `,"input":`...)
 		w.input(e.Input)
 	}
+	if e.Since != 0 {
+		w.b = strconv.AppendUint(append(w.b, `,"since":`...), e.Since, 10)
+	}
 	if e.Message != nil {
 		w.b = append(w.b, `,"message":`...)
 		w.message(e.Message)

@@ -25,6 +25,7 @@ const (
 	QuestionAnswered EventType = "question.answered"
 	Delegated        EventType = "delegated"
 	Replied          EventType = "reply"
+	InputRefused     EventType = "input.refused" // it was answered with an error, outside of any run
 	Compacted        EventType = "compacted"
 	Suspended        EventType = "run.suspended"
 	Finished         EventType = "run.finished"
@@ -46,9 +47,12 @@ type Event struct {
 	// Handed is how many of the tries of the run before this one ended because
 	// their host stopped in good order: nothing speaks against the run.
 	Handed int `json:"handed,omitempty"`
-	// Input is what input.added adds. In the other events it is the message that
+	// Input is what input.added adds and input.refused ends. In the other events it is the message that
 	// brought the answer, the result or the order to stop.
 	Input *Input `json:"input,omitempty"`
+	// Since is where the stretch of refused messages begins that Input ends: all of
+	// this session from that sequence of AGENT_INBOUND on were refused. 0: Input alone.
+	Since uint64 `json:"since,omitempty"` // input.refused
 
 	Message *llm.Message `json:"message,omitempty"` // message; input.added that joins a running run
 
@@ -88,7 +92,7 @@ type Event struct {
 	CorrelationID string          `json:"correlation_id,omitempty"`
 	Context       json.RawMessage `json:"context,omitempty"` // what the other agent has to know
 
-	Reply *Reply `json:"reply,omitempty"` // reply
+	Reply *Reply `json:"reply,omitempty"` // reply, input.refused
 
 	// compacted: Through messages, counted from the oldest in the state,
 	// became Summary.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strconv"
 
 	"agenthost/fastjson"
@@ -11,10 +12,13 @@ import (
 const rememberIDs = 10_000
 
 // known is one id: Seq is the commit that holds its replies, 0 while it has
-// none.
+// none. Without an ID it is a stretch of refused messages, by their sequences in
+// AGENT_INBOUND: a flood of them takes the room of one, and displaces no id.
 type known struct {
-	ID  string `json:"id"`
-	Seq uint64 `json:"seq,omitempty"`
+	ID   string `json:"id"`
+	Seq  uint64 `json:"seq,omitempty"`
+	From uint64 `json:"from,omitempty"`
+	To   uint64 `json:"to,omitempty"`
 }
 
 func appendKnown(b []byte, list []known) []byte {
@@ -25,6 +29,10 @@ func appendKnown(b []byte, list []known) []byte {
 		}
 		b = fastjson.AppendString(append(b, `{"id":`...), k.ID)
 		b = strconv.AppendUint(append(b, `,"seq":`...), k.Seq, 10)
+		if k.To > 0 {
+			b = strconv.AppendUint(append(b, `,"from":`...), k.From, 10)
+			b = strconv.AppendUint(append(b, `,"to":`...), k.To, 10)
+		}
 		b = append(b, '}')
 	}
 	return append(b, ']')
@@ -36,6 +44,9 @@ type ids struct {
 	ring []known // oldest at next once full
 	next int
 	at   map[string]int // index in ring; made when a scan gets slow
+
+	refused []int  // indexes of the stretches in ring, oldest first
+	last    uint64 // the highest sequence of all stretches
 }
 
 // scanUpTo is how many ids are looked through without a map.
@@ -56,6 +67,33 @@ func (s *ids) find(id string) int {
 	return -1
 }
 
+// stretch returns the commit that ended the stretch of refused messages that the
+// one with sequence seq is in.
+func (s *ids) stretch(seq uint64) (commit uint64, ok bool) {
+	if seq > s.last { // as every new message
+		return 0, false
+	}
+	for _, i := range slices.Backward(s.refused) {
+		if k := &s.ring[i]; k.From <= seq && seq <= k.To {
+			return k.Seq, true
+		}
+	}
+	return 0, false
+}
+
+// refuse remembers that all messages from sequence from to to were refused, the
+// last of them with that commit.
+func (s *ids) refuse(from, to, commit uint64) {
+	s.last = max(s.last, to)
+	if n := len(s.refused) - 1; n >= 0 {
+		if k := &s.ring[s.refused[n]]; k.From == from {
+			k.To, k.Seq = max(k.To, to), commit
+			return
+		}
+	}
+	s.refused = append(s.refused, s.put(known{Seq: commit, From: from, To: to}))
+}
+
 // get returns the commit of id.
 func (s *ids) get(id string) (seq uint64, ok bool) {
 	i := s.find(id)
@@ -71,22 +109,34 @@ func (s *ids) set(id string, seq uint64) {
 		s.ring[i].Seq = seq
 		return
 	}
+	s.index(s.put(known{ID: id, Seq: seq}))
+}
+
+// put puts k where the oldest was, once there is no more room, and returns its
+// place.
+func (s *ids) put(k known) int {
 	if len(s.ring) < rememberIDs {
-		s.ring = append(s.ring, known{id, seq})
-		s.index(len(s.ring) - 1)
-		return
+		s.ring = append(s.ring, k)
+		return len(s.ring) - 1
 	}
-	delete(s.at, s.ring[s.next].ID)
-	s.ring[s.next] = known{id, seq}
-	s.at[id] = s.next
-	s.next = (s.next + 1) % rememberIDs
+	i := s.next
+	if old := s.ring[i]; old.To == 0 {
+		delete(s.at, old.ID)
+	} else {
+		s.refused = s.refused[1:]
+	}
+	s.ring[i] = k
+	s.next = (i + 1) % rememberIDs
+	return i
 }
 
 func (s *ids) index(i int) {
 	if s.at == nil && len(s.ring) > scanUpTo {
 		s.at = make(map[string]int, 2*len(s.ring))
 		for j := range s.ring {
-			s.at[s.ring[j].ID] = j
+			if s.ring[j].To == 0 {
+				s.at[s.ring[j].ID] = j
+			}
 		}
 	}
 	if s.at != nil {
@@ -103,7 +153,11 @@ func (s *ids) list() []known {
 func (s *ids) restore(list []known) {
 	*s = ids{}
 	for _, k := range list {
-		s.set(k.ID, k.Seq)
+		if k.To > 0 {
+			s.refuse(k.From, k.To, k.Seq)
+		} else {
+			s.set(k.ID, k.Seq)
+		}
 	}
 }
 

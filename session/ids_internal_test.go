@@ -64,3 +64,47 @@ func TestIDsSetAgain(t *testing.T) {
 		t.Errorf("got %d, want 43", seq)
 	}
 }
+
+// A flood of refused messages takes the room of one id, is found by sequence and
+// survives being written down.
+func TestIDsRefused(t *testing.T) {
+	var s ids
+	s.set("before", 1)
+	for i := range uint64(3 * rememberIDs) {
+		s.refuse(100, 100+i, 10+i)
+	}
+	s.set("between", 2)
+	s.refuse(50_000, 50_000, 7)
+	var again ids
+	again.restore(s.list())
+	for name, s := range map[string]*ids{"as it was": &s, "read again": &again} {
+		if _, ok := s.get("before"); !ok || len(s.list()) != 4 {
+			t.Errorf("%s: got %d entries, the first id known: %t", name, len(s.list()), ok)
+		}
+		for seq, want := range map[uint64]uint64{99: 0, 100: 30_009, 20_000: 30_009, 30_099: 30_009, 30_100: 0, 50_000: 7, 50_001: 0} {
+			if got, ok := s.stretch(seq); got != want || ok != (want > 0) {
+				t.Errorf("%s: sequence %d: got commit %d, %t, want %d", name, seq, got, ok, want)
+			}
+		}
+	}
+}
+
+// Of the stretches too only the last are remembered.
+func TestIDsForgetRefused(t *testing.T) {
+	var s ids
+	for i := range uint64(rememberIDs + 5) {
+		s.refuse(10*i, 10*i+1, i+1)
+	}
+	for i := range uint64(7) {
+		if _, ok := s.stretch(10*i + 1); ok != (i >= 5) {
+			t.Errorf("stretch %d: known: %t", i, ok)
+		}
+	}
+	s.set("new", 1)
+	if _, ok := s.stretch(51); ok {
+		t.Error("the oldest is still known")
+	}
+	if seq, ok := s.get("new"); seq != 1 || !ok {
+		t.Errorf("the newest: got %d, %t", seq, ok)
+	}
+}

@@ -106,6 +106,14 @@ func (l *Log) View(look func(run.State)) {
 	look(l.state)
 }
 
+// Err is why nothing more can be committed, so that the log has to be opened
+// again; nil while it is in order.
+func (l *Log) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.broken
+}
+
 // Add folds events that are no run's and commits them.
 func (l *Log) Add(ctx context.Context, events []run.Event, done func(error)) {
 	l.mu.Lock()
@@ -121,6 +129,17 @@ func (l *Log) Seen(id string) (seq uint64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ids.get(id)
+}
+
+// SeenAt is Seen for a message that came with sequence seq of AGENT_INBOUND, which
+// may be one of those that were refused.
+func (l *Log) SeenAt(id string, seq uint64) (commit uint64, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if commit, ok = l.ids.get(id); !ok {
+		return l.ids.stretch(seq)
+	}
+	return commit, ok
 }
 
 // Replied is the last commit that holds replies, 0 if none does.
@@ -293,6 +312,19 @@ func (l *Log) apply(events []run.Event) {
 	}
 }
 
+// refuse takes down an input that was refused.
+func (l *Log) refuse(e *run.Event, seq uint64) {
+	switch {
+	case e.Input == nil: // it does not fit
+		return
+	case e.Since > 0:
+		l.ids.refuse(e.Since, e.Input.Seq, seq)
+	default:
+		l.ids.set(e.Input.ID, seq)
+	}
+	l.replied = seq
+}
+
 // note takes down what a stored commit means for the ids. Most runs begin and end
 // in one: then each id is looked up once.
 func (l *Log) note(seq uint64, size int, events []run.Event) {
@@ -302,7 +334,7 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 	known := len(l.open)
 	for i := range events {
 		e := &events[i]
-		if e.Input != nil && e.Type != run.InputAdded { // an answer: it belongs to the running run
+		if e.Input != nil && e.Type != run.InputAdded && e.Type != run.InputRefused { // an answer: it belongs to the running run
 			l.open = append(l.open, e.Input.ID)
 		}
 		switch e.Type {
@@ -318,6 +350,8 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 			default:
 				l.ids.set(e.Input.ID, 0)
 			}
+		case run.InputRefused:
+			l.refuse(e, seq)
 		case run.Replied:
 			l.replied = seq
 		case run.Compacted:

@@ -268,7 +268,7 @@ func (s *Store) Said(ctx context.Context, seq uint64) (said Said, err error) {
 		switch {
 		case e.Type == run.Started:
 			said.Inputs = e.Inputs
-		case e.Type == run.Replied && e.Reply != nil:
+		case (e.Type == run.Replied || e.Type == run.InputRefused) && e.Reply != nil:
 			said.Replies = append(said.Replies, *e.Reply)
 		}
 	}
