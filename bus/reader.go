@@ -16,14 +16,19 @@ import (
 
 // A Reader reads stored messages of one subject without a consumer: one
 // request for the last, one for each batch of a tail.
+//
+// What it says holds for the stream and not only for one of its copies: of a
+// stream with several, one message is read from the leader, and so are the
+// beginning and the end of a tail.
 type Reader struct {
 	nc     *nats.Conn
-	prefix string
+	api    string
+	copies *copies
 }
 
 // NewReader makes a Reader of the streams that js is about, in whatever domain.
 func NewReader(js jetstream.JetStream) *Reader {
-	return &Reader{nc: js.Conn(), prefix: apiPrefix(js) + "DIRECT.GET."}
+	return &Reader{nc: js.Conn(), api: apiPrefix(js), copies: &copies{js: js, looked: map[string]*look{}}}
 }
 
 // A Record is a stored message.
@@ -40,43 +45,79 @@ var ErrNotFound = errors.New("message not found")
 
 // Last reads the newest message of subject.
 func (r *Reader) Last(ctx context.Context, stream, subject string) (Record, error) {
-	return r.one(ctx, r.prefix+stream+"."+subject, nil)
+	return r.one(ctx, stream, getRequest{LastFor: subject})
 }
 
 // Get reads the message with sequence seq.
 func (r *Reader) Get(ctx context.Context, stream string, seq uint64) (Record, error) {
-	return r.one(ctx, r.prefix+stream, getRequest{Seq: seq})
+	return r.one(ctx, stream, getRequest{Seq: seq})
 }
 
 // Next reads the first message of subject whose sequence is seq or more.
 func (r *Reader) Next(ctx context.Context, stream, subject string, seq uint64) (Record, error) {
-	return r.one(ctx, r.prefix+stream, getRequest{Seq: max(seq, 1), NextFor: subject})
+	return r.one(ctx, stream, getRequest{Seq: max(seq, 1), NextFor: subject})
 }
 
-func (r *Reader) one(ctx context.Context, api string, req any) (Record, error) {
-	body, err := encodeRequest(req)
+func (r *Reader) one(ctx context.Context, stream string, req getRequest) (Record, error) {
+	leader, err := r.needLeader(ctx, stream)
 	if err != nil {
 		return Record{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, apiTimeout) // an answer may be lost with its connection
-	defer cancel()
-	msg, err := r.nc.RequestWithContext(ctx, api, body)
+	if leader {
+		return r.ask(ctx, stream, req)
+	}
+	msg, err := r.request(ctx, r.direct(stream, &req), req)
 	if err != nil {
-		return Record{}, fmt.Errorf("read stored message: %w", err)
+		return Record{}, err
 	}
 	return record(msg)
+}
+
+func (r *Reader) needLeader(ctx context.Context, stream string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	leader, err := r.copies.needLeader(ctx, stream)
+	if err != nil {
+		return false, fmt.Errorf("read stored message: look at stream %s: %w", stream, err)
+	}
+	return leader, nil
+}
+
+// direct is where any copy answers. The question for the last message of a
+// subject stands in it, where permissions can tell one subject from another.
+func (r *Reader) direct(stream string, req *getRequest) string {
+	to := r.api + "DIRECT.GET." + stream
+	if req.LastFor != "" {
+		to, req.LastFor = to+"."+req.LastFor, ""
+	}
+	return to
+}
+
+func (r *Reader) request(ctx context.Context, to string, req getRequest) (*nats.Msg, error) {
+	body, err := encodeRequest(req)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout) // an answer may be lost with its connection
+	defer cancel()
+	msg, err := r.nc.RequestWithContext(ctx, to, body)
+	if err != nil {
+		return nil, fmt.Errorf("read stored message: %w", err)
+	}
+	return msg, nil
 }
 
 type getRequest struct {
 	Seq       uint64     `json:"seq,omitempty"`
 	StartTime *time.Time `json:"start_time,omitempty"`
+	LastFor   string     `json:"last_by_subj,omitempty"`
 	NextFor   string     `json:"next_by_subj,omitempty"`
 	Batch     int        `json:"batch,omitempty"`
 	MaxBytes  int        `json:"max_bytes,omitempty"`
 }
 
-func encodeRequest(req any) ([]byte, error) {
-	if req == nil {
+func encodeRequest(req getRequest) ([]byte, error) {
+	if req == (getRequest{}) {
 		return nil, nil
 	}
 	return json.Marshal(req)
@@ -98,21 +139,66 @@ func (r *Reader) Tail(ctx context.Context, stream, subject string, seq uint64) i
 
 func (r *Reader) tail(ctx context.Context, stream string, req getRequest) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		for more := true; more; {
-			var last uint64
-			var err error
-			last, more, err = r.batch(ctx, r.prefix+stream, req, yield)
-			if err != nil {
-				yield(Record{}, err)
-				return
-			}
-			req.Seq, req.StartTime = last+1, nil
+		leader, err := r.needLeader(ctx, stream)
+		switch {
+		case err != nil:
+		case leader:
+			err = r.tailOfLeader(ctx, stream, req, yield)
+		default:
+			_, _, err = r.batches(ctx, stream, req, yield)
+		}
+		if err != nil {
+			yield(Record{}, err)
 		}
 	}
 }
 
+// tailOfLeader reads a tail that begins and ends where it does for the leader.
+// In between any copy serves: it may lack the newest messages, and no others.
+func (r *Reader) tailOfLeader(ctx context.Context, stream string, req getRequest, yield func(Record, error) bool) error {
+	for {
+		rec, err := r.ask(ctx, stream, getRequest{Seq: req.Seq, StartTime: req.StartTime, NextFor: req.NextFor})
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !yield(rec, nil) {
+			return nil
+		}
+		req.Seq, req.StartTime = rec.Seq+1, nil
+		next, more, err := r.batches(ctx, stream, req, yield)
+		if err != nil || !more {
+			return err
+		}
+		req.Seq = next
+	}
+}
+
+// batches yields one batch after the other, up to the end of the copies that
+// answer. next is the sequence after them; more tells that more is wanted.
+func (r *Reader) batches(ctx context.Context, stream string, req getRequest, yield func(Record, error) bool) (next uint64, wanted bool, err error) {
+	each := func(rec Record) bool {
+		wanted = yield(rec, nil)
+		return wanted
+	}
+	wanted = true
+	for more := true; more; {
+		var last uint64
+		last, more, err = r.batch(ctx, r.direct(stream, &req), req, each)
+		if err != nil {
+			return 0, false, err
+		}
+		if last > 0 {
+			req.Seq, req.StartTime = last+1, nil
+		}
+	}
+	return req.Seq, wanted, nil
+}
+
 // batch yields one batch; more tells whether another should be asked for.
-func (r *Reader) batch(ctx context.Context, api string, req getRequest, yield func(Record, error) bool) (last uint64, more bool, err error) {
+func (r *Reader) batch(ctx context.Context, api string, req getRequest, yield func(Record) bool) (last uint64, more bool, err error) {
 	inbox := r.nc.NewInbox()
 	answers := make(chan *nats.Msg, req.Batch+1) // a SubscribeSync would make room for half a million
 	sub, err := r.nc.ChanSubscribe(inbox, answers)
@@ -151,7 +237,7 @@ func (r *Reader) batch(ctx context.Context, api string, req getRequest, yield fu
 			return 0, false, err
 		}
 		last = rec.Seq
-		if !yield(rec, nil) {
+		if !yield(rec) {
 			return last, false, nil
 		}
 	}

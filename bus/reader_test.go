@@ -125,7 +125,7 @@ func TestReaderFails(t *testing.T) {
 		},
 	}
 	for name, call := range calls {
-		t.Run(name+" without a stream", func(t *testing.T) { wantError(t, call(t.Context()), "read stored message", "no responders") })
+		t.Run(name+" without a stream", func(t *testing.T) { wantError(t, call(t.Context()), "read stored message", "stream not found") })
 		t.Run(name+" with its context ended", func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
@@ -142,6 +142,7 @@ func TestReaderFails(t *testing.T) {
 func TestReaderGivesUpOnSilence(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		b := bustest.Open(t)
+		describeStream(t, b.NC, "quiet", `{"num_replicas":1,"allow_direct":true}`)
 		mute, err := b.NC.SubscribeSync("$JS.quiet.API.DIRECT.GET.>")
 		if err != nil {
 			t.Fatal(err)
@@ -159,9 +160,22 @@ func TestReaderGivesUpOnSilence(t *testing.T) {
 	})
 }
 
+// describeStream answers for a domain of its own how its stream S is configured.
+func describeStream(t *testing.T, nc *nats.Conn, domain, config string) {
+	t.Helper()
+	sub, err := nc.Subscribe("$JS."+domain+".API.STREAM.INFO.S", func(m *nats.Msg) {
+		_ = m.Respond(fmt.Appendf(nil, `{"config":%s}`, config))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sub.Unsubscribe() })
+}
+
 // What no server of today answers is an error all the same.
 func TestReaderRefusesOddAnswers(t *testing.T) {
 	b := bustest.Open(t)
+	describeStream(t, b.NC, "odd", `{"num_replicas":1,"allow_direct":true}`)
 	tests := map[string]struct {
 		header nats.Header
 		want   string
