@@ -223,15 +223,15 @@ func (a *account) read(ctx context.Context) (s Spend, revision uint64, err error
 			return s, 0, err
 		}
 	}
-	entry, err := a.bucket.Get(ctx, a.key)
+	entry, err := a.ledger.parts.Reader.Entry(ctx, bus.SpendBucket, a.key)
 	switch {
-	case errors.Is(err, jetstream.ErrKeyNotFound):
+	case errors.Is(err, bus.ErrNotFound):
 		return s, 0, nil
 	case err != nil:
 		return s, 0, err
 	}
-	err = json.Unmarshal(entry.Value(), &s)
-	return s, entry.Revision(), err
+	err = json.Unmarshal(entry.Data, &s)
+	return s, entry.Seq, err
 }
 
 // book makes one write of b. It reports whether no claim of b has to wait.

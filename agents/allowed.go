@@ -14,7 +14,6 @@ import (
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // How far an approval goes.
@@ -45,16 +44,12 @@ func allowedKey(agent, sid, what string) string {
 // allowed reports whether a person has said yes before, for this session or for
 // all of them. What cannot be looked up is asked.
 func (p *Parts) allowed(ctx context.Context, agent string, key session.Key, what string) bool {
-	kv, err := p.JS.KeyValue(ctx, bus.AllowedBucket)
-	if err != nil {
-		return false
-	}
 	for _, sid := range []string{session.SID(agent, key), everySession} {
-		_, err := kv.Get(ctx, allowedKey(agent, sid, what))
+		_, err := p.Reader.Entry(ctx, bus.AllowedBucket, allowedKey(agent, sid, what))
 		if err == nil {
 			return true
 		}
-		if !errors.Is(err, jetstream.ErrKeyNotFound) {
+		if !errors.Is(err, bus.ErrNotFound) {
 			p.Log.Warn().Err(err).Str("agent", agent).Msg("look up what is allowed")
 		}
 	}

@@ -117,10 +117,10 @@ func (f *Fleet) tryAgree(ctx context.Context, before, after map[string][]string)
 	}
 	for {
 		m, revision := moves{}, uint64(0)
-		switch entry, err := kv.Get(ctx, movesKey); {
+		switch entry, err := f.parts.Reader.Entry(ctx, bus.LanesBucket, movesKey); {
 		case err == nil:
-			m, revision = readMoves(entry), entry.Revision()
-		case !errors.Is(err, jetstream.ErrKeyNotFound):
+			m, revision = readMoves(entry.Data), entry.Seq
+		case !errors.Is(err, bus.ErrNotFound):
 			return nil, 0, fmt.Errorf("look up who takes what: %w", err)
 		}
 		next, none := m.after(before, after, now.Add(movesIn))
@@ -160,9 +160,9 @@ func (m moves) last() (at time.Time) {
 }
 
 // readMoves reads what hosts have agreed on; of another format, nothing.
-func readMoves(entry jetstream.KeyValueEntry) moves {
+func readMoves(data []byte) moves {
 	m := moves{}
-	if json.Unmarshal(entry.Value(), &m) != nil {
+	if json.Unmarshal(data, &m) != nil {
 		return moves{}
 	}
 	maps.DeleteFunc(m, func(_ string, h history) bool { return len(h) == 0 })
@@ -175,7 +175,7 @@ func (f *Fleet) followMoves(ctx context.Context) {
 		if entry.Key() != movesKey {
 			return
 		}
-		m := readMoves(entry)
+		m := readMoves(entry.Value())
 		f.route(func(v *routing) *routing { return v.with(m) })
 	}, nil)
 }

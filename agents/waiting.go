@@ -166,19 +166,15 @@ func ReadWaiting(ctx context.Context, js jetstream.JetStream, id string) (Waitin
 	if _, _, ok := splitWaitID(id); !ok {
 		return Waiting{}, fmt.Errorf("%q: %w", id, ErrNotWaiting)
 	}
-	kv, err := js.KeyValue(ctx, bus.WaitingBucket)
-	if err != nil {
-		return Waiting{}, fmt.Errorf("read what waits: %w", err)
-	}
-	entry, err := kv.Get(ctx, id)
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
+	entry, err := bus.NewReader(js).Entry(ctx, bus.WaitingBucket, id)
+	if errors.Is(err, bus.ErrNotFound) {
 		return Waiting{}, fmt.Errorf("%q: %w", id, ErrNotWaiting)
 	}
 	if err != nil {
 		return Waiting{}, fmt.Errorf("read what waits: %w", err)
 	}
 	w := Waiting{}
-	if err := json.Unmarshal(entry.Value(), &w); err != nil {
+	if err := json.Unmarshal(entry.Data, &w); err != nil {
 		return Waiting{}, fmt.Errorf("read what waits under %q: %w", id, err)
 	}
 	return w, nil

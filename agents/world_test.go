@@ -48,11 +48,17 @@ type actor struct {
 
 func newWorld(t testing.TB, actors ...actor) *world {
 	t.Helper()
-	w := &world{t: t, bus: bustest.Open(t), out: make(chan *nats.Msg, 1000)}
+	return newWorldOn(t, bustest.Open(t), 1, actors...)
+}
+
+// newWorldOn is newWorld on a bus whose streams are to have replicas.
+func newWorldOn(t testing.TB, b *bus.Bus, replicas int, actors ...actor) *world {
+	t.Helper()
+	w := &world{t: t, bus: b, out: make(chan *nats.Msg, 1000)}
 	if err := w.bus.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := bus.Provision(t.Context(), w.bus.JS, 1, 4, zerolog.Nop()); err != nil {
+	if err := bus.Provision(t.Context(), w.bus.JS, replicas, 4, zerolog.Nop()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.bus.NC.ChanSubscribe("plugin.outbound.>", w.out); err != nil {

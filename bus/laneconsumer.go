@@ -132,18 +132,14 @@ func (l *Lane) noteKey() string { return l.cfg.Stream + "." + l.cfg.Name }
 
 func (l *Lane) readNote(ctx context.Context) (ownership, error) {
 	note := ownership{}
-	kv, err := l.js.KeyValue(ctx, LanesBucket)
-	if err != nil {
-		return note, fmt.Errorf("read who serves the lane: %w", err)
-	}
-	entry, err := kv.Get(ctx, l.noteKey())
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
+	entry, err := NewReader(l.js).Entry(ctx, LanesBucket, l.noteKey())
+	if errors.Is(err, ErrNotFound) {
 		return note, nil
 	}
 	if err != nil {
 		return note, fmt.Errorf("read who serves the lane: %w", err)
 	}
-	if err := json.Unmarshal(entry.Value(), &note); err != nil {
+	if err := json.Unmarshal(entry.Data, &note); err != nil {
 		l.log.Warn().Err(err).Msg("the note of who serves the lane cannot be read; ignored")
 		return ownership{}, nil
 	}

@@ -30,11 +30,28 @@ func TestLaggingCopyIsNotBelieved(t *testing.T) {
 	const old, x, y = "agent.session.ana.old", "agent.session.ana.x", "agent.session.ana.y"
 	publish(t, b.JS, old, "gone")
 	publish(t, b.JS, x, numbers(1, 3)...)
+	lanes, err := b.JS.KeyValue(t.Context(), bus.LanesBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(key, value string) {
+		t.Helper()
+		if _, err := lanes.PutString(t.Context(), key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("changed", "before")
+	put("deleted", "before")
 	began := time.Now()
 	catchUp := c.Lag(bus.SessionsStream, bus.OutboundStream, "KV_"+bus.LanesBucket)
 	defer catchUp()
 	publish(t, b.JS, x, numbers(4, 6)...)
 	publish(t, b.JS, y, "new")
+	put("changed", "after")
+	put("new.er", "after")
+	if err := lanes.Delete(t.Context(), "deleted"); err != nil {
+		t.Fatal(err)
+	}
 	stream, err := b.JS.Stream(t.Context(), bus.SessionsStream)
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +81,13 @@ func TestLaggingCopyIsNotBelieved(t *testing.T) {
 	record(t, "Next", rec, err, "new")
 	rec, err = r.Next(t.Context(), bus.SessionsStream, old, 1)
 	record(t, "Next of what was deleted and begun again", rec, err, "begun again")
+	for _, key := range []string{"changed", "new.er"} {
+		rec, err = r.Entry(t.Context(), bus.LanesBucket, key)
+		record(t, "Entry "+key, rec, err, "after")
+	}
+	if rec, err := r.Entry(t.Context(), bus.LanesBucket, "deleted"); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("Entry of what was deleted: got %q, %v, want %v", rec.Data, err, bus.ErrNotFound)
+	}
 	for name, tt := range map[string]struct {
 		subject string
 		from    uint64
@@ -94,6 +118,35 @@ func TestLaggingCopyIsNotBelieved(t *testing.T) {
 	}
 	if found, err := r.Published(t.Context(), "plugin.outbound.web", "2", began, 1000); found || err != nil {
 		t.Errorf("Published of what was not: got %t, %v, want false", found, err)
+	}
+}
+
+func TestEntry(t *testing.T) {
+	b := bustest.Open(t)
+	r := bus.NewReader(b.JS)
+	if _, err := r.Entry(t.Context(), bus.MemoryBucket, "k"); !errors.Is(err, jetstream.ErrBucketNotFound) {
+		t.Errorf("without the bucket: got %v, want %v", err, jetstream.ErrBucketNotFound)
+	}
+	provision(t, b.JS)
+	kv, err := b.JS.KeyValue(t.Context(), bus.MemoryBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"kept", "a.purged", "deleted"} {
+		if _, err := kv.PutString(t.Context(), key, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(kv.Purge(t.Context(), "a.purged"), kv.Delete(t.Context(), "deleted")); err != nil {
+		t.Fatal(err)
+	}
+	if rec, err := r.Entry(t.Context(), bus.MemoryBucket, "kept"); err != nil || string(rec.Data) != "kept" || rec.Seq != 1 {
+		t.Errorf("got %q of revision %d, %v, want what was put", rec.Data, rec.Seq, err)
+	}
+	for _, key := range []string{"a.purged", "deleted", "never", "*", ">", "", "two words", "kept."} {
+		if rec, err := r.Entry(t.Context(), bus.MemoryBucket, key); !errors.Is(err, bus.ErrNotFound) {
+			t.Errorf("%q: got %q, %v, want %v", key, rec.Data, err, bus.ErrNotFound)
+		}
 	}
 }
 

@@ -34,6 +34,7 @@ type pulseRecord struct {
 // Beats decides what the ticks of this host's agents come to, and counts them.
 type Beats struct {
 	js     jetstream.JetStream
+	reader *bus.Reader
 	log    zerolog.Logger
 	agents map[string]Config // those with a heartbeat
 
@@ -44,7 +45,7 @@ type Beats struct {
 
 // NewBeats makes the Beats of agents with a heartbeat.
 func NewBeats(js jetstream.JetStream, patients []Patient, log zerolog.Logger) *Beats {
-	b := &Beats{js: js, log: log, agents: map[string]Config{}, counts: map[string]Count{}, homes: map[string]string{}}
+	b := &Beats{js: js, reader: bus.NewReader(js), log: log, agents: map[string]Config{}, counts: map[string]Count{}, homes: map[string]string{}}
 	for _, p := range patients {
 		b.agents[p.Agent] = p.Config
 	}
@@ -67,7 +68,7 @@ func (b *Beats) Decide(ctx context.Context, agent string, due time.Time, again, 
 		return false, false, fmt.Errorf("look at a heartbeat: %w", err)
 	}
 	for {
-		rec, revision, err := readPulse(ctx, kv, agent)
+		rec, revision, err := b.readPulse(ctx, agent)
 		if err != nil {
 			return false, false, err
 		}
@@ -150,18 +151,11 @@ func (b *Beats) lastOf(ctx context.Context, subject string) (uint64, error) {
 		b.homes[subject] = home
 		b.mu.Unlock()
 	}
-	stream, err := b.js.Stream(ctx, home)
-	if err != nil {
-		return 0, err
-	}
-	msg, err := stream.GetLastMsgForSubject(ctx, subject)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
+	rec, err := b.reader.Last(ctx, home, subject)
+	if errors.Is(err, bus.ErrNotFound) {
 		return 0, nil
 	}
-	if err != nil {
-		return 0, err
-	}
-	return msg.Sequence, nil
+	return rec.Seq, err
 }
 
 // Run follows the counts until ctx ends.
@@ -193,18 +187,18 @@ func (b *Beats) Count(agent string) (c Count, ok bool) {
 // errOvertaken tells that another host was quicker.
 var errOvertaken = errors.New("another host has looked at this tick")
 
-func readPulse(ctx context.Context, kv jetstream.KeyValue, agent string) (rec pulseRecord, revision uint64, err error) {
-	entry, err := kv.Get(ctx, agent)
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
+func (b *Beats) readPulse(ctx context.Context, agent string) (rec pulseRecord, revision uint64, err error) {
+	entry, err := b.reader.Entry(ctx, bus.HeartbeatsBucket, agent)
+	if errors.Is(err, bus.ErrNotFound) {
 		return rec, 0, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(entry.Value(), &rec)
+		err = json.Unmarshal(entry.Data, &rec)
 	}
 	if err != nil {
 		return rec, 0, fmt.Errorf("look at a heartbeat: %w", err)
 	}
-	return rec, entry.Revision(), nil
+	return rec, entry.Seq, nil
 }
 
 func writePulse(ctx context.Context, kv jetstream.KeyValue, agent string, rec pulseRecord, revision uint64) error {

@@ -121,7 +121,7 @@ func readEntries(ctx context.Context, js jetstream.JetStream, filters ...string)
 			if entry == nil {
 				return list, nil
 			}
-			if k, err := decodeKept(entry); err == nil {
+			if k, err := decodeKept(entry.Revision(), entry.Value()); err == nil {
 				list[entry.Key()] = k
 			}
 		case <-ctx.Done():
@@ -130,9 +130,9 @@ func readEntries(ctx context.Context, js jetstream.JetStream, filters ...string)
 	}
 }
 
-func decodeKept(entry jetstream.KeyValueEntry) (kept, error) {
-	k := kept{revision: entry.Revision()}
-	err := json.Unmarshal(entry.Value(), &k.Entry)
+func decodeKept(revision uint64, data []byte) (kept, error) {
+	k := kept{revision: revision}
+	err := json.Unmarshal(data, &k.Entry)
 	return k, err
 }
 
@@ -159,14 +159,14 @@ func cancel(ctx context.Context, js jetstream.JetStream, agent, name string, may
 	if err != nil {
 		return fail(err)
 	}
-	entry, err := kv.Get(ctx, agent+"."+name)
-	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
+	entry, err := bus.NewReader(js).Entry(ctx, bus.SchedulesBucket, agent+"."+name)
+	if errors.Is(err, bus.ErrNotFound) {
 		return fail(ErrNoSchedule)
 	}
 	if err != nil {
 		return fail(err)
 	}
-	k, err := decodeKept(entry)
+	k, err := decodeKept(entry.Seq, entry.Data)
 	if err == nil {
 		err = may(k.Entry)
 	}

@@ -110,7 +110,7 @@ type attended struct {
 }
 
 func (b *book) change(e jetstream.KeyValueEntry) {
-	k, err := decodeKept(e)
+	k, err := decodeKept(e.Revision(), e.Value())
 	switch {
 	case e.Operation() != jetstream.KeyValuePut:
 		delete(b.entries, e.Key())

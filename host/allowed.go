@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"agenthost/agents"
 	"agenthost/bus"
@@ -48,7 +49,7 @@ func allAllowed(ctx context.Context, js jetstream.JetStream) ([]Allowed, error) 
 			if entry == nil {
 				return list, nil
 			}
-			list = append(list, readAllowed(entry))
+			list = append(list, readAllowed(entry.Key(), entry.Created(), entry.Value()))
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -57,12 +58,12 @@ func allAllowed(ctx context.Context, js jetstream.JetStream) ([]Allowed, error) 
 
 // readAllowed reads an entry. What cannot be read allows all the same, so it is
 // listed by its key.
-func readAllowed(entry jetstream.KeyValueEntry) Allowed {
+func readAllowed(id string, at time.Time, data []byte) Allowed {
 	a := Allowed{}
-	if err := json.Unmarshal(entry.Value(), &a); err != nil {
-		a = Allowed{What: "this entry is none of a host: " + err.Error(), At: entry.Created()}
+	if err := json.Unmarshal(data, &a); err != nil {
+		a = Allowed{What: "this entry is none of a host: " + err.Error(), At: at}
 	}
-	a.ID = entry.Key()
+	a.ID = id
 	return a
 }
 
@@ -73,15 +74,15 @@ func Revoke(ctx context.Context, js jetstream.JetStream, id string) (Allowed, er
 	if err != nil {
 		return Allowed{}, fmt.Errorf("revoke %q: %w", id, err)
 	}
-	entry, err := kv.Get(ctx, id)
-	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
+	entry, err := bus.NewReader(js).Entry(ctx, bus.AllowedBucket, id)
+	if errors.Is(err, bus.ErrNotFound) {
 		return Allowed{}, fmt.Errorf("revoke %q: nothing is allowed under this id", id)
 	}
 	if err == nil {
-		err = kv.Delete(ctx, id, jetstream.LastRevision(entry.Revision()))
+		err = kv.Delete(ctx, id, jetstream.LastRevision(entry.Seq))
 	}
 	if err != nil {
 		return Allowed{}, fmt.Errorf("revoke %q: %w", id, err)
 	}
-	return readAllowed(entry), nil
+	return readAllowed(id, entry.Time, entry.Data), nil
 }
