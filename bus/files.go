@@ -3,7 +3,9 @@ package bus
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -14,10 +16,13 @@ import (
 
 // Files keeps what is too large for a message, under the SHA-256 of its
 // content.
-type Files struct{ js jetstream.JetStream }
+type Files struct {
+	js     jetstream.JetStream
+	reader *Reader
+}
 
 // NewFiles makes a Files on the bucket AGENT_FILES.
-func NewFiles(js jetstream.JetStream) *Files { return &Files{js: js} }
+func NewFiles(js jetstream.JetStream) *Files { return &Files{js, NewReader(js)} }
 
 // Put stores data, unless it is there already, and returns its name. That NATS
 // is away, or went away with what it had to answer, is waited for until ctx ends.
@@ -44,11 +49,28 @@ func (f *Files) put(ctx context.Context, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if _, err := store.GetInfo(ctx, name); !errors.Is(err, jetstream.ErrObjectNotFound) {
+	if _, err := f.info(ctx, name); !errors.Is(err, jetstream.ErrObjectNotFound) {
 		return err
 	}
 	_, err = store.PutBytes(ctx, name, data)
 	return err
+}
+
+// info is what the bucket says of a file. It is read where no copy that lags is
+// believed: a file that was deleted must not count as stored.
+func (f *Files) info(ctx context.Context, name string) (info jetstream.ObjectInfo, err error) {
+	subject := "$O." + FilesBucket + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
+	rec, err := f.reader.Last(ctx, "OBJ_"+FilesBucket, subject)
+	if errors.Is(err, ErrNotFound) {
+		return info, jetstream.ErrObjectNotFound
+	}
+	if err == nil {
+		err = json.Unmarshal(rec.Data, &info)
+	}
+	if err == nil && info.Deleted {
+		err = jetstream.ErrObjectNotFound
+	}
+	return info, err
 }
 
 // passes reports whether err is of a NATS that is away or has no room.
@@ -72,11 +94,7 @@ var ErrTooLarge = errors.New("it is too large")
 
 // GetWithin reads a file of at most limit bytes, whoever has stored it.
 func (f *Files) GetWithin(ctx context.Context, name string, limit uint64) ([]byte, error) {
-	store, err := f.js.ObjectStore(ctx, FilesBucket)
-	if err != nil {
-		return nil, fmt.Errorf("read file %s: %w", name, err)
-	}
-	info, err := store.GetInfo(ctx, name)
+	info, err := f.info(ctx, name)
 	if err == nil && info.Size > limit {
 		err = ErrTooLarge
 	}
@@ -87,12 +105,11 @@ func (f *Files) GetWithin(ctx context.Context, name string, limit uint64) ([]byt
 }
 
 // Get reads what Put stored.
-func (f *Files) Get(ctx context.Context, name string) ([]byte, error) {
-	store, err := f.js.ObjectStore(ctx, FilesBucket)
-	if err != nil {
-		return nil, fmt.Errorf("read file %s: %w", name, err)
-	}
-	data, err := store.GetBytes(ctx, name)
+func (f *Files) Get(ctx context.Context, name string) (data []byte, err error) {
+	err = f.complete(ctx, name, func(store jetstream.ObjectStore) (err error) {
+		data, err = store.GetBytes(ctx, name)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read file %s: %w", name, err)
 	}
@@ -101,12 +118,30 @@ func (f *Files) Get(ctx context.Context, name string) ([]byte, error) {
 
 // Delete deletes what Put stored; what is not there is deleted already.
 func (f *Files) Delete(ctx context.Context, name string) error {
-	store, err := f.js.ObjectStore(ctx, FilesBucket)
-	if err == nil {
-		err = store.Delete(ctx, name)
-	}
+	err := f.complete(ctx, name, func(store jetstream.ObjectStore) error { return store.Delete(ctx, name) })
 	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
 		return fmt.Errorf("delete file %s: %w", name, err)
 	}
 	return nil
+}
+
+// complete calls do again, until ctx ends, while it does not find a file that is
+// there: a copy of the bucket lags.
+func (f *Files) complete(ctx context.Context, name string, do func(jetstream.ObjectStore) error) error {
+	for wait := resendFirst; ; wait = min(2*wait, resendMost) {
+		store, err := f.js.ObjectStore(ctx, FilesBucket)
+		if err == nil {
+			err = do(store)
+		}
+		if !errors.Is(err, jetstream.ErrObjectNotFound) {
+			return err
+		}
+		if _, err := f.info(ctx, name); err != nil {
+			return err
+		}
+		pause(ctx, wait)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
 }

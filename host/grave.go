@@ -18,6 +18,7 @@ import (
 type Grave struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
+	reader *bus.Reader
 }
 
 // A DeadLetter is a bus.DeadLetter with its number.
@@ -43,7 +44,7 @@ func OpenGrave(ctx context.Context, js jetstream.JetStream) (*Grave, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look up stream %s: %w", bus.DeadStream, err)
 	}
-	return &Grave{js, stream}, nil
+	return &Grave{js, stream, bus.NewReader(js)}, nil
 }
 
 // Letters are those of agent, or of all when it is empty, the oldest first,
@@ -55,15 +56,15 @@ func (g *Grave) Letters(ctx context.Context, agent string, after uint64) iter.Se
 	}
 	return func(yield func(DeadLetter, error) bool) {
 		for {
-			msg, err := g.stream.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject(subject))
-			if errors.Is(err, jetstream.ErrMsgNotFound) {
+			rec, err := g.reader.Next(ctx, bus.DeadStream, subject, after+1)
+			if errors.Is(err, bus.ErrNotFound) {
 				return
 			}
 			if err != nil {
 				yield(DeadLetter{}, fmt.Errorf("list dead letters: %w", err))
 				return
 			}
-			if after = msg.Sequence; !yield(exhumed(msg), nil) {
+			if after = rec.Seq; !yield(exhumed(rec), nil) {
 				return
 			}
 		}
@@ -72,14 +73,17 @@ func (g *Grave) Letters(ctx context.Context, agent string, after uint64) iter.Se
 
 // Get reads the letter with number seq.
 func (g *Grave) Get(ctx context.Context, seq uint64) (DeadLetter, error) {
-	msg, err := g.stream.GetMsg(ctx, seq)
-	if seq == 0 || errors.Is(err, jetstream.ErrMsgNotFound) {
+	if seq == 0 {
+		return DeadLetter{}, shut("404", "no dead letter %d", seq)
+	}
+	rec, err := g.reader.Get(ctx, bus.DeadStream, seq)
+	if errors.Is(err, bus.ErrNotFound) {
 		return DeadLetter{}, shut("404", "no dead letter %d", seq)
 	}
 	if err != nil {
 		return DeadLetter{}, fmt.Errorf("read dead letter %d: %w", seq, err)
 	}
-	return exhumed(msg), nil
+	return exhumed(rec), nil
 }
 
 // Delete deletes the letter with number seq for good.
@@ -91,13 +95,13 @@ func (g *Grave) Delete(ctx context.Context, seq uint64) error {
 }
 
 // exhumed reads a dead letter. What somebody else put there is shown as it is.
-func exhumed(msg *jetstream.RawStreamMsg) DeadLetter {
-	l := DeadLetter{DeadSeq: msg.Sequence}
-	if err := json.Unmarshal(msg.Data, &l.DeadLetter); err != nil {
-		l.DeadLetter = bus.DeadLetter{Reason: "this is no dead letter of a host: " + err.Error(), At: msg.Time}
-		l.SetPayload(msg.Data, 2*len(msg.Data))
+func exhumed(rec bus.Record) DeadLetter {
+	l := DeadLetter{DeadSeq: rec.Seq}
+	if err := json.Unmarshal(rec.Data, &l.DeadLetter); err != nil {
+		l.DeadLetter = bus.DeadLetter{Reason: "this is no dead letter of a host: " + err.Error(), At: rec.Time}
+		l.SetPayload(rec.Data, 2*len(rec.Data))
 	}
-	l.Agent = strings.TrimPrefix(msg.Subject, bus.DeadSubject(""))
+	l.Agent = strings.TrimPrefix(rec.Subject, bus.DeadSubject(""))
 	return l
 }
 
@@ -137,18 +141,14 @@ func (g *Grave) message(ctx context.Context, l DeadLetter) ([]byte, error) {
 	if !l.Omitted {
 		return l.Data(), nil
 	}
-	stream, err := g.js.Stream(ctx, l.Stream)
-	if err != nil {
-		return nil, fmt.Errorf("look up stream %q: %w", l.Stream, err)
-	}
-	msg, err := stream.GetMsg(ctx, l.Seq)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
+	rec, err := g.reader.Get(ctx, l.Stream, l.Seq)
+	if errors.Is(err, bus.ErrNotFound) {
 		return nil, fmt.Errorf("the message was too large to be kept, and %s does not have it any more", l.Stream)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read message %d of %s: %w", l.Seq, l.Stream, err)
 	}
-	return msg.Data, nil
+	return rec.Data, nil
 }
 
 // renamed gives a message that was begun another id: its session knows the old
