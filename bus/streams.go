@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"sync"
@@ -76,17 +77,45 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 func Provision(ctx context.Context, js jetstream.JetStream, replicas, lanes int, log zerolog.Logger) error {
 	replicas, lanes = max(replicas, 1), LaneCount(lanes)
 	var makers []func() error
+	progress := log.Sample(&zerolog.BurstSampler{Burst: 1, Period: readyProgress})
+	add := func(name string, provision func(ctx context.Context) error) {
+		makers = append(makers, func() error { return inAttempts(ctx, progress.With().Str("stream", name).Logger(), provision) })
+	}
 	for _, want := range streamConfigs(replicas) {
 		if want.Name == InboundStream {
 			want.Metadata = map[string]string{lanesKey: strconv.Itoa(lanes)}
 		}
-		makers = append(makers, func() error { return provisionStream(ctx, js, want, lanes, log) })
+		add(want.Name, func(ctx context.Context) error { return provisionStream(ctx, js, want, lanes, log) })
 	}
 	for _, want := range bucketConfigs(replicas) {
-		makers = append(makers, func() error { return provisionBucket(ctx, js, want) })
+		add(want.Bucket, func(ctx context.Context) error { return provisionBucket(ctx, js, want) })
 	}
-	makers = append(makers, func() error { return provisionFiles(ctx, js, replicas) })
+	add(FilesBucket, func(ctx context.Context) error { return provisionFiles(ctx, js, replicas) })
 	return explainReplicas(atOnce(makers), replicas)
+}
+
+// makeFirst is about how long the first attempt at a stream may take; each
+// further one may take twice as long, up to makeMost.
+const (
+	makeFirst = time.Second
+	makeMost  = 4 * time.Second
+)
+
+// inAttempts calls provision until it succeeds, fails for another reason than
+// its time, or ctx ends. When several hosts create the same stream at once, a
+// cluster answers the last request only: the others time out, although the
+// stream is there. So an attempt is short, and the next one finds the stream.
+// Chance keeps the hosts from asking at the same time again.
+func inAttempts(ctx context.Context, log zerolog.Logger, provision func(ctx context.Context) error) error {
+	for within := makeFirst; ; within = min(2*within, makeMost) {
+		attempt, cancel := context.WithTimeout(ctx, within/2+rand.N(within))
+		err := provision(attempt)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return err
+		}
+		log.Info().Msg("make stream: no answer yet; asking again")
+	}
 }
 
 // explainReplicas says what would help where replicas cannot be had.
