@@ -6,14 +6,15 @@
 // embedded, the server; Close stops both and waits for them. An external NATS
 // may be away when the Bus opens and may go away later: the connection is made
 // again for as long as the Bus is open, and Ready tells when it is fit for use.
+// WatchStore starts the embedded server again after its disk was full.
 package bus
 
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
@@ -26,11 +27,11 @@ type Bus struct {
 	JS  jetstream.JetStream
 	Log zerolog.Logger
 
-	cfg     Config
-	watch   *connWatch
-	server  *server.Server // nil when the server is somebody else's
-	release func()         // gives up the lock of the store
-	once    sync.Once
+	cfg      Config
+	watch    *connWatch
+	embedded *embedded             // nil when the server is external
+	fault    atomic.Pointer[error] // of the embedded server's store; nil: none
+	once     sync.Once
 }
 
 // Options are what Open needs to know.
@@ -47,7 +48,7 @@ const closeWithin = 10 * time.Second
 // connects to it. It does not wait for an external server: Ready does. The Bus
 // lives until Close; ctx bounds only the start.
 func Open(ctx context.Context, opt Options) (*Bus, error) {
-	b := &Bus{Log: opt.Log, cfg: opt.Config, watch: newConnWatch(opt.Log), release: func() {}}
+	b := &Bus{Log: opt.Log, cfg: opt.Config, watch: newConnWatch(opt.Log)}
 	if err := b.open(ctx, opt.Name); err != nil {
 		b.Close()
 		return nil, err
@@ -70,10 +71,10 @@ func (c Config) External() bool { return c.URL != "" || c.Context != "" }
 // URL is where others reach the embedded server; it is empty when the server
 // has no port, or is not ours.
 func (b *Bus) URL() string {
-	if b.server == nil || b.server.Addr() == nil {
+	if b.embedded == nil || b.embedded.opts.DontListen {
 		return ""
 	}
-	return b.server.ClientURL()
+	return b.embedded.current.Load().ClientURL()
 }
 
 // Close hands out what was received, sends what was published, closes the
@@ -83,10 +84,9 @@ func (b *Bus) URL() string {
 func (b *Bus) Close() {
 	b.once.Do(func() {
 		b.disconnect()
-		if b.server != nil {
-			stopServer(b.server)
+		if b.embedded != nil {
+			b.embedded.close()
 		}
-		b.release()
 	})
 }
 

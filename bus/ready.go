@@ -154,7 +154,7 @@ func (b *Bus) explain(err error) error {
 
 // address is where the Bus connects to, without credentials.
 func (b *Bus) address() string {
-	if b.server != nil {
+	if b.embedded != nil {
 		return "the embedded server"
 	}
 	return redact(strings.Join(b.NC.Opts.Servers, ","))

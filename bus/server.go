@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -16,6 +18,19 @@ import (
 )
 
 const startWithin = 30 * time.Second
+
+// An embedded is the server in this process. It may be replaced by another on
+// the same store, which the host's own connection and all others reach as
+// after a restart.
+type embedded struct {
+	opts    *server.Options // of each server that is started
+	log     zerolog.Logger
+	release func() // gives up the lock of the store
+
+	current atomic.Pointer[server.Server] // one that has stopped, when no other could be started
+	mu      sync.Mutex                    // held while it is replaced
+	closed  bool
+}
 
 // embed starts the server in this process and connects to it.
 func (b *Bus) embed(ctx context.Context, name string, opts []nats.Option) error {
@@ -27,20 +42,70 @@ func (b *Bus) embed(ctx context.Context, name string, opts []nats.Option) error 
 		return fmt.Errorf("nats.embedded.config %q asks for credentials; set nats.user and nats.password, or nats.token, nats.nkey, nats.creds",
 			b.cfg.Embedded.Config)
 	}
-	release, err := lockStore(o.StoreDir)
-	if err != nil {
-		return err
-	}
-	b.release = release
-	if err := portFree(o); err != nil {
-		return err
-	}
-	if b.server, err = startServer(ctx, o, b.Log); err != nil {
+	if b.embedded, err = startEmbedded(ctx, o, b.Log); err != nil {
 		return err
 	}
 	warnOpen(o, b.Log)
-	return b.join(o, append(opts, nats.InProcessServer(b.server),
+	return b.join(o, append(opts, nats.InProcessServer(b.embedded),
 		nats.ConnectHandler(nil), nats.PingInterval(nats.DefaultPingInterval)))
+}
+
+func startEmbedded(ctx context.Context, o *server.Options, log zerolog.Logger) (*embedded, error) {
+	release, err := lockStore(o.StoreDir)
+	if err != nil {
+		return nil, err
+	}
+	ns, err := startFirst(ctx, o, log)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	e := &embedded{opts: o, log: log, release: release}
+	e.current.Store(ns)
+	return e, nil
+}
+
+// startFirst starts a server and has those that follow take its port, where
+// any was asked for.
+func startFirst(ctx context.Context, o *server.Options, log zerolog.Logger) (*server.Server, error) {
+	if err := portFree(o); err != nil {
+		return nil, err
+	}
+	ns, err := startServer(ctx, o.Clone(), log)
+	if err != nil {
+		return nil, err
+	}
+	if a, ok := ns.Addr().(*net.TCPAddr); ok {
+		o.Port = a.Port
+	}
+	return ns, nil
+}
+
+// InProcessConn connects to the server that runs now.
+func (e *embedded) InProcessConn() (net.Conn, error) { return e.current.Load().InProcessConn() }
+
+// reopen replaces the server by one that has read the store again.
+func (e *embedded) reopen(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return server.ErrServerNotRunning
+	}
+	stopServer(e.current.Load())
+	ns, err := startServer(ctx, e.opts.Clone(), e.log)
+	if err != nil {
+		return err
+	}
+	e.current.Store(ns)
+	return nil
+}
+
+func (e *embedded) close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	stopServer(e.current.Load())
+	e.release()
 }
 
 // join connects to the server in this process.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"agenthost/bus"
 	"agenthost/config"
 )
 
@@ -88,7 +89,7 @@ func (d *Doctor) data(_ context.Context, n *notes) {
 	} else {
 		o.ok("can be made")
 	}
-	left, known := diskLeft(existing(dir))
+	left, known := bus.DiskLeft(existing(dir))
 	switch {
 	case !known || d.Config.NATS.External():
 	case left < diskFail:

@@ -128,24 +128,36 @@ func (h *Host) setState(s string) { h.state.Store(&s) }
 // the time of Grace to end, says what there is to say, and returns.
 func (h *Host) Run(ctx context.Context) error {
 	release, err := h.takeName()
-	if err != nil {
+	if err != nil && !bus.OutOfSpace(err) {
 		return err
 	}
-	defer release()
-	stopHTTP := h.serveHTTP(ctx)
-	defer stopHTTP()
-	b, err := bus.Open(ctx, bus.Options{Name: h.opt.Name, Log: h.log, Config: h.opt.Config.NATS})
+	defer h.serveHTTP(ctx)()
 	if err != nil {
-		return err
+		release, err = awaitSpace(ctx, h, h.takeName)
 	}
-	defer b.Close()
-	h.bus.Store(b)
-	h.setState(stateWaiting)
-	err = h.serve(ctx, b)
+	if err == nil {
+		defer release()
+		err = h.open(ctx)
+	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // stopped before it was up
 	}
 	return err
+}
+
+// open connects to NATS and serves until ctx ends.
+func (h *Host) open(ctx context.Context) error {
+	b, err := awaitSpace(ctx, h, func() (*bus.Bus, error) {
+		return bus.Open(ctx, bus.Options{Name: h.opt.Name, Log: h.log, Config: h.opt.Config.NATS})
+	})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	defer watchStore(ctx, b)()
+	h.bus.Store(b)
+	h.setState(stateWaiting)
+	return h.serve(ctx, b)
 }
 
 func (h *Host) serve(ctx context.Context, b *bus.Bus) error {

@@ -122,7 +122,10 @@ func (h *Host) unready(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	state := *h.state.Load()
+	fault := h.storeFault()
 	switch {
+	case fault != nil && state != stateStopping:
+		return fault.Error()
 	case state == stateWaiting:
 		if err := h.Bus().Healthy(ctx); err != nil {
 			return state + ": " + err.Error()
@@ -134,7 +137,7 @@ func (h *Host) unready(ctx context.Context) string {
 	for _, check := range []func() error{
 		func() error { return h.Bus().Healthy(ctx) },
 		func() error { return h.Bus().StreamsHealthy(ctx) },
-		h.posts.Load().Stuck,
+		h.stuck,
 	} {
 		if err := check(); err != nil {
 			return err.Error()

@@ -1,11 +1,11 @@
 //go:build linux || darwin
 
-package host
+package bus
 
 import "syscall"
 
-// diskLeft is how many bytes this user may still write to the disk of dir.
-func diskLeft(dir string) (left uint64, known bool) {
+// DiskLeft is how many bytes this user may still write to the disk of dir.
+func DiskLeft(dir string) (left uint64, known bool) {
 	var s syscall.Statfs_t
 	if syscall.Statfs(dir, &s) != nil {
 		return 0, false
