@@ -111,7 +111,11 @@ func (w *storeWatch) recovered() {
 // room returns nil when a server that reads the store again could write to it.
 func (w *storeWatch) room(ns *server.Server) error {
 	dir := w.opts.StoreDir
-	if err := probe(dir); err != nil {
+	err := probe(dir)
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return fmt.Errorf("store %q cannot be written: %w; allow this process more files: ulimit -n, or LimitNOFILE in its systemd unit. The host goes on by itself once some are closed", dir, err)
+	}
+	if err != nil {
 		return fmt.Errorf("store %q cannot be written: %w; free space there, or make it a folder that this user can write. The host goes on by itself then", dir, err)
 	}
 	used, limit := storeLimit(ns, w.opts)

@@ -68,8 +68,9 @@ type Host struct {
 	state atomic.Pointer[string] // why the host is not ready; empty when it is
 	http  atomic.Pointer[string] // where HTTP is served
 
-	secrets *secrets
-	metrics *metrics.Registry
+	secrets     *secrets
+	metrics     *metrics.Registry
+	descriptors *descriptors
 
 	now     atomic.Pointer[setup]
 	refused atomic.Pointer[[]config.Problem] // of the configuration that was read last
@@ -92,7 +93,7 @@ type setup struct {
 // New makes a Host.
 func New(opt Options) *Host {
 	opt.Grace = cmp.Or(opt.Grace, DefaultGrace)
-	h := &Host{opt: opt, log: opt.Log, ready: make(chan struct{}), secrets: &secrets{}, metrics: metrics.New(), orders: make(chan order), over: make(chan struct{})}
+	h := &Host{opt: opt, log: opt.Log, ready: make(chan struct{}), secrets: &secrets{}, metrics: metrics.New(), descriptors: newDescriptors(opt.Log), orders: make(chan order), over: make(chan struct{})}
 	h.secrets.of(opt.Config)
 	h.refused.Store(&[]config.Problem{})
 	h.setState(stateStarting)

@@ -135,6 +135,7 @@ func (h *Host) unready(ctx context.Context) string {
 		return state
 	}
 	for _, check := range []func() error{
+		h.descriptors.lacking,
 		func() error { return h.Bus().Healthy(ctx) },
 		func() error { return h.Bus().StreamsHealthy(ctx) },
 		h.stuck,

@@ -58,6 +58,9 @@ func (h *Host) kit(now *setup, a config.Agent) (agents.Kit, agentFault) {
 func (h *Host) lineup(all models, agent string, names []string) lineup {
 	l := all.lineup(names)
 	l.chain.Redact = h.secrets.redact
-	l.chain.Observe = func(at llm.Attempt) { h.metrics.Attempt(agent, at) }
+	l.chain.Observe = func(at llm.Attempt) {
+		h.descriptors.note(at)
+		h.metrics.Attempt(agent, at)
+	}
 	return l
 }

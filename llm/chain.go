@@ -71,7 +71,8 @@ func (a Attempt) Code() Code {
 // A Chain calls the first of its links that answers. A transient error is
 // tried again up to three times in all, after a growing, jittered wait or the
 // Retry-After of the provider, a minute at most; then, or when the provider
-// will not have us, it is the next link's turn. Once something has been said
+// will not have us, it is the next link's turn. While this process has no
+// descriptor left it waits, until ctx ends. Once something has been said
 // (text, reasoning, a call or media) there is no second try. A request that is wrong
 // is wrong everywhere and ends the chain.
 //
@@ -130,6 +131,7 @@ type leg struct {
 	req       Request
 	expected  int64 // what the next attempt costs, in micro-cents
 	asked     int
+	unreached int // of asked: this process had no descriptor left
 	refreshed bool
 	skipped   bool   // that has been reported
 	over      bool   // it is not asked again
@@ -212,6 +214,9 @@ func (s *chainStream) ask(l *leg) (served bool) {
 			l.over = true
 		case fault.Code == CodeProviderAuth:
 			l.over = !s.refresh(l, renewal)
+		case fault.Exhausted: // no try: the model was not reached, and the next one would not be either
+			l.unreached++
+			s.pause(l, fault)
 		case !fault.Transient || l.tries() == triesPerLink:
 			l.over = true
 		case fault.Code != CodeProviderRateLimit: // after that one the gate is shut
@@ -248,12 +253,14 @@ func (s *chainStream) cost(l *leg, u Usage) (cost int64, priced bool) {
 	}
 }
 
-// tries counts the attempts; the one that led to new credentials was none.
+// tries counts the attempts; the one that led to new credentials was none, and
+// those that did not reach the model were none.
 func (l *leg) tries() int {
+	tries := l.asked - l.unreached
 	if l.refreshed {
-		return l.asked - 1
+		tries--
 	}
-	return l.asked
+	return tries
 }
 
 // refresh looks once for new credentials.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -39,6 +40,7 @@ type Error struct {
 	RetryAfter time.Duration // how long the provider asks to wait, 0 when it did not say
 	Transient  bool          // worth another try, with the same provider or another
 	TooLong    bool          // the request does not fit the model's window
+	Exhausted  bool          // this process has no descriptor left: it says nothing of the model
 	Err        error
 }
 
@@ -52,9 +54,24 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Unavailable is the transient error of a provider that could not be reached,
-// or whose answer broke off or made no sense.
+// or whose answer broke off or made no sense. Where it could not be reached
+// because the descriptors of this process are used up, the error is internal.
 func Unavailable(err error) *Error {
+	if NoDescriptors(err) {
+		return &Error{Code: CodeInternal, Transient: true, Exhausted: true, Err: err}
+	}
 	return &Error{Code: CodeProviderUnavailable, Transient: true, Err: err}
+}
+
+// NoDescriptors reports whether err is that of a process, or of a machine, that
+// has too many files open.
+func NoDescriptors(err error) bool {
+	if err == nil {
+		return false
+	}
+	// A resolver passes its errors on in words.
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
+		strings.Contains(err.Error(), syscall.EMFILE.Error())
 }
 
 // Stopped is the error of a stream whose ctx ended: run_timeout when its time
