@@ -223,6 +223,7 @@ func TestDiskOfNATSFull(t *testing.T) {
 	said := w.begin(talk{channel: chat, people: 5, each: 40, every: time.Second, from: 10})
 	d.fill()
 	awaitReason(t, readyz, "free space there and restart that server")
+	await(t, "the log", func() bool { return h.logged("publish: nothing is stored") })
 	d.free()
 	w.nats.kill()
 	w.nats.start()

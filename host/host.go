@@ -155,8 +155,8 @@ func (h *Host) open(ctx context.Context) error {
 		return err
 	}
 	defer b.Close()
-	defer watchStore(ctx, b)()
 	h.bus.Store(b)
+	defer h.watchStores(ctx, b)()
 	h.setState(stateWaiting)
 	return h.serve(ctx, b)
 }

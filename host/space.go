@@ -2,13 +2,11 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"agenthost/bus"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
@@ -37,18 +35,16 @@ func awaitSpace[T any](ctx context.Context, h *Host, start func() (T, error)) (T
 	}
 }
 
-// watchStore looks after the store of b until the returned function is called:
+// watchStores looks after the store of b until the returned function is called:
 // runs that end after ctx need it as well.
-func watchStore(ctx context.Context, b *bus.Bus) (stop func()) {
+func (h *Host) watchStores(ctx context.Context, b *bus.Bus) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		b.WatchStore(ctx)
-	}()
+	var watching sync.WaitGroup
+	watching.Go(func() { b.WatchStore(ctx) })
+	watching.Go(func() { h.logStuck(ctx) })
 	return func() {
 		cancel()
-		<-done
+		watching.Wait()
 	}
 }
 
@@ -58,19 +54,4 @@ func (h *Host) storeFault() error {
 		return b.StoreFault()
 	}
 	return nil
-}
-
-// stuck is why what the host publishes is not stored. An external server whose
-// disk was full does not answer, and takes nothing more until it is restarted.
-func (h *Host) stuck() error {
-	err := h.posts.Load().Stuck()
-	if err == nil || !h.opt.Config.NATS.External() || !silent(err) {
-		return err
-	}
-	return fmt.Errorf("%w; NATS at %s answers but stores nothing: see its log, and if its disk is full, free space there and restart that server. The host goes on by itself then",
-		err, h.Bus().NC.ConnectedUrlRedacted())
-}
-
-func silent(err error) bool {
-	return errors.Is(err, jetstream.ErrAsyncPublishTimeout) || errors.Is(err, jetstream.ErrNoStreamResponse)
 }
