@@ -8,9 +8,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"agenthost/tools"
 
@@ -18,14 +22,22 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// rejected is the code of the library's own errors about a request that did not
-// reach the server.
-const rejected = -32005
+// isRejected reports whether err is the library's own, about a request that did
+// not get through to the server, or whose answer did not come back.
+func isRejected(err *jsonrpc.Error) bool {
+	return err.Code == -32005 && err.Message == "rejected by transport"
+}
 
-// call runs a tool of the server. What was not sent for the end of the connection,
-// or was refused because the server has forgotten the session, has not run: it is
-// tried again, once.
-func (p *peer) call(ctx context.Context, tool string, call tools.Call) (tools.Result, error) {
+var (
+	errUnsent  = errors.New("not sent")
+	errUnknown = errors.New("interrupted; its outcome is unknown")
+)
+
+// call runs a tool of the server. It is sent again, once, when the server cannot
+// have run it: it was not sent for the end of the connection, or was itself
+// refused because the server does not know the session any more. When its
+// outcome is unknown it is sent again only if that is safe.
+func (p *peer) call(ctx context.Context, tool tools.Tool, call tools.Call) (tools.Result, error) {
 	if _, ok := ctx.Deadline(); !ok { // some servers never answer
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, tools.DefaultTimeout)
@@ -36,9 +48,9 @@ func (p *peer) call(ctx context.Context, tool string, call tools.Call) (tools.Re
 		if err != nil {
 			return tools.Result{}, fmt.Errorf("unavailable: %w", err)
 		}
-		res, err := p.callOn(ctx, l, tool, call)
-		unsent := errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(context.Cause(l.ctx), errForgotten)
-		if err == nil || again || !unsent {
+		res, err := p.callOn(ctx, l, tool.Name, call)
+		repeatable := errors.Is(err, errUnsent) || tool.Rerun && errors.Is(err, errUnknown)
+		if err == nil || again || !repeatable || ctx.Err() != nil {
 			return res, err
 		}
 	}
@@ -47,7 +59,7 @@ func (p *peer) call(ctx context.Context, tool string, call tools.Call) (tools.Re
 func (p *peer) callOn(ctx context.Context, l *link, tool string, call tools.Call) (tools.Result, error) {
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(l.ctx, cancel)()
+	defer context.AfterFunc(l.calls, cancel)()
 	a := &asked{ctx: asking, call: call}
 	token := p.asked.add(a)
 	defer p.asked.remove(token)
@@ -55,38 +67,93 @@ func (p *peer) callOn(ctx context.Context, l *link, tool string, call tools.Call
 	params.SetProgressToken(token)
 	res, err := l.session.CallTool(context.WithValue(asking, askedKey{}, a), params)
 	if err != nil {
-		return failed(ctx, l, err)
+		return failed(ctx, l, a, err)
 	}
 	return result(res), nil
 }
 
 // failed says what the error of a call means.
-func failed(ctx context.Context, l *link, err error) (tools.Result, error) {
+func failed(ctx context.Context, l *link, a *asked, err error) (tools.Result, error) {
 	if ctx.Err() != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			poke(l.doubt)
 		}
 		return tools.Result{}, context.Cause(ctx)
 	}
-	var answer *jsonrpc.Error
-	isAnswer := errors.As(err, &answer)
-	if isAnswer && answer.Code == rejected {
-		return tools.Result{}, err
+	if !a.taken.Load() {
+		return tools.Result{}, unsent(l, err)
 	}
-	if isAnswer && l.ctx.Err() == nil {
-		return tools.Result{Text: answer.Message, Failed: true}, nil
+	if text, ok := refusal(err); ok {
+		return tools.Result{Text: text, Failed: true}, nil
 	}
-	if errors.Is(err, sdk.ErrConnectionClosed) {
-		l.end(errGone)
-		return tools.Result{}, err
+	refused, isStatus := errors.AsType[*httpError](err)
+	if isStatus && refused.refused() {
+		return refusedBy(ctx, l, refused)
 	}
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) && !overURL(err) { // of a single request it is not the end of the session
 		l.end(errGone)
 	}
 	if l.ctx.Err() != nil {
 		err = context.Cause(l.ctx)
 	}
-	return tools.Result{}, fmt.Errorf("no answer, whether it took effect is not known: %w", err)
+	return tools.Result{}, fmt.Errorf("%w: %w", errUnknown, withoutURL(err))
+}
+
+// unsent is the error of a call that the server has not seen. Where the
+// connection is over, another one may do better.
+func unsent(l *link, err error) error {
+	if errors.Is(err, sdk.ErrConnectionClosed) {
+		l.end(errGone)
+	}
+	if l.ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", errUnsent, context.Cause(l.ctx))
+	}
+	return fmt.Errorf("unavailable: %w", withoutURL(err))
+}
+
+// refusal is the text of an error that the server answered with. The library
+// takes the server's codes for its own where they are the same: of a request that
+// was sent, "connection closed" is the server's word unless it says whose end it
+// was.
+func refusal(err error) (text string, ok bool) {
+	if errors.Is(err, sdk.ErrConnectionClosed) {
+		_, said, _ := strings.Cut(err.Error(), `calling "tools/call": `)
+		own := strings.HasPrefix(said, "client is closing") || strings.HasPrefix(said, "server is closing")
+		return said, !own
+	}
+	answer, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || isRejected(answer) {
+		return "", false
+	}
+	return answer.Message, true
+}
+
+// refusedBy is what a call comes to that was refused by its status. Some servers
+// say 400 instead of 404 when they do not know the session: then they refuse a
+// ping too.
+func refusedBy(ctx context.Context, l *link, e *httpError) (tools.Result, error) {
+	if e.code == http.StatusBadRequest && e.session && (l.refusesPing(ctx) || l.forgotten()) {
+		l.end(errForgotten)
+		return tools.Result{}, fmt.Errorf("%w: %w", errUnsent, errForgotten)
+	}
+	if e.said != "" {
+		return tools.Result{Text: e.said, Failed: true}, nil
+	}
+	return tools.Result{}, fmt.Errorf("refused: %w", e)
+}
+
+func overURL(err error) bool {
+	_, ok := errors.AsType[*url.Error](err)
+	return ok
+}
+
+// withoutURL is err without the address of the server, in which there may be a
+// key.
+func withoutURL(err error) error {
+	if over, ok := errors.AsType[*url.Error](err); ok {
+		return over.Err
+	}
+	return err
 }
 
 func arguments(args json.RawMessage) any {
@@ -98,8 +165,9 @@ func arguments(args json.RawMessage) any {
 
 // An asked is a call that a server has not answered yet.
 type asked struct {
-	ctx  context.Context // ends with the call
-	call tools.Call
+	ctx   context.Context // ends with the call
+	call  tools.Call
+	taken atomic.Bool // the server may have run it
 }
 
 type askedKey struct{}

@@ -41,13 +41,13 @@ func (c *Client) Tools() []tools.Tool {
 	listed := c.peer.state().tools
 	named := make([]tools.Tool, len(listed))
 	for i, t := range listed {
-		theirs := t.Name
-		t.Name = c.name + "." + theirs
+		theirs := t
+		t.Name = c.name + "." + theirs.Name
 		t.Source = c.Name()
 		t.Run = func(ctx context.Context, call tools.Call) (tools.Result, error) {
 			res, err := c.peer.call(ctx, theirs, call)
 			if err != nil {
-				return tools.Result{}, fmt.Errorf("call %s of %s: %w", theirs, c.Name(), err)
+				return tools.Result{}, fmt.Errorf("call %s of %s: %w", theirs.Name, c.Name(), err)
 			}
 			return res, nil
 		}

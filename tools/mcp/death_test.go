@@ -45,7 +45,7 @@ func TestKilledAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-steps.done
-	if want := "call steps of mcp server \"s\": no answer, whether it took effect is not known: "; steps.err == nil || !strings.HasPrefix(steps.err.Error(), want) {
+	if want := "call steps of mcp server \"s\": interrupted; its outcome is unknown: "; steps.err == nil || !strings.HasPrefix(steps.err.Error(), want) {
 		t.Errorf("call in flight: got %v", steps.err)
 	}
 	if second := w.process(); second.Pid == first.Pid {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"time"
@@ -26,19 +27,19 @@ const streamLimit = 10 * time.Second
 // A sessionTransport adds the configured headers to the requests of a session,
 // and sees when the server no longer knows it.
 type sessionTransport struct {
-	server    *url.URL
-	headers   map[string]string
-	calls     *http.Transport // without a limit: an answer takes what a tool takes
-	streams   *http.Transport
-	forgotten func()
+	server  *url.URL
+	headers map[string]string
+	calls   *http.Transport // without a limit: an answer takes what a tool takes
+	streams *http.Transport
+	link    *link
 }
 
-func overHTTP(cfg tools.MCPConfig, forgotten func()) (carrier, error) {
+func overHTTP(cfg tools.MCPConfig, l *link) (carrier, error) {
 	server, err := url.Parse(cfg.URL)
 	if err != nil {
 		return carrier{}, err
 	}
-	t := &sessionTransport{server: server, headers: cfg.Headers, forgotten: forgotten}
+	t := &sessionTransport{server: server, headers: cfg.Headers, link: l}
 	t.calls = http.DefaultTransport.(*http.Transport).Clone()
 	t.streams = t.calls.Clone()
 	t.streams.ResponseHeaderTimeout = streamLimit
@@ -64,12 +65,36 @@ func (t *sessionTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	if req.Method != http.MethodPost {
 		return t.stream(req)
 	}
-	resp, err := t.calls.RoundTrip(req)
+	return t.post(req)
+}
+
+// post sends one message. What comes of it is noted with the call that it is
+// for, so that nothing is sent again that the server may have taken.
+func (t *sessionTransport) post(req *http.Request) (*http.Response, error) {
+	sent := sentHead(req)
+	a, _ := req.Context().Value(askedKey{}).(*asked)
+	if a == nil || len(sent.ID) == 0 || sent.Method == "" {
+		a = &asked{} // no call of a tool, or only about one
+	}
+	before := a.taken.Load()
+	traced := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { a.taken.Store(true) },
+	})
+	resp, err := t.calls.RoundTrip(req.WithContext(traced))
 	if err != nil {
 		return nil, err
 	}
-	if unknownSession(req, resp) {
-		t.forgotten()
+	resp.Request = req
+	if resp.StatusCode >= http.StatusBadRequest {
+		resp, err = answered(req, sent, resp)
+	}
+	if refused, ok := errors.AsType[*httpError](err); ok && refused.code == http.StatusNotFound && refused.session {
+		a.taken.Store(before)
+		t.link.end(errForgotten)
+		return nil, errForgotten
+	}
+	if err != nil {
+		return nil, err
 	}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // whose events the library bounds
 		resp.Body = &message{ReadCloser: resp.Body, left: longestMessage}
@@ -95,23 +120,26 @@ func (m *message) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unknownSession is 404 by the book; some servers answer 400.
-func unknownSession(req *http.Request, resp *http.Response) bool {
-	known := resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusBadRequest
-	return !known && req.Header.Get("Mcp-Session-Id") != ""
-}
-
-// stream opens the server's own stream. A server that keeps the request without
-// an answer has none; the library would wait for it for ever.
+// stream opens the server's own stream, or ends the session. A server that keeps
+// the request without an answer has no stream; the library would wait for it for
+// ever. To one that has forgotten the session there is nothing to say.
 func (t *sessionTransport) stream(req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodDelete && t.link.forgotten() {
+		return madeUp(req, http.StatusNotFound), nil
+	}
 	resp, err := t.streams.RoundTrip(req)
 	var silent net.Error
 	if req.Method == http.MethodGet && errors.As(err, &silent) && silent.Timeout() && req.Context().Err() == nil {
-		return &http.Response{
-			StatusCode: http.StatusMethodNotAllowed, Status: "405 Method Not Allowed",
-			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-			Header: http.Header{}, Body: http.NoBody, Request: req,
-		}, nil
+		return madeUp(req, http.StatusMethodNotAllowed), nil
 	}
 	return resp, err
+}
+
+// madeUp is a response that no server has sent.
+func madeUp(req *http.Request, code int) *http.Response {
+	return &http.Response{
+		StatusCode: code, Status: fmt.Sprintf("%d %s", code, http.StatusText(code)),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: http.NoBody, Request: req,
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"sync"
@@ -28,6 +29,10 @@ const (
 	longestMessage = 64 << 20
 	mostTools      = 10_000
 	pingLimit      = 10 * time.Second
+
+	// forgottenGrace is how long the other calls of a session that its server has
+	// forgotten may still be answered.
+	forgottenGrace = time.Second
 )
 
 var errGone = errors.New("connection lost")
@@ -36,6 +41,7 @@ var errGone = errors.New("connection lost")
 type link struct {
 	ctx     context.Context // ends when the connection is of no use any more; its cause says why
 	end     context.CancelCauseFunc
+	calls   context.Context // ends the calls in flight, with ctx or a little later
 	session *sdk.ClientSession
 	changed chan struct{} // the server has other tools
 	doubt   chan struct{} // the server did not answer in time
@@ -55,7 +61,7 @@ type carrier struct {
 func (p *peer) connect(ctx context.Context) (*link, error) {
 	if !p.modern {
 		l, err := p.dial(ctx, usualVersion)
-		if _, refused := errors.AsType[*jsonrpc.Error](err); !refused {
+		if answer, ok := errors.AsType[*jsonrpc.Error](err); !ok || isRejected(answer) {
 			return l, err
 		}
 	}
@@ -67,6 +73,7 @@ func (p *peer) connect(ctx context.Context) (*link, error) {
 func (p *peer) dial(ctx context.Context, version string) (*link, error) {
 	l := &link{changed: make(chan struct{}, 1), doubt: make(chan struct{}, 1)}
 	l.ctx, l.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	l.endCalls()
 	var err error
 	if l.carrier, err = p.carry(l); err != nil {
 		l.end(err)
@@ -83,9 +90,24 @@ func (p *peer) dial(ctx context.Context, version string) (*link, error) {
 	return l, nil
 }
 
+// endCalls ends the calls in flight after ctx. Where a server has forgotten the
+// session, those that are about to hear so themselves get the time to: what has
+// surely not run can be sent again.
+func (l *link) endCalls() {
+	calls, end := context.WithCancel(context.WithoutCancel(l.ctx))
+	l.calls = calls
+	context.AfterFunc(l.ctx, func() {
+		if l.forgotten() {
+			time.AfterFunc(forgottenGrace, end)
+			return
+		}
+		end()
+	})
+}
+
 func (p *peer) carry(l *link) (carrier, error) {
 	if p.cfg.URL != "" {
-		return overHTTP(p.cfg, func() { l.end(errForgotten) })
+		return overHTTP(p.cfg, l)
 	}
 	return overStdio(p.cfg, p.log)
 }
@@ -166,6 +188,19 @@ func (l *link) ping() error {
 		return errors.New("does not answer any more")
 	}
 	return nil // an error is an answer too, and an end is seen elsewhere
+}
+
+// forgotten reports whether l ended because the server does not know its session.
+func (l *link) forgotten() bool { return errors.Is(context.Cause(l.ctx), errForgotten) }
+
+// refusesPing reports whether the server refuses a ping like a request of a
+// session that it does not know.
+func (l *link) refusesPing(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, pingLimit)
+	defer cancel()
+	err := l.session.Ping(ctx, nil)
+	refused, ok := errors.AsType[*httpError](err)
+	return ok && refused.code == http.StatusBadRequest || errors.Is(err, errForgotten)
 }
 
 // poke leaves a note for who reads c, if there is none yet.

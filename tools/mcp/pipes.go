@@ -2,12 +2,15 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
 )
 
@@ -73,4 +76,25 @@ func (s *stderrLog) lastLine() string {
 	s.say(s.part)
 	s.part = nil
 	return s.last
+}
+
+// A notingTransport notes with a call that its server may have taken it.
+type notingTransport struct{ sdk.Transport }
+
+func (t notingTransport) Connect(ctx context.Context) (sdk.Connection, error) {
+	conn, err := t.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return notingConnection{conn}, nil
+}
+
+type notingConnection struct{ sdk.Connection }
+
+func (c notingConnection) Write(ctx context.Context, msg jsonrpc.Message) error {
+	a, asks := ctx.Value(askedKey{}).(*asked)
+	if req, ok := msg.(*jsonrpc.Request); ok && asks && req.IsCall() {
+		a.taken.Store(true)
+	}
+	return c.Connection.Write(ctx, msg)
 }

@@ -42,7 +42,7 @@ func overStdio(cfg tools.MCPConfig, log zerolog.Logger) (carrier, error) {
 		return carrier{}, err
 	}
 	transport := &sdk.IOTransport{Reader: p.out, Writer: stallingWriter{p.in}, MaxLineLength: longestMessage}
-	return carrier{transport: transport, why: p.why, stop: p.stop}, nil
+	return carrier{transport: notingTransport{transport}, why: p.why, stop: p.stop}, nil
 }
 
 func startProcess(cfg tools.MCPConfig, log zerolog.Logger) (*process, error) {

@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -135,7 +137,26 @@ func newServer(quit <-chan struct{}) *sdk.Server {
 		})
 	addMedia(s)
 	addAsking(s)
+	addCodes(s)
 	return s
+}
+
+// addCodes adds a tool that answers with an error of JSON-RPC, and one that says
+// how often it did.
+func addCodes(s *sdk.Server) {
+	var codes atomic.Int64
+	sdk.AddTool(s, &sdk.Tool{Name: "code"},
+		func(_ context.Context, _ *sdk.CallToolRequest, in struct {
+			Code int64 `json:"code"`
+		},
+		) (*sdk.CallToolResult, any, error) {
+			codes.Add(1)
+			return nil, nil, &jsonrpc.Error{Code: in.Code, Message: "that is the code"}
+		})
+	sdk.AddTool(s, &sdk.Tool{Name: "codes"},
+		func(context.Context, *sdk.CallToolRequest, none) (*sdk.CallToolResult, any, error) {
+			return say("%d", codes.Load())
+		})
 }
 
 func addMedia(s *sdk.Server) {
