@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,7 @@ type answer struct {
 	hangUp func() // ends the reading
 
 	event  event // the last one, to be used for the next
+	id     json.RawMessage
 	usage  wireUsage
 	blocks []*openBlock
 	calls  int
@@ -144,6 +146,9 @@ func (a *answer) add(e llm.ServerEvent) error {
 	case ev.Error != nil || ev.Type == "error":
 		return errorEvent(e.Data)
 	case ev.Type == "message_start":
+		if err := a.start(ev.Message.ID); err != nil {
+			return err
+		}
 		return a.count(ev.Message.Usage)
 	case ev.Type == "content_block_start":
 		return a.begin(ev.Index, ev.Block)
@@ -157,6 +162,20 @@ func (a *answer) add(e llm.ServerEvent) error {
 		}
 		return a.stop(ev.Delta.Stop)
 	}
+	return nil
+}
+
+// start takes the id of a message. Another one amid a message is that of a
+// gateway that began again: with both parts its calls would be made twice. Before
+// anything has come it does no harm.
+func (a *answer) start(id json.RawMessage) error {
+	if text := string(id); text == "" || text == "null" || text == `""` {
+		return nil
+	}
+	if len(a.id) > 0 && len(a.blocks) > 0 && !bytes.Equal(a.id, id) {
+		return llm.Unavailable(llm.ErrTwoGenerations)
+	}
+	a.id = id
 	return nil
 }
 

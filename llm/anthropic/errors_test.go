@@ -102,6 +102,12 @@ func TestStreamErrors(t *testing.T) {
 		"plain error":            {failed("overloaded_error", "no"), llm.Error{Code: unavailable.Code, Status: 529, Transient: true}, "no"},
 		"words":                  {"It works!", unavailable, "stream broke off"},
 
+		"two calls of two answers": {
+			events(startOf(`"a"`), begin(0, toolBlock), args(0, "{}"), startOf(`"b"`), begin(0, `{"type":"tool_use","id":"y","name":"f","input":{}}`), args(0, "{}"), stop("tool_use"), end),
+			unavailable, "two answers",
+		},
+		"a second answer after a reason": {begun + events(done(0), stop("end_turn"), startOf(`"b"`), begin(0, textBlock), say("b"), stop("end_turn"), end), unavailable, "two answers"},
+
 		"overloaded":     {begun + events(failed("overloaded_error", "Overloaded")), llm.Error{Code: unavailable.Code, Status: 529, Transient: true}, "Overloaded"},
 		"server":         {events(failed("api_error", "oops")), llm.Error{Code: unavailable.Code, Status: 500, Transient: true}, "oops"},
 		"timeout":        {events(failed("timeout_error", "oops")), llm.Error{Code: unavailable.Code, Status: 504, Transient: true}, "oops"},

@@ -21,11 +21,12 @@ type event struct {
 // A message is the whole answer, as a server that does not stream sends it; at
 // the start of a stream nothing is in it yet.
 type message struct {
-	Type    string      `json:"type"`
-	Content []wireBlock `json:"content"`
-	Stop    string      `json:"stop_reason"`
-	Usage   wireUsage   `json:"usage"`
-	Error   *wireError  `json:"error"`
+	ID      json.RawMessage `json:"id"`
+	Type    string          `json:"type"`
+	Content []wireBlock     `json:"content"`
+	Stop    string          `json:"stop_reason"`
+	Usage   wireUsage       `json:"usage"`
+	Error   *wireError      `json:"error"`
 }
 
 type wireBlock struct {

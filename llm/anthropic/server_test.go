@@ -82,6 +82,11 @@ func start(usage string) string {
 	return `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"usage":{` + usage + `}}}`
 }
 
+// startOf is a start with an id, as it is written.
+func startOf(id string) string {
+	return `{"type":"message_start","message":{"id":` + id + `,"usage":{}}}`
+}
+
 func begin(index int, block string) string {
 	return fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":%s}`, index, block)
 }

@@ -28,6 +28,8 @@ type answer struct {
 	names  *llm.ToolNames
 	hangUp func() // ends the reading
 
+	generations llm.Generations
+
 	calls   int
 	counted llm.Usage  // as far as it was given
 	usage   *llm.Usage // to be given with the next delta
@@ -123,6 +125,10 @@ func (a *answer) events(r io.Reader) error {
 func (a *answer) add(c *chunk) error {
 	if c.Error != nil {
 		return c.Error.streamed()
+	}
+	says := len(c.Candidates) > 0 && len(c.Candidates[0].Content.Parts) > 0
+	if a.generations.Another(string(c.ID), says, a.finish != "") {
+		return llm.Unavailable(llm.ErrTwoGenerations)
 	}
 	a.count(c.Usage)
 	if len(c.Candidates) > 0 { // only one is asked for

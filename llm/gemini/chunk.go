@@ -1,6 +1,10 @@
 package gemini
 
-import "agenthost/llm"
+import (
+	"encoding/json"
+
+	"agenthost/llm"
+)
 
 // A chunk is one event of a stream, or, as a server that does not stream sends
 // it, the whole answer.
@@ -9,6 +13,8 @@ type chunk struct {
 	Feedback   *feedback   `json:"promptFeedback"`
 	Usage      *wireUsage  `json:"usageMetadata"`
 	Error      *wireError  `json:"error"`
+
+	ID json.RawMessage `json:"responseId"`
 }
 
 type candidate struct {

@@ -109,6 +109,10 @@ func TestStreamErrors(t *testing.T) {
 		"error by text code":  {events(`{"error":{"message":"no","code":"503"}}`), with(503), "no"},
 		"error in one string": {events(`{"error":"no"}`), busy, "no"},
 		"unknown error":       {events(`{"error":{}}`), busy, "unknown error"},
+		"two calls of two answers": {
+			events(of(`"a"`, parts(call("f", "{}"))), of(`"a"`, finish("STOP")), of(`"b"`, parts(call("f", "{}"))), of(`"b"`, finish("STOP"))),
+			busy, "two answers",
+		},
 		"rate limit": {
 			events(said(429, "RESOURCE_EXHAUSTED", "slow", retryInfo)),
 			llm.Error{Code: llm.CodeProviderRateLimit, Status: 429, Transient: true, RetryAfter: 7500 * time.Millisecond},

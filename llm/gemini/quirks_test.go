@@ -37,6 +37,8 @@ func TestQuirks(t *testing.T) {
 		"a list":             {"\n[" + say("a") + "\n,\n" + say("é") + ",\n" + finish("STOP") + "\n]\n", "aé", llm.FinishStop, llm.Usage{}},
 		"a whole answer":     {`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"MAX_TOKENS"}]}`, "a", llm.FinishLength, llm.Usage{}},
 		"finish in each":     {events(`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`, say("b")) + end, "ab", llm.FinishStop, llm.Usage{}},
+		"an id for each":     {events(of(`"1"`, say("a")), of("2", finish("STOP")), of("null", say("b")), of(`"3"`, say("c"))) + end, "abc", llm.FinishStop, llm.Usage{}},
+		"finish of one id":   {events(of(`"1"`, finish("STOP")), of(`"1"`, say("a")), of(`"2"`, finish("STOP"))), "a", llm.FinishStop, llm.Usage{}},
 		"a later finish":     {events(say("a")) + end + events(finish("MAX_TOKENS")), "a", llm.FinishLength, llm.Usage{}},
 		"finish unspecified": {events(say("a"), finish("FINISH_REASON_UNSPECIFIED")) + end, "a", llm.FinishStop, llm.Usage{}},
 		"a finish of tomorrow": {

@@ -89,6 +89,9 @@ func call(name, args string) string {
 	return fmt.Sprintf(`{"functionCall":{"name":%q,"args":%s}}`, name, args)
 }
 
+// of is chunk with an id, as it is written.
+func of(id, chunk string) string { return `{"responseId":` + id + "," + chunk[1:] }
+
 // say is a chunk with a text.
 func say(s string) string { return parts(text(s)) }
 

@@ -30,12 +30,13 @@ type answer struct {
 	names  *llm.ToolNames
 	hangUp func() // ends the reading
 
-	calls    calls
-	thoughts thoughts
-	said     bool
-	refused  bool
-	finish   llm.Finish
-	lull     *time.Timer // hangs up; set once there is a finish
+	calls       calls
+	thoughts    thoughts
+	generations llm.Generations
+	said        bool
+	refused     bool
+	finish      llm.Finish
+	lull        *time.Timer // hangs up; set once there is a finish
 }
 
 // read gives all deltas. A server that ignored stream:true is told by its first
@@ -99,6 +100,10 @@ func (a *answer) add(c chunk) error {
 	// Only one choice is asked for.
 	ch := c.Choices[0]
 	s := cmp.Or(ch.Delta, ch.Message, &said{})
+	says := s.Content != "" || s.Refusal != "" || len(s.Calls) > 0
+	if a.generations.Another(string(c.ID), says, a.finish != "") {
+		return llm.Unavailable(llm.ErrTwoGenerations)
+	}
 	a.refused = a.refused || s.Refusal != ""
 	d := llm.Delta{
 		Text:      cmp.Or(string(s.Content), string(s.Refusal)),

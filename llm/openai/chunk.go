@@ -12,6 +12,7 @@ import (
 // it, the whole answer: then the choices have a message instead of a delta.
 // Fields that are not needed are not read, so they can be of any type.
 type chunk struct {
+	ID      loose      `json:"id"`
 	Choices []choice   `json:"choices"`
 	Usage   *wireUsage `json:"usage"`
 	Error   *wireError `json:"error"`

@@ -113,6 +113,14 @@ func TestStreamErrors(t *testing.T) {
 		"plain error":          {`{"error":{"message":"no"}}`, unavailable, "no"},
 		"error":                {events(say("a"), `{"error":{"message":"no"}}`), unavailable, "no"},
 		"error in one string":  {events(`{"error":"no"}`), unavailable, "no"},
+		"two calls of two answers": {
+			events(of(`"a"`, delta(`{"role":"assistant","tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":"{}"}}]}`)), of(`"a"`, finish("tool_calls")), of(`"b"`, delta(`{"role":"assistant","tool_calls":[{"index":0,"id":"y","function":{"name":"f","arguments":"{}"}}]}`)), of(`"b"`, finish("tool_calls")), "[DONE]"),
+			unavailable, "two answers",
+		},
+		"two texts of two answers": {
+			events(of(`"a"`, say("a")), of(`"a"`, finish("stop")), of(`"b"`, say("b")), of(`"b"`, finish("stop")), "[DONE]"),
+			unavailable, "two answers",
+		},
 		"error with a status": {
 			events(`{"error":{"message":"slow","code":429}}`),
 			llm.Error{Code: llm.CodeProviderRateLimit, Status: 429, Transient: true},

@@ -42,6 +42,10 @@ func TestQuirks(t *testing.T) {
 		"content null":                {events(delta(`{"role":"assistant","content":null}`), say("a")) + end, text("a")},
 		"content in parts":            {events(delta(`{"content":[{"type":"text","text":"a"},{"text":"b"}]}`)) + end, text("ab")},
 		"numeric id, fractional date": {events(`{"id":1,"created":1.5,"choices":[{"delta":{"content":"a"}}]}`) + end, text("a")},
+		"an id for each chunk":        {events(of(`"1"`, say("a")), of(`"2"`, finish("stop")), of(`"3"`, say("b")), of("4", say("c"))) + end, text("abc")},
+		"ids changed amid":            {events(of(`"1"`, say("a")), of(`"1"`, say("b")), of(`"2"`, say("c")), of(`"2"`, finish("stop")), of(`"3"`, say("d"))) + end, text("abcd")},
+		"no ids after the finish":     {events(of(`"1"`, say("a")), of(`"1"`, finish("stop")), of("null", say("b")), of(`""`, say("c")), say("d")) + end, text("abcd")},
+		"an id for the usage":         {events(of(`"1"`, say("a")), of(`"1"`, finish("stop")), of(`"2"`, delta(`{"content":""}`))) + end, text("a")},
 		"reasoning_content":           {events(delta(`{"reasoning_content":"hm"}`), say("a")) + end, append(thought("hm"), text("a")...)},
 		"reasoning":                   {events(delta(`{"reasoning":"hm","content":""}`), say("a")) + end, append(thought("hm"), text("a")...)},
 		"image": {

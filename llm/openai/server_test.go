@@ -74,6 +74,9 @@ func events(chunks ...string) string {
 // delta is a chunk with a delta.
 func delta(d string) string { return `{"choices":[{"index":0,"delta":` + d + `}]}` }
 
+// of is chunk with an id, as it is written.
+func of(id, chunk string) string { return `{"id":` + id + "," + chunk[1:] }
+
 // say is a chunk with a text.
 func say(text string) string { return delta(fmt.Sprintf(`{"content":%q}`, text)) }
 
