@@ -235,9 +235,9 @@ func (t *runner) heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 		return nil
 	}
 	t.p.tools.await(ctx)
-	tool, ok := t.p.tools.find(r.Calls[i].Name)
-	if !ok {
-		return nil
+	tool, err := t.p.tools.demand(ctx, r.Calls[i].Name)
+	if err != nil {
+		return nil //nolint:nilerr // without the tool there is nothing to allow
 	}
 	return t.c.r.parts.allow(ctx, t.c.r.id, t.c.key, tools.Key(tool, r.Calls[i].Args), sig.Scope, sig.By)
 }

@@ -3,6 +3,9 @@ package agents
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
 
 	"agenthost/llm"
 	"agenthost/tools"
@@ -26,8 +29,17 @@ type Toolbox struct {
 }
 
 // An Awaiter is a source of tools that may still be on its way. Await returns
-// when its tools are known, or are not to be had soon.
-type Awaiter interface{ Await(ctx context.Context) }
+// when its tools are known, or are not to be had soon. AwaitTool waits until ctx
+// ends, for one tool: it returns nil once it is there, and tools.ErrNoTool when
+// the source does not have it.
+type Awaiter interface {
+	Await(ctx context.Context)
+	AwaitTool(ctx context.Context, tool string) error
+}
+
+// toolPatience is how long a call waits for a source that is away. After a
+// restart of a host with its NATS, services connect again after some seconds.
+const toolPatience = 30 * time.Second
 
 func (b *Toolbox) await(ctx context.Context) {
 	for _, a := range b.Awaits {
@@ -42,6 +54,33 @@ func (b *Toolbox) find(name string) (tools.Tool, bool) {
 		}
 	}
 	return b.Registry.Find(b.Grant, name)
+}
+
+// demand is find for a call. A tool whose source is away is waited for: the model
+// was offered it, and a call of an earlier life of the host may have to run again.
+// The error is tools.ErrNoTool when there is none of that name.
+func (b *Toolbox) demand(ctx context.Context, name string) (tools.Tool, error) {
+	if t, ok := b.find(name); ok {
+		return t, nil
+	}
+	if !b.Grant.Allows(name) {
+		return tools.Tool{}, tools.ErrNoTool
+	}
+	waiting, cancel := context.WithTimeout(ctx, toolPatience)
+	defer cancel()
+	for _, a := range b.Awaits {
+		err := a.AwaitTool(waiting, name)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, tools.ErrNoTool) {
+			return tools.Tool{}, fmt.Errorf("%s: %q cannot be reached: %w", llm.CodeToolUnavailable, name, err)
+		}
+	}
+	if t, ok := b.find(name); ok {
+		return t, nil
+	}
+	return tools.Tool{}, tools.ErrNoTool
 }
 
 func (b *Toolbox) check(t tools.Tool, args json.RawMessage) error { return b.Validator.Check(t, args) }

@@ -81,6 +81,55 @@ func TestToolFaultsGoBackToTheModel(t *testing.T) {
 	}
 }
 
+// An away is a source of tools that does not come.
+type away struct {
+	err   error
+	asked chan time.Duration // how long it had
+}
+
+func (away) Await(context.Context) {}
+
+func (a away) AwaitTool(ctx context.Context, _ string) error {
+	end, _ := ctx.Deadline()
+	a.asked <- time.Until(end)
+	return a.err
+}
+
+// A tool whose source is away is waited for, and then said to be unavailable:
+// the call was right, so it does not count against the model.
+func TestToolWhoseSourceIsAway(t *testing.T) {
+	t.Parallel()
+	const calls = `rules:
+  - {after_tool: "*", times: 4, tool_calls: [{name: pay, args: {}}]}
+  - {after_tool: "*", text: "It says: ${result}"}
+  - {tool_calls: [{name: pay, args: {}}]}
+`
+	tests := map[string]struct {
+		err  error
+		want string
+	}{
+		"unreachable": {errors.New("service \"billing\": no instance answers"), `It says: tool_unavailable: "pay" cannot be reached: service "billing": no instance answers`},
+		"unknown":     {tools.ErrNoTool, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			source := away{tt.err, make(chan time.Duration, 10)}
+			w := newWorld(t, bot("ana", script(calls), func(a *actor) { a.awaits = []agents.Awaiter{source} }))
+			w.say("ana", bus.Inbound{Text: "pay"})
+			out := w.hear()
+			if tt.want != "" && (out.Kind != "reply" || out.Text != tt.want) {
+				t.Errorf("heard %s %q, want %q", out.Kind, out.Text, tt.want)
+			}
+			if tt.want == "" && (out.Error == nil || out.Error.Code != "tool_failed") {
+				t.Errorf("heard %s %q, want tool_failed", out.Kind, out.Text)
+			}
+			if had := <-source.asked; had <= 0 || had > 30*time.Second {
+				t.Errorf("the source had %v", had)
+			}
+		})
+	}
+}
+
 func TestDeniedTool(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, bot("ana", script(paying), has(tools.Tool{Name: "pay", Schema: anything, Run: text("paid")}),

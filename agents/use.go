@@ -28,9 +28,12 @@ func (t *runner) use(ctx context.Context, call run.Call) (sig run.Signal) {
 	}()
 	box := t.p.tools
 	box.await(ctx) // a run that is taken up again comes here first
-	tool, ok := box.find(call.Name)
-	if !ok {
+	tool, err := box.demand(ctx, call.Name)
+	if errors.Is(err, tools.ErrNoTool) {
 		return correction(fmt.Sprintf("there is no tool %q", call.Name))
+	}
+	if err != nil { // the call was right: it is not for the model to correct
+		return run.Signal{Result: err.Error()}
 	}
 	if err := box.check(tool, call.Args); err != nil {
 		return correction(err.Error())

@@ -40,6 +40,7 @@ type actor struct {
 	models      map[string]string // others, with their scripts
 	behavior    agents.Behavior
 	tools       []tools.Tool
+	awaits      []agents.Awaiter
 	permissions map[string]string
 	output      string
 	price       *llm.Price
@@ -138,7 +139,7 @@ func (w *world) runtime(a actor) *agents.Runtime {
 	}
 	box := &agents.Toolbox{
 		Registry: tools.NewRegistry(tools.Static(a.tools)), Grant: tools.GrantOf("*"), Policy: policy, Validator: &tools.Validator{},
-		Output: json.RawMessage(a.output),
+		Output: json.RawMessage(a.output), Awaits: a.awaits,
 	}
 	chain := &llm.Chain{Links: []llm.Link{{Name: "scripted", Provider: model, Price: a.price, MaxTokens: a.maxTokens}}}
 	return agents.New(a.cfg, agents.Kit{Chain: chain, Box: box, Behavior: a.behavior, Models: w.choice(a.models)}, w.parts)

@@ -23,11 +23,19 @@ type plan struct {
 func (p plan) open(t testing.TB) *world {
 	t.Helper()
 	nats, address := startNATS(t)
-	return &world{ledger: openLedger(t, address), nats: nats, config: p.write(t, address)}
+	return &world{ledger: openLedger(t, address), nats: nats, config: p.write(t, fmt.Sprintf("url: %q, embedded:", "nats://"+address), "")}
 }
 
-// write writes the files to a folder of their own and returns the main one.
-func (p plan) write(t testing.TB, nats string) string {
+// openEmbedded writes the configuration of a host with the server in it.
+func (p plan) openEmbedded(t testing.TB) (w *world, address string) {
+	t.Helper()
+	address = freeAddress(t)
+	return &world{ledger: openLedger(t, address), config: p.write(t, "embedded:", fmt.Sprintf(", listen: %q", address))}, address
+}
+
+// write writes the files to a folder of their own and returns the main one. The
+// store is written between the two halves of what is said of NATS.
+func (p plan) write(t testing.TB, nats, more string) string {
 	t.Helper()
 	dir := t.TempDir()
 	var models, agents strings.Builder
@@ -39,8 +47,8 @@ func (p plan) write(t testing.TB, nats string) string {
 		fmt.Fprintf(&agents, "  - %s\n", a)
 	}
 	file := filepath.Join(dir, "agenthost.yaml")
-	writeFile(t, file, fmt.Sprintf("nats: {url: %q, embedded: {store: %q}}\nhttp: {listen: \"\"}\nmodels:\n%sagents:\n%s%s\n",
-		"nats://"+nats, filepath.Join(dir, "data"), &models, &agents, p.sources))
+	writeFile(t, file, fmt.Sprintf("nats: {%s {store: %q%s}}\nhttp: {listen: \"\"}\nmodels:\n%sagents:\n%s%s\n",
+		nats, filepath.Join(dir, "data"), more, &models, &agents, p.sources))
 	return file
 }
 

@@ -9,6 +9,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"agenthost/bus"
+	"agenthost/tools/service"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
 )
 
 // billingScript calls three tools for every text: two at once, then one more.
@@ -44,6 +50,60 @@ func TestServiceCallsOfKilledHosts(t *testing.T) {
 		t.Errorf("%d calls are in the logs, want %d", y.calls, want)
 	}
 	t.Logf("host killed %d times: %v; %s", kills, y, w.summary())
+}
+
+// A safe call runs again after a restart of the host with its server, though the
+// service connects again later than the host is up.
+func TestSafeServiceCallAfterAnEmbeddedRestart(t *testing.T) {
+	t.Parallel()
+	w, address := plan{
+		scripts: map[string]string{"main": "rules:\n  - {after_tool: \"*\", text: \"${result}\"}\n  - {tool_calls: [{name: bill.look, args: {}}]}\n"},
+		sources: "services: {bill: {}}",
+		agents:  []string{`{id: ana, model: main, channels: [chat], tools: ["bill.*"]}`},
+	}.openEmbedded(t)
+	first := newHost(t, w.config, "a")
+	first.start()
+	asked := make(chan string, 10)
+	gone := serveLook(t, address, func(req micro.Request) { asked <- req.Headers().Get(service.CallIDHeader) })
+	await(t, "the service", func() bool { return first.logged(`"tools":1`) })
+	w.tell(t, bus.Inbound{ID: "look", From: "ana", Text: "look"})
+	id := <-asked
+	first.kill()
+	gone()
+	second := newHost(t, w.config, "a")
+	second.start()
+	await(t, "a look for the service", func() bool { return second.logged(`"tools":0`) })
+	serveLook(t, address, func(req micro.Request) {
+		asked <- req.Headers().Get(service.CallIDHeader)
+		_ = req.Respond([]byte("looked"))
+	})
+	await(t, "the reply", func() bool { return len(w.heard(bus.KindReply)["look"]) == 1 })
+	if text := w.heard(bus.KindReply)["look"][0].Text; text != "looked" {
+		t.Fatalf("the reply is %q, want the answer to the repeated call", text)
+	}
+	if again := <-asked; again != id {
+		t.Errorf("called again as %q, want %q", again, id)
+	}
+}
+
+// serveLook offers bill.look on a connection of its own until the test ends, or
+// the returned function is called.
+func serveLook(t testing.TB, address string, look micro.HandlerFunc) (stop func()) {
+	t.Helper()
+	nc, err := nats.Connect("nats://"+address, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(pollEvery))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	svc, err := micro.AddService(nc, micro.Config{Name: "bill", Version: "1.0.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	safe := map[string]string{"rerun": "safe", "readonly": "true"}
+	if err := svc.AddEndpoint("look", look, micro.WithEndpointSubject("bill.look"), micro.WithEndpointMetadata(safe)); err != nil {
+		t.Fatal(err)
+	}
+	return nc.Close
 }
 
 // notesScript calls three tools for every text: two at once, then one more. No

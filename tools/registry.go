@@ -57,6 +57,10 @@ func (f Fault) Error() string {
 // Unwrap is the cause.
 func (f Fault) Unwrap() error { return f.Err }
 
+// ErrNoTool says that there is no tool of that name, and that waiting for it is
+// of no use.
+var ErrNoTool = errors.New("no such tool")
+
 // ErrTwice is the cause of a Fault when two places have a tool of that name.
 var ErrTwice = errors.New("name is taken")
 

@@ -3,12 +3,13 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"agenthost/tools"
 )
 
-// A Client is a configured server as a source of tools. Only its Await and its
-// tools block.
+// A Client is a configured server as a source of tools. Only its Await,
+// AwaitTool and tools block.
 type Client struct {
 	name string
 	peer *peer
@@ -31,6 +32,19 @@ func (c *Client) Await(ctx context.Context) {
 	case <-c.peer.settled:
 	case <-ctx.Done():
 	}
+}
+
+// AwaitTool waits until the server has the tool, or is there without it:
+// tools.ErrNoTool. When ctx ends first, the error says what is amiss.
+func (c *Client) AwaitTool(ctx context.Context, tool string) error {
+	name, mine := strings.CutPrefix(tool, c.name+".")
+	if !mine {
+		return tools.ErrNoTool
+	}
+	if err := c.peer.awaitTool(ctx, name); err != nil {
+		return fmt.Errorf("%s: %w", c.Name(), err)
+	}
+	return nil
 }
 
 // Tools are those of the server as far as they are known, named

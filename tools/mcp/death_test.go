@@ -222,6 +222,44 @@ func TestHTTPServerDownAndBack(t *testing.T) {
 	w.stop()
 }
 
+// A call that waits for a tool waits through the attempts to reach its server,
+// as after a restart of both.
+func TestAwaitToolOfAServerThatIsDown(t *testing.T) {
+	r := &restarting{t: t}
+	r.restart()
+	r.down.Store(true)
+	srv := httptest.NewServer(r)
+	t.Cleanup(srv.Close)
+	w := openOne(t, tools.MCPConfig{URL: srv.URL}, mcp.Options{})
+	if list := w.client().Tools(); len(list) != 0 {
+		t.Fatalf("a server that is down has %v", names(list))
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := w.client().AwaitTool(canceled, "s.echo")
+	if err == nil || errors.Is(err, tools.ErrNoTool) || !strings.HasPrefix(err.Error(), `mcp server "s": `) {
+		t.Errorf("while it is down: got %v", err)
+	}
+	found := make(chan error, 1)
+	go func() { found <- w.client().AwaitTool(t.Context(), "s.echo") }()
+	r.down.Store(false)
+	if err := <-found; err != nil {
+		t.Fatal(err)
+	}
+	if res := w.run("s.echo", `{"text":"a"}`); res.Text != "a" {
+		t.Errorf("got %+v", res)
+	}
+	for _, name := range []string{"s.nothing", "echo", "s2.echo"} {
+		if err := w.client().AwaitTool(t.Context(), name); !errors.Is(err, tools.ErrNoTool) {
+			t.Errorf("%s: got %v, want %v", name, err, tools.ErrNoTool)
+		}
+	}
+	w.stop()
+	if err := w.client().AwaitTool(t.Context(), "s.echo"); err == nil || errors.Is(err, tools.ErrNoTool) {
+		t.Errorf("after the end: got %v", err)
+	}
+}
+
 func TestHeadersGoToTheServerAlone(t *testing.T) {
 	var leaked atomic.Bool
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

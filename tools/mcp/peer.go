@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -125,6 +127,30 @@ func (p *peer) connected(ctx context.Context) (*link, error) {
 		case <-changed:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// awaitTool waits for a tool with the server's own name, through as many attempts
+// to start the server as it takes.
+func (p *peer) awaitTool(ctx context.Context, name string) error {
+	p.wake()
+	for {
+		p.mu.Lock()
+		s, changed := p.now, p.changed
+		p.mu.Unlock()
+		switch {
+		case slices.ContainsFunc(s.tools, func(t tools.Tool) bool { return t.Name == name }):
+			return nil
+		case s.link != nil:
+			return tools.ErrNoTool
+		case errors.Is(s.err, errClosed):
+			return errClosed
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return cmp.Or(s.err, errStarting)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,13 +17,16 @@ import (
 	"github.com/rs/zerolog"
 )
 
+// lookAgain is how often a service is looked for while a call waits for it.
+const lookAgain = time.Second
+
 // missesAllowed is how many rounds in a row an instance may not answer.
 const missesAllowed = 3
 
 var errAbsent = errors.New("no instance answers")
 
-// A Service is a micro service as a source of tools. Only its Await and its tools
-// block.
+// A Service is a micro service as a source of tools. Only its Await, AwaitTool and
+// tools block.
 type Service struct {
 	name string
 	nc   *nats.Conn
@@ -39,6 +43,8 @@ type Service struct {
 	mu      sync.Mutex
 	tools   []tools.Tool
 	faults  []tools.Fault
+	present bool          // an instance with endpoints is known
+	changed chan struct{} // closed, and replaced, when tools or faults change
 }
 
 var _ tools.Source = (*Service)(nil)
@@ -47,6 +53,7 @@ func newService(nc *nats.Conn, name string, opts Options) *Service {
 	return &Service{
 		name: name, nc: nc, opts: opts, log: opts.Log.With().Str("service", name).Logger(),
 		instances: map[string]*instance{}, again: make(chan struct{}, 1), settled: make(chan struct{}), retired: make(chan struct{}),
+		changed: make(chan struct{}),
 	}
 }
 
@@ -77,6 +84,36 @@ func (s *Service) Await(ctx context.Context) {
 	select {
 	case <-s.settled:
 	case <-ctx.Done():
+	}
+}
+
+// AwaitTool waits until the service has the tool, or is there without it:
+// tools.ErrNoTool. When ctx ends first, the error says what is amiss.
+func (s *Service) AwaitTool(ctx context.Context, tool string) error {
+	if !strings.HasPrefix(tool, s.name+".") {
+		return tools.ErrNoTool
+	}
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
+	for s.Look(); ; {
+		s.mu.Lock()
+		list, present, changed := s.tools, s.present, s.changed
+		s.mu.Unlock()
+		if slices.ContainsFunc(list, func(t tools.Tool) bool { return t.Name == tool }) {
+			return nil
+		}
+		if present {
+			return tools.ErrNoTool
+		}
+		select {
+		case <-changed:
+		case <-again.C:
+			s.Look()
+		case <-s.retired:
+			return tools.ErrNoTool
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", s.Name(), errAbsent)
+		}
 	}
 }
 
@@ -148,9 +185,11 @@ func (s *Service) publish(endpoints []endpoint) {
 	}
 	s.mu.Lock()
 	differs := !sameTools(s.tools, list) || !sameFaults(s.faults, faults)
-	s.tools, s.faults = list, faults
+	s.tools, s.faults, s.present = list, faults, len(endpoints) > 0
 	if differs {
 		s.version.Add(1)
+		close(s.changed)
+		s.changed = make(chan struct{})
 	}
 	s.mu.Unlock()
 	if differs {

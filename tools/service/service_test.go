@@ -452,6 +452,52 @@ func TestOtherServices(t *testing.T) {
 	}
 }
 
+// A call that waits for a service has it looked for at once, not only with the
+// next round.
+func TestAwaitTool(t *testing.T) {
+	w := open(t, service.Options{Every: time.Hour})
+	found := make(chan error, 1)
+	go func() { found <- w.service.AwaitTool(t.Context(), "billing.charge") }()
+	w.add(micro.Config{}, map[string]micro.EndpointConfig{"charge": {}})
+	if err := <-found; err != nil {
+		t.Fatal(err)
+	}
+	if got := names(w.service.Tools()); !slices.Equal(got, []string{"billing.charge"}) {
+		t.Errorf("tools: %v", got)
+	}
+	for _, name := range []string{"billing.nothing", "charge", "billing2.charge"} {
+		if err := w.service.AwaitTool(t.Context(), name); !errors.Is(err, tools.ErrNoTool) {
+			t.Errorf("%s: got %v, want %v", name, err, tools.ErrNoTool)
+		}
+	}
+}
+
+func TestAwaitToolOfAnAbsentService(t *testing.T) {
+	w := open(t, service.Options{})
+	err := w.service.AwaitTool(canceled(t), "billing.charge")
+	if err == nil || errors.Is(err, tools.ErrNoTool) || err.Error() != `service "billing": no instance answers` {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAwaitToolOfAServiceThatIsRemoved(t *testing.T) {
+	nc := bustest.Open(t).NC
+	d := service.NewDirectory(nc, map[string]tools.ServiceConfig{"billing": {}}, service.Options{Log: bustest.Log(t)})
+	billing := d.Services()[0]
+	ctx, cancel := context.WithCancel(t.Context())
+	var run sync.WaitGroup
+	run.Go(func() { d.Run(ctx) })
+	defer func() { cancel(); run.Wait() }()
+	d.Await(t.Context())
+	gone := make(chan error, 1)
+	go func() { gone <- billing.AwaitTool(t.Context(), "billing.charge") }()
+	_, apply := d.Change(nil)
+	apply()
+	if err := <-gone; !errors.Is(err, tools.ErrNoTool) {
+		t.Errorf("got %v, want %v", err, tools.ErrNoTool)
+	}
+}
+
 func TestNoConnection(t *testing.T) {
 	nc := bustest.Open(t).NC
 	d := service.NewDirectory(nc, map[string]tools.ServiceConfig{"billing": {}, "no good name": {}}, service.Options{Log: bustest.Log(t)})
