@@ -7,7 +7,7 @@ import "errors"
 // call every tool twice.
 var ErrTwoGenerations = errors.New("stream has two answers in it")
 
-// Generations tells by the ids in a stream of chunks where another answer begins.
+// Generations detects by the ids in a stream of chunks where another answer begins.
 // Many servers send no ids, or another with each chunk: then it says nothing. The
 // zero Generations has seen no chunk.
 type Generations struct {

@@ -16,8 +16,8 @@ const (
 	shownRefusal   = 300     // what is shown of one that is text
 )
 
-// An httpError is a response with an error status that does not answer the
-// request itself: what is on the way to the server, or guards its door, made it.
+// An httpError is a response with an error status and without an answer to the
+// request: a proxy, an access check or the transport of the server made it.
 type httpError struct {
 	code    int
 	session bool   // the request named a session
@@ -37,7 +37,7 @@ func (e *httpError) Error() string {
 // found fault with it; from there on it may have run it and stumbled later.
 func (e *httpError) refused() bool { return e.code < 500 }
 
-// A head is what tells JSON-RPC messages apart.
+// A head holds the fields by which JSON-RPC messages differ.
 type head struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -61,7 +61,7 @@ func sentHead(req *http.Request) (h head) {
 // answered turns a response with an error status into the answer that it
 // carries, or into an error of this request alone. To the library most statuses
 // would be the end of the session, and of all calls in flight.
-func answered(req *http.Request, sent head, resp *http.Response) (*http.Response, error) {
+func answered(req *http.Request, sent head, resp *http.Response) (*http.Response, *jsonrpc.Error, error) {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, longestRefusal)) // half a text is better than none
 	_ = resp.Body.Close()
 	var got head
@@ -70,7 +70,7 @@ func answered(req *http.Request, sent head, resp *http.Response) (*http.Response
 		resp.StatusCode, resp.Status = http.StatusOK, "200 OK"
 		resp.Header.Set("Content-Type", "application/json")
 		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		return resp, nil
+		return resp, got.Error, nil
 	}
 	e := &httpError{code: resp.StatusCode, session: req.Header.Get("Mcp-Session-Id") != ""}
 	switch {
@@ -79,5 +79,5 @@ func answered(req *http.Request, sent head, resp *http.Response) (*http.Response
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain"):
 		e.text = strings.ToValidUTF8(strings.TrimSpace(string(body[:min(len(body), shownRefusal)])), "")
 	}
-	return nil, e
+	return nil, nil, e
 }

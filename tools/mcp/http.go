@@ -13,6 +13,7 @@ import (
 
 	"agenthost/tools"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -86,12 +87,10 @@ func (t *sessionTransport) post(req *http.Request) (*http.Response, error) {
 	}
 	resp.Request = req
 	if resp.StatusCode >= http.StatusBadRequest {
-		resp, err = answered(req, sent, resp)
+		resp, err = t.judge(req, sent, resp)
 	}
-	if refused, ok := errors.AsType[*httpError](err); ok && refused.code == http.StatusNotFound && refused.session {
+	if errors.Is(err, errForgotten) {
 		a.taken.Store(before)
-		t.link.end(errForgotten)
-		return nil, errForgotten
 	}
 	if err != nil {
 		return nil, err
@@ -100,6 +99,34 @@ func (t *sessionTransport) post(req *http.Request) (*http.Response, error) {
 		resp.Body = &message{ReadCloser: resp.Body, left: longestMessage}
 	}
 	return resp, nil
+}
+
+// judge says what a response with an error status means, for its request and for
+// the session that the request named.
+func (t *sessionTransport) judge(req *http.Request, sent head, resp *http.Response) (*http.Response, error) {
+	code := resp.StatusCode
+	unknown := code == http.StatusNotFound || code == http.StatusBadRequest
+	inSession := req.Header.Get("Mcp-Session-Id") != ""
+	resp, answer, err := answered(req, sent, resp)
+	switch {
+	case !unknown || !inSession:
+	case answer != nil && answer.Code != jsonrpc.CodeMethodNotFound:
+		t.doubt(sent)
+	case err != nil && code == http.StatusNotFound:
+		t.link.end(errForgotten)
+		return nil, errForgotten
+	}
+	return resp, err
+}
+
+// doubt has the session tried by a ping: some servers say in what looks like the
+// answer to a request that they do not know it. To a ping they say the same.
+func (t *sessionTransport) doubt(sent head) {
+	if sent.Method == "ping" {
+		t.link.end(errForgotten)
+		return
+	}
+	poke(t.link.doubt)
 }
 
 var errLong = fmt.Errorf("message is longer than %d MiB", longestMessage>>20)
@@ -122,7 +149,7 @@ func (m *message) Read(p []byte) (int, error) {
 
 // stream opens the server's own stream, or ends the session. A server that keeps
 // the request without an answer has no stream; the library would wait for it for
-// ever. To one that has forgotten the session there is nothing to say.
+// ever. A session that the server has forgotten needs no end.
 func (t *sessionTransport) stream(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodDelete && t.link.forgotten() {
 		return madeUp(req, http.StatusNotFound), nil

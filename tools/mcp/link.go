@@ -44,7 +44,7 @@ type link struct {
 	calls   context.Context // ends the calls in flight, with ctx or a little later
 	session *sdk.ClientSession
 	changed chan struct{} // the server has other tools
-	doubt   chan struct{} // the server did not answer in time
+	doubt   chan struct{} // the server did not answer in time, or may not know the session
 	watch   sync.WaitGroup
 	carrier carrier
 }
@@ -90,9 +90,9 @@ func (p *peer) dial(ctx context.Context, version string) (*link, error) {
 	return l, nil
 }
 
-// endCalls ends the calls in flight after ctx. Where a server has forgotten the
-// session, those that are about to hear so themselves get the time to: what has
-// surely not run can be sent again.
+// endCalls ends the calls in flight after ctx. After a forgotten session they
+// have a while for their own answers: those that get a 404 too have not run and
+// can be sent again.
 func (l *link) endCalls() {
 	calls, end := context.WithCancel(context.WithoutCancel(l.ctx))
 	l.calls = calls

@@ -231,7 +231,7 @@ func TestBatchThatGot404(t *testing.T) {
 			const n = 8
 			var arrived sync.WaitGroup
 			arrived.Add(n)
-			old := s.refuseSession(code, func() { arrived.Done(); arrived.Wait() })
+			old := s.refuseSession(code, false, func() { arrived.Done(); arrived.Wait() })
 			var batch []*sale
 			for i := range n {
 				batch = append(batch, sell(pay, order{Text: fmt.Sprint("batch ", i)}))
@@ -245,9 +245,31 @@ func TestBatchThatGot404(t *testing.T) {
 	}
 }
 
+// Where a refusal looks like the answer to the call, the call has that answer, and
+// those after it a new session.
+func TestRefusalThatLooksLikeAnAnswer(t *testing.T) {
+	for _, code := range []int{http.StatusNotFound, http.StatusBadRequest} {
+		t.Run(http.StatusText(code), func(t *testing.T) {
+			s := openShop(t)
+			w := openOne(t, tools.MCPConfig{URL: s.url}, mcp.Options{})
+			s.refuseSession(code, true, func() {})
+			first := w.run("s.pay", `{"text":"a"}`)
+			if want := (tools.Result{Text: "Bad Request: No valid session ID provided", Failed: true}); first != want {
+				t.Errorf("got %+v, want %+v", first, want)
+			}
+			w.retry(w.tool("s.pay"), `{"text":"b"}`, func(res tools.Result) bool { return res.Text == "did b" })
+			if s.counts("a") != 0 || s.counts("b") != 1 {
+				t.Errorf("ran %d and %d times, want 0 and 1", s.counts("a"), s.counts("b"))
+			}
+			w.stop()
+		})
+	}
+}
+
 // refuseSession makes the server refuse what comes in the sessions it has, calls
-// after a wait, and returns the number of these.
-func (s *shop) refuseSession(code int, wait func()) (calls func() int) {
+// after a wait, and returns the number of these. With echo a refusal looks like
+// the answer to the request.
+func (s *shop) refuseSession(code int, echo bool, wait func()) (calls func() int) {
 	var mu sync.Mutex
 	known, refused := map[string]bool{}, 0
 	s.intercepts(func(w http.ResponseWriter, req *http.Request, sent sentCall, next http.Handler) {
@@ -268,9 +290,13 @@ func (s *shop) refuseSession(code int, wait func()) (calls func() int) {
 		if sent.Method == "tools/call" {
 			wait()
 		}
+		id := []byte("null")
+		if echo && sent.ID != nil {
+			id = sent.ID
+		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
-		fmt.Fprint(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":%s}`, id)
 	})
 	return func() int {
 		mu.Lock()
