@@ -46,15 +46,7 @@ func (l *ledger) allAnswered() bool { return l.answers.wind() == nil && len(l.op
 
 // open are the ids without a final answer on the tape.
 func (l *ledger) open() []string {
-	for _, msg := range l.answers.msgs[l.counted:] {
-		out := bus.Outbound{}
-		if json.Unmarshal(msg.Data, &out) == nil && out.Final {
-			for _, id := range answered(out) {
-				l.closed[id] = true
-			}
-		}
-	}
-	l.counted = len(l.answers.msgs)
+	l.closeAnswered()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var open []string
@@ -65,6 +57,19 @@ func (l *ledger) open() []string {
 	}
 	slices.Sort(open)
 	return open
+}
+
+// closeAnswered notes the final answers that are new on the tape.
+func (l *ledger) closeAnswered() {
+	for _, msg := range l.answers.msgs[l.counted:] {
+		out := bus.Outbound{}
+		if json.Unmarshal(msg.Data, &out) == nil && out.Final {
+			for _, id := range answered(out) {
+				l.closed[id] = true
+			}
+		}
+	}
+	l.counted = len(l.answers.msgs)
 }
 
 // allAcknowledged reports whether no lane has anything left to deliver.

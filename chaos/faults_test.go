@@ -26,6 +26,7 @@ type search struct {
 	last      map[string]int    // the number of each person's message that was answered last
 	stored    map[string]int    // how often an outbound id is
 	published map[string]bool   // outbound ids of answers
+	refused   map[string]bool   // those that tell that there is no room
 	ended     map[string]int    // how often a run has
 	inputs    map[string]string // the run of a message
 	logged    map[string]bool   // outbound ids in the logs
@@ -37,7 +38,7 @@ type search struct {
 // fatal.
 func findFaults(said map[string]statement, answers, sessions, letters []*jetstream.RawStreamMsg) []string {
 	s := &search{
-		said: said, times: map[string]int{}, last: map[string]int{}, stored: map[string]int{}, published: map[string]bool{},
+		said: said, times: map[string]int{}, last: map[string]int{}, stored: map[string]int{}, published: map[string]bool{}, refused: map[string]bool{},
 		ended: map[string]int{}, inputs: map[string]string{}, logged: map[string]bool{},
 	}
 	each(s, answers, s.answer)
@@ -63,7 +64,7 @@ func (s *search) fault(format string, args ...any) {
 // each decodes the messages of a stream for f.
 func each[T any](s *search, msgs []*jetstream.RawStreamMsg, f func(*jetstream.RawStreamMsg, T)) {
 	for _, msg := range msgs {
-		if strings.HasPrefix(msg.Subject, "agent.snapshot.") {
+		if isSnapshot(msg) {
 			continue
 		}
 		var v T
@@ -73,6 +74,10 @@ func each[T any](s *search, msgs []*jetstream.RawStreamMsg, f func(*jetstream.Ra
 		}
 		f(msg, v)
 	}
+}
+
+func isSnapshot(msg *jetstream.RawStreamMsg) bool {
+	return strings.HasPrefix(msg.Subject, "agent.snapshot.")
 }
 
 // answered are the ids that a message answers.
@@ -101,6 +106,10 @@ func (s *search) answer(msg *jetstream.RawStreamMsg, out bus.Outbound) {
 		}
 		s.times[id]++
 		texts = append(texts, in.text)
+		if in.refusable && out.Kind == bus.KindError { // told as soon as there is no room
+			s.refused[out.ID] = true
+			continue
+		}
 		if in.n < s.last[in.who()] {
 			s.fault("%s: message %d is answered after message %d", in.who(), in.n, s.last[in.who()])
 		}
@@ -161,7 +170,7 @@ func (s *search) totals() {
 		if n := s.stored[id]; n != 1 {
 			s.fault("outbound %s is stored %d times", id, n)
 		}
-		if s.published[id] && !s.logged[id] {
+		if s.published[id] && !s.logged[id] && !s.refused[id] {
 			s.fault("outbound %s is in no log", id)
 		}
 	}

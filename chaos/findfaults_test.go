@@ -64,6 +64,16 @@ func stored[T any](t *testing.T, subject string, list []T, id func(T) string) []
 	return msgs
 }
 
+// refuse has 2 refused, and 3 answered alone.
+func (h *history) refuse(id string, refusable bool) {
+	s := h.said[id]
+	s.refusable = refusable
+	h.said[id] = s
+	h.answers, h.commits = h.answers[:1], h.commits[:1]
+	h.reply("r2", bus.Outbound{ID: "r2.1", Text: "three", InReplyTo: "3"}, "3")
+	h.answers = append(h.answers, bus.Outbound{ID: "e2.1", Kind: bus.KindError, Final: true, To: "ana", InReplyTo: id})
+}
+
 func TestFindFaults(t *testing.T) {
 	tests := map[string]struct {
 		change func(*history)
@@ -81,6 +91,24 @@ func TestFindFaults(t *testing.T) {
 				h.answers = append(h.answers, notice, notice)
 			},
 			[]string{"outbound n is stored 2 times"},
+		},
+		"none in an error where there is no room": {
+			func(h *history) { h.refuse("2", true) }, nil,
+		},
+		"an error where there is room": {
+			func(h *history) { h.refuse("2", false) },
+			[]string{
+				"chat ana: message 2 is answered after message 3",
+				"outbound e2.1 on plugin.outbound.chat to ana is of kind error, final true; want a final reply to chat ana",
+				"outbound e2.1 is in no log",
+			},
+		},
+		"an error besides an answer": {
+			func(h *history) {
+				h.refuse("2", true)
+				h.reply("r3", bus.Outbound{ID: "r3.1", Text: "two", InReplyTo: "2"}, "2")
+			},
+			[]string{"chat ana: message 2 is answered after message 3", "message 2 is answered 2 times"},
 		},
 		"lost": {
 			func(h *history) { h.answers, h.commits = h.answers[:1], h.commits[:1] },

@@ -5,7 +5,6 @@ package chaos_test
 import (
 	"encoding/json"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
@@ -81,7 +80,7 @@ func (l *ledger) rest() {
 func (l *ledger) worn() bool {
 	l.t.Helper()
 	for _, msg := range l.sessions.msgs[l.weighed:] {
-		if strings.HasPrefix(msg.Subject, "agent.snapshot.") {
+		if isSnapshot(msg) {
 			continue
 		}
 		c := session.Commit{}

@@ -47,11 +47,13 @@ type ledger struct {
 
 // A statement is a message that was accepted.
 type statement struct {
+	id            string
 	channel, from string
 	n             int // of from on channel
 	text          string
 	begun         time.Time // when it was first sent
 	fatal         bool      // is to be given up
+	refusable     bool      // may find its session full: an error ends it as well as an answer
 }
 
 // who is the session of the statement.
@@ -130,25 +132,25 @@ func (l *ledger) speak(t talk, from string) {
 // say publishes a statement until it is accepted.
 func (l *ledger) say(s statement) bool {
 	s.begun = time.Now()
-	id := fmt.Sprintf("%s-%s-%d", s.channel, s.from, s.n)
-	data, err := json.Marshal(bus.Inbound{ID: id, From: s.from, Text: s.text})
+	s.id = fmt.Sprintf("%s-%s-%d", s.channel, s.from, s.n)
+	data, err := json.Marshal(bus.Inbound{ID: s.id, From: s.from, Text: s.text})
 	if err != nil {
 		l.t.Error(err)
 		return false
 	}
 	msg := nats.NewMsg(bus.InboundPrefix + s.channel)
 	msg.Data = data
-	msg.Header.Set(nats.MsgIdHdr, id)
+	msg.Header.Set(nats.MsgIdHdr, s.id)
 	for time.Since(s.begun) < patience {
 		if err = l.publish(msg); err == nil {
 			l.mu.Lock()
-			l.said[id] = s
+			l.said[s.id] = s
 			l.mu.Unlock()
 			return true
 		}
 		<-time.After(pollEvery) // NATS is away
 	}
-	l.t.Errorf("message %s was not accepted in %v: %v", id, patience, err)
+	l.t.Errorf("message %s was not accepted in %v: %v", s.id, patience, err)
 	return false
 }
 

@@ -4,6 +4,7 @@ package chaos_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,6 +100,15 @@ func (p *process) logged(words string) bool {
 		p.t.Fatal(err)
 	}
 	return bytes.Contains(data, []byte(words))
+}
+
+// count is how often the log contains words; 0 before the first life.
+func (p *process) count(words string) int {
+	data, err := os.ReadFile(p.log)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		p.t.Fatal(err)
+	}
+	return bytes.Count(data, []byte(words))
 }
 
 func (p *process) tail(lines int) []byte {

@@ -27,7 +27,7 @@ func (p *tape) wind() error {
 		return err
 	}
 	for last := stream.CachedInfo().State.LastSeq; p.read < last; p.read++ {
-		msg, err := stream.GetMsg(ctx, p.read+1)
+		msg, err := p.get(ctx, stream, p.read+1)
 		if errors.Is(err, jetstream.ErrMsgNotFound) { // a snapshot that another has replaced
 			continue
 		}
@@ -37,4 +37,15 @@ func (p *tape) wind() error {
 		p.msgs = append(p.msgs, msg)
 	}
 	return nil
+}
+
+// lostAfter is when an answer of the server counts as lost with its connection.
+// What is asked again does no harm.
+const lostAfter = 500 * time.Millisecond
+
+// get reads one message.
+func (p *tape) get(ctx context.Context, stream jetstream.Stream, seq uint64) (*jetstream.RawStreamMsg, error) {
+	ctx, cancel := context.WithTimeout(ctx, lostAfter)
+	defer cancel()
+	return stream.GetMsg(ctx, seq)
 }
