@@ -23,20 +23,33 @@ import (
 // that each have a connection of their own.
 func fleet(t *testing.T) *server.Server {
 	t.Helper()
+	ns := startIn(t, t.TempDir())
+	_, js := connect(t, ns)
+	provision(t, js)
+	return ns
+}
+
+// startIn starts a server in this process on a store, which may be that of an
+// earlier one.
+func startIn(t *testing.T, store string) *server.Server {
+	t.Helper()
 	ns, err := server.NewServer(&server.Options{
-		DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(),
+		DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: store,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ns.Start()
-	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
+	t.Cleanup(func() { stopServer(ns) })
 	if !ns.ReadyForConnections(20 * time.Second) {
 		t.Fatal("the server is not ready")
 	}
-	_, js := connect(t, ns)
-	provision(t, js)
 	return ns
+}
+
+func stopServer(ns *server.Server) {
+	ns.Shutdown()
+	ns.WaitForShutdown()
 }
 
 func connect(t *testing.T, ns *server.Server) (*nats.Conn, jetstream.JetStream) {
