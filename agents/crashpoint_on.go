@@ -8,12 +8,18 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 var passed atomic.Int64
 
+// flushWithin is how long the client may take to send what it was given.
+const flushWithin = 50 * time.Millisecond
+
 // crashpoint kills the process with SIGKILL when AGENTHOST_CRASH names this
-// place: "name" the first time it is passed, "name:3" the third.
+// place: "name" the first time it is passed, "name:3" the third. The kill comes
+// once what was sent before has left the process, so that an acknowledgement that
+// was sent too early is not lost with it.
 func crashpoint(name string) {
 	at, count, _ := strings.Cut(os.Getenv("AGENTHOST_CRASH"), ":")
 	if at != name {
@@ -24,6 +30,7 @@ func crashpoint(name string) {
 		n = 1
 	}
 	if passed.Add(1) == n {
+		time.Sleep(flushWithin)
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	}

@@ -45,6 +45,32 @@ func TestCrashPoints(t *testing.T) {
 	}
 }
 
+// TestCrashPointsOfALoneMessage kills the host at every step of a message that
+// nothing else is delivered with: what is acknowledged too early is lost, as no
+// older message has the server deliver it again.
+func TestCrashPointsOfALoneMessage(t *testing.T) {
+	for _, point := range []string{
+		"in-commit", "after-step", "in-tool", "before-commit", "after-commit", "before-publish", "after-publish", "before-ack",
+	} {
+		for name, open := range worlds {
+			t.Run(point+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				w := open(t, "")
+				h := newHost(t, w.config, "a")
+				h.start("AGENTHOST_CRASH=" + point)
+				if !w.say(statement{channel: chat, from: "ana", text: "a tool"}) {
+					t.FailNow()
+				}
+				if code := h.awaitExit(patience); code != -1 {
+					t.Fatalf("the host has ended with code %d before it came to the crash point", code)
+				}
+				h.start()
+				w.audit()
+			})
+		}
+	}
+}
+
 // TestCrashesInRecovery kills every life of the host at a point of its own,
 // but less often than a message may fail its host.
 func TestCrashesInRecovery(t *testing.T) {
