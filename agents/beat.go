@@ -18,31 +18,29 @@ const heartbeatKey = session.Key("schedule/heartbeat")
 // late is how late a firing may be that is not to be made up for.
 const late = time.Minute
 
-// timely decides whether a firing or a tick is to become a run; of anything
-// else that is not the question.
+// timely decides whether a firing is to become a run; of anything else that is not
+// the question.
 func (r *Runtime) timely(it *item) bool {
 	route := it.origin.route
-	switch {
-	case route == nil || route.Due.IsZero():
+	if route == nil || route.Due.IsZero() || route.Kind != bus.RouteSchedule {
 		return true
-	case route.Kind == bus.RouteSchedule:
-		if route.Missed != "skip" || it.tried || time.Since(route.Due) <= late {
-			return true
-		}
-		r.log().Info().Str("schedule", route.From).Time("due", route.Due).Msg("a missed firing is left out")
-		return false
-	case route.Kind == bus.RouteHeartbeat:
-		return r.beat(it)
 	}
-	return true
+	if route.Missed != "skip" || it.tried || time.Since(route.Due) <= late {
+		return true
+	}
+	r.log().Info().Str("schedule", route.From).Time("due", route.Due).Msg("a missed firing is left out")
+	return false
 }
 
-// beat asks what a tick comes to. One of which that cannot be told is left out:
-// the next is not far.
+// isTick reports whether it is a heartbeat tick, which may or may not begin a run.
+func (it *item) isTick() bool {
+	route := it.origin.route
+	return route != nil && route.Kind == bus.RouteHeartbeat && !route.Due.IsZero()
+}
+
+// beat asks what a tick comes to, which may take seconds. One of which that cannot
+// be told is left out: the next is not far.
 func (r *Runtime) beat(it *item) bool {
-	if r.parts.Beat == nil {
-		return true
-	}
 	due := it.origin.route.Due
 	first, begins, err := r.parts.Beat(r.work, r.id, due, it.tried, r.beating())
 	if err != nil {

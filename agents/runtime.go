@@ -40,6 +40,7 @@ type Runtime struct {
 	active int             // conversations that hold a slot
 	ready  []*conversation // those that wait for one
 	queued atomic.Int64    // messages held
+	ticks  ticks
 
 	ledger     *ledger
 	longest    atomic.Int64 // of the answers so far, in tokens
@@ -188,7 +189,8 @@ func (r *Runtime) offer(d *bus.Delivery) {
 	}
 }
 
-// accept queues a delivery with its conversation.
+// accept queues a delivery with its conversation. It waits for nothing: all agents
+// of the lane would wait with it.
 func (r *Runtime) accept(d *bus.Delivery) {
 	it, err := newItem(d)
 	if err != nil {
@@ -199,14 +201,20 @@ func (r *Runtime) accept(d *bus.Delivery) {
 	if it.binding, _ = r.takes(d.Subject); it.binding != nil {
 		it.age(d.Stored)
 	}
-	if !r.timely(it) {
+	switch {
+	case r.parts.Beat != nil && it.isTick():
+		r.enqueueTick(it)
+	case !r.timely(it):
 		d.Done()
-		return
-	}
-	if it.interjects() {
+	case it.interjects():
 		r.busy.Go(func() { r.deliverAnswer(it) })
-		return
+	default:
+		r.enqueue(it)
 	}
+}
+
+// enqueue queues an input with its conversation.
+func (r *Runtime) enqueue(it *item) {
 	entry := r.sessions.Acquire(it.origin.key(it.input.ID))
 	entry.Value.push(it, entry)
 }
