@@ -39,7 +39,7 @@ type laneID struct {
 // NewFleet joins runtimes to count lanes. Which lane is an agent's follows from
 // its id alone, so that all hosts agree.
 func NewFleet(js jetstream.JetStream, parts *Parts, count int, runtimes []*Runtime) *Fleet {
-	parts.suspects = make(chan struct{}, 1)
+	parts.lastTries = new(gate)
 	parts.crew = new(crew)
 	parts.questions = newQuestions()
 	parts.few = bus.Few(parts.Log)

@@ -42,9 +42,7 @@ type Parts struct {
 	// there is no such command.
 	Remind func(ctx context.Context, id, by string, chat bus.Origin, text string) string
 
-	// suspects lets one message at a time run that may have brought a host
-	// down more than once, so that it takes no other with it again and again.
-	suspects chan struct{}
+	lastTries *gate // of suspected runs of all agents, before they are given up
 
 	crew      *crew // who do the runs and call the models
 	questions *questions

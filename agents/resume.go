@@ -16,7 +16,7 @@ import (
 // attempts is how often a message may fail its host.
 const attempts = 5
 
-// suspectFrom is the attempt from which a message runs alone.
+// suspectFrom is the attempt from which a message runs alone, see waitsAlone.
 const suspectFrom = 3
 
 // handed reports whether the last try of the run ended because its host stopped
@@ -26,6 +26,16 @@ func (t *runner) handed() bool {
 	return len(t.items) > 0 && !slices.ContainsFunc(t.items, blamed)
 }
 
+// nextTry numbers the try of a run that is to come, and says how many of those before
+// are not held against it.
+func (t *runner) nextTry(left *run.Run) (attempt, handed int) {
+	attempt, handed = max(left.Attempt, 1)+1, left.Handed
+	if t.handed() {
+		handed++
+	}
+	return attempt, handed
+}
+
 // resume goes on with a run that an owner before has begun. It may be what
 // ended that owner: then the try is held against it, and the last ones are made
 // alone.
@@ -33,21 +43,10 @@ func (t *runner) resume() (err error) {
 	defer t.c.guard(&err)
 	ctx, cancel := t.context()
 	defer cancel()
-	left := t.journal.State().Run
-	attempt, handed := max(left.Attempt, 1)+1, left.Handed
-	if t.handed() {
-		handed++
-	}
+	defer t.c.endTry()
+	attempt, handed := t.nextTry(t.journal.State().Run)
 	if attempt-handed > attempts {
 		return t.giveUp(ctx)
-	}
-	if attempt-handed >= suspectFrom {
-		select {
-		case t.c.r.parts.suspects <- struct{}{}:
-			defer func() { <-t.c.r.parts.suspects }()
-		case <-t.c.r.work.Done():
-			return errStopping
-		}
 	}
 	effects := t.journal.Step(run.Signal{
 		Kind: run.Submit, At: time.Now(), Run: t.id, Inputs: t.inputs, Attempt: attempt, Handed: handed,

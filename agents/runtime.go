@@ -42,6 +42,8 @@ type Runtime struct {
 	queued atomic.Int64    // messages held
 	ticks  ticks
 
+	suspects gate
+
 	ledger     *ledger
 	longest    atomic.Int64 // of the answers so far, in tokens
 	toldExcess string       // the day whose budget was exceeded, as was told
@@ -158,6 +160,7 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 	r.stopping.Store(true)
 	close(r.closed)
 	r.leaveReady()
+	r.dismissSuspects()
 	r.busy.Wait()
 	r.sweep() // in any case: it leaves nothing behind, now or later
 	r.endSweep()
@@ -289,6 +292,7 @@ type Status struct {
 	InFlight    int    `json:"inflight"`
 	Running     int    `json:"running"`
 	Queued      int64  `json:"queued"`
+	Suspects    int    `json:"suspects,omitempty"`    // runs that may have ended their host, and wait to be tried again
 	SpentToday  int64  `json:"spent_today,omitempty"` // in this UTC day, in micro-cents, all hosts together
 	ShadowOf    string `json:"shadow_of,omitempty"`
 }
@@ -301,6 +305,7 @@ func (r *Runtime) Status() Status {
 	return Status{
 		ID: r.id, Description: r.now().cfg.Description, ShadowOf: r.now().cfg.ShadowOf, Sessions: r.sessions.Len(),
 		InFlight: r.sessions.InFlight(), Running: active, Queued: r.queued.Load(),
+		Suspects: r.suspects.count(r) + r.parts.lastTries.count(r),
 	}
 }
 

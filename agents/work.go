@@ -36,6 +36,9 @@ func (c *conversation) work() {
 		c.workSuspended(journal, state.Run)
 		return
 	}
+	if c.waitsAlone(journal) {
+		return
+	}
 	if t := c.unfinished(journal); t != nil {
 		c.end(t, t.resume())
 		return
