@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -251,6 +252,18 @@ func (f *Fleet) Status() []Status {
 		list[i] = r.Status()
 	}
 	return list
+}
+
+// Suspects is how many runs of each agent may have ended their host, and wait to be
+// tried again.
+func (f *Fleet) Suspects() iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for _, r := range f.runtimes() {
+			if !yield(r.id, r.suspectsWaiting()) {
+				return
+			}
+		}
+	}
 }
 
 // Serving is how many of its lanes this host serves, and how many there are.

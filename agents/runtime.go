@@ -305,7 +305,7 @@ func (r *Runtime) Status() Status {
 	return Status{
 		ID: r.id, Description: r.now().cfg.Description, ShadowOf: r.now().cfg.ShadowOf, Sessions: r.sessions.Len(),
 		InFlight: r.sessions.InFlight(), Running: active, Queued: r.queued.Load(),
-		Suspects: r.suspects.count(r) + r.parts.lastTries.count(r),
+		Suspects: r.suspectsWaiting(),
 	}
 }
 

@@ -167,3 +167,6 @@ func (r *Runtime) dismissSuspects() {
 	r.suspects.dismiss(r)
 	r.parts.lastTries.dismiss(r)
 }
+
+// suspectsWaiting is how many runs wait to be tried again.
+func (r *Runtime) suspectsWaiting() int { return r.suspects.count(r) + r.parts.lastTries.count(r) }

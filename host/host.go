@@ -194,6 +194,7 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	}
 	fleet := agents.NewFleet(b.JS, parts, bus.LaneCount(h.opt.Config.NATS.Lanes), runtimes)
 	h.fleet.Store(fleet)
+	h.metrics.Suspects(fleet.Suspects)
 	wakers.start(now.cfg)
 	defer func() { wakers.stop() }() // those that run by then
 	stopService, err := h.serveMicro(b, wakers)

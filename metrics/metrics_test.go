@@ -3,6 +3,8 @@ package metrics_test
 import (
 	"errors"
 	"io"
+	"iter"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -30,6 +32,7 @@ func full() *metrics.Registry {
 	r := metrics.New()
 	main := llm.NewGate("main", llm.Rate{})
 	r.Gates(func() []*llm.Gate { return []*llm.Gate{main} })
+	r.Suspects(func() iter.Seq2[string, int] { return maps.All(map[string]int{"ana": 2}) })
 	a := llm.Attempt{Entry: "main", Provider: "openai", Model: "m", Number: 1, Took: 3 * time.Second, Usage: llm.Usage{Input: 10, Output: 5}}
 	r.Attempt("ana", a)
 	a.Err = llm.StatusError(503, nil, errors.New("down"))
@@ -102,6 +105,7 @@ func TestValues(t *testing.T) {
 		`agenthost_model_breaker_state{entry="main",state="open"} 0`,
 		`agenthost_model_parked_until_seconds{entry="main"} 0`,
 		`agenthost_model_in_flight{entry="main"} 0`,
+		`agenthost_suspects_waiting{agent="ana"} 2`,
 		"go_goroutines ",
 	} {
 		if !strings.Contains(shown, "\n"+want) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"text/tabwriter"
 
 	"agenthost/host"
@@ -17,7 +18,8 @@ func (a *app) agentsCommand() *cobra.Command {
 		Short: "List the agents of the running hosts",
 		Long: `Agents asks the running hosts what their agents are doing. A line is one agent
 on one host; with --json, one element is one host. What was spent today, a day
-in UTC, is that of all hosts together; in JSON it is in micro-cents.`,
+in UTC, is that of all hosts together; in JSON it is in micro-cents. A suspect is
+a run that may have ended its host and waits to be tried again.`,
 		Example: `  agenthost agents
   agenthost agents -s nats://10.0.0.5:4222 --json`,
 		Args: takes(),
@@ -46,7 +48,7 @@ func (a *app) listAgents(ctx context.Context) error {
 	fmt.Fprintln(w, "AGENT\tSTATE\tSESSIONS\tRUNNING\tQUEUED\tSPENT TODAY\tHEARTBEAT\tHOST")
 	for _, h := range hosts {
 		for _, agent := range h.Agents {
-			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", agent.ID, agent.State, agent.Sessions, agent.Running, agent.Queued,
+			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", agent.ID, agent.State, agent.Sessions, agent.Running, queued(agent),
 				host.Money(agent.SpentToday), beats(agent.Heartbeat), h.Host)
 		}
 	}
@@ -55,6 +57,14 @@ func (a *app) listAgents(ctx context.Context) error {
 	}
 	a.warnFaults(hosts)
 	return nil
+}
+
+// queued is how many messages wait, and how many runs that may have ended their host.
+func queued(agent host.AgentStatus) string {
+	if agent.Suspects == 0 {
+		return strconv.FormatInt(agent.Queued, 10)
+	}
+	return fmt.Sprintf("%d, %s", agent.Queued, count(agent.Suspects, "suspect"))
 }
 
 // beats is what the heartbeats of an agent came to.
