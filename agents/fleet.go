@@ -106,7 +106,10 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 	f.mu.Lock()
 	f.begin = func(r *Runtime) context.CancelFunc {
 		ctx, cancel := context.WithCancel(ctx)
-		runtimes.Go(func() { _ = r.Run(ctx, work) })
+		runtimes.Go(func() {
+			defer cancel()
+			_ = r.Run(ctx, work)
+		})
 		return cancel
 	}
 	f.beginOn = func(d *feeder) { lanes.Go(func() { _ = d.lane.Run(ctx, hold) }) }
@@ -140,8 +143,8 @@ var ErrNotServing = errors.New("the host does not serve just now")
 // Change makes runtimes all that is served; changes are what gives those that
 // stay other settings. What is stored by when it returns is for the agents that
 // were bound to it before, what comes later for those that are now, on all hosts
-// of the fleet. An agent that is gone finishes its runs, and then its runtime
-// ends. That NATS is away is waited for until ctx ends. One Change at a time.
+// of the fleet. An agent that is gone finishes its runs, answers what waits behind
+// them with an error, and then its runtime ends. That NATS is away is waited for until ctx ends. One Change at a time.
 func (f *Fleet) Change(ctx context.Context, runtimes []*Runtime, changes []func()) error {
 	before := f.routing.Load().bindings()
 	if !f.open(runtimes, changes) {
@@ -218,9 +221,9 @@ func (f *Fleet) route(change func(*routing) *routing) {
 func (f *Fleet) stopOthers(runtimes []*Runtime) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for r, stop := range f.stoppers {
+	for r := range f.stoppers {
 		if !slices.Contains(runtimes, r) {
-			stop()
+			r.retire()
 			delete(f.stoppers, r)
 		}
 	}

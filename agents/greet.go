@@ -16,6 +16,9 @@ import (
 // receive is what the model is told of the run's inputs. refused is the signal
 // that ends the run before it begins.
 func (t *runner) receive(ctx context.Context) (msg llm.Message, refused *run.Signal) {
+	if t.c.r.isRetired() {
+		return t.refuseRemoved()
+	}
 	if t.dropped() {
 		return t.leaveOut()
 	}

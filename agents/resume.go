@@ -61,25 +61,42 @@ func (t *runner) resume() (err error) {
 // giveUp ends a run whose input has failed too many hosts: it becomes a dead
 // letter, with all that was collected with it, and the person is told.
 func (t *runner) giveUp(ctx context.Context) error {
-	buried := make(chan struct{}, len(t.inputs))
-	for _, in := range t.inputs {
-		t.c.r.parts.buryLetter(t.c.r.poison(in), func() { buried <- struct{}{} })
-	}
-	for range t.inputs {
-		select {
-		case <-buried:
-		case <-t.c.r.work.Done():
-			return errStopping
-		}
+	if !t.buryInputs(func(in run.Input) (bus.DeadLetter, bool) { return t.c.r.poison(in), true }) {
+		return errStopping
 	}
 	return t.perform(ctx, t.fault(tooManyAttempts, nil))
 }
 
-// poison is the dead letter of an input that has failed too many hosts. Of its
-// headers the log has kept the trace.
+// buryInputs makes dead letters of the inputs, and waits until they are stored. It is
+// false when the host stops before.
+func (t *runner) buryInputs(letterOf func(run.Input) (letter bus.DeadLetter, ok bool)) bool {
+	letters := 0
+	buried := make(chan struct{}, len(t.inputs))
+	for _, in := range t.inputs {
+		if letter, ok := letterOf(in); ok {
+			letters++
+			t.c.r.parts.buryLetter(letter, func() { buried <- struct{}{} })
+		}
+	}
+	for range letters {
+		select {
+		case <-buried:
+		case <-t.c.r.work.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// poison is the dead letter of an input that has failed too many hosts.
 func (r *Runtime) poison(in run.Input) bus.DeadLetter {
+	return r.letter(in, fmt.Sprintf("it failed its host %d times", attempts), llm.CodeInternal, attempts)
+}
+
+// letter is the dead letter of an input. Of its headers the log has kept the trace.
+func (r *Runtime) letter(in run.Input, reason string, code llm.Code, attempts int) bus.DeadLetter {
 	letter := bus.DeadLetter{
-		Agent: r.id, Reason: fmt.Sprintf("it failed its host %d times", attempts), Code: string(llm.CodeInternal),
+		Agent: r.id, Reason: reason, Code: string(code),
 		Subject: in.Subject, Stream: streamOf(in.Subject), Seq: in.Seq, Attempts: attempts,
 		Host: r.parts.Host, At: time.Now().UTC(), Header: nats.Header{},
 	}

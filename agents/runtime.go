@@ -30,6 +30,7 @@ type Runtime struct {
 	endSweep context.CancelFunc
 	inbox    chan *bus.Delivery
 	closed   chan struct{}   // when nothing more is taken from inbox
+	retired  chan struct{}   // closed when the agent is removed
 	work     context.Context //nolint:containedctx // what runs are cancelled by, for the life of Run
 	stopping atomic.Bool
 	busy     sync.WaitGroup // conversations with something to do, and the behaviour's ears
@@ -63,6 +64,7 @@ const inboxSize = 32
 func New(cfg Config, kit Kit, parts *Parts) *Runtime {
 	r := &Runtime{
 		id: cfg.ID, parts: parts, inbox: make(chan *bus.Delivery, inboxSize), closed: make(chan struct{}),
+		retired: make(chan struct{}),
 	}
 	r.profile.Store(newProfile(cfg, kit, parts))
 	r.ledger = newLedger(cfg.ID, parts, reserveLife(r.now()))
@@ -142,7 +144,7 @@ func (b *Binding) takes(instance string) bool {
 // everyInstance is the instance of a Binding to all that have a name.
 const everyInstance = "*"
 
-// Run works until ctx ends. Then it takes nothing more and returns when the
+// Run works until ctx ends, or the agent is retired. Then it takes nothing more and returns when the
 // runs in progress have ended, or when work ends and they have been given up;
 // what is given up, or not begun, stays unacknowledged.
 func (r *Runtime) Run(ctx, work context.Context) error {
@@ -157,8 +159,10 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 	<-begun
 	r.receive(ctx)
 	r.ears.close()
-	r.stopping.Store(true)
 	close(r.closed)
+	r.endQueued(ctx)
+	r.stopping.Store(true)
+	r.leaveInbox()
 	r.leaveReady()
 	r.dismissSuspects()
 	r.busy.Wait()
@@ -175,6 +179,8 @@ func (r *Runtime) receive(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			return
+		case <-r.retired:
 			return
 		case d := <-r.inbox:
 			r.sweep()
