@@ -1,7 +1,10 @@
 package agents
 
 import (
+	"context"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,7 +47,7 @@ func (f *feeder) deliver(d *bus.Delivery) {
 	case !complete:
 		f.settle(&stray{d: d})
 	case len(takers) == 0:
-		d.Done()
+		f.pass(d)
 	default:
 		d.Hold(len(takers))
 		for _, r := range takers {
@@ -66,6 +69,10 @@ func (f *feeder) settle(s *stray) {
 				r.offer(s.d)
 			}
 		}
+		if complete && len(s.handed) == 0 {
+			f.pass(s.d)
+			return
+		}
 		if complete {
 			s.d.Done()
 			return
@@ -74,6 +81,76 @@ func (f *feeder) settle(s *stray) {
 			return
 		}
 	}
+}
+
+// pass is done with a message that no agent of the lane takes. Where those that it
+// was for have been removed, it is ended in their place.
+func (f *feeder) pass(d *bus.Delivery) {
+	removed := f.fleet.routing.Load().removed(f.n, d.Subject, d.Stored)
+	if len(removed) == 0 {
+		d.Done()
+		return
+	}
+	f.fleet.ending.Go(func() { f.end(d, removed) })
+}
+
+// end ends a message in the place of agents, and is done with it.
+func (f *feeder) end(d *bus.Delivery, agents []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), unservedWithin)
+	defer cancel()
+	d.Hold(len(agents))
+	for _, agent := range agents {
+		header := maps.Clone(d.Header())
+		delete(header, "Nats-Pin-Id")
+		f.fleet.endUnserved(ctx, unserved{agent, d.Subject, d.Seq, header, d.Data()}, d.Done)
+	}
+}
+
+// giveUp ends a stray, unless a host of the fleet knows the agent that it is for, or
+// may know it: then it comes again.
+func (f *feeder) giveUp(s *stray) {
+	ctx, cancel := context.WithTimeout(context.Background(), unservedWithin)
+	defer cancel()
+	served, err := f.fleet.served(ctx)
+	agents, known := f.meant(s.d)
+	switch {
+	case err != nil:
+		f.log.Warn().Err(err).Str("subject", s.d.Subject).Msg("ask hosts for their agents: failed; the message will be redelivered")
+		s.d.Leave()
+	case slices.ContainsFunc(agents, served.has):
+		f.log.Warn().Str("subject", s.d.Subject).Uint64("seq", s.d.Seq).Msg("another host knows the agent of this message; reload this one")
+		s.d.Leave()
+	case len(s.handed) > 0 || !known && served.Hosts > 1: // some have it, or another host may be bound
+		s.d.Done()
+	default:
+		f.end(s.d, agents)
+	}
+}
+
+// meant are the agents that a stray is for, and whether that is known.
+func (f *feeder) meant(d *bus.Delivery) (agents []string, known bool) {
+	if agent, ok := strings.CutPrefix(d.Subject, bus.RoutePrefix); ok {
+		return []string{agent}, true
+	}
+	v := f.fleet.routing.Load()
+	ids, _ := v.boundTo(d.Subject, d.Stored)
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return v.byID[id] != nil || LaneOf(id, len(v.lanes)) != f.n
+	})
+	if len(ids) == 0 {
+		return []string{unbound}, false
+	}
+	return ids, true
+}
+
+// waitFor is how long a message waits for its agent: a delegate not beyond its
+// deadline.
+func waitFor(d *bus.Delivery) time.Duration {
+	wait := strayFor
+	if route, err := bus.DecodeRoute(d.Data()); d.Stream() == bus.RoutesStream && err == nil && !route.Deadline.IsZero() {
+		wait = min(wait, max(time.Until(route.Deadline), 0))
+	}
+	return wait
 }
 
 // keep lets s wait. It is false when v is not the routing any more.
@@ -87,7 +164,7 @@ func (f *feeder) keep(s *stray, v *routing) bool {
 	if f.fleet.routing.Load() != v {
 		return false
 	}
-	s.timer = time.AfterFunc(strayFor, func() { f.forget(s) })
+	s.timer = time.AfterFunc(waitFor(s.d), func() { f.forget(s) })
 	f.strays = append(f.strays, s)
 	if len(f.strays) == 1 {
 		f.log.Info().Str("subject", s.d.Subject).Dur("wait", strayFor).Msg("a message is for an agent that this host does not know; it waits for one")
@@ -110,12 +187,12 @@ func (f *feeder) forget(s *stray) {
 	if i < 0 {
 		return
 	}
-	f.log.Warn().Str("subject", s.d.Subject).Uint64("seq", s.d.Seq).Msg("no agent is bound to this message; it is passed over")
-	if f.lane.Serving() {
-		s.d.Done()
-	} else {
+	if !f.lane.Serving() {
 		s.d.Leave()
+		return
 	}
+	f.log.Warn().Str("subject", s.d.Subject).Uint64("seq", s.d.Seq).Msg("no agent is bound to this message; it is given up")
+	f.fleet.ending.Go(func() { f.giveUp(s) })
 }
 
 // again looks anew at whom the strays are for.

@@ -29,6 +29,7 @@ type Fleet struct {
 	begin    func(*Runtime) context.CancelFunc // nil while it does not run
 	beginOn  func(*feeder)
 	stoppers map[*Runtime]context.CancelFunc
+	ending   sync.WaitGroup // of messages that no agent takes
 }
 
 // A laneID names a lane of a stream.
@@ -102,6 +103,7 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 	f.routing.Store(f.routing.Load().with(m))
 	var lanes, runtimes sync.WaitGroup
 	lanes.Go(func() { f.followMoves(ctx) })
+	lanes.Go(func() { f.endOrphans(ctx) })
 	lanes.Go(func() { f.parts.questions.follow(ctx, f.parts) })
 	f.mu.Lock()
 	f.begin = func(r *Runtime) context.CancelFunc {
@@ -133,6 +135,7 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 	runtimes.Wait()
 	release()
 	lanes.Wait()
+	f.ending.Wait()
 	f.parts.crew.dismiss()
 	return nil
 }

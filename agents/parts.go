@@ -42,6 +42,12 @@ type Parts struct {
 	// there is no such command.
 	Remind func(ctx context.Context, id, by string, chat bus.Origin, text string) string
 
+	// Served asks all hosts of the fleet what they serve; nil: this is the only one.
+	Served func(ctx context.Context) (Served, error)
+	// Nearest is the word of a list that is most like another, empty when none is;
+	// nil: none ever is.
+	Nearest func(word string, list []string) string
+
 	lastTries *gate // of suspected runs of all agents, before they are given up
 
 	crew      *crew // who do the runs and call the models

@@ -3,6 +3,7 @@ package agents
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"agenthost/bus"
@@ -62,6 +63,39 @@ func (v *routing) takers(lane int, subject string, stored time.Time) (list []*Ru
 	narrow, some := v.of(lane, here.bound[subject], narrowMoves, stored)
 	others, all := v.of(lane, here.wide[wide], wideMoves, stored)
 	return joined(narrow, others), some && all
+}
+
+// removed are the agents of a lane that a message is for, when all that were bound to
+// its subject have been removed. Of a channel that is the business of those that were
+// bound when the message was stored.
+func (v *routing) removed(lane int, subject string, stored time.Time) (list []string) {
+	if len(v.moves) == 0 || v.isTaken(subject) {
+		return nil
+	}
+	ids, _ := v.boundTo(subject, stored)
+	if agent, ok := strings.CutPrefix(subject, bus.RoutePrefix); ok && len(v.moves[subject]) > 0 {
+		ids = []string{agent}
+	}
+	for _, id := range ids {
+		if v.byID[id] == nil && LaneOf(id, len(v.lanes)) == lane {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// boundTo are the agents that were bound to subject at a time, as far as there are
+// moves.
+func (v *routing) boundTo(subject string, at time.Time) (ids []string, known bool) {
+	h := v.moves[subject]
+	if wide := wideChannel(subject); len(h) == 0 && wide != "" {
+		h = v.moves[bus.InboundPrefix+wide+"."+everyInstance]
+	}
+	if len(h) == 0 {
+		return nil, false
+	}
+	ids, _ = h.at(at)
+	return ids, true
 }
 
 // isTaken reports whether an agent of any lane is bound to subject.
