@@ -103,7 +103,6 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 	f.routing.Store(f.routing.Load().with(m))
 	var lanes, runtimes sync.WaitGroup
 	lanes.Go(func() { f.followMoves(ctx) })
-	lanes.Go(func() { f.endOrphans(ctx) })
 	lanes.Go(func() { f.parts.questions.follow(ctx, f.parts) })
 	f.mu.Lock()
 	f.begin = func(r *Runtime) context.CancelFunc {
@@ -122,6 +121,7 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 		f.beginOn(d)
 	}
 	f.mu.Unlock()
+	lanes.Go(func() { f.endOrphans(ctx) })
 	<-ctx.Done()
 	f.mu.Lock() // from here on nothing changes any more
 	f.begin, f.beginOn = nil, nil

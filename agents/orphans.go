@@ -44,6 +44,9 @@ func (f *Fleet) lookForOrphans(ctx context.Context) (next time.Duration, err err
 	api, cancel := context.WithTimeout(ctx, unservedWithin)
 	defer cancel()
 	next = orphansEvery
+	if err := f.adoptLanes(api); err != nil {
+		return next, err
+	}
 	stream, err := f.js.Stream(api, bus.RoutesStream)
 	if err != nil {
 		return next, fmt.Errorf("look up stream %s: %w", bus.RoutesStream, err)

@@ -84,6 +84,9 @@ func filtersOf(c jetstream.ConsumerConfig) []string {
 }
 
 func (l *Lane) create(ctx context.Context) (jetstream.Consumer, error) {
+	if len(*l.claims.Load()) == 0 { // without a filter it would take everything
+		return nil, errors.New("the consumer is gone, and no agent of this host needs it")
+	}
 	cfg := jetstream.ConsumerConfig{
 		Durable: l.cfg.Name, Description: description,
 		FilterSubjects: Filters(*l.claims.Load(), l.all()),

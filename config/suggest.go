@@ -26,6 +26,9 @@ func alternatives(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
+// Nearest returns the word of a list that is most like w, or "" when none is close.
+func Nearest(w string, words []string) string { return nearest(w, words) }
+
 // nearest returns the word closest to w, or "" when none is close.
 func nearest(w string, words []string) string {
 	best, least := "", (len(w)+2)/3+1

@@ -274,7 +274,8 @@ func (h *Host) parts(posts context.Context, b *bus.Bus) (*agents.Parts, *remoteH
 	parts := &agents.Parts{
 		Host: h.opt.Name, NC: b.NC, JS: b.JS, Publisher: publisher, Reader: reader, Files: files, Hooks: installed.registry,
 		MaxPayload: payload, Log: h.log, Peers: &agents.Peers{},
-		Store: &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log},
+		Store:   &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log},
+		Nearest: config.Nearest, Served: func(ctx context.Context) (agents.Served, error) { return servedBy(ctx, b.NC) },
 	}
 	parts.Peers.Set(peersOf(h.opt.Config))
 	ctx, cancel := context.WithCancel(posts)

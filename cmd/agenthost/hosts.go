@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/config"
 	"agenthost/host"
 
 	"github.com/nats-io/nats.go"
@@ -97,5 +98,8 @@ func (f fleet) agents() []string {
 
 // noSuchAgent is the error of asking for an agent that is not among ids.
 func noSuchAgent(id string, ids []string) error {
+	if near := config.Nearest(id, ids); near != "" {
+		return fmt.Errorf("no agent %q; did you mean %q?", id, near)
+	}
 	return fmt.Errorf("no agent %q; there is %s", id, strings.Join(ids, ", "))
 }
