@@ -3,15 +3,13 @@ package agents
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
 
-	"agenthost/bus"
 	"agenthost/llm"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // An account is one day of a ledger. Its record is shared with other hosts, so
@@ -22,18 +20,19 @@ type account struct {
 	key    string
 
 	// With the ledger's lock.
-	owed   int64    // settled, and not in the record yet
-	held   int64    // reserved by calls under way
-	asking []*claim // in the order they came
-	busy   bool     // the goroutine is there
+	owed   int64        // settled, and not in the record yet
+	held   Reservations // by calls under way
+	asking []*claim     // in the order they came
+	busy   bool         // the goroutine is there
 	wake   chan struct{}
+	timer  *time.Timer // for the reservations of other hosts; nil: there are none
 
 	// Of the goroutine.
-	bucket   jetstream.KeyValue // nil until it is needed
 	record   Spend
 	revision uint64
-	stale    bool  // record may not be the last one
-	written  int64 // what the record says of held
+	stale    bool         // record may not be the last one
+	written  Reservations // what the record has of held
+	booked   Reservations // of this host, by another that took it for dead
 	writes   int
 	doubt    doubt
 }
@@ -46,6 +45,7 @@ type doubt struct {
 
 // A claim asks for leave to make a call.
 type claim struct {
+	run    string
 	input  int64 // what it costs at least
 	amount int64 // what it costs at most, as far as can be told
 	limit  int64
@@ -54,6 +54,12 @@ type claim struct {
 	gone    bool // nobody wants it any more
 	spent   int64
 	decided chan bool // with one place
+}
+
+// unlimited is c where no budget of the day holds it up.
+func (c claim) unlimited() *claim {
+	c.limit, c.soft = math.MaxInt64, true
+	return &c
 }
 
 // A verdict is what becomes of a claim.
@@ -91,14 +97,19 @@ func (a *account) reserve(ctx context.Context, c *claim) (bool, error) {
 	}
 }
 
-// settle books what a call has cost, in the place of what it had reserved.
-func (a *account) settle(reserved, cost int64) {
+// settle books what a call of the run has cost, in the place of what it had
+// reserved.
+func (a *account) settle(run string, reserved, cost int64) {
 	if reserved == 0 && cost == 0 {
 		return
 	}
-	a.ledger.mu.Lock()
-	defer a.ledger.mu.Unlock()
-	a.held -= reserved
+	l := a.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if reserved > 0 {
+		a.held.sub(run, reserved)
+		l.count(-1)
+	}
 	a.owed = llm.Sum(a.owed, cost)
 	a.start()
 }
@@ -120,8 +131,9 @@ func (a *account) start() {
 
 // A booking is what one write changes.
 type booking struct {
-	owed, held int64
-	claims     []*claim
+	owed   int64
+	held   Reservations
+	claims []*claim
 }
 
 // again is how long an account waits before it looks what other hosts have
@@ -164,14 +176,50 @@ func (a *account) next() (booking, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.asking = slices.DeleteFunc(a.asking, func(c *claim) bool { return c.gone })
-	if a.owed == 0 && a.held == a.written && len(a.asking) == 0 {
+	if a.owed == 0 && maps.Equal(a.held, a.written) && len(a.asking) == 0 && !a.unsettled(time.Now()) {
 		a.busy = false
-		if a.held == 0 && a.key != spendKey(l.agent, time.Now()) {
-			delete(l.days, a.key)
-		}
+		a.rest()
 		return booking{}, false
 	}
-	return booking{a.owed, a.held, slices.Clone(a.asking)}, true
+	return booking{a.owed, maps.Clone(a.held), slices.Clone(a.asking)}, true
+}
+
+// unsettled reports whether the record says something of hosts that is not so.
+func (a *account) unsettled(now time.Time) bool {
+	return len(a.booked) > 0 || a.record.unsettled(a.ledger.parts.Host, a.ledger.id, now)
+}
+
+// rest looks again when a reservation of another host expires. The account of a
+// day that is over, with nothing to wait for, is dropped. Called with the lock
+// held.
+func (a *account) rest() {
+	l := a.ledger
+	a.unwatch()
+	switch expires := a.record.expires(l.parts.Host); {
+	case l.closed:
+	case !expires.IsZero():
+		a.timer = time.AfterFunc(max(time.Until(expires), again), a.look)
+	case len(a.held) == 0 && a.key != spendKey(l.agent, time.Now()):
+		delete(l.days, a.key)
+	}
+}
+
+// unwatch ends the wait for other hosts. Called with the lock held.
+func (a *account) unwatch() {
+	if a.timer != nil {
+		a.timer.Stop()
+		a.timer = nil
+	}
+}
+
+// look has the goroutine read the record again.
+func (a *account) look() {
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	if !a.busy {
+		a.stale = true
+	}
+	a.start()
 }
 
 func (a *account) abandon() {
@@ -200,46 +248,45 @@ func (a *account) load() error {
 	}
 	ctx, cancel := context.WithTimeout(a.ledger.ctx, lastWrites)
 	defer cancel()
-	record, revision, err := a.read(ctx)
+	record, revision, err := a.ledger.read(ctx, a.key)
 	if err != nil {
 		return err
 	}
 	a.record, a.revision, a.stale = record, revision, false
 	mine := record.Hosts[a.ledger.parts.Host]
-	a.written = mine.Reserved
 	if a.doubt.name != "" && a.doubt.name == mine.Write {
 		a.ledger.mu.Lock()
 		a.owed -= a.doubt.owed
 		a.ledger.mu.Unlock()
+		a.booked = nil
 	}
 	a.doubt = doubt{}
+	a.compare(mine)
 	return nil
 }
 
-// read returns the record, an empty one when there is none yet.
-func (a *account) read(ctx context.Context) (s Spend, revision uint64, err error) {
-	if a.bucket == nil {
-		if a.bucket, err = a.ledger.parts.JS.KeyValue(ctx, bus.SpendBucket); err != nil {
-			return s, 0, err
-		}
+// compare finds out what the record says of this host. A share that is not there
+// any more, another host has booked.
+func (a *account) compare(mine Share) {
+	if mine.ledger() == a.ledger.id {
+		a.written = mine.Runs
+		return
 	}
-	entry, err := a.ledger.parts.Reader.Entry(ctx, bus.SpendBucket, a.key)
-	switch {
-	case errors.Is(err, bus.ErrNotFound):
-		return s, 0, nil
-	case err != nil:
-		return s, 0, err
+	for run, amount := range a.written {
+		a.booked.add(run, amount)
 	}
-	err = json.Unmarshal(entry.Data, &s)
-	return s, entry.Seq, err
+	a.written = nil
 }
 
 // book makes one write of b. It reports whether no claim of b has to wait.
 func (a *account) book(b booking) (settled bool, err error) {
 	now := time.Now()
-	verdicts, held := a.judge(b, now)
-	if b.owed > 0 || held != a.written {
-		if err := a.write(b.owed, held, now); err != nil {
+	changed := b.owed > 0 || a.unsettled(now)
+	next := a.record.settled(a.ledger.parts.Host, a.ledger.id, a.booked, now)
+	next.Spent = llm.Sum(next.Spent, b.owed)
+	verdicts, held := judge(b, next)
+	if changed || !maps.Equal(held, a.written) {
+		if err := a.write(next, b.owed, held, now); err != nil {
 			return false, err
 		}
 	}
@@ -250,24 +297,24 @@ func (a *account) book(b booking) (settled bool, err error) {
 // returns what is reserved with those that it admits. A call whose input alone
 // is too much is never made; one that might become too much is, when no other
 // is under way.
-func (a *account) judge(b booking, now time.Time) ([]verdict, int64) {
-	held, others := b.held, int64(0)
-	for name, share := range a.record.Hosts {
-		if name != a.ledger.parts.Host && share.Until.After(now) {
-			others = llm.Sum(others, share.Reserved)
-		}
+func judge(b booking, record Spend) (verdicts []verdict, held Reservations) {
+	held = b.held
+	others, own := int64(0), held.total()
+	for _, share := range record.Hosts {
+		others = llm.Sum(others, share.Reserved)
 	}
-	spent := llm.Sum(a.record.Spent, b.owed)
-	verdicts := make([]verdict, 0, len(b.claims))
 	for _, c := range b.claims {
-		reserved := llm.Sum(held, others)
-		c.spent = spent
+		reserved := llm.Sum(own, others)
+		c.spent = record.Spent
 		switch {
-		case spent >= c.limit || llm.Sum(spent, c.input) > c.limit:
+		case c.spent >= c.limit || llm.Sum(c.spent, c.input) > c.limit:
 			verdicts = append(verdicts, refused)
-		case reserved == 0 || c.soft || llm.Sum(llm.Sum(spent, reserved), c.amount) <= c.limit:
+		case reserved == 0 || c.soft || llm.Sum(llm.Sum(c.spent, reserved), c.amount) <= c.limit:
 			verdicts = append(verdicts, admitted)
-			held = llm.Sum(held, c.amount)
+			if c.amount > 0 {
+				held.add(c.run, c.amount)
+			}
+			own = llm.Sum(own, c.amount)
 		default: // and who comes later does not get in between
 			return append(verdicts, waiting), held
 		}
@@ -275,29 +322,30 @@ func (a *account) judge(b booking, now time.Time) ([]verdict, int64) {
 	return verdicts, held
 }
 
-// write changes the record, unless another host has meanwhile.
-func (a *account) write(owed, held int64, now time.Time) error {
+// write changes the record to next with the share of this host, unless another
+// host has changed it meanwhile.
+func (a *account) write(next Spend, owed int64, held Reservations, now time.Time) error {
 	ctx, cancel := context.WithTimeout(a.ledger.ctx, lastWrites)
 	defer cancel()
+	bucket, err := a.ledger.records(ctx)
+	if err != nil {
+		return err
+	}
 	a.writes++
 	name := a.ledger.id + "." + strconv.Itoa(a.writes)
-	next := Spend{Spent: llm.Sum(a.record.Spent, owed), Hosts: map[string]Share{}}
-	for host, share := range a.record.Hosts {
-		if share.Until.After(now) {
-			next.Hosts[host] = share
-		}
+	next.Hosts[a.ledger.parts.Host] = Share{
+		Reserved: held.total(), Runs: held, Until: now.Add(time.Duration(a.ledger.ttl.Load())).UTC(), Write: name,
 	}
-	next.Hosts[a.ledger.parts.Host] = Share{Reserved: held, Until: now.Add(time.Duration(a.ledger.life.Load())).UTC(), Write: name}
 	data, err := json.Marshal(next)
 	if err != nil {
 		return err
 	}
-	revision, err := a.bucket.Update(ctx, a.key, data, a.revision)
+	revision, err := bucket.Update(ctx, a.key, data, a.revision)
 	if err != nil {
 		a.doubt = doubt{name, owed}
 		return err
 	}
-	a.record, a.revision, a.written = next, revision, held
+	a.record, a.revision, a.written, a.booked = next, revision, held, nil
 	return nil
 }
 
@@ -313,8 +361,9 @@ func (a *account) tell(b booking, verdicts []verdict) (settled bool) {
 			return false
 		}
 		if !c.gone {
-			if v == admitted {
-				a.held += c.amount
+			if v == admitted && c.amount > 0 {
+				a.held.add(c.run, c.amount)
+				l.count(1)
 			}
 			c.decided <- v == admitted
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"agenthost/llm"
@@ -114,6 +115,14 @@ func (t *runner) tellExcess(e *excess) {
 		fields["run"] = t.id
 	}
 	r.parts.eventOf(t.chain(), r.id, "budget", fields)
+}
+
+// hasBudget reports whether the agent has one, for all or for one binding.
+func (r *Runtime) hasBudget() bool {
+	p := r.now()
+	return !p.cfg.Limits.Budget.none() || slices.ContainsFunc(p.bound, func(b bound) bool {
+		return !b.profile.cfg.Limits.Budget.none()
+	})
 }
 
 // warnUnpriced says of which models a budget cannot know what they cost.

@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -16,20 +17,6 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// A Spend is what an agent has spent in a UTC day, all hosts together, as the
-// bucket AGENT_SPEND keeps it under <agent>.<day>.
-type Spend struct {
-	Spent int64            `json:"spent"` // micro-cents
-	Hosts map[string]Share `json:"hosts,omitempty"`
-}
-
-// A Share is what one host has reserved for its calls under way.
-type Share struct {
-	Reserved int64     `json:"reserved"` // micro-cents
-	Until    time.Time `json:"until"`    // when it counts no more: the host is dead
-	Write    string    `json:"write"`    // names the host's last write, for who does not know whether it came through
-}
-
 const dayFormat = time.DateOnly
 
 func spendKey(agent string, at time.Time) string { return agent + "." + at.UTC().Format(dayFormat) }
@@ -39,34 +26,41 @@ func spendKey(agent string, at time.Time) string { return agent + "." + at.UTC()
 type ledger struct {
 	agent string
 	parts *Parts
-	life  atomic.Int64 // of what is reserved by a host that is silent, as a Duration
-	id    string       // of this process, for its writes
+	ttl   atomic.Int64 // of a reservation that is not refreshed, as a Duration
+	id    string       // of this life of the host, for its writes
 
 	working sync.WaitGroup
 	ctx     context.Context //nolint:containedctx // ends when a closed ledger has had its time
 	cancel  context.CancelFunc
 
-	mu     sync.Mutex
-	days   map[string]*account
-	closed bool
+	mu       sync.Mutex
+	bucket   jetstream.KeyValue // nil until it is needed
+	days     map[string]*account
+	underway int           // reservations of calls that have not ended
+	drained  chan struct{} // of a ledger that closes: closed when none is under way
+	closed   bool
 }
 
-// lastWrites bounds what a ledger that is closed may take for what it still
-// has to write.
+// lastWrites bounds what a ledger that is closed may take for the calls that are
+// about to end, and for what it still has to write.
 const lastWrites = 5 * time.Second
 
-func newLedger(agent string, parts *Parts, life time.Duration) *ledger {
+func newLedger(agent string, parts *Parts, ttl time.Duration) *ledger {
 	l := &ledger{agent: agent, parts: parts, id: nuid.Next(), days: map[string]*account{}}
-	l.life.Store(int64(life))
+	l.ttl.Store(int64(ttl))
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
 
 // today is the account of the day that at is in.
 func (l *ledger) today(at time.Time) *account {
-	key := spendKey(l.agent, at)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.account(spendKey(l.agent, at))
+}
+
+// account is that of a record. Called with the lock held.
+func (l *ledger) account(key string) *account {
 	a, ok := l.days[key]
 	if !ok {
 		a = &account{ledger: l, key: key, stale: true, wake: make(chan struct{}, 1)}
@@ -75,16 +69,96 @@ func (l *ledger) today(at time.Time) *account {
 	return a
 }
 
-// close waits until all is written that is settled by now. What is settled
-// later is not counted.
+// open books what is reserved by hosts that are dead: an earlier life of this
+// one, mostly. It may have died the day before.
+func (l *ledger) open(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, at := range []time.Time{now.AddDate(0, 0, -1), now} {
+		l.account(spendKey(l.agent, at)).start()
+	}
+}
+
+// lost is what was reserved for earlier tries of a run that died with their
+// hosts, all of them together.
+func (l *ledger) lost(ctx context.Context, run string, now time.Time) (sum int64, err error) {
+	for _, at := range []time.Time{now.AddDate(0, 0, -1), now} {
+		record, _, err := l.read(ctx, spendKey(l.agent, at))
+		if err != nil {
+			return 0, fmt.Errorf("read what earlier tries of the run have reserved: %w", err)
+		}
+		sum = llm.Sum(sum, record.lost(run, l.id))
+	}
+	return sum, nil
+}
+
+// read returns a record, an empty one when there is none yet.
+func (l *ledger) read(ctx context.Context, key string) (s Spend, revision uint64, err error) {
+	entry, err := l.parts.Reader.Entry(ctx, bus.SpendBucket, key)
+	switch {
+	case errors.Is(err, bus.ErrNotFound):
+		return s, 0, nil
+	case err != nil:
+		return s, 0, err
+	}
+	err = json.Unmarshal(entry.Data, &s)
+	return s, entry.Seq, err
+}
+
+func (l *ledger) records(ctx context.Context) (jetstream.KeyValue, error) {
+	l.mu.Lock()
+	bucket := l.bucket
+	l.mu.Unlock()
+	if bucket != nil {
+		return bucket, nil
+	}
+	bucket, err := l.parts.JS.KeyValue(ctx, bus.SpendBucket)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bucket = bucket
+	return bucket, nil
+}
+
+// close waits until the calls under way have ended and all is written. What is
+// settled later stays reserved, and is booked as spent by the next who looks.
 func (l *ledger) close() {
+	timer := time.AfterFunc(lastWrites, l.cancel)
+	select {
+	case <-l.drain():
+	case <-l.ctx.Done():
+	}
 	l.mu.Lock()
 	l.closed = true
+	for _, a := range l.days {
+		a.unwatch()
+	}
 	l.mu.Unlock()
-	timer := time.AfterFunc(lastWrites, l.cancel)
 	l.working.Wait()
 	timer.Stop()
 	l.cancel()
+}
+
+// drain returns a channel that is closed when no reservation is under way.
+func (l *ledger) drain() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drained = make(chan struct{})
+	if l.underway == 0 {
+		close(l.drained)
+	}
+	return l.drained
+}
+
+// count counts reservations under way. Called with the lock held.
+func (l *ledger) count(n int) {
+	l.underway += n
+	if l.underway == 0 && l.drained != nil {
+		close(l.drained)
+		l.drained = nil
+	}
 }
 
 // SpentToday reads what each agent has spent in this UTC day, in micro-cents.

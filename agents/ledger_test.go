@@ -2,6 +2,7 @@ package agents_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,9 +11,10 @@ import (
 	"time"
 
 	"agenthost/agents"
+	"agenthost/bus"
 )
 
-const longLife = time.Hour
+const longTTL = time.Hour
 
 // spentToday is what the record of an agent says.
 func (w *world) spentToday(agent string) int64 {
@@ -24,13 +26,30 @@ func (w *world) spentToday(agent string) int64 {
 	return spent[agent]
 }
 
+// spend is the record of an agent for today.
+func (w *world) spend(agent string) (s agents.Spend) {
+	w.t.Helper()
+	kv, err := w.bus.JS.KeyValue(w.t.Context(), bus.SpendBucket)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	entry, err := kv.Get(w.t.Context(), agent+"."+time.Now().UTC().Format(time.DateOnly))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := json.Unmarshal(entry.Value(), &s); err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
 // TestLedgerIsNotOverdrawn lets many calls at once, on two hosts, use a budget
 // for half of them.
 func TestLedgerIsNotOverdrawn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hosts := []agents.Till{
-		agents.NewTill("ana", "one", w.parts, longLife), agents.NewTill("ana", "two", w.parts, longLife),
+		agents.NewTill("ana", "one", w.parts, longTTL), agents.NewTill("ana", "two", w.parts, longTTL),
 	}
 	const calls, cost, limit = 100, 7, 50 * 7
 	var began, refused atomic.Int64
@@ -68,10 +87,10 @@ func TestLedgerWaits(t *testing.T) {
 	for name, other := range map[string]string{"for its own host": "one", "for another host": "two"} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			one := agents.NewTill("ana", "one", w.parts, longLife)
+			one := agents.NewTill("ana", "one", w.parts, longTTL)
 			elsewhere := one
 			if other != "one" {
-				elsewhere = agents.NewTill("ana", other, w.parts, longLife)
+				elsewhere = agents.NewTill("ana", other, w.parts, longTTL)
 			}
 			if ok, err := elsewhere.Reserve(t.Context(), 1, 90, 100); !ok || err != nil {
 				t.Fatalf("got %v, %v", ok, err)
@@ -116,7 +135,7 @@ func TestLedgerDecides(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			till := agents.NewTill("ana", "one", w.parts, longLife)
+			till := agents.NewTill("ana", "one", w.parts, longTTL)
 			till.Settle(0, tt.spent)
 			if ok, err := till.Reserve(t.Context(), tt.input, tt.amount, 100); ok != tt.want || err != nil {
 				t.Errorf("got %v, %v", ok, err)
@@ -126,35 +145,124 @@ func TestLedgerDecides(t *testing.T) {
 	}
 }
 
-// TestLedgerForgetsTheDead checks that what a host had reserved when it died
-// keeps nobody waiting: not itself when it is back, others not for ever.
-func TestLedgerForgetsTheDead(t *testing.T) {
+// TestLedgerBooksTheDead checks that what a host had reserved when it died is
+// booked as spent, once, however many hosts look.
+func TestLedgerBooksTheDead(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		host string
-		life time.Duration
+		hosts []string
+		ttl   time.Duration
 	}{
-		"the host is back":         {"one", longLife},
-		"another host, a while on": {"two", time.Nanosecond},
+		"the host is back":                {[]string{"one"}, longTTL},
+		"the host is back, twice":         {[]string{"one", "one"}, longTTL},
+		"other hosts, when it is expired": {[]string{"two", "three", "four"}, time.Nanosecond},
+		"all of them":                     {[]string{"one", "two", "three"}, time.Nanosecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			dead := agents.NewTill("ana", "one", w.parts, tt.life)
+			dead := agents.NewTill("ana", "one", w.parts, tt.ttl)
 			dead.Settle(0, 40)
-			if ok, _ := dead.Reserve(t.Context(), 1, 60, 100); !ok {
+			if ok, _ := dead.Reserve(t.Context(), 1, 50, 100); !ok {
 				t.Fatal("refused")
 			}
-			dead.Close()
-			next := agents.NewTill("ana", tt.host, w.parts, longLife)
-			if ok, err := next.Reserve(t.Context(), 1, 30, 100); !ok || err != nil {
-				t.Errorf("got %v, %v", ok, err)
+			dead.Die()
+			var all sync.WaitGroup
+			for _, host := range tt.hosts {
+				next := agents.NewTill("ana", host, w.parts, longTTL)
+				all.Go(func() {
+					next.Open(time.Now())
+					if ok, err := next.Reserve(t.Context(), 11, 11, 100); ok || err != nil {
+						t.Errorf("%s: got %v, %v; want a refusal, as 90 are spent", host, ok, err)
+					}
+					next.Close()
+				})
 			}
-			next.Settle(30, 30)
+			all.Wait()
+			if got := w.spentToday("ana"); got != 90 {
+				t.Errorf("%d is booked, want 90", got)
+			}
+			next := agents.NewTill("ana", tt.hosts[0], w.parts, longTTL)
+			if lost, err := next.Lost(t.Context(), time.Now()); lost != 50 || err != nil {
+				t.Errorf("the run has lost %d, %v; want 50", lost, err)
+			}
 			next.Close()
-			if got := w.spentToday("ana"); got != 70 {
-				t.Errorf("got %d, want 70", got)
-			}
 		})
+	}
+}
+
+// TestLedgerBooksWhatExpires has a host that makes no call book what another
+// one had reserved.
+func TestLedgerBooksWhatExpires(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dead := agents.NewTill("ana", "one", w.parts, 300*time.Millisecond)
+	if ok, _ := dead.Reserve(t.Context(), 1, 60, 100); !ok {
+		t.Fatal("refused")
+	}
+	dead.Die()
+	next := agents.NewTill("ana", "two", w.parts, longTTL)
+	next.Open(time.Now())
+	w.eventually("it is booked", func() bool { return w.spentToday("ana") == 60 })
+	next.Close()
+}
+
+// TestLedgerBooksYesterday has a host that died before midnight come back after
+// it.
+func TestLedgerBooksYesterday(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dead := agents.NewTill("ana", "one", w.parts, longTTL)
+	dead.Settle(0, 40)
+	if ok, _ := dead.Reserve(t.Context(), 1, 50, 100); !ok {
+		t.Fatal("refused")
+	}
+	dead.Die()
+	tomorrow := time.Now().AddDate(0, 0, 1)
+	next := agents.NewTill("ana", "one", w.parts, longTTL)
+	if lost, err := next.Lost(t.Context(), tomorrow); lost != 50 || err != nil {
+		t.Errorf("the run has lost %d, %v; want 50", lost, err)
+	}
+	next.Open(tomorrow)
+	w.eventually("it is booked", func() bool { return w.spentToday("ana") == 90 })
+	next.Close()
+}
+
+// TestLedgerGivesBack has a host go on that another one took for dead: it pays
+// what it spends, once.
+func TestLedgerGivesBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	slow := agents.NewTill("ana", "one", w.parts, time.Nanosecond)
+	if ok, _ := slow.Reserve(t.Context(), 1, 60, 100); !ok {
+		t.Fatal("refused")
+	}
+	other := agents.NewTill("ana", "two", w.parts, longTTL)
+	other.Open(time.Now())
+	w.eventually("it is booked", func() bool { return w.spentToday("ana") == 60 })
+	slow.Settle(60, 10)
+	slow.Close()
+	other.Close()
+	if got := w.spentToday("ana"); got != 10 {
+		t.Errorf("%d is booked, want 10", got)
+	}
+}
+
+// TestLedgerClosesAfterItsCalls has a host that stops wait for a call that ends:
+// nothing stays reserved.
+func TestLedgerClosesAfterItsCalls(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	till := agents.NewTill("ana", "one", w.parts, longTTL)
+	if ok, _ := till.Reserve(t.Context(), 1, 60, 100); !ok {
+		t.Fatal("refused")
+	}
+	closed := make(chan struct{})
+	go func() { defer close(closed); till.Close() }()
+	till.AwaitClosing()
+	till.Settle(60, 10)
+	<-closed
+	if s := w.spend("ana"); s.Spent != 10 || s.Hosts["one"].Reserved != 0 {
+		t.Errorf("got %+v, want 10 spent and nothing reserved", s)
 	}
 }
 
@@ -165,7 +273,7 @@ func TestLedgerBooksAll(t *testing.T) {
 	const hosts, each = 3, 200
 	var all sync.WaitGroup
 	for h := range hosts {
-		till := agents.NewTill("ana", fmt.Sprint("host", h), w.parts, longLife)
+		till := agents.NewTill("ana", fmt.Sprint("host", h), w.parts, longTTL)
 		all.Go(func() {
 			for range each {
 				till.Settle(0, 1)

@@ -8,6 +8,7 @@ import (
 
 	"agenthost/llm"
 	"agenthost/run"
+	"agenthost/session"
 )
 
 // A meter stands between a run and its models for one invocation: it lets each
@@ -23,6 +24,7 @@ type meter struct {
 
 	day  *account // of the attempt under way; nil: it costs nothing
 	held int64    // reserved there for it
+	run  string   // as the reservation has it
 }
 
 func (t *runner) newMeter() *meter { return &meter{calls: calls{t: t}} }
@@ -53,12 +55,13 @@ func (m *meter) admit(ctx context.Context, l llm.Link, req llm.Request) (expecte
 	input := l.Price.Cost(llm.Usage{Input: tokens})
 	expected = l.Price.Cost(llm.Usage{Input: tokens, Output: longest})
 	m.day = r.ledger.today(time.Now())
-	over, err := m.over(ctx, input, expected)
+	c := claim{run: m.t.reservation(), input: input, amount: expected}
+	over, err := m.over(ctx, c)
 	if over != nil {
 		m.t.tellExcess(over)
 		onExceed := m.t.p.cfg.Limits.Budget.OnExceed
 		if onExceed == warnExceeded || onExceed == askExceeded && m.t.mayOverdraw(ctx) {
-			return expected, nil
+			return expected, m.reserve(ctx, c.unlimited())
 		}
 		err = &llm.Error{Code: llm.CodeBudgetExceeded, Err: over}
 	}
@@ -68,12 +71,16 @@ func (m *meter) admit(ctx context.Context, l llm.Link, req llm.Request) (expecte
 	return expected, err
 }
 
-// over is the first of the budgets that an attempt would go beyond, nil when
-// there is none. What the day's leaves is reserved then.
-func (m *meter) over(ctx context.Context, input, expected int64) (*excess, error) {
+// over is the first of the budgets that the attempt of c would go beyond, nil
+// when there is none. What it may cost is reserved then, whichever budgets there
+// are: if it dies with its host, all of them count it.
+func (m *meter) over(ctx context.Context, c claim) (*excess, error) {
 	b, state := m.t.p.cfg.Limits.Budget, m.t.journal.State()
-	if b.none() || m.t.overdrawn() {
+	if b.none() {
 		return nil, nil
+	}
+	if m.t.overdrawn() {
+		return nil, m.reserve(ctx, c.unlimited())
 	}
 	for _, s := range []excess{
 		{spanRun, m.spentByRun(state), llm.Amount(b.Run)},
@@ -81,23 +88,35 @@ func (m *meter) over(ctx context.Context, input, expected int64) (*excess, error
 	} {
 		// Nothing else of the session is under way: only what is sure to be
 		// too much is not begun.
-		if s.limit > 0 && (s.spent >= s.limit || llm.Sum(s.spent, input) > s.limit) {
+		if s.limit > 0 && (s.spent >= s.limit || llm.Sum(s.spent, c.input) > s.limit) {
 			return &s, nil
 		}
 	}
 	if b.Day == 0 {
-		return nil, nil
+		return nil, m.reserve(ctx, c.unlimited())
 	}
-	c := claim{input: input, amount: expected, limit: llm.Amount(b.Day), soft: b.OnExceed == warnExceeded}
-	ok, err := m.day.reserve(ctx, &c)
-	switch {
-	case err != nil:
-		return nil, err
-	case !ok:
+	c.limit, c.soft = llm.Amount(b.Day), b.OnExceed == warnExceeded
+	err := m.reserve(ctx, &c)
+	if errors.Is(err, errNotLeft) {
 		return &excess{spanDay, c.spent, c.limit}, nil
 	}
-	m.held = expected
-	return nil, nil
+	return nil, err
+}
+
+// errNotLeft is why there is no reservation: the day's budget is used up.
+var errNotLeft = errors.New("the budget leaves less")
+
+// reserve reserves what c asks for until the attempt has ended.
+func (m *meter) reserve(ctx context.Context, c *claim) error {
+	ok, err := m.day.reserve(ctx, c)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return errNotLeft
+	}
+	m.held, m.run = c.amount, c.run
+	return nil
 }
 
 func (m *meter) spentByRun(state run.State) int64 {
@@ -125,7 +144,7 @@ func (m *meter) close() { m.settle(0) }
 
 func (m *meter) settle(cost int64) {
 	if m.day != nil {
-		m.day.settle(m.held, cost)
+		m.day.settle(m.run, m.held, cost)
 	}
 	m.day, m.held = nil, 0
 }
@@ -138,4 +157,35 @@ func (m *meter) refused(broken error) (sig run.Signal, ok bool) {
 		return run.Signal{}, false
 	}
 	return m.t.exceeded(e, m.events), true
+}
+
+// reservation names the run in the record of its agent. A run that died before
+// its first commit has another id when it is tried again, and the same message.
+func (t *runner) reservation() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.inputs) == 0 {
+		return t.id
+	}
+	return session.SID(t.inputs[0].ID, t.c.key)
+}
+
+// lost is what was reserved for the calls of earlier tries that died with their
+// hosts. Without NATS it is waited for, as a reservation is.
+func (t *runner) lost(ctx context.Context) int64 {
+	if t.p.cfg.Limits.Budget.none() {
+		return 0
+	}
+	for {
+		sum, err := t.c.r.ledger.lost(ctx, t.reservation(), time.Now())
+		if err == nil {
+			return sum
+		}
+		t.c.log().Debug().Err(err).Str("run", t.id).Msg("budget of a resumed run: read failed; retrying")
+		select {
+		case <-time.After(again):
+		case <-ctx.Done():
+			return 0
+		}
+	}
 }

@@ -49,7 +49,7 @@ func (t *runner) resume() (err error) {
 		return t.giveUp(ctx)
 	}
 	effects := t.journal.Step(run.Signal{
-		Kind: run.Submit, At: time.Now(), Run: t.id, Inputs: t.inputs, Attempt: attempt, Handed: handed,
+		Kind: run.Submit, At: time.Now(), Run: t.id, Inputs: t.inputs, Attempt: attempt, Handed: handed, Lost: t.lost(ctx),
 	}, t.p.limits())
 	if t.dropped() {
 		_, answer := t.leaveOut()

@@ -99,16 +99,17 @@ func (t *runner) start() (err error) {
 	if t.c.r.work.Err() != nil {
 		return errStopping
 	}
-	attempt, handed := 0, 0
+	attempt, handed, lost := 0, 0, int64(0)
 	if slices.ContainsFunc(t.items, func(it *item) bool { return it.tried }) {
 		attempt = 2 // whoever tried first did not count
 		if t.handed() {
 			handed = 1
 		}
+		lost = t.lost(ctx)
 	}
 	return t.perform(ctx, t.journal.Step(run.Signal{
 		Kind: run.Submit, At: time.Now(), Run: t.id, Trigger: t.items[0].origin.trigger(),
-		Inputs: t.inputs, Attempt: attempt, Handed: handed, Message: &msg, Then: then,
+		Inputs: t.inputs, Attempt: attempt, Handed: handed, Lost: lost, Message: &msg, Then: then,
 	}, t.p.limits()))
 }
 

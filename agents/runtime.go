@@ -67,7 +67,7 @@ func New(cfg Config, kit Kit, parts *Parts) *Runtime {
 		retired: make(chan struct{}),
 	}
 	r.profile.Store(newProfile(cfg, kit, parts))
-	r.ledger = newLedger(cfg.ID, parts, reserveLife(r.now()))
+	r.ledger = newLedger(cfg.ID, parts, reservationTTL(r.now()))
 	r.sessions = session.NewManager(session.Options[*conversation]{
 		TTL: cfg.Session.TTL, Max: cfg.Session.Max,
 		New:      func(key session.Key) *conversation { return newConversation(r, key) },
@@ -86,13 +86,14 @@ func New(cfg Config, kit Kit, parts *Parts) *Runtime {
 func (r *Runtime) Change(cfg Config, kit Kit) {
 	r.profile.Store(newProfile(cfg, kit, r.parts))
 	r.ears.listen(r)
-	r.ledger.life.Store(int64(reserveLife(r.now())))
+	r.ledger.ttl.Store(int64(reservationTTL(r.now())))
 	r.sessions.Limit(cfg.Session.TTL, cfg.Session.Max)
 	r.useSlots()
 }
 
-// reserveLife is how long counts what a run may spend and nobody speaks of.
-func reserveLife(p *profile) time.Duration { return p.cfg.Limits.RunTimeout + time.Minute }
+// reservationTTL is how long an unrefreshed reservation stays valid: no call
+// outlives its run.
+func reservationTTL(p *profile) time.Duration { return p.cfg.Limits.RunTimeout + time.Minute }
 
 // log is made when there is something to log: an agent at rest is small.
 func (r *Runtime) log() *zerolog.Logger {
@@ -154,6 +155,9 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 		defer close(begun)
 		r.parts.event(r.id, "started", nil)
 		r.warnUnpriced()
+		if r.hasBudget() {
+			r.ledger.open(time.Now())
+		}
 		r.ears.open(ctx, r)
 	}()
 	<-begun

@@ -69,6 +69,7 @@ func (w *encoder) event(e *Event) {
 	w.inputs(`,"inputs":`, e.Inputs)
 	w.number(`,"attempt":`, int64(e.Attempt))
 	w.number(`,"handed":`, int64(e.Handed))
+	w.number(`,"lost":`, e.Lost)
 	if e.Input != nil {
 		w.b = append(w.b, `,"input":`...)
 		w.input(e.Input)

@@ -47,6 +47,9 @@ type Event struct {
 	// Handed is how many of the tries of the run before this one ended because
 	// their host stopped in good order: nothing speaks against the run.
 	Handed int `json:"handed,omitempty"`
+	// Lost is what was reserved for the calls of the tries before that died with
+	// their hosts, all of them together, in micro-cents. It counts as spent.
+	Lost int64 `json:"lost,omitempty"`
 	// Input is what input.added adds and input.refused ends. In the other events it is the message that
 	// brought the answer, the result or the order to stop.
 	Input *Input `json:"input,omitempty"`

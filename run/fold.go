@@ -89,16 +89,28 @@ func (s *State) spend(cost int64) {
 	}
 }
 
+// lose counts what died with the hosts that tried the run before, once, however
+// often a try says so.
+func (s *State) lose(all int64) {
+	if all <= s.Run.Lost {
+		return
+	}
+	s.spend(all - s.Run.Lost)
+	s.Run.Lost = all
+}
+
 // begin starts a run, or counts one more attempt of the run under way, which
 // keeps all it has.
 func (s *State) begin(e *Event) {
 	if s.Run != nil && s.Run.ID == e.Run {
 		r := s.edit()
 		r.Attempt, r.Handed = e.Attempt, e.Handed
+		s.lose(e.Lost)
 		return
 	}
 	s.mine = true
 	s.Run = &Run{ID: e.Run, Trigger: e.Trigger, Attempt: e.Attempt, Handed: e.Handed, Started: e.At}
+	s.lose(e.Lost)
 	if len(e.Inputs) > 0 {
 		s.Run.Inputs = e.Inputs
 	}

@@ -224,7 +224,7 @@ func (r *replayer) signal(e *Event) (sig Signal, ok bool) {
 var waitsFor = map[EventType]string{ApprovalAsked: ForApproval, QuestionAsked: ForQuestion, Delegated: ForDelegate}
 
 func (r *replayer) submitted(e *Event) Signal {
-	sig := Signal{Kind: Submit, At: e.At, Run: e.Run, Trigger: e.Trigger, Inputs: e.Inputs, Attempt: e.Attempt, Handed: e.Handed}
+	sig := Signal{Kind: Submit, At: e.At, Run: e.Run, Trigger: e.Trigger, Inputs: e.Inputs, Attempt: e.Attempt, Handed: e.Handed, Lost: e.Lost}
 	if next := r.at(1); next != nil && next.Type == MessageAdded {
 		sig.Message = next.Message
 	}

@@ -37,9 +37,10 @@ type Signal struct {
 	// submit
 	Trigger Trigger // ByMessage when empty
 	Inputs  []Input
-	Attempt int  // of a message that may have been tried before, from 1
-	Handed  int  // of the tries before, those that nothing speaks against
-	Join    bool // steer the run under way, rather than wait for its end
+	Attempt int   // of a message that may have been tried before, from 1
+	Handed  int   // of the tries before, those that nothing speaks against
+	Lost    int64 // as in run.started
+	Join    bool  // steer the run under way, rather than wait for its end
 	// Then ends a run that begins with this submit at once, without a call of
 	// the model: a stream_end with what to answer, an abort or a fault. All of it
 	// is one commit, so that nobody finds the run without its end.

@@ -84,7 +84,7 @@ func (m *machine) start(sig *Signal) {
 	}
 	e := m.event(Started)
 	e.Run, e.Trigger, e.Inputs = sig.Run, cmp.Or(sig.Trigger, ByMessage), sig.Inputs
-	e.Attempt, e.Handed = sig.Attempt, sig.Handed
+	e.Attempt, e.Handed, e.Lost = sig.Attempt, sig.Handed, sig.Lost
 	m.fold(e)
 	e = m.event(MessageAdded)
 	e.Message = sig.Message
@@ -107,7 +107,7 @@ func (m *machine) restart(sig *Signal) {
 		m.ignore("this run is under way")
 		return
 	}
-	m.emit(&Event{Type: Started, Run: sig.Run, Trigger: m.s.Run.Trigger, Attempt: sig.Attempt, Handed: sig.Handed})
+	m.emit(&Event{Type: Started, Run: sig.Run, Trigger: m.s.Run.Trigger, Attempt: sig.Attempt, Handed: sig.Handed, Lost: sig.Lost})
 	m.resume()
 }
 

@@ -65,6 +65,7 @@ type Run struct {
 	Calls       []Call        `json:"calls,omitempty"`     // of the last answer, in the model's order, until all have settled
 	Joining     []llm.Message `json:"joining,omitempty"`   // came during the run, join at the next model call
 	Spent       int64         `json:"spent,omitempty"`     // on models, in micro-cents
+	Lost        int64         `json:"lost,omitempty"`      // of Spent, as in run.started
 	Overdraft   bool          `json:"overdraft,omitempty"` // somebody was asked and let it go beyond its budget
 	// Hold is what the next call of the model waits for: an approval. It is no
 	// call of a tool and has no result.
