@@ -260,3 +260,26 @@ func TestBudgetIsLiftedForTheWholeRun(t *testing.T) {
 	w.expect("reply", "It says: paid")
 	w.eventually("all is booked", func() bool { return w.spentToday("ana") == 4*dollar })
 }
+
+// TestBudgetOfACallThatIsNotMade stops a run that has reserved what its call may
+// cost and waits for room in front of its model: nothing stays reserved for it.
+func TestBudgetOfACallThatIsNotMade(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bot("ana", budget(agents.Budget{Day: 100}), func(a *actor) {
+		a.script = "rules:\n  - {when: slow, delay: 1h, text: done}\n"
+		a.gate = llm.NewGate("scripted", llm.Rate{Concurrency: 1})
+	}))
+	reserved := func(runs int) func() bool {
+		return func() bool { return len(w.spend("ana").Hosts["test"].Runs) == runs }
+	}
+	w.say("ana", bus.Inbound{From: "eve", Text: "slow"})
+	w.eventually("the first call is reserved for", reserved(1))
+	w.say("ana", bus.Inbound{Text: "slow"})
+	w.eventually("the second call is reserved for", reserved(2))
+	w.say("ana", bus.Inbound{Text: "/stop"})
+	w.expect("error", "Stopped.")
+	w.eventually("the second call is given back", reserved(1))
+	w.say("ana", bus.Inbound{From: "eve", Text: "/stop"})
+	w.expect("error", "Stopped.")
+	w.eventually("nothing is reserved", reserved(0))
+}

@@ -12,6 +12,8 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 const longTTL = time.Hour
@@ -34,6 +36,9 @@ func (w *world) spend(agent string) (s agents.Spend) {
 		w.t.Fatal(err)
 	}
 	entry, err := kv.Get(w.t.Context(), agent+"."+time.Now().UTC().Format(time.DateOnly))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return s
+	}
 	if err != nil {
 		w.t.Fatal(err)
 	}

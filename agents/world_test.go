@@ -45,6 +45,7 @@ type actor struct {
 	output      string
 	price       *llm.Price
 	maxTokens   int
+	gate        *llm.Gate
 }
 
 func newWorld(t testing.TB, actors ...actor) *world {
@@ -141,7 +142,7 @@ func (w *world) runtime(a actor) *agents.Runtime {
 		Registry: tools.NewRegistry(tools.Static(a.tools)), Grant: tools.GrantOf("*"), Policy: policy, Validator: &tools.Validator{},
 		Output: json.RawMessage(a.output), Awaits: a.awaits,
 	}
-	chain := &llm.Chain{Links: []llm.Link{{Name: "scripted", Provider: model, Price: a.price, MaxTokens: a.maxTokens}}}
+	chain := &llm.Chain{Links: []llm.Link{{Name: "scripted", Provider: model, Price: a.price, MaxTokens: a.maxTokens, Gate: a.gate}}}
 	return agents.New(a.cfg, agents.Kit{Chain: chain, Box: box, Behavior: a.behavior, Models: w.choice(a.models)}, w.parts)
 }
 

@@ -25,6 +25,24 @@ func TestCountedAttemptIsWrittenFirst(t *testing.T) {
 	}
 }
 
+// What died with the hosts of earlier tries is spent by the run and its session,
+// once, although each try tells of all before it.
+func TestLostCallsAreSpent(t *testing.T) {
+	s := open(t, run.Limits{})
+	sig := ask("r1", "hello")
+	for i, tt := range []struct{ lost, spent int64 }{{30, 30}, {30, 30}, {70, 70}, {0, 70}} {
+		sig.Attempt, sig.Lost = i+2, tt.lost
+		s.send(sig)
+		if s.state.Spent != tt.spent || s.state.Run.Spent != tt.spent {
+			t.Errorf("try %d: got %d, of the run %d, want %d", i, s.state.Spent, s.state.Run.Spent, tt.spent)
+		}
+		s.crash()
+	}
+	if s.state.Spent != 70 {
+		t.Errorf("the log tells of %d, want 70", s.state.Spent)
+	}
+}
+
 // A run that is over at once has nothing before its end that could be found
 // without it, however often it was tried and however long the conversation is.
 func TestRunThatEndsAtOnce(t *testing.T) {
