@@ -60,7 +60,7 @@ func (a *app) serve(ctx context.Context, opt host.Options, log zerolog.Logger) e
 		opt.Load = func() (*config.Config, error) { return a.load(path) }
 	}
 	h := host.New(opt)
-	defer a.tuneMemory(ctx, h)()
+	defer a.tuneMemory(ctx, h, log)()
 	defer onHangup(func(ctx context.Context) { h.Reload(ctx, host.BySignal) })()
 	return h.Run(ctx)
 }
