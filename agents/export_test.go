@@ -90,3 +90,9 @@ func (m Mailbox) Turn() {
 	defer m.c.mu.Unlock()
 	m.c.pop(1)
 }
+
+// Relieve has the fleet act on the part of its memory that is in use.
+func (f *Fleet) Relieve(percent int64) { f.relieve(percent) }
+
+// BrakePause is how long its lanes pause before each message.
+func (f *Fleet) BrakePause() time.Duration { return f.brake.Pause() }

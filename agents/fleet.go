@@ -24,6 +24,7 @@ type Fleet struct {
 	count   int // of lanes
 	routing atomic.Pointer[routing]
 	lanes   atomic.Pointer[map[laneID]*feeder]
+	brake   bus.Brake // of all lanes, while memory is short
 
 	mu       sync.Mutex
 	begin    func(*Runtime) context.CancelFunc // nil while it does not run
@@ -71,7 +72,7 @@ func (f *Fleet) claims(runtimes []*Runtime) map[laneID][]string {
 }
 
 func (f *Fleet) feeder(id laneID, subjects []string) *feeder {
-	cfg := bus.LaneConfig{Stream: id.stream, Name: bus.LaneName(id.n), Filters: subjects, Host: f.parts.Host}
+	cfg := bus.LaneConfig{Stream: id.stream, Name: bus.LaneName(id.n), Filters: subjects, Host: f.parts.Host, Brake: &f.brake}
 	d := &feeder{n: id.n, fleet: f, log: f.parts.Log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger()}
 	gained := func(context.Context) {
 		for _, r := range f.runtimes() {
@@ -103,6 +104,7 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 	f.routing.Store(f.routing.Load().with(m))
 	var lanes, runtimes sync.WaitGroup
 	lanes.Go(func() { f.followMoves(ctx) })
+	lanes.Go(func() { f.watchMemory(ctx) })
 	lanes.Go(func() { f.parts.questions.follow(ctx, f.parts) })
 	f.mu.Lock()
 	f.begin = func(r *Runtime) context.CancelFunc {

@@ -19,6 +19,7 @@ type LaneConfig struct {
 	Name    string   // the durable consumer
 	Filters []string // subjects its agents are bound to, see Filters and Claim
 	Host    string   // the name of this host in the fleet
+	Brake   *Brake   // nil: none
 }
 
 // A Lane feeds the agents that share one pinned pull consumer. Of all hosts of
@@ -214,6 +215,7 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	d.msg.Store(&m)
 	d.Hold(1)
 	l.waitForRoom(ctx)
+	l.cfg.Brake.wait(ctx)
 	l.mu.Lock()
 	l.held[seq] = d
 	l.bytes += len(m.Data())

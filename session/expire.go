@@ -13,7 +13,7 @@ type Reason uint8
 // The reasons.
 const (
 	TTL      Reason = iota + 1 // idle too long
-	Cap                        // idle longest when there were too many
+	Cap                        // idle longest when there were too many, or memory was short
 	Deleted                    // by Delete
 	Shutdown                   // Run has ended
 )
@@ -73,6 +73,16 @@ func (m *Manager[V]) sweep() int {
 		m.calls.Go(func() { m.expire(gone) })
 	}
 	return gone.size
+}
+
+// Shed drops the n sessions that have been idle longest, or as many as are idle.
+func (m *Manager[V]) Shed(n int) {
+	var gone queue[V]
+	m.lock()
+	for gone.size < n && m.idle.size > 0 {
+		m.dropOldest(Cap, &gone)
+	}
+	m.unlock(gone)
 }
 
 func (m *Manager[V]) shutdown() {

@@ -1,0 +1,45 @@
+package agents_test
+
+import (
+	"fmt"
+	"testing"
+
+	"agenthost/bus"
+)
+
+// TestMemoryIsRelieved checks that a host short of memory drops idle sessions
+// and slows down, answers all the same, and runs at full speed when there is
+// room again.
+func TestMemoryIsRelieved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bot("ana", script(`rules: [{text: "${text}"}]`)))
+	const people = 16
+	for i := range people {
+		w.say("ana", bus.Inbound{From: fmt.Sprint("user", i), Text: "one"})
+		w.hear()
+	}
+	w.settled()
+	sessions := func() int { return w.fleet.Status()[0].Sessions }
+	w.fleet.Relieve(70)
+	if got := sessions(); got != people || w.fleet.BrakePause() != 0 {
+		t.Errorf("%d sessions and a pause of %v with enough memory, want %d and none", got, w.fleet.BrakePause(), people)
+	}
+	w.fleet.Relieve(80)
+	if got := sessions(); got != people-people/8 || w.fleet.BrakePause() == 0 {
+		t.Errorf("%d sessions and a pause of %v, want %d and one", got, w.fleet.BrakePause(), people-people/8)
+	}
+	for range 100 {
+		w.fleet.Relieve(80)
+	}
+	if got := sessions(); got != 0 {
+		t.Errorf("%d sessions are in memory, want none", got)
+	}
+	w.say("ana", bus.Inbound{From: "user0", Text: "two"})
+	w.hear()
+	for range 100 {
+		w.fleet.Relieve(50)
+	}
+	if got := w.fleet.BrakePause(); got != 0 {
+		t.Errorf("a pause of %v with enough memory again, want none", got)
+	}
+}
