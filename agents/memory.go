@@ -15,8 +15,10 @@ const (
 	// Of the soft limit, in percent, what is in use: above tightMemory the
 	// collector would have little to collect and much to do; below easyMemory
 	// there is room again.
-	tightMemory = 75
-	easyMemory  = 65
+	tightMemory = 80
+	easyMemory  = 70
+
+	shedPart = 32 // one session of so many leaves memory at a time
 )
 
 // watchMemory keeps the host within its soft memory limit, where there is one.
@@ -44,15 +46,17 @@ func (f *Fleet) watchMemory(ctx context.Context) {
 	}
 }
 
-// relieve acts on the part of the limit that is in use: the sessions that have
-// been idle longest leave memory, an eighth of them at a time, and lanes hand out
-// their messages more slowly.
+// relieve acts on the part of the limit that is in use. Lanes hand out their
+// messages more slowly: most of what is in use are messages of the last seconds.
+// Where that does not do, the sessions that have been idle longest leave memory, a
+// few at a time: to read one again, NATS loads all that is stored around it.
 func (f *Fleet) relieve(used int64) {
 	switch {
-	case used >= tightMemory:
+	case used >= tightMemory && f.brake.Longest():
 		for _, r := range f.runtimes() {
-			r.sessions.Shed((r.sessions.Len() + 7) / 8)
+			r.sessions.Shed((r.sessions.Len() + shedPart - 1) / shedPart)
 		}
+	case used >= tightMemory:
 		f.brake.Harder()
 	case used < easyMemory:
 		f.brake.Ease()
@@ -65,5 +69,5 @@ func (f *Fleet) sayMemory(tight bool, used, limit int64) {
 		return
 	}
 	f.parts.few.Warn().Int64("live_percent", used).Int64("soft_limit_mb", limit>>20).
-		Msg("memory: close to the soft limit; idle sessions leave memory and lanes slow down; give the host more memory")
+		Msg("memory: close to the soft limit; lanes slow down, and idle sessions may leave memory; give the host more memory")
 }

@@ -20,13 +20,13 @@ func TestMemoryIsRelieved(t *testing.T) {
 	}
 	w.settled()
 	sessions := func() int { return w.fleet.Status()[0].Sessions }
-	w.fleet.Relieve(70)
+	w.fleet.Relieve(75)
 	if got := sessions(); got != people || w.fleet.BrakePause() != 0 {
 		t.Errorf("%d sessions and a pause of %v with enough memory, want %d and none", got, w.fleet.BrakePause(), people)
 	}
 	w.fleet.Relieve(80)
-	if got := sessions(); got != people-people/8 || w.fleet.BrakePause() == 0 {
-		t.Errorf("%d sessions and a pause of %v, want %d and one", got, w.fleet.BrakePause(), people-people/8)
+	if got := sessions(); got != people || w.fleet.BrakePause() == 0 {
+		t.Errorf("%d sessions and a pause of %v, want %d and one: slowing down comes first", got, w.fleet.BrakePause(), people)
 	}
 	for range 100 {
 		w.fleet.Relieve(80)

@@ -31,6 +31,9 @@ func (b *Brake) Ease() {
 	b.pause.Store(int64(half))
 }
 
+// Longest reports whether Harder has no effect any more.
+func (b *Brake) Longest() bool { return b.Pause() >= longestBrake }
+
 // Pause is how long a lane waits before each message.
 func (b *Brake) Pause() time.Duration { return time.Duration(b.pause.Load()) }
 

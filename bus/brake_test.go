@@ -25,7 +25,7 @@ func TestBrake(t *testing.T) {
 	for range 100 {
 		b.Harder()
 	}
-	if got := b.Pause(); got != 16*ms {
-		t.Errorf("got %v at most, want 16ms", got)
+	if got := b.Pause(); got != 16*ms || !b.Longest() {
+		t.Errorf("got %v at most, longest %v, want 16ms", got, b.Longest())
 	}
 }
