@@ -148,7 +148,7 @@ func (c *conversation) failures(journal *session.Log) int {
 	t := runner{}
 	c.mu.Lock()
 	for _, it := range c.queue {
-		if it.place == held && slices.ContainsFunc(left.Inputs, func(in run.Input) bool { return in.ID == it.input.ID }) {
+		if it.place == repeated && slices.ContainsFunc(left.Inputs, func(in run.Input) bool { return in.ID == it.input.ID }) {
 			t.items = append(t.items, it)
 		}
 	}
