@@ -72,6 +72,7 @@ func TestSetLanesWhenAllIsDone(t *testing.T) {
 		h.stop()
 		h.flush()
 	}
+	eventually(t, "the server has worked off all acknowledgements", func() bool { return consumer(t, js).NumAckPending == 0 })
 	for range 2 { // the second time there are no lanes to learn from
 		if err := bus.SetLanes(t.Context(), js, 8); err != nil {
 			t.Fatal(err)
