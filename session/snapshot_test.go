@@ -168,6 +168,9 @@ func TestAddWhileACommitIsOwed(t *testing.T) {
 	b, s := open(t)
 	d := watchSnapshots(t, b, s)
 	c := openTalk(t, s)
+	if err := c.add(waiting("first")); err != nil { // so that it is with an addition that a snapshot is due
+		t.Fatal(err)
+	}
 	for i := range 16 {
 		owed := c.step(attempt(fmt.Sprint("r", i), 1))
 		if err := c.add(waiting(fmt.Sprint("m", i))); err != nil {
