@@ -138,6 +138,28 @@ func TestInputsLoggedBehindAQuestionOutliveCrashes(t *testing.T) {
 	}, has(counter(&paid)))
 }
 
+// The replies of a run that waited, and of an input that only the log had, are
+// lost together: the answer that comes again is what the next owner knows of, and
+// both are sent.
+func TestLostRepliesToLoggedInputsAreSentAfterACrash(t *testing.T) {
+	var paid atomic.Int64
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "pay"
+		w.tell("pay", "m00", "m01")
+		w.pass()
+		w.settled()
+		w.replies.hold()
+		w.tell("approve")
+		w.pass()
+		if n := len(w.committed(run.Finished)); n != 2 {
+			t.Errorf("%d runs are committed, want those of pay and m00, 2", n)
+		}
+		w.crash()
+		w.begin()
+		w.wantReplies("pay", "m00", "m01")
+	}, has(counter(&paid)))
+}
+
 // crashIn cuts the host off in the run of a message that the model holds.
 func (w *crashWorld) crashIn(id string) {
 	w.t.Helper()
