@@ -118,29 +118,26 @@ func (g *target) killAtRandom(rng *rand.Rand, n int, tr *traffic) {
 		default:
 			await(g.t, "the host", func() bool { return g.host.count(readyLine) > ready })
 			if way > 1 {
-				ended := tr.count.Load()
-				await(g.t, "an answer", func() bool { return tr.count.Load() > ended })
+				tr.awaitEnds(1)
 				<-time.After(200*time.Millisecond + upTo(rng, 1800*time.Millisecond)) // the chaos itself
 			}
 			g.rest()
 		}
 		g.kill(rng)
 	}
-	ended := tr.count.Load()
 	g.start(rng)
-	most := int64(len(tr.people) * tr.outstanding)
-	await(g.t, "answers after the last kill", func() bool { return tr.count.Load() > ended+2*most })
+	tr.awaitEnds(2 * len(tr.people) * tr.outstanding)
 }
 
 const readyLine = `"message":"ready"`
 
-// start starts what was killed, in any order.
-func (g *target) start(rng *rand.Rand) {
+// start starts what was killed, in any order; env is for this life of the host.
+func (g *target) start(rng *rand.Rand, env ...string) {
 	first := g.server != nil && isClosed(g.server.exited) && rng.IntN(2) == 0
 	if first {
 		g.server.start()
 	}
-	g.host.start()
+	g.host.start(env...)
 	if g.server != nil && isClosed(g.server.exited) {
 		g.server.start()
 	}

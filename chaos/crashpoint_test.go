@@ -3,6 +3,7 @@
 package chaos_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -66,6 +67,37 @@ func TestCrashPointsOfALoneMessage(t *testing.T) {
 				}
 				h.start()
 				w.audit()
+			})
+		}
+	}
+}
+
+// TestCrashPointsOfBusySessions kills a host whose sessions never run out of
+// messages at every step that they come to. After each it recovers, as no message
+// may be under way at five deaths in a row, and is killed at random.
+func TestCrashPointsOfBusySessions(t *testing.T) {
+	for _, c := range crowds {
+		for name, open := range targets {
+			t.Run(fmt.Sprintf("%dx%d/%s", c.sessions, c.outstanding, name), func(t *testing.T) {
+				t.Parallel()
+				rng := newRand(t)
+				g := open(t, 1000)
+				tr := g.converse(c, 1000)
+				for _, point := range []string{
+					"before-spill", "after-spill", "before-commit", "after-commit", "before-publish", "after-publish", "before-ack",
+				} {
+					g.start(rng, fmt.Sprintf("AGENTHOST_CRASH=%s:%d", point, 1+rng.IntN(10)))
+					g.host.awaitExit(patience)
+					g.kill(rng)
+					g.start(rng)
+					tr.awaitEnds(1 + rng.IntN(200))
+					g.rest()
+					g.kill(rng)
+				}
+				g.start(rng)
+				tr.awaitEnds(2 * c.sessions * c.outstanding)
+				tr.stop()
+				tr.audit()
 			})
 		}
 	}

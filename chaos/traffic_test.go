@@ -87,6 +87,13 @@ func (tr *traffic) run() {
 	}
 }
 
+// awaitEnds waits until n messages more have their end.
+func (tr *traffic) awaitEnds(n int) {
+	tr.t.Helper()
+	ended := tr.count.Load()
+	await(tr.t, "answers", func() bool { return tr.count.Load() >= ended+int64(n) })
+}
+
 func (tr *traffic) unsent() (n int) {
 	for _, p := range tr.people {
 		n += len(p.unsent)
