@@ -9,6 +9,9 @@
 // the crash table:
 //
 //	AGENTHOST_CHAOS=1 go test -tags crashtest ./chaos/...
+//
+// AGENTHOST_CHAOS_KILLS is how often each host of busy sessions is killed, and
+// AGENTHOST_CHAOS_SEED begins other random numbers.
 package chaos_test
 
 import (
