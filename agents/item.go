@@ -24,7 +24,8 @@ type item struct {
 	homely   bool      // it answers nothing that was asked elsewhere
 	stale    time.Time // when it came, if that was while nobody was there
 
-	place place // guarded by the conversation
+	place     place // guarded by the conversation
+	inherited bool  // only the log of an owner before has brought it: what is older may still come
 
 	refusal *run.Error // why it is refused
 	since   uint64     // where the stretch of refused messages begins that it is in
@@ -98,7 +99,7 @@ func loggedItem(in run.Input) (*item, error) {
 	if err != nil {
 		return nil, fmt.Errorf("waiting input: %w", err)
 	}
-	return &item{input: in, origin: o, place: logged}, nil
+	return &item{input: in, origin: o, place: logged, inherited: true}, nil
 }
 
 // seen looks the input up in the log of its session: ok tells whether the log has

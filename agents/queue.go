@@ -142,10 +142,15 @@ func (c *conversation) pressing() bool {
 	return len(c.queue) > 0 && c.queue[0].place != spilling
 }
 
-// due reports whether nothing that came before it can still come. Called with
-// the lock held.
-func (c *conversation) due(it *item) bool {
-	return !it.onlyLogged() || it.origin.guest() || c.lane == nil || c.lane.Passed(it.input.Seq, nil)
+// due reports whether nothing that came before it can still come. If something
+// can, then is called once that has come; nil asks only. Called with the lock
+// held.
+func (c *conversation) due(it *item, then func()) bool {
+	if !it.inherited || !it.onlyLogged() || it.origin.guest() || c.lane == nil {
+		return true
+	}
+	// What the lane has handed out may still be in the agent's inbox.
+	return c.lane.Passed(it.input.Seq, then) && c.r.intake.empty(then)
 }
 
 // block keeps the queue from being worked on until the first of it is due. It
@@ -153,10 +158,7 @@ func (c *conversation) due(it *item) bool {
 func (c *conversation) block() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.queue) == 0 || c.due(c.queue[0]) {
-		return false
-	}
-	c.blocked = !c.lane.Passed(c.queue[0].input.Seq, c.unblock)
+	c.blocked = len(c.queue) > 0 && !c.due(c.queue[0], c.unblock)
 	return c.blocked
 }
 

@@ -30,6 +30,7 @@ func (r *Runtime) endQueued(ctx context.Context) {
 	}
 	for len(r.inbox) > 0 {
 		r.accept(<-r.inbox)
+		r.intake.accepted()
 	}
 	idle := make(chan struct{})
 	go func() {

@@ -29,6 +29,7 @@ type Runtime struct {
 	sweeper  sync.WaitGroup
 	endSweep context.CancelFunc
 	inbox    chan *bus.Delivery
+	intake   intake
 	closed   chan struct{}   // when nothing more is taken from inbox
 	retired  chan struct{}   // closed when the agent is removed
 	work     context.Context //nolint:containedctx // what runs are cancelled by, for the life of Run
@@ -168,6 +169,7 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 	r.stopping.Store(true)
 	r.leaveInbox()
 	r.leaveReady()
+	r.leaveBlocked()
 	r.dismissSuspects()
 	r.busy.Wait()
 	r.sweep() // in any case: it leaves nothing behind, now or later
@@ -189,12 +191,14 @@ func (r *Runtime) receive(ctx context.Context) {
 		case d := <-r.inbox:
 			r.sweep()
 			r.accept(d)
+			r.intake.accepted()
 		}
 	}
 }
 
 // offer hands d to the agent, unless it takes nothing more.
 func (r *Runtime) offer(d *bus.Delivery) {
+	r.intake.offered()
 	select {
 	case r.inbox <- d:
 	case <-r.closed:
@@ -291,6 +295,13 @@ func (r *Runtime) leaveReady() {
 	r.mu.Unlock()
 	for _, c := range ready {
 		r.parts.crew.do(func() { r.serve(c) })
+	}
+}
+
+// leaveBlocked sends off the conversations that wait for older messages.
+func (r *Runtime) leaveBlocked() {
+	for entry := range r.sessions.All() {
+		entry.Value.unblock()
 	}
 }
 

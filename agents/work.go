@@ -173,6 +173,9 @@ const most = 100
 func (c *conversation) take(journal *session.Log) ([]*item, error) {
 	for {
 		if c.block() {
+			if c.r.stopping.Load() { // it may be too late to be sent off
+				return nil, errStopping
+			}
 			return nil, nil
 		}
 		c.mu.Lock()
@@ -236,7 +239,7 @@ func (c *conversation) together(journal *session.Log) int {
 		it := c.queue[n]
 		_, seen := it.seen(journal)
 		same := func(other *item) bool { return other.input.ID == it.input.ID }
-		if it.place == spilling || it.interjects() || c.alone(it) || !c.due(it) || !it.alike(first) || seen != (it.place == logged) ||
+		if it.place == spilling || it.interjects() || c.alone(it) || !c.due(it, nil) || !it.alike(first) || seen != (it.place == logged) ||
 			slices.ContainsFunc(c.queue[:n], same) {
 			break
 		}
