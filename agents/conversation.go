@@ -101,8 +101,8 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 		c.lane = it.delivery.Lane()
 	}
 	c.blocked = false
-	journal, standing := c.journal, c.standing()
-	full := standing >= c.room() && c.joinsQueue(it) && journal != nil && !known(journal, it)
+	journal := c.journal
+	full := journal != nil && c.noRoom(it)
 	switch {
 	case c.ended(it):
 		c.mu.Unlock()

@@ -125,6 +125,9 @@ func (it *item) queue(agent session.Queue) session.Queue {
 	return agent
 }
 
+// again reports whether it may be the message of an input that the log has.
+func (it *item) again() bool { return it.place == held || it.place == repeated }
+
 // onlyLogged reports whether the log alone stands for it.
 func (it *item) onlyLogged() bool { return it.place == logged && it.delivery == nil }
 

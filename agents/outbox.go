@@ -57,7 +57,7 @@ func (c *conversation) pump() {
 		out.replies = out.replies[1:]
 		c.mu.Unlock()
 		if bus.StoredSubject(reply.Subject) {
-			c.publish(reply, out.trace, c.pumped)
+			c.publish(reply, out.trace, nil)
 			return // pump goes on when it is stored
 		}
 		c.publish(reply, out.trace, func(bool) {})
@@ -73,8 +73,8 @@ func (c *conversation) pumped(stored bool) {
 	}
 }
 
-// publish sends a reply. done is called once it is stored, or when the host stops
-// before that; for what is kept in no stream at once.
+// publish sends a reply. done, or else pumped, is called once it is stored, or when
+// the host stops before that; for what is kept in no stream at once.
 func (c *conversation) publish(reply *run.Reply, t trace, done func(stored bool)) {
 	if reply.Subject == "" {
 		done(true)
@@ -96,14 +96,15 @@ func (c *conversation) publish(reply *run.Reply, t trace, done func(stored bool)
 	crashpoint("before-publish")
 	c.r.parts.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		crashpoint("after-publish")
-		switch {
-		case errors.Is(err, bus.ErrClosed), errors.Is(err, nats.ErrConnectionClosed):
-			done(false)
-			return
-		case err != nil:
+		stored := !errors.Is(err, bus.ErrClosed) && !errors.Is(err, nats.ErrConnectionClosed)
+		if stored && err != nil {
 			c.r.parts.buryLetter(c.r.undeliverable(reply, msg.Header, err), func() {})
 		}
-		done(true)
+		if done == nil {
+			c.pumped(stored)
+		} else {
+			done(stored)
+		}
 	})
 }
 

@@ -21,24 +21,43 @@ func (c *conversation) insert(it *item) {
 }
 
 // admit decides where an input stands that is held, now that the log is open.
-// Called with the lock held.
+// While there is room for all, it is only asked at its turn whether it has come
+// before. Called with the lock held.
 func (c *conversation) admit(it *item) {
-	if c.repeats(it) {
+	switch {
+	case !c.full(it):
+	case c.repeats(it):
 		c.move(it, repeated)
-	} else if c.full(it) {
+	default:
 		c.move(it, spilled)
 		c.spill()
+	}
+}
+
+// noRoom reports whether the queue has no room for an input that is new. Called
+// with the lock held, and the log open.
+func (c *conversation) noRoom(it *item) bool {
+	if c.standing() < c.room() || !c.joinsQueue(it) || known(c.journal, it) {
+		return false
+	}
+	c.markRepeated()
+	return c.standing() >= c.room()
+}
+
+// markRepeated moves what has come before to where it takes no room. Called with
+// the lock held, and the log open.
+func (c *conversation) markRepeated() {
+	for _, it := range c.queue {
+		if c.repeats(it) {
+			c.move(it, repeated)
+		}
 	}
 }
 
 // admitAll is admit for all that came before the log was open. What there is no
 // room for is refused. Called with the lock held.
 func (c *conversation) admitAll() {
-	for _, it := range c.queue {
-		if c.repeats(it) {
-			c.move(it, repeated)
-		}
-	}
+	c.markRepeated()
 	c.takeExcess()
 	for _, it := range slices.Backward(c.queue) {
 		if c.full(it) {
@@ -85,11 +104,16 @@ func (c *conversation) repeats(it *item) bool {
 	return it.place == held && !it.interjects() && known(c.journal, it)
 }
 
-// full reports whether the mailbox has no room for what is held. A run that
-// waits for somebody looks at each before it goes to the log. Called with the
-// lock held.
+// full reports whether the mailbox has no room for what is held. Orders and
+// answers have more: the run under way does not see what is in the log. A run that
+// waits for an answer looks at each before it goes there. Called with the lock
+// held.
 func (c *conversation) full(it *item) bool {
-	return it.place == held && !it.interjects() && !c.suspended && c.count[held] > mailbox
+	most := mailbox
+	if !c.joinsQueue(it) {
+		most = 2 * mailbox
+	}
+	return it.place == held && !it.interjects() && !c.suspended && c.count[held] > most
 }
 
 // room is how many inputs the queue has room for: queue_max behind the run, which
@@ -149,8 +173,30 @@ func (c *conversation) due(it *item, then func()) bool {
 	if !it.inherited || !it.onlyLogged() || it.origin.guest() || c.lane == nil {
 		return true
 	}
-	// What the lane has handed out may still be in the agent's inbox.
-	return c.lane.Passed(it.input.Seq, then) && c.r.intake.empty(then)
+	if c.lane.Passed(it.input.Seq, then) && then != nil {
+		c.r.afterInbox(c.disinherit())
+	}
+	return false
+}
+
+// disinherit returns what to call when all that the lane has handed out by now has
+// left the agent's inbox: then nothing older than what it has passed can come.
+// Called with the lock held.
+func (c *conversation) disinherit() func() {
+	var passed []*item
+	for _, it := range c.queue {
+		if it.inherited && c.lane.Passed(it.input.Seq, nil) {
+			passed = append(passed, it)
+		}
+	}
+	return func() {
+		c.mu.Lock()
+		for _, it := range passed {
+			it.inherited = false
+		}
+		c.mu.Unlock()
+		c.unblock()
+	}
 }
 
 // block keeps the queue from being worked on until the first of it is due. It

@@ -102,6 +102,23 @@ func TestFullQueue(t *testing.T) {
 	})
 }
 
+// The run under way sees an order also when so much waits that it is in the log.
+func TestStopWithAFullMailbox(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bot("ana", script(dawdling)))
+	var behind []bus.Inbound
+	want := []string{"slow error"}
+	for i := range 100 {
+		id := fmt.Sprint("m", i)
+		behind, want = append(behind, bus.Inbound{ID: id, Text: "hi"}), append(want, id+" reply")
+	}
+	w.busy(behind...)
+	w.say("ana", bus.Inbound{ID: "end", Text: "/stop"})
+	w.wantHeard(want...)
+	w.settled()
+	w.silent()
+}
+
 // What waits for a run that waits itself is in the log, and counts.
 func TestFullLog(t *testing.T) {
 	t.Parallel()

@@ -28,10 +28,7 @@ func (r *Runtime) endQueued(ctx context.Context) {
 	if !r.isRetired() {
 		return
 	}
-	for len(r.inbox) > 0 {
-		r.accept(<-r.inbox)
-		r.intake.accepted()
-	}
+	r.acceptInbox()
 	idle := make(chan struct{})
 	go func() {
 		defer close(idle)

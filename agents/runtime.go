@@ -29,7 +29,7 @@ type Runtime struct {
 	sweeper  sync.WaitGroup
 	endSweep context.CancelFunc
 	inbox    chan *bus.Delivery
-	intake   intake
+	marks    chan func()     // called when the inbox is empty
 	closed   chan struct{}   // when nothing more is taken from inbox
 	retired  chan struct{}   // closed when the agent is removed
 	work     context.Context //nolint:containedctx // what runs are cancelled by, for the life of Run
@@ -65,7 +65,7 @@ const inboxSize = 32
 func New(cfg Config, kit Kit, parts *Parts) *Runtime {
 	r := &Runtime{
 		id: cfg.ID, parts: parts, inbox: make(chan *bus.Delivery, inboxSize), closed: make(chan struct{}),
-		retired: make(chan struct{}),
+		retired: make(chan struct{}), marks: make(chan func()),
 	}
 	r.profile.Store(newProfile(cfg, kit, parts))
 	r.ledger = newLedger(cfg.ID, parts, reservationTTL(r.now()))
@@ -191,19 +191,38 @@ func (r *Runtime) receive(ctx context.Context) {
 		case d := <-r.inbox:
 			r.sweep()
 			r.accept(d)
-			r.intake.accepted()
+		case then := <-r.marks:
+			r.acceptInbox()
+			then()
 		}
 	}
 }
 
 // offer hands d to the agent, unless it takes nothing more.
 func (r *Runtime) offer(d *bus.Delivery) {
-	r.intake.offered()
 	select {
 	case r.inbox <- d:
 	case <-r.closed:
 		d.Leave()
 	}
+}
+
+// acceptInbox accepts all that is in the inbox.
+func (r *Runtime) acceptInbox() {
+	for len(r.inbox) > 0 {
+		r.accept(<-r.inbox)
+	}
+}
+
+// afterInbox has then called once all that was offered by now is accepted, unless
+// the agent stops before that.
+func (r *Runtime) afterInbox(then func()) {
+	go func() {
+		select {
+		case r.marks <- then:
+		case <-r.closed:
+		}
+	}()
 }
 
 // accept queues a delivery with its conversation. It waits for nothing: all agents

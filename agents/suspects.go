@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"agenthost/run"
-	"agenthost/session"
 )
 
 // aloneFor is how long a suspected run keeps others waiting. What brings a host down
@@ -121,8 +120,8 @@ func (g *gate) count(r *Runtime) (n int) {
 // suspects of an agent wait for each other, and of all agents those that have one
 // try left: so what brings hosts down takes no other message of any agent with it
 // to the end, and yet delays no other agent's.
-func (c *conversation) waitsAlone(journal *session.Log) bool {
-	failures := c.failures(journal)
+func (c *conversation) waitsAlone(left *run.Run) bool {
+	failures := c.failures(left)
 	if failures < suspectFrom-1 || failures >= attempts {
 		return false
 	}
@@ -140,15 +139,11 @@ func (c *conversation) waitsAlone(journal *session.Log) bool {
 }
 
 // failures is how many tries of the run in the log have failed their host.
-func (c *conversation) failures(journal *session.Log) int {
-	left := journal.State().Run
-	if left == nil {
-		return 0
-	}
+func (c *conversation) failures(left *run.Run) int {
 	t := runner{}
 	c.mu.Lock()
 	for _, it := range c.queue {
-		if it.place == repeated && slices.ContainsFunc(left.Inputs, func(in run.Input) bool { return in.ID == it.input.ID }) {
+		if it.again() && slices.ContainsFunc(left.Inputs, func(in run.Input) bool { return in.ID == it.input.ID }) {
 			t.items = append(t.items, it)
 		}
 	}

@@ -32,15 +32,8 @@ func (c *conversation) work() {
 		c.leave()
 		return
 	}
-	if state := journal.State(); state.Phase == run.InSuspense {
-		c.workSuspended(journal, state.Run)
-		return
-	}
-	if c.waitsAlone(journal) {
-		return
-	}
-	if t := c.unfinished(journal); t != nil {
-		c.end(t, t.resume())
+	if left := journal.State().Run; left != nil {
+		c.resumeRun(journal, left)
 		return
 	}
 	items, err := c.take(journal)
@@ -52,6 +45,18 @@ func (c *conversation) work() {
 	default:
 		t := c.newRunner(journal, nuid.Next(), items)
 		c.end(t, t.start())
+	}
+}
+
+// resumeRun goes on with the run that the log has.
+func (c *conversation) resumeRun(journal *session.Log, left *run.Run) {
+	switch {
+	case journal.State().Phase == run.InSuspense:
+		c.workSuspended(journal, left)
+	case c.waitsAlone(left):
+	default:
+		t := c.unfinished(journal, left)
+		c.end(t, t.resume())
 	}
 }
 
@@ -143,15 +148,11 @@ func (c *conversation) announce(state run.State) {
 
 // unfinished is the run that an owner before has left, with the messages of it
 // that have come again.
-func (c *conversation) unfinished(journal *session.Log) *runner {
-	left := journal.State().Run
-	if left == nil {
-		return nil
-	}
+func (c *conversation) unfinished(journal *session.Log, left *run.Run) *runner {
 	c.mu.Lock()
 	var items []*item
 	for _, in := range left.Inputs {
-		i := slices.IndexFunc(c.queue, func(it *item) bool { return it.input.ID == in.ID && it.place == repeated })
+		i := slices.IndexFunc(c.queue, func(it *item) bool { return it.input.ID == in.ID && it.again() })
 		if i < 0 {
 			continue
 		}
