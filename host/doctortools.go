@@ -7,31 +7,15 @@ import (
 	"os/exec"
 
 	"agenthost/tools"
-	"agenthost/tools/builtin"
 )
 
 // toolSources checks where tools come from, but for services, which are on NATS.
 func (d *Doctor) toolSources() []check {
-	list := []check{d.sandbox}
+	list := []check{func(_ context.Context, n *notes) { d.sandbox(n) }}
 	for _, name := range sortedKeys(d.Config.MCP) {
 		list = append(list, d.mcp(name, d.Config.MCP[name]))
 	}
 	return list
-}
-
-// sandbox tells how commands run, where an agent may run them.
-func (d *Doctor) sandbox(_ context.Context, n *notes) {
-	for _, a := range d.Config.Agents {
-		if len(a.Tools) == 0 || !tools.GrantOf(a.Tools...).Allows("run_command") {
-			continue
-		}
-		if ok, what := builtin.Sandboxed(); ok {
-			n.on("tools", "run_command").ok("commands run in a sandbox (%s)", what)
-		} else {
-			n.on("tools", "run_command").warn("see docs/tools.md, or grant the tool to nobody", "commands run without a sandbox: %s", what)
-		}
-		return
-	}
 }
 
 func (d *Doctor) mcp(name string, c tools.MCPConfig) check {

@@ -21,7 +21,6 @@ import (
 	"agenthost/metrics"
 	"agenthost/session"
 	"agenthost/tools"
-	"agenthost/tools/builtin"
 
 	"github.com/rs/zerolog"
 )
@@ -389,21 +388,15 @@ func (h *Host) warnUnbuilt() {
 
 // sayTools says what people should know of the tools before they are used.
 func (h *Host) sayTools(now *setup) {
-	runs, shop := false, now.shop
+	shop := now.shop
 	for _, a := range now.cfg.Agents {
 		for _, glob := range shop.builtin.Unmatched(a.Tools) {
 			if !shop.mayCome(glob) && (glob != tools.SkillTool || len(a.Found) == 0) {
 				h.log.Warn().Str("agent", a.ID).Str("tool", glob).Msg("there is no such tool; it is left out")
 			}
 		}
-		_, can := shop.builtin.Find(tools.GrantOf(a.Tools...), "run_command")
-		runs = runs || can && len(a.Tools) > 0
 	}
-	if ok, what := builtin.Sandboxed(); runs && ok {
-		h.log.Info().Str("sandbox", what).Msg("commands run in a sandbox")
-	} else if runs {
-		h.log.Warn().Str("reason", what).Msg("commands run without a sandbox")
-	}
+	h.saySandbox(now.cfg)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -63,6 +63,7 @@ func (h *Host) newWorkshop(cfg *config.Config, from *sources) (w *workshop, appl
 	keeps := reminders(cfg, from.js)
 	own, err := builtin.New(builtin.Options{
 		Workspace:    func(agent string) string { return filepath.Join(store, "workspaces", agent) },
+		Network:      networkOf(cfg),
 		AllowPrivate: cfg.Fetch.AllowPrivate, Log: h.log, Reminders: remindTool{keeps},
 	})
 	if err != nil {

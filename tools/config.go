@@ -17,3 +17,11 @@ type FetchConfig struct {
 	// reached although they are not public; default none.
 	AllowPrivate []string `yaml:"allow_private,omitempty" json:"allow_private,omitempty"`
 }
+
+// SandboxConfig is `sandbox:` of an agent, what its commands may reach besides
+// the workspace.
+type SandboxConfig struct {
+	// Network lets commands use the internet and the ports of this machine;
+	// default false.
+	Network bool `yaml:"network,omitempty" json:"network,omitempty"`
+}

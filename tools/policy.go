@@ -76,8 +76,18 @@ func (p Policy) Decide(t Tool, args json.RawMessage, approved Approvals) Decisio
 	}
 	c := readCommand(t.Commands(args))
 	d = p.command(t.Name, d, c)
+	if reason := t.unconfined(); reason != "" {
+		d = stricter(d, Decision{Verdict: Ask, Reason: "commands are not confined here: " + reason})
+	}
 	d.What = cutMiddle(c.line)
 	return d.approve(approved, c.key(t.Name))
+}
+
+func (t Tool) unconfined() string {
+	if t.Unconfined == nil {
+		return ""
+	}
+	return t.Unconfined()
 }
 
 // Key is what an approval of this call is remembered by: the tool's name, for

@@ -39,6 +39,28 @@ func policy(t testing.TB, permissions map[string]string) tools.Policy {
 	return p
 }
 
+func TestCommandsThatAreNotConfinedAsk(t *testing.T) {
+	bare := runCommand
+	reason := "the kernel has no landlock"
+	bare.Unconfined = func() string { return reason }
+	p := policy(t, map[string]string{"run_command": "allow", "run_command:rm": "deny"})
+	for line, want := range map[string]tools.Decision{
+		"ls": {Verdict: tools.Ask, Reason: "commands are not confined here: the kernel has no landlock", What: "ls"},
+		"rm": {Verdict: tools.Deny, Reason: `permission "run_command:rm" denies rm`, What: "rm"},
+	} {
+		if got := p.Decide(bare, commandArgs(t, line), nil); got != want {
+			t.Errorf("%s: got %+v, want %+v", line, got, want)
+		}
+	}
+	if got := p.Decide(bare, commandArgs(t, "ls"), tools.Approvals{"run_command:ls": true}); got.Verdict != tools.Allow {
+		t.Errorf("approved: got %+v", got)
+	}
+	reason = ""
+	if got := p.Decide(bare, commandArgs(t, "ls"), nil); got.Verdict != tools.Allow {
+		t.Errorf("confined: got %+v", got)
+	}
+}
+
 func TestDecide(t *testing.T) {
 	reads, writes := tools.Tool{Name: "files.read", ReadOnly: true}, tools.Tool{Name: "files.write"}
 	tests := map[string]struct {

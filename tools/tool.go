@@ -32,6 +32,9 @@ type Tool struct {
 	// Commands returns the command line in the arguments of a tool that runs
 	// commands, so that the policy can look at it; nil for all others.
 	Commands func(args json.RawMessage) string
+	// Unconfined returns why what the tool runs is not confined on this machine,
+	// so that each call needs an approval, or "" when it is; nil: it is.
+	Unconfined func() string
 
 	// Run does it. The error, if any, is told to the model like a result. Run
 	// returns soon after ctx has ended, whatever it was doing.

@@ -23,9 +23,13 @@ type Options struct {
 	AllowPrivate []string
 	// Resolver finds the addresses that fetch_url dials; nil: the machine's.
 	Resolver *net.Resolver
+	// Network reports whether commands of an agent may use the network; nil: of
+	// none.
+	Network func(agent string) bool
 	// NoSandbox runs commands with all rights of the host's user, also where the
 	// kernel has a sandbox.
 	NoSandbox bool
+	level     level // for tests: in place of the strongest
 	// Reminders keeps reminders; nil: there is no tool for them.
 	Reminders Reminders
 	Log       zerolog.Logger
@@ -46,7 +50,7 @@ func New(o Options) ([]tools.Tool, error) {
 		files := newWorkspaces(o.Workspace)
 		all = append(
 			all, files.readTool(), files.writeTool(), files.editTool(), files.listTool(), files.searchTool(),
-			commandTool(&commands{files, !o.NoSandbox, o.Log}),
+			commandTool(newCommands(files, o)),
 		)
 	}
 	all = append(all, fetchTool(newFetcher(allow, o.Resolver)))

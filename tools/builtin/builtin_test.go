@@ -17,11 +17,17 @@ import (
 
 func TestMain(m *testing.M) {
 	builtin.SandboxMain()
+	if role, ok := roles[filepath.Base(os.Args[0])]; ok {
+		role()
+	}
 	// Package net sets its resolver up at the first use, and what it makes in a
 	// bubble cannot be used outside of that.
 	_, _ = net.LookupHost("localhost") // whether it finds it is all the same
 	os.Exit(m.Run())
 }
+
+// roles are what this program does under another name, besides testing.
+var roles = map[string]func(){}
 
 // A bench is the tools of an agent and its workspace.
 type bench struct {

@@ -27,10 +27,18 @@ func commandTool(c *commands) tools.Tool {
 		Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["command"],"properties":{
 			"command":{"type":"string","minLength":1,"description":"for /bin/sh"},
 			"timeout":{"type":"string","description":"such as 90s, up to 10m; 1m by default"}}}`),
-		Timeout:  maxCommandTimeout + 5*time.Second, // its own comes first
-		Commands: commandLine,
-		Run:      decoded(c.run),
+		Timeout:    maxCommandTimeout + 10*time.Second, // its own comes first
+		Commands:   commandLine,
+		Unconfined: unconfined,
+		Run:        decoded(c.run),
 	}
+}
+
+func unconfined() string {
+	if p := Sandboxed(); !p.Confined {
+		return p.Layers
+	}
+	return ""
 }
 
 type commandArgs struct {
@@ -50,8 +58,20 @@ func commandLine(data json.RawMessage) string {
 // commands runs the commands of all agents.
 type commands struct {
 	files   *workspaces
-	sandbox bool // where there is one
+	level   func() level
+	network func(agent string) bool // whether its commands reach the network
 	log     zerolog.Logger
+}
+
+func newCommands(files *workspaces, o Options) *commands {
+	c := &commands{files: files, level: sandboxLevel, network: o.Network, log: o.Log}
+	if o.NoSandbox || o.level != "" {
+		c.level = func() level { return o.level }
+	}
+	if o.Network == nil {
+		c.network = func(string) bool { return false }
+	}
+	return c
 }
 
 func (c *commands) run(ctx context.Context, call tools.Call, args commandArgs) (tools.Result, error) {
@@ -73,14 +93,14 @@ func (c *commands) run(ctx context.Context, call tools.Call, args commandArgs) (
 	defer c.remove(temp, call)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
 	defer cancel()
-	s := shell{text: args.Command, dir: dir, temp: temp, limit: limit, sandbox: c.sandbox}
+	s := shell{text: args.Command, dir: dir, temp: temp, limit: limit, level: c.level(), network: c.network(call.Agent)}
 	end, err := s.run(ctx)
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("run command: %w", err)
 	}
-	if end.strays > 0 {
-		c.log.Info().Str("agent", call.Agent).Str("run", call.Run).Int("processes", end.strays).
-			Msg("killed what a command left running on its own")
+	if end.left > 0 {
+		c.log.Info().Str("agent", call.Agent).Str("run", call.Run).Int("processes", end.left).
+			Msg("command: killed processes that it had left running")
 	}
 	return end.result(context.Cause(ctx)), nil
 }
@@ -91,12 +111,13 @@ func (c *commands) remove(temp string, call tools.Call) {
 	}
 }
 
-// A shell is one command to run. Its fields are all required.
+// A shell is one command to run.
 type shell struct {
 	text      string
 	dir, temp string // the folders it may write to
 	limit     time.Duration
-	sandbox   bool
+	level     level // by what it is confined; empty: a process group and no more
+	network   bool
 }
 
 // An ending is how a command ended.
@@ -104,7 +125,7 @@ type ending struct {
 	output string
 	state  string // "exit status 1", "signal: killed"
 	ok     bool
-	strays int // processes that had left its group
+	left   int // processes that were killed after its end
 }
 
 // result tells apart a command that ended and one that was stopped, for cause.

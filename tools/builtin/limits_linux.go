@@ -3,6 +3,8 @@ package builtin
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,32 +23,33 @@ func limitUse(seconds uint64) error {
 		{"open files", unix.RLIMIT_NOFILE, 1024},
 	}
 	for _, l := range limits {
-		var now unix.Rlimit
-		if err := unix.Getrlimit(l.resource, &now); err != nil {
+		var now syscall.Rlimit
+		if err := syscall.Getrlimit(l.resource, &now); err != nil {
 			return fmt.Errorf("limit %s: %w", l.name, err)
 		}
 		lower := min(l.max, now.Max)
-		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: lower, Max: lower}); err != nil {
+		if err := syscall.Setrlimit(l.resource, &syscall.Rlimit{Cur: lower, Max: lower}); err != nil {
 			return fmt.Errorf("limit %s: %w", l.name, err)
 		}
 	}
 	return nil
 }
 
-// keptCapabilities let a root that serves a folder of somebody else go on with
-// its files. Landlock says which files.
-var keptCapabilities = map[int]bool{
-	unix.CAP_CHOWN: true, unix.CAP_DAC_OVERRIDE: true, unix.CAP_FOWNER: true, unix.CAP_FSETID: true,
-}
+// keptCapabilities let a root that serves a folder of another user go on with
+// its files. Where nothing but that folder can be written, they harm nothing
+// else.
+var keptCapabilities = []int{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID}
 
 // dropCapabilities takes from root what makes it root, for all that this thread
-// becomes; who is not root has nothing to lose, and can gain nothing after.
-func dropCapabilities() error {
+// starts; other users have nothing to lose, and can gain nothing after.
+func dropCapabilities(l level) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
 	}
+	var kept uint32
 	for c := range unix.CAP_LAST_CAP + 1 {
-		if keptCapabilities[c] {
+		if l == levelRoot && slices.Contains(keptCapabilities, c) {
+			kept |= 1 << c
 			continue
 		}
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0)
@@ -57,6 +60,22 @@ func dropCapabilities() error {
 	err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 	if err != nil && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("drop ambient capabilities: %w", err)
+	}
+	return lowerCapabilities(kept)
+}
+
+// lowerCapabilities takes from this thread all capabilities but the kept ones,
+// as far as it has those.
+func lowerCapabilities(kept uint32) error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets [2]unix.CapUserData
+	if err := unix.Capget(&header, &sets[0]); err != nil {
+		return fmt.Errorf("look at capabilities: %w", err)
+	}
+	kept &= sets[0].Permitted
+	sets = [2]unix.CapUserData{{Effective: kept, Permitted: kept}}
+	if err := unix.Capset(&header, &sets[0]); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ package builtin
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"os"
@@ -18,20 +17,23 @@ import (
 const (
 	killDelay  = 200 * time.Millisecond // from TERM to KILL
 	drainDelay = time.Second            // for what holds the output open though it should be dead
-	// tokenName is the variable that marks all processes of a command: those that
-	// leave its process group are found by it.
-	tokenName = "AGENTHOST_COMMAND"
+	stopDelay  = 5 * time.Second        // for the helper of the sandbox to kill all that is left
 )
 
-// run returns when the command's process group is dead, which is at most
-// killDelay after ctx has ended.
+// run returns when what the command started is dead, which is soon after ctx has
+// ended.
 func (s shell) run(ctx context.Context) (ending, error) {
 	// The kernel kills the command when the thread dies that started it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	token := tokenName + "=" + rand.Text()
-	cmd := s.command(context.WithoutCancel(ctx))
-	cmd.Env = s.environment(token)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", "-c", "--", s.text)
+	cmd.Dir, cmd.Env = s.dir, s.environment()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	keeper, err := s.confine(cmd)
+	if err != nil {
+		return ending{}, err
+	}
+	defer keeper.close()
 	read, write, err := os.Pipe()
 	if err != nil {
 		return ending{}, err
@@ -40,31 +42,22 @@ func (s shell) run(ctx context.Context) (ending, error) {
 	cmd.Stdout, cmd.Stderr = write, write
 	err = cmd.Start()
 	write.Close()
+	keeper.started()
 	if err != nil {
 		return ending{}, err
 	}
-	return s.settle(ctx, cmd, read, token)
-}
-
-func (s shell) command(ctx context.Context) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", "--", s.text)
-	if s.sandbox {
-		s.enterSandbox(cmd)
-	}
-	cmd.Dir = s.dir
-	cmd.SysProcAttr = processAttributes()
-	return cmd
+	return settle(ctx, cmd, keeper, read)
 }
 
 // environment holds nothing of the host's own but where programs are: keys and
 // tokens stay with it.
-func (s shell) environment(token string) []string {
+func (s shell) environment() []string {
 	path := cmp.Or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin")
-	return []string{"PATH=" + path, "HOME=" + s.dir, "PWD=" + s.dir, "TMPDIR=" + s.temp, "LANG=C.UTF-8", token}
+	return []string{"PATH=" + path, "HOME=" + s.dir, "PWD=" + s.dir, "TMPDIR=" + s.temp, "LANG=C.UTF-8"}
 }
 
 // settle waits for the end of a command, or makes it.
-func (s shell) settle(ctx context.Context, cmd *exec.Cmd, read *os.File, token string) (ending, error) {
+func settle(ctx context.Context, cmd *exec.Cmd, keeper *keeper, read *os.File) (ending, error) {
 	var out output
 	var waited error
 	drained, exited := make(chan struct{}), make(chan struct{})
@@ -81,9 +74,11 @@ func (s shell) settle(ctx context.Context, cmd *exec.Cmd, read *os.File, token s
 	case <-exited:
 	case <-ctx.Done():
 		terminate(group, exited, drained)
+		if keeper.stop(); keeper != nil {
+			within(stopDelay, exited)
+		}
 	}
-	signal(group, syscall.SIGKILL)
-	strays := killStrays(group, token)
+	signalGroup(group, syscall.SIGKILL)
 	<-exited
 	if !within(drainDelay, drained) {
 		read.Close()
@@ -93,22 +88,26 @@ func (s shell) settle(ctx context.Context, cmd *exec.Cmd, read *os.File, token s
 	if waited != nil && !errors.As(waited, &failed) {
 		return ending{}, waited
 	}
-	state := cmd.ProcessState
-	return ending{output: out.String(), state: state.String(), ok: state.Success(), strays: strays}, nil
+	end, ok := keeper.report()
+	if state := cmd.ProcessState; !ok {
+		end = ending{state: state.String(), ok: state.Success() && keeper == nil}
+	}
+	end.output = out.String()
+	return end, nil
 }
 
 // terminate asks a process group to end, and gives it killDelay. The group is
 // over when its shell is and nobody writes any more.
 func terminate(group int, exited, drained <-chan struct{}) {
-	signal(group, syscall.SIGTERM)
+	signalGroup(group, syscall.SIGTERM)
 	if over := time.Now().Add(killDelay); within(killDelay, exited) {
 		within(time.Until(over), drained)
 	}
 }
 
-// signal reaches all of a process group. The only error is that nobody is left,
+// signalGroup reaches all of a process group. The only error is that none is left,
 // which is as good.
-func signal(group int, s syscall.Signal) { _ = syscall.Kill(-group, s) }
+func signalGroup(group int, s syscall.Signal) { _ = syscall.Kill(-group, s) }
 
 // within reports whether done is closed before d has passed.
 func within(d time.Duration, done <-chan struct{}) bool {

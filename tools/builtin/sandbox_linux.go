@@ -1,26 +1,29 @@
 package builtin
 
 import (
+	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"runtime"
-	"strconv"
-	"syscall"
+	"path/filepath"
+	"strings"
+	"sync"
 	"time"
 
-	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
+// helperName is what the program is called, as its argument 0, when it is to
+// put itself into the sandbox and start a shell there.
+const helperName = "agenthost-sandbox"
+
 const (
-	// helperName is what the program is called, as its argument 0, when it is
-	// to put itself into the sandbox and become a shell.
-	helperName = "agenthost-sandbox"
-	// enoughABI is the first version of landlock that guards all ways to change a
-	// file; tcpABI the first that knows TCP.
-	enoughABI, tcpABI = 3, 4
+	levelRoot  level = "namespaces"      // made with the rights of root
+	levelUser  level = "user namespaces" // and all others inside one of them
+	levelFiles level = "landlock"        // and seccomp, without namespaces
+	levelNone  level = "nothing"         // limits, and an end of all processes
 )
+
+func (l level) namespaces() bool { return l == levelRoot || l == levelUser }
 
 // mainCalled tells that the program can be the helper: started again without
 // that, it would be a second host.
@@ -29,86 +32,97 @@ var mainCalled bool
 // SandboxMain has to be called first in the main function of a program whose
 // agents run commands. In the program as a person started it, it does nothing
 // but take note. Started by run_command, it gives up all rights that a command
-// is not to have, becomes the shell and never returns.
+// is not to have, runs the command and never returns.
 func SandboxMain() {
 	if os.Args[0] != helperName {
 		mainCalled = true
 		return
 	}
-	fmt.Fprintln(os.Stderr, "sandbox:", becomeShell(os.Args[1:]))
+	fmt.Fprintln(os.Stderr, "sandbox:", help(os.Args[1:]))
 	os.Exit(126)
 }
 
-// Sandboxed reports whether commands run in a sandbox here, and what it keeps
-// them from, or why there is none.
-func Sandboxed() (bool, string) {
-	abi, err := ll.LandlockGetABIVersion()
-	switch {
-	case !mainCalled:
-		return false, "the program does not begin with SandboxMain"
-	case err != nil:
-		return false, fmt.Sprintf("the kernel has no landlock: %v", err)
-	case abi < enoughABI:
-		return false, fmt.Sprintf("the kernel's landlock is version %d, %d is needed", abi, enoughABI)
-	case abi < tcpABI:
-		return true, fmt.Sprintf("landlock %d: files; not the network", abi)
-	}
-	return true, fmt.Sprintf("landlock %d: files and TCP", abi)
-}
-
-// enterSandbox makes the command begin as the helper. Without landlock that
-// still limits what a command may use.
-func (s shell) enterSandbox(cmd *exec.Cmd) {
+// Sandboxed reports what commands are held to here. The first call runs a few
+// commands to find out.
+func Sandboxed() Protection {
 	if !mainCalled {
-		return
+		return Protection{Layers: "the program does not begin with SandboxMain"}
 	}
-	seconds := max(1, int(s.limit/time.Second)) * runtime.NumCPU()
-	cmd.Path = "/proc/self/exe" // this very program, also when its file was replaced
-	cmd.Args = []string{helperName, s.dir, s.temp, strconv.Itoa(seconds), s.text}
+	return probed().protection()
 }
 
-// becomeShell returns only with an error: a command is never run with more
-// rights than it should have.
-func becomeShell(args []string) error {
-	if len(args) != 4 {
-		return fmt.Errorf("%d arguments, want 4", len(args))
+// sandboxLevel is the strongest that works here.
+func sandboxLevel() level {
+	if !mainCalled {
+		return ""
 	}
-	dir, temp, text := args[0], args[1], args[3]
-	seconds, err := strconv.ParseUint(args[2], 10, 32)
-	if err != nil {
-		return fmt.Errorf("seconds of processor time: %w", err)
-	}
-	runtime.LockOSThread() // rights are a thread's; exec keeps those of the one that calls it
-	if err := limitUse(seconds); err != nil {
-		return err
-	}
-	if err := dropCapabilities(); err != nil {
-		return err
-	}
-	if err := restrict(dir, temp); err != nil {
-		return err
-	}
-	return fmt.Errorf("start /bin/sh: %w", syscall.Exec("/bin/sh", []string{"sh", "-c", "--", text}, os.Environ()))
+	return probed().level
 }
 
-// restrict asks for all that the kernel can refuse, and grants what a command
-// needs. /proc is not granted: it shows the command lines of others.
-func restrict(dir, temp string) error {
-	err := landlock.V11.BestEffort().Restrict(
-		landlock.RODirs(
-			"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store",
-			"/etc/alternatives", "/etc/ld.so.conf.d", "/etc/pki", "/etc/ssl",
-		).IgnoreIfMissing(),
-		landlock.ROFiles(
-			"/etc/group", "/etc/hosts", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.preload", "/etc/localtime",
-			"/etc/mime.types", "/etc/nsswitch.conf", "/etc/os-release", "/etc/passwd", "/etc/protocols",
-			"/etc/services", "/proc/cpuinfo", "/proc/meminfo", "/dev/random", "/dev/urandom",
-		).IgnoreIfMissing(),
-		landlock.RWFiles("/dev/full", "/dev/null", "/dev/zero").IgnoreIfMissing(),
-		landlock.RWDirs(dir, temp).WithRefer(),
-	)
-	if err != nil {
-		return fmt.Errorf("restrict to %s: %w", dir, err)
+// A finding is the first level that works here, and why those before it do not.
+type finding struct {
+	level   level
+	refused []string
+}
+
+// probed tries the levels, strongest first, with a command that does nothing.
+var probed = sync.OnceValue(func() finding {
+	var f finding
+	for _, f.level = range []level{levelRoot, levelUser, levelFiles} {
+		err := f.level.try()
+		if err == nil {
+			return f
+		}
+		f.refused = append(f.refused, fmt.Sprintf("%s: %v", f.level, err))
 	}
-	return nil
+	f.level = levelNone
+	return f
+})
+
+func (l level) try() error {
+	if l == levelRoot && os.Geteuid() != 0 {
+		return fmt.Errorf("only for root")
+	}
+	base, err := os.MkdirTemp("", "agenthost-sandbox-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(base)
+	s := shell{text: ":", dir: filepath.Join(base, "dir"), temp: filepath.Join(base, "temp"), limit: 10 * time.Second, level: l}
+	for _, dir := range []string{s.dir, s.temp} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.limit)
+	defer cancel()
+	end, err := s.run(ctx)
+	if err == nil && !end.ok {
+		err = fmt.Errorf("%s", strings.TrimSpace(strings.TrimPrefix(end.output, "sandbox: ")+" ["+end.state+"]"))
+	}
+	return err
+}
+
+func (f finding) protection() Protection {
+	if f.level == levelNone {
+		return Protection{Layers: "the kernel refuses all that is needed: " + strings.Join(f.refused, "; ")}
+	}
+	p := Protection{Confined: true, Layers: "seccomp"}
+	abi, _ := ll.LandlockGetABIVersion() // 0 without landlock
+	if abi > 0 {
+		p.Layers = fmt.Sprintf("landlock %d, %s", abi, p.Layers)
+	}
+	if f.level.namespaces() {
+		p.Layers = string(f.level) + ", " + p.Layers
+		return p
+	}
+	p.Layers += fmt.Sprintf("; no namespaces (%s)", strings.Join(f.refused, "; "))
+	p.Open = []string{
+		"change mode, owner, times and attributes of files outside the workspace that belong to the host's user",
+		"see names, sizes and times of files outside the workspace",
+	}
+	if abi < scopeABI {
+		p.Open = append(p.Open, "signal other processes of the host's user", "leave a process behind that forks all the time")
+	}
+	return p
 }
