@@ -37,7 +37,13 @@ type bench struct {
 
 func open(t testing.TB, o builtin.Options) bench {
 	t.Helper()
-	b := bench{filepath.Join(t.TempDir(), "ana"), map[string]tools.Tool{}}
+	return openAt(t, filepath.Join(t.TempDir(), "ana"), o)
+}
+
+// openAt is open for a workspace that may be there.
+func openAt(t testing.TB, dir string, o builtin.Options) bench {
+	t.Helper()
+	b := bench{dir, map[string]tools.Tool{}}
 	o.Workspace = func(agent string) string { return filepath.Join(filepath.Dir(b.dir), agent) }
 	o.Log = zerolog.New(zerolog.NewTestWriter(t))
 	all, err := builtin.New(o)
