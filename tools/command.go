@@ -30,8 +30,8 @@ var dialects = [...]syntax.LangVariant{syntax.LangBash, syntax.LangPOSIX}
 // opens a file for writing, or a connection, by a redirection.
 //
 // An error tells that not everything the line does can be seen in it: it does
-// not parse, a name is computed, a variable is set that may change what a name
-// means. The names are then those that were seen, good enough to deny the line
+// not parse, shells read it differently, a name is computed, a variable is set
+// that may change what a name means. The names are then those that were seen, good enough to deny the line
 // and not to allow it. Without an error there is at least one name.
 //
 // What a command does by itself is not seen: `git -c alias.x='!rm y' x` is git.
@@ -94,6 +94,7 @@ func (r *reading) parse(text string, lang syntax.LangVariant) {
 	if failed != nil && lang == syntax.LangBash {
 		r.fault("parse: %w", failed)
 	}
+	r.ambiguous(text, stmts)
 	for _, stmt := range stmts {
 		syntax.Walk(stmt, r.visit)
 	}

@@ -63,8 +63,10 @@ var commandLines = map[string]string{
 	`"r"m x`:            `rm`,
 	`'rm' x`:            `rm`,
 	`"r\m" x`:           `?`,
-	"r\\\nm x":          `rm`,
-	"\"r\\\nm\" x":      `rm`,
+	"r\\\nm x":          `rm ?`,
+	"\"r\\\nm\" x":      `rm ?`,
+	"ls 'a\\\nb'":       `ls`,
+	"ls $'a\\\nb'":      `ls ?`,
 	`\rm x`:             `rm`,
 	`$'\162m' x`:        `?`,
 	`$"rm" x`:           `?`,
@@ -85,6 +87,17 @@ var commandLines = map[string]string{
 	"ls \xff":           `?`,
 	"ls \x00; rm":       `?`,
 	`echo {a,b} *.go ~`: `echo`,
+
+	// What shells read differently.
+	"git status #\\\nrm x":       `git ?`,
+	"cat <<E\nx\\\nE\nrm x\nE\n": `cat ?`,
+	"cat <<'E'\nx\\\nE\nrm x\n":  `cat rm ?`,
+	`echo "${x:-'}'}"`:           `echo ?`,
+	`echo "${x:-'$(rm y)'}"`:     `echo ?`,
+	`echo "${x:-"'"}"`:           `echo ?`,
+	"cat <<E\n${x:-'a'}\nE\n":    `cat ?`,
+	`echo "'${x:-a}'"`:           `echo`,
+	`sh -c 'echo "${x:-'"'"'}"'`: `sh ?`,
 
 	// Substitutions, wherever they hide.
 	`echo $(rm x)`:                      `echo rm`,

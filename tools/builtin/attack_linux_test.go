@@ -340,16 +340,28 @@ func suid(set func() error) error {
 // fileAttacks aim at a file of the host's user outside the workspace. Without
 // namespaces the kernel has nothing against them.
 var fileAttacks = map[string]attack{
-	"mode":       func(v victim) error { return unix.Chmod(v.secret(), 0o666) },
-	"suid":       func(v victim) error { return unix.Chmod(v.secret(), 0o4755) },
-	"owner":      func(v victim) error { return unix.Chown(v.secret(), os.Getuid(), os.Getgid()) },
-	"times":      func(v victim) error { return unix.Utimes(v.secret(), make([]unix.Timeval, 2)) },
-	"attribute":  func(v victim) error { return unix.Setxattr(v.secret(), "user.x", []byte("x"), 0) },
-	"size":       func(v victim) error { _, err := os.Stat(v.secret()); return err },
-	"system":     func(victim) error { return unix.Utimes("/etc/passwd", make([]unix.Timeval, 2)) },
-	"home":       func(victim) error { _, err := os.Stat("/root/.profile"); return err },
-	"tls-secret": func(victim) error { _, err := os.Stat("/etc/ssl/private"); return err },
-	"temporary":  func(victim) error { _, err := os.Stat("/tmp/."); _, up := os.ReadDir("/tmp"); return firstOf(err, up) },
+	"mode":      func(v victim) error { return unix.Chmod(v.secret(), 0o666) },
+	"suid":      func(v victim) error { return unix.Chmod(v.secret(), 0o4755) },
+	"owner":     func(v victim) error { return unix.Chown(v.secret(), os.Getuid(), os.Getgid()) },
+	"times":     func(v victim) error { return unix.Utimes(v.secret(), make([]unix.Timeval, 2)) },
+	"attribute": func(v victim) error { return unix.Setxattr(v.secret(), "user.x", []byte("x"), 0) },
+	"size":      func(v victim) error { _, err := os.Stat(v.secret()); return err },
+	"system":    func(victim) error { return unix.Utimes("/etc/passwd", make([]unix.Timeval, 2)) },
+	"home":      func(victim) error { _, err := os.Stat("/root/.profile"); return err },
+	// The same mode again: what is the host's stays as it is when this gets through.
+	"device":         func(victim) error { return unix.Chmod("/dev/null", 0o666) },
+	"standard-input": func(victim) error { return unix.Fchmod(0, 0o666) },
+	"hidden-file":    func(victim) error { return hiddenFile() },
+	"tls-secret":     func(victim) error { _, err := os.Stat("/etc/ssl/private"); return err },
+	"temporary":      func(victim) error { _, err := os.Stat("/tmp/."); _, up := os.ReadDir("/tmp"); return firstOf(err, up) },
+}
+
+// hiddenFile aims at what is put over files of /proc.
+func hiddenFile() error {
+	if _, err := os.Stat("/proc/kcore"); err != nil {
+		return err
+	}
+	return unix.Chmod("/proc/kcore", 0o666)
 }
 
 func firstOf(errs ...error) error {

@@ -13,6 +13,7 @@ import (
 const (
 	harmless = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 	readOnly = harmless | unix.MOUNT_ATTR_RDONLY
+	device   = readOnly &^ unix.MOUNT_ATTR_NODEV // it can be written to, but not changed
 	dirMode  = 0o755
 )
 
@@ -77,7 +78,7 @@ func (t tree) add(path string) error {
 	}
 	attributes := uint64(readOnly)
 	if strings.HasPrefix(path, "/dev/") {
-		attributes = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_RDONLY
+		attributes = device
 	}
 	if err := t.bind(path, path, attributes); err != nil && !absent(err) {
 		return err
@@ -158,7 +159,7 @@ func (t tree) fileSystem(path, kind string, flags uintptr, options string) error
 
 func (t tree) devices() error {
 	for _, path := range writableDevices() {
-		if err := t.bind(path, path, unix.MOUNT_ATTR_NOSUID); err != nil && !absent(err) {
+		if err := t.bind(path, path, device); err != nil && !absent(err) {
 			return err
 		}
 	}
@@ -180,7 +181,7 @@ func (t tree) processes() error {
 		if _, err := os.Lstat(t.at("proc/" + name)); err != nil {
 			continue
 		}
-		if err := unix.Mount("/dev/null", t.at("proc/"+name), "", unix.MS_BIND, ""); err != nil {
+		if err := unix.Mount(t.at("dev/null"), t.at("proc/"+name), "", unix.MS_BIND, ""); err != nil {
 			return &os.PathError{Op: "hide", Path: "/proc/" + name, Err: err}
 		}
 	}
@@ -201,5 +202,19 @@ func (t tree) enter() error {
 	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
 		return fmt.Errorf("let go of the old root: %w", err)
 	}
-	return unix.Chdir("/")
+	if err := unix.Chdir("/"); err != nil {
+		return err
+	}
+	return ownInput()
+}
+
+// ownInput opens the standard input again: it is a file of the host, which root
+// could change through it.
+func ownInput() error {
+	null, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: "/dev/null", Err: err}
+	}
+	defer unix.Close(null)
+	return unix.Dup3(null, 0, 0)
 }
