@@ -1,6 +1,7 @@
 package builtin_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -244,7 +245,7 @@ func cloned(flags uintptr) error {
 // cloned3 asks for nothing that exists: only what is not looked at is refused
 // with another error.
 func cloned3(victim) error {
-	if err := call(unix.SYS_CLONE3, 0, 0); err == unix.ENOSYS {
+	if err := call(unix.SYS_CLONE3, 0, 0); errors.Is(err, unix.ENOSYS) {
 		return err
 	}
 	return nil
@@ -378,7 +379,7 @@ func init() { roles["attack"] = attackMain }
 // newVictim makes what attacks are aimed at.
 func newVictim(t *testing.T) victim {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "victim") // short, for the socket
+	dir, err := os.MkdirTemp("", "victim") //nolint:usetesting // the path of a socket has to be short
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -49,13 +50,11 @@ func (c *children) start(o order) error {
 func (c *children) wait() (status syscall.WaitStatus, left int) {
 	for {
 		var info unix.Siginfo
-		if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT, nil); err == unix.EINTR {
+		if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT, nil); errors.Is(err, unix.EINTR) {
 			continue
 		}
 		pid, now, err := c.reap()
 		switch {
-		case err == unix.EINTR:
-			continue
 		case err != nil: // no child is left
 			return status, left
 		case pid == c.shell:

@@ -98,7 +98,7 @@ func (c *commands) run(ctx context.Context, call tools.Call, args commandArgs) (
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("run command: %w", err)
 	}
-	if end.left > 0 {
+	if end.left > 0 && ctx.Err() == nil {
 		c.log.Info().Str("agent", call.Agent).Str("run", call.Run).Int("processes", end.left).
 			Msg("command: killed processes that it had left running")
 	}

@@ -63,8 +63,11 @@ func (t tree) show() error {
 // add shows a path of the host, as a link where it is one to what is shown.
 func (t tree) add(path string) error {
 	info, err := os.Lstat(path)
-	if err != nil {
-		return nil // not on this machine
+	switch {
+	case absent(err):
+		return nil
+	case err != nil:
+		return err
 	}
 	if info.Mode()&os.ModeSymlink != 0 && t.follows(path) {
 		to, err := os.Readlink(path)
