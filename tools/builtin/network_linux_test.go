@@ -19,7 +19,7 @@ func TestCommandsWithTheNetwork(t *testing.T) {
 				"tcp": "got through", "udp": "got through", "routes": "got through",
 				"unix": "refused", "abstract": "refused", "other-family": "refused", "any-pair": "refused", "io-uring": "refused",
 			} {
-				if got := b.attack(t, name, v); !strings.HasPrefix(got, want) {
+				if got := b.attack(t, v, name)[name]; !strings.HasPrefix(got, want) {
 					t.Errorf("%s: got %q, want %s", name, got, want)
 				}
 			}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -34,8 +33,9 @@ var escapes = map[string]string{
 // A pipeline is a FIFO in the workspace. Its end shows when the last process is
 // dead that has it open.
 type pipeline struct {
-	t *testing.T
-	f *os.File
+	t      *testing.T
+	in     *bufio.Reader
+	writer *os.File // keeps it from ending before it has begun
 }
 
 func (b bench) pipeline(t *testing.T) pipeline {
@@ -45,24 +45,31 @@ func (b bench) pipeline(t *testing.T) pipeline {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	reader, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.Close() })
-	return pipeline{t, f}
+	t.Cleanup(func() { reader.Close() })
+	writer, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pipeline{t, bufio.NewReader(reader), writer}
 }
 
 const holdFIFO = `exec 4>fifo; echo up >&4; `
 
-// ends waits for the end, after the word that says that it was open.
+// begins waits until the command has it open.
+func (p pipeline) begins() {
+	defer p.writer.Close()
+	if line, err := p.in.ReadString('\n'); err != nil || line != "up\n" {
+		p.t.Errorf("got %q, %v", line, err)
+	}
+}
+
 func (p pipeline) ends() {
 	p.t.Helper()
-	in := bufio.NewReader(p.f)
-	if line, err := in.ReadString('\n'); err != nil || line != "up\n" {
-		p.t.Fatalf("got %q, %v", line, err)
-	}
-	if _, err := in.ReadByte(); err == nil {
+	if _, err := p.in.ReadByte(); err == nil {
 		p.t.Error("something was written")
 	}
 }
@@ -70,15 +77,25 @@ func (p pipeline) ends() {
 func TestNothingOutlivesItsCall(t *testing.T) {
 	for _, level := range builtin.Levels() {
 		for name, escape := range escapes {
-			for how, rest := range map[string]string{"exit": "; exit 0", "timeout": "; sleep 600"} {
+			for how, rest := range map[string]string{"exit": "exit 0", "stop": "sleep 600"} {
 				t.Run(level+"/"+name+"/"+how, func(t *testing.T) {
 					b := open(t, builtin.AtLevel(level))
 					p := b.pipeline(t)
-					command := strings.ReplaceAll(holdFIFO+escape+rest, "&;", "&")
-					_, err := b.call(t, "run_command", quoted(t, map[string]string{"command": command, "timeout": "500ms"}))
+					ctx, stop := context.WithCancel(t.Context())
+					defer stop()
+					begun := make(chan struct{})
+					go func() {
+						defer close(begun)
+						if p.begins(); how == "stop" {
+							stop()
+						}
+					}()
+					args := json.RawMessage(quoted(t, map[string]string{"command": holdFIFO + escape + "\n" + rest}))
+					_, err := b.tools["run_command"].Run(ctx, tools.Call{Agent: "ana", Args: args})
 					if err != nil {
 						t.Fatal(err)
 					}
+					<-begun
 					p.ends()
 				})
 			}
@@ -112,31 +129,18 @@ func TestNothingOutlivesTheHost(t *testing.T) {
 		t.Run(level, func(t *testing.T) {
 			b := open(t, builtin.AtLevel(level))
 			p := b.pipeline(t)
-			if err := syscall.SetNonblock(int(p.f.Fd()), false); err != nil {
-				t.Fatal(err)
-			}
 			host := exec.CommandContext(t.Context(), "/proc/self/exe")
 			host.Args = []string{"doomed", b.dir, level}
 			host.Stdout, host.Stderr = os.Stderr, os.Stderr
-			writer, err := os.OpenFile(filepath.Join(b.dir, "fifo"), os.O_WRONLY, 0) // until the command has it open
-			if err != nil {
-				t.Fatal(err)
-			}
 			if err := host.Start(); err != nil {
 				t.Fatal(err)
 			}
-			in := bufio.NewReader(p.f)
-			if line, err := in.ReadString('\n'); err != nil || line != "up\n" {
-				t.Fatalf("got %q, %v", line, err)
-			}
-			writer.Close()
+			p.begins()
 			if err := host.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			_ = host.Wait() // it was killed
-			if _, err := in.ReadByte(); err == nil {
-				t.Error("something was written")
-			}
+			p.ends()
 		})
 	}
 }
