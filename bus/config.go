@@ -12,8 +12,12 @@ type Config struct {
 	TLS      TLS      `yaml:"tls,omitempty" json:"tls,omitzero"`
 	Domain   string   `yaml:"domain,omitempty" json:"domain,omitempty"` // JetStream domain
 	Embedded Embedded `yaml:"embedded,omitempty" json:"embedded,omitzero"`
-	Replicas int      `yaml:"replicas,omitempty" json:"replicas,omitempty"` // default 1
-	Lanes    int      `yaml:"lanes,omitempty" json:"lanes,omitempty"`       // default 4
+
+	// InboxPrefix begins the subjects of replies; default _INBOX, or the context's.
+	InboxPrefix string `yaml:"inbox_prefix,omitempty" json:"inbox_prefix,omitempty"`
+
+	Replicas int `yaml:"replicas,omitempty" json:"replicas,omitempty"` // default 1
+	Lanes    int `yaml:"lanes,omitempty" json:"lanes,omitempty"`       // default 4
 }
 
 // TLS names the files of a TLS connection to an external server.
@@ -29,4 +33,6 @@ type Embedded struct {
 	Listen *string `yaml:"listen,omitempty" json:"listen,omitempty"` // default 127.0.0.1:4222; "": no port
 	Sync   string  `yaml:"sync,omitempty" json:"sync,omitempty"`     // always (default) or an interval such as 2m
 	Config string  `yaml:"config,omitempty" json:"config,omitempty"` // a nats-server configuration file, read first
+
+	Anonymous string `yaml:"anonymous,omitempty" json:"anonymous,omitempty"` // AnonymousChannels (default), AnonymousNone, AnonymousAll
 }

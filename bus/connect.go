@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +44,7 @@ func dial(cfg Config, opts []nats.Option) (*nats.Conn, jetstream.JetStream, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	opts = append(append(append([]nats.Option{cfg.servers}, opts...), credentials...), secure...)
+	opts = slices.Concat([]nats.Option{cfg.servers}, opts, credentials, secure, cfg.inboxes())
 	if cfg.Context != "" {
 		return dialContext(cfg, opts)
 	}
@@ -52,6 +53,14 @@ func dial(cfg Config, opts []nats.Option) (*nats.Conn, jetstream.JetStream, erro
 		return nil, nil, fmt.Errorf("connect to NATS at %s: %w", cmp.Or(redact(cfg.URL), "the embedded server"), err)
 	}
 	return withJetStream(nc, cfg.Domain, "")
+}
+
+// inboxes is the option of a prefix for replies, where the configuration has one.
+func (c Config) inboxes() []nats.Option {
+	if c.InboxPrefix == "" {
+		return nil
+	}
+	return []nats.Option{nats.CustomInboxPrefix(c.InboxPrefix)}
 }
 
 // dialContext connects by a context of the nats command; what cfg says itself

@@ -12,7 +12,7 @@ import (
 )
 
 // Dial connects a client, such as a command, to the NATS of a host: the one
-// that cfg names, else the port of the embedded server. Unlike Open it fails,
+// that cfg names, else the port of the embedded server, with its token. Unlike Open it fails,
 // within ctx, when NATS is away; later it connects again as a Bus does. The
 // caller closes the connection.
 func Dial(ctx context.Context, cfg Config, name string, log zerolog.Logger) (*nats.Conn, jetstream.JetStream, error) {
@@ -24,6 +24,11 @@ func Dial(ctx context.Context, cfg Config, name string, log zerolog.Logger) (*na
 		if address == "" {
 			return nil, nil, errors.New(`the host's NATS has no port: nats.embedded.listen is ""; set it, or name another server`)
 		}
+		withToken, err := cfg.WithToken()
+		if err != nil {
+			return nil, nil, err
+		}
+		cfg = withToken
 		cfg.URL = "nats://" + address
 	}
 	opts := connectOptions(name, newConnWatch(log))

@@ -1,5 +1,7 @@
 package bus
 
+import "context"
+
 // Burden makes l believe that it holds n bytes more than it does.
 func (l *Lane) Burden(n int) {
 	l.mu.Lock()
@@ -26,3 +28,6 @@ func DecodeAck(data []byte) (Ack, error) {
 	a, err := decodeAck(data)
 	return Ack{a.seq, a.duplicate}, err
 }
+
+// Reopen replaces the embedded server of b.
+func Reopen(ctx context.Context, b *Bus) error { return b.embedded.reopen(ctx) }

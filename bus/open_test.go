@@ -286,41 +286,6 @@ func TestOpenWithServerFile(t *testing.T) {
 	}
 }
 
-func TestOpenWarnsOfAnOpenPort(t *testing.T) {
-	tests := map[string]struct {
-		listen, file string
-		want         bool
-	}{
-		"everywhere":         {"0.0.0.0:0", "", true},
-		"all interfaces":     {":0", "", true},
-		"this machine":       {"127.0.0.1:0", "", false},
-		"localhost":          {"localhost:0", "", false},
-		"no port":            {"", "", false},
-		"everywhere, a user": {"0.0.0.0:0", "authorization {token: s3cret}", false},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			cfg := bustest.Config(t)
-			cfg.Embedded.Listen = &tt.listen
-			if tt.file != "" {
-				cfg.Embedded.Config, cfg.Token = write(t, "nats.conf", tt.file), "s3cret"
-			}
-			var log logBuffer
-			b, err := bus.Open(t.Context(), bus.Options{Log: zerolog.New(&log), Config: cfg})
-			if err != nil {
-				t.Fatal(err)
-			}
-			b.Close()
-			if got := strings.Contains(log.String(), "asks nobody"); got != tt.want {
-				t.Errorf("warned: got %t, want %t", got, tt.want)
-			}
-			if strings.Contains(log.String(), "s3cret") {
-				t.Errorf("the log shows the token: %s", log.String())
-			}
-		})
-	}
-}
-
 func TestOpenStartsBeforeNATS(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	url, srv := bustest.Server(t)

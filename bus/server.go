@@ -42,19 +42,26 @@ func (b *Bus) embed(ctx context.Context, name string, opts []nats.Option) error 
 		return fmt.Errorf("nats.embedded.config %q asks for credentials; set nats.user and nats.password, or nats.token, nats.nkey, nats.creds",
 			b.cfg.Embedded.Config)
 	}
-	if b.embedded, err = startEmbedded(ctx, o, b.Log); err != nil {
-		return err
-	}
-	warnOpen(o, b.Log)
-	return b.join(o, append(opts, nats.InProcessServer(b.embedded),
-		nats.ConnectHandler(nil), nats.PingInterval(nats.DefaultPingInterval)))
-}
-
-func startEmbedded(ctx context.Context, o *server.Options, log zerolog.Logger) (*embedded, error) {
 	release, err := lockStore(o.StoreDir)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	if err := b.admit(o); err != nil {
+		release()
+		return err
+	}
+	if b.embedded, err = startEmbedded(ctx, o, release, b.Log); err != nil {
+		return err
+	}
+	err = b.join(o, append(opts, nats.InProcessServer(b.embedded),
+		nats.ConnectHandler(nil), nats.PingInterval(nats.DefaultPingInterval)))
+	if err != nil {
+		return err
+	}
+	return serveChannels(b.NC, o)
+}
+
+func startEmbedded(ctx context.Context, o *server.Options, release func(), log zerolog.Logger) (*embedded, error) {
 	ns, err := startFirst(ctx, o, log)
 	if err != nil {
 		release()
@@ -113,7 +120,7 @@ func (b *Bus) join(o *server.Options, opts []nats.Option) (err error) {
 	cfg := b.cfg
 	cfg.TLS = TLS{} // nothing to encrypt inside a process
 	b.NC, b.JS, err = dial(cfg, opts)
-	if err != nil && guarded(o) {
+	if err != nil && !admits(o) && guarded(o) {
 		// A pipe breaks before the server's answer is through.
 		return fmt.Errorf("%w; nats.embedded.config %q may not know these credentials", err, b.cfg.Embedded.Config)
 	}
@@ -142,6 +149,9 @@ func startServer(ctx context.Context, o *server.Options, log zerolog.Logger) (*s
 	ns, err := server.NewServer(o)
 	if err != nil {
 		return nil, fmt.Errorf("configure the embedded server: %w", err)
+	}
+	if a, ok := o.CustomClientAuthentication.(*admission); ok {
+		a.serve(ns)
 	}
 	words := &serverLog{log: log}
 	ns.SetLoggerV2(words, log.GetLevel() <= zerolog.TraceLevel, false, false)
@@ -172,16 +182,6 @@ func awaitServer(ctx context.Context, ns *server.Server, words *serverLog) error
 func stopServer(ns *server.Server) {
 	ns.Shutdown()
 	ns.WaitForShutdown()
-}
-
-// warnOpen says so when everybody who reaches the port may do everything.
-func warnOpen(o *server.Options, log zerolog.Logger) {
-	ip := net.ParseIP(o.Host)
-	local := o.DontListen || o.Host == "localhost" || ip != nil && ip.IsLoopback()
-	if !local && !guarded(o) {
-		log.Warn().Str("listen", net.JoinHostPort(o.Host, strconv.Itoa(o.Port))).
-			Msg("NATS listens beyond this machine and asks nobody for credentials")
-	}
 }
 
 // guarded reports whether the server asks for credentials.

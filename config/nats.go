@@ -21,6 +21,9 @@ func (k *checker) checkNATS() {
 		}
 	}
 	k.checkLogin(c)
+	if p := c.InboxPrefix; p != "" && !validInbox(p) {
+		k.fault("nats.inbox_prefix", "inbox_prefix %s: want a subject such as _INBOX_host, without * and >", k.quote("nats.inbox_prefix"))
+	}
 	if k.set("nats.replicas") && !slices.Contains([]int{1, 3, 5}, c.Replicas) {
 		k.fault("nats.replicas", "replicas %s: want 1, 3 or 5", k.quote("nats.replicas"))
 	}
@@ -31,8 +34,13 @@ func (k *checker) checkNATS() {
 }
 
 func (k *checker) checkEmbedded(c bus.Embedded) {
+	if ways := []string{bus.AnonymousChannels, bus.AnonymousNone, bus.AnonymousAll}; c.Anonymous != "" && !slices.Contains(ways, c.Anonymous) {
+		k.fault("nats.embedded.anonymous", "anonymous %s: want %s", k.quote("nats.embedded.anonymous"), strings.Join(ways, ", "))
+	}
 	if listen := c.Listen; listen != nil && *listen != "" && !validAddress(*listen) {
 		k.fault("nats.embedded.listen", `listen %s: want host:port, or "" for no port`, k.quote("nats.embedded.listen"))
+	} else if listen != nil && *listen != "" && !loopback(*listen) && c.Anonymous != bus.AnonymousNone && c.Config == "" && !k.c.NATS.External() {
+		k.fault("nats.embedded.listen", "listen %s is open to other machines; add anonymous: none, or listen on 127.0.0.1:4222", k.quote("nats.embedded.listen"))
 	}
 	if sync := c.Sync; sync != "" && sync != "always" {
 		if d, err := time.ParseDuration(sync); err != nil || d <= 0 {
@@ -59,6 +67,10 @@ func (k *checker) checkLogin(c bus.Config) {
 	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
 		k.fault("nats.tls", "tls with one of cert and key; want both, or neither")
 	}
+}
+
+func validInbox(prefix string) bool {
+	return !strings.ContainsAny(prefix, " \t\r\n*>") && !slices.Contains(strings.Split(prefix, "."), "")
 }
 
 func validServer(server string) bool {
