@@ -56,7 +56,11 @@ func (o Options) private(ctx context.Context, raw bool, model string) (t target,
 	}
 	stops = append(stops, p.stop)
 	t.child = p
-	if t.nc, t.js, err = bus.Dial(ctx, bus.Config{URL: cmp.Or(p.url, url)}, "bench", o.Log); err != nil {
+	cfg, err := bus.Config{URL: cmp.Or(p.url, url), Embedded: bus.Embedded{Store: filepath.Join(dir, "data")}}.WithToken()
+	if err != nil {
+		return t, nil, err
+	}
+	if t.nc, t.js, err = bus.Dial(ctx, cfg, "bench", o.Log); err != nil {
 		return t, nil, err
 	}
 	stops = append(stops, t.nc.Close)

@@ -170,3 +170,24 @@ func refuseConsumer(code int, description string) []byte {
 	}})
 	return data
 }
+
+// LogInHint is what helps a connection without the token.
+const LogInHint = "it needs the token of the embedded server: run this in the folder of the host, name its configuration with -c, or make a NATS context there with \"agenthost nats-context\" and use it here with --context agenthost"
+
+// Anonymous reports whether nc is connected to the embedded server of a host
+// without its token, so that it has the rights of a channel only.
+func Anonymous(ctx context.Context, nc *nats.Conn) bool {
+	if o := nc.Opts; o.User != "" || o.Token != "" || o.Nkey != "" || o.UserJWT != nil || o.TokenHandler != nil || o.UserInfo != nil {
+		return false
+	}
+	answer, err := nc.RequestWithContext(ctx, "$SYS.REQ.USER.INFO", nil)
+	if err != nil {
+		return false
+	}
+	var info struct {
+		Data struct {
+			Account string `json:"account"`
+		} `json:"data"`
+	}
+	return json.Unmarshal(answer.Data, &info) == nil && info.Data.Account == channelAccount
+}

@@ -113,6 +113,9 @@ func (b *Bus) attempt(ctx context.Context) error {
 		return fmt.Errorf("%w: its JetStream has API level %d, and agenthost needs %d, which NATS %d.%d has",
 			ErrOldServer, info.API.Level, oldestLevel, oldestMajor, oldestMinor)
 	}
+	if b.embedded == nil && Anonymous(ctx, b.NC) {
+		return fmt.Errorf("%w at %s: it has the rights of a channel there; %s", ErrDenied, b.address(), LogInHint)
+	}
 	return nil
 }
 

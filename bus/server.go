@@ -67,6 +67,11 @@ func startEmbedded(ctx context.Context, o *server.Options, release func(), log z
 		release()
 		return nil, err
 	}
+	if err := noteAddress(o); err != nil {
+		stopServer(ns)
+		release()
+		return nil, err
+	}
 	e := &embedded{opts: o, log: log, release: release}
 	e.current.Store(ns)
 	return e, nil

@@ -6,9 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+
+	"github.com/nats-io/nats-server/v2/server"
 )
 
 // EmbeddedUser is who has all rights on the embedded server, with the token as
@@ -32,14 +37,14 @@ func makeToken(file string) (string, error) {
 		return token, err
 	}
 	token = rand.Text()
-	if err := writeToken(file, token); err != nil {
+	if err := writeFile(file, token); err != nil {
 		return "", fmt.Errorf("write the token of the embedded server: %w%s", err, storeHint)
 	}
 	return token, nil
 }
 
-// writeToken leaves the whole file, or none.
-func writeToken(file, token string) error {
+// writeFile leaves the whole file, or the one before.
+func writeFile(file, line string) error {
 	part := file + ".new"
 	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -48,7 +53,7 @@ func writeToken(file, token string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(token + "\n")
+	_, err = f.WriteString(line + "\n")
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
@@ -78,4 +83,37 @@ func (c Config) WithToken() (Config, error) {
 		c.User, c.Password = EmbeddedUser, token
 	}
 	return c, err
+}
+
+// addressFile holds where the embedded server has listened last: commands send
+// the token to no other server.
+func (e Embedded) addressFile() string { return filepath.Join(filepath.Dir(e.TokenFile()), "address") }
+
+// ServesAt reports whether the embedded server of this store listens at url.
+func (e Embedded) ServesAt(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.User != nil || !Loopback(u.Hostname()) {
+		return false
+	}
+	known, err := os.ReadFile(e.addressFile())
+	if errors.Is(err, fs.ErrPermission) {
+		return true // reading the token says so
+	}
+	_, port, _ := net.SplitHostPort(strings.TrimSpace(string(known)))
+	return err == nil && port == cmp.Or(u.Port(), strconv.Itoa(server.DEFAULT_PORT))
+}
+
+// noteAddress is called with the store locked.
+func noteAddress(o *server.Options) error {
+	file := Embedded{Store: o.StoreDir}.addressFile()
+	if o.DontListen || !admits(o) {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the address of an earlier server: %w", err)
+		}
+		return nil
+	}
+	if err := writeFile(file, net.JoinHostPort(o.Host, strconv.Itoa(o.Port))); err != nil {
+		return fmt.Errorf("write the address of the embedded server: %w%s", err, storeHint)
+	}
+	return nil
 }

@@ -53,6 +53,45 @@ func (f *natsFlags) over(file bus.Config, getenv func(string) string) bus.Config
 // this order. The configuration is not read when it has no say, and what is
 // wrong with it elsewhere is no hindrance: the host that runs has read another.
 func (a *app) natsConfig() (bus.Config, error) {
+	cfg, err := a.natsAddress()
+	if err != nil {
+		return bus.Config{}, err
+	}
+	return a.withToken(cfg)
+}
+
+// withToken adds the token where cfg names, as the server of others, the one that
+// is embedded in the host of this configuration.
+func (a *app) withToken(cfg bus.Config) (bus.Config, error) {
+	if cfg.URL == "" {
+		return cfg, nil
+	}
+	ours := cfg
+	if a.config == "" {
+		ours.Embedded = a.embeddedHere().Embedded
+	}
+	if !ours.Embedded.ServesAt(cfg.URL) {
+		return cfg, nil
+	}
+	ours, err := ours.WithToken()
+	ours.Embedded = cfg.Embedded
+	return ours, err
+}
+
+// embeddedHere is the embedded server of the configuration in this folder.
+func (a *app) embeddedHere() bus.Config {
+	path, err := a.configPath()
+	if err != nil || path == "" {
+		return config.Demo().NATS
+	}
+	file, err := config.LoadNATS(path)
+	if err != nil {
+		return config.Demo().NATS
+	}
+	return file
+}
+
+func (a *app) natsAddress() (bus.Config, error) {
 	if named, ok := a.namedNATS(); ok {
 		return named, nil
 	}
@@ -128,9 +167,29 @@ func (a *app) hintRefused(err error) error {
 		return err
 	}
 	if refused := a.nc.LastError(); errors.Is(refused, nats.ErrPermissionViolation) {
+		if a.anonymous() {
+			return fmt.Errorf("%w; this connection has the rights of a channel; %s", err, bus.LogInHint)
+		}
 		return fmt.Errorf("%w; %w: this user of NATS needs the permission", err, refused)
 	}
 	return err
+}
+
+// anonymous reports whether the command has come to a host's embedded server
+// without its token. The connection is closed by now.
+func (a *app) anonymous() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), dialWithin)
+	defer cancel()
+	cfg, err := a.natsConfig()
+	if err != nil {
+		return false
+	}
+	nc, _, err := bus.Dial(ctx, cfg, "cli", zerolog.Nop())
+	if err != nil {
+		return false
+	}
+	defer nc.Close()
+	return bus.Anonymous(ctx, nc)
 }
 
 // hintJetStream adds to an error of JetStream what would help where there is none.

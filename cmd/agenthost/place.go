@@ -43,6 +43,8 @@ func (a *app) join(ctx context.Context, log zerolog.Logger) (*place, error) {
 	switch {
 	case p != nil:
 		return p, nil
+	case errors.Is(err, bus.ErrDenied):
+		return nil, err
 	case err != nil && nats.External():
 		return nil, a.unreachable(err)
 	}
@@ -69,6 +71,9 @@ func joinHost(ctx context.Context, cfg bus.Config, log zerolog.Logger) (*place, 
 		return nil, err
 	}
 	hosts, err := askHosts(ctx, nc)
+	if err == nil && len(hosts) == 0 && bus.Anonymous(dialing, nc) {
+		err = fmt.Errorf("join the host at %s: %w: %s", nc.ConnectedAddr(), bus.ErrDenied, bus.LogInHint)
+	}
 	if err != nil || len(hosts) == 0 {
 		nc.Close()
 		return nil, err

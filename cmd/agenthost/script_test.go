@@ -129,7 +129,9 @@ func logged(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func dial(ts *testscript.TestScript) *nats.Conn {
-	nc, err := nats.Connect(ts.Getenv("URL"))
+	cfg, err := bus.Config{URL: ts.Getenv("URL"), Embedded: bus.Embedded{Store: ts.MkAbs("data")}}.WithToken()
+	ts.Check(err)
+	nc, err := nats.Connect(cfg.URL, nats.UserInfo(cfg.User, cfg.Password))
 	ts.Check(err)
 	return nc
 }

@@ -24,8 +24,8 @@ func (a *app) settings() (cfg *config.Config, path string, err error) {
 		return cfg, path, err
 	}
 	cfg = config.Demo()
-	cfg.NATS = a.nats.over(cfg.NATS, a.getenv)
-	return cfg, "", nil
+	cfg.NATS, err = a.withToken(a.nats.over(cfg.NATS, a.getenv))
+	return cfg, "", err
 }
 
 // load reads the configuration at path.
@@ -34,8 +34,8 @@ func (a *app) load(path string) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.NATS = a.nats.over(cfg.NATS, a.getenv)
-	return cfg, nil
+	cfg.NATS, err = a.withToken(a.nats.over(cfg.NATS, a.getenv))
+	return cfg, err
 }
 
 // configPath is the path of the configuration, empty when there is none.

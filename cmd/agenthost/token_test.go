@@ -1,0 +1,67 @@
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+)
+
+// Another user of the machine is told that it is one. Where the tests run as an
+// ordinary user, that user is kept from the folder instead.
+func TestTokenOfAnotherUser(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := filepath.Join(dir, "data")
+	bustest.OpenConfig(t, bus.Config{Embedded: bus.Embedded{Store: store, Listen: new("")}})
+	cmd := exec.Command(copied(t, dir), "agents")
+	cmd.Args[0], cmd.Dir = "agenthost", dir
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	} else if err := os.Chmod(store, 0); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "permission denied; run this as the user that runs the host") {
+		t.Errorf("got %q, %v, want why", out, err)
+	}
+	if err := os.Chmod(store, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copied is this program where any user may run it.
+func copied(t *testing.T, dir string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := os.Open(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	to, err := os.OpenFile(filepath.Join(dir, "program"), os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(to, from)
+	if err := to.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to.Name()
+}
