@@ -114,7 +114,7 @@ func (b *Bus) attempt(ctx context.Context) error {
 			ErrOldServer, info.API.Level, oldestLevel, oldestMajor, oldestMinor)
 	}
 	if b.embedded == nil && Anonymous(ctx, b.NC) {
-		return fmt.Errorf("%w at %s: it has the rights of a channel there; %s", ErrDenied, b.address(), LogInHint)
+		return fmt.Errorf("%w at %s: %s", ErrDenied, b.address(), LogInHint)
 	}
 	return nil
 }

@@ -7,8 +7,11 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
 	"time"
+
+	"agenthost/bus"
 
 	"github.com/rs/zerolog"
 )
@@ -81,7 +84,30 @@ func (h *Host) handler() http.Handler {
 	})
 	mux.HandleFunc("GET /readyz", h.readyz)
 	mux.Handle("GET /metrics", h.withToken(h.metrics.Handler()))
-	return mux
+	return h.forThisMachine(mux)
+}
+
+// forThisMachine refuses requests for another machine's name where this one
+// alone can send any: a web page whose name was made to lead to the loopback
+// address would read along. With a token there is nothing to read without it,
+// and a proxy may stand before the host.
+func (h *Host) forThisMachine(next http.Handler) http.Handler {
+	cfg := h.opt.Config.HTTP
+	host, _, _ := net.SplitHostPort(cfg.Listen)
+	if cfg.Token != "" || !bus.Loopback(host) {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			name = strings.Trim(r.Host, "[]") // without a port
+		}
+		if !bus.Loopback(strings.ToLower(name)) {
+			answer(w, http.StatusForbidden, map[string]any{"error": "this address is for this machine: ask it as localhost, or set http.token"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // withToken lets only those in who send the token, if there is one.

@@ -168,7 +168,7 @@ func (a *app) hintRefused(err error) error {
 	}
 	if refused := a.nc.LastError(); errors.Is(refused, nats.ErrPermissionViolation) {
 		if a.anonymous() {
-			return fmt.Errorf("%w; this connection has the rights of a channel; %s", err, bus.LogInHint)
+			return fmt.Errorf("%w; %s", err, bus.LogInHint)
 		}
 		return fmt.Errorf("%w; %w: this user of NATS needs the permission", err, refused)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"os/user"
 	"path/filepath"
 
 	"agenthost/bus"
@@ -144,11 +145,11 @@ func absolute(path string) string {
 func contextFolder(getenv func(string) string) (string, error) {
 	parent := getenv("XDG_CONFIG_HOME")
 	if parent == "" {
-		home, err := os.UserHomeDir()
+		me, err := user.Current() // that command does not go by $HOME
 		if err != nil {
 			return "", err
 		}
-		parent = filepath.Join(home, ".config")
+		parent = filepath.Join(me.HomeDir, ".config")
 	}
 	return filepath.Join(parent, "nats"), nil
 }
