@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,7 +71,7 @@ func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
 	reports := &sync.WaitGroup{}
 	sessions := &archivist{archive: Sessions(b.JS), nc: b.NC, drop: h.fleet.Load().Drop, work: reports}
 	dead := &undertaker{b.JS, b.NC, reports}
-	group, doors := svc.AddGroup(ServiceName), &doors{js: b.JS, served: h.serves}
+	group, doors := asked{svc.AddGroup(ServiceName)}, &doors{js: b.JS, served: h.serves}
 	err = errors.Join(
 		group.AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) {
 			_ = req.RespondJSON(h.status(b.JS, started, wakers.beats.Load())) // who asked may be gone
@@ -94,6 +95,19 @@ func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
 		_ = svc.Stop() // the connection may be away
 		reports.Wait()
 	}, nil
+}
+
+// asked is a group whose endpoints answer requests only. NATS publishes on the
+// subject that a client names for its answer, with its own rights: what it has
+// answered, or delivered, to one of ours is no order.
+type asked struct{ micro.Group }
+
+func (g asked) AddEndpoint(name string, h micro.Handler, opts ...micro.EndpointOpt) error {
+	return g.Group.AddEndpoint(name, micro.HandlerFunc(func(req micro.Request) {
+		if req.Reply() != "" && !strings.HasPrefix(req.Reply(), "$JS.") {
+			h.Handle(req)
+		}
+	}), opts...)
 }
 
 func about(what string) micro.EndpointOpt {

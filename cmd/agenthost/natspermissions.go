@@ -1,0 +1,144 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"agenthost/bus"
+	"agenthost/config"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) natsPermissionsCommand() *cobra.Command {
+	var role string
+	var asJWT, streams bool
+	cmd := &cobra.Command{
+		Use:   "nats-permissions",
+		Short: "Print what a role needs on a NATS that is shared",
+		Long: `Nats-permissions prints the least that NATS must allow a role, as the block
+permissions of a user in the configuration of nats-server. Each role has an inbox
+prefix of its own, so that none reads the answers of another: hosts and commands
+take it from nats.inbox_prefix or from their NATS context, other programs from an
+option of their client. The list of hosts depends on the configuration.`,
+		Example: `  agenthost nats-permissions --for host -c /etc/agenthost
+  agenthost nats-permissions --for plugin:telegram.sales --streams
+  agenthost nats-permissions --for program:ana --jwt`,
+		Args: takes(),
+		RunE: func(*cobra.Command, []string) error {
+			if role == "" {
+				return usage("--for is missing: want host, cli, auditor, plugin:CHANNEL, plugin:CHANNEL.INSTANCE or program:AGENT")
+			}
+			fleet, err := a.fleetOf(role)
+			if err != nil {
+				return err
+			}
+			r, err := bus.RoleOf(role, fleet)
+			if err != nil {
+				return usage("--for: %v", err)
+			}
+			if streams && !strings.HasPrefix(role, "plugin:") {
+				return usage("--streams is for plugins: hosts, cli and auditor have the streams, a program has none")
+			}
+			if streams {
+				r = r.WithStreams()
+			}
+			if asJWT || a.json {
+				return a.printClaims(r)
+			}
+			printPermissions(a.stdout, r)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&role, "for", "", "`role`: host, cli, auditor, plugin:CHANNEL[.INSTANCE] or program:AGENT")
+	cmd.Flags().BoolVar(&asJWT, "jwt", false, "print the claims of a user JWT")
+	cmd.Flags().BoolVar(&streams, "streams", false, "for a plugin: also what comes while a model speaks")
+	a.configFlag(cmd)
+	return cmd
+}
+
+// fleetOf is what the configuration says of the fleet; only hosts need more than
+// the domain of it.
+func (a *app) fleetOf(role string) (bus.Fleet, error) {
+	if role != "host" {
+		cfg, err := a.natsAddress()
+		return bus.Fleet{Domain: cfg.Domain}, err
+	}
+	cfg, _, err := a.settings()
+	if err != nil {
+		return bus.Fleet{}, err
+	}
+	return bus.Fleet{Domain: cfg.NATS.Domain, Agents: agentIDs(cfg), Subjects: namedSubjects(cfg)}, nil
+}
+
+func agentIDs(cfg *config.Config) (ids []string) {
+	for _, agent := range cfg.Agents {
+		ids = append(ids, agent.ID)
+	}
+	return ids
+}
+
+// namedSubjects are those that hosts use because the configuration names them.
+func namedSubjects(cfg *config.Config) (subjects []string) {
+	for _, h := range cfg.Hooks {
+		subjects = append(subjects, h.Subject)
+	}
+	for _, agent := range cfg.Agents {
+		for _, e := range agent.Events {
+			subjects = append(subjects, e.Subject)
+		}
+	}
+	return subjects
+}
+
+// claims are the part of a user JWT that says what is allowed.
+type claims struct {
+	Publish   subjectClaims `json:"pub"`
+	Subscribe subjectClaims `json:"sub"`
+	Replies   *replies      `json:"resp,omitempty"`
+}
+
+type subjectClaims struct {
+	Allow []string `json:"allow"`
+}
+
+type replies struct {
+	Max int   `json:"max"`
+	TTL int64 `json:"ttl"` // in nanoseconds
+}
+
+func (a *app) printClaims(r bus.Role) error {
+	c := claims{Publish: subjectClaims{r.Publish}, Subscribe: subjectClaims{r.Subscribe}}
+	if r.Replies {
+		c.Replies = &replies{1, int64(replyWithin)}
+	}
+	return a.printJSON(c)
+}
+
+// replyWithin is what a host may take to answer a request, such as a reload.
+const replyWithin = 2 * 60 * 1e9
+
+func printPermissions(w io.Writer, r bus.Role) {
+	fmt.Fprintf(w, "# %s; inbox prefix %s\n", r.Name, r.InboxPrefix)
+	for _, note := range r.Notes {
+		fmt.Fprintf(w, "# %s\n", note)
+	}
+	fmt.Fprintln(w, "permissions {")
+	printSubjects(w, "publish", r.Publish)
+	printSubjects(w, "subscribe", r.Subscribe)
+	if r.Replies {
+		fmt.Fprintln(w, `  allow_responses: {max: 1, expires: "2m"}`)
+	}
+	fmt.Fprintln(w, "}")
+}
+
+func printSubjects(w io.Writer, what string, subjects []string) {
+	fmt.Fprintf(w, "  %s: [\n", what)
+	for _, s := range subjects {
+		quoted, _ := json.Marshal(s) // strings always can be
+		fmt.Fprintf(w, "    %s\n", strings.ReplaceAll(string(quoted), `\u003e`, ">"))
+	}
+	fmt.Fprintln(w, "  ]")
+}
