@@ -85,12 +85,37 @@ func TestComposeServerConfiguration(t *testing.T) {
 	if len(command) != 2 || command[0] != "-c" {
 		t.Fatalf("command of nats: got %q, want -c and a file", command)
 	}
+	t.Setenv("NATS_PASSWORD", strings.Replace(c.Services["nats"].Environment["NATS_PASSWORD"], "${NATS_PASSWORD:?write one to .env}", "0e12", 1))
 	opts, err := server.ProcessConfigFile(c.mounts(t, "nats")[command[1]])
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !opts.JetStream || opts.StoreDir != "/data" || !opts.SyncAlways {
 		t.Errorf("got JetStream %v in %q, sync always %v; want it in the volume /data, always synced", opts.JetStream, opts.StoreDir, opts.SyncAlways)
+	}
+}
+
+// What other machines or containers reach asks for the password that hosts have.
+func TestDeploymentsAskWhoConnects(t *testing.T) {
+	c := readCompose(t)
+	t.Setenv("NATS_PASSWORD", strings.Replace(c.Services["nats"].Environment["NATS_PASSWORD"], "${NATS_PASSWORD:?write one to .env}", "0e12", 1))
+	opts, err := server.ProcessConfigFile(c.mounts(t, "nats")[c.Services["nats"].Command[1]])
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := c.Services["host"].Environment
+	if len(opts.Users) != 1 || opts.Users[0].Username != env["NATS_USER"] || opts.Users[0].Password != "0e12" || opts.NoAuthUser != "" {
+		t.Errorf("got users %+v and %q without a login", opts.Users, opts.NoAuthUser)
+	}
+	if !strings.HasPrefix(env["NATS_PASSWORD"], "${NATS_PASSWORD:?") {
+		t.Errorf("password of the host: got %q, want that of the server", env["NATS_PASSWORD"])
+	}
+	cfg, err := config.Load("deploy/agenthost.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cfg.NATS.Embedded.Anonymous; got != "none" {
+		t.Errorf("the embedded server of the image: anonymous %q, want none", got)
 	}
 }
 

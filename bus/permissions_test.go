@@ -2,9 +2,6 @@ package bus_test
 
 import (
 	"bytes"
-	"os"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,44 +12,23 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// documented are the subjects between two texts of docs/operations.md.
-func documented(t *testing.T, from, to string) []string {
-	t.Helper()
-	page, err := os.ReadFile("../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, found := strings.Cut(string(page), from)
-	text, _, ended := strings.Cut(text, to)
-	if !found || !ended {
-		t.Fatalf("docs/operations.md has nothing between %q and %q", from, to)
-	}
-	var subjects []string
-	for _, m := range regexp.MustCompile("`([^` ]+)`").FindAllStringSubmatch(text, -1) {
-		subjects = append(subjects, m[1])
-	}
-	return subjects
-}
-
-// The permissions that the documentation gives are enough, also for what is so
-// long that the server sends it in parts.
-func TestDocumentedPermissions(t *testing.T) {
-	may := func(publish, subscribe []string) *server.Permissions {
-		return &server.Permissions{
-			Publish:   &server.SubjectPermission{Allow: publish},
-			Subscribe: &server.SubjectPermission{Allow: subscribe},
+// What a role may do is enough, also for what is so long that the server sends it
+// in parts.
+func TestPermissionsOfRoles(t *testing.T) {
+	user := func(name, role string) *server.User {
+		r, err := bus.RoleOf(role, bus.Fleet{})
+		if err != nil {
+			t.Fatal(err)
 		}
+		return &server.User{Username: name, Password: "secret", Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Allow: r.Publish}, Subscribe: &server.SubjectPermission{Allow: r.Subscribe},
+		}}
 	}
-	host := documented(t, "A host needs all of", "and the subjects of")
-	media := append(documented(t, "for media it needs the object store:", "Who may do so"), "$JS.API.INFO")
 	url, _ := bustest.Server(t, func(o *server.Options) {
-		o.Users = []*server.User{
-			{Username: "host", Password: "secret", Permissions: may(host, host)},
-			{Username: "plugin", Password: "secret", Permissions: may(media, []string{"_INBOX.>"})},
-		}
+		o.Users = []*server.User{user("host", "host"), user("plugin", "plugin:web")}
 	})
-	as := func(name string) *bus.Bus {
-		b, err := open(t, bus.Config{URL: url, User: name, Password: "secret"})
+	as := func(name, inbox string) *bus.Bus {
+		b, err := open(t, bus.Config{URL: url, User: name, Password: "secret", InboxPrefix: inbox})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +37,7 @@ func TestDocumentedPermissions(t *testing.T) {
 		}
 		return b
 	}
-	b := as("host")
+	b := as("host", "_INBOX_host")
 	provision(t, b.JS)
 	advisories, err := b.NC.SubscribeSync("$JS.EVENT.ADVISORY.STREAM.*.*")
 	if err != nil {
@@ -104,7 +80,7 @@ func TestDocumentedPermissions(t *testing.T) {
 		t.Errorf("a host: %v", err)
 	}
 
-	plugin := as("plugin")
+	plugin := as("plugin", "_INBOX_plugin_web")
 	files, err := plugin.JS.ObjectStore(t.Context(), bus.FilesBucket)
 	if err != nil {
 		t.Fatal(err)

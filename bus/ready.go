@@ -113,9 +113,6 @@ func (b *Bus) attempt(ctx context.Context) error {
 		return fmt.Errorf("%w: its JetStream has API level %d, and agenthost needs %d, which NATS %d.%d has",
 			ErrOldServer, info.API.Level, oldestLevel, oldestMajor, oldestMinor)
 	}
-	if b.embedded == nil && Anonymous(ctx, b.NC) {
-		return fmt.Errorf("%w at %s: %s", ErrDenied, b.address(), LogInHint)
-	}
 	return nil
 }
 

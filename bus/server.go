@@ -117,6 +117,7 @@ func (e *embedded) close() {
 	defer e.mu.Unlock()
 	e.closed = true
 	stopServer(e.current.Load())
+	forgetAddress(e.opts.StoreDir)
 	e.release()
 }
 

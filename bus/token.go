@@ -103,16 +103,19 @@ func (e Embedded) ServesAt(address string) bool {
 	return err == nil && port == cmp.Or(u.Port(), strconv.Itoa(server.DEFAULT_PORT))
 }
 
+// forgetAddress is called when nothing of ours listens any more, and the port may
+// become that of others.
+func forgetAddress(store string) {
+	_ = os.Remove(Embedded{Store: store}.addressFile()) // as after a crash
+}
+
 // noteAddress is called with the store locked.
 func noteAddress(o *server.Options) error {
-	file := Embedded{Store: o.StoreDir}.addressFile()
 	if o.DontListen || !admits(o) {
-		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove the address of an earlier server: %w", err)
-		}
+		forgetAddress(o.StoreDir)
 		return nil
 	}
-	if err := writeFile(file, net.JoinHostPort(o.Host, strconv.Itoa(o.Port))); err != nil {
+	if err := writeFile(Embedded{Store: o.StoreDir}.addressFile(), net.JoinHostPort(o.Host, strconv.Itoa(o.Port))); err != nil {
 		return fmt.Errorf("write the address of the embedded server: %w%s", err, storeHint)
 	}
 	return nil

@@ -45,7 +45,7 @@ func (s setup) write(t testing.TB) string {
 	dir := t.TempDir()
 	nats := fmt.Sprintf("{url: %q, embedded: {store: data}}", "nats://"+s.nats)
 	if s.embed {
-		nats = fmt.Sprintf("{embedded: {store: data, listen: %q}}", s.nats)
+		nats = fmt.Sprintf("{embedded: {store: data, listen: %q, anonymous: all}}", s.nats)
 	}
 	model := "{provider: scripted, script: script.yaml}"
 	if s.model != "" {

@@ -184,5 +184,5 @@ func validAddress(address string) bool {
 
 func loopback(address string) bool {
 	host, _, _ := net.SplitHostPort(address)
-	return host == "localhost" || net.ParseIP(host).IsLoopback()
+	return bus.Loopback(host)
 }

@@ -117,7 +117,7 @@ func TestHostsShareABudget(t *testing.T) {
 	cfg := s.config(t)
 	idle := neighbour(cfg)
 	port := "127.0.0.1:0"
-	cfg.NATS.Embedded.Listen = &port
+	cfg.NATS.Embedded.Listen, cfg.NATS.Embedded.Anonymous = &port, bus.AnonymousAll
 	first, _ := startNamed(t, cfg, "first")
 	second := *s.config(t)
 	neighbour(&second)

@@ -222,7 +222,7 @@ func TestEventOfTwoHosts(t *testing.T) {
 	t.Parallel()
 	cfg := subscriber(t, heartbeat.Event{Subject: "alarm", Prompt: "${payload}"}, heartbeat.Event{Subject: "orders.>", Prompt: "${payload}"})
 	port := "127.0.0.1:0"
-	cfg.NATS.Embedded.Listen = &port
+	cfg.NATS.Embedded.Listen, cfg.NATS.Embedded.Anonymous = &port, bus.AnonymousAll
 	h := startWith(t, host.Options{Config: cfg, Log: bustest.Log(t), Name: "a"})
 	s := keep(t, h.Bus().JS, "ORDERS", "orders.>")
 	other := *cfg

@@ -46,7 +46,7 @@ func TestFollow(t *testing.T) {
 	script, whole := story(150)
 	cfg := scripted(t, script)
 	listen := "127.0.0.1:0"
-	cfg.NATS.Embedded.Listen = &listen
+	cfg.NATS.Embedded.Listen, cfg.NATS.Embedded.Anonymous = &listen, bus.AnonymousAll
 	h, _ := start(t, cfg)
 	out := outbound(t, h.Bus().NC, 1)
 	said := make(chan struct{})
@@ -128,7 +128,7 @@ func TestFollowEnds(t *testing.T) {
 	t.Parallel()
 	listen := "127.0.0.1:0"
 	cfg := demo(t)
-	cfg.NATS.Embedded.Listen = &listen
+	cfg.NATS.Embedded.Listen, cfg.NATS.Embedded.Anonymous = &listen, bus.AnonymousAll
 	h, _ := start(t, cfg)
 	nc := client(t, h)
 	ctx, cancel := context.WithCancel(t.Context())

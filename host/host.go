@@ -238,6 +238,9 @@ func (h *Host) work(ctx context.Context) (work context.Context, stopping <-chan 
 // provision makes the streams; it tries again while JetStream has no leader.
 func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 	cfg := h.opt.Config.NATS
+	if err := admitted(ctx, b); err != nil {
+		return err
+	}
 	for {
 		try, cancel := context.WithTimeout(ctx, 15*time.Second)
 		err := bus.Provision(try, b.JS, cfg.Replicas, cfg.Lanes, h.log)
@@ -254,6 +257,17 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 		case <-time.After(time.Second):
 		}
 	}
+}
+
+// admitted refuses the embedded server of another host where this one has not
+// the token: it would wait for streams that it may not see.
+func admitted(ctx context.Context, b *bus.Bus) error {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	if bus.Anonymous(ctx, b.NC) {
+		return fmt.Errorf("use NATS at %s: %w: %s", b.NC.ConnectedAddr(), bus.ErrDenied, bus.LogInHint)
+	}
+	return nil
 }
 
 // parts builds what the agents share, and what must be stopped after them.

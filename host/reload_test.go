@@ -348,7 +348,7 @@ func TestRollingChange(t *testing.T) {
 	both = strings.ReplaceAll(both, "twin", twin)
 	blue := startReloadable(t, "blue", oldModels+ana, func(c *config.Config) {
 		listen := "127.0.0.1:0"
-		c.NATS.Embedded.Listen = &listen
+		c.NATS.Embedded.Listen, c.NATS.Embedded.Anonymous = &listen, bus.AnonymousAll
 	})
 	nc := blue.Bus().NC
 	sub, err := nc.SubscribeSync("plugin.outbound.>")
@@ -380,7 +380,7 @@ func TestRollingShare(t *testing.T) {
 	both := "agents: [{id: ana, channels: [web]}, {id: " + twin + ", channels: [web]}]\n"
 	blue := startReloadable(t, "blue", oldModels+ana, func(c *config.Config) {
 		listen := "127.0.0.1:0"
-		c.NATS.Embedded.Listen = &listen
+		c.NATS.Embedded.Listen, c.NATS.Embedded.Anonymous = &listen, bus.AnonymousAll
 	})
 	nc := blue.Bus().NC
 	sub, err := nc.SubscribeSync("plugin.outbound.web")
@@ -420,7 +420,7 @@ func rollingMove(t *testing.T, first string) {
 	}
 	blue := startReloadable(t, "blue", oldModels+"agents: [{id: ana, channels: [web]}]\n", func(c *config.Config) {
 		listen := "127.0.0.1:0"
-		c.NATS.Embedded.Listen = &listen
+		c.NATS.Embedded.Listen, c.NATS.Embedded.Anonymous = &listen, bus.AnonymousAll
 	})
 	nc := blue.Bus().NC
 	sub, err := nc.SubscribeSync("plugin.outbound.>")
