@@ -11,7 +11,7 @@ import (
 // adoptLanes begins to serve the lanes that no host serves: the last agents in them
 // were removed while no host ran, and what was still to be answered is in no other.
 func (f *Fleet) adoptLanes(ctx context.Context) error {
-	for _, name := range []string{bus.InboundStream, bus.RoutesStream} {
+	for _, name := range bus.LaneStreams() {
 		stream, err := f.js.Stream(ctx, name)
 		if err != nil {
 			return fmt.Errorf("look up stream %s: %w", name, err)

@@ -17,6 +17,10 @@ import (
 // its correlation id names.
 func (r *Runtime) deliverAnswer(it *item) {
 	id := it.origin.route.CorrelationID
+	if it.origin.route.From == fromNobody && !it.origin.due() {
+		r.forged(it)
+		return
+	}
 	agent, sid, ok := splitWaitID(id)
 	if !ok || agent != r.id {
 		r.late(it)
@@ -33,6 +37,16 @@ func (r *Runtime) deliverAnswer(it *item) {
 		entry := r.sessions.Acquire(key)
 		entry.Value.push(it, entry)
 	}
+}
+
+// forged drops a deadline that does not come from the clock: any program may
+// publish where it came, and only hosts set deadlines.
+func (r *Runtime) forged(it *item) {
+	route := it.origin.route
+	r.log().Warn().Str("subject", it.origin.subject).Str("correlation_id", route.CorrelationID).Str("from", route.From).
+		Msg("refuse result: only schedules of hosts send deadlines")
+	r.parts.tell(route, errNotTheClock)
+	it.delivery.Done()
 }
 
 // late drops an answer that nothing waits for: whoever asked has given up.
@@ -84,6 +98,8 @@ func (p *Parts) tell(answer *bus.Route, err error) {
 		p.Log.Debug().Err(failed).Msg("tell what became of an answer")
 	}
 }
+
+var errNotTheClock = errors.New("only the host sends deadlines; answer under another name in from")
 
 // stopWord ends the run under way, said by a person in its chat.
 const stopWord = "/stop"

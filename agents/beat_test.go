@@ -23,7 +23,7 @@ var toAna = &bus.Origin{Agent: "ana", Subject: "plugin.outbound.demo", To: "bea"
 // tick brings a tick of ana's heartbeat.
 func (w *world) tick(n int, prompt string) {
 	w.t.Helper()
-	w.publish("agent.route.ana", bus.Route{
+	w.publish("agent.due.ana", bus.Route{
 		ID: fmt.Sprint("tick", n), Kind: bus.RouteHeartbeat, Text: prompt, Due: time.Now().Add(time.Duration(n) * time.Second), Origin: toAna,
 	})
 }
@@ -79,7 +79,7 @@ func TestScheduleTellsAnAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, watcher(`rules: [{when: broken, error: {status: 400, message: no}}, {text: "${text}"}]`))
 	fire := func(id, text string, due time.Time, missed string) {
-		w.publish("agent.route.ana", bus.Route{
+		w.publish("agent.due.ana", bus.Route{
 			ID: id, Kind: bus.RouteSchedule, From: "morning", Text: text, Due: due, Missed: missed, Origin: toAna,
 		})
 	}
@@ -104,7 +104,7 @@ func TestSchedulePileUp(t *testing.T) {
 		if i == 1 {
 			await(t, "the first run", func() bool { s := w.fleet.Status()[0]; return s.Running == 1 && s.Queued == 0 })
 		}
-		w.publish("agent.route.ana", bus.Route{ID: fmt.Sprint(i), Kind: bus.RouteSchedule, From: "often", Text: text, Due: time.Now(), Origin: toAna})
+		w.publish("agent.due.ana", bus.Route{ID: fmt.Sprint(i), Kind: bus.RouteSchedule, From: "often", Text: text, Due: time.Now(), Origin: toAna})
 	}
 	w.expect("notice", "first")
 	if out := w.expect("notice", "again"); len(out.Merged) != 3 {
@@ -120,7 +120,7 @@ func TestReminderIsPartOfItsChat(t *testing.T) {
 	w.say("demo", bus.Inbound{Text: "hello"})
 	hello := w.expect("reply", "hello")
 	at := bus.Origin{Agent: "ana", Session: hello.Session, Subject: "plugin.outbound.demo", To: "ana"}
-	w.publish("agent.route.ana", bus.Route{ID: "r1", Kind: bus.RouteSchedule, From: "remind-1", Text: "call mum", Due: time.Now(), Origin: &at})
+	w.publish("agent.due.ana", bus.Route{ID: "r1", Kind: bus.RouteSchedule, From: "remind-1", Text: "call mum", Due: time.Now(), Origin: &at})
 	if out := w.expect("notice", "call mum"); out.Session != hello.Session || out.To != "ana" {
 		t.Errorf("got %+v", out)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -129,7 +128,7 @@ func (f *feeder) giveUp(s *stray) {
 
 // meant are the agents that a stray is for, and whether that is known.
 func (f *feeder) meant(d *bus.Delivery) (agents []string, known bool) {
-	if agent, ok := strings.CutPrefix(d.Subject, bus.RoutePrefix); ok {
+	if agent, ok := bus.AgentOf(d.Subject); ok {
 		return []string{agent}, true
 	}
 	v := f.fleet.routing.Load()

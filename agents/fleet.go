@@ -65,8 +65,9 @@ func (f *Fleet) claims(runtimes []*Runtime) map[laneID][]string {
 			id := laneID{bus.InboundStream, n}
 			all[id] = append(all[id], bindings...)
 		}
-		id := laneID{bus.RoutesStream, n}
-		all[id] = append(all[id], bus.RoutePrefix+r.ID())
+		routes, due := laneID{bus.RoutesStream, n}, laneID{bus.SchedulesStream, n}
+		all[routes] = append(all[routes], bus.RoutePrefix+r.ID())
+		all[due] = append(all[due], bus.DuePrefix+r.ID())
 	}
 	return all
 }
@@ -76,7 +77,7 @@ func (f *Fleet) feeder(id laneID, subjects []string) *feeder {
 	d := &feeder{n: id.n, fleet: f, log: f.parts.Log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger()}
 	gained := func(context.Context) {
 		for _, r := range f.runtimes() {
-			if LaneOf(r.ID(), f.count) == id.n && (id.stream == bus.RoutesStream || len(r.Bindings()) > 0) {
+			if LaneOf(r.ID(), f.count) == id.n && (id.stream != bus.InboundStream || len(r.Bindings()) > 0) {
 				f.parts.event(r.ID(), "takeover", map[string]any{"stream": cfg.Stream, "lane": cfg.Name})
 			}
 		}

@@ -32,7 +32,7 @@ func (w *world) fire(name string, to bus.Origin) { w.fireTo("pay", name, to) }
 func (w *world) fireTo(text, name string, to bus.Origin) {
 	w.t.Helper()
 	to.Agent = "ana"
-	w.publish("agent.route.ana", bus.Route{ID: "f-" + name, Kind: bus.RouteSchedule, From: name, Text: text, Due: time.Now(), Origin: &to})
+	w.publish("agent.due.ana", bus.Route{ID: "f-" + name, Kind: bus.RouteSchedule, From: name, Text: text, Due: time.Now(), Origin: &to})
 }
 
 // What a run of the clock asks in a chat is answered in that chat.

@@ -138,11 +138,11 @@ func TestHeadersOfRoutes(t *testing.T) {
 		w.sayTraced("ana", bus.Inbound{Text: "ask"})
 		w.expect("question", "Which?")
 		w.expect("reply", "It says: nobody answered in time")
-		stream, err := w.bus.JS.Stream(t.Context(), bus.RoutesStream)
+		stream, err := w.bus.JS.Stream(t.Context(), bus.SchedulesStream)
 		if err != nil {
 			t.Fatal(err)
 		}
-		late, err := stream.GetLastMsgForSubject(t.Context(), "agent.route.ana") // which the server has put there
+		late, err := stream.GetLastMsgForSubject(t.Context(), "agent.due.ana") // which the server has put there
 		if err != nil {
 			t.Fatal(err)
 		}

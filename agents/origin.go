@@ -23,7 +23,7 @@ type origin struct {
 func readOrigin(in run.Input) (origin, error) {
 	o := origin{subject: in.Subject}
 	var err error
-	if strings.HasPrefix(in.Subject, bus.RoutePrefix) {
+	if _, ok := bus.AgentOf(in.Subject); ok {
 		o.route = new(bus.Route)
 		*o.route, err = bus.ReadRoute(in.Envelope)
 	} else {
@@ -45,7 +45,7 @@ func (o origin) key(id string) session.Key {
 		case bus.RouteHeartbeat:
 			return heartbeatKey
 		case bus.RouteSchedule:
-			if o.guest() {
+			if o.reminds() {
 				return session.Key(o.route.Origin.Session)
 			}
 		case bus.RouteEvent:
@@ -60,12 +60,22 @@ func (o origin) key(id string) session.Key {
 	return session.DM(channel, instance, sender(o.inbound))
 }
 
-// guest reports whether it is a reminder, which comes into the conversation in
-// which it was made.
-func (o origin) guest() bool {
+// reminds reports whether it is a reminder, which comes into the conversation in
+// which it was made. Only hosts make those: a program cannot write into one.
+func (o origin) reminds() bool {
 	return o.route != nil && o.route.Kind == bus.RouteSchedule && o.route.Origin != nil &&
-		o.route.Origin.Session != "" && o.subject == bus.RoutePrefix+o.route.Origin.Agent
+		o.route.Origin.Session != "" && o.subject == bus.DuePrefix+o.route.Origin.Agent
 }
+
+// guest reports whether it comes by another stream than what its conversation is
+// for: a reminder in a chat, and what a program sends where firings and ticks go.
+// Its sequence says nothing beside theirs.
+func (o origin) guest() bool {
+	return o.reminds() || o.route != nil && !o.due() && (o.route.Kind == bus.RouteSchedule || o.route.Kind == bus.RouteHeartbeat)
+}
+
+// due reports whether a host or the server's clock sent it, as only they can.
+func (o origin) due() bool { return strings.HasPrefix(o.subject, bus.DuePrefix) }
 
 // proactive reports whether it is a firing, a tick or an event whose
 // answer is for somebody who has not asked just now.

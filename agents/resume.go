@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"agenthost/bus"
@@ -108,6 +109,9 @@ func (r *Runtime) letter(in run.Input, reason string, code llm.Code, attempts in
 func streamOf(subject string) string {
 	if _, _, ok := bus.Channel(subject); ok {
 		return bus.InboundStream
+	}
+	if strings.HasPrefix(subject, bus.DuePrefix) {
+		return bus.SchedulesStream
 	}
 	return bus.RoutesStream
 }

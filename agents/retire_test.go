@@ -54,7 +54,7 @@ func (w *world) letters(agent string) uint64 {
 // unacknowledged is how many messages the lane of an agent has not done with.
 func (w *world) unacknowledged(agent string) int {
 	n := 0
-	for _, stream := range []string{bus.InboundStream, bus.RoutesStream} {
+	for _, stream := range bus.LaneStreams() {
 		c, err := w.bus.JS.Consumer(w.t.Context(), stream, bus.LaneName(agents.LaneOf(agent, 4)))
 		if err != nil {
 			w.t.Fatal(err)

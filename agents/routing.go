@@ -47,10 +47,20 @@ func (v *routing) with(m moves) *routing {
 	return &next
 }
 
+// asRouted is the subject by which agents are found: what is due for one is for
+// the agent that its routes are for.
+func asRouted(subject string) string {
+	if agent, ok := strings.CutPrefix(subject, bus.DuePrefix); ok {
+		return bus.RoutePrefix + agent
+	}
+	return subject
+}
+
 // takers are the agents of a lane that a message is for. If complete is false
 // there are others, which another host may know already and this one does not
 // yet.
 func (v *routing) takers(lane int, subject string, stored time.Time) (list []*Runtime, complete bool) {
+	subject = asRouted(subject)
 	here, wide := v.lanes[lane], wideChannel(subject)
 	narrowMoves, wideMoves := v.moves[subject], history(nil)
 	if len(v.moves) > 0 && wide != "" {
@@ -69,6 +79,7 @@ func (v *routing) takers(lane int, subject string, stored time.Time) (list []*Ru
 // its subject have been removed. Of a channel that is the business of those that were
 // bound when the message was stored.
 func (v *routing) removed(lane int, subject string, stored time.Time) (list []string) {
+	subject = asRouted(subject)
 	if len(v.moves) == 0 || v.isTaken(subject) {
 		return nil
 	}

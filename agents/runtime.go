@@ -125,7 +125,7 @@ func (b Binding) Subject() string {
 
 // takes reports whether the agent is bound to subject, and by which binding.
 func (r *Runtime) takes(subject string) (*Binding, bool) {
-	if agent, ok := strings.CutPrefix(subject, bus.RoutePrefix); ok {
+	if agent, ok := bus.AgentOf(subject); ok {
 		return nil, agent == r.id
 	}
 	channel, instance, _ := bus.Channel(subject)

@@ -195,7 +195,7 @@ func TestApproval(t *testing.T) {
 func (w *world) settled() {
 	w.t.Helper()
 	w.eventually("nothing held", func() bool {
-		for _, stream := range []string{bus.InboundStream, bus.RoutesStream} {
+		for _, stream := range bus.LaneStreams() {
 			for n := range 4 {
 				c, err := w.bus.JS.Consumer(w.t.Context(), stream, bus.LaneName(n))
 				if err == nil && c.CachedInfo().NumAckPending+int(c.CachedInfo().NumPending) > 0 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"agenthost/bus"
@@ -40,7 +39,7 @@ const unservedWithin = 10 * time.Second
 
 func (m unserved) origin() (origin, error) {
 	o := origin{subject: m.subject}
-	if strings.HasPrefix(m.subject, bus.RoutePrefix) {
+	if _, ok := bus.AgentOf(m.subject); ok {
 		route, err := bus.DecodeRoute(m.data)
 		o.route = &route
 		return o, err

@@ -67,7 +67,7 @@ func splitWaitID(id string) (agent, sid string, ok bool) {
 
 func waitSchedule(id string) string {
 	agent, sid, _ := splitWaitID(id)
-	return "agent.schedule." + agent + ".wait-" + sid + "-" + id[strings.LastIndexByte(id, '.')+1:]
+	return bus.SchedulePrefix + agent + ".wait-" + sid + "-" + id[strings.LastIndexByte(id, '.')+1:]
 }
 
 // ask puts a question to whom it is for. It is done again after a restart, and
@@ -112,7 +112,7 @@ func (t *runner) remind(ctx context.Context, w Waiting, fallback string) error {
 	}
 	msg.Header.Del(nats.MsgIdHdr) // it may be set again, for another time
 	msg.Header.Set(jetstream.ScheduleHeader, "@at "+w.reminder().Format(time.RFC3339))
-	msg.Header.Set(jetstream.ScheduleTargetHeader, msg.Subject)
+	msg.Header.Set(jetstream.ScheduleTargetHeader, bus.DuePrefix+w.Agent)
 	msg.Header.Set("Nats-TTL", "never")
 	msg.Subject = waitSchedule(w.ID)
 	t.trace.set(msg.Header)
@@ -142,7 +142,7 @@ func (p *Parts) answered(id string) {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		stream, err := p.JS.Stream(ctx, bus.RoutesStream)
+		stream, err := p.JS.Stream(ctx, bus.SchedulesStream)
 		if err == nil {
 			err = stream.Purge(ctx, jetstream.WithPurgeSubject(waitSchedule(id)))
 		}

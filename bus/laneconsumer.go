@@ -67,8 +67,11 @@ func (l *Lane) widened(ctx context.Context) (jetstream.Consumer, error) {
 
 // all is the filter that takes the whole of what lanes of the stream may take.
 func (l *Lane) all() string {
-	if l.cfg.Stream == RoutesStream {
-		return "agent.route.*"
+	switch l.cfg.Stream {
+	case RoutesStream:
+		return RoutePrefix + "*"
+	case SchedulesStream: // never the schedules themselves
+		return DuePrefix + "*"
 	}
 	return "plugin.inbound.>"
 }

@@ -63,25 +63,25 @@ func TestLaneNoticesThatItsConsumerIsGone(t *testing.T) {
 	})
 }
 
-// Past 512 agents a lane of routes takes every route, but no schedule.
-func TestLaneOfManyRoutes(t *testing.T) {
+// Past 512 agents a lane takes all that is due, but no schedule.
+func TestLaneOfManyAgents(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
-		var routes []string
+		var due []string
 		for _, s := range numbered(513) {
-			routes = append(routes, bus.RoutePrefix+strings.TrimPrefix(s, bus.InboundPrefix))
+			due = append(due, bus.DuePrefix+strings.TrimPrefix(s, bus.InboundPrefix))
 		}
 		got := make(chan string, 10)
-		l := bus.NewLane(js, bus.LaneConfig{Stream: bus.RoutesStream, Name: bus.LaneName(0), Filters: routes, Host: "one"}, bustest.Log(t),
+		l := bus.NewLane(js, bus.LaneConfig{Stream: bus.SchedulesStream, Name: bus.LaneName(0), Filters: due, Host: "one"}, bustest.Log(t),
 			func(context.Context) {}, func(d *bus.Delivery) { got <- d.Subject; d.Done() })
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- l.Run(ctx, ctx) }()
 		publish(t, js, "agent.schedule.ana.x", "not for us")
-		publish(t, js, "agent.route.c001", "x")
-		if subject := <-got; subject != "agent.route.c001" {
-			t.Errorf("got %s, want agent.route.c001", subject)
+		publish(t, js, "agent.due.c001", "x")
+		if subject := <-got; subject != "agent.due.c001" {
+			t.Errorf("got %s, want agent.due.c001", subject)
 		}
 		cancel()
 		if err := <-ended; err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+var errNoStream = errors.New("there is no stream")
+
 // SetLanes gives a stopped fleet another number of lanes. The consumers of the
 // old ones are deleted; the new ones begin where the slowest of the old was, so
 // that nothing is missed. What comes again is known by its id.
@@ -17,8 +19,11 @@ import (
 // A fleet that is served is left alone.
 func SetLanes(ctx context.Context, js jetstream.JetStream, lanes int) error {
 	var fleet []stopped
-	for _, name := range []string{InboundStream, RoutesStream} {
+	for _, name := range laneStreams {
 		s, err := stoppedLanes(ctx, js, name)
+		if name == SchedulesStream && errors.Is(err, errNoStream) {
+			continue // the next host makes it, out of what an older version has left
+		}
 		if err != nil {
 			return err
 		}
@@ -43,7 +48,7 @@ type stopped struct {
 func stoppedLanes(ctx context.Context, js jetstream.JetStream, name string) (stopped, error) {
 	stream, err := js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return stopped{}, fmt.Errorf("there is no stream %s: no fleet has run here; set nats.lanes instead", name)
+		return stopped{}, fmt.Errorf("%w %s: no fleet has run here; set nats.lanes instead", errNoStream, name)
 	}
 	if err != nil {
 		return stopped{}, fmt.Errorf("look up stream %s: %w", name, err)

@@ -288,8 +288,11 @@ func record(msg *nats.Msg) (Record, error) {
 
 // streamOf is the stream that keeps replies on subject.
 func streamOf(subject string) string {
-	if strings.HasPrefix(subject, RoutePrefix) {
+	switch {
+	case strings.HasPrefix(subject, RoutePrefix):
 		return RoutesStream
+	case strings.HasPrefix(subject, DuePrefix):
+		return SchedulesStream
 	}
 	return OutboundStream
 }

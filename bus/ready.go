@@ -72,7 +72,7 @@ func (b *Bus) Healthy(ctx context.Context) error {
 // has somebody who answers for it before ctx ends.
 func (b *Bus) StreamsHealthy(ctx context.Context) error {
 	var askers []func() error
-	for _, name := range []string{InboundStream, RoutesStream, SessionsStream, OutboundStream} {
+	for _, name := range []string{InboundStream, RoutesStream, SchedulesStream, SessionsStream, OutboundStream} {
 		askers = append(askers, func() error {
 			_, err := b.JS.Stream(ctx, name)
 			if errors.Is(err, jetstream.ErrStreamNotFound) {

@@ -17,22 +17,30 @@ import (
 
 // The streams and buckets, as other programs see them.
 const (
-	InboundStream  = "AGENT_INBOUND"
-	OutboundStream = "AGENT_OUTBOUND"
-	RoutesStream   = "AGENT_ROUTES"
-	SessionsStream = "AGENT_SESSIONS"
-	EventsStream   = "AGENT_EVENTS"
-	DeadStream     = "AGENT_DEAD"
-	FilesBucket    = "AGENT_FILES"   // object store: what is too large for a message
-	LanesBucket    = "AGENT_LANES"   // which host last held which lane
-	WaitingBucket  = "AGENT_WAITING" // the calls that wait for somebody
-	AllowedBucket  = "AGENT_ALLOWED" // what people have allowed for longer than once
+	InboundStream   = "AGENT_INBOUND"
+	OutboundStream  = "AGENT_OUTBOUND"
+	RoutesStream    = "AGENT_ROUTES"
+	SchedulesStream = "AGENT_SCHEDULES"
+	SessionsStream  = "AGENT_SESSIONS"
+	EventsStream    = "AGENT_EVENTS"
+	DeadStream      = "AGENT_DEAD"
+
+	FilesBucket   = "AGENT_FILES"   // object store: what is too large for a message
+	LanesBucket   = "AGENT_LANES"   // which host last held which lane
+	WaitingBucket = "AGENT_WAITING" // the calls that wait for somebody
+	AllowedBucket = "AGENT_ALLOWED" // what people have allowed for longer than once
 
 	SpendBucket      = "AGENT_SPEND"      // what each agent has spent in each of the last days
 	SchedulesBucket  = "AGENT_SCHEDULES"  // schedules and reminders, and when they are due next
 	HeartbeatsBucket = "AGENT_HEARTBEATS" // what the ticks of agents came to
 	MemoryBucket     = "AGENT_MEMORY"     // what agents remember
 )
+
+// laneStreams are those that lanes bring to agents.
+var laneStreams = []string{InboundStream, RoutesStream, SchedulesStream}
+
+// LaneStreams are the streams of which each lane has a consumer.
+func LaneStreams() []string { return slices.Clone(laneStreams) }
 
 // DedupeWindow is how long a stream remembers a Nats-Msg-Id.
 const DedupeWindow = 10 * time.Minute
@@ -57,15 +65,17 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 		}
 	}
 	inbound := base(InboundStream, 3*day, "plugin.inbound.>")
-	inbound.Discard = jetstream.DiscardNew // a plugin is told that the stream is full
-	routes := base(RoutesStream, 7*day, "agent.route.*", "agent.schedule.>")
-	routes.AllowMsgSchedules, routes.AllowMsgTTL = true, true
+	inbound.Discard = jetstream.DiscardNew               // a plugin is told that the stream is full
+	routes := base(RoutesStream, 7*day, RoutePrefix+"*") // programs write to it: neither schedules nor rollup
+	routes.AllowMsgTTL = true
+	schedules := base(SchedulesStream, 7*day, DuePrefix+"*", SchedulePrefix+">")
+	schedules.AllowMsgSchedules, schedules.AllowRollup, schedules.AllowMsgTTL = true, true, true
 	sessions := base(SessionsStream, 0, "agent.session.>", "agent.snapshot.>")
 	sessions.AllowRollup = true
 	events := base(EventsStream, 7*day, "agent.events.>")
 	events.AllowMsgTTL = true
 	return []jetstream.StreamConfig{
-		inbound, base(OutboundStream, 3*day, "plugin.outbound.>"), routes, sessions, events,
+		inbound, base(OutboundStream, 3*day, "plugin.outbound.>"), routes, schedules, sessions, events,
 		base(DeadStream, 30*day, "agent.dead.>"),
 	}
 }
@@ -178,7 +188,7 @@ func provisionStream(ctx context.Context, js jetstream.JetStream, want jetstream
 // firstSeq is where a stream begins. What has no id is known by its sequence, so
 // one that is made again goes on beyond all that the logs of sessions may know.
 func firstSeq(ctx context.Context, js jetstream.JetStream, name string) uint64 {
-	if name != InboundStream && name != RoutesStream {
+	if !slices.Contains(laneStreams, name) {
 		return 0
 	}
 	sessions, err := js.Stream(ctx, SessionsStream)

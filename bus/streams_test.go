@@ -65,7 +65,8 @@ var fresh = []string{
 	"AGENT_EVENTS agent.events.> 168h0m0s direct ttl",
 	"AGENT_INBOUND plugin.inbound.> 72h0m0s direct discard-new",
 	"AGENT_OUTBOUND plugin.outbound.> 72h0m0s direct",
-	"AGENT_ROUTES agent.route.* agent.schedule.> 168h0m0s direct rollup ttl schedules",
+	"AGENT_ROUTES agent.route.* 168h0m0s direct ttl",
+	"AGENT_SCHEDULES agent.due.* agent.schedule.> 168h0m0s direct rollup ttl schedules",
 	"AGENT_SESSIONS agent.session.> agent.snapshot.> 0s direct rollup",
 	"KV_AGENT_ALLOWED $KV.AGENT_ALLOWED.> 0s direct rollup discard-new",
 	"KV_AGENT_HEARTBEATS $KV.AGENT_HEARTBEATS.> 0s direct rollup discard-new",
@@ -147,11 +148,11 @@ func TestProvisionWidens(t *testing.T) {
 		},
 		"a wider subject stays": {
 			jetstream.StreamConfig{Name: bus.RoutesStream, Subjects: []string{"agent.route.>"}, MaxAge: time.Hour},
-			"AGENT_ROUTES agent.route.> agent.schedule.> 1h0m0s direct rollup ttl schedules",
+			"AGENT_ROUTES agent.route.> 1h0m0s direct ttl",
 		},
 		"time to live and schedules": {
-			jetstream.StreamConfig{Name: bus.RoutesStream, Subjects: []string{"agent.route.*"}, MaxAge: time.Hour},
-			"AGENT_ROUTES agent.route.* agent.schedule.> 1h0m0s direct rollup ttl schedules",
+			jetstream.StreamConfig{Name: bus.SchedulesStream, Subjects: []string{"agent.due.*"}, MaxAge: time.Hour},
+			"AGENT_SCHEDULES agent.due.* agent.schedule.> 1h0m0s direct rollup ttl schedules",
 		},
 	}
 	for name, tt := range tests {
@@ -202,8 +203,8 @@ func TestProvisionNamesTheStreamInTheWay(t *testing.T) {
 func TestProvisionRefuses(t *testing.T) {
 	t.Run("a stream that cannot be widened", func(t *testing.T) {
 		js := bustest.Open(t).JS
-		makeStream(t, js, jetstream.StreamConfig{Name: bus.RoutesStream, Subjects: []string{"agent.route.*"}, Discard: jetstream.DiscardNew})
-		wantError(t, bus.Provision(t.Context(), js, 1, 4, bustest.Log(t)), "widen stream AGENT_ROUTES: ", "message scheduling cannot use discard new")
+		makeStream(t, js, jetstream.StreamConfig{Name: bus.SchedulesStream, Subjects: []string{"agent.due.*"}, Discard: jetstream.DiscardNew})
+		wantError(t, bus.Provision(t.Context(), js, 1, 4, bustest.Log(t)), "widen stream AGENT_SCHEDULES: ", "message scheduling cannot use discard new")
 	})
 	for why, have := range map[string]jetstream.StreamConfig{
 		"stream AGENT_OUTBOUND acknowledges nothing (no_ack): ":      {Name: bus.OutboundStream, Subjects: []string{"plugin.outbound.>"}, NoAck: true},
@@ -289,7 +290,7 @@ func TestStreamsHealthy(t *testing.T) {
 	if err := b.StreamsHealthy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{bus.InboundStream, bus.RoutesStream, bus.SessionsStream, bus.OutboundStream} {
+	for _, name := range []string{bus.InboundStream, bus.RoutesStream, bus.SchedulesStream, bus.SessionsStream, bus.OutboundStream} {
 		if err := b.JS.DeleteStream(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}

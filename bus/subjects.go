@@ -7,6 +7,8 @@ const (
 	InboundPrefix  = "plugin.inbound."
 	OutboundPrefix = "plugin.outbound."
 	RoutePrefix    = "agent.route."
+	DuePrefix      = "agent.due."      // what schedules and hosts bring to an agent at its time
+	SchedulePrefix = "agent.schedule." // what the server publishes there later
 	EventsPrefix   = "agent.events."
 	StreamPrefix   = "agent.stream."
 )
@@ -22,10 +24,18 @@ func Channel(subject string) (channel, instance string, ok bool) {
 	return channel, instance, true
 }
 
+// AgentOf is the agent whose own subject it is, for what is routed to it or is due.
+func AgentOf(subject string) (agent string, ok bool) {
+	if agent, ok = strings.CutPrefix(subject, RoutePrefix); !ok {
+		agent, ok = strings.CutPrefix(subject, DuePrefix)
+	}
+	return agent, ok
+}
+
 // HostSubject reports whether only hosts publish on subject: logs, what they tell of
 // themselves, and timers. Streams keep all of it.
 func HostSubject(subject string) bool {
-	for _, prefix := range []string{"agent.session.", "agent.snapshot.", "agent.dead.", EventsPrefix, "agent.schedule."} {
+	for _, prefix := range []string{"agent.session.", "agent.snapshot.", "agent.dead.", EventsPrefix, SchedulePrefix, DuePrefix} {
 		if strings.HasPrefix(subject, prefix) {
 			return true
 		}
@@ -36,7 +46,7 @@ func HostSubject(subject string) bool {
 // StoredSubject reports whether what is published on subject is kept in a stream of
 // ours; on any other subject a message reaches who listens, or nobody.
 func StoredSubject(subject string) bool {
-	agent, route := strings.CutPrefix(subject, RoutePrefix)
+	agent, own := AgentOf(subject)
 	return strings.HasPrefix(subject, InboundPrefix) || strings.HasPrefix(subject, OutboundPrefix) ||
-		route && !strings.Contains(agent, ".") || strings.HasPrefix(subject, "agent.schedule.")
+		own && !strings.Contains(agent, ".") || strings.HasPrefix(subject, SchedulePrefix)
 }

@@ -256,7 +256,7 @@ func (l *ledger) firings(t testing.TB, name string) firings {
 	t.Helper()
 	f := firings{map[string]time.Time{}, map[string]int{}}
 	reader := bus.NewReader(l.js)
-	for rec, err := range reader.Tail(t.Context(), bus.RoutesStream, "agent.route.ana", 1) {
+	for rec, err := range reader.Tail(t.Context(), bus.SchedulesStream, "agent.due.ana", 1) {
 		route := bus.Route{}
 		if err == nil {
 			err = json.Unmarshal(rec.Data, &route)

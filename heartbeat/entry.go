@@ -41,7 +41,7 @@ const (
 func (e Entry) Key() string { return e.Agent + "." + e.Name }
 
 // Subject is where the server holds its next firing.
-func (e Entry) Subject() string { return "agent.schedule." + e.Key() }
+func (e Entry) Subject() string { return bus.SchedulePrefix + e.Key() }
 
 // firingID names one firing: who hears it twice hears the same id.
 func (e Entry) firingID() string {
@@ -65,7 +65,7 @@ func (e Entry) message() (*nats.Msg, error) {
 		return nil, err
 	}
 	msg.Header.Set(jetstream.ScheduleHeader, "@at "+e.Next.UTC().Format(time.RFC3339))
-	msg.Header.Set(jetstream.ScheduleTargetHeader, bus.RoutePrefix+e.Agent)
+	msg.Header.Set(jetstream.ScheduleTargetHeader, bus.DuePrefix+e.Agent)
 	msg.Header.Set("Nats-TTL", "never") // it outlives the stream's age
 	return msg, nil
 }
@@ -184,7 +184,7 @@ func drop(ctx context.Context, js jetstream.JetStream, kv jetstream.KeyValue, e 
 	if err := kv.Purge(ctx, e.Key()); err != nil {
 		return err
 	}
-	stream, err := js.Stream(ctx, bus.RoutesStream)
+	stream, err := js.Stream(ctx, bus.SchedulesStream)
 	if err != nil {
 		return err
 	}

@@ -206,7 +206,7 @@ type held struct {
 }
 
 func (k *Keeper) holds(ctx context.Context, e Entry) (held, error) {
-	rec, err := k.Reader.Last(ctx, bus.RoutesStream, e.Subject())
+	rec, err := k.Reader.Last(ctx, bus.SchedulesStream, e.Subject())
 	if errors.Is(err, bus.ErrNotFound) {
 		return held{}, nil
 	}

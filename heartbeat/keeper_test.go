@@ -27,7 +27,7 @@ func every(d time.Duration) heartbeat.Schedule {
 // armed are the subjects of the firings that the server holds.
 func (w *world) armed() map[string]uint64 {
 	w.t.Helper()
-	info, err := w.stream(bus.RoutesStream).Info(w.t.Context(), jetstream.WithSubjectFilter("agent.schedule.>"))
+	info, err := w.stream(bus.SchedulesStream).Info(w.t.Context(), jetstream.WithSubjectFilter("agent.schedule.>"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -157,13 +157,13 @@ func TestConfigChanges(t *testing.T) {
 		nightly.Prompt = "count all"
 		nightly.Cron = "30 3 * * *"
 		run(nightly)
-		held := read[bus.Route](w, bus.RoutesStream, "agent.schedule.ana.nightly")
+		held := read[bus.Route](w, bus.SchedulesStream, "agent.schedule.ana.nightly")
 		if len(w.armed()) != 2 || len(held) != 1 || held[0].Text != "count all" || held[0].Due.In(paris(t)).Format("15:04") != "03:30" {
 			t.Errorf("armed: %v, of it %+v", w.armed(), held)
 		}
 		nightly.Prompt = "count them"
 		run(nightly)
-		if held = read[bus.Route](w, bus.RoutesStream, "agent.schedule.ana.nightly"); held[0].Text != "count them" {
+		if held = read[bus.Route](w, bus.SchedulesStream, "agent.schedule.ana.nightly"); held[0].Text != "count them" {
 			t.Errorf("held: %+v", held)
 		}
 		run()

@@ -73,15 +73,17 @@ func (w *world) run(do func(context.Context) error) (stop func()) {
 func (w *world) routes(agent string) []bus.Route {
 	w.t.Helper()
 	var list []bus.Route
-	for rec, err := range w.reader.Tail(context.Background(), bus.RoutesStream, bus.RoutePrefix+agent, 1) {
-		if err != nil {
-			w.t.Fatal(err)
+	for stream, subject := range map[string]string{bus.RoutesStream: bus.RoutePrefix + agent, bus.SchedulesStream: bus.DuePrefix + agent} {
+		for rec, err := range w.reader.Tail(context.Background(), stream, subject, 1) {
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			route, err := bus.DecodeRoute(rec.Data)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			list = append(list, route)
 		}
-		route, err := bus.DecodeRoute(rec.Data)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		list = append(list, route)
 	}
 	return list
 }

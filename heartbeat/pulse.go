@@ -150,7 +150,7 @@ func (p *Pulse) tick(b *beating, due time.Time) {
 		return
 	}
 	id := TickID(b.Agent, due)
-	msg, err := bus.NewMessage(bus.RoutePrefix+b.Agent, bus.Route{
+	msg, err := bus.NewMessage(bus.DuePrefix+b.Agent, bus.Route{
 		ID: id, Kind: bus.RouteHeartbeat, Text: b.Config.Prompt, Due: due, Origin: b.Config.To.origin(b.Agent),
 	})
 	if err != nil {

@@ -73,7 +73,7 @@ func ShadowDiff(ctx context.Context, js jetstream.JetStream, agent, shadow, key 
 	}
 	pairs := []Pair{}
 	for _, d := range original {
-		if len(d.inputs) == 0 || d.inputs[0].Subject == bus.RoutePrefix+agent { // what comes by route has no shadow
+		if len(d.inputs) == 0 || addressed(d.inputs[0].Subject) { // what comes by route has no shadow
 			continue
 		}
 		last := d.inputs[len(d.inputs)-1].ID
@@ -157,4 +157,10 @@ func (d *Deed) say(r *run.Reply) {
 	if r.Final && json.Unmarshal(r.Envelope, &out) == nil {
 		d.Answer = out.Text
 	}
+}
+
+// addressed reports whether a message was for one agent by its subject.
+func addressed(subject string) bool {
+	_, ok := bus.AgentOf(subject)
+	return ok
 }

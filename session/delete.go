@@ -120,7 +120,7 @@ func (a *Archive) forgetWaiting(ctx context.Context, agent, sid string) error {
 		return nil
 	}
 	for _, id := range ids {
-		err = errors.Join(err, a.purge(ctx, bus.RoutesStream, "agent.schedule."+agent+".wait-"+sid+"-"+id, 0))
+		err = errors.Join(err, a.purge(ctx, bus.SchedulesStream, bus.SchedulePrefix+agent+".wait-"+sid+"-"+id, 0))
 	}
 	return err
 }
