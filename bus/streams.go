@@ -86,6 +86,9 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 // fleet is configured for; a fleet that was made with another is an error.
 func Provision(ctx context.Context, js jetstream.JetStream, replicas, lanes int, log zerolog.Logger) error {
 	replicas, lanes = max(replicas, 1), LaneCount(lanes)
+	if err := upgradeRoutes(ctx, js, replicas, log); err != nil {
+		return explainReplicas(err, replicas)
+	}
 	var makers []func() error
 	progress := log.Sample(&zerolog.BurstSampler{Burst: 1, Period: readyProgress})
 	add := func(name string, provision func(ctx context.Context) error) {
@@ -303,6 +306,7 @@ func foreignSettings(have, want jetstream.StreamConfig) []setting {
 			list = append(list, setting{name, value})
 		}
 	}
+	add("allow_rollup", have.AllowRollup && !want.AllowRollup, have.AllowRollup)
 	add("replicas", have.Replicas != want.Replicas, have.Replicas)
 	add("max_age", have.MaxAge != want.MaxAge, have.MaxAge.String())
 	add("retention", have.Retention != want.Retention, have.Retention.String())
