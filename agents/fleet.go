@@ -45,6 +45,7 @@ func NewFleet(js jetstream.JetStream, parts *Parts, count int, runtimes []*Runti
 	parts.lastTries = new(gate)
 	parts.crew = new(crew)
 	parts.questions = newQuestions()
+	parts.ids = newSharedIDs()
 	parts.few = bus.Few(parts.Log)
 	f := &Fleet{js: js, parts: parts, count: count, stoppers: map[*Runtime]context.CancelFunc{}}
 	f.routing.Store(newRouting(runtimes, count, nil))

@@ -52,6 +52,7 @@ type Parts struct {
 
 	crew      *crew // who do the runs and call the models
 	questions *questions
+	ids       *sharedIDs
 
 	few zerolog.Logger // Log for what may happen to all sessions at once
 }

@@ -251,7 +251,9 @@ func (r *Runtime) accept(d *bus.Delivery) {
 
 // enqueue queues an input with its conversation.
 func (r *Runtime) enqueue(it *item) {
-	entry := r.sessions.Acquire(it.origin.key(it.input.ID))
+	key := it.origin.key(it.input.ID)
+	r.checkID(it, key)
+	entry := r.sessions.Acquire(key)
 	entry.Value.push(it, entry)
 }
 

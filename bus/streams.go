@@ -306,7 +306,7 @@ func foreignSettings(have, want jetstream.StreamConfig) []setting {
 			list = append(list, setting{name, value})
 		}
 	}
-	add("allow_rollup", have.AllowRollup && !want.AllowRollup, have.AllowRollup)
+	add("allow_rollup", have.AllowRollup && !want.AllowRollup && !have.AllowMsgSchedules, have.AllowRollup)
 	add("replicas", have.Replicas != want.Replicas, have.Replicas)
 	add("max_age", have.MaxAge != want.MaxAge, have.MaxAge.String())
 	add("retention", have.Retention != want.Retention, have.Retention.String())
