@@ -330,9 +330,7 @@ func (u *upgrade) copyConsumers(ctx context.Context, from, to string) error {
 }
 
 func copyConsumer(ctx context.Context, to jetstream.Stream, info *jetstream.ConsumerInfo, last bool) error {
-	cfg := info.Config
-	cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartSequencePolicy, nil
-	cfg.OptStartSeq = info.AckFloor.Stream + 1
+	cfg := goesOn(info)
 	var err error
 	switch {
 	case cfg.DeliverSubject == "":
@@ -349,6 +347,22 @@ func copyConsumer(ctx context.Context, to jetstream.Stream, info *jetstream.Cons
 		return nil
 	}
 	return err
+}
+
+// goesOn is the configuration of a consumer that begins where another is. Of one with
+// replicas that has never delivered anything, NATS does not say where that is.
+func goesOn(info *jetstream.ConsumerInfo) jetstream.ConsumerConfig {
+	cfg := info.Config
+	switch {
+	case info.AckFloor.Stream > 0:
+		if cfg.DeliverPolicy != jetstream.DeliverByStartSequencePolicy {
+			cfg.DeliverPolicy, cfg.OptStartTime, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, nil, 0
+		}
+		cfg.OptStartSeq = max(cfg.OptStartSeq, info.AckFloor.Stream+1)
+	case cfg.DeliverPolicy == jetstream.DeliverNewPolicy:
+		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &info.Created
+	}
+	return cfg
 }
 
 // ownSchedule reports whether a schedule is for the agent that its subject names, as

@@ -32,11 +32,16 @@ const forever = "@at 2060-01-01T00:00:00Z"
 // message, and a program that has read one of two.
 func oldRoutes(t *testing.T, js jetstream.JetStream) {
 	t.Helper()
-	makeStream(t, js, jetstream.StreamConfig{Name: bus.SessionsStream, Subjects: []string{"agent.session.>"}})
+	oldReplicas(t, js, 1)
+}
+
+func oldReplicas(t *testing.T, js jetstream.JetStream, replicas int) {
+	t.Helper()
+	makeStream(t, js, jetstream.StreamConfig{Name: bus.SessionsStream, Subjects: []string{"agent.session.>"}, Replicas: replicas})
 	publish(t, js, "agent.session.ana.x", "a commit")
 	makeStream(t, js, jetstream.StreamConfig{
 		Name: bus.RoutesStream, Subjects: []string{"agent.route.*", "agent.schedule.>"}, MaxAge: 7 * 24 * time.Hour,
-		AllowMsgSchedules: true, AllowMsgTTL: true, AllowDirect: true, Duplicates: bus.DedupeWindow, FirstSeq: 100,
+		AllowMsgSchedules: true, AllowMsgTTL: true, AllowDirect: true, Duplicates: bus.DedupeWindow, FirstSeq: 100, Replicas: replicas,
 	})
 	for i := range 5 {
 		send(t, js, "agent.route.ana", nats.Header{nats.MsgIdHdr: {fmt.Sprint("m", i)}, "Traceparent": {"t"}}, fmt.Sprint("work ", i))
@@ -195,6 +200,26 @@ func TestUpgradeByManyHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantUpgraded(t, js)
+}
+
+func TestUpgradeOfReplicas(t *testing.T) {
+	c := bustest.StartCluster(t)
+	b := bustest.OpenConfig(t, bus.Config{URL: c.URL(0)})
+	if err := b.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	oldReplicas(t, b.JS, 3)
+	await(t, "the upgrade", func() bool { // a cluster that is slow is asked again, as a host does
+		err := bus.Provision(t.Context(), b.JS, 3, 4, bustest.Log(t))
+		if err != nil && !bus.Transient(err) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	wantUpgraded(t, b.JS)
+	if c := streamConfig(t, b.JS, bus.RoutesStream); c.Replicas != 3 {
+		t.Errorf("got %d replicas, want 3", c.Replicas)
+	}
 }
 
 // A stream that had messages, and has none now, does not count from 1 again: what has

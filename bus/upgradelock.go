@@ -67,7 +67,7 @@ var errLockHeld = errors.New("another host has the lock")
 // take takes a lock that is free, or whose lease has run out.
 func (l *upgradeLock) take(ctx context.Context, kv jetstream.KeyValue) (uint64, error) {
 	rev, err := kv.Create(ctx, upgradeKey, []byte(l.id))
-	if !errors.Is(err, jetstream.ErrKeyExists) {
+	if !overtakenKey(err) {
 		return rev, err
 	}
 	entry, err := NewReader(l.js).Entry(ctx, LanesBucket, upgradeKey)
