@@ -187,6 +187,31 @@ func TestUpgrade(t *testing.T) {
 	wantUpgraded(t, js)
 }
 
+// A consumer that pushes brings its program what is new, and no more, and not while
+// the messages are being copied.
+func TestUpgradeOfAConsumerThatPushes(t *testing.T) {
+	t.Parallel()
+	b := bustest.Open(t)
+	oldRoutes(t, b.JS)
+	got, err := b.NC.SubscribeSync("desk.inbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.JS.CreatePushConsumer(t.Context(), bus.RoutesStream, jetstream.ConsumerConfig{
+		Durable: "pushes", DeliverSubject: "desk.inbox", FilterSubject: "agent.route.desk", DeliverPolicy: jetstream.DeliverNewPolicy,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	provision(t, b.JS)
+	publish(t, b.JS, "agent.route.desk", "new")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	msg, err := got.NextMsgWithContext(ctx)
+	if err != nil || string(msg.Data) != "new" {
+		t.Fatalf("got %v, %v, want the new message", msg, err)
+	}
+}
+
 // The hosts of a fleet are started at the same time.
 func TestUpgradeByManyHosts(t *testing.T) {
 	t.Parallel()
@@ -346,7 +371,10 @@ type diesAt struct{ left int }
 
 func (d *diesAt) Write(p []byte) (int, error) {
 	var line struct{ Message, Step, Part string }
-	if json.Unmarshal(p, &line) != nil || !strings.HasPrefix(line.Message, "upgrade stream") {
+	if err := json.Unmarshal(p, &line); err != nil {
+		return 0, err
+	}
+	if !strings.HasPrefix(line.Message, "upgrade stream") {
 		return len(p), nil
 	}
 	fmt.Println(line.Step + line.Part)
