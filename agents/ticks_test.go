@@ -9,6 +9,8 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A heartbeat tick whose decision hangs holds up nothing: neither other messages of
@@ -76,9 +78,20 @@ func TestTicksAreDecidedInOrder(t *testing.T) {
 		}
 	}
 	w.start(watcher(`rules: [{text: "${text}"}]`))
+	consumer := func() *jetstream.ConsumerInfo {
+		c, err := w.bus.JS.Consumer(t.Context(), bus.SchedulesStream, bus.LaneName(agents.LaneOf("ana", 4)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.CachedInfo()
+	}
 	for i := range 50 {
 		w.tick(i, "a tick")
 	}
+	await(t, "those beyond the bound are left out", func() bool {
+		info := consumer()
+		return info.NumPending == 0 && info.NumAckPending == 32
+	})
 	w.say("demo", bus.Inbound{Text: "hello"})
 	w.expect("reply", "hello")
 	w.publish("agent.route.ana", bus.Route{ID: "e", Kind: bus.RouteEvent, From: "e", Text: "after the ticks", Origin: toAna})
@@ -97,8 +110,8 @@ func TestTicksAreDecidedInOrder(t *testing.T) {
 		t.Errorf("decided out of order: %v", dues)
 	}
 	await(t, "all are acknowledged", func() bool {
-		info, err := w.bus.JS.Consumer(t.Context(), bus.RoutesStream, bus.LaneName(agents.LaneOf("ana", 4)))
-		return err == nil && info.CachedInfo().NumAckPending == 0 && info.CachedInfo().NumPending == 0
+		info := consumer()
+		return info.NumAckPending == 0 && info.NumPending == 0
 	})
 	if len(decided) > 0 {
 		t.Errorf("%d more than 32 were decided", len(decided))

@@ -26,9 +26,6 @@ type Fleet struct {
 	Subjects []string // of hooks and events, that hosts publish on and subscribe to
 }
 
-// schedulesStream is where schedules are kept; only hosts write there.
-const schedulesStream = "AGENT_SCHEDULES"
-
 var roleName = regexp.MustCompile(`^(?:(host|cli|auditor)|plugin:([a-z0-9_-]{1,63})(?:\.([a-z0-9_-]{1,63}))?|program:([a-z0-9_-]{1,63}))$`)
 
 // RoleOf returns the role called name: host, cli, auditor, plugin:CHANNEL,
@@ -118,7 +115,7 @@ func cliRole() Role {
 		"agent.session.>", "agent.snapshot.>", // forks and deletions
 		"agenthost.*", "agenthost.sessions.*", "agenthost.dead.*",
 		"$KV." + AllowedBucket + ".>", "$KV." + WaitingBucket + ".>", "$KV." + MemoryBucket + ".>", "$KV." + SchedulesBucket + ".>",
-	}, api("STREAM.PURGE."+SessionsStream, "STREAM.PURGE."+schedulesStream, "STREAM.MSG.DELETE."+DeadStream))
+	}, api("STREAM.PURGE."+SessionsStream, "STREAM.PURGE."+SchedulesStream, "STREAM.MSG.DELETE."+DeadStream))
 	r.Notes = []string{"agenthost lanes changes the stream " + InboundStream + ": it runs with what a host may do"}
 	return r
 }
@@ -149,7 +146,7 @@ func hostRole(f Fleet) Role {
 }
 
 func hostStreams() []string {
-	return []string{InboundStream, OutboundStream, RoutesStream, schedulesStream, SessionsStream, EventsStream, DeadStream}
+	return []string{InboundStream, OutboundStream, RoutesStream, SchedulesStream, SessionsStream, EventsStream, DeadStream, keptRoutes}
 }
 
 func valueBuckets() (names []string) {
@@ -194,7 +191,7 @@ func readOf(stream string) []string {
 // hosts and plugins take by consumers of their own: who may ask any consumer for
 // messages takes them away there.
 func reading(stream string) []string {
-	if slices.Contains([]string{InboundStream, OutboundStream, RoutesStream, schedulesStream, EventsStream}, stream) {
+	if slices.Contains([]string{InboundStream, OutboundStream, RoutesStream, SchedulesStream, EventsStream}, stream) {
 		return nil
 	}
 	return append(api("CONSUMER.CREATE."+stream, "CONSUMER.CREATE."+stream+".>", "CONSUMER.MSG.NEXT."+stream+".*", "CONSUMER.DELETE."+stream+".*"),

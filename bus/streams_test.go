@@ -234,7 +234,7 @@ func TestProvisionRefuses(t *testing.T) {
 	t.Run("no NATS", func(t *testing.T) {
 		b := bustest.Open(t)
 		b.Close()
-		wantError(t, bus.Provision(t.Context(), b.JS, 1, 4, bustest.Log(t)), "make stream AGENT_INBOUND: ")
+		wantError(t, bus.Provision(t.Context(), b.JS, 1, 4, bustest.Log(t)), "look up stream AGENT_ROUTES: ")
 	})
 	for bucket, stream := range map[string]string{"lanes": "KV_AGENT_LANES", "files": "OBJ_AGENT_FILES"} {
 		t.Run("a bucket in the way of "+bucket, func(t *testing.T) {
