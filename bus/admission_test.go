@@ -165,6 +165,40 @@ func TestAnonymousConnectionIsAChannel(t *testing.T) {
 	}
 }
 
+// In a JetStream domain a channel asks by the subjects of the domain, or without.
+func TestAnonymousConnectionInADomain(t *testing.T) {
+	cfg := bustest.Config(t)
+	address := "127.0.0.1:0"
+	cfg.Embedded.Listen, cfg.Domain = &address, "edge"
+	b := bustest.OpenConfig(t, cfg)
+	provision(t, b.JS)
+	g := enter(t, b.URL())
+	edge, err := jetstream.NewWithDomain(g.Conn, "edge")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := patience(t)
+	if _, err := b.JS.Publish(ctx, "plugin.outbound.web", []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	for name, js := range map[string]jetstream.JetStream{"edge": edge, "plain": g.js} {
+		cons, err := js.CreateConsumer(ctx, bus.OutboundStream, jetstream.ConsumerConfig{Durable: name, FilterSubject: "plugin.outbound.web"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := cons.Next(jetstream.FetchMaxWait(20 * time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.DoubleAck(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	if g.mayPublish("$JS.edge.API.STREAM.DELETE.AGENT_OUTBOUND") || len(g.refused) > 1 {
+		t.Errorf("refused: %q", g.refused)
+	}
+}
+
 func TestAnonymousConnectionMayNot(t *testing.T) {
 	b, _ := listening(t, "")
 	g := enter(t, b.URL())
@@ -215,6 +249,11 @@ func TestAnonymousRepliesReachNoHost(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+	traced := nats.NewMsg("plugin.inbound.web")
+	traced.Header.Set("Nats-Trace-Dest", "agenthost.reload")
+	if err := g.PublishMsg(traced); err != nil {
+		t.Fatal(err)
 	}
 	// What was sent before this one has been answered.
 	if _, err := g.RequestWithContext(ctx, "$JS.API.CONSUMER.CREATE.AGENT_OUTBOUND.x", []byte("{}")); err != nil {
@@ -349,6 +388,27 @@ func TestAnonymousNoneAndAll(t *testing.T) {
 	}
 }
 
+// The token goes to the server that made it, and to none that others have put on
+// its port.
+func TestTokenGoesToItsServerOnly(t *testing.T) {
+	b, cfg := listening(t, "")
+	_, port, _ := strings.Cut(strings.TrimPrefix(b.URL(), "nats://"), ":")
+	for url, want := range map[string]bool{
+		b.URL(): true, "nats://localhost:" + port: true, "nats://0.0.0.0:" + port: true, "nats://[::1]:" + port: true,
+		"nats://127.0.0.1:1": false, "nats://10.0.0.5:" + port: false, "nats://me@127.0.0.1:" + port: false, "nats://%zz": false,
+		"nats://nats.example:" + port: false, b.URL() + ",nats://nats.example:4222": false,
+	} {
+		if got := cfg.Embedded.ServesAt(url); got != want {
+			t.Errorf("%s: got %t, want %t", url, got, want)
+		}
+	}
+	url := b.URL()
+	b.Close()
+	if cfg.Embedded.ServesAt(url) {
+		t.Error("a stopped server has an address")
+	}
+}
+
 // Who may write a file of the data folder is the host's user; a token that
 // another could read is closed again, and one that a crash cut short made anew.
 func TestTokenFileIsMended(t *testing.T) {
@@ -377,7 +437,7 @@ func TestTokenFileIsMended(t *testing.T) {
 	if _, err := open(t, cfg); err == nil || !strings.Contains(err.Error(), "read the token of the embedded server") {
 		t.Errorf("a token that cannot be read: got %v", err)
 	}
-	if _, _, err := bus.Dial(patience(t), bus.Config{Embedded: bus.Embedded{Store: cfg.Embedded.Store}}, "cli", bustest.Log(t)); err == nil || !strings.Contains(err.Error(), "run this as the user that runs the host") {
+	if _, err := cfg.WithToken(); err == nil || !strings.Contains(err.Error(), "run this as the user that runs the host") {
 		t.Errorf("dial: got %v, want what helps", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // hosts' account what is listed here. Permissions alone would not do: a server
 // answers a publish, and delivers to a consumer, on whatever subject the client
 // names, with the rights of the server. In another account such a subject leads
-// to nobody but the client itself.
+// only to the client itself.
 const channelAccount = "AGENTHOST_CHANNELS"
 
 // consumerDoor is where the creation of consumers is checked: of a consumer that

@@ -24,12 +24,14 @@ func Dial(ctx context.Context, cfg Config, name string, log zerolog.Logger) (*na
 		if address == "" {
 			return nil, nil, errors.New(`the host's NATS has no port: nats.embedded.listen is ""; set it, or name another server`)
 		}
-		withToken, err := cfg.WithToken()
-		if err != nil {
-			return nil, nil, err
-		}
-		cfg = withToken
 		cfg.URL = "nats://" + address
+		if cfg.Embedded.ServesAt(cfg.URL) {
+			withToken, err := cfg.WithToken()
+			if err != nil {
+				return nil, nil, err
+			}
+			cfg = withToken
+		}
 	}
 	opts := connectOptions(name, newConnWatch(log))
 	return dial(cfg, append(opts, within(ctx)))

@@ -92,15 +92,16 @@ func (e Embedded) addressFile() string { return filepath.Join(filepath.Dir(e.Tok
 // ServesAt reports whether the embedded server of this store listens at url.
 func (e Embedded) ServesAt(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.User != nil || !Loopback(u.Hostname()) {
+	if err != nil || u.User != nil {
 		return false
 	}
 	known, err := os.ReadFile(e.addressFile())
 	if errors.Is(err, fs.ErrPermission) {
 		return true // reading the token says so
 	}
-	_, port, _ := net.SplitHostPort(strings.TrimSpace(string(known)))
-	return err == nil && port == cmp.Or(u.Port(), strconv.Itoa(server.DEFAULT_PORT))
+	host, port, _ := net.SplitHostPort(strings.TrimSpace(string(known)))
+	local := u.Hostname() == host || Loopback(u.Hostname()) || net.ParseIP(u.Hostname()).IsUnspecified()
+	return err == nil && local && port == cmp.Or(u.Port(), strconv.Itoa(server.DEFAULT_PORT))
 }
 
 // forgetAddress is called when nothing of ours listens any more, and the port may
