@@ -41,6 +41,9 @@ func (f *natsFlags) over(file bus.Config, getenv func(string) string) bus.Config
 	named := f.WithEnv(getenv)
 	if named.External() {
 		named.Domain, named.Replicas, named.Lanes, named.Embedded = file.Domain, file.Replicas, file.Lanes, file.Embedded
+		if named.Context == "" { // which has one of its own
+			named.InboxPrefix = file.InboxPrefix
+		}
 		return named
 	}
 	if f.identified() {

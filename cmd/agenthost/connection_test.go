@@ -28,6 +28,8 @@ func TestNATSFlagsOverFile(t *testing.T) {
 		"env over file":    {env: map[string]string{"NATS_URL": "e"}, file: bus.Config{URL: "f", Token: "ft"}, want: bus.Config{URL: "e"}},
 		"flag over env":    {flags: bus.Config{URL: "s"}, env: map[string]string{"NATS_URL": "e"}, want: bus.Config{URL: "s"}},
 		"over embedded":    {flags: bus.Config{Context: "c"}, file: bus.Config{Embedded: embedded}, want: bus.Config{Context: "c", Embedded: embedded}},
+		"inbox of a url":   {flags: bus.Config{URL: "s"}, file: bus.Config{InboxPrefix: "_I"}, want: bus.Config{URL: "s", InboxPrefix: "_I"}},
+		"of a context":     {flags: bus.Config{Context: "c"}, file: bus.Config{InboxPrefix: "_I"}, want: bus.Config{Context: "c"}},
 		"flag user":        {flags: bus.Config{User: "u", Password: "p"}, file: bus.Config{URL: "f", Token: "ft"}, want: bus.Config{URL: "f", User: "u", Password: "p"}},
 		"env user":         {env: map[string]string{"NATS_USER": "u", "NATS_PASSWORD": "p"}, file: bus.Config{URL: "f"}, want: bus.Config{URL: "f", User: "u", Password: "p"}},
 		"file user stays":  {env: map[string]string{"NATS_USER": "u"}, file: bus.Config{URL: "f", Creds: "fc"}, want: bus.Config{URL: "f", Creds: "fc"}},
