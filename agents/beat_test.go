@@ -169,7 +169,7 @@ func TestToolKnowsItsChat(t *testing.T) {
 	}
 }
 
-func await(t *testing.T, what string, ok func() bool) {
+func await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {

@@ -10,6 +10,8 @@ import (
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // suspect is an agent whose model hangs when it is told to, and otherwise echoes.
@@ -51,6 +53,20 @@ func (w *world) wake(agent, from string) {
 	w.say(agent, bus.Inbound{ID: "wake-" + from, From: from, Text: "and then"})
 }
 
+// awaitTry waits until the next try of a run that was left over is in its log.
+func (w *world) awaitTry(agent, from string) {
+	w.t.Helper()
+	subject := "agent.session." + agent + "." + session.SID(agent, session.DM(agent, "", from))
+	await(w.t, "another try", func() bool {
+		stream, err := w.bus.JS.Stream(w.t.Context(), bus.SessionsStream)
+		if err != nil {
+			return false
+		}
+		info, err := stream.Info(w.t.Context(), jetstream.WithSubjectFilter(subject))
+		return err == nil && info.State.Subjects[subject] > 1
+	})
+}
+
 // status is that of an agent of the host.
 func (w *world) status(agent string) agents.Status { return w.fleet.Runtime(agent).Status() }
 
@@ -64,7 +80,7 @@ func TestSuspectsWaitOnlyForSuspectsOfTheirAgent(t *testing.T) {
 	w.leftOver("ana", "u2", "the second", 2)
 	w.leftOver("bob", "u3", "of another agent", 3)
 	w.wake("ana", "u1")
-	await(t, "the first is tried", func() bool { return w.status("ana").Running == 1 })
+	w.awaitTry("ana", "u1")
 	w.wake("ana", "u2")
 	await(t, "the second waits, in no slot", func() bool { s := w.status("ana"); return s.Suspects == 1 && s.Running == 1 })
 	w.wake("bob", "u3")
@@ -90,7 +106,7 @@ func TestLastTriesOfAllAgentsWaitForEachOther(t *testing.T) {
 	w.leftOver("ana", "u1", "hang", 4)
 	w.leftOver("bob", "u2", "the second", 4)
 	w.wake("ana", "u1")
-	await(t, "the first is tried", func() bool { return w.status("ana").Running == 1 })
+	w.awaitTry("ana", "u1")
 	w.wake("bob", "u2")
 	await(t, "the second waits", func() bool { s := w.status("bob"); return s.Suspects == 1 && s.Running == 0 })
 	w.say("ana", bus.Inbound{From: "u1", Text: "/stop"})
@@ -110,7 +126,7 @@ func TestStopLeavesWaitingSuspects(t *testing.T) {
 	w.leftOver("ana", "u1", "hang", 2)
 	w.leftOver("ana", "u2", "the second", 2)
 	w.wake("ana", "u1")
-	await(t, "the first is tried", func() bool { return w.status("ana").Running == 1 })
+	w.awaitTry("ana", "u1")
 	w.wake("ana", "u2")
 	await(t, "the second waits", func() bool { return w.status("ana").Suspects == 1 })
 	w.stop()
