@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -99,9 +98,7 @@ func (f *feeder) end(d *bus.Delivery, agents []string) {
 	defer cancel()
 	d.Hold(len(agents))
 	for _, agent := range agents {
-		header := maps.Clone(d.Header())
-		delete(header, "Nats-Pin-Id")
-		f.fleet.endUnserved(ctx, unserved{agent, d.Subject, d.Seq, header, d.Data()}, d.Done)
+		f.fleet.endUnserved(ctx, unservedOf(agent, d), d.Done)
 	}
 }
 
@@ -119,8 +116,10 @@ func (f *feeder) giveUp(s *stray) {
 	case slices.ContainsFunc(agents, served.has):
 		f.log.Warn().Str("subject", s.d.Subject).Uint64("seq", s.d.Seq).Msg("another host knows the agent of this message; reload this one")
 		s.d.Leave()
-	case len(s.handed) > 0 || !known && served.Hosts > 1: // some have it, or another host may be bound
+	case len(s.handed) > 0:
 		s.d.Done()
+	case !known && served.Hosts > 1: // an agent may be bound that answers: no second answer
+		f.fleet.buryUnserved(unservedOf(unbound, s.d), f.fleet.notConfigured(unbound), s.d.Done)
 	default:
 		f.end(s.d, agents)
 	}

@@ -90,7 +90,7 @@ func (f *Fleet) endOrphansOf(ctx context.Context, stream jetstream.Stream, subje
 	wait = orphansEvery
 	agent := subject[len(bus.RoutePrefix):]
 	var due []unserved
-	for rec, err := range f.parts.Reader.Tail(ctx, bus.RoutesStream, subject, 1) {
+	for rec, err := range f.parts.Reader.Tail(ctx, bus.RoutesStream, subject, bus.LanesStart(stream.CachedInfo().Config)) {
 		if err != nil {
 			return wait, fmt.Errorf("read %s: %w", subject, err)
 		}

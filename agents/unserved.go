@@ -37,6 +37,11 @@ const unbound = "unbound"
 // unservedWithin bounds what is asked before a message is ended.
 const unservedWithin = 10 * time.Second
 
+// unservedOf is a message that a lane has brought.
+func unservedOf(agent string, d *bus.Delivery) unserved {
+	return unserved{agent, d.Subject, d.Seq, ownHeader(d.Header()), d.Data()}
+}
+
 func (m unserved) origin() (origin, error) {
 	o := origin{subject: m.subject}
 	if _, ok := bus.AgentOf(m.subject); ok {

@@ -6,6 +6,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// LanesStart is the first message of a stream that its lanes have not passed over when
+// their number was changed.
+func LanesStart(cfg jetstream.StreamConfig) uint64 { return startOf(cfg) }
+
 // UnservedLanes are the numbers of the lanes of a stream that no host asks for
 // messages.
 func UnservedLanes(ctx context.Context, stream jetstream.Stream, count int) ([]int, error) {
