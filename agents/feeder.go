@@ -131,8 +131,7 @@ func (f *feeder) meant(d *bus.Delivery) (agents []string, known bool) {
 		return []string{agent}, true
 	}
 	v := f.fleet.routing.Load()
-	ids, _ := v.boundTo(d.Subject, d.Stored)
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+	ids := slices.DeleteFunc(slices.Clone(v.boundTo(d.Subject, d.Stored)), func(id string) bool {
 		return v.byID[id] != nil || LaneOf(id, len(v.lanes)) != f.n
 	})
 	if len(ids) == 0 {

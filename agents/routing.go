@@ -83,7 +83,7 @@ func (v *routing) removed(lane int, subject string, stored time.Time) (list []st
 	if len(v.moves) == 0 || v.isTaken(subject) {
 		return nil
 	}
-	ids, _ := v.boundTo(subject, stored)
+	ids := v.boundTo(subject, stored)
 	if agent, ok := strings.CutPrefix(subject, bus.RoutePrefix); ok && len(v.moves[subject]) > 0 {
 		ids = []string{agent}
 	}
@@ -97,16 +97,16 @@ func (v *routing) removed(lane int, subject string, stored time.Time) (list []st
 
 // boundTo are the agents that were bound to subject at a time, as far as there are
 // moves.
-func (v *routing) boundTo(subject string, at time.Time) (ids []string, known bool) {
+func (v *routing) boundTo(subject string, at time.Time) []string {
 	h := v.moves[subject]
 	if wide := wideChannel(subject); len(h) == 0 && wide != "" {
 		h = v.moves[bus.InboundPrefix+wide+"."+everyInstance]
 	}
 	if len(h) == 0 {
-		return nil, false
+		return nil
 	}
-	ids, _ = h.at(at)
-	return ids, true
+	ids, _ := h.at(at)
+	return ids
 }
 
 // isTaken reports whether an agent of any lane is bound to subject.

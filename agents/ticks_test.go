@@ -42,7 +42,7 @@ func TestSlowHeartbeatDelaysNoNeighbour(t *testing.T) {
 	w.publish("agent.route."+neighbour.cfg.ID, bus.Route{ID: "n", Kind: bus.RouteEvent, From: "e", Text: "the neighbour", Origin: &bus.Origin{
 		Agent: neighbour.cfg.ID, Subject: "plugin.outbound.other", To: "bea",
 	}})
-	for heard := 0; heard < 101; heard++ {
+	for range 101 {
 		if out := w.hear(); out.Text == "a tick" {
 			t.Fatal("the tick has become a run before that was decided")
 		}

@@ -63,10 +63,11 @@ func (m unserved) name() string {
 
 // id is the message's own, as it is for an agent.
 func (m unserved) id(o origin) string {
-	own := ""
-	if o.route != nil {
+	var own string
+	switch {
+	case o.route != nil:
 		own = o.route.ID
-	} else {
+	case o.inbound != nil:
 		own = o.inbound.ID
 	}
 	return cmp.Or(own, m.header.Get(nats.MsgIdHdr), m.stream()+":"+strconv.FormatUint(m.seq, 10))
