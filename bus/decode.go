@@ -148,9 +148,9 @@ func (r *Route) check() error {
 	switch {
 	case r.Kind == RouteResult && r.CorrelationID == "":
 		return malformed("a result needs the correlation_id of its delegate")
-	case r.Kind == RouteDelegate && r.ReplyTo != "" && !Publishable(r.ReplyTo):
+	case (r.Kind == RouteDelegate || r.Kind == RouteResult) && r.ReplyTo != "" && !ResultSubject(r.ReplyTo):
 		return malformed("reply_to %q is not a subject to publish on", clip(r.ReplyTo))
-	case r.Origin != nil && !Publishable(r.Origin.Subject):
+	case r.Origin != nil && !chatSubject(r.Origin.Subject):
 		return malformed("origin.subject %q is not a subject to publish on", clip(r.Origin.Subject))
 	case r.Kind != RouteResult && strings.TrimSpace(r.Text) == "" && len(r.Media) == 0 && (r.Kind != RouteHeartbeat || r.Due.IsZero()):
 		return malformed("it has neither text nor media")
@@ -160,23 +160,47 @@ func (r *Route) check() error {
 	return checkMedia(r.Media)
 }
 
-// maxSubject keeps a foreign subject far below what the server takes for a
-// broken client, whose connection it closes.
-const maxSubject = 255
+// Foreign makes of r what it is when no host has signed it: the work of a program,
+// which is no agent, whatever it says, has no part in the conversations of agents and
+// does not speak on their channels. data is the payload of r; what Foreign returns is
+// that of what it has become.
+func (r *Route) Foreign(data []byte) ([]byte, error) {
+	if r.Origin != nil && !Publishable(r.Origin.Subject) {
+		return nil, malformed("origin.subject %q is not one that a program may name", clip(r.Origin.Subject))
+	}
+	changed := map[string]any{}
+	if asks := r.Kind == RouteDelegate || r.Kind == RouteResult; asks && r.From != "" && !strings.HasPrefix(r.From, ProgramPrefix) {
+		r.From = ProgramPrefix + r.From
+		changed["from"] = r.From
+	}
+	if r.Origin != nil && r.Origin.Agent != "" {
+		r.Origin.Agent, r.Origin.Session = "", ""
+		changed["origin"] = r.Origin
+	}
+	if r.Door != "" {
+		r.Door = ""
+		changed["door"] = r.Door
+	}
+	if len(changed) == 0 {
+		return data, nil
+	}
+	return patched(data, changed)
+}
 
-// Publishable reports whether a message of a stranger may be answered on
-// subject: no wildcard, no empty token, no white space, none of the server's
-// own, and none that only hosts write.
-func Publishable(subject string) bool {
-	if len(subject) > maxSubject || strings.HasPrefix(subject, "$") || strings.ContainsAny(subject, " \t\r\n*>\x00") || HostSubject(subject) {
-		return false
+// patched is a JSON object with other values for some of its fields.
+func patched(data []byte, changed map[string]any) ([]byte, error) {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, malformed("%s", jsonReason(err))
 	}
-	for token := range strings.SplitSeq(subject, ".") {
-		if token == "" {
-			return false
+	for name, v := range changed {
+		value, err := json.Marshal(v)
+		if err != nil {
+			return nil, malformed("its %s: %s", name, err)
 		}
+		fields[name] = value
 	}
-	return true
+	return json.Marshal(fields)
 }
 
 // decodeText decodes data into v when it is a JSON object and into text when

@@ -93,6 +93,10 @@ type Route struct {
 	Missed string `json:"missed,omitempty"`
 	// Scope is how far an approval goes that this result is the answer to.
 	Scope string `json:"scope,omitempty"`
+	// Door is by which way a person has given the answer that this result is, or has
+	// ordered the stop: the subject of a chat, DoorCLI, DoorAPI or DoorDeadline. Empty,
+	// it is the result of a task. It counts only where a host has signed it.
+	Door string `json:"door,omitempty"`
 }
 
 // An Origin is a conversation with a person.
@@ -105,6 +109,17 @@ type Origin struct {
 	Thread  string `json:"thread,omitempty"`
 	ReplyTo string `json:"reply_to,omitempty"` // the message that is being answered
 }
+
+// The doors besides chats.
+const (
+	DoorCLI      = "cli"
+	DoorAPI      = "api"
+	DoorDeadline = "deadline" // the time for an answer is over
+	DoorAgent    = "agent"    // of an order to stop: who has given the work has ended
+)
+
+// ProgramPrefix is before the name of who sends work and is no agent.
+const ProgramPrefix = "program:"
 
 // The kinds of route messages.
 const (

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -39,6 +40,7 @@ type Publisher struct {
 	prefix string // of the subjects that acknowledgements come on; a number follows
 	acks   *nats.Subscription
 	lost   chan nats.Status // speaks when what was sent last may not have arrived
+	signer atomic.Pointer[Signer]
 
 	mu      sync.Mutex
 	tickets []*ticket // by number; nil is one that is not used again
@@ -97,6 +99,7 @@ func NewPublisher(nc *nats.Conn, log zerolog.Logger) (*Publisher, error) {
 // whatever msg has. msg must stay as it is, also once it is settled: another
 // copy may just be on its way.
 func (p *Publisher) Publish(msg *nats.Msg, stored Stored) {
+	p.signer.Load().Sign(msg)
 	now := time.Now()
 	pub := &publish{msg: msg, stored: stored, since: now}
 	p.mu.Lock()
@@ -109,6 +112,17 @@ func (p *Publisher) Publish(msg *nats.Msg, stored Stored) {
 	pub.takeOff(now)
 	p.mu.Unlock()
 	p.send(pub)
+}
+
+// SignWith signs the route messages that are published from now on.
+func (p *Publisher) SignWith(s *Signer) { p.signer.Store(s) }
+
+// Signer is what route messages are signed with, nil while there is nothing.
+func (p *Publisher) Signer() *Signer {
+	if p == nil {
+		return nil
+	}
+	return p.signer.Load()
 }
 
 // PublishWait is Publish for those who have nothing else to do meanwhile.

@@ -26,7 +26,7 @@ const (
 	DeadStream      = "AGENT_DEAD"
 
 	FilesBucket   = "AGENT_FILES"   // object store: what is too large for a message
-	LanesBucket   = "AGENT_LANES"   // which host last held which lane
+	LanesBucket   = "AGENT_LANES"   // which host last held which lane; the key of the fleet
 	WaitingBucket = "AGENT_WAITING" // the calls that wait for somebody
 	AllowedBucket = "AGENT_ALLOWED" // what people have allowed for longer than once
 

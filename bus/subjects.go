@@ -1,6 +1,9 @@
 package bus
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // The prefixes of the subjects that agents live on.
 const (
@@ -49,4 +52,54 @@ func StoredSubject(subject string) bool {
 	agent, own := AgentOf(subject)
 	return strings.HasPrefix(subject, InboundPrefix) || strings.HasPrefix(subject, OutboundPrefix) ||
 		own && !strings.Contains(agent, ".") || strings.HasPrefix(subject, SchedulePrefix)
+}
+
+// maxSubject keeps a foreign subject far below what the server takes for a
+// broken client, whose connection it closes.
+const maxSubject = 255
+
+// Publishable reports whether the host may publish on a subject that a stranger has
+// named: one without wildcards, empty tokens and white space, outside of what the
+// host, its agents, channels and the server have for themselves. There a message
+// would count as the host's own word. Subjects are case-sensitive.
+func Publishable(subject string) bool { return wellFormed(subject) && !reserved(subject) }
+
+func wellFormed(subject string) bool {
+	if len(subject) > maxSubject || strings.ContainsFunc(subject, unfit) {
+		return false
+	}
+	for token := range strings.SplitSeq(subject, ".") {
+		if token == "" {
+			return false
+		}
+	}
+	return true
+}
+
+func unfit(r rune) bool { return r == '*' || r == '>' || r == 0x7f || unicode.IsSpace(r) || r < ' ' }
+
+func reserved(subject string) bool {
+	if strings.HasPrefix(subject, "$") {
+		return true
+	}
+	first, _, more := strings.Cut(subject, ".")
+	return more && (first == "agenthost" || first == "agent" || first == "plugin")
+}
+
+// ResultSubject reports whether the result of a task may go to a subject that the
+// task names: a Publishable one, or the route of an agent.
+func ResultSubject(subject string) bool {
+	agent, ok := strings.CutPrefix(subject, RoutePrefix)
+	return Publishable(subject) || ok && !strings.Contains(agent, ".") && Publishable(agent)
+}
+
+// ReplySubject reports whether what a run says may go to subject: its channel's, or
+// where the result of a task may go.
+func ReplySubject(subject string) bool {
+	return chatSubject(subject) || ResultSubject(subject)
+}
+
+// chatSubject reports whether subject may be where a person is.
+func chatSubject(subject string) bool {
+	return strings.HasPrefix(subject, OutboundPrefix) && wellFormed(subject) || Publishable(subject)
 }
