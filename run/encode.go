@@ -128,10 +128,12 @@ func (w *encoder) tool(e *Event) {
 	w.text(`,"answer":`, e.Answer)
 	w.text(`,"by":`, e.By)
 	w.text(`,"scope":`, e.Scope)
+	w.text(`,"door":`, e.Door)
 	if !e.Deadline.IsZero() {
 		w.b = append(w.b, `,"deadline":`...)
 		w.moment(e.Deadline)
 	}
+	w.text(`,"wait":`, e.Wait)
 	w.text(`,"to":`, e.To)
 	w.text(`,"correlation_id":`, e.CorrelationID)
 	w.raw(`,"context":`, e.Context)

@@ -79,17 +79,22 @@ type Event struct {
 	Name string `json:"name,omitempty"`
 	// Args are what the model asked for; in approval.asked what the approval
 	// shows and what will run, where that is something else.
-	Args     json.RawMessage `json:"args,omitempty"`
-	Rerun    string          `json:"rerun,omitempty"` // "safe", or empty
-	OK       bool            `json:"ok,omitempty"`
-	Result   string          `json:"result,omitempty"`
-	Source   string          `json:"source,omitempty"` // tool.finished: FromTool, FromRecovery, …
-	Prompt   string          `json:"prompt,omitempty"`
-	Options  []string        `json:"options,omitempty"`
-	Answer   string          `json:"answer,omitempty"`
-	By       string          `json:"by,omitempty"`
-	Scope    string          `json:"scope,omitempty"`
-	Deadline time.Time       `json:"deadline,omitzero"`
+	Args    json.RawMessage `json:"args,omitempty"`
+	Rerun   string          `json:"rerun,omitempty"` // "safe", or empty
+	OK      bool            `json:"ok,omitempty"`
+	Result  string          `json:"result,omitempty"`
+	Source  string          `json:"source,omitempty"` // tool.finished: FromTool, FromRecovery, …
+	Prompt  string          `json:"prompt,omitempty"`
+	Options []string        `json:"options,omitempty"`
+	Answer  string          `json:"answer,omitempty"`
+	By      string          `json:"by,omitempty"`
+	Scope   string          `json:"scope,omitempty"`
+	// Door is by which way the answer came: the subject of a chat, cli, api or deadline.
+	Door     string    `json:"door,omitempty"`
+	Deadline time.Time `json:"deadline,omitzero"`
+	// Wait is the random part of the id that an answer needs; in old logs it is
+	// empty, and the id follows from run and call.
+	Wait string `json:"wait,omitempty"`
 
 	To            string          `json:"to,omitempty"` // delegated
 	CorrelationID string          `json:"correlation_id,omitempty"`
@@ -157,6 +162,7 @@ type Reply struct {
 	Text     string          `json:"-"`
 	Media    []*llm.Media    `json:"-"`
 	Call     string          `json:"-"`
+	Wait     string          `json:"-"` // of the call
 	Options  []string        `json:"-"`
 	Final    bool            `json:"final,omitempty"`
 	Error    *Error          `json:"-"`

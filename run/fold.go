@@ -64,7 +64,7 @@ func (s *State) foldRun(e *Event) {
 func (s *State) foldApproval(e *Event) {
 	switch {
 	case e.For == Budget && e.Type == ApprovalAsked:
-		s.edit().Hold = &Call{ID: e.Call, Name: e.Name, Asked: ForApproval, Prompt: e.Prompt, Options: e.Options, Deadline: e.Deadline}
+		s.edit().Hold = &Call{ID: e.Call, Name: e.Name, Asked: ForApproval, Prompt: e.Prompt, Options: e.Options, Deadline: e.Deadline, Wait: e.Wait}
 	case e.For == Budget && s.Run.Hold != nil && s.Run.Hold.ID == e.Call:
 		r := s.edit()
 		r.Hold, r.Overdraft = nil, e.Answer == Approve
@@ -219,7 +219,7 @@ func (s *State) ask(e *Event, what string) {
 	}
 	c := s.edit().call(e.Call)
 	c.Asked, c.Prompt, c.Deadline = what, e.Prompt, e.Deadline
-	c.Options, c.To, c.CorrelationID, c.Context = nil, e.To, e.CorrelationID, e.Context
+	c.Options, c.To, c.CorrelationID, c.Context, c.Wait = nil, e.To, e.CorrelationID, e.Context, e.Wait
 	if len(e.Options) > 0 {
 		c.Options = e.Options
 	}

@@ -191,7 +191,7 @@ func (r *replayer) signal(e *Event) (sig Signal, ok bool) {
 	if e.For == Budget && e.Type == ApprovalAsked {
 		return r.answered(), true
 	}
-	sig = Signal{At: e.At, Call: e.Call, By: e.By, Input: e.Input, Scope: e.Scope, Answer: e.Answer}
+	sig = Signal{At: e.At, Call: e.Call, By: e.By, Door: e.Door, Input: e.Input, Scope: e.Scope, Answer: e.Answer}
 	switch e.Type {
 	case Started:
 		return r.submitted(e), true
@@ -203,7 +203,7 @@ func (r *replayer) signal(e *Event) (sig Signal, ok bool) {
 		sig.Kind = ToolSettled
 		sig.Wait = &Wait{
 			For: waitsFor[e.Type], Prompt: e.Prompt, Options: e.Options, Deadline: e.Deadline,
-			To: e.To, CorrelationID: e.CorrelationID, Context: e.Context, Args: e.Args,
+			To: e.To, CorrelationID: e.CorrelationID, ID: e.Wait, Context: e.Context, Args: e.Args,
 		}
 		return sig, true
 	case ApprovalAnswered, QuestionAnswered:
@@ -275,7 +275,7 @@ func (r *replayer) answered() Signal {
 	e := r.at(n)
 	switch {
 	case e != nil && e.Type == ApprovalAsked && e.For == Budget:
-		wait := &Wait{For: ForApproval, Prompt: e.Prompt, Deadline: e.Deadline}
+		wait := &Wait{For: ForApproval, Prompt: e.Prompt, Deadline: e.Deadline, ID: e.Wait}
 		return Signal{Kind: Held, At: e.At, Called: r.called(n), logged: true, Wait: wait}
 	case e != nil && e.Type == Compacted:
 		r.live.Phase, r.live.cut = Compacting, e.Through // as the limits of then had it

@@ -76,6 +76,7 @@ type Signal struct {
 	Answer string // answered: Approve or Deny to an approval, else any text
 	Scope  string // answered: once, session or always
 	By     string // answered, abort
+	Door   string // answered, abort: by which way it came
 
 	// Input is the message that brought it, if one did: answered, tool_settled,
 	// abort. The log remembers its id, so that it does nothing when it comes again.
@@ -93,6 +94,7 @@ type Wait struct {
 	Deadline      time.Time
 	To            string // ForDelegate
 	CorrelationID string
+	ID            string // the random part of the id that an answer needs
 	Context       json.RawMessage
 	// Args are those that the approval shows; empty: as the model asked. They
 	// are what runs once it is approved.

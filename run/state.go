@@ -85,6 +85,7 @@ type Call struct {
 	Deadline      time.Time       `json:"deadline,omitzero"`
 	To            string          `json:"to,omitempty"`
 	CorrelationID string          `json:"correlation_id,omitempty"`
+	Wait          string          `json:"wait,omitempty"` // as in the event that asked
 	Context       json.RawMessage `json:"context,omitempty"`
 	Done          bool            `json:"done,omitempty"`
 	OK            bool            `json:"ok,omitempty"`

@@ -13,7 +13,7 @@ import (
 func (m *machine) ask(c Call, w Wait) {
 	e := Event{
 		Call: c.ID, Name: c.Name, Prompt: w.Prompt, Options: slices.Clone(w.Options),
-		Deadline: w.Deadline, To: w.To, CorrelationID: w.CorrelationID, Context: w.Context,
+		Deadline: w.Deadline, To: w.To, CorrelationID: w.CorrelationID, Context: w.Context, Wait: w.ID,
 	}
 	switch w.For {
 	case ForApproval:
@@ -35,7 +35,7 @@ func (m *machine) ask(c Call, w Wait) {
 	}
 	m.emit(&e)
 	if w.For != ForDelegate {
-		m.reply(&Reply{Kind: w.For, Text: w.Prompt, Call: c.ID, Options: e.Options})
+		m.reply(&Reply{Kind: w.For, Text: w.Prompt, Call: c.ID, Wait: w.ID, Options: e.Options})
 	}
 	m.proceed(true)
 	m.do(Effect{Kind: Ask, Call: m.s.Run.call(c.ID).copied()})
@@ -53,9 +53,10 @@ func (m *machine) hold(sig *Signal) {
 	e := Event{
 		Type: ApprovalAsked, For: Budget, Call: Budget + ":" + strconv.Itoa(m.s.Run.ModelCalls+1), Name: Budget,
 		Prompt: sig.Wait.Prompt, Options: []string{Approve, Deny}, Deadline: sig.Wait.Deadline,
+		Wait: sig.Wait.ID,
 	}
 	m.emit(&e)
-	m.reply(&Reply{Kind: KindApproval, Text: e.Prompt, Call: e.Call, Options: e.Options})
+	m.reply(&Reply{Kind: KindApproval, Text: e.Prompt, Call: e.Call, Wait: e.Wait, Options: e.Options})
 	m.emit(&Event{Type: Suspended, Waiting: []string{e.Call}})
 	m.commit()
 	m.do(Effect{Kind: Ask, Call: m.s.Run.Hold.copied()})
@@ -65,7 +66,7 @@ func (m *machine) hold(sig *Signal) {
 func (m *machine) release(sig *Signal) {
 	m.emit(&Event{
 		Type: ApprovalAnswered, For: Budget, Call: sig.Call, Name: Budget,
-		Answer: sig.Answer, By: sig.By, Scope: sig.Scope, Input: sig.Input,
+		Answer: sig.Answer, By: sig.By, Door: sig.Door, Scope: sig.Scope, Input: sig.Input,
 	})
 	if sig.Answer == Deny {
 		m.fail(&Error{Code: llm.CodeBudgetExceeded})
@@ -93,7 +94,7 @@ func (m *machine) hear(sig *Signal) {
 		m.release(sig)
 		return
 	}
-	e := Event{Call: c.ID, Name: c.Name, Answer: sig.Answer, By: sig.By, Scope: sig.Scope, Input: sig.Input}
+	e := Event{Call: c.ID, Name: c.Name, Answer: sig.Answer, By: sig.By, Door: sig.Door, Scope: sig.Scope, Input: sig.Input}
 	switch c.Asked {
 	case ForApproval:
 		e.Type = ApprovalAnswered
