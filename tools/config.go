@@ -9,7 +9,10 @@ type MCPConfig struct {
 }
 
 // A ServiceConfig is one entry of `services:`, a NATS micro service by name.
-type ServiceConfig struct{}
+type ServiceConfig struct {
+	// Trust believes the service that an endpoint is read-only; default false.
+	Trust bool `yaml:"trust,omitempty" json:"trust,omitempty"`
+}
 
 // FetchConfig is `fetch:`, what the tool fetch_url may reach.
 type FetchConfig struct {

@@ -64,12 +64,13 @@ func (d *Directory) Change(configured map[string]tools.ServiceConfig) (services 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
-		i := slices.IndexFunc(d.services, func(s *Service) bool { return s.name == name })
+		trust := configured[name].Trust
+		i := slices.IndexFunc(d.services, func(s *Service) bool { return s.name == name && s.trust == trust })
 		if i >= 0 {
 			services = append(services, d.services[i])
 			continue
 		}
-		services = append(services, newService(d.nc, name, d.opts))
+		services = append(services, newService(d.nc, name, trust, d.opts))
 	}
 	return services, func() { d.apply(services) }
 }

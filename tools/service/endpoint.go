@@ -43,8 +43,9 @@ func endpointsOf(info micro.Info) []endpoint {
 	return list
 }
 
-// tool is e as a tool that cannot run yet.
-func (e endpoint) tool(service string) (tools.Tool, error) {
+// tool is e as a tool that cannot run yet. That it is read-only, and so needs no
+// approval, is believed only of a service that the configuration trusts.
+func (e endpoint) tool(service string, trust bool) (tools.Tool, error) {
 	if strings.ContainsAny(e.subject, "*>") {
 		return tools.Tool{}, fmt.Errorf("its subject %q is no single one", e.subject)
 	}
@@ -62,7 +63,7 @@ func (e endpoint) tool(service string) (tools.Tool, error) {
 	readOnly := e.metadata["readonly"] == "true"
 	return tools.Tool{
 		Name: service + "." + e.name, Description: about, Schema: schema, Source: fmt.Sprintf("service %q", service),
-		ReadOnly: readOnly, Rerun: readOnly || e.metadata["rerun"] == "safe",
+		ReadOnly: readOnly && trust, Rerun: readOnly || e.metadata["rerun"] == "safe",
 	}, nil
 }
 

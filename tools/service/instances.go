@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
+
+	"agenthost/bus"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
@@ -71,11 +74,14 @@ func hear(ctx context.Context, sub *nats.Subscription, answers map[string]micro.
 		return false, fmt.Errorf("hear from instances: %w", err)
 	}
 	var info micro.Info
-	if json.Unmarshal(msg.Data, &info) == nil && info.ID != "" {
+	if json.Unmarshal(msg.Data, &info) == nil && isToken(info.ID) {
 		answers[info.ID] = info
 	}
 	return true, nil
 }
+
+// isToken reports whether an id can stand in a subject, as its statistics are asked for.
+func isToken(id string) bool { return bus.Publishable(id) && !strings.Contains(id, ".") }
 
 // seen takes note of an answer. When the instance was started is in its
 // statistics alone, and asked once.

@@ -28,10 +28,11 @@ var errAbsent = errors.New("no instance answers")
 // A Service is a micro service as a source of tools. Only its Await, AwaitTool and
 // tools block.
 type Service struct {
-	name string
-	nc   *nats.Conn
-	opts Options
-	log  zerolog.Logger
+	name  string
+	trust bool // its word that an endpoint is read-only counts
+	nc    *nats.Conn
+	opts  Options
+	log   zerolog.Logger
 
 	instances map[string]*instance // by id; for run alone
 	again     chan struct{}        // asks for a round now
@@ -49,9 +50,9 @@ type Service struct {
 
 var _ tools.Source = (*Service)(nil)
 
-func newService(nc *nats.Conn, name string, opts Options) *Service {
+func newService(nc *nats.Conn, name string, trust bool, opts Options) *Service {
 	return &Service{
-		name: name, nc: nc, opts: opts, log: opts.Log.With().Str("service", name).Logger(),
+		name: name, trust: trust, nc: nc, opts: opts, log: opts.Log.With().Str("service", name).Logger(),
 		instances: map[string]*instance{}, again: make(chan struct{}, 1), settled: make(chan struct{}), retired: make(chan struct{}),
 		changed: make(chan struct{}),
 	}
@@ -170,7 +171,7 @@ func (s *Service) publish(endpoints []endpoint) {
 	var list []tools.Tool
 	var faults []tools.Fault
 	for _, e := range endpoints {
-		tool, err := e.tool(s.name)
+		tool, err := e.tool(s.name, s.trust)
 		if err != nil {
 			faults = append(faults, tools.Fault{Source: s.Name(), Tool: s.name + "." + e.name, Err: err})
 			continue

@@ -139,7 +139,7 @@ func TestEndpointsAreTools(t *testing.T) {
 		},
 		{
 			Name: "billing.total", Description: "total of the service billing. Takes money.", Schema: json.RawMessage(`{"type":"object"}`),
-			Source: `service "billing"`, ReadOnly: true, Rerun: true,
+			Source: `service "billing"`, Rerun: true, // it says that it only reads
 		},
 	}
 	if diff := cmp.Diff(want, list); diff != "" {
@@ -153,6 +153,32 @@ func TestEndpointsAreTools(t *testing.T) {
 	}
 }
 
+// That an endpoint only reads is believed of a service that the configuration trusts,
+// from when it does.
+func TestTrustedServiceSaysWhatOnlyReads(t *testing.T) {
+	nc := bustest.Open(t).NC
+	w := &world{t: t, nc: nc}
+	w.add(micro.Config{}, map[string]micro.EndpointConfig{"total": {Metadata: map[string]string{"readonly": "true"}}, "charge": {}})
+	d := service.NewDirectory(nc, map[string]tools.ServiceConfig{"billing": {}}, service.Options{Log: bustest.Log(t), Every: 20 * time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	var run sync.WaitGroup
+	run.Go(func() { _ = d.Run(ctx) })
+	t.Cleanup(func() { cancel(); run.Wait() })
+	for _, trust := range []bool{false, true, false} {
+		_, apply := d.Change(map[string]tools.ServiceConfig{"billing": {Trust: trust}})
+		apply()
+		w.service = d.Services()[0]
+		if err := w.service.AwaitTool(t.Context(), "billing.total"); err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range w.service.Tools() {
+			if want := trust && tool.Name == "billing.total"; tool.ReadOnly != want {
+				t.Errorf("trust %t: %s is read-only: %t", trust, tool.Name, tool.ReadOnly)
+			}
+		}
+	}
+}
+
 func TestEndpointsThatCannotBeTools(t *testing.T) {
 	tests := map[string]struct {
 		endpoint micro.EndpointConfig
@@ -160,6 +186,9 @@ func TestEndpointsThatCannotBeTools(t *testing.T) {
 	}{
 		"many subjects":      {micro.EndpointConfig{Subject: "billing.*"}, `tool "billing.e" of service "billing": its subject "billing.*" is no single one`},
 		"the server's own":   {micro.EndpointConfig{Subject: "$JS.API.STREAM.PURGE.AGENT_SESSIONS"}, `tool "billing.e" of service "billing": its subject "$JS.API.STREAM.PURGE.AGENT_SESSIONS" is not one to publish on`},
+		"the host's own":     {micro.EndpointConfig{Subject: "agenthost.approve"}, `tool "billing.e" of service "billing": its subject "agenthost.approve" is not one to publish on`},
+		"an agent's":         {micro.EndpointConfig{Subject: "agent.route.bank"}, `tool "billing.e" of service "billing": its subject "agent.route.bank" is not one to publish on`},
+		"a channel's":        {micro.EndpointConfig{Subject: "plugin.inbound.web"}, `tool "billing.e" of service "billing": its subject "plugin.inbound.web" is not one to publish on`},
 		"a session's log":    {micro.EndpointConfig{Subject: "agent.session.ana.x"}, `tool "billing.e" of service "billing": its subject "agent.session.ana.x" is not one to publish on`},
 		"schema not JSON":    {micro.EndpointConfig{Metadata: map[string]string{"schema": "{"}}, `tool "billing.e" of service "billing": its schema is no JSON object`},
 		"schema not object":  {micro.EndpointConfig{Metadata: map[string]string{"schema": "[]"}}, `tool "billing.e" of service "billing": its schema is no JSON object`},
