@@ -45,7 +45,7 @@ func (t *runner) address(reply *run.Reply) error {
 		Error: wireError(reply.Error), SentAt: time.Now().UTC(),
 	}
 	if reply.Call != "" {
-		out.Call = waitID(t.c.r.id, t.c.key, t.id, reply.Call)
+		out.Call = t.c.waitID(t.id, run.Call{ID: reply.Call, Wait: reply.Wait})
 	}
 	if len(t.inputs) > 1 {
 		for _, in := range t.inputs {

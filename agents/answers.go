@@ -21,6 +21,10 @@ func (r *Runtime) deliverAnswer(it *item) {
 		r.forged(it)
 		return
 	}
+	if !it.signed {
+		r.foreign(it)
+		return
+	}
 	agent, sid, ok := splitWaitID(id)
 	if !ok || agent != r.id {
 		r.late(it)
@@ -46,6 +50,18 @@ func (r *Runtime) forged(it *item) {
 	r.log().Warn().Str("subject", it.origin.subject).Str("correlation_id", route.CorrelationID).Str("from", route.From).
 		Msg("refuse result: only schedules of hosts send deadlines")
 	r.parts.tell(route, errNotTheClock)
+	it.delivery.Done()
+}
+
+// errForeign tells a program that it is neither an agent nor the operator.
+var errForeign = errors.New("a program cannot answer here: results of agents and answers of people come from hosts; for an answer ask the service on agenthost.approve")
+
+// foreign drops a result that no host has sent.
+func (r *Runtime) foreign(it *item) {
+	route := it.origin.route
+	r.log().Warn().Str("subject", it.origin.subject).Str("from", route.From).Str("correlation_id", route.CorrelationID).
+		Msg("drop result: it is not signed by a host of the fleet")
+	r.parts.tell(route, errForeign)
 	it.delivery.Done()
 }
 
@@ -83,7 +99,7 @@ func (r *Runtime) keyOf(sid string) (session.Key, error) {
 
 // tell says to a program that has sent an answer what became of it.
 func (p *Parts) tell(answer *bus.Route, err error) {
-	if answer.ReplyTo == "" || bus.StoredSubject(answer.ReplyTo) {
+	if !bus.Publishable(answer.ReplyTo) {
 		return
 	}
 	told := bus.Route{Kind: bus.RouteResult, CorrelationID: answer.CorrelationID, InReplyTo: answer.ID}
@@ -107,7 +123,7 @@ const stopWord = "/stop"
 // answer reads it as an answer to a call of the run that waits. ok is false when
 // it is none.
 func (c *conversation) answer(it *item, r *run.Run) (sig run.Signal, ok bool) {
-	if sig, ok = c.meant(it, r); !ok {
+	if sig, ok = c.meant(it, r); !ok || c.refusalOf(it, r, sig) != nil {
 		return run.Signal{}, false
 	}
 	sig.At, sig.Run = time.Now(), r.ID
@@ -119,9 +135,9 @@ func (c *conversation) answer(it *item, r *run.Run) (sig run.Signal, ok bool) {
 func (c *conversation) meant(it *item, r *run.Run) (sig run.Signal, ok bool) {
 	switch {
 	case it.origin.route != nil:
-		return c.routedAnswer(it.origin.route, r)
+		return c.routedAnswer(it, r)
 	case strings.TrimSpace(it.origin.inbound.Text) == stopWord:
-		return run.Signal{Kind: run.Abort, By: sender(it.origin.inbound)}, true
+		return run.Signal{Kind: run.Abort, By: sender(it.origin.inbound), Door: it.origin.subject}, true
 	}
 	open := r.Open()
 	if len(open) == 0 { // as mostly
@@ -131,7 +147,7 @@ func (c *conversation) meant(it *item, r *run.Run) (sig run.Signal, ok bool) {
 	if _, ok := c.r.reminding(in); ok {
 		return sig, false
 	}
-	sig.By = sender(in)
+	sig.By, sig.Door = sender(in), it.origin.subject
 	if in.Answers != "" {
 		call, found := c.waitingCall(r, in.Answers)
 		return said(sig, call, in.Text, found && call.Asked != run.ForDelegate)
@@ -152,7 +168,7 @@ func (c *conversation) meant(it *item, r *run.Run) (sig run.Signal, ok bool) {
 func (c *conversation) waitingCall(r *run.Run, id string) (run.Call, bool) {
 	calls := r.Open()
 	i := slices.IndexFunc(calls, func(call run.Call) bool {
-		return call.ID == id || waitID(c.r.id, c.key, r.ID, call.ID) == id
+		return call.ID == id || c.waitID(r.ID, call) == id
 	})
 	if i < 0 {
 		return run.Call{}, false
@@ -160,16 +176,18 @@ func (c *conversation) waitingCall(r *run.Run, id string) (run.Call, bool) {
 	return calls[i], true
 }
 
-// routedAnswer reads a result: of a delegate, of a person by another door, or
-// of the clock.
-func (c *conversation) routedAnswer(route *bus.Route, r *run.Run) (sig run.Signal, ok bool) {
-	if route.Kind != bus.RouteResult {
+// routedAnswer reads a result that a host has sent: of the agent that was asked, of a
+// person by another door, or of the clock. What an agent says is never the answer of a
+// person: a program may choose where it goes.
+func (c *conversation) routedAnswer(it *item, r *run.Run) (sig run.Signal, ok bool) {
+	route := it.origin.route
+	if route.Kind != bus.RouteResult || !it.signed {
 		return sig, false
 	}
-	sig.By = route.From
+	sig.By, sig.Door = route.From, route.Door
 	if strings.HasSuffix(route.CorrelationID, stopHash) {
 		sig.Kind, sig.Reason = run.Abort, route.Text
-		return sig, true
+		return sig, it.throughDoor()
 	}
 	call, found := c.waitingCall(r, route.CorrelationID)
 	if !found {
@@ -179,7 +197,9 @@ func (c *conversation) routedAnswer(route *bus.Route, r *run.Run) (sig run.Signa
 	case route.From == fromNobody && route.Text == "":
 		return overdue(sig, call), true
 	case call.Asked != run.ForDelegate:
-		return said(sig, call, strings.TrimSpace(route.Text+" "+route.Scope), true)
+		return said(sig, call, strings.TrimSpace(route.Text+" "+route.Scope), it.throughDoor())
+	case route.From != call.To:
+		return sig, false
 	case route.Error != nil:
 		sig.Kind, sig.Call, sig.Source = run.ToolSettled, call.ID, run.FromDelegate
 		sig.Result = orElse(route.Error.Message, route.Error.Code)
@@ -188,6 +208,10 @@ func (c *conversation) routedAnswer(route *bus.Route, r *run.Run) (sig run.Signa
 	}
 	return sig, true
 }
+
+// throughDoor reports whether a result is what a person or the clock says. Hosts of
+// version 0.1 did not tell.
+func (it *item) throughDoor() bool { return it.origin.route.Door != "" || it.old }
 
 // overdue is what becomes of a call that nobody has answered in time.
 func overdue(sig run.Signal, call run.Call) run.Signal {
@@ -236,7 +260,7 @@ func (t *runner) heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 			if call.Asked == run.ForDelegate {
 				t.recall(call)
 			}
-			t.c.r.parts.answered(waitID(t.c.r.id, t.c.key, t.id, call.ID))
+			t.c.r.parts.answered(t.c.waitID(t.id, call))
 		}
 		return nil
 	}

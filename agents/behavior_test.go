@@ -329,7 +329,7 @@ func TestBehaviorWorksForAgents(t *testing.T) {
 	if r, err := bus.DecodeRoute(msg.Data); err != nil || r.Text != "WORK" {
 		t.Errorf("got %s, %v", msg.Data, err)
 	}
-	if got := <-from; got != "delegate of program" {
+	if got := <-from; got != "delegate of program:program" {
 		t.Errorf("message is a %s", got)
 	}
 }

@@ -63,7 +63,7 @@ func (t *runner) exceeded(e *excess, called []run.Event) run.Signal {
 		}
 	}
 	return run.Signal{Kind: run.Held, Called: called, Wait: &run.Wait{
-		For: run.ForApproval,
+		For: run.ForApproval, ID: newWait(),
 		Prompt: fmt.Sprintf("I have spent %s of the %s that I may spend %s. May I go on and spend more?",
 			llm.Money(e.spent), llm.Money(e.limit), spanNames[e.span]),
 		Deadline: time.Now().Add(t.p.cfg.Limits.ApprovalTimeout),

@@ -164,9 +164,13 @@ func TestBudgetAsks(t *testing.T) {
 	} {
 		t.Run(answer, func(t *testing.T) {
 			w := newWorld(t, bot("ana", budget(agents.Budget{Day: 1, OnExceed: "ask"})))
-			askingBudget(w)
+			asked := askingBudget(w)
 			w.settled()
-			w.say("ana", bus.Inbound{Text: answer})
+			if word, scope, _ := strings.Cut(answer, " "); word == "approve" {
+				w.approve(asked.Call, scope)
+			} else {
+				w.say("ana", bus.Inbound{Text: answer})
+			}
 			if out := w.expect(tt.kind, tt.text); !out.Final {
 				t.Errorf("got %+v", out)
 			}
@@ -194,7 +198,7 @@ func TestBudgetAsksAcrossARestart(t *testing.T) {
 		t.Fatalf("got %+v, %v", list, err)
 	}
 	w.start(ana)
-	w.publish("agent.route.ana", bus.Route{Kind: "result", From: "cli", CorrelationID: asked.Call, Text: "approve"})
+	w.send("agent.route.ana", bus.Route{Kind: "result", From: "cli", Door: bus.DoorCLI, CorrelationID: asked.Call, Text: "approve"})
 	w.expect("reply", "You said: two")
 	w.silent()
 }
@@ -249,14 +253,14 @@ func TestBudgetIsLiftedForTheWholeRun(t *testing.T) {
 		t.Fatalf("got %+v", out)
 	}
 	w.settled()
-	w.say("ana", bus.Inbound{Text: "approve"})
+	w.approve(w.waiting().ID, "")
 	w.expect("reply", "It says: paid")
 	w.say("ana", bus.Inbound{Text: "twice"})
 	if out := w.hear(); out.Kind != "approval" || !strings.HasSuffix(out.Text, "for this conversation. May I go on and spend more?") {
 		t.Fatalf("got %+v", out)
 	}
 	w.settled()
-	w.say("ana", bus.Inbound{Text: "approve"})
+	w.approve(w.waiting().ID, "")
 	w.expect("reply", "It says: paid")
 	w.eventually("all is booked", func() bool { return w.spentToday("ana") == 4*dollar })
 }

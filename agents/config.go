@@ -18,19 +18,22 @@ type Config struct {
 	Instructions string `yaml:"instructions,omitempty" json:"instructions,omitempty"`
 	// InstructionFiles are texts below the folder of the configuration; what they
 	// say has been added to Instructions when the configuration is loaded.
-	InstructionFiles []string            `yaml:"instruction_files,omitempty" json:"instruction_files,omitempty"`
-	Skills           []string            `yaml:"skills,omitempty" json:"skills,omitempty"` // names or globs of folders in skills/
-	Channels         []Binding           `yaml:"channels,omitempty" json:"channels,omitempty"`
-	ShadowOf         string              `yaml:"shadow_of,omitempty" json:"shadow_of,omitempty"` // see shadow.go
-	Tools            []string            `yaml:"tools,omitempty" json:"tools,omitempty"`
-	Delegates        []string            `yaml:"delegates,omitempty" json:"delegates,omitempty"`
-	Accepts          []string            `yaml:"accepts,omitempty" json:"accepts,omitempty"`
-	Permissions      map[string]string   `yaml:"permissions,omitempty" json:"permissions,omitempty"`
-	Sandbox          tools.SandboxConfig `yaml:"sandbox,omitempty" json:"sandbox,omitzero"` // of its commands
-	Session          session.Config      `yaml:"session,omitempty" json:"session,omitzero"`
-	Limits           Limits              `yaml:"limits,omitempty" json:"limits,omitzero"`
-	OutputSchema     map[string]any      `yaml:"output_schema,omitempty" json:"output_schema,omitempty"` // JSON Schema of every answer
-	Partitions       int                 `yaml:"partitions,omitempty" json:"partitions,omitempty"`
+	InstructionFiles []string  `yaml:"instruction_files,omitempty" json:"instruction_files,omitempty"`
+	Skills           []string  `yaml:"skills,omitempty" json:"skills,omitempty"` // names or globs of folders in skills/
+	Channels         []Binding `yaml:"channels,omitempty" json:"channels,omitempty"`
+	ShadowOf         string    `yaml:"shadow_of,omitempty" json:"shadow_of,omitempty"` // see shadow.go
+	Tools            []string  `yaml:"tools,omitempty" json:"tools,omitempty"`
+	Delegates        []string  `yaml:"delegates,omitempty" json:"delegates,omitempty"`
+	Accepts          []string  `yaml:"accepts,omitempty" json:"accepts,omitempty"`
+	// Approvers are who may approve what the agent asks, from whichever chat, each as
+	// <channel>[.<instance>]/<from>; none: the chat that was asked.
+	Approvers    []string            `yaml:"approvers,omitempty" json:"approvers,omitempty"`
+	Permissions  map[string]string   `yaml:"permissions,omitempty" json:"permissions,omitempty"`
+	Sandbox      tools.SandboxConfig `yaml:"sandbox,omitempty" json:"sandbox,omitzero"` // of its commands
+	Session      session.Config      `yaml:"session,omitempty" json:"session,omitzero"`
+	Limits       Limits              `yaml:"limits,omitempty" json:"limits,omitzero"`
+	OutputSchema map[string]any      `yaml:"output_schema,omitempty" json:"output_schema,omitempty"` // JSON Schema of every answer
+	Partitions   int                 `yaml:"partitions,omitempty" json:"partitions,omitempty"`
 }
 
 // A Binding is an agent's claim on a channel. In YAML a plain string is the

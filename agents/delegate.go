@@ -25,14 +25,14 @@ const maxDepth = 8
 
 // waitFor turns what a tool waits for into what the machine waits for.
 func (t *runner) waitFor(call run.Call, w tools.Wait) run.Signal {
-	wait := &run.Wait{For: run.ForQuestion, Prompt: w.Prompt, Options: w.Options}
+	wait := &run.Wait{For: run.ForQuestion, Prompt: w.Prompt, Options: w.Options, ID: newWait()}
 	wait.Deadline = time.Now().Add(cmp.Or(w.Timeout, t.p.cfg.Limits.ApprovalTimeout))
 	if w.To != "" {
 		if why := t.refuseDelegate(w.To); why != "" {
 			return run.Signal{Result: why, Source: run.FromDenial}
 		}
 		wait.For, wait.To = run.ForDelegate, w.To
-		wait.CorrelationID = waitID(t.c.r.id, t.c.key, t.id, call.ID)
+		wait.CorrelationID = t.c.waitID(t.id, run.Call{Wait: wait.ID})
 		wait.Context = w.Context
 		wait.Deadline = deadline(time.Now().Add(cmp.Or(w.Timeout, t.p.cfg.Limits.RunTimeout)))
 	}
@@ -131,8 +131,8 @@ func (t *runner) handOver(ctx context.Context, w Waiting, brief json.RawMessage)
 // recall tells the agent that works on a call that nobody waits for it any
 // more. It may be done already.
 func (t *runner) recall(call run.Call) {
-	id := waitID(t.c.r.id, t.c.key, t.id, call.ID)
-	msg, err := StopMessage(call.To, session.Route(t.c.r.id, id), t.c.r.id, "Whoever asked for this has stopped it.", "")
+	id := t.c.waitID(t.id, call)
+	msg, err := StopMessageBy(bus.DoorAgent, call.To, session.Route(t.c.r.id, id), t.c.r.id, "Whoever asked for this has stopped it.", "")
 	if err != nil {
 		t.c.log().Error().Err(err).Msg("encode a recall")
 		return
@@ -153,8 +153,14 @@ const stopHash = "stop-the-run"
 // Whoever serves the agent carries it out; replyTo, when it is not empty, is
 // told what became of it.
 func StopMessage(agent string, key session.Key, by, reason, replyTo string) (*nats.Msg, error) {
+	return StopMessageBy(bus.DoorAPI, agent, key, by, reason, replyTo)
+}
+
+// StopMessageBy is StopMessage by another door. A host takes it only when it is signed
+// by a bus.Signer.
+func StopMessageBy(door, agent string, key session.Key, by, reason, replyTo string) (*nats.Msg, error) {
 	order := bus.Route{
-		ID: nuid.Next(), Kind: bus.RouteResult, From: by, Text: reason, ReplyTo: replyTo,
+		ID: nuid.Next(), Kind: bus.RouteResult, From: by, Text: reason, ReplyTo: replyTo, Door: door,
 		CorrelationID: agent + "." + session.SID(agent, key) + "." + stopHash,
 	}
 	msg, err := bus.NewMessage(bus.RoutePrefix+agent, order)
@@ -169,7 +175,13 @@ func StopMessage(agent string, key session.Key, by, reason, replyTo string) (*na
 // AnswerMessage is the answer to a call that waits, by another door than its
 // chat.
 func AnswerMessage(w Waiting, by, text, scope, replyTo string) (*nats.Msg, error) {
-	return w.answer(bus.Route{ID: nuid.Next(), From: by, Text: text, Scope: scope, ReplyTo: replyTo})
+	return AnswerMessageBy(bus.DoorAPI, w, by, text, scope, replyTo)
+}
+
+// AnswerMessageBy is AnswerMessage by another door. A host takes it only when it is
+// signed by a bus.Signer.
+func AnswerMessageBy(door string, w Waiting, by, text, scope, replyTo string) (*nats.Msg, error) {
+	return w.answer(bus.Route{ID: nuid.Next(), From: by, Text: text, Scope: scope, ReplyTo: replyTo, Door: door})
 }
 
 // refuseTask says why this agent does not take a task; nil when it does.
@@ -181,7 +193,7 @@ func (r *Runtime) refuseTask(task *bus.Route) *run.Error {
 	switch {
 	case r.shadow():
 		return r.ofShadow()
-	case len(accepts) > 0 && !allows(accepts, task.From):
+	case len(accepts) > 0 && !accepted(accepts, task):
 		return deny("%s does not take work from %q.", r.id, task.From)
 	case slices.Contains(task.Chain, r.id):
 		return deny("%s waits for this already: that would go round in circles.", r.id)
@@ -191,6 +203,17 @@ func (r *Runtime) refuseTask(task *bus.Route) *run.Error {
 		return &run.Error{Code: llm.CodeRunTimeout, Message: "The time for this task was over before it began."}
 	}
 	return nil
+}
+
+// accepted reports whether an agent that accepts the work of some takes a task. Among
+// agents its sender counts, which a host has signed. A program may give work to each
+// agent that NATS lets it publish to, but not under the name of one that is accepted;
+// so may the operator, whose tasks come through a door.
+func accepted(accepts []string, task *bus.Route) bool {
+	if name, program := strings.CutPrefix(task.From, bus.ProgramPrefix); program {
+		return !slices.Contains(accepts, name)
+	}
+	return task.From == "" || task.Door != "" || allows(accepts, task.From)
 }
 
 // peers tells a model which agents it can ask for what.

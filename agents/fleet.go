@@ -99,6 +99,7 @@ func LaneOf(agent string, count int) int {
 func (f *Fleet) Run(ctx, work context.Context) error {
 	hold, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
+	f.openSigner(ctx)
 	m, _, err := f.agree(ctx, nil, f.routing.Load().bindings())
 	if err != nil && ctx.Err() == nil {
 		f.parts.Log.Error().Err(err).Msg("what agents were bound to before is not known")
@@ -142,6 +143,28 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 	f.ending.Wait()
 	f.parts.crew.dismiss()
 	return nil
+}
+
+// openSigner waits for the key that route messages are signed with, unless the host has
+// it already. Without it no agent's word would count.
+func (f *Fleet) openSigner(ctx context.Context) {
+	for f.parts.Publisher.Signer() == nil {
+		try, cancel := context.WithTimeout(ctx, 10*time.Second)
+		signer, err := bus.OpenSigner(try, f.js)
+		cancel()
+		switch {
+		case err == nil:
+			f.parts.Publisher.SignWith(signer)
+		case ctx.Err() != nil:
+			return
+		default:
+			f.parts.Log.Warn().Err(err).Msg("read the key for route messages: failed; trying again")
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+		}
+	}
 }
 
 // ErrNotServing tells that a fleet does not run, or is about to end.

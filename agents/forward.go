@@ -73,14 +73,19 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 		return false
 	}
 	w, text := asked[0], strings.TrimSpace(in.Text)
-	if _, fits := said(run.Signal{}, run.Call{Asked: w.Kind, Options: w.Options}, text, true); !fits {
+	sig, fits := said(run.Signal{}, run.Call{Asked: w.Kind, Options: w.Options}, text, true)
+	if !fits {
 		if in.Answers != "" {
 			c.refuse(journal, it, noAnswer(w.Kind, w.Options))
 			return true
 		}
 		return false
 	}
-	msg, err := w.answer(bus.Route{ID: it.input.ID, From: sender(in), Text: text})
+	if why := w.asked().refuse(it, in.Answers == "" || c.isHere(w.Origin, it), sig); why != nil {
+		c.refuse(journal, it, why)
+		return true
+	}
+	msg, err := w.answer(bus.Route{ID: it.input.ID, From: sender(in), Text: text, Door: it.origin.subject})
 	if err == nil {
 		err = c.passOn(it, w.ID, msg)
 	}
@@ -123,7 +128,7 @@ func (c *conversation) stopHere(ctx context.Context, it *item, before string) bo
 		if before != "" && w.AskedAt.After(it.delivery.Stored) {
 			continue
 		}
-		msg, err := StopMessage(w.Agent, session.Key(w.Session), sender(it.origin.inbound), "Stopped.", "")
+		msg, err := StopMessageBy(it.origin.subject, w.Agent, session.Key(w.Session), sender(it.origin.inbound), "Stopped.", "")
 		if err == nil {
 			err = c.passOn(it, w.ID, msg)
 		}
@@ -210,15 +215,15 @@ func (c *conversation) noted(it *item, told string) {
 	c.send(out)
 }
 
-// askedHere finds the questions of other runs that were put in this chat: the
-// one that the input names, or all.
+// askedHere finds the questions of other runs that the input may answer: the one that
+// it names, or all that were put in this chat.
 func (c *conversation) askedHere(ctx context.Context, it *item) (here []Waiting) {
 	if id := it.origin.inbound.Answers; id != "" {
 		w, err := ReadWaiting(ctx, c.r.parts.JS, id)
 		if err != nil && !errors.Is(err, ErrNotWaiting) {
 			c.log().Warn().Err(err).Msg("look for a question of another run")
 		}
-		if err == nil && w.Kind != run.ForDelegate && !c.owns(w) && w.Origin != nil && w.Origin.Subject == it.origin.outbound() {
+		if err == nil && w.Kind != run.ForDelegate && !c.owns(w) {
 			here = append(here, w)
 		}
 		return here
@@ -235,10 +240,24 @@ func (c *conversation) isWhere(at *bus.Origin, it *item) bool {
 	if at.Session != "" {
 		return at.Agent == c.r.id && at.Session == string(c.key)
 	}
-	in := it.origin.inbound
 	if at.Agent != "" && at.Agent != c.r.id { // another agent that is in this chat has begun it
 		return false
 	}
+	return it.isAt(at)
+}
+
+// isHere reports whether a question was put in the chat of the input, by whichever of
+// the agents that are in it.
+func (c *conversation) isHere(at *bus.Origin, it *item) bool {
+	if at == nil || at.Session == "" {
+		return at != nil && it.isAt(at)
+	}
+	return at.Subject == it.origin.outbound() && at.Session == string(c.key)
+}
+
+// isAt reports whether the input comes from an address.
+func (it *item) isAt(at *bus.Origin) bool {
+	in := it.origin.inbound
 	if at.Subject != it.origin.outbound() || at.Thread != in.Thread {
 		return false
 	}

@@ -53,9 +53,6 @@ func TestScheduleIsAnsweredInItsChat(t *testing.T) {
 		"chat known":      {at: bea, channel: "ana", answer: bus.Inbound{From: "bea", Chat: "c7", Text: "approve"}, says: "It says: paid", effects: 1},
 		"denied":          {at: bea, channel: "ana", answer: bus.Inbound{From: "bea", Text: "deny"}, says: "denied"},
 		"call":            {at: bea, channel: "ana", answer: bus.Inbound{From: "bea", Text: "approve"}, named: true, says: "It says: paid", effects: 1},
-		"call, by another": {
-			at: bea, channel: "ana", answer: bus.Inbound{From: "cyd", Text: "approve"}, named: true, says: "It says: paid", effects: 1,
-		},
 		"group": {
 			at: team, channel: "ana.two", answer: bus.Inbound{From: "cyd", Group: true, Chat: "team", Thread: "t1", Text: "approve"},
 			says: "It says: paid", effects: 1,

@@ -86,7 +86,7 @@ func TestTraceOutlivesTheWait(t *testing.T) {
 			w.sayTraced("ana", bus.Inbound{Text: "hand over"})
 			id := w.waiting().ID
 			between(w)
-			w.publish("agent.route.ana", bus.Route{Kind: bus.RouteResult, From: "ops", CorrelationID: id, Text: "done"})
+			w.send("agent.route.ana", bus.Route{Kind: bus.RouteResult, From: "ops", CorrelationID: id, Text: "done"})
 			wantHeader(t, w.next(w.out), traced)
 		})
 	}

@@ -21,6 +21,8 @@ type item struct {
 	delivery *bus.Delivery // nil once acknowledged
 	tried    bool
 	handed   bool      // nothing speaks against it: who tried it last has handed it over
+	signed   bool      // by route: a host has sent it
+	old      bool      // signed, as far as a host of version 0.1 could
 	homely   bool      // it answers nothing that was asked elsewhere
 	stale    time.Time // when it came, if that was while nobody was there
 
@@ -44,9 +46,10 @@ const (
 )
 
 // newItem decodes a delivery.
-func newItem(d *bus.Delivery) (*item, error) {
+func newItem(d *bus.Delivery, signer *bus.Signer) (*item, error) {
 	it := &item{delivery: d, tried: d.Tried, handed: d.Handed, origin: origin{subject: d.Subject}}
 	header := d.Header()
+	it.verify(d, signer)
 	it.input = run.Input{
 		Subject: d.Subject, Seq: d.Seq,
 		Trace: header.Get("traceparent"), State: header.Get("tracestate"),
@@ -57,6 +60,15 @@ func newItem(d *bus.Delivery) (*item, error) {
 	}
 	it.input.ID = messageID(id, header, d)
 	return it, nil
+}
+
+// verify finds out whether a host has sent a route message: to what only hosts write,
+// or signed.
+func (it *item) verify(d *bus.Delivery, signer *bus.Signer) {
+	if d.Stream() != bus.InboundStream {
+		it.old = signer.Predates(d.Stored)
+		it.signed = it.old || bus.HostSubject(d.Subject) || signer.Verify(d.Subject, d.Header(), d.Data())
+	}
 }
 
 // decode reads the payload and returns the id in it.
@@ -70,6 +82,9 @@ func (it *item) decode(data []byte) (id string, err error) {
 		it.origin.inbound, value, id = &in, &in, in.ID
 	} else {
 		r, err := bus.DecodeRoute(data)
+		if err == nil && !it.signed {
+			data, err = r.Foreign(data)
+		}
 		if err != nil {
 			return "", err
 		}

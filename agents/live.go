@@ -52,10 +52,10 @@ func (c *conversation) askLive(ctx context.Context, call tools.Call, prompt stri
 	c.asked++
 	n := c.asked
 	ask := &liveAsk{
-		id:     waitID(c.r.id, c.key, call.Run, fmt.Sprint(call.ID, "?", n)),
-		call:   run.Call{Asked: run.ForQuestion, Options: options},
+		call:   run.Call{Asked: run.ForQuestion, Options: options, Wait: newWait()},
 		answer: make(chan string, 1),
 	}
+	ask.id = c.waitID(call.Run, ask.call)
 	c.live = append(c.live, ask)
 	c.mu.Unlock()
 	defer c.forgetAsk(ask)
@@ -88,14 +88,14 @@ func (c *conversation) putLive(t *runner, ask *liveAsk, call tools.Call, prompt 
 	if person == nil {
 		return ErrNobody
 	}
-	reply := &run.Reply{N: liveReply + n, Kind: run.KindQuestion, Text: prompt, Call: fmt.Sprint(call.ID, "?", n), Options: ask.call.Options}
+	reply := &run.Reply{N: liveReply + n, Kind: run.KindQuestion, Text: prompt, Call: fmt.Sprint(call.ID, "?", n), Wait: ask.call.Wait, Options: ask.call.Options}
 	if err := t.address(reply); err != nil {
 		return err
 	}
 	c.send(&outgoing{replies: []*run.Reply{reply}, trace: t.trace, end: func(bool) {}})
 	data, err := json.Marshal(Waiting{
 		ID: ask.id, Agent: c.r.id, Session: string(c.key), Run: call.Run, Call: call.ID, Kind: run.ForQuestion, Tool: call.Name,
-		Prompt: prompt, Options: ask.call.Options, AskedAt: time.Now().UTC(), Origin: person,
+		Prompt: prompt, Options: ask.call.Options, AskedAt: time.Now().UTC(), Origin: person, Approvers: c.r.now().cfg.Approvers,
 	})
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (c *conversation) answersLive(it *item) bool {
 func (a *liveAsk) answeredBy(it *item, only bool) (string, bool) {
 	var text string
 	switch route := it.origin.route; {
-	case route != nil && (route.Kind != bus.RouteResult || route.CorrelationID != a.id):
+	case route != nil && (route.Kind != bus.RouteResult || route.CorrelationID != a.id || !it.throughDoor()):
 		return "", false
 	case route != nil:
 		text = route.Text

@@ -80,6 +80,11 @@ func (c *conversation) publish(reply *run.Reply, t trace, done func(stored bool)
 		done(true)
 		return
 	}
+	if !bus.ReplySubject(reply.Subject) { // a log of version 0.1 may have it
+		c.log().Warn().Str("subject", reply.Subject).Str("id", reply.ID).Msg("drop reply: its subject is not one for others to name")
+		done(true)
+		return
+	}
 	msg := &nats.Msg{
 		Subject: reply.Subject, Data: reply.Envelope,
 		Header: bus.Header("Content-Type", "application/json", bus.SessionKeyHeader, string(c.key), nats.MsgIdHdr, reply.ID),

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"strings"
 	"time"
 
 	"agenthost/bus"
 	"agenthost/hooks"
+	"agenthost/run"
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
@@ -118,6 +120,14 @@ func (p *Parts) buryLetter(letter bus.DeadLetter, done func()) {
 	p.eventOf(chainOf(letter), letter.Agent, "dead", map[string]any{
 		"reason": letter.Reason, "code": letter.Code, "subject": letter.Subject, "seq": letter.Seq,
 	})
+}
+
+// sign signs an input of a log, so that it counts for what it did when it is sent
+// again: what came unsigned was stripped of what a program may not claim.
+func (p *Parts) sign(in run.Input, header nats.Header) {
+	if signer := p.Publisher.Signer(); signer != nil && strings.HasPrefix(in.Subject, bus.RoutePrefix) {
+		header.Set(bus.SignatureHeader, signer.Signature(in.Subject, in.Envelope))
+	}
 }
 
 // chainOf is the chain of the message that died.

@@ -28,7 +28,7 @@ func TestApprovalWhileACopyLags(t *testing.T) {
 	w.settled()
 	w.stop()
 	w.start(a)
-	w.publish("agent.route.ana", bus.Route{Kind: "result", From: "cli", CorrelationID: asked.Call, Text: "approve"})
+	w.send("agent.route.ana", bus.Route{Kind: "result", From: "cli", Door: bus.DoorCLI, CorrelationID: asked.Call, Text: "approve"})
 	w.expect("reply", "It says: paid")
 	w.settled()
 	if n.Load() != 1 {

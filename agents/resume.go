@@ -102,6 +102,7 @@ func (r *Runtime) letter(in run.Input, reason string, code llm.Code, attempts in
 		Host: r.parts.Host, At: time.Now().UTC(), Header: nats.Header{},
 	}
 	trace{in.Trace, in.State}.set(letter.Header)
+	r.parts.sign(in, letter.Header)
 	letter.SetPayload(in.Envelope, r.parts.room())
 	return letter
 }

@@ -228,7 +228,7 @@ func (r *Runtime) afterInbox(then func()) {
 // accept queues a delivery with its conversation. It waits for nothing: all agents
 // of the lane would wait with it.
 func (r *Runtime) accept(d *bus.Delivery) {
-	it, err := newItem(d)
+	it, err := newItem(d, r.parts.Publisher.Signer())
 	if err != nil {
 		r.turnBack(d, err)
 		r.parts.bury(r.id, d, string(llm.CodeValidation), err.Error(), 0, d.Done)

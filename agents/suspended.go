@@ -128,6 +128,8 @@ func (c *conversation) keepWaiting(journal *session.Log, left *run.Run, it *item
 	case it.origin.route != nil && it.origin.route.Kind == bus.RouteHeartbeat: // its time is over
 		c.unqueue(it)
 		it.delivery.Done()
+	case c.refusal(it, left) != nil:
+		c.refuse(journal, it, c.refusal(it, left))
 	case it.origin.inbound != nil && c.forward(journal, it):
 		c.unqueue(it)
 	case it.origin.inbound != nil && it.origin.inbound.Answers != "":
@@ -248,8 +250,10 @@ func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
 
 // answeredBy tidies up behind an answer, and tells who gave it by another door.
 func (t *runner) answeredBy(sig run.Signal) {
-	if sig.Call != "" {
-		t.c.r.parts.answered(waitID(t.c.r.id, t.c.key, t.id, sig.Call))
+	if left := t.journal.State().Run; left != nil && sig.Call != "" {
+		if call, waits := t.c.waitingCall(left, sig.Call); waits {
+			t.c.r.parts.answered(t.c.waitID(t.id, call))
+		}
 	}
 	for _, it := range t.items {
 		if it.interjects() && it.origin.route.From != fromNobody {

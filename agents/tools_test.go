@@ -165,7 +165,7 @@ func TestApproval(t *testing.T) {
 			if err != nil || len(all) != 1 {
 				w.t.Fatalf("waiting: %v, %v", all, err)
 			}
-			w.publish("agent.route.ana", bus.Route{Kind: "result", From: "cli", CorrelationID: all[0].ID, Text: "approve"})
+			w.send("agent.route.ana", bus.Route{Kind: "result", From: "cli", Door: bus.DoorCLI, CorrelationID: all[0].ID, Text: "approve"})
 		}, "It says: paid", 1},
 	}
 	for name, tt := range answers {
@@ -268,7 +268,7 @@ func TestScopes(t *testing.T) {
 			w := newWorld(t, bot("ana", script(paying), has(counter(&n))))
 			w.say("ana", bus.Inbound{Text: "pay"})
 			w.hear()
-			w.say("ana", bus.Inbound{Text: "approve " + scope})
+			w.approve(w.waiting().ID, scope)
 			w.expect("reply", "It says: paid")
 			for from, kind := range again {
 				w.say("ana", bus.Inbound{From: from, Text: "pay again"})
@@ -278,6 +278,12 @@ func TestScopes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// approve is the operator's.
+func (w *world) approve(id, scope string) {
+	w.t.Helper()
+	w.send("agent.route.ana", bus.Route{Kind: "result", From: "ops", Door: bus.DoorCLI, CorrelationID: id, Text: "approve", Scope: scope})
 }
 
 func TestTwoAnswersAtOnce(t *testing.T) {
@@ -292,7 +298,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		w.publish("agent.route.ana", bus.Route{Kind: "result", From: "cli", CorrelationID: asked.Call, Text: "approve", ReplyTo: "told"})
+		w.send("agent.route.ana", bus.Route{Kind: "result", From: "cli", Door: bus.DoorCLI, CorrelationID: asked.Call, Text: "approve", ReplyTo: "told"})
 	}
 	w.expect("reply", "It says: paid")
 	errs := 0
@@ -461,9 +467,7 @@ func TestStop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.bus.NC.PublishMsg(msg); err != nil {
-			t.Fatal(err)
-		}
+		w.sendMsg(msg)
 		w.expect("error", "Stopped by ops.")
 	})
 }
@@ -586,14 +590,14 @@ func TestDelegation(t *testing.T) {
 	})
 	t.Run("result that cannot be read", func(t *testing.T) {
 		w := newWorld(t, bot("a", script(paying), has(handing("b")), asks("b")))
-		w.parts.Peers.Set([]agents.Peer{{ID: "a"}, {ID: "b"}}) // a program of somebody's
+		w.parts.Peers.Set([]agents.Peer{{ID: "a"}, {ID: "b"}}) // another host's
 		tasks := w.subscribe("agent.route.b")
 		w.say("a", bus.Inbound{Text: "hand over"})
 		task, err := bus.DecodeRoute(w.next(tasks).Data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.publish(task.ReplyTo, map[string]any{
+		w.send(task.ReplyTo, map[string]any{
 			"id": "r1", "kind": "result", "from": "b", "correlation_id": task.CorrelationID, "text": map[string]int{"done": 1},
 		})
 		if out := w.hear(); out.Kind != "reply" || !strings.Contains(out.Text, "the result cannot be read: ") {
@@ -648,7 +652,7 @@ func TestResultWithEmptyError(t *testing.T) {
 	w := newWorld(t, bot("ana", script(paying), has(handing("ops")), asks("ops")), ops)
 	w.say("ana", bus.Inbound{Text: "hand over"})
 	id := w.waiting().ID
-	w.publish("agent.route.ana", bus.Route{Kind: bus.RouteResult, From: "ops", CorrelationID: id, Text: "done", Error: &bus.Error{}})
+	w.send("agent.route.ana", bus.Route{Kind: bus.RouteResult, From: "ops", CorrelationID: id, Text: "done", Error: &bus.Error{}})
 	w.expect("reply", "It says: done")
 }
 

@@ -29,9 +29,9 @@ func (r *Runtime) turnBack(d *bus.Delivery, why error) {
 		Error: &bus.Error{Code: string(llm.CodeValidation), Message: why.Error()},
 	}
 	switch {
-	case m.Kind == bus.RouteDelegate && m.ReplyTo != "" && bus.Publishable(m.ReplyTo):
+	case m.Kind == bus.RouteDelegate && m.ReplyTo != "" && bus.ResultSubject(m.ReplyTo):
 		r.tellUnread(m.ReplyTo, r.id+":"+m.ID+":unread", result)
-	case m.Kind == bus.RouteResult && m.CorrelationID != "":
+	case m.Kind == bus.RouteResult && m.CorrelationID != "" && r.parts.Publisher.Signer().Verify(d.Subject, d.Header(), d.Data()):
 		result.From, result.InReplyTo = m.From, ""
 		result.Error = &bus.Error{Code: string(llm.CodeToolFailed), Message: "the result cannot be read: " + why.Error()}
 		r.tellUnread(bus.RoutePrefix+r.id, d.Stream()+":"+strconv.FormatUint(d.Seq, 10)+":unread", result)

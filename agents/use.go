@@ -82,7 +82,7 @@ func (t *runner) mayUse(ctx context.Context, tool tools.Tool, call run.Call, arg
 			return nil, ""
 		}
 		return &run.Wait{
-			For: run.ForApproval, Prompt: d.What, Args: args,
+			For: run.ForApproval, Prompt: d.What, Args: args, ID: newWait(),
 			Deadline: time.Now().Add(t.p.cfg.Limits.ApprovalTimeout),
 		}, ""
 	}

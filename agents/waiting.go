@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
@@ -21,7 +22,7 @@ import (
 // A Waiting is a call that waits for somebody, as the bucket AGENT_WAITING
 // keeps it for whoever wants to answer. Its ID is its key there.
 type Waiting struct {
-	ID       string      `json:"id"` // <agent>.<sid>.<call, hashed>
+	ID       string      `json:"id"` // <agent>.<sid>.<26 characters, random>
 	Agent    string      `json:"agent"`
 	Session  string      `json:"session"`
 	Run      string      `json:"run"`
@@ -34,6 +35,8 @@ type Waiting struct {
 	AskedAt  time.Time   `json:"asked_at"`
 	Deadline time.Time   `json:"deadline,omitzero"`
 	Origin   *bus.Origin `json:"origin,omitempty"` // where the person is asked
+	// Approvers are who may approve it from another chat, see Config.
+	Approvers []string `json:"approvers,omitempty"`
 }
 
 // answer is the message that brings a result to the call.
@@ -48,18 +51,36 @@ func (w Waiting) answer(result bus.Route) (*nats.Msg, error) {
 	return msg, nil
 }
 
-// waitID names a call that waits, the same after every restart. No other call
-// of the fleet has it.
-func waitID(agent string, key session.Key, runID, call string) string {
+// waitID names a call that waits, the same after every restart: the log has the
+// random part. No other call of the fleet has it, and no one can guess it.
+func (c *conversation) waitID(runID string, call run.Call) string {
+	return c.r.id + "." + session.SID(c.r.id, c.key) + "." + orElse(call.Wait, hashedWait(runID, call.ID))
+}
+
+// The parts of wait ids that are a call's own.
+const (
+	waitLength   = 26 // 128 bits in base32
+	hashedLength = 12
+)
+
+// newWait is the random part of a wait id.
+func newWait() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(id[:]))
+}
+
+// hashedWait stands in its place for calls of logs that have none: they were written
+// by version 0.1.
+func hashedWait(runID, call string) string {
 	sum := sha256.Sum256([]byte(runID + "\x00" + call))
-	hash := base32.StdEncoding.EncodeToString(sum[:])[:12]
-	return agent + "." + session.SID(agent, key) + "." + strings.ToLower(hash)
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:hashedLength])
 }
 
 // splitWaitID takes a wait id apart.
 func splitWaitID(id string) (agent, sid string, ok bool) {
 	parts := strings.Split(id, ".")
-	if len(parts) != 3 || parts[0] == "" || len(parts[1]) != 20 || len(parts[2]) != 12 {
+	if len(parts) != 3 || parts[0] == "" || len(parts[1]) != 20 || len(parts[2]) != waitLength && len(parts[2]) != hashedLength {
 		return "", "", false
 	}
 	return parts[0], parts[1], true
@@ -74,9 +95,10 @@ func waitSchedule(id string) string {
 // then changes nothing: everything in it has a name of its own.
 func (t *runner) ask(ctx context.Context, call run.Call) error {
 	w := Waiting{
-		ID: waitID(t.c.r.id, t.c.key, t.id, call.ID), Agent: t.c.r.id, Session: string(t.c.key), Run: t.id,
+		ID: t.c.waitID(t.id, call), Agent: t.c.r.id, Session: string(t.c.key), Run: t.id,
 		Call: call.ID, Kind: call.Asked, Tool: call.Name, Prompt: call.Prompt, Options: call.Options, To: call.To,
 		AskedAt: time.Now().UTC(), Deadline: call.Deadline, Origin: t.person(),
+		Approvers: t.c.r.now().cfg.Approvers,
 	}
 	if call.Asked == run.ForDelegate {
 		if err := t.handOver(ctx, w, call.Context); err != nil {
@@ -106,7 +128,7 @@ func (t *runner) remind(ctx context.Context, w Waiting, fallback string) error {
 	if w.Deadline.IsZero() {
 		return nil
 	}
-	msg, err := w.answer(bus.Route{ID: w.ID + ":late", From: fromNobody, Text: fallback})
+	msg, err := w.answer(bus.Route{ID: w.ID + ":late", From: fromNobody, Text: fallback, Door: bus.DoorDeadline})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"agenthost/run"
+	"agenthost/session"
 )
 
 // The server answers in whole seconds: never before the time that was said, and
@@ -24,5 +25,31 @@ func TestNobodyIsAnsweredForTooEarly(t *testing.T) {
 				t.Errorf("cut off at %s, answered for at %s", w.Deadline, at)
 			}
 		}
+	}
+}
+
+// A call of a log of version 0.1, which has no part of chance, keeps the id that was
+// told; it is known like the others.
+func TestWaitIDsOfOldLogs(t *testing.T) {
+	c := newConversation(&Runtime{id: "ana"}, "web/dm/ana")
+	old := c.waitID("run1", run.Call{ID: "call_1"})
+	if want := "ana." + session.SID("ana", "web/dm/ana") + ".3z4qi42prroz"; old != want {
+		t.Errorf("got %q, want %q", old, want)
+	}
+	wait := newWait()
+	ids := map[string]bool{
+		old: true, c.waitID("run1", run.Call{ID: "call_1", Wait: wait}): true, old[:len(old)-1]: false, old + "." + wait: false, "": false,
+		"ana.x." + wait: false,
+	}
+	for id, want := range ids {
+		if _, _, ok := splitWaitID(id); ok != want {
+			t.Errorf("%q: %t, want %t", id, ok, want)
+		}
+		if token := waitSchedule(id)[len("agent.schedule.ana."):]; want && len(token) > 63 {
+			t.Errorf("%q is no token of a subject", token)
+		}
+	}
+	if wait == newWait() {
+		t.Error("chance is the same twice")
 	}
 }

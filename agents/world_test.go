@@ -185,6 +185,24 @@ func (w *world) publish(subject string, v any) {
 	}
 }
 
+// send publishes what a host, or the operator, sends to an agent.
+func (w *world) send(subject string, v any) {
+	w.t.Helper()
+	msg, err := bus.NewMessage(subject, v)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.sendMsg(msg)
+}
+
+func (w *world) sendMsg(msg *nats.Msg) {
+	w.t.Helper()
+	w.parts.Publisher.Signer().Sign(msg)
+	if err := w.bus.NC.PublishMsg(msg); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // hear waits for the next message to a person.
 func (w *world) hear() bus.Outbound {
 	w.t.Helper()

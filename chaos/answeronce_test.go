@@ -136,7 +136,7 @@ func (w *world) fire(t testing.TB, name, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.publish(msg); err != nil {
+	if err := w.send(msg); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -152,7 +152,7 @@ func (w *world) answer(t testing.TB, waiting []agents.Waiting, id, way string, p
 		}
 		msg, err := agents.AnswerMessage(call, "console", "approve", "", fmt.Sprintf("told.%d", p))
 		if err == nil {
-			err = w.publish(msg)
+			err = w.send(msg)
 		}
 		if err != nil {
 			t.Errorf("answer %d of person %d: %v", n, p, err)

@@ -146,7 +146,7 @@ func (w *world) deliverLate(t testing.TB, task bus.Route) string {
 	}
 	msg := nats.NewMsg(task.ReplyTo)
 	msg.Data = data
-	if err := w.publish(msg); err != nil {
+	if err := w.send(msg); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := told.NextMsgWithContext(ctx)

@@ -161,6 +161,18 @@ func (l *ledger) publish(msg *nats.Msg) error {
 	return err
 }
 
+// send publishes what the operator, or the clock, sends to an agent.
+func (l *ledger) send(msg *nats.Msg) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	signer, err := bus.ReadSigner(ctx, l.js)
+	if err != nil {
+		return err
+	}
+	signer.Sign(msg)
+	return l.publish(msg)
+}
+
 // await waits until is holds.
 func await(t testing.TB, what string, is func() bool) {
 	t.Helper()

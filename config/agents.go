@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"agenthost/agents"
 	"agenthost/session"
@@ -51,6 +52,7 @@ func (k *checker) checkIDs() {
 func (k *checker) checkAgent(at string, a Agent) {
 	k.checkModel(at+".model", a)
 	k.checkPeers(at, a)
+	k.checkApprovers(at, a)
 	k.checkPolicy(at, a)
 	k.oneOf(at+".session.queue", string(a.Session.Queue), queues...)
 	k.oneOf(at+".limits.budget.on_exceed", a.Limits.Budget.OnExceed, excesses...)
@@ -107,6 +109,17 @@ func (k *checker) checkPeers(at string, a Agent) {
 			case !slices.Contains(k.ids, name):
 				k.fault(p, "there is no agent %s; %s", k.quote(p), suggest(name, k.ids))
 			}
+		}
+	}
+}
+
+// checkApprovers checks who may approve.
+func (k *checker) checkApprovers(at string, a Agent) {
+	for i, who := range a.Approvers {
+		channel, from, _ := strings.Cut(who, "/")
+		if name, instance, some := strings.Cut(channel, "."); !token.MatchString(name) || some && !token.MatchString(instance) || from == "" {
+			p := fmt.Sprintf("%s.approvers[%d]", at, i)
+			k.fault(p, "approver %s: want <channel>[.<instance>]/<from>, such as telegram.sales/42", k.quote(p))
 		}
 	}
 }

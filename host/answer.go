@@ -57,16 +57,17 @@ type Answer struct {
 	Text  string `json:"answer"` // approve or deny, an option, or any text
 	Scope string `json:"scope,omitempty"`
 	By    string `json:"by,omitempty"`
+	Door  string `json:"-"` // by which way it is given; empty: bus.DoorAPI
 }
 
-// Message is what brings the answer to the agent of w. It is an error when the
-// answer is none to what w asks. replyTo, when it is not empty, is told what
+// Message is what brings the answer to the agent of w, once it is signed by a
+// bus.Signer. It is an error when the answer is none to what w asks. replyTo, when it is not empty, is told what
 // became of it.
 func (a Answer) Message(w Waiting, replyTo string) (*nats.Msg, error) {
 	if err := a.check(w); err != nil {
 		return nil, fmt.Errorf("answer %q: %w", a.ID, err)
 	}
-	msg, err := agents.AnswerMessage(w, a.By, strings.TrimSpace(a.Text), a.Scope, replyTo)
+	msg, err := agents.AnswerMessageBy(cmp.Or(a.Door, bus.DoorAPI), w, a.By, strings.TrimSpace(a.Text), a.Scope, replyTo)
 	return checked(msg, err)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agenthost/agents"
+	"agenthost/bus"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -24,6 +25,7 @@ const (
 // its stream: the host that serves the agent, perhaps another one, acts on it.
 type doors struct {
 	js     jetstream.JetStream
+	signer *bus.Signer
 	served func(agent string) bool
 }
 
@@ -94,6 +96,7 @@ func (d *doors) abort(ctx context.Context, data []byte) error {
 }
 
 func (d *doors) store(ctx context.Context, msg *nats.Msg) error {
+	d.signer.Sign(msg)
 	if _, err := d.js.PublishMsg(ctx, msg); err != nil {
 		return fmt.Errorf("publish on %s: %w", msg.Subject, err)
 	}

@@ -19,6 +19,7 @@ type Grave struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
 	reader *bus.Reader
+	signer *bus.Signer // nil: no host has made a key
 }
 
 // A DeadLetter is a bus.DeadLetter with its number.
@@ -44,7 +45,11 @@ func OpenGrave(ctx context.Context, js jetstream.JetStream) (*Grave, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look up stream %s: %w", bus.DeadStream, err)
 	}
-	return &Grave{js, stream, bus.NewReader(js)}, nil
+	signer, err := bus.ReadSigner(ctx, js)
+	if err != nil && !errors.Is(err, bus.ErrNotFound) {
+		return nil, err
+	}
+	return &Grave{js, stream, bus.NewReader(js), signer}, nil
 }
 
 // Letters are those of agent, or of all when it is empty, the oldest first,
@@ -123,8 +128,12 @@ func (g *Grave) Retry(ctx context.Context, l DeadLetter) (Retried, error) {
 		}
 	}
 	msg.Header.Set(nats.MsgIdHdr, id)
+	signed := g.signer.Verify(l.Subject, msg.Header, data)
 	if msg.Data = data; l.Attempts > 0 {
 		msg.Data = renamed(data, id)
+	}
+	if signed {
+		g.signer.Sign(msg)
 	}
 	if msg.Header.Get("Content-Type") == "" && json.Valid(data) {
 		msg.Header.Set("Content-Type", "application/json")

@@ -67,6 +67,8 @@ type Host struct {
 	state atomic.Pointer[string] // why the host is not ready; empty when it is
 	http  atomic.Pointer[string] // where HTTP is served
 
+	signer *bus.Signer // of route messages; set before anything is served
+
 	secrets     *secrets
 	metrics     *metrics.Registry
 	descriptors *descriptors
@@ -235,7 +237,7 @@ func (h *Host) work(ctx context.Context) (work context.Context, stopping <-chan 
 	return work, told
 }
 
-// provision makes the streams; it tries again while JetStream has no leader.
+// provision makes the streams, and the key of the fleet; it tries again while JetStream has no leader.
 func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 	cfg := h.opt.Config.NATS
 	if err := admitted(ctx, b); err != nil {
@@ -244,6 +246,9 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 	for {
 		try, cancel := context.WithTimeout(ctx, 15*time.Second)
 		err := bus.Provision(try, b.JS, cfg.Replicas, cfg.Lanes, h.log)
+		if err == nil {
+			h.signer, err = bus.OpenSigner(try, b.JS)
+		}
 		cancel()
 		if err == nil || !bus.Transient(err) && !errors.Is(err, context.DeadlineExceeded) ||
 			errors.Is(err, bus.ErrLanes) || errors.Is(err, bus.ErrUnusable) {
@@ -277,6 +282,7 @@ func (h *Host) parts(posts context.Context, b *bus.Bus) (*agents.Parts, *remoteH
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	publisher.SignWith(h.signer)
 	h.posts.Store(publisher)
 	installed := &remoteHooks{registry: hooks.New(h.log), nc: b.NC}
 	if err := installed.change(nil, h.opt.Config.Hooks); err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 	"sync"
 	"time"
 
@@ -71,7 +70,7 @@ func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
 	reports := &sync.WaitGroup{}
 	sessions := &archivist{archive: Sessions(b.JS), nc: b.NC, drop: h.fleet.Load().Drop, work: reports}
 	dead := &undertaker{b.JS, b.NC, reports}
-	group, doors := asked{svc.AddGroup(ServiceName)}, &doors{js: b.JS, served: h.serves}
+	group, doors := guardedGroup{svc.AddGroup(ServiceName), h.log}, &doors{js: b.JS, signer: h.signer, served: h.serves}
 	err = errors.Join(
 		group.AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) {
 			_ = req.RespondJSON(h.status(b.JS, started, wakers.beats.Load())) // who asked may be gone
@@ -85,6 +84,7 @@ func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
 		group.AddEndpoint("approve", door(doors.approve), about("answers a call that waits: id, answer, scope, by")),
 		group.AddEndpoint("abort", door(doors.abort), about("stops the run of a session: agent, session, by, reason")),
 		sessions.open(group),
+		sessions.listen(group.Group), // what is told, and not asked
 		dead.open(group),
 	)
 	if err != nil {
@@ -95,19 +95,6 @@ func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
 		_ = svc.Stop() // the connection may be away
 		reports.Wait()
 	}, nil
-}
-
-// asked is a group whose endpoints answer requests only. NATS publishes on the
-// subject that a client names for its answer, with its own rights: what it has
-// answered, or delivered, to one of ours is no order.
-type asked struct{ micro.Group }
-
-func (g asked) AddEndpoint(name string, h micro.Handler, opts ...micro.EndpointOpt) error {
-	return g.Group.AddEndpoint(name, micro.HandlerFunc(func(req micro.Request) {
-		if req.Reply() != "" && !strings.HasPrefix(req.Reply(), "$JS.") {
-			h.Handle(req)
-		}
-	}), opts...)
 }
 
 func about(what string) micro.EndpointOpt {

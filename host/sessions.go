@@ -215,7 +215,10 @@ func (s *archivist) open(group micro.Group) error {
 			about("deletes a session: agent, session")),
 		group.AddEndpoint("sessions-fork", report(s.work, s.fork), micro.WithEndpointSubject("sessions.fork"),
 			about("makes a session of the beginning of another: agent, session, at, to")),
-		group.AddEndpoint("sessions-drop", micro.HandlerFunc(s.dropped), micro.WithEndpointSubject("sessions.drop"),
-			micro.WithEndpointQueueGroupDisabled(), about("tells hosts that a session was deleted")),
 	)
+}
+
+func (s *archivist) listen(group micro.Group) error {
+	return group.AddEndpoint("sessions-drop", micro.HandlerFunc(s.dropped), micro.WithEndpointSubject("sessions.drop"),
+		micro.WithEndpointQueueGroupDisabled(), about("tells hosts that a session was deleted"))
 }

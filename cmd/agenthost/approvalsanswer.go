@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/host"
 
 	"github.com/spf13/cobra"
@@ -61,6 +62,7 @@ func (a *app) answerWaiting(ctx context.Context, s answering) error {
 	if err != nil {
 		return hintBucket(err)
 	}
+	s.Door = bus.DoorCLI
 	msg, err := s.Message(w, o.inbox.Subject)
 	if err != nil {
 		return err

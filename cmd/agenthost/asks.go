@@ -58,7 +58,7 @@ func (d *dialog) missed(ctx context.Context, l listener) error {
 // reply answers an ask with a line of text. It returns the id of its message,
 // which the word of the host names.
 func (d *dialog) reply(ctx context.Context, w host.Waiting, text, by string) (string, error) {
-	a := host.Answer{ID: w.ID, Text: text, By: by}
+	a := host.Answer{ID: w.ID, Text: text, By: by, Door: bus.DoorCLI}
 	if w.Kind == host.ForApproval {
 		answer, scope, _ := strings.Cut(text, " ")
 		a.Text, a.Scope = answer, strings.ToLower(strings.TrimSpace(scope))
@@ -72,7 +72,7 @@ func (d *dialog) reply(ctx context.Context, w host.Waiting, text, by string) (st
 
 // stop orders the agent to stop what it does in this dialog.
 func (d *dialog) stop(ctx context.Context, by string) (string, error) {
-	msg, err := host.Stop{Agent: d.agent, Session: host.RouteKey(d.from, d.session), By: by}.Message(d.inbox)
+	msg, err := host.Stop{Agent: d.agent, Session: host.RouteKey(d.from, d.session), By: by, Door: bus.DoorCLI}.Message(d.inbox)
 	if err != nil {
 		return "", err
 	}

@@ -99,7 +99,7 @@ func newQuestion(text string) question { return question{nuid.Next(), text} }
 
 func (d *dialog) publish(ctx context.Context, q question, msgID string) (*jetstream.PubAck, error) {
 	task := bus.Route{
-		ID: q.id, Kind: bus.RouteDelegate, From: d.from, CorrelationID: d.session, Text: q.text, ReplyTo: d.inbox,
+		ID: q.id, Kind: bus.RouteDelegate, From: d.from, CorrelationID: d.session, Text: q.text, ReplyTo: d.inbox, Door: bus.DoorCLI,
 	}
 	if d.asks != "" {
 		task.Origin = &bus.Origin{Session: d.session, Subject: d.asks, To: d.from}
@@ -111,6 +111,9 @@ func (d *dialog) publish(ctx context.Context, q question, msgID string) (*jetstr
 	msg.Header.Set(nats.MsgIdHdr, msgID)
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
 	defer cancel()
+	if err := sign(ctx, d.js, msg); err != nil {
+		return nil, fmt.Errorf("send to %s: %w", d.agent, err)
+	}
 	ack, err := d.js.PublishMsg(ctx, msg)
 	switch {
 	case errors.Is(err, jetstream.ErrNoStreamResponse):

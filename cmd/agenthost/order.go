@@ -82,9 +82,23 @@ func (o *order) give(ctx context.Context, agent string, msg *nats.Msg, within ti
 func (o *order) store(ctx context.Context, msg *nats.Msg) (*jetstream.PubAck, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
 	defer cancel()
+	if err := sign(ctx, o.js, msg); err != nil {
+		return nil, err
+	}
 	ack, err := o.js.PublishMsg(ctx, msg)
 	if errors.Is(err, jetstream.ErrNoStreamResponse) {
 		return nil, errors.New("no stream takes it, as no host has run on this NATS yet")
 	}
 	return ack, err
+}
+
+// sign signs a message for an agent as the operator's. Before a host of this version
+// has run there is no key, and none is needed.
+func sign(ctx context.Context, js jetstream.JetStream, msg *nats.Msg) error {
+	signer, err := bus.ReadSigner(ctx, js)
+	if err != nil && !errors.Is(err, bus.ErrNotFound) {
+		return err
+	}
+	signer.Sign(msg)
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/host"
 
 	"github.com/spf13/cobra"
@@ -65,6 +66,7 @@ func (a *app) abort(ctx context.Context, s aborting) error {
 		return err
 	}
 	defer o.nc.Close()
+	s.Door = bus.DoorCLI
 	msg, err := s.Message(o.inbox.Subject)
 	if err != nil {
 		return err

@@ -1,0 +1,89 @@
+package agents
+
+import (
+	"slices"
+	"strings"
+
+	"agenthost/bus"
+	"agenthost/llm"
+	"agenthost/run"
+)
+
+// An asked is what decides who may answer a call that waits.
+type asked struct {
+	id        string // the wait id
+	kind      string // approval or question
+	budget    bool   // an approval to go beyond a budget
+	approvers []string
+}
+
+// askedBy is that of a call of a run of this conversation.
+func (c *conversation) askedBy(r *run.Run, call run.Call) asked {
+	return asked{
+		id: c.waitID(r.ID, call), kind: call.Asked, budget: r.Hold != nil && r.Hold.ID == call.ID,
+		approvers: c.r.now().cfg.Approvers,
+	}
+}
+
+// asked is that of a call of any run.
+func (w Waiting) asked() asked {
+	return asked{id: w.ID, kind: w.Kind, budget: w.Tool == run.Budget, approvers: w.Approvers}
+}
+
+// refuse says why a message from a chat is not taken as the answer that it gives; nil
+// when it is. here tells that the chat is the one that was asked. Commands and the API
+// are the operator's, and not asked here.
+func (a asked) refuse(it *item, here bool, answer run.Signal) *run.Error {
+	approves := a.kind == run.ForApproval
+	switch {
+	case it.isFrom(a.approvers):
+		return nil
+	case !here:
+		return notPermitted("Only an approver can answer this from another chat.")
+	case approves && len(a.approvers) > 0:
+		return notPermitted("Only an approver can answer this.")
+	case !approves || answer.Answer == run.Deny:
+		return nil
+	case a.budget:
+		return notPermitted("Only the operator can let me spend more than my budget, with: agenthost approvals answer " + a.id + " approve")
+	case answer.Scope == ScopeAlways:
+		return notPermitted("From a chat an approval counts once or for this session: say approve or approve session. " +
+			"Only the operator can approve it for always, with: agenthost approvals answer " + a.id + " approve --scope always")
+	}
+	return nil
+}
+
+func notPermitted(why string) *run.Error {
+	return &run.Error{Code: llm.CodeToolDenied, Message: why + " The question is still open."}
+}
+
+// isFrom reports whether an inbound message is of one of approvers, which are written
+// <channel>[.<instance>]/<from>.
+func (it *item) isFrom(approvers []string) bool {
+	channel := strings.TrimPrefix(it.origin.subject, bus.InboundPrefix)
+	return slices.Contains(approvers, channel+"/"+sender(it.origin.inbound))
+}
+
+// refusal says why an input, which answers what r has asked, may not; nil when it may,
+// or is no answer.
+func (c *conversation) refusal(it *item, r *run.Run) *run.Error {
+	if it.origin.inbound == nil {
+		return nil
+	}
+	sig, ok := c.meant(it, r)
+	if !ok {
+		return nil
+	}
+	return c.refusalOf(it, r, sig)
+}
+
+func (c *conversation) refusalOf(it *item, r *run.Run, sig run.Signal) *run.Error {
+	if it.origin.inbound == nil || sig.Kind != run.Answered {
+		return nil
+	}
+	call, ok := c.waitingCall(r, sig.Call)
+	if !ok {
+		return nil
+	}
+	return c.askedBy(r, call).refuse(it, true, sig)
+}
