@@ -81,7 +81,7 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 		}
 		return false
 	}
-	if why := w.asked().refuse(it, in.Answers == "" || c.isHere(w.Origin, it), sig); why != nil {
+	if why := w.answerRule().refuse(it, in.Answers == "" || c.isHere(w.Origin, it), sig); why != nil {
 		c.refuse(journal, it, why)
 		return true
 	}

@@ -9,31 +9,31 @@ import (
 	"agenthost/run"
 )
 
-// An asked is what decides who may answer a call that waits.
-type asked struct {
+// An answerRule decides who may answer a call that waits.
+type answerRule struct {
 	id        string // the wait id
 	kind      string // approval or question
 	budget    bool   // an approval to go beyond a budget
 	approvers []string
 }
 
-// askedBy is that of a call of a run of this conversation.
-func (c *conversation) askedBy(r *run.Run, call run.Call) asked {
-	return asked{
+// answerRule is that of a call of a run of this conversation.
+func (c *conversation) answerRule(r *run.Run, call run.Call) answerRule {
+	return answerRule{
 		id: c.waitID(r.ID, call), kind: call.Asked, budget: r.Hold != nil && r.Hold.ID == call.ID,
 		approvers: c.r.now().cfg.Approvers,
 	}
 }
 
-// asked is that of a call of any run.
-func (w Waiting) asked() asked {
-	return asked{id: w.ID, kind: w.Kind, budget: w.Tool == run.Budget, approvers: w.Approvers}
+// answerRule is that of a call of any run.
+func (w Waiting) answerRule() answerRule {
+	return answerRule{id: w.ID, kind: w.Kind, budget: w.Tool == run.Budget, approvers: w.Approvers}
 }
 
 // refuse says why a message from a chat is not taken as the answer that it gives; nil
 // when it is. here tells that the chat is the one that was asked. Commands and the API
 // are the operator's, and not asked here.
-func (a asked) refuse(it *item, here bool, answer run.Signal) *run.Error {
+func (a answerRule) refuse(it *item, here bool, answer run.Signal) *run.Error {
 	approves := a.kind == run.ForApproval
 	switch {
 	case it.isFrom(a.approvers):
@@ -85,5 +85,5 @@ func (c *conversation) refusalOf(it *item, r *run.Run, sig run.Signal) *run.Erro
 	if !ok {
 		return nil
 	}
-	return c.askedBy(r, call).refuse(it, true, sig)
+	return c.answerRule(r, call).refuse(it, true, sig)
 }
