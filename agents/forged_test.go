@@ -7,7 +7,6 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
-	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
 )
@@ -41,9 +40,9 @@ func TestReminderOnARouteStaysOutOfTheChat(t *testing.T) {
 	hello := w.expect("reply", "hello")
 	at := bus.Origin{Agent: "ana", Session: hello.Session, Subject: "plugin.outbound.demo", To: "ana"}
 	w.publish("agent.route.ana", bus.Route{ID: "f1", Kind: bus.RouteSchedule, From: "forged", Text: "I am your friend", Due: time.Now(), Origin: &at})
-	if out := w.hear(); out.Session != string(session.Schedule("forged")) {
-		t.Errorf("it was taken into the session %q", out.Session)
-	}
+	w.eventually("it is a dead letter", func() bool { return w.stored(bus.DeadStream) == 1 })
+	w.settled()
+	w.silent()
 }
 
 func nextRoute(t *testing.T, from chan *nats.Msg) bus.Route {

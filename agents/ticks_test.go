@@ -37,9 +37,9 @@ func TestSlowHeartbeatDelaysNoNeighbour(t *testing.T) {
 	w.tick(0, "a tick")
 	<-asked
 	for i := range 100 {
-		w.publish("agent.route.ana", bus.Route{ID: fmt.Sprint("e", i), Kind: bus.RouteEvent, From: "e", Text: "an event", Origin: toAna})
+		w.send("agent.route.ana", bus.Route{ID: fmt.Sprint("e", i), Kind: bus.RouteEvent, From: "e", Text: "an event", Origin: toAna})
 	}
-	w.publish("agent.route."+neighbour.cfg.ID, bus.Route{ID: "n", Kind: bus.RouteEvent, From: "e", Text: "the neighbour", Origin: &bus.Origin{
+	w.send("agent.route."+neighbour.cfg.ID, bus.Route{ID: "n", Kind: bus.RouteEvent, From: "e", Text: "the neighbour", Origin: &bus.Origin{
 		Agent: neighbour.cfg.ID, Subject: "plugin.outbound.other", To: "bea",
 	}})
 	for range 101 {
@@ -94,7 +94,7 @@ func TestTicksAreDecidedInOrder(t *testing.T) {
 	})
 	w.say("demo", bus.Inbound{Text: "hello"})
 	w.expect("reply", "hello")
-	w.publish("agent.route.ana", bus.Route{ID: "e", Kind: bus.RouteEvent, From: "e", Text: "after the ticks", Origin: toAna})
+	w.send("agent.route.ana", bus.Route{ID: "e", Kind: bus.RouteEvent, From: "e", Text: "after the ticks", Origin: toAna})
 	w.expect("notice", "after the ticks")
 	close(answer)
 	var dues []time.Time
