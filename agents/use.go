@@ -78,6 +78,9 @@ func (t *runner) mayUse(ctx context.Context, tool tools.Tool, call run.Call, arg
 	case tools.Deny:
 		return nil, "not allowed: " + d.Reason
 	default:
+		if d.Address != "" && t.journal.State().HasWritten(d.Address) {
+			return nil, ""
+		}
 		if t.c.r.parts.allowed(ctx, t.c.r.id, t.c.key, tools.Key(tool, args)) {
 			return nil, ""
 		}

@@ -39,7 +39,7 @@ const (
 // of all agents that have a prompt for theirs, switched on or not.
 func HeartbeatCosts(cfg *config.Config) ([]HeartbeatCost, error) {
 	own, err := builtin.New(builtin.Options{
-		Workspace: func(string) string { return "" }, AllowPrivate: cfg.Fetch.AllowPrivate, Reminders: remindTool{},
+		Workspace: func(string) string { return "" }, Reminders: remindTool{},
 	})
 	if err != nil {
 		return nil, err

@@ -64,10 +64,11 @@ func (h *Host) newWorkshop(cfg *config.Config, from *sources) (w *workshop, appl
 	own, err := builtin.New(builtin.Options{
 		Workspace:    func(agent string) string { return filepath.Join(store, "workspaces", agent) },
 		Network:      networkOf(cfg),
+		AllowHosts:   cfg.Fetch.AllowHosts,
 		AllowPrivate: cfg.Fetch.AllowPrivate, Log: h.log, Reminders: remindTool{keeps},
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("fetch.allow_private: %w", err)
+		return nil, nil, err
 	}
 	w = &workshop{reminders: keeps, awaiting: map[string]agents.Awaiter{}, validator: from.validator}
 	for _, name := range sortedKeys(cfg.MCP) {

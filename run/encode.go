@@ -50,6 +50,7 @@ func (s State) AppendJSON(b []byte) ([]byte, error) {
 		w.any(`,"gauge":`, s.Gauge)
 	}
 	w.number(`,"spent":`, s.Spent)
+	w.texts(`,"written":`, s.Written)
 	return append(w.b, '}'), w.err
 }
 

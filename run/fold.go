@@ -50,6 +50,8 @@ func (s *State) foldRun(e *Event) {
 		s.settle(e)
 	case QuestionAsked:
 		s.ask(e, ForQuestion)
+	case QuestionAnswered:
+		s.noteAnswer(e)
 	case Delegated:
 		s.ask(e, ForDelegate)
 	case Suspended:
@@ -114,6 +116,9 @@ func (s *State) begin(e *Event) {
 	if len(e.Inputs) > 0 {
 		s.Run.Inputs = e.Inputs
 	}
+	for i := range e.Inputs {
+		s.noteWritten(&e.Inputs[i])
+	}
 	s.Phase = Invoking
 	for len(s.Waiting) > 0 && s.Run.has(&s.Waiting[0]) { // as it mostly is, and then nothing is copied
 		s.Waiting = s.Waiting[1:]
@@ -140,6 +145,9 @@ func (r *Run) has(in *Input) bool {
 
 // accept keeps an input for later, or for the run that it joins.
 func (s *State) accept(e *Event) {
+	if e.Input != nil {
+		s.noteWritten(e.Input)
+	}
 	if s.Run == nil || e.Run != s.Run.ID {
 		if e.Input != nil {
 			s.Waiting = append(s.Waiting, *e.Input)

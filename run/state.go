@@ -39,7 +39,8 @@ type State struct {
 	Waiting  []Input       `json:"waiting,omitempty"`  // accepted into the log, not yet in a run
 	Allowed  []string      `json:"allowed,omitempty"`  // tools somebody approved for the whole session
 	Gauge    Gauge         `json:"gauge,omitzero"`
-	Spent    int64         `json:"spent,omitempty"` // on models, in micro-cents, the unfinished run included
+	Spent    int64         `json:"spent,omitempty"`   // on models, in micro-cents, the unfinished run included
+	Written  []string      `json:"written,omitempty"` // web addresses that persons wrote, in the form of canonical
 
 	pending []Event      // emitted by Step, not yet committed
 	partial *llm.Builder // the answer as far as it has streamed

@@ -16,6 +16,9 @@ type ServiceConfig struct {
 
 // FetchConfig is `fetch:`, what the tool fetch_url may reach.
 type FetchConfig struct {
+	// AllowHosts names the hosts, with the port where it is not the usual one,
+	// whose pages may be fetched without an approval; default none.
+	AllowHosts []string `yaml:"allow_hosts,omitempty" json:"allow_hosts,omitempty"`
 	// AllowPrivate names hosts, addresses and networks (CIDR) that may be
 	// reached although they are not public; default none.
 	AllowPrivate []string `yaml:"allow_private,omitempty" json:"allow_private,omitempty"`

@@ -26,6 +26,9 @@ type Decision struct {
 	Verdict Verdict
 	Reason  string // why, in a few words
 	What    string // what a person is asked about: the command line, or the arguments in short
+	// Address lifts an ask when a person of the session has written it: what the
+	// call would send is then no secret of the model. Empty: nothing does.
+	Address string
 }
 
 // Approvals are the keys that a person has approved for this session, or for
@@ -69,10 +72,10 @@ func NewPolicy(permissions map[string]string) (Policy, error) {
 
 // Decide says whether t may run with args.
 func (p Policy) Decide(t Tool, args json.RawMessage, approved Approvals) Decision {
-	d := p.general(t)
+	d := p.general(t, args)
 	if t.Commands == nil {
 		d.What = short(t.Name, args)
-		return d.approve(approved, t.Name)
+		return d.approve(approved, Key(t, args))
 	}
 	c := readCommand(t.Commands(args))
 	d = p.command(t.Name, d, c)
@@ -90,11 +93,18 @@ func (t Tool) unconfined() string {
 	return t.Unconfined()
 }
 
-// Key is what an approval of this call is remembered by: the tool's name, for
-// a command the tool's name and those of all commands in the line, or the line
-// itself when it hides some.
+// Key is what an approval of this call is remembered by: the tool's name, with
+// the host where the call sends something, for a command with the names of all
+// commands in the line, or the line itself when it hides some.
 func Key(t Tool, args json.RawMessage) string {
-	if t.Commands == nil {
+	switch {
+	case t.Outward != nil:
+		d := t.Outward(args)
+		if d.Host == "" {
+			return t.Name + "=" + d.Address
+		}
+		return t.Name + ":" + d.Host
+	case t.Commands == nil:
 		return t.Name
 	}
 	return readCommand(t.Commands(args)).key(t.Name)
@@ -107,15 +117,25 @@ func (d Decision) approve(approved Approvals, key string) Decision {
 	return d
 }
 
-// general is what is said to a tool whatever it is called with.
-func (p Policy) general(t Tool) Decision {
+// general is what is said to a tool whatever commands it is called with.
+func (p Policy) general(t Tool, args json.RawMessage) Decision {
 	if r, ok := p.tools.best(t.Name); ok {
 		return r.decision(t.Name)
+	}
+	if t.Outward != nil {
+		return outward(t.Outward(args))
 	}
 	if t.ReadOnly {
 		return Decision{Verdict: Allow, Reason: t.Name + " only reads"}
 	}
 	return Decision{Verdict: Ask, Reason: "no permission is set for " + t.Name}
+}
+
+func outward(to Destination) Decision {
+	if to.Open {
+		return Decision{Verdict: Allow, Reason: to.Host + " is open to this tool"}
+	}
+	return Decision{Verdict: Ask, Reason: "no permission is set for " + to.Host, Address: to.Address}
 }
 
 // command is the strictest of what is said to each command in the line.

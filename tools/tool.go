@@ -35,10 +35,21 @@ type Tool struct {
 	// Unconfined returns why what the tool runs is not confined on this machine,
 	// so that each call needs an approval, or "" when it is; nil: it is.
 	Unconfined func() string
+	// Outward returns where a call sends what is in its arguments, of a tool that
+	// only reads but by that could give away what the model knows; nil for all
+	// others. Such a call asks unless its destination is open.
+	Outward func(args json.RawMessage) Destination
 
 	// Run does it. The error, if any, is told to the model like a result. Run
 	// returns soon after ctx has ended, whatever it was doing.
 	Run func(ctx context.Context, call Call) (Result, error)
+}
+
+// A Destination is where a call sends something.
+type Destination struct {
+	Address string // all of it, as the arguments have it
+	Host    string // with its port; empty when the address has none
+	Open    bool   // the configuration lets every call send there
 }
 
 // DefaultTimeout is how long a tool may run that does not say.

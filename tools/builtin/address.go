@@ -60,7 +60,7 @@ func parseAllowed(entries []string) (allowed, error) {
 		} else if network, err := netip.ParsePrefix(entry); err == nil {
 			a.networks = append(a.networks, network)
 		} else if entry == "" || strings.ContainsAny(entry, "/:*?@[] ") || endsInNumber(entry) {
-			return allowed{}, fmt.Errorf("allow private address %q: neither a host, an address nor a network such as 10.0.0.0/8", entry)
+			return allowed{}, fmt.Errorf("%q is neither a host, an address nor a network such as 10.0.0.0/8", entry)
 		} else {
 			a.hosts = append(a.hosts, canonicalHost(entry))
 		}

@@ -44,7 +44,7 @@ func TestAllowPrivateThatMeansNothing(t *testing.T) {
 		"", "10.0.0.0/33", "http://wiki", "wiki:80", "10.0.0", "0x7f000001", "*.example.com", "a b", "[::1]", "me@host",
 	} {
 		_, err := builtin.New(builtin.Options{AllowPrivate: []string{"wiki.internal", entry}})
-		if err == nil || !strings.HasPrefix(err.Error(), "allow private address ") {
+		if err == nil || !strings.HasPrefix(err.Error(), "fetch.allow_private: ") {
 			t.Errorf("%q: got error %v", entry, err)
 		}
 	}

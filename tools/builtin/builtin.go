@@ -18,6 +18,8 @@ type Options struct {
 	// Workspace is the folder of an agent; it is made on first use. Without it
 	// there are no tools for files and commands.
 	Workspace func(agent string) string
+	// AllowHosts names the hosts that fetch_url may reach without an approval.
+	AllowHosts []string
 	// AllowPrivate names the hosts, addresses and networks (CIDR) that fetch_url
 	// may reach although they are not public.
 	AllowPrivate []string
@@ -36,11 +38,15 @@ type Options struct {
 }
 
 // New returns the tools, in the order in which people read about them. The only
-// error is an entry of AllowPrivate that means nothing.
+// error is an entry of AllowHosts or AllowPrivate that means nothing.
 func New(o Options) ([]tools.Tool, error) {
 	allow, err := parseAllowed(o.AllowPrivate)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("fetch.allow_private: %w", err)
+	}
+	open, err := parseHosts(o.AllowHosts)
+	if err != nil {
+		return nil, fmt.Errorf("fetch.allow_hosts: %w", err)
 	}
 	all := []tools.Tool{nowTool(), askHumanTool(), delegateTool()}
 	if o.Reminders != nil {
@@ -53,7 +59,7 @@ func New(o Options) ([]tools.Tool, error) {
 			commandTool(newCommands(files, o)),
 		)
 	}
-	all = append(all, fetchTool(newFetcher(allow, o.Resolver)))
+	all = append(all, fetchTool(newFetcher(allow, open, o.Resolver)))
 	for i := range all {
 		all[i].Source = "built in"
 	}

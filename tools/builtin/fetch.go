@@ -25,7 +25,8 @@ const (
 	fetchTimeout = 30 * time.Second
 )
 
-// fetchTool counts as read-only: a GET is not to change anything.
+// fetchTool counts as read-only: a GET is not to change anything. But its
+// address can carry anything to anybody.
 func fetchTool(f *fetcher) tools.Tool {
 	return tools.Tool{
 		Name:        "fetch_url",
@@ -34,6 +35,7 @@ func fetchTool(f *fetcher) tools.Tool {
 			"url":{"type":"string","minLength":1},
 			"max":{"type":"integer","minimum":1,"description":"how many bytes of the text to return; all by default"}}}`),
 		ReadOnly: true,
+		Outward:  f.destination,
 		Rerun:    true,
 		Timeout:  fetchTimeout + 5*time.Second, // its own comes first, and says more
 		Run:      decoded(f.fetch),
@@ -43,18 +45,22 @@ func fetchTool(f *fetcher) tools.Tool {
 // A fetcher gets pages. It keeps no connections and no cookies.
 type fetcher struct {
 	allow    allowed
+	open     hosts
 	resolver *net.Resolver
 	client   *http.Client
 }
 
-func newFetcher(allow allowed, resolver *net.Resolver) *fetcher {
-	f := &fetcher{allow: allow, resolver: resolver}
+func newFetcher(allow allowed, open hosts, resolver *net.Resolver) *fetcher {
+	f := &fetcher{allow: allow, open: open, resolver: resolver}
 	f.client = &http.Client{
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects {
 				return fmt.Errorf("more than %d redirects", maxRedirects)
 			}
-			return checkURL(req.URL)
+			if err := checkURL(req.URL); err != nil {
+				return err
+			}
+			return f.checkRedirect(via[0].URL, req.URL)
 		},
 		Transport: &http.Transport{ // without Proxy: a proxy would dial what is refused here
 			DialContext:            f.dial,

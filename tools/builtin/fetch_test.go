@@ -247,7 +247,10 @@ func TestFetchChecksRedirects(t *testing.T) {
 			w.WriteHeader(http.StatusFound)
 		},
 	})
-	b := open(t, builtin.Options{AllowPrivate: []string{"127.0.0.1"}})
+	b := open(t, builtin.Options{
+		AllowHosts:   []string{"127.0.0.2" + port, "169.254.169.254", "10.0.0.1", "[::ffff:127.0.0.2]"},
+		AllowPrivate: []string{"127.0.0.1"},
+	})
 	for target, want := range tests {
 		t.Run(target, func(t *testing.T) {
 			b.fails(t, "fetch_url", urlArgs(t, base+"/?to="+url.QueryEscape(target)), want)

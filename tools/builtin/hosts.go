@@ -1,0 +1,102 @@
+package builtin
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"agenthost/tools"
+)
+
+// hosts are those that may be fetched from without an approval, as host:port.
+type hosts []string
+
+// The ports of a host that is named without one.
+var usualPorts = []string{"80", "443"}
+
+// parseHosts reads what `fetch.allow_hosts` lists: names and addresses, each
+// with a port or without. There are no patterns: who may have a name below
+// another one is not known here.
+func parseHosts(entries []string) (hosts, error) {
+	var list hosts
+	for _, entry := range entries {
+		host, ports := entry, usualPorts
+		if name, port, err := net.SplitHostPort(entry); err == nil && validPort(port) {
+			host, ports = name, []string{port}
+		}
+		host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+		_, err := netip.ParseAddr(host)
+		if host == "" || err != nil && (strings.ContainsAny(host, "/:*?@[]% ") || endsInNumber(host)) || !ascii(host) {
+			return nil, fmt.Errorf("%q is no host such as example.com, example.com:8443 or 192.0.2.1", entry)
+		}
+		for _, port := range ports {
+			list = append(list, net.JoinHostPort(canonicalHost(host), port))
+		}
+	}
+	return list, nil
+}
+
+func validPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0
+}
+
+// cover reports whether u is on one of the hosts. A name with letters beyond
+// ASCII is on none: it is turned into another one before it is looked up.
+func (h hosts) cover(u *url.URL) bool {
+	return ascii(u.Hostname()) && slices.Contains(h, hostOf(u))
+}
+
+func ascii(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool { return c >= 0x80 })
+}
+
+// hostOf is the host of u with its port.
+func hostOf(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	host := u.Hostname()
+	if ascii(host) {
+		host = canonicalHost(host)
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// destination reads the arguments of a call as fetch does.
+func (f *fetcher) destination(args json.RawMessage) tools.Destination {
+	var wanted fetchArgs
+	_ = json.Unmarshal(args, &wanted) // what cannot be read has no host and is open to nobody
+	to := tools.Destination{Address: wanted.URL}
+	if u, err := url.Parse(wanted.URL); err == nil && checkURL(u) == nil {
+		to.Host, to.Open = hostOf(u), f.open.cover(u)
+	}
+	return to
+}
+
+// checkRedirect refuses what leads to a host that the call was not allowed for.
+// A page of a host that is allowed may send anything that its address holds
+// anywhere.
+func (f *fetcher) checkRedirect(from, to *url.URL) error {
+	if f.open.cover(to) || sameHost(from, to) {
+		return nil
+	}
+	return fmt.Errorf("it redirects to %s, which is another host; call fetch_url with that address if it is wanted", to.Redacted())
+}
+
+// sameHost reports whether both are on one host, by the same port or by the
+// usual ones: most servers lead from http to https.
+func sameHost(a, b *url.URL) bool {
+	if hostOf(a) == hostOf(b) {
+		return true
+	}
+	nameA, portA, _ := net.SplitHostPort(hostOf(a))
+	nameB, portB, _ := net.SplitHostPort(hostOf(b))
+	return nameA == nameB && slices.Contains(usualPorts, portA) && slices.Contains(usualPorts, portB)
+}
