@@ -10,6 +10,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/tools"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -102,4 +103,25 @@ func checked(msg *nats.Msg, err error) (*nats.Msg, error) {
 		return nil, err
 	}
 	return msg, nil
+}
+
+// WholeCall is the call that waits with all its arguments, for people: a prompt
+// has room for the beginning only. Without arguments it is the prompt.
+func WholeCall(ctx context.Context, js jetstream.JetStream, w Waiting) (string, error) {
+	sid, err := SessionID(w.Agent, w.Session)
+	if err != nil {
+		return "", err
+	}
+	state, _, err := Sessions(js).State(ctx, w.Agent, sid)
+	if err != nil {
+		return "", err
+	}
+	if w.Kind == ForApproval && state.Run != nil && state.Run.ID == w.Run {
+		for _, call := range state.Run.Calls {
+			if call.ID == w.Call && len(call.Args) > 0 {
+				return tools.Whole(call.Name, call.Args), nil
+			}
+		}
+	}
+	return w.Prompt, nil
 }

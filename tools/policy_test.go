@@ -199,7 +199,8 @@ permission "d:e*[": syntax error in pattern`
 }
 
 func TestWhat(t *testing.T) {
-	long := strings.Repeat("a", 1000)
+	const notAll = "\nThis is not all of it: see the rest with \"agenthost approvals show\" before you approve."
+	long, longer := strings.Repeat("a", 1000), strings.Repeat("a", 9000)
 	tests := map[string]struct {
 		tool tools.Tool
 		args string
@@ -208,9 +209,11 @@ func TestWhat(t *testing.T) {
 		"by name":          {tools.Tool{Name: "t"}, `{"b": [1, 2], "a": "x"}`, `t a="x" b=[1, 2]`},
 		"no arguments":     {tools.Tool{Name: "t"}, `{}`, `t`},
 		"not an object":    {tools.Tool{Name: "t"}, `[1]`, `t [1]`},
-		"a long one":       {tools.Tool{Name: "t"}, `{"content": "` + long + `", "path": "x"}`, `t content="` + long[:39] + ` … 922 characters more … ` + long[:39] + `" path="x"`},
+		"a long value":     {tools.Tool{Name: "t"}, `{"content": "` + long + `", "path": "x"}`, `t content="` + long + `" path="x"`},
+		"a longer value":   {tools.Tool{Name: "t"}, `{"content": "` + longer + `", "path": "x"}`, `t content="` + longer[:299] + `… and 8,702 more characters path="x"` + notAll},
 		"control":          {tools.Tool{Name: "t"}, "\x1b[2J\xff\u202e", `t \x1b[2J` + "\uFFFD" + `\u202e`},
-		"a command's ends": {runCommand, `{"command": "ls ` + long + `; rm x"}`, `ls ` + long[:227] + ` … 549 characters more … ` + long[:224] + `; rm x`},
+		"a long command":   {runCommand, `{"command": "ls ` + long + `; rm x"}`, `ls ` + long + `; rm x`},
+		"a longer command": {runCommand, `{"command": "ls ` + longer + `; rm x"}`, `ls ` + longer[:2797] + `… and 6,209 more characters` + notAll},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -218,8 +221,8 @@ func TestWhat(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if utf8.RuneCountInString(got) > 500 {
-				t.Errorf("got %d characters, want at most 500", utf8.RuneCountInString(got))
+			if utf8.RuneCountInString(got) > 3000 {
+				t.Errorf("got %d characters, want at most 3000", utf8.RuneCountInString(got))
 			}
 		})
 	}

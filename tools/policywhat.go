@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // A command is a command line and what was read in it.
@@ -37,35 +38,67 @@ func (c command) key(tool string) string {
 }
 
 const (
-	maxWhat  = 500 // characters of what a person is asked about
-	maxValue = 120 // of one argument in it: a long one must not hide the next
+	maxWhat  = 3000 // characters of what a person is asked about
+	maxValue = 300  // of one argument, when all of them have no room: a long one must not hide the next
 )
 
 // short is a call for people: the tool and its arguments by name.
 func short(tool string, args json.RawMessage) string {
+	if whole := visible(spelledOut(tool, args, " ", len(args))); utf8.RuneCountInString(whole) <= maxWhat {
+		return whole
+	}
+	return abridged(visible(spelledOut(tool, args, " ", maxValue)))
+}
+
+// Whole is a call for people with everything in it, an argument a line.
+func Whole(tool string, args json.RawMessage) string {
+	return visible(spelledOut(tool, args, "\n", len(args)))
+}
+
+func spelledOut(tool string, args json.RawMessage, between string, most int) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(args, &fields) != nil {
-		return cutMiddle(tool + " " + string(args))
+		return tool + between + string(args)
 	}
 	words := []string{tool}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		words = append(words, name+"="+cut(string(fields[name]), maxValue))
+		words = append(words, name+"="+head(string(fields[name]), most))
 	}
-	return cutMiddle(strings.Join(words, " "))
+	return strings.Join(words, between)
 }
 
-// cutMiddle is s for people, head and tail of it when it is too long. What a
-// terminal or a page would not show as a character is shown as its code.
-func cutMiddle(s string) string { return cut(visible(s), maxWhat) }
+// shownLine is a command line for people. What a terminal or a page would not
+// show as a character is shown as its code.
+func shownLine(line string) string {
+	shown := visible(line)
+	if utf8.RuneCountInString(shown) <= maxWhat {
+		return shown
+	}
+	return abridged(shown)
+}
 
-func cut(s string, most int) string {
-	runes := []rune(s)
-	if len(runes) <= most {
+// abridged is the beginning of s, and that there is more of it. Never the
+// middle is left out: what is read before and after it would pass for the whole.
+func abridged(s string) string {
+	return head(s, maxWhat-200) + "\nThis is not all of it: see the rest with \"agenthost approvals show\" before you approve."
+}
+
+// head is the beginning of s with how much follows it.
+func head(s string, most int) string {
+	left := utf8.RuneCountInString(s) - most
+	if left <= 0 {
 		return s
 	}
-	const room = 40 // for the mark
-	half := (most - room) / 2
-	return string(runes[:half]) + " … " + strconv.Itoa(len(runes)-2*half) + " characters more … " + string(runes[len(runes)-half:])
+	return string([]rune(s)[:most]) + "… and " + grouped(left) + " more characters"
+}
+
+// grouped is n with a comma between the thousands.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 func visible(s string) string {

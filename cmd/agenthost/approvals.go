@@ -25,10 +25,11 @@ they have a question. What is asked waits, also while no host runs, and is
 answered in the chat, with this command or by any program. The first answer
 counts.`,
 			Example: `  agenthost approvals ls
+  agenthost approvals show ana.4j2k….q7xn…
   agenthost approvals answer ana.4j2k….q7xn… approve --scope session
   agenthost approvals allowed`,
 		},
-		a.approvalsListCommand(), a.approvalsAnswerCommand(), a.approvalsAllowedCommand(), a.approvalsRevokeCommand(),
+		a.approvalsListCommand(), a.approvalsShowCommand(), a.approvalsAnswerCommand(), a.approvalsAllowedCommand(), a.approvalsRevokeCommand(),
 	)
 }
 
