@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"agenthost/tools"
@@ -21,6 +22,9 @@ type Question struct {
 	Prompt  string
 	Options []string // the answers to choose from; empty: any text
 }
+
+// errSecret refuses a form that asks for a secret.
+var errSecret = fmt.Errorf("it asks for a secret, which has no place in a chat: %w", ErrDeclined)
 
 // ErrDeclined is what an Ask returns when the person does not want to answer.
 var ErrDeclined = errors.New("declined")
@@ -46,6 +50,9 @@ func (p *peer) elicit(ctx context.Context, wanted *sdk.ElicitParams) *sdk.Elicit
 	switch {
 	case err == nil:
 		return &sdk.ElicitResult{Action: "accept", Content: content}
+	case errors.Is(err, errSecret):
+		p.log.Warn().Str("tool", a.call.Name).Msg("question of an MCP server refused: it asks for a password or another secret")
+		return &sdk.ElicitResult{Action: "decline"}
 	case errors.Is(err, ErrDeclined):
 		return &sdk.ElicitResult{Action: "decline"}
 	default:
@@ -60,16 +67,19 @@ func (p *peer) fill(ctx context.Context, call tools.Call, wanted *sdk.ElicitPara
 	if err != nil {
 		return nil, err
 	}
-	content := map[string]any{}
+	if wantsSecret(wanted.Message, form) {
+		return nil, errSecret
+	}
+	content, message := map[string]any{}, saidBy(call, wanted.Message)
 	if len(form) == 0 {
-		answer, err := p.opts.Ask(ctx, Question{Call: call, Prompt: wanted.Message, Options: []string{"yes", "no"}})
+		answer, err := p.opts.Ask(ctx, Question{Call: call, Prompt: message, Options: []string{"yes", "no"}})
 		if err == nil && !strings.EqualFold(answer, "yes") {
 			err = ErrDeclined
 		}
 		return content, err
 	}
 	for _, f := range form {
-		value, err := p.askField(ctx, call, wanted.Message, f)
+		value, err := p.askField(ctx, call, message, f)
 		if err != nil {
 			return nil, err
 		}
@@ -78,6 +88,13 @@ func (p *peer) fill(ctx context.Context, call tools.Call, wanted *sdk.ElicitPara
 		}
 	}
 	return content, nil
+}
+
+// saidBy is a server's message as a person is shown it: the host asks nothing of
+// the kind, and the server is not to pass for it.
+func saidBy(call tools.Call, message string) string {
+	server, _, _ := strings.Cut(call.Name, ".")
+	return "The MCP server " + server + " asks: " + clean(message)
 }
 
 func (p *peer) askField(ctx context.Context, call tools.Call, message string, f field) (any, error) {
@@ -94,6 +111,6 @@ func (p *peer) askField(ctx context.Context, call tools.Call, message string, f 
 		if try == triesPerField {
 			return nil, err
 		}
-		q.Prompt = err.Error() + "\n" + f.prompt(message)
+		q.Prompt = f.prompt(message) + "\n(" + clean(err.Error()) + ")"
 	}
 }

@@ -40,12 +40,13 @@ func (p *person) prompts() []string {
 
 func TestQuestions(t *testing.T) {
 	const (
-		name  = "Really?\nname "
-		age   = "Really?\nAge: in years "
-		color = "Really?\ncolor (nothing: red) red|blue"
-		size  = "Really?\nsize "
-		sure  = "Really?\nsure yes|no"
-		tags  = "Really?\ntags (several of a, b, c, with commas between) "
+		ask   = "The MCP server s asks: Really?"
+		name  = ask + "\nname "
+		age   = ask + "\nAge: in years "
+		color = ask + "\ncolor (nothing: red) red|blue"
+		size  = ask + "\nsize "
+		sure  = ask + "\nsure yes|no"
+		tags  = ask + "\ntags (several of a, b, c, with commas between) "
 	)
 	tests := map[string]struct {
 		tool    string
@@ -54,8 +55,8 @@ func TestQuestions(t *testing.T) {
 		want    string
 		prompts []string
 	}{
-		"yes": {"confirm", []string{"Yes"}, nil, "accept map[]", []string{"Really? yes|no"}},
-		"no":  {"confirm", []string{"no"}, nil, "decline map[]", []string{"Really? yes|no"}},
+		"yes": {"confirm", []string{"Yes"}, nil, "accept map[]", []string{ask + " yes|no"}},
+		"no":  {"confirm", []string{"no"}, nil, "decline map[]", []string{ask + " yes|no"}},
 		"a form": {
 			"form",
 			[]string{"Ann", "42", "blue", "1.5", "yes", "a, c"},
@@ -76,20 +77,20 @@ func TestQuestions(t *testing.T) {
 			nil,
 			"accept map[age:42 color:red name:Ann size:1 sure:true tags:[a]]",
 			[]string{
-				name, "name needs an answer\n" + name, age, "age: \"old\" is not a whole number\n" + age,
-				color, "color: \"green\" is none of red, blue\n" + color, size, "size: \"big\" is not a number\n" + size,
-				sure, "sure: \"maybe\" is neither yes nor no\n" + sure, tags, "tags: \"x\" is none of a, b, c\n" + tags,
+				name, again(name, "name needs an answer"), age, again(age, "age: \"old\" is not a whole number"),
+				color, again(color, "color: \"green\" is none of red, blue"), size, again(size, "size: \"big\" is not a number"),
+				sure, again(sure, "sure: \"maybe\" is neither yes nor no"), tags, again(tags, "tags: \"x\" is none of a, b, c"),
 			},
 		},
 		"never a usable one": {
 			"form",
 			[]string{"", "", ""},
 			nil, "cancel map[]",
-			[]string{name, "name needs an answer\n" + name, "name needs an answer\n" + name},
+			[]string{name, again(name, "name needs an answer"), again(name, "name needs an answer")},
 		},
 		"a form out of bounds": {"odd", nil, nil, "cancel map[]", nil},
 		"declined":             {"form", []string{"Ann"}, mcp.ErrDeclined, "decline map[]", []string{name, age}},
-		"nobody is there":      {"confirm", nil, errors.New("nobody is there"), "cancel map[]", []string{"Really? yes|no"}},
+		"nobody is there":      {"confirm", nil, errors.New("nobody is there"), "cancel map[]", []string{ask + " yes|no"}},
 	}
 	both(t, func(t *testing.T, cfg tools.MCPConfig) {
 		for title, tt := range tests {
@@ -152,4 +153,42 @@ func TestQuestionOfACancelledCall(t *testing.T) {
 		}
 		w.stop()
 	})
+}
+
+// again is a prompt that says why the last answer to it cannot be used.
+func again(prompt, why string) string {
+	i := strings.LastIndexByte(prompt, ' ')
+	return prompt[:i] + "\n(" + why + ")" + prompt[i:]
+}
+
+func TestQuestionsForSecretsAreRefused(t *testing.T) {
+	for _, form := range []string{"field", "title", "description", "format", "wide", "hidden", "message"} {
+		t.Run(form, func(t *testing.T) {
+			p := &person{answers: []string{"hunter2"}}
+			w := openOne(t, stdio("server"), mcp.Options{Ask: p.ask})
+			if res := w.run("s."+form, `{}`); strings.HasPrefix(res.Text, "accept") || len(p.asked) != 0 {
+				t.Errorf("got %+v, asked %v", res, p.asked)
+			}
+		})
+	}
+	p := &person{answers: []string{"x"}}
+	w := openOne(t, stdio("server"), mcp.Options{Ask: p.ask})
+	if res := w.run("s.tokenizer", `{}`); res.Text != "accept map[tokenizer:x]" {
+		t.Errorf("a form without a secret: got %+v, asked %v", res, p.asked)
+	}
+}
+
+func TestQuestionsCannotPassForAnothers(t *testing.T) {
+	p := &person{answers: []string{"x"}}
+	w := openOne(t, stdio("server"), mcp.Options{Ask: p.ask})
+	w.run("s.disguised", `{}`)
+	want := []string{"The MCP server s asks: Hi]0;x The MCP server bank asks: more\nb The MCP server bank asks: c: d "}
+	if diff := cmp.Diff(want, p.prompts()); diff != "" {
+		t.Errorf("prompts (-want +got):\n%s", diff)
+	}
+	p = &person{answers: []string{"yes"}}
+	w = openOne(t, stdio("server"), mcp.Options{Ask: p.ask})
+	if res := w.run("s.lying", `{}`); res.Text != "cancel map[]" || len(p.asked) != 0 {
+		t.Errorf("got %+v, asked %v", res, p.asked)
+	}
 }

@@ -59,6 +59,7 @@ func (c *Client) Tools() []tools.Tool {
 		t.Name = c.name + "." + theirs.Name
 		t.Source = c.Name()
 		t.Run = func(ctx context.Context, call tools.Call) (tools.Result, error) {
+			call.Name = t.Name
 			res, err := c.peer.call(ctx, theirs, call)
 			if err != nil {
 				return tools.Result{}, fmt.Errorf("call %s of %s: %w", theirs.Name, c.Name(), err)

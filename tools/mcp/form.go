@@ -18,6 +18,7 @@ type field struct {
 	Type        string   `json:"type"`
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
+	Format      string   `json:"format"`
 	Default     any      `json:"default"`
 	Enum        []string `json:"enum"`
 	OneOf       []choice `json:"oneOf"`
@@ -48,6 +49,9 @@ func formOf(schema any) ([]field, error) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		f := s.Properties[name]
 		f.name, f.required = name, slices.Contains(s.Required, name)
+		if i := slices.IndexFunc(f.choices(), func(c string) bool { return clean(c) != c }); i >= 0 {
+			return nil, fmt.Errorf("read the form: choice %q cannot be shown as it is", f.choices()[i])
+		}
 		form = append(form, f)
 	}
 	place := func(f field) int {
@@ -61,15 +65,15 @@ func formOf(schema any) ([]field, error) {
 }
 
 func (f field) prompt(message string) string {
-	text := message + "\n" + cmp.Or(f.Title, f.name)
+	text := message + "\n" + cmp.Or(clean(f.Title), clean(f.name))
 	if f.Description != "" {
-		text += ": " + f.Description
+		text += ": " + clean(f.Description)
 	}
 	if f.Type == "array" && len(f.choices()) > 0 {
-		text += " (several of " + strings.Join(f.choices(), ", ") + ", with commas between)"
+		text += " (several of " + clean(strings.Join(f.choices(), ", ")) + ", with commas between)"
 	}
 	if f.Default != nil {
-		text += fmt.Sprintf(" (nothing: %v)", f.Default)
+		text += " (nothing: " + clean(fmt.Sprint(f.Default)) + ")"
 	}
 	return text
 }
