@@ -48,7 +48,7 @@ func (a *app) listAgents(ctx context.Context) error {
 	fmt.Fprintln(w, "AGENT\tSTATE\tSESSIONS\tRUNNING\tQUEUED\tSPENT TODAY\tHEARTBEAT\tHOST")
 	for _, h := range hosts {
 		for _, agent := range h.Agents {
-			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", agent.ID, agent.State, agent.Sessions, agent.Running, queued(agent),
+			say(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", agent.ID, agent.State, agent.Sessions, agent.Running, queued(agent),
 				host.Money(agent.SpentToday), beats(agent.Heartbeat), h.Host)
 		}
 	}

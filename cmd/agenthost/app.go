@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,23 +62,28 @@ func (a *app) report(cmd *cobra.Command, err error) int {
 	case errors.Is(err, errReported):
 		return codeFailed
 	case !a.started || isUsage(err):
-		fmt.Fprintf(a.stderr, "agenthost: %v\nRun \"%s --help\" for help.\n", err, cmd.CommandPath())
+		say(a.stderr, "agenthost: %v\nRun \"%s --help\" for help.\n", err, cmd.CommandPath())
 		return codeUsage
 	case errors.As(err, &problems):
-		fmt.Fprintln(a.stderr, problems)
+		say(a.stderr, "%v\n", problems)
 		return codeFailed
 	default:
-		fmt.Fprintf(a.stderr, "agenthost: %v\n", hintJetStream(a.hintRefused(a.hintLost(err))))
+		say(a.stderr, "agenthost: %v\n", hintJetStream(a.hintRefused(a.hintLost(err))))
 		return codeFailed
 	}
 }
 
 // printJSON prints v as the result.
 func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
+	err := enc.Encode(v)
+	if err == nil {
+		_, err = a.stdout.Write(printableJSON(out.Bytes()))
+	}
+	if err != nil {
 		return fmt.Errorf("print result: %w", err)
 	}
 	return nil
@@ -85,7 +91,7 @@ func (a *app) printJSON(v any) error {
 
 // warn tells something that does not keep the command from its work.
 func (a *app) warn(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "agenthost: "+format+"\n", args...)
+	say(a.stderr, "agenthost: "+format+"\n", args...)
 }
 
 // terminal reports whether a person is at the other end of stream.

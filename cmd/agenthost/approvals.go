@@ -82,7 +82,7 @@ func (a *app) listWaiting(ctx context.Context, js jetstream.JetStream, l listing
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tAGENT\tKIND\tSINCE\tPROMPT")
 	for _, one := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", one.ID, one.Agent, one.Kind, one.AskedAt.Local().Format(time.DateTime), prompt(one))
+		say(w, "%s\t%s\t%s\t%s\t%s\n", one.ID, one.Agent, one.Kind, one.AskedAt.Local().Format(time.DateTime), prompt(one))
 	}
 	return w.Flush()
 }

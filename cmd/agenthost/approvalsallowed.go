@@ -42,7 +42,7 @@ func (a *app) listAllowed(ctx context.Context, js jetstream.JetStream) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tAGENT\tSESSION\tWHAT\tBY\tSINCE")
 	for _, one := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", one.ID, one.Agent, printable(cmp.Or(one.Session, "all")), printable(one.What),
+		say(w, "%s\t%s\t%s\t%s\t%s\t%s\n", one.ID, one.Agent, printable(cmp.Or(one.Session, "all")), printable(one.What),
 			printable(one.By), one.At.Local().Format(time.DateTime))
 	}
 	return w.Flush()
@@ -72,6 +72,6 @@ func (a *app) revoke(ctx context.Context, js jetstream.JetStream, id string) err
 	if a.json {
 		return a.printJSON(was)
 	}
-	fmt.Fprintf(a.stdout, "%s of %s is asked again\n", printable(was.What), was.Agent)
+	say(a.stdout, "%s of %s is asked again\n", printable(was.What), was.Agent)
 	return nil
 }

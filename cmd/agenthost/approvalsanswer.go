@@ -85,7 +85,7 @@ func (a *app) printOrder(id, state, words string) error {
 	if a.json {
 		return a.printJSON(map[string]string{"id": id, "state": state})
 	}
-	fmt.Fprintln(a.stdout, words)
+	say(a.stdout, "%s\n", words)
 	return nil
 }
 

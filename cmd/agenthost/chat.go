@@ -233,5 +233,6 @@ func (c *chat) notice(format string, args ...any) {
 		c.warn(format, args...)
 		return
 	}
-	fmt.Fprintf(c.stdout, clearLine+"! "+format+"\n", args...)
+	fmt.Fprint(c.stdout, clearLine)
+	say(c.stdout, "! "+format+"\n", args...)
 }

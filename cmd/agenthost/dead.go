@@ -73,7 +73,7 @@ func (a *app) deadList(ctx context.Context, g *host.Grave, agent string) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SEQ\tAGENT\tDIED\tSUBJECT\tREASON")
 	for _, l := range list {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", l.DeadSeq, l.Agent, l.At.Local().Format(time.DateTime), l.Subject, printable(l.Reason))
+		say(w, "%d\t%s\t%s\t%s\t%s\n", l.DeadSeq, l.Agent, l.At.Local().Format(time.DateTime), l.Subject, printable(l.Reason))
 	}
 	return w.Flush()
 }

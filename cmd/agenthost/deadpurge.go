@@ -46,7 +46,7 @@ needs --force.`,
 
 // confirm asks a person.
 func (a *app) confirm(what string) bool {
-	fmt.Fprintf(a.stderr, "%s [y/N] ", what)
+	say(a.stderr, "%s [y/N] ", what)
 	text, _ := bufio.NewReader(a.stdin).ReadString('\n') // no answer is a no
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "y", "yes":

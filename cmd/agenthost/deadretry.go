@@ -48,7 +48,7 @@ func (a *app) deadRetry(ctx context.Context, g *host.Grave, list []host.DeadLett
 		}
 		done = append(done, r)
 		if !a.json {
-			fmt.Fprintf(a.stdout, "%d: sent again to %s\n", r.DeadSeq, r.Subject)
+			say(a.stdout, "%d: sent again to %s\n", r.DeadSeq, r.Subject)
 		}
 	}
 	if a.json {

@@ -100,7 +100,7 @@ func (a *app) listNotes(list []host.Note) error {
 		if len(text) > noteColumns {
 			text = append(text[:noteColumns-1], '…')
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", n.ID, n.Agent, onOneLine(cmp.Or(n.Peer, "agent")),
+		say(w, "%s\t%s\t%s\t%s\t%d\t%s\n", n.ID, n.Agent, onOneLine(cmp.Or(n.Peer, "agent")),
 			n.At.Local().Format(time.DateTime), n.Used, string(text))
 	}
 	return w.Flush()

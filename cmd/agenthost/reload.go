@@ -116,9 +116,9 @@ func (a *app) printReloaded(answers []host.Reloaded) {
 		}
 		switch {
 		case len(r.Changes) > 0:
-			fmt.Fprintf(a.stdout, "%s: %s\n", r.Host, strings.Join(r.Changes, ", "))
+			say(a.stdout, "%s: %s\n", r.Host, strings.Join(r.Changes, ", "))
 		case !failed(r):
-			fmt.Fprintf(a.stdout, "%s: nothing has changed\n", r.Host)
+			say(a.stdout, "%s: nothing has changed\n", r.Host)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (a *app) listSchedules(ctx context.Context, js jetstream.JetStream, agent s
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "AGENT\tNAME\tNEXT\tSPEC\tTIMEZONE\tSOURCE\tPROMPT")
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Agent, s.Name, inZone(s.Next, s.Timezone), s.Spec, s.Timezone, s.Source, onOneLine(s.Prompt))
+		say(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Agent, s.Name, inZone(s.Next, s.Timezone), s.Spec, s.Timezone, s.Source, onOneLine(s.Prompt))
 	}
 	return w.Flush()
 }

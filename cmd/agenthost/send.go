@@ -161,7 +161,7 @@ func (a *app) awaitAnswer(ctx context.Context, d *dialog, q question, s sending)
 func (a *app) printAnswer(got answer, speech *speech) error {
 	switch {
 	case a.json:
-		fmt.Fprintf(a.stdout, "%s\n", got.envelope)
+		fmt.Fprintf(a.stdout, "%s\n", printableJSON(got.envelope))
 	case got.err() == nil:
 		speech.end(spoken(got.Route))
 	case speech.said.Len() > 0:

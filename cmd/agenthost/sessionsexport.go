@@ -45,6 +45,9 @@ func (a *app) export(ctx context.Context, s *shelf, agent, sid, run string, dige
 		}
 		sum = sha256.Sum256(append(sum[:], line...))
 		events++
+		if terminal(a.stdout) { // a file gets the bytes that were hashed
+			line = printableJSON(line)
+		}
 		_, _ = out.Write(append(line, '\n')) // Flush tells
 	}
 	if digest {

@@ -61,7 +61,7 @@ func (a *app) listSessions(ctx context.Context, s *shelf, p host.SessionPage) er
 		if one.Fault != "" {
 			state, title = "unreadable", one.Fault
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", one.Agent, printable(string(one.Key)), one.At.Local().Format(time.DateTime),
+		say(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", one.Agent, printable(string(one.Key)), one.At.Local().Format(time.DateTime),
 			one.Messages, host.Money(one.Spent), state, onOneLine(title))
 	}
 	if err := w.Flush(); err != nil {

@@ -79,7 +79,7 @@ func (a *app) printOutcome(who string, o host.Outcome) {
 	if o.Priced {
 		cost = ", " + host.Money(o.Cost)
 	}
-	fmt.Fprintf(a.stdout, "%s (%d tokens in, %d out%s)\n", who, o.Input, o.Output, cost)
+	say(a.stdout, "%s (%d tokens in, %d out%s)\n", who, o.Input, o.Output, cost)
 	for _, call := range o.Calls {
 		fmt.Fprintf(a.stdout, "  calls %s\n", onOneLine(call))
 	}

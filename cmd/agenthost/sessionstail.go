@@ -45,7 +45,7 @@ func (a *app) tail(ctx context.Context, s *shelf, agent, sid string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stdout, "%s\n", line)
+		fmt.Fprintf(a.stdout, "%s\n", printableJSON(line))
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (a *app) printCouple(c comparison) {
 	same, open := 0, 0
 	var left, right host.Deed
 	for _, p := range c.Pairs {
-		fmt.Fprintf(a.stdout, "%s  %s  %s\n", printable(p.Session), printable(p.Input), brief(p.Text))
+		say(a.stdout, "%s  %s  %s\n", printable(p.Session), printable(p.Input), brief(p.Text))
 		a.printDeed(c.Agent, width, &p.Agent)
 		a.printDeed(c.Shadow, width, p.Shadow)
 		switch {
@@ -120,25 +120,25 @@ func (a *app) printCouple(c comparison) {
 		left.MS, right.MS = left.MS+p.Agent.MS, right.MS+p.Shadow.MS
 	}
 	both := len(c.Pairs) - open
-	fmt.Fprintf(a.stdout, "%d messages: %d answered alike, %d differently, %d not yet by %s; %s: %s, %d ms; %s: %s, %d ms\n",
+	say(a.stdout, "%d messages: %d answered alike, %d differently, %d not yet by %s; %s: %s, %d ms; %s: %s, %d ms\n",
 		len(c.Pairs), same, both-same, open, c.Shadow,
 		c.Agent, host.Money(left.Cost), left.MS, c.Shadow, host.Money(right.Cost), right.MS)
 }
 
 func (a *app) printDeed(who string, width int, d *host.Deed) {
 	if d == nil {
-		fmt.Fprintf(a.stdout, "  %-*s  nothing yet\n", width, who)
+		say(a.stdout, "  %-*s  nothing yet\n", width, who)
 		return
 	}
 	cost := host.Money(d.Cost)
 	if !d.Priced {
 		cost = "price unknown"
 	}
-	fmt.Fprintf(a.stdout, "  %-*s  %s\n", width, who, brief(d.Answer))
+	say(a.stdout, "  %-*s  %s\n", width, who, brief(d.Answer))
 	for _, t := range d.Tools {
-		fmt.Fprintf(a.stdout, "  %-*s    %s %s: %s\n", width, "", printable(t.Name), brief(string(t.Args)), brief(t.Result))
+		say(a.stdout, "  %-*s    %s %s: %s\n", width, "", printable(t.Name), brief(string(t.Args)), brief(t.Result))
 	}
-	fmt.Fprintf(a.stdout, "  %-*s    %d calls, %d tokens in, %d out, %s, %d ms\n", width, "", d.Calls, d.Usage.Input, d.Usage.Output, cost, d.MS)
+	say(a.stdout, "  %-*s    %d calls, %d tokens in, %d out, %s, %d ms\n", width, "", d.Calls, d.Usage.Input, d.Usage.Output, cost, d.MS)
 }
 
 // brief is a text in one line that is not too long for one.

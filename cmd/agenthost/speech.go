@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 	"strings"
-	"unicode"
 
 	"agenthost/bus"
 	"agenthost/host"
@@ -65,14 +64,4 @@ func spoken(r bus.Route) string {
 		lines = append(lines, "["+m.Kind+": "+where+"]")
 	}
 	return strings.Join(lines, "\n")
-}
-
-// printable is text without what would steer a terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, text)
 }
