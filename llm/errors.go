@@ -97,7 +97,7 @@ func AsError(err error) *Error {
 }
 
 // Shown is what a provider's stream that ended with err ends with for others to
-// see: the end of ctx wins over every other, and neither the key nor a page of
+// see: the end of ctx wins over every other, and neither a key nor a page of
 // text is in it.
 func Shown(ctx context.Context, err error, key string) *Error {
 	if ctx.Err() != nil {
@@ -109,6 +109,7 @@ func Shown(ctx context.Context, err error, key string) *Error {
 	if key != "" {
 		shown = strings.ReplaceAll(shown, key, "[key]")
 	}
+	shown = redacted(shown)
 	if len(shown) > longestError {
 		shown = fmt.Sprintf("%s…", strings.ToValidUTF8(shown[:longestError], ""))
 	}
