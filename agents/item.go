@@ -45,7 +45,8 @@ const (
 	places                // how many there are
 )
 
-// newItem decodes a delivery.
+// newItem decodes a delivery. With an error there is an item only where the
+// payload could be read.
 func newItem(d *bus.Delivery, signer *bus.Signer) (*item, error) {
 	it := &item{delivery: d, tried: d.Tried, handed: d.Handed, origin: origin{subject: d.Subject}}
 	header := d.Header()
@@ -59,7 +60,7 @@ func newItem(d *bus.Delivery, signer *bus.Signer) (*item, error) {
 		return nil, err
 	}
 	it.input.ID = messageID(id, header, d)
-	return it, nil
+	return it, it.checkIDs()
 }
 
 // verify finds out whether a host has sent a route message: to what only hosts write,

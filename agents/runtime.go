@@ -231,6 +231,9 @@ func (r *Runtime) accept(d *bus.Delivery) {
 	it, err := newItem(d, r.parts.Publisher.Signer())
 	if err != nil {
 		r.turnBack(d, err)
+		if it != nil {
+			r.turnBackInbound(it, err)
+		}
 		r.parts.bury(r.id, d, string(llm.CodeValidation), err.Error(), 0, d.Done)
 		return
 	}

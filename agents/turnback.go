@@ -24,14 +24,17 @@ func (r *Runtime) turnBack(d *bus.Delivery, why error) {
 		CorrelationID string `json:"correlation_id"`
 	}
 	_ = json.Unmarshal(d.Data(), &m) // what is of another type stays empty
+	asked := m.ID
+	m.ID = head(m.ID, longestID/2) // of the answer, which another agent may refuse as well
 	result := bus.Route{
-		ID: m.ID + ":unread", Kind: bus.RouteResult, From: r.id, CorrelationID: orElse(m.CorrelationID, m.ID), InReplyTo: m.ID,
+		ID: m.ID + ":unread", Kind: bus.RouteResult, From: r.id, CorrelationID: orElse(m.CorrelationID, asked), InReplyTo: asked,
 		Error: &bus.Error{Code: string(llm.CodeValidation), Message: why.Error()},
 	}
 	switch {
 	case m.Kind == bus.RouteDelegate && m.ReplyTo != "" && bus.ResultSubject(m.ReplyTo):
 		r.tellUnread(m.ReplyTo, r.id+":"+m.ID+":unread", result)
-	case m.Kind == bus.RouteResult && m.CorrelationID != "" && r.parts.Publisher.Signer().Verify(d.Subject, d.Header(), d.Data()):
+	case m.Kind == bus.RouteResult && m.CorrelationID != "" && len(m.CorrelationID) <= longestID &&
+		r.parts.Publisher.Signer().Verify(d.Subject, d.Header(), d.Data()):
 		result.From, result.InReplyTo = m.From, ""
 		result.Error = &bus.Error{Code: string(llm.CodeToolFailed), Message: "the result cannot be read: " + why.Error()}
 		r.tellUnread(bus.RoutePrefix+r.id, d.Stream()+":"+strconv.FormatUint(d.Seq, 10)+":unread", result)

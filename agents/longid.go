@@ -1,0 +1,55 @@
+package agents
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/llm"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	longestID = 256  // bytes: a session remembers thousands of them
+	echoedID  = 4096 // bytes that an error repeats of a longer one
+)
+
+// checkIDs refuses an input whose id is longer than the log keeps ids.
+func (it *item) checkIDs() error {
+	if n := len(it.input.ID); n > longestID {
+		return fmt.Errorf("its id has %d bytes; want at most %d", n, longestID)
+	}
+	if r := it.origin.route; r != nil && len(r.CorrelationID) > longestID {
+		return fmt.Errorf("its correlation_id has %d bytes; want at most %d", len(r.CorrelationID), longestID)
+	}
+	return nil
+}
+
+// turnBackInbound answers the sender of a message that cannot be taken for its
+// id. There is no session that could: the id is what names the message there.
+func (r *Runtime) turnBackInbound(it *item, why error) {
+	in := it.origin.inbound
+	if in == nil {
+		return
+	}
+	name := r.id + ":" + it.delivery.Stream() + ":" + strconv.FormatUint(it.delivery.Seq, 10) + ":refused"
+	e := &bus.Error{Code: string(llm.CodeValidation), Message: "I can't take this message: " + why.Error() + "."}
+	msg, err := bus.NewMessage(it.origin.outbound(), bus.Outbound{
+		ID: name, Agent: r.id, Session: string(it.origin.key(it.input.ID)), Kind: bus.KindError, To: sender(in),
+		Chat: in.Chat, Thread: in.Thread, Text: e.Message, InReplyTo: head(cmp.Or(in.ID, it.input.ID), echoedID),
+		Final: true, Error: e, SentAt: time.Now().UTC(),
+	})
+	if err != nil {
+		r.log().Error().Err(err).Msg("encode error reply")
+		return
+	}
+	msg.Header.Set(nats.MsgIdHdr, name)
+	r.parts.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
+		if err != nil {
+			r.log().Error().Err(err).Str("subject", msg.Subject).Msg("publish error reply; the dead letter has the message")
+		}
+	})
+}
