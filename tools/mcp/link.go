@@ -25,8 +25,8 @@ const (
 	modernVersion = "2026-07-28"
 
 	// longestMessage bounds one message of a server: a file of some MB comes as
-	// one line, twice.
-	longestMessage = 64 << 20
+	// one line, twice, and costs the host some thirteen times its size to read.
+	longestMessage = 16 << 20
 	mostTools      = 10_000
 	pingLimit      = 10 * time.Second
 
