@@ -130,12 +130,16 @@ func (k *checker) checkPolicy(at string, a Agent) {
 		p := fmt.Sprintf("%s.tools[%d]", at, i)
 		if _, err := path.Match(glob, ""); err != nil || glob == "" {
 			k.fault(p, `tool %s: want a name or a pattern such as "files.*"`, k.quote(p))
+			continue
 		}
+		k.checkToolName(k.fault, p, glob)
 	}
 	for _, tool := range sorted(a.Permissions) {
 		p := join(at+".permissions", tool)
 		if _, err := path.Match(tool, ""); err != nil || tool == "" {
 			k.faultKey(p, `tool %q: want a name or a pattern such as "files.*"`, tool)
+		} else {
+			k.checkPermissionName(p, tool)
 		}
 		if a.Permissions[tool] == "" {
 			k.fault(p, "%q has no permission; want allow, ask or deny", tool)

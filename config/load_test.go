@@ -76,7 +76,7 @@ func TestFullExample(t *testing.T) {
 					},
 					Tools:     []string{"now", "remind", "delegate", "files.*"},
 					Delegates: []string{"ops"}, Accepts: []string{"*"},
-					Permissions: map[string]string{"files.write": "ask", "exec": "deny"},
+					Permissions: map[string]string{"files.write": "ask", "run_command": "deny"},
 					Session:     session.Config{TTL: 30 * time.Minute, Max: new(10000), Queue: session.Followup},
 					Limits: agents.Limits{
 						ModelCalls: 64, Concurrency: 64, Tools: 8, RunTimeout: 10 * time.Minute,

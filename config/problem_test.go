@@ -155,10 +155,10 @@ func TestProblems(t *testing.T) {
 			`4:13: tool "[": want a name or a pattern such as "files.*"`,
 			`5:19: tool "[": want a name or a pattern such as "files.*"`,
 		}},
-		"permission": {agentA + "    permissions: {exec: never, files.write: , b: aks}\n", []string{
-			`4:25: exec "never": want allow, ask or deny`,
-			`4:45: "files.write" has no permission; want allow, ask or deny`,
-			`4:50: b "aks": want allow, ask or deny; did you mean "ask"?`,
+		"permission": {agentA + "    permissions: {now: never, write_file: , r*: aks}\n", []string{
+			`4:24: now "never": want allow, ask or deny`,
+			`4:43: "write_file" has no permission; want allow, ask or deny`,
+			`4:49: r* "aks": want allow, ask or deny; did you mean "ask"?`,
 		}},
 		"queue": {agentA + "    session: {queue: colect}\n    channels: [{channel: x, queue: z}]\n", []string{
 			`4:22: queue "colect": want followup, collect, steer or interrupt; did you mean "collect"?`,

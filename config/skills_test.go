@@ -145,6 +145,7 @@ func TestInstructionFileProblems(t *testing.T) {
 func TestOverrideProblems(t *testing.T) {
 	const text = `
 models: {m: {provider: echo}}
+mcp: {files: {command: [files-mcp]}}
 agents:
   - id: a
     tools: [now, "files.*"]
@@ -157,17 +158,17 @@ agents:
 `
 	_, err := config.Parse("c.yaml", []byte(text))
 	want := []string{
-		`c.yaml:9:30: tool "file": the agent does not have it, and a binding only takes away; want now or files.*`,
-		`c.yaml:9:36: tool "skill": the agent does not have it, and a binding only takes away; want now or files.*`,
-		`c.yaml:9:43: tool "[": want a name or a pattern such as "files.*"`,
-		`c.yaml:9:60: there is no model "mm" in models; did you mean "m"?`,
-		`c.yaml:9:75: language "french": want a code such as fr or pt-BR`,
-		`c.yaml:10:44: run_timeout "6m": the agent has 5m; want less, or more for the agent`,
-		`c.yaml:10:61: model_calls "65": the agent has 64; want less, or more for the agent`,
-		`c.yaml:10:72: tools "9": the agent has 8; want less, or more for the agent`,
-		`c.yaml:10:93: approval_timeout "25h": the agent has 24h; want less, or more for the agent`,
-		`c.yaml:10:112: run "1.5": the agent has 1; want less, or more for the agent`,
-		`c.yaml:11:45: tool "now": the agent has no tools, and a binding only takes away`,
+		`c.yaml:10:30: tool "file": the agent does not have it, and a binding only takes away; want now or files.*`,
+		`c.yaml:10:36: tool "skill": the agent does not have it, and a binding only takes away; want now or files.*`,
+		`c.yaml:10:43: tool "[": want a name or a pattern such as "files.*"`,
+		`c.yaml:10:60: there is no model "mm" in models; did you mean "m"?`,
+		`c.yaml:10:75: language "french": want a code such as fr or pt-BR`,
+		`c.yaml:11:44: run_timeout "6m": the agent has 5m; want less, or more for the agent`,
+		`c.yaml:11:61: model_calls "65": the agent has 64; want less, or more for the agent`,
+		`c.yaml:11:72: tools "9": the agent has 8; want less, or more for the agent`,
+		`c.yaml:11:93: approval_timeout "25h": the agent has 24h; want less, or more for the agent`,
+		`c.yaml:11:112: run "1.5": the agent has 1; want less, or more for the agent`,
+		`c.yaml:12:45: tool "now": the agent has no tools, and a binding only takes away`,
 	}
 	if diff := cmp.Diff(want, problems(t, err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
