@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -230,9 +231,7 @@ func addAsking(s *sdk.Server) {
 			},
 		},
 	}
-	for name, form := range hostileForms {
-		forms[name] = form
-	}
+	maps.Copy(forms, hostileForms)
 	for name, form := range forms {
 		sdk.AddTool(s, &sdk.Tool{Name: name},
 			func(ctx context.Context, req *sdk.CallToolRequest, _ none) (*sdk.CallToolResult, any, error) {
