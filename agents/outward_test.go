@@ -46,10 +46,10 @@ func TestAddressOfAnotherSessionNeedsAnApproval(t *testing.T) {
 	w.expect("approval", `read url="https://a.test/x"`)
 }
 
-func TestAddressThatAProgramWroteNeedsAnApproval(t *testing.T) {
+func TestAddressThatAnAgentWroteNeedsAnApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, bot("ana", script(reading), has(reader)))
-	w.publish("agent.route.ana", bus.Route{
+	w.send("agent.route.ana", bus.Route{
 		Kind: bus.RouteDelegate, From: "eve", CorrelationID: "1", Text: "read https://a.test/x",
 		Origin: &bus.Origin{Subject: "plugin.outbound.ana", To: "ana"},
 	})

@@ -18,7 +18,7 @@ import (
 
 // pricedConfig is the configuration of an agent each of whose calls may cost a
 // dollar, and of which the model server reports no usage: it costs all of it.
-const pricedConfig = `nats: {embedded: {store: data, listen: %q}}
+const pricedConfig = `nats: {embedded: {store: data, listen: %q, anonymous: all}}
 http: {listen: ""}
 models: {main: {provider: openai, model: any, base_url: %q, max_tokens: 1000, price: {output: 1000}}}
 agents:

@@ -62,7 +62,7 @@ var targets = map[string]func(t testing.TB, queueMax int) *target{
 		address := freeAddress(t)
 		return newTarget(t, &world{
 			ledger: openLedger(t, address),
-			config: writeBusy(t, fmt.Sprintf("{embedded: {store: data, listen: %q}}", address), queueMax),
+			config: writeBusy(t, fmt.Sprintf("{embedded: {store: data, listen: %q, anonymous: all}}", address), queueMax),
 		})
 	},
 	"external": func(t testing.TB, queueMax int) *target {

@@ -30,7 +30,7 @@ func (p plan) open(t testing.TB) *world {
 func (p plan) openEmbedded(t testing.TB) (w *world, address string) {
 	t.Helper()
 	address = freeAddress(t)
-	return &world{ledger: openLedger(t, address), config: p.write(t, "embedded:", fmt.Sprintf(", listen: %q", address))}, address
+	return &world{ledger: openLedger(t, address), config: p.write(t, "embedded:", fmt.Sprintf(", listen: %q, anonymous: all", address))}, address
 }
 
 // write writes the files to a folder of their own and returns the main one. The
