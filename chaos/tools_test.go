@@ -28,7 +28,7 @@ func TestServiceCallsOfKilledHosts(t *testing.T) {
 	t.Parallel()
 	rng := newRand(t)
 	w := plan{
-		scripts: map[string]string{"main": billingScript}, sources: "services: {bill: {}}",
+		scripts: map[string]string{"main": billingScript}, sources: "services: {bill: {trust: true}}",
 		agents: []string{`{id: ana, model: main, channels: [chat], tools: ["bill.*"], permissions: {"bill.*": allow}}`},
 	}.open(t)
 	b := startBilling(t, w.nc, 100*time.Millisecond)
@@ -58,7 +58,7 @@ func TestSafeServiceCallAfterAnEmbeddedRestart(t *testing.T) {
 	t.Parallel()
 	w, address := plan{
 		scripts: map[string]string{"main": "rules:\n  - {after_tool: \"*\", text: \"${result}\"}\n  - {tool_calls: [{name: bill.look, args: {}}]}\n"},
-		sources: "services: {bill: {}}",
+		sources: "services: {bill: {trust: true}}",
 		agents:  []string{`{id: ana, model: main, channels: [chat], tools: ["bill.*"]}`},
 	}.openEmbedded(t)
 	first := newHost(t, w.config, "a")
