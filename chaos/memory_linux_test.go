@@ -31,7 +31,7 @@ func TestMemoryAtSaturation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Host.Faults.Any() || r.Host.Messages == 0 {
+	if r.Host.Any() || r.Host.Messages == 0 {
 		t.Errorf("%d messages, of which went wrong: %+v", r.Host.Messages, r.Host.Faults)
 	}
 	if r.Host.Largest >= bound {

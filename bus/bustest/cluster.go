@@ -194,7 +194,7 @@ func unsubscribeToDirect(copied unsafe.Pointer)
 func freePorts(t testing.TB, n int) (urls []*url.URL) {
 	t.Helper()
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
