@@ -44,8 +44,8 @@ var secretWords = []string{
 // to something. What a person types goes through a chat into a log.
 func wantsSecret(message string, form []field) bool {
 	for _, f := range form {
-		if f.Type == "boolean" || len(f.choices()) > 0 {
-			continue // it takes one of some words
+		if f.fewAnswers() {
+			continue
 		}
 		said := spaced(message) + spaced(f.name) + spaced(f.Title) + spaced(f.Description) + spaced(f.Format)
 		for _, word := range secretWords {
@@ -55,6 +55,15 @@ func wantsSecret(message string, form []field) bool {
 		}
 	}
 	return false
+}
+
+// leastSecret is the lowest highest number of a field that a secret fits into, such
+// as a PIN of four digits.
+const leastSecret = 1000
+
+// fewAnswers reports whether the field takes so few answers that none is a secret.
+func (f field) fewAnswers() bool {
+	return f.Type == "boolean" || len(f.choices()) > 0 || f.Maximum != nil && *f.Maximum < leastSecret
 }
 
 // spaced is text as words in lower case with a space before and after each:

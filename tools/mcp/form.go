@@ -19,6 +19,7 @@ type field struct {
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
 	Format      string   `json:"format"`
+	Maximum     *float64 `json:"maximum"`
 	Default     any      `json:"default"`
 	Enum        []string `json:"enum"`
 	OneOf       []choice `json:"oneOf"`
