@@ -64,9 +64,7 @@ func (c *conversation) commitRefusals(journal *session.Log) {
 			Input: &run.Input{ID: it.input.ID, Subject: it.input.Subject, Seq: it.input.Seq},
 		}
 	}
-	crashpoint("before-refusal")
 	journal.Add(c.r.work, events, func(err error) {
-		crashpoint("after-refusal")
 		if err != nil {
 			c.refusalsBroke(batch, err)
 			return
