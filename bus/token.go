@@ -116,7 +116,11 @@ func noteAddress(o *server.Options) error {
 		forgetAddress(o.StoreDir)
 		return nil
 	}
-	if err := writeFile(Embedded{Store: o.StoreDir}.addressFile(), net.JoinHostPort(o.Host, strconv.Itoa(o.Port))); err != nil {
+	file, address := Embedded{Store: o.StoreDir}.addressFile(), net.JoinHostPort(o.Host, strconv.Itoa(o.Port))
+	if known, err := os.ReadFile(file); err == nil && strings.TrimSpace(string(known)) == address {
+		return nil // from before a crash; the disk may be full
+	}
+	if err := writeFile(file, address); err != nil {
 		return fmt.Errorf("write the address of the embedded server: %w%s", err, storeHint)
 	}
 	return nil
