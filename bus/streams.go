@@ -127,7 +127,7 @@ func inAttempts(ctx context.Context, log zerolog.Logger, provision func(ctx cont
 		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			return err
 		}
-		log.Info().Msg("make stream: no answer yet; asking again")
+		log.Info().Msg("stream: no answer of NATS yet; asking again")
 	}
 }
 

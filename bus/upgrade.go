@@ -117,15 +117,21 @@ func isMirrorOf(info *jetstream.StreamInfo, name string) bool {
 }
 
 // look describes a stream; nil when there is none.
-func (u *upgrade) look(ctx context.Context, name string) (*jetstream.StreamInfo, error) {
-	stream, err := u.js.Stream(ctx, name)
+func (u *upgrade) look(ctx context.Context, name string) (info *jetstream.StreamInfo, err error) {
+	err = inAttempts(ctx, u.log.With().Str("stream", name).Logger(), func(ctx context.Context) error {
+		stream, err := u.js.Stream(ctx, name)
+		if err == nil {
+			info = stream.CachedInfo()
+		}
+		return err
+	})
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look up stream %s: %w", name, err)
 	}
-	return stream.CachedInfo(), nil
+	return info, nil
 }
 
 // moveSchedules gives AGENT_SCHEDULES what is scheduled and what has fired, and then
