@@ -17,7 +17,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// A run that waits for a person holds no goroutine, and little besides.
+// A run that waits for a person holds no goroutine, and none of its log: less than
+// a session at rest, which keeps its history.
 func TestWaitingRunsAreCheap(t *testing.T) { // not parallel: it counts what the process holds
 	w := askingPlan.open(t)
 	startBilling(t, w.nc, 0)
@@ -42,6 +43,9 @@ func TestWaitingRunsAreCheap(t *testing.T) { // not parallel: it counts what the
 		(resting.heap-before.heap)/many, (waiting.heap-resting.heap)/many)
 	if grown := waiting.goroutines - before.goroutines; grown > many/10 {
 		t.Errorf("%d more goroutines for %d waiting runs", grown, many)
+	}
+	if session, run := (resting.heap-before.heap)/many, (waiting.heap-resting.heap)/many; run >= session {
+		t.Errorf("a waiting run holds %d bytes, a session at rest with its history %d: what waits is kept", run, session)
 	}
 }
 
