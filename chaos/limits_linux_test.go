@@ -159,9 +159,6 @@ func TestDiskFull(t *testing.T) {
 		return
 	}
 	for name, kill := range map[string]bool{"lives": false, "is killed": true} {
-		if kill && os.Getenv("AGENTHOST_CHAOS_DISK") == "" { // it takes minutes
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := embedded(t, "")
@@ -190,9 +187,6 @@ func TestDiskFull(t *testing.T) {
 
 // A first start on a full disk waits for space.
 func TestStartOnAFullDisk(t *testing.T) {
-	if os.Getenv("AGENTHOST_CHAOS_DISK") == "" { // as the one above
-		return
-	}
 	if !long { // it mounts a disk
 		return
 	}
