@@ -19,7 +19,7 @@ import (
 const (
 	// patience is how long a condition may take to come true. It bounds only
 	// a test that fails.
-	patience  = 90 * time.Second
+	patience  = 3 * time.Minute
 	pollEvery = 50 * time.Millisecond
 )
 
