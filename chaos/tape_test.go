@@ -5,6 +5,7 @@ package chaos_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -26,15 +27,35 @@ func (p *tape) wind() error {
 	if err != nil {
 		return err
 	}
-	for last := stream.CachedInfo().State.LastSeq; p.read < last; p.read++ {
-		msg, err := p.get(ctx, stream, p.read+1)
-		if errors.Is(err, jetstream.ErrMsgNotFound) { // a snapshot that another has replaced
-			continue
-		}
-		if err != nil {
+	for last := stream.CachedInfo().State.LastSeq; p.read < last; {
+		if err := p.windFurther(ctx, stream, min(last-p.read, atOnce)); err != nil {
 			return err
 		}
-		p.msgs = append(p.msgs, msg)
+	}
+	return nil
+}
+
+// atOnce is how many messages are read at a time: a host at full speed writes
+// faster than they can be asked for one after the other.
+const atOnce = 64
+
+// windFurther reads the next n messages.
+func (p *tape) windFurther(ctx context.Context, stream jetstream.Stream, n uint64) error {
+	msgs, faults := make([]*jetstream.RawStreamMsg, n), make([]error, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { msgs[i], faults[i] = p.get(ctx, stream, p.read+1+i) })
+	}
+	all.Wait()
+	for i, msg := range msgs {
+		switch err := faults[i]; {
+		case errors.Is(err, jetstream.ErrMsgNotFound): // a snapshot that another has replaced
+		case err != nil:
+			return err
+		default:
+			p.msgs = append(p.msgs, msg)
+		}
+		p.read++
 	}
 	return nil
 }
