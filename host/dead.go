@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"sync"
 
+	"agenthost/bus/microservice"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nats.go/micro"
 )
 
 // The subjects by which programs list, read, retry and purge dead letters.
@@ -193,16 +193,21 @@ func (u *undertaker) purge(ctx context.Context, c DeadChoice) (DeadOutcome, erro
 	})
 }
 
-// open adds the doors to a service.
-func (u *undertaker) open(group micro.Group) error {
-	return errors.Join(
-		group.AddEndpoint("dead-ls", report(u.work, u.list), micro.WithEndpointSubject("dead.ls"),
-			about("lists dead letters, the oldest first: agent, limit, after")),
-		group.AddEndpoint("dead-show", report(u.work, u.show), micro.WithEndpointSubject("dead.show"),
-			about("tells all of a dead letter: dead_seq")),
-		group.AddEndpoint("dead-retry", report(u.work, u.retry), micro.WithEndpointSubject("dead.retry"),
-			about("sends the messages of dead letters again: dead_seqs, or all with agent, limit, after")),
-		group.AddEndpoint("dead-purge", report(u.work, u.purge), micro.WithEndpointSubject("dead.purge"),
-			about("deletes dead letters for good: dead_seqs, or all with agent, limit, after")),
-	)
+// endpoints are the doors to the dead letters.
+func (u *undertaker) endpoints() []microservice.Endpoint {
+	return []microservice.Endpoint{
+		{
+			Name: "dead-ls", Subject: DeadLettersSubject, Handler: report(u.work, u.list),
+			Description: "lists dead letters, the oldest first: agent, limit, after",
+		},
+		{Name: "dead-show", Subject: ShowDeadSubject, Handler: report(u.work, u.show), Description: "tells all of a dead letter: dead_seq"},
+		{
+			Name: "dead-retry", Subject: RetryDeadSubject, Handler: report(u.work, u.retry),
+			Description: "sends the messages of dead letters again: dead_seqs, or all with agent, limit, after",
+		},
+		{
+			Name: "dead-purge", Subject: PurgeDeadSubject, Handler: report(u.work, u.purge),
+			Description: "deletes dead letters for good: dead_seqs, or all with agent, limit, after",
+		},
+	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// The host answers no request where its answer would be its own word, and takes no
-// message for a request that wants no answer.
+// The host answers no request where its answer would be its own word, also not who
+// looks for services, and takes no message for a request that wants no answer.
 func TestRequestsWithTheHostsVoice(t *testing.T) {
 	t.Parallel()
 	h, _ := start(t, withTools(t))
@@ -29,7 +29,8 @@ func TestRequestsWithTheHostsVoice(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for subject, data := range map[string][]byte{host.ApproveSubject: answer, host.StatusSubject: nil, "agenthost.sessions.ls": nil, "agenthost.reload": nil} {
+		for subject, data := range map[string][]byte{host.ApproveSubject: answer, host.StatusSubject: nil, "agenthost.sessions.ls": nil, "agenthost.reload": nil,
+			"$SRV.PING": nil, "$SRV.INFO.agenthost": nil, "$SRV.STATS": nil} {
 			if subject == reply {
 				continue
 			}
@@ -39,6 +40,9 @@ func TestRequestsWithTheHostsVoice(t *testing.T) {
 		}
 		knock(t, nc, host.StatusSubject, "") // by now those before were looked at
 		knock(t, nc, "agenthost.sessions.ls", "")
+		for _, subject := range []string{"$SRV.PING", "$SRV.INFO.agenthost", "$SRV.STATS"} {
+			knock(t, nc, subject, "")
+		}
 		if heard == nil {
 			continue
 		}

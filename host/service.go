@@ -3,14 +3,14 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/microservice"
 	"agenthost/config"
 	"agenthost/heartbeat"
 	"agenthost/llm"
@@ -59,46 +59,45 @@ type AgentStatus struct {
 // and its breakers are every host's own, and stream is answered by the host
 // whose model speaks; the others are answered by one of the fleet.
 func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
-	svc, err := micro.AddService(b.NC, micro.Config{
-		Name: ServiceName, Version: semver(h.opt.Version), Description: "a host of agents",
-		Metadata: map[string]string{"host": h.opt.Name},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("start service %s: %w", ServiceName, err)
-	}
-	started := time.Now().UTC()
-	reports := &sync.WaitGroup{}
+	reports, started := &sync.WaitGroup{}, time.Now().UTC()
 	sessions := &archivist{archive: Sessions(b.JS), nc: b.NC, drop: h.fleet.Load().Drop, work: reports}
 	dead := &undertaker{b.JS, b.NC, reports}
-	group, doors := guardedGroup{svc.AddGroup(ServiceName), h.log}, &doors{js: b.JS, signer: h.signer, served: h.serves}
-	err = errors.Join(
-		group.AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) {
-			_ = req.RespondJSON(h.status(b.JS, started, wakers.beats.Load())) // who asked may be gone
-		}), micro.WithEndpointQueueGroupDisabled(), about("what every host and its agents are doing")),
-		group.AddEndpoint("breaker", door(h.breaker), micro.WithEndpointQueueGroupDisabled(),
-			about("takes a model out of service on every host, and back: model, action (trip, reset)")),
-		group.AddEndpoint("stream", micro.HandlerFunc(h.speak), micro.WithEndpointQueueGroupDisabled(),
-			about("what the model of a session has said so far: agent, session; only its host answers, and only while it speaks")),
-		group.AddEndpoint("reload", micro.HandlerFunc(h.reloadDoor), micro.WithEndpointQueueGroupDisabled(),
-			about("reads the configuration again, on every host; each tells what came of it")),
-		group.AddEndpoint("approve", door(doors.approve), about("answers a call that waits: id, answer, scope, by")),
-		group.AddEndpoint("abort", door(doors.abort), about("stops the run of a session: agent, session, by, reason")),
-		sessions.open(group),
-		sessions.listen(group.Group), // what is told, and not asked
-		dead.open(group),
-	)
+	svc, err := microservice.Start(b.NC, microservice.Config{
+		Name: ServiceName, Version: semver(h.opt.Version), Description: "a host of agents",
+		Metadata: map[string]string{"host": h.opt.Name}, Log: h.log,
+	}, slices.Concat(h.endpoints(b, started, wakers), sessions.endpoints(), dead.endpoints())...)
 	if err != nil {
-		_ = svc.Stop()
-		return nil, fmt.Errorf("start service %s: %w", ServiceName, err)
+		return nil, err
 	}
 	return func() {
-		_ = svc.Stop() // the connection may be away
+		svc.Stop()
 		reports.Wait()
 	}, nil
 }
 
-func about(what string) micro.EndpointOpt {
-	return micro.WithEndpointMetadata(map[string]string{"description": what})
+// endpoints are those of the host itself.
+func (h *Host) endpoints(b *bus.Bus, started time.Time, wakers *wakers) []microservice.Endpoint {
+	doors := &doors{js: b.JS, signer: h.signer, served: h.serves}
+	status := micro.HandlerFunc(func(req micro.Request) {
+		_ = req.RespondJSON(h.status(b.JS, started, wakers.beats.Load())) // who asked may be gone
+	})
+	return []microservice.Endpoint{
+		{Name: "status", Subject: StatusSubject, Handler: status, All: true, Description: "what every host and its agents are doing"},
+		{
+			Name: "breaker", Subject: BreakerSubject, Handler: door(h.breaker), All: true,
+			Description: "takes a model out of service on every host, and back: model, action (trip, reset)",
+		},
+		{
+			Name: "stream", Subject: SpeakingSubject, Handler: micro.HandlerFunc(h.speak), All: true,
+			Description: "what the model of a session has said so far: agent, session; only its host answers, and only while it speaks",
+		},
+		{
+			Name: "reload", Subject: ReloadSubject, Handler: micro.HandlerFunc(h.reloadDoor), All: true,
+			Description: "reads the configuration again, on every host; each tells what came of it",
+		},
+		{Name: "approve", Subject: ApproveSubject, Handler: door(doors.approve), Description: "answers a call that waits: id, answer, scope, by"},
+		{Name: "abort", Subject: AbortSubject, Handler: door(doors.abort), Description: "stops the run of a session: agent, session, by, reason"},
+	}
 }
 
 func (h *Host) status(js jetstream.JetStream, started time.Time, beats *heartbeat.Beats) Status {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"agenthost/bus/microservice"
 	"agenthost/run"
 	"agenthost/session"
 
@@ -206,19 +207,24 @@ func (s *archivist) dropped(req micro.Request) {
 	}
 }
 
-// open adds the doors to a service.
-func (s *archivist) open(group micro.Group) error {
-	return errors.Join(
-		group.AddEndpoint("sessions-ls", report(s.work, s.list), micro.WithEndpointSubject("sessions.ls"),
-			about("lists sessions, the last written first: agent, limit, after")),
-		group.AddEndpoint("sessions-delete", report(s.work, s.delete), micro.WithEndpointSubject("sessions.delete"),
-			about("deletes a session: agent, session")),
-		group.AddEndpoint("sessions-fork", report(s.work, s.fork), micro.WithEndpointSubject("sessions.fork"),
-			about("makes a session of the beginning of another: agent, session, at, to")),
-	)
-}
-
-func (s *archivist) listen(group micro.Group) error {
-	return group.AddEndpoint("sessions-drop", micro.HandlerFunc(s.dropped), micro.WithEndpointSubject("sessions.drop"),
-		micro.WithEndpointQueueGroupDisabled(), about("tells hosts that a session was deleted"))
+// endpoints are the doors to the sessions.
+func (s *archivist) endpoints() []microservice.Endpoint {
+	return []microservice.Endpoint{
+		{
+			Name: "sessions-ls", Subject: SessionsSubject, Handler: report(s.work, s.list),
+			Description: "lists sessions, the last written first: agent, limit, after",
+		},
+		{
+			Name: "sessions-delete", Subject: DeleteSessionSubject, Handler: report(s.work, s.delete),
+			Description: "deletes a session: agent, session",
+		},
+		{
+			Name: "sessions-fork", Subject: ForkSessionSubject, Handler: report(s.work, s.fork),
+			Description: "makes a session of the beginning of another: agent, session, at, to",
+		},
+		{
+			Name: "sessions-drop", Subject: dropSubject, Handler: micro.HandlerFunc(s.dropped), All: true, Notice: true,
+			Description: "tells hosts that a session was deleted",
+		},
+	}
 }
