@@ -71,9 +71,7 @@ func FuzzBound(f *testing.F) {
 	f.Add("\xff", "\n", uint16(60000), uint16(60000))
 	f.Fuzz(func(t *testing.T, a, b string, m, n uint16) {
 		text := strings.Repeat(a, int(m)) + strings.Repeat(b, int(n))
-		if strings.Contains(text, "[…") || len(text) > 1<<20 {
-			t.Skip()
-		}
+		text = strings.ReplaceAll(text[:min(len(text), 1<<20)], "[…", "[.") // what says that something is left out
 		checkBound(t, text)
 	})
 }

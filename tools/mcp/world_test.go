@@ -162,7 +162,7 @@ func handler(t *testing.T) http.Handler {
 			session.Close()
 		}
 	})
-	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{MaxRequestBodyBytes: 16 << 20})
 }
 
 // both runs test over stdio and over HTTP.
