@@ -103,6 +103,7 @@ type Limits struct {
 	// ApprovalTimeout is how long an approval or a question waits for a person;
 	// default 24h.
 	ApprovalTimeout time.Duration `yaml:"approval_timeout,omitempty" json:"approval_timeout,omitempty"`
+	WorkspaceMB     int           `yaml:"workspace_mb,omitempty" json:"workspace_mb,omitempty"` // what its workspace may take; default 2048
 	Budget          Budget        `yaml:"budget,omitempty" json:"budget,omitzero"`
 }
 
@@ -113,6 +114,7 @@ const (
 	DefaultTools           = 8
 	DefaultRunTimeout      = 10 * time.Minute
 	DefaultApprovalTimeout = 24 * time.Hour
+	DefaultWorkspaceMB     = 2048
 )
 
 // WithDefaults is l with the defaults in place of what is not set.
@@ -122,6 +124,7 @@ func (l Limits) WithDefaults() Limits {
 	l.Tools = cmp.Or(l.Tools, DefaultTools)
 	l.RunTimeout = cmp.Or(l.RunTimeout, DefaultRunTimeout)
 	l.ApprovalTimeout = cmp.Or(l.ApprovalTimeout, DefaultApprovalTimeout)
+	l.WorkspaceMB = cmp.Or(l.WorkspaceMB, DefaultWorkspaceMB)
 	return l
 }
 

@@ -29,6 +29,15 @@ func networkOf(cfg *config.Config) func(agent string) bool {
 	return func(agent string) bool { return open[agent] }
 }
 
+// spaceOf returns what the workspaces of agents may take, in bytes.
+func spaceOf(cfg *config.Config) func(agent string) int64 {
+	limits := map[string]int64{}
+	for _, a := range cfg.Agents {
+		limits[a.ID] = int64(a.Limits.WithDefaults().WorkspaceMB) << 20
+	}
+	return func(agent string) int64 { return limits[agent] }
+}
+
 // saySandbox says what commands are held to, before one runs.
 func (h *Host) saySandbox(cfg *config.Config) {
 	agents := runsCommands(cfg)

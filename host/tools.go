@@ -64,6 +64,7 @@ func (h *Host) newWorkshop(cfg *config.Config, from *sources) (w *workshop, appl
 	own, err := builtin.New(builtin.Options{
 		Workspace:    func(agent string) string { return filepath.Join(store, "workspaces", agent) },
 		Network:      networkOf(cfg),
+		Space:        spaceOf(cfg),
 		AllowHosts:   cfg.Fetch.AllowHosts,
 		AllowPrivate: cfg.Fetch.AllowPrivate, Log: h.log, Reminders: remindTool{keeps},
 	})

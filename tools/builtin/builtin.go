@@ -18,6 +18,9 @@ type Options struct {
 	// Workspace is the folder of an agent; it is made on first use. Without it
 	// there are no tools for files and commands.
 	Workspace func(agent string) string
+	// Space is what the workspace of an agent may take on its disk, in bytes; nil:
+	// DefaultSpace each.
+	Space func(agent string) int64
 	// AllowHosts names the hosts that fetch_url may reach without an approval.
 	AllowHosts []string
 	// AllowPrivate names the hosts, addresses and networks (CIDR) that fetch_url
@@ -53,7 +56,7 @@ func New(o Options) ([]tools.Tool, error) {
 		all = append(all, remindTool(o.Reminders))
 	}
 	if o.Workspace != nil {
-		files := newWorkspaces(o.Workspace)
+		files := newWorkspaces(o)
 		all = append(
 			all, files.readTool(), files.writeTool(), files.editTool(), files.listTool(), files.searchTool(),
 			commandTool(newCommands(files, o)),

@@ -91,9 +91,15 @@ func (c *commands) run(ctx context.Context, call tools.Call, args commandArgs) (
 		return tools.Result{}, fmt.Errorf("run command: %w", err)
 	}
 	defer c.remove(temp, call)
+	space, err := c.files.space(ctx, call.Agent)
+	if err != nil {
+		return tools.Result{}, fmt.Errorf("run command: %w", err)
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %s", limit))
 	defer cancel()
-	s := shell{text: args.Command, dir: dir, temp: temp, limit: limit, level: c.level(), network: c.network(call.Agent)}
+	ctx, stop := space.watch(ctx, dir, temp)
+	defer stop()
+	s := shell{text: args.Command, dir: dir, temp: temp, limit: limit, level: c.level(), network: c.network(call.Agent), room: space.room()}
 	end, err := s.run(ctx)
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("run command: %w", err)
@@ -102,7 +108,7 @@ func (c *commands) run(ctx context.Context, call tools.Call, args commandArgs) (
 		c.log.Info().Str("agent", call.Agent).Str("run", call.Run).Int("processes", end.left).
 			Msg("command: killed processes that it had left running")
 	}
-	return end.result(context.Cause(ctx)), nil
+	return c.files.explain(ctx, call.Agent, end.result(context.Cause(ctx))), nil
 }
 
 func (c *commands) remove(temp string, call tools.Call) {
@@ -118,6 +124,7 @@ type shell struct {
 	limit     time.Duration
 	level     level // by what it is confined; empty: a process group and no more
 	network   bool
+	room      int64 // what a file may take
 }
 
 // An ending is how a command ended.

@@ -59,7 +59,7 @@ func hostLine() (*os.File, error) {
 
 // prepare does what concerns the whole process.
 func (o order) prepare() error {
-	if err := limitUse(o.seconds); err != nil {
+	if err := limitUse(o.seconds, o.fileSize); err != nil {
 		return err
 	}
 	if o.level.namespaces() {

@@ -29,7 +29,8 @@ func (s shell) confine(cmd *exec.Cmd) (*keeper, error) {
 	k := &keeper{os.NewFile(uintptr(pair[0]), "sandbox"), os.NewFile(uintptr(pair[1]), "sandbox")}
 	o := order{
 		dir: s.dir, temp: s.temp, level: s.level, network: s.network, text: s.text,
-		seconds: uint64(max(1, int(s.limit/time.Second)) * runtime.NumCPU()),
+		fileSize: uint64(s.room),
+		seconds:  uint64(max(1, int(s.limit/time.Second)) * runtime.NumCPU()),
 	}
 	cmd.Path = "/proc/self/exe" // this very program, also when its file was replaced
 	cmd.Args = append([]string{helperName}, o.arguments()...)

@@ -9,9 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// maxFileSize is the most that a command may write into one file.
+const maxFileSize = 1 << 30
+
 // limitUse bounds each process of a command. Memory is not bounded: what many
 // languages reserve is far above what they use.
-func limitUse(seconds uint64) error {
+func limitUse(seconds, fileSize uint64) error {
 	limits := []struct {
 		name     string
 		resource int
@@ -19,7 +22,7 @@ func limitUse(seconds uint64) error {
 	}{
 		{"core files", unix.RLIMIT_CORE, 0},
 		{"processor time", unix.RLIMIT_CPU, seconds},
-		{"size of a file", unix.RLIMIT_FSIZE, 1 << 30},
+		{"size of a file", unix.RLIMIT_FSIZE, min(fileSize, maxFileSize)},
 		{"open files", unix.RLIMIT_NOFILE, 1024},
 	}
 	for _, l := range limits {

@@ -29,14 +29,18 @@ var (
 // workspaces are the folders of all agents.
 type workspaces struct {
 	folder func(agent string) string
+	limit  func(agent string) int64 // what it may take, in bytes
 	// writes holds one token for each group of agents: who changes files of an
 	// agent's workspace takes it, so that two edits of a file do not lose one.
 	writes [64]chan struct{}
 	seed   maphash.Seed
 }
 
-func newWorkspaces(folder func(agent string) string) *workspaces {
-	w := &workspaces{folder: folder, seed: maphash.MakeSeed()}
+func newWorkspaces(o Options) *workspaces {
+	w := &workspaces{folder: o.Workspace, limit: o.Space, seed: maphash.MakeSeed()}
+	if w.limit == nil {
+		w.limit = func(string) int64 { return DefaultSpace }
+	}
 	for i := range w.writes {
 		w.writes[i] = make(chan struct{}, 1)
 	}

@@ -34,6 +34,9 @@ func (w *workspaces) writeFile(ctx context.Context, call tools.Call, args struct
 		if err != nil {
 			return err
 		}
+		if err := w.fits(ctx, root, call.Agent, name, len(args.Text)); err != nil {
+			return err
+		}
 		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return cause(err)
 		}
@@ -73,7 +76,11 @@ func (w *workspaces) editFile(ctx context.Context, call tools.Call, args editArg
 		if data, replaced, err = args.apply(data); err != nil {
 			return err
 		}
-		return replace(root, filepath.FromSlash(args.Path), data)
+		name := filepath.FromSlash(args.Path)
+		if err := w.fits(ctx, root, call.Agent, name, len(data)); err != nil {
+			return err
+		}
+		return replace(root, name, data)
 	})
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("edit %q: %w", args.Path, err)
