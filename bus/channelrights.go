@@ -172,7 +172,7 @@ func refuseConsumer(code int, description string) []byte {
 }
 
 // LogInHint is what helps a connection without the token.
-const LogInHint = "this connection has the rights of a channel, and for more it needs the token of the embedded server: run this in the folder of the host, name its configuration with -c, or make a NATS context there with \"agenthost nats-context\" and use it here with --context agenthost"
+const LogInHint = "without the token of the embedded server a connection has the rights of a channel only: as the user of the host, run this in its folder or name its configuration with -c; or make a NATS context there with \"agenthost nats-context\" and use it here with --context agenthost"
 
 // Anonymous reports whether nc is connected to the embedded server of a host
 // without its token, so that it has the rights of a channel only.

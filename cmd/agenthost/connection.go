@@ -164,14 +164,15 @@ func (a *app) hintLost(err error) error {
 }
 
 // hintRefused adds to the error of a command what NATS has refused it meanwhile:
-// who asks hears nothing then, and that is told apart.
+// who asks hears nothing then, and that is told apart. Without the token that is
+// the whole error: that no host answers would mislead.
 func (a *app) hintRefused(err error) error {
 	if a.nc == nil || errors.Is(err, nats.ErrPermissionViolation) {
 		return err
 	}
 	if refused := a.nc.LastError(); errors.Is(refused, nats.ErrPermissionViolation) {
 		if a.anonymous() {
-			return fmt.Errorf("%w; %s", err, bus.LogInHint)
+			return fmt.Errorf("permission denied: %s", bus.LogInHint)
 		}
 		return fmt.Errorf("%w; %w: this user of NATS needs the permission", err, refused)
 	}

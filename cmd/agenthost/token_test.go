@@ -13,8 +13,8 @@ import (
 	"agenthost/bus/bustest"
 )
 
-// Another user of the machine is told that it is one. Where the tests run as an
-// ordinary user, that user is kept from the folder instead.
+// Another user of the machine is told that it is one, whatever the command. Where
+// the tests run as an ordinary user, that user is kept from the folder instead.
 func TestTokenOfAnotherUser(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{dir, filepath.Dir(dir)} {
@@ -24,16 +24,20 @@ func TestTokenOfAnotherUser(t *testing.T) {
 	}
 	store := filepath.Join(dir, "data")
 	bustest.OpenConfig(t, bus.Config{Embedded: bus.Embedded{Store: store, Listen: new("")}})
-	cmd := exec.Command(copied(t, dir), "agents")
-	cmd.Args[0], cmd.Dir = "agenthost", dir
+	var other *syscall.SysProcAttr
 	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		other = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	} else if err := os.Chmod(store, 0); err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "permission denied; run this as the user that runs the host") {
-		t.Errorf("got %q, %v, want why", out, err)
+	program := copied(t, dir)
+	for _, args := range []string{"agents", "sessions ls", "dead ls", "approvals ls", "send demo hello", "reload", "nats-context", "lanes 8"} {
+		cmd := exec.Command(program, strings.Fields(args)...)
+		cmd.Args[0], cmd.Dir, cmd.SysProcAttr = "agenthost", dir, other
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "permission denied; run this as the user that runs the host") {
+			t.Errorf("%s: got %q, %v, want why", args, out, err)
+		}
 	}
 	if err := os.Chmod(store, 0o700); err != nil {
 		t.Fatal(err)
