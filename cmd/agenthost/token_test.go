@@ -31,7 +31,7 @@ func TestTokenOfAnotherUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := copied(t, dir)
-	for _, args := range []string{"agents", "sessions ls", "dead ls", "approvals ls", "send demo hello", "reload", "nats-context", "lanes 8"} {
+	for _, args := range []string{"agents", "sessions ls", "dead ls", "approvals ls", "send demo hello", "reload", "nats-context"} {
 		cmd := exec.Command(program, strings.Fields(args)...)
 		cmd.Args[0], cmd.Dir, cmd.SysProcAttr = "agenthost", dir, other
 		out, err := cmd.CombinedOutput()
