@@ -11,6 +11,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/config"
+	"agenthost/internal/hardening"
 
 	"github.com/rs/zerolog"
 )
@@ -26,7 +27,7 @@ const (
 )
 
 // The groups of findings, in their order.
-var doctorGroups = []string{"config", "models", "agents", "tools", "nats", "ports", "data"}
+var doctorGroups = []string{"config", "models", "agents", "tools", "nats", "ports", "data", "security"}
 
 // A Finding is one thing that a Doctor looked at.
 type Finding struct {
@@ -94,7 +95,7 @@ func (d *Doctor) checks() []check {
 		list = append(list, d.model(name, d.Config.Models[name]))
 	}
 	list = append(list, d.toolSources()...)
-	return append(list, d.bus, d.httpPort, d.data)
+	return append(list, d.bus, d.httpPort, d.data, d.hardening)
 }
 
 // all makes the checks, each with a deadline of its own.
@@ -189,6 +190,17 @@ func (d *Doctor) configured(_ context.Context, n *notes) {
 	}
 	if len(d.Config.Agents) == 0 {
 		n.on("config", d.Path).warn("add one under agents:", "there is no agent: the host would do nothing")
+	}
+}
+
+// hardening checks what docs/security.md recommends.
+func (d *Doctor) hardening(_ context.Context, n *notes) {
+	list := hardening.Review(d.Config, hardening.Others())
+	for _, a := range list {
+		n.on("security", a.About).warn(a.Cure, "%s", a.Text)
+	}
+	if len(list) == 0 {
+		n.on("security", "hardening").ok("nothing to recommend for this setup")
 	}
 }
 

@@ -432,3 +432,13 @@ func TestDoctorProgress(t *testing.T) {
 		t.Errorf("got %v", seen)
 	}
 }
+
+func TestDoctorOfHardening(t *testing.T) {
+	cfg := demo(t)
+	_, lines := examine(t, host.Doctor{Config: cfg, Offline: true})
+	wantLine(t, lines, "ok security hardening nothing to recommend")
+	cfg.NATS = bus.Config{URL: "nats://host:" + planted + "@10.0.0.5:4222"}
+	_, lines = examine(t, host.Doctor{Config: cfg, Offline: true})
+	wantLine(t, lines, "warn security nats.url everything that is said goes to another machine without encryption → write tls://")
+	wantLine(t, lines, "warn security nats.inbox_prefix other users")
+}
