@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/session"
+	"agenthost/tools"
 )
 
 // The words that a value is limited to.
@@ -62,6 +64,24 @@ func (k *checker) checkAgent(at string, a Agent) {
 	k.checkZone(at+".timezone", a.Timezone)
 	k.checkEvents(at+".events", a)
 	k.checkShadow(at, a)
+	k.checkSchema(at+".output_schema", a)
+}
+
+// checkSchema notes an output_schema that no answer can be checked by. The host
+// quarantines that agent, and serves the others.
+func (k *checker) checkSchema(path string, a Agent) {
+	if a.OutputSchema == nil {
+		return
+	}
+	text, err := json.Marshal(a.OutputSchema)
+	if err == nil {
+		err = tools.CheckSchema(text)
+	}
+	if err != nil {
+		at := k.nodeAt(path).at
+		text := fmt.Sprintf("output_schema is no JSON Schema that can be read: %v", err)
+		k.c.SchemaFaults = append(k.c.SchemaFaults, Problem{at.file, at.line, at.column, text})
+	}
 }
 
 func (k *checker) checkModel(at string, a Agent) {

@@ -38,7 +38,8 @@ type Config struct {
 	Plugins map[string]map[string]any `yaml:"plugins,omitempty" json:"plugins,omitempty"`
 	Hooks   []hooks.Config            `yaml:"hooks,omitempty" json:"hooks,omitempty"`
 
-	HookFaults []Problem `yaml:"-" json:"-"` // the hooks that there is no room for
+	HookFaults   []Problem `yaml:"-" json:"-"` // the hooks that there is no room for
+	SchemaFaults []Problem `yaml:"-" json:"-"` // what is wrong with each output_schema that cannot be read
 }
 
 // HTTP is `http:`, the one listener of a host.

@@ -354,3 +354,29 @@ func TestTooManyHooks(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// A host quarantines the agent whose answers it cannot check; check tells.
+func TestFaultyOutputSchema(t *testing.T) {
+	text := `models: {m: {provider: echo}}
+agents:
+  - id: fine
+    output_schema: {type: object, required: [sum]}
+  - id: typo
+    output_schema: {type: objekt}
+  - id: far
+    output_schema: {$ref: "https://example.org/schema"}
+`
+	want := []config.Problem{
+		{
+			File: "agenthost.yaml", Line: 6, Column: 20,
+			Text: `output_schema is no JSON Schema that can be read: /type: must be one of these forms: (/type: must be array, not string) or (/type: must be one of "array", "boolean", "integer", "null", "number", "object", "string")`,
+		},
+		{
+			File: "agenthost.yaml", Line: 8, Column: 20,
+			Text: `output_schema is no JSON Schema that can be read: failing loading "https://example.org/schema": load "https://example.org/schema": a schema refers to itself only`,
+		},
+	}
+	if diff := cmp.Diff(want, parse(t, text).SchemaFaults); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -332,6 +332,9 @@ func (h *Host) setup(cfg *config.Config, sources *sources) (now *setup, apply fu
 		if a.Behavior != "" {
 			b := h.behavior(sources.nc, a)
 			kit.Behavior, now.behaviors[a.ID] = b.Behavior, b
+			if fault.quarantined { // it must not act, whatever it is made of
+				kit.Behavior = unable{err: fault.err}
+			}
 			if b.err != nil {
 				fault = agentFault{err: errors.Join(fault.err, b.err), quarantined: true}
 			}

@@ -22,8 +22,9 @@ func (h *Host) kit(now *setup, a config.Agent) (agents.Kit, agentFault) {
 	l := h.lineup(now.models, id, a.Model)
 	box, err := h.toolbox(shop, a)
 	fault := agentFault{quarantined: !l.usable() && a.Behavior == "" || box == nil}
-	if box == nil { // without its policy it must not use anything
+	if box == nil { // without its policy it must not use anything, and without its schema not answer
 		box = &agents.Toolbox{Registry: shop.registry, Validator: shop.validator}
+		l = l.refusing(err)
 	}
 	faults := append(l.faults, err)
 	for _, p := range a.SkillFaults {
@@ -42,8 +43,11 @@ func (h *Host) kit(now *setup, a config.Agent) (agents.Kit, agentFault) {
 		bound[i] = kit
 		if len(b.Model) > 0 {
 			l := h.lineup(now.models, id, b.Model)
-			bound[i].Chain, bound[i].Window = l.chain, l.window
 			faults = append(faults, l.faults...)
+			if err != nil {
+				l = l.refusing(err)
+			}
+			bound[i].Chain, bound[i].Window = l.chain, l.window
 		}
 		if b.Tools != nil {
 			bound[i].Box = shop.narrowed(box, a, b.Tools)

@@ -104,3 +104,12 @@ func (m models) lineup(names []string) lineup {
 
 // usable reports whether one of the models at least can be used.
 func (l lineup) usable() bool { return len(l.faults) < len(l.chain.Links) }
+
+// refusing is the lineup of an agent that must not answer: each message gets err
+// in place of an answer.
+func (l lineup) refusing(err error) lineup {
+	refuses := *l.chain
+	refuses.Links = []llm.Link{{Name: "none", Model: "none", Provider: broken{err}}}
+	l.chain = &refuses
+	return l
+}

@@ -48,11 +48,9 @@ type sources struct {
 func (h *Host) newSources(b *bus.Bus) *sources {
 	return &sources{
 		nc: b.NC, js: b.JS, notes: memory.New(b.JS, memory.Options{Log: h.log}),
-		mcp:      mcp.NewPool(nil, mcp.Options{Log: h.log, Version: h.opt.Version, Ask: h.askPerson}),
-		services: service.NewDirectory(b.NC, nil, service.Options{Log: h.log}),
-		validator: &tools.Validator{Foreign: func(t tools.Tool, err error) {
-			h.log.Warn().Str("tool", t.Name).Str("source", t.Source).Err(err).Msg("the schema of a tool cannot be read; its arguments are not checked here")
-		}},
+		mcp:       mcp.NewPool(nil, mcp.Options{Log: h.log, Version: h.opt.Version, Ask: h.askPerson}),
+		services:  service.NewDirectory(b.NC, nil, service.Options{Log: h.log}),
+		validator: &tools.Validator{},
 	}
 }
 

@@ -20,7 +20,8 @@ type Source interface {
 	// model.
 	Version() uint64
 	Tools() []Tool
-	// Faults are the tools it would have, if something was otherwise.
+	// Faults are the tools it would have, if something was otherwise, and those
+	// whose schema it does not pass on.
 	Faults() []Fault
 }
 
@@ -39,14 +40,15 @@ func (s Static) Tools() []Tool { return s }
 // Faults is empty.
 func (Static) Faults() []Fault { return nil }
 
-// A Fault is a tool that is left out, or with no Tool a whole source.
+// A Fault is a tool that is left out or offered without its schema, or with no
+// Tool a whole source.
 type Fault struct { //nolint:errname // kept and listed as data; that it is an error too comes second
 	Source string
 	Tool   string
 	Err    error
 }
 
-// Error tells what is left out, and why.
+// Error names the tool or the source, and the cause.
 func (f Fault) Error() string {
 	if f.Tool == "" {
 		return fmt.Sprintf("%s: %v", f.Source, f.Err)

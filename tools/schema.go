@@ -19,11 +19,6 @@ const maxSchemas = 1024
 // A Validator checks the arguments of calls by the schemas of their tools. The
 // zero Validator is ready to use, from many goroutines.
 type Validator struct {
-	// Foreign is told, once for each schema, that it does not compile. Calls of
-	// such a tool are not checked: servers write schemas that only they can
-	// read, and check by themselves. Nil: nobody is told.
-	Foreign func(t Tool, err error)
-
 	mu      sync.RWMutex
 	schemas map[string]*jsonschema.Schema // by their text; nil: does not compile
 }
@@ -46,7 +41,7 @@ func (v *Validator) Check(t Tool, args json.RawMessage) error {
 		return fmt.Errorf("arguments of %q: must be a JSON object", t.Name)
 	}
 	schema := v.schema(t)
-	if schema == nil {
+	if schema == nil { // only of a source that did not ask Offered; the tool checks by itself
 		return nil
 	}
 	if err := conforms(schema, value); err != nil {
@@ -55,8 +50,8 @@ func (v *Validator) Check(t Tool, args json.RawMessage) error {
 	return nil
 }
 
-// CheckAnswer is an error when text is not JSON that schema allows. Like that
-// of Check, its text is for the model.
+// CheckAnswer is an error when text is not JSON that schema allows, or schema
+// itself cannot be read. Like that of Check, its text is for the model.
 func (v *Validator) CheckAnswer(schema json.RawMessage, text string) error {
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
@@ -64,15 +59,17 @@ func (v *Validator) CheckAnswer(schema json.RawMessage, text string) error {
 	}
 	s := v.schema(Tool{Name: "answer", Source: "output_schema", Schema: schema})
 	if s == nil {
-		return nil // told when it was compiled
+		return errUnreadable
 	}
 	return conforms(s, value)
 }
 
 // CheckSchema is an error when schema cannot be read.
 func CheckSchema(schema json.RawMessage) error {
-	_, err := compile(schema)
-	return err
+	if _, err := compile(schema); err != nil {
+		return errors.New(unreadable(err))
+	}
+	return nil
 }
 
 func conforms(schema *jsonschema.Schema, value any) error {
@@ -95,26 +92,21 @@ func (v *Validator) schema(t Tool) *jsonschema.Schema {
 	if known {
 		return s
 	}
-	s, err := compile(text)
-	if v.keep(string(text), s) && err != nil && v.Foreign != nil {
-		v.Foreign(t, fmt.Errorf("schema of tool %q of %s: %w", t.Name, t.Source, err))
-	}
+	s, _ = compile(text) // nil on an error
+	v.keep(string(text), s)
 	return s
 }
 
-// keep reports whether the schema is new.
-func (v *Validator) keep(text string, s *jsonschema.Schema) bool {
+func (v *Validator) keep(text string, s *jsonschema.Schema) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if _, known := v.schemas[text]; known {
-		return false
-	}
 	if v.schemas == nil || len(v.schemas) >= maxSchemas {
 		v.schemas = map[string]*jsonschema.Schema{}
 	}
 	v.schemas[text] = s
-	return true
 }
+
+var errUnreadable = errors.New("the JSON Schema of the answer cannot be read")
 
 // compile reads a schema that names no draft as the latest one, and when that
 // fails as draft 7, which most of those were written for.
@@ -137,6 +129,7 @@ func compileAs(draft *jsonschema.Draft, doc any) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(draft)
 	c.AssertFormat()
+	c.UseRegexpEngine(pattern)
 	c.UseLoader(nowhere{})
 	const name = "tool:schema"
 	err := c.AddResource(name, doc)

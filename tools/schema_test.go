@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"agenthost/tools"
@@ -61,7 +60,7 @@ func TestCheckArguments(t *testing.T) {
 		"to itself":          {`{"$ref":"#"}`, `{}`, `both /$ref and  resolve to "tool:schema#" causing reference cycle`},
 		"a definition":       {`{"$ref":"#/$defs/a","$defs":{"a":{"required":["x"]}}}`, `{}`, `/x: required`},
 		"does not compile":   {`{"type":"nonsense"}`, `{"x":1}`, ``},
-		"foreign pattern":    {`{"properties":{"x":{"pattern":"(?!a)"}}}`, `{"x":"a"}`, ``},
+		"foreign pattern":    {`{"properties":{"x":{"pattern":"(?!a)"},"n":{"type":"integer"}}}`, `{"x":"a","n":"1"}`, `/n: must be integer, not string`},
 		"not JSON":           {`{"type":`, `{"x":1}`, ``},
 		"to a file":          {`{"$ref":"file:///etc/hostname"}`, `{"x":1}`, ``},
 		"to a server":        {`{"$ref":"http://127.0.0.1:1/x"}`, `{"x":1}`, ``},
@@ -105,29 +104,6 @@ func TestCheckTellsOfManyFaults(t *testing.T) {
 	err = v.Check(tools.Tool{Name: "t"}, text)
 	if err == nil || strings.Count(err.Error(), ";") != 20 || !strings.HasSuffix(err.Error(), "; and 30 more") {
 		t.Errorf("got error %v, want 20 faults and 30 more", err)
-	}
-}
-
-func TestForeignSchemaIsToldOnce(t *testing.T) {
-	var mu sync.Mutex
-	var told []string
-	v := tools.Validator{Foreign: func(_ tools.Tool, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		told = append(told, err.Error())
-	}}
-	bad := tools.Tool{Name: "t", Source: "wiki", Schema: json.RawMessage(`{"type":"nonsense"}`)}
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			if err := v.Check(bad, json.RawMessage(`{"x":1}`)); err != nil {
-				t.Errorf("got error %v, want the call passed through", err)
-			}
-		})
-	}
-	wg.Wait()
-	if len(told) != 1 || !strings.HasPrefix(told[0], `schema of tool "t" of wiki: `) {
-		t.Errorf("got told %q, want once", told)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"agenthost/config"
 
@@ -62,10 +63,10 @@ func (a *app) printProblems(err error) error {
 	return nil
 }
 
-// leftOut are the skills and hooks that are an error here; a host goes on
-// without them.
+// leftOut are the skills, hooks and output schemas that are an error here; a host
+// goes on without them, and without an agent whose answers it cannot check.
 func leftOut(cfg *config.Config) error {
-	if list := append(cfg.SkillFaults(), cfg.HookFaults...); len(list) > 0 {
+	if list := slices.Concat(cfg.SkillFaults(), cfg.HookFaults, cfg.SchemaFaults); len(list) > 0 {
 		return &config.FileError{Problems: list}
 	}
 	return nil

@@ -16,3 +16,13 @@ func TestCheckTellsOfTooManyHooks(t *testing.T) {
 	_, stderr := call(t, codeFailed, "", "check")
 	contains(t, stderr, "agenthost.yaml:130:5: more than 128 hooks on before_message; ")
 }
+
+func TestCheckTellsOfFaultyOutputSchema(t *testing.T) {
+	t.Chdir(t.TempDir())
+	file := "models: {m: {provider: echo}}\nagents:\n  - id: ana\n    output_schema: {type: objekt}\n"
+	if err := os.WriteFile(defaultConfig, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr := call(t, codeFailed, "", "check")
+	contains(t, stderr, "agenthost.yaml:4:20: output_schema is no JSON Schema that can be read: /type: ")
+}

@@ -71,11 +71,16 @@ func (c *Client) Tools() []tools.Tool {
 	return named
 }
 
-// Faults say why the server is left out; none when all is well, and while nobody
-// has needed it.
+// Faults say why the server is left out, or a tool of it is offered without its
+// schema; none when all is well, and while nobody has needed it.
 func (c *Client) Faults() []tools.Fault {
-	if err := c.peer.state().err; err != nil {
-		return []tools.Fault{{Source: c.Name(), Err: err}}
+	now := c.peer.state()
+	if now.err != nil {
+		return []tools.Fault{{Source: c.Name(), Err: now.err}}
 	}
-	return nil
+	var faults []tools.Fault
+	for _, f := range now.faults {
+		faults = append(faults, tools.Fault{Source: c.Name(), Tool: c.name + "." + f.Tool, Err: f.Err})
+	}
+	return faults
 }

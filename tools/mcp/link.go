@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"agenthost/tools"
-
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -155,7 +153,7 @@ func (l *link) close() {
 }
 
 // list fetches all pages of the server's tools.
-func (l *link) list(ctx context.Context) ([]tools.Tool, error) {
+func (l *link) list(ctx context.Context) (listing, error) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	var all []*sdk.Tool
@@ -163,17 +161,17 @@ func (l *link) list(ctx context.Context) ([]tools.Tool, error) {
 		page, err := l.session.ListTools(ctx, params)
 		var refused *jsonrpc.Error
 		if errors.As(err, &refused) && refused.Code == jsonrpc.CodeMethodNotFound {
-			return nil, nil // a server without tools
+			return listing{}, nil // a server without tools
 		}
 		if err != nil {
-			return nil, fmt.Errorf("list tools: %w", err)
+			return listing{}, fmt.Errorf("list tools: %w", err)
 		}
 		all = append(all, page.Tools...)
 		if page.NextCursor == "" {
 			return convert(all), nil
 		}
 		if len(all) > mostTools || len(page.Tools) == 0 {
-			return nil, fmt.Errorf("list tools: the list does not end after %d", len(all))
+			return listing{}, fmt.Errorf("list tools: the list does not end after %d", len(all))
 		}
 		params = &sdk.ListToolsParams{Cursor: page.NextCursor}
 	}

@@ -12,7 +12,7 @@ import (
 const roleVariable = "MCP_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	roles := map[string]func(){"server": serveStdio, "raw": serveRaw, "helper": serveHelper, "modern": serveModern}
+	roles := map[string]func(){"server": serveStdio, "raw": serveRaw, "helper": serveHelper, "modern": serveModern, "schemas": serveSchemas}
 	if role, ok := roles[os.Getenv(roleVariable)]; ok {
 		role()
 		os.Exit(0)

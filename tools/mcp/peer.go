@@ -54,9 +54,9 @@ type peer struct {
 
 // A peerState is what is known of a server. The zero value: nobody needed it.
 type peerState struct {
-	link  *link        // nil while not connected
-	tools []tools.Tool // the last list, with the server's own names; kept while it is started again
-	err   error        // why there are no tools; nil while connected, and until a new attempt has failed
+	link    *link // nil while not connected
+	listing       // the last one; kept while it is started again
+	err     error // why there are no tools; nil while connected, and until a new attempt has failed
 }
 
 func newPeer(cfg tools.MCPConfig, name string, opts Options) *peer {
@@ -77,7 +77,7 @@ func (p *peer) state() peerState {
 // than before.
 func (p *peer) set(s peerState) {
 	p.mu.Lock()
-	differs := !sameTools(p.now.tools, s.tools) || fmt.Sprint(p.now.err) != fmt.Sprint(s.err)
+	differs := !p.now.same(s.listing) || fmt.Sprint(p.now.err) != fmt.Sprint(s.err)
 	p.now = s
 	if differs {
 		p.version.Add(1)
@@ -215,25 +215,36 @@ func (p *peer) live(ctx context.Context) error {
 	}
 	defer l.close()
 	defer context.AfterFunc(ctx, func() { l.end(errClosed) })()
-	p.log.Info().Int("tools", len(listed)).Msg("MCP server is up")
-	p.set(peerState{link: l, tools: listed})
+	p.log.Info().Int("tools", len(listed.tools)).Msg("MCP server is up")
+	p.listed(l, listed)
 	p.settleFirst()
 	err = p.keep(l)
-	p.set(peerState{tools: p.state().tools})
+	p.set(peerState{listing: p.state().listing})
 	return err
 }
 
-func (p *peer) start(ctx context.Context) (*link, []tools.Tool, error) {
+// listed makes the listing of l the state, and logs the faults that are new.
+func (p *peer) listed(l *link, now listing) {
+	known := p.state().faults
+	for _, f := range now.faults {
+		if !slices.ContainsFunc(known, func(k tools.Fault) bool { return k.Error() == f.Error() }) {
+			p.log.Warn().Str("tool", f.Tool).Err(f.Err).Msg("tool of an MCP server has a fault")
+		}
+	}
+	p.set(peerState{link: l, listing: now})
+}
+
+func (p *peer) start(ctx context.Context) (*link, listing, error) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	l, err := p.connect(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, listing{}, err
 	}
 	listed, err := l.list(ctx)
 	if err != nil {
 		l.close()
-		return nil, nil, err
+		return nil, listing{}, err
 	}
 	return l, listed, nil
 }
@@ -247,7 +258,7 @@ func (p *peer) keep(l *link) error {
 		case <-l.changed:
 			listed, err := l.list(l.ctx)
 			if err == nil {
-				p.set(peerState{link: l, tools: listed})
+				p.listed(l, listed)
 			} else if l.ctx.Err() == nil {
 				p.log.Warn().Err(err).Msg("MCP server has other tools but does not list them")
 			}

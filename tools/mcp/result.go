@@ -13,29 +13,43 @@ import (
 )
 
 // convert makes tools of those that a server lists, with its own names and
-// without Run. Of two with one name the first counts.
-func convert(listed []*sdk.Tool) []tools.Tool {
-	var list []tools.Tool
+// without Run. Of two with one name the first counts. A fault is of a tool whose
+// schema no model is shown.
+func convert(listed []*sdk.Tool) (l listing) {
 	for _, t := range listed {
-		taken := slices.ContainsFunc(list, func(have tools.Tool) bool { return have.Name == t.Name })
+		taken := slices.ContainsFunc(l.tools, func(have tools.Tool) bool { return have.Name == t.Name })
 		if t.Name == "" || taken {
 			continue
 		}
 		tool := tools.Tool{Name: t.Name, Description: t.Description}
 		if t.InputSchema != nil {
-			tool.Schema, _ = json.Marshal(t.InputSchema) // it was JSON a moment ago
+			text, _ := json.Marshal(t.InputSchema) // it was JSON a moment ago
+			var err error
+			if tool.Schema, err = tools.Offered(text); err != nil {
+				l.faults = append(l.faults, tools.Fault{Tool: t.Name, Err: err})
+			}
 		}
 		if a := t.Annotations; a != nil {
 			tool.ReadOnly = a.ReadOnlyHint
 			destructive := a.DestructiveHint == nil || *a.DestructiveHint
 			tool.Rerun = a.ReadOnlyHint || a.IdempotentHint && !destructive
 		}
-		list = append(list, tool)
+		l.tools = append(l.tools, tool)
 	}
-	return list
+	return l
 }
 
-func sameTools(a, b []tools.Tool) bool { return reflect.DeepEqual(a, b) }
+// A listing is what a server has, with its own names.
+type listing struct {
+	tools  []tools.Tool
+	faults []tools.Fault // without Source
+}
+
+func (l listing) same(other listing) bool {
+	return reflect.DeepEqual(l.tools, other.tools) && slices.EqualFunc(l.faults, other.faults, func(a, b tools.Fault) bool {
+		return a.Error() == b.Error()
+	})
+}
 
 // result puts an answer into words: its text, else its structured content. What
 // is neither is described.

@@ -1,9 +1,7 @@
 package service
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -12,10 +10,6 @@ import (
 
 	"github.com/nats-io/nats.go/micro"
 )
-
-// anyObject is the schema of an endpoint that has none: it takes what it is
-// given.
-var anyObject = json.RawMessage(`{"type":"object"}`)
 
 // An endpoint is what a tool is made of.
 type endpoint struct {
@@ -43,8 +37,9 @@ func endpointsOf(info micro.Info) []endpoint {
 	return list
 }
 
-// tool is e as a tool that cannot run yet. That it is read-only, and so needs no
-// approval, is believed only of a service that the configuration trusts.
+// tool is e as a tool that cannot run yet; one without a name on an error that
+// leaves it out. That it is read-only, and so needs no approval, is believed only
+// of a service that the configuration trusts.
 func (e endpoint) tool(service string, trust bool) (tools.Tool, error) {
 	if strings.ContainsAny(e.subject, "*>") {
 		return tools.Tool{}, fmt.Errorf("its subject %q is no single one", e.subject)
@@ -53,9 +48,6 @@ func (e endpoint) tool(service string, trust bool) (tools.Tool, error) {
 		return tools.Tool{}, fmt.Errorf("its subject %q is not one to publish on", e.subject)
 	}
 	schema, err := e.schema()
-	if err != nil {
-		return tools.Tool{}, err
-	}
 	about := e.metadata["description"]
 	if about == "" {
 		about = strings.TrimSpace(fmt.Sprintf("%s of the service %s. %s", e.name, service, e.about))
@@ -64,16 +56,15 @@ func (e endpoint) tool(service string, trust bool) (tools.Tool, error) {
 	return tools.Tool{
 		Name: service + "." + e.name, Description: about, Schema: schema, Source: fmt.Sprintf("service %q", service),
 		ReadOnly: readOnly && trust, Rerun: readOnly || e.metadata["rerun"] == "safe",
-	}, nil
+	}, err
 }
 
+// schema is what a model is shown. An endpoint that has none takes what it is
+// given.
 func (e endpoint) schema() (json.RawMessage, error) {
-	text := []byte(strings.TrimSpace(e.metadata["schema"]))
-	if len(text) == 0 {
-		return anyObject, nil
+	text := strings.TrimSpace(e.metadata["schema"])
+	if text == "" {
+		return tools.AnyObject, nil
 	}
-	if !json.Valid(text) || !bytes.HasPrefix(text, []byte("{")) {
-		return nil, errors.New("its schema is no JSON object")
-	}
-	return text, nil
+	return tools.Offered(json.RawMessage(text))
 }

@@ -72,8 +72,8 @@ func (s *Service) Tools() []tools.Tool {
 	return slices.Clone(s.tools)
 }
 
-// Faults say why the service, or an endpoint of it, is left out; none when all is
-// well.
+// Faults say why the service, or an endpoint of it, is left out or offered
+// without its schema; none when all is well.
 func (s *Service) Faults() []tools.Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,6 +174,8 @@ func (s *Service) publish(endpoints []endpoint) {
 		tool, err := e.tool(s.name, s.trust)
 		if err != nil {
 			faults = append(faults, tools.Fault{Source: s.Name(), Tool: s.name + "." + e.name, Err: err})
+		}
+		if tool.Name == "" {
 			continue
 		}
 		tool.Run = func(ctx context.Context, call tools.Call) (tools.Result, error) {
@@ -195,6 +197,11 @@ func (s *Service) publish(endpoints []endpoint) {
 	s.mu.Unlock()
 	if differs {
 		s.log.Info().Int("tools", len(list)).Msg("service has changed")
+		for _, f := range faults {
+			if f.Tool != "" {
+				s.log.Warn().Str("tool", f.Tool).Err(f.Err).Msg("endpoint of a service has a fault")
+			}
+		}
 		if s.opts.Changed != nil {
 			s.opts.Changed()
 		}

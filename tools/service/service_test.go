@@ -184,15 +184,12 @@ func TestEndpointsThatCannotBeTools(t *testing.T) {
 		endpoint micro.EndpointConfig
 		want     string
 	}{
-		"many subjects":      {micro.EndpointConfig{Subject: "billing.*"}, `tool "billing.e" of service "billing": its subject "billing.*" is no single one`},
-		"the server's own":   {micro.EndpointConfig{Subject: "$JS.API.STREAM.PURGE.AGENT_SESSIONS"}, `tool "billing.e" of service "billing": its subject "$JS.API.STREAM.PURGE.AGENT_SESSIONS" is not one to publish on`},
-		"the host's own":     {micro.EndpointConfig{Subject: "agenthost.approve"}, `tool "billing.e" of service "billing": its subject "agenthost.approve" is not one to publish on`},
-		"an agent's":         {micro.EndpointConfig{Subject: "agent.route.bank"}, `tool "billing.e" of service "billing": its subject "agent.route.bank" is not one to publish on`},
-		"a channel's":        {micro.EndpointConfig{Subject: "plugin.inbound.web"}, `tool "billing.e" of service "billing": its subject "plugin.inbound.web" is not one to publish on`},
-		"a session's log":    {micro.EndpointConfig{Subject: "agent.session.ana.x"}, `tool "billing.e" of service "billing": its subject "agent.session.ana.x" is not one to publish on`},
-		"schema not JSON":    {micro.EndpointConfig{Metadata: map[string]string{"schema": "{"}}, `tool "billing.e" of service "billing": its schema is no JSON object`},
-		"schema not object":  {micro.EndpointConfig{Metadata: map[string]string{"schema": "[]"}}, `tool "billing.e" of service "billing": its schema is no JSON object`},
-		"schema only a word": {micro.EndpointConfig{Metadata: map[string]string{"schema": "true"}}, `tool "billing.e" of service "billing": its schema is no JSON object`},
+		"many subjects":    {micro.EndpointConfig{Subject: "billing.*"}, `tool "billing.e" of service "billing": its subject "billing.*" is no single one`},
+		"the server's own": {micro.EndpointConfig{Subject: "$JS.API.STREAM.PURGE.AGENT_SESSIONS"}, `tool "billing.e" of service "billing": its subject "$JS.API.STREAM.PURGE.AGENT_SESSIONS" is not one to publish on`},
+		"the host's own":   {micro.EndpointConfig{Subject: "agenthost.approve"}, `tool "billing.e" of service "billing": its subject "agenthost.approve" is not one to publish on`},
+		"an agent's":       {micro.EndpointConfig{Subject: "agent.route.bank"}, `tool "billing.e" of service "billing": its subject "agent.route.bank" is not one to publish on`},
+		"a channel's":      {micro.EndpointConfig{Subject: "plugin.inbound.web"}, `tool "billing.e" of service "billing": its subject "plugin.inbound.web" is not one to publish on`},
+		"a session's log":  {micro.EndpointConfig{Subject: "agent.session.ana.x"}, `tool "billing.e" of service "billing": its subject "agent.session.ana.x" is not one to publish on`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -203,6 +200,23 @@ func TestEndpointsThatCannotBeTools(t *testing.T) {
 				faults := w.service.Faults()
 				return len(list) == 1 && len(faults) == 1 && faults[0].Error() == tt.want
 			})
+		})
+	}
+}
+
+// One bad schema would have a provider refuse every call of the agent.
+func TestEndpointWhoseSchemaCannotBeReadTakesAnyObject(t *testing.T) {
+	for _, schema := range []string{"{", "[]", "true", `{"type":"nonsense"}`, `{"type":"array"}`} {
+		t.Run(schema, func(t *testing.T) {
+			w := open(t, service.Options{})
+			w.add(micro.Config{}, map[string]micro.EndpointConfig{"e": {Metadata: map[string]string{"schema": schema}}})
+			if got := w.tool("billing.e"); string(got.Schema) != `{"type":"object"}` || got.Run == nil {
+				t.Errorf("got %+v", got)
+			}
+			faults := w.service.Faults()
+			if len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), `tool "billing.e" of service "billing": schema `) {
+				t.Errorf("faults: %v", faults)
+			}
 		})
 	}
 }
