@@ -129,10 +129,10 @@ func refusal(err error) (text string, ok bool) {
 }
 
 // refusedBy is what a call comes to that was refused by its status. Some servers
-// say 400 instead of 404 when they do not know the session: then they refuse a
-// ping too.
+// say 400 instead of 404 when they do not know the session: then they refuse to
+// list their tools too.
 func refusedBy(ctx context.Context, l *link, e *httpError) (tools.Result, error) {
-	if e.code == http.StatusBadRequest && e.session && (l.refusesPing(ctx) || l.forgotten()) {
+	if e.code == http.StatusBadRequest && e.session && (l.refusesList(ctx) || l.forgotten()) {
 		l.end(errForgotten)
 		return tools.Result{}, fmt.Errorf("%w: %w", errUnsent, errForgotten)
 	}

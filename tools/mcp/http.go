@@ -111,7 +111,7 @@ func (t *sessionTransport) judge(req *http.Request, sent head, resp *http.Respon
 	switch {
 	case !unknown || !inSession:
 	case answer != nil && answer.Code != jsonrpc.CodeMethodNotFound:
-		t.doubt(sent)
+		t.listAgain(sent)
 	case err != nil && code == http.StatusNotFound:
 		t.link.end(errForgotten)
 		return nil, errForgotten
@@ -119,14 +119,15 @@ func (t *sessionTransport) judge(req *http.Request, sent head, resp *http.Respon
 	return resp, err
 }
 
-// doubt has the session tried by a ping: some servers say in what looks like the
-// answer to a request that they do not know it. To a ping they say the same.
-func (t *sessionTransport) doubt(sent head) {
-	if sent.Method == "ping" {
+// listAgain tries the session by its first request, which the server has answered
+// in it: some servers say in what looks like the answer to a request that they do
+// not know the session. A ping would not do: a server may refuse all pings.
+func (t *sessionTransport) listAgain(sent head) {
+	if sent.Method == "tools/list" {
 		t.link.end(errForgotten)
 		return
 	}
-	poke(t.link.doubt)
+	poke(t.link.changed)
 }
 
 var errLong = fmt.Errorf("message is longer than %d MiB", longestMessage>>20)

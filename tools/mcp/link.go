@@ -41,8 +41,8 @@ type link struct {
 	end     context.CancelCauseFunc
 	calls   context.Context // ends the calls in flight, with ctx or a little later
 	session *sdk.ClientSession
-	changed chan struct{} // the server has other tools
-	doubt   chan struct{} // the server did not answer in time, or may not know the session
+	changed chan struct{} // the server may have other tools, or not know the session
+	doubt   chan struct{} // the server did not answer in time
 	watch   sync.WaitGroup
 	carrier carrier
 }
@@ -191,12 +191,12 @@ func (l *link) ping() error {
 // forgotten reports whether l ended because the server does not know its session.
 func (l *link) forgotten() bool { return errors.Is(context.Cause(l.ctx), errForgotten) }
 
-// refusesPing reports whether the server refuses a ping like a request of a
-// session that it does not know.
-func (l *link) refusesPing(ctx context.Context) bool {
+// refusesList reports whether the server does not list its tools any more, as in
+// a session that it does not know.
+func (l *link) refusesList(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, pingLimit)
 	defer cancel()
-	err := l.session.Ping(ctx, nil)
+	_, err := l.session.ListTools(ctx, nil)
 	refused, ok := errors.AsType[*httpError](err)
 	return ok && refused.code == http.StatusBadRequest || errors.Is(err, errForgotten)
 }

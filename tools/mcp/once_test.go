@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -481,6 +482,36 @@ func TestServersOwnCodes(t *testing.T) {
 			w.stop()
 		}
 	})
+}
+
+// A server that says 400 to whatever it does not like knows the session all the
+// same: it has listed its tools in it.
+func TestServerThatAnswersAlmostEverythingWith400(t *testing.T) {
+	for name, id := range map[string]string{"with the id": "", "without id": "null"} {
+		t.Run(name, func(t *testing.T) {
+			s := openShop(t)
+			s.intercepts(func(w http.ResponseWriter, req *http.Request, sent sentCall, next http.Handler) {
+				if sent.Method == "initialize" || sent.Method == "tools/list" || len(sent.ID) == 0 {
+					next.ServeHTTP(w, req)
+					return
+				}
+				w.WriteHeader(http.StatusBadRequest)
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"no"}}`, cmp.Or(id, string(sent.ID)))
+			})
+			w := openOne(t, tools.MCPConfig{URL: s.url}, mcp.Options{})
+			for range 5 {
+				if res := w.run("s.pay", `{"text":"a"}`); res != (tools.Result{Text: "no", Failed: true}) {
+					t.Fatalf("got %+v", res)
+				}
+			}
+			if n := s.sessions(); n != 1 {
+				t.Errorf("%d sessions, want 1", n)
+			}
+			if faults := w.client().Faults(); len(faults) != 0 {
+				t.Errorf("faults: %v", faults)
+			}
+		})
+	}
 }
 
 // Many answers of this kind are no failures of the server.
