@@ -297,7 +297,7 @@ func TestEndlessMessage(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	w := openOne(t, tools.MCPConfig{URL: srv.URL}, mcp.Options{})
-	if faults := w.client().Faults(); len(faults) != 1 || !strings.Contains(faults[0].Error(), "message is longer than 16 MiB") {
+	if faults := w.client().Faults(); len(faults) != 1 || !strings.Contains(faults[0].Error(), "the answer is longer than 16 MiB") {
 		t.Errorf("faults: %v", faults)
 	}
 }

@@ -3,12 +3,10 @@ package mcp
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strings"
 	"time"
 
 	"agenthost/tools"
@@ -46,7 +44,7 @@ func overHTTP(cfg tools.MCPConfig, l *link) (carrier, error) {
 	t.streams.ResponseHeaderTimeout = streamLimit
 	return carrier{
 		transport: &sdk.StreamableClientTransport{
-			Endpoint: cfg.URL, HTTPClient: &http.Client{Transport: t}, MaxEventSize: longestMessage,
+			Endpoint: cfg.URL, HTTPClient: &http.Client{Transport: t}, MaxEventSize: longestMessage + 1<<10, // the filter bounds a line
 		},
 		stop: func() {
 			t.calls.CloseIdleConnections()
@@ -95,9 +93,7 @@ func (t *sessionTransport) post(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // whose events the library bounds
-		resp.Body = &message{ReadCloser: resp.Body, left: longestMessage}
-	}
+	bound(resp, sent.ID)
 	return resp, nil
 }
 
@@ -130,24 +126,6 @@ func (t *sessionTransport) listAgain(sent head) {
 	poke(t.link.changed)
 }
 
-var errLong = fmt.Errorf("message is longer than %d MiB", longestMessage>>20)
-
-// A message is a body with one message of a server, which the library reads as
-// a whole.
-type message struct {
-	io.ReadCloser
-	left int
-}
-
-func (m *message) Read(p []byte) (int, error) {
-	if m.left == 0 {
-		return 0, errLong
-	}
-	n, err := m.ReadCloser.Read(p[:min(len(p), m.left)])
-	m.left -= n
-	return n, err
-}
-
 // stream opens the server's own stream, or ends the session. A server that keeps
 // the request without an answer has no stream; the library would wait for it for
 // ever. A session that the server has forgotten needs no end.
@@ -156,6 +134,9 @@ func (t *sessionTransport) stream(req *http.Request) (*http.Response, error) {
 		return madeUp(req, http.StatusNotFound), nil
 	}
 	resp, err := t.streams.RoundTrip(req)
+	if err == nil {
+		bound(resp, nil)
+	}
 	var silent net.Error
 	if req.Method == http.MethodGet && errors.As(err, &silent) && silent.Timeout() && req.Context().Err() == nil {
 		return madeUp(req, http.StatusMethodNotAllowed), nil

@@ -22,8 +22,9 @@ const (
 	usualVersion  = "2025-11-25"
 	modernVersion = "2026-07-28"
 
-	// longestMessage bounds one message of a server: a file of some MB comes as
-	// one line, twice, and costs the host some thirteen times its size to read.
+	// longestMessage bounds one message of a server. A file of some MB comes as
+	// one line, twice, and the library needs several times its size to read it;
+	// a model sees 50 KB of it. What is longer costs no more than the bound.
 	longestMessage = 16 << 20
 	mostTools      = 10_000
 	pingLimit      = 10 * time.Second

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 )
 
@@ -12,7 +13,11 @@ import (
 const roleVariable = "MCP_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	roles := map[string]func(){"server": serveStdio, "raw": serveRaw, "helper": serveHelper, "modern": serveModern, "schemas": serveSchemas}
+	roles := map[string]func(){
+		"server": serveStdio, "raw": serveRaw, "helper": serveHelper, "modern": serveModern, "schemas": serveSchemas,
+		"noisy": serveNoisy, "tail": serveTail,
+		"events": func() { serveHTTP(nil) }, "json": func() { serveHTTP(&sdk.StreamableHTTPOptions{JSONResponse: true}) },
+	}
 	if role, ok := roles[os.Getenv(roleVariable)]; ok {
 		role()
 		os.Exit(0)

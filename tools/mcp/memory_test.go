@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"agenthost/tools"
@@ -18,21 +19,45 @@ func reserved(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A server decides how much it answers, and the host pays for it.
-func TestLargeResultCostsABoundedAmountOfMemory(t *testing.T) {
-	w := openOne(t, stdio("server"), mcp.Options{})
-	big := w.tool("s.big")
-	for _, mb := range []int{3, 30} {
-		var err error
-		got := reserved(func() {
-			_, err = big.Run(t.Context(), tools.Call{ID: "c1", Args: fmt.Appendf(nil, `{"bytes":%d}`, mb<<20)})
+// A server decides how much it answers, and the host pays for it: for a result of
+// 50 MB no more than three times its size. The call ends with an error that says
+// why, and nothing else does.
+func TestResultThatIsTooLongEndsItsCallAlone(t *testing.T) {
+	for name, cfg := range map[string]func(t *testing.T) tools.MCPConfig{
+		"stdio":  func(*testing.T) tools.MCPConfig { return stdio("server") },
+		"events": func(t *testing.T) tools.MCPConfig { return inProcess(t, "events") },
+		"json":   func(t *testing.T) tools.MCPConfig { return inProcess(t, "json") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := openOne(t, cfg(t), mcp.Options{})
+			before := w.run("s.pid", `{}`)
+			held := begin(t.Context(), w.tool("s.steps"))
+			<-held.progress
+			var res tools.Result
+			got := reserved(func() { res = w.run("s.big", fmt.Sprintf(`{"bytes":%d}`, 50<<20)) })
+			t.Logf("reserved %d MB", got>>20)
+			if got > 150<<20 {
+				t.Errorf("reserved %d MB", got>>20)
+			}
+			if !res.Failed || !strings.HasPrefix(res.Text, "the answer is longer than 16 MiB") {
+				t.Errorf("got %.200s", res.Text)
+			}
+			w.run("s.proceed", `{}`)
+			if <-held.done; held.err != nil || held.res.Text != "stepped" {
+				t.Errorf("another call: got %+v, %v", held.res, held.err)
+			}
+			if after := w.run("s.pid", `{}`); after != before {
+				t.Errorf("process %s became %s", before.Text, after.Text)
+			}
 		})
-		t.Logf("%d MB: reserved %d MB, %v", mb, got>>20, err)
-		if got > 150<<20 {
-			t.Errorf("a result of %d MB reserved %d MB", mb, got>>20)
-		}
-		if mb == 3 && err != nil {
-			t.Errorf("a result of %d MB: %v", mb, err)
-		}
 	}
+}
+
+func TestLongResult(t *testing.T) {
+	both(t, func(t *testing.T, cfg tools.MCPConfig) {
+		w := openOne(t, cfg, mcp.Options{})
+		if res := w.run("s.big", fmt.Sprintf(`{"bytes":%d}`, 6<<20)); res.Failed || len(res.Text) != 6<<20 {
+			t.Errorf("got %d bytes, failed %t", len(res.Text), res.Failed)
+		}
+	})
 }

@@ -3,8 +3,10 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"agenthost/tools"
@@ -41,8 +43,18 @@ func overStdio(cfg tools.MCPConfig, log zerolog.Logger) (carrier, error) {
 	if err != nil {
 		return carrier{}, err
 	}
-	transport := &sdk.IOTransport{Reader: p.out, Writer: stallingWriter{p.in}, MaxLineLength: longestMessage}
+	said := struct {
+		io.Reader
+		io.Closer
+	}{newLineFilter(p.out, "", p.junk), p.out}
+	transport := &sdk.IOTransport{Reader: said, Writer: stallingWriter{p.in}, MaxLineLength: longestMessage}
 	return carrier{transport: notingTransport{transport}, why: p.why, stop: p.stop}, nil
+}
+
+// junk logs what the server writes where only messages belong, and leaves it out.
+func (p *process) junk(words []byte) {
+	text := strings.ToValidUTF8(string(words[:min(len(words), longestLine)]), "\uFFFD")
+	p.said.log.Warn().Str("line", text).Msg("MCP server wrote what is no message on its standard output, where only messages belong; left out")
 }
 
 func startProcess(cfg tools.MCPConfig, log zerolog.Logger) (*process, error) {

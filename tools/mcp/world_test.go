@@ -28,8 +28,14 @@ type world struct {
 
 func open(t *testing.T, servers map[string]tools.MCPConfig, opts mcp.Options) *world {
 	t.Helper()
-	w := &world{t: t, changed: make(chan struct{}, 1000)}
 	opts.Log = bustest.Log(t)
+	return openLogged(t, servers, opts)
+}
+
+// openLogged is open with the log of opts.
+func openLogged(t *testing.T, servers map[string]tools.MCPConfig, opts mcp.Options) *world {
+	t.Helper()
+	w := &world{t: t, changed: make(chan struct{}, 1000)}
 	opts.Changed = func() { w.changed <- struct{}{} }
 	if opts.Patience == 0 {
 		opts.Patience = time.Minute // a loaded machine is slow

@@ -1,0 +1,65 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// bound lets no message of a response be longer than a message may be. id is that
+// of the request, nil when it wants no answer or the response is a stream of the
+// server's own.
+func bound(resp *http.Response, id json.RawMessage) {
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		resp.Body = body{newLineFilter(resp.Body, "data:", nil), resp.Body}
+		return
+	}
+	resp.Body = body{&wholeMessage{src: resp.Body, size: resp.ContentLength, id: id}, resp.Body}
+}
+
+// A body is what is read of a response in the place of its own.
+type body struct {
+	io.Reader
+	io.Closer
+}
+
+// A wholeMessage is a body with one message. One that is too long is replaced by
+// an error that answers the request, so that nothing of it can be passed on
+// before all of it is there.
+type wholeMessage struct {
+	src  io.Reader
+	size int64 // as announced; -1: unknown
+	id   json.RawMessage
+	rest io.Reader // nil until src was read
+}
+
+func (m *wholeMessage) Read(p []byte) (int, error) {
+	if m.rest == nil {
+		if err := m.fetch(); err != nil {
+			return 0, err
+		}
+	}
+	return m.rest.Read(p)
+}
+
+func (m *wholeMessage) fetch() error {
+	var text bytes.Buffer
+	n, err := m.size, error(nil)
+	if n <= longestMessage {
+		text.Grow(int(max(n, 0)) + bytes.MinRead)
+		n, err = text.ReadFrom(io.LimitReader(m.src, longestMessage+1))
+	}
+	switch {
+	case err != nil:
+		return err
+	case n <= longestMessage:
+		m.rest = &text
+	case len(m.id) == 0:
+		return errLong
+	default:
+		m.rest = bytes.NewReader(longAnswer(m.id))
+	}
+	return nil
+}

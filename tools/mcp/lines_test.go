@@ -1,0 +1,128 @@
+package mcp_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"agenthost/tools"
+	"agenthost/tools/mcp"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rs/zerolog"
+)
+
+// serveHTTP is the server of serveStdio over HTTP. It says where it listens on its
+// output, and ends with its input.
+func serveHTTP(opts *sdk.StreamableHTTPOptions) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println("http://" + l.Addr().String())
+	s := newServer(nil)
+	go http.Serve(l, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, opts))
+	io.Copy(io.Discard, os.Stdin)
+}
+
+// inProcess is the server of a role over HTTP.
+func inProcess(t *testing.T, role string) tools.MCPConfig {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"="+role)
+	in, _ := cmd.StdinPipe()
+	out, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close(); cmd.Wait() })
+	url, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tools.MCPConfig{URL: strings.TrimSpace(url)}
+}
+
+// serveTail writes answers whose id comes last, as servers in JavaScript do, each
+// too long; the last one is a request.
+func serveTail() {
+	listen(func(m message) {
+		switch m.Method {
+		case "initialize":
+			answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"tail","version":"1"}}`)
+		case "tools/list":
+			answer(m.ID, `{"tools":[{"name":"last","inputSchema":{"type":"object"}},{"name":"asks","inputSchema":{"type":"object"}}]}`)
+		case "tools/call":
+			long := strings.Repeat("x", 17<<20)
+			if m.Params.Name == "asks" {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"method":"elicitation/create","params":{"message":%q}}`+"\n", m.ID, long)
+				return
+			}
+			fmt.Printf(`{"result":{"content":[{"type":"text","text":%q,"id":1}]},"jsonrpc":"2.0","id":%s}`+"\n", long, m.ID)
+		}
+	})
+}
+
+func TestTooLongAnswerWithItsIDLast(t *testing.T) {
+	w := openOne(t, stdio("tail"), mcp.Options{})
+	for range 2 {
+		if res := w.run("s.last", `{}`); !res.Failed || !strings.HasPrefix(res.Text, "the answer is longer than 16 MiB") {
+			t.Errorf("got %.200s", res.Text)
+		}
+	}
+}
+
+// What is no answer answers nothing, whatever its id.
+func TestTooLongRequestOfAServerEndsTheConnection(t *testing.T) {
+	w := openOne(t, stdio("tail"), mcp.Options{})
+	if res, err := w.try("s.asks", `{}`); err == nil || !strings.Contains(err.Error(), "interrupted; its outcome is unknown: ") {
+		t.Errorf("got %.200s, %v", res.Text, err)
+	}
+}
+
+// serveNoisy is a server that writes to its output what it should not.
+func serveNoisy() {
+	fmt.Println("Starting the server…")
+	fmt.Println("[INFO] listening")
+	fmt.Println(`{"level":"info","msg":"ready"}`)
+	fmt.Println(`{'jsonrpc': 'no'}` + "\xff")
+	fmt.Println()
+	fmt.Println(`{"jsonrpc":"2.0",`)
+	fmt.Println(strings.Repeat("noise ", 20<<10))
+	serveStdio()
+}
+
+// A server that greets on its standard output is understood all the same, and the
+// log has what it said.
+func TestNoiseOnStandardOutputIsLoggedAndLeftOut(t *testing.T) {
+	var said bytes.Buffer
+	opts := mcp.Options{Log: zerolog.New(zerolog.SyncWriter(&said)), Patience: time.Minute}
+	w := openLogged(t, map[string]tools.MCPConfig{"s": stdio("noisy")}, opts)
+	w.pool.Await(t.Context())
+	if res := w.run("s.echo", `{"text":"hi"}`); res.Text != "hi" {
+		t.Errorf("got %+v", res)
+	}
+	w.stop()
+	for _, want := range []string{
+		`"line":"Starting the server…"`, `"line":"[INFO] listening"`, `"line":"{\"level\":\"info\",\"msg\":\"ready\"}"`,
+		`"line":"{'jsonrpc': 'no'}` + "\uFFFD" + `"`, `"line":"{\"jsonrpc\":\"2.0\","`, `"line":"noise noise `,
+	} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("not in the log: %s", want)
+		}
+	}
+	for line := range strings.Lines(said.String()) {
+		if len(line) > 5<<10 {
+			t.Errorf("a line of %d bytes in the log", len(line))
+		}
+	}
+}
