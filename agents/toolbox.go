@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"agenthost/llm"
@@ -41,10 +42,17 @@ type Awaiter interface {
 // restart of a host with its NATS, services connect again after some seconds.
 const toolPatience = 30 * time.Second
 
+// await gives all sources the same time: each is started by the first look at it.
 func (b *Toolbox) await(ctx context.Context) {
-	for _, a := range b.Awaits {
-		a.Await(ctx)
+	if len(b.Awaits) == 0 {
+		return
 	}
+	var others sync.WaitGroup
+	for _, a := range b.Awaits[1:] {
+		others.Go(func() { a.Await(ctx) })
+	}
+	b.Awaits[0].Await(ctx)
+	others.Wait()
 }
 
 func (b *Toolbox) find(name string) (tools.Tool, bool) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -93,6 +94,26 @@ func (a away) AwaitTool(ctx context.Context, _ string) error {
 	end, _ := ctx.Deadline()
 	a.asked <- time.Until(end)
 	return a.err
+}
+
+// A meeting is a source that is awaited until all others are awaited too.
+type meeting struct{ all *sync.WaitGroup }
+
+func (m meeting) Await(context.Context) {
+	m.all.Done()
+	m.all.Wait()
+}
+
+func (meeting) AwaitTool(context.Context, string) error { return tools.ErrNoTool }
+
+// Sources that hang are waited for at once, not one after the other.
+func TestSourcesAreAwaitedAtOnce(t *testing.T) {
+	t.Parallel()
+	source := meeting{all: new(sync.WaitGroup)}
+	source.all.Add(3)
+	w := newWorld(t, bot("ana", script(paying), func(a *actor) { a.awaits = []agents.Awaiter{source, source, source} }))
+	w.say("ana", bus.Inbound{Text: "hi"})
+	w.expect("reply", "You said: hi")
 }
 
 // A tool whose source is away is waited for, and then said to be unavailable:
