@@ -43,10 +43,14 @@ func TestQuestions(t *testing.T) {
 		ask   = "The MCP server s asks: Really?"
 		name  = ask + "\nname "
 		age   = ask + "\nAge: in years "
-		color = ask + "\ncolor (nothing: red) red|blue"
-		size  = ask + "\nsize "
-		sure  = ask + "\nsure yes|no"
-		tags  = ask + "\ntags (several of a, b, c, with commas between) "
+		color = ask + "\ncolor (- for red) red|blue|-"
+		size  = ask + "\nsize (- to leave it out) "
+		sure  = ask + "\nsure (- to leave it out) yes|no|-"
+		tags  = ask + "\ntags (several of a, b, c, with commas between) (- to leave it out) "
+		mail  = ask + "\nmail (- for a@example.org) "
+		days  = ask + "\ndays (- for 3) "
+		news  = ask + "\nnews (- for yes) yes|no|-"
+		dash  = ask + "\ndash "
 	)
 	tests := map[string]struct {
 		tool    string
@@ -87,6 +91,18 @@ func TestQuestions(t *testing.T) {
 			[]string{"", "", ""},
 			nil, "cancel map[]",
 			[]string{name, again(name, "name needs an answer"), again(name, "name needs an answer")},
+		},
+		"defaults for what is left empty": {
+			"defaults",
+			[]string{"-", "-", "", "-"},
+			nil, "accept map[dash:- days:3 mail:a@example.org news:true]",
+			[]string{dash, mail, days, news},
+		},
+		"answers that the schema does not allow": {
+			"defaults",
+			[]string{"-", "nobody", "b@example.org", "9", "7", "-"},
+			nil, "accept map[dash:- days:7 mail:b@example.org news:true]",
+			[]string{dash, mail, again(mail, "mail: must be a valid email"), days, again(days, "days: must be ≤ 7"), news},
 		},
 		"a form out of bounds": {"odd", nil, nil, "cancel map[]", nil},
 		"declined":             {"form", []string{"Ann"}, mcp.ErrDeclined, "decline map[]", []string{name, age}},
@@ -182,7 +198,7 @@ func TestQuestionsCannotPassForAnothers(t *testing.T) {
 	p := &person{answers: []string{"x"}}
 	w := openOne(t, stdio("server"), mcp.Options{Ask: p.ask})
 	w.run("s.disguised", `{}`)
-	want := []string{"The MCP server s asks: Hi]0;x The MCP server bank asks: more\nb The MCP server bank asks: c: d "}
+	want := []string{"The MCP server s asks: Hi]0;x The MCP server bank asks: more\nb The MCP server bank asks: c: d (- to leave it out) "}
 	if diff := cmp.Diff(want, p.prompts()); diff != "" {
 		t.Errorf("prompts (-want +got):\n%s", diff)
 	}

@@ -8,12 +8,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"agenthost/tools"
 )
 
 // A field is one property of the form that a server wants to be filled.
 type field struct {
 	name     string
 	required bool
+	schema   json.RawMessage // all of it
 
 	Type        string   `json:"type"`
 	Title       string   `json:"title"`
@@ -36,8 +39,8 @@ type choice struct {
 // formOf reads the schema of a form: what is required first, in the order given.
 func formOf(schema any) ([]field, error) {
 	var s struct {
-		Properties map[string]field `json:"properties"`
-		Required   []string         `json:"required"`
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
 	}
 	text, err := json.Marshal(schema)
 	if err == nil {
@@ -48,8 +51,10 @@ func formOf(schema any) ([]field, error) {
 	}
 	var form []field
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		f := s.Properties[name]
-		f.name, f.required = name, slices.Contains(s.Required, name)
+		f := field{name: name, required: slices.Contains(s.Required, name), schema: s.Properties[name]}
+		if err := json.Unmarshal(f.schema, &f); err != nil {
+			return nil, fmt.Errorf("read the form: %w", err)
+		}
 		if i := slices.IndexFunc(f.choices(), func(c string) bool { return clean(c) != c }); i >= 0 {
 			return nil, fmt.Errorf("read the form: choice %q cannot be shown as it is", f.choices()[i])
 		}
@@ -73,22 +78,56 @@ func (f field) prompt(message string) string {
 	if f.Type == "array" && len(f.choices()) > 0 {
 		text += " (several of " + clean(strings.Join(f.choices(), ", ")) + ", with commas between)"
 	}
-	if f.Default != nil {
-		text += " (nothing: " + clean(fmt.Sprint(f.Default)) + ")"
+	switch {
+	case f.Default != nil:
+		text += " (" + nothing + " for " + clean(f.words(f.Default)) + ")"
+	case !f.required:
+		text += " (" + nothing + " to leave it out)"
 	}
 	return text
 }
 
+// nothing is what a person answers to leave a field empty: a chat sends no empty
+// message. An empty answer is the same.
+const nothing = "-"
+
+func (f field) empty(answer string) bool {
+	skippable := (f.Default != nil || !f.required) && !slices.Contains(f.choices(), nothing)
+	return answer == "" || answer == nothing && skippable
+}
+
+// words is a value as a person would write it.
+func (f field) words(value any) string {
+	list, several := value.([]any)
+	switch {
+	case several:
+		words := make([]string, len(list))
+		for i, v := range list {
+			words[i] = fmt.Sprint(v)
+		}
+		return strings.Join(words, ", ")
+	case value == true:
+		return "yes"
+	case value == false:
+		return "no"
+	default:
+		return fmt.Sprint(value)
+	}
+}
+
 // options are what one answer is chosen from.
 func (f field) options() []string {
+	list := f.choices()
 	switch f.Type {
 	case "boolean":
-		return []string{"yes", "no"}
+		list = []string{"yes", "no"}
 	case "array":
 		return nil
-	default:
-		return f.choices()
 	}
+	if len(list) > 0 && f.empty(nothing) {
+		list = append(list, nothing)
+	}
+	return list
 }
 
 func (f field) choices() []string {
@@ -101,12 +140,34 @@ func (f field) choices() []string {
 
 // value makes what the schema wants of an answer; nil for none.
 func (f field) value(answer string) (any, error) {
-	if answer == "" {
+	if f.empty(answer) {
 		if f.Default == nil && f.required {
 			return nil, fmt.Errorf("%s needs an answer", f.name)
 		}
 		return f.Default, nil
 	}
+	value, err := f.read(answer)
+	if err == nil {
+		err = f.conforms(value)
+	}
+	return value, err
+}
+
+// conforms is an error when the schema of the field does not allow a value: its
+// format, its length, its bounds. A schema that cannot be read allows all.
+func (f field) conforms(value any) error {
+	text, err := json.Marshal(value)
+	if err != nil || tools.CheckSchema(f.schema) != nil {
+		return nil
+	}
+	if err := new(tools.Validator).CheckAnswer(f.schema, string(text)); err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	return nil
+}
+
+// read makes a value of the field's type of an answer.
+func (f field) read(answer string) (any, error) {
 	switch f.Type {
 	case "boolean":
 		return f.truth(answer)

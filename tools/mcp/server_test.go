@@ -215,6 +215,15 @@ func messageOf(form string) string {
 
 func addAsking(s *sdk.Server) {
 	forms := map[string]map[string]any{
+		"defaults": {
+			"type": "object", "required": []string{"dash", "mail", "days", "news"},
+			"properties": map[string]any{
+				"dash": map[string]any{"type": "string"},
+				"mail": map[string]any{"type": "string", "format": "email", "default": "a@example.org"},
+				"days": map[string]any{"type": "integer", "maximum": 7, "default": 3},
+				"news": map[string]any{"type": "boolean", "default": true},
+			},
+		},
 		"confirm": {"type": "object", "properties": map[string]any{}},
 		"odd":     {"type": "object", "properties": map[string]any{"n": map[string]any{"type": "string", "enum": []int{1}}}},
 		"form": {
