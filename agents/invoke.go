@@ -19,6 +19,7 @@ func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.S
 	state := t.journal.State()
 	req.Messages, req.Contents = run.Shown(state.Messages, e.Short, e.Room), state.Contents()
 	req.Schema = t.p.tools.Output
+	req.Silence = state.Run != nil && state.Run.Trigger == run.ByHeartbeat
 	called := t.newMeter()
 	defer called.close()
 	if refused := t.beforeCall(ctx, &req, called); refused != nil {

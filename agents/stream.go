@@ -23,6 +23,9 @@ type Chunk struct {
 	Offset    int    `json:"offset"`
 	Text      string `json:"text,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
+	// Restart says that what came of the turn so far counts no more: the model
+	// failed before its first text, and is asked again, or another one is.
+	Restart bool `json:"restart,omitempty"`
 	// End says that the turn says no more; Offset is the length of its text.
 	End       string `json:"end,omitempty"`
 	InReplyTo string `json:"in_reply_to,omitempty"` // as in the reply to come
@@ -76,16 +79,30 @@ func (t *runner) newStream() *stream {
 func turn(r *run.Run) int { return r.ModelCalls + 1 }
 
 func (s *stream) add(d llm.Delta) {
-	if d.Text == "" && d.Reasoning == "" && d.Call == nil {
+	if d.Text == "" && d.Reasoning == "" && d.Call == nil && !d.Restart {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if d.Restart {
+		s.restart()
+	}
 	s.say(d.Reasoning, true)
 	s.say(d.Text, false)
 	if d.Call != nil { // no reply brings what is said before calls
 		s.flush()
 	}
+}
+
+// restart takes back what was said; offsets begin at 0 again.
+func (s *stream) restart() {
+	s.pending, s.text, s.thoughts = s.pending[:0], 0, 0
+	if s.subject == "" {
+		return
+	}
+	c := s.head
+	c.Restart = true
+	s.publish(c)
 }
 
 // say publishes text: at once when the last chunk was a while ago, else with

@@ -26,7 +26,30 @@ rules:
   - {is: look, text: "I look.", tool_calls: [{name: look, args: {}}]}
   - {after_tool: look, chunks: ["It is ", "noon."]}
   - {is: break, chunks: [Half, " a"], cut: true}
+  - {is: again, times: 1, reasoning: "Old thoughts.", cut: true}
+  - {is: again, reasoning: "New.", chunks: ["It is ", "done."]}
 `
+
+// A model that fails amid its thoughts is asked again: a reader of the stream,
+// the answer and the log have what came of the second attempt alone.
+func TestStreamRestarts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, actor{cfg: agents.Config{ID: "ana", Channels: []agents.Binding{{Channel: "web"}}}, script: speaking})
+	text, reasoning := "", ""
+	for _, c := range w.streamOf(w.listen(), "again") {
+		if c.Restart {
+			text, reasoning = "", ""
+		}
+		text, reasoning = text+c.Text, reasoning+c.Reasoning
+	}
+	if text != "It is done." || reasoning != "New." {
+		t.Errorf("read %q and %q, want the second attempt alone", text, reasoning)
+	}
+	log, err := json.Marshal(w.log("ana", session.DM("web", "", "ana")))
+	if err != nil || strings.Contains(string(log), "Old") || !strings.Contains(string(log), "New") {
+		t.Errorf("want the second attempt's thoughts alone: %s, %v", log, err)
+	}
+}
 
 // listen subscribes to what ana's agent says to ana.
 func (w *world) listen() chan *nats.Msg {

@@ -49,6 +49,7 @@ func (h *Host) buildModels(cfg map[string]llm.Config) models {
 		info, priced := c.Known()
 		m := model{cfg: c, window: info.Window, link: llm.Link{
 			Name: c.Provider, Model: c.Model, Gate: llm.NewGate(name, c.Rate), Refresh: h.refresher(name, c), MaxTokens: c.MaxTokens,
+			Timeouts: timeouts(c),
 		}}
 		if priced {
 			m.link.Price = &info.Price
@@ -60,6 +61,15 @@ func (h *Host) buildModels(cfg map[string]llm.Config) models {
 		built[name] = m
 	}
 	return built
+}
+
+// timeouts are those of a model. One that answers within this process has only
+// what is set.
+func timeouts(c llm.Config) llm.Timeouts {
+	if c.Provider == "echo" || c.Provider == "scripted" {
+		return c.Timeouts
+	}
+	return c.Timeouts.OrDefault()
 }
 
 func buildProvider(c llm.Config) (llm.Provider, error) {

@@ -108,6 +108,23 @@ func modelOf(t *testing.T, h *host.Host) host.ModelStatus {
 	return s.Models[0]
 }
 
+// A model that hangs is left for the next one after its timeout.
+func TestHangingModelIsLeft(t *testing.T) {
+	t.Parallel()
+	srv := modelServer(t, func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() })
+	cfg := served(t, srv)
+	main := cfg.Models["echo"]
+	main.Timeouts.First = 100 * time.Millisecond
+	cfg.Models["main"], cfg.Models["echo"] = main, llm.Config{Provider: "echo"}
+	cfg.Agents[0].Model = agents.Names{"main", "echo"}
+	h, _ := start(t, cfg)
+	out := outbound(t, h.Bus().NC, 1)
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
+	if got := out()[0]; got.Text != "hi" {
+		t.Errorf("got %+v, want the answer of the spare", got)
+	}
+}
+
 // A breaker shows in events, in the status and in the metrics, and is closed by
 // hand.
 func TestBreakerIsSeenAndSet(t *testing.T) {

@@ -34,6 +34,9 @@ type partBuilder struct {
 
 // Add appends a delta; of several usages the last one counts.
 func (b *Builder) Add(d Delta) {
+	if d.Restart {
+		*b = Builder{Provider: b.Provider}
+	}
 	if d.Reasoning != "" || d.Meta != nil {
 		p := b.last(Reasoning)
 		p.text = append(p.text, d.Reasoning...)

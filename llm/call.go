@@ -2,6 +2,7 @@ package llm
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -10,10 +11,13 @@ type call struct {
 	Attempt
 	s      *chainStream
 	leg    *leg
-	pass   pass // that it has of the gate, and gives back when it ends
+	leave  pass // of the gate, given back when it ends
+	watch  *watch
 	start  time.Time
-	unsent *Usage // what was counted before anything was said: no try yet
+	unsent *Usage // what was counted before anything was said
 	heard  int    // about the bytes of the answer
+	spoke  bool   // something of it has reached the caller
+	full   bool   // with text, a call or media
 	ended  bool
 	fault  *Error // that it ended with
 }
@@ -24,16 +28,19 @@ func (s *chainStream) attempt(l *leg, provider Provider, p pass) *Error {
 	l.asked++
 	c := &call{
 		Attempt: Attempt{Entry: l.Gate.Name(), Provider: l.Name, Model: l.req.Model, Number: l.asked},
-		s:       s, leg: l, pass: p, start: time.Now(),
+		s:       s, leg: l, leave: p, start: time.Now(),
 	}
+	ctx, w := watched(s.ctx, l.Timeouts)
+	c.watch = w
 	defer func() {
+		w.stop()
 		if !c.ended { // a panic is on its way through here
 			c.end(&Error{Code: CodeInternal, Err: errPanic})
 		}
 	}()
-	provider.Stream(s.ctx, l.req)(c.hear) // no range: what its body captures is made anew for each call
+	provider.Stream(ctx, l.req)(c.hear) // no range: what its body captures is made anew for each call
 	if !c.ended {
-		c.end(s.failure(Unavailable(fmt.Errorf("%s: %w", l.Name, errNoFinish))))
+		c.end(c.unfit(errNoFinish))
 	}
 	return c.fault
 }
@@ -43,29 +50,33 @@ func (c *call) hear(d Delta, err error) bool {
 	if c.ended { // it was told so
 		return false
 	}
+	c.watch.pause()
+	defer c.watch.resume()
 	if err != nil {
-		c.end(c.s.failure(err))
+		c.end(c.failure(err))
 		return false
 	}
 	if c.heard += d.size(); c.heard > longestAnswer {
-		c.end(c.s.failure(Unavailable(fmt.Errorf("%s: %w", c.Provider, errEndless))))
+		c.end(c.unfit(errEndless))
 		return false
 	}
 	if d.Usage != nil && d.Usage.possible() {
 		c.Usage, c.unsent = *d.Usage, d.Usage
 	}
-	if d.Finish != "" {
-		d.Usage = c.unsent
-		c.end(nil)
-		c.s.yield(d, nil)
-		return false
+	c.full = c.full || d.Call != nil || seen(&d)
+	switch {
+	case d.Finish != "":
+		return c.finish(d)
+	case c.spoke || says(&d):
+		return c.say(d)
 	}
-	if !c.s.said && !says(d) {
-		return true
-	}
-	c.s.said = true
-	d.Usage, c.unsent = c.unsent, nil
-	if !c.s.yield(d, nil) {
+	return true
+}
+
+// say passes on what is not the end.
+func (c *call) say(d Delta) bool {
+	c.spoke, c.s.seen = true, c.s.seen || seen(&d)
+	if !c.pass(d) {
 		c.end(&Error{Code: CodeCancelled, Err: errLeft})
 		c.fault = nil
 		return false
@@ -73,16 +84,76 @@ func (c *call) hear(d Delta, err error) bool {
 	return true
 }
 
+func (c *call) pass(d Delta) bool {
+	d.Restart, c.s.stale = c.s.stale, false
+	d.Usage, c.unsent = c.unsent, nil
+	return c.s.yield(d, nil)
+}
+
+// finish passes on the last delta, unless the answer is none.
+func (c *call) finish(d Delta) bool {
+	if empty := c.empty(d.Finish); empty != nil {
+		c.end(empty)
+		return false
+	}
+	c.end(nil)
+	c.pass(d)
+	return false
+}
+
+// empty is the error of an answer that says nothing. That it was cut at its
+// longest length another try would not cure.
+func (c *call) empty(finish Finish) *Error {
+	switch {
+	case c.full || c.s.req.Silence || finish == FinishContentFilter:
+		return nil
+	case finish == FinishLength:
+		return &Error{Code: CodeProviderUnavailable, Err: fmt.Errorf("%s: %w", c.Provider, errSpent)}
+	}
+	return c.unfit(errEmpty)
+}
+
+// unfit is the failure of an answer that makes no sense.
+func (c *call) unfit(why error) *Error {
+	return c.failure(Unavailable(fmt.Errorf("%s: %w", c.Provider, why)))
+}
+
+// failure is what a broken attempt ends with. That the time was up, the provider
+// does not know: its ctx has ended.
+func (c *call) failure(err error) *Error {
+	if over := c.watch.stop(); over != nil {
+		err = &Error{
+			Code: CodeProviderUnavailable, Transient: true, TimedOut: true,
+			Err: fmt.Errorf("%s: %w", c.Provider, over),
+		}
+	}
+	return c.s.failure(err)
+}
+
 // end reports the call. It gives the pass back.
 func (c *call) end(err *Error) {
 	c.ended, c.fault = true, err
 	c.Took = time.Since(c.start)
-	c.Cost, c.Priced = c.s.cost(c.leg, c.Usage)
+	c.Cost, c.Priced = c.cost()
 	if err != nil {
 		c.Err = err
+		c.s.stale = c.s.stale || c.spoke
 	}
-	c.Breaker = c.leg.Gate.leave(c.pass, err)
+	c.Breaker = c.leg.Gate.leave(c.leave, err)
 	c.s.tell(c.Attempt)
+}
+
+// cost is what the call has cost, and whether that is known. One that said
+// something and reported no usage has cost what was expected.
+func (c *call) cost() (cost int64, priced bool) {
+	switch price := c.leg.Price; {
+	case price == nil:
+		return 0, false
+	case c.Usage == Usage{} && c.spoke:
+		return c.leg.expected, true
+	default:
+		return price.Cost(c.Usage), true
+	}
 }
 
 // longestAnswer bounds what one answer may make the host remember: no model says
@@ -102,6 +173,10 @@ func (d *Delta) size() int {
 }
 
 // says reports whether d has something for the caller besides numbers.
-func says(d Delta) bool {
+func says(d *Delta) bool {
 	return d.Text != "" || d.Reasoning != "" || d.Call != nil || d.Media != nil || len(d.Meta) > 0
 }
+
+// seen reports whether a person may see something of d: no reply ever has
+// reasoning, and a call is not made before the answer is complete.
+func seen(d *Delta) bool { return d.Media != nil || strings.TrimSpace(d.Text) != "" }

@@ -26,6 +26,8 @@ var (
 	errLeft     = errors.New("reader left the stream")
 	errPanic    = errors.New("the caller broke down")
 	errEndless  = fmt.Errorf("answer is longer than %d MiB", longestAnswer>>20)
+	errEmpty    = errors.New("answer has neither text nor a tool call")
+	errSpent    = errors.New("answer reached its longest length before its first word; raise max_tokens, or lower effort")
 )
 
 // A Link is one entry of a Chain.
@@ -43,6 +45,8 @@ type Link struct {
 
 	Price     *Price // nil: not known, what it does is counted as free
 	MaxTokens int    // bounds its answers; 0: unknown
+
+	Timeouts Timeouts // of each call; the zero ones do not bound it
 }
 
 // An Attempt is one call of one link, or the reason why it was passed over.
@@ -72,9 +76,13 @@ func (a Attempt) Code() Code {
 // tried again up to three times in all, after a growing, jittered wait or the
 // Retry-After of the provider, a minute at most; then, or when the provider
 // will not have us, it is the next link's turn. While this process has no
-// descriptor left it waits, until ctx ends. Once something has been said
-// (text, reasoning, a call or media) there is no second try. A request that is wrong
-// is wrong everywhere and ends the chain.
+// descriptor left it waits, until ctx ends. A call that took longer than the
+// link's Timeouts is tried again only when the other links have had their turn.
+// An answer without text, calls and media is a failure too, unless the request
+// allows Silence. Once something can be seen of an answer (text or media) there
+// is no second try; what came of reasoning and calls is taken back, by the
+// Restart of the next delta. A request that is wrong is wrong everywhere and ends
+// the chain.
 //
 // A link whose gate is shut is passed over at once. When nothing else is left
 // the chain waits for the first gate to open, if that is within a minute and
@@ -112,14 +120,15 @@ type chainStream struct {
 	req    Request
 	report func(Attempt)
 	yield  func(Delta, error) bool
-	said   bool          // something has reached the caller
+	seen   bool          // something has reached the caller that a person may have seen
+	stale  bool          // what has reached the caller is of an attempt that failed
 	waited time.Duration // for gates
 	only   [1]leg        // mostly all there is
 }
 
 // stream passes on what is said in one go along the chain.
 func (s *chainStream) stream(yield func(Delta, error) bool) {
-	s.yield, s.said, s.waited = yield, false, 0
+	s.yield, s.seen, s.stale, s.waited = yield, false, false, 0
 	if err := s.run(); err != nil {
 		yield(Delta{}, err)
 	}
@@ -164,7 +173,7 @@ func (s *chainStream) run() error {
 			if served := s.ask(l); served {
 				return nil
 			}
-			if l.over && (s.said || !movesOn(l.fault())) {
+			if l.over && (s.seen || !movesOn(l.fault())) {
 				return l.err
 			}
 		}
@@ -210,7 +219,7 @@ func (s *chainStream) ask(l *leg) (served bool) {
 		}
 		l.err = fault
 		switch {
-		case s.said:
+		case s.seen:
 			l.over = true
 		case fault.Code == CodeProviderAuth:
 			l.over = !s.refresh(l, renewal)
@@ -219,6 +228,8 @@ func (s *chainStream) ask(l *leg) (served bool) {
 			s.pause(l, fault)
 		case !fault.Transient || l.tries() == triesPerLink:
 			l.over = true
+		case fault.TimedOut:
+			return false
 		case fault.Code != CodeProviderRateLimit: // after that one the gate is shut
 			s.pause(l, fault)
 		}
@@ -239,18 +250,6 @@ func (s *chainStream) admit(l *leg) (fault *Error) {
 	}
 	l.expected = expected
 	return AsError(err)
-}
-
-// cost is what an attempt has cost, and whether that is known.
-func (s *chainStream) cost(l *leg, u Usage) (cost int64, priced bool) {
-	switch {
-	case l.Price == nil:
-		return 0, false
-	case u == Usage{} && s.said:
-		return l.expected, true
-	default:
-		return l.Price.Cost(u), true
-	}
 }
 
 // tries counts the attempts; the one that led to new credentials was none, and

@@ -95,13 +95,19 @@ func TestChain(t *testing.T) {
 		"all for one reason":         {failing(badKey), failing(badKey), []string{"one", "two"}, "", llm.CodeProviderAuth, 2 * time.Second, 2 * time.Second},
 		"all for different reasons":  {failing(noQuota), failing(badKey), []string{"one", "two"}, "", llm.CodeProviderUnavailable, 2 * time.Second, 2 * time.Second},
 		"no try after text":          {brokenAfter(llm.Delta{Text: "x"}), goods, []string{"one"}, "x", llm.CodeProviderUnavailable, time.Second, time.Second},
-		"no try after a signature":   {brokenAfter(llm.Delta{Meta: []byte("1")}), goods, []string{"one"}, "", llm.CodeProviderUnavailable, time.Second, time.Second},
+		"another after a signature":  {brokenAfter(llm.Delta{Meta: []byte("1")}), nil, []string{"one", "one"}, "ab", "", 2 * time.Second, 3 * time.Second},
 		"no try after media":         {brokenAfter(llm.Delta{Media: &llm.Media{}}), goods, []string{"one"}, "", llm.CodeProviderUnavailable, time.Second, time.Second},
-		"no try after reasoning":     {brokenAfter(llm.Delta{Reasoning: "x"}), goods, []string{"one"}, "", llm.CodeProviderUnavailable, time.Second, time.Second},
-		"no try after a call":        {brokenAfter(llm.Delta{Call: &llm.CallDelta{Name: "f"}}), goods, []string{"one"}, "", llm.CodeProviderUnavailable, time.Second, time.Second},
+		"another after reasoning":    {brokenAfter(llm.Delta{Reasoning: "x"}), nil, []string{"one", "one"}, "ab", "", 2 * time.Second, 3 * time.Second},
+		"the next after reasoning":   {[]answer{{[]llm.Delta{{Reasoning: "x"}}, unavailable}}, goods, []string{"one", "one", "one", "two"}, "ab", "", 4 * time.Second, 6 * time.Second},
+		"another after blank text":   {brokenAfter(llm.Delta{Text: "\n"}), nil, []string{"one", "one"}, "ab", "", 2 * time.Second, 3 * time.Second},
+		"another after a call":       {brokenAfter(llm.Delta{Call: &llm.CallDelta{Name: "f"}}), nil, []string{"one", "one"}, "ab", "", 2 * time.Second, 3 * time.Second},
 		"another try after usage":    {brokenAfter(llm.Delta{Usage: &llm.Usage{Input: 1}}), nil, []string{"one", "one"}, "ab", "", 2 * time.Second, 3 * time.Second},
 		"no finish is an error":      {[]answer{{}, good}, nil, []string{"one", "one"}, "ab", "", 2 * time.Second, 3 * time.Second},
-		"an empty answer is one too": {[]answer{{deltas: []llm.Delta{{Finish: llm.FinishStop}}}}, goods, []string{"one"}, "", "", time.Second, time.Second},
+		"an empty answer is one too": {[]answer{{deltas: []llm.Delta{{Finish: llm.FinishStop}}}}, goods, []string{"one", "one", "one", "two"}, "ab", "", 4 * time.Second, 6 * time.Second},
+		"so is one of reasoning":     {[]answer{{deltas: []llm.Delta{{Reasoning: "x"}, {Finish: llm.FinishStop}}}, good}, nil, []string{"one", "one"}, "ab", "", 2 * time.Second, 3 * time.Second},
+		"so is one of blanks":        {[]answer{{deltas: []llm.Delta{{Text: " \n"}, {Finish: llm.FinishStop}}}, good}, nil, []string{"one", "one"}, "ab", "", 2 * time.Second, 3 * time.Second},
+		"cut before its first word":  {[]answer{{deltas: []llm.Delta{{Reasoning: "x"}, {Finish: llm.FinishLength}}}}, goods, []string{"one", "two"}, "ab", "", 2 * time.Second, 2 * time.Second},
+		"an empty one was filtered":  {[]answer{{deltas: []llm.Delta{{Finish: llm.FinishContentFilter}}}}, goods, []string{"one"}, "", "", time.Second, time.Second},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -178,10 +184,10 @@ func TestChainPassesOnWhatComesFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := &model{answers: []answer{{deltas: []llm.Delta{first, {Finish: llm.FinishStop}}}}}
+				m := &model{answers: []answer{{deltas: []llm.Delta{first, {Text: "a", Finish: llm.FinishStop}}}}}
 				c := llm.Chain{Links: []llm.Link{{Name: "one", Provider: m}}}
 				a := llmtest.Read(c.Stream(t.Context(), llm.Request{}, func(llm.Attempt) {}))
-				if diff := cmp.Diff([]llm.Delta{first, {Finish: llm.FinishStop}}, a.Deltas); diff != "" {
+				if diff := cmp.Diff([]llm.Delta{first, {Text: "a", Finish: llm.FinishStop}}, a.Deltas); diff != "" {
 					t.Error(diff)
 				}
 			})
@@ -193,7 +199,7 @@ func TestChainPassesOnWhatComesFirst(t *testing.T) {
 func TestChainKeepsUsage(t *testing.T) {
 	tests := map[string][]llm.Delta{
 		"with the text":   {{Usage: &llm.Usage{Input: 7}}, {Text: "a"}, {Finish: llm.FinishStop}},
-		"with the finish": {{Usage: &llm.Usage{Input: 7}}, {Finish: llm.FinishStop}},
+		"with the finish": {{Usage: &llm.Usage{Input: 7}}, {Text: "a", Finish: llm.FinishStop}},
 		"in between":      {{Text: "a"}, {Usage: &llm.Usage{Input: 7}}, {Finish: llm.FinishStop}},
 	}
 	for name, deltas := range tests {
@@ -223,7 +229,10 @@ func TestChainBoundsAnAnswer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				endless := answer{deltas: slices.Repeat([]llm.Delta{d}, 1000)}
 				heard := 0
-				for _, err := range chainOf(endless).Stream(t.Context(), llmtest.Request(), func(llm.Attempt) {}) {
+				for d, err := range chainOf(endless).Stream(t.Context(), llmtest.Request(), func(llm.Attempt) {}) {
+					if d.Restart { // what came before is given up
+						heard = 0
+					}
 					if heard++; err == nil {
 						continue
 					}
@@ -346,8 +355,8 @@ func TestChainStripsReasoning(t *testing.T) {
 	}
 }
 
-func chainOf(a answer) *llm.Chain {
-	return &llm.Chain{Links: []llm.Link{{Name: "one", Provider: &model{answers: []answer{a}}}}}
+func chainOf(answers ...answer) *llm.Chain {
+	return &llm.Chain{Links: []llm.Link{{Name: "one", Provider: &model{answers: answers}}}}
 }
 
 func clone(ms []llm.Message) []llm.Message {

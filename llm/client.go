@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"time"
@@ -8,12 +9,12 @@ import (
 
 const maxRedirects = 5
 
-// HTTPClient is the client for calls of a provider. A nil transport is one with
-// timeouts for everything but the answer itself, which may take as long as the
-// caller's ctx.
-func HTTPClient(transport http.RoundTripper) *http.Client {
+// HTTPClient is the client for calls of a provider. A nil transport is one that
+// connects within t.Connect, or its default; what comes then may take as long as
+// the caller's ctx, or the [Link]'s Timeouts.
+func HTTPClient(t Timeouts, transport http.RoundTripper) *http.Client {
 	if transport == nil {
-		transport = newTransport()
+		transport = newTransport(cmp.Or(t.Connect, DefaultConnect))
 	}
 	return &http.Client{Transport: transport, CheckRedirect: onlyHere}
 }
@@ -30,16 +31,15 @@ func onlyHere(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// newTransport times out everything but the body. The headers may take long: a
-// local server sends them only when it has read the whole prompt. The pool is
-// large enough for the parallel runs of one agent.
-func newTransport() *http.Transport {
-	dialer := net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+// newTransport bounds the way to the server only: a local one sends its headers
+// when it has read the whole prompt. The pool is large enough for the parallel
+// runs of one agent.
+func newTransport(connect time.Duration) *http.Transport {
+	dialer := net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           dialer.DialContext,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: 5 * time.Minute,
+		TLSHandshakeTimeout:   connect,
 		ExpectContinueTimeout: time.Second,
 		MaxIdleConns:          256,
 		MaxIdleConnsPerHost:   64,

@@ -33,7 +33,7 @@ func TestRedirects(t *testing.T) {
 				}
 			}))
 			defer server.Close()
-			client := llm.HTTPClient(nil)
+			client := llm.HTTPClient(llm.Timeouts{}, nil)
 			defer client.CloseIdleConnections()
 			res, err := client.Post(server.URL, "application/json", strings.NewReader("{}"))
 			if err != nil {

@@ -16,6 +16,8 @@ type Config struct {
 
 	Price *Price `yaml:"price,omitempty" json:"price,omitempty"` // instead of the built-in table's
 	Rate  Rate   `yaml:"rate,omitempty" json:"rate,omitzero"`
+
+	Timeouts Timeouts `yaml:"timeouts,omitempty" json:"timeouts,omitzero"`
 }
 
 // Effort is how much a model should think before it answers.

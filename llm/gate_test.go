@@ -52,7 +52,7 @@ func (s *site) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta,
 			yield(llm.Delta{}, down)
 			return
 		}
-		yield(llm.Delta{Finish: llm.FinishStop}, nil)
+		yield(llm.Delta{Text: "a", Finish: llm.FinishStop}, nil)
 	}
 }
 
@@ -506,5 +506,5 @@ func BenchmarkGate(b *testing.B) {
 type instant struct{}
 
 func (instant) Stream(context.Context, llm.Request) iter.Seq2[llm.Delta, error] {
-	return func(yield func(llm.Delta, error) bool) { yield(llm.Delta{Finish: llm.FinishStop}, nil) }
+	return func(yield func(llm.Delta, error) bool) { yield(llm.Delta{Text: "a", Finish: llm.FinishStop}, nil) }
 }

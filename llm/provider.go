@@ -31,6 +31,9 @@ type Request struct {
 	// Session is whose turn it is where calls have to wait; no provider sends it.
 	Session string `json:"-"`
 
+	// Silence says that an answer without text and calls is a good one.
+	Silence bool `json:"-"`
+
 	// Contents is what Messages hold, where who made the request knows it. The
 	// zero Contents says that it does not: then they are looked through. Whoever
 	// puts other messages into a request takes it out.
@@ -81,6 +84,11 @@ type Delta struct {
 	Media  *Media          `json:"media,omitempty"`  // something the model made, whole, in Data or at a URL
 	Usage  *Usage          `json:"usage,omitempty"`  // replaces what came before
 	Finish Finish          `json:"finish,omitempty"` // set on the last delta only
+
+	// Restart says that what came before this delta counts no more: the call
+	// failed before anything of it could be seen, and this one is of another. Only
+	// a Chain sets it.
+	Restart bool `json:"restart,omitempty"`
 }
 
 // A CallDelta is a piece of a tool call. Index tells the calls of one answer

@@ -1,11 +1,8 @@
 package anthropic
 
 import (
-	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -19,16 +16,13 @@ import (
 const (
 	afterFinish = 2 * time.Second
 	afterEnd    = 50 * time.Millisecond
-	afterStatus = 5 * time.Second // for the text of an error
-
-	longestAnswer = 32 << 20 // of a server that does not stream
 )
 
 // An answer turns one response body into deltas.
 type answer struct {
-	yield  func(llm.Delta, error) bool
-	names  *llm.ToolNames
-	hangUp func() // ends the reading
+	body  *llm.Body
+	yield func(llm.Delta, error) bool
+	names *llm.ToolNames
 
 	event  event // the last one, to be used for the next
 	id     json.RawMessage
@@ -37,50 +31,33 @@ type answer struct {
 	calls  int
 	said   bool
 	finish llm.Finish
-	lull   *time.Timer // hangs up; set once there is a finish
 }
 
 // read gives all deltas. A server that ignored stream:true is told by its first
 // byte, as content types lie.
-func (a *answer) read(body io.Reader) error {
-	r := bufio.NewReader(body)
-	first, err := firstByte(r)
+func (a *answer) read() error {
+	first, err := a.body.First()
 	if err != nil {
-		return llm.Unavailable(cmp.Or(ignoreEOF(err), errCut))
+		return err
 	}
-	defer a.stopLull()
 	switch first {
 	case '{':
-		err = a.plain(r)
+		err = a.plain()
 	case '<':
 		err = llm.Unavailable(errNoAnswer)
 	default:
-		err = a.events(r)
+		err = a.events()
 	}
 	if err != nil {
 		return err
 	}
-	// What is left is the end of a body, or little; reading it lets the
-	// connection be used again.
-	_, _ = io.CopyN(io.Discard, body, 16<<10)
+	a.body.Drain()
 	return a.end()
 }
 
-func firstByte(r *bufio.Reader) (byte, error) {
-	for {
-		b, err := r.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		if b > ' ' {
-			return b, r.UnreadByte()
-		}
-	}
-}
-
 // plain reads a whole message in one piece.
-func (a *answer) plain(r io.Reader) error {
-	data, err := io.ReadAll(io.LimitReader(r, longestAnswer))
+func (a *answer) plain() error {
+	data, err := io.ReadAll(a.body)
 	if err != nil {
 		return llm.Unavailable(err)
 	}
@@ -110,13 +87,10 @@ func (a *answer) plain(r io.Reader) error {
 
 // events reads to the end of the message, or to that of the body after a reason
 // to stop.
-func (a *answer) events(r io.Reader) error {
-	for e, err := range llm.ServerEvents(r) {
+func (a *answer) events() error {
+	for e, err := range a.body.Events() {
 		if err != nil {
-			if a.finish != "" {
-				return nil
-			}
-			return llm.Unavailable(err)
+			return err
 		}
 		if err := a.add(e); err != nil {
 			return err
@@ -187,8 +161,7 @@ func (a *answer) ended() error {
 			return err
 		}
 	}
-	a.stopLull()
-	a.lull = time.AfterFunc(afterEnd, a.hangUp)
+	a.body.HangUpAfter(afterEnd)
 	return nil
 }
 
@@ -203,7 +176,7 @@ func (a *answer) count(u wireUsage) error {
 func (a *answer) give(d llm.Delta) error {
 	a.said = a.said || d.Usage == nil
 	if !a.yield(d, nil) {
-		return errLeft
+		return llm.ErrLeft
 	}
 	return nil
 }
@@ -218,6 +191,7 @@ func (a *answer) stop(reason string) error {
 			return err
 		}
 	}
+	ended := a.finish != ""
 	switch reason {
 	case "max_tokens", "model_context_window_exceeded":
 		a.finish = llm.FinishLength
@@ -226,16 +200,10 @@ func (a *answer) stop(reason string) error {
 	default:
 		a.finish = llm.FinishStop
 	}
-	if a.lull == nil {
-		a.lull = time.AfterFunc(afterFinish, a.hangUp)
+	if !ended {
+		a.body.HangUpAfter(afterFinish)
 	}
 	return nil
-}
-
-func (a *answer) stopLull() {
-	if a.lull != nil {
-		a.lull.Stop()
-	}
 }
 
 // end gives the last delta. That there is a call is what counts, whatever the
@@ -243,7 +211,7 @@ func (a *answer) stopLull() {
 func (a *answer) end() error {
 	switch a.finish {
 	case "":
-		return llm.Unavailable(errCut)
+		return llm.Unavailable(llm.ErrCut)
 	case llm.FinishStop:
 		if a.calls > 0 {
 			a.finish = llm.FinishToolCalls
@@ -251,13 +219,4 @@ func (a *answer) end() error {
 	}
 	a.yield(llm.Delta{Finish: a.finish}, nil)
 	return nil
-}
-
-// ignoreEOF makes nothing of the end of a body; what is missing is told
-// elsewhere.
-func ignoreEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }

@@ -6,16 +6,13 @@
 package anthropic
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"agenthost/llm"
 )
@@ -46,7 +43,7 @@ func New(cfg llm.Config, transport http.RoundTripper) (*Provider, error) {
 	// Some write it with the version, as for openai.
 	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/"), "/v1")
 	return &Provider{
-		client:   llm.HTTPClient(transport),
+		client:   llm.HTTPClient(cfg.Timeouts, transport),
 		endpoint: base.JoinPath("v1", "messages").String(),
 		cfg:      cfg,
 	}, nil
@@ -63,45 +60,30 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.De
 }
 
 // stream is nil when the caller has seen the end or has left.
-func (p *Provider) stream(caller context.Context, req llm.Request, yield func(llm.Delta, error) bool) error {
-	ctx, cancel := context.WithCancel(caller)
-	defer cancel()
+func (p *Provider) stream(ctx context.Context, req llm.Request, yield func(llm.Delta, error) bool) error {
 	names := llm.NamesOf(req.Tools)
-	res, err := p.send(ctx, req, names)
+	r, err := p.request(ctx, req, names)
 	if err != nil {
 		return err
 	}
-	defer res.Body.Close()
-	if res.StatusCode/100 != 2 {
-		defer time.AfterFunc(afterStatus, cancel).Stop()
-		return statusError(res)
-	}
-	a := answer{yield: yield, names: names, hangUp: cancel}
-	err = a.read(res.Body)
-	if errors.Is(err, errLeft) {
-		return nil
-	}
-	return err
+	return llm.Exchange(p.client, r, statusError, func(b *llm.Body) error {
+		a := answer{body: b, yield: yield, names: names}
+		return a.read()
+	})
 }
 
-func (p *Provider) send(ctx context.Context, req llm.Request, names *llm.ToolNames) (*http.Response, error) {
+func (p *Provider) request(ctx context.Context, req llm.Request, names *llm.ToolNames) (*http.Request, error) {
 	body, err := p.body(req, names)
 	if err != nil {
 		return nil, &llm.Error{Code: llm.CodeValidation, Err: err}
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.endpoint, bytes.NewReader(body))
+	r, err := llm.NewPost(ctx, p.endpoint, body)
 	if err != nil {
-		return nil, &llm.Error{Code: llm.CodeValidation, Err: err}
+		return nil, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "text/event-stream")
 	r.Header.Set("Anthropic-Version", version)
 	if p.cfg.APIKey != "" {
 		r.Header.Set("X-Api-Key", p.cfg.APIKey)
 	}
-	res, err := p.client.Do(r)
-	if err != nil {
-		return nil, llm.Unavailable(err)
-	}
-	return res, nil
+	return r, nil
 }

@@ -12,11 +12,7 @@ import (
 	"agenthost/llm"
 )
 
-var (
-	errLeft     = errors.New("caller left the stream") // never leaves the package
-	errCut      = errors.New("stream broke off before the model had finished")
-	errNoAnswer = errors.New("server answered with something that is no message; is base_url right?")
-)
+var errNoAnswer = errors.New("server answered with something that is no message; is base_url right?")
 
 // A wireError is the error object of the API; a gateway may have just a string.
 type wireError struct {

@@ -19,9 +19,11 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-func TestConform(t *testing.T) {
-	llmtest.Conform(t, llmtest.Dialect{
-		New: func(t testing.TB, baseURL string) llm.Provider { return at(t, baseURL) },
-		Dir: "testdata",
-	})
+func TestConform(t *testing.T) { llmtest.Conform(t, dialect) }
+
+func TestHang(t *testing.T) { llmtest.Hang(t, dialect) }
+
+var dialect = llmtest.Dialect{
+	Dir: "testdata",
+	New: func(t testing.TB, baseURL string) llm.Provider { return at(t, baseURL) },
 }

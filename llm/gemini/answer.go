@@ -1,32 +1,24 @@
 package gemini
 
 import (
-	"bufio"
 	"bytes"
-	"cmp"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"agenthost/llm"
 )
 
-// How long we wait for what a server may still have to say.
-const (
-	afterFinish = 2 * time.Second // each time, as some say in every chunk that they have finished
-	afterStatus = 5 * time.Second // for the text of an error
-
-	longestAnswer = 32 << 20 // of a server that does not stream
-)
+// afterFinish is how long we wait for what a server may still have to say, each
+// time: some say in every chunk that they have finished.
+const afterFinish = 2 * time.Second
 
 // An answer turns one response body into deltas.
 type answer struct {
-	yield  func(llm.Delta, error) bool
-	names  *llm.ToolNames
-	hangUp func() // ends the reading
+	body  *llm.Body
+	yield func(llm.Delta, error) bool
+	names *llm.ToolNames
 
 	generations llm.Generations
 
@@ -34,48 +26,33 @@ type answer struct {
 	counted llm.Usage  // as far as it was given
 	usage   *llm.Usage // to be given with the next delta
 	finish  llm.Finish
-	lull    *time.Timer // hangs up; set once there is a finish
 }
 
 // read gives all deltas. A server that does not know of alt=sse is told by its
 // first byte, as content types lie.
-func (a *answer) read(body io.Reader) error {
-	r := bufio.NewReader(body)
-	first, err := firstByte(r)
+func (a *answer) read() error {
+	first, err := a.body.First()
 	if err != nil {
-		return llm.Unavailable(cmp.Or(ignoreEOF(err), errCut))
+		return err
 	}
-	defer a.stopLull()
 	switch first {
 	case '{', '[':
-		err = a.plain(r, first == '[')
+		err = a.plain(first == '[')
 	case '<':
 		err = llm.Unavailable(errNoAnswer)
 	default:
-		err = a.events(r)
+		err = a.events()
 	}
 	if err != nil {
 		return err
 	}
-	drain(body)
+	a.body.Drain()
 	return a.end()
 }
 
-func firstByte(r *bufio.Reader) (byte, error) {
-	for {
-		b, err := r.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		if b > ' ' {
-			return b, r.UnreadByte()
-		}
-	}
-}
-
 // plain reads one JSON value, or a list of them, as they come.
-func (a *answer) plain(r io.Reader, list bool) error {
-	d := json.NewDecoder(io.LimitReader(r, longestAnswer))
+func (a *answer) plain(list bool) error {
+	d := json.NewDecoder(a.body)
 	if list {
 		_, _ = d.Token()
 	}
@@ -96,13 +73,10 @@ func (a *answer) plain(r io.Reader, list bool) error {
 
 // events reads until [DONE], which only proxies send, or until the body ends
 // one way or the other after a finish.
-func (a *answer) events(r io.Reader) error {
-	for e, err := range llm.ServerEvents(r) {
+func (a *answer) events() error {
+	for e, err := range a.body.Events() {
 		if err != nil {
-			if a.finish != "" {
-				return nil
-			}
-			return llm.Unavailable(err)
+			return err
 		}
 		data := bytes.TrimSpace(e.Data)
 		if string(data) == "[DONE]" {
@@ -159,7 +133,7 @@ func (a *answer) count(u *wireUsage) {
 func (a *answer) give(d llm.Delta) error {
 	d.Usage, a.usage = a.usage, nil
 	if !a.yield(d, nil) {
-		return errLeft
+		return llm.ErrLeft
 	}
 	return nil
 }
@@ -209,17 +183,11 @@ func (a *answer) call(c *call, m meta) *llm.CallDelta {
 	return &d
 }
 
-func (a *answer) stopLull() {
-	if a.lull != nil {
-		a.lull.Stop()
-	}
-}
-
 // end gives the last delta.
 func (a *answer) end() error {
 	switch a.finish {
 	case "":
-		return llm.Unavailable(errCut)
+		return llm.Unavailable(llm.ErrCut)
 	case llm.FinishStop:
 		if a.calls > 0 {
 			a.finish = llm.FinishToolCalls
@@ -234,13 +202,4 @@ func deref(s *string) string {
 		return ""
 	}
 	return *s
-}
-
-// ignoreEOF makes nothing of the end of a body; what is missing is told
-// elsewhere.
-func ignoreEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }

@@ -14,11 +14,7 @@ import (
 	"agenthost/llm"
 )
 
-var (
-	errLeft     = errors.New("caller left the stream") // never leaves the package
-	errCut      = errors.New("stream broke off before the model had finished")
-	errNoAnswer = errors.New("server answered with something that is no content of a model; is base_url right?")
-)
+var errNoAnswer = errors.New("server answered with something that is no content of a model; is base_url right?")
 
 // statuses are the HTTP statuses of the names that errors have inside a stream.
 var statuses = map[string]int{

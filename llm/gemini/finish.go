@@ -3,7 +3,6 @@ package gemini
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"agenthost/llm"
 )
@@ -23,12 +22,8 @@ func (a *answer) finished(c *chunk) error {
 			a.finish = f
 		}
 	}
-	switch {
-	case a.finish == "":
-	case a.lull == nil:
-		a.lull = time.AfterFunc(afterFinish, a.hangUp)
-	default:
-		a.lull.Reset(afterFinish)
+	if a.finish != "" {
+		a.body.HangUpAfter(afterFinish)
 	}
 	return nil
 }

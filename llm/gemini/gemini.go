@@ -8,17 +8,13 @@
 package gemini
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"agenthost/llm"
 )
@@ -36,9 +32,8 @@ type Provider struct {
 }
 
 // New is a Provider for the server at cfg.BaseURL, by default Google's own.
-// cfg.Model is used for requests that name none. A nil transport is one with
-// timeouts for everything but the answer itself, which may take as long as the
-// caller's ctx.
+// cfg.Model is used for requests that name none. A nil transport is that of
+// [llm.HTTPClient].
 func New(cfg llm.Config, transport http.RoundTripper) (*Provider, error) {
 	base, err := url.Parse(cmp.Or(cfg.BaseURL, defaultBaseURL))
 	if err != nil {
@@ -48,7 +43,7 @@ func New(cfg llm.Config, transport http.RoundTripper) (*Provider, error) {
 		return nil, fmt.Errorf("base_url %q is not of the form https://host/path", cfg.BaseURL)
 	}
 	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/"), "/"+version) // as people paste it
-	return &Provider{client: llm.HTTPClient(transport), base: base, cfg: cfg}, nil
+	return &Provider{client: llm.HTTPClient(cfg.Timeouts, transport), base: base, cfg: cfg}, nil
 }
 
 // Stream streams the answer to req. Every error is an *llm.Error, and none ever
@@ -62,47 +57,32 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.De
 }
 
 // stream is nil when the caller has seen the end or has left.
-func (p *Provider) stream(caller context.Context, req llm.Request, yield func(llm.Delta, error) bool) error {
-	ctx, cancel := context.WithCancel(caller)
-	defer cancel()
+func (p *Provider) stream(ctx context.Context, req llm.Request, yield func(llm.Delta, error) bool) error {
 	req.Model = strings.TrimPrefix(cmp.Or(req.Model, p.cfg.Model), "models/")
 	names := llm.NamesOf(req.Tools)
-	res, err := p.send(ctx, req, names)
+	r, err := p.request(ctx, req, names)
 	if err != nil {
 		return err
 	}
-	defer res.Body.Close()
-	if res.StatusCode/100 != 2 {
-		defer time.AfterFunc(afterStatus, cancel).Stop()
-		return statusError(res)
-	}
-	a := answer{yield: yield, names: names, hangUp: cancel}
-	err = a.read(res.Body)
-	if errors.Is(err, errLeft) {
-		return nil
-	}
-	return err
+	return llm.Exchange(p.client, r, statusError, func(b *llm.Body) error {
+		a := answer{body: b, yield: yield, names: names}
+		return a.read()
+	})
 }
 
-func (p *Provider) send(ctx context.Context, req llm.Request, names *llm.ToolNames) (*http.Response, error) {
+func (p *Provider) request(ctx context.Context, req llm.Request, names *llm.ToolNames) (*http.Request, error) {
 	body, err := p.body(req, names)
 	if err != nil {
 		return nil, &llm.Error{Code: llm.CodeValidation, Err: err}
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.endpoint(req.Model), bytes.NewReader(body))
+	r, err := llm.NewPost(ctx, p.endpoint(req.Model), body)
 	if err != nil {
-		return nil, &llm.Error{Code: llm.CodeValidation, Err: err}
+		return nil, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "text/event-stream")
 	if p.cfg.APIKey != "" { // never in the URL, which proxies write to their logs
 		r.Header.Set("X-Goog-Api-Key", p.cfg.APIKey)
 	}
-	res, err := p.client.Do(r)
-	if err != nil {
-		return nil, llm.Unavailable(err)
-	}
-	return res, nil
+	return r, nil
 }
 
 // endpoint takes a model's bare name, or the path of another kind of model, as
@@ -116,10 +96,4 @@ func (p *Provider) endpoint(model string) string {
 	query.Set("alt", "sse")
 	u.RawQuery = query.Encode()
 	return u.String()
-}
-
-// drain lets the connection be used again: what is left is the end of a body,
-// or little.
-func drain(body io.Reader) {
-	_, _ = io.CopyN(io.Discard, body, 16<<10)
 }

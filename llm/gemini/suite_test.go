@@ -18,9 +18,11 @@ func TestSuite(t *testing.T) {
 	llmtest.Run(t, suite)
 }
 
-func TestConform(t *testing.T) {
-	llmtest.Conform(t, llmtest.Dialect{
-		New: func(t testing.TB, baseURL string) llm.Provider { return served(t, baseURL) },
-		Dir: "testdata",
-	})
+func TestConform(t *testing.T) { llmtest.Conform(t, dialect) }
+
+func TestHang(t *testing.T) { llmtest.Hang(t, dialect) }
+
+var dialect = llmtest.Dialect{
+	Dir: "testdata", WholeCalls: true,
+	New: func(t testing.TB, baseURL string) llm.Provider { return served(t, baseURL) },
 }

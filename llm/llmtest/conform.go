@@ -22,6 +22,8 @@ import (
 type Dialect struct {
 	New func(t testing.TB, baseURL string) llm.Provider
 	Dir string
+	// WholeCalls says that the API sends a call in one piece, never amid an answer.
+	WholeCalls bool
 }
 
 // An outcome is what a case comes to, whatever the API.

@@ -1,10 +1,8 @@
 package openai
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -19,16 +17,13 @@ import (
 const (
 	afterFinish = 2 * time.Second
 	afterDone   = 50 * time.Millisecond
-	afterStatus = 5 * time.Second // for the text of an error
-
-	longestAnswer = 32 << 20 // of a server that does not stream
 )
 
 // An answer turns one response body into deltas.
 type answer struct {
-	yield  func(llm.Delta, error) bool
-	names  *llm.ToolNames
-	hangUp func() // ends the reading
+	body  *llm.Body
+	yield func(llm.Delta, error) bool
+	names *llm.ToolNames
 
 	calls       calls
 	thoughts    thoughts
@@ -36,47 +31,32 @@ type answer struct {
 	said        bool
 	refused     bool
 	finish      llm.Finish
-	lull        *time.Timer // hangs up; set once there is a finish
 }
 
 // read gives all deltas. A server that ignored stream:true is told by its first
 // byte, as content types lie.
-func (a *answer) read(body io.Reader) error {
-	r := bufio.NewReader(body)
-	first, err := firstByte(r)
+func (a *answer) read() error {
+	first, err := a.body.First()
 	if err != nil {
-		return llm.Unavailable(cmp.Or(ignoreEOF(err), errCut))
+		return err
 	}
-	defer a.stopLull()
 	switch first {
 	case '{':
-		err = a.plain(r)
+		err = a.plain()
 	case '<':
 		err = llm.Unavailable(errNoAnswer)
 	default:
-		err = a.events(r)
+		err = a.events()
 	}
 	if err != nil {
 		return err
 	}
-	drain(body)
+	a.body.Drain()
 	return a.end()
 }
 
-func firstByte(r *bufio.Reader) (byte, error) {
-	for {
-		b, err := r.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		if b > ' ' {
-			return b, r.UnreadByte()
-		}
-	}
-}
-
-func (a *answer) plain(r io.Reader) error {
-	data, err := io.ReadAll(io.LimitReader(r, longestAnswer))
+func (a *answer) plain() error {
+	data, err := io.ReadAll(a.body)
 	if err != nil {
 		return llm.Unavailable(err)
 	}
@@ -139,12 +119,13 @@ func (a *answer) give(d llm.Delta) error {
 	}
 	a.said = a.said || said
 	if !a.yield(d, nil) {
-		return errLeft
+		return llm.ErrLeft
 	}
 	return nil
 }
 
 func (a *answer) finished(reason string) error {
+	ended := a.finish != ""
 	switch strings.ToLower(reason) {
 	case "":
 		return nil
@@ -157,16 +138,10 @@ func (a *answer) finished(reason string) error {
 	default:
 		a.finish = llm.FinishStop
 	}
-	if a.lull == nil {
-		a.lull = time.AfterFunc(afterFinish, a.hangUp)
+	if !ended {
+		a.body.HangUpAfter(afterFinish)
 	}
 	return nil
-}
-
-func (a *answer) stopLull() {
-	if a.lull != nil {
-		a.lull.Stop()
-	}
 }
 
 // end gives the last delta. Servers differ in the reason they give for calling
@@ -174,7 +149,7 @@ func (a *answer) stopLull() {
 func (a *answer) end() error {
 	switch a.finish {
 	case "":
-		return llm.Unavailable(errCut)
+		return llm.Unavailable(llm.ErrCut)
 	case llm.FinishStop:
 		if len(a.calls) > 0 {
 			a.finish = llm.FinishToolCalls
@@ -184,13 +159,4 @@ func (a *answer) end() error {
 	}
 	a.yield(llm.Delta{Meta: a.thoughts.meta(), Finish: a.finish}, nil)
 	return nil
-}
-
-// ignoreEOF makes nothing of the end of a body; what is missing is told
-// elsewhere.
-func ignoreEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }

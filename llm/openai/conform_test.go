@@ -7,9 +7,11 @@ import (
 	"agenthost/llm/llmtest"
 )
 
-func TestConform(t *testing.T) {
-	llmtest.Conform(t, llmtest.Dialect{
-		Dir: "testdata/conform",
-		New: func(t testing.TB, baseURL string) llm.Provider { return provider(t, llm.Config{BaseURL: baseURL}, nil) },
-	})
+func TestConform(t *testing.T) { llmtest.Conform(t, dialect) }
+
+func TestHang(t *testing.T) { llmtest.Hang(t, dialect) }
+
+var dialect = llmtest.Dialect{
+	Dir: "testdata/conform",
+	New: func(t testing.TB, baseURL string) llm.Provider { return provider(t, llm.Config{BaseURL: baseURL}, nil) },
 }

@@ -14,11 +14,7 @@ import (
 	"agenthost/llm"
 )
 
-var (
-	errLeft     = errors.New("caller left the stream") // never leaves the package
-	errCut      = errors.New("stream broke off before the model had finished")
-	errNoAnswer = errors.New("server answered with something that is no chat completion; is base_url right?")
-)
+var errNoAnswer = errors.New("server answered with something that is no chat completion; is base_url right?")
 
 // A wireError is the error object of the API; servers differ in the types of
 // its fields, and some have just a string.
@@ -107,6 +103,8 @@ func (e *wireError) refine(err *llm.Error) {
 			err.Code, err.Transient = llm.CodeProviderRateLimit, false
 		case "rate_limit_exceeded", "rate_limit_error":
 			err.Code, err.Transient = llm.CodeProviderRateLimit, true
+		case "tool_use_failed": // Groq's: the model wrote a call that cannot be read
+			err.Code, err.Transient = llm.CodeProviderUnavailable, true
 		case "invalid_request_error":
 			if err.Status == 0 {
 				err.Code, err.Transient = llm.CodeValidation, false

@@ -40,6 +40,11 @@ func TestStatusErrors(t *testing.T) {
 			llm.Error{Code: llm.CodeValidation, TooLong: true},
 			"too many tokens",
 		},
+		"failed call of Groq": {
+			400, nil, said("Failed to call a function", "invalid_request_error", `"tool_use_failed"`),
+			llm.Error{Code: llm.CodeProviderUnavailable, Transient: true},
+			"Failed to call a function",
+		},
 		"too large": {413, nil, "", llm.Error{Code: llm.CodeValidation, TooLong: true}, "request entity too large"},
 		"long only by its text": {
 			400, nil, said("context_length_exceeded", "", "null"), llm.Error{Code: llm.CodeValidation}, "context_length_exceeded",
@@ -135,6 +140,10 @@ func TestStreamErrors(t *testing.T) {
 			events(`{"error":{"message":"bad","type":"invalid_request_error","code":"context_length_exceeded"}}`),
 			llm.Error{Code: llm.CodeValidation, TooLong: true},
 			"bad",
+		},
+		"failed call of Groq": {
+			"event: error\ndata: " + `{"error":{"message":"no","type":"invalid_request_error","code":"tool_use_failed","status_code":400}}` + "\n\n",
+			unavailable, "no",
 		},
 		"error that is the chunk": {
 			events(say("a"), `{"object":"error","message":"no","type":"InternalServerError","code":500}`),

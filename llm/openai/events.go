@@ -3,21 +3,16 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"time"
 
 	"agenthost/llm"
 )
 
 // events reads until [DONE], or until the body ends one way or the other after
 // a finish.
-func (a *answer) events(r io.Reader) error {
-	for e, err := range llm.ServerEvents(r) {
+func (a *answer) events() error {
+	for e, err := range a.body.Events() {
 		if err != nil {
-			if a.finish != "" {
-				return nil
-			}
-			return llm.Unavailable(err)
+			return err
 		}
 		if isDone(e.Data) {
 			a.done()
@@ -69,6 +64,5 @@ func (a *answer) done() {
 	if a.finish == "" && a.said {
 		a.finish = llm.FinishStop
 	}
-	a.stopLull()
-	a.lull = time.AfterFunc(afterDone, a.hangUp)
+	a.body.HangUpAfter(afterDone)
 }

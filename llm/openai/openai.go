@@ -6,16 +6,12 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/url"
-	"time"
 
 	"agenthost/llm"
 )
@@ -34,8 +30,8 @@ type Provider struct {
 
 // New is a Provider for the server at cfg.BaseURL, by default OpenAI's own. The
 // API key may be empty, for servers that want none. cfg.Model is used for
-// requests that name none. A nil transport is one with timeouts for everything
-// but the answer itself, which may take as long as the caller's ctx.
+// requests that name none. A nil transport is that of
+// [llm.HTTPClient].
 func New(cfg llm.Config, transport http.RoundTripper) (*Provider, error) {
 	base, err := url.Parse(cmp.Or(cfg.BaseURL, defaultBaseURL))
 	if err != nil {
@@ -45,7 +41,7 @@ func New(cfg llm.Config, transport http.RoundTripper) (*Provider, error) {
 		return nil, fmt.Errorf("base_url %q is not of the form https://host/path", cfg.BaseURL)
 	}
 	return &Provider{
-		client:   llm.HTTPClient(transport),
+		client:   llm.HTTPClient(cfg.Timeouts, transport),
 		endpoint: base.JoinPath("chat", "completions").String(),
 		host:     base.Host,
 		key:      cfg.APIKey,
@@ -65,50 +61,29 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.De
 }
 
 // stream is nil when the caller has seen the end or has left.
-func (p *Provider) stream(caller context.Context, req llm.Request, yield func(llm.Delta, error) bool) error {
-	ctx, cancel := context.WithCancel(caller)
-	defer cancel()
+func (p *Provider) stream(ctx context.Context, req llm.Request, yield func(llm.Delta, error) bool) error {
 	names := llm.NamesOf(req.Tools)
-	res, err := p.send(ctx, req, names)
+	r, err := p.request(ctx, req, names)
 	if err != nil {
 		return err
 	}
-	defer res.Body.Close()
-	if res.StatusCode/100 != 2 {
-		defer time.AfterFunc(afterStatus, cancel).Stop()
-		return statusError(res)
-	}
-	a := answer{yield: yield, names: names, hangUp: cancel, thoughts: thoughts{from: p.host}}
-	err = a.read(res.Body)
-	if errors.Is(err, errLeft) {
-		return nil
-	}
-	return err
+	return llm.Exchange(p.client, r, statusError, func(b *llm.Body) error {
+		a := answer{body: b, yield: yield, names: names, thoughts: thoughts{from: p.host}}
+		return a.read()
+	})
 }
 
-func (p *Provider) send(ctx context.Context, req llm.Request, names *llm.ToolNames) (*http.Response, error) {
+func (p *Provider) request(ctx context.Context, req llm.Request, names *llm.ToolNames) (*http.Request, error) {
 	body, err := p.body(req, names)
 	if err != nil {
 		return nil, &llm.Error{Code: llm.CodeValidation, Err: err}
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.endpoint, bytes.NewReader(body))
+	r, err := llm.NewPost(ctx, p.endpoint, body)
 	if err != nil {
-		return nil, &llm.Error{Code: llm.CodeValidation, Err: err}
+		return nil, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "text/event-stream")
 	if p.key != "" {
 		r.Header.Set("Authorization", "Bearer "+p.key)
 	}
-	res, err := p.client.Do(r)
-	if err != nil {
-		return nil, llm.Unavailable(err)
-	}
-	return res, nil
-}
-
-// drain lets the connection be used again: what is left is the end of a body,
-// or little.
-func drain(body io.Reader) {
-	_, _ = io.CopyN(io.Discard, body, 16<<10)
+	return r, nil
 }
