@@ -19,7 +19,7 @@ type calls struct {
 func (c *calls) add(a llm.Attempt) {
 	e := run.Event{
 		Type: run.ModelCalled, At: time.Now(), Provider: a.Provider, Model: a.Model, Attempt: a.Number,
-		Skipped: string(a.Skipped), Cost: a.Cost, Priced: a.Priced, MS: a.Took.Milliseconds(),
+		Entry: a.Entry, Status: a.Status(), Reason: a.Reason(), Skipped: string(a.Skipped), Cost: a.Cost, Priced: a.Priced, MS: a.Took.Milliseconds(),
 	}
 	if used := a.Usage; used != (llm.Usage{}) {
 		e.Usage = &used

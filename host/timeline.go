@@ -107,6 +107,12 @@ func modelLine(e Event) string {
 	if e.Model != "" {
 		line += "/" + e.Model
 	}
+	if e.Entry != "" {
+		line += " (" + e.Entry + ")"
+	}
+	if e.Skipped != "" {
+		return line + ", passed over: " + cmp.Or(e.Reason, e.Skipped)
+	}
 	if e.Usage != nil {
 		line += fmt.Sprintf(", %d tokens in, %d out", e.Usage.Input, e.Usage.Output)
 	}
@@ -116,6 +122,12 @@ func modelLine(e Event) string {
 	line += ", " + (time.Duration(e.MS) * time.Millisecond).String()
 	if e.Error != nil {
 		line += ", failed: " + string(e.Error.Code)
+	}
+	if e.Status != 0 {
+		line += fmt.Sprintf(", status %d", e.Status)
+	}
+	if e.Reason != "" {
+		line += ": " + short(e.Reason)
 	}
 	return line
 }

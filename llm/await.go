@@ -73,13 +73,25 @@ func (l *leg) fault() *Error {
 	if l.err != nil {
 		return l.err
 	}
-	switch l.shut.why {
+	switch err := l.shut.why.fault(); l.shut.why {
 	case SkipParked:
-		return &Error{Code: CodeProviderRateLimit, Transient: true, RetryAfter: max(time.Until(l.shut.until), 0), Err: errParked}
+		return &Error{Code: CodeProviderRateLimit, Transient: true, RetryAfter: max(time.Until(l.shut.until), 0), Err: err}
 	case SkipTripped:
-		return &Error{Code: CodeProviderUnavailable, Err: errTripped}
+		return &Error{Code: CodeProviderUnavailable, Err: err}
+	default:
+		return &Error{Code: CodeProviderUnavailable, Transient: true, Err: err}
 	}
-	return &Error{Code: CodeProviderUnavailable, Transient: true, Err: errOpen}
+}
+
+func (s Skip) fault() error {
+	switch s {
+	case SkipParked:
+		return errParked
+	case SkipTripped:
+		return errTripped
+	default:
+		return errOpen
+	}
 }
 
 // verdict is the error of a chain that has failed as a whole.

@@ -72,6 +72,26 @@ func (a Attempt) Code() Code {
 	return AsError(a.Err).Code
 }
 
+// Status is the HTTP status that the attempt failed by, 0 if it did not.
+func (a Attempt) Status() int {
+	if a.Err == nil {
+		return 0
+	}
+	return AsError(a.Err).Status
+}
+
+// Reason is in words why the attempt failed or was not made, empty when the model
+// finished.
+func (a Attempt) Reason() string {
+	switch {
+	case a.Skipped != "":
+		return a.Skipped.fault().Error()
+	case a.Err != nil && AsError(a.Err).Err != nil:
+		return AsError(a.Err).Err.Error()
+	}
+	return ""
+}
+
 // A Chain calls the first of its links that answers. A transient error is
 // tried again up to three times in all, after a growing, jittered wait or the
 // Retry-After of the provider, a minute at most; then, or when the provider

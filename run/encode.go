@@ -104,6 +104,9 @@ func (w *encoder) event(e *Event) {
 func (w *encoder) call(e *Event) {
 	w.text(`,"provider":`, e.Provider)
 	w.text(`,"model":`, e.Model)
+	w.text(`,"entry":`, e.Entry)
+	w.number(`,"status":`, int64(e.Status))
+	w.text(`,"reason":`, e.Reason)
 	w.text(`,"skipped":`, e.Skipped)
 	if e.Usage != nil {
 		w.any(`,"usage":`, e.Usage)

@@ -62,6 +62,9 @@ type Event struct {
 	// model.called
 	Provider string     `json:"provider,omitempty"`
 	Model    string     `json:"model,omitempty"`
+	Entry    string     `json:"entry,omitempty"`   // the model's name in the configuration
+	Status   int        `json:"status,omitempty"`  // of HTTP, of a call that failed by one
+	Reason   string     `json:"reason,omitempty"`  // in words, why it failed or was passed over
 	Skipped  string     `json:"skipped,omitempty"` // why the model was passed over
 	Usage    *llm.Usage `json:"usage,omitempty"`
 	Cost     int64      `json:"cost,omitempty"` // micro-cents
