@@ -20,7 +20,7 @@ type account struct {
 	key    string
 
 	// With the ledger's lock.
-	owed   int64        // settled, and not in the record yet
+	owed   Reservations // settled, by model, and not in the record yet
 	held   Reservations // by calls under way
 	asking []*claim     // in the order they came
 	busy   bool         // the goroutine is there
@@ -40,7 +40,7 @@ type account struct {
 // A doubt is a write of which is not known whether it came through.
 type doubt struct {
 	name string
-	owed int64
+	owed Reservations
 }
 
 // A claim asks for leave to make a call.
@@ -97,9 +97,9 @@ func (a *account) reserve(ctx context.Context, c *claim) (bool, error) {
 	}
 }
 
-// settle books what a call of the run has cost, in the place of what it had
-// reserved.
-func (a *account) settle(run string, reserved, cost int64) {
+// settle books what a call of the run by a model has cost, in the place of what
+// it had reserved.
+func (a *account) settle(run, model string, reserved, cost int64) {
 	if reserved == 0 && cost == 0 {
 		return
 	}
@@ -110,7 +110,9 @@ func (a *account) settle(run string, reserved, cost int64) {
 		a.held.sub(run, reserved)
 		l.count(-1)
 	}
-	a.owed = llm.Sum(a.owed, cost)
+	if cost > 0 {
+		a.owed.add(model, cost)
+	}
 	a.start()
 }
 
@@ -131,7 +133,7 @@ func (a *account) start() {
 
 // A booking is what one write changes.
 type booking struct {
-	owed   int64
+	owed   Reservations
 	held   Reservations
 	claims []*claim
 }
@@ -176,12 +178,12 @@ func (a *account) next() (booking, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.asking = slices.DeleteFunc(a.asking, func(c *claim) bool { return c.gone })
-	if a.owed == 0 && maps.Equal(a.held, a.written) && len(a.asking) == 0 && !a.unsettled(time.Now()) {
+	if len(a.owed) == 0 && maps.Equal(a.held, a.written) && len(a.asking) == 0 && !a.unsettled(time.Now()) {
 		a.busy = false
 		a.rest()
 		return booking{}, false
 	}
-	return booking{a.owed, maps.Clone(a.held), slices.Clone(a.asking)}, true
+	return booking{maps.Clone(a.owed), maps.Clone(a.held), slices.Clone(a.asking)}, true
 }
 
 // unsettled reports whether the record says something of hosts that is not so.
@@ -256,7 +258,7 @@ func (a *account) load() error {
 	mine := record.Hosts[a.ledger.parts.Host]
 	if a.doubt.name != "" && a.doubt.name == mine.Write {
 		a.ledger.mu.Lock()
-		a.owed -= a.doubt.owed
+		a.owed.subAll(a.doubt.owed)
 		a.ledger.mu.Unlock()
 		a.booked = nil
 	}
@@ -281,9 +283,9 @@ func (a *account) compare(mine Share) {
 // book makes one write of b. It reports whether no claim of b has to wait.
 func (a *account) book(b booking) (settled bool, err error) {
 	now := time.Now()
-	changed := b.owed > 0 || a.unsettled(now)
+	changed := len(b.owed) > 0 || a.unsettled(now)
 	next := a.record.settled(a.ledger.parts.Host, a.ledger.id, a.booked, now)
-	next.Spent = llm.Sum(next.Spent, b.owed)
+	next.charge(b.owed)
 	verdicts, held := judge(b, next)
 	if changed || !maps.Equal(held, a.written) {
 		if err := a.write(next, b.owed, held, now); err != nil {
@@ -324,7 +326,7 @@ func judge(b booking, record Spend) (verdicts []verdict, held Reservations) {
 
 // write changes the record to next with the share of this host, unless another
 // host has changed it meanwhile.
-func (a *account) write(next Spend, owed int64, held Reservations, now time.Time) error {
+func (a *account) write(next Spend, owed, held Reservations, now time.Time) error {
 	ctx, cancel := context.WithTimeout(a.ledger.ctx, lastWrites)
 	defer cancel()
 	bucket, err := a.ledger.records(ctx)
@@ -354,7 +356,7 @@ func (a *account) tell(b booking, verdicts []verdict) (settled bool) {
 	l := a.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a.owed -= b.owed
+	a.owed.subAll(b.owed)
 	for i, v := range verdicts {
 		c := b.claims[i]
 		if v == waiting {

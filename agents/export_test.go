@@ -23,7 +23,7 @@ func (t Till) Reserve(ctx context.Context, input, amount, limit int64) (bool, er
 
 // Settle books what was spent in the place of what was reserved.
 func (t Till) Settle(reserved, cost int64) {
-	t.ledger.today(time.Now()).settle(tillRun, reserved, cost)
+	t.ledger.today(time.Now()).settle(tillRun, "", reserved, cost)
 }
 
 // Close waits until all is written.

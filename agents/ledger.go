@@ -161,31 +161,44 @@ func (l *ledger) count(n int) {
 	}
 }
 
-// SpentToday reads what each agent has spent in this UTC day, in micro-cents.
-func SpentToday(ctx context.Context, js jetstream.JetStream, now time.Time) (map[string]int64, error) {
+// A Total is what was spent in a UTC day, in micro-cents.
+type Total struct {
+	Agents map[string]int64
+	Models map[string]int64 // by their names in the configuration
+}
+
+// SpentToday reads what was spent in this UTC day, by all hosts.
+func SpentToday(ctx context.Context, js jetstream.JetStream, now time.Time) (Total, error) {
 	kv, err := js.KeyValue(ctx, bus.SpendBucket)
 	if err != nil {
-		return nil, fmt.Errorf("read what is spent: %w", err)
+		return Total{}, fmt.Errorf("read what is spent: %w", err)
 	}
 	watch, err := kv.Watch(ctx, spendKey("*", now), jetstream.IgnoreDeletes())
 	if err != nil {
-		return nil, fmt.Errorf("read what is spent: %w", err)
+		return Total{}, fmt.Errorf("read what is spent: %w", err)
 	}
 	defer func() { _ = watch.Stop() }()
-	spent := map[string]int64{}
+	sum := Total{map[string]int64{}, map[string]int64{}}
 	for {
 		select {
 		case entry := <-watch.Updates():
 			if entry == nil {
-				return spent, nil
+				return sum, nil
 			}
 			s := Spend{}
 			if err := json.Unmarshal(entry.Value(), &s); err == nil {
 				agent, _, _ := strings.Cut(entry.Key(), ".")
-				spent[agent] = llm.Sum(spent[agent], s.Spent)
+				sum.add(agent, s)
 			}
 		case <-ctx.Done():
-			return nil, fmt.Errorf("read what is spent: %w", ctx.Err())
+			return Total{}, fmt.Errorf("read what is spent: %w", ctx.Err())
 		}
+	}
+}
+
+func (t Total) add(agent string, s Spend) {
+	t.Agents[agent] = llm.Sum(t.Agents[agent], s.Spent)
+	for model, amount := range s.Models {
+		t.Models[model] = llm.Sum(t.Models[model], amount)
 	}
 }

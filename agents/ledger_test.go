@@ -25,7 +25,7 @@ func (w *world) spentToday(agent string) int64 {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return spent[agent]
+	return spent.Agents[agent]
 }
 
 // spend is the record of an agent for today.

@@ -130,7 +130,7 @@ func (m *meter) spentByRun(state run.State) int64 {
 func (m *meter) add(a llm.Attempt) {
 	m.calls.add(a)
 	m.spent = llm.Sum(m.spent, a.Cost)
-	m.settle(a.Cost)
+	m.settle(a.Entry, a.Cost)
 	for longest := &m.t.c.r.longest; ; {
 		was := longest.Load()
 		if a.Usage.Output <= was || longest.CompareAndSwap(was, a.Usage.Output) {
@@ -140,11 +140,11 @@ func (m *meter) add(a llm.Attempt) {
 }
 
 // close gives back what is reserved for an attempt that was not made.
-func (m *meter) close() { m.settle(0) }
+func (m *meter) close() { m.settle("", 0) }
 
-func (m *meter) settle(cost int64) {
+func (m *meter) settle(model string, cost int64) {
 	if m.day != nil {
-		m.day.settle(m.run, m.held, cost)
+		m.day.settle(m.run, model, m.held, cost)
 	}
 	m.day, m.held = nil, 0
 }

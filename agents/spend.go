@@ -11,8 +11,11 @@ import (
 // A Spend is what an agent has spent in a UTC day, all hosts together, as the
 // bucket AGENT_SPEND keeps it under <agent>.<day>.
 type Spend struct {
-	Spent int64            `json:"spent"` // micro-cents
-	Hosts map[string]Share `json:"hosts,omitempty"`
+	Spent int64 `json:"spent"` // micro-cents
+	// Models is the part of Spent that is known by the model's name in the
+	// configuration.
+	Models Reservations     `json:"models,omitempty"`
+	Hosts  map[string]Share `json:"hosts,omitempty"`
 	// Lost is the part of Spent that was reserved for calls whose host died, by
 	// run: the run that is tried again counts it in its own budget.
 	Lost Reservations `json:"lost,omitempty"`
@@ -26,7 +29,7 @@ type Share struct {
 	Write    string       `json:"write"` // <ledger>.<n>: the host's last write, by the ledger of this life of the host
 }
 
-// Reservations are amounts in micro-cents by run.
+// Reservations are amounts in micro-cents, mostly by run.
 type Reservations map[string]int64
 
 // add adds to the amount of a run.
@@ -42,6 +45,12 @@ func (r Reservations) sub(run string, amount int64) {
 	r[run] -= amount
 	if r[run] <= 0 {
 		delete(r, run)
+	}
+}
+
+func (r Reservations) subAll(amounts Reservations) {
+	for name, amount := range amounts {
+		r.sub(name, amount)
 	}
 }
 
@@ -61,6 +70,16 @@ func (s Share) ledger() string {
 // maxLost bounds the runs of a record, which has to fit into a message. What is
 // lost beyond it counts for the agent only.
 const maxLost = 2000
+
+// charge counts what the calls of models have cost.
+func (s *Spend) charge(owed Reservations) {
+	for model, amount := range owed {
+		s.Spent = llm.Sum(s.Spent, amount)
+		if model != "" {
+			s.Models.add(model, amount)
+		}
+	}
+}
 
 // book counts what a dead host has reserved as spent.
 func (s *Spend) book(dead Share) {
@@ -98,7 +117,7 @@ func (s Spend) lost(run, ledger string) int64 {
 // share of host: what the dead had reserved is booked, and what was booked of
 // host itself is given back.
 func (s Spend) settled(host, ledger string, booked Reservations, now time.Time) Spend {
-	next := Spend{Spent: s.Spent, Hosts: map[string]Share{}, Lost: maps.Clone(s.Lost)}
+	next := Spend{Spent: s.Spent, Models: maps.Clone(s.Models), Hosts: map[string]Share{}, Lost: maps.Clone(s.Lost)}
 	for name, share := range s.Hosts {
 		switch {
 		case share.dead(name == host, ledger, now):

@@ -17,6 +17,8 @@ type ModelStatus struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model,omitempty"` // the provider's name for it
 	llm.GateStatus
+	Rate       llm.Rate `json:"rate,omitzero"`
+	SpentToday int64    `json:"spent_today,omitempty"` // in this UTC day, in micro-cents, all hosts together
 }
 
 // Away is why the model is not asked now, in words; empty when it is.
@@ -32,12 +34,14 @@ func (m ModelStatus) Away() string {
 	return ""
 }
 
-func (h *Host) modelStatus() []ModelStatus {
+func (h *Host) modelStatus(spent map[string]int64) []ModelStatus {
 	var list []ModelStatus
 	models := h.now.Load().models
 	for _, name := range sortedKeys(models) {
 		l := models[name].link
-		list = append(list, ModelStatus{Name: name, Provider: l.Name, Model: l.Model, GateStatus: l.Gate.Status()})
+		list = append(list, ModelStatus{
+			Name: name, Provider: l.Name, Model: l.Model, GateStatus: l.Gate.Status(), Rate: models[name].cfg.Rate, SpentToday: spent[name],
+		})
 	}
 	return list
 }

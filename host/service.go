@@ -109,11 +109,12 @@ func (h *Host) status(js jetstream.JetStream, started time.Time, beats *heartbea
 	}
 	s := Status{
 		Host: h.opt.Name, Version: h.opt.Version, State: state, Started: started, Serving: serving, Lanes: lanes,
-		Agents: []AgentStatus{}, ToolFaults: now.shop.faults(), Models: h.modelStatus(), Refused: *h.refused.Load(),
+		Agents: []AgentStatus{}, ToolFaults: now.shop.faults(), Refused: *h.refused.Load(),
 	}
 	spent := h.spentToday(js)
+	s.Models = h.modelStatus(spent.Models)
 	for _, a := range fleet.Status() {
-		a.SpentToday = spent[a.ID]
+		a.SpentToday = spent.Agents[a.ID]
 		one := AgentStatus{Status: a, State: "ready"}
 		if f, ok := now.faults[a.ID]; ok {
 			one.State, one.Reason = f.state(), f.err.Error()
@@ -129,9 +130,8 @@ func (h *Host) status(js jetstream.JetStream, started time.Time, beats *heartbea
 // spentWithin bounds what a host that tells of itself takes to look up money.
 const spentWithin = time.Second
 
-// spentToday is what the agents have spent in this UTC day; nothing when it
-// cannot be known.
-func (h *Host) spentToday(js jetstream.JetStream) map[string]int64 {
+// spentToday is what was spent in this UTC day; nothing when it cannot be known.
+func (h *Host) spentToday(js jetstream.JetStream) agents.Total {
 	ctx, cancel := context.WithTimeout(context.Background(), spentWithin)
 	defer cancel()
 	spent, err := agents.SpentToday(ctx, js, time.Now())

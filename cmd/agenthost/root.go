@@ -20,7 +20,7 @@ kept in JetStream: what a host was doing when it died, the next one finishes.`,
 		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
 	},
-		a.runCommand(), a.chatCommand(), a.sendCommand(), a.agentsCommand(), a.approvalsCommand(), a.runsCommand(), a.deadCommand(), a.sessionsCommand(),
+		a.runCommand(), a.chatCommand(), a.sendCommand(), a.agentsCommand(), a.modelsCommand(), a.approvalsCommand(), a.runsCommand(), a.deadCommand(), a.sessionsCommand(),
 		a.schedulesCommand(), a.heartbeatCommand(), a.memoryCommand(), a.shadowCommand(),
 		a.initCommand(), a.checkCommand(), a.doctorCommand(), a.schemaCommand(), a.lanesCommand(), a.reloadCommand(), a.natsContextCommand(), a.natsPermissionsCommand(), a.benchCommand(), a.versionCommand(),
 	)
