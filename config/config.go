@@ -30,6 +30,7 @@ type Config struct {
 	HTTP     HTTP                           `yaml:"http,omitempty" json:"http,omitzero"`
 	Models   map[string]llm.Config          `yaml:"models,omitempty" json:"models,omitempty"`
 	Agents   []Agent                        `yaml:"agents,omitempty" json:"agents,omitempty"`
+	Defaults Defaults                       `yaml:"defaults,omitempty" json:"defaults,omitzero"` // merged into Agents when they are loaded
 	MCP      map[string]tools.MCPConfig     `yaml:"mcp,omitempty" json:"mcp,omitempty"`
 	Services map[string]tools.ServiceConfig `yaml:"services,omitempty" json:"services,omitempty"`
 	Fetch    tools.FetchConfig              `yaml:"fetch,omitempty" json:"fetch,omitzero"`

@@ -60,6 +60,7 @@ func (l *loader) config() (*Config, error) {
 	if l.root == nil {
 		return nil, l.err()
 	}
+	l.applyDefaults()
 	c := new(Config)
 	d := newDecoder(&l.problems)
 	d.decode(l.root, reflect.ValueOf(c).Elem(), "")

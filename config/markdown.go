@@ -36,8 +36,8 @@ func (l *loader) addMarkdown(name string, data []byte) {
 	}
 	if f := agent.get("instructions"); f != nil {
 		l.add(f.key.at, "the text below the front matter is the instructions; want no key instructions")
-	} else {
-		agent.fields = append(agent.fields, text("instructions", strings.TrimSpace(body), top))
+	} else if body = strings.TrimSpace(body); body != "" {
+		agent.fields = append(agent.fields, text("instructions", body, top))
 	}
 	agents := &node{kind: sequence, at: top, items: []*node{agent}}
 	l.merge(&node{kind: mapping, at: top, fields: []field{{key: text("agents", "", top).key, value: agents}}})

@@ -25,7 +25,7 @@ func PlainSecrets(path string) []Problem {
 	found, d := problems{files: l.files}, newDecoder(&l.problems)
 	d.decode(l.root, reflect.ValueOf(new(Config)).Elem(), "")
 	for at, n := range d.values {
-		if n.kind != scalar || len(n.source) < shortestSecret || strings.Contains(n.source, "${") || strings.HasPrefix(at, "agents") {
+		if n.kind != scalar || len(n.source) < shortestSecret || strings.Contains(n.source, "${") || strings.HasPrefix(at, "agents") || strings.HasPrefix(at, "defaults") {
 			continue
 		}
 		if key := d.key(at); secretKey.MatchString(key) {

@@ -132,7 +132,7 @@ func TestProblems(t *testing.T) {
 			`4:27: there is no model "other" in models; want main`,
 		}},
 		"no model to choose from": {"agents: [{id: a, model: x}]\n", []string{`1:25: there is no model "x" in models; there are none`}},
-		"long unknown key":        {"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: 1\n", []string{`1:1: unknown key "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"; want agents, fetch, hooks, http, mcp, models, nats, plugins or services`}},
+		"long unknown key":        {"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: 1\n", []string{`1:1: unknown key "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"; want agents, defaults, fetch, hooks, http, mcp, models, nats, plugins or services`}},
 		"merge of nothing":        {agentA + "    session: {<<: }\n", []string{"4:19: want a mapping after <<, got nothing"}},
 		"alias as a key":          {agentA + "    description: &k tols\n    *k : [now]\n", []string{`4:18: unknown key "tols"; did you mean "tools"?`}},
 		"alias in two places":     {echoModel + "agents:\n  - {id: a, limits: &l {tools: x}}\n  - {id: b, limits: *l}\n", []string{`3:32: tools: want a whole number, got "x"`}},

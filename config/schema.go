@@ -48,10 +48,19 @@ func refine(s *jsonschema.Schema) {
 	p["hooks"].Items.Properties["on"].Enum = words(hooks.Points())
 	p["hooks"].Items.Properties["fail"].Enum = words([]string{hooks.FailOpen, hooks.FailClosed})
 	p["nats"].Properties["replicas"].Enum = []any{1, 3, 5}
-	agent := p["agents"].Items.Properties
+	agent, defaults := p["agents"].Items.Properties, p["defaults"]
 	agent["id"].Pattern = token.String()
-	agent["permissions"].AdditionalProperties.Enum = words(permissions)
-	agent["limits"].Properties["budget"].Properties["on_exceed"].Enum = words(excesses)
+	refineAgent(agent)
+	refineAgent(defaults.Properties)
+	defaults.Required = nil
+	for _, key := range ownKeys {
+		delete(defaults.Properties, key)
+	}
+}
+
+func refineAgent(p map[string]*jsonschema.Schema) {
+	p["permissions"].AdditionalProperties.Enum = words(permissions)
+	p["limits"].Properties["budget"].Properties["on_exceed"].Enum = words(excesses)
 }
 
 // allowVariables lets "${NAME}" stand for a number or a truth value, anywhere.

@@ -50,6 +50,8 @@ func TestSchemaAccepts(t *testing.T) {
 		"the full example":     {string(full), true},
 		"a variable":           {"nats: {replicas: 3, lanes: '${N}'}\n", true},
 		"several models":       {"agents: [{id: a, model: [a, b]}]\n", true},
+		"defaults":             {"defaults: {model: m, limits: {run_timeout: 5m}}\n", true},
+		"an id for all":        {"defaults: {id: a}\n", false},
 		"an unknown key":       {"agents: [{id: a, modl: x}]\n", false},
 		"no unit":              {"agents: [{id: a, session: {ttl: '30'}}]\n", false},
 		"an unknown queue":     {"agents: [{id: a, session: {queue: x}}]\n", false},
