@@ -32,6 +32,7 @@ type Config struct {
 	Sandbox      tools.SandboxConfig `yaml:"sandbox,omitempty" json:"sandbox,omitzero"` // of its commands
 	Session      session.Config      `yaml:"session,omitempty" json:"session,omitzero"`
 	Limits       Limits              `yaml:"limits,omitempty" json:"limits,omitzero"`
+	HoldStream   bool                `yaml:"hold_stream,omitempty" json:"hold_stream,omitempty"`     // nothing is streamed before after_model_call
 	OutputSchema map[string]any      `yaml:"output_schema,omitempty" json:"output_schema,omitempty"` // JSON Schema of every answer
 	Partitions   int                 `yaml:"partitions,omitempty" json:"partitions,omitempty"`
 }

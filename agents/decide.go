@@ -33,9 +33,8 @@ func (t *runner) decide(ctx context.Context, req llm.Request, called *meter, str
 		stream.end(EndCut)
 		return t.brokenOff(ctx, err, called)
 	}
-	stream.end(EndDone)
 	end := run.Signal{Kind: run.StreamEnd, Message: &msg, Finish: finish, Called: called.events}
-	t.afterCall(ctx, called, &end)
+	t.endCall(ctx, called, &end, stream)
 	return end
 }
 

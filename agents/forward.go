@@ -85,6 +85,14 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 		c.refuse(journal, it, why)
 		return true
 	}
+	if w.Kind == run.ForQuestion && len(w.Options) == 0 {
+		if s := c.screen(ctx, it, ""); s != nil && s.refused != "" {
+			c.refuse(journal, it, refusedByHook(s.refused))
+			return true
+		} else if s != nil {
+			text = strings.TrimSpace(s.origin.inbound.Text)
+		}
+	}
 	msg, err := w.answer(bus.Route{ID: it.input.ID, From: sender(in), Text: text, Door: it.origin.subject})
 	if err == nil {
 		err = c.passOn(it, w.ID, msg)

@@ -16,25 +16,26 @@ import (
 // receive is what the model is told of the run's inputs. refused is the signal
 // that ends the run before it begins.
 func (t *runner) receive(ctx context.Context) (msg llm.Message, refused *run.Signal) {
+	reason := t.screenAll(ctx)
 	if t.c.r.isRetired() {
 		return t.refuseRemoved()
 	}
 	if t.dropped() {
 		return t.leaveOut()
 	}
-	return t.greet(ctx)
+	msg, refused = t.greet(ctx)
+	if reason != "" {
+		refused = t.refusal(reason)
+	}
+	return msg, refused
 }
 
-// greet lets the before_message hooks see the run's inputs, and makes one
-// message for the model of what they leave. refused is the signal that ends
-// the run before it begins.
+// greet makes one message for the model of the run's inputs. refused is the
+// signal that ends the run before it begins.
 func (t *runner) greet(ctx context.Context) (msg llm.Message, refused *run.Signal) {
 	messages := make([]llm.Message, 0, len(t.items))
 	for i, it := range t.items {
-		o, reason := t.screened(ctx, it)
-		if reason != "" && refused == nil {
-			refused = t.refusal(reason)
-		}
+		o := it.origin
 		if e := t.unfit(o); e != nil && refused == nil {
 			refused = &run.Signal{Kind: run.Fault, At: time.Now(), Run: t.id, Error: e}
 		}
@@ -46,31 +47,6 @@ func (t *runner) greet(ctx context.Context) (msg llm.Message, refused *run.Signa
 		}
 	}
 	return t.summed(messages), refused
-}
-
-// screened is an input as the before_message hooks leave it, or the reason why
-// one of them refuses it.
-func (t *runner) screened(ctx context.Context, it *item) (o origin, refused string) {
-	o = it.origin
-	if !t.c.r.parts.Hooks.Has(hooks.BeforeMessage) {
-		return o, ""
-	}
-	changeable := hooks.Changeable{"message": func(value json.RawMessage) error {
-		_, err := o.changed(value)
-		return err
-	}}
-	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.BeforeMessage, hooks.Args{"message": it.input.Envelope}, changeable))
-	switch out.Action {
-	case hooks.Abort:
-		return o, out.Reason
-	case hooks.Override:
-		changed, err := o.changed(out.Args["message"])
-		if err != nil { // was checked: it does not happen
-			return o, "This message could not be checked."
-		}
-		return changed, ""
-	}
-	return o, ""
 }
 
 // unfit says why an input cannot begin a run; nil when it can.

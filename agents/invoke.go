@@ -36,10 +36,24 @@ func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.S
 		stream.end(EndCut)
 		return t.brokenOff(ctx, broken, called)
 	}
-	stream.end(EndDone)
 	end := run.Signal{Kind: run.StreamEnd, Called: called.events}
-	t.afterCall(ctx, called, &end)
+	t.endCall(ctx, called, &end, stream)
 	return end
+}
+
+// endCall ends the stream of an answer and has the after_model_call hooks see it.
+// They are first where the stream is held for them.
+func (t *runner) endCall(ctx context.Context, called *meter, end *run.Signal, stream *stream) {
+	if !stream.holds {
+		stream.end(EndDone)
+		t.afterCall(ctx, called, end)
+		return
+	}
+	if changed := t.afterCall(ctx, called, end); changed {
+		stream.replace(*end.Message)
+	}
+	stream.release()
+	stream.end(EndDone)
 }
 
 // speak passes on what the model says. The machine comes first: who asks it what
@@ -92,7 +106,7 @@ func (t *runner) brokenOff(ctx context.Context, broken error, called *meter) run
 // models called asks. It returns the signal that ends the run when one of them
 // aborts.
 func (t *runner) beforeCall(ctx context.Context, req *llm.Request, called *meter) *run.Signal {
-	if !t.c.r.parts.Hooks.Has(hooks.BeforeModelCall) {
+	if !t.c.hooked(hooks.BeforeModelCall) {
 		return nil
 	}
 	args, err := encodeArgs(map[string]any{"model": t.p.cfg.Model, "messages": req.Messages, "tools": req.Tools})
@@ -132,10 +146,11 @@ func (t *runner) change(req *llm.Request, called *meter, args, changed hooks.Arg
 	return err
 }
 
-// afterCall lets the after_model_call hooks change the answer.
-func (t *runner) afterCall(ctx context.Context, called *meter, end *run.Signal) {
-	if !t.c.r.parts.Hooks.Has(hooks.AfterModelCall) {
-		return
+// afterCall lets the after_model_call hooks change the answer, and reports
+// whether they have.
+func (t *runner) afterCall(ctx context.Context, called *meter, end *run.Signal) (changed bool) {
+	if !t.c.hooked(hooks.AfterModelCall) {
+		return false
 	}
 	said := t.journal.State().Partial()
 	if end.Message != nil {
@@ -152,18 +167,19 @@ func (t *runner) afterCall(ctx context.Context, called *meter, end *run.Signal) 
 	args, err := encodeArgs(map[string]any{"model": asked, "message": said, "usage": usage})
 	if err != nil {
 		t.c.log().Error().Err(err).Msg("encode arguments of after_model_call")
-		return
+		return false
 	}
 	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.AfterModelCall, args, changeableAnswer))
 	if out.Action != hooks.Override {
-		return
+		return false
 	}
-	changed, err := readMessage(out.Args["message"])
+	left, err := readMessage(out.Args["message"])
 	if err != nil { // was checked: it does not happen
 		t.c.log().Warn().Err(err).Msg("what an after_model_call hook changed cannot be read; the answer stays as it was")
-		return
+		return false
 	}
-	end.Message = &changed
+	end.Message = &left
+	return true
 }
 
 func (t *runner) call(point string, args hooks.Args, changeable hooks.Changeable) hooks.Call {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"agenthost/bus"
@@ -25,6 +26,8 @@ type item struct {
 	old      bool      // signed, as far as a host of version 0.1 could
 	homely   bool      // it answers nothing that was asked elsewhere
 	stale    time.Time // when it came, if that was while nobody was there
+
+	screened atomic.Pointer[screening] // what the before_message hooks have made of it
 
 	place     place // guarded by the conversation
 	inherited bool  // only the log of an owner before has brought it: what is older may still come

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/hooks"
 	"agenthost/run"
 	"agenthost/session"
 	"agenthost/tools"
@@ -121,6 +122,10 @@ func (c *conversation) answersLive(it *item) bool {
 		if !ok {
 			continue
 		}
+		if it.origin.inbound != nil && len(ask.call.Options) == 0 && c.hooked(hooks.BeforeMessage) {
+			go c.passScreened(ask, it)
+			return true
+		}
 		select {
 		case ask.answer <- text:
 			return true
@@ -128,6 +133,23 @@ func (c *conversation) answersLive(it *item) bool {
 		}
 	}
 	return false
+}
+
+// passScreened gives a question of a tool the answer that the before_message
+// hooks leave. One that they refuse is answered with the reason.
+func (c *conversation) passScreened(ask *liveAsk, it *item) {
+	s := c.screen(c.r.work, it, "")
+	switch {
+	case s == nil:
+		s = &screening{origin: it.origin}
+	case s.refused != "":
+		c.say(it, run.Reply{Kind: run.KindNotice, Text: s.refused}, func(bool) {})
+		return
+	}
+	select {
+	case ask.answer <- strings.TrimSpace(s.origin.inbound.Text):
+	default: // the first answer counts
+	}
 }
 
 // answeredBy reads it as the answer; only tells that no other question is open.

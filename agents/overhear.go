@@ -25,11 +25,14 @@ func (t *runner) overhear(ctx context.Context) ([]run.Effect, error) {
 			continue
 		}
 		if it != nil { // it belongs to this run from now on
+			if t.refusesAnswer(ctx, it, &sig) {
+				continue
+			}
 			t.join(it)
 		}
 		if sig.Kind == run.Submit {
 			msg := t.greetOne(ctx, it)
-			sig.Message = &msg
+			sig.Message, sig.Inputs = &msg, []run.Input{it.input}
 			t.mu.Lock()
 			t.inputs = append(t.inputs, it.input)
 			t.mu.Unlock()
@@ -48,6 +51,21 @@ func (t *runner) overhear(ctx context.Context) ([]run.Effect, error) {
 			return effects, nil
 		}
 	}
+}
+
+// refusesAnswer has the hooks see an answer to a question of the run. One that
+// they refuse is answered with the reason, and the question stays open.
+func (t *runner) refusesAnswer(ctx context.Context, it *item, sig *run.Signal) bool {
+	left := t.journal.State().Run
+	if left == nil {
+		return false
+	}
+	reason := t.c.screenAnswer(ctx, it, left, sig)
+	if reason == "" {
+		return false
+	}
+	t.c.refuse(t.journal, it, refusedByHook(reason))
+	return true
 }
 
 // join adds an item to those of the run. Tools under way may look for where it
@@ -123,20 +141,18 @@ func (c *conversation) mode(it *item) session.Queue {
 // greetOne is the message of an input that joins the run under way. A hook or a
 // behaviour that refuses it leaves the model only the reason.
 func (t *runner) greetOne(ctx context.Context, it *item) llm.Message {
-	o, reason := t.screened(ctx, it)
-	if reason != "" {
-		return llm.UserText("[a message was held back: " + reason + "]")
-	}
-	msg := o.message()
-	if t.p.behavior == nil {
+	s := t.c.screen(ctx, it, t.id)
+	it.use(s)
+	msg := it.origin.message()
+	if t.p.behavior == nil || s != nil && s.refused != "" {
 		return msg
 	}
 	act, err := t.onMessage(ctx, it, msg)
 	switch {
 	case err != nil:
-		return llm.UserText("[a message was held back: something went wrong with it]")
+		return llm.UserText(heldBackText("something went wrong with it"))
 	case act.Drop != "" && act.Answer == "":
-		return llm.UserText("[a message was held back: " + act.Drop + "]")
+		return llm.UserText(heldBackText(act.Drop))
 	case act.Answer == "" && len(act.Change.Parts) > 0:
 		msg = act.Change
 		msg.Role = llm.User

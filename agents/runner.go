@@ -322,7 +322,7 @@ func (t *runner) published(stored bool) {
 	}
 	crashpoint("before-ack")
 	t.c.settle(deliveries)
-	if t.c.r.parts.Hooks.Has(hooks.AfterMessage) {
+	if t.c.hooked(hooks.AfterMessage) {
 		t.c.r.ends.Go(t.farewell)
 	}
 }
@@ -335,7 +335,7 @@ func (t *runner) fault(e *run.Error, called []run.Event) []run.Effect {
 // failed logs and tells the hooks why the run failed.
 func (t *runner) failed(e run.Error) {
 	t.c.log().Warn().Str("run", t.id).Str("code", string(e.Code)).Msg("run failed")
-	if t.c.r.parts.Hooks.Has(hooks.OnError) {
+	if t.c.hooked(hooks.OnError) {
 		t.c.r.fire(hooks.OnError, t.c.key, t.id, hooks.Args{"code": quoted(string(e.Code)), "message": quoted(e.Message)})
 	}
 }

@@ -357,7 +357,7 @@ func (r *Runtime) Status() Status {
 // expired tells the hooks that a conversation has left memory. It must not
 // wait: it may run inside somebody's Release.
 func (r *Runtime) expired(key session.Key, c *conversation, reason session.Reason) {
-	if !c.opened() || !r.parts.Hooks.Has(hooks.OnSessionEnd) {
+	if !c.opened() || !c.hooked(hooks.OnSessionEnd) {
 		return
 	}
 	r.ends.Go(func() {

@@ -10,7 +10,8 @@ import (
 
 // Speaking is what the model of a session has said so far in the call under
 // way, as chunks that each fit into a message; nil when it says nothing here.
-// What a reader of the stream has missed is in it.
+// What a reader of the stream has missed is in it. Of an agent that holds its
+// stream nothing is shown before the reply.
 func (f *Fleet) Speaking(agent string, key session.Key) []Chunk {
 	r := f.Runtime(agent)
 	if r == nil {
@@ -31,7 +32,7 @@ func (c *conversation) speaking() []Chunk {
 		return nil
 	}
 	s := t.speech.Load()
-	if s == nil {
+	if s == nil || s.holds {
 		return nil
 	}
 	var said llm.Message

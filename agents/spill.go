@@ -25,7 +25,12 @@ func (c *conversation) spillAll() {
 		c.endSpill(nil, err)
 		return
 	}
-	batch, events := c.spillBatch(journal)
+	batch := c.spillBatch(journal)
+	if len(batch) == 0 {
+		c.endSpill(nil, nil)
+		return
+	}
+	batch, events := c.screenBatch(journal, batch)
 	if len(batch) == 0 {
 		c.endSpill(nil, nil)
 		return
@@ -34,9 +39,8 @@ func (c *conversation) spillAll() {
 	journal.Add(c.r.work, events, func(err error) { c.endSpill(batch, err) })
 }
 
-// spillBatch is all that is spilled by now, and the commit that accepts it.
-func (c *conversation) spillBatch(journal *session.Log) (batch []*item, events []run.Event) {
-	now := time.Now().UTC().Round(0)
+// spillBatch is all that is spilled by now.
+func (c *conversation) spillBatch(journal *session.Log) (batch []*item) {
 	ids := map[string]bool{}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,9 +55,28 @@ func (c *conversation) spillBatch(journal *session.Log) (batch []*item, events [
 		ids[it.input.ID] = true
 		c.move(it, spilling)
 		batch = append(batch, it)
-		events = append(events, run.Event{Type: run.InputAdded, At: now, Input: &it.input})
 	}
-	return batch, events
+	return batch
+}
+
+// screenBatch has the before_message hooks see a batch, and returns the commit
+// that accepts what they leave of it. What they refuse is answered at once.
+func (c *conversation) screenBatch(journal *session.Log, batch []*item) (left []*item, events []run.Event) {
+	now := time.Now().UTC().Round(0)
+	for _, it := range batch {
+		s := c.screen(c.r.work, it, "")
+		if s != nil && s.refused != "" {
+			c.refuse(journal, it, refusedByHook(s.refused))
+			continue
+		}
+		input := it.input
+		if s != nil {
+			input.Envelope, input.Checked = s.envelope, true
+		}
+		left = append(left, it)
+		events = append(events, run.Event{Type: run.InputAdded, At: now, Input: &input})
+	}
+	return left, events
 }
 
 // endSpill ends a commit of spillAll and begins the next if there is more.
@@ -93,6 +116,7 @@ func (c *conversation) spillEnded(batch []*item, stored bool) (acked []*bus.Deli
 			continue
 		}
 		c.move(it, logged)
+		it.use(it.screened.Load())
 		if c.anchor == nil && !c.suspended {
 			c.anchor = it.delivery
 		} else if it.delivery != nil {

@@ -63,11 +63,16 @@ type stream struct {
 	timer    *time.Timer
 	armed    bool
 	ended    bool
+
+	holds bool        // the agent does not stream before after_model_call
+	held  bool        // nothing is published before release
+	kept  []llm.Delta // what was said meanwhile
 }
 
 // newStream is for the call of the model that is to come.
 func (t *runner) newStream() *stream {
-	s := &stream{t: t, head: Chunk{Run: t.id, InReplyTo: t.inputs[len(t.inputs)-1].ID}}
+	holds := t.p.cfg.HoldStream
+	s := &stream{t: t, head: Chunk{Run: t.id, InReplyTo: t.inputs[len(t.inputs)-1].ID}, holds: holds, held: holds}
 	if r := t.journal.State().Run; r != nil {
 		s.head.Attempt, s.head.Turn = r.Attempt, turn(r)
 	}
@@ -87,6 +92,10 @@ func (s *stream) add(d llm.Delta) {
 	if d.Restart {
 		s.restart()
 	}
+	if s.held {
+		s.kept = append(s.kept, d)
+		return
+	}
 	s.say(d.Reasoning, true)
 	s.say(d.Text, false)
 	if d.Call != nil { // no reply brings what is said before calls
@@ -96,13 +105,51 @@ func (s *stream) add(d llm.Delta) {
 
 // restart takes back what was said; offsets begin at 0 again.
 func (s *stream) restart() {
-	s.pending, s.text, s.thoughts = s.pending[:0], 0, 0
+	s.kept, s.pending, s.text, s.thoughts = s.kept[:0], s.pending[:0], 0, 0
 	if s.subject == "" {
 		return
 	}
 	c := s.head
 	c.Restart = true
 	s.publish(c)
+}
+
+// replace puts what a hook has made of the answer in place of what is held.
+func (s *stream) replace(said llm.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept = s.kept[:0]
+	for _, p := range said.Parts {
+		switch p.Type {
+		case llm.Text:
+			s.kept = append(s.kept, llm.Delta{Text: p.Text})
+		case llm.Reasoning:
+			s.kept = append(s.kept, llm.Delta{Reasoning: p.Text})
+		}
+	}
+}
+
+// release publishes what was held, in pieces as large as fit.
+func (s *stream) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = false
+	for _, d := range s.kept {
+		for _, piece := range []struct {
+			text    string
+			thought bool
+		}{{d.Reasoning, true}, {d.Text, false}} {
+			if piece.text == "" {
+				continue
+			}
+			if s.thought != piece.thought {
+				s.flush()
+			}
+			s.thought = piece.thought
+			s.pending = append(s.pending, piece.text...)
+		}
+	}
+	s.flush()
 }
 
 // say publishes text: at once when the last chunk was a while ago, else with

@@ -57,6 +57,10 @@ func (c *conversation) workSuspended(journal *session.Log, left *run.Run) {
 		if sig, ok := c.answer(it, left); ok && !known(journal, it) { // an answer counts once
 			other, err := c.passedOn(it)
 			if err == nil && other == "" {
+				if reason := c.screenAnswer(c.r.work, it, left, &sig); reason != "" {
+					c.refuse(journal, it, refusedByHook(reason))
+					continue
+				}
 				c.unqueue(it)
 				t.items = []*item{it}
 				err = t.goOn(left, sig)

@@ -134,7 +134,7 @@ func (t *runner) outcome(ctx context.Context, call run.Call, args json.RawMessag
 // they leave what the tool does not take. Of a call that was approved they have
 // said what they had to say: what a person was shown is what runs.
 func (t *runner) beforeTool(ctx context.Context, tool tools.Tool, call run.Call) (args json.RawMessage, refused *run.Signal) {
-	if call.Approved || !t.c.r.parts.Hooks.Has(hooks.BeforeToolCall) {
+	if call.Approved || !t.c.hooked(hooks.BeforeToolCall) {
 		return call.Args, nil
 	}
 	out := t.c.r.parts.Hooks.Fire(ctx, t.call(hooks.BeforeToolCall, hooks.Args{
@@ -157,7 +157,7 @@ func (t *runner) beforeTool(ctx context.Context, tool tools.Tool, call run.Call)
 
 // afterTool lets the after_tool_call hooks change what the model is told.
 func (t *runner) afterTool(ctx context.Context, call run.Call, args json.RawMessage, ok bool, text string) (bool, string) {
-	if !t.c.r.parts.Hooks.Has(hooks.AfterToolCall) {
+	if !t.c.hooked(hooks.AfterToolCall) {
 		return ok, text
 	}
 	told, err := encodeArgs(map[string]any{"call": call.ID, "name": call.Name, "args": args, "ok": ok, "result": text})

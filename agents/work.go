@@ -136,7 +136,7 @@ func (c *conversation) load() (*session.Log, error) {
 
 // announce tells the hooks that the session is in memory.
 func (c *conversation) announce(state run.State) {
-	if !c.r.parts.Hooks.Has(hooks.OnSessionStart) {
+	if !c.hooked(hooks.OnSessionStart) {
 		return
 	}
 	reason := "resumed"

@@ -39,6 +39,7 @@ func (k *checker) check() {
 	k.checkPlugins()
 	k.checkHooks()
 	k.checkAgents()
+	k.checkHookScopes()
 	k.checkDefaults()
 	k.checkFiles()
 }

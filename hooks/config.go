@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,33 @@ type Config struct {
 	Priority int           `yaml:"priority,omitempty" json:"priority,omitempty"`
 	Timeout  time.Duration `yaml:"timeout,omitempty" json:"timeout,omitempty"` // default 5s
 	Fail     string        `yaml:"fail,omitempty" json:"fail,omitempty"`       // open (default) or closed
+	// Agents and Channels narrow the hook to calls of these agents, and to sessions
+	// of these channels, each as <channel> or <channel>.<instance>; nil: all.
+	Agents   []string `yaml:"agents,omitempty" json:"agents,omitempty"`
+	Channels []string `yaml:"channels,omitempty" json:"channels,omitempty"`
+}
+
+// Equal reports whether other is the same hook.
+func (c Config) Equal(other Config) bool { return reflect.DeepEqual(c, other) }
+
+// only is the condition under which the hook is called, nil when there is none.
+func (c Config) only() func(agent, session string) bool {
+	if len(c.Agents) == 0 && len(c.Channels) == 0 {
+		return nil
+	}
+	return func(agent, session string) bool {
+		return (len(c.Agents) == 0 || slices.Contains(c.Agents, agent)) &&
+			(len(c.Channels) == 0 || slices.ContainsFunc(c.Channels, func(name string) bool { return isOf(session, name) }))
+	}
+}
+
+// isOf reports whether a session, by its key, is one of a channel: the part of
+// the key before the first slash is <channel> or <channel>.<instance>. The
+// channel alone stands for all of its instances.
+func isOf(session, channel string) bool {
+	place, _, _ := strings.Cut(session, "/")
+	name, _, _ := strings.Cut(place, ".")
+	return place == channel || name == channel
 }
 
 // The values of [Config.Fail].

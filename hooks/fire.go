@@ -28,7 +28,7 @@ const (
 // when the handler returns. Fire takes no lock and, when the point has no
 // handler, allocates nothing.
 func (r *Registry) Fire(ctx context.Context, call Call) Outcome {
-	chain := r.chain(call.Hook)
+	chain := fitting(r.chain(call.Hook), call.Agent, call.Session)
 	if len(chain) == 0 {
 		return Outcome{Action: Continue, Args: call.Args}
 	}

@@ -136,4 +136,7 @@ type Options struct {
 	// FailClosed turns an error, a panic or a timeout of a handler at a
 	// before_* point into an Abort. Otherwise they count as Continue.
 	FailClosed bool
+	// Only, if set, reports whether the handler is called for a session of an
+	// agent. It is called at each firing and must not wait.
+	Only func(agent, session string) bool
 }

@@ -69,6 +69,25 @@ func (r *Registry) Has(name string) bool {
 	return len(r.chain(name)) > 0
 }
 
+// HasFor is Has for the handlers that are called for a session of an agent.
+func (r *Registry) HasFor(name, agent, session string) bool {
+	return slices.ContainsFunc(r.chain(name), func(l *link) bool { return l.isFor(agent, session) })
+}
+
+// isFor reports whether the handler is called for a session of an agent.
+func (l *link) isFor(agent, session string) bool {
+	return l.opts.Only == nil || l.opts.Only(agent, session)
+}
+
+// fitting are the links of a chain that are for a session of an agent.
+func fitting(chain []*link, agent, session string) []*link {
+	others := func(l *link) bool { return !l.isFor(agent, session) }
+	if !slices.ContainsFunc(chain, others) { // as mostly: nothing is copied
+		return chain
+	}
+	return slices.DeleteFunc(slices.Clone(chain), others)
+}
+
 func (r *Registry) chain(name string) []*link {
 	chains := r.chains.Load()
 	if chains == nil {

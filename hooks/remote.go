@@ -73,6 +73,6 @@ func (r *Registry) addRemote(nc *nats.Conn, c Config) (func(), error) {
 	for key, fault := range c.Check() {
 		return nil, fmt.Errorf("add remote hook on %q: %s: %s", c.On, key, fault)
 	}
-	opts := Options{Timeout: c.Timeout, FailClosed: c.Fail == FailClosed}
+	opts := Options{Timeout: c.Timeout, FailClosed: c.Fail == FailClosed, Only: c.only()}
 	return r.Add(c.On, c.Priority, c.Subject, Remote(nc, c.Subject), opts)
 }

@@ -95,7 +95,7 @@ func entries[V any](old, now map[string]V) []entry {
 func without(list, other []hooks.Config) []hooks.Config {
 	rest := slices.Clone(other)
 	return slices.DeleteFunc(slices.Clone(list), func(h hooks.Config) bool {
-		i := slices.Index(rest, h)
+		i := slices.IndexFunc(rest, h.Equal)
 		if i >= 0 {
 			rest = slices.Delete(rest, i, i+1)
 		}

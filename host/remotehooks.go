@@ -61,11 +61,11 @@ func (r *remoteHooks) add(list []hooks.Config) (fresh []remoteHook, left []hooks
 }
 
 func (r *remoteHooks) drop(c hooks.Config) {
-	if i := slices.Index(r.left, c); i >= 0 { // they are the last of their kind
+	if i := slices.IndexFunc(r.left, c.Equal); i >= 0 { // they are the last of their kind
 		r.left = slices.Delete(r.left, i, i+1)
 		return
 	}
-	if i := slices.IndexFunc(r.now, func(h remoteHook) bool { return h.Config == c }); i >= 0 {
+	if i := slices.IndexFunc(r.now, func(h remoteHook) bool { return h.Equal(c) }); i >= 0 {
 		r.now[i].remove()
 		r.now = slices.Delete(r.now, i, i+1)
 	}

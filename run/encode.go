@@ -157,6 +157,7 @@ func (w *encoder) input(in *Input) {
 	}
 	w.text(`,"trace":`, in.Trace)
 	w.text(`,"state":`, in.State)
+	w.truth(`,"checked":`, in.Checked)
 	w.b = append(w.b, '}')
 }
 

@@ -152,6 +152,9 @@ type Input struct {
 	Envelope json.RawMessage `json:"envelope"`
 	Trace    string          `json:"trace,omitempty"` // traceparent
 	State    string          `json:"state,omitempty"` // tracestate
+	// Checked says of an input that waits in the log that the before_message hooks
+	// have seen it: Envelope is what they left of it.
+	Checked bool `json:"checked,omitempty"`
 }
 
 // A Reply is what the run says to the outside. The machine sets everything

@@ -1,0 +1,36 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agenthost/config"
+)
+
+// A hook that is narrowed to what nothing has would never be asked.
+func TestHookScopes(t *testing.T) {
+	const agents = "models: {m: {provider: echo}}\n" +
+		"agents: [{id: ana, channels: [web, {channel: telegram, instance: sales}]}, {id: bob, channels: [{channel: mail, instance: '*'}]}]\n"
+	tests := map[string]struct {
+		scope string
+		want  []string
+	}{
+		"all known":            {"agents: [ana, bob], channels: [web, telegram, telegram.sales, mail, mail.info]", nil},
+		"an agent":             {"agents: [anna]", []string{`agenthost.yaml:2:53: there is no agent "anna"; did you mean "ana"?`}},
+		"a channel":            {"channels: [wep]", []string{`agenthost.yaml:2:55: no agent is bound to the channel "wep"; did you mean "web"?`}},
+		"an instance":          {"channels: [telegram.sale]", []string{`agenthost.yaml:2:55: no agent is bound to the channel "telegram.sale"; did you mean "telegram.sales"?`}},
+		"no instance at all":   {"channels: [web.x]", []string{`agenthost.yaml:2:55: no agent is bound to the channel "web.x"; did you mean "web"?`}},
+		"one that cannot be":   {"channels: ['mail.*']", []string{`agenthost.yaml:2:55: no agent is bound to the channel "mail.*"; did you mean "mail"?`}},
+		"an entry that is bad": {"agents: [ana, '']", []string{`agenthost.yaml:2:58: there is no agent ""; want ana or bob`}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			text := agents + "hooks: [{on: before_message, subject: a.b, " + tt.scope + "}]\n"
+			_, err := config.Parse("agenthost.yaml", []byte(text))
+			if diff := cmp.Diff(tt.want, shifted(err)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
