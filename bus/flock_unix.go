@@ -14,3 +14,8 @@ const errWouldBlock = unix.EWOULDBLOCK
 func lock(f *os.File) error {
 	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 }
+
+// lockShared is lock beside others that only read.
+func lockShared(f *os.File) error {
+	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+}

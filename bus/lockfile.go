@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -36,6 +37,27 @@ func lockStore(dir string) (release func(), err error) {
 		return nil, fmt.Errorf("store %q is %w; stop that process, or set nats.embedded.store to another folder, or nats.url to use its server", dir, err)
 	}
 	return release, err
+}
+
+// SharedStore keeps hosts from opening the store in dir while it is read, and is
+// refused while one has it open. It writes nothing; a store that no host has ever
+// locked needs no lock.
+func SharedStore(dir string) (release func(), err error) {
+	f, err := os.Open(filepath.Join(dir, "host.lock"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	if err := lockShared(f); err != nil {
+		defer f.Close()
+		if errors.Is(err, errWouldBlock) {
+			return nil, fmt.Errorf("%w by %s; leave --store out to ask that host, or stop it", ErrLocked, holder(f))
+		}
+		return nil, fmt.Errorf("lock %q: %w", f.Name(), err)
+	}
+	return func() { f.Close() }, nil
 }
 
 // storeHint says what helps where the folder cannot be used.

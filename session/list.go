@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/run"
@@ -19,6 +20,8 @@ type Page struct {
 	Agent  string `json:"agent,omitempty"`
 	Limit  int    `json:"limit,omitempty"`
 	Before uint64 `json:"after,omitempty"`
+	// Since leaves out those whose last commit is older; zero: none.
+	Since time.Time `json:"since,omitzero"`
 }
 
 // A Listing is a page of sessions. After is the Before of the next page, 0 when
@@ -42,7 +45,7 @@ func (a *Archive) List(ctx context.Context, p Page) (Listing, error) {
 	var heads []bus.Record
 	filter := Subject(cmp.Or(p.Agent, "*"), "*")
 	err := bus.Heads(ctx, a.js, bus.SessionsStream, filter, true, func(rec bus.Record) {
-		if p.Before == 0 || rec.Seq < p.Before {
+		if (p.Before == 0 || rec.Seq < p.Before) && !rec.Time.Before(p.Since) {
 			heads = append(heads, rec)
 		}
 	})

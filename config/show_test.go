@@ -1,0 +1,48 @@
+package config_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"agenthost/config"
+)
+
+func TestShowHasNoSecrets(t *testing.T) {
+	t.Setenv("KEY", "sk-from-the-environment")
+	cfg, err := config.Parse("agenthost.yaml", []byte(`
+nats: {url: "nats://ann:p4ssword@10.0.0.5:4222,nats://bob:0ther@10.0.0.6", password: p4ss, user: ann}
+http: {token: t0ken-of-http}
+models: {main: {provider: openai, model: m, api_key: "${KEY}", base_url: "https://me:pw123@host/v1"}}
+mcp: {wiki: {url: "https://wiki/mcp", headers: {Authorization: "Bearer b34rer", X-Team: shop}}, local: {command: [x], env: {GITHUB_TOKEN: gh0st, HOME: /home/x}}}
+plugins: {telegram: {sales: {token: t3legram, deep: {client_secret: [one, tw0]}}}}
+agents: [{id: ana, instructions: "My token is no secret.", limits: {concurrency: 3}}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := config.Show(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	masked, err := config.Masked(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(masked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, shown := range map[string]string{"YAML": string(text), "JSON": string(data)} {
+		for _, secret := range []string{"p4ss", "0ther", "t0ken", "sk-from", "pw123", "b34rer", "gh0st", "t3legram", "tw0"} {
+			if strings.Contains(shown, secret) {
+				t.Errorf("%s: the secret %s is shown:\n%s", name, secret, shown)
+			}
+		}
+		for _, want := range []string{"My token is no secret.", "https://wiki/mcp", "shop", "/home/x", "nats://ann:[secret]@10.0.0.5:4222,nats://bob:[secret]@10.0.0.6", "concurrency"} {
+			if !strings.Contains(shown, want) {
+				t.Errorf("%s: want %q in\n%s", name, want, shown)
+			}
+		}
+	}
+}
