@@ -27,6 +27,8 @@ type conversation struct {
 	queue   []*item                       // in the order they came
 	count   [places]int                   // of these, by their place
 	running bool                          // a run is at work, or waits for a slot or its commit
+	began   time.Time                     // when that was so last
+	over    bool                          // its run is at its end, but for the last commit
 	taken   bool                          // its inputs are not in the queue any more
 	timer   *time.Timer                   // collect: waits for more
 	// suspended tells that the run waits for somebody. Nothing is held then: what
@@ -194,7 +196,7 @@ func (c *conversation) wake(wait time.Duration) {
 	case wait > 0 && !c.r.stopping.Load():
 		c.timer = time.AfterFunc(wait, c.ripe)
 	default:
-		c.running = true
+		c.running, c.began, c.over = true, time.Now(), false
 		c.r.schedule(c)
 	}
 }
@@ -333,6 +335,6 @@ func (c *conversation) leaveCurrent(t *runner) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.current == t {
-		c.current = nil
+		c.current, c.over = nil, true
 	}
 }

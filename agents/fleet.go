@@ -283,6 +283,7 @@ func (f *Fleet) Status() []Status {
 	list := make([]Status, len(runtimes))
 	for i, r := range runtimes {
 		list[i] = r.Status()
+		list[i].Serving = f.serves(r.id)
 	}
 	return list
 }

@@ -43,6 +43,7 @@ const longAnswer = 8192
 // admit lets an attempt begin, or says what it would go beyond.
 func (m *meter) admit(ctx context.Context, l llm.Link, req llm.Request) (expected int64, err error) {
 	m.close() // the last one admitted was not begun after all
+	m.t.asks(l)
 	if l.Price == nil {
 		return 0, nil
 	}

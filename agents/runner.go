@@ -37,6 +37,7 @@ type runner struct {
 
 	mu        sync.Mutex        // of what tools under way read and write, items and inputs included
 	fallbacks map[string]string // by call: the answer when nobody gives one
+	entry     string            // of the model that is asked
 }
 
 var (

@@ -340,6 +340,7 @@ type Status struct {
 	Suspects    int    `json:"suspects,omitempty"`    // runs that may have ended their host, and wait to be tried again
 	SpentToday  int64  `json:"spent_today,omitempty"` // in this UTC day, in micro-cents, all hosts together
 	ShadowOf    string `json:"shadow_of,omitempty"`
+	Serving     bool   `json:"serving,omitempty"` // this host brings it its messages, as far as it knows
 }
 
 // Status reports what the agent is doing.

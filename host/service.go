@@ -65,7 +65,7 @@ func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
 	svc, err := microservice.Start(b.NC, microservice.Config{
 		Name: ServiceName, Version: semver(h.opt.Version), Description: "a host of agents",
 		Metadata: map[string]string{"host": h.opt.Name}, Log: h.log,
-	}, slices.Concat(h.endpoints(b, started, wakers), sessions.endpoints(), dead.endpoints())...)
+	}, slices.Concat(h.endpoints(b, started, wakers, reports), sessions.endpoints(), dead.endpoints())...)
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +76,13 @@ func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
 }
 
 // endpoints are those of the host itself.
-func (h *Host) endpoints(b *bus.Bus, started time.Time, wakers *wakers) []microservice.Endpoint {
+func (h *Host) endpoints(b *bus.Bus, started time.Time, wakers *wakers, reports *sync.WaitGroup) []microservice.Endpoint {
 	doors := &doors{js: b.JS, signer: h.signer, served: h.serves}
 	status := micro.HandlerFunc(func(req micro.Request) {
 		_ = req.RespondJSON(h.status(b.JS, started, wakers.beats.Load())) // who asked may be gone
+	})
+	runs := micro.HandlerFunc(func(req micro.Request) {
+		_ = req.RespondJSON(h.runs()) // the same
 	})
 	return []microservice.Endpoint{
 		{Name: "status", Subject: StatusSubject, Handler: status, All: true, Description: "what every host and its agents are doing"},
@@ -95,6 +98,8 @@ func (h *Host) endpoints(b *bus.Bus, started time.Time, wakers *wakers) []micros
 			Name: "reload", Subject: ReloadSubject, Handler: micro.HandlerFunc(h.reloadDoor), All: true,
 			Description: "reads the configuration again, on every host; each tells what came of it",
 		},
+		{Name: "runs", Subject: RunsSubject, Handler: runs, All: true, Description: "the runs of every host: what each is doing, since when, what it waits for"},
+		{Name: "prompt", Subject: PromptSubject, Handler: report(reports, h.preview), Description: "what the model of an agent gets with each call: agent"},
 		{Name: "approve", Subject: ApproveSubject, Handler: door(doors.approve), Description: "answers a call that waits: id, answer, scope, by"},
 		{Name: "abort", Subject: AbortSubject, Handler: door(doors.abort), Description: "stops the run of a session: agent, session, by, reason"},
 	}

@@ -33,6 +33,10 @@ type (
 	SessionPage = session.Page
 	// SessionListing is a page of sessions.
 	SessionListing = session.Listing
+	// SessionSearch is what to look for in sessions.
+	SessionSearch = session.Search
+	// SessionHit is a place where that was said.
+	SessionHit = session.Hit
 	// Fact is one event of a log, with its place.
 	Fact = session.Fact
 	// Event is what a Fact tells.

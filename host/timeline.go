@@ -16,7 +16,7 @@ import (
 const timelineRunes = 300
 
 // Line is an event in words, for people; empty when another event of its commit
-// tells the same.
+// tells the same. What people, agents and tools have said keeps its line breaks.
 func Line(e Event) string {
 	switch e.Type {
 	case run.Started:
@@ -30,17 +30,17 @@ func Line(e Event) string {
 	case run.ModelCalled:
 		return modelLine(e)
 	case run.ToolRequested:
-		return "calls " + e.Name + " " + short(string(e.Args))
+		return "calls " + e.Name + " " + short(legible(e.Args))
 	case run.ToolFinished:
 		return resultLine(e)
 	case run.ApprovalAsked, run.QuestionAsked:
-		return "asks: " + short(e.Prompt)
+		return "asks: " + said(e.Prompt)
 	case run.ApprovalAnswered, run.QuestionAnswered:
 		return answerLine(e)
 	case run.Delegated:
 		return "hands over to " + e.To
 	case run.Compacted:
-		return fmt.Sprintf("%d messages summed up, %d tokens became %d: %s", e.Through, e.Before, e.After, short(e.Summary))
+		return fmt.Sprintf("%d messages summed up, %d tokens became %d: %s", e.Through, e.Before, e.After, said(e.Summary))
 	case run.Suspended:
 		return "waits"
 	case run.Finished:
@@ -52,11 +52,11 @@ func Line(e Event) string {
 }
 
 func refusedLine(e Event) string {
-	said := bus.Outbound{}
-	if e.Input == nil || e.Reply == nil || json.Unmarshal(e.Reply.Envelope, &said) != nil {
+	out := bus.Outbound{}
+	if e.Input == nil || e.Reply == nil || json.Unmarshal(e.Reply.Envelope, &out) != nil {
 		return string(e.Type)
 	}
-	return "refused message " + short(e.Input.ID) + ": " + short(said.Text)
+	return "refused message " + short(e.Input.ID) + ": " + said(out.Text)
 }
 
 func startLine(e Event) string {
@@ -69,14 +69,14 @@ func startLine(e Event) string {
 
 func inputLine(e Event) string {
 	if e.Message != nil {
-		return "joins the run: " + short(e.Message.Text())
+		return "joins the run: " + said(e.Message.Text())
 	}
 	if e.Input == nil || e.Run != "" {
 		return ""
 	}
-	said := struct{ From, Text string }{}
-	_ = json.Unmarshal(e.Input.Envelope, &said) // what is none has neither
-	return "waits for its turn: " + said.From + ": " + short(said.Text)
+	in := struct{ From, Text string }{}
+	_ = json.Unmarshal(e.Input.Envelope, &in) // what is none has neither
+	return "waits for its turn: " + in.From + ": " + said(in.Text)
 }
 
 func messageLine(m *llm.Message) string {
@@ -99,7 +99,7 @@ func messageLine(m *llm.Message) string {
 	if m.Partial {
 		text += " (broken off)"
 	}
-	return who + ": " + short(text)
+	return who + ": " + said(text)
 }
 
 func modelLine(e Event) string {
@@ -137,11 +137,11 @@ func resultLine(e Event) string {
 	if !e.OK {
 		how = "failed: "
 	}
-	return e.Name + " " + how + short(e.Result)
+	return e.Name + " " + how + said(e.Result)
 }
 
 func answerLine(e Event) string {
-	line := "answered: " + short(e.Answer)
+	line := "answered: " + said(e.Answer)
 	if e.Scope != "" {
 		line += " (" + e.Scope + ")"
 	}
@@ -162,9 +162,22 @@ func endLine(e Event) string {
 	return line
 }
 
+// legible is JSON without the escapes that only HTML needs.
+func legible(data json.RawMessage) string {
+	return unescape.Replace(string(data))
+}
+
+var unescape = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
+// said is text with its line breaks, cut where it is long.
+func said(text string) string {
+	return cut(strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")))
+}
+
 // short is text on one line, cut where it is long.
-func short(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+func short(text string) string { return cut(strings.Join(strings.Fields(text), " ")) }
+
+func cut(text string) string {
 	if runes := []rune(text); len(runes) > timelineRunes {
 		return string(runes[:timelineRunes]) + "…"
 	}

@@ -1,0 +1,158 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/config"
+	"agenthost/host"
+
+	"github.com/nats-io/nats.go"
+)
+
+// seen asks a host for its runs until they are as wanted.
+func seen(t *testing.T, nc *nats.Conn, want func([]host.RunStatus) bool) []host.RunStatus {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		msg, err := nc.RequestWithContext(ctx, host.RunsSubject, nil)
+		if err != nil {
+			t.Fatalf("the runs are not as wanted: %v", err)
+		}
+		report, err := host.ReadRuns(msg.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want(report.Runs) {
+			return report.Runs
+		}
+	}
+}
+
+// inPhase reports whether there is one run, in that phase.
+func inPhase(phase string) func([]host.RunStatus) bool {
+	return func(runs []host.RunStatus) bool { return len(runs) == 1 && runs[0].Phase == phase }
+}
+
+// scriptedHost is a host whose agent ana goes by a script.
+func scriptedHost(t *testing.T, rules, agent string) *host.Host {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "play.yaml"), []byte("rules:\n"+rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := "nats: {embedded: {listen: \"\"}}\nhttp: {listen: \"\"}\nmodels: {main: {provider: scripted, script: play.yaml}}\n" +
+		"hooks:\n  - {on: before_message, subject: acme.in, timeout: 5m, fail: open}\n  - {on: before_tool_call, subject: acme.tool, timeout: 5m, fail: open}\n" +
+		"agents:\n  - {id: ana, model: main, channels: [web], " + agent + "}\n"
+	cfg, err := config.Parse(filepath.Join(folder, "agenthost.yaml"), []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _ := start(t, cfg)
+	return h
+}
+
+// A run is seen from the moment its message is there: while a hook looks at it,
+// while its model or a tool is waited for, and by all that it waits for.
+func TestRunsAreSeenInEachPhase(t *testing.T) {
+	t.Parallel()
+	h := scriptedHost(t, `  - {is: tool, tool_calls: [{name: now, args: {}}]}
+  - {after_tool: now, delay: 1h, text: never}
+`, "tools: [now]")
+	nc := h.Bus().NC
+	held := map[string]chan *nats.Msg{}
+	for _, subject := range []string{"acme.in", "acme.tool"} {
+		held[subject] = make(chan *nats.Msg, 1)
+		if _, err := nc.ChanSubscribe(subject, held[subject]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	goOn := func(subject string) {
+		if err := (<-held[subject]).Respond([]byte(`{"action":"continue"}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if runs := seen(t, nc, func([]host.RunStatus) bool { return true }); runs == nil || len(runs) != 0 {
+		t.Errorf("at rest: got %+v, want a list of none", runs)
+	}
+	publish(t, nc, "plugin.inbound.web", bus.Inbound{From: "bo", Text: "tool"})
+	run := seen(t, nc, inPhase("starting"))[0]
+	if run.Agent != "ana" || run.Session != "web/dm/bo" || time.Since(run.Since) > time.Minute || run.Run != "" {
+		t.Errorf("starting: got %+v", run)
+	}
+	goOn("acme.in")
+	run = seen(t, nc, inPhase("dispatching"))[0]
+	if !slices.Equal(run.For, []string{"now"}) || run.Model != "main" || run.Run == "" || run.Trigger != "message" {
+		t.Errorf("dispatching: got %+v", run)
+	}
+	goOn("acme.tool")
+	if run = seen(t, nc, inPhase("invoking"))[0]; run.Model != "main" || len(run.For) > 0 {
+		t.Errorf("invoking: got %+v", run)
+	}
+}
+
+// What waits for a free slot is seen, too.
+func TestQueuedRunsAreSeen(t *testing.T) {
+	t.Parallel()
+	h := scriptedHost(t, "  - {delay: 1h, text: never}\n", "limits: {concurrency: 1}")
+	for _, from := range []string{"a", "b", "c"} {
+		publish(t, h.Bus().NC, "plugin.inbound.web", bus.Inbound{From: from, Text: "hello"})
+	}
+	runs := seen(t, h.Bus().NC, func(runs []host.RunStatus) bool {
+		phases := ""
+		for _, r := range runs {
+			phases += r.Phase + " "
+		}
+		return strings.Count(phases, "queued") == 2 && strings.Contains(phases, "invoking")
+	})
+	for _, r := range runs {
+		if r.Since.IsZero() || !strings.HasPrefix(r.Session, "web/dm/") {
+			t.Errorf("got %+v", r)
+		}
+	}
+}
+
+func TestPromptIsShownAsTheModelGetsIt(t *testing.T) {
+	t.Parallel()
+	b := newBrain(t)
+	h, _ := start(t, shown(t, "agents.md", b, nil))
+	ask := func(agent string) (host.Preview, *nats.Msg) {
+		request, _ := json.Marshal(host.Peek{Agent: agent})
+		msg, err := h.Bus().NC.RequestWithContext(t.Context(), host.PromptSubject, request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := host.Preview{}
+		_ = json.Unmarshal(msg.Data, &p) // an error has none
+		return p, msg
+	}
+	p, _ := ask("ana")
+	for channel, got := range map[string]struct {
+		system string
+		tools  []host.PreviewTool
+	}{"web": {p.System, p.Tools}, "telegram.sales": {p.Bindings[0].System, p.Bindings[0].Tools}} {
+		tell(t, h, channel, "hello")
+		sent := last(b)
+		if got.system != sent.system {
+			t.Errorf("%s: shown %q, sent %q", channel, got.system, sent.system)
+		}
+		names := []string{}
+		for _, tool := range got.tools {
+			names = append(names, tool.Name)
+		}
+		if want := sent.request(t).Tools; !slices.Equal(names, want) {
+			t.Errorf("%s: shown %v, sent %v", channel, names, want)
+		}
+	}
+	if _, msg := ask("bo"); msg.Header.Get("Nats-Service-Error-Code") != "404" {
+		t.Errorf("no such agent: got %v %s", msg.Header, msg.Data)
+	}
+}
