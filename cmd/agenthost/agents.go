@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
-	"text/tabwriter"
+	"strings"
 
 	"agenthost/host"
 
@@ -13,23 +12,30 @@ import (
 )
 
 func (a *app) agentsCommand() *cobra.Command {
+	l := &listFlags{}
 	cmd := &cobra.Command{
 		Use:   "agents",
-		Short: "List the agents of the running hosts",
-		Long: `Agents asks the running hosts what their agents are doing. A line is one agent
-on one host; with --json, one element is one host. What was spent today, a day
-in UTC, is that of all hosts together; in JSON it is in micro-cents. A suspect is
-a run that may have ended its host and waits to be tried again.`,
+		Short: "List the agents of the running hosts, or show one",
+		Long: `Agents asks the running hosts what their agents are doing. A line is one agent:
+its numbers are those of all hosts together, and SERVED BY names the host that
+gets its messages; in parentheses stand those that could, until one has got
+some. With --json one element is one host. What was spent today, a day in UTC, is
+in micro-cents in JSON. A suspect is a run that may have ended its host and waits
+to be tried again.`,
 		Example: `  agenthost agents
+  agenthost agents --watch
+  agenthost agents show assistant
   agenthost agents -s nats://10.0.0.5:4222 --json`,
-		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listAgents(cmd.Context()) },
 	}
+	l.register(a, cmd, func(ctx context.Context) error { return a.listAgents(ctx, l) })
+	cmd.Args = takes()
+	_ = cmd.Flags().MarkHidden("since") // agents have no age
+	cmd.AddCommand(a.agentsShowCommand())
 	a.configFlag(cmd)
 	return cmd
 }
 
-func (a *app) listAgents(ctx context.Context) error {
+func (a *app) listAgents(ctx context.Context, l *listFlags) error {
 	nc, _, err := a.connect(ctx)
 	if err != nil {
 		return err
@@ -40,23 +46,71 @@ func (a *app) listAgents(ctx context.Context) error {
 	case err != nil:
 		return err
 	case len(hosts) == 0:
-		return errors.New(`no host answers; start one with "agenthost run"`)
+		return errNoHost
 	case a.json:
 		return a.printJSON(hosts)
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AGENT\tSTATE\tSESSIONS\tRUNNING\tQUEUED\tSPENT TODAY\tHEARTBEAT\tHOST")
-	for _, h := range hosts {
-		for _, agent := range h.Agents {
-			say(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", agent.ID, agent.State, agent.Sessions, agent.Running, queued(agent),
-				host.Money(agent.SpentToday), beats(agent.Heartbeat), h.Host)
+	t := a.table("AGENT", "STATE", "SESSIONS", "RUNNING", "QUEUED", "SPENT TODAY", "HEARTBEAT", "SERVED BY")
+	for _, agent := range hosts.served() {
+		if l.agent == "" || agent.ID == l.agent {
+			t.Row(agent.ID, stated(agent.State), agent.Sessions, agent.Running, queued(agent.AgentStatus),
+				host.Money(agent.SpentToday), beats(agent.Heartbeat), agent.by())
 		}
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.Write(a.stdout); err != nil {
 		return err
 	}
 	a.warnFaults(hosts)
 	return nil
+}
+
+// A servedAgent is an agent with the numbers of all hosts.
+type servedAgent struct {
+	host.AgentStatus
+	serving, could []string // hosts
+}
+
+// by names who serves it; in parentheses who could, while nobody has to.
+func (s *servedAgent) by() string {
+	if len(s.serving) > 0 {
+		return strings.Join(s.serving, ", ")
+	}
+	return "(" + strings.Join(s.could, ", ") + ")"
+}
+
+// served are the agents of a fleet, in the order of the first host that has them.
+func (f fleet) served() []*servedAgent {
+	var list []*servedAgent
+	known := map[string]*servedAgent{}
+	for _, h := range f {
+		for _, a := range h.Agents {
+			s := known[a.ID]
+			if s == nil {
+				s = &servedAgent{AgentStatus: a}
+				known[a.ID] = s
+				list = append(list, s)
+			} else {
+				s.add(a)
+			}
+			s.could = append(s.could, h.Host)
+			if a.Serving {
+				s.serving = append(s.serving, h.Host)
+			}
+		}
+	}
+	return list
+}
+
+// add adds what another host says of the agent. Money and heartbeats are those
+// of the fleet already.
+func (s *servedAgent) add(a host.AgentStatus) {
+	s.Sessions += a.Sessions
+	s.Running += a.Running
+	s.Queued += a.Queued
+	s.Suspects += a.Suspects
+	if s.State == "ready" {
+		s.State = a.State
+	}
 }
 
 // queued is how many messages wait, and how many runs that may have ended their host.

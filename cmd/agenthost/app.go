@@ -11,10 +11,11 @@ import (
 	"sync/atomic"
 
 	"agenthost/config"
+	"agenthost/internal/terminal"
 
-	"github.com/mattn/go-isatty"
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // The exit codes.
@@ -34,10 +35,12 @@ type app struct {
 	json   bool
 	nats   natsFlags
 	config string // the path that -c names; empty: the default
+	store  string // the folder that --store names; empty: none
 
-	started bool        // the command line was understood
-	nc      *nats.Conn  // that the command has made; nil: none
-	lost    atomic.Bool // it broke
+	fixed   *terminal.Screen // what a.stdout stands for while a list is watched
+	started bool             // the command line was understood
+	nc      *nats.Conn       // that the command has made; nil: none
+	lost    atomic.Bool      // it broke
 }
 
 // execute runs the command that args name and returns the exit code.
@@ -62,13 +65,13 @@ func (a *app) report(cmd *cobra.Command, err error) int {
 	case errors.Is(err, errReported):
 		return codeFailed
 	case !a.started || isUsage(err):
-		say(a.stderr, "agenthost: %v\nRun \"%s --help\" for help.\n", err, cmd.CommandPath())
+		a.complain(terminal.Red, "%v\nRun \"%s --help\" for help.\n", err, cmd.CommandPath())
 		return codeUsage
 	case errors.As(err, &problems):
 		say(a.stderr, "%v\n", problems)
 		return codeFailed
 	default:
-		say(a.stderr, "agenthost: %v\n", hintJetStream(a.hintRefused(a.hintLost(err))))
+		a.complain(terminal.Red, "%v\n", hintJetStream(a.hintRefused(a.hintLost(err))))
 		return codeFailed
 	}
 }
@@ -91,11 +94,18 @@ func (a *app) printJSON(v any) error {
 
 // warn tells something that does not keep the command from its work.
 func (a *app) warn(format string, args ...any) {
-	say(a.stderr, "agenthost: "+format+"\n", args...)
+	a.complain(terminal.Yellow, format+"\n", args...)
 }
 
-// terminal reports whether a person is at the other end of stream.
-func terminal(stream any) bool {
+// complain writes to standard error under the name of the program, in a colour
+// where there are some.
+func (a *app) complain(style terminal.Style, format string, args ...any) {
+	fmt.Fprint(a.stderr, terminal.On(a.stderr, a.getenv).Paint(style, "agenthost:"))
+	say(a.stderr, " "+format, args...)
+}
+
+// isTerminal reports whether a person is at the other end of stream.
+func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd())
+	return ok && term.IsTerminal(int(f.Fd()))
 }

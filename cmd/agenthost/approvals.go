@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"agenthost/host"
@@ -35,42 +34,35 @@ counts.`,
 
 // A listing is which of what waits is listed.
 type listing struct {
-	agent string
-	all   bool
+	listFlags
+	all bool
 }
 
 func (a *app) approvalsListCommand() *cobra.Command {
-	l := listing{}
+	l := &listing{}
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List the open approvals and questions",
 		Example: `  agenthost approvals ls
-  agenthost approvals ls --agent assistant --json`,
+  agenthost approvals ls --agent assistant --json
+  agenthost approvals ls --since 1h --watch`,
 		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if l.agent != "" {
-				if err := checkAgent(l.agent); err != nil {
-					return err
-				}
-			}
-			return a.withBuckets(cmd.Context(), func(ctx context.Context, js jetstream.JetStream) error {
-				return a.listWaiting(ctx, js, l)
-			})
-		},
 	}
-	cmd.Flags().StringVar(&l.agent, "agent", "", "only of the agent with that `id`")
+	l.register(a, cmd, func(ctx context.Context) error {
+		return a.withBuckets(ctx, func(ctx context.Context, js jetstream.JetStream) error { return a.listWaiting(ctx, js, l) })
+	})
 	cmd.Flags().BoolVar(&l.all, "all", false, "also what waits for another agent")
 	a.configFlag(cmd)
 	return cmd
 }
 
-func (a *app) listWaiting(ctx context.Context, js jetstream.JetStream, l listing) error {
+func (a *app) listWaiting(ctx context.Context, js jetstream.JetStream, l *listing) error {
 	list, err := host.AllWaiting(ctx, js)
 	if err != nil {
 		return err
 	}
 	list = slices.DeleteFunc(list, func(w host.Waiting) bool {
-		return l.agent != "" && w.Agent != l.agent || !l.all && w.Kind == host.ForDelegate
+		return !l.keeps(w.Agent, w.AskedAt) || !l.all && w.Kind == host.ForDelegate
 	})
 	switch {
 	case a.json:
@@ -79,12 +71,11 @@ func (a *app) listWaiting(ctx context.Context, js jetstream.JetStream, l listing
 		fmt.Fprintln(a.stdout, "nobody is asked for anything")
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tAGENT\tKIND\tSINCE\tPROMPT")
+	t := a.table("ID", "AGENT", "KIND", "SINCE", "PROMPT")
 	for _, one := range list {
-		say(w, "%s\t%s\t%s\t%s\t%s\n", one.ID, one.Agent, one.Kind, one.AskedAt.Local().Format(time.DateTime), prompt(one))
+		t.Row(one.ID, one.Agent, one.Kind, one.AskedAt.Local().Format(time.DateTime), prompt(one))
 	}
-	return w.Flush()
+	return t.Write(a.stdout)
 }
 
 // prompt is what is asked, in a line.

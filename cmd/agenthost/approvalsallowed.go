@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"agenthost/host"
@@ -39,13 +38,11 @@ func (a *app) listAllowed(ctx context.Context, js jetstream.JetStream) error {
 		fmt.Fprintln(a.stdout, "nothing is allowed for longer than once")
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tAGENT\tSESSION\tWHAT\tBY\tSINCE")
+	t := a.table("ID", "AGENT", "SESSION", "WHAT", "BY", "SINCE")
 	for _, one := range list {
-		say(w, "%s\t%s\t%s\t%s\t%s\t%s\n", one.ID, one.Agent, printable(cmp.Or(one.Session, "all")), printable(one.What),
-			printable(one.By), one.At.Local().Format(time.DateTime))
+		t.Row(one.ID, one.Agent, cmp.Or(one.Session, "all"), one.What, one.By, one.At.Local().Format(time.DateTime))
 	}
-	return w.Flush()
+	return t.Write(a.stdout)
 }
 
 func (a *app) approvalsRevokeCommand() *cobra.Command {
@@ -65,7 +62,15 @@ func (a *app) approvalsRevokeCommand() *cobra.Command {
 }
 
 func (a *app) revoke(ctx context.Context, js jetstream.JetStream, id string) error {
-	was, err := host.Revoke(ctx, js, id)
+	known, err := liveAllowed(ctx, nil, js, "")
+	if err != nil {
+		return fmt.Errorf("revoke %q: %w", id, err)
+	}
+	whole, err := resolve("id", id, known)
+	if err != nil {
+		return err
+	}
+	was, err := host.Revoke(ctx, js, cmp.Or(whole, id))
 	if err != nil {
 		return err
 	}

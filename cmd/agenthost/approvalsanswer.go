@@ -62,7 +62,7 @@ func (a *app) answerWaiting(ctx context.Context, s answering) error {
 	if err != nil {
 		return hintBucket(err)
 	}
-	s.Door = bus.DoorCLI
+	s.ID, s.Door = w.ID, bus.DoorCLI
 	msg, err := s.Message(w, o.inbox.Subject)
 	if err != nil {
 		return err
@@ -93,5 +93,5 @@ func (a *app) printOrder(id, state, words string) error {
 func (o *order) waiting(ctx context.Context, id string) (host.Waiting, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
 	defer cancel()
-	return host.ReadWaiting(ctx, o.js, id)
+	return findWaiting(ctx, o.js, id)
 }

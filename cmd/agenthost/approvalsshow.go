@@ -32,7 +32,7 @@ arguments. No host needs to run.`,
 }
 
 func (a *app) showWaiting(ctx context.Context, js jetstream.JetStream, id string) error {
-	w, err := host.ReadWaiting(ctx, js, id)
+	w, err := findWaiting(ctx, js, id)
 	if err != nil {
 		return err
 	}

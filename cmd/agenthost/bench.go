@@ -198,7 +198,7 @@ func (a *app) printBench(r bench.Report) error {
 
 // benchProgress has opt show a bar, when somebody looks; clear takes it away.
 func (a *app) benchProgress(opt *bench.Options) (clear func()) {
-	if !terminal(a.stderr) {
+	if !isTerminal(a.stderr) {
 		return func() {}
 	}
 	const wide = 40

@@ -72,7 +72,7 @@ func (a *app) chat(ctx context.Context, agent string, logs *logFlags) error {
 	if agent, err = choose(agent, place.agents); err != nil {
 		return err
 	}
-	c := &chat{app: a, person: terminal(a.stdin) && terminal(a.stdout)}
+	c := &chat{app: a, person: isTerminal(a.stdin) && isTerminal(a.stdout)}
 	c.dialog = newDialog(place.nc, place.js, agent, "chat-"+userName(), nuid.Next())
 	if err := c.dialog.listen(c.person); err != nil {
 		return err

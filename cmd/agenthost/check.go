@@ -14,8 +14,9 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check a configuration",
-		Long: `Check reads a configuration and reports everything that is wrong with it, as
-file:line:column: what, and what would be right.`,
+		Long: `Check reads a configuration and prints everything that is wrong with it, as
+file:line:column: what, and what would be right. It exits with 1 when there is
+something.`,
 		Example: `  agenthost check
   agenthost check -c /etc/agenthost --json`,
 		Args: takes(),
@@ -39,6 +40,10 @@ func (a *app) check() error {
 	}
 	if a.json {
 		return a.printProblems(err)
+	}
+	if wrong, ok := errors.AsType[*config.FileError](err); ok { // they are the result
+		say(a.stdout, "%v\n", wrong)
+		return errReported
 	}
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ func TestCheckTellsOfTooManyHooks(t *testing.T) {
 	if err := os.WriteFile(defaultConfig, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, stderr := call(t, codeFailed, "", "check")
-	contains(t, stderr, "agenthost.yaml:130:5: more than 128 hooks on before_message; ")
+	stdout, _ := call(t, codeFailed, "", "check")
+	contains(t, stdout, "agenthost.yaml:130:5: more than 128 hooks on before_message; ")
 }
 
 func TestCheckTellsOfFaultyOutputSchema(t *testing.T) {

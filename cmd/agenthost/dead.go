@@ -41,26 +41,24 @@ func (a *app) withGrave(ctx context.Context, do func(*host.Grave) error) error {
 }
 
 func (a *app) deadListCommand() *cobra.Command {
+	l := &listFlags{}
 	cmd := &cobra.Command{
 		Use:   "ls [AGENT]",
 		Short: "List the dead letters",
 		Example: `  agenthost dead ls
-  agenthost dead ls assistant --json`,
+  agenthost dead ls assistant --since 2d --json`,
 		Args: takes("[AGENT]"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			agent, err := agentOf(args)
-			if err != nil {
-				return err
-			}
-			return a.withGrave(cmd.Context(), func(g *host.Grave) error { return a.deadList(cmd.Context(), g, agent) })
-		},
 	}
+	l.register(a, cmd, func(ctx context.Context) error {
+		return a.withGrave(ctx, func(g *host.Grave) error { return a.deadList(ctx, g, l) })
+	})
 	a.configFlag(cmd)
 	return cmd
 }
 
-func (a *app) deadList(ctx context.Context, g *host.Grave, agent string) error {
-	list, err := allLetters(ctx, g, agent)
+func (a *app) deadList(ctx context.Context, g *host.Grave, l *listFlags) error {
+	list, err := allLetters(ctx, g, l.agent)
+	list = slices.DeleteFunc(list, func(one host.DeadLetter) bool { return !l.keeps(one.Agent, one.At) })
 	switch {
 	case err != nil:
 		return err
@@ -70,12 +68,11 @@ func (a *app) deadList(ctx context.Context, g *host.Grave, agent string) error {
 		fmt.Fprintln(a.stdout, "no dead letters")
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SEQ\tAGENT\tDIED\tSUBJECT\tREASON")
+	t := a.table("SEQ", "AGENT", "DIED", "SUBJECT", "REASON")
 	for _, l := range list {
-		say(w, "%d\t%s\t%s\t%s\t%s\n", l.DeadSeq, l.Agent, l.At.Local().Format(time.DateTime), l.Subject, printable(l.Reason))
+		t.Row(l.DeadSeq, l.Agent, l.At.Local().Format(time.DateTime), l.Subject, l.Reason)
 	}
-	return w.Flush()
+	return t.Write(a.stdout)
 }
 
 func (a *app) deadShowCommand() *cobra.Command {

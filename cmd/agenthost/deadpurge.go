@@ -23,7 +23,7 @@ needs --force.`,
 		Example: `  agenthost dead purge 12
   agenthost dead purge --all assistant --force`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !force && !terminal(a.stdin) {
+			if !force && !isTerminal(a.stdin) {
 				return usage("nobody can be asked whether to delete, as the input is no terminal; add --force")
 			}
 			return a.withGrave(cmd.Context(), func(g *host.Grave) error {

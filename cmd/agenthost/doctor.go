@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"agenthost/host"
+	"agenthost/internal/terminal"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	var offline bool
+	var offline, quiet bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find what is wrong with a setup",
@@ -24,16 +25,18 @@ changes nothing, calls no model, and never prints a secret.
 It exits with 1 when something does not work.`,
 		Example: `  agenthost doctor
   agenthost doctor -c /etc/agenthost --offline
+  agenthost doctor --quiet
   agenthost doctor --json`,
 		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), offline) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), offline, quiet) },
 	}
 	a.configFlag(cmd)
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "print only what is wrong, and nothing when all is well")
 	cmd.Flags().BoolVar(&offline, "offline", false, "make no connection, and leave out what only others can tell")
 	return cmd
 }
 
-func (a *app) doctor(ctx context.Context, offline bool) error {
+func (a *app) doctor(ctx context.Context, offline, quiet bool) error {
 	cfg, path, err := a.settings()
 	d := host.Doctor{Config: cfg, Path: path, Fault: err, Offline: offline, Progress: a.progress()}
 	if err != nil {
@@ -48,7 +51,7 @@ func (a *app) doctor(ctx context.Context, offline bool) error {
 			return err
 		}
 	} else {
-		printReport(a.stdout, r)
+		printReport(a.stdout, a.screen(), r, quiet)
 	}
 	if r.Failures > 0 {
 		return errReported
@@ -59,7 +62,7 @@ func (a *app) doctor(ctx context.Context, offline bool) error {
 // progress shows a person how far the checks are, and takes that away at the
 // end.
 func (a *app) progress() func(done, total int) {
-	if !terminal(a.stderr) {
+	if !isTerminal(a.stderr) {
 		return nil
 	}
 	return func(done, total int) {
@@ -71,17 +74,30 @@ func (a *app) progress() func(done, total int) {
 	}
 }
 
-func printReport(w io.Writer, r host.Report) {
+// verdicts are their colours.
+var verdicts = map[host.Verdict]terminal.Style{
+	host.VerdictOK: terminal.Green, host.VerdictWarn: terminal.Yellow, host.VerdictFail: terminal.Red,
+}
+
+// printReport prints what was found below the groups it is of; with quiet only
+// what is wrong.
+func printReport(w io.Writer, screen terminal.Screen, r host.Report, quiet bool) {
 	group := ""
 	for _, f := range r.Findings {
+		if quiet && f.Verdict == host.VerdictOK {
+			continue
+		}
 		if f.Group != group {
 			group = f.Group
-			fmt.Fprintln(w, group)
+			fmt.Fprintln(w, screen.Paint(terminal.Bold, group))
 		}
-		fmt.Fprintf(w, "  %-4s  %s\n", f.Verdict, told(f))
+		fmt.Fprintf(w, "  %s  %s\n", screen.Paint(verdicts[f.Verdict], fmt.Sprintf("%-4s", f.Verdict)), told(f))
 		if f.Cure != "" {
 			fmt.Fprintf(w, "        → %s\n", oneLine(f.Cure))
 		}
+	}
+	if quiet && r.Warnings+r.Failures == 0 {
+		return
 	}
 	fmt.Fprintf(w, "%d ok, %s, %s\n", r.OK, count(r.Warnings, "warning"), count(r.Failures, "failure"))
 }

@@ -22,7 +22,7 @@ type exchange struct {
 
 func newExchange(c *chat) *exchange {
 	return &exchange{
-		chat: c, speech: &speech{w: c.stdout, safe: terminal(c.stdout)}, lines: c.lines, orders: map[string]bool{},
+		chat: c, speech: &speech{w: c.stdout, safe: isTerminal(c.stdout)}, lines: c.lines, orders: map[string]bool{},
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
 
 	"agenthost/host"
 
@@ -46,8 +45,7 @@ func (a *app) estimateHeartbeats() error {
 		fmt.Fprintln(a.stdout, "no heartbeat has a prompt: none calls a model")
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AGENT\tON\tEVERY\tMODEL\tCALLS/DAY\tINPUT/DAY\tOUTPUT/DAY\tDOLLARS/DAY")
+	t := a.table("AGENT", "ON", "EVERY", "MODEL", "CALLS/DAY", "INPUT/DAY", "OUTPUT/DAY", "DOLLARS/DAY")
 	watches := false
 	for _, c := range list {
 		on, most := "no", ""
@@ -61,10 +59,10 @@ func (a *app) estimateHeartbeats() error {
 		if c.Priced {
 			dollars = fmt.Sprintf("%s%.2f", most, c.Dollars)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s%d\t%s%d\t%s%d\t%s\n",
-			c.Agent, on, c.Interval, c.Model, most, c.Calls, most, c.Input, most, c.Output, dollars)
+		counted := func(n any) string { return fmt.Sprint(most, n) }
+		t.Row(c.Agent, on, c.Interval, c.Model, counted(c.Calls), counted(c.Input), counted(c.Output), dollars)
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.Write(a.stdout); err != nil {
 		return err
 	}
 	if watches {

@@ -46,42 +46,54 @@ func askHostsOf(ctx context.Context, nc *nats.Conn, agent string) (fleet, error)
 
 // ask asks until a host is enough, or no further one answers for a while.
 func ask(ctx context.Context, nc *nats.Conn, quiet time.Duration, enough func(host.Status) bool) (fleet, error) {
+	hosts, err := gather(ctx, nc, host.StatusSubject, quiet, host.ReadStatus, enough)
+	slices.SortFunc(hosts, func(a, b host.Status) int { return cmp.Compare(a.Host, b.Host) })
+	return hosts, err
+}
+
+// askRuns asks all hosts for their runs.
+func askRuns(ctx context.Context, nc *nats.Conn) ([]host.RunReport, error) {
+	return gather(ctx, nc, host.RunsSubject, quietLeast, host.ReadRuns, func(host.RunReport) bool { return false })
+}
+
+// gather asks all hosts on a subject until an answer is enough, or no further
+// one comes for a while.
+func gather[T any](ctx context.Context, nc *nats.Conn, subject string, quiet time.Duration, read func([]byte) (T, error), enough func(T) bool) ([]T, error) {
 	sub, err := nc.SubscribeSync(nc.NewInbox())
 	if err != nil {
 		return nil, fmt.Errorf("ask hosts: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
-	if err := nc.PublishRequest(host.StatusSubject, sub.Subject, nil); err != nil {
+	if err := nc.PublishRequest(subject, sub.Subject, nil); err != nil {
 		return nil, fmt.Errorf("ask hosts: %w", err)
 	}
-	var hosts fleet
+	var answers []T
 	asked, within := time.Now(), hostsWithin
 	for {
-		status, err := nextStatus(ctx, sub, within)
+		answer, err := next(ctx, sub, within, read)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrNoResponders):
-			slices.SortFunc(hosts, func(a, b host.Status) int { return cmp.Compare(a.Host, b.Host) })
-			return hosts, context.Cause(ctx)
+			return answers, context.Cause(ctx)
 		case err != nil:
 			return nil, fmt.Errorf("ask hosts: %w", err)
 		}
-		if hosts = append(hosts, status); len(hosts) == 1 {
+		if answers = append(answers, answer); len(answers) == 1 {
 			within = min(max(quietTimes*time.Since(asked), quiet), quietMost)
 		}
-		if enough(status) {
-			return hosts, nil
+		if enough(answer) {
+			return answers, nil
 		}
 	}
 }
 
-func nextStatus(ctx context.Context, sub *nats.Subscription, within time.Duration) (host.Status, error) {
+func next[T any](ctx context.Context, sub *nats.Subscription, within time.Duration, read func([]byte) (T, error)) (answer T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	msg, err := sub.NextMsgWithContext(ctx)
 	if err != nil {
-		return host.Status{}, err
+		return answer, err
 	}
-	return host.ReadStatus(msg.Data)
+	return read(msg.Data)
 }
 
 // agents are the ids of the agents that any of the hosts serves.
@@ -103,3 +115,6 @@ func noSuchAgent(id string, ids []string) error {
 	}
 	return fmt.Errorf("no agent %q; there is %s", id, strings.Join(ids, ", "))
 }
+
+// errNoHost is the error of asking hosts where none runs.
+var errNoHost = errors.New(`no host answers; start one with "agenthost run"`)

@@ -28,7 +28,7 @@ func (f *logFlags) register(cmd *cobra.Command) {
 
 // logger logs to w.
 func (f *logFlags) logger(w io.Writer, getenv func(string) string) zerolog.Logger {
-	onTerminal := terminal(w)
+	onTerminal := isTerminal(w)
 	if f.format.value == "text" || f.format.value == "auto" && onTerminal {
 		if f.aside && onTerminal {
 			w = aside{w}

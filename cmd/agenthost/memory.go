@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"agenthost/host"
+	"agenthost/internal/terminal"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
@@ -35,6 +35,10 @@ type remembered struct{ agent, peer string }
 
 func (r *remembered) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&r.agent, "agent", "", "only of the agent with that `id`")
+	r.registerPeer(cmd)
+}
+
+func (r *remembered) registerPeer(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&r.peer, "peer", "", "only what belongs to the person with that session `key`")
 }
 
@@ -60,24 +64,25 @@ func (a *app) withMemory(ctx context.Context, do func(jetstream.JetStream) error
 }
 
 func (a *app) memoryListCommand() *cobra.Command {
-	which := &remembered{}
+	which, l := &remembered{}, &listFlags{}
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List the notes",
 		Example: `  agenthost memory ls
   agenthost memory ls --agent assistant --json`,
 		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withMemory(cmd.Context(), func(js jetstream.JetStream) error {
-				list, err := which.of(cmd.Context(), js)
-				if err != nil {
-					return err
-				}
-				return a.listNotes(list)
-			})
-		},
 	}
-	which.register(cmd)
+	l.register(a, cmd, func(ctx context.Context) error {
+		return a.withMemory(ctx, func(js jetstream.JetStream) error {
+			which.agent = l.agent
+			list, err := which.of(ctx, js)
+			if err != nil {
+				return err
+			}
+			return a.listNotes(slices.DeleteFunc(list, func(n host.Note) bool { return !l.keeps(n.Agent, n.At) }))
+		})
+	})
+	which.registerPeer(cmd)
 	a.configFlag(cmd)
 	return cmd
 }
@@ -93,17 +98,11 @@ func (a *app) listNotes(list []host.Note) error {
 		fmt.Fprintln(a.stdout, "nothing is remembered")
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tAGENT\tABOUT\tSINCE\tUSED\tTEXT")
+	t := a.table("ID", "AGENT", "ABOUT", "SINCE", "USED", "TEXT")
 	for _, n := range list {
-		text := []rune(onOneLine(n.Text))
-		if len(text) > noteColumns {
-			text = append(text[:noteColumns-1], '…')
-		}
-		say(w, "%s\t%s\t%s\t%s\t%d\t%s\n", n.ID, n.Agent, onOneLine(cmp.Or(n.Peer, "agent")),
-			n.At.Local().Format(time.DateTime), n.Used, string(text))
+		t.Row(n.ID, n.Agent, cmp.Or(n.Peer, "agent"), n.At.Local().Format(time.DateTime), n.Used, terminal.Cut(onOneLine(n.Text), noteColumns))
 	}
-	return w.Flush()
+	return t.Write(a.stdout)
 }
 
 func (a *app) memoryExportCommand() *cobra.Command {
@@ -144,7 +143,7 @@ What was said in the chat stays in the session's log.`,
 			if len(ids) == 0 && which.agent == "" && which.peer == "" {
 				return usage("say what to delete: ids of notes, --agent, --peer or both")
 			}
-			if !force && !terminal(a.stdin) {
+			if !force && !isTerminal(a.stdin) {
 				return usage("nobody can be asked whether to delete, as the input is no terminal; add --force")
 			}
 			return a.withMemory(cmd.Context(), func(js jetstream.JetStream) error {
@@ -170,13 +169,22 @@ What was said in the chat stays in the session's log.`,
 	return cmd
 }
 
-// withIDs are the notes with these ids; without ids all of them. An id that no
+// withIDs are the notes with these ids, which may be shortened; without ids all of them. An id that no
 // note has is an error: nothing is deleted by mistake.
-func withIDs(list []host.Note, ids []string) ([]host.Note, error) {
-	for _, id := range ids {
-		if !slices.ContainsFunc(list, func(n host.Note) bool { return n.ID == id }) {
+func withIDs(list []host.Note, short []string) ([]host.Note, error) {
+	var known, ids []string
+	for _, n := range list {
+		known = append(known, n.ID)
+	}
+	for _, id := range short {
+		whole, err := resolve("note", id, known)
+		if err != nil {
+			return nil, err
+		}
+		if whole == "" {
 			return nil, fmt.Errorf("no note %q", id)
 		}
+		ids = append(ids, whole)
 	}
 	if len(ids) == 0 {
 		return list, nil

@@ -44,7 +44,7 @@ func TestEmptyNATS(t *testing.T) {
 		"memory ls":                  "no host has run on this NATS yet",
 		"approvals ls":               "no host has run on this NATS yet",
 		"approvals allowed":          "no host has run on this NATS yet",
-		"approvals revoke x":         `revoke "x": nats: bucket not found: no host has run on this NATS yet`,
+		"approvals revoke x":         `revoke "x": list what is allowed: nats: bucket not found: no host has run on this NATS yet`,
 		"runs abort demo x":          "stop x of demo: no stream takes it, as no host has run on this NATS yet",
 		"sessions ls":                "no stream AGENT_SESSIONS: no host has run on this NATS yet",
 		"sessions show a web/dm/x":   "agenthost: no stream AGENT_SESSIONS: no host has run on this NATS yet",

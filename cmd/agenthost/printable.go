@@ -5,23 +5,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
+
+	"agenthost/internal/terminal"
 )
 
-// printable is text without what would steer a terminal, or turn its letters
-// around.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if steers(r) {
-			return -1
-		}
-		return r
-	}, text)
-}
-
-func steers(r rune) bool {
-	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
-}
+// printable is text without what would steer a terminal.
+func printable(text string) string { return terminal.Printable(text) }
 
 // say writes a line with text of others in it.
 func say(w io.Writer, format string, args ...any) {
@@ -32,12 +21,12 @@ func say(w io.Writer, format string, args ...any) {
 // terminal: encoding/json writes only some of them.
 func printableJSON(data []byte) []byte {
 	text := string(data)
-	if !strings.ContainsFunc(text, steers) {
+	if !strings.ContainsFunc(text, terminal.Steers) {
 		return data
 	}
 	var b bytes.Buffer
 	for _, r := range text {
-		if steers(r) { // none is beyond the first plane; in valid JSON all are in strings
+		if terminal.Steers(r) { // none is beyond the first plane; in valid JSON all are in strings
 			fmt.Fprintf(&b, `\u%04x`, r)
 			continue
 		}

@@ -49,7 +49,9 @@ func (a *app) reload(ctx context.Context) error {
 	case len(hosts) == 0:
 		return errors.New(`no host answers; start one with "agenthost run"`)
 	}
+	stop := a.working("reloading " + count(len(hosts), "host"))
 	answers, err := reloadHosts(ctx, nc, hosts)
+	stop()
 	if err != nil {
 		return err
 	}

@@ -22,12 +22,13 @@ kept in JetStream: what a host was doing when it died, the next one finishes.`,
 	},
 		a.runCommand(), a.chatCommand(), a.sendCommand(), a.agentsCommand(), a.modelsCommand(), a.approvalsCommand(), a.runsCommand(), a.deadCommand(), a.sessionsCommand(),
 		a.schedulesCommand(), a.heartbeatCommand(), a.memoryCommand(), a.shadowCommand(),
-		a.initCommand(), a.checkCommand(), a.doctorCommand(), a.schemaCommand(), a.lanesCommand(), a.reloadCommand(), a.natsContextCommand(), a.natsPermissionsCommand(), a.benchCommand(), a.versionCommand(),
+		a.initCommand(), a.checkCommand(), a.configCommand(), a.doctorCommand(), a.schemaCommand(), a.lanesCommand(), a.reloadCommand(), a.natsContextCommand(), a.natsPermissionsCommand(), a.benchCommand(), a.versionCommand(),
 	)
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the result as JSON")
 	a.nats.register(root.PersistentFlags())
 	root.PersistentFlags().SortFlags = false
 	strictHelp(root)
+	a.completeLive(root)
 	return root
 }
 

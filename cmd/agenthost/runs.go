@@ -15,10 +15,10 @@ import (
 func (a *app) runsCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "runs",
-		Short:   "Stop the runs of agents",
+		Short:   "List and stop the runs of agents",
 		Long:    "A run is what an agent does to answer a message; a session has one at a time.",
-		Example: "  agenthost runs abort assistant web/dm/7",
-	}, a.runsAbortCommand())
+		Example: "  agenthost runs ls\n  agenthost runs abort assistant web/dm/7",
+	}, a.runsListCommand(), a.runsAbortCommand())
 }
 
 // An aborting is what runs abort was told.

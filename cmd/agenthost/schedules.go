@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"agenthost/host"
@@ -27,25 +26,18 @@ the configuration, and reminders that agents and people have made.`,
 }
 
 func (a *app) schedulesListCommand() *cobra.Command {
-	agent := ""
+	l := &listFlags{}
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List what is due when",
 		Example: `  agenthost schedules ls
   agenthost schedules ls --agent ana --json`,
 		Args: takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if agent != "" {
-				if err := checkAgent(agent); err != nil {
-					return err
-				}
-			}
-			return a.withBuckets(cmd.Context(), func(ctx context.Context, js jetstream.JetStream) error {
-				return a.listSchedules(ctx, js, agent)
-			})
-		},
 	}
-	cmd.Flags().StringVar(&agent, "agent", "", "only of the agent with that `id`")
+	l.register(a, cmd, func(ctx context.Context) error {
+		return a.withBuckets(ctx, func(ctx context.Context, js jetstream.JetStream) error { return a.listSchedules(ctx, js, l) })
+	})
+	cmd.Flags().Lookup("since").Usage = "only what is due later than that: a duration back from now, such as 90m or 2d, or a date"
 	a.configFlag(cmd)
 	return cmd
 }
@@ -64,14 +56,14 @@ type scheduled struct {
 	By       string    `json:"by,omitempty"`
 }
 
-func (a *app) listSchedules(ctx context.Context, js jetstream.JetStream, agent string) error {
+func (a *app) listSchedules(ctx context.Context, js jetstream.JetStream, l *listFlags) error {
 	all, err := host.AllScheduled(ctx, js)
 	if err != nil {
 		return err
 	}
 	list := []scheduled{}
 	for _, e := range all {
-		if agent != "" && e.Agent != agent {
+		if !l.keeps(e.Agent, e.Next) {
 			continue
 		}
 		one := scheduled{
@@ -90,12 +82,11 @@ func (a *app) listSchedules(ctx context.Context, js jetstream.JetStream, agent s
 		fmt.Fprintln(a.stdout, "nothing is scheduled")
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AGENT\tNAME\tNEXT\tSPEC\tTIMEZONE\tSOURCE\tPROMPT")
+	t := a.table("AGENT", "NAME", "NEXT", "SPEC", "TIMEZONE", "SOURCE", "PROMPT")
 	for _, s := range list {
-		say(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Agent, s.Name, inZone(s.Next, s.Timezone), s.Spec, s.Timezone, s.Source, onOneLine(s.Prompt))
+		t.Row(s.Agent, s.Name, inZone(s.Next, s.Timezone), s.Spec, s.Timezone, s.Source, s.Prompt)
 	}
-	return w.Flush()
+	return t.Write(a.stdout)
 }
 
 func zoneName(name string) string {

@@ -138,7 +138,7 @@ func reachable(hosts fleet, agent string) error {
 func (a *app) awaitAnswer(ctx context.Context, d *dialog, q question, s sending) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
 	defer cancel()
-	speech := &speech{w: a.stdout, safe: terminal(a.stdout)}
+	speech := &speech{w: a.stdout, safe: isTerminal(a.stdout)}
 	l := listener{asked: func(w host.Waiting) { fmt.Fprintln(a.stderr, waitingFor(w)) }}
 	if s.stream && !a.json {
 		l.chunk = speech.chunk

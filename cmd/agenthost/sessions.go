@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"agenthost/bus"
 	"agenthost/host"
+	"agenthost/internal/coldstore"
+	"agenthost/internal/terminal"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -18,14 +21,17 @@ import (
 func (a *app) sessionsCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "sessions",
-		Short: "List, read, delete, fork and replay sessions",
+		Short: "List, read, search, delete, fork and replay sessions",
 		Long: `A session is one agent's conversation with one person or group. KEY is its key,
 such as web/dm/ana, or its name in subjects, 20 characters that ls shows with
---json. No host needs to run.`,
+--json; show, export, tail, fork and replay take the beginning of either for as
+long as it means one session only. No host needs to run.`,
 		Example: `  agenthost sessions ls
-  agenthost sessions show assistant web/dm/ana`,
+  agenthost sessions show assistant web/dm/ana
+  agenthost sessions search bicycle
+  agenthost sessions ls --store ./data`,
 	},
-		a.sessionsListCommand(), a.sessionsShowCommand(), a.sessionsTailCommand(), a.sessionsExportCommand(),
+		a.sessionsListCommand(), a.sessionsShowCommand(), a.sessionsSearchCommand(), a.sessionsTailCommand(), a.sessionsExportCommand(),
 		a.sessionsDeleteCommand(), a.sessionsForkCommand(), a.sessionsReplayCommand(),
 	)
 }
@@ -36,8 +42,28 @@ type shelf struct {
 	nc *nats.Conn
 }
 
+// storeFlag gives cmd the flag --store.
+func (a *app) storeFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.store, "store", "", "read what the embedded server of a host has stored in that `folder`, while no host runs on it")
+}
+
+// withStored calls do with the sessions in the folder that --store names.
+func (a *app) withStored(do func(*shelf) error) error {
+	stop := a.working("reading " + a.store)
+	s, err := coldstore.Open(a.store, bus.SessionsStream, "OBJ_"+bus.FilesBucket)
+	stop()
+	if err != nil {
+		return err
+	}
+	err = do(&shelf{host.Sessions(s.JS), s.NC})
+	return errors.Join(err, s.Close())
+}
+
 // withSessions calls do with the sessions of the fleet.
 func (a *app) withSessions(ctx context.Context, do func(*shelf) error) error {
+	if a.store != "" {
+		return a.withStored(do)
+	}
 	nc, js, err := a.connect(ctx)
 	if err != nil {
 		return err
@@ -67,11 +93,14 @@ func unknown(err error, agent, key string) error {
 func (a *app) oneSession(cmd *cobra.Command, do func(ctx context.Context, s *shelf, agent, sid string) error) *cobra.Command {
 	cmd.Args = takes("AGENT", "KEY")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		sid, err := sessionID(args[0], args[1])
-		if err != nil {
+		if err := checkAgent(args[0]); err != nil {
 			return err
 		}
 		return a.withSessions(cmd.Context(), func(s *shelf) error {
+			sid, err := s.find(cmd.Context(), args[0], args[1])
+			if err != nil {
+				return err
+			}
 			return unknown(do(cmd.Context(), s, args[0], sid), args[0], args[1])
 		})
 	}
@@ -122,6 +151,8 @@ func (s *shelf) all(ctx context.Context, agent, sid, run string) ([]host.Fact, e
 // printFact prints an event as a line of a timeline.
 func (a *app) printFact(f host.Fact) {
 	if line := host.Line(f.Event); line != "" {
-		fmt.Fprintf(a.stdout, "%s  %s\n", f.Event.At.Local().Format(time.DateTime), printable(line))
+		at := f.Event.At.Local().Format(time.DateTime)
+		line = strings.ReplaceAll(printable(line), "\n", "\n"+strings.Repeat(" ", len(at)+2))
+		fmt.Fprintf(a.stdout, "%s  %s\n", a.screen().Paint(terminal.Dim, at), line)
 	}
 }

@@ -46,7 +46,7 @@ asked it needs --force.`,
 					return err
 				}
 			}
-			if !force && !terminal(a.stdin) {
+			if !force && !isTerminal(a.stdin) {
 				return usage("nobody can be asked whether to delete, as the input is no terminal; add --force")
 			}
 			return a.withSessions(cmd.Context(), func(s *shelf) error {

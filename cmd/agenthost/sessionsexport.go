@@ -26,6 +26,7 @@ bytes at first, and the line without its end.`,
 	}, func(ctx context.Context, s *shelf, agent, sid string) error {
 		return a.export(ctx, s, agent, sid, run, digest)
 	})
+	a.storeFlag(cmd)
 	cmd.Flags().StringVar(&run, "run", "", "only the run with that `id`")
 	cmd.Flags().BoolVar(&digest, "digest", false, "end with a digest of it all")
 	return cmd
@@ -45,7 +46,7 @@ func (a *app) export(ctx context.Context, s *shelf, agent, sid, run string, dige
 		}
 		sum = sha256.Sum256(append(sum[:], line...))
 		events++
-		if terminal(a.stdout) { // a file gets the bytes that were hashed
+		if isTerminal(a.stdout) { // a file gets the bytes that were hashed
 			line = printableJSON(line)
 		}
 		_, _ = out.Write(append(line, '\n')) // Flush tells

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"agenthost/host"
@@ -13,26 +12,24 @@ import (
 )
 
 func (a *app) sessionsListCommand() *cobra.Command {
-	p := host.SessionPage{}
+	p, l := host.SessionPage{}, &listFlags{}
 	cmd := &cobra.Command{
 		Use:   "ls [AGENT]",
 		Short: "List sessions, the last written first",
 		Example: `  agenthost sessions ls
-  agenthost sessions ls assistant --limit 20 --after 8841 --json`,
+  agenthost sessions ls assistant --limit 20 --after 8841 --json
+  agenthost sessions ls --since 2h --watch
+  agenthost sessions ls --store ./data`,
 		Args: takes("[AGENT]"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				p.Agent = args[0]
-				if err := checkAgent(p.Agent); err != nil {
-					return err
-				}
-			}
-			if p.Limit < 1 || p.Limit > 1000 {
-				return usage("--limit %d: want 1 to 1000", p.Limit)
-			}
-			return a.withSessions(cmd.Context(), func(s *shelf) error { return a.listSessions(cmd.Context(), s, p) })
-		},
 	}
+	l.register(a, cmd, func(ctx context.Context) error {
+		if p.Limit < 1 || p.Limit > 1000 {
+			return usage("--limit %d: want 1 to 1000", p.Limit)
+		}
+		p.Agent, p.Since = l.agent, l.since.from(time.Now())
+		return a.withSessions(ctx, func(s *shelf) error { return a.listSessions(ctx, s, p) })
+	})
+	a.storeFlag(cmd)
 	cmd.Flags().IntVar(&p.Limit, "limit", 50, "how many to list")
 	cmd.Flags().Uint64Var(&p.Before, "after", 0, "go on behind the page that ended with this `number`")
 	a.configFlag(cmd)
@@ -50,8 +47,7 @@ func (a *app) listSessions(ctx context.Context, s *shelf, p host.SessionPage) er
 		fmt.Fprintln(a.stdout, "no sessions")
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AGENT\tKEY\tLAST\tMESSAGES\tSPENT\tSTATE\tTITLE")
+	t := a.table("AGENT", "KEY", "LAST", "MESSAGES", "SPENT", "STATE", "TITLE")
 	for _, one := range list.Sessions {
 		state := one.State
 		if len(one.For) > 0 {
@@ -61,10 +57,9 @@ func (a *app) listSessions(ctx context.Context, s *shelf, p host.SessionPage) er
 		if one.Fault != "" {
 			state, title = "unreadable", one.Fault
 		}
-		say(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", one.Agent, printable(string(one.Key)), one.At.Local().Format(time.DateTime),
-			one.Messages, host.Money(one.Spent), state, onOneLine(title))
+		t.Row(one.Agent, one.Key, one.At.Local().Format(time.DateTime), one.Messages, host.Money(one.Spent), stated(state), title)
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.Write(a.stdout); err != nil {
 		return err
 	}
 	if list.After > 0 {

@@ -28,6 +28,7 @@ asked and what models took. Long texts are cut; with --json they are whole.`,
 		}
 		return nil
 	})
+	a.storeFlag(cmd)
 	cmd.Flags().StringVar(&run, "run", "", "only the run with that `id`")
 	return cmd
 }

@@ -29,7 +29,7 @@ func (a *app) tail(ctx context.Context, s *shelf, agent, sid string) error {
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer cancel()
-	if _, sum, err := s.State(ctx, agent, sid); err == nil && !a.json && terminal(a.stdout) {
+	if _, sum, err := s.State(ctx, agent, sid); err == nil && !a.json && isTerminal(a.stdout) {
 		group.Go(func() { speech.follow(ctx, s, agent, string(sum.Key)) })
 	}
 	ready := func() { a.warn("following; interrupt to end") }
