@@ -27,10 +27,10 @@ var arrows = map[string][]string{
 	"cmd/agenthost":      {"host", "config", "bench", "bus"},
 	"examples":           {"agents", "config", "host", "llm"},
 	"host":               {"*"},
-	"config":             {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools"},
+	"config":             {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools", "internal/texts"},
 	"console":            {"*"},
 	"metrics":            {"*"},
-	"agents":             {"session", "run", "hooks", "tools", "llm", "bus"},
+	"agents":             {"session", "run", "hooks", "tools", "llm", "bus", "internal/texts"},
 	"bench":              {"bus"},
 	"heartbeat":          {"bus"},
 	"plugins":            {"bus"},
@@ -44,6 +44,7 @@ var arrows = map[string][]string{
 	"tools/builtin":      {"tools", "internal/diskuse"},
 	"internal/hardening": {"bus", "config", "tools"},
 	"internal/diskuse":   {},
+	"internal/texts":     {},
 }
 
 // importers says who may import the packages that a "*" does not cover.

@@ -35,7 +35,7 @@ func (t *runner) address(reply *run.Reply) error {
 	reply.ID = t.id + "." + strconv.Itoa(reply.N)
 	last := t.inputs[len(t.inputs)-1]
 	person := t.person()
-	if o.route != nil && (person == nil || !asks(reply.Kind) && !o.proactive()) {
+	if o.route != nil && (person == nil || !asks(reply.Kind) && reply.Call == "" && !o.proactive()) {
 		return t.addressResult(reply, o.route, last.ID)
 	}
 	out := bus.Outbound{

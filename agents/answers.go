@@ -2,12 +2,15 @@ package agents
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"agenthost/bus"
+	"agenthost/internal/texts"
 	"agenthost/run"
 	"agenthost/session"
 	"agenthost/tools"
@@ -117,9 +120,6 @@ func (p *Parts) tell(answer *bus.Route, err error) {
 
 var errNotTheClock = errors.New("only the host sends deadlines; answer under another name in from")
 
-// stopWord ends the run under way, said by a person in its chat.
-const stopWord = "/stop"
-
 // answer reads it as an answer to a call of the run that waits. ok is false when
 // it is none.
 func (c *conversation) answer(it *item, r *run.Run) (sig run.Signal, ok bool) {
@@ -136,7 +136,7 @@ func (c *conversation) meant(it *item, r *run.Run) (sig run.Signal, ok bool) {
 	switch {
 	case it.origin.route != nil:
 		return c.routedAnswer(it, r)
-	case strings.TrimSpace(it.origin.inbound.Text) == stopWord:
+	case it.stops():
 		return run.Signal{Kind: run.Abort, By: sender(it.origin.inbound), Door: it.origin.subject}, true
 	}
 	open := r.Open()
@@ -144,24 +144,27 @@ func (c *conversation) meant(it *item, r *run.Run) (sig run.Signal, ok bool) {
 		return run.Signal{}, false
 	}
 	in := it.origin.inbound
-	if _, ok := c.r.reminding(in); ok {
+	if c.r.isOrder(in) || it.changes() {
 		return sig, false
 	}
 	sig.By, sig.Door = sender(in), it.origin.subject
 	if in.Answers != "" {
 		call, found := c.waitingCall(r, in.Answers)
-		return said(sig, call, in.Text, found && call.Asked != run.ForDelegate)
+		return said(c.book(it), sig, call, in.Text, found && call.Asked != run.ForDelegate)
 	}
-	var people []run.Call
+	call, answer, ok := pick(c.book(it), c.askedBefore(it, open), in.Text)
+	sig.Kind, sig.Call, sig.Answer, sig.Scope = run.Answered, call.ID, answer.Answer, answer.Scope
+	return sig, ok
+}
+
+// askedBefore are the calls that wait for a person and had asked when it came.
+func (c *conversation) askedBefore(it *item, open []run.Call) (people []run.Call) {
 	for _, call := range open {
-		if call.Asked != run.ForDelegate {
+		if call.Asked != run.ForDelegate && (it.origin.guest() || it.input.Seq > call.Newest) {
 			people = append(people, call)
 		}
 	}
-	if len(people) != 1 {
-		return sig, false
-	}
-	return said(sig, people[0], in.Text, true)
+	return people
 }
 
 // waitingCall finds the call that waits under a wait id, or under its own.
@@ -195,9 +198,14 @@ func (c *conversation) routedAnswer(it *item, r *run.Run) (sig run.Signal, ok bo
 	}
 	switch {
 	case route.From == fromNobody && route.Text == "":
-		return overdue(sig, call), true
+		return c.overdue(sig, call), true
+	case route.From == fromNobody:
+		sig, ok = said(c.book(it), sig, call, route.Text, true)
+		return c.byDefault(sig, call), ok
 	case call.Asked != run.ForDelegate:
-		return said(sig, call, strings.TrimSpace(route.Text+" "+route.Scope), it.throughDoor())
+		sig, ok = said(c.book(it), sig, call, strings.TrimSpace(route.Text+" "+route.Scope), it.throughDoor())
+		sig.Args = route.Args
+		return sig, ok && c.mayRun(it, call, sig.Args)
 	case route.From != call.To:
 		return sig, false
 	case route.Error != nil:
@@ -213,43 +221,65 @@ func (c *conversation) routedAnswer(it *item, r *run.Run) (sig run.Signal, ok bo
 // version 0.1 did not tell.
 func (it *item) throughDoor() bool { return it.origin.route.Door != "" || it.old }
 
-// overdue is what becomes of a call that nobody has answered in time.
-func overdue(sig run.Signal, call run.Call) run.Signal {
-	sig.Call = call.ID
+// overdue is what becomes of a call without an answer in time.
+func (c *conversation) overdue(sig run.Signal, call run.Call) run.Signal {
+	sig.Call, sig.Late = call.ID, true
 	switch call.Asked {
 	case run.ForApproval:
-		sig.Kind, sig.Answer = run.Answered, run.Deny
+		sig.Kind, sig.Answer, sig.Result = run.Answered, run.Deny, "not approved: no answer came before the deadline, so it was not run"
+		sig.Notice = c.texts().Say("approval_expired", "what", call.Prompt)
+		if call.Name == run.Budget {
+			sig.Notice = c.texts().Say("budget_expired")
+		}
 	case run.ForDelegate:
 		sig.Kind, sig.Source, sig.Result = run.ToolSettled, run.FromDelegate, "no result came in time"
 	default:
-		sig.Kind, sig.Source, sig.Result = run.ToolSettled, run.FromAnswer, "nobody answered in time"
+		sig.Kind, sig.Source, sig.Result = run.ToolSettled, run.FromAnswer, "no answer came before the deadline"
+		sig.Notice = c.texts().Say("question_expired", "question", call.Prompt)
 	}
 	return sig
 }
 
-// said reads what a person said as the answer to a call.
-func said(sig run.Signal, call run.Call, text string, found bool) (run.Signal, bool) {
+// byDefault is overdue for a question that has an answer for that case.
+func (c *conversation) byDefault(sig run.Signal, call run.Call) run.Signal {
+	sig.Late = true
+	sig.Result = sig.Answer + " (the default: no answer came before the deadline)"
+	sig.Notice = c.texts().Say("question_expired_default", "question", call.Prompt, "answer", sig.Answer)
+	return sig
+}
+
+// mayRun reports whether args may run in place of what an approval shows. It answers
+// with the reason when not.
+func (c *conversation) mayRun(it *item, call run.Call, args json.RawMessage) bool {
+	if len(args) == 0 {
+		return true
+	}
+	p := c.r.now()
+	tool, ok := p.tools.find(call.Name)
+	switch err := p.tools.check(tool, args); {
+	case call.Asked != run.ForApproval || call.Name == run.Budget:
+		it.unfit = errors.New("only the approval of a tool's call takes other arguments")
+	case !ok:
+		it.unfit = fmt.Errorf("the tool %s is unavailable right now, so its arguments cannot be checked; try again later", call.Name)
+	case err != nil:
+		it.unfit = fmt.Errorf("the arguments do not fit the tool %s: %w", call.Name, err)
+	case p.tools.Policy.Decide(tool, args, nil).Verdict == tools.Deny:
+		it.unfit = fmt.Errorf("the permissions of %s deny %s with these arguments", c.r.id, call.Name)
+	default:
+		return true
+	}
+	return false
+}
+
+// said reads what a person said as the answer to a call. A number in it must be that
+// of the call.
+func said(book texts.Book, sig run.Signal, call run.Call, text string, found bool) (run.Signal, bool) {
 	if !found {
 		return sig, false
 	}
-	sig.Kind, sig.Call = run.Answered, call.ID
-	text = strings.TrimSpace(text)
-	switch {
-	case call.Asked == run.ForApproval:
-		word, scope, _ := strings.Cut(strings.ToLower(text), " ")
-		sig.Answer, sig.Scope = word, orElse(strings.TrimSpace(scope), ScopeOnce)
-		known := sig.Scope == ScopeOnce || sig.Scope == ScopeSession || sig.Scope == ScopeAlways
-		return sig, known && (word == run.Approve || word == run.Deny)
-	case len(call.Options) > 0:
-		i := slices.IndexFunc(call.Options, func(o string) bool { return strings.EqualFold(strings.TrimSpace(o), text) })
-		if i < 0 {
-			return sig, false
-		}
-		sig.Answer = call.Options[i]
-	default:
-		sig.Answer = text
-	}
-	return sig, text != ""
+	_, answer, ok := pick(book, []run.Call{call}, text)
+	sig.Kind, sig.Call, sig.Answer, sig.Scope = run.Answered, call.ID, answer.Answer, answer.Scope
+	return sig, ok
 }
 
 // heard does what goes with an answer besides the machine, and before it: what
@@ -279,5 +309,9 @@ func (t *runner) heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 	if err != nil {
 		return nil //nolint:nilerr // without the tool there is nothing to allow
 	}
-	return t.c.r.parts.allow(ctx, t.c.r.id, t.c.key, tools.Key(tool, r.Calls[i].Args), sig.Scope, sig.By)
+	args := r.Calls[i].Args
+	if len(sig.Args) > 0 {
+		args = sig.Args
+	}
+	return t.c.r.parts.allow(ctx, t.c.r.id, t.c.key, tools.Key(tool, args), sig.Scope, sig.By)
 }

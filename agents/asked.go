@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -120,7 +121,23 @@ func (q *questions) here(c *conversation, it *item) (list []Waiting) {
 			list = append(list, w)
 		}
 	}
+	slices.SortStableFunc(list, func(a, b Waiting) int { return cmp.Or(a.AskedAt.Compare(b.AskedAt), cmp.Compare(a.Number, b.Number)) })
 	return list
+}
+
+// numbered is the highest number of the questions that were put at the same places as
+// w, 0 where none was.
+func (q *questions) numbered(w Waiting) (n int) {
+	q.mu.RLock()
+	defer q.mu.RUnlock()
+	for _, place := range placesOf(w) {
+		for _, other := range q.at[place] {
+			if other.ID != w.ID {
+				n = max(n, other.Number, 1)
+			}
+		}
+	}
+	return n
 }
 
 // placesOf are the places where a question was put, none for one that its own

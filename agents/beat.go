@@ -102,8 +102,11 @@ func (r *Runtime) reminding(in *bus.Inbound) (rest string, ok bool) {
 	if in == nil || r.parts.Remind == nil {
 		return "", false
 	}
-	rest, ok = strings.CutPrefix(strings.TrimSpace(in.Text), remindWord)
-	return rest, ok && (rest == "" || rest[0] == ' ' || rest[0] == '\n')
+	if order(in) != remindWord {
+		return "", false
+	}
+	text := strings.TrimSpace(in.Text)
+	return strings.TrimPrefix(text, strings.Fields(text)[0]), true
 }
 
 // command carries out a chat command. The signal answers in place of the model;

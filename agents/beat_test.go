@@ -148,8 +148,8 @@ func TestRemindCommand(t *testing.T) {
 	if got, want := <-asked, "m1|ana|ana|demo/dm/ana|plugin.outbound.demo|ana| in 20m call mum"; got != want {
 		t.Errorf("asked %q, want %q", got, want)
 	}
-	w.say("demo", bus.Inbound{Text: "/reminder is not it"})
-	w.expect("reply", "the model: /reminder is not it")
+	w.say("demo", bus.Inbound{Text: "not a /remind"})
+	w.expect("reply", "the model: not a /remind")
 }
 
 // A tool is told in which chat it is used.

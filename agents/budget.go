@@ -39,17 +39,6 @@ type excess struct {
 	spent, limit int64 // micro-cents
 }
 
-// excessSentences tell a person which budget it was.
-var excessSentences = map[span]string{
-	spanRun:     "This has become too expensive, so I stopped.",
-	spanSession: "The budget of this conversation is used up.",
-	spanDay:     "My budget for today is used up. Please try again tomorrow.",
-}
-
-var spanNames = map[span]string{
-	spanRun: "for this task", spanSession: "for this conversation", spanDay: "for today",
-}
-
 func (e *excess) Error() string {
 	return fmt.Sprintf("budget of a %s: %s of %s spent", e.span, llm.Money(e.spent), llm.Money(e.limit))
 }
@@ -59,15 +48,16 @@ func (t *runner) exceeded(e *excess, called []run.Event) run.Signal {
 	if t.p.cfg.Limits.Budget.OnExceed != askExceeded {
 		return run.Signal{
 			Kind: run.Fault, Called: called,
-			Error: &run.Error{Code: llm.CodeBudgetExceeded, Message: excessSentences[e.span]},
+			Error: &run.Error{Code: llm.CodeBudgetExceeded, Message: t.p.texts.Say("budget_" + string(e.span))},
 		}
 	}
-	return run.Signal{Kind: run.Held, Called: called, Wait: &run.Wait{
+	wait := &run.Wait{
 		For: run.ForApproval, ID: newWait(),
-		Prompt: fmt.Sprintf("I have spent %s of the %s that I may spend %s. May I go on and spend more?",
-			llm.Money(e.spent), llm.Money(e.limit), spanNames[e.span]),
+		Prompt:   t.p.texts.Say("budget_ask_"+string(e.span), "spent", llm.Money(e.spent), "limit", llm.Money(e.limit)),
 		Deadline: time.Now().Add(t.p.cfg.Limits.ApprovalTimeout),
-	}}
+	}
+	t.word([]*run.Wait{wait})
+	return run.Signal{Kind: run.Held, Called: called, Wait: wait}
 }
 
 // overdrawn reports whether somebody has let this run go beyond its budget.

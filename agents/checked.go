@@ -13,10 +13,6 @@ import (
 // allow.
 const repairs = 2
 
-var notAsAgreed = &run.Error{
-	Code: llm.CodeValidation, Message: "I could not bring my answer into the form that was agreed.",
-}
-
 // An answerer says what comes next: the model, or a behaviour.
 type answerer func(context.Context, llm.Request, *meter) (llm.Message, llm.Finish, error)
 
@@ -41,7 +37,7 @@ func (t *runner) invokeChecked(ctx context.Context, req llm.Request, called *met
 		}
 		if n == repairs {
 			t.c.log().Warn().Str("run", t.id).AnErr("reason", wrong).Msg("answer does not keep to its schema")
-			return run.Signal{Kind: run.Fault, Error: notAsAgreed, Called: called.events}
+			return run.Signal{Kind: run.Fault, Error: &run.Error{Code: llm.CodeValidation, Message: t.p.texts.Say("wrong_format")}, Called: called.events}
 		}
 		req.Messages = append(slices.Clip(req.Messages), msg,
 			llm.UserText("Your answer does not keep to the agreed JSON Schema: "+wrong.Error()+". Answer again, with nothing but the JSON."))

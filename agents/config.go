@@ -34,7 +34,12 @@ type Config struct {
 	Limits       Limits              `yaml:"limits,omitempty" json:"limits,omitzero"`
 	HoldStream   bool                `yaml:"hold_stream,omitempty" json:"hold_stream,omitempty"`     // nothing is streamed before after_model_call
 	OutputSchema map[string]any      `yaml:"output_schema,omitempty" json:"output_schema,omitempty"` // JSON Schema of every answer
-	Partitions   int                 `yaml:"partitions,omitempty" json:"partitions,omitempty"`
+	// Language is that of what the host itself says to people for the agent, such as de
+	// or pt-BR; default English.
+	Language string `yaml:"language,omitempty" json:"language,omitempty"`
+	// Texts are sentences of its own in place of the host's, by their keys.
+	Texts      map[string]string `yaml:"texts,omitempty" json:"texts,omitempty"`
+	Partitions int               `yaml:"partitions,omitempty" json:"partitions,omitempty"`
 }
 
 // A Binding is an agent's claim on a channel. In YAML a plain string is the
@@ -44,7 +49,10 @@ type Binding struct {
 	Instance string        `yaml:"instance,omitempty" json:"instance,omitempty"` // empty: the bare subject; "*": every instance
 	Queue    session.Queue `yaml:"queue,omitempty" json:"queue,omitempty"`       // empty: the agent's
 	Debounce time.Duration `yaml:"debounce,omitempty" json:"debounce,omitempty"` // collect: how long to wait for more
-	Stale    Stale         `yaml:"stale,omitempty" json:"stale,omitzero"`
+	// DebounceMax is how long the first waits at most, whatever still comes; default 5
+	// times Debounce.
+	DebounceMax time.Duration `yaml:"debounce_max,omitempty" json:"debounce_max,omitempty"`
+	Stale       Stale         `yaml:"stale,omitempty" json:"stale,omitzero"`
 
 	// The rest is for the runs of this binding alone. Of tools and limits it
 	// only takes away.

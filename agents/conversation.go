@@ -2,7 +2,6 @@ package agents
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -38,6 +37,7 @@ type conversation struct {
 	fresh     bool // the log was opened just now
 	fences    int  // runs that broke off in a row
 
+	newest  uint64    // the highest sequence in AGENT_INBOUND that has come
 	lane    *bus.Lane // that brings its messages
 	blocked bool      // the first of the queue waits for what the lane still brings
 
@@ -102,6 +102,9 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 	if !it.interjects() && !it.origin.guest() { // those come by another lane
 		c.lane = it.delivery.Lane()
 	}
+	if it.origin.inbound != nil {
+		c.newest = max(c.newest, it.input.Seq)
+	}
 	c.blocked = false
 	journal := c.journal
 	full := journal != nil && c.noRoom(it)
@@ -130,6 +133,13 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 	}
 }
 
+// newestInput is the sequence of the last message of the chat that has come.
+func (c *conversation) newestInput() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.newest
+}
+
 // joinsQueue reports whether an input is one to wait for its turn, for which
 // there may be no room. A run that waits may be waiting for it: then it is
 // decided when it is looked at. Called with the lock held.
@@ -141,7 +151,7 @@ func (c *conversation) joinsQueue(it *item) bool {
 	case in == nil:
 		return true
 	}
-	return in.Priority != "now" && in.Answers == "" && strings.TrimSpace(in.Text) != stopWord && len(c.live) == 0
+	return in.Priority != "now" && in.Answers == "" && !it.stops() && !it.changes() && len(c.live) == 0
 }
 
 // underWay reports whether an input with that id waits here or is being

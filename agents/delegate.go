@@ -184,6 +184,17 @@ func AnswerMessageBy(door string, w Waiting, by, text, scope, replyTo string) (*
 	return w.answer(bus.Route{ID: nuid.Next(), From: by, Text: text, Scope: scope, ReplyTo: replyTo, Door: door})
 }
 
+// WithArgs is an answer that approves a call with other arguments.
+func WithArgs(answer *nats.Msg, args json.RawMessage) (*nats.Msg, error) {
+	route := bus.Route{}
+	err := json.Unmarshal(answer.Data, &route)
+	if err == nil {
+		route.Args = args
+		answer.Data, err = json.Marshal(route)
+	}
+	return answer, err
+}
+
 // refuseTask says why this agent does not take a task; nil when it does.
 func (r *Runtime) refuseTask(task *bus.Route) *run.Error {
 	deny := func(format string, args ...any) *run.Error {

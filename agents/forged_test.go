@@ -28,7 +28,8 @@ func TestDeadlineOnARouteIsNotBelieved(t *testing.T) {
 		t.Errorf("the approval does not wait any more: %v", err)
 	}
 	w.publish("agent.due.ana", bus.Route{Kind: bus.RouteResult, From: "agenthost:deadline", CorrelationID: asked.Call})
-	w.expect("reply", "It says: denied")
+	w.expect("notice", "No answer came in time, so this was not done: Ana wants to use pay with sum=5.")
+	w.expect("reply", "It says: not approved: no answer came before the deadline, so it was not run")
 }
 
 // A reminder speaks inside the conversation in which it was made, and so only hosts

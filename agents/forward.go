@@ -3,10 +3,12 @@ package agents
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"agenthost/bus"
+	"agenthost/internal/texts"
 	"agenthost/run"
 	"agenthost/session"
 
@@ -64,24 +66,20 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 	case it.stops():
 		return c.stopHere(ctx, it, before)
 	case before != "": // by an owner who may have died before it said so
-		c.noted(it, passedTo(c.r.id, before))
+		c.noted(it, c.passedTo(it, before))
 		return true
 	}
 	in := it.origin.inbound
 	asked := c.askedHere(ctx, it)
-	if len(asked) != 1 {
+	w, sig, fits := pickWaiting(c.book(it), asked, in.Text)
+	switch {
+	case !fits && in.Answers != "" && len(asked) > 0:
+		c.refuse(journal, it, c.noAnswer(it, asked[0].Kind, asked[0].Options))
+		return true
+	case !fits:
 		return false
 	}
-	w, text := asked[0], strings.TrimSpace(in.Text)
-	sig, fits := said(run.Signal{}, run.Call{Asked: w.Kind, Options: w.Options}, text, true)
-	if !fits {
-		if in.Answers != "" {
-			c.refuse(journal, it, noAnswer(w.Kind, w.Options))
-			return true
-		}
-		return false
-	}
-	if why := w.answerRule().refuse(it, in.Answers == "" || c.isHere(w.Origin, it), sig); why != nil {
+	if why := w.answerRule().refuse(c.book(it), it, in.Answers == "" || c.isHere(w.Origin, it), sig); why != nil {
 		c.refuse(journal, it, why)
 		return true
 	}
@@ -90,10 +88,10 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 			c.refuse(journal, it, refusedByHook(s.refused))
 			return true
 		} else if s != nil {
-			text = strings.TrimSpace(s.origin.inbound.Text)
+			sig.Answer = strings.TrimSpace(s.origin.inbound.Text)
 		}
 	}
-	msg, err := w.answer(bus.Route{ID: it.input.ID, From: sender(in), Text: text, Door: it.origin.subject})
+	msg, err := w.answer(bus.Route{ID: it.input.ID, From: sender(in), Text: sig.Answer, Scope: sig.Scope, Door: it.origin.subject})
 	if err == nil {
 		err = c.passOn(it, w.ID, msg)
 	}
@@ -105,7 +103,7 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 		return false
 	default:
 		stallpoint("after-pass-on")
-		c.noted(it, passedTo(c.r.id, w.ID))
+		c.noted(it, c.passedTo(it, w.ID))
 	}
 	return true
 }
@@ -121,10 +119,18 @@ func (c *conversation) passOn(it *item, id string, msg *nats.Msg) error {
 	return err
 }
 
-// stops reports whether it is the order to stop what is under way.
-func (it *item) stops() bool {
-	in := it.origin.inbound
-	return in != nil && in.Answers == "" && strings.TrimSpace(in.Text) == stopWord
+// pickWaiting is pick for calls of other runs.
+func pickWaiting(book texts.Book, asked []Waiting, text string) (Waiting, run.Signal, bool) {
+	calls := make([]run.Call, len(asked))
+	for i, w := range asked {
+		calls[i] = run.Call{ID: w.ID, Asked: w.Kind, Options: w.Options, Number: w.Number}
+	}
+	call, sig, ok := pick(book, calls, text)
+	if !ok {
+		return Waiting{}, sig, false
+	}
+	i := slices.IndexFunc(asked, func(w Waiting) bool { return w.ID == call.ID })
+	return asked[i], sig, true
 }
 
 // stopHere ends the runs of other sessions that wait for somebody in this chat.
@@ -136,7 +142,7 @@ func (c *conversation) stopHere(ctx context.Context, it *item, before string) bo
 		if before != "" && w.AskedAt.After(it.delivery.Stored) {
 			continue
 		}
-		msg, err := StopMessageBy(it.origin.subject, w.Agent, session.Key(w.Session), sender(it.origin.inbound), "Stopped.", "")
+		msg, err := StopMessageBy(it.origin.subject, w.Agent, session.Key(w.Session), sender(it.origin.inbound), c.book(it).Say("stopped"), "")
 		if err == nil {
 			err = c.passOn(it, w.ID, msg)
 		}
@@ -153,7 +159,7 @@ func (c *conversation) stopHere(ctx context.Context, it *item, before string) bo
 	if n == 0 && before == "" {
 		return false
 	}
-	c.noted(it, "Stopping what has asked here.")
+	c.noted(it, c.book(it).Say("stopping_elsewhere"))
 	return true
 }
 
@@ -186,11 +192,11 @@ func (c *conversation) passedOn(it *item) (waiting string, err error) {
 }
 
 // passedTo tells a person that their answer is with what waits under an id.
-func passedTo(self, id string) string {
-	if agent, _, _ := splitWaitID(id); agent != self {
-		return "Passed on to " + agent + "."
+func (c *conversation) passedTo(it *item, id string) string {
+	if agent, _, _ := splitWaitID(id); agent != c.r.id {
+		return c.book(it).Say("answer_passed_on", "agent", title(agent))
 	}
-	return "Thank you, noted."
+	return c.book(it).Say("answer_noted")
 }
 
 // noted tells a person, once, what became of an input that was passed on.

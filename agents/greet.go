@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"agenthost/bus"
@@ -42,6 +41,9 @@ func (t *runner) greet(ctx context.Context) (msg llm.Message, refused *run.Signa
 		if sig := t.command(ctx, o, it.input.ID); sig != nil && refused == nil {
 			refused = sig
 		}
+		if sig := t.ordered(o); sig != nil && refused == nil {
+			sig.At, sig.Run, refused = time.Now(), t.id, sig
+		}
 		if !t.superseded(i) {
 			messages = append(messages, o.message())
 		}
@@ -57,9 +59,9 @@ func (t *runner) unfit(o origin) *run.Error {
 	case o.route != nil:
 		return nil
 	case o.inbound.Answers != "":
-		return nothingAsked
-	case strings.TrimSpace(o.inbound.Text) == stopWord:
-		return nothingToStop
+		return &run.Error{Code: llm.CodeValidation, Message: t.p.texts.Say("no_open_question")}
+	case order(o.inbound) == stopWord && alone(o.inbound):
+		return &run.Error{Code: llm.CodeValidation, Message: t.p.texts.Say("nothing_to_stop")}
 	}
 	return nil
 }

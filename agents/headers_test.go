@@ -137,7 +137,8 @@ func TestHeadersOfRoutes(t *testing.T) {
 		w := newWorld(t, bot("ana", script(paying), has(asking(tools.Wait{Question: true, Prompt: "Which?", Timeout: time.Second}))))
 		w.sayTraced("ana", bus.Inbound{Text: "ask"})
 		w.expect("question", "Which?")
-		w.expect("reply", "It says: nobody answered in time")
+		w.expect("notice", "No answer came in time to this question: Which?")
+		w.expect("reply", "It says: no answer came before the deadline")
 		stream, err := w.bus.JS.Stream(t.Context(), bus.SchedulesStream)
 		if err != nil {
 			t.Fatal(err)

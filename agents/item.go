@@ -26,6 +26,7 @@ type item struct {
 	old      bool      // signed, as far as a host of version 0.1 could
 	homely   bool      // it answers nothing that was asked elsewhere
 	stale    time.Time // when it came, if that was while nobody was there
+	unfit    error     // why it is no answer, where that has a reason of its own
 
 	screened atomic.Pointer[screening] // what the before_message hooks have made of it
 

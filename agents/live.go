@@ -11,6 +11,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/hooks"
+	"agenthost/internal/texts"
 	"agenthost/run"
 	"agenthost/session"
 	"agenthost/tools"
@@ -73,7 +74,7 @@ func (c *conversation) askLive(ctx context.Context, call tools.Call, prompt stri
 	case answer := <-ask.answer:
 		return answer, nil
 	case <-timer.C:
-		return "", errors.New("nobody answered in time")
+		return "", errors.New("no answer came in time")
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
@@ -118,7 +119,7 @@ func (c *conversation) forgetAsk(ask *liveAsk) {
 // whether it answers one. Called with the lock held.
 func (c *conversation) answersLive(it *item) bool {
 	for _, ask := range c.live {
-		text, ok := ask.answeredBy(it, len(c.live) == 1)
+		text, ok := ask.answeredBy(c.book(it), it, len(c.live) == 1)
 		if !ok {
 			continue
 		}
@@ -153,7 +154,7 @@ func (c *conversation) passScreened(ask *liveAsk, it *item) {
 }
 
 // answeredBy reads it as the answer; only tells that no other question is open.
-func (a *liveAsk) answeredBy(it *item, only bool) (string, bool) {
+func (a *liveAsk) answeredBy(book texts.Book, it *item, only bool) (string, bool) {
 	var text string
 	switch route := it.origin.route; {
 	case route != nil && (route.Kind != bus.RouteResult || route.CorrelationID != a.id || !it.throughDoor()):
@@ -162,11 +163,11 @@ func (a *liveAsk) answeredBy(it *item, only bool) (string, bool) {
 		text = route.Text
 	case it.origin.inbound.Answers != "" && it.origin.inbound.Answers != a.id:
 		return "", false
-	case it.origin.inbound.Answers == "" && (!only || strings.TrimSpace(it.origin.inbound.Text) == stopWord):
+	case it.origin.inbound.Answers == "" && (!only || order(it.origin.inbound) != "" || it.changes()):
 		return "", false
 	default:
 		text = it.origin.inbound.Text
 	}
-	sig, ok := said(run.Signal{}, a.call, text, true)
+	sig, ok := said(book, run.Signal{}, a.call, text, true)
 	return sig.Answer, ok
 }

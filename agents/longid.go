@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"agenthost/bus"
@@ -36,7 +37,8 @@ func (r *Runtime) turnBackInbound(it *item, why error) {
 		return
 	}
 	name := r.id + ":" + it.delivery.Stream() + ":" + strconv.FormatUint(it.delivery.Seq, 10) + ":refused"
-	e := &bus.Error{Code: string(llm.CodeValidation), Message: "I can't take this message: " + why.Error() + "."}
+	reason := strings.TrimPrefix(why.Error(), bus.ErrMalformed.Error()+": ")
+	e := &bus.Error{Code: string(llm.CodeValidation), Message: r.now().by(it.origin.subject).texts.Say("message_refused", "reason", reason)}
 	msg, err := bus.NewMessage(it.origin.outbound(), bus.Outbound{
 		ID: name, Agent: r.id, Session: string(it.origin.key(it.input.ID)), Kind: bus.KindError, To: sender(in),
 		Chat: in.Chat, Thread: in.Thread, Text: e.Message, InReplyTo: head(cmp.Or(in.ID, it.input.ID), echoedID),

@@ -34,7 +34,7 @@ func TestAddressThatAPersonWroteNeedsNoApproval(t *testing.T) {
 	w.say("ana", bus.Inbound{Text: "read it"})
 	w.expect("reply", "It says: a page")
 	w.say("ana", bus.Inbound{Text: "read it secretly"})
-	w.expect("approval", `read url="https://a.test/x?secret"`)
+	w.expect("approval", `Ana wants to use read with url="https://a.test/x?secret". Reply approve or deny.`)
 }
 
 func TestAddressOfAnotherSessionNeedsAnApproval(t *testing.T) {
@@ -43,7 +43,7 @@ func TestAddressOfAnotherSessionNeedsAnApproval(t *testing.T) {
 	w.say("ana", bus.Inbound{From: "eve", Text: "It is https://a.test/x"})
 	w.expect("reply", "You said: It is https://a.test/x")
 	w.say("ana", bus.Inbound{From: "ana", Text: "read it"})
-	w.expect("approval", `read url="https://a.test/x"`)
+	w.expect("approval", `Ana wants to use read with url="https://a.test/x". Reply approve or deny.`)
 }
 
 func TestAddressThatAnAgentWroteNeedsAnApproval(t *testing.T) {
@@ -53,7 +53,7 @@ func TestAddressThatAnAgentWroteNeedsAnApproval(t *testing.T) {
 		Kind: bus.RouteDelegate, From: "eve", CorrelationID: "1", Text: "read https://a.test/x",
 		Origin: &bus.Origin{Subject: "plugin.outbound.ana", To: "ana"},
 	})
-	w.expect("approval", `read url="https://a.test/x"`)
+	w.expect("approval", `Ana wants to use read with url="https://a.test/x". Reply approve or deny.`)
 }
 
 // What is approved for the session stands for the host that was shown.
@@ -61,7 +61,7 @@ func TestApprovalOfAnAddressStandsForItsHost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, bot("ana", script(reading), has(reader)))
 	w.say("ana", bus.Inbound{Text: "read it"})
-	w.expect("approval", `read url="https://a.test/x"`)
+	w.expect("approval", `Ana wants to use read with url="https://a.test/x". Reply approve or deny.`)
 	w.say("ana", bus.Inbound{Text: "approve session"})
 	w.expect("reply", "It says: a page")
 	w.say("ana", bus.Inbound{Text: "read it secretly"})

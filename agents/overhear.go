@@ -114,7 +114,7 @@ func (c *conversation) interjection(journal *session.Log) (*item, run.Signal, bo
 		case session.Interrupt: // it is the next, whoever else waits
 			c.queue = slices.Insert(slices.Delete(c.queue, i, i+1), 0, it)
 			return nil, run.Signal{
-				Kind: run.Abort, At: time.Now(), Run: left.ID, By: "interrupt", Reason: "Stopped for a newer message.",
+				Kind: run.Abort, At: time.Now(), Run: left.ID, By: "interrupt", Reason: c.book(it).Say("stopped_for_newer"),
 			}, true
 		}
 	}
@@ -126,7 +126,7 @@ func (c *conversation) mode(it *item) session.Queue {
 	if it.origin.inbound == nil || !it.stale.IsZero() {
 		return session.Followup
 	}
-	if _, ok := c.r.reminding(it.origin.inbound); ok || it.origin.inbound.Answers != "" { // it is no part of what is under way
+	if c.r.isOrder(it.origin.inbound) || it.origin.inbound.Answers != "" || it.changes() { // it is no part of what is under way
 		return session.Followup
 	}
 	switch it.origin.inbound.Priority {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"agenthost/bus"
+	"agenthost/internal/texts"
 	"agenthost/llm"
 	"agenthost/run"
 )
@@ -33,28 +34,27 @@ func (w Waiting) answerRule() answerRule {
 // refuse says why a message from a chat is not taken as the answer that it gives; nil
 // when it is. here tells that the chat is the one that was asked. Commands and the API
 // are the operator's, and not asked here.
-func (a answerRule) refuse(it *item, here bool, answer run.Signal) *run.Error {
+func (a answerRule) refuse(book texts.Book, it *item, here bool, answer run.Signal) *run.Error {
 	approves := a.kind == run.ForApproval
 	switch {
 	case it.isFrom(a.approvers):
 		return nil
 	case !here:
-		return notPermitted("Only an approver can answer this from another chat.")
+		return notPermitted(book.Say("approver_only_elsewhere"))
 	case approves && len(a.approvers) > 0:
-		return notPermitted("Only an approver can answer this.")
+		return notPermitted(book.Say("approver_only"))
 	case !approves || answer.Answer == run.Deny:
 		return nil
 	case a.budget:
-		return notPermitted("Only the operator can let me spend more than my budget, with: agenthost approvals answer " + a.id + " approve")
+		return notPermitted(book.Say("operator_only_budget", "command", "agenthost approvals answer "+a.id+" approve"))
 	case answer.Scope == ScopeAlways:
-		return notPermitted("From a chat an approval counts once or for this session: say approve or approve session. " +
-			"Only the operator can approve it for always, with: agenthost approvals answer " + a.id + " approve --scope always")
+		return notPermitted(book.Say("operator_only_always", "command", "agenthost approvals answer "+a.id+" approve --scope always"))
 	}
 	return nil
 }
 
 func notPermitted(why string) *run.Error {
-	return &run.Error{Code: llm.CodeToolDenied, Message: why + " The question is still open."}
+	return &run.Error{Code: llm.CodeToolDenied, Message: why}
 }
 
 // isFrom reports whether an inbound message is of one of approvers, which are written
@@ -85,5 +85,5 @@ func (c *conversation) refusalOf(it *item, r *run.Run, sig run.Signal) *run.Erro
 	if !ok {
 		return nil
 	}
-	return c.answerRule(r, call).refuse(it, true, sig)
+	return c.answerRule(r, call).refuse(c.book(it), it, true, sig)
 }

@@ -27,7 +27,7 @@ func boss(n *atomic.Int64, more ...func(*actor)) actor {
 const (
 	elsewhere   = "Only an approver can answer this from another chat. The question is still open."
 	approvesNot = "Only an approver can answer this. The question is still open."
-	whichScopes = "From a chat an approval counts once or for this session"
+	whichScopes = "From a chat, an approval counts once or for this session"
 )
 
 // Who may not answer is told so, and the question stays open for who may.

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"agenthost/bus"
+	"agenthost/internal/texts"
 	"agenthost/llm"
 	"agenthost/run"
 )
@@ -39,7 +40,8 @@ type profile struct {
 	bounds run.Limits
 	bound  []bound
 
-	behavior Behavior // nil: the model alone
+	behavior Behavior   // nil: the model alone
+	texts    texts.Book // what the host says to people
 
 	overhead atomic.Int64 // of the last request
 }
@@ -74,6 +76,11 @@ func oneProfile(cfg Config, kit Kit, b Binding, parts *Parts) *profile {
 			Safe:   kit.Box.safe,
 			Window: cmp.Or(kit.Window, DefaultWindow), Strict: kit.Window > 0,
 		},
+		texts: texts.New(cmp.Or(texts.Base(b.Language), cfg.Language), cfg.Texts),
+	}
+	p.bounds.Sentence = p.sentence
+	if len(kit.Box.Output) == 0 { // what reads an answer in a format reads no mark
+		p.bounds.Cut = p.texts.Say("cut_short")
 	}
 	p.overhead.Store(int64(overhead(llm.Request{System: p.system})))
 	return p
@@ -108,3 +115,11 @@ func (p *profile) limits() run.Limits {
 // now is the profile of the agent that the next turn goes by, or one of its
 // bindings'.
 func (r *Runtime) now() *profile { return r.profile.Load() }
+
+// sentence is what a person reads about a run that ended with code.
+func (p *profile) sentence(code llm.Code) string {
+	if code == llm.CodeCancelled {
+		return p.texts.Say("stopped")
+	}
+	return p.texts.Say(string(code))
+}

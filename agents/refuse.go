@@ -30,7 +30,7 @@ func (c *conversation) refuse(journal *session.Log, it *item, e *run.Error) {
 // a flood of these by where it begins and ends: for that it has to know whether
 // anything else has come in between. Called with the lock held.
 func (c *conversation) refuseExcess(it *item) {
-	it.refusal, it.since = tooMany, 0
+	it.refusal, it.since = c.mistake(it, "too_many_waiting"), 0
 	if it.origin.inbound != nil {
 		if c.refusedFrom == 0 {
 			c.refusedFrom = it.input.Seq

@@ -65,7 +65,7 @@ func (t *runner) giveUp(ctx context.Context) error {
 	if !t.buryInputs(func(in run.Input) (bus.DeadLetter, bool) { return t.c.r.poison(in), true }) {
 		return errStopping
 	}
-	return t.perform(ctx, t.fault(tooManyAttempts, nil))
+	return t.perform(ctx, t.fault(&run.Error{Code: llm.CodeInternal, Message: t.p.texts.Say("message_failed")}, nil))
 }
 
 // buryInputs makes dead letters of the inputs, and waits until they are stored. It is

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/internal/texts"
 	"agenthost/llm"
 	"agenthost/run"
 )
@@ -60,13 +61,13 @@ func (t *runner) refuseRemoved() (msg llm.Message, refused *run.Signal) {
 		messages = append(messages, it.origin.message())
 	}
 	t.buryInputs(t.c.r.removedLetter)
-	return t.summed(messages), &run.Signal{Kind: run.Fault, At: time.Now(), Run: t.id, Error: removedError(t.c.r.id, t.items[0].origin)}
+	return t.summed(messages), &run.Signal{Kind: run.Fault, At: time.Now(), Run: t.id, Error: removedError(t.p.texts, t.c.r.id, t.items[0].origin)}
 }
 
 // removedError tells whoever asked that the agent was removed. A person need not
 // know how agents are called.
-func removedError(agent string, o origin) *run.Error {
-	e := &run.Error{Code: llm.CodeToolUnavailable, Message: "I couldn't process this message. The operators have been notified."}
+func removedError(book texts.Book, agent string, o origin) *run.Error {
+	e := &run.Error{Code: llm.CodeToolUnavailable, Message: book.Say("message_failed")}
 	if o.route != nil {
 		e.Message = "agent \"" + agent + "\" is not configured any more"
 	}

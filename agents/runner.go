@@ -30,6 +30,7 @@ type runner struct {
 	overdraft  bool // the run may go beyond its budget, as its session may
 	toldExcess bool // that it would have was told
 
+	round    *round          // of the calls that begin together
 	signals  chan run.Signal // of what is under way beside: the model, tools
 	underway int
 
@@ -39,21 +40,6 @@ type runner struct {
 	fallbacks map[string]string // by call: the answer when nobody gives one
 	entry     string            // of the model that is asked
 }
-
-var (
-	tooMany = &run.Error{
-		Code:    llm.CodeValidation,
-		Message: "Too many messages are waiting in this conversation. Please send it again when some are answered.",
-	}
-	nothingAsked = &run.Error{
-		Code:    llm.CodeValidation,
-		Message: "There is no open question that this could answer; it may have been answered already.",
-	}
-	tooManyAttempts = &run.Error{
-		Code:    llm.CodeInternal,
-		Message: "I tried this several times and did not survive it, so I gave up. Somebody has been told.",
-	}
-)
 
 func (c *conversation) newRunner(journal *session.Log, id string, items []*item) *runner {
 	t := &runner{c: c, journal: journal, id: id, items: items, signals: make(chan run.Signal)}
@@ -139,6 +125,7 @@ func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 	defer t.c.leaveCurrent(t)
 	for {
 		askFirst(effects)
+		t.round = t.newRound(effects)
 		for i, e := range effects {
 			ended, err := t.effect(ctx, e)
 			if ended || err != nil {
@@ -215,7 +202,8 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 		t.p = t.profile()
 		t.beside(ctx, func() run.Signal { return t.compact(ctx, e) })
 	case run.RunTool:
-		t.beside(ctx, func() run.Signal { return t.use(ctx, *e.Call) })
+		call := t.round.next()
+		t.besideThen(ctx, func() run.Signal { return call.ask(ctx, t.use(ctx, *e.Call, call)) }, call.done)
 	case run.Ask:
 		return false, t.ask(ctx, *e.Call)
 	case run.Ignored:
@@ -225,9 +213,13 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 }
 
 // beside does something that takes time; what comes of it is a signal.
-func (t *runner) beside(ctx context.Context, do func() run.Signal) {
+func (t *runner) beside(ctx context.Context, do func() run.Signal) { t.besideThen(ctx, do, func() {}) }
+
+// besideThen is beside with something to do once the machine has the signal.
+func (t *runner) besideThen(ctx context.Context, do func() run.Signal, then func()) {
 	t.underway++
 	t.c.r.parts.crew.do(func() {
+		defer then()
 		sig := t.guarded(do)
 		sig.At, sig.Run = time.Now(), t.id
 		select {

@@ -58,7 +58,7 @@ func (c *conversation) fireBeforeMessage(ctx context.Context, it *item, runID st
 	case hooks.Override:
 		s, err := o.overridden(out.Args["message"])
 		if err != nil { // was checked: it does not happen
-			return o.heldBack("This message could not be checked.")
+			return o.heldBack(c.book(it).Say("message_unchecked"))
 		}
 		return s
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"agenthost/llm"
@@ -35,7 +36,7 @@ const shownStale = 100
 // which the stream took it: clocks of senders are theirs. One that was in time
 // then does not become stale in the queue.
 func (it *item) age(stored time.Time) {
-	if it.binding == nil || it.binding.Stale.After <= 0 || it.origin.inbound.Answers != "" {
+	if it.binding == nil || it.binding.Stale.After <= 0 || it.origin.inbound.Answers != "" || it.changes() {
 		return
 	}
 	if way := it.binding.Stale.Do; way == StaleDrop || way == StaleSummarise {
@@ -75,25 +76,33 @@ func (t *runner) span() (n int, from, to time.Time) {
 	return n, from.UTC(), to.UTC()
 }
 
-// between says it in words.
+// between says it in words, for a model.
 func between(n int, from, to time.Time) string {
-	const minute = "2006-01-02 15:04 UTC"
 	what := "1 message"
 	if n != 1 {
 		what = fmt.Sprintf("%d messages", n)
 	}
-	if from.Format(minute) == to.Format(minute) {
-		return what + " of " + from.Format(minute)
+	return what + " (" + during(from, to) + ")"
+}
+
+// during is a span of time to the minute, in figures.
+func during(from, to time.Time) string {
+	const minute = "2006-01-02 15:04"
+	first, last := from.Format(minute), to.Format(minute)
+	if first == last {
+		return first + " UTC"
 	}
-	return what + " from " + from.Format(minute) + " to " + to.Format(minute)
+	return first + " – " + last + " UTC"
 }
 
 // leaveOut is the run of inputs that are dropped: the person is told once, and
 // the model has the same in its memory.
 func (t *runner) leaveOut() (msg llm.Message, answer *run.Signal) {
 	n, from, to := t.span()
-	what := between(n, from, to)
-	notice := what + " came while I was away, and I did not answer. Please send again what still matters."
+	what, notice := between(n, from, to), t.p.texts.Say("away_many", "n", strconv.Itoa(n), "when", during(from, to))
+	if n == 1 {
+		notice = t.p.texts.Say("away_one", "when", during(from, to))
+	}
 	said := llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: notice}}}
 	return llm.UserText("[" + what + " came while you were away and were left out.]"), &run.Signal{
 		Kind: run.StreamEnd, At: time.Now(), Run: t.id, Message: &said, Finish: llm.FinishStop,

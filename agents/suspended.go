@@ -138,9 +138,9 @@ func (c *conversation) keepWaiting(journal *session.Log, left *run.Run, it *item
 		c.unqueue(it)
 	case it.origin.inbound != nil && it.origin.inbound.Answers != "":
 		if call, waits := c.waitingCall(left, it.origin.inbound.Answers); waits && call.Asked != run.ForDelegate {
-			c.refuse(journal, it, noAnswer(call.Asked, call.Options))
+			c.refuse(journal, it, c.noAnswer(it, call.Asked, call.Options))
 		} else {
-			c.refuse(journal, it, nothingAsked)
+			c.refuse(journal, it, c.mistake(it, "no_open_question"))
 		}
 	default:
 		c.waitBehind(journal, left, it)
@@ -176,7 +176,11 @@ func (c *conversation) turnDown(it *item, left *run.Run) {
 		c.r.late(it)
 		return
 	}
-	c.r.parts.tell(it.origin.route, errUnfit)
+	why := it.unfit
+	if why == nil {
+		why = errUnfit
+	}
+	c.r.parts.tell(it.origin.route, why)
 	it.delivery.Done()
 }
 
@@ -185,24 +189,28 @@ var errUnfit = errors.New("this is no answer to the question; an approval takes 
 
 // noAnswer tells a person that what they have said to a question, by its id, does
 // not answer it, and what would.
-func noAnswer(asked string, options []string) *run.Error {
-	want := "Please answer it in words."
+func (c *conversation) noAnswer(it *item, asked string, options []string) *run.Error {
 	switch {
 	case asked == run.ForApproval:
-		want = "Please answer it with " + run.Approve + " or " + run.Deny + "."
+		return c.mistake(it, "not_an_approval")
 	case len(options) > 0:
-		want = "Please answer it with one of: " + strings.Join(options, ", ") + "."
+		return c.mistake(it, "not_an_option", "options", strings.Join(options, ", "))
 	}
-	return &run.Error{Code: llm.CodeValidation, Message: "This does not answer the question, which is still open. " + want}
+	return c.mistake(it, "not_an_answer")
+}
+
+// mistake is the error of a message that asks for what cannot be, in words.
+func (c *conversation) mistake(it *item, key string, values ...string) *run.Error {
+	return &run.Error{Code: llm.CodeValidation, Message: c.book(it).Say(key, values...)}
 }
 
 // notice tells a person, once, what their message has to wait for.
 func (c *conversation) notice(it *item, left *run.Run) {
-	text := "I am still waiting for an answer, and come to this after it."
+	text, book := c.texts().Say("waiting"), c.book(it)
 	if calls := left.Open(); len(calls) > 0 {
-		text += " The question is: " + calls[0].Prompt
+		text = book.Say("waiting_for_answer", "question", calls[0].Prompt)
 		if calls[0].Asked == run.ForDelegate {
-			text = "I am waiting for " + calls[0].To + ", and come to this after it. Say " + stopWord + " to end it."
+			text = book.Say("waiting_for_agent", "agent", title(calls[0].To))
 		}
 	}
 	c.say(it, run.Reply{Kind: run.KindNotice, Text: text}, func(bool) {})
@@ -265,5 +273,3 @@ func (t *runner) answeredBy(sig run.Signal) {
 		}
 	}
 }
-
-var nothingToStop = &run.Error{Code: llm.CodeValidation, Message: "There is nothing to stop."}

@@ -351,7 +351,10 @@ func TestApprovalThatNobodyAnswers(t *testing.T) {
 	said := time.Now()
 	w.say("ana", bus.Inbound{Text: "pay"})
 	w.hear()
-	w.expect("reply", "It says: denied")
+	if out := w.expect("notice", "No answer came in time, so this was not done: Ana wants to use pay with sum=5."); out.Call == "" {
+		t.Errorf("%+v names no call", out)
+	}
+	w.expect("reply", "It says: not approved: no answer came before the deadline, so it was not run")
 	if took := time.Since(said); n.Load() != 0 || took < time.Second {
 		t.Errorf("got %d effects after %v, want none, and not before %v", n.Load(), took, time.Second)
 	}
@@ -373,8 +376,8 @@ func TestQuestion(t *testing.T) {
 		"free":    {tools.Wait{Question: true, Prompt: "Which?"}, "the red one", "It says: the red one"},
 		"option":  {tools.Wait{Question: true, Prompt: "Which?", Options: []string{"Red", "Blue"}}, "blue", "It says: Blue"},
 		"blanks":  {tools.Wait{Question: true, Prompt: "Which?", Options: []string{" red ", "blue"}}, " red ", "It says:  red "},
-		"default": {tools.Wait{Question: true, Prompt: "Which?", Default: "green", Timeout: time.Second}, "", "It says: green"},
-		"nobody":  {tools.Wait{Question: true, Prompt: "Which?", Timeout: time.Second}, "", "It says: nobody answered in time"},
+		"default": {tools.Wait{Question: true, Prompt: "Which?", Default: "green", Timeout: time.Second}, "", "It says: green (the default: no answer came before the deadline)"},
+		"nobody":  {tools.Wait{Question: true, Prompt: "Which?", Timeout: time.Second}, "", "It says: no answer came before the deadline"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -383,6 +386,8 @@ func TestQuestion(t *testing.T) {
 			w.expect("question", "Which?")
 			if tt.answer != "" {
 				w.say("ana", bus.Inbound{Text: tt.answer})
+			} else if out := w.hear(); out.Kind != "notice" || !strings.HasPrefix(out.Text, "No answer came in time to this question: Which?") || out.Final {
+				t.Errorf("heard %+v", out)
 			}
 			w.expect("reply", tt.want)
 			w.settled()
@@ -394,7 +399,7 @@ func TestQuestion(t *testing.T) {
 // and leaves it open.
 func TestAnswerThatIsNone(t *testing.T) {
 	t.Parallel()
-	const open = "This does not answer the question, which is still open. Please answer it "
+	const open = "This doesn't answer the question, which is still open. Please "
 	picture := []bus.Media{{Kind: "image", URL: "https://example.org/a.png"}}
 	tests := map[string]struct {
 		ask     string
@@ -404,10 +409,10 @@ func TestAnswerThatIsNone(t *testing.T) {
 		answer  string
 		reply   string
 	}{
-		"approval": {"pay", nil, bus.Inbound{Text: "perhaps"}, "with approve or deny.", "deny", "It says: denied"},
-		"scope":    {"pay", nil, bus.Inbound{Text: "approve for ever"}, "with approve or deny.", "deny", "It says: denied"},
-		"option":   {"ask", []string{"red", "blue"}, bus.Inbound{Text: "green"}, "with one of: red, blue.", "red", "It says: red"},
-		"picture":  {"ask", nil, bus.Inbound{Media: picture}, "in words.", "red", "It says: red"},
+		"approval": {"pay", nil, bus.Inbound{Text: "perhaps"}, "reply approve or deny.", "deny", "It says: denied"},
+		"scope":    {"pay", nil, bus.Inbound{Text: "approve for ever"}, "reply approve or deny.", "deny", "It says: denied"},
+		"option":   {"ask", []string{"red", "blue"}, bus.Inbound{Text: "green"}, "reply with one of: red, blue.", "red", "It says: red"},
+		"picture":  {"ask", nil, bus.Inbound{Media: picture}, "reply in words.", "red", "It says: red"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -444,7 +449,7 @@ func TestTaskIsNotAnsweredByAPerson(t *testing.T) {
 	})
 	for _, id := range []string{all[0].ID, all[0].Call} {
 		w.say("ana", bus.Inbound{Text: "done", Answers: id})
-		w.expect("error", "There is no open question that this could answer; it may have been answered already.")
+		w.expect("error", "There is no open question that this could answer. It may have been answered already.")
 	}
 	w.say("ana", bus.Inbound{Text: "/stop"})
 	w.expect("error", "Stopped.")
@@ -711,7 +716,7 @@ rules:
 			w.settled()
 			w.say("ana", answer(q))
 			heard := map[string]bool{w.hear().Text: true, w.hear().Text: true}
-			if !heard["It says: ops: paid"] || !heard["Passed on to ops."] || n.Load() != 1 {
+			if !heard["It says: ops: paid"] || !heard["I've passed your answer on to Ops."] || n.Load() != 1 {
 				t.Errorf("heard %v, %d effects", heard, n.Load())
 			}
 			w.settled()
@@ -725,7 +730,7 @@ func TestAnswerBySchema(t *testing.T) {
 	tests := map[string]struct{ script, kind, text string }{
 		"right at once": {`rules: [{text: '{"n":1}'}]`, "reply", `{"n":1}`},
 		"repaired":      {`rules: [{is: go, text: "one"}, {when: not JSON, text: '{"n":"1"}'}, {when: integer, text: '{"n":1}'}]`, "reply", `{"n":1}`},
-		"never":         {`rules: [{text: "one"}]`, "error", "I could not bring my answer into the form that was agreed."},
+		"never":         {`rules: [{text: "one"}]`, "error", "I couldn't produce an answer in the required format."},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/internal/texts"
 	"agenthost/llm"
 	"agenthost/run"
 
@@ -167,7 +168,7 @@ func (m unserved) errorReply(o origin, text string) (subject string, envelope an
 			Chain: r.Chain, InReplyTo: id, Error: e,
 		}
 	}
-	e.Message = removedError(m.agent, o).Message
+	e.Message = removedError(texts.Book{}, m.agent, o).Message
 	return o.outbound(), &bus.Outbound{
 		ID: m.name(), Agent: m.agent, Session: string(o.key(id)), Kind: bus.KindError, To: sender(o.inbound),
 		Chat: o.inbound.Chat, Thread: o.inbound.Thread, Text: e.Message, InReplyTo: id, Final: true, Error: e, SentAt: time.Now().UTC(),

@@ -16,7 +16,7 @@ import (
 
 // use does what a model asked for, if it may. The signal that it returns
 // settles the call, or ends the run where a hook aborts.
-func (t *runner) use(ctx context.Context, call run.Call) (sig run.Signal) {
+func (t *runner) use(ctx context.Context, call run.Call, asks *roundCall) (sig run.Signal) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.c.log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("tool", call.Name).Msg("panic in a tool")
@@ -52,6 +52,9 @@ func (t *runner) use(ctx context.Context, call run.Call) (sig run.Signal) {
 	if wait != nil || denied != "" {
 		return run.Signal{Wait: wait, Result: denied, Source: run.FromDenial}
 	}
+	if !tool.Asks {
+		asks.settle(nil)
+	}
 	res, err := t.execute(ctx, tool, call, args)
 	if res.Wait != nil && err == nil && t.c.r.shadow() {
 		return spared()
@@ -85,7 +88,7 @@ func (t *runner) mayUse(ctx context.Context, tool tools.Tool, call run.Call, arg
 			return nil, ""
 		}
 		return &run.Wait{
-			For: run.ForApproval, Prompt: d.What, Args: args, ID: newWait(),
+			For: run.ForApproval, Prompt: t.preview(ctx, tool, call, args, d.What), Args: args, ID: newWait(),
 			Deadline: time.Now().Add(t.p.cfg.Limits.ApprovalTimeout),
 		}, ""
 	}
@@ -124,6 +127,9 @@ func (t *runner) outcome(ctx context.Context, call run.Call, args json.RawMessag
 		}
 		cancel()
 		text = shown
+	}
+	if call.Changed {
+		text = "[the person who approved this call changed its arguments to " + string(args) + "]\n" + text
 	}
 	ok, text = t.afterTool(ctx, call, args, ok, text)
 	return run.Signal{OK: ok, Result: text}

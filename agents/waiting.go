@@ -31,7 +31,8 @@ type Waiting struct {
 	Tool     string      `json:"tool"`
 	Prompt   string      `json:"prompt"`
 	Options  []string    `json:"options,omitempty"`
-	To       string      `json:"to,omitempty"` // delegate: the agent asked
+	To       string      `json:"to,omitempty"`     // delegate: the agent asked
+	Number   int         `json:"number,omitempty"` // what a person calls it by, where several are open in a chat
 	AskedAt  time.Time   `json:"asked_at"`
 	Deadline time.Time   `json:"deadline,omitzero"`
 	Origin   *bus.Origin `json:"origin,omitempty"` // where the person is asked
@@ -97,7 +98,7 @@ func (t *runner) ask(ctx context.Context, call run.Call) error {
 	w := Waiting{
 		ID: t.c.waitID(t.id, call), Agent: t.c.r.id, Session: string(t.c.key), Run: t.id,
 		Call: call.ID, Kind: call.Asked, Tool: call.Name, Prompt: call.Prompt, Options: call.Options, To: call.To,
-		AskedAt: time.Now().UTC(), Deadline: call.Deadline, Origin: t.person(),
+		Number: call.Number, AskedAt: call.AskedAt, Deadline: call.Deadline, Origin: t.person(),
 		Approvers: t.c.r.now().cfg.Approvers,
 	}
 	if call.Asked == run.ForDelegate {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"agenthost/bus"
@@ -256,8 +255,7 @@ func (c *conversation) alone(it *item) bool {
 	if in == nil {
 		return false
 	}
-	_, order := c.r.reminding(in)
-	return order || in.Answers != "" || strings.TrimSpace(in.Text) == stopWord
+	return c.r.isOrder(in) || in.Answers != ""
 }
 
 // brokeOff goes on after a commit of a run that was not stored. The fence has

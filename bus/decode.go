@@ -65,6 +65,10 @@ func (in *Inbound) set(name, value []byte) bool {
 		field = &in.Priority
 	case "answers":
 		field = &in.Answers
+	case "edits":
+		field = &in.Edits
+	case "withdraws":
+		field = &in.Withdraws
 	case "reply_to":
 		field = &in.ReplyTo
 	case "sent_at":
@@ -88,8 +92,12 @@ func (in *Inbound) set(name, value []byte) bool {
 
 func (in *Inbound) check() error {
 	switch {
-	case strings.TrimSpace(in.Text) == "" && len(in.Media) == 0:
+	case in.Edits != "" && in.Withdraws != "":
+		return malformed("it has both edits and withdraws; it can have one of them")
+	case strings.TrimSpace(in.Text) == "" && len(in.Media) == 0 && in.Withdraws == "":
 		return malformed("it has neither text nor media")
+	case in.Group && in.Chat == "":
+		return malformed("group is true and chat is empty; a message of a group names its chat")
 	case strings.ContainsRune(in.Text, 0):
 		return malformed("its text holds a NUL character")
 	}

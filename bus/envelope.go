@@ -7,19 +7,23 @@ import (
 
 // Inbound is what a plugin publishes on plugin.inbound.<channel>[.<instance>].
 type Inbound struct {
-	ID       string         `json:"id,omitempty"`
-	From     string         `json:"from,omitempty"`
-	Name     string         `json:"name,omitempty"`
-	Chat     string         `json:"chat,omitempty"`
-	Group    bool           `json:"group,omitempty"`
-	Thread   string         `json:"thread,omitempty"`
-	Text     string         `json:"text,omitempty"`
-	Media    []Media        `json:"media,omitempty"`
-	Priority string         `json:"priority,omitempty"`
-	Answers  string         `json:"answers,omitempty"`
-	ReplyTo  string         `json:"reply_to,omitempty"`
-	SentAt   string         `json:"sent_at,omitempty"`
-	Meta     map[string]any `json:"meta,omitempty"`
+	ID       string  `json:"id,omitempty"`
+	From     string  `json:"from,omitempty"`
+	Name     string  `json:"name,omitempty"`
+	Chat     string  `json:"chat,omitempty"`
+	Group    bool    `json:"group,omitempty"`
+	Thread   string  `json:"thread,omitempty"`
+	Text     string  `json:"text,omitempty"`
+	Media    []Media `json:"media,omitempty"`
+	Priority string  `json:"priority,omitempty"`
+	Answers  string  `json:"answers,omitempty"`
+	// Edits names a message of the same sender that waits, and gets the text and the
+	// media of this one; Withdraws one that gets no answer.
+	Edits     string         `json:"edits,omitempty"`
+	Withdraws string         `json:"withdraws,omitempty"`
+	ReplyTo   string         `json:"reply_to,omitempty"`
+	SentAt    string         `json:"sent_at,omitempty"`
+	Meta      map[string]any `json:"meta,omitempty"`
 }
 
 // Media is an attachment, by URL or by the name of an object in AGENT_FILES.
@@ -93,6 +97,8 @@ type Route struct {
 	Missed string `json:"missed,omitempty"`
 	// Scope is how far an approval goes that this result is the answer to.
 	Scope string `json:"scope,omitempty"`
+	// Args are what is to run in place of the arguments that were approved.
+	Args json.RawMessage `json:"args,omitempty"`
 	// Door is by which way a person has given the answer that this result is, or has
 	// ordered the stop: the subject of a chat, DoorCLI, DoorAPI or DoorDeadline. Empty,
 	// it is the result of a task. It counts only where a host has signed it.

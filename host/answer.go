@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -58,17 +59,25 @@ type Answer struct {
 	Text  string `json:"answer"` // approve or deny, an option, or any text
 	Scope string `json:"scope,omitempty"`
 	By    string `json:"by,omitempty"`
-	Door  string `json:"-"` // by which way it is given; empty: bus.DoorAPI
+	// Args are what is to run in place of the arguments that the approval shows.
+	Args json.RawMessage `json:"args,omitempty"`
+	Door string          `json:"-"` // by which way it is given; empty: bus.DoorAPI
 }
 
 // Message is what brings the answer to the agent of w, once it is signed by a
 // bus.Signer. It is an error when the answer is none to what w asks. replyTo, when it is not empty, is told what
 // became of it.
 func (a Answer) Message(w Waiting, replyTo string) (*nats.Msg, error) {
+	if answer, ok := agents.ReadVerdict(a.Text); ok && w.Kind == ForApproval {
+		a.Text = answer
+	}
 	if err := a.check(w); err != nil {
 		return nil, fmt.Errorf("answer %q: %w", a.ID, err)
 	}
 	msg, err := agents.AnswerMessageBy(cmp.Or(a.Door, bus.DoorAPI), w, a.By, strings.TrimSpace(a.Text), a.Scope, replyTo)
+	if err == nil && len(a.Args) > 0 {
+		msg, err = agents.WithArgs(msg, a.Args)
+	}
 	return checked(msg, err)
 }
 
@@ -84,6 +93,10 @@ func (a Answer) check(w Waiting) error {
 		return errors.New("only what is approved has a scope")
 	case w.Kind == ForApproval && !approves && !strings.EqualFold(text, Deny):
 		return fmt.Errorf("%q is no answer to an approval; want %s or %s", text, Approve, Deny)
+	case len(a.Args) > 0 && !approves:
+		return errors.New("only what is approved takes other arguments")
+	case len(a.Args) > 0 && (!json.Valid(a.Args) || !bus.IsObject(a.Args)):
+		return errors.New(`args: want a JSON object, such as {"path":"other.txt"}`)
 	case text == "":
 		return errors.New("it has no text")
 	case w.Kind == ForQuestion && len(w.Options) > 0 && !slices.ContainsFunc(w.Options, func(o string) bool {

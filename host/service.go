@@ -100,7 +100,7 @@ func (h *Host) endpoints(b *bus.Bus, started time.Time, wakers *wakers, reports 
 		},
 		{Name: "runs", Subject: RunsSubject, Handler: runs, All: true, Description: "the runs of every host: what each is doing, since when, what it waits for"},
 		{Name: "prompt", Subject: PromptSubject, Handler: report(reports, h.preview), Description: "what the model of an agent gets with each call: agent"},
-		{Name: "approve", Subject: ApproveSubject, Handler: door(doors.approve), Description: "answers a call that waits: id, answer, scope, by"},
+		{Name: "approve", Subject: ApproveSubject, Handler: door(doors.approve), Description: "answers a call that waits: id, answer, scope, by, args"},
 		{Name: "abort", Subject: AbortSubject, Handler: door(doors.abort), Description: "stops the run of a session: agent, session, by, reason"},
 	}
 }

@@ -128,7 +128,7 @@ func TestStoreOfVersion01(t *testing.T) {
 
 	wantReply(t, h, "web", "schedule/often", "heard often")
 	wantReply(t, h, "web", "web/dm/7", "Remind of this now: call mum")
-	wantReply(t, h, "late", "late/dm/7", "write_file: denied")
+	wantReply(t, h, "late", "late/dm/7", "write_file: not approved: no answer came before the deadline, so it was not run")
 	eventually(t, "the jobs", func() bool {
 		return len(storedOn[bus.Route](t, h, bus.RoutesStream, "agent.route.desk")) == 3
 	})

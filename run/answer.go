@@ -53,6 +53,9 @@ func (m *machine) answer(sig *Signal) {
 	m.facts(sig, m.asked())
 	msg, finish := m.said(sig)
 	m.s.partial, m.s.Phase = nil, Invoking
+	if sig.Forget {
+		m.emit(&Event{Type: Compacted, Through: len(m.s.Messages)})
+	}
 	switch {
 	case sig.Error != nil:
 		m.keep(msg)
@@ -63,11 +66,11 @@ func (m *machine) answer(sig *Signal) {
 	case hasCalls(msg.Parts):
 		m.dispatch(m.sound(msg))
 	case msg.Empty() && m.s.Run.Trigger == ByHeartbeat:
-		m.tell(llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: Nothing}}})
+		m.tell(llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: Nothing}}}, "")
 	case msg.Empty():
 		m.fail(&Error{Code: llm.CodeProviderUnavailable})
 	default:
-		m.tell(msg)
+		m.tell(msg, finish)
 	}
 }
 
@@ -90,15 +93,19 @@ func (m *machine) said(sig *Signal) (msg llm.Message, finish llm.Finish) {
 
 // tell gives the answer to the outside. Somebody who spoke meanwhile is
 // answered next, in the same run.
-func (m *machine) tell(msg llm.Message) {
+func (m *machine) tell(msg llm.Message, finish llm.Finish) {
 	e := m.event(MessageAdded)
 	e.Message = &msg
 	m.fold(e)
+	text := msg.Text()
+	if finish == llm.FinishLength && m.lim.Cut != "" { // the model itself does not see the mark
+		text += "\n\n" + m.lim.Cut
+	}
 	if len(m.s.Run.Joining) == 0 {
-		m.end(OutcomeSettled, &Reply{Kind: m.kind(), Text: msg.Text(), Media: msg.Media()}, "", nil)
+		m.end(OutcomeSettled, &Reply{Kind: m.kind(), Text: text, Media: msg.Media()}, "", nil)
 		return
 	}
-	m.reply(&Reply{Kind: m.kind(), Text: msg.Text(), Media: msg.Media()})
+	m.reply(&Reply{Kind: m.kind(), Text: text, Media: msg.Media()})
 	m.commit()
 	m.think()
 }

@@ -117,7 +117,9 @@ func (m *machine) settle(sig *Signal) {
 	default:
 		// What came from outside is acknowledged there, so it is written now.
 		outside := c.Asked != ""
+		asked := *c
 		m.finish(*c, &Event{OK: sig.OK, Result: sig.Result, Source: cmp.Or(sig.Source, FromTool), Input: sig.Input})
+		m.expire(&asked, sig)
 		m.proceed(outside)
 	}
 }

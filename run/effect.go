@@ -1,6 +1,10 @@
 package run
 
-import "cmp"
+import (
+	"cmp"
+
+	"agenthost/llm"
+)
 
 // An EffectKind names what the machine wants done.
 type EffectKind string
@@ -53,6 +57,11 @@ type Limits struct {
 
 	// Safe says whether a tool may run again under the same call id; nil: none.
 	Safe func(tool string) bool
+	// Sentence is what a person reads about a run that ended with a code; nil: in
+	// English.
+	Sentence func(llm.Code) string
+	// Cut marks a reply that ended by its length; empty: it is not marked.
+	Cut string
 }
 
 func (l *Limits) setDefaults() {

@@ -137,6 +137,10 @@ func (w *encoder) tool(e *Event) {
 		w.b = append(w.b, `,"deadline":`...)
 		w.moment(e.Deadline)
 	}
+	w.number(`,"number":`, int64(e.Number))
+	if e.Newest != 0 {
+		w.b = strconv.AppendUint(append(w.b, `,"newest":`...), e.Newest, 10)
+	}
 	w.text(`,"wait":`, e.Wait)
 	w.text(`,"to":`, e.To)
 	w.text(`,"correlation_id":`, e.CorrelationID)

@@ -41,7 +41,7 @@ func (m *machine) stop(err *Error, by string, input *Input) {
 		m.keep(msg)
 	}
 	m.cancel()
-	e := err.told()
+	e := m.told(err)
 	outcome := OutcomeFailed
 	if e.Code == llm.CodeCancelled {
 		outcome = OutcomeStopped

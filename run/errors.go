@@ -31,13 +31,20 @@ func Sentence(code llm.Code) string {
 }
 
 // told is e with a code of the closed set and a sentence to show.
-func (e *Error) told() Error {
+func (m *machine) told(e *Error) Error {
 	t := *e
 	if _, ok := sentences[t.Code]; !ok {
 		t.Code = llm.CodeInternal
 	}
 	if t.Message = valid(t.Message); t.Message == "" {
-		t.Message = Sentence(t.Code)
+		t.Message = m.sentence(t.Code)
 	}
 	return t
+}
+
+func (m *machine) sentence(code llm.Code) string {
+	if m.lim.Sentence != nil {
+		return m.lim.Sentence(code)
+	}
+	return Sentence(code)
 }

@@ -25,7 +25,8 @@ const (
 	QuestionAnswered EventType = "question.answered"
 	Delegated        EventType = "delegated"
 	Replied          EventType = "reply"
-	InputRefused     EventType = "input.refused" // it was answered with an error, outside of any run
+	InputRefused     EventType = "input.refused"   // it was answered with an error, outside of any run
+	InputWithdrawn   EventType = "input.withdrawn" // its sender has withdrawn it, or it is what withdrew another
 	Compacted        EventType = "compacted"
 	Suspended        EventType = "run.suspended"
 	Finished         EventType = "run.finished"
@@ -81,7 +82,8 @@ type Event struct {
 	For  string `json:"for,omitempty"`
 	Name string `json:"name,omitempty"`
 	// Args are what the model asked for; in approval.asked what the approval
-	// shows and what will run, where that is something else.
+	// shows and what will run, in approval.answered what the person wants to run,
+	// where that is something else.
 	Args    json.RawMessage `json:"args,omitempty"`
 	Rerun   string          `json:"rerun,omitempty"` // "safe", or empty
 	OK      bool            `json:"ok,omitempty"`
@@ -95,6 +97,12 @@ type Event struct {
 	// Door is by which way the answer came: the subject of a chat, cli, api or deadline.
 	Door     string    `json:"door,omitempty"`
 	Deadline time.Time `json:"deadline,omitzero"`
+	// Number is what a person calls the question by where several are open in a
+	// chat; 0: it was the only one.
+	Number int `json:"number,omitempty"`
+	// Newest is the sequence in AGENT_INBOUND of the last message that had come when
+	// the question was asked: what came before it is not its answer.
+	Newest uint64 `json:"newest,omitempty"`
 	// Wait is the random part of the id that an answer needs; in old logs it is
 	// empty, and the id follows from run and call.
 	Wait string `json:"wait,omitempty"`

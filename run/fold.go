@@ -27,6 +27,8 @@ func (s *State) fold(e *Event) {
 		s.compact(e)
 	case e.Type == Finished:
 		s.finish(e)
+	case e.Type == InputRefused || e.Type == InputWithdrawn:
+		s.dismiss(e)
 	case e.Type == ModelCalled:
 		s.spend(e.Cost)
 		if s.Run != nil {
@@ -66,7 +68,7 @@ func (s *State) foldRun(e *Event) {
 func (s *State) foldApproval(e *Event) {
 	switch {
 	case e.For == Budget && e.Type == ApprovalAsked:
-		s.edit().Hold = &Call{ID: e.Call, Name: e.Name, Asked: ForApproval, Prompt: e.Prompt, Options: e.Options, Deadline: e.Deadline, Wait: e.Wait}
+		s.edit().Hold = &Call{ID: e.Call, Name: e.Name, Asked: ForApproval, Prompt: e.Prompt, Options: e.Options, Deadline: e.Deadline, Wait: e.Wait, AskedAt: e.At, Number: e.Number, Newest: e.Newest}
 	case e.For == Budget && s.Run.Hold != nil && s.Run.Hold.ID == e.Call:
 		r := s.edit()
 		r.Hold, r.Overdraft = nil, e.Answer == Approve
@@ -163,6 +165,17 @@ func (s *State) accept(e *Event) {
 	}
 }
 
+// dismiss drops an input that waited and will get no run.
+func (s *State) dismiss(e *Event) {
+	if e.Input == nil || !slices.ContainsFunc(s.Waiting, func(in Input) bool { return in.ID == e.Input.ID }) {
+		return
+	}
+	s.Waiting = slices.DeleteFunc(slices.Clone(s.Waiting), func(in Input) bool { return in.ID == e.Input.ID })
+	if len(s.Waiting) == 0 {
+		s.Waiting = nil
+	}
+}
+
 // add appends to the conversation. What the user says during a run is the
 // oldest of the messages that were to join.
 func (s *State) add(m llm.Message) {
@@ -226,7 +239,7 @@ func (s *State) ask(e *Event, what string) {
 		return
 	}
 	c := s.edit().call(e.Call)
-	c.Asked, c.Prompt, c.Deadline = what, e.Prompt, e.Deadline
+	c.Asked, c.Prompt, c.Deadline, c.AskedAt, c.Number, c.Newest = what, e.Prompt, e.Deadline, e.At, e.Number, e.Newest
 	c.Options, c.To, c.CorrelationID, c.Context, c.Wait = nil, e.To, e.CorrelationID, e.Context, e.Wait
 	if len(e.Options) > 0 {
 		c.Options = e.Options
@@ -245,6 +258,9 @@ func (s *State) approve(e *Event) {
 	}
 	c := s.edit().call(e.Call)
 	*c = Call{ID: c.ID, Name: c.Name, Args: c.Args, Rerun: c.Rerun, Approved: true}
+	if len(e.Args) > 0 {
+		c.Args, c.Changed = e.Args, true
+	}
 	if e.Scope == ScopeSession && !slices.Contains(s.Allowed, c.Name) {
 		s.Allowed = append(slices.Clip(s.Allowed), c.Name)
 	}

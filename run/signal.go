@@ -74,6 +74,12 @@ type Signal struct {
 	Wait   *Wait  // tool_settled: no result yet, it waits for somebody; held: for what
 
 	Answer string // answered: Approve or Deny to an approval, else any text
+	// Args are what is to run in place of what was asked for (answered, approve).
+	Args json.RawMessage
+	// Late says that this is what becomes of a question without an answer in time:
+	// Notice is what the person reads, Result what the model does (answered, tool_settled).
+	Late   bool
+	Notice string
 	Scope  string // answered: once, session or always
 	By     string // answered, abort
 	Door   string // answered, abort: by which way it came
@@ -81,6 +87,9 @@ type Signal struct {
 	// Input is the message that brought it, if one did: answered, tool_settled,
 	// abort. The log remembers its id, so that it does nothing when it comes again.
 	Input *Input
+
+	// Forget leaves out of later calls of the model what was said so far: stream_end.
+	Forget bool
 
 	Summary string // compacted
 	Reason  string // abort: what the person is told
@@ -90,6 +99,9 @@ type Signal struct {
 type Wait struct {
 	For           string // ForApproval, ForQuestion or ForDelegate
 	Prompt        string
+	Said          string // what the person is sent; empty: Prompt
+	Number        int    // as in the event that asks
+	Newest        uint64 // as there
 	Options       []string
 	Deadline      time.Time
 	To            string // ForDelegate

@@ -84,6 +84,10 @@ type Call struct {
 	Prompt        string          `json:"prompt,omitempty"`
 	Options       []string        `json:"options,omitempty"`
 	Deadline      time.Time       `json:"deadline,omitzero"`
+	AskedAt       time.Time       `json:"asked_at,omitzero"`
+	Number        int             `json:"number,omitempty"`  // as in the event that asked
+	Newest        uint64          `json:"newest,omitempty"`  // the same
+	Changed       bool            `json:"changed,omitempty"` // Args are those of the person who approved it
 	To            string          `json:"to,omitempty"`
 	CorrelationID string          `json:"correlation_id,omitempty"`
 	Wait          string          `json:"wait,omitempty"` // as in the event that asked

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -14,6 +15,7 @@ func (m *machine) ask(c Call, w Wait) {
 	e := Event{
 		Call: c.ID, Name: c.Name, Prompt: w.Prompt, Options: slices.Clone(w.Options),
 		Deadline: w.Deadline, To: w.To, CorrelationID: w.CorrelationID, Context: w.Context, Wait: w.ID,
+		Number: w.Number, Newest: w.Newest,
 	}
 	switch w.For {
 	case ForApproval:
@@ -35,7 +37,7 @@ func (m *machine) ask(c Call, w Wait) {
 	}
 	m.emit(&e)
 	if w.For != ForDelegate {
-		m.reply(&Reply{Kind: w.For, Text: w.Prompt, Call: c.ID, Wait: w.ID, Options: e.Options})
+		m.reply(&Reply{Kind: w.For, Text: cmp.Or(w.Said, w.Prompt), Call: c.ID, Wait: w.ID, Options: e.Options})
 	}
 	m.proceed(true)
 	m.do(Effect{Kind: Ask, Call: m.s.Run.call(c.ID).copied()})
@@ -53,10 +55,10 @@ func (m *machine) hold(sig *Signal) {
 	e := Event{
 		Type: ApprovalAsked, For: Budget, Call: Budget + ":" + strconv.Itoa(m.s.Run.ModelCalls+1), Name: Budget,
 		Prompt: sig.Wait.Prompt, Options: []string{Approve, Deny}, Deadline: sig.Wait.Deadline,
-		Wait: sig.Wait.ID,
+		Wait: sig.Wait.ID, Number: sig.Wait.Number, Newest: sig.Wait.Newest,
 	}
 	m.emit(&e)
-	m.reply(&Reply{Kind: KindApproval, Text: e.Prompt, Call: e.Call, Wait: e.Wait, Options: e.Options})
+	m.reply(&Reply{Kind: KindApproval, Text: cmp.Or(sig.Wait.Said, e.Prompt), Call: e.Call, Wait: e.Wait, Options: e.Options})
 	m.emit(&Event{Type: Suspended, Waiting: []string{e.Call}})
 	m.commit()
 	m.do(Effect{Kind: Ask, Call: m.s.Run.Hold.copied()})
@@ -69,7 +71,7 @@ func (m *machine) release(sig *Signal) {
 		Answer: sig.Answer, By: sig.By, Door: sig.Door, Scope: sig.Scope, Input: sig.Input,
 	})
 	if sig.Answer == Deny {
-		m.fail(&Error{Code: llm.CodeBudgetExceeded})
+		m.fail(&Error{Code: llm.CodeBudgetExceeded, Message: sig.Notice})
 		return
 	}
 	m.commit()
@@ -95,19 +97,31 @@ func (m *machine) hear(sig *Signal) {
 		return
 	}
 	e := Event{Call: c.ID, Name: c.Name, Answer: sig.Answer, By: sig.By, Door: sig.Door, Scope: sig.Scope, Input: sig.Input}
+	asked := *c
 	switch c.Asked {
 	case ForApproval:
 		e.Type = ApprovalAnswered
+		if sig.Answer == Approve {
+			e.Args = sig.Args
+		}
 		m.emit(&e)
 		if sig.Answer == Deny {
-			m.finish(*c, &Event{Result: "denied", Source: FromDenial})
+			m.finish(*c, &Event{Result: cmp.Or(sig.Result, "denied"), Source: FromDenial})
 		}
 	case ForQuestion:
 		e.Type = QuestionAnswered
 		m.emit(&e)
-		m.finish(*c, &Event{OK: true, Result: sig.Answer, Source: FromAnswer})
+		m.finish(*c, &Event{OK: true, Result: cmp.Or(sig.Result, sig.Answer), Source: FromAnswer})
 	default:
 		m.finish(*c, &Event{OK: true, Result: sig.Answer, Source: FromDelegate, By: sig.By, Input: sig.Input})
 	}
+	m.expire(&asked, sig)
 	m.proceed(true)
+}
+
+// expire says in the chat that c had no answer in time.
+func (m *machine) expire(c *Call, sig *Signal) {
+	if sig.Late && sig.Notice != "" {
+		m.reply(&Reply{Kind: KindNotice, Text: sig.Notice, Call: c.ID, Wait: c.Wait})
+	}
 }

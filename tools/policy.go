@@ -82,7 +82,7 @@ func (p Policy) Decide(t Tool, args json.RawMessage, approved Approvals) Decisio
 	if reason := t.unconfined(); reason != "" {
 		d = stricter(d, Decision{Verdict: Ask, Reason: "commands are not confined here: " + reason})
 	}
-	d.What = shownLine(c.line)
+	d.What = Shown(c.line)
 	return d.approve(approved, c.key(t.Name))
 }
 

@@ -67,9 +67,9 @@ func spelledOut(tool string, args json.RawMessage, between string, most int) str
 	return strings.Join(words, between)
 }
 
-// shownLine is a command line for people. What a terminal or a page would not
-// show as a character is shown as its code.
-func shownLine(line string) string {
+// Shown is a text for people who approve it: a command line, a diff. What a terminal
+// or a page would not show as a character is shown as its code.
+func Shown(line string) string {
 	shown := visible(line)
 	if utf8.RuneCountInString(shown) <= maxWhat {
 		return shown

@@ -40,9 +40,25 @@ type Tool struct {
 	// others. Such a call asks unless its destination is open.
 	Outward func(args json.RawMessage) Destination
 
+	// Preview is what a person reads about a call that they are asked to approve; nil:
+	// the tool's name and the arguments. What it leaves out of these, nobody approves.
+	Preview func(ctx context.Context, call Call) Preview
+	// Asks tells that Run mostly returns a question to a person, at once.
+	Asks bool
+
 	// Run does it. The error, if any, is told to the model like a result. Run
 	// returns soon after ctx has ended, whatever it was doing.
 	Run func(ctx context.Context, call Call) (Result, error)
+}
+
+// A Preview words a call for a person who has to approve it.
+type Preview struct {
+	// Sentence is one of the tool's own, such as "{agent} wants to refund {amount}.", or
+	// the key of one of the host's. {agent} is the agent's name.
+	Sentence string
+	Values   map[string]string // of the other placeholders
+	Bytes    int               // what {size} stands for, in words
+	Detail   string            // below the sentence, such as a diff
 }
 
 // A Destination is where a call sends something.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,6 +18,7 @@ import (
 type answering struct {
 	host.Answer
 	scope   choice
+	args    string
 	timeout time.Duration
 }
 
@@ -27,13 +29,16 @@ func (a *app) approvalsAnswerCommand() *cobra.Command {
 		Short: "Answer an approval or a question",
 		Long: `Answer gives an approval or a question its answer and waits for the word of the
 host. Without a host the answer is kept for the next one. A scope other than
-once lets the same call run without asking: in this session, or always.`,
+once lets the same call run without asking: in this session, or always. With
+--args the call runs with these arguments in place of those that were asked for;
+the model is told.`,
 		Example: `  agenthost approvals answer ana.4j2k….q7xn… approve
   agenthost approvals answer ana.4j2k….q7xn… approve --scope always --by "Ana Lind"
+  agenthost approvals answer ana.4j2k….q7xn… approve --args '{"path":"other.txt","text":"hello"}'
   agenthost approvals answer ana.4j2k….q7xn… 'the blue one'`,
 		Args: takes("ID", "approve|deny|TEXT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.ID, s.Text, s.Scope = args[0], args[1], s.scope.value
+			s.ID, s.Text, s.Scope, s.Args = args[0], args[1], s.scope.value, json.RawMessage(s.args)
 			switch {
 			case strings.TrimSpace(s.Text) == "":
 				return usage("the answer is empty")
@@ -46,6 +51,7 @@ once lets the same call run without asking: in this session, or always.`,
 		},
 	}
 	cmd.Flags().Var(&s.scope, "scope", "how far an approval goes (default once)")
+	cmd.Flags().StringVar(&s.args, "args", "", "JSON arguments to run an approved call with")
 	cmd.Flags().StringVar(&s.By, "by", "cli", "who answers")
 	cmd.Flags().DurationVar(&s.timeout, "timeout", orderWithin, "how long to wait for the word of the host")
 	a.configFlag(cmd)
@@ -74,6 +80,8 @@ func (a *app) answerWaiting(ctx context.Context, s answering) error {
 		return a.printOrder(s.ID, "stored", "the answer is stored")
 	case err != nil:
 		return fmt.Errorf("answer %q: %w", s.ID, err)
+	case told.Error != nil && len(s.Args) > 0:
+		return fmt.Errorf("answer %q: %s", s.ID, printable(told.Error.Message))
 	case told.Error != nil:
 		return fmt.Errorf("answer %q: it is already answered, or its run has ended", s.ID)
 	}

@@ -30,7 +30,10 @@ func commandTool(c *commands) tools.Tool {
 		Timeout:    maxCommandTimeout + 10*time.Second, // its own comes first
 		Commands:   commandLine,
 		Unconfined: unconfined,
-		Run:        decoded(c.run),
+		Preview: func(_ context.Context, call tools.Call) tools.Preview {
+			return tools.Preview{Sentence: "approval_command", Detail: commandLine(call.Args)}
+		},
+		Run: decoded(c.run),
 	}
 }
 

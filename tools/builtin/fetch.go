@@ -38,7 +38,10 @@ func fetchTool(f *fetcher) tools.Tool {
 		Outward:  f.destination,
 		Rerun:    true,
 		Timeout:  fetchTimeout + 5*time.Second, // its own comes first, and says more
-		Run:      decoded(f.fetch),
+		Preview: func(_ context.Context, call tools.Call) tools.Preview {
+			return tools.Preview{Sentence: "approval_fetch", Values: map[string]string{"address": f.destination(call.Args).Address}}
+		},
+		Run: decoded(f.fetch),
 	}
 }
 

@@ -23,6 +23,7 @@ func askHumanTool() tools.Tool {
 			"timeout":{"type":"string","description":"how long to wait, such as 10m or 2h"}}}`),
 		ReadOnly: true,
 		Rerun:    true,
+		Asks:     true,
 		Run:      decoded(askHuman),
 	}
 }

@@ -24,6 +24,11 @@ func (w *workspaces) writeTool() tools.Tool {
 		Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["path","text"],"properties":{
 			"path":{"type":"string","minLength":1,"description":"relative to the workspace"},
 			"text":{"type":"string"}}}`),
+		Preview: func(_ context.Context, call tools.Call) tools.Preview {
+			var args struct{ Path, Text string }
+			_ = json.Unmarshal(call.Args, &args) // they were checked
+			return tools.Preview{Sentence: "approval_write", Values: map[string]string{"path": args.Path}, Bytes: len(args.Text)}
+		},
 		Run: decoded(w.writeFile),
 	}
 }
@@ -57,7 +62,27 @@ func (w *workspaces) editTool() tools.Tool {
 			"old":{"type":"string","minLength":1},
 			"new":{"type":"string"},
 			"all":{"type":"boolean","description":"replace it wherever it is"}}}`),
-		Run: decoded(w.editFile),
+		Preview: w.previewEdit,
+		Run:     decoded(w.editFile),
+	}
+}
+
+// previewEdit shows an edit as a diff of the file as it is now. Where it cannot be
+// made, the pieces themselves are shown.
+func (w *workspaces) previewEdit(_ context.Context, call tools.Call) tools.Preview {
+	var args editArgs
+	_ = json.Unmarshal(call.Args, &args) // they were checked
+	before, after := []byte(args.Old), []byte(args.New)
+	if root, err := w.open(call.Agent); err == nil {
+		defer root.Close()
+		if data, err := readWhole(root, args.Path); err == nil {
+			if edited, _, err := args.apply(data); err == nil {
+				before, after = data, edited
+			}
+		}
+	}
+	return tools.Preview{
+		Sentence: "approval_edit", Values: map[string]string{"path": args.Path}, Detail: diff(string(before), string(after)),
 	}
 }
 
