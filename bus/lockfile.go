@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,12 +10,37 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 )
 
 // ErrLocked is wrapped by the refusal of a store, or of a host's name, that
 // another process uses.
 var ErrLocked = errors.New("in use")
+
+// A process that was killed a moment ago still has its locks. lockWithin is long
+// enough for a busy machine to end it.
+const (
+	lockWithin = 3 * time.Second
+	lockEvery  = 20 * time.Millisecond
+)
+
+// AwaitLock calls lock until it fails with another error than ErrLocked, for three
+// seconds at most.
+func AwaitLock(ctx context.Context, lock func() (release func(), err error)) (release func(), err error) {
+	end := time.Now().Add(lockWithin)
+	for {
+		release, err := lock()
+		if !errors.Is(err, ErrLocked) || !time.Now().Before(end) {
+			return release, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(lockEvery):
+		}
+	}
+}
 
 // LockName makes sure that one process only is the host called name among
 // those that share the folder dir. The lock ends with release, or with the

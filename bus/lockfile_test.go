@@ -1,11 +1,14 @@
 package bus_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
@@ -72,4 +75,32 @@ func TestLockNameRefuses(t *testing.T) {
 			wantError(t, err, tt.want)
 		})
 	}
+}
+
+func TestAwaitLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		lock := func() (func(), error) { return bus.LockName(dir, "one") }
+		release, err := lock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bus.AwaitLock(t.Context(), lock); !errors.Is(err, bus.ErrLocked) {
+			t.Errorf("of a process that lives: got %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := bus.AwaitLock(ctx, lock); !errors.Is(err, bus.ErrLocked) {
+			t.Errorf("stopped: got %v", err)
+		}
+		time.AfterFunc(time.Second, release)
+		again, err := bus.AwaitLock(t.Context(), lock)
+		if err != nil {
+			t.Fatalf("of a process that dies: %v", err)
+		}
+		again()
+		if _, err := bus.AwaitLock(t.Context(), func() (func(), error) { return bus.LockName(dir, "a/b") }); err == nil {
+			t.Error("a bad name: got no error")
+		}
+	})
 }

@@ -37,6 +37,7 @@ func (b *Bus) Ready(ctx context.Context) error {
 	defer pause.Stop()
 	var told time.Time
 	var err error
+	since := time.Now()
 	for {
 		switch last := b.attempt(ctx); {
 		case last == nil || hopeless(last):
@@ -46,7 +47,7 @@ func (b *Bus) Ready(ctx context.Context) error {
 		}
 		if time.Since(told) >= readyProgress {
 			told = time.Now()
-			b.Log.Info().Str("server", b.address()).AnErr("reason", err).Msg("waiting for NATS")
+			b.Log.Info().Str("server", b.address()).Time("since", since).AnErr("reason", err).Msg("waiting for NATS")
 		}
 		select {
 		case <-pause.C:

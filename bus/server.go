@@ -42,7 +42,7 @@ func (b *Bus) embed(ctx context.Context, name string, opts []nats.Option) error 
 		return fmt.Errorf("nats.embedded.config %q asks for credentials; set nats.user and nats.password, or nats.token, nats.nkey, nats.creds",
 			b.cfg.Embedded.Config)
 	}
-	release, err := lockStore(o.StoreDir)
+	release, err := AwaitLock(ctx, func() (func(), error) { return lockStore(o.StoreDir) })
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -21,8 +22,21 @@ type serverLog struct {
 // Noticef logs at debug level.
 func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
 
-// Warnf logs at warn level.
-func (l *serverLog) Warnf(format string, v ...any) { l.log.Warn().Msgf(format, v...) }
+// Warnf logs at warn level, and what is normal after a crash at info level.
+func (l *serverLog) Warnf(format string, v ...any) {
+	line := fmt.Sprintf(format, v...)
+	level := zerolog.WarnLevel
+	if slices.ContainsFunc(afterACrash, func(part string) bool { return strings.Contains(line, part) }) {
+		level = zerolog.InfoLevel
+	}
+	l.log.WithLevel(level).Msg(line)
+}
+
+// afterACrash is in what a server says whose last one was killed: it reads again
+// what was written after the last of its indexes.
+var afterACrash = []string{
+	"state is outdated; attempting to recover", "Stream state outdated", "Stream state detected prior state",
+}
 
 // Errorf logs at error level.
 func (l *serverLog) Errorf(format string, v ...any) { l.log.Error().Msgf(format, v...) }

@@ -67,7 +67,8 @@ type Host struct {
 	state atomic.Pointer[string] // why the host is not ready; empty when it is
 	http  atomic.Pointer[string] // where HTTP is served
 
-	signer *bus.Signer // of route messages; set before anything is served
+	waiting time.Time   // since when for NATS; set before the state that says so
+	signer  *bus.Signer // of route messages; set before anything is served
 
 	secrets     *secrets
 	metrics     *metrics.Registry
@@ -129,13 +130,14 @@ func (h *Host) setState(s string) { h.state.Store(&s) }
 // Run serves until ctx ends. Then it takes nothing more, gives runs in progress
 // the time of Grace to end, says what there is to say, and returns.
 func (h *Host) Run(ctx context.Context) error {
-	release, err := h.takeName()
+	takeName := func() (func(), error) { return h.takeName(ctx) }
+	release, err := takeName()
 	if err != nil && !bus.OutOfSpace(err) {
 		return err
 	}
 	defer h.serveHTTP(ctx)()
 	if err != nil {
-		release, err = awaitSpace(ctx, h, h.takeName)
+		release, err = awaitSpace(ctx, h, takeName)
 	}
 	if err == nil {
 		defer release()
@@ -157,6 +159,7 @@ func (h *Host) open(ctx context.Context) error {
 	}
 	defer b.Close()
 	h.bus.Store(b)
+	h.waiting = time.Now() // a reader has seen the state that follows
 	defer h.watchStores(ctx, b)()
 	h.setState(stateWaiting)
 	return h.serve(ctx, b)
@@ -368,7 +371,7 @@ func peersOf(cfg *config.Config) []agents.Peer {
 
 // takeName settles the host's name and keeps others of the same data folder
 // from using it.
-func (h *Host) takeName() (release func(), err error) {
+func (h *Host) takeName(ctx context.Context) (release func(), err error) {
 	name, given := h.opt.Name, h.opt.Name != ""
 	if !given {
 		if name, err = os.Hostname(); err != nil {
@@ -377,12 +380,18 @@ func (h *Host) takeName() (release func(), err error) {
 	}
 	h.opt.Name = name
 	dir := cmp.Or(h.opt.Config.NATS.Embedded.Store, config.DefaultStore)
+	lock := func() (func(), error) { return bus.LockName(dir, h.opt.Name) }
+	another := !given && h.opt.Config.NATS.External() // name will do
 	for n := 2; ; n++ {
-		release, err := bus.LockName(dir, h.opt.Name)
+		if another {
+			release, err = lock()
+		} else {
+			release, err = bus.AwaitLock(ctx, lock)
+		}
 		switch {
 		case err == nil:
 			return release, nil
-		case errors.Is(err, bus.ErrLocked) && !given && h.opt.Config.NATS.External():
+		case errors.Is(err, bus.ErrLocked) && another:
 			h.opt.Name = fmt.Sprintf("%s-%d", name, n)
 		case errors.Is(err, bus.ErrLocked):
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -83,8 +84,17 @@ func (h *Host) handler() http.Handler {
 		answer(w, http.StatusOK, map[string]any{"status": "ok"})
 	})
 	mux.HandleFunc("GET /readyz", h.readyz)
+	mux.HandleFunc("GET /{$}", h.index)
 	mux.Handle("GET /metrics", h.withToken(h.metrics.Handler()))
 	return h.forThisMachine(mux)
+}
+
+// index says what is served here.
+func (h *Host) index(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, map[string]any{"service": ServiceName, "version": h.opt.Version, "paths": map[string]string{
+		"/healthz": "the process is alive", "/readyz": "a message that came now would be handled, or why not",
+		"/metrics": "metrics for Prometheus; with http.token, if it is set",
+	}})
 }
 
 // forThisMachine refuses requests for another machine's name where this one
@@ -154,7 +164,7 @@ func (h *Host) unready(ctx context.Context) string {
 		return fault.Error()
 	case state == stateWaiting:
 		if err := h.Bus().Healthy(ctx); err != nil {
-			return state + ": " + err.Error()
+			return fmt.Sprintf("%s since %s: %v", state, h.waiting.UTC().Format(time.RFC3339), err)
 		}
 		return state
 	case state != "":

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"testing"
 )
@@ -41,4 +42,33 @@ func getAs(t *testing.T, address, path, name string) int {
 	}
 	_ = res.Body.Close()
 	return res.StatusCode
+}
+
+func TestIndexSaysWhatIsServed(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, demo(t))
+	get := func(path string) (int, map[string]any) {
+		t.Helper()
+		res, err := http.Get("http://" + h.HTTP() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		var body map[string]any
+		_ = json.NewDecoder(res.Body).Decode(&body) // metrics are no JSON
+		return res.StatusCode, body
+	}
+	code, body := get("/")
+	paths, _ := body["paths"].(map[string]any)
+	if code != http.StatusOK || body["service"] != "agenthost" || len(paths) < 3 {
+		t.Fatalf("got %d %v", code, body)
+	}
+	for path := range paths {
+		if code, _ := get(path); code != http.StatusOK {
+			t.Errorf("%s: got %d", path, code)
+		}
+	}
+	if code, _ := get("/nothing"); code != http.StatusNotFound {
+		t.Errorf("a path that is not there: got %d", code)
+	}
 }

@@ -115,7 +115,8 @@ func TestReadyzSaysWhatItWaitsFor(t *testing.T) {
 	<-log.seen
 	eventually(t, "it says who does not answer", func() bool { // once it has tried
 		body := readyz(t, h)
-		return body["status"] == "not ready" && strings.Contains(body["reason"], "127.0.0.1:1: dial tcp")
+		return body["status"] == "not ready" && strings.HasPrefix(body["reason"], "waiting for NATS since 20") &&
+			strings.Contains(body["reason"], "127.0.0.1:1: dial tcp")
 	})
 	cancel()
 	if err := <-done; err != nil {

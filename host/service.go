@@ -15,6 +15,7 @@ import (
 	"agenthost/heartbeat"
 	"agenthost/llm"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
 )
@@ -69,10 +70,37 @@ func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	looking, cancel := context.WithTimeout(context.Background(), askWithin)
+	reports.Go(func() { h.warnNamesake(looking, b.NC, svc.ID()) })
 	return func() {
+		cancel()
 		svc.Stop()
 		reports.Wait()
 	}, nil
+}
+
+// warnNamesake says when another host of the fleet has the name of this one, whose
+// service is own: who reads a log or the list of hosts takes them for one.
+func (h *Host) warnNamesake(ctx context.Context, nc *nats.Conn, own string) {
+	sub, err := nc.SubscribeSync(nc.NewInbox())
+	if err != nil {
+		return // the connection is away, which is said elsewhere
+	}
+	defer func() { _ = sub.Unsubscribe() }() // the same
+	if err := nc.PublishRequest("$SRV.PING."+ServiceName, sub.Subject, nil); err != nil {
+		return
+	}
+	for {
+		msg, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			return // all who are there have answered
+		}
+		var ping micro.Ping
+		if json.Unmarshal(msg.Data, &ping) == nil && ping.ID != own && ping.Metadata["host"] == h.opt.Name {
+			h.log.Warn().Str("host", h.opt.Name).Msg("another host of this name is running on this NATS; give each a --name of its own")
+			return
+		}
+	}
 }
 
 // endpoints are those of the host itself.

@@ -71,6 +71,9 @@ func Start(nc *nats.Conn, cfg Config, endpoints ...Endpoint) (*Service, error) {
 	return s, nil
 }
 
+// ID tells this instance from others of the name.
+func (s *Service) ID() string { return s.info.ID }
+
 // Stop takes no more requests. It does not wait for those in progress.
 func (s *Service) Stop() {
 	for _, sub := range s.subs {

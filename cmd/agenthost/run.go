@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"agenthost/config"
@@ -52,6 +53,7 @@ func (a *app) serve(ctx context.Context, opt host.Options, log zerolog.Logger) e
 	if err != nil {
 		return err
 	}
+	a.sayOverridden(path, log)
 	if path == "" {
 		a.hintModel(ctx, log)
 	}
@@ -63,6 +65,28 @@ func (a *app) serve(ctx context.Context, opt host.Options, log zerolog.Logger) e
 	defer a.tuneMemory(ctx, h, log)()
 	defer onHangup(func(ctx context.Context) { h.Reload(ctx, host.BySignal) })()
 	return h.Run(ctx)
+}
+
+// sayOverridden says when the environment, and no flag, has the host use another
+// NATS than the one that is embedded by its configuration.
+func (a *app) sayOverridden(path string, log zerolog.Logger) {
+	file := config.Demo().NATS
+	if path != "" {
+		var err error
+		if file, err = config.LoadNATS(path); err != nil {
+			return // the host says so
+		}
+	}
+	if file.External() || a.nats.External() {
+		return
+	}
+	for _, variable := range []string{"NATS_URL", "NATS_CONTEXT"} {
+		if value := a.getenv(variable); value != "" {
+			log.Info().Str("nats", value[strings.LastIndex(value, "@")+1:]). // without a password
+												Msg(variable + " is set: this host uses that NATS instead of the embedded server of its configuration; unset it for the embedded one")
+			return
+		}
+	}
 }
 
 // hintModel tells how the demo becomes something that thinks.
