@@ -234,7 +234,7 @@ func peers(cfg Config, box *Toolbox, parts *Parts) string {
 	}
 	b := strings.Builder{}
 	for _, peer := range parts.Peers.all() {
-		if peer.ID != cfg.ID && allows(cfg.Delegates, peer.ID) {
+		if peer.ID != cfg.ID && allows(cfg.Delegates, peer.ID) && peer.takesFrom(cfg.ID) {
 			fmt.Fprintf(&b, "\n- %s: %s", peer.ID, orElse(peer.Description, "no description"))
 		}
 	}

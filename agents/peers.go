@@ -10,7 +10,13 @@ import (
 type Peers struct{ list atomic.Pointer[[]Peer] }
 
 // A Peer is an agent as others see it.
-type Peer struct{ ID, Description string }
+type Peer struct {
+	ID, Description string
+	Accepts         []string // whose work it takes; empty: everyone's
+}
+
+// takesFrom reports whether the peer takes work from an agent.
+func (p Peer) takesFrom(agent string) bool { return len(p.Accepts) == 0 || allows(p.Accepts, agent) }
 
 // Set makes list all that there is; it is not to be changed afterwards.
 func (p *Peers) Set(list []Peer) { p.list.Store(&list) }

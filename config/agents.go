@@ -53,6 +53,7 @@ func (k *checker) checkIDs() {
 
 func (k *checker) checkAgent(at string, a Agent) {
 	k.checkModel(at+".model", a)
+	k.checkBehavior(at+".behavior", a)
 	k.checkPeers(at, a)
 	k.checkApprovers(at, a)
 	k.checkPolicy(at, a)
@@ -128,8 +129,25 @@ func (k *checker) checkPeers(at string, a Agent) {
 				k.fault(p, "agent %s cannot delegate to itself; want another agent", k.quote(p))
 			case !slices.Contains(k.ids, name):
 				k.fault(p, "there is no agent %s; %s", k.quote(p), suggest(name, k.ids))
+			case key == "delegates" && !k.accepts(name, a.ID):
+				k.warn(p, "agent %s accepts no work from %q; add %q to its accepts, or take it out here", k.quote(p), a.ID, a.ID)
 			}
 		}
+	}
+}
+
+// accepts reports whether the agent called name takes work from another.
+func (k *checker) accepts(name, from string) bool {
+	i := slices.IndexFunc(k.c.Agents, func(a Agent) bool { return a.ID == name })
+	list := k.c.Agents[i].Accepts
+	return len(list) == 0 || slices.Contains(list, "*") || slices.Contains(list, from)
+}
+
+// checkBehavior warns of a behaviour that this program does not have: one of a Go
+// program of one's own, perhaps.
+func (k *checker) checkBehavior(at string, a Agent) {
+	if a.Behavior != "" && agents.Registered(a.Behavior) == nil {
+		k.warn(at, "behavior %s is not in this program, so its agent cannot answer; run the Go program that registers it", k.quote(at))
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -42,6 +43,9 @@ func (k *checker) check() {
 	k.checkHookScopes()
 	k.checkDefaults()
 	k.checkFiles()
+	slices.SortStableFunc(k.c.Warnings, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 }
 
 // fault reports a problem at path, or at what holds it when the file does not
@@ -56,6 +60,13 @@ func (k *checker) fault(path, format string, args ...any) {
 		}
 	}
 	k.add(k.nodeAt(path).at, format, args...)
+}
+
+// warn is fault for what keeps no host from starting. Its text is what, and after
+// a semicolon the cure.
+func (k *checker) warn(path, format string, args ...any) {
+	at := k.nodeAt(path).at
+	k.c.Warnings = append(k.c.Warnings, Problem{at.file, at.line, at.column, fmt.Sprintf(format, args...)})
 }
 
 // nodeAt returns the value at path, or the nearest one around it.

@@ -41,6 +41,8 @@ type Config struct {
 
 	HookFaults   []Problem `yaml:"-" json:"-"` // the hooks that there is no room for
 	SchemaFaults []Problem `yaml:"-" json:"-"` // what is wrong with each output_schema that cannot be read
+	// Warnings are what keeps no host from starting, and is hardly meant.
+	Warnings []Problem `yaml:"-" json:"-"`
 }
 
 // HTTP is `http:`, the one listener of a host.

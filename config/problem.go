@@ -21,6 +21,9 @@ func (p Problem) String() string {
 	return p.place().String() + ": " + p.Text
 }
 
+// Warning returns file:line:column: warning: text.
+func (p Problem) Warning() string { return p.place().String() + ": warning: " + p.Text }
+
 func (p Problem) place() place { return place{p.File, p.Line, p.Column} }
 
 // A FileError is everything that is wrong with a configuration, in the order

@@ -78,8 +78,12 @@ func (k *checker) checkTime(at string, s heartbeat.Spec) {
 		k.fault(at+".every", "every %s: want 1s or more, in whole seconds", k.quote(at+".every"))
 	}
 	if k.set(at + ".at") {
-		if _, err := heartbeat.ParseAt(s.At, zone); err != nil {
+		due, err := heartbeat.ParseAt(s.At, zone)
+		switch {
+		case err != nil:
 			k.fault(at+".at", "at %s: %v", k.quote(at+".at"), err)
+		case due.Before(time.Now()):
+			k.warn(at+".at", "at %s is past: this schedule fires no more; set another time, or take it out", k.quote(at+".at"))
 		}
 	}
 	if k.set(at + ".window") {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -187,6 +188,10 @@ func (d *Doctor) configured(_ context.Context, n *notes) {
 	n.on("config", d.Path).ok("%s, %s", counted(len(d.Config.Agents), "agent"), counted(len(d.Config.Models), "model"))
 	for _, p := range config.PlainSecrets(d.Path) {
 		n.on("config", d.Path).warn("put it into a variable, or a file that only the host reads", "%v", p)
+	}
+	for _, p := range d.Config.Warnings {
+		text, cure, _ := strings.Cut(p.String(), "; ")
+		n.on("config", d.Path).warn(cure, "%s", text)
 	}
 	if len(d.Config.Agents) == 0 {
 		n.on("config", d.Path).warn("add one under agents:", "there is no agent: the host would do nothing")

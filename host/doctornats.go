@@ -106,7 +106,8 @@ func (d *Doctor) dial(ctx context.Context, n *notes, o note) {
 		return
 	}
 	defer nc.Close()
-	host := runningHost(ctx, nc)
+	running := runningHost(ctx, nc)
+	host := running.Host
 	if !cfg.External() {
 		if host == "" {
 			o.fail("set nats.url to that address to use it, or this to another", "%s is held by a NATS server with no host", cfg.Embedded.Address())
@@ -116,21 +117,24 @@ func (d *Doctor) dial(ctx context.Context, n *notes, o note) {
 	}
 	d.server(ctx, n.on("nats", "server"), nc, js, host)
 	d.services(ctx, n, nc)
+	for _, fault := range running.ToolFaults {
+		n.on("tools", "host "+host).warn("look at that server or service, and at the log of the host", "%s", fault)
+	}
 }
 
-// runningHost is the name of a host that runs there, empty when there is none.
-func runningHost(ctx context.Context, nc *nats.Conn) string {
+// runningHost is what a host that runs there tells of itself; zero when there is none.
+func runningHost(ctx context.Context, nc *nats.Conn) Status {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	msg, err := nc.RequestWithContext(ctx, StatusSubject, nil)
 	if err != nil {
-		return ""
+		return Status{}
 	}
 	s, err := ReadStatus(msg.Data)
 	if err != nil {
-		return ""
+		return Status{}
 	}
-	return s.Host
+	return s
 }
 
 func (d *Doctor) server(ctx context.Context, o note, nc *nats.Conn, js jetstream.JetStream, host string) {

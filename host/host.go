@@ -364,7 +364,7 @@ func peersOf(cfg *config.Config) []agents.Peer {
 		if a.ShadowOf != "" { // nobody can ask it
 			continue
 		}
-		list = append(list, agents.Peer{ID: a.ID, Description: a.Description})
+		list = append(list, agents.Peer{ID: a.ID, Description: a.Description, Accepts: a.Accepts})
 	}
 	return list
 }

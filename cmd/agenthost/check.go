@@ -14,9 +14,9 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check a configuration",
-		Long: `Check reads a configuration and prints everything that is wrong with it, as
-file:line:column: what, and what would be right. It exits with 1 when there is
-something.`,
+		Long: `Check reads a configuration and reports everything that is wrong with it, as
+file:line:column: what, and what would be right. What keeps no host from
+starting, and is hardly meant, is a warning: it exits with 0.`,
 		Example: `  agenthost check
   agenthost check -c /etc/agenthost --json`,
 		Args: takes(),
@@ -47,6 +47,12 @@ func (a *app) check() error {
 	}
 	if err != nil {
 		return err
+	}
+	for _, p := range cfg.Warnings {
+		fmt.Fprintf(a.stdout, "%s\n", p.Warning())
+	}
+	if len(cfg.Agents) == 0 {
+		fmt.Fprintf(a.stdout, "%s: warning: there is no agent, and the host would do nothing; add one under agents:\n", path)
 	}
 	fmt.Fprintf(a.stdout, "%s: ok (%s, %s)\n", path, count(len(cfg.Agents), "agent"), count(len(cfg.Models), "model"))
 	return nil
