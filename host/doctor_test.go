@@ -19,12 +19,15 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/config"
+	"agenthost/hooks"
 	"agenthost/host"
 	"agenthost/llm"
 	"agenthost/tools"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go/micro"
 )
 
 // planted is a key that must not be seen anywhere.
@@ -441,4 +444,78 @@ func TestDoctorOfHardening(t *testing.T) {
 	_, lines = examine(t, host.Doctor{Config: cfg, Offline: true})
 	wantLine(t, lines, "warn security nats.url everything that is said goes to another machine without encryption → write tls://")
 	wantLine(t, lines, "warn security nats.inbox_prefix other users")
+}
+
+// Of hooks it says whether somebody would answer, and calls none.
+func TestDoctorOfHooks(t *testing.T) {
+	cfg := demo(t)
+	url, _ := bustest.Server(t)
+	cfg.NATS = bus.Config{URL: url}
+	cfg.Hooks = []hooks.Config{
+		{On: hooks.BeforeMessage, Subject: "acme.closed", Fail: hooks.FailClosed}, {On: hooks.AfterMessage, Subject: "acme.open"},
+		{On: hooks.BeforeToolCall, Subject: "acme.there"},
+	}
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	calls, err := nc.SubscribeSync("acme.there")
+	if err == nil {
+		err = nc.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, lines := examine(t, host.Doctor{Config: cfg})
+	wantLine(t, lines, "fail nats hook acme.closed it has no responder, and each before_message is refused")
+	wantLine(t, lines, "warn nats hook acme.open it has no responder, and each after_message goes on")
+	wantLine(t, lines, "ok nats hook acme.there it has a responder for before_tool_call")
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if n, _, err := calls.Pending(); n != 0 || err != nil {
+		t.Errorf("the hook was called %d times, %v", n, err)
+	}
+}
+
+// What a running host lacks of its tools is said by name.
+func TestDoctorOfToolsThatAHostLacks(t *testing.T) {
+	cfg := demo(t)
+	url, _ := bustest.Server(t)
+	cfg.NATS = bus.Config{URL: url}
+	cfg.Services = map[string]tools.ServiceConfig{"billing": {}}
+	cfg.Agents[0].Tools = []string{"billing.*"}
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	svc, err := micro.AddService(nc, micro.Config{Name: "billing", Version: "1.0.0"})
+	if err == nil {
+		err = svc.AddEndpoint("total", micro.HandlerFunc(func(micro.Request) {}), micro.WithEndpointSubject("agenthost.approve"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _ := start(t, cfg)
+	eventually(t, "doctor says what the host lacks", func() bool {
+		r := (&host.Doctor{Config: cfg}).Examine(t.Context())
+		return slices.ContainsFunc(r.Findings, func(f host.Finding) bool {
+			return f.About == "host "+hostName(t, h) && f.Verdict == host.VerdictWarn && strings.Contains(f.Text, `"billing.total"`)
+		})
+	})
+}
+
+func hostName(t *testing.T, h *host.Host) string {
+	t.Helper()
+	answer, err := h.Bus().NC.RequestWithContext(t.Context(), host.StatusSubject, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := host.ReadStatus(answer.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Host
 }

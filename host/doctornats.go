@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/hooks"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -115,8 +116,11 @@ func (d *Doctor) dial(ctx context.Context, n *notes, o note) {
 		}
 		o.ok("%s is held by the host %s", cfg.Embedded.Address(), host)
 	}
-	d.server(ctx, n.on("nats", "server"), nc, js, host)
+	fit := d.server(ctx, n.on("nats", "server"), nc, js, host)
 	d.services(ctx, n, nc)
+	if fit { // an older server would deliver what is only to be traced
+		d.hooks(ctx, n, nc)
+	}
 	for _, fault := range running.ToolFaults {
 		n.on("tools", "host "+host).warn("look at that server or service, and at the log of the host", "%s", fault)
 	}
@@ -137,21 +141,21 @@ func runningHost(ctx context.Context, nc *nats.Conn) Status {
 	return s
 }
 
-func (d *Doctor) server(ctx context.Context, o note, nc *nats.Conn, js jetstream.JetStream, host string) {
+func (d *Doctor) server(ctx context.Context, o note, nc *nats.Conn, js jetstream.JetStream, host string) (fit bool) {
 	cfg := d.Config.NATS
 	switch err := bus.Fit(ctx, nc, js, cfg); {
 	case errors.Is(err, bus.ErrOldServer):
 		o.fail("upgrade it", "%v", err)
-		return
+		return false
 	case errors.Is(err, bus.ErrNoJetStream):
 		o.fail("enable JetStream there", "%v", err)
-		return
+		return false
 	case errors.Is(err, bus.ErrDenied):
 		o.fail("see docs/operations.md for what a host must be allowed", "%v", err)
-		return
+		return false
 	case err != nil:
 		o.fail("look at that server, and at nats.domain", "%v", err)
-		return
+		return false
 	}
 	who := "no host is running there"
 	if host != "" {
@@ -160,6 +164,7 @@ func (d *Doctor) server(ctx context.Context, o note, nc *nats.Conn, js jetstream
 	o.ok("NATS %s with JetStream; %s", nc.ConnectedServerVersion(), who)
 	o.room(ctx, js)
 	d.streams(ctx, o.to, js)
+	return true
 }
 
 // room tells how much of what its account may store is taken.
@@ -232,6 +237,27 @@ func (o note) clock(skew time.Duration) {
 		o.warn(cure, "the server's clock and this machine's differ by %v", off.Round(100*time.Millisecond))
 	default:
 		o.ok("the server's agrees with this machine's")
+	}
+}
+
+// hooks checks that each hook has a responder, without calling it.
+func (d *Doctor) hooks(ctx context.Context, n *notes, nc *nats.Conn) {
+	for _, h := range d.Config.Hooks {
+		o := n.on("nats", "hook "+h.Subject)
+		asking, cancel := context.WithTimeout(ctx, askWithin)
+		there, err := bus.Answered(asking, nc, h.Subject)
+		cancel()
+		const cure = "start its responder, or correct its subject"
+		switch {
+		case err != nil:
+			o.warn("look at what this user may do, and at NATS", "%v", err)
+		case there:
+			o.ok("it has a responder for %s", h.On)
+		case h.Fail == hooks.FailClosed:
+			o.fail(cure, "it has no responder, and each %s is refused without", h.On)
+		default:
+			o.warn(cure, "it has no responder, and each %s goes on without", h.On)
+		}
 	}
 }
 
