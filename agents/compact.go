@@ -25,7 +25,6 @@ var errNoSummary = errors.New("the model wrote no summary")
 func (t *runner) compact(ctx context.Context, e run.Effect) run.Signal {
 	req := t.request(ctx)
 	called := t.newMeter()
-	defer called.close()
 	end := run.Signal{Kind: run.CompactEnd}
 	for _, piece := range toSumUp(t.journal.State().Messages[:e.Through:e.Through], e) {
 		if end.Summary != "" {

@@ -21,7 +21,6 @@ func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.S
 	req.Schema = t.p.tools.Output
 	req.Silence = state.Run != nil && state.Run.Trigger == run.ByHeartbeat
 	called := t.newMeter()
-	defer called.close()
 	if refused := t.beforeCall(ctx, &req, called); refused != nil {
 		return *refused
 	}

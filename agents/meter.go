@@ -21,11 +21,18 @@ type meter struct {
 	chain  llm.Chain  // of the models, with the meter before it
 
 	spent int64 // by the attempts so far; the log does not know of them yet
-
-	day  *account // of the attempt under way; nil: it costs nothing
-	held int64    // reserved there for it
-	run  string   // as the reservation has it
 }
+
+// A hold is what is reserved for one attempt.
+type hold struct {
+	day    *account
+	model  string // its name in the configuration
+	run    string // as the reservation has it
+	amount int64
+}
+
+// settle books what the attempt has cost in the place of what is reserved.
+func (h *hold) settle(cost int64) { h.day.settle(h.run, h.model, h.amount, cost) }
 
 func (t *runner) newMeter() *meter { return &meter{calls: calls{t: t}} }
 
@@ -41,11 +48,10 @@ func (m *meter) metered() *llm.Chain {
 const longAnswer = 8192
 
 // admit lets an attempt begin, or says what it would go beyond.
-func (m *meter) admit(ctx context.Context, l llm.Link, req llm.Request) (expected int64, err error) {
-	m.close() // the last one admitted was not begun after all
+func (m *meter) admit(ctx context.Context, l llm.Link, req llm.Request) (llm.Admission, error) {
 	m.t.asks(l)
 	if l.Price == nil {
-		return 0, nil
+		return llm.Admission{}, nil
 	}
 	r := m.t.c.r
 	tokens := int64(run.EstimateRequest(req))
@@ -54,34 +60,35 @@ func (m *meter) admit(ctx context.Context, l llm.Link, req llm.Request) (expecte
 		longest = max(longAnswer, r.longest.Load())
 	}
 	input := l.Price.Cost(llm.Usage{Input: tokens})
-	expected = l.Price.Cost(llm.Usage{Input: tokens, Output: longest})
-	m.day = r.ledger.today(time.Now())
+	expected := l.Price.Cost(llm.Usage{Input: tokens, Output: longest})
+	h := &hold{day: r.ledger.today(time.Now())}
+	if l.Gate != nil {
+		h.model = l.Gate.Name()
+	}
+	admission := llm.Admission{Expected: expected, Settle: h.settle}
 	c := claim{run: m.t.reservation(), input: input, amount: expected}
-	over, err := m.over(ctx, c)
+	over, err := m.over(ctx, h, c)
 	if over != nil {
 		m.t.tellExcess(over)
 		onExceed := m.t.p.cfg.Limits.Budget.OnExceed
 		if onExceed == warnExceeded || onExceed == askExceeded && m.t.mayOverdraw(ctx) {
-			return expected, m.reserve(ctx, c.unlimited())
+			return admission, h.reserve(ctx, c.unlimited())
 		}
 		err = &llm.Error{Code: llm.CodeBudgetExceeded, Err: over}
 	}
-	if err != nil {
-		m.day = nil
-	}
-	return expected, err
+	return admission, err
 }
 
 // over is the first of the budgets that the attempt of c would go beyond, nil
 // when there is none. What it may cost is reserved then, whichever budgets there
 // are: if it dies with its host, all of them count it.
-func (m *meter) over(ctx context.Context, c claim) (*excess, error) {
+func (m *meter) over(ctx context.Context, h *hold, c claim) (*excess, error) {
 	b, state := m.t.p.cfg.Limits.Budget, m.t.journal.State()
 	if b.none() {
 		return nil, nil
 	}
 	if m.t.overdrawn() {
-		return nil, m.reserve(ctx, c.unlimited())
+		return nil, h.reserve(ctx, c.unlimited())
 	}
 	for _, s := range []excess{
 		{spanRun, m.spentByRun(state), llm.Amount(b.Run)},
@@ -94,10 +101,10 @@ func (m *meter) over(ctx context.Context, c claim) (*excess, error) {
 		}
 	}
 	if b.Day == 0 {
-		return nil, m.reserve(ctx, c.unlimited())
+		return nil, h.reserve(ctx, c.unlimited())
 	}
 	c.limit, c.soft = llm.Amount(b.Day), b.OnExceed == warnExceeded
-	err := m.reserve(ctx, &c)
+	err := h.reserve(ctx, &c)
 	if errors.Is(err, errNotLeft) {
 		return &excess{spanDay, c.spent, c.limit}, nil
 	}
@@ -108,15 +115,15 @@ func (m *meter) over(ctx context.Context, c claim) (*excess, error) {
 var errNotLeft = errors.New("the budget leaves less")
 
 // reserve reserves what c asks for until the attempt has ended.
-func (m *meter) reserve(ctx context.Context, c *claim) error {
-	ok, err := m.day.reserve(ctx, c)
+func (h *hold) reserve(ctx context.Context, c *claim) error {
+	ok, err := h.day.reserve(ctx, c)
 	switch {
 	case err != nil:
 		return err
 	case !ok:
 		return errNotLeft
 	}
-	m.held, m.run = c.amount, c.run
+	h.amount, h.run = c.amount, c.run
 	return nil
 }
 
@@ -131,23 +138,12 @@ func (m *meter) spentByRun(state run.State) int64 {
 func (m *meter) add(a llm.Attempt) {
 	m.calls.add(a)
 	m.spent = llm.Sum(m.spent, a.Cost)
-	m.settle(a.Entry, a.Cost)
 	for longest := &m.t.c.r.longest; ; {
 		was := longest.Load()
 		if a.Usage.Output <= was || longest.CompareAndSwap(was, a.Usage.Output) {
 			return
 		}
 	}
-}
-
-// close gives back what is reserved for an attempt that was not made.
-func (m *meter) close() { m.settle("", 0) }
-
-func (m *meter) settle(model string, cost int64) {
-	if m.day != nil {
-		m.day.settle(m.run, model, m.held, cost)
-	}
-	m.day, m.held = nil, 0
 }
 
 // refused is the signal of a run whose call was not let begin; ok is false

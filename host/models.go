@@ -49,7 +49,7 @@ func (h *Host) buildModels(cfg map[string]llm.Config) models {
 		info, priced := c.Known()
 		m := model{cfg: c, window: info.Window, link: llm.Link{
 			Name: c.Provider, Model: c.Model, Gate: llm.NewGate(name, c.Rate), Refresh: h.refresher(name, c), MaxTokens: c.MaxTokens,
-			Timeouts: timeouts(c),
+			Timeouts: timeouts(c), Hedge: c.Hedge,
 		}}
 		if priced {
 			m.link.Price = &info.Price

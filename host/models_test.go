@@ -125,6 +125,28 @@ func TestHangingModelIsLeft(t *testing.T) {
 	}
 }
 
+// A hedged call asks the next model as well, and both are in the log.
+func TestHedgedCall(t *testing.T) {
+	t.Parallel()
+	srv := modelServer(t, func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() })
+	cfg := served(t, srv)
+	main := cfg.Models["echo"]
+	main.Hedge, main.Price = 50*time.Millisecond, &llm.Price{Input: 1, Output: 1}
+	cfg.Models["main"], cfg.Models["echo"] = main, llm.Config{Provider: "echo"}
+	cfg.Agents[0].Model = agents.Names{"main", "echo"}
+	h, _ := start(t, cfg)
+	out := outbound(t, h.Bus().NC, 1)
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
+	if got := out()[0]; got.Text != "hi" {
+		t.Errorf("got %+v, want the answer of the spare", got)
+	}
+	eventually(t, "what the cancelled call may have cost is booked", func() bool {
+		answer, _, _ := knock(t, h.Bus().NC, host.StatusSubject, "")
+		s, err := host.ReadStatus([]byte(answer))
+		return err == nil && len(s.Models) == 2 && s.Models[1].Name == "main" && s.Models[1].SpentToday > 0
+	})
+}
+
 // A breaker shows in events, in the status and in the metrics, and is closed by
 // hand.
 func TestBreakerIsSeenAndSet(t *testing.T) {

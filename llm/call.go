@@ -18,6 +18,7 @@ type call struct {
 	heard  int    // about the bytes of the answer
 	spoke  bool   // something of it has reached the caller
 	full   bool   // with text, a call or media
+	beaten bool   // another call for the same answer was faster
 	ended  bool
 	fault  *Error // that it ended with
 }
@@ -25,24 +26,40 @@ type call struct {
 // attempt calls the provider once; nil means that the caller has seen the end
 // or has left.
 func (s *chainStream) attempt(l *leg, provider Provider, p pass) *Error {
+	if l.Hedge > 0 && len(s.legs) > 1 {
+		return s.race(l, provider, p)
+	}
+	c := s.begin(l, p)
+	defer c.abandon()
+	ctx, w := watched(s.ctx, l.Timeouts)
+	c.watch = w
+	provider.Stream(ctx, l.req)(c.hear) // no range: what its body captures is made anew for each call
+	c.over()
+	return c.fault
+}
+
+// begin is a call of l, which has a pass of its gate.
+func (s *chainStream) begin(l *leg, p pass) *call {
 	l.asked++
-	c := &call{
+	return &call{
 		Attempt: Attempt{Entry: l.Gate.Name(), Provider: l.Name, Model: l.req.Model, Number: l.asked},
 		s:       s, leg: l, leave: p, start: time.Now(),
 	}
-	ctx, w := watched(s.ctx, l.Timeouts)
-	c.watch = w
-	defer func() {
-		w.stop()
-		if !c.ended { // a panic is on its way through here
-			c.end(&Error{Code: CodeInternal, Err: errPanic})
-		}
-	}()
-	provider.Stream(ctx, l.req)(c.hear) // no range: what its body captures is made anew for each call
+}
+
+// over ends a call whose provider says no more.
+func (c *call) over() {
 	if !c.ended {
 		c.end(c.unfit(errNoFinish))
 	}
-	return c.fault
+}
+
+// abandon ends a call that a panic has left behind.
+func (c *call) abandon() {
+	c.watch.stop()
+	if !c.ended {
+		c.end(&Error{Code: CodeInternal, Err: errPanic})
+	}
 }
 
 // hear takes what the provider says, and reports whether it is to go on.
@@ -141,16 +158,18 @@ func (c *call) end(err *Error) {
 	}
 	c.Breaker = c.leg.Gate.leave(c.leave, err)
 	c.s.tell(c.Attempt)
+	c.leg.admission.settle(c.Cost)
 }
 
 // cost is what the call has cost, and whether that is known. One that said
-// something and reported no usage has cost what was expected.
+// something, or may have been about to, and reported no usage has cost what was
+// expected.
 func (c *call) cost() (cost int64, priced bool) {
 	switch price := c.leg.Price; {
 	case price == nil:
 		return 0, false
-	case c.Usage == Usage{} && c.spoke:
-		return c.leg.expected, true
+	case c.Usage == Usage{} && (c.spoke || c.beaten):
+		return c.leg.admission.Expected, true
 	default:
 		return price.Cost(c.Usage), true
 	}

@@ -47,6 +47,26 @@ type Link struct {
 	MaxTokens int    // bounds its answers; 0: unknown
 
 	Timeouts Timeouts // of each call; the zero ones do not bound it
+
+	// Hedge is how long a call may take to its first byte before the next link
+	// that lets a call through is asked as well: the first to speak gives the
+	// answer, the other is cancelled. 0: no other is asked.
+	Hedge time.Duration
+}
+
+// An Admission is the leave for one attempt.
+type Admission struct {
+	Expected int64 // what it costs at most, as far as can be told, in micro-cents
+	// Settle is called once, with what the attempt has cost; 0 if it was not
+	// made. It may be nil.
+	Settle func(cost int64)
+}
+
+func (a *Admission) settle(cost int64) {
+	if a.Settle != nil {
+		a.Settle(cost)
+	}
+	*a = Admission{}
 }
 
 // An Attempt is one call of one link, or the reason why it was passed over.
@@ -116,11 +136,9 @@ type Chain struct {
 	Redact  func(string) string // takes secrets out of what providers say of errors; may be nil
 
 	// Admit, when it is set, is asked before each attempt; its error is the end
-	// of the chain. An attempt that it lets pass is reported when it has ended;
-	// if none is, because the gate was shut, it was not made. What Admit expects
-	// an attempt to cost is what one costs that says something and then reports
-	// no usage.
-	Admit func(ctx context.Context, l Link, req Request) (expected int64, err error)
+	// of the chain. What Admit expects an attempt to cost is what one costs that
+	// says something, or is cancelled as another was faster, and reports no usage.
+	Admit func(ctx context.Context, l Link, req Request) (Admission, error)
 }
 
 // Stream streams the answer to req. Each attempt is reported once, when it has
@@ -143,7 +161,8 @@ type chainStream struct {
 	seen   bool          // something has reached the caller that a person may have seen
 	stale  bool          // what has reached the caller is of an attempt that failed
 	waited time.Duration // for gates
-	only   [1]leg        // mostly all there is
+	legs   []leg
+	only   [1]leg // mostly all there is
 }
 
 // stream passes on what is said in one go along the chain.
@@ -158,7 +177,7 @@ func (s *chainStream) stream(yield func(Delta, error) bool) {
 type leg struct {
 	Link
 	req       Request
-	expected  int64 // what the next attempt costs, in micro-cents
+	admission Admission // of the attempt that is next or under way
 	asked     int
 	unreached int // of asked: this process had no descriptor left
 	refreshed bool
@@ -184,6 +203,7 @@ func (s *chainStream) run() error {
 			legs[i].Gate = new(Gate)
 		}
 	}
+	s.legs = legs
 	for {
 		for i := range legs {
 			l := &legs[i]
@@ -215,20 +235,19 @@ func movesOn(err *Error) bool {
 // ask tries a link until its gate is shut or there is no other try. It reports
 // whether the caller has seen the end or has left.
 func (s *chainStream) ask(l *leg) (served bool) {
-	if l.asked == 0 {
-		l.req = requestFor(l.Link, s.req)
-	}
 	for {
-		if fault := s.admit(l); fault != nil {
+		if fault := s.admit(s.ctx, l); fault != nil {
 			l.err, l.over = fault, true
 			return false
 		}
 		p, shut, err := l.Gate.enter(s.ctx, s.req.Session)
 		if err != nil {
+			l.admission.settle(0)
 			l.err, l.over = Stopped(s.ctx), true
 			return false
 		}
 		if l.shut = shut; shut.why != "" {
+			l.admission.settle(0)
 			s.skip(l)
 			return false
 		}
@@ -246,7 +265,7 @@ func (s *chainStream) ask(l *leg) (served bool) {
 		case fault.Exhausted: // no try: the model was not reached, and the next one would not be either
 			l.unreached++
 			s.pause(l, fault)
-		case !fault.Transient || l.tries() == triesPerLink:
+		case !fault.Transient || l.tries() >= triesPerLink:
 			l.over = true
 		case fault.TimedOut:
 			return false
@@ -260,15 +279,18 @@ func (s *chainStream) ask(l *leg) (served bool) {
 }
 
 // admit asks for leave before the gate, so that nobody waits for it inside.
-func (s *chainStream) admit(l *leg) (fault *Error) {
+func (s *chainStream) admit(ctx context.Context, l *leg) (fault *Error) {
+	if l.asked == 0 {
+		l.req = requestFor(l.Link, s.req)
+	}
 	if s.chain.Admit == nil {
 		return nil
 	}
-	expected, err := s.chain.Admit(s.ctx, l.Link, l.req)
+	admission, err := s.chain.Admit(ctx, l.Link, l.req)
 	if err != nil && s.ctx.Err() != nil {
 		return Stopped(s.ctx)
 	}
-	l.expected = expected
+	l.admission = admission
 	return AsError(err)
 }
 

@@ -395,11 +395,11 @@ func TestChainCost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var costs []int64
 				link := llm.Link{Name: "p", Model: "m", Provider: &model{answers: tt.answers}, Price: tt.price}
-				c := &llm.Chain{Links: []llm.Link{link}, Admit: func(_ context.Context, l llm.Link, req llm.Request) (int64, error) {
+				c := &llm.Chain{Links: []llm.Link{link}, Admit: func(_ context.Context, l llm.Link, req llm.Request) (llm.Admission, error) {
 					if l.Name != "p" || req.Model != "m" {
 						t.Errorf("asked for %s %s", l.Name, req.Model)
 					}
-					return 77, nil
+					return llm.Admission{Expected: 77}, nil
 				}}
 				for _, err := range c.Stream(t.Context(), llm.Request{}, func(a llm.Attempt) {
 					if costs = append(costs, a.Cost); a.Priced != (tt.price != nil) {
@@ -425,11 +425,11 @@ func TestChainAdmits(t *testing.T) {
 		asked, reported := 0, 0
 		c := &llm.Chain{
 			Links: []llm.Link{{Name: "a", Provider: first}, {Name: "b", Provider: second}},
-			Admit: func(context.Context, llm.Link, llm.Request) (int64, error) {
+			Admit: func(context.Context, llm.Link, llm.Request) (llm.Admission, error) {
 				if asked++; asked == 3 {
-					return 0, &llm.Error{Code: llm.CodeBudgetExceeded, Err: errors.New("no money")}
+					return llm.Admission{}, &llm.Error{Code: llm.CodeBudgetExceeded, Err: errors.New("no money")}
 				}
-				return 0, nil
+				return llm.Admission{}, nil
 			},
 		}
 		var last error

@@ -1,5 +1,7 @@
 package llm
 
+import "time"
+
 // Config is one entry of `models:`.
 type Config struct {
 	Provider string `yaml:"provider" json:"provider"`
@@ -18,6 +20,10 @@ type Config struct {
 	Rate  Rate   `yaml:"rate,omitempty" json:"rate,omitzero"`
 
 	Timeouts Timeouts `yaml:"timeouts,omitempty" json:"timeouts,omitzero"`
+
+	// Hedge is how long a call may take to its first byte before the next model of
+	// the chain is asked as well; 0: as long as it takes.
+	Hedge time.Duration `yaml:"hedge,omitempty" json:"hedge,omitempty"`
 }
 
 // Effort is how much a model should think before it answers.

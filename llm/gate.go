@@ -96,6 +96,21 @@ func (g *Gate) enter(ctx context.Context, session string) (pass, shut, error) {
 	return pass{}, shut{}, err
 }
 
+// tryEnter is enter for a call that does not wait: there is none when the gate is
+// shut, or others wait.
+func (g *Gate) tryEnter() (p pass, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	if g.shut(now).why != "" || g.line.length > 0 {
+		return pass{}, false
+	}
+	if free, _ := g.line.take(now); !free {
+		return pass{}, false
+	}
+	return g.admit(), true
+}
+
 // shut says why the gate lets no call through at now.
 func (g *Gate) shut(now time.Time) shut {
 	s := shut{}
