@@ -86,7 +86,7 @@ func (t *runner) asking(turn context.Context, called *meter, stream *stream) fun
 		case <-ctx.Done():
 			return Answer{}, context.Cause(ctx)
 		}
-		req.Session = t.line()
+		t.tag(&req)
 		if shown && len(req.Schema) == 0 {
 			a.Message, a.Finish, err = t.aloud(ctx, req, called, stream)
 		} else {

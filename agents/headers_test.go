@@ -1,8 +1,10 @@
 package agents_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"maps"
 	"sync/atomic"
 	"testing"
@@ -10,6 +12,9 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/hooks"
+	"agenthost/llm"
+	"agenthost/llm/scripted"
 	"agenthost/tools"
 
 	"github.com/google/go-cmp/cmp"
@@ -191,5 +196,63 @@ func TestHeadersOfDeadLetters(t *testing.T) {
 	}
 	if diff := cmp.Diff(msg.Header, letter.Header); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A tracer is a model that keeps the trace of each request, and calls a tool
+// first.
+type tracer struct {
+	llm.Provider
+	seen chan string
+}
+
+func (m tracer) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
+	m.seen <- req.TraceParent + " " + req.TraceState
+	return m.Provider.Stream(ctx, req)
+}
+
+// The trace of a message goes on to models, tools and hooks. What is no trace
+// context stays with the replies.
+func TestTraceGoesOn(t *testing.T) {
+	t.Parallel()
+	rules, err := scripted.Parse([]byte(paying))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(chan string, 100)
+	pay := tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: func(_ context.Context, call tools.Call) (tools.Result, error) {
+		seen <- call.TraceParent + " " + call.TraceState
+		return tools.Result{Text: "paid"}, nil
+	}}
+	a := bot("ana", has(pay))
+	a.model = tracer{rules, seen}
+	w := newWorld(t, a)
+	for _, point := range []string{hooks.BeforeMessage, hooks.BeforeModelCall, hooks.BeforeToolCall} {
+		w.hook(point, hooks.Options{}, func(_ context.Context, call hooks.Call) (hooks.Outcome, error) {
+			seen <- call.TraceParent + " " + call.TraceState
+			return hooks.Outcome{Action: hooks.Continue}, nil
+		})
+	}
+	w.sayTraced("ana", bus.Inbound{ID: "m1", Text: "pay"})
+	w.next(w.out)
+	if n := len(seen); n != 7 { // a message, two calls of the model and one of a tool, each with its hook, and the tool
+		t.Errorf("%d were asked, want 7", n)
+	}
+	for len(seen) > 0 {
+		if got := <-seen; got != parent+" "+state {
+			t.Errorf("got trace %q, want %q", got, parent+" "+state)
+		}
+	}
+	msg := nats.NewMsg("plugin.inbound.ana")
+	msg.Data = []byte(`{"id":"m2","text":"hello"}`)
+	msg.Header["traceparent"] = []string{"my\x01trace"}
+	if err := w.bus.NC.PublishMsg(msg); err != nil {
+		t.Fatal(err)
+	}
+	w.next(w.out)
+	for len(seen) > 0 {
+		if got := <-seen; got != " " {
+			t.Errorf("got trace %q, want none", got)
+		}
 	}
 }

@@ -67,9 +67,16 @@ func (t *runner) speak(delta llm.Delta, stream *stream) {
 func (t *runner) request(ctx context.Context) llm.Request {
 	p := t.p
 	p.tools.await(ctx)
-	req := llm.Request{System: p.system, Tools: p.tools.defs(), Session: t.line()}
+	req := llm.Request{System: p.system, Tools: p.tools.defs()}
+	t.tag(&req)
 	p.overhead.Store(int64(overhead(req)))
 	return req
+}
+
+// tag says of a request whose it is, and in which trace.
+func (t *runner) tag(req *llm.Request) {
+	trace := t.trace.outward()
+	req.Session, req.TraceParent, req.TraceState = t.line(), trace.parent, trace.state
 }
 
 // overhead estimates the tokens of a request besides its messages: of schemas
@@ -182,8 +189,10 @@ func (t *runner) afterCall(ctx context.Context, called *meter, end *run.Signal) 
 }
 
 func (t *runner) call(point string, args hooks.Args, changeable hooks.Changeable) hooks.Call {
+	trace := t.trace.outward()
 	return hooks.Call{
 		Hook: point, Agent: t.c.r.id, Session: string(t.c.key), Run: t.id, Args: args, Changeable: changeable,
+		TraceParent: trace.parent, TraceState: trace.state,
 	}
 }
 

@@ -2,6 +2,8 @@ package agents
 
 import (
 	"errors"
+	"regexp"
+	"strings"
 	"time"
 
 	"agenthost/bus"
@@ -133,6 +135,20 @@ func traceOf(inputs []run.Input) trace {
 	}
 	last := &inputs[len(inputs)-1]
 	return trace{last.Trace, last.State}
+}
+
+var wellFormed = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]*)?$`)
+
+// outward is the trace for others than channels and agents. One that is no trace
+// context stays here: no server may refuse a call for it.
+func (t trace) outward() trace {
+	if t.parent == "" || len(t.parent) > 512 || !wellFormed.MatchString(t.parent) {
+		return trace{}
+	}
+	if len(t.state) > 512 || strings.ContainsFunc(t.state, func(r rune) bool { return r < ' ' || r > '~' }) {
+		t.state = ""
+	}
+	return t
 }
 
 func (t trace) set(h nats.Header) {

@@ -99,9 +99,11 @@ func (t *runner) execute(ctx context.Context, tool tools.Tool, call run.Call, ar
 	ctx, cancel := withClock(ctx, cmp.Or(tool.Timeout, tools.DefaultTimeout))
 	defer cancel()
 	crashpoint("in-tool")
+	trace := t.trace.outward()
 	res, err := tool.Run(ctx, tools.Call{
 		ID: t.id + "." + call.ID, Agent: t.c.r.id, Session: string(t.c.key), Run: t.id,
 		Name: call.Name, Args: args, Chat: t.chat(), Chain: t.chain(), Progress: t.progress(call),
+		TraceParent: trace.parent, TraceState: trace.state,
 	})
 	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		err = context.DeadlineExceeded

@@ -50,6 +50,10 @@ type Call struct {
 	Session string `json:"session"`
 	Run     string `json:"run"`
 	Args    Args   `json:"args"`
+	// TraceParent and TraceState are the trace context that the call belongs to,
+	// which a remote handler gets as headers.
+	TraceParent string `json:"-"`
+	TraceState  string `json:"-"`
 	// Changeable is what a handler may override; nil: any argument. It is for
 	// the registry and is sent to nobody.
 	Changeable Changeable `json:"-"`

@@ -30,6 +30,12 @@ func request(ctx context.Context, nc *nats.Conn, subject string, call Call) (Out
 	}
 	msg := nats.NewMsg(subject)
 	msg.Header.Set("Content-Type", "application/json")
+	if call.TraceParent != "" {
+		msg.Header["traceparent"] = []string{call.TraceParent}
+	}
+	if call.TraceState != "" {
+		msg.Header["tracestate"] = []string{call.TraceState}
+	}
 	msg.Data = data
 	reply, err := nc.RequestMsgWithContext(ctx, msg)
 	if err != nil {

@@ -97,6 +97,27 @@ func TestRemote(t *testing.T) {
 	}
 }
 
+func TestRemoteCarriesTheTrace(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	nc := connect(t)
+	headers := make(chan nats.Header, 1)
+	if _, err := nc.Subscribe("acme.trace", func(m *nats.Msg) {
+		headers <- m.Header
+		if err := m.Respond([]byte(`{"action":"continue"}`)); err != nil {
+			t.Error(err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	handler := hooks.Remote(nc, "acme.trace")
+	if _, err := handler(t.Context(), hooks.Call{Hook: hooks.BeforeMessage, TraceParent: parent, TraceState: "a=b"}); err != nil {
+		t.Fatal(err)
+	}
+	if h := <-headers; h.Get("traceparent") != parent || h.Get("tracestate") != "a=b" {
+		t.Errorf("got %v", h)
+	}
+}
+
 func TestRemoteErrors(t *testing.T) {
 	nc := connect(t)
 	service, err := micro.AddService(nc, micro.Config{Name: "moderator", Version: "1.0.0"})

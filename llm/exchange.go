@@ -23,14 +23,21 @@ var (
 	ErrCut = errors.New("stream broke off before the model had finished")
 )
 
-// NewPost is a request for a streamed answer, with body as its JSON.
-func NewPost(ctx context.Context, url string, body []byte) (*http.Request, error) {
+// NewPost is a request for a streamed answer, with body as its JSON, in the trace
+// of req.
+func NewPost(ctx context.Context, url string, body []byte, req *Request) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, &Error{Code: CodeValidation, Err: err}
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "text/event-stream")
+	if req.TraceParent != "" {
+		r.Header.Set("Traceparent", req.TraceParent)
+	}
+	if req.TraceState != "" {
+		r.Header.Set("Tracestate", req.TraceState)
+	}
 	return r, nil
 }
 

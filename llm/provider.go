@@ -31,6 +31,11 @@ type Request struct {
 	// Session is whose turn it is where calls have to wait; no provider sends it.
 	Session string `json:"-"`
 
+	// TraceParent and TraceState are the trace context that the call belongs to;
+	// providers that speak HTTP pass it on as headers.
+	TraceParent string `json:"-"`
+	TraceState  string `json:"-"`
+
 	// Silence says that an answer without text and calls is a good one.
 	Silence bool `json:"-"`
 

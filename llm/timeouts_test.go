@@ -181,7 +181,7 @@ func TestConnectTimeout(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	client := llm.HTTPClient(llm.Timeouts{Connect: 50 * time.Millisecond}, nil)
-	r, err := llm.NewPost(t.Context(), fmt.Sprintf("https://%s/v1", l.Addr()), []byte("{}"))
+	r, err := llm.NewPost(t.Context(), fmt.Sprintf("https://%s/v1", l.Addr()), []byte("{}"), new(llm.Request))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,6 +84,9 @@ type Call struct {
 	// Chain are the agents through whose work the call came about, the one that
 	// makes it at the end.
 	Chain []string
+	// TraceParent and TraceState are the trace context that the call belongs to,
+	// which goes on to servers and services.
+	TraceParent, TraceState string
 	// Progress tells watchers of the session how far a long call is; never nil.
 	Progress func(text string)
 }

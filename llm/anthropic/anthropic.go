@@ -77,7 +77,7 @@ func (p *Provider) request(ctx context.Context, req llm.Request, names *llm.Tool
 	if err != nil {
 		return nil, &llm.Error{Code: llm.CodeValidation, Err: err}
 	}
-	r, err := llm.NewPost(ctx, p.endpoint, body)
+	r, err := llm.NewPost(ctx, p.endpoint, body, &req)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (p *Provider) request(ctx context.Context, req llm.Request, names *llm.Tool
 	if err != nil {
 		return nil, &llm.Error{Code: llm.CodeValidation, Err: err}
 	}
-	r, err := llm.NewPost(ctx, p.endpoint(req.Model), body)
+	r, err := llm.NewPost(ctx, p.endpoint(req.Model), body, &req)
 	if err != nil {
 		return nil, err
 	}

@@ -65,6 +65,12 @@ func (p *peer) callOn(ctx context.Context, l *link, tool string, call tools.Call
 	defer p.asked.remove(token)
 	params := &sdk.CallToolParams{Name: tool, Arguments: arguments(call.Args)}
 	params.SetProgressToken(token)
+	if call.TraceParent != "" {
+		params.Meta["traceparent"] = call.TraceParent
+	}
+	if call.TraceState != "" {
+		params.Meta["tracestate"] = call.TraceState
+	}
 	res, err := l.session.CallTool(context.WithValue(asking, askedKey{}, a), params)
 	if err != nil {
 		return failed(ctx, l, a, err)

@@ -55,8 +55,8 @@ func overHTTP(cfg tools.MCPConfig, l *link) (carrier, error) {
 
 // RoundTrip sends one request of the session.
 func (t *sessionTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
 	if req.URL.Host == t.server.Host && req.URL.Scheme == t.server.Scheme { // not where a redirect leads
-		req = req.Clone(req.Context())
 		for name, value := range t.headers {
 			req.Header.Set(name, value)
 		}
@@ -74,6 +74,12 @@ func (t *sessionTransport) post(req *http.Request) (*http.Response, error) {
 	a, _ := req.Context().Value(askedKey{}).(*asked)
 	if a == nil || len(sent.ID) == 0 || sent.Method == "" {
 		a = &asked{} // no call of a tool, or only about one
+	}
+	if a.call.TraceParent != "" {
+		req.Header.Set("Traceparent", a.call.TraceParent)
+	}
+	if a.call.TraceState != "" {
+		req.Header.Set("Tracestate", a.call.TraceState)
 	}
 	before := a.taken.Load()
 	traced := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{

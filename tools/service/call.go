@@ -29,7 +29,7 @@ func (s *Service) call(ctx context.Context, e endpoint, call tools.Call) (tools.
 		ctx, cancel = context.WithTimeout(ctx, tools.DefaultTimeout)
 		defer cancel()
 	}
-	answer, err := s.nc.RequestMsgWithContext(ctx, s.request(ctx, e, call))
+	answer, err := s.nc.RequestMsgWithContext(ctx, s.request(e, call))
 	if errors.Is(err, nats.ErrNoResponders) {
 		s.Look()
 		err = fmt.Errorf("unavailable: %w", errAbsent)
@@ -40,7 +40,7 @@ func (s *Service) call(ctx context.Context, e endpoint, call tools.Call) (tools.
 	return result(answer), nil
 }
 
-func (s *Service) request(ctx context.Context, e endpoint, call tools.Call) *nats.Msg {
+func (s *Service) request(e endpoint, call tools.Call) *nats.Msg {
 	msg := nats.NewMsg(e.subject)
 	msg.Data = call.Args
 	if len(bytes.TrimSpace(call.Args)) == 0 {
@@ -50,10 +50,11 @@ func (s *Service) request(ctx context.Context, e endpoint, call tools.Call) *nat
 	msg.Header.Set(AgentHeader, call.Agent)
 	msg.Header.Set(SessionKeyHeader, call.Session)
 	bus.SetChain(msg.Header, call.Chain)
-	if s.opts.Trace != nil {
-		if parent := s.opts.Trace(ctx); parent != "" {
-			msg.Header["traceparent"] = []string{parent}
-		}
+	if call.TraceParent != "" {
+		msg.Header["traceparent"] = []string{call.TraceParent}
+	}
+	if call.TraceState != "" {
+		msg.Header["tracestate"] = []string{call.TraceState}
 	}
 	return msg
 }

@@ -27,9 +27,6 @@ type Options struct {
 	// Changed is called after the Version of a service has changed. It must not
 	// block; nil: nobody is told.
 	Changed func()
-	// Trace is the traceparent of the work that ctx is for, empty when there is
-	// none; nil: calls carry no trace.
-	Trace func(ctx context.Context) string
 	// Every is the pause between rounds; 0: 10 s. Wait is how long instances have
 	// to answer in a round; 0: 500 ms.
 	Every, Wait time.Duration

@@ -299,12 +299,12 @@ func TestInstancesAreOneTool(t *testing.T) {
 
 func TestCallCarriesItsOrigin(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	w := open(t, service.Options{Trace: func(context.Context) string { return parent }})
+	w := open(t, service.Options{})
 	w.add(micro.Config{}, map[string]micro.EndpointConfig{"charge": {
 		Handler: micro.HandlerFunc(func(req micro.Request) {
 			h := req.Headers()
 			req.Respond(fmt.Appendf(nil, "%s|%s|%s|%s|%s", h.Get(service.CallIDHeader), h.Get(service.AgentHeader),
-				h.Get(service.SessionKeyHeader), nats.Header(h).Get("traceparent"), req.Data()))
+				h.Get(service.SessionKeyHeader), nats.Header(h).Get("traceparent")+" "+nats.Header(h).Get("tracestate"), req.Data()))
 		}),
 	}})
 	charge := w.tool("billing.charge")
@@ -314,11 +314,13 @@ func TestCallCarriesItsOrigin(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			res, err := charge.Run(t.Context(), tools.Call{ID: "c1", Agent: "ana", Session: "web/1", Args: json.RawMessage(tt.args)})
+			res, err := charge.Run(t.Context(), tools.Call{
+				ID: "c1", Agent: "ana", Session: "web/1", Args: json.RawMessage(tt.args), TraceParent: parent, TraceState: "a=b",
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := "c1|ana|web/1|" + parent + "|" + tt.want; res.Text != want {
+			if want := "c1|ana|web/1|" + parent + " a=b" + "|" + tt.want; res.Text != want {
 				t.Errorf("got %q, want %q", res.Text, want)
 			}
 		})
