@@ -99,8 +99,21 @@ func (d *decoder) structure(n *node, v reflect.Value, path string) {
 			continue
 		}
 		d.keys[at] = f.key
+		if list := listOf(v, name); list != nil && f.value.kind == sequence {
+			d.decode(f.value, reflect.ValueOf(list).Elem(), at)
+			continue
+		}
 		d.decode(f.value, v.FieldByIndex(index), at)
 	}
+}
+
+// listOf is where a list goes that stands in the place of a single value; nil: the
+// key takes none.
+func listOf(v reflect.Value, key string) *[]string {
+	if l, ok := reflect.TypeAssert[interface{ List(key string) *[]string }](v.Addr()); ok {
+		return l.List(key)
+	}
+	return nil
 }
 
 func (d *decoder) table(n *node, v reflect.Value, path string) {

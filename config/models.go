@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 
 	"agenthost/llm"
@@ -25,10 +26,32 @@ func (k *checker) checkModels() {
 		if slices.Contains(providers[:3], m.Provider) {
 			k.required(path+".model", m.Model, "model", what)
 		}
-		if m.BaseURL != "" && !validURL(m.BaseURL) {
-			k.fault(path+".base_url", "base_url: want http://… or https://…")
-		}
+		k.checkServers(path+".base_url", &m)
+		k.c.Models[name] = m
 		k.checkModelNumbers(path, m)
+	}
+}
+
+// checkServers checks base_url, which may be a list.
+func (k *checker) checkServers(path string, m *llm.Config) {
+	const want = "base_url: want http://… or https://…"
+	if len(m.BaseURLs) == 0 {
+		if m.BaseURLs != nil {
+			k.fault(path, "base_url: the list is empty; name a server, or leave it out")
+		}
+		if m.BaseURL != "" && !validURL(m.BaseURL) {
+			k.fault(path, want)
+		}
+		return
+	}
+	for i, url := range m.BaseURLs {
+		if !validURL(url) {
+			k.fault(fmt.Sprintf("%s[%d]", path, i), want)
+		}
+	}
+	m.BaseURL = m.BaseURLs[0]
+	if len(m.BaseURLs) == 1 {
+		m.BaseURLs = nil
 	}
 }
 

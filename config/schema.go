@@ -44,7 +44,11 @@ func Schema() ([]byte, error) {
 // refine adds the words that a value is limited to.
 func refine(s *jsonschema.Schema) {
 	p := s.Properties
-	p["models"].AdditionalProperties.Properties["provider"].Enum = words(providers)
+	model := p["models"].AdditionalProperties.Properties
+	model["provider"].Enum = words(providers)
+	model["base_url"] = either(
+		&jsonschema.Schema{Type: "string"},
+		&jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: jsonschema.Ptr(1)})
 	p["hooks"].Items.Properties["on"].Enum = words(hooks.Points())
 	p["hooks"].Items.Properties["fail"].Enum = words([]string{hooks.FailOpen, hooks.FailClosed})
 	p["nats"].Properties["replicas"].Enum = []any{1, 3, 5}

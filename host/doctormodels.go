@@ -22,8 +22,7 @@ const leastWindow = 2048
 func (d *Doctor) model(name string, c llm.Config) check {
 	return func(ctx context.Context, n *notes) {
 		o := n.on("models", name)
-		p, err := buildProvider(c)
-		if err != nil {
+		if _, err := buildProvider(c); err != nil {
 			o.fail("correct models."+name, "%v", err)
 			return
 		}
@@ -32,11 +31,20 @@ func (d *Doctor) model(name string, c llm.Config) check {
 			return
 		}
 		if o.key(c) && !d.Offline {
-			o.server(ctx, c, p)
+			o.servers(ctx, c)
 		}
 		o.window(c)
 		o.price(c)
 		o.rate(c)
+	}
+}
+
+// servers asks each server of a model.
+func (o note) servers(ctx context.Context, c llm.Config) {
+	for _, one := range c.Servers() {
+		if p, err := buildServer(one); err == nil { // as above
+			o.server(ctx, one, p)
+		}
 	}
 }
 

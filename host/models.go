@@ -72,7 +72,24 @@ func timeouts(c llm.Config) llm.Timeouts {
 	return c.Timeouts.OrDefault()
 }
 
+// buildProvider makes the provider of a model, or a pool of one for each server.
 func buildProvider(c llm.Config) (llm.Provider, error) {
+	servers := c.Servers()
+	if len(servers) == 1 {
+		return buildServer(servers[0])
+	}
+	list := make([]llm.Provider, len(servers))
+	for i, one := range servers {
+		p, err := buildServer(one)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = p
+	}
+	return llm.NewPool(list...), nil
+}
+
+func buildServer(c llm.Config) (llm.Provider, error) {
 	construct, ok := providers[c.Provider]
 	if !ok {
 		return nil, fmt.Errorf("provider %q is not in this version; anthropic, echo, gemini, openai and scripted are", c.Provider)

@@ -147,6 +147,33 @@ func TestHedgedCall(t *testing.T) {
 	})
 }
 
+// Of several servers of one model the one that fails is avoided.
+func TestServersOfOneModel(t *testing.T) {
+	t.Parallel()
+	srv := modelServer(t, func(w http.ResponseWriter, _ *http.Request, _ int) { speaks(w) })
+	broken := modelServer(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n > 1 {
+			t.Error("the server that fails is asked again")
+		}
+		w.WriteHeader(http.StatusBadGateway)
+	})
+	cfg := served(t, srv)
+	m := cfg.Models["echo"]
+	m.BaseURLs = []string{broken.URL, srv.URL}
+	cfg.Models["echo"] = m
+	h, _ := start(t, cfg)
+	for _, from := range []string{"ana", "bob", "eve"} {
+		out := outbound(t, h.Bus().NC, 1)
+		publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: from, Text: "hi"})
+		if got := out()[0]; got.Text != "fine" {
+			t.Errorf("got %+v", got)
+		}
+	}
+	if s := modelOf(t, h); s.Breaker != llm.Closed || !s.Parked.IsZero() {
+		t.Errorf("got %+v, want a model that is well", s)
+	}
+}
+
 // A breaker shows in events, in the status and in the metrics, and is closed by
 // hand.
 func TestBreakerIsSeenAndSet(t *testing.T) {

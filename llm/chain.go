@@ -180,6 +180,7 @@ type leg struct {
 	admission Admission // of the attempt that is next or under way
 	asked     int
 	unreached int // of asked: this process had no descriptor left
+	elsewhere int // of asked: another server of the model was left
 	refreshed bool
 	skipped   bool   // that has been reported
 	over      bool   // it is not asked again
@@ -265,6 +266,8 @@ func (s *chainStream) ask(l *leg) (served bool) {
 		case fault.Exhausted: // no try: the model was not reached, and the next one would not be either
 			l.unreached++
 			s.pause(l, fault)
+		case fault.Elsewhere:
+			l.elsewhere++
 		case !fault.Transient || l.tries() >= triesPerLink:
 			l.over = true
 		case fault.TimedOut:
@@ -294,10 +297,11 @@ func (s *chainStream) admit(ctx context.Context, l *leg) (fault *Error) {
 	return AsError(err)
 }
 
-// tries counts the attempts; the one that led to new credentials was none, and
-// those that did not reach the model were none.
+// tries counts the attempts; the one that led to new credentials was none, those
+// that did not reach the model were none, and those that another of its servers
+// may do at once.
 func (l *leg) tries() int {
-	tries := l.asked - l.unreached
+	tries := l.asked - l.unreached - l.elsewhere
 	if l.refreshed {
 		tries--
 	}

@@ -2,14 +2,16 @@ package llm
 
 import "time"
 
-// Config is one entry of `models:`.
+// Config is one entry of `models:`. Where base_url is a list BaseURLs has all of
+// it, and BaseURL the first.
 type Config struct {
-	Provider string `yaml:"provider" json:"provider"`
-	Model    string `yaml:"model,omitempty" json:"model,omitempty"`
-	APIKey   string `yaml:"api_key,omitempty" json:"api_key,omitempty"`
-	BaseURL  string `yaml:"base_url,omitempty" json:"base_url,omitempty"` // empty: the provider's own
-	Window   int    `yaml:"window,omitempty" json:"window,omitempty"`     // tokens; 0: as Known tells, else 128000
-	Script   string `yaml:"script,omitempty" json:"script,omitempty"`     // provider scripted: its YAML file, relative to the config
+	Provider string   `yaml:"provider" json:"provider"`
+	Model    string   `yaml:"model,omitempty" json:"model,omitempty"`
+	APIKey   string   `yaml:"api_key,omitempty" json:"api_key,omitempty"`
+	BaseURL  string   `yaml:"base_url,omitempty" json:"base_url,omitempty"` // empty: the provider's own
+	BaseURLs []string `yaml:"-" json:"-"`                                   // several servers, which share the load
+	Window   int      `yaml:"window,omitempty" json:"window,omitempty"`     // tokens; 0: as Known tells, else 128000
+	Script   string   `yaml:"script,omitempty" json:"script,omitempty"`     // provider scripted: its YAML file, relative to the config
 
 	// MaxTokens bounds one answer; 0: the provider's own bound, where it has one.
 	MaxTokens   int      `yaml:"max_tokens,omitempty" json:"max_tokens,omitempty"`
@@ -42,4 +44,26 @@ type Rate struct {
 	Requests    int `yaml:"requests,omitempty" json:"requests,omitempty"`       // a minute
 	Burst       int `yaml:"burst,omitempty" json:"burst,omitempty"`             // at once after a silence; default: a tenth of Requests
 	Concurrency int `yaml:"concurrency,omitempty" json:"concurrency,omitempty"` // under way at once
+}
+
+// List is where the list goes that may stand in the place of a single value.
+func (c *Config) List(key string) *[]string {
+	if key == "base_url" {
+		return &c.BaseURLs
+	}
+	return nil
+}
+
+// Servers are c for each of its servers alone.
+func (c Config) Servers() []Config {
+	urls := c.BaseURLs
+	if len(urls) == 0 {
+		urls = []string{c.BaseURL}
+	}
+	list := make([]Config, len(urls))
+	for i, url := range urls {
+		list[i] = c
+		list[i].BaseURL, list[i].BaseURLs = url, nil
+	}
+	return list
 }

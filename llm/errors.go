@@ -41,6 +41,7 @@ type Error struct {
 	Transient  bool          // worth another try, with the same provider or another
 	TooLong    bool          // the request does not fit the model's window
 	Exhausted  bool          // this process has no descriptor left: it says nothing of the model
+	Elsewhere  bool          // another server of the model may be asked at once: it says nothing of the model
 	TimedOut   bool          // one of the call's timeouts ran out: another model is asked before this one is tried again
 	Err        error
 }

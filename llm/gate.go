@@ -141,7 +141,7 @@ func (g *Gate) admit() pass {
 func (g *Gate) leave(p pass, err *Error) []State {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err != nil && err.Code == CodeProviderRateLimit {
+	if err != nil && err.Code == CodeProviderRateLimit && !err.Elsewhere {
 		g.park(err.RetryAfter)
 	}
 	return g.giveBack(p, outcomeOf(err))
@@ -153,6 +153,8 @@ func outcomeOf(err *Error) outcome {
 	switch {
 	case err == nil:
 		return success
+	case err.Elsewhere:
+		return unsure
 	case err.Code == CodeProviderUnavailable && err.Transient:
 		return failure
 	}

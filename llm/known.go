@@ -77,8 +77,20 @@ func (c Config) Known() (info Info, priced bool) {
 	return info, priced
 }
 
-// vendor is who serves the model, empty when that is not known.
+// vendor is who serves the model, empty when that is not known, or not the same
+// of all servers.
 func (c Config) vendor() string {
+	servers := c.Servers()
+	vendor := servers[0].vendorOfOne()
+	for _, s := range servers[1:] {
+		if s.vendorOfOne() != vendor {
+			return ""
+		}
+	}
+	return vendor
+}
+
+func (c Config) vendorOfOne() string {
 	if c.BaseURL == "" {
 		return c.Provider
 	}
