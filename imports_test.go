@@ -45,6 +45,8 @@ var arrows = map[string][]string{
 	"internal/hardening": {"bus", "config", "tools"},
 	"internal/diskuse":   {},
 	"internal/texts":     {},
+	"tools/mcp":          {"tools", "internal/oauth"},
+	"internal/oauth":     {"tools"},
 }
 
 // importers says who may import the packages that a "*" does not cover.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"agenthost/llm"
+	"agenthost/tools"
 )
 
 var providers = []string{"openai", "anthropic", "gemini", "scripted", "echo"}
@@ -82,10 +83,27 @@ func (k *checker) checkTools() {
 		case c.URL == "" && c.Command[0] == "":
 			k.fault(path+".command", "command: want the name of a program first")
 		}
+		k.checkOAuth(path+".oauth", c)
 	}
 	for _, name := range sorted(k.c.Services) {
 		if !serviceName.MatchString(name) {
 			k.faultKey(join("services", name), "service %q: want the name of a NATS micro service, of letters, digits, _ and -", name)
 		}
+	}
+}
+
+func (k *checker) checkOAuth(path string, c tools.MCPConfig) {
+	o := c.OAuth
+	if o == (tools.OAuthConfig{}) {
+		return
+	}
+	k.oneOf(path+".grant", o.Grant, tools.AuthorizationCode, tools.ClientCredentials)
+	switch {
+	case c.URL == "":
+		k.fault(path, "oauth is for servers with a url; give a program its keys by env")
+	case o.Grant == tools.ClientCredentials && (o.ClientID == "" || o.ClientSecret == ""):
+		k.fault(path, "client_credentials: want client_id and client_secret")
+	case o.ClientSecret != "" && o.ClientID == "":
+		k.fault(path, "client_secret without client_id; add client_id:")
 	}
 }

@@ -23,6 +23,10 @@ func TestProblems(t *testing.T) {
 		text string
 		want []string // without the name of the file
 	}{
+		"oauth of a program":            {"mcp: {a: {command: [x], oauth: {client_id: i}}}\n", []string{"1:32: oauth is for servers with a url; give a program its keys by env"}},
+		"oauth without credentials":     {"mcp: {a: {url: http://x/, oauth: {grant: client_credentials, client_id: i}}}\n", []string{"1:34: client_credentials: want client_id and client_secret"}},
+		"oauth with a secret alone":     {"mcp: {a: {url: http://x/, oauth: {client_secret: i}}}\n", []string{"1:34: client_secret without client_id; add client_id:"}},
+		"oauth with another grant":      {"mcp: {a: {url: http://x/, oauth: {grant: password}}}\n", []string{"1:42: grant \"password\": want authorization_code or client_credentials"}},
 		"empty":                         {"", []string{"the file is empty; want keys such as agents: and models:"}},
 		"only comments":                 {"# nothing\n", []string{"the file is empty; want keys such as agents: and models:"}},
 		"null":                          {"---\n", []string{"the file is empty; want keys such as agents: and models:"}},

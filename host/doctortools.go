@@ -2,10 +2,13 @@ package host
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"os/exec"
+	"strings"
 
+	"agenthost/internal/oauth"
 	"agenthost/tools"
 )
 
@@ -32,14 +35,14 @@ func (d *Doctor) mcp(name string, c tools.MCPConfig) check {
 			}
 			o.ok("its program is %s", path)
 		case !d.Offline:
-			o.mcpServer(ctx, c)
+			o.mcpServer(ctx, c, mcpTokens(d.Config))
 		}
 	}
 }
 
 // mcpServer asks a server for something that it need not have: any answer shows
 // that it is there, and its status whether it lets us in.
-func (o note) mcpServer(ctx context.Context, c tools.MCPConfig) {
+func (o note) mcpServer(ctx context.Context, c tools.MCPConfig, tokens string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL, nil)
 	if err != nil {
 		o.fail("correct its url", "its url cannot be read")
@@ -51,13 +54,23 @@ func (o note) mcpServer(ctx context.Context, c tools.MCPConfig) {
 	req.Header.Set("Accept", "text/event-stream, application/json")
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
-	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	authorized, err := oauth.NewTransport(transport, c, tokens)
+	if err != nil {
+		o.fail("correct its oauth", "%v", err)
+		return
+	}
+	client := http.Client{Transport: authorized, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	at := "its server"
 	if u, err := url.Parse(c.URL); err == nil {
 		at = u.Scheme + "://" + u.Host + u.Path
 	}
 	res, err := client.Do(req)
+	login := "run \"agenthost mcp login " + strings.TrimPrefix(o.about, "mcp.") + "\""
+	missing, noToken := errors.AsType[*oauth.Error](err)
 	switch {
+	case noToken:
+		o.fail(login, "there is no token for %s: %v", at, missing)
+		return
 	case ctx.Err() != nil:
 		o.fail("look at the network, or at that server", "%s did not answer in time", at)
 		return
@@ -68,7 +81,7 @@ func (o note) mcpServer(ctx context.Context, c tools.MCPConfig) {
 	defer res.Body.Close()
 	switch code := res.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		o.fail("set headers, say Authorization", "%s does not let us in (%d)", at, code)
+		o.fail(login+", or set headers, say Authorization", "%s does not let us in (%d)", at, code)
 	case code == http.StatusNotFound || code/100 == 3:
 		o.fail("look at the path of its url; it mostly ends in /mcp", "%s is not the address of an MCP server (%d)", at, code)
 	case code >= 500:

@@ -26,6 +26,9 @@ func (s *secrets) of(cfg *config.Config) {
 	for _, name := range sortedKeys(cfg.Models) {
 		s.add(cfg.Models[name].APIKey)
 	}
+	for _, name := range sortedKeys(cfg.MCP) {
+		s.add(cfg.MCP[name].OAuth.ClientSecret)
+	}
 	s.add(cfg.HTTP.Token)
 	s.add(cfg.NATS.Token)
 	s.add(cfg.NATS.Password)

@@ -48,7 +48,7 @@ type sources struct {
 func (h *Host) newSources(b *bus.Bus) *sources {
 	return &sources{
 		nc: b.NC, js: b.JS, notes: memory.New(b.JS, memory.Options{Log: h.log}),
-		mcp:       mcp.NewPool(nil, mcp.Options{Log: h.log, Version: h.opt.Version, Ask: h.askPerson}),
+		mcp:       mcp.NewPool(nil, mcp.Options{Log: h.log, Version: h.opt.Version, Ask: h.askPerson, Tokens: mcpTokens(h.opt.Config)}),
 		services:  service.NewDirectory(b.NC, nil, service.Options{Log: h.log}),
 		validator: &tools.Validator{},
 	}

@@ -21,7 +21,7 @@ kept in JetStream: what a host was doing when it died, the next one finishes.`,
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
 	},
 		a.runCommand(), a.chatCommand(), a.sendCommand(), a.agentsCommand(), a.modelsCommand(), a.approvalsCommand(), a.runsCommand(), a.deadCommand(), a.sessionsCommand(),
-		a.schedulesCommand(), a.heartbeatCommand(), a.memoryCommand(), a.shadowCommand(),
+		a.schedulesCommand(), a.heartbeatCommand(), a.memoryCommand(), a.mcpCommand(), a.shadowCommand(),
 		a.initCommand(), a.checkCommand(), a.configCommand(), a.doctorCommand(), a.schemaCommand(), a.lanesCommand(), a.reloadCommand(), a.natsContextCommand(), a.natsPermissionsCommand(), a.benchCommand(), a.versionCommand(),
 	)
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the result as JSON")

@@ -63,6 +63,14 @@ func (p *peer) callOn(ctx context.Context, l *link, tool string, call tools.Call
 	a := &asked{ctx: asking, call: call}
 	token := p.asked.add(a)
 	defer p.asked.remove(token)
+	asking = context.WithValue(asking, askedKey{}, a)
+	if own, ok := p.state().own[tool]; ok {
+		res, err := own.run(asking, l.session, call.Args)
+		if err != nil {
+			return failed(ctx, l, a, err)
+		}
+		return res, nil
+	}
 	params := &sdk.CallToolParams{Name: tool, Arguments: arguments(call.Args)}
 	params.SetProgressToken(token)
 	if call.TraceParent != "" {
@@ -71,7 +79,7 @@ func (p *peer) callOn(ctx context.Context, l *link, tool string, call tools.Call
 	if call.TraceState != "" {
 		params.Meta["tracestate"] = call.TraceState
 	}
-	res, err := l.session.CallTool(context.WithValue(asking, askedKey{}, a), params)
+	res, err := l.session.CallTool(asking, params)
 	if err != nil {
 		return failed(ctx, l, a, err)
 	}

@@ -3,12 +3,16 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
+	"agenthost/internal/oauth"
 	"agenthost/tools"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -31,17 +35,24 @@ type sessionTransport struct {
 	calls   *http.Transport // without a limit: an answer takes what a tool takes
 	streams *http.Transport
 	link    *link
+	login   string // the command that cures the lack of a token
+	// What the requests of this server go through: calls and streams, with a token
+	// where the server wants one.
+	toCall, toStream http.RoundTripper
 }
 
-func overHTTP(cfg tools.MCPConfig, l *link) (carrier, error) {
+func overHTTP(cfg tools.MCPConfig, l *link, name, tokens string) (carrier, error) {
 	server, err := url.Parse(cfg.URL)
 	if err != nil {
 		return carrier{}, err
 	}
-	t := &sessionTransport{server: server, headers: cfg.Headers, link: l}
+	t := &sessionTransport{server: server, headers: cfg.Headers, link: l, login: "agenthost mcp login " + name}
 	t.calls = http.DefaultTransport.(*http.Transport).Clone()
 	t.streams = t.calls.Clone()
 	t.streams.ResponseHeaderTimeout = streamLimit
+	if err := t.authorize(cfg, tokens); err != nil {
+		return carrier{}, err
+	}
 	return carrier{
 		transport: &sdk.StreamableClientTransport{
 			Endpoint: cfg.URL, HTTPClient: &http.Client{Transport: t}, MaxEventSize: longestMessage + 1<<10, // the filter bounds a line
@@ -53,10 +64,41 @@ func overHTTP(cfg tools.MCPConfig, l *link) (carrier, error) {
 	}, nil
 }
 
+// authorize gives the requests the tokens of the server. An Authorization that is
+// configured needs none.
+func (t *sessionTransport) authorize(cfg tools.MCPConfig, tokens string) error {
+	t.toCall, t.toStream = t.calls, t.streams
+	given := slices.ContainsFunc(slices.Collect(maps.Keys(cfg.Headers)), func(name string) bool {
+		return strings.EqualFold(name, "Authorization")
+	})
+	if given || tokens == "" && cfg.OAuth.Grant != tools.ClientCredentials {
+		return nil
+	}
+	shared, err := oauth.NewTransport(t.calls, cfg, tokens)
+	if err != nil {
+		return fmt.Errorf("oauth: %w", err)
+	}
+	t.toCall, t.toStream = shared, shared.Over(t.streams)
+	return nil
+}
+
+// refused is the error of a request for which there is no token.
+func (t *sessionTransport) refused(err error) error {
+	missing, ok := errors.AsType[*oauth.Error](err)
+	if !ok {
+		return err
+	}
+	text := missing.Error()
+	if errors.Is(err, oauth.ErrLogin) {
+		text += "; run " + t.login
+	}
+	return &httpError{code: http.StatusUnauthorized, text: text}
+}
+
 // RoundTrip sends one request of the session.
 func (t *sessionTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
-	if req.URL.Host == t.server.Host && req.URL.Scheme == t.server.Scheme { // not where a redirect leads
+	if t.toServer(req) {
 		for name, value := range t.headers {
 			req.Header.Set(name, value)
 		}
@@ -65,6 +107,12 @@ func (t *sessionTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		return t.stream(req)
 	}
 	return t.post(req)
+}
+
+// toServer reports whether a request goes to the server, and not where a redirect
+// of it leads, which is to know neither headers nor tokens.
+func (t *sessionTransport) toServer(req *http.Request) bool {
+	return req.URL.Host == t.server.Host && req.URL.Scheme == t.server.Scheme
 }
 
 // post sends one message. What comes of it is noted with the call that it is
@@ -85,9 +133,13 @@ func (t *sessionTransport) post(req *http.Request) (*http.Response, error) {
 	traced := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { a.taken.Store(true) },
 	})
-	resp, err := t.calls.RoundTrip(req.WithContext(traced))
+	via := t.toCall
+	if !t.toServer(req) {
+		via = t.calls
+	}
+	resp, err := via.RoundTrip(req.WithContext(traced))
 	if err != nil {
-		return nil, err
+		return nil, t.refused(err)
 	}
 	resp.Request = req
 	if resp.StatusCode >= http.StatusBadRequest {
@@ -139,7 +191,11 @@ func (t *sessionTransport) stream(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodDelete && t.link.forgotten() {
 		return madeUp(req, http.StatusNotFound), nil
 	}
-	resp, err := t.streams.RoundTrip(req)
+	via := t.toStream
+	if !t.toServer(req) {
+		via = t.streams
+	}
+	resp, err := via.RoundTrip(req)
 	if err == nil {
 		bound(resp, nil)
 	}

@@ -46,6 +46,7 @@ type link struct {
 	doubt   chan struct{} // the server did not answer in time
 	watch   sync.WaitGroup
 	carrier carrier
+	own     []own // that its listing has besides the server's tools
 }
 
 // A carrier is what a session runs over.
@@ -70,7 +71,7 @@ func (p *peer) connect(ctx context.Context) (*link, error) {
 }
 
 func (p *peer) dial(ctx context.Context, version string) (*link, error) {
-	l := &link{changed: make(chan struct{}, 1), doubt: make(chan struct{}, 1)}
+	l := &link{changed: make(chan struct{}, 1), doubt: make(chan struct{}, 1), own: ownTools(p.cfg)}
 	l.ctx, l.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	l.endCalls()
 	var err error
@@ -106,7 +107,7 @@ func (l *link) endCalls() {
 
 func (p *peer) carry(l *link) (carrier, error) {
 	if p.cfg.URL != "" {
-		return overHTTP(p.cfg, l)
+		return overHTTP(p.cfg, l, p.name, p.opts.Tokens)
 	}
 	return overStdio(p.cfg, p.log)
 }
@@ -162,14 +163,14 @@ func (l *link) list(ctx context.Context) (listing, error) {
 		page, err := l.session.ListTools(ctx, params)
 		var refused *jsonrpc.Error
 		if errors.As(err, &refused) && refused.Code == jsonrpc.CodeMethodNotFound {
-			return listing{}, nil // a server without tools
+			return listing{}.with(l.own), nil // a server without tools
 		}
 		if err != nil {
 			return listing{}, fmt.Errorf("list tools: %w", err)
 		}
 		all = append(all, page.Tools...)
 		if page.NextCursor == "" {
-			return convert(all), nil
+			return convert(all).with(l.own), nil
 		}
 		if len(all) > mostTools || len(page.Tools) == 0 {
 			return listing{}, fmt.Errorf("list tools: the list does not end after %d", len(all))

@@ -34,6 +34,7 @@ const (
 // A peer is one server, whatever the number of names it has.
 type peer struct {
 	cfg    tools.MCPConfig
+	name   string // of its names the first
 	opts   Options
 	log    zerolog.Logger
 	asked  inFlight
@@ -61,7 +62,7 @@ type peerState struct {
 
 func newPeer(cfg tools.MCPConfig, name string, opts Options) *peer {
 	return &peer{
-		cfg: cfg, opts: opts, log: opts.Log.With().Str("server", name).Logger(),
+		cfg: cfg, name: name, opts: opts, log: opts.Log.With().Str("server", name).Logger(),
 		needed: make(chan struct{}), settled: make(chan struct{}), changed: make(chan struct{}),
 		retired: make(chan struct{}),
 	}

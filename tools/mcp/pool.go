@@ -32,6 +32,9 @@ type Options struct {
 	// Changed is called after a server has come, gone or changed its tools, with
 	// the new Version to be seen. It must not block; nil: nobody is told.
 	Changed func()
+	// Tokens is the folder of the OAuth tokens that logins have brought; empty:
+	// none is used.
+	Tokens string
 	// Patience bounds how long Await and calls wait for a server that starts;
 	// 0: 10 s.
 	Patience time.Duration
@@ -100,7 +103,7 @@ func (p *Pool) apply(clients []*Client, peers map[string]*peer) {
 
 // fingerprint is equal for configurations that mean the same server.
 func fingerprint(cfg tools.MCPConfig) string {
-	text, _ := json.Marshal(cfg) // of strings only, with sorted keys: never fails
+	text, _ := json.Marshal(cfg) // of plain values, with sorted keys: never fails
 	return string(text)
 }
 

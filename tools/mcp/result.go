@@ -42,7 +42,8 @@ func convert(listed []*sdk.Tool) (l listing) {
 // A listing is what a server has, with its own names.
 type listing struct {
 	tools  []tools.Tool
-	faults []tools.Fault // without Source
+	faults []tools.Fault  // without Source
+	own    map[string]own // those of tools that the server does not have itself
 }
 
 func (l listing) same(other listing) bool {

@@ -137,6 +137,7 @@ func newServer(quit <-chan struct{}) *sdk.Server {
 			return say("%v", cmd.Start())
 		})
 	addMedia(s)
+	addResources(s)
 	addAsking(s)
 	addCodes(s)
 	return s

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"agenthost/config"
+	"agenthost/host"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) mcpCommand() *cobra.Command {
+	return group(&cobra.Command{
+		Use:     "mcp",
+		Short:   "Log in to MCP servers",
+		Long:    `The servers under mcp in the configuration bring tools. Some want a login first.`,
+		Example: `  agenthost mcp login wiki`,
+	}, a.mcpLoginCommand())
+}
+
+func (a *app) mcpLoginCommand() *cobra.Command {
+	timeout, noBrowser := 5*time.Minute, false
+	cmd := &cobra.Command{
+		Use:   "login NAME",
+		Short: "Get an OAuth token for an MCP server",
+		Long: `Login opens the login page of an MCP server over HTTP in a browser and waits
+until it comes back to this machine. NAME is a key of mcp in the configuration.
+The token is kept in the data folder, for this user alone, and refreshed when it
+expires. A running host uses it from its next attempt on.`,
+		Example: `  agenthost mcp login wiki
+  agenthost mcp login wiki -c /etc/agenthost --no-browser`,
+		Args: takes("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if timeout <= 0 {
+				return usage("--timeout %s: want more than 0", timeout)
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return a.mcpLogin(ctx, args[0], !noBrowser)
+		},
+	}
+	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "only print the address of the login page")
+	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "how long to wait for the login")
+	a.configFlag(cmd)
+	return cmd
+}
+
+func (a *app) mcpLogin(ctx context.Context, name string, browser bool) error {
+	path, err := a.configPath()
+	if err != nil {
+		return err
+	}
+	if path == "" {
+		return errors.New("no agenthost.yaml in this folder; name a configuration with -c")
+	}
+	cfg, err := config.Load(path)
+	if err != nil {
+		return err
+	}
+	file, err := host.MCPLogin(ctx, cfg, name, func(address string) {
+		say(a.stderr, "Open this address in a browser:\n%s\n", address)
+		if browser {
+			openBrowser(address)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(map[string]string{"server": name, "token_file": file})
+	}
+	say(a.stdout, "logged in to %s; its token is in %s\n", name, file)
+	return nil
+}
+
+// openBrowser shows an address in the browser of this machine, if it has one. The
+// address is printed as well.
+func openBrowser(address string) {
+	program := map[string][]string{
+		"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"},
+	}[runtime.GOOS]
+	if program == nil {
+		program = []string{"xdg-open"}
+	}
+	cmd := exec.Command(program[0], append(program[1:], address)...) //nolint:noctx // it outlives this command
+	if cmd.Start() == nil {
+		go func() { _ = cmd.Wait() }()
+	}
+}
