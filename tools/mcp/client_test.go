@@ -173,7 +173,6 @@ func TestUnreachable(t *testing.T) {
 		"no such command": {tools.MCPConfig{Command: []string{"no-such-command"}}, `start "no-such-command": exec:`},
 		"ends at once":    {tools.MCPConfig{Command: []string{"sh", "-c", "echo bad key >&2; exit 3"}}, "begin a session: server ended: exit status 3: bad key"},
 		"ends well":       {tools.MCPConfig{Command: []string{"true"}}, "begin a session: server ended"},
-		"speaks no JSON":  {tools.MCPConfig{Command: []string{"sh", "-c", "echo hello; cat >/dev/null"}}, "begin a session: "},
 		"neither":         {tools.MCPConfig{}, "neither command nor url"},
 		"nobody there":    {tools.MCPConfig{URL: "http://127.0.0.1:1/mcp"}, "begin a session: "},
 		"no URL":          {tools.MCPConfig{URL: "http://[::1"}, `parse "http://[::1"`},
@@ -189,6 +188,14 @@ func TestUnreachable(t *testing.T) {
 				t.Errorf("faults: %v, want %s", faults, tt.want)
 			}
 		})
+	}
+}
+
+// What is no server is like one that has not started yet.
+func TestProgramThatIsNoServer(t *testing.T) {
+	w := openOne(t, tools.MCPConfig{Command: []string{"sh", "-c", "echo hello; cat >/dev/null"}}, mcp.Options{Patience: time.Millisecond})
+	if faults := w.client().Faults(); len(faults) != 1 || faults[0].Error() != `mcp server "s": has not answered yet` {
+		t.Errorf("faults: %v", faults)
 	}
 }
 

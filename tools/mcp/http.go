@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -137,6 +138,11 @@ func (t *sessionTransport) post(req *http.Request) (*http.Response, error) {
 	if !t.toServer(req) {
 		via = t.calls
 	}
+	if sent.Method == "server/discover" {
+		var answered func()
+		traced, answered = soon(traced)
+		defer answered()
+	}
 	resp, err := via.RoundTrip(req.WithContext(traced))
 	if err != nil {
 		return nil, t.refused(err)
@@ -153,6 +159,17 @@ func (t *sessionTransport) post(req *http.Request) (*http.Response, error) {
 	}
 	bound(resp, sent.ID)
 	return resp, nil
+}
+
+// discoverLimit is how long a server may take to say whether it knows the modern
+// way to begin: some leave unanswered what they do not know.
+const discoverLimit = 2 * time.Second
+
+// soon is ctx for a request that ends unless answered is called in time.
+func soon(ctx context.Context) (limited context.Context, answered func()) {
+	limited, cancel := context.WithCancel(ctx)
+	timer := time.AfterFunc(discoverLimit, cancel)
+	return limited, func() { timer.Stop() }
 }
 
 // judge says what a response with an error status means, for its request and for

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,7 @@ import (
 )
 
 const (
-	// Both versions are understood on both sides of the library, but servers of
-	// today begin with the first; and not all of them answer what they do not know.
+	// The versions of the protocol that a session begins with.
 	usualVersion  = "2025-11-25"
 	modernVersion = "2026-07-28"
 
@@ -56,17 +56,28 @@ type carrier struct {
 	stop      func()       // ends it
 }
 
-// connect begins a session, the modern way with a server that refuses the usual
-// one.
+// connect begins a session. Over HTTP it begins the modern way, from which the
+// library goes back to the usual one when the server does not know it, and over
+// stdio, where a server may leave unanswered what it does not know, the other way
+// round. The way that has worked is the first one of the next session.
 func (p *peer) connect(ctx context.Context) (*link, error) {
-	if !p.modern {
-		l, err := p.dial(ctx, usualVersion)
-		if answer, ok := errors.AsType[*jsonrpc.Error](err); !ok || isRejected(answer) {
-			return l, err
-		}
+	first := p.spoken
+	if first == "" && p.cfg.URL != "" {
+		first = modernVersion
 	}
-	l, err := p.dial(ctx, modernVersion)
-	p.modern = err == nil
+	l, err := p.dial(ctx, cmp.Or(first, usualVersion))
+	answer, refused := errors.AsType[*jsonrpc.Error](err)
+	if refused && !isRejected(answer) && first != modernVersion {
+		l, err = p.dial(ctx, modernVersion)
+	}
+	switch {
+	case err != nil:
+		p.spoken = ""
+	case l.session.InitializeResult().ProtocolVersion >= modernVersion:
+		p.spoken = modernVersion
+	default:
+		p.spoken = usualVersion
+	}
 	return l, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"agenthost/tools"
@@ -537,4 +538,42 @@ func TestAnswersOf400StartNoPause(t *testing.T) {
 	if faults := w.client().Faults(); len(faults) != 0 {
 		t.Errorf("faults: %v", faults)
 	}
+}
+
+// A server that leaves unanswered what it does not know is spoken to as it is used
+// to, and the next time at once.
+func TestServerThatIsSilentOnTheModernWayToBegin(t *testing.T) {
+	s := openShop(t)
+	var asked atomic.Int64
+	s.intercepts(func(w http.ResponseWriter, req *http.Request, sent sentCall, next http.Handler) {
+		if sent.Method == "server/discover" {
+			asked.Add(1)
+			<-req.Context().Done()
+			return
+		}
+		next.ServeHTTP(w, req)
+	})
+	w := openOne(t, tools.MCPConfig{URL: s.url}, mcp.Options{})
+	s.wantDid(sell(w.tool("s.pay"), order{Text: "a"}))
+	s.forget()
+	w.retry(w.tool("s.pay"), `{"text":"b"}`, func(res tools.Result) bool { return res.Text == "did b" })
+	if n := asked.Load(); n != 1 || s.sessions() != 2 {
+		t.Errorf("asked %d times in %d sessions, want 1 in 2", n, s.sessions())
+	}
+	w.stop()
+}
+
+// A server that knows the modern way is never asked for a session.
+func TestModernServerOverHTTP(t *testing.T) {
+	s := openShop(t)
+	server := newServer(nil)
+	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true})
+	w := openOne(t, tools.MCPConfig{URL: s.url}, mcp.Options{})
+	if res := w.run("s.echo", `{"text":"hi"}`); res.Text != "hi" {
+		t.Errorf("got %+v", res)
+	}
+	if n := s.sessions(); n != 0 {
+		t.Errorf("%d sessions, want none", n)
+	}
+	w.stop()
 }

@@ -33,12 +33,14 @@ const (
 
 // A peer is one server, whatever the number of names it has.
 type peer struct {
-	cfg    tools.MCPConfig
-	name   string // of its names the first
-	opts   Options
-	log    zerolog.Logger
-	asked  inFlight
-	modern bool // it refuses the old way to begin; for run alone
+	cfg   tools.MCPConfig
+	name  string // of its names the first
+	opts  Options
+	log   zerolog.Logger
+	asked inFlight
+	// spoken is the version that the last session began with; empty before the
+	// first, and after one that failed. For run alone.
+	spoken string
 
 	need    sync.Once
 	needed  chan struct{} // closed when somebody needs the server
