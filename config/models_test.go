@@ -23,7 +23,7 @@ func TestBaseURLs(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			cfg, err := config.Parse("agenthost.yaml", []byte(`
-models: {m: {provider: openai, model: x, hedge: 8s, timeouts: {connect: 2s, call: 1m}, base_url: ` + tt.yaml + `}}
+models: {m: {provider: openai, model: x, hedge: 8s, timeouts: {connect: 2s, call: 1m}, base_url: `+tt.yaml+`}}
 agents: [{id: ana}]
 `))
 			if err != nil {
