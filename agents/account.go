@@ -53,6 +53,7 @@ type claim struct {
 
 	gone    bool // nobody wants it any more
 	spent   int64
+	account *account  // that has decided it
 	decided chan bool // with one place
 }
 
@@ -77,6 +78,8 @@ func (a *account) reserve(ctx context.Context, c *claim) (bool, error) {
 	l := a.ledger
 	c.decided = make(chan bool, 1)
 	l.mu.Lock()
+	a = a.current()
+	c.account = a
 	a.asking = append(a.asking, c)
 	a.start()
 	l.mu.Unlock()
@@ -95,6 +98,17 @@ func (a *account) reserve(ctx context.Context, c *claim) (bool, error) {
 		a.start()
 		return false, context.Cause(ctx)
 	}
+}
+
+// current is the account of its record: one that was dropped is taken up again,
+// unless there is another by now. Called with the lock held.
+func (a *account) current() *account {
+	now, ok := a.ledger.days[a.key]
+	if ok {
+		return now
+	}
+	a.ledger.days[a.key], a.stale = a, true // its goroutine has ended
+	return a
 }
 
 // settle books what a call of the run by a model has cost, in the place of what
@@ -192,7 +206,7 @@ func (a *account) unsettled(now time.Time) bool {
 }
 
 // rest looks again when a reservation of another host expires. The account of a
-// day that is over, with nothing to wait for, is dropped. Called with the lock
+// day that is over, or of a person, with nothing to wait for, is dropped. Called with the lock
 // held.
 func (a *account) rest() {
 	l := a.ledger
@@ -290,6 +304,9 @@ func (a *account) book(b booking) (settled bool, err error) {
 	if changed || !maps.Equal(held, a.written) {
 		if err := a.write(next, b.owed, held, now); err != nil {
 			return false, err
+		}
+		if len(b.owed) > 0 && a.ledger.booked != nil {
+			a.ledger.booked(a.key, next.Spent)
 		}
 	}
 	return a.tell(b, verdicts), nil

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"agenthost/llm"
@@ -27,6 +29,8 @@ const (
 	spanRun     span = "run"
 	spanSession span = "session"
 	spanDay     span = "day"
+	spanMonth   span = "month"
+	spanPeer    span = "peer_day"
 )
 
 // overBudget is what a person allows who lets a session, or an agent, go on
@@ -37,6 +41,35 @@ const overBudget = "going beyond the budget"
 type excess struct {
 	span         span
 	spent, limit int64 // micro-cents
+	peer         peer  // spanPeer: whose budget it is
+}
+
+// period names the day or month of the budget, and the person.
+func (e *excess) period(now time.Time) string {
+	day := now.UTC().Format(dayFormat)
+	if e.span == spanMonth {
+		return string(e.span) + " " + day[:len(monthFormat)]
+	}
+	return string(e.span) + " " + string(e.peer) + " " + day
+}
+
+// toldPeriod notes that operators were told of a budget, and reports whether they
+// were before. Of periods that are over nothing is kept.
+func (r *Runtime) toldPeriod(period string) (before bool) {
+	day := time.Now().UTC().Format(dayFormat)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.toldExcess, func(old string, _ struct{}) bool {
+		return !strings.HasSuffix(old, " "+day) && !strings.HasSuffix(old, " "+day[:len(monthFormat)])
+	})
+	if _, before = r.toldExcess[period]; before {
+		return true
+	}
+	if r.toldExcess == nil {
+		r.toldExcess = map[string]struct{}{}
+	}
+	r.toldExcess[period] = struct{}{}
+	return false
 }
 
 func (e *excess) Error() string {
@@ -77,7 +110,6 @@ func (t *runner) mayOverdraw(ctx context.Context) bool {
 // session or day.
 func (t *runner) tellExcess(e *excess) {
 	c, r := t.c, t.c.r
-	today := time.Now().UTC().Format(dayFormat)
 	told := false
 	switch e.span {
 	case spanRun:
@@ -86,10 +118,8 @@ func (t *runner) tellExcess(e *excess) {
 		c.mu.Lock()
 		told, c.toldExcess = c.toldExcess, true
 		c.mu.Unlock()
-	case spanDay:
-		r.mu.Lock()
-		told, r.toldExcess = r.toldExcess == today, today
-		r.mu.Unlock()
+	default:
+		told = r.toldPeriod(e.period(time.Now()))
 	}
 	if told {
 		return
@@ -98,8 +128,11 @@ func (t *runner) tellExcess(e *excess) {
 	c.log().Warn().Str("run", t.id).Str("span", string(e.span)).Str("spent", llm.Money(e.spent)).
 		Str("limit", llm.Money(e.limit)).Str("on_exceed", onExceed).Msg("budget exceeded")
 	fields := map[string]any{"span": e.span, "spent": e.spent, "limit": e.limit, "on_exceed": onExceed}
-	if e.span != spanDay {
+	if e.span == spanRun || e.span == spanSession {
 		fields["session"] = c.key
+	}
+	if e.peer != "" {
+		fields["peer"] = e.peer
 	}
 	if e.span == spanRun {
 		fields["run"] = t.id

@@ -3,6 +3,7 @@ package agents
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	"agenthost/session"
@@ -158,11 +159,29 @@ func less[N int | time.Duration | float64](n, most N) N {
 
 // A Budget is money in dollars per span, 0 for no limit.
 type Budget struct {
-	Run      float64 `yaml:"run,omitempty" json:"run,omitempty"`
-	Session  float64 `yaml:"session,omitempty" json:"session,omitzero"`
-	Day      float64 `yaml:"day,omitempty" json:"day,omitempty"`
-	OnExceed string  `yaml:"on_exceed,omitempty" json:"on_exceed,omitempty"` // fail (default), ask, warn
+	Run     float64 `yaml:"run,omitempty" json:"run,omitempty"`
+	Session float64 `yaml:"session,omitempty" json:"session,omitzero"`
+	Day     float64 `yaml:"day,omitempty" json:"day,omitempty"`
+	Month   float64 `yaml:"month,omitempty" json:"month,omitempty"`
+	PeerDay float64 `yaml:"peer_day,omitempty" json:"peer_day,omitempty"` // of one person, a day
+	// Alert are shares of the budgets of a day, a month and a person of which it is
+	// told that they are spent; nil: DefaultAlert.
+	Alert    []float64 `yaml:"alert,omitempty" json:"alert,omitempty"`
+	OnExceed string    `yaml:"on_exceed,omitempty" json:"on_exceed,omitempty"` // fail (default), ask, warn
 }
 
 // none reports whether b limits nothing.
-func (b Budget) none() bool { return b.Run == 0 && b.Session == 0 && b.Day == 0 }
+func (b Budget) none() bool {
+	return b.Run == 0 && b.Session == 0 && b.Day == 0 && b.Month == 0 && b.PeerDay == 0
+}
+
+// DefaultAlert is Alert of a Budget that does not say.
+func DefaultAlert() []float64 { return []float64{0.5, 0.8} }
+
+// alerts are the shares, the lowest first.
+func (b Budget) alerts() []float64 {
+	if b.Alert == nil {
+		return DefaultAlert()
+	}
+	return slices.Sorted(slices.Values(b.Alert))
+}

@@ -12,6 +12,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/llm"
+	"agenthost/session"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
@@ -19,7 +20,14 @@ import (
 
 const dayFormat = time.DateOnly
 
+const monthFormat = "2006-01"
+
 func spendKey(agent string, at time.Time) string { return agent + "." + at.UTC().Format(dayFormat) }
+
+// peerKey is the record of what one person has had an agent spend in a day.
+func peerKey(agent string, p peer, at time.Time) string {
+	return spendKey(agent, at) + "." + session.SID(agent, session.Key(p))
+}
 
 // A ledger keeps the accounts of an agent, one for each UTC day. What a call
 // was admitted to on one day counts there, also when it ends on the next.
@@ -28,6 +36,8 @@ type ledger struct {
 	parts *Parts
 	ttl   atomic.Int64 // of a reservation that is not refreshed, as a Duration
 	id    string       // of this life of the host, for its writes
+
+	booked func(key string, spent int64) // called after a write that has spent something; may be nil
 
 	working sync.WaitGroup
 	ctx     context.Context //nolint:containedctx // ends when a closed ledger has had its time
@@ -38,6 +48,7 @@ type ledger struct {
 	days     map[string]*account
 	underway int           // reservations of calls that have not ended
 	drained  chan struct{} // of a ledger that closes: closed when none is under way
+	before   before        // what was spent in the month
 	closed   bool
 }
 
@@ -57,6 +68,13 @@ func (l *ledger) today(at time.Time) *account {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.account(spendKey(l.agent, at))
+}
+
+// ofPeer is the account of what one person has spent in the day that at is in.
+func (l *ledger) ofPeer(p peer, at time.Time) *account {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.account(peerKey(l.agent, p, at))
 }
 
 // account is that of a record. Called with the lock held.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"agenthost/llm"
@@ -23,16 +24,62 @@ type meter struct {
 	spent int64 // by the attempts so far; the log does not know of them yet
 }
 
-// A hold is what is reserved for one attempt.
+// A hold is what is reserved for one attempt: in the account of the day, and in
+// that of the person's day.
 type hold struct {
-	day    *account
-	model  string // its name in the configuration
-	run    string // as the reservation has it
-	amount int64
+	run   string // as the reservations have it
+	model string // its name in the configuration
+	day   reserved
+	peer  reserved
+	payer peer
 }
 
-// settle books what the attempt has cost in the place of what is reserved.
-func (h *hold) settle(cost int64) { h.day.settle(h.run, h.model, h.amount, cost) }
+// newHold is for an attempt by a link; nothing is reserved yet.
+func (m *meter) newHold(run string, l llm.Link, now time.Time) *hold {
+	h := &hold{run: run, payer: m.payer()}
+	h.day.account, h.peer.account = m.t.c.r.ledger.today(now), m.peerAccount(h.payer, now)
+	if l.Gate != nil {
+		h.model = l.Gate.Name()
+	}
+	return h
+}
+
+// settle books what the attempt has cost in the place of what is reserved; 0 gives
+// back what is reserved for one that was not made.
+func (h *hold) settle(cost int64) {
+	h.day.settle(h.run, h.model, cost)
+	h.peer.settle(h.run, h.model, cost)
+}
+
+// reserved is what is reserved in an account; without an account nothing is.
+type reserved struct {
+	account *account
+	amount  int64
+}
+
+// reserve reserves what c asks for.
+func (r *reserved) reserve(ctx context.Context, c *claim) error {
+	if r.account == nil {
+		return nil
+	}
+	ok, err := r.account.reserve(ctx, c)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return errNotLeft
+	}
+	r.account, r.amount = c.account, c.amount
+	return nil
+}
+
+// settle books what a call of the run by a model has cost.
+func (r *reserved) settle(run, model string, cost int64) {
+	if r.account != nil {
+		r.account.settle(run, model, r.amount, cost)
+	}
+	r.amount = 0
+}
 
 func (t *runner) newMeter() *meter { return &meter{calls: calls{t: t}} }
 
@@ -61,38 +108,40 @@ func (m *meter) admit(ctx context.Context, l llm.Link, req llm.Request) (llm.Adm
 	}
 	input := l.Price.Cost(llm.Usage{Input: tokens})
 	expected := l.Price.Cost(llm.Usage{Input: tokens, Output: longest})
-	h := &hold{day: r.ledger.today(time.Now())}
-	if l.Gate != nil {
-		h.model = l.Gate.Name()
-	}
-	admission := llm.Admission{Expected: expected, Settle: h.settle}
 	c := claim{run: m.t.reservation(), input: input, amount: expected}
-	over, err := m.over(ctx, h, c)
+	now := time.Now()
+	h := m.newHold(c.run, l, now)
+	over, err := m.over(ctx, h, c, now)
 	if over != nil {
 		m.t.tellExcess(over)
 		onExceed := m.t.p.cfg.Limits.Budget.OnExceed
 		if onExceed == warnExceeded || onExceed == askExceeded && m.t.mayOverdraw(ctx) {
-			return admission, h.reserve(ctx, c.unlimited())
+			err = h.reserve(ctx, c)
+		} else {
+			err = &llm.Error{Code: llm.CodeBudgetExceeded, Err: over}
 		}
-		err = &llm.Error{Code: llm.CodeBudgetExceeded, Err: over}
 	}
-	return admission, err
+	if err != nil {
+		h.settle(0)
+		return llm.Admission{}, err
+	}
+	return llm.Admission{Expected: expected, Settle: h.settle}, nil
 }
 
 // over is the first of the budgets that the attempt of c would go beyond, nil
 // when there is none. What it may cost is reserved then, whichever budgets there
 // are: if it dies with its host, all of them count it.
-func (m *meter) over(ctx context.Context, h *hold, c claim) (*excess, error) {
+func (m *meter) over(ctx context.Context, h *hold, c claim, now time.Time) (*excess, error) {
 	b, state := m.t.p.cfg.Limits.Budget, m.t.journal.State()
 	if b.none() {
 		return nil, nil
 	}
 	if m.t.overdrawn() {
-		return nil, h.reserve(ctx, c.unlimited())
+		return nil, h.reserve(ctx, c)
 	}
 	for _, s := range []excess{
-		{spanRun, m.spentByRun(state), llm.Amount(b.Run)},
-		{spanSession, llm.Sum(state.Spent, m.spent), llm.Amount(b.Session)},
+		{span: spanRun, spent: m.spentByRun(state), limit: llm.Amount(b.Run)},
+		{span: spanSession, spent: llm.Sum(state.Spent, m.spent), limit: llm.Amount(b.Session)},
 	} {
 		// Nothing else of the session is under way: only what is sure to be
 		// too much is not begun.
@@ -100,31 +149,65 @@ func (m *meter) over(ctx context.Context, h *hold, c claim) (*excess, error) {
 			return &s, nil
 		}
 	}
-	if b.Day == 0 {
-		return nil, h.reserve(ctx, c.unlimited())
+	c.soft = b.OnExceed == warnExceeded
+	if e, err := h.overPeer(ctx, c, b); e != nil || err != nil {
+		return e, err
 	}
-	c.limit, c.soft = llm.Amount(b.Day), b.OnExceed == warnExceeded
-	err := h.reserve(ctx, &c)
+	e, err := m.overDay(ctx, h, c, b, now)
+	if e != nil || err != nil {
+		h.peer.settle(h.run, h.model, 0)
+	}
+	return e, err
+}
+
+// overPeer reserves in the budget of the person, or says that there is less left.
+func (h *hold) overPeer(ctx context.Context, c claim, b Budget) (*excess, error) {
+	c.limit = llm.Amount(b.PeerDay)
+	err := h.peer.reserve(ctx, &c)
 	if errors.Is(err, errNotLeft) {
-		return &excess{spanDay, c.spent, c.limit}, nil
+		return &excess{span: spanPeer, spent: c.spent, limit: c.limit, peer: h.payer}, nil
 	}
 	return nil, err
 }
 
-// errNotLeft is why there is no reservation: the day's budget is used up.
+// overDay reserves in the budgets of the day and the month, of which the one
+// counts that leaves less, or says which that is.
+func (m *meter) overDay(ctx context.Context, h *hold, c claim, b Budget, now time.Time) (*excess, error) {
+	which, limit, before := spanDay, llm.Amount(b.Day), int64(0)
+	c.limit = limit
+	if b.Day == 0 {
+		c.limit = math.MaxInt64
+	}
+	if b.Month > 0 {
+		var err error
+		if before, err = m.t.c.r.ledger.beforeToday(ctx, now); err != nil {
+			return nil, err
+		}
+		if left := max(llm.Amount(b.Month)-before, 0); left < c.limit {
+			which, limit, c.limit = spanMonth, llm.Amount(b.Month), left
+		}
+	}
+	c.soft = c.soft || c.limit == math.MaxInt64
+	err := h.day.reserve(ctx, &c)
+	if !errors.Is(err, errNotLeft) {
+		return nil, err
+	}
+	if which == spanMonth {
+		c.spent = llm.Sum(before, c.spent)
+	}
+	return &excess{span: which, spent: c.spent, limit: limit}, nil
+}
+
+// errNotLeft is why there is no reservation: the budget is used up.
 var errNotLeft = errors.New("the budget leaves less")
 
-// reserve reserves what c asks for until the attempt has ended.
-func (h *hold) reserve(ctx context.Context, c *claim) error {
-	ok, err := h.day.reserve(ctx, c)
-	switch {
-	case err != nil:
+// reserve reserves what c asks for until the attempt has ended, whatever the
+// budgets leave.
+func (h *hold) reserve(ctx context.Context, c claim) error {
+	if err := h.peer.reserve(ctx, c.unlimited()); err != nil {
 		return err
-	case !ok:
-		return errNotLeft
 	}
-	h.amount, h.run = c.amount, c.run
-	return nil
+	return h.day.reserve(ctx, c.unlimited())
 }
 
 func (m *meter) spentByRun(state run.State) int64 {

@@ -47,8 +47,8 @@ type Runtime struct {
 	suspects gate
 
 	ledger     *ledger
-	longest    atomic.Int64 // of the answers so far, in tokens
-	toldExcess string       // the day whose budget was exceeded, as was told
+	longest    atomic.Int64        // of the answers so far, in tokens
+	toldExcess map[string]struct{} // the periods whose budgets were exceeded, as was told
 }
 
 const (
@@ -69,6 +69,7 @@ func New(cfg Config, kit Kit, parts *Parts) *Runtime {
 	}
 	r.profile.Store(newProfile(cfg, kit, parts))
 	r.ledger = newLedger(cfg.ID, parts, reservationTTL(r.now()))
+	r.ledger.booked = r.alertOf
 	r.sessions = session.NewManager(session.Options[*conversation]{
 		TTL: cfg.Session.TTL, Max: cfg.Session.Max,
 		New:      func(key session.Key) *conversation { return newConversation(r, key) },
@@ -339,6 +340,7 @@ type Status struct {
 	Queued      int64  `json:"queued"`
 	Suspects    int    `json:"suspects,omitempty"`    // runs that may have ended their host, and wait to be tried again
 	SpentToday  int64  `json:"spent_today,omitempty"` // in this UTC day, in micro-cents, all hosts together
+	SpentMonth  int64  `json:"spent_month,omitempty"` // the same of this month, where the agent has a budget for one
 	ShadowOf    string `json:"shadow_of,omitempty"`
 	Serving     bool   `json:"serving,omitempty"` // this host brings it its messages, as far as it knows
 }

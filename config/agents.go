@@ -58,7 +58,7 @@ func (k *checker) checkAgent(at string, a Agent) {
 	k.checkApprovers(at, a)
 	k.checkPolicy(at, a)
 	k.oneOf(at+".session.queue", string(a.Session.Queue), queues...)
-	k.oneOf(at+".limits.budget.on_exceed", a.Limits.Budget.OnExceed, excesses...)
+	k.checkBudget(at+".limits.budget", a.Limits.Budget)
 	k.checkChannels(at+".channels", a)
 	k.checkHeartbeat(at+".heartbeat", a.Heartbeat)
 	k.checkSchedules(at+".schedules", a.Schedules)
@@ -82,6 +82,16 @@ func (k *checker) checkSchema(path string, a Agent) {
 		at := k.nodeAt(path).at
 		text := fmt.Sprintf("output_schema is no JSON Schema that can be read: %v", err)
 		k.c.SchemaFaults = append(k.c.SchemaFaults, Problem{at.file, at.line, at.column, text})
+	}
+}
+
+// checkBudget checks what happens when a budget is used up, or nearly.
+func (k *checker) checkBudget(at string, b agents.Budget) {
+	k.oneOf(at+".on_exceed", b.OnExceed, excesses...)
+	for i, share := range b.Alert {
+		if p := fmt.Sprintf("%s.alert[%d]", at, i); share <= 0 || share > 1 {
+			k.fault(p, "alert %s: want a share of the budget above 0 and up to 1, such as 0.8", k.quote(p))
+		}
 	}
 }
 

@@ -92,6 +92,6 @@ func (k *checker) checkDefaults() {
 	k.checkApprovers(at, a)
 	k.checkPolicy(at, a)
 	k.oneOf(at+".session.queue", string(a.Session.Queue), queues...)
-	k.oneOf(at+".limits.budget.on_exceed", a.Limits.Budget.OnExceed, excesses...)
+	k.checkBudget(at+".limits.budget", a.Limits.Budget)
 	k.checkZone(at+".timezone", a.Timezone)
 }

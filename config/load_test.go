@@ -80,7 +80,7 @@ func TestFullExample(t *testing.T) {
 					Session:     session.Config{TTL: 30 * time.Minute, Max: new(10000), Queue: session.Followup},
 					Limits: agents.Limits{
 						ModelCalls: 64, Concurrency: 64, Tools: 8, RunTimeout: 10 * time.Minute,
-						Budget: agents.Budget{Day: 5, OnExceed: "ask"},
+						Budget: agents.Budget{Day: 5, Month: 80, PeerDay: 0.5, Alert: []float64{0.5, 0.8}, OnExceed: "ask"},
 					},
 				},
 				Heartbeat: heartbeat.Config{Enabled: true, Interval: 30 * time.Second},

@@ -91,7 +91,7 @@ func (o note) budget(models map[string]llm.Config, a config.Agent) {
 	for _, l := range []struct {
 		dollars float64
 		span    string
-	}{{b.Run, "run"}, {b.Session, "session"}, {b.Day, "day"}} {
+	}{{b.Run, "run"}, {b.Session, "session"}, {b.Day, "day"}, {b.Month, "month"}, {b.PeerDay, "person and day"}} {
 		if l.dollars > 0 {
 			limits = append(limits, llm.Money(llm.Amount(l.dollars))+" a "+l.span)
 		}

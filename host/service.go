@@ -147,7 +147,7 @@ func (h *Host) status(js jetstream.JetStream, started time.Time, beats *heartbea
 	spent := h.spentToday(js)
 	s.Models = h.modelStatus(spent.Models)
 	for _, a := range fleet.Status() {
-		a.SpentToday = spent.Agents[a.ID]
+		a.SpentToday, a.SpentMonth = spent.Agents[a.ID], h.spentMonth(js, now.cfg, a.ID)
 		one := AgentStatus{Status: a, State: "ready"}
 		if f, ok := now.faults[a.ID]; ok {
 			one.State, one.Reason = f.state(), f.err.Error()
@@ -170,6 +170,22 @@ func (h *Host) spentToday(js jetstream.JetStream) agents.Total {
 	spent, err := agents.SpentToday(ctx, js, time.Now())
 	if err != nil {
 		h.log.Debug().Err(err).Msg("look up what was spent")
+	}
+	return spent
+}
+
+// spentMonth is what an agent with a budget for the month has spent of it; 0 when
+// it cannot be known.
+func (h *Host) spentMonth(js jetstream.JetStream, cfg *config.Config, agent string) int64 {
+	i := slices.IndexFunc(cfg.Agents, func(a config.Agent) bool { return a.ID == agent })
+	if i < 0 || cfg.Agents[i].Limits.Budget.Month == 0 {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), spentWithin)
+	defer cancel()
+	spent, err := agents.SpentInMonth(ctx, js, agent, time.Now())
+	if err != nil {
+		h.log.Debug().Err(err).Str("agent", agent).Msg("look up what was spent this month")
 	}
 	return spent
 }

@@ -54,7 +54,7 @@ func (a *app) listAgents(ctx context.Context, l *listFlags) error {
 	for _, agent := range hosts.served() {
 		if l.agent == "" || agent.ID == l.agent {
 			t.Row(agent.ID, stated(agent.State), agent.Sessions, agent.Running, queued(agent.AgentStatus),
-				host.Money(agent.SpentToday), beats(agent.Heartbeat), agent.by())
+				spent(agent.AgentStatus), beats(agent.Heartbeat), agent.by())
 		}
 	}
 	if err := t.Write(a.stdout); err != nil {
@@ -111,6 +111,14 @@ func (s *servedAgent) add(a host.AgentStatus) {
 	if s.State == "ready" {
 		s.State = a.State
 	}
+}
+
+// spent is what the agent has spent today and, with a budget for it, this month.
+func spent(agent host.AgentStatus) string {
+	if agent.SpentMonth == 0 {
+		return host.Money(agent.SpentToday)
+	}
+	return host.Money(agent.SpentToday) + ", month " + host.Money(agent.SpentMonth)
 }
 
 // queued is how many messages wait, and how many runs that may have ended their host.

@@ -1,0 +1,171 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/llm"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// An alert says that a share of a budget is spent. Each is given once in its day
+// or month, by one host of the fleet: the bucket AGENT_SPEND keeps a mark of it.
+type alert struct {
+	agent        string
+	span         span
+	period       string // a day or a month of UTC
+	peer         string // the last part of the key of a person's record
+	share        float64
+	spent, limit int64 // micro-cents
+}
+
+// key is where the mark is kept.
+func (a alert) key() string {
+	key := a.agent + "." + a.period + ".alert." + string(a.span) + "-" + strconv.FormatFloat(a.share*100, 'f', -1, 64)
+	if a.peer != "" {
+		key += "." + a.peer
+	}
+	return key
+}
+
+// alertOf gives the alerts that are due now that so much is spent by a record. It
+// does not wait.
+func (r *Runtime) alertOf(key string, spent int64) {
+	b := r.now().cfg.Limits.Budget
+	parts := strings.Split(key, ".")
+	day := parts[1]
+	if len(parts) > 2 {
+		r.raise(b, alert{agent: r.id, span: spanPeer, period: day, peer: parts[2], spent: spent, limit: llm.Amount(b.PeerDay)})
+		return
+	}
+	r.raise(b, alert{agent: r.id, span: spanDay, period: day, spent: spent, limit: llm.Amount(b.Day)})
+	if before := r.ledger.knownBefore(); before.day == day {
+		month := alert{agent: r.id, span: spanMonth, period: day[:len(monthFormat)], limit: llm.Amount(b.Month)}
+		month.spent = llm.Sum(before.spent, spent)
+		r.raise(b, month)
+	}
+}
+
+// raise gives an alert for each share that is reached and not told of yet. People
+// are told of the highest alone.
+func (r *Runtime) raise(b Budget, a alert) {
+	if a.limit == 0 {
+		return
+	}
+	var due []alert
+	for _, share := range b.alerts() {
+		a.share = share
+		if float64(a.spent) >= share*float64(a.limit) && !r.toldPeriod(a.key()+" "+a.period) {
+			due = append(due, a)
+		}
+	}
+	if len(due) == 0 {
+		return
+	}
+	r.ledger.working.Go(func() { // the account that calls is one of working: it is not waited for yet
+		fresh := slices.DeleteFunc(due, func(a alert) bool { return !r.publishAlert(a) })
+		if len(fresh) > 0 {
+			r.noticeAlert(fresh[len(fresh)-1])
+		}
+		for _, a := range fresh {
+			r.markAlert(a)
+		}
+	})
+}
+
+// publishAlert publishes the event of an alert, and reports whether this host is
+// the first to.
+func (r *Runtime) publishAlert(a alert) (first bool) {
+	ctx, cancel := context.WithTimeout(r.ledger.ctx, lastWrites)
+	defer cancel()
+	_, err := r.parts.Reader.Entry(ctx, bus.SpendBucket, a.key())
+	if err == nil {
+		return false
+	}
+	if !errors.Is(err, bus.ErrNotFound) {
+		r.log().Warn().Err(err).Str("alert", a.key()).Msg("budget alert: look up failed; it may be given twice")
+	}
+	a.log(r.log().Warn()).Msg("budget alert")
+	body := map[string]any{
+		"agent": a.agent, "host": r.parts.Host, "kind": alertEvent, "at": time.Now().UTC(),
+		"span": a.span, "share": a.share, "spent": a.spent, "limit": a.limit,
+	}
+	msg, err := bus.NewMessage(bus.EventsPrefix+a.agent+"."+alertEvent, body)
+	if err == nil {
+		err = r.publishOnce(ctx, msg, a.key())
+	}
+	if err != nil {
+		r.log().Warn().Err(err).Str("alert", a.key()).Msg("publish budget alert")
+	}
+	return true
+}
+
+// alertEvent is the kind of the event.
+const alertEvent = "budget_alert"
+
+func (a alert) log(e *zerolog.Event) *zerolog.Event {
+	return e.Str("span", string(a.span)).Str("period", a.period).Float64("share", a.share).
+		Str("spent", llm.Money(a.spent)).Str("limit", llm.Money(a.limit))
+}
+
+// publishOnce stores a message under an id: one that another host has published
+// just now is dropped.
+func (r *Runtime) publishOnce(ctx context.Context, msg *nats.Msg, id string) error {
+	msg.Header.Set(nats.MsgIdHdr, id)
+	_, err := r.parts.Publisher.PublishWait(ctx, msg)
+	return err
+}
+
+// noticeAlert tells the approvers. Of the budgets of people only the event is
+// given: there may be thousands of them.
+func (r *Runtime) noticeAlert(a alert) {
+	if a.span == spanPeer || r.shadow() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.ledger.ctx, lastWrites)
+	defer cancel()
+	for _, who := range r.now().cfg.Approvers {
+		place, from, _ := strings.Cut(who, "/")
+		id := a.key() + ":" + session.SID(a.agent, session.Key(who))
+		channel, instance, _ := strings.Cut(place, ".")
+		msg, err := bus.NewMessage(bus.OutboundPrefix+place, bus.Outbound{
+			ID: id, Agent: a.agent, Session: string(session.DM(channel, instance, from)), Kind: bus.KindNotice,
+			To: from, Text: a.text(), SentAt: time.Now().UTC(),
+		})
+		if err == nil {
+			err = r.publishOnce(ctx, msg, id)
+		}
+		if err != nil {
+			r.log().Warn().Err(err).Str("approver", who).Msg("budget alert: notice not sent")
+		}
+	}
+}
+
+// text is what an approver reads.
+func (a alert) text() string {
+	return fmt.Sprintf("Budget alert: %s has spent %s of its %s for %s (%.0f %%).",
+		a.agent, llm.Money(a.spent), llm.Money(a.limit), a.period, 100*float64(a.spent)/float64(a.limit))
+}
+
+// markAlert notes for all hosts that an alert was given.
+func (r *Runtime) markAlert(a alert) {
+	ctx, cancel := context.WithTimeout(r.ledger.ctx, lastWrites)
+	defer cancel()
+	bucket, err := r.ledger.records(ctx)
+	if err == nil {
+		_, err = bucket.Create(ctx, a.key(), []byte("{}"))
+	}
+	if err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
+		r.log().Warn().Err(err).Str("alert", a.key()).Msg("budget alert: mark not written; it may be given again")
+	}
+}

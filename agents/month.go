@@ -1,0 +1,86 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/llm"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// The budget of a month has no record of its own: the records of its days, which
+// are kept for longer than a month, say what was spent.
+
+// before is what was spent in a month before a day of it.
+type before struct {
+	day   string // that it is before
+	spent int64
+	read  time.Time
+}
+
+// beforeStays is how long a sum is good for. Calls that were begun the day before
+// are in it as reserved; only their settlement makes it smaller.
+const beforeStays = time.Minute
+
+// beforeToday is what was spent, or is reserved, in this month before today.
+func (l *ledger) beforeToday(ctx context.Context, now time.Time) (int64, error) {
+	now = now.UTC()
+	day := now.Format(dayFormat)
+	if b := l.knownBefore(); b.day == day && now.Sub(b.read) < beforeStays {
+		return b.spent, nil
+	}
+	sum := int64(0)
+	for at := now.AddDate(0, 0, 1-now.Day()); at.Day() < now.Day(); at = at.AddDate(0, 0, 1) {
+		record, _, err := l.read(ctx, spendKey(l.agent, at))
+		if err != nil {
+			return 0, fmt.Errorf("read what was spent this month: %w", err)
+		}
+		sum = llm.Sum(sum, record.committed())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.before = before{day, sum, now}
+	return sum, nil
+}
+
+// knownBefore is the last sum that was read.
+func (l *ledger) knownBefore() before {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.before
+}
+
+// committed is what was spent, and what is reserved for calls under way.
+func (s Spend) committed() int64 {
+	sum := s.Spent
+	for _, share := range s.Hosts {
+		sum = llm.Sum(sum, share.Reserved)
+	}
+	return sum
+}
+
+// SpentInMonth reads what an agent has spent in this UTC month, in micro-cents.
+func SpentInMonth(ctx context.Context, js jetstream.JetStream, agent string, now time.Time) (sum int64, err error) {
+	reader := bus.NewReader(js)
+	now = now.UTC()
+	for at := now.AddDate(0, 0, 1-now.Day()); !at.After(now); at = at.AddDate(0, 0, 1) {
+		entry, err := reader.Entry(ctx, bus.SpendBucket, spendKey(agent, at))
+		if errors.Is(err, bus.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return 0, fmt.Errorf("read what agent %q has spent: %w", agent, err)
+		}
+		record := Spend{}
+		if err := json.Unmarshal(entry.Data, &record); err != nil {
+			return 0, fmt.Errorf("read what agent %q has spent: %w", agent, err)
+		}
+		sum = llm.Sum(sum, record.Spent)
+	}
+	return sum, nil
+}
