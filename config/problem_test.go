@@ -172,9 +172,9 @@ func TestProblems(t *testing.T) {
 			`4:22: queue "colect": want followup, collect, steer or interrupt; did you mean "collect"?`,
 			`5:36: queue "z": want followup, collect, steer or interrupt`,
 		}},
-		"alert":     {agentA + "    limits: {budget: {alert: [0.5, 80, 0]}}\n", []string{
-			`4:35: alert "80": want a share of the budget above 0 and up to 1, such as 0.8`,
-			`4:39: alert "0": want a share of the budget above 0 and up to 1, such as 0.8`,
+		"alert": {agentA + "    limits: {budget: {alert: [0.5, 80, 0]}}\n", []string{
+			`4:36: alert "80": want a share of the budget above 0 and up to 1, such as 0.8`,
+			`4:40: alert "0": want a share of the budget above 0 and up to 1, such as 0.8`,
 		}},
 		"on_exceed": {agentA + "    limits: {budget: {on_exceed: stop}}\n", []string{`4:34: on_exceed "stop": want fail, ask or warn`}},
 		"channel": {agentA + "    channels: [Web, {channel: x, instance: \"a.b\"}, \"\", {instance: y}]\n", []string{
