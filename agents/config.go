@@ -32,6 +32,7 @@ type Config struct {
 	Permissions  map[string]string   `yaml:"permissions,omitempty" json:"permissions,omitempty"`
 	Sandbox      tools.SandboxConfig `yaml:"sandbox,omitempty" json:"sandbox,omitzero"` // of its commands
 	Session      session.Config      `yaml:"session,omitempty" json:"session,omitzero"`
+	Retention    Retention           `yaml:"retention,omitempty" json:"retention,omitzero"`
 	Limits       Limits              `yaml:"limits,omitempty" json:"limits,omitzero"`
 	HoldStream   bool                `yaml:"hold_stream,omitempty" json:"hold_stream,omitempty"`     // nothing is streamed before after_model_call
 	OutputSchema map[string]any      `yaml:"output_schema,omitempty" json:"output_schema,omitempty"` // JSON Schema of every answer
@@ -93,6 +94,11 @@ func (b *Binding) UnmarshalText(text []byte) error {
 	}
 	*b = Binding{Channel: string(text)}
 	return nil
+}
+
+// Retention is how long what an agent has done is kept.
+type Retention struct {
+	Sessions time.Duration `yaml:"sessions,omitempty" json:"sessions,omitempty"` // after the last message; 0: for ever
 }
 
 // Names is a list that may be written as one plain string.

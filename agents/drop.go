@@ -1,6 +1,46 @@
 package agents
 
-import "agenthost/session"
+import (
+	"context"
+
+	"agenthost/bus"
+	"agenthost/session"
+)
+
+// Owns reports whether this host is the one of the fleet that serves an agent: the
+// first of its lanes that was ever served decides.
+func (f *Fleet) Owns(ctx context.Context, agent string) (bool, error) {
+	if f.Runtime(agent) == nil {
+		return false, nil
+	}
+	lanes := *f.lanes.Load()
+	for _, stream := range bus.LaneStreams() {
+		d := lanes[laneID{stream, LaneOf(agent, f.count)}]
+		if d == nil {
+			continue
+		}
+		if owner, err := d.lane.Owner(ctx); err != nil || owner != "" {
+			return owner == f.parts.Host, err
+		}
+	}
+	return false, nil
+}
+
+// Busy reports whether there is anything to do in a session on this host.
+func (f *Fleet) Busy(agent string, key session.Key) bool {
+	r := f.Runtime(agent)
+	if r == nil {
+		return false
+	}
+	entry, ok := r.sessions.Get(key)
+	if !ok {
+		return false
+	}
+	c := entry.Value
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.entry != nil
+}
 
 // Drop drops a session from memory, as its log was deleted. Work in progress in
 // it ends by itself: its next commit is refused.

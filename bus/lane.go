@@ -354,6 +354,13 @@ func (l *Lane) Held() int {
 	return len(l.held)
 }
 
+// Owner is the name of the host that serves the lane, or was the last to; empty
+// when none has.
+func (l *Lane) Owner(ctx context.Context) (string, error) {
+	note, err := l.readNote(ctx)
+	return note.Host, err
+}
+
 // Serving reports whether this host holds the pin, as far as it knows.
 func (l *Lane) Serving() bool { return l.pinned.Load() != nil }
 

@@ -3,6 +3,9 @@ package config
 import (
 	"math"
 	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -31,7 +34,7 @@ func (d *decoder) leaf(n *node, v reflect.Value, path string) {
 // fits sets v to n if n is of its type.
 func fits(n *node, v reflect.Value) bool {
 	if v.Type() == durationType {
-		duration, err := time.ParseDuration(n.value)
+		duration, err := parseDuration(n.value)
 		v.SetInt(int64(duration))
 		return err == nil && n.resolvedTag() != intTag
 	}
@@ -39,6 +42,25 @@ func fits(n *node, v reflect.Value) bool {
 		return false // the library would cut 1.5 down to 1
 	}
 	return n.yaml().Decode(v.Addr().Interface()) == nil
+}
+
+var days = regexp.MustCompile(`([0-9]+(?:\.[0-9]*)?|\.[0-9]+)d`)
+
+// parseDuration is time.ParseDuration with d for days of 24 hours.
+func parseDuration(s string) (time.Duration, error) {
+	var sum float64
+	rest := days.ReplaceAllStringFunc(s, func(part string) string {
+		n, err := strconv.ParseFloat(strings.TrimSuffix(part, "d"), 64)
+		if err != nil {
+			return part // which is no duration
+		}
+		sum += n * 24
+		return ""
+	})
+	if rest == s {
+		return time.ParseDuration(s)
+	}
+	return time.ParseDuration(rest + strconv.FormatFloat(sum, 'f', -1, 64) + "h")
 }
 
 func wanted(t reflect.Type) string {

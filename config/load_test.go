@@ -78,6 +78,7 @@ func TestFullExample(t *testing.T) {
 					Delegates: []string{"ops"}, Accepts: []string{"*"},
 					Permissions: map[string]string{"files.write": "ask", "run_command": "deny"},
 					Session:     session.Config{TTL: 30 * time.Minute, Max: new(10000), Queue: session.Followup},
+					Retention:   agents.Retention{Sessions: 365 * 24 * time.Hour},
 					Limits: agents.Limits{
 						ModelCalls: 64, Concurrency: 64, Tools: 8, RunTimeout: 10 * time.Minute,
 						Budget: agents.Budget{Day: 5, Month: 80, PeerDay: 0.5, Alert: []float64{0.5, 0.8}, OnExceed: "ask"},

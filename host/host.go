@@ -214,6 +214,7 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	if fleet.Up(ctx) == nil && wakers.up(ctx) {
 		r := &reloader{Host: h, parts: parts, fleet: fleet, sources: sources, wakers: wakers, hooks: installed}
 		defer r.start(ctx)()
+		defer h.sweepSessions(ctx, b, fleet)()
 		h.setState("")
 		close(h.ready)
 		h.log.Info().Str("host", h.opt.Name).Int("agents", len(runtimes)).Str("nats", h.URL()).Str("http", h.httpAddress()).Msg("ready")

@@ -45,34 +45,51 @@ func (a *Archive) Delete(ctx context.Context, agent, sid string, unfinished bool
 }
 
 func (a *Archive) delete(ctx context.Context, d *Deletion, unfinished bool) error {
-	var objects map[string]bool
+	objects, err := a.deleteLog(ctx, d, func(state run.State, _ Summary) error {
+		if state.Run != nil && state.Phase != run.InSuspense && !unfinished {
+			return ErrRunning
+		}
+		return nil
+	})
+	if objects == nil {
+		return err
+	}
+	n, failed := a.deleteObjects(ctx, objects, Subject(d.Agent, d.SID))
+	d.Objects = n
+	return errors.Join(err, failed)
+}
+
+// deleteLog deletes a session but for the objects that it names, which it returns;
+// nil when nothing was deleted. refuse is asked first, and again whenever the
+// session was written to meanwhile.
+func (a *Archive) deleteLog(ctx context.Context, d *Deletion, refuse func(run.State, Summary) error) (objects map[string]bool, err error) {
 	var tomb uint64
 	for tries := 0; tomb == 0; tries++ {
 		state, s, err := a.State(ctx, d.Agent, d.SID)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if state.Run != nil && state.Phase != run.InSuspense && !unfinished {
-			return ErrRunning
+		if err := refuse(state, s); err != nil {
+			return nil, err
 		}
 		d.Key = s.Key
 		if objects, d.Commits, err = a.objects(ctx, d.Agent, d.SID); err != nil {
-			return err
+			return nil, err
 		}
 		tomb, err = a.bury(ctx, d, s.Seq)
 		if err != nil && (!bus.Refused(err) || tries == 5) {
-			return err
+			return nil, err
 		}
 	}
-	var faults []error
-	faults = append(faults, a.purge(ctx, bus.SessionsStream, snapshotSubject(d.Agent, d.SID), 0))
-	faults = append(faults, a.purge(ctx, bus.SessionsStream, Subject(d.Agent, d.SID), tomb+1))
-	faults = append(faults, a.forgetWaiting(ctx, d.Agent, d.SID))
+	faults := []error{
+		a.purge(ctx, bus.SessionsStream, snapshotSubject(d.Agent, d.SID), 0),
+		a.purge(ctx, bus.SessionsStream, Subject(d.Agent, d.SID), tomb+1),
+		a.forgetWaiting(ctx, d.Agent, d.SID),
+	}
 	for _, bucket := range []string{bus.WaitingBucket, bus.AllowedBucket} {
 		faults = append(faults, a.purge(ctx, "KV_"+bucket, "$KV."+bucket+"."+d.Agent+"."+d.SID+".*", 0))
 	}
-	faults = append(faults, a.deleteObjects(ctx, d, objects))
-	return errors.Join(faults...)
+	return objects, errors.Join(faults...)
 }
 
 // bury puts an empty commit in the place of the whole log, if last is still the
@@ -176,22 +193,22 @@ func (a *Archive) named(ctx context.Context, data []byte, into map[string]bool) 
 	return nil
 }
 
-// deleteObjects deletes those of objects that no other session names. Only when
-// there are any does it read all the others.
-func (a *Archive) deleteObjects(ctx context.Context, d *Deletion, objects map[string]bool) error {
+// deleteObjects deletes those of objects that no session names but the one whose
+// log has that subject. Only when there are any does it read all the others.
+func (a *Archive) deleteObjects(ctx context.Context, objects map[string]bool, of string) (deleted int, err error) {
 	if len(objects) == 0 {
-		return nil
+		return 0, nil
 	}
 	for rec, err := range a.store.Reader.Tail(ctx, bus.SessionsStream, ">", 1) {
 		if err != nil {
-			return err
+			return 0, err
 		}
-		if rec.Subject == Subject(d.Agent, d.SID) || !bytes.Contains(rec.Data, []byte("object")) {
+		if rec.Subject == of || !bytes.Contains(rec.Data, []byte("object")) {
 			continue
 		}
 		others := map[string]bool{}
 		if err := a.named(ctx, rec.Data, others); err != nil {
-			return err
+			return 0, err
 		}
 		for name := range others {
 			delete(objects, name)
@@ -199,9 +216,9 @@ func (a *Archive) deleteObjects(ctx context.Context, d *Deletion, objects map[st
 	}
 	for name := range objects {
 		if err := a.store.Files.Delete(ctx, name); err != nil {
-			return err
+			return deleted, err
 		}
-		d.Objects++
+		deleted++
 	}
-	return nil
+	return deleted, nil
 }

@@ -1,0 +1,103 @@
+package retention_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"agenthost/session"
+	"agenthost/session/retention"
+
+	"github.com/rs/zerolog"
+)
+
+// pruned counts what is asked of an archive, by agent.
+type pruned struct {
+	asked map[string][]time.Time // the ages that were asked for
+	err   error
+}
+
+func (p *pruned) Prune(_ context.Context, agent string, before time.Time, busy func(session.Key) bool, gone func(session.Key)) (session.Pruning, error) {
+	p.asked[agent] = append(p.asked[agent], before)
+	if busy("web/dm/1") || p.err != nil {
+		return session.Pruning{}, p.err
+	}
+	gone("web/dm/1")
+	return session.Pruning{Sessions: 1, Commits: 2, Objects: 3}, nil
+}
+
+// Ages that are short are looked after often, long ones once an hour, and only the
+// agents that this host owns at that moment.
+func TestSweeperKeepsItsTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		archive := &pruned{asked: map[string][]time.Time{}}
+		ages := map[string]time.Duration{"ana": 365 * 24 * time.Hour, "bob": time.Minute, "elsewhere": time.Minute}
+		var gone []string
+		log := &bytes.Buffer{}
+		s := &retention.Sweeper{
+			Archive: archive, Ages: func() map[string]time.Duration { return ages }, Log: zerolog.New(log),
+			Owns: func(_ context.Context, agent string) (bool, error) { return agent != "elsewhere", nil },
+			Busy: func(agent string, _ session.Key) bool { return agent == "bob" },
+			Gone: func(agent string, key session.Key) { gone = append(gone, agent+" "+string(key)) },
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); s.Run(ctx) }()
+		begun := time.Now()
+		time.Sleep(2*time.Hour + 30*time.Minute)
+		cancel()
+		<-done
+		if n := len(archive.asked["ana"]); n != 3 {
+			t.Errorf("ana was swept %d times in two and a half hours, want 3", n)
+		}
+		if n := len(archive.asked["bob"]); n != 150*20 && n != 150*20-1 {
+			t.Errorf("bob was swept %d times, want every 3 s", n)
+		}
+		if n := len(archive.asked["elsewhere"]); n != 0 {
+			t.Errorf("the agent of another host was swept %d times", n)
+		}
+		if before := archive.asked["ana"][0]; begun.Sub(before) < 364*24*time.Hour || begun.Sub(before) > 365*24*time.Hour {
+			t.Errorf("ana: sessions before %v were deleted at %v", before, begun)
+		}
+		if len(gone) != 3 || gone[0] != "ana web/dm/1" {
+			t.Errorf("gone: got %q", gone)
+		}
+		if text := log.String(); strings.Count(text, "\n") != 3 || !strings.Contains(text, `"agent":"ana"`) || !strings.Contains(text, `"sessions":1,"commits":2,"files":3`) {
+			t.Errorf("got the log\n%s", text)
+		}
+	})
+}
+
+// What fails is logged and tried again.
+func TestSweeperTriesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		archive := &pruned{asked: map[string][]time.Time{}, err: errors.New("no leader")}
+		log, tries := &bytes.Buffer{}, 0
+		s := &retention.Sweeper{
+			Archive: archive, Ages: func() map[string]time.Duration { return map[string]time.Duration{"ana": time.Minute} }, Log: zerolog.New(log),
+			Owns: func(context.Context, string) (bool, error) {
+				if tries++; tries == 1 {
+					return false, errors.New("no answer")
+				}
+				return true, nil
+			},
+			Busy: func(string, session.Key) bool { return false }, Gone: func(string, session.Key) {},
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); s.Run(ctx) }()
+		time.Sleep(10 * time.Second)
+		cancel()
+		<-done
+		if n := len(archive.asked["ana"]); n < 3 {
+			t.Errorf("tried %d times, want again and again", n)
+		}
+		if !strings.Contains(log.String(), "no answer") || !strings.Contains(log.String(), "no leader") || !strings.Contains(log.String(), "retrying") {
+			t.Errorf("got the log\n%s", log)
+		}
+	})
+}
