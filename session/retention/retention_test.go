@@ -90,7 +90,7 @@ func TestSweeperTriesAgain(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); s.Run(ctx) }()
-		time.Sleep(10 * time.Second)
+		time.Sleep(30 * time.Second)
 		cancel()
 		<-done
 		if n := len(archive.asked["ana"]); n < 3 {
