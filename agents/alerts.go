@@ -15,7 +15,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/rs/zerolog"
 )
 
 // An alert says that a share of a budget is spent. Each is given once in its day
@@ -95,7 +94,8 @@ func (r *Runtime) publishAlert(a alert) (first bool) {
 	if !errors.Is(err, bus.ErrNotFound) {
 		r.log().Warn().Err(err).Str("alert", a.key()).Msg("budget alert: look up failed; it may be given twice")
 	}
-	a.log(r.log().Warn()).Msg("budget alert")
+	r.log().Warn().Str("span", string(a.span)).Str("period", a.period).Float64("share", a.share).
+		Str("spent", llm.Money(a.spent)).Str("limit", llm.Money(a.limit)).Msg("budget alert")
 	body := map[string]any{
 		"agent": a.agent, "host": r.parts.Host, "kind": alertEvent, "at": time.Now().UTC(),
 		"span": a.span, "share": a.share, "spent": a.spent, "limit": a.limit,
@@ -112,11 +112,6 @@ func (r *Runtime) publishAlert(a alert) (first bool) {
 
 // alertEvent is the kind of the event.
 const alertEvent = "budget_alert"
-
-func (a alert) log(e *zerolog.Event) *zerolog.Event {
-	return e.Str("span", string(a.span)).Str("period", a.period).Float64("share", a.share).
-		Str("spent", llm.Money(a.spent)).Str("limit", llm.Money(a.limit))
-}
 
 // publishOnce stores a message under an id: one that another host has published
 // just now is dropped.

@@ -107,10 +107,10 @@ func (t *runner) mayOverdraw(ctx context.Context) bool {
 }
 
 // tellExcess tells operators that a budget is exceeded: once for each run,
-// session or day.
+// session, day or month.
 func (t *runner) tellExcess(e *excess) {
 	c, r := t.c, t.c.r
-	told := false
+	var told bool
 	switch e.span {
 	case spanRun:
 		told, t.toldExcess = t.toldExcess, true

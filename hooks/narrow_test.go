@@ -28,8 +28,11 @@ func TestRemoteIsNarrowed(t *testing.T) {
 		"the start of a name":   {[]string{"an"}, []string{"tele"}, nil},
 	}
 	calls := []hooks.Call{
-		{Agent: ana, Session: "web/dm/7"}, {Agent: ana, Session: "telegram.sales/dm/7"}, {Agent: bob, Session: "telegram.sales/group/1/2"},
-		{Agent: bob, Session: "telegram/dm/7"}, {Agent: ana, Session: "route/bob/1"},
+		{Agent: ana, Session: "web/dm/7"},
+		{Agent: ana, Session: "telegram.sales/dm/7"},
+		{Agent: bob, Session: "telegram.sales/group/1/2"},
+		{Agent: bob, Session: "telegram/dm/7"},
+		{Agent: ana, Session: "route/bob/1"},
 	}
 	nc := bustest.Open(t).NC
 	for name, tt := range tests {
