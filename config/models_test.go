@@ -22,10 +22,8 @@ func TestBaseURLs(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			cfg, err := config.Parse("agenthost.yaml", []byte(`
-models: {m: {provider: openai, model: x, hedge: 8s, timeouts: {connect: 2s, call: 1m}, base_url: `+tt.yaml+`}}
-agents: [{id: ana}]
-`))
+			model := "{provider: openai, model: x, hedge: 8s, timeouts: {connect: 2s, call: 1m}, base_url: " + tt.yaml + "}"
+			cfg, err := config.Parse("agenthost.yaml", []byte("models: {m: "+model+"}\nagents: [{id: ana}]\n"))
 			if err != nil {
 				t.Fatal(err)
 			}

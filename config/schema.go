@@ -48,7 +48,7 @@ func refine(s *jsonschema.Schema) {
 	model["provider"].Enum = words(providers)
 	model["base_url"] = either(
 		&jsonschema.Schema{Type: "string"},
-		&jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: jsonschema.Ptr(1)})
+		&jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: new(1)})
 	p["hooks"].Items.Properties["on"].Enum = words(hooks.Points())
 	p["hooks"].Items.Properties["fail"].Enum = words([]string{hooks.FailOpen, hooks.FailClosed})
 	p["nats"].Properties["replicas"].Enum = []any{1, 3, 5}

@@ -56,7 +56,7 @@ func (c *call) over() {
 
 // abandon ends a call that a panic has left behind.
 func (c *call) abandon() {
-	c.watch.stop()
+	_ = c.watch.stop()
 	if !c.ended {
 		c.end(&Error{Code: CodeInternal, Err: errPanic})
 	}

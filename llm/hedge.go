@@ -114,7 +114,7 @@ func (r *race) win(c *runner) {
 			continue
 		}
 		other.beaten = true
-		other.watch.stop()
+		_ = other.watch.stop()
 		other.end(&Error{Code: CodeCancelled, Err: fmt.Errorf("%w: %s", errLost, name(c.leg))})
 		other.cancel(errLost)
 	}

@@ -110,7 +110,7 @@ func (h hang) serve(t *testing.T, d Dialect) string {
 			_, _ = w.Write(start)
 			w.(http.Flusher).Flush()
 		}
-		h.idle(w, r.Context())
+		h.idle(r.Context(), w)
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
@@ -136,7 +136,7 @@ func (h hang) start(t *testing.T, d Dialect) []byte {
 }
 
 // idle waits for the client to leave.
-func (h hang) idle(w http.ResponseWriter, client context.Context) {
+func (h hang) idle(client context.Context, w http.ResponseWriter) {
 	if h.chatter == "" {
 		<-client.Done()
 		return
