@@ -106,6 +106,9 @@ func (a *app) complain(style terminal.Style, format string, args ...any) {
 
 // isTerminal reports whether a person is at the other end of stream.
 func isTerminal(stream any) bool {
+	if _, ok := stream.(*terminal.Editor); ok {
+		return true
+	}
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -7,14 +7,18 @@ import (
 	"os/user"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
-	"github.com/nats-io/nuid"
+	"agenthost/internal/terminal"
+
 	"github.com/spf13/cobra"
 )
 
 func (a *app) chatCommand() *cobra.Command {
 	logs := newLogFlags("warn")
 	logs.aside = true
+	from := chatStart{}
 	cmd := &cobra.Command{
 		Use:   "chat [AGENT]",
 		Short: "Talk to an agent",
@@ -24,8 +28,16 @@ is no terminal, each line is a message and only answers are printed.
 
 When the agent asks for an approval or has a question, the next line is the
 answer to it: approve or deny, or approve session or approve always for longer.
-The line /stop stops what is under way, /quit ends the chat.`,
+The line /stop stops what is under way, /quit ends the chat, /help tells what else
+there is. On a terminal the line can be edited, with the earlier ones behind the
+arrows; it gets another line by Alt-Enter, by a backslash at its end, or by pasting
+several. Ctrl-C stops a run that is under way, and else ends the chat.
+
+A chat is a session of its own. --last goes on with the last one, --session with
+another, by its name or its key.`,
 		Example: `  agenthost chat
+  agenthost chat assistant --last
+  agenthost chat assistant --session holidays
   agenthost chat assistant -s nats://10.0.0.5:4222
   echo hi | agenthost chat`,
 		Args: takes("[AGENT]"),
@@ -37,9 +49,14 @@ The line /stop stops what is under way, /quit ends the chat.`,
 					return err
 				}
 			}
-			return a.chat(cmd.Context(), agent, logs)
+			if from.last && from.session != "" {
+				return usage("--last, and --session: want one of them")
+			}
+			return a.chat(cmd.Context(), agent, from, logs)
 		},
 	}
+	cmd.Flags().StringVar(&from.session, "session", "", "go on with the session of that `name` or key, or begin it")
+	cmd.Flags().BoolVar(&from.last, "last", false, "go on with the last chat with the agent")
 	a.configFlag(cmd)
 	logs.register(cmd)
 	return cmd
@@ -54,12 +71,20 @@ type chat struct {
 
 	lines <-chan line
 	ahead []line // typed before they were asked for
+
+	editor *terminal.Editor // of the line that is typed; nil: the terminal's own, or a pipe
+	screen terminal.Screen
+	busy   atomic.Bool // an answer is waited for
+	seq    uint64      // up to this commit of the session, all has been counted
 }
 
 // errLeft tells that whoever types wants no more, or has no more to say.
 var errLeft = errors.New("the chat is left")
 
-func (a *app) chat(ctx context.Context, agent string, logs *logFlags) error {
+func (a *app) chat(ctx context.Context, agent string, from chatStart, logs *logFlags) error {
+	c := &chat{app: a, person: isTerminal(a.stdin) && isTerminal(a.stdout), screen: a.screen()}
+	keys, restore := c.openEditor()
+	defer restore()
 	place, err := a.join(ctx, logs.logger(a.stderr, a.getenv))
 	if err != nil {
 		return err
@@ -72,14 +97,19 @@ func (a *app) chat(ctx context.Context, agent string, logs *logFlags) error {
 	if agent, err = choose(agent, place.agents); err != nil {
 		return err
 	}
-	c := &chat{app: a, person: isTerminal(a.stdin) && isTerminal(a.stdout)}
-	c.dialog = newDialog(place.nc, place.js, agent, "chat-"+userName(), nuid.Next())
+	if err := c.begin(ctx, place, agent, from); err != nil {
+		return err
+	}
 	if err := c.dialog.listen(c.person); err != nil {
 		return err
 	}
 	defer c.dialog.close()
 	if c.person {
-		fmt.Fprintf(a.stdout, "%s %s. Ctrl-D or /quit ends the chat.\n\n", place.about, agent)
+		fmt.Fprintf(a.stdout, "%s %s. Ctrl-D or /quit ends the chat, /help tells more.\n\n", place.about, agent)
+		c.showEarlier(ctx)
+	}
+	if c.lines = keys(ctx); c.lines == nil {
+		c.lines = readLines(ctx, c.stdin)
 	}
 	return c.talk(ctx)
 }
@@ -109,14 +139,20 @@ func userName() string {
 
 // talk asks and answers until the input ends or somebody wants it to.
 func (c *chat) talk(ctx context.Context) error {
-	c.lines = readLines(ctx, c.stdin)
+	if c.lines == nil {
+		c.lines = readLines(ctx, c.stdin)
+	}
 	for {
-		c.prompt("you> ")
+		c.prompt(youPrompt)
 		text, err := c.read(ctx)
 		switch {
 		case err != nil:
 		case text == stopWord:
 			c.notice("there is nothing to stop")
+		case c.person && text == helpWord:
+			fmt.Fprint(c.stdout, chatHelp)
+		case c.person && text == newWord:
+			err = c.startOver()
 		case text != "":
 			err = c.ask(ctx, text)
 		}
@@ -157,7 +193,20 @@ func (c *chat) read(ctx context.Context) (string, error) {
 const (
 	quitWord = "/quit"
 	stopWord = "/stop"
+	helpWord = "/help"
+	newWord  = "/new"
 )
+
+// youPrompt is what a line of the person begins with.
+const youPrompt = "you> "
+
+const chatHelp = `  /stop   stop what is under way (or press Ctrl-C)
+  /new    begin another session; this one stays, see agenthost sessions ls
+  /quit   end the chat (or press Ctrl-D)
+  Alt-Enter, or a backslash at the end of a line, begins another line.
+  When the agent asks, the next line is the answer: approve, deny, or text.
+
+`
 
 // ask asks and prints the answer. Only the end of the chat is an error.
 func (c *chat) ask(ctx context.Context, text string) error {
@@ -166,8 +215,12 @@ func (c *chat) ask(ctx context.Context, text string) error {
 	if _, err := c.dialog.send(ctx, q); err != nil {
 		return c.fail(ctx, err)
 	}
+	c.busy.Store(true)
+	begun, calm := time.Now(), c.signOfLife()
 	x := newExchange(c)
 	got, err := c.dialog.answer(ctx, q, x.listener(ctx))
+	calm()
+	c.busy.Store(false)
 	if errors.Is(err, errLeft) {
 		return err
 	}
@@ -178,6 +231,7 @@ func (c *chat) ask(ctx context.Context, text string) error {
 	if err != nil {
 		return c.fail(ctx, err)
 	}
+	c.printCost(ctx, time.Since(begun))
 	c.prompt("\n")
 	return nil
 }

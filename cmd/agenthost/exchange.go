@@ -22,7 +22,7 @@ type exchange struct {
 
 func newExchange(c *chat) *exchange {
 	return &exchange{
-		chat: c, speech: &speech{w: c.stdout, safe: isTerminal(c.stdout)}, lines: c.lines, orders: map[string]bool{},
+		chat: c, speech: c.newSpeech(), lines: c.lines, orders: map[string]bool{},
 	}
 }
 
@@ -44,7 +44,7 @@ func (x *exchange) chunk(c host.Chunk) {
 }
 
 func (x *exchange) quiet() {
-	if len(x.open) == 0 {
+	if len(x.open) == 0 && x.editor == nil { // which has a sign of life of its own
 		x.prompt("…")
 		x.waiting = x.person
 	}

@@ -4,6 +4,8 @@ import (
 	"io"
 	"time"
 
+	"agenthost/internal/terminal"
+
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 )
@@ -53,8 +55,12 @@ type aside struct{ w io.Writer }
 
 // Write writes one line of the log.
 func (a aside) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(a.w, clearLine); err != nil {
+	prompt := ""
+	if e, ok := a.w.(*terminal.Editor); ok { // what is on the line comes back below
+		prompt = e.Tail()
+	}
+	if _, err := io.WriteString(a.w, clearLine+string(p)+prompt); err != nil {
 		return 0, err
 	}
-	return a.w.Write(p)
+	return len(p), nil
 }

@@ -61,6 +61,11 @@ func TestUsageErrors(t *testing.T) {
 		"help of no command":       {"help sesions", `unknown command "sesions"; did you mean "sessions"?`},
 		"help of none below":       {"help sessions nosuch", `unknown command "nosuch"`},
 		"help of an argument":      {"help send ana", `agenthost send has no command "ana"`},
+		"two sessions of a chat":   {"chat ana --last --session x", "--last, and --session: want one of them"},
+		"session of a channel":     {"send ana hi --session web/dm/7", "its chat goes on where it is; want a name, or a key such as route/cli/apples"},
+		"two agents of a list":     {"sessions ls ana --agent bob", "--agent bob, and ana: name one agent"},
+		"age of a list":            {"runs ls --since soon", "want a duration such as 90m or 2d"},
+		"search of nothing":        {"sessions search", "want TEXT; TEXT is missing"},
 		"no time to stop":          {"runs abort ana x --timeout -1s", "--timeout -1s: want more than 0"},
 	}
 	for name, tt := range tests {

@@ -32,13 +32,14 @@ func (a *app) sendCommand() *cobra.Command {
 		Use:   "send AGENT TEXT",
 		Short: "Send an agent a message",
 		Long: `Send gives an agent a message, which NATS keeps until it is handled, and prints
-its id; with --wait, the answer. When the agent asks for an approval meanwhile,
+its id, with --json also the key of its session; with --wait, the answer. When the agent asks for an approval meanwhile,
 or has a question, standard error tells how to answer it. A TEXT of - is read
 from standard input.`,
 		Example: `  agenthost send assistant "count the apples"
   agenthost send assistant "count the apples" --wait
   git diff | agenthost send reviewer - --stream
-  agenthost send assistant "and now?" --wait --session apples`,
+  agenthost send assistant "and now?" --wait --session apples
+  agenthost send ledger "book 12 EUR" --as ana --wait`,
 		Args: takes("AGENT", "TEXT"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			s.agent = args[0]
@@ -56,7 +57,8 @@ from standard input.`,
 	flags.BoolVar(&s.stream, "stream", false, "print the answer as it comes (implies --wait)")
 	flags.DurationVar(&s.timeout, "timeout", time.Minute, "how long to wait for the answer")
 	flags.StringVar(&s.from, "from", "cli", "who sends it")
-	flags.StringVar(&s.session, "session", "", "go on with the session of that `name` (default: a new one)")
+	flags.StringVar(&s.from, "as", "cli", "the `name` it is sent under, for agents that accept the work of some only; the same as --from")
+	flags.StringVar(&s.session, "session", "", "go on with the session of that `name`, or with that key, such as route/cli/apples (default: a new one)")
 	a.configFlag(cmd)
 	return cmd
 }
@@ -79,7 +81,13 @@ func (s *sending) check() error {
 		return usage("the message is empty")
 	case s.from == "":
 		return usage("--from is empty")
-	case s.timeout <= 0:
+	case s.session != "":
+		var err error
+		if s.from, s.session, err = sessionNamed(s.session, s.from); err != nil {
+			return err
+		}
+	}
+	if s.timeout <= 0 {
 		return usage("--timeout %s: want more than 0", s.timeout)
 	}
 	return checkAgent(s.agent)
@@ -120,7 +128,9 @@ func (a *app) send(ctx context.Context, s sending) error {
 		return a.awaitAnswer(ctx, d, q, s)
 	}
 	if a.json {
-		return a.printJSON(map[string]any{"id": q.id, "stream": ack.Stream, "seq": ack.Sequence})
+		return a.printJSON(map[string]any{
+			"id": q.id, "stream": ack.Stream, "seq": ack.Sequence, "session": host.RouteKey(s.from, s.session),
+		})
 	}
 	fmt.Fprintln(a.stdout, q.id)
 	return nil

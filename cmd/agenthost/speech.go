@@ -6,13 +6,16 @@ import (
 
 	"agenthost/bus"
 	"agenthost/host"
+	"agenthost/internal/terminal"
 )
 
 // A speech writes an answer as it comes, and at the end what of it is missing.
 type speech struct {
 	w    io.Writer
 	safe bool // w is a terminal, which control characters would confuse
-	said strings.Builder
+	// markdown shows the text, where it is shown as Markdown.
+	markdown *terminal.Markdown
+	said     strings.Builder
 }
 
 // chunk writes the next piece. After a gap it writes nothing more: end has the
@@ -41,11 +44,18 @@ func (s *speech) end(whole string) {
 	default:
 		s.write("\n" + whole + "\n")
 	}
+	if s.markdown != nil {
+		s.markdown.Flush()
+	}
 }
 
 func (s *speech) write(text string) {
 	if s.safe {
 		text = printable(text)
+	}
+	if s.markdown != nil {
+		s.markdown.WriteString(text)
+		return
 	}
 	_, _ = io.WriteString(s.w, text) // as with fmt.Print, nobody is left to tell
 }

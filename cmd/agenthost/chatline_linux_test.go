@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// A pty is a terminal with a program on one side and a test, as the person, on
+// the other.
+type pty struct {
+	t             *testing.T
+	person, slave *os.File
+
+	mu    sync.Mutex
+	shown strings.Builder
+}
+
+func newPTY(t *testing.T) *pty {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pty{t: t, person: os.NewFile(uintptr(fd), "ptmx")}
+	t.Cleanup(func() { p.person.Close() })
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 60})
+	}
+	if err == nil {
+		p.slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.slave.Close() })
+	go p.read()
+	return p
+}
+
+func (p *pty) read() {
+	for buf := make([]byte, 4096); ; {
+		n, err := p.person.Read(buf)
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		p.shown.Write(buf[:n])
+		p.mu.Unlock()
+	}
+}
+
+func (p *pty) keys(keys string) {
+	p.t.Helper()
+	if _, err := p.person.WriteString(keys); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// sees waits until the terminal shows what matches, and forgets it.
+func (p *pty) sees(pattern string) string {
+	p.t.Helper()
+	want := regexp.MustCompile(pattern)
+	for end := time.Now().Add(scriptPatience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		p.mu.Lock()
+		shown := p.shown.String()
+		at := want.FindStringIndex(shown)
+		if at != nil {
+			p.shown.Reset()
+			p.shown.WriteString(shown[at[1]:])
+		}
+		p.mu.Unlock()
+		if at != nil {
+			return shown[:at[1]]
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.t.Fatalf("want %s, the terminal shows %q", pattern, p.shown.String())
+	return ""
+}
+
+// run runs a command on the terminal; the channel has its exit code.
+func (p *pty) run(args ...string) <-chan int {
+	code := make(chan int, 1)
+	go func() { code <- execute(context.Background(), args, p.slave, p.slave, p.slave) }()
+	return code
+}
+
+const ptyRules = `rules:
+  - {is: md, chunks: ["# He", "ad\n**bo", "ld** it is\n"]}
+  - {is: late, delay: 1500ms, text: here}
+  - {is: never, delay: 1h, text: never}
+  - {text: "You said: ${text}"}
+`
+
+// A person at a terminal edits lines, sees that something is under way and what
+// it took, stops it, and comes back later.
+func TestChatAtATerminal(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "")
+	t.Chdir(t.TempDir())
+	put(t, "nats: {embedded: {listen: \"\"}}\nhttp: {listen: \"\"}\nmodels: {main: {provider: scripted, script: rules.yaml}}\nagents: [{id: ana}]\n")
+	if err := os.WriteFile("rules.yaml", []byte(ptyRules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := newPTY(t)
+	before, err := term.GetState(int(p.slave.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := p.run("chat")
+	p.sees(`/help tells more\.\r\n\r\nyou> `)
+	p.keys("helo\x1b[Dl\r")
+	p.sees(`ana> You said: hello\r\n`)
+	p.sees(`\x1b\[2m[0-9.]+m?s\x1b\[0m\r\n\r\nyou> `)
+	p.keys("one\x1b\rtwo\r")
+	p.sees(`ana> You said: one\r\ntwo\r\n`)
+	p.sees(`you> `)
+	p.keys("\x1b[200~pasted\r\nlines\x1b[201~\r")
+	p.sees(`ana> You said: pasted\r\nlines\r\n`)
+	p.sees(`you> `)
+	p.keys("\x1b[A\x1b[A\x1b[A!\r")
+	p.sees(`ana> You said: hello!\r\n`)
+	p.sees(`you> `)
+	p.keys("md\r")
+	if said := p.sees(`it is\r\n`); strings.Contains(said, "*") || strings.Contains(said, "#") || !strings.Contains(said, "\x1b[1m") {
+		t.Errorf("Markdown: got %q", said)
+	}
+	p.sees(`you> `)
+	p.keys("late\r")
+	p.sees(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] \d+s`)
+	p.sees(`here\r\n`)
+	p.sees(`you> `)
+	p.keys("/help\r")
+	p.sees(`/new    begin another session`)
+	p.sees(`you> `)
+	p.keys("never\r")
+	p.sees(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] \d+s`)
+	p.keys("\x03")
+	p.sees(`error: Stopped\.`)
+	p.sees(`you> `)
+	p.keys("\x03")
+	if got := <-code; got != codeDone {
+		t.Errorf("exit code %d", got)
+	}
+	if after, err := term.GetState(int(p.slave.Fd())); err != nil || *after != *before {
+		t.Errorf("the terminal is left in another state: %v", err)
+	}
+
+	code = p.run("chat", "--last")
+	p.sees(`you> late`)
+	p.sees(`ana> here`)
+	p.sees(`\r\n\r\nyou> `)
+	p.keys("/new\r")
+	p.sees(`a new session\r\nyou> `)
+	p.keys("fresh\r")
+	p.sees(`ana> You said: fresh\r\n`)
+	p.sees(`you> `)
+	p.keys("\x04")
+	if got := <-code; got != codeDone {
+		t.Errorf("exit code %d", got)
+	}
+	stdout, stderr := call(t, codeDone, "", "sessions", "ls", "--store", "data", "--json")
+	if n := strings.Count(stdout, `"key": "route/chat-`); n != 2 {
+		t.Errorf("got %d sessions: %s%s", n, stdout, stderr)
+	}
+}
+
+// A table on a terminal is no wider than it.
+func TestListFitsATerminal(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "")
+	t.Chdir(t.TempDir())
+	put(t, "nats: {embedded: {listen: \"\"}}\nhttp: {listen: \"\"}\nmodels: {main: {provider: echo}}\nagents: [{id: ana}]\n")
+	if stdout, _ := call(t, codeDone, strings.Repeat("日本 and more ", 20)+"\n", "chat", "--session", "a-long-name-of-a-session-that-takes-many-columns"); stdout == "" {
+		t.Fatal("no answer")
+	}
+	p := newPTY(t)
+	code := p.run("sessions", "ls", "--store", "data")
+	row := p.sees(`ana .*…\r\n`)
+	if got := <-code; got != codeDone {
+		t.Errorf("exit code %d", got)
+	}
+	if !strings.Contains(row, "\x1b[1mAGENT\x1b[0m") {
+		t.Errorf("no colour: %q", row)
+	}
+	for _, line := range strings.Split(regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`).ReplaceAllString(row, ""), "\r\n") {
+		if len([]rune(line)) > 60 {
+			t.Errorf("got a line of more than 60 columns: %q", line)
+		}
+	}
+}
