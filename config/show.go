@@ -21,6 +21,13 @@ func Show(c *Config) ([]byte, error) {
 		return nil, fmt.Errorf("write configuration: %w", err)
 	}
 	maskNode(&n, false)
+	if c.HTTP == (HTTP{}) { // else it would read as the default
+		var off yaml.Node
+		if err := off.Encode(map[string]any{"http": map[string]string{"listen": ""}}); err != nil {
+			return nil, fmt.Errorf("write configuration: %w", err)
+		}
+		n.Content = append(n.Content, off.Content...)
+	}
 	return yaml.Marshal(&n)
 }
 
@@ -54,6 +61,9 @@ func Masked(c *Config) (any, error) {
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {
 		return nil, fmt.Errorf("write configuration: %w", err)
+	}
+	if whole, ok := v.(map[string]any); ok && c.HTTP == (HTTP{}) {
+		whole["http"] = map[string]any{"listen": ""}
 	}
 	return maskValue(v, false), nil
 }

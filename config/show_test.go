@@ -6,7 +6,33 @@ import (
 	"testing"
 
 	"agenthost/config"
+
+	"github.com/google/go-cmp/cmp"
 )
+
+// What is shown is a configuration again, and the same one.
+func TestShownIsReadAsTheSame(t *testing.T) {
+	for _, text := range []string{
+		"models: {main: {provider: echo}}\nagents: [{id: ana, channels: [web]}]\n",
+		"http: {listen: \"\"}\nnats: {embedded: {listen: \"\"}}\nmodels: {main: {provider: echo}}\nagents: [{id: ana}]\n",
+	} {
+		cfg, err := config.Parse("agenthost.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, err := config.Show(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := config.Parse("agenthost.yaml", shown)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, shown)
+		}
+		if diff := cmp.Diff(cfg, again); diff != "" {
+			t.Errorf("-read +shown:\n%s", diff)
+		}
+	}
+}
 
 func TestShowHasNoSecrets(t *testing.T) {
 	t.Setenv("KEY", "sk-from-the-environment")

@@ -197,7 +197,7 @@ func TestListFitsATerminal(t *testing.T) {
 	if !strings.Contains(row, "\x1b[1mAGENT\x1b[0m") {
 		t.Errorf("no colour: %q", row)
 	}
-	for _, line := range strings.Split(regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`).ReplaceAllString(row, ""), "\r\n") {
+	for line := range strings.SplitSeq(regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`).ReplaceAllString(row, ""), "\r\n") {
 		if len([]rune(line)) > 60 {
 			t.Errorf("got a line of more than 60 columns: %q", line)
 		}

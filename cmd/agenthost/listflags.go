@@ -60,7 +60,7 @@ func (a *app) watch(ctx context.Context, show func(context.Context) error) error
 		err := show(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // interrupting it is how it ends
+			return nil // interrupting it is how it ends
 		case err != nil:
 			return err
 		}

@@ -61,7 +61,7 @@ func TestTableFitsTheScreen(t *testing.T) {
 		{"a\nb", "c\td", 7},
 	}
 	for width := 24; width < 200; width++ {
-		for _, line := range strings.Split(table(width, rows...), "\n") {
+		for line := range strings.SplitSeq(table(width, rows...), "\n") {
 			if got := terminal.Width(line); got > width {
 				t.Fatalf("%d columns: a line of %d: %q", width, got, line)
 			}
