@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ type conversation struct {
 	over    bool                          // its run is at its end, but for the last commit
 	taken   bool                          // its inputs are not in the queue any more
 	timer   *time.Timer                   // collect: waits for more
+	latest  time.Time                     // when that ends, whatever still comes; zero: it does not
 	// suspended tells that the run waits for somebody. Nothing is held then: what
 	// comes and is no answer goes to the log.
 	suspended bool
@@ -112,6 +114,11 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 	case c.ended(it):
 		c.mu.Unlock()
 		c.send(c.acknowledgement(it))
+	case journal != nil && it.changes() && !c.suspended && !known(journal, it) && !c.underWay(it.input.ID) && !c.hasTarget(it):
+		it.refusal = c.missed(it) // at once, not after the run
+		c.refusals = append(c.refusals, it)
+		c.mu.Unlock()
+		c.commitRefusals(journal)
 	case full && c.underWay(it.input.ID): // it has come again, and is handled once
 		c.mu.Unlock()
 		it.delivery.Done()
@@ -125,7 +132,7 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 		if c.running {
 			c.poke()
 		}
-		c.wake(c.debounce(it))
+		c.collect(it)
 		c.mu.Unlock()
 	}
 	if entry != nil {
@@ -194,6 +201,31 @@ func (c *conversation) debounce(it *item) time.Duration {
 		return 0
 	}
 	return it.binding.Debounce
+}
+
+// collect begins a run, now or when no more comes, but not later than debounce_max
+// after the first. Called with the lock held.
+func (c *conversation) collect(it *item) {
+	wait := c.debounce(it)
+	switch most := it.debounceMax(); {
+	case wait == 0 || most == 0:
+		c.latest = time.Time{}
+	case c.timer == nil:
+		c.latest = time.Now().Add(most)
+	}
+	if !c.latest.IsZero() {
+		wait = max(min(wait, time.Until(c.latest)), 1)
+	}
+	c.wake(wait)
+}
+
+// debounceMax is how long the first of what is collected waits at most; 0: there is no
+// bound, as for a backlog, which is there already.
+func (it *item) debounceMax() time.Duration {
+	if !it.stale.IsZero() || it.binding == nil {
+		return 0
+	}
+	return cmp.Or(it.binding.DebounceMax, 5*it.binding.Debounce)
 }
 
 // wake begins a run if none is at work; after wait, counted anew with every

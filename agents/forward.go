@@ -19,13 +19,18 @@ import (
 // for one that waits elsewhere and has asked in this chat.
 func (c *conversation) mayAnswer(it *item) bool {
 	in := it.origin.inbound
-	if in == nil || it.homely {
+	if in == nil || it.homely || c.isForItself(it) {
 		return false
 	}
 	if in.Answers != "" || it.tried { // an owner before may have passed it on
 		return true
 	}
 	return len(c.r.parts.questions.here(c, it)) > 0
+}
+
+// isForItself reports whether it is an order or a change, and so no answer to anything.
+func (c *conversation) isForItself(it *item) bool {
+	return it.changes() || c.r.isOrder(it.origin.inbound) && !it.stops()
 }
 
 // forwardSoon is forward for an answer that names its question, which the
@@ -55,6 +60,9 @@ func (c *conversation) forwardSoon(journal *session.Log, it *item) bool {
 // of it: that of an agent which works for this one, or one that was begun by the
 // clock or an event. It reports whether that was what the input is.
 func (c *conversation) forward(journal *session.Log, it *item) bool {
+	if c.isForItself(it) {
+		return false
+	}
 	before, err := c.passedOn(it)
 	if err != nil {
 		it.delivery.Leave()

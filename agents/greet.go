@@ -34,6 +34,9 @@ func (t *runner) receive(ctx context.Context) (msg llm.Message, refused *run.Sig
 func (t *runner) greet(ctx context.Context) (msg llm.Message, refused *run.Signal) {
 	messages := make([]llm.Message, 0, len(t.items))
 	for i, it := range t.items {
+		if it.changes() { // the message that it edits says it
+			continue
+		}
 		o := it.origin
 		if e := t.unfit(o); e != nil && refused == nil {
 			refused = &run.Signal{Kind: run.Fault, At: time.Now(), Run: t.id, Error: e}

@@ -33,8 +33,9 @@ type item struct {
 	place     place // guarded by the conversation
 	inherited bool  // only the log of an owner before has brought it: what is older may still come
 
-	refusal *run.Error // why it is refused
-	since   uint64     // where the stretch of refused messages begins that it is in
+	refusal   *run.Error // why it is refused
+	withdrawn bool       // it ends without a run and without a reply
+	since     uint64     // where the stretch of refused messages begins that it is in
 }
 
 // A place says who has an input of a queue.

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -27,6 +28,22 @@ func (it *item) checkIDs() error {
 		return fmt.Errorf("its correlation_id has %d bytes; want at most %d", len(r.CorrelationID), longestID)
 	}
 	return nil
+}
+
+// unread is a message of a chat that cannot be taken, as far as it says whom to tell;
+// nil when it does not.
+func unread(d *bus.Delivery) *item {
+	if _, _, ok := bus.Channel(d.Subject); !ok || !bus.IsObject(d.Data()) {
+		return nil
+	}
+	in := bus.Inbound{}
+	_ = json.Unmarshal(d.Data(), &in) // what is of another type stays empty
+	if in.From == "" && in.Chat == "" {
+		return nil
+	}
+	it := &item{delivery: d, origin: origin{subject: d.Subject, inbound: &in}}
+	it.input.ID = messageID(in.ID, d.Header(), d)
+	return it
 }
 
 // turnBackInbound answers the sender of a message that cannot be taken for its

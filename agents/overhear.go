@@ -85,8 +85,12 @@ func (c *conversation) interjection(journal *session.Log) (*item, run.Signal, bo
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	changes := c.hasChanges()
 	for i, it := range c.queue {
 		if it.place != held && it.place != spilled {
+			continue
+		}
+		if changes && (it.changes() || len(c.changedIn(it)) > 0) { // it is for what waits, or waits for its turn
 			continue
 		}
 		sig, answers := c.answer(it, left)

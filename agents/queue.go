@@ -25,7 +25,7 @@ func (c *conversation) insert(it *item) {
 // before. Called with the lock held.
 func (c *conversation) admit(it *item) {
 	switch {
-	case !c.full(it):
+	case !c.full(it) && !c.logsAtOnce(it):
 	case c.repeats(it):
 		c.move(it, repeated)
 	default:
@@ -60,7 +60,7 @@ func (c *conversation) admitAll() {
 	c.markRepeated()
 	c.takeExcess()
 	for _, it := range slices.Backward(c.queue) {
-		if c.full(it) {
+		if c.full(it) || c.logsAtOnce(it) {
 			c.move(it, spilled)
 			c.spill()
 		}
@@ -114,6 +114,12 @@ func (c *conversation) full(it *item) bool {
 		most = 2 * mailbox
 	}
 	return it.place == held && !it.interjects() && !c.suspended && c.count[held] > most
+}
+
+// logsAtOnce reports whether it is to go to the log though there is room for it. A run
+// that waits for an answer has it looked at first. Called with the lock held.
+func (c *conversation) logsAtOnce(it *item) bool {
+	return it.place == held && it.changes() && !c.suspended
 }
 
 // room is how many inputs the queue has room for: queue_max behind the run, which

@@ -58,11 +58,8 @@ func (c *conversation) commitRefusals(journal *session.Log) {
 	events := make([]run.Event, n)
 	now := time.Now().UTC().Round(0)
 	for i, it := range batch {
-		replies[i] = c.aside(it, run.Reply{Kind: run.KindError, Final: true, Error: it.refusal, Text: it.refusal.Message})
-		events[i] = run.Event{
-			Type: run.InputRefused, At: now, Since: it.since, Reply: replies[i].replies[0],
-			Input: &run.Input{ID: it.input.ID, Subject: it.input.Subject, Seq: it.input.Seq},
-		}
+		events[i], replies[i] = c.endOf(it)
+		events[i].At = now
 	}
 	journal.Add(c.r.work, events, func(err error) {
 		if err != nil {
@@ -78,7 +75,7 @@ func (c *conversation) refusalsBroke(batch []*item, err error) {
 	c.mu.Lock()
 	c.refusing = false
 	for _, it := range append(batch, c.refusals...) {
-		it.place = held
+		it.place, it.withdrawn = held, false
 		c.enqueue(c.turnOf(it), it)
 	}
 	c.refusals = nil
@@ -93,6 +90,12 @@ func (c *conversation) sendRefusals(journal *session.Log, batch []*item, replies
 	var left, lost atomic.Int64
 	left.Store(int64(len(batch)))
 	for _, out := range replies {
+		if len(out.replies) == 0 {
+			if left.Add(-1) == 0 {
+				c.refusalsSent(journal, deliveriesOf(batch), lost.Load() == 0)
+			}
+			continue
+		}
 		c.publish(out.replies[0], out.trace, func(stored bool) {
 			if !stored {
 				lost.Add(1)

@@ -57,7 +57,7 @@ func (r *Runtime) leaveInbox() {
 // removed: each is a dead letter, and the run ends with an error.
 func (t *runner) refuseRemoved() (msg llm.Message, refused *run.Signal) {
 	var messages []llm.Message
-	for _, it := range t.items {
+	for _, it := range t.messages() {
 		messages = append(messages, it.origin.message())
 	}
 	t.buryInputs(t.c.r.removedLetter)

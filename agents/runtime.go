@@ -232,6 +232,9 @@ func (r *Runtime) accept(d *bus.Delivery) {
 	it, err := newItem(d, r.parts.Publisher.Signer())
 	if err != nil {
 		r.turnBack(d, err)
+		if it == nil {
+			it = unread(d)
+		}
 		if it != nil {
 			r.turnBackInbound(it, err)
 		}

@@ -85,7 +85,7 @@ func (c *conversation) endSpill(batch []*item, err error) {
 	broke := err != nil && len(batch) > 0
 	c.mu.Lock()
 	acked := c.spillEnded(batch, err == nil)
-	c.spilling = false
+	c.spilling, c.blocked = false, false
 	if err == nil && c.count[spilled] > 0 {
 		c.spill()
 	}

@@ -48,7 +48,7 @@ func (it *item) age(stored time.Time) {
 
 // dropped reports whether the run only tells that its inputs came too late.
 func (t *runner) dropped() bool {
-	return len(t.items) > 0 && t.items[0].drops()
+	return len(t.items) > 0 && t.items[len(t.items)-1].drops() // edits come first
 }
 
 func (it *item) drops() bool { return !it.stale.IsZero() && it.binding.Stale.Do == StaleDrop }

@@ -160,10 +160,16 @@ func (c *conversation) waitBehind(journal *session.Log, left *run.Run, it *item)
 		return
 	}
 	c.refusedFrom = 0
+	if it.changes() && !c.hasTarget(it) {
+		c.refuseMissed(it)
+		c.mu.Unlock()
+		c.commitRefusals(journal)
+		return
+	}
 	c.move(it, spilled)
 	c.spill()
-	told := c.noticed
-	c.noticed = true
+	told := c.noticed || it.changes()
+	c.noticed = c.noticed || !told
 	c.mu.Unlock()
 	if !told && it.origin.inbound != nil {
 		c.notice(it, left)

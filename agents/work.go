@@ -102,6 +102,7 @@ func (c *conversation) open() (*session.Log, error) {
 	c.journal, c.fresh = journal, true
 	c.taken, c.suspended = state.Run != nil, state.Phase == run.InSuspense
 	c.mergeWaiting(state.Waiting)
+	c.refuseMissing()
 	c.admitAll()
 	c.mu.Unlock()
 	c.commitRefusals(journal)
@@ -179,7 +180,14 @@ func (c *conversation) take(journal *session.Log) ([]*item, error) {
 			return nil, nil
 		}
 		c.mu.Lock()
-		if len(c.queue) == 0 || c.queue[0].place == spilling {
+		wait := c.dropWithdrawn()
+		if ended := len(c.refusals) > 0 && !c.refusing; ended {
+			c.mu.Unlock()
+			c.commitRefusals(journal)
+			continue
+		}
+		if len(c.queue) == 0 || c.queue[0].place == spilling || wait {
+			c.blocked = wait // until the commit has ended
 			c.mu.Unlock()
 			return nil, nil
 		}
@@ -197,6 +205,16 @@ func (c *conversation) take(journal *session.Log) ([]*item, error) {
 			}
 			continue
 		}
+		if it.changes() && (!seen || it.place == logged && seq == 0) {
+			if c.hasTarget(it) {
+				c.behindTarget(it)
+			} else {
+				c.refuseMissed(it)
+			}
+			c.mu.Unlock()
+			c.commitRefusals(journal)
+			continue
+		}
 		if !seen && c.mayAnswer(it) {
 			c.mu.Unlock()
 			if c.forwardSoon(journal, it) {
@@ -205,7 +223,12 @@ func (c *conversation) take(journal *session.Log) ([]*item, error) {
 			continue
 		}
 		if !seen || it.place == logged && seq == 0 {
-			items := c.pop(c.together(journal))
+			n := c.together(journal)
+			if c.blocked = c.unsettledChange(n); c.blocked {
+				c.mu.Unlock()
+				return nil, nil
+			}
+			items := c.edited(c.pop(n))
 			c.taken = true
 			c.mu.Unlock()
 			return items, nil
@@ -239,7 +262,11 @@ func (c *conversation) together(journal *session.Log) int {
 		it := c.queue[n]
 		_, seen := it.seen(journal)
 		same := func(other *item) bool { return other.input.ID == it.input.ID }
-		if it.place == spilling || it.interjects() || c.alone(it) || !c.due(it, nil) || !it.alike(first) || seen != (it.place == logged) ||
+		if it.changes() && slices.ContainsFunc(c.queue[:n], it.changesOf) {
+			n++
+			continue
+		}
+		if it.place == spilling || it.interjects() || it.changes() || c.alone(it) || !c.due(it, nil) || !it.alike(first) || seen != (it.place == logged) ||
 			slices.ContainsFunc(c.queue[:n], same) {
 			break
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agenthost/agents"
+	"agenthost/internal/texts"
 	"agenthost/session"
 	"agenthost/tools"
 )
@@ -66,6 +67,7 @@ func (k *checker) checkAgent(at string, a Agent) {
 	k.checkEvents(at+".events", a)
 	k.checkShadow(at, a)
 	k.checkSchema(at+".output_schema", a)
+	k.checkTexts(at, a)
 }
 
 // checkSchema notes an output_schema that no answer can be checked by. The host
@@ -210,6 +212,7 @@ func (k *checker) checkChannels(at string, a Agent) {
 		if queue := cmp.Or(b.Queue, a.Session.Queue, session.Followup); b.Debounce > 0 && queue != session.Collect {
 			k.fault(p+".debounce", "debounce with queue %s; want queue: collect", queue)
 		}
+		k.checkDebounceMax(p+".debounce_max", a, b)
 		k.checkOverrides(p, a, b)
 		k.checkStale(p+".stale", b)
 		for j, other := range a.Channels[:i] {
@@ -219,6 +222,45 @@ func (k *checker) checkChannels(at string, a Agent) {
 			}
 		}
 	}
+}
+
+func (k *checker) checkDebounceMax(p string, a Agent, b agents.Binding) {
+	switch queue := cmp.Or(b.Queue, a.Session.Queue, session.Followup); {
+	case b.DebounceMax > 0 && queue != session.Collect:
+		k.fault(p, "debounce_max with queue %s; want queue: collect", queue)
+	case b.DebounceMax > 0 && b.Debounce == 0:
+		k.fault(p, "debounce_max without debounce; add debounce: 2s")
+	case b.DebounceMax > 0 && b.DebounceMax < b.Debounce:
+		k.fault(p, "debounce_max %s is below debounce %s; want more", b.DebounceMax, b.Debounce)
+	}
+}
+
+// checkTexts checks the language of an agent and its own sentences.
+func (k *checker) checkTexts(at string, a Agent) {
+	if a.Language != "" && texts.Base(a.Language) == "" {
+		k.fault(at+".language", "there is no language %s; %s", k.quote(at+".language"), suggest(a.Language, texts.Languages()))
+	}
+	for _, key := range sorted(a.Texts) {
+		p := join(at+".texts", key)
+		if !slices.Contains(texts.Keys(), key) {
+			k.faultKey(p, "there is no text %q; %s", key, suggestText(key))
+			continue
+		}
+		known := texts.Placeholders(texts.Of(texts.Default, key))
+		for _, placeholder := range texts.Placeholders(a.Texts[key]) {
+			if !slices.Contains(known, placeholder) {
+				k.fault(p, "text %s has no placeholder %s; %s", key, placeholder, suggest(placeholder, known))
+			}
+		}
+	}
+}
+
+// suggestText is suggest for the key of a text, of which there are too many to list.
+func suggestText(key string) string {
+	if near := nearest(key, texts.Keys()); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "docs/texts.md has the list"
 }
 
 // overlap reports whether a message could come by both bindings. The bare

@@ -23,6 +23,11 @@ func Line(e Event) string {
 		return startLine(e)
 	case run.InputAdded:
 		return inputLine(e)
+	case run.InputWithdrawn:
+		if e.Input == nil {
+			return string(e.Type)
+		}
+		return "withdrawn message " + short(e.Input.ID)
 	case run.InputRefused:
 		return refusedLine(e)
 	case run.MessageAdded:

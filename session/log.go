@@ -334,7 +334,7 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 	known := len(l.open)
 	for i := range events {
 		e := &events[i]
-		if e.Input != nil && e.Type != run.InputAdded && e.Type != run.InputRefused { // an answer: it belongs to the running run
+		if e.Input != nil && e.Type != run.InputAdded && e.Type != run.InputRefused && e.Type != run.InputWithdrawn { // an answer: it belongs to the running run
 			l.open = append(l.open, e.Input.ID)
 		}
 		switch e.Type {
@@ -352,6 +352,10 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 			}
 		case run.InputRefused:
 			l.refuse(e, seq)
+		case run.InputWithdrawn:
+			if e.Input != nil {
+				l.ids.set(e.Input.ID, seq)
+			}
 		case run.Replied:
 			l.replied = seq
 		case run.Compacted:
