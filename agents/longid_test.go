@@ -99,3 +99,43 @@ func expectLetter(t *testing.T, dead <-chan *nats.Msg, reason string) {
 		t.Fatal("no dead letter")
 	}
 }
+
+// What cannot be taken is answered where it says to whom; else it is a dead letter only.
+func TestUnreadableMessageIsAnswered(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		payload string
+		why     string // empty: there is no answer
+		to      string
+		chat    string
+	}{
+		"neither text nor media": {`{"id":"m1","from":"bea","text":" "}`, "it has neither text nor media", "bea", ""},
+		"a group without chat":   {`{"id":"m1","from":"bea","group":true,"text":"hi"}`, "it has no chat, which a message of a group names", "bea", ""},
+		"in a chat":              {`{"id":"m1","chat":"c7"}`, "it has neither text nor media", "anonymous", "c7"},
+		"a bad priority":         {`{"id":"m1","from":"bea","text":"hi","priority":"soon"}`, "priority is", "bea", ""},
+		"both":                   {`{"id":"m1","from":"bea","text":"hi","edits":"a","withdraws":"b"}`, "it has both edits and withdraws", "bea", ""},
+		"an id that is a number": {`{"id":7,"from":"bea","text":""}`, "id cannot be a number", "bea", ""},
+		"to nobody":              {`{"id":"m1"}`, "", "", ""},
+		"no JSON":                {`{"from":"bea`, "", "", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, bot("ana", script(`rules: [{text: "${text}"}]`)))
+			dead := w.subscribe("agent.dead.ana")
+			if err := w.bus.NC.Publish("plugin.inbound.ana", []byte(tt.payload)); err != nil {
+				t.Fatal(err)
+			}
+			w.next(dead)
+			if tt.why == "" {
+				w.settled()
+				w.silent()
+				return
+			}
+			out := w.hear()
+			if out.Kind != "error" || !out.Final || out.To != tt.to || out.Chat != tt.chat || !strings.Contains(out.Text, tt.why) || out.Error.Code != "validation" {
+				t.Errorf("heard %+v", out)
+			}
+		})
+	}
+}

@@ -97,7 +97,7 @@ func (in *Inbound) check() error {
 	case strings.TrimSpace(in.Text) == "" && len(in.Media) == 0 && in.Withdraws == "":
 		return malformed("it has neither text nor media")
 	case in.Group && in.Chat == "":
-		return malformed("group is true and chat is empty; a message of a group names its chat")
+		return malformed("it has no chat, which a message of a group names")
 	case strings.ContainsRune(in.Text, 0):
 		return malformed("its text holds a NUL character")
 	}
