@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -83,9 +84,9 @@ func longestCommon(a, b []string) [][]int {
 	for i := range n {
 		n[i] = make([]int, len(b)+1)
 	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
+	for i, line := range slices.Backward(a) {
+		for j, other := range slices.Backward(b) {
+			if line == other {
 				n[i][j] = n[i+1][j+1] + 1
 			} else {
 				n[i][j] = max(n[i+1][j], n[i][j+1])
