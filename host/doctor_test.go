@@ -452,7 +452,8 @@ func TestDoctorOfHooks(t *testing.T) {
 	url, _ := bustest.Server(t)
 	cfg.NATS = bus.Config{URL: url}
 	cfg.Hooks = []hooks.Config{
-		{On: hooks.BeforeMessage, Subject: "acme.closed", Fail: hooks.FailClosed}, {On: hooks.AfterMessage, Subject: "acme.open"},
+		{On: hooks.BeforeMessage, Subject: "acme.closed", Fail: hooks.FailClosed},
+		{On: hooks.AfterMessage, Subject: "acme.open"},
 		{On: hooks.BeforeToolCall, Subject: "acme.there"},
 	}
 	nc, err := nats.Connect(url)

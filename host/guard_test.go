@@ -29,8 +29,10 @@ func TestRequestsWithTheHostsVoice(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for subject, data := range map[string][]byte{host.ApproveSubject: answer, host.StatusSubject: nil, "agenthost.sessions.ls": nil, "agenthost.reload": nil,
-			"$SRV.PING": nil, "$SRV.INFO.agenthost": nil, "$SRV.STATS": nil} {
+		for subject, data := range map[string][]byte{
+			host.ApproveSubject: answer, host.StatusSubject: nil, "agenthost.sessions.ls": nil, "agenthost.reload": nil,
+			"$SRV.PING": nil, "$SRV.INFO.agenthost": nil, "$SRV.STATS": nil,
+		} {
 			if subject == reply {
 				continue
 			}

@@ -149,7 +149,7 @@ func (s *Service) allowed(m *nats.Msg) bool {
 // serve hands m to the endpoint number i. A message without a reply subject is no
 // request: it may be an answer of a host that does not look where it sends it.
 func (s *Service) serve(i int, e Endpoint, m *nats.Msg) {
-	if !(e.Notice && m.Reply == "") && !s.allowed(m) {
+	if (!e.Notice || m.Reply != "") && !s.allowed(m) {
 		return
 	}
 	began := time.Now()

@@ -23,6 +23,6 @@ func TestCheckTellsOfFaultyOutputSchema(t *testing.T) {
 	if err := os.WriteFile(defaultConfig, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, stderr := call(t, codeFailed, "", "check")
-	contains(t, stderr, "agenthost.yaml:4:20: output_schema is no JSON Schema that can be read: /type: ")
+	stdout, _ := call(t, codeFailed, "", "check")
+	contains(t, stdout, "agenthost.yaml:4:20: output_schema is no JSON Schema that can be read: /type: ")
 }

@@ -10,7 +10,7 @@ import (
 // allocated is what a file takes, which may be more or less than its length.
 func allocated(info fs.FileInfo) int64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return int64(st.Blocks) * 512
+		return st.Blocks * 512
 	}
 	return info.Size()
 }
