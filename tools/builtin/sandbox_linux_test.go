@@ -120,11 +120,12 @@ func TestHelperWithBadArguments(t *testing.T) {
 		args []string
 		want string
 	}{
-		"too few":       {[]string{dir}, "sandbox: 1 arguments, want 6\n"},
-		"not a number":  {[]string{dir, dir, "x", "landlock", "false", "true"}, `sandbox: seconds of processor time: strconv.ParseUint: parsing "x": invalid syntax` + "\n"},
-		"no such level": {[]string{dir, dir, "9", "x", "false", "true"}, `sandbox: no such level: "x"` + "\n"},
-		"not a bool":    {[]string{dir, dir, "9", "landlock", "x", "true"}, `sandbox: network: strconv.ParseBool: parsing "x": invalid syntax` + "\n"},
-		"no host":       {[]string{dir, dir, "9", "landlock", "false", "true"}, "sandbox: there is no connection to the host\n"},
+		"too few":       {[]string{dir}, "sandbox: 1 arguments, want 7\n"},
+		"not a number":  {[]string{dir, dir, "x", "landlock", "false", "1000", "true"}, `sandbox: seconds of processor time: strconv.ParseUint: parsing "x": invalid syntax` + "\n"},
+		"no such level": {[]string{dir, dir, "9", "x", "false", "1000", "true"}, `sandbox: no such level: "x"` + "\n"},
+		"not a bool":    {[]string{dir, dir, "9", "landlock", "x", "1000", "true"}, `sandbox: network: strconv.ParseBool: parsing "x": invalid syntax` + "\n"},
+		"no size":       {[]string{dir, dir, "9", "landlock", "false", "-1", "true"}, `sandbox: size of a file: strconv.ParseUint: parsing "-1": invalid syntax` + "\n"},
+		"no host":       {[]string{dir, dir, "9", "landlock", "false", "1000", "true"}, "sandbox: there is no connection to the host\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
