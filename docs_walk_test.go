@@ -177,7 +177,7 @@ var guide = []stage{
 	{block: "agenthost run"},
 	{block: "agenthost sessions ls", look: "agenthost sessions ls --json | tr -d '\\n'", before: `(?:"state": "idle".*?){22}`, want: []string{`idle +message 1$`, `idle +message 20$`}},
 	{block: "agenthost reload"},
-	{block: "agenthost runs ls", look: "agenthost approvals ls", before: `write_file`, want: []string{`^assistant +route/cli/bike +waiting .*approval`, `^assistant\.\S+ +assistant +approval`}},
+	{block: "agenthost runs ls", look: "agenthost approvals ls", before: `wants to write`, want: []string{`^assistant +route/cli/bike +waiting .*approval`, `^assistant\.\S+ +assistant +approval`}},
 	{block: "agenthost approvals answer assistant", want: []string{`^answered `}},
 	{block: "cat data/", look: "agenthost sessions ls", before: `route/cli/bike .* idle`, want: []string{`calls write_file`, `agent: I have written it down\.`, `^The bike is ready\.$`}},
 	{block: "--name a"},
@@ -245,7 +245,7 @@ func TestReadmeAsItIsWritten(t *testing.T) {
 	w.block(fence{page: "README.md", line: blocks[1].line, text: first + "mkdir ~/shop && cd ~/shop\nagenthost init" + rest})
 	w.play(t)
 	w.stage(blocks[2], stage{block: "agenthost send ana"})
-	w.stage(blocks[3], stage{block: "agenthost approvals answer", look: "agenthost approvals ls", before: "write_file", want: []string{`^answered `}})
+	w.stage(blocks[3], stage{block: "agenthost approvals answer", look: "agenthost approvals ls", before: "wants to write", want: []string{`^answered `}})
 	w.until("cat data/workspaces/ana/note.txt", `the bike is ready`)
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"agenthost/bus"
 	"agenthost/run"
 )
 
@@ -121,7 +120,7 @@ func (c *conversation) edited(items []*item) []*item {
 			if !edit.changesOf(it) {
 				continue
 			}
-			if err := it.edit(edit.origin.inbound); err != nil {
+			if err := it.edit(edit); err != nil {
 				c.log().Error().Err(err).Str("id", it.input.ID).Msg("edit message: its envelope cannot be written; it stays as it was")
 			}
 			c.takeOut(edit)
@@ -131,8 +130,10 @@ func (c *conversation) edited(items []*item) []*item {
 	return append(edits, messages...)
 }
 
-// edit puts what the person says now in the place of what they said.
-func (it *item) edit(by *bus.Inbound) error {
+// edit puts what the person says now in the place of what they said. The
+// before_message hooks have seen that, or see it with the message.
+func (it *item) edit(edit *item) error {
+	by := edit.origin.inbound
 	fields := map[string]any{}
 	if err := json.Unmarshal(it.input.Envelope, &fields); err != nil {
 		return err
@@ -148,6 +149,8 @@ func (it *item) edit(by *bus.Inbound) error {
 		return err
 	}
 	it.input.Envelope, it.origin.inbound = envelope, &in
+	it.input.Checked = edit.input.Checked || edit.screened.Load() != nil
+	it.screened.Store(nil)
 	return nil
 }
 

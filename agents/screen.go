@@ -48,8 +48,10 @@ func (c *conversation) fireBeforeMessage(ctx context.Context, it *item, runID st
 		_, err := o.overridden(value)
 		return err
 	}
+	trace := traceOf([]run.Input{it.input}).outward()
 	out := c.r.parts.Hooks.Fire(ctx, hooks.Call{
 		Hook: hooks.BeforeMessage, Agent: c.r.id, Session: string(c.key), Run: runID,
+		TraceParent: trace.parent, TraceState: trace.state,
 		Args: hooks.Args{"message": it.input.Envelope}, Changeable: hooks.Changeable{"message": check},
 	})
 	switch out.Action {
@@ -126,10 +128,11 @@ func addressOf(in *bus.Inbound) bus.Inbound {
 	return bus.Inbound{
 		ID: in.ID, From: in.From, Chat: in.Chat, Group: in.Group, Thread: in.Thread,
 		Priority: in.Priority, Answers: in.Answers, ReplyTo: in.ReplyTo, SentAt: in.SentAt,
+		Edits: in.Edits, Withdraws: in.Withdraws,
 	}
 }
 
-var addressFields = []string{"id", "from", "chat", "group", "thread", "priority", "answers", "reply_to", "sent_at"}
+var addressFields = []string{"id", "from", "chat", "group", "thread", "priority", "answers", "reply_to", "sent_at", "edits", "withdraws"}
 
 // readdressed is an envelope with the fields of address in place of its own.
 func readdressed(envelope, address json.RawMessage) (json.RawMessage, error) {

@@ -179,6 +179,34 @@ func TestRedactionBeforeStorage(t *testing.T) {
 	})
 }
 
+// The hooks see what an edit says, whether the message that it edits is still in the
+// mailbox or in the log, where they have seen it.
+func TestRedactionOfEdits(t *testing.T) {
+	for place, target := range map[string]string{"mailbox": "m01", "log": "m34"} {
+		t.Run(place, func(t *testing.T) {
+			inCrashWorld(t, func(w *crashWorld) {
+				w.redact()
+				w.fill(3)
+				w.alter(bus.Inbound{ID: "e1", Edits: target, Text: secret})
+				w.pass()
+				w.model.release("m00")
+				var want []string
+				for _, id := range messages(0, 36) {
+					text := id
+					if id == target {
+						text, _, _ = strings.Cut(redacted, " ")
+					}
+					want = append(want, id+"="+text)
+				}
+				w.wantSaid(want...)
+				if found := w.holding(secret); len(found) > 0 {
+					t.Errorf("the original is stored on %q", found)
+				}
+			})
+		})
+	}
+}
+
 // Of a message that a hook refuses only the reason is stored, also when the hook
 // cannot be asked and is to fail closed.
 func TestRefusedMessageIsNotStored(t *testing.T) {

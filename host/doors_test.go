@@ -68,7 +68,7 @@ func TestApproveByTheService(t *testing.T) {
 		"no JSON":       {`{`, "400", "request: "},
 		"no id":         {`{}`, "404", "nothing waits"},
 		"unknown":       {`{"id":"demo.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb","answer":"approve"}`, "404", "nothing waits"},
-		"another word":  {`{"id":` + string(id) + `,"answer":"yes"}`, "400", `"yes" is no answer to an approval`},
+		"another word":  {`{"id":` + string(id) + `,"answer":"perhaps"}`, "400", `"perhaps" is no answer to an approval`},
 		"another scope": {`{"id":` + string(id) + `,"answer":"approve","scope":"ever"}`, "400", `scope is "ever"; want one of once, session, always`},
 	} {
 		if answer, code, why := knock(t, nc, host.ApproveSubject, tt.request); code != tt.code || !strings.Contains(why, tt.why) {

@@ -71,7 +71,7 @@ func TestChatWithAPerson(t *testing.T) {
 	// What is typed is echoed by the terminal, not by the chat.
 	want := "you> ana> You said: hello\n\n" +
 		"you> you> ana> Once upon a time.\n\n" +
-		"you> ana> " + clearLine + "ana> error: I am not allowed to use my model at the moment. Somebody has to check my settings. (provider_auth)\n\n" +
+		"you> ana> " + clearLine + "ana> error: I can't use my model right now: its provider did not accept my key. Please tell the operator. (provider_auth)\n\n" +
 		"you> ana> You said: again\n\n" +
 		"you> \n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
