@@ -7,7 +7,7 @@ import (
 
 // A crew does pieces of work, each on a goroutine of its own. Some that are done
 // stay for the next piece: a stack that has to grow anew for each costs more than
-// most of what is done on it. Who is not needed leaves after a while. The zero
+// most of what is done on it. Idle workers exit after a while. The zero
 // crew is ready.
 type crew struct {
 	mu        sync.Mutex

@@ -72,7 +72,7 @@ func (t *runner) decided(ctx context.Context, req llm.Request, called *meter, st
 
 // asking lets a behaviour ask the models during its turn, once at a time.
 func (t *runner) asking(turn context.Context, called *meter, stream *stream) func(context.Context, llm.Request, bool) (Answer, error) {
-	mouth := make(chan struct{}, 1)
+	slot := make(chan struct{}, 1)
 	return func(ctx context.Context, req llm.Request, shown bool) (a Answer, err error) {
 		if turn.Err() != nil {
 			return Answer{}, context.Cause(turn)
@@ -81,8 +81,8 @@ func (t *runner) asking(turn context.Context, called *meter, stream *stream) fun
 		defer context.AfterFunc(turn, func() { cancel(context.Cause(turn)) })()
 		defer cancel(nil)
 		select {
-		case mouth <- struct{}{}:
-			defer func() { <-mouth }()
+		case slot <- struct{}{}:
+			defer func() { <-slot }()
 		case <-ctx.Done():
 			return Answer{}, context.Cause(ctx)
 		}

@@ -71,7 +71,7 @@ func (t *runner) refuseDelegate(to string) string {
 	case !allows(t.p.cfg.Delegates, to):
 		return fmt.Sprintf("%s is not among the agents that %s may ask", to, self)
 	case slices.Contains(chain, to):
-		return fmt.Sprintf("%s waits for this already (%s): that would go round in circles", to, strings.Join(chain, " → "))
+		return fmt.Sprintf("delegation cycle: %s already waits for this (%s)", to, strings.Join(chain, " → "))
 	case len(chain) > maxDepth:
 		return fmt.Sprintf("this task has passed through %d agents, which is the most", maxDepth)
 	}
@@ -207,7 +207,7 @@ func (r *Runtime) refuseTask(task *bus.Route) *run.Error {
 	case len(accepts) > 0 && !accepted(accepts, task):
 		return deny("%s does not take work from %q.", r.id, task.From)
 	case slices.Contains(task.Chain, r.id):
-		return deny("%s waits for this already: that would go round in circles.", r.id)
+		return deny("delegation cycle: %s already waits for this.", r.id)
 	case len(task.Chain) > maxDepth:
 		return deny("This task has passed through too many agents.")
 	case !task.Deadline.IsZero() && time.Now().After(task.Deadline):

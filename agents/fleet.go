@@ -102,7 +102,7 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 	f.openSigner(ctx)
 	m, _, err := f.agree(ctx, nil, f.routing.Load().bindings())
 	if err != nil && ctx.Err() == nil {
-		f.parts.Log.Error().Err(err).Msg("what agents were bound to before is not known")
+		f.parts.Log.Error().Err(err).Msg("read bindings of before: failed")
 	}
 	f.routing.Store(f.routing.Load().with(m))
 	var lanes, runtimes sync.WaitGroup

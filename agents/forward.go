@@ -19,7 +19,7 @@ import (
 // for one that waits elsewhere and has asked in this chat.
 func (c *conversation) mayAnswer(it *item) bool {
 	in := it.origin.inbound
-	if in == nil || it.homely || c.isForItself(it) {
+	if in == nil || it.local || c.isForItself(it) {
 		return false
 	}
 	if in.Answers != "" || it.tried { // an owner before may have passed it on
@@ -45,7 +45,7 @@ func (c *conversation) forwardSoon(journal *session.Log, it *item) bool {
 			return true
 		}
 		if tries--; tries == 0 {
-			it.homely = true
+			it.local = true
 			return false
 		}
 		select {

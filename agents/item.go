@@ -21,10 +21,10 @@ type item struct {
 	binding  *Binding      // nil for what came by route
 	delivery *bus.Delivery // nil once acknowledged
 	tried    bool
-	handed   bool      // nothing speaks against it: who tried it last has handed it over
+	handed   bool      // released cleanly: the previous owner shut down in order
 	signed   bool      // by route: a host has sent it
 	old      bool      // signed, as far as a host of version 0.1 could
-	homely   bool      // it answers nothing that was asked elsewhere
+	local    bool      // it answers nothing that was asked elsewhere
 	stale    time.Time // when it came, if that was while nobody was there
 	unfit    error     // why it is no answer, where that has a reason of its own
 

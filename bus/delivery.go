@@ -65,6 +65,6 @@ func (d *Delivery) release() {
 	}
 	// A lost ack costs a redelivery, which finds its id in the session's log.
 	if err := (*d.msg.Load()).Ack(); err != nil {
-		d.lane.log.Debug().Err(err).Uint64("seq", d.Seq).Msg("ack did not leave; the message will come again")
+		d.lane.log.Debug().Err(err).Uint64("seq", d.Seq).Msg("send ack: failed; the message will be redelivered")
 	}
 }

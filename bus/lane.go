@@ -120,7 +120,7 @@ func (l *Lane) Run(ctx, hold context.Context) error {
 		if err := l.serve(ctx); err != nil && ctx.Err() == nil {
 			if words := err.Error(); words != told || time.Since(toldAt) >= tellEvery {
 				told, toldAt = words, time.Now()
-				l.log.Warn().Err(err).Msg("lane is interrupted; trying again until it is not")
+				l.log.Warn().Err(err).Msg("lane consumer: failed; retrying")
 			}
 			pause(ctx, time.Second)
 		}
@@ -162,7 +162,7 @@ func (l *Lane) serve(ctx context.Context) error {
 	case <-silent: // it went unnoticed, while no pull was waiting
 		consuming.Stop()
 		<-closed
-		return errors.New("nobody answers for the consumer")
+		return errors.New("consumer: no responders")
 	}
 }
 

@@ -187,7 +187,7 @@ func TestLaneWithoutStreamLogsNoFlood(t *testing.T) {
 		if err := lane.Run(ctx, ctx); err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(log.String(), "lane is interrupted"); n != 3 {
+		if n := strings.Count(log.String(), "lane consumer: failed"); n != 3 {
 			t.Errorf("150 s made %d log lines, want 3: %s", n, log.String())
 		}
 	})

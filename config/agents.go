@@ -217,7 +217,7 @@ func (k *checker) checkChannels(at string, a Agent) {
 		k.checkStale(p+".stale", b)
 		for j, other := range a.Channels[:i] {
 			if overlap(b, other) {
-				k.fault(p, "the agent is bound to this already at %s; keep one", k.nodeAt(fmt.Sprintf("%s[%d]", at, j)).at)
+				k.fault(p, "duplicate binding (first at %s); keep one", k.nodeAt(fmt.Sprintf("%s[%d]", at, j)).at)
 				break
 			}
 		}

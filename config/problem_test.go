@@ -188,8 +188,8 @@ func TestProblems(t *testing.T) {
 			"4:52: empty channel",
 			"4:56: the binding has no channel; add channel:",
 		}},
-		"bound twice":          {agentA + "    channels:\n      - web\n      - {channel: web}\n", []string{"6:9: the agent is bound to this already at c.yaml:5:9; keep one"}},
-		"instance next to all": {agentA + "    channels: [{channel: x, instance: y}, x, {channel: x, instance: \"*\"}]\n", []string{"4:46: the agent is bound to this already at c.yaml:4:16; keep one"}},
+		"bound twice":          {agentA + "    channels:\n      - web\n      - {channel: web}\n", []string{"6:9: duplicate binding (first at c.yaml:5:9); keep one"}},
+		"instance next to all": {agentA + "    channels: [{channel: x, instance: y}, x, {channel: x, instance: \"*\"}]\n", []string{"4:46: duplicate binding (first at c.yaml:4:16); keep one"}},
 		"debounce":             {agentA + "    channels: [{channel: x, debounce: 1s}]\n", []string{"4:39: debounce with queue followup; want queue: collect"}},
 		"schedule without anything": {agentA + "    schedules: [{}]\n", []string{
 			"4:17: the schedule has 0 of cron, every, at and window; want one",

@@ -44,9 +44,9 @@ type Beats struct {
 }
 
 // NewBeats makes the Beats of agents with a heartbeat.
-func NewBeats(js jetstream.JetStream, patients []Patient, log zerolog.Logger) *Beats {
+func NewBeats(js jetstream.JetStream, targets []Target, log zerolog.Logger) *Beats {
 	b := &Beats{js: js, reader: bus.NewReader(js), log: log, agents: map[string]Config{}, counts: map[string]Count{}, homes: map[string]string{}}
-	for _, p := range patients {
+	for _, p := range targets {
 		b.agents[p.Agent] = p.Config
 	}
 	return b

@@ -10,7 +10,7 @@ import (
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func (w *world) beats(cfg heartbeat.Config) *heartbeat.Beats {
-	return heartbeat.NewBeats(w.JS, []heartbeat.Patient{{Agent: "ana", Config: cfg}}, w.Log)
+	return heartbeat.NewBeats(w.JS, []heartbeat.Target{{Agent: "ana", Config: cfg}}, w.Log)
 }
 
 // decide asks about a tick, n intervals after noon.

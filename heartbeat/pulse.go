@@ -35,20 +35,20 @@ const (
 	PhaseStopping    = "stopping"
 )
 
-// A Vital is what an agent is doing on this host.
-type Vital struct {
+// A Status is what an agent is doing on this host.
+type Status struct {
 	Sessions, InFlight int
 	Queued             int64
 	Phase              string
 }
 
-// A Patient is an agent with a heartbeat.
-type Patient struct {
+// A Target is an agent with a heartbeat.
+type Target struct {
 	Agent  string
 	Config Config
-	// Vital is asked at every beat. It must not block.
-	Vital func() Vital
-	Heard bool // its ticks are published also without a prompt, because a behaviour hears them
+	// Status is asked at every beat. It must not block.
+	Status    func() Status
+	Published bool // its ticks are published also without a prompt, because a behaviour hears them
 }
 
 // A Pulse beats for the agents of one host: one goroutine and one timer,
@@ -57,7 +57,7 @@ type Pulse struct {
 	Host      string
 	NC        *nats.Conn
 	Publisher *bus.Publisher
-	Patients  []Patient
+	Targets   []Target
 	// Always publishes ticks also for agents without a prompt, because somebody
 	// wants to hear them.
 	Always bool
@@ -71,7 +71,7 @@ const lives = 3
 const shortestLife = time.Second
 
 type beating struct {
-	Patient
+	Target
 	interval, phase time.Duration
 	seq             uint64
 }
@@ -80,14 +80,14 @@ type beating struct {
 // it would be a lie when it came later. A tick is published for as long as it
 // takes.
 func (p *Pulse) Run(ctx context.Context) error {
-	if len(p.Patients) == 0 {
+	if len(p.Targets) == 0 {
 		<-ctx.Done()
 		return nil
 	}
 	began, wheel := time.Now(), newWheel[*beating]()
-	for _, patient := range p.Patients {
-		b := &beating{Patient: patient, interval: patient.Config.interval()}
-		b.phase = phaseOf(patient.Agent, b.interval)
+	for _, target := range p.Targets {
+		b := &beating{Target: target, interval: target.Config.interval()}
+		b.phase = phaseOf(target.Agent, b.interval)
 		wheel.add(gridAfter(began, b.interval, b.phase), b)
 	}
 	defer wheel.timer.Stop()
@@ -129,7 +129,7 @@ func (p *Pulse) beat(b *beating, began time.Time) {
 		return
 	}
 	b.seq++
-	now, v := time.Now(), b.Vital()
+	now, v := time.Now(), b.Status()
 	msg, err := bus.NewMessage(bus.EventsPrefix+b.Agent+".heartbeat", Beat{
 		Agent: b.Agent, Host: p.Host, Seq: b.seq, At: now.UTC(), Interval: b.interval.Seconds(),
 		Uptime:   now.Sub(began).Truncate(time.Millisecond).Seconds(),
@@ -146,7 +146,7 @@ func (p *Pulse) beat(b *beating, began time.Time) {
 
 // tick brings the beat to whoever serves the agent, once in the whole fleet.
 func (p *Pulse) tick(b *beating, due time.Time) {
-	if b.Config.Prompt == "" && !p.Always && !b.Heard {
+	if b.Config.Prompt == "" && !p.Always && !b.Published {
 		return
 	}
 	id := TickID(b.Agent, due)

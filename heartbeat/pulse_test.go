@@ -16,8 +16,8 @@ import (
 func (w *world) pulse(host string, cfg heartbeat.Config, agents ...string) *heartbeat.Pulse {
 	p := &heartbeat.Pulse{Host: host, NC: w.NC, Publisher: w.publisher}
 	for _, agent := range agents {
-		p.Patients = append(p.Patients, heartbeat.Patient{Agent: agent, Config: cfg, Vital: func() heartbeat.Vital {
-			return heartbeat.Vital{Sessions: 3, InFlight: 2, Queued: 1, Phase: heartbeat.PhaseWorking}
+		p.Targets = append(p.Targets, heartbeat.Target{Agent: agent, Config: cfg, Status: func() heartbeat.Status {
+			return heartbeat.Status{Sessions: 3, InFlight: 2, Queued: 1, Phase: heartbeat.PhaseWorking}
 		}})
 	}
 	return p

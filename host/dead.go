@@ -72,8 +72,8 @@ const (
 	deadHeadroom   = 1 << 10 // of an answer, for what is around the letters
 )
 
-// undertaker opens the doors to the dead letters.
-type undertaker struct {
+// deadService answers requests for dead letters.
+type deadService struct {
 	js   jetstream.JetStream
 	nc   *nats.Conn
 	work *sync.WaitGroup // requests that are being answered
@@ -83,12 +83,12 @@ var isAgent = regexp.MustCompile(`^[a-z0-9_-]{1,63}$`)
 
 // list reads a page. It ends early where the answer would not fit into a
 // message.
-func (u *undertaker) list(ctx context.Context, p DeadPage) (DeadListing, error) {
+func (u *deadService) list(ctx context.Context, p DeadPage) (DeadListing, error) {
 	list := DeadListing{Letters: []DeadLetter{}}
 	if p.Agent != "" && !isAgent.MatchString(p.Agent) {
 		return list, shut("400", "agent %q: want 1 to 63 of a-z, 0-9, _ and -", p.Agent)
 	}
-	g, err := OpenGrave(ctx, u.js)
+	g, err := OpenDeadLetters(ctx, u.js)
 	if err != nil {
 		return list, err
 	}
@@ -112,10 +112,10 @@ func (u *undertaker) list(ctx context.Context, p DeadPage) (DeadListing, error) 
 	return list, nil
 }
 
-func (u *undertaker) room() int { return int(u.nc.MaxPayload()) - deadHeadroom }
+func (u *deadService) room() int { return int(u.nc.MaxPayload()) - deadHeadroom }
 
-func (u *undertaker) show(ctx context.Context, n DeadNumber) (DeadLetter, error) {
-	g, err := OpenGrave(ctx, u.js)
+func (u *deadService) show(ctx context.Context, n DeadNumber) (DeadLetter, error) {
+	g, err := OpenDeadLetters(ctx, u.js)
 	if err != nil {
 		return DeadLetter{}, err
 	}
@@ -128,7 +128,7 @@ func (u *undertaker) show(ctx context.Context, n DeadNumber) (DeadLetter, error)
 
 // chosen are the numbers of a choice, and the After of the next ones. One that
 // is none is an error, before anything is done.
-func (u *undertaker) chosen(ctx context.Context, g *Grave, c DeadChoice) (seqs []uint64, after uint64, err error) {
+func (u *deadService) chosen(ctx context.Context, g *DeadLetters, c DeadChoice) (seqs []uint64, after uint64, err error) {
 	switch {
 	case c.All == (len(c.DeadSeqs) > 0):
 		return nil, 0, shut("400", "which dead letters? want either their numbers, dead_seqs, or all, of an agent or not")
@@ -151,8 +151,8 @@ func (u *undertaker) chosen(ctx context.Context, g *Grave, c DeadChoice) (seqs [
 
 // each does something to each letter of a choice, and goes on after one to which
 // it cannot be done.
-func (u *undertaker) each(ctx context.Context, c DeadChoice, do func(g *Grave, seq uint64, out *DeadOutcome) error) (DeadOutcome, error) {
-	g, err := OpenGrave(ctx, u.js)
+func (u *deadService) each(ctx context.Context, c DeadChoice, do func(g *DeadLetters, seq uint64, out *DeadOutcome) error) (DeadOutcome, error) {
+	g, err := OpenDeadLetters(ctx, u.js)
 	if err != nil {
 		return DeadOutcome{}, err
 	}
@@ -169,8 +169,8 @@ func (u *undertaker) each(ctx context.Context, c DeadChoice, do func(g *Grave, s
 	return out, nil
 }
 
-func (u *undertaker) retry(ctx context.Context, c DeadChoice) (DeadOutcome, error) {
-	return u.each(ctx, c, func(g *Grave, seq uint64, out *DeadOutcome) error {
+func (u *deadService) retry(ctx context.Context, c DeadChoice) (DeadOutcome, error) {
+	return u.each(ctx, c, func(g *DeadLetters, seq uint64, out *DeadOutcome) error {
 		l, err := g.Get(ctx, seq)
 		if err != nil {
 			return err
@@ -183,8 +183,8 @@ func (u *undertaker) retry(ctx context.Context, c DeadChoice) (DeadOutcome, erro
 	})
 }
 
-func (u *undertaker) purge(ctx context.Context, c DeadChoice) (DeadOutcome, error) {
-	return u.each(ctx, c, func(g *Grave, seq uint64, out *DeadOutcome) error {
+func (u *deadService) purge(ctx context.Context, c DeadChoice) (DeadOutcome, error) {
+	return u.each(ctx, c, func(g *DeadLetters, seq uint64, out *DeadOutcome) error {
 		err := g.Delete(ctx, seq)
 		if err == nil {
 			out.Deleted = append(out.Deleted, seq)
@@ -194,7 +194,7 @@ func (u *undertaker) purge(ctx context.Context, c DeadChoice) (DeadOutcome, erro
 }
 
 // endpoints are the doors to the dead letters.
-func (u *undertaker) endpoints() []microservice.Endpoint {
+func (u *deadService) endpoints() []microservice.Endpoint {
 	return []microservice.Endpoint{
 		{
 			Name: "dead-ls", Subject: DeadLettersSubject, Handler: report(u.work, u.list),

@@ -50,9 +50,9 @@ func (o note) chain(a config.Agent, bad map[string]bool) {
 	}
 	switch {
 	case len(faulty) == len(a.Model):
-		o.fail("cure what is said of its models above", "none of its models can be used: %s", strings.Join(faulty, ", "))
+		o.fail("fix the model errors listed above", "none of its models can be used: %s", strings.Join(faulty, ", "))
 	case len(faulty) > 0:
-		o.warn("cure what is said of its models above", "not all of its models can be used: %s", strings.Join(faulty, ", "))
+		o.warn("fix the model errors listed above", "not all of its models can be used: %s", strings.Join(faulty, ", "))
 	default:
 		o.ok("answered by %s", strings.Join(a.Model, ", then "))
 	}
@@ -77,7 +77,7 @@ func (d *Doctor) prompt(h *Host, o note, shop *workshop, parts *agents.Parts, a 
 	if len(box.Awaits) > 0 {
 		more = ", and what MCP servers and services bring"
 	}
-	o.ok("each call begins with %d bytes, some %d tokens: the host %d, instructions %d, tools %d bytes%s",
+	o.ok("fixed prompt: %d bytes (about %d tokens): host %d, instructions %d, tools %d%s",
 		all.Bytes, all.Tokens, p.Host.Bytes, p.Instructions.Bytes, p.Tools.Bytes, more)
 	o.to.list[len(o.to.list)-1].Prompt = &p
 	o.budget(d.Config.Models, a)

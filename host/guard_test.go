@@ -67,7 +67,7 @@ func TestRetryOfARouteMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grave, err := host.OpenGrave(t.Context(), b.JS)
+	grave, err := host.OpenDeadLetters(t.Context(), b.JS)
 	if err != nil {
 		t.Fatal(err)
 	}

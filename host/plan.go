@@ -14,7 +14,7 @@ import (
 type plan struct {
 	// Changes say it in words, such as "agent ana: added".
 	Changes []string
-	// Restart are the keys that count from the next start on.
+	// Restart are the keys that take effect after a restart.
 	Restart []string
 
 	agents            map[string]string // what becomes of an agent that is not as before

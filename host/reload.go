@@ -24,7 +24,7 @@ const ReloadSubject = "agenthost.reload"
 type Reloaded struct {
 	Host    string   `json:"host"`
 	Changes []string `json:"changes"`           // such as "agent ana: added"; none: it is as before
-	Restart []string `json:"restart,omitempty"` // keys that count from the next start on
+	Restart []string `json:"restart,omitempty"` // keys that take effect after a restart
 	// Refused is what is wrong with it. Then nothing has changed.
 	Refused []config.Problem `json:"refused,omitempty"`
 	// Error is why the host could not get to the end.
@@ -69,7 +69,7 @@ func (h *Host) Reload(ctx context.Context, why string) Reloaded {
 	case <-h.over:
 		return Reloaded{Host: h.opt.Name, Error: "the host is stopping"}
 	case <-ctx.Done():
-		return Reloaded{Host: h.opt.Name, Error: "it takes its time: " + context.Cause(ctx).Error()}
+		return Reloaded{Host: h.opt.Name, Error: "reload still running: " + context.Cause(ctx).Error()}
 	}
 }
 

@@ -62,7 +62,7 @@ type AgentStatus struct {
 func (h *Host) serveMicro(b *bus.Bus, wakers *wakers) (stop func(), err error) {
 	reports, started := &sync.WaitGroup{}, time.Now().UTC()
 	sessions := &archivist{archive: Sessions(b.JS), nc: b.NC, drop: h.fleet.Load().Drop, work: reports}
-	dead := &undertaker{b.JS, b.NC, reports}
+	dead := &deadService{b.JS, b.NC, reports}
 	svc, err := microservice.Start(b.NC, microservice.Config{
 		Name: ServiceName, Version: semver(h.opt.Version), Description: "a host of agents",
 		Metadata: map[string]string{"host": h.opt.Name}, Log: h.log,

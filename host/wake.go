@@ -52,15 +52,15 @@ func zoned(a config.Agent) []heartbeat.Schedule {
 	return list
 }
 
-// vital tells what an agent is doing.
-func (h *Host) vital(agent string) func() heartbeat.Vital {
-	return func() heartbeat.Vital {
+// agentStatus is what an agent is doing.
+func (h *Host) agentStatus(agent string) func() heartbeat.Status {
+	return func() heartbeat.Status {
 		r := h.fleet.Load().Runtime(agent)
 		if r == nil { // it is leaving
-			return heartbeat.Vital{Phase: heartbeat.PhaseStopping}
+			return heartbeat.Status{Phase: heartbeat.PhaseStopping}
 		}
 		s := r.Status()
-		v := heartbeat.Vital{Sessions: s.Sessions, InFlight: s.InFlight, Queued: s.Queued, Phase: heartbeat.PhaseIdle}
+		v := heartbeat.Status{Sessions: s.Sessions, InFlight: s.InFlight, Queued: s.Queued, Phase: heartbeat.PhaseIdle}
 		switch {
 		case *h.state.Load() == stateStopping:
 			v.Phase = heartbeat.PhaseStopping
@@ -75,11 +75,11 @@ func (h *Host) vital(agent string) func() heartbeat.Vital {
 
 // start runs those of a configuration, until stop is called.
 func (w *wakers) start(cfg *config.Config) {
-	var patients []heartbeat.Patient
+	var targets []heartbeat.Target
 	schedules, events := map[string][]heartbeat.Schedule{}, map[string][]heartbeat.Event{}
 	for _, a := range cfg.Agents {
 		if a.Heartbeat.Enabled {
-			patients = append(patients, heartbeat.Patient{Agent: a.ID, Config: a.Heartbeat, Vital: w.h.vital(a.ID), Heard: a.Behavior != ""})
+			targets = append(targets, heartbeat.Target{Agent: a.ID, Config: a.Heartbeat, Status: w.h.agentStatus(a.ID), Published: a.Behavior != ""})
 		}
 		if len(a.Schedules) > 0 {
 			schedules[a.ID] = zoned(a)
@@ -88,9 +88,9 @@ func (w *wakers) start(cfg *config.Config) {
 	}
 	publisher, log := w.parts.Publisher, w.h.log
 	pulse := &heartbeat.Pulse{
-		Host: w.h.opt.Name, NC: w.parts.NC, Publisher: publisher, Patients: patients, Always: w.h.opt.OnHeartbeat != nil, Log: log,
+		Host: w.h.opt.Name, NC: w.parts.NC, Publisher: publisher, Targets: targets, Always: w.h.opt.OnHeartbeat != nil, Log: log,
 	}
-	beats := heartbeat.NewBeats(w.js, patients, log)
+	beats := heartbeat.NewBeats(w.js, targets, log)
 	keeper := &heartbeat.Keeper{JS: w.js, Publisher: publisher, Reader: w.parts.Reader, Schedules: schedules, Log: log}
 	w.events = &heartbeat.Watcher{NC: w.parts.NC, JS: w.js, Publisher: publisher, Events: events, Log: log, Up: make(chan struct{})}
 	w.beats.Store(beats)

@@ -46,7 +46,7 @@ type Event struct {
 	// was not counted) or of a model call.
 	Attempt int `json:"attempt,omitempty"`
 	// Handed is how many of the tries of the run before this one ended because
-	// their host stopped in good order: nothing speaks against the run.
+	// their host stopped in order, so they count against no run.
 	Handed int `json:"handed,omitempty"`
 	// Lost is what was reserved for the calls of the tries before that died with
 	// their hosts, all of them together, in micro-cents. It counts as spent.

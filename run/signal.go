@@ -38,7 +38,7 @@ type Signal struct {
 	Trigger Trigger // ByMessage when empty
 	Inputs  []Input
 	Attempt int   // of a message that may have been tried before, from 1
-	Handed  int   // of the tries before, those that nothing speaks against
+	Handed  int   // of the tries before, those that ended because their host stopped in order
 	Lost    int64 // as in run.started
 	Join    bool  // steer the run under way, rather than wait for its end
 	// Then ends a run that begins with this submit at once, without a call of

@@ -63,8 +63,8 @@ func (a *Archive) delete(ctx context.Context, d *Deletion, unfinished bool) erro
 // nil when nothing was deleted. refuse is asked first, and again whenever the
 // session was written to meanwhile.
 func (a *Archive) deleteLog(ctx context.Context, d *Deletion, refuse func(run.State, Summary) error) (objects map[string]bool, err error) {
-	var tomb uint64
-	for tries := 0; tomb == 0; tries++ {
+	var marker uint64
+	for tries := 0; marker == 0; tries++ {
 		state, s, err := a.State(ctx, d.Agent, d.SID)
 		if err != nil {
 			return nil, err
@@ -76,14 +76,14 @@ func (a *Archive) deleteLog(ctx context.Context, d *Deletion, refuse func(run.St
 		if objects, d.Commits, err = a.objects(ctx, d.Agent, d.SID); err != nil {
 			return nil, err
 		}
-		tomb, err = a.bury(ctx, d, s.Seq)
+		marker, err = a.bury(ctx, d, s.Seq)
 		if err != nil && (!bus.Refused(err) || tries == 5) {
 			return nil, err
 		}
 	}
 	faults := []error{
 		a.purge(ctx, bus.SessionsStream, snapshotSubject(d.Agent, d.SID), 0),
-		a.purge(ctx, bus.SessionsStream, Subject(d.Agent, d.SID), tomb+1),
+		a.purge(ctx, bus.SessionsStream, Subject(d.Agent, d.SID), marker+1),
 		a.forgetWaiting(ctx, d.Agent, d.SID),
 	}
 	for _, bucket := range []string{bus.WaitingBucket, bus.AllowedBucket} {

@@ -68,7 +68,7 @@ func (a *app) listWaiting(ctx context.Context, js jetstream.JetStream, l *listin
 	case a.json:
 		return a.printJSON(append([]host.Waiting{}, list...))
 	case len(list) == 0:
-		fmt.Fprintln(a.stdout, "nobody is asked for anything")
+		fmt.Fprintln(a.stdout, "no pending approvals or questions")
 		return nil
 	}
 	t := a.table("ID", "AGENT", "KIND", "SINCE", "PROMPT")

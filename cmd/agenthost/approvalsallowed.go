@@ -35,7 +35,7 @@ func (a *app) listAllowed(ctx context.Context, js jetstream.JetStream) error {
 	case a.json:
 		return a.printJSON(append([]host.Allowed{}, list...))
 	case len(list) == 0:
-		fmt.Fprintln(a.stdout, "nothing is allowed for longer than once")
+		fmt.Fprintln(a.stdout, "no standing approvals")
 		return nil
 	}
 	t := a.table("ID", "AGENT", "SESSION", "WHAT", "BY", "SINCE")
@@ -48,7 +48,7 @@ func (a *app) listAllowed(ctx context.Context, js jetstream.JetStream) error {
 func (a *app) approvalsRevokeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "revoke ID",
-		Short:   "Have something that is allowed asked again",
+		Short:   "Revoke a standing approval",
 		Example: "  agenthost approvals revoke ana.all.k3v…",
 		Args:    takes("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -134,7 +134,7 @@ func liveAllowed(ctx context.Context, _ *nats.Conn, js jetstream.JetStream, _ st
 }
 
 func liveLetters(ctx context.Context, _ *nats.Conn, js jetstream.JetStream, _ string) (numbers []string, err error) {
-	g, err := host.OpenGrave(ctx, js)
+	g, err := host.OpenDeadLetters(ctx, js)
 	if err != nil {
 		return nil, err
 	}

@@ -26,14 +26,14 @@ its host too often, or could not be delivered. It is kept for 30 days.`,
 	}, a.deadListCommand(), a.deadShowCommand(), a.deadRetryCommand(), a.deadPurgeCommand())
 }
 
-// withGrave calls do with the dead letters of the fleet.
-func (a *app) withGrave(ctx context.Context, do func(*host.Grave) error) error {
+// withDeadLetters calls do with the dead letters of the fleet.
+func (a *app) withDeadLetters(ctx context.Context, do func(*host.DeadLetters) error) error {
 	nc, js, err := a.connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer nc.Close()
-	g, err := host.OpenGrave(ctx, js)
+	g, err := host.OpenDeadLetters(ctx, js)
 	if err != nil {
 		return err
 	}
@@ -50,13 +50,13 @@ func (a *app) deadListCommand() *cobra.Command {
 		Args: takes("[AGENT]"),
 	}
 	l.register(a, cmd, func(ctx context.Context) error {
-		return a.withGrave(ctx, func(g *host.Grave) error { return a.deadList(ctx, g, l) })
+		return a.withDeadLetters(ctx, func(g *host.DeadLetters) error { return a.deadList(ctx, g, l) })
 	})
 	a.configFlag(cmd)
 	return cmd
 }
 
-func (a *app) deadList(ctx context.Context, g *host.Grave, l *listFlags) error {
+func (a *app) deadList(ctx context.Context, g *host.DeadLetters, l *listFlags) error {
 	list, err := allLetters(ctx, g, l.agent)
 	list = slices.DeleteFunc(list, func(one host.DeadLetter) bool { return !l.keeps(one.Agent, one.At) })
 	switch {
@@ -86,14 +86,14 @@ func (a *app) deadShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.withGrave(cmd.Context(), func(g *host.Grave) error { return a.deadShow(cmd.Context(), g, seq) })
+			return a.withDeadLetters(cmd.Context(), func(g *host.DeadLetters) error { return a.deadShow(cmd.Context(), g, seq) })
 		},
 	}
 	a.configFlag(cmd)
 	return cmd
 }
 
-func (a *app) deadShow(ctx context.Context, g *host.Grave, seq uint64) error {
+func (a *app) deadShow(ctx context.Context, g *host.DeadLetters, seq uint64) error {
 	l, err := g.Get(ctx, seq)
 	switch {
 	case err != nil:

@@ -18,15 +18,15 @@ func (a *app) deadPurgeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "purge SEQ... | --all [AGENT]",
 		Short: "Delete dead letters for good",
-		Long: `Purge deletes dead letters for good. It asks first; where nobody can be asked it
-needs --force.`,
+		Long: `Purge deletes dead letters for good. It asks for confirmation; without a
+terminal it needs --force.`,
 		Example: `  agenthost dead purge 12
   agenthost dead purge --all assistant --force`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !force && !isTerminal(a.stdin) {
-				return usage("nobody can be asked whether to delete, as the input is no terminal; add --force")
+				return usage("not a terminal: use --force to delete without confirmation")
 			}
-			return a.withGrave(cmd.Context(), func(g *host.Grave) error {
+			return a.withDeadLetters(cmd.Context(), func(g *host.DeadLetters) error {
 				list, err := which.of(cmd.Context(), g, args)
 				if err != nil {
 					return err
@@ -56,7 +56,7 @@ func (a *app) confirm(what string) bool {
 }
 
 // deadPurge deletes just what was listed: what died since stays.
-func (a *app) deadPurge(ctx context.Context, g *host.Grave, list []host.DeadLetter) error {
+func (a *app) deadPurge(ctx context.Context, g *host.DeadLetters, list []host.DeadLetter) error {
 	for _, l := range list {
 		if err := g.Delete(ctx, l.DeadSeq); err != nil {
 			return err

@@ -20,7 +20,7 @@ letter. A message that cannot be handled dies again.`,
 		Example: `  agenthost dead retry 12
   agenthost dead retry --all assistant`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withGrave(cmd.Context(), func(g *host.Grave) error {
+			return a.withDeadLetters(cmd.Context(), func(g *host.DeadLetters) error {
 				list, err := which.of(cmd.Context(), g, args)
 				if err != nil {
 					return err
@@ -36,7 +36,7 @@ letter. A message that cannot be handled dies again.`,
 
 // deadRetry goes on after a letter that cannot be sent again, and fails in the
 // end.
-func (a *app) deadRetry(ctx context.Context, g *host.Grave, list []host.DeadLetter) error {
+func (a *app) deadRetry(ctx context.Context, g *host.DeadLetters, list []host.DeadLetter) error {
 	done := []host.Retried{}
 	var failed error
 	for _, l := range list {

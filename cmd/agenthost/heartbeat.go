@@ -12,7 +12,7 @@ func (a *app) heartbeatCommand() *cobra.Command {
 	dry := false
 	cmd := &cobra.Command{
 		Use:   "heartbeat",
-		Short: "Tell what heartbeats would cost",
+		Short: "Estimate what heartbeats cost",
 		Long: `Heartbeat estimates the tokens and the money that the heartbeats of a
 configuration take in a day, switched on or not, without calling any model.`,
 		Example: `  agenthost heartbeat --dry-run

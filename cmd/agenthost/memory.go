@@ -135,7 +135,7 @@ func (a *app) memoryDeleteCommand() *cobra.Command {
 		Use:   "delete [ID...]",
 		Short: "Delete notes for good",
 		Long: `Delete deletes notes for good: those named, or all that belong to --agent,
-to --peer or to both. It asks first; where nobody can be asked it needs --force.
+to --peer or to both. It asks for confirmation; without a terminal it needs --force.
 What was said in the chat stays in the session's log.`,
 		Example: `  agenthost memory delete k3v5y2mmp4ra
   agenthost memory delete --peer web/dm/7 --force`,
@@ -144,7 +144,7 @@ What was said in the chat stays in the session's log.`,
 				return usage("say what to delete: ids of notes, --agent, --peer or both")
 			}
 			if !force && !isTerminal(a.stdin) {
-				return usage("nobody can be asked whether to delete, as the input is no terminal; add --force")
+				return usage("not a terminal: use --force to delete without confirmation")
 			}
 			return a.withMemory(cmd.Context(), func(js jetstream.JetStream) error {
 				list, err := which.of(cmd.Context(), js)

@@ -20,11 +20,11 @@ const reloadWithin = 35 * time.Second
 func (a *app) reloadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reload",
-		Short: "Have all hosts read their configuration again",
+		Short: "Reload the configuration on all hosts",
 		Long: `Reload has every running host read its configuration again, and tells what has
 changed. A host that finds a mistake changes nothing and tells where it is; then
 the command exits with 1. Sessions go on: their next turn goes by what is new.
-Keys under nats and http count from the next start of a host on.
+Changes under nats and http take effect after a restart.
 
 A host also reads its files again when they change, and on SIGHUP.`,
 		Example: `  agenthost reload

@@ -37,7 +37,7 @@ func (s *selection) register(cmd *cobra.Command) {
 }
 
 // of are the selected dead letters. A number that is none is an error.
-func (s *selection) of(ctx context.Context, g *host.Grave, args []string) ([]host.DeadLetter, error) {
+func (s *selection) of(ctx context.Context, g *host.DeadLetters, args []string) ([]host.DeadLetter, error) {
 	if s.all {
 		agent, err := agentOf(args)
 		if err != nil {
@@ -61,7 +61,7 @@ func (s *selection) of(ctx context.Context, g *host.Grave, args []string) ([]hos
 }
 
 // allLetters are the dead letters of an agent, or of all when it is empty.
-func allLetters(ctx context.Context, g *host.Grave, agent string) ([]host.DeadLetter, error) {
+func allLetters(ctx context.Context, g *host.DeadLetters, agent string) ([]host.DeadLetter, error) {
 	list := []host.DeadLetter{}
 	for l, err := range g.Letters(ctx, agent, 0) {
 		if err != nil {

@@ -24,8 +24,8 @@ func (a *app) sessionsDeleteCommand() *cobra.Command {
 		Long: `Delete deletes a session with all that is only in it: log, snapshot, objects,
 what waits in it and what is allowed in it. The person begins anew. With --peer
 these are the direct conversations of the agent with that person on all
-channels; what was said in groups stays. It asks first; where nobody can be
-asked it needs --force.`,
+channels; what was said in groups stays. It asks for confirmation; without a
+terminal it needs --force.`,
 		Example: `  agenthost sessions delete assistant web/dm/ana
   agenthost sessions delete assistant --peer ana --force`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -47,7 +47,7 @@ asked it needs --force.`,
 				}
 			}
 			if !force && !isTerminal(a.stdin) {
-				return usage("nobody can be asked whether to delete, as the input is no terminal; add --force")
+				return usage("not a terminal: use --force to delete without confirmation")
 			}
 			return a.withSessions(cmd.Context(), func(s *shelf) error {
 				keys, err := s.condemned(cmd.Context(), args, peer)

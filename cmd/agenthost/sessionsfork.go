@@ -13,7 +13,7 @@ func (a *app) sessionsForkCommand() *cobra.Command {
 	b := host.Branching{}
 	cmd := &cobra.Command{
 		Use:   "fork AGENT KEY",
-		Short: "Begin a session as another one began",
+		Short: "Copy a session up to a given event",
 		Long: `Fork makes a session of the events of another, up to a place of its export: SEQ,
 a commit, or SEQ.N, one event of it. It has the key that --to names, else that
 of the first with ~fork-1, ~fork-2 and so on behind it. Whoever has the id that

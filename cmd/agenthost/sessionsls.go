@@ -63,7 +63,7 @@ func (a *app) listSessions(ctx context.Context, s *shelf, p host.SessionPage) er
 		return err
 	}
 	if list.After > 0 {
-		a.warn("there are more; go on with --after %d", list.After)
+		a.warn("more results: run again with --after %d", list.After)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (p *peer) elicit(ctx context.Context, wanted *sdk.ElicitParams) *sdk.Elicit
 		a = p.asked.only()
 	}
 	if p.opts.Ask == nil || a == nil || wanted.URL != "" {
-		p.log.Warn().Bool("known", a != nil).Msg("MCP server has a question that nobody can be asked")
+		p.log.Warn().Bool("known", a != nil).Msg("MCP question: refused, no session to ask in")
 		return &sdk.ElicitResult{Action: "decline"}
 	}
 	asking, cancel := context.WithCancel(a.ctx)

@@ -14,8 +14,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Grave is where the dead letters of a fleet are kept.
-type Grave struct {
+// DeadLetters are the dead letters of a fleet.
+type DeadLetters struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
 	reader *bus.Reader
@@ -36,8 +36,8 @@ type Retried struct {
 	Seq     uint64 `json:"seq"`
 }
 
-// OpenGrave finds the dead letters on js.
-func OpenGrave(ctx context.Context, js jetstream.JetStream) (*Grave, error) {
+// OpenDeadLetters finds the dead letters on js.
+func OpenDeadLetters(ctx context.Context, js jetstream.JetStream) (*DeadLetters, error) {
 	stream, err := js.Stream(ctx, bus.DeadStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, fmt.Errorf("no stream %s: no host has run on this NATS yet", bus.DeadStream)
@@ -49,12 +49,12 @@ func OpenGrave(ctx context.Context, js jetstream.JetStream) (*Grave, error) {
 	if err != nil && !errors.Is(err, bus.ErrNotFound) {
 		return nil, err
 	}
-	return &Grave{js, stream, bus.NewReader(js), signer}, nil
+	return &DeadLetters{js, stream, bus.NewReader(js), signer}, nil
 }
 
 // Letters are those of agent, or of all when it is empty, the oldest first,
 // whose number is above after. An error ends them.
-func (g *Grave) Letters(ctx context.Context, agent string, after uint64) iter.Seq2[DeadLetter, error] {
+func (g *DeadLetters) Letters(ctx context.Context, agent string, after uint64) iter.Seq2[DeadLetter, error] {
 	subject := bus.DeadSubject(agent)
 	if agent == "" {
 		subject = bus.DeadSubject(">")
@@ -69,7 +69,7 @@ func (g *Grave) Letters(ctx context.Context, agent string, after uint64) iter.Se
 				yield(DeadLetter{}, fmt.Errorf("list dead letters: %w", err))
 				return
 			}
-			if after = rec.Seq; !yield(exhumed(rec), nil) {
+			if after = rec.Seq; !yield(decodeDeadLetter(rec), nil) {
 				return
 			}
 		}
@@ -77,7 +77,7 @@ func (g *Grave) Letters(ctx context.Context, agent string, after uint64) iter.Se
 }
 
 // Get reads the letter with number seq.
-func (g *Grave) Get(ctx context.Context, seq uint64) (DeadLetter, error) {
+func (g *DeadLetters) Get(ctx context.Context, seq uint64) (DeadLetter, error) {
 	if seq == 0 {
 		return DeadLetter{}, shut("404", "no dead letter %d", seq)
 	}
@@ -88,19 +88,19 @@ func (g *Grave) Get(ctx context.Context, seq uint64) (DeadLetter, error) {
 	if err != nil {
 		return DeadLetter{}, fmt.Errorf("read dead letter %d: %w", seq, err)
 	}
-	return exhumed(rec), nil
+	return decodeDeadLetter(rec), nil
 }
 
 // Delete deletes the letter with number seq for good.
-func (g *Grave) Delete(ctx context.Context, seq uint64) error {
+func (g *DeadLetters) Delete(ctx context.Context, seq uint64) error {
 	if err := g.stream.DeleteMsg(ctx, seq); err != nil {
 		return fmt.Errorf("delete dead letter %d: %w", seq, err)
 	}
 	return nil
 }
 
-// exhumed reads a dead letter. What somebody else put there is shown as it is.
-func exhumed(rec bus.Record) DeadLetter {
+// decodeDeadLetter reads a dead letter. What somebody else put there is shown as it is.
+func decodeDeadLetter(rec bus.Record) DeadLetter {
 	l := DeadLetter{DeadSeq: rec.Seq}
 	if err := json.Unmarshal(rec.Data, &l.DeadLetter); err != nil {
 		l.DeadLetter = bus.DeadLetter{Reason: "this is no dead letter of a host: " + err.Error(), At: rec.Time}
@@ -112,7 +112,7 @@ func exhumed(rec bus.Record) DeadLetter {
 
 // Retry publishes the message of l and then deletes the letter. Between the two
 // the stream's window knows the message, should somebody retry it once more.
-func (g *Grave) Retry(ctx context.Context, l DeadLetter) (Retried, error) {
+func (g *DeadLetters) Retry(ctx context.Context, l DeadLetter) (Retried, error) {
 	if l.Subject == "" || strings.ContainsAny(l.Subject, " \t\r\n*>") {
 		return Retried{}, errors.New("it does not tell which subject the message was for")
 	}
@@ -146,7 +146,7 @@ func (g *Grave) Retry(ctx context.Context, l DeadLetter) (Retried, error) {
 }
 
 // message is the message of a dead letter, which may be in its stream only.
-func (g *Grave) message(ctx context.Context, l DeadLetter) ([]byte, error) {
+func (g *DeadLetters) message(ctx context.Context, l DeadLetter) ([]byte, error) {
 	if !l.Omitted {
 		return l.Data(), nil
 	}
