@@ -24,7 +24,7 @@ const module = "agenthost"
 // arrows says what a package may import of the module's own. A folder within a
 // package needs no entry: it may import its parent, bus and fastjson.
 var arrows = map[string][]string{
-	"cmd/agenthost":      {"host", "config", "bench", "bus"},
+	"cmd/agenthost":      {"host", "config", "bench", "bus", "internal/coldstore", "internal/terminal"},
 	"examples":           {"agents", "config", "host", "llm"},
 	"host":               {"*"},
 	"config":             {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools", "internal/texts"},

@@ -71,7 +71,7 @@ func (t *runner) refuseDelegate(to string) string {
 	case !allows(t.p.cfg.Delegates, to):
 		return fmt.Sprintf("%s is not among the agents that %s may ask", to, self)
 	case slices.Contains(chain, to):
-		return fmt.Sprintf("delegation cycle: %s already waits for this (%s)", to, strings.Join(chain, " → "))
+		return "delegation cycle: " + strings.Join(append(slices.Clone(chain), to), " → ")
 	case len(chain) > maxDepth:
 		return fmt.Sprintf("this task has passed through %d agents, which is the most", maxDepth)
 	}

@@ -583,7 +583,7 @@ func TestDelegation(t *testing.T) {
 		"not accepted": {[]actor{bot("a", script(paying), has(handing("b")), asks("b")), bot("b", script(paying), func(a *actor) {
 			a.cfg.Accepts = []string{"kate"}
 		})}, "does not take work"},
-		"circle": {[]actor{bot("a", script(paying), has(handing("b")), asks("b")), bot("b", script(paying), has(handing("a")), asks("a"))}, "circles"},
+		"circle": {[]actor{bot("a", script(paying), has(handing("b")), asks("b")), bot("b", script(paying), has(handing("a")), asks("a"))}, "delegation cycle: a → b → a"},
 	}
 	for name, tt := range refused {
 		t.Run(name, func(t *testing.T) {

@@ -43,7 +43,7 @@ func TestUsageErrors(t *testing.T) {
 		"dead letter zero":         {"dead retry 0", `dead letter "0": want its number`},
 		"none to retry":            {"dead retry", "want SEQ, or --all"},
 		"all of two agents":        {"dead purge --all a b", "want at most one AGENT with --all"},
-		"nobody to ask":            {"dead purge 1", "add --force"},
+		"no terminal":              {"dead purge 1", "use --force"},
 		"agent of approvals":       {"approvals ls --agent A", `agent "A": want`},
 		"no answer":                {"approvals answer x", "want ID approve|deny|TEXT; approve|deny|TEXT is missing"},
 		"no such scope":            {"approvals answer x approve --scope ever", "want one of once, session, always"},
