@@ -349,6 +349,9 @@ func (p *Publisher) close() {
 // again: NATS is away, a stream has no leader or no room just now, or its
 // cluster is still busy with an earlier copy.
 func Transient(err error) bool {
+	if errors.Is(err, errNotYet) {
+		return true
+	}
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		switch api.ErrorCode {
 		case errStreamFull, errNoStorage, errAccountFull, errNoLimits, errInProcess, errTooMany:

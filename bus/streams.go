@@ -87,7 +87,7 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 func Provision(ctx context.Context, js jetstream.JetStream, replicas, lanes int, log zerolog.Logger) error {
 	replicas, lanes = max(replicas, 1), LaneCount(lanes)
 	if err := upgradeRoutes(ctx, js, replicas, log); err != nil {
-		return explainReplicas(err, replicas)
+		return notYet(explainReplicas(err, replicas))
 	}
 	var makers []func() error
 	progress := log.Sample(&zerolog.BurstSampler{Burst: 1, Period: readyProgress})
@@ -104,7 +104,19 @@ func Provision(ctx context.Context, js jetstream.JetStream, replicas, lanes int,
 		add(want.Bucket, func(ctx context.Context) error { return provisionBucket(ctx, js, want) })
 	}
 	add(FilesBucket, func(ctx context.Context) error { return provisionFiles(ctx, js, replicas) })
-	return explainReplicas(atOnce(makers), replicas)
+	return notYet(explainReplicas(atOnce(makers), replicas))
+}
+
+// errNotYet is wrapped by the failure of a step that another try may get past.
+var errNotYet = errors.New("the cluster does not know the stream yet")
+
+// notYet marks the error of a stream that is not found although it was just made:
+// the servers of a cluster learn of it one after the other.
+func notYet(err error) error {
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("%w: %w", errNotYet, err)
+	}
+	return err
 }
 
 // makeFirst is about how long the first attempt at a stream may take; each
