@@ -36,7 +36,7 @@ func loginServer(cfg *config.Config, name string) (tools.MCPConfig, error) {
 	server, ok := cfg.MCP[name]
 	switch {
 	case !ok && len(cfg.MCP) == 0:
-		return server, fmt.Errorf("mcp server %q is not configured; add it under mcp:", name)
+		return server, fmt.Errorf("mcp server %q is not configured; add it to the section mcp", name)
 	case !ok:
 		return server, fmt.Errorf("mcp server %q is not configured; there is %s", name, strings.Join(sortedKeys(cfg.MCP), ", "))
 	case server.URL == "":

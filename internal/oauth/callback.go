@@ -26,8 +26,8 @@ type callback struct {
 	state string // of the login under way; what has another is of no interest
 }
 
-func listen() (*callback, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func listen(ctx context.Context) (*callback, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for the browser: %w", err)
 	}

@@ -26,7 +26,7 @@ type Login struct {
 
 // Run waits until the person has logged in, or ctx ends, and keeps the token.
 func (l Login) Run(ctx context.Context) (file string, err error) {
-	back, err := listen()
+	back, err := listen(ctx)
 	if err != nil {
 		return "", err
 	}

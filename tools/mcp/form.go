@@ -157,7 +157,10 @@ func (f field) value(answer string) (any, error) {
 // format, its length, its bounds. A schema that cannot be read allows all.
 func (f field) conforms(value any) error {
 	text, err := json.Marshal(value)
-	if err != nil || tools.CheckSchema(f.schema) != nil {
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	if tools.CheckSchema(f.schema) != nil {
 		return nil
 	}
 	if err := new(tools.Validator).CheckAnswer(f.schema, string(text)); err != nil {

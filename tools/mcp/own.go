@@ -46,7 +46,7 @@ func reading[A any](name, about, properties string, do func(context.Context, *sd
 		var given A
 		if len(args) > 0 {
 			if err := json.Unmarshal(args, &given); err != nil {
-				return tools.Result{Text: err.Error(), Failed: true}, nil
+				return tools.Result{Text: err.Error(), Failed: true}, nil //nolint:nilerr // it is for the model
 			}
 		}
 		text, err := do(ctx, s, given)
