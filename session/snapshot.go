@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hash/crc32"
 	"strconv"
 
 	"agenthost/bus"
@@ -50,7 +51,7 @@ func (s *snapshot) appendJSON(data []byte) ([]byte, error) {
 // takeSnapshot returns a snapshot when one is due and the state is that of the
 // last commit, no more and no less. Called with the lock held.
 func (l *Log) takeSnapshot() *snapshot {
-	due := l.fresh || l.since >= max(snapshotEvery, l.snap.messages/2) && l.tail >= l.snap.size
+	due := l.fresh || l.since >= l.snapshotAfter() && l.tail >= l.snap.size
 	if l.broken != nil || l.busy || l.owed > 0 || !due || l.state.Pending() > 0 {
 		return nil
 	}
@@ -59,6 +60,17 @@ func (l *Log) takeSnapshot() *snapshot {
 	return &snapshot{
 		V: version, Key: l.key, Seq: l.seq, Replied: l.replied, State: l.state, IDs: l.ids.list(), room: room,
 	}
+}
+
+// snapshotAfter is after how many commits the next snapshot is due. Long sessions that
+// began together differ in it by up to half: all their snapshots at once, of hundreds of
+// kilobytes each, took more memory than a small host has.
+func (l *Log) snapshotAfter() int {
+	turns := l.snap.messages / 2
+	if turns <= snapshotEvery {
+		return snapshotEvery
+	}
+	return turns + turns*int(crc32.ChecksumIEEE([]byte(l.key))%100)/200
 }
 
 // writeSnapshot replaces the session's snapshot. Losing one costs only time.

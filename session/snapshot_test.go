@@ -331,21 +331,31 @@ func objectOf(t testing.TB, snapshot string) string {
 	return s.Object
 }
 
-// A session of many turns writes a snapshot when it has as many again.
+// A session of many turns writes a snapshot when it has as many again, or up to half
+// as many more.
 func TestSnapshotsOfManyTurns(t *testing.T) {
 	b, s := open(t)
 	d := watchSnapshots(t, b, s)
 	c := openTalk(t, s)
-	for _, turns := range []int{64, 128, 256, 512} {
-		for c.turns < turns-1 {
+	turns := func(n int) {
+		for c.turns < n {
 			c.turn()
 		}
-		d.none()
-		c.turn()
-		if got := strings.Count(d.next(), `"role":"assistant"`); got != turns {
-			t.Errorf("snapshot: got it after %d turns, want %d", got, turns)
+	}
+	last := 0
+	for range 4 {
+		soonest := max(64, 2*last)
+		latest := soonest
+		if last > 64 {
+			latest += last / 2
 		}
-		c = c.reopen() // whoever opens the session goes on in the same way
+		turns(soonest - 1)
+		d.none()
+		turns(latest)
+		if last = strings.Count(d.next(), `"role":"assistant"`); last < soonest || last > latest {
+			t.Errorf("snapshot: got it after %d turns, want %d to %d", last, soonest, latest)
+		}
+		c = c.reopen() // the next one to open the session goes on in the same way
 	}
 	c.same()
 }
