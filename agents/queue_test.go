@@ -13,7 +13,7 @@ import (
 
 const dawdling = `
 rules:
-  - {when: slow, delay: 60s, text: too late}
+  - {when: slow, delay: 9m, text: too late}
   - {after_tool: "*", text: "It says: ${result}"}
   - {when: pay, tool_calls: [{name: pay, args: {}}]}
   - {text: "${text}"}
