@@ -17,7 +17,7 @@ func TestMemoryAtSaturation(t *testing.T) {
 	const bound = 512 << 20
 	t.Setenv("GOMEMLIMIT", "384MiB")
 	opt := bench.Options{
-		Program: binary, Duration: pick(20*time.Second, time.Minute), Rounds: 1, NoRaw: true, Sync: "2m", Dir: t.TempDir(),
+		Program: binary, Duration: pick(5*time.Second, time.Minute), Rounds: 1, NoRaw: true, Sync: "2m", Dir: t.TempDir(),
 		Quiet: patience,
 	}
 	if s := os.Getenv(memoryVar); s != "" {
