@@ -6,20 +6,17 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
-
-	"agenthost/bus"
 )
 
 const (
 	// memoryEvery is how often the memory of the process is looked at.
 	memoryEvery = 250 * time.Millisecond
 
-	// Of the soft limit, in percent, what is in use: from tightMemory on lanes slow
-	// down, the more the less is left. From fullMemory on the collector has little to
-	// collect and much to do, and sessions leave memory.
-	tightMemory = 65
-	fullMemory  = 85
-	brakeStep   = 4 // the pause of the lanes doubles with so much more in use
+	// Of the soft limit, in percent, what is in use: above tightMemory the
+	// collector would have little to collect and much to do; below easyMemory
+	// there is room again.
+	tightMemory = 80
+	easyMemory  = 70
 
 	shedPart = 32 // one session of so many leaves memory at a time
 )
@@ -50,26 +47,20 @@ func (f *Fleet) watchMemory(ctx context.Context) {
 }
 
 // relieve acts on the part of the limit that is in use. Lanes hand out their
-// messages more slowly: much of what is in use comes with the messages of the last
-// seconds and minutes. Where that does not do, the sessions that have been idle
-// longest leave memory, a few at a time: to read one again costs memory, too, and
-// thousands of those that are busy would be read all the time.
+// messages more slowly: most of what is in use are messages of the last seconds.
+// Where that does not do, the sessions that have been idle longest leave memory, a
+// few at a time: to read one again, NATS loads all that is stored around it.
 func (f *Fleet) relieve(used int64) {
-	f.brake.Set(brakeAt(used))
-	if used < fullMemory {
-		return
+	switch {
+	case used >= tightMemory && f.brake.Longest():
+		for _, r := range f.runtimes() {
+			r.sessions.Shed((r.sessions.Len() + shedPart - 1) / shedPart)
+		}
+	case used >= tightMemory:
+		f.brake.Harder()
+	case used < easyMemory:
+		f.brake.Ease()
 	}
-	for _, r := range f.runtimes() {
-		r.sessions.Shed((r.sessions.Len() + shedPart - 1) / shedPart)
-	}
-}
-
-// brakeAt is the pause of the lanes when so much is in use.
-func brakeAt(used int64) time.Duration {
-	if used < tightMemory {
-		return 0
-	}
-	return bus.FirstBrake << min((used-tightMemory)/brakeStep, 10) // far beyond the longest one
 }
 
 func (f *Fleet) sayMemory(tight bool, used, limit int64) {

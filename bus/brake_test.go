@@ -10,12 +10,22 @@ import (
 func TestBrake(t *testing.T) {
 	t.Parallel()
 	b := &bus.Brake{}
-	for _, tt := range []struct{ set, want time.Duration }{
-		{0, 0}, {bus.FirstBrake, 250 * time.Microsecond}, {time.Hour, 16 * time.Millisecond}, {0, 0},
+	const µs, ms = time.Microsecond, time.Millisecond
+	for i, tt := range []struct {
+		do   func()
+		want time.Duration
+	}{
+		{b.Ease, 0}, {b.Harder, 250 * µs}, {b.Harder, 500 * µs}, {b.Harder, ms}, {b.Ease, 500 * µs}, {b.Ease, 250 * µs}, {b.Ease, 0},
 	} {
-		b.Set(tt.set)
+		tt.do()
 		if got := b.Pause(); got != tt.want {
-			t.Errorf("set to %v: got %v, want %v", tt.set, got, tt.want)
+			t.Errorf("step %d: got %v, want %v", i, got, tt.want)
 		}
+	}
+	for range 100 {
+		b.Harder()
+	}
+	if got := b.Pause(); got != 16*ms || !b.Longest() {
+		t.Errorf("got %v at most, longest %v, want 16ms", got, b.Longest())
 	}
 }
