@@ -104,7 +104,7 @@ func TestBudgetOfAPerson(t *testing.T) {
 	w.expect("reply", "You said: three")
 	w.eventually("all is booked", func() bool { return w.spentToday("ana") >= 2*dollar })
 	w.send("agent.route.ana", bus.Route{ID: "t", Kind: "event", Text: "four"})
-	w.eventually("an event is nobody's", func() bool { return w.spentToday("ana") >= 3*dollar })
+	w.eventually("an event counts for no person", func() bool { return w.spentToday("ana") >= 3*dollar })
 }
 
 // A person may ask for more than their share with the agent's approvers, and a

@@ -115,7 +115,7 @@ func TestUnreadableMessageIsAnswered(t *testing.T) {
 		"a bad priority":         {`{"id":"m1","from":"bea","text":"hi","priority":"soon"}`, "priority is", "bea", ""},
 		"both":                   {`{"id":"m1","from":"bea","text":"hi","edits":"a","withdraws":"b"}`, "it has both edits and withdraws", "bea", ""},
 		"an id that is a number": {`{"id":7,"from":"bea","text":""}`, "id cannot be a number", "bea", ""},
-		"to nobody":              {`{"id":"m1"}`, "", "", ""},
+		"without an address":     {`{"id":"m1"}`, "", "", ""},
 		"no JSON":                {`{"from":"bea`, "", "", ""},
 	}
 	for name, tt := range tests {

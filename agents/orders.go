@@ -63,7 +63,7 @@ func (r *Runtime) isOrder(in *bus.Inbound) bool {
 }
 
 // ordered carries out an order. The signal answers in place of the model; nil when
-// the message is none.
+// the message is not an order.
 func (t *runner) ordered(o origin) *run.Signal {
 	if o.inbound == nil || !t.c.r.isOrder(o.inbound) {
 		return nil

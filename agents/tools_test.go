@@ -377,7 +377,7 @@ func TestQuestion(t *testing.T) {
 		"option":  {tools.Wait{Question: true, Prompt: "Which?", Options: []string{"Red", "Blue"}}, "blue", "It says: Blue"},
 		"blanks":  {tools.Wait{Question: true, Prompt: "Which?", Options: []string{" red ", "blue"}}, " red ", "It says:  red "},
 		"default": {tools.Wait{Question: true, Prompt: "Which?", Default: "green", Timeout: time.Second}, "", "It says: green (the default: no answer came before the deadline)"},
-		"nobody":  {tools.Wait{Question: true, Prompt: "Which?", Timeout: time.Second}, "", "It says: no answer came before the deadline"},
+		"expires": {tools.Wait{Question: true, Prompt: "Which?", Timeout: time.Second}, "", "It says: no answer came before the deadline"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

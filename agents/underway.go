@@ -19,7 +19,7 @@ type RunStatus struct {
 	Attempt int         `json:"attempt,omitempty"`
 	Since   time.Time   `json:"since"`
 	Phase   string      `json:"phase"`
-	// For is what it waits for: tools by name, and what somebody is asked.
+	// For is what it waits for: tools by name, and the questions to people.
 	For   []string `json:"for,omitempty"`
 	Model string   `json:"model,omitempty"` // the entry that is being asked, or was last
 }

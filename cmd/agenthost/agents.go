@@ -70,7 +70,7 @@ type servedAgent struct {
 	serving, could []string // hosts
 }
 
-// by names who serves it; in parentheses who could, while nobody has to.
+// by names the hosts that serve it, or in parentheses those that could while it is idle.
 func (s *servedAgent) by() string {
 	if len(s.serving) > 0 {
 		return strings.Join(s.serving, ", ")

@@ -28,7 +28,7 @@ is no terminal, each line is a message and only answers are printed.
 
 When the agent asks for an approval or has a question, the next line is the
 answer to it: approve or deny, or approve session or approve always for longer.
-The line /stop stops what is under way, /quit ends the chat, /help tells what else
+The line /stop stops what is under way, /quit ends the chat, /help lists what else
 there is. On a terminal the line can be edited, with the earlier ones behind the
 arrows; it gets another line by Alt-Enter, by a backslash at its end, or by pasting
 several. Ctrl-C stops a run that is under way, and else ends the chat.

@@ -62,7 +62,7 @@ func (c *chat) begin(ctx context.Context, p *place, agent string, start chatStar
 // mostChats is how many sessions of an agent are looked at for the last chat.
 const mostChats = 1000
 
-// lastChat is the id of the session in which somebody talked to an agent last.
+// lastChat is the id of the session of the last conversation with an agent.
 func lastChat(ctx context.Context, p *place, agent, from string) (string, error) {
 	list, err := host.Sessions(p.js).List(ctx, host.SessionPage{Agent: agent, Limit: mostChats})
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *chat) showEarlier(ctx context.Context) {
 // costWithin bounds what a chat waits for the account of an answer.
 const costWithin = 2 * time.Second
 
-// printCost says, where somebody sees it, what the answer took: time, and tokens
+// printCost prints at a terminal what the answer took: time, and tokens
 // and money as the log has them.
 func (c *chat) printCost(ctx context.Context, took time.Duration) {
 	if c.editor == nil {

@@ -24,7 +24,7 @@ func (a *app) runsListCommand() *cobra.Command {
 queued (for a free slot of its agent), starting, invoking and streaming (the
 model), dispatching (tools), compacting, storing, or waiting (for a person or
 another agent; then its age is that of the oldest question). WAITS FOR names the
-tools, or what somebody is asked; MODEL is the entry of the configuration that is
+tools, or questions to people; MODEL is the entry of the configuration that is
 asked, or was last.`,
 		Example: `  agenthost runs ls
   agenthost runs ls --agent assistant --watch
@@ -42,7 +42,7 @@ type runLine struct {
 	Host string `json:"host,omitempty"`
 }
 
-// waitingPhase is that of a run that waits for somebody.
+// waitingPhase is that of a run that waits for a person or another agent.
 const waitingPhase = "waiting"
 
 func (a *app) listRuns(ctx context.Context, l *listFlags) error {
