@@ -55,7 +55,7 @@ func (c *conversation) waits(it *item) bool {
 }
 
 // hasChanges reports whether the queue has any. Called with the lock held.
-func (c *conversation) hasChanges() bool { return slices.ContainsFunc(c.queue, (*item).changes) }
+func (c *conversation) hasChanges() bool { return c.changing > 0 }
 
 // behindTarget moves a change at the head of the queue behind what it changes: a run
 // that broke off has left them the other way round. Called with the lock held.

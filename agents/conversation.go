@@ -21,17 +21,18 @@ type conversation struct {
 	opening chan struct{} // a token: who has it may open the log
 	nudge   chan struct{} // something has come during a run
 
-	mu      sync.Mutex
-	entry   *session.Entry[*conversation] // set while there is anything to do
-	journal *session.Log                  // nil until opened
-	queue   []*item                       // in the order they came
-	count   [places]int                   // of these, by their place
-	running bool                          // a run is at work, or waits for a slot or its commit
-	began   time.Time                     // when that was so last
-	over    bool                          // its run is at its end, but for the last commit
-	taken   bool                          // its inputs are not in the queue any more
-	timer   *time.Timer                   // collect: waits for more
-	latest  time.Time                     // when that ends, whatever still comes; zero: it does not
+	mu       sync.Mutex
+	entry    *session.Entry[*conversation] // set while there is anything to do
+	journal  *session.Log                  // nil until opened
+	queue    []*item                       // in the order they came
+	count    [places]int                   // of these, by their place
+	changing int                           // of these, edit or withdraw another
+	running  bool                          // a run is at work, or waits for a slot or its commit
+	began    time.Time                     // when that was so last
+	over     bool                          // its run is at its end, but for the last commit
+	taken    bool                          // its inputs are not in the queue any more
+	timer    *time.Timer                   // collect: waits for more
+	latest   time.Time                     // when that ends, whatever still comes; zero: it does not
 	// suspended tells that the run waits for somebody. Nothing is held then: what
 	// comes and is no answer goes to the log.
 	suspended bool

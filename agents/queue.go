@@ -150,7 +150,22 @@ func (c *conversation) placeOf(it *item) int {
 func (c *conversation) enqueue(at int, it *item) {
 	c.queue = slices.Insert(c.queue, at, it)
 	c.r.queued.Add(1)
+	c.entered(it)
+}
+
+// entered and left keep the counts of the queue. Called with the lock held.
+func (c *conversation) entered(it *item) {
 	c.count[it.place]++
+	if it.changes() {
+		c.changing++
+	}
+}
+
+func (c *conversation) left(it *item) {
+	c.count[it.place]--
+	if it.changes() {
+		c.changing--
+	}
 }
 
 // move changes the place of an input of the queue. Called with the lock held.
@@ -227,7 +242,7 @@ func (c *conversation) pop(n int) []*item {
 	c.queue = slices.Delete(c.queue, 0, n)
 	c.r.queued.Add(-int64(n))
 	for _, it := range items {
-		c.count[it.place]--
+		c.left(it)
 	}
 	return items
 }
@@ -278,8 +293,9 @@ func (c *conversation) forget() {
 		}
 		return it.delivery == nil
 	})
+	c.count, c.changing = [places]int{}, 0
 	for _, it := range c.queue {
 		it.place = held
+		c.entered(it)
 	}
-	c.count = [places]int{held: len(c.queue)}
 }

@@ -110,7 +110,7 @@ func (c *conversation) takeOut(it *item) {
 	}
 	c.queue = slices.Delete(c.queue, i, i+1)
 	c.r.queued.Add(-1)
-	c.count[it.place]--
+	c.left(it)
 }
 
 // keepWaiting deals with an input that is no answer to what the run waits for.
