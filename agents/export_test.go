@@ -92,7 +92,7 @@ func (m Mailbox) Turn() {
 }
 
 // Relieve has the fleet act on the part of its memory that is in use.
-func (f *Fleet) Relieve(percent int64) { f.relieve(percent) }
+func (f *Fleet) Relieve(percent int64, idle time.Duration) { f.relieve(percent, idle) }
 
 // BrakePause is how long its lanes pause before each message.
 func (f *Fleet) BrakePause() time.Duration { return f.brake.Pause() }

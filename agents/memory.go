@@ -15,10 +15,14 @@ const (
 	// Of the soft limit, in percent, what is in use: above tightMemory the
 	// collector would have little to collect and much to do; below easyMemory
 	// there is room again.
-	tightMemory = 80
-	easyMemory  = 70
+	tightMemory = 85
+	easyMemory  = 75
 
-	shedPart = 32 // one session of so many leaves memory at a time
+	// One session of shedPart leaves memory at a time, and only one that has been
+	// idle for shedIdle. Those that are busy come back at once: NATS would load the
+	// blocks of 8 MB that their commits are spread over, and hold them for seconds.
+	shedPart = 32
+	shedIdle = time.Minute
 )
 
 // watchMemory keeps the host within its soft memory limit, where there is one.
@@ -38,7 +42,7 @@ func (f *Fleet) watchMemory(ctx context.Context) {
 		}
 		metrics.Read(sample)
 		used := int64(sample[0].Value.Uint64() * 100 / uint64(max(limit, 1)))
-		f.relieve(used)
+		f.relieve(used, shedIdle)
 		if was := tight; was != (f.brake.Pause() > 0) {
 			tight = !was
 			f.sayMemory(tight, used, limit)
@@ -48,13 +52,13 @@ func (f *Fleet) watchMemory(ctx context.Context) {
 
 // relieve acts on the part of the limit that is in use. Lanes hand out their
 // messages more slowly: most of what is in use are messages of the last seconds.
-// Where that does not do, the sessions that have been idle longest leave memory, a
+// Where that does not do, sessions that have been idle for so long leave memory, a
 // few at a time: to read one again, NATS loads all that is stored around it.
-func (f *Fleet) relieve(used int64) {
+func (f *Fleet) relieve(used int64, idle time.Duration) {
 	switch {
 	case used >= tightMemory && f.brake.Longest():
 		for _, r := range f.runtimes() {
-			r.sessions.Shed((r.sessions.Len() + shedPart - 1) / shedPart)
+			r.sessions.Shed((r.sessions.Len()+shedPart-1)/shedPart, idle)
 		}
 	case used >= tightMemory:
 		f.brake.Harder()

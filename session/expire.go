@@ -75,11 +75,13 @@ func (m *Manager[V]) sweep() int {
 	return gone.size
 }
 
-// Shed drops the n sessions that have been idle longest, or as many as are idle.
-func (m *Manager[V]) Shed(n int) {
+// Shed drops the n sessions that have been idle longest, or as many as have been
+// idle for so long.
+func (m *Manager[V]) Shed(n int, idle time.Duration) {
 	var gone queue[V]
 	m.lock()
-	for gone.size < n && m.idle.size > 0 {
+	now := m.now()
+	for gone.size < n && m.idle.size > 0 && now-m.idle.first.seen >= idle {
 		m.dropOldest(Cap, &gone)
 	}
 	m.unlock(gone)

@@ -2,6 +2,8 @@ package session_test
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,7 +27,7 @@ func TestShed(t *testing.T) {
 			var gone drops
 			m := session.NewManager(session.Options[int]{OnExpire: gone.add})
 			perform(m, tt.do)
-			m.Shed(tt.n)
+			m.Shed(tt.n, 0)
 			if diff := cmp.Diff(tt.gone, gone.take()); diff != "" {
 				t.Errorf("gone (-want +got):\n%s", diff)
 			}
@@ -34,4 +36,19 @@ func TestShed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Sessions that people are using now stay: to read one again costs more memory
+// than it takes.
+func TestShedOnlyWhatIsIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := session.NewManager(session.Options[int]{})
+		perform(m, "a b c")
+		time.Sleep(time.Minute)
+		perform(m, "?a")
+		m.Shed(5, time.Minute)
+		if diff := cmp.Diff([]string{"a"}, keys(m)); diff != "" {
+			t.Errorf("left (-want +got):\n%s", diff)
+		}
+	})
 }
