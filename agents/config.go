@@ -176,11 +176,6 @@ type Budget struct {
 	OnExceed string    `yaml:"on_exceed,omitempty" json:"on_exceed,omitempty"` // fail (default), ask, warn
 }
 
-// none reports whether b limits nothing.
-func (b Budget) none() bool {
-	return b.Run == 0 && b.Session == 0 && b.Day == 0 && b.Month == 0 && b.PeerDay == 0
-}
-
 // DefaultAlert is Alert of a Budget that does not say.
 func DefaultAlert() []float64 { return []float64{0.5, 0.8} }
 

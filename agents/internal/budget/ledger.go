@@ -1,11 +1,10 @@
-package agents
+package budget
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,28 +15,43 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
+	"github.com/rs/zerolog"
 )
 
-const dayFormat = time.DateOnly
-
-const monthFormat = "2006-01"
+// How a UTC day and its month are written in keys.
+const (
+	dayFormat   = time.DateOnly
+	monthFormat = "2006-01"
+)
 
 func spendKey(agent string, at time.Time) string { return agent + "." + at.UTC().Format(dayFormat) }
 
 // peerKey is the record of what one person has had an agent spend in a day.
-func peerKey(agent string, p peer, at time.Time) string {
+func peerKey(agent string, p Peer, at time.Time) string {
 	return spendKey(agent, at) + "." + session.SID(agent, session.Key(p))
 }
 
-// A ledger keeps the accounts of an agent, one for each UTC day. What a call
-// was admitted to on one day counts there, also when it ends on the next.
-type ledger struct {
-	agent string
-	parts *Parts
-	ttl   atomic.Int64 // of a reservation that is not refreshed, as a Duration
-	id    string       // of this life of the host, for its writes
+// Options say whose ledger it is, and where its records are.
+type Options struct {
+	Agent     string
+	Host      string // the name of this host in the fleet
+	JS        jetstream.JetStream
+	Reader    *bus.Reader
+	Publisher *bus.Publisher
+	Log       *zerolog.Logger
+	TTL       time.Duration // how long a reservation that is not refreshed stays valid
+	// Alerts says which shares of the budgets are worth an alert by now; nil: none.
+	Alerts func() Alerts
+}
 
-	booked func(key string, spent int64) // called after a write that has spent something; may be nil
+// A Ledger keeps the accounts of an agent, one for each UTC day. What a call
+// was admitted to on one day counts there, also when it ends on the next. Close ends
+// its goroutines.
+type Ledger struct {
+	Options
+
+	ttl atomic.Int64 // Options.TTL, which may change
+	id  string       // of this life of the host, for its writes
 
 	working sync.WaitGroup
 	ctx     context.Context //nolint:containedctx // ends when a closed ledger has had its time
@@ -50,35 +64,41 @@ type ledger struct {
 	drained  chan struct{} // of a ledger that closes: closed when none is under way
 	before   before        // what was spent in the month
 	closed   bool
+
+	reported periods // of which operators know that a budget is exceeded, or nearly
 }
 
 // lastWrites bounds what a ledger that is closed may take for the calls that are
 // about to end, and for what it still has to write.
 const lastWrites = 5 * time.Second
 
-func newLedger(agent string, parts *Parts, ttl time.Duration) *ledger {
-	l := &ledger{agent: agent, parts: parts, id: nuid.Next(), days: map[string]*account{}}
-	l.ttl.Store(int64(ttl))
+// NewLedger makes the ledger of an agent. It does nothing before it is used.
+func NewLedger(o Options) *Ledger {
+	l := &Ledger{Options: o, id: nuid.Next(), days: map[string]*account{}}
+	l.Retain(o.TTL)
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
 
+// Retain changes how long a reservation that is not refreshed stays valid.
+func (l *Ledger) Retain(ttl time.Duration) { l.ttl.Store(int64(ttl)) }
+
 // today is the account of the day that at is in.
-func (l *ledger) today(at time.Time) *account {
+func (l *Ledger) today(at time.Time) *account {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.account(spendKey(l.agent, at))
+	return l.account(spendKey(l.Agent, at))
 }
 
 // ofPeer is the account of what one person has spent in the day that at is in.
-func (l *ledger) ofPeer(p peer, at time.Time) *account {
+func (l *Ledger) ofPeer(p Peer, at time.Time) *account {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.account(peerKey(l.agent, p, at))
+	return l.account(peerKey(l.Agent, p, at))
 }
 
 // account is that of a record. Called with the lock held.
-func (l *ledger) account(key string) *account {
+func (l *Ledger) account(key string) *account {
 	a, ok := l.days[key]
 	if !ok {
 		a = &account{ledger: l, key: key, stale: true, wake: make(chan struct{}, 1)}
@@ -87,21 +107,21 @@ func (l *ledger) account(key string) *account {
 	return a
 }
 
-// open books what is reserved by hosts that are dead: an earlier life of this
+// Open books what is reserved by hosts that are dead: an earlier life of this
 // one, mostly. It may have died the day before.
-func (l *ledger) open(now time.Time) {
+func (l *Ledger) Open(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, at := range []time.Time{now.AddDate(0, 0, -1), now} {
-		l.account(spendKey(l.agent, at)).start()
+		l.account(spendKey(l.Agent, at)).start()
 	}
 }
 
-// lost is what was reserved for earlier tries of a run that died with their
+// Lost is what was reserved for earlier tries of a run that died with their
 // hosts, all of them together.
-func (l *ledger) lost(ctx context.Context, run string, now time.Time) (sum int64, err error) {
+func (l *Ledger) Lost(ctx context.Context, run string, now time.Time) (sum int64, err error) {
 	for _, at := range []time.Time{now.AddDate(0, 0, -1), now} {
-		record, _, err := l.read(ctx, spendKey(l.agent, at))
+		record, _, err := l.read(ctx, spendKey(l.Agent, at))
 		if err != nil {
 			return 0, fmt.Errorf("read what earlier tries of the run have reserved: %w", err)
 		}
@@ -111,8 +131,8 @@ func (l *ledger) lost(ctx context.Context, run string, now time.Time) (sum int64
 }
 
 // read returns a record, an empty one when there is none yet.
-func (l *ledger) read(ctx context.Context, key string) (s Spend, revision uint64, err error) {
-	entry, err := l.parts.Reader.Entry(ctx, bus.SpendBucket, key)
+func (l *Ledger) read(ctx context.Context, key string) (s Spend, revision uint64, err error) {
+	entry, err := l.Reader.Entry(ctx, bus.SpendBucket, key)
 	switch {
 	case errors.Is(err, bus.ErrNotFound):
 		return s, 0, nil
@@ -123,14 +143,14 @@ func (l *ledger) read(ctx context.Context, key string) (s Spend, revision uint64
 	return s, entry.Seq, err
 }
 
-func (l *ledger) records(ctx context.Context) (jetstream.KeyValue, error) {
+func (l *Ledger) records(ctx context.Context) (jetstream.KeyValue, error) {
 	l.mu.Lock()
 	bucket := l.bucket
 	l.mu.Unlock()
 	if bucket != nil {
 		return bucket, nil
 	}
-	bucket, err := l.parts.JS.KeyValue(ctx, bus.SpendBucket)
+	bucket, err := l.JS.KeyValue(ctx, bus.SpendBucket)
 	if err != nil {
 		return nil, err
 	}
@@ -140,9 +160,9 @@ func (l *ledger) records(ctx context.Context) (jetstream.KeyValue, error) {
 	return bucket, nil
 }
 
-// close waits until the calls under way have ended and all is written. What is
+// Close waits until the calls under way have ended and all is written. What is
 // settled later stays reserved, and is booked as spent by the next who looks.
-func (l *ledger) close() {
+func (l *Ledger) Close() {
 	timer := time.AfterFunc(lastWrites, l.cancel)
 	select {
 	case <-l.drain():
@@ -160,7 +180,7 @@ func (l *ledger) close() {
 }
 
 // drain returns a channel that is closed when no reservation is under way.
-func (l *ledger) drain() <-chan struct{} {
+func (l *Ledger) drain() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.drained = make(chan struct{})
@@ -171,52 +191,10 @@ func (l *ledger) drain() <-chan struct{} {
 }
 
 // count counts reservations under way. Called with the lock held.
-func (l *ledger) count(n int) {
+func (l *Ledger) count(n int) {
 	l.underway += n
 	if l.underway == 0 && l.drained != nil {
 		close(l.drained)
 		l.drained = nil
-	}
-}
-
-// A Total is what was spent in a UTC day, in micro-cents.
-type Total struct {
-	Agents map[string]int64
-	Models map[string]int64 // by their names in the configuration
-}
-
-// SpentToday reads what was spent in this UTC day, by all hosts.
-func SpentToday(ctx context.Context, js jetstream.JetStream, now time.Time) (Total, error) {
-	kv, err := js.KeyValue(ctx, bus.SpendBucket)
-	if err != nil {
-		return Total{}, fmt.Errorf("read what is spent: %w", err)
-	}
-	watch, err := kv.Watch(ctx, spendKey("*", now), jetstream.IgnoreDeletes())
-	if err != nil {
-		return Total{}, fmt.Errorf("read what is spent: %w", err)
-	}
-	defer func() { _ = watch.Stop() }()
-	sum := Total{map[string]int64{}, map[string]int64{}}
-	for {
-		select {
-		case entry := <-watch.Updates():
-			if entry == nil {
-				return sum, nil
-			}
-			s := Spend{}
-			if err := json.Unmarshal(entry.Value(), &s); err == nil {
-				agent, _, _ := strings.Cut(entry.Key(), ".")
-				sum.add(agent, s)
-			}
-		case <-ctx.Done():
-			return Total{}, fmt.Errorf("read what is spent: %w", ctx.Err())
-		}
-	}
-}
-
-func (t Total) add(agent string, s Spend) {
-	t.Agents[agent] = llm.Sum(t.Agents[agent], s.Spent)
-	for model, amount := range s.Models {
-		t.Models[model] = llm.Sum(t.Models[model], amount)
 	}
 }

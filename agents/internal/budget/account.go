@@ -1,22 +1,19 @@
-package agents
+package budget
 
 import (
 	"context"
 	"encoding/json"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"time"
-
-	"agenthost/llm"
 )
 
 // An account is one day of a ledger. Its record is shared with other hosts, so
 // it is changed by compare and set; within the host one goroutine does that,
 // for all calls at once, and only while there is something to do.
 type account struct {
-	ledger *ledger
+	ledger *Ledger
 	key    string
 
 	// With the ledger's lock.
@@ -42,35 +39,6 @@ type doubt struct {
 	name string
 	owed Reservations
 }
-
-// A claim asks for leave to make a call.
-type claim struct {
-	run    string
-	input  int64 // what it costs at least
-	amount int64 // what it costs at most, as far as can be told
-	limit  int64
-	soft   bool // does not wait for others
-
-	gone    bool // nobody wants it any more
-	spent   int64
-	account *account  // that has decided it
-	decided chan bool // with one place
-}
-
-// unlimited is c where no budget of the day holds it up.
-func (c claim) unlimited() *claim {
-	c.limit, c.soft = math.MaxInt64, true
-	return &c
-}
-
-// A verdict is what becomes of a claim.
-type verdict int
-
-const (
-	refused verdict = iota
-	admitted
-	waiting
-)
 
 // reserve asks for leave to spend c.amount. While the calls under way may
 // leave enough and may not, it waits for them.
@@ -145,13 +113,6 @@ func (a *account) start() {
 	}
 }
 
-// A booking is what one write changes.
-type booking struct {
-	owed   Reservations
-	held   Reservations
-	claims []*claim
-}
-
 // again is how long an account waits before it looks what other hosts have
 // done, or tries what has failed.
 const again = 200 * time.Millisecond
@@ -172,11 +133,11 @@ func (a *account) work() {
 		case err == nil:
 			failed = 0
 		case a.ledger.ctx.Err() != nil:
-			a.ledger.parts.Log.Warn().Err(err).Str("record", a.key).Msg("what was spent cannot be written and is not counted")
+			a.ledger.Log.Warn().Err(err).Str("record", a.key).Msg("what was spent cannot be written and is not counted")
 			a.abandon()
 			return
 		default: // mostly another host was quicker
-			a.ledger.parts.Log.Debug().Err(err).Str("record", a.key).Msg("write what was spent; trying again")
+			a.ledger.Log.Debug().Err(err).Str("record", a.key).Msg("write what was spent; trying again")
 			a.stale = true
 			failed++
 		}
@@ -202,7 +163,7 @@ func (a *account) next() (booking, bool) {
 
 // unsettled reports whether the record says something of hosts that is not so.
 func (a *account) unsettled(now time.Time) bool {
-	return len(a.booked) > 0 || a.record.unsettled(a.ledger.parts.Host, a.ledger.id, now)
+	return len(a.booked) > 0 || a.record.unsettled(a.ledger.Host, a.ledger.id, now)
 }
 
 // rest looks again when a reservation of another host expires. The account of a
@@ -211,11 +172,11 @@ func (a *account) unsettled(now time.Time) bool {
 func (a *account) rest() {
 	l := a.ledger
 	a.unwatch()
-	switch expires := a.record.expires(l.parts.Host); {
+	switch expires := a.record.expires(l.Host); {
 	case l.closed:
 	case !expires.IsZero():
 		a.timer = time.AfterFunc(max(time.Until(expires), again), a.look)
-	case len(a.held) == 0 && a.key != spendKey(l.agent, time.Now()):
+	case len(a.held) == 0 && a.key != spendKey(l.Agent, time.Now()):
 		delete(l.days, a.key)
 	}
 }
@@ -269,7 +230,7 @@ func (a *account) load() error {
 		return err
 	}
 	a.record, a.revision, a.stale = record, revision, false
-	mine := record.Hosts[a.ledger.parts.Host]
+	mine := record.Hosts[a.ledger.Host]
 	if a.doubt.name != "" && a.doubt.name == mine.Write {
 		a.ledger.mu.Lock()
 		a.owed.subAll(a.doubt.owed)
@@ -298,47 +259,18 @@ func (a *account) compare(mine Share) {
 func (a *account) book(b booking) (settled bool, err error) {
 	now := time.Now()
 	changed := len(b.owed) > 0 || a.unsettled(now)
-	next := a.record.settled(a.ledger.parts.Host, a.ledger.id, a.booked, now)
+	next := a.record.settled(a.ledger.Host, a.ledger.id, a.booked, now)
 	next.charge(b.owed)
 	verdicts, held := judge(b, next)
 	if changed || !maps.Equal(held, a.written) {
 		if err := a.write(next, b.owed, held, now); err != nil {
 			return false, err
 		}
-		if len(b.owed) > 0 && a.ledger.booked != nil {
-			a.ledger.booked(a.key, next.Spent)
+		if len(b.owed) > 0 {
+			a.ledger.alert(a.key, next.Spent)
 		}
 	}
 	return a.tell(b, verdicts), nil
-}
-
-// judge decides as many of the claims as can be decided, in their order, and
-// returns what is reserved with those that it admits. A call whose input alone
-// is too much is never made; one that might become too much is, when no other
-// is under way.
-func judge(b booking, record Spend) (verdicts []verdict, held Reservations) {
-	held = b.held
-	others, own := int64(0), held.total()
-	for _, share := range record.Hosts {
-		others = llm.Sum(others, share.Reserved)
-	}
-	for _, c := range b.claims {
-		reserved := llm.Sum(own, others)
-		c.spent = record.Spent
-		switch {
-		case c.spent >= c.limit || llm.Sum(c.spent, c.input) > c.limit:
-			verdicts = append(verdicts, refused)
-		case reserved == 0 || c.soft || llm.Sum(llm.Sum(c.spent, reserved), c.amount) <= c.limit:
-			verdicts = append(verdicts, admitted)
-			if c.amount > 0 {
-				held.add(c.run, c.amount)
-			}
-			own = llm.Sum(own, c.amount)
-		default: // and who comes later does not get in between
-			return append(verdicts, waiting), held
-		}
-	}
-	return verdicts, held
 }
 
 // write changes the record to next with the share of this host, unless another
@@ -352,7 +284,7 @@ func (a *account) write(next Spend, owed, held Reservations, now time.Time) erro
 	}
 	a.writes++
 	name := a.ledger.id + "." + strconv.Itoa(a.writes)
-	next.Hosts[a.ledger.parts.Host] = Share{
+	next.Hosts[a.ledger.Host] = Share{
 		Reserved: held.total(), Runs: held, Until: now.Add(time.Duration(a.ledger.ttl.Load())).UTC(), Write: name,
 	}
 	data, err := json.Marshal(next)

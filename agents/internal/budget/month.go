@@ -1,16 +1,11 @@
-package agents
+package budget
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
-	"agenthost/bus"
 	"agenthost/llm"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // The budget of a month has no record of its own: the records of its days, which
@@ -28,7 +23,7 @@ type before struct {
 const beforeStays = time.Minute
 
 // beforeToday is what was spent, or is reserved, in this month before today.
-func (l *ledger) beforeToday(ctx context.Context, now time.Time) (int64, error) {
+func (l *Ledger) beforeToday(ctx context.Context, now time.Time) (int64, error) {
 	now = now.UTC()
 	day := now.Format(dayFormat)
 	if b := l.knownBefore(); b.day == day && now.Sub(b.read) < beforeStays {
@@ -36,7 +31,7 @@ func (l *ledger) beforeToday(ctx context.Context, now time.Time) (int64, error) 
 	}
 	sum := int64(0)
 	for at := now.AddDate(0, 0, 1-now.Day()); at.Day() < now.Day(); at = at.AddDate(0, 0, 1) {
-		record, _, err := l.read(ctx, spendKey(l.agent, at))
+		record, _, err := l.read(ctx, spendKey(l.Agent, at))
 		if err != nil {
 			return 0, fmt.Errorf("read what was spent this month: %w", err)
 		}
@@ -49,7 +44,7 @@ func (l *ledger) beforeToday(ctx context.Context, now time.Time) (int64, error) 
 }
 
 // knownBefore is the last sum that was read.
-func (l *ledger) knownBefore() before {
+func (l *Ledger) knownBefore() before {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.before
@@ -62,25 +57,4 @@ func (s Spend) committed() int64 {
 		sum = llm.Sum(sum, share.Reserved)
 	}
 	return sum
-}
-
-// SpentInMonth reads what an agent has spent in this UTC month, in micro-cents.
-func SpentInMonth(ctx context.Context, js jetstream.JetStream, agent string, now time.Time) (sum int64, err error) {
-	reader := bus.NewReader(js)
-	now = now.UTC()
-	for at := now.AddDate(0, 0, 1-now.Day()); !at.After(now); at = at.AddDate(0, 0, 1) {
-		entry, err := reader.Entry(ctx, bus.SpendBucket, spendKey(agent, at))
-		if errors.Is(err, bus.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return 0, fmt.Errorf("read what agent %q has spent: %w", agent, err)
-		}
-		record := Spend{}
-		if err := json.Unmarshal(entry.Data, &record); err != nil {
-			return 0, fmt.Errorf("read what agent %q has spent: %w", agent, err)
-		}
-		sum = llm.Sum(sum, record.Spent)
-	}
-	return sum, nil
 }

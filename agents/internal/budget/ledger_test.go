@@ -1,4 +1,4 @@
-package agents_test
+package budget_test
 
 import (
 	"context"
@@ -10,18 +10,55 @@ import (
 	"testing"
 	"time"
 
-	"agenthost/agents"
+	"agenthost/agents/internal/budget"
 	"agenthost/bus"
+	"agenthost/bus/bustest"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
 )
 
 const longTTL = time.Hour
 
+// A world is a bus on which hosts spend.
+type world struct {
+	t   testing.TB
+	bus *bus.Bus
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	b := bustest.Open(t)
+	if err := b.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := bus.Provision(t.Context(), b.JS, 1, 4, zerolog.Nop()); err != nil {
+		t.Fatal(err)
+	}
+	return &world{t: t, bus: b}
+}
+
+// till is the ledger of ana on one host.
+func (w *world) till(host string, ttl time.Duration) budget.Till {
+	log := bustest.Log(w.t)
+	return budget.NewTill(budget.Options{
+		Agent: "ana", Host: host, JS: w.bus.JS, Reader: bus.NewReader(w.bus.JS), Log: &log, TTL: ttl,
+	})
+}
+
+func (w *world) eventually(what string, is func() bool) {
+	w.t.Helper()
+	for end := time.Now().Add(60 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.t.Fatalf("never: %s", what)
+		}
+	}
+}
+
 // spentToday is what the record of an agent says.
 func (w *world) spentToday(agent string) int64 {
 	w.t.Helper()
-	spent, err := agents.SpentToday(w.t.Context(), w.bus.JS, time.Now())
+	spent, err := budget.SpentToday(w.t.Context(), w.bus.JS, time.Now())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -29,7 +66,7 @@ func (w *world) spentToday(agent string) int64 {
 }
 
 // spend is the record of an agent for today.
-func (w *world) spend(agent string) (s agents.Spend) {
+func (w *world) spend(agent string) (s budget.Spend) {
 	w.t.Helper()
 	kv, err := w.bus.JS.KeyValue(w.t.Context(), bus.SpendBucket)
 	if err != nil {
@@ -53,8 +90,8 @@ func (w *world) spend(agent string) (s agents.Spend) {
 func TestLedgerIsNotOverdrawn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	hosts := []agents.Till{
-		agents.NewTill("ana", "one", w.parts, longTTL), agents.NewTill("ana", "two", w.parts, longTTL),
+	hosts := []budget.Till{
+		w.till("one", longTTL), w.till("two", longTTL),
 	}
 	const calls, cost, limit = 100, 7, 50 * 7
 	var began, refused atomic.Int64
@@ -92,10 +129,10 @@ func TestLedgerWaits(t *testing.T) {
 	for name, other := range map[string]string{"for its own host": "one", "for another host": "two"} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			one := agents.NewTill("ana", "one", w.parts, longTTL)
+			one := w.till("one", longTTL)
 			elsewhere := one
 			if other != "one" {
-				elsewhere = agents.NewTill("ana", other, w.parts, longTTL)
+				elsewhere = w.till(other, longTTL)
 			}
 			if ok, err := elsewhere.Reserve(t.Context(), 1, 90, 100); !ok || err != nil {
 				t.Fatalf("got %v, %v", ok, err)
@@ -140,7 +177,7 @@ func TestLedgerDecides(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			till := agents.NewTill("ana", "one", w.parts, longTTL)
+			till := w.till("one", longTTL)
 			till.Settle(0, tt.spent)
 			if ok, err := till.Reserve(t.Context(), tt.input, tt.amount, 100); ok != tt.want || err != nil {
 				t.Errorf("got %v, %v", ok, err)
@@ -165,7 +202,7 @@ func TestLedgerBooksTheDead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			dead := agents.NewTill("ana", "one", w.parts, tt.ttl)
+			dead := w.till("one", tt.ttl)
 			dead.Settle(0, 40)
 			if ok, _ := dead.Reserve(t.Context(), 1, 50, 100); !ok {
 				t.Fatal("refused")
@@ -173,7 +210,7 @@ func TestLedgerBooksTheDead(t *testing.T) {
 			dead.Die()
 			var all sync.WaitGroup
 			for _, host := range tt.hosts {
-				next := agents.NewTill("ana", host, w.parts, longTTL)
+				next := w.till(host, longTTL)
 				all.Go(func() {
 					next.Open(time.Now())
 					if ok, err := next.Reserve(t.Context(), 11, 11, 100); ok || err != nil {
@@ -186,7 +223,7 @@ func TestLedgerBooksTheDead(t *testing.T) {
 			if got := w.spentToday("ana"); got != 90 {
 				t.Errorf("%d is booked, want 90", got)
 			}
-			next := agents.NewTill("ana", tt.hosts[0], w.parts, longTTL)
+			next := w.till(tt.hosts[0], longTTL)
 			if lost, err := next.Lost(t.Context(), time.Now()); lost != 50 || err != nil {
 				t.Errorf("the run has lost %d, %v; want 50", lost, err)
 			}
@@ -200,12 +237,12 @@ func TestLedgerBooksTheDead(t *testing.T) {
 func TestLedgerBooksWhatExpires(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	dead := agents.NewTill("ana", "one", w.parts, 300*time.Millisecond)
+	dead := w.till("one", 300*time.Millisecond)
 	if ok, _ := dead.Reserve(t.Context(), 1, 60, 100); !ok {
 		t.Fatal("refused")
 	}
 	dead.Die()
-	next := agents.NewTill("ana", "two", w.parts, longTTL)
+	next := w.till("two", longTTL)
 	next.Open(time.Now())
 	w.eventually("it is booked", func() bool { return w.spentToday("ana") == 60 })
 	next.Close()
@@ -216,14 +253,14 @@ func TestLedgerBooksWhatExpires(t *testing.T) {
 func TestLedgerBooksYesterday(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	dead := agents.NewTill("ana", "one", w.parts, longTTL)
+	dead := w.till("one", longTTL)
 	dead.Settle(0, 40)
 	if ok, _ := dead.Reserve(t.Context(), 1, 50, 100); !ok {
 		t.Fatal("refused")
 	}
 	dead.Die()
 	tomorrow := time.Now().AddDate(0, 0, 1)
-	next := agents.NewTill("ana", "one", w.parts, longTTL)
+	next := w.till("one", longTTL)
 	if lost, err := next.Lost(t.Context(), tomorrow); lost != 50 || err != nil {
 		t.Errorf("the run has lost %d, %v; want 50", lost, err)
 	}
@@ -237,11 +274,11 @@ func TestLedgerBooksYesterday(t *testing.T) {
 func TestLedgerGivesBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	slow := agents.NewTill("ana", "one", w.parts, time.Nanosecond)
+	slow := w.till("one", time.Nanosecond)
 	if ok, _ := slow.Reserve(t.Context(), 1, 60, 100); !ok {
 		t.Fatal("refused")
 	}
-	other := agents.NewTill("ana", "two", w.parts, longTTL)
+	other := w.till("two", longTTL)
 	other.Open(time.Now())
 	w.eventually("it is booked", func() bool { return w.spentToday("ana") == 60 })
 	slow.Settle(60, 10)
@@ -257,7 +294,7 @@ func TestLedgerGivesBack(t *testing.T) {
 func TestLedgerClosesAfterItsCalls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	till := agents.NewTill("ana", "one", w.parts, longTTL)
+	till := w.till("one", longTTL)
 	if ok, _ := till.Reserve(t.Context(), 1, 60, 100); !ok {
 		t.Fatal("refused")
 	}
@@ -278,7 +315,7 @@ func TestLedgerBooksAll(t *testing.T) {
 	const hosts, each = 3, 200
 	var all sync.WaitGroup
 	for h := range hosts {
-		till := agents.NewTill("ana", fmt.Sprint("host", h), w.parts, longTTL)
+		till := w.till(fmt.Sprint("host", h), longTTL)
 		all.Go(func() {
 			for range each {
 				till.Settle(0, 1)
