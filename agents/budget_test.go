@@ -320,4 +320,3 @@ func (w *world) spend(agent string) (s agents.Spend) {
 	}
 	return s
 }
-

@@ -171,12 +171,3 @@ func TestLaneOfSpreads(t *testing.T) {
 		}
 	}
 }
-
-func TestHead(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{"abc": "abc", "abcdef": "abcd", "abcä": "abc", "äää": "ää", "": "", "\x80\x80\x80\x80\x80\x80": "\x80\x80\x80\x80"} {
-		if got := head(in, 4); got != want {
-			t.Errorf("head(%q) = %q, want %q", in, got, want)
-		}
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"agenthost/agents/internal/stream"
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/llm"
@@ -34,7 +35,7 @@ type runner struct {
 	signals  chan run.Signal // of what is under way beside: the model, tools
 	underway int
 
-	speech atomic.Pointer[stream] // of the last call of the model
+	speech atomic.Pointer[stream.Writer] // of the last call of the model
 
 	mu        sync.Mutex        // of what tools under way read and write, items and inputs included
 	fallbacks map[string]string // by call: the answer when nobody gives one
@@ -196,8 +197,8 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 		t.c.send(&outgoing{replies: []*run.Reply{e.Reply}, trace: t.trace, end: func(bool) {}})
 	case run.InvokeModel:
 		t.p = t.profile()
-		stream := t.newStream()
-		t.beside(ctx, func() run.Signal { return t.invoke(ctx, e, stream) })
+		out := t.newStream()
+		t.beside(ctx, func() run.Signal { return t.invoke(ctx, e, out) })
 	case run.Compact:
 		t.p = t.profile()
 		t.beside(ctx, func() run.Signal { return t.compact(ctx, e) })

@@ -1,8 +1,8 @@
-package agents
+package stream
 
 import "cmp"
 
-// A Joiner makes of the chunks of a session's stream, and of what Speaking says
+// A Joiner makes of the chunks of a session's stream, and of what was asked for
 // for what was missed, each text once, in order and without a gap, whatever is
 // lost, repeated or swapped on the way. The zero Joiner is ready to use; it is
 // for one goroutine.

@@ -1,4 +1,4 @@
-package agents_test
+package stream_test
 
 import (
 	"fmt"
@@ -6,53 +6,53 @@ import (
 	"strings"
 	"testing"
 
-	"agenthost/agents"
+	"agenthost/agents/internal/stream"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 func TestJoiner(t *testing.T) {
 	t.Parallel()
-	a := agents.Chunk{Run: "a", Turn: 1}
-	at := func(c agents.Chunk, offset int, text string) agents.Chunk {
+	a := stream.Chunk{Run: "a", Turn: 1}
+	at := func(c stream.Chunk, offset int, text string) stream.Chunk {
 		c.Offset, c.Text = offset, text
 		return c
 	}
-	end := func(c agents.Chunk, offset int) agents.Chunk {
-		c.Offset, c.End = offset, agents.EndDone
+	end := func(c stream.Chunk, offset int) stream.Chunk {
+		c.Offset, c.End = offset, stream.EndDone
 		return c
 	}
 	second, again, b := a, a, a
 	second.Turn, again.Attempt, b.Run = 2, 2, "b"
 	thought := a
 	thought.Reasoning = "hm"
-	join := func(c agents.Chunk) agents.Chunk { c.Tool = "join"; return c } // how the table marks what was asked for
+	join := func(c stream.Chunk) stream.Chunk { c.Tool = "join"; return c } // how the table marks what was asked for
 	tests := map[string]struct {
-		in     []agents.Chunk
+		in     []stream.Chunk
 		want   string
 		behind bool
 	}{
-		"in order":              {[]agents.Chunk{at(a, 0, "ab"), at(a, 2, "c"), end(a, 3)}, "ab|c|.", false},
-		"repeated":              {[]agents.Chunk{at(a, 0, "ab"), at(a, 0, "ab"), at(a, 1, "bc"), end(a, 3), end(a, 3)}, "ab|c|.", false},
-		"swapped":               {[]agents.Chunk{end(a, 3), at(a, 2, "c"), at(a, 0, "ab")}, "ab|c|.", false},
-		"gap":                   {[]agents.Chunk{at(a, 2, "c")}, "", true},
-		"gap at the end":        {[]agents.Chunk{at(a, 0, "ab"), end(a, 3)}, "ab", true},
-		"joined late":           {[]agents.Chunk{at(a, 2, "c"), join(at(a, 0, "ab"))}, "ab|c", false},
-		"joined later still":    {[]agents.Chunk{at(a, 2, "c"), join(at(a, 0, "abcd")), at(a, 3, "de")}, "abcd|e", false},
-		"joined first":          {[]agents.Chunk{join(at(a, 0, "ab")), at(a, 1, "bc")}, "ab|c", false},
-		"reasoning beside":      {[]agents.Chunk{thought, at(a, 0, "ab"), thought, at(a, 2, "c")}, "(hm)|ab|c", false},
-		"next turn":             {[]agents.Chunk{at(a, 0, "ab"), at(second, 0, "x"), at(a, 2, "c")}, "ab|x", false},
-		"next turn by asking":   {[]agents.Chunk{at(a, 0, "ab"), join(at(second, 0, "x")), at(second, 1, "y")}, "ab|x|y", false},
-		"turn begun anew":       {[]agents.Chunk{at(a, 0, "ab"), at(again, 0, "xyz"), at(a, 2, "c")}, "ab|xyz", false},
-		"next run":              {[]agents.Chunk{at(a, 0, "ab"), at(b, 0, "x"), at(a, 2, "c"), at(b, 1, "y")}, "ab|x|y", false},
-		"asked of another run":  {[]agents.Chunk{at(b, 0, "x"), join(at(a, 0, "ab")), at(b, 1, "y")}, "x|y", false},
-		"gap in a run given up": {[]agents.Chunk{at(a, 2, "c"), at(b, 0, "x")}, "x", false},
-		"asked of an old turn":  {[]agents.Chunk{at(second, 0, "x"), join(at(a, 0, "ab"))}, "x", false},
-		"a tool":                {[]agents.Chunk{{Run: "a", Call: "c"}, at(a, 0, "ab"), {Run: "a", Call: "c"}}, "*|ab|*", false},
+		"in order":              {[]stream.Chunk{at(a, 0, "ab"), at(a, 2, "c"), end(a, 3)}, "ab|c|.", false},
+		"repeated":              {[]stream.Chunk{at(a, 0, "ab"), at(a, 0, "ab"), at(a, 1, "bc"), end(a, 3), end(a, 3)}, "ab|c|.", false},
+		"swapped":               {[]stream.Chunk{end(a, 3), at(a, 2, "c"), at(a, 0, "ab")}, "ab|c|.", false},
+		"gap":                   {[]stream.Chunk{at(a, 2, "c")}, "", true},
+		"gap at the end":        {[]stream.Chunk{at(a, 0, "ab"), end(a, 3)}, "ab", true},
+		"joined late":           {[]stream.Chunk{at(a, 2, "c"), join(at(a, 0, "ab"))}, "ab|c", false},
+		"joined later still":    {[]stream.Chunk{at(a, 2, "c"), join(at(a, 0, "abcd")), at(a, 3, "de")}, "abcd|e", false},
+		"joined first":          {[]stream.Chunk{join(at(a, 0, "ab")), at(a, 1, "bc")}, "ab|c", false},
+		"reasoning beside":      {[]stream.Chunk{thought, at(a, 0, "ab"), thought, at(a, 2, "c")}, "(hm)|ab|c", false},
+		"next turn":             {[]stream.Chunk{at(a, 0, "ab"), at(second, 0, "x"), at(a, 2, "c")}, "ab|x", false},
+		"next turn by asking":   {[]stream.Chunk{at(a, 0, "ab"), join(at(second, 0, "x")), at(second, 1, "y")}, "ab|x|y", false},
+		"turn begun anew":       {[]stream.Chunk{at(a, 0, "ab"), at(again, 0, "xyz"), at(a, 2, "c")}, "ab|xyz", false},
+		"next run":              {[]stream.Chunk{at(a, 0, "ab"), at(b, 0, "x"), at(a, 2, "c"), at(b, 1, "y")}, "ab|x|y", false},
+		"asked of another run":  {[]stream.Chunk{at(b, 0, "x"), join(at(a, 0, "ab")), at(b, 1, "y")}, "x|y", false},
+		"gap in a run given up": {[]stream.Chunk{at(a, 2, "c"), at(b, 0, "x")}, "x", false},
+		"asked of an old turn":  {[]stream.Chunk{at(second, 0, "x"), join(at(a, 0, "ab"))}, "x", false},
+		"a tool":                {[]stream.Chunk{{Run: "a", Call: "c"}, at(a, 0, "ab"), {Run: "a", Call: "c"}}, "*|ab|*", false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			var j agents.Joiner
+			var j stream.Joiner
 			var got []string
 			for _, c := range tt.in {
 				for _, c := range give(&j, c) {
@@ -66,7 +66,7 @@ func TestJoiner(t *testing.T) {
 	}
 }
 
-func give(j *agents.Joiner, c agents.Chunk) []agents.Chunk {
+func give(j *stream.Joiner, c stream.Chunk) []stream.Chunk {
 	if c.Tool == "join" {
 		c.Tool = ""
 		return j.Join(c)
@@ -74,7 +74,7 @@ func give(j *agents.Joiner, c agents.Chunk) []agents.Chunk {
 	return j.Hear(c)
 }
 
-func spell(c agents.Chunk) string {
+func spell(c stream.Chunk) string {
 	switch {
 	case c.Call != "":
 		return "*"
@@ -89,8 +89,8 @@ func spell(c agents.Chunk) string {
 // What comes too early is kept within bounds, and asking brings the rest.
 func TestJoinerFarBehind(t *testing.T) {
 	t.Parallel()
-	var j agents.Joiner
-	c := agents.Chunk{Run: "a", Turn: 1, Text: "x"}
+	var j stream.Joiner
+	c := stream.Chunk{Run: "a", Turn: 1, Text: "x"}
 	for i := range 10_000 {
 		c.Offset = i + 1
 		j.Hear(c)
@@ -115,7 +115,7 @@ func TestJoinerOnAnyWay(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			l := &listening{T: t, text: map[int]string{}, thoughts: map[int]string{}}
 			for turn := 1; turn <= 1+r.IntN(3); turn++ {
-				l.follow(r, agents.Chunk{Run: "a", Turn: turn})
+				l.follow(r, stream.Chunk{Run: "a", Turn: turn})
 			}
 		})
 	}
@@ -124,11 +124,11 @@ func TestJoinerOnAnyWay(t *testing.T) {
 // A listening is what a joiner has passed on, by turn.
 type listening struct {
 	*testing.T
-	joiner         agents.Joiner
+	joiner         stream.Joiner
 	text, thoughts map[int]string
 }
 
-func (l *listening) pass(chunks []agents.Chunk) {
+func (l *listening) pass(chunks []stream.Chunk) {
 	l.Helper()
 	for _, c := range chunks {
 		if c.Reasoning == "" && c.Offset != len(l.text[c.Turn]) || c.Reasoning != "" && c.Offset != len(l.thoughts[c.Turn]) {
@@ -139,7 +139,7 @@ func (l *listening) pass(chunks []agents.Chunk) {
 	}
 }
 
-func (l *listening) follow(r *rand.Rand, head agents.Chunk) {
+func (l *listening) follow(r *rand.Rand, head stream.Chunk) {
 	chunks, text, thoughts := speak(r, head)
 	for _, c := range unreliable(r, chunks) {
 		l.pass(give(&l.joiner, c))
@@ -147,13 +147,13 @@ func (l *listening) follow(r *rand.Rand, head agents.Chunk) {
 	if !strings.HasPrefix(text, l.text[head.Turn]) || !strings.HasPrefix(thoughts, l.thoughts[head.Turn]) {
 		l.Fatalf("passed on %q and %q of %q and %q", l.text[head.Turn], l.thoughts[head.Turn], text, thoughts)
 	}
-	for _, c := range []agents.Chunk{{Text: text}, {Reasoning: thoughts}} {
+	for _, c := range []stream.Chunk{{Text: text}, {Reasoning: thoughts}} {
 		c.Run, c.Turn = head.Run, head.Turn
 		l.pass(l.joiner.Join(c))
 	}
 	end := head
-	end.Offset, end.End = len(text), agents.EndDone
-	if diff := cmp.Diff([]agents.Chunk{end}, l.joiner.Hear(end)); diff != "" {
+	end.Offset, end.End = len(text), stream.EndDone
+	if diff := cmp.Diff([]stream.Chunk{end}, l.joiner.Hear(end)); diff != "" {
 		l.Errorf("end: -want +got:\n%s", diff)
 	}
 	if l.text[head.Turn] != text || l.thoughts[head.Turn] != thoughts || l.joiner.Behind() {
@@ -163,7 +163,7 @@ func (l *listening) follow(r *rand.Rand, head agents.Chunk) {
 
 // speak is one turn as it is published, with what somebody who asks now and
 // then is told.
-func speak(r *rand.Rand, head agents.Chunk) (chunks []agents.Chunk, text, thoughts string) {
+func speak(r *rand.Rand, head stream.Chunk) (chunks []stream.Chunk, text, thoughts string) {
 	for i := range 1 + r.IntN(12) {
 		c, piece := head, fmt.Sprint("<", head.Turn, ".", i, ">")
 		if r.IntN(4) == 0 {
@@ -184,8 +184,8 @@ func speak(r *rand.Rand, head agents.Chunk) (chunks []agents.Chunk, text, though
 }
 
 // unreliable is what may come of a stream: some of it lost, twice, or late.
-func unreliable(r *rand.Rand, chunks []agents.Chunk) []agents.Chunk {
-	var out []agents.Chunk
+func unreliable(r *rand.Rand, chunks []stream.Chunk) []stream.Chunk {
+	var out []stream.Chunk
 	for _, c := range chunks {
 		for range []int{0, 1, 1, 1, 2}[r.IntN(5)] {
 			out = append(out, c)
