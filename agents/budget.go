@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/agents/internal/ask"
 	"agenthost/agents/internal/budget"
 	"agenthost/bus"
 	"agenthost/llm"
@@ -35,7 +36,7 @@ func (t *runner) exceeded(e *budget.Excess, called []run.Event) run.Signal {
 		}
 	}
 	wait := &run.Wait{
-		For: run.ForApproval, ID: newWait(),
+		For: run.ForApproval, ID: ask.NewToken(),
 		Prompt:   t.p.texts.Say("budget_ask_"+string(e.Span), "spent", llm.Money(e.Spent), "limit", llm.Money(e.Limit)),
 		Deadline: time.Now().Add(t.p.cfg.Limits.ApprovalTimeout),
 	}
@@ -52,7 +53,7 @@ func (t *runner) overdrawn() bool {
 // mayOverdraw asks whether somebody has let the session, or all of the
 // agent's, go beyond their budgets.
 func (t *runner) mayOverdraw(ctx context.Context) bool {
-	t.overdraft = t.overdraft || t.c.r.parts.allowed(ctx, t.c.r.id, t.c.key, overBudget)
+	t.overdraft = t.overdraft || t.c.r.parts.asks.Allowed(ctx, t.c.r.id, t.c.key, overBudget)
 	return t.overdraft
 }
 

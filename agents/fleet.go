@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"agenthost/agents/internal/ask"
 	"agenthost/bus"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -44,7 +45,7 @@ type laneID struct {
 func NewFleet(js jetstream.JetStream, parts *Parts, count int, runtimes []*Runtime) *Fleet {
 	parts.lastTries = new(gate)
 	parts.crew = new(crew)
-	parts.questions = newQuestions()
+	parts.asks = &ask.Store{Publisher: parts.Publisher, JS: js, Reader: parts.Reader, Log: &parts.Log, Open: ask.NewIndex()}
 	parts.ids = newSharedIDs()
 	parts.few = bus.Few(parts.Log)
 	f := &Fleet{js: js, parts: parts, count: count, stoppers: map[*Runtime]context.CancelFunc{}}
@@ -108,7 +109,7 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 	var lanes, runtimes sync.WaitGroup
 	lanes.Go(func() { f.followMoves(ctx) })
 	lanes.Go(func() { f.watchMemory(ctx) })
-	lanes.Go(func() { f.parts.questions.follow(ctx, f.parts) })
+	lanes.Go(func() { f.parts.asks.Open.Follow(ctx, f.js, f.parts.Log) })
 	f.mu.Lock()
 	f.begin = func(r *Runtime) context.CancelFunc {
 		ctx, cancel := context.WithCancel(ctx)
@@ -141,6 +142,7 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 	release()
 	lanes.Wait()
 	f.ending.Wait()
+	f.parts.asks.Wait()
 	f.parts.crew.dismiss()
 	return nil
 }

@@ -3,12 +3,11 @@ package agents
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
+	"agenthost/agents/internal/ask"
 	"agenthost/bus"
-	"agenthost/internal/texts"
 	"agenthost/run"
 	"agenthost/session"
 
@@ -25,7 +24,7 @@ func (c *conversation) mayAnswer(it *item) bool {
 	if in.Answers != "" || it.tried { // an owner before may have passed it on
 		return true
 	}
-	return len(c.r.parts.questions.here(c, it)) > 0
+	return len(c.openHere(it)) > 0
 }
 
 // isForItself reports whether it is an order or a change, and so no answer to anything.
@@ -79,7 +78,7 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 	}
 	in := it.origin.inbound
 	asked := c.askedHere(ctx, it)
-	w, sig, fits := pickWaiting(c.book(it), asked, in.Text)
+	w, sig, fits := ask.PickWaiting(c.book(it), asked, in.Text)
 	switch {
 	case !fits && in.Answers != "" && len(asked) > 0:
 		c.refuse(journal, it, c.noAnswer(it, asked[0].Kind, asked[0].Options))
@@ -87,7 +86,7 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 	case !fits:
 		return false
 	}
-	if why := w.answerRule().refuse(c.book(it), it, in.Answers == "" || c.isHere(w.Origin, it), sig); why != nil {
+	if why := ruleOf(w).refuse(c.book(it), it, in.Answers == "" || c.isHere(w.Origin, it), sig); why != nil {
 		c.refuse(journal, it, why)
 		return true
 	}
@@ -99,7 +98,7 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 			sig.Answer = strings.TrimSpace(s.origin.inbound.Text)
 		}
 	}
-	msg, err := w.answer(bus.Route{ID: it.input.ID, From: sender(in), Text: sig.Answer, Scope: sig.Scope, Door: it.origin.subject})
+	msg, err := w.Answer(bus.Route{ID: it.input.ID, From: sender(in), Text: sig.Answer, Scope: sig.Scope, Door: it.origin.subject})
 	if err == nil {
 		err = c.passOn(it, w.ID, msg)
 	}
@@ -125,20 +124,6 @@ func (c *conversation) passOn(it *item, id string, msg *nats.Msg) error {
 		return errStopping
 	}
 	return err
-}
-
-// pickWaiting is pick for calls of other runs.
-func pickWaiting(book texts.Book, asked []Waiting, text string) (Waiting, run.Signal, bool) {
-	calls := make([]run.Call, len(asked))
-	for i, w := range asked {
-		calls[i] = run.Call{ID: w.ID, Asked: w.Kind, Options: w.Options, Number: w.Number}
-	}
-	call, sig, ok := pick(book, calls, text)
-	if !ok {
-		return Waiting{}, sig, false
-	}
-	i := slices.IndexFunc(asked, func(w Waiting) bool { return w.ID == call.ID })
-	return asked[i], sig, true
 }
 
 // stopHere ends the runs of other sessions that wait for somebody in this chat.
@@ -176,7 +161,7 @@ func (c *conversation) stopHere(ctx context.Context, it *item, before string) bo
 func (c *conversation) passedOnHash(it *item) string { return ":" + session.SID(it.input.ID, c.key) }
 
 // maxWord is about how long the answer to an approval is.
-const maxWord = 2 * len(run.Approve+ScopeSession)
+const maxWord = 2 * len(run.Approve+ask.ScopeSession)
 
 // passedOn finds what was answered with an input that has come again. It must
 // answer nothing else: by now another question may be open in the chat.
@@ -201,7 +186,7 @@ func (c *conversation) passedOn(it *item) (waiting string, err error) {
 
 // passedTo tells a person that their answer is with what waits under an id.
 func (c *conversation) passedTo(it *item, id string) string {
-	if agent, _, _ := splitWaitID(id); agent != c.r.id {
+	if agent, _, _ := ask.SplitID(id); agent != c.r.id {
 		return c.book(it).Say("answer_passed_on", "agent", title(agent))
 	}
 	return c.book(it).Say("answer_noted")
@@ -241,8 +226,8 @@ func (c *conversation) noted(it *item, told string) {
 // it names, or all that were put in this chat.
 func (c *conversation) askedHere(ctx context.Context, it *item) (here []Waiting) {
 	if id := it.origin.inbound.Answers; id != "" {
-		w, err := ReadWaiting(ctx, c.r.parts.JS, id)
-		if err != nil && !errors.Is(err, ErrNotWaiting) {
+		w, err := ask.Read(ctx, c.r.parts.JS, id)
+		if err != nil && !errors.Is(err, ask.ErrNotWaiting) {
 			c.log().Warn().Err(err).Msg("look for a question of another run")
 		}
 		if err == nil && w.Kind != run.ForDelegate && !c.owns(w) {
@@ -250,7 +235,22 @@ func (c *conversation) askedHere(ctx context.Context, it *item) (here []Waiting)
 		}
 		return here
 	}
-	return c.r.parts.questions.here(c, it)
+	return c.openHere(it)
+}
+
+// openHere lists what other runs have asked where an input comes from.
+func (c *conversation) openHere(it *item) []Waiting {
+	open := c.r.parts.asks.Open
+	if open.Calm() {
+		return nil
+	}
+	in := it.origin.inbound
+	place := ask.With(it.origin.outbound(), sender(in), in.Thread)
+	if in.Group {
+		place = ask.InChat(it.origin.outbound(), in.Chat, in.Thread)
+	}
+	fits := func(w Waiting) bool { return !c.owns(w) && c.isWhere(w.Origin, it) }
+	return open.At(c.r.work.Done(), fits, ask.InSession(c.r.id, string(c.key)), place)
 }
 
 // owns reports whether a run of this conversation waits.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/agents/internal/ask"
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/run"
@@ -52,9 +53,9 @@ type Parts struct {
 
 	lastTries *gate // of suspected runs of all agents, before they are given up
 
-	crew      *crew // who do the runs and call the models
-	questions *questions
-	ids       *sharedIDs
+	crew *crew // who do the runs and call the models
+	asks *ask.Store
+	ids  *sharedIDs
 
 	few zerolog.Logger // Log for what may happen to all sessions at once
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/agents/internal/ask"
 	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
@@ -270,11 +271,11 @@ func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
 func (t *runner) answeredBy(sig run.Signal) {
 	if left := t.journal.State().Run; left != nil && sig.Call != "" {
 		if call, waits := t.c.waitingCall(left, sig.Call); waits {
-			t.c.r.parts.answered(t.c.waitID(t.id, call))
+			t.c.r.parts.asks.Delete(t.c.waitID(t.id, call))
 		}
 	}
 	for _, it := range t.items {
-		if it.interjects() && it.origin.route.From != fromNobody {
+		if it.interjects() && it.origin.route.From != ask.FromDeadline {
 			t.c.r.parts.tell(it.origin.route, nil)
 		}
 	}

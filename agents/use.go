@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"agenthost/agents/internal/ask"
 	"agenthost/hooks"
 	"agenthost/run"
 	"agenthost/tools"
@@ -16,7 +17,7 @@ import (
 
 // use does what a model asked for, if it may. The signal that it returns
 // settles the call, or ends the run where a hook aborts.
-func (t *runner) use(ctx context.Context, call run.Call, asks *roundCall) (sig run.Signal) {
+func (t *runner) use(ctx context.Context, call run.Call, turn *roundCall) (sig run.Signal) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.c.log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("tool", call.Name).Msg("panic in a tool")
@@ -53,7 +54,7 @@ func (t *runner) use(ctx context.Context, call run.Call, asks *roundCall) (sig r
 		return run.Signal{Wait: wait, Result: denied, Source: run.FromDenial}
 	}
 	if !tool.Asks {
-		asks.settle(nil)
+		turn.settle(nil)
 	}
 	res, err := t.execute(ctx, tool, call, args)
 	if res.Wait != nil && err == nil && t.c.r.shadow() {
@@ -84,11 +85,11 @@ func (t *runner) mayUse(ctx context.Context, tool tools.Tool, call run.Call, arg
 		if d.Address != "" && t.journal.State().HasWritten(d.Address) {
 			return nil, ""
 		}
-		if t.c.r.parts.allowed(ctx, t.c.r.id, t.c.key, tools.Key(tool, args)) {
+		if t.c.r.parts.asks.Allowed(ctx, t.c.r.id, t.c.key, tools.Key(tool, args)) {
 			return nil, ""
 		}
 		return &run.Wait{
-			For: run.ForApproval, Prompt: t.preview(ctx, tool, call, args, d.What), Args: args, ID: newWait(),
+			For: run.ForApproval, Prompt: t.preview(ctx, tool, call, args, d.What), Args: args, ID: ask.NewToken(),
 			Deadline: time.Now().Add(t.p.cfg.Limits.ApprovalTimeout),
 		}, ""
 	}

@@ -1,4 +1,4 @@
-package agents
+package ask
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/run"
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
@@ -19,7 +20,7 @@ import (
 // How far an approval goes.
 const (
 	ScopeOnce    = "once"
-	ScopeSession = "session"
+	ScopeSession = run.ScopeSession
 	ScopeAlways  = "always"
 )
 
@@ -41,23 +42,23 @@ func allowedKey(agent, sid, what string) string {
 	return agent + "." + sid + "." + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:16])
 }
 
-// allowed reports whether a person has said yes before, for this session or for
+// Allowed reports whether a person has said yes before, for this session or for
 // all of them. What cannot be looked up is asked.
-func (p *Parts) allowed(ctx context.Context, agent string, key session.Key, what string) bool {
+func (s *Store) Allowed(ctx context.Context, agent string, key session.Key, what string) bool {
 	for _, sid := range []string{session.SID(agent, key), everySession} {
-		_, err := p.Reader.Entry(ctx, bus.AllowedBucket, allowedKey(agent, sid, what))
+		_, err := s.Reader.Entry(ctx, bus.AllowedBucket, allowedKey(agent, sid, what))
 		if err == nil {
 			return true
 		}
 		if !errors.Is(err, bus.ErrNotFound) {
-			p.Log.Warn().Err(err).Str("agent", agent).Msg("look up what is allowed")
+			s.Log.Warn().Err(err).Str("agent", agent).Msg("look up what is allowed")
 		}
 	}
 	return false
 }
 
-// allow keeps a yes. It is kept before the call runs.
-func (p *Parts) allow(ctx context.Context, agent string, key session.Key, what, scope, by string) error {
+// Allow keeps a yes. It is kept before the call runs.
+func (s *Store) Allow(ctx context.Context, agent string, key session.Key, what, scope, by string) error {
 	a := Allowed{Agent: agent, What: what, By: by, At: time.Now().UTC()}
 	switch scope {
 	case ScopeSession:
@@ -73,7 +74,7 @@ func (p *Parts) allow(ctx context.Context, agent string, key session.Key, what, 
 	}
 	msg := nats.NewMsg("$KV." + bus.AllowedBucket + "." + a.ID)
 	msg.Data = data
-	if _, err := p.Publisher.PublishWait(ctx, msg); err != nil {
+	if _, err := s.Publisher.PublishWait(ctx, msg); err != nil {
 		return fmt.Errorf("keep what is allowed: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package agents
+package ask
 
 import (
 	"cmp"
@@ -13,12 +13,13 @@ import (
 	"agenthost/run"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
 )
 
-// questions knows what the runs of the fleet have asked in chats that are not
+// An Index knows what the runs of the fleet have asked in chats that are not
 // of their own session, so that a message there is known for an answer without
 // a question to NATS.
-type questions struct {
+type Index struct {
 	known chan struct{} // closed when what was asked before is known
 	told  sync.Once
 	calm  atomic.Bool // that is known, and nothing is asked: as mostly
@@ -28,21 +29,22 @@ type questions struct {
 	at    map[string][]Waiting // by the places where an answer may come from
 }
 
-func newQuestions() *questions {
-	return &questions{known: make(chan struct{}), asked: map[string]Waiting{}, at: map[string][]Waiting{}}
+// NewIndex is an index that knows nothing yet.
+func NewIndex() *Index {
+	return &Index{known: make(chan struct{}), asked: map[string]Waiting{}, at: map[string][]Waiting{}}
 }
 
-// follow keeps up with the bucket until ctx ends.
-func (q *questions) follow(ctx context.Context, parts *Parts) {
+// Follow keeps up with the bucket until ctx ends.
+func (q *Index) Follow(ctx context.Context, js jetstream.JetStream, log zerolog.Logger) {
 	timer := time.AfterFunc(knownSoon, q.whole)
 	defer timer.Stop()
-	bus.Follow(ctx, parts.JS, bus.WaitingBucket, parts.Log, q.take, q.whole)
+	bus.Follow(ctx, js, bus.WaitingBucket, log, q.take, q.whole)
 }
 
 // knownSoon is how long messages wait for what was asked before they came.
 const knownSoon = 3 * time.Second
 
-func (q *questions) take(entry jetstream.KeyValueEntry) {
+func (q *Index) take(entry jetstream.KeyValueEntry) {
 	w := Waiting{}
 	if entry.Operation() == jetstream.KeyValuePut && json.Unmarshal(entry.Value(), &w) == nil && w.ID == entry.Key() {
 		q.add(w)
@@ -52,14 +54,14 @@ func (q *questions) take(entry jetstream.KeyValueEntry) {
 }
 
 // whole says that all is known which was asked before.
-func (q *questions) whole() {
+func (q *Index) whole() {
 	q.told.Do(func() { close(q.known) })
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.calm.Store(len(q.asked) == 0)
 }
 
-func (q *questions) add(w Waiting) {
+func (q *Index) add(w Waiting) {
 	places := placesOf(w)
 	if len(places) == 0 {
 		return
@@ -74,7 +76,7 @@ func (q *questions) add(w Waiting) {
 	}
 }
 
-func (q *questions) forget(id string) {
+func (q *Index) forget(id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.remove(id)
@@ -86,7 +88,7 @@ func (q *questions) forget(id string) {
 }
 
 // remove is forget with the lock held.
-func (q *questions) remove(id string) {
+func (q *Index) remove(id string) {
 	w, ok := q.asked[id]
 	if !ok {
 		return
@@ -100,34 +102,35 @@ func (q *questions) remove(id string) {
 	}
 }
 
-// here lists what was asked where an input of c comes from, once that is known.
-func (q *questions) here(c *conversation, it *item) (list []Waiting) {
-	if q.calm.Load() {
+// Calm reports whether nothing is asked anywhere, as mostly.
+func (q *Index) Calm() bool { return q.calm.Load() }
+
+// At lists what was asked at places and what keep keeps, the oldest first, once that is
+// known or done is closed.
+func (q *Index) At(done <-chan struct{}, keep func(Waiting) bool, places ...string) (list []Waiting) {
+	if q.Calm() {
 		return nil
 	}
 	select {
 	case <-q.known:
-	case <-c.r.work.Done():
+	case <-done:
 	}
 	q.mu.RLock()
-	defer q.mu.RUnlock()
-	in := it.origin.inbound
-	place := placeOf(it.origin.outbound(), "to", sender(in), in.Thread)
-	if in.Group {
-		place = placeOf(it.origin.outbound(), "chat", in.Chat, in.Thread)
-	}
-	for _, w := range slices.Concat(q.at[placeOf(c.r.id, "session", string(c.key), "")], q.at[place]) {
-		if !c.owns(w) && c.isWhere(w.Origin, it) {
-			list = append(list, w)
+	for _, place := range places {
+		for _, w := range q.at[place] {
+			if keep(w) {
+				list = append(list, w)
+			}
 		}
 	}
+	q.mu.RUnlock()
 	slices.SortStableFunc(list, func(a, b Waiting) int { return cmp.Or(a.AskedAt.Compare(b.AskedAt), cmp.Compare(a.Number, b.Number)) })
 	return list
 }
 
-// numbered is the highest number of the questions that were put at the same places as
+// Highest is the highest number of the questions that were put at the same places as
 // w, 0 where none was.
-func (q *questions) numbered(w Waiting) (n int) {
+func (q *Index) Highest(w Waiting) (n int) {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
 	for _, place := range placesOf(w) {
@@ -150,17 +153,26 @@ func placesOf(w Waiting) []string {
 	case at.Session != "" && at.Agent == w.Agent && at.Session == w.Session:
 		return nil
 	case at.Session != "":
-		return []string{placeOf(at.Agent, "session", at.Session, "")}
+		return []string{InSession(at.Agent, at.Session)}
 	}
 	var places []string
 	if at.To != "" {
-		places = append(places, placeOf(at.Subject, "to", at.To, at.Thread))
+		places = append(places, With(at.Subject, at.To, at.Thread))
 	}
 	if at.Chat != "" {
-		places = append(places, placeOf(at.Subject, "chat", at.Chat, at.Thread))
+		places = append(places, InChat(at.Subject, at.Chat, at.Thread))
 	}
 	return places
 }
+
+// InSession is the place of a conversation.
+func InSession(agent, key string) string { return placeOf(agent, "session", key, "") }
+
+// With is the place of a person; subject is where messages to them go.
+func With(subject, person, thread string) string { return placeOf(subject, "to", person, thread) }
+
+// InChat is the place of a group.
+func InChat(subject, chat, thread string) string { return placeOf(subject, "chat", chat, thread) }
 
 func placeOf(door, kind, name, thread string) string {
 	return door + "\x00" + kind + "\x00" + name + "\x00" + thread

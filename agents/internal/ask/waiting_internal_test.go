@@ -1,4 +1,4 @@
-package agents
+package ask
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ func TestNobodyIsAnsweredForTooEarly(t *testing.T) {
 		end := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(part)
 		for _, w := range []Waiting{
 			{Kind: run.ForApproval, Deadline: end},
-			{Kind: run.ForDelegate, Deadline: deadline(end)},
+			{Kind: run.ForDelegate, Deadline: Deadline(end)},
 		} {
 			at, err := time.Parse(time.RFC3339, w.reminder().Format(time.RFC3339))
 			if late := at.Sub(end); err != nil || late < 0 || late >= time.Second {
@@ -31,25 +31,24 @@ func TestNobodyIsAnsweredForTooEarly(t *testing.T) {
 // A call of a log of version 0.1, which has no part of chance, keeps the id that was
 // told; it is known like the others.
 func TestWaitIDsOfOldLogs(t *testing.T) {
-	c := newConversation(&Runtime{id: "ana"}, "web/dm/ana")
-	old := c.waitID("run1", run.Call{ID: "call_1"})
+	old := ID("ana", "web/dm/ana", "run1", run.Call{ID: "call_1"})
 	if want := "ana." + session.SID("ana", "web/dm/ana") + ".3z4qi42prroz"; old != want {
 		t.Errorf("got %q, want %q", old, want)
 	}
-	wait := newWait()
+	wait := NewToken()
 	ids := map[string]bool{
-		old: true, c.waitID("run1", run.Call{ID: "call_1", Wait: wait}): true, old[:len(old)-1]: false, old + "." + wait: false, "": false,
+		old: true, ID("ana", "web/dm/ana", "run1", run.Call{ID: "call_1", Wait: wait}): true, old[:len(old)-1]: false, old + "." + wait: false, "": false,
 		"ana.x." + wait: false,
 	}
 	for id, want := range ids {
-		if _, _, ok := splitWaitID(id); ok != want {
+		if _, _, ok := SplitID(id); ok != want {
 			t.Errorf("%q: %t, want %t", id, ok, want)
 		}
-		if token := waitSchedule(id)[len("agent.schedule.ana."):]; want && len(token) > 63 {
+		if token := schedule(id)[len("agent.schedule.ana."):]; want && len(token) > 63 {
 			t.Errorf("%q is no token of a subject", token)
 		}
 	}
-	if wait == newWait() {
+	if wait == NewToken() {
 		t.Error("chance is the same twice")
 	}
 }

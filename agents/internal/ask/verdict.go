@@ -1,6 +1,7 @@
-package agents
+package ask
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +32,7 @@ func readRuling(book texts.Book, text string) (r ruling, ok bool) {
 			return r, false
 		}
 	}
-	r.scope = orElse(r.scope, ScopeOnce)
+	r.scope = cmp.Or(r.scope, ScopeOnce)
 	return r, r.answer != ""
 }
 
@@ -76,17 +77,17 @@ func readNumber(word string) (n int, ok bool) {
 	return n, err == nil && n > 0 && len(word) <= 4
 }
 
-// numberOf is what a person calls a question by: the first of several may have been
+// Number is what a person calls a question by: the first of several may have been
 // the only one when it was asked.
-func numberOf(call run.Call) int { return max(call.Number, 1) }
+func Number(call run.Call) int { return max(call.Number, 1) }
 
-// pick reads text as the answer to one of the calls that wait for a person, in the
+// Pick reads text as the answer to one of the calls that wait for a person, in the
 // order in which they asked. A word without a number is for the oldest that it fits;
 // words that are for approvals and options go before questions that any text answers.
-func pick(book texts.Book, calls []run.Call, text string) (run.Call, run.Signal, bool) {
+func Pick(book texts.Book, calls []run.Call, text string) (run.Call, run.Signal, bool) {
 	if r, ok := readRuling(book, text); ok {
 		call, found := oldest(calls, func(call run.Call) bool {
-			return call.Asked == run.ForApproval && (r.number == 0 || r.number == numberOf(call))
+			return call.Asked == run.ForApproval && (r.number == 0 || r.number == Number(call))
 		})
 		if found || r.number > 0 {
 			return call, run.Signal{Answer: r.answer, Scope: r.scope}, found
@@ -100,14 +101,14 @@ func pick(book texts.Book, calls []run.Call, text string) (run.Call, run.Signal,
 	return pickText(calls, text)
 }
 
-// pickText is pick for questions that any text answers. Of several "2: blue" is for
+// pickText is Pick for questions that any text answers. Of several "2: blue" is for
 // the second.
 func pickText(calls []run.Call, text string) (run.Call, run.Signal, bool) {
 	text = strings.TrimSpace(text)
 	free := func(call run.Call) bool { return call.Asked == run.ForQuestion && len(call.Options) == 0 }
 	if head, rest, ok := strings.Cut(text, ":"); ok && len(calls) > 1 && strings.TrimSpace(rest) != "" {
 		if n, ok := readNumber(strings.TrimSpace(head)); ok {
-			if call, ok := oldest(calls, func(call run.Call) bool { return free(call) && numberOf(call) == n }); ok {
+			if call, ok := oldest(calls, func(call run.Call) bool { return free(call) && Number(call) == n }); ok {
 				return call, run.Signal{Answer: strings.TrimSpace(rest)}, true
 			}
 		}
@@ -143,7 +144,7 @@ func readOption(call run.Call, text string, several bool) (option string, ok boo
 		return "", false
 	case several:
 		option, ok = namedOption(call.Options, strings.Join(words[:len(words)-1], " "))
-		return option, ok && n == numberOf(call)
+		return option, ok && n == Number(call)
 	}
 	if len(words) > 1 || n > len(call.Options) {
 		return "", false
@@ -159,6 +160,20 @@ func namedOption(options []string, text string) (option string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// PickWaiting is Pick for calls of other runs.
+func PickWaiting(book texts.Book, asked []Waiting, text string) (Waiting, run.Signal, bool) {
+	calls := make([]run.Call, len(asked))
+	for i, w := range asked {
+		calls[i] = run.Call{ID: w.ID, Asked: w.Kind, Options: w.Options, Number: w.Number}
+	}
+	call, sig, ok := Pick(book, calls, text)
+	if !ok {
+		return Waiting{}, sig, false
+	}
+	i := slices.IndexFunc(asked, func(w Waiting) bool { return w.ID == call.ID })
+	return asked[i], sig, true
 }
 
 // ReadVerdict is what a word says to an approval, run.Approve or run.Deny, in English:
