@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/crash"
 	"agenthost/run"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -59,12 +60,12 @@ func (t *runner) ask(ctx context.Context, call run.Call) error {
 		}
 	}
 	asks := t.c.r.parts.asks
-	if err := asks.Remind(ctx, w, t.fallbacks[call.ID], t.trace.set); err != nil {
+	if err := asks.Remind(ctx, w, t.fallbacks[call.ID], t.trace.Set); err != nil {
 		return err
 	}
 	if err := asks.Put(ctx, w); err != nil {
 		return err
 	}
-	crashpoint("after-ask")
+	crash.Point("after-ask")
 	return nil
 }

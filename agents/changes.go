@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"agenthost/agents/internal/outbox"
 	"agenthost/run"
 )
 
@@ -194,11 +195,11 @@ func (t *runner) messages() (list []*item) {
 }
 
 // endOf is the event that ends an input without a run, and the reply that goes with it.
-func (c *conversation) endOf(it *item) (run.Event, *outgoing) {
+func (c *conversation) endOf(it *item) (run.Event, *outbox.Batch) {
 	input := &run.Input{ID: it.input.ID, Subject: it.input.Subject, Seq: it.input.Seq}
 	if it.withdrawn {
-		return run.Event{Type: run.InputWithdrawn, Input: input}, &outgoing{}
+		return run.Event{Type: run.InputWithdrawn, Input: input}, &outbox.Batch{}
 	}
 	out := c.aside(it, run.Reply{Kind: run.KindError, Final: true, Error: it.refusal, Text: it.refusal.Message})
-	return run.Event{Type: run.InputRefused, Since: it.since, Reply: out.replies[0], Input: input}, out
+	return run.Event{Type: run.InputRefused, Since: it.since, Reply: out.Replies[0], Input: input}, out
 }

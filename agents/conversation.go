@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"agenthost/agents/internal/outbox"
 	"agenthost/bus"
 	"agenthost/session"
 
@@ -58,8 +59,7 @@ type conversation struct {
 	// of their own, so that a takeover finds them.
 	anchor *bus.Delivery
 
-	out     []*outgoing
-	sending bool
+	out outbox.Outbox // of replies
 
 	toldExcess bool // that its budget is exceeded was told
 
@@ -278,7 +278,7 @@ func (c *conversation) idle() {
 // that waits for somebody keeps nothing in memory.
 func (c *conversation) rest() {
 	c.mu.Lock()
-	if c.entry == nil || c.running || c.spilling || c.refusing || len(c.refusals) > 0 || c.sending || c.timer != nil || c.pressing() || !c.suspended && len(c.queue) > 0 {
+	if c.entry == nil || c.running || c.spilling || c.refusing || len(c.refusals) > 0 || c.out.Sending() || c.timer != nil || c.pressing() || !c.suspended && len(c.queue) > 0 {
 		c.mu.Unlock()
 		return
 	}

@@ -114,7 +114,7 @@ func (t *runner) handOver(ctx context.Context, w Waiting, brief json.RawMessage)
 	}
 	msg.Header.Set(nats.MsgIdHdr, w.ID)
 	msg.Header.Set(bus.SessionKeyHeader, w.Session)
-	t.trace.set(msg.Header)
+	t.trace.Set(msg.Header)
 	if _, err := t.c.r.parts.Publisher.PublishWait(ctx, msg); err != nil {
 		return fmt.Errorf("hand a task to %s: %w", w.To, err)
 	}
@@ -130,7 +130,7 @@ func (t *runner) recall(call run.Call) {
 		t.c.log().Error().Err(err).Msg("encode a recall")
 		return
 	}
-	t.trace.set(msg.Header)
+	t.trace.Set(msg.Header)
 	t.c.r.parts.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		if err != nil {
 			t.c.log().Warn().Err(err).Str("agent", call.To).Msg("recall a task")

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/crash"
+	"agenthost/agents/internal/outbox"
+	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
 	"agenthost/run"
 	"agenthost/session"
@@ -109,7 +112,7 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 		c.log().Warn().Err(err).Msg("pass an answer on")
 		return false
 	default:
-		stallpoint("after-pass-on")
+		crash.Stall("after-pass-on")
 		c.noted(it, c.passedTo(it, w.ID))
 	}
 	return true
@@ -118,7 +121,7 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 // passOn publishes what an input means to a call that waits under that id.
 func (c *conversation) passOn(it *item, id string, msg *nats.Msg) error {
 	msg.Header.Set(nats.MsgIdHdr, id+c.passedOnHash(it))
-	trace{it.input.Trace, it.input.State}.set(msg.Header)
+	tracing.Context{Parent: it.input.Trace, State: it.input.State}.Set(msg.Header)
 	_, err := c.r.parts.Publisher.PublishWait(c.r.work, msg)
 	if c.r.work.Err() != nil { // it may be stored or not; whoever gets it again will see
 		return errStopping
@@ -195,7 +198,7 @@ func (c *conversation) passedTo(it *item, id string) string {
 // noted tells a person, once, what became of an input that was passed on.
 func (c *conversation) noted(it *item, told string) {
 	out := c.aside(it, run.Reply{Kind: run.KindReply, Final: true, Text: told})
-	out.end = func(stored bool) {
+	out.End = func(stored bool) {
 		if stored {
 			it.delivery.Done()
 		} else {
@@ -203,15 +206,15 @@ func (c *conversation) noted(it *item, told string) {
 		}
 	}
 	if it.tried { // and perhaps told, longer ago than the stream remembers
-		told := out.replies[0]
+		told := out.Replies[0]
 		err := c.insist(func() error {
 			ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
 			defer cancel()
-			again := &outgoing{}
+			again := &outbox.Batch{}
 			if err := c.unpublished(ctx, []earlier{{told, it.delivery.Stored, again}}); err != nil {
 				return err
 			}
-			out.replies = again.replies
+			out.Replies = again.Replies
 			return nil
 		})
 		if err != nil {

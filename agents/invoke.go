@@ -76,8 +76,8 @@ func (t *runner) request(ctx context.Context) llm.Request {
 
 // tag says of a request whose it is, and in which trace.
 func (t *runner) tag(req *llm.Request) {
-	trace := t.trace.outward()
-	req.Session, req.TraceParent, req.TraceState = t.line(), trace.parent, trace.state
+	trace := t.trace.Outward()
+	req.Session, req.TraceParent, req.TraceState = t.line(), trace.Parent, trace.State
 }
 
 // overhead estimates the tokens of a request besides its messages: of schemas
@@ -190,10 +190,10 @@ func (t *runner) afterCall(ctx context.Context, called *meter, end *run.Signal) 
 }
 
 func (t *runner) call(point string, args hooks.Args, changeable hooks.Changeable) hooks.Call {
-	trace := t.trace.outward()
+	trace := t.trace.Outward()
 	return hooks.Call{
 		Hook: point, Agent: t.c.r.id, Session: string(t.c.key), Run: t.id, Args: args, Changeable: changeable,
-		TraceParent: trace.parent, TraceState: trace.state,
+		TraceParent: trace.Parent, TraceState: trace.State,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/outbox"
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/internal/texts"
@@ -92,7 +93,7 @@ func (c *conversation) putLive(t *runner, question *liveAsk, call tools.Call, pr
 	if err := t.address(reply); err != nil {
 		return err
 	}
-	c.send(&outgoing{replies: []*run.Reply{reply}, trace: t.trace, end: func(bool) {}})
+	c.send(&outbox.Batch{Replies: []*run.Reply{reply}, Trace: t.trace, End: func(bool) {}})
 	return c.r.parts.asks.PutSoon(Waiting{
 		ID: question.id, Agent: c.r.id, Session: string(c.key), Run: call.Run, Call: call.ID, Kind: run.ForQuestion, Tool: call.Name,
 		Prompt: prompt, Options: question.call.Options, AskedAt: time.Now().UTC(), Origin: person, Approvers: c.r.now().cfg.Approvers,

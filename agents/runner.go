@@ -9,7 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"agenthost/agents/internal/crash"
+	"agenthost/agents/internal/outbox"
 	"agenthost/agents/internal/stream"
+	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/llm"
@@ -25,7 +28,7 @@ type runner struct {
 	id      string
 	items   []*item     // those whose messages are held
 	inputs  []run.Input // all that the run answers
-	trace   trace
+	trace   tracing.Context
 	replies []*run.Reply // published so far, for the hooks
 
 	overdraft  bool // the run may go beyond its budget, as its session may
@@ -54,7 +57,7 @@ func (c *conversation) newRunner(journal *session.Log, id string, items []*item)
 
 // answerTo makes the run one that answers inputs, in the trace of the last.
 func (t *runner) answerTo(inputs []run.Input) {
-	t.inputs, t.trace = inputs, traceOf(inputs)
+	t.inputs, t.trace = inputs, tracing.Of(inputs)
 	t.p = t.profile()
 }
 
@@ -194,7 +197,7 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 		return false, t.commit(e.Events)
 	case run.Publish:
 		t.replies = append(t.replies, e.Reply)
-		t.c.send(&outgoing{replies: []*run.Reply{e.Reply}, trace: t.trace, end: func(bool) {}})
+		t.c.send(&outbox.Batch{Replies: []*run.Reply{e.Reply}, Trace: t.trace, End: func(bool) {}})
 	case run.InvokeModel:
 		t.p = t.profile()
 		out := t.newStream()
@@ -248,10 +251,10 @@ func (t *runner) commit(events []run.Event) error {
 	}
 	stored := make(chan error, 1)
 	t.journal.Commit(t.c.r.work, t.id, events, func(err error) { stored <- err })
-	crashpoint("in-commit")
+	crash.Point("in-commit")
 	select {
 	case err := <-stored:
-		crashpoint("after-step")
+		crash.Point("after-step")
 		return err
 	case <-t.c.r.work.Done():
 		return errStopping
@@ -276,14 +279,14 @@ func (t *runner) finish(events []run.Event) error {
 		}
 	}
 	t.replies = slices.Concat(t.replies, last)
-	crashpoint("before-commit")
+	crash.Point("before-commit")
 	t.journal.Commit(t.c.r.work, t.id, events, func(err error) { t.finished(last, err) })
 	return nil
 }
 
 // finished goes on once the last commit is settled. It must not block.
 func (t *runner) finished(last []*run.Reply, err error) {
-	crashpoint("after-commit")
+	crash.Point("after-commit")
 	switch {
 	case errors.Is(err, bus.ErrClosed):
 		leaveAll(deliveriesOf(t.items))
@@ -296,7 +299,7 @@ func (t *runner) finished(last []*run.Reply, err error) {
 	// An input that only the log stands for would not bring anybody back to a
 	// reply that was lost: then nothing else happens here before it is stored.
 	wait := delivered(t.items) < len(t.inputs)
-	t.c.send(&outgoing{replies: last, trace: t.trace, end: func(stored bool) {
+	t.c.send(&outbox.Batch{Replies: last, Trace: t.trace, End: func(stored bool) {
 		t.published(stored)
 		if wait {
 			t.c.proceed()
@@ -314,7 +317,7 @@ func (t *runner) published(stored bool) {
 		leaveAll(deliveries)
 		return
 	}
-	crashpoint("before-ack")
+	crash.Point("before-ack")
 	t.c.settle(deliveries)
 	if t.c.hooked(hooks.AfterMessage) {
 		t.c.r.ends.Go(t.farewell)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/outbox"
 	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
@@ -26,7 +27,7 @@ func (c *conversation) suspend(t *runner) {
 		c.anchor = nil
 	}
 	c.mu.Unlock()
-	c.send(&outgoing{end: func(stored bool) {
+	c.send(&outbox.Batch{End: func(stored bool) {
 		if stored {
 			c.settle(deliveries)
 		} else {
@@ -227,18 +228,18 @@ func (c *conversation) notice(it *item, left *run.Run) {
 // thing under the same id.
 func (c *conversation) say(it *item, reply run.Reply, end func(stored bool)) {
 	out := c.aside(it, reply)
-	out.end = end
+	out.End = end
 	c.send(out)
 }
 
 // aside is a reply that no run gives.
-func (c *conversation) aside(it *item, reply run.Reply) *outgoing {
+func (c *conversation) aside(it *item, reply run.Reply) *outbox.Batch {
 	t := c.newRunner(nil, reply.Kind+"-"+session.SID(it.input.ID, c.key), []*item{it})
 	reply.N = 1
 	if err := t.address(&reply); err != nil {
 		c.log().Error().Err(err).Msg("encode reply")
 	}
-	return &outgoing{replies: []*run.Reply{&reply}, trace: t.trace}
+	return &outbox.Batch{Replies: []*run.Reply{&reply}, Trace: t.trace}
 }
 
 // askAgain puts the questions of a run that waits once more.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/crash"
 	"agenthost/hooks"
 	"agenthost/run"
 	"agenthost/tools"
@@ -99,12 +100,12 @@ func (t *runner) mayUse(ctx context.Context, tool tools.Tool, call run.Call, arg
 func (t *runner) execute(ctx context.Context, tool tools.Tool, call run.Call, args json.RawMessage) (tools.Result, error) {
 	ctx, cancel := withClock(ctx, cmp.Or(tool.Timeout, tools.DefaultTimeout))
 	defer cancel()
-	crashpoint("in-tool")
-	trace := t.trace.outward()
+	crash.Point("in-tool")
+	trace := t.trace.Outward()
 	res, err := tool.Run(ctx, tools.Call{
 		ID: t.id + "." + call.ID, Agent: t.c.r.id, Session: string(t.c.key), Run: t.id,
 		Name: call.Name, Args: args, Chat: t.chat(), Chain: t.chain(), Progress: t.progress(call),
-		TraceParent: trace.parent, TraceState: trace.state,
+		TraceParent: trace.Parent, TraceState: trace.State,
 	})
 	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		err = context.DeadlineExceeded

@@ -1,6 +1,6 @@
 //go:build crashtest
 
-package agents
+package crash
 
 import (
 	"os"
@@ -16,11 +16,11 @@ var passed atomic.Int64
 // flushWithin is how long the client may take to send what it was given.
 const flushWithin = 50 * time.Millisecond
 
-// crashpoint kills the process with SIGKILL when AGENTHOST_CRASH names this
+// Point kills the process with SIGKILL when AGENTHOST_CRASH names this
 // place: "name" the first time it is passed, "name:3" the third. The kill comes
 // once what was sent before has left the process, so that an acknowledgement that
 // was sent too early is not lost with it.
-func crashpoint(name string) {
+func Point(name string) {
 	at, count, _ := strings.Cut(os.Getenv("AGENTHOST_CRASH"), ":")
 	if at != name {
 		return
@@ -36,9 +36,9 @@ func crashpoint(name string) {
 	}
 }
 
-// stallpoint is where whoever passes stays when AGENTHOST_STALL names the place.
+// Stall is where whoever passes stays when AGENTHOST_STALL names the place.
 // The rest of the process goes on.
-func stallpoint(name string) {
+func Stall(name string) {
 	if os.Getenv("AGENTHOST_STALL") == name {
 		select {}
 	}
