@@ -201,8 +201,8 @@ func (r *Runtime) receive(ctx context.Context) {
 	}
 }
 
-// offer hands d to the agent, unless it takes nothing more.
-func (r *Runtime) offer(d *bus.Delivery) {
+// Offer hands d to the agent, unless it takes nothing more.
+func (r *Runtime) Offer(d *bus.Delivery) {
 	select {
 	case r.inbox <- d:
 	case <-r.closed:

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
 )
@@ -162,16 +161,4 @@ func (b *Toolbox) preview() []PreviewTool {
 		list = append(list, PreviewTool(d))
 	}
 	return list
-}
-
-// serves reports whether this host serves a lane that brings messages of people
-// or tasks to an agent.
-func (f *Fleet) serves(agent string) bool {
-	lanes, n := *f.lanes.Load(), LaneOf(agent, f.count)
-	for _, id := range []laneID{{bus.InboundStream, n}, {bus.RoutesStream, n}} {
-		if d := lanes[id]; d != nil && d.lane.Serving() {
-			return true
-		}
-	}
-	return false
 }

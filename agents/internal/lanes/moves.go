@@ -1,4 +1,4 @@
-package agents
+package lanes
 
 import (
 	"context"
@@ -88,13 +88,13 @@ func (m moves) after(before, after map[string][]string, at time.Time) (next move
 // agree has all hosts know what becomes of the subjects that are bound in
 // another way. It returns the moves that hold, and how long it is until the last
 // of them counts. That NATS is away is waited for until ctx ends.
-func (f *Fleet) agree(ctx context.Context, before, after map[string][]string) (moves, time.Duration, error) {
+func (s *Set) agree(ctx context.Context, before, after map[string][]string) (moves, time.Duration, error) {
 	for {
-		m, wait, err := f.tryAgree(ctx, before, after)
+		m, wait, err := s.tryAgree(ctx, before, after)
 		if err == nil || ctx.Err() != nil || errors.Is(err, nats.ErrMaxPayload) {
 			return m, wait, err
 		}
-		f.parts.Log.Warn().Err(err).Msg("hosts cannot agree on what agents are bound to; trying again")
+		s.Log.Warn().Err(err).Msg("hosts cannot agree on what agents are bound to; trying again")
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):
@@ -104,20 +104,20 @@ func (f *Fleet) agree(ctx context.Context, before, after map[string][]string) (m
 
 const agreeWithin = 5 * time.Second
 
-func (f *Fleet) tryAgree(ctx context.Context, before, after map[string][]string) (moves, time.Duration, error) {
+func (s *Set) tryAgree(ctx context.Context, before, after map[string][]string) (moves, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, agreeWithin)
 	defer cancel()
-	kv, err := f.js.KeyValue(ctx, bus.LanesBucket)
+	kv, err := s.JS.KeyValue(ctx, bus.LanesBucket)
 	if err != nil {
 		return nil, 0, fmt.Errorf("look up who takes what: %w", err)
 	}
-	now, err := f.clock(ctx)
+	now, err := s.clock(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	for {
 		m, revision := moves{}, uint64(0)
-		switch entry, err := f.parts.Reader.Entry(ctx, bus.LanesBucket, movesKey); {
+		switch entry, err := s.Reader.Entry(ctx, bus.LanesBucket, movesKey); {
 		case err == nil:
 			m, revision = readMoves(entry.Data), entry.Seq
 		case !errors.Is(err, bus.ErrNotFound):
@@ -142,8 +142,8 @@ func (f *Fleet) tryAgree(ctx context.Context, before, after map[string][]string)
 }
 
 // clock is the time of the server that stores messages.
-func (f *Fleet) clock(ctx context.Context) (time.Time, error) {
-	stream, err := f.js.Stream(ctx, bus.InboundStream)
+func (s *Set) clock(ctx context.Context) (time.Time, error) {
+	stream, err := s.JS.Stream(ctx, bus.InboundStream)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("ask for the time: %w", err)
 	}
@@ -170,12 +170,12 @@ func readMoves(data []byte) moves {
 }
 
 // followMoves takes over what other hosts write, until ctx ends.
-func (f *Fleet) followMoves(ctx context.Context) {
-	bus.Follow(ctx, f.js, bus.LanesBucket, f.parts.Log, func(entry jetstream.KeyValueEntry) {
+func (s *Set) followMoves(ctx context.Context) {
+	bus.Follow(ctx, s.JS, bus.LanesBucket, s.Log, func(entry jetstream.KeyValueEntry) {
 		if entry.Key() != movesKey {
 			return
 		}
 		m := readMoves(entry.Value())
-		f.route(func(v *routing) *routing { return v.with(m) })
+		s.route(func(v *routing) *routing { return v.with(m) })
 	}, nil)
 }

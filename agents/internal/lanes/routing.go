@@ -1,4 +1,4 @@
-package agents
+package lanes
 
 import (
 	"maps"
@@ -12,20 +12,20 @@ import (
 // A routing is whom messages are for. It does not change; a Fleet goes over from
 // one to the next.
 type routing struct {
-	agents []*Runtime          // that are served, in their order
-	byID   map[string]*Runtime // these, and those about to leave
-	lanes  []*directory        // of the agents, by the number of the lane
+	agents []Agent          // that are served, in their order
+	byID   map[string]Agent // these, and those about to leave
+	lanes  []*directory     // of the agents, by the number of the lane
 	moves  moves
 }
 
-func newRouting(agents []*Runtime, count int, m moves) *routing {
-	v := &routing{agents: agents, byID: map[string]*Runtime{}, lanes: make([]*directory, count), moves: m}
+func newRouting(agents []Agent, count int, m moves) *routing {
+	v := &routing{agents: agents, byID: map[string]Agent{}, lanes: make([]*directory, count), moves: m}
 	for n := range v.lanes {
 		v.lanes[n] = newDirectory(nil)
 	}
 	for _, r := range agents {
 		v.byID[r.ID()] = r
-		v.lanes[LaneOf(r.ID(), count)].add(r)
+		v.lanes[Of(r.ID(), count)].add(r)
 	}
 	return v
 }
@@ -59,12 +59,12 @@ func asRouted(subject string) string {
 // takers are the agents of a lane that a message is for. If complete is false
 // there are others, which another host may know already and this one does not
 // yet.
-func (v *routing) takers(lane int, subject string, stored time.Time) (list []*Runtime, complete bool) {
+func (v *routing) takers(lane int, subject string, stored time.Time) (list []Agent, complete bool) {
 	subject = asRouted(subject)
 	here, wide := v.lanes[lane], wideChannel(subject)
 	narrowMoves, wideMoves := v.moves[subject], history(nil)
 	if len(v.moves) > 0 && wide != "" {
-		wideMoves = v.moves[bus.InboundPrefix+wide+"."+everyInstance]
+		wideMoves = v.moves[bus.InboundPrefix+wide+everyInstance]
 	}
 	if len(narrowMoves)+len(wideMoves) == 0 {
 		list = here.takers(subject)
@@ -88,7 +88,7 @@ func (v *routing) removed(lane int, subject string, stored time.Time) (list []st
 		ids = []string{agent}
 	}
 	for _, id := range ids {
-		if v.byID[id] == nil && LaneOf(id, len(v.lanes)) == lane {
+		if v.byID[id] == nil && Of(id, len(v.lanes)) == lane {
 			list = append(list, id)
 		}
 	}
@@ -100,7 +100,7 @@ func (v *routing) removed(lane int, subject string, stored time.Time) (list []st
 func (v *routing) boundTo(subject string, at time.Time) []string {
 	h := v.moves[subject]
 	if wide := wideChannel(subject); len(h) == 0 && wide != "" {
-		h = v.moves[bus.InboundPrefix+wide+"."+everyInstance]
+		h = v.moves[bus.InboundPrefix+wide+everyInstance]
 	}
 	if len(h) == 0 {
 		return nil
@@ -116,12 +116,12 @@ func (v *routing) isTaken(subject string) bool {
 
 // of are those of a lane that were bound when the message was stored; now are
 // those that are.
-func (v *routing) of(lane int, now []*Runtime, h history, stored time.Time) (list []*Runtime, complete bool) {
+func (v *routing) of(lane int, now []Agent, h history, stored time.Time) (list []Agent, complete bool) {
 	if len(h) == 0 {
 		return now, true
 	}
 	ids, last := h.at(stored)
-	mine := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return LaneOf(id, len(v.lanes)) != lane })
+	mine := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return Of(id, len(v.lanes)) != lane })
 	list = v.known(mine)
 	if last {
 		return list, len(list) == len(mine)
@@ -132,8 +132,8 @@ func (v *routing) of(lane int, now []*Runtime, h history, stored time.Time) (lis
 	return list, true
 }
 
-func (v *routing) known(ids []string) []*Runtime {
-	var list []*Runtime
+func (v *routing) known(ids []string) []Agent {
+	var list []Agent
 	for _, id := range ids {
 		if r := v.byID[id]; r != nil {
 			list = append(list, r)

@@ -1,8 +1,11 @@
-package agents
+package lanes
 
 import (
+	"context"
 	"testing"
 	"time"
+
+	"agenthost/bus"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -53,16 +56,11 @@ func TestMovesAfter(t *testing.T) {
 // What was stored before a move is for the agents of before, on the lane of
 // each; what comes later for those of after.
 func TestRoutingTakers(t *testing.T) {
-	agent := func(id string, channels ...Binding) *Runtime {
-		r := &Runtime{id: id}
-		r.profile.Store(&profile{cfg: Config{ID: id, Channels: channels}})
-		return r
-	}
 	const count = 4
-	web, every := Binding{Channel: "web"}, Binding{Channel: "tg", Instance: "*"}
-	ana, bob := agent("ana", web), agent("bob", web, every)
+	web, every := "plugin.inbound.web", "plugin.inbound.tg.*"
+	ana, bob := &agent{"ana", []string{web}}, &agent{"bob", []string{web, every}}
 	when := time.Unix(100, 0)
-	v := newRouting([]*Runtime{ana, bob}, count, moves{
+	v := newRouting([]Agent{ana, bob}, count, moves{
 		"plugin.inbound.web":  {{From: []string{"ana"}, To: []string{"bob", "new"}, At: when}},
 		"plugin.inbound.tg.*": {{From: []string{"gone"}, To: []string{"bob"}, At: when}},
 		"agent.route.gone":    {{From: []string{"gone"}, At: when}},
@@ -75,8 +73,8 @@ func TestRoutingTakers(t *testing.T) {
 	}{
 		"before":                 {"ana", "plugin.inbound.web", false, []string{"ana"}, true},
 		"before, other lane":     {"bob", "plugin.inbound.web", false, nil, true},
-		"after":                  {"bob", "plugin.inbound.web", true, []string{"bob"}, LaneOf("new", count) != LaneOf("bob", count)},
-		"after, other lane":      {"ana", "plugin.inbound.web", true, nil, LaneOf("new", count) != LaneOf("ana", count)},
+		"after":                  {"bob", "plugin.inbound.web", true, []string{"bob"}, Of("new", count) != Of("bob", count)},
+		"after, other lane":      {"ana", "plugin.inbound.web", true, nil, Of("new", count) != Of("ana", count)},
 		"unknown here":           {"new", "plugin.inbound.web", true, nil, false},
 		"who had it is gone":     {"gone", "plugin.inbound.tg.a", false, []string{"bob"}, true},
 		"every instance":         {"bob", "plugin.inbound.tg.a", true, []string{"bob"}, true},
@@ -92,7 +90,7 @@ func TestRoutingTakers(t *testing.T) {
 			if tt.after {
 				stored = when
 			}
-			list, complete := v.takers(LaneOf(tt.agent, count), tt.subject, stored)
+			list, complete := v.takers(Of(tt.agent, count), tt.subject, stored)
 			var got []string
 			for _, r := range list {
 				got = append(got, r.ID())
@@ -103,3 +101,15 @@ func TestRoutingTakers(t *testing.T) {
 		})
 	}
 }
+
+// An agent that does nothing.
+type agent struct {
+	id       string
+	bindings []string
+}
+
+func (a *agent) ID() string                               { return a.id }
+func (a *agent) Bindings() []string                       { return a.bindings }
+func (*agent) Offer(*bus.Delivery)                        {}
+func (*agent) Run(context.Context, context.Context) error { return nil }
+func (*agent) Retire()                                    {}

@@ -1,4 +1,4 @@
-package agents
+package lanes
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const orphansEvery = 10 * time.Second
 // ends. Lanes have filters for the agents that there are, and so nothing delivers
 // these; a filter for all would cost every message. All hosts look, as one may be the
 // only one: what they find has ids, and leaves the stream when it has its end.
-func (f *Fleet) endOrphans(ctx context.Context) {
+func (s *Set) endOrphans(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -31,33 +31,33 @@ func (f *Fleet) endOrphans(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		next, err := f.lookForOrphans(ctx)
+		next, err := s.lookForOrphans(ctx)
 		if err != nil && ctx.Err() == nil {
-			f.parts.few.Warn().Err(err).Msg("look for tasks of unknown agents: failed; trying again")
+			s.Few.Warn().Err(err).Msg("look for tasks of unknown agents: failed; trying again")
 		}
 		timer.Reset(min(orphansEvery, max(next, time.Second)))
 	}
 }
 
 // lookForOrphans ends what is due, and says how long it is until more is.
-func (f *Fleet) lookForOrphans(ctx context.Context) (next time.Duration, err error) {
-	api, cancel := context.WithTimeout(ctx, unservedWithin)
+func (s *Set) lookForOrphans(ctx context.Context) (next time.Duration, err error) {
+	api, cancel := context.WithTimeout(ctx, endWithin)
 	defer cancel()
 	next = orphansEvery
-	if err := f.adoptLanes(api); err != nil {
+	if err := s.adoptLanes(api); err != nil {
 		return next, err
 	}
-	stream, err := f.js.Stream(api, bus.RoutesStream)
+	stream, err := s.JS.Stream(api, bus.RoutesStream)
 	if err != nil {
 		return next, fmt.Errorf("look up stream %s: %w", bus.RoutesStream, err)
 	}
-	subjects, err := f.untaken(api, stream)
+	subjects, err := s.untaken(api, stream)
 	if err != nil {
 		return next, err
 	}
 	var errs []error
 	for _, subject := range subjects {
-		wait, err := f.endOrphansOf(ctx, stream, subject)
+		wait, err := s.endOrphansOf(ctx, stream, subject)
 		next = min(next, wait)
 		errs = append(errs, err)
 	}
@@ -65,12 +65,12 @@ func (f *Fleet) lookForOrphans(ctx context.Context) (next time.Duration, err err
 }
 
 // untaken are the subjects of routes in the stream that no consumer takes.
-func (f *Fleet) untaken(ctx context.Context, stream jetstream.Stream) ([]string, error) {
+func (s *Set) untaken(ctx context.Context, stream jetstream.Stream) ([]string, error) {
 	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(bus.RoutePrefix+"*"))
 	if err != nil {
 		return nil, fmt.Errorf("list subjects of %s: %w", bus.RoutesStream, err)
 	}
-	v := f.routing.Load()
+	v := s.routing.Load()
 	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(info.State.Subjects)), v.isTaken)
 	if len(unknown) == 0 { // as mostly
 		return nil, nil
@@ -86,17 +86,17 @@ func (f *Fleet) untaken(ctx context.Context, stream jetstream.Stream) ([]string,
 
 // endOrphansOf ends the delegates on subject that have waited long enough; wait is
 // how long it is until the next one has.
-func (f *Fleet) endOrphansOf(ctx context.Context, stream jetstream.Stream, subject string) (wait time.Duration, err error) {
+func (s *Set) endOrphansOf(ctx context.Context, stream jetstream.Stream, subject string) (wait time.Duration, err error) {
 	wait = orphansEvery
 	agent := subject[len(bus.RoutePrefix):]
-	var due []unserved
-	for rec, err := range f.parts.Reader.Tail(ctx, bus.RoutesStream, subject, bus.LanesStart(stream.CachedInfo().Config)) {
+	var due []Message
+	for rec, err := range s.Reader.Tail(ctx, bus.RoutesStream, subject, bus.LanesStart(stream.CachedInfo().Config)) {
 		if err != nil {
 			return wait, fmt.Errorf("read %s: %w", subject, err)
 		}
 		left, ok := patience(rec)
 		if ok && left <= 0 {
-			due = append(due, unserved{agent, rec.Subject, rec.Seq, ownHeader(rec.Header), rec.Data})
+			due = append(due, Message{agent, rec.Subject, rec.Seq, ownHeader(rec.Header), rec.Data})
 		} else if ok {
 			wait = min(wait, left)
 		}
@@ -104,12 +104,12 @@ func (f *Fleet) endOrphansOf(ctx context.Context, stream jetstream.Stream, subje
 	if len(due) == 0 {
 		return wait, nil
 	}
-	served, err := f.served(ctx)
+	served, err := s.served(ctx)
 	if err != nil || served.has(agent) { // a host is about to make a lane take it
 		return wait, err
 	}
 	for _, m := range due {
-		if err := f.endOrphan(ctx, stream, m); err != nil {
+		if err := s.endOrphan(ctx, stream, m); err != nil {
 			return wait, err
 		}
 	}
@@ -132,18 +132,18 @@ func patience(rec bus.Record) (left time.Duration, ok bool) {
 
 // endOrphan ends m and, when that is stored, takes it out of the stream: so it is
 // done once, whichever host does it.
-func (f *Fleet) endOrphan(ctx context.Context, stream jetstream.Stream, m unserved) error {
-	ctx, cancel := context.WithTimeout(ctx, unservedWithin)
+func (s *Set) endOrphan(ctx context.Context, stream jetstream.Stream, m Message) error {
+	ctx, cancel := context.WithTimeout(ctx, endWithin)
 	defer cancel()
 	ended := make(chan struct{})
-	f.endUnserved(ctx, m, func() { close(ended) })
+	s.Ender.End(ctx, m, func() { close(ended) })
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		return fmt.Errorf("end a task of %s: %w", m.agent, context.Cause(ctx))
+		return fmt.Errorf("end a task of %s: %w", m.Agent, context.Cause(ctx))
 	}
-	if err := stream.DeleteMsg(ctx, m.seq); err != nil {
-		if _, gone := f.parts.Reader.Get(ctx, bus.RoutesStream, m.seq); errors.Is(gone, bus.ErrNotFound) {
+	if err := stream.DeleteMsg(ctx, m.Seq); err != nil {
+		if _, gone := s.Reader.Get(ctx, bus.RoutesStream, m.Seq); errors.Is(gone, bus.ErrNotFound) {
 			return nil // another host was quicker
 		}
 		return fmt.Errorf("take the task out of the stream: %w", err)

@@ -1,4 +1,4 @@
-package agents
+package lanes
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 
 // A feeder is a lane and the agents of this host that it feeds.
 type feeder struct {
-	lane  *bus.Lane
-	n     int // of the lane
-	fleet *Fleet
-	log   zerolog.Logger
+	lane *bus.Lane
+	n    int // of the lane
+	set  *Set
+	log  zerolog.Logger
 
 	mu     sync.Mutex
 	strays []*stray // in the order they came
@@ -27,7 +27,7 @@ type feeder struct {
 // of the fleet has a newer configuration. This one may get it too.
 type stray struct {
 	d      *bus.Delivery
-	handed []*Runtime // have it already
+	handed []Agent // have it already
 	timer  *time.Timer
 }
 
@@ -40,7 +40,7 @@ const (
 
 // deliver hands d to every agent of the lane that it is for.
 func (f *feeder) deliver(d *bus.Delivery) {
-	takers, complete := f.fleet.routing.Load().takers(f.n, d.Subject, d.Stored)
+	takers, complete := f.set.routing.Load().takers(f.n, d.Subject, d.Stored)
 	switch {
 	case !complete:
 		f.settle(&stray{d: d})
@@ -49,7 +49,7 @@ func (f *feeder) deliver(d *bus.Delivery) {
 	default:
 		d.Hold(len(takers))
 		for _, r := range takers {
-			r.offer(d)
+			r.Offer(d)
 		}
 	}
 }
@@ -58,13 +58,13 @@ func (f *feeder) deliver(d *bus.Delivery) {
 // all, it waits for another routing.
 func (f *feeder) settle(s *stray) {
 	for {
-		v := f.fleet.routing.Load()
+		v := f.set.routing.Load()
 		takers, complete := v.takers(f.n, s.d.Subject, s.d.Stored)
 		for _, r := range takers {
 			if !slices.Contains(s.handed, r) {
 				s.handed = append(s.handed, r)
 				s.d.Share()
-				r.offer(s.d)
+				r.Offer(s.d)
 			}
 		}
 		if complete && len(s.handed) == 0 {
@@ -84,30 +84,30 @@ func (f *feeder) settle(s *stray) {
 // pass is done with a message that no agent of the lane takes. Where those that it
 // was for have been removed, it is ended in their place.
 func (f *feeder) pass(d *bus.Delivery) {
-	removed := f.fleet.routing.Load().removed(f.n, d.Subject, d.Stored)
+	removed := f.set.routing.Load().removed(f.n, d.Subject, d.Stored)
 	if len(removed) == 0 {
 		d.Done()
 		return
 	}
-	f.fleet.ending.Go(func() { f.end(d, removed) })
+	f.set.ending.Go(func() { f.end(d, removed) })
 }
 
 // end ends a message in the place of agents, and is done with it.
 func (f *feeder) end(d *bus.Delivery, agents []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), unservedWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
 	d.Hold(len(agents))
 	for _, agent := range agents {
-		f.fleet.endUnserved(ctx, unservedOf(agent, d), d.Done)
+		f.set.Ender.End(ctx, messageOf(agent, d), d.Done)
 	}
 }
 
 // giveUp ends a stray, unless a host of the fleet knows the agent that it is for, or
 // may know it: then it comes again.
 func (f *feeder) giveUp(s *stray) {
-	ctx, cancel := context.WithTimeout(context.Background(), unservedWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
-	served, err := f.fleet.served(ctx)
+	served, err := f.set.served(ctx)
 	agents, known := f.meant(s.d)
 	switch {
 	case err != nil:
@@ -119,7 +119,7 @@ func (f *feeder) giveUp(s *stray) {
 	case len(s.handed) > 0:
 		s.d.Done()
 	case !known && served.Hosts > 1: // an agent may be bound that answers: no second answer
-		f.fleet.buryUnserved(unservedOf(unbound, s.d), f.fleet.notConfigured(unbound), s.d.Done)
+		f.set.Ender.Bury(messageOf(Unbound, s.d), s.d.Done)
 	default:
 		f.end(s.d, agents)
 	}
@@ -130,12 +130,12 @@ func (f *feeder) meant(d *bus.Delivery) (agents []string, known bool) {
 	if agent, ok := bus.AgentOf(d.Subject); ok {
 		return []string{agent}, true
 	}
-	v := f.fleet.routing.Load()
+	v := f.set.routing.Load()
 	ids := slices.DeleteFunc(slices.Clone(v.boundTo(d.Subject, d.Stored)), func(id string) bool {
-		return v.byID[id] != nil || LaneOf(id, len(v.lanes)) != f.n
+		return v.byID[id] != nil || Of(id, len(v.lanes)) != f.n
 	})
 	if len(ids) == 0 {
-		return []string{unbound}, false
+		return []string{Unbound}, false
 	}
 	return ids, true
 }
@@ -158,7 +158,7 @@ func (f *feeder) keep(s *stray, v *routing) bool {
 		s.d.Leave()
 		return true
 	}
-	if f.fleet.routing.Load() != v {
+	if f.set.routing.Load() != v {
 		return false
 	}
 	s.timer = time.AfterFunc(waitFor(s.d), func() { f.forget(s) })
@@ -189,7 +189,7 @@ func (f *feeder) forget(s *stray) {
 		return
 	}
 	f.log.Warn().Str("subject", s.d.Subject).Uint64("seq", s.d.Seq).Msg("no agent is bound to this message; it is given up")
-	f.fleet.ending.Go(func() { f.giveUp(s) })
+	f.set.ending.Go(func() { f.giveUp(s) })
 }
 
 // again looks anew at whom the strays are for.
