@@ -368,6 +368,7 @@ func deliveriesOf(items []*item) []*bus.Delivery {
 func (c *conversation) setCurrent(t *runner) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	t.watch.again()
 	if c.current = t; len(c.queue) > 0 {
 		c.poke()
 	}

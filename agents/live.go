@@ -58,6 +58,7 @@ func (c *conversation) askLive(ctx context.Context, call tools.Call, prompt stri
 	}
 	question.id = c.waitID(call.Run, question.call)
 	c.live = append(c.live, question)
+	c.watch().again()
 	c.mu.Unlock()
 	defer c.forgetAsk(question)
 	if err := c.putLive(t, question, call, prompt, n); err != nil {
@@ -103,6 +104,7 @@ func (c *conversation) putLive(t *runner, question *liveAsk, call tools.Call, pr
 func (c *conversation) forgetAsk(question *liveAsk) {
 	c.mu.Lock()
 	c.live = slices.DeleteFunc(c.live, func(other *liveAsk) bool { return other == question })
+	c.watch().again()
 	c.mu.Unlock()
 	c.r.parts.asks.DeleteEntry(question.id)
 }

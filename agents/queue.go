@@ -156,6 +156,7 @@ func (c *conversation) enqueue(at int, it *item) {
 // entered and left keep the counts of the queue. Called with the lock held.
 func (c *conversation) entered(it *item) {
 	c.count[it.place]++
+	c.watch().add(it)
 	if it.changes() {
 		c.changing++
 	}
@@ -165,6 +166,7 @@ func (c *conversation) left(it *item) {
 	c.count[it.place]--
 	if it.changes() {
 		c.changing--
+		c.watch().again()
 	}
 }
 

@@ -40,6 +40,8 @@ type runner struct {
 
 	speech atomic.Pointer[stream.Writer] // of the last call of the model
 
+	watch watch // of the queue, for what is meant for this run
+
 	mu        sync.Mutex        // of what tools under way read and write, items and inputs included
 	fallbacks map[string]string // by call: the answer when nobody gives one
 	entry     string            // of the model that is asked
@@ -178,7 +180,7 @@ func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
 		if err := t.journal.Err(); err != nil { // of a commit beside the run
 			return nil, err
 		}
-		return t.overhear(ctx)
+		return t.interject(ctx)
 	case <-ctx.Done():
 		if t.c.r.work.Err() != nil {
 			return nil, errStopping

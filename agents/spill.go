@@ -114,6 +114,7 @@ func (c *conversation) spillEnded(batch []*item, stored bool) (acked []*bus.Deli
 			continue
 		case !stored:
 			c.move(it, held)
+			c.watch().again()
 			continue
 		}
 		c.move(it, logged)

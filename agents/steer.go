@@ -10,10 +10,10 @@ import (
 	"agenthost/session"
 )
 
-// overhear looks at what has come into the queue during the run: an answer, an
+// interject looks at what has come into the queue during the run: an answer, an
 // order to stop, a message that joins it or takes its place. The rest waits for
 // its turn.
-func (t *runner) overhear(ctx context.Context) ([]run.Effect, error) {
+func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 	for {
 		it, sig, ok := t.c.interjection(t.journal)
 		if !ok {
@@ -31,7 +31,7 @@ func (t *runner) overhear(ctx context.Context) ([]run.Effect, error) {
 			t.join(it)
 		}
 		if sig.Kind == run.Submit {
-			msg := t.greetOne(ctx, it)
+			msg := t.joining(ctx, it)
 			sig.Message, sig.Inputs = &msg, []run.Input{it.input}
 			t.mu.Lock()
 			t.inputs = append(t.inputs, it.input)
@@ -77,7 +77,7 @@ func (t *runner) join(it *item) {
 }
 
 // interjection takes the first input off the queue that is meant for the run
-// under way. One that only interrupts it stays where it is, as the next.
+// under way, of those that it has not looked at yet.
 func (c *conversation) interjection(journal *session.Log) (*item, run.Signal, bool) {
 	left := journal.State().Run
 	if left == nil {
@@ -85,44 +85,63 @@ func (c *conversation) interjection(journal *session.Log) (*item, run.Signal, bo
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changes := c.hasChanges()
-	for i, it := range c.queue {
+	w := c.watch()
+	if w == nil {
+		return nil, run.Signal{}, false
+	}
+	list := w.take(c.queue, left, c.r.now())
+	for i, it := range list {
 		if it.place != held && it.place != spilled {
 			continue
 		}
-		if changes && (it.changes() || len(c.changedIn(it)) > 0) { // it is for what waits, or waits for its turn
-			continue
-		}
-		sig, answers := c.answer(it, left)
-		mode := c.mode(it)
-		if !answers && len(c.live) == 0 && mode != session.Steer && mode != session.Interrupt { // it waits for its turn, as most do
-			continue
-		}
-		if known(journal, it) {
-			continue
-		}
-		if c.answersLive(it) {
-			c.takeOut(it)
-			return it, run.Signal{}, true
-		}
-		if answers {
-			c.takeOut(it)
-			return it, sig, true
-		}
-		switch mode {
-		case session.Steer:
-			c.takeOut(it)
-			return it, run.Signal{
-				Kind: run.Submit, At: time.Now(), Run: "steer:" + it.input.ID, Inputs: []run.Input{it.input}, Join: true,
-			}, true
-		case session.Interrupt: // it is the next, whoever else waits
-			c.queue = slices.Insert(slices.Delete(c.queue, i, i+1), 0, it)
-			return nil, run.Signal{
-				Kind: run.Abort, At: time.Now(), Run: left.ID, By: "interrupt", Reason: c.book(it).Say("stopped_for_newer"),
-			}, true
+		taken, sig, ok := c.interjects(journal, it, left)
+		if ok {
+			if !w.all { // else taking it out has changed more
+				w.put(list[i+1:])
+			}
+			return taken, sig, true
 		}
 	}
 	return nil, run.Signal{}, false
+}
+
+// interjects takes an input off the queue if it is meant for the run. One that only
+// interrupts the run stays, as the next. Called with the lock held.
+func (c *conversation) interjects(journal *session.Log, it *item, left *run.Run) (*item, run.Signal, bool) {
+	none := run.Signal{}
+	if c.hasChanges() && (it.changes() || len(c.changedIn(it)) > 0) { // it is for what waits, or waits for its turn
+		return nil, none, false
+	}
+	sig, answers := c.answer(it, left)
+	mode := c.mode(it)
+	if !answers && len(c.live) == 0 && mode != session.Steer && mode != session.Interrupt { // it waits for its turn, as most do
+		return nil, none, false
+	}
+	at := slices.Index(c.queue, it)
+	if at < 0 || known(journal, it) {
+		return nil, none, false
+	}
+	if c.answersLive(it) {
+		c.takeOut(it)
+		return it, none, true
+	}
+	if answers {
+		c.takeOut(it)
+		return it, sig, true
+	}
+	switch mode {
+	case session.Steer:
+		c.takeOut(it)
+		return it, run.Signal{
+			Kind: run.Submit, At: time.Now(), Run: "steer:" + it.input.ID, Inputs: []run.Input{it.input}, Join: true,
+		}, true
+	case session.Interrupt: // it is the next, whatever else waits
+		c.queue = slices.Insert(slices.Delete(c.queue, at, at+1), 0, it)
+		return nil, run.Signal{
+			Kind: run.Abort, At: time.Now(), Run: left.ID, By: "interrupt", Reason: c.book(it).Say("stopped_for_newer"),
+		}, true
+	}
+	return nil, none, false
 }
 
 // mode is how an input that comes during a run is treated.
@@ -142,9 +161,9 @@ func (c *conversation) mode(it *item) session.Queue {
 	return it.queue(c.r.now().cfg.Session.Queue)
 }
 
-// greetOne is the message of an input that joins the run under way. A hook or a
+// joining is the message of an input that joins the run under way. A hook or a
 // behaviour that refuses it leaves the model only the reason.
-func (t *runner) greetOne(ctx context.Context, it *item) llm.Message {
+func (t *runner) joining(ctx context.Context, it *item) llm.Message {
 	s := t.c.screen(ctx, it, t.id)
 	it.use(s)
 	msg := it.origin.message()
