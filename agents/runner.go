@@ -37,6 +37,9 @@ type runner struct {
 	round    *round          // of the calls that begin together
 	signals  chan run.Signal // of what is under way beside: the model, tools
 	underway int
+	cancel   context.CancelFunc            // ends what is under way
+	stopping *stopping                     // nil: it is not to be stopped
+	ended    atomic.Pointer[chan struct{}] // closed when a run that is being stopped has ended; nil: it is not
 
 	speech atomic.Pointer[stream.Writer] // of the last call of the model
 
@@ -120,7 +123,9 @@ func (t *runner) context() (context.Context, context.CancelFunc) {
 	if o, err := t.origin(); err == nil && o.route != nil && !o.route.Deadline.IsZero() && o.route.Deadline.Before(end) {
 		end = o.route.Deadline
 	}
-	return context.WithDeadline(t.c.r.work, end)
+	ctx, cancel := context.WithDeadline(t.c.r.work, end)
+	t.cancel = cancel
+	return ctx, cancel
 }
 
 // perform performs effects, and waits for what they lead to, until the run has
@@ -129,6 +134,7 @@ func (t *runner) context() (context.Context, context.CancelFunc) {
 func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 	t.c.setCurrent(t)
 	defer t.c.leaveCurrent(t)
+	defer t.endAbort()
 	for {
 		askFirst(effects)
 		t.round = t.newRound(effects)
@@ -164,6 +170,9 @@ func askFirst(effects []run.Effect) {
 
 // next waits for something to happen and gives it to the machine.
 func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
+	if t.stopping != nil {
+		return t.nextOfAbort()
+	}
 	select {
 	case sig := <-t.signals:
 		t.underway--
@@ -231,8 +240,21 @@ func (t *runner) besideThen(ctx context.Context, do func() run.Signal, then func
 		select {
 		case t.signals <- sig:
 		case <-ctx.Done():
+			t.deliverLate(sig)
 		}
 	})
+}
+
+// deliverLate delivers the signal of what was cancelled, if the run waits for it.
+func (t *runner) deliverLate(sig run.Signal) {
+	ended := t.ended.Load()
+	if ended == nil {
+		return
+	}
+	select {
+	case t.signals <- sig:
+	case <-*ended:
+	}
 }
 
 // guarded turns a panic into a fault of the run.

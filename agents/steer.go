@@ -45,6 +45,9 @@ func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 		if it != nil {
 			t.answeredBy(sig)
 		}
+		if sig.Kind == run.Abort && it != nil {
+			return t.beginAbort(sig), nil
+		}
 		effects := t.journal.Step(sig, t.p.limits())
 		if len(effects) > 0 && effects[0].Kind != run.Ignored {
 			t.c.poke() // one nudge may stand for several inputs

@@ -121,6 +121,8 @@ func (t *runner) outcome(ctx context.Context, call run.Call, args json.RawMessag
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		text = "it took too long and was stopped; its outcome is unknown"
+	case err != nil && ctx.Err() != nil:
+		text = cmp.Or(text, stopped)
 	case err != nil:
 		text = cmp.Or(text, err.Error())
 	}
@@ -135,7 +137,7 @@ func (t *runner) outcome(ctx context.Context, call run.Call, args json.RawMessag
 	if call.Changed {
 		text = "[the person who approved this call changed its arguments to " + string(args) + "]\n" + text
 	}
-	ok, text = t.afterTool(ctx, call, args, ok, text)
+	ok, text = t.afterTool(t.uncancelled(ctx), call, args, ok, text)
 	return run.Signal{OK: ok, Result: text}
 }
 
