@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"agenthost/run"
 	"agenthost/session"
 	"agenthost/tools"
 )
@@ -125,9 +126,9 @@ type Limits struct {
 
 // The defaults of Limits.
 const (
-	DefaultModelCalls      = 64
+	DefaultModelCalls      = run.DefaultModelCalls
 	DefaultConcurrency     = 64
-	DefaultTools           = 8
+	DefaultTools           = run.DefaultTools
 	DefaultRunTimeout      = 10 * time.Minute
 	DefaultApprovalTimeout = 24 * time.Hour
 	DefaultWorkspaceMB     = 2048

@@ -136,7 +136,6 @@ func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 	defer t.c.leaveCurrent(t)
 	defer t.endAbort()
 	for {
-		askFirst(effects)
 		t.round = t.newRound(effects)
 		for i, e := range effects {
 			ended, err := t.effect(ctx, e)
@@ -154,16 +153,6 @@ func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 		var err error
 		if effects, err = t.next(ctx); err != nil {
 			return err
-		}
-	}
-}
-
-// askFirst puts the note of a question before the question itself: the answer
-// may come at once, and is known by the note.
-func askFirst(effects []run.Effect) {
-	for i := range effects {
-		for j := i; j > 0 && effects[j].Kind == run.Ask && effects[j-1].Kind == run.Publish; j-- {
-			effects[j], effects[j-1] = effects[j-1], effects[j]
 		}
 	}
 }

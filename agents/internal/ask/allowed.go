@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"agenthost/bus"
-	"agenthost/run"
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
@@ -20,7 +19,7 @@ import (
 // How far an approval goes.
 const (
 	ScopeOnce    = "once"
-	ScopeSession = run.ScopeSession
+	ScopeSession = "session"
 	ScopeAlways  = "always"
 )
 
