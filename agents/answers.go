@@ -34,7 +34,7 @@ func (r *Runtime) deliverAnswer(it *item) {
 		r.late(it)
 		return
 	}
-	key, err := r.keyOf(sid)
+	key, err := r.keyOf(it, sid)
 	switch {
 	case errors.Is(err, bus.ErrNotFound):
 		r.late(it)
@@ -88,13 +88,14 @@ func (r *Runtime) taken(it *item) {
 	it.delivery.Done()
 }
 
-// keyOf finds the key of a session: in memory, where its first run may be that
-// has written nothing yet, else in its log.
-func (r *Runtime) keyOf(sid string) (session.Key, error) {
-	for entry := range r.sessions.All() {
-		if session.SID(r.id, entry.Key) == sid {
-			return entry.Key, nil
-		}
+// keyOf finds the key of the session that an answer is for: in its header, where a host
+// has put it that knew it, in what is known to wait, else in the log.
+func (r *Runtime) keyOf(it *item, sid string) (session.Key, error) {
+	if key := session.Key(it.delivery.Header().Get(bus.SessionKeyHeader)); session.SID(r.id, key) == sid {
+		return key, nil
+	}
+	if key, ok := r.parts.asks.Open.Session(it.origin.route.CorrelationID); ok {
+		return key, nil
 	}
 	ctx, cancel := context.WithTimeout(r.work, 10*time.Second)
 	defer cancel()

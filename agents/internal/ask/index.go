@@ -11,6 +11,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/run"
+	"agenthost/session"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
@@ -25,13 +26,14 @@ type Index struct {
 	calm  atomic.Bool // that is known, and nothing is asked: as mostly
 
 	mu    sync.RWMutex
-	asked map[string]Waiting   // by their ids
-	at    map[string][]Waiting // by the places where an answer may come from
+	keys  map[string]session.Key // the sessions that wait, by the ids of what they wait for
+	asked map[string]Waiting     // by their ids
+	at    map[string][]Waiting   // by the places where an answer may come from
 }
 
 // NewIndex is an index that knows nothing yet.
 func NewIndex() *Index {
-	return &Index{known: make(chan struct{}), asked: map[string]Waiting{}, at: map[string][]Waiting{}}
+	return &Index{known: make(chan struct{}), keys: map[string]session.Key{}, asked: map[string]Waiting{}, at: map[string][]Waiting{}}
 }
 
 // Follow keeps up with the bucket until ctx ends.
@@ -63,12 +65,13 @@ func (q *Index) whole() {
 
 func (q *Index) add(w Waiting) {
 	places := placesOf(w)
-	if len(places) == 0 {
-		return
-	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.remove(w.ID)
+	q.keys[w.ID] = session.Key(w.Session)
+	if len(places) == 0 {
+		return
+	}
 	q.calm.Store(false)
 	q.asked[w.ID] = w
 	for _, place := range places {
@@ -89,6 +92,7 @@ func (q *Index) forget(id string) {
 
 // remove is forget with the lock held.
 func (q *Index) remove(id string) {
+	delete(q.keys, id)
 	w, ok := q.asked[id]
 	if !ok {
 		return
@@ -100,6 +104,14 @@ func (q *Index) remove(id string) {
 			delete(q.at, place)
 		}
 	}
+}
+
+// Session is the session that waits under id, as far as is known.
+func (q *Index) Session(id string) (key session.Key, ok bool) {
+	q.mu.RLock()
+	defer q.mu.RUnlock()
+	key, ok = q.keys[id]
+	return key, ok
 }
 
 // Calm reports whether nothing is asked anywhere, as mostly.

@@ -47,6 +47,7 @@ func (s *Store) PutSoon(w Waiting) error {
 	msg, err := w.entry()
 	if err == nil {
 		s.Publisher.Publish(msg, func(uint64, bool, error) {})
+		s.Open.add(w)
 	}
 	return err
 }
@@ -87,7 +88,6 @@ func (s *Store) Remind(ctx context.Context, w Waiting, fallback string, trace fu
 // Delete deletes what waits under id, and its deadline. It only tidies up: an answer that
 // comes later finds nothing open in the log.
 func (s *Store) Delete(id string) {
-	s.Open.forget(id)
 	s.DeleteEntry(id)
 	s.tidying.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -104,6 +104,7 @@ func (s *Store) Delete(id string) {
 
 // DeleteEntry deletes what waits under id, which has no deadline.
 func (s *Store) DeleteEntry(id string) {
+	s.Open.forget(id)
 	msg := nats.NewMsg("$KV." + bus.WaitingBucket + "." + id)
 	msg.Header.Set("KV-Operation", "DEL")
 	s.Publisher.Publish(msg, func(uint64, bool, error) {})
