@@ -13,7 +13,7 @@ import (
 func (c *conversation) spill() {
 	if !c.spilling {
 		c.spilling = true
-		go c.spillAll()
+		c.r.busy.Go(c.spillAll)
 	}
 }
 

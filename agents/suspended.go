@@ -44,8 +44,11 @@ func (c *conversation) workSuspended(journal *session.Log, left *run.Run) {
 	c.suspended, c.refusedFrom = true, 0
 	fresh := c.fresh
 	c.fresh = false
-	held := c.heldItems()
+	held, settled := c.heldItems()
 	c.mu.Unlock()
+	for _, d := range settled {
+		d.Done()
+	}
 	t := c.newRunner(journal, left.ID, nil)
 	t.answerTo(left.Inputs)
 	if fresh && slices.ContainsFunc(held, func(it *item) bool { return it.tried }) {
@@ -80,21 +83,19 @@ func (c *conversation) workSuspended(journal *session.Log, left *run.Run) {
 	c.idle()
 }
 
-// heldItems are the inputs of the queue whose messages are held. Called with
-// the lock held.
-func (c *conversation) heldItems() []*item {
-	var list []*item
+// heldItems are the inputs of the queue whose messages are held, and the messages that
+// the log stands for. Called with the lock held.
+func (c *conversation) heldItems() (list []*item, settled []*bus.Delivery) {
 	for _, it := range c.queue {
 		switch {
 		case it.place == held, it.place == repeated:
 			list = append(list, it)
-		case it.place == logged && it.delivery != nil: // the log stands for it
-			d := it.delivery
+		case it.place == logged && it.delivery != nil:
+			settled = append(settled, it.delivery)
 			it.delivery = nil
-			defer d.Done()
 		}
 	}
-	return list
+	return list, settled
 }
 
 // unqueue takes one input off the queue.
