@@ -52,7 +52,7 @@ func (t *runner) ask(ctx context.Context, call run.Call) error {
 		ID: t.c.waitID(t.id, call), Agent: t.c.r.id, Session: string(t.c.key), Run: t.id,
 		Call: call.ID, Kind: call.Asked, Tool: call.Name, Prompt: call.Prompt, Options: call.Options, To: call.To,
 		Number: call.Number, AskedAt: call.AskedAt, Deadline: call.Deadline, Origin: t.person(),
-		Approvers: t.c.r.now().cfg.Approvers,
+		Model: t.lastModel(), Host: t.c.r.parts.Host, Approvers: t.c.r.now().cfg.Approvers,
 	}
 	if call.Asked == run.ForDelegate {
 		if err := t.handOver(ctx, w, call.Context); err != nil {

@@ -97,7 +97,8 @@ func (c *conversation) putLive(t *runner, question *liveAsk, call tools.Call, pr
 	c.send(&outbox.Batch{Replies: []*run.Reply{reply}, Trace: t.trace, End: func(bool) {}})
 	return c.r.parts.asks.PutSoon(Waiting{
 		ID: question.id, Agent: c.r.id, Session: string(c.key), Run: call.Run, Call: call.ID, Kind: run.ForQuestion, Tool: call.Name,
-		Prompt: prompt, Options: question.call.Options, AskedAt: time.Now().UTC(), Origin: person, Approvers: c.r.now().cfg.Approvers,
+		Prompt: prompt, Options: question.call.Options, AskedAt: time.Now().UTC(), Origin: person,
+		Model: t.lastModel(), Host: c.r.parts.Host, Approvers: c.r.now().cfg.Approvers,
 	})
 }
 
@@ -118,7 +119,7 @@ func (c *conversation) answersLive(it *item) bool {
 			continue
 		}
 		if it.origin.inbound != nil && len(question.call.Options) == 0 && c.hooked(hooks.BeforeMessage) {
-			go c.passScreened(question, it)
+			c.r.busy.Go(func() { c.passScreened(question, it) })
 			return true
 		}
 		select {

@@ -110,6 +110,18 @@ func (t *runner) asks(l llm.Link) {
 	t.mu.Unlock()
 }
 
+// lastModel is the entry that was asked last for the run. Of a run that was asked for by
+// another host it is the first that its agent asks.
+func (t *runner) lastModel() string {
+	t.mu.Lock()
+	entry := t.entry
+	t.mu.Unlock()
+	if models := t.p.cfg.Model; entry == "" && len(models) > 0 {
+		return models[0]
+	}
+	return entry
+}
+
 // A Preview is what an agent's model gets with each call, besides the
 // conversation.
 type Preview struct {

@@ -40,6 +40,8 @@ type Waiting struct {
 	AskedAt  time.Time   `json:"asked_at"`
 	Deadline time.Time   `json:"deadline,omitzero"`
 	Origin   *bus.Origin `json:"origin,omitempty"` // where the person is asked
+	Model    string      `json:"model,omitempty"`  // the entry that was asked last for the run
+	Host     string      `json:"host,omitempty"`   // that asked
 	// Approvers are who may approve it from another chat, see Config.
 	Approvers []string `json:"approvers,omitempty"`
 }
