@@ -22,18 +22,16 @@ type conversation struct {
 	opening chan struct{} // a token: who has it may open the log
 	nudge   chan struct{} // something has come during a run
 
-	mu       sync.Mutex
-	entry    *session.Entry[*conversation] // set while there is anything to do
-	journal  *session.Log                  // nil until opened
-	queue    []*item                       // in the order they came
-	count    [places]int                   // of these, by their place
-	changing int                           // of these, edit or withdraw another
-	running  bool                          // a run is at work, or waits for a slot or its commit
-	began    time.Time                     // when that was so last
-	over     bool                          // its run is at its end, but for the last commit
-	taken    bool                          // its inputs are not in the queue any more
-	timer    *time.Timer                   // collect: waits for more
-	latest   time.Time                     // when that ends, whatever still comes; zero: it does not
+	mu      sync.Mutex
+	entry   *session.Entry[*conversation] // set while there is anything to do
+	journal *session.Log                  // nil until opened
+	mailbox
+	running bool        // a run is at work, or waits for a slot or its commit
+	began   time.Time   // when that was so last
+	over    bool        // its run is at its end, but for the last commit
+	taken   bool        // its inputs are not in the queue any more
+	timer   *time.Timer // collect: waits for more
+	latest  time.Time   // when that ends, whatever still comes; zero: it does not
 	// suspended tells that the run waits for somebody. Nothing is held then: what
 	// comes and is no answer goes to the log.
 	suspended bool
@@ -66,12 +64,13 @@ type conversation struct {
 	caughtUp uint64 // up to this commit of an owner before, replies were sent again
 }
 
-// mailbox is how many messages a conversation holds; what comes beyond goes to
+// mailboxSize is how many messages a conversation holds; what comes beyond goes to
 // its log.
-const mailbox = 32
+const mailboxSize = 32
 
 func newConversation(r *Runtime, key session.Key) *conversation {
 	c := &conversation{r: r, key: key, opening: make(chan struct{}, 1), nudge: make(chan struct{}, 1)}
+	c.total = &r.queued
 	c.opening <- struct{}{}
 	return c
 }
@@ -129,7 +128,7 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 		c.commitRefusals(journal)
 	default:
 		c.refusedFrom = 0
-		c.insert(it)
+		c.receive(it)
 		if c.running {
 			c.poke()
 		}

@@ -19,7 +19,7 @@ func NewMailbox(waiting int) Mailbox {
 func (m Mailbox) put(it *item) {
 	m.c.mu.Lock()
 	defer m.c.mu.Unlock()
-	m.c.insert(it)
+	m.c.receive(it)
 }
 
 // Turn puts an input in and takes the first out.

@@ -139,7 +139,7 @@ func (c *conversation) interjects(journal *session.Log, it *item, left *run.Run)
 			Kind: run.Submit, At: time.Now(), Run: "steer:" + it.input.ID, Inputs: []run.Input{it.input}, Join: true,
 		}, true
 	case session.Interrupt: // it is the next, whatever else waits
-		c.queue = slices.Insert(slices.Delete(c.queue, at, at+1), 0, it)
+		c.shift(at, 0)
 		return nil, run.Signal{
 			Kind: run.Abort, At: time.Now(), Run: left.ID, By: "interrupt", Reason: c.book(it).Say("stopped_for_newer"),
 		}, true

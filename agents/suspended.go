@@ -107,13 +107,9 @@ func (c *conversation) unqueue(it *item) {
 
 // takeOut is unqueue with the lock held.
 func (c *conversation) takeOut(it *item) {
-	i := slices.Index(c.queue, it)
-	if i < 0 {
-		return
+	if c.remove(it) && it.changes() {
+		c.watch().again()
 	}
-	c.queue = slices.Delete(c.queue, i, i+1)
-	c.r.queued.Add(-1)
-	c.left(it)
 }
 
 // keepWaiting deals with an input that is no answer to what the run waits for.
