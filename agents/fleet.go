@@ -8,6 +8,8 @@ import (
 
 	"agenthost/agents/internal/ask"
 	"agenthost/agents/internal/lanes"
+	"agenthost/agents/internal/msgids"
+	"agenthost/agents/internal/workers"
 	"agenthost/bus"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -26,9 +28,9 @@ type Fleet struct {
 // its id alone, so that all hosts agree.
 func NewFleet(js jetstream.JetStream, parts *Parts, count int, runtimes []*Runtime) *Fleet {
 	parts.lastTries = new(gate)
-	parts.crew = new(crew)
+	parts.workers = new(workers.Pool)
 	parts.asks = &ask.Store{Publisher: parts.Publisher, JS: js, Reader: parts.Reader, Log: &parts.Log, Open: ask.NewIndex()}
-	parts.ids = newSharedIDs()
+	parts.ids = msgids.New()
 	parts.few = bus.Few(parts.Log)
 	f := &Fleet{js: js, parts: parts}
 	f.lanes = lanes.New(lanes.Options{
@@ -62,7 +64,7 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 	err := f.lanes.Run(ctx, work)
 	beside.Wait()
 	f.parts.asks.Wait()
-	f.parts.crew.dismiss()
+	f.parts.workers.Close()
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/clock"
 	"agenthost/agents/internal/outbox"
 	"agenthost/bus"
 	"agenthost/hooks"
@@ -64,10 +65,7 @@ func (c *conversation) askLive(ctx context.Context, call tools.Call, prompt stri
 	if err := c.putLive(t, question, call, prompt, n); err != nil {
 		return "", err
 	}
-	if clock, ok := ctx.Value(clockKey{}).(*clock); ok {
-		clock.stop()
-		defer clock.resume()
-	}
+	defer clock.Pause(ctx)()
 	timer := time.NewTimer(t.p.cfg.Limits.ApprovalTimeout)
 	defer timer.Stop()
 	select {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/msgids"
+	"agenthost/agents/internal/workers"
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/run"
@@ -53,9 +55,9 @@ type Parts struct {
 
 	lastTries *gate // of suspected runs of all agents, before they are given up
 
-	crew *crew // who do the runs and call the models
-	asks *ask.Store
-	ids  *sharedIDs
+	workers *workers.Pool // for runs, and calls of models and tools
+	asks    *ask.Store
+	ids     *msgids.Set
 
 	few zerolog.Logger // Log for what may happen to all sessions at once
 }

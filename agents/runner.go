@@ -222,7 +222,7 @@ func (t *runner) beside(ctx context.Context, do func() run.Signal) { t.besideThe
 // besideThen is beside with something to do once the machine has the signal.
 func (t *runner) besideThen(ctx context.Context, do func() run.Signal, then func()) {
 	t.underway++
-	t.c.r.parts.crew.do(func() {
+	t.c.r.parts.workers.Do(func() {
 		defer then()
 		sig := t.guarded(do)
 		sig.At, sig.Run = time.Now(), t.id

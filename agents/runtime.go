@@ -276,7 +276,7 @@ func (r *Runtime) schedule(c *conversation) {
 	}
 	r.active++
 	r.mu.Unlock()
-	r.parts.crew.do(func() { r.serve(c) })
+	r.parts.workers.Do(func() { r.serve(c) })
 }
 
 // serve has c work, and in its slot whoever waits for one.
@@ -311,7 +311,7 @@ func (r *Runtime) useSlots() {
 	r.active += n
 	r.mu.Unlock()
 	for _, c := range begin {
-		r.parts.crew.do(func() { r.serve(c) })
+		r.parts.workers.Do(func() { r.serve(c) })
 	}
 }
 
@@ -324,7 +324,7 @@ func (r *Runtime) leaveReady() {
 	r.active += len(ready)
 	r.mu.Unlock()
 	for _, c := range ready {
-		r.parts.crew.do(func() { r.serve(c) })
+		r.parts.workers.Do(func() { r.serve(c) })
 	}
 }
 

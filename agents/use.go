@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/clock"
 	"agenthost/agents/internal/crash"
 	"agenthost/hooks"
 	"agenthost/run"
@@ -98,7 +99,7 @@ func (t *runner) mayUse(ctx context.Context, tool tools.Tool, call run.Call, arg
 
 // execute runs the tool within its time.
 func (t *runner) execute(ctx context.Context, tool tools.Tool, call run.Call, args json.RawMessage) (tools.Result, error) {
-	ctx, cancel := withClock(ctx, cmp.Or(tool.Timeout, tools.DefaultTimeout))
+	ctx, cancel := clock.With(ctx, cmp.Or(tool.Timeout, tools.DefaultTimeout))
 	defer cancel()
 	crash.Point("in-tool")
 	trace := t.trace.Outward()

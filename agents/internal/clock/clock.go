@@ -1,4 +1,5 @@
-package agents
+// Package clock bounds work by a time that can stand still.
+package clock
 
 import (
 	"context"
@@ -17,9 +18,9 @@ type clock struct {
 
 type clockKey struct{}
 
-// withClock is ctx with a clock of its own, which ends it, with the cause
+// With is ctx with a clock of its own, which ends it, with the cause
 // context.DeadlineExceeded, after d.
-func withClock(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+func With(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := &clock{left: d, since: time.Now()}
 	c.timer = time.AfterFunc(d, func() { cancel(context.DeadlineExceeded) })
@@ -27,6 +28,16 @@ func withClock(ctx context.Context, d time.Duration) (context.Context, context.C
 		c.timer.Stop()
 		cancel(context.Canceled)
 	}
+}
+
+// Pause has the clock of ctx, if it has one, stand still until resume is called.
+func Pause(ctx context.Context) (resume func()) {
+	c, ok := ctx.Value(clockKey{}).(*clock)
+	if !ok {
+		return func() {}
+	}
+	c.stop()
+	return c.resume
 }
 
 func (c *clock) stop() {

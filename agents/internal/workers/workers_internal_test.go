@@ -1,4 +1,4 @@
-package agents
+package workers
 
 import (
 	"sync/atomic"
@@ -8,11 +8,11 @@ import (
 )
 
 // busy has n pieces of work under way until the one who calls lets them go on.
-func (c *crew) busy(n int) (done *atomic.Int32, goOn func()) {
+func (c *Pool) busy(n int) (done *atomic.Int32, goOn func()) {
 	hold := make(chan struct{})
 	done = new(atomic.Int32)
 	for range n {
-		c.do(func() {
+		c.Do(func() {
 			<-hold
 			done.Add(1)
 		})
@@ -23,7 +23,7 @@ func (c *crew) busy(n int) (done *atomic.Int32, goOn func()) {
 	}
 }
 
-func wantIdle(t *testing.T, c *crew, want int) {
+func wantIdle(t *testing.T, c *Pool, want int) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,9 +32,9 @@ func wantIdle(t *testing.T, c *crew, want int) {
 	}
 }
 
-func TestCrewDoesAll(t *testing.T) {
+func TestPoolDoesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := crew{}
+		c := Pool{}
 		for range 2 {
 			done, goOn := c.busy(3 * mostIdle)
 			goOn()
@@ -43,13 +43,13 @@ func TestCrewDoesAll(t *testing.T) {
 				t.Errorf("%d pieces of work were done, want %d", got, 3*mostIdle)
 			}
 		}
-		c.dismiss() // else the bubble never ends
+		c.Close() // else the bubble never ends
 	})
 }
 
-func TestCrewSendsOffWhoIsNotNeeded(t *testing.T) {
+func TestPoolSendsOffWhoIsNotNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := crew{}
+		c := Pool{}
 		_, goOn := c.busy(10)
 		goOn()
 		wantIdle(t, &c, 10)
@@ -70,13 +70,13 @@ func TestCrewSendsOffWhoIsNotNeeded(t *testing.T) {
 	})
 }
 
-func TestCrewDismissed(t *testing.T) {
+func TestPoolDismissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := crew{}
+		c := Pool{}
 		_, goOn := c.busy(3)
-		c.dismiss()
+		c.Close()
 		late := false
-		c.do(func() { late = true })
+		c.Do(func() { late = true })
 		goOn()
 		wantIdle(t, &c, 0)
 		if !late {

@@ -1,4 +1,4 @@
-package agents
+package clock_test
 
 import (
 	"context"
@@ -6,20 +6,21 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"agenthost/agents/internal/clock"
 )
 
 func TestClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := withClock(t.Context(), time.Minute)
+		ctx, cancel := clock.With(t.Context(), time.Minute)
 		defer cancel()
-		c := ctx.Value(clockKey{}).(*clock)
 		time.Sleep(50 * time.Second)
-		c.stop()
-		c.stop() // two questions at once
+		one := clock.Pause(ctx)
+		other := clock.Pause(ctx) // two questions at once
 		time.Sleep(time.Hour)
-		c.resume()
+		one()
 		time.Sleep(time.Hour)
-		c.resume()
+		other()
 		time.Sleep(9 * time.Second)
 		synctest.Wait()
 		if ctx.Err() != nil {
