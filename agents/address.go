@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"agenthost/agents/internal/clip"
 	"agenthost/bus"
 	"agenthost/run"
 )
@@ -106,7 +106,7 @@ func (t *runner) shorten(reply *run.Reply, out *bus.Outbound) error {
 	out.Media = append(out.Media, bus.Media{
 		Kind: "file", MIME: "text/plain; charset=utf-8", Name: "reply.txt", Size: int64(len(out.Text)), Object: name,
 	})
-	out.Text = head(out.Text, 4096) + "…"
+	out.Text = clip.Head(out.Text, 4096) + "…"
 	reply.Envelope, err = json.Marshal(out)
 	return err
 }
@@ -124,7 +124,7 @@ func (t *runner) addressResult(reply *run.Reply, asked *bus.Route, inReplyTo str
 	}
 	var err error
 	if reply.Envelope, err = json.Marshal(&result); err == nil && len(reply.Envelope) > t.c.r.parts.room() {
-		result.Text = head(result.Text, t.c.r.parts.room()/8) + "…" // every byte may have become six
+		result.Text = clip.Head(result.Text, t.c.r.parts.room()/8) + "…" // every byte may have become six
 		reply.Envelope, err = json.Marshal(&result)
 	}
 	if err != nil {
@@ -138,17 +138,4 @@ func wireError(e *run.Error) *bus.Error {
 		return nil
 	}
 	return &bus.Error{Code: string(e.Code), Message: e.Message}
-}
-
-// head is the beginning of s, at most n bytes of whole characters.
-func head(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for i := n; i > max(0, n-utf8.UTFMax); i-- {
-		if utf8.RuneStart(s[i]) {
-			return s[:i]
-		}
-	}
-	return s[:n] // no text
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/agents/internal/ask"
 	"agenthost/bus"
 	"agenthost/internal/texts"
 	"agenthost/run"
@@ -20,7 +21,7 @@ import (
 // its correlation id names.
 func (r *Runtime) deliverAnswer(it *item) {
 	id := it.origin.route.CorrelationID
-	if it.origin.route.From == fromNobody && !it.origin.due() {
+	if it.origin.route.From == ask.FromDeadline && !it.origin.due() {
 		r.forged(it)
 		return
 	}
@@ -28,12 +29,12 @@ func (r *Runtime) deliverAnswer(it *item) {
 		r.foreign(it)
 		return
 	}
-	agent, sid, ok := splitWaitID(id)
+	agent, sid, ok := ask.SplitID(id)
 	if !ok || agent != r.id {
 		r.late(it)
 		return
 	}
-	key, err := r.keyOf(sid)
+	key, err := r.keyOf(it, sid)
 	switch {
 	case errors.Is(err, bus.ErrNotFound):
 		r.late(it)
@@ -72,11 +73,11 @@ func (r *Runtime) foreign(it *item) {
 func (r *Runtime) late(it *item) {
 	route := it.origin.route
 	r.log().Info().Str("from", route.From).Str("correlation_id", route.CorrelationID).Msg("late result dropped")
-	if route.From != fromNobody {
-		r.parts.tell(route, ErrNotWaiting)
+	if route.From != ask.FromDeadline {
+		r.parts.tell(route, ask.ErrNotWaiting)
 	}
-	if _, _, ok := splitWaitID(route.CorrelationID); ok {
-		r.parts.answered(route.CorrelationID) // it may have been left behind
+	if _, _, ok := ask.SplitID(route.CorrelationID); ok {
+		r.parts.asks.Delete(route.CorrelationID) // it may have been left behind
 	}
 	it.delivery.Done()
 }
@@ -87,13 +88,14 @@ func (r *Runtime) taken(it *item) {
 	it.delivery.Done()
 }
 
-// keyOf finds the key of a session: in memory, where its first run may be that
-// has written nothing yet, else in its log.
-func (r *Runtime) keyOf(sid string) (session.Key, error) {
-	for entry := range r.sessions.All() {
-		if session.SID(r.id, entry.Key) == sid {
-			return entry.Key, nil
-		}
+// keyOf finds the key of the session that an answer is for: in its header, where a host
+// has put it that knew it, in what is known to wait, else in the log.
+func (r *Runtime) keyOf(it *item, sid string) (session.Key, error) {
+	if key := session.Key(it.delivery.Header().Get(bus.SessionKeyHeader)); session.SID(r.id, key) == sid {
+		return key, nil
+	}
+	if key, ok := r.parts.asks.Open.Session(it.origin.route.CorrelationID); ok {
+		return key, nil
 	}
 	ctx, cancel := context.WithTimeout(r.work, 10*time.Second)
 	defer cancel()
@@ -152,7 +154,7 @@ func (c *conversation) meant(it *item, r *run.Run) (sig run.Signal, ok bool) {
 		call, found := c.waitingCall(r, in.Answers)
 		return said(c.book(it), sig, call, in.Text, found && call.Asked != run.ForDelegate)
 	}
-	call, answer, ok := pick(c.book(it), c.askedBefore(it, open), in.Text)
+	call, answer, ok := ask.Pick(c.book(it), c.askedBefore(it, open), in.Text)
 	sig.Kind, sig.Call, sig.Answer, sig.Scope = run.Answered, call.ID, answer.Answer, answer.Scope
 	return sig, ok
 }
@@ -197,9 +199,9 @@ func (c *conversation) routedAnswer(it *item, r *run.Run) (sig run.Signal, ok bo
 		return sig, false
 	}
 	switch {
-	case route.From == fromNobody && route.Text == "":
+	case route.From == ask.FromDeadline && route.Text == "":
 		return c.overdue(sig, call), true
-	case route.From == fromNobody:
+	case route.From == ask.FromDeadline:
 		sig, ok = said(c.book(it), sig, call, route.Text, true)
 		return c.byDefault(sig, call), ok
 	case call.Asked != run.ForDelegate:
@@ -277,7 +279,7 @@ func said(book texts.Book, sig run.Signal, call run.Call, text string, found boo
 	if !found {
 		return sig, false
 	}
-	_, answer, ok := pick(book, []run.Call{call}, text)
+	_, answer, ok := ask.Pick(book, []run.Call{call}, text)
 	sig.Kind, sig.Call, sig.Answer, sig.Scope = run.Answered, call.ID, answer.Answer, answer.Scope
 	return sig, ok
 }
@@ -290,15 +292,15 @@ func (t *runner) heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 			if call.Asked == run.ForDelegate {
 				t.recall(call)
 			}
-			t.c.r.parts.answered(t.c.waitID(t.id, call))
+			t.c.r.parts.asks.Delete(t.c.waitID(t.id, call))
 		}
 		return nil
 	}
-	if sig.Kind != run.Answered || sig.Answer != run.Approve || sig.Scope == ScopeOnce || sig.Scope == "" {
+	if sig.Kind != run.Answered || sig.Answer != run.Approve || sig.Scope == ask.ScopeOnce || sig.Scope == "" {
 		return nil
 	}
 	if r.Hold != nil && r.Hold.ID == sig.Call {
-		return t.c.r.parts.allow(ctx, t.c.r.id, t.c.key, overBudget, sig.Scope, sig.By)
+		return t.c.r.parts.asks.Allow(ctx, t.c.r.id, t.c.key, overBudget, sig.Scope, sig.By)
 	}
 	i := slices.IndexFunc(r.Calls, func(call run.Call) bool { return call.ID == sig.Call })
 	if i < 0 || r.Calls[i].Asked != run.ForApproval {
@@ -313,5 +315,5 @@ func (t *runner) heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 	if len(sig.Args) > 0 {
 		args = sig.Args
 	}
-	return t.c.r.parts.allow(ctx, t.c.r.id, t.c.key, tools.Key(tool, args), sig.Scope, sig.By)
+	return t.c.r.parts.asks.Allow(ctx, t.c.r.id, t.c.key, tools.Key(tool, args), sig.Scope, sig.By)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"agenthost/agents"
 	"agenthost/bus"
@@ -120,9 +119,13 @@ func TestSeveralApprovalsAreNumberedInOrder(t *testing.T) {
 	t.Parallel()
 	var r runs
 	w := newWorld(t, bot("ana", script(writing), has(r.tool())))
+	var others sync.WaitGroup
+	others.Add(2)
 	w.hook(hooks.BeforeToolCall, hooks.Options{}, func(_ context.Context, call hooks.Call) (hooks.Outcome, error) {
 		if strings.Contains(string(call.Args["args"]), "a.txt") {
-			time.Sleep(200 * time.Millisecond) // a hook that takes its time
+			others.Wait() // of the first it is known last
+		} else {
+			others.Done()
 		}
 		return hooks.Outcome{}, nil
 	})

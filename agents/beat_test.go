@@ -171,7 +171,7 @@ func TestToolKnowsItsChat(t *testing.T) {
 
 func await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it does not come to this: %s", what)
 		}

@@ -3,12 +3,13 @@ package agents
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/budget"
+	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
 
@@ -22,71 +23,21 @@ const (
 	warnExceeded = "warn"
 )
 
-// A span is what a budget is for.
-type span string
-
-const (
-	spanRun     span = "run"
-	spanSession span = "session"
-	spanDay     span = "day"
-	spanMonth   span = "month"
-	spanPeer    span = "peer_day"
-)
-
 // overBudget is what a person allows who lets a session, or an agent, go on
 // beyond its budget.
 const overBudget = "going beyond the budget"
 
-// An excess is a budget that a call would go beyond.
-type excess struct {
-	span         span
-	spent, limit int64 // micro-cents
-	peer         peer  // spanPeer: whose budget it is
-}
-
-// period names the day or month of the budget, and the person.
-func (e *excess) period(now time.Time) string {
-	day := now.UTC().Format(dayFormat)
-	if e.span == spanMonth {
-		return string(e.span) + " " + day[:len(monthFormat)]
-	}
-	return string(e.span) + " " + string(e.peer) + " " + day
-}
-
-// toldPeriod notes that operators were told of a budget, and reports whether they
-// were before. Of periods that are over nothing is kept.
-func (r *Runtime) toldPeriod(period string) (before bool) {
-	day := time.Now().UTC().Format(dayFormat)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	maps.DeleteFunc(r.toldExcess, func(old string, _ struct{}) bool {
-		return !strings.HasSuffix(old, " "+day) && !strings.HasSuffix(old, " "+day[:len(monthFormat)])
-	})
-	if _, before = r.toldExcess[period]; before {
-		return true
-	}
-	if r.toldExcess == nil {
-		r.toldExcess = map[string]struct{}{}
-	}
-	r.toldExcess[period] = struct{}{}
-	return false
-}
-
-func (e *excess) Error() string {
-	return fmt.Sprintf("budget of a %s: %s of %s spent", e.span, llm.Money(e.spent), llm.Money(e.limit))
-}
-
 // exceeded ends the run, or has it wait for somebody to let it go on.
-func (t *runner) exceeded(e *excess, called []run.Event) run.Signal {
+func (t *runner) exceeded(e *budget.Excess, called []run.Event) run.Signal {
 	if t.p.cfg.Limits.Budget.OnExceed != askExceeded {
 		return run.Signal{
 			Kind: run.Fault, Called: called,
-			Error: &run.Error{Code: llm.CodeBudgetExceeded, Message: t.p.texts.Say("budget_" + string(e.span))},
+			Error: &run.Error{Code: llm.CodeBudgetExceeded, Message: t.p.texts.Say("budget_" + string(e.Span))},
 		}
 	}
 	wait := &run.Wait{
-		For: run.ForApproval, ID: newWait(),
-		Prompt:   t.p.texts.Say("budget_ask_"+string(e.span), "spent", llm.Money(e.spent), "limit", llm.Money(e.limit)),
+		For: run.ForApproval, ID: ask.NewToken(),
+		Prompt:   t.p.texts.Say("budget_ask_"+string(e.Span), "spent", llm.Money(e.Spent), "limit", llm.Money(e.Limit)),
 		Deadline: time.Now().Add(t.p.cfg.Limits.ApprovalTimeout),
 	}
 	t.word([]*run.Wait{wait})
@@ -102,39 +53,39 @@ func (t *runner) overdrawn() bool {
 // mayOverdraw asks whether somebody has let the session, or all of the
 // agent's, go beyond their budgets.
 func (t *runner) mayOverdraw(ctx context.Context) bool {
-	t.overdraft = t.overdraft || t.c.r.parts.allowed(ctx, t.c.r.id, t.c.key, overBudget)
+	t.overdraft = t.overdraft || t.c.r.parts.asks.Allowed(ctx, t.c.r.id, t.c.key, overBudget)
 	return t.overdraft
 }
 
 // tellExcess tells operators that a budget is exceeded: once for each run,
 // session, day or month.
-func (t *runner) tellExcess(e *excess) {
+func (t *runner) tellExcess(e *budget.Excess) {
 	c, r := t.c, t.c.r
 	var told bool
-	switch e.span {
-	case spanRun:
+	switch e.Span {
+	case budget.OfRun:
 		told, t.toldExcess = t.toldExcess, true
-	case spanSession:
+	case budget.OfSession:
 		c.mu.Lock()
 		told, c.toldExcess = c.toldExcess, true
 		c.mu.Unlock()
 	default:
-		told = r.toldPeriod(e.period(time.Now()))
+		told = !r.ledger.Report(e, time.Now())
 	}
 	if told {
 		return
 	}
 	onExceed := cmp.Or(t.p.cfg.Limits.Budget.OnExceed, failExceeded)
-	c.log().Warn().Str("run", t.id).Str("span", string(e.span)).Str("spent", llm.Money(e.spent)).
-		Str("limit", llm.Money(e.limit)).Str("on_exceed", onExceed).Msg("budget exceeded")
-	fields := map[string]any{"span": e.span, "spent": e.spent, "limit": e.limit, "on_exceed": onExceed}
-	if e.span == spanRun || e.span == spanSession {
+	c.log().Warn().Str("run", t.id).Str("span", string(e.Span)).Str("spent", llm.Money(e.Spent)).
+		Str("limit", llm.Money(e.Limit)).Str("on_exceed", onExceed).Msg("budget exceeded")
+	fields := map[string]any{"span": e.Span, "spent": e.Spent, "limit": e.Limit, "on_exceed": onExceed}
+	if e.Span == budget.OfRun || e.Span == budget.OfSession {
 		fields["session"] = c.key
 	}
-	if e.peer != "" {
-		fields["peer"] = e.peer
+	if e.Peer != "" {
+		fields["peer"] = e.Peer
 	}
-	if e.span == spanRun {
+	if e.Span == budget.OfRun {
 		fields["run"] = t.id
 	}
 	r.parts.eventOf(t.chain(), r.id, "budget", fields)
@@ -143,8 +94,8 @@ func (t *runner) tellExcess(e *excess) {
 // hasBudget reports whether the agent has one, for all or for one binding.
 func (r *Runtime) hasBudget() bool {
 	p := r.now()
-	return !p.cfg.Limits.Budget.none() || slices.ContainsFunc(p.bound, func(b bound) bool {
-		return !b.profile.cfg.Limits.Budget.none()
+	return !p.cfg.Limits.Budget.amounts().None() || slices.ContainsFunc(p.bound, func(b bound) bool {
+		return !b.profile.cfg.Limits.Budget.amounts().None()
 	})
 }
 
@@ -158,7 +109,7 @@ func (r *Runtime) warnUnpriced() {
 }
 
 func (p *profile) warnUnpriced(log zerolog.Logger) {
-	if p.cfg.Limits.Budget.none() {
+	if p.cfg.Limits.Budget.amounts().None() {
 		return
 	}
 	for _, l := range p.chain.Links {
@@ -167,4 +118,49 @@ func (p *profile) warnUnpriced(log zerolog.Logger) {
 				Msg("what this model costs is not known and counts as nothing in the budget; set its price")
 		}
 	}
+}
+
+// payer is the person whose message the run answers, by whichever agents it came;
+// empty for what no person has asked for.
+func (t *runner) payer() budget.Peer {
+	o, err := t.origin()
+	if err != nil || o.trigger() != run.ByMessage && o.trigger() != run.ByDelegate {
+		return ""
+	}
+	at := t.person()
+	if at == nil || at.To == "" {
+		return ""
+	}
+	return budget.Peer(strings.TrimPrefix(at.Subject, bus.OutboundPrefix) + "/" + at.To)
+}
+
+// payer is the person whose budget counts what the run costs; empty where no
+// budget does.
+func (m *meter) payer() budget.Peer {
+	if m.t.p.cfg.Limits.Budget.PeerDay == 0 {
+		return ""
+	}
+	return m.t.payer()
+}
+
+// amounts are the budgets in micro-cents. None that is set becomes 0, which is no limit.
+func (b Budget) amounts() budget.Limits {
+	return budget.Limits{Run: amount(b.Run), Session: amount(b.Session), Day: amount(b.Day), Month: amount(b.Month), Peer: amount(b.PeerDay)}
+}
+
+func amount(dollars float64) int64 {
+	if dollars == 0 {
+		return 0
+	}
+	return max(llm.Amount(dollars), 1)
+}
+
+// alerts say when operators hear of what the agent spends.
+func (r *Runtime) alerts() budget.Alerts {
+	cfg := r.now().cfg
+	a := budget.Alerts{Limits: cfg.Limits.Budget.amounts(), Shares: cfg.Limits.Budget.alerts(), Approvers: cfg.Approvers}
+	if r.shadow() {
+		a.Approvers = nil
+	}
+	return a
 }

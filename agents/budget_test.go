@@ -2,9 +2,11 @@ package agents_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"agenthost/agents"
 	"agenthost/bus"
@@ -13,6 +15,7 @@ import (
 	"agenthost/tools"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // costly is a model each of whose answers costs a dollar.
@@ -286,4 +289,34 @@ func TestBudgetOfACallThatIsNotMade(t *testing.T) {
 	w.say("ana", bus.Inbound{From: "eve", Text: "/stop"})
 	w.expect("error", "Stopped.")
 	w.eventually("nothing is reserved", reserved(0))
+}
+
+// spentToday is what the record of an agent says.
+func (w *world) spentToday(agent string) int64 {
+	w.t.Helper()
+	spent, err := agents.SpentToday(w.t.Context(), w.bus.JS, time.Now())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return spent.Agents[agent]
+}
+
+// spend is the record of an agent for today.
+func (w *world) spend(agent string) (s agents.Spend) {
+	w.t.Helper()
+	kv, err := w.bus.JS.KeyValue(w.t.Context(), bus.SpendBucket)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	entry, err := kv.Get(w.t.Context(), agent+"."+time.Now().UTC().Format(time.DateOnly))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return s
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := json.Unmarshal(entry.Value(), &s); err != nil {
+		w.t.Fatal(err)
+	}
+	return s
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"agenthost/agents/internal/outbox"
 	"agenthost/run"
 )
 
@@ -30,17 +31,6 @@ func (it *item) changesOf(other *item) bool {
 	return orElse(in.Edits, in.Withdraws) == other.input.ID && sender(in) == sender(other.origin.inbound)
 }
 
-// changedIn are those of the queue that change it, in the order they came. Called with
-// the lock held.
-func (c *conversation) changedIn(it *item) (list []*item) {
-	for _, other := range c.queue {
-		if other.changesOf(it) {
-			list = append(list, other)
-		}
-	}
-	return list
-}
-
 // hasTarget reports whether what a message changes waits in the queue. Called with the
 // lock held, and the log open.
 func (c *conversation) hasTarget(it *item) bool {
@@ -54,14 +44,10 @@ func (c *conversation) waits(it *item) bool {
 	return !seen || it.place == logged && seq == 0
 }
 
-// hasChanges reports whether the queue has any. Called with the lock held.
-func (c *conversation) hasChanges() bool { return c.changing > 0 }
-
 // behindTarget moves a change at the head of the queue behind what it changes: a run
 // that broke off has left them the other way round. Called with the lock held.
 func (c *conversation) behindTarget(it *item) {
-	i := slices.IndexFunc(c.queue, it.changesOf)
-	c.queue = slices.Insert(slices.Delete(c.queue, 0, 1), i, it)
+	c.shift(0, slices.IndexFunc(c.queue, it.changesOf))
 }
 
 // missed is the error of a message that changes none that waits.
@@ -154,14 +140,6 @@ func (it *item) edit(edit *item) error {
 	return nil
 }
 
-// unsettledChange reports whether a change of one of the first n of the queue is on its
-// way to the log. Called with the lock held.
-func (c *conversation) unsettledChange(n int) bool {
-	return slices.ContainsFunc(c.queue, func(change *item) bool {
-		return change.place == spilling && change.changes() && slices.ContainsFunc(c.queue[:n], change.changesOf)
-	})
-}
-
 // refuseMissed takes a message off the queue that changes none that waits. Called with
 // the lock held.
 func (c *conversation) refuseMissed(it *item) {
@@ -194,11 +172,11 @@ func (t *runner) messages() (list []*item) {
 }
 
 // endOf is the event that ends an input without a run, and the reply that goes with it.
-func (c *conversation) endOf(it *item) (run.Event, *outgoing) {
+func (c *conversation) endOf(it *item) (run.Event, *outbox.Batch) {
 	input := &run.Input{ID: it.input.ID, Subject: it.input.Subject, Seq: it.input.Seq}
 	if it.withdrawn {
-		return run.Event{Type: run.InputWithdrawn, Input: input}, &outgoing{}
+		return run.Event{Type: run.InputWithdrawn, Input: input}, &outbox.Batch{}
 	}
 	out := c.aside(it, run.Reply{Kind: run.KindError, Final: true, Error: it.refusal, Text: it.refusal.Message})
-	return run.Event{Type: run.InputRefused, Since: it.since, Reply: out.replies[0], Input: input}, out
+	return run.Event{Type: run.InputRefused, Since: it.since, Reply: out.Replies[0], Input: input}, out
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"agenthost/run"
 	"agenthost/session"
 	"agenthost/tools"
 )
@@ -125,9 +126,9 @@ type Limits struct {
 
 // The defaults of Limits.
 const (
-	DefaultModelCalls      = 64
+	DefaultModelCalls      = run.DefaultModelCalls
 	DefaultConcurrency     = 64
-	DefaultTools           = 8
+	DefaultTools           = run.DefaultTools
 	DefaultRunTimeout      = 10 * time.Minute
 	DefaultApprovalTimeout = 24 * time.Hour
 	DefaultWorkspaceMB     = 2048
@@ -174,11 +175,6 @@ type Budget struct {
 	// told that they are spent; nil: DefaultAlert.
 	Alert    []float64 `yaml:"alert,omitempty" json:"alert,omitempty"`
 	OnExceed string    `yaml:"on_exceed,omitempty" json:"on_exceed,omitempty"` // fail (default), ask, warn
-}
-
-// none reports whether b limits nothing.
-func (b Budget) none() bool {
-	return b.Run == 0 && b.Session == 0 && b.Day == 0 && b.Month == 0 && b.PeerDay == 0
 }
 
 // DefaultAlert is Alert of a Budget that does not say.

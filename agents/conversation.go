@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"agenthost/agents/internal/outbox"
 	"agenthost/bus"
 	"agenthost/session"
 
@@ -21,18 +22,16 @@ type conversation struct {
 	opening chan struct{} // a token: who has it may open the log
 	nudge   chan struct{} // something has come during a run
 
-	mu       sync.Mutex
-	entry    *session.Entry[*conversation] // set while there is anything to do
-	journal  *session.Log                  // nil until opened
-	queue    []*item                       // in the order they came
-	count    [places]int                   // of these, by their place
-	changing int                           // of these, edit or withdraw another
-	running  bool                          // a run is at work, or waits for a slot or its commit
-	began    time.Time                     // when that was so last
-	over     bool                          // its run is at its end, but for the last commit
-	taken    bool                          // its inputs are not in the queue any more
-	timer    *time.Timer                   // collect: waits for more
-	latest   time.Time                     // when that ends, whatever still comes; zero: it does not
+	mu      sync.Mutex
+	entry   *session.Entry[*conversation] // set while there is anything to do
+	journal *session.Log                  // nil until opened
+	mailbox
+	running bool        // a run is at work, or waits for a slot or its commit
+	began   time.Time   // when that was so last
+	over    bool        // its run is at its end, but for the last commit
+	taken   bool        // its inputs are not in the queue any more
+	timer   *time.Timer // collect: waits for more
+	latest  time.Time   // when that ends, whatever still comes; zero: it does not
 	// suspended tells that the run waits for somebody. Nothing is held then: what
 	// comes and is no answer goes to the log.
 	suspended bool
@@ -58,20 +57,20 @@ type conversation struct {
 	// of their own, so that a takeover finds them.
 	anchor *bus.Delivery
 
-	out     []*outgoing
-	sending bool
+	out outbox.Outbox // of replies
 
 	toldExcess bool // that its budget is exceeded was told
 
 	caughtUp uint64 // up to this commit of an owner before, replies were sent again
 }
 
-// mailbox is how many messages a conversation holds; what comes beyond goes to
+// mailboxSize is how many messages a conversation holds; what comes beyond goes to
 // its log.
-const mailbox = 32
+const mailboxSize = 32
 
 func newConversation(r *Runtime, key session.Key) *conversation {
 	c := &conversation{r: r, key: key, opening: make(chan struct{}, 1), nudge: make(chan struct{}, 1)}
+	c.total = &r.queued
 	c.opening <- struct{}{}
 	return c
 }
@@ -129,7 +128,7 @@ func (c *conversation) push(it *item, entry *session.Entry[*conversation]) {
 		c.commitRefusals(journal)
 	default:
 		c.refusedFrom = 0
-		c.insert(it)
+		c.receive(it)
 		if c.running {
 			c.poke()
 		}
@@ -278,7 +277,7 @@ func (c *conversation) idle() {
 // that waits for somebody keeps nothing in memory.
 func (c *conversation) rest() {
 	c.mu.Lock()
-	if c.entry == nil || c.running || c.spilling || c.refusing || len(c.refusals) > 0 || c.sending || c.timer != nil || c.pressing() || !c.suspended && len(c.queue) > 0 {
+	if c.entry == nil || c.running || c.spilling || c.refusing || len(c.refusals) > 0 || c.out.Sending() || c.timer != nil || c.pressing() || !c.suspended && len(c.queue) > 0 {
 		c.mu.Unlock()
 		return
 	}
@@ -368,6 +367,7 @@ func deliveriesOf(items []*item) []*bus.Delivery {
 func (c *conversation) setCurrent(t *runner) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	t.watch.again()
 	if c.current = t; len(c.queue) > 0 {
 		c.poke()
 	}

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"agenthost/agents/internal/stream"
 	"agenthost/llm"
 	"agenthost/run"
 
@@ -21,20 +22,20 @@ var (
 
 // decide has the behaviour say what comes next, in the place of a call of the
 // model.
-func (t *runner) decide(ctx context.Context, req llm.Request, called *meter, stream *stream) run.Signal {
+func (t *runner) decide(ctx context.Context, req llm.Request, called *meter, out *stream.Writer) run.Signal {
 	answer := func(ctx context.Context, req llm.Request, called *meter) (llm.Message, llm.Finish, error) {
-		return t.decided(ctx, req, called, stream)
+		return t.decided(ctx, req, called, out)
 	}
 	if len(req.Schema) > 0 {
 		return t.invokeChecked(ctx, req, called, answer)
 	}
 	msg, finish, err := answer(ctx, req, called)
 	if err != nil {
-		stream.end(EndCut)
+		out.End(EndCut)
 		return t.brokenOff(ctx, err, called)
 	}
 	end := run.Signal{Kind: run.StreamEnd, Message: &msg, Finish: finish, Called: called.events}
-	t.endCall(ctx, called, &end, stream)
+	t.endCall(ctx, called, &end, out)
 	return end
 }
 
@@ -48,13 +49,13 @@ func (r *Runtime) speaker() string {
 
 // decided asks the behaviour. When it has answered, or nobody waits for it any
 // more, its turn is over, also for what it has started and left behind.
-func (t *runner) decided(ctx context.Context, req llm.Request, called *meter, stream *stream) (llm.Message, llm.Finish, error) {
+func (t *runner) decided(ctx context.Context, req llm.Request, called *meter, out *stream.Writer) (llm.Message, llm.Finish, error) {
 	ctx, over := context.WithCancelCause(ctx)
 	defer over(errTurnOver)
 	turn := Turn{
 		Agent: t.c.r.id, Session: string(t.c.key), Run: t.id,
 		System: req.System, Messages: req.Messages, Tools: req.Tools, Schema: req.Schema,
-		answer: t.asking(ctx, called, stream),
+		answer: t.asking(ctx, called, out),
 	}
 	if left := t.journal.State().Run; left != nil {
 		turn.Trigger = left.Trigger
@@ -71,7 +72,7 @@ func (t *runner) decided(ctx context.Context, req llm.Request, called *meter, st
 }
 
 // asking lets a behaviour ask the models during its turn, once at a time.
-func (t *runner) asking(turn context.Context, called *meter, stream *stream) func(context.Context, llm.Request, bool) (Answer, error) {
+func (t *runner) asking(turn context.Context, called *meter, out *stream.Writer) func(context.Context, llm.Request, bool) (Answer, error) {
 	slot := make(chan struct{}, 1)
 	return func(ctx context.Context, req llm.Request, shown bool) (a Answer, err error) {
 		if turn.Err() != nil {
@@ -88,7 +89,7 @@ func (t *runner) asking(turn context.Context, called *meter, stream *stream) fun
 		}
 		t.tag(&req)
 		if shown && len(req.Schema) == 0 {
-			a.Message, a.Finish, err = t.aloud(ctx, req, called, stream)
+			a.Message, a.Finish, err = t.aloud(ctx, req, called, out)
 		} else {
 			a.Message, a.Finish, err = t.collect(ctx, req, called)
 		}
@@ -97,11 +98,11 @@ func (t *runner) asking(turn context.Context, called *meter, stream *stream) fun
 }
 
 // aloud collects an answer of the model that is streamed as it comes.
-func (t *runner) aloud(ctx context.Context, req llm.Request, called *meter, stream *stream) (llm.Message, llm.Finish, error) {
+func (t *runner) aloud(ctx context.Context, req llm.Request, called *meter, out *stream.Writer) (llm.Message, llm.Finish, error) {
 	answer := llm.Builder{}
 	err := t.converse(ctx, req, called, func(delta llm.Delta) {
 		answer.Add(delta)
-		t.speak(delta, stream)
+		t.speak(delta, out)
 	})
 	if err != nil {
 		return llm.Message{}, "", err

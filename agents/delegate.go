@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/agents/internal/ask"
 	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
@@ -25,7 +26,7 @@ const maxDepth = 8
 
 // waitFor turns what a tool waits for into what the machine waits for.
 func (t *runner) waitFor(call run.Call, w tools.Wait) run.Signal {
-	wait := &run.Wait{For: run.ForQuestion, Prompt: w.Prompt, Options: w.Options, ID: newWait()}
+	wait := &run.Wait{For: run.ForQuestion, Prompt: w.Prompt, Options: w.Options, ID: ask.NewToken()}
 	wait.Deadline = time.Now().Add(cmp.Or(w.Timeout, t.p.cfg.Limits.ApprovalTimeout))
 	if w.To != "" {
 		if why := t.refuseDelegate(w.To); why != "" {
@@ -34,20 +35,12 @@ func (t *runner) waitFor(call run.Call, w tools.Wait) run.Signal {
 		wait.For, wait.To = run.ForDelegate, w.To
 		wait.CorrelationID = t.c.waitID(t.id, run.Call{Wait: wait.ID})
 		wait.Context = w.Context
-		wait.Deadline = deadline(time.Now().Add(cmp.Or(w.Timeout, t.p.cfg.Limits.RunTimeout)))
+		wait.Deadline = ask.Deadline(time.Now().Add(cmp.Or(w.Timeout, t.p.cfg.Limits.RunTimeout)))
 	}
 	if w.Default != "" {
 		t.fallback(call.ID, w.Default)
 	}
 	return run.Signal{Wait: wait}
-}
-
-// deadline is what an agent is told whose asker waits until end, or the next whole
-// second: those are what the asker's timer knows. So nobody waits for less than was
-// said; and the asker, whose timer rings first, hears that nobody answered, not
-// that the other was cut off.
-func deadline(end time.Time) time.Time {
-	return end.Add(time.Second - 1).Truncate(time.Second).Add(900 * time.Millisecond)
 }
 
 func (t *runner) fallback(call, answer string) {
@@ -121,7 +114,7 @@ func (t *runner) handOver(ctx context.Context, w Waiting, brief json.RawMessage)
 	}
 	msg.Header.Set(nats.MsgIdHdr, w.ID)
 	msg.Header.Set(bus.SessionKeyHeader, w.Session)
-	t.trace.set(msg.Header)
+	t.trace.Set(msg.Header)
 	if _, err := t.c.r.parts.Publisher.PublishWait(ctx, msg); err != nil {
 		return fmt.Errorf("hand a task to %s: %w", w.To, err)
 	}
@@ -137,7 +130,7 @@ func (t *runner) recall(call run.Call) {
 		t.c.log().Error().Err(err).Msg("encode a recall")
 		return
 	}
-	t.trace.set(msg.Header)
+	t.trace.Set(msg.Header)
 	t.c.r.parts.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		if err != nil {
 			t.c.log().Warn().Err(err).Str("agent", call.To).Msg("recall a task")
@@ -181,7 +174,7 @@ func AnswerMessage(w Waiting, by, text, scope, replyTo string) (*nats.Msg, error
 // AnswerMessageBy is AnswerMessage by another door. A host takes it only when it is
 // signed by a bus.Signer.
 func AnswerMessageBy(door string, w Waiting, by, text, scope, replyTo string) (*nats.Msg, error) {
-	return w.answer(bus.Route{ID: nuid.Next(), From: by, Text: text, Scope: scope, ReplyTo: replyTo, Door: door})
+	return w.Answer(bus.Route{ID: nuid.Next(), From: by, Text: text, Scope: scope, ReplyTo: replyTo, Door: door})
 }
 
 // WithArgs is an answer that approves a call with other arguments.

@@ -3,7 +3,6 @@ package agents
 import (
 	"context"
 
-	"agenthost/bus"
 	"agenthost/session"
 )
 
@@ -13,17 +12,7 @@ func (f *Fleet) Owns(ctx context.Context, agent string) (bool, error) {
 	if f.Runtime(agent) == nil {
 		return false, nil
 	}
-	lanes := *f.lanes.Load()
-	for _, stream := range bus.LaneStreams() {
-		d := lanes[laneID{stream, LaneOf(agent, f.count)}]
-		if d == nil {
-			continue
-		}
-		if owner, err := d.lane.Owner(ctx); err != nil || owner != "" {
-			return owner == f.parts.Host, err
-		}
-	}
-	return false, nil
+	return f.lanes.Owns(ctx, agent)
 }
 
 // Busy reports whether there is anything to do in a session on this host.

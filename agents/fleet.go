@@ -2,15 +2,14 @@ package agents
 
 import (
 	"context"
-	"errors"
-	"hash/fnv"
 	"iter"
-	"maps"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/lanes"
+	"agenthost/agents/internal/msgids"
+	"agenthost/agents/internal/workers"
 	"agenthost/bus"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -19,130 +18,54 @@ import (
 // A Fleet is this host's share of the agents: their runtimes and the lanes that
 // feed them. Both may change while it runs.
 type Fleet struct {
-	js      jetstream.JetStream
-	parts   *Parts
-	count   int // of lanes
-	routing atomic.Pointer[routing]
-	lanes   atomic.Pointer[map[laneID]*feeder]
-	brake   bus.Brake // of all lanes, while memory is short
-
-	mu       sync.Mutex
-	begin    func(*Runtime) context.CancelFunc // nil while it does not run
-	beginOn  func(*feeder)
-	stoppers map[*Runtime]context.CancelFunc
-	ending   sync.WaitGroup // of messages that no agent takes
-}
-
-// A laneID names a lane of a stream.
-type laneID struct {
-	stream string
-	n      int
+	js    jetstream.JetStream
+	parts *Parts
+	lanes *lanes.Set
+	brake bus.Brake // of all lanes, while memory is short
 }
 
 // NewFleet joins runtimes to count lanes. Which lane is an agent's follows from
 // its id alone, so that all hosts agree.
 func NewFleet(js jetstream.JetStream, parts *Parts, count int, runtimes []*Runtime) *Fleet {
 	parts.lastTries = new(gate)
-	parts.crew = new(crew)
-	parts.questions = newQuestions()
-	parts.ids = newSharedIDs()
+	parts.workers = new(workers.Pool)
+	parts.asks = &ask.Store{Publisher: parts.Publisher, JS: js, Reader: parts.Reader, Log: &parts.Log, Open: ask.NewIndex()}
+	parts.ids = msgids.New()
 	parts.few = bus.Few(parts.Log)
-	f := &Fleet{js: js, parts: parts, count: count, stoppers: map[*Runtime]context.CancelFunc{}}
-	f.routing.Store(newRouting(runtimes, count, nil))
-	lanes := map[laneID]*feeder{}
-	for id, subjects := range f.claims(runtimes) {
-		lanes[id] = f.feeder(id, subjects)
-	}
-	f.lanes.Store(&lanes)
+	f := &Fleet{js: js, parts: parts}
+	f.lanes = lanes.New(lanes.Options{
+		JS: js, Reader: parts.Reader, Host: parts.Host, Count: count, Log: parts.Log, Few: &parts.few, Brake: &f.brake,
+		Ender: unservedEnder{parts},
+		Taken: func(agent, stream, lane string) {
+			parts.event(agent, "takeover", map[string]any{"stream": stream, "lane": lane})
+		},
+	}, asAgents(runtimes))
 	return f
 }
 
-// claims is what each lane has to take for runtimes.
-func (f *Fleet) claims(runtimes []*Runtime) map[laneID][]string {
-	all := map[laneID][]string{}
-	for _, r := range runtimes {
-		n := LaneOf(r.ID(), f.count)
-		if bindings := r.Bindings(); len(bindings) > 0 {
-			id := laneID{bus.InboundStream, n}
-			all[id] = append(all[id], bindings...)
-		}
-		routes, due := laneID{bus.RoutesStream, n}, laneID{bus.SchedulesStream, n}
-		all[routes] = append(all[routes], bus.RoutePrefix+r.ID())
-		all[due] = append(all[due], bus.DuePrefix+r.ID())
+func asAgents(runtimes []*Runtime) []lanes.Agent {
+	list := make([]lanes.Agent, len(runtimes))
+	for i, r := range runtimes {
+		list[i] = r
 	}
-	return all
-}
-
-func (f *Fleet) feeder(id laneID, subjects []string) *feeder {
-	cfg := bus.LaneConfig{Stream: id.stream, Name: bus.LaneName(id.n), Filters: subjects, Host: f.parts.Host, Brake: &f.brake}
-	d := &feeder{n: id.n, fleet: f, log: f.parts.Log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger()}
-	gained := func(context.Context) {
-		for _, r := range f.runtimes() {
-			if LaneOf(r.ID(), f.count) == id.n && (id.stream != bus.InboundStream || len(r.Bindings()) > 0) {
-				f.parts.event(r.ID(), "takeover", map[string]any{"stream": cfg.Stream, "lane": cfg.Name})
-			}
-		}
-	}
-	d.lane = bus.NewLane(f.js, cfg, f.parts.Log, gained, d.deliver)
-	return d
+	return list
 }
 
 // LaneOf is the lane of an agent, of count.
-func LaneOf(agent string, count int) int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(agent)) // never fails
-	return int(h.Sum32() % uint32(count))
-}
+func LaneOf(agent string, count int) int { return lanes.Of(agent, count) }
 
 // Run serves until ctx ends; then it finishes the runs in progress, until work
 // ends, and gives back what is left.
 func (f *Fleet) Run(ctx, work context.Context) error {
-	hold, release := context.WithCancel(context.WithoutCancel(ctx))
-	defer release()
 	f.openSigner(ctx)
-	m, _, err := f.agree(ctx, nil, f.routing.Load().bindings())
-	if err != nil && ctx.Err() == nil {
-		f.parts.Log.Error().Err(err).Msg("read bindings of before: failed")
-	}
-	f.routing.Store(f.routing.Load().with(m))
-	var lanes, runtimes sync.WaitGroup
-	lanes.Go(func() { f.followMoves(ctx) })
-	lanes.Go(func() { f.watchMemory(ctx) })
-	lanes.Go(func() { f.parts.questions.follow(ctx, f.parts) })
-	f.mu.Lock()
-	f.begin = func(r *Runtime) context.CancelFunc {
-		ctx, cancel := context.WithCancel(ctx)
-		runtimes.Go(func() {
-			defer cancel()
-			_ = r.Run(ctx, work)
-		})
-		return cancel
-	}
-	f.beginOn = func(d *feeder) { lanes.Go(func() { _ = d.lane.Run(ctx, hold) }) }
-	for _, r := range f.runtimes() {
-		f.stoppers[r] = f.begin(r)
-	}
-	for _, d := range *f.lanes.Load() {
-		f.beginOn(d)
-	}
-	f.mu.Unlock()
-	lanes.Go(func() { f.endOrphans(ctx) })
-	<-ctx.Done()
-	f.mu.Lock() // from here on nothing changes any more
-	f.begin, f.beginOn = nil, nil
-	for _, d := range *f.lanes.Load() {
-		d.leave()
-	}
-	for _, stop := range f.stoppers {
-		stop()
-	}
-	f.mu.Unlock()
-	runtimes.Wait()
-	release()
-	lanes.Wait()
-	f.ending.Wait()
-	f.parts.crew.dismiss()
-	return nil
+	var beside sync.WaitGroup
+	beside.Go(func() { f.watchMemory(ctx) })
+	beside.Go(func() { f.parts.asks.Open.Follow(ctx, f.js, f.parts.Log) })
+	err := f.lanes.Run(ctx, work)
+	beside.Wait()
+	f.parts.asks.Wait()
+	f.parts.workers.Close()
+	return err
 }
 
 // openSigner waits for the key that route messages are signed with, unless the host has
@@ -167,115 +90,37 @@ func (f *Fleet) openSigner(ctx context.Context) {
 	}
 }
 
-// ErrNotServing tells that a fleet does not run, or is about to end.
-var ErrNotServing = errors.New("the host does not serve just now")
+// ErrNotServing says that a fleet does not run, or is about to end.
+var ErrNotServing = lanes.ErrNotServing
 
 // Change makes runtimes all that is served; changes are what gives those that
 // stay other settings. What is stored by when it returns is for the agents that
 // were bound to it before, what comes later for those that are now, on all hosts
 // of the fleet. An agent that is gone finishes its runs, answers what waits behind
-// them with an error, and then its runtime ends. That NATS is away is waited for until ctx ends. One Change at a time.
+// them with an error, and then its runtime ends. While NATS is away, Change waits until
+// ctx ends. One Change at a time.
 func (f *Fleet) Change(ctx context.Context, runtimes []*Runtime, changes []func()) error {
-	before := f.routing.Load().bindings()
-	if !f.open(runtimes, changes) {
-		return ErrNotServing
-	}
-	claimed := f.claim(ctx, f.claims(runtimes)) // first, so that nothing falls between two lanes
-	m, wait, err := f.agree(ctx, before, newRouting(runtimes, f.count, nil).bindings())
-	if err != nil {
-		m, wait = f.routing.Load().moves, 0
-	}
-	f.route(func(v *routing) *routing { return newRouting(runtimes, f.count, m).leaving(v) })
-	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
-	f.route(func(v *routing) *routing { return newRouting(runtimes, f.count, v.moves) })
-	f.stopOthers(runtimes)
-	return errors.Join(claimed, err)
-}
-
-// open makes changes, and begins what has to run for runtimes.
-func (f *Fleet) open(runtimes []*Runtime, changes []func()) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.begin == nil {
-		return false
-	}
-	for _, c := range changes {
-		c()
-	}
-	for _, r := range runtimes {
-		if f.stoppers[r] == nil {
-			f.stoppers[r] = f.begin(r)
-		}
-	}
-	lanes := maps.Clone(*f.lanes.Load())
-	for id, subjects := range f.claims(runtimes) {
-		if lanes[id] == nil {
-			lanes[id] = f.feeder(id, subjects)
-			f.beginOn(lanes[id])
-		}
-	}
-	f.lanes.Store(&lanes)
-	return true
-}
-
-// claim has the lanes take more. What nobody is bound to any more they go on to
-// take: another host may still need it.
-func (f *Fleet) claim(ctx context.Context, claims map[laneID][]string) error {
-	var errs []error
-	for id, subjects := range claims {
-		errs = append(errs, (*f.lanes.Load())[id].lane.Claim(ctx, subjects))
-	}
-	return errors.Join(errs...)
-}
-
-// route goes over to another routing.
-func (f *Fleet) route(change func(*routing) *routing) {
-	for {
-		v := f.routing.Load()
-		if f.routing.CompareAndSwap(v, change(v)) {
-			break
-		}
-	}
-	for _, d := range *f.lanes.Load() {
-		d.again()
-	}
-}
-
-func (f *Fleet) stopOthers(runtimes []*Runtime) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for r := range f.stoppers {
-		if !slices.Contains(runtimes, r) {
-			r.retire()
-			delete(f.stoppers, r)
-		}
-	}
+	return f.lanes.Change(ctx, asAgents(runtimes), changes)
 }
 
 // runtimes are those that are served, in the order of the configuration.
-func (f *Fleet) runtimes() []*Runtime { return f.routing.Load().agents }
+func (f *Fleet) runtimes() []*Runtime {
+	agents := f.lanes.Agents()
+	list := make([]*Runtime, len(agents))
+	for i, a := range agents {
+		list[i] = a.(*Runtime)
+	}
+	return list
+}
 
 // Runtime is that of an agent, nil when it is not served.
-func (f *Fleet) Runtime(agent string) *Runtime { return f.routing.Load().byID[agent] }
+func (f *Fleet) Runtime(agent string) *Runtime {
+	r, _ := f.lanes.Agent(agent).(*Runtime)
+	return r
+}
 
 // Up waits until every lane asks for messages.
-func (f *Fleet) Up(ctx context.Context) error {
-	for _, d := range *f.lanes.Load() {
-		select {
-		case <-d.lane.Up():
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
+func (f *Fleet) Up(ctx context.Context) error { return f.lanes.Up(ctx) }
 
 // Status reports what every agent is doing.
 func (f *Fleet) Status() []Status {
@@ -283,7 +128,7 @@ func (f *Fleet) Status() []Status {
 	list := make([]Status, len(runtimes))
 	for i, r := range runtimes {
 		list[i] = r.Status()
-		list[i].Serving = f.serves(r.id)
+		list[i].Serving = f.lanes.Serves(r.id)
 	}
 	return list
 }
@@ -301,12 +146,4 @@ func (f *Fleet) Suspects() iter.Seq2[string, int] {
 }
 
 // Serving is how many of its lanes this host serves, and how many there are.
-func (f *Fleet) Serving() (serving, all int) {
-	lanes := *f.lanes.Load()
-	for _, d := range lanes {
-		if d.lane.Serving() {
-			serving++
-		}
-	}
-	return serving, len(lanes)
-}
+func (f *Fleet) Serving() (serving, all int) { return f.lanes.Serving() }

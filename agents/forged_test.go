@@ -55,7 +55,7 @@ func nextRoute(t *testing.T, from chan *nats.Msg) bus.Route {
 			t.Fatal(err)
 		}
 		return r
-	case <-time.After(15 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("no message")
 		return bus.Route{}
 	}

@@ -3,12 +3,14 @@ package agents
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
+	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/crash"
+	"agenthost/agents/internal/outbox"
+	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
-	"agenthost/internal/texts"
 	"agenthost/run"
 	"agenthost/session"
 
@@ -25,7 +27,7 @@ func (c *conversation) mayAnswer(it *item) bool {
 	if in.Answers != "" || it.tried { // an owner before may have passed it on
 		return true
 	}
-	return len(c.r.parts.questions.here(c, it)) > 0
+	return len(c.openHere(it)) > 0
 }
 
 // isForItself reports whether it is an order or a change, and so no answer to anything.
@@ -79,7 +81,7 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 	}
 	in := it.origin.inbound
 	asked := c.askedHere(ctx, it)
-	w, sig, fits := pickWaiting(c.book(it), asked, in.Text)
+	w, sig, fits := ask.PickWaiting(c.book(it), asked, in.Text)
 	switch {
 	case !fits && in.Answers != "" && len(asked) > 0:
 		c.refuse(journal, it, c.noAnswer(it, asked[0].Kind, asked[0].Options))
@@ -87,7 +89,7 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 	case !fits:
 		return false
 	}
-	if why := w.answerRule().refuse(c.book(it), it, in.Answers == "" || c.isHere(w.Origin, it), sig); why != nil {
+	if why := ruleOf(w).refuse(c.book(it), it, in.Answers == "" || c.isHere(w.Origin, it), sig); why != nil {
 		c.refuse(journal, it, why)
 		return true
 	}
@@ -99,7 +101,7 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 			sig.Answer = strings.TrimSpace(s.origin.inbound.Text)
 		}
 	}
-	msg, err := w.answer(bus.Route{ID: it.input.ID, From: sender(in), Text: sig.Answer, Scope: sig.Scope, Door: it.origin.subject})
+	msg, err := w.Answer(bus.Route{ID: it.input.ID, From: sender(in), Text: sig.Answer, Scope: sig.Scope, Door: it.origin.subject})
 	if err == nil {
 		err = c.passOn(it, w.ID, msg)
 	}
@@ -110,7 +112,7 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 		c.log().Warn().Err(err).Msg("pass an answer on")
 		return false
 	default:
-		stallpoint("after-pass-on")
+		crash.Stall("after-pass-on")
 		c.noted(it, c.passedTo(it, w.ID))
 	}
 	return true
@@ -119,26 +121,12 @@ func (c *conversation) forward(journal *session.Log, it *item) bool {
 // passOn publishes what an input means to a call that waits under that id.
 func (c *conversation) passOn(it *item, id string, msg *nats.Msg) error {
 	msg.Header.Set(nats.MsgIdHdr, id+c.passedOnHash(it))
-	trace{it.input.Trace, it.input.State}.set(msg.Header)
+	tracing.Context{Parent: it.input.Trace, State: it.input.State}.Set(msg.Header)
 	_, err := c.r.parts.Publisher.PublishWait(c.r.work, msg)
 	if c.r.work.Err() != nil { // it may be stored or not; whoever gets it again will see
 		return errStopping
 	}
 	return err
-}
-
-// pickWaiting is pick for calls of other runs.
-func pickWaiting(book texts.Book, asked []Waiting, text string) (Waiting, run.Signal, bool) {
-	calls := make([]run.Call, len(asked))
-	for i, w := range asked {
-		calls[i] = run.Call{ID: w.ID, Asked: w.Kind, Options: w.Options, Number: w.Number}
-	}
-	call, sig, ok := pick(book, calls, text)
-	if !ok {
-		return Waiting{}, sig, false
-	}
-	i := slices.IndexFunc(asked, func(w Waiting) bool { return w.ID == call.ID })
-	return asked[i], sig, true
 }
 
 // stopHere ends the runs of other sessions that wait for somebody in this chat.
@@ -176,7 +164,7 @@ func (c *conversation) stopHere(ctx context.Context, it *item, before string) bo
 func (c *conversation) passedOnHash(it *item) string { return ":" + session.SID(it.input.ID, c.key) }
 
 // maxWord is about how long the answer to an approval is.
-const maxWord = 2 * len(run.Approve+ScopeSession)
+const maxWord = 2 * len(run.Approve+ask.ScopeSession)
 
 // passedOn finds what was answered with an input that has come again. It must
 // answer nothing else: by now another question may be open in the chat.
@@ -201,7 +189,7 @@ func (c *conversation) passedOn(it *item) (waiting string, err error) {
 
 // passedTo tells a person that their answer is with what waits under an id.
 func (c *conversation) passedTo(it *item, id string) string {
-	if agent, _, _ := splitWaitID(id); agent != c.r.id {
+	if agent, _, _ := ask.SplitID(id); agent != c.r.id {
 		return c.book(it).Say("answer_passed_on", "agent", title(agent))
 	}
 	return c.book(it).Say("answer_noted")
@@ -210,7 +198,7 @@ func (c *conversation) passedTo(it *item, id string) string {
 // noted tells a person, once, what became of an input that was passed on.
 func (c *conversation) noted(it *item, told string) {
 	out := c.aside(it, run.Reply{Kind: run.KindReply, Final: true, Text: told})
-	out.end = func(stored bool) {
+	out.End = func(stored bool) {
 		if stored {
 			it.delivery.Done()
 		} else {
@@ -218,15 +206,15 @@ func (c *conversation) noted(it *item, told string) {
 		}
 	}
 	if it.tried { // and perhaps told, longer ago than the stream remembers
-		told := out.replies[0]
+		told := out.Replies[0]
 		err := c.insist(func() error {
 			ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
 			defer cancel()
-			again := &outgoing{}
+			again := &outbox.Batch{}
 			if err := c.unpublished(ctx, []earlier{{told, it.delivery.Stored, again}}); err != nil {
 				return err
 			}
-			out.replies = again.replies
+			out.Replies = again.Replies
 			return nil
 		})
 		if err != nil {
@@ -241,8 +229,8 @@ func (c *conversation) noted(it *item, told string) {
 // it names, or all that were put in this chat.
 func (c *conversation) askedHere(ctx context.Context, it *item) (here []Waiting) {
 	if id := it.origin.inbound.Answers; id != "" {
-		w, err := ReadWaiting(ctx, c.r.parts.JS, id)
-		if err != nil && !errors.Is(err, ErrNotWaiting) {
+		w, err := ask.Read(ctx, c.r.parts.JS, id)
+		if err != nil && !errors.Is(err, ask.ErrNotWaiting) {
 			c.log().Warn().Err(err).Msg("look for a question of another run")
 		}
 		if err == nil && w.Kind != run.ForDelegate && !c.owns(w) {
@@ -250,7 +238,22 @@ func (c *conversation) askedHere(ctx context.Context, it *item) (here []Waiting)
 		}
 		return here
 	}
-	return c.r.parts.questions.here(c, it)
+	return c.openHere(it)
+}
+
+// openHere lists what other runs have asked where an input comes from.
+func (c *conversation) openHere(it *item) []Waiting {
+	open := c.r.parts.asks.Open
+	if open.Calm() {
+		return nil
+	}
+	in := it.origin.inbound
+	place := ask.With(it.origin.outbound(), sender(in), in.Thread)
+	if in.Group {
+		place = ask.InChat(it.origin.outbound(), in.Chat, in.Thread)
+	}
+	fits := func(w Waiting) bool { return !c.owns(w) && c.isWhere(w.Origin, it) }
+	return open.At(c.r.work.Done(), fits, ask.InSession(c.r.id, string(c.key)), place)
 }
 
 // owns reports whether a run of this conversation waits.

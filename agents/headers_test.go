@@ -50,7 +50,7 @@ func (w *world) next(c chan *nats.Msg) *nats.Msg {
 	select {
 	case m := <-c:
 		return m
-	case <-time.After(15 * time.Second):
+	case <-time.After(60 * time.Second):
 		w.t.Fatal("no message comes")
 		return nil
 	}

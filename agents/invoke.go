@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"agenthost/agents/internal/stream"
 	"agenthost/hooks"
 	"agenthost/llm"
 	"agenthost/run"
@@ -14,7 +15,7 @@ import (
 
 // invoke calls the model. The machine hears what it says as it comes, and by
 // the signal that is returned how it ended.
-func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.Signal {
+func (t *runner) invoke(ctx context.Context, e run.Effect, out *stream.Writer) run.Signal {
 	req := t.request(ctx)
 	state := t.journal.State()
 	req.Messages, req.Contents = run.Shown(state.Messages, e.Short, e.Room), state.Contents()
@@ -25,41 +26,41 @@ func (t *runner) invoke(ctx context.Context, e run.Effect, stream *stream) run.S
 		return *refused
 	}
 	if t.p.behavior != nil {
-		return t.decide(ctx, req, called, stream)
+		return t.decide(ctx, req, called, out)
 	}
 	if len(req.Schema) > 0 {
 		return t.invokeChecked(ctx, req, called, t.collect)
 	}
-	broken := t.converse(ctx, req, called, func(delta llm.Delta) { t.speak(delta, stream) })
+	broken := t.converse(ctx, req, called, func(delta llm.Delta) { t.speak(delta, out) })
 	if broken != nil {
-		stream.end(EndCut)
+		out.End(EndCut)
 		return t.brokenOff(ctx, broken, called)
 	}
 	end := run.Signal{Kind: run.StreamEnd, Called: called.events}
-	t.endCall(ctx, called, &end, stream)
+	t.endCall(ctx, called, &end, out)
 	return end
 }
 
 // endCall ends the stream of an answer and has the after_model_call hooks see it.
 // They are first where the stream is held for them.
-func (t *runner) endCall(ctx context.Context, called *meter, end *run.Signal, stream *stream) {
-	if !stream.holds {
-		stream.end(EndDone)
+func (t *runner) endCall(ctx context.Context, called *meter, end *run.Signal, out *stream.Writer) {
+	if !out.Held {
+		out.End(EndDone)
 		t.afterCall(ctx, called, end)
 		return
 	}
 	if changed := t.afterCall(ctx, called, end); changed {
-		stream.replace(*end.Message)
+		out.Replace(*end.Message)
 	}
-	stream.release()
-	stream.end(EndDone)
+	out.Release()
+	out.End(EndDone)
 }
 
 // speak passes on what the model says. The machine comes first: who asks it what
 // was said misses nothing.
-func (t *runner) speak(delta llm.Delta, stream *stream) {
+func (t *runner) speak(delta llm.Delta, out *stream.Writer) {
 	t.journal.Step(run.Signal{Kind: run.Emission, At: time.Now(), Run: t.id, Delta: delta}, t.p.limits())
-	stream.add(delta)
+	out.Add(delta)
 }
 
 // request is what every call of the model has in common, so that what a
@@ -75,8 +76,8 @@ func (t *runner) request(ctx context.Context) llm.Request {
 
 // tag says of a request whose it is, and in which trace.
 func (t *runner) tag(req *llm.Request) {
-	trace := t.trace.outward()
-	req.Session, req.TraceParent, req.TraceState = t.line(), trace.parent, trace.state
+	trace := t.trace.Outward()
+	req.Session, req.TraceParent, req.TraceState = t.line(), trace.Parent, trace.State
 }
 
 // overhead estimates the tokens of a request besides its messages: of schemas
@@ -189,10 +190,10 @@ func (t *runner) afterCall(ctx context.Context, called *meter, end *run.Signal) 
 }
 
 func (t *runner) call(point string, args hooks.Args, changeable hooks.Changeable) hooks.Call {
-	trace := t.trace.outward()
+	trace := t.trace.Outward()
 	return hooks.Call{
 		Hook: point, Agent: t.c.r.id, Session: string(t.c.key), Run: t.id, Args: args, Changeable: changeable,
-		TraceParent: trace.parent, TraceState: trace.state,
+		TraceParent: trace.Parent, TraceState: trace.State,
 	}
 }
 

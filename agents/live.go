@@ -2,21 +2,21 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/clock"
+	"agenthost/agents/internal/outbox"
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/internal/texts"
 	"agenthost/run"
 	"agenthost/session"
 	"agenthost/tools"
-
-	"github.com/nats-io/nats.go"
 )
 
 // A liveAsk is a question of a tool that is under way. Unlike one of a call that
@@ -53,25 +53,23 @@ func (c *conversation) askLive(ctx context.Context, call tools.Call, prompt stri
 	}
 	c.asked++
 	n := c.asked
-	ask := &liveAsk{
-		call:   run.Call{Asked: run.ForQuestion, Options: options, Wait: newWait()},
+	question := &liveAsk{
+		call:   run.Call{Asked: run.ForQuestion, Options: options, Wait: ask.NewToken()},
 		answer: make(chan string, 1),
 	}
-	ask.id = c.waitID(call.Run, ask.call)
-	c.live = append(c.live, ask)
+	question.id = c.waitID(call.Run, question.call)
+	c.live = append(c.live, question)
+	c.watch().again()
 	c.mu.Unlock()
-	defer c.forgetAsk(ask)
-	if err := c.putLive(t, ask, call, prompt, n); err != nil {
+	defer c.forgetAsk(question)
+	if err := c.putLive(t, question, call, prompt, n); err != nil {
 		return "", err
 	}
-	if clock, ok := ctx.Value(clockKey{}).(*clock); ok {
-		clock.stop()
-		defer clock.resume()
-	}
+	defer clock.Pause(ctx)()
 	timer := time.NewTimer(t.p.cfg.Limits.ApprovalTimeout)
 	defer timer.Stop()
 	select {
-	case answer := <-ask.answer:
+	case answer := <-question.answer:
 		return answer, nil
 	case <-timer.C:
 		return "", errors.New("no answer came in time")
@@ -85,50 +83,45 @@ func (c *conversation) askLive(ctx context.Context, call tools.Call, prompt stri
 const liveReply = 1000
 
 // putLive puts the question where the person is, and where others look for it.
-func (c *conversation) putLive(t *runner, ask *liveAsk, call tools.Call, prompt string, n int) error {
+func (c *conversation) putLive(t *runner, question *liveAsk, call tools.Call, prompt string, n int) error {
 	person := t.person()
 	if person == nil {
 		return ErrNobody
 	}
-	reply := &run.Reply{N: liveReply + n, Kind: run.KindQuestion, Text: prompt, Call: fmt.Sprint(call.ID, "?", n), Wait: ask.call.Wait, Options: ask.call.Options}
+	reply := &run.Reply{N: liveReply + n, Kind: run.KindQuestion, Text: prompt, Call: fmt.Sprint(call.ID, "?", n), Wait: question.call.Wait, Options: question.call.Options}
 	if err := t.address(reply); err != nil {
 		return err
 	}
-	c.send(&outgoing{replies: []*run.Reply{reply}, trace: t.trace, end: func(bool) {}})
-	data, err := json.Marshal(Waiting{
-		ID: ask.id, Agent: c.r.id, Session: string(c.key), Run: call.Run, Call: call.ID, Kind: run.ForQuestion, Tool: call.Name,
-		Prompt: prompt, Options: ask.call.Options, AskedAt: time.Now().UTC(), Origin: person, Approvers: c.r.now().cfg.Approvers,
+	c.send(&outbox.Batch{Replies: []*run.Reply{reply}, Trace: t.trace, End: func(bool) {}})
+	return c.r.parts.asks.PutSoon(Waiting{
+		ID: question.id, Agent: c.r.id, Session: string(c.key), Run: call.Run, Call: call.ID, Kind: run.ForQuestion, Tool: call.Name,
+		Prompt: prompt, Options: question.call.Options, AskedAt: time.Now().UTC(), Origin: person,
+		Model: t.lastModel(), Host: c.r.parts.Host, Approvers: c.r.now().cfg.Approvers,
 	})
-	if err != nil {
-		return err
-	}
-	msg := nats.NewMsg("$KV." + bus.WaitingBucket + "." + ask.id)
-	msg.Data = data
-	c.r.parts.Publisher.Publish(msg, func(uint64, bool, error) {})
-	return nil
 }
 
-func (c *conversation) forgetAsk(ask *liveAsk) {
+func (c *conversation) forgetAsk(question *liveAsk) {
 	c.mu.Lock()
-	c.live = slices.DeleteFunc(c.live, func(other *liveAsk) bool { return other == ask })
+	c.live = slices.DeleteFunc(c.live, func(other *liveAsk) bool { return other == question })
+	c.watch().again()
 	c.mu.Unlock()
-	c.r.parts.Publisher.Publish(kvDelete(bus.WaitingBucket, ask.id), func(uint64, bool, error) {})
+	c.r.parts.asks.DeleteEntry(question.id)
 }
 
 // answersLive gives it to the question of a tool that it answers, and reports
 // whether it answers one. Called with the lock held.
 func (c *conversation) answersLive(it *item) bool {
-	for _, ask := range c.live {
-		text, ok := ask.answeredBy(c.book(it), it, len(c.live) == 1)
+	for _, question := range c.live {
+		text, ok := question.answeredBy(c.book(it), it, len(c.live) == 1)
 		if !ok {
 			continue
 		}
-		if it.origin.inbound != nil && len(ask.call.Options) == 0 && c.hooked(hooks.BeforeMessage) {
-			go c.passScreened(ask, it)
+		if it.origin.inbound != nil && len(question.call.Options) == 0 && c.hooked(hooks.BeforeMessage) {
+			c.r.busy.Go(func() { c.passScreened(question, it) })
 			return true
 		}
 		select {
-		case ask.answer <- text:
+		case question.answer <- text:
 			return true
 		default: // the first answer counts
 		}
@@ -138,7 +131,7 @@ func (c *conversation) answersLive(it *item) bool {
 
 // passScreened gives a question of a tool the answer that the before_message
 // hooks leave. One that they refuse is answered with the reason.
-func (c *conversation) passScreened(ask *liveAsk, it *item) {
+func (c *conversation) passScreened(question *liveAsk, it *item) {
 	s := c.screen(c.r.work, it, "")
 	switch {
 	case s == nil:
@@ -148,7 +141,7 @@ func (c *conversation) passScreened(ask *liveAsk, it *item) {
 		return
 	}
 	select {
-	case ask.answer <- strings.TrimSpace(s.origin.inbound.Text):
+	case question.answer <- strings.TrimSpace(s.origin.inbound.Text):
 	default: // the first answer counts
 	}
 }

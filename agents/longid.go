@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/agents/internal/clip"
 	"agenthost/bus"
 	"agenthost/llm"
 
@@ -58,7 +59,7 @@ func (r *Runtime) turnBackInbound(it *item, why error) {
 	e := &bus.Error{Code: string(llm.CodeValidation), Message: r.now().by(it.origin.subject).texts.Say("message_refused", "reason", reason)}
 	msg, err := bus.NewMessage(it.origin.outbound(), bus.Outbound{
 		ID: name, Agent: r.id, Session: string(it.origin.key(it.input.ID)), Kind: bus.KindError, To: sender(in),
-		Chat: in.Chat, Thread: in.Thread, Text: e.Message, InReplyTo: head(cmp.Or(in.ID, it.input.ID), echoedID),
+		Chat: in.Chat, Thread: in.Thread, Text: e.Message, InReplyTo: clip.Head(cmp.Or(in.ID, it.input.ID), echoedID),
 		Final: true, Error: e, SentAt: time.Now().UTC(),
 	})
 	if err != nil {

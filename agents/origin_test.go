@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"strings"
 	"testing"
 
 	"agenthost/bus"
@@ -124,59 +123,6 @@ func TestTakes(t *testing.T) {
 	for subject, want := range tests {
 		if _, got := r.takes(subject); got != want {
 			t.Errorf("takes(%s) = %t, want %t", subject, got, want)
-		}
-	}
-}
-
-func TestDirectoryFindsTakers(t *testing.T) {
-	t.Parallel()
-	agent := func(id string, channels ...Binding) *Runtime {
-		r := &Runtime{id: id}
-		r.profile.Store(&profile{cfg: Config{Channels: channels}})
-		return r
-	}
-	d := newDirectory([]*Runtime{
-		agent("ana", Binding{Channel: "web"}, Binding{Channel: "tg", Instance: "sales"}),
-		agent("bo", Binding{Channel: "web"}, Binding{Channel: "tg", Instance: "*"}),
-		agent("cy", Binding{Channel: "tg", Instance: "*"}, Binding{Channel: "tg", Instance: "sales"}),
-	})
-	tests := map[string][]string{
-		"plugin.inbound.web": {"ana", "bo"}, "plugin.inbound.web.x": nil,
-		"plugin.inbound.tg": nil, "plugin.inbound.tg.sales": {"ana", "cy", "bo"},
-		"plugin.inbound.tg.other": {"bo", "cy"}, "plugin.inbound.tg.other.more": nil,
-		"agent.route.bo": {"bo"}, "agent.route.nobody": nil,
-	}
-	for range 2 { // asking changes nothing
-		for subject, want := range tests {
-			var got []string
-			for _, r := range d.takers(subject) {
-				got = append(got, r.ID())
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("takers(%s): %s", subject, diff)
-			}
-		}
-	}
-}
-
-func TestLaneOfSpreads(t *testing.T) {
-	t.Parallel()
-	count := make([]int, 4)
-	for i := range 1000 {
-		count[LaneOf(strings.Repeat("a", i%17)+string(rune('a'+i%26)), 4)]++
-	}
-	for lane, n := range count {
-		if n < 100 {
-			t.Errorf("lane %d has %d of 1000 agents", lane, n)
-		}
-	}
-}
-
-func TestHead(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{"abc": "abc", "abcdef": "abcd", "abcä": "abc", "äää": "ää", "": "", "\x80\x80\x80\x80\x80\x80": "\x80\x80\x80\x80"} {
-		if got := head(in, 4); got != want {
-			t.Errorf("head(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

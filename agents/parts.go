@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/msgids"
+	"agenthost/agents/internal/workers"
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/run"
@@ -52,9 +55,9 @@ type Parts struct {
 
 	lastTries *gate // of suspected runs of all agents, before they are given up
 
-	crew      *crew // who do the runs and call the models
-	questions *questions
-	ids       *sharedIDs
+	workers *workers.Pool // for runs, and calls of models and tools
+	asks    *ask.Store
+	ids     *msgids.Set
 
 	few zerolog.Logger // Log for what may happen to all sessions at once
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"agenthost/agents/internal/ask"
 	"agenthost/bus"
 	"agenthost/internal/texts"
 	"agenthost/llm"
@@ -26,8 +27,8 @@ func (c *conversation) answerRule(r *run.Run, call run.Call) answerRule {
 	}
 }
 
-// answerRule is that of a call of any run.
-func (w Waiting) answerRule() answerRule {
+// ruleOf is that of a call of any run.
+func ruleOf(w Waiting) answerRule {
 	return answerRule{id: w.ID, kind: w.Kind, budget: w.Tool == run.Budget, approvers: w.Approvers}
 }
 
@@ -47,7 +48,7 @@ func (a answerRule) refuse(book texts.Book, it *item, here bool, answer run.Sign
 		return nil
 	case a.budget:
 		return notPermitted(book.Say("operator_only_budget", "command", "agenthost approvals answer "+a.id+" approve"))
-	case answer.Scope == ScopeAlways:
+	case answer.Scope == ask.ScopeAlways:
 		return notPermitted(book.Say("operator_only_always", "command", "agenthost approvals answer "+a.id+" approve --scope always"))
 	}
 	return nil

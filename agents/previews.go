@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"agenthost/agents/internal/ask"
 	"agenthost/run"
 	"agenthost/tools"
 )
@@ -73,12 +74,12 @@ func (t *runner) numbered() (n int) {
 	if left := t.journal.State().Run; left != nil {
 		for _, call := range left.Open() {
 			if call.Asked != run.ForDelegate {
-				n = max(n, numberOf(call))
+				n = max(n, ask.Number(call))
 			}
 		}
 	}
 	if at := t.person(); at != nil {
-		n = max(n, t.c.r.parts.questions.numbered(Waiting{Agent: t.c.r.id, Session: string(t.c.key), Origin: at}))
+		n = max(n, t.c.r.parts.asks.Open.Highest(Waiting{Agent: t.c.r.id, Session: string(t.c.key), Origin: at}))
 	}
 	return n
 }

@@ -7,15 +7,15 @@ import (
 	"agenthost/run"
 )
 
-// insert queues it and, when the mailbox is full, has it spilled. What comes
+// receive queues it and, when the mailbox is full, has it spilled. What comes
 // before the log is open stays held: the log tells what has to be done with it.
 // Called with the lock held.
-func (c *conversation) insert(it *item) {
-	c.enqueue(c.placeOf(it), it)
+func (c *conversation) receive(it *item) {
+	c.enqueue(c.lastTurn(it), it)
 	switch {
 	case c.journal != nil:
 		c.admit(it)
-	case c.count[held] > mailbox:
+	case c.count[held] > mailboxSize:
 		c.spill()
 	}
 }
@@ -109,9 +109,9 @@ func (c *conversation) repeats(it *item) bool {
 // waits for an answer looks at each before it goes there. Called with the lock
 // held.
 func (c *conversation) full(it *item) bool {
-	most := mailbox
+	most := mailboxSize
 	if !c.joinsQueue(it) {
-		most = 2 * mailbox
+		most = 2 * mailboxSize
 	}
 	return it.place == held && !it.interjects() && !c.suspended && c.count[held] > most
 }
@@ -131,48 +131,10 @@ func (c *conversation) room() int {
 	return c.r.backlog() + 1
 }
 
-// standing is how many inputs of the queue wait for their turn. Called with the
-// lock held.
-func (c *conversation) standing() int { return len(c.queue) - c.count[repeated] }
-
-// placeOf is where it belongs in the queue: at the end, but before what only the
-// log has and came later. Called with the lock held.
-func (c *conversation) placeOf(it *item) int {
-	at := len(c.queue)
-	for at > 0 && !it.interjects() && !it.origin.guest() && c.queue[at-1].onlyLogged() &&
-		(c.queue[at-1].origin.guest() || c.queue[at-1].input.Seq > it.input.Seq) {
-		at--
-	}
-	return at
-}
-
 // enqueue puts it at a place of the queue. Called with the lock held.
 func (c *conversation) enqueue(at int, it *item) {
-	c.queue = slices.Insert(c.queue, at, it)
-	c.r.queued.Add(1)
-	c.entered(it)
-}
-
-// entered and left keep the counts of the queue. Called with the lock held.
-func (c *conversation) entered(it *item) {
-	c.count[it.place]++
-	if it.changes() {
-		c.changing++
-	}
-}
-
-func (c *conversation) left(it *item) {
-	c.count[it.place]--
-	if it.changes() {
-		c.changing--
-	}
-}
-
-// move changes the place of an input of the queue. Called with the lock held.
-func (c *conversation) move(it *item, to place) {
-	c.count[it.place]--
-	c.count[to]++
-	it.place = to
+	c.insert(at, it)
+	c.watch().add(it)
 }
 
 // pressing reports whether there is anything in the queue for work to do now.
@@ -238,64 +200,31 @@ func (c *conversation) unblock() {
 
 // pop takes the first n inputs off the queue. Called with the lock held.
 func (c *conversation) pop(n int) []*item {
-	items := slices.Clone(c.queue[:n])
-	c.queue = slices.Delete(c.queue, 0, n)
-	c.r.queued.Add(-int64(n))
-	for _, it := range items {
-		c.left(it)
+	items := c.removeFirst(n)
+	if slices.ContainsFunc(items, (*item).changes) {
+		c.watch().again()
 	}
 	return items
 }
 
-// mergeWaiting queues what the log holds as accepted, each at its place among
-// what was delivered since. One that came again, as its acknowledgement was lost,
-// may stand behind what is newer. Called with the lock held.
+// mergeWaiting queues what the log holds as accepted. Called with the lock held.
 func (c *conversation) mergeWaiting(waiting []run.Input) {
-	for _, in := range waiting {
-		var it *item
-		if i := slices.IndexFunc(c.queue, func(it *item) bool { return it.input.ID == in.ID }); i >= 0 {
-			it = c.queue[i]
-			if c.move(it, logged); it.input.Seq != in.Seq { // another message with that id
-				continue
-			}
-			c.takeOut(it)
-		} else {
-			var err error
-			if it, err = loggedItem(in); err != nil {
-				c.log().Error().Err(err).Msg("an input of the log cannot be read; it is passed over")
-				continue
-			}
-			it.binding, _ = c.r.takes(in.Subject)
+	c.merge(waiting, func(in run.Input) *item {
+		it, err := loggedItem(in)
+		if err != nil {
+			c.log().Error().Err(err).Msg("an input of the log cannot be read; it is passed over")
+			return nil
 		}
-		c.enqueue(c.turnOf(it), it)
-	}
-}
-
-// turnOf is where it belongs in the queue by when it came. Called with the lock
-// held.
-func (c *conversation) turnOf(it *item) int {
-	at := slices.IndexFunc(c.queue, func(other *item) bool {
-		return other.input.Seq > it.input.Seq && other.origin.guest() == it.origin.guest() // else of another stream
+		it.binding, _ = c.r.takes(in.Subject)
+		return it
 	})
-	if at < 0 {
-		return len(c.queue)
-	}
-	return at
+	c.watch().again()
 }
 
-// forget makes ready for opening the log anew: what only the log holds is
-// dropped, what is held is as if it had just come. Called with the lock held.
-func (c *conversation) forget() {
+// forget makes ready for opening the log again, with items in front of the queue. Called
+// with the lock held.
+func (c *conversation) forget(items ...*item) {
 	c.journal, c.blocked, c.taken, c.refusedFrom = nil, false, false, 0
-	c.queue = slices.DeleteFunc(c.queue, func(it *item) bool {
-		if it.delivery == nil {
-			c.r.queued.Add(-1)
-		}
-		return it.delivery == nil
-	})
-	c.count, c.changing = [places]int{}, 0
-	for _, it := range c.queue {
-		it.place = held
-		c.entered(it)
-	}
+	c.restart(items)
+	c.watch().again()
 }

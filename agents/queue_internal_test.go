@@ -13,7 +13,7 @@ import (
 // behind that.
 func TestMergeWaitingKeepsTheOrder(t *testing.T) {
 	t.Parallel()
-	c := &conversation{r: &Runtime{}}
+	c := newConversation(&Runtime{}, "web/dm/ana")
 	for _, in := range []run.Input{{ID: "m5", Seq: 5}, {ID: "m3", Seq: 3}, {ID: "m4", Seq: 4}, {ID: "m6", Seq: 6}, {ID: "twice", Seq: 7}} {
 		in.Subject = "plugin.inbound.web"
 		c.enqueue(len(c.queue), &item{input: in, origin: origin{subject: in.Subject, inbound: &bus.Inbound{}}})

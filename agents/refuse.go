@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"agenthost/agents/internal/outbox"
 	"agenthost/bus"
 	"agenthost/run"
 	"agenthost/session"
@@ -54,7 +55,7 @@ func (c *conversation) commitRefusals(journal *session.Log) {
 	batch := c.refusals[:n:n]
 	c.refusals = c.refusals[n:]
 	c.mu.Unlock()
-	replies := make([]*outgoing, n)
+	replies := make([]*outbox.Batch, n)
 	events := make([]run.Event, n)
 	now := time.Now().UTC().Round(0)
 	for i, it := range batch {
@@ -86,17 +87,17 @@ func (c *conversation) refusalsBroke(batch []*item, err error) {
 // sendRefusals publishes the errors of a batch, side by side: they answer
 // messages that no run has taken. The next batch waits until all are stored, so
 // that after a crash only those of the last commit can be missing.
-func (c *conversation) sendRefusals(journal *session.Log, batch []*item, replies []*outgoing) {
+func (c *conversation) sendRefusals(journal *session.Log, batch []*item, replies []*outbox.Batch) {
 	var left, lost atomic.Int64
 	left.Store(int64(len(batch)))
 	for _, out := range replies {
-		if len(out.replies) == 0 {
+		if len(out.Replies) == 0 {
 			if left.Add(-1) == 0 {
 				c.refusalsSent(journal, deliveriesOf(batch), lost.Load() == 0)
 			}
 			continue
 		}
-		c.publish(out.replies[0], out.trace, func(stored bool) {
+		c.publish(out.Replies[0], out.Trace, func(stored bool) {
 			if !stored {
 				lost.Add(1)
 			}

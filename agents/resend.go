@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"agenthost/agents/internal/outbox"
+	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
 	"agenthost/run"
 	"agenthost/session"
@@ -37,7 +39,7 @@ func (c *conversation) unsent(journal *session.Log) uint64 {
 // catchUp publishes again, in order, what commits have replied: the last must
 // not overtake those of messages that are still to come again.
 func (c *conversation) catchUp(commits []uint64) error {
-	var missing []*outgoing
+	var missing []*outbox.Batch
 	err := c.insist(func() (err error) {
 		missing, err = c.missing(commits)
 		return err
@@ -49,7 +51,7 @@ func (c *conversation) catchUp(commits []uint64) error {
 	c.caughtUp = max(c.caughtUp, slices.Max(commits))
 	c.mu.Unlock()
 	for _, out := range missing {
-		out.end = func(bool) {}
+		out.End = func(bool) {}
 		c.send(out)
 	}
 	return nil
@@ -73,7 +75,7 @@ func (c *conversation) insist(read func() error) error {
 
 // missing are the replies of commits that no stream has, those of each commit in
 // the trace of its run if the commit tells.
-func (c *conversation) missing(commits []uint64) (missing []*outgoing, err error) {
+func (c *conversation) missing(commits []uint64) (missing []*outbox.Batch, err error) {
 	ctx, cancel := context.WithTimeout(c.r.work, 30*time.Second)
 	defer cancel()
 	var replies []earlier
@@ -85,7 +87,7 @@ func (c *conversation) missing(commits []uint64) (missing []*outgoing, err error
 		if err != nil {
 			return nil, err
 		}
-		out := &outgoing{trace: traceOf(said.Inputs)}
+		out := &outbox.Batch{Trace: tracing.Of(said.Inputs)}
 		missing = append(missing, out)
 		for i := range said.Replies {
 			replies = append(replies, earlier{&said.Replies[i], said.At, out})
@@ -120,10 +122,10 @@ func (c *conversation) sendAgain(seq uint64, again *item) error {
 			return err
 		}
 		for _, m := range missing {
-			out.replies, out.trace = m.replies, m.trace
+			out.Replies, out.Trace = m.Replies, m.Trace
 		}
-		if out.trace == (trace{}) {
-			out.trace = traceOf([]run.Input{again.input})
+		if out.Trace == (tracing.Context{}) {
+			out.Trace = tracing.Of([]run.Input{again.input})
 		}
 	}
 	c.send(out)
@@ -131,9 +133,9 @@ func (c *conversation) sendAgain(seq uint64, again *item) error {
 }
 
 // acknowledgement settles it once all that is sent before is stored.
-func (c *conversation) acknowledgement(it *item) *outgoing {
+func (c *conversation) acknowledgement(it *item) *outbox.Batch {
 	back := []*bus.Delivery{it.delivery}
-	return &outgoing{end: func(stored bool) {
+	return &outbox.Batch{End: func(stored bool) {
 		if stored {
 			c.settle(back)
 		} else {
@@ -151,7 +153,7 @@ const searchMost = 1000
 type earlier struct {
 	reply *run.Reply
 	at    time.Time
-	out   *outgoing
+	out   *outbox.Batch
 }
 
 // unpublished adds the replies that no stream has to what they go out with. Each
@@ -173,7 +175,7 @@ func (c *conversation) unpublished(ctx context.Context, replies []earlier) error
 	}
 	for _, s := range replies {
 		if missing[s.reply.ID] || !bus.StoredSubject(s.reply.Subject) { // the latter may have reached no subscriber
-			s.out.replies = append(s.out.replies, s.reply)
+			s.out.Replies = append(s.out.Replies, s.reply)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
@@ -101,7 +102,7 @@ func (r *Runtime) letter(in run.Input, reason string, code llm.Code, attempts in
 		Subject: in.Subject, Stream: streamOf(in.Subject), Seq: in.Seq, Attempts: attempts,
 		Host: r.parts.Host, At: time.Now().UTC(), Header: nats.Header{},
 	}
-	trace{in.Trace, in.State}.set(letter.Header)
+	tracing.Context{Parent: in.Trace, State: in.State}.Set(letter.Header)
 	r.parts.sign(in, letter.Header)
 	letter.SetPayload(in.Envelope, r.parts.room())
 	return letter

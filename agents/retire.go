@@ -10,9 +10,9 @@ import (
 	"agenthost/run"
 )
 
-// retire has the runtime of an agent that was removed from the configuration end:
+// Retire has the runtime of an agent that was removed from the configuration end:
 // the runs under way go on, what waits behind them is answered with an error.
-func (r *Runtime) retire() { close(r.retired) }
+func (r *Runtime) Retire() { close(r.retired) }
 
 func (r *Runtime) isRetired() bool {
 	select {

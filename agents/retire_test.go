@@ -31,7 +31,7 @@ func (w *world) result(came <-chan *nats.Msg) bus.Route {
 		if err := json.Unmarshal(m.Data, &r); err != nil {
 			w.t.Fatal(err)
 		}
-	case <-time.After(15 * time.Second):
+	case <-time.After(60 * time.Second):
 		w.t.Fatal("no result comes")
 	}
 	return r

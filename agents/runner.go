@@ -9,6 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"agenthost/agents/internal/crash"
+	"agenthost/agents/internal/outbox"
+	"agenthost/agents/internal/stream"
+	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/llm"
@@ -24,7 +28,7 @@ type runner struct {
 	id      string
 	items   []*item     // those whose messages are held
 	inputs  []run.Input // all that the run answers
-	trace   trace
+	trace   tracing.Context
 	replies []*run.Reply // published so far, for the hooks
 
 	overdraft  bool // the run may go beyond its budget, as its session may
@@ -33,8 +37,13 @@ type runner struct {
 	round    *round          // of the calls that begin together
 	signals  chan run.Signal // of what is under way beside: the model, tools
 	underway int
+	cancel   context.CancelFunc            // ends what is under way
+	stopping *stopping                     // nil: it is not to be stopped
+	ended    atomic.Pointer[chan struct{}] // closed when a run that is being stopped has ended; nil: it is not
 
-	speech atomic.Pointer[stream] // of the last call of the model
+	speech atomic.Pointer[stream.Writer] // of the last call of the model
+
+	watch watch // of the queue, for what is meant for this run
 
 	mu        sync.Mutex        // of what tools under way read and write, items and inputs included
 	fallbacks map[string]string // by call: the answer when nobody gives one
@@ -53,7 +62,7 @@ func (c *conversation) newRunner(journal *session.Log, id string, items []*item)
 
 // answerTo makes the run one that answers inputs, in the trace of the last.
 func (t *runner) answerTo(inputs []run.Input) {
-	t.inputs, t.trace = inputs, traceOf(inputs)
+	t.inputs, t.trace = inputs, tracing.Of(inputs)
 	t.p = t.profile()
 }
 
@@ -114,7 +123,9 @@ func (t *runner) context() (context.Context, context.CancelFunc) {
 	if o, err := t.origin(); err == nil && o.route != nil && !o.route.Deadline.IsZero() && o.route.Deadline.Before(end) {
 		end = o.route.Deadline
 	}
-	return context.WithDeadline(t.c.r.work, end)
+	ctx, cancel := context.WithDeadline(t.c.r.work, end)
+	t.cancel = cancel
+	return ctx, cancel
 }
 
 // perform performs effects, and waits for what they lead to, until the run has
@@ -123,8 +134,8 @@ func (t *runner) context() (context.Context, context.CancelFunc) {
 func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 	t.c.setCurrent(t)
 	defer t.c.leaveCurrent(t)
+	defer t.endAbort()
 	for {
-		askFirst(effects)
 		t.round = t.newRound(effects)
 		for i, e := range effects {
 			ended, err := t.effect(ctx, e)
@@ -146,18 +157,11 @@ func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 	}
 }
 
-// askFirst puts the note of a question before the question itself: the answer
-// may come at once, and is known by the note.
-func askFirst(effects []run.Effect) {
-	for i := range effects {
-		for j := i; j > 0 && effects[j].Kind == run.Ask && effects[j-1].Kind == run.Publish; j-- {
-			effects[j], effects[j-1] = effects[j-1], effects[j]
-		}
-	}
-}
-
 // next waits for something to happen and gives it to the machine.
 func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
+	if t.stopping != nil {
+		return t.nextOfAbort()
+	}
 	select {
 	case sig := <-t.signals:
 		t.underway--
@@ -174,7 +178,7 @@ func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
 		if err := t.journal.Err(); err != nil { // of a commit beside the run
 			return nil, err
 		}
-		return t.overhear(ctx)
+		return t.interject(ctx)
 	case <-ctx.Done():
 		if t.c.r.work.Err() != nil {
 			return nil, errStopping
@@ -193,11 +197,11 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 		return false, t.commit(e.Events)
 	case run.Publish:
 		t.replies = append(t.replies, e.Reply)
-		t.c.send(&outgoing{replies: []*run.Reply{e.Reply}, trace: t.trace, end: func(bool) {}})
+		t.c.send(&outbox.Batch{Replies: []*run.Reply{e.Reply}, Trace: t.trace, End: func(bool) {}})
 	case run.InvokeModel:
 		t.p = t.profile()
-		stream := t.newStream()
-		t.beside(ctx, func() run.Signal { return t.invoke(ctx, e, stream) })
+		out := t.newStream()
+		t.beside(ctx, func() run.Signal { return t.invoke(ctx, e, out) })
 	case run.Compact:
 		t.p = t.profile()
 		t.beside(ctx, func() run.Signal { return t.compact(ctx, e) })
@@ -218,15 +222,28 @@ func (t *runner) beside(ctx context.Context, do func() run.Signal) { t.besideThe
 // besideThen is beside with something to do once the machine has the signal.
 func (t *runner) besideThen(ctx context.Context, do func() run.Signal, then func()) {
 	t.underway++
-	t.c.r.parts.crew.do(func() {
+	t.c.r.parts.workers.Do(func() {
 		defer then()
 		sig := t.guarded(do)
 		sig.At, sig.Run = time.Now(), t.id
 		select {
 		case t.signals <- sig:
 		case <-ctx.Done():
+			t.deliverLate(sig)
 		}
 	})
+}
+
+// deliverLate delivers the signal of what was cancelled, if the run waits for it.
+func (t *runner) deliverLate(sig run.Signal) {
+	ended := t.ended.Load()
+	if ended == nil {
+		return
+	}
+	select {
+	case t.signals <- sig:
+	case <-*ended:
+	}
 }
 
 // guarded turns a panic into a fault of the run.
@@ -247,10 +264,10 @@ func (t *runner) commit(events []run.Event) error {
 	}
 	stored := make(chan error, 1)
 	t.journal.Commit(t.c.r.work, t.id, events, func(err error) { stored <- err })
-	crashpoint("in-commit")
+	crash.Point("in-commit")
 	select {
 	case err := <-stored:
-		crashpoint("after-step")
+		crash.Point("after-step")
 		return err
 	case <-t.c.r.work.Done():
 		return errStopping
@@ -275,14 +292,14 @@ func (t *runner) finish(events []run.Event) error {
 		}
 	}
 	t.replies = slices.Concat(t.replies, last)
-	crashpoint("before-commit")
+	crash.Point("before-commit")
 	t.journal.Commit(t.c.r.work, t.id, events, func(err error) { t.finished(last, err) })
 	return nil
 }
 
 // finished goes on once the last commit is settled. It must not block.
 func (t *runner) finished(last []*run.Reply, err error) {
-	crashpoint("after-commit")
+	crash.Point("after-commit")
 	switch {
 	case errors.Is(err, bus.ErrClosed):
 		leaveAll(deliveriesOf(t.items))
@@ -295,7 +312,7 @@ func (t *runner) finished(last []*run.Reply, err error) {
 	// An input that only the log stands for would not bring anybody back to a
 	// reply that was lost: then nothing else happens here before it is stored.
 	wait := delivered(t.items) < len(t.inputs)
-	t.c.send(&outgoing{replies: last, trace: t.trace, end: func(stored bool) {
+	t.c.send(&outbox.Batch{Replies: last, Trace: t.trace, End: func(stored bool) {
 		t.published(stored)
 		if wait {
 			t.c.proceed()
@@ -313,7 +330,7 @@ func (t *runner) published(stored bool) {
 		leaveAll(deliveries)
 		return
 	}
-	crashpoint("before-ack")
+	crash.Point("before-ack")
 	t.c.settle(deliveries)
 	if t.c.hooked(hooks.AfterMessage) {
 		t.c.r.ends.Go(t.farewell)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"agenthost/agents/internal/budget"
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/llm"
@@ -46,9 +47,8 @@ type Runtime struct {
 
 	suspects gate
 
-	ledger     *ledger
-	longest    atomic.Int64        // of the answers so far, in tokens
-	toldExcess map[string]struct{} // the periods whose budgets were exceeded, as was told
+	ledger  *budget.Ledger
+	longest atomic.Int64 // of the answers so far, in tokens
 }
 
 const (
@@ -68,8 +68,10 @@ func New(cfg Config, kit Kit, parts *Parts) *Runtime {
 		retired: make(chan struct{}), marks: make(chan func()),
 	}
 	r.profile.Store(newProfile(cfg, kit, parts))
-	r.ledger = newLedger(cfg.ID, parts, reservationTTL(r.now()))
-	r.ledger.booked = r.alertOf
+	r.ledger = budget.NewLedger(budget.Options{
+		Agent: cfg.ID, Host: parts.Host, JS: parts.JS, Reader: parts.Reader, Publisher: parts.Publisher, Log: &parts.Log,
+		TTL: reservationTTL(r.now()), Alerts: r.alerts,
+	})
 	r.sessions = session.NewManager(session.Options[*conversation]{
 		TTL: cfg.Session.TTL, Max: cfg.Session.Max,
 		New:      func(key session.Key) *conversation { return newConversation(r, key) },
@@ -88,7 +90,7 @@ func New(cfg Config, kit Kit, parts *Parts) *Runtime {
 func (r *Runtime) Change(cfg Config, kit Kit) {
 	r.profile.Store(newProfile(cfg, kit, r.parts))
 	r.ears.listen(r)
-	r.ledger.ttl.Store(int64(reservationTTL(r.now())))
+	r.ledger.Retain(reservationTTL(r.now()))
 	r.sessions.Limit(cfg.Session.TTL, cfg.Session.Max)
 	r.useSlots()
 }
@@ -158,7 +160,7 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 		r.parts.event(r.id, "started", nil)
 		r.warnUnpriced()
 		if r.hasBudget() {
-			r.ledger.open(time.Now())
+			r.ledger.Open(time.Now())
 		}
 		r.ears.open(ctx, r)
 	}()
@@ -177,7 +179,7 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 	r.endSweep()
 	r.sweeper.Wait()
 	r.ends.Wait()
-	r.ledger.close()
+	r.ledger.Close()
 	r.parts.event(r.id, "stopped", nil)
 	return nil
 }
@@ -199,8 +201,8 @@ func (r *Runtime) receive(ctx context.Context) {
 	}
 }
 
-// offer hands d to the agent, unless it takes nothing more.
-func (r *Runtime) offer(d *bus.Delivery) {
+// Offer hands d to the agent, unless it takes nothing more.
+func (r *Runtime) Offer(d *bus.Delivery) {
 	select {
 	case r.inbox <- d:
 	case <-r.closed:
@@ -274,7 +276,7 @@ func (r *Runtime) schedule(c *conversation) {
 	}
 	r.active++
 	r.mu.Unlock()
-	r.parts.crew.do(func() { r.serve(c) })
+	r.parts.workers.Do(func() { r.serve(c) })
 }
 
 // serve has c work, and in its slot whoever waits for one.
@@ -309,7 +311,7 @@ func (r *Runtime) useSlots() {
 	r.active += n
 	r.mu.Unlock()
 	for _, c := range begin {
-		r.parts.crew.do(func() { r.serve(c) })
+		r.parts.workers.Do(func() { r.serve(c) })
 	}
 }
 
@@ -322,7 +324,7 @@ func (r *Runtime) leaveReady() {
 	r.active += len(ready)
 	r.mu.Unlock()
 	for _, c := range ready {
-		r.parts.crew.do(func() { r.serve(c) })
+		r.parts.workers.Do(func() { r.serve(c) })
 	}
 }
 

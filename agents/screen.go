@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/llm"
@@ -48,10 +49,10 @@ func (c *conversation) fireBeforeMessage(ctx context.Context, it *item, runID st
 		_, err := o.overridden(value)
 		return err
 	}
-	trace := traceOf([]run.Input{it.input}).outward()
+	trace := tracing.Of([]run.Input{it.input}).Outward()
 	out := c.r.parts.Hooks.Fire(ctx, hooks.Call{
 		Hook: hooks.BeforeMessage, Agent: c.r.id, Session: string(c.key), Run: runID,
-		TraceParent: trace.parent, TraceState: trace.state,
+		TraceParent: trace.Parent, TraceState: trace.State,
 		Args: hooks.Args{"message": it.input.Envelope}, Changeable: hooks.Changeable{"message": check},
 	})
 	switch out.Action {

@@ -33,7 +33,7 @@ func TestMessageIDOfTwoSessionsIsToldOnce(t *testing.T) {
 		if got.ID != "100" || got.Session != "demo/dm/bea" || got.Other != "demo/dm/ana" || got.Subject != "plugin.inbound.demo" {
 			t.Errorf("got %+v", got)
 		}
-	case <-time.After(15 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Error("no event")
 	}
 }

@@ -3,6 +3,7 @@ package agents
 import (
 	"time"
 
+	"agenthost/agents/internal/crash"
 	"agenthost/bus"
 	"agenthost/run"
 	"agenthost/session"
@@ -12,7 +13,7 @@ import (
 func (c *conversation) spill() {
 	if !c.spilling {
 		c.spilling = true
-		go c.spillAll()
+		c.r.busy.Go(c.spillAll)
 	}
 }
 
@@ -35,7 +36,7 @@ func (c *conversation) spillAll() {
 		c.endSpill(nil, nil)
 		return
 	}
-	crashpoint("before-spill")
+	crash.Point("before-spill")
 	journal.Add(c.r.work, events, func(err error) { c.endSpill(batch, err) })
 }
 
@@ -81,7 +82,7 @@ func (c *conversation) screenBatch(journal *session.Log, batch []*item) (left []
 
 // endSpill ends a commit of spillAll and begins the next if there is more.
 func (c *conversation) endSpill(batch []*item, err error) {
-	crashpoint("after-spill")
+	crash.Point("after-spill")
 	broke := err != nil && len(batch) > 0
 	c.mu.Lock()
 	acked := c.spillEnded(batch, err == nil)
@@ -113,6 +114,7 @@ func (c *conversation) spillEnded(batch []*item, stored bool) (acked []*bus.Deli
 			continue
 		case !stored:
 			c.move(it, held)
+			c.watch().again()
 			continue
 		}
 		c.move(it, logged)

@@ -94,7 +94,7 @@ func nextChunk(t testing.TB, msgs chan *nats.Msg) (c agents.Chunk) {
 		if err := json.Unmarshal(msg.Data, &c); err != nil {
 			t.Fatal(err)
 		}
-	case <-time.After(15 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("nothing is streamed")
 	}
 	return c

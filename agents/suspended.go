@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/outbox"
 	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
@@ -25,7 +27,7 @@ func (c *conversation) suspend(t *runner) {
 		c.anchor = nil
 	}
 	c.mu.Unlock()
-	c.send(&outgoing{end: func(stored bool) {
+	c.send(&outbox.Batch{End: func(stored bool) {
 		if stored {
 			c.settle(deliveries)
 		} else {
@@ -42,8 +44,11 @@ func (c *conversation) workSuspended(journal *session.Log, left *run.Run) {
 	c.suspended, c.refusedFrom = true, 0
 	fresh := c.fresh
 	c.fresh = false
-	held := c.heldItems()
+	held, settled := c.heldItems()
 	c.mu.Unlock()
+	for _, d := range settled {
+		d.Done()
+	}
 	t := c.newRunner(journal, left.ID, nil)
 	t.answerTo(left.Inputs)
 	if fresh && slices.ContainsFunc(held, func(it *item) bool { return it.tried }) {
@@ -78,21 +83,19 @@ func (c *conversation) workSuspended(journal *session.Log, left *run.Run) {
 	c.idle()
 }
 
-// heldItems are the inputs of the queue whose messages are held. Called with
-// the lock held.
-func (c *conversation) heldItems() []*item {
-	var list []*item
+// heldItems are the inputs of the queue whose messages are held, and the messages that
+// the log stands for. Called with the lock held.
+func (c *conversation) heldItems() (list []*item, settled []*bus.Delivery) {
 	for _, it := range c.queue {
 		switch {
 		case it.place == held, it.place == repeated:
 			list = append(list, it)
-		case it.place == logged && it.delivery != nil: // the log stands for it
-			d := it.delivery
+		case it.place == logged && it.delivery != nil:
+			settled = append(settled, it.delivery)
 			it.delivery = nil
-			defer d.Done()
 		}
 	}
-	return list
+	return list, settled
 }
 
 // unqueue takes one input off the queue.
@@ -104,13 +107,9 @@ func (c *conversation) unqueue(it *item) {
 
 // takeOut is unqueue with the lock held.
 func (c *conversation) takeOut(it *item) {
-	i := slices.Index(c.queue, it)
-	if i < 0 {
-		return
+	if c.remove(it) && it.changes() {
+		c.watch().again()
 	}
-	c.queue = slices.Delete(c.queue, i, i+1)
-	c.r.queued.Add(-1)
-	c.left(it)
 }
 
 // keepWaiting deals with an input that is no answer to what the run waits for.
@@ -226,18 +225,18 @@ func (c *conversation) notice(it *item, left *run.Run) {
 // thing under the same id.
 func (c *conversation) say(it *item, reply run.Reply, end func(stored bool)) {
 	out := c.aside(it, reply)
-	out.end = end
+	out.End = end
 	c.send(out)
 }
 
 // aside is a reply that no run gives.
-func (c *conversation) aside(it *item, reply run.Reply) *outgoing {
+func (c *conversation) aside(it *item, reply run.Reply) *outbox.Batch {
 	t := c.newRunner(nil, reply.Kind+"-"+session.SID(it.input.ID, c.key), []*item{it})
 	reply.N = 1
 	if err := t.address(&reply); err != nil {
 		c.log().Error().Err(err).Msg("encode reply")
 	}
-	return &outgoing{replies: []*run.Reply{&reply}, trace: t.trace}
+	return &outbox.Batch{Replies: []*run.Reply{&reply}, Trace: t.trace}
 }
 
 // askAgain puts the questions of a run that waits once more.
@@ -270,11 +269,11 @@ func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
 func (t *runner) answeredBy(sig run.Signal) {
 	if left := t.journal.State().Run; left != nil && sig.Call != "" {
 		if call, waits := t.c.waitingCall(left, sig.Call); waits {
-			t.c.r.parts.answered(t.c.waitID(t.id, call))
+			t.c.r.parts.asks.Delete(t.c.waitID(t.id, call))
 		}
 	}
 	for _, it := range t.items {
-		if it.interjects() && it.origin.route.From != fromNobody {
+		if it.interjects() && it.origin.route.From != ask.FromDeadline {
 			t.c.r.parts.tell(it.origin.route, nil)
 		}
 	}

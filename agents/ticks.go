@@ -20,17 +20,25 @@ const maxTicks = 32
 // enqueueTick has a tick decided after those that came before it. At the bound the
 // newest is left out: an older one may stand for a run that is to be resumed.
 func (r *Runtime) enqueueTick(it *item) {
-	r.ticks.mu.Lock()
-	defer r.ticks.mu.Unlock()
-	if len(r.ticks.queue) >= maxTicks {
+	waiting := r.ticks.add(it)
+	switch {
+	case waiting > maxTicks:
 		r.parts.few.Warn().Str("agent", r.id).Time("due", it.origin.route.Due).Msg("decide heartbeat: too many ticks wait; this one is left out")
 		it.delivery.Done()
-		return
-	}
-	r.ticks.queue = append(r.ticks.queue, it)
-	if len(r.ticks.queue) == 1 {
+	case waiting == 1:
 		r.busy.Go(func() { r.decideTicks(it) })
 	}
+}
+
+// add adds a tick, unless maxTicks wait, and returns how many do with it.
+func (t *ticks) add(it *item) (waiting int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.queue) < maxTicks {
+		t.queue = append(t.queue, it)
+		return len(t.queue)
+	}
+	return len(t.queue) + 1
 }
 
 // decideTicks decides on first and those after it, until no tick waits. A host that

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"agenthost/agents/internal/clip"
 	"agenthost/bus"
 	"agenthost/llm"
 
@@ -25,7 +26,7 @@ func (r *Runtime) turnBack(d *bus.Delivery, why error) {
 	}
 	_ = json.Unmarshal(d.Data(), &m) // what is of another type stays empty
 	asked := m.ID
-	m.ID = head(m.ID, longestID/2) // of the answer, which another agent may refuse as well
+	m.ID = clip.Head(m.ID, longestID/2) // of the answer, which another agent may refuse as well
 	result := bus.Route{
 		ID: m.ID + ":unread", Kind: bus.RouteResult, From: r.id, CorrelationID: orElse(m.CorrelationID, asked), InReplyTo: asked,
 		Error: &bus.Error{Code: string(llm.CodeValidation), Message: why.Error()},

@@ -37,7 +37,7 @@ func TestUnreadableTaskIsTurnedBack(t *testing.T) {
 			w.publish("agent.route.ana", json.RawMessage(tt.task))
 			select {
 			case <-dead:
-			case <-time.After(15 * time.Second):
+			case <-time.After(60 * time.Second):
 				t.Fatal("no dead letter")
 			}
 			w.settled()

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
 )
@@ -111,6 +110,18 @@ func (t *runner) asks(l llm.Link) {
 	t.mu.Unlock()
 }
 
+// lastModel is the entry that was asked last for the run. Of a run that was asked for by
+// another host it is the first that its agent asks.
+func (t *runner) lastModel() string {
+	t.mu.Lock()
+	entry := t.entry
+	t.mu.Unlock()
+	if models := t.p.cfg.Model; entry == "" && len(models) > 0 {
+		return models[0]
+	}
+	return entry
+}
+
 // A Preview is what an agent's model gets with each call, besides the
 // conversation.
 type Preview struct {
@@ -162,16 +173,4 @@ func (b *Toolbox) preview() []PreviewTool {
 		list = append(list, PreviewTool(d))
 	}
 	return list
-}
-
-// serves reports whether this host serves a lane that brings messages of people
-// or tasks to an agent.
-func (f *Fleet) serves(agent string) bool {
-	lanes, n := *f.lanes.Load(), LaneOf(agent, f.count)
-	for _, id := range []laneID{{bus.InboundStream, n}, {bus.RoutesStream, n}} {
-		if d := lanes[id]; d != nil && d.lane.Serving() {
-			return true
-		}
-	}
-	return false
 }

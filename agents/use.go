@@ -9,6 +9,9 @@ import (
 	"runtime/debug"
 	"time"
 
+	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/clock"
+	"agenthost/agents/internal/crash"
 	"agenthost/hooks"
 	"agenthost/run"
 	"agenthost/tools"
@@ -16,7 +19,7 @@ import (
 
 // use does what a model asked for, if it may. The signal that it returns
 // settles the call, or ends the run where a hook aborts.
-func (t *runner) use(ctx context.Context, call run.Call, asks *roundCall) (sig run.Signal) {
+func (t *runner) use(ctx context.Context, call run.Call, turn *roundCall) (sig run.Signal) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.c.log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("tool", call.Name).Msg("panic in a tool")
@@ -53,7 +56,7 @@ func (t *runner) use(ctx context.Context, call run.Call, asks *roundCall) (sig r
 		return run.Signal{Wait: wait, Result: denied, Source: run.FromDenial}
 	}
 	if !tool.Asks {
-		asks.settle(nil)
+		turn.settle(nil)
 	}
 	res, err := t.execute(ctx, tool, call, args)
 	if res.Wait != nil && err == nil && t.c.r.shadow() {
@@ -84,11 +87,11 @@ func (t *runner) mayUse(ctx context.Context, tool tools.Tool, call run.Call, arg
 		if d.Address != "" && t.journal.State().HasWritten(d.Address) {
 			return nil, ""
 		}
-		if t.c.r.parts.allowed(ctx, t.c.r.id, t.c.key, tools.Key(tool, args)) {
+		if t.c.r.parts.asks.Allowed(ctx, t.c.r.id, t.c.key, tools.Key(tool, args)) {
 			return nil, ""
 		}
 		return &run.Wait{
-			For: run.ForApproval, Prompt: t.preview(ctx, tool, call, args, d.What), Args: args, ID: newWait(),
+			For: run.ForApproval, Prompt: t.preview(ctx, tool, call, args, d.What), Args: args, ID: ask.NewToken(),
 			Deadline: time.Now().Add(t.p.cfg.Limits.ApprovalTimeout),
 		}, ""
 	}
@@ -96,14 +99,14 @@ func (t *runner) mayUse(ctx context.Context, tool tools.Tool, call run.Call, arg
 
 // execute runs the tool within its time.
 func (t *runner) execute(ctx context.Context, tool tools.Tool, call run.Call, args json.RawMessage) (tools.Result, error) {
-	ctx, cancel := withClock(ctx, cmp.Or(tool.Timeout, tools.DefaultTimeout))
+	ctx, cancel := clock.With(ctx, cmp.Or(tool.Timeout, tools.DefaultTimeout))
 	defer cancel()
-	crashpoint("in-tool")
-	trace := t.trace.outward()
+	crash.Point("in-tool")
+	trace := t.trace.Outward()
 	res, err := tool.Run(ctx, tools.Call{
 		ID: t.id + "." + call.ID, Agent: t.c.r.id, Session: string(t.c.key), Run: t.id,
 		Name: call.Name, Args: args, Chat: t.chat(), Chain: t.chain(), Progress: t.progress(call),
-		TraceParent: trace.parent, TraceState: trace.state,
+		TraceParent: trace.Parent, TraceState: trace.State,
 	})
 	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		err = context.DeadlineExceeded
@@ -119,6 +122,8 @@ func (t *runner) outcome(ctx context.Context, call run.Call, args json.RawMessag
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		text = "it took too long and was stopped; its outcome is unknown"
+	case err != nil && ctx.Err() != nil:
+		text = cmp.Or(text, stopped)
 	case err != nil:
 		text = cmp.Or(text, err.Error())
 	}
@@ -133,7 +138,7 @@ func (t *runner) outcome(ctx context.Context, call run.Call, args json.RawMessag
 	if call.Changed {
 		text = "[the person who approved this call changed its arguments to " + string(args) + "]\n" + text
 	}
-	ok, text = t.afterTool(ctx, call, args, ok, text)
+	ok, text = t.afterTool(t.uncancelled(ctx), call, args, ok, text)
 	return run.Signal{OK: ok, Result: text}
 }
 

@@ -152,12 +152,10 @@ func (c *conversation) unfinished(journal *session.Log, left *run.Run) *runner {
 	c.mu.Lock()
 	var items []*item
 	for _, in := range left.Inputs {
-		i := slices.IndexFunc(c.queue, func(it *item) bool { return it.input.ID == in.ID && it.again() })
-		if i < 0 {
-			continue
+		if it := c.find(in.ID, (*item).again); it != nil {
+			items = append(items, it)
+			c.takeOut(it)
 		}
-		items = append(items, c.queue[i])
-		c.takeOut(c.queue[i])
 	}
 	c.mu.Unlock()
 	t := c.newRunner(journal, left.ID, items)
@@ -320,9 +318,7 @@ func (c *conversation) brokeBeside(err error) {
 // any more.
 func (c *conversation) again(items []*item, ours func([]*bus.Delivery) bool) {
 	c.mu.Lock()
-	c.queue = slices.Insert(c.queue, 0, items...)
-	c.r.queued.Add(int64(len(items)))
-	c.forget()
+	c.forget(items...)
 	for _, it := range c.queue {
 		it.tried, it.handed = true, false
 	}

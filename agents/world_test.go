@@ -213,7 +213,7 @@ func (w *world) hear() bus.Outbound {
 			w.t.Fatal(err)
 		}
 		return out
-	case <-time.After(15 * time.Second):
+	case <-time.After(60 * time.Second):
 		w.t.Fatal("nothing is said")
 		return bus.Outbound{}
 	}

@@ -64,9 +64,15 @@ type Limits struct {
 	Cut string
 }
 
+// The defaults of Limits that a configuration may change.
+const (
+	DefaultModelCalls = 64
+	DefaultTools      = 8
+)
+
 func (l *Limits) setDefaults() {
-	l.ModelCalls = cmp.Or(l.ModelCalls, 64)
+	l.ModelCalls = cmp.Or(l.ModelCalls, DefaultModelCalls)
 	l.Corrections = cmp.Or(l.Corrections, 3)
-	l.Tools = cmp.Or(l.Tools, 8)
+	l.Tools = cmp.Or(l.Tools, DefaultTools)
 	l.Keep = cmp.Or(l.Keep, 8)
 }

@@ -45,7 +45,6 @@ func (s State) AppendJSON(b []byte) ([]byte, error) {
 		w.any(`,"run":`, s.Run)
 	}
 	w.inputs(`,"waiting":`, s.Waiting)
-	w.texts(`,"allowed":`, s.Allowed)
 	if !reflect.ValueOf(s.Gauge).IsZero() {
 		w.any(`,"gauge":`, s.Gauge)
 	}

@@ -261,9 +261,6 @@ func (s *State) approve(e *Event) {
 	if len(e.Args) > 0 {
 		c.Args, c.Changed = e.Args, true
 	}
-	if e.Scope == ScopeSession && !slices.Contains(s.Allowed, c.Name) {
-		s.Allowed = append(slices.Clip(s.Allowed), c.Name)
-	}
 	s.Phase = Dispatching
 }
 

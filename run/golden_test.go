@@ -62,7 +62,7 @@ var histories = map[string]func(*session){
 		s.send(waits("c", run.ForDelegate))
 		s.send(ask("r2", "and then?"))
 		yes := answered("a", run.Approve)
-		yes.Scope = run.ScopeSession
+		yes.Scope = "session"
 		s.send(yes)
 		s.send(done("a"))
 	},

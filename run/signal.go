@@ -123,10 +123,8 @@ const (
 	ForDelegate = "delegate"
 )
 
-// The answers to an approval, and the scope that the state remembers: the tool
-// is in Allowed from then on.
+// The answers to an approval.
 const (
-	Approve      = "approve"
-	Deny         = "deny"
-	ScopeSession = "session"
+	Approve = "approve"
+	Deny    = "deny"
 )

@@ -37,7 +37,6 @@ type State struct {
 	Messages []llm.Message `json:"messages,omitempty"` // what the model sees, oldest first
 	Run      *Run          `json:"run,omitempty"`      // the unfinished run
 	Waiting  []Input       `json:"waiting,omitempty"`  // accepted into the log, not yet in a run
-	Allowed  []string      `json:"allowed,omitempty"`  // tools somebody approved for the whole session
 	Gauge    Gauge         `json:"gauge,omitzero"`
 	Spent    int64         `json:"spent,omitempty"`   // on models, in micro-cents, the unfinished run included
 	Written  []string      `json:"written,omitempty"` // web addresses that persons wrote, in the form of canonical

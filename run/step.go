@@ -156,7 +156,8 @@ func (m *machine) fold(e *Event) {
 	m.s.fold(e)
 }
 
-// commit writes what is pending, and publishes the replies in it.
+// commit writes what is pending, asks the questions in it and publishes the replies: a
+// question is asked before the person reads it, as the answer may come at once.
 func (m *machine) commit() {
 	if len(m.s.pending) == 0 {
 		return
@@ -171,6 +172,11 @@ func (m *machine) commit() {
 	}
 	m.effects = slices.Grow(m.effects, 2) // mostly a commit and its reply
 	m.effects = append(m.effects, Effect{Kind: Commit, Run: id, Events: events})
+	for i := range events {
+		if c := m.s.asked(&events[i]); c != nil {
+			m.do(Effect{Kind: Ask, Call: c.copied()})
+		}
+	}
 	for i := range events {
 		if events[i].Reply != nil {
 			m.effects = append(m.effects, Effect{Kind: Publish, Run: id, Reply: events[i].Reply})

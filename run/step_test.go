@@ -89,7 +89,7 @@ func TestStepEveryCell(t *testing.T) {
 	plain := []string{"commit [" + begun + "message reply run.finished]", "publish reply final=true"}
 	results := []string{"commit [tool.finished]", "invoke_model"}
 	held := []string{
-		"commit [" + begun + "approval.asked reply run.suspended]", "publish approval final=false", "ask approval budget:1",
+		"commit [" + begun + "approval.asked reply run.suspended]", "ask approval budget:1", "publish approval final=false",
 	}
 	tests := map[run.Phase]row{
 		run.Idle: rest, run.Settled: rest, run.Faulted: rest,

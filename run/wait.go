@@ -40,7 +40,18 @@ func (m *machine) ask(c Call, w Wait) {
 		m.reply(&Reply{Kind: w.For, Text: cmp.Or(w.Said, w.Prompt), Call: c.ID, Wait: w.ID, Options: e.Options})
 	}
 	m.proceed(true)
-	m.do(Effect{Kind: Ask, Call: m.s.Run.call(c.ID).copied()})
+}
+
+// asked is the call that an event has wait for an answer, nil for any other event.
+func (s *State) asked(e *Event) *Call {
+	switch e.Type {
+	case ApprovalAsked, QuestionAsked, Delegated:
+		if e.For == Budget {
+			return s.Run.Hold
+		}
+		return s.Run.call(e.Call)
+	}
+	return nil
 }
 
 // hold lets the next call of the model wait for an approval. What the model
@@ -61,7 +72,6 @@ func (m *machine) hold(sig *Signal) {
 	m.reply(&Reply{Kind: KindApproval, Text: cmp.Or(sig.Wait.Said, e.Prompt), Call: e.Call, Wait: e.Wait, Options: e.Options})
 	m.emit(&Event{Type: Suspended, Waiting: []string{e.Call}})
 	m.commit()
-	m.do(Effect{Kind: Ask, Call: m.s.Run.Hold.copied()})
 }
 
 // release takes the answer to a hold.

@@ -36,7 +36,7 @@ asked, or was last.`,
 	return cmd
 }
 
-// A runLine is a run of the list. One that waits is on no host.
+// A runLine is a run of the list. The host of one that waits is the one that asked.
 type runLine struct {
 	host.RunStatus
 	Host string `json:"host,omitempty"`
@@ -107,11 +107,11 @@ func runLines(reports []host.RunReport, waiting []host.Waiting) []runLine {
 		if !known {
 			i = len(lines)
 			at[w.Run] = i
-			lines = append(lines, runLine{RunStatus: host.RunStatus{
-				Agent: w.Agent, Session: w.Session, Run: w.Run, Since: w.AskedAt, Phase: waitingPhase,
-			}})
+			lines = append(lines, runLine{host.RunStatus{
+				Agent: w.Agent, Session: w.Session, Run: w.Run, Since: w.AskedAt, Phase: waitingPhase, Model: w.Model,
+			}, w.Host})
 		}
-		if lines[i].Host == "" {
+		if lines[i].Phase == waitingPhase {
 			lines[i].add(w)
 		}
 	}

@@ -1,0 +1,114 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// A Store keeps in NATS what the runs of a host wait for, and what people have allowed.
+type Store struct {
+	Publisher *bus.Publisher
+	JS        jetstream.JetStream
+	Reader    *bus.Reader
+	Log       *zerolog.Logger
+	Open      *Index // of what waits
+
+	tidying sync.WaitGroup
+}
+
+// FromDeadline is the sender of the answer that the server gives at a deadline.
+const FromDeadline = "agenthost:deadline"
+
+// Put keeps w, so that whoever wants to answer finds it. It changes nothing when it is
+// done again.
+func (s *Store) Put(ctx context.Context, w Waiting) error {
+	msg, err := w.entry()
+	if err != nil {
+		return err
+	}
+	if _, err := s.Publisher.PublishWait(ctx, msg); err != nil {
+		return fmt.Errorf("note what is waited for: %w", err)
+	}
+	s.Open.add(w)
+	return nil
+}
+
+// PutSoon is Put without waiting until it is stored.
+func (s *Store) PutSoon(w Waiting) error {
+	msg, err := w.entry()
+	if err == nil {
+		s.Publisher.Publish(msg, func(uint64, bool, error) {})
+		s.Open.add(w)
+	}
+	return err
+}
+
+// entry is the entry of w in its bucket.
+func (w Waiting) entry() (*nats.Msg, error) {
+	data, err := json.Marshal(w)
+	if err != nil {
+		return nil, err
+	}
+	msg := nats.NewMsg("$KV." + bus.WaitingBucket + "." + w.ID)
+	msg.Data = data
+	return msg, nil
+}
+
+// Remind has the server answer with fallback at the deadline of w; trace adds its headers
+// to that answer.
+func (s *Store) Remind(ctx context.Context, w Waiting, fallback string, trace func(nats.Header)) error {
+	if w.Deadline.IsZero() {
+		return nil
+	}
+	msg, err := w.Answer(bus.Route{ID: w.ID + ":late", From: FromDeadline, Text: fallback, Door: bus.DoorDeadline})
+	if err != nil {
+		return err
+	}
+	msg.Header.Del(nats.MsgIdHdr) // it may be set again, for another time
+	msg.Header.Set(jetstream.ScheduleHeader, "@at "+w.reminder().Format(time.RFC3339))
+	msg.Header.Set(jetstream.ScheduleTargetHeader, bus.DuePrefix+w.Agent)
+	msg.Header.Set("Nats-TTL", "never")
+	msg.Subject = schedule(w.ID)
+	trace(msg.Header)
+	if _, err := s.Publisher.PublishWait(ctx, msg); err != nil {
+		return fmt.Errorf("set the deadline of a question: %w", err)
+	}
+	return nil
+}
+
+// Delete deletes what waits under id, and its deadline. It only tidies up: an answer that
+// comes later finds nothing open in the log.
+func (s *Store) Delete(id string) {
+	s.DeleteEntry(id)
+	s.tidying.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		stream, err := s.JS.Stream(ctx, bus.SchedulesStream)
+		if err == nil {
+			err = stream.Purge(ctx, jetstream.WithPurgeSubject(schedule(id)))
+		}
+		if err != nil {
+			s.Log.Debug().Err(err).Str("call", id).Msg("delete deadline: failed")
+		}
+	})
+}
+
+// DeleteEntry deletes what waits under id, which has no deadline.
+func (s *Store) DeleteEntry(id string) {
+	s.Open.forget(id)
+	msg := nats.NewMsg("$KV." + bus.WaitingBucket + "." + id)
+	msg.Header.Set("KV-Operation", "DEL")
+	s.Publisher.Publish(msg, func(uint64, bool, error) {})
+}
+
+// Wait waits for what Delete has begun.
+func (s *Store) Wait() { s.tidying.Wait() }

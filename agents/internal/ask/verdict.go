@@ -1,0 +1,183 @@
+package ask
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"agenthost/internal/texts"
+	"agenthost/run"
+)
+
+// A ruling is what a person says to an approval: "approve", "yes", "no 2.",
+// "approve 2 session".
+type ruling struct {
+	answer string // run.Approve or run.Deny
+	scope  string
+	number int // of the approval that it names; 0: none
+}
+
+// maxWords is how many words a ruling has at most.
+const maxWords = 3
+
+// readRuling reads text as a ruling, in English and in the language of book.
+func readRuling(book texts.Book, text string) (r ruling, ok bool) {
+	words := strings.Fields(strings.ToLower(text))
+	if len(words) == 0 || len(words) > maxWords {
+		return r, false
+	}
+	for _, word := range words {
+		if !r.read(book, strings.Trim(word, stops)) {
+			return r, false
+		}
+	}
+	r.scope = cmp.Or(r.scope, ScopeOnce)
+	return r, r.answer != ""
+}
+
+// stops may stand around a word that a person types.
+const stops = ".!,;:*`'\"()。！，"
+
+// read reads one word. A second one of a kind makes it no ruling.
+func (r *ruling) read(book texts.Book, word string) bool {
+	answer, isAnswer := verdictWord(book, word)
+	n, isNumber := readNumber(word)
+	isScope := word == ScopeOnce || word == ScopeSession || word == ScopeAlways
+	switch {
+	case isAnswer && r.answer == "":
+		r.answer = answer
+	case isNumber && r.number == 0:
+		r.number = n
+	case isScope && r.scope == "":
+		r.scope = word
+	default:
+		return false
+	}
+	return true
+}
+
+func verdictWord(book texts.Book, word string) (answer string, ok bool) {
+	switch {
+	case word == run.Approve || word == run.Deny:
+		return word, true
+	case word == "":
+		return "", false
+	case slices.Contains(book.Words("yes"), word):
+		return run.Approve, true
+	case slices.Contains(book.Words("no"), word):
+		return run.Deny, true
+	}
+	return "", false
+}
+
+// readNumber reads the number of a question: "2", "#2".
+func readNumber(word string) (n int, ok bool) {
+	n, err := strconv.Atoi(strings.TrimPrefix(word, "#"))
+	return n, err == nil && n > 0 && len(word) <= 4
+}
+
+// Number is what a person calls a question by: the first of several may have been
+// the only one when it was asked.
+func Number(call run.Call) int { return max(call.Number, 1) }
+
+// Pick reads text as the answer to one of the calls that wait for a person, in the
+// order in which they asked. A word without a number is for the oldest that it fits;
+// words that are for approvals and options go before questions that any text answers.
+func Pick(book texts.Book, calls []run.Call, text string) (run.Call, run.Signal, bool) {
+	if r, ok := readRuling(book, text); ok {
+		call, found := oldest(calls, func(call run.Call) bool {
+			return call.Asked == run.ForApproval && (r.number == 0 || r.number == Number(call))
+		})
+		if found || r.number > 0 {
+			return call, run.Signal{Answer: r.answer, Scope: r.scope}, found
+		}
+	}
+	for _, call := range calls {
+		if option, ok := readOption(call, text, len(calls) > 1); ok {
+			return call, run.Signal{Answer: option}, true
+		}
+	}
+	return pickText(calls, text)
+}
+
+// pickText is Pick for questions that any text answers. Of several "2: blue" is for
+// the second.
+func pickText(calls []run.Call, text string) (run.Call, run.Signal, bool) {
+	text = strings.TrimSpace(text)
+	free := func(call run.Call) bool { return call.Asked == run.ForQuestion && len(call.Options) == 0 }
+	if head, rest, ok := strings.Cut(text, ":"); ok && len(calls) > 1 && strings.TrimSpace(rest) != "" {
+		if n, ok := readNumber(strings.TrimSpace(head)); ok {
+			if call, ok := oldest(calls, func(call run.Call) bool { return free(call) && Number(call) == n }); ok {
+				return call, run.Signal{Answer: strings.TrimSpace(rest)}, true
+			}
+		}
+	}
+	call, ok := oldest(calls, free)
+	return call, run.Signal{Answer: text}, ok && text != ""
+}
+
+func oldest(calls []run.Call, fits func(run.Call) bool) (call run.Call, ok bool) {
+	if i := slices.IndexFunc(calls, fits); i >= 0 {
+		return calls[i], true
+	}
+	return call, false
+}
+
+// readOption reads text as an option of call: as it is written there, whatever its
+// case and with a stop behind it, or by its number in the list. With several open
+// questions a number names the question instead: "red 2".
+func readOption(call run.Call, text string, several bool) (option string, ok bool) {
+	if call.Asked != run.ForQuestion || len(call.Options) == 0 {
+		return "", false
+	}
+	if option, ok = namedOption(call.Options, text); ok {
+		return option, true
+	}
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return "", false
+	}
+	n, isNumber := readNumber(strings.Trim(words[len(words)-1], stops))
+	switch {
+	case !isNumber:
+		return "", false
+	case several:
+		option, ok = namedOption(call.Options, strings.Join(words[:len(words)-1], " "))
+		return option, ok && n == Number(call)
+	}
+	if len(words) > 1 || n > len(call.Options) {
+		return "", false
+	}
+	return call.Options[n-1], true
+}
+
+func namedOption(options []string, text string) (option string, ok bool) {
+	text = strings.TrimSpace(text)
+	for _, said := range []string{text, strings.Trim(text, stops)} {
+		if i := slices.IndexFunc(options, func(o string) bool { return strings.EqualFold(strings.TrimSpace(o), said) }); i >= 0 && said != "" {
+			return options[i], true
+		}
+	}
+	return "", false
+}
+
+// PickWaiting is Pick for calls of other runs.
+func PickWaiting(book texts.Book, asked []Waiting, text string) (Waiting, run.Signal, bool) {
+	calls := make([]run.Call, len(asked))
+	for i, w := range asked {
+		calls[i] = run.Call{ID: w.ID, Asked: w.Kind, Options: w.Options, Number: w.Number}
+	}
+	call, sig, ok := Pick(book, calls, text)
+	if !ok {
+		return Waiting{}, sig, false
+	}
+	i := slices.IndexFunc(asked, func(w Waiting) bool { return w.ID == call.ID })
+	return asked[i], sig, true
+}
+
+// ReadVerdict is what a word says to an approval, run.Approve or run.Deny, in English:
+// "Yes." approves.
+func ReadVerdict(word string) (answer string, ok bool) {
+	return verdictWord(texts.Book{}, strings.ToLower(strings.Trim(strings.TrimSpace(word), stops)))
+}

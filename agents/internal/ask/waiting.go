@@ -1,0 +1,166 @@
+// Package ask keeps what the runs of a fleet wait for: approvals, questions and results of
+// other agents, each under an id of its own, with what a person has allowed for longer
+// than once, and reads what people answer.
+package ask
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A Waiting is a call that waits for somebody, as the bucket AGENT_WAITING
+// keeps it for whoever wants to answer. Its ID is its key there.
+type Waiting struct {
+	ID       string      `json:"id"` // <agent>.<sid>.<26 characters, random>
+	Agent    string      `json:"agent"`
+	Session  string      `json:"session"`
+	Run      string      `json:"run"`
+	Call     string      `json:"call"`
+	Kind     string      `json:"kind"` // approval, question or delegate
+	Tool     string      `json:"tool"`
+	Prompt   string      `json:"prompt"`
+	Options  []string    `json:"options,omitempty"`
+	To       string      `json:"to,omitempty"`     // delegate: the agent asked
+	Number   int         `json:"number,omitempty"` // what a person calls it by, where several are open in a chat
+	AskedAt  time.Time   `json:"asked_at"`
+	Deadline time.Time   `json:"deadline,omitzero"`
+	Origin   *bus.Origin `json:"origin,omitempty"` // where the person is asked
+	Model    string      `json:"model,omitempty"`  // the entry that was asked last for the run
+	Host     string      `json:"host,omitempty"`   // that asked
+	// Approvers are who may approve it from another chat, see Config.
+	Approvers []string `json:"approvers,omitempty"`
+}
+
+// Answer is the message that brings a result to the call.
+func (w Waiting) Answer(result bus.Route) (*nats.Msg, error) {
+	result.Kind, result.CorrelationID = bus.RouteResult, w.ID
+	msg, err := bus.NewMessage(bus.RoutePrefix+w.Agent, result)
+	if err != nil {
+		return nil, err
+	}
+	msg.Header.Set(nats.MsgIdHdr, result.ID)
+	msg.Header.Set(bus.SessionKeyHeader, w.Session)
+	return msg, nil
+}
+
+// ID names a call that waits, the same after every restart: the log has the
+// random part. No other call of the fleet has it, and no one can guess it.
+func ID(agent string, key session.Key, runID string, call run.Call) string {
+	return agent + "." + session.SID(agent, key) + "." + cmp.Or(call.Wait, hashedToken(runID, call.ID))
+}
+
+// The parts of wait ids that are a call's own.
+const (
+	tokenLength  = 26 // 128 bits in base32
+	hashedLength = 12
+)
+
+// NewToken is the random part of a wait id.
+func NewToken() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(id[:]))
+}
+
+// hashedToken stands in its place for calls of logs that have none: they were written
+// by version 0.1.
+func hashedToken(runID, call string) string {
+	sum := sha256.Sum256([]byte(runID + "\x00" + call))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:hashedLength])
+}
+
+// SplitID takes a wait id apart.
+func SplitID(id string) (agent, sid string, ok bool) {
+	parts := strings.Split(id, ".")
+	if len(parts) != 3 || parts[0] == "" || len(parts[1]) != 20 || len(parts[2]) != tokenLength && len(parts[2]) != hashedLength {
+		return "", "", false
+	}
+	return parts[0], parts[1], true
+}
+
+func schedule(id string) string {
+	agent, sid, _ := SplitID(id)
+	return bus.SchedulePrefix + agent + ".wait-" + sid + "-" + id[strings.LastIndexByte(id, '.')+1:]
+}
+
+// reminder is the second in which the server answers: it knows no parts of one. A
+// person is to have all of the time that was said; so has an agent, by its deadline.
+func (w Waiting) reminder() time.Time {
+	if w.Kind == run.ForDelegate {
+		return w.Deadline.UTC()
+	}
+	return w.Deadline.UTC().Add(time.Second - 1)
+}
+
+// Deadline is what an agent is told whose asker waits until end, or the next whole
+// second: those are what the asker's timer knows. So no agent has less time than was
+// said; and the asker, whose timer rings first, learns that no answer came, not
+// that the other was cut off.
+func Deadline(end time.Time) time.Time {
+	return end.Add(time.Second - 1).Truncate(time.Second).Add(900 * time.Millisecond)
+}
+
+// ErrNotWaiting tells that nothing waits under an id.
+var ErrNotWaiting = errors.New("nothing waits for this answer; it may have been given already")
+
+// Read reads what waits under id.
+func Read(ctx context.Context, js jetstream.JetStream, id string) (Waiting, error) {
+	if _, _, ok := SplitID(id); !ok {
+		return Waiting{}, fmt.Errorf("%q: %w", id, ErrNotWaiting)
+	}
+	entry, err := bus.NewReader(js).Entry(ctx, bus.WaitingBucket, id)
+	if errors.Is(err, bus.ErrNotFound) {
+		return Waiting{}, fmt.Errorf("%q: %w", id, ErrNotWaiting)
+	}
+	if err != nil {
+		return Waiting{}, fmt.Errorf("read what waits: %w", err)
+	}
+	w := Waiting{}
+	if err := json.Unmarshal(entry.Data, &w); err != nil {
+		return Waiting{}, fmt.Errorf("read what waits under %q: %w", id, err)
+	}
+	return w, nil
+}
+
+// All lists what waits, of all agents.
+func All(ctx context.Context, js jetstream.JetStream) ([]Waiting, error) {
+	kv, err := js.KeyValue(ctx, bus.WaitingBucket)
+	if err != nil {
+		return nil, fmt.Errorf("list what waits: %w", err)
+	}
+	watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, fmt.Errorf("list what waits: %w", err)
+	}
+	defer func() { _ = watch.Stop() }()
+	var list []Waiting
+	for {
+		select {
+		case entry := <-watch.Updates():
+			if entry == nil {
+				return list, nil
+			}
+			w := Waiting{}
+			if err := json.Unmarshal(entry.Value(), &w); err == nil {
+				list = append(list, w)
+			}
+		case <-ctx.Done():
+			return nil, fmt.Errorf("list what waits: %w", ctx.Err())
+		}
+	}
+}

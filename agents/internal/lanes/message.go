@@ -1,0 +1,52 @@
+package lanes
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+)
+
+// A Message is for an agent that no host of the fleet serves.
+type Message struct {
+	Agent   string
+	Subject string
+	Seq     uint64
+	Header  nats.Header
+	Data    []byte
+}
+
+// Unbound is in the place of an agent where none was ever bound to a channel, as far
+// as is known.
+const Unbound = "unbound"
+
+// endWithin bounds what is asked before a message is ended.
+const endWithin = 10 * time.Second
+
+// messageOf is a message that a lane has brought.
+func messageOf(agent string, d *bus.Delivery) Message {
+	return Message{agent, d.Subject, d.Seq, ownHeader(d.Header()), d.Data()}
+}
+
+// Served is what the hosts of a fleet serve.
+type Served struct {
+	Hosts  int // that have answered
+	Agents []string
+}
+
+func (s Served) has(agent string) bool { return slices.Contains(s.Agents, agent) }
+
+// served is what the hosts of the fleet serve, this one included.
+func (s *Set) served(ctx context.Context) (Served, error) {
+	all, err := s.Ender.Served(ctx)
+	if err != nil {
+		return all, err
+	}
+	for _, a := range s.Agents() {
+		all.Agents = append(all.Agents, a.ID())
+	}
+	return all, nil
+}

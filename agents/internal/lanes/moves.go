@@ -1,0 +1,181 @@
+package lanes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// moves tell, of subjects whose agents have changed, who takes what was stored
+// when. All hosts of a fleet share them: the first that has another
+// configuration writes them, for a time that is yet to come, by the clock of the
+// stream. So each message is for the same agents on every host, though one has
+// read its configuration before the other, and the lanes bring it at different times.
+type moves map[string]history
+
+// A history is the moves of a subject, the oldest first.
+type history []move
+
+type move struct {
+	From []string  `json:"from"` // the ids of agents, sorted
+	To   []string  `json:"to"`
+	At   time.Time `json:"at"` // from here on
+}
+
+const (
+	movesKey = "moves" // in bus.LanesBucket
+	// movesIn is how much before its time hosts hear of a move.
+	movesIn = 2 * time.Second
+	// A subject has mostMoves; they are forgotten when the last is movesFor old.
+	mostMoves = 8
+	movesFor  = 24 * time.Hour
+)
+
+// at are the agents that take what was stored at t; last tells whether they
+// still do.
+func (h history) at(t time.Time) (ids []string, last bool) {
+	for i, m := range slices.Backward(h) {
+		if !t.Before(m.At) {
+			return m.To, i == len(h)-1
+		}
+	}
+	return h[0].From, false
+}
+
+// after is m when agents were bound as before tells, and then as after does. A
+// subject nobody was bound to needs no move. Without before, it is what the
+// moves tell. none tells that m says so already.
+func (m moves) after(before, after map[string][]string, at time.Time) (next moves, none bool) {
+	next, none = maps.Clone(m), true
+	if next == nil {
+		next = moves{}
+	}
+	subjects := maps.Clone(after)
+	for s := range m {
+		subjects[s] = after[s]
+	}
+	for s := range before {
+		subjects[s] = after[s]
+	}
+	for s, to := range subjects {
+		h, from := m[s], before[s]
+		if before != nil && slices.Equal(from, to) {
+			continue
+		}
+		if len(h) > 0 {
+			from = h[len(h)-1].To
+		}
+		if slices.Equal(from, to) || len(h)+len(from) == 0 {
+			continue
+		}
+		none = false
+		h = append(slices.Clone(h), move{From: from, To: to, At: at})
+		next[s] = h[max(len(h)-mostMoves, 0):]
+	}
+	maps.DeleteFunc(next, func(_ string, h history) bool { return at.Sub(h[len(h)-1].At) > movesFor })
+	return next, none
+}
+
+// agree has all hosts know what becomes of the subjects that are bound in
+// another way. It returns the moves that hold, and how long it is until the last
+// of them counts. That NATS is away is waited for until ctx ends.
+func (s *Set) agree(ctx context.Context, before, after map[string][]string) (moves, time.Duration, error) {
+	for {
+		m, wait, err := s.tryAgree(ctx, before, after)
+		if err == nil || ctx.Err() != nil || errors.Is(err, nats.ErrMaxPayload) {
+			return m, wait, err
+		}
+		s.Log.Warn().Err(err).Msg("hosts cannot agree on what agents are bound to; trying again")
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+const agreeWithin = 5 * time.Second
+
+func (s *Set) tryAgree(ctx context.Context, before, after map[string][]string) (moves, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, agreeWithin)
+	defer cancel()
+	kv, err := s.JS.KeyValue(ctx, bus.LanesBucket)
+	if err != nil {
+		return nil, 0, fmt.Errorf("look up who takes what: %w", err)
+	}
+	now, err := s.clock(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	for {
+		m, revision := moves{}, uint64(0)
+		switch entry, err := s.Reader.Entry(ctx, bus.LanesBucket, movesKey); {
+		case err == nil:
+			m, revision = readMoves(entry.Data), entry.Seq
+		case !errors.Is(err, bus.ErrNotFound):
+			return nil, 0, fmt.Errorf("look up who takes what: %w", err)
+		}
+		next, none := m.after(before, after, now.Add(movesIn))
+		if none {
+			return m, m.last().Sub(now), nil
+		}
+		data, err := json.Marshal(next)
+		if err != nil {
+			return nil, 0, err
+		}
+		_, err = kv.Update(ctx, movesKey, data, revision)
+		if err == nil {
+			return next, movesIn, nil
+		}
+		if !errors.Is(err, jetstream.ErrKeyExists) && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) && !bus.Refused(err) {
+			return nil, 0, fmt.Errorf("tell who takes what: %w", err)
+		}
+	}
+}
+
+// clock is the time of the server that stores messages.
+func (s *Set) clock(ctx context.Context) (time.Time, error) {
+	stream, err := s.JS.Stream(ctx, bus.InboundStream)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("ask for the time: %w", err)
+	}
+	return stream.CachedInfo().TimeStamp, nil
+}
+
+func (m moves) last() (at time.Time) {
+	for _, h := range m {
+		if t := h[len(h)-1].At; t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+// readMoves reads what hosts have agreed on; of another format, nothing.
+func readMoves(data []byte) moves {
+	m := moves{}
+	if json.Unmarshal(data, &m) != nil {
+		return moves{}
+	}
+	maps.DeleteFunc(m, func(_ string, h history) bool { return len(h) == 0 })
+	return m
+}
+
+// followMoves takes over what other hosts write, until ctx ends.
+func (s *Set) followMoves(ctx context.Context) {
+	bus.Follow(ctx, s.JS, bus.LanesBucket, s.Log, func(entry jetstream.KeyValueEntry) {
+		if entry.Key() != movesKey {
+			return
+		}
+		m := readMoves(entry.Value())
+		s.route(func(v *routing) *routing { return v.with(m) })
+	}, nil)
+}

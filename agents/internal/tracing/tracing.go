@@ -1,0 +1,47 @@
+// Package tracing carries the trace context of an input to all that is sent because of it.
+package tracing
+
+import (
+	"regexp"
+	"strings"
+
+	"agenthost/run"
+
+	"github.com/nats-io/nats.go"
+)
+
+// A Context is the trace context of an input. The zero Context is none.
+type Context struct{ Parent, State string }
+
+// Of is the trace of what answers inputs: that of the last.
+func Of(inputs []run.Input) Context {
+	if len(inputs) == 0 {
+		return Context{}
+	}
+	last := &inputs[len(inputs)-1]
+	return Context{last.Trace, last.State}
+}
+
+var wellFormed = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]*)?$`)
+
+// Outward is the trace for others than channels and agents. One that is no trace
+// context stays here: no server may refuse a call for it.
+func (t Context) Outward() Context {
+	if t.Parent == "" || len(t.Parent) > 512 || !wellFormed.MatchString(t.Parent) {
+		return Context{}
+	}
+	if len(t.State) > 512 || strings.ContainsFunc(t.State, func(r rune) bool { return r < ' ' || r > '~' }) {
+		t.State = ""
+	}
+	return t
+}
+
+// Set sets the headers of t.
+func (t Context) Set(h nats.Header) {
+	if t.Parent != "" {
+		h["traceparent"] = []string{t.Parent}
+	}
+	if t.State != "" {
+		h["tracestate"] = []string{t.State}
+	}
+}
