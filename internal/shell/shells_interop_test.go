@@ -1,6 +1,6 @@
 //go:build interop && unix
 
-package tools_test
+package shell_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"agenthost/tools"
+	"agenthost/internal/shell"
 )
 
 // pieces are what lines are made of: three programs, and all that shells do to
@@ -105,7 +105,7 @@ func TestInteropShells(t *testing.T) {
 		for range 2 + random.IntN(12) {
 			line.WriteString(pieces[random.IntN(len(pieces))])
 		}
-		names, writes, err := tools.Commands(line.String())
+		names, writes, err := shell.Commands(line.String())
 		if err != nil {
 			continue
 		}

@@ -1,4 +1,6 @@
-package tools
+// Package shell finds the commands that a shell would run for a command line,
+// without running it.
+package shell
 
 import (
 	"cmp"

@@ -1,10 +1,10 @@
-package tools_test
+package shell_test
 
 import (
 	"strings"
 	"testing"
 
-	"agenthost/tools"
+	"agenthost/internal/shell"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -12,7 +12,7 @@ import (
 // A reading is what Commands says to a line: the names with a space between
 // them, then ">" when it writes and "?" when it hides something.
 func reading(line string) string {
-	names, writes, err := tools.Commands(line)
+	names, writes, err := shell.Commands(line)
 	if writes {
 		names = append(names, ">")
 	}
@@ -327,7 +327,7 @@ func TestCommands(t *testing.T) {
 		name := line[:min(60, len(line))]
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(want, reading(line)); diff != "" {
-				_, _, err := tools.Commands(line)
+				_, _, err := shell.Commands(line)
 				t.Errorf("%s\n%serror: %v", line, diff, err)
 			}
 		})
@@ -339,7 +339,7 @@ func FuzzCommands(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		names, _, err := tools.Commands(line)
+		names, _, err := shell.Commands(line)
 		if err == nil && len(names) == 0 {
 			t.Error("got no names and no error")
 		}
