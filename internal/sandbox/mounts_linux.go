@@ -1,4 +1,4 @@
-package builtin
+package sandbox
 
 import (
 	"fmt"
@@ -24,24 +24,24 @@ type tree struct {
 	shown []string // the paths of the host that it has
 }
 
-// enterTree makes a tree in the temporary folder of o and goes there for good.
-func enterTree(o order) error {
+// enterTree makes a tree in the temporary folder of s and goes there for good.
+func enterTree(s spec) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	temp, err := unix.Open(o.temp, unix.O_PATH|unix.O_CLOEXEC, 0) // the mount below hides its name
+	temp, err := unix.Open(s.temp, unix.O_PATH|unix.O_CLOEXEC, 0) // the mount below hides its name
 	if err != nil {
-		return &os.PathError{Op: "open", Path: o.temp, Err: err}
+		return &os.PathError{Op: "open", Path: s.temp, Err: err}
 	}
 	defer unix.Close(temp)
-	t := tree{root: o.temp, shown: readablePaths(o.network)}
+	t := tree{root: s.temp, shown: readablePaths(s.network)}
 	if err := t.fileSystem("", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
 		return err
 	}
 	for _, step := range []func() error{
 		t.show, t.devices, t.processes,
-		func() error { return t.bind(o.dir, o.dir, harmless) },
-		func() error { return t.uncover(temp, o.temp) },
+		func() error { return t.bind(s.dir, s.dir, harmless) },
+		func() error { return t.uncover(temp, s.temp) },
 		t.enter,
 	} {
 		if err := step(); err != nil {

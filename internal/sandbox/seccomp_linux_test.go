@@ -1,6 +1,6 @@
 //go:build amd64 || arm64
 
-package builtin
+package sandbox
 
 import (
 	words "encoding/binary"
@@ -41,10 +41,10 @@ func verdict(t *testing.T, f filter, arch, number uint32, arguments ...uint32) u
 const permitted = unix.SECCOMP_RET_ALLOW
 
 func TestFilter(t *testing.T) {
-	spaces, files := order{level: levelUser}, order{level: levelFiles}
-	network := order{level: levelFiles, network: true}
+	spaces, files := spec{level: levelUser}, spec{level: levelFiles}
+	network := spec{level: levelFiles, network: true}
 	tests := map[string]struct {
-		o         order
+		o         spec
 		number    uint32
 		arguments []uint32
 		want      uint32
@@ -104,7 +104,7 @@ func TestFilter(t *testing.T) {
 }
 
 func TestFilterOfOtherArchitectures(t *testing.T) {
-	f := newFilter(order{level: levelUser})
+	f := newFilter(spec{level: levelUser})
 	if got := verdict(t, f, unix.AUDIT_ARCH_I386, unix.SYS_READ); got != unix.SECCOMP_RET_KILL_PROCESS {
 		t.Errorf("i386: got %#x", got)
 	}

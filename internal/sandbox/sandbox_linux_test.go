@@ -1,4 +1,4 @@
-package builtin_test
+package sandbox_test
 
 import (
 	"fmt"
@@ -7,40 +7,41 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
-	"agenthost/tools/builtin"
+	"agenthost/internal/sandbox"
 )
 
 func TestSandboxedSaysWhat(t *testing.T) {
-	got := builtin.Sandboxed()
-	if levels := builtin.Levels(); got.Layers == "" || got.Confined != (len(levels) > 0) {
+	got := sandbox.Check()
+	if levels := sandbox.Levels(); got.Layers == "" || got.Confined != (len(levels) > 0) {
 		t.Errorf("got %+v with %v", got, levels)
 	}
 }
 
 func TestProtectionSaysWhatIsOpen(t *testing.T) {
-	if got := builtin.ProtectionAt("namespaces"); !got.Confined || !strings.HasPrefix(got.Layers, "namespaces, ") || got.Open != nil {
+	if got := sandbox.ProtectionAt("namespaces"); !got.Confined || !strings.HasPrefix(got.Layers, "namespaces, ") || got.Open != nil {
 		t.Errorf("namespaces: got %+v", got)
 	}
-	got := builtin.ProtectionAt("landlock", "namespaces: only for root")
+	got := sandbox.ProtectionAt("landlock", "namespaces: only for root")
 	if !got.Confined || !strings.HasSuffix(got.Layers, "seccomp; no namespaces (namespaces: only for root)") || len(got.Open) < 2 {
 		t.Errorf("landlock: got %+v", got)
 	}
-	got = builtin.ProtectionAt("nothing", "a: no", "b: no")
+	got = sandbox.ProtectionAt("nothing", "a: no", "b: no")
 	if want := "the kernel refuses all that is needed: a: no; b: no"; got.Confined || got.Layers != want {
 		t.Errorf("nothing: got %+v", got)
 	}
 }
 
 func TestSandboxKeepsCommandsIn(t *testing.T) {
-	for _, level := range builtin.Levels() {
-		t.Run(level, func(t *testing.T) { sandboxKeepsIn(t, open(t, builtin.AtLevel(level))) })
+	for _, level := range sandbox.Levels() {
+		t.Run(string(level), func(t *testing.T) { sandboxKeepsIn(t, open(t, level)) })
 	}
 }
 
-func sandboxKeepsIn(t *testing.T, b bench) {
+func sandboxKeepsIn(t *testing.T, w workspace) {
 	t.Helper()
-	secret := filepath.Join(filepath.Dir(b.dir), "secret")
+	secret := filepath.Join(filepath.Dir(w.dir), "secret")
 	if err := os.WriteFile(secret, []byte("secret"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -68,9 +69,9 @@ func sandboxKeepsIn(t *testing.T, b bench) {
 	}
 	for name, command := range tests {
 		t.Run(name, func(t *testing.T) {
-			result, err := b.call(t, "run_command", quoted(t, map[string]string{"command": command}))
-			if err != nil || !result.Failed || strings.Contains(result.Text, "secret\n[") {
-				t.Errorf("got %q, %v, want it refused", result.Text, err)
+			end := w.run(t.Context(), t, command)
+			if end.OK || strings.HasSuffix(end.Output, "secret") || strings.HasSuffix(end.Output, "secret\n") {
+				t.Errorf("got %q, %s, want it refused", end.Output, end.State)
 			}
 		})
 	}
@@ -80,12 +81,12 @@ func sandboxKeepsIn(t *testing.T, b bench) {
 }
 
 func TestSandboxLetsCommandsWork(t *testing.T) {
-	for _, level := range builtin.Levels() {
-		t.Run(level, func(t *testing.T) { sandboxLetsCommandsWork(t, open(t, builtin.AtLevel(level))) })
+	for _, level := range sandbox.Levels() {
+		t.Run(string(level), func(t *testing.T) { sandboxLetsCommandsWork(t, open(t, level)) })
 	}
 }
 
-func sandboxLetsCommandsWork(t *testing.T, b bench) {
+func sandboxLetsCommandsWork(t *testing.T, w workspace) {
 	t.Helper()
 	for name, command := range map[string]string{
 		"write, move, remove":   "mkdir -p a b && echo x >a/f && mv a/f b/g && rm -r a && cat b/g",
@@ -99,14 +100,15 @@ func sandboxLetsCommandsWork(t *testing.T, b bench) {
 		"the words of /etc":     "cat /etc/passwd /etc/group >all",
 	} {
 		t.Run(name, func(t *testing.T) {
-			b.text(t, "run_command", quoted(t, map[string]string{"command": command}))
+			w.output(t, command)
 		})
 	}
 }
 
 func TestProcessorTimeIsLimited(t *testing.T) {
-	b := open(t, builtin.Options{})
-	got := b.text(t, "run_command", `{"command":"ulimit -t; ulimit -c; ulimit -n","timeout":"5s"}`)
+	w := open(t, sandbox.Strongest())
+	w.limit = 5 * time.Second
+	got := w.output(t, "ulimit -t; ulimit -c; ulimit -n")
 	var seconds, core, files int
 	if _, err := fmt.Sscan(got, &seconds, &core, &files); err != nil || seconds < 5 || core != 0 || files > 1024 {
 		t.Errorf("got %q, %v", got, err)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package builtin
+package sandbox
 
 import (
 	"cmp"
@@ -20,44 +20,44 @@ const (
 	stopDelay  = 5 * time.Second        // for the helper of the sandbox to kill all that is left
 )
 
-// run returns when what the command started is dead, which is soon after ctx has
+// Run returns when what the command started is dead, which is soon after ctx has
 // ended.
-func (s shell) run(ctx context.Context) (ending, error) {
+func (c Command) Run(ctx context.Context) (Result, error) {
 	// The kernel kills the command when the thread dies that started it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", "-c", "--", s.text)
-	cmd.Dir, cmd.Env = s.dir, s.environment()
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", "-c", "--", c.Text)
+	cmd.Dir, cmd.Env = c.Dir, c.environment()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	keeper, err := s.confine(cmd)
+	h, err := c.confine(cmd)
 	if err != nil {
-		return ending{}, err
+		return Result{}, err
 	}
-	defer keeper.close()
+	defer h.close()
 	read, write, err := os.Pipe()
 	if err != nil {
-		return ending{}, err
+		return Result{}, err
 	}
 	defer read.Close()
 	cmd.Stdout, cmd.Stderr = write, write
 	err = cmd.Start()
 	write.Close()
-	keeper.started()
+	h.started()
 	if err != nil {
-		return ending{}, err
+		return Result{}, err
 	}
-	return settle(ctx, cmd, keeper, read)
+	return settle(ctx, cmd, h, read)
 }
 
 // environment holds nothing of the host's own but where programs are: keys and
 // tokens stay with it.
-func (s shell) environment() []string {
+func (c Command) environment() []string {
 	path := cmp.Or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin")
-	return []string{"PATH=" + path, "HOME=" + s.dir, "PWD=" + s.dir, "TMPDIR=" + s.temp, "LANG=C.UTF-8"}
+	return []string{"PATH=" + path, "HOME=" + c.Dir, "PWD=" + c.Dir, "TMPDIR=" + c.Temp, "LANG=C.UTF-8"}
 }
 
 // settle waits for the end of a command, or makes it.
-func settle(ctx context.Context, cmd *exec.Cmd, keeper *keeper, read *os.File) (ending, error) {
+func settle(ctx context.Context, cmd *exec.Cmd, h *helper, read *os.File) (Result, error) {
 	var out output
 	var waited error
 	drained, exited := make(chan struct{}), make(chan struct{})
@@ -74,7 +74,7 @@ func settle(ctx context.Context, cmd *exec.Cmd, keeper *keeper, read *os.File) (
 	case <-exited:
 	case <-ctx.Done():
 		terminate(group, exited, drained)
-		if keeper.stop(); keeper != nil {
+		if h.stop(); h != nil {
 			within(stopDelay, exited)
 		}
 	}
@@ -86,13 +86,13 @@ func settle(ctx context.Context, cmd *exec.Cmd, keeper *keeper, read *os.File) (
 	}
 	var failed *exec.ExitError
 	if waited != nil && !errors.As(waited, &failed) {
-		return ending{}, waited
+		return Result{}, waited
 	}
-	end, ok := keeper.report()
+	end, ok := h.report()
 	if state := cmd.ProcessState; !ok {
-		end = ending{state: state.String(), ok: state.Success() && keeper == nil}
+		end = Result{State: state.String(), OK: state.Success() && h == nil}
 	}
-	end.output = out.String()
+	end.Output = out.String()
 	return end, nil
 }
 

@@ -1,6 +1,6 @@
 //go:build linux && !amd64 && !arm64
 
-package builtin
+package sandbox
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 )
 
 // restrictCalls has no filter for other processors.
-func restrictCalls(o order) error {
-	if o.level == levelNone {
+func restrictCalls(s spec) error {
+	if s.level == levelNone {
 		return nil
 	}
 	return errors.New("there is no filter of system calls for " + runtime.GOARCH)

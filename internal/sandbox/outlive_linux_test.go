@@ -1,18 +1,17 @@
-package builtin_test
+package sandbox_test
 
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
-	"agenthost/tools"
-	"agenthost/tools/builtin"
+	"agenthost/internal/sandbox"
 )
 
 // escapes are commands that try to leave a process behind, which holds the FIFO
@@ -38,10 +37,9 @@ type pipeline struct {
 	writer *os.File // keeps it from ending before it has begun
 }
 
-func (b bench) pipeline(t *testing.T) pipeline {
+func (w workspace) pipeline(t *testing.T) pipeline {
 	t.Helper()
-	b.put(t, "x", "")
-	path := filepath.Join(b.dir, "fifo")
+	path := filepath.Join(w.dir, "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -75,12 +73,12 @@ func (p pipeline) ends() {
 }
 
 func TestNothingOutlivesItsCall(t *testing.T) {
-	for _, level := range builtin.Levels() {
+	for _, level := range sandbox.Levels() {
 		for name, escape := range escapes {
 			for how, rest := range map[string]string{"exit": "exit 0", "stop": "sleep 600"} {
-				t.Run(level+"/"+name+"/"+how, func(t *testing.T) {
-					b := open(t, builtin.AtLevel(level))
-					p := b.pipeline(t)
+				t.Run(string(level)+"/"+name+"/"+how, func(t *testing.T) {
+					w := open(t, level)
+					p := w.pipeline(t)
 					ctx, stop := context.WithCancel(t.Context())
 					defer stop()
 					begun := make(chan struct{})
@@ -90,11 +88,7 @@ func TestNothingOutlivesItsCall(t *testing.T) {
 							stop()
 						}
 					}()
-					args := json.RawMessage(quoted(t, map[string]string{"command": holdFIFO + escape + "\n" + rest}))
-					_, err := b.tools["run_command"].Run(ctx, tools.Call{Agent: "ana", Args: args})
-					if err != nil {
-						t.Fatal(err)
-					}
+					w.run(ctx, t, holdFIFO+escape+"\n"+rest)
 					<-begun
 					p.ends()
 				})
@@ -105,19 +99,10 @@ func TestNothingOutlivesItsCall(t *testing.T) {
 
 // doomedMain is a host that runs a command, and is killed meanwhile.
 func doomedMain() {
-	o := builtin.AtLevel(os.Args[2])
-	o.Workspace = func(string) string { return os.Args[1] }
-	all, err := builtin.New(o)
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	for _, tool := range all {
-		if tool.Name == "run_command" {
-			args := json.RawMessage(`{"command":"` + holdFIFO + `env -i setsid sleep 600 & setsid sleep 600"}`)
-			_, err = tool.Run(context.Background(), tools.Call{Agent: "ana", Args: args})
-		}
-	}
+	_, err := sandbox.Command{
+		Text: holdFIFO + `env -i setsid sleep 600 & setsid sleep 600`,
+		Dir:  os.Args[1], Temp: os.Args[2], Limit: time.Hour, Level: sandbox.Level(os.Args[3]), FileSize: 1 << 30,
+	}.Run(context.Background())
 	fmt.Println("not killed:", err)
 	os.Exit(1)
 }
@@ -125,12 +110,12 @@ func doomedMain() {
 func init() { roles["doomed"] = doomedMain }
 
 func TestNothingOutlivesTheHost(t *testing.T) {
-	for _, level := range builtin.Levels() {
-		t.Run(level, func(t *testing.T) {
-			b := open(t, builtin.AtLevel(level))
-			p := b.pipeline(t)
+	for _, level := range sandbox.Levels() {
+		t.Run(string(level), func(t *testing.T) {
+			w := open(t, level)
+			p := w.pipeline(t)
 			host := exec.CommandContext(t.Context(), "/proc/self/exe")
-			host.Args = []string{"doomed", b.dir, level}
+			host.Args = []string{"doomed", w.dir, t.TempDir(), string(level)}
 			host.Stdout, host.Stderr = os.Stderr, os.Stderr
 			if err := host.Start(); err != nil {
 				t.Fatal(err)

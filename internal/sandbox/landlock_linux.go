@@ -1,4 +1,4 @@
-package builtin
+package sandbox
 
 import (
 	"errors"
@@ -30,25 +30,25 @@ type ruleset struct {
 	handled uint64 // rights on files
 }
 
-// restrictFiles holds this thread, and what it starts, to the files of o. With
+// restrictFiles holds this thread, and what it starts, to the files of s. With
 // a root of their own commands can go without it.
-func restrictFiles(o order) error {
+func restrictFiles(s spec) error {
 	abi, err := ll.LandlockGetABIVersion()
 	switch {
-	case o.level == levelNone || o.level.namespaces() && err != nil:
+	case s.level == levelNone || s.level.namespaces() && err != nil:
 		return nil
 	case err != nil:
 		return fmt.Errorf("the kernel has no landlock: %w", err)
-	case abi < enoughABI && !o.level.namespaces():
+	case abi < enoughABI && !s.level.namespaces():
 		return fmt.Errorf("the kernel's landlock is version %d, %d is needed", abi, enoughABI)
 	}
-	attributes := rightsOf(abi, o.network)
+	attributes := rightsOf(abi, s.network)
 	fd, err := ll.LandlockCreateRuleset(&attributes, 0)
 	if err != nil {
 		return fmt.Errorf("make a landlock ruleset: %w", err)
 	}
 	defer unix.Close(fd)
-	if err := (ruleset{fd, attributes.HandledAccessFS}).fill(o); err != nil {
+	if err := (ruleset{fd, attributes.HandledAccessFS}).fill(s); err != nil {
 		return err
 	}
 	if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
@@ -78,9 +78,9 @@ func rightsOf(abi int, network bool) ll.RulesetAttr {
 
 // fill grants what a command needs. Of a /proc that is not its own it gets a few
 // files: the rest shows the command lines of others.
-func (r ruleset) fill(o order) error {
-	readable, writable := readablePaths(o.network), append(writableDevices(), o.dir, o.temp)
-	if o.level.namespaces() {
+func (r ruleset) fill(s spec) error {
+	readable, writable := readablePaths(s.network), append(writableDevices(), s.dir, s.temp)
+	if s.level.namespaces() {
 		readable, writable = append(readable, "/proc"), append(writable, "/dev/shm")
 	} else {
 		readable = append(readable, readableProc...)
@@ -91,7 +91,7 @@ func (r ruleset) fill(o order) error {
 		}
 	}
 	for _, path := range writable {
-		if err := r.grant(path, mayWrite); err != nil && (!absent(err) || path == o.dir || path == o.temp) {
+		if err := r.grant(path, mayWrite); err != nil && (!absent(err) || path == s.dir || path == s.temp) {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package builtin
+package sandbox
 
 import (
 	"errors"
@@ -14,14 +14,14 @@ import (
 // lineFile is the helper's end of the connection to the host.
 const lineFile = 3
 
-// help runs the command of an order, and ends with all that it has started. It
+// help runs the command of an spec, and ends with all that it has started. It
 // returns only with an error: a command is never run with more rights than it
 // should have.
 //
 // Only the thread that starts the shell is confined. The process itself stays
 // outside, so that the command cannot signal it and escape its own end.
 func help(args []string) error {
-	o, err := parseOrder(args)
+	s, err := parseSpec(args)
 	if err != nil {
 		return err
 	}
@@ -31,11 +31,11 @@ func help(args []string) error {
 	}
 	// The host signals the whole process group; only the command is to end by that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM)
-	if err := o.prepare(); err != nil {
+	if err := s.prepare(); err != nil {
 		return err
 	}
-	c := newChildren(o.level)
-	if err := c.start(o); err != nil {
+	c := newChildren(s.level)
+	if err := c.start(s); err != nil {
 		return err
 	}
 	go func() {
@@ -58,12 +58,12 @@ func hostLine() (*os.File, error) {
 }
 
 // prepare does what concerns the whole process.
-func (o order) prepare() error {
-	if err := limitUse(o.seconds, o.fileSize); err != nil {
+func (s spec) prepare() error {
+	if err := limitUse(s.seconds, s.fileSize); err != nil {
 		return err
 	}
-	if o.level.namespaces() {
-		if err := enterTree(o); err != nil {
+	if s.level.namespaces() {
+		if err := enterTree(s); err != nil {
 			return err
 		}
 	} else if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -78,25 +78,25 @@ func (o order) prepare() error {
 
 // confine takes from this thread, and from what it starts, what a command is
 // not to have.
-func (o order) confine() error {
-	if err := dropCapabilities(o.level); err != nil {
+func (s spec) confine() error {
+	if err := dropCapabilities(s.level); err != nil {
 		return err
 	}
-	if err := restrictFiles(o); err != nil {
+	if err := restrictFiles(s); err != nil {
 		return err
 	}
-	return restrictCalls(o)
+	return restrictCalls(s)
 }
 
 // startShell confines the thread of the caller, who has to keep it: the shell
 // is killed when that ends.
-func (o order) startShell() (pid int, err error) {
+func (s spec) startShell() (pid int, err error) {
 	runtime.LockOSThread()
-	if err := o.confine(); err != nil {
+	if err := s.confine(); err != nil {
 		return 0, err
 	}
-	pid, err = syscall.ForkExec("/bin/sh", []string{"sh", "-c", "--", o.text}, &syscall.ProcAttr{
-		Dir: o.dir, Env: os.Environ(), Files: []uintptr{0, 1, 2},
+	pid, err = syscall.ForkExec("/bin/sh", []string{"sh", "-c", "--", s.text}, &syscall.ProcAttr{
+		Dir: s.dir, Env: os.Environ(), Files: []uintptr{0, 1, 2},
 		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {

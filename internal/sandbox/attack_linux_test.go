@@ -1,4 +1,4 @@
-package builtin_test
+package sandbox_test
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"agenthost/tools/builtin"
+	"agenthost/internal/sandbox"
 )
 
 // An attack is tried by this test program, run as a command. It returns nil
@@ -413,24 +413,29 @@ func newVictim(t *testing.T) victim {
 }
 
 // arm puts this test program into the workspace.
-func (b bench) arm(t *testing.T) {
+func (w workspace) arm(t *testing.T) {
 	t.Helper()
 	program, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.put(t, "attack", string(program))
-	if err := os.Chmod(filepath.Join(b.dir, "attack"), 0o755); err != nil {
+	w.install(t, "attack", program)
+}
+
+func (w workspace) install(t *testing.T, name string, program []byte) {
+	t.Helper()
+	w.put(t, name, string(program))
+	if err := os.Chmod(filepath.Join(w.dir, name), 0o755); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // attack returns what became of the attacks with these names.
-func (b bench) attack(t *testing.T, v victim, names ...string) map[string]string {
+func (w workspace) attack(t *testing.T, v victim, names ...string) map[string]string {
 	t.Helper()
 	command := fmt.Sprintf("./attack %s %s %d %d", strings.Join(names, ","), v.dir, v.port, v.pid)
 	outcomes := map[string]string{}
-	for line := range strings.Lines(b.text(t, "run_command", quoted(t, map[string]string{"command": command}))) {
+	for line := range strings.Lines(w.output(t, command)) {
 		name, outcome, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		outcomes[name] = outcome
 	}
@@ -438,15 +443,15 @@ func (b bench) attack(t *testing.T, v victim, names ...string) map[string]string
 }
 
 func TestAttacksAreRefused(t *testing.T) {
-	for _, level := range builtin.Levels() {
-		t.Run(level, func(t *testing.T) {
-			v, b := newVictim(t), open(t, builtin.AtLevel(level))
-			b.arm(t)
+	for _, level := range sandbox.Levels() {
+		t.Run(string(level), func(t *testing.T) {
+			v, w := newVictim(t), open(t, level)
+			w.arm(t)
 			for kind, set := range attacks {
 				if kind == "files" && level == "landlock" {
 					continue // said to be open there
 				}
-				got := b.attack(t, v, slices.Sorted(maps.Keys(set))...)
+				got := w.attack(t, v, slices.Sorted(maps.Keys(set))...)
 				for name := range set {
 					if !strings.HasPrefix(got[name], "refused: ") {
 						t.Errorf("%s/%s: got %q", kind, name, got[name])
@@ -460,8 +465,8 @@ func TestAttacksAreRefused(t *testing.T) {
 // What is refused in the sandbox works outside, else the test above would show
 // nothing. Some of it only root can do, or not every kernel.
 func TestAttacksAreReal(t *testing.T) {
-	v, b := newVictim(t), open(t, builtin.Options{NoSandbox: true})
-	b.arm(t)
+	v, w := newVictim(t), open(t, "")
+	w.arm(t)
 	for kind, names := range map[string][]string{
 		"sockets":   {"tcp", "udp", "unix", "abstract", "any-family"},
 		"processes": {"signal", "pidfd", "environment", "command-line", "limits"},
@@ -471,7 +476,7 @@ func TestAttacksAreReal(t *testing.T) {
 	} {
 		for _, name := range names {
 			t.Run(kind+"/"+name, func(t *testing.T) {
-				if got := b.attack(t, v, name)[name]; got != "got through" {
+				if got := w.attack(t, v, name)[name]; got != "got through" {
 					t.Errorf("got %q", got)
 				}
 			})

@@ -1,12 +1,10 @@
-package builtin_test
+package sandbox_test
 
 import (
 	"encoding/binary"
-	"os"
-	"path/filepath"
 	"testing"
 
-	"agenthost/tools/builtin"
+	"agenthost/internal/sandbox"
 )
 
 // Programs that ask the kernel as another architecture would: the numbers of
@@ -82,31 +80,23 @@ func program(bits int, code ...byte) []byte {
 	return append(head, code...)
 }
 
-func (b bench) install(t *testing.T, name string, program []byte) {
-	t.Helper()
-	b.put(t, name, string(program))
-	if err := os.Chmod(filepath.Join(b.dir, name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestOtherArchitecturesAreRefused(t *testing.T) {
-	for _, level := range builtin.Levels() {
+	for _, level := range sandbox.Levels() {
 		for name, code := range foreignPrograms {
-			t.Run(level+"/"+name, func(t *testing.T) {
-				b := open(t, builtin.AtLevel(level))
-				b.install(t, "p", code)
-				result, err := b.call(t, "run_command", `{"command":"exec ./p"}`)
-				if want := "[signal: bad system call]"; err != nil || result.Text != want {
-					t.Errorf("got %q, %v, want %q", result.Text, err, want)
+			t.Run(string(level)+"/"+name, func(t *testing.T) {
+				w := open(t, level)
+				w.install(t, "p", code)
+				end := w.run(t.Context(), t, "exec ./p")
+				if want := "signal: bad system call"; end.Output != "" || end.State != want {
+					t.Errorf("got %q, %s, want %s", end.Output, end.State, want)
 				}
 			})
 		}
-		t.Run(level+"/x32", func(t *testing.T) {
-			b := open(t, builtin.AtLevel(level))
-			b.install(t, "p", x32Program)
-			if result, err := b.call(t, "run_command", `{"command":"exec ./p"}`); err != nil || result.Text != "[exit status 1]" {
-				t.Errorf("got %q, %v", result.Text, err)
+		t.Run(string(level)+"/x32", func(t *testing.T) {
+			w := open(t, level)
+			w.install(t, "p", x32Program)
+			if end := w.run(t.Context(), t, "exec ./p"); end.Output != "" || end.State != "exit status 1" {
+				t.Errorf("got %q, %s", end.Output, end.State)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package builtin
+package sandbox
 
 import (
 	"context"
@@ -17,23 +17,23 @@ import (
 const helperName = "agenthost-sandbox"
 
 const (
-	levelRoot  level = "namespaces"      // made with the rights of root
-	levelUser  level = "user namespaces" // and all others inside one of them
-	levelFiles level = "landlock"        // and seccomp, without namespaces
-	levelNone  level = "nothing"         // limits, and an end of all processes
+	levelRoot  Level = "namespaces"      // made with the rights of root
+	levelUser  Level = "user namespaces" // and all others inside one of them
+	levelFiles Level = "landlock"        // and seccomp, without namespaces
+	levelNone  Level = "nothing"         // limits, and an end of all processes
 )
 
-func (l level) namespaces() bool { return l == levelRoot || l == levelUser }
+func (l Level) namespaces() bool { return l == levelRoot || l == levelUser }
 
 // mainCalled tells that the program can be the helper: started again without
 // that, it would be a second host.
 var mainCalled bool
 
-// SandboxMain has to be called first in the main function of a program whose
+// Main has to be called first in the main function of a program whose
 // agents run commands. In the program as a person started it, it does nothing
-// but take note. Started by run_command, it gives up all rights that a command
+// but take note. Started by [Command.Run], it gives up all rights that a command
 // is not to have, runs the command and never returns.
-func SandboxMain() {
+func Main() {
 	if os.Args[0] != helperName {
 		mainCalled = true
 		return
@@ -42,17 +42,17 @@ func SandboxMain() {
 	os.Exit(126)
 }
 
-// Sandboxed reports what commands are held to here. The first call runs a few
+// Check reports what commands are held to here. The first call runs a few
 // commands to find out.
-func Sandboxed() Protection {
+func Check() Protection {
 	if !mainCalled {
 		return Protection{Layers: "the program does not begin with SandboxMain"}
 	}
 	return probed().protection()
 }
 
-// sandboxLevel is the strongest that works here.
-func sandboxLevel() level {
+// Strongest is the strongest that works here.
+func Strongest() Level {
 	if !mainCalled {
 		return ""
 	}
@@ -61,14 +61,14 @@ func sandboxLevel() level {
 
 // A finding is the first level that works here, and why those before it do not.
 type finding struct {
-	level   level
+	level   Level
 	refused []string
 }
 
 // probed tries the levels, strongest first, with a command that does nothing.
 var probed = sync.OnceValue(func() finding {
 	var f finding
-	for _, f.level = range []level{levelRoot, levelUser, levelFiles} {
+	for _, f.level = range []Level{levelRoot, levelUser, levelFiles} {
 		err := f.level.try()
 		if err == nil {
 			return f
@@ -79,7 +79,7 @@ var probed = sync.OnceValue(func() finding {
 	return f
 })
 
-func (l level) try() error {
+func (l Level) try() error {
 	if l == levelRoot && os.Geteuid() != 0 {
 		return fmt.Errorf("only for root")
 	}
@@ -88,17 +88,17 @@ func (l level) try() error {
 		return err
 	}
 	defer os.RemoveAll(base)
-	s := shell{text: ":", dir: filepath.Join(base, "dir"), temp: filepath.Join(base, "temp"), limit: 10 * time.Second, level: l}
-	for _, dir := range []string{s.dir, s.temp} {
+	c := Command{Text: ":", Dir: filepath.Join(base, "dir"), Temp: filepath.Join(base, "temp"), Limit: 10 * time.Second, Level: l}
+	for _, dir := range []string{c.Dir, c.Temp} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.limit)
+	ctx, cancel := context.WithTimeout(context.Background(), c.Limit)
 	defer cancel()
-	end, err := s.run(ctx)
-	if err == nil && !end.ok {
-		err = fmt.Errorf("%s", strings.TrimSpace(strings.TrimPrefix(end.output, "sandbox: ")+" ["+end.state+"]"))
+	end, err := c.Run(ctx)
+	if err == nil && !end.OK {
+		err = fmt.Errorf("%s", strings.TrimSpace(strings.TrimPrefix(end.Output, "sandbox: ")+" ["+end.State+"]"))
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package builtin
+package sandbox
 
 import "golang.org/x/sys/unix"
 

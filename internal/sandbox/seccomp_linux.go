@@ -1,6 +1,6 @@
 //go:build amd64 || arm64
 
-package builtin
+package sandbox
 
 import (
 	"fmt"
@@ -69,8 +69,8 @@ func (f *filter) bits(verdict, number uint32, argument int, bits uint32) {
 
 func argumentAt(n int) uint32 { return atArguments + 8*uint32(n) }
 
-// newFilter is what commands of an order may not ask the kernel for.
-func newFilter(o order) filter {
+// newFilter is what commands of an spec may not ask the kernel for.
+func newFilter(s spec) filter {
 	var f filter
 	f.machine()
 	f.always(unknown, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_CLONE3, unix.SYS_OPENAT2)
@@ -84,8 +84,8 @@ func newFilter(o order) filter {
 	f.newNamespaces()
 	f.typingForOthers()
 	f.otherUsers()
-	f.sockets(o.network)
-	if !o.level.namespaces() {
+	f.sockets(s.network)
+	if !s.level.namespaces() {
 		f.otherProcesses()
 	}
 	f.end(unix.SECCOMP_RET_ALLOW)
@@ -180,11 +180,11 @@ func (f *filter) otherProcesses() {
 }
 
 // restrictCalls puts the filter on this thread, and on what it starts.
-func restrictCalls(o order) error {
-	if o.level == levelNone {
+func restrictCalls(s spec) error {
+	if s.level == levelNone {
 		return nil
 	}
-	f := newFilter(o)
+	f := newFilter(s)
 	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
 	if errno != 0 {

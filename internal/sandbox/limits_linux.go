@@ -1,4 +1,4 @@
-package builtin
+package sandbox
 
 import (
 	"errors"
@@ -45,7 +45,7 @@ var keptCapabilities = []int{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOW
 
 // dropCapabilities takes from root what makes it root, for all that this thread
 // starts; other users have nothing to lose, and can gain nothing after.
-func dropCapabilities(l level) error {
+func dropCapabilities(l Level) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
 	}

@@ -1,13 +1,13 @@
 //go:build interop && linux
 
-package builtin_test
+package sandbox_test
 
 import (
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"agenthost/tools/builtin"
+	"agenthost/internal/sandbox"
 )
 
 // programs are what people have agents run. They have to be on the machine.
@@ -32,19 +32,19 @@ var programs = map[string]struct{ command, want string }{
 }
 
 func TestInteropPrograms(t *testing.T) {
-	levels := builtin.Levels()
+	levels := sandbox.Levels()
 	if len(levels) == 0 {
 		t.Fatal("no sandbox works here")
 	}
 	built := t.TempDir()
 	for _, level := range levels {
 		for name, tt := range programs {
-			t.Run(level+"/"+name, func(t *testing.T) {
+			t.Run(string(level)+"/"+name, func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "ana")
 				if name == "go" {
 					dir = filepath.Join(built, "ana")
 				}
-				got := openAt(t, dir, builtin.AtLevel(level)).text(t, "run_command", quoted(t, map[string]string{"command": tt.command, "timeout": "9m"}))
+				got := openAt(t, dir, level).output(t, tt.command)
 				if !strings.HasPrefix(got, tt.want) {
 					t.Errorf("got %q, want %q", got, tt.want)
 				}
@@ -58,11 +58,11 @@ func TestInteropPrograms(t *testing.T) {
 func TestInteropMultiprocessing(t *testing.T) {
 	const command = `python3 -c 'import multiprocessing as m
 with m.Pool(2) as p: print(sum(p.map(abs, [-1, -2])))'`
-	for _, level := range builtin.Levels() {
-		if strings.Contains(level, "namespaces") {
-			t.Run(level, func(t *testing.T) {
-				got := open(t, builtin.AtLevel(level)).text(t, "run_command", quoted(t, map[string]string{"command": command}))
-				if want := "3\n[exit status 0]"; got != want {
+	for _, level := range sandbox.Levels() {
+		if strings.Contains(string(level), "namespaces") {
+			t.Run(string(level), func(t *testing.T) {
+				got := open(t, level).output(t, command)
+				if want := "3\n"; got != want {
 					t.Errorf("got %q, want %q", got, want)
 				}
 			})

@@ -1,4 +1,4 @@
-package builtin
+package sandbox
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 // their parent dies, children of the helper: it is the first process of their
 // namespace, or their subreaper.
 type children struct {
-	level level
+	level Level
 	shell int
 	// sweep asks the confined thread to kill all that landlock lets it signal:
 	// everything of the command, and nothing else.
@@ -27,15 +27,15 @@ type children struct {
 	stopping bool
 }
 
-func newChildren(l level) *children {
+func newChildren(l Level) *children {
 	return &children{level: l, sweep: make(chan chan<- struct{})}
 }
 
-func (c *children) start(o order) error {
+func (c *children) start(s spec) error {
 	started := make(chan error)
 	go func() {
 		var err error
-		c.shell, err = o.startShell()
+		c.shell, err = s.startShell()
 		started <- err
 		for done := range c.sweep {
 			_ = unix.Kill(-1, unix.SIGKILL) // that none is left is as good
