@@ -1,4 +1,4 @@
-package llm_test
+package httpapi_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 func TestShownErrorHasNoKeys(t *testing.T) {
@@ -25,7 +26,7 @@ func TestShownErrorHasNoKeys(t *testing.T) {
 	}
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := llm.Shown(t.Context(), llm.StatusError(400, nil, errors.New(text)), "other").Error()
+			got := httpapi.Shown(t.Context(), llm.StatusError(400, nil, errors.New(text)), "other").Error()
 			if strings.Contains(got, "Hunter2") || !strings.Contains(got, "[redacted]") {
 				t.Errorf("got %s", got)
 			}
@@ -40,7 +41,7 @@ func TestShownErrorKeepsItsWords(t *testing.T) {
 		`Post "https://api.x.test/v1/chat?alt=sse": dial tcp: lookup api.x.test: no such host`, `bearer token is missing`,
 		`mail ops@x.test`,
 	} {
-		if got, want := llm.Shown(t.Context(), llm.Unavailable(errors.New(text)), "").Error(), "model: "+text; got != want {
+		if got, want := httpapi.Shown(t.Context(), llm.Unavailable(errors.New(text)), "").Error(), "model: "+text; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -1,6 +1,16 @@
-package llm
+package httpapi
 
-import "regexp"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"agenthost/llm"
+)
+
+const longestError = 500 // bytes of what a server says
 
 // secrets are what of a text gives access to something, with what stays of it.
 var secrets = []struct {
@@ -25,4 +35,27 @@ func redacted(text string) string {
 		text = s.found.ReplaceAllString(text, s.left)
 	}
 	return text
+}
+
+// Shown is what a provider's stream that ended with err ends with for others to
+// see: the end of ctx wins over every other, and neither a key nor a page of
+// text is in it.
+func Shown(ctx context.Context, err error, key string) *llm.Error {
+	if ctx.Err() != nil {
+		return llm.Stopped(ctx)
+	}
+	e := *llm.AsError(err)
+	text := e.Err.Error()
+	shown := text
+	if key != "" {
+		shown = strings.ReplaceAll(shown, key, "[key]")
+	}
+	shown = redacted(shown)
+	if len(shown) > longestError {
+		shown = fmt.Sprintf("%s…", strings.ToValidUTF8(shown[:longestError], ""))
+	}
+	if shown != text {
+		e.Err = errors.New(shown)
+	}
+	return &e
 }

@@ -1,9 +1,11 @@
-package llm
+package httpapi
 
 import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+
+	"agenthost/llm"
 )
 
 // longestName is what every provider allows.
@@ -18,7 +20,7 @@ type ToolNames struct {
 }
 
 // NamesOf is the translation for these tools; no two get the same name.
-func NamesOf(tools []ToolDef) *ToolNames {
+func NamesOf(tools []llm.ToolDef) *ToolNames {
 	n := &ToolNames{wire: map[string]string{}, ours: map[string]string{}}
 	for _, t := range tools { // a name that needs no change keeps it
 		if WireName(t.Name) == t.Name {

@@ -1,4 +1,4 @@
-package llm_test
+package httpapi_test
 
 import (
 	"net/http"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 // TestRedirects follows a POST as far as its key may go.
@@ -33,7 +34,7 @@ func TestRedirects(t *testing.T) {
 				}
 			}))
 			defer server.Close()
-			client := llm.HTTPClient(llm.Timeouts{}, nil)
+			client := httpapi.Client(llm.Timeouts{}, nil)
 			defer client.CloseIdleConnections()
 			res, err := client.Post(server.URL, "application/json", strings.NewReader("{}"))
 			if err != nil {

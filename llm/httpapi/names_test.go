@@ -1,10 +1,11 @@
-package llm_test
+package httpapi_test
 
 import (
 	"strings"
 	"testing"
 
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -26,7 +27,7 @@ func TestToolNames(t *testing.T) {
 			for _, n := range tt.tools {
 				tools = append(tools, llm.ToolDef{Name: n})
 			}
-			names := llm.NamesOf(tools)
+			names := httpapi.NamesOf(tools)
 			var sent, back []string
 			for _, n := range tt.tools {
 				sent = append(sent, names.ToWire(n))
@@ -43,7 +44,7 @@ func TestToolNames(t *testing.T) {
 }
 
 func TestNamesThatAreNotOffered(t *testing.T) {
-	names := llm.NamesOf(nil)
+	names := httpapi.NamesOf(nil)
 	if got := names.ToWire("old.tool"); got != "old__tool" {
 		t.Errorf("got %q, want old__tool", got)
 	}

@@ -1,4 +1,4 @@
-package llm
+package httpapi
 
 import (
 	"bufio"
@@ -17,18 +17,18 @@ const byteOrderMark = "\ufeff"
 
 var errEventTooLong = fmt.Errorf("event is longer than %d MiB", maxEvent>>20)
 
-// A ServerEvent is one event of a text/event-stream.
-type ServerEvent struct {
+// An Event is one event of a text/event-stream.
+type Event struct {
 	Name string // of the `event:` field, empty when there was none
 	Data []byte // valid until the next event is read
 }
 
-// ServerEvents reads a text/event-stream, the format most providers stream in,
+// Events reads a text/event-stream, the format most providers stream in,
 // until r ends. Comments and events that say nothing are skipped; an event cut
 // by the end of r is still given, as many servers forget the last empty line.
 // Reading blocks as r does; an error of r is the last element.
-func ServerEvents(r io.Reader) iter.Seq2[ServerEvent, error] {
-	return func(yield func(ServerEvent, error) bool) {
+func Events(r io.Reader) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
 		lines := lineReader{r: bufio.NewReader(r)}
 		if start, _ := lines.r.Peek(len(byteOrderMark)); string(start) == byteOrderMark {
 			_, _ = lines.r.Discard(len(byteOrderMark))
@@ -50,7 +50,7 @@ func ServerEvents(r io.Reader) iter.Seq2[ServerEvent, error] {
 				e.flush(yield)
 				return
 			default:
-				yield(ServerEvent{}, err)
+				yield(Event{}, err)
 				return
 			}
 		}
@@ -120,8 +120,8 @@ func (e *eventBuffer) add(line []byte) error {
 }
 
 // flush gives the event, if it says anything, and empties the buffer.
-func (e *eventBuffer) flush(yield func(ServerEvent, error) bool) bool {
-	ev := ServerEvent{Name: e.name, Data: e.data}
+func (e *eventBuffer) flush(yield func(Event, error) bool) bool {
+	ev := Event{Name: e.name, Data: e.data}
 	*e = eventBuffer{data: e.data[:0], last: e.last}
 	return ev.Name == "" && len(ev.Data) == 0 || yield(ev, nil)
 }

@@ -1,20 +1,22 @@
-package llm
+package httpapi
 
 import (
 	"cmp"
 	"net"
 	"net/http"
 	"time"
+
+	"agenthost/llm"
 )
 
 const maxRedirects = 5
 
-// HTTPClient is the client for calls of a provider. A nil transport is one that
+// Client is the client for calls of a provider. A nil transport is one that
 // connects within t.Connect, or its default; what comes then may take as long as
-// the caller's ctx, or the [Link]'s Timeouts.
-func HTTPClient(t Timeouts, transport http.RoundTripper) *http.Client {
+// the caller's ctx, or the Timeouts of its [llm.Link].
+func Client(t llm.Timeouts, transport http.RoundTripper) *http.Client {
 	if transport == nil {
-		transport = newTransport(cmp.Or(t.Connect, DefaultConnect))
+		transport = newTransport(cmp.Or(t.Connect, llm.DefaultConnect))
 	}
 	return &http.Client{Transport: transport, CheckRedirect: onlyHere}
 }

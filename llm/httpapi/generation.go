@@ -1,4 +1,4 @@
-package llm
+package httpapi
 
 import "errors"
 
@@ -7,20 +7,20 @@ import "errors"
 // call every tool twice.
 var ErrTwoGenerations = errors.New("stream has two answers in it")
 
-// Generations detects by the ids in a stream of chunks where another answer begins.
+// generations detects by the ids in a stream of chunks where another answer begins.
 // Many servers send no ids, or another with each chunk: then it says nothing. The
-// zero Generations has seen no chunk.
-type Generations struct {
+// zero generations has seen no chunk.
+type generations struct {
 	id     string
 	chunks int  // with id
 	mixed  bool // the ids differ within an answer
 }
 
-// Another reports whether a chunk that says something is of another answer than
+// another reports whether a chunk that says something is of another answer than
 // the ones before it; finished says that those came to an end. An id, in whatever
 // way it is written, says so only when two chunks at least had one in common
 // before.
-func (g *Generations) Another(id string, says, finished bool) bool {
+func (g *generations) another(id string, says, finished bool) bool {
 	switch {
 	case id == "" || id == "null" || id == `""`:
 	case id == g.id:

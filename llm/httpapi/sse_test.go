@@ -1,4 +1,4 @@
-package llm_test
+package httpapi_test
 
 import (
 	"bytes"
@@ -9,12 +9,12 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"agenthost/llm"
+	"agenthost/llm/httpapi"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestServerEvents(t *testing.T) {
+func TestEvents(t *testing.T) {
 	long := strings.Repeat("x", 4<<20)
 	tests := map[string]struct {
 		sent string
@@ -57,7 +57,7 @@ func TestServerEvents(t *testing.T) {
 	}
 }
 
-func TestServerEventsErrors(t *testing.T) {
+func TestEventsErrors(t *testing.T) {
 	broken := errors.New("broken")
 	huge := strings.Repeat("x", 20<<20)
 	tests := map[string]struct {
@@ -79,8 +79,8 @@ func TestServerEventsErrors(t *testing.T) {
 	}
 }
 
-func TestServerEventsCanBeLeft(t *testing.T) {
-	for e, err := range llm.ServerEvents(strings.NewReader("data: a\n\ndata: b\n\n")) {
+func TestEventsCanBeLeft(t *testing.T) {
+	for e, err := range httpapi.Events(strings.NewReader("data: a\n\ndata: b\n\n")) {
 		if err != nil || string(e.Data) != "a" {
 			t.Errorf("got %q, %v", e.Data, err)
 		}
@@ -88,9 +88,9 @@ func TestServerEventsCanBeLeft(t *testing.T) {
 	}
 }
 
-// FuzzServerEvents: how the bytes are cut into reads, and how lines end, makes
+// FuzzEvents: how the bytes are cut into reads, and how lines end, makes
 // no difference.
-func FuzzServerEvents(f *testing.F) {
+func FuzzEvents(f *testing.F) {
 	for _, seed := range []string{"data: a\n\n", "event: x\r\ndata: a\r\ndata: b\r\n\r\n", ": c\n\ndata", "\ufeffdata:\n"} {
 		f.Add([]byte(seed))
 	}
@@ -114,7 +114,7 @@ func FuzzServerEvents(f *testing.F) {
 }
 
 func read(r io.Reader) (events []string, err error) {
-	for e, err := range llm.ServerEvents(r) {
+	for e, err := range httpapi.Events(r) {
 		if err != nil {
 			return events, err
 		}
