@@ -1,24 +1,23 @@
-package config
+package yamldoc
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
-// suggest says what somebody who wrote word may have meant.
-func suggest(word string, known []string) string {
-	if near := nearest(word, known); near != "" {
+// Suggest says what somebody who wrote word may have meant.
+func Suggest(word string, known []string) string {
+	if near := Nearest(word, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	if len(known) == 0 {
 		return "there are none"
 	}
-	return "want " + alternatives(known)
+	return "want " + Alternatives(known)
 }
 
-// alternatives returns "a", "a or b", "a, b or c".
-func alternatives(words []string) string {
+// Alternatives returns "a", "a or b", "a, b or c".
+func Alternatives(words []string) string {
 	last := len(words) - 1
 	if last == 0 {
 		return words[0]
@@ -26,11 +25,8 @@ func alternatives(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// Nearest returns the word of a list that is most like w, or "" when none is close.
-func Nearest(w string, words []string) string { return nearest(w, words) }
-
-// nearest returns the word closest to w, or "" when none is close.
-func nearest(w string, words []string) string {
+// Nearest returns the word closest to w, or "" when none is close.
+func Nearest(w string, words []string) string {
 	best, least := "", (len(w)+2)/3+1
 	if len(w) > 64 {
 		return "" // nobody mistypes that much, and the table would be large
@@ -67,15 +63,4 @@ func distance(a, b string) int {
 		before, row = row, next
 	}
 	return row[len(b)]
-}
-
-// sorted returns the names in a table in order, for messages and for checks
-// that always come in the same order.
-func sorted[V any](table map[string]V) []string {
-	names := make([]string, 0, len(table))
-	for name := range table {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

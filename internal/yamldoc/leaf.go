@@ -1,4 +1,4 @@
-package config
+package yamldoc
 
 import (
 	"math"
@@ -11,30 +11,30 @@ import (
 
 // leaf decodes a scalar. No number here is below 0 but a priority, and no
 // duration is 0 but a debounce: 0 would silently become the default.
-func (d *decoder) leaf(n *node, v reflect.Value, path string) {
-	if n.kind != scalar {
-		d.fail(n, path, "%swant %s, got %s", d.named(path), wanted(v.Type()), n.describe())
+func (d *Decoder) leaf(n *Node, v reflect.Value, path string) {
+	if n.Kind != Scalar {
+		d.fail(n, path, "%swant %s, got %s", d.named(path), wanted(v.Type()), n.Describe())
 		return
 	}
 	if !fits(n, v) {
-		d.fail(n, path, "%swant %s, got %s", d.named(path), wanted(v.Type()), n.quote())
+		d.fail(n, path, "%swant %s, got %s", d.named(path), wanted(v.Type()), n.Quote())
 		return
 	}
 	switch {
-	case v.Type() == durationType:
-		if v.Int() < 0 || v.Int() == 0 && d.key(path) != "debounce" {
-			d.fail(n, path, "%swant a duration above 0, got %s", d.named(path), n.quote())
+	case v.Type() == DurationType:
+		if v.Int() < 0 || v.Int() == 0 && d.Key(path) != "debounce" {
+			d.fail(n, path, "%swant a duration above 0, got %s", d.named(path), n.Quote())
 		}
-	case v.CanInt() && v.Int() < 0 && d.key(path) != "priority",
+	case v.CanInt() && v.Int() < 0 && d.Key(path) != "priority",
 		v.CanFloat() && !(v.Float() >= 0 && v.Float() <= math.MaxFloat64):
-		d.fail(n, path, "%swant 0 or more, got %s", d.named(path), n.quote())
+		d.fail(n, path, "%swant 0 or more, got %s", d.named(path), n.Quote())
 	}
 }
 
 // fits sets v to n if n is of its type.
-func fits(n *node, v reflect.Value) bool {
-	if v.Type() == durationType {
-		duration, err := parseDuration(n.value)
+func fits(n *Node, v reflect.Value) bool {
+	if v.Type() == DurationType {
+		duration, err := parseDuration(n.Value)
 		v.SetInt(int64(duration))
 		return err == nil && n.resolvedTag() != intTag
 	}
@@ -65,7 +65,7 @@ func parseDuration(s string) (time.Duration, error) {
 
 func wanted(t reflect.Type) string {
 	switch {
-	case t == durationType:
+	case t == DurationType:
 		return "a duration with its unit, such as 30s or 10m"
 	case t.Kind() == reflect.Bool:
 		return "true or false"

@@ -1,4 +1,4 @@
-package config
+package yamldoc
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ const (
 
 // A builder makes the tree of one file.
 type builder struct {
-	*problems
+	*Problems
 	expander
 	file    string
 	open    map[*yaml.Node]bool // anchors that are being followed
@@ -22,7 +22,7 @@ type builder struct {
 	literal bool // variables are left as they are
 }
 
-func (b *builder) tree(document *yaml.Node) *node {
+func (b *builder) tree(document *yaml.Node) *Node {
 	b.open = make(map[*yaml.Node]bool)
 	root := b.build(document.Content[0], 0, !b.literal)
 	if b.stopped {
@@ -32,10 +32,10 @@ func (b *builder) tree(document *yaml.Node) *node {
 }
 
 // build makes the node of y; with expand, variables in it are replaced.
-func (b *builder) build(y *yaml.Node, depth int, expand bool) *node {
-	n := &node{kind: y.Kind, tag: y.Tag, style: y.Style, value: y.Value, source: y.Value, at: b.place(y)}
+func (b *builder) build(y *yaml.Node, depth int, expand bool) *Node {
+	n := &Node{Kind: y.Kind, tag: y.Tag, style: y.Style, Value: y.Value, Source: y.Value, At: b.place(y)}
 	if !b.within(y, depth) {
-		n.kind, n.broken = scalar, true
+		n.Kind, n.Broken = Scalar, true
 		return n
 	}
 	switch y.Kind {
@@ -43,7 +43,7 @@ func (b *builder) build(y *yaml.Node, depth int, expand bool) *node {
 		return b.follow(y, depth, expand)
 	case yaml.SequenceNode:
 		for _, item := range y.Content {
-			n.items = append(n.items, b.build(item, depth+1, expand))
+			n.Items = append(n.Items, b.build(item, depth+1, expand))
 		}
 	case yaml.MappingNode:
 		b.mapping(n, y, depth, expand)
@@ -55,11 +55,11 @@ func (b *builder) build(y *yaml.Node, depth int, expand bool) *node {
 	return n
 }
 
-func (b *builder) place(y *yaml.Node) place { return place{b.file, y.Line, y.Column} }
+func (b *builder) place(y *yaml.Node) Place { return Place{b.file, y.Line, y.Column} }
 
 func (b *builder) stop(y *yaml.Node, format string, args ...any) {
 	if !b.stopped {
-		b.add(b.place(y), format, args...)
+		b.Add(b.place(y), format, args...)
 	}
 	b.stopped = true
 }
@@ -78,10 +78,10 @@ func (b *builder) within(y *yaml.Node, depth int) bool {
 	return !b.stopped
 }
 
-func (b *builder) follow(y *yaml.Node, depth int, expand bool) *node {
+func (b *builder) follow(y *yaml.Node, depth int, expand bool) *Node {
 	if b.open[y.Alias] {
 		b.stop(y, "the anchor of this alias holds the alias itself")
-		return &node{kind: scalar, broken: true, at: b.place(y)}
+		return &Node{Kind: Scalar, Broken: true, At: b.place(y)}
 	}
 	b.open[y.Alias] = true
 	defer delete(b.open, y.Alias)
@@ -89,7 +89,7 @@ func (b *builder) follow(y *yaml.Node, depth int, expand bool) *node {
 }
 
 // mapping fills in the fields of n: first its own, then what merge keys add.
-func (b *builder) mapping(n *node, y *yaml.Node, depth int, expand bool) {
+func (b *builder) mapping(n *Node, y *yaml.Node, depth int, expand bool) {
 	seen := make(map[string]*yaml.Node)
 	var merges []*yaml.Node
 	for i := 0; i+1 < len(y.Content); i += 2 {
@@ -99,16 +99,16 @@ func (b *builder) mapping(n *node, y *yaml.Node, depth int, expand bool) {
 		}
 		switch first := seen[key.Value]; {
 		case key.Kind != yaml.ScalarNode:
-			b.add(b.place(key), "want a plain word as a key")
+			b.Add(b.place(key), "want a plain word as a key")
 		case first != nil:
-			b.add(b.place(key), "key %q is there twice, first in line %d; keep one", key.Value, first.Line)
+			b.Add(b.place(key), "key %q is there twice, first in line %d; keep one", key.Value, first.Line)
 		case key.Tag == "!!merge":
 			seen[key.Value] = key
 			merges = append(merges, value)
 		default:
 			seen[key.Value] = key
-			k := &node{kind: scalar, tag: "!!str", value: key.Value, source: key.Value, at: b.place(key)}
-			n.fields = append(n.fields, field{k, b.build(value, depth+1, expand && key.Value != "prompt")})
+			k := &Node{Kind: Scalar, tag: "!!str", Value: key.Value, Source: key.Value, At: b.place(key)}
+			n.Fields = append(n.Fields, Field{k, b.build(value, depth+1, expand && key.Value != "prompt")})
 		}
 	}
 	for _, m := range merges {
@@ -117,24 +117,24 @@ func (b *builder) mapping(n *node, y *yaml.Node, depth int, expand bool) {
 }
 
 // mergeInto adds the fields of a `<<:` value that n does not have itself.
-func (b *builder) mergeInto(n *node, y *yaml.Node, depth int, expand bool) {
+func (b *builder) mergeInto(n *Node, y *yaml.Node, depth int, expand bool) {
 	value := b.build(y, depth+1, expand)
-	values := []*node{value}
-	if value.kind == sequence {
-		values = value.items
+	values := []*Node{value}
+	if value.Kind == Sequence {
+		values = value.Items
 	}
 	names := make(map[string]bool)
-	for _, f := range n.fields {
-		names[f.key.value] = true
+	for _, f := range n.Fields {
+		names[f.Key.Value] = true
 	}
 	for _, v := range values {
-		if v.kind != mapping && !v.broken {
-			b.add(b.place(y), "want a mapping after <<, got %s", v.describe())
+		if v.Kind != Mapping && !v.Broken {
+			b.Add(b.place(y), "want a mapping after <<, got %s", v.Describe())
 		}
-		for _, f := range v.fields {
-			if !names[f.key.value] {
-				names[f.key.value] = true
-				n.fields = append(n.fields, f)
+		for _, f := range v.Fields {
+			if !names[f.Key.Value] {
+				names[f.Key.Value] = true
+				n.Fields = append(n.Fields, f)
 			}
 		}
 	}
@@ -142,17 +142,17 @@ func (b *builder) mergeInto(n *node, y *yaml.Node, depth int, expand bool) {
 
 // expandInto replaces the variables of a scalar. What had no quotes is resolved
 // anew, so that it may become a number.
-func (b *builder) expandInto(n *node) {
-	if !strings.Contains(n.value, "${") {
+func (b *builder) expandInto(n *Node) {
+	if !strings.Contains(n.Value, "${") {
 		return
 	}
-	value, err := b.expand(n.value)
+	value, err := b.expand(n.Value)
 	if err != nil {
-		b.add(n.at, "%v", err)
-		n.broken = true
+		b.Add(n.At, "%v", err)
+		n.Broken = true
 		return
 	}
-	n.value, n.filled = value, true
+	n.Value, n.filled = value, true
 	if n.style == 0 {
 		n.tag = ""
 	}

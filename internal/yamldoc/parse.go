@@ -1,4 +1,4 @@
-package config
+package yamldoc
 
 import (
 	"bytes"
@@ -13,30 +13,33 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// parse returns the tree of a file, nil when there is no telling what it is.
-// An empty file is a null node.
-func (l *loader) parse(name string, data []byte) *node {
+// Options say how variables in a file are replaced.
+type Options struct {
+	Folder  string // of the configuration: that of the secrets
+	Literal bool   // variables are left as they are
+}
+
+// Parse returns the tree of a file, nil when its problems leave none. An empty
+// file is a null node.
+func Parse(ps *Problems, name string, data []byte, o Options) *Node {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var first, second yaml.Node
 	err := dec.Decode(&first)
 	if errors.Is(err, io.EOF) {
-		return &node{kind: scalar, tag: nullTag, at: place{file: name}}
+		return &Node{Kind: Scalar, tag: nullTag, At: Place{File: name}}
 	}
 	if err == nil {
 		if err = dec.Decode(&second); err == nil {
-			l.add(place{name, second.Line, second.Column}, "a second document starts here; want one document a file")
+			ps.Add(Place{name, second.Line, second.Column}, "a second document starts here; want one document a file")
 		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		at, text := syntaxProblem(name, data, err)
-		l.add(at, "not YAML: %s", text)
-		l.partial = true
+		ps.Add(at, "not YAML: %s", text)
 		return nil
 	}
-	b := &builder{problems: &l.problems, file: name, expander: expander{folder: l.folder}, literal: l.literal}
-	root := b.tree(&first)
-	l.partial = l.partial || root == nil
-	return root
+	b := &builder{Problems: ps, file: name, expander: expander{folder: o.Folder}, literal: o.Literal}
+	return b.tree(&first)
 }
 
 var (
@@ -46,27 +49,27 @@ var (
 
 // syntaxProblem finds the place and the words for an error of the YAML parser.
 // The parser gives no column, and of what holds a fault it names the start.
-func syntaxProblem(name string, data []byte, err error) (at place, text string) {
+func syntaxProblem(name string, data []byte, err error) (at Place, text string) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	at = place{name, 1, 1}
-	if line, column, text := strayBytes(data); text != "" && !utf16(data) {
-		return place{name, line, column}, text
+	at = Place{name, 1, 1}
+	if line, column, text := StrayBytes(data); text != "" && !utf16(data) {
+		return Place{name, line, column}, text
 	}
 	if m := lineOfError.FindStringSubmatch(message); m != nil {
 		message = message[len(m[0]):]
-		at.line, _ = strconv.Atoi(m[1])
+		at.Line, _ = strconv.Atoi(m[1])
 		if countedFromZero(message) {
-			at.line++
+			at.Line++
 		}
 	}
 	if m := anchorOfError.FindStringSubmatch(message); m != nil {
 		before, _, _ := bytes.Cut(data, []byte("*"+m[1]))
-		at.line += bytes.Count(before, []byte("\n"))
+		at.Line += bytes.Count(before, []byte("\n"))
 	}
 	lines := strings.Split(string(data), "\n")
-	at.line = min(at.line, len(lines))
-	line := lines[at.line-1]
-	at.column = 1 + len(line) - len(strings.TrimLeft(line, " \t"))
+	at.Line = min(at.Line, len(lines))
+	line := lines[at.Line-1]
+	at.Column = 1 + len(line) - len(strings.TrimLeft(line, " \t"))
 	if strings.HasPrefix(strings.TrimLeft(line, " "), "\t") {
 		message = "found a tab character"
 	}
@@ -78,9 +81,9 @@ func utf16(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff"))
 }
 
-// strayBytes finds the first character that no YAML file has, of which the
+// StrayBytes finds the first character that no YAML file has, of which the
 // parser does not say where it is. There is none when text is empty.
-func strayBytes(data []byte) (line, column int, text string) {
+func StrayBytes(data []byte) (line, column int, text string) {
 	line = 1
 	for len(data) > 0 {
 		column++

@@ -1,4 +1,4 @@
-package config
+package yamldoc
 
 import (
 	"errors"
@@ -73,12 +73,12 @@ func (e expander) readSecret(path string) (string, error) {
 		return "", fmt.Errorf("${file:%s} is not a path without ..; want one below the folder of the configuration, $AGENTHOST_SECRETS or /run/secrets", path)
 	}
 	for _, root := range e.secretFolders() {
-		text, err := readBelow(root, path, maxSecret)
+		text, err := ReadBelow(root, path, maxSecret)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return "", fmt.Errorf("${file:%s}: %s", path, whyUnreadable(err))
+			return "", fmt.Errorf("${file:%s}: %s", path, WhyUnreadable(err))
 		}
 		return strings.TrimRight(text, "\r\n"), nil
 	}
@@ -93,12 +93,12 @@ func (e expander) secretFolders() []string {
 	return append(folders, "/run/secrets")
 }
 
-// errLarge tells that a file has more bytes than it may.
-var errLarge = errors.New("larger")
+// ErrTooLarge tells that a file has more bytes than it may.
+var ErrTooLarge = errors.New("larger")
 
-// readBelow reads a file of up to most bytes by its path relative to root, or by
+// ReadBelow reads a file of up to most bytes by its path relative to root, or by
 // an absolute one that root holds; any other is a file that does not exist.
-func readBelow(root, path string, most int64) (string, error) {
+func ReadBelow(root, path string, most int64) (string, error) {
 	if filepath.IsAbs(path) {
 		absolute, _ := filepath.Abs(root) // without one, nothing is below it
 		var err error
@@ -113,7 +113,20 @@ func readBelow(root, path string, most int64) (string, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%w than %d bytes", errLarge, most)
+		err = fmt.Errorf("%w than %d bytes", ErrTooLarge, most)
 	}
 	return string(data), err
+}
+
+// WhyUnreadable says why a file cannot be read, without its name.
+func WhyUnreadable(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file or folder"
+	default:
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err
+		}
+		return fmt.Sprintf("cannot be read: %v", err)
+	}
 }
