@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 	"metrics":            {"*"},
 	"agents":             {"session", "run", "hooks", "tools", "llm", "bus", "internal/texts"},
 	"bench":              {"bus"},
-	"heartbeat":          {"bus"},
+	"heartbeat":          {"bus", "internal/texts"},
 	"plugins":            {"bus"},
 	"tools":              {"llm", "internal/shell"},
 	"session":            {"fastjson", "run", "bus"},
