@@ -48,6 +48,7 @@ var arrows = map[string][]string{
 	"llm/anthropic":      {"llm", "llm/httpapi", "fastjson"},
 	"llm/gemini":         {"llm", "llm/httpapi", "fastjson"},
 	"llm/openai":         {"llm", "llm/httpapi", "fastjson"},
+	"llm/scripted":       {"llm", "internal/yamldoc"},
 	"internal/hardening": {"bus", "config", "tools"},
 	"internal/diskuse":   {},
 	"internal/texts":     {},
