@@ -118,7 +118,7 @@ func (t *runner) command(ctx context.Context, o origin, id string) *run.Signal {
 	}
 	text := notRun
 	if !t.c.r.shadow() {
-		text = t.c.r.parts.Remind(ctx, id, sender(o.inbound), *t.person(), rest)
+		text = t.c.r.parts.Remind(ctx, t.p.texts, id, sender(o.inbound), *t.person(), rest)
 	}
 	answer := llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: text}}}
 	return &run.Signal{Kind: run.StreamEnd, At: time.Now(), Run: t.id, Message: &answer}

@@ -10,6 +10,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/internal/texts"
 	"agenthost/tools"
 )
 
@@ -134,7 +135,7 @@ func TestRemindCommand(t *testing.T) {
 	w.stop()
 	asked := make(chan string, 1)
 	w.change = func(p *agents.Parts) {
-		p.Remind = func(_ context.Context, id, by string, chat bus.Origin, text string) string {
+		p.Remind = func(_ context.Context, _ texts.Book, id, by string, chat bus.Origin, text string) string {
 			asked <- strings.Join([]string{id, by, chat.Agent, chat.Session, chat.Subject, chat.To, text}, "|")
 			return "noted"
 		}

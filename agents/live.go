@@ -44,6 +44,30 @@ func (f *Fleet) Ask(ctx context.Context, call tools.Call, prompt string, options
 	return "", ErrNobody
 }
 
+// Texts are the host's sentences for the person behind a call that is under way.
+func (f *Fleet) Texts(call tools.Call) texts.Book {
+	for _, r := range f.runtimes() {
+		if r.ID() != call.Agent {
+			continue
+		}
+		if entry, ok := r.sessions.Get(session.Key(call.Session)); ok {
+			return entry.Value.textsOf(call.Run)
+		}
+		return r.now().texts
+	}
+	return texts.Book{}
+}
+
+// textsOf are those of the run under way, whose channel may have its own.
+func (c *conversation) textsOf(run string) texts.Book {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.current; t != nil && t.id == run {
+		return t.p.texts
+	}
+	return c.texts()
+}
+
 func (c *conversation) askLive(ctx context.Context, call tools.Call, prompt string, options []string) (string, error) {
 	c.mu.Lock()
 	t := c.current
@@ -160,6 +184,9 @@ func (a *liveAsk) answeredBy(book texts.Book, it *item, only bool) (string, bool
 		return "", false
 	default:
 		text = it.origin.inbound.Text
+	}
+	if strings.TrimSpace(text) == "" && (it.origin.inbound == nil || len(it.origin.inbound.Media) == 0) {
+		return "", true // for the tool to judge: it may have a default
 	}
 	sig, ok := said(book, run.Signal{}, a.call, text, true)
 	return sig.Answer, ok

@@ -9,6 +9,7 @@ import (
 	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
+	"agenthost/tools"
 )
 
 func TestOrders(t *testing.T) {
@@ -122,4 +123,22 @@ func TestLanguage(t *testing.T) {
 	w.settled()
 	w.say("ana", bus.Inbound{Text: "/stop"})
 	w.expect("error", "Schluss.")
+}
+
+// What a tool asks for somebody else is introduced in the language of the agent.
+func TestTextsOfACallUnderWay(t *testing.T) {
+	t.Parallel()
+	var w *world
+	asks := tools.Tool{
+		Name: "pay", Schema: anything, ReadOnly: true,
+		Run: func(_ context.Context, call tools.Call) (tools.Result, error) {
+			return tools.Result{Text: w.fleet.Texts(call).Say("mcp_asks", "server", "bank", "question", "Wie viel?")}, nil
+		},
+	}
+	w = newWorld(t, bot("ana", script(paying), has(asks), func(a *actor) { a.cfg.Language = "de" }))
+	w.say("ana", bus.Inbound{Text: "pay"})
+	w.expect("reply", "It says: Der MCP-Server bank fragt: Wie viel?")
+	if got := w.fleet.Texts(tools.Call{Agent: "nobody"}).Say("stopped"); got != "Stopped." {
+		t.Errorf("of no agent: got %q", got)
+	}
 }

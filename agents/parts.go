@@ -12,6 +12,7 @@ import (
 	"agenthost/agents/internal/workers"
 	"agenthost/bus"
 	"agenthost/hooks"
+	"agenthost/internal/texts"
 	"agenthost/run"
 	"agenthost/session"
 
@@ -43,9 +44,9 @@ type Parts struct {
 	// OnHeartbeat hears of every tick, once in the fleet; it may be nil.
 	OnHeartbeat func(ctx context.Context, agent string, due time.Time)
 	// Remind is the chat command /remind: it does what text says, for by in
-	// chat, and returns what to answer. The same id does nothing twice. nil:
-	// there is no such command.
-	Remind func(ctx context.Context, id, by string, chat bus.Origin, text string) string
+	// chat, and returns what to answer, in the words of book. The same id does
+	// nothing twice. nil: there is no such command.
+	Remind func(ctx context.Context, book texts.Book, id, by string, chat bus.Origin, text string) string
 
 	// Served asks all hosts of the fleet what they serve; nil: this is the only one.
 	Served func(ctx context.Context) (Served, error)

@@ -745,9 +745,13 @@ func TestAnswerBySchema(t *testing.T) {
 
 func TestToolAsksWhileItRuns(t *testing.T) {
 	t.Parallel()
-	for name, answer := range map[string]func(bus.Outbound) bus.Inbound{
-		"word": func(bus.Outbound) bus.Inbound { return bus.Inbound{Text: "blue"} },
-		"call": func(q bus.Outbound) bus.Inbound { return bus.Inbound{Text: "Blue", Answers: q.Call} },
+	for name, tt := range map[string]struct {
+		answer func(bus.Outbound) bus.Inbound
+		want   string
+	}{
+		"word":    {func(bus.Outbound) bus.Inbound { return bus.Inbound{Text: "blue"} }, "Blue"},
+		"call":    {func(q bus.Outbound) bus.Inbound { return bus.Inbound{Text: "Blue", Answers: q.Call} }, "Blue"},
+		"nothing": {func(q bus.Outbound) bus.Inbound { return bus.Inbound{Text: " ", Answers: q.Call} }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var w *world
@@ -765,8 +769,8 @@ func TestToolAsksWhileItRuns(t *testing.T) {
 				waiting, err := agents.AllWaiting(t.Context(), w.bus.JS)
 				return err == nil && len(waiting) == 1 && waiting[0].ID == q.Call
 			})
-			w.say("ana", answer(q))
-			w.expect("reply", "It says: Blue")
+			w.say("ana", tt.answer(q))
+			w.expect("reply", "It says: "+tt.want)
 			w.settled()
 		})
 	}

@@ -94,7 +94,7 @@ func (in *Inbound) check() error {
 	switch {
 	case in.Edits != "" && in.Withdraws != "":
 		return malformed("it has both edits and withdraws; it can have one of them")
-	case strings.TrimSpace(in.Text) == "" && len(in.Media) == 0 && in.Withdraws == "":
+	case strings.TrimSpace(in.Text) == "" && len(in.Media) == 0 && in.Withdraws == "" && in.Answers == "": // an answer may be left to the default
 		return malformed("it has neither text nor media")
 	case in.Group && in.Chat == "":
 		return malformed("it has no chat, which a message of a group names")

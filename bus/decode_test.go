@@ -244,6 +244,7 @@ func TestDecodeInbound(t *testing.T) {
 			`{"media":[{"kind":"image","mime":"image/png","name":"a.png","size":123,"url":"https://x/a.png"}]}`,
 			bus.Inbound{Media: []bus.Media{{Kind: "image", MIME: "image/png", Name: "a.png", Size: 123, URL: "https://x/a.png"}}},
 		},
+		"an empty answer": {`{"answers":"c1"}`, bus.Inbound{Answers: "c1"}},
 		"media by object": {`{"media":[{"object":"abc"}]}`, bus.Inbound{Media: []bus.Media{{Object: "abc"}}}},
 		"everything": {
 			`{"id":"tg-8841","from":"ana","name":"Ana","chat":"-10012","group":true,"thread":"7","text":"hello",

@@ -10,6 +10,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/internal/texts"
+	"agenthost/internal/yamldoc"
 	"agenthost/session"
 	"agenthost/tools"
 )
@@ -33,7 +34,7 @@ func (k *checker) checkAgents() {
 
 func (k *checker) checkIDs() {
 	first := make(map[string]string) // where an id was seen first
-	unknown := k.partial || k.failed["agents"]
+	unknown := k.partial || k.Failed("agents")
 	for i, a := range k.c.Agents {
 		at := fmt.Sprintf("agents[%d].id", i)
 		if a.ID == "" {
@@ -43,7 +44,7 @@ func (k *checker) checkIDs() {
 		}
 		k.token(at, "agent id", a.ID)
 		if other := first[a.ID]; other != "" {
-			k.fault(at, "agent id %s is at %s as well; want an id of its own", k.quote(at), k.nodeAt(other).at)
+			k.Fault(at, "agent id %s is at %s as well; want an id of its own", k.Quote(at), k.NodeAt(other).At)
 		}
 		first[a.ID] = cmp.Or(first[a.ID], at)
 	}
@@ -81,9 +82,9 @@ func (k *checker) checkSchema(path string, a Agent) {
 		err = tools.CheckSchema(text)
 	}
 	if err != nil {
-		at := k.nodeAt(path).at
+		at := k.NodeAt(path).At
 		text := fmt.Sprintf("output_schema is no JSON Schema that can be read: %v", err)
-		k.c.SchemaFaults = append(k.c.SchemaFaults, Problem{at.file, at.line, at.column, text})
+		k.c.SchemaFaults = append(k.c.SchemaFaults, at.Problem(text))
 	}
 }
 
@@ -92,37 +93,37 @@ func (k *checker) checkBudget(at string, b agents.Budget) {
 	k.oneOf(at+".on_exceed", b.OnExceed, excesses...)
 	for i, share := range b.Alert {
 		if p := fmt.Sprintf("%s.alert[%d]", at, i); share <= 0 || share > 1 {
-			k.fault(p, "alert %s: want a share of the budget above 0 and up to 1, such as 0.8", k.quote(p))
+			k.Fault(p, "alert %s: want a share of the budget above 0 and up to 1, such as 0.8", k.Quote(p))
 		}
 	}
 }
 
 func (k *checker) checkModel(at string, a Agent) {
-	if k.partial || k.failed["models"] {
+	if k.partial || k.Failed("models") {
 		return
 	}
 	names := sorted(k.c.Models)
-	id := k.quote(parent(at) + ".id")
+	id := k.Quote(yamldoc.Parent(at) + ".id")
 	switch {
 	case a.Behavior != "" && len(a.Model) == 0: // it need not ask one
 	case len(a.Model) == 0 && len(names) == 0:
-		k.fault(at, "agent %s names no model; add models:, and model: with the name of one", id)
+		k.Fault(at, "agent %s names no model; add models:, and model: with the name of one", id)
 	case len(a.Model) == 0 && len(names) > 1:
-		k.fault(at, "agent %s names no model; add model: %s", id, alternatives(names))
+		k.Fault(at, "agent %s names no model; add model: %s", id, yamldoc.Alternatives(names))
 	}
 	k.checkModelNames(at, a.Model)
 }
 
 // checkModelNames checks that models of these names are there.
 func (k *checker) checkModelNames(at string, chain []string) {
-	if k.partial || k.failed["models"] {
+	if k.partial || k.Failed("models") {
 		return
 	}
 	names := sorted(k.c.Models)
 	for i, name := range chain {
 		if !slices.Contains(names, name) {
 			p := fmt.Sprintf("%s[%d]", at, i)
-			k.fault(p, "there is no model %s in models; %s", k.quote(p), suggest(name, names))
+			k.Fault(p, "there is no model %s in models; %s", k.Quote(p), yamldoc.Suggest(name, names))
 		}
 	}
 }
@@ -138,11 +139,11 @@ func (k *checker) checkPeers(at string, a Agent) {
 			switch {
 			case name == "*":
 			case key == "delegates" && name == a.ID:
-				k.fault(p, "agent %s cannot delegate to itself; want another agent", k.quote(p))
+				k.Fault(p, "agent %s cannot delegate to itself; want another agent", k.Quote(p))
 			case !slices.Contains(k.ids, name):
-				k.fault(p, "there is no agent %s; %s", k.quote(p), suggest(name, k.ids))
+				k.Fault(p, "there is no agent %s; %s", k.Quote(p), yamldoc.Suggest(name, k.ids))
 			case key == "delegates" && !k.accepts(name, a.ID):
-				k.warn(p, "agent %s accepts no work from %q; add %q to its accepts, or take it out here", k.quote(p), a.ID, a.ID)
+				k.warn(p, "agent %s accepts no work from %q; add %q to its accepts, or take it out here", k.Quote(p), a.ID, a.ID)
 			}
 		}
 	}
@@ -159,7 +160,7 @@ func (k *checker) accepts(name, from string) bool {
 // program of one's own, perhaps.
 func (k *checker) checkBehavior(at string, a Agent) {
 	if a.Behavior != "" && agents.Registered(a.Behavior) == nil {
-		k.warn(at, "behavior %s is not in this program, so its agent cannot answer; run the Go program that registers it", k.quote(at))
+		k.warn(at, "behavior %s is not in this program, so its agent cannot answer; run the Go program that registers it", k.Quote(at))
 	}
 }
 
@@ -169,7 +170,7 @@ func (k *checker) checkApprovers(at string, a Agent) {
 		channel, from, _ := strings.Cut(who, "/")
 		if name, instance, some := strings.Cut(channel, "."); !token.MatchString(name) || some && !token.MatchString(instance) || from == "" {
 			p := fmt.Sprintf("%s.approvers[%d]", at, i)
-			k.fault(p, "approver %s: want <channel>[.<instance>]/<from>, such as telegram.sales/42", k.quote(p))
+			k.Fault(p, "approver %s: want <channel>[.<instance>]/<from>, such as telegram.sales/42", k.Quote(p))
 		}
 	}
 }
@@ -179,20 +180,20 @@ func (k *checker) checkPolicy(at string, a Agent) {
 	for i, glob := range a.Tools {
 		p := fmt.Sprintf("%s.tools[%d]", at, i)
 		if _, err := path.Match(glob, ""); err != nil || glob == "" {
-			k.fault(p, `tool %s: want a name or a pattern such as "files.*"`, k.quote(p))
+			k.Fault(p, `tool %s: want a name or a pattern such as "files.*"`, k.Quote(p))
 			continue
 		}
-		k.checkToolName(k.fault, p, glob)
+		k.checkToolName(k.Fault, p, glob)
 	}
 	for _, tool := range sorted(a.Permissions) {
-		p := join(at+".permissions", tool)
+		p := yamldoc.Join(at+".permissions", tool)
 		if _, err := path.Match(tool, ""); err != nil || tool == "" {
-			k.faultKey(p, `tool %q: want a name or a pattern such as "files.*"`, tool)
+			k.FaultKey(p, `tool %q: want a name or a pattern such as "files.*"`, tool)
 		} else {
 			k.checkPermissionName(p, tool)
 		}
 		if a.Permissions[tool] == "" {
-			k.fault(p, "%q has no permission; want allow, ask or deny", tool)
+			k.Fault(p, "%q has no permission; want allow, ask or deny", tool)
 		}
 		k.oneOf(p, a.Permissions[tool], permissions...)
 	}
@@ -210,14 +211,14 @@ func (k *checker) checkChannels(at string, a Agent) {
 		}
 		k.oneOf(p+".queue", string(b.Queue), queues...)
 		if queue := cmp.Or(b.Queue, a.Session.Queue, session.Followup); b.Debounce > 0 && queue != session.Collect {
-			k.fault(p+".debounce", "debounce with queue %s; want queue: collect", queue)
+			k.Fault(p+".debounce", "debounce with queue %s; want queue: collect", queue)
 		}
 		k.checkDebounceMax(p+".debounce_max", a, b)
 		k.checkOverrides(p, a, b)
 		k.checkStale(p+".stale", b)
 		for j, other := range a.Channels[:i] {
 			if overlap(b, other) {
-				k.fault(p, "duplicate binding (first at %s); keep one", k.nodeAt(fmt.Sprintf("%s[%d]", at, j)).at)
+				k.Fault(p, "duplicate binding (first at %s); keep one", k.NodeAt(fmt.Sprintf("%s[%d]", at, j)).At)
 				break
 			}
 		}
@@ -227,29 +228,29 @@ func (k *checker) checkChannels(at string, a Agent) {
 func (k *checker) checkDebounceMax(p string, a Agent, b agents.Binding) {
 	switch queue := cmp.Or(b.Queue, a.Session.Queue, session.Followup); {
 	case b.DebounceMax > 0 && queue != session.Collect:
-		k.fault(p, "debounce_max with queue %s; want queue: collect", queue)
+		k.Fault(p, "debounce_max with queue %s; want queue: collect", queue)
 	case b.DebounceMax > 0 && b.Debounce == 0:
-		k.fault(p, "debounce_max without debounce; add debounce: 2s")
+		k.Fault(p, "debounce_max without debounce; add debounce: 2s")
 	case b.DebounceMax > 0 && b.DebounceMax < b.Debounce:
-		k.fault(p, "debounce_max %s is below debounce %s; want more", b.DebounceMax, b.Debounce)
+		k.Fault(p, "debounce_max %s is below debounce %s; want more", b.DebounceMax, b.Debounce)
 	}
 }
 
 // checkTexts checks the language of an agent and its own sentences.
 func (k *checker) checkTexts(at string, a Agent) {
 	if a.Language != "" && texts.Base(a.Language) == "" {
-		k.fault(at+".language", "there is no language %s; %s", k.quote(at+".language"), suggest(a.Language, texts.Languages()))
+		k.Fault(at+".language", "there is no language %s; %s", k.Quote(at+".language"), yamldoc.Suggest(a.Language, texts.Languages()))
 	}
 	for _, key := range sorted(a.Texts) {
-		p := join(at+".texts", key)
+		p := yamldoc.Join(at+".texts", key)
 		if !slices.Contains(texts.Keys(), key) {
-			k.faultKey(p, "there is no text %q; %s", key, suggestText(key))
+			k.FaultKey(p, "there is no text %q; %s", key, suggestText(key))
 			continue
 		}
 		known := texts.Placeholders(texts.Of(texts.Default, key))
 		for _, placeholder := range texts.Placeholders(a.Texts[key]) {
 			if !slices.Contains(known, placeholder) {
-				k.fault(p, "text %s has no placeholder %s; %s", key, placeholder, suggest(placeholder, known))
+				k.Fault(p, "text %s has no placeholder %s; %s", key, placeholder, yamldoc.Suggest(placeholder, known))
 			}
 		}
 	}
@@ -257,7 +258,7 @@ func (k *checker) checkTexts(at string, a Agent) {
 
 // suggestText is suggest for the key of a text, of which there are too many to list.
 func suggestText(key string) string {
-	if near := nearest(key, texts.Keys()); near != "" {
+	if near := yamldoc.Nearest(key, texts.Keys()); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return "docs/texts.md has the list"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agenthost/agents"
+	"agenthost/internal/yamldoc"
 	"agenthost/tools"
 
 	"golang.org/x/text/language"
@@ -20,17 +21,17 @@ func (k *checker) checkOverrides(at string, a Agent, b agents.Binding) {
 		had := func(own string) bool { return tools.Overlap(own, glob) }
 		switch _, err := path.Match(glob, ""); {
 		case err != nil || glob == "":
-			k.fault(p, `tool %s: want a name or a pattern such as "files.*"`, k.quote(p))
+			k.Fault(p, `tool %s: want a name or a pattern such as "files.*"`, k.Quote(p))
 		case len(a.Skills) > 0 && tools.Overlap(tools.SkillTool, glob) || slices.ContainsFunc(a.Tools, had):
 		case len(a.Tools) == 0:
-			k.fault(p, "tool %s: the agent has no tools, and a binding only takes away", k.quote(p))
+			k.Fault(p, "tool %s: the agent has no tools, and a binding only takes away", k.Quote(p))
 		default:
-			k.fault(p, "tool %s: the agent does not have it, and a binding only takes away; %s", k.quote(p), suggest(glob, a.Tools))
+			k.Fault(p, "tool %s: the agent does not have it, and a binding only takes away; %s", k.Quote(p), yamldoc.Suggest(glob, a.Tools))
 		}
 	}
 	if b.Language != "" {
 		if _, err := language.Parse(b.Language); err != nil {
-			k.fault(at+".language", "language %s: want a code such as fr or pt-BR", k.quote(at+".language"))
+			k.Fault(at+".language", "language %s: want a code such as fr or pt-BR", k.Quote(at+".language"))
 		}
 	}
 	k.checkBounds(at+".limits", a.Limits.WithDefaults(), b.Limits)
@@ -51,7 +52,7 @@ func (k *checker) checkBounds(at string, most agents.Limits, own agents.BindingL
 		{"budget.session", own.Budget.Session, most.Budget.Session, fmt.Sprint(most.Budget.Session)},
 	} {
 		if p := at + "." + l.key; l.most > 0 && l.own > l.most {
-			k.fault(p, "%s %s: the agent has %s; want less, or more for the agent", k.key(p), k.quote(p), l.said)
+			k.Fault(p, "%s %s: the agent has %s; want less, or more for the agent", k.Key(p), k.Quote(p), l.said)
 		}
 	}
 }

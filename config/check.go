@@ -8,10 +8,10 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"agenthost/bus"
 	"agenthost/hooks"
+	"agenthost/internal/yamldoc"
 )
 
 var token = regexp.MustCompile(`^[a-z0-9_-]{1,63}$`)
@@ -23,7 +23,7 @@ const wantToken = "want 1 to 63 of a-z, 0-9, _ and -"
 // A checker finds what the types do not: values, and names that refer to
 // nothing.
 type checker struct {
-	*decoder
+	*yamldoc.Decoder
 	c   *Config
 	ids []string // of the agents; nil when one of them could not be read
 
@@ -48,71 +48,30 @@ func (k *checker) check() {
 	})
 }
 
-// fault reports a problem at path, or at what holds it when the file does not
-// have it. What follows from a problem already reported is not one.
-func (k *checker) fault(path, format string, args ...any) {
-	for p := path; ; p = parent(p) {
-		if k.failed[p] {
-			return
-		}
-		if p == "" {
-			break
-		}
-	}
-	k.add(k.nodeAt(path).at, format, args...)
-}
-
 // warn is fault for what keeps no host from starting. Its text is what, and after
 // a semicolon the cure.
 func (k *checker) warn(path, format string, args ...any) {
-	at := k.nodeAt(path).at
-	k.c.Warnings = append(k.c.Warnings, Problem{at.file, at.line, at.column, fmt.Sprintf(format, args...)})
-}
-
-// nodeAt returns the value at path, or the nearest one around it.
-func (k *checker) nodeAt(path string) *node {
-	for k.values[path] == nil && path != "" {
-		path = parent(path)
-	}
-	return k.values[path]
-}
-
-func parent(path string) string {
-	return path[:max(0, strings.LastIndexAny(path, ".["))]
-}
-
-// set reports whether the file gives a value for path.
-func (k *checker) set(path string) bool {
-	n := k.values[path]
-	return n != nil && !n.null()
-}
-
-// quote returns the value at path as it is written.
-func (k *checker) quote(path string) string { return k.nodeAt(path).quote() }
-
-func (k *checker) faultKey(path, format string, args ...any) {
-	if !k.failed[path] {
-		k.add(k.keys[path].at, format, args...)
-	}
+	at := k.NodeAt(path).At
+	k.c.Warnings = append(k.c.Warnings, at.Problem(fmt.Sprintf(format, args...)))
 }
 
 func (k *checker) token(path, what, value string) {
 	if value != "" && !token.MatchString(value) {
-		k.fault(path, "%s %s: %s", what, k.quote(path), wantToken)
+		k.Fault(path, "%s %s: %s", what, k.Quote(path), wantToken)
 	}
 }
 
 // oneOf checks a value that may be absent.
 func (k *checker) oneOf(path, value string, known ...string) {
 	if value != "" && !slices.Contains(known, value) {
-		k.fault(path, "%s %s: %s", k.key(path), k.quote(path), choices(value, known))
+		k.Fault(path, "%s %s: %s", k.Key(path), k.Quote(path), choices(value, known))
 	}
 }
 
 // choices names what is right, and of these what was meant.
 func choices(value string, known []string) string {
-	text := "want " + alternatives(known)
-	if near := nearest(value, known); near != "" {
+	text := "want " + yamldoc.Alternatives(known)
+	if near := yamldoc.Nearest(value, known); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return text
@@ -121,7 +80,7 @@ func choices(value string, known []string) string {
 // required reports an absent value.
 func (k *checker) required(path, value, key, what string) bool {
 	if value == "" {
-		k.fault(path, "%s", what+" has no "+key+"; add "+key+":")
+		k.Fault(path, "%s", what+" has no "+key+"; add "+key+":")
 	}
 	return value != ""
 }
@@ -132,11 +91,11 @@ func (k *checker) checkHTTP() {
 		return
 	}
 	if !validAddress(listen) {
-		k.fault("http.listen", "listen %s: want host:port, such as %s", k.quote("http.listen"), DefaultListen)
+		k.Fault("http.listen", "listen %s: want host:port, such as %s", k.Quote("http.listen"), DefaultListen)
 		return
 	}
-	if !loopback(listen) && k.c.HTTP.Token == "" && !k.failed["http.token"] {
-		k.fault("http.listen", "listen %s is open to other machines; add token:, or listen on %s", k.quote("http.listen"), DefaultListen)
+	if !loopback(listen) && k.c.HTTP.Token == "" && !k.Failed("http.token") {
+		k.Fault("http.listen", "listen %s is open to other machines; add token:, or listen on %s", k.Quote("http.listen"), DefaultListen)
 	}
 }
 
@@ -144,12 +103,12 @@ func (k *checker) checkPlugins() {
 	for _, channel := range sorted(k.c.Plugins) {
 		path := "plugins." + channel
 		if !token.MatchString(channel) {
-			k.faultKey(path, "channel %q: %s", channel, wantToken)
+			k.FaultKey(path, "channel %q: %s", channel, wantToken)
 		}
 		for _, instance := range sorted(k.c.Plugins[channel]) {
 			_, settings := k.c.Plugins[channel][instance].(map[string]any)
 			if settings && !token.MatchString(instance) {
-				k.faultKey(join(path, instance), "instance %q: %s", instance, wantToken)
+				k.FaultKey(yamldoc.Join(path, instance), "instance %q: %s", instance, wantToken)
 			}
 		}
 	}
@@ -159,24 +118,24 @@ func (k *checker) checkHooks() {
 	count := make(map[string]int)
 	for i, h := range k.c.Hooks {
 		if count[h.On]++; count[h.On] == hooks.MaxPerName+1 {
-			at := k.nodeAt(fmt.Sprintf("hooks[%d]", i)).at
+			at := k.NodeAt(fmt.Sprintf("hooks[%d]", i)).At
 			text := fmt.Sprintf("more than %d hooks on %s; the host leaves out this one and those after it", hooks.MaxPerName, h.On)
-			k.c.HookFaults = append(k.c.HookFaults, Problem{at.file, at.line, at.column, text})
+			k.c.HookFaults = append(k.c.HookFaults, at.Problem(text))
 		}
 		for key, fault := range h.Check() {
 			path := fmt.Sprintf("hooks[%d].%s", i, key)
-			if near := nearest(h.On, hooks.Points()); key == "on" && near != "" {
+			if near := yamldoc.Nearest(h.On, hooks.Points()); key == "on" && near != "" {
 				fault += fmt.Sprintf("; did you mean %q?", near)
 			}
-			if k.set(path) {
-				k.fault(path, "%s %s: %s", key, k.quote(path), fault)
+			if k.Set(path) {
+				k.Fault(path, "%s %s: %s", key, k.Quote(path), fault)
 			} else {
-				k.fault(path, "the hook has no %s; %s", key, fault)
+				k.Fault(path, "the hook has no %s; %s", key, fault)
 			}
 		}
 		if h.Subject != "" && (bus.StoredSubject(h.Subject) || bus.HostSubject(h.Subject)) { // the stream would answer
 			path := fmt.Sprintf("hooks[%d].subject", i)
-			k.fault(path, "subject %s: a stream keeps what is published there; want one of the responder's own, such as acme.moderate", k.quote(path))
+			k.Fault(path, "subject %s: a stream keeps what is published there; want one of the responder's own, such as acme.moderate", k.Quote(path))
 		}
 	}
 }
@@ -198,4 +157,15 @@ func validAddress(address string) bool {
 func loopback(address string) bool {
 	host, _, _ := net.SplitHostPort(address)
 	return bus.Loopback(host)
+}
+
+// sorted returns the names in a table in order, for messages and for checks
+// that always come in the same order.
+func sorted[V any](table map[string]V) []string {
+	names := make([]string, 0, len(table))
+	for name := range table {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
 }

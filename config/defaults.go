@@ -1,6 +1,10 @@
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"agenthost/internal/yamldoc"
+)
 
 // Defaults are the settings of every agent that has none of its own.
 type Defaults Agent
@@ -18,26 +22,26 @@ var wholeKeys = []string{"output_schema"}
 // applyDefaults merges `defaults:` into each agent of the tree. A value keeps
 // the place where it stands in a file, for the problems that it may have.
 func (l *loader) applyDefaults() {
-	defaults, agents := l.root.get("defaults"), l.root.get("agents")
-	if defaults == nil || agents == nil || defaults.value.kind != mapping {
+	defaults, agents := l.root.Get("defaults"), l.root.Get("agents")
+	if defaults == nil || agents == nil || defaults.Value.Kind != yamldoc.Mapping {
 		return
 	}
-	for _, agent := range agents.value.items {
-		if agent.kind == mapping {
-			agent.inherit(inherited(agent, defaults.value.fields))
+	for _, agent := range agents.Value.Items {
+		if agent.Kind == yamldoc.Mapping {
+			agent.Inherit(inherited(agent, defaults.Value.Fields), wholeKeys)
 		}
 	}
 }
 
 // inherited are the defaults that apply to an agent.
-func inherited(agent *node, defaults []field) []field {
-	shadow := agent.get("shadow_of") != nil
-	var list []field
+func inherited(agent *yamldoc.Node, defaults []yamldoc.Field) []yamldoc.Field {
+	shadow := agent.Get("shadow_of") != nil
+	var list []yamldoc.Field
 	for _, f := range defaults {
-		switch key := f.key.value; {
+		switch key := f.Key.Value; {
 		case slices.Contains(ownKeys, key), shadow && slices.Contains(notForShadows, key):
 		case key == "delegates":
-			list = append(list, field{f.key, f.value.without(agent.get("id"))})
+			list = append(list, yamldoc.Field{Key: f.Key, Value: f.Value.Without(agent.Get("id"))})
 		default:
 			list = append(list, f)
 		}
@@ -45,45 +49,17 @@ func inherited(agent *node, defaults []field) []field {
 	return list
 }
 
-// inherit adds the fields that a mapping does not have; in mappings that both
-// have, likewise. The defaults themselves are shared by agents and stay as they are.
-func (n *node) inherit(defaults []field) {
-	for _, f := range defaults {
-		own := n.get(f.key.value)
-		switch {
-		case own == nil:
-			n.fields = append(n.fields, f)
-		case own.value.null() && !own.value.broken:
-			own.value = f.value
-		case own.value.kind == mapping && f.value.kind == mapping && !slices.Contains(wholeKeys, f.key.value):
-			own.value.inherit(f.value.fields)
-		}
-	}
-}
-
-// without is a list without the word that f holds: an agent does not delegate to itself.
-func (n *node) without(f *field) *node {
-	if n.kind != sequence || f == nil {
-		return n
-	}
-	list := *n
-	list.items = slices.DeleteFunc(slices.Clone(n.items), func(item *node) bool {
-		return item.kind == scalar && item.value == f.value.value
-	})
-	return &list
-}
-
 // checkDefaults checks what can be said of the defaults by themselves, whether or
 // not an agent inherits it. The rest is checked in each agent that does: there
 // settings that need each other are together.
 func (k *checker) checkDefaults() {
 	const at = "defaults"
-	if !k.set(at) {
+	if !k.Set(at) {
 		return
 	}
 	for _, key := range ownKeys {
-		if path := join(at, key); k.keys[path] != nil {
-			k.faultKey(path, "%s belongs to one agent and cannot be a default; take it out", key)
+		if path := yamldoc.Join(at, key); k.KeyNode(path) != nil {
+			k.FaultKey(path, "%s belongs to one agent and cannot be a default; take it out", key)
 		}
 	}
 	a := Agent(k.c.Defaults)

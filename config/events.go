@@ -13,13 +13,13 @@ func (k *checker) checkEvents(at string, a Agent) {
 		p := fmt.Sprintf("%s[%d]", at, i)
 		k.checkEventSubject(p+".subject", a.ID, e.Subject)
 		if j, double := first[e.Subject]; double && e.Subject != "" {
-			k.fault(p+".subject", "subject %s is at %s as well; keep one", k.quote(p+".subject"), k.nodeAt(fmt.Sprintf("%s[%d].subject", at, j)).at)
+			k.Fault(p+".subject", "subject %s is at %s as well; keep one", k.Quote(p+".subject"), k.NodeAt(fmt.Sprintf("%s[%d].subject", at, j)).At)
 		} else {
 			first[e.Subject] = i
 		}
 		if k.required(p+".prompt", e.Prompt, "prompt", "the event") {
 			if _, err := heartbeat.ParsePrompt(e.Prompt); err != nil {
-				k.fault(p+".prompt", "prompt: %v", err)
+				k.Fault(p+".prompt", "prompt: %v", err)
 			}
 		}
 		k.checkAddress(p+".to", e.To)
@@ -31,7 +31,7 @@ func (k *checker) checkEventSubject(at, agent, subject string) {
 		return
 	}
 	if err := heartbeat.CheckSubject(agent, subject); err != nil {
-		k.fault(at, "subject %s: %v", k.quote(at), err)
+		k.Fault(at, "subject %s: %v", k.Quote(at), err)
 	}
 }
 
@@ -39,14 +39,14 @@ func (k *checker) checkEventSubject(at, agent, subject string) {
 var staleWays = []string{agents.StaleAnswer, agents.StaleDrop, agents.StaleSummarise}
 
 func (k *checker) checkStale(at string, b agents.Binding) {
-	if !k.set(at) {
+	if !k.Set(at) {
 		return
 	}
 	k.oneOf(at+".do", b.Stale.Do, staleWays...)
 	if b.Stale.Do == "" {
-		k.fault(at, "stale has no do; add do: answer, drop or summarise")
+		k.Fault(at, "stale has no do; add do: answer, drop or summarise")
 	}
 	if b.Stale.After <= 0 {
-		k.fault(at, "stale has no after; add after: with an age such as 1h")
+		k.Fault(at, "stale has no after; add after: with an age such as 1h")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"agenthost/agents"
+	"agenthost/internal/yamldoc"
 )
 
 // checkHookScopes checks the agents and channels that hooks are narrowed to: a
@@ -16,12 +17,12 @@ func (k *checker) checkHookScopes() {
 		at := fmt.Sprintf("hooks[%d]", i)
 		for j, id := range h.Agents {
 			if p := fmt.Sprintf("%s.agents[%d]", at, j); k.ids != nil && !slices.Contains(k.ids, id) {
-				k.fault(p, "there is no agent %s; %s", k.quote(p), suggest(id, k.ids))
+				k.Fault(p, "there is no agent %s; %s", k.Quote(p), yamldoc.Suggest(id, k.ids))
 			}
 		}
 		for j, name := range h.Channels {
 			if p := fmt.Sprintf("%s.channels[%d]", at, j); k.ids != nil && !k.bound(name, channels) {
-				k.fault(p, "no agent is bound to the channel %s; %s", k.quote(p), suggest(name, channels))
+				k.Fault(p, "no agent is bound to the channel %s; %s", k.Quote(p), yamldoc.Suggest(name, channels))
 			}
 		}
 	}

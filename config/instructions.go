@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"strings"
 	"unicode/utf8"
+
+	"agenthost/internal/yamldoc"
 )
 
 // maxInstructions bounds the instruction files of an agent together: they are
@@ -18,20 +20,20 @@ func (k *checker) addInstructions(at string, a *Agent) {
 	size := 0
 	for i, path := range a.InstructionFiles {
 		p := fmt.Sprintf("%s.instruction_files[%d]", at, i)
-		text, err := readBelow(k.folder, path, maxInstructions)
+		text, err := yamldoc.ReadBelow(k.folder, path, maxInstructions)
 		size += len(text)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			k.fault(p, "%s is not there; want a file below the folder of the configuration", k.quote(p))
-		case errors.Is(err, errLarge) || size > maxInstructions:
-			k.fault(p, "%s: more than %d bytes with the files before it; want less, for every call of the model sends them", k.quote(p), maxInstructions)
+			k.Fault(p, "%s is not there; want a file below the folder of the configuration", k.Quote(p))
+		case errors.Is(err, yamldoc.ErrTooLarge) || size > maxInstructions:
+			k.Fault(p, "%s: more than %d bytes with the files before it; want less, for every call of the model sends them", k.Quote(p), maxInstructions)
 			return
 		case err != nil:
-			k.fault(p, "%s: %s; want a file below the folder of the configuration", k.quote(p), whyUnreadable(err))
+			k.Fault(p, "%s: %s; want a file below the folder of the configuration", k.Quote(p), yamldoc.WhyUnreadable(err))
 		case !utf8.ValidString(text):
-			k.fault(p, "%s: not UTF-8", k.quote(p))
+			k.Fault(p, "%s: not UTF-8", k.Quote(p))
 		default:
-			parts = append(parts, strings.TrimSpace(plainText(text)))
+			parts = append(parts, strings.TrimSpace(yamldoc.PlainText(text)))
 		}
 	}
 	if len(a.InstructionFiles) > 0 {

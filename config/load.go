@@ -2,12 +2,13 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+
+	"agenthost/internal/yamldoc"
 )
 
 // Load reads the configuration at path, a file or a folder. In a folder these
@@ -24,7 +25,7 @@ func open(path string) *loader {
 	l := newLoader(filepath.Dir(path))
 	switch info, err := os.Stat(path); {
 	case err != nil:
-		l.add(place{file: path}, "%s", whyUnreadable(err))
+		l.Add(yamldoc.Place{File: path}, "%s", yamldoc.WhyUnreadable(err))
 	case info.IsDir():
 		l.folder = path
 		l.readFolder()
@@ -43,9 +44,9 @@ func Parse(name string, data []byte) (*Config, error) {
 
 // A loader reads files into one tree.
 type loader struct {
-	problems
+	yamldoc.Problems
 	folder  string
-	root    *node
+	root    *yamldoc.Node
 	partial bool // a file could not be read: names may refer to what is in it
 	lost    bool // that file may have said where NATS is
 	literal bool // variables are left as they are
@@ -58,15 +59,15 @@ func newLoader(folder string) *loader {
 // config decodes and checks what was read.
 func (l *loader) config() (*Config, error) {
 	if l.root == nil {
-		return nil, l.err()
+		return nil, l.Err()
 	}
 	l.applyDefaults()
 	c := new(Config)
-	d := newDecoder(&l.problems)
-	d.decode(l.root, reflect.ValueOf(c).Elem(), "")
-	k := &checker{decoder: d, c: c, partial: l.partial, folder: l.folder, shelf: shelf{folder: l.folder, known: map[string]skill{}}}
+	d := yamldoc.NewDecoder(&l.Problems)
+	d.Decode(l.root, reflect.ValueOf(c).Elem(), "")
+	k := &checker{Decoder: d, c: c, partial: l.partial, folder: l.folder, shelf: shelf{folder: l.folder, known: map[string]skill{}}}
 	k.check()
-	if err := l.err(); err != nil {
+	if err := l.Err(); err != nil {
 		return nil, err
 	}
 	k.setDefaults()
@@ -90,7 +91,7 @@ func (l *loader) readFolder() {
 		read++
 	}
 	if read == 0 {
-		l.add(place{file: l.folder}, "no configuration in this folder; want agenthost.yaml, agents/*.md or agents.d/*.yaml")
+		l.Add(yamldoc.Place{File: l.folder}, "no configuration in this folder; want agenthost.yaml, agents/*.md or agents.d/*.yaml")
 	}
 }
 
@@ -99,7 +100,7 @@ func (l *loader) list(folder string, extensions ...string) []string {
 	folder = filepath.Join(l.folder, folder)
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		l.add(place{file: folder}, "%s", whyUnreadable(err))
+		l.Add(yamldoc.Place{File: folder}, "%s", yamldoc.WhyUnreadable(err))
 	}
 	var names []string
 	for _, e := range entries {
@@ -130,36 +131,31 @@ func (l *loader) readMarkdown(name string) {
 func (l *loader) read(name string) ([]byte, bool) {
 	data, err := os.ReadFile(name)
 	if err != nil {
-		l.files = append(l.files, name)
-		l.add(place{file: name}, "%s", whyUnreadable(err))
+		l.Files = append(l.Files, name)
+		l.Add(yamldoc.Place{File: name}, "%s", yamldoc.WhyUnreadable(err))
 		l.partial = true
 	}
 	return data, err == nil
 }
 
 func (l *loader) addYAML(name string, data []byte) {
-	l.files = append(l.files, name)
+	l.Files = append(l.Files, name)
 	root := l.parse(name, data)
 	switch {
 	case root == nil:
 		l.lost = true
-	case root.null():
-		l.add(place{file: name}, "the file is empty; want keys such as agents: and models:")
-	case root.kind != mapping:
-		l.add(root.at, "want keys such as agents: and models:, got %s", root.describe())
+	case root.Null():
+		l.Add(yamldoc.Place{File: name}, "the file is empty; want keys such as agents: and models:")
+	case root.Kind != yamldoc.Mapping:
+		l.Add(root.At, "want keys such as agents: and models:, got %s", root.Describe())
 	default:
 		l.merge(root)
 	}
 }
 
-func whyUnreadable(err error) string {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "no such file or folder"
-	default:
-		if e, ok := errors.AsType[*fs.PathError](err); ok {
-			err = e.Err
-		}
-		return fmt.Sprintf("cannot be read: %v", err)
-	}
+// parse returns the tree of a file, nil when there is none.
+func (l *loader) parse(name string, data []byte) *yamldoc.Node {
+	root := yamldoc.Parse(&l.Problems, name, data, yamldoc.Options{Folder: l.folder, Literal: l.literal})
+	l.partial = l.partial || root == nil
+	return root
 }

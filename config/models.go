@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"agenthost/internal/yamldoc"
 	"agenthost/llm"
 	"agenthost/tools"
 )
@@ -12,11 +13,11 @@ var providers = []string{"openai", "anthropic", "gemini", "scripted", "echo"}
 
 func (k *checker) checkModels() {
 	for _, name := range sorted(k.c.Models) {
-		path, m := join("models", name), k.c.Models[name]
+		path, m := yamldoc.Join("models", name), k.c.Models[name]
 		if name == "" {
-			k.faultKey(path, "a model without a name")
+			k.FaultKey(path, "a model without a name")
 		}
-		what := "model " + k.keys[path].quote()
+		what := "model " + k.KeyNode(path).Quote()
 		if !k.required(path+".provider", m.Provider, "provider", what) {
 			continue
 		}
@@ -38,16 +39,16 @@ func (k *checker) checkServers(path string, m *llm.Config) {
 	const want = "base_url: want http://… or https://…"
 	if len(m.BaseURLs) == 0 {
 		if m.BaseURLs != nil {
-			k.fault(path, "base_url: the list is empty; name a server, or leave it out")
+			k.Fault(path, "base_url: the list is empty; name a server, or leave it out")
 		}
 		if m.BaseURL != "" && !validURL(m.BaseURL) {
-			k.fault(path, want)
+			k.Fault(path, want)
 		}
 		return
 	}
 	for i, url := range m.BaseURLs {
 		if !validURL(url) {
-			k.fault(fmt.Sprintf("%s[%d]", path, i), want)
+			k.Fault(fmt.Sprintf("%s[%d]", path, i), want)
 		}
 	}
 	m.BaseURL = m.BaseURLs[0]
@@ -61,33 +62,33 @@ func (k *checker) checkModelNumbers(path string, m llm.Config) {
 		k.oneOf(path+".effort", string(m.Effort), "none", "low", "medium", "high")
 	}
 	if t := m.Temperature; t != nil && (*t < 0 || *t > 2) {
-		k.fault(path+".temperature", "temperature: want a number from 0 to 2")
+		k.Fault(path+".temperature", "temperature: want a number from 0 to 2")
 	}
 	if m.Rate.Burst > 0 && m.Rate.Requests == 0 {
-		k.fault(path+".rate.burst", "burst without requests: want rate.requests too, in calls a minute")
+		k.Fault(path+".rate.burst", "burst without requests: want rate.requests too, in calls a minute")
 	}
 }
 
 // checkTools checks where tools come from.
 func (k *checker) checkTools() {
 	for _, name := range sorted(k.c.MCP) {
-		path, c := join("mcp", name), k.c.MCP[name]
+		path, c := yamldoc.Join("mcp", name), k.c.MCP[name]
 		if !token.MatchString(name) {
-			k.faultKey(path, "mcp server %q: %s", name, wantToken)
+			k.FaultKey(path, "mcp server %q: %s", name, wantToken)
 		}
 		switch {
 		case (len(c.Command) > 0) == (c.URL != ""):
-			k.fault(path, "mcp server %q: want one of command and url", name)
+			k.Fault(path, "mcp server %q: want one of command and url", name)
 		case c.URL != "" && !validURL(c.URL):
-			k.fault(path+".url", "url: want http://… or https://…")
+			k.Fault(path+".url", "url: want http://… or https://…")
 		case c.URL == "" && c.Command[0] == "":
-			k.fault(path+".command", "command: want the name of a program first")
+			k.Fault(path+".command", "command: want the name of a program first")
 		}
 		k.checkOAuth(path+".oauth", c)
 	}
 	for _, name := range sorted(k.c.Services) {
 		if !serviceName.MatchString(name) {
-			k.faultKey(join("services", name), "service %q: want the name of a NATS micro service, of letters, digits, _ and -", name)
+			k.FaultKey(yamldoc.Join("services", name), "service %q: want the name of a NATS micro service, of letters, digits, _ and -", name)
 		}
 	}
 }
@@ -100,10 +101,10 @@ func (k *checker) checkOAuth(path string, c tools.MCPConfig) {
 	k.oneOf(path+".grant", o.Grant, tools.AuthorizationCode, tools.ClientCredentials)
 	switch {
 	case c.URL == "":
-		k.fault(path, "oauth is for servers with a url; give a program its keys by env")
+		k.Fault(path, "oauth is for servers with a url; give a program its keys by env")
 	case o.Grant == tools.ClientCredentials && (o.ClientID == "" || o.ClientSecret == ""):
-		k.fault(path, "client_credentials: want client_id and client_secret")
+		k.Fault(path, "client_credentials: want client_id and client_secret")
 	case o.ClientSecret != "" && o.ClientID == "":
-		k.fault(path, "client_secret without client_id; add client_id:")
+		k.Fault(path, "client_secret without client_id; add client_id:")
 	}
 }

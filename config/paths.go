@@ -5,12 +5,13 @@ import (
 	"path/filepath"
 
 	"agenthost/agents"
+	"agenthost/internal/yamldoc"
 )
 
 // setDefaults fills in what depends on whether the file says something, or on
 // other parts of it.
 func (k *checker) setDefaults() {
-	if !k.set("http.listen") {
+	if !k.Set("http.listen") {
 		k.c.HTTP.Listen = DefaultListen
 	}
 	if nats := &k.c.NATS; nats.URL == "" && nats.Context == "" && nats.Embedded.Store == "" {
@@ -45,7 +46,7 @@ func (k *checker) checkFiles() {
 	k.checkFile("nats.tls.key", n.TLS.Key)
 	k.checkFile("nats.embedded.config", n.Embedded.Config)
 	for name, m := range k.c.Models {
-		k.checkFile(join(join("models", name), "script"), m.Script)
+		k.checkFile(yamldoc.Join(yamldoc.Join("models", name), "script"), m.Script)
 	}
 }
 
@@ -55,7 +56,7 @@ func (k *checker) checkFile(path, file string) {
 	}
 	if fault := fileFault(below(k.folder, file)); fault != "" {
 		// Who takes a key for the path of one finds it in no message.
-		k.fault(path, "%s: %s; want the path of a file, relative to the folder of the configuration", k.key(path), fault)
+		k.Fault(path, "%s: %s; want the path of a file, relative to the folder of the configuration", k.Key(path), fault)
 	}
 }
 
@@ -65,7 +66,7 @@ func fileFault(path string) string {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return whyUnreadable(err)
+		return yamldoc.WhyUnreadable(err)
 	case info.IsDir():
 		return "it is a folder"
 	case !info.Mode().IsRegular():
@@ -73,7 +74,7 @@ func fileFault(path string) string {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return whyUnreadable(err)
+		return yamldoc.WhyUnreadable(err)
 	}
 	_ = f.Close() // nothing was written
 	return ""

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+
+	"agenthost/internal/yamldoc"
 )
 
 // secretKey knows keys whose values are to be kept from others.
@@ -22,17 +24,17 @@ func PlainSecrets(path string) []Problem {
 	if l.root == nil {
 		return nil
 	}
-	found, d := problems{files: l.files}, newDecoder(&l.problems)
-	d.decode(l.root, reflect.ValueOf(new(Config)).Elem(), "")
-	for at, n := range d.values {
-		if n.kind != scalar || len(n.source) < shortestSecret || strings.Contains(n.source, "${") || strings.HasPrefix(at, "agents") || strings.HasPrefix(at, "defaults") {
+	found, d := yamldoc.Problems{Files: l.Files}, yamldoc.NewDecoder(&l.Problems)
+	d.Decode(l.root, reflect.ValueOf(new(Config)).Elem(), "")
+	for at, n := range d.Values() {
+		if n.Kind != yamldoc.Scalar || len(n.Source) < shortestSecret || strings.Contains(n.Source, "${") || strings.HasPrefix(at, "agents") || strings.HasPrefix(at, "defaults") {
 			continue
 		}
-		if key := d.key(at); secretKey.MatchString(key) {
-			found.add(n.at, "%s stands here as plain text; want ${NAME} and that variable, or ${file:path}", key)
+		if key := d.Key(at); secretKey.MatchString(key) {
+			found.Add(n.At, "%s stands here as plain text; want ${NAME} and that variable, or ${file:path}", key)
 		}
 	}
-	if all, ok := errors.AsType[*FileError](found.err()); ok {
+	if all, ok := errors.AsType[*FileError](found.Err()); ok {
 		return all.Problems
 	}
 	return nil

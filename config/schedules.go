@@ -9,15 +9,15 @@ import (
 )
 
 func (k *checker) checkHeartbeat(at string, h heartbeat.Config) {
-	if k.set(at+".interval") && (h.Interval < time.Second || h.Interval%time.Millisecond != 0) {
-		k.fault(at+".interval", "interval %s: want 1s or more, in whole milliseconds", k.quote(at+".interval"))
+	if k.Set(at+".interval") && (h.Interval < time.Second || h.Interval%time.Millisecond != 0) {
+		k.Fault(at+".interval", "interval %s: want 1s or more, in whole milliseconds", k.Quote(at+".interval"))
 	}
-	if h.Prompt == "" && (len(h.Watch) > 0 || k.set(at+".to")) {
-		k.fault(at, "the heartbeat has no prompt; add prompt:, or take out watch and to")
+	if h.Prompt == "" && (len(h.Watch) > 0 || k.Set(at+".to")) {
+		k.Fault(at, "the heartbeat has no prompt; add prompt:, or take out watch and to")
 	}
 	for i, subject := range h.Watch {
 		if p := fmt.Sprintf("%s.watch[%d]", at, i); !validFilter(subject) {
-			k.fault(p, "watch %s: want a subject, such as plugin.inbound.mail or $KV.stock.>", k.quote(p))
+			k.Fault(p, "watch %s: want a subject, such as plugin.inbound.mail or $KV.stock.>", k.Quote(p))
 		}
 	}
 	k.checkAddress(at+".to", h.To)
@@ -41,13 +41,13 @@ func (k *checker) checkSchedules(at string, schedules []heartbeat.Schedule) {
 		if k.required(p+".name", s.Name, "name", "the schedule") {
 			k.token(p+".name", "schedule", s.Name)
 			if j, double := first[s.Name]; double {
-				k.fault(p+".name", "schedule %s is at %s as well; want a name of its own", k.quote(p+".name"), k.nodeAt(fmt.Sprintf("%s[%d].name", at, j)).at)
+				k.Fault(p+".name", "schedule %s is at %s as well; want a name of its own", k.Quote(p+".name"), k.NodeAt(fmt.Sprintf("%s[%d].name", at, j)).At)
 			} else {
 				first[s.Name] = i
 			}
 			if heartbeat.ReservedName(s.Name) {
-				k.fault(p+".name", "schedule %s: that name is taken; want one that is not heartbeat and begins neither with %s nor with wait-",
-					k.quote(p+".name"), heartbeat.ReminderPrefix)
+				k.Fault(p+".name", "schedule %s: that name is taken; want one that is not heartbeat and begins neither with %s nor with wait-",
+					k.Quote(p+".name"), heartbeat.ReminderPrefix)
 			}
 		}
 		k.required(p+".prompt", s.Prompt, "prompt", "the schedule")
@@ -61,34 +61,34 @@ func (k *checker) checkSchedules(at string, schedules []heartbeat.Schedule) {
 func (k *checker) checkTime(at string, s heartbeat.Spec) {
 	var given int
 	for _, key := range []string{".cron", ".every", ".at", ".window"} {
-		if k.set(at + key) {
+		if k.Set(at + key) {
 			given++
 		}
 	}
 	if given != 1 {
-		k.fault(at, "the schedule has %d of cron, every, at and window; want one", given)
+		k.Fault(at, "the schedule has %d of cron, every, at and window; want one", given)
 	}
 	zone := k.checkZone(at+".timezone", s.Timezone)
-	if k.set(at + ".cron") {
+	if k.Set(at + ".cron") {
 		if _, err := heartbeat.ParseCron(s.Cron); err != nil {
-			k.fault(at+".cron", "cron %s: %v", k.quote(at+".cron"), err)
+			k.Fault(at+".cron", "cron %s: %v", k.Quote(at+".cron"), err)
 		}
 	}
-	if k.set(at+".every") && (s.Every < time.Second || s.Every%time.Second != 0) {
-		k.fault(at+".every", "every %s: want 1s or more, in whole seconds", k.quote(at+".every"))
+	if k.Set(at+".every") && (s.Every < time.Second || s.Every%time.Second != 0) {
+		k.Fault(at+".every", "every %s: want 1s or more, in whole seconds", k.Quote(at+".every"))
 	}
-	if k.set(at + ".at") {
+	if k.Set(at + ".at") {
 		due, err := heartbeat.ParseAt(s.At, zone)
 		switch {
 		case err != nil:
-			k.fault(at+".at", "at %s: %v", k.quote(at+".at"), err)
+			k.Fault(at+".at", "at %s: %v", k.Quote(at+".at"), err)
 		case due.Before(time.Now()):
-			k.warn(at+".at", "at %s is past: this schedule fires no more; set another time, or take it out", k.quote(at+".at"))
+			k.warn(at+".at", "at %s is past: this schedule fires no more; set another time, or take it out", k.Quote(at+".at"))
 		}
 	}
-	if k.set(at + ".window") {
+	if k.Set(at + ".window") {
 		if _, _, err := heartbeat.ParseWindow(s.Window); err != nil {
-			k.fault(at+".window", "window %s: %v", k.quote(at+".window"), err)
+			k.Fault(at+".window", "window %s: %v", k.Quote(at+".window"), err)
 		}
 	}
 }
@@ -96,20 +96,20 @@ func (k *checker) checkTime(at string, s heartbeat.Spec) {
 func (k *checker) checkZone(at, name string) *time.Location {
 	zone, err := heartbeat.Zone(name)
 	if err != nil {
-		k.fault(at, "timezone %s: want an IANA name, such as Europe/Paris", k.quote(at))
+		k.Fault(at, "timezone %s: want an IANA name, such as Europe/Paris", k.Quote(at))
 		return time.UTC
 	}
 	return zone
 }
 
 func (k *checker) checkAddress(at string, to heartbeat.Address) {
-	if !k.set(at) {
+	if !k.Set(at) {
 		return
 	}
 	k.required(at+".channel", to.Channel, "channel", "the address")
 	k.token(at+".channel", "channel", to.Channel)
 	k.token(at+".instance", "instance", to.Instance)
 	if to.To == "" && to.Chat == "" {
-		k.fault(at, "the address names nobody; add chat:, or to: with the id of a person")
+		k.Fault(at, "the address names nobody; add chat:, or to: with the id of a person")
 	}
 }

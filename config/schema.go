@@ -10,6 +10,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/hooks"
+	"agenthost/internal/yamldoc"
 	"agenthost/session"
 )
 
@@ -18,7 +19,7 @@ import (
 // says so: durations, short forms, and variables in place of numbers.
 func Schema() ([]byte, error) {
 	opts := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		durationType:                     {Type: "string", Description: "A duration with its unit, such as 30s or 10m.", Pattern: `^([0-9.]+(ns|us|µs|ms|s|m|h|d))+$|\$\{`},
+		yamldoc.DurationType:             {Type: "string", Description: "A duration with its unit, such as 30s or 10m.", Pattern: `^([0-9.]+(ns|us|µs|ms|s|m|h|d))+$|\$\{`},
 		reflect.TypeFor[session.Queue](): {Type: "string", Enum: words(queues)},
 	}}
 	binding, err := jsonschema.For[agents.Binding](opts)

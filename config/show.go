@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 
-	"gopkg.in/yaml.v3"
+	"agenthost/internal/yamldoc"
 )
 
 // mask stands in the place of a secret.
@@ -16,40 +17,22 @@ var login = regexp.MustCompile(`(://[^/@:\s]*:)[^/@\s]+@`)
 
 // Show is c as a file would say it, without its secrets.
 func Show(c *Config) ([]byte, error) {
-	var n yaml.Node
-	if err := n.Encode(c); err != nil {
-		return nil, fmt.Errorf("write configuration: %w", err)
-	}
-	maskNode(&n, false)
+	mappings := []any{c}
 	if c.HTTP == (HTTP{}) { // else it would read as the default
-		var off yaml.Node
-		if err := off.Encode(map[string]any{"http": map[string]string{"listen": ""}}); err != nil {
-			return nil, fmt.Errorf("write configuration: %w", err)
-		}
-		n.Content = append(n.Content, off.Content...)
+		mappings = append(mappings, map[string]any{"http": map[string]string{"listen": ""}})
 	}
-	return yaml.Marshal(&n)
+	return yamldoc.Encode(maskScalar, mappings...)
 }
 
-// maskNode masks the secrets below n; all that is below a secret key is one.
-func maskNode(n *yaml.Node, secret bool) {
-	switch n.Kind {
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			maskNode(n.Content[i+1], secret || secretKey.MatchString(n.Content[i].Value))
-		}
-	case yaml.ScalarNode:
-		switch {
-		case secret && n.Value != "" && n.Tag != "!!bool" && n.Tag != "!!null":
-			n.SetString(mask)
-		case n.Tag == "!!str":
-			n.Value = login.ReplaceAllString(n.Value, "${1}"+mask+"@")
-		}
-	default:
-		for _, below := range n.Content {
-			maskNode(below, secret)
-		}
+// maskScalar masks a value below a secret key, and passwords in addresses.
+func maskScalar(keys []string, value string, text bool) string {
+	switch {
+	case value != "" && slices.ContainsFunc(keys, secretKey.MatchString):
+		return mask
+	case text:
+		return login.ReplaceAllString(value, "${1}"+mask+"@")
 	}
+	return value
 }
 
 // Masked is what Show shows, for JSON.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"agenthost/internal/yamldoc"
 	"agenthost/tools"
 )
 
@@ -65,7 +66,7 @@ func (k *checker) findSkills(at string, a *Agent) {
 			}
 		}
 		if len(found) == 0 {
-			k.fault(p, "there is no skill %s in %s; %s", k.quote(p), filepath.Join(k.shelf.folder, skillFolder), suggest(glob, k.shelf.list()))
+			k.Fault(p, "there is no skill %s in %s; %s", k.Quote(p), filepath.Join(k.shelf.folder, skillFolder), yamldoc.Suggest(glob, k.shelf.list()))
 		}
 		named = append(named, found...)
 	}
@@ -87,7 +88,7 @@ func (s *shelf) read(name string) skill {
 	r := skillReader{loader: newLoader(folder), file: filepath.Join(folder, skillFile)}
 	r.literal = true
 	one := skill{Skill: r.read(name, folder)}
-	if wrong, ok := r.err().(*FileError); ok { //nolint:errorlint // err makes it
+	if wrong, ok := r.Err().(*FileError); ok { //nolint:errorlint // err makes it
 		one.faults = wrong.Problems
 	}
 	s.known[name] = one
@@ -102,56 +103,56 @@ type skillReader struct {
 }
 
 func (r skillReader) read(name, folder string) tools.Skill {
-	text, err := readBelow(folder, skillFile, maxSkill)
+	text, err := yamldoc.ReadBelow(folder, skillFile, maxSkill)
 	if err != nil {
-		r.add(place{file: r.file}, "%s", whyUnreadable(err))
+		r.Add(yamldoc.Place{File: r.file}, "%s", yamldoc.WhyUnreadable(err))
 		return tools.Skill{}
 	}
-	text = plainText(text)
-	front, body, closed := splitFront(text)
-	top := place{r.file, 1, 1}
+	text = yamldoc.PlainText(text)
+	front, body, closed := yamldoc.SplitFront(text)
+	top := yamldoc.Place{File: r.file, Line: 1, Column: 1}
 	switch {
 	case !utf8.ValidString(text):
-		r.add(top, "not UTF-8")
+		r.Add(top, "not UTF-8")
 		return tools.Skill{}
 	case !closed:
-		r.add(top, "the front matter is not closed; want a second line of ---")
+		r.Add(top, "the front matter is not closed; want a second line of ---")
 		return tools.Skill{}
 	}
 	head := r.parse(r.file, []byte(front))
 	if head == nil {
 		return tools.Skill{}
 	}
-	if head.kind != mapping {
-		r.add(top, "want name: and description: between two lines of ---")
+	if head.Kind != yamldoc.Mapping {
+		r.Add(top, "want name: and description: between two lines of ---")
 		return tools.Skill{}
 	}
 	s := tools.Skill{Name: r.word(head, "name", top), Description: r.word(head, "description", top), Body: strings.TrimSpace(body), Folder: folder}
 	if s.Name != "" && (s.Name != name || !skillName.MatchString(name)) {
-		r.add(head.get("name").value.at, "name %q: want the name of its folder, %q, of a-z, 0-9, _ and -", s.Name, name)
+		r.Add(head.Get("name").Value.At, "name %q: want the name of its folder, %q, of a-z, 0-9, _ and -", s.Name, name)
 	}
 	if len(s.Description) > maxDescription {
-		r.add(head.get("description").value.at, "description: %d bytes; want %d at most", len(s.Description), maxDescription)
+		r.Add(head.Get("description").Value.At, "description: %d bytes; want %d at most", len(s.Description), maxDescription)
 	}
 	if s.Body == "" {
-		r.add(top, "nothing is below the front matter; want what the skill says")
+		r.Add(top, "nothing is below the front matter; want what the skill says")
 	}
 	return s
 }
 
 // word is a line of text in the front matter. Other keys than name and
 // description are for other programs.
-func (r skillReader) word(head *node, key string, top place) string {
-	f := head.get(key)
+func (r skillReader) word(head *yamldoc.Node, key string, top yamldoc.Place) string {
+	f := head.Get(key)
 	switch {
-	case f == nil || f.value.null():
-		r.add(top, "the skill has no %s; add %s:", key, key)
+	case f == nil || f.Value.Null():
+		r.Add(top, "the skill has no %s; add %s:", key, key)
 		return ""
-	case f.value.kind != scalar:
-		r.add(f.value.at, "%s: want text, got %s", key, f.value.describe())
+	case f.Value.Kind != yamldoc.Scalar:
+		r.Add(f.Value.At, "%s: want text, got %s", key, f.Value.Describe())
 		return ""
 	}
-	return strings.Join(strings.Fields(f.value.value), " ")
+	return strings.Join(strings.Fields(f.Value.Value), " ")
 }
 
 // SkillFaults are the skills that agents name and do not get, and why. The host

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"agenthost/internal/yamldoc"
 	"agenthost/tools"
 )
 
@@ -12,7 +13,7 @@ import (
 // a permission for it would hold nothing back. Which tools a server or service
 // has is known only when it is there; its names begin with its own.
 func (k *checker) checkToolName(report func(path, format string, args ...any), path, glob string) {
-	if k.partial || k.failed["mcp"] || k.failed["services"] || k.mayBe(glob) {
+	if k.partial || k.Failed("mcp") || k.Failed("services") || k.mayBe(glob) {
 		return
 	}
 	report(path, "no tool can have the name %q; %s", glob, k.suggestTool(glob))
@@ -33,14 +34,14 @@ func (k *checker) toolNames() []string {
 }
 
 func (k *checker) suggestTool(glob string) string {
-	if near := nearest(glob, tools.BuiltIn()); near != "" {
+	if near := yamldoc.Nearest(glob, tools.BuiltIn()); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	source, rest, dotted := strings.Cut(glob, ".")
 	if !dotted {
 		return "want one of " + strings.Join(k.toolNames(), ", ")
 	}
-	if near := nearest(source, append(sorted(k.c.MCP), sorted(k.c.Services)...)); near != "" {
+	if near := yamldoc.Nearest(source, append(sorted(k.c.MCP), sorted(k.c.Services)...)); near != "" {
 		return fmt.Sprintf("did you mean %q?", near+"."+rest)
 	}
 	return fmt.Sprintf("there is neither mcp.%s nor services.%s", source, source)
@@ -53,10 +54,10 @@ func (k *checker) checkPermissionName(path, key string) {
 	tool, command, has := strings.Cut(key, ":")
 	switch {
 	case !has:
-		k.checkToolName(k.faultKey, path, tool)
+		k.checkToolName(k.FaultKey, path, tool)
 	case tool != tools.CommandTool:
-		k.faultKey(path, "permission %q: only %s runs commands; want \"%s:%s\"", key, tools.CommandTool, tools.CommandTool, command)
+		k.FaultKey(path, "permission %q: only %s runs commands; want \"%s:%s\"", key, tools.CommandTool, tools.CommandTool, command)
 	case command == "":
-		k.faultKey(path, "permission %q names no command; want one such as \"%sls\"", key, key)
+		k.FaultKey(path, "permission %q names no command; want one such as \"%sls\"", key, key)
 	}
 }

@@ -2,9 +2,9 @@ package config
 
 import (
 	"reflect"
-	"slices"
 
 	"agenthost/bus"
+	"agenthost/internal/yamldoc"
 )
 
 // LoadNATS is [Load] for who only wants to know where NATS is: whatever else is
@@ -12,29 +12,23 @@ import (
 func LoadNATS(path string) (bus.Config, error) {
 	l := open(path)
 	if l.root == nil || l.lost {
-		return bus.Config{}, l.err()
+		return bus.Config{}, l.Err()
 	}
-	nats := &node{kind: mapping, at: l.root.at}
-	if f := l.root.get("nats"); f != nil {
-		if f.value.damaged() {
-			return bus.Config{}, l.err()
+	nats := &yamldoc.Node{Kind: yamldoc.Mapping, At: l.root.At}
+	if f := l.root.Get("nats"); f != nil {
+		if f.Value.Damaged() {
+			return bus.Config{}, l.Err()
 		}
-		nats.fields = []field{*f}
+		nats.Fields = []yamldoc.Field{*f}
 	}
 	c := new(Config)
-	k := &checker{decoder: newDecoder(&problems{files: l.files}), c: c}
-	k.decode(nats, reflect.ValueOf(c).Elem(), "")
+	k := &checker{Decoder: yamldoc.NewDecoder(&yamldoc.Problems{Files: l.Files}), c: c}
+	k.Decode(nats, reflect.ValueOf(c).Elem(), "")
 	k.checkNATS()
-	if err := k.err(); err != nil {
+	if err := k.Err(); err != nil {
 		return bus.Config{}, err
 	}
 	k.setDefaults()
 	c.resolvePaths(l.folder)
 	return c.NATS, nil
-}
-
-// damaged reports whether something in n could not be read.
-func (n *node) damaged() bool {
-	return n.broken || slices.ContainsFunc(n.items, (*node).damaged) ||
-		slices.ContainsFunc(n.fields, func(f field) bool { return f.key.damaged() || f.value.damaged() })
 }

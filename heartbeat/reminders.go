@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"agenthost/bus"
+	"agenthost/internal/texts"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -60,7 +62,7 @@ func (r *Reminders) Make(ctx context.Context, m Reminder) (Entry, error) {
 		return made.Entry, nil
 	}
 	if n := count(all); n >= MaxReminders {
-		return Entry{}, fmt.Errorf("there are %d reminders already, which is the most; cancel some", n)
+		return Entry{}, &fault{"remind_too_many", []string{"n", strconv.Itoa(n)}}
 	}
 	if err := putEntry(ctx, kv, e, 0); err != nil && !overtaken(err) {
 		return Entry{}, fmt.Errorf("make a reminder: %w", err)
@@ -81,7 +83,7 @@ func count(all map[string]kept) int {
 func (r *Reminders) entry(m Reminder, now time.Time) (Entry, error) {
 	text := strings.TrimSpace(clean(m.Text))
 	if text == "" {
-		return Entry{}, errors.New("a reminder needs a text: what to remind of")
+		return Entry{}, &fault{key: "remind_no_text"}
 	}
 	if m.Chat.Subject == "" {
 		return Entry{}, errors.New("a reminder needs a chat to come to, and this run has none")
@@ -111,12 +113,12 @@ func (r *Reminders) entry(m Reminder, now time.Time) (Entry, error) {
 	case err != nil:
 		return Entry{}, err
 	case !more:
-		return Entry{}, fmt.Errorf("when is %q: that is past", m.When)
+		return Entry{}, &fault{"remind_past", []string{"when", m.When}}
 	}
 	if spec.repeats() {
 		second, _, _ := next.after(next.Next) // it has compiled before
 		if second.Next.Sub(next.Next) < ShortestReminders {
-			return Entry{}, fmt.Errorf("when is %q: want at least %s between two reminders", m.When, shortSpan(ShortestReminders))
+			return Entry{}, &fault{"remind_too_often", []string{"when", m.When, "span", shortSpan(ShortestReminders)}}
 		}
 	}
 	return next, nil
@@ -162,68 +164,68 @@ func (r *Reminders) Cancel(ctx context.Context, chat bus.Origin, name string) er
 }
 
 // Command is the chat command /remind: what follows the word, and what to
-// answer.
+// answer, in the words of book.
 //
 //	/remind in 20m call Ana
 //	/remind list
 //	/remind cancel ID
-func (r *Reminders) Command(ctx context.Context, id, by string, chat bus.Origin, text string) string {
+func (r *Reminders) Command(ctx context.Context, book texts.Book, id, by string, chat bus.Origin, text string) string {
 	words := strings.Fields(text)
 	switch {
 	case len(words) == 0:
-		return `Say when and what: "/remind in 20m call Ana", "/remind tomorrow 9:00 stand-up", "/remind every 2h drink"; or "/remind list", "/remind cancel ID".`
+		return book.Say("remind_usage")
 	case len(words) == 1 && strings.EqualFold(words[0], "list"):
 		list, err := r.List(ctx, chat)
 		if err != nil {
-			return "That cannot be looked up just now: " + err.Error() + "."
+			return book.Say("remind_unreadable", "reason", err.Error())
 		}
-		return r.Tell(list)
+		return r.Tell(book, list)
 	case len(words) == 2 && strings.EqualFold(words[0], "cancel"):
 		if err := r.Cancel(ctx, chat, words[1]); err != nil {
-			return "Not cancelled: " + err.Error() + "."
+			return book.Say("remind_not_cancelled", "reason", reason(book, err))
 		}
-		return "Cancelled."
+		return book.Say("remind_cancelled")
 	}
 	zone, err := Zone(r.Zones[chat.Agent])
 	if err != nil {
-		return "Not noted: " + err.Error() + "."
+		return book.Say("remind_not_noted", "reason", reason(book, err))
 	}
 	_, what, err := ParseWhen(text, time.Now(), zone)
 	if err != nil {
-		return "Not noted: " + err.Error() + "."
+		return book.Say("remind_not_noted", "reason", reason(book, err))
 	}
 	when := strings.Join(words[:len(words)-len(strings.Fields(what))], " ")
 	e, err := r.Make(ctx, Reminder{ID: id, Chat: chat, By: by, When: when, Text: what})
 	if err != nil {
-		return "Not noted: " + err.Error() + "."
+		return book.Say("remind_not_noted", "reason", reason(book, err))
 	}
-	return "Noted for " + r.Told(e) + "."
+	return book.Say("remind_noted", "when", r.Told(book, e))
 }
 
 // Tell words a list of reminders.
-func (r *Reminders) Tell(list []Entry) string {
+func (r *Reminders) Tell(book texts.Book, list []Entry) string {
 	if len(list) == 0 {
-		return "There are no reminders here."
+		return book.Say("remind_none")
 	}
 	var b strings.Builder
 	for i, e := range list {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s: %s", r.Told(e), e.Prompt)
+		fmt.Fprintf(&b, "%s: %s", r.Told(book, e), e.Prompt)
 	}
 	return b.String()
 }
 
 // Told is when a reminder is due, and its id.
-func (r *Reminders) Told(e Entry) string {
+func (r *Reminders) Told(book texts.Book, e Entry) string {
 	zone, err := Zone(cmp.Or(e.Spec.Timezone, r.Zones[e.Agent]))
 	if err != nil {
 		zone = time.UTC
 	}
 	text := e.Next.In(zone).Format("2006-01-02 15:04 MST")
 	if e.Spec.repeats() {
-		text += " and then " + e.Spec.String()
+		text = book.Say("remind_repeats", "when", text, "spec", e.Spec.String())
 	}
 	return text + " (" + strings.TrimPrefix(e.Name, ReminderPrefix) + ")"
 }

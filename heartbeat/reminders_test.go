@@ -10,6 +10,7 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/heartbeat"
+	"agenthost/internal/texts"
 )
 
 var chat = bus.Origin{Agent: "ana", Session: "demo/dm/bea", Subject: "plugin.outbound.demo", To: "bea"}
@@ -55,7 +56,7 @@ func TestReminderCommand(t *testing.T) {
 	r := &heartbeat.Reminders{JS: w.JS, Zones: map[string]string{"ana": "Europe/Paris"}}
 	said := func(id, text string) string {
 		t.Helper()
-		return r.Command(t.Context(), id, "bea", chat, text)
+		return r.Command(t.Context(), texts.Book{}, id, "bea", chat, text)
 	}
 	if got := said("1", " 2099-12-24 18:00 light the candles"); got != "Noted for 2099-12-24 18:00 CET (4aa3dqhvfk)." && !strings.HasPrefix(got, "Noted for 2099-12-24 18:00 CET (") {
 		t.Errorf("got %q", got)
@@ -68,7 +69,7 @@ func TestReminderCommand(t *testing.T) {
 	id, _, _ = strings.Cut(id, ")")
 	other := chat
 	other.Session = "demo/dm/eve"
-	if got := r.Command(t.Context(), "3", "eve", other, "cancel "+id); !strings.HasPrefix(got, "Not cancelled") {
+	if got := r.Command(t.Context(), texts.Book{}, "3", "eve", other, "cancel "+id); !strings.HasPrefix(got, "Not cancelled") {
 		t.Errorf("another's: %q", got)
 	}
 	if got := said("4", "cancel "+id); got != "Cancelled." {
@@ -86,6 +87,32 @@ func TestReminderCommand(t *testing.T) {
 	} {
 		if got := said("x", text); !strings.Contains(got, want) {
 			t.Errorf("%q: got %q", text, got)
+		}
+	}
+}
+
+// What the command answers is in the language of the agent, its reasons included.
+func TestReminderCommandInGerman(t *testing.T) {
+	w := newWorld(t)
+	r := &heartbeat.Reminders{JS: w.JS}
+	book := texts.New("de", nil)
+	notNoted := func(key string, values ...string) string {
+		return book.Say("remind_not_noted", "reason", book.Say(key, values...))
+	}
+	for text, want := range map[string]string{
+		"":                              book.Say("remind_usage"),
+		"list":                          book.Say("remind_none"),
+		"cancel abc":                    book.Say("remind_not_cancelled", "reason", book.Say("remind_unknown")),
+		"soon buy milk":                 notNoted("remind_when"),
+		"in 20m":                        notNoted("remind_no_text"),
+		"every 10s go":                  notNoted("remind_too_often", "when", "every 10s", "span", "1m"),
+		"2020-01-01 08:00 go":           notNoted("remind_past", "when", "2020-01-01 08:00"),
+		"2099-12-24 18:00 Kerzen":       book.Say("remind_noted", "when", "2099-12-24 18:00 UTC ("),
+		"cron 0 0 1 1 * Prosit Neujahr": " und dann cron 0 0 1 1 *",
+	} {
+		got := r.Command(t.Context(), book, text, "bea", chat, text)
+		if start, _, _ := strings.Cut(want, "(."); !strings.Contains(got, start) {
+			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 }

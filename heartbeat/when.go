@@ -1,7 +1,6 @@
 package heartbeat
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,7 +8,7 @@ import (
 )
 
 // errWhen says what a reminder understands.
-var errWhen = errors.New(`want "in 20m", "18:00", "tomorrow 9:00", "2026-12-24 18:00", 2026-12-24T18:00:00+01:00, or "every 2h"`)
+var errWhen error = &fault{key: "remind_when"}
 
 // ParseWhen reads when a reminder is due from the beginning of text, and
 // returns what follows. Times of day are in zone; one that is past means

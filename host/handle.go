@@ -1,8 +1,8 @@
 package host
 
-import "agenthost/tools/builtin"
+import "agenthost/internal/sandbox"
 
 // Begin has to be called first in the main function of a program that runs
 // hosts: the program is also what puts the commands of agents into their
 // sandbox, and then Begin does not return.
-func Begin() { builtin.SandboxMain() }
+func Begin() { sandbox.Main() }

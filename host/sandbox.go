@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"agenthost/config"
+	"agenthost/internal/sandbox"
 	"agenthost/tools"
-	"agenthost/tools/builtin"
 )
 
 // runsCommands are the agents that may run commands.
@@ -44,7 +44,7 @@ func (h *Host) saySandbox(cfg *config.Config) {
 	if len(agents) == 0 {
 		return
 	}
-	p := builtin.Sandboxed()
+	p := sandbox.Check()
 	if !p.Confined {
 		h.log.Warn().Str("reason", p.Layers).Msg("sandbox commands: not confined; every command needs an approval")
 	} else {
@@ -69,7 +69,7 @@ func (d *Doctor) sandbox(n *notes) {
 	if len(agents) == 0 {
 		return
 	}
-	o, p := n.on("tools", "run_command"), builtin.Sandboxed()
+	o, p := n.on("tools", "run_command"), sandbox.Check()
 	if !p.Confined {
 		o.warn("see docs/security.md, or take the tool from the agents", "commands are not confined, so each needs an approval: %s", p.Layers)
 	} else {

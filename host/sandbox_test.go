@@ -10,7 +10,7 @@ import (
 
 	"agenthost/config"
 	"agenthost/host"
-	"agenthost/tools/builtin"
+	"agenthost/internal/sandbox"
 )
 
 // builder is the configuration of an agent that runs commands.
@@ -42,7 +42,7 @@ func TestHostSaysWhatCommandsAreHeldTo(t *testing.T) {
 	_, stop := startOptions(t, host.Options{Config: builder(t), Log: zerolog.New(zerolog.SyncWriter(&log))})
 	stop()
 	for _, want := range []string{
-		`"reason":"` + builtin.Sandboxed().Layers + `","message":"sandbox commands: not confined; every command needs an approval"`,
+		`"reason":"` + sandbox.Check().Layers + `","message":"sandbox commands: not confined; every command needs an approval"`,
 		`"agent":"demo","message":"sandbox commands: this agent's may use the network"`,
 	} {
 		if !strings.Contains(log.String(), want) {

@@ -14,6 +14,7 @@ import (
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/heartbeat"
+	"agenthost/internal/texts"
 	"agenthost/tools"
 	"agenthost/tools/builtin"
 	"agenthost/tools/mcp"
@@ -48,7 +49,7 @@ type sources struct {
 func (h *Host) newSources(b *bus.Bus) *sources {
 	return &sources{
 		nc: b.NC, js: b.JS, notes: memory.New(b.JS, memory.Options{Log: h.log}),
-		mcp:       mcp.NewPool(nil, mcp.Options{Log: h.log, Version: h.opt.Version, Ask: h.askPerson, Tokens: mcpTokens(h.opt.Config)}),
+		mcp:       mcp.NewPool(nil, mcp.Options{Log: h.log, Version: h.opt.Version, Ask: h.askPerson, Introduce: h.introduce, Tokens: mcpTokens(h.opt.Config)}),
 		services:  service.NewDirectory(b.NC, nil, service.Options{Log: h.log}),
 		validator: &tools.Validator{},
 	}
@@ -98,6 +99,15 @@ func (h *Host) askPerson(ctx context.Context, q mcp.Question) (string, error) {
 		return "", agents.ErrNobody
 	}
 	return fleet.Ask(ctx, q.Call, q.Prompt, q.Options)
+}
+
+// introduce is what an MCP server says, in the language of who is asked.
+func (h *Host) introduce(call tools.Call, server, message string) string {
+	book := texts.Book{}
+	if fleet := h.fleet.Load(); fleet != nil {
+		book = fleet.Texts(call)
+	}
+	return book.Say("mcp_asks", "server", server, "question", message)
 }
 
 // start runs the sources until the returned function is called.

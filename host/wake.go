@@ -10,6 +10,7 @@ import (
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/heartbeat"
+	"agenthost/internal/texts"
 	"agenthost/tools"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -34,8 +35,8 @@ func (h *Host) newWakers(b *bus.Bus, parts *agents.Parts) *wakers {
 		return w.beats.Load().Decide(ctx, agent, due, again, busy)
 	}
 	parts.OnHeartbeat = h.opt.OnHeartbeat
-	parts.Remind = func(ctx context.Context, id, by string, chat bus.Origin, text string) string {
-		return h.now.Load().shop.reminders.Command(ctx, id, by, chat, text)
+	parts.Remind = func(ctx context.Context, book texts.Book, id, by string, chat bus.Origin, text string) string {
+		return h.now.Load().shop.reminders.Command(ctx, book, id, by, chat, text)
 	}
 	return w
 }
@@ -130,7 +131,7 @@ func (r remindTool) Make(ctx context.Context, call tools.Call, when, zone, text 
 	if err != nil {
 		return "", err
 	}
-	return "noted for " + r.Told(e), nil
+	return "noted for " + r.Told(texts.Book{}, e), nil
 }
 
 func (r remindTool) List(ctx context.Context, call tools.Call) (string, error) {
@@ -138,7 +139,7 @@ func (r remindTool) List(ctx context.Context, call tools.Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return r.Tell(list), nil
+	return r.Tell(texts.Book{}, list), nil
 }
 
 func (r remindTool) Cancel(ctx context.Context, call tools.Call, id string) (string, error) {

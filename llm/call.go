@@ -177,7 +177,7 @@ func (c *call) cost() (cost int64, priced bool) {
 
 // longestAnswer bounds what one answer may make the host remember: no model says
 // so much, and a server that is broken says it without end.
-const longestAnswer = 2 * maxEvent
+const longestAnswer = 64 << 20
 
 // size is about how many bytes d adds to the answer.
 func (d *Delta) size() int {

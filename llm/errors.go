@@ -9,8 +9,6 @@ import (
 	"time"
 )
 
-const longestError = 500 // bytes of what a server says
-
 // A Code is one of the closed set of reasons a run can end with.
 type Code string
 
@@ -65,6 +63,10 @@ func Unavailable(err error) *Error {
 	return &Error{Code: CodeProviderUnavailable, Transient: true, Err: err}
 }
 
+// ErrForeign is the cause of an Error when a server answers well, but not as
+// the API does.
+var ErrForeign = errors.New("server answers with something that is not of this API; is base_url right?")
+
 // NoDescriptors reports whether err is that of a process, or of a machine, that
 // has too many files open.
 func NoDescriptors(err error) bool {
@@ -96,27 +98,4 @@ func AsError(err error) *Error {
 		return e
 	}
 	return &Error{Code: CodeInternal, Err: err}
-}
-
-// Shown is what a provider's stream that ended with err ends with for others to
-// see: the end of ctx wins over every other, and neither a key nor a page of
-// text is in it.
-func Shown(ctx context.Context, err error, key string) *Error {
-	if ctx.Err() != nil {
-		return Stopped(ctx)
-	}
-	e := *AsError(err)
-	text := e.Err.Error()
-	shown := text
-	if key != "" {
-		shown = strings.ReplaceAll(shown, key, "[key]")
-	}
-	shown = redacted(shown)
-	if len(shown) > longestError {
-		shown = fmt.Sprintf("%s…", strings.ToValidUTF8(shown[:longestError], ""))
-	}
-	if shown != text {
-		e.Err = errors.New(shown)
-	}
-	return &e
 }

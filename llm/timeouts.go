@@ -80,10 +80,24 @@ func watched(ctx context.Context, limits Timeouts) (context.Context, *watch) {
 	return context.WithValue(ctx, watchKey{}, w), w
 }
 
-func watchOf(ctx context.Context) *watch {
+// A Progress is where a provider that reads bytes reports them, for the Timeouts
+// of its call. The zero Progress ignores them.
+type Progress struct{ watch *watch }
+
+// ProgressOf is that of the call that ctx belongs to.
+func ProgressOf(ctx context.Context) Progress {
 	w, _ := ctx.Value(watchKey{}).(*watch)
-	return w
+	return Progress{w}
 }
+
+// Watched reports whether the call has Timeouts.
+func (p Progress) Watched() bool { return p.watch != nil }
+
+// Received notes bytes, which may be no part of the answer yet.
+func (p Progress) Received() { p.watch.heard() }
+
+// Begun notes the first byte of the answer, or a further one.
+func (p Progress) Begun() { p.watch.begin() }
 
 // due is when the next limit runs out, and which; with none left, never.
 func (w *watch) due(now time.Time) (at time.Time, what timeout) {

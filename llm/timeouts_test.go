@@ -2,11 +2,7 @@ package llm_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
-	"net"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -171,23 +167,4 @@ func TestSilence(t *testing.T) {
 			t.Errorf("got %v after %d calls, want an empty answer after one", a.Err, len(m.asked))
 		}
 	})
-}
-
-// A server that takes the connection and nothing else is left after Connect.
-func TestConnectTimeout(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	client := llm.HTTPClient(llm.Timeouts{Connect: 50 * time.Millisecond}, nil)
-	r, err := llm.NewPost(t.Context(), fmt.Sprintf("https://%s/v1", l.Addr()), []byte("{}"), new(llm.Request))
-	if err != nil {
-		t.Fatal(err)
-	}
-	never := errors.New("it answered")
-	err = llm.Exchange(client, r, func(*http.Response) error { return never }, func(*llm.Body) error { return never })
-	if e := llm.AsError(err); e == nil || !e.TimedOut || e.Code != llm.CodeProviderUnavailable || !e.Transient {
-		t.Errorf("got %v, want a call that timed out", err)
-	}
 }

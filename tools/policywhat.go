@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"agenthost/internal/shell"
 )
 
 // A command is a command line and what was read in it.
@@ -20,7 +22,7 @@ type command struct {
 
 func readCommand(line string) command {
 	c := command{line: line}
-	c.names, c.writes, c.err = Commands(line)
+	c.names, c.writes, c.err = shell.Commands(line)
 	return c
 }
 

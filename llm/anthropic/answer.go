@@ -5,65 +5,27 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"time"
 
 	"agenthost/llm"
-)
-
-// How long we wait for what a server may still have to say: after the reason to
-// stop, the end of the message; after that, nothing but the end of the body,
-// which frees the connection for the next call.
-const (
-	afterFinish = 2 * time.Second
-	afterEnd    = 50 * time.Millisecond
+	"agenthost/llm/httpapi"
 )
 
 // An answer turns one response body into deltas.
 type answer struct {
-	body  *llm.Body
-	yield func(llm.Delta, error) bool
-	names *llm.ToolNames
+	*httpapi.Answer
 
 	event  event // the last one, to be used for the next
 	id     json.RawMessage
 	usage  wireUsage
 	blocks []*openBlock
 	calls  int
-	said   bool
-	finish llm.Finish
 }
 
-// read gives all deltas. A server that ignored stream:true is told by its first
-// byte, as content types lie.
-func (a *answer) read() error {
-	first, err := a.body.First()
-	if err != nil {
-		return err
-	}
-	switch first {
-	case '{':
-		err = a.plain()
-	case '<':
-		err = llm.Unavailable(errNoAnswer)
-	default:
-		err = a.events()
-	}
-	if err != nil {
-		return err
-	}
-	a.body.Drain()
-	return a.end()
-}
-
-// plain reads a whole message in one piece.
-func (a *answer) plain() error {
-	data, err := io.ReadAll(a.body)
-	if err != nil {
-		return llm.Unavailable(err)
-	}
+// Whole reads the message of a server that does not stream.
+func (a *answer) Whole(_ byte, r io.Reader) error {
 	var m message
-	if err := json.Unmarshal(data, &m); err != nil {
-		return llm.Unavailable(fmt.Errorf("read answer: %w", err))
+	if err := httpapi.ReadWhole(r, &m); err != nil {
+		return err
 	}
 	switch {
 	case m.Error != nil:
@@ -85,26 +47,20 @@ func (a *answer) plain() error {
 	return a.stop(m.Stop)
 }
 
-// events reads to the end of the message, or to that of the body after a reason
-// to stop.
-func (a *answer) events() error {
-	for e, err := range a.body.Events() {
-		if err != nil {
-			return err
-		}
-		if err := a.add(e); err != nil {
-			return err
-		}
-		if a.event.Type == "message_stop" {
-			return a.ended()
-		}
+// Event takes one event; that of the end of the message is the last.
+func (a *answer) Event(e httpapi.Event) (done bool, err error) {
+	if err := a.add(e); err != nil {
+		return false, err
 	}
-	return nil
+	if a.event.Type == "message_stop" {
+		return true, a.ended()
+	}
+	return false, nil
 }
 
 // add passes over the events it does not know: the API may have more of them
 // any day.
-func (a *answer) add(e llm.ServerEvent) error {
+func (a *answer) add(e httpapi.Event) error {
 	a.event = event{}
 	if e.Name == "error" {
 		return errorEvent(e.Data)
@@ -147,7 +103,7 @@ func (a *answer) start(id json.RawMessage) error {
 		return nil
 	}
 	if len(a.id) > 0 && len(a.blocks) > 0 && !bytes.Equal(a.id, id) {
-		return llm.Unavailable(llm.ErrTwoGenerations)
+		return llm.Unavailable(httpapi.ErrTwoGenerations)
 	}
 	a.id = id
 	return nil
@@ -156,12 +112,12 @@ func (a *answer) start(id json.RawMessage) error {
 // ended takes the end of a message for a finish when the server has given no
 // reason but an answer.
 func (a *answer) ended() error {
-	if a.finish == "" && a.said {
+	if !a.Finished() && a.Said() {
 		if err := a.stop("end_turn"); err != nil {
 			return err
 		}
 	}
-	a.body.HangUpAfter(afterEnd)
+	a.Done()
 	return nil
 }
 
@@ -170,15 +126,7 @@ func (a *answer) count(u wireUsage) error {
 		return nil
 	}
 	a.usage.add(u)
-	return a.give(llm.Delta{Usage: a.usage.usage()})
-}
-
-func (a *answer) give(d llm.Delta) error {
-	a.said = a.said || d.Usage == nil
-	if !a.yield(d, nil) {
-		return llm.ErrLeft
-	}
-	return nil
+	return a.Give(llm.Delta{Usage: a.usage.usage()})
 }
 
 // stop also closes what the server left open.
@@ -191,32 +139,16 @@ func (a *answer) stop(reason string) error {
 			return err
 		}
 	}
-	ended := a.finish != ""
 	switch reason {
 	case "max_tokens", "model_context_window_exceeded":
-		a.finish = llm.FinishLength
+		a.Finish(llm.FinishLength)
 	case "refusal":
-		a.finish = llm.FinishContentFilter
+		a.Finish(llm.FinishContentFilter)
 	default:
-		a.finish = llm.FinishStop
-	}
-	if !ended {
-		a.body.HangUpAfter(afterFinish)
+		a.Finish(llm.FinishStop)
 	}
 	return nil
 }
 
-// end gives the last delta. That there is a call is what counts, whatever the
-// reason the server gave.
-func (a *answer) end() error {
-	switch a.finish {
-	case "":
-		return llm.Unavailable(llm.ErrCut)
-	case llm.FinishStop:
-		if a.calls > 0 {
-			a.finish = llm.FinishToolCalls
-		}
-	}
-	a.yield(llm.Delta{Finish: a.finish}, nil)
-	return nil
-}
+// Last is empty: everything was given.
+func (a *answer) Last() llm.Delta { return llm.Delta{} }

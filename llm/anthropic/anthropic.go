@@ -6,15 +6,14 @@
 package anthropic
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 const (
@@ -24,66 +23,47 @@ const (
 
 // A Provider calls one server. It is safe for concurrent use.
 type Provider struct {
-	client   *http.Client
-	endpoint string
+	api      *httpapi.API
+	endpoint *url.URL
+	target   string // endpoint as text
 	cfg      llm.Config
 }
 
 // New is a Provider for the server at cfg.BaseURL, by default Anthropic's own.
 // cfg.Model is used for requests that name none. A nil transport is that of
-// [llm.HTTPClient].
+// [httpapi.Client].
 func New(cfg llm.Config, transport http.RoundTripper) (*Provider, error) {
-	base, err := url.Parse(cmp.Or(cfg.BaseURL, defaultBaseURL))
+	base, err := httpapi.BaseURL(cfg.BaseURL, defaultBaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("read base_url: %w", err)
-	}
-	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, fmt.Errorf("base_url %q is not of the form https://host/path", cfg.BaseURL)
+		return nil, err
 	}
 	// Some write it with the version, as for openai.
 	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/"), "/v1")
-	return &Provider{
-		client:   llm.HTTPClient(cfg.Timeouts, transport),
-		endpoint: base.JoinPath("v1", "messages").String(),
-		cfg:      cfg,
-	}, nil
+	p := &Provider{endpoint: base.JoinPath("v1", "messages"), cfg: cfg}
+	p.target = p.endpoint.String()
+	p.api = &httpapi.API{
+		Client:  httpapi.Client(cfg.Timeouts, transport),
+		Key:     cfg.APIKey,
+		Header:  http.Header{"Anthropic-Version": {version}},
+		Whole:   "{",
+		Foreign: errNoAnswer,
+		Encode:  p.encode,
+		Decode:  func(a *httpapi.Answer) httpapi.Decoder { return &answer{Answer: a} },
+		Fail:    statusError,
+	}
+	if cfg.APIKey != "" {
+		p.api.Header.Set("X-Api-Key", cfg.APIKey)
+	}
+	return p, nil
 }
 
 // Stream streams the answer to req. Every error is an *llm.Error, and none ever
 // contains the API key.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
-	return func(yield func(llm.Delta, error) bool) {
-		if err := p.stream(ctx, req, yield); err != nil {
-			yield(llm.Delta{}, llm.Shown(ctx, err, p.cfg.APIKey))
-		}
-	}
+	return p.api.Stream(ctx, req)
 }
 
-// stream is nil when the caller has seen the end or has left.
-func (p *Provider) stream(ctx context.Context, req llm.Request, yield func(llm.Delta, error) bool) error {
-	names := llm.NamesOf(req.Tools)
-	r, err := p.request(ctx, req, names)
-	if err != nil {
-		return err
-	}
-	return llm.Exchange(p.client, r, statusError, func(b *llm.Body) error {
-		a := answer{body: b, yield: yield, names: names}
-		return a.read()
-	})
-}
-
-func (p *Provider) request(ctx context.Context, req llm.Request, names *llm.ToolNames) (*http.Request, error) {
-	body, err := p.body(req, names)
-	if err != nil {
-		return nil, &llm.Error{Code: llm.CodeValidation, Err: err}
-	}
-	r, err := llm.NewPost(ctx, p.endpoint, body, &req)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Anthropic-Version", version)
-	if p.cfg.APIKey != "" {
-		r.Header.Set("X-Api-Key", p.cfg.APIKey)
-	}
-	return r, nil
+func (p *Provider) encode(req *llm.Request, names *httpapi.ToolNames) (target string, body []byte, err error) {
+	body, err = p.body(*req, names)
+	return p.target, body, err
 }

@@ -47,11 +47,11 @@ func (a *answer) begin(index int, w wireBlock) error {
 	a.blocks = append(a.blocks, b)
 	switch {
 	case w.Type == "text" && w.Text != "":
-		return a.give(llm.Delta{Text: w.Text})
+		return a.Give(llm.Delta{Text: w.Text})
 	case w.Type == "thinking":
 		b.signature.WriteString(w.Signature)
 		if w.Thinking != "" {
-			return a.give(llm.Delta{Reasoning: w.Thinking})
+			return a.Give(llm.Delta{Reasoning: w.Thinking})
 		}
 	case w.Type == "redacted_thinking":
 		b.redacted = w.Data
@@ -59,7 +59,7 @@ func (a *answer) begin(index int, w wireBlock) error {
 		b.call, b.input = a.calls, w.Input
 		a.calls++
 		id := cmp.Or(w.ID, "toolu_"+rand.Text())
-		return a.give(llm.Delta{Call: &llm.CallDelta{Index: b.call, ID: id, Name: a.names.FromWire(w.Name)}})
+		return a.Give(llm.Delta{Call: &llm.CallDelta{Index: b.call, ID: id, Name: a.Names.FromWire(w.Name)}})
 	}
 	return nil
 }
@@ -68,9 +68,9 @@ func (a *answer) begin(index int, w wireBlock) error {
 func (a *answer) more(index int, d *wireDelta) error {
 	switch {
 	case d.Text != "":
-		return a.give(llm.Delta{Text: d.Text})
+		return a.Give(llm.Delta{Text: d.Text})
 	case d.Thinking != "":
-		return a.give(llm.Delta{Reasoning: d.Thinking})
+		return a.Give(llm.Delta{Reasoning: d.Thinking})
 	}
 	b := a.block(index)
 	switch {
@@ -79,7 +79,7 @@ func (a *answer) more(index int, d *wireDelta) error {
 		b.signature.WriteString(d.Signature)
 	case d.Input != "" && b.kind == "tool_use":
 		b.pieces = true
-		return a.give(llm.Delta{Call: &llm.CallDelta{Index: b.call, Args: d.Input}})
+		return a.Give(llm.Delta{Call: &llm.CallDelta{Index: b.call, Args: d.Input}})
 	}
 	return nil
 }
@@ -92,13 +92,13 @@ func (a *answer) close(b *openBlock) error {
 	b.closed = true
 	switch {
 	case b.kind == "tool_use" && !b.pieces && len(b.input) > 0:
-		return a.give(llm.Delta{Call: &llm.CallDelta{Index: b.call, Args: string(b.input)}})
+		return a.Give(llm.Delta{Call: &llm.CallDelta{Index: b.call, Args: string(b.input)}})
 	case b.signature.Len() > 0 || b.redacted != "":
 		meta, err := json.Marshal(seal{Signature: b.signature.String(), Redacted: b.redacted})
 		if err != nil {
 			return llm.Unavailable(err)
 		}
-		return a.give(llm.Delta{Meta: meta})
+		return a.Give(llm.Delta{Meta: meta})
 	}
 	return nil
 }

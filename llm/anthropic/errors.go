@@ -1,15 +1,14 @@
 package anthropic
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 var errNoAnswer = errors.New("server answered with something that is no message; is base_url right?")
@@ -36,23 +35,17 @@ func (e *wireError) UnmarshalJSON(data []byte) error {
 }
 
 // statusError is the error of a response that is none of 2xx.
-func statusError(res *http.Response) error {
-	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // half a text is better than none
+func statusError(status int, header http.Header, body []byte) error {
 	var said struct {
 		Error   *wireError `json:"error"`
 		Message string     `json:"message"` // without an error around it, as gateways do
 	}
 	_ = json.Unmarshal(body, &said) // what cannot be read is shown as it is
 	w := cmp.Or(said.Error, &wireError{Message: said.Message})
-	body = bytes.TrimSpace(body)
-	switch {
-	case w.Message != "" || w.Type != "":
-	case len(body) == 0 || body[0] == '<':
-		w.Message = cmp.Or(strings.ToLower(http.StatusText(res.StatusCode)), "unknown error")
-	default:
-		w.Message = string(body)
+	if w.Message == "" && w.Type == "" {
+		w.Message = httpapi.Cause(body, status).Error()
 	}
-	return w.error(res.StatusCode, res.Header)
+	return w.error(status, header)
 }
 
 // statuses are what the types of errors mean that come within a stream, after a
@@ -81,7 +74,7 @@ func (e *wireError) streamed() error {
 	return llm.Unavailable(e.cause())
 }
 
-func (e *wireError) cause() error { return errors.New(cmp.Or(e.Message, e.Type, "unknown error")) }
+func (e *wireError) cause() error { return httpapi.Cause(nil, 0, e.Message, e.Type) }
 
 // error lets the text say what the API has no type for: there is none for a
 // prompt that is too long, nor for an account that has run dry.
@@ -100,17 +93,10 @@ func (e *wireError) error(status int, header http.Header) *llm.Error {
 	return err
 }
 
-// errorEvent is an error with or without an "error" around it.
 func errorEvent(data []byte) error {
-	var wrapped struct {
-		Error *wireError `json:"error"`
+	e := httpapi.EventError[wireError](data)
+	if e == nil {
+		e = &wireError{Message: string(data)}
 	}
-	if json.Unmarshal(data, &wrapped) == nil && wrapped.Error != nil {
-		return wrapped.Error.streamed()
-	}
-	var bare wireError
-	if json.Unmarshal(data, &bare) != nil {
-		bare.Message = string(data)
-	}
-	return bare.streamed()
+	return e.streamed()
 }

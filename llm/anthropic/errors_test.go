@@ -1,20 +1,14 @@
 package anthropic_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/iotest"
-	"testing/synctest"
 	"time"
 
 	"agenthost/llm"
-	"agenthost/llm/llmtest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -133,134 +127,6 @@ func TestStreamErrors(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestReadErrors break the body itself.
-func TestReadErrors(t *testing.T) {
-	reset := errors.New("connection reset")
-	begun := events(start(`"input_tokens":3`), begin(0, textBlock), say("a"))
-	tests := map[string]struct {
-		status int
-		body   string
-		want   string // empty: no error
-	}{
-		"at once":             {200, "", "connection reset"},
-		"in the stream":       {200, begun, "connection reset"},
-		"after the reason":    {200, begun + events(done(0), stop("end_turn")), ""},
-		"in plain JSON":       {200, `{"type":`, "connection reset"},
-		"in an error":         {500, "half an err", "half an err"},
-		"instead of an error": {500, "", "internal server error"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			p := provider(t, llm.Config{}, roundTripper(func(*http.Request) (*http.Response, error) {
-				r := io.MultiReader(strings.NewReader(tt.body), iotest.ErrReader(reset))
-				return &http.Response{StatusCode: tt.status, Body: io.NopCloser(r)}, nil
-			}))
-			a := read(t, p, llmtest.Request())
-			if tt.want == "" {
-				if a.Err != nil {
-					t.Error(a.Err)
-				}
-				return
-			}
-			if e := llm.AsError(a.Err); e == nil || e.Code != llm.CodeProviderUnavailable || !e.Transient || !strings.Contains(e.Error(), tt.want) {
-				t.Errorf("got %#v, want %q", a.Err, tt.want)
-			}
-		})
-	}
-}
-
-func TestUnreachable(t *testing.T) {
-	server := httptest.NewServer(nil)
-	server.Close()
-	if err := readError(t, at(t, server.URL)); err.Code != llm.CodeProviderUnavailable || !err.Transient || err.Status != 0 {
-		t.Errorf("got %#v, want a transient provider_unavailable", err)
-	}
-}
-
-func TestKeyIsNeverTold(t *testing.T) {
-	echo := `you sent "` + key + `", ` + strings.Repeat("x", 470) + key
-	tests := map[string]http.HandlerFunc{
-		"as text":   respond(401, nil, echo),
-		"as JSON":   respond(401, nil, failed("authentication_error", echo)),
-		"as type":   respond(401, nil, failed(key, "")),
-		"in stream": stream(events(failed("api_error", echo))),
-		"as event":  stream("data: " + echo + "\n\n"),
-		"in a redirect": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Location", "nowhere://"+key)
-			w.WriteHeader(http.StatusTemporaryRedirect)
-		},
-	}
-	for name, handler := range tests {
-		t.Run(name, func(t *testing.T) {
-			err := readError(t, serve(t, handler))
-			for e := error(err); e != nil; e = errors.Unwrap(e) {
-				if strings.Contains(fmt.Sprintf("%v %+v %#v", e, e, e), key[:12]) {
-					t.Errorf("key is in %v", e)
-				}
-			}
-		})
-	}
-}
-
-// TestSilence has servers that finish and do not hang up.
-func TestSilence(t *testing.T) {
-	begun := events(start(`"input_tokens":3`), begin(0, textBlock), say("a"), done(0), stop("end_turn"))
-	tests := map[string]struct {
-		status int
-		body   string
-		want   time.Duration
-		ok     bool
-	}{
-		"after the end":      {200, begun + events(end), 50 * time.Millisecond, true},
-		"after the reason":   {200, begun, 2 * time.Second, true},
-		"in an error's text": {500, "oo", 5 * time.Second, false},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := provider(t, llm.Config{}, roundTripper(func(r *http.Request) (*http.Response, error) {
-					silence := readerFunc(func([]byte) (int, error) { <-r.Context().Done(); return 0, r.Context().Err() })
-					return &http.Response{StatusCode: tt.status, Body: io.NopCloser(io.MultiReader(strings.NewReader(tt.body), silence))}, nil
-				}))
-				begin := time.Now()
-				a := read(t, p, llmtest.Request())
-				if (a.Err == nil) != tt.ok || time.Since(begin) != tt.want {
-					t.Errorf("got %v after %v, want it after %v", a.Err, time.Since(begin), tt.want)
-				}
-			})
-		})
-	}
-}
-
-func TestDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := provider(t, llm.Config{}, roundTripper(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		}))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		a := llmtest.Read(p.Stream(ctx, llmtest.Request()))
-		if e := llm.AsError(a.Err); e == nil || e.Code != llm.CodeRunTimeout || e.Transient {
-			t.Errorf("got %v, want run_timeout", a.Err)
-		}
-	})
-}
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
-
-func readError(t testing.TB, p llm.Provider) *llm.Error {
-	t.Helper()
-	a := read(t, p, llmtest.Request())
-	var e *llm.Error
-	if !errors.As(a.Err, &e) {
-		t.Fatalf("got %v, want an *llm.Error", a.Err)
-	}
-	return e
 }
 
 func sameText(a, b error) bool { return a.Error() == b.Error() }

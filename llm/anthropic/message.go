@@ -11,6 +11,7 @@ import (
 
 	"agenthost/fastjson"
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 // A block has the fields of its Type.
@@ -47,7 +48,7 @@ type source struct {
 // in every turn, and most of that are texts: these are written without
 // encoding/json.
 type conversation struct {
-	names *llm.ToolNames
+	names *httpapi.ToolNames
 	json  []byte // each message and block with a comma behind it
 	role  string // of the last message, which may go on
 
@@ -207,7 +208,7 @@ func input(args json.RawMessage) json.RawMessage {
 // wireID is the id of a call, which may be another provider's, in the letters
 // that the API allows.
 func wireID(id string) string {
-	w := llm.WireName("_" + id)[1:] // it may begin with what a name may not
+	w := httpapi.WireName("_" + id)[1:] // it may begin with what a name may not
 	if w == id {
 		return id
 	}

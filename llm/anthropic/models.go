@@ -18,12 +18,11 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	err := p.fetch(ctx, "", &list)
-	if err == nil && list.Data == nil {
-		err = &llm.Error{Code: llm.CodeProviderUnavailable, Status: http.StatusOK, Err: llm.ErrForeign}
+	if err := p.fetch(ctx, "", &list); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, llm.Shown(ctx, err, p.cfg.APIKey)
+	if list.Data == nil {
+		return nil, &llm.Error{Code: llm.CodeProviderUnavailable, Status: http.StatusOK, Err: llm.ErrForeign}
 	}
 	var names []string
 	for _, m := range *list.Data {
@@ -40,19 +39,11 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 
 // fetch asks for a model, or with none for the list of them.
 func (p *Provider) fetch(ctx context.Context, model string, v any) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.endpoint, nil)
-	if err != nil {
-		return &llm.Error{Code: llm.CodeValidation, Err: err}
-	}
-	r.URL = r.URL.JoinPath("..", "models", url.PathEscape(model))
+	target := p.endpoint.JoinPath("..", "models", url.PathEscape(model))
 	if model == "" {
-		query := r.URL.Query()
+		query := target.Query()
 		query.Set("limit", "1000") // all of them
-		r.URL.RawQuery = query.Encode()
+		target.RawQuery = query.Encode()
 	}
-	r.Header.Set("Anthropic-Version", version)
-	if p.cfg.APIKey != "" {
-		r.Header.Set("X-Api-Key", p.cfg.APIKey)
-	}
-	return llm.Fetch(p.client, r, v, statusError)
+	return p.api.Get(ctx, target, v)
 }

@@ -218,23 +218,3 @@ func TestUsageBeforeAnErrorIsKept(t *testing.T) {
 		t.Errorf("got %+v, %v", a.Usage, a.Err)
 	}
 }
-
-func TestLeft(t *testing.T) {
-	tests := map[string][]string{
-		"at a usage":       {start(`"input_tokens":1`)},
-		"at a text":        {begin(0, textBlock), say("a")},
-		"at a call":        {begin(0, toolBlock)},
-		"at a signature":   {begin(0, `{"type":"thinking","thinking":"","signature":"s"}`), done(0)},
-		"at the last call": {begin(0, `{"type":"redacted_thinking","data":"s"}`), stop("end_turn")},
-	}
-	for name, sent := range tests {
-		t.Run(name, func(t *testing.T) {
-			for _, err := range serve(t, stall(events(sent...))).Stream(t.Context(), toolRequest) {
-				if err != nil {
-					t.Error(err)
-				}
-				break
-			}
-		})
-	}
-}

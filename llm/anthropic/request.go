@@ -10,6 +10,7 @@ import (
 
 	"agenthost/fastjson"
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 // A wireRequest is a request but for its messages, which come last: what stays
@@ -46,7 +47,7 @@ var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 
 // body is the same bytes for the same req, and but for the marks of the cache
 // begins with the same for a longer conversation, so that caches of prompts hit.
-func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
+func (p *Provider) body(req llm.Request, names *httpapi.ToolNames) ([]byte, error) {
 	r := wireRequest{Model: cmp.Or(req.Model, p.cfg.Model), Stream: true}
 	if r.Model == "" {
 		return nil, errors.New("request names no model")

@@ -1,6 +1,7 @@
 package anthropic_test
 
 import (
+	"net/http"
 	"testing"
 
 	"agenthost/llm"
@@ -26,6 +27,9 @@ func TestTrace(t *testing.T) { llmtest.Trace(t, dialect) }
 func TestHang(t *testing.T) { llmtest.Hang(t, dialect) }
 
 var dialect = llmtest.Dialect{
+	Make: func(t testing.TB, cfg llm.Config, transport http.RoundTripper) llm.Provider {
+		return provider(t, cfg, transport)
+	},
 	Dir: "testdata",
 	New: func(t testing.TB, baseURL string) llm.Provider { return at(t, baseURL) },
 }

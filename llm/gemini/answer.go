@@ -5,55 +5,26 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"time"
+	"io"
 
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
-
-// afterFinish is how long we wait for what a server may still have to say, each
-// time: some say in every chunk that they have finished.
-const afterFinish = 2 * time.Second
 
 // An answer turns one response body into deltas.
 type answer struct {
-	body  *llm.Body
-	yield func(llm.Delta, error) bool
-	names *llm.ToolNames
-
-	generations llm.Generations
+	*httpapi.Answer
 
 	calls   int
 	counted llm.Usage  // as far as it was given
 	usage   *llm.Usage // to be given with the next delta
-	finish  llm.Finish
 }
 
-// read gives all deltas. A server that does not know of alt=sse is told by its
-// first byte, as content types lie.
-func (a *answer) read() error {
-	first, err := a.body.First()
-	if err != nil {
-		return err
-	}
-	switch first {
-	case '{', '[':
-		err = a.plain(first == '[')
-	case '<':
-		err = llm.Unavailable(errNoAnswer)
-	default:
-		err = a.events()
-	}
-	if err != nil {
-		return err
-	}
-	a.body.Drain()
-	return a.end()
-}
-
-// plain reads one JSON value, or a list of them, as they come.
-func (a *answer) plain(list bool) error {
-	d := json.NewDecoder(a.body)
-	if list {
+// Whole reads one JSON value, or a list of them, as they come from a server that
+// does not know of alt=sse.
+func (a *answer) Whole(first byte, r io.Reader) error {
+	d := json.NewDecoder(r)
+	if first == '[' {
 		_, _ = d.Token()
 	}
 	for d.More() {
@@ -71,29 +42,20 @@ func (a *answer) plain(list bool) error {
 	return nil
 }
 
-// events reads until [DONE], which only proxies send, or until the body ends
-// one way or the other after a finish.
-func (a *answer) events() error {
-	for e, err := range a.body.Events() {
-		if err != nil {
-			return err
-		}
-		data := bytes.TrimSpace(e.Data)
-		if string(data) == "[DONE]" {
-			return nil
-		}
-		if len(data) == 0 {
-			continue
-		}
-		var c chunk
-		if err := json.Unmarshal(data, &c); err != nil {
-			return llm.Unavailable(fmt.Errorf("read chunk: %w", err))
-		}
-		if err := a.add(&c); err != nil {
-			return err
-		}
+// Event takes one event; [DONE] is the last, which only proxies send.
+func (a *answer) Event(e httpapi.Event) (done bool, err error) {
+	data := bytes.TrimSpace(e.Data)
+	if string(data) == "[DONE]" {
+		return true, nil
 	}
-	return nil
+	if len(data) == 0 {
+		return false, nil
+	}
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return false, llm.Unavailable(fmt.Errorf("read chunk: %w", err))
+	}
+	return false, a.add(&c)
 }
 
 func (a *answer) add(c *chunk) error {
@@ -101,8 +63,8 @@ func (a *answer) add(c *chunk) error {
 		return c.Error.streamed()
 	}
 	says := len(c.Candidates) > 0 && len(c.Candidates[0].Content.Parts) > 0
-	if a.generations.Another(string(c.ID), says, a.finish != "") {
-		return llm.Unavailable(llm.ErrTwoGenerations)
+	if err := a.Continues(string(c.ID), says); err != nil {
+		return err
 	}
 	a.count(c.Usage)
 	if len(c.Candidates) > 0 { // only one is asked for
@@ -132,10 +94,7 @@ func (a *answer) count(u *wireUsage) {
 
 func (a *answer) give(d llm.Delta) error {
 	d.Usage, a.usage = a.usage, nil
-	if !a.yield(d, nil) {
-		return llm.ErrLeft
-	}
-	return nil
+	return a.Give(d)
 }
 
 func (a *answer) part(p *part) error {
@@ -172,7 +131,7 @@ func (a *answer) call(c *call, m meta) *llm.CallDelta {
 	d := llm.CallDelta{
 		Index: a.calls,
 		ID:    c.ID,
-		Name:  a.names.FromWire(c.Name),
+		Name:  a.Names.FromWire(c.Name),
 		Args:  string(c.Args),
 		Meta:  m.encode(),
 	}
@@ -183,19 +142,8 @@ func (a *answer) call(c *call, m meta) *llm.CallDelta {
 	return &d
 }
 
-// end gives the last delta.
-func (a *answer) end() error {
-	switch a.finish {
-	case "":
-		return llm.Unavailable(llm.ErrCut)
-	case llm.FinishStop:
-		if a.calls > 0 {
-			a.finish = llm.FinishToolCalls
-		}
-	}
-	a.yield(llm.Delta{Finish: a.finish}, nil)
-	return nil
-}
+// Last is empty: everything was given.
+func (a *answer) Last() llm.Delta { return llm.Delta{} }
 
 func deref(s *string) string {
 	if s == nil {

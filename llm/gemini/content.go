@@ -8,6 +8,7 @@ import (
 
 	"agenthost/fastjson"
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 // A part has one thing in it, and perhaps the signature of what was thought
@@ -49,7 +50,7 @@ const unsigned = "skip_thought_signature_validator"
 // is all that was said, in every turn, and most of that are texts: these are
 // written without encoding/json.
 type conversation struct {
-	names *llm.ToolNames
+	names *httpapi.ToolNames
 	signs bool            // the model insists on signatures
 	sent  map[string]call // by the id we know it by
 	json  []byte          // each content with a comma behind it

@@ -1,17 +1,16 @@
 package gemini
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 var errNoAnswer = errors.New("server answered with something that is no content of a model; is base_url right?")
@@ -56,11 +55,9 @@ func (e *wireError) UnmarshalJSON(data []byte) error {
 }
 
 // statusError is the error of a response that is none of 2xx.
-func statusError(res *http.Response) error {
-	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // half a text is better than none
-	body = bytes.TrimSpace(body)
+func statusError(status int, header http.Header, body []byte) error {
 	w := errorIn(body)
-	e := llm.StatusError(res.StatusCode, res.Header, w.cause(body, res.StatusCode))
+	e := llm.StatusError(status, header, w.cause(body, status))
 	w.refine(e)
 	return e
 }
@@ -81,13 +78,7 @@ func errorIn(body []byte) *wireError {
 // cause is what the server said, or what there is when it said nothing a
 // program can read.
 func (e *wireError) cause(body []byte, status int) error {
-	switch {
-	case e.Message != "" || e.Status != "":
-		return errors.New(cmp.Or(e.Message, e.Status))
-	case len(body) == 0 || body[0] == '<':
-		return errors.New(cmp.Or(strings.ToLower(http.StatusText(status)), "unknown error"))
-	}
-	return errors.New(string(body))
+	return httpapi.Cause(body, status, e.Message, e.Status)
 }
 
 // streamed is an error that came after a status of 200. What is unknown counts

@@ -1,15 +1,12 @@
 package gemini_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -140,133 +137,10 @@ func TestStreamErrors(t *testing.T) {
 	}
 }
 
-func TestLeft(t *testing.T) {
-	tests := map[string]string{
-		"at a usage":     `{"usageMetadata":{"promptTokenCount":1}}`,
-		"at a text":      say("a"),
-		"at a call":      parts(call("f", "{}")),
-		"at a signature": parts(`{"text":"","thoughtSignature":"c2ln"}`),
-	}
-	for name, chunk := range tests {
-		t.Run(name, func(t *testing.T) {
-			for _, err := range serve(t, stall(events(chunk))).Stream(t.Context(), llmtest.Request()) {
-				if err != nil {
-					t.Error(err)
-				}
-				break
-			}
-		})
-	}
-}
-
 func TestUsageBeforeAnErrorIsKept(t *testing.T) {
 	p := serve(t, stream(events(`{"candidates":[{"content":{"parts":[{"text":"a"}]}}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":1}}`)))
 	if a := read(t, p, llmtest.Request()); a.Err == nil || a.Usage != (llm.Usage{Input: 3, Output: 1}) {
 		t.Errorf("got %+v, %v", a.Usage, a.Err)
-	}
-}
-
-// TestReadErrors break the body itself.
-func TestReadErrors(t *testing.T) {
-	reset := errors.New("connection reset")
-	tests := map[string]struct {
-		status int
-		body   string
-		want   string // empty: no error
-	}{
-		"at once":             {200, "", "connection reset"},
-		"in the stream":       {200, events(say("a")), "connection reset"},
-		"after the finish":    {200, events(say("a"), finish("STOP")), ""},
-		"in plain JSON":       {200, `{"candidates":`, "connection reset"},
-		"in an error":         {500, "half an err", "half an err"},
-		"instead of an error": {500, "", "internal server error"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			p := provider(t, llm.Config{}, roundTripper(func(*http.Request) (*http.Response, error) {
-				r := io.MultiReader(strings.NewReader(tt.body), iotest.ErrReader(reset))
-				return &http.Response{StatusCode: tt.status, Body: io.NopCloser(r)}, nil
-			}))
-			a := read(t, p, llmtest.Request())
-			if tt.want == "" {
-				if a.Err != nil {
-					t.Error(a.Err)
-				}
-				return
-			}
-			if e := llm.AsError(a.Err); e == nil || e.Code != llm.CodeProviderUnavailable || !e.Transient || !strings.Contains(e.Error(), tt.want) {
-				t.Errorf("got %#v, want %q", a.Err, tt.want)
-			}
-		})
-	}
-}
-
-func TestUnreachable(t *testing.T) {
-	server := httptest.NewServer(nil)
-	server.Close()
-	p := provider(t, llm.Config{BaseURL: server.URL, APIKey: key}, &http.Transport{})
-	if err := readError(t, p); err.Code != llm.CodeProviderUnavailable || !err.Transient || err.Status != 0 || strings.Contains(err.Error(), key) {
-		t.Errorf("got %#v, want a transient provider_unavailable", err)
-	}
-}
-
-func TestKeyIsNeverTold(t *testing.T) {
-	echo := `you sent "` + key + `", ` + strings.Repeat("x", 470) + key
-	tests := map[string]http.HandlerFunc{
-		"as text":     respond(401, nil, echo),
-		"as JSON":     respond(401, nil, said(401, "UNAUTHENTICATED", echo)),
-		"as status":   respond(401, nil, said(401, key, "")),
-		"in stream":   stream(events(said(503, "UNAVAILABLE", echo))),
-		"as chunk":    stream(events(echo)),
-		"as a finish": stream(events(`{"candidates":[{"finishReason":"OTHER","finishMessage":` + quoted(echo) + `}]}`)),
-		"in a redirect": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Location", "nowhere://"+key)
-			w.WriteHeader(http.StatusTemporaryRedirect)
-		},
-	}
-	for name, handler := range tests {
-		t.Run(name, func(t *testing.T) {
-			p := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if strings.Contains(r.URL.String(), key) {
-					t.Errorf("key is in %s", r.URL)
-				}
-				handler(w, r)
-			})
-			err := readError(t, p)
-			for e := error(err); e != nil; e = errors.Unwrap(e) {
-				if strings.Contains(fmt.Sprintf("%v %+v %#v", e, e, e), key[:12]) {
-					t.Errorf("key is in %v", e)
-				}
-			}
-		})
-	}
-}
-
-// TestSilence has servers that say no more and do not hang up.
-func TestSilence(t *testing.T) {
-	tests := map[string]struct {
-		status int
-		body   string
-		want   time.Duration
-		ok     bool
-	}{
-		"after the finish":   {200, events(say("a"), finish("STOP")), 2 * time.Second, true},
-		"in an error's text": {500, "oo", 5 * time.Second, false},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := provider(t, llm.Config{}, roundTripper(func(r *http.Request) (*http.Response, error) {
-					silence := readerFunc(func([]byte) (int, error) { <-r.Context().Done(); return 0, r.Context().Err() })
-					return &http.Response{StatusCode: tt.status, Body: io.NopCloser(io.MultiReader(strings.NewReader(tt.body), silence))}, nil
-				}))
-				start := time.Now()
-				a := read(t, p, llmtest.Request())
-				if (a.Err == nil) != tt.ok || time.Since(start) != tt.want {
-					t.Errorf("got %v after %v, want it after %v", a.Err, time.Since(start), tt.want)
-				}
-			})
-		})
 	}
 }
 
@@ -296,33 +170,8 @@ func TestSlowAfterAFinish(t *testing.T) {
 	})
 }
 
-func TestDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := provider(t, llm.Config{}, roundTripper(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		}))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		a := llmtest.Read(p.Stream(ctx, llmtest.Request()))
-		if e := llm.AsError(a.Err); e == nil || e.Code != llm.CodeRunTimeout || e.Transient {
-			t.Errorf("got %v, want run_timeout", a.Err)
-		}
-	})
-}
-
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
-
-func readError(t testing.TB, p llm.Provider) *llm.Error {
-	t.Helper()
-	a := read(t, p, llmtest.Request())
-	var e *llm.Error
-	if !errors.As(a.Err, &e) {
-		t.Fatalf("got %v, want an *llm.Error", a.Err)
-	}
-	return e
-}
 
 func sameText(a, b error) bool { return a.Error() == b.Error() }

@@ -7,11 +7,11 @@ import (
 	"agenthost/llm"
 )
 
-// finished notes how the model ended, and hangs up on a server that does not
-// when it has nothing more to say.
+// finished notes how the model ended. Some servers say in every chunk that they
+// have finished: each is given the time for the next.
 func (a *answer) finished(c *chunk) error {
 	if c.Feedback != nil && c.Feedback.Block != "" {
-		a.finish = llm.FinishContentFilter
+		a.Finish(llm.FinishContentFilter)
 	}
 	if len(c.Candidates) > 0 {
 		f, err := finishOf(c.Candidates[0])
@@ -19,11 +19,11 @@ func (a *answer) finished(c *chunk) error {
 			return llm.Unavailable(err)
 		}
 		if f != "" {
-			a.finish = f
+			a.Finish(f)
 		}
 	}
-	if a.finish != "" {
-		a.body.HangUpAfter(afterFinish)
+	if a.Finished() {
+		a.Linger()
 	}
 	return nil
 }

@@ -10,13 +10,13 @@ package gemini
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 const (
@@ -26,63 +26,47 @@ const (
 
 // A Provider calls one server. It is safe for concurrent use.
 type Provider struct {
-	client *http.Client
-	base   *url.URL
-	cfg    llm.Config
+	api  *httpapi.API
+	base *url.URL
+	cfg  llm.Config
 }
 
 // New is a Provider for the server at cfg.BaseURL, by default Google's own.
 // cfg.Model is used for requests that name none. A nil transport is that of
-// [llm.HTTPClient].
+// [httpapi.Client].
 func New(cfg llm.Config, transport http.RoundTripper) (*Provider, error) {
-	base, err := url.Parse(cmp.Or(cfg.BaseURL, defaultBaseURL))
+	base, err := httpapi.BaseURL(cfg.BaseURL, defaultBaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("read base_url: %w", err)
-	}
-	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, fmt.Errorf("base_url %q is not of the form https://host/path", cfg.BaseURL)
+		return nil, err
 	}
 	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/"), "/"+version) // as people paste it
-	return &Provider{client: llm.HTTPClient(cfg.Timeouts, transport), base: base, cfg: cfg}, nil
+	p := &Provider{base: base, cfg: cfg}
+	p.api = &httpapi.API{
+		Client:  httpapi.Client(cfg.Timeouts, transport),
+		Key:     cfg.APIKey,
+		Header:  http.Header{},
+		Whole:   "{[",
+		Foreign: errNoAnswer,
+		Encode:  p.encode,
+		Decode:  func(a *httpapi.Answer) httpapi.Decoder { return &answer{Answer: a} },
+		Fail:    statusError,
+	}
+	if cfg.APIKey != "" { // never in the URL, which proxies write to their logs
+		p.api.Header.Set("X-Goog-Api-Key", cfg.APIKey)
+	}
+	return p, nil
 }
 
 // Stream streams the answer to req. Every error is an *llm.Error, and none ever
 // contains the API key.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
-	return func(yield func(llm.Delta, error) bool) {
-		if err := p.stream(ctx, req, yield); err != nil {
-			yield(llm.Delta{}, llm.Shown(ctx, err, p.cfg.APIKey))
-		}
-	}
-}
-
-// stream is nil when the caller has seen the end or has left.
-func (p *Provider) stream(ctx context.Context, req llm.Request, yield func(llm.Delta, error) bool) error {
 	req.Model = strings.TrimPrefix(cmp.Or(req.Model, p.cfg.Model), "models/")
-	names := llm.NamesOf(req.Tools)
-	r, err := p.request(ctx, req, names)
-	if err != nil {
-		return err
-	}
-	return llm.Exchange(p.client, r, statusError, func(b *llm.Body) error {
-		a := answer{body: b, yield: yield, names: names}
-		return a.read()
-	})
+	return p.api.Stream(ctx, req)
 }
 
-func (p *Provider) request(ctx context.Context, req llm.Request, names *llm.ToolNames) (*http.Request, error) {
-	body, err := p.body(req, names)
-	if err != nil {
-		return nil, &llm.Error{Code: llm.CodeValidation, Err: err}
-	}
-	r, err := llm.NewPost(ctx, p.endpoint(req.Model), body, &req)
-	if err != nil {
-		return nil, err
-	}
-	if p.cfg.APIKey != "" { // never in the URL, which proxies write to their logs
-		r.Header.Set("X-Goog-Api-Key", p.cfg.APIKey)
-	}
-	return r, nil
+func (p *Provider) encode(req *llm.Request, names *httpapi.ToolNames) (target string, body []byte, err error) {
+	body, err = p.body(*req, names)
+	return p.endpoint(req.Model), body, err
 }
 
 // endpoint takes a model's bare name, or the path of another kind of model, as

@@ -18,12 +18,11 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 			Name string `json:"name"`
 		} `json:"models"`
 	}
-	err := p.fetch(ctx, "models?pageSize=1000", &list) // all of them
-	if err == nil && list.Models == nil {
-		err = &llm.Error{Code: llm.CodeProviderUnavailable, Status: http.StatusOK, Err: llm.ErrForeign}
+	if err := p.fetch(ctx, "models?pageSize=1000", &list); err != nil { // all of them
+		return nil, err
 	}
-	if err != nil {
-		return nil, llm.Shown(ctx, err, p.cfg.APIKey)
+	if list.Models == nil {
+		return nil, &llm.Error{Code: llm.CodeProviderUnavailable, Status: http.StatusOK, Err: llm.ErrForeign}
 	}
 	var names []string
 	for _, m := range *list.Models {
@@ -55,12 +54,5 @@ func (p *Provider) fetch(ctx context.Context, path string, v any) error {
 	if query != "" {
 		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+query, "&")
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return &llm.Error{Code: llm.CodeValidation, Err: err}
-	}
-	if p.cfg.APIKey != "" { // never in the URL, which proxies write to their logs
-		r.Header.Set("X-Goog-Api-Key", p.cfg.APIKey)
-	}
-	return llm.Fetch(p.client, r, v, statusError)
+	return p.api.Get(ctx, u, v)
 }

@@ -7,6 +7,7 @@ import (
 
 	"agenthost/fastjson"
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 // wireRest is what follows the contents in a request.
@@ -40,7 +41,7 @@ type generation struct {
 }
 
 // body is the same bytes for the same req, so that caches of prompts hit.
-func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
+func (p *Provider) body(req llm.Request, names *httpapi.ToolNames) ([]byte, error) {
 	if req.Model == "" {
 		return nil, errors.New("request names no model")
 	}
@@ -81,7 +82,7 @@ func (p *Provider) generation(req llm.Request) generation {
 	return g
 }
 
-func functions(tools []llm.ToolDef, names *llm.ToolNames) []function {
+func functions(tools []llm.ToolDef, names *httpapi.ToolNames) []function {
 	fs := make([]function, 0, len(tools))
 	for _, t := range tools { // a tool without a schema takes nothing
 		fs = append(fs, function{names.ToWire(t.Name), t.Description, fitting(t.Schema)})

@@ -40,32 +40,8 @@ func provider(t testing.TB, cfg llm.Config, transport http.RoundTripper) *gemini
 	return p
 }
 
-// stream answers 200 with the body as an event stream.
-func stream(body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, body)
-	}
-}
-
-func respond(status int, header http.Header, body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		for k := range header {
-			w.Header().Set(k, header.Get(k))
-		}
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-	}
-}
-
-// stall answers with the body, and then with nothing until the client leaves.
-func stall(body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		stream(body)(w, r)
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
-	}
-}
+// What a server does.
+var stream, respond, stall, read, readError = llmtest.Stream, llmtest.Respond, llmtest.Stall, llmtest.Answered, llmtest.Failed
 
 // events are chunks as the API sends them.
 func events(chunks ...string) string {
@@ -105,26 +81,9 @@ func quoted(s string) string {
 	return string(b)
 }
 
-func read(t testing.TB, p llm.Provider, req llm.Request) llmtest.Answer {
-	t.Helper()
-	a := llmtest.Read(p.Stream(t.Context(), req))
-	if a.Fault != nil {
-		t.Error(a.Fault)
-	}
-	return a
-}
+type roundTripper = llmtest.RoundTripper
 
-// A roundTripper is a server without a network.
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// body is a transport whose every answer is the reader's bytes.
-func body(r func() io.Reader) roundTripper {
-	return func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(r())}, nil
-	}
-}
+var body = llmtest.Body
 
 // sent is the body of the request that p.Stream(req) makes.
 func sent(t testing.TB, cfg llm.Config, req llm.Request) string {

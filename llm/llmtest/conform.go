@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,7 +22,9 @@ import (
 // that API.
 type Dialect struct {
 	New func(t testing.TB, baseURL string) llm.Provider
-	Dir string
+	// Make is New with all that a provider takes.
+	Make func(t testing.TB, cfg llm.Config, transport http.RoundTripper) llm.Provider
+	Dir  string
 	// WholeCalls says that the API sends a call in one piece, never amid an answer.
 	WholeCalls bool
 }
@@ -68,8 +71,9 @@ func ToolRequest() llm.Request {
 	return r
 }
 
-// Conform serves the streams of a dialect, whole and byte by byte, and checks
-// that each comes to what it does with every other provider.
+// Conform serves the streams of a dialect, whole, byte by byte, split in two at
+// each byte and cut at each, and checks that each comes to what it does with every
+// other provider.
 func Conform(t *testing.T, d Dialect) {
 	for name, want := range outcomes {
 		stream, err := os.ReadFile(filepath.Join(d.Dir, name+".sse"))
@@ -79,6 +83,8 @@ func Conform(t *testing.T, d Dialect) {
 		}
 		t.Run(name, func(t *testing.T) { conforms(t, d, stream, len(stream), want) })
 		t.Run(name+" byte by byte", func(t *testing.T) { conforms(t, d, stream, 1, want) })
+		t.Run(name+" split", func(t *testing.T) { splits(t, d, stream, want) })
+		t.Run(name+" cut", func(t *testing.T) { cuts(t, d, stream, want) })
 	}
 }
 
@@ -88,6 +94,44 @@ func conforms(t *testing.T, d Dialect, stream []byte, piece int, want outcome) {
 	a := Read(d.New(t, server.URL).Stream(t.Context(), ToolRequest()))
 	if err := errors.Join(a.Fault, want.check(a)); err != nil {
 		t.Errorf("%v\nafter %+v", err, a.Message)
+	}
+}
+
+// splits has the stream come in two reads, divided at each of its bytes.
+func splits(t *testing.T, d Dialect, stream []byte, want outcome) {
+	for at := range stream {
+		p := d.Make(t, llm.Config{}, Body(func() io.Reader {
+			return io.MultiReader(bytes.NewReader(stream[:at]), bytes.NewReader(stream[at:]))
+		}))
+		a := Read(p.Stream(t.Context(), ToolRequest()))
+		if err := errors.Join(a.Fault, want.check(a)); err != nil {
+			t.Fatalf("split at byte %d: %v\nafter %+v", at, err, a.Message)
+		}
+	}
+}
+
+// cuts has the stream end at each of its bytes: what comes is all there is, or
+// none of it counts and another try may do better.
+func cuts(t *testing.T, d Dialect, stream []byte, want outcome) {
+	broken := want
+	broken.finish = ""
+	want.usage = llm.Usage{} // which comes last
+	for at := range stream {
+		p := d.Make(t, llm.Config{}, Body(func() io.Reader { return bytes.NewReader(stream[:at]) }))
+		a := Read(p.Stream(t.Context(), ToolRequest()))
+		err := a.Fault
+		switch {
+		case a.Err == nil:
+			err = errors.Join(err, want.check(a))
+		default:
+			err = errors.Join(err, broken.ends(a))
+			if len(a.Message.Calls()) > 0 {
+				err = errors.Join(err, errors.New("a call of a stream that was cut"))
+			}
+		}
+		if err != nil {
+			t.Fatalf("cut at byte %d: %v\nafter %+v", at, err, a.Message)
+		}
 	}
 }
 

@@ -2,67 +2,28 @@ package openai
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"agenthost/llm"
-)
-
-// How long we wait for what a server may still have to say: after the finish,
-// the usage; after [DONE], nothing but the end of the body, which frees the
-// connection for the next call.
-const (
-	afterFinish = 2 * time.Second
-	afterDone   = 50 * time.Millisecond
+	"agenthost/llm/httpapi"
 )
 
 // An answer turns one response body into deltas.
 type answer struct {
-	body  *llm.Body
-	yield func(llm.Delta, error) bool
-	names *llm.ToolNames
+	*httpapi.Answer
 
-	calls       calls
-	thoughts    thoughts
-	generations llm.Generations
-	said        bool
-	refused     bool
-	finish      llm.Finish
+	calls    calls
+	thoughts thoughts
+	refused  bool
 }
 
-// read gives all deltas. A server that ignored stream:true is told by its first
-// byte, as content types lie.
-func (a *answer) read() error {
-	first, err := a.body.First()
-	if err != nil {
-		return err
-	}
-	switch first {
-	case '{':
-		err = a.plain()
-	case '<':
-		err = llm.Unavailable(errNoAnswer)
-	default:
-		err = a.events()
-	}
-	if err != nil {
-		return err
-	}
-	a.body.Drain()
-	return a.end()
-}
-
-func (a *answer) plain() error {
-	data, err := io.ReadAll(a.body)
-	if err != nil {
-		return llm.Unavailable(err)
-	}
+// Whole reads the answer of a server that does not stream.
+func (a *answer) Whole(_ byte, r io.Reader) error {
 	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil {
-		return llm.Unavailable(fmt.Errorf("read answer: %w", err))
+	if err := httpapi.ReadWhole(r, &c); err != nil {
+		return err
 	}
 	if len(c.Choices) == 0 && c.fault() == nil {
 		return llm.Unavailable(errNoAnswer)
@@ -81,8 +42,8 @@ func (a *answer) add(c chunk) error {
 	ch := c.Choices[0]
 	s := cmp.Or(ch.Delta, ch.Message, &said{})
 	says := s.Content != "" || s.Refusal != "" || len(s.Calls) > 0
-	if a.generations.Another(string(c.ID), says, a.finish != "") {
-		return llm.Unavailable(llm.ErrTwoGenerations)
+	if err := a.Continues(string(c.ID), says); err != nil {
+		return err
 	}
 	a.refused = a.refused || s.Refusal != ""
 	d := llm.Delta{
@@ -99,7 +60,7 @@ func (a *answer) add(c chunk) error {
 		}
 	}
 	for i, t := range s.Calls {
-		if err := a.give(llm.Delta{Call: a.calls.delta(t, i, len(s.Calls), a.names)}); err != nil {
+		if err := a.give(llm.Delta{Call: a.calls.delta(t, i, len(s.Calls), a.Names)}); err != nil {
 			return err
 		}
 	}
@@ -110,53 +71,35 @@ func (a *answer) add(c chunk) error {
 // ends the thoughts.
 func (a *answer) give(d llm.Delta) error {
 	spoke := d.Text != "" || d.Call != nil || d.Media != nil
-	said := spoke || d.Reasoning != ""
-	if !said && d.Usage == nil {
+	if !spoke && d.Reasoning == "" && d.Usage == nil {
 		return nil
 	}
 	if spoke {
 		d.Meta = a.thoughts.meta()
 	}
-	a.said = a.said || said
-	if !a.yield(d, nil) {
-		return llm.ErrLeft
-	}
-	return nil
+	return a.Give(d)
 }
 
 func (a *answer) finished(reason string) error {
-	ended := a.finish != ""
 	switch strings.ToLower(reason) {
 	case "":
-		return nil
 	case "error", "abort", "network_error", "insufficient_system_resource":
 		return llm.Unavailable(fmt.Errorf("model ended with %q", reason))
 	case "length", "max_tokens", "model_length":
-		a.finish = llm.FinishLength
+		a.Finish(llm.FinishLength)
 	case "content_filter", "safety", "sensitive":
-		a.finish = llm.FinishContentFilter
+		a.Finish(llm.FinishContentFilter)
 	default:
-		a.finish = llm.FinishStop
-	}
-	if !ended {
-		a.body.HangUpAfter(afterFinish)
+		a.Finish(llm.FinishStop)
 	}
 	return nil
 }
 
-// end gives the last delta. Servers differ in the reason they give for calling
-// a tool; that there is a call is what counts. A refusal ends with stop.
-func (a *answer) end() error {
-	switch a.finish {
-	case "":
-		return llm.Unavailable(llm.ErrCut)
-	case llm.FinishStop:
-		if len(a.calls) > 0 {
-			a.finish = llm.FinishToolCalls
-		} else if a.refused {
-			a.finish = llm.FinishContentFilter
-		}
+// Last ends the thoughts. A refusal ends with stop.
+func (a *answer) Last() llm.Delta {
+	last := llm.Delta{Meta: a.thoughts.meta()}
+	if a.refused {
+		last.Finish = llm.FinishContentFilter
 	}
-	a.yield(llm.Delta{Meta: a.thoughts.meta(), Finish: a.finish}, nil)
-	return nil
+	return last
 }

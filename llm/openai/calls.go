@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 // Calls are the tool calls of one answer as far as they have come. Their place
@@ -23,7 +24,7 @@ type call struct {
 // delta puts the i-th of n pieces in one chunk with the call it belongs to. The
 // id and the name are given once, however often the server repeats them; a call
 // without an id gets one.
-func (cs *calls) delta(t toolCall, i, n int, names *llm.ToolNames) *llm.CallDelta {
+func (cs *calls) delta(t toolCall, i, n int, names *httpapi.ToolNames) *llm.CallDelta {
 	if t.Index == nil && n > 1 {
 		t.Index = &i
 	}

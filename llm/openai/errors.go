@@ -1,17 +1,16 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 var errNoAnswer = errors.New("server answered with something that is no chat completion; is base_url right?")
@@ -41,8 +40,7 @@ func (e *wireError) UnmarshalJSON(data []byte) error {
 }
 
 // statusError is the error of a response that is none of 2xx.
-func statusError(res *http.Response) error {
-	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // half a text is better than none
+func statusError(status int, header http.Header, body []byte) error {
 	var said struct {
 		Error   *wireError `json:"error"`
 		Message loose      `json:"message"` // without an error around it, as some do
@@ -53,7 +51,7 @@ func statusError(res *http.Response) error {
 		w = cmp.Or(said.Error, w)
 		w.Message = cmp.Or(w.Message, string(said.Message), string(said.Detail))
 	}
-	e := llm.StatusError(res.StatusCode, res.Header, w.cause(body, res.StatusCode))
+	e := llm.StatusError(status, header, w.cause(body, status))
 	w.refine(e)
 	return e
 }
@@ -61,16 +59,7 @@ func statusError(res *http.Response) error {
 // cause is what the server said, or what there is when it said nothing a
 // program can read.
 func (e *wireError) cause(body []byte, status int) error {
-	body = bytes.TrimSpace(body)
-	switch {
-	case e.Message != "":
-		return errors.New(e.Message)
-	case e.Code != "" || e.Type != "":
-		return errors.New(cmp.Or(e.Code, e.Type))
-	case len(body) == 0 || body[0] == '<':
-		return errors.New(cmp.Or(strings.ToLower(http.StatusText(status)), "unknown error"))
-	}
-	return errors.New(string(body))
+	return httpapi.Cause(body, status, e.Message, e.Code, e.Type)
 }
 
 // streamed is an error that came after a status of 200. A number as its code is

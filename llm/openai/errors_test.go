@@ -1,16 +1,11 @@
 package openai_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/iotest"
-	"testing/synctest"
 	"time"
 
 	"agenthost/llm"
@@ -202,156 +197,11 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-func TestLeft(t *testing.T) {
-	tests := map[string]string{
-		"at a usage": `{"choices":[],"usage":{"prompt_tokens":1}}`,
-		"at a text":  say("a"),
-		"at a call":  call(`"id":"x"`, "f", `"{}"`),
-	}
-	for name, chunk := range tests {
-		t.Run(name, func(t *testing.T) {
-			for _, err := range serve(t, stall(events(chunk))).Stream(t.Context(), toolRequest) {
-				if err != nil {
-					t.Error(err)
-				}
-				break
-			}
-		})
-	}
-}
-
 func TestUsageBeforeAnErrorIsKept(t *testing.T) {
 	p := serve(t, stream(events(`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`)))
 	if a := read(t, p, llmtest.Request()); a.Err == nil || a.Usage != (llm.Usage{Input: 3, Output: 1}) {
 		t.Errorf("got %+v, %v", a.Usage, a.Err)
 	}
-}
-
-// TestReadErrors break the body itself.
-func TestReadErrors(t *testing.T) {
-	reset := errors.New("connection reset")
-	tests := map[string]struct {
-		status int
-		body   string
-		want   string // empty: no error
-	}{
-		"at once":             {200, "", "connection reset"},
-		"in the stream":       {200, events(say("a")), "connection reset"},
-		"after the finish":    {200, events(say("a"), finish("stop")), ""},
-		"in plain JSON":       {200, `{"choices":`, "connection reset"},
-		"in an error":         {500, "half an err", "half an err"},
-		"instead of an error": {500, "", "internal server error"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			p := provider(t, llm.Config{}, roundTripper(func(*http.Request) (*http.Response, error) {
-				r := io.MultiReader(strings.NewReader(tt.body), iotest.ErrReader(reset))
-				return &http.Response{StatusCode: tt.status, Body: io.NopCloser(r)}, nil
-			}))
-			a := read(t, p, llmtest.Request())
-			if tt.want == "" {
-				if a.Err != nil {
-					t.Error(a.Err)
-				}
-				return
-			}
-			if e := llm.AsError(a.Err); e == nil || e.Code != llm.CodeProviderUnavailable || !e.Transient || !strings.Contains(e.Error(), tt.want) {
-				t.Errorf("got %#v, want %q", a.Err, tt.want)
-			}
-		})
-	}
-}
-
-func TestUnreachable(t *testing.T) {
-	server := httptest.NewServer(nil)
-	server.Close()
-	p := provider(t, llm.Config{BaseURL: server.URL}, &http.Transport{})
-	if err := readError(t, p); err.Code != llm.CodeProviderUnavailable || !err.Transient || err.Status != 0 {
-		t.Errorf("got %#v, want a transient provider_unavailable", err)
-	}
-}
-
-func TestKeyIsNeverTold(t *testing.T) {
-	echo := `you sent "Bearer ` + key + `", ` + strings.Repeat("x", 470) + key
-	tests := map[string]http.HandlerFunc{
-		"as text":   respond(401, nil, echo),
-		"as JSON":   respond(401, nil, fmt.Sprintf(`{"error":{"message":%q}}`, echo)),
-		"as code":   respond(401, nil, fmt.Sprintf(`{"error":{"code":%q}}`, key)),
-		"in stream": stream(events(fmt.Sprintf(`{"error":{"message":%q}}`, echo))),
-		"as chunk":  stream(events(echo)),
-		"in a redirect": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Location", "nowhere://"+key)
-			w.WriteHeader(http.StatusTemporaryRedirect)
-		},
-	}
-	for name, handler := range tests {
-		t.Run(name, func(t *testing.T) {
-			err := readError(t, serve(t, handler))
-			for e := error(err); e != nil; e = errors.Unwrap(e) {
-				if strings.Contains(fmt.Sprintf("%v %+v %#v", e, e, e), key[:12]) {
-					t.Errorf("key is in %v", e)
-				}
-			}
-		})
-	}
-}
-
-// TestSilence has servers that finish and do not hang up.
-func TestSilence(t *testing.T) {
-	tests := map[string]struct {
-		status int
-		body   string
-		want   time.Duration
-		ok     bool
-	}{
-		"after [DONE]":       {200, events(say("a"), finish("stop"), "[DONE]"), 50 * time.Millisecond, true},
-		"after the finish":   {200, events(say("a"), finish("stop")), 2 * time.Second, true},
-		"in an error's text": {500, "oo", 5 * time.Second, false},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := provider(t, llm.Config{}, roundTripper(func(r *http.Request) (*http.Response, error) {
-					silence := readerFunc(func([]byte) (int, error) { <-r.Context().Done(); return 0, r.Context().Err() })
-					return &http.Response{StatusCode: tt.status, Body: io.NopCloser(io.MultiReader(strings.NewReader(tt.body), silence))}, nil
-				}))
-				start := time.Now()
-				a := read(t, p, llmtest.Request())
-				if (a.Err == nil) != tt.ok || time.Since(start) != tt.want {
-					t.Errorf("got %v after %v, want it after %v", a.Err, time.Since(start), tt.want)
-				}
-			})
-		})
-	}
-}
-
-func TestDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := provider(t, llm.Config{}, roundTripper(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		}))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		a := llmtest.Read(p.Stream(ctx, llmtest.Request()))
-		if e := llm.AsError(a.Err); e == nil || e.Code != llm.CodeRunTimeout || e.Transient {
-			t.Errorf("got %v, want run_timeout", a.Err)
-		}
-	})
-}
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
-
-func readError(t testing.TB, p llm.Provider) *llm.Error {
-	t.Helper()
-	a := read(t, p, llmtest.Request())
-	var e *llm.Error
-	if !errors.As(a.Err, &e) {
-		t.Fatalf("got %v, want an *llm.Error", a.Err)
-	}
-	return e
 }
 
 func sameText(a, b error) bool { return a.Error() == b.Error() }

@@ -7,6 +7,7 @@ import (
 
 	"agenthost/fastjson"
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 type wireMessage struct {
@@ -42,7 +43,7 @@ type sentFunction struct {
 }
 
 // appendMessages appends the messages of req, without the brackets around them.
-func (p *Provider) appendMessages(b []byte, req *llm.Request, names *llm.ToolNames) (_ []byte, err error) {
+func (p *Provider) appendMessages(b []byte, req *llm.Request, names *httpapi.ToolNames) (_ []byte, err error) {
 	start := len(b)
 	if req.System != "" {
 		b = appendSaid(b, "system", req.System)
@@ -93,7 +94,7 @@ func onlyText(m *llm.Message) (role, text string, ok bool) {
 
 // appendMessage appends m as the API of the server at host has it: one message
 // per tool result, and none for one with nothing the API takes.
-func appendMessage(to []wireMessage, m llm.Message, names *llm.ToolNames, host string) []wireMessage {
+func appendMessage(to []wireMessage, m llm.Message, names *httpapi.ToolNames, host string) []wireMessage {
 	switch m.Role {
 	case llm.Tool:
 		for _, p := range m.Parts {
@@ -118,7 +119,7 @@ func appendMessage(to []wireMessage, m llm.Message, names *llm.ToolNames, host s
 	return append(to, wireMessage{Role: "user", Content: userContent(m.Named())})
 }
 
-func sentCalls(m llm.Message, names *llm.ToolNames) []sentToolCall {
+func sentCalls(m llm.Message, names *httpapi.ToolNames) []sentToolCall {
 	var calls []sentToolCall
 	for _, p := range m.Calls() {
 		// Arguments that were no JSON are not repeated: many servers parse

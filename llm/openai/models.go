@@ -16,7 +16,7 @@ import (
 func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	shelf, err := p.shelf(ctx)
 	if err != nil {
-		return nil, llm.Shown(ctx, err, p.key)
+		return nil, err
 	}
 	names := make([]string, len(shelf))
 	for i, m := range shelf {
@@ -34,16 +34,8 @@ type shelved struct {
 }
 
 func (p *Provider) shelf(ctx context.Context) ([]shelved, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.endpoint, nil)
-	if err != nil {
-		return nil, &llm.Error{Code: llm.CodeValidation, Err: err}
-	}
-	r.URL = r.URL.JoinPath("..", "..", "models")
-	if p.key != "" {
-		r.Header.Set("Authorization", "Bearer "+p.key)
-	}
 	var body json.RawMessage
-	if err := llm.Fetch(p.client, r, &body, statusError); err != nil {
+	if err := p.api.Get(ctx, p.endpoint.JoinPath("..", "..", "models"), &body); err != nil {
 		return nil, err
 	}
 	var bare []shelved // as Together has it

@@ -8,6 +8,7 @@ import (
 
 	"agenthost/fastjson"
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 // wireRest is what follows the model and the messages in a request.
@@ -51,13 +52,13 @@ var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 // body is the same bytes for the same req, so that caches of prompts hit. The
 // messages are all of a conversation in each of its turns, and most are nothing
 // but text: these are written without encoding/json.
-func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
+func (p *Provider) body(req *llm.Request, names *httpapi.ToolNames) ([]byte, error) {
 	model := cmp.Or(req.Model, p.model)
 	if model == "" {
 		return nil, errors.New("request names no model")
 	}
 	b := fastjson.AppendText(append(make([]byte, 0, req.BodySize()), `{"model":`...), model)
-	b, err := p.appendMessages(append(b, `,"messages":[`...), &req, names)
+	b, err := p.appendMessages(append(b, `,"messages":[`...), req, names)
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
@@ -75,7 +76,7 @@ func (p *Provider) body(req llm.Request, names *llm.ToolNames) ([]byte, error) {
 	return append(append(b, "],"...), end[1:]...), nil
 }
 
-func wireTools(defs []llm.ToolDef, names *llm.ToolNames) []wireTool {
+func wireTools(defs []llm.ToolDef, names *httpapi.ToolNames) []wireTool {
 	var list []wireTool
 	for _, t := range defs {
 		f := wireFunction{Name: names.ToWire(t.Name), Description: t.Description, Parameters: t.Schema}

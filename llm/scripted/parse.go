@@ -1,19 +1,15 @@
 package scripted
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 
+	"agenthost/internal/yamldoc"
 	"agenthost/llm"
-
-	"gopkg.in/yaml.v3"
 )
 
 type script struct {
@@ -41,16 +37,14 @@ func Parse(data []byte) (*Provider, error) { return parse(data, "") }
 
 func parse(data []byte, dir string) (*Provider, error) {
 	var s script
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	dec.KnownFields(true)
-	if err := dec.Decode(&s); err != nil && !errors.Is(err, io.EOF) {
-		return nil, readable(err)
-	}
-	if len(s.Rules) == 0 {
+	err := yamldoc.Strict(data, &s)
+	switch {
+	case err != nil && !errors.Is(err, yamldoc.ErrDocuments):
+		return nil, err
+	case len(s.Rules) == 0:
 		return nil, errors.New("script has no rules")
-	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("script has more than one document")
+	case err != nil:
+		return nil, fmt.Errorf("script has %w", err)
 	}
 	lines := linesOf(data)
 	var errs []error
@@ -65,31 +59,13 @@ func parse(data []byte, dir string) (*Provider, error) {
 	return &Provider{rules: s.Rules}, nil
 }
 
-// readable is a yaml error without its header and the names of our types.
-func readable(err error) error {
-	var types *yaml.TypeError
-	if !errors.As(err, &types) {
-		return err
-	}
-	var errs []error
-	for _, e := range types.Errors {
-		what, _, _ := strings.Cut(e, " in type scripted.")
-		errs = append(errs, errors.New(what))
-	}
-	return errors.Join(errs...)
-}
-
-func at(n *yaml.Node, format string, args ...any) string {
-	return fmt.Sprintf("line %d: %s", n.Line, fmt.Sprintf(format, args...))
-}
-
 // linesOf are the lines the rules begin in. The script has been parsed, so
 // its shape is known.
 func linesOf(data []byte) []int {
 	var doc struct {
-		Rules []yaml.Node `yaml:"rules"`
+		Rules []yamldoc.Raw `yaml:"rules"`
 	}
-	_ = yaml.Unmarshal(data, &doc)
+	_ = yamldoc.Strict(data, &doc)
 	lines := make([]int, len(doc.Rules))
 	for i, n := range doc.Rules {
 		lines[i] = n.Line

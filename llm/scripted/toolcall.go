@@ -3,9 +3,8 @@ package scripted
 import (
 	"encoding/json"
 
+	"agenthost/internal/yamldoc"
 	"agenthost/llm"
-
-	"gopkg.in/yaml.v3"
 )
 
 type toolCall struct {
@@ -28,15 +27,15 @@ type arguments struct {
 	values map[string]any
 }
 
-func (a *arguments) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
+func (a *arguments) UnmarshalYAML(n *yamldoc.Raw) error {
+	if n.Kind == yamldoc.Scalar {
 		return n.Decode(&a.raw)
 	}
 	if err := n.Decode(&a.values); err != nil {
 		return err
 	}
 	if _, err := json.Marshal(a.values); err != nil { // a key that is no string, a number that is none
-		return &yaml.TypeError{Errors: []string{at(n, "arguments are not JSON: %v", err)}}
+		return yamldoc.Fault(n, "arguments are not JSON: %v", err)
 	}
 	return nil
 }

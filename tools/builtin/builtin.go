@@ -34,7 +34,6 @@ type Options struct {
 	// NoSandbox runs commands with all rights of the host's user, also where the
 	// kernel has a sandbox.
 	NoSandbox bool
-	level     level // for tests: in place of the strongest
 	// Reminders keeps reminders; nil: there is no tool for them.
 	Reminders Reminders
 	Log       zerolog.Logger

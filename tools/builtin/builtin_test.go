@@ -11,23 +11,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"agenthost/internal/sandbox"
 	"agenthost/tools"
 	"agenthost/tools/builtin"
 )
 
 func TestMain(m *testing.M) {
-	builtin.SandboxMain()
-	if role, ok := roles[filepath.Base(os.Args[0])]; ok {
-		role()
-	}
+	sandbox.Main()
 	// Package net sets its resolver up at the first use, and what it makes in a
 	// bubble cannot be used outside of that.
 	_, _ = net.LookupHost("localhost") // whether it finds it is all the same
 	os.Exit(m.Run())
 }
-
-// roles are what this program does under another name, besides testing.
-var roles = map[string]func(){}
 
 // A bench is the tools of an agent and its workspace.
 type bench struct {
@@ -37,13 +32,7 @@ type bench struct {
 
 func open(t testing.TB, o builtin.Options) bench {
 	t.Helper()
-	return openAt(t, filepath.Join(t.TempDir(), "ana"), o)
-}
-
-// openAt is open for a workspace that may be there.
-func openAt(t testing.TB, dir string, o builtin.Options) bench {
-	t.Helper()
-	b := bench{dir, map[string]tools.Tool{}}
+	b := bench{filepath.Join(t.TempDir(), "ana"), map[string]tools.Tool{}}
 	o.Workspace = func(agent string) string { return filepath.Join(filepath.Dir(b.dir), agent) }
 	o.Log = zerolog.New(zerolog.NewTestWriter(t))
 	all, err := builtin.New(o)

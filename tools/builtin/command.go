@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"agenthost/internal/sandbox"
 	"agenthost/tools"
 )
 
@@ -38,7 +39,7 @@ func commandTool(c *commands) tools.Tool {
 }
 
 func unconfined() string {
-	if p := Sandboxed(); !p.Confined {
+	if p := sandbox.Check(); !p.Confined {
 		return p.Layers
 	}
 	return ""
@@ -61,15 +62,15 @@ func commandLine(data json.RawMessage) string {
 // commands runs the commands of all agents.
 type commands struct {
 	files   *workspaces
-	level   func() level
+	level   func() sandbox.Level
 	network func(agent string) bool // whether its commands reach the network
 	log     zerolog.Logger
 }
 
 func newCommands(files *workspaces, o Options) *commands {
-	c := &commands{files: files, level: sandboxLevel, network: o.Network, log: o.Log}
-	if o.NoSandbox || o.level != "" {
-		c.level = func() level { return o.level }
+	c := &commands{files: files, level: sandbox.Strongest, network: o.Network, log: o.Log}
+	if o.NoSandbox {
+		c.level = func() sandbox.Level { return "" }
 	}
 	if o.Network == nil {
 		c.network = func(string) bool { return false }
@@ -102,16 +103,19 @@ func (c *commands) run(ctx context.Context, call tools.Call, args commandArgs) (
 	defer cancel()
 	ctx, stop := space.watch(ctx, dir, temp)
 	defer stop()
-	s := shell{text: args.Command, dir: dir, temp: temp, limit: limit, level: c.level(), network: c.network(call.Agent), room: space.room()}
-	end, err := s.run(ctx)
+	command := sandbox.Command{
+		Text: args.Command, Dir: dir, Temp: temp, Limit: limit,
+		Level: c.level(), Network: c.network(call.Agent), FileSize: space.room(),
+	}
+	end, err := command.Run(ctx)
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("run command: %w", err)
 	}
-	if end.left > 0 && ctx.Err() == nil {
-		c.log.Info().Str("agent", call.Agent).Str("run", call.Run).Int("processes", end.left).
+	if end.Left > 0 && ctx.Err() == nil {
+		c.log.Info().Str("agent", call.Agent).Str("run", call.Run).Int("processes", end.Left).
 			Msg("command: killed processes that it had left running")
 	}
-	return c.files.explain(ctx, call.Agent, end.result(context.Cause(ctx))), nil
+	return c.files.explain(ctx, call.Agent, commandResult(end, context.Cause(ctx))), nil
 }
 
 func (c *commands) remove(temp string, call tools.Call) {
@@ -120,32 +124,15 @@ func (c *commands) remove(temp string, call tools.Call) {
 	}
 }
 
-// A shell is one command to run.
-type shell struct {
-	text      string
-	dir, temp string // the folders it may write to
-	limit     time.Duration
-	level     level // by what it is confined; empty: a process group and no more
-	network   bool
-	room      int64 // what a file may take
-}
-
-// An ending is how a command ended.
-type ending struct {
-	output string
-	state  string // "exit status 1", "signal: killed"
-	ok     bool
-	left   int // processes that were killed after its end
-}
-
-// result tells apart a command that ended and one that was stopped, for cause.
-func (e ending) result(stopped error) tools.Result {
-	text := e.output
+// commandResult tells apart a command that ended and one that was stopped, for
+// cause.
+func commandResult(e sandbox.Result, stopped error) tools.Result {
+	text := e.Output
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
 	if stopped != nil {
 		return tools.Result{Text: fmt.Sprintf("%s[stopped: %v]", text, stopped), Failed: true}
 	}
-	return tools.Result{Text: fmt.Sprintf("%s[%s]", text, e.state), Failed: !e.ok}
+	return tools.Result{Text: fmt.Sprintf("%s[%s]", text, e.State), Failed: !e.OK}
 }

@@ -5,7 +5,7 @@
 // Files are reached through an os.Root of the agent's workspace, so that no
 // path, link or race of links leads out of it. A command runs in a process
 // group of its own, which is dead when the call returns, and in a sandbox where
-// the kernel gives one: see [SandboxMain]. A web page is fetched only from
+// the kernel gives one: see package sandbox. A web page is fetched only from
 // addresses that are public or allowed, which is checked on the address that is
 // dialled, for every redirect anew.
 //

@@ -70,13 +70,9 @@ func (p *peer) fill(ctx context.Context, call tools.Call, wanted *sdk.ElicitPara
 	if wantsSecret(wanted.Message, form) {
 		return nil, errSecret
 	}
-	content, message := map[string]any{}, saidBy(call, wanted.Message)
+	content, message := map[string]any{}, p.saidBy(call, wanted.Message)
 	if len(form) == 0 {
-		answer, err := p.opts.Ask(ctx, Question{Call: call, Prompt: message, Options: []string{"yes", "no"}})
-		if err == nil && !strings.EqualFold(answer, "yes") {
-			err = ErrDeclined
-		}
-		return content, err
+		return content, p.confirm(ctx, call, message)
 	}
 	for _, f := range form {
 		value, err := p.askField(ctx, call, message, f)
@@ -90,10 +86,29 @@ func (p *peer) fill(ctx context.Context, call tools.Call, wanted *sdk.ElicitPara
 	return content, nil
 }
 
+// confirm asks for a plain yes. An empty answer is none.
+func (p *peer) confirm(ctx context.Context, call tools.Call, message string) error {
+	for range triesPerField {
+		answer, err := p.opts.Ask(ctx, Question{Call: call, Prompt: message, Options: []string{"yes", "no"}})
+		switch {
+		case err != nil:
+			return err
+		case strings.EqualFold(answer, "yes"):
+			return nil
+		case strings.TrimSpace(answer) != "":
+			return ErrDeclined
+		}
+	}
+	return ErrDeclined
+}
+
 // saidBy is a server's message as a person is shown it: the host asks nothing of
 // the kind, and the server is not to pass for it.
-func saidBy(call tools.Call, message string) string {
+func (p *peer) saidBy(call tools.Call, message string) string {
 	server, _, _ := strings.Cut(call.Name, ".")
+	if p.opts.Introduce != nil {
+		return p.opts.Introduce(call, server, clean(message))
+	}
 	return "The MCP server " + server + " asks: " + clean(message)
 }
 

@@ -59,8 +59,10 @@ func TestQuestions(t *testing.T) {
 		want    string
 		prompts []string
 	}{
-		"yes": {"confirm", []string{"Yes"}, nil, "accept map[]", []string{ask + " yes|no"}},
-		"no":  {"confirm", []string{"no"}, nil, "decline map[]", []string{ask + " yes|no"}},
+		"yes":          {"confirm", []string{"Yes"}, nil, "accept map[]", []string{ask + " yes|no"}},
+		"no":           {"confirm", []string{"no"}, nil, "decline map[]", []string{ask + " yes|no"}},
+		"neither":      {"confirm", []string{"", " ", "yes"}, nil, "accept map[]", []string{ask + " yes|no", ask + " yes|no", ask + " yes|no"}},
+		"nothing ever": {"confirm", []string{"", "", "", "yes"}, nil, "decline map[]", []string{ask + " yes|no", ask + " yes|no", ask + " yes|no"}},
 		"a form": {
 			"form",
 			[]string{"Ann", "42", "blue", "1.5", "yes", "a, c"},
@@ -191,6 +193,18 @@ func TestQuestionsForSecretsAreRefused(t *testing.T) {
 	w := openOne(t, stdio("server"), mcp.Options{Ask: p.ask})
 	if res := w.run("s.tokenizer", `{}`); res.Text != "accept map[tokenizer:x]" {
 		t.Errorf("a form without a secret: got %+v, asked %v", res, p.asked)
+	}
+}
+
+func TestQuestionsAreIntroducedByTheHost(t *testing.T) {
+	p := &person{answers: []string{"yes"}}
+	introduce := func(call tools.Call, server, message string) string {
+		return call.Name + " | " + server + " | " + message
+	}
+	w := openOne(t, stdio("server"), mcp.Options{Ask: p.ask, Introduce: introduce})
+	w.run("s.confirm", `{}`)
+	if diff := cmp.Diff([]string{"s.confirm | s | Really? yes|no"}, p.prompts()); diff != "" {
+		t.Errorf("prompts (-want +got):\n%s", diff)
 	}
 }
 

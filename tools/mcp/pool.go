@@ -29,6 +29,9 @@ type Options struct {
 	// Ask asks a person what a server wants to know during a call; nil: every
 	// such question is declined.
 	Ask Ask
+	// Introduce is the message of a server as a person is shown it, with the
+	// server's name; nil: in English.
+	Introduce func(call tools.Call, server, message string) string
 	// Changed is called after a server has come, gone or changed its tools, with
 	// the new Version to be seen. It must not block; nil: nobody is told.
 	Changed func()

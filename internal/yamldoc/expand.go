@@ -1,0 +1,132 @@
+package yamldoc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const maxSecret = 1 << 20 // bytes of a ${file:…}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// An expander replaces variables in a text.
+type expander struct {
+	folder string // of the configuration
+}
+
+// expand replaces each ${…}; what it puts in is not looked at again.
+func (e expander) expand(text string) (string, error) {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "${")
+		if !found {
+			out.WriteString(text)
+			return out.String(), nil
+		}
+		if before0, ok := strings.CutSuffix(before, "$"); ok {
+			out.WriteString(before0 + "${")
+			text = rest
+			continue
+		}
+		inner, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			return "", errors.New("${ without its }; want ${NAME}, or $${ for the two characters themselves")
+		}
+		value, err := e.lookUp(inner)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(before + value)
+		text = after
+	}
+}
+
+func (e expander) lookUp(inner string) (string, error) {
+	if path, ok := strings.CutPrefix(inner, "file:"); ok {
+		return e.readSecret(path)
+	}
+	name, fallback, hasFallback := strings.Cut(inner, ":-")
+	if !variableName.MatchString(name) {
+		return "", errors.New("not the name of a variable between ${ and }; want ${NAME}, ${NAME:-default} or ${file:path}, or $${ for the two characters themselves")
+	}
+	value, set := os.LookupEnv(name)
+	switch {
+	case hasFallback && value == "":
+		return fallback, nil
+	case !set:
+		return "", fmt.Errorf("variable %s is not set; set it, or give a default with ${%s:-default}", name, name)
+	}
+	return value, nil
+}
+
+// readSecret reads a file below one of the folders that may hold secrets. A
+// link that leads out of them is refused.
+func (e expander) readSecret(path string) (string, error) {
+	if path == "" || slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "..") {
+		return "", fmt.Errorf("${file:%s} is not a path without ..; want one below the folder of the configuration, $AGENTHOST_SECRETS or /run/secrets", path)
+	}
+	for _, root := range e.secretFolders() {
+		text, err := ReadBelow(root, path, maxSecret)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("${file:%s}: %s", path, WhyUnreadable(err))
+		}
+		return strings.TrimRight(text, "\r\n"), nil
+	}
+	return "", fmt.Errorf("${file:%s} is not there; want a file below the folder of the configuration, $AGENTHOST_SECRETS or /run/secrets", path)
+}
+
+func (e expander) secretFolders() []string {
+	folders := []string{e.folder}
+	if secrets := os.Getenv("AGENTHOST_SECRETS"); secrets != "" {
+		folders = append(folders, secrets)
+	}
+	return append(folders, "/run/secrets")
+}
+
+// ErrTooLarge tells that a file has more bytes than it may.
+var ErrTooLarge = errors.New("larger")
+
+// ReadBelow reads a file of up to most bytes by its path relative to root, or by
+// an absolute one that root holds; any other is a file that does not exist.
+func ReadBelow(root, path string, most int64) (string, error) {
+	if filepath.IsAbs(path) {
+		absolute, _ := filepath.Abs(root) // without one, nothing is below it
+		var err error
+		if path, err = filepath.Rel(absolute, path); err != nil || !filepath.IsLocal(path) {
+			return "", fs.ErrNotExist
+		}
+	}
+	f, err := os.OpenInRoot(root, path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%w than %d bytes", ErrTooLarge, most)
+	}
+	return string(data), err
+}
+
+// WhyUnreadable says why a file cannot be read, without its name.
+func WhyUnreadable(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file or folder"
+	default:
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err
+		}
+		return fmt.Sprintf("cannot be read: %v", err)
+	}
+}

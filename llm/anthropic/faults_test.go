@@ -1,0 +1,33 @@
+package anthropic_test
+
+import (
+	"net/http"
+	"testing"
+
+	"agenthost/llm/llmtest"
+)
+
+func TestFaults(t *testing.T) {
+	begun := events(start(`"input_tokens":3`), begin(0, textBlock), say("a"))
+	finished := begun + events(done(0), stop("end_turn"))
+	llmtest.Faults(t, dialect, llmtest.Bodies{
+		Key:      key,
+		Begun:    begun,
+		Finished: finished,
+		Done:     finished + events(end),
+		Whole:    `{"type":`,
+		Leave: []string{
+			events(start(`"input_tokens":1`)), events(begin(0, textBlock), say("a")), events(begin(0, toolBlock)),
+			events(begin(0, `{"type":"thinking","thinking":"","signature":"s"}`), done(0)),
+			events(begin(0, `{"type":"redacted_thinking","data":"s"}`), stop("end_turn")),
+		},
+		Repeats: func(text string) map[string]http.HandlerFunc {
+			return map[string]http.HandlerFunc{
+				"as JSON":   respond(401, nil, failed("authentication_error", text)),
+				"as type":   respond(401, nil, failed(key, "")),
+				"in stream": stream(events(failed("api_error", text))),
+				"as event":  stream("data: " + text + "\n\n"),
+			}
+		},
+	})
+}
