@@ -24,7 +24,7 @@ const module = "agenthost"
 // arrows says what a package may import of the module's own. A folder within a
 // package needs no entry: it may import its parent, bus and fastjson.
 var arrows = map[string][]string{
-	"cmd/agenthost":      {"host", "config", "bench", "bus", "internal/coldstore", "internal/terminal"},
+	"cmd/agenthost":      {"host", "config", "bench", "bus", "internal/coldstore", "internal/control", "internal/doctor", "internal/eval", "internal/mcplogin", "internal/terminal"},
 	"examples":           {"agents", "config", "host", "llm"},
 	"host":               {"*"},
 	"config":             {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools", "internal/texts"},
@@ -42,7 +42,13 @@ var arrows = map[string][]string{
 	"bus":                {"fastjson"},
 	"fastjson":           {},
 	"tools/builtin":      {"tools", "internal/diskuse"},
+	"host/hosttest":      {"bus", "config", "host", "internal/waittest"},
+	"internal/build":     {"*"},
+	"internal/control":   {"agents", "bus", "bus/microservice", "config", "heartbeat", "llm", "run", "session", "tools", "tools/memory"},
+	"internal/doctor":    {"agents", "bus", "config", "hooks", "internal/build", "internal/control", "internal/eval", "internal/hardening", "internal/oauth", "llm", "tools", "tools/builtin"},
+	"internal/eval":      {"agents", "bus", "config", "heartbeat", "internal/build", "llm", "run", "session", "tools"},
 	"internal/hardening": {"bus", "config", "tools"},
+	"internal/mcplogin":  {"config", "internal/build", "internal/oauth", "tools"},
 	"internal/diskuse":   {},
 	"internal/texts":     {},
 	"tools/mcp":          {"tools", "internal/oauth"},
@@ -51,8 +57,11 @@ var arrows = map[string][]string{
 
 // importers says who may import the packages that a "*" does not cover.
 var importers = map[string][]string{
-	"config":        {"host", "cmd/agenthost", "examples", "internal/hardening"},
-	"host":          {"cmd/agenthost", "examples"},
+	"config": {
+		"host", "host/hosttest", "cmd/agenthost", "examples",
+		"internal/build", "internal/control", "internal/doctor", "internal/eval", "internal/hardening", "internal/mcplogin",
+	},
+	"host":          {"cmd/agenthost", "examples", "host/hosttest"},
 	"cmd/agenthost": {},
 }
 

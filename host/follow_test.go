@@ -13,6 +13,7 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go"
 )
@@ -64,7 +65,7 @@ func TestFollow(t *testing.T) {
 		all.Go(func() {
 			time.Sleep(rand.N(500 * time.Millisecond)) // a moment of its own
 			text, end := "", ""
-			follow := host.Follow(t.Context(), nc, "demo", "demo/dm/ana")
+			follow := control.Follow(t.Context(), nc, "demo", "demo/dm/ana")
 			if i%2 == 1 {
 				follow = lossy(t, nc)
 			}
@@ -95,13 +96,13 @@ func TestFollow(t *testing.T) {
 }
 
 // lossy follows where half of the first 100 pieces get lost.
-func lossy(t *testing.T, nc *nats.Conn) func(func(host.Chunk, error) bool) {
-	return func(yield func(host.Chunk, error) bool) {
-		f := host.NewFollower(nc, "demo", "demo/dm/ana")
+func lossy(t *testing.T, nc *nats.Conn) func(func(control.Chunk, error) bool) {
+	return func(yield func(control.Chunk, error) bool) {
+		f := control.NewFollower(nc, "demo", "demo/dm/ana")
 		received := make(chan *nats.Msg, 1000)
 		for _, subject := range f.Subjects() {
 			if _, err := nc.ChanSubscribe(subject, received); err != nil {
-				yield(host.Chunk{}, err)
+				yield(control.Chunk{}, err)
 				return
 			}
 		}
@@ -117,7 +118,7 @@ func lossy(t *testing.T, nc *nats.Conn) func(func(host.Chunk, error) bool) {
 					}
 				}
 			case <-t.Context().Done():
-				yield(host.Chunk{}, t.Context().Err())
+				yield(control.Chunk{}, t.Context().Err())
 				return
 			}
 		}
@@ -133,13 +134,13 @@ func TestFollowEnds(t *testing.T) {
 	nc := client(t, h)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, err := range host.Follow(ctx, nc, "demo", "demo/dm/ana") {
+	for _, err := range control.Follow(ctx, nc, "demo", "demo/dm/ana") {
 		t.Errorf("got %v after the end of ctx", err)
 	}
 	time.AfterFunc(50*time.Millisecond, nc.Close)
 	for range 2 {
 		n := 0
-		for _, err := range host.Follow(t.Context(), nc, "demo", "demo/dm/ana") {
+		for _, err := range control.Follow(t.Context(), nc, "demo", "demo/dm/ana") {
 			if n++; !errors.Is(err, nats.ErrConnectionClosed) {
 				t.Errorf("got %v, want %v", err, nats.ErrConnectionClosed)
 			}

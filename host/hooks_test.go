@@ -14,6 +14,7 @@ import (
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/host"
+	"agenthost/internal/control"
 	"agenthost/llm"
 
 	"github.com/google/go-cmp/cmp"
@@ -215,15 +216,15 @@ func TestBadAgentIsQuarantined(t *testing.T) {
 	}
 }
 
-func hostStatus(t *testing.T, h *host.Host) host.Status {
+func hostStatus(t *testing.T, h *host.Host) control.Status {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	msg, err := h.Bus().NC.RequestWithContext(ctx, host.StatusSubject, nil)
+	msg, err := h.Bus().NC.RequestWithContext(ctx, control.StatusSubject, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, err := host.ReadStatus(msg.Data)
+	status, err := control.ReadStatus(msg.Data)
 	if err != nil {
 		t.Fatal(err)
 	}

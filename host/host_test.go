@@ -11,6 +11,8 @@ import (
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/host"
+	"agenthost/host/hosttest"
+	"agenthost/internal/control"
 	"agenthost/llm"
 
 	"github.com/nats-io/nats.go"
@@ -25,7 +27,7 @@ func start(t testing.TB, cfg *config.Config) (*host.Host, func()) {
 
 func startNamed(t testing.TB, cfg *config.Config, name string) (*host.Host, func()) {
 	t.Helper()
-	return startOptions(t, host.Options{Config: cfg, Name: name, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel)})
+	return startOptions(t, host.Options{Config: cfg, Name: name, Log: hosttest.Log(t)})
 }
 
 // startWith is start for a test that has options of its own.
@@ -37,46 +39,12 @@ func startWith(t testing.TB, opt host.Options) *host.Host {
 
 func startOptions(t testing.TB, opt host.Options) (*host.Host, func()) {
 	t.Helper()
-	opt.Grace, opt.Version = 5*time.Second, "0.1.0"
-	h := host.New(opt)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- h.Run(ctx) }()
-	stopped := false
-	stop := func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		cancel()
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Errorf("Run: %v", err)
-			}
-		case <-time.After(20 * time.Second):
-			t.Fatal("the host does not stop")
-		}
-	}
-	t.Cleanup(stop)
-	select {
-	case <-h.Ready():
-	case err := <-done:
-		stopped = true
-		t.Fatalf("Run: %v", err)
-	case <-time.After(20 * time.Second):
-		t.Fatal("the host does not get ready")
-	}
-	return h, stop
+	return hosttest.Start(t, opt)
 }
 
 func demo(t testing.TB) *config.Config {
 	t.Helper()
-	cfg := config.Demo()
-	none := ""
-	cfg.NATS.Embedded = bus.Embedded{Store: t.TempDir(), Listen: &none}
-	cfg.HTTP.Listen = "127.0.0.1:0"
-	return cfg
+	return hosttest.Demo(t)
 }
 
 func TestDemoAnswers(t *testing.T) {
@@ -119,7 +87,7 @@ func TestStatusWithoutAgents(t *testing.T) {
 	cfg := demo(t)
 	cfg.Agents = nil
 	h, _ := start(t, cfg)
-	msg, err := h.Bus().NC.RequestWithContext(t.Context(), host.StatusSubject, nil)
+	msg, err := h.Bus().NC.RequestWithContext(t.Context(), control.StatusSubject, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/hooks"
-	"agenthost/host"
+	"agenthost/internal/control"
 )
 
 // A session that nothing was said in for as long as its agent keeps it is gone,
@@ -23,8 +23,8 @@ func TestRetention(t *testing.T) {
 	publish(t, nc, "plugin.inbound.web", bus.Inbound{From: "eve", Text: "hi"})
 	out()
 	sessions := func() map[string]int {
-		list := host.SessionListing{}
-		answerTo(t, nc, host.SessionsSubject, host.SessionPage{}, &list)
+		list := control.SessionListing{}
+		answerTo(t, nc, control.SessionsSubject, control.SessionPage{}, &list)
 		of := map[string]int{}
 		for _, s := range list.Sessions {
 			of[s.Agent]++
