@@ -27,25 +27,28 @@ const (
 	BySignal  = "signal"
 )
 
+// A Reloaded is what came of reading the configuration again.
+type Reloaded = control.Reloaded
+
 // Reload reads the configuration again and goes by it, unless something is
 // wrong with it. What can change counts from the next turn of every session on.
 // It waits for a host that starts.
-func (h *Host) Reload(ctx context.Context, why string) control.Reloaded {
+func (h *Host) Reload(ctx context.Context, why string) Reloaded {
 	o := order{why, make(chan control.Reloaded, 1)}
 	select {
 	case h.orders <- o:
 	case <-h.over:
-		return control.Reloaded{Host: h.opt.Name, Error: "the host is stopping"}
+		return Reloaded{Host: h.opt.Name, Error: "the host is stopping"}
 	case <-ctx.Done():
-		return control.Reloaded{Host: h.opt.Name, Error: context.Cause(ctx).Error()}
+		return Reloaded{Host: h.opt.Name, Error: context.Cause(ctx).Error()}
 	}
 	select {
 	case r := <-o.done:
 		return r
 	case <-h.over:
-		return control.Reloaded{Host: h.opt.Name, Error: "the host is stopping"}
+		return Reloaded{Host: h.opt.Name, Error: "the host is stopping"}
 	case <-ctx.Done():
-		return control.Reloaded{Host: h.opt.Name, Error: "reload still running: " + context.Cause(ctx).Error()}
+		return Reloaded{Host: h.opt.Name, Error: "reload still running: " + context.Cause(ctx).Error()}
 	}
 }
 
