@@ -147,7 +147,7 @@ func TestHostsShareABudget(t *testing.T) {
 					t.Fatal(err)
 				}
 				replies = append(replies, r)
-			case <-time.After(30 * time.Second):
+			case <-time.After(waittest.Within):
 				t.Fatalf("got %d results", len(replies))
 			}
 		}
@@ -236,7 +236,7 @@ func serves(t *testing.T, nc *nats.Conn, n int) []int {
 	}
 	var serving []int
 	for range n {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 		msg, err := sub.NextMsgWithContext(ctx)
 		cancel()
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"agenthost/bus"
 	"agenthost/config"
@@ -48,7 +47,7 @@ func asked(t *testing.T, h *host.Host, text string) control.Waiting {
 // knock asks at an endpoint, and returns what it answers or why not.
 func knock(t *testing.T, nc *nats.Conn, subject, request string) (answer, code, why string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	msg, err := nc.RequestWithContext(ctx, subject, []byte(request))
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"agenthost/agents"
 	"agenthost/bus"
@@ -263,7 +262,7 @@ func TestEventRoute(t *testing.T) {
 	if err := h.Bus().NC.PublishMsg(msg); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	got, err := sub.NextMsgWithContext(ctx)
 	if err != nil {

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,6 +15,7 @@ import (
 	"agenthost/bus"
 	"agenthost/host"
 	"agenthost/internal/control"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go"
 )
@@ -58,12 +60,14 @@ func TestFollow(t *testing.T) {
 			t.Errorf("reply: got %q", r.Text)
 		}
 	}()
+	const followers = 12
+	moments := whenSaid(t, h, len(whole), followers)
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "tell"})
 	var all sync.WaitGroup
-	for i := range 12 {
+	for i := range followers {
 		nc := client(t, h)
 		all.Go(func() {
-			time.Sleep(rand.N(500 * time.Millisecond)) // a moment of its own
+			waittest.For(t, "the answer is that far", moments[i])
 			text, end := "", ""
 			follow := control.Follow(t.Context(), nc, "demo", "demo/dm/ana")
 			if i%2 == 1 {
@@ -93,6 +97,30 @@ func TestFollow(t *testing.T) {
 	}
 	all.Wait()
 	<-said
+}
+
+// whenSaid returns n channels; the one at i is closed once i parts of n of an
+// answer of so many bytes have been streamed to the session demo/dm/ana.
+func whenSaid(t *testing.T, h *host.Host, size, n int) []chan struct{} {
+	t.Helper()
+	moments := make([]chan struct{}, n)
+	for i := range moments {
+		moments[i] = make(chan struct{})
+	}
+	passed := 0
+	_, err := h.Bus().NC.Subscribe(agents.StreamSubject("demo", "demo/dm/ana"), func(m *nats.Msg) {
+		c := control.Chunk{}
+		if json.Unmarshal(m.Data, &c) != nil {
+			return
+		}
+		for ; passed < n && c.Offset+len(c.Text) >= size*passed/n; passed++ {
+			close(moments[passed])
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return moments
 }
 
 // lossy follows where half of the first 100 pieces get lost.

@@ -196,7 +196,7 @@ func TestBreakerIsSeenAndSet(t *testing.T) {
 	out := outbound(t, nc, 2)
 	publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
 	publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: "bob", Text: "hi"})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	msg, err := events.NextMsgWithContext(ctx)
 	if err != nil {

@@ -147,7 +147,7 @@ func TestStopWithAReplyThatNoStreamTakes(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(waittest.Within):
 		t.Fatal("the host does not stop")
 	}
 }

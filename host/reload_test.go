@@ -78,7 +78,7 @@ func (r *reloadable) write(text string) {
 func (r *reloadable) reload(text string) control.Reloaded {
 	r.t.Helper()
 	r.write(text)
-	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(r.t.Context(), waittest.Within)
 	defer cancel()
 	got := r.Reload(ctx, host.ByCommand)
 	if got.Error != "" {
@@ -159,7 +159,7 @@ func TestReloadRemovesAnAgent(t *testing.T) {
 	if reply := next(t, sub); reply.InReplyTo != "1" || reply.Text != "old" {
 		t.Errorf("got %+v, want the answer to 1", reply)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	if _, err := stopped.NextMsgWithContext(ctx); err != nil {
 		t.Errorf("the agent does not end: %v", err)
@@ -274,7 +274,7 @@ func TestReloadRefusesAMistake(t *testing.T) {
 	if body := readyz(t, r.Host); body["status"] != "degraded" || !strings.HasPrefix(body["config"], "refused: ") {
 		t.Errorf("readiness: %v", body)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	msg, err := events.NextMsgWithContext(ctx)
 	if err != nil {
@@ -509,7 +509,7 @@ func TestReloadFollowsFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	changed := func(agent string) {
 		t.Helper()
@@ -574,7 +574,7 @@ func TestReloadFollowsLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	version("..2", "{id: ana}, {id: bob}")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	if _, err := events.NextMsgWithContext(ctx); err != nil {
 		t.Error(err)
@@ -672,7 +672,7 @@ func TestReloadHooksAndSchedules(t *testing.T) {
 	if reply := next(t, sub); reply.Text != "old" {
 		t.Errorf("got %+v, want an answer", reply)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	if _, err := beats.NextMsgWithContext(ctx); err != nil {
 		t.Errorf("no heartbeat: %v", err)

@@ -8,6 +8,7 @@ import (
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/internal/control"
+	"agenthost/internal/waittest"
 )
 
 // A session that nothing was said in for as long as its agent keeps it is gone,
@@ -40,7 +41,7 @@ func TestRetention(t *testing.T) {
 		if call.Hook != hooks.OnSessionEnd || string(call.Args["reason"]) != `"deleted"` {
 			t.Errorf("got %+v", call)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(waittest.Within):
 		t.Fatal("the session is still in memory")
 	}
 	if got := sessions(); got["ana"] != 0 || got["bob"] != 1 {

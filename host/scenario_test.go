@@ -212,7 +212,7 @@ func TestDelegateFromAProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	publish(t, nc, "agent.route.demo", bus.Route{ID: "d1", Kind: "delegate", From: "prog", CorrelationID: "c1", Text: "task", ReplyTo: inbox})
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Within)
 	defer cancel()
 	msg, err := sub.NextMsgWithContext(ctx)
 	if err != nil {
@@ -268,7 +268,7 @@ func TestResultHasNoNUL(t *testing.T) {
 		t.Fatal(err)
 	}
 	publish(t, nc, "agent.route.demo", bus.Route{ID: "d1", Kind: "delegate", From: "prog", Text: "task", ReplyTo: sub.Subject})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	msg, err := sub.NextMsgWithContext(ctx)
 	if err != nil {

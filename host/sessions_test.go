@@ -10,6 +10,7 @@ import (
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/internal/control"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
@@ -52,7 +53,7 @@ func TestDeleteSession(t *testing.T) {
 		if string(got.Args["reason"]) != `"deleted"` || string(got.Args["key"]) != `"demo/dm/ana"` {
 			t.Errorf("on_session_end: got %s", got.Args)
 		}
-	case <-time.After(15 * time.Second):
+	case <-time.After(waittest.Within):
 		t.Fatal("on_session_end was not fired")
 	}
 	say("three")
@@ -83,7 +84,7 @@ func ask(t *testing.T, nc *nats.Conn, subject string, in any) *nats.Msg {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	msg, err := nc.RequestWithContext(ctx, subject, data)
 	if err != nil {

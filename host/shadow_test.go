@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"agenthost/bus"
 	"agenthost/config"
@@ -115,7 +114,7 @@ func TestShadowTakesNoWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	publish(t, nc, "agent.route.bea", bus.Route{Kind: "delegate", From: "prog", CorrelationID: "c1", Text: "task", ReplyTo: sub.Subject})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	msg, err := sub.NextMsgWithContext(ctx)
 	if err != nil {
