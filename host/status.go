@@ -34,7 +34,7 @@ func (a *assembly) status(started time.Time) control.Status {
 	}
 	s := control.Status{
 		Host: a.opt.Name, Version: a.opt.Version, State: state, Started: started, Serving: serving, Lanes: lanes,
-		Agents: []control.AgentStatus{}, ToolFaults: now.Tools.Faults(), Refused: *a.refused.Load(),
+		Agents: []control.AgentStatus{}, ToolFaults: append(now.Tools.Faults(), now.Tools.NotOffered(now.Agents)...), Refused: *a.refused.Load(),
 	}
 	spent := a.spentToday(a.bus.JS)
 	s.Models = modelStatus(now.Models, spent.Models)
