@@ -28,7 +28,7 @@ func (d *Doctor) model(name string, c llm.Config) check {
 			return
 		}
 		if c.Provider == "echo" || c.Provider == "scripted" {
-			o.ok("provider %s, which calls nobody", c.Provider)
+			o.ok("provider %s: answers within the host, without a server or a key", c.Provider)
 			return
 		}
 		if o.key(c) && !d.Offline {
