@@ -18,7 +18,7 @@ import (
 func (a *assembly) operations() control.Host {
 	started := time.Now().UTC()
 	return control.Host{
-		Name: a.opt.Name, Version: a.opt.Version, NC: a.bus.NC, JS: a.bus.JS, Signer: a.signer, Fleet: a.fleet, Log: a.log,
+		Name: a.opt.Name, Version: a.opt.Version, NC: a.bus.NC, JS: a.bus.JS, Signer: a.signer, Fleet: a.fleet, Started: started, Log: a.log,
 		Status: func() control.Status { return a.status(started) },
 		Reload: func(ctx context.Context) control.Reloaded { return a.Reload(ctx, ByCommand) },
 		Serves: a.serves, Gates: a.gates, Redact: a.builder.Secrets().Redact,

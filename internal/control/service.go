@@ -9,7 +9,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"regexp"
 	"sync"
 	"time"
@@ -21,7 +20,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nats.go/micro"
 	"github.com/rs/zerolog"
 )
 
@@ -36,6 +34,7 @@ type Host struct {
 	JS      jetstream.JetStream
 	Signer  *bus.Signer // of route messages
 	Fleet   *agents.Fleet
+	Started time.Time
 	Log     zerolog.Logger
 
 	Status func() Status
@@ -47,8 +46,9 @@ type Host struct {
 
 // A Service answers requests until Stop.
 type Service struct {
-	host Host
-	work sync.WaitGroup // requests in progress
+	host      Host
+	namesakes *namesakes
+	work      sync.WaitGroup // requests in progress
 
 	micro *microservice.Service
 	stop  context.CancelFunc // of the look for hosts of the same name
@@ -56,22 +56,22 @@ type Service struct {
 
 // Start answers requests for the operations of a host.
 func Start(h Host) (*Service, error) {
-	s := &Service{host: h}
+	s := &Service{host: h, namesakes: newNamesakes(h)}
 	var endpoints []microservice.Endpoint
-	for _, o := range Operations(h) {
+	for _, o := range s.Operations() {
 		endpoints = append(endpoints, o.endpoint(&s.work))
 	}
 	var err error
 	s.micro, err = microservice.Start(h.NC, microservice.Config{
 		Name: ServiceName, Version: semver(h.Version), Description: "a host of agents",
-		Metadata: map[string]string{"host": h.Name}, Log: h.Log,
+		Metadata: s.namesakes.self.metadata(), Log: h.Log,
 	}, endpoints...)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), askWithin)
 	s.stop = cancel
-	s.work.Go(func() { s.warnNamesake(ctx) })
+	s.work.Go(func() { s.namesakes.look(ctx) })
 	return s, nil
 }
 
@@ -83,7 +83,8 @@ func (s *Service) Stop() {
 }
 
 // Operations is the table of all operations of a host.
-func Operations(h Host) []Operation {
+func (s *Service) Operations() []Operation {
+	h := s.host
 	sessions := &sessionStore{archive: Sessions(h.JS), nc: h.NC, drop: h.Fleet.Drop}
 	dead := &deadLetters{h.JS, h.NC}
 	return []Operation{
@@ -126,6 +127,10 @@ func Operations(h Host) []Operation {
 			Name: "sessions-drop", Subject: dropSubject, Do: done(Deletion{}, sessions.dropped), All: true, Notice: true, InOrder: true, Required: true, Within: orderWithin,
 			About: "tells hosts that a session was deleted",
 		},
+		{
+			Name: "hosts-namesake", Subject: namesakeSubject, Do: done(presence{}, s.namesakes.heard), All: true, Notice: true, InOrder: true, Required: true, Within: orderWithin,
+			About: "tells hosts that one of their name has started",
+		},
 		report(Operation{
 			Name: "dead-ls", Subject: DeadLettersSubject, Do: do(DeadPage{}, dead.list),
 			About: "lists dead letters, the oldest first: agent, limit, after",
@@ -143,33 +148,6 @@ func Operations(h Host) []Operation {
 }
 
 func (h Host) status(context.Context, none) (Status, error) { return h.Status(), nil }
-
-// warnNamesake warns when another host of the fleet has the name of this one: in
-// a log or the list of hosts they look like one.
-func (s *Service) warnNamesake(ctx context.Context) {
-	sub, err := s.host.NC.SubscribeSync(s.host.NC.NewInbox())
-	if err != nil {
-		return // the connection is away, which is logged elsewhere
-	}
-	defer func() { _ = sub.Unsubscribe() }() // the same
-	if err := s.host.NC.PublishRequest("$SRV.PING."+ServiceName, sub.Subject, nil); err != nil {
-		return
-	}
-	for {
-		msg, err := sub.NextMsgWithContext(ctx)
-		if err != nil {
-			return // every host has answered
-		}
-		var ping micro.Ping
-		if json.Unmarshal(msg.Data, &ping) == nil && ping.ID != s.micro.ID() && ping.Metadata["host"] == s.host.Name {
-			s.host.Log.Warn().Str("host", s.host.Name).Msg("another host of this name is running on this NATS; give each a --name of its own")
-			return
-		}
-	}
-}
-
-// askWithin is what the hosts of a fleet have to answer.
-const askWithin = time.Second
 
 var isSemver = regexp.MustCompile(`^\d+\.\d+\.\d+`)
 
