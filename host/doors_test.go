@@ -156,7 +156,7 @@ func TestAllowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := control.AllAllowed(t.Context(), js)
-	if err != nil || len(list) != 1 || list[0].ID != "demo.all.x" || !strings.HasPrefix(list[0].What, "this entry is none of a host") {
+	if err != nil || len(list) != 1 || list[0].ID != "demo.all.x" || !strings.HasPrefix(list[0].What, "this entry was not written by a host") {
 		t.Errorf("got %+v, %v", list, err)
 	}
 	if _, err := control.Revoke(t.Context(), js, "demo.all.x"); err != nil {

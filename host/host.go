@@ -35,8 +35,8 @@ type Options struct {
 	Grace   time.Duration
 	Version string
 	Log     zerolog.Logger
-	// OnHeartbeat hears of the ticks of all agents with a heartbeat, each once in
-	// the whole fleet. It may be nil.
+	// OnHeartbeat is called for the ticks of all agents with a heartbeat, each once
+	// in the whole fleet. It may be nil.
 	OnHeartbeat func(ctx context.Context, agent string, due time.Time)
 	// Behaviors are known to this host besides those of agents.Register, and go
 	// before them.

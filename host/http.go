@@ -137,7 +137,7 @@ func (h *Host) withToken(next http.Handler) http.Handler {
 	})
 }
 
-// readyz tells whether a message that came now would be handled.
+// readyz answers whether a message that came now would be handled.
 func (h *Host) readyz(w http.ResponseWriter, r *http.Request) {
 	if reason := h.unready(r.Context()); reason != "" {
 		answer(w, http.StatusServiceUnavailable, map[string]any{"status": "not ready", "reason": reason})

@@ -80,7 +80,7 @@ type plan struct {
 	restart []string // keys that take effect after a restart
 }
 
-// planOf asks all parts. The last one of the table is told first: agents matter
+// planOf asks all parts. The last one of the table is listed first: agents matter
 // most to people.
 func planOf(parts []part, old, now *config.Config) plan {
 	p := plan{}

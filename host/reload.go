@@ -128,8 +128,8 @@ func (h *Host) load() (*config.Config, error) {
 	return nil, errors.New("this host was started without a configuration file; restart it with one")
 }
 
-// refuse tells what is wrong with a configuration. A file that was saved again
-// as wrong as before is not told of twice.
+// refuse reports what is wrong with a configuration. A file that was saved again
+// with the same mistakes is logged once.
 func (r *reloader) refuse(out control.Reloaded, why string, err error) control.Reloaded {
 	out.Refused = []config.Problem{{File: cmp.Or(r.opt.Path, "the configuration"), Text: err.Error()}}
 	if wrong, ok := errors.AsType[*config.FileError](err); ok {

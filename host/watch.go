@@ -79,7 +79,7 @@ func (w *watch) concerns(name string) bool {
 }
 
 // isFile reports whether there is a file of that name, such as a log that
-// somebody writes beside the configuration.
+// another program writes beside the configuration.
 func isFile(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular()

@@ -1,6 +1,6 @@
 // Package build makes of a configuration the parts that a host runs: models,
 // tools, behaviours and the kits of agents. It starts nothing: a [Builder] keeps
-// what lives longer than one configuration, and runs it when it is told to.
+// what lives longer than one configuration, and Run runs it.
 //
 // Without a connection to NATS the parts can be looked at, as doctor and the
 // estimates do, and not used.
@@ -25,7 +25,7 @@ type Options struct {
 	// Path is where the configuration was loaded from: a key that a server refuses
 	// is read again from there. Empty: keys stay as they are.
 	Path      string
-	Version   string                    // what MCP servers are told about this client
+	Version   string                    // of this client, for MCP servers
 	Behaviors map[string]agents.Factory // go before those of agents.Register
 	NC        *nats.Conn                // nil: what needs NATS cannot be used
 	JS        jetstream.JetStream       // nil: the same

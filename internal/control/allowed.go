@@ -61,7 +61,7 @@ func allAllowed(ctx context.Context, js jetstream.JetStream) ([]Allowed, error) 
 func readAllowed(id string, at time.Time, data []byte) Allowed {
 	a := Allowed{}
 	if err := json.Unmarshal(data, &a); err != nil {
-		a = Allowed{What: "this entry is none of a host: " + err.Error(), At: at}
+		a = Allowed{What: "this entry was not written by a host: " + err.Error(), At: at}
 	}
 	a.ID = id
 	return a

@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Waiting is a call that waits for somebody.
+// Waiting is a call that waits for an approval, an answer or another agent.
 type Waiting = agents.Waiting
 
 // Whom a call waits for, the kinds of a Waiting.
@@ -65,8 +65,8 @@ type Answer struct {
 }
 
 // Message is what brings the answer to the agent of w, once it is signed by a
-// bus.Signer. It is an error when the answer is none to what w asks. replyTo, when it is not empty, is told what
-// became of it.
+// bus.Signer. It is an error when the answer does not fit what w asks. replyTo, when it is not empty, gets the
+// outcome.
 func (a Answer) Message(w Waiting, replyTo string) (*nats.Msg, error) {
 	if answer, ok := agents.ReadVerdict(a.Text); ok && w.Kind == ForApproval {
 		a.Text = answer

@@ -48,7 +48,7 @@ type DeadChoice struct {
 	DeadPage
 }
 
-// A DeadOutcome tells what was done to which dead letters. After is that of the
+// A DeadOutcome is what was done to which dead letters. After is that of the
 // next page of them, 0 when there is none.
 type DeadOutcome struct {
 	Retried []Retried `json:"retried,omitempty"`
@@ -123,7 +123,7 @@ func (u *deadLetters) show(ctx context.Context, n DeadNumber) (DeadLetter, error
 }
 
 // chosen are the numbers of a choice, and the After of the next ones. One that
-// is none is an error, before anything is done.
+// does not exist is an error, before anything is done.
 func (u *deadLetters) chosen(ctx context.Context, g *DeadLetters, c DeadChoice) (seqs []uint64, after uint64, err error) {
 	switch {
 	case c.All == (len(c.DeadSeqs) > 0):

@@ -28,7 +28,7 @@ type DeadLetter struct {
 	bus.DeadLetter
 }
 
-// A Retried tells where the message of a dead letter is now.
+// A Retried is where the message of a dead letter is now.
 type Retried struct {
 	DeadSeq uint64 `json:"dead_seq"`
 	Subject string `json:"subject"`
@@ -99,7 +99,7 @@ func (d *DeadLetters) Delete(ctx context.Context, seq uint64) error {
 	return nil
 }
 
-// decodeDeadLetter reads a dead letter. What somebody else put there is shown as it is.
+// decodeDeadLetter reads a dead letter. What another program put there is shown as it is.
 func decodeDeadLetter(rec bus.Record) DeadLetter {
 	l := DeadLetter{DeadSeq: rec.Seq}
 	if err := json.Unmarshal(rec.Data, &l.DeadLetter); err != nil {
@@ -111,7 +111,7 @@ func decodeDeadLetter(rec bus.Record) DeadLetter {
 }
 
 // Retry publishes the message of l and then deletes the letter. Between the two
-// the stream's window knows the message, should somebody retry it once more.
+// the stream's window knows the message, so that a second retry adds nothing.
 func (d *DeadLetters) Retry(ctx context.Context, l DeadLetter) (Retried, error) {
 	if l.Subject == "" || strings.ContainsAny(l.Subject, " \t\r\n*>") {
 		return Retried{}, errors.New("it does not tell which subject the message was for")

@@ -16,8 +16,8 @@ import (
 // A Chunk is a piece of an answer as it comes.
 type Chunk = agents.Chunk
 
-// SpeakingSubject is where the host that serves a session tells what its model
-// has said so far.
+// SpeakingSubject is where the host that serves a session answers with what its
+// model has said so far.
 const SpeakingSubject = "agenthost.stream"
 
 // A speaking is the request on SpeakingSubject.
@@ -65,7 +65,7 @@ func RouteKey(from, correlationID string) string { return string(session.Route(f
 func (f *Follower) Subjects() []string { return []string{f.subject, f.inbox} }
 
 // Ask asks what has been said so far. Nothing waits for the answer, and when
-// nobody speaks there is none.
+// no model speaks there is none.
 func (f *Follower) Ask() error {
 	f.asked = time.Now()
 	if err := f.nc.PublishRequest(SpeakingSubject, f.inbox, f.request); err != nil {
@@ -95,7 +95,7 @@ func (f *Follower) Take(msg *nats.Msg) []Chunk {
 // that is asked for.
 const followSize = 1024
 
-// Follow tells what is said in a session, from the beginning of what its model
+// Follow yields what is said in a session, from the beginning of what its model
 // says now, until ctx ends or the connection is closed, which is an error.
 func Follow(ctx context.Context, nc *nats.Conn, agent, key string) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {

@@ -25,7 +25,7 @@ type (
 	PreviewTool = agents.PreviewTool
 )
 
-// ErrNotWaiting tells that nothing waits under an id.
+// ErrNotWaiting means that nothing waits under an id.
 var ErrNotWaiting = agents.ErrNotWaiting
 
 // RunReport is the runs of one host, the oldest first.

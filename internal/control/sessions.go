@@ -36,7 +36,7 @@ type (
 	SessionHit = session.Hit
 	// Fact is one event of a log, with its place.
 	Fact = session.Fact
-	// Event is what a Fact tells.
+	// Event is the content of a Fact.
 	Event = run.Event
 	// Deletion is what was deleted.
 	Deletion = session.Deletion

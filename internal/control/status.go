@@ -13,7 +13,7 @@ import (
 // StatusSubject is where every host of the fleet answers with its Status.
 const StatusSubject = "agenthost.status"
 
-// Status is what a host tells of itself.
+// Status is a host as it describes itself.
 type Status struct {
 	Host    string        `json:"host"`
 	Version string        `json:"version"`
@@ -34,7 +34,7 @@ type Status struct {
 // Heartbeats counts the ticks of an agent.
 type Heartbeats = heartbeat.Count
 
-// AgentStatus is what a host tells of one of its agents.
+// AgentStatus describes an agent of a host.
 type AgentStatus struct {
 	agents.Status
 	State  string `json:"state"`            // ready, degraded or quarantined
@@ -43,7 +43,7 @@ type AgentStatus struct {
 	Heartbeat *Heartbeats `json:"heartbeat,omitempty"`
 }
 
-// ModelStatus is what a host tells of one of its models.
+// ModelStatus describes a model of a host.
 type ModelStatus struct {
 	Name     string `json:"name"` // in the configuration
 	Provider string `json:"provider"`

@@ -41,7 +41,7 @@ func (d *Doctor) agents(b *build.Builder, found []Finding) []Finding {
 	return n.list
 }
 
-// chain tells which models answer for an agent.
+// chain reports which models answer for an agent.
 func (o note) chain(a config.Agent, bad map[string]bool) {
 	var faulty []string
 	for _, name := range a.Model {
@@ -59,8 +59,7 @@ func (o note) chain(a config.Agent, bad map[string]bool) {
 	}
 }
 
-// prompt tells what each call of an agent's model begins with, and what that
-// comes to.
+// prompt reports how large the fixed part of an agent's prompt is.
 func (d *Doctor) prompt(o note, shop *build.Tools, parts *agents.Parts, a config.Agent, costs []eval.HeartbeatCost) {
 	box, err := shop.Toolbox(a)
 	if err != nil {
@@ -83,7 +82,7 @@ func (d *Doctor) prompt(o note, shop *build.Tools, parts *agents.Parts, a config
 	o.heartbeat(costs)
 }
 
-// budget tells what an agent may spend.
+// budget reports what an agent may spend.
 func (o note) budget(models map[string]llm.Config, a config.Agent) {
 	b := a.Limits.Budget
 	var limits, unpriced []string
@@ -114,7 +113,7 @@ func (o note) budget(models map[string]llm.Config, a config.Agent) {
 	}
 }
 
-// heartbeat tells what the heartbeats of an agent take.
+// heartbeat reports what the heartbeats of an agent cost.
 func (o note) heartbeat(costs []eval.HeartbeatCost) {
 	i := slices.IndexFunc(costs, func(c eval.HeartbeatCost) bool { return c.Agent == o.about && c.Enabled })
 	if i < 0 {

@@ -28,7 +28,7 @@ type Verdict string
 // The verdicts.
 const (
 	VerdictOK   Verdict = "ok"
-	VerdictWarn Verdict = "warn" // it works, but not as somebody may think
+	VerdictWarn Verdict = "warn" // it works, but perhaps not as expected
 	VerdictFail Verdict = "fail" // something does not work
 )
 
@@ -66,7 +66,7 @@ type Doctor struct {
 	Offline bool
 	// Within is what each check has; default 10 s.
 	Within time.Duration
-	// Progress is called before the first check, and after each; nil: by nobody.
+	// Progress is called before the first check, and after each; it may be nil.
 	// Calls do not overlap.
 	Progress func(done, total int)
 }

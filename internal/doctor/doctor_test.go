@@ -114,14 +114,14 @@ func TestDoctorOfModelServers(t *testing.T) {
 			"ok models main the server has m-small", "ok agents demo answered by main",
 		}},
 		"another name":     {answerWith(200, models), "m", "", []string{"ok models main no key", "ok models main the server has m "}},
-		"a list for all":   {answerWith(200, models), "m", planted, []string{"ok models main … whether it accepts the key cannot be told"}},
+		"a list for all":   {answerWith(200, models), "m", planted, []string{"ok models main … whether it accepts the key is unknown"}},
 		"wrong key":        {forKey(models), "m", "sk-other-0123456789", []string{"fail models main … refuses the key: Incorrect", "fail agents demo none of its models"}},
 		"no key":           {forKey(models), "m", "", []string{"fail models main … asks for a key: Incorrect … → set api_key"}},
 		"wrong name":       {answerWith(200, models), "m-smal", "", []string{`fail models main the server has no model "m-smal" → set model to one that it has: m-small`}},
-		"no models":        {answerWith(200, `{"object":"list","data":null}`), "m", "", []string{`warn models main whether the server has "m" cannot be told`}},
+		"no models":        {answerWith(200, `{"object":"list","data":null}`), "m", "", []string{`warn models main whether the server has "m" is unknown`}},
 		"HTML":             {answerWith(200, "<!DOCTYPE html><html>"), "m", "", []string{"fail models main … answers, but not as this API does → look at base_url"}},
 		"another JSON":     {answerWith(200, `{"status":"ok"}`), "m", "", []string{"fail models main … answers, but not as this API does"}},
-		"no list":          {answerWith(404, "404 page not found"), "m", "", []string{`warn models main whether … has "m" cannot be told: it has no list of models (404)`}},
+		"no list":          {answerWith(404, "404 page not found"), "m", "", []string{`warn models main whether … has "m" is unknown: it has no list of models (404)`}},
 		"trouble":          {answerWith(500, "oh"), "m", "", []string{"fail models main … answers with 500: oh"}},
 		"too many calls":   {answerWith(429, "slow down"), "m", "", []string{"warn models main … had too many calls: slow down"}},
 		"no payment":       {answerWith(402, "pay"), "m", planted, []string{"fail models main … refuses the key: pay"}},
@@ -185,7 +185,7 @@ func TestDoctorOfKeys(t *testing.T) {
 		"a blank":     {"openai", planted + "\n", "fail models main the key (22 characters) has blanks or a line's end around it"},
 		"quotes":      {"openai", `"` + planted + `"`, "fail models main the key (23 characters) has quotes around it"},
 		"bearer":      {"openai", "Bearer" + planted, `fail models main the key (27 characters) begins with "Bearer"`},
-		"a variable":  {"openai", "$OPENAI_API_KEY", "fail models main the key (15 characters) is a variable that nobody has filled in"},
+		"a variable":  {"openai", "$OPENAI_API_KEY", "fail models main the key (15 characters) is a variable that is not set"},
 		"a good one":  {"openai", planted, "ok models main a key of 21 characters is set"},
 	}
 	for name, tt := range tests {
@@ -279,7 +279,7 @@ func TestDoctorOffline(t *testing.T) {
 	cfg.HTTP.Listen = address
 	cfg.NATS.Embedded.Listen = &address
 	_, lines := examine(t, doctor.Doctor{Config: cfg, Offline: true})
-	wantLine(t, lines, "warn ports nats.embedded.listen "+address+" is taken; by whom is not asked offline")
+	wantLine(t, lines, "warn ports nats.embedded.listen "+address+" is taken; offline it is not asked by which program")
 	wantLine(t, lines, "warn ports http.listen "+address+" is taken")
 	cfg.NATS = bus.Config{URL: "nats://me:" + planted + "@" + address, Embedded: bus.Embedded{Store: t.TempDir()}}
 	_, lines = examine(t, doctor.Doctor{Config: cfg, Offline: true})

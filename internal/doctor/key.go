@@ -28,7 +28,7 @@ func keyFault(key string) (fault, cure string) {
 	case strings.HasPrefix(key, "Bearer"):
 		return `begins with "Bearer"`, again
 	case strings.HasPrefix(key, "$"):
-		return "is a variable that nobody has filled in", `write "${NAME}" in the configuration`
+		return "is a variable that is not set", `write "${NAME}" in the configuration`
 	case placeholder.MatchString(key):
 		return "is what stands in examples", "put the key of your account there"
 	}

@@ -60,7 +60,7 @@ func (o note) server(ctx context.Context, c llm.Config, p llm.Provider) {
 	case c.APIKey == "":
 		o.ok("its server answers")
 	case listsForAll(ctx, c):
-		o.ok("its server answers; whether it accepts the key cannot be told, as it shows its models to everybody")
+		o.ok("its server answers; whether it accepts the key is unknown, as it lists its models without one too")
 	default:
 		o.ok("its server answers and accepts the key")
 	}
@@ -69,13 +69,13 @@ func (o note) server(ctx context.Context, c llm.Config, p llm.Provider) {
 	case slices.Contains(names, c.Model):
 		o.ok("the server has %s", c.Model)
 	case len(names) == 0:
-		o.warn("load it there, if calls fail", "whether the server has %q cannot be told: its list of models is empty", c.Model)
+		o.warn("load it there, if calls fail", "whether the server has %q is unknown: its list of models is empty", c.Model)
 	default:
 		o.fail("set model to one that it has"+near, "the server has no model %q", c.Model)
 	}
 }
 
-// namesOf are the models that the server of p tells of.
+// namesOf are the models that the server of p lists.
 func namesOf(ctx context.Context, p llm.Provider) ([]string, error) {
 	asked, ok := p.(interface {
 		Models(ctx context.Context) ([]string, error)
@@ -122,7 +122,7 @@ func (o note) away(ctx context.Context, c llm.Config, err error) {
 			o.fail(cure, "%s has no API at that address (%d)", at, e.Status)
 			return
 		}
-		o.warn("look at base_url if calls fail; it mostly ends in /v1", "whether %s has %q cannot be told: it has no list of models (%d)", at, c.Model, e.Status)
+		o.warn("look at base_url if calls fail; it mostly ends in /v1", "whether %s has %q is unknown: it has no list of models (%d)", at, c.Model, e.Status)
 	case e.Status != 0:
 		o.fail("wait, or look at that server", "%s answers with %d: %v", at, e.Status, e.Err)
 	default:

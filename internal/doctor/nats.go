@@ -77,14 +77,13 @@ func (d *Doctor) embedded(ctx context.Context, n *notes, o note) {
 	case !errors.Is(err, syscall.EADDRINUSE):
 		port.fail("set it to an address of this machine", "%v", err)
 	case d.Offline:
-		port.warn("look again without --offline", "%s is taken; by whom is not asked offline", address)
+		port.warn("look again without --offline", "%s is taken; offline it is not asked by which program", address)
 	default:
 		d.dial(ctx, n, port)
 	}
 }
 
-// free returns nil when an address can be listened on; whoever does that makes
-// no connection.
+// free returns nil when an address can be listened on. It makes no connection.
 func free(ctx context.Context, address string) error {
 	if address == "" {
 		return nil
@@ -129,7 +128,7 @@ func (d *Doctor) dial(ctx context.Context, n *notes, o note) {
 	}
 }
 
-// runningHost is what a host that runs there tells of itself; zero when there is none.
+// runningHost is the status of a host that runs there; zero when none answers.
 func runningHost(ctx context.Context, nc *nats.Conn) control.Status {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
@@ -170,7 +169,7 @@ func (d *Doctor) server(ctx context.Context, o note, nc *nats.Conn, js jetstream
 	return true
 }
 
-// room tells how much of what its account may store is taken.
+// room reports how much of the storage of the account is taken.
 func (o note) room(ctx context.Context, js jetstream.JetStream) {
 	info, err := js.AccountInfo(ctx)
 	if err != nil || info.Limits.MaxStore <= 0 {
@@ -227,7 +226,7 @@ func (o note) stream(s bus.StreamState) {
 		o.warn("start the servers that are down, and let them catch up", "%d of its %d replicas are up to date", s.Replicas, s.Has)
 	}
 	if s.Foreign != "" {
-		o.warn("change it with the nats command, if nobody meant it so", "has settings of its own, which stay: %s", s.Foreign)
+		o.warn("if that is not intended, change it with the nats command", "has settings of its own, which stay: %s", s.Foreign)
 	}
 }
 

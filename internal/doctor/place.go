@@ -37,7 +37,7 @@ func (d *Doctor) httpPort(ctx context.Context, n *notes) {
 	case !errors.Is(err, syscall.EADDRINUSE):
 		o.fail(`set it to an address of this machine, or to "" for none`, "%v", err)
 	case d.Offline:
-		o.warn("look again without --offline", "%s is taken; by whom is not asked offline", address)
+		o.warn("look again without --offline", "%s is taken; offline it is not asked by which program", address)
 	case isHost(ctx, address):
 		o.ok("%s is held by a host", address)
 	default:

@@ -28,7 +28,7 @@ type HeartbeatCost struct {
 	Dollars  float64 `json:"dollars"` // a day; 0 when it is not priced
 }
 
-// What is taken for what nobody knows before.
+// Assumptions of the estimate.
 const (
 	answerTokens = 50  // of a heartbeat
 	compactAt    = 0.8 // of the window

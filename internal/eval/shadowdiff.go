@@ -20,7 +20,7 @@ type Pair struct {
 	Session string    `json:"session"`
 	Input   string    `json:"input"` // its id
 	At      time.Time `json:"at"`
-	Text    string    `json:"text"`   // what the agent was told
+	Text    string    `json:"text"`   // of the message
 	Agent   AgentRun  `json:"agent"`  // of the original
 	Shadow  *AgentRun `json:"shadow"` // nil: it has not come to it
 	Same    bool      `json:"same"`   // they said the same

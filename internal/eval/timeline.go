@@ -80,7 +80,7 @@ func inputLine(e run.Event) string {
 		return ""
 	}
 	in := struct{ From, Text string }{}
-	_ = json.Unmarshal(e.Input.Envelope, &in) // what is none has neither
+	_ = json.Unmarshal(e.Input.Envelope, &in) // without an envelope both stay empty
 	return "waits for its turn: " + in.From + ": " + said(in.Text)
 }
 
