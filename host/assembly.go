@@ -111,9 +111,8 @@ func (a *assembly) serve(ctx context.Context) error {
 	publishing, endPublishing := context.WithCancel(context.WithoutCancel(ctx))
 	defer endPublishing()
 	defer a.publish(publishing)()
-	now := a.now.Load()
-	a.sayTools(now)
-	a.sayFaults(now)
+	a.sayTools(a.now.Load())
+	a.sayFaults(a.now.Load())
 	defer background(context.WithoutCancel(ctx), runs(a.parts)...)()
 	service, err := control.Start(a.operations())
 	if err != nil {
@@ -124,18 +123,24 @@ func (a *assembly) serve(ctx context.Context) error {
 	a.warnUnbuilt()
 	work, stopping := a.work(ctx)
 	context.AfterFunc(work, func() { time.AfterFunc(flushWithin, endPublishing) }) // what no stream takes holds up no stop
-	ended := make(chan error, 1)
-	go func() { ended <- a.fleet.Run(ctx, work) }()
-	if a.fleet.Up(ctx) == nil && a.wakers.up(ctx) {
-		defer background(ctx, a.reloader().Run, a.sweep)()
-		a.becomeReady(len(now.Agents))
-	}
-	err = <-ended
+	err = a.serveAgents(ctx, work)
 	if ctx.Err() != nil {
 		<-stopping
 	}
 	a.log.Info().Msg("stopped")
 	return err
+}
+
+// serveAgents runs the fleet until ctx and then work end. Once it serves, the
+// host is ready and follows the configuration.
+func (a *assembly) serveAgents(ctx, work context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- a.fleet.Run(ctx, work) }()
+	if a.fleet.Up(ctx) == nil && a.wakers.up(ctx) {
+		defer background(ctx, a.reloader().Run, a.sweep)()
+		a.becomeReady(len(a.now.Load().Agents))
+	}
+	return <-ended
 }
 
 func (h *Host) becomeReady(agents int) {
