@@ -24,7 +24,7 @@ const module = "agenthost"
 // arrows says what a package may import of the module's own. A folder within a
 // package needs no entry: it may import its parent, bus and fastjson.
 var arrows = map[string][]string{
-	"cmd/agenthost":           {"host", "config", "bench", "bus", "internal/coldstore", "internal/terminal"},
+	"cmd/agenthost":           {"host", "config", "bench", "bus", "internal/coldstore", "internal/terminal", "internal/control", "internal/doctor", "internal/eval", "internal/mcplogin"},
 	"examples":                {"agents", "config", "host", "llm"},
 	"host":                    {"*"},
 	"config":                  {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools", "internal/texts", "internal/yamldoc"},
@@ -61,12 +61,17 @@ var arrows = map[string][]string{
 	"llm/gemini":              {"llm", "llm/httpapi", "fastjson"},
 	"llm/openai":              {"llm", "llm/httpapi", "fastjson"},
 	"llm/scripted":            {"llm", "internal/yamldoc"},
+	"host/hosttest":           {"bus", "config", "host", "internal/waittest"},
+	"internal/build":          {"*"},
+	"internal/control":        {"agents", "bus", "bus/microservice", "config", "heartbeat", "llm", "run", "session", "tools", "tools/memory"},
+	"internal/doctor":         {"agents", "bus", "config", "hooks", "internal/build", "internal/control", "internal/eval", "internal/hardening", "internal/oauth", "llm", "tools", "tools/builtin"},
+	"internal/eval":           {"agents", "bus", "config", "heartbeat", "internal/build", "llm", "run", "session", "tools"},
+	"internal/mcplogin":       {"config", "internal/build", "internal/oauth", "tools"},
 }
 
 // importers says who may import the packages that a "*" does not cover.
 var importers = map[string][]string{
-	"config":        {"host", "cmd/agenthost", "examples", "internal/hardening"},
-	"host":          {"cmd/agenthost", "examples"},
+	"host":          {"cmd/agenthost", "examples", "host/hosttest"},
 	"cmd/agenthost": {},
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -28,7 +29,7 @@ func TestAnswersOfNATSAreNoOrders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "an answer is stored", func() bool {
+	waittest.Until(t, "an answer is stored", func() bool {
 		info, err := cons.Info(t.Context())
 		return err == nil && info.NumPending > 0
 	})
@@ -37,7 +38,7 @@ func TestAnswersOfNATSAreNoOrders(t *testing.T) {
 	if err := nc.PublishMsg(pull); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the answer is delivered to the host", func() bool {
+	waittest.Until(t, "the answer is delivered to the host", func() bool {
 		info, err := cons.Info(t.Context())
 		return err == nil && info.NumAckPending == 1
 	})

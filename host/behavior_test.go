@@ -13,6 +13,8 @@ import (
 	"agenthost/config"
 	"agenthost/heartbeat"
 	"agenthost/host"
+	"agenthost/internal/control"
+	"agenthost/internal/waittest"
 
 	"github.com/rs/zerolog"
 )
@@ -77,11 +79,11 @@ func TestBehaviors(t *testing.T) {
 		"panicking": `behavior "panicking": panic: oh`,
 		"absent":    `behavior "absent": the factory made none`,
 	}
-	msg, err := nc.RequestWithContext(t.Context(), host.StatusSubject, nil)
+	msg, err := nc.RequestWithContext(t.Context(), control.StatusSubject, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, err := host.ReadStatus(msg.Data)
+	status, err := control.ReadStatus(msg.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +129,7 @@ func TestBehaviorHearsHeartbeats(t *testing.T) {
 			},
 		}})
 	}
-	eventually(t, "ticks", func() bool {
+	waittest.Until(t, "ticks", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(heard) >= 3

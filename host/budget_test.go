@@ -14,7 +14,8 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/config"
-	"agenthost/host"
+	"agenthost/internal/control"
+	"agenthost/internal/waittest"
 	"agenthost/llm"
 
 	"github.com/nats-io/nats.go"
@@ -146,7 +147,7 @@ func TestHostsShareABudget(t *testing.T) {
 					t.Fatal(err)
 				}
 				replies = append(replies, r)
-			case <-time.After(30 * time.Second):
+			case <-time.After(waittest.Within):
 				t.Fatalf("got %d results", len(replies))
 			}
 		}
@@ -209,7 +210,7 @@ func spread(t *testing.T, nc *nats.Conn, js jetstream.JetStream, agent string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "each host serves a lane", func() bool {
+	waittest.Until(t, "each host serves a lane", func() bool {
 		publish(t, nc, bus.RoutePrefix+agent, bus.Route{Kind: bus.RouteDelegate, From: "test", Text: "hi", ReplyTo: "spread"})
 		next(t, results)
 		serving := serves(t, nc, 2)
@@ -230,18 +231,18 @@ func serves(t *testing.T, nc *nats.Conn, n int) []int {
 		t.Fatal(err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	if err := nc.PublishRequest(host.StatusSubject, inbox, nil); err != nil {
+	if err := nc.PublishRequest(control.StatusSubject, inbox, nil); err != nil {
 		t.Fatal(err)
 	}
 	var serving []int
 	for range n {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 		msg, err := sub.NextMsgWithContext(ctx)
 		cancel()
 		if err != nil {
 			t.Fatal(err)
 		}
-		status, err := host.ReadStatus(msg.Data)
+		status, err := control.ReadStatus(msg.Data)
 		if err != nil {
 			t.Fatal(err)
 		}

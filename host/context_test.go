@@ -18,6 +18,7 @@ import (
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/host"
+	"agenthost/internal/waittest"
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
@@ -179,7 +180,7 @@ func (c *converser) say(text string) bus.Outbound {
 	select {
 	case o := <-c.out:
 		return o
-	case <-time.After(20 * time.Second):
+	case <-time.After(waittest.Within):
 		c.t.Fatalf("%q is not answered", text)
 		return bus.Outbound{}
 	}

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/host"
+	"agenthost/internal/control"
+	"agenthost/internal/waittest"
 	"agenthost/tools"
 
 	"github.com/nats-io/nats.go"
@@ -31,13 +32,13 @@ func withTools(t testing.TB) *config.Config {
 }
 
 // asked says something that leads to a question, and returns what waits.
-func asked(t *testing.T, h *host.Host, text string) host.Waiting {
+func asked(t *testing.T, h *host.Host, text string) control.Waiting {
 	t.Helper()
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: text})
-	var list []host.Waiting
-	eventually(t, "a call waits", func() bool {
+	var list []control.Waiting
+	waittest.Until(t, "a call waits", func() bool {
 		var err error
-		list, err = host.AllWaiting(t.Context(), h.Bus().JS)
+		list, err = control.AllWaiting(t.Context(), h.Bus().JS)
 		return err == nil && len(list) == 1
 	})
 	return list[0]
@@ -46,7 +47,7 @@ func asked(t *testing.T, h *host.Host, text string) host.Waiting {
 // knock asks at an endpoint, and returns what it answers or why not.
 func knock(t *testing.T, nc *nats.Conn, subject, request string) (answer, code, why string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	msg, err := nc.RequestWithContext(ctx, subject, []byte(request))
 	if err != nil {
@@ -71,12 +72,12 @@ func TestApproveByTheService(t *testing.T) {
 		"another word":  {`{"id":` + string(id) + `,"answer":"perhaps"}`, "400", `"perhaps" is no answer to an approval`},
 		"another scope": {`{"id":` + string(id) + `,"answer":"approve","scope":"ever"}`, "400", `scope is "ever"; want one of once, session, always`},
 	} {
-		if answer, code, why := knock(t, nc, host.ApproveSubject, tt.request); code != tt.code || !strings.Contains(why, tt.why) {
+		if answer, code, why := knock(t, nc, control.ApproveSubject, tt.request); code != tt.code || !strings.Contains(why, tt.why) {
 			t.Errorf("%s: got %q, %s, %s", name, answer, code, why)
 		}
 	}
 	out := outbound(t, nc, 1)
-	if answer, _, why := knock(t, nc, host.ApproveSubject, `{"id":`+string(id)+`,"answer":"approve"}`); answer != `{"ok":true}` {
+	if answer, _, why := knock(t, nc, control.ApproveSubject, `{"id":`+string(id)+`,"answer":"approve"}`); answer != `{"ok":true}` {
 		t.Errorf("got %q, %s", answer, why)
 	}
 	if r := out()[0]; !strings.HasPrefix(r.Text, "tool said: wrote 7 bytes") {
@@ -87,9 +88,9 @@ func TestApproveByTheService(t *testing.T) {
 // What a person says is compared without the blanks at its ends, and so are the
 // options.
 func TestAnswerToAnOptionWithBlanks(t *testing.T) {
-	w := host.Waiting{ID: "demo.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb", Agent: "demo", Kind: host.ForQuestion, Options: []string{" red ", "blue\n"}}
+	w := control.Waiting{ID: "demo.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb", Agent: "demo", Kind: control.ForQuestion, Options: []string{" red ", "blue\n"}}
 	for text, fits := range map[string]bool{" red ": true, "Red": true, "blue": true, "green": false, " ": false} {
-		if _, err := (host.Answer{ID: w.ID, Text: text}).Message(w, ""); (err == nil) != fits {
+		if _, err := (control.Answer{ID: w.ID, Text: text}).Message(w, ""); (err == nil) != fits {
 			t.Errorf("%q: got %v", text, err)
 		}
 	}
@@ -106,12 +107,12 @@ func TestAbortByTheService(t *testing.T) {
 		"no session": {`{"agent":"demo"}`, "400", "no session is named"},
 		"bad reason": {`{"agent":"demo","session":"demo/dm/ana","reason":"\u0000"}`, "400", "NUL"},
 	} {
-		if answer, code, why := knock(t, nc, host.AbortSubject, tt.request); code != tt.code || !strings.Contains(why, tt.why) {
+		if answer, code, why := knock(t, nc, control.AbortSubject, tt.request); code != tt.code || !strings.Contains(why, tt.why) {
 			t.Errorf("%s: got %q, %s, %s", name, answer, code, why)
 		}
 	}
 	out := outbound(t, nc, 1)
-	if answer, _, why := knock(t, nc, host.AbortSubject, `{"agent":"demo","session":"demo/dm/ana","reason":"Enough."}`); answer != `{"ok":true}` {
+	if answer, _, why := knock(t, nc, control.AbortSubject, `{"agent":"demo","session":"demo/dm/ana","reason":"Enough."}`); answer != `{"ok":true}` {
 		t.Errorf("got %q, %s", answer, why)
 	}
 	if r := out()[0]; r.Kind != "error" || r.Error.Code != "cancelled" || r.Text != "Enough." {
@@ -126,7 +127,7 @@ func TestServiceWithoutItsStream(t *testing.T) {
 	if err := h.Bus().JS.DeleteStream(t.Context(), bus.RoutesStream); err != nil {
 		t.Fatal(err)
 	}
-	answer, code, why := knock(t, h.Bus().NC, host.AbortSubject, `{"agent":"demo","session":"demo/dm/ana"}`)
+	answer, code, why := knock(t, h.Bus().NC, control.AbortSubject, `{"agent":"demo","session":"demo/dm/ana"}`)
 	if code != "503" || !strings.Contains(why, "publish on agent.route.demo: ") {
 		t.Errorf("got %q, %s, %s", answer, code, why)
 	}
@@ -137,7 +138,7 @@ func TestStatusTellsOfMissingTools(t *testing.T) {
 	cfg := withTools(t)
 	cfg.Services = map[string]tools.ServiceConfig{"billing": {}}
 	h, _ := start(t, cfg)
-	eventually(t, "the fault is known", func() bool {
+	waittest.Until(t, "the fault is known", func() bool {
 		faults := hostStatus(t, h).ToolFaults
 		return len(faults) == 1 && strings.HasPrefix(faults[0], `service "billing": `)
 	})
@@ -154,37 +155,37 @@ func TestAllowed(t *testing.T) {
 	if _, err := kv.Put(t.Context(), "demo.all.x", []byte("garbage")); err != nil {
 		t.Fatal(err)
 	}
-	list, err := host.AllAllowed(t.Context(), js)
-	if err != nil || len(list) != 1 || list[0].ID != "demo.all.x" || !strings.HasPrefix(list[0].What, "this entry is none of a host") {
+	list, err := control.AllAllowed(t.Context(), js)
+	if err != nil || len(list) != 1 || list[0].ID != "demo.all.x" || !strings.HasPrefix(list[0].What, "this entry was not written by a host") {
 		t.Errorf("got %+v, %v", list, err)
 	}
-	if _, err := host.Revoke(t.Context(), js, "demo.all.x"); err != nil {
+	if _, err := control.Revoke(t.Context(), js, "demo.all.x"); err != nil {
 		t.Error(err)
 	}
 	for _, id := range []string{"demo.all.x", "", "a b"} {
-		if _, err := host.Revoke(t.Context(), js, id); err == nil || !strings.Contains(err.Error(), "nothing is allowed under this id") {
+		if _, err := control.Revoke(t.Context(), js, id); err == nil || !strings.Contains(err.Error(), "nothing is allowed under this id") {
 			t.Errorf("%q: got %v", id, err)
 		}
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := host.AllAllowed(gone, js); err == nil {
+	if _, err := control.AllAllowed(gone, js); err == nil {
 		t.Error("no error when it is stopped")
 	}
 }
 
 func TestAnswerMessage(t *testing.T) {
-	question := host.Waiting{ID: "i", Agent: "demo", Kind: host.ForQuestion}
+	question := control.Waiting{ID: "i", Agent: "demo", Kind: control.ForQuestion}
 	for name, tt := range map[string]struct {
-		w    host.Waiting
-		a    host.Answer
+		w    control.Waiting
+		a    control.Answer
 		want string
 	}{
-		"approve":            {host.Waiting{Kind: host.ForApproval}, host.Answer{Text: " Approve ", Scope: "always"}, ""},
-		"empty":              {question, host.Answer{Text: " "}, "it has no text"},
-		"scope of a text":    {question, host.Answer{Text: "blue", Scope: "once"}, "only what is approved has a scope"},
-		"what no host takes": {question, host.Answer{Text: "a\x00b"}, "NUL"},
-		"for an agent":       {host.Waiting{Kind: host.ForDelegate, To: "kate"}, host.Answer{Text: "x"}, "it waits for the agent kate"},
+		"approve":            {control.Waiting{Kind: control.ForApproval}, control.Answer{Text: " Approve ", Scope: "always"}, ""},
+		"empty":              {question, control.Answer{Text: " "}, "it has no text"},
+		"scope of a text":    {question, control.Answer{Text: "blue", Scope: "once"}, "only what is approved has a scope"},
+		"what no host takes": {question, control.Answer{Text: "a\x00b"}, "NUL"},
+		"for an agent":       {control.Waiting{Kind: control.ForDelegate, To: "kate"}, control.Answer{Text: "x"}, "it waits for the agent kate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.w.ID = "demo.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb"

@@ -11,6 +11,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -58,7 +59,7 @@ func TestEdge(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer sub.Unsubscribe()
-		eventually(t, id+" is answered", func() bool { // the interest in it has to come over the line
+		waittest.Until(t, id+" is answered", func() bool { // the interest in it has to come over the line
 			publish(t, from, "plugin.inbound.demo", bus.Inbound{ID: id, From: "ana", Text: id})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()

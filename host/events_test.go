@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"agenthost/agents"
 	"agenthost/bus"
@@ -15,6 +14,7 @@ import (
 	"agenthost/config"
 	"agenthost/heartbeat"
 	"agenthost/host"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -70,7 +70,7 @@ func TestEventOfAStream(t *testing.T) {
 	cfg := subscriber(t, heartbeat.Event{Subject: "orders.created.>", Prompt: "Order ${id} of ${by.name} on ${subject.2}"})
 	h, stop := start(t, cfg)
 	s := keep(t, h.Bus().JS, "ORDERS", "orders.>")
-	eventually(t, "the consumer", func() bool { return reading(t, s) == 1 })
+	waittest.Until(t, "the consumer", func() bool { return reading(t, s) == 1 })
 	out := outbound(t, h.Bus().NC, 2)
 	for _, shop := range []string{"paris", "lyon"} {
 		if _, err := h.Bus().JS.Publish(context.Background(), "orders.created."+shop, []byte(`{"id":7,"by":{"name":"Ana"}}`)); err != nil {
@@ -94,7 +94,7 @@ func TestEventOfAStream(t *testing.T) {
 	if r := out()[0]; r.Text != "Order 8 of  on nice" {
 		t.Errorf("got %+v", r)
 	}
-	eventually(t, "three notices", func() bool { return stored(t, h, bus.OutboundStream) == 3 })
+	waittest.Until(t, "three notices", func() bool { return stored(t, h, bus.OutboundStream) == 3 })
 }
 
 func TestEventOfNoStream(t *testing.T) {
@@ -118,7 +118,7 @@ func TestEventOfSeveral(t *testing.T) {
 	cfg.Agents = append(cfg.Agents, second)
 	h, _ := start(t, cfg)
 	s := keep(t, h.Bus().JS, "ORDERS", "orders.>")
-	eventually(t, "the consumers", func() bool { return reading(t, s) == 4 })
+	waittest.Until(t, "the consumers", func() bool { return reading(t, s) == 4 })
 	out := outbound(t, h.Bus().NC, 4)
 	if _, err := h.Bus().JS.Publish(context.Background(), "orders.new", nil); err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestEventOfAStreamMadeAnew(t *testing.T) {
 	ctx, js := context.Background(), h.Bus().JS
 	for _, text := range []string{"first", "second"} {
 		s := keep(t, js, "ORDERS", "orders.>")
-		eventually(t, "the consumer", func() bool { return reading(t, s) == 1 })
+		waittest.Until(t, "the consumer", func() bool { return reading(t, s) == 1 })
 		out := outbound(t, h.Bus().NC, 1)
 		if _, err := js.Publish(ctx, "orders.new", []byte(text)); err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func TestEventOfAStreamMadeAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "core NATS again", func() bool {
+	waittest.Until(t, "core NATS again", func() bool {
 		if err := h.Bus().NC.Publish("orders.new", []byte("third")); err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestEventConsumerGoesWithItsConfiguration(t *testing.T) {
 	cfg := subscriber(t, heartbeat.Event{Subject: "orders.>", Prompt: "a"}, heartbeat.Event{Subject: "orders.new", Prompt: "b"})
 	h, stop := start(t, cfg)
 	s := keep(t, h.Bus().JS, "ORDERS", "orders.>")
-	eventually(t, "two consumers", func() bool { return len(consumers(t, s)) == 2 })
+	waittest.Until(t, "two consumers", func() bool { return len(consumers(t, s)) == 2 })
 	stop()
 	cfg.Agents[0].Events = cfg.Agents[0].Events[:1]
 	h, _ = start(t, cfg)
@@ -172,7 +172,7 @@ func TestEventConsumerGoesWithItsConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "one consumer", func() bool { return len(consumers(t, s)) == 1 })
+	waittest.Until(t, "one consumer", func() bool { return len(consumers(t, s)) == 1 })
 }
 
 // An agent that is told of dead letters is not told of its own, nor of those
@@ -185,7 +185,7 @@ func TestEventLoopEnds(t *testing.T) {
 	cfg.Agents = append(cfg.Agents, second)
 	h, _ := start(t, cfg)
 	nc := h.Bus().NC
-	eventually(t, "the consumer", func() bool {
+	waittest.Until(t, "the consumer", func() bool {
 		s, err := h.Bus().JS.Stream(context.Background(), bus.EventsStream)
 		return err == nil && len(consumers(t, s)) == 1
 	})
@@ -228,7 +228,7 @@ func TestEventOfTwoHosts(t *testing.T) {
 	other := *cfg
 	other.NATS = bus.Config{URL: h.URL(), Embedded: bus.Embedded{Store: t.TempDir()}}
 	startWith(t, host.Options{Config: &other, Log: bustest.Log(t), Name: "b"})
-	eventually(t, "the consumer", func() bool { return reading(t, s) == 1 })
+	waittest.Until(t, "the consumer", func() bool { return reading(t, s) == 1 })
 	out := outbound(t, h.Bus().NC, 40)
 	for i := range 20 {
 		if err := h.Bus().NC.Publish("alarm", fmt.Append(nil, "alarm ", i)); err != nil {
@@ -262,7 +262,7 @@ func TestEventRoute(t *testing.T) {
 	if err := h.Bus().NC.PublishMsg(msg); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	got, err := sub.NextMsgWithContext(ctx)
 	if err != nil {

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +14,8 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/host"
+	"agenthost/internal/control"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go"
 )
@@ -57,14 +60,16 @@ func TestFollow(t *testing.T) {
 			t.Errorf("reply: got %q", r.Text)
 		}
 	}()
+	const followers = 12
+	moments := whenSaid(t, h, len(whole), followers)
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "tell"})
 	var all sync.WaitGroup
-	for i := range 12 {
+	for i := range followers {
 		nc := client(t, h)
 		all.Go(func() {
-			time.Sleep(rand.N(500 * time.Millisecond)) // a moment of its own
+			waittest.For(t, "the answer is that far", moments[i])
 			text, end := "", ""
-			follow := host.Follow(t.Context(), nc, "demo", "demo/dm/ana")
+			follow := control.Follow(t.Context(), nc, "demo", "demo/dm/ana")
 			if i%2 == 1 {
 				follow = lossy(t, nc)
 			}
@@ -94,14 +99,38 @@ func TestFollow(t *testing.T) {
 	<-said
 }
 
+// whenSaid returns n channels; the one at i is closed once i parts of n of an
+// answer of so many bytes have been streamed to the session demo/dm/ana.
+func whenSaid(t *testing.T, h *host.Host, size, n int) []chan struct{} {
+	t.Helper()
+	moments := make([]chan struct{}, n)
+	for i := range moments {
+		moments[i] = make(chan struct{})
+	}
+	passed := 0
+	_, err := h.Bus().NC.Subscribe(agents.StreamSubject("demo", "demo/dm/ana"), func(m *nats.Msg) {
+		c := control.Chunk{}
+		if json.Unmarshal(m.Data, &c) != nil {
+			return
+		}
+		for ; passed < n && c.Offset+len(c.Text) >= size*passed/n; passed++ {
+			close(moments[passed])
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return moments
+}
+
 // lossy follows where half of the first 100 pieces get lost.
-func lossy(t *testing.T, nc *nats.Conn) func(func(host.Chunk, error) bool) {
-	return func(yield func(host.Chunk, error) bool) {
-		f := host.NewFollower(nc, "demo", "demo/dm/ana")
+func lossy(t *testing.T, nc *nats.Conn) func(func(control.Chunk, error) bool) {
+	return func(yield func(control.Chunk, error) bool) {
+		f := control.NewFollower(nc, "demo", "demo/dm/ana")
 		received := make(chan *nats.Msg, 1000)
 		for _, subject := range f.Subjects() {
 			if _, err := nc.ChanSubscribe(subject, received); err != nil {
-				yield(host.Chunk{}, err)
+				yield(control.Chunk{}, err)
 				return
 			}
 		}
@@ -117,7 +146,7 @@ func lossy(t *testing.T, nc *nats.Conn) func(func(host.Chunk, error) bool) {
 					}
 				}
 			case <-t.Context().Done():
-				yield(host.Chunk{}, t.Context().Err())
+				yield(control.Chunk{}, t.Context().Err())
 				return
 			}
 		}
@@ -133,13 +162,13 @@ func TestFollowEnds(t *testing.T) {
 	nc := client(t, h)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, err := range host.Follow(ctx, nc, "demo", "demo/dm/ana") {
+	for _, err := range control.Follow(ctx, nc, "demo", "demo/dm/ana") {
 		t.Errorf("got %v after the end of ctx", err)
 	}
 	time.AfterFunc(50*time.Millisecond, nc.Close)
 	for range 2 {
 		n := 0
-		for _, err := range host.Follow(t.Context(), nc, "demo", "demo/dm/ana") {
+		for _, err := range control.Follow(t.Context(), nc, "demo", "demo/dm/ana") {
 			if n++; !errors.Is(err, nats.ErrConnectionClosed) {
 				t.Errorf("got %v, want %v", err, nats.ErrConnectionClosed)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -49,7 +50,7 @@ func TestGarbageIsADeadLetterWithItsReason(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "all dead", func() bool { return stored(t, h, bus.DeadStream) == uint64(len(bad)) })
+	waittest.Until(t, "all dead", func() bool { return stored(t, h, bus.DeadStream) == uint64(len(bad)) })
 	stream, err := h.Bus().JS.Stream(t.Context(), bus.DeadStream)
 	if err != nil {
 		t.Fatal(err)

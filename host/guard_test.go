@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"agenthost/bus"
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go"
 )
@@ -18,7 +18,7 @@ func TestRequestsWithTheHostsVoice(t *testing.T) {
 	h, _ := start(t, withTools(t))
 	nc := h.Bus().NC
 	w := asked(t, h, "write")
-	answer, err := json.Marshal(host.Answer{ID: w.ID, Text: "approve"})
+	answer, err := json.Marshal(control.Answer{ID: w.ID, Text: "approve"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestRequestsWithTheHostsVoice(t *testing.T) {
 			}
 		}
 		for subject, data := range map[string][]byte{
-			host.ApproveSubject: answer, host.StatusSubject: nil, "agenthost.sessions.ls": nil, "agenthost.reload": nil,
+			control.ApproveSubject: answer, control.StatusSubject: nil, "agenthost.sessions.ls": nil, "agenthost.reload": nil,
 			"$SRV.PING": nil, "$SRV.INFO.agenthost": nil, "$SRV.STATS": nil,
 		} {
 			if subject == reply {
@@ -40,7 +40,7 @@ func TestRequestsWithTheHostsVoice(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		knock(t, nc, host.StatusSubject, "") // by now those before were looked at
+		knock(t, nc, control.StatusSubject, "") // by now those before were looked at
 		knock(t, nc, "agenthost.sessions.ls", "")
 		for _, subject := range []string{"$SRV.PING", "$SRV.INFO.agenthost", "$SRV.STATS"} {
 			knock(t, nc, subject, "")
@@ -53,7 +53,7 @@ func TestRequestsWithTheHostsVoice(t *testing.T) {
 		}
 		_ = heard.Unsubscribe()
 	}
-	if list, err := host.AllWaiting(t.Context(), h.Bus().JS); err != nil || len(list) != 1 || list[0].ID != w.ID {
+	if list, err := control.AllWaiting(t.Context(), h.Bus().JS); err != nil || len(list) != 1 || list[0].ID != w.ID {
 		t.Errorf("waiting: %+v, %v", list, err)
 	}
 }
@@ -67,7 +67,7 @@ func TestRetryOfARouteMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grave, err := host.OpenDeadLetters(t.Context(), b.JS)
+	grave, err := control.OpenDeadLetters(t.Context(), b.JS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestRetryOfARouteMessage(t *testing.T) {
 		if signed {
 			signer.Sign(msg)
 		}
-		letter := host.DeadLetter{DeadLetter: bus.DeadLetter{ID: name, Agent: "demo", Subject: msg.Subject, Attempts: 5, At: time.Now(), Header: msg.Header}}
+		letter := control.DeadLetter{DeadLetter: bus.DeadLetter{ID: name, Agent: "demo", Subject: msg.Subject, Attempts: 5, At: time.Now(), Header: msg.Header}}
 		letter.SetPayload(msg.Data, 1<<20)
 		sent, err := letter.Message()
 		if err != nil {

@@ -14,6 +14,8 @@ import (
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/host"
+	"agenthost/internal/control"
+	"agenthost/internal/waittest"
 	"agenthost/llm"
 
 	"github.com/google/go-cmp/cmp"
@@ -63,7 +65,7 @@ func TestHooksFireInOrder(t *testing.T) {
 			if call.Hook != want || call.Agent != "demo" || call.Session != "demo/dm/ana" {
 				t.Errorf("got %+v, want %s", call, want)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(waittest.Within):
 			t.Fatalf("%s was not fired", want)
 		}
 	}
@@ -181,7 +183,7 @@ func TestTraceContextReachesTheReply(t *testing.T) {
 	if err := nc.PublishMsg(msg); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Within)
 	defer cancel()
 	reply, err := sub.NextMsgWithContext(ctx)
 	if err != nil {
@@ -215,15 +217,15 @@ func TestBadAgentIsQuarantined(t *testing.T) {
 	}
 }
 
-func hostStatus(t *testing.T, h *host.Host) host.Status {
+func hostStatus(t *testing.T, h *host.Host) control.Status {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Within)
 	defer cancel()
-	msg, err := h.Bus().NC.RequestWithContext(ctx, host.StatusSubject, nil)
+	msg, err := h.Bus().NC.RequestWithContext(ctx, control.StatusSubject, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, err := host.ReadStatus(msg.Data)
+	status, err := control.ReadStatus(msg.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +268,7 @@ func TestEveryHookFires(t *testing.T) {
 		select {
 		case call := <-calls:
 			got[call.Hook] = slices.Sorted(maps.Keys(call.Args))
-		case <-time.After(15 * time.Second):
+		case <-time.After(waittest.Within):
 			t.Fatalf("of the nine only these were fired: %v", got)
 		}
 	}

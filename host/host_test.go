@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
+	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/host"
+	"agenthost/host/hosttest"
+	"agenthost/internal/control"
+	"agenthost/internal/waittest"
 	"agenthost/llm"
 
 	"github.com/nats-io/nats.go"
@@ -25,7 +28,7 @@ func start(t testing.TB, cfg *config.Config) (*host.Host, func()) {
 
 func startNamed(t testing.TB, cfg *config.Config, name string) (*host.Host, func()) {
 	t.Helper()
-	return startOptions(t, host.Options{Config: cfg, Name: name, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.InfoLevel)})
+	return startOptions(t, host.Options{Config: cfg, Name: name, Log: hosttest.Log(t)})
 }
 
 // startWith is start for a test that has options of its own.
@@ -37,46 +40,12 @@ func startWith(t testing.TB, opt host.Options) *host.Host {
 
 func startOptions(t testing.TB, opt host.Options) (*host.Host, func()) {
 	t.Helper()
-	opt.Grace, opt.Version = 5*time.Second, "0.1.0"
-	h := host.New(opt)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- h.Run(ctx) }()
-	stopped := false
-	stop := func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		cancel()
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Errorf("Run: %v", err)
-			}
-		case <-time.After(20 * time.Second):
-			t.Fatal("the host does not stop")
-		}
-	}
-	t.Cleanup(stop)
-	select {
-	case <-h.Ready():
-	case err := <-done:
-		stopped = true
-		t.Fatalf("Run: %v", err)
-	case <-time.After(20 * time.Second):
-		t.Fatal("the host does not get ready")
-	}
-	return h, stop
+	return hosttest.Start(t, opt)
 }
 
 func demo(t testing.TB) *config.Config {
 	t.Helper()
-	cfg := config.Demo()
-	none := ""
-	cfg.NATS.Embedded = bus.Embedded{Store: t.TempDir(), Listen: &none}
-	cfg.HTTP.Listen = "127.0.0.1:0"
-	return cfg
+	return hosttest.Demo(t)
 }
 
 func TestDemoAnswers(t *testing.T) {
@@ -98,7 +67,7 @@ func TestDemoAnswers(t *testing.T) {
 
 func next(t *testing.T, sub *nats.Subscription) bus.Outbound {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Within)
 	defer cancel()
 	msg, err := sub.NextMsgWithContext(ctx)
 	if err != nil {
@@ -119,7 +88,7 @@ func TestStatusWithoutAgents(t *testing.T) {
 	cfg := demo(t)
 	cfg.Agents = nil
 	h, _ := start(t, cfg)
-	msg, err := h.Bus().NC.RequestWithContext(t.Context(), host.StatusSubject, nil)
+	msg, err := h.Bus().NC.RequestWithContext(t.Context(), control.StatusSubject, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,22 +97,46 @@ func TestStatusWithoutAgents(t *testing.T) {
 	}
 }
 
-// A slowLog is slow to write that the host stops.
-type slowLog struct{ lockedBuffer }
+// A heldLog holds the line that says that the host stops back.
+type heldLog struct {
+	lockedBuffer
+	stopping, release chan struct{}
+}
 
-func (l *slowLog) Write(p []byte) (int, error) {
+func (l *heldLog) Write(p []byte) (int, error) {
 	if bytes.Contains(p, []byte(`"stopping;`)) {
-		time.Sleep(200 * time.Millisecond)
+		close(l.stopping)
+		<-l.release
 	}
 	return l.lockedBuffer.Write(p)
 }
 
 func TestStoppingIsToldBeforeStopped(t *testing.T) {
-	log := &slowLog{}
-	_, stop := startOptions(t, host.Options{Config: demo(t), Log: zerolog.New(log)})
-	stop()
+	log := &heldLog{stopping: make(chan struct{}), release: make(chan struct{})}
+	h := host.New(host.Options{Config: demo(t), Log: zerolog.New(log)})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx) }()
+	waittest.For(t, "the host is ready", h.Ready())
+	cancel()
+	waittest.For(t, "the host stops", log.stopping)
+	waittest.Until(t, "the host pulls no more", func() bool { return pulls(t, h, "demo") == 0 })
+	close(log.release)
+	if err := waittest.For(t, "the host has stopped", done); err != nil {
+		t.Error(err)
+	}
 	stopping, stopped := strings.Index(log.String(), `"stopping;`), strings.Index(log.String(), `"stopped"`)
 	if stopping < 0 || stopped < stopping {
 		t.Errorf("want that it stops before that it has stopped:\n%s", log.String())
 	}
+}
+
+// pulls are the requests for messages that the lane of an agent holds.
+func pulls(t *testing.T, h *host.Host, agent string) int {
+	t.Helper()
+	c, err := h.Bus().JS.Consumer(context.Background(), bus.InboundStream, bus.LaneName(agents.LaneOf(agent, 4)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.CachedInfo().NumWaiting
 }

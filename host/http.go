@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/internal/control"
 
 	"github.com/rs/zerolog"
 )
@@ -91,7 +92,7 @@ func (h *Host) handler() http.Handler {
 
 // index says what is served here.
 func (h *Host) index(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]any{"service": ServiceName, "version": h.opt.Version, "paths": map[string]string{
+	answer(w, http.StatusOK, map[string]any{"service": control.ServiceName, "version": h.opt.Version, "paths": map[string]string{
 		"/healthz": "the process is alive", "/readyz": "a message that came now would be handled, or why not",
 		"/metrics": "metrics for Prometheus; with http.token, if it is set",
 	}})
@@ -136,7 +137,7 @@ func (h *Host) withToken(next http.Handler) http.Handler {
 	})
 }
 
-// readyz tells whether a message that came now would be handled.
+// readyz answers whether a message that came now would be handled.
 func (h *Host) readyz(w http.ResponseWriter, r *http.Request) {
 	if reason := h.unready(r.Context()); reason != "" {
 		answer(w, http.StatusServiceUnavailable, map[string]any{"status": "not ready", "reason": reason})
@@ -144,8 +145,8 @@ func (h *Host) readyz(w http.ResponseWriter, r *http.Request) {
 	}
 	serving, lanes := h.fleet.Load().Serving()
 	body := map[string]any{"status": h.readiness(), "host": h.opt.Name, "lanes": lanes, "serving": serving}
-	for agent, f := range h.now.Load().faults {
-		body["agent "+agent] = f.state() + ": " + f.err.Error()
+	for agent, f := range h.now.Load().Faults {
+		body["agent "+agent] = f.State() + ": " + f.Err.Error()
 	}
 	if refused := *h.refused.Load(); len(refused) > 0 {
 		body["config"] = "refused: " + refused[0].String()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go"
 )
@@ -66,7 +67,7 @@ func outbound(t testing.TB, nc *nats.Conn, n int) func() []bus.Outbound {
 					t.Fatal(err)
 				}
 				list = append(list, out)
-			case <-time.After(30 * time.Second):
+			case <-time.After(waittest.Within):
 				t.Fatalf("got %d messages of %d", len(list), n)
 			}
 		}

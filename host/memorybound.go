@@ -11,7 +11,7 @@ import (
 
 // A MemoryBound is how much memory this process may take, and whose bound it is.
 type MemoryBound struct {
-	Bytes  int64 // 0: there is none that is known
+	Bytes  int64 // 0: not known
 	Cgroup bool  // else it is the machine's memory
 }
 

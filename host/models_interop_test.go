@@ -15,6 +15,7 @@ import (
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/host"
+	"agenthost/internal/waittest"
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
@@ -126,7 +127,7 @@ func finalFor(t *testing.T, h *host.Host, text string) bus.Outbound {
 	out := outbound(t, h.Bus().NC, 1)
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "m1", From: "ana", Text: text})
 	got := out()[0]
-	eventually(t, "acknowledged", func() bool { return ackPending(t, h, "demo") == 0 })
+	waittest.Until(t, "acknowledged", func() bool { return ackPending(t, h, "demo") == 0 })
 	if n := stored(t, h, bus.OutboundStream); n != 1 || !got.Final || got.InReplyTo != "m1" {
 		t.Errorf("got %d messages, the first %+v; want one, final", n, got)
 	}

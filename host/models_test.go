@@ -20,6 +20,8 @@ import (
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/host"
+	"agenthost/internal/control"
+	"agenthost/internal/waittest"
 	"agenthost/llm"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -86,7 +88,7 @@ func TestRateLimitIsShared(t *testing.T) {
 	out := outbound(t, h.Bus().NC, 2)
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
 	<-first
-	eventually(t, "the model is parked", func() bool { return !modelOf(t, h).Parked.IsZero() })
+	waittest.Until(t, "the model is parked", func() bool { return !modelOf(t, h).Parked.IsZero() })
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "bob", Text: "hi"})
 	for _, r := range out() {
 		if r.Text != "fine" {
@@ -98,10 +100,10 @@ func TestRateLimitIsShared(t *testing.T) {
 	}
 }
 
-func modelOf(t *testing.T, h *host.Host) host.ModelStatus {
+func modelOf(t *testing.T, h *host.Host) control.ModelStatus {
 	t.Helper()
-	answer, _, _ := knock(t, h.Bus().NC, host.StatusSubject, "")
-	s, err := host.ReadStatus([]byte(answer))
+	answer, _, _ := knock(t, h.Bus().NC, control.StatusSubject, "")
+	s, err := control.ReadStatus([]byte(answer))
 	if err != nil || len(s.Models) != 1 {
 		t.Fatalf("status: %v, %s", err, answer)
 	}
@@ -140,9 +142,9 @@ func TestHedgedCall(t *testing.T) {
 	if got := out()[0]; got.Text != "hi" {
 		t.Errorf("got %+v, want the answer of the spare", got)
 	}
-	eventually(t, "what the cancelled call may have cost is booked", func() bool {
-		answer, _, _ := knock(t, h.Bus().NC, host.StatusSubject, "")
-		s, err := host.ReadStatus([]byte(answer))
+	waittest.Until(t, "what the cancelled call may have cost is booked", func() bool {
+		answer, _, _ := knock(t, h.Bus().NC, control.StatusSubject, "")
+		s, err := control.ReadStatus([]byte(answer))
 		return err == nil && len(s.Models) == 2 && s.Models[1].Name == "main" && s.Models[1].SpentToday > 0
 	})
 }
@@ -194,7 +196,7 @@ func TestBreakerIsSeenAndSet(t *testing.T) {
 	out := outbound(t, nc, 2)
 	publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
 	publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: "bob", Text: "hi"})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	msg, err := events.NextMsgWithContext(ctx)
 	if err != nil {
@@ -211,15 +213,15 @@ func TestBreakerIsSeenAndSet(t *testing.T) {
 		t.Errorf("got %s", page)
 	}
 	for _, wrong := range []string{`{`, `{"model":"echo"}`, `{"model":"echo","action":"close"}`, `{"model":"none","action":"trip"}`} {
-		if _, code, _ := knock(t, nc, host.BreakerSubject, wrong); code != "400" && code != "404" {
+		if _, code, _ := knock(t, nc, control.BreakerSubject, wrong); code != "400" && code != "404" {
 			t.Errorf("%s: got %q", wrong, code)
 		}
 	}
-	knock(t, nc, host.BreakerSubject, `{"model":"echo","action":"trip"}`)
+	knock(t, nc, control.BreakerSubject, `{"model":"echo","action":"trip"}`)
 	if m := modelOf(t, h); m.Breaker != llm.Tripped {
 		t.Errorf("got %+v", m)
 	}
-	if answer, _, why := knock(t, nc, host.BreakerSubject, `{"model":"echo","action":"reset"}`); answer != `{"ok":true}` {
+	if answer, _, why := knock(t, nc, control.BreakerSubject, `{"model":"echo","action":"reset"}`); answer != `{"ok":true}` {
 		t.Errorf("got %q, %s", answer, why)
 	}
 	if m := modelOf(t, h); m.Breaker != llm.Closed {
@@ -227,7 +229,7 @@ func TestBreakerIsSeenAndSet(t *testing.T) {
 	}
 	publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: "eve", Text: "hi"})
 	out()
-	eventually(t, "a good call is counted", func() bool {
+	waittest.Until(t, "a good call is counted", func() bool {
 		return strings.Contains(scrape(t, h), `agenthost_model_attempts_total{agent="demo",code="ok",model="m",provider="openai"}`)
 	})
 }
@@ -370,8 +372,8 @@ func keysAreNowhere(t *testing.T, provider string) {
 	if err := h.Bus().NC.Publish("plugin.inbound.demo", []byte("{")); err != nil { // a dead letter
 		t.Fatal(err)
 	}
-	eventually(t, "dead letters", func() bool { return stored(t, h, bus.DeadStream) > 0 })
-	eventually(t, "all acknowledged", func() bool {
+	waittest.Until(t, "dead letters", func() bool { return stored(t, h, bus.DeadStream) > 0 })
+	waittest.Until(t, "all acknowledged", func() bool {
 		for name := range answers {
 			if ackPending(t, h, name) > 0 {
 				return false
@@ -380,7 +382,7 @@ func keysAreNowhere(t *testing.T, provider string) {
 		return true
 	})
 	seen := everything(t, h)
-	seen["status"], _, _ = knock(t, h.Bus().NC, host.StatusSubject, "")
+	seen["status"], _, _ = knock(t, h.Bus().NC, control.StatusSubject, "")
 	seen["log"] = log.String()
 	if !strings.Contains(seen["log"], "[secret]") && !strings.Contains(seen["log"], "[key]") {
 		t.Error("no error of a server is in the log")

@@ -13,6 +13,7 @@ import (
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/host"
+	"agenthost/internal/control"
 	"agenthost/llm"
 
 	"github.com/google/go-cmp/cmp"
@@ -247,11 +248,11 @@ func TestBrokenSkillIsLeftOut(t *testing.T) {
 	if p := last(b); strings.Contains(p.system, "bad") || !strings.Contains(p.system, "refunds") {
 		t.Errorf("got system prompt %q", p.system)
 	}
-	msg, err := h.Bus().NC.Request(host.StatusSubject, nil, 5*time.Second) //nolint:forbidigo // no bubble here
+	msg, err := h.Bus().NC.Request(control.StatusSubject, nil, 5*time.Second) //nolint:forbidigo // no bubble here
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := host.ReadStatus(msg.Data)
+	s, err := control.ReadStatus(msg.Data)
 	if err != nil {
 		t.Fatal(err)
 	}

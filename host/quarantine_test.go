@@ -8,6 +8,7 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/host"
+	"agenthost/internal/waittest"
 	"agenthost/tools"
 
 	"github.com/nats-io/nats.go/micro"
@@ -59,7 +60,7 @@ func TestStatusTellsOfEndpointWithFaultySchema(t *testing.T) {
 	if err := svc.AddEndpoint("charge", micro.HandlerFunc(func(r micro.Request) { _ = r.Respond(nil) }), typo); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the fault is known", func() bool {
+	waittest.Until(t, "the fault is known", func() bool {
 		return slices.ContainsFunc(hostStatus(t, h).ToolFaults, func(f string) bool {
 			return strings.HasPrefix(f, `tool "billing.charge" of service "billing": schema cannot be read: /type: `)
 		})

@@ -11,6 +11,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/host"
+	"agenthost/internal/waittest"
 
 	"github.com/rs/zerolog"
 )
@@ -113,7 +114,7 @@ func TestReadyzSaysWhatItWaitsFor(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- h.Run(ctx) }()
 	<-log.seen
-	eventually(t, "it says who does not answer", func() bool { // once it has tried
+	waittest.Until(t, "it says who does not answer", func() bool { // once it has tried
 		body := readyz(t, h)
 		return body["status"] == "not ready" && strings.HasPrefix(body["reason"], "waiting for NATS since 20") &&
 			strings.Contains(body["reason"], "127.0.0.1:1: dial tcp")
@@ -146,7 +147,7 @@ func TestStopWithAReplyThatNoStreamTakes(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(waittest.Within):
 		t.Fatal("the host does not stop")
 	}
 }
@@ -166,7 +167,7 @@ func TestSessionsThatCannotBeOpenedLogNoFlood(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "somebody tries", func() bool { return log.count("session cannot be opened") > 0 })
+	waittest.Until(t, "somebody tries", func() bool { return log.count("session cannot be opened") > 0 })
 	provision(t, h)
 	kept[bus.Outbound](t, h.Bus().NC, bus.OutboundStream, people)
 	if n := log.count("session cannot be opened"); n > 50 {

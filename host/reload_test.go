@@ -16,6 +16,8 @@ import (
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/host"
+	"agenthost/internal/control"
+	"agenthost/internal/waittest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
@@ -73,10 +75,10 @@ func (r *reloadable) write(text string) {
 }
 
 // reload has the host read text.
-func (r *reloadable) reload(text string) host.Reloaded {
+func (r *reloadable) reload(text string) control.Reloaded {
 	r.t.Helper()
 	r.write(text)
-	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(r.t.Context(), waittest.Within)
 	defer cancel()
 	got := r.Reload(ctx, host.ByCommand)
 	if got.Error != "" {
@@ -148,7 +150,7 @@ func TestReloadRemovesAnAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	publish(t, nc, "plugin.inbound.tel", bus.Inbound{ID: "1", From: "eve", Text: "slow"})
-	eventually(t, "bob works", func() bool { return running(t, r.Host, "bob") })
+	waittest.Until(t, "bob works", func() bool { return running(t, r.Host, "bob") })
 	r.must(oldModels+"agents: ["+ana+"]\n", "agent bob: removed")
 	if running(t, r.Host, "bob") {
 		t.Error("bob is still among the agents")
@@ -157,12 +159,12 @@ func TestReloadRemovesAnAgent(t *testing.T) {
 	if reply := next(t, sub); reply.InReplyTo != "1" || reply.Text != "old" {
 		t.Errorf("got %+v, want the answer to 1", reply)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	if _, err := stopped.NextMsgWithContext(ctx); err != nil {
 		t.Errorf("the agent does not end: %v", err)
 	}
-	eventually(t, "all acknowledged", func() bool { return ackPending(t, r.Host, "bob") == 0 })
+	waittest.Until(t, "all acknowledged", func() bool { return ackPending(t, r.Host, "bob") == 0 })
 	if n := stored(t, r.Host, bus.OutboundStream); n != 1 {
 		t.Errorf("got %d replies, want 1", n)
 	}
@@ -183,13 +185,13 @@ func running(t *testing.T, h *host.Host, agent string) bool {
 	return false
 }
 
-func askStatus(t *testing.T, h *host.Host) host.Status {
+func askStatus(t *testing.T, h *host.Host) control.Status {
 	t.Helper()
-	msg, err := h.Bus().NC.RequestWithContext(t.Context(), host.StatusSubject, nil)
+	msg, err := h.Bus().NC.RequestWithContext(t.Context(), control.StatusSubject, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := host.ReadStatus(msg.Data)
+	s, err := control.ReadStatus(msg.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,9 +224,9 @@ func TestReloadMovesAChannel(t *testing.T) {
 			}
 		}
 	}
-	eventually(t, "all answers", func() bool { return stored(t, r.Host, bus.OutboundStream) >= n })
+	waittest.Until(t, "all answers", func() bool { return stored(t, r.Host, bus.OutboundStream) >= n })
 	for _, agent := range []string{"ana", "bob"} {
-		eventually(t, "all acknowledged", func() bool { return ackPending(t, r.Host, agent) == 0 })
+		waittest.Until(t, "all acknowledged", func() bool { return ackPending(t, r.Host, agent) == 0 })
 	}
 	by := map[string]string{}
 	for _, reply := range published(t, r.Host) {
@@ -272,7 +274,7 @@ func TestReloadRefusesAMistake(t *testing.T) {
 	if body := readyz(t, r.Host); body["status"] != "degraded" || !strings.HasPrefix(body["config"], "refused: ") {
 		t.Errorf("readiness: %v", body)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	msg, err := events.NextMsgWithContext(ctx)
 	if err != nil {
@@ -323,7 +325,7 @@ func TestReloadKeepsGates(t *testing.T) {
 	r := startReloadable(t, "", models(""), nil)
 	for _, model := range []string{"main", "spare"} {
 		order := []byte(`{"model":"` + model + `","action":"trip"}`)
-		if _, err := r.Bus().NC.RequestWithContext(t.Context(), host.BreakerSubject, order); err != nil {
+		if _, err := r.Bus().NC.RequestWithContext(t.Context(), control.BreakerSubject, order); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -399,7 +401,7 @@ func TestRollingShare(t *testing.T) {
 	if reply := next(t, sub); reply.InReplyTo != "early" || reply.Agent != twin {
 		t.Errorf("got %+v, want the answer of %s", reply, twin)
 	}
-	eventually(t, "all acknowledged", func() bool { return ackPending(t, blue.Host, "ana") == 0 })
+	waittest.Until(t, "all acknowledged", func() bool { return ackPending(t, blue.Host, "ana") == 0 })
 	if n := stored(t, blue.Host, bus.OutboundStream); n != 3 {
 		t.Errorf("got %d replies, want 3", n)
 	}
@@ -460,9 +462,9 @@ func rollingMove(t *testing.T, first string) {
 	close(stop)
 	<-stopped
 	say("web")
-	eventually(t, "all answered", func() bool { return stored(t, blue.Host, bus.OutboundStream) >= uint64(n) })
+	waittest.Until(t, "all answered", func() bool { return stored(t, blue.Host, bus.OutboundStream) >= uint64(n) })
 	for _, agent := range []string{"ana", "bob"} {
-		eventually(t, "all acknowledged", func() bool { return ackPending(t, blue.Host, agent) == 0 })
+		waittest.Until(t, "all acknowledged", func() bool { return ackPending(t, blue.Host, agent) == 0 })
 	}
 	by := map[string]string{}
 	for _, reply := range published(t, blue.Host) {
@@ -507,7 +509,7 @@ func TestReloadFollowsFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	changed := func(agent string) {
 		t.Helper()
@@ -572,7 +574,7 @@ func TestReloadFollowsLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	version("..2", "{id: ana}, {id: bob}")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	if _, err := events.NextMsgWithContext(ctx); err != nil {
 		t.Error(err)
@@ -670,7 +672,7 @@ func TestReloadHooksAndSchedules(t *testing.T) {
 	if reply := next(t, sub); reply.Text != "old" {
 		t.Errorf("got %+v, want an answer", reply)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	if _, err := beats.NextMsgWithContext(ctx); err != nil {
 		t.Errorf("no heartbeat: %v", err)

@@ -7,7 +7,8 @@ import (
 
 	"agenthost/bus"
 	"agenthost/hooks"
-	"agenthost/host"
+	"agenthost/internal/control"
+	"agenthost/internal/waittest"
 )
 
 // A session that nothing was said in for as long as its agent keeps it is gone,
@@ -23,8 +24,8 @@ func TestRetention(t *testing.T) {
 	publish(t, nc, "plugin.inbound.web", bus.Inbound{From: "eve", Text: "hi"})
 	out()
 	sessions := func() map[string]int {
-		list := host.SessionListing{}
-		answerTo(t, nc, host.SessionsSubject, host.SessionPage{}, &list)
+		list := control.SessionListing{}
+		answerTo(t, nc, control.SessionsSubject, control.SessionPage{}, &list)
 		of := map[string]int{}
 		for _, s := range list.Sessions {
 			of[s.Agent]++
@@ -40,7 +41,7 @@ func TestRetention(t *testing.T) {
 		if call.Hook != hooks.OnSessionEnd || string(call.Args["reason"]) != `"deleted"` {
 			t.Errorf("got %+v", call)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(waittest.Within):
 		t.Fatal("the session is still in memory")
 	}
 	if got := sessions(); got["ana"] != 0 || got["bob"] != 1 {

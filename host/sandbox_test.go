@@ -22,21 +22,6 @@ func builder(t *testing.T) *config.Config {
 	return cfg
 }
 
-// The host's own test program is none that begins with host.Begin, so its
-// commands are not confined.
-func TestDoctorOfTheSandbox(t *testing.T) {
-	_, lines := examine(t, host.Doctor{Config: builder(t), Offline: true})
-	wantLine(t, lines, "warn tools run_command commands are not confined, so each needs an approval: the program does not begin with SandboxMain → see docs/security.md")
-	wantLine(t, lines, "ok tools demo its commands may use the network")
-	if asRoot := strings.Contains(strings.Join(lines, "\n"), "this user is root"); asRoot != (os.Geteuid() == 0) {
-		t.Errorf("got %v of root", asRoot)
-	}
-	_, lines = examine(t, host.Doctor{Config: demo(t), Offline: true})
-	if all := strings.Join(lines, "\n"); strings.Contains(all, "run_command") {
-		t.Errorf("without commands: got %s", all)
-	}
-}
-
 func TestHostSaysWhatCommandsAreHeldTo(t *testing.T) {
 	var log bytes.Buffer
 	_, stop := startOptions(t, host.Options{Config: builder(t), Log: zerolog.New(zerolog.SyncWriter(&log))})

@@ -14,6 +14,7 @@ import (
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/host"
+	"agenthost/internal/waittest"
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
@@ -67,7 +68,7 @@ func TestSameIDIsAnsweredOnce(t *testing.T) {
 	}
 	publish(t, nc, "plugin.inbound.demo", bus.Inbound{ID: "m2", From: "ana", Text: "two"})
 	replies := out()
-	eventually(t, "all acknowledged", func() bool { return ackPending(t, h, "demo") == 0 })
+	waittest.Until(t, "all acknowledged", func() bool { return ackPending(t, h, "demo") == 0 })
 	if replies[0].InReplyTo != "m1" || replies[1].InReplyTo != "m2" {
 		t.Errorf("got %v", replies)
 	}
@@ -105,7 +106,7 @@ func TestFloodOfOneSession(t *testing.T) {
 	if refused == 0 || refused > n-1000 {
 		t.Errorf("%d were refused", refused)
 	}
-	eventually(t, "all acknowledged", func() bool { return ackPending(t, h, "demo") == 0 })
+	waittest.Until(t, "all acknowledged", func() bool { return ackPending(t, h, "demo") == 0 })
 }
 
 func TestFloodOfOneAgentDelaysNoOther(t *testing.T) {
@@ -150,7 +151,7 @@ func TestBadPayloadsAreDeadLetters(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "all dead", func() bool { return stored(t, h, bus.DeadStream) == uint64(len(bad)) })
+	waittest.Until(t, "all dead", func() bool { return stored(t, h, bus.DeadStream) == uint64(len(bad)) })
 	big := strings.Repeat("x", 1<<20-300)
 	out := outbound(t, nc, 1)
 	publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: "big", Text: big})
@@ -198,7 +199,7 @@ func TestCollect(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 	}
-	eventually(t, "all acknowledged", func() bool { return ackPending(t, h, "demo") == 0 })
+	waittest.Until(t, "all acknowledged", func() bool { return ackPending(t, h, "demo") == 0 })
 }
 
 func TestDelegateFromAProgram(t *testing.T) {
@@ -211,7 +212,7 @@ func TestDelegateFromAProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	publish(t, nc, "agent.route.demo", bus.Route{ID: "d1", Kind: "delegate", From: "prog", CorrelationID: "c1", Text: "task", ReplyTo: inbox})
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Within)
 	defer cancel()
 	msg, err := sub.NextMsgWithContext(ctx)
 	if err != nil {
@@ -249,11 +250,11 @@ func TestStopLeavesWhatIsNotDone(t *testing.T) {
 	h, stop := start(t, cfg)
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "1", From: "ana", Text: "half"})
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "2", From: "ana", Text: "after"})
-	eventually(t, "running", func() bool { return ackPending(t, h, "demo") == 2 })
+	waittest.Until(t, "running", func() bool { return ackPending(t, h, "demo") == 2 })
 	stop()
 	h, _ = start(t, cfg)
-	eventually(t, "both answered", func() bool { return stored(t, h, bus.OutboundStream) == 2 })
-	eventually(t, "all acknowledged", func() bool { return ackPending(t, h, "demo") == 0 })
+	waittest.Until(t, "both answered", func() bool { return stored(t, h, bus.OutboundStream) == 2 })
+	waittest.Until(t, "all acknowledged", func() bool { return ackPending(t, h, "demo") == 0 })
 }
 
 // What a model says with a NUL is a result all the same: as one that cannot be
@@ -267,7 +268,7 @@ func TestResultHasNoNUL(t *testing.T) {
 		t.Fatal(err)
 	}
 	publish(t, nc, "agent.route.demo", bus.Route{ID: "d1", Kind: "delegate", From: "prog", Text: "task", ReplyTo: sub.Subject})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	msg, err := sub.NextMsgWithContext(ctx)
 	if err != nil {
@@ -294,19 +295,4 @@ func ackPending(t *testing.T, h *host.Host, agent string) int {
 		t.Fatal(err)
 	}
 	return c.CachedInfo().NumAckPending
-}
-
-// eventually polls a condition that no event tells of.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.After(20 * time.Second)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-deadline:
-			t.Fatalf("not in 20 s: %s", what)
-		case <-tick.C:
-		}
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go"
 )
@@ -39,7 +40,7 @@ func TestTaskOfAnAgentThatIsConfiguredNowhere(t *testing.T) {
 		if want := `agent \"` + id + `x\" is not configured; did you mean \"` + id + `\"?`; !strings.Contains(string(m.Data), want) {
 			t.Errorf("got %s, want it to say %s", m.Data, want)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(waittest.Within):
 		t.Error("no result comes")
 	}
 }

@@ -9,7 +9,8 @@ import (
 
 	"agenthost/bus"
 	"agenthost/hooks"
-	"agenthost/host"
+	"agenthost/internal/control"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
@@ -32,8 +33,8 @@ func TestDeleteSession(t *testing.T) {
 	say("one")
 	say("two")
 	messages := func() int {
-		list := host.SessionListing{}
-		answerTo(t, nc, host.SessionsSubject, host.SessionPage{Agent: "demo"}, &list)
+		list := control.SessionListing{}
+		answerTo(t, nc, control.SessionsSubject, control.SessionPage{Agent: "demo"}, &list)
 		if len(list.Sessions) != 1 {
 			t.Fatalf("got %+v, want one session", list)
 		}
@@ -42,8 +43,8 @@ func TestDeleteSession(t *testing.T) {
 	if n := messages(); n != 4 {
 		t.Errorf("got %d messages, want 4", n)
 	}
-	sessions := host.Sessions(h.Bus().JS)
-	d, err := host.DeleteSession(t.Context(), nc, sessions, host.Removal{Agent: "demo", Session: "demo/dm/ana"})
+	sessions := control.Sessions(h.Bus().JS)
+	d, err := control.DeleteSession(t.Context(), nc, sessions, control.Removal{Agent: "demo", Session: "demo/dm/ana"})
 	if err != nil || d.Key != "demo/dm/ana" || d.Commits != 2 {
 		t.Fatalf("got %+v, %v", d, err)
 	}
@@ -52,15 +53,15 @@ func TestDeleteSession(t *testing.T) {
 		if string(got.Args["reason"]) != `"deleted"` || string(got.Args["key"]) != `"demo/dm/ana"` {
 			t.Errorf("on_session_end: got %s", got.Args)
 		}
-	case <-time.After(15 * time.Second):
+	case <-time.After(waittest.Within):
 		t.Fatal("on_session_end was not fired")
 	}
 	say("three")
 	if n := messages(); n != 2 {
 		t.Errorf("got %d messages after the deletion, want 2", n)
 	}
-	fork := host.Fork{}
-	answerTo(t, nc, host.ForkSessionSubject, host.Branching{Agent: "demo", Session: "demo/dm/ana"}, &fork)
+	fork := control.Fork{}
+	answerTo(t, nc, control.ForkSessionSubject, control.Branching{Agent: "demo", Session: "demo/dm/ana"}, &fork)
 	if fork.Key != "demo/dm/ana~fork-1" {
 		t.Errorf("got %+v", fork)
 	}
@@ -83,7 +84,7 @@ func ask(t *testing.T, nc *nats.Conn, subject string, in any) *nats.Msg {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	msg, err := nc.RequestWithContext(ctx, subject, data)
 	if err != nil {
@@ -96,15 +97,15 @@ func TestSessionDoorsRefuse(t *testing.T) {
 	t.Parallel()
 	h, _ := start(t, demo(t))
 	for subject, want := range map[string]string{
-		host.DeleteSessionSubject: "404 there is no such session", host.ForkSessionSubject: "404 there is no such session",
+		control.DeleteSessionSubject: "404 there is no such session", control.ForkSessionSubject: "404 there is no such session",
 	} {
-		msg := ask(t, h.Bus().NC, subject, host.Removal{Agent: "demo", Session: "demo/dm/nobody"})
+		msg := ask(t, h.Bus().NC, subject, control.Removal{Agent: "demo", Session: "demo/dm/nobody"})
 		got := msg.Header.Get(micro.ErrorCodeHeader) + " " + msg.Header.Get(micro.ErrorHeader)
 		code, why, _ := strings.Cut(want, " ")
 		if !strings.HasPrefix(got, code) || !strings.Contains(got, why) {
 			t.Errorf("%s: got %q, want %q", subject, got, want)
 		}
-		if msg := ask(t, h.Bus().NC, subject, host.Removal{Agent: "demo", Session: "x"}); msg.Header.Get(micro.ErrorCodeHeader) != "400" {
+		if msg := ask(t, h.Bus().NC, subject, control.Removal{Agent: "demo", Session: "x"}); msg.Header.Get(micro.ErrorCodeHeader) != "400" {
 			t.Errorf("%s: got %v for a bad key", subject, msg.Header)
 		}
 	}

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"agenthost/bus"
 	"agenthost/config"
-	"agenthost/host"
+	"agenthost/internal/control"
+	"agenthost/internal/eval"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go"
 )
@@ -48,15 +49,15 @@ func TestShadowSaysNothing(t *testing.T) {
 	for _, text := range inputs { // each of another person: demo waits in most of them
 		publish(t, nc, "plugin.inbound.demo", bus.Inbound{ID: text, From: text, Text: text})
 	}
-	eventually(t, "demo asks twice and delegates", func() bool {
-		waiting, err := host.AllWaiting(context.Background(), h.Bus().JS)
+	waittest.Until(t, "demo asks twice and delegates", func() bool {
+		waiting, err := control.AllWaiting(context.Background(), h.Bus().JS)
 		return err == nil && len(waiting) == 2
 	})
-	var pairs []host.Pair
+	var pairs []eval.Pair
 	var err error
-	eventually(t, "the shadow is done", func() bool {
-		pairs, err = host.ShadowDiff(context.Background(), h.Bus().JS, "demo", "bea", "")
-		return err == nil && len(pairs) == len(inputs) && !slices.ContainsFunc(pairs, func(p host.Pair) bool {
+	waittest.Until(t, "the shadow is done", func() bool {
+		pairs, err = eval.ShadowDiff(context.Background(), h.Bus().JS, "demo", "bea", "")
+		return err == nil && len(pairs) == len(inputs) && !slices.ContainsFunc(pairs, func(p eval.Pair) bool {
 			return p.Shadow == nil || p.Shadow.Outcome == ""
 		})
 	})
@@ -87,8 +88,8 @@ func TestShadowSaysNothing(t *testing.T) {
 	stop()
 	h, _ = start(t, cfg)
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "last", From: "hello", Text: "last"})
-	eventually(t, "the last is answered by both", func() bool {
-		pairs, err := host.ShadowDiff(context.Background(), h.Bus().JS, "demo", "bea", "demo/dm/hello")
+	waittest.Until(t, "the last is answered by both", func() bool {
+		pairs, err := eval.ShadowDiff(context.Background(), h.Bus().JS, "demo", "bea", "demo/dm/hello")
 		return err == nil && len(pairs) == 2 && pairs[1].Shadow != nil && pairs[1].Shadow.Outcome != ""
 	})
 	for _, out := range kept[bus.Outbound](t, h.Bus().NC, bus.OutboundStream, int(stored(t, h, bus.OutboundStream))) {
@@ -113,7 +114,7 @@ func TestShadowTakesNoWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	publish(t, nc, "agent.route.bea", bus.Route{Kind: "delegate", From: "prog", CorrelationID: "c1", Text: "task", ReplyTo: sub.Subject})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
 	msg, err := sub.NextMsgWithContext(ctx)
 	if err != nil {

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"agenthost/bus"
@@ -35,17 +34,10 @@ func awaitSpace[T any](ctx context.Context, h *Host, start func() (T, error)) (T
 	}
 }
 
-// watchStores looks after the store of b until the returned function is called:
-// runs that end after ctx need it as well.
-func (h *Host) watchStores(ctx context.Context, b *bus.Bus) (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var watching sync.WaitGroup
-	watching.Go(func() { b.WatchStore(ctx) })
-	watching.Go(func() { h.logStuck(ctx) })
-	return func() {
-		cancel()
-		watching.Wait()
-	}
+// watchStore looks after the store of the embedded server until ctx ends.
+func (h *Host) watchStore(ctx context.Context) error {
+	h.Bus().WatchStore(ctx)
+	return ctx.Err()
 }
 
 // storeFault is why the embedded server does not store what it is sent.

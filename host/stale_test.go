@@ -9,6 +9,7 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/config"
+	"agenthost/internal/waittest"
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
@@ -26,7 +27,7 @@ func away(t *testing.T, stale agents.Stale, queue session.Queue, n int, people .
 			publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: fmt.Sprint(p, i), From: p, Text: fmt.Sprint(i)})
 		}
 	}
-	eventually(t, "all stored", func() bool { return stored(t, h, bus.InboundStream) == uint64(n*len(people)) })
+	waittest.Until(t, "all stored", func() bool { return stored(t, h, bus.InboundStream) == uint64(n*len(people)) })
 	stop()
 	cfg.Agents[0].Channels = []agents.Binding{{Channel: "demo", Stale: stale, Queue: queue}}
 	return cfg
@@ -41,7 +42,7 @@ func TestStale(t *testing.T) {
 				const n = 60 // more than a mailbox
 				cfg := away(t, agents.Stale{After: time.Nanosecond, Do: do}, queue, n, "ana", "bob")
 				h, stop := start(t, cfg)
-				eventually(t, "all acknowledged", func() bool { return stored(t, h, bus.OutboundStream) == 2 && ackPending(t, h, "demo") == 0 })
+				waittest.Until(t, "all acknowledged", func() bool { return stored(t, h, bus.OutboundStream) == 2 && ackPending(t, h, "demo") == 0 })
 				for _, r := range told(t, h.Bus().NC, 2) {
 					if !r.Final || len(r.Merged) != n || r.InReplyTo != r.To+"59" {
 						t.Errorf("got %+v", r)
@@ -62,7 +63,7 @@ func TestStale(t *testing.T) {
 				h, _ = start(t, cfg)
 				publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "ana0", From: "ana", Text: "0"})
 				publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "ana30", From: "ana", Text: "30"})
-				eventually(t, "all acknowledged", func() bool { return ackPending(t, h, "demo") == 0 && stored(t, h, bus.InboundStream) >= 2*n })
+				waittest.Until(t, "all acknowledged", func() bool { return ackPending(t, h, "demo") == 0 && stored(t, h, bus.InboundStream) >= 2*n })
 				if got := stored(t, h, bus.OutboundStream); got != 2 {
 					t.Errorf("%d replies, want 2", got)
 				}
@@ -77,7 +78,7 @@ func TestStaleAndFresh(t *testing.T) {
 	const after = 5 * time.Second // the fresh one may wait for a busy machine
 	cfg := away(t, agents.Stale{After: after, Do: agents.StaleDrop}, "", 3, "ana")
 	sent := time.Now()
-	eventually(t, "stale", func() bool { return time.Since(sent) > after })
+	waittest.Until(t, "stale", func() bool { return time.Since(sent) > after })
 	h, _ := start(t, cfg)
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "fresh", From: "ana", Text: "fresh"})
 	got := told(t, h.Bus().NC, 2)

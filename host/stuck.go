@@ -32,9 +32,9 @@ func silent(err error) bool {
 
 // logStuck logs when an external server stores nothing, and when it does again,
 // until ctx ends. What the embedded one does, the Bus logs.
-func (h *Host) logStuck(ctx context.Context) {
+func (h *Host) logStuck(ctx context.Context) error {
 	if !h.opt.Config.NATS.External() {
-		return
+		return nil
 	}
 	tick := time.NewTicker(stuckEvery)
 	defer tick.Stop()
@@ -42,7 +42,7 @@ func (h *Host) logStuck(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return ctx.Err()
 		case <-tick.C:
 		}
 		switch err := h.stuck(); {

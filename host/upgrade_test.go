@@ -18,6 +18,7 @@ import (
 	"agenthost/config"
 	"agenthost/heartbeat"
 	"agenthost/host"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -108,7 +109,7 @@ func storedOn[T any](t *testing.T, h *host.Host, stream, subject string) (list [
 // wantReply waits for a reply, and returns how often it is there.
 func wantReply(t *testing.T, h *host.Host, channel, session, text string) (times int) {
 	t.Helper()
-	eventually(t, text, func() bool {
+	waittest.Until(t, text, func() bool {
 		times = 0
 		for _, out := range storedOn[bus.Outbound](t, h, bus.OutboundStream, "plugin.outbound."+channel) {
 			if out.Session == session && strings.Contains(out.Text, text) {
@@ -129,7 +130,7 @@ func TestStoreOfVersion01(t *testing.T) {
 	wantReply(t, h, "web", "schedule/often", "heard often")
 	wantReply(t, h, "web", "web/dm/7", "Remind of this now: call mum")
 	wantReply(t, h, "late", "late/dm/7", "write_file: not approved: no answer came before the deadline, so it was not run")
-	eventually(t, "the jobs", func() bool {
+	waittest.Until(t, "the jobs", func() bool {
 		return len(storedOn[bus.Route](t, h, bus.RoutesStream, "agent.route.desk")) == 3
 	})
 	publish(t, h.Bus().NC, "plugin.inbound.web", bus.Inbound{ID: "m3", From: "8", Text: "approve"})
@@ -160,7 +161,7 @@ func TestStoreOfVersion01(t *testing.T) {
 func wantWaiting(t *testing.T, h *host.Host) {
 	t.Helper()
 	var open []string
-	eventually(t, "what waits", func() bool {
+	waittest.Until(t, "what waits", func() bool {
 		all, err := agents.AllWaiting(t.Context(), h.Bus().JS)
 		if err != nil {
 			t.Fatal(err)
@@ -198,7 +199,7 @@ func wantSchedules(t *testing.T, h *host.Host) {
 			continue
 		}
 		far++
-		eventually(t, e.Name+" is held", func() bool {
+		waittest.Until(t, e.Name+" is held", func() bool {
 			msg, err := stream.GetLastMsgForSubject(t.Context(), e.Subject())
 			return err == nil && msg.Header.Get(jetstream.ScheduleTargetHeader) == bus.DuePrefix+"ana" && e.Next.After(time.Now())
 		})

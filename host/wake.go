@@ -2,43 +2,80 @@ package host
 
 import (
 	"context"
-	"sync"
+	"reflect"
 	"sync/atomic"
 	"time"
 
-	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/heartbeat"
-	"agenthost/internal/texts"
-	"agenthost/tools"
+	"agenthost/internal/build"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// wakers are what wakes agents without a message. They begin anew with other
-// settings.
+// wakers are the heartbeats, schedules and events of agents: what wakes them
+// without a message. Another configuration starts a new set of them.
 type wakers struct {
-	h     *Host
-	js    jetstream.JetStream
-	parts *agents.Parts
-	beats atomic.Pointer[heartbeat.Beats]
-
-	events *heartbeat.Watcher
-	stop   func() // those that run
+	h         *Host
+	js        jetstream.JetStream
+	publisher *bus.Publisher
+	reader    *bus.Reader
+	beats     atomic.Pointer[heartbeat.Beats]
+	first     *wakeSet
+	cfg       *config.Config // of the last set; for Apply
+	changes   chan wakeChange
 }
 
-// newWakers makes them, and tells parts of them.
-func (h *Host) newWakers(b *bus.Bus, parts *agents.Parts) *wakers {
-	w := &wakers{h: h, js: b.JS, parts: parts}
-	parts.Beat = func(ctx context.Context, agent string, due time.Time, again, busy bool) (first, run bool, err error) {
-		return w.beats.Load().Decide(ctx, agent, due, again, busy)
-	}
-	parts.OnHeartbeat = h.opt.OnHeartbeat
-	parts.Remind = func(ctx context.Context, book texts.Book, id, by string, chat bus.Origin, text string) string {
-		return h.now.Load().shop.reminders.Command(ctx, book, id, by, chat, text)
-	}
+// A wakeSet is the wakers of one configuration.
+type wakeSet struct {
+	pulse  *heartbeat.Pulse
+	beats  *heartbeat.Beats
+	keeper *heartbeat.Keeper
+	events *heartbeat.Watcher
+}
+
+// A wakeChange has another set take over.
+type wakeChange struct {
+	ctx  context.Context // bounds the wait for the set
+	set  *wakeSet
+	done chan struct{}
+}
+
+// newWakers makes the wakers of cfg.
+func (h *Host) newWakers(b *bus.Bus, publisher *bus.Publisher, reader *bus.Reader, cfg *config.Config) *wakers {
+	w := &wakers{h: h, js: b.JS, publisher: publisher, reader: reader, cfg: cfg, changes: make(chan wakeChange)}
+	w.first = w.newSet(cfg)
+	w.beats.Store(w.first.beats)
 	return w
+}
+
+// decide says what a tick of a heartbeat starts; see agents.Parts.
+func (w *wakers) decide(ctx context.Context, agent string, due time.Time, again, busy bool) (first, run bool, err error) {
+	return w.beats.Load().Decide(ctx, agent, due, again, busy)
+}
+
+func (w *wakers) newSet(cfg *config.Config) *wakeSet {
+	var targets []heartbeat.Target
+	schedules, events := map[string][]heartbeat.Schedule{}, map[string][]heartbeat.Event{}
+	for _, a := range cfg.Agents {
+		if a.Heartbeat.Enabled {
+			targets = append(targets, heartbeat.Target{Agent: a.ID, Config: a.Heartbeat, Status: w.h.phaseOf(a.ID), Published: a.Behavior != ""})
+		}
+		if len(a.Schedules) > 0 {
+			schedules[a.ID] = zoned(a)
+		}
+		events[a.ID] = a.Events
+	}
+	nc, log := w.h.Bus().NC, w.h.log
+	return &wakeSet{
+		pulse: &heartbeat.Pulse{
+			Host: w.h.opt.Name, NC: nc, Publisher: w.publisher, Targets: targets, Always: w.h.opt.OnHeartbeat != nil, Log: log,
+		},
+		beats:  heartbeat.NewBeats(w.js, targets, log),
+		keeper: &heartbeat.Keeper{JS: w.js, Publisher: w.publisher, Reader: w.reader, Schedules: schedules, Log: log},
+		events: &heartbeat.Watcher{NC: nc, JS: w.js, Publisher: w.publisher, Events: events, Log: log, Up: make(chan struct{})},
+	}
 }
 
 // zoned are the schedules of an agent, each with its zone.
@@ -53,8 +90,8 @@ func zoned(a config.Agent) []heartbeat.Schedule {
 	return list
 }
 
-// agentStatus is what an agent is doing.
-func (h *Host) agentStatus(agent string) func() heartbeat.Status {
+// phaseOf returns what an agent is doing, for its heartbeat.
+func (h *Host) phaseOf(agent string) func() heartbeat.Status {
 	return func() heartbeat.Status {
 		r := h.fleet.Load().Runtime(agent)
 		if r == nil { // it is leaving
@@ -65,7 +102,7 @@ func (h *Host) agentStatus(agent string) func() heartbeat.Status {
 		switch {
 		case *h.state.Load() == stateStopping:
 			v.Phase = heartbeat.PhaseStopping
-		case h.now.Load().faults[s.ID].quarantined:
+		case h.now.Load().Faults[s.ID].Quarantined:
 			v.Phase = heartbeat.PhaseQuarantined
 		case s.Running > 0:
 			v.Phase = heartbeat.PhaseWorking
@@ -74,102 +111,74 @@ func (h *Host) agentStatus(agent string) func() heartbeat.Status {
 	}
 }
 
-// start runs those of a configuration, until stop is called.
-func (w *wakers) start(cfg *config.Config) {
-	var targets []heartbeat.Target
-	schedules, events := map[string][]heartbeat.Schedule{}, map[string][]heartbeat.Event{}
-	for _, a := range cfg.Agents {
-		if a.Heartbeat.Enabled {
-			targets = append(targets, heartbeat.Target{Agent: a.ID, Config: a.Heartbeat, Status: w.h.agentStatus(a.ID), Published: a.Behavior != ""})
+// Sections implements part: the agents part claims what the wakers read.
+func (w *wakers) Sections() []string { return nil }
+
+// Diff implements part: a changed agent is a change of the agents part.
+func (w *wakers) Diff(_, _ *config.Config) []change { return nil }
+
+// Apply implements part.
+func (w *wakers) Apply(ctx context.Context, next *build.Setup) error {
+	old := w.cfg
+	if w.cfg = next.Config; !wakesDiffer(old, next.Config) {
+		return nil
+	}
+	c := wakeChange{ctx, w.newSet(next.Config), make(chan struct{})}
+	select {
+	case w.changes <- c:
+		<-c.done
+	case <-ctx.Done(): // the host is stopping
+	}
+	return nil
+}
+
+// Run implements part.
+func (w *wakers) Run(ctx context.Context) error {
+	stop := w.first.start(ctx)
+	defer func() { stop() }() // of the last set
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case c := <-w.changes:
+			w.beats.Store(c.set.beats)
+			stopNext := c.set.start(ctx) // before the old set ends: what both publish is stored once
+			c.set.up(c.ctx)
+			stop()
+			stop = stopNext
+			close(c.done)
 		}
-		if len(a.Schedules) > 0 {
-			schedules[a.ID] = zoned(a)
-		}
-		events[a.ID] = a.Events
-	}
-	publisher, log := w.parts.Publisher, w.h.log
-	pulse := &heartbeat.Pulse{
-		Host: w.h.opt.Name, NC: w.parts.NC, Publisher: publisher, Targets: targets, Always: w.h.opt.OnHeartbeat != nil, Log: log,
-	}
-	beats := heartbeat.NewBeats(w.js, targets, log)
-	keeper := &heartbeat.Keeper{JS: w.js, Publisher: publisher, Reader: w.parts.Reader, Schedules: schedules, Log: log}
-	w.events = &heartbeat.Watcher{NC: w.parts.NC, JS: w.js, Publisher: publisher, Events: events, Log: log, Up: make(chan struct{})}
-	w.beats.Store(beats)
-	ctx, cancel := context.WithCancel(context.Background())
-	var group sync.WaitGroup
-	for _, run := range []func(context.Context) error{pulse.Run, beats.Run, keeper.Run, w.events.Run} {
-		group.Go(func() { _ = run(ctx) })
-	}
-	w.stop = func() {
-		cancel()
-		group.Wait()
 	}
 }
 
-// up waits until events are listened for; it reports whether they are.
-func (w *wakers) up(ctx context.Context) bool {
+// up waits until the first set listens for events; it reports whether it does.
+func (w *wakers) up(ctx context.Context) bool { return w.first.up(ctx) }
+
+func (s *wakeSet) start(ctx context.Context) (stop func()) {
+	return background(ctx, s.pulse.Run, s.beats.Run, s.keeper.Run, s.events.Run)
+}
+
+// up waits until the set listens for events; it reports whether it does.
+func (s *wakeSet) up(ctx context.Context) bool {
 	select {
-	case <-w.events.Up:
+	case <-s.events.Up:
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// remindTool is heartbeat.Reminders as the tool remind needs it.
-type remindTool struct{ *heartbeat.Reminders }
-
-func chatOf(call tools.Call) bus.Origin {
-	c := call.Chat
-	return bus.Origin{Agent: call.Agent, Session: c.Session, Subject: c.Subject, To: c.To, Chat: c.Chat, Thread: c.Thread}
-}
-
-func (r remindTool) Make(ctx context.Context, call tools.Call, when, zone, text string) (string, error) {
-	e, err := r.Reminders.Make(ctx, heartbeat.Reminder{
-		ID: call.ID, Chat: chatOf(call), By: call.Agent, When: when, Zone: zone, Text: text,
-	})
-	if err != nil {
-		return "", err
-	}
-	return "noted for " + r.Told(texts.Book{}, e), nil
-}
-
-func (r remindTool) List(ctx context.Context, call tools.Call) (string, error) {
-	list, err := r.Reminders.List(ctx, chatOf(call))
-	if err != nil {
-		return "", err
-	}
-	return r.Tell(texts.Book{}, list), nil
-}
-
-func (r remindTool) Cancel(ctx context.Context, call tools.Call, id string) (string, error) {
-	if err := r.Reminders.Cancel(ctx, chatOf(call), id); err != nil {
-		return "", err
-	}
-	return "cancelled", nil
-}
-
-// reminders keeps the reminders of the agents of a configuration.
-func reminders(cfg *config.Config, js jetstream.JetStream) *heartbeat.Reminders {
-	zones := map[string]string{}
-	for _, a := range cfg.Agents {
-		if a.Timezone != "" {
-			zones[a.ID] = a.Timezone
+// wakesDiffer reports whether heartbeats, schedules or events are not the same.
+func wakesDiffer(old, now *config.Config) bool {
+	before, after := byID(old.Agents), byID(now.Agents)
+	for _, d := range entries("agent", before, after) {
+		a, b := before[d.name], after[d.name]
+		if !reflect.DeepEqual(a.Heartbeat, b.Heartbeat) || !reflect.DeepEqual(a.Schedules, b.Schedules) ||
+			!reflect.DeepEqual(a.Events, b.Events) || a.Timezone != b.Timezone || d.how != changed && (wakes(a) || wakes(b)) {
+			return true
 		}
 	}
-	return &heartbeat.Reminders{JS: js, Zones: zones}
+	return false
 }
 
-// A Scheduled is a schedule or a reminder.
-type Scheduled = heartbeat.Entry
-
-// AllScheduled lists what is scheduled, of all agents, what is due first in
-// front.
-func AllScheduled(ctx context.Context, js jetstream.JetStream) ([]Scheduled, error) {
-	return heartbeat.Entries(ctx, js)
-}
-
-// CancelReminder cancels a reminder of an agent.
-func CancelReminder(ctx context.Context, js jetstream.JetStream, agent, name string) error {
-	return heartbeat.Cancel(ctx, js, agent, name)
-}
+func wakes(a config.Agent) bool { return a.Heartbeat.Enabled || len(a.Schedules)+len(a.Events) > 0 }

@@ -14,6 +14,8 @@ import (
 	"agenthost/config"
 	"agenthost/heartbeat"
 	"agenthost/host"
+	"agenthost/internal/control"
+	"agenthost/internal/waittest"
 
 	"github.com/rs/zerolog"
 )
@@ -62,12 +64,12 @@ func TestHostWakesItsAgents(t *testing.T) {
 	if out := next(t, chat); out.Kind != "notice" || !strings.Contains(out.Text, "the eggs") {
 		t.Errorf("reminder: %+v", out)
 	}
-	eventually(t, "three beats and a call", func() bool {
-		msg, err := nc.RequestWithContext(t.Context(), host.StatusSubject, nil)
+	waittest.Until(t, "three beats and a call", func() bool {
+		msg, err := nc.RequestWithContext(t.Context(), control.StatusSubject, nil)
 		if err != nil {
 			return false
 		}
-		s, err := host.ReadStatus(msg.Data)
+		s, err := control.ReadStatus(msg.Data)
 		return err == nil && s.Agents[0].Heartbeat != nil && s.Agents[0].Heartbeat.Beats >= 3 && s.Agents[0].Heartbeat.Calls == 1
 	})
 	beat := heartbeat.Beat{}
@@ -116,9 +118,9 @@ func TestOnHeartbeatOnceInTheFleet(t *testing.T) {
 	}
 	stopFirst := run("a")
 	run("b")
-	eventually(t, "ticks", func() bool { return count() >= 2 })
+	waittest.Until(t, "ticks", func() bool { return count() >= 2 })
 	stopFirst()
-	eventually(t, "ticks at the other host", func() bool { return count() >= 4 })
+	waittest.Until(t, "ticks at the other host", func() bool { return count() >= 4 })
 	mu.Lock()
 	defer mu.Unlock()
 	for due, n := range heard {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,59 +12,47 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// A watch tells when the files of a configuration may have changed. It looks at
-// their folders: editors replace files, and Kubernetes a link beside them.
+// A watch notices that the files of a configuration may have changed. It looks
+// at their folders: editors replace files, and Kubernetes a link beside them.
 type watch struct {
 	host   *Host
 	events *fsnotify.Watcher // nil: nothing is watched
-	due    chan struct{}
-	done   chan struct{}
-	ended  chan struct{}
+	due    chan struct{}     // has a token when something may have changed
 }
 
 // settleFor is how long the files have to be left alone.
 const settleFor = 250 * time.Millisecond
 
-// newWatch watches until it is closed. Without a configuration file there is
-// nothing to watch.
+// newWatch notices changes from now on; Run passes them on. Without a
+// configuration file there is nothing to watch.
 func newWatch(h *Host) *watch {
-	w := &watch{host: h, due: make(chan struct{}, 1), done: make(chan struct{}), ended: make(chan struct{})}
+	w := &watch{host: h, due: make(chan struct{}, 1)}
 	if h.opt.Path == "" {
-		close(w.ended)
 		return w
 	}
 	var err error
 	if w.events, err = fsnotify.NewWatcher(); err != nil {
 		h.log.Warn().Err(err).Msg("the files of the configuration cannot be watched; send SIGHUP, or use agenthost reload")
-		close(w.ended)
+		w.events = nil
 		return w
 	}
 	w.look()
-	go w.run()
 	return w
 }
 
-// changed has a token when something may have changed.
-func (w *watch) changed() <-chan struct{} { return w.due }
-
-func (w *watch) close() {
-	close(w.done)
-	<-w.ended
-	if w.events != nil {
-		_ = w.events.Close()
+// Run collects events until there are no more for a while, and ends with ctx.
+func (w *watch) Run(ctx context.Context) error {
+	if w.events == nil {
+		return nil
 	}
-}
-
-// run collects events until there are no more for a while.
-func (w *watch) run() {
-	defer close(w.ended)
+	defer func() { _ = w.events.Close() }() // nothing depends on it any more
 	timer := time.NewTimer(settleFor)
 	timer.Stop()
 	defer timer.Stop()
 	for {
 		select {
-		case <-w.done:
-			return
+		case <-ctx.Done():
+			return ctx.Err()
 		case e := <-w.events.Events:
 			if e.Op != fsnotify.Chmod && w.concerns(e.Name) {
 				timer.Reset(settleFor)
@@ -90,7 +79,7 @@ func (w *watch) concerns(name string) bool {
 }
 
 // isFile reports whether there is a file of that name, such as a log that
-// somebody writes beside the configuration.
+// another program writes beside the configuration.
 func isFile(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular()
@@ -99,7 +88,7 @@ func isFile(name string) bool {
 // instructions are the names of the files with instructions.
 func (w *watch) instructions() []string {
 	var names []string
-	for _, a := range w.host.now.Load().cfg.Agents {
+	for _, a := range w.host.now.Load().Config.Agents {
 		for _, file := range a.InstructionFiles {
 			names = append(names, filepath.Base(file))
 		}
@@ -125,7 +114,7 @@ func (w *watch) folders() []string {
 		root = filepath.Dir(root)
 	}
 	list := []string{root}
-	for _, a := range w.host.now.Load().cfg.Agents {
+	for _, a := range w.host.now.Load().Config.Agents {
 		for _, file := range a.InstructionFiles {
 			list = append(list, filepath.Dir(filepath.Join(root, file)))
 		}

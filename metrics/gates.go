@@ -13,7 +13,7 @@ type gates struct {
 	breaker, parked, inFlight, waiting *prometheus.Desc
 }
 
-// Gates shows the gates of models from now on, as all tells them at the time;
+// Gates shows the gates of models from now on, as all returns them at the time;
 // it is called once.
 func (r *Registry) Gates(all func() []*llm.Gate) {
 	desc := func(name, help string, more ...string) *prometheus.Desc {

@@ -17,7 +17,7 @@ type models struct {
 	bound    *xsync.MapOf[labels, *series]
 }
 
-// labels are what tells the numbers of attempts apart.
+// labels identify a series of attempts.
 type labels struct{ agent, provider, model string }
 
 func newModels() models {

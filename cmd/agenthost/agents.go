@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/spf13/cobra"
 )
@@ -66,7 +66,7 @@ func (a *app) listAgents(ctx context.Context, l *listFlags) error {
 
 // A servedAgent is an agent with the numbers of all hosts.
 type servedAgent struct {
-	host.AgentStatus
+	control.AgentStatus
 	serving, could []string // hosts
 }
 
@@ -103,7 +103,7 @@ func (f fleet) served() []*servedAgent {
 
 // add adds what another host says of the agent. Money and heartbeats are those
 // of the fleet already.
-func (s *servedAgent) add(a host.AgentStatus) {
+func (s *servedAgent) add(a control.AgentStatus) {
 	s.Sessions += a.Sessions
 	s.Running += a.Running
 	s.Queued += a.Queued
@@ -114,15 +114,15 @@ func (s *servedAgent) add(a host.AgentStatus) {
 }
 
 // spent is what the agent has spent today and, with a budget for it, this month.
-func spent(agent host.AgentStatus) string {
+func spent(agent control.AgentStatus) string {
 	if agent.SpentMonth == 0 {
-		return host.Money(agent.SpentToday)
+		return control.Money(agent.SpentToday)
 	}
-	return host.Money(agent.SpentToday) + ", month " + host.Money(agent.SpentMonth)
+	return control.Money(agent.SpentToday) + ", month " + control.Money(agent.SpentMonth)
 }
 
 // queued is how many messages wait, and how many runs that may have ended their host.
-func queued(agent host.AgentStatus) string {
+func queued(agent control.AgentStatus) string {
 	if agent.Suspects == 0 {
 		return strconv.FormatInt(agent.Queued, 10)
 	}
@@ -130,7 +130,7 @@ func queued(agent host.AgentStatus) string {
 }
 
 // beats is what the heartbeats of an agent came to.
-func beats(c *host.Heartbeats) string {
+func beats(c *control.Heartbeats) string {
 	if c == nil {
 		return "-"
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 	"agenthost/internal/terminal"
 
 	"github.com/nats-io/nats.go"
@@ -54,15 +54,15 @@ func (a *app) showAgent(ctx context.Context, agent string) error {
 	return nil
 }
 
-func askPreview(ctx context.Context, nc *nats.Conn, agent string) (host.Preview, error) {
+func askPreview(ctx context.Context, nc *nats.Conn, agent string) (control.Preview, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
 	defer cancel()
-	p := host.Preview{}
-	request, err := json.Marshal(host.Peek{Agent: agent})
+	p := control.Preview{}
+	request, err := json.Marshal(control.Peek{Agent: agent})
 	if err != nil {
 		return p, err
 	}
-	msg, err := nc.RequestWithContext(ctx, host.PromptSubject, request)
+	msg, err := nc.RequestWithContext(ctx, control.PromptSubject, request)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return p, errNoHost
@@ -80,7 +80,7 @@ func askPreview(ctx context.Context, nc *nats.Conn, agent string) (host.Preview,
 	return p, json.Unmarshal(msg.Data, &p)
 }
 
-func (a *app) printPreview(p host.Preview) {
+func (a *app) printPreview(p control.Preview) {
 	screen := a.screen()
 	head := func(text string) { say(a.stdout, "%s\n", text) }
 	if p.Behavior {
@@ -98,7 +98,7 @@ func (a *app) printPreview(p host.Preview) {
 	}
 }
 
-func (a *app) printPrompt(screen terminal.Screen, system string, tools []host.PreviewTool) {
+func (a *app) printPrompt(screen terminal.Screen, system string, tools []control.PreviewTool) {
 	fmt.Fprintf(a.stdout, "\n%s\n", screen.Paint(terminal.Bold, "── system prompt, "+count(len(system), "byte")))
 	if system != "" {
 		say(a.stdout, "%s\n", system)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
@@ -57,16 +57,16 @@ func (a *app) approvalsListCommand() *cobra.Command {
 }
 
 func (a *app) listWaiting(ctx context.Context, js jetstream.JetStream, l *listing) error {
-	list, err := host.AllWaiting(ctx, js)
+	list, err := control.AllWaiting(ctx, js)
 	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(w host.Waiting) bool {
-		return !l.keeps(w.Agent, w.AskedAt) || !l.all && w.Kind == host.ForDelegate
+	list = slices.DeleteFunc(list, func(w control.Waiting) bool {
+		return !l.keeps(w.Agent, w.AskedAt) || !l.all && w.Kind == control.ForDelegate
 	})
 	switch {
 	case a.json:
-		return a.printJSON(append([]host.Waiting{}, list...))
+		return a.printJSON(append([]control.Waiting{}, list...))
 	case len(list) == 0:
 		fmt.Fprintln(a.stdout, "no pending approvals or questions")
 		return nil
@@ -79,12 +79,12 @@ func (a *app) listWaiting(ctx context.Context, js jetstream.JetStream, l *listin
 }
 
 // prompt is what is asked, in a line.
-func prompt(w host.Waiting) string {
+func prompt(w control.Waiting) string {
 	text := onOneLine(w.Prompt)
-	if w.Kind == host.ForQuestion && len(w.Options) > 0 {
+	if w.Kind == control.ForQuestion && len(w.Options) > 0 {
 		text += " (" + printable(strings.Join(w.Options, ", ")) + ")"
 	}
-	if w.Kind == host.ForDelegate {
+	if w.Kind == control.ForDelegate {
 		text = "to " + w.To + ": " + text
 	}
 	return text

@@ -8,7 +8,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -19,7 +19,7 @@ import (
 const waitID = "ana.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb"
 
 // waitsFor is a NATS where one call waits, with no host.
-func waitsFor(t *testing.T, w host.Waiting) (url string, nc *nats.Conn) {
+func waitsFor(t *testing.T, w control.Waiting) (url string, nc *nats.Conn) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	url, _ = bustest.Server(t)
@@ -53,16 +53,16 @@ func waitsFor(t *testing.T, w host.Waiting) (url string, nc *nats.Conn) {
 // pretend is a host that serves ana and says word to its orders; empty: nothing.
 func pretend(t *testing.T, nc *nats.Conn, word string) {
 	t.Helper()
-	svc, err := micro.AddService(nc, micro.Config{Name: host.ServiceName, Version: "0.1.0"})
+	svc, err := micro.AddService(nc, micro.Config{Name: control.ServiceName, Version: "0.1.0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = svc.Stop() })
 	err = svc.AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) {
-		status := host.Status{Host: "blue", Agents: make([]host.AgentStatus, 1)}
+		status := control.Status{Host: "blue", Agents: make([]control.AgentStatus, 1)}
 		status.Agents[0].ID = "ana"
 		_ = req.RespondJSON(status)
-	}), micro.WithEndpointSubject(host.StatusSubject))
+	}), micro.WithEndpointSubject(control.StatusSubject))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ const (
 )
 
 func TestAnswerRefused(t *testing.T) {
-	url, nc := waitsFor(t, host.Waiting{Kind: host.ForApproval, Prompt: "pay"})
+	url, nc := waitsFor(t, control.Waiting{Kind: control.ForApproval, Prompt: "pay"})
 	pretend(t, nc, refused)
 	stdout, stderr := call(t, codeFailed, "", "approvals", "answer", waitID, "approve", "-s", url)
 	contains(t, stderr, `agenthost: answer "`+waitID+`": it is already answered`)
@@ -103,7 +103,7 @@ func TestAnswerRefused(t *testing.T) {
 // What a host says that is no word of one is an error, and so is silence when it
 // is cut short.
 func TestOrderWithoutAWord(t *testing.T) {
-	url, nc := waitsFor(t, host.Waiting{Kind: host.ForQuestion, Prompt: "Which?"})
+	url, nc := waitsFor(t, control.Waiting{Kind: control.ForQuestion, Prompt: "Which?"})
 	pretend(t, nc, malformed)
 	_, stderr := call(t, codeFailed, "", "approvals", "answer", waitID, "blue", "-s", url)
 	contains(t, stderr, "malformed message")
@@ -114,7 +114,7 @@ func TestOrderWithoutAWord(t *testing.T) {
 func TestOrderIsStored(t *testing.T) {
 	for name, silent := range map[string]bool{"no host": false, "a host that is silent": true} {
 		t.Run(name, func(t *testing.T) {
-			url, nc := waitsFor(t, host.Waiting{Kind: host.ForApproval, Prompt: "pay"})
+			url, nc := waitsFor(t, control.Waiting{Kind: control.ForApproval, Prompt: "pay"})
 			if silent {
 				pretend(t, nc, "")
 			}
@@ -156,7 +156,7 @@ func firstRoute(t *testing.T, nc *nats.Conn) bus.Route {
 }
 
 func TestDelegatesAreNotAnswered(t *testing.T) {
-	url, _ := waitsFor(t, host.Waiting{Kind: host.ForDelegate, Prompt: "pay", To: "kate"})
+	url, _ := waitsFor(t, control.Waiting{Kind: control.ForDelegate, Prompt: "pay", To: "kate"})
 	_, stderr := call(t, codeFailed, "", "approvals", "answer", waitID, "approve", "-s", url)
 	contains(t, stderr, "it waits for the agent kate, not for a person")
 	_, stderr = call(t, codeFailed, "", "approvals", "answer", "other", "approve", "-s", url)

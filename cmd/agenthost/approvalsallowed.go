@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
@@ -28,12 +28,12 @@ func (a *app) approvalsAllowedCommand() *cobra.Command {
 }
 
 func (a *app) listAllowed(ctx context.Context, js jetstream.JetStream) error {
-	list, err := host.AllAllowed(ctx, js)
+	list, err := control.AllAllowed(ctx, js)
 	switch {
 	case err != nil:
 		return err
 	case a.json:
-		return a.printJSON(append([]host.Allowed{}, list...))
+		return a.printJSON(append([]control.Allowed{}, list...))
 	case len(list) == 0:
 		fmt.Fprintln(a.stdout, "no standing approvals")
 		return nil
@@ -70,7 +70,7 @@ func (a *app) revoke(ctx context.Context, js jetstream.JetStream, id string) err
 	if err != nil {
 		return err
 	}
-	was, err := host.Revoke(ctx, js, cmp.Or(whole, id))
+	was, err := control.Revoke(ctx, js, cmp.Or(whole, id))
 	if err != nil {
 		return err
 	}

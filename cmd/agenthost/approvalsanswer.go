@@ -9,21 +9,21 @@ import (
 	"time"
 
 	"agenthost/bus"
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/spf13/cobra"
 )
 
 // An answering is what approvals answer was told.
 type answering struct {
-	host.Answer
+	control.Answer
 	scope   choice
 	args    string
 	timeout time.Duration
 }
 
 func (a *app) approvalsAnswerCommand() *cobra.Command {
-	s := answering{scope: choice{among: host.Scopes()}}
+	s := answering{scope: choice{among: control.Scopes()}}
 	cmd := &cobra.Command{
 		Use:   "answer ID approve|deny|TEXT",
 		Short: "Answer an approval or a question",
@@ -98,7 +98,7 @@ func (a *app) printOrder(id, state, words string) error {
 }
 
 // waiting reads what waits under id.
-func (o *order) waiting(ctx context.Context, id string) (host.Waiting, error) {
+func (o *order) waiting(ctx context.Context, id string) (control.Waiting, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
 	defer cancel()
 	return findWaiting(ctx, o.js, id)

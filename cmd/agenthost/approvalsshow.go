@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
@@ -36,18 +36,18 @@ func (a *app) showWaiting(ctx context.Context, js jetstream.JetStream, id string
 	if err != nil {
 		return err
 	}
-	call, err := host.WholeCall(ctx, js, w)
+	call, err := control.WholeCall(ctx, js, w)
 	if err != nil {
 		return err
 	}
 	if a.json {
 		return a.printJSON(struct {
-			host.Waiting
+			control.Waiting
 			Whole string `json:"whole"`
 		}{w, call})
 	}
 	fmt.Fprintf(a.stdout, "%s of %s, in %s, since %s\n\n%s\n", w.Kind, w.Agent, printable(w.Session), w.AskedAt.Local().Format(time.DateTime), printable(call))
-	if w.Kind == host.ForQuestion && len(w.Options) > 0 {
+	if w.Kind == control.ForQuestion && len(w.Options) > 0 {
 		fmt.Fprintln(a.stdout, printable(strings.Join(w.Options, ", ")))
 	}
 	return nil

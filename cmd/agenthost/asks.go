@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"agenthost/bus"
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -22,13 +22,13 @@ func (d *dialog) receiveAsk(data []byte, l listener) {
 	}
 	switch out.Kind {
 	case bus.KindApproval, bus.KindQuestion:
-		d.tellAsk(host.Waiting{ID: out.Call, Agent: out.Agent, Kind: out.Kind, Prompt: out.Text, Options: out.Options}, l)
+		d.tellAsk(control.Waiting{ID: out.Call, Agent: out.Agent, Kind: out.Kind, Prompt: out.Text, Options: out.Options}, l)
 	}
 }
 
 // tellAsk tells of an ask once, however often it comes: who takes over from a
 // host that died asks again.
-func (d *dialog) tellAsk(w host.Waiting, l listener) {
+func (d *dialog) tellAsk(w control.Waiting, l listener) {
 	if d.asked[w.ID] || l.asked == nil {
 		return
 	}
@@ -43,12 +43,12 @@ func (d *dialog) tellAsk(w host.Waiting, l listener) {
 func (d *dialog) missed(ctx context.Context, l listener) error {
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
 	defer cancel()
-	list, err := host.AllWaiting(ctx, d.js)
+	list, err := control.AllWaiting(ctx, d.js)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		return nil
 	}
 	for _, w := range list {
-		if w.Kind != host.ForDelegate && w.Origin != nil && w.Origin.Subject == d.asks {
+		if w.Kind != control.ForDelegate && w.Origin != nil && w.Origin.Subject == d.asks {
 			d.tellAsk(w, l)
 		}
 	}
@@ -57,9 +57,9 @@ func (d *dialog) missed(ctx context.Context, l listener) error {
 
 // reply answers an ask with a line of text. It returns the id of its message,
 // which the word of the host names.
-func (d *dialog) reply(ctx context.Context, w host.Waiting, text, by string) (string, error) {
-	a := host.Answer{ID: w.ID, Text: text, By: by, Door: bus.DoorCLI}
-	if w.Kind == host.ForApproval {
+func (d *dialog) reply(ctx context.Context, w control.Waiting, text, by string) (string, error) {
+	a := control.Answer{ID: w.ID, Text: text, By: by, Door: bus.DoorCLI}
+	if w.Kind == control.ForApproval {
 		answer, scope, _ := strings.Cut(text, " ")
 		a.Text, a.Scope = answer, strings.ToLower(strings.TrimSpace(scope))
 	}
@@ -72,7 +72,7 @@ func (d *dialog) reply(ctx context.Context, w host.Waiting, text, by string) (st
 
 // stop orders the agent to stop what it does in this dialog.
 func (d *dialog) stop(ctx context.Context, by string) (string, error) {
-	msg, err := host.Stop{Agent: d.agent, Session: host.RouteKey(d.from, d.session), By: by, Door: bus.DoorCLI}.Message(d.inbox)
+	msg, err := control.Stop{Agent: d.agent, Session: control.RouteKey(d.from, d.session), By: by, Door: bus.DoorCLI}.Message(d.inbox)
 	if err != nil {
 		return "", err
 	}
@@ -86,17 +86,17 @@ func (d *dialog) order(ctx context.Context, msg *nats.Msg) (string, error) {
 
 // choices are what an ask can be answered with, for a command line; empty when
 // it can be anything.
-func choices(w host.Waiting) string {
-	if w.Kind == host.ForApproval {
-		return host.Approve + "|" + host.Deny
+func choices(w control.Waiting) string {
+	if w.Kind == control.ForApproval {
+		return control.Approve + "|" + control.Deny
 	}
 	return strings.Join(w.Options, "|")
 }
 
 // waitingFor tells who is not at a chat how an ask is answered.
-func waitingFor(w host.Waiting) string {
+func waitingFor(w control.Waiting) string {
 	what, answer := "an approval", choices(w)
-	if w.Kind == host.ForQuestion {
+	if w.Kind == control.ForQuestion {
 		what = "an answer"
 	}
 	if answer == "" {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"agenthost/bus"
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
@@ -33,18 +33,18 @@ func TestAsksAreTold(t *testing.T) {
 				d.received <- &m
 			}
 		}()
-		var asked []host.Waiting
+		var asked []control.Waiting
 		var told []string
 		a, err := d.answer(t.Context(), question{id: "q"}, listener{
-			asked: func(w host.Waiting) { asked = append(asked, w) },
+			asked: func(w control.Waiting) { asked = append(asked, w) },
 			told:  func(r bus.Route) { told = append(told, r.InReplyTo, r.Error.Message) },
 		})
 		if err != nil || a.Text != "hello" {
 			t.Errorf("got %q, %v", a.Text, err)
 		}
-		want := []host.Waiting{
-			{ID: "a", Agent: "ana", Kind: host.ForApproval, Prompt: "pay"},
-			{ID: "b", Agent: "kate", Kind: host.ForQuestion, Prompt: "which", Options: []string{"x"}},
+		want := []control.Waiting{
+			{ID: "a", Agent: "ana", Kind: control.ForApproval, Prompt: "pay"},
+			{ID: "b", Agent: "kate", Kind: control.ForQuestion, Prompt: "which", Options: []string{"x"}},
 		}
 		if diff := cmp.Diff(want, asked); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
@@ -57,7 +57,7 @@ func TestAsksAreTold(t *testing.T) {
 
 // What was asked while NATS was away is found when it is back.
 func TestAskedWhileAway(t *testing.T) {
-	_, nc := waitsFor(t, host.Waiting{Kind: host.ForApproval, Prompt: "pay", Origin: &bus.Origin{Subject: "asks"}})
+	_, nc := waitsFor(t, control.Waiting{Kind: control.ForApproval, Prompt: "pay", Origin: &bus.Origin{Subject: "asks"}})
 	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestAskedWhileAway(t *testing.T) {
 	d.again <- nats.CONNECTED
 	d.again <- nats.CONNECTED
 	var asked []string
-	_, err = d.answer(ctx, question{id: "q", text: "hi"}, listener{asked: func(w host.Waiting) {
+	_, err = d.answer(ctx, question{id: "q", text: "hi"}, listener{asked: func(w control.Waiting) {
 		asked = append(asked, w.ID)
 		cancel()
 	}})
@@ -78,7 +78,7 @@ func TestAskedWhileAway(t *testing.T) {
 	}
 	for _, other := range []string{"elsewhere", ""} {
 		d.asks, d.asked = other, nil
-		if err := d.missed(t.Context(), listener{asked: func(w host.Waiting) { t.Errorf("asked %v", w) }}); err != nil {
+		if err := d.missed(t.Context(), listener{asked: func(w control.Waiting) { t.Errorf("asked %v", w) }}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -90,7 +90,7 @@ func TestAskedWhileAway(t *testing.T) {
 
 // Who is asked is told where to: on a subject that the host takes.
 func TestQuestionsNameWhereToAsk(t *testing.T) {
-	_, nc := waitsFor(t, host.Waiting{})
+	_, nc := waitsFor(t, control.Waiting{})
 	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestQuestionsNameWhereToAsk(t *testing.T) {
 	if err := nc.Publish(d.asks, data); err != nil {
 		t.Fatal(err)
 	}
-	_, err = d.answer(ctx, question{}, listener{asked: func(host.Waiting) { cancel() }})
+	_, err = d.answer(ctx, question{}, listener{asked: func(control.Waiting) { cancel() }})
 	if err == nil || !d.asked["a"] {
 		t.Errorf("asked %v, %v", d.asked, err)
 	}

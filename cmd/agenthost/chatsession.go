@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 	"agenthost/internal/terminal"
 
 	"github.com/nats-io/nuid"
@@ -25,7 +25,7 @@ type chatStart struct {
 func sessionNamed(text, from string) (who, id string, err error) {
 	rest, route := strings.CutPrefix(text, "route/")
 	if !route {
-		if _, err := host.SessionID("a", text); err == nil {
+		if _, err := control.SessionID("a", text); err == nil {
 			return "", "", usage("session %q: its chat goes on where it is; want a name, or a key such as route/cli/apples", text)
 		}
 		return from, text, nil
@@ -64,11 +64,11 @@ const mostChats = 1000
 
 // lastChat is the id of the session of the last conversation with an agent.
 func lastChat(ctx context.Context, p *place, agent, from string) (string, error) {
-	list, err := host.Sessions(p.js).List(ctx, host.SessionPage{Agent: agent, Limit: mostChats})
+	list, err := control.Sessions(p.js).List(ctx, control.SessionPage{Agent: agent, Limit: mostChats})
 	if err != nil {
 		return "", err
 	}
-	mine := host.RouteKey(from, "")
+	mine := control.RouteKey(from, "")
 	for _, s := range list.Sessions {
 		if strings.HasPrefix(string(s.Key), mine) {
 			_, id, err := sessionNamed(string(s.Key), from)
@@ -95,11 +95,11 @@ const earlierShown = 4
 func (c *chat) showEarlier(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
 	defer cancel()
-	sid, err := host.SessionID(c.dialog.agent, host.RouteKey(c.dialog.from, c.dialog.session))
+	sid, err := control.SessionID(c.dialog.agent, control.RouteKey(c.dialog.from, c.dialog.session))
 	if err != nil {
 		return
 	}
-	state, sum, err := host.Sessions(c.dialog.js).State(ctx, c.dialog.agent, sid)
+	state, sum, err := control.Sessions(c.dialog.js).State(ctx, c.dialog.agent, sid)
 	if err != nil {
 		return // mostly: it is new
 	}
@@ -137,12 +137,12 @@ func (c *chat) printCost(ctx context.Context, took time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, costWithin)
 	defer cancel()
-	sid, err := host.SessionID(c.dialog.agent, host.RouteKey(c.dialog.from, c.dialog.session))
+	sid, err := control.SessionID(c.dialog.agent, control.RouteKey(c.dialog.from, c.dialog.session))
 	if err != nil {
 		return
 	}
 	var in, out, money int64
-	for f, err := range host.Sessions(c.dialog.js).History(ctx, c.dialog.agent, sid, c.seq+1) {
+	for f, err := range control.Sessions(c.dialog.js).History(ctx, c.dialog.agent, sid, c.seq+1) {
 		if err != nil {
 			break // the answer itself is there
 		}
@@ -156,7 +156,7 @@ func (c *chat) printCost(ctx context.Context, took time.Duration) {
 		line += fmt.Sprintf(" · %d tokens in, %d out", in, out)
 	}
 	if money > 0 {
-		line += " · " + host.Money(money)
+		line += " · " + control.Money(money)
 	}
 	fmt.Fprintln(c.stdout, c.screen.Paint(terminal.Dim, line))
 }

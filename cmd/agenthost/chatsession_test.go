@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 )
 
 func TestSessionNamed(t *testing.T) {
@@ -16,7 +16,7 @@ func TestSessionNamed(t *testing.T) {
 		"apples and/or pears!": "route/cli/apples and%2For pears!",
 	} {
 		from, id, err := sessionNamed(text, "cli")
-		if got := host.RouteKey(from, id); err != nil || got != want {
+		if got := control.RouteKey(from, id); err != nil || got != want {
 			t.Errorf("%q: got %s, %v; want %s", text, got, err, want)
 		}
 	}

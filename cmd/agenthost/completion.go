@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -72,7 +72,7 @@ func sourceOf(cmd *cobra.Command, name string) source {
 		return liveAsks
 	case name == "approve|deny|TEXT":
 		return func(context.Context, *nats.Conn, jetstream.JetStream, string) ([]string, error) {
-			return []string{host.Approve, host.Deny}, nil
+			return []string{control.Approve, control.Deny}, nil
 		}
 	}
 	return nil
@@ -105,7 +105,7 @@ func liveAgents(ctx context.Context, nc *nats.Conn, _ jetstream.JetStream, _ str
 const offered = 100
 
 func liveSessions(ctx context.Context, _ *nats.Conn, js jetstream.JetStream, agent string) (keys []string, err error) {
-	list, err := host.Sessions(js).List(ctx, host.SessionPage{Agent: agent, Limit: offered})
+	list, err := control.Sessions(js).List(ctx, control.SessionPage{Agent: agent, Limit: offered})
 	for _, s := range list.Sessions {
 		keys = append(keys, string(s.Key))
 	}
@@ -113,12 +113,12 @@ func liveSessions(ctx context.Context, _ *nats.Conn, js jetstream.JetStream, age
 }
 
 func liveAsks(ctx context.Context, _ *nats.Conn, js jetstream.JetStream, _ string) ([]string, error) {
-	list, err := host.AllWaiting(ctx, js)
+	list, err := control.AllWaiting(ctx, js)
 	return idsOf(list), err
 }
 
 func liveNotes(ctx context.Context, _ *nats.Conn, js jetstream.JetStream, _ string) (ids []string, err error) {
-	list, err := host.AllNotes(ctx, js, "", "")
+	list, err := control.AllNotes(ctx, js, "", "")
 	for _, n := range list {
 		ids = append(ids, n.ID)
 	}
@@ -126,7 +126,7 @@ func liveNotes(ctx context.Context, _ *nats.Conn, js jetstream.JetStream, _ stri
 }
 
 func liveAllowed(ctx context.Context, _ *nats.Conn, js jetstream.JetStream, _ string) (ids []string, err error) {
-	list, err := host.AllAllowed(ctx, js)
+	list, err := control.AllAllowed(ctx, js)
 	for _, one := range list {
 		ids = append(ids, one.ID)
 	}
@@ -134,7 +134,7 @@ func liveAllowed(ctx context.Context, _ *nats.Conn, js jetstream.JetStream, _ st
 }
 
 func liveLetters(ctx context.Context, _ *nats.Conn, js jetstream.JetStream, _ string) (numbers []string, err error) {
-	g, err := host.OpenDeadLetters(ctx, js)
+	g, err := control.OpenDeadLetters(ctx, js)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/spf13/cobra"
 )
@@ -27,13 +27,13 @@ its host too often, or could not be delivered. It is kept for 30 days.`,
 }
 
 // withDeadLetters calls do with the dead letters of the fleet.
-func (a *app) withDeadLetters(ctx context.Context, do func(*host.DeadLetters) error) error {
+func (a *app) withDeadLetters(ctx context.Context, do func(*control.DeadLetters) error) error {
 	nc, js, err := a.connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer nc.Close()
-	g, err := host.OpenDeadLetters(ctx, js)
+	g, err := control.OpenDeadLetters(ctx, js)
 	if err != nil {
 		return err
 	}
@@ -50,15 +50,15 @@ func (a *app) deadListCommand() *cobra.Command {
 		Args: takes("[AGENT]"),
 	}
 	l.register(a, cmd, func(ctx context.Context) error {
-		return a.withDeadLetters(ctx, func(g *host.DeadLetters) error { return a.deadList(ctx, g, l) })
+		return a.withDeadLetters(ctx, func(g *control.DeadLetters) error { return a.deadList(ctx, g, l) })
 	})
 	a.configFlag(cmd)
 	return cmd
 }
 
-func (a *app) deadList(ctx context.Context, g *host.DeadLetters, l *listFlags) error {
+func (a *app) deadList(ctx context.Context, g *control.DeadLetters, l *listFlags) error {
 	list, err := allLetters(ctx, g, l.agent)
-	list = slices.DeleteFunc(list, func(one host.DeadLetter) bool { return !l.keeps(one.Agent, one.At) })
+	list = slices.DeleteFunc(list, func(one control.DeadLetter) bool { return !l.keeps(one.Agent, one.At) })
 	switch {
 	case err != nil:
 		return err
@@ -86,14 +86,14 @@ func (a *app) deadShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.withDeadLetters(cmd.Context(), func(g *host.DeadLetters) error { return a.deadShow(cmd.Context(), g, seq) })
+			return a.withDeadLetters(cmd.Context(), func(g *control.DeadLetters) error { return a.deadShow(cmd.Context(), g, seq) })
 		},
 	}
 	a.configFlag(cmd)
 	return cmd
 }
 
-func (a *app) deadShow(ctx context.Context, g *host.DeadLetters, seq uint64) error {
+func (a *app) deadShow(ctx context.Context, g *control.DeadLetters, seq uint64) error {
 	l, err := g.Get(ctx, seq)
 	switch {
 	case err != nil:

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/spf13/cobra"
 )
@@ -26,7 +26,7 @@ terminal it needs --force.`,
 			if !force && !isTerminal(a.stdin) {
 				return usage("not a terminal: use --force to delete without confirmation")
 			}
-			return a.withDeadLetters(cmd.Context(), func(g *host.DeadLetters) error {
+			return a.withDeadLetters(cmd.Context(), func(g *control.DeadLetters) error {
 				list, err := which.of(cmd.Context(), g, args)
 				if err != nil {
 					return err
@@ -56,7 +56,7 @@ func (a *app) confirm(what string) bool {
 }
 
 // deadPurge deletes just what was listed: what died since stays.
-func (a *app) deadPurge(ctx context.Context, g *host.DeadLetters, list []host.DeadLetter) error {
+func (a *app) deadPurge(ctx context.Context, g *control.DeadLetters, list []control.DeadLetter) error {
 	for _, l := range list {
 		if err := g.Delete(ctx, l.DeadSeq); err != nil {
 			return err

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/spf13/cobra"
 )
@@ -20,7 +20,7 @@ letter. A message that cannot be handled dies again.`,
 		Example: `  agenthost dead retry 12
   agenthost dead retry --all assistant`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDeadLetters(cmd.Context(), func(g *host.DeadLetters) error {
+			return a.withDeadLetters(cmd.Context(), func(g *control.DeadLetters) error {
 				list, err := which.of(cmd.Context(), g, args)
 				if err != nil {
 					return err
@@ -36,8 +36,8 @@ letter. A message that cannot be handled dies again.`,
 
 // deadRetry goes on after a letter that cannot be sent again, and fails in the
 // end.
-func (a *app) deadRetry(ctx context.Context, g *host.DeadLetters, list []host.DeadLetter) error {
-	done := []host.Retried{}
+func (a *app) deadRetry(ctx context.Context, g *control.DeadLetters, list []control.DeadLetter) error {
+	done := []control.Retried{}
 	var failed error
 	for _, l := range list {
 		r, err := g.Retry(ctx, l)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"agenthost/bus"
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -22,9 +22,9 @@ type dialog struct {
 	nc       *nats.Conn
 	js       jetstream.JetStream
 	inbox    string
-	follower *host.Follower // nil: only answers are of interest
-	asks     string         // where the agent, and who works for it, ask the person
-	received chan *nats.Msg // answers, pieces of them and asks, in the order they came
+	follower *control.Follower // nil: only answers are of interest
+	asks     string            // where the agent, and who works for it, ask the person
+	received chan *nats.Msg    // answers, pieces of them and asks, in the order they came
 	asked    map[string]bool
 	again    chan nats.Status
 	subs     []*nats.Subscription
@@ -41,11 +41,11 @@ type answer struct {
 
 // A listener is told of what comes before the answer. Each may be nil.
 type listener struct {
-	chunk func(host.Chunk)
-	quiet func()             // nothing has come for a while; called once
-	asked func(host.Waiting) // somebody asks for an approval or has a question; called once for each
-	told  func(bus.Route)    // the word of a host to an order
-	lines func() <-chan line // what the person types, while anybody wants to know
+	chunk func(control.Chunk)
+	quiet func()                // nothing has come for a while; called once
+	asked func(control.Waiting) // somebody asks for an approval or has a question; called once for each
+	told  func(bus.Route)       // the word of a host to an order
+	lines func() <-chan line    // what the person types, while anybody wants to know
 	typed func(line, bool) error
 }
 
@@ -67,7 +67,7 @@ func (d *dialog) listen(stream bool) error {
 	d.received = make(chan *nats.Msg, receivedSize)
 	subjects := []string{d.inbox, d.asks}
 	if stream {
-		d.follower = host.NewFollower(d.nc, d.agent, host.RouteKey(d.from, d.session))
+		d.follower = control.NewFollower(d.nc, d.agent, control.RouteKey(d.from, d.session))
 		subjects = append(subjects, d.follower.Subjects()...)
 	}
 	for _, subject := range subjects {

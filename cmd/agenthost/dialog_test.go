@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
@@ -17,7 +17,7 @@ import (
 // answer.
 func TestAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &dialog{inbox: "inbox", received: make(chan *nats.Msg), follower: new(host.Follower)}
+		d := &dialog{inbox: "inbox", received: make(chan *nats.Msg), follower: new(control.Follower)}
 		go func() {
 			time.Sleep(quietAfter + time.Second)
 			for _, m := range []nats.Msg{
@@ -34,7 +34,7 @@ func TestAnswer(t *testing.T) {
 		}()
 		var told []string
 		a, err := d.answer(t.Context(), question{id: "q"}, listener{
-			chunk: func(c host.Chunk) { told = append(told, c.Text) },
+			chunk: func(c control.Chunk) { told = append(told, c.Text) },
 			quiet: func() { told = append(told, "…") },
 		})
 		if err != nil || a.Text != "hello" {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"agenthost/host"
+	"agenthost/internal/doctor"
 	"agenthost/internal/terminal"
 
 	"github.com/spf13/cobra"
@@ -38,7 +38,7 @@ It exits with 1 when something does not work.`,
 
 func (a *app) doctor(ctx context.Context, offline, quiet bool) error {
 	cfg, path, err := a.settings()
-	d := host.Doctor{Config: cfg, Path: path, Fault: err, Offline: offline, Progress: a.progress()}
+	d := doctor.Doctor{Config: cfg, Path: path, Fault: err, Offline: offline, Progress: a.progress()}
 	if err != nil {
 		d.Config = nil
 	}
@@ -75,16 +75,16 @@ func (a *app) progress() func(done, total int) {
 }
 
 // verdicts are their colours.
-var verdicts = map[host.Verdict]terminal.Style{
-	host.VerdictOK: terminal.Green, host.VerdictWarn: terminal.Yellow, host.VerdictFail: terminal.Red,
+var verdicts = map[doctor.Verdict]terminal.Style{
+	doctor.VerdictOK: terminal.Green, doctor.VerdictWarn: terminal.Yellow, doctor.VerdictFail: terminal.Red,
 }
 
 // printReport prints what was found below the groups it is of; with quiet only
 // what is wrong.
-func printReport(w io.Writer, screen terminal.Screen, r host.Report, quiet bool) {
+func printReport(w io.Writer, screen terminal.Screen, r doctor.Report, quiet bool) {
 	group := ""
 	for _, f := range r.Findings {
-		if quiet && f.Verdict == host.VerdictOK {
+		if quiet && f.Verdict == doctor.VerdictOK {
 			continue
 		}
 		if f.Group != group {
@@ -103,7 +103,7 @@ func printReport(w io.Writer, screen terminal.Screen, r host.Report, quiet bool)
 }
 
 // told is a finding in one line. A place in a file needs no other name.
-func told(f host.Finding) string {
+func told(f doctor.Finding) string {
 	if f.Group == "config" && strings.HasPrefix(f.Text, f.About+":") {
 		return oneLine(f.Text)
 	}

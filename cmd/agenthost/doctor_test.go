@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"agenthost/host"
+	"agenthost/internal/doctor"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -32,7 +32,7 @@ func TestDoctorJSON(t *testing.T) {
 	if diff := cmp.Diff([]string{"config", "failures", "findings", "offline", "ok", "warnings"}, keys); diff != "" {
 		t.Error(diff)
 	}
-	var typed host.Report
+	var typed doctor.Report
 	dec := json.NewDecoder(strings.NewReader(stdout))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&typed); err != nil {
@@ -50,7 +50,7 @@ func TestDoctorJSON(t *testing.T) {
 
 // What a server said cannot pass for lines of ours, nor steer a terminal.
 func TestToldIsOneLine(t *testing.T) {
-	f := host.Finding{Group: "models", About: "main", Text: "it says: a\n  ok    all\x1b[2J is well"}
+	f := doctor.Finding{Group: "models", About: "main", Text: "it says: a\n  ok    all\x1b[2J is well"}
 	if got := told(f); strings.ContainsAny(got, "\n\x1b") {
 		t.Errorf("got %q", got)
 	}

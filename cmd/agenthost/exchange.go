@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"agenthost/bus"
-	"agenthost/host"
+	"agenthost/internal/control"
 )
 
 // An exchange is a question of a chat until its answer, with what the person is
@@ -14,10 +14,10 @@ import (
 type exchange struct {
 	*chat
 	speech  *speech
-	lines   <-chan line     // nil once the input has ended
-	open    []host.Waiting  // asked and not answered; the next line is for the first
-	orders  map[string]bool // given by this exchange, by the id of their message
-	waiting bool            // the line of the cursor says so
+	lines   <-chan line       // nil once the input has ended
+	open    []control.Waiting // asked and not answered; the next line is for the first
+	orders  map[string]bool   // given by this exchange, by the id of their message
+	waiting bool              // the line of the cursor says so
 }
 
 func newExchange(c *chat) *exchange {
@@ -33,7 +33,7 @@ func (x *exchange) listener(ctx context.Context) listener {
 	}
 }
 
-func (x *exchange) chunk(c host.Chunk) {
+func (x *exchange) chunk(c control.Chunk) {
 	if c.Text == "" { // a tool tells how far it is
 		return
 	}
@@ -73,7 +73,7 @@ func (x *exchange) interrupt() {
 	x.waiting = false
 }
 
-func (x *exchange) asked(w host.Waiting) {
+func (x *exchange) asked(w control.Waiting) {
 	x.open = append(x.open, w)
 	if len(x.open) == 1 {
 		x.interrupt()
@@ -90,7 +90,7 @@ func (x *exchange) show() {
 	}
 	text += printable(w.Prompt)
 	switch {
-	case w.Kind == host.ForApproval:
+	case w.Kind == control.ForApproval:
 		text += " (approve/deny, or: approve session|always)"
 	case len(w.Options) > 0:
 		text += " (" + printable(strings.Join(w.Options, "/")) + ")"

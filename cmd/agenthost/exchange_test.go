@@ -9,7 +9,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
@@ -105,22 +105,22 @@ func newScreenExchange() (*exchange, *screen) {
 	return newExchange(&chat{app: &app{stdout: s, stderr: s}, dialog: &dialog{agent: "ana", inbox: "inbox"}, person: true}), s
 }
 
-func approvalOf(id string) host.Waiting {
-	return host.Waiting{ID: id, Agent: "ana", Kind: host.ForApproval, Prompt: "pay " + id}
+func approvalOf(id string) control.Waiting {
+	return control.Waiting{ID: id, Agent: "ana", Kind: control.ForApproval, Prompt: "pay " + id}
 }
 
 // What another door has answered is not open any more when the agent goes on.
 func TestAskedAndAnsweredElsewhere(t *testing.T) {
 	x, s := newScreenExchange()
-	x.chunk(host.Chunk{Text: "I pay."})
+	x.chunk(control.Chunk{Text: "I pay."})
 	x.asked(approvalOf("a"))
 	x.asked(approvalOf("b"))
 	x.quiet()
-	x.chunk(host.Chunk{Progress: "half"})
+	x.chunk(control.Chunk{Progress: "half"})
 	if len(x.open) != 2 {
 		t.Fatalf("open: %v", x.open)
 	}
-	x.chunk(host.Chunk{Text: "Paid."})
+	x.chunk(control.Chunk{Text: "Paid."})
 	want := "I pay.\n[approval] pay a (approve/deny, or: approve session|always)\nyou> \nana> Paid."
 	if diff := cmp.Diff(want, s.String()); diff != "" || len(x.open) > 0 {
 		t.Errorf("open: %v\n-want +got:\n%s", x.open, diff)

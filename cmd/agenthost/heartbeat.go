@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"agenthost/host"
+	"agenthost/internal/eval"
 
 	"github.com/spf13/cobra"
 )
@@ -35,7 +35,7 @@ func (a *app) estimateHeartbeats() error {
 	if err != nil {
 		return err
 	}
-	list, err := host.HeartbeatCosts(cfg)
+	list, err := eval.HeartbeatCosts(cfg)
 	switch {
 	case err != nil:
 		return err

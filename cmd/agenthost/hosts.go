@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"agenthost/config"
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go"
 )
@@ -25,35 +25,35 @@ const (
 )
 
 // A fleet is what the hosts that answer tell of themselves.
-type fleet []host.Status
+type fleet []control.Status
 
 // askHosts asks all hosts how they are. That none answers is no error.
 func askHosts(ctx context.Context, nc *nats.Conn) (fleet, error) {
-	return ask(ctx, nc, quietLeast, func(host.Status) bool { return false })
+	return ask(ctx, nc, quietLeast, func(control.Status) bool { return false })
 }
 
 // askEveryHost is askHosts for those who must not miss one that is slow.
 func askEveryHost(ctx context.Context, nc *nats.Conn) (fleet, error) {
-	return ask(ctx, nc, quietMost, func(host.Status) bool { return false })
+	return ask(ctx, nc, quietMost, func(control.Status) bool { return false })
 }
 
 // askHostsOf is askHosts that is content when a host with the agent answers.
 func askHostsOf(ctx context.Context, nc *nats.Conn, agent string) (fleet, error) {
-	return ask(ctx, nc, quietLeast, func(h host.Status) bool {
-		return slices.ContainsFunc(h.Agents, func(a host.AgentStatus) bool { return a.ID == agent })
+	return ask(ctx, nc, quietLeast, func(h control.Status) bool {
+		return slices.ContainsFunc(h.Agents, func(a control.AgentStatus) bool { return a.ID == agent })
 	})
 }
 
 // ask asks until a host is enough, or no further one answers for a while.
-func ask(ctx context.Context, nc *nats.Conn, quiet time.Duration, enough func(host.Status) bool) (fleet, error) {
-	hosts, err := gather(ctx, nc, host.StatusSubject, quiet, host.ReadStatus, enough)
-	slices.SortFunc(hosts, func(a, b host.Status) int { return cmp.Compare(a.Host, b.Host) })
+func ask(ctx context.Context, nc *nats.Conn, quiet time.Duration, enough func(control.Status) bool) (fleet, error) {
+	hosts, err := gather(ctx, nc, control.StatusSubject, quiet, control.ReadStatus, enough)
+	slices.SortFunc(hosts, func(a, b control.Status) int { return cmp.Compare(a.Host, b.Host) })
 	return hosts, err
 }
 
 // askRuns asks all hosts for their runs.
-func askRuns(ctx context.Context, nc *nats.Conn) ([]host.RunReport, error) {
-	return gather(ctx, nc, host.RunsSubject, quietLeast, host.ReadRuns, func(host.RunReport) bool { return false })
+func askRuns(ctx context.Context, nc *nats.Conn) ([]control.RunReport, error) {
+	return gather(ctx, nc, control.RunsSubject, quietLeast, control.ReadRuns, func(control.RunReport) bool { return false })
 }
 
 // gather asks all hosts on a subject until an answer is enough, or no further

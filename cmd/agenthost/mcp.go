@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"agenthost/config"
-	"agenthost/host"
+	"agenthost/internal/mcplogin"
 
 	"github.com/spf13/cobra"
 )
@@ -61,7 +61,7 @@ func (a *app) mcpLogin(ctx context.Context, name string, browser bool) error {
 	if err != nil {
 		return err
 	}
-	file, err := host.MCPLogin(ctx, cfg, name, func(address string) {
+	file, err := mcplogin.Run(ctx, cfg, name, func(address string) {
 		say(a.stderr, "Open this address in a browser:\n%s\n", address)
 		if browser {
 			openBrowser(address)

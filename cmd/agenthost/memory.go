@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 	"agenthost/internal/terminal"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -43,14 +43,14 @@ func (r *remembered) registerPeer(cmd *cobra.Command) {
 }
 
 // of lists the notes, the oldest first.
-func (r *remembered) of(ctx context.Context, js jetstream.JetStream) ([]host.Note, error) {
+func (r *remembered) of(ctx context.Context, js jetstream.JetStream) ([]control.Note, error) {
 	if r.agent != "" {
 		if err := checkAgent(r.agent); err != nil {
 			return nil, err
 		}
 	}
-	list, err := host.AllNotes(ctx, js, r.agent, r.peer)
-	return append([]host.Note{}, list...), err
+	list, err := control.AllNotes(ctx, js, r.agent, r.peer)
+	return append([]control.Note{}, list...), err
 }
 
 // withMemory calls do with the notes of the fleet.
@@ -79,7 +79,7 @@ func (a *app) memoryListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.listNotes(slices.DeleteFunc(list, func(n host.Note) bool { return !l.keeps(n.Agent, n.At) }))
+			return a.listNotes(slices.DeleteFunc(list, func(n control.Note) bool { return !l.keeps(n.Agent, n.At) }))
 		})
 	})
 	which.registerPeer(cmd)
@@ -90,7 +90,7 @@ func (a *app) memoryListCommand() *cobra.Command {
 // noteColumns is how much of a note its line shows.
 const noteColumns = 80
 
-func (a *app) listNotes(list []host.Note) error {
+func (a *app) listNotes(list []control.Note) error {
 	switch {
 	case a.json:
 		return a.printJSON(list)
@@ -171,7 +171,7 @@ What was said in the chat stays in the session's log.`,
 
 // withIDs are the notes with these ids, which may be shortened; without ids all of them. An id that no
 // note has is an error: nothing is deleted by mistake.
-func withIDs(list []host.Note, short []string) ([]host.Note, error) {
+func withIDs(list []control.Note, short []string) ([]control.Note, error) {
 	var known, ids []string
 	for _, n := range list {
 		known = append(known, n.ID)
@@ -189,13 +189,13 @@ func withIDs(list []host.Note, short []string) ([]host.Note, error) {
 	if len(ids) == 0 {
 		return list, nil
 	}
-	return slices.DeleteFunc(list, func(n host.Note) bool { return !slices.Contains(ids, n.ID) }), nil
+	return slices.DeleteFunc(list, func(n control.Note) bool { return !slices.Contains(ids, n.ID) }), nil
 }
 
 // deleteNotes deletes just what was listed: what was kept since stays.
-func (a *app) deleteNotes(ctx context.Context, js jetstream.JetStream, list []host.Note) error {
+func (a *app) deleteNotes(ctx context.Context, js jetstream.JetStream, list []control.Note) error {
 	for _, n := range list {
-		if err := host.DeleteNote(ctx, js, n); err != nil {
+		if err := control.DeleteNote(ctx, js, n); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"agenthost/config"
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
@@ -108,7 +108,7 @@ func (a *app) withHosts(ctx context.Context, do func(context.Context, *nats.Conn
 // A hostModel is a model on a host.
 type hostModel struct {
 	Host string `json:"host"`
-	host.ModelStatus
+	control.ModelStatus
 }
 
 // modelsOf are the models of all hosts, or those with one name.
@@ -137,7 +137,7 @@ func (a *app) printModels(list []hostModel) error {
 	fmt.Fprintln(w, "NAME\tMODEL\tBREAKER\tPARKED\tRATE\tIN FLIGHT\tWAITING\tSPENT TODAY\tHOST")
 	for _, m := range list {
 		say(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", m.Name, m.full(), m.breaker(), m.parked(), m.rate(),
-			m.InFlight, m.Waiting, host.Money(m.SpentToday), m.Host)
+			m.InFlight, m.Waiting, control.Money(m.SpentToday), m.Host)
 	}
 	return w.Flush()
 }
@@ -214,7 +214,7 @@ func orderBreaker(ctx context.Context, nc *nats.Conn, name, action string, hosts
 		return fmt.Errorf("%s model %q: %w", action, name, err)
 	}
 	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
-	if err := nc.PublishRequest(host.BreakerSubject, sub.Subject, data); err != nil {
+	if err := nc.PublishRequest(control.BreakerSubject, sub.Subject, data); err != nil {
 		return fmt.Errorf("%s model %q: %w", action, name, err)
 	}
 	within, cancel := context.WithTimeout(ctx, breakerWithin)

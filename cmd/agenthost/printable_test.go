@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"agenthost/host"
+	"agenthost/internal/control"
+	"agenthost/internal/eval"
 
 	"github.com/spf13/cobra"
 )
@@ -37,11 +38,11 @@ func TestForeignTextDoesNotSteerTheTerminal(t *testing.T) {
 		"a question": func(a *app) error { a.confirm(hostile); return nil },
 		"JSON":       func(a *app) error { return a.printJSON(map[string]string{"text": hostile}) },
 		"a reload": func(a *app) error {
-			a.printReloaded([]host.Reloaded{{Host: hostile, Changes: []string{hostile}, Restart: []string{hostile}}})
+			a.printReloaded([]control.Reloaded{{Host: hostile, Changes: []string{hostile}, Restart: []string{hostile}}})
 			return nil
 		},
-		"an outcome": func(a *app) error { a.printOutcome(hostile, host.Outcome{Text: hostile, Error: hostile}); return nil },
-		"a note":     func(a *app) error { return a.listNotes([]host.Note{{ID: hostile, Agent: hostile, Text: hostile}}) },
+		"an outcome": func(a *app) error { a.printOutcome(hostile, eval.Outcome{Text: hostile, Error: hostile}); return nil },
+		"a note":     func(a *app) error { return a.listNotes([]control.Note{{ID: hostile, Agent: hostile, Text: hostile}}) },
 	}
 	for name, do := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
@@ -68,7 +68,7 @@ func (a *app) reload(ctx context.Context) error {
 
 // reloadHosts has hosts reload. One that does not answer in time is among the
 // answers, with an error.
-func reloadHosts(ctx context.Context, nc *nats.Conn, hosts fleet) ([]host.Reloaded, error) {
+func reloadHosts(ctx context.Context, nc *nats.Conn, hosts fleet) ([]control.Reloaded, error) {
 	ctx, cancel := context.WithTimeout(ctx, reloadWithin)
 	defer cancel()
 	sub, err := nc.SubscribeSync(nc.NewInbox())
@@ -76,20 +76,20 @@ func reloadHosts(ctx context.Context, nc *nats.Conn, hosts fleet) ([]host.Reload
 		return nil, fmt.Errorf("ask hosts: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
-	if err := nc.PublishRequest(host.ReloadSubject, sub.Subject, nil); err != nil {
+	if err := nc.PublishRequest(control.ReloadSubject, sub.Subject, nil); err != nil {
 		return nil, fmt.Errorf("ask hosts: %w", err)
 	}
 	missing := map[string]bool{}
 	for _, h := range hosts {
 		missing[h.Host] = true
 	}
-	var answers []host.Reloaded
+	var answers []control.Reloaded
 	for len(missing) > 0 {
 		msg, err := sub.NextMsgWithContext(ctx)
 		if err != nil {
 			break // those that are missing tell it
 		}
-		r, err := host.ReadReloaded(msg.Data)
+		r, err := control.ReadReloaded(msg.Data)
 		if err != nil {
 			return nil, fmt.Errorf("read the answer of a host: %w", err)
 		}
@@ -97,15 +97,15 @@ func reloadHosts(ctx context.Context, nc *nats.Conn, hosts fleet) ([]host.Reload
 		answers = append(answers, r)
 	}
 	for name := range missing {
-		answers = append(answers, host.Reloaded{Host: name, Changes: []string{}, Error: "no answer; it may be of another version"})
+		answers = append(answers, control.Reloaded{Host: name, Changes: []string{}, Error: "no answer; it may be of another version"})
 	}
-	slices.SortFunc(answers, func(a, b host.Reloaded) int { return strings.Compare(a.Host, b.Host) })
+	slices.SortFunc(answers, func(a, b control.Reloaded) int { return strings.Compare(a.Host, b.Host) })
 	return answers, nil
 }
 
-func failed(r host.Reloaded) bool { return r.Error != "" || len(r.Refused) > 0 }
+func failed(r control.Reloaded) bool { return r.Error != "" || len(r.Refused) > 0 }
 
-func (a *app) printReloaded(answers []host.Reloaded) {
+func (a *app) printReloaded(answers []control.Reloaded) {
 	for _, r := range answers {
 		for _, p := range r.Refused {
 			a.warn("%s refused: %s", r.Host, printable(p.String()))

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"agenthost/bus"
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/spf13/cobra"
 )
@@ -23,7 +23,7 @@ func (a *app) runsCommand() *cobra.Command {
 
 // An aborting is what runs abort was told.
 type aborting struct {
-	host.Stop
+	control.Stop
 	timeout time.Duration
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
@@ -38,7 +38,7 @@ asked, or was last.`,
 
 // A runLine is a run of the list. The host of one that waits is the one that asked.
 type runLine struct {
-	host.RunStatus
+	control.RunStatus
 	Host string `json:"host,omitempty"`
 }
 
@@ -55,7 +55,7 @@ func (a *app) listRuns(ctx context.Context, l *listFlags) error {
 	if err != nil {
 		return err
 	}
-	waiting, err := host.AllWaiting(ctx, js)
+	waiting, err := control.AllWaiting(ctx, js)
 	if errors.Is(err, jetstream.ErrBucketNotFound) && len(reports) > 0 {
 		err = nil
 	}
@@ -92,7 +92,7 @@ func (a *app) printRuns(lines []runLine) error {
 
 // runLines joins what the hosts have under way with what waits on none, the
 // oldest first.
-func runLines(reports []host.RunReport, waiting []host.Waiting) []runLine {
+func runLines(reports []control.RunReport, waiting []control.Waiting) []runLine {
 	lines, at := []runLine{}, map[string]int{} // of each run
 	for _, report := range reports {
 		for _, r := range report.Runs {
@@ -107,7 +107,7 @@ func runLines(reports []host.RunReport, waiting []host.Waiting) []runLine {
 		if !known {
 			i = len(lines)
 			at[w.Run] = i
-			lines = append(lines, runLine{host.RunStatus{
+			lines = append(lines, runLine{control.RunStatus{
 				Agent: w.Agent, Session: w.Session, Run: w.Run, Since: w.AskedAt, Phase: waitingPhase, Model: w.Model,
 			}, w.Host})
 		}
@@ -120,9 +120,9 @@ func runLines(reports []host.RunReport, waiting []host.Waiting) []runLine {
 }
 
 // add notes one more thing that a run waits for.
-func (r *runLine) add(w host.Waiting) {
+func (r *runLine) add(w control.Waiting) {
 	what := w.Kind
-	if w.Kind == host.ForDelegate {
+	if w.Kind == control.ForDelegate {
 		what = w.To
 	}
 	r.For = append(r.For, what)

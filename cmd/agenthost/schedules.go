@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
@@ -57,7 +57,7 @@ type scheduled struct {
 }
 
 func (a *app) listSchedules(ctx context.Context, js jetstream.JetStream, l *listFlags) error {
-	all, err := host.AllScheduled(ctx, js)
+	all, err := control.AllScheduled(ctx, js)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (a *app) schedulesCancelCommand() *cobra.Command {
 				return err
 			}
 			return a.withBuckets(cmd.Context(), func(ctx context.Context, js jetstream.JetStream) error {
-				if err := host.CancelReminder(ctx, js, args[0], args[1]); err != nil {
+				if err := control.CancelReminder(ctx, js, args[0], args[1]); err != nil {
 					return err
 				}
 				if a.json {

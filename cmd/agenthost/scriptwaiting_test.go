@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"agenthost/bus"
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -39,10 +39,10 @@ func eachKept(ts *testscript.TestScript, bucket string, do func(jetstream.JetStr
 // the id of the call.
 func waiting(ts *testscript.TestScript, _ bool, args []string) {
 	eachKept(ts, bus.WaitingBucket, func(js jetstream.JetStream) bool {
-		list, err := host.AllWaiting(context.Background(), js)
+		list, err := control.AllWaiting(context.Background(), js)
 		ts.Check(err)
 		for _, w := range list {
-			fits := len(args) == 1 && w.Kind != host.ForDelegate || len(args) == 2 && w.Kind == args[1]
+			fits := len(args) == 1 && w.Kind != control.ForDelegate || len(args) == 2 && w.Kind == args[1]
 			if fits && strings.HasPrefix(w.Session, args[0]) {
 				ts.Setenv("ID", w.ID)
 				return true
@@ -56,7 +56,7 @@ func waiting(ts *testscript.TestScript, _ bool, args []string) {
 // its id.
 func allowed(ts *testscript.TestScript, _ bool, _ []string) {
 	eachKept(ts, bus.AllowedBucket, func(js jetstream.JetStream) bool {
-		list, err := host.AllAllowed(context.Background(), js)
+		list, err := control.AllAllowed(context.Background(), js)
 		ts.Check(err)
 		if len(list) == 0 {
 			return false

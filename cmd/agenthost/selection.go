@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strconv"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/spf13/cobra"
 )
@@ -37,7 +37,7 @@ func (s *selection) register(cmd *cobra.Command) {
 }
 
 // of are the selected dead letters. A number that is none is an error.
-func (s *selection) of(ctx context.Context, g *host.DeadLetters, args []string) ([]host.DeadLetter, error) {
+func (s *selection) of(ctx context.Context, g *control.DeadLetters, args []string) ([]control.DeadLetter, error) {
 	if s.all {
 		agent, err := agentOf(args)
 		if err != nil {
@@ -45,7 +45,7 @@ func (s *selection) of(ctx context.Context, g *host.DeadLetters, args []string) 
 		}
 		return allLetters(ctx, g, agent)
 	}
-	var list []host.DeadLetter
+	var list []control.DeadLetter
 	for _, arg := range args {
 		seq, err := sequence(arg)
 		if err != nil {
@@ -61,8 +61,8 @@ func (s *selection) of(ctx context.Context, g *host.DeadLetters, args []string) 
 }
 
 // allLetters are the dead letters of an agent, or of all when it is empty.
-func allLetters(ctx context.Context, g *host.DeadLetters, agent string) ([]host.DeadLetter, error) {
-	list := []host.DeadLetter{}
+func allLetters(ctx context.Context, g *control.DeadLetters, agent string) ([]control.DeadLetter, error) {
+	list := []control.DeadLetter{}
 	for l, err := range g.Letters(ctx, agent, 0) {
 		if err != nil {
 			return nil, err

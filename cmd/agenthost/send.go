@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nuid"
 	"github.com/spf13/cobra"
@@ -129,7 +129,7 @@ func (a *app) send(ctx context.Context, s sending) error {
 	}
 	if a.json {
 		return a.printJSON(map[string]any{
-			"id": q.id, "stream": ack.Stream, "seq": ack.Sequence, "session": host.RouteKey(s.from, s.session),
+			"id": q.id, "stream": ack.Stream, "seq": ack.Sequence, "session": control.RouteKey(s.from, s.session),
 		})
 	}
 	fmt.Fprintln(a.stdout, q.id)
@@ -149,12 +149,12 @@ func (a *app) awaitAnswer(ctx context.Context, d *dialog, q question, s sending)
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
 	defer cancel()
 	speech := &speech{w: a.stdout, safe: isTerminal(a.stdout)}
-	l := listener{asked: func(w host.Waiting) { fmt.Fprintln(a.stderr, waitingFor(w)) }}
+	l := listener{asked: func(w control.Waiting) { fmt.Fprintln(a.stderr, waitingFor(w)) }}
 	if s.stream && !a.json {
 		l.chunk = speech.chunk
 	}
 	if s.stream && a.json {
-		l.chunk = func(c host.Chunk) { _ = json.NewEncoder(a.stdout).Encode(c) }
+		l.chunk = func(c control.Chunk) { _ = json.NewEncoder(a.stdout).Encode(c) }
 	}
 	got, err := d.answer(ctx, q, l)
 	if errors.Is(err, errNoAnswer) {

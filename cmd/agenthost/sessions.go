@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"agenthost/bus"
-	"agenthost/host"
 	"agenthost/internal/coldstore"
+	"agenthost/internal/control"
+	"agenthost/internal/eval"
 	"agenthost/internal/terminal"
 
 	"github.com/nats-io/nats.go"
@@ -38,7 +39,7 @@ long as it means one session only. No host needs to run.`,
 
 // A shelf is where the sessions of a fleet are.
 type shelf struct {
-	*host.Archive
+	*control.Archive
 	nc *nats.Conn
 }
 
@@ -55,7 +56,7 @@ func (a *app) withStored(do func(*shelf) error) error {
 	if err != nil {
 		return err
 	}
-	err = do(&shelf{host.Sessions(s.JS), s.NC})
+	err = do(&shelf{control.Sessions(s.JS), s.NC})
 	return errors.Join(err, s.Close())
 }
 
@@ -69,7 +70,7 @@ func (a *app) withSessions(ctx context.Context, do func(*shelf) error) error {
 		return err
 	}
 	defer nc.Close()
-	err = do(&shelf{host.Sessions(js), nc})
+	err = do(&shelf{control.Sessions(js), nc})
 	if errors.Is(err, nats.ErrNoResponders) { // as reading a stream that there is not has it
 		if _, missing := js.Stream(ctx, bus.SessionsStream); errors.Is(missing, jetstream.ErrStreamNotFound) {
 			err = missing
@@ -83,7 +84,7 @@ func (a *app) withSessions(ctx context.Context, do func(*shelf) error) error {
 
 // unknown names a session that there is not as the command line does.
 func unknown(err error, agent, key string) error {
-	if errors.Is(err, host.ErrNoSession) {
+	if errors.Is(err, control.ErrNoSession) {
 		return fmt.Errorf("%s has no session %s; \"agenthost sessions ls\" shows those that there are", agent, printable(key))
 	}
 	return err
@@ -112,15 +113,15 @@ func sessionID(agent, key string) (sid string, err error) {
 	if err := checkAgent(agent); err != nil {
 		return "", err
 	}
-	if sid, err = host.SessionID(agent, key); err != nil {
+	if sid, err = control.SessionID(agent, key); err != nil {
 		return "", usage("%w", err)
 	}
 	return sid, nil
 }
 
 // facts are the events of a session, all or those of a run.
-func (s *shelf) facts(ctx context.Context, agent, sid, run string) iter.Seq2[host.Fact, error] {
-	return func(yield func(host.Fact, error) bool) {
+func (s *shelf) facts(ctx context.Context, agent, sid, run string) iter.Seq2[control.Fact, error] {
+	return func(yield func(control.Fact, error) bool) {
 		found := run == ""
 		for f, err := range s.History(ctx, agent, sid, 1) {
 			if err == nil && run != "" && f.Of != run && f.Event.Run != run {
@@ -132,13 +133,13 @@ func (s *shelf) facts(ctx context.Context, agent, sid, run string) iter.Seq2[hos
 			}
 		}
 		if !found {
-			yield(host.Fact{}, fmt.Errorf("the session has no run %q; its export names them in the field of", run))
+			yield(control.Fact{}, fmt.Errorf("the session has no run %q; its export names them in the field of", run))
 		}
 	}
 }
 
-func (s *shelf) all(ctx context.Context, agent, sid, run string) ([]host.Fact, error) {
-	list := []host.Fact{}
+func (s *shelf) all(ctx context.Context, agent, sid, run string) ([]control.Fact, error) {
+	list := []control.Fact{}
 	for f, err := range s.facts(ctx, agent, sid, run) {
 		if err != nil {
 			return nil, err
@@ -149,8 +150,8 @@ func (s *shelf) all(ctx context.Context, agent, sid, run string) ([]host.Fact, e
 }
 
 // printFact prints an event as a line of a timeline.
-func (a *app) printFact(f host.Fact) {
-	if line := host.Line(f.Event); line != "" {
+func (a *app) printFact(f control.Fact) {
+	if line := eval.Line(f.Event); line != "" {
 		at := f.Event.At.Local().Format(time.DateTime)
 		line = strings.ReplaceAll(printable(line), "\n", "\n"+strings.Repeat(" ", len(at)+2))
 		fmt.Fprintf(a.stdout, "%s  %s\n", a.screen().Paint(terminal.Dim, at), line)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/spf13/cobra"
 )
@@ -81,12 +81,12 @@ func (s *shelf) condemned(ctx context.Context, args []string, peer string) ([]st
 }
 
 func (a *app) deleteSessions(ctx context.Context, s *shelf, agent string, keys []string) error {
-	deleted := []host.Deletion{}
+	deleted := []control.Deletion{}
 	for _, key := range keys {
 		ctx, cancel := context.WithTimeout(ctx, deleteWithin)
-		d, err := host.DeleteSession(ctx, s.nc, s.Archive, host.Removal{Agent: agent, Session: key})
+		d, err := control.DeleteSession(ctx, s.nc, s.Archive, control.Removal{Agent: agent, Session: key})
 		cancel()
-		if errors.Is(err, host.ErrSessionRunning) {
+		if errors.Is(err, control.ErrSessionRunning) {
 			err = fmt.Errorf("delete %s: %w; stop it first: agenthost runs abort %s '%s'", key, err, agent, key)
 		}
 		if err != nil {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) sessionsForkCommand() *cobra.Command {
-	b := host.Branching{}
+	b := control.Branching{}
 	cmd := &cobra.Command{
 		Use:   "fork AGENT KEY",
 		Short: "Copy a session up to a given event",
@@ -39,7 +39,7 @@ anything: a run that the place cuts through is stopped in the fork.`,
 	return cmd
 }
 
-func (a *app) fork(ctx context.Context, s *shelf, b host.Branching) error {
+func (a *app) fork(ctx context.Context, s *shelf, b control.Branching) error {
 	f, err := b.Forking()
 	if err != nil {
 		return err

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) sessionsListCommand() *cobra.Command {
-	p, l := host.SessionPage{}, &listFlags{}
+	p, l := control.SessionPage{}, &listFlags{}
 	cmd := &cobra.Command{
 		Use:   "ls [AGENT]",
 		Short: "List sessions, the last written first",
@@ -36,7 +36,7 @@ func (a *app) sessionsListCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) listSessions(ctx context.Context, s *shelf, p host.SessionPage) error {
+func (a *app) listSessions(ctx context.Context, s *shelf, p control.SessionPage) error {
 	list, err := s.List(ctx, p)
 	switch {
 	case err != nil:
@@ -57,7 +57,7 @@ func (a *app) listSessions(ctx context.Context, s *shelf, p host.SessionPage) er
 		if one.Fault != "" {
 			state, title = "unreadable", one.Fault
 		}
-		t.Row(one.Agent, one.Key, one.At.Local().Format(time.DateTime), one.Messages, host.Money(one.Spent), stated(state), title)
+		t.Row(one.Agent, one.Key, one.At.Local().Format(time.DateTime), one.Messages, control.Money(one.Spent), stated(state), title)
 	}
 	if err := t.Write(a.stdout); err != nil {
 		return err

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"agenthost/host"
+	"agenthost/internal/control"
+	"agenthost/internal/eval"
 
 	"github.com/spf13/cobra"
 )
@@ -31,7 +32,7 @@ model, and nothing is published or written.`,
 		if model != "" {
 			return a.reask(ctx, agent, model, facts)
 		}
-		if err := host.Replay(facts); err != nil {
+		if err := eval.Replay(facts); err != nil {
 			return fmt.Errorf("replay: %w", err)
 		}
 		if a.json {
@@ -44,13 +45,13 @@ model, and nothing is published or written.`,
 	return cmd
 }
 
-func (a *app) reask(ctx context.Context, agent, model string, facts []host.Fact) error {
+func (a *app) reask(ctx context.Context, agent, model string, facts []control.Fact) error {
 	cfg, _, err := a.settings()
 	if err != nil {
 		return err
 	}
-	list := []host.Comparison{}
-	err = host.Reask(ctx, cfg, agent, model, facts, func(c host.Comparison) error {
+	list := []eval.Comparison{}
+	err = eval.Rerun(ctx, cfg, agent, model, facts, func(c eval.Comparison) error {
 		list = append(list, c)
 		if !a.json {
 			a.printComparison(c, model)
@@ -68,16 +69,16 @@ func (a *app) reask(ctx context.Context, agent, model string, facts []host.Fact)
 	return nil
 }
 
-func (a *app) printComparison(c host.Comparison, model string) {
+func (a *app) printComparison(c eval.Comparison, model string) {
 	fmt.Fprintf(a.stdout, "── run %s: %s\n", c.Run, onOneLine(c.Said))
 	a.printOutcome("recorded", c.Then)
 	a.printOutcome(model, c.Now)
 }
 
-func (a *app) printOutcome(who string, o host.Outcome) {
+func (a *app) printOutcome(who string, o eval.Outcome) {
 	cost := ""
 	if o.Priced {
-		cost = ", " + host.Money(o.Cost)
+		cost = ", " + control.Money(o.Cost)
 	}
 	say(a.stdout, "%s (%d tokens in, %d out%s)\n", who, o.Input, o.Output, cost)
 	for _, call := range o.Calls {

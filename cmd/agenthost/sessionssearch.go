@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 	"agenthost/internal/terminal"
 
 	"github.com/spf13/cobra"
@@ -81,10 +81,10 @@ func (a *app) search(ctx context.Context, shelf *shelf, s searching) error {
 }
 
 // hits are the newest places with the text, and how many there are.
-func (a *app) hits(ctx context.Context, shelf *shelf, s searching) (hits []host.SessionHit, all int, err error) {
+func (a *app) hits(ctx context.Context, shelf *shelf, s searching) (hits []control.SessionHit, all int, err error) {
 	defer a.working("searching")()
-	hits = []host.SessionHit{}
-	for h, err := range shelf.Find(ctx, host.SessionSearch{Text: s.text, Agent: s.agent, Since: s.since.from(time.Now())}) {
+	hits = []control.SessionHit{}
+	for h, err := range shelf.Find(ctx, control.SessionSearch{Text: s.text, Agent: s.agent, Since: s.since.from(time.Now())}) {
 		if err != nil {
 			return nil, 0, err
 		}

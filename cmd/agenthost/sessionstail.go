@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/spf13/cobra"
 )
@@ -59,7 +59,7 @@ type tailSpeech struct {
 }
 
 func (t *tailSpeech) follow(ctx context.Context, s *shelf, agent, key string) {
-	for c, err := range host.Follow(ctx, s.nc, agent, key) {
+	for c, err := range control.Follow(ctx, s.nc, agent, key) {
 		if err != nil {
 			return // the events tell why
 		}
@@ -72,7 +72,7 @@ func (t *tailSpeech) follow(ctx context.Context, s *shelf, agent, key string) {
 	}
 }
 
-func (t *tailSpeech) event(f host.Fact) {
+func (t *tailSpeech) event(f control.Fact) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.midway {

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"agenthost/host"
+	"agenthost/internal/control"
+	"agenthost/internal/eval"
 
 	"github.com/spf13/cobra"
 )
@@ -56,7 +57,7 @@ func (a *app) shadowDiff(ctx context.Context, id, key string) error {
 	}
 	var all []comparison
 	for _, c := range couples {
-		c.Pairs, err = host.ShadowDiff(ctx, js, c.Agent, c.Shadow, key)
+		c.Pairs, err = eval.ShadowDiff(ctx, js, c.Agent, c.Shadow, key)
 		if err != nil {
 			return err
 		}
@@ -75,7 +76,7 @@ func (a *app) shadowDiff(ctx context.Context, id, key string) error {
 type comparison struct {
 	Agent  string      `json:"agent"`
 	Shadow string      `json:"shadow"`
-	Pairs  []host.Pair `json:"messages"`
+	Pairs  []eval.Pair `json:"messages"`
 }
 
 // couples are id and its shadows, or id and what it is the shadow of.
@@ -104,7 +105,7 @@ func (f fleet) couples(id string) ([]comparison, error) {
 func (a *app) printCouple(c comparison) {
 	width := max(len(c.Agent), len(c.Shadow))
 	same, open := 0, 0
-	var left, right host.Deed
+	var left, right eval.AgentRun
 	for _, p := range c.Pairs {
 		say(a.stdout, "%s  %s  %s\n", printable(p.Session), printable(p.Input), brief(p.Text))
 		a.printDeed(c.Agent, width, &p.Agent)
@@ -122,15 +123,15 @@ func (a *app) printCouple(c comparison) {
 	both := len(c.Pairs) - open
 	say(a.stdout, "%d messages: %d answered alike, %d differently, %d not yet by %s; %s: %s, %d ms; %s: %s, %d ms\n",
 		len(c.Pairs), same, both-same, open, c.Shadow,
-		c.Agent, host.Money(left.Cost), left.MS, c.Shadow, host.Money(right.Cost), right.MS)
+		c.Agent, control.Money(left.Cost), left.MS, c.Shadow, control.Money(right.Cost), right.MS)
 }
 
-func (a *app) printDeed(who string, width int, d *host.Deed) {
+func (a *app) printDeed(who string, width int, d *eval.AgentRun) {
 	if d == nil {
 		say(a.stdout, "  %-*s  nothing yet\n", width, who)
 		return
 	}
-	cost := host.Money(d.Cost)
+	cost := control.Money(d.Cost)
 	if !d.Priced {
 		cost = "price unknown"
 	}

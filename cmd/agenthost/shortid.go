@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -49,7 +49,7 @@ func some(list []string) string {
 // find is the session of an agent that text names, by its key, its sid or the
 // beginning of one of them. It is an error when there is none.
 func (s *shelf) find(ctx context.Context, agent, text string) (sid string, err error) {
-	sid, wrong := host.SessionID(agent, text)
+	sid, wrong := control.SessionID(agent, text)
 	if wrong == nil {
 		if known, err := s.Has(ctx, agent, sid); known || err != nil {
 			return sid, err
@@ -78,16 +78,16 @@ func (s *shelf) find(ctx context.Context, agent, text string) (sid string, err e
 	case wrong != nil:
 		return "", usage("%w", wrong)
 	}
-	return "", unknown(host.ErrNoSession, agent, text)
+	return "", unknown(control.ErrNoSession, agent, text)
 }
 
 // findWaiting reads what waits under an id, or the only one that begins so.
-func findWaiting(ctx context.Context, js jetstream.JetStream, id string) (host.Waiting, error) {
-	w, err := host.ReadWaiting(ctx, js, id)
-	if err == nil || !errors.Is(err, host.ErrNotWaiting) {
+func findWaiting(ctx context.Context, js jetstream.JetStream, id string) (control.Waiting, error) {
+	w, err := control.ReadWaiting(ctx, js, id)
+	if err == nil || !errors.Is(err, control.ErrNotWaiting) {
 		return w, err
 	}
-	list, failed := host.AllWaiting(ctx, js)
+	list, failed := control.AllWaiting(ctx, js)
 	if failed != nil {
 		return w, failed
 	}
@@ -98,12 +98,12 @@ func findWaiting(ctx context.Context, js jetstream.JetStream, id string) (host.W
 	case whole == "":
 		return w, err
 	}
-	return host.ReadWaiting(ctx, js, whole)
+	return control.ReadWaiting(ctx, js, whole)
 }
 
-func idsOf(list []host.Waiting) (ids []string) {
+func idsOf(list []control.Waiting) (ids []string) {
 	for _, w := range list {
-		if w.Kind != host.ForDelegate { // no person answers those
+		if w.Kind != control.ForDelegate { // no person answers those
 			ids = append(ids, w.ID)
 		}
 	}

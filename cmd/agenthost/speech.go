@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"agenthost/bus"
-	"agenthost/host"
+	"agenthost/internal/control"
 	"agenthost/internal/terminal"
 )
 
@@ -20,7 +20,7 @@ type speech struct {
 
 // chunk writes the next piece. After a gap it writes nothing more: end has the
 // whole.
-func (s *speech) chunk(c host.Chunk) {
+func (s *speech) chunk(c control.Chunk) {
 	if c.Offset == 0 && s.said.Len() > 0 { // a new owner, or a new turn, begins anew
 		s.write("\n")
 		s.said.Reset()

@@ -4,26 +4,26 @@ import (
 	"strings"
 	"testing"
 
-	"agenthost/host"
+	"agenthost/internal/control"
 )
 
 func TestSpeech(t *testing.T) {
 	tests := map[string]struct {
-		chunks []host.Chunk
+		chunks []control.Chunk
 		whole  string
 		safe   bool
 		want   string
 	}{
 		"not streamed":    {nil, "hello", false, "hello\n"},
-		"streamed":        {[]host.Chunk{{Text: "hel"}, {Offset: 3, Text: "lo"}}, "hello", false, "hello\n"},
-		"end missing":     {[]host.Chunk{{Text: "hel"}}, "hello", false, "hello\n"},
-		"gap":             {[]host.Chunk{{Text: "h"}, {Offset: 3, Text: "lo"}}, "hello", false, "hello\n"},
-		"start missing":   {[]host.Chunk{{Offset: 3, Text: "lo"}}, "hello", false, "hello\n"},
-		"anew":            {[]host.Chunk{{Text: "hel"}, {Text: "hello"}}, "hello", false, "hel\nhello\n"},
-		"something else":  {[]host.Chunk{{Text: "hm"}}, "hello", false, "hm\nhello\n"},
-		"shortened":       {[]host.Chunk{{Text: "hello world"}}, "hello…", false, "hello world\n"},
+		"streamed":        {[]control.Chunk{{Text: "hel"}, {Offset: 3, Text: "lo"}}, "hello", false, "hello\n"},
+		"end missing":     {[]control.Chunk{{Text: "hel"}}, "hello", false, "hello\n"},
+		"gap":             {[]control.Chunk{{Text: "h"}, {Offset: 3, Text: "lo"}}, "hello", false, "hello\n"},
+		"start missing":   {[]control.Chunk{{Offset: 3, Text: "lo"}}, "hello", false, "hello\n"},
+		"anew":            {[]control.Chunk{{Text: "hel"}, {Text: "hello"}}, "hello", false, "hel\nhello\n"},
+		"something else":  {[]control.Chunk{{Text: "hm"}}, "hello", false, "hm\nhello\n"},
+		"shortened":       {[]control.Chunk{{Text: "hello world"}}, "hello…", false, "hello world\n"},
 		"control on pipe": {nil, "\x1b[31mred", false, "\x1b[31mred\n"},
-		"control on tty":  {[]host.Chunk{{Text: "\x1b[31m"}}, "\x1b[31mr\u009be\td\n", true, "[31mre\td\n\n"},
+		"control on tty":  {[]control.Chunk{{Text: "\x1b[31m"}}, "\x1b[31mr\u009be\td\n", true, "[31mre\td\n\n"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -106,14 +106,22 @@ func TestSecondHostOfAName(t *testing.T) {
 	startHostIn(t, dir, nil, "--name", "kiwi").until(t, `host name "kiwi" is in use by process`)
 }
 
-// Two hosts of one name in different folders, on one NATS.
+// Two hosts of one name in different folders, on one NATS: both are told.
 func TestHostsOfOneNameOnOneNATS(t *testing.T) {
 	url, _ := bustest.Server(t)
-	startHostIn(t, configured(t, quietConfig), nil, "-s", url, "--name", "kiwi").until(t, "ready")
+	first := startHostIn(t, configured(t, quietConfig), nil, "-s", url, "--name", "kiwi")
+	first.until(t, "ready")
 	startHostIn(t, configured(t, quietConfig), nil, "-s", url, "--name", "plum").until(t, "ready")
 	second := startHostIn(t, configured(t, quietConfig), nil, "-s", url, "--name", "kiwi")
-	if _, line := second.until(t, "another host of this name"); line["level"] != "warn" || line["host"] != "kiwi" {
-		t.Errorf("got %v", line)
+	_, mine := second.until(t, "another host of this name")
+	_, theirs := first.until(t, "another host of this name")
+	for _, line := range []map[string]any{mine, theirs} {
+		if line["level"] != "warn" || line["host"] != "kiwi" || line["started"] == nil || line["other_started"] == nil {
+			t.Errorf("got %v", line)
+		}
+	}
+	if theirs["started"] != mine["other_started"] || theirs["other_started"] != mine["started"] {
+		t.Errorf("the times differ: %v and %v", mine, theirs)
 	}
 }
 

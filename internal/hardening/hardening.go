@@ -71,7 +71,7 @@ func (r *review) networked() []string {
 	return list
 }
 
-// http looks at who may read what the host tells of itself.
+// http checks who may read the status and metrics of the host.
 func (r *review) http() {
 	const key, cure = "http.token", "set http.token"
 	if r.cfg.HTTP.Listen == "" || r.cfg.HTTP.Token != "" {

@@ -2,5 +2,5 @@
 
 package hardening
 
-// Others are the people who use this machine now, which only Linux tells.
+// Others are the people who use this machine now, which is known on Linux only.
 func Others() []string { return nil }

@@ -1,0 +1,194 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/config"
+	"agenthost/internal/build"
+	"agenthost/internal/control"
+	"agenthost/internal/texts"
+	"agenthost/llm"
+	"agenthost/session"
+	"agenthost/tools"
+	"agenthost/tools/mcp"
+)
+
+// An assembly is a host with all its parts, on NATS. Making one starts nothing.
+type assembly struct {
+	*Host
+	bus     *bus.Bus
+	builder *build.Builder
+	shared  *agents.Parts
+	fleet   *agents.Fleet
+	wakers  *wakers
+	parts   []part
+}
+
+// flushWithin bounds how long a stopping host waits for the bus to take what is
+// left to publish.
+const flushWithin = 5 * time.Second
+
+// assemble builds the parts of the configuration.
+func (h *Host) assemble(b *bus.Bus) (*assembly, error) {
+	publisher, err := bus.NewPublisher(b.NC, h.log)
+	if err != nil {
+		return nil, err
+	}
+	publisher.SignWith(h.signer)
+	cfg := h.opt.Config
+	builder := build.New(cfg, build.Options{
+		Path: h.opt.Path, Version: h.opt.Version, Behaviors: h.opt.Behaviors,
+		NC: b.NC, JS: b.JS, Ask: h.askPerson, Introduce: h.introduce, Observe: h.observe, Log: h.log,
+	})
+	remote := build.NewRemoteHooks(b.NC, h.log)
+	if err := remote.Change(cfg.Hooks); err != nil {
+		return nil, err
+	}
+	now, err := builder.Build(cfg, nil)
+	if err != nil {
+		return nil, err
+	}
+	now.Tools.Use()
+	h.now.Store(now)
+	h.posts.Store(publisher)
+	reader := bus.NewReader(b.JS)
+	wakers := h.newWakers(b, publisher, reader, cfg)
+	shared := h.share(b, publisher, reader, remote, wakers)
+	a := &assembly{Host: h, bus: b, builder: builder, shared: shared, wakers: wakers, fleet: newFleet(b, shared, now)}
+	h.fleet.Store(a.fleet)
+	h.metrics.Gates(h.gates)
+	h.metrics.Suspects(a.fleet.Suspects)
+	a.parts = a.table(remote)
+	return a, nil
+}
+
+// share is what the agents of the host have in common.
+func (h *Host) share(b *bus.Bus, publisher *bus.Publisher, reader *bus.Reader, remote *build.RemoteHooks, w *wakers) *agents.Parts {
+	files, payload := bus.NewFiles(b.JS), int(b.NC.MaxPayload())
+	parts := &agents.Parts{
+		Host: h.opt.Name, NC: b.NC, JS: b.JS, Publisher: publisher, Reader: reader, Files: files, Hooks: remote.Registry,
+		MaxPayload: payload, Log: h.log, Peers: &agents.Peers{},
+		Store:   &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log},
+		Nearest: config.Nearest, Served: func(ctx context.Context) (agents.Served, error) { return control.ServedBy(ctx, b.NC) },
+		Beat: w.decide, OnHeartbeat: h.opt.OnHeartbeat, Remind: h.remind,
+	}
+	parts.Peers.Set(build.Peers(h.opt.Config))
+	return parts
+}
+
+func newFleet(b *bus.Bus, shared *agents.Parts, now *build.Setup) *agents.Fleet {
+	runtimes := make([]*agents.Runtime, len(now.Agents))
+	for i, a := range now.Agents {
+		runtimes[i] = agents.New(a.Config, now.Kits[a.ID], shared)
+	}
+	return agents.NewFleet(b.JS, shared, bus.LaneCount(now.Config.NATS.Lanes), runtimes)
+}
+
+// observe counts an attempt at a model.
+func (h *Host) observe(agent string, at llm.Attempt) {
+	h.descriptors.note(at)
+	h.metrics.Attempt(agent, at)
+}
+
+// remind does what the chat command /remind says.
+func (h *Host) remind(ctx context.Context, book texts.Book, id, by string, chat bus.Origin, text string) string {
+	return h.now.Load().Tools.Remind(ctx, book, id, by, chat, text)
+}
+
+// askPerson asks the person behind a tool call what an MCP server wants to know.
+func (h *Host) askPerson(ctx context.Context, q mcp.Question) (string, error) {
+	fleet := h.fleet.Load()
+	if fleet == nil {
+		return "", agents.ErrNobody
+	}
+	return fleet.Ask(ctx, q.Call, q.Prompt, q.Options)
+}
+
+// introduce is what an MCP server says, in the language of the chat that is asked.
+func (h *Host) introduce(call tools.Call, server, message string) string {
+	book := texts.Book{}
+	if fleet := h.fleet.Load(); fleet != nil {
+		book = fleet.Texts(call)
+	}
+	return book.Say("mcp_asks", "server", server, "question", message)
+}
+
+// serve runs all parts until ctx ends, and stops them in the reverse order.
+func (a *assembly) serve(ctx context.Context) error {
+	publishing, endPublishing := context.WithCancel(context.WithoutCancel(ctx))
+	defer endPublishing()
+	defer a.publish(publishing)()
+	a.sayTools(a.now.Load())
+	a.sayFaults(a.now.Load())
+	defer background(context.WithoutCancel(ctx), runs(a.parts)...)()
+	service, err := control.Start(a.operations())
+	if err != nil {
+		return err
+	}
+	defer service.Stop()
+	defer a.end()
+	a.warnUnbuilt()
+	work, stopping := a.work(ctx)
+	context.AfterFunc(work, func() { time.AfterFunc(flushWithin, endPublishing) }) // what no stream takes holds up no stop
+	err = a.serveAgents(ctx, work)
+	if ctx.Err() != nil {
+		<-stopping
+	}
+	a.log.Info().Msg("stopped")
+	return err
+}
+
+// serveAgents runs the fleet until ctx and then work end. Once it serves, the
+// host is ready and follows the configuration.
+func (a *assembly) serveAgents(ctx, work context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- a.fleet.Run(ctx, work) }()
+	if a.fleet.Up(ctx) == nil && a.wakers.up(ctx) {
+		defer background(ctx, a.reloader().Run, a.sweep)()
+		a.becomeReady(len(a.now.Load().Agents))
+	}
+	return <-ended
+}
+
+func (h *Host) becomeReady(agents int) {
+	h.setState("")
+	close(h.ready)
+	h.log.Info().Str("host", h.opt.Name).Int("agents", agents).Str("nats", h.URL()).Str("http", h.httpAddress()).Msg("ready")
+}
+
+// publish runs the publisher until the returned function is called, which has
+// the last messages stored first. Nothing is published any more once ctx ends.
+func (a *assembly) publish(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = a.shared.Publisher.Run(ctx) // it ends with ctx
+	}()
+	return func() {
+		flush, stop := context.WithTimeout(context.Background(), flushWithin)
+		defer stop()
+		if err := a.shared.Publisher.Flush(flush); err != nil {
+			a.log.Warn().Err(err).Msg("not everything could be published before the stop; the next owner does it")
+		}
+		cancel()
+		<-done
+	}
+}
+
+// work is the context of runs: it outlives ctx by the grace. stopping is closed
+// once the host has logged that it stops.
+func (h *Host) work(ctx context.Context) (work context.Context, stopping <-chan struct{}) {
+	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() {
+		h.setState(stateStopping)
+		h.log.Info().Dur("grace", h.opt.Grace).Msg("stopping; runs in progress may end")
+		h.end()
+		time.AfterFunc(h.opt.Grace, func() { cancel(errors.New("the grace is over")) })
+	})
+	return work, h.over
+}

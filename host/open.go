@@ -1,0 +1,87 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agenthost/bus"
+)
+
+// open connects to NATS and serves until ctx ends.
+func (h *Host) open(ctx context.Context) error {
+	b, err := awaitSpace(ctx, h, func() (*bus.Bus, error) {
+		return bus.Open(ctx, bus.Options{Name: h.opt.Name, Log: h.log, Config: h.opt.Config.NATS})
+	})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	h.bus.Store(b)
+	h.waiting = time.Now() // a reader has seen the state that follows
+	// runs that end after ctx need the store as well
+	defer background(context.WithoutCancel(ctx), h.watchStore, h.logStuck)()
+	h.setState(stateWaiting)
+	if err := b.Ready(ctx); err != nil {
+		return err
+	}
+	if err := h.provision(ctx, b); err != nil {
+		return err
+	}
+	h.setState(stateStarting)
+	a, err := h.assemble(b)
+	if err != nil {
+		return err
+	}
+	return a.serve(ctx)
+}
+
+const (
+	provisionWithin = 15 * time.Second
+	provisionEvery  = time.Second // tried again
+	admittedWithin  = time.Second
+)
+
+// provision makes the streams, and the key of the fleet; it tries again while JetStream has no leader.
+func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
+	if err := admitted(ctx, b); err != nil {
+		return err
+	}
+	for {
+		err := h.provisionOnce(ctx, b)
+		if err == nil || !bus.Transient(err) && !errors.Is(err, context.DeadlineExceeded) ||
+			errors.Is(err, bus.ErrLanes) || errors.Is(err, bus.ErrUnusable) {
+			return err
+		}
+		h.setState("streams cannot be made: " + err.Error())
+		h.log.Warn().Err(err).Msg("streams cannot be made; trying again")
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(provisionEvery):
+		}
+	}
+}
+
+func (h *Host) provisionOnce(ctx context.Context, b *bus.Bus) error {
+	cfg := h.opt.Config.NATS
+	ctx, cancel := context.WithTimeout(ctx, provisionWithin)
+	defer cancel()
+	err := bus.Provision(ctx, b.JS, cfg.Replicas, cfg.Lanes, h.log)
+	if err == nil {
+		h.signer, err = bus.OpenSigner(ctx, b.JS)
+	}
+	return err
+}
+
+// admitted refuses the embedded server of another host where this one has not
+// the token: it would wait for streams that it may not see.
+func admitted(ctx context.Context, b *bus.Bus) error {
+	ctx, cancel := context.WithTimeout(ctx, admittedWithin)
+	defer cancel()
+	if bus.Anonymous(ctx, b.NC) {
+		return fmt.Errorf("use NATS at %s: %w: %s", b.NC.ConnectedAddr(), bus.ErrDenied, bus.LogInHint)
+	}
+	return nil
+}

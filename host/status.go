@@ -1,0 +1,115 @@
+package host
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/config"
+	"agenthost/internal/build"
+	"agenthost/internal/control"
+	"agenthost/llm"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// operations is what the operations need of this host.
+func (a *assembly) operations() control.Host {
+	started := time.Now().UTC()
+	return control.Host{
+		Name: a.opt.Name, Version: a.opt.Version, NC: a.bus.NC, JS: a.bus.JS, Signer: a.signer, Fleet: a.fleet, Started: started, Log: a.log,
+		Status: func() control.Status { return a.status(started) },
+		Reload: func(ctx context.Context) control.Reloaded { return a.Reload(ctx, ByCommand) },
+		Serves: a.serves, Gates: a.gates, Redact: a.builder.Secrets().Redact,
+	}
+}
+
+func (a *assembly) status(started time.Time) control.Status {
+	now := a.now.Load()
+	serving, lanes := a.fleet.Serving()
+	state := *a.state.Load()
+	if state == "" {
+		state = a.readiness()
+	}
+	s := control.Status{
+		Host: a.opt.Name, Version: a.opt.Version, State: state, Started: started, Serving: serving, Lanes: lanes,
+		Agents: []control.AgentStatus{}, ToolFaults: append(now.Tools.Faults(), now.Tools.NotOffered(now.Agents)...), Refused: *a.refused.Load(),
+	}
+	spent := a.spentToday(a.bus.JS)
+	s.Models = modelStatus(now.Models, spent.Models)
+	for _, one := range a.fleet.Status() {
+		one.SpentToday, one.SpentMonth = spent.Agents[one.ID], a.spentMonth(a.bus.JS, now.Config, one.ID)
+		s.Agents = append(s.Agents, a.agentStatus(now, one))
+	}
+	return s
+}
+
+func (a *assembly) agentStatus(now *build.Setup, one agents.Status) control.AgentStatus {
+	s := control.AgentStatus{Status: one, State: "ready"}
+	if f, ok := now.Faults[one.ID]; ok {
+		s.State, s.Reason = f.State(), f.Err.Error()
+	}
+	if c, ok := a.wakers.beats.Load().Count(one.ID); ok {
+		s.Heartbeat = &c
+	}
+	return s
+}
+
+func modelStatus(models build.Models, spent map[string]int64) []control.ModelStatus {
+	var list []control.ModelStatus
+	for _, gate := range models.Gates() {
+		m := models[gate.Name()]
+		list = append(list, control.ModelStatus{
+			Name: gate.Name(), Provider: m.Link.Name, Model: m.Link.Model, GateStatus: gate.Status(), Rate: m.Config.Rate, SpentToday: spent[gate.Name()],
+		})
+	}
+	return list
+}
+
+// spentWithin bounds what a status takes to look up money.
+const spentWithin = time.Second
+
+// spentToday is what was spent in this UTC day; nothing when it cannot be known.
+func (h *Host) spentToday(js jetstream.JetStream) agents.Total {
+	ctx, cancel := context.WithTimeout(context.Background(), spentWithin)
+	defer cancel()
+	spent, err := agents.SpentToday(ctx, js, time.Now())
+	if err != nil {
+		h.log.Debug().Err(err).Msg("look up what was spent")
+	}
+	return spent
+}
+
+// spentMonth is what an agent with a budget for the month has spent of it; 0 when
+// it cannot be known.
+func (h *Host) spentMonth(js jetstream.JetStream, cfg *config.Config, agent string) int64 {
+	i := slices.IndexFunc(cfg.Agents, func(a config.Agent) bool { return a.ID == agent })
+	if i < 0 || cfg.Agents[i].Limits.Budget.Month == 0 {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), spentWithin)
+	defer cancel()
+	spent, err := agents.SpentInMonth(ctx, js, agent, time.Now())
+	if err != nil {
+		h.log.Debug().Err(err).Str("agent", agent).Msg("look up what was spent this month")
+	}
+	return spent
+}
+
+// readiness is ready, or degraded when an agent has a fault or the
+// configuration as it stands in its files was refused.
+func (h *Host) readiness() string {
+	if len(h.now.Load().Faults)+len(*h.refused.Load()) > 0 {
+		return "degraded"
+	}
+	return "ready"
+}
+
+// serves reports whether there is an agent of that id.
+func (h *Host) serves(agent string) bool {
+	return slices.ContainsFunc(h.now.Load().Config.Agents, func(a config.Agent) bool { return a.ID == agent })
+}
+
+// gates are those of all models as they are now.
+func (h *Host) gates() []*llm.Gate { return h.now.Load().Models.Gates() }

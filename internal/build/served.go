@@ -1,0 +1,40 @@
+package build
+
+import (
+	"slices"
+
+	"agenthost/agents"
+	"agenthost/config"
+)
+
+// served are the agents of a configuration as they are served: a shadow has the
+// bindings of the agent that it shadows.
+func served(cfg *config.Config) []config.Agent {
+	list := cfg.Agents
+	for i, a := range cfg.Agents {
+		if a.ShadowOf == "" {
+			continue
+		}
+		if &list[0] == &cfg.Agents[0] { // a copy of all is dear where there are thousands
+			list = slices.Clone(list)
+		}
+		for _, other := range cfg.Agents {
+			if other.ID == a.ShadowOf {
+				list[i].Channels = other.Channels
+			}
+		}
+	}
+	return list
+}
+
+// Peers are the agents of a configuration as others see them.
+func Peers(cfg *config.Config) []agents.Peer {
+	var list []agents.Peer
+	for _, a := range cfg.Agents {
+		if a.ShadowOf != "" { // no agent can ask it
+			continue
+		}
+		list = append(list, agents.Peer{ID: a.ID, Description: a.Description, Accepts: a.Accepts})
+	}
+	return list
+}

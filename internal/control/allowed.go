@@ -1,0 +1,88 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Allowed is something that a person has allowed for longer than once.
+type Allowed = agents.Allowed
+
+// AllAllowed lists what is allowed for longer than once, of all agents, the
+// oldest first.
+func AllAllowed(ctx context.Context, js jetstream.JetStream) ([]Allowed, error) {
+	list, err := allAllowed(ctx, js)
+	if err != nil {
+		return nil, fmt.Errorf("list what is allowed: %w", err)
+	}
+	slices.SortFunc(list, func(a, b Allowed) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
+	})
+	return list, nil
+}
+
+func allAllowed(ctx context.Context, js jetstream.JetStream) ([]Allowed, error) {
+	kv, err := js.KeyValue(ctx, bus.AllowedBucket)
+	if err != nil {
+		return nil, err
+	}
+	watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = watch.Stop() }() // the connection may be gone
+	var list []Allowed
+	for {
+		select {
+		case entry := <-watch.Updates():
+			if entry == nil {
+				return list, nil
+			}
+			list = append(list, readAllowed(entry.Key(), entry.Created(), entry.Value()))
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// readAllowed reads an entry. What cannot be read allows all the same, so it is
+// listed by its key.
+func readAllowed(id string, at time.Time, data []byte) Allowed {
+	a := Allowed{}
+	if err := json.Unmarshal(data, &a); err != nil {
+		a = Allowed{What: "this entry was not written by a host: " + err.Error(), At: at}
+	}
+	a.ID = id
+	return a
+}
+
+// Revoke takes back what is allowed under id: from then on it is asked again.
+// It returns what that was.
+func Revoke(ctx context.Context, js jetstream.JetStream, id string) (Allowed, error) {
+	kv, err := js.KeyValue(ctx, bus.AllowedBucket)
+	if err != nil {
+		return Allowed{}, fmt.Errorf("revoke %q: %w", id, err)
+	}
+	entry, err := bus.NewReader(js).Entry(ctx, bus.AllowedBucket, id)
+	if errors.Is(err, bus.ErrNotFound) {
+		return Allowed{}, fmt.Errorf("revoke %q: nothing is allowed under this id", id)
+	}
+	if err == nil {
+		err = kv.Delete(ctx, id, jetstream.LastRevision(entry.Seq))
+	}
+	if err != nil {
+		return Allowed{}, fmt.Errorf("revoke %q: %w", id, err)
+	}
+	return readAllowed(id, entry.Time, entry.Data), nil
+}

@@ -1,0 +1,54 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"agenthost/agents"
+
+	"github.com/nats-io/nats.go"
+)
+
+// The subjects by which programs answer what waits and stop runs. The operations
+// only put a message into its stream: the host that serves the agent, perhaps
+// another one, acts on it.
+const (
+	ApproveSubject = "agenthost.approve"
+	AbortSubject   = "agenthost.abort"
+)
+
+func (h Host) approve(ctx context.Context, a Answer) error {
+	w, err := ReadWaiting(ctx, h.JS, a.ID)
+	if errors.Is(err, agents.ErrNotWaiting) {
+		return coded(codeNotFound, "%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	msg, err := a.Message(w, "")
+	if err != nil {
+		return coded(codeBad, "%w", err)
+	}
+	return h.store(ctx, msg)
+}
+
+func (h Host) abort(ctx context.Context, s Stop) error {
+	if !h.Serves(s.Agent) {
+		return coded(codeNotFound, "there is no agent %q", s.Agent)
+	}
+	msg, err := s.Message("")
+	if err != nil {
+		return coded(codeBad, "%w", err)
+	}
+	return h.store(ctx, msg)
+}
+
+// store signs a message and returns once NATS has stored it.
+func (h Host) store(ctx context.Context, msg *nats.Msg) error {
+	h.Signer.Sign(msg)
+	if _, err := h.JS.PublishMsg(ctx, msg); err != nil {
+		return fmt.Errorf("publish on %s: %w", msg.Subject, err)
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package control
+
+import (
+	"context"
+	"slices"
+
+	"agenthost/llm"
+)
+
+// BreakerSubject is where every host takes models out of service and back.
+const BreakerSubject = "agenthost.breaker"
+
+type breakerOrder struct{ Model, Action string }
+
+// breaker trips or resets the breaker of a model of this host.
+func (h Host) breaker(_ context.Context, o breakerOrder) error {
+	gates := h.Gates()
+	i := slices.IndexFunc(gates, func(g *llm.Gate) bool { return g.Name() == o.Model })
+	switch {
+	case i < 0:
+		return coded(codeNotFound, "there is no model %q", o.Model)
+	case o.Action == "trip":
+		gates[i].Trip()
+	case o.Action == "reset":
+		gates[i].Reset()
+	default:
+		return coded(codeBad, "action is %q; want trip or reset", o.Action)
+	}
+	h.Log.Warn().Str("model", o.Model).Str("action", o.Action).Msg("breaker set by hand")
+	return nil
+}

@@ -1,0 +1,96 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"agenthost/bus/bustest"
+	"agenthost/session"
+)
+
+func operations(t *testing.T) []Operation {
+	t.Helper()
+	b := bustest.Open(t)
+	return (&Service{host: Host{NC: b.NC, JS: b.JS}}).Operations()
+}
+
+// Two operations of one name or subject would both answer, and one without a
+// bound would hold a host up when it stops.
+func TestTableOfOperations(t *testing.T) {
+	names, subjects := map[string]bool{}, map[string]bool{}
+	for _, o := range operations(t) {
+		if names[o.Name] || subjects[o.Subject] {
+			t.Errorf("%s on %s is there twice", o.Name, o.Subject)
+		}
+		names[o.Name], subjects[o.Subject] = true, true
+		if !strings.HasPrefix(o.Subject, "agenthost.") || o.About == "" || o.Do == nil || o.Within <= 0 {
+			t.Errorf("not complete: %+v", o)
+		}
+	}
+}
+
+// The docs have each operation that programs may ask for.
+func TestOperationsAreDocumented(t *testing.T) {
+	var text []byte
+	for _, file := range []string{"../../docs/subjects.md", "../../docs/sessions.md"} {
+		page, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, page...)
+	}
+	for _, o := range operations(t) {
+		if !o.Notice && !strings.Contains(string(text), "`"+o.Subject+"`") {
+			t.Errorf("the docs lack %s", o.Subject)
+		}
+	}
+}
+
+func TestRequests(t *testing.T) {
+	type request struct {
+		Agent string
+		Limit int
+	}
+	echo := do(request{Agent: "ana", Limit: 50}, func(_ context.Context, in request) (request, error) { return in, nil })
+	tests := map[string]struct {
+		o    Operation
+		data string
+		want any
+		code string
+	}{
+		"what differs from the defaults": {report(Operation{Do: echo}), `{"limit":3}`, request{"ana", 3}, ""},
+		"an empty report":                {report(Operation{Do: echo}), "", request{"ana", 50}, ""},
+		"an empty order":                 {order(Operation{Do: echo}), "", nil, codeBad},
+		"no JSON":                        {report(Operation{Do: echo}), `{`, nil, codeBad},
+		"another type":                   {report(Operation{Do: echo}), `{"limit":"many"}`, nil, codeBad},
+		"ignored data": {status(Operation{Do: do(none{}, func(context.Context, none) (string, error) { return "up", nil })}),
+			"\x00garbage", "up", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := tt.o.run([]byte(tt.data))
+			if tt.code == "" && (err != nil || got != tt.want) {
+				t.Errorf("got %v, %v, want %v", got, err, tt.want)
+			}
+			if tt.code != "" && (err == nil || codeOf(err) != tt.code) {
+				t.Errorf("got error %v, want code %s", err, tt.code)
+			}
+		})
+	}
+}
+
+func TestCodesOfErrors(t *testing.T) {
+	for want, err := range map[string]error{
+		codeBad:         badRequest(errors.New("no JSON")),
+		codeNotFound:    session.ErrNoSession,
+		codeBusy:        session.ErrRunning,
+		codeUnavailable: context.DeadlineExceeded,
+	} {
+		if got := codeOf(err); got != want {
+			t.Errorf("%v: got %s, want %s", err, got, want)
+		}
+	}
+}

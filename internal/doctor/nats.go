@@ -1,0 +1,297 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/hooks"
+	"agenthost/internal/control"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go/micro"
+	"github.com/rs/zerolog"
+)
+
+const (
+	// askWithin is what a host, or an instance of a service, has to answer.
+	askWithin = time.Second
+
+	// Clocks that differ make budgets and schedules of a day begin at different
+	// times; far apart, certificates and the ages of messages are wrong.
+	skewWarn, skewFail = 2 * time.Second, time.Minute
+
+	fullWarn, fullFail = 80, 95 // percent
+)
+
+// bus checks NATS, and what on it belongs to the fleet.
+func (d *Doctor) bus(ctx context.Context, n *notes) {
+	cfg := d.Config.NATS
+	o := n.on("nats", "server")
+	switch {
+	case !cfg.External():
+		d.embedded(ctx, n, o)
+	case d.Offline:
+		o.ok("it is %s; not asked, as this is offline", natsOf(cfg))
+	default:
+		d.dial(ctx, n, o)
+	}
+}
+
+func natsOf(cfg bus.Config) string {
+	if cfg.Context != "" {
+		return fmt.Sprintf("that of the context %q", cfg.Context)
+	}
+	var list []string
+	for server := range strings.SplitSeq(cfg.URL, ",") {
+		if i := strings.LastIndexByte(server, '@'); i >= 0 { // what is before it is secret
+			server = server[i+1:]
+		}
+		list = append(list, strings.TrimSpace(server))
+	}
+	return strings.Join(list, ", ")
+}
+
+// embedded checks the server that a host brings along: its port is free, or has
+// one of ours behind it.
+func (d *Doctor) embedded(ctx context.Context, n *notes, o note) {
+	e := d.Config.NATS.Embedded
+	address := e.Address()
+	port := n.on("ports", "nats.embedded.listen")
+	switch err := free(ctx, address); {
+	case e.Listen == nil && e.Config != "":
+		o.ok("embedded, with the port of %s", e.Config)
+	case address == "":
+		o.ok("embedded, without a port")
+	case err == nil:
+		o.ok("embedded; it starts with the host, and its streams can be looked at while that runs")
+		port.ok("%s is free", address)
+	case !errors.Is(err, syscall.EADDRINUSE):
+		port.fail("set it to an address of this machine", "%v", err)
+	case d.Offline:
+		port.warn("look again without --offline", "%s is taken; offline it is not asked by which program", address)
+	default:
+		d.dial(ctx, n, port)
+	}
+}
+
+// free returns nil when an address can be listened on. It makes no connection.
+func free(ctx context.Context, address string) error {
+	if address == "" {
+		return nil
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// dial connects to NATS; o is what has an error of that. Of an embedded server
+// there is one only if a host runs.
+func (d *Doctor) dial(ctx context.Context, n *notes, o note) {
+	cfg := d.Config.NATS
+	nc, js, err := bus.Dial(ctx, cfg, "doctor", zerolog.Nop())
+	if err != nil {
+		if !cfg.External() {
+			o.fail(`set it to another address, or to "" for no port`, "%s is taken by something else: %v", cfg.Embedded.Address(), err)
+			return
+		}
+		o.fail("start it, or correct nats.url and the credentials", "%v", err)
+		return
+	}
+	defer nc.Close()
+	running := runningHost(ctx, nc)
+	host := running.Host
+	if !cfg.External() {
+		if host == "" {
+			o.fail("set nats.url to that address to use it, or this to another", "%s is held by a NATS server with no host", cfg.Embedded.Address())
+			return
+		}
+		o.ok("%s is held by the host %s", cfg.Embedded.Address(), host)
+	}
+	fit := d.server(ctx, n.on("nats", "server"), nc, js, host)
+	d.services(ctx, n, nc)
+	if fit { // an older server would deliver what is only to be traced
+		d.hooks(ctx, n, nc)
+	}
+	for _, fault := range running.ToolFaults {
+		n.on("tools", "host "+host).warn("look at that server or service, and at the log of the host", "%s", fault)
+	}
+}
+
+// runningHost is the status of a host that runs there; zero when none answers.
+func runningHost(ctx context.Context, nc *nats.Conn) control.Status {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	msg, err := nc.RequestWithContext(ctx, control.StatusSubject, nil)
+	if err != nil {
+		return control.Status{}
+	}
+	s, err := control.ReadStatus(msg.Data)
+	if err != nil {
+		return control.Status{}
+	}
+	return s
+}
+
+func (d *Doctor) server(ctx context.Context, o note, nc *nats.Conn, js jetstream.JetStream, host string) (fit bool) {
+	cfg := d.Config.NATS
+	switch err := bus.Fit(ctx, nc, js, cfg); {
+	case errors.Is(err, bus.ErrOldServer):
+		o.fail("upgrade it", "%v", err)
+		return false
+	case errors.Is(err, bus.ErrNoJetStream):
+		o.fail("enable JetStream there", "%v", err)
+		return false
+	case errors.Is(err, bus.ErrDenied):
+		o.fail("see docs/operations.md for what a host must be allowed", "%v", err)
+		return false
+	case err != nil:
+		o.fail("look at that server, and at nats.domain", "%v", err)
+		return false
+	}
+	who := "no host is running there"
+	if host != "" {
+		who = "the host " + host + " runs there"
+	}
+	o.ok("NATS %s with JetStream; %s", nc.ConnectedServerVersion(), who)
+	o.room(ctx, js)
+	d.streams(ctx, o.to, js)
+	return true
+}
+
+// room reports how much of the storage of the account is taken.
+func (o note) room(ctx context.Context, js jetstream.JetStream) {
+	info, err := js.AccountInfo(ctx)
+	if err != nil || info.Limits.MaxStore <= 0 {
+		return // what the disk of the server has left, it does not tell
+	}
+	percent := info.Store * 100 / uint64(info.Limits.MaxStore)
+	text := fmt.Sprintf("%d%% of the storage of its account is taken (%s of %s)", percent, size(info.Store), size(uint64(info.Limits.MaxStore)))
+	switch {
+	case percent >= fullFail:
+		o.fail("give the account more storage", "%s", text)
+	case percent >= fullWarn:
+		o.warn("give the account more storage", "%s", text)
+	default:
+		o.ok("%s", text)
+	}
+}
+
+func (d *Doctor) streams(ctx context.Context, n *notes, js jetstream.JetStream) {
+	cfg := d.Config.NATS
+	states, skew, known, err := bus.Survey(ctx, js, cfg.Replicas, cfg.Lanes)
+	o := n.on("nats", "streams")
+	if err != nil {
+		o.fail("look at JetStream there, and at what this user may do", "%v", err)
+		return
+	}
+	missing, taken := 0, uint64(0)
+	for _, s := range states {
+		n.on("nats", s.Name).stream(s)
+		taken += s.Bytes
+		if s.Missing {
+			missing++
+		}
+	}
+	switch {
+	case missing == len(states):
+		o.ok("there are none yet; the first host makes them")
+	case missing > 0:
+		o.warn("restart a host, which makes them", "%d of %d are missing", missing, len(states))
+	default:
+		o.ok("all %d are there, with %s", len(states), size(taken))
+	}
+	if known {
+		n.on("nats", "clock").clock(skew)
+	}
+}
+
+func (o note) stream(s bus.StreamState) {
+	switch {
+	case s.Missing:
+		return
+	case s.Fault != nil:
+		o.fail("do what it says, or start the servers that are down", "%v", s.Fault)
+	case s.Replicas < s.Has:
+		o.warn("start the servers that are down, and let them catch up", "%d of its %d replicas are up to date", s.Replicas, s.Has)
+	}
+	if s.Foreign != "" {
+		o.warn("if that is not intended, change it with the nats command", "has settings of its own, which stay: %s", s.Foreign)
+	}
+}
+
+func (o note) clock(skew time.Duration) {
+	const cure = "set both clocks by NTP"
+	switch off := skew.Abs(); {
+	case off >= skewFail:
+		o.fail(cure, "the server's clock and this machine's differ by %v", off.Round(time.Second))
+	case off >= skewWarn:
+		o.warn(cure, "the server's clock and this machine's differ by %v", off.Round(100*time.Millisecond))
+	default:
+		o.ok("the server's agrees with this machine's")
+	}
+}
+
+// hooks checks that each hook has a responder, without calling it.
+func (d *Doctor) hooks(ctx context.Context, n *notes, nc *nats.Conn) {
+	for _, h := range d.Config.Hooks {
+		o := n.on("nats", "hook "+h.Subject)
+		asking, cancel := context.WithTimeout(ctx, askWithin)
+		there, err := bus.Answered(asking, nc, h.Subject)
+		cancel()
+		const cure = "start its responder, or correct its subject"
+		switch {
+		case err != nil:
+			o.warn("look at what this user may do, and at NATS", "%v", err)
+		case there:
+			o.ok("it has a responder for %s", h.On)
+		case h.Fail == hooks.FailClosed:
+			o.fail(cure, "it has no responder, and each %s is refused without", h.On)
+		default:
+			o.warn(cure, "it has no responder, and each %s goes on without", h.On)
+		}
+	}
+}
+
+// services asks for the instances of the services that are tools.
+func (d *Doctor) services(ctx context.Context, n *notes, nc *nats.Conn) {
+	for _, name := range slices.Sorted(maps.Keys(d.Config.Services)) {
+		o := n.on("tools", "services."+name)
+		subject, err := micro.ControlSubject(micro.PingVerb, name, "")
+		if err != nil {
+			o.fail("correct its name", "%v", err)
+			continue
+		}
+		asking, cancel := context.WithTimeout(ctx, askWithin)
+		_, err = nc.RequestWithContext(asking, subject, nil)
+		cancel()
+		if err != nil {
+			o.warn("start it; its tools appear when it is there", "no instance of it answers")
+			continue
+		}
+		o.ok("it answers")
+	}
+}
+
+// size is a number of bytes for people.
+func size(bytes uint64) string {
+	units := []string{"bytes", "kB", "MB", "GB", "TB"}
+	f, i := float64(bytes), 0
+	for f >= 1000 && i < len(units)-1 {
+		f, i = f/1000, i+1
+	}
+	if i == 0 {
+		return fmt.Sprintf("%d bytes", bytes)
+	}
+	return fmt.Sprintf("%.1f %s", f, units[i])
+}
