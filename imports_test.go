@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"config":                  {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools", "internal/texts"},
 	"console":                 {"*"},
 	"metrics":                 {"*"},
-	"agents":                  {"agents/internal/ask", "agents/internal/budget", "agents/internal/clip", "agents/internal/clock", "agents/internal/crash", "agents/internal/lanes", "agents/internal/msgids", "agents/internal/outbox", "agents/internal/stream", "agents/internal/tracing", "agents/internal/workers", "session", "run", "hooks", "tools", "llm", "bus", "internal/texts"},
+	"agents":                  {"agents/internal/ask", "agents/internal/budget", "agents/internal/clip", "agents/internal/clock", "agents/internal/crash", "agents/internal/gate", "agents/internal/lanes", "agents/internal/msgids", "agents/internal/outbox", "agents/internal/stream", "agents/internal/tracing", "agents/internal/workers", "session", "run", "hooks", "tools", "llm", "bus", "internal/texts"},
 	"agents/internal/ask":     {"bus", "internal/texts", "run", "session"},
 	"agents/internal/budget":  {"bus", "llm", "session"},
 	"agents/internal/lanes":   {"bus"},
