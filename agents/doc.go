@@ -14,4 +14,12 @@
 // them. A conversation whose log holds work that is not settled keeps one
 // message unacknowledged, so that whoever serves the lane next is brought back
 // to it.
+//
+// What needs no conversation and no run is in packages of its own: lanes brings messages
+// to agents, outbox publishes replies in order, ask keeps what waits for an answer, budget
+// what may be spent, stream what a model says as it comes, gate lets suspected runs in one
+// at a time.
+//
+// Locks are taken in this order, and nothing that takes time is done under one: the fleet,
+// the runtime, a conversation, a runner, an outbox.
 package agents

@@ -27,7 +27,7 @@ type Fleet struct {
 // NewFleet joins runtimes to count lanes. Which lane is an agent's follows from
 // its id alone, so that all hosts agree.
 func NewFleet(js jetstream.JetStream, parts *Parts, count int, runtimes []*Runtime) *Fleet {
-	parts.lastTries = new(gate)
+	parts.lastTries = new(suspectGate)
 	parts.workers = new(workers.Pool)
 	parts.asks = &ask.Store{Publisher: parts.Publisher, JS: js, Reader: parts.Reader, Log: &parts.Log, Open: ask.NewIndex()}
 	parts.ids = msgids.New()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"agenthost/agents/internal/hookvalue"
 	"agenthost/agents/internal/stream"
 	"agenthost/hooks"
 	"agenthost/llm"
@@ -142,7 +143,7 @@ func (t *runner) change(req *llm.Request, called *meter, args, changed hooks.Arg
 	}
 	if !bytes.Equal(changed["messages"], args["messages"]) {
 		req.Contents = llm.Contents{}
-		if req.Messages, err = readMessages(changed["messages"]); err != nil {
+		if req.Messages, err = hookvalue.Messages(changed["messages"]); err != nil {
 			return err
 		}
 	}
@@ -180,7 +181,7 @@ func (t *runner) afterCall(ctx context.Context, called *meter, end *run.Signal) 
 	if out.Action != hooks.Override {
 		return false
 	}
-	left, err := readMessage(out.Args["message"])
+	left, err := hookvalue.Message(out.Args["message"])
 	if err != nil { // was checked: it does not happen
 		t.c.log().Warn().Err(err).Msg("what an after_model_call hook changed cannot be read; the answer stays as it was")
 		return false

@@ -33,10 +33,7 @@ var ErrNobody = errors.New("there is nobody to ask")
 // Ask asks the person behind a call that is under way. The time of the call
 // stands still meanwhile.
 func (f *Fleet) Ask(ctx context.Context, call tools.Call, prompt string, options []string) (string, error) {
-	for _, r := range f.runtimes() {
-		if r.ID() != call.Agent {
-			continue
-		}
+	if r := f.Runtime(call.Agent); r != nil {
 		if entry, ok := r.sessions.Get(session.Key(call.Session)); ok {
 			return entry.Value.askLive(ctx, call, prompt, options)
 		}

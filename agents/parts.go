@@ -54,7 +54,7 @@ type Parts struct {
 	// nil: none ever is.
 	Nearest func(word string, list []string) string
 
-	lastTries *gate // of suspected runs of all agents, before they are given up
+	lastTries *suspectGate // of suspected runs of all agents, before they are given up
 
 	workers *workers.Pool // for runs, and calls of models and tools
 	asks    *ask.Store

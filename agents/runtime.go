@@ -45,7 +45,7 @@ type Runtime struct {
 	queued atomic.Int64    // messages held
 	ticks  ticks
 
-	suspects gate
+	suspects suspectGate
 
 	ledger  *budget.Ledger
 	longest atomic.Int64 // of the answers so far, in tokens

@@ -2,118 +2,15 @@ package agents
 
 import (
 	"slices"
-	"sync"
 	"time"
 
+	"agenthost/agents/internal/gate"
 	"agenthost/run"
 )
 
-// aloneFor is how long a suspected run keeps others waiting. What brings a host down
-// mostly does so at once, in far less; a model that hangs takes minutes, and the
-// messages behind it have to get their answers.
-const aloneFor = 30 * time.Second
-
-// A gate lets suspected runs in one at a time, in the order they came. The next is
-// let in when the one before has ended, is suspended, or has run for aloneFor. A
-// run that waits holds neither a goroutine nor a slot. The zero gate is ready.
-type gate struct {
-	mu      sync.Mutex
-	alone   *conversation // let in last, while others wait for it
-	timer   *time.Timer   // ends that
-	inside  []*conversation
-	waiting []waitingRun
-}
-
-// A waitingRun waits to be let in.
-type waitingRun struct {
-	c     *conversation
-	since time.Time
-	begin func()
-}
-
-// enter reports whether the run of c may go on now. If not, begin is called when it
-// may.
-func (g *gate) enter(c *conversation, begin func()) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch {
-	case slices.Contains(g.inside, c):
-		return true
-	case g.alone == nil:
-		g.admit(c)
-		return true
-	}
-	g.waiting = append(g.waiting, waitingRun{c, time.Now(), begin})
-	return false
-}
-
-// admit is called with the lock held.
-func (g *gate) admit(c *conversation) {
-	g.alone, g.inside = c, append(g.inside, c)
-	g.timer = time.AfterFunc(aloneFor, func() { g.next(c) })
-}
-
-// leave ends what enter began.
-func (g *gate) leave(c *conversation) {
-	g.mu.Lock()
-	g.inside = slices.DeleteFunc(g.inside, func(other *conversation) bool { return other == c })
-	g.mu.Unlock()
-	g.next(c)
-}
-
-// next lets in the run that has waited longest, if it is c that it waits for.
-func (g *gate) next(c *conversation) {
-	g.mu.Lock()
-	if g.alone != c {
-		g.mu.Unlock()
-		return
-	}
-	g.timer.Stop()
-	g.alone = nil
-	begin := func() {}
-	if len(g.waiting) > 0 {
-		w := g.waiting[0]
-		g.waiting = slices.Delete(g.waiting, 0, 1)
-		g.admit(w.c)
-		begin = w.goOn
-	}
-	g.mu.Unlock()
-	begin()
-}
-
-func (w waitingRun) goOn() {
-	w.c.few().Info().Dur("waited", time.Since(w.since)).Msg("resume suspected run: its turn has come")
-	w.begin()
-}
-
-// dismiss has the runs of r that wait begin now: r is stopping, and they only give
-// up what they hold.
-func (g *gate) dismiss(r *Runtime) {
-	g.mu.Lock()
-	var gone []waitingRun
-	g.waiting = slices.DeleteFunc(g.waiting, func(w waitingRun) bool {
-		if w.c.r == r {
-			gone = append(gone, w)
-		}
-		return w.c.r == r
-	})
-	g.mu.Unlock()
-	for _, w := range gone {
-		w.begin()
-	}
-}
-
-// count is how many runs of r wait.
-func (g *gate) count(r *Runtime) (n int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, w := range g.waiting {
-		if w.c.r == r {
-			n++
-		}
-	}
-	return n
-}
+// A suspectGate lets suspected runs in one at a time. A run that waits holds neither a
+// goroutine nor a slot.
+type suspectGate = gate.Gate[*conversation]
 
 // waitsAlone reports whether the run that an owner before has left waits until other
 // suspects have had their try; then c is scheduled again when it may go on. The
@@ -125,8 +22,13 @@ func (c *conversation) waitsAlone(left *run.Run) bool {
 	if failures < suspectFrom-1 || failures >= attempts {
 		return false
 	}
-	begin := func() { c.r.schedule(c) }
-	waits := !c.r.suspects.enter(c, begin) || failures == attempts-1 && !c.r.parts.lastTries.enter(c, begin)
+	begin := func(waited time.Duration) {
+		if !c.r.stopping.Load() {
+			c.few().Info().Dur("waited", waited).Msg("resume suspected run: its turn has come")
+		}
+		c.r.schedule(c)
+	}
+	waits := !c.r.suspects.Enter(c, begin) || failures == attempts-1 && !c.r.parts.lastTries.Enter(c, begin)
 	switch {
 	case !waits:
 	case c.r.stopping.Load(): // it may have come too late to be dismissed
@@ -154,14 +56,21 @@ func (c *conversation) failures(left *run.Run) int {
 
 // endTry lets other suspects have theirs.
 func (c *conversation) endTry() {
-	c.r.parts.lastTries.leave(c)
-	c.r.suspects.leave(c)
+	c.r.parts.lastTries.Leave(c)
+	c.r.suspects.Leave(c)
 }
 
+// dismissSuspects has the runs that wait begin now: the agent is stopping, and they only
+// give up what they hold.
 func (r *Runtime) dismissSuspects() {
-	r.suspects.dismiss(r)
-	r.parts.lastTries.dismiss(r)
+	r.suspects.Release(r.holds)
+	r.parts.lastTries.Release(r.holds)
 }
 
 // suspectsWaiting is how many runs wait to be tried again.
-func (r *Runtime) suspectsWaiting() int { return r.suspects.count(r) + r.parts.lastTries.count(r) }
+func (r *Runtime) suspectsWaiting() int {
+	return r.suspects.Waiting(r.holds) + r.parts.lastTries.Waiting(r.holds)
+}
+
+// holds reports whether a conversation is of this agent.
+func (r *Runtime) holds(c *conversation) bool { return c.r == r }

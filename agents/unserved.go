@@ -137,8 +137,8 @@ func (e unservedEnder) answer(m unserved, o origin, text string, then func()) {
 	})
 }
 
-// errorReply is the last word on the message, and its subject; empty where nobody
-// waits for one.
+// errorReply is the last word on the message, and its subject; empty where no
+// asker waits for one.
 func (m unserved) errorReply(o origin, text string) (subject string, envelope any) {
 	why := &bus.Error{Code: string(llm.CodeToolUnavailable), Message: text}
 	id := m.id(o)

@@ -149,13 +149,17 @@ func crashPoints(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	inner, err := filepath.Glob("../agents/internal/*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var names []string
-	for _, file := range files {
+	for _, file := range append(files, inner...) {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range regexp.MustCompile(`\bcrashpoint\("([^"]+)"\)`).FindAllSubmatch(source, -1) {
+		for _, found := range regexp.MustCompile(`\bcrash\.Point\("([^"]+)"\)`).FindAllSubmatch(source, -1) {
 			names = append(names, string(found[1]))
 		}
 	}

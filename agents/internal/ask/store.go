@@ -28,8 +28,8 @@ type Store struct {
 // FromDeadline is the sender of the answer that the server gives at a deadline.
 const FromDeadline = "agenthost:deadline"
 
-// Put keeps w, so that whoever wants to answer finds it. It changes nothing when it is
-// done again.
+// Put stores w, where every door that takes answers finds it. Putting it again changes
+// nothing.
 func (s *Store) Put(ctx context.Context, w Waiting) error {
 	msg, err := w.entry()
 	if err != nil {

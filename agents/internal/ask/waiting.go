@@ -23,8 +23,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Waiting is a call that waits for somebody, as the bucket AGENT_WAITING
-// keeps it for whoever wants to answer. Its ID is its key there.
+// A Waiting is a call that waits for an answer, as the bucket AGENT_WAITING
+// keeps it. Its ID is its key there.
 type Waiting struct {
 	ID       string      `json:"id"` // <agent>.<sid>.<26 characters, random>
 	Agent    string      `json:"agent"`
@@ -107,15 +107,15 @@ func (w Waiting) reminder() time.Time {
 	return w.Deadline.UTC().Add(time.Second - 1)
 }
 
-// Deadline is what an agent is told whose asker waits until end, or the next whole
-// second: those are what the asker's timer knows. So no agent has less time than was
+// Deadline is that of an agent whose asker waits until end, or the next whole
+// second: the timer of the asker knows no parts of one. So no agent has less time than was
 // said; and the asker, whose timer rings first, learns that no answer came, not
 // that the other was cut off.
 func Deadline(end time.Time) time.Time {
 	return end.Add(time.Second - 1).Truncate(time.Second).Add(900 * time.Millisecond)
 }
 
-// ErrNotWaiting tells that nothing waits under an id.
+// ErrNotWaiting means that nothing waits under an id.
 var ErrNotWaiting = errors.New("nothing waits for this answer; it may have been given already")
 
 // Read reads what waits under id.

@@ -117,7 +117,7 @@ func (a *account) start() {
 // done, or tries what has failed.
 const again = 200 * time.Millisecond
 
-// work makes writes until there is nothing to write and nobody waits.
+// work makes writes until there is nothing to write and no claim waits.
 func (a *account) work() {
 	for failed := 0; ; {
 		err := a.load()
@@ -270,7 +270,7 @@ func (a *account) book(b booking) (settled bool, err error) {
 			a.ledger.alert(a.key, next.Spent)
 		}
 	}
-	return a.tell(b, verdicts), nil
+	return a.decide(b, verdicts), nil
 }
 
 // write changes the record to next with the share of this host, unless another
@@ -300,8 +300,8 @@ func (a *account) write(next Spend, owed, held Reservations, now time.Time) erro
 	return nil
 }
 
-// tell lets who asked know.
-func (a *account) tell(b booking, verdicts []verdict) (settled bool) {
+// decide gives each claim its verdict.
+func (a *account) decide(b booking, verdicts []verdict) (settled bool) {
 	l := a.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -318,7 +318,7 @@ func (a *account) tell(b booking, verdicts []verdict) (settled bool) {
 			}
 			c.decided <- v == admitted
 		}
-		a.asking = a.asking[1:] // nobody else takes from it
+		a.asking = a.asking[1:] // nothing else takes from it
 	}
 	return true
 }

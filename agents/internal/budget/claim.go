@@ -14,7 +14,7 @@ type claim struct {
 	limit  int64
 	soft   bool // does not wait for others
 
-	gone    bool // nobody wants it any more
+	gone    bool // given up: its call was cancelled
 	spent   int64
 	account *account  // that has decided it
 	decided chan bool // with one place

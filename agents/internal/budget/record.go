@@ -102,7 +102,7 @@ func (s *Spend) giveBack(booked Reservations) {
 }
 
 // lost is what was reserved for the run by others than the ledger with that id,
-// booked or not: whoever tries the run now, they do not any more.
+// booked or not: they do not try the run any more.
 func (s Spend) lost(run, ledger string) int64 {
 	sum := s.Lost[run]
 	for _, share := range s.Hosts {

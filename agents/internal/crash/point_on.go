@@ -36,7 +36,7 @@ func Point(name string) {
 	}
 }
 
-// Stall is where whoever passes stays when AGENTHOST_STALL names the place.
+// Stall blocks the goroutine that passes it when AGENTHOST_STALL names the place.
 // The rest of the process goes on.
 func Stall(name string) {
 	if os.Getenv("AGENTHOST_STALL") == name {

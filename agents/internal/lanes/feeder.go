@@ -192,8 +192,8 @@ func (f *feeder) forget(s *stray) {
 	f.set.ending.Go(func() { f.giveUp(s) })
 }
 
-// again looks anew at whom the strays are for.
-func (f *feeder) again() {
+// retry routes the strays once more.
+func (f *feeder) retry() {
 	for _, s := range f.take(false) {
 		f.settle(s)
 	}

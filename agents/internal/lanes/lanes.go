@@ -198,7 +198,7 @@ func (v *service) runLane(d *feeder) {
 	v.lanes.Go(func() { _ = d.lane.Run(v.ctx, v.hold) })
 }
 
-// ErrNotServing tells that a fleet does not run, or is about to end.
+// ErrNotServing means that a set of lanes does not run, or is about to end.
 var ErrNotServing = errors.New("the host does not serve just now")
 
 // Change makes agents all that is served; changes are what gives those that
@@ -275,7 +275,7 @@ func (s *Set) route(change func(*routing) *routing) {
 		}
 	}
 	for _, d := range *s.lanes.Load() {
-		d.again()
+		d.retry()
 	}
 }
 

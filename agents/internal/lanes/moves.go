@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// moves tell, of subjects whose agents have changed, who takes what was stored
+// moves are, for subjects whose agents have changed, the agents that take what was stored
 // when. All hosts of a fleet share them: the first that has another
 // configuration writes them, for a time that is yet to come, by the clock of the
 // stream. So each message is for the same agents on every host, though one has
@@ -40,7 +40,7 @@ const (
 	movesFor  = 24 * time.Hour
 )
 
-// at are the agents that take what was stored at t; last tells whether they
+// at are the agents that take what was stored at t; last reports whether they
 // still do.
 func (h history) at(t time.Time) (ids []string, last bool) {
 	for i, m := range slices.Backward(h) {
@@ -51,9 +51,9 @@ func (h history) at(t time.Time) (ids []string, last bool) {
 	return h[0].From, false
 }
 
-// after is m when agents were bound as before tells, and then as after does. A
-// subject nobody was bound to needs no move. Without before, it is what the
-// moves tell. none tells that m says so already.
+// after is m when agents were bound as in before, and then as in after. A
+// subject without an agent needs no move. Without before, the moves say what was
+// bound. none reports that m says so already.
 func (m moves) after(before, after map[string][]string, at time.Time) (next moves, none bool) {
 	next, none = maps.Clone(m), true
 	if next == nil {
@@ -109,7 +109,7 @@ func (s *Set) tryAgree(ctx context.Context, before, after map[string][]string) (
 	defer cancel()
 	kv, err := s.JS.KeyValue(ctx, bus.LanesBucket)
 	if err != nil {
-		return nil, 0, fmt.Errorf("look up who takes what: %w", err)
+		return nil, 0, fmt.Errorf("read moves: %w", err)
 	}
 	now, err := s.clock(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Set) tryAgree(ctx context.Context, before, after map[string][]string) (
 		case err == nil:
 			m, revision = readMoves(entry.Data), entry.Seq
 		case !errors.Is(err, bus.ErrNotFound):
-			return nil, 0, fmt.Errorf("look up who takes what: %w", err)
+			return nil, 0, fmt.Errorf("read moves: %w", err)
 		}
 		next, none := m.after(before, after, now.Add(movesIn))
 		if none {
@@ -136,7 +136,7 @@ func (s *Set) tryAgree(ctx context.Context, before, after map[string][]string) (
 			return next, movesIn, nil
 		}
 		if !errors.Is(err, jetstream.ErrKeyExists) && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) && !bus.Refused(err) {
-			return nil, 0, fmt.Errorf("tell who takes what: %w", err)
+			return nil, 0, fmt.Errorf("write moves: %w", err)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (s *Set) tryAgree(ctx context.Context, before, after map[string][]string) (
 func (s *Set) clock(ctx context.Context) (time.Time, error) {
 	stream, err := s.JS.Stream(ctx, bus.InboundStream)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("ask for the time: %w", err)
+		return time.Time{}, fmt.Errorf("read the time of the server: %w", err)
 	}
 	return stream.CachedInfo().TimeStamp, nil
 }

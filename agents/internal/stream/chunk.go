@@ -1,5 +1,5 @@
-// Package stream publishes what a model says as it comes, and joins it again for whoever
-// follows.
+// Package stream publishes what a model says as it comes, and joins it again for those
+// who follow.
 package stream
 
 import (

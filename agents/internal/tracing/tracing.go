@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A Context is the trace context of an input. The zero Context is none.
+// A Context is the trace context of an input. The zero Context is empty.
 type Context struct{ Parent, State string }
 
 // Of is the trace of what answers inputs: that of the last.
