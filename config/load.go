@@ -17,11 +17,12 @@ import (
 // merged by name, and a name that two files give is an error.
 //
 // Everything that is wrong is reported at once, as a [*FileError].
-func Load(path string) (*Config, error) { return open(path).config() }
+func Load(path string) (*Config, error) { return Extensions{}.Load(path) }
 
 // open reads the files of a configuration.
-func open(path string) *loader {
+func open(path string, own Extensions) *loader {
 	l := newLoader(filepath.Dir(path))
+	l.own = own
 	switch info, err := os.Stat(path); {
 	case err != nil:
 		l.add(place{file: path}, "%s", whyUnreadable(err))
@@ -35,16 +36,13 @@ func open(path string) *loader {
 }
 
 // Parse reads data as [Load] reads the file of that name, which need not exist.
-func Parse(name string, data []byte) (*Config, error) {
-	l := newLoader(filepath.Dir(name))
-	l.addYAML(name, data)
-	return l.config()
-}
+func Parse(name string, data []byte) (*Config, error) { return Extensions{}.Parse(name, data) }
 
 // A loader reads files into one tree.
 type loader struct {
 	problems
 	folder  string
+	own     Extensions // that the names in the files may refer to
 	root    *node
 	partial bool // a file could not be read: names may refer to what is in it
 	lost    bool // that file may have said where NATS is
@@ -64,7 +62,7 @@ func (l *loader) config() (*Config, error) {
 	c := new(Config)
 	d := newDecoder(&l.problems)
 	d.decode(l.root, reflect.ValueOf(c).Elem(), "")
-	k := &checker{decoder: d, c: c, partial: l.partial, folder: l.folder, shelf: shelf{folder: l.folder, known: map[string]skill{}}}
+	k := &checker{decoder: d, c: c, own: l.own, partial: l.partial, folder: l.folder, shelf: shelf{folder: l.folder, known: map[string]skill{}}}
 	k.check()
 	if err := l.err(); err != nil {
 		return nil, err
