@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"agenthost/config"
 	"agenthost/llm"
 )
 
@@ -17,7 +16,7 @@ func (h *Host) refresher(name string, c llm.Config) func(context.Context) (llm.P
 	}
 	log := h.log.With().Str("model", name).Logger()
 	return func(context.Context) (llm.Provider, error) {
-		cfg, err := config.Load(h.opt.Path)
+		cfg, err := h.opt.load()
 		if err != nil {
 			err = fmt.Errorf("read the key of model %q again: %w", name, err)
 			log.Warn().Err(err).Msg("key was refused, and cannot be read again")
@@ -31,7 +30,7 @@ func (h *Host) refresher(name string, c llm.Config) func(context.Context) (llm.P
 		h.secrets.add(key)
 		renewed := c
 		renewed.APIKey = key
-		p, err := buildProvider(renewed)
+		p, err := h.buildProvider(renewed)
 		if err != nil {
 			return nil, err
 		}

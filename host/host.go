@@ -46,6 +46,13 @@ type Options struct {
 	// Behaviors are known to this host besides those of agents.Register, and go
 	// before them.
 	Behaviors map[string]agents.Factory
+	// Tools are the program's own, beside those of the host. An agent has those
+	// that it is granted by name. See tools.Typed.
+	Tools []tools.Tool
+	// Providers make the models whose provider has that name.
+	Providers map[string]ProviderFunc
+	// Hooks are the program's own, beside those of the configuration.
+	Hooks []hooks.Hook
 }
 
 // DefaultGrace is the default of Options.Grace.
@@ -130,6 +137,9 @@ func (h *Host) setState(s string) { h.state.Store(&s) }
 // Run serves until ctx ends. Then it takes nothing more, gives runs in progress
 // the time of Grace to end, says what there is to say, and returns.
 func (h *Host) Run(ctx context.Context) error {
+	if err := h.opt.check(); err != nil {
+		return err
+	}
 	takeName := func() (func(), error) { return h.takeName(ctx) }
 	release, err := takeName()
 	if err != nil && !bus.OutOfSpace(err) {
@@ -289,6 +299,11 @@ func (h *Host) parts(posts context.Context, b *bus.Bus) (*agents.Parts, *remoteH
 	publisher.SignWith(h.signer)
 	h.posts.Store(publisher)
 	installed := &remoteHooks{registry: hooks.New(h.log), nc: b.NC}
+	for _, own := range h.opt.Hooks {
+		if _, err := installed.registry.Add(own.Point, own.Priority, own.Name, own.Handler, own.Options); err != nil {
+			return nil, nil, nil, err
+		}
+	}
 	if err := installed.change(nil, h.opt.Config.Hooks); err != nil {
 		return nil, nil, nil, err
 	}

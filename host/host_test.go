@@ -39,11 +39,17 @@ func startOptions(t testing.TB, opt host.Options) (*host.Host, func()) {
 	t.Helper()
 	opt.Grace, opt.Version = 5*time.Second, "0.1.0"
 	h := host.New(opt)
+	return h, serveHost(t, h)
+}
+
+// serveHost runs a host until stop is called, or the test ends.
+func serveHost(t testing.TB, h *host.Host) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- h.Run(ctx) }()
 	stopped := false
-	stop := func() {
+	stop = func() {
 		if stopped {
 			return
 		}
@@ -67,7 +73,7 @@ func startOptions(t testing.TB, opt host.Options) (*host.Host, func()) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("the host does not get ready")
 	}
-	return h, stop
+	return stop
 }
 
 func demo(t testing.TB) *config.Config {

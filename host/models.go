@@ -54,7 +54,7 @@ func (h *Host) buildModels(cfg map[string]llm.Config) models {
 		if priced {
 			m.link.Price = &info.Price
 		}
-		if m.link.Provider, m.fault = buildProvider(c); m.fault != nil {
+		if m.link.Provider, m.fault = h.buildProvider(c); m.fault != nil {
 			m.fault = fmt.Errorf("model %q: %w", name, m.fault)
 			m.link.Provider = broken{m.fault}
 		}
@@ -73,14 +73,16 @@ func timeouts(c llm.Config) llm.Timeouts {
 }
 
 // buildProvider makes the provider of a model, or a pool of one for each server.
-func buildProvider(c llm.Config) (llm.Provider, error) {
+func buildProvider(c llm.Config) (llm.Provider, error) { return pooled(c, buildServer) }
+
+func pooled(c llm.Config, build ProviderFunc) (llm.Provider, error) {
 	servers := c.Servers()
 	if len(servers) == 1 {
-		return buildServer(servers[0])
+		return build(servers[0])
 	}
 	list := make([]llm.Provider, len(servers))
 	for i, one := range servers {
-		p, err := buildServer(one)
+		p, err := build(one)
 		if err != nil {
 			return nil, err
 		}

@@ -75,7 +75,7 @@ func (h *Host) newWorkshop(cfg *config.Config, from *sources) (w *workshop, appl
 			return nil, nil, fmt.Errorf("mcp.%s and services.%s: both would have tools named %s.…; rename one", name, name, name)
 		}
 	}
-	sources := []tools.Source{tools.Static(own), tools.Static(from.notes.Tools())}
+	sources := []tools.Source{tools.Static(own), tools.Static(from.notes.Tools()), h.opt.ownTools()}
 	w.builtin = tools.NewRegistry(sources...)
 	clients, useClients := from.mcp.Change(cfg.MCP)
 	for i, c := range clients {
