@@ -24,6 +24,9 @@ type clerk struct{ model string }
 func (c clerk) Stream(_ context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		last := req.Messages[len(req.Messages)-1]
+		if last.Role == llm.User && last.Text() == "provider" {
+			panic("of a provider")
+		}
 		if last.Role == llm.User {
 			args, _ := json.Marshal(map[string]string{"day": last.Text()})
 			_ = yield(llm.Delta{Call: &llm.CallDelta{ID: "1", Name: "opening_hours", Args: string(args)}}, nil) &&
@@ -39,11 +42,17 @@ type openingDay struct {
 }
 
 func openingHours(_ context.Context, _ tools.Call, in openingDay) (string, error) {
+	if in.Day == "tool" {
+		panic("of a tool")
+	}
 	return "open on " + in.Day, nil
 }
 
 // polite replaces a word in a message.
 func polite(_ context.Context, call hooks.Call) (hooks.Outcome, error) {
+	if strings.Contains(string(call.Args["message"]), `"hook"`) {
+		panic("of a hook")
+	}
 	text := strings.ReplaceAll(string(call.Args["message"]), "darn ", "")
 	return hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"message": json.RawMessage(text)}}, nil
 }
@@ -194,5 +203,38 @@ func TestOpenWithoutAFile(t *testing.T) {
 	t.Parallel()
 	if _, err := host.Open("nowhere.yaml", host.Options{}); err == nil || !strings.Contains(err.Error(), "nowhere.yaml: no such file") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A fault of the program's own parts is one of the run: the next is answered.
+func TestPanicsOfWhatTheProgramAdds(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		day, want, kind string
+	}{
+		"tool":     {"tool", "c1 says: the tool broke down; its outcome is unknown", bus.KindReply},
+		"provider": {"provider", "", bus.KindError},
+		"hook":     {"hook", "c1 says: open on hook", bus.KindReply},
+	}
+	h, _ := opened(t, shopFile)
+	nc := h.Bus().NC
+	sub, err := nc.SubscribeSync("plugin.outbound.web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range tests {
+		for _, day := range []string{tt.day, "Monday"} {
+			if err := nc.Publish("plugin.inbound.web", []byte(day)); err != nil {
+				t.Fatal(err)
+			}
+			out := next(t, sub)
+			want, kind := tt.want, tt.kind
+			if day == "Monday" {
+				want, kind = "c1 says: open on Monday", bus.KindReply
+			}
+			if out.Kind != kind || want != "" && out.Text != want || out.Text == "" {
+				t.Errorf("panic of %s, %q: got %+v, want %s %q", name, day, out, kind, want)
+			}
+		}
 	}
 }
