@@ -37,7 +37,7 @@ func (f fence) String() string { return fmt.Sprintf("%s:%d", f.page, f.line) }
 // pages are the Markdown files of the repository.
 func pages(t *testing.T) []string {
 	t.Helper()
-	files := []string{"README.md", "CHANGELOG.md"}
+	files := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"}
 	err := filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".md") {
 			files = append(files, path)
@@ -192,7 +192,10 @@ func anchors(text string) []string {
 // Go code in a page is an excerpt of the file behind the word go, which is
 // compiled and tested where it is.
 func TestExcerptsInDocs(t *testing.T) {
-	for _, file := range []string{"examples/greeter/main.go", "agents/example_test.go"} {
+	for _, file := range []string{
+		"examples/greeter/main.go", "agents/example_test.go",
+		"examples/shop/main.go", "examples/shop/tool.go", "examples/shop/provider.go", "examples/shop/hook.go",
+	} {
 		source := read(t, file)
 		for _, f := range fences(t, "go "+file) {
 			if !strings.Contains(source, f.text) {

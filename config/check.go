@@ -25,6 +25,7 @@ const wantToken = "want 1 to 63 of a-z, 0-9, _ and -"
 type checker struct {
 	*yamldoc.Decoder
 	c   *Config
+	own Extensions
 	ids []string // of the agents; nil when one of them could not be read
 
 	partial bool // a file is missing from c

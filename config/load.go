@@ -18,11 +18,12 @@ import (
 // merged by name, and a name that two files give is an error.
 //
 // Everything that is wrong is reported at once, as a [*FileError].
-func Load(path string) (*Config, error) { return open(path).config() }
+func Load(path string) (*Config, error) { return Extensions{}.Load(path) }
 
 // open reads the files of a configuration.
-func open(path string) *loader {
+func open(path string, own Extensions) *loader {
 	l := newLoader(filepath.Dir(path))
+	l.own = own
 	switch info, err := os.Stat(path); {
 	case err != nil:
 		l.Add(yamldoc.Place{File: path}, "%s", yamldoc.WhyUnreadable(err))
@@ -36,16 +37,13 @@ func open(path string) *loader {
 }
 
 // Parse reads data as [Load] reads the file of that name, which need not exist.
-func Parse(name string, data []byte) (*Config, error) {
-	l := newLoader(filepath.Dir(name))
-	l.addYAML(name, data)
-	return l.config()
-}
+func Parse(name string, data []byte) (*Config, error) { return Extensions{}.Parse(name, data) }
 
 // A loader reads files into one tree.
 type loader struct {
 	yamldoc.Problems
 	folder  string
+	own     Extensions // that the names in the files may refer to
 	root    *yamldoc.Node
 	partial bool // a file could not be read: names may refer to what is in it
 	lost    bool // that file may have said where NATS is
@@ -65,7 +63,7 @@ func (l *loader) config() (*Config, error) {
 	c := new(Config)
 	d := yamldoc.NewDecoder(&l.Problems)
 	d.Decode(l.root, reflect.ValueOf(c).Elem(), "")
-	k := &checker{Decoder: d, c: c, partial: l.partial, folder: l.folder, shelf: shelf{folder: l.folder, known: map[string]skill{}}}
+	k := &checker{Decoder: d, c: c, own: l.own, partial: l.partial, folder: l.folder, shelf: shelf{folder: l.folder, known: map[string]skill{}}}
 	k.check()
 	if err := l.Err(); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func (k *checker) checkModels() {
 		if !k.required(path+".provider", m.Provider, "provider", what) {
 			continue
 		}
-		k.oneOf(path+".provider", m.Provider, providers...)
+		k.oneOf(path+".provider", m.Provider, k.own.providers()...)
 		if m.Provider == "scripted" {
 			k.required(path+".script", m.Script, "script", what)
 		}

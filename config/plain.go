@@ -20,7 +20,7 @@ const shortestSecret = 8
 // path themselves: not wrong, but easily shown to others. Nothing of a secret is
 // in what it tells.
 func PlainSecrets(path string) []Problem {
-	l := open(path)
+	l := open(path, Extensions{})
 	if l.root == nil {
 		return nil
 	}

@@ -24,9 +24,12 @@ func (k *checker) mayBe(glob string) bool {
 	return slices.ContainsFunc(k.toolNames(), func(known string) bool { return tools.Overlap(glob, known) })
 }
 
+// ownTools are the names of the tools of the host and of its program.
+func (k *checker) ownTools() []string { return append(tools.BuiltIn(), k.own.Tools...) }
+
 // toolNames are those of the host, and patterns for those of what is configured.
 func (k *checker) toolNames() []string {
-	names := tools.BuiltIn()
+	names := k.ownTools()
 	for _, source := range append(sorted(k.c.MCP), sorted(k.c.Services)...) {
 		names = append(names, source+".*")
 	}
@@ -34,7 +37,7 @@ func (k *checker) toolNames() []string {
 }
 
 func (k *checker) suggestTool(glob string) string {
-	if near := yamldoc.Nearest(glob, tools.BuiltIn()); near != "" {
+	if near := yamldoc.Nearest(glob, k.ownTools()); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	source, rest, dotted := strings.Cut(glob, ".")

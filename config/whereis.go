@@ -10,7 +10,7 @@ import (
 // LoadNATS is [Load] for who only wants to know where NATS is: whatever else is
 // wrong with the configuration, or not set here, is passed over.
 func LoadNATS(path string) (bus.Config, error) {
-	l := open(path)
+	l := open(path, Extensions{})
 	if l.root == nil || l.lost {
 		return bus.Config{}, l.Err()
 	}

@@ -130,6 +130,16 @@ type Outcome struct {
 // goes on nevertheless is abandoned and its answer ignored.
 type Handler func(ctx context.Context, call Call) (Outcome, error)
 
+// A Hook is a handler and its place in the chain of a point, for a program that
+// gives a host hooks of its own.
+type Hook struct {
+	Point    string // such as BeforeMessage
+	Priority int    // the lowest is called first
+	Name     string // for the log
+	Handler  Handler
+	Options
+}
+
 // DefaultTimeout is how long a handler may take when its options do not say.
 const DefaultTimeout = 5 * time.Second
 

@@ -18,7 +18,8 @@ import (
 // behind a fault the caller goes on with another leg. One goroutine for many
 // handlers is what makes them cheap.
 type leg struct {
-	ctx   lazyContext // of this leg's handlers alone
+	ctx   context.Context //nolint:containedctx // of this leg's handlers alone
+	end   context.CancelCauseFunc
 	log   *zerolog.Logger
 	chain []*link
 	ended chan struct{}
@@ -53,7 +54,8 @@ const looks = 32
 var errNoAnswer = errors.New("handler ended without an answer")
 
 func (r *Registry) startLeg(ctx context.Context, chain []*link, call Call, action Action) *leg {
-	l := &leg{ctx: lazyContext{parent: ctx}, log: &r.log, chain: chain, call: call, action: action, ended: make(chan struct{})}
+	ctx, end := context.WithCancelCause(ctx)
+	l := &leg{ctx: ctx, end: end, log: &r.log, chain: chain, call: call, action: action, ended: make(chan struct{})}
 	go l.walk()
 	return l
 }
@@ -67,10 +69,10 @@ func (l *leg) walk() {
 		}
 	}()
 	for n < len(l.chain) {
-		out, err := l.chain[n].answer(&l.ctx, l.call)
+		out, err := l.chain[n].answer(l.ctx, l.call)
 		switch {
 		case err != nil && l.ctx.Err() != nil:
-			fault = context.Cause(&l.ctx)
+			fault = context.Cause(l.ctx)
 			return
 		case err != nil:
 			fault = err
@@ -109,7 +111,7 @@ func (l *leg) take(from *link, changes Args) {
 // wait returns when the leg has ended, or when a handler has outlived its
 // timeout or ctx: then it is the one that ended the leg.
 func (l *leg) wait(ctx context.Context) {
-	defer l.ctx.end(nil)
+	defer l.end(nil)
 	runtime.Gosched() // most handlers are so quick that the clock need not be asked
 	if l.at.Load() == over {
 		<-l.ended
@@ -167,7 +169,7 @@ func (l *leg) abandon(at int32, why error) bool {
 		return false
 	}
 	l.last, l.fault = int(at), why
-	l.ctx.end(why)
+	l.end(why)
 	return true
 }
 

@@ -41,10 +41,14 @@ func (h *Host) assemble(b *bus.Bus) (*assembly, error) {
 	publisher.SignWith(h.signer)
 	cfg := h.opt.Config
 	builder := build.New(cfg, build.Options{
-		Path: h.opt.Path, Version: h.opt.Version, Behaviors: h.opt.Behaviors,
+		Load: h.opt.again(), Version: h.opt.Version,
+		Behaviors: h.opt.Behaviors, Tools: h.opt.ownTools(), Providers: h.opt.Providers,
 		NC: b.NC, JS: b.JS, Ask: h.askPerson, Introduce: h.introduce, Observe: h.observe, Log: h.log,
 	})
 	remote := build.NewRemoteHooks(b.NC, h.log)
+	if err := h.opt.addHooks(remote.Registry); err != nil {
+		return nil, err
+	}
 	if err := remote.Change(cfg.Hooks); err != nil {
 		return nil, err
 	}

@@ -14,8 +14,10 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/config"
+	"agenthost/hooks"
 	"agenthost/internal/build"
 	"agenthost/metrics"
+	"agenthost/tools"
 
 	"github.com/rs/zerolog"
 )
@@ -41,6 +43,13 @@ type Options struct {
 	// Behaviors are known to this host besides those of agents.Register, and go
 	// before them.
 	Behaviors map[string]agents.Factory
+	// Tools are the program's own, beside those of the host. An agent has those
+	// that it is granted by name. See tools.Typed.
+	Tools []tools.Tool
+	// Providers make the models whose provider has that name.
+	Providers map[string]ProviderFunc
+	// Hooks are the program's own, beside those of the configuration.
+	Hooks []hooks.Hook
 }
 
 // DefaultGrace is the default of Options.Grace.
@@ -112,6 +121,9 @@ func (h *Host) setState(s string) { h.state.Store(&s) }
 // Run serves until ctx ends. Then it takes nothing more, gives runs in progress
 // the time of Grace to end, publishes what is left, and returns.
 func (h *Host) Run(ctx context.Context) error {
+	if err := h.opt.check(); err != nil {
+		return err
+	}
 	takeName := func() (func(), error) { return h.takeName(ctx) }
 	release, err := takeName()
 	if err != nil && !bus.OutOfSpace(err) {

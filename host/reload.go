@@ -123,7 +123,7 @@ func (h *Host) load() (*config.Config, error) {
 	case h.opt.Load != nil:
 		return h.opt.Load()
 	case h.opt.Path != "":
-		return config.Load(h.opt.Path)
+		return h.opt.load()
 	}
 	return nil, errors.New("this host was started without a configuration file; restart it with one")
 }

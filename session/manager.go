@@ -2,7 +2,6 @@ package session
 
 import (
 	"cmp"
-	"hash/maphash"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -37,9 +36,9 @@ type Options[V any] struct {
 // The map is read without a lock. Recency is a list under a mutex: a clock hand
 // or lazily repaired ticks would spare readers the mutex, but evict the wrong
 // one or now and then walk every entry. With many sessions a move in the list
-// is three entries that no cache holds, so a touch only notes down, in order,
-// whom it was of (see touch), and moves are made some at a time, before anything
-// acts on the order: it is as exact as if each had been made at once.
+// is three entries that no cache holds, so a touch is only recorded (see touch),
+// and moves are made some at a time, before anything acts on the order: it is as
+// exact as if each had been made at once.
 //
 // A touch reads no clock either: while Run goes it is stamped with the time of
 // the coming sweep, which is the first that could act on it.
@@ -154,12 +153,6 @@ func (m *Manager[V]) All() iter.Seq[*Entry[V]] {
 	}
 }
 
-var hashSeed = maphash.MakeSeed()
-
-// hashKey is the hash a map would use by itself, without looking up each time
-// how a Key is hashed. A table's own seed would add nothing to a random one.
-func hashKey(key Key, _ uint64) uint64 { return maphash.String(hashSeed, string(key)) }
-
 // find returns the entry of key, nil when there is none.
 func (m *Manager[V]) find(key Key) *Entry[V] {
 	entries := m.entries.Load()
@@ -205,7 +198,7 @@ func (m *Manager[V]) insert(key Key, gone *queue[V]) *Entry[V] {
 	e := &Entry[V]{Key: key, Value: m.newValue(key), manager: m}
 	entries := m.entries.Load()
 	if entries == nil {
-		entries = xsync.NewMapOfWithHasher[Key, *Entry[V]](hashKey)
+		entries = xsync.NewMapOf[Key, *Entry[V]]()
 		m.entries.Store(entries)
 	}
 	entries.Store(key, e)

@@ -2,8 +2,10 @@ package session
 
 import "time"
 
-// maxRecent touches are worked into the idle queue at once: enough to wait for
-// the memory of many entries together, few enough to hold the lock for.
+// maxRecent touches are worked into the idle queue at once: their moves depend
+// on each other little, so the processor waits for the memory of several at a
+// time. With a move at each touch, GetOrCreate of a million sessions takes 640
+// ns instead of 360 (BenchmarkManager). Few enough to hold the lock for.
 const maxRecent = 64
 
 // A touch is one that the idle queue does not show yet.
@@ -42,7 +44,6 @@ func (m *Manager[V]) lock() {
 // catchUp works the recent touches into the idle queue. One of an entry in
 // flight is done with: its Release is another.
 func (m *Manager[V]) catchUp() {
-	readAhead(m.recent)
 	for _, t := range m.recent {
 		if t.entry.work == 0 {
 			t.entry.seen = t.seen
@@ -52,25 +53,4 @@ func (m *Manager[V]) catchUp() {
 	}
 	clear(m.recent) // lest it hold what is dropped
 	m.recent = m.recent[:0]
-}
-
-// readAhead reads the entries that moving the touched ones writes to: they and
-// their neighbours. No read depends on the one before it, so the processor
-// waits for many at a time; moving one after the other, it waits for each. The
-// sum is of no use but that the reads cannot be left out.
-//
-//go:noinline
-func readAhead[V any](touches []touch[V]) (sum int32) {
-	for _, t := range touches {
-		sum += t.entry.work
-	}
-	for _, t := range touches {
-		if e := t.entry.prev; e != nil {
-			sum += e.work
-		}
-		if e := t.entry.next; e != nil {
-			sum += e.work
-		}
-	}
-	return sum
 }

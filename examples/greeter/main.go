@@ -3,7 +3,7 @@
 // a program of your own needs: register behaviours, load a configuration, run a
 // host.
 //
-//	go run ./examples/greeter examples/greeter/agenthost.yaml
+//	go run . agenthost.yaml
 //	nats sub 'plugin.outbound.>' &
 //	nats pub plugin.inbound.door '{"from":"7","name":"Ana","text":"hello"}'
 package main

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"agenthost/bus"
-
 	"github.com/nats-io/nats.go"
 )
 
@@ -69,9 +67,24 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
+// inbound and outbound are what a channel writes and reads; see docs/subjects.md.
+type inbound struct {
+	ID   string `json:"id"`
+	From string `json:"from"`
+	Name string `json:"name,omitempty"`
+	Text string `json:"text"`
+}
+
+type outbound struct {
+	ID    string `json:"id"`
+	Kind  string `json:"kind"`
+	Text  string `json:"text"`
+	Final bool   `json:"final"`
+}
+
 // say publishes until the stream takes it, which it does once the host has made
 // its streams.
-func say(t *testing.T, nc *nats.Conn, in bus.Inbound) {
+func say(t *testing.T, nc *nats.Conn, in inbound) {
 	t.Helper()
 	data, err := json.Marshal(in)
 	if err != nil {
@@ -103,18 +116,18 @@ func TestGreeter(t *testing.T) {
 		{"Ana", "hello", "Good to see you, Ana!"},
 		{"Bo", "what time is it?", "It is "},
 	} {
-		say(t, nc, bus.Inbound{ID: tt.name, From: "7", Name: tt.name, Text: tt.text})
+		say(t, nc, inbound{ID: tt.name, From: "7", Name: tt.name, Text: tt.text})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		msg, err := heard.NextMsgWithContext(ctx)
 		cancel()
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := bus.Outbound{}
+		out := outbound{}
 		if err := json.Unmarshal(msg.Data, &out); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(out.Text, tt.want) || !out.Final || out.Kind != bus.KindReply || out.ID == "" {
+		if !strings.HasPrefix(out.Text, tt.want) || !out.Final || out.Kind != "reply" || out.ID == "" {
 			t.Errorf("%q says %q and hears %+v", tt.name, tt.text, out)
 		}
 	}

@@ -36,6 +36,13 @@ func Start(t testing.TB, opt host.Options) (h *host.Host, stop func()) {
 	t.Helper()
 	opt.Grace, opt.Version = 5*time.Second, "0.1.0"
 	h = host.New(opt)
+	return h, Serve(t, h)
+}
+
+// Serve runs a host until stop is called or the test ends. It returns when the
+// host is ready.
+func Serve(t testing.TB, h *host.Host) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- h.Run(ctx) }()
@@ -59,5 +66,5 @@ func Start(t testing.TB, opt host.Options) (h *host.Host, stop func()) {
 	case <-time.After(waittest.Within):
 		t.Fatal("the host does not get ready")
 	}
-	return h, stop
+	return stop
 }

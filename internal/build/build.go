@@ -23,11 +23,13 @@ import (
 
 // Options are what a Builder needs beside the configuration.
 type Options struct {
-	// Path is where the configuration was loaded from: a key that a server refuses
-	// is read again from there. Empty: keys stay as they are.
-	Path      string
+	// Load reads the configuration again, for a key in place of one that a server
+	// refuses. nil: keys stay as they are.
+	Load      func() (*config.Config, error)
 	Version   string                                               // of this client, for MCP servers
 	Behaviors map[string]agents.Factory                            // go before those of agents.Register
+	Tools     []tools.Tool                                         // of the program, beside those of the host
+	Providers map[string]ProviderFunc                              // of the program, by the name of provider
 	NC        *nats.Conn                                           // nil: what needs NATS cannot be used
 	JS        jetstream.JetStream                                  // nil: the same
 	Ask       mcp.Ask                                              // asks a person for an MCP server; nil: declines

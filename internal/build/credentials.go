@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"agenthost/config"
 	"agenthost/llm"
 )
 
@@ -12,12 +11,12 @@ import (
 // now: a file it takes the key from may have been replaced. The gate of the
 // model calls it once at a time.
 func (b *Builder) refresher(name string, c llm.Config) func(context.Context) (llm.Provider, error) {
-	if b.opt.Path == "" || c.APIKey == "" {
+	if b.opt.Load == nil || c.APIKey == "" {
 		return nil
 	}
 	log := b.opt.Log.With().Str("model", name).Logger()
 	return func(context.Context) (llm.Provider, error) {
-		cfg, err := config.Load(b.opt.Path)
+		cfg, err := b.opt.Load()
 		if err != nil {
 			err = fmt.Errorf("read the key of model %q again: %w", name, err)
 			log.Warn().Err(err).Msg("key was refused, and cannot be read again")
@@ -31,7 +30,7 @@ func (b *Builder) refresher(name string, c llm.Config) func(context.Context) (ll
 		b.secrets.add(key)
 		renewed := c
 		renewed.APIKey = key
-		p, err := Provider(renewed)
+		p, err := b.provider(renewed)
 		if err != nil {
 			return nil, err
 		}

@@ -14,14 +14,20 @@ import (
 	"agenthost/llm/scripted"
 )
 
+// A ProviderFunc makes the provider of one entry of models.
+type ProviderFunc = func(llm.Config) (llm.Provider, error)
+
 // providers is the one table of provider names to their constructors.
-var providers = map[string]func(llm.Config) (llm.Provider, error){
+var providers = map[string]ProviderFunc{
 	"echo":      func(llm.Config) (llm.Provider, error) { return echo.New(), nil },
 	"scripted":  func(c llm.Config) (llm.Provider, error) { return scripted.Load(c.Script) },
 	"anthropic": func(c llm.Config) (llm.Provider, error) { return anthropic.New(c, nil) },
 	"openai":    func(c llm.Config) (llm.Provider, error) { return openai.New(c, nil) },
 	"gemini":    func(c llm.Config) (llm.Provider, error) { return gemini.New(c, nil) },
 }
+
+// HasProvider reports whether the host itself has a provider of that name.
+func HasProvider(name string) bool { return providers[name] != nil }
 
 // Models are the configured models by name.
 type Models map[string]Model
@@ -41,7 +47,7 @@ func (b *Builder) models(cfg map[string]llm.Config, before Models) Models {
 	for name, c := range cfg {
 		m, ok := before[name]
 		if !ok || !reflect.DeepEqual(m.Config, c) {
-			m = newModel(name, c)
+			m = newModel(name, c, b.provider)
 			m.Link.Refresh = b.refresher(name, c)
 		}
 		built[name] = m
@@ -49,7 +55,7 @@ func (b *Builder) models(cfg map[string]llm.Config, before Models) Models {
 	return built
 }
 
-func newModel(name string, c llm.Config) Model {
+func newModel(name string, c llm.Config, provider ProviderFunc) Model {
 	info, priced := c.Known()
 	m := Model{Config: c, window: info.Window, Link: llm.Link{
 		Name: c.Provider, Model: c.Model, Gate: llm.NewGate(name, c.Rate), MaxTokens: c.MaxTokens, Timeouts: timeouts(c), Hedge: c.Hedge,
@@ -57,7 +63,7 @@ func newModel(name string, c llm.Config) Model {
 	if priced {
 		m.Link.Price = &info.Price
 	}
-	if m.Link.Provider, m.fault = Provider(c); m.fault != nil {
+	if m.Link.Provider, m.fault = provider(c); m.fault != nil {
 		m.fault = fmt.Errorf("model %q: %w", name, m.fault)
 		m.Link.Provider = broken{m.fault}
 	}
@@ -66,7 +72,7 @@ func newModel(name string, c llm.Config) Model {
 
 // Chain is a chain of one configured model, without a key that is read again.
 func Chain(name string, c llm.Config) (*llm.Chain, error) {
-	m := newModel(name, c)
+	m := newModel(name, c, Provider)
 	return Models{name: m}.lineup([]string{name}).chain, m.fault
 }
 
@@ -89,14 +95,35 @@ func timeouts(c llm.Config) llm.Timeouts {
 }
 
 // Provider makes the provider of a model, or a pool of one for each server.
-func Provider(c llm.Config) (llm.Provider, error) {
+func Provider(c llm.Config) (llm.Provider, error) { return pooled(c, Server) }
+
+// provider is the function Provider for a program that may have the provider.
+func (b *Builder) provider(c llm.Config) (llm.Provider, error) {
+	construct := b.opt.Providers[c.Provider]
+	if construct == nil {
+		return Provider(c)
+	}
+	return pooled(c, func(c llm.Config) (p llm.Provider, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				p, err = nil, fmt.Errorf("provider %q: panic: %v", c.Provider, v)
+			}
+		}()
+		if p, err = construct(c); err == nil && p == nil {
+			err = fmt.Errorf("provider %q: its function made none", c.Provider)
+		}
+		return p, err
+	})
+}
+
+func pooled(c llm.Config, construct ProviderFunc) (llm.Provider, error) {
 	servers := c.Servers()
 	if len(servers) == 1 {
-		return Server(servers[0])
+		return construct(servers[0])
 	}
 	list := make([]llm.Provider, len(servers))
 	for i, one := range servers {
-		p, err := Server(one)
+		p, err := construct(one)
 		if err != nil {
 			return nil, err
 		}

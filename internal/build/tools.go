@@ -79,7 +79,7 @@ func (b *Builder) Tools(cfg *config.Config) (*Tools, error) {
 			return nil, fmt.Errorf("mcp.%s and services.%s: both would have tools named %s.…; rename one", name, name, name)
 		}
 	}
-	list := []tools.Source{tools.Static(own), tools.Static(b.sources.notes.Tools())}
+	list := []tools.Source{tools.Static(own), tools.Static(b.sources.notes.Tools()), tools.Static(b.opt.Tools)}
 	w.builtin = tools.NewRegistry(list...)
 	clients, useClients := b.sources.mcp.Change(cfg.MCP)
 	for i, c := range clients {
