@@ -28,6 +28,7 @@ const anonymousUser = "anonymous"
 // with the token, else what nats.embedded.anonymous says.
 type admission struct {
 	token, anonymous, domain string
+	names                    ServerNames
 
 	mu       sync.Mutex
 	server   *server.Server
@@ -35,23 +36,21 @@ type admission struct {
 }
 
 // admit has the server ask for the token, unless its own file says who may
-// connect, and makes it the host's own way to log in.
-func (b *Bus) admit(o *server.Options) error {
+// connect.
+func admit(o *server.Options, opt ServerOptions) error {
 	file := Embedded{Store: o.StoreDir}.TokenFile()
 	if guarded(o) {
 		_ = os.Remove(file) // commands would log in with it
 		return nil
 	}
-	if err := b.cfg.Embedded.checkReach(o); err != nil {
+	if err := opt.checkReach(o); err != nil {
 		return err
 	}
 	token, err := makeToken(file)
 	if err != nil {
 		return err
 	}
-	b.cfg.User, b.cfg.Password = EmbeddedUser, token
-	b.cfg.Creds, b.cfg.NKey, b.cfg.Token = "", "", ""
-	a := &admission{token: token, anonymous: b.cfg.Embedded.Anonymous, domain: o.JetStreamDomain}
+	a := &admission{token: token, anonymous: opt.Anonymous, domain: o.JetStreamDomain, names: opt.Names}
 	o.CustomClientAuthentication = a
 	// Leaf nodes are not asked by Check; they know these.
 	none := &server.SubjectPermission{Deny: []string{">"}}
@@ -95,7 +94,7 @@ func (a *admission) Check(c server.ClientAuthentication) bool {
 			a.server.Errorf("admit a connection without the token: %v", err)
 			return false
 		}
-		user.Account, user.Permissions = account, channelPermissions(a.domain)
+		user.Account, user.Permissions = account, a.names.channelPermissions(a.domain)
 	}
 	c.RegisterUser(user)
 	return true

@@ -26,7 +26,7 @@ func listening(t *testing.T, anonymous string) (*bus.Bus, bus.Config) {
 	address := "127.0.0.1:0"
 	cfg.Embedded.Listen, cfg.Embedded.Anonymous = &address, anonymous
 	b := bustest.OpenConfig(t, cfg)
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	return b, cfg
 }
 
@@ -179,7 +179,7 @@ func TestAnonymousConnectionInADomain(t *testing.T) {
 	address := "127.0.0.1:0"
 	cfg.Embedded.Listen, cfg.Domain = &address, "edge"
 	b := bustest.OpenConfig(t, cfg)
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	g := enter(t, b.URL())
 	edge, err := jetstream.NewWithDomain(g.Conn, "edge")
 	if err != nil {

@@ -65,7 +65,7 @@ func BenchmarkPublish(b *testing.B) {
 	for _, flight := range []int{1, 256} {
 		b.Run(fmt.Sprintf("flight=%d", flight), func(b *testing.B) {
 			n := bustest.Open(b)
-			makeStream(b, n.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Duplicates: time.Minute})
+			bustest.MakeStream(b, n.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Duplicates: time.Minute})
 			p, _ := publisher(b, n.NC, zerolog.Nop())
 			slots := make(chan struct{}, flight)
 			free := func(uint64, bool, error) { <-slots }

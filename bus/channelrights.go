@@ -13,18 +13,18 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A connection without the token is in an account of its own, which sees of the
+// ChannelAccount is the account of connections without the token, which sees of the
 // hosts' account what is listed here. Permissions alone would not do: a server
 // answers a publish, and delivers to a consumer, on whatever subject the client
 // names, with the rights of the server. In another account such a subject leads
 // only to the client itself.
-const channelAccount = "AGENTHOST_CHANNELS"
+const ChannelAccount = "AGENTHOST_CHANNELS"
 
 // consumerDoor is where the creation of consumers is checked: of a consumer that
 // pushes, the client chooses a subject in the account of the stream.
 const consumerDoor = "agenthost.channels."
 
-const createConsumer = "CONSUMER.CREATE." + OutboundStream
+func (n ServerNames) createConsumer() string { return "CONSUMER.CREATE." + n.OutboundStream }
 
 // A grant is a subject that a channel may publish on.
 type grant struct {
@@ -32,11 +32,12 @@ type grant struct {
 	answers  server.ServiceRespType
 }
 
-func channelGrants(domain string) []grant {
+func (n ServerNames) channelGrants(domain string) []grant {
+	createConsumer := n.createConsumer()
 	grants := []grant{
-		{InboundPrefix + ">", InboundPrefix + ">", server.Singleton},
-		{"$JS.ACK." + OutboundStream + ".>", "", server.Singleton},
-		{"$JS.ACK.*.*." + OutboundStream + ".>", "", server.Singleton}, // with domain and account
+		{n.InboundPrefix + ">", n.InboundPrefix + ">", server.Singleton},
+		{"$JS.ACK." + n.OutboundStream + ".>", "", server.Singleton},
+		{"$JS.ACK.*.*." + n.OutboundStream + ".>", "", server.Singleton}, // with domain and account
 	}
 	prefixes := []string{"$JS.API."}
 	if domain != "" {
@@ -46,13 +47,13 @@ func channelGrants(domain string) []grant {
 		for _, g := range []grant{
 			{"INFO", "", server.Singleton},
 			{"STREAM.NAMES", "", server.Singleton},
-			{"STREAM.INFO." + InboundStream, "", server.Singleton},
-			{"STREAM.INFO." + OutboundStream, "", server.Singleton},
-			{"CONSUMER.INFO." + OutboundStream + ".*", "", server.Singleton},
-			{"CONSUMER.MSG.NEXT." + OutboundStream + ".*", "", server.Streamed},
+			{"STREAM.INFO." + n.InboundStream, "", server.Singleton},
+			{"STREAM.INFO." + n.OutboundStream, "", server.Singleton},
+			{"CONSUMER.INFO." + n.OutboundStream + ".*", "", server.Singleton},
+			{"CONSUMER.MSG.NEXT." + n.OutboundStream + ".*", "", server.Streamed},
 			{createConsumer, consumerDoor + createConsumer, server.Singleton},
 			{createConsumer + ".>", consumerDoor + createConsumer + ".>", server.Singleton},
-			{"CONSUMER.DURABLE.CREATE." + OutboundStream + ".*", consumerDoor + "CONSUMER.DURABLE.CREATE." + OutboundStream + ".*", server.Singleton},
+			{"CONSUMER.DURABLE.CREATE." + n.OutboundStream + ".*", consumerDoor + "CONSUMER.DURABLE.CREATE." + n.OutboundStream + ".*", server.Singleton},
 		} {
 			if g.to == "" {
 				g.to = "$JS.API." + g.from
@@ -69,14 +70,14 @@ func channelGrants(domain string) []grant {
 	return grants
 }
 
-func channelPermissions(domain string) *server.Permissions {
+func (n ServerNames) channelPermissions(domain string) *server.Permissions {
 	publish := []string{"$SYS.REQ.USER.INFO"}
-	for _, g := range channelGrants(domain) {
+	for _, g := range n.channelGrants(domain) {
 		publish = append(publish, g.from)
 	}
 	return &server.Permissions{
 		Publish:   &server.SubjectPermission{Allow: publish},
-		Subscribe: &server.SubjectPermission{Allow: []string{OutboundPrefix + ">", "_INBOX.>"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{n.OutboundPrefix + ">", "_INBOX.>"}},
 	}
 }
 
@@ -87,16 +88,17 @@ func (a *admission) channelAccount() (*server.Account, error) {
 		return a.channels, nil
 	}
 	hosts := a.server.GlobalAccount()
-	channels, _ := a.server.LookupOrRegisterAccount(channelAccount)
+	channels, _ := a.server.LookupOrRegisterAccount(ChannelAccount)
 	only := []*server.Account{channels}
-	if err := hosts.AddStreamExport(OutboundPrefix+">", only); err != nil {
-		return nil, fmt.Errorf("export %s>: %w", OutboundPrefix, err)
+	outbound := a.names.OutboundPrefix + ">"
+	if err := hosts.AddStreamExport(outbound, only); err != nil {
+		return nil, fmt.Errorf("export %s: %w", outbound, err)
 	}
-	if err := channels.AddStreamImport(hosts, OutboundPrefix+">", ""); err != nil {
-		return nil, fmt.Errorf("import %s>: %w", OutboundPrefix, err)
+	if err := channels.AddStreamImport(hosts, outbound, ""); err != nil {
+		return nil, fmt.Errorf("import %s: %w", outbound, err)
 	}
 	exported := map[string]bool{}
-	for _, g := range channelGrants(a.domain) {
+	for _, g := range a.names.channelGrants(a.domain) {
 		if !exported[g.to] {
 			exported[g.to] = true
 			if err := hosts.AddServiceExportWithResponse(g.to, g.answers, only); err != nil {
@@ -114,13 +116,14 @@ func (a *admission) channelAccount() (*server.Account, error) {
 // createWithin bounds what JetStream may take to make a consumer.
 const createWithin = 5 * time.Second
 
-// serveChannels makes the consumers of connections without the token.
-func serveChannels(nc *nats.Conn, o *server.Options) error {
-	if !admits(o) {
+// ServeChannels makes the consumers of connections without the token, by nc,
+// which is the host's own.
+func (s *Server) ServeChannels(nc *nats.Conn) error {
+	if !admits(s.opts) {
 		return nil
 	}
 	_, err := nc.Subscribe(consumerDoor+">", func(m *nats.Msg) {
-		_ = m.Respond(createForChannel(nc, m)) // the client may be gone
+		_ = m.Respond(s.names.createForChannel(nc, m)) // the client may be gone
 	})
 	if err != nil {
 		return fmt.Errorf("serve connections without the token: %w", err)
@@ -128,8 +131,8 @@ func serveChannels(nc *nats.Conn, o *server.Options) error {
 	return nil
 }
 
-func createForChannel(nc *nats.Conn, m *nats.Msg) []byte {
-	request, err := checkedConsumer(m.Data)
+func (n ServerNames) createForChannel(nc *nats.Conn, m *nats.Msg) []byte {
+	request, err := n.checkedConsumer(m.Data)
 	if err != nil {
 		return refuseConsumer(400, err.Error())
 	}
@@ -145,18 +148,18 @@ func createForChannel(nc *nats.Conn, m *nats.Msg) []byte {
 // checkedConsumer is a request for a consumer that a connection without the
 // token may have: one that is pulled from, and new, or as it is already. It is
 // written again, so that the server reads what was checked.
-func checkedConsumer(data []byte) ([]byte, error) {
+func (n ServerNames) checkedConsumer(data []byte) ([]byte, error) {
 	var r server.CreateConsumerRequest
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("read the request: %w", err)
 	}
 	switch c := &r.Config; {
-	case r.Stream != OutboundStream:
-		return nil, fmt.Errorf("stream %q: a connection without the token has consumers on %s only", r.Stream, OutboundStream)
+	case r.Stream != n.OutboundStream:
+		return nil, fmt.Errorf("stream %q: a connection without the token has consumers on %s only", r.Stream, n.OutboundStream)
 	case c.DeliverSubject != "" || c.DeliverGroup != "" || c.FlowControl || c.Heartbeat != 0:
 		return nil, fmt.Errorf("a connection without the token pulls from consumers; log in as %s for one that pushes", EmbeddedUser)
-	case slices.ContainsFunc(append(c.FilterSubjects, c.FilterSubject), func(f string) bool { return f != "" && !strings.HasPrefix(f, OutboundPrefix) }):
-		return nil, fmt.Errorf("filter %q: want subjects of %s>", append(c.FilterSubjects, c.FilterSubject), OutboundPrefix)
+	case slices.ContainsFunc(append(c.FilterSubjects, c.FilterSubject), func(f string) bool { return f != "" && !strings.HasPrefix(f, n.OutboundPrefix) }):
+		return nil, fmt.Errorf("filter %q: want subjects of %s>", append(c.FilterSubjects, c.FilterSubject), n.OutboundPrefix)
 	case c.Direct || c.Sourcing:
 		return nil, errors.New("a direct consumer is the server's own")
 	}
@@ -169,25 +172,4 @@ func refuseConsumer(code int, description string) []byte {
 		Type: server.JSApiConsumerCreateResponseType, Error: &server.ApiError{Code: code, Description: description},
 	}})
 	return data
-}
-
-// LogInHint is what helps a connection without the token.
-const LogInHint = "without the token of the embedded server a connection has the rights of a channel only: as the user of the host, run this in its folder or name its configuration with -c; or make a NATS context there with \"agenthost nats-context\" and use it here with --context agenthost"
-
-// Anonymous reports whether nc is connected to the embedded server of a host
-// without its token, so that it has the rights of a channel only.
-func Anonymous(ctx context.Context, nc *nats.Conn) bool {
-	if o := nc.Opts; o.User != "" || o.Token != "" || o.Nkey != "" || o.UserJWT != nil || o.TokenHandler != nil || o.UserInfo != nil {
-		return false
-	}
-	answer, err := nc.RequestWithContext(ctx, "$SYS.REQ.USER.INFO", nil)
-	if err != nil {
-		return false
-	}
-	var info struct {
-		Data struct {
-			Account string `json:"account"`
-		} `json:"data"`
-	}
-	return json.Unmarshal(answer.Data, &info) == nil && info.Data.Account == channelAccount
 }

@@ -63,7 +63,7 @@ func TestProvisionByManyHostsOnAFreshCluster(t *testing.T) {
 		_, js := connect(t, nodes[i%len(nodes)])
 		hosts = append(hosts, js)
 	}
-	eventually(t, "the cluster has a leader", func() bool {
+	bustest.Eventually(t, "the cluster has a leader", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := hosts[0].AccountInfo(ctx)
@@ -83,23 +83,8 @@ func TestProvisionByManyHostsOnAFreshCluster(t *testing.T) {
 	if err := all.Wait(); err != nil {
 		t.Error(err)
 	}
-	got := everyStream(t, hosts[0])
+	got := bustest.ListStreams(t, hosts[0])
 	if len(got) != len(fresh) {
 		t.Errorf("streams: got %d, want %d: %q", len(got), len(fresh), got)
-	}
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	end := time.After(time.Minute)
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatalf("not within a minute: %s", what)
-		}
 	}
 }

@@ -73,3 +73,16 @@ func (c Config) WithEnv(getenv func(string) string) Config {
 	}
 	return c
 }
+
+// WithToken adds the token of the embedded server to c, unless c says who
+// connects or the host has made no token.
+func (c Config) WithToken() (Config, error) {
+	if c.identified() {
+		return c, nil
+	}
+	token, err := c.Embedded.Token()
+	if err == nil && token != "" {
+		c.User, c.Password = EmbeddedUser, token
+	}
+	return c, err
+}

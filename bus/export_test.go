@@ -30,4 +30,4 @@ func DecodeAck(data []byte) (Ack, error) {
 }
 
 // Reopen replaces the embedded server of b.
-func Reopen(ctx context.Context, b *Bus) error { return b.embedded.reopen(ctx) }
+func Reopen(ctx context.Context, b *Bus) error { return b.embedded.Reopen(ctx) }

@@ -24,12 +24,18 @@ type Files struct {
 // NewFiles makes a Files on the bucket AGENT_FILES.
 func NewFiles(js jetstream.JetStream) *Files { return &Files{js, NewReader(js)} }
 
+// The pauses between two tries.
+const (
+	retryFirst = 50 * time.Millisecond
+	retryMost  = 2 * time.Second
+)
+
 // Put stores data, unless it is there already, and returns its name. That NATS
 // is away, or went away with what it had to answer, is waited for until ctx ends.
 func (f *Files) Put(ctx context.Context, data []byte) (string, error) {
 	sum := sha256.Sum256(data)
 	name := hex.EncodeToString(sum[:])
-	for wait := resendFirst; ; wait = min(2*wait, resendMost) {
+	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
 		err := f.put(ctx, name, data)
 		if err == nil {
 			return name, nil
@@ -128,7 +134,7 @@ func (f *Files) Delete(ctx context.Context, name string) error {
 // complete calls do again, until ctx ends, while it does not find a file that is
 // there: a copy of the bucket lags.
 func (f *Files) complete(ctx context.Context, name string, do func(jetstream.ObjectStore) error) error {
-	for wait := resendFirst; ; wait = min(2*wait, resendMost) {
+	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
 		store, err := f.js.ObjectStore(ctx, FilesBucket)
 		if err == nil {
 			err = do(store)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
@@ -30,7 +31,7 @@ func objects(t *testing.T, js jetstream.JetStream) int {
 
 func TestFiles(t *testing.T) {
 	b := bustest.Open(t)
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	files := bus.NewFiles(b.JS)
 	for name, data := range map[string][]byte{"empty": {}, "small": []byte("hello"), "large": bytes.Repeat([]byte{0, 255}, 3<<20)} {
 		first, err := files.Put(t.Context(), data)
@@ -53,7 +54,7 @@ func TestFiles(t *testing.T) {
 
 func TestFilesDelete(t *testing.T) {
 	b := bustest.Open(t)
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	files := bus.NewFiles(b.JS)
 	name, err := files.Put(t.Context(), []byte("hello"))
 	if err != nil {
@@ -74,7 +75,7 @@ func TestFilesDelete(t *testing.T) {
 
 func TestFilesPutByMany(t *testing.T) {
 	b := bustest.Open(t)
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	files, data := bus.NewFiles(b.JS), bytes.Repeat([]byte("x"), 300<<10)
 	var hosts errgroup.Group
 	for range 8 {
@@ -96,10 +97,10 @@ func TestFilesFail(t *testing.T) {
 	b := bustest.Open(t)
 	files := bus.NewFiles(b.JS)
 	_, err := files.Put(t.Context(), []byte("x"))
-	wantError(t, err, "store file: ", "bucket not found")
+	bustest.WantError(t, err, "store file: ", "bucket not found")
 	_, err = files.Get(t.Context(), "abc")
-	wantError(t, err, "read file abc: ", "bucket not found")
-	provision(t, b.JS)
+	bustest.WantError(t, err, "read file abc: ", "bucket not found")
+	bustest.Provision(t, b.JS)
 	name, err := files.Put(t.Context(), []byte("xy"))
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +121,7 @@ func TestFilesFail(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = files.Put(ctx, []byte("x"))
-	wantError(t, err, "store file: ")
+	bustest.WantError(t, err, "store file: ")
 }
 
 // A file is stored once NATS is back.
@@ -130,7 +131,7 @@ func TestFilesWaitForNATS(t *testing.T) {
 	if err := b.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	away := b.NC.StatusChanged(nats.RECONNECTING)
 	server.Stop()
 	<-away
@@ -156,4 +157,64 @@ func canceled(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
+}
+
+// A file that a copy of the bucket lacks is waited for, and one that was deleted
+// is stored again though a copy still has it.
+func TestFilesOfALaggingCopy(t *testing.T) {
+	c := bustest.StartCluster(t)
+	b := bustest.OpenConfig(t, bus.Config{URL: c.URL(0)})
+	if err := b.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := bus.Provision(t.Context(), b.JS, 3, 0, bustest.Log(t)); err != nil {
+		t.Fatal(err)
+	}
+	files := bus.NewFiles(b.JS)
+	store := func(data string) string {
+		t.Helper()
+		name, err := files.Put(t.Context(), []byte(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	deleted := store("deleted")
+	catchUp := c.Lag("OBJ_" + bus.FilesBucket)
+	defer catchUp()
+	if err := files.Delete(t.Context(), deleted); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{store("deleted"): "deleted", store("new"): "new"}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	for name, data := range names {
+		if _, err := files.Get(ctx, name); errors.Is(err, jetstream.ErrObjectNotFound) {
+			t.Errorf("%s, while the copy lags: got %v, want another error", data, err)
+		}
+		if _, err := files.GetWithin(ctx, name, 3); data == "deleted" && !errors.Is(err, bus.ErrTooLarge) && ctx.Err() == nil {
+			t.Errorf("%s, while the copy lags: got %v, want %v", data, err, bus.ErrTooLarge)
+		}
+	}
+	short, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	kept := store("kept")
+	if err := files.Delete(short, kept); err == nil {
+		t.Error("a file that the copy lacks is said to be deleted")
+	}
+	catchUp()
+	if err := files.Delete(t.Context(), kept); err != nil {
+		t.Error(err)
+	}
+	if _, err := files.Get(t.Context(), kept); !errors.Is(err, jetstream.ErrObjectNotFound) {
+		t.Errorf("what was deleted: got %v, want %v", err, jetstream.ErrObjectNotFound)
+	}
+	for name, data := range names {
+		if got, err := files.Get(t.Context(), name); err != nil || string(got) != data {
+			t.Errorf("got %q, %v, want %q", got, err, data)
+		}
+	}
+	if _, err := files.Get(t.Context(), "never"); !errors.Is(err, jetstream.ErrObjectNotFound) {
+		t.Errorf("what was never stored: got %v, want %v", err, jetstream.ErrObjectNotFound)
+	}
 }

@@ -83,9 +83,8 @@ const (
 	maxHeldBytes = 256 << 20
 	slowest      = pinnedTTL / 3
 
-	laneGroup  = "owner"
-	apiTimeout = 5 * time.Second
-	tellEvery  = time.Minute // that nothing has changed
+	laneGroup = "owner"
+	tellEvery = time.Minute // that nothing has changed
 )
 
 // NewLane makes a lane that hands each message to deliver, which must not
@@ -263,66 +262,6 @@ func (l *Lane) renew(seq uint64, m jetstream.Msg) bool {
 	return ok
 }
 
-// takeOver makes this host the owner under a new pin, or anew under the one it
-// has. What an owner before may have left, or what was lost on its way, comes
-// again after a reset, from the first message that is not acknowledged, in
-// order.
-func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin string, meta *jetstream.MsgMetadata) bool {
-	api, cancel := context.WithTimeout(ctx, apiTimeout)
-	defer cancel()
-	note, err := l.readNote(api)
-	if err == nil && meta.Sequence.Consumer > 1 { // 1: nothing was delivered before
-		var info *jetstream.ConsumerInfo
-		if info, err = consumer.Info(api); err == nil {
-			err = l.reset(api, &note, deliveredBefore(meta, info))
-		}
-		l.resetting, l.resetAt = err == nil, time.Now()
-	}
-	if err != nil {
-		if !errors.Is(err, context.Canceled) { // the host is stopping
-			l.few.Warn().Err(err).Msg("take over lane; trying again")
-		}
-		return false
-	}
-	handed := note.Handed
-	if note.Pin != "" { // who had the lane did not let it go
-		handed = 0
-	}
-	note.Host, note.Pin, note.Handed = l.cfg.Host, pin, 0
-	note.Tried = max(note.Tried, l.given)          // a consumer made again begins at the first message
-	if err := l.writeNote(api, note); err != nil { // costs only a slower restart
-		l.log.Warn().Err(err).Msg("note who serves the lane")
-	}
-	l.pin, l.tried, l.handed = pin, note.Tried, handed
-	l.beginAgain()
-	l.pinned.Store(&pin)
-	l.log.Info().Uint64("tried", l.tried).Msg("this host serves the lane")
-	l.gained(ctx)
-	return true
-}
-
-// deliveredBefore is how far deliveries had come before the first under a new
-// pin. By the time of asking, info counts some under that pin too.
-func deliveredBefore(first *jetstream.MsgMetadata, info *jetstream.ConsumerInfo) uint64 {
-	if first.NumDelivered == 1 {
-		return first.Sequence.Stream - 1
-	}
-	return info.Delivered.Stream
-}
-
-// reset makes the server deliver again, in order, what is not acknowledged.
-// How far the deliveries had come is noted first: the server forgets it.
-func (l *Lane) reset(ctx context.Context, note *ownership, delivered uint64) error {
-	note.Tried = max(note.Tried, delivered)
-	if err := l.writeNote(ctx, *note); err != nil {
-		return err
-	}
-	if _, err := l.js.ResetConsumer(ctx, l.cfg.Stream, l.cfg.Name); err != nil {
-		return fmt.Errorf("reset consumer: %w", err)
-	}
-	return nil
-}
-
 // Owns asks the server whether this host still holds the pin.
 func (l *Lane) Owns(ctx context.Context) (bool, error) {
 	pin := l.pinned.Load()
@@ -391,13 +330,4 @@ func (l *Lane) snapshot() []*Delivery {
 		held = append(held, d)
 	}
 	return held
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

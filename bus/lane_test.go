@@ -44,7 +44,7 @@ func TestLaneDelivers(t *testing.T) {
 			first.Stream() != bus.InboundStream || first.Lane() != h.Lane {
 			t.Errorf("got %+v, want what was published", first)
 		}
-		publish(t, js, web, numbers(2, 300)...)
+		bustest.Publish(t, js, web, numbers(2, 300)...)
 		rest := h.want(numbers(2, 300)...)
 		if !h.Serving() || h.Held() != 300 {
 			t.Errorf("serving %t, held %d, want true, 300", h.Serving(), h.Held())
@@ -69,7 +69,7 @@ func TestLaneDeliversAgainWhatWasLeft(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
-		publish(t, js, web, "1", "2", "3")
+		bustest.Publish(t, js, web, "1", "2", "3")
 		h := join(t, ns, "one")
 		got := h.want("1", "2", "3")
 		got[0].Done()
@@ -86,7 +86,7 @@ func TestLaneWaitsForEveryHolder(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
-		publish(t, js, web, "1", "2")
+		bustest.Publish(t, js, web, "1", "2")
 		h := join(t, ns, "one")
 		got := h.want("1", "2")
 		for _, d := range got {
@@ -115,19 +115,19 @@ func TestLaneSlowsDown(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
 		h := join(t, ns, "one")
-		publish(t, js, web, "0")
+		bustest.Publish(t, js, web, "0")
 		h.want("0")[0].Done()
 		two := join(t, ns, "two")
 		h.Burden(bus.MaxHeldBytes + 1)
 		began := time.Now()
-		publish(t, js, web, numbers(1, 20)...)
+		bustest.Publish(t, js, web, numbers(1, 20)...)
 		got := h.want(numbers(1, 20)...)
 		if took := time.Since(began); took < 10*time.Second {
 			t.Errorf("20 messages took %s, want it slower", took)
 		}
 		h.Burden(-bus.MaxHeldBytes - 1)
 		each(got, (*bus.Delivery).Done)
-		publish(t, js, web, numbers(21, 30)...)
+		bustest.Publish(t, js, web, numbers(21, 30)...)
 		time.Sleep(aWhile)
 		var fresh []string
 		for len(h.got) > 0 { // what waited too long to be handed out came again
@@ -151,7 +151,7 @@ func TestLaneSlowsDown(t *testing.T) {
 func TestLaneThatCannotBeTakenOverLogsNoFlood(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		_, js := connect(t, fleet(t))
-		var log logBuffer
+		var log bustest.LogBuffer
 		cfg := bus.LaneConfig{Stream: bus.InboundStream, Name: bus.LaneName(0), Filters: []string{web}, Host: "one"}
 		lane := bus.NewLane(js, cfg, zerolog.New(&log), func(context.Context) {}, func(*bus.Delivery) {})
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -161,7 +161,7 @@ func TestLaneThatCannotBeTakenOverLogsNoFlood(t *testing.T) {
 			if err := js.DeleteKeyValue(ctx, bus.LanesBucket); err != nil {
 				t.Error(err)
 			}
-			publish(t, js, web, numbers(1, 200)...)
+			bustest.Publish(t, js, web, numbers(1, 200)...)
 		}()
 		if err := lane.Run(ctx, ctx); err != nil {
 			t.Fatal(err)
@@ -179,7 +179,7 @@ func TestLaneWithoutStreamLogsNoFlood(t *testing.T) {
 		if err := js.DeleteStream(t.Context(), bus.InboundStream); err != nil {
 			t.Fatal(err)
 		}
-		var log logBuffer
+		var log bustest.LogBuffer
 		cfg := bus.LaneConfig{Stream: bus.InboundStream, Name: bus.LaneName(0), Filters: []string{web}, Host: "one"}
 		lane := bus.NewLane(js, cfg, zerolog.New(&log), func(context.Context) {}, func(*bus.Delivery) {})
 		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)

@@ -16,15 +16,15 @@ func TestLaneClaimsMore(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
 		h := join(t, ns, "one")
-		publish(t, js, web, "1")
+		bustest.Publish(t, js, web, "1")
 		held := h.want("1")
 		if err := h.Claim(t.Context(), []string{"plugin.inbound.tel", "plugin.inbound.tel.>"}); err != nil {
 			t.Fatal(err)
 		}
-		publish(t, js, "plugin.inbound.tel", "2")
-		publish(t, js, "plugin.inbound.tel.home", "3")
-		publish(t, js, web, "4")
-		publish(t, js, "plugin.inbound.mail", "5")
+		bustest.Publish(t, js, "plugin.inbound.tel", "2")
+		bustest.Publish(t, js, "plugin.inbound.tel.home", "3")
+		bustest.Publish(t, js, web, "4")
+		bustest.Publish(t, js, "plugin.inbound.mail", "5")
 		each(h.want("2", "3", "4"), (*bus.Delivery).Done)
 		each(held, (*bus.Delivery).Done)
 		h.quiet(aWhile)
@@ -55,7 +55,7 @@ func TestLaneClaimsThroughACut(t *testing.T) {
 		if err := <-claimed; err != nil {
 			t.Fatal(err)
 		}
-		publish(t, js, "plugin.inbound.tel", "1")
+		bustest.Publish(t, js, "plugin.inbound.tel", "1")
 		each(h.want("1"), (*bus.Delivery).Done)
 		h.quiet(aWhile)
 	})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -123,136 +122,6 @@ func pinnedClient(info *jetstream.ConsumerInfo) string {
 	return ""
 }
 
-// An ownership is what a host notes when it gains a lane, so that after a crash
-// it can let go what its dead self still holds.
-type ownership struct {
-	Host string `json:"host"`
-	Pin  string `json:"pin"`
-	// Tried is how far deliveries had come before the last reset.
-	Tried uint64 `json:"tried,omitempty"`
-	// Handed is how far they had come when the owner stopped in good order.
-	Handed uint64 `json:"handed,omitempty"`
-}
-
-func (l *Lane) noteKey() string { return l.cfg.Stream + "." + l.cfg.Name }
-
-func (l *Lane) readNote(ctx context.Context) (ownership, error) {
-	note := ownership{}
-	entry, err := NewReader(l.js).Entry(ctx, LanesBucket, l.noteKey())
-	if errors.Is(err, ErrNotFound) {
-		return note, nil
-	}
-	if err != nil {
-		return note, fmt.Errorf("read who serves the lane: %w", err)
-	}
-	if err := json.Unmarshal(entry.Data, &note); err != nil {
-		l.log.Warn().Err(err).Msg("the note of who serves the lane cannot be read; ignored")
-		return ownership{}, nil
-	}
-	return note, nil
-}
-
-func (l *Lane) writeNote(ctx context.Context, note ownership) error {
-	kv, err := l.js.KeyValue(ctx, LanesBucket)
-	if err != nil {
-		return fmt.Errorf("note who serves the lane: %w", err)
-	}
-	data, err := json.Marshal(note)
-	if err != nil {
-		return err
-	}
-	if _, err = kv.Put(ctx, l.noteKey(), data); err != nil {
-		return fmt.Errorf("note who serves the lane: %w", err)
-	}
-	return nil
-}
-
-// takeBack makes ready for a start: it unpins what an earlier life of this host
-// still holds and, when nobody serves the lane, has the server deliver again at
-// once what was left, instead of when its ack timers run out.
-func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error {
-	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
-	defer cancel()
-	info := consumer.CachedInfo()
-	note, err := l.readNote(ctx)
-	if err != nil {
-		return err
-	}
-	l.tried = max(l.tried, note.Tried)
-	pin := pinnedClient(info)
-	if pin != "" && pin != l.pin && (note.Host != l.cfg.Host || note.Pin != pin) {
-		return nil // another host serves it
-	}
-	if pin != "" {
-		l.log.Info().Msg("taking the lane back from before the restart")
-		if err := l.unpin(ctx); err != nil {
-			return err
-		}
-	}
-	if l.pin == "" && note.Host == l.cfg.Host && note.Pin != "" { // it did not stop, it died
-		if err := l.distrust(ctx, &note); err != nil {
-			return err
-		}
-	}
-	if info.NumAckPending == 0 {
-		return nil
-	}
-	return l.reset(ctx, &note, info.Delivered.Stream)
-}
-
-// distrust notes all that is stored as tried: a server that died with this
-// host's earlier life may have forgotten what it delivered to it.
-func (l *Lane) distrust(ctx context.Context, note *ownership) error {
-	stream, err := l.js.Stream(ctx, l.cfg.Stream)
-	if err != nil {
-		return fmt.Errorf("look up stream: %w", err)
-	}
-	note.Tried = max(note.Tried, stream.CachedInfo().State.LastSeq)
-	l.tried = max(l.tried, note.Tried)
-	return l.writeNote(ctx, *note)
-}
-
-// release lets the pin go, and has the server deliver again at once what was
-// left, so that another host need not wait for timers.
-func (l *Lane) release() {
-	pin := l.pinned.Load()
-	if pin == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), apiTimeout)
-	defer cancel()
-	if err := l.handOver(ctx, *pin); err != nil {
-		l.log.Warn().Err(err).Msg("let the lane go; another host takes it when the pin expires")
-	}
-}
-
-func (l *Lane) handOver(ctx context.Context, pin string) error {
-	consumer, err := l.js.Consumer(ctx, l.cfg.Stream, l.cfg.Name)
-	if err != nil {
-		return fmt.Errorf("look up consumer: %w", err)
-	}
-	info := consumer.CachedInfo()
-	if pinnedClient(info) != pin {
-		return nil
-	}
-	return errors.Join(l.leaveNote(ctx, info), l.unpin(ctx))
-}
-
-// leaveNote notes that nobody serves the lane, and has the server deliver again
-// what was left.
-func (l *Lane) leaveNote(ctx context.Context, info *jetstream.ConsumerInfo) error {
-	note, err := l.readNote(ctx)
-	if err != nil {
-		return err
-	}
-	note.Pin = ""
-	if info.NumAckPending > 0 {
-		note.Handed = info.Delivered.Stream
-		return l.reset(ctx, &note, info.Delivered.Stream)
-	}
-	return l.writeNote(ctx, note)
-}
-
 // keepPin asks for a message as a pull does, but no larger than nothing: the
 // server renews the pin and sends none. A lane that slows down has read what
 // it pulled long before it pulls again.
@@ -266,19 +135,6 @@ func (l *Lane) keepPin() {
 		l.log.Debug().Err(err).Msg("keep the lane while it is slow")
 	}
 }
-
-func apiPrefix(js jetstream.JetStream) string {
-	switch o := js.Options(); {
-	case o.Domain != "":
-		return "$JS." + o.Domain + ".API."
-	case o.APIPrefix != "":
-		return strings.TrimSuffix(o.APIPrefix, ".") + "."
-	}
-	return ownAPI
-}
-
-// ownAPI is the prefix of the JetStream that the server itself has.
-const ownAPI = "$JS.API."
 
 func (l *Lane) unpin(ctx context.Context) error {
 	stream, err := l.js.Stream(ctx, l.cfg.Stream)

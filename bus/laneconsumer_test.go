@@ -21,14 +21,14 @@ func TestLaneMakesItsConsumerAgain(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
 		h := join(t, ns, "one")
-		publish(t, js, web, "1", "2", "3")
+		bustest.Publish(t, js, web, "1", "2", "3")
 		held := h.want("1", "2", "3")
 		held[1].Leave()
 		if err := js.DeleteConsumer(t.Context(), bus.InboundStream, bus.LaneName(0)); err != nil {
 			t.Fatal(err)
 		}
 		h.want("2?")[0].Done()
-		publish(t, js, web, "4")
+		bustest.Publish(t, js, web, "4")
 		h.want("4")[0].Done()
 		held[0].Done()
 		held[2].Done()
@@ -46,7 +46,7 @@ func TestLaneNoticesThatItsConsumerIsGone(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
 		h := join(t, ns, "one")
-		publish(t, js, web, "1")
+		bustest.Publish(t, js, web, "1")
 		h.want("1")[0].Done()
 		h.flush()
 		h.door.shut.Store(true)
@@ -57,7 +57,7 @@ func TestLaneNoticesThatItsConsumerIsGone(t *testing.T) {
 		if err := js.DeleteConsumer(t.Context(), bus.InboundStream, bus.LaneName(0)); err != nil {
 			t.Fatal(err)
 		}
-		publish(t, js, web, "2")
+		bustest.Publish(t, js, web, "2")
 		h.door.shut.Store(false)
 		h.want("1?", "2")
 	})
@@ -78,8 +78,8 @@ func TestLaneOfManyAgents(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- l.Run(ctx, ctx) }()
-		publish(t, js, "agent.schedule.ana.x", "not for us")
-		publish(t, js, "agent.due.c001", "x")
+		bustest.Publish(t, js, "agent.schedule.ana.x", "not for us")
+		bustest.Publish(t, js, "agent.due.c001", "x")
 		if subject := <-got; subject != "agent.due.c001" {
 			t.Errorf("got %s, want agent.due.c001", subject)
 		}
@@ -99,8 +99,8 @@ func TestLaneGoesOnWithoutItsStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.quiet(aWhile)
-		provision(t, js)
-		publish(t, js, web, "1")
+		bustest.Provision(t, js)
+		bustest.Publish(t, js, web, "1")
 		h.want("1")
 	})
 }
@@ -110,12 +110,12 @@ func TestLaneGoesOnAfterACut(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
 		h := join(t, ns, "one")
-		publish(t, js, web, "1")
+		bustest.Publish(t, js, web, "1")
 		held := h.want("1")
 		if err := h.nc.ForceReconnect(); err != nil {
 			t.Fatal(err)
 		}
-		publish(t, js, web, "2")
+		bustest.Publish(t, js, web, "2")
 		if second := h.take(1)[0]; second.Seq != 2 { // it may have been sent into the cut
 			t.Errorf("got message %d, want 2", second.Seq)
 		} else {
@@ -148,11 +148,11 @@ func TestLaneFiltersOnlyWiden(t *testing.T) {
 		}
 		one := join(t, ns, "one", web)
 		want(web)
-		publish(t, js, web, "0")
+		bustest.Publish(t, js, web, "0")
 		one.want("0")
 		two := join(t, ns, "two", "plugin.inbound.irc", "plugin.inbound.telegram.*")
 		want("plugin.inbound.irc", "plugin.inbound.telegram.*", web)
-		publish(t, js, "plugin.inbound.irc", "1")
+		bustest.Publish(t, js, "plugin.inbound.irc", "1")
 		one.want("1") // it serves what it does not know itself
 		two.stop()
 		one.stop()
@@ -197,7 +197,7 @@ func TestLaneIsMadeByManyHosts(t *testing.T) {
 		for range cap(started) {
 			hosts = append(hosts, <-started)
 		}
-		publish(t, js, web, "1")
+		bustest.Publish(t, js, web, "1")
 		time.Sleep(aWhile)
 		hosts = slices.DeleteFunc(hosts, func(h *host) bool { return !h.Serving() && len(h.got) == 0 })
 		if len(hosts) != 1 {
@@ -219,7 +219,7 @@ func TestLaneIgnoresABrokenNote(t *testing.T) {
 		if _, err := kv.PutString(t.Context(), "AGENT_INBOUND.lane-00", "{"); err != nil {
 			t.Fatal(err)
 		}
-		publish(t, js, web, "1")
+		bustest.Publish(t, js, web, "1")
 		join(t, ns, "one").want("1")
 		if e, err := kv.Get(t.Context(), "AGENT_INBOUND.lane-00"); err != nil || !strings.Contains(string(e.Value()), `"host":"one"`) {
 			t.Errorf("note: got %s, %v, want the host's", e.Value(), err)
@@ -236,9 +236,9 @@ func TestLaneNeedsItsNotes(t *testing.T) {
 		if err := js.DeleteKeyValue(t.Context(), bus.LanesBucket); err != nil {
 			t.Fatal(err)
 		}
-		publish(t, js, web, "1", "2")
+		bustest.Publish(t, js, web, "1", "2")
 		h.quiet(aWhile)
-		provision(t, js)
+		bustest.Provision(t, js)
 		h.want("1?", "2?")
 		time.Sleep(aWhile)
 	})

@@ -19,7 +19,7 @@ func TestLaneDistrustsAServerThatDiedWithItsHost(t *testing.T) {
 		ns := fleet(t)
 		nc, js := connect(t, ns)
 		one := join(t, ns, "one")
-		publish(t, js, web, "1", "2", "3")
+		bustest.Publish(t, js, web, "1", "2", "3")
 		one.want("1", "2", "3")
 		one.die()
 		nc.Close()
@@ -30,7 +30,7 @@ func TestLaneDistrustsAServerThatDiedWithItsHost(t *testing.T) {
 		}
 		again := join(t, ns, "one")
 		each(again.want("1?", "2?", "3?"), (*bus.Delivery).Done)
-		publish(t, js, web, "4")
+		bustest.Publish(t, js, web, "4")
 		again.want("4")
 	})
 }

@@ -25,7 +25,7 @@ func fleet(t *testing.T) *server.Server {
 	t.Helper()
 	ns := startIn(t, t.TempDir())
 	_, js := connect(t, ns)
-	provision(t, js)
+	bustest.Provision(t, js)
 	return ns
 }
 

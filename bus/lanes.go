@@ -10,6 +10,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// Entries of the metadata of a stream.
+const (
+	lanesKey  = "agenthost.lanes"
+	lanesFrom = "agenthost.lanes_from" // where lanes made later start
+)
+
 var errNoStream = errors.New("there is no stream")
 
 // SetLanes gives a stopped fleet another number of lanes. The consumers of the
@@ -18,9 +24,9 @@ var errNoStream = errors.New("there is no stream")
 //
 // A fleet that is served is left alone.
 func SetLanes(ctx context.Context, js jetstream.JetStream, lanes int) error {
-	var fleet []stopped
+	var fleet []StoppedLanes
 	for _, name := range laneStreams {
-		s, err := stoppedLanes(ctx, js, name)
+		s, err := Stopped(ctx, js, name)
 		if name == SchedulesStream && errors.Is(err, errNoStream) {
 			continue // the next host makes it, out of what an older version has left
 		}
@@ -38,50 +44,50 @@ func SetLanes(ctx context.Context, js jetstream.JetStream, lanes int) error {
 }
 
 // stopped are the lanes of a stream while nobody serves them.
-type stopped struct {
-	stream jetstream.Stream
+type StoppedLanes struct {
+	Stream jetstream.Stream
 	cfg    jetstream.StreamConfig
 	lanes  []*jetstream.ConsumerInfo
-	from   uint64 // the first message that one of them is not done with
+	From   uint64 // the first message that one of them is not done with
 }
 
-func stoppedLanes(ctx context.Context, js jetstream.JetStream, name string) (stopped, error) {
+func Stopped(ctx context.Context, js jetstream.JetStream, name string) (StoppedLanes, error) {
 	stream, err := js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return stopped{}, fmt.Errorf("%w %s: no fleet has run here; set nats.lanes instead", errNoStream, name)
+		return StoppedLanes{}, fmt.Errorf("%w %s: no fleet has run here; set nats.lanes instead", errNoStream, name)
 	}
 	if err != nil {
-		return stopped{}, fmt.Errorf("look up stream %s: %w", name, err)
+		return StoppedLanes{}, fmt.Errorf("look up stream %s: %w", name, err)
 	}
 	info := stream.CachedInfo()
-	s := stopped{stream: stream, cfg: info.Config, from: startOf(info.Config)}
+	s := StoppedLanes{Stream: stream, cfg: info.Config, From: startOf(info.Config)}
 	if s.cfg.Metadata == nil {
 		s.cfg.Metadata = map[string]string{}
 	}
 	if s.lanes, err = oldLanes(ctx, stream); err != nil {
-		return stopped{}, fmt.Errorf("stream %s: %w", name, err)
+		return StoppedLanes{}, fmt.Errorf("stream %s: %w", name, err)
 	}
 	if len(s.lanes) > 0 {
-		s.from = max(s.from, info.State.LastSeq+1)
+		s.From = max(s.From, info.State.LastSeq+1)
 	}
 	for _, lane := range s.lanes {
 		if pinnedClient(lane) != "" || lane.NumWaiting > 0 { // an idle fleet has no pin, it only asks
-			return stopped{}, fmt.Errorf("stream %s: a host serves %s; stop every host first", name, lane.Name)
+			return StoppedLanes{}, fmt.Errorf("stream %s: a host serves %s; stop every host first", name, lane.Name)
 		}
 		if lane.NumPending > 0 || lane.NumAckPending > 0 { // else its floor may be far behind
-			s.from = max(startOf(info.Config), min(s.from, lane.AckFloor.Stream+1))
+			s.From = max(startOf(info.Config), min(s.From, lane.AckFloor.Stream+1))
 		}
 	}
 	return s, nil
 }
 
 // remove deletes the lanes, having noted where those to come begin.
-func (s stopped) remove(ctx context.Context, js jetstream.JetStream) error {
-	if err := note(ctx, js, s.cfg, lanesFrom, strconv.FormatUint(s.from, 10)); err != nil {
+func (s StoppedLanes) remove(ctx context.Context, js jetstream.JetStream) error {
+	if err := note(ctx, js, s.cfg, lanesFrom, strconv.FormatUint(s.From, 10)); err != nil {
 		return err
 	}
 	for _, info := range s.lanes {
-		if err := s.stream.DeleteConsumer(ctx, info.Name); err != nil {
+		if err := s.Stream.DeleteConsumer(ctx, info.Name); err != nil {
 			return fmt.Errorf("delete consumer %s: %w", info.Name, err)
 		}
 	}
@@ -124,4 +130,12 @@ func oldLanes(ctx context.Context, stream jetstream.Stream) ([]*jetstream.Consum
 func isLane(consumer string) bool {
 	n, err := strconv.Atoi(strings.TrimPrefix(consumer, "lane-"))
 	return err == nil && n >= 0 && consumer == LaneName(n)
+}
+
+// LaneCount is how many lanes a fleet has that is configured for lanes.
+func LaneCount(lanes int) int {
+	if lanes == 0 {
+		return 4
+	}
+	return lanes
 }

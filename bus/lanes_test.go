@@ -21,8 +21,8 @@ func TestSetLanes(t *testing.T) {
 	quick, slow := join(t, ns, "one", web), joinLane(t, ns, "one", 1, "plugin.inbound.irc")
 	idle := joinLane(t, ns, "one", 2, "plugin.inbound.mail")
 	for range 5 {
-		publish(t, js, web, "w")
-		publish(t, js, "plugin.inbound.irc", "i")
+		bustest.Publish(t, js, web, "w")
+		bustest.Publish(t, js, "plugin.inbound.irc", "i")
 	}
 	each(quick.take(5), (*bus.Delivery).Done)
 	held := slow.take(5)
@@ -31,8 +31,8 @@ func TestSetLanes(t *testing.T) {
 	for _, h := range []*host{quick, slow, idle} {
 		h.flush()
 	}
-	wantError(t, bus.SetLanes(t.Context(), js, 2), "stream AGENT_INBOUND: a host serves lane-0", "stop every host first")
-	if c := streamConfig(t, js, bus.InboundStream); c.Metadata["agenthost.lanes"] != "4" {
+	bustest.WantError(t, bus.SetLanes(t.Context(), js, 2), "stream AGENT_INBOUND: a host serves lane-0", "stop every host first")
+	if c := bustest.StreamConfig(t, js, bus.InboundStream); c.Metadata["agenthost.lanes"] != "4" {
 		t.Errorf("after the refusal: got %s lanes, want 4", c.Metadata["agenthost.lanes"])
 	}
 	for _, h := range []*host{quick, slow, idle} {
@@ -47,7 +47,7 @@ func TestSetLanes(t *testing.T) {
 		t.Errorf("consumers left: %s", diff)
 	}
 	provisionLanes(t, js, 2)
-	publish(t, js, web, "new")
+	bustest.Publish(t, js, web, "new")
 	two := join(t, ns, "two", web, "plugin.inbound.irc", "plugin.inbound.mail")
 	var seqs []uint64
 	for _, d := range two.take(8) {
@@ -66,19 +66,19 @@ func TestSetLanesWhenAllIsDone(t *testing.T) {
 	ns := fleet(t)
 	_, js := connect(t, ns)
 	h, idle := join(t, ns, "one", web), joinLane(t, ns, "one", 1, "plugin.inbound.mail")
-	publish(t, js, web, "1", "2", "3")
+	bustest.Publish(t, js, web, "1", "2", "3")
 	each(h.take(3), (*bus.Delivery).Done)
 	for _, h := range []*host{h, idle} {
 		h.stop()
 		h.flush()
 	}
-	eventually(t, "the server has worked off all acknowledgements", func() bool { return consumer(t, js).NumAckPending == 0 })
+	bustest.Eventually(t, "the server has worked off all acknowledgements", func() bool { return consumer(t, js).NumAckPending == 0 })
 	for range 2 { // the second time there are no lanes to learn from
 		if err := bus.SetLanes(t.Context(), js, 8); err != nil {
 			t.Fatal(err)
 		}
 	}
-	publish(t, js, web, "4")
+	bustest.Publish(t, js, web, "4")
 	join(t, ns, "one", web).want("4")
 }
 
@@ -95,11 +95,11 @@ func TestSetLanesRefusesWhileRoutesAreServed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- lane.Run(ctx, ctx) }()
-	publish(t, js, "agent.route.ana", "1")
+	bustest.Publish(t, js, "agent.route.ana", "1")
 	if d := <-got; d.Stream() != bus.RoutesStream {
 		t.Errorf("stream: got %s, want %s", d.Stream(), bus.RoutesStream)
 	}
-	wantError(t, bus.SetLanes(t.Context(), js, 2), "stream AGENT_ROUTES: a host serves lane-03")
+	bustest.WantError(t, bus.SetLanes(t.Context(), js, 2), "stream AGENT_ROUTES: a host serves lane-03")
 	if len(consumers(t, js)) != 1 {
 		t.Error("the lanes of the other stream are gone, want them left alone")
 	}
@@ -115,7 +115,7 @@ func TestSetLanesRefusesAnIdleFleet(t *testing.T) {
 	_, js := connect(t, ns)
 	idle := join(t, ns, "one")
 	idle.flush()
-	wantError(t, bus.SetLanes(t.Context(), js, 2), "stream AGENT_INBOUND: a host serves lane-00; stop every host first")
+	bustest.WantError(t, bus.SetLanes(t.Context(), js, 2), "stream AGENT_INBOUND: a host serves lane-00; stop every host first")
 	if diff := cmp.Diff([]string{"lane-00"}, consumers(t, js)); diff != "" {
 		t.Errorf("consumers left: %s", diff)
 	}
@@ -128,11 +128,11 @@ func TestSetLanesRefusesAnIdleFleet(t *testing.T) {
 
 func TestSetLanesRefuses(t *testing.T) {
 	b := bustest.Open(t)
-	wantError(t, bus.SetLanes(t.Context(), b.JS, 2), "there is no stream AGENT_INBOUND", "set nats.lanes instead")
-	provision(t, b.JS)
+	bustest.WantError(t, bus.SetLanes(t.Context(), b.JS, 2), "there is no stream AGENT_INBOUND", "set nats.lanes instead")
+	bustest.Provision(t, b.JS)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	wantError(t, bus.SetLanes(ctx, b.JS, 2), "look up stream AGENT_INBOUND")
+	bustest.WantError(t, bus.SetLanes(ctx, b.JS, 2), "look up stream AGENT_INBOUND")
 }
 
 func provisionLanes(t *testing.T, js jetstream.JetStream, lanes int) {

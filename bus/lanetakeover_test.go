@@ -17,7 +17,7 @@ func TestLaneTakeover(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
 		one := join(t, ns, "one")
-		publish(t, js, web, numbers(1, 6)...)
+		bustest.Publish(t, js, web, numbers(1, 6)...)
 		held := one.want(numbers(1, 6)...)
 		two := join(t, ns, "two")
 		two.quiet(time.Minute)
@@ -33,7 +33,7 @@ func TestLaneTakeover(t *testing.T) {
 		one.flush()
 		died := time.Now()
 		one.die()
-		publish(t, js, web, "7")
+		bustest.Publish(t, js, web, "7")
 		got := two.take(6)
 		if took := time.Since(died); took > 10*time.Second {
 			t.Errorf("takeover: took %s, want 10 s at most", took)
@@ -58,7 +58,7 @@ func TestLaneRelease(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
 		one := join(t, ns, "one")
-		publish(t, js, web, "1", "2", "3")
+		bustest.Publish(t, js, web, "1", "2", "3")
 		held := one.want("1", "2", "3")
 		two := join(t, ns, "two")
 		held[0].Done()
@@ -73,7 +73,7 @@ func TestLaneRelease(t *testing.T) {
 		if diff := cmp.Diff([]string{"2?~", "3?~"}, describe(got)); diff != "" {
 			t.Error(diff)
 		}
-		publish(t, js, web, "4")
+		bustest.Publish(t, js, web, "4")
 		two.want("4")
 	})
 }
@@ -87,7 +87,7 @@ func TestLaneReleaseAndThenDeath(t *testing.T) {
 				ns := fleet(t)
 				_, js := connect(t, ns)
 				one := join(t, ns, "one")
-				publish(t, js, web, "1", "2")
+				bustest.Publish(t, js, web, "1", "2")
 				each(one.want("1", "2"), (*bus.Delivery).Leave)
 				one.stop()
 				two := join(t, ns, "two")
@@ -110,11 +110,11 @@ func TestLaneFinishesWhatItHolds(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
 		one := join(t, ns, "one")
-		publish(t, js, web, "1")
+		bustest.Publish(t, js, web, "1")
 		held := one.want("1")
 		one.pull()
 		time.Sleep(aWhile) // until the server has noticed
-		publish(t, js, web, "2")
+		bustest.Publish(t, js, web, "2")
 		one.quiet(5 * time.Minute)
 		if n := consumer(t, js).NumRedelivered; n != 0 {
 			t.Errorf("redelivered: got %d, want 0", n)
@@ -132,7 +132,7 @@ func TestLaneRestart(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
 		one := join(t, ns, "one")
-		publish(t, js, web, "1", "2", "3")
+		bustest.Publish(t, js, web, "1", "2", "3")
 		held := one.want("1", "2", "3")
 		held[1].Done()
 		one.flush()
@@ -146,7 +146,7 @@ func TestLaneRestart(t *testing.T) {
 		if diff := cmp.Diff([]string{"1?", "2?", "3?"}, describe(got)); diff != "" {
 			t.Error(diff)
 		}
-		publish(t, js, web, "4")
+		bustest.Publish(t, js, web, "4")
 		again.want("4")
 	})
 }
@@ -158,7 +158,7 @@ func TestLaneStartsWhereAllDied(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
 		one := join(t, ns, "one")
-		publish(t, js, web, "1", "2")
+		bustest.Publish(t, js, web, "1", "2")
 		one.want("1", "2")
 		one.die()
 		time.Sleep(7 * time.Second) // the pin is gone, the ack timers run
@@ -177,7 +177,7 @@ func TestLaneIsUnpinned(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
 		h := join(t, ns, "one")
-		publish(t, js, web, "1")
+		bustest.Publish(t, js, web, "1")
 		held := h.want("1")
 		<-h.gained
 		s, err := js.Stream(t.Context(), bus.InboundStream)
@@ -187,7 +187,7 @@ func TestLaneIsUnpinned(t *testing.T) {
 		if err := s.UnpinConsumer(t.Context(), bus.LaneName(0), "owner"); err != nil {
 			t.Fatal(err)
 		}
-		publish(t, js, web, "2")
+		bustest.Publish(t, js, web, "2")
 		h.want("2")[0].Done()
 		<-h.gained
 		held[0].Done()

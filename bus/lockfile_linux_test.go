@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/bus/bustest"
 )
 
 func TestLockNameOnAFullDisk(t *testing.T) {
@@ -14,5 +15,5 @@ func TestLockNameOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := bus.LockName(dir, "one")
-	wantError(t, err, "lock:", "one.lock")
+	bustest.WantError(t, err, "lock:", "one.lock")
 }

@@ -14,23 +14,6 @@ import (
 	"agenthost/bus/bustest"
 )
 
-func TestOpenRefusesAStoreInUse(t *testing.T) {
-	cfg := bustest.Config(t)
-	first := bustest.OpenConfig(t, cfg)
-	_, err := open(t, cfg)
-	wantError(t, err, cfg.Embedded.Store, "in use by process "+strconv.Itoa(os.Getpid()), "nats.embedded.store", "nats.url")
-	if !errors.Is(err, bus.ErrLocked) {
-		t.Errorf("got %v, want it to wrap %v", err, bus.ErrLocked)
-	}
-	if err := first.Healthy(t.Context()); err != nil {
-		t.Errorf("the first bus, after a second was refused: %v", err)
-	}
-	first.Close()
-	if _, err := open(t, cfg); err != nil {
-		t.Errorf("open after the first closed: %v", err)
-	}
-}
-
 func TestLockName(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	release, err := bus.LockName(dir, "one")
@@ -38,7 +21,7 @@ func TestLockName(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = bus.LockName(dir, "one")
-	wantError(t, err, `host name "one"`, "process "+strconv.Itoa(os.Getpid()), "--name")
+	bustest.WantError(t, err, `host name "one"`, "process "+strconv.Itoa(os.Getpid()), "--name")
 	if !errors.Is(err, bus.ErrLocked) {
 		t.Errorf("got %v, want it to wrap %v", err, bus.ErrLocked)
 	}
@@ -46,7 +29,7 @@ func TestLockName(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = bus.LockName(dir, "one")
-	wantError(t, err, "another process")
+	bustest.WantError(t, err, "another process")
 
 	other, err := bus.LockName(dir, "two")
 	if err != nil {
@@ -63,7 +46,7 @@ func TestLockName(t *testing.T) {
 }
 
 func TestLockNameRefuses(t *testing.T) {
-	file := write(t, "file", "")
+	file := bustest.WriteFile(t, "file", "")
 	tests := map[string]struct{ dir, name, want string }{
 		"no name":          {t.TempDir(), "", `""`},
 		"a path":           {t.TempDir(), "../one", `"../one"`},
@@ -72,7 +55,7 @@ func TestLockNameRefuses(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := bus.LockName(tt.dir, tt.name)
-			wantError(t, err, tt.want)
+			bustest.WantError(t, err, tt.want)
 		})
 	}
 }

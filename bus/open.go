@@ -12,7 +12,6 @@ package bus
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -29,8 +28,7 @@ type Bus struct {
 
 	cfg      Config
 	watch    *connWatch
-	embedded *embedded             // nil when the server is external
-	fault    atomic.Pointer[error] // of the embedded server's store; nil: none
+	embedded *Server // nil when the server is external
 	once     sync.Once
 }
 
@@ -71,10 +69,10 @@ func (c Config) External() bool { return c.URL != "" || c.Context != "" }
 // URL is where others reach the embedded server; it is empty when the server
 // has no port, or is not ours.
 func (b *Bus) URL() string {
-	if b.embedded == nil || b.embedded.opts.DontListen {
+	if b.embedded == nil {
 		return ""
 	}
-	return b.embedded.current.Load().ClientURL()
+	return b.embedded.URL()
 }
 
 // Close hands out what was received, sends what was published, closes the
@@ -85,7 +83,7 @@ func (b *Bus) Close() {
 	b.once.Do(func() {
 		b.disconnect()
 		if b.embedded != nil {
-			b.embedded.close()
+			b.embedded.Close()
 		}
 	})
 }

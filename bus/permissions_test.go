@@ -38,7 +38,7 @@ func TestPermissionsOfRoles(t *testing.T) {
 		return b
 	}
 	b := as("host", "_INBOX_host")
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	advisories, err := b.NC.SubscribeSync("$JS.EVENT.ADVISORY.STREAM.*.*")
 	if err != nil {
 		t.Fatal(err)

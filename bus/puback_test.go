@@ -109,10 +109,10 @@ func TestPlainAckIsWhatTheServerWrites(t *testing.T) {
 		t.Run("domain "+domain, func(t *testing.T) {
 			cfg := bustest.Config(t)
 			if cfg.Domain = domain; domain != "" {
-				cfg.Embedded.Config = write(t, "nats.conf", "jetstream { domain: "+domain+" }\n")
+				cfg.Embedded.Config = bustest.WriteFile(t, "nats.conf", "jetstream { domain: "+domain+" }\n")
 			}
 			b := bustest.OpenConfig(t, cfg)
-			makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Duplicates: time.Minute})
+			bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Duplicates: time.Minute})
 			for _, duplicate := range []bool{false, true} {
 				answer, err := b.NC.RequestMsgWithContext(t.Context(), message("s", "1"))
 				if err != nil {

@@ -60,15 +60,6 @@ func message(subject, id string) *nats.Msg {
 	return msg
 }
 
-func makeStream(t testing.TB, js jetstream.JetStream, cfg jetstream.StreamConfig) jetstream.Stream {
-	t.Helper()
-	s, err := js.CreateStream(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 func flush(t testing.TB, p *bus.Publisher) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -80,7 +71,7 @@ func flush(t testing.TB, p *bus.Publisher) {
 
 func TestPublishIsSettledInOrder(t *testing.T) {
 	b := bustest.Open(t)
-	makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
+	bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
 	p, _ := publisher(t, b.NC, bustest.Log(t))
 	got := make(chan stored, 500)
 	for range cap(got) {
@@ -101,7 +92,7 @@ func TestPublishGoesOnAfterARestart(t *testing.T) {
 	if err := b.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Duplicates: time.Minute, AllowDirect: true})
+	bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Duplicates: time.Minute, AllowDirect: true})
 	p, _ := publisher(t, b.NC, bustest.Log(t))
 	const many = 400
 	got := make(chan stored, many)
@@ -149,7 +140,7 @@ func TestPublishRefusedByTheFence(t *testing.T) {
 	if err := b.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
+	bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
 	p, _ := publisher(t, b.NC, bustest.Log(t))
 	if _, err := p.PublishWait(t.Context(), message("s", "")); err != nil {
 		t.Fatal(err)
@@ -178,7 +169,7 @@ func TestPublishRefusedByTheFence(t *testing.T) {
 
 func TestPublishTooLarge(t *testing.T) {
 	b := bustest.Open(t)
-	makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, MaxMsgSize: 100})
+	bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, MaxMsgSize: 100})
 	p, _ := publisher(t, b.NC, bustest.Log(t))
 	msg := message("s", "")
 	msg.Data = make([]byte, b.NC.MaxPayload()+1)
@@ -187,7 +178,7 @@ func TestPublishTooLarge(t *testing.T) {
 	}
 	msg.Data = make([]byte, 1000)
 	_, err := p.PublishWait(t.Context(), msg)
-	wantError(t, err, "maximum")
+	bustest.WantError(t, err, "maximum")
 	flush(t, p)
 }
 
@@ -195,10 +186,10 @@ func TestPublishTooLarge(t *testing.T) {
 func TestPublishWaitsForRoom(t *testing.T) {
 	tests := map[string]func(t *testing.T, js jetstream.JetStream) (makeRoom func()){
 		"no stream": func(t *testing.T, js jetstream.JetStream) func() {
-			return func() { makeStream(t, js, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}) }
+			return func() { bustest.MakeStream(t, js, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}) }
 		},
 		"a full stream": func(t *testing.T, js jetstream.JetStream) func() {
-			s := makeStream(t, js, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, MaxMsgs: 1, Discard: jetstream.DiscardNew})
+			s := bustest.MakeStream(t, js, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, MaxMsgs: 1, Discard: jetstream.DiscardNew})
 			if _, err := js.Publish(t.Context(), "s", nil); err != nil {
 				t.Fatal(err)
 			}
@@ -214,7 +205,7 @@ func TestPublishWaitsForRoom(t *testing.T) {
 			bustest.Bubble(t, func(t *testing.T) {
 				b := bustest.Open(t)
 				makeRoom := prepare(t, b.JS)
-				var logged logBuffer
+				var logged bustest.LogBuffer
 				p, _ := publisher(t, b.NC, zerolog.New(&logged))
 				got := make(chan stored, 1)
 				p.Publish(message("s", "1"), into(got))
@@ -247,7 +238,7 @@ func TestFlush(t *testing.T) {
 		if err := p.Flush(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("flush without a stream: got %v, want %v", err, context.DeadlineExceeded)
 		}
-		makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
+		bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
 		if err := p.Flush(t.Context()); err != nil {
 			t.Errorf("flush once there is a stream: got %v, want nil", err)
 		}
@@ -288,28 +279,28 @@ func TestPublishOnAClosedConnection(t *testing.T) {
 	p, _ := publisher(t, b.NC, bustest.Log(t))
 	b.Close()
 	_, err := p.PublishWait(t.Context(), message("s", ""))
-	wantError(t, err, "connection closed")
+	bustest.WantError(t, err, "connection closed")
 }
 
 // An account without room is made room in, as a stream is.
 func TestPublishWaitsForRoomInTheAccount(t *testing.T) {
 	cfg := bustest.Config(t)
 	cfg.User, cfg.Password = "ann", "secret"
-	cfg.Embedded.Config = write(t, "nats.conf", `accounts {A {jetstream {max_file: 64KB}, users: [{user: ann, password: secret}]}}`)
+	cfg.Embedded.Config = bustest.WriteFile(t, "nats.conf", `accounts {A {jetstream {max_file: 64KB}, users: [{user: ann, password: secret}]}}`)
 	b := bustest.OpenConfig(t, cfg)
-	s := makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s", "filler"}})
+	s := bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s", "filler"}})
 	var err error
 	for err == nil {
 		_, err = b.JS.Publish(t.Context(), "filler", make([]byte, 1<<10))
 	}
-	wantError(t, err, "resource limits exceeded for account")
+	bustest.WantError(t, err, "resource limits exceeded for account")
 	p, _ := publisher(t, b.NC, bustest.Log(t))
 	got := make(chan stored, 1)
 	large := message("s", "1")
 	large.Data = make([]byte, 1<<10)
 	p.Publish(large, into(got))
 	_, err = b.JS.Publish(t.Context(), "filler", make([]byte, 1<<10)) // of the same stream: the first is refused by now
-	wantError(t, err, "resource limits exceeded for account")
+	bustest.WantError(t, err, "resource limits exceeded for account")
 	if err := s.Purge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +313,7 @@ func TestPublishWaitsForRoomInTheAccount(t *testing.T) {
 // a flood; what only tells watchers is nobody's trouble.
 func TestPublishTellsWhatIsStuck(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
-		var log logBuffer
+		var log bustest.LogBuffer
 		b := bustest.Open(t)
 		p, _ := publisher(t, b.NC, zerolog.New(&log))
 		p.Publish(message("agent.events.ana.started", "0"), func(uint64, bool, error) {})
@@ -334,11 +325,11 @@ func TestPublishTellsWhatIsStuck(t *testing.T) {
 			t.Errorf("after 2 s: got %v, want nil", err)
 		}
 		time.Sleep(4 * time.Second)
-		wantError(t, p.Stuck(), "publish on s is not acknowledged", "no response from stream")
+		bustest.WantError(t, p.Stuck(), "publish on s is not acknowledged", "no response from stream")
 		if n := strings.Count(log.String(), "publish is not acknowledged"); n == 0 || n > 50 {
 			t.Errorf("500 messages made %d log lines, want a few", n)
 		}
-		makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
+		bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
 		time.Sleep(4 * time.Second)
 		if err := p.Stuck(); err != nil {
 			t.Errorf("with the stream: got %v, want nil", err)

@@ -176,7 +176,7 @@ func TestPublishBeforeRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
+	bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
 	if seq, err := p.PublishWait(t.Context(), message("s", "1")); err != nil || seq != 1 {
 		t.Errorf("before Run: got %d, %v, want 1", seq, err)
 	}
@@ -185,7 +185,7 @@ func TestPublishBeforeRun(t *testing.T) {
 	if err := b.Healthy(t.Context()); err != nil { // a round trip: nobody has responded
 		t.Fatal(err)
 	}
-	makeStream(t, b.JS, jetstream.StreamConfig{Name: "LATER", Subjects: []string{"later"}})
+	bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "LATER", Subjects: []string{"later"}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = p.Run(ctx) })
@@ -209,7 +209,7 @@ func TestManyPublishesWaitForAStream(t *testing.T) {
 				time.Sleep(30 * time.Millisecond)
 			}
 		}
-		s := makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Duplicates: time.Minute})
+		s := bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Duplicates: time.Minute})
 		flush(t, p)
 		for range many {
 			if s := <-got; s.err != nil || s.seq == 0 || s.seq > many {
@@ -224,7 +224,7 @@ func TestManyPublishesWaitForAStream(t *testing.T) {
 
 func TestPublishFromInsideStored(t *testing.T) {
 	b := bustest.Open(t)
-	makeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
+	bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
 	p, stop := publisher(t, b.NC, bustest.Log(t))
 	got := make(chan stored, 1)
 	var next bus.Stored

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net"
-	"net/url"
 	"testing"
 	"time"
 
@@ -15,20 +13,9 @@ import (
 	"agenthost/bus/bustest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
-
-// publish stores a message for each of data on subject.
-func publish(t *testing.T, js jetstream.JetStream, subject string, data ...string) {
-	t.Helper()
-	for _, d := range data {
-		if _, err := js.Publish(t.Context(), subject, []byte(d)); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 func numbers(from, to int) []string {
 	var list []string
@@ -61,10 +48,10 @@ func inDomain(t *testing.T, nc *nats.Conn, domain string) jetstream.JetStream {
 
 func TestReader(t *testing.T) {
 	b := bustest.Open(t)
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	r := bus.NewReader(b.JS)
-	publish(t, b.JS, "agent.session.ana.x", "a", "b")
-	publish(t, b.JS, "agent.session.ana.y", "c")
+	bustest.Publish(t, b.JS, "agent.session.ana.x", "a", "b")
+	bustest.Publish(t, b.JS, "agent.session.ana.y", "c")
 	msg := nats.NewMsg("agent.session.ana.x")
 	msg.Header.Set("Agent-Commit", "1")
 	if _, err := b.JS.PublishMsg(t.Context(), msg); err != nil {
@@ -88,9 +75,9 @@ func TestReader(t *testing.T) {
 
 func TestReaderFindsNothing(t *testing.T) {
 	b := bustest.Open(t)
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	r := bus.NewReader(b.JS)
-	publish(t, b.JS, "agent.session.ana.x", "a")
+	bustest.Publish(t, b.JS, "agent.session.ana.x", "a")
 	if _, err := r.Last(t.Context(), bus.SessionsStream, "agent.session.ana.y"); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("Last: got %v, want %v", err, bus.ErrNotFound)
 	}
@@ -125,16 +112,16 @@ func TestReaderFails(t *testing.T) {
 		},
 	}
 	for name, call := range calls {
-		t.Run(name+" without a stream", func(t *testing.T) { wantError(t, call(t.Context()), "read stored message", "stream not found") })
+		t.Run(name+" without a stream", func(t *testing.T) { bustest.WantError(t, call(t.Context()), "read stored message", "stream not found") })
 		t.Run(name+" with its context ended", func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			wantError(t, call(ctx), "read stored message")
+			bustest.WantError(t, call(ctx), "read stored message")
 		})
 	}
 	b.Close()
 	for name, call := range calls {
-		t.Run(name+" without NATS", func(t *testing.T) { wantError(t, call(t.Context()), "read stored message", "closed") })
+		t.Run(name+" without NATS", func(t *testing.T) { bustest.WantError(t, call(t.Context()), "read stored message", "closed") })
 	}
 }
 
@@ -197,9 +184,9 @@ func TestReaderRefusesOddAnswers(t *testing.T) {
 			defer odd.Unsubscribe()
 			r := bus.NewReader(inDomain(t, b.NC, "odd"))
 			_, err = r.Last(t.Context(), "S", "s")
-			wantError(t, err, tt.want)
+			bustest.WantError(t, err, tt.want)
 			for _, err := range r.Tail(t.Context(), "S", "s", 1) {
-				wantError(t, err, tt.want)
+				bustest.WantError(t, err, tt.want)
 			}
 		})
 	}
@@ -207,7 +194,7 @@ func TestReaderRefusesOddAnswers(t *testing.T) {
 
 func TestTailReadsBatchAfterBatch(t *testing.T) {
 	b := bustest.Open(t)
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	r := bus.NewReader(b.JS)
 	p, _ := publisher(t, b.NC, bustest.Log(t))
 	for i := range 700 { // every second message is another subject's
@@ -241,8 +228,8 @@ func TestTailReadsBatchAfterBatch(t *testing.T) {
 
 func TestTailSkipsWhatWasDeleted(t *testing.T) {
 	b := bustest.Open(t)
-	provision(t, b.JS)
-	publish(t, b.JS, "agent.session.ana.x", numbers(1, 300)...)
+	bustest.Provision(t, b.JS)
+	bustest.Publish(t, b.JS, "agent.session.ana.x", numbers(1, 300)...)
 	stream, err := b.JS.Stream(t.Context(), bus.SessionsStream)
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +251,7 @@ func TestTailSkipsWhatWasDeleted(t *testing.T) {
 // More than the client buffers, all together.
 func TestTailOfLargeMessages(t *testing.T) {
 	b := bustest.Open(t)
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	p, _ := publisher(t, b.NC, bustest.Log(t))
 	const many, size = 90, 1 << 20 * 9 / 10
 	for i := range many {
@@ -292,9 +279,9 @@ func TestTailOfLargeMessages(t *testing.T) {
 func TestDomain(t *testing.T) {
 	cfg := bustest.Config(t)
 	cfg.Domain = "edge"
-	cfg.Embedded.Config = write(t, "nats.conf", "jetstream { domain: edge }\n")
+	cfg.Embedded.Config = bustest.WriteFile(t, "nats.conf", "jetstream { domain: edge }\n")
 	b := bustest.OpenConfig(t, cfg)
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	p, err := bus.NewPublisher(b.NC, bustest.Log(t))
 	if err != nil {
 		t.Fatal(err)
@@ -313,44 +300,5 @@ func TestDomain(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = bus.NewReader(inDomain(t, b.NC, "other")).Last(t.Context(), bus.SessionsStream, "agent.session.ana.x")
-	wantError(t, err, "no responders")
-}
-
-// The streams may be in a domain that a context of the nats command names, and
-// on the other side of a line.
-func TestContextNamesDomain(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	line := l.Addr().(*net.TCPAddr)
-	l.Close()
-	hub, _ := bustest.Server(t, func(o *server.Options) {
-		o.JetStreamDomain, o.LeafNode.Host, o.LeafNode.Port = "hub", line.IP.String(), line.Port
-	})
-	leaf, _ := bustest.Server(t, func(o *server.Options) {
-		o.JetStream = false
-		o.LeafNode.Remotes = []*server.RemoteLeafOpts{{URLs: []*url.URL{{Scheme: "nats-leaf", Host: line.String()}}}}
-	})
-	there, err := open(t, bus.Config{URL: hub})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := there.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	provision(t, there.JS)
-	publish(t, there.JS, "agent.session.ana.x", "1")
-	for _, way := range []string{`"jetstream_domain":"hub"`, `"jetstream_api_prefix":"$JS.hub.API"`} {
-		b, err := open(t, bus.Config{Context: natsContext(t, `{"url":%q,%s}`, leaf, way)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Ready(t.Context()); err != nil { // once the line is up
-			t.Fatal(err)
-		}
-		if rec, err := bus.NewReader(b.JS).Last(t.Context(), bus.SessionsStream, "agent.session.ana.x"); err != nil || string(rec.Data) != "1" {
-			t.Errorf("%s: got %+v, %v, want what the hub has", way, rec, err)
-		}
-	}
+	bustest.WantError(t, err, "no responders")
 }

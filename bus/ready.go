@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
 )
 
 // What Ready does not wait for, because waiting does not mend it.
@@ -55,6 +56,13 @@ func (b *Bus) Ready(ctx context.Context) error {
 			return fmt.Errorf("wait for NATS at %s: %w: %w", b.address(), ctx.Err(), err)
 		}
 	}
+}
+
+// Fit returns nil when a connection made by Dial is to a server that can serve
+// a host. It waits for nothing.
+func Fit(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, cfg Config) error {
+	b := &Bus{NC: nc, JS: js, cfg: cfg, watch: newConnWatch(zerolog.Nop())}
+	return b.attempt(ctx)
 }
 
 // Healthy returns nil when the Bus is connected and JetStream answers before

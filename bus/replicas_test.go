@@ -2,7 +2,6 @@ package bus_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -29,8 +28,8 @@ func TestLaggingCopyIsNotBelieved(t *testing.T) {
 	}
 	r := bus.NewReader(b.JS)
 	const old, x, y = "agent.session.ana.old", "agent.session.ana.x", "agent.session.ana.y"
-	publish(t, b.JS, old, "gone")
-	publish(t, b.JS, x, numbers(1, 3)...)
+	bustest.Publish(t, b.JS, old, "gone")
+	bustest.Publish(t, b.JS, x, numbers(1, 3)...)
 	lanes, err := b.JS.KeyValue(t.Context(), bus.LanesBucket)
 	if err != nil {
 		t.Fatal(err)
@@ -46,8 +45,8 @@ func TestLaggingCopyIsNotBelieved(t *testing.T) {
 	began := time.Now()
 	catchUp := c.Lag(bus.SessionsStream, bus.OutboundStream, "KV_"+bus.LanesBucket)
 	defer catchUp()
-	publish(t, b.JS, x, numbers(4, 6)...)
-	publish(t, b.JS, y, "new")
+	bustest.Publish(t, b.JS, x, numbers(4, 6)...)
+	bustest.Publish(t, b.JS, y, "new")
 	put("changed", "after")
 	put("new.er", "after")
 	if err := lanes.Delete(t.Context(), "deleted"); err != nil {
@@ -60,7 +59,7 @@ func TestLaggingCopyIsNotBelieved(t *testing.T) {
 	if err := stream.Purge(t.Context(), jetstream.WithPurgeSubject(old)); err != nil {
 		t.Fatal(err)
 	}
-	publish(t, b.JS, old, "begun again")
+	bustest.Publish(t, b.JS, old, "begun again")
 	if _, err := b.JS.PublishMsg(t.Context(), message("plugin.outbound.web", "1")); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +125,7 @@ func TestEntry(t *testing.T) {
 	if _, err := r.Entry(t.Context(), bus.MemoryBucket, "k"); !errors.Is(err, jetstream.ErrBucketNotFound) {
 		t.Errorf("without the bucket: got %v, want %v", err, jetstream.ErrBucketNotFound)
 	}
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	kv, err := b.JS.KeyValue(t.Context(), bus.MemoryBucket)
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +160,7 @@ func TestLeaderAnswersInFull(t *testing.T) {
 	if _, err := b.JS.PublishMsg(t.Context(), msg); err != nil {
 		t.Fatal(err)
 	}
-	publish(t, b.JS, "s", "plain")
+	bustest.Publish(t, b.JS, "s", "plain")
 	r := bus.NewReader(b.JS)
 	rec, err := r.Get(t.Context(), "S", 1)
 	if err != nil || rec.Subject != "s" || rec.Seq != 1 || !bytes.Equal(rec.Data, msg.Data) || time.Since(rec.Time) > time.Minute {
@@ -195,9 +194,9 @@ func TestNoAnswerOfTheLeaderIsAnError(t *testing.T) {
 			defer sub.Unsubscribe()
 			r := bus.NewReader(inDomain(t, b.NC, domain))
 			_, err = r.Last(t.Context(), "S", "s")
-			wantError(t, err, "read stored message", want)
+			bustest.WantError(t, err, "read stored message", want)
 			for _, err := range r.Tail(t.Context(), "S", "s", 1) {
-				wantError(t, err, "read stored message", want)
+				bustest.WantError(t, err, "read stored message", want)
 			}
 		})
 	}
@@ -256,64 +255,4 @@ func fakeStream(t *testing.T, nc *nats.Conn, state func() string, asked map[stri
 		t.Cleanup(func() { _ = sub.Unsubscribe() })
 	}
 	return inDomain(t, nc, "fake")
-}
-
-// A file that a copy of the bucket lacks is waited for, and one that was deleted
-// is stored again though a copy still has it.
-func TestFilesOfALaggingCopy(t *testing.T) {
-	c := bustest.StartCluster(t)
-	b := bustest.OpenConfig(t, bus.Config{URL: c.URL(0)})
-	if err := b.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := bus.Provision(t.Context(), b.JS, 3, 0, bustest.Log(t)); err != nil {
-		t.Fatal(err)
-	}
-	files := bus.NewFiles(b.JS)
-	store := func(data string) string {
-		t.Helper()
-		name, err := files.Put(t.Context(), []byte(data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return name
-	}
-	deleted := store("deleted")
-	catchUp := c.Lag("OBJ_" + bus.FilesBucket)
-	defer catchUp()
-	if err := files.Delete(t.Context(), deleted); err != nil {
-		t.Fatal(err)
-	}
-	names := map[string]string{store("deleted"): "deleted", store("new"): "new"}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	for name, data := range names {
-		if _, err := files.Get(ctx, name); errors.Is(err, jetstream.ErrObjectNotFound) {
-			t.Errorf("%s, while the copy lags: got %v, want another error", data, err)
-		}
-		if _, err := files.GetWithin(ctx, name, 3); data == "deleted" && !errors.Is(err, bus.ErrTooLarge) && ctx.Err() == nil {
-			t.Errorf("%s, while the copy lags: got %v, want %v", data, err, bus.ErrTooLarge)
-		}
-	}
-	short, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	kept := store("kept")
-	if err := files.Delete(short, kept); err == nil {
-		t.Error("a file that the copy lacks is said to be deleted")
-	}
-	catchUp()
-	if err := files.Delete(t.Context(), kept); err != nil {
-		t.Error(err)
-	}
-	if _, err := files.Get(t.Context(), kept); !errors.Is(err, jetstream.ErrObjectNotFound) {
-		t.Errorf("what was deleted: got %v, want %v", err, jetstream.ErrObjectNotFound)
-	}
-	for name, data := range names {
-		if got, err := files.Get(t.Context(), name); err != nil || string(got) != data {
-			t.Errorf("got %q, %v, want %q", got, err, data)
-		}
-	}
-	if _, err := files.Get(t.Context(), "never"); !errors.Is(err, jetstream.ErrObjectNotFound) {
-		t.Errorf("what was never stored: got %v, want %v", err, jetstream.ErrObjectNotFound)
-	}
 }

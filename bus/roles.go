@@ -132,7 +132,7 @@ func hostRole(f Fleet) Role {
 		publish = append(publish, "$JS.FC."+stream+".>")
 		publish = append(publish, acks(stream, "")...)
 	}
-	for _, bucket := range valueBuckets() {
+	for _, bucket := range BucketNames() {
 		publish = append(publish, "$KV."+bucket+".>")
 	}
 	publish = append(publish, "$O."+FilesBucket+".>")
@@ -146,20 +146,13 @@ func hostRole(f Fleet) Role {
 }
 
 func hostStreams() []string {
-	return []string{InboundStream, OutboundStream, RoutesStream, SchedulesStream, SessionsStream, EventsStream, DeadStream, keptRoutes}
-}
-
-func valueBuckets() (names []string) {
-	for _, c := range bucketConfigs(1) {
-		names = append(names, c.Bucket)
-	}
-	return names
+	return []string{InboundStream, OutboundStream, RoutesStream, SchedulesStream, SessionsStream, EventsStream, DeadStream, UpgradeStream}
 }
 
 // hostBuckets are the streams behind the buckets.
 func hostBuckets() []string {
 	names := []string{"OBJ_" + FilesBucket}
-	for _, bucket := range valueBuckets() {
+	for _, bucket := range BucketNames() {
 		names = append(names, "KV_"+bucket)
 	}
 	return names

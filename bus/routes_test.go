@@ -16,8 +16,8 @@ import (
 func TestRoutesTakeNeitherSchedulesNorRollup(t *testing.T) {
 	t.Parallel()
 	js := bustest.Open(t).JS
-	provision(t, js)
-	publish(t, js, "agent.route.kate", "work of another agent")
+	bustest.Provision(t, js)
+	bustest.Publish(t, js, "agent.route.kate", "work of another agent")
 	for name, header := range map[string]nats.Header{
 		"rollup of all":        {"Nats-Rollup": {"all"}},
 		"rollup of a subject":  {"Nats-Rollup": {"sub"}},

@@ -16,7 +16,7 @@ import (
 func TestNotStored(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		b := bustest.Open(t)
-		provision(t, b.JS)
+		bustest.Provision(t, b.JS)
 		r := bus.NewReader(b.JS)
 		store := func(subject, id string) {
 			t.Helper()

@@ -13,69 +13,101 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 )
 
 const startWithin = 30 * time.Second
 
-// An embedded is the server in this process. It may be replaced by another on
+// A Server is the NATS server in this process. It may be replaced by another on
 // the same store, which the host's own connection and all others reach as
 // after a restart.
-type embedded struct {
+type Server struct {
 	opts    *server.Options // of each server that is started
+	names   ServerNames
 	log     zerolog.Logger
-	release func() // gives up the lock of the store
+	release func()                // gives up the lock of the store
+	fault   atomic.Pointer[error] // of the store; nil: none
 
 	current atomic.Pointer[server.Server] // one that has stopped, when no other could be started
 	mu      sync.Mutex                    // held while it is replaced
 	closed  bool
 }
 
-// embed starts the server in this process and connects to it.
-func (b *Bus) embed(ctx context.Context, name string, opts []nats.Option) error {
-	o, err := b.cfg.serverOptions(name, b.Log)
+// ServerOptions are what StartEmbedded needs to know.
+type ServerOptions struct {
+	Embedded
+	Name       string // of the host, for a server that its own file gives none
+	Domain     string // of JetStream
+	Identified bool   // the host has credentials of its own
+	Names      ServerNames
+	Log        zerolog.Logger
+}
+
+// ServerNames are what a connection without the token may use: it publishes below
+// InboundPrefix and consumes from OutboundStream, which keeps OutboundPrefix.
+type ServerNames struct {
+	InboundPrefix, OutboundPrefix string
+	InboundStream, OutboundStream string
+}
+
+// StartEmbedded starts the server once it has the lock of its store. ctx bounds only
+// the start.
+func StartEmbedded(ctx context.Context, opt ServerOptions) (*Server, error) {
+	o, err := opt.serverOptions()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if guarded(o) && o.NoAuthUser == "" && !b.cfg.identified() {
-		return fmt.Errorf("nats.embedded.config %q asks for credentials; set nats.user and nats.password, or nats.token, nats.nkey, nats.creds",
-			b.cfg.Embedded.Config)
+	if guarded(o) && o.NoAuthUser == "" && !opt.Identified {
+		return nil, fmt.Errorf("nats.embedded.config %q asks for credentials; set nats.user and nats.password, or nats.token, nats.nkey, nats.creds",
+			opt.Embedded.Config)
 	}
 	release, err := AwaitLock(ctx, func() (func(), error) { return lockStore(o.StoreDir) })
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := b.admit(o); err != nil {
+	s := &Server{opts: o, names: opt.Names, log: opt.Log, release: release}
+	if err := s.start(ctx, opt); err != nil {
 		release()
-		return err
+		return nil, err
 	}
-	if b.embedded, err = startEmbedded(ctx, o, release, b.Log); err != nil {
-		return err
-	}
-	err = b.join(o, append(opts, nats.InProcessServer(b.embedded),
-		nats.ConnectHandler(nil), nats.PingInterval(nats.DefaultPingInterval)))
-	if err != nil {
-		return err
-	}
-	return serveChannels(b.NC, o)
+	return s, nil
 }
 
-func startEmbedded(ctx context.Context, o *server.Options, release func(), log zerolog.Logger) (*embedded, error) {
-	ns, err := startFirst(ctx, o, log)
+func (s *Server) start(ctx context.Context, opt ServerOptions) error {
+	if err := admit(s.opts, opt); err != nil {
+		return err
+	}
+	ns, err := startFirst(ctx, s.opts, s.log)
 	if err != nil {
-		release()
-		return nil, err
+		return err
 	}
-	if err := noteAddress(o); err != nil {
+	if err := noteAddress(s.opts); err != nil {
 		stopServer(ns)
-		release()
-		return nil, err
+		return err
 	}
-	e := &embedded{opts: o, log: log, release: release}
-	e.current.Store(ns)
-	return e, nil
+	s.current.Store(ns)
+	return nil
 }
+
+// URL is where others reach the server; it is empty when it has no port.
+func (s *Server) URL() string {
+	if s.opts.DontListen {
+		return ""
+	}
+	return s.current.Load().ClientURL()
+}
+
+// Token is the password of EmbeddedUser; it is empty when the server's own file says who
+// may connect.
+func (s *Server) Token() string {
+	if a, ok := s.opts.CustomClientAuthentication.(*admission); ok {
+		return a.token
+	}
+	return ""
+}
+
+// Guarded reports whether the server asks for credentials.
+func (s *Server) Guarded() bool { return guarded(s.opts) }
 
 // startFirst starts a server and has those that follow take its port, where
 // any was asked for.
@@ -94,43 +126,32 @@ func startFirst(ctx context.Context, o *server.Options, log zerolog.Logger) (*se
 }
 
 // InProcessConn connects to the server that runs now.
-func (e *embedded) InProcessConn() (net.Conn, error) { return e.current.Load().InProcessConn() }
+func (s *Server) InProcessConn() (net.Conn, error) { return s.current.Load().InProcessConn() }
 
-// reopen replaces the server by one that has read the store again.
-func (e *embedded) reopen(ctx context.Context) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
+// Reopen replaces the server by one that has read the store again.
+func (s *Server) Reopen(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
 		return server.ErrServerNotRunning
 	}
-	stopServer(e.current.Load())
-	ns, err := startServer(ctx, e.opts.Clone(), e.log)
+	stopServer(s.current.Load())
+	ns, err := startServer(ctx, s.opts.Clone(), s.log)
 	if err != nil {
 		return err
 	}
-	e.current.Store(ns)
+	s.current.Store(ns)
 	return nil
 }
 
-func (e *embedded) close() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.closed = true
-	stopServer(e.current.Load())
-	forgetAddress(e.opts.StoreDir)
-	e.release()
-}
-
-// join connects to the server in this process.
-func (b *Bus) join(o *server.Options, opts []nats.Option) (err error) {
-	cfg := b.cfg
-	cfg.TLS = TLS{} // nothing to encrypt inside a process
-	b.NC, b.JS, err = dial(cfg, opts)
-	if err != nil && !admits(o) && guarded(o) {
-		// A pipe breaks before the server's answer is through.
-		return fmt.Errorf("%w; nats.embedded.config %q may not know these credentials", err, b.cfg.Embedded.Config)
-	}
-	return err
+// Close stops the server, waits for it, and gives up its store.
+func (s *Server) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	stopServer(s.current.Load())
+	forgetAddress(s.opts.StoreDir)
+	s.release()
 }
 
 // portFree asks before the server does, whose own report is a line in its log.

@@ -23,9 +23,9 @@ func TestServerLogIsOurs(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			cfg := bustest.Config(t)
-			cfg.Embedded.Config = write(t, "nats.conf", "authorization {user: ann, password: secret}")
+			cfg.Embedded.Config = bustest.WriteFile(t, "nats.conf", "authorization {user: ann, password: secret}")
 			cfg.User, cfg.Password = "ann", "secret"
-			var log logBuffer
+			var log bustest.LogBuffer
 			b, err := bus.Open(t.Context(), bus.Options{Log: zerolog.New(&log).Level(tt.level), Config: cfg})
 			if err != nil {
 				t.Fatal(err)

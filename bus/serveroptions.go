@@ -23,22 +23,22 @@ const (
 
 // serverOptions are those of the nats-server configuration file, if there is
 // one, with ours on top.
-func (c Config) serverOptions(name string, log zerolog.Logger) (*server.Options, error) {
+func (opt ServerOptions) serverOptions() (*server.Options, error) {
 	o := &server.Options{}
-	if err := readServerFile(o, c.Embedded.Config, log); err != nil {
+	if err := readServerFile(o, opt.Embedded.Config, opt.Log); err != nil {
 		return nil, err
 	}
 	o.NoSigs = true // signals are the host's
 	o.DisableJetStreamBanner = true
 	o.JetStream = true
-	o.StoreDir = cmp.Or(c.Embedded.Store, o.StoreDir, defaultStore)
-	o.ServerName = cmp.Or(o.ServerName, name)
-	o.JetStreamDomain = cmp.Or(c.Domain, o.JetStreamDomain)
+	o.StoreDir = cmp.Or(opt.Store, o.StoreDir, defaultStore)
+	o.ServerName = cmp.Or(o.ServerName, opt.Name)
+	o.JetStreamDomain = cmp.Or(opt.Domain, o.JetStreamDomain)
 	o.JetStreamMaxMemory = cmp.Or(o.JetStreamMaxMemory, memoryStore)
-	if err := c.Embedded.listen(o); err != nil {
+	if err := opt.listen(o); err != nil {
 		return nil, err
 	}
-	return o, c.Embedded.sync(o)
+	return o, opt.sync(o)
 }
 
 func readServerFile(o *server.Options, file string, log zerolog.Logger) error {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/rs/zerolog"
 )
 
 const (
@@ -26,27 +25,15 @@ const (
 // be written again: a stream that could not write once, such as to a full disk,
 // takes nothing more until its server has read it again.
 type storeWatch struct {
-	*embedded
-	log    zerolog.Logger
-	report func(error)
+	*Server
 	failed bool          // what the log said last
 	next   time.Time     // when the server may be replaced again
 	pause  time.Duration // between this replacement and the one before
 }
 
-// WatchStore keeps the embedded server able to store, until ctx ends. For an
-// external server it does nothing.
-func (b *Bus) WatchStore(ctx context.Context) {
-	if b.embedded == nil {
-		return
-	}
-	w := &storeWatch{embedded: b.embedded, log: b.Log, report: func(err error) {
-		if err == nil {
-			b.fault.Store(nil)
-			return
-		}
-		b.fault.Store(&err)
-	}}
+// WatchStore keeps the server able to store, until ctx ends.
+func (s *Server) WatchStore(ctx context.Context) {
+	w := &storeWatch{Server: s}
 	tick := time.NewTicker(storeEvery)
 	defer tick.Stop()
 	for {
@@ -59,10 +46,10 @@ func (b *Bus) WatchStore(ctx context.Context) {
 	}
 }
 
-// StoreFault is why the embedded server stores nothing, or not everything, and
-// what helps; nil when it does, or when no WatchStore runs.
-func (b *Bus) StoreFault() error {
-	if err := b.fault.Load(); err != nil {
+// StoreFault is why the server stores nothing, or not everything, and what
+// helps; nil when it does, or when no WatchStore runs.
+func (s *Server) StoreFault() error {
+	if err := s.fault.Load(); err != nil {
 		return *err
 	}
 	return nil
@@ -86,20 +73,22 @@ func (w *storeWatch) look(ctx context.Context) {
 	w.pause = min(max(2*w.pause, reopenFirst), reopenMost)
 	w.next = time.Now().Add(w.pause)
 	w.log.Warn().Str("store", w.opts.StoreDir).AnErr("reason", cause).Msg("embedded server: its store can be written again; starting it again")
-	if err := w.reopen(ctx); err != nil {
+	if err := w.Reopen(ctx); err != nil {
 		w.log.Error().Err(err).Msg("embedded server: start failed; trying again")
 	}
 }
 
 func (w *storeWatch) fail(err error) {
-	if w.report(err); !w.failed {
+	w.fault.Store(&err)
+	if !w.failed {
 		w.failed = true
 		w.log.Error().Err(err).Msg("embedded server: its store takes nothing more")
 	}
 }
 
 func (w *storeWatch) recovered() {
-	if w.report(nil); w.failed {
+	w.fault.Store(nil)
+	if w.failed {
 		w.failed = false
 		w.log.Info().Str("store", w.opts.StoreDir).Msg("embedded server: its store takes messages again")
 	}

@@ -56,14 +56,14 @@ func TestStoreIsOpenedAgain(t *testing.T) {
 	if err := publishOnce(t, b, "meanwhile"); err == nil {
 		t.Error("a message was acknowledged that cannot be stored")
 	}
-	eventually(t, "the fault says what to do", func() bool {
+	bustest.Eventually(t, "the fault says what to do", func() bool {
 		err := b.StoreFault()
 		return err != nil && strings.Contains(err.Error(), "file too large; free space there")
 	})
 	allow()
 
-	eventually(t, "the message is stored", func() bool { return publishOnce(t, b, "meanwhile") == nil })
-	eventually(t, "the fault is over", func() bool { return b.StoreFault() == nil })
+	bustest.Eventually(t, "the message is stored", func() bool { return publishOnce(t, b, "meanwhile") == nil })
+	bustest.Eventually(t, "the fault is over", func() bool { return b.StoreFault() == nil })
 	if b.URL() != url {
 		t.Errorf("URL: got %s, want that of before, %s", b.URL(), url)
 	}

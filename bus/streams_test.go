@@ -3,7 +3,6 @@ package bus_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,48 +16,6 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 )
-
-func provision(t *testing.T, js jetstream.JetStream) {
-	t.Helper()
-	if err := bus.Provision(t.Context(), js, 1, 0, bustest.Log(t)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func streamConfig(t *testing.T, js jetstream.JetStream, name string) jetstream.StreamConfig {
-	t.Helper()
-	s, err := js.Stream(t.Context(), name)
-	if err != nil {
-		t.Fatalf("stream %s: %v", name, err)
-	}
-	return s.CachedInfo().Config
-}
-
-// everyStream describes all there is, a line for each.
-func everyStream(t *testing.T, js jetstream.JetStream) []string {
-	t.Helper()
-	var lines []string
-	list := js.ListStreams(t.Context())
-	for info := range list.Info() {
-		c := info.Config
-		line := fmt.Sprint(c.Name, " ", strings.Join(c.Subjects, " "), " ", c.MaxAge)
-		flags := map[string]bool{
-			"direct": c.AllowDirect, "rollup": c.AllowRollup, "ttl": c.AllowMsgTTL, "schedules": c.AllowMsgSchedules,
-			"discard-new": c.Discard == jetstream.DiscardNew, "memory": c.Storage != jetstream.FileStorage,
-		}
-		for _, flag := range []string{"direct", "rollup", "ttl", "schedules", "discard-new", "memory"} {
-			if flags[flag] {
-				line += " " + flag
-			}
-		}
-		lines = append(lines, line)
-	}
-	if err := list.Err(); err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(lines)
-	return lines
-}
 
 var fresh = []string{
 	"AGENT_DEAD agent.dead.> 720h0m0s direct",
@@ -80,19 +37,19 @@ var fresh = []string{
 
 func TestProvision(t *testing.T) {
 	js := bustest.Open(t).JS
-	var logged logBuffer
+	var logged bustest.LogBuffer
 	for range 2 {
 		if err := bus.Provision(t.Context(), js, 0, 0, zerolog.New(&logged)); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(fresh, everyStream(t, js)); diff != "" {
+		if diff := cmp.Diff(fresh, bustest.ListStreams(t, js)); diff != "" {
 			t.Error(diff)
 		}
 	}
 	if logged.String() != "" {
 		t.Errorf("logged: %s, want nothing", logged.String())
 	}
-	c := streamConfig(t, js, bus.InboundStream)
+	c := bustest.StreamConfig(t, js, bus.InboundStream)
 	if c.Metadata["agenthost.lanes"] != "4" || c.Duplicates != bus.DedupeWindow || c.Replicas != 1 {
 		t.Errorf("got lanes %s, window %s, replicas %d, want 4, %s, 1", c.Metadata["agenthost.lanes"], c.Duplicates, c.Replicas, bus.DedupeWindow)
 	}
@@ -100,16 +57,16 @@ func TestProvision(t *testing.T) {
 
 func TestProvisionKeepsWhatOthersChose(t *testing.T) {
 	js := bustest.Open(t).JS
-	makeStream(t, js, jetstream.StreamConfig{
+	bustest.MakeStream(t, js, jetstream.StreamConfig{
 		Name: bus.OutboundStream, Subjects: []string{"plugin.outbound.>"}, Storage: jetstream.MemoryStorage,
 		MaxMsgs: 10, MaxBytes: 1 << 20, MaxMsgsPerSubject: 5, MaxMsgSize: 1 << 10, MaxAge: time.Minute, Discard: jetstream.DiscardNew,
 		Retention: jetstream.InterestPolicy, Description: "mine",
 	})
-	var logged logBuffer
+	var logged bustest.LogBuffer
 	if err := bus.Provision(t.Context(), js, 1, 4, zerolog.New(&logged)); err != nil {
 		t.Fatal(err)
 	}
-	c := streamConfig(t, js, bus.OutboundStream)
+	c := bustest.StreamConfig(t, js, bus.OutboundStream)
 	if c.MaxMsgs != 10 || c.MaxAge != time.Minute || c.Storage != jetstream.MemoryStorage || c.Description != "mine" || c.Duplicates != time.Minute {
 		t.Errorf("the stream was changed: %+v", c)
 	}
@@ -158,12 +115,12 @@ func TestProvisionWidens(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			js := bustest.Open(t).JS
-			makeStream(t, js, tt.have)
-			provision(t, js)
-			if got := everyStream(t, js); !slices.Contains(got, tt.want) {
+			bustest.MakeStream(t, js, tt.have)
+			bustest.Provision(t, js)
+			if got := bustest.ListStreams(t, js); !slices.Contains(got, tt.want) {
 				t.Errorf("got %s\nwant among them %s", strings.Join(got, "\n"), tt.want)
 			}
-			if c := streamConfig(t, js, tt.have.Name); c.Duplicates != bus.DedupeWindow {
+			if c := bustest.StreamConfig(t, js, tt.have.Name); c.Duplicates != bus.DedupeWindow {
 				t.Errorf("window: got %s, want %s", c.Duplicates, bus.DedupeWindow)
 			}
 		})
@@ -172,12 +129,12 @@ func TestProvisionWidens(t *testing.T) {
 
 func TestProvisionRefusesOtherLanes(t *testing.T) {
 	js := bustest.Open(t).JS
-	provision(t, js)
+	bustest.Provision(t, js)
 	err := bus.Provision(t.Context(), js, 1, 8, bustest.Log(t))
 	if !errors.Is(err, bus.ErrLanes) {
 		t.Errorf("got %v, want %v", err, bus.ErrLanes)
 	}
-	wantError(t, err, "the fleet was made with another number of lanes: 4, and nats.lanes says 8; "+
+	bustest.WantError(t, err, "the fleet was made with another number of lanes: 4, and nats.lanes says 8; "+
 		"set nats.lanes to 4, or stop every host and run: agenthost lanes 8")
 	if err := bus.Provision(t.Context(), js, 1, 4, bustest.Log(t)); err != nil {
 		t.Errorf("the same number in words: %v", err)
@@ -187,24 +144,24 @@ func TestProvisionRefusesOtherLanes(t *testing.T) {
 func TestProvisionNamesTheStreamInTheWay(t *testing.T) {
 	t.Run("of a new stream", func(t *testing.T) {
 		js := bustest.Open(t).JS
-		makeStream(t, js, jetstream.StreamConfig{Name: "CHAT", Subjects: []string{"plugin.inbound.web"}})
+		bustest.MakeStream(t, js, jetstream.StreamConfig{Name: "CHAT", Subjects: []string{"plugin.inbound.web"}})
 		err := bus.Provision(t.Context(), js, 1, 4, bustest.Log(t))
-		wantError(t, err, "make stream AGENT_INBOUND: ", `stream CHAT keeps subjects of "plugin.inbound.>" too`)
+		bustest.WantError(t, err, "make stream AGENT_INBOUND: ", `stream CHAT keeps subjects of "plugin.inbound.>" too`)
 	})
 	t.Run("of one to widen", func(t *testing.T) {
 		js := bustest.Open(t).JS
-		makeStream(t, js, jetstream.StreamConfig{Name: "CHAT", Subjects: []string{"agent.snapshot.>"}})
-		makeStream(t, js, jetstream.StreamConfig{Name: bus.SessionsStream, Subjects: []string{"agent.session.>"}})
+		bustest.MakeStream(t, js, jetstream.StreamConfig{Name: "CHAT", Subjects: []string{"agent.snapshot.>"}})
+		bustest.MakeStream(t, js, jetstream.StreamConfig{Name: bus.SessionsStream, Subjects: []string{"agent.session.>"}})
 		err := bus.Provision(t.Context(), js, 1, 4, bustest.Log(t))
-		wantError(t, err, "widen stream AGENT_SESSIONS: ", `stream CHAT keeps subjects of "agent.snapshot.>" too`)
+		bustest.WantError(t, err, "widen stream AGENT_SESSIONS: ", `stream CHAT keeps subjects of "agent.snapshot.>" too`)
 	})
 }
 
 func TestProvisionRefuses(t *testing.T) {
 	t.Run("a stream that cannot be widened", func(t *testing.T) {
 		js := bustest.Open(t).JS
-		makeStream(t, js, jetstream.StreamConfig{Name: bus.SchedulesStream, Subjects: []string{"agent.due.*"}, Discard: jetstream.DiscardNew})
-		wantError(t, bus.Provision(t.Context(), js, 1, 4, bustest.Log(t)), "widen stream AGENT_SCHEDULES: ", "message scheduling cannot use discard new")
+		bustest.MakeStream(t, js, jetstream.StreamConfig{Name: bus.SchedulesStream, Subjects: []string{"agent.due.*"}, Discard: jetstream.DiscardNew})
+		bustest.WantError(t, bus.Provision(t.Context(), js, 1, 4, bustest.Log(t)), "widen stream AGENT_SCHEDULES: ", "message scheduling cannot use discard new")
 	})
 	for why, have := range map[string]jetstream.StreamConfig{
 		"stream AGENT_OUTBOUND acknowledges nothing (no_ack): ":      {Name: bus.OutboundStream, Subjects: []string{"plugin.outbound.>"}, NoAck: true},
@@ -214,14 +171,14 @@ func TestProvisionRefuses(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			js := bustest.Open(t).JS
-			makeStream(t, js, have)
+			bustest.MakeStream(t, js, have)
 			if have.Sealed = strings.Contains(why, "sealed"); have.Sealed {
 				if _, err := js.UpdateStream(t.Context(), have); err != nil {
 					t.Fatal(err)
 				}
 			}
 			err := bus.Provision(t.Context(), js, 1, 4, bustest.Log(t))
-			wantError(t, err, why, "delete it")
+			bustest.WantError(t, err, why, "delete it")
 			if !errors.Is(err, bus.ErrUnusable) {
 				t.Errorf("got %v, want %v", err, bus.ErrUnusable)
 			}
@@ -229,12 +186,12 @@ func TestProvisionRefuses(t *testing.T) {
 	}
 	t.Run("more replicas than servers", func(t *testing.T) {
 		js := bustest.Open(t).JS
-		wantError(t, bus.Provision(t.Context(), js, 3, 4, bustest.Log(t)), "make stream AGENT_INBOUND: ", "replicas")
+		bustest.WantError(t, bus.Provision(t.Context(), js, 3, 4, bustest.Log(t)), "make stream AGENT_INBOUND: ", "replicas")
 	})
 	t.Run("no NATS", func(t *testing.T) {
 		b := bustest.Open(t)
 		b.Close()
-		wantError(t, bus.Provision(t.Context(), b.JS, 1, 4, bustest.Log(t)), "look up stream AGENT_ROUTES: ")
+		bustest.WantError(t, bus.Provision(t.Context(), b.JS, 1, 4, bustest.Log(t)), "look up stream AGENT_ROUTES: ")
 	})
 	for bucket, stream := range map[string]string{"lanes": "KV_AGENT_LANES", "files": "OBJ_AGENT_FILES"} {
 		t.Run("a bucket in the way of "+bucket, func(t *testing.T) {
@@ -243,8 +200,8 @@ func TestProvisionRefuses(t *testing.T) {
 			if bucket == "files" {
 				subject = "$O.AGENT_FILES.C.x"
 			}
-			makeStream(t, js, jetstream.StreamConfig{Name: "X", Subjects: []string{subject}})
-			wantError(t, bus.Provision(t.Context(), js, 1, 4, bustest.Log(t)), "make bucket "+strings.SplitN(stream, "_", 2)[1])
+			bustest.MakeStream(t, js, jetstream.StreamConfig{Name: "X", Subjects: []string{subject}})
+			bustest.WantError(t, bus.Provision(t.Context(), js, 1, 4, bustest.Log(t)), "make bucket "+strings.SplitN(stream, "_", 2)[1])
 		})
 	}
 }
@@ -258,7 +215,7 @@ func TestProvisionByManyHosts(t *testing.T) {
 	if err := hosts.Wait(); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff(fresh, everyStream(t, js)); diff != "" {
+	if diff := cmp.Diff(fresh, bustest.ListStreams(t, js)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -286,7 +243,7 @@ func TestLaneCount(t *testing.T) {
 
 func TestStreamsHealthy(t *testing.T) {
 	b := bustest.Open(t)
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	if err := b.StreamsHealthy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +251,7 @@ func TestStreamsHealthy(t *testing.T) {
 		if err := b.JS.DeleteStream(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, b.StreamsHealthy(t.Context()), "stream "+name+" is gone")
-		provision(t, b.JS)
+		bustest.WantError(t, b.StreamsHealthy(t.Context()), "stream "+name+" is gone")
+		bustest.Provision(t, b.JS)
 	}
 }

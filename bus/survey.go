@@ -8,17 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/rs/zerolog"
 )
-
-// Fit returns nil when a connection made by Dial is to a server that can serve
-// a host. It waits for nothing.
-func Fit(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, cfg Config) error {
-	b := &Bus{NC: nc, JS: js, cfg: cfg, watch: newConnWatch(zerolog.Nop())}
-	return b.attempt(ctx)
-}
 
 // A StreamState is how one of the host's streams is.
 type StreamState struct {

@@ -16,8 +16,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// EmbeddedUser is who has all rights on the embedded server, with the token as
-// password.
+// EmbeddedUser has all rights on the embedded server, with the token as password.
 const EmbeddedUser = "agenthost"
 
 // TokenFile is where the token of the embedded server is, which every command
@@ -72,18 +71,8 @@ func readToken(file string) (string, error) {
 	return strings.TrimSpace(string(data)), nil
 }
 
-// WithToken adds the token of the embedded server to c, unless c says who
-// connects or the host has made no token.
-func (c Config) WithToken() (Config, error) {
-	if c.identified() {
-		return c, nil
-	}
-	token, err := readToken(c.Embedded.TokenFile())
-	if err == nil && token != "" {
-		c.User, c.Password = EmbeddedUser, token
-	}
-	return c, err
-}
+// Token returns the token in TokenFile, empty when the host has made none.
+func (e Embedded) Token() (string, error) { return readToken(e.TokenFile()) }
 
 // addressFile holds where the embedded server has listened last: commands send
 // the token to no other server.

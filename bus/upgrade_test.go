@@ -37,9 +37,9 @@ func oldRoutes(t *testing.T, js jetstream.JetStream) {
 
 func oldReplicas(t *testing.T, js jetstream.JetStream, replicas int) {
 	t.Helper()
-	makeStream(t, js, jetstream.StreamConfig{Name: bus.SessionsStream, Subjects: []string{"agent.session.>"}, Replicas: replicas})
-	publish(t, js, "agent.session.ana.x", "a commit")
-	makeStream(t, js, jetstream.StreamConfig{
+	bustest.MakeStream(t, js, jetstream.StreamConfig{Name: bus.SessionsStream, Subjects: []string{"agent.session.>"}, Replicas: replicas})
+	bustest.Publish(t, js, "agent.session.ana.x", "a commit")
+	bustest.MakeStream(t, js, jetstream.StreamConfig{
 		Name: bus.RoutesStream, Subjects: []string{"agent.route.*", "agent.schedule.>"}, MaxAge: 7 * 24 * time.Hour,
 		AllowMsgSchedules: true, AllowMsgTTL: true, AllowDirect: true, Duplicates: bus.DedupeWindow, FirstSeq: 100, Replicas: replicas,
 	})
@@ -47,7 +47,7 @@ func oldReplicas(t *testing.T, js jetstream.JetStream, replicas int) {
 		send(t, js, "agent.route.ana", nats.Header{nats.MsgIdHdr: {fmt.Sprint("m", i)}, "Traceparent": {"t"}}, fmt.Sprint("work ", i))
 	}
 	for i := range 2 {
-		publish(t, js, "agent.route.desk", fmt.Sprint("result ", i))
+		bustest.Publish(t, js, "agent.route.desk", fmt.Sprint("result ", i))
 	}
 	for name, target := range map[string]string{"a": "agent.route.ana", "b": "agent.route.ana", "foreign": "agent.route.bob"} {
 		send(t, js, "agent.schedule.ana."+name, nats.Header{
@@ -61,7 +61,7 @@ func oldReplicas(t *testing.T, js jetstream.JetStream, replicas int) {
 		Durable: bus.LaneName(1), FilterSubject: "agent.route.ana", AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Hour,
 	}, 4, 0, 2)
 	take(t, js, jetstream.ConsumerConfig{Durable: "program", FilterSubject: "agent.route.desk", AckPolicy: jetstream.AckExplicitPolicy}, 1, 0)
-	await(t, "the firing", func() bool {
+	bustest.Eventually(t, "the firing", func() bool {
 		stream, err := js.Stream(t.Context(), bus.RoutesStream)
 		if err != nil {
 			t.Fatal(err)
@@ -109,15 +109,6 @@ func fetch(t *testing.T, consumer jetstream.Consumer, n int) (list []jetstream.M
 	return list
 }
 
-func await(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it did not come to this: %s", what)
-		}
-	}
-}
-
 // contents are the messages of a stream, a line for each.
 func contents(t *testing.T, js jetstream.JetStream, stream string) (lines []string) {
 	t.Helper()
@@ -146,7 +137,7 @@ func wantUpgraded(t *testing.T, js jetstream.JetStream) {
 		"AGENT_ROUTES agent.route.* 168h0m0s direct ttl",
 		"AGENT_SCHEDULES agent.due.* agent.schedule.> 168h0m0s direct rollup ttl schedules",
 	} {
-		if all := everyStream(t, js); !slices.Contains(all, want) || strings.Contains(fmt.Sprint(all), "UPGRADE") {
+		if all := bustest.ListStreams(t, js); !slices.Contains(all, want) || strings.Contains(fmt.Sprint(all), "UPGRADE") {
 			t.Errorf("got %s\nwant among them %s", strings.Join(all, "\n"), want)
 		}
 	}
@@ -163,7 +154,7 @@ func wantUpgraded(t *testing.T, js jetstream.JetStream) {
 	}, due); diff != "" {
 		t.Errorf("schedules: %s", diff)
 	}
-	c := streamConfig(t, js, bus.RoutesStream)
+	c := bustest.StreamConfig(t, js, bus.RoutesStream)
 	if c.Metadata["agenthost.lanes_from"] != "101" || c.Metadata["agenthost.original"] != "" || c.Duplicates != bus.DedupeWindow {
 		t.Errorf("got %+v", c)
 	}
@@ -183,7 +174,7 @@ func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	js := bustest.Open(t).JS
 	oldRoutes(t, js)
-	provision(t, js)
+	bustest.Provision(t, js)
 	wantUpgraded(t, js)
 }
 
@@ -202,8 +193,8 @@ func TestUpgradeOfAConsumerThatPushes(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	provision(t, b.JS)
-	publish(t, b.JS, "agent.route.desk", "new")
+	bustest.Provision(t, b.JS)
+	bustest.Publish(t, b.JS, "agent.route.desk", "new")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	msg, err := got.NextMsgWithContext(ctx)
@@ -234,7 +225,7 @@ func TestUpgradeOfReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	oldReplicas(t, b.JS, 3)
-	await(t, "the upgrade", func() bool { // a cluster that is slow is asked again, as a host does
+	bustest.Eventually(t, "the upgrade", func() bool { // a cluster that is slow is asked again, as a host does
 		err := bus.Provision(t.Context(), b.JS, 3, 4, bustest.Log(t))
 		if err != nil && !bus.Transient(err) {
 			t.Fatal(err)
@@ -242,7 +233,7 @@ func TestUpgradeOfReplicas(t *testing.T) {
 		return err == nil
 	})
 	wantUpgraded(t, b.JS)
-	if c := streamConfig(t, b.JS, bus.RoutesStream); c.Replicas != 3 {
+	if c := bustest.StreamConfig(t, b.JS, bus.RoutesStream); c.Replicas != 3 {
 		t.Errorf("got %d replicas, want 3", c.Replicas)
 	}
 }
@@ -260,7 +251,7 @@ func TestUpgradeOfAnEmptyStream(t *testing.T) {
 	if err := stream.Purge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	provision(t, js)
+	bustest.Provision(t, js)
 	if ack, err := js.Publish(t.Context(), "agent.route.ana", nil); err != nil || ack.Sequence < 112 {
 		t.Errorf("the next message is %+v, %v, want it beyond 111", ack, err)
 	}
@@ -280,29 +271,29 @@ func TestUpgradeWaitsForHostsOfTheOldVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, "a host that asks for messages", func() bool {
+	bustest.Eventually(t, "a host that asks for messages", func() bool {
 		info, err := lane.Info(t.Context())
 		return err == nil && info.NumWaiting > 0
 	})
 	err = bus.Provision(t.Context(), js, 1, 4, bustest.Log(t))
-	wantError(t, err, "upgrade stream AGENT_ROUTES: ", "a host serves lane-01", "stop every host first")
+	bustest.WantError(t, err, "upgrade stream AGENT_ROUTES: ", "a host serves lane-01", "stop every host first")
 	if !bus.Transient(err) {
 		t.Error("a host that starts does not wait for it")
 	}
 	old.Stop()
 	<-old.Closed()
-	await(t, "the upgrade", func() bool { return bus.Provision(t.Context(), js, 1, 4, bustest.Log(t)) == nil })
+	bustest.Eventually(t, "the upgrade", func() bool { return bus.Provision(t.Context(), js, 1, 4, bustest.Log(t)) == nil })
 	wantUpgraded(t, js)
 }
 
 func TestUpgradeRefusesAWorkQueue(t *testing.T) {
 	t.Parallel()
 	js := bustest.Open(t).JS
-	makeStream(t, js, jetstream.StreamConfig{
+	bustest.MakeStream(t, js, jetstream.StreamConfig{
 		Name: bus.RoutesStream, Subjects: []string{"agent.route.*"}, AllowMsgSchedules: true, Retention: jetstream.WorkQueuePolicy,
 	})
 	err := bus.Provision(t.Context(), js, 1, 4, bustest.Log(t))
-	wantError(t, err, "upgrade stream AGENT_ROUTES: ", "retention is WorkQueue", "delete it")
+	bustest.WantError(t, err, "upgrade stream AGENT_ROUTES: ", "retention is WorkQueue", "delete it")
 	if !errors.Is(err, bus.ErrUnusable) {
 		t.Errorf("got %v, want %v", err, bus.ErrUnusable)
 	}
@@ -326,7 +317,7 @@ func TestUpgradeAfterSIGKILL(t *testing.T) {
 		t.Run(fmt.Sprint(n, " ", at), func(t *testing.T) {
 			t.Parallel()
 			b := openStore(t, dir)
-			provision(t, b.JS)
+			bustest.Provision(t, b.JS)
 			wantUpgraded(t, b.JS)
 		})
 		if !killed && n < 15 {

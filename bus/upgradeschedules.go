@@ -2,9 +2,11 @@ package bus
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,12 +17,68 @@ import (
 // schedulerHeader names the schedule that has fired a message.
 const schedulerHeader = "Nats-Scheduler"
 
+// moveSchedules gives AGENT_SCHEDULES what is scheduled and what has fired, and then
+// closes AGENT_ROUTES.
+func (u *Upgrade) moveSchedules(ctx context.Context, cfg jetstream.StreamConfig) error {
+	if cfg.Retention != jetstream.LimitsPolicy {
+		return fmt.Errorf("its retention is %s, which cannot be copied: %w", cfg.Retention, ErrUnusable)
+	}
+	old, err := Stopped(ctx, u.JS, RoutesStream)
+	if err != nil {
+		return err
+	}
+	if cfg, err = u.narrow(ctx, cfg); err != nil {
+		return err
+	}
+	u.done("close to schedules")
+	if err := u.MakeSchedules(ctx); err != nil {
+		return err
+	}
+	u.done("make " + SchedulesStream)
+	if err := u.carrySchedules(ctx, old.Stream); err != nil {
+		return err
+	}
+	if err := u.carryFirings(ctx, old.Stream, old.From); err != nil {
+		return err
+	}
+	return u.closeStream(ctx, cfg)
+}
+
+// narrow has AGENT_ROUTES take no schedules any more, which AGENT_SCHEDULES is to take.
+func (u *Upgrade) narrow(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.StreamConfig, error) {
+	all := len(cfg.Subjects)
+	cfg.Subjects = slices.DeleteFunc(slices.Clone(cfg.Subjects), func(s string) bool { return Matches(SchedulePrefix+">", s) })
+	if len(cfg.Subjects) == all {
+		return cfg, nil
+	}
+	_, err := u.JS.UpdateStream(ctx, cfg)
+	return cfg, err
+}
+
+// closeStream has AGENT_ROUTES take nothing but a marker, which keeps its last
+// sequence through the copies also when no message is left.
+func (u *Upgrade) closeStream(ctx context.Context, cfg jetstream.StreamConfig) error {
+	original, err := json.Marshal(cfg)
+	if err != nil {
+		return err
+	}
+	closed := cfg
+	closed.Subjects, closed.RePublish, closed.SubjectTransform = []string{closedSubject}, nil, nil
+	closed.Metadata = maps.Clone(cfg.Metadata)
+	if closed.Metadata == nil {
+		closed.Metadata = map[string]string{}
+	}
+	closed.Metadata[originalKey] = string(original)
+	_, err = u.JS.UpdateStream(ctx, closed)
+	return err
+}
+
 // carrySchedules copies the schedules of AGENT_ROUTES to AGENT_SCHEDULES, for what is
 // due there, and then deletes them where they were. Between the two one may fire at
 // both places: it has one id.
-func (u *upgrade) carrySchedules(ctx context.Context, routes jetstream.Stream) error {
+func (u *Upgrade) carrySchedules(ctx context.Context, routes jetstream.Stream) error {
 	var errs []error
-	err := Heads(ctx, u.js, RoutesStream, SchedulePrefix+">", false, func(rec Record) {
+	err := Heads(ctx, u.JS, RoutesStream, SchedulePrefix+">", false, func(rec Record) {
 		errs = append(errs, u.carrySchedule(ctx, rec))
 	})
 	if err := errors.Join(append(errs, err)...); err != nil {
@@ -30,18 +88,18 @@ func (u *upgrade) carrySchedules(ctx context.Context, routes jetstream.Stream) e
 	return routes.Purge(ctx, jetstream.WithPurgeSubject(SchedulePrefix+">"))
 }
 
-func (u *upgrade) carrySchedule(ctx context.Context, rec Record) error {
+func (u *Upgrade) carrySchedule(ctx context.Context, rec Record) error {
 	target := rec.Header.Get(jetstream.ScheduleTargetHeader)
 	agent, ok := ownSchedule(rec.Subject, target)
 	if !ok {
-		u.log.Warn().Str("subject", rec.Subject).Str("target", target).Msg("upgrade stream: this schedule is for another agent than its subject says; left out")
+		u.Log.Warn().Str("subject", rec.Subject).Str("target", target).Msg("upgrade stream: this schedule is for another agent than its subject says; left out")
 		return nil
 	}
 	msg := &nats.Msg{Subject: rec.Subject, Header: maps.Clone(rec.Header), Data: rec.Data}
 	msg.Header.Set(jetstream.ScheduleTargetHeader, DuePrefix+agent)
 	msg.Header.Del(nats.MsgIdHdr)
 	msg.Header.Set(nats.ExpectedLastSubjSeqHdr, "0")
-	if _, err := u.js.PublishMsg(ctx, msg); err != nil && !Refused(err) { // refused: copied before a crash
+	if _, err := u.JS.PublishMsg(ctx, msg); err != nil && !Refused(err) { // refused: copied before a crash
 		return fmt.Errorf("schedule %s: %w", rec.Subject, err)
 	}
 	u.done("copy schedule " + rec.Subject)
@@ -50,8 +108,8 @@ func (u *upgrade) carrySchedule(ctx context.Context, rec Record) error {
 
 // carryFirings moves what has fired and may not have been handled from AGENT_ROUTES to
 // where it is due now: deadlines and reminders count from there only.
-func (u *upgrade) carryFirings(ctx context.Context, routes jetstream.Stream, from uint64) error {
-	for rec, err := range NewReader(u.js).Tail(ctx, RoutesStream, RoutePrefix+"*", from) {
+func (u *Upgrade) carryFirings(ctx context.Context, routes jetstream.Stream, from uint64) error {
+	for rec, err := range NewReader(u.JS).Tail(ctx, RoutesStream, RoutePrefix+"*", from) {
 		if err != nil {
 			return fmt.Errorf("read what has fired: %w", err)
 		}
@@ -66,11 +124,11 @@ func (u *upgrade) carryFirings(ctx context.Context, routes jetstream.Stream, fro
 	return nil
 }
 
-func (u *upgrade) carryFiring(ctx context.Context, routes jetstream.Stream, agent string, rec Record) error {
+func (u *Upgrade) carryFiring(ctx context.Context, routes jetstream.Stream, agent string, rec Record) error {
 	msg := &nats.Msg{Subject: DuePrefix + agent, Header: maps.Clone(rec.Header), Data: rec.Data}
 	maps.DeleteFunc(msg.Header, func(key string, _ []string) bool { return strings.HasPrefix(key, "Nats-") }) // the server's
 	msg.Header.Set(nats.MsgIdHdr, RoutesStream+":"+strconv.FormatUint(rec.Seq, 10))
-	if _, err := u.js.PublishMsg(ctx, msg); err != nil {
+	if _, err := u.JS.PublishMsg(ctx, msg); err != nil {
 		return err
 	}
 	u.done("copy message " + strconv.FormatUint(rec.Seq, 10))
@@ -78,4 +136,11 @@ func (u *upgrade) carryFiring(ctx context.Context, routes jetstream.Stream, agen
 		return err
 	}
 	return nil
+}
+
+// ownSchedule reports whether a schedule is for the agent that its subject names, as
+// all are that hosts make.
+func ownSchedule(subject, target string) (agent string, ok bool) {
+	agent, _, _ = strings.Cut(strings.TrimPrefix(subject, SchedulePrefix), ".")
+	return agent, strings.HasPrefix(subject, SchedulePrefix) && target == RoutePrefix+agent
 }
