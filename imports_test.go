@@ -24,29 +24,32 @@ const module = "agenthost"
 // arrows says what a package may import of the module's own. A folder within a
 // package needs no entry: it may import its parent, bus and fastjson.
 var arrows = map[string][]string{
-	"cmd/agenthost":      {"host", "config", "bench", "bus", "internal/coldstore", "internal/terminal"},
-	"examples":           {"agents", "config", "host", "llm"},
-	"host":               {"*"},
-	"config":             {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools", "internal/texts"},
-	"console":            {"*"},
-	"metrics":            {"*"},
-	"agents":             {"session", "run", "hooks", "tools", "llm", "bus", "internal/texts"},
-	"bench":              {"bus"},
-	"heartbeat":          {"bus"},
-	"plugins":            {"bus"},
-	"tools":              {"llm"},
-	"session":            {"fastjson", "run", "bus"},
-	"run":                {"fastjson", "llm"},
-	"hooks":              {},
-	"llm":                {},
-	"bus":                {"fastjson"},
-	"fastjson":           {},
-	"tools/builtin":      {"tools", "internal/diskuse"},
-	"internal/hardening": {"bus", "config", "tools"},
-	"internal/diskuse":   {},
-	"internal/texts":     {},
-	"tools/mcp":          {"tools", "internal/oauth"},
-	"internal/oauth":     {"tools"},
+	"cmd/agenthost":       {"host", "config", "bench", "bus", "internal/coldstore", "internal/lockfile", "internal/terminal"},
+	"examples":            {"agents", "config", "host", "llm"},
+	"host":                {"*"},
+	"config":              {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools", "internal/texts"},
+	"console":             {"*"},
+	"metrics":             {"*"},
+	"agents":              {"session", "run", "hooks", "tools", "llm", "bus", "internal/texts"},
+	"bench":               {"bus"},
+	"heartbeat":           {"bus"},
+	"plugins":             {"bus"},
+	"tools":               {"llm"},
+	"session":             {"fastjson", "run", "bus"},
+	"run":                 {"fastjson", "llm"},
+	"hooks":               {},
+	"llm":                 {},
+	"bus":                 {"fastjson", "internal/natsserver"},
+	"fastjson":            {},
+	"tools/builtin":       {"tools", "internal/diskuse"},
+	"internal/hardening":  {"bus", "config", "tools"},
+	"internal/coldstore":  {"internal/lockfile"},
+	"internal/diskuse":    {},
+	"internal/lockfile":   {},
+	"internal/natsserver": {"internal/lockfile"},
+	"internal/texts":      {},
+	"tools/mcp":           {"tools", "internal/oauth"},
+	"internal/oauth":      {"tools"},
 }
 
 // importers says who may import the packages that a "*" does not cover.
@@ -99,6 +102,10 @@ func TestMayImport(t *testing.T) {
 		"upwards":                   {"llm", "run", false},
 		"parent":                    {"llm/openai", "llm", true},
 		"bus by a child":            {"plugins/web", "bus", true},
+		"a part of bus":             {"session", "bus/records", true},
+		"a part of bus by another":  {"bus/delivery", "bus/records", true},
+		"a part of bus by bus":      {"bus", "bus/records", false},
+		"a part of bus by llm":      {"llm", "bus/records", false},
 		"fastjson by a child":       {"llm/openai", "fastjson", true},
 		"siblings":                  {"llm/openai", "llm/anthropic", false},
 		"cousins":                   {"tools/mcp", "plugins/web", false},
@@ -135,6 +142,9 @@ func mayImport(pkg, imported string) bool {
 	allowed, ok := arrows[pkg]
 	if parent := path.Dir(pkg); !ok && parent != "." {
 		allowed = []string{parent, "bus", "fastjson"}
+	}
+	if strings.HasPrefix(imported, "bus/") && pkg != "bus" { // who may import bus may import its parts
+		imported = "bus"
 	}
 	return slices.Contains(allowed, imported) || slices.Contains(allowed, "*")
 }

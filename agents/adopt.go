@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 )
 
 // adoptLanes begins to serve the lanes that no host serves: the last agents in them
@@ -16,7 +17,7 @@ func (f *Fleet) adoptLanes(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("look up stream %s: %w", name, err)
 		}
-		lanes, err := bus.UnservedLanes(ctx, stream, f.count)
+		lanes, err := delivery.UnservedLanes(ctx, stream, f.count)
 		if err != nil {
 			return fmt.Errorf("look for lanes of %s: %w", name, err)
 		}

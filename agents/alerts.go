@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/llm"
 	"agenthost/session"
 
@@ -91,7 +92,7 @@ func (r *Runtime) publishAlert(a alert) (first bool) {
 	if err == nil {
 		return false
 	}
-	if !errors.Is(err, bus.ErrNotFound) {
+	if !errors.Is(err, records.ErrNotFound) {
 		r.log().Warn().Err(err).Str("alert", a.key()).Msg("budget alert: look up failed; it may be given twice")
 	}
 	r.log().Warn().Str("span", string(a.span)).Str("period", a.period).Float64("share", a.share).

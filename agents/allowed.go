@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
@@ -49,7 +50,7 @@ func (p *Parts) allowed(ctx context.Context, agent string, key session.Key, what
 		if err == nil {
 			return true
 		}
-		if !errors.Is(err, bus.ErrNotFound) {
+		if !errors.Is(err, records.ErrNotFound) {
 			p.Log.Warn().Err(err).Str("agent", agent).Msg("look up what is allowed")
 		}
 	}

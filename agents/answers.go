@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/internal/texts"
 	"agenthost/run"
 	"agenthost/session"
@@ -35,7 +36,7 @@ func (r *Runtime) deliverAnswer(it *item) {
 	}
 	key, err := r.keyOf(sid)
 	switch {
-	case errors.Is(err, bus.ErrNotFound):
+	case errors.Is(err, records.ErrNotFound):
 		r.late(it)
 	case err != nil:
 		r.log().Warn().Err(err).Str("correlation_id", id).Msg("an answer cannot be brought to its session; it will come again")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/run"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -36,7 +37,7 @@ func newQuestions() *questions {
 func (q *questions) follow(ctx context.Context, parts *Parts) {
 	timer := time.AfterFunc(knownSoon, q.whole)
 	defer timer.Stop()
-	bus.Follow(ctx, parts.JS, bus.WaitingBucket, parts.Log, q.take, q.whole)
+	records.Follow(ctx, parts.JS, bus.WaitingBucket, parts.Log, q.take, q.whole)
 }
 
 // knownSoon is how long messages wait for what was asked before they came.

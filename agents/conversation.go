@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/session"
 
 	"github.com/rs/zerolog"
@@ -40,9 +40,9 @@ type conversation struct {
 	fresh     bool // the log was opened just now
 	fences    int  // runs that broke off in a row
 
-	newest  uint64    // the highest sequence in AGENT_INBOUND that has come
-	lane    *bus.Lane // that brings its messages
-	blocked bool      // the first of the queue waits for what the lane still brings
+	newest  uint64         // the highest sequence in AGENT_INBOUND that has come
+	lane    *delivery.Lane // that brings its messages
+	blocked bool           // the first of the queue waits for what the lane still brings
 
 	current *runner    // the run at work
 	live    []*liveAsk // questions of its tools
@@ -56,7 +56,7 @@ type conversation struct {
 
 	// anchor stays unacknowledged while the log holds inputs without a message
 	// of their own, so that a takeover finds them.
-	anchor *bus.Delivery
+	anchor *delivery.Delivery
 
 	out     []*outgoing
 	sending bool
@@ -299,7 +299,7 @@ func (c *conversation) rest() {
 // settle ends the deliveries of inputs whose replies are stored. While the log
 // holds inputs that no message stands for, one stays as the anchor: the last, so
 // that what was answered long ago does not come again after a takeover.
-func (c *conversation) settle(deliveries []*bus.Delivery) {
+func (c *conversation) settle(deliveries []*delivery.Delivery) {
 	c.mu.Lock()
 	if last := len(deliveries) - 1; last >= 0 && !c.suspended && c.count[logged] > 0 {
 		before := c.anchor
@@ -337,7 +337,7 @@ func (c *conversation) leave() {
 	c.rest()
 }
 
-func leaveAll(deliveries []*bus.Delivery) {
+func leaveAll(deliveries []*delivery.Delivery) {
 	for _, d := range deliveries {
 		d.Leave()
 	}
@@ -354,8 +354,8 @@ func delivered(items []*item) int {
 	return n
 }
 
-func deliveriesOf(items []*item) []*bus.Delivery {
-	list := make([]*bus.Delivery, 0, len(items))
+func deliveriesOf(items []*item) []*delivery.Delivery {
+	list := make([]*delivery.Delivery, 0, len(items))
 	for _, it := range items {
 		if it.delivery != nil {
 			list = append(list, it.delivery)

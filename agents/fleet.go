@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/bus/signing"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -24,7 +26,7 @@ type Fleet struct {
 	count   int // of lanes
 	routing atomic.Pointer[routing]
 	lanes   atomic.Pointer[map[laneID]*feeder]
-	brake   bus.Brake // of all lanes, while memory is short
+	brake   delivery.Brake // of all lanes, while memory is short
 
 	mu       sync.Mutex
 	begin    func(*Runtime) context.CancelFunc // nil while it does not run
@@ -74,7 +76,7 @@ func (f *Fleet) claims(runtimes []*Runtime) map[laneID][]string {
 }
 
 func (f *Fleet) feeder(id laneID, subjects []string) *feeder {
-	cfg := bus.LaneConfig{Stream: id.stream, Name: bus.LaneName(id.n), Filters: subjects, Host: f.parts.Host, Brake: &f.brake}
+	cfg := delivery.LaneConfig{Stream: id.stream, Name: delivery.LaneName(id.n), Filters: subjects, Host: f.parts.Host, Brake: &f.brake}
 	d := &feeder{n: id.n, fleet: f, log: f.parts.Log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger()}
 	gained := func(context.Context) {
 		for _, r := range f.runtimes() {
@@ -83,7 +85,7 @@ func (f *Fleet) feeder(id laneID, subjects []string) *feeder {
 			}
 		}
 	}
-	d.lane = bus.NewLane(f.js, cfg, f.parts.Log, gained, d.deliver)
+	d.lane = delivery.NewLane(f.js, cfg, f.parts.Log, gained, d.deliver)
 	return d
 }
 
@@ -150,7 +152,7 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 func (f *Fleet) openSigner(ctx context.Context) {
 	for f.parts.Publisher.Signer() == nil {
 		try, cancel := context.WithTimeout(ctx, 10*time.Second)
-		signer, err := bus.OpenSigner(try, f.js)
+		signer, err := signing.Open(try, f.js)
 		cancel()
 		switch {
 		case err == nil:

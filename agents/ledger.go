@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/llm"
 	"agenthost/session"
 
@@ -114,7 +115,7 @@ func (l *ledger) lost(ctx context.Context, run string, now time.Time) (sum int64
 func (l *ledger) read(ctx context.Context, key string) (s Spend, revision uint64, err error) {
 	entry, err := l.parts.Reader.Entry(ctx, bus.SpendBucket, key)
 	switch {
-	case errors.Is(err, bus.ErrNotFound):
+	case errors.Is(err, records.ErrNotFound):
 		return s, 0, nil
 	case err != nil:
 		return s, 0, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/llm"
 
 	"github.com/nats-io/nats.go"
@@ -32,7 +33,7 @@ func (it *item) checkIDs() error {
 
 // unread is a message of a chat that cannot be taken, as far as it says whom to tell;
 // nil when it does not.
-func unread(d *bus.Delivery) *item {
+func unread(d *delivery.Delivery) *item {
 	if _, _, ok := bus.Channel(d.Subject); !ok || !bus.IsObject(d.Data()) {
 		return nil
 	}

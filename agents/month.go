@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/llm"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -66,11 +67,11 @@ func (s Spend) committed() int64 {
 
 // SpentInMonth reads what an agent has spent in this UTC month, in micro-cents.
 func SpentInMonth(ctx context.Context, js jetstream.JetStream, agent string, now time.Time) (sum int64, err error) {
-	reader := bus.NewReader(js)
+	reader := records.NewReader(js)
 	now = now.UTC()
 	for at := now.AddDate(0, 0, 1-now.Day()); !at.After(now); at = at.AddDate(0, 0, 1) {
 		entry, err := reader.Entry(ctx, bus.SpendBucket, spendKey(agent, at))
-		if errors.Is(err, bus.ErrNotFound) {
+		if errors.Is(err, records.ErrNotFound) {
 			continue
 		}
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -120,7 +121,7 @@ func (f *Fleet) tryAgree(ctx context.Context, before, after map[string][]string)
 		switch entry, err := f.parts.Reader.Entry(ctx, bus.LanesBucket, movesKey); {
 		case err == nil:
 			m, revision = readMoves(entry.Data), entry.Seq
-		case !errors.Is(err, bus.ErrNotFound):
+		case !errors.Is(err, records.ErrNotFound):
 			return nil, 0, fmt.Errorf("look up who takes what: %w", err)
 		}
 		next, none := m.after(before, after, now.Add(movesIn))
@@ -171,7 +172,7 @@ func readMoves(data []byte) moves {
 
 // followMoves takes over what other hosts write, until ctx ends.
 func (f *Fleet) followMoves(ctx context.Context) {
-	bus.Follow(ctx, f.js, bus.LanesBucket, f.parts.Log, func(entry jetstream.KeyValueEntry) {
+	records.Follow(ctx, f.js, bus.LanesBucket, f.parts.Log, func(entry jetstream.KeyValueEntry) {
 		if entry.Key() != movesKey {
 			return
 		}

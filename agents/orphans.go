@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -75,7 +77,7 @@ func (f *Fleet) untaken(ctx context.Context, stream jetstream.Stream) ([]string,
 	if len(unknown) == 0 { // as mostly
 		return nil, nil
 	}
-	filters, err := bus.ConsumerFilters(ctx, stream)
+	filters, err := delivery.ConsumerFilters(ctx, stream)
 	if err != nil {
 		return nil, fmt.Errorf("consumers of %s: %w", bus.RoutesStream, err)
 	}
@@ -90,7 +92,7 @@ func (f *Fleet) endOrphansOf(ctx context.Context, stream jetstream.Stream, subje
 	wait = orphansEvery
 	agent := subject[len(bus.RoutePrefix):]
 	var due []unserved
-	for rec, err := range f.parts.Reader.Tail(ctx, bus.RoutesStream, subject, bus.LanesStart(stream.CachedInfo().Config)) {
+	for rec, err := range f.parts.Reader.Tail(ctx, bus.RoutesStream, subject, delivery.LanesStart(stream.CachedInfo().Config)) {
 		if err != nil {
 			return wait, fmt.Errorf("read %s: %w", subject, err)
 		}
@@ -118,7 +120,7 @@ func (f *Fleet) endOrphansOf(ctx context.Context, stream jetstream.Stream, subje
 
 // patience is how long a delegate still waits for its agent; anything else may be for
 // a program that listens.
-func patience(rec bus.Record) (left time.Duration, ok bool) {
+func patience(rec records.Record) (left time.Duration, ok bool) {
 	route, err := bus.DecodeRoute(rec.Data)
 	if err != nil || route.Kind != bus.RouteDelegate {
 		return 0, false
@@ -143,7 +145,7 @@ func (f *Fleet) endOrphan(ctx context.Context, stream jetstream.Stream, m unserv
 		return fmt.Errorf("end a task of %s: %w", m.agent, context.Cause(ctx))
 	}
 	if err := stream.DeleteMsg(ctx, m.seq); err != nil {
-		if _, gone := f.parts.Reader.Get(ctx, bus.RoutesStream, m.seq); errors.Is(gone, bus.ErrNotFound) {
+		if _, gone := f.parts.Reader.Get(ctx, bus.RoutesStream, m.seq); errors.Is(gone, records.ErrNotFound) {
 			return nil // another host was quicker
 		}
 		return fmt.Errorf("take the task out of the stream: %w", err)

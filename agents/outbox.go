@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/publishing"
 	"agenthost/run"
 
 	"github.com/nats-io/nats.go"
@@ -103,7 +104,7 @@ func (c *conversation) publish(reply *run.Reply, t trace, done func(stored bool)
 	crashpoint("before-publish")
 	c.r.parts.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		crashpoint("after-publish")
-		stored := !errors.Is(err, bus.ErrClosed) && !errors.Is(err, nats.ErrConnectionClosed)
+		stored := !errors.Is(err, publishing.ErrClosed) && !errors.Is(err, nats.ErrConnectionClosed)
 		if stored && err != nil {
 			c.r.parts.buryLetter(c.r.undeliverable(reply, msg.Header, err), func() {})
 		}

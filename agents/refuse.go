@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -109,7 +109,7 @@ func (c *conversation) sendRefusals(journal *session.Log, batch []*item, replies
 
 // refusalsSent settles the messages of a batch and goes on with what has come
 // since.
-func (c *conversation) refusalsSent(journal *session.Log, batch []*bus.Delivery, stored bool) {
+func (c *conversation) refusalsSent(journal *session.Log, batch []*delivery.Delivery, stored bool) {
 	if stored {
 		c.settle(batch)
 	} else {

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"agenthost/bus"
+	"agenthost/bus/publishing"
 	"agenthost/hooks"
 	"agenthost/llm"
 	"agenthost/run"
@@ -284,7 +284,7 @@ func (t *runner) finish(events []run.Event) error {
 func (t *runner) finished(last []*run.Reply, err error) {
 	crashpoint("after-commit")
 	switch {
-	case errors.Is(err, bus.ErrClosed):
+	case errors.Is(err, publishing.ErrClosed):
 		leaveAll(deliveriesOf(t.items))
 		t.c.leave()
 		return

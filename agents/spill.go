@@ -3,7 +3,7 @@ package agents
 import (
 	"time"
 
-	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -106,7 +106,7 @@ func (c *conversation) endSpill(batch []*item, err error) {
 // spillEnded puts a batch where it is now, and returns the messages that the log
 // stands for. What was forgotten meanwhile is left alone: the log is opened again
 // and tells. Called with the lock held.
-func (c *conversation) spillEnded(batch []*item, stored bool) (acked []*bus.Delivery) {
+func (c *conversation) spillEnded(batch []*item, stored bool) (acked []*delivery.Delivery) {
 	for _, it := range batch {
 		switch {
 		case it.place != spilling:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/internal/texts"
 	"agenthost/llm"
 	"agenthost/run"
@@ -39,7 +40,7 @@ const unbound = "unbound"
 const unservedWithin = 10 * time.Second
 
 // unservedOf is a message that a lane has brought.
-func unservedOf(agent string, d *bus.Delivery) unserved {
+func unservedOf(agent string, d *delivery.Delivery) unserved {
 	return unserved{agent, d.Subject, d.Seq, ownHeader(d.Header()), d.Data()}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/run"
 	"agenthost/session"
 
@@ -189,8 +190,8 @@ func ReadWaiting(ctx context.Context, js jetstream.JetStream, id string) (Waitin
 	if _, _, ok := splitWaitID(id); !ok {
 		return Waiting{}, fmt.Errorf("%q: %w", id, ErrNotWaiting)
 	}
-	entry, err := bus.NewReader(js).Entry(ctx, bus.WaitingBucket, id)
-	if errors.Is(err, bus.ErrNotFound) {
+	entry, err := records.NewReader(js).Entry(ctx, bus.WaitingBucket, id)
+	if errors.Is(err, records.ErrNotFound) {
 		return Waiting{}, fmt.Errorf("%q: %w", id, ErrNotWaiting)
 	}
 	if err != nil {

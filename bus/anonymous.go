@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"agenthost/internal/natsserver"
+
 	"github.com/nats-io/nats.go"
 )
 
@@ -25,5 +27,5 @@ func Anonymous(ctx context.Context, nc *nats.Conn) bool {
 			Account string `json:"account"`
 		} `json:"data"`
 	}
-	return json.Unmarshal(answer.Data, &info) == nil && info.Data.Account == ChannelAccount
+	return json.Unmarshal(answer.Data, &info) == nil && info.Data.Account == natsserver.ChannelAccount
 }

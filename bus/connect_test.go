@@ -22,6 +22,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
@@ -231,7 +232,7 @@ func TestOpenExternal(t *testing.T) {
 			if tt.urls != nil {
 				tt.cfg.URL = tt.urls(url)
 			}
-			b, err := open(t, tt.cfg)
+			b, err := bustest.TryOpen(t, tt.cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -293,7 +294,7 @@ func TestOpenExternalRefuses(t *testing.T) {
 			if tt.context != "" {
 				natsContext(t, "%s", tt.context)
 			}
-			_, err := open(t, tt.cfg)
+			_, err := bustest.TryOpen(t, tt.cfg)
 			bustest.WantError(t, err, tt.want...)
 			if strings.Contains(fmt.Sprint(err), "s3cret") {
 				t.Errorf("the error shows the password: %v", err)
@@ -306,7 +307,7 @@ func TestOpenExternalRefuses(t *testing.T) {
 func TestReadyWaitsForADomain(t *testing.T) {
 	t.Parallel()
 	url, _ := bustest.Server(t, func(*server.Options) {})
-	b, err := open(t, bus.Config{URL: url, Domain: "mars"})
+	b, err := bustest.TryOpen(t, bus.Config{URL: url, Domain: "mars"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,7 +378,7 @@ func TestReadyRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tt.cfg.URL = tt.serve(t)
-			b, err := open(t, tt.cfg)
+			b, err := bustest.TryOpen(t, tt.cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -434,7 +435,7 @@ func TestContextNamesDomain(t *testing.T) {
 		o.JetStream = false
 		o.LeafNode.Remotes = []*server.RemoteLeafOpts{{URLs: []*url.URL{{Scheme: "nats-leaf", Host: line.String()}}}}
 	})
-	there, err := open(t, bus.Config{URL: hub})
+	there, err := bustest.TryOpen(t, bus.Config{URL: hub})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -444,14 +445,14 @@ func TestContextNamesDomain(t *testing.T) {
 	bustest.Provision(t, there.JS)
 	bustest.Publish(t, there.JS, "agent.session.ana.x", "1")
 	for _, way := range []string{`"jetstream_domain":"hub"`, `"jetstream_api_prefix":"$JS.hub.API"`} {
-		b, err := open(t, bus.Config{Context: natsContext(t, `{"url":%q,%s}`, leaf, way)})
+		b, err := bustest.TryOpen(t, bus.Config{Context: natsContext(t, `{"url":%q,%s}`, leaf, way)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := b.Ready(t.Context()); err != nil { // once the line is up
 			t.Fatal(err)
 		}
-		if rec, err := bus.NewReader(b.JS).Last(t.Context(), bus.SessionsStream, "agent.session.ana.x"); err != nil || string(rec.Data) != "1" {
+		if rec, err := records.NewReader(b.JS).Last(t.Context(), bus.SessionsStream, "agent.session.ana.x"); err != nil || string(rec.Data) != "1" {
 			t.Errorf("%s: got %+v, %v, want what the hub has", way, rec, err)
 		}
 	}

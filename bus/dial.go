@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"agenthost/internal/natsserver"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
@@ -82,7 +84,7 @@ func (c Config) WithToken() (Config, error) {
 	}
 	token, err := c.Embedded.Token()
 	if err == nil && token != "" {
-		c.User, c.Password = EmbeddedUser, token
+		c.User, c.Password = natsserver.User, token
 	}
 	return c, err
 }

@@ -4,14 +4,16 @@ import (
 	"context"
 	"fmt"
 
+	"agenthost/internal/natsserver"
+
 	"github.com/nats-io/nats.go"
 )
 
 // embed starts the server in this process and connects to it.
 func (b *Bus) embed(ctx context.Context, name string, opts []nats.Option) (err error) {
-	b.embedded, err = StartEmbedded(ctx, ServerOptions{
-		Embedded: b.cfg.Embedded, Name: name, Domain: b.cfg.Domain, Identified: b.cfg.identified(), Log: b.Log,
-		Names: ServerNames{InboundPrefix: InboundPrefix, OutboundPrefix: OutboundPrefix, InboundStream: InboundStream, OutboundStream: OutboundStream},
+	b.embedded, err = natsserver.Start(ctx, natsserver.Options{
+		Config: b.cfg.Embedded, Name: name, Domain: b.cfg.Domain, Identified: b.cfg.identified(), Log: b.Log,
+		Names: natsserver.Names{InboundPrefix: InboundPrefix, OutboundPrefix: OutboundPrefix, InboundStream: InboundStream, OutboundStream: OutboundStream},
 	})
 	if err != nil {
 		return err
@@ -27,7 +29,7 @@ func (b *Bus) embed(ctx context.Context, name string, opts []nats.Option) (err e
 // join connects to the server in this process.
 func (b *Bus) join(opts []nats.Option) (err error) {
 	if token := b.embedded.Token(); token != "" {
-		b.cfg.User, b.cfg.Password = EmbeddedUser, token
+		b.cfg.User, b.cfg.Password = natsserver.User, token
 		b.cfg.Creds, b.cfg.NKey, b.cfg.Token = "", "", ""
 	}
 	cfg := b.cfg

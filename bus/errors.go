@@ -11,14 +11,14 @@ import (
 // again: NATS is away, a stream has no leader or no room just now, or its
 // cluster is still busy with an earlier copy.
 func Transient(err error) bool {
-	if errors.Is(err, errNotYet) {
+	if errors.Is(err, ErrNotYet) {
 		return true
 	}
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		switch api.ErrorCode {
 		case errStreamFull, errNoStorage, errAccountFull, errNoLimits, errInProcess, errTooMany:
 			return true
-		case errNoCluster: // comes with the code of a server's own fault
+		case CodeNoCluster: // comes with the code of a server's own fault
 			return false
 		}
 		return api.Code >= 500
@@ -40,7 +40,7 @@ const (
 	errWrongLastSeqConst jetstream.ErrorCode = 10164
 	errAccountFull       jetstream.ErrorCode = 10002
 	errNoStorage         jetstream.ErrorCode = 10047
-	errNoCluster         jetstream.ErrorCode = 10074
+	CodeNoCluster        jetstream.ErrorCode = 10074
 	errStreamFull        jetstream.ErrorCode = 10077
 	errNoLimits          jetstream.ErrorCode = 10120 // the account has none for such streams
 	errInProcess         jetstream.ErrorCode = 10158 // a message of that Nats-Msg-Id

@@ -9,22 +9,22 @@ import (
 )
 
 // apiTimeout bounds what JetStream may take for one answer.
-const apiTimeout = 5 * time.Second
+const APITimeout = 5 * time.Second
 
-func apiPrefix(js jetstream.JetStream) string {
+func APIPrefix(js jetstream.JetStream) string {
 	switch o := js.Options(); {
 	case o.Domain != "":
 		return "$JS." + o.Domain + ".API."
 	case o.APIPrefix != "":
 		return strings.TrimSuffix(o.APIPrefix, ".") + "."
 	}
-	return ownAPI
+	return OwnAPI
 }
 
 // ownAPI is the prefix of the JetStream that the server itself has.
-const ownAPI = "$JS.API."
+const OwnAPI = "$JS.API."
 
-func pause(ctx context.Context, d time.Duration) {
+func Pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

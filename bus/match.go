@@ -44,7 +44,7 @@ func Matches(filter, subject string) bool { return covers(filter, subject) }
 // minimal sorts subjects and leaves out those that others cover. There may be
 // thousands, one of each agent, but few with a wildcard, which alone cover
 // others.
-func minimal(subjects []string) []string {
+func Minimal(subjects []string) []string {
 	sorted := slices.Compact(slices.Sorted(slices.Values(subjects)))
 	var wide []string
 	for _, s := range sorted {

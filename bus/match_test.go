@@ -32,3 +32,11 @@ func TestMatches(t *testing.T) {
 		})
 	}
 }
+
+func inbound(instances ...string) []string {
+	list := make([]string, len(instances))
+	for i, s := range instances {
+		list[i] = bus.InboundPrefix + s
+	}
+	return list
+}

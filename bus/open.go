@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"agenthost/internal/natsserver"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
@@ -28,7 +30,7 @@ type Bus struct {
 
 	cfg      Config
 	watch    *connWatch
-	embedded *Server // nil when the server is external
+	embedded *natsserver.Server // nil when the server is external
 	once     sync.Once
 }
 

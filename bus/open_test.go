@@ -14,21 +14,13 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/internal/lockfile"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 )
-
-func open(t *testing.T, cfg bus.Config) (*bus.Bus, error) {
-	t.Helper()
-	b, err := bus.Open(t.Context(), bus.Options{Name: "test", Log: bustest.Log(t), Config: cfg})
-	if err == nil {
-		t.Cleanup(b.Close)
-	}
-	return b, err
-}
 
 func TestOpenEmbedded(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
@@ -66,7 +58,7 @@ func TestOpenEmbedded(t *testing.T) {
 	bustest.WantError(t, b.Ready(t.Context()), "connection closed")
 	bustest.WantError(t, b.Healthy(t.Context()), "connection closed")
 
-	again, err := open(t, cfg)
+	again, err := bustest.TryOpen(t, cfg)
 	if err != nil {
 		t.Fatalf("open a store again: %v", err)
 	}
@@ -108,7 +100,7 @@ func TestOpenListens(t *testing.T) {
 			cfg := bustest.Config(t)
 			cfg.Embedded.Listen = &listen
 			cfg.Embedded.Sync = "always"
-			b, err := open(t, cfg)
+			b, err := bustest.TryOpen(t, cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +116,7 @@ func TestOpenListens(t *testing.T) {
 // What hangs in the connection's own callbacks does not hang the end of a host.
 func TestCloseGivesUpOnAStuckConnection(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
-		b, err := open(t, bustest.Config(t))
+		b, err := bustest.TryOpen(t, bustest.Config(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +190,7 @@ func TestOpenRefuses(t *testing.T) {
 				tt.embedded.Store = t.TempDir()
 			}
 			tt.embedded.Listen = &tt.listen
-			_, err := open(t, bus.Config{Embedded: tt.embedded})
+			_, err := bustest.TryOpen(t, bus.Config{Embedded: tt.embedded})
 			bustest.WantError(t, err, tt.want...)
 		})
 	}
@@ -209,7 +201,7 @@ func TestOpenRefusesWrongPassword(t *testing.T) {
 	cfg.User, cfg.Password = "ann", "wrong"
 	// The deadline is how long a refusal takes inside a process.
 	cfg.Embedded.Config = bustest.WriteFile(t, "auth.conf", "write_deadline: 50ms\nauthorization {user: ann, password: secret}")
-	_, err := open(t, cfg)
+	_, err := bustest.TryOpen(t, cfg)
 	bustest.WantError(t, err, "connect to", "auth.conf", "may not know these credentials")
 }
 
@@ -246,7 +238,7 @@ func TestOpenWithServerFile(t *testing.T) {
 				tt.cfg.Embedded = bustest.Config(t).Embedded
 			}
 			tt.cfg.Embedded.Config = bustest.WriteFile(t, "nats.conf", tt.file)
-			b, err := open(t, tt.cfg)
+			b, err := bustest.TryOpen(t, tt.cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -311,16 +303,16 @@ func TestOpenStartsBeforeNATS(t *testing.T) {
 func TestOpenRefusesAStoreInUse(t *testing.T) {
 	cfg := bustest.Config(t)
 	first := bustest.OpenConfig(t, cfg)
-	_, err := open(t, cfg)
+	_, err := bustest.TryOpen(t, cfg)
 	bustest.WantError(t, err, cfg.Embedded.Store, "in use by process "+strconv.Itoa(os.Getpid()), "nats.embedded.store", "nats.url")
-	if !errors.Is(err, bus.ErrLocked) {
-		t.Errorf("got %v, want it to wrap %v", err, bus.ErrLocked)
+	if !errors.Is(err, lockfile.ErrLocked) {
+		t.Errorf("got %v, want it to wrap %v", err, lockfile.ErrLocked)
 	}
 	if err := first.Healthy(t.Context()); err != nil {
 		t.Errorf("the first bus, after a second was refused: %v", err)
 	}
 	first.Close()
-	if _, err := open(t, cfg); err != nil {
+	if _, err := bustest.TryOpen(t, cfg); err != nil {
 		t.Errorf("open after the first closed: %v", err)
 	}
 }

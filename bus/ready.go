@@ -93,7 +93,7 @@ func (b *Bus) StreamsHealthy(ctx context.Context) error {
 			return nil
 		})
 	}
-	return atOnce(askers)
+	return AtOnce(askers)
 }
 
 func hopeless(err error) bool {
@@ -146,9 +146,9 @@ func (b *Bus) explain(err error) error {
 		where += ", domain " + strconv.Quote(b.cfg.Domain)
 	}
 	switch {
-	case errors.Is(err, jetstream.ErrJetStreamNotEnabled) && apiPrefix(b.JS) != ownAPI: // as when its line is cut
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled) && APIPrefix(b.JS) != OwnAPI: // as when its line is cut
 		return fmt.Errorf("JetStream of %s does not answer at %s; is the line to it up, and is it named right? (%w)",
-			strings.TrimSuffix(apiPrefix(b.JS), "."), where, err)
+			strings.TrimSuffix(APIPrefix(b.JS), "."), where, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled):
 		return fmt.Errorf("%w at %s; start that server with -js, or with a jetstream block in its configuration", ErrNoJetStream, where)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):

@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"slices"
 	"time"
 )
 
@@ -26,11 +25,8 @@ const (
 	MemoryBucket     = "AGENT_MEMORY"     // what agents remember
 )
 
-// laneStreams are those that lanes bring to agents.
-var laneStreams = []string{InboundStream, RoutesStream, SchedulesStream}
-
 // LaneStreams are the streams of which each lane has a consumer.
-func LaneStreams() []string { return slices.Clone(laneStreams) }
+func LaneStreams() []string { return []string{InboundStream, RoutesStream, SchedulesStream} }
 
 // DedupeWindow is how long a stream remembers a Nats-Msg-Id.
 const DedupeWindow = 10 * time.Minute
@@ -42,5 +38,5 @@ const MemoryMarkers = 7 * 24 * time.Hour
 // UpgradeStream has the messages of AGENT_ROUTES while that is made new.
 const UpgradeStream = "AGENT_ROUTES_UPGRADE"
 
-// description is that of the streams and consumers that hosts make.
-const description = "agenthost"
+// Description is that of the streams and consumers that hosts make.
+const Description = "agenthost"

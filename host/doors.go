@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"agenthost/agents"
-	"agenthost/bus"
+	"agenthost/bus/signing"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -25,7 +25,7 @@ const (
 // its stream: the host that serves the agent, perhaps another one, acts on it.
 type doors struct {
 	js     jetstream.JetStream
-	signer *bus.Signer
+	signer *signing.Signer
 	served func(agent string) bool
 }
 

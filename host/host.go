@@ -15,8 +15,16 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/bus/filestore"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
+	"agenthost/bus/signing"
+	"agenthost/bus/streams"
 	"agenthost/config"
 	"agenthost/hooks"
+	"agenthost/internal/lockfile"
+	"agenthost/internal/natsserver"
 	"agenthost/llm"
 	"agenthost/metrics"
 	"agenthost/session"
@@ -63,12 +71,12 @@ type Host struct {
 	ready chan struct{}
 	bus   atomic.Pointer[bus.Bus]
 	fleet atomic.Pointer[agents.Fleet]
-	posts atomic.Pointer[bus.Publisher]
+	posts atomic.Pointer[publishing.Publisher]
 	state atomic.Pointer[string] // why the host is not ready; empty when it is
 	http  atomic.Pointer[string] // where HTTP is served
 
-	waiting time.Time   // since when for NATS; set before the state that says so
-	signer  *bus.Signer // of route messages; set before anything is served
+	waiting time.Time       // since when for NATS; set before the state that says so
+	signer  *signing.Signer // of route messages; set before anything is served
 
 	secrets     *secrets
 	metrics     *metrics.Registry
@@ -132,7 +140,7 @@ func (h *Host) setState(s string) { h.state.Store(&s) }
 func (h *Host) Run(ctx context.Context) error {
 	takeName := func() (func(), error) { return h.takeName(ctx) }
 	release, err := takeName()
-	if err != nil && !bus.OutOfSpace(err) {
+	if err != nil && !natsserver.OutOfSpace(err) {
 		return err
 	}
 	defer h.serveHTTP(ctx)()
@@ -196,7 +204,7 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	for i, a := range now.agents {
 		runtimes[i] = agents.New(a.Config, now.kits[a.ID], parts)
 	}
-	fleet := agents.NewFleet(b.JS, parts, bus.LaneCount(h.opt.Config.NATS.Lanes), runtimes)
+	fleet := agents.NewFleet(b.JS, parts, delivery.LaneCount(h.opt.Config.NATS.Lanes), runtimes)
 	h.fleet.Store(fleet)
 	h.metrics.Suspects(fleet.Suspects)
 	wakers.start(now.cfg)
@@ -249,13 +257,13 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 	}
 	for {
 		try, cancel := context.WithTimeout(ctx, 15*time.Second)
-		err := bus.Provision(try, b.JS, cfg.Replicas, cfg.Lanes, h.log)
+		err := streams.Provision(try, b.JS, cfg.Replicas, cfg.Lanes, h.log)
 		if err == nil {
-			h.signer, err = bus.OpenSigner(try, b.JS)
+			h.signer, err = signing.Open(try, b.JS)
 		}
 		cancel()
 		if err == nil || !bus.Transient(err) && !errors.Is(err, context.DeadlineExceeded) ||
-			errors.Is(err, bus.ErrLanes) || errors.Is(err, bus.ErrUnusable) {
+			errors.Is(err, streams.ErrLanes) || errors.Is(err, bus.ErrUnusable) {
 			return err
 		}
 		h.setState("streams cannot be made: " + err.Error())
@@ -282,7 +290,7 @@ func admitted(ctx context.Context, b *bus.Bus) error {
 // parts builds what the agents share, and what must be stopped after them.
 // Nothing is published any more once posts ends.
 func (h *Host) parts(posts context.Context, b *bus.Bus) (*agents.Parts, *remoteHooks, func(), error) {
-	publisher, err := bus.NewPublisher(b.NC, h.log)
+	publisher, err := publishing.New(b.NC, h.log)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -292,7 +300,7 @@ func (h *Host) parts(posts context.Context, b *bus.Bus) (*agents.Parts, *remoteH
 	if err := installed.change(nil, h.opt.Config.Hooks); err != nil {
 		return nil, nil, nil, err
 	}
-	reader, files := bus.NewReader(b.JS), bus.NewFiles(b.JS)
+	reader, files := records.NewReader(b.JS), filestore.New(b.JS)
 	payload := int(b.NC.MaxPayload())
 	parts := &agents.Parts{
 		Host: h.opt.Name, NC: b.NC, JS: b.JS, Publisher: publisher, Reader: reader, Files: files, Hooks: installed.registry,
@@ -381,20 +389,20 @@ func (h *Host) takeName(ctx context.Context) (release func(), err error) {
 	}
 	h.opt.Name = name
 	dir := cmp.Or(h.opt.Config.NATS.Embedded.Store, config.DefaultStore)
-	lock := func() (func(), error) { return bus.LockName(dir, h.opt.Name) }
+	lock := func() (func(), error) { return lockfile.Name(dir, h.opt.Name) }
 	another := !given && h.opt.Config.NATS.External() // name will do
 	for n := 2; ; n++ {
 		if another {
 			release, err = lock()
 		} else {
-			release, err = bus.AwaitLock(ctx, lock)
+			release, err = lockfile.Await(ctx, lock)
 		}
 		switch {
 		case err == nil:
 			return release, nil
-		case errors.Is(err, bus.ErrLocked) && another:
+		case errors.Is(err, lockfile.ErrLocked) && another:
 			h.opt.Name = fmt.Sprintf("%s-%d", name, n)
-		case errors.Is(err, bus.ErrLocked):
+		case errors.Is(err, lockfile.ErrLocked):
 			return nil, err
 		case h.opt.Config.NATS.External(): // the name is only for a quick restart
 			h.log.Warn().Err(err).Msg("the host's name cannot be guarded; give each host a --name of its own")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/internal/natsserver"
 )
 
 const (
@@ -19,7 +20,7 @@ func awaitSpace[T any](ctx context.Context, h *Host, start func() (T, error)) (T
 	var said time.Time
 	for {
 		v, err := start()
-		if !bus.OutOfSpace(err) {
+		if !natsserver.OutOfSpace(err) {
 			return v, err
 		}
 		h.setState(fmt.Sprintf("%s: %v; free space there. The host starts by itself then", stateStarting, err))

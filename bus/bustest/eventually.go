@@ -1,6 +1,7 @@
 package bustest
 
 import (
+	"context"
 	"testing"
 	"time"
 )
@@ -21,4 +22,12 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 			t.Fatalf("not within %s: %s", eventuallyWithin, what)
 		}
 	}
+}
+
+// Context ends with the test, and after a minute.
+func Context(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), eventuallyWithin)
+	t.Cleanup(cancel)
+	return ctx
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"agenthost/bus"
+	"agenthost/bus/streams"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -14,7 +14,7 @@ import (
 // Provision makes the streams of a fleet.
 func Provision(t testing.TB, js jetstream.JetStream) {
 	t.Helper()
-	if err := bus.Provision(t.Context(), js, 1, 0, Log(t)); err != nil {
+	if err := streams.Provision(t.Context(), js, 1, 0, Log(t)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/streams"
 	"agenthost/host"
 
 	"github.com/nats-io/nats.go"
@@ -32,7 +33,7 @@ func waitsFor(t *testing.T, w host.Waiting) (url string, nc *nats.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := bus.Provision(t.Context(), js, 1, 4, zerolog.Nop()); err != nil {
+	if err := streams.Provision(t.Context(), js, 1, 4, zerolog.Nop()); err != nil {
 		t.Fatal(err)
 	}
 	kv, err := js.KeyValue(t.Context(), bus.WaitingBucket)

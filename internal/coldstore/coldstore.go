@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"agenthost/bus"
+	"agenthost/internal/lockfile"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -48,7 +48,7 @@ func Open(dir string, streams ...string) (*Store, error) {
 }
 
 func (s *Store) open(dir string, streams []string) (err error) {
-	release, err := bus.SharedStore(dir)
+	release, err := lockfile.SharedStore(dir)
 	if err != nil {
 		return err
 	}
