@@ -59,7 +59,7 @@ func (d *Delivery) release() {
 	if d.holders.Add(-1) > 0 {
 		return
 	}
-	d.lane.drop(d)
+	d.lane.held.remove(d)
 	if d.left.Load() {
 		return
 	}

@@ -18,7 +18,7 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 	ctx, cancel := context.WithTimeout(ctx, bus.APITimeout)
 	defer cancel()
 	info := consumer.CachedInfo()
-	note, err := l.readNote(ctx)
+	note, err := l.owner.read(ctx)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (l *Lane) distrust(ctx context.Context, note *ownership) error {
 	}
 	note.Tried = max(note.Tried, stream.CachedInfo().State.LastSeq)
 	l.tried = max(l.tried, note.Tried)
-	return l.writeNote(ctx, *note)
+	return l.owner.write(ctx, *note)
 }
 
 // release lets the pin go, and has the server deliver again at once what was
@@ -85,7 +85,7 @@ func (l *Lane) handOver(ctx context.Context, pin string) error {
 // leaveNote notes that nobody serves the lane, and has the server deliver again
 // what was left.
 func (l *Lane) leaveNote(ctx context.Context, info *jetstream.ConsumerInfo) error {
-	note, err := l.readNote(ctx)
+	note, err := l.owner.read(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (l *Lane) leaveNote(ctx context.Context, info *jetstream.ConsumerInfo) erro
 		note.Handed = info.Delivered.Stream
 		return l.reset(ctx, &note, info.Delivered.Stream)
 	}
-	return l.writeNote(ctx, note)
+	return l.owner.write(ctx, note)
 }
 
 // takeOver makes this host the owner under a new pin, or anew under the one it
@@ -104,7 +104,7 @@ func (l *Lane) leaveNote(ctx context.Context, info *jetstream.ConsumerInfo) erro
 func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin string, meta *jetstream.MsgMetadata) bool {
 	api, cancel := context.WithTimeout(ctx, bus.APITimeout)
 	defer cancel()
-	note, err := l.readNote(api)
+	note, err := l.owner.read(api)
 	if err == nil && meta.Sequence.Consumer > 1 { // 1: nothing was delivered before
 		var info *jetstream.ConsumerInfo
 		if info, err = consumer.Info(api); err == nil {
@@ -123,12 +123,12 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin st
 		handed = 0
 	}
 	note.Host, note.Pin, note.Handed = l.cfg.Host, pin, 0
-	note.Tried = max(note.Tried, l.given)          // a consumer made again begins at the first message
-	if err := l.writeNote(api, note); err != nil { // costs only a slower restart
+	note.Tried = max(note.Tried, l.given)            // a consumer made again begins at the first message
+	if err := l.owner.write(api, note); err != nil { // costs only a slower restart
 		l.log.Warn().Err(err).Msg("note who serves the lane")
 	}
 	l.pin, l.tried, l.handed = pin, note.Tried, handed
-	l.beginAgain()
+	l.progress.restart()
 	l.pinned.Store(&pin)
 	l.log.Info().Uint64("tried", l.tried).Msg("this host serves the lane")
 	l.gained(ctx)
@@ -148,7 +148,7 @@ func deliveredBefore(first *jetstream.MsgMetadata, info *jetstream.ConsumerInfo)
 // How far the deliveries had come is noted first: the server forgets it.
 func (l *Lane) reset(ctx context.Context, note *ownership, delivered uint64) error {
 	note.Tried = max(note.Tried, delivered)
-	if err := l.writeNote(ctx, *note); err != nil {
+	if err := l.owner.write(ctx, *note); err != nil {
 		return err
 	}
 	if _, err := l.js.ResetConsumer(ctx, l.cfg.Stream, l.cfg.Name); err != nil {

@@ -46,13 +46,9 @@ type Lane struct {
 	claims   atomic.Pointer[[]string] // the filters as they are now
 	ensuring chan struct{}            // a token: who has it may change the consumer
 
-	mu    sync.Mutex
-	held  map[uint64]*Delivery
-	bytes int
-	freed chan struct{} // a token whenever a held message is dropped
-
-	passed  uint64 // all up to here was handed out since the takeover
-	waiters []waiter
+	owner    ownershipStore
+	held     heldMessages
+	progress progress
 
 	// Only the goroutine of the consumer touches these.
 	pin       string
@@ -76,20 +72,14 @@ type Lane struct {
 // more: it does not when all it has asked for is taken while it still sends the
 // last pull. It notices when heartbeats stay away for pullExpiry.
 const (
-	ackWait     = 8 * time.Second
-	extendEvery = 2500 * time.Millisecond
-	pinnedTTL   = 6 * time.Second
-	pullExpiry  = 2 * time.Second
+	ackWait    = 8 * time.Second
+	pinnedTTL  = 6 * time.Second
+	pullExpiry = 2 * time.Second
 
 	pullMessages  = 256
 	maxAckPending = 32768
-	// maxHeldBytes bounds the payloads a lane keeps in memory. At the bound the
-	// lane slows down to a message in slowest.
-	maxHeldBytes = 256 << 20
-	slowest      = pinnedTTL / 3
-
-	laneGroup = "owner"
-	tellEvery = time.Minute // that nothing has changed
+	laneGroup     = "owner"
+	tellEvery     = time.Minute // that nothing has changed
 )
 
 // NewLane makes a lane that hands each message to deliver, which must not
@@ -97,10 +87,11 @@ const (
 // owner, before the first delivery.
 func NewLane(js jetstream.JetStream, cfg LaneConfig, log zerolog.Logger, gained func(context.Context), deliver func(*Delivery)) *Lane {
 	l := &Lane{
-		cfg: cfg, js: js, deliver: deliver, gained: gained, held: map[uint64]*Delivery{}, freed: make(chan struct{}, 1),
+		cfg: cfg, js: js, deliver: deliver, gained: gained, held: heldMessages{bySeq: map[uint64]*Delivery{}, freed: make(chan struct{}, 1)},
 		up: make(chan struct{}), ensuring: make(chan struct{}, 1),
 		log: log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger(),
 	}
+	l.owner = ownershipStore{js, cfg.Stream + "." + cfg.Name, l.log}
 	l.few = bus.Few(l.log)
 	l.claims.Store(&cfg.Filters)
 	return l
@@ -116,7 +107,7 @@ func (l *Lane) Run(ctx, hold context.Context) error {
 	extended := make(chan struct{})
 	go func() {
 		defer close(extended)
-		l.extend(hold)
+		l.held.extend(hold, l.log)
 	}()
 	var told string
 	var toldAt time.Time
@@ -207,8 +198,8 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	}
 	l.resetting, l.last = false, count
 	seq := meta.Sequence.Stream
-	defer l.pass(seq, meta.NumPending)
-	if l.renew(seq, m) {
+	defer l.progress.pass(seq, meta.NumPending)
+	if l.held.renew(seq, m) {
 		return
 	}
 	d := &Delivery{
@@ -220,10 +211,7 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	d.Hold(1)
 	l.waitForRoom(ctx)
 	l.cfg.Brake.wait(ctx)
-	l.mu.Lock()
-	l.held[seq] = d
-	l.bytes += len(m.Data())
-	l.mu.Unlock()
+	l.held.add(d)
 	l.given = max(l.given, seq)
 	l.deliver(d)
 }
@@ -236,35 +224,6 @@ func (l *Lane) misses(count uint64) bool {
 		return count != 1 && time.Since(l.resetAt) > pinnedTTL
 	}
 	return count != 1 && count != l.last+1
-}
-
-// waitForRoom slows the lane down while it holds too many bytes.
-func (l *Lane) waitForRoom(ctx context.Context) {
-	l.mu.Lock()
-	full := l.bytes > maxHeldBytes
-	l.mu.Unlock()
-	if !full {
-		return
-	}
-	l.keepPin()
-	timer := time.NewTimer(slowest)
-	defer timer.Stop()
-	select {
-	case <-l.freed:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// renew replaces the ack address of a message that is held already.
-func (l *Lane) renew(seq uint64, m jetstream.Msg) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	d, ok := l.held[seq]
-	if ok {
-		d.msg.Store(&m)
-	}
-	return ok
 }
 
 // Owns asks the server whether this host still holds the pin.
@@ -280,59 +239,29 @@ func (l *Lane) Owns(ctx context.Context) (bool, error) {
 	return pinnedClient(consumer.CachedInfo()) == *pin, nil
 }
 
-func (l *Lane) drop(d *Delivery) {
-	l.mu.Lock()
-	delete(l.held, d.Seq)
-	l.bytes -= len(d.Data())
-	l.mu.Unlock()
-	select {
-	case l.freed <- struct{}{}:
-	default:
-	}
-}
-
 // Held is how many messages are held.
-func (l *Lane) Held() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.held)
+func (l *Lane) Held() int { return l.held.count() }
+
+// Passed reports whether all that came before seq has been handed out: after a
+// takeover the unacknowledged messages come again in their order, and who has
+// later work at hand waits for the earlier. If it has not, then is called once
+// it has; nil asks only.
+func (l *Lane) Passed(seq uint64, then func()) bool { return l.progress.reached(seq, then) }
+
+// waitForRoom slows the lane down while it holds too many bytes.
+func (l *Lane) waitForRoom(ctx context.Context) {
+	if l.held.full() {
+		l.keepPin()
+		l.held.waitForRoom(ctx)
+	}
 }
 
 // Owner is the name of the host that serves the lane, or was the last to; empty
 // when none has.
 func (l *Lane) Owner(ctx context.Context) (string, error) {
-	note, err := l.readNote(ctx)
+	note, err := l.owner.read(ctx)
 	return note.Host, err
 }
 
 // Serving reports whether this host holds the pin, as far as it knows.
 func (l *Lane) Serving() bool { return l.pinned.Load() != nil }
-
-// extend tells the server, for every held message, that it is being worked on.
-func (l *Lane) extend(ctx context.Context) {
-	tick := time.NewTicker(extendEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		for _, d := range l.snapshot() {
-			if err := (*d.msg.Load()).InProgress(); err != nil {
-				l.log.Debug().Err(err).Msg("extend held messages")
-				break
-			}
-		}
-	}
-}
-
-func (l *Lane) snapshot() []*Delivery {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	held := make([]*Delivery, 0, len(l.held))
-	for _, d := range l.held {
-		held = append(held, d)
-	}
-	return held
-}

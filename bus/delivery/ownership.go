@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+
 	"agenthost/bus"
 	"agenthost/bus/records"
 )
@@ -21,11 +24,16 @@ type ownership struct {
 	Handed uint64 `json:"handed,omitempty"`
 }
 
-func (l *Lane) noteKey() string { return l.cfg.Stream + "." + l.cfg.Name }
+// An ownershipStore keeps who serves a lane, in LanesBucket.
+type ownershipStore struct {
+	js  jetstream.JetStream
+	key string
+	log zerolog.Logger
+}
 
-func (l *Lane) readNote(ctx context.Context) (ownership, error) {
+func (s ownershipStore) read(ctx context.Context) (ownership, error) {
 	note := ownership{}
-	entry, err := records.NewReader(l.js).Entry(ctx, bus.LanesBucket, l.noteKey())
+	entry, err := records.NewReader(s.js).Entry(ctx, bus.LanesBucket, s.key)
 	if errors.Is(err, records.ErrNotFound) {
 		return note, nil
 	}
@@ -33,14 +41,14 @@ func (l *Lane) readNote(ctx context.Context) (ownership, error) {
 		return note, fmt.Errorf("read who serves the lane: %w", err)
 	}
 	if err := json.Unmarshal(entry.Data, &note); err != nil {
-		l.log.Warn().Err(err).Msg("the note of who serves the lane cannot be read; ignored")
+		s.log.Warn().Err(err).Msg("the note of who serves the lane cannot be read; ignored")
 		return ownership{}, nil
 	}
 	return note, nil
 }
 
-func (l *Lane) writeNote(ctx context.Context, note ownership) error {
-	kv, err := l.js.KeyValue(ctx, bus.LanesBucket)
+func (s ownershipStore) write(ctx context.Context, note ownership) error {
+	kv, err := s.js.KeyValue(ctx, bus.LanesBucket)
 	if err != nil {
 		return fmt.Errorf("note who serves the lane: %w", err)
 	}
@@ -48,7 +56,7 @@ func (l *Lane) writeNote(ctx context.Context, note ownership) error {
 	if err != nil {
 		return err
 	}
-	if _, err = kv.Put(ctx, l.noteKey(), data); err != nil {
+	if _, err = kv.Put(ctx, s.key, data); err != nil {
 		return fmt.Errorf("note who serves the lane: %w", err)
 	}
 	return nil
