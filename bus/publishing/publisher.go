@@ -6,9 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +14,6 @@ import (
 	"agenthost/bus/signing"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
 
@@ -42,53 +38,27 @@ type Stored func(seq uint64, resent bool, err error)
 type Publisher struct {
 	nc     *nats.Conn
 	log    zerolog.Logger
-	prefix string // of the subjects that acknowledgements come on; a number follows
 	acks   *nats.Subscription
 	lost   chan nats.Status // speaks when what was sent last may not have arrived
 	signer atomic.Pointer[signing.Signer]
 
 	mu      sync.Mutex
-	tickets []*ticket // by number; nil is one that is not used again
-	free    []*ticket // the last to come is the first to go
-	pending int       // tickets that a publish has
+	flights inFlight
 	next    time.Time // when Run looks for what is due
 	closed  bool
-	wake    chan struct{} // tells Run that next is earlier now
-	idle    chan struct{} // closed once nothing is pending; nil when nobody waits for that
-}
-
-// A publish is in flight, until it is acknowledged or has failed, and then
-// waits to be sent again. All its copies have one ticket: whichever is
-// acknowledged, the message is stored, and an answer that takes longer than
-// ackTimeout counts nevertheless.
-type publish struct {
-	*ticket
-	msg    *nats.Msg
-	stored Stored
-	sends  int
-	waits  bool
-	due    time.Time // in flight: for the acknowledgement; else to be sent again
-	since  time.Time // it was sent first
-	last   error     // why it is sent again
+	wake    chan struct{} // signals to Run that next is earlier now
 }
 
 // ErrClosed settles what is still unacknowledged when the Publisher stops.
 var ErrClosed = errors.New("publisher is closed")
 
-const (
-	ackTimeout  = 5 * time.Second
-	resendFirst = 50 * time.Millisecond
-	resendMost  = 2 * time.Second
-)
-
 // NewPublisher makes a Publisher on nc. Messages may be published at once, but
 // it is Run that sends again what gets lost, and that cleans up.
 func New(nc *nats.Conn, log zerolog.Logger) (*Publisher, error) {
-	p := &Publisher{
-		nc: nc, log: bus.Few(log), prefix: nc.NewInbox() + ".", wake: make(chan struct{}, 1),
-	}
+	p := &Publisher{nc: nc, log: bus.Few(log), wake: make(chan struct{}, 1)}
+	p.flights.prefix = nc.NewInbox() + "."
 	var err error
-	if p.acks, err = nc.Subscribe(p.prefix+"*", p.answered); err != nil {
+	if p.acks, err = nc.Subscribe(p.flights.prefix+"*", p.answered); err != nil {
 		return nil, fmt.Errorf("subscribe to acknowledgements: %w", err)
 	}
 	// One that is dropped here would cost a resend, or an echo.
@@ -113,7 +83,7 @@ func (p *Publisher) Publish(msg *nats.Msg, stored Stored) {
 		stored(0, false, ErrClosed)
 		return
 	}
-	p.takeTicket(pub)
+	p.flights.add(pub)
 	pub.takeOff(now)
 	p.mu.Unlock()
 	p.send(pub)
@@ -146,13 +116,6 @@ func (p *Publisher) PublishWait(ctx context.Context, msg *nats.Msg) (uint64, err
 	}
 }
 
-// takeOff notes that pub is sent now.
-func (pub *publish) takeOff(now time.Time) {
-	pub.sends++
-	pub.waits = false
-	pub.due = now.Add(ackTimeout)
-}
-
 // send is called without the lock: the connection may block, and stored too
 // may be called.
 func (p *Publisher) send(pub *publish) {
@@ -175,13 +138,13 @@ func (p *Publisher) send(pub *publish) {
 
 // answered takes what a stream, or the server in its stead, says to a publish.
 func (p *Publisher) answered(m *nats.Msg) {
-	number, err := strconv.ParseUint(strings.TrimPrefix(m.Subject, p.prefix), replyBase, 64)
-	if err != nil {
+	number, ok := p.flights.number(m.Subject)
+	if !ok {
 		return // we never asked
 	}
 	a, err := readAck(m)
 	p.mu.Lock()
-	pub := p.holder(number)
+	pub := p.flights.holder(number)
 	// Another copy was answered, or this is what the ticket's last one was told.
 	if pub == nil || pub.told(a) {
 		p.mu.Unlock()
@@ -198,103 +161,9 @@ func (p *Publisher) settle(pub *publish, a ack, err error) {
 		return
 	}
 	resent := pub.sends > 1
-	p.giveBack(pub.ticket, a, err == nil && !resent && !a.duplicate)
-	p.tellIdle()
+	p.flights.remove(pub.ticket, a, err == nil && !resent && !a.duplicate)
 	p.mu.Unlock()
 	pub.stored(a.seq, resent, err)
-}
-
-// resendLater is called with the lock held.
-func (p *Publisher) resendLater(pub *publish, err error) {
-	if pub.waits {
-		return
-	}
-	if pub.sends == 5 {
-		p.log.Warn().Err(err).Str("subject", pub.msg.Subject).Msg("publish is not acknowledged; sending again until it is")
-	}
-	pub.waits, pub.last = true, err
-	pub.due = time.Now().Add(min(resendFirst<<min(pub.sends-1, 10), resendMost))
-	if pub.due.Before(p.next) {
-		p.next = pub.due
-		select {
-		case p.wake <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// Run sends again what was not acknowledged. It returns when ctx ends, having
-// settled everything that is left with ErrClosed.
-func (p *Publisher) Run(ctx context.Context) error {
-	timer := time.NewTimer(0) // some may have failed before
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			p.close()
-			return nil
-		case <-p.lost:
-			p.disconnected()
-		case <-p.wake:
-		case <-timer.C:
-		}
-		timer.Reset(time.Until(p.resendDue(time.Now())))
-	}
-}
-
-// disconnected fails what is in flight: nobody answers to that any more, and
-// there is no use in waiting for it until ackTimeout. On a connection that is
-// closed the next sending fails for good.
-func (p *Publisher) disconnected() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for pub := range p.inFlight() {
-		p.resendLater(pub, nats.ErrDisconnected)
-	}
-}
-
-// resendDue sends what is due and returns when more may be. It looks at all
-// that is pending, and so not more often than each resendFirst.
-func (p *Publisher) resendDue(now time.Time) (next time.Time) {
-	var due []*publish
-	wait := ackTimeout // what is published from now on is not due before
-	p.mu.Lock()
-	for pub := range p.inFlight() {
-		switch {
-		case now.Before(pub.due):
-		case pub.waits:
-			pub.takeOff(now)
-			due = append(due, pub)
-		default:
-			p.resendLater(pub, jetstream.ErrAsyncPublishTimeout)
-		}
-		wait = min(wait, max(pub.due.Sub(now), resendFirst))
-	}
-	next = now.Add(wait)
-	p.next = next
-	p.mu.Unlock()
-	for _, pub := range due {
-		p.send(pub)
-	}
-	return next
-}
-
-// Stuck is why the message that was published first of those that are not
-// acknowledged is sent again and again; nil when none is for longer than an
-// acknowledgement may take. What only tells watchers does not count.
-func (p *Publisher) Stuck() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var oldest *publish
-	for pub := range p.inFlight() {
-		if pub.last != nil && !strings.HasPrefix(pub.msg.Subject, bus.EventsPrefix) && (oldest == nil || pub.since.Before(oldest.since)) {
-			oldest = pub
-		}
-	}
-	if oldest == nil || time.Since(oldest.since) < ackTimeout {
-		return nil
-	}
-	return fmt.Errorf("publish on %s is not acknowledged: %w", oldest.msg.Subject, oldest.last)
 }
 
 // Flush waits until nothing is unacknowledged.
@@ -312,25 +181,10 @@ func (p *Publisher) Flush(ctx context.Context) error {
 	}
 }
 
-// whenIdle is closed once nothing is pending, and nil when nothing is.
 func (p *Publisher) whenIdle() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.pending == 0 {
-		return nil
-	}
-	if p.idle == nil {
-		p.idle = make(chan struct{})
-	}
-	return p.idle
-}
-
-// tellIdle is called with the lock held.
-func (p *Publisher) tellIdle() {
-	if p.idle != nil && p.pending == 0 {
-		close(p.idle)
-		p.idle = nil
-	}
+	return p.flights.whenIdle()
 }
 
 func (p *Publisher) close() {
@@ -338,12 +192,7 @@ func (p *Publisher) close() {
 	_ = p.acks.Unsubscribe() // fails when the connection is closed, and the subscription with it
 	p.mu.Lock()
 	p.closed = true
-	left := slices.Collect(p.inFlight())
-	for _, pub := range left {
-		pub.holder = nil
-	}
-	p.tickets, p.free, p.pending = nil, nil, 0
-	p.tellIdle()
+	left := p.flights.clear()
 	p.mu.Unlock()
 	for _, pub := range left {
 		pub.stored(0, pub.sends > 1, ErrClosed)
