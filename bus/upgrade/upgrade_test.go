@@ -228,16 +228,84 @@ func TestUpgradeOfReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	oldReplicas(t, b.JS, 3)
-	bustest.Eventually(t, "the upgrade", func() bool { // a cluster that is slow is asked again, as a host does
-		err := streams.Provision(t.Context(), b.JS, 3, 4, bustest.Log(t))
-		if err != nil && !bus.Transient(err) {
-			t.Fatal(err)
-		}
-		return err == nil
-	})
+	if err := provisionAsHost(t, b.JS); err != nil {
+		t.Fatal(err)
+	}
 	wantUpgraded(t, b.JS)
 	if c := bustest.StreamConfig(t, b.JS, bus.RoutesStream); c.Replicas != 3 {
 		t.Errorf("got %d replicas, want 3", c.Replicas)
+	}
+}
+
+// The hosts of a fleet that has a cluster are started at the same time, each on a
+// server of its own: what is scheduled and what waits is there afterwards, once.
+func TestUpgradeOfReplicasByManyHosts(t *testing.T) {
+	c := bustest.StartCluster(t)
+	var hosts []jetstream.JetStream
+	for i := range 3 {
+		b := bustest.OpenConfig(t, bus.Config{URL: c.URL(i)})
+		if err := b.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		hosts = append(hosts, b.JS)
+	}
+	oldReplicas(t, hosts[0], 3)
+	var all errgroup.Group
+	for _, js := range hosts {
+		all.Go(func() error { return provisionAsHost(t, js) })
+	}
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	wantUpgraded(t, hosts[1])
+	for _, js := range hosts {
+		if due := contents(t, js, bus.SchedulesStream); len(due) != 3 {
+			t.Errorf("got %d messages, want each of the three once: %q", len(due), due)
+		}
+	}
+	if got := workOfLane(t, hosts[2], "work 4"); !slices.IsSorted(got) || !slices.Contains(got, "work 1") || !slices.Contains(got, "work 3") {
+		t.Errorf("the lane brings %q, want what nobody had done, in its order", got)
+	}
+}
+
+// provisionAsHost tries again, as a host does, for what a slow cluster may mend.
+func provisionAsHost(t *testing.T, js jetstream.JetStream) error {
+	for {
+		err := streams.Provision(t.Context(), js, 3, 4, bustest.Log(t))
+		if err == nil || !bus.Transient(err) || t.Context().Err() != nil {
+			return err
+		}
+	}
+}
+
+// workOfLane is what the lane of ana brings, up to the text last.
+func workOfLane(t *testing.T, js jetstream.JetStream, last string) (texts []string) {
+	t.Helper()
+	got := make(chan *delivery.Delivery, 100) // the lane must not wait for the test
+	lane := delivery.NewLane(js, delivery.LaneConfig{
+		Stream: bus.RoutesStream, Name: delivery.LaneName(1), Host: "one", Filters: []string{"agent.route.ana"},
+	}, bustest.Log(t), func(context.Context) {}, func(d *delivery.Delivery) { got <- d })
+	ctx, cancel := context.WithCancel(bustest.Context(t))
+	done := make(chan error, 1)
+	go func() { done <- lane.Run(ctx, ctx) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	for {
+		select {
+		case d := <-got:
+			texts = append(texts, string(d.Data()))
+			d.Done()
+			if texts[len(texts)-1] == last {
+				return texts
+			}
+		case <-ctx.Done():
+			t.Errorf("the lane brings %q, want %q too", texts, last)
+			return texts
+		}
 	}
 }
 
