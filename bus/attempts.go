@@ -14,13 +14,13 @@ import (
 )
 
 // errNotYet is wrapped by the failure of a step that another try may get past.
-var ErrNotYet = errors.New("the cluster does not know the stream yet")
+var errNotYet = errors.New("the cluster does not know the stream yet")
 
-// notYet marks the error of a stream that is not found although it was just made:
+// NotYet marks the error of a stream that is not found although it was just made:
 // the servers of a cluster learn of it one after the other.
 func NotYet(err error) error {
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return fmt.Errorf("%w: %w", ErrNotYet, err)
+		return fmt.Errorf("%w: %w", errNotYet, err)
 	}
 	return err
 }
@@ -32,15 +32,15 @@ const (
 	makeMost  = 4 * time.Second
 )
 
-// inAttempts calls provision until it succeeds, fails for another reason than
+// InAttempts calls do until it succeeds, fails for another reason than
 // its time, or ctx ends. When several hosts create the same stream at once, a
 // cluster answers the last request only: the others time out, although the
 // stream is there. So an attempt is short, and the next one finds the stream.
 // Chance keeps the hosts from asking at the same time again.
-func InAttempts(ctx context.Context, log zerolog.Logger, provision func(ctx context.Context) error) error {
+func InAttempts(ctx context.Context, log zerolog.Logger, do func(ctx context.Context) error) error {
 	for within := makeFirst; ; within = min(2*within, makeMost) {
 		attempt, cancel := context.WithTimeout(ctx, within/2+rand.N(within))
-		err := provision(attempt)
+		err := do(attempt)
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			return err
@@ -49,7 +49,7 @@ func InAttempts(ctx context.Context, log zerolog.Logger, provision func(ctx cont
 	}
 }
 
-// atOnce calls all makers, so that a start takes the time of one answer of NATS
+// AtOnce calls all makers, so that a start takes the time of one answer of NATS
 // and not of a dozen. It returns what is wrong with the first of them that
 // failed, in their order.
 func AtOnce(makers []func() error) error {

@@ -11,7 +11,7 @@ import (
 // again: NATS is away, a stream has no leader or no room just now, or its
 // cluster is still busy with an earlier copy.
 func Transient(err error) bool {
-	if errors.Is(err, ErrNotYet) {
+	if errors.Is(err, errNotYet) {
 		return true
 	}
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
@@ -34,13 +34,15 @@ func Refused(err error) bool {
 	return ok && (api.ErrorCode == errWrongLastSeq || api.ErrorCode == errWrongLastSeqConst)
 }
 
+// CodeNoCluster is the server's error code for replicas on a single server.
+const CodeNoCluster jetstream.ErrorCode = 10074
+
 // Error codes of the server that nats.go has no constant for, or not all of.
 const (
 	errWrongLastSeq      jetstream.ErrorCode = 10071
 	errWrongLastSeqConst jetstream.ErrorCode = 10164
 	errAccountFull       jetstream.ErrorCode = 10002
 	errNoStorage         jetstream.ErrorCode = 10047
-	CodeNoCluster        jetstream.ErrorCode = 10074
 	errStreamFull        jetstream.ErrorCode = 10077
 	errNoLimits          jetstream.ErrorCode = 10120 // the account has none for such streams
 	errInProcess         jetstream.ErrorCode = 10158 // a message of that Nats-Msg-Id

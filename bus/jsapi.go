@@ -8,9 +8,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// apiTimeout bounds what JetStream may take for one answer.
+// APITimeout bounds what JetStream may take for one answer.
 const APITimeout = 5 * time.Second
 
+// APIPrefix is that of the subjects of the JetStream API that js uses.
 func APIPrefix(js jetstream.JetStream) string {
 	switch o := js.Options(); {
 	case o.Domain != "":
@@ -21,9 +22,10 @@ func APIPrefix(js jetstream.JetStream) string {
 	return OwnAPI
 }
 
-// ownAPI is the prefix of the JetStream that the server itself has.
+// OwnAPI is the prefix of the JetStream that the server itself has.
 const OwnAPI = "$JS.API."
 
+// Pause waits for d, or until ctx ends.
 func Pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

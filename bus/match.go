@@ -41,7 +41,7 @@ func covers(a, b string) bool {
 // wildcards, whether filter takes all that it stands for.
 func Matches(filter, subject string) bool { return covers(filter, subject) }
 
-// minimal sorts subjects and leaves out those that others cover. There may be
+// Minimal sorts subjects and leaves out those that others cover. There may be
 // thousands, one of each agent, but few with a wildcard, which alone cover
 // others.
 func Minimal(subjects []string) []string {

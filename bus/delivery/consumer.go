@@ -10,6 +10,7 @@ import (
 
 	"agenthost/bus"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -33,17 +34,13 @@ func (l *Lane) ensure(ctx context.Context) (jetstream.Consumer, error) {
 // Filters that are not among them any more stay with the consumer.
 func (l *Lane) Claim(ctx context.Context, filters []string) error {
 	l.claims.Store(&filters)
-	for {
-		_, err := l.ensure(ctx)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return fmt.Errorf("stream %s: %s: take other subjects: %w", l.cfg.Stream, l.cfg.Name, context.Cause(ctx))
-		}
-		l.log.Warn().Err(err).Msg("lane cannot take other subjects yet; trying again")
-		bus.Pause(ctx, time.Second)
+	_, err := backoff.Retry(ctx, func() (jetstream.Consumer, error) { return l.ensure(ctx) },
+		backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxElapsedTime(0),
+		backoff.WithNotify(func(err error, _ time.Duration) { l.log.Warn().Err(err).Msg("lane claim subjects: failed; retrying") }))
+	if err != nil {
+		return fmt.Errorf("stream %s: %s: take other subjects: %w", l.cfg.Stream, l.cfg.Name, err)
 	}
+	return nil
 }
 
 func (l *Lane) widened(ctx context.Context) (jetstream.Consumer, error) {

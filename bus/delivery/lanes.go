@@ -45,7 +45,7 @@ func SetLanes(ctx context.Context, js jetstream.JetStream, lanes int) error {
 	return note(ctx, js, fleet[0].cfg, LanesKey, strconv.Itoa(lanes)) // last: until then only the old number starts
 }
 
-// stopped are the lanes of a stream while nobody serves them.
+// StoppedLanes are the lanes of a stream while nobody serves them.
 type StoppedLanes struct {
 	Stream jetstream.Stream
 	cfg    jetstream.StreamConfig
@@ -53,6 +53,7 @@ type StoppedLanes struct {
 	From   uint64 // the first message that one of them is not done with
 }
 
+// Stopped looks at the lanes of a stream; an error says that one is served.
 func Stopped(ctx context.Context, js jetstream.JetStream, name string) (StoppedLanes, error) {
 	stream, err := js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

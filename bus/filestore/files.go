@@ -14,18 +14,19 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/records"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Files keeps what is too large for a message, under the SHA-256 of its
+// A Store keeps what is too large for a message, under the SHA-256 of its
 // content.
 type Store struct {
 	js     jetstream.JetStream
 	reader *records.Reader
 }
 
-// NewFiles makes a Files on the bucket AGENT_FILES.
+// New makes a Store on the bucket AGENT_FILES.
 func New(js jetstream.JetStream) *Store { return &Store{js, records.NewReader(js)} }
 
 // The pauses between two tries.
@@ -39,16 +40,26 @@ const (
 func (f *Store) Put(ctx context.Context, data []byte) (string, error) {
 	sum := sha256.Sum256(data)
 	name := hex.EncodeToString(sum[:])
-	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
+	err := retry(ctx, func() error {
 		err := f.put(ctx, name, data)
-		if err == nil {
-			return name, nil
+		if err != nil && !passes(err) {
+			return backoff.Permanent(err)
 		}
-		if !passes(err) || ctx.Err() != nil {
-			return "", fmt.Errorf("store file: %w", err)
-		}
-		bus.Pause(ctx, wait)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("store file: %w", err)
 	}
+	return name, nil
+}
+
+// retry calls do until it succeeds, returns a backoff.Permanent error, or ctx ends.
+func retry(ctx context.Context, do func() error) error {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.MaxInterval, pauses.Multiplier = retryFirst, retryMost, 2
+	_, err := backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, do() },
+		backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0))
+	return err
 }
 
 // put tries once, with a second for each megabyte.
@@ -138,20 +149,20 @@ func (f *Store) Delete(ctx context.Context, name string) error {
 // complete calls do again, until ctx ends, while it does not find a file that is
 // there: a copy of the bucket lags.
 func (f *Store) complete(ctx context.Context, name string, do func(jetstream.ObjectStore) error) error {
-	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
+	return retry(ctx, func() error {
 		store, err := f.js.ObjectStore(ctx, bus.FilesBucket)
 		if err == nil {
 			err = do(store)
 		}
+		if err == nil {
+			return nil
+		}
 		if !errors.Is(err, jetstream.ErrObjectNotFound) {
-			return err
+			return backoff.Permanent(err)
 		}
-		if _, err := f.info(ctx, name); err != nil {
-			return err
+		if _, missing := f.info(ctx, name); missing != nil {
+			return backoff.Permanent(missing)
 		}
-		bus.Pause(ctx, wait)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-	}
+		return err
+	})
 }

@@ -52,7 +52,7 @@ type Publisher struct {
 // ErrClosed settles what is still unacknowledged when the Publisher stops.
 var ErrClosed = errors.New("publisher is closed")
 
-// NewPublisher makes a Publisher on nc. Messages may be published at once, but
+// New makes a Publisher on nc. Messages may be published at once, but
 // it is Run that sends again what gets lost, and that cleans up.
 func New(nc *nats.Conn, log zerolog.Logger) (*Publisher, error) {
 	p := &Publisher{nc: nc, log: bus.Few(log), wake: make(chan struct{}, 1)}

@@ -20,11 +20,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// SignatureHeader holds the proof that a host, or a command of the operator, has
+// Header holds the proof that a host, or a command of the operator, has
 // written a route message.
 const Header = "Agent-Signature"
 
-// SigningKey is the entry of LanesBucket with the key that signs route messages.
+// Key is the entry of LanesBucket with the key that signs route messages.
 const Key = "key.routes"
 
 // A Signer signs route messages with the key of the fleet, and verifies them. Any
@@ -35,7 +35,7 @@ type Signer struct {
 	since time.Time // the key was made then
 }
 
-// OpenSigner reads the key of the fleet; the first host makes it.
+// Open reads the key of the fleet; the first host makes it.
 func Open(ctx context.Context, js jetstream.JetStream) (*Signer, error) {
 	s, err := Read(ctx, js)
 	if !errors.Is(err, records.ErrNotFound) {
@@ -53,7 +53,7 @@ func Open(ctx context.Context, js jetstream.JetStream) (*Signer, error) {
 	return Read(ctx, js) // the one that all hosts use, whoever made it
 }
 
-// ReadSigner reads the key of the fleet. ErrNotFound tells that no host has made one.
+// Read reads the key of the fleet. ErrNotFound tells that no host has made one.
 func Read(ctx context.Context, js jetstream.JetStream) (*Signer, error) {
 	entry, err := records.NewReader(js).Entry(ctx, bus.LanesBucket, Key)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A StreamState is how one of the host's streams is.
+// A State is how one of the host's streams is.
 type State struct {
 	Name     string
 	Missing  bool   // the next host makes it

@@ -27,7 +27,7 @@ const (
 	lockEvery  = 20 * time.Millisecond
 )
 
-// AwaitLock calls lock until it fails with another error than ErrLocked, for three
+// Await calls lock until it fails with another error than ErrLocked, for three
 // seconds at most.
 func Await(ctx context.Context, lock func() (release func(), err error)) (release func(), err error) {
 	end := time.Now().Add(lockWithin)
@@ -44,7 +44,7 @@ func Await(ctx context.Context, lock func() (release func(), err error)) (releas
 	}
 }
 
-// LockName makes sure that one process only is the host called name among
+// Name makes sure that one process only is the host called name among
 // those that share the folder dir. The lock ends with release, or with the
 // process, however it ends.
 func Name(dir, name string) (release func(), err error) {
@@ -58,7 +58,7 @@ func Name(dir, name string) (release func(), err error) {
 	return release, err
 }
 
-// lockStore keeps a second server out of a store: two of them lose messages.
+// Store keeps a second server out of a store: two of them lose messages.
 func Store(dir string) (release func(), err error) {
 	release, err = lockFile(filepath.Join(dir, "host.lock"))
 	if errors.Is(err, ErrLocked) {
@@ -88,7 +88,7 @@ func SharedStore(dir string) (release func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// storeHint says what helps where the folder cannot be used.
+// StoreHint says what helps where the folder cannot be used.
 const StoreHint = "; set nats.embedded.store to a folder that can be written"
 
 // lockFile locks path and writes the process id into it. The file stays when

@@ -1,6 +1,6 @@
 package natsserver
 
-// Embedded configures the server inside the process.
+// Config is `nats.embedded`.
 type Config struct {
 	Store  string  `yaml:"store,omitempty" json:"store,omitempty"`   // default ./data
 	Listen *string `yaml:"listen,omitempty" json:"listen,omitempty"` // default 127.0.0.1:4222; "": no port

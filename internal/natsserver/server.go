@@ -40,7 +40,7 @@ type Server struct {
 	closed  bool
 }
 
-// ServerOptions are what StartEmbedded needs to know.
+// Options are what Start needs to know.
 type Options struct {
 	Config
 	Name       string // of the host, for a server that its own file gives none
@@ -50,14 +50,14 @@ type Options struct {
 	Log        zerolog.Logger
 }
 
-// ServerNames are what a connection without the token may use: it publishes below
+// Names are what a connection without the token may use: it publishes below
 // InboundPrefix and consumes from OutboundStream, which keeps OutboundPrefix.
 type Names struct {
 	InboundPrefix, OutboundPrefix string
 	InboundStream, OutboundStream string
 }
 
-// StartEmbedded starts the server once it has the lock of its store. ctx bounds only
+// Start starts the server once it has the lock of its store. ctx bounds only
 // the start.
 func Start(ctx context.Context, opt Options) (*Server, error) {
 	o, err := opt.serverOptions()
@@ -104,7 +104,7 @@ func (s *Server) URL() string {
 	return s.current.Load().ClientURL()
 }
 
-// Token is the password of EmbeddedUser; it is empty when the server's own file says who
+// Token is the password of User; it is empty when the server's own file says who
 // may connect.
 func (s *Server) Token() string {
 	if a, ok := s.opts.CustomClientAuthentication.(*admission); ok {

@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// EmbeddedUser has all rights on the embedded server, with the token as password.
+// User has all rights on the embedded server, with the token as password.
 const User = "agenthost"
 
 // TokenFile is where the token of the embedded server is, which every command
