@@ -5,7 +5,7 @@
 // Open makes a Bus and starts nothing else than the connection and, when it is
 // embedded, the server; Close stops both and waits for them. An external NATS
 // may be away when the Bus opens and may go away later: the connection is made
-// again for as long as the Bus is open, and Ready tells when it is fit for use.
+// again for as long as the Bus is open, and Ready waits until it is fit for use.
 // WatchStore starts the embedded server again after its disk was full.
 package bus
 
@@ -65,7 +65,7 @@ func (b *Bus) open(ctx context.Context, name string) (err error) {
 	return err
 }
 
-// External reports whether NATS is somebody else's rather than embedded.
+// External reports whether NATS is another server than the embedded one.
 func (c Config) External() bool { return c.URL != "" || c.Context != "" }
 
 // URL is where others reach the embedded server; it is empty when the server

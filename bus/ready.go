@@ -36,7 +36,7 @@ const (
 func (b *Bus) Ready(ctx context.Context) error {
 	pause := time.NewTicker(readyPause)
 	defer pause.Stop()
-	var told time.Time
+	var logged time.Time
 	var err error
 	since := time.Now()
 	for {
@@ -46,8 +46,8 @@ func (b *Bus) Ready(ctx context.Context) error {
 		case err == nil || ctx.Err() == nil: // an attempt that is broken off says nothing
 			err = last
 		}
-		if time.Since(told) >= readyProgress {
-			told = time.Now()
+		if time.Since(logged) >= readyProgress {
+			logged = time.Now()
 			b.Log.Info().Str("server", b.address()).Time("since", since).AnErr("reason", err).Msg("waiting for NATS")
 		}
 		select {
@@ -78,7 +78,7 @@ func (b *Bus) Healthy(ctx context.Context) error {
 }
 
 // StreamsHealthy returns nil when each stream that a message passes on its way
-// has somebody who answers for it before ctx ends.
+// has a leader that answers before ctx ends.
 func (b *Bus) StreamsHealthy(ctx context.Context) error {
 	var askers []func() error
 	for _, name := range []string{InboundStream, RoutesStream, SchedulesStream, SessionsStream, OutboundStream} {

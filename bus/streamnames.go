@@ -16,7 +16,7 @@ const (
 
 	FilesBucket   = "AGENT_FILES"   // object store: what is too large for a message
 	LanesBucket   = "AGENT_LANES"   // which host last held which lane; the key of the fleet
-	WaitingBucket = "AGENT_WAITING" // the calls that wait for somebody
+	WaitingBucket = "AGENT_WAITING" // the calls that wait for an approval or an answer
 	AllowedBucket = "AGENT_ALLOWED" // what people have allowed for longer than once
 
 	SpendBucket      = "AGENT_SPEND"      // what each agent has spent in each of the last days
@@ -31,8 +31,8 @@ func LaneStreams() []string { return []string{InboundStream, RoutesStream, Sched
 // DedupeWindow is how long a stream remembers a Nats-Msg-Id.
 const DedupeWindow = 10 * time.Minute
 
-// MemoryMarkers is how long the bucket of notes tells that one was deleted; a
-// host that misses it reads the notes anew.
+// MemoryMarkers is how long the bucket of notes keeps the marker of a deletion; a
+// host that misses it reads all notes again.
 const MemoryMarkers = 7 * 24 * time.Hour
 
 // UpgradeStream has the messages of AGENT_ROUTES while that is made new.

@@ -230,7 +230,7 @@ func underLock(copied unsafe.Pointer, do func(unsafe.Pointer)) {
 }
 
 // What the server does not show: it rests on internals of NATS, which are named
-// here; TestClusterLags tells when a new release no longer has them.
+// here; TestClusterLags fails when a new release no longer has them.
 
 //go:linkname lookupStream github.com/nats-io/nats-server/v2/server.(*Account).lookupStream
 func lookupStream(account *server.Account, name string) (unsafe.Pointer, error)

@@ -14,9 +14,9 @@ type Delivery struct {
 	Subject string
 	Seq     uint64 // in the stream
 	Stored  time.Time
-	// Tried tells that an owner before, or an earlier try, may have worked on it.
+	// Tried reports that an owner before, or an earlier try, may have worked on it.
 	Tried bool
-	// Handed tells that the last who may have was an owner that stopped in good
+	// Handed reports that the last who may have was an owner that stopped in good
 	// order, and left it to the next.
 	Handed bool
 
@@ -38,17 +38,17 @@ func (d *Delivery) Stream() string { return d.lane.cfg.Stream }
 // Lane is the lane that brought it.
 func (d *Delivery) Lane() *Lane { return d.lane }
 
-// Hold tells that n agents will each call Done or Leave.
+// Hold announces that n agents will each call Done or Leave.
 func (d *Delivery) Hold(n int) { d.holders.Store(int32(n)) }
 
-// Share tells that one more agent will, while others hold d.
+// Share announces that one more agent will, while others hold d.
 func (d *Delivery) Share() { d.holders.Add(1) }
 
-// Done tells that an agent has nothing more to do with d: what it caused is
+// Done reports that an agent has nothing more to do with d: what it caused is
 // stored. The last of them acknowledges it.
 func (d *Delivery) Done() { d.release() }
 
-// Leave tells that an agent gives d up unfinished. It stays unacknowledged,
+// Leave reports that an agent gives d up unfinished. It stays unacknowledged,
 // for the next owner or a later redelivery.
 func (d *Delivery) Leave() {
 	d.left.Store(true)

@@ -12,7 +12,7 @@ import (
 )
 
 // takeBack makes ready for a start: it unpins what an earlier life of this host
-// still holds and, when nobody serves the lane, has the server deliver again at
+// still holds and, when no host serves the lane, has the server deliver again at
 // once what was left, instead of when its ack timers run out.
 func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error {
 	ctx, cancel := context.WithTimeout(ctx, bus.APITimeout)
@@ -66,7 +66,7 @@ func (l *Lane) release() {
 	ctx, cancel := context.WithTimeout(context.Background(), bus.APITimeout)
 	defer cancel()
 	if err := l.handOver(ctx, *pin); err != nil {
-		l.log.Warn().Err(err).Msg("let the lane go; another host takes it when the pin expires")
+		l.log.Warn().Err(err).Msg("release lane: failed; another host takes it when the pin expires")
 	}
 }
 
@@ -82,7 +82,7 @@ func (l *Lane) handOver(ctx context.Context, pin string) error {
 	return errors.Join(l.leaveNote(ctx, info), l.unpin(ctx))
 }
 
-// leaveNote notes that nobody serves the lane, and has the server deliver again
+// leaveNote records that no host serves the lane, and has the server deliver again
 // what was left.
 func (l *Lane) leaveNote(ctx context.Context, info *jetstream.ConsumerInfo) error {
 	note, err := l.owner.read(ctx)
@@ -97,7 +97,7 @@ func (l *Lane) leaveNote(ctx context.Context, info *jetstream.ConsumerInfo) erro
 	return l.owner.write(ctx, note)
 }
 
-// takeOver makes this host the owner under a new pin, or anew under the one it
+// takeOver makes this host the owner under a new pin, or again under the one it
 // has. What an owner before may have left, or what was lost on its way, comes
 // again after a reset, from the first message that is not acknowledged, in
 // order.
@@ -114,7 +114,7 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin st
 	}
 	if err != nil {
 		if !errors.Is(err, context.Canceled) { // the host is stopping
-			l.few.Warn().Err(err).Msg("take over lane; trying again")
+			l.few.Warn().Err(err).Msg("take over lane: failed; retrying")
 		}
 		return false
 	}
@@ -125,7 +125,7 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin st
 	note.Host, note.Pin, note.Handed = l.cfg.Host, pin, 0
 	note.Tried = max(note.Tried, l.given)            // a consumer made again begins at the first message
 	if err := l.owner.write(api, note); err != nil { // costs only a slower restart
-		l.log.Warn().Err(err).Msg("note who serves the lane")
+		l.log.Warn().Err(err).Msg("record the owner of the lane: failed")
 	}
 	l.pin, l.tried, l.handed = pin, note.Tried, handed
 	l.progress.restart()

@@ -79,7 +79,7 @@ const (
 	pullMessages  = 256
 	maxAckPending = 32768
 	laneGroup     = "owner"
-	tellEvery     = time.Minute // that nothing has changed
+	logEvery      = time.Minute // of the same failure
 )
 
 // NewLane makes a lane that hands each message to deliver, which must not
@@ -109,12 +109,12 @@ func (l *Lane) Run(ctx, hold context.Context) error {
 		defer close(extended)
 		l.held.extend(hold, l.log)
 	}()
-	var told string
-	var toldAt time.Time
+	var logged string
+	var loggedAt time.Time
 	for ctx.Err() == nil {
 		if err := l.serve(ctx); err != nil && ctx.Err() == nil {
-			if words := err.Error(); words != told || time.Since(toldAt) >= tellEvery {
-				told, toldAt = words, time.Now()
+			if words := err.Error(); words != logged || time.Since(loggedAt) >= logEvery {
+				logged, loggedAt = words, time.Now()
 				l.log.Warn().Err(err).Msg("lane consumer: failed; retrying")
 			}
 			bus.Pause(ctx, time.Second)

@@ -45,7 +45,7 @@ func SetLanes(ctx context.Context, js jetstream.JetStream, lanes int) error {
 	return note(ctx, js, fleet[0].cfg, LanesKey, strconv.Itoa(lanes)) // last: until then only the old number starts
 }
 
-// StoppedLanes are the lanes of a stream while nobody serves them.
+// StoppedLanes are the lanes of a stream while no host serves them.
 type StoppedLanes struct {
 	Stream jetstream.Stream
 	cfg    jetstream.StreamConfig

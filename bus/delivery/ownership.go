@@ -50,14 +50,14 @@ func (s ownershipStore) read(ctx context.Context) (ownership, error) {
 func (s ownershipStore) write(ctx context.Context, note ownership) error {
 	kv, err := s.js.KeyValue(ctx, bus.LanesBucket)
 	if err != nil {
-		return fmt.Errorf("note who serves the lane: %w", err)
+		return fmt.Errorf("record the owner of the lane: %w", err)
 	}
 	data, err := json.Marshal(note)
 	if err != nil {
 		return err
 	}
 	if _, err = kv.Put(ctx, s.key, data); err != nil {
-		return fmt.Errorf("note who serves the lane: %w", err)
+		return fmt.Errorf("record the owner of the lane: %w", err)
 	}
 	return nil
 }

@@ -110,10 +110,10 @@ func passes(err error) bool {
 	return false
 }
 
-// ErrTooLarge tells that a file is larger than its reader wants.
+// ErrTooLarge is wrapped when a file is larger than its reader accepts.
 var ErrTooLarge = errors.New("it is too large")
 
-// GetWithin reads a file of at most limit bytes, whoever has stored it.
+// GetWithin reads a file of at most limit bytes.
 func (f *Store) GetWithin(ctx context.Context, name string, limit uint64) ([]byte, error) {
 	info, err := f.info(ctx, name)
 	if err == nil && info.Size > limit {

@@ -48,9 +48,9 @@ type ticket struct {
 	answer []byte   // it came in
 }
 
-// told reports whether a is what the one before was told. The words are looked at
+// repeats reports whether a is the answer to the one before again. The words are looked at
 // only when the sequence is the same: they are far from the processor by now.
-func (t *ticket) told(a ack) bool {
+func (t *ticket) repeats(a ack) bool {
 	return a.seq > 0 && a.seq == t.seq && bytes.Equal(a.words, t.answer)
 }
 

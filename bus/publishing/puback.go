@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// An ack tells under which sequence of its stream a message is stored.
+// An ack says under which sequence of its stream a message is stored.
 type ack struct {
 	seq       uint64
 	duplicate bool   // it was stored before
@@ -17,7 +17,7 @@ type ack struct {
 }
 
 // readAck is what a stream says to a message, or why it did not store it, as
-// the client's own publish tells it.
+// the client's own publish returns it.
 func readAck(m *nats.Msg) (ack, error) {
 	if a, ok := plainAck(m.Data); ok {
 		return a, nil

@@ -18,7 +18,7 @@ import (
 )
 
 // A Stored is called once a publish is settled: seq is the message's sequence
-// in its stream. resent tells that the message was sent more than once, so
+// in its stream. resent reports that the message was sent more than once, so
 // that a refusal may be the echo of a first copy that did arrive. As a rule it
 // runs on the goroutine that reads the acknowledgements, and must not block; it
 // may publish.
@@ -145,8 +145,8 @@ func (p *Publisher) answered(m *nats.Msg) {
 	a, err := readAck(m)
 	p.mu.Lock()
 	pub := p.flights.holder(number)
-	// Another copy was answered, or this is what the ticket's last one was told.
-	if pub == nil || pub.told(a) {
+	// Another copy was answered, or this is the answer to the ticket's last one again.
+	if pub == nil || pub.repeats(a) {
 		p.mu.Unlock()
 		return
 	}

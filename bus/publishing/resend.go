@@ -37,7 +37,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 	}
 }
 
-// disconnected fails what is in flight: nobody answers to that any more, and
+// disconnected fails what is in flight: no answer to that comes any more, and
 // there is no use in waiting for it until ackTimeout. On a connection that is
 // closed the next sending fails for good.
 func (p *Publisher) disconnected() {
@@ -76,7 +76,7 @@ func (p *Publisher) resendDue(now time.Time) (next time.Time) {
 
 // Stuck is why the message that was published first of those that are not
 // acknowledged is sent again and again; nil when none is for longer than an
-// acknowledgement may take. What only tells watchers does not count.
+// acknowledgement may take. Events, which only watchers read, do not count.
 func (p *Publisher) Stuck() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

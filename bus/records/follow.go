@@ -13,7 +13,7 @@ import (
 const followPause = time.Second
 
 // Follow hands every entry of a bucket to take, those that are there first,
-// and then each change, until ctx ends. After a cut it begins anew. Each time
+// and then each change, until ctx ends. After a cut it starts over. Each time
 // when take has had all that was there, it calls whole, if there is one.
 func Follow(ctx context.Context, js jetstream.JetStream, bucket string, log zerolog.Logger, take func(jetstream.KeyValueEntry), whole func()) {
 	for ctx.Err() == nil {
@@ -21,7 +21,7 @@ func Follow(ctx context.Context, js jetstream.JetStream, bucket string, log zero
 		if ctx.Err() != nil {
 			return
 		}
-		log.Warn().Err(err).Str("bucket", bucket).Msg("a bucket cannot be followed; trying again")
+		log.Warn().Err(err).Str("bucket", bucket).Msg("follow bucket: failed; retrying")
 		select {
 		case <-ctx.Done():
 		case <-time.After(followPause):

@@ -2,7 +2,10 @@ package records
 
 import (
 	"context"
+	"strings"
 	"time"
+
+	"agenthost/bus"
 
 	"github.com/nats-io/nats.go"
 )
@@ -41,4 +44,34 @@ func (r *Reader) NotStored(ctx context.Context, s Search, ids []string) (map[str
 		}
 	}
 	return left, nil
+}
+
+// streamOf is the stream that keeps replies on subject.
+func streamOf(subject string) string {
+	switch {
+	case strings.HasPrefix(subject, bus.RoutePrefix):
+		return bus.RoutesStream
+	case strings.HasPrefix(subject, bus.DuePrefix):
+		return bus.SchedulesStream
+	}
+	return bus.OutboundStream
+}
+
+// FindID returns the first Nats-Msg-Id of which is decides among the messages of
+// subject published at since or later, of which it looks at no more than most; 0
+// means all. It is "" when there is none.
+func (r *Reader) FindID(ctx context.Context, subject string, since time.Time, most int, is func(id string) bool) (string, error) {
+	seen := 0
+	for rec, err := range r.tail(ctx, streamOf(subject), getRequest{StartTime: &since, NextFor: subject, Batch: searchBatch, MaxBytes: batchBytes}) {
+		if err != nil {
+			return "", err
+		}
+		if id := rec.Header.Get(nats.MsgIdHdr); id != "" && is(id) {
+			return id, nil
+		}
+		if seen++; seen == most {
+			break
+		}
+	}
+	return "", nil
 }

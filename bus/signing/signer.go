@@ -50,10 +50,10 @@ func Open(ctx context.Context, js jetstream.JetStream) (*Signer, error) {
 	if _, err := kv.Create(ctx, Key, key); err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
 		return nil, fmt.Errorf("make the key for route messages: %w", err)
 	}
-	return Read(ctx, js) // the one that all hosts use, whoever made it
+	return Read(ctx, js) // the one that all hosts use, whichever host made it
 }
 
-// Read reads the key of the fleet. ErrNotFound tells that no host has made one.
+// Read reads the key of the fleet. The error is records.ErrNotFound when no host has made one.
 func Read(ctx context.Context, js jetstream.JetStream) (*Signer, error) {
 	entry, err := records.NewReader(js).Entry(ctx, bus.LanesBucket, Key)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {

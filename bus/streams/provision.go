@@ -22,7 +22,7 @@ const progressEvery = 5 * time.Second
 
 // Provision makes the streams and buckets that are missing and widens those
 // that lack something the host needs. It narrows nothing: a setting that
-// somebody else chose is reported and stays. lanes is the number of lanes the
+// another program chose is reported and stays. lanes is the number of lanes the
 // fleet is configured for; a fleet that was made with another is an error.
 func Provision(ctx context.Context, js jetstream.JetStream, replicas, lanes int, log zerolog.Logger) error {
 	replicas, lanes = max(replicas, 1), delivery.LaneCount(lanes)

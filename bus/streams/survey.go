@@ -17,7 +17,7 @@ import (
 type State struct {
 	Name     string
 	Missing  bool   // the next host makes it
-	Foreign  string // settings that somebody else chose, in words
+	Foreign  string // settings that another program chose, in words
 	Fault    error  // why no host can use it
 	Replicas int    // that are up to date, of those it has
 	Has      int

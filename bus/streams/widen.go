@@ -57,7 +57,7 @@ type setting struct {
 	value any
 }
 
-// foreignSettings are those of have that somebody else chose.
+// foreignSettings are those of have that another program chose.
 func foreignSettings(have, want jetstream.StreamConfig) []setting {
 	var list []setting
 	add := func(name string, differs bool, value any) {

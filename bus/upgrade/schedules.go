@@ -96,7 +96,7 @@ func (u *Upgrade) carrySchedule(ctx context.Context, rec records.Record) error {
 	target := rec.Header.Get(jetstream.ScheduleTargetHeader)
 	agent, ok := ownSchedule(rec.Subject, target)
 	if !ok {
-		u.Log.Warn().Str("subject", rec.Subject).Str("target", target).Msg("upgrade stream: this schedule is for another agent than its subject says; left out")
+		u.Log.Warn().Str("subject", rec.Subject).Str("target", target).Msg("upgrade stream: schedule for another agent than its subject names; left out")
 		return nil
 	}
 	msg := &nats.Msg{Subject: rec.Subject, Header: maps.Clone(rec.Header), Data: rec.Data}

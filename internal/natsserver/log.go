@@ -11,7 +11,7 @@ import (
 
 // A serverLog passes the log of the embedded server on to ours, one level
 // lower than the server has it: its notices are details of a host. A fatal
-// line is kept, as that is how the server tells why it does not start.
+// line is kept, as that is how the server reports why it does not start.
 type serverLog struct {
 	log zerolog.Logger
 
@@ -47,7 +47,7 @@ func (l *serverLog) Debugf(format string, v ...any) { l.log.Trace().Msgf(format,
 // Tracef logs at trace level.
 func (l *serverLog) Tracef(format string, v ...any) { l.log.Trace().Msgf(format, v...) }
 
-// Fatalf keeps the line and lets the process live: whoever started the server
+// Fatalf keeps the line and lets the process live: the code that started the server
 // asks for it.
 func (l *serverLog) Fatalf(format string, v ...any) {
 	l.mu.Lock()
@@ -57,7 +57,7 @@ func (l *serverLog) Fatalf(format string, v ...any) {
 	}
 }
 
-func (l *serverLog) lastWords() string {
+func (l *serverLog) fatalLine() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.fatal

@@ -97,7 +97,7 @@ func (e Config) Address() string {
 	return *e.Listen
 }
 
-// sync sets when writes reach the disk: always, unless somebody chose an interval.
+// sync sets when writes reach the disk: always, unless an interval is configured.
 func (e Config) sync(o *server.Options) error {
 	switch e.Sync {
 	case "":

@@ -187,21 +187,21 @@ func startServer(ctx context.Context, o *server.Options, log zerolog.Logger) (*s
 	if a, ok := o.CustomClientAuthentication.(*admission); ok {
 		a.serve(ns)
 	}
-	words := &serverLog{log: log}
-	ns.SetLoggerV2(words, log.GetLevel() <= zerolog.TraceLevel, false, false)
+	lines := &serverLog{log: log}
+	ns.SetLoggerV2(lines, log.GetLevel() <= zerolog.TraceLevel, false, false)
 	ns.Start()
-	if err := awaitServer(ctx, ns, words); err != nil {
+	if err := awaitServer(ctx, ns, lines); err != nil {
 		stopServer(ns)
 		return nil, fmt.Errorf("start the embedded server with store %q: %w", o.StoreDir, err)
 	}
 	return ns, nil
 }
 
-func awaitServer(ctx context.Context, ns *server.Server, words *serverLog) error {
+func awaitServer(ctx context.Context, ns *server.Server, lines *serverLog) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
 	for {
-		if fatal := words.lastWords(); fatal != "" {
+		if fatal := lines.fatalLine(); fatal != "" {
 			return fmt.Errorf("%s; if it is the store, make it a folder that this user can write, or set nats.embedded.store to another", fatal)
 		}
 		if err := ctx.Err(); err != nil {

@@ -72,9 +72,9 @@ func (w *storeWatch) look(ctx context.Context) {
 	}
 	w.pause = min(max(2*w.pause, reopenFirst), reopenMost)
 	w.next = time.Now().Add(w.pause)
-	w.log.Warn().Str("store", w.opts.StoreDir).AnErr("reason", cause).Msg("embedded server: its store can be written again; starting it again")
+	w.log.Warn().Str("store", w.opts.StoreDir).AnErr("reason", cause).Msg("embedded server: store can be written again; restarting")
 	if err := w.Reopen(ctx); err != nil {
-		w.log.Error().Err(err).Msg("embedded server: start failed; trying again")
+		w.log.Error().Err(err).Msg("embedded server: restart failed; retrying")
 	}
 }
 
