@@ -1,7 +1,6 @@
 package bustest
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -46,17 +45,17 @@ func ListStreams(t testing.TB, js jetstream.JetStream) []string {
 	list := js.ListStreams(t.Context())
 	for info := range list.Info() {
 		c := info.Config
-		line := fmt.Sprint(c.Name, " ", strings.Join(c.Subjects, " "), " ", c.MaxAge)
+		words := []string{c.Name, strings.Join(c.Subjects, " "), c.MaxAge.String()}
 		flags := map[string]bool{
 			"direct": c.AllowDirect, "rollup": c.AllowRollup, "ttl": c.AllowMsgTTL, "schedules": c.AllowMsgSchedules,
 			"discard-new": c.Discard == jetstream.DiscardNew, "memory": c.Storage != jetstream.FileStorage,
 		}
 		for _, flag := range []string{"direct", "rollup", "ttl", "schedules", "discard-new", "memory"} {
 			if flags[flag] {
-				line += " " + flag
+				words = append(words, flag)
 			}
 		}
-		lines = append(lines, line)
+		lines = append(lines, strings.Join(words, " "))
 	}
 	if err := list.Err(); err != nil {
 		t.Fatal(err)

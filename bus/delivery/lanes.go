@@ -130,6 +130,7 @@ func oldLanes(ctx context.Context, stream jetstream.Stream) ([]*jetstream.Consum
 	return lanes, nil
 }
 
+// IsLane reports whether a consumer is that of a lane.
 func IsLane(consumer string) bool {
 	n, err := strconv.Atoi(strings.TrimPrefix(consumer, "lane-"))
 	return err == nil && n >= 0 && consumer == LaneName(n)
