@@ -34,7 +34,7 @@ func modulePath() string {
 // arrows says what a package may import of the module's own. A folder within a
 // package needs no entry: it may import its parent, bus and fastjson.
 var arrows = map[string][]string{
-	"cmd/agenthost":             {"host", "config", "bench", "bus", "internal/coldstore", "internal/terminal", "internal/control", "internal/doctor", "internal/eval", "internal/mcplogin"},
+	"cmd/agenthost":             {"host", "config", "bench", "bus", "internal/coldstore", "internal/terminal", "internal/control", "internal/doctor", "internal/eval", "internal/mcplogin", "internal/lockfile"},
 	"host":                      {"*"},
 	"config":                    {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools", "internal/texts", "internal/yamldoc"},
 	"console":                   {"*"},
@@ -55,7 +55,7 @@ var arrows = map[string][]string{
 	"run":                       {"fastjson", "llm"},
 	"hooks":                     {},
 	"llm":                       {},
-	"bus":                       {"fastjson"},
+	"bus":                       {"fastjson", "internal/natsserver"},
 	"fastjson":                  {},
 	"tools/builtin":             {"tools", "internal/diskuse", "internal/sandbox"},
 	"internal/hardening":        {"bus", "config", "tools"},
@@ -77,6 +77,9 @@ var arrows = map[string][]string{
 	"internal/eval":             {"agents", "bus", "config", "heartbeat", "internal/build", "llm", "run", "session", "tools"},
 	"internal/mcplogin":         {"config", "internal/build", "internal/oauth", "tools"},
 	"agents/internal/hookvalue": {"llm"},
+	"internal/coldstore":        {"internal/lockfile"},
+	"internal/lockfile":         {},
+	"internal/natsserver":       {"internal/lockfile"},
 }
 
 // importers says who may import the packages that a "*" does not cover.
@@ -128,6 +131,10 @@ func TestMayImport(t *testing.T) {
 		"upwards":                   {"llm", "run", false},
 		"parent":                    {"llm/openai", "llm", true},
 		"bus by a child":            {"plugins/web", "bus", true},
+		"a part of bus":             {"session", "bus/records", true},
+		"a part of bus by another":  {"bus/delivery", "bus/records", true},
+		"a part of bus by bus":      {"bus", "bus/records", false},
+		"a part of bus by llm":      {"llm", "bus/records", false},
 		"fastjson by a child":       {"llm/openai", "fastjson", true},
 		"siblings":                  {"llm/openai", "llm/anthropic", false},
 		"cousins":                   {"tools/mcp", "plugins/web", false},
@@ -159,6 +166,9 @@ func mayImport(pkg, imported string) bool {
 	allowed, ok := arrows[pkg]
 	if parent := path.Dir(pkg); !ok && parent != "." {
 		allowed = []string{parent, "bus", "fastjson"}
+	}
+	if strings.HasPrefix(imported, "bus/") && pkg != "bus" { // who may import bus may import its parts
+		imported = "bus"
 	}
 	return slices.Contains(allowed, imported) || slices.Contains(allowed, "*")
 }

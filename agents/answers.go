@@ -11,6 +11,7 @@ import (
 
 	"agenthost/agents/internal/ask"
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/internal/texts"
 	"agenthost/run"
 	"agenthost/session"
@@ -36,7 +37,7 @@ func (r *Runtime) deliverAnswer(it *item) {
 	}
 	key, err := r.keyOf(it, sid)
 	switch {
-	case errors.Is(err, bus.ErrNotFound):
+	case errors.Is(err, records.ErrNotFound):
 		r.late(it)
 	case err != nil:
 		r.log().Warn().Err(err).Str("correlation_id", id).Msg("an answer cannot be brought to its session; it will come again")

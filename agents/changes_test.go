@@ -10,6 +10,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/run"
 )
 
@@ -32,7 +33,7 @@ func (w *crashWorld) alter(in bus.Inbound) {
 func (w *crashWorld) said() (list []string) {
 	w.t.Helper()
 	w.pass()
-	for rec, err := range bus.NewReader(w.js).Tail(w.t.Context(), bus.OutboundStream, "plugin.outbound.ana", 1) {
+	for rec, err := range records.NewReader(w.js).Tail(w.t.Context(), bus.OutboundStream, "plugin.outbound.ana", 1) {
 		out := bus.Outbound{}
 		if err == nil {
 			err = json.Unmarshal(rec.Data, &out)

@@ -1,13 +1,13 @@
 package agents
 
 import (
+	"agenthost/bus/delivery"
 	"cmp"
 	"slices"
 	"sync"
 	"time"
 
 	"agenthost/agents/internal/outbox"
-	"agenthost/bus"
 	"agenthost/session"
 
 	"github.com/rs/zerolog"
@@ -39,9 +39,9 @@ type conversation struct {
 	fresh     bool // the log was opened just now
 	fences    int  // runs that broke off in a row
 
-	newest  uint64    // the highest sequence in AGENT_INBOUND that has come
-	lane    *bus.Lane // that brings its messages
-	blocked bool      // the first of the queue waits for what the lane still brings
+	newest  uint64         // the highest sequence in AGENT_INBOUND that has come
+	lane    *delivery.Lane // that brings its messages
+	blocked bool           // the first of the queue waits for what the lane still brings
 
 	current *runner    // the run at work
 	live    []*liveAsk // questions of its tools
@@ -55,7 +55,7 @@ type conversation struct {
 
 	// anchor stays unacknowledged while the log holds inputs without a message
 	// of their own, so that a takeover finds them.
-	anchor *bus.Delivery
+	anchor *delivery.Delivery
 
 	out outbox.Outbox // of replies
 
@@ -298,7 +298,7 @@ func (c *conversation) rest() {
 // settle ends the deliveries of inputs whose replies are stored. While the log
 // holds inputs that no message stands for, one stays as the anchor: the last, so
 // that what was answered long ago does not come again after a takeover.
-func (c *conversation) settle(deliveries []*bus.Delivery) {
+func (c *conversation) settle(deliveries []*delivery.Delivery) {
 	c.mu.Lock()
 	if last := len(deliveries) - 1; last >= 0 && !c.suspended && c.count[logged] > 0 {
 		before := c.anchor
@@ -336,7 +336,7 @@ func (c *conversation) leave() {
 	c.rest()
 }
 
-func leaveAll(deliveries []*bus.Delivery) {
+func leaveAll(deliveries []*delivery.Delivery) {
 	for _, d := range deliveries {
 		d.Leave()
 	}
@@ -353,8 +353,8 @@ func delivered(items []*item) int {
 	return n
 }
 
-func deliveriesOf(items []*item) []*bus.Delivery {
-	list := make([]*bus.Delivery, 0, len(items))
+func deliveriesOf(items []*item) []*delivery.Delivery {
+	list := make([]*delivery.Delivery, 0, len(items))
 	for _, it := range items {
 		if it.delivery != nil {
 			list = append(list, it.delivery)

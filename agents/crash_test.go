@@ -9,6 +9,8 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/filestore"
+	"agenthost/bus/records"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -305,7 +307,7 @@ func TestRunsAfterAFenceAreCounted(t *testing.T) {
 func (w *crashWorld) commitFromOutside() {
 	w.t.Helper()
 	store := &session.Store{
-		Publisher: w.publisher(&wire{server: w.server}), Reader: bus.NewReader(w.js), Files: bus.NewFiles(w.js), Limit: 1 << 19,
+		Publisher: w.publisher(&wire{server: w.server}), Reader: records.NewReader(w.js), Files: filestore.New(w.js), Limit: 1 << 19,
 	}
 	log, err := store.Open(w.t.Context(), "ana", session.DM("ana", "", "ana"))
 	if err != nil {

@@ -150,7 +150,7 @@ func StopMessage(agent string, key session.Key, by, reason, replyTo string) (*na
 }
 
 // StopMessageBy is StopMessage by another door. A host takes it only when it is signed
-// by a bus.Signer.
+// by a signing.Signer.
 func StopMessageBy(door, agent string, key session.Key, by, reason, replyTo string) (*nats.Msg, error) {
 	order := bus.Route{
 		ID: nuid.Next(), Kind: bus.RouteResult, From: by, Text: reason, ReplyTo: replyTo, Door: door,
@@ -172,7 +172,7 @@ func AnswerMessage(w Waiting, by, text, scope, replyTo string) (*nats.Msg, error
 }
 
 // AnswerMessageBy is AnswerMessage by another door. A host takes it only when it is
-// signed by a bus.Signer.
+// signed by a signing.Signer.
 func AnswerMessageBy(door string, w Waiting, by, text, scope, replyTo string) (*nats.Msg, error) {
 	return w.Answer(bus.Route{ID: nuid.Next(), From: by, Text: text, Scope: scope, ReplyTo: replyTo, Door: door})
 }

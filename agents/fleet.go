@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"agenthost/bus/delivery"
+	"agenthost/bus/signing"
 	"context"
 	"iter"
 	"sync"
@@ -21,7 +23,7 @@ type Fleet struct {
 	js    jetstream.JetStream
 	parts *Parts
 	lanes *lanes.Set
-	brake bus.Brake // of all lanes, while memory is short
+	brake delivery.Brake // of all lanes, while memory is short
 }
 
 // NewFleet joins runtimes to count lanes. Which lane is an agent's follows from
@@ -73,7 +75,7 @@ func (f *Fleet) Run(ctx, work context.Context) error {
 func (f *Fleet) openSigner(ctx context.Context) {
 	for f.parts.Publisher.Signer() == nil {
 		try, cancel := context.WithTimeout(ctx, 10*time.Second)
-		signer, err := bus.OpenSigner(try, f.js)
+		signer, err := signing.Open(try, f.js)
 		cancel()
 		switch {
 		case err == nil:

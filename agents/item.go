@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/bus/signing"
 	"agenthost/run"
 	"agenthost/session"
 
@@ -18,8 +20,8 @@ import (
 type item struct {
 	input    run.Input
 	origin   origin
-	binding  *Binding      // nil for what came by route
-	delivery *bus.Delivery // nil once acknowledged
+	binding  *Binding           // nil for what came by route
+	delivery *delivery.Delivery // nil once acknowledged
 	tried    bool
 	handed   bool      // released cleanly: the previous owner shut down in order
 	signed   bool      // by route: a host has sent it
@@ -52,7 +54,7 @@ const (
 
 // newItem decodes a delivery. With an error there is an item only where the
 // payload could be read.
-func newItem(d *bus.Delivery, signer *bus.Signer) (*item, error) {
+func newItem(d *delivery.Delivery, signer *signing.Signer) (*item, error) {
 	it := &item{delivery: d, tried: d.Tried, handed: d.Handed, origin: origin{subject: d.Subject}}
 	header := d.Header()
 	it.verify(d, signer)
@@ -70,7 +72,7 @@ func newItem(d *bus.Delivery, signer *bus.Signer) (*item, error) {
 
 // verify finds out whether a host has sent a route message: to what only hosts write,
 // or signed.
-func (it *item) verify(d *bus.Delivery, signer *bus.Signer) {
+func (it *item) verify(d *delivery.Delivery, signer *signing.Signer) {
 	if d.Stream() != bus.InboundStream {
 		it.old = signer.Predates(d.Stored)
 		it.signed = it.old || bus.HostSubject(d.Subject) || signer.Verify(d.Subject, d.Header(), d.Data())
@@ -104,7 +106,7 @@ func (it *item) decode(data []byte) (id string, err error) {
 
 // messageID names a message: its own id, else the publisher's, else its place
 // in the stream.
-func messageID(id string, header nats.Header, d *bus.Delivery) string {
+func messageID(id string, header nats.Header, d *delivery.Delivery) string {
 	if id == "" {
 		id = header.Get(nats.MsgIdHdr)
 	}

@@ -14,6 +14,9 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
+	"agenthost/bus/streams"
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
@@ -49,7 +52,7 @@ func inCrashWorld(t *testing.T, test func(w *crashWorld), more ...func(*actor)) 
 		w.startServer()
 		nc, js := w.connect(&wire{server: w.server})
 		w.js = js
-		if err := bus.Provision(t.Context(), js, 1, 4, zerolog.Nop()); err != nil {
+		if err := streams.Provision(t.Context(), js, 1, 4, zerolog.Nop()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := nc.ChanSubscribe("plugin.outbound.>", w.out); err != nil {
@@ -104,10 +107,10 @@ func (w *crashWorld) begin() {
 	w.start(w.actor)
 }
 
-func (w *crashWorld) publisher(way *wire) *bus.Publisher {
+func (w *crashWorld) publisher(way *wire) *publishing.Publisher {
 	w.t.Helper()
 	nc, _ := w.connect(way)
-	p, err := bus.NewPublisher(nc, zerolog.Nop())
+	p, err := publishing.New(nc, zerolog.Nop())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -151,7 +154,7 @@ func (w *crashWorld) wantReplies(ids ...string) {
 	w.t.Helper()
 	w.pass()
 	got := []string{}
-	reader := bus.NewReader(w.js)
+	reader := records.NewReader(w.js)
 	for rec, err := range reader.Tail(w.t.Context(), bus.OutboundStream, "plugin.outbound.ana", 1) {
 		if err != nil {
 			w.t.Fatal(err)
@@ -178,7 +181,7 @@ func (w *crashWorld) wantReplies(ids ...string) {
 func (w *crashWorld) committed(kind run.EventType) (events []run.Event) {
 	w.t.Helper()
 	subject := session.Subject("ana", session.SID("ana", session.DM("ana", "", "ana")))
-	for rec, err := range bus.NewReader(w.js).Tail(w.t.Context(), bus.SessionsStream, subject, 1) {
+	for rec, err := range records.NewReader(w.js).Tail(w.t.Context(), bus.SessionsStream, subject, 1) {
 		c := session.Commit{}
 		if err == nil {
 			err = json.Unmarshal(rec.Data, &c)

@@ -10,6 +10,7 @@ import (
 
 	"agenthost/agents/internal/clip"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/llm"
 
 	"github.com/nats-io/nats.go"
@@ -33,7 +34,7 @@ func (it *item) checkIDs() error {
 
 // unread is a message of a chat that cannot be taken, as far as it says whom to tell;
 // nil when it does not.
-func unread(d *bus.Delivery) *item {
+func unread(d *delivery.Delivery) *item {
 	if _, _, ok := bus.Channel(d.Subject); !ok || !bus.IsObject(d.Data()) {
 		return nil
 	}

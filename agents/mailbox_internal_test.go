@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"agenthost/bus/delivery"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -38,7 +39,7 @@ func randomItem(n int) *item {
 	it := &item{origin: origin{subject: "plugin.inbound.web", inbound: &in}}
 	it.input = run.Input{ID: fmt.Sprint("m", rand.IntN(n+1)), Subject: it.origin.subject, Seq: uint64(rand.IntN(n + 1))}
 	if rand.IntN(3) > 0 {
-		it.delivery = &bus.Delivery{}
+		it.delivery = &delivery.Delivery{}
 	}
 	if rand.IntN(5) == 0 {
 		in.Edits = fmt.Sprint("m", rand.IntN(n+1))
@@ -82,7 +83,7 @@ func TestMailboxCountsWhatItHas(t *testing.T) {
 				m.shift(rand.IntN(len(before)), 0)
 			case 6:
 				front := randomItem(n)
-				front.delivery = &bus.Delivery{}
+				front.delivery = &delivery.Delivery{}
 				m.restart([]*item{front})
 				if m.queue[0] != front || slices.ContainsFunc(m.queue, func(it *item) bool { return it.delivery == nil || it.place != held }) {
 					t.Fatal("after a restart all has a message and is held, what is put in front first")
@@ -100,7 +101,7 @@ func TestMailboxMergesWhatTheLogHolds(t *testing.T) {
 		m := &mailbox{total: new(atomic.Int64)}
 		for seq := range 10 {
 			it := randomItem(100)
-			it.delivery, it.input.Seq, it.input.ID = &bus.Delivery{}, uint64(2*seq), fmt.Sprint("m", 2*seq)
+			it.delivery, it.input.Seq, it.input.ID = &delivery.Delivery{}, uint64(2*seq), fmt.Sprint("m", 2*seq)
 			m.insert(len(m.queue), it)
 		}
 		var waiting []run.Input

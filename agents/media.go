@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agenthost/bus"
+	"agenthost/bus/filestore"
 	"agenthost/llm"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -85,7 +86,7 @@ func (t *runner) shownImage(ctx context.Context, m llm.Media, left *uint64) llm.
 	}
 	why := "it cannot be read now"
 	switch {
-	case errors.Is(err, bus.ErrTooLarge):
+	case errors.Is(err, filestore.ErrTooLarge):
 		why = fmt.Sprintf("a model sees %d MB of images at most", mediaPerCall>>20)
 	case errors.Is(err, jetstream.ErrObjectNotFound):
 		why = "it is not there any more"

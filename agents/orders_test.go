@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/tools"
@@ -79,7 +80,7 @@ func TestFreshStart(t *testing.T) {
 		w.tell("three")
 		w.pass()
 		var texts []string
-		for rec, err := range bus.NewReader(w.js).Tail(w.t.Context(), bus.OutboundStream, "plugin.outbound.ana", 1) {
+		for rec, err := range records.NewReader(w.js).Tail(w.t.Context(), bus.OutboundStream, "plugin.outbound.ana", 1) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,11 @@ import (
 	"agenthost/agents/internal/msgids"
 	"agenthost/agents/internal/workers"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/bus/filestore"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
+	"agenthost/bus/signing"
 	"agenthost/hooks"
 	"agenthost/internal/texts"
 	"agenthost/run"
@@ -26,9 +31,9 @@ type Parts struct {
 	Host       string // the name of this host in the fleet
 	NC         *nats.Conn
 	JS         jetstream.JetStream
-	Publisher  *bus.Publisher
-	Reader     *bus.Reader
-	Files      *bus.Files
+	Publisher  *publishing.Publisher
+	Reader     *records.Reader
+	Files      *filestore.Store
 	Store      *session.Store
 	Hooks      *hooks.Registry
 	MaxPayload int // of a message, in bytes
@@ -95,7 +100,7 @@ func (p *Parts) eventOf(chain []string, agent, kind string, fields map[string]an
 func (p *Parts) Reloaded(agent string, fields map[string]any) { p.event(agent, "reload", fields) }
 
 // bury publishes a dead letter and, once it is stored, calls done.
-func (p *Parts) bury(agent string, d *bus.Delivery, code, reason string, attempts int, done func()) {
+func (p *Parts) bury(agent string, d *delivery.Delivery, code, reason string, attempts int, done func()) {
 	header := maps.Clone(d.Header())
 	delete(header, "Nats-Pin-Id") // the server's, for who holds the lane
 	letter := bus.DeadLetter{
@@ -130,7 +135,7 @@ func (p *Parts) buryLetter(letter bus.DeadLetter, done func()) {
 // again: what came unsigned was stripped of what a program may not claim.
 func (p *Parts) sign(in run.Input, header nats.Header) {
 	if signer := p.Publisher.Signer(); signer != nil && strings.HasPrefix(in.Subject, bus.RoutePrefix) {
-		header.Set(bus.SignatureHeader, signer.Signature(in.Subject, in.Envelope))
+		header.Set(signing.Header, signer.Signature(in.Subject, in.Envelope))
 	}
 }
 

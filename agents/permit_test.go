@@ -9,6 +9,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/signing"
 	"agenthost/run"
 	"agenthost/session"
 
@@ -189,7 +190,7 @@ func TestForgedAnswers(t *testing.T) {
 		"a program":         {bus.Route{From: "desk", Text: "approve"}, nil},
 		"the operator":      {bus.Route{From: "cli", Text: "approve", Door: bus.DoorCLI}, nil},
 		"the clock":         {bus.Route{From: "agenthost:deadline", Text: "approve", Door: bus.DoorDeadline}, nil},
-		"a wrong signature": {bus.Route{From: "cli", Text: "approve", Door: bus.DoorCLI}, func(_ *world, m *nats.Msg) { m.Header.Set(bus.SignatureHeader, strings.Repeat("00", 32)) }},
+		"a wrong signature": {bus.Route{From: "cli", Text: "approve", Door: bus.DoorCLI}, func(_ *world, m *nats.Msg) { m.Header.Set(signing.Header, strings.Repeat("00", 32)) }},
 		"another payload": {bus.Route{From: "cli", Text: "deny", Door: bus.DoorCLI}, signedFor(func(m *nats.Msg) {
 			m.Data = []byte(strings.Replace(string(m.Data), "deny", "approve", 1))
 		})},
@@ -358,7 +359,7 @@ func TestAnswersOfOldStreams(t *testing.T) {
 	}
 	kv, err := w.bus.JS.KeyValue(t.Context(), bus.LanesBucket)
 	if err == nil {
-		err = kv.Purge(t.Context(), bus.SigningKey)
+		err = kv.Purge(t.Context(), signing.Key)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"agenthost/bus/publishing"
 	"errors"
 	"time"
 
@@ -57,7 +58,7 @@ func (c *conversation) publish(reply *run.Reply, t tracing.Context, done func(st
 	crash.Point("before-publish")
 	c.r.parts.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		crash.Point("after-publish")
-		stored := !errors.Is(err, bus.ErrClosed) && !errors.Is(err, nats.ErrConnectionClosed)
+		stored := !errors.Is(err, publishing.ErrClosed) && !errors.Is(err, nats.ErrConnectionClosed)
 		if stored && err != nil {
 			c.r.parts.buryLetter(c.r.undeliverable(reply, msg.Header, err), func() {})
 		}

@@ -1,11 +1,11 @@
 package agents
 
 import (
+	"agenthost/bus/delivery"
 	"sync/atomic"
 	"time"
 
 	"agenthost/agents/internal/outbox"
-	"agenthost/bus"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -110,7 +110,7 @@ func (c *conversation) sendRefusals(journal *session.Log, batch []*item, replies
 
 // refusalsSent settles the messages of a batch and goes on with what has come
 // since.
-func (c *conversation) refusalsSent(journal *session.Log, batch []*bus.Delivery, stored bool) {
+func (c *conversation) refusalsSent(journal *session.Log, batch []*delivery.Delivery, stored bool) {
 	if stored {
 		c.settle(batch)
 	} else {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/session"
 )
 
@@ -17,7 +18,7 @@ import (
 func (w *world) held() (held, pending int) {
 	w.t.Helper()
 	for n := range 4 {
-		c, err := w.bus.JS.Consumer(w.t.Context(), bus.InboundStream, bus.LaneName(n))
+		c, err := w.bus.JS.Consumer(w.t.Context(), bus.InboundStream, delivery.LaneName(n))
 		if err == nil {
 			held += c.CachedInfo().NumAckPending
 			pending += int(c.CachedInfo().NumPending)

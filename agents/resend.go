@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"agenthost/bus/delivery"
+	"agenthost/bus/records"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +83,7 @@ func (c *conversation) missing(commits []uint64) (missing []*outbox.Batch, err e
 	var replies []earlier
 	for _, seq := range commits {
 		said, err := c.r.parts.Store.Said(ctx, seq)
-		if errors.Is(err, bus.ErrNotFound) { // the session was deleted
+		if errors.Is(err, records.ErrNotFound) { // the session was deleted
 			continue
 		}
 		if err != nil {
@@ -134,7 +136,7 @@ func (c *conversation) sendAgain(seq uint64, again *item) error {
 
 // acknowledgement settles it once all that is sent before is stored.
 func (c *conversation) acknowledgement(it *item) *outbox.Batch {
-	back := []*bus.Delivery{it.delivery}
+	back := []*delivery.Delivery{it.delivery}
 	return &outbox.Batch{End: func(stored bool) {
 		if stored {
 			c.settle(back)
@@ -184,7 +186,7 @@ func (c *conversation) unpublished(ctx context.Context, replies []earlier) error
 // notStored are the ids of those replies on subject that its stream does not
 // have.
 func (c *conversation) notStored(ctx context.Context, subject string, replies []earlier) (map[string]bool, error) {
-	search := bus.Search{Subject: subject, Since: replies[0].at, Until: replies[0].at, Most: searchMost}
+	search := records.Search{Subject: subject, Since: replies[0].at, Until: replies[0].at, Most: searchMost}
 	ids := make([]string, len(replies))
 	for i, s := range replies {
 		ids[i] = s.reply.ID

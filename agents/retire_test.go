@@ -7,6 +7,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -55,7 +56,7 @@ func (w *world) letters(agent string) uint64 {
 func (w *world) unacknowledged(agent string) int {
 	n := 0
 	for _, stream := range bus.LaneStreams() {
-		c, err := w.bus.JS.Consumer(w.t.Context(), stream, bus.LaneName(agents.LaneOf(agent, 4)))
+		c, err := w.bus.JS.Consumer(w.t.Context(), stream, delivery.LaneName(agents.LaneOf(agent, 4)))
 		if err != nil {
 			w.t.Fatal(err)
 		}

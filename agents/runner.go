@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"agenthost/bus/publishing"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -13,7 +14,6 @@ import (
 	"agenthost/agents/internal/outbox"
 	"agenthost/agents/internal/stream"
 	"agenthost/agents/internal/tracing"
-	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/llm"
 	"agenthost/run"
@@ -301,7 +301,7 @@ func (t *runner) finish(events []run.Event) error {
 func (t *runner) finished(last []*run.Reply, err error) {
 	crash.Point("after-commit")
 	switch {
-	case errors.Is(err, bus.ErrClosed):
+	case errors.Is(err, publishing.ErrClosed):
 		leaveAll(deliveriesOf(t.items))
 		t.c.leave()
 		return

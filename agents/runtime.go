@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"agenthost/bus/delivery"
 	"context"
 	"encoding/json"
 	"slices"
@@ -29,7 +30,7 @@ type Runtime struct {
 	sweep    func() // begins to drop idle sessions; an agent nobody spoke to has none
 	sweeper  sync.WaitGroup
 	endSweep context.CancelFunc
-	inbox    chan *bus.Delivery
+	inbox    chan *delivery.Delivery
 	marks    chan func()     // called when the inbox is empty
 	closed   chan struct{}   // when nothing more is taken from inbox
 	retired  chan struct{}   // closed when the agent is removed
@@ -64,7 +65,7 @@ const inboxSize = 32
 // New makes the runtime of an agent.
 func New(cfg Config, kit Kit, parts *Parts) *Runtime {
 	r := &Runtime{
-		id: cfg.ID, parts: parts, inbox: make(chan *bus.Delivery, inboxSize), closed: make(chan struct{}),
+		id: cfg.ID, parts: parts, inbox: make(chan *delivery.Delivery, inboxSize), closed: make(chan struct{}),
 		retired: make(chan struct{}), marks: make(chan func()),
 	}
 	r.profile.Store(newProfile(cfg, kit, parts))
@@ -202,7 +203,7 @@ func (r *Runtime) receive(ctx context.Context) {
 }
 
 // Offer hands d to the agent, unless it takes nothing more.
-func (r *Runtime) Offer(d *bus.Delivery) {
+func (r *Runtime) Offer(d *delivery.Delivery) {
 	select {
 	case r.inbox <- d:
 	case <-r.closed:
@@ -230,7 +231,7 @@ func (r *Runtime) afterInbox(then func()) {
 
 // accept queues a delivery with its conversation. It waits for nothing: all agents
 // of the lane would wait with it.
-func (r *Runtime) accept(d *bus.Delivery) {
+func (r *Runtime) accept(d *delivery.Delivery) {
 	it, err := newItem(d, r.parts.Publisher.Signer())
 	if err != nil {
 		r.turnBack(d, err)

@@ -1,10 +1,10 @@
 package agents
 
 import (
+	"agenthost/bus/delivery"
 	"time"
 
 	"agenthost/agents/internal/crash"
-	"agenthost/bus"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -107,7 +107,7 @@ func (c *conversation) endSpill(batch []*item, err error) {
 // spillEnded puts a batch where it is now, and returns the messages that the log
 // stands for. What was forgotten meanwhile is left alone: the log is opened again
 // and tells. Called with the lock held.
-func (c *conversation) spillEnded(batch []*item, stored bool) (acked []*bus.Delivery) {
+func (c *conversation) spillEnded(batch []*item, stored bool) (acked []*delivery.Delivery) {
 	for _, it := range batch {
 		switch {
 		case it.place != spilling:

@@ -1,6 +1,10 @@
 package agents
 
 import (
+	"agenthost/bus/filestore"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
+	"agenthost/bus/streams"
 	"fmt"
 	"testing"
 	"time"
@@ -22,14 +26,14 @@ func busyConversation(t testing.TB, waiting int) (*conversation, *session.Log) {
 	if err := b.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := bus.Provision(t.Context(), b.JS, 1, 4, zerolog.Nop()); err != nil {
+	if err := streams.Provision(t.Context(), b.JS, 1, 4, zerolog.Nop()); err != nil {
 		t.Fatal(err)
 	}
-	publisher, err := bus.NewPublisher(b.NC, zerolog.Nop())
+	publisher, err := publishing.New(b.NC, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader, files := bus.NewReader(b.JS), bus.NewFiles(b.JS)
+	reader, files := records.NewReader(b.JS), filestore.New(b.JS)
 	store := &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: 1 << 19, Log: zerolog.Nop()}
 	parts := &Parts{Publisher: publisher, Reader: reader, Store: store, Peers: &Peers{}, MaxPayload: 1 << 20}
 	policy, err := tools.NewPolicy(nil)

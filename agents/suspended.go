@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"agenthost/bus/delivery"
 	"errors"
 	"slices"
 	"strings"
@@ -85,7 +86,7 @@ func (c *conversation) workSuspended(journal *session.Log, left *run.Run) {
 
 // heldItems are the inputs of the queue whose messages are held, and the messages that
 // the log stands for. Called with the lock held.
-func (c *conversation) heldItems() (list []*item, settled []*bus.Delivery) {
+func (c *conversation) heldItems() (list []*item, settled []*delivery.Delivery) {
 	for _, it := range c.queue {
 		switch {
 		case it.place == held, it.place == repeated:

@@ -9,6 +9,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -79,7 +80,7 @@ func TestTicksAreDecidedInOrder(t *testing.T) {
 	}
 	w.start(watcher(`rules: [{text: "${text}"}]`))
 	consumer := func() *jetstream.ConsumerInfo {
-		c, err := w.bus.JS.Consumer(t.Context(), bus.SchedulesStream, bus.LaneName(agents.LaneOf("ana", 4)))
+		c, err := w.bus.JS.Consumer(t.Context(), bus.SchedulesStream, delivery.LaneName(agents.LaneOf("ana", 4)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/session"
 	"agenthost/tools"
 
@@ -218,7 +219,7 @@ func (w *world) settled() {
 	w.eventually("nothing held", func() bool {
 		for _, stream := range bus.LaneStreams() {
 			for n := range 4 {
-				c, err := w.bus.JS.Consumer(w.t.Context(), stream, bus.LaneName(n))
+				c, err := w.bus.JS.Consumer(w.t.Context(), stream, delivery.LaneName(n))
 				if err == nil && c.CachedInfo().NumAckPending+int(c.CachedInfo().NumPending) > 0 {
 					return false
 				}

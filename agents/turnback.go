@@ -6,6 +6,7 @@ import (
 
 	"agenthost/agents/internal/clip"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/llm"
 
 	"github.com/nats-io/nats.go"
@@ -13,7 +14,7 @@ import (
 
 // turnBack tells whoever waits for the result of a task that it cannot be read,
 // as far as it can be read who that is; of a result that is this agent itself.
-func (r *Runtime) turnBack(d *bus.Delivery, why error) {
+func (r *Runtime) turnBack(d *delivery.Delivery, why error) {
 	if d.Stream() != bus.RoutesStream {
 		return
 	}

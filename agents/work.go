@@ -8,7 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/bus/publishing"
 	"agenthost/hooks"
 	"agenthost/run"
 	"agenthost/session"
@@ -66,7 +67,7 @@ func (c *conversation) end(t *runner, err error) {
 	case err == nil:
 	case errors.Is(err, errSuspended):
 		c.suspend(t)
-	case errors.Is(err, errStopping), errors.Is(err, bus.ErrClosed):
+	case errors.Is(err, errStopping), errors.Is(err, publishing.ErrClosed):
 		leaveAll(deliveriesOf(t.items))
 		c.leave()
 	default:
@@ -294,10 +295,10 @@ func (c *conversation) brokeOff(items []*item, err error) {
 		c.again(items, c.ours)
 		return
 	}
-	if !errors.Is(err, bus.ErrClosed) {
+	if !errors.Is(err, publishing.ErrClosed) {
 		c.log().Error().Err(err).Msg("run broke off; trying again from its log")
 	}
-	c.again(items, func([]*bus.Delivery) bool { return true })
+	c.again(items, func([]*delivery.Delivery) bool { return true })
 }
 
 // brokeBeside goes on after a commit beside the run was not stored: the log has
@@ -316,7 +317,7 @@ func (c *conversation) brokeBeside(err error) {
 
 // again begins anew with items, from the log, unless they are not this host's
 // any more.
-func (c *conversation) again(items []*item, ours func([]*bus.Delivery) bool) {
+func (c *conversation) again(items []*item, ours func([]*delivery.Delivery) bool) {
 	c.mu.Lock()
 	c.forget(items...)
 	for _, it := range c.queue {
@@ -340,7 +341,7 @@ func (c *conversation) again(items []*item, ours func([]*bus.Delivery) bool) {
 
 // ours asks whether this host still serves the lane that brought the messages.
 // Not to know counts as yes: the fence decides again.
-func (c *conversation) ours(deliveries []*bus.Delivery) bool {
+func (c *conversation) ours(deliveries []*delivery.Delivery) bool {
 	if len(deliveries) == 0 {
 		return false
 	}

@@ -10,6 +10,10 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/filestore"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
+	"agenthost/bus/streams"
 	"agenthost/hooks"
 	"agenthost/llm"
 	"agenthost/llm/scripted"
@@ -60,7 +64,7 @@ func newWorldOn(t testing.TB, b *bus.Bus, replicas int, actors ...actor) *world 
 	if err := w.bus.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := bus.Provision(t.Context(), w.bus.JS, replicas, 4, zerolog.Nop()); err != nil {
+	if err := streams.Provision(t.Context(), w.bus.JS, replicas, 4, zerolog.Nop()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.bus.NC.ChanSubscribe("plugin.outbound.>", w.out); err != nil {
@@ -74,11 +78,11 @@ func newWorldOn(t testing.TB, b *bus.Bus, replicas int, actors ...actor) *world 
 func (w *world) start(actors ...actor) {
 	w.t.Helper()
 	log := zerolog.New(zerolog.NewTestWriter(w.t)).Level(zerolog.InfoLevel)
-	publisher, err := bus.NewPublisher(w.bus.NC, log)
+	publisher, err := publishing.New(w.bus.NC, log)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	reader, files := bus.NewReader(w.bus.JS), bus.NewFiles(w.bus.JS)
+	reader, files := records.NewReader(w.bus.JS), filestore.New(w.bus.JS)
 	w.parts = &agents.Parts{
 		Host: "test", NC: w.bus.NC, JS: w.bus.JS, Publisher: publisher, Reader: reader, Files: files,
 		Hooks: hooks.New(log), MaxPayload: 1 << 20, Log: log, Peers: &agents.Peers{},
@@ -101,8 +105,8 @@ func (w *world) start(actors ...actor) {
 	work, abandon := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	published := make(chan struct{})
-	publishing, stopPublishing := context.WithCancel(context.Background())
-	go func() { defer close(published); _ = publisher.Run(publishing) }()
+	running, stopPublishing := context.WithCancel(context.Background())
+	go func() { defer close(published); _ = publisher.Run(running) }()
 	go func() { defer close(done); _ = w.fleet.Run(ctx, work) }()
 	stopped := false
 	w.stop = func() {

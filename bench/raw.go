@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -44,7 +45,7 @@ func Echo(ctx context.Context, cfg bus.Config, agents int, stdin io.Reader, stde
 	if err := b.Ready(ctx); err != nil {
 		return err
 	}
-	consumers, err := echoStreams(ctx, b.JS, max(cfg.Replicas, 1), laneFilters(agents, bus.LaneCount(cfg.Lanes)))
+	consumers, err := echoStreams(ctx, b.JS, max(cfg.Replicas, 1), laneFilters(agents, delivery.LaneCount(cfg.Lanes)))
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func echoStreams(ctx context.Context, js jetstream.JetStream, replicas int, lane
 	consumers := make([]jetstream.Consumer, 0, len(lanes))
 	for i, filters := range lanes {
 		consumer, err := js.CreateConsumer(ctx, echoIn, jetstream.ConsumerConfig{
-			Durable: bus.LaneName(i), FilterSubjects: filters, AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: 2 * echoFlight,
+			Durable: delivery.LaneName(i), FilterSubjects: filters, AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: 2 * echoFlight,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("make a consumer of the echo: %w", err)

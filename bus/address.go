@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 
+	"agenthost/internal/natsserver"
+
 	"github.com/nats-io/nats.go"
 )
 
@@ -68,3 +70,6 @@ func redact(list string) string {
 	}
 	return strings.Join(all, ",")
 }
+
+// Loopback reports whether only this machine reaches an address at host.
+func Loopback(host string) bool { return natsserver.Loopback(host) }

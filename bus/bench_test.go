@@ -1,16 +1,11 @@
 package bus_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"agenthost/bus"
-	"agenthost/bus/bustest"
-
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/rs/zerolog"
 )
 
 func BenchmarkDecodeInbound(b *testing.B) {
@@ -56,25 +51,5 @@ func BenchmarkEncodeOutbound(b *testing.B) {
 		if _, err := out.AppendJSON(make([]byte, 0, 400)); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-// BenchmarkPublish is a message on its way to the disk and its acknowledgement
-// back, with so many under way.
-func BenchmarkPublish(b *testing.B) {
-	for _, flight := range []int{1, 256} {
-		b.Run(fmt.Sprintf("flight=%d", flight), func(b *testing.B) {
-			n := bustest.Open(b)
-			makeStream(b, n.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Duplicates: time.Minute})
-			p, _ := publisher(b, n.NC, zerolog.Nop())
-			slots := make(chan struct{}, flight)
-			free := func(uint64, bool, error) { <-slots }
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				slots <- struct{}{}
-				p.Publish(message("s", fmt.Sprint(i)), free)
-			}
-			flush(b, p)
-		})
 	}
 }

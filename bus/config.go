@@ -1,5 +1,9 @@
 package bus
 
+import (
+	"agenthost/internal/natsserver"
+)
+
 // Config is `nats:`. Without URL and Context the server is embedded.
 type Config struct {
 	URL      string   `yaml:"url,omitempty" json:"url,omitempty"`
@@ -20,19 +24,19 @@ type Config struct {
 	Lanes    int `yaml:"lanes,omitempty" json:"lanes,omitempty"`       // default 4
 }
 
+// Embedded configures the server inside the process.
+type Embedded = natsserver.Config
+
+// What a connection without the token may do on the embedded server.
+const (
+	AnonymousChannels = natsserver.AnonymousChannels // what a channel needs
+	AnonymousNone     = natsserver.AnonymousNone
+	AnonymousAll      = natsserver.AnonymousAll
+)
+
 // TLS names the files of a TLS connection to an external server.
 type TLS struct {
 	CA   string `yaml:"ca,omitempty" json:"ca,omitempty"`
 	Cert string `yaml:"cert,omitempty" json:"cert,omitempty"`
 	Key  string `yaml:"key,omitempty" json:"key,omitempty"`
-}
-
-// Embedded configures the server inside the process.
-type Embedded struct {
-	Store  string  `yaml:"store,omitempty" json:"store,omitempty"`   // default ./data
-	Listen *string `yaml:"listen,omitempty" json:"listen,omitempty"` // default 127.0.0.1:4222; "": no port
-	Sync   string  `yaml:"sync,omitempty" json:"sync,omitempty"`     // always (default) or an interval such as 2m
-	Config string  `yaml:"config,omitempty" json:"config,omitempty"` // a nats-server configuration file, read first
-
-	Anonymous string `yaml:"anonymous,omitempty" json:"anonymous,omitempty"` // AnonymousChannels (default), AnonymousNone, AnonymousAll
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"net/url"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
@@ -56,7 +58,7 @@ func userKey(t *testing.T) (seedFile, public string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return write(t, "user.nk", string(seed)), public
+	return bustest.WriteFile(t, "user.nk", string(seed)), public
 }
 
 // credsFile writes credentials of a user and returns the options of a server
@@ -96,7 +98,7 @@ func credsFile(t *testing.T) (file string, configure func(*server.Options)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return write(t, "user.creds", string(creds)), func(o *server.Options) {
+	return bustest.WriteFile(t, "user.creds", string(creds)), func(o *server.Options) {
 		resolver := &server.MemAccResolver{}
 		for id, token := range map[string]string{accountID: accountJWT, systemID: systemJWT} {
 			if err := resolver.Store(id, token); err != nil {
@@ -143,8 +145,8 @@ func tlsFiles(t *testing.T) (cert, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert = write(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
-	key = write(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})))
+	cert = bustest.WriteFile(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	key = bustest.WriteFile(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})))
 	return cert, key
 }
 
@@ -230,7 +232,7 @@ func TestOpenExternal(t *testing.T) {
 			if tt.urls != nil {
 				tt.cfg.URL = tt.urls(url)
 			}
-			b, err := open(t, tt.cfg)
+			b, err := bustest.TryOpen(t, tt.cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -246,8 +248,8 @@ func TestOpenExternal(t *testing.T) {
 
 func TestOpenExternalRefuses(t *testing.T) {
 	const url = "nats://127.0.0.1:1"
-	garbage := write(t, "garbage", "garbage")
-	halfCreds := write(t, "half.creds", "-----BEGIN NATS USER JWT-----\na.b.c\n------END NATS USER JWT------\n")
+	garbage := bustest.WriteFile(t, "garbage", "garbage")
+	halfCreds := bustest.WriteFile(t, "half.creds", "-----BEGIN NATS USER JWT-----\na.b.c\n------END NATS USER JWT------\n")
 	account, err := nkeys.CreateAccount()
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +258,7 @@ func TestOpenExternalRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	accountSeed := write(t, "account.nk", string(seed))
+	accountSeed := bustest.WriteFile(t, "account.nk", string(seed))
 	cert, key := tlsFiles(t)
 	tests := map[string]struct {
 		cfg     bus.Config
@@ -292,8 +294,8 @@ func TestOpenExternalRefuses(t *testing.T) {
 			if tt.context != "" {
 				natsContext(t, "%s", tt.context)
 			}
-			_, err := open(t, tt.cfg)
-			wantError(t, err, tt.want...)
+			_, err := bustest.TryOpen(t, tt.cfg)
+			bustest.WantError(t, err, tt.want...)
 			if strings.Contains(fmt.Sprint(err), "s3cret") {
 				t.Errorf("the error shows the password: %v", err)
 			}
@@ -305,14 +307,14 @@ func TestOpenExternalRefuses(t *testing.T) {
 func TestReadyWaitsForADomain(t *testing.T) {
 	t.Parallel()
 	url, _ := bustest.Server(t, func(*server.Options) {})
-	b, err := open(t, bus.Config{URL: url, Domain: "mars"})
+	b, err := bustest.TryOpen(t, bus.Config{URL: url, Domain: "mars"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	err = b.Ready(ctx)
-	wantError(t, err, "deadline exceeded", `JetStream of $JS.mars.API does not answer at `, `domain "mars"`, "is the line to it up")
+	bustest.WantError(t, err, "deadline exceeded", `JetStream of $JS.mars.API does not answer at `, `domain "mars"`, "is the line to it up")
 	if errors.Is(err, bus.ErrNoJetStream) {
 		t.Errorf("got %v, want it to be waited for", err)
 	}
@@ -376,12 +378,12 @@ func TestReadyRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tt.cfg.URL = tt.serve(t)
-			b, err := open(t, tt.cfg)
+			b, err := bustest.TryOpen(t, tt.cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
 			err = b.Ready(t.Context())
-			wantError(t, err, tt.want...)
+			bustest.WantError(t, err, tt.want...)
 			if !errors.Is(err, tt.is) {
 				t.Errorf("got %v, want it to wrap %v", err, tt.is)
 			}
@@ -414,5 +416,44 @@ func TestHealthyAsksJetStream(t *testing.T) {
 	if err := b.Ready(t.Context()); err != nil {
 		t.Fatalf("ready on a build without a version: %v", err)
 	}
-	wantError(t, b.Healthy(t.Context()), "ask JetStream", "temporarily unavailable")
+	bustest.WantError(t, b.Healthy(t.Context()), "ask JetStream", "temporarily unavailable")
+}
+
+// The streams may be in a domain that a context of the nats command names, and
+// on the other side of a line.
+func TestContextNamesDomain(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := l.Addr().(*net.TCPAddr)
+	l.Close()
+	hub, _ := bustest.Server(t, func(o *server.Options) {
+		o.JetStreamDomain, o.LeafNode.Host, o.LeafNode.Port = "hub", line.IP.String(), line.Port
+	})
+	leaf, _ := bustest.Server(t, func(o *server.Options) {
+		o.JetStream = false
+		o.LeafNode.Remotes = []*server.RemoteLeafOpts{{URLs: []*url.URL{{Scheme: "nats-leaf", Host: line.String()}}}}
+	})
+	there, err := bustest.TryOpen(t, bus.Config{URL: hub})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := there.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	bustest.Provision(t, there.JS)
+	bustest.Publish(t, there.JS, "agent.session.ana.x", "1")
+	for _, way := range []string{`"jetstream_domain":"hub"`, `"jetstream_api_prefix":"$JS.hub.API"`} {
+		b, err := bustest.TryOpen(t, bus.Config{Context: natsContext(t, `{"url":%q,%s}`, leaf, way)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Ready(t.Context()); err != nil { // once the line is up
+			t.Fatal(err)
+		}
+		if rec, err := records.NewReader(b.JS).Last(t.Context(), bus.SessionsStream, "agent.session.ana.x"); err != nil || string(rec.Data) != "1" {
+			t.Errorf("%s: got %+v, %v, want what the hub has", way, rec, err)
+		}
+	}
 }

@@ -18,7 +18,7 @@ func TestErrorsAreLoggedWithoutAFlood(t *testing.T) {
 			Subscribe: &server.SubjectPermission{Deny: []string{"denied"}},
 		}}}
 	})
-	var log logBuffer
+	var log bustest.LogBuffer
 	cfg := bus.Config{URL: url, User: "ann", Password: "s3cret"}
 	b, err := bus.Open(t.Context(), bus.Options{Log: zerolog.New(&log), Config: cfg})
 	if err != nil {
@@ -47,7 +47,7 @@ func TestErrorsAreLoggedWithoutAFlood(t *testing.T) {
 }
 
 func TestSlowConsumerIsNamed(t *testing.T) {
-	var log logBuffer
+	var log bustest.LogBuffer
 	b, err := bus.Open(t.Context(), bus.Options{Log: zerolog.New(&log), Config: bustest.Config(t)})
 	if err != nil {
 		t.Fatal(err)

@@ -84,7 +84,7 @@ func TestDeadLetterMessage(t *testing.T) {
 // However often a message dies, there is one letter.
 func TestDeadLetterIsOne(t *testing.T) {
 	b := bustest.Open(t)
-	provision(t, b.JS)
+	bustest.Provision(t, b.JS)
 	for _, l := range []bus.DeadLetter{
 		{Agent: "ana", Stream: "S", Seq: 1, Host: "one"},
 		{Agent: "ana", Stream: "S", Seq: 1, Host: "two"},

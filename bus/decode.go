@@ -225,7 +225,7 @@ func decodeText(data []byte, v any, text *string) error {
 	if json.Unmarshal(data, v) == nil {
 		return nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(data)) // which tells more of what is wrong
+	dec := json.NewDecoder(bytes.NewReader(data)) // whose error says more
 	if err := dec.Decode(v); err != nil {
 		return malformed("%s", jsonReason(err))
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"agenthost/internal/natsserver"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
@@ -72,4 +74,17 @@ func (c Config) WithEnv(getenv func(string) string) Config {
 		c.TLS.Cert, c.TLS.Key = getenv("NATS_CERT"), getenv("NATS_KEY")
 	}
 	return c
+}
+
+// WithToken adds the token of the embedded server to c, unless c says who
+// connects or the host has made no token.
+func (c Config) WithToken() (Config, error) {
+	if c.identified() {
+		return c, nil
+	}
+	token, err := c.Embedded.Token()
+	if err == nil && token != "" {
+		c.User, c.Password = natsserver.User, token
+	}
+	return c, err
 }

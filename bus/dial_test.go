@@ -61,7 +61,7 @@ func TestDialRefuses(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := bus.Dial(t.Context(), tt.cfg, "cli", bustest.Log(t))
-			wantError(t, err, tt.want...)
+			bustest.WantError(t, err, tt.want...)
 		})
 	}
 }
@@ -76,7 +76,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	brief, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	_, _, err := bus.Dial(brief, bus.Config{URL: silent(t)}, "cli", bustest.Log(t))
-	wantError(t, err, "connect to NATS", "timeout")
+	bustest.WantError(t, err, "connect to NATS", "timeout")
 }
 
 func TestWithEnv(t *testing.T) {

@@ -87,7 +87,7 @@ type Route struct {
 	InReplyTo     string          `json:"in_reply_to,omitempty"` // result: the id of the delegate it answers
 	Media         []Media         `json:"media,omitempty"`
 	// Origin is where the person is whose message led to a delegate, so that
-	// whoever works on it can ask there.
+	// the agent that works on it can ask there.
 	Origin *Origin `json:"origin,omitempty"`
 	// Due is when the host's own schedule or heartbeat, which this is a firing
 	// of, was due.

@@ -8,7 +8,7 @@ import (
 
 // exact is the JSON of an envelope, or of a field of one, as encoding/json is to
 // read it. That takes "Text" for "text", and we know nothing but lower case: any
-// other name is overwritten by one that nobody knows. data stays as it is.
+// other name is overwritten by an unknown one. data stays as it is.
 func exact(data []byte) []byte {
 	result := data
 	depth, read := 0, true // read: the value is one whose fields are read by name

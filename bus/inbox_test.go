@@ -40,7 +40,7 @@ func TestInboxPrefix(t *testing.T) {
 		"above that context": {Context: "without", InboxPrefix: prefix},
 	} {
 		t.Run(name, func(t *testing.T) {
-			nc, js, err := bus.Dial(patience(t), cfg, "cli", bustest.Log(t))
+			nc, js, err := bus.Dial(bustest.Context(t), cfg, "cli", bustest.Log(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +48,7 @@ func TestInboxPrefix(t *testing.T) {
 			if inbox := nc.NewInbox(); !strings.HasPrefix(inbox, prefix+".") {
 				t.Errorf("got %s, want it below %s", inbox, prefix)
 			}
-			if _, err := js.AccountInfo(patience(t)); err != nil {
+			if _, err := js.AccountInfo(bustest.Context(t)); err != nil {
 				t.Errorf("%v; %v", err, nc.LastError())
 			}
 		})

@@ -9,7 +9,7 @@ import (
 // SessionKeyHeader names the session whose run a message is of, or for.
 const SessionKeyHeader = "Agent-Session-Key"
 
-// NewMessage is a message that holds v as JSON, and tells so.
+// NewMessage is a message that holds v as JSON, with its content type.
 func NewMessage(subject string, v any) (*nats.Msg, error) {
 	data, err := json.Marshal(v)
 	if err != nil {

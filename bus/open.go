@@ -5,15 +5,16 @@
 // Open makes a Bus and starts nothing else than the connection and, when it is
 // embedded, the server; Close stops both and waits for them. An external NATS
 // may be away when the Bus opens and may go away later: the connection is made
-// again for as long as the Bus is open, and Ready tells when it is fit for use.
+// again for as long as the Bus is open, and Ready waits until it is fit for use.
 // WatchStore starts the embedded server again after its disk was full.
 package bus
 
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"agenthost/internal/natsserver"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -29,8 +30,7 @@ type Bus struct {
 
 	cfg      Config
 	watch    *connWatch
-	embedded *embedded             // nil when the server is external
-	fault    atomic.Pointer[error] // of the embedded server's store; nil: none
+	embedded *natsserver.Server // nil when the server is external
 	once     sync.Once
 }
 
@@ -65,16 +65,16 @@ func (b *Bus) open(ctx context.Context, name string) (err error) {
 	return err
 }
 
-// External reports whether NATS is somebody else's rather than embedded.
+// External reports whether NATS is another server than the embedded one.
 func (c Config) External() bool { return c.URL != "" || c.Context != "" }
 
 // URL is where others reach the embedded server; it is empty when the server
 // has no port, or is not ours.
 func (b *Bus) URL() string {
-	if b.embedded == nil || b.embedded.opts.DontListen {
+	if b.embedded == nil {
 		return ""
 	}
-	return b.embedded.current.Load().ClientURL()
+	return b.embedded.URL()
 }
 
 // Close hands out what was received, sends what was published, closes the
@@ -85,7 +85,7 @@ func (b *Bus) Close() {
 	b.once.Do(func() {
 		b.disconnect()
 		if b.embedded != nil {
-			b.embedded.close()
+			b.embedded.Close()
 		}
 	})
 }

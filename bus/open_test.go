@@ -14,44 +14,13 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/internal/lockfile"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 )
-
-func open(t *testing.T, cfg bus.Config) (*bus.Bus, error) {
-	t.Helper()
-	b, err := bus.Open(t.Context(), bus.Options{Name: "test", Log: bustest.Log(t), Config: cfg})
-	if err == nil {
-		t.Cleanup(b.Close)
-	}
-	return b, err
-}
-
-// wantError checks that err says all of what it should.
-func wantError(t *testing.T, err error, want ...string) {
-	t.Helper()
-	if err == nil {
-		t.Fatalf("got no error, want one that says %q", want)
-	}
-	for _, w := range want {
-		// The client spells some errors in two ways, by how early they come.
-		if !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(w)) {
-			t.Errorf("error: got %q, want it to say %q", err, w)
-		}
-	}
-}
-
-func write(t *testing.T, name, content string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
 
 func TestOpenEmbedded(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
@@ -86,10 +55,10 @@ func TestOpenEmbedded(t *testing.T) {
 	}
 	b.Close()
 	b.Close()
-	wantError(t, b.Ready(t.Context()), "connection closed")
-	wantError(t, b.Healthy(t.Context()), "connection closed")
+	bustest.WantError(t, b.Ready(t.Context()), "connection closed")
+	bustest.WantError(t, b.Healthy(t.Context()), "connection closed")
 
-	again, err := open(t, cfg)
+	again, err := bustest.TryOpen(t, cfg)
 	if err != nil {
 		t.Fatalf("open a store again: %v", err)
 	}
@@ -131,7 +100,7 @@ func TestOpenListens(t *testing.T) {
 			cfg := bustest.Config(t)
 			cfg.Embedded.Listen = &listen
 			cfg.Embedded.Sync = "always"
-			b, err := open(t, cfg)
+			b, err := bustest.TryOpen(t, cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +116,7 @@ func TestOpenListens(t *testing.T) {
 // What hangs in the connection's own callbacks does not hang the end of a host.
 func TestCloseGivesUpOnAStuckConnection(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
-		b, err := open(t, bustest.Config(t))
+		b, err := bustest.TryOpen(t, bustest.Config(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +151,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	defer taken.Close()
 	port := strconv.Itoa(taken.Addr().(*net.TCPAddr).Port)
-	file := write(t, "file", "")
+	file := bustest.WriteFile(t, "file", "")
 	storeWithFile := t.TempDir()
 	if err := os.WriteFile(filepath.Join(storeWithFile, "jetstream"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -206,10 +175,10 @@ func TestOpenRefuses(t *testing.T) {
 		"store broken":      {bus.Embedded{Store: storeWithFile}, "", []string{"start the embedded server", storeWithFile, "nats.embedded.store"}},
 		"lock unwritable":   {bus.Embedded{Store: lockIsFolder}, "", []string{"host.lock", "is a directory"}},
 		"no server file":    {bus.Embedded{Config: "/no/such.conf"}, "", []string{`nats.embedded.config "/no/such.conf"`, "no such file"}},
-		"bad server file":   {bus.Embedded{Config: write(t, "bad.conf", "port: nine")}, "", []string{"nats.embedded.config", "bad.conf:1"}},
-		"impossible server": {bus.Embedded{Config: write(t, "max.conf", "max_payload: 200MB")}, "", []string{"configure the embedded server"}},
+		"bad server file":   {bus.Embedded{Config: bustest.WriteFile(t, "bad.conf", "port: nine")}, "", []string{"nats.embedded.config", "bad.conf:1"}},
+		"impossible server": {bus.Embedded{Config: bustest.WriteFile(t, "max.conf", "max_payload: 200MB")}, "", []string{"configure the embedded server"}},
 		"user is needed": {
-			bus.Embedded{Config: write(t, "auth.conf", "authorization {user: ann, password: secret}")},
+			bus.Embedded{Config: bustest.WriteFile(t, "auth.conf", "authorization {user: ann, password: secret}")},
 			"",
 			[]string{"auth.conf", "asks for credentials", "nats.user"},
 		},
@@ -221,8 +190,8 @@ func TestOpenRefuses(t *testing.T) {
 				tt.embedded.Store = t.TempDir()
 			}
 			tt.embedded.Listen = &tt.listen
-			_, err := open(t, bus.Config{Embedded: tt.embedded})
-			wantError(t, err, tt.want...)
+			_, err := bustest.TryOpen(t, bus.Config{Embedded: tt.embedded})
+			bustest.WantError(t, err, tt.want...)
 		})
 	}
 }
@@ -231,9 +200,9 @@ func TestOpenRefusesWrongPassword(t *testing.T) {
 	cfg := bustest.Config(t)
 	cfg.User, cfg.Password = "ann", "wrong"
 	// The deadline is how long a refusal takes inside a process.
-	cfg.Embedded.Config = write(t, "auth.conf", "write_deadline: 50ms\nauthorization {user: ann, password: secret}")
-	_, err := open(t, cfg)
-	wantError(t, err, "connect to", "auth.conf", "may not know these credentials")
+	cfg.Embedded.Config = bustest.WriteFile(t, "auth.conf", "write_deadline: 50ms\nauthorization {user: ann, password: secret}")
+	_, err := bustest.TryOpen(t, cfg)
+	bustest.WantError(t, err, "connect to", "auth.conf", "may not know these credentials")
 }
 
 func TestOpenStopsWithItsContext(t *testing.T) {
@@ -268,8 +237,8 @@ func TestOpenWithServerFile(t *testing.T) {
 			if !tt.listens {
 				tt.cfg.Embedded = bustest.Config(t).Embedded
 			}
-			tt.cfg.Embedded.Config = write(t, "nats.conf", tt.file)
-			b, err := open(t, tt.cfg)
+			tt.cfg.Embedded.Config = bustest.WriteFile(t, "nats.conf", tt.file)
+			b, err := bustest.TryOpen(t, tt.cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -291,19 +260,19 @@ func TestOpenStartsBeforeNATS(t *testing.T) {
 	url, srv := bustest.Server(t)
 	srv.Stop()
 	defer srv.Stop()
-	var log logBuffer
+	var log bustest.LogBuffer
 	cfg := bus.Config{URL: strings.Replace(url, "//", "//ann:s3cret@", 1)}
 	b, err := bus.Open(t.Context(), bus.Options{Name: "one", Log: zerolog.New(&log), Config: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	wantError(t, b.Healthy(t.Context()), "connect to NATS at "+url)
+	bustest.WantError(t, b.Healthy(t.Context()), "connect to NATS at "+url)
 
 	brief, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	err = b.Ready(brief)
-	wantError(t, err, "wait for NATS at "+url)
+	bustest.WantError(t, err, "wait for NATS at "+url)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want it to wrap %v", err, context.DeadlineExceeded)
 	}
@@ -315,7 +284,7 @@ func TestOpenStartsBeforeNATS(t *testing.T) {
 	lost := b.NC.StatusChanged(nats.RECONNECTING)
 	srv.Stop()
 	<-lost
-	wantError(t, b.Healthy(t.Context()), "connect to NATS at "+url)
+	bustest.WantError(t, b.Healthy(t.Context()), "connect to NATS at "+url)
 	srv.Start()
 	if err := b.Ready(t.Context()); err != nil {
 		t.Fatalf("ready after a restart: %v", err)
@@ -328,5 +297,22 @@ func TestOpenStartsBeforeNATS(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "s3cret") {
 		t.Errorf("the log shows the password: %s", log.String())
+	}
+}
+
+func TestOpenRefusesAStoreInUse(t *testing.T) {
+	cfg := bustest.Config(t)
+	first := bustest.OpenConfig(t, cfg)
+	_, err := bustest.TryOpen(t, cfg)
+	bustest.WantError(t, err, cfg.Embedded.Store, "in use by process "+strconv.Itoa(os.Getpid()), "nats.embedded.store", "nats.url")
+	if !errors.Is(err, lockfile.ErrLocked) {
+		t.Errorf("got %v, want it to wrap %v", err, lockfile.ErrLocked)
+	}
+	if err := first.Healthy(t.Context()); err != nil {
+		t.Errorf("the first bus, after a second was refused: %v", err)
+	}
+	first.Close()
+	if _, err := bustest.TryOpen(t, cfg); err != nil {
+		t.Errorf("open after the first closed: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
 )
 
 // What Ready does not wait for, because waiting does not mend it.
@@ -35,7 +36,7 @@ const (
 func (b *Bus) Ready(ctx context.Context) error {
 	pause := time.NewTicker(readyPause)
 	defer pause.Stop()
-	var told time.Time
+	var logged time.Time
 	var err error
 	since := time.Now()
 	for {
@@ -45,8 +46,8 @@ func (b *Bus) Ready(ctx context.Context) error {
 		case err == nil || ctx.Err() == nil: // an attempt that is broken off says nothing
 			err = last
 		}
-		if time.Since(told) >= readyProgress {
-			told = time.Now()
+		if time.Since(logged) >= readyProgress {
+			logged = time.Now()
 			b.Log.Info().Str("server", b.address()).Time("since", since).AnErr("reason", err).Msg("waiting for NATS")
 		}
 		select {
@@ -55,6 +56,13 @@ func (b *Bus) Ready(ctx context.Context) error {
 			return fmt.Errorf("wait for NATS at %s: %w: %w", b.address(), ctx.Err(), err)
 		}
 	}
+}
+
+// Fit returns nil when a connection made by Dial is to a server that can serve
+// a host. It waits for nothing.
+func Fit(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, cfg Config) error {
+	b := &Bus{NC: nc, JS: js, cfg: cfg, watch: newConnWatch(zerolog.Nop())}
+	return b.attempt(ctx)
 }
 
 // Healthy returns nil when the Bus is connected and JetStream answers before
@@ -70,7 +78,7 @@ func (b *Bus) Healthy(ctx context.Context) error {
 }
 
 // StreamsHealthy returns nil when each stream that a message passes on its way
-// has somebody who answers for it before ctx ends.
+// has a leader that answers before ctx ends.
 func (b *Bus) StreamsHealthy(ctx context.Context) error {
 	var askers []func() error
 	for _, name := range []string{InboundStream, RoutesStream, SchedulesStream, SessionsStream, OutboundStream} {
@@ -85,7 +93,7 @@ func (b *Bus) StreamsHealthy(ctx context.Context) error {
 			return nil
 		})
 	}
-	return atOnce(askers)
+	return AtOnce(askers)
 }
 
 func hopeless(err error) bool {
@@ -138,9 +146,9 @@ func (b *Bus) explain(err error) error {
 		where += ", domain " + strconv.Quote(b.cfg.Domain)
 	}
 	switch {
-	case errors.Is(err, jetstream.ErrJetStreamNotEnabled) && apiPrefix(b.JS) != ownAPI: // as when its line is cut
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled) && APIPrefix(b.JS) != OwnAPI: // as when its line is cut
 		return fmt.Errorf("JetStream of %s does not answer at %s; is the line to it up, and is it named right? (%w)",
-			strings.TrimSuffix(apiPrefix(b.JS), "."), where, err)
+			strings.TrimSuffix(APIPrefix(b.JS), "."), where, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled):
 		return fmt.Errorf("%w at %s; start that server with -js, or with a jetstream block in its configuration", ErrNoJetStream, where)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):

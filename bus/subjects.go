@@ -47,7 +47,7 @@ func HostSubject(subject string) bool {
 }
 
 // StoredSubject reports whether what is published on subject is kept in a stream of
-// ours; on any other subject a message reaches who listens, or nobody.
+// ours; on any other subject a message reaches the subscribers of that moment, if any.
 func StoredSubject(subject string) bool {
 	agent, own := AgentOf(subject)
 	return strings.HasPrefix(subject, InboundPrefix) || strings.HasPrefix(subject, OutboundPrefix) ||

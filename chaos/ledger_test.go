@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/signing"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -165,7 +166,7 @@ func (l *ledger) publish(msg *nats.Msg) error {
 func (l *ledger) send(msg *nats.Msg) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	signer, err := bus.ReadSigner(ctx, l.js)
+	signer, err := signing.Read(ctx, l.js)
 	if err != nil {
 		return err
 	}

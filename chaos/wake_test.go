@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/config"
 	"agenthost/heartbeat"
 	"agenthost/host"
@@ -255,7 +256,7 @@ func (f firings) since(t time.Time) int {
 func (l *ledger) firings(t testing.TB, name string) firings {
 	t.Helper()
 	f := firings{map[string]time.Time{}, map[string]int{}}
-	reader := bus.NewReader(l.js)
+	reader := records.NewReader(l.js)
 	for rec, err := range reader.Tail(t.Context(), bus.SchedulesStream, "agent.due.ana", 1) {
 		route := bus.Route{}
 		if err == nil {

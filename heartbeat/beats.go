@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
@@ -34,7 +35,7 @@ type pulseRecord struct {
 // Beats decides what the ticks of this host's agents come to, and counts them.
 type Beats struct {
 	js     jetstream.JetStream
-	reader *bus.Reader
+	reader *records.Reader
 	log    zerolog.Logger
 	agents map[string]Config // those with a heartbeat
 
@@ -45,7 +46,7 @@ type Beats struct {
 
 // NewBeats makes the Beats of agents with a heartbeat.
 func NewBeats(js jetstream.JetStream, targets []Target, log zerolog.Logger) *Beats {
-	b := &Beats{js: js, reader: bus.NewReader(js), log: log, agents: map[string]Config{}, counts: map[string]Count{}, homes: map[string]string{}}
+	b := &Beats{js: js, reader: records.NewReader(js), log: log, agents: map[string]Config{}, counts: map[string]Count{}, homes: map[string]string{}}
 	for _, p := range targets {
 		b.agents[p.Agent] = p.Config
 	}
@@ -152,7 +153,7 @@ func (b *Beats) lastOf(ctx context.Context, subject string) (uint64, error) {
 		b.mu.Unlock()
 	}
 	rec, err := b.reader.Last(ctx, home, subject)
-	if errors.Is(err, bus.ErrNotFound) {
+	if errors.Is(err, records.ErrNotFound) {
 		return 0, nil
 	}
 	return rec.Seq, err
@@ -164,7 +165,7 @@ func (b *Beats) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	bus.Follow(ctx, b.js, bus.HeartbeatsBucket, b.log, func(entry jetstream.KeyValueEntry) {
+	records.Follow(ctx, b.js, bus.HeartbeatsBucket, b.log, func(entry jetstream.KeyValueEntry) {
 		rec := pulseRecord{}
 		if err := json.Unmarshal(entry.Value(), &rec); err == nil {
 			b.mu.Lock()
@@ -189,7 +190,7 @@ var errOvertaken = errors.New("another host has looked at this tick")
 
 func (b *Beats) readPulse(ctx context.Context, agent string) (rec pulseRecord, revision uint64, err error) {
 	entry, err := b.reader.Entry(ctx, bus.HeartbeatsBucket, agent)
-	if errors.Is(err, bus.ErrNotFound) {
+	if errors.Is(err, records.ErrNotFound) {
 		return rec, 0, nil
 	}
 	if err == nil {

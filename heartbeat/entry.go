@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -159,8 +160,8 @@ func cancel(ctx context.Context, js jetstream.JetStream, agent, name string, may
 	if err != nil {
 		return fail(err)
 	}
-	entry, err := bus.NewReader(js).Entry(ctx, bus.SchedulesBucket, agent+"."+name)
-	if errors.Is(err, bus.ErrNotFound) {
+	entry, err := records.NewReader(js).Entry(ctx, bus.SchedulesBucket, agent+"."+name)
+	if errors.Is(err, records.ErrNotFound) {
 		return fail(ErrNoSchedule)
 	}
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -21,8 +23,8 @@ import (
 // reminder. All hosts of a fleet run one.
 type Keeper struct {
 	JS        jetstream.JetStream
-	Publisher *bus.Publisher
-	Reader    *bus.Reader
+	Publisher *publishing.Publisher
+	Reader    *records.Reader
 	Schedules map[string][]Schedule // of the configuration, by agent
 	Log       zerolog.Logger
 }
@@ -53,7 +55,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	defer all.Wait()
 	changes := make(chan jetstream.KeyValueEntry)
 	all.Go(func() {
-		bus.Follow(ctx, k.JS, bus.SchedulesBucket, k.Log, func(e jetstream.KeyValueEntry) {
+		records.Follow(ctx, k.JS, bus.SchedulesBucket, k.Log, func(e jetstream.KeyValueEntry) {
 			select {
 			case changes <- e:
 			case <-ctx.Done():
@@ -207,7 +209,7 @@ type held struct {
 
 func (k *Keeper) holds(ctx context.Context, e Entry) (held, error) {
 	rec, err := k.Reader.Last(ctx, bus.SchedulesStream, e.Subject())
-	if errors.Is(err, bus.ErrNotFound) {
+	if errors.Is(err, records.ErrNotFound) {
 		return held{}, nil
 	}
 	if err != nil {

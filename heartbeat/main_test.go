@@ -9,6 +9,9 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
+	"agenthost/bus/streams"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
@@ -21,8 +24,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type world struct {
 	t *testing.T
 	*bus.Bus
-	publisher *bus.Publisher
-	reader    *bus.Reader
+	publisher *publishing.Publisher
+	reader    *records.Reader
 }
 
 // newWorld makes one in an empty folder; newWorldIn in one that may hold
@@ -38,14 +41,14 @@ func newWorldIn(t *testing.T, cfg bus.Config) (*world, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(b.Ready(t.Context()), bus.Provision(t.Context(), b.JS, 1, 1, zerolog.Nop())); err != nil {
+	if err := errors.Join(b.Ready(t.Context()), streams.Provision(t.Context(), b.JS, 1, 1, zerolog.Nop())); err != nil {
 		t.Fatal(err)
 	}
-	publisher, err := bus.NewPublisher(b.NC, zerolog.Nop())
+	publisher, err := publishing.New(b.NC, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, Bus: b, publisher: publisher, reader: bus.NewReader(b.JS)}
+	w := &world{t: t, Bus: b, publisher: publisher, reader: records.NewReader(b.JS)}
 	stop := w.run(publisher.Run)
 	ended := false
 	end := func() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/publishing"
 
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
@@ -56,7 +57,7 @@ type Target struct {
 type Pulse struct {
 	Host      string
 	NC        *nats.Conn
-	Publisher *bus.Publisher
+	Publisher *publishing.Publisher
 	Targets   []Target
 	// Always publishes ticks also for agents without a prompt, because somebody
 	// wants to hear them.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/publishing"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -28,7 +29,7 @@ import (
 type Watcher struct {
 	NC        *nats.Conn
 	JS        jetstream.JetStream
-	Publisher *bus.Publisher
+	Publisher *publishing.Publisher
 	Events    map[string][]Event // by agent
 	Log       zerolog.Logger
 	// Up is closed when the subscriptions are made, or were tried.

@@ -1,6 +1,10 @@
 package host
 
 import (
+	"agenthost/bus/delivery"
+	"agenthost/bus/filestore"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
 	"context"
 	"errors"
 	"time"
@@ -34,7 +38,7 @@ const flushWithin = 5 * time.Second
 
 // assemble builds the parts of the configuration.
 func (h *Host) assemble(b *bus.Bus) (*assembly, error) {
-	publisher, err := bus.NewPublisher(b.NC, h.log)
+	publisher, err := publishing.New(b.NC, h.log)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +63,7 @@ func (h *Host) assemble(b *bus.Bus) (*assembly, error) {
 	now.Tools.Use()
 	h.now.Store(now)
 	h.posts.Store(publisher)
-	reader := bus.NewReader(b.JS)
+	reader := records.NewReader(b.JS)
 	wakers := h.newWakers(b, publisher, reader, cfg)
 	shared := h.share(b, publisher, reader, remote, wakers)
 	a := &assembly{Host: h, bus: b, builder: builder, shared: shared, wakers: wakers, fleet: newFleet(b, shared, now)}
@@ -71,8 +75,8 @@ func (h *Host) assemble(b *bus.Bus) (*assembly, error) {
 }
 
 // share is what the agents of the host have in common.
-func (h *Host) share(b *bus.Bus, publisher *bus.Publisher, reader *bus.Reader, remote *build.RemoteHooks, w *wakers) *agents.Parts {
-	files, payload := bus.NewFiles(b.JS), int(b.NC.MaxPayload())
+func (h *Host) share(b *bus.Bus, publisher *publishing.Publisher, reader *records.Reader, remote *build.RemoteHooks, w *wakers) *agents.Parts {
+	files, payload := filestore.New(b.JS), int(b.NC.MaxPayload())
 	parts := &agents.Parts{
 		Host: h.opt.Name, NC: b.NC, JS: b.JS, Publisher: publisher, Reader: reader, Files: files, Hooks: remote.Registry,
 		MaxPayload: payload, Log: h.log, Peers: &agents.Peers{},
@@ -89,7 +93,7 @@ func newFleet(b *bus.Bus, shared *agents.Parts, now *build.Setup) *agents.Fleet 
 	for i, a := range now.Agents {
 		runtimes[i] = agents.New(a.Config, now.Kits[a.ID], shared)
 	}
-	return agents.NewFleet(b.JS, shared, bus.LaneCount(now.Config.NATS.Lanes), runtimes)
+	return agents.NewFleet(b.JS, shared, delivery.LaneCount(now.Config.NATS.Lanes), runtimes)
 }
 
 // observe counts an attempt at a model.

@@ -13,6 +13,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/config"
 	"agenthost/internal/control"
 	"agenthost/internal/waittest"
@@ -217,7 +218,7 @@ func spread(t *testing.T, nc *nats.Conn, js jetstream.JetStream, agent string) {
 		if serving[0] == 1 && serving[1] == 1 {
 			return true
 		}
-		_ = routes.UnpinConsumer(t.Context(), bus.LaneName(agents.LaneOf(agent, 4)), "owner") // there is nothing to lose
+		_ = routes.UnpinConsumer(t.Context(), delivery.LaneName(agents.LaneOf(agent, 4)), "owner") // there is nothing to lose
 		return false
 	})
 }

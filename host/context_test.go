@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/filestore"
+	"agenthost/bus/records"
 	"agenthost/config"
 	"agenthost/host"
 	"agenthost/internal/waittest"
@@ -261,7 +263,7 @@ func sessionLog(t testing.TB, h *host.Host) string {
 	t.Helper()
 	var all strings.Builder
 	subject := session.Subject("demo", session.SID("demo", session.DM("demo", "", "ana")))
-	for rec, err := range bus.NewReader(h.Bus().JS).Tail(t.Context(), bus.SessionsStream, subject, 1) {
+	for rec, err := range records.NewReader(h.Bus().JS).Tail(t.Context(), bus.SessionsStream, subject, 1) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -433,7 +435,7 @@ func TestLongSession(t *testing.T) {
 	key := session.DM("demo", "", "ana")
 	nc := h.Bus().NC
 	in := nc.Stats().InMsgs
-	s := &session.Store{Reader: bus.NewReader(h.Bus().JS), Files: bus.NewFiles(h.Bus().JS)}
+	s := &session.Store{Reader: records.NewReader(h.Bus().JS), Files: filestore.New(h.Bus().JS)}
 	l, err := s.Open(t.Context(), "demo", key)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,8 @@
 package host_test
 
 import (
+	"agenthost/bus/records"
+	"agenthost/bus/signing"
 	"encoding/json"
 	"testing"
 	"time"
@@ -63,7 +65,7 @@ func TestRetryOfARouteMessage(t *testing.T) {
 	t.Parallel()
 	h, _ := start(t, withTools(t))
 	b := h.Bus()
-	signer, err := bus.ReadSigner(t.Context(), b.JS)
+	signer, err := signing.Read(t.Context(), b.JS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +96,7 @@ func TestRetryOfARouteMessage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec, err := bus.NewReader(b.JS).Get(t.Context(), bus.RoutesStream, retried.Seq)
+		rec, err := records.NewReader(b.JS).Get(t.Context(), bus.RoutesStream, retried.Seq)
 		if err != nil || signer.Verify(rec.Subject, rec.Header, rec.Data) != signed {
 			t.Errorf("%s: %s %v, %v", name, rec.Data, rec.Header, err)
 		}

@@ -4,6 +4,9 @@
 package host
 
 import (
+	"agenthost/bus/publishing"
+	"agenthost/bus/signing"
+	"agenthost/internal/natsserver"
 	"cmp"
 	"context"
 	"errors"
@@ -63,12 +66,12 @@ type Host struct {
 	ready chan struct{}
 	bus   atomic.Pointer[bus.Bus]
 	fleet atomic.Pointer[agents.Fleet]
-	posts atomic.Pointer[bus.Publisher]
+	posts atomic.Pointer[publishing.Publisher]
 	state atomic.Pointer[string] // why the host is not ready; empty when it is
 	http  atomic.Pointer[string] // where HTTP is served
 
-	waiting time.Time   // since when for NATS; set before the state that says so
-	signer  *bus.Signer // of route messages; set before anything is served
+	waiting time.Time       // since when for NATS; set before the state that says so
+	signer  *signing.Signer // of route messages; set before anything is served
 
 	metrics     *metrics.Registry
 	descriptors *descriptors
@@ -126,7 +129,7 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 	takeName := func() (func(), error) { return h.takeName(ctx) }
 	release, err := takeName()
-	if err != nil && !bus.OutOfSpace(err) {
+	if err != nil && !natsserver.OutOfSpace(err) {
 		return err
 	}
 	defer h.serveHTTP(ctx)()

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"agenthost/bus/delivery"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -134,7 +135,7 @@ func TestStoppingIsToldBeforeStopped(t *testing.T) {
 // pulls are the requests for messages that the lane of an agent holds.
 func pulls(t *testing.T, h *host.Host, agent string) int {
 	t.Helper()
-	c, err := h.Bus().JS.Consumer(context.Background(), bus.InboundStream, bus.LaneName(agents.LaneOf(agent, 4)))
+	c, err := h.Bus().JS.Consumer(context.Background(), bus.InboundStream, delivery.LaneName(agents.LaneOf(agent, 4)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/bus/filestore"
 	"agenthost/config"
 	"agenthost/hooks"
 	"agenthost/llm"
@@ -127,7 +128,7 @@ rules:
 		if m.Kind != "image" || m.MIME != "image/png" || m.Size != int64(len(png)) {
 			t.Errorf("%s: got %+v", text, m)
 		}
-		data, err := bus.NewFiles(h.Bus().JS).Get(t.Context(), m.Object)
+		data, err := filestore.New(h.Bus().JS).Get(t.Context(), m.Object)
 		if err != nil || !bytes.Equal(data, png) {
 			t.Errorf("%s: the object is %q, %v", text, data, err)
 		}

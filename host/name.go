@@ -1,13 +1,13 @@
 package host
 
 import (
+	"agenthost/internal/lockfile"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 
-	"agenthost/bus"
 	"agenthost/config"
 )
 
@@ -22,20 +22,20 @@ func (h *Host) takeName(ctx context.Context) (release func(), err error) {
 	}
 	h.opt.Name = name
 	dir := cmp.Or(h.opt.Config.NATS.Embedded.Store, config.DefaultStore)
-	lock := func() (func(), error) { return bus.LockName(dir, h.opt.Name) }
+	lock := func() (func(), error) { return lockfile.Name(dir, h.opt.Name) }
 	another := !given && h.opt.Config.NATS.External() // name will do
 	for n := 2; ; n++ {
 		if another {
 			release, err = lock()
 		} else {
-			release, err = bus.AwaitLock(ctx, lock)
+			release, err = lockfile.Await(ctx, lock)
 		}
 		switch {
 		case err == nil:
 			return release, nil
-		case errors.Is(err, bus.ErrLocked) && another:
+		case errors.Is(err, lockfile.ErrLocked) && another:
 			h.opt.Name = fmt.Sprintf("%s-%d", name, n)
-		case errors.Is(err, bus.ErrLocked):
+		case errors.Is(err, lockfile.ErrLocked):
 			return nil, err
 		case h.opt.Config.NATS.External(): // the name is only for a quick restart
 			h.log.Warn().Err(err).Msg("the host's name cannot be guarded; give each host a --name of its own")

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"agenthost/bus/signing"
+	"agenthost/bus/streams"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +53,7 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 	for {
 		err := h.provisionOnce(ctx, b)
 		if err == nil || !bus.Transient(err) && !errors.Is(err, context.DeadlineExceeded) ||
-			errors.Is(err, bus.ErrLanes) || errors.Is(err, bus.ErrUnusable) {
+			errors.Is(err, streams.ErrLanes) || errors.Is(err, bus.ErrUnusable) {
 			return err
 		}
 		h.setState("streams cannot be made: " + err.Error())
@@ -68,9 +70,9 @@ func (h *Host) provisionOnce(ctx context.Context, b *bus.Bus) error {
 	cfg := h.opt.Config.NATS
 	ctx, cancel := context.WithTimeout(ctx, provisionWithin)
 	defer cancel()
-	err := bus.Provision(ctx, b.JS, cfg.Replicas, cfg.Lanes, h.log)
+	err := streams.Provision(ctx, b.JS, cfg.Replicas, cfg.Lanes, h.log)
 	if err == nil {
-		h.signer, err = bus.OpenSigner(ctx, b.JS)
+		h.signer, err = signing.Open(ctx, b.JS)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/streams"
 	"agenthost/host"
 	"agenthost/internal/waittest"
 
@@ -18,7 +19,7 @@ import (
 
 func provision(t *testing.T, h *host.Host) {
 	t.Helper()
-	if err := bus.Provision(t.Context(), h.Bus().JS, 1, 0, zerolog.Nop()); err != nil {
+	if err := streams.Provision(t.Context(), h.Bus().JS, 1, 0, zerolog.Nop()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/config"
 	"agenthost/host"
 	"agenthost/internal/waittest"
@@ -290,7 +291,7 @@ func stored(t *testing.T, h *host.Host, stream string) uint64 {
 
 func ackPending(t *testing.T, h *host.Host, agent string) int {
 	t.Helper()
-	c, err := h.Bus().JS.Consumer(context.Background(), bus.InboundStream, bus.LaneName(agents.LaneOf(agent, 4)))
+	c, err := h.Bus().JS.Consumer(context.Background(), bus.InboundStream, delivery.LaneName(agents.LaneOf(agent, 4)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"agenthost/bus"
+	"agenthost/internal/natsserver"
 )
 
 const (
@@ -18,7 +18,7 @@ func awaitSpace[T any](ctx context.Context, h *Host, start func() (T, error)) (T
 	var said time.Time
 	for {
 		v, err := start()
-		if !bus.OutOfSpace(err) {
+		if !natsserver.OutOfSpace(err) {
 			return v, err
 		}
 		h.setState(fmt.Sprintf("%s: %v; free space there. The host starts by itself then", stateStarting, err))

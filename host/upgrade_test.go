@@ -15,6 +15,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/config"
 	"agenthost/heartbeat"
 	"agenthost/host"
@@ -93,7 +94,7 @@ func unpack(t *testing.T, archive, dir string) {
 // storedOn are the messages of a subject that a stream has.
 func storedOn[T any](t *testing.T, h *host.Host, stream, subject string) (list []T) {
 	t.Helper()
-	for rec, err := range bus.NewReader(h.Bus().JS).Tail(t.Context(), stream, subject, 1) {
+	for rec, err := range records.NewReader(h.Bus().JS).Tail(t.Context(), stream, subject, 1) {
 		var v T
 		if err == nil {
 			err = json.Unmarshal(rec.Data, &v)

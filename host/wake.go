@@ -1,6 +1,8 @@
 package host
 
 import (
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
 	"context"
 	"reflect"
 	"sync/atomic"
@@ -19,8 +21,8 @@ import (
 type wakers struct {
 	h         *Host
 	js        jetstream.JetStream
-	publisher *bus.Publisher
-	reader    *bus.Reader
+	publisher *publishing.Publisher
+	reader    *records.Reader
 	beats     atomic.Pointer[heartbeat.Beats]
 	first     *wakeSet
 	cfg       *config.Config // of the last set; for Apply
@@ -43,7 +45,7 @@ type wakeChange struct {
 }
 
 // newWakers makes the wakers of cfg.
-func (h *Host) newWakers(b *bus.Bus, publisher *bus.Publisher, reader *bus.Reader, cfg *config.Config) *wakers {
+func (h *Host) newWakers(b *bus.Bus, publisher *publishing.Publisher, reader *records.Reader, cfg *config.Config) *wakers {
 	w := &wakers{h: h, js: b.JS, publisher: publisher, reader: reader, cfg: cfg, changes: make(chan wakeChange)}
 	w.first = w.newSet(cfg)
 	w.beats.Store(w.first.beats)

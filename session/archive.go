@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/filestore"
+	"agenthost/bus/records"
 	"agenthost/run"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -28,7 +30,7 @@ type Archive struct {
 // NewArchive makes an Archive of the sessions that js keeps.
 func NewArchive(js jetstream.JetStream) *Archive {
 	return &Archive{js: js, store: &Store{
-		Reader: bus.NewReader(js), Files: bus.NewFiles(js), Limit: int(js.Conn().MaxPayload()) / 2,
+		Reader: records.NewReader(js), Files: filestore.New(js), Limit: int(js.Conn().MaxPayload()) / 2,
 	}}
 }
 
@@ -172,14 +174,14 @@ const (
 func (a *Archive) State(ctx context.Context, agent, sid string) (run.State, Summary, error) {
 	s := Summary{Agent: agent, SID: sid}
 	rec, err := a.store.Reader.Last(ctx, bus.SessionsStream, Subject(agent, sid))
-	if errors.Is(err, bus.ErrNotFound) {
+	if errors.Is(err, records.ErrNotFound) {
 		err = ErrNoSession
 	}
 	if err != nil {
 		return run.State{}, s, fmt.Errorf("session %s of %s: %w", sid, agent, err)
 	}
 	s.Seq, s.At = rec.Seq, rec.Time.UTC()
-	if s.Key, err = a.store.keyIn(ctx, rec); err != nil && !errors.Is(err, bus.ErrNotFound) {
+	if s.Key, err = a.store.keyIn(ctx, rec); err != nil && !errors.Is(err, records.ErrNotFound) {
 		return run.State{}, s, fmt.Errorf("session %s of %s: %w", sid, agent, err)
 	}
 	l, err := a.store.open(ctx, agent, sid, s.Key)

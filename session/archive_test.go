@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/bus/filestore"
+	"agenthost/bus/records"
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
@@ -187,7 +189,7 @@ func TestDelete(t *testing.T) {
 		t.Errorf("got %+v", d)
 	}
 	for _, subject := range []string{logSubject(), snapshotSubject()} {
-		if _, err := s.Reader.Last(t.Context(), bus.SessionsStream, subject); !errors.Is(err, bus.ErrNotFound) {
+		if _, err := s.Reader.Last(t.Context(), bus.SessionsStream, subject); !errors.Is(err, records.ErrNotFound) {
 			t.Errorf("%s: got %v, want nothing", subject, err)
 		}
 	}
@@ -221,7 +223,7 @@ func TestDelete(t *testing.T) {
 // give gives another session an object, and returns its name.
 func give(t *testing.T, b *bus.Bus, key session.Key) string {
 	t.Helper()
-	name, err := bus.NewFiles(b.JS).Put(t.Context(), []byte("shared"))
+	name, err := filestore.New(b.JS).Put(t.Context(), []byte("shared"))
 	if err != nil {
 		t.Fatal(err)
 	}

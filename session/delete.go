@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/run"
 
 	"github.com/nats-io/nats.go"
@@ -130,7 +131,7 @@ func (a *Archive) purge(ctx context.Context, stream, subject string, before uint
 func (a *Archive) forgetWaiting(ctx context.Context, agent, sid string) error {
 	var ids []string
 	prefix := "$KV." + bus.WaitingBucket + "."
-	err := bus.Heads(ctx, a.js, "KV_"+bus.WaitingBucket, prefix+agent+"."+sid+".*", true, func(rec bus.Record) {
+	err := records.Heads(ctx, a.js, "KV_"+bus.WaitingBucket, prefix+agent+"."+sid+".*", true, func(rec records.Record) {
 		ids = append(ids, rec.Subject[strings.LastIndexByte(rec.Subject, '.')+1:])
 	})
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/run"
 )
 
@@ -42,9 +43,9 @@ const (
 // of every log, without what is written there, and only of those on the page
 // more: the snapshot, the commits since, and the first one.
 func (a *Archive) List(ctx context.Context, p Page) (Listing, error) {
-	var heads []bus.Record
+	var heads []records.Record
 	filter := Subject(cmp.Or(p.Agent, "*"), "*")
-	err := bus.Heads(ctx, a.js, bus.SessionsStream, filter, true, func(rec bus.Record) {
+	err := records.Heads(ctx, a.js, bus.SessionsStream, filter, true, func(rec records.Record) {
 		if (p.Before == 0 || rec.Seq < p.Before) && !rec.Time.Before(p.Since) {
 			heads = append(heads, rec)
 		}
@@ -72,7 +73,7 @@ func (a *Archive) List(ctx context.Context, p Page) (Listing, error) {
 	return list, ctx.Err()
 }
 
-func (a *Archive) summary(ctx context.Context, rec bus.Record) Summary {
+func (a *Archive) summary(ctx context.Context, rec records.Record) Summary {
 	agent, sid, _ := strings.Cut(strings.TrimPrefix(rec.Subject, subjectPrefix), ".")
 	_, s, err := a.State(ctx, agent, sid)
 	if err == nil {
@@ -115,7 +116,7 @@ func headline(text string) string {
 func (a *Archive) Of(ctx context.Context, agent, person string) ([]Key, error) {
 	var keys []Key
 	suffix := "/dm/" + escapeID.Replace(person)
-	err := bus.Heads(ctx, a.js, bus.SessionsStream, Subject(agent, "*"), false, func(rec bus.Record) {
+	err := records.Heads(ctx, a.js, bus.SessionsStream, Subject(agent, "*"), false, func(rec records.Record) {
 		c := struct{ Key Key }{}
 		if json.Unmarshal(rec.Data, &c) == nil && strings.HasSuffix(string(c.Key), suffix) {
 			keys = append(keys, c.Key)

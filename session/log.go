@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/run"
 
 	"github.com/nats-io/nats.go"
@@ -264,7 +265,7 @@ func (l *Log) resolve(c *commit) {
 		case err == nil && rec.Header.Get(commitHeader) == c.id:
 			l.settle(c, rec.Seq, nil)
 			return
-		case err == nil, errors.Is(err, bus.ErrNotFound), c.ctx.Err() != nil:
+		case err == nil, errors.Is(err, records.ErrNotFound), c.ctx.Err() != nil:
 			l.settle(c, 0, ErrFenced)
 			return
 		}

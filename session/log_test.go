@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/run"
 	"agenthost/session"
 
@@ -303,8 +304,8 @@ func TestSaid(t *testing.T) {
 	_, err = s.Said(t.Context(), 3)
 	wantError(t, err, "read commit 3: ")
 	_, err = s.Said(t.Context(), 99)
-	if wantError(t, err, "read commit 99: "); !errors.Is(err, bus.ErrNotFound) {
-		t.Errorf("got %v, want %v", err, bus.ErrNotFound)
+	if wantError(t, err, "read commit 99: "); !errors.Is(err, records.ErrNotFound) {
+		t.Errorf("got %v, want %v", err, records.ErrNotFound)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/run"
 )
 
@@ -32,7 +33,7 @@ var errKept = errors.New("the session is in use")
 // was deleted.
 func (a *Archive) Prune(ctx context.Context, agent string, before time.Time, busy func(Key) bool, gone func(Key)) (p Pruning, err error) {
 	var old []string
-	err = bus.Heads(ctx, a.js, bus.SessionsStream, Subject(agent, "*"), true, func(rec bus.Record) {
+	err = records.Heads(ctx, a.js, bus.SessionsStream, Subject(agent, "*"), true, func(rec records.Record) {
 		if rec.Time.Before(before) {
 			old = append(old, rec.Subject[strings.LastIndexByte(rec.Subject, '.')+1:])
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/filestore"
 	"agenthost/session"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,7 +84,7 @@ func TestPrune(t *testing.T) {
 	if diff := cmp.Diff(want, left); diff != "" {
 		t.Errorf("sessions left (-want +got):\n%s", diff)
 	}
-	if _, err := bus.NewFiles(b.JS).Get(t.Context(), shared); !errors.Is(err, jetstream.ErrObjectNotFound) {
+	if _, err := filestore.New(b.JS).Get(t.Context(), shared); !errors.Is(err, jetstream.ErrObjectNotFound) {
 		t.Errorf("the file of sessions that are gone: got %v", err)
 	}
 	for _, left := range []*talk{working, suspended} {
@@ -106,7 +107,7 @@ func TestPruneLeavesFilesOfOthers(t *testing.T) {
 	if err != nil || p != (session.Pruning{Sessions: 1, Commits: 1}) {
 		t.Errorf("got %+v, %v", p, err)
 	}
-	if _, err := bus.NewFiles(b.JS).Get(t.Context(), shared); err != nil {
+	if _, err := filestore.New(b.JS).Get(t.Context(), shared); err != nil {
 		t.Errorf("the file that another session names: %v", err)
 	}
 }

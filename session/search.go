@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/run"
 )
 
@@ -86,7 +87,7 @@ func said(e run.Event) (who, text string) {
 // Has reports whether there is a log.
 func (a *Archive) Has(ctx context.Context, agent, sid string) (bool, error) {
 	_, err := a.store.Reader.Last(ctx, bus.SessionsStream, Subject(agent, sid))
-	if errors.Is(err, bus.ErrNotFound) {
+	if errors.Is(err, records.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
@@ -95,7 +96,7 @@ func (a *Archive) Has(ctx context.Context, agent, sid string) (bool, error) {
 // Keys are those of all sessions of an agent, by their names in subjects.
 func (a *Archive) Keys(ctx context.Context, agent string) (map[string]Key, error) {
 	keys := map[string]Key{}
-	err := bus.Heads(ctx, a.js, bus.SessionsStream, Subject(agent, "*"), false, func(rec bus.Record) {
+	err := records.Heads(ctx, a.js, bus.SessionsStream, Subject(agent, "*"), false, func(rec records.Record) {
 		if key := keyOf(rec.Data); key != "" {
 			keys[strings.TrimPrefix(rec.Subject, Subject(agent, ""))] = key
 		}

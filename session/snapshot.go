@@ -7,7 +7,7 @@ import (
 	"hash/crc32"
 	"strconv"
 
-	"agenthost/bus"
+	"agenthost/bus/publishing"
 	"agenthost/run"
 
 	"github.com/nats-io/nats.go"
@@ -83,7 +83,7 @@ func (l *Log) writeSnapshot(ctx context.Context, snap *snapshot) {
 	l.store.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		if err == nil {
 			l.replace(ctx, now)
-		} else if !errors.Is(err, bus.ErrClosed) {
+		} else if !errors.Is(err, publishing.ErrClosed) {
 			l.store.Log.Warn().Err(err).Str("session", string(l.key)).Msg("write snapshot")
 		}
 	})

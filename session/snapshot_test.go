@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/run"
 	"agenthost/session"
 
@@ -283,7 +284,7 @@ func TestOpenMissesTheEnd(t *testing.T) {
 	if err := sessions(t, b).DeleteMsg(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Reader.Last(t.Context(), bus.SessionsStream, logSubject()); !errors.Is(err, bus.ErrNotFound) {
+	if _, err := s.Reader.Last(t.Context(), bus.SessionsStream, logSubject()); !errors.Is(err, records.ErrNotFound) {
 		t.Fatal(err)
 	}
 	if again := c.reopen(); again.State().Phase != run.Idle {

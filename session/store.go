@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/filestore"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
 	"agenthost/fastjson"
 	"agenthost/run"
 
@@ -20,9 +23,9 @@ import (
 // A Store opens the logs of sessions. Its parts are those of the bus; Limit is
 // the largest commit that goes into a message, what is larger goes to Files.
 type Store struct {
-	Publisher *bus.Publisher
-	Reader    *bus.Reader
-	Files     *bus.Files
+	Publisher *publishing.Publisher
+	Reader    *records.Reader
+	Files     *filestore.Store
 	Limit     int
 	Log       zerolog.Logger
 }
@@ -85,7 +88,7 @@ func (s *Store) open(ctx context.Context, agent, sid string, key Key) (*Log, err
 		state: run.State{Phase: run.Idle},
 	}
 	last, err := s.Reader.Last(ctx, bus.SessionsStream, l.subject)
-	if errors.Is(err, bus.ErrNotFound) {
+	if errors.Is(err, records.ErrNotFound) {
 		return l, nil
 	}
 	if err != nil {
@@ -133,7 +136,7 @@ func (l *Log) loadSnapshot(ctx context.Context, last uint64) error {
 		snap, kept, err = l.readSnapshot(ctx)
 	}
 	switch {
-	case errors.Is(err, bus.ErrNotFound):
+	case errors.Is(err, records.ErrNotFound):
 		return nil
 	case errors.Is(err, errNoSnapshot), errors.Is(err, jetstream.ErrObjectNotFound):
 		l.store.Log.Warn().Err(err).Str("subject", l.snapSubject).Msg("a snapshot cannot be used; reading the whole log")
@@ -214,7 +217,7 @@ func (s *Store) decode(ctx context.Context, data []byte) (Commit, error) {
 	return c, json.Unmarshal(events, &c.Events)
 }
 
-// KeyOf finds the key of a session in its log. bus.ErrNotFound tells that there
+// KeyOf finds the key of a session in its log. records.ErrNotFound tells that there
 // is none.
 func (s *Store) KeyOf(ctx context.Context, agent, sid string) (Key, error) {
 	rec, err := s.Reader.Last(ctx, bus.SessionsStream, Subject(agent, sid))
@@ -225,7 +228,7 @@ func (s *Store) KeyOf(ctx context.Context, agent, sid string) (Key, error) {
 }
 
 // keyIn is KeyOf for a log whose last message is known.
-func (s *Store) keyIn(ctx context.Context, last bus.Record) (Key, error) {
+func (s *Store) keyIn(ctx context.Context, last records.Record) (Key, error) {
 	if key := keyOf(last.Data); key != "" {
 		return key, nil
 	}
@@ -234,7 +237,7 @@ func (s *Store) keyIn(ctx context.Context, last bus.Record) (Key, error) {
 			return c.Key, err
 		}
 	}
-	return "", bus.ErrNotFound
+	return "", records.ErrNotFound
 }
 
 // keyOf is the key that a commit has, empty when no host has written it.

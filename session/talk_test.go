@@ -10,6 +10,10 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/filestore"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
+	"agenthost/bus/streams"
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
@@ -28,10 +32,10 @@ var (
 // the test ends.
 func newStore(t testing.TB, b *bus.Bus) *session.Store {
 	t.Helper()
-	if err := bus.Provision(context.Background(), b.JS, 1, 4, zerolog.Nop()); err != nil {
+	if err := streams.Provision(context.Background(), b.JS, 1, 4, zerolog.Nop()); err != nil {
 		t.Fatal(err)
 	}
-	publisher, err := bus.NewPublisher(b.NC, zerolog.Nop())
+	publisher, err := publishing.New(b.NC, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +44,7 @@ func newStore(t testing.TB, b *bus.Bus) *session.Store {
 	running.Go(func() { _ = publisher.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
 	return &session.Store{
-		Publisher: publisher, Reader: bus.NewReader(b.JS), Files: bus.NewFiles(b.JS), Limit: 512 << 10, Log: zerolog.Nop(),
+		Publisher: publisher, Reader: records.NewReader(b.JS), Files: filestore.New(b.JS), Limit: 512 << 10, Log: zerolog.Nop(),
 	}
 }
 

@@ -21,12 +21,21 @@ func Open(t testing.TB) *bus.Bus {
 // OpenConfig opens a Bus on cfg and closes it when the test ends.
 func OpenConfig(t testing.TB, cfg bus.Config) *bus.Bus {
 	t.Helper()
-	b, err := bus.Open(t.Context(), bus.Options{Name: "test", Log: Log(t), Config: cfg})
+	b, err := TryOpen(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(b.Close)
 	return b
+}
+
+// TryOpen is OpenConfig for a configuration that may be refused.
+func TryOpen(t testing.TB, cfg bus.Config) (*bus.Bus, error) {
+	t.Helper()
+	b, err := bus.Open(t.Context(), bus.Options{Name: "test", Log: Log(t), Config: cfg})
+	if err == nil {
+		t.Cleanup(b.Close)
+	}
+	return b, err
 }
 
 // Config is that of Open: embedded, no port, a store that ends with the test

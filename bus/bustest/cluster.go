@@ -30,6 +30,22 @@ const clusterWithin = 60 * time.Second
 // stopped when the test ends.
 func StartCluster(t testing.TB) *Cluster {
 	t.Helper()
+	c := StartFreshCluster(t)
+	c.await("a cluster that can make a stream", func(ctx context.Context) bool {
+		ctx, cancel := context.WithTimeout(ctx, time.Second) // without a leader there is no answer
+		defer cancel()
+		_, err := c.js.CreateStream(ctx, jetstream.StreamConfig{Name: "first", Replicas: 3})
+		return err == nil
+	})
+	if err := c.js.DeleteStream(t.Context(), "first"); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// StartFreshCluster starts a Cluster that need not have a leader yet.
+func StartFreshCluster(t testing.TB) *Cluster {
+	t.Helper()
 	c := &Cluster{t: t}
 	routes := freePorts(t, 3)
 	for i, own := range routes {
@@ -43,16 +59,53 @@ func StartCluster(t testing.TB) *Cluster {
 	if c.js, err = jetstream.New(nc); err != nil {
 		t.Fatal(err)
 	}
-	c.await("a cluster that can make a stream", func(ctx context.Context) bool {
-		ctx, cancel := context.WithTimeout(ctx, time.Second) // without a leader there is no answer
-		defer cancel()
-		_, err := c.js.CreateStream(ctx, jetstream.StreamConfig{Name: "first", Replicas: 3})
-		return err == nil
-	})
-	if err := c.js.DeleteStream(t.Context(), "first"); err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(c.settle)
 	return c
+}
+
+// settle waits until every server has its copies of all streams: one that is
+// stopped while it makes a copy never stops the store of that.
+func (c *Cluster) settle() {
+	if c.t.Failed() {
+		return
+	}
+	c.await("all copies to be there", func(ctx context.Context) bool {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		list := c.js.ListStreams(ctx)
+		settled := slices.ContainsFunc(c.servers, leadsAll)
+		for info := range list.Info() {
+			settled = settled && current(info.Cluster) && c.settledConsumers(ctx, info.Config.Name)
+		}
+		return settled && list.Err() == nil
+	})
+}
+
+func (c *Cluster) settledConsumers(ctx context.Context, stream string) bool {
+	s, err := c.js.Stream(ctx, stream)
+	if err != nil {
+		return false
+	}
+	list := s.ListConsumers(ctx)
+	settled := true
+	for info := range list.Info() {
+		settled = settled && current(info.Cluster)
+	}
+	return settled && list.Err() == nil
+}
+
+// leadsAll reports whether srv is the leader of the cluster, and no other server
+// has streams to make or to delete yet.
+func leadsAll(srv *server.Server) bool {
+	z, err := srv.Jsz(nil)
+	return err == nil && srv.JetStreamIsLeader() && z.Meta != nil &&
+		!slices.ContainsFunc(z.Meta.Replicas, func(p *server.PeerInfo) bool { return !p.Current || p.Offline || p.Lag > 0 })
+}
+
+// current reports whether no copy lags behind.
+func current(cluster *jetstream.ClusterInfo) bool {
+	return cluster == nil || cluster.Leader != "" &&
+		!slices.ContainsFunc(cluster.Replicas, func(p *jetstream.PeerInfo) bool { return !p.Current || p.Offline })
 }
 
 func (c *Cluster) start(name string, own *url.URL, routes []*url.URL) {
@@ -67,8 +120,8 @@ func (c *Cluster) start(name string, own *url.URL, routes []*url.URL) {
 	}
 	srv.Start()
 	c.t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(20 * time.Second) {
-		c.t.Fatal("NATS is not ready for connections after 20 s")
+	if !srv.ReadyForConnections(clusterWithin) {
+		c.t.Fatalf("NATS is not ready for connections after %s", clusterWithin)
 	}
 	c.servers = append(c.servers, srv)
 }
@@ -155,7 +208,7 @@ func answers(srv *server.Server, stream string) bool {
 // await waits for a condition that the servers tell of nowhere.
 func (c *Cluster) await(what string, is func(ctx context.Context) bool) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), clusterWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.t.Context()), clusterWithin) // also when the test has ended
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -177,7 +230,7 @@ func underLock(copied unsafe.Pointer, do func(unsafe.Pointer)) {
 }
 
 // What the server does not show: it rests on internals of NATS, which are named
-// here; TestClusterLags tells when a new release no longer has them.
+// here; TestClusterLags fails when a new release no longer has them.
 
 //go:linkname lookupStream github.com/nats-io/nats-server/v2/server.(*Account).lookupStream
 func lookupStream(account *server.Account, name string) (unsafe.Pointer, error)

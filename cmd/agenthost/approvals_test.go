@@ -1,6 +1,7 @@
 package main
 
 import (
+	"agenthost/bus/streams"
 	"context"
 	"encoding/json"
 	"testing"
@@ -32,7 +33,7 @@ func waitsFor(t *testing.T, w control.Waiting) (url string, nc *nats.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := bus.Provision(t.Context(), js, 1, 4, zerolog.Nop()); err != nil {
+	if err := streams.Provision(t.Context(), js, 1, 4, zerolog.Nop()); err != nil {
 		t.Fatal(err)
 	}
 	kv, err := js.KeyValue(t.Context(), bus.WaitingBucket)

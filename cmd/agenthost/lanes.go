@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/internal/lockfile"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
@@ -71,7 +73,7 @@ func openStore(ctx context.Context, cfg bus.Config) (*bus.Bus, error) {
 	}
 	cfg.Embedded.Listen = new("")
 	b, err := bus.Open(ctx, bus.Options{Name: "lanes", Config: cfg, Log: zerolog.Nop()})
-	if errors.Is(err, bus.ErrLocked) {
+	if errors.Is(err, lockfile.ErrLocked) {
 		return nil, fmt.Errorf("stop the host first: %w", err)
 	}
 	if err != nil {
@@ -85,7 +87,7 @@ func openStore(ctx context.Context, cfg bus.Config) (*bus.Bus, error) {
 }
 
 func (a *app) setLanesOn(ctx context.Context, js jetstream.JetStream, n int) error {
-	if err := bus.SetLanes(ctx, js, n); err != nil {
+	if err := delivery.SetLanes(ctx, js, n); err != nil {
 		return fmt.Errorf("change lanes: %w", err)
 	}
 	if a.json {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"agenthost/bus"
+	"agenthost/bus/permissions"
 	"agenthost/config"
 
 	"github.com/spf13/cobra"
@@ -35,7 +35,7 @@ option of their client. The list of hosts depends on the configuration.`,
 			if err != nil {
 				return err
 			}
-			r, err := bus.RoleOf(role, fleet)
+			r, err := permissions.RoleOf(role, fleet)
 			if err != nil {
 				return usage("--for: %v", err)
 			}
@@ -61,16 +61,16 @@ option of their client. The list of hosts depends on the configuration.`,
 
 // fleetOf is what the configuration says of the fleet; only hosts need more than
 // the domain of it.
-func (a *app) fleetOf(role string) (bus.Fleet, error) {
+func (a *app) fleetOf(role string) (permissions.Fleet, error) {
 	if role != "host" {
 		cfg, err := a.natsAddress()
-		return bus.Fleet{Domain: cfg.Domain}, err
+		return permissions.Fleet{Domain: cfg.Domain}, err
 	}
 	cfg, _, err := a.settings()
 	if err != nil {
-		return bus.Fleet{}, err
+		return permissions.Fleet{}, err
 	}
-	return bus.Fleet{Domain: cfg.NATS.Domain, Agents: agentIDs(cfg), Subjects: namedSubjects(cfg)}, nil
+	return permissions.Fleet{Domain: cfg.NATS.Domain, Agents: agentIDs(cfg), Subjects: namedSubjects(cfg)}, nil
 }
 
 func agentIDs(cfg *config.Config) (ids []string) {
@@ -109,7 +109,7 @@ type replies struct {
 	TTL int64 `json:"ttl"` // in nanoseconds
 }
 
-func (a *app) printClaims(r bus.Role) error {
+func (a *app) printClaims(r permissions.Role) error {
 	c := claims{Publish: subjectClaims{r.Publish}, Subscribe: subjectClaims{r.Subscribe}}
 	if r.Replies {
 		c.Replies = &replies{1, int64(replyWithin)}
@@ -120,7 +120,7 @@ func (a *app) printClaims(r bus.Role) error {
 // replyWithin is what a host may take to answer a request, such as a reload.
 const replyWithin = 2 * 60 * 1e9
 
-func printPermissions(w io.Writer, r bus.Role) {
+func printPermissions(w io.Writer, r permissions.Role) {
 	fmt.Fprintf(w, "# %s; inbox prefix %s\n", r.Name, r.InboxPrefix)
 	for _, note := range r.Notes {
 		fmt.Fprintf(w, "# %s\n", note)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
+	"agenthost/bus/signing"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -95,8 +97,8 @@ func (o *order) store(ctx context.Context, msg *nats.Msg) (*jetstream.PubAck, er
 // sign signs a message for an agent as the operator's. Before a host of this version
 // has run there is no key, and none is needed.
 func sign(ctx context.Context, js jetstream.JetStream, msg *nats.Msg) error {
-	signer, err := bus.ReadSigner(ctx, js)
-	if err != nil && !errors.Is(err, bus.ErrNotFound) {
+	signer, err := signing.Read(ctx, js)
+	if err != nil && !errors.Is(err, records.ErrNotFound) {
 		return err
 	}
 	signer.Sign(msg)

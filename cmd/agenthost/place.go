@@ -11,6 +11,7 @@ import (
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/host"
+	"agenthost/internal/lockfile"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -95,7 +96,7 @@ func startHere(ctx context.Context, cfg *config.Config, path string, log zerolog
 		h, stop, err = startHost(ctx, cfg, log)
 	}
 	switch {
-	case errors.Is(err, bus.ErrLocked):
+	case errors.Is(err, lockfile.ErrLocked):
 		return nil, fmt.Errorf("a host runs here already, but not on the NATS that the configuration names; name its NATS with -s (%w)", err)
 	case err != nil:
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"agenthost/bus"
+	"agenthost/internal/lockfile"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -38,7 +38,7 @@ type Store struct {
 }
 
 // Open copies the streams with these names out of the store in dir. While a host
-// has the store open the error is a bus.ErrLocked.
+// has the store open the error is a lockfile.ErrLocked.
 func Open(dir string, streams ...string) (*Store, error) {
 	s := &Store{}
 	if err := s.open(dir, streams); err != nil {
@@ -48,7 +48,7 @@ func Open(dir string, streams ...string) (*Store, error) {
 }
 
 func (s *Store) open(dir string, streams []string) (err error) {
-	release, err := bus.SharedStore(dir)
+	release, err := lockfile.SharedStore(dir)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/internal/coldstore"
+	"agenthost/internal/lockfile"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -111,7 +112,7 @@ func TestStoreIsReadAndNotTouched(t *testing.T) {
 func TestStoreOfARunningHostIsRefused(t *testing.T) {
 	folder, _ := stored(t)
 	_, err := coldstore.Open(folder, "SESSIONS")
-	if !errors.Is(err, bus.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d; leave --store out", os.Getpid())) {
+	if !errors.Is(err, lockfile.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d; leave --store out", os.Getpid())) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -74,8 +75,8 @@ func Revoke(ctx context.Context, js jetstream.JetStream, id string) (Allowed, er
 	if err != nil {
 		return Allowed{}, fmt.Errorf("revoke %q: %w", id, err)
 	}
-	entry, err := bus.NewReader(js).Entry(ctx, bus.AllowedBucket, id)
-	if errors.Is(err, bus.ErrNotFound) {
+	entry, err := records.NewReader(js).Entry(ctx, bus.AllowedBucket, id)
+	if errors.Is(err, records.ErrNotFound) {
 		return Allowed{}, fmt.Errorf("revoke %q: nothing is allowed under this id", id)
 	}
 	if err == nil {

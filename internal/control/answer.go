@@ -65,7 +65,7 @@ type Answer struct {
 }
 
 // Message is what brings the answer to the agent of w, once it is signed by a
-// bus.Signer. It is an error when the answer does not fit what w asks. replyTo, when it is not empty, gets the
+// signing.Signer. It is an error when the answer does not fit what w asks. replyTo, when it is not empty, gets the
 // outcome.
 func (a Answer) Message(w Waiting, replyTo string) (*nats.Msg, error) {
 	if answer, ok := agents.ReadVerdict(a.Text); ok && w.Kind == ForApproval {

@@ -1,6 +1,8 @@
 package control
 
 import (
+	"agenthost/bus/records"
+	"agenthost/bus/signing"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,8 +20,8 @@ import (
 type DeadLetters struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
-	reader *bus.Reader
-	signer *bus.Signer // nil: no host has made a key
+	reader *records.Reader
+	signer *signing.Signer // nil: no host has made a key
 }
 
 // A DeadLetter is a bus.DeadLetter with its number.
@@ -45,11 +47,11 @@ func OpenDeadLetters(ctx context.Context, js jetstream.JetStream) (*DeadLetters,
 	if err != nil {
 		return nil, fmt.Errorf("look up stream %s: %w", bus.DeadStream, err)
 	}
-	signer, err := bus.ReadSigner(ctx, js)
-	if err != nil && !errors.Is(err, bus.ErrNotFound) {
+	signer, err := signing.Read(ctx, js)
+	if err != nil && !errors.Is(err, records.ErrNotFound) {
 		return nil, err
 	}
-	return &DeadLetters{js, stream, bus.NewReader(js), signer}, nil
+	return &DeadLetters{js, stream, records.NewReader(js), signer}, nil
 }
 
 // Letters are those of agent, or of all when it is empty, the oldest first,
@@ -62,7 +64,7 @@ func (d *DeadLetters) Letters(ctx context.Context, agent string, after uint64) i
 	return func(yield func(DeadLetter, error) bool) {
 		for {
 			rec, err := d.reader.Next(ctx, bus.DeadStream, subject, after+1)
-			if errors.Is(err, bus.ErrNotFound) {
+			if errors.Is(err, records.ErrNotFound) {
 				return
 			}
 			if err != nil {
@@ -82,7 +84,7 @@ func (d *DeadLetters) Get(ctx context.Context, seq uint64) (DeadLetter, error) {
 		return DeadLetter{}, coded(codeNotFound, "no dead letter %d", seq)
 	}
 	rec, err := d.reader.Get(ctx, bus.DeadStream, seq)
-	if errors.Is(err, bus.ErrNotFound) {
+	if errors.Is(err, records.ErrNotFound) {
 		return DeadLetter{}, coded(codeNotFound, "no dead letter %d", seq)
 	}
 	if err != nil {
@@ -100,7 +102,7 @@ func (d *DeadLetters) Delete(ctx context.Context, seq uint64) error {
 }
 
 // decodeDeadLetter reads a dead letter. What another program put there is shown as it is.
-func decodeDeadLetter(rec bus.Record) DeadLetter {
+func decodeDeadLetter(rec records.Record) DeadLetter {
 	l := DeadLetter{DeadSeq: rec.Seq}
 	if err := json.Unmarshal(rec.Data, &l.DeadLetter); err != nil {
 		l.DeadLetter = bus.DeadLetter{Reason: "this is no dead letter of a host: " + err.Error(), At: rec.Time}
@@ -151,7 +153,7 @@ func (d *DeadLetters) message(ctx context.Context, l DeadLetter) ([]byte, error)
 		return l.Data(), nil
 	}
 	rec, err := d.reader.Get(ctx, l.Stream, l.Seq)
-	if errors.Is(err, bus.ErrNotFound) {
+	if errors.Is(err, records.ErrNotFound) {
 		return nil, fmt.Errorf("the message was too large to be kept, and %s does not have it any more", l.Stream)
 	}
 	if err != nil {

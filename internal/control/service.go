@@ -8,13 +8,13 @@
 package control
 
 import (
+	"agenthost/bus/signing"
 	"context"
 	"regexp"
 	"sync"
 	"time"
 
 	"agenthost/agents"
-	"agenthost/bus"
 	"agenthost/bus/microservice"
 	"agenthost/llm"
 
@@ -32,7 +32,7 @@ type Host struct {
 	Version string
 	NC      *nats.Conn
 	JS      jetstream.JetStream
-	Signer  *bus.Signer // of route messages
+	Signer  *signing.Signer // of route messages
 	Fleet   *agents.Fleet
 	Started time.Time
 	Log     zerolog.Logger

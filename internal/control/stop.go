@@ -21,7 +21,7 @@ type Stop struct {
 	Door    string `json:"-"`                // by which way it is given; empty: bus.DoorAPI
 }
 
-// Message is what brings the order to the agent, once it is signed by a bus.Signer. replyTo, when it is not empty,
+// Message is what brings the order to the agent, once it is signed by a signing.Signer. replyTo, when it is not empty,
 // gets the outcome.
 func (s Stop) Message(replyTo string) (*nats.Msg, error) {
 	if s.Session == "" {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/streams"
 	"agenthost/hooks"
 	"agenthost/internal/control"
 
@@ -189,7 +190,7 @@ func (o note) room(ctx context.Context, js jetstream.JetStream) {
 
 func (d *Doctor) streams(ctx context.Context, n *notes, js jetstream.JetStream) {
 	cfg := d.Config.NATS
-	states, skew, known, err := bus.Survey(ctx, js, cfg.Replicas, cfg.Lanes)
+	states, skew, known, err := streams.Survey(ctx, js, cfg.Replicas, cfg.Lanes)
 	o := n.on("nats", "streams")
 	if err != nil {
 		o.fail("look at JetStream there, and at what this user may do", "%v", err)
@@ -216,7 +217,7 @@ func (d *Doctor) streams(ctx context.Context, n *notes, js jetstream.JetStream) 
 	}
 }
 
-func (o note) stream(s bus.StreamState) {
+func (o note) stream(s streams.State) {
 	switch {
 	case s.Missing:
 		return

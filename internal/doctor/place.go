@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"agenthost/bus"
 	"agenthost/config"
+	"agenthost/internal/natsserver"
 )
 
 // Less of a disk than that is soon too little, or already.
@@ -89,7 +89,7 @@ func (d *Doctor) data(_ context.Context, n *notes) {
 	} else {
 		o.ok("can be made")
 	}
-	left, known := bus.DiskLeft(existing(dir))
+	left, known := natsserver.DiskLeft(existing(dir))
 	switch {
 	case !known || d.Config.NATS.External():
 	case left < diskFail:

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"agenthost/bus/filestore"
+	"agenthost/bus/records"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,7 +58,7 @@ type ToolUse struct {
 // ShadowDiff compares an agent with its shadow, by their logs: in one session,
 // or in all when key is empty. Messages that only the shadow got are not in it.
 func ShadowDiff(ctx context.Context, js jetstream.JetStream, agent, shadow, key string) ([]Pair, error) {
-	store := &session.Store{Reader: bus.NewReader(js), Files: bus.NewFiles(js)}
+	store := &session.Store{Reader: records.NewReader(js), Files: filestore.New(js)}
 	original, err := agentRuns(ctx, store, agent, key)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/streams"
 	"agenthost/tools"
 	"agenthost/tools/memory"
 
@@ -314,7 +315,7 @@ func TestTheBucketIsMissing(t *testing.T) {
 	if _, err := h.call(t, ana, "1", "recall", args{"query": "x"}); err == nil || !strings.Contains(err.Error(), "open the memory") {
 		t.Errorf("got %v", err)
 	}
-	if err := bus.Provision(t.Context(), b.JS, 0, 0, b.Log); err != nil {
+	if err := streams.Provision(t.Context(), b.JS, 0, 0, b.Log); err != nil {
 		t.Fatal(err)
 	}
 	h.remember(t, ana, "1", "tea", "")

@@ -5,6 +5,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/streams"
 	"agenthost/tools/memory"
 
 	"github.com/nats-io/nats.go"
@@ -19,7 +20,7 @@ func TestNATSRestarts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := bus.Provision(t.Context(), one.JS, 0, 0, bustest.Log(t)); err != nil {
+	if err := streams.Provision(t.Context(), one.JS, 0, 0, bustest.Log(t)); err != nil {
 		t.Fatal(err)
 	}
 	follows, writes := start(t, one.JS, memory.Options{}), start(t, two.JS, memory.Options{})

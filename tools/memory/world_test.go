@@ -9,6 +9,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/streams"
 	"agenthost/tools"
 	"agenthost/tools/memory"
 
@@ -28,7 +29,7 @@ const (
 func open(t testing.TB) *bus.Bus {
 	t.Helper()
 	b := bustest.Open(t)
-	if err := bus.Provision(t.Context(), b.JS, 0, 0, bustest.Log(t)); err != nil {
+	if err := streams.Provision(t.Context(), b.JS, 0, 0, bustest.Log(t)); err != nil {
 		t.Fatal(err)
 	}
 	return b

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"agenthost/bus/records"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
@@ -49,7 +50,7 @@ func (s *Store) Allowed(ctx context.Context, agent string, key session.Key, what
 		if err == nil {
 			return true
 		}
-		if !errors.Is(err, bus.ErrNotFound) {
+		if !errors.Is(err, records.ErrNotFound) {
 			s.Log.Warn().Err(err).Str("agent", agent).Msg("look up what is allowed")
 		}
 	}

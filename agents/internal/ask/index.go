@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"agenthost/bus/records"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -40,7 +41,7 @@ func NewIndex() *Index {
 func (q *Index) Follow(ctx context.Context, js jetstream.JetStream, log zerolog.Logger) {
 	timer := time.AfterFunc(knownSoon, q.whole)
 	defer timer.Stop()
-	bus.Follow(ctx, js, bus.WaitingBucket, log, q.take, q.whole)
+	records.Follow(ctx, js, bus.WaitingBucket, log, q.take, q.whole)
 }
 
 // knownSoon is how long messages wait for what was asked before they came.

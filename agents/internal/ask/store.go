@@ -1,6 +1,8 @@
 package ask
 
 import (
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,9 +18,9 @@ import (
 
 // A Store keeps in NATS what the runs of a host wait for, and what people have allowed.
 type Store struct {
-	Publisher *bus.Publisher
+	Publisher *publishing.Publisher
 	JS        jetstream.JetStream
-	Reader    *bus.Reader
+	Reader    *records.Reader
 	Log       *zerolog.Logger
 	Open      *Index // of what waits
 

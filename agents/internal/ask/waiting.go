@@ -4,6 +4,7 @@
 package ask
 
 import (
+	"agenthost/bus/records"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -123,8 +124,8 @@ func Read(ctx context.Context, js jetstream.JetStream, id string) (Waiting, erro
 	if _, _, ok := SplitID(id); !ok {
 		return Waiting{}, fmt.Errorf("%q: %w", id, ErrNotWaiting)
 	}
-	entry, err := bus.NewReader(js).Entry(ctx, bus.WaitingBucket, id)
-	if errors.Is(err, bus.ErrNotFound) {
+	entry, err := records.NewReader(js).Entry(ctx, bus.WaitingBucket, id)
+	if errors.Is(err, records.ErrNotFound) {
 		return Waiting{}, fmt.Errorf("%q: %w", id, ErrNotWaiting)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"agenthost/bus/records"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +105,7 @@ func (l *Ledger) publishAlert(a alert) (first bool) {
 	if err == nil {
 		return false
 	}
-	if !errors.Is(err, bus.ErrNotFound) {
+	if !errors.Is(err, records.ErrNotFound) {
 		l.log().Warn().Err(err).Str("alert", a.key()).Msg("budget alert: look up failed; it may be given twice")
 	}
 	l.log().Warn().Str("span", string(a.span)).Str("period", a.period).Float64("share", a.share).

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"agenthost/bus/publishing"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/llm"
 	"agenthost/session"
 
@@ -36,8 +38,8 @@ type Options struct {
 	Agent     string
 	Host      string // the name of this host in the fleet
 	JS        jetstream.JetStream
-	Reader    *bus.Reader
-	Publisher *bus.Publisher
+	Reader    *records.Reader
+	Publisher *publishing.Publisher
 	Log       *zerolog.Logger
 	TTL       time.Duration // how long a reservation that is not refreshed stays valid
 	// Alerts says which shares of the budgets are worth an alert by now; nil: none.
@@ -134,7 +136,7 @@ func (l *Ledger) Lost(ctx context.Context, run string, now time.Time) (sum int64
 func (l *Ledger) read(ctx context.Context, key string) (s Spend, revision uint64, err error) {
 	entry, err := l.Reader.Entry(ctx, bus.SpendBucket, key)
 	switch {
-	case errors.Is(err, bus.ErrNotFound):
+	case errors.Is(err, records.ErrNotFound):
 		return s, 0, nil
 	case err != nil:
 		return s, 0, err

@@ -1,6 +1,8 @@
 package budget_test
 
 import (
+	"agenthost/bus/records"
+	"agenthost/bus/streams"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,7 +34,7 @@ func newWorld(t testing.TB) *world {
 	if err := b.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := bus.Provision(t.Context(), b.JS, 1, 4, zerolog.Nop()); err != nil {
+	if err := streams.Provision(t.Context(), b.JS, 1, 4, zerolog.Nop()); err != nil {
 		t.Fatal(err)
 	}
 	return &world{t: t, bus: b}
@@ -42,7 +44,7 @@ func newWorld(t testing.TB) *world {
 func (w *world) till(host string, ttl time.Duration) budget.Till {
 	log := bustest.Log(w.t)
 	return budget.NewTill(budget.Options{
-		Agent: "ana", Host: host, JS: w.bus.JS, Reader: bus.NewReader(w.bus.JS), Log: &log, TTL: ttl,
+		Agent: "ana", Host: host, JS: w.bus.JS, Reader: records.NewReader(w.bus.JS), Log: &log, TTL: ttl,
 	})
 }
 

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"agenthost/bus/records"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,11 +59,11 @@ func (t Total) add(agent string, s Spend) {
 
 // SpentInMonth reads what an agent has spent in this UTC month, in micro-cents.
 func SpentInMonth(ctx context.Context, js jetstream.JetStream, agent string, now time.Time) (sum int64, err error) {
-	reader := bus.NewReader(js)
+	reader := records.NewReader(js)
 	now = now.UTC()
 	for at := now.AddDate(0, 0, 1-now.Day()); !at.After(now); at = at.AddDate(0, 0, 1) {
 		entry, err := reader.Entry(ctx, bus.SpendBucket, spendKey(agent, at))
-		if errors.Is(err, bus.ErrNotFound) {
+		if errors.Is(err, records.ErrNotFound) {
 			continue
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package lanes
 
 import (
+	"agenthost/bus/delivery"
 	"context"
 	"fmt"
 	"maps"
@@ -16,7 +17,7 @@ func (s *Set) adoptLanes(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("look up stream %s: %w", name, err)
 		}
-		lanes, err := bus.UnservedLanes(ctx, stream, s.Count)
+		lanes, err := delivery.UnservedLanes(ctx, stream, s.Count)
 		if err != nil {
 			return fmt.Errorf("look for lanes of %s: %w", name, err)
 		}

@@ -1,6 +1,7 @@
 package lanes
 
 import (
+	"agenthost/bus/delivery"
 	"context"
 	"slices"
 	"sync"
@@ -13,7 +14,7 @@ import (
 
 // A feeder is a lane and the agents of this host that it feeds.
 type feeder struct {
-	lane *bus.Lane
+	lane *delivery.Lane
 	n    int // of the lane
 	set  *Set
 	log  zerolog.Logger
@@ -26,7 +27,7 @@ type feeder struct {
 // A stray is a message for an agent that this host does not know: another host
 // of the fleet has a newer configuration. This one may get it too.
 type stray struct {
-	d      *bus.Delivery
+	d      *delivery.Delivery
 	handed []Agent // have it already
 	timer  *time.Timer
 }
@@ -39,7 +40,7 @@ const (
 )
 
 // deliver hands d to every agent of the lane that it is for.
-func (f *feeder) deliver(d *bus.Delivery) {
+func (f *feeder) deliver(d *delivery.Delivery) {
 	takers, complete := f.set.routing.Load().takers(f.n, d.Subject, d.Stored)
 	switch {
 	case !complete:
@@ -83,7 +84,7 @@ func (f *feeder) settle(s *stray) {
 
 // pass is done with a message that no agent of the lane takes. Where those that it
 // was for have been removed, it is ended in their place.
-func (f *feeder) pass(d *bus.Delivery) {
+func (f *feeder) pass(d *delivery.Delivery) {
 	removed := f.set.routing.Load().removed(f.n, d.Subject, d.Stored)
 	if len(removed) == 0 {
 		d.Done()
@@ -93,7 +94,7 @@ func (f *feeder) pass(d *bus.Delivery) {
 }
 
 // end ends a message in the place of agents, and is done with it.
-func (f *feeder) end(d *bus.Delivery, agents []string) {
+func (f *feeder) end(d *delivery.Delivery, agents []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
 	d.Hold(len(agents))
@@ -126,7 +127,7 @@ func (f *feeder) giveUp(s *stray) {
 }
 
 // meant are the agents that a stray is for, and whether that is known.
-func (f *feeder) meant(d *bus.Delivery) (agents []string, known bool) {
+func (f *feeder) meant(d *delivery.Delivery) (agents []string, known bool) {
 	if agent, ok := bus.AgentOf(d.Subject); ok {
 		return []string{agent}, true
 	}
@@ -142,7 +143,7 @@ func (f *feeder) meant(d *bus.Delivery) (agents []string, known bool) {
 
 // waitFor is how long a message waits for its agent: a delegate not beyond its
 // deadline.
-func waitFor(d *bus.Delivery) time.Duration {
+func waitFor(d *delivery.Delivery) time.Duration {
 	wait := strayFor
 	if route, err := bus.DecodeRoute(d.Data()); d.Stream() == bus.RoutesStream && err == nil && !route.Deadline.IsZero() {
 		wait = min(wait, max(time.Until(route.Deadline), 0))

@@ -7,6 +7,8 @@
 package lanes
 
 import (
+	"agenthost/bus/delivery"
+	"agenthost/bus/records"
 	"context"
 	"errors"
 	"hash/fnv"
@@ -29,7 +31,7 @@ type Agent interface {
 	// with ".*" is every instance of its channel.
 	Bindings() []string
 	// Offer hands it a delivery.
-	Offer(d *bus.Delivery)
+	Offer(d *delivery.Delivery)
 	// Run works until ctx ends, or the agent is retired, and its runs have ended or
 	// work has.
 	Run(ctx, work context.Context) error
@@ -51,12 +53,12 @@ type Ender interface {
 // Options are what the lanes of a host work with.
 type Options struct {
 	JS     jetstream.JetStream
-	Reader *bus.Reader
+	Reader *records.Reader
 	Host   string
 	Count  int // of lanes
 	Log    zerolog.Logger
 	Few    *zerolog.Logger // Log for what may happen very often
-	Brake  *bus.Brake      // of all lanes
+	Brake  *delivery.Brake // of all lanes
 	Ender  Ender
 	// Taken is called when this host takes over a lane, for each of its agents.
 	Taken func(agent, stream, lane string)
@@ -116,7 +118,7 @@ func (s *Set) claims(agents []Agent) map[laneID][]string {
 }
 
 func (s *Set) feeder(id laneID, subjects []string) *feeder {
-	cfg := bus.LaneConfig{Stream: id.stream, Name: bus.LaneName(id.n), Filters: subjects, Host: s.Host, Brake: s.Brake}
+	cfg := delivery.LaneConfig{Stream: id.stream, Name: delivery.LaneName(id.n), Filters: subjects, Host: s.Host, Brake: s.Brake}
 	d := &feeder{n: id.n, set: s, log: s.Log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger()}
 	gained := func(context.Context) {
 		for _, a := range s.Agents() {
@@ -125,7 +127,7 @@ func (s *Set) feeder(id laneID, subjects []string) *feeder {
 			}
 		}
 	}
-	d.lane = bus.NewLane(s.JS, cfg, s.Log, gained, d.deliver)
+	d.lane = delivery.NewLane(s.JS, cfg, s.Log, gained, d.deliver)
 	return d
 }
 

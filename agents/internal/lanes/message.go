@@ -1,11 +1,10 @@
 package lanes
 
 import (
+	"agenthost/bus/delivery"
 	"context"
 	"slices"
 	"time"
-
-	"agenthost/bus"
 
 	"github.com/nats-io/nats.go"
 )
@@ -27,7 +26,7 @@ const Unbound = "unbound"
 const endWithin = 10 * time.Second
 
 // messageOf is a message that a lane has brought.
-func messageOf(agent string, d *bus.Delivery) Message {
+func messageOf(agent string, d *delivery.Delivery) Message {
 	return Message{agent, d.Subject, d.Seq, ownHeader(d.Header()), d.Data()}
 }
 

@@ -1,6 +1,7 @@
 package lanes
 
 import (
+	"agenthost/bus/records"
 	"context"
 	"encoding/json"
 	"errors"
@@ -120,7 +121,7 @@ func (s *Set) tryAgree(ctx context.Context, before, after map[string][]string) (
 		switch entry, err := s.Reader.Entry(ctx, bus.LanesBucket, movesKey); {
 		case err == nil:
 			m, revision = readMoves(entry.Data), entry.Seq
-		case !errors.Is(err, bus.ErrNotFound):
+		case !errors.Is(err, records.ErrNotFound):
 			return nil, 0, fmt.Errorf("read moves: %w", err)
 		}
 		next, none := m.after(before, after, now.Add(movesIn))
@@ -171,7 +172,7 @@ func readMoves(data []byte) moves {
 
 // followMoves takes over what other hosts write, until ctx ends.
 func (s *Set) followMoves(ctx context.Context) {
-	bus.Follow(ctx, s.JS, bus.LanesBucket, s.Log, func(entry jetstream.KeyValueEntry) {
+	records.Follow(ctx, s.JS, bus.LanesBucket, s.Log, func(entry jetstream.KeyValueEntry) {
 		if entry.Key() != movesKey {
 			return
 		}

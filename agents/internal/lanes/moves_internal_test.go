@@ -1,11 +1,10 @@
 package lanes
 
 import (
+	"agenthost/bus/delivery"
 	"context"
 	"testing"
 	"time"
-
-	"agenthost/bus"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -110,6 +109,6 @@ type agent struct {
 
 func (a *agent) ID() string                               { return a.id }
 func (a *agent) Bindings() []string                       { return a.bindings }
-func (*agent) Offer(*bus.Delivery)                        {}
+func (*agent) Offer(*delivery.Delivery)                   {}
 func (*agent) Run(context.Context, context.Context) error { return nil }
 func (*agent) Retire()                                    {}

@@ -1,6 +1,8 @@
 package lanes
 
 import (
+	"agenthost/bus/delivery"
+	"agenthost/bus/records"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +77,7 @@ func (s *Set) untaken(ctx context.Context, stream jetstream.Stream) ([]string, e
 	if len(unknown) == 0 { // as mostly
 		return nil, nil
 	}
-	filters, err := bus.ConsumerFilters(ctx, stream)
+	filters, err := delivery.ConsumerFilters(ctx, stream)
 	if err != nil {
 		return nil, fmt.Errorf("consumers of %s: %w", bus.RoutesStream, err)
 	}
@@ -90,7 +92,7 @@ func (s *Set) endOrphansOf(ctx context.Context, stream jetstream.Stream, subject
 	wait = orphansEvery
 	agent := subject[len(bus.RoutePrefix):]
 	var due []Message
-	for rec, err := range s.Reader.Tail(ctx, bus.RoutesStream, subject, bus.LanesStart(stream.CachedInfo().Config)) {
+	for rec, err := range s.Reader.Tail(ctx, bus.RoutesStream, subject, delivery.LanesStart(stream.CachedInfo().Config)) {
 		if err != nil {
 			return wait, fmt.Errorf("read %s: %w", subject, err)
 		}
@@ -118,7 +120,7 @@ func (s *Set) endOrphansOf(ctx context.Context, stream jetstream.Stream, subject
 
 // patience is how long a delegate still waits for its agent; anything else may be for
 // a program that listens.
-func patience(rec bus.Record) (left time.Duration, ok bool) {
+func patience(rec records.Record) (left time.Duration, ok bool) {
 	route, err := bus.DecodeRoute(rec.Data)
 	if err != nil || route.Kind != bus.RouteDelegate {
 		return 0, false
@@ -143,7 +145,7 @@ func (s *Set) endOrphan(ctx context.Context, stream jetstream.Stream, m Message)
 		return fmt.Errorf("end a task of %s: %w", m.Agent, context.Cause(ctx))
 	}
 	if err := stream.DeleteMsg(ctx, m.Seq); err != nil {
-		if _, gone := s.Reader.Get(ctx, bus.RoutesStream, m.Seq); errors.Is(gone, bus.ErrNotFound) {
+		if _, gone := s.Reader.Get(ctx, bus.RoutesStream, m.Seq); errors.Is(gone, records.ErrNotFound) {
 			return nil // another host was quicker
 		}
 		return fmt.Errorf("take the task out of the stream: %w", err)

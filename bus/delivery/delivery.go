@@ -1,0 +1,70 @@
+package delivery
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A Delivery is a message that a lane holds for its agents. The lane extends
+// its ack timer until every agent that took it has called Done or Leave.
+type Delivery struct {
+	Subject string
+	Seq     uint64 // in the stream
+	Stored  time.Time
+	// Tried reports that an owner before, or an earlier try, may have worked on it.
+	Tried bool
+	// Handed reports that the last who may have was an owner that stopped in good
+	// order, and left it to the next.
+	Handed bool
+
+	msg     atomic.Pointer[jetstream.Msg]
+	lane    *Lane
+	holders atomic.Int32
+	left    atomic.Bool
+}
+
+// Data is the payload.
+func (d *Delivery) Data() []byte { return (*d.msg.Load()).Data() }
+
+// Header holds the headers; it may be nil.
+func (d *Delivery) Header() nats.Header { return (*d.msg.Load()).Headers() }
+
+// Stream names the stream that brought it.
+func (d *Delivery) Stream() string { return d.lane.cfg.Stream }
+
+// Lane is the lane that brought it.
+func (d *Delivery) Lane() *Lane { return d.lane }
+
+// Hold announces that n agents will each call Done or Leave.
+func (d *Delivery) Hold(n int) { d.holders.Store(int32(n)) }
+
+// Share announces that one more agent will, while others hold d.
+func (d *Delivery) Share() { d.holders.Add(1) }
+
+// Done reports that an agent has nothing more to do with d: what it caused is
+// stored. The last of them acknowledges it.
+func (d *Delivery) Done() { d.release() }
+
+// Leave reports that an agent gives d up unfinished. It stays unacknowledged,
+// for the next owner or a later redelivery.
+func (d *Delivery) Leave() {
+	d.left.Store(true)
+	d.release()
+}
+
+func (d *Delivery) release() {
+	if d.holders.Add(-1) > 0 {
+		return
+	}
+	d.lane.held.remove(d)
+	if d.left.Load() {
+		return
+	}
+	// A lost ack costs a redelivery, which finds its id in the session's log.
+	if err := (*d.msg.Load()).Ack(); err != nil {
+		d.lane.log.Debug().Err(err).Uint64("seq", d.Seq).Msg("send ack: failed; the message will be redelivered")
+	}
+}

@@ -1,0 +1,111 @@
+package delivery
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+const (
+	// maxHeldBytes bounds the payloads a lane keeps in memory. At the bound the
+	// lane slows down to a message in slowest.
+	maxHeldBytes = 256 << 20
+	slowest      = pinnedTTL / 3
+
+	// extendEvery keeps the ack timer of each held message from running out.
+	extendEvery = 2500 * time.Millisecond
+)
+
+// heldMessages are those that a lane has handed out and that its agents have not
+// settled yet.
+type heldMessages struct {
+	mu    sync.Mutex
+	bySeq map[uint64]*Delivery
+	bytes int
+	freed chan struct{} // a token whenever one is removed
+}
+
+func (h *heldMessages) add(d *Delivery) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.bySeq[d.Seq] = d
+	h.bytes += len(d.Data())
+}
+
+func (h *heldMessages) remove(d *Delivery) {
+	h.mu.Lock()
+	delete(h.bySeq, d.Seq)
+	h.bytes -= len(d.Data())
+	h.mu.Unlock()
+	select {
+	case h.freed <- struct{}{}:
+	default:
+	}
+}
+
+// renew replaces the ack address of a message that is held already.
+func (h *heldMessages) renew(seq uint64, m jetstream.Msg) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	d, ok := h.bySeq[seq]
+	if ok {
+		d.msg.Store(&m)
+	}
+	return ok
+}
+
+func (h *heldMessages) count() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.bySeq)
+}
+
+func (h *heldMessages) full() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.bytes > maxHeldBytes
+}
+
+// waitForRoom waits until a message is removed, but no longer than slowest.
+func (h *heldMessages) waitForRoom(ctx context.Context) {
+	timer := time.NewTimer(slowest)
+	defer timer.Stop()
+	select {
+	case <-h.freed:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// extend reports to the server, until ctx ends, that every held message is in
+// progress.
+func (h *heldMessages) extend(ctx context.Context, log zerolog.Logger) {
+	tick := time.NewTicker(extendEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, d := range h.list() {
+			if err := (*d.msg.Load()).InProgress(); err != nil {
+				log.Debug().Err(err).Msg("extend held messages")
+				break
+			}
+		}
+	}
+}
+
+func (h *heldMessages) list() []*Delivery {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	held := make([]*Delivery, 0, len(h.bySeq))
+	for _, d := range h.bySeq {
+		held = append(held, d)
+	}
+	return held
+}

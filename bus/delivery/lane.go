@@ -1,0 +1,267 @@
+// Package delivery brings what streams keep to agents: by lanes, each a pinned
+// consumer that one host of the fleet serves at a time, in the order of the stream.
+// What is not acknowledged is delivered again, to this host or to the next.
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// LaneConfig names a lane's consumer and says what it takes.
+type LaneConfig struct {
+	Stream  string
+	Name    string   // the durable consumer
+	Filters []string // subjects its agents are bound to, see Filters and Claim
+	Host    string   // the name of this host in the fleet
+	Brake   *Brake   // nil: none
+}
+
+// A Lane feeds the agents that share one pinned pull consumer. Of all hosts of
+// a fleet one holds the pin and is served; the others wait for it. The pin is
+// liveness only: a host that lost it unknowingly is stopped by the fence of the
+// session logs, not by the lane.
+//
+// Deliveries come in stream order, from one goroutine. When the pin changes
+// hands the consumer is reset first, so that what the former owner left
+// unfinished comes again before anything newer; those deliveries are Tried.
+type Lane struct {
+	cfg     LaneConfig
+	js      jetstream.JetStream
+	log     zerolog.Logger
+	few     zerolog.Logger // log for what each message may meet
+	deliver func(*Delivery)
+	gained  func(context.Context)
+
+	claims   atomic.Pointer[[]string] // the filters as they are now
+	ensuring chan struct{}            // a token: who has it may change the consumer
+
+	owner    ownershipStore
+	held     heldMessages
+	progress progress
+
+	// Only the goroutine of the consumer touches these.
+	pin       string
+	resetting bool
+	resetAt   time.Time
+	last      uint64 // the consumer's count of the last message that was taken
+	tried     uint64 // up to here a former owner may have worked
+	handed    uint64 // up to here the last owner has handed over
+	given     uint64 // the newest message that this lane gave to its agents
+
+	pinned atomic.Pointer[string] // pin, for others
+	up     chan struct{}          // closed when the consumer is being asked
+	once   sync.Once
+}
+
+// Timing of a lane. An owner that is gone loses its pin after pinnedTTL, and
+// what it held is delivered again after ackWait: the longer of the two is what
+// a takeover takes. Both outlast a cut of five seconds.
+//
+// Once in some ten thousand pulls of a busy host the client does not ask for
+// more: it does not when all it has asked for is taken while it still sends the
+// last pull. It notices when heartbeats stay away for pullExpiry.
+const (
+	ackWait    = 8 * time.Second
+	pinnedTTL  = 6 * time.Second
+	pullExpiry = 2 * time.Second
+
+	pullMessages  = 256
+	maxAckPending = 32768
+	laneGroup     = "owner"
+	logEvery      = time.Minute // of the same failure
+)
+
+// NewLane makes a lane that hands each message to deliver, which must not
+// block for long. gained is called whenever this host becomes the lane's
+// owner, before the first delivery.
+func NewLane(js jetstream.JetStream, cfg LaneConfig, log zerolog.Logger, gained func(context.Context), deliver func(*Delivery)) *Lane {
+	l := &Lane{
+		cfg: cfg, js: js, deliver: deliver, gained: gained, held: heldMessages{bySeq: map[uint64]*Delivery{}, freed: make(chan struct{}, 1)},
+		up: make(chan struct{}), ensuring: make(chan struct{}, 1),
+		log: log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger(),
+	}
+	l.owner = ownershipStore{js, cfg.Stream + "." + cfg.Name, l.log}
+	l.few = bus.Few(l.log)
+	l.claims.Store(&cfg.Filters)
+	return l
+}
+
+// LaneName is the name of the consumers of lane n.
+func LaneName(n int) string { return fmt.Sprintf("lane-%02d", n) }
+
+// Run serves the lane until ctx ends; then it stops pulling at once, while what
+// is held stays held and its timers are extended until hold ends. When both
+// are over it lets the pin go.
+func (l *Lane) Run(ctx, hold context.Context) error {
+	extended := make(chan struct{})
+	go func() {
+		defer close(extended)
+		l.held.extend(hold, l.log)
+	}()
+	var logged string
+	var loggedAt time.Time
+	for ctx.Err() == nil {
+		if err := l.serve(ctx); err != nil && ctx.Err() == nil {
+			if words := err.Error(); words != logged || time.Since(loggedAt) >= logEvery {
+				logged, loggedAt = words, time.Now()
+				l.log.Warn().Err(err).Msg("lane consumer: failed; retrying")
+			}
+			bus.Pause(ctx, time.Second)
+		}
+	}
+	<-extended
+	l.release()
+	return nil
+}
+
+// serve consumes until ctx ends or the consumer is gone.
+func (l *Lane) serve(ctx context.Context) error {
+	consumer, err := l.ensure(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.takeBack(ctx, consumer); err != nil {
+		return err
+	}
+	silent := make(chan struct{}, 1)
+	consuming, err := consumer.Consume(
+		func(m jetstream.Msg) { l.receive(ctx, consumer, m) },
+		jetstream.PullPriorityGroup(laneGroup),
+		jetstream.PullMaxMessages(pullMessages),
+		jetstream.PullExpiry(pullExpiry),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { l.trouble(err, silent) }),
+	)
+	if err != nil {
+		return fmt.Errorf("consume: %w", err)
+	}
+	l.once.Do(func() { close(l.up) })
+	closed := consuming.Closed() // asked for after Stop, it does not wait for the message being handed out
+	select {
+	case <-ctx.Done():
+		consuming.Stop()
+		<-closed
+		return nil
+	case <-closed:
+		return errors.New("the consumer is gone")
+	case <-silent: // it went unnoticed, while no pull was waiting
+		consuming.Stop()
+		<-closed
+		return errors.New("consumer: no responders")
+	}
+}
+
+// Up is closed once the lane has its consumer and asks it for messages.
+func (l *Lane) Up() <-chan struct{} { return l.up }
+
+// trouble logs what a consumer meets; it all passes or ends serve.
+func (l *Lane) trouble(err error, silent chan<- struct{}) {
+	if errors.Is(err, nats.ErrNoResponders) {
+		select {
+		case silent <- struct{}{}:
+		default:
+		}
+	}
+	if errors.Is(err, jetstream.ErrPinIDMismatch) {
+		l.log.Info().Msg("this host does not serve the lane any more; standing by")
+		l.pinned.Store(nil)
+		return
+	}
+	l.log.Debug().Err(err).Msg("lane")
+}
+
+// receive takes one message from the consumer.
+func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetstream.Msg) {
+	meta, err := m.Metadata()
+	if err != nil {
+		l.log.Error().Err(err).Msg("message without metadata is ignored")
+		return
+	}
+	count := meta.Sequence.Consumer
+	if pin := m.Headers().Get("Nats-Pin-Id"); pin != l.pin || l.misses(count) {
+		if !l.takeOver(ctx, consumer, pin, meta) {
+			return // not acknowledged: it comes again
+		}
+	}
+	if l.resetting && count != 1 {
+		return // delivered before the reset; it comes again, in order
+	}
+	l.resetting, l.last = false, count
+	seq := meta.Sequence.Stream
+	defer l.progress.pass(seq, meta.NumPending)
+	if l.held.renew(seq, m) {
+		return
+	}
+	d := &Delivery{
+		Subject: m.Subject(), Seq: seq, Stored: meta.Timestamp, lane: l,
+		Tried:  meta.NumDelivered > 1 || seq <= l.tried,
+		Handed: meta.NumDelivered == 1 && seq <= l.handed,
+	}
+	d.msg.Store(&m)
+	d.Hold(1)
+	l.waitForRoom(ctx)
+	l.cfg.Brake.wait(ctx)
+	l.held.add(d)
+	l.given = max(l.given, seq)
+	l.deliver(d)
+}
+
+// misses reports whether messages that the server has delivered did not come:
+// lost with a connection or with the server, they would come again only after
+// newer ones. The server counts its deliveries, from 1 after a reset.
+func (l *Lane) misses(count uint64) bool {
+	if l.resetting { // or the first one after the reset is lost
+		return count != 1 && time.Since(l.resetAt) > pinnedTTL
+	}
+	return count != 1 && count != l.last+1
+}
+
+// Owns asks the server whether this host still holds the pin.
+func (l *Lane) Owns(ctx context.Context) (bool, error) {
+	pin := l.pinned.Load()
+	if pin == nil {
+		return false, nil
+	}
+	consumer, err := l.js.Consumer(ctx, l.cfg.Stream, l.cfg.Name)
+	if err != nil {
+		return false, err
+	}
+	return pinnedClient(consumer.CachedInfo()) == *pin, nil
+}
+
+// Held is how many messages are held.
+func (l *Lane) Held() int { return l.held.count() }
+
+// Passed reports whether all that came before seq has been handed out: after a
+// takeover the unacknowledged messages come again in their order, and who has
+// later work at hand waits for the earlier. If it has not, then is called once
+// it has; nil asks only.
+func (l *Lane) Passed(seq uint64, then func()) bool { return l.progress.reached(seq, then) }
+
+// waitForRoom slows the lane down while it holds too many bytes.
+func (l *Lane) waitForRoom(ctx context.Context) {
+	if l.held.full() {
+		l.keepPin()
+		l.held.waitForRoom(ctx)
+	}
+}
+
+// Owner is the name of the host that serves the lane, or was the last to; empty
+// when none has.
+func (l *Lane) Owner(ctx context.Context) (string, error) {
+	note, err := l.owner.read(ctx)
+	return note.Host, err
+}
+
+// Serving reports whether this host holds the pin, as far as it knows.
+func (l *Lane) Serving() bool { return l.pinned.Load() != nil }

@@ -1,0 +1,200 @@
+package delivery_test
+
+import (
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/bus/delivery"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A host dies while it holds 2 and 4 of 6. The next gets what is left, in
+// order, within ten seconds.
+func TestLaneTakeover(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, numbers(1, 6)...)
+		held := one.want(numbers(1, 6)...)
+		two := join(t, ns, "two")
+		two.quiet(time.Minute)
+		if two.Serving() {
+			t.Error("the second host serves beside the first")
+		}
+		if owns, err := two.Owns(t.Context()); owns || err != nil {
+			t.Errorf("Owns of the second: got %t, %v, want false", owns, err)
+		}
+		for _, i := range []int{0, 2, 4, 5} {
+			held[i].Done()
+		}
+		one.flush()
+		died := time.Now()
+		one.die()
+		bustest.Publish(t, js, web, "7")
+		got := two.take(6)
+		if took := time.Since(died); took > 10*time.Second {
+			t.Errorf("takeover: took %s, want 10 s at most", took)
+		}
+		<-two.gained
+		// 3, 5 and 6 were done with, but a stream with limits keeps them.
+		if diff := cmp.Diff([]string{"2?", "3?", "4?", "5?", "6?", "7"}, describe(got)); diff != "" &&
+			!cmp.Equal([]string{"2?", "3?", "4?", "5?", "6?", "7?"}, describe(got)) {
+			t.Errorf("deliveries: %s", diff)
+		}
+		each(got, (*delivery.Delivery).Done)
+		two.quiet(aWhile)
+		if n := consumer(t, js).NumAckPending; n != 0 {
+			t.Errorf("unacknowledged: got %d, want 0", n)
+		}
+	})
+}
+
+// A host that stops hands its lane over at once, with what it leaves.
+func TestLaneRelease(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1", "2", "3")
+		held := one.want("1", "2", "3")
+		two := join(t, ns, "two")
+		held[0].Done()
+		held[1].Leave()
+		held[2].Leave()
+		stopped := time.Now()
+		one.stop()
+		got := two.take(2)
+		if took := time.Since(stopped); took > time.Second {
+			t.Errorf("handing over: took %s, want it at once", took)
+		}
+		if diff := cmp.Diff([]string{"2?~", "3?~"}, describe(got)); diff != "" {
+			t.Error(diff)
+		}
+		bustest.Publish(t, js, web, "4")
+		two.want("4")
+	})
+}
+
+// What was handed over in good order, and then lost with its host, is not handed
+// over: also not by the same host, when it comes back.
+func TestLaneReleaseAndThenDeath(t *testing.T) {
+	for _, next := range []string{"two", "three"} {
+		t.Run(next, func(t *testing.T) {
+			bustest.Bubble(t, func(t *testing.T) {
+				ns := fleet(t)
+				_, js := connect(t, ns)
+				one := join(t, ns, "one")
+				bustest.Publish(t, js, web, "1", "2")
+				each(one.want("1", "2"), (*delivery.Delivery).Leave)
+				one.stop()
+				two := join(t, ns, "two")
+				if diff := cmp.Diff([]string{"1?~", "2?~"}, describe(two.take(2))); diff != "" {
+					t.Error(diff)
+				}
+				two.die()
+				if diff := cmp.Diff([]string{"1?", "2?"}, describe(join(t, ns, next).take(2))); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// While it finishes what it holds, a stopping host takes nothing more, and
+// what it holds is not given to others.
+func TestLaneFinishesWhatItHolds(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1")
+		held := one.want("1")
+		one.pull()
+		time.Sleep(aWhile) // until the server has noticed
+		bustest.Publish(t, js, web, "2")
+		one.quiet(5 * time.Minute)
+		if n := consumer(t, js).NumRedelivered; n != 0 {
+			t.Errorf("redelivered: got %d, want 0", n)
+		}
+		held[0].Done()
+		one.stop()
+		join(t, ns, "two").want("2")
+	})
+}
+
+// A host that restarts under its own name takes its lane back at once, though
+// its dead self still holds the pin.
+func TestLaneRestart(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1", "2", "3")
+		held := one.want("1", "2", "3")
+		held[1].Done()
+		one.flush()
+		died := time.Now()
+		one.die()
+		again := join(t, ns, "one")
+		got := again.take(3)
+		if took := time.Since(died); took > time.Second {
+			t.Errorf("restart: took %s, want it at once", took)
+		}
+		if diff := cmp.Diff([]string{"1?", "2?", "3?"}, describe(got)); diff != "" {
+			t.Error(diff)
+		}
+		bustest.Publish(t, js, web, "4")
+		again.want("4")
+	})
+}
+
+// With nobody serving and messages left, a host of another name need not wait
+// for their timers either.
+func TestLaneStartsWhereAllDied(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1", "2")
+		one.want("1", "2")
+		one.die()
+		time.Sleep(7 * time.Second) // the pin is gone, the ack timers run
+		began := time.Now()
+		two := join(t, ns, "two")
+		two.want("1?", "2?")
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("start: took %s, want it at once", took)
+		}
+	})
+}
+
+// Whoever takes the pin away by hand makes the lane change hands.
+func TestLaneIsUnpinned(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		h := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1")
+		held := h.want("1")
+		<-h.gained
+		s, err := js.Stream(t.Context(), bus.InboundStream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.UnpinConsumer(t.Context(), delivery.LaneName(0), "owner"); err != nil {
+			t.Fatal(err)
+		}
+		bustest.Publish(t, js, web, "2")
+		h.want("2")[0].Done()
+		<-h.gained
+		held[0].Done()
+		h.quiet(aWhile)
+		if n := consumer(t, js).NumAckPending; n != 0 || !h.Serving() {
+			t.Errorf("unacknowledged %d, serving %t, want 0, true", n, h.Serving())
+		}
+	})
+}

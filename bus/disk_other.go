@@ -1,6 +1,0 @@
-//go:build !linux && !darwin
-
-package bus
-
-// DiskLeft is not known here.
-func DiskLeft(string) (left uint64, known bool) { return 0, false }

@@ -1,0 +1,168 @@
+// Package filestore keeps what is too large for a message in an object store.
+package filestore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/records"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A Store keeps what is too large for a message, under the SHA-256 of its
+// content.
+type Store struct {
+	js     jetstream.JetStream
+	reader *records.Reader
+}
+
+// New makes a Store on the bucket AGENT_FILES.
+func New(js jetstream.JetStream) *Store { return &Store{js, records.NewReader(js)} }
+
+// The pauses between two tries.
+const (
+	retryFirst = 50 * time.Millisecond
+	retryMost  = 2 * time.Second
+)
+
+// Put stores data, unless it is there already, and returns its name. That NATS
+// is away, or went away with what it had to answer, is waited for until ctx ends.
+func (f *Store) Put(ctx context.Context, data []byte) (string, error) {
+	sum := sha256.Sum256(data)
+	name := hex.EncodeToString(sum[:])
+	err := retry(ctx, func() error {
+		err := f.put(ctx, name, data)
+		if err != nil && !passes(err) {
+			return backoff.Permanent(err)
+		}
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("store file: %w", err)
+	}
+	return name, nil
+}
+
+// retry calls do until it succeeds, returns a backoff.Permanent error, or ctx ends.
+func retry(ctx context.Context, do func() error) error {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.MaxInterval, pauses.Multiplier = retryFirst, retryMost, 2
+	_, err := backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, do() },
+		backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0))
+	return err
+}
+
+// put tries once, with a second for each megabyte.
+func (f *Store) put(ctx context.Context, name string, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, bus.APITimeout+time.Second*time.Duration(len(data)>>20))
+	defer cancel()
+	store, err := f.js.ObjectStore(ctx, bus.FilesBucket)
+	if err != nil {
+		return err
+	}
+	if _, err := f.info(ctx, name); !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return err
+	}
+	_, err = store.PutBytes(ctx, name, data)
+	return err
+}
+
+// info is what the bucket says of a file. It is read where no copy that lags is
+// believed: a file that was deleted must not count as stored.
+func (f *Store) info(ctx context.Context, name string) (info jetstream.ObjectInfo, err error) {
+	subject := "$O." + bus.FilesBucket + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
+	rec, err := f.reader.Last(ctx, "OBJ_"+bus.FilesBucket, subject)
+	if errors.Is(err, records.ErrNotFound) {
+		return info, jetstream.ErrObjectNotFound
+	}
+	if err == nil {
+		err = json.Unmarshal(rec.Data, &info)
+	}
+	if err == nil && info.Deleted {
+		err = jetstream.ErrObjectNotFound
+	}
+	return info, err
+}
+
+// passes reports whether err is of a NATS that is away or has no room.
+func passes(err error) bool {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		return bus.Transient(api)
+	}
+	for _, e := range []error{
+		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrReconnectBufExceeded,
+		nats.ErrNoResponders, jetstream.ErrNoStreamResponse, jetstream.ErrAsyncPublishTimeout,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// ErrTooLarge is wrapped when a file is larger than its reader accepts.
+var ErrTooLarge = errors.New("it is too large")
+
+// GetWithin reads a file of at most limit bytes.
+func (f *Store) GetWithin(ctx context.Context, name string, limit uint64) ([]byte, error) {
+	info, err := f.info(ctx, name)
+	if err == nil && info.Size > limit {
+		err = ErrTooLarge
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read file %s: %w", name, err)
+	}
+	return f.Get(ctx, name)
+}
+
+// Get reads what Put stored.
+func (f *Store) Get(ctx context.Context, name string) (data []byte, err error) {
+	err = f.complete(ctx, name, func(store jetstream.ObjectStore) (err error) {
+		data, err = store.GetBytes(ctx, name)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read file %s: %w", name, err)
+	}
+	return data, nil
+}
+
+// Delete deletes what Put stored; what is not there is deleted already.
+func (f *Store) Delete(ctx context.Context, name string) error {
+	err := f.complete(ctx, name, func(store jetstream.ObjectStore) error { return store.Delete(ctx, name) })
+	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return fmt.Errorf("delete file %s: %w", name, err)
+	}
+	return nil
+}
+
+// complete calls do again, until ctx ends, while it does not find a file that is
+// there: a copy of the bucket lags.
+func (f *Store) complete(ctx context.Context, name string, do func(jetstream.ObjectStore) error) error {
+	return retry(ctx, func() error {
+		store, err := f.js.ObjectStore(ctx, bus.FilesBucket)
+		if err == nil {
+			err = do(store)
+		}
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, jetstream.ErrObjectNotFound) {
+			return backoff.Permanent(err)
+		}
+		if _, missing := f.info(ctx, name); missing != nil {
+			return backoff.Permanent(missing)
+		}
+		return err
+	})
+}

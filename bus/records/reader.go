@@ -1,0 +1,150 @@
+// Package records reads what streams keep, without a consumer that acknowledges: one
+// message, the newest of each subject, all from a sequence on, or the entry of a
+// bucket. Of a stream with replicas the leader is asked, where a copy may lag behind.
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A Reader reads stored messages of one subject without a consumer: one
+// request for the last, one for each batch of a tail.
+//
+// What it says holds for the stream and not only for one of its copies: of a
+// stream with several, one message is read from the leader, and so are the
+// beginning and the end of a tail.
+type Reader struct {
+	nc     *nats.Conn
+	api    string
+	copies *copies
+}
+
+// NewReader makes a Reader of the streams that js is about, in whatever domain.
+func NewReader(js jetstream.JetStream) *Reader {
+	return &Reader{nc: js.Conn(), api: bus.APIPrefix(js), copies: &copies{js: js, looked: map[string]*look{}}}
+}
+
+// A Record is a stored message.
+type Record struct {
+	Subject string
+	Seq     uint64
+	Time    time.Time
+	Header  nats.Header
+	Data    []byte
+}
+
+// ErrNotFound is returned when there is no such message.
+var ErrNotFound = errors.New("message not found")
+
+// Last reads the newest message of subject.
+func (r *Reader) Last(ctx context.Context, stream, subject string) (Record, error) {
+	return r.one(ctx, stream, getRequest{LastFor: subject})
+}
+
+// Get reads the message with sequence seq.
+func (r *Reader) Get(ctx context.Context, stream string, seq uint64) (Record, error) {
+	return r.one(ctx, stream, getRequest{Seq: seq})
+}
+
+// Next reads the first message of subject whose sequence is seq or more.
+func (r *Reader) Next(ctx context.Context, stream, subject string, seq uint64) (Record, error) {
+	return r.one(ctx, stream, getRequest{Seq: max(seq, 1), NextFor: subject})
+}
+
+func (r *Reader) one(ctx context.Context, stream string, req getRequest) (Record, error) {
+	leader, err := r.needLeader(ctx, stream)
+	if err != nil {
+		return Record{}, err
+	}
+	if leader {
+		return r.ask(ctx, stream, req)
+	}
+	msg, err := r.request(ctx, r.direct(stream, &req), req)
+	if err != nil {
+		return Record{}, err
+	}
+	return record(msg)
+}
+
+func (r *Reader) needLeader(ctx context.Context, stream string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, bus.APITimeout)
+	defer cancel()
+	leader, err := r.copies.needLeader(ctx, stream)
+	if err != nil {
+		return false, fmt.Errorf("read stored message: look at stream %s: %w", stream, err)
+	}
+	return leader, nil
+}
+
+// direct is where any copy answers. The question for the last message of a
+// subject stands in it, where permissions can tell one subject from another.
+func (r *Reader) direct(stream string, req *getRequest) string {
+	to := r.api + "DIRECT.GET." + stream
+	if req.LastFor != "" {
+		to, req.LastFor = to+"."+req.LastFor, ""
+	}
+	return to
+}
+
+func (r *Reader) request(ctx context.Context, to string, req getRequest) (*nats.Msg, error) {
+	body, err := encodeRequest(req)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, bus.APITimeout) // an answer may be lost with its connection
+	defer cancel()
+	msg, err := r.nc.RequestWithContext(ctx, to, body)
+	if err != nil {
+		return nil, fmt.Errorf("read stored message: %w", err)
+	}
+	return msg, nil
+}
+
+type getRequest struct {
+	Seq       uint64     `json:"seq,omitempty"`
+	StartTime *time.Time `json:"start_time,omitempty"`
+	LastFor   string     `json:"last_by_subj,omitempty"`
+	NextFor   string     `json:"next_by_subj,omitempty"`
+	Batch     int        `json:"batch,omitempty"`
+	MaxBytes  int        `json:"max_bytes,omitempty"`
+}
+
+func encodeRequest(req getRequest) ([]byte, error) {
+	if req == (getRequest{}) {
+		return nil, nil
+	}
+	return json.Marshal(req)
+}
+
+func record(msg *nats.Msg) (Record, error) {
+	switch status := msg.Header.Get("Status"); status {
+	case "":
+	case "404":
+		return Record{}, ErrNotFound
+	case "503":
+		return Record{}, fmt.Errorf("read stored message: %w", nats.ErrNoResponders)
+	default:
+		return Record{}, fmt.Errorf("read stored message: status %s %s", status, msg.Header.Get("Description"))
+	}
+	seq, err := strconv.ParseUint(msg.Header.Get(jetstream.SequenceHeader), 10, 64)
+	if err != nil {
+		return Record{}, fmt.Errorf("read stored message: sequence: %w", err)
+	}
+	at, err := time.Parse(time.RFC3339Nano, msg.Header.Get(jetstream.TimeStampHeaer))
+	if err != nil {
+		return Record{}, fmt.Errorf("read stored message: time: %w", err)
+	}
+	return Record{
+		Subject: msg.Header.Get(jetstream.SubjectHeader), Seq: seq, Time: at, Header: msg.Header, Data: msg.Data,
+	}, nil
+}

@@ -1,0 +1,42 @@
+package bus
+
+import (
+	"time"
+)
+
+// The streams and buckets, as other programs see them.
+const (
+	InboundStream   = "AGENT_INBOUND"
+	OutboundStream  = "AGENT_OUTBOUND"
+	RoutesStream    = "AGENT_ROUTES"
+	SchedulesStream = "AGENT_SCHEDULES"
+	SessionsStream  = "AGENT_SESSIONS"
+	EventsStream    = "AGENT_EVENTS"
+	DeadStream      = "AGENT_DEAD"
+
+	FilesBucket   = "AGENT_FILES"   // object store: what is too large for a message
+	LanesBucket   = "AGENT_LANES"   // which host last held which lane; the key of the fleet
+	WaitingBucket = "AGENT_WAITING" // the calls that wait for an approval or an answer
+	AllowedBucket = "AGENT_ALLOWED" // what people have allowed for longer than once
+
+	SpendBucket      = "AGENT_SPEND"      // what each agent has spent in each of the last days
+	SchedulesBucket  = "AGENT_SCHEDULES"  // schedules and reminders, and when they are due next
+	HeartbeatsBucket = "AGENT_HEARTBEATS" // what the ticks of agents came to
+	MemoryBucket     = "AGENT_MEMORY"     // what agents remember
+)
+
+// LaneStreams are the streams of which each lane has a consumer.
+func LaneStreams() []string { return []string{InboundStream, RoutesStream, SchedulesStream} }
+
+// DedupeWindow is how long a stream remembers a Nats-Msg-Id.
+const DedupeWindow = 10 * time.Minute
+
+// MemoryMarkers is how long the bucket of notes keeps the marker of a deletion; a
+// host that misses it reads all notes again.
+const MemoryMarkers = 7 * 24 * time.Hour
+
+// UpgradeStream has the messages of AGENT_ROUTES while that is made new.
+const UpgradeStream = "AGENT_ROUTES_UPGRADE"
+
+// Description is that of the streams and consumers that hosts make.
+const Description = "agenthost"

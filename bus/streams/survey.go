@@ -1,0 +1,72 @@
+package streams
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"agenthost/bus/delivery"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A State is how one of the host's streams is.
+type State struct {
+	Name     string
+	Missing  bool   // the next host makes it
+	Foreign  string // settings that another program chose, in words
+	Fault    error  // why no host can use it
+	Replicas int    // that are up to date, of those it has
+	Has      int
+	Bytes    uint64
+}
+
+// Survey looks at the streams as Provision would find them, and changes
+// nothing. skew is by how much the server's clock is ahead of this machine's;
+// known is false while there is no stream to tell the server's time.
+func Survey(ctx context.Context, js jetstream.JetStream, replicas, lanes int) (states []State, skew time.Duration, known bool, err error) {
+	for _, want := range streamConfigs(max(replicas, 1)) {
+		asked := time.Now()
+		stream, err := js.Stream(ctx, want.Name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			states = append(states, State{Name: want.Name, Missing: true})
+			continue
+		}
+		if err != nil {
+			return nil, 0, false, fmt.Errorf("look at stream %s: %w", want.Name, err)
+		}
+		info := stream.CachedInfo()
+		if !info.TimeStamp.IsZero() { // it is of some time between asking and hearing
+			middle := asked.Add(time.Since(asked) / 2)
+			skew, known = info.TimeStamp.Sub(middle), true
+		}
+		states = append(states, stateOf(info, want, delivery.LaneCount(lanes)))
+	}
+	return states, skew, known, nil
+}
+
+func stateOf(info *jetstream.StreamInfo, want jetstream.StreamConfig, lanes int) State {
+	s := State{
+		Name: want.Name, Fault: cmp.Or(checkLanes(info.Config, lanes), checkUsable(info.Config)), Bytes: info.State.Bytes,
+		Has: info.Config.Replicas, Replicas: info.Config.Replicas,
+	}
+	var words []string
+	for _, f := range foreignSettings(info.Config, want) {
+		words = append(words, fmt.Sprintf("%s %v", f.name, f.value))
+	}
+	s.Foreign = strings.Join(words, ", ")
+	if info.Cluster != nil {
+		for _, peer := range info.Cluster.Replicas {
+			if !peer.Current || peer.Offline {
+				s.Replicas--
+			}
+		}
+		if info.Cluster.Leader == "" {
+			s.Fault = errors.Join(s.Fault, errors.New("it has no leader: too few of its servers are up"))
+		}
+	}
+	return s
+}

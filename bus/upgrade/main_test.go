@@ -1,0 +1,20 @@
+package upgrade_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if env := os.Getenv(dieEnv); env != "" {
+		if err := upgradeUntilDeath(env); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,468 @@
+package upgrade_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/bus/delivery"
+	"agenthost/bus/records"
+	"agenthost/bus/streams"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+)
+
+const forever = "@at 2060-01-01T00:00:00Z"
+
+// oldRoutes makes AGENT_ROUTES as version 0.1 did, with what it would have left:
+// schedules, one that has fired, a lane that is done with the first and the third
+// message, and a program that has read one of two.
+func oldRoutes(t *testing.T, js jetstream.JetStream) {
+	t.Helper()
+	oldReplicas(t, js, 1)
+}
+
+func oldReplicas(t *testing.T, js jetstream.JetStream, replicas int) {
+	t.Helper()
+	bustest.MakeStream(t, js, jetstream.StreamConfig{Name: bus.SessionsStream, Subjects: []string{"agent.session.>"}, Replicas: replicas})
+	bustest.Publish(t, js, "agent.session.ana.x", "a commit")
+	bustest.MakeStream(t, js, jetstream.StreamConfig{
+		Name: bus.RoutesStream, Subjects: []string{"agent.route.*", "agent.schedule.>"}, MaxAge: 7 * 24 * time.Hour,
+		AllowMsgSchedules: true, AllowMsgTTL: true, AllowDirect: true, Duplicates: bus.DedupeWindow, FirstSeq: 100, Replicas: replicas,
+	})
+	for i := range 5 {
+		send(t, js, "agent.route.ana", nats.Header{nats.MsgIdHdr: {fmt.Sprint("m", i)}, "Traceparent": {"t"}}, fmt.Sprint("work ", i))
+	}
+	for i := range 2 {
+		bustest.Publish(t, js, "agent.route.desk", fmt.Sprint("result ", i))
+	}
+	for name, target := range map[string]string{"a": "agent.route.ana", "b": "agent.route.ana", "foreign": "agent.route.bob"} {
+		send(t, js, "agent.schedule.ana."+name, nats.Header{
+			jetstream.ScheduleHeader: {forever}, jetstream.ScheduleTargetHeader: {target}, "Nats-TTL": {"never"}, "Traceparent": {"t"},
+		}, name)
+	}
+	send(t, js, "agent.schedule.ana.fired", nats.Header{
+		jetstream.ScheduleHeader: {"@at 2020-01-01T00:00:00Z"}, jetstream.ScheduleTargetHeader: {"agent.route.ana"}, "Traceparent": {"t"},
+	}, "fired")
+	take(t, js, jetstream.ConsumerConfig{
+		Durable: delivery.LaneName(1), FilterSubject: "agent.route.ana", AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Hour,
+	}, 4, 0, 2)
+	take(t, js, jetstream.ConsumerConfig{Durable: "program", FilterSubject: "agent.route.desk", AckPolicy: jetstream.AckExplicitPolicy}, 1, 0)
+	bustest.Eventually(t, "the firing", func() bool {
+		stream, err := js.Stream(t.Context(), bus.RoutesStream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, err := stream.GetLastMsgForSubject(t.Context(), "agent.route.ana")
+		return err == nil && string(last.Data) == "fired"
+	})
+}
+
+func send(t *testing.T, js jetstream.JetStream, subject string, header nats.Header, data string) {
+	t.Helper()
+	if _, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: subject, Header: header, Data: []byte(data)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// take makes a consumer of AGENT_ROUTES, gets n messages and acknowledges some.
+func take(t *testing.T, js jetstream.JetStream, cfg jetstream.ConsumerConfig, n int, acked ...int) {
+	t.Helper()
+	consumer, err := js.CreateConsumer(t.Context(), bus.RoutesStream, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, msg := range fetch(t, consumer, n) {
+		if slices.Contains(acked, i) {
+			if err := msg.DoubleAck(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func fetch(t *testing.T, consumer jetstream.Consumer, n int) (list []jetstream.Msg) {
+	t.Helper()
+	batch, err := consumer.Fetch(n, jetstream.FetchMaxWait(20*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for msg := range batch.Messages() {
+		list = append(list, msg)
+	}
+	if len(list) != n || batch.Error() != nil {
+		t.Fatalf("got %d messages, %v, want %d", len(list), batch.Error(), n)
+	}
+	return list
+}
+
+// contents are the messages of a stream, a line for each.
+func contents(t *testing.T, js jetstream.JetStream, stream string) (lines []string) {
+	t.Helper()
+	for rec, err := range records.NewReader(js).Tail(t.Context(), stream, ">", 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := fmt.Sprintf("%s %s", rec.Subject, rec.Data)
+		if stream == bus.RoutesStream {
+			line = fmt.Sprintf("%d %s", rec.Seq, line)
+		}
+		for _, key := range []string{nats.MsgIdHdr, "Traceparent", jetstream.ScheduleHeader, jetstream.ScheduleTargetHeader} {
+			if v := rec.Header.Get(key); v != "" {
+				line += " " + v
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// wantUpgraded checks that nothing of oldRoutes is missing.
+func wantUpgraded(t *testing.T, js jetstream.JetStream) {
+	t.Helper()
+	for _, want := range []string{
+		"AGENT_ROUTES agent.route.* 168h0m0s direct ttl",
+		"AGENT_SCHEDULES agent.due.* agent.schedule.> 168h0m0s direct rollup ttl schedules",
+	} {
+		if all := bustest.ListStreams(t, js); !slices.Contains(all, want) || strings.Contains(fmt.Sprint(all), "UPGRADE") {
+			t.Errorf("got %s\nwant among them %s", strings.Join(all, "\n"), want)
+		}
+	}
+	if diff := cmp.Diff([]string{
+		"100 agent.route.ana work 0 m0 t", "101 agent.route.ana work 1 m1 t", "102 agent.route.ana work 2 m2 t", "103 agent.route.ana work 3 m3 t",
+		"104 agent.route.ana work 4 m4 t", "105 agent.route.desk result 0", "106 agent.route.desk result 1",
+	}, contents(t, js, bus.RoutesStream)); diff != "" {
+		t.Errorf("routes: %s", diff)
+	}
+	due := slices.Compact(slices.Sorted(slices.Values(contents(t, js, bus.SchedulesStream)))) // one of a step that was done twice has the same id
+	if diff := cmp.Diff([]string{
+		"agent.due.ana fired AGENT_ROUTES:111 t",
+		"agent.schedule.ana.a a t " + forever + " agent.due.ana", "agent.schedule.ana.b b t " + forever + " agent.due.ana",
+	}, due); diff != "" {
+		t.Errorf("schedules: %s", diff)
+	}
+	c := bustest.StreamConfig(t, js, bus.RoutesStream)
+	if c.Metadata["agenthost.lanes_from"] != "101" || c.Metadata["agenthost.original"] != "" || c.Duplicates != bus.DedupeWindow {
+		t.Errorf("got %+v", c)
+	}
+	program, err := js.Consumer(t.Context(), bus.RoutesStream, "program")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if msg := fetch(t, program, 1)[0]; string(msg.Data()) != "result 1" {
+		t.Errorf("the program gets %s, want result 1", msg.Data())
+	}
+	if ack, err := js.Publish(t.Context(), "agent.route.ana", nil); err != nil || ack.Sequence < 112 {
+		t.Errorf("the next message is %+v, %v, want it beyond 111", ack, err)
+	}
+}
+
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	js := bustest.Open(t).JS
+	oldRoutes(t, js)
+	bustest.Provision(t, js)
+	wantUpgraded(t, js)
+}
+
+// A consumer that pushes brings its program what is new, and no more, and not while
+// the messages are being copied.
+func TestUpgradeOfAConsumerThatPushes(t *testing.T) {
+	t.Parallel()
+	b := bustest.Open(t)
+	oldRoutes(t, b.JS)
+	got, err := b.NC.SubscribeSync("desk.inbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.JS.CreatePushConsumer(t.Context(), bus.RoutesStream, jetstream.ConsumerConfig{
+		Durable: "pushes", DeliverSubject: "desk.inbox", FilterSubject: "agent.route.desk", DeliverPolicy: jetstream.DeliverNewPolicy,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	bustest.Provision(t, b.JS)
+	bustest.Publish(t, b.JS, "agent.route.desk", "new")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	msg, err := got.NextMsgWithContext(ctx)
+	if err != nil || string(msg.Data) != "new" {
+		t.Fatalf("got %v, %v, want the new message", msg, err)
+	}
+}
+
+// The hosts of a fleet are started at the same time.
+func TestUpgradeByManyHosts(t *testing.T) {
+	t.Parallel()
+	js := bustest.Open(t).JS
+	oldRoutes(t, js)
+	var hosts errgroup.Group
+	for range 4 {
+		hosts.Go(func() error { return streams.Provision(context.Background(), js, 1, 4, zerolog.Nop()) })
+	}
+	if err := hosts.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	wantUpgraded(t, js)
+}
+
+func TestUpgradeOfReplicas(t *testing.T) {
+	c := bustest.StartCluster(t)
+	b := bustest.OpenConfig(t, bus.Config{URL: c.URL(0)})
+	if err := b.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	oldReplicas(t, b.JS, 3)
+	if err := provisionAsHost(t, b.JS); err != nil {
+		t.Fatal(err)
+	}
+	wantUpgraded(t, b.JS)
+	if c := bustest.StreamConfig(t, b.JS, bus.RoutesStream); c.Replicas != 3 {
+		t.Errorf("got %d replicas, want 3", c.Replicas)
+	}
+}
+
+// The hosts of a fleet that has a cluster are started at the same time, each on a
+// server of its own: what is scheduled and what waits is there afterwards, once.
+func TestUpgradeOfReplicasByManyHosts(t *testing.T) {
+	c := bustest.StartCluster(t)
+	var hosts []jetstream.JetStream
+	for i := range 3 {
+		b := bustest.OpenConfig(t, bus.Config{URL: c.URL(i)})
+		if err := b.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		hosts = append(hosts, b.JS)
+	}
+	oldReplicas(t, hosts[0], 3)
+	var all errgroup.Group
+	for _, js := range hosts {
+		all.Go(func() error { return provisionAsHost(t, js) })
+	}
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	wantUpgraded(t, hosts[1])
+	for _, js := range hosts {
+		if due := contents(t, js, bus.SchedulesStream); len(due) != 3 {
+			t.Errorf("got %d messages, want each of the three once: %q", len(due), due)
+		}
+	}
+	if got := workOfLane(t, hosts[2], "work 4"); !slices.IsSorted(got) || !slices.Contains(got, "work 1") || !slices.Contains(got, "work 3") {
+		t.Errorf("the lane brings %q, want what nobody had done, in its order", got)
+	}
+}
+
+// provisionAsHost tries again, as a host does, for what a slow cluster may mend.
+func provisionAsHost(t *testing.T, js jetstream.JetStream) error {
+	for {
+		err := streams.Provision(t.Context(), js, 3, 4, bustest.Log(t))
+		if err == nil || !bus.Transient(err) || t.Context().Err() != nil {
+			return err
+		}
+	}
+}
+
+// workOfLane is what the lane of ana brings, up to the text last.
+func workOfLane(t *testing.T, js jetstream.JetStream, last string) (texts []string) {
+	t.Helper()
+	got := make(chan *delivery.Delivery, 100) // the lane must not wait for the test
+	lane := delivery.NewLane(js, delivery.LaneConfig{
+		Stream: bus.RoutesStream, Name: delivery.LaneName(1), Host: "one", Filters: []string{"agent.route.ana"},
+	}, bustest.Log(t), func(context.Context) {}, func(d *delivery.Delivery) { got <- d })
+	ctx, cancel := context.WithCancel(bustest.Context(t))
+	done := make(chan error, 1)
+	go func() { done <- lane.Run(ctx, ctx) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	for {
+		select {
+		case d := <-got:
+			texts = append(texts, string(d.Data()))
+			d.Done()
+			if texts[len(texts)-1] == last {
+				return texts
+			}
+		case <-ctx.Done():
+			t.Errorf("the lane brings %q, want %q too", texts, last)
+			return texts
+		}
+	}
+}
+
+// A stream that had messages, and has none now, does not count from 1 again: what has
+// no id is known by its sequence.
+func TestUpgradeOfAnEmptyStream(t *testing.T) {
+	t.Parallel()
+	js := bustest.Open(t).JS
+	oldRoutes(t, js)
+	stream, err := js.Stream(t.Context(), bus.RoutesStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	bustest.Provision(t, js)
+	if ack, err := js.Publish(t.Context(), "agent.route.ana", nil); err != nil || ack.Sequence < 112 {
+		t.Errorf("the next message is %+v, %v, want it beyond 111", ack, err)
+	}
+}
+
+func TestUpgradeWaitsForHostsOfTheOldVersion(t *testing.T) {
+	t.Parallel()
+	js := bustest.Open(t).JS
+	oldRoutes(t, js)
+	lane, err := js.UpdateConsumer(t.Context(), bus.RoutesStream, jetstream.ConsumerConfig{
+		Durable: delivery.LaneName(1), FilterSubject: "agent.route.none", AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Hour,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := lane.Consume(func(jetstream.Msg) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bustest.Eventually(t, "a host that asks for messages", func() bool {
+		info, err := lane.Info(t.Context())
+		return err == nil && info.NumWaiting > 0
+	})
+	err = streams.Provision(t.Context(), js, 1, 4, bustest.Log(t))
+	bustest.WantError(t, err, "upgrade stream AGENT_ROUTES: ", "a host serves lane-01", "stop every host first")
+	if !bus.Transient(err) {
+		t.Error("a host that starts does not wait for it")
+	}
+	old.Stop()
+	<-old.Closed()
+	bustest.Eventually(t, "the upgrade", func() bool { return streams.Provision(t.Context(), js, 1, 4, bustest.Log(t)) == nil })
+	wantUpgraded(t, js)
+}
+
+func TestUpgradeRefusesAWorkQueue(t *testing.T) {
+	t.Parallel()
+	js := bustest.Open(t).JS
+	bustest.MakeStream(t, js, jetstream.StreamConfig{
+		Name: bus.RoutesStream, Subjects: []string{"agent.route.*"}, AllowMsgSchedules: true, Retention: jetstream.WorkQueuePolicy,
+	})
+	err := streams.Provision(t.Context(), js, 1, 4, bustest.Log(t))
+	bustest.WantError(t, err, "upgrade stream AGENT_ROUTES: ", "retention is WorkQueue", "delete it")
+	if !errors.Is(err, bus.ErrUnusable) {
+		t.Errorf("got %v, want %v", err, bus.ErrUnusable)
+	}
+}
+
+// A host may die at any moment of the upgrade: another process kills itself when it
+// has logged so many lines of it, and the next host goes on.
+func TestUpgradeAfterSIGKILL(t *testing.T) {
+	t.Parallel()
+	store := t.TempDir()
+	prepared := openStore(t, store)
+	oldRoutes(t, prepared.JS)
+	prepared.Close()
+	for n, killed := 1, true; killed; n++ {
+		dir := filepath.Join(t.TempDir(), strconv.Itoa(n))
+		if err := os.CopyFS(dir, os.DirFS(store)); err != nil {
+			t.Fatal(err)
+		}
+		var at string
+		killed, at = upgradeAndDie(t, dir, n)
+		t.Run(fmt.Sprint(n, " ", at), func(t *testing.T) {
+			t.Parallel()
+			b := openStore(t, dir)
+			bustest.Provision(t, b.JS)
+			wantUpgraded(t, b.JS)
+		})
+		if !killed && n < 15 {
+			t.Fatalf("only %d places to die", n-1)
+		}
+	}
+}
+
+func openStore(t *testing.T, dir string) *bus.Bus {
+	t.Helper()
+	cfg := bustest.Config(t)
+	cfg.Embedded.Store = dir
+	return bustest.OpenConfig(t, cfg)
+}
+
+const dieEnv = "BUS_TEST_UPGRADE_AND_DIE" // the store and the line
+
+// upgradeAndDie runs a host that is killed at line n of what it logs of the upgrade.
+func upgradeAndDie(t *testing.T, dir string, n int) (killed bool, at string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d:%s", dieEnv, n, dir))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	if cmd.ProcessState.ExitCode() == -1 { // by a signal
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		return true, lines[len(lines)-1]
+	}
+	if err != nil {
+		t.Fatalf("%v: %s", err, &out)
+	}
+	return false, "not"
+}
+
+// diesAt kills the process at a line of the upgrade.
+type diesAt struct{ left int }
+
+func (d *diesAt) Write(p []byte) (int, error) {
+	var line struct{ Message, Step, Part string }
+	if err := json.Unmarshal(p, &line); err != nil {
+		return 0, err
+	}
+	if !strings.HasPrefix(line.Message, "upgrade stream") {
+		return len(p), nil
+	}
+	fmt.Println(line.Step + line.Part)
+	if d.left--; d.left == 0 {
+		if self, err := os.FindProcess(os.Getpid()); err != nil || self.Kill() != nil {
+			panic("cannot kill itself")
+		}
+		select {}
+	}
+	return len(p), nil
+}
+
+// upgradeUntilDeath is the process of upgradeAndDie.
+func upgradeUntilDeath(env string) error {
+	n, dir, _ := strings.Cut(env, ":")
+	left, err := strconv.Atoi(n)
+	if err != nil {
+		return err
+	}
+	noPort := ""
+	b, err := bus.Open(context.Background(), bus.Options{Name: "dies", Log: zerolog.Nop(), Config: bus.Config{
+		Embedded: bus.Embedded{Store: dir, Listen: &noPort, Sync: "always"},
+	}})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	return streams.Provision(context.Background(), b.JS, 1, 4, zerolog.New(&diesAt{left}))
+}
