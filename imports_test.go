@@ -24,7 +24,10 @@ const module = "agenthost"
 // arrows says what a package may import of the module's own. A folder within a
 // package needs no entry: it may import its parent, bus and fastjson.
 var arrows = map[string][]string{
-	"cmd/agenthost":      {"host", "config", "bench", "bus", "internal/coldstore", "internal/terminal"},
+	"cmd/agenthost":      {"host", "client", "config", "bench", "bus", "internal/chat", "internal/cli", "internal/coldstore", "internal/starter", "internal/terminal"},
+	"client":             {"agents", "bus", "config", "heartbeat", "llm", "run", "session", "tools", "tools/memory"},
+	"internal/cli":       {"bus", "client", "config", "internal/terminal"},
+	"internal/chat":      {"bus", "client", "internal/cli", "internal/terminal"},
 	"examples":           {"agents", "config", "host", "llm"},
 	"host":               {"*"},
 	"config":             {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools", "internal/texts"},
@@ -45,13 +48,14 @@ var arrows = map[string][]string{
 	"internal/hardening": {"bus", "config", "tools"},
 	"internal/diskuse":   {},
 	"internal/texts":     {},
+	"internal/starter":   {},
 	"tools/mcp":          {"tools", "internal/oauth"},
 	"internal/oauth":     {"tools"},
 }
 
 // importers says who may import the packages that a "*" does not cover.
 var importers = map[string][]string{
-	"config":        {"host", "cmd/agenthost", "examples", "internal/hardening"},
+	"config":        {"host", "client", "cmd/agenthost", "examples", "internal/cli", "internal/hardening"},
 	"host":          {"cmd/agenthost", "examples"},
 	"cmd/agenthost": {},
 }
