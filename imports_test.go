@@ -34,7 +34,7 @@ func modulePath() string {
 // arrows says what a package may import of the module's own. A folder within a
 // package needs no entry: it may import its parent, bus and fastjson.
 var arrows = map[string][]string{
-	"cmd/agenthost":             {"host", "config", "bench", "bus", "internal/coldstore", "internal/terminal", "internal/control", "internal/doctor", "internal/eval", "internal/mcplogin", "internal/lockfile"},
+	"cmd/agenthost":             {"host", "config", "bench", "bus", "internal/coldstore", "internal/terminal", "internal/control", "internal/doctor", "internal/eval", "internal/mcplogin", "internal/lockfile", "client", "internal/chat", "internal/cli", "internal/starter"},
 	"host":                      {"*"},
 	"config":                    {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools", "internal/texts", "internal/yamldoc"},
 	"console":                   {"*"},
@@ -80,6 +80,10 @@ var arrows = map[string][]string{
 	"internal/coldstore":        {"internal/lockfile"},
 	"internal/lockfile":         {},
 	"internal/natsserver":       {"internal/lockfile"},
+	"client":                    {"agents", "bus", "config", "heartbeat", "llm", "run", "session", "tools", "tools/memory"},
+	"internal/cli":              {"bus", "client", "config", "internal/terminal"},
+	"internal/chat":             {"bus", "client", "internal/cli", "internal/terminal"},
+	"internal/starter":          {},
 }
 
 // importers says who may import the packages that a "*" does not cover.

@@ -1,4 +1,4 @@
-// Package bench measures a host beside the bus it stands on: the same messages
+// Package bench measures a host and compares it with bare JetStream: the same messages
 // go through the host, and through an echo on bare JetStream, in turns, and
 // what is told is one as a part of the other. Absolute figures are those of a
 // machine and its mood; the ratio of one run is worth comparing.

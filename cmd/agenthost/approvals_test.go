@@ -1,7 +1,6 @@
 package main
 
 import (
-	"agenthost/bus/streams"
 	"context"
 	"encoding/json"
 	"testing"
@@ -9,7 +8,9 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
-	"agenthost/internal/control"
+	"agenthost/bus/streams"
+	"agenthost/client"
+	"agenthost/internal/cli"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -20,7 +21,7 @@ import (
 const waitID = "ana.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb"
 
 // waitsFor is a NATS where one call waits, with no host.
-func waitsFor(t *testing.T, w control.Waiting) (url string, nc *nats.Conn) {
+func waitsFor(t *testing.T, w client.Waiting) (url string, nc *nats.Conn) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	url, _ = bustest.Server(t)
@@ -54,16 +55,16 @@ func waitsFor(t *testing.T, w control.Waiting) (url string, nc *nats.Conn) {
 // pretend is a host that serves ana and says word to its orders; empty: nothing.
 func pretend(t *testing.T, nc *nats.Conn, word string) {
 	t.Helper()
-	svc, err := micro.AddService(nc, micro.Config{Name: control.ServiceName, Version: "0.1.0"})
+	svc, err := micro.AddService(nc, micro.Config{Name: client.ServiceName, Version: "0.1.0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = svc.Stop() })
 	err = svc.AddEndpoint("status", micro.HandlerFunc(func(req micro.Request) {
-		status := control.Status{Host: "blue", Agents: make([]control.AgentStatus, 1)}
+		status := client.Status{Host: "blue", Agents: make([]client.AgentStatus, 1)}
 		status.Agents[0].ID = "ana"
 		_ = req.RespondJSON(status)
-	}), micro.WithEndpointSubject(control.StatusSubject))
+	}), micro.WithEndpointSubject(client.StatusSubject))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,39 +91,39 @@ const (
 )
 
 func TestAnswerRefused(t *testing.T) {
-	url, nc := waitsFor(t, control.Waiting{Kind: control.ForApproval, Prompt: "pay"})
+	url, nc := waitsFor(t, client.Waiting{Kind: client.ForApproval, Prompt: "pay"})
 	pretend(t, nc, refused)
-	stdout, stderr := call(t, codeFailed, "", "approvals", "answer", waitID, "approve", "-s", url)
+	stdout, stderr := call(t, cli.CodeFailed, "", "approvals", "answer", waitID, "approve", "-s", url)
 	contains(t, stderr, `agenthost: answer "`+waitID+`": it is already answered`)
 	if stdout != "" {
 		t.Errorf("standard output: %q", stdout)
 	}
-	_, stderr = call(t, codeFailed, "", "runs", "abort", "ana", "web/dm/7", "-s", url)
+	_, stderr = call(t, cli.CodeFailed, "", "runs", "abort", "ana", "web/dm/7", "-s", url)
 	contains(t, stderr, "there is nothing to stop")
 }
 
 // What a host says that is no word of one is an error, and so is silence when it
 // is cut short.
 func TestOrderWithoutAWord(t *testing.T) {
-	url, nc := waitsFor(t, control.Waiting{Kind: control.ForQuestion, Prompt: "Which?"})
+	url, nc := waitsFor(t, client.Waiting{Kind: client.ForQuestion, Prompt: "Which?"})
 	pretend(t, nc, malformed)
-	_, stderr := call(t, codeFailed, "", "approvals", "answer", waitID, "blue", "-s", url)
+	_, stderr := call(t, cli.CodeFailed, "", "approvals", "answer", waitID, "blue", "-s", url)
 	contains(t, stderr, "malformed message")
-	_, stderr = call(t, codeFailed, "", "runs", "abort", "ana", "web/dm/7", "-s", url)
+	_, stderr = call(t, cli.CodeFailed, "", "runs", "abort", "ana", "web/dm/7", "-s", url)
 	contains(t, stderr, "stop web/dm/7 of ana: malformed message")
 }
 
 func TestOrderIsStored(t *testing.T) {
 	for name, silent := range map[string]bool{"no host": false, "a host that is silent": true} {
 		t.Run(name, func(t *testing.T) {
-			url, nc := waitsFor(t, control.Waiting{Kind: control.ForApproval, Prompt: "pay"})
+			url, nc := waitsFor(t, client.Waiting{Kind: client.ForApproval, Prompt: "pay"})
 			if silent {
 				pretend(t, nc, "")
 			}
-			stdout, stderr := call(t, codeDone, "", "approvals", "answer", waitID, "approve", "--by", "bo", "--scope", "session", "--timeout", "1ms", "-s", url)
+			stdout, stderr := call(t, cli.CodeDone, "", "approvals", "answer", waitID, "approve", "--by", "bo", "--scope", "session", "--timeout", "1ms", "-s", url)
 			contains(t, stdout, "the answer is stored")
 			contains(t, stderr, "no host took the answer yet; it waits in the stream AGENT_ROUTES")
-			stdout, stderr = call(t, codeDone, "", "runs", "abort", "ana", "web/dm/7", "--timeout", "1ms", "--json", "-s", url)
+			stdout, stderr = call(t, cli.CodeDone, "", "runs", "abort", "ana", "web/dm/7", "--timeout", "1ms", "--json", "-s", url)
 			contains(t, stdout, `"state": "stored"`)
 			contains(t, stderr, "no host took the order yet; it waits in the stream AGENT_ROUTES")
 			route := firstRoute(t, nc)
@@ -157,9 +158,9 @@ func firstRoute(t *testing.T, nc *nats.Conn) bus.Route {
 }
 
 func TestDelegatesAreNotAnswered(t *testing.T) {
-	url, _ := waitsFor(t, control.Waiting{Kind: control.ForDelegate, Prompt: "pay", To: "kate"})
-	_, stderr := call(t, codeFailed, "", "approvals", "answer", waitID, "approve", "-s", url)
+	url, _ := waitsFor(t, client.Waiting{Kind: client.ForDelegate, Prompt: "pay", To: "kate"})
+	_, stderr := call(t, cli.CodeFailed, "", "approvals", "answer", waitID, "approve", "-s", url)
 	contains(t, stderr, "it waits for the agent kate, not for a person")
-	_, stderr = call(t, codeFailed, "", "approvals", "answer", "other", "approve", "-s", url)
+	_, stderr = call(t, cli.CodeFailed, "", "approvals", "answer", "other", "approve", "-s", url)
 	contains(t, stderr, `"other": nothing waits for this answer`)
 }

@@ -4,21 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/user"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"syscall"
 	"time"
 
-	"agenthost/internal/terminal"
-
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
+
+	"agenthost/bus"
+	"agenthost/client"
+	"agenthost/config"
+	"agenthost/host"
+	"agenthost/internal/chat"
+	"agenthost/internal/cli"
+	"agenthost/internal/lockfile"
 )
 
 func (a *app) chatCommand() *cobra.Command {
-	logs := newLogFlags("warn")
-	logs.aside = true
-	from := chatStart{}
+	logs := cli.NewLogFlags("warn")
+	logs.Aside = true
+	start := chat.Start{}
 	cmd := &cobra.Command{
 		Use:   "chat [AGENT]",
 		Short: "Talk to an agent",
@@ -40,78 +46,45 @@ another, by its name or its key.`,
   agenthost chat assistant --session holidays
   agenthost chat assistant -s nats://10.0.0.5:4222
   echo hi | agenthost chat`,
-		Args: takes("[AGENT]"),
+		Args: cli.Takes("[AGENT]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			agent := ""
 			if len(args) > 0 {
 				agent = args[0]
-				if err := checkAgent(agent); err != nil {
+				if err := cli.CheckAgent(agent); err != nil {
 					return err
 				}
 			}
-			if from.last && from.session != "" {
-				return usage("--last, and --session: want one of them")
+			if start.Last && start.Session != "" {
+				return cli.Usage("--last, and --session: want one of them")
 			}
-			return a.chat(cmd.Context(), agent, from, logs)
+			return a.chat(cmd.Context(), agent, start, logs)
 		},
 	}
-	cmd.Flags().StringVar(&from.session, "session", "", "go on with the session of that `name` or key, or begin it")
-	cmd.Flags().BoolVar(&from.last, "last", false, "go on with the last chat with the agent")
-	a.configFlag(cmd)
-	logs.register(cmd)
+	cmd.Flags().StringVar(&start.Session, "session", "", "go on with the session of that `name` or key, or begin it")
+	cmd.Flags().BoolVar(&start.Last, "last", false, "go on with the last chat with the agent")
+	a.ConfigFlag(cmd)
+	logs.Register(cmd)
 	return cmd
 }
 
-// A chat is a dialog with whoever types.
-type chat struct {
-	*app
-	dialog *dialog
-	person bool // sits at a terminal
-	failed bool // an answer was an error, or is missing
-
-	lines <-chan line
-	ahead []line // typed before they were asked for
-
-	editor *terminal.Editor // of the line that is typed; nil: the terminal's own, or a pipe
-	screen terminal.Screen
-	busy   atomic.Bool // an answer is waited for
-	seq    uint64      // up to this commit of the session, all has been counted
-}
-
-// errLeft tells that whoever types wants no more, or has no more to say.
-var errLeft = errors.New("the chat is left")
-
-func (a *app) chat(ctx context.Context, agent string, from chatStart, logs *logFlags) error {
-	c := &chat{app: a, person: isTerminal(a.stdin) && isTerminal(a.stdout), screen: a.screen()}
-	keys, restore := c.openEditor()
-	defer restore()
-	place, err := a.join(ctx, logs.logger(a.stderr, a.getenv))
+func (a *app) chat(ctx context.Context, agent string, start chat.Start, logs *cli.LogFlags) error {
+	c := chat.Open(a.App)
+	defer c.Close()
+	place, err := a.join(ctx, logs.Logger(a.Stderr, a.Getenv))
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if left := place.leave(); left != nil {
-			a.warn("stop the host: %v", left)
+			a.Warn("stop the host: %v", left)
 		}
 	}()
-	if agent, err = choose(agent, place.agents); err != nil {
+	start.Client, start.About = place.client, place.about
+	if start.Agent, err = choose(agent, place.agents); err != nil {
 		return err
 	}
-	if err := c.begin(ctx, place, agent, from); err != nil {
-		return err
-	}
-	if err := c.dialog.listen(c.person); err != nil {
-		return err
-	}
-	defer c.dialog.close()
-	if c.person {
-		fmt.Fprintf(a.stdout, "%s %s. Ctrl-D or /quit ends the chat, /help tells more.\n\n", place.about, agent)
-		c.showEarlier(ctx)
-	}
-	if c.lines = keys(ctx); c.lines == nil {
-		c.lines = readLines(ctx, c.stdin)
-	}
-	return c.talk(ctx)
+	return c.Run(ctx, start)
 }
 
 // choose is the agent to talk to.
@@ -121,7 +94,7 @@ func choose(agent string, ids []string) (string, error) {
 		if slices.Contains(ids, agent) {
 			return agent, nil
 		}
-		return "", noSuchAgent(agent, ids)
+		return "", &client.UnknownError{What: "agent", Name: agent, Known: ids}
 	case len(ids) == 1:
 		return ids[0], nil
 	case len(ids) == 0:
@@ -130,163 +103,119 @@ func choose(agent string, ids []string) (string, error) {
 	return "", fmt.Errorf("there are several agents; name one of %s", strings.Join(ids, ", "))
 }
 
-func userName() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return "anonymous"
+// A place is where a chat takes place: a host that runs, or one of its own.
+type place struct {
+	client *client.Client
+	agents []string
+	about  string
+	leave  func() error // ends what was begun for the chat
 }
 
-// talk asks and answers until the input ends or somebody wants it to.
-func (c *chat) talk(ctx context.Context) error {
-	if c.lines == nil {
-		c.lines = readLines(ctx, c.stdin)
-	}
-	for {
-		c.prompt(youPrompt)
-		text, err := c.read(ctx)
-		switch {
-		case err != nil:
-		case text == stopWord:
-			c.notice("there is nothing to stop")
-		case c.person && text == helpWord:
-			fmt.Fprint(c.stdout, chatHelp)
-		case c.person && text == newWord:
-			err = c.startOver()
-		case text != "":
-			err = c.ask(ctx, text)
-		}
-		if err != nil {
-			return c.over(ctx, err)
-		}
-	}
-}
-
-// read is the next message. The error is errLeft when there is none.
-func (c *chat) read(ctx context.Context) (string, error) {
-	var l line
-	if len(c.ahead) > 0 {
-		l, c.ahead = c.ahead[0], c.ahead[1:]
-	} else {
-		var ok bool
-		select {
-		case l, ok = <-c.lines:
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
-		}
-		if !ok {
-			c.prompt("\n")
-			return "", errLeft
-		}
-	}
-	if l.err != nil {
-		return "", fmt.Errorf("read message: %w", l.err)
-	}
-	text := strings.TrimSpace(l.text)
-	if text == quitWord {
-		return "", errLeft
-	}
-	return text, nil
-}
-
-// What a line can be besides a message.
 const (
-	quitWord = "/quit"
-	stopWord = "/stop"
-	helpWord = "/help"
-	newWord  = "/new"
+	joinWithin = 500 * time.Millisecond
+	dialWithin = 5 * time.Second
+	// chatGrace is what a run gets when the chat has ended. What does not end in it
+	// is left to the next host.
+	chatGrace = 2 * time.Second
 )
 
-// youPrompt is what a line of the person begins with.
-const youPrompt = "you> "
-
-const chatHelp = `  /stop   stop what is under way (or press Ctrl-C)
-  /new    begin another session; this one stays, see agenthost sessions ls
-  /quit   end the chat (or press Ctrl-D)
-  Alt-Enter, or a backslash at the end of a line, begins another line.
-  When the agent asks, the next line is the answer: approve, deny, or text.
-
-`
-
-// ask asks and prints the answer. Only the end of the chat is an error.
-func (c *chat) ask(ctx context.Context, text string) error {
-	q := newQuestion(text)
-	c.prompt(c.name())
-	if _, err := c.dialog.send(ctx, q); err != nil {
-		return c.fail(ctx, err)
-	}
-	c.busy.Store(true)
-	begun, calm := time.Now(), c.signOfLife()
-	x := newExchange(c)
-	got, err := c.dialog.answer(ctx, q, x.listener(ctx))
-	calm()
-	c.busy.Store(false)
-	if errors.Is(err, errLeft) {
-		return err
-	}
-	x.resume()
-	if err == nil {
-		err = c.printAnswer(got, x.speech)
-	}
+// join joins the host that runs, else it starts one in this process.
+func (a *app) join(ctx context.Context, log zerolog.Logger) (*place, error) {
+	nats, err := a.NATSConfig()
 	if err != nil {
-		return c.fail(ctx, err)
+		return nil, err
 	}
-	c.printCost(ctx, time.Since(begun))
-	c.prompt("\n")
-	return nil
-}
-
-// name is what a line of the agent begins with.
-func (c *chat) name() string { return c.dialog.agent + "> " }
-
-// fail tells why there is no answer. The chat goes on unless ctx has ended.
-func (c *chat) fail(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	c.failed = true
-	if c.person {
-		fmt.Fprintf(c.stdout, clearLine+"%s> error: %s\n\n", c.dialog.agent, printable(err.Error()))
-		return nil
-	}
-	c.warn("%v", err)
-	return nil
-}
-
-// over is how a chat ends that err has ended: who pressed Ctrl-C at a terminal
-// got what they wanted.
-func (c *chat) over(ctx context.Context, err error) error {
+	p, err := joinHost(ctx, nats, log)
 	switch {
-	case errors.Is(err, errLeft):
-		return c.end()
-	case c.person && ctx.Err() != nil:
-		c.prompt("\n")
-		return nil //nolint:nilerr // leaving with Ctrl-C is no failure
+	case p != nil:
+		return p, nil
+	case errors.Is(err, bus.ErrDenied):
+		return nil, err
+	case err != nil && nats.External():
+		return nil, a.Unreachable(err)
 	}
-	return err
+	cfg, path, err := a.Settings()
+	if err != nil {
+		return nil, err
+	}
+	if path == "" && nats.External() {
+		return nil, errors.New(`no host answers there; start one with "agenthost run", or name a configuration with -c`)
+	}
+	return startHere(ctx, cfg, path, log)
 }
 
-// end is how a chat ends: a script wants to know that an answer is missing.
-func (c *chat) end() error {
-	if c.failed && !c.person {
-		return errReported
+// joinHost joins the hosts at that NATS. It is nil when there is none.
+func joinHost(ctx context.Context, cfg bus.Config, log zerolog.Logger) (*place, error) {
+	within := dialWithin
+	if !cfg.External() {
+		within = joinWithin // the NATS of a host on this machine answers at once
 	}
-	return nil
+	dialing, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	c, err := client.Connect(dialing, cfg, client.Options{Name: "chat", Door: bus.DoorCLI, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := c.Hosts(ctx)
+	if err == nil && len(hosts) == 0 && c.Anonymous(dialing) {
+		err = fmt.Errorf("join the host at %s: %w: %s", c.NATS().ConnectedAddr(), bus.ErrDenied, bus.LogInHint)
+	}
+	if err != nil || len(hosts) == 0 {
+		c.Close()
+		return nil, err
+	}
+	about := "Joined " + hosts[0].Host + ". Talking to"
+	if len(hosts) > 1 {
+		about = fmt.Sprintf("Joined a fleet of %d hosts. Talking to", len(hosts))
+	}
+	return &place{c, hosts.Agents(), about, func() error { c.Close(); return nil }}, nil
 }
 
-// prompt writes what only a person wants to see.
-func (c *chat) prompt(text string) {
-	if c.person {
-		fmt.Fprint(c.stdout, text)
+// startHere starts a host for the chat alone. Its port is not needed: when
+// it is taken, the host does without.
+func startHere(ctx context.Context, cfg *config.Config, path string, log zerolog.Logger) (*place, error) {
+	cfg.HTTP.Listen = ""
+	h, stop, err := startHost(ctx, cfg, log)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		cfg.NATS.Embedded.Listen = new("")
+		h, stop, err = startHost(ctx, cfg, log)
 	}
+	switch {
+	case errors.Is(err, lockfile.ErrLocked):
+		return nil, fmt.Errorf("a host runs here already, but not on the NATS that the configuration names; name its NATS with -s (%w)", err)
+	case err != nil:
+		return nil, err
+	}
+	about := "Talking to"
+	if path == "" {
+		about = `No agenthost.yaml here: this agent repeats what it is told, and "agenthost init" sets one up with a model.` + "\n" + about
+	}
+	p := &place{client: client.New(h.Bus().NC, h.Bus().JS, client.Options{Door: bus.DoorCLI}), about: about, leave: stop}
+	for _, agent := range cfg.Agents {
+		p.agents = append(p.agents, agent.ID)
+	}
+	slices.Sort(p.agents)
+	return p, nil
 }
 
-// notice tells what is no answer: a script finds it on standard error.
-func (c *chat) notice(format string, args ...any) {
-	if !c.person {
-		c.warn(format, args...)
-		return
+// startHost returns when the host is ready. stop ends it and waits for the end.
+func startHost(ctx context.Context, cfg *config.Config, log zerolog.Logger) (h *host.Host, stop func() error, err error) {
+	h = host.New(host.Options{Config: cfg, Grace: chatGrace, Version: version, Log: log})
+	// The host is to outlive a signal, until the chat is done with it.
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(serving) }()
+	stop = func() error {
+		cancel()
+		return <-ended
 	}
-	fmt.Fprint(c.stdout, clearLine)
-	say(c.stdout, "! "+format+"\n", args...)
+	select {
+	case <-h.Ready():
+		return h, stop, nil
+	case err := <-ended:
+		cancel()
+		return nil, nil, err
+	case <-ctx.Done():
+		return nil, nil, errors.Join(context.Cause(ctx), stop())
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"agenthost/internal/cli"
+
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
@@ -122,7 +124,7 @@ func TestChatAtATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	code := p.run("chat")
-	p.sees(`/help tells more\.\r\n\r\nyou> `)
+	p.sees(`/help shows more\.\r\n\r\nyou> `)
 	p.keys("helo\x1b[Dl\r")
 	p.sees(`ana> You said: hello\r\n`)
 	p.sees(`\x1b\[2m[0-9.]+m?s\x1b\[0m\r\n\r\nyou> `)
@@ -153,7 +155,7 @@ func TestChatAtATerminal(t *testing.T) {
 	p.sees(`error: Stopped\.`)
 	p.sees(`you> `)
 	p.keys("\x03")
-	if got := <-code; got != codeDone {
+	if got := <-code; got != cli.CodeDone {
 		t.Errorf("exit code %d", got)
 	}
 	if after, err := term.GetState(int(p.slave.Fd())); err != nil || *after != *before {
@@ -170,10 +172,10 @@ func TestChatAtATerminal(t *testing.T) {
 	p.sees(`ana> You said: fresh\r\n`)
 	p.sees(`you> `)
 	p.keys("\x04")
-	if got := <-code; got != codeDone {
+	if got := <-code; got != cli.CodeDone {
 		t.Errorf("exit code %d", got)
 	}
-	stdout, stderr := call(t, codeDone, "", "sessions", "ls", "--store", "data", "--json")
+	stdout, stderr := call(t, cli.CodeDone, "", "sessions", "ls", "--store", "data", "--json")
 	if n := strings.Count(stdout, `"key": "route/chat-`); n != 2 {
 		t.Errorf("got %d sessions: %s%s", n, stdout, stderr)
 	}
@@ -185,13 +187,13 @@ func TestListFitsATerminal(t *testing.T) {
 	t.Setenv("NO_COLOR", "")
 	t.Chdir(t.TempDir())
 	put(t, "nats: {embedded: {listen: \"\"}}\nhttp: {listen: \"\"}\nmodels: {main: {provider: echo}}\nagents: [{id: ana}]\n")
-	if stdout, _ := call(t, codeDone, strings.Repeat("日本 and more ", 20)+"\n", "chat", "--session", "a-long-name-of-a-session-that-takes-many-columns"); stdout == "" {
+	if stdout, _ := call(t, cli.CodeDone, strings.Repeat("日本 and more ", 20)+"\n", "chat", "--session", "a-long-name-of-a-session-that-takes-many-columns"); stdout == "" {
 		t.Fatal("no answer")
 	}
 	p := newPTY(t)
 	code := p.run("sessions", "ls", "--store", "data")
 	row := p.sees(`ana .*…\r\n`)
-	if got := <-code; got != codeDone {
+	if got := <-code; got != cli.CodeDone {
 		t.Errorf("exit code %d", got)
 	}
 	if !strings.Contains(row, "\x1b[1mAGENT\x1b[0m") {

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"agenthost/config"
-
 	"github.com/spf13/cobra"
+
+	"agenthost/config"
+	"agenthost/internal/cli"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -19,15 +20,15 @@ file:line:column: what, and what would be right. What keeps no host from
 starting, and is hardly meant, is a warning: it exits with 0.`,
 		Example: `  agenthost check
   agenthost check -c /etc/agenthost --json`,
-		Args: takes(),
+		Args: cli.Takes(),
 		RunE: func(*cobra.Command, []string) error { return a.check() },
 	}
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
 func (a *app) check() error {
-	path, err := a.configPath()
+	path, err := a.FindConfig()
 	if err != nil {
 		return err
 	}
@@ -38,23 +39,23 @@ func (a *app) check() error {
 	if err == nil {
 		err = leftOut(cfg)
 	}
-	if a.json {
+	if a.JSON {
 		return a.printProblems(err)
 	}
 	if wrong, ok := errors.AsType[*config.FileError](err); ok { // they are the result
-		say(a.stdout, "%v\n", wrong)
-		return errReported
+		cli.Say(a.Stdout, "%v\n", wrong)
+		return cli.ErrReported
 	}
 	if err != nil {
 		return err
 	}
 	for _, p := range cfg.Warnings {
-		fmt.Fprintf(a.stdout, "%s\n", p.Warning())
+		fmt.Fprintf(a.Stdout, "%s\n", p.Warning())
 	}
 	if len(cfg.Agents) == 0 {
-		fmt.Fprintf(a.stdout, "%s: warning: there is no agent, and the host would do nothing; add one under agents:\n", path)
+		fmt.Fprintf(a.Stdout, "%s: warning: there is no agent, and the host would do nothing; add one under agents:\n", path)
 	}
-	fmt.Fprintf(a.stdout, "%s: ok (%s, %s)\n", path, count(len(cfg.Agents), "agent"), count(len(cfg.Models), "model"))
+	fmt.Fprintf(a.Stdout, "%s: ok (%s, %s)\n", path, cli.Count(len(cfg.Agents), "agent"), cli.Count(len(cfg.Models), "model"))
 	return nil
 }
 
@@ -65,11 +66,11 @@ func (a *app) printProblems(err error) error {
 	} else if err != nil {
 		return err
 	}
-	if failed := a.printJSON(problems); failed != nil {
+	if failed := a.PrintJSON(problems); failed != nil {
 		return failed
 	}
 	if err != nil {
-		return errReported
+		return cli.ErrReported
 	}
 	return nil
 }
@@ -83,10 +84,67 @@ func leftOut(cfg *config.Config) error {
 	return nil
 }
 
-// count is n and what is counted.
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
+func (a *app) configCommand() *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:     "config",
+		Short:   "Show the configuration that counts",
+		Example: "  agenthost config show",
+	}, a.configShowCommand())
+}
+
+func (a *app) configShowCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Print the configuration as a host reads it",
+		Long: `Show prints what counts after all files are merged, variables replaced, defaults
+set, and flags and environment have had their say of NATS. Secrets are masked: what
+stands under a key such as token, password or api_key, and passwords in addresses.`,
+		Example: `  agenthost config show
+  agenthost config show -c /etc/agenthost --json`,
+		Args: cli.Takes(),
+		RunE: func(*cobra.Command, []string) error { return a.showConfig() },
 	}
-	return fmt.Sprintf("%d %s", n, what)
+	a.ConfigFlag(cmd)
+	return cmd
+}
+
+func (a *app) showConfig() error {
+	cfg, path, err := a.Settings()
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		shown, err := config.Masked(cfg)
+		if err != nil {
+			return err
+		}
+		return a.PrintJSON(shown)
+	}
+	text, err := config.Show(cfg)
+	if err != nil {
+		return err
+	}
+	if path == "" {
+		fmt.Fprintln(a.Stdout, "# no agenthost.yaml here: this is the demo")
+	}
+	cli.Say(a.Stdout, "%s", text)
+	return nil
+}
+
+func (a *app) schemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "Print the JSON Schema of agenthost.yaml",
+		Long:    "Schema prints the JSON Schema of agenthost.yaml, with which editors complete and check it.",
+		Example: "  agenthost schema > agenthost.schema.json",
+		Args:    cli.Takes(),
+		RunE: func(*cobra.Command, []string) error {
+			schema, err := config.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = a.Stdout.Write(schema)
+			return err
+		},
+	}
 }

@@ -10,13 +10,15 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"agenthost/internal/control"
+	"agenthost/client"
+	"agenthost/internal/cli"
+	"agenthost/internal/terminal"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) deadCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "dead",
 		Short: "List, show, retry and purge dead letters",
 		Long: `A dead letter is a message that could not be handled: it made no sense, failed
@@ -27,52 +29,49 @@ its host too often, or could not be delivered. It is kept for 30 days.`,
 }
 
 // withDeadLetters calls do with the dead letters of the fleet.
-func (a *app) withDeadLetters(ctx context.Context, do func(*control.DeadLetters) error) error {
-	nc, js, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer nc.Close()
-	g, err := control.OpenDeadLetters(ctx, js)
-	if err != nil {
-		return err
-	}
-	return do(g)
+func (a *app) withDeadLetters(ctx context.Context, do func(*client.DeadLetters) error) error {
+	return a.WithClient(ctx, func(c *client.Client) error {
+		letters, err := c.DeadLetters(ctx)
+		if err != nil {
+			return err
+		}
+		return do(letters)
+	})
 }
 
 func (a *app) deadListCommand() *cobra.Command {
-	l := &listFlags{}
+	l := &cli.ListFlags{}
 	cmd := &cobra.Command{
 		Use:   "ls [AGENT]",
 		Short: "List the dead letters",
 		Example: `  agenthost dead ls
   agenthost dead ls assistant --since 2d --json`,
-		Args: takes("[AGENT]"),
+		Args: cli.Takes("[AGENT]"),
 	}
-	l.register(a, cmd, func(ctx context.Context) error {
-		return a.withDeadLetters(ctx, func(g *control.DeadLetters) error { return a.deadList(ctx, g, l) })
+	l.Register(a.App, cmd, func(ctx context.Context) error {
+		return a.withDeadLetters(ctx, func(g *client.DeadLetters) error { return a.deadList(ctx, g, l) })
 	})
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
-func (a *app) deadList(ctx context.Context, g *control.DeadLetters, l *listFlags) error {
-	list, err := allLetters(ctx, g, l.agent)
-	list = slices.DeleteFunc(list, func(one control.DeadLetter) bool { return !l.keeps(one.Agent, one.At) })
+func (a *app) deadList(ctx context.Context, g *client.DeadLetters, l *cli.ListFlags) error {
+	list, err := g.All(ctx, l.Agent)
+	list = slices.DeleteFunc(list, func(one client.DeadLetter) bool { return !l.Keeps(one.Agent, one.At) })
 	switch {
 	case err != nil:
 		return err
-	case a.json:
-		return a.printJSON(list)
+	case a.JSON:
+		return a.PrintJSON(list)
 	case len(list) == 0:
-		fmt.Fprintln(a.stdout, "no dead letters")
+		fmt.Fprintln(a.Stdout, "no dead letters")
 		return nil
 	}
-	t := a.table("SEQ", "AGENT", "DIED", "SUBJECT", "REASON")
+	t := a.Table("SEQ", "AGENT", "DIED", "SUBJECT", "REASON")
 	for _, l := range list {
 		t.Row(l.DeadSeq, l.Agent, l.At.Local().Format(time.DateTime), l.Subject, l.Reason)
 	}
-	return t.Write(a.stdout)
+	return t.Write(a.Stdout)
 }
 
 func (a *app) deadShowCommand() *cobra.Command {
@@ -80,28 +79,28 @@ func (a *app) deadShowCommand() *cobra.Command {
 		Use:     "show SEQ",
 		Short:   "Show a dead letter",
 		Example: "  agenthost dead show 12",
-		Args:    takes("SEQ"),
+		Args:    cli.Takes("SEQ"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			seq, err := sequence(args[0])
 			if err != nil {
 				return err
 			}
-			return a.withDeadLetters(cmd.Context(), func(g *control.DeadLetters) error { return a.deadShow(cmd.Context(), g, seq) })
+			return a.withDeadLetters(cmd.Context(), func(g *client.DeadLetters) error { return a.deadShow(cmd.Context(), g, seq) })
 		},
 	}
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
-func (a *app) deadShow(ctx context.Context, g *control.DeadLetters, seq uint64) error {
+func (a *app) deadShow(ctx context.Context, g *client.DeadLetters, seq uint64) error {
 	l, err := g.Get(ctx, seq)
 	switch {
 	case err != nil:
 		return err
-	case a.json:
-		return a.printJSON(l)
+	case a.JSON:
+		return a.PrintJSON(l)
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
 		{"agent", l.Agent},
 		{"reason", l.Reason},
@@ -112,18 +111,18 @@ func (a *app) deadShow(ctx context.Context, g *control.DeadLetters, seq uint64) 
 		{"host", l.Host},
 		{"died", l.At.Local().Format(time.DateTime)},
 	} {
-		fmt.Fprintf(w, "%s\t%s\n", row[0], printable(row[1]))
+		fmt.Fprintf(w, "%s\t%s\n", row[0], terminal.Printable(row[1]))
 	}
 	for _, key := range slices.Sorted(maps.Keys(l.Header)) {
-		fmt.Fprintf(w, "header\t%s: %s\n", key, printable(strings.Join(l.Header[key], ", ")))
+		fmt.Fprintf(w, "header\t%s: %s\n", key, terminal.Printable(strings.Join(l.Header[key], ", ")))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	if l.Omitted {
-		fmt.Fprintln(a.stdout, "\nThe message is too large to be kept here; retry takes it from its stream.")
+		fmt.Fprintln(a.Stdout, "\nThe message is too large to be kept here; retry takes it from its stream.")
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "\n%s\n", printable(string(l.Data())))
+	fmt.Fprintf(a.Stdout, "\n%s\n", terminal.Printable(string(l.Data())))
 	return nil
 }

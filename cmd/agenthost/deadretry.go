@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
-	"agenthost/internal/control"
+	"agenthost/client"
+	"agenthost/internal/cli"
 
 	"github.com/spf13/cobra"
 )
@@ -20,7 +22,7 @@ letter. A message that cannot be handled dies again.`,
 		Example: `  agenthost dead retry 12
   agenthost dead retry --all assistant`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDeadLetters(cmd.Context(), func(g *control.DeadLetters) error {
+			return a.withDeadLetters(cmd.Context(), func(g *client.DeadLetters) error {
 				list, err := which.of(cmd.Context(), g, args)
 				if err != nil {
 					return err
@@ -30,32 +32,145 @@ letter. A message that cannot be handled dies again.`,
 		},
 	}
 	which.register(cmd)
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
 // deadRetry goes on after a letter that cannot be sent again, and fails in the
 // end.
-func (a *app) deadRetry(ctx context.Context, g *control.DeadLetters, list []control.DeadLetter) error {
-	done := []control.Retried{}
+func (a *app) deadRetry(ctx context.Context, g *client.DeadLetters, list []client.DeadLetter) error {
+	done := []client.Retried{}
 	var failed error
 	for _, l := range list {
 		r, err := g.Retry(ctx, l)
 		if err != nil {
-			failed = errReported
-			a.warn("retry dead letter %d: %v", l.DeadSeq, err)
+			failed = cli.ErrReported
+			a.Warn("retry dead letter %d: %v", l.DeadSeq, err)
 			continue
 		}
 		done = append(done, r)
-		if !a.json {
-			say(a.stdout, "%d: sent again to %s\n", r.DeadSeq, r.Subject)
+		if !a.JSON {
+			cli.Say(a.Stdout, "%d: sent again to %s\n", r.DeadSeq, r.Subject)
 		}
 	}
-	if a.json {
-		return errors.Join(failed, a.printJSON(done))
+	if a.JSON {
+		return errors.Join(failed, a.PrintJSON(done))
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(a.stdout, "no dead letters")
+		fmt.Fprintln(a.Stdout, "no dead letters")
 	}
 	return failed
+}
+
+func (a *app) deadPurgeCommand() *cobra.Command {
+	which := &selection{}
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "purge SEQ... | --all [AGENT]",
+		Short: "Delete dead letters for good",
+		Long: `Purge deletes dead letters for good. It asks for confirmation; without a
+terminal it needs --force.`,
+		Example: `  agenthost dead purge 12
+  agenthost dead purge --all assistant --force`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !force && !cli.IsTerminal(a.Stdin) {
+				return cli.Usage("not a terminal: use --force to delete without confirmation")
+			}
+			return a.withDeadLetters(cmd.Context(), func(g *client.DeadLetters) error {
+				list, err := which.of(cmd.Context(), g, args)
+				if err != nil {
+					return err
+				}
+				if len(list) > 0 && !force && !a.Confirm("delete "+cli.Count(len(list), "dead letter")+" for good?") {
+					return errors.New("nothing was deleted")
+				}
+				return a.deadPurge(cmd.Context(), g, list)
+			})
+		},
+	}
+	which.register(cmd)
+	cmd.Flags().BoolVar(&force, "force", false, "do not ask")
+	a.ConfigFlag(cmd)
+	return cmd
+}
+
+// deadPurge deletes just what was listed: what died since stays.
+func (a *app) deadPurge(ctx context.Context, g *client.DeadLetters, list []client.DeadLetter) error {
+	for _, l := range list {
+		if err := g.Delete(ctx, l.DeadSeq); err != nil {
+			return err
+		}
+	}
+	if a.JSON {
+		return a.PrintJSON(map[string]int{"deleted": len(list)})
+	}
+	fmt.Fprintf(a.Stdout, "deleted %s\n", cli.Count(len(list), "dead letter"))
+	return nil
+}
+
+// A selection is which dead letters a command is about: some by number, or all
+// of an agent, or all.
+type selection struct{ all bool }
+
+func (s *selection) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.all, "all", false, "all dead letters, or all of AGENT")
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		switch {
+		case s.all && len(args) > 1:
+			return errors.New("want at most one AGENT with --all")
+		case s.all && len(args) == 1:
+			return cli.CheckAgent(args[0])
+		case !s.all && len(args) == 0:
+			return errors.New("want SEQ, or --all")
+		case s.all:
+			return nil
+		}
+		for _, arg := range args {
+			if _, err := sequence(arg); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// of are the selected dead letters. A number that is none is an error.
+func (s *selection) of(ctx context.Context, g *client.DeadLetters, args []string) ([]client.DeadLetter, error) {
+	if s.all {
+		agent, err := agentOf(args)
+		if err != nil {
+			return nil, err
+		}
+		return g.All(ctx, agent)
+	}
+	var list []client.DeadLetter
+	for _, arg := range args {
+		seq, err := sequence(arg)
+		if err != nil {
+			return nil, err
+		}
+		l, err := g.Get(ctx, seq)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// agentOf is the agent that args name, if they name one.
+func agentOf(args []string) (string, error) {
+	if len(args) == 0 {
+		return "", nil
+	}
+	return args[0], cli.CheckAgent(args[0])
+}
+
+// sequence reads the number of a dead letter.
+func sequence(arg string) (uint64, error) {
+	seq, err := strconv.ParseUint(arg, 10, 64)
+	if err != nil || seq == 0 {
+		return 0, cli.Usage("dead letter %q: want its number, as ls shows it", arg)
+	}
+	return seq, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"agenthost/internal/cli"
 	"agenthost/internal/doctor"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,10 +18,10 @@ import (
 func TestDoctorJSON(t *testing.T) {
 	t.Chdir(t.TempDir())
 	file := "nats: {embedded: {listen: \"\"}}\nhttp: {listen: \"\"}\nmodels: {main: {provider: echo}, bad: {provider: openai, model: m}}\nagents: [{id: ana, model: [main, bad]}]\n"
-	if err := os.WriteFile(defaultConfig, []byte(file), 0o600); err != nil {
+	if err := os.WriteFile(cli.DefaultConfig, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr := call(t, codeFailed, "", "doctor", "--offline", "--json")
+	stdout, stderr := call(t, cli.CodeFailed, "", "doctor", "--offline", "--json")
 	if stderr != "" {
 		t.Errorf("standard error: %q", stderr)
 	}
@@ -38,7 +39,7 @@ func TestDoctorJSON(t *testing.T) {
 	if err := dec.Decode(&typed); err != nil {
 		t.Fatal(err)
 	}
-	if !typed.Offline || typed.Config != defaultConfig || typed.Failures != 1 || typed.Warnings != 2 {
+	if !typed.Offline || typed.Config != cli.DefaultConfig || typed.Failures != 1 || typed.Warnings != 2 {
 		t.Errorf("got %+v", typed)
 	}
 	for _, f := range typed.Findings {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 
 	"agenthost/config"
+	"agenthost/internal/cli"
+	"agenthost/internal/starter"
 
 	"github.com/spf13/cobra"
 )
@@ -27,7 +27,7 @@ folder. It takes the model that it finds: OpenAI's when OPENAI_API_KEY is set,
 else the first one of a local Ollama, else one that repeats what it is told.`,
 		Example: `  agenthost init
   OPENAI_API_KEY=… agenthost init --force`,
-		Args: takes(),
+		Args: cli.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.initialize(cmd.Context(), force) },
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite agenthost.yaml")
@@ -35,8 +35,8 @@ else the first one of a local Ollama, else one that repeats what it is told.`,
 }
 
 func (a *app) initialize(ctx context.Context, force bool) error {
-	found := findModel(ctx, a.getenv)
-	if err := writeNew(defaultConfig, starter(found), force); err != nil {
+	found := starter.FindModel(ctx, a.Getenv)
+	if err := writeNew(cli.DefaultConfig, starter.Config(found, schemaFile), force); err != nil {
 		return err
 	}
 	schema, err := config.Schema()
@@ -46,22 +46,22 @@ func (a *app) initialize(ctx context.Context, force bool) error {
 	if err := os.WriteFile(schemaFile, schema, 0o644); err != nil {
 		return fmt.Errorf("write schema: %w", err)
 	}
-	if a.json {
-		return a.printJSON(map[string]string{
-			"config": defaultConfig, "schema": schemaFile, "provider": found.provider, "model": found.model, "found": found.why,
+	if a.JSON {
+		return a.PrintJSON(map[string]string{
+			"config": cli.DefaultConfig, "schema": schemaFile, "provider": found.Provider, "model": found.Name, "found": found.Why,
 		})
 	}
-	fmt.Fprintf(a.stdout, "wrote %s and %s\n", defaultConfig, schemaFile)
-	fmt.Fprintln(a.stdout, aboutModel(found))
-	fmt.Fprintln(a.stdout, `next: agenthost chat, or "agenthost run" to keep it running`)
+	fmt.Fprintf(a.Stdout, "wrote %s and %s\n", cli.DefaultConfig, schemaFile)
+	fmt.Fprintln(a.Stdout, aboutModel(found))
+	fmt.Fprintln(a.Stdout, `next: agenthost chat, or "agenthost run" to keep it running`)
 	return nil
 }
 
-func aboutModel(found foundModel) string {
-	if found.why == "" {
+func aboutModel(found starter.Model) string {
+	if found.Why == "" {
 		return "model: echo, which repeats what it is told, as neither OPENAI_API_KEY nor a local Ollama was found; the file shows others"
 	}
-	return fmt.Sprintf("model: %s, as there is %s", found.model, found.why)
+	return fmt.Sprintf("model: %s, as there is %s", found.Name, found.Why)
 }
 
 // writeNew writes a file that, unless force says so, is not there yet.
@@ -82,51 +82,4 @@ func writeNew(path, text string, force bool) error {
 		return fmt.Errorf("write configuration: %w", err)
 	}
 	return nil
-}
-
-// starter is the configuration to start from.
-func starter(found foundModel) string {
-	return "# yaml-language-server: $schema=./" + schemaFile + `
-
-# NATS runs inside agenthost and keeps everything in ./data.
-# With a NATS of your own:
-# nats:
-#   url: nats://127.0.0.1:4222
-
-models:
-  main: ` + flow(found) + otherModels + `
-agents:
-  - id: assistant
-    description: Answers questions.
-    model: main
-    instructions: |
-      You are a friendly assistant. Answer briefly.
-    # Where messages come from: plugin.inbound.demo, as in
-    #   nats pub plugin.inbound.demo 'hello'
-    # The answers go to plugin.outbound.demo.
-    channels: [demo]
-`
-}
-
-// otherModels shows what else can stand for the model. What is no key of YAML
-// there is a comment within the comment.
-const otherModels = `
-  # others:
-  # main: {provider: openai, model: gpt-5-mini, api_key: "${OPENAI_API_KEY}"}
-  # main: {provider: openai, model: "llama3.2:3b", base_url: "http://127.0.0.1:11434/v1"}   # Ollama
-  # main: {provider: openai, model: …, api_key: …, base_url: https://…/v1}                  # any compatible server
-  # main: {provider: anthropic, model: claude-haiku-4-5, api_key: "${ANTHROPIC_API_KEY}"}
-`
-
-// flow is a model in one line of YAML.
-func flow(m foundModel) string {
-	parts := []string{"provider: " + m.provider}
-	for _, p := range []struct{ key, value string }{
-		{"model", m.model}, {"api_key", m.apiKey}, {"base_url", m.baseURL},
-	} {
-		if p.value != "" {
-			parts = append(parts, p.key+": "+strconv.Quote(p.value))
-		}
-	}
-	return "{" + strings.Join(parts, ", ") + "}"
 }

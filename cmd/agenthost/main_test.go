@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"flag"
+	"os"
 	"strings"
 	"testing"
+
+	"agenthost/internal/cli"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -72,8 +75,8 @@ func TestUsageErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			code := execute(t.Context(), strings.Fields(tt.args), strings.NewReader(""), &stdout, &stderr)
-			if code != codeUsage {
-				t.Errorf("exit code: got %d, want %d", code, codeUsage)
+			if code != cli.CodeUsage {
+				t.Errorf("exit code: got %d, want %d", code, cli.CodeUsage)
 			}
 			if stdout.Len() > 0 {
 				t.Errorf("standard output: %q", stdout.String())
@@ -91,7 +94,7 @@ func TestUsageErrors(t *testing.T) {
 
 // Every command shows how it is used.
 func TestEveryCommandHasAnExample(t *testing.T) {
-	for _, c := range (&app{}).root().Commands() {
+	for _, c := range newApp(nil, nil, nil, os.Getenv).root().Commands() {
 		for _, cmd := range append(c.Commands(), c) {
 			if cmd.Example == "" || cmd.Short == "" {
 				t.Errorf("%s: no example, or no line about it", cmd.CommandPath())

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"agenthost/config"
+	"agenthost/internal/cli"
 	"agenthost/internal/mcplogin"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) mcpCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:     "mcp",
 		Short:   "Log in to MCP servers",
 		Long:    `The servers under mcp in the configuration bring tools. Some want a login first.`,
@@ -33,10 +34,10 @@ The token is kept in the data folder, for this user alone, and refreshed when it
 expires. A running host uses it from its next attempt on.`,
 		Example: `  agenthost mcp login wiki
   agenthost mcp login wiki -c /etc/agenthost --no-browser`,
-		Args: takes("NAME"),
+		Args: cli.Takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout <= 0 {
-				return usage("--timeout %s: want more than 0", timeout)
+				return cli.Usage("--timeout %s: want more than 0", timeout)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
@@ -45,12 +46,12 @@ expires. A running host uses it from its next attempt on.`,
 	}
 	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "only print the address of the login page")
 	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "how long to wait for the login")
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
 func (a *app) mcpLogin(ctx context.Context, name string, browser bool) error {
-	path, err := a.configPath()
+	path, err := a.FindConfig()
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (a *app) mcpLogin(ctx context.Context, name string, browser bool) error {
 		return err
 	}
 	file, err := mcplogin.Run(ctx, cfg, name, func(address string) {
-		say(a.stderr, "Open this address in a browser:\n%s\n", address)
+		cli.Say(a.Stderr, "Open this address in a browser:\n%s\n", address)
 		if browser {
 			openBrowser(address)
 		}
@@ -70,10 +71,10 @@ func (a *app) mcpLogin(ctx context.Context, name string, browser bool) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(map[string]string{"server": name, "token_file": file})
+	if a.JSON {
+		return a.PrintJSON(map[string]string{"server": name, "token_file": file})
 	}
-	say(a.stdout, "logged in to %s; its token is in %s\n", name, file)
+	cli.Say(a.Stdout, "logged in to %s; its token is in %s\n", name, file)
 	return nil
 }
 

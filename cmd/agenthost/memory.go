@@ -8,15 +8,15 @@ import (
 	"slices"
 	"time"
 
-	"agenthost/internal/control"
-	"agenthost/internal/terminal"
-
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
+
+	"agenthost/client"
+	"agenthost/internal/cli"
+	"agenthost/internal/terminal"
 )
 
 func (a *app) memoryCommand() *cobra.Command {
-	return group(
+	return cli.Group(
 		&cobra.Command{
 			Use:   "memory",
 			Short: "List, export and delete what agents remember",
@@ -43,66 +43,56 @@ func (r *remembered) registerPeer(cmd *cobra.Command) {
 }
 
 // of lists the notes, the oldest first.
-func (r *remembered) of(ctx context.Context, js jetstream.JetStream) ([]control.Note, error) {
+func (r *remembered) of(ctx context.Context, c *client.Client) ([]client.Note, error) {
 	if r.agent != "" {
-		if err := checkAgent(r.agent); err != nil {
+		if err := cli.CheckAgent(r.agent); err != nil {
 			return nil, err
 		}
 	}
-	list, err := control.AllNotes(ctx, js, r.agent, r.peer)
-	return append([]control.Note{}, list...), err
-}
-
-// withMemory calls do with the notes of the fleet.
-func (a *app) withMemory(ctx context.Context, do func(jetstream.JetStream) error) error {
-	nc, js, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer nc.Close()
-	return hintBucket(do(js))
+	list, err := c.Notes(ctx, r.agent, r.peer)
+	return append([]client.Note{}, list...), err
 }
 
 func (a *app) memoryListCommand() *cobra.Command {
-	which, l := &remembered{}, &listFlags{}
+	which, l := &remembered{}, &cli.ListFlags{}
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List the notes",
 		Example: `  agenthost memory ls
   agenthost memory ls --agent assistant --json`,
-		Args: takes(),
+		Args: cli.Takes(),
 	}
-	l.register(a, cmd, func(ctx context.Context) error {
-		return a.withMemory(ctx, func(js jetstream.JetStream) error {
-			which.agent = l.agent
-			list, err := which.of(ctx, js)
+	l.Register(a.App, cmd, func(ctx context.Context) error {
+		return a.WithClient(ctx, func(c *client.Client) error {
+			which.agent = l.Agent
+			list, err := which.of(ctx, c)
 			if err != nil {
 				return err
 			}
-			return a.listNotes(slices.DeleteFunc(list, func(n control.Note) bool { return !l.keeps(n.Agent, n.At) }))
+			return a.listNotes(slices.DeleteFunc(list, func(n client.Note) bool { return !l.Keeps(n.Agent, n.At) }))
 		})
 	})
 	which.registerPeer(cmd)
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
 // noteColumns is how much of a note its line shows.
 const noteColumns = 80
 
-func (a *app) listNotes(list []control.Note) error {
+func (a *app) listNotes(list []client.Note) error {
 	switch {
-	case a.json:
-		return a.printJSON(list)
+	case a.JSON:
+		return a.PrintJSON(list)
 	case len(list) == 0:
-		fmt.Fprintln(a.stdout, "nothing is remembered")
+		fmt.Fprintln(a.Stdout, "nothing is remembered")
 		return nil
 	}
-	t := a.table("ID", "AGENT", "ABOUT", "SINCE", "USED", "TEXT")
+	t := a.Table("ID", "AGENT", "ABOUT", "SINCE", "USED", "TEXT")
 	for _, n := range list {
-		t.Row(n.ID, n.Agent, cmp.Or(n.Peer, "agent"), n.At.Local().Format(time.DateTime), n.Used, terminal.Cut(onOneLine(n.Text), noteColumns))
+		t.Row(n.ID, n.Agent, cmp.Or(n.Peer, "agent"), n.At.Local().Format(time.DateTime), n.Used, terminal.Cut(cli.OneLine(n.Text), noteColumns))
 	}
-	return t.Write(a.stdout)
+	return t.Write(a.Stdout)
 }
 
 func (a *app) memoryExportCommand() *cobra.Command {
@@ -112,19 +102,19 @@ func (a *app) memoryExportCommand() *cobra.Command {
 		Short: "Write whole notes as JSON",
 		Example: `  agenthost memory export --peer web/dm/7
   agenthost memory export --agent assistant`,
-		Args: takes(),
+		Args: cli.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withMemory(cmd.Context(), func(js jetstream.JetStream) error {
-				list, err := which.of(cmd.Context(), js)
+			return a.WithClient(cmd.Context(), func(c *client.Client) error {
+				list, err := which.of(cmd.Context(), c)
 				if err != nil {
 					return err
 				}
-				return a.printJSON(list)
+				return a.PrintJSON(list)
 			})
 		},
 	}
 	which.register(cmd)
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
@@ -141,23 +131,23 @@ What was said in the chat stays in the session's log.`,
   agenthost memory delete --peer web/dm/7 --force`,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if len(ids) == 0 && which.agent == "" && which.peer == "" {
-				return usage("say what to delete: ids of notes, --agent, --peer or both")
+				return cli.Usage("say what to delete: ids of notes, --agent, --peer or both")
 			}
-			if !force && !isTerminal(a.stdin) {
-				return usage("not a terminal: use --force to delete without confirmation")
+			if !force && !cli.IsTerminal(a.Stdin) {
+				return cli.Usage("not a terminal: use --force to delete without confirmation")
 			}
-			return a.withMemory(cmd.Context(), func(js jetstream.JetStream) error {
-				list, err := which.of(cmd.Context(), js)
+			return a.WithClient(cmd.Context(), func(c *client.Client) error {
+				list, err := which.of(cmd.Context(), c)
 				if err == nil {
 					list, err = withIDs(list, ids)
 				}
 				if err != nil {
 					return err
 				}
-				if len(list) > 0 && !force && !a.confirm("delete "+count(len(list), "note")+" for good?") {
+				if len(list) > 0 && !force && !a.Confirm("delete "+cli.Count(len(list), "note")+" for good?") {
 					return errors.New("nothing was deleted")
 				}
-				return a.deleteNotes(cmd.Context(), js, list)
+				return a.deleteNotes(cmd.Context(), c, list)
 			})
 		},
 	}
@@ -165,19 +155,19 @@ What was said in the chat stays in the session's log.`,
 	cmd.Flags().BoolVar(&force, "force", false, "do not ask")
 	cmd.Flags().BoolVar(&force, "yes", false, "do not ask")
 	_ = cmd.Flags().MarkDeprecated("yes", "it is --force now") // the flag is there
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
 // withIDs are the notes with these ids, which may be shortened; without ids all of them. An id that no
 // note has is an error: nothing is deleted by mistake.
-func withIDs(list []control.Note, short []string) ([]control.Note, error) {
+func withIDs(list []client.Note, short []string) ([]client.Note, error) {
 	var known, ids []string
 	for _, n := range list {
 		known = append(known, n.ID)
 	}
 	for _, id := range short {
-		whole, err := resolve("note", id, known)
+		whole, err := client.Resolve("note", id, known)
 		if err != nil {
 			return nil, err
 		}
@@ -189,19 +179,19 @@ func withIDs(list []control.Note, short []string) ([]control.Note, error) {
 	if len(ids) == 0 {
 		return list, nil
 	}
-	return slices.DeleteFunc(list, func(n control.Note) bool { return !slices.Contains(ids, n.ID) }), nil
+	return slices.DeleteFunc(list, func(n client.Note) bool { return !slices.Contains(ids, n.ID) }), nil
 }
 
 // deleteNotes deletes just what was listed: what was kept since stays.
-func (a *app) deleteNotes(ctx context.Context, js jetstream.JetStream, list []control.Note) error {
+func (a *app) deleteNotes(ctx context.Context, c *client.Client, list []client.Note) error {
 	for _, n := range list {
-		if err := control.DeleteNote(ctx, js, n); err != nil {
+		if err := c.DeleteNote(ctx, n); err != nil {
 			return err
 		}
 	}
-	if a.json {
-		return a.printJSON(map[string]int{"deleted": len(list)})
+	if a.JSON {
+		return a.PrintJSON(map[string]int{"deleted": len(list)})
 	}
-	fmt.Fprintf(a.stdout, "deleted %s\n", count(len(list), "note"))
+	fmt.Fprintf(a.Stdout, "deleted %s\n", cli.Count(len(list), "note"))
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,18 +9,15 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"agenthost/config"
-	"agenthost/internal/control"
-
-	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
+
+	"agenthost/client"
+	"agenthost/internal/cli"
+	"agenthost/internal/terminal"
 )
 
-// breakerWithin is what all hosts have to answer within.
-const breakerWithin = 5 * time.Second
-
 func (a *app) modelsCommand() *cobra.Command {
-	return group(
+	return cli.Group(
 		&cobra.Command{
 			Use:   "models",
 			Short: "List the models of the running hosts, take one out of service and back",
@@ -45,14 +41,18 @@ configured bound. SPENT TODAY is that of all hosts together, in a day of UTC; in
 JSON it is in micro-cents.`,
 		Example: `  agenthost models ls
   agenthost models ls -s nats://10.0.0.5:4222 --json`,
-		Args: takes(),
+		Args: cli.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withHosts(cmd.Context(), func(_ context.Context, _ *nats.Conn, hosts fleet) error {
-				return a.printModels(modelsOf(hosts, ""))
+			return a.WithClient(cmd.Context(), func(c *client.Client) error {
+				list, err := c.Models(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.printModels(list)
 			})
 		},
 	}
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
@@ -64,12 +64,12 @@ func (a *app) modelsTripCommand() *cobra.Command {
 over for the next model of their chain, until it is reset or its host starts
 again. Calls under way go on.`,
 		Example: `  agenthost models trip main`,
-		Args:    takes("MODEL"),
+		Args:    cli.Takes("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.setBreaker(cmd.Context(), args[0], "trip", "tripped")
+			return a.setBreaker(cmd.Context(), args[0], (*client.Client).TripModel)
 		},
 	}
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
@@ -79,91 +79,47 @@ func (a *app) modelsResetCommand() *cobra.Command {
 		Short:   "Take a model back into service on all hosts",
 		Long:    `Reset closes the breaker of a model on all hosts and ends its park.`,
 		Example: `  agenthost models reset main`,
-		Args:    takes("MODEL"),
+		Args:    cli.Takes("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.setBreaker(cmd.Context(), args[0], "reset", "closed")
+			return a.setBreaker(cmd.Context(), args[0], (*client.Client).ResetModel)
 		},
 	}
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
-// withHosts connects and calls do with the hosts that run, one at least.
-func (a *app) withHosts(ctx context.Context, do func(context.Context, *nats.Conn, fleet) error) error {
-	nc, _, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer nc.Close()
-	hosts, err := askEveryHost(ctx, nc)
+func (a *app) printModels(list []client.HostModel) error {
 	switch {
-	case err != nil:
-		return err
-	case len(hosts) == 0:
-		return errors.New(`no host answers; start one with "agenthost run"`)
-	}
-	return do(ctx, nc, hosts)
-}
-
-// A hostModel is a model on a host.
-type hostModel struct {
-	Host string `json:"host"`
-	control.ModelStatus
-}
-
-// modelsOf are the models of all hosts, or those with one name.
-func modelsOf(hosts fleet, name string) []hostModel {
-	list := []hostModel{}
-	for _, h := range hosts {
-		for _, m := range h.Models {
-			if name == "" || m.Name == name {
-				list = append(list, hostModel{h.Host, m})
-			}
-		}
-	}
-	slices.SortStableFunc(list, func(x, y hostModel) int { return strings.Compare(x.Name, y.Name) })
-	return list
-}
-
-func (a *app) printModels(list []hostModel) error {
-	switch {
-	case a.json:
-		return a.printJSON(list)
+	case a.JSON:
+		return a.PrintJSON(list)
 	case len(list) == 0:
-		fmt.Fprintln(a.stdout, "no host has a model")
+		fmt.Fprintln(a.Stdout, "no host has a model")
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tMODEL\tBREAKER\tPARKED\tRATE\tIN FLIGHT\tWAITING\tSPENT TODAY\tHOST")
 	for _, m := range list {
-		say(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", m.Name, m.full(), m.breaker(), m.parked(), m.rate(),
-			m.InFlight, m.Waiting, control.Money(m.SpentToday), m.Host)
+		cli.Say(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", m.Name, m.FullName(), breaker(m), parked(m), rate(m),
+			m.InFlight, m.Waiting, client.Money(m.SpentToday), m.Host)
 	}
 	return w.Flush()
 }
 
-func (m hostModel) full() string {
-	if m.Model == "" {
-		return m.Provider
-	}
-	return m.Provider + "/" + m.Model
-}
-
-func (m hostModel) breaker() string {
+func breaker(m client.HostModel) string {
 	if m.Breaker == "open" {
 		return "open until " + m.Until.Local().Format(time.TimeOnly)
 	}
 	return string(m.Breaker)
 }
 
-func (m hostModel) parked() string {
+func parked(m client.HostModel) string {
 	if m.Parked.IsZero() {
 		return "-"
 	}
 	return "until " + m.Parked.Local().Format(time.TimeOnly)
 }
 
-func (m hostModel) rate() string {
+func rate(m client.HostModel) string {
 	var bounds []string
 	if m.Rate.Requests > 0 {
 		bounds = append(bounds, fmt.Sprintf("%d/min", m.Rate.Requests))
@@ -177,86 +133,92 @@ func (m hostModel) rate() string {
 	return strings.Join(bounds, ", ")
 }
 
-// setBreaker sets the breaker of a model on all hosts that have it, and checks
-// that it is as wanted.
-func (a *app) setBreaker(ctx context.Context, name, action, want string) error {
-	return a.withHosts(ctx, func(ctx context.Context, nc *nats.Conn, hosts fleet) error {
-		had := modelsOf(hosts, name)
-		if len(had) == 0 {
-			return noSuchModel(name, hosts)
-		}
-		if err := orderBreaker(ctx, nc, name, action, len(hosts)); err != nil {
-			return err
-		}
-		hosts, err := askEveryHost(ctx, nc)
+// setBreaker sets the breaker of a model on all hosts that have it, and prints
+// what it has become.
+func (a *app) setBreaker(ctx context.Context, name string, set func(*client.Client, context.Context, string) (client.Breaker, error)) error {
+	return a.WithClient(ctx, func(c *client.Client) error {
+		b, err := set(c, ctx, name)
 		if err != nil {
 			return err
 		}
-		now := modelsOf(hosts, name)
-		if a.json {
-			err = a.printJSON(now)
+		if a.JSON {
+			err = a.PrintJSON(b.Models)
 		} else {
-			a.printBreakers(now)
+			a.printBreakers(b.Models)
 		}
-		return errors.Join(err, a.missed(had, now, want))
+		for _, host := range b.Missed {
+			a.Warn("%s did not set the breaker of %s; run the command again", host, name)
+			err = errors.Join(err, cli.ErrReported)
+		}
+		return err
 	})
 }
 
-// orderBreaker has all hosts set a breaker. How many have done so, their status
-// tells: some may not have the model.
-func orderBreaker(ctx context.Context, nc *nats.Conn, name, action string, hosts int) error {
-	data, err := json.Marshal(map[string]string{"model": name, "action": action})
-	if err != nil {
-		return err
-	}
-	sub, err := nc.SubscribeSync(nc.NewInbox())
-	if err != nil {
-		return fmt.Errorf("%s model %q: %w", action, name, err)
-	}
-	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
-	if err := nc.PublishRequest(control.BreakerSubject, sub.Subject, data); err != nil {
-		return fmt.Errorf("%s model %q: %w", action, name, err)
-	}
-	within, cancel := context.WithTimeout(ctx, breakerWithin)
-	defer cancel()
-	for range hosts {
-		if _, err := sub.NextMsgWithContext(within); err != nil {
-			break
-		}
-	}
-	return context.Cause(ctx)
-}
-
-func (a *app) printBreakers(list []hostModel) {
+func (a *app) printBreakers(list []client.HostModel) {
 	for _, m := range list {
-		say(a.stdout, "%s on %s: %s\n", m.Name, m.Host, m.breaker())
+		cli.Say(a.Stdout, "%s on %s: %s\n", m.Name, m.Host, breaker(m))
 	}
 }
 
-// missed reports the hosts whose model is not as wanted.
-func (a *app) missed(had, now []hostModel, want string) error {
-	failed := false
-	for _, m := range had {
-		i := slices.IndexFunc(now, func(n hostModel) bool { return n.Host == m.Host })
-		if i < 0 || string(now[i].Breaker) != want {
-			a.warn("%s did not set the breaker of %s; run the command again", m.Host, m.Name)
-			failed = true
+func (a *app) reloadCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "reload",
+		Short: "Reload the configuration on all hosts",
+		Long: `Reload has every running host read its configuration again, and tells what has
+changed. A host that finds a mistake changes nothing and tells where it is; then
+the command exits with 1. Sessions go on: their next turn goes by what is new.
+Changes under nats and http take effect after a restart.
+
+A host also reads its files again when they change, and on SIGHUP.`,
+		Example: `  agenthost reload
+  agenthost reload -s nats://10.0.0.5:4222 --json`,
+		Args: cli.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.reload(cmd.Context()) },
+	}
+	a.ConfigFlag(cmd)
+	return cmd
+}
+
+func (a *app) reload(ctx context.Context) error {
+	return a.WithClient(ctx, func(c *client.Client) error {
+		hosts, err := c.EveryHost(ctx)
+		if err != nil {
+			return err
+		}
+		stop := a.Working("reloading " + cli.Count(len(hosts), "host"))
+		answers, err := c.Reload(ctx, hosts)
+		stop()
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			err = a.PrintJSON(answers)
+		} else {
+			a.printReloaded(answers)
+		}
+		if err == nil && slices.ContainsFunc(answers, client.Reloaded.Failed) {
+			return cli.ErrReported
+		}
+		return err
+	})
+}
+
+func (a *app) printReloaded(answers []client.Reloaded) {
+	for _, r := range answers {
+		for _, p := range r.Refused {
+			a.Warn("%s refused: %s", r.Host, terminal.Printable(p.String()))
+		}
+		if r.Error != "" {
+			a.Warn("%s: %s", r.Host, terminal.Printable(r.Error))
+		}
+		if len(r.Restart) > 0 {
+			a.Warn("%s needs a restart for %s", r.Host, strings.Join(r.Restart, ", "))
+		}
+		switch {
+		case len(r.Changes) > 0:
+			cli.Say(a.Stdout, "%s: %s\n", r.Host, strings.Join(r.Changes, ", "))
+		case !r.Failed():
+			cli.Say(a.Stdout, "%s: nothing has changed\n", r.Host)
 		}
 	}
-	if failed {
-		return errReported
-	}
-	return nil
-}
-
-func noSuchModel(name string, hosts fleet) error {
-	var names []string
-	for _, m := range modelsOf(hosts, "") {
-		names = append(names, m.Name)
-	}
-	names = slices.Compact(names)
-	if near := config.Nearest(name, names); near != "" {
-		return fmt.Errorf("no model %q; did you mean %q?", name, near)
-	}
-	return fmt.Errorf("no model %q; there is %s", name, strings.Join(names, ", "))
 }

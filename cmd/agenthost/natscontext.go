@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"agenthost/bus"
+	"agenthost/internal/cli"
 
 	"github.com/spf13/cobra"
 )
@@ -45,21 +46,21 @@ you give another. The commands of agenthost take it with --context.`,
 		Example: `  agenthost nats-context --select
   nats stream ls
   agenthost nats-context kiwi -c /etc/agenthost && agenthost agents --context kiwi`,
-		Args: takes("[NAME]"),
+		Args: cli.Takes("[NAME]"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := "agenthost"
 			if len(args) > 0 {
 				name = args[0]
 			}
 			if name == "" || name != filepath.Base(name) || name[0] == '.' {
-				return usage("context %q: want a name that can be that of a file", name)
+				return cli.Usage("context %q: want a name that can be that of a file", name)
 			}
 			return a.writeNATSContext(name, force, selected)
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite a context of that name without asking")
 	cmd.Flags().BoolVar(&selected, "select", false, "have the nats command use it by default")
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
@@ -68,12 +69,12 @@ func (a *app) writeNATSContext(name string, force, selected bool) error {
 	if err != nil {
 		return err
 	}
-	dir, err := contextFolder(a.getenv)
+	dir, err := contextFolder(a.Getenv)
 	if err != nil {
 		return fmt.Errorf("find the folder of NATS contexts: %w", err)
 	}
 	file := filepath.Join(dir, "context", name+".json")
-	if _, err := os.Lstat(file); err == nil && !force && !a.confirm("overwrite the context "+name+"?") {
+	if _, err := os.Lstat(file); err == nil && !force && !a.Confirm("overwrite the context "+name+"?") {
 		return fmt.Errorf("context %s is there already; --force overwrites it", name)
 	}
 	data, err := json.MarshalIndent(nc, "", "  ")
@@ -86,16 +87,16 @@ func (a *app) writeNATSContext(name string, force, selected bool) error {
 	if err != nil {
 		return fmt.Errorf("write the context %s: %w", name, err)
 	}
-	if a.json {
-		return a.printJSON(map[string]any{"context": name, "file": file, "selected": selected})
+	if a.JSON {
+		return a.PrintJSON(map[string]any{"context": name, "file": file, "selected": selected})
 	}
-	fmt.Fprintf(a.stdout, "wrote %s\n", file)
+	fmt.Fprintf(a.Stdout, "wrote %s\n", file)
 	return nil
 }
 
 // natsContext is what leads to the NATS of the configuration.
 func (a *app) natsContext() (*natsContext, error) {
-	cfg, err := a.natsConfig()
+	cfg, err := a.NATSConfig()
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"agenthost/bus/permissions"
 	"agenthost/config"
+	"agenthost/internal/cli"
 
 	"github.com/spf13/cobra"
 )
@@ -26,10 +27,10 @@ option of their client. The list of hosts depends on the configuration.`,
 		Example: `  agenthost nats-permissions --for host -c /etc/agenthost
   agenthost nats-permissions --for plugin:telegram.sales --streams
   agenthost nats-permissions --for program:ana --jwt`,
-		Args: takes(),
+		Args: cli.Takes(),
 		RunE: func(*cobra.Command, []string) error {
 			if role == "" {
-				return usage("--for is missing: want host, cli, auditor, plugin:CHANNEL, plugin:CHANNEL.INSTANCE or program:AGENT")
+				return cli.Usage("--for is missing: want host, cli, auditor, plugin:CHANNEL, plugin:CHANNEL.INSTANCE or program:AGENT")
 			}
 			fleet, err := a.fleetOf(role)
 			if err != nil {
@@ -37,25 +38,25 @@ option of their client. The list of hosts depends on the configuration.`,
 			}
 			r, err := permissions.RoleOf(role, fleet)
 			if err != nil {
-				return usage("--for: %v", err)
+				return cli.Usage("--for: %v", err)
 			}
 			if streams && !strings.HasPrefix(role, "plugin:") {
-				return usage("--streams is for plugins: hosts, cli and auditor have the streams, a program has none")
+				return cli.Usage("--streams is for plugins: hosts, cli and auditor have the streams, a program has none")
 			}
 			if streams {
 				r = r.WithStreams()
 			}
-			if asJWT || a.json {
+			if asJWT || a.JSON {
 				return a.printClaims(r)
 			}
-			printPermissions(a.stdout, r)
+			printPermissions(a.Stdout, r)
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&role, "for", "", "`role`: host, cli, auditor, plugin:CHANNEL[.INSTANCE] or program:AGENT")
 	cmd.Flags().BoolVar(&asJWT, "jwt", false, "print the claims of a user JWT")
 	cmd.Flags().BoolVar(&streams, "streams", false, "for a plugin: also what comes while a model speaks")
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
@@ -63,10 +64,10 @@ option of their client. The list of hosts depends on the configuration.`,
 // the domain of it.
 func (a *app) fleetOf(role string) (permissions.Fleet, error) {
 	if role != "host" {
-		cfg, err := a.natsAddress()
+		cfg, err := a.NATSAddress()
 		return permissions.Fleet{Domain: cfg.Domain}, err
 	}
-	cfg, _, err := a.settings()
+	cfg, _, err := a.Settings()
 	if err != nil {
 		return permissions.Fleet{}, err
 	}
@@ -114,7 +115,7 @@ func (a *app) printClaims(r permissions.Role) error {
 	if r.Replies {
 		c.Replies = &replies{1, int64(replyWithin)}
 	}
-	return a.printJSON(c)
+	return a.PrintJSON(c)
 }
 
 // replyWithin is what a host may take to answer a request, such as a reload.

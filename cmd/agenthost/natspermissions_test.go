@@ -15,6 +15,7 @@ import (
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/host"
+	"agenthost/internal/cli"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -80,7 +81,7 @@ func (s *shared) users() string {
 		s.t.Fatal(err)
 	}
 	for user, role := range roles {
-		block, _ := call(s.t, codeDone, "", "nats-permissions", "--for", role, "-c", filepath.Join(s.dir, "fleet.yaml"))
+		block, _ := call(s.t, cli.CodeDone, "", "nats-permissions", "--for", role, "-c", filepath.Join(s.dir, "fleet.yaml"))
 		fmt.Fprintf(&text, "{user: %s, password: secret\n%s}\n", user, block)
 	}
 	text.WriteString("]\n}\n")
@@ -375,7 +376,7 @@ func (s *shared) cli(t *testing.T) {
 	file := s.configure("cli", "_INBOX_cli")
 	run := func(want string, args ...string) {
 		t.Helper()
-		out, errs := call(t, codeDone, "", append(args, "-c", file)...)
+		out, errs := call(t, cli.CodeDone, "", append(args, "-c", file)...)
 		if !strings.Contains(out, want) || strings.Contains(errs, "ermission") {
 			t.Errorf("%q: got %q, %q, want … %s …", args, out, errs, want)
 		}
@@ -409,7 +410,7 @@ func (s *shared) auditor(t *testing.T) {
 	for _, args := range [][]string{
 		{"agents"}, {"sessions", "ls", "bank"}, {"sessions", "show", "bank", "telegram.sales/dm/anonymous"}, {"dead", "ls"}, {"approvals", "ls"}, {"approvals", "allowed"}, {"memory", "ls"}, {"schedules", "ls"},
 	} {
-		if _, errs := call(t, codeDone, "", append(args, "-c", file)...); strings.Contains(errs, "ermission") {
+		if _, errs := call(t, cli.CodeDone, "", append(args, "-c", file)...); strings.Contains(errs, "ermission") {
 			t.Errorf("%q: %s", args, errs)
 		}
 	}
@@ -437,7 +438,7 @@ func TestNATSPermissionsUsage(t *testing.T) {
 		"--for program:*":             "want host, cli, auditor",
 		"--for program:ana --streams": "--streams is for plugins",
 	} {
-		_, errs := call(t, codeUsage, "", append([]string{"nats-permissions"}, strings.Fields(args)...)...)
+		_, errs := call(t, cli.CodeUsage, "", append([]string{"nats-permissions"}, strings.Fields(args)...)...)
 		contains(t, errs, want)
 	}
 }
@@ -445,7 +446,7 @@ func TestNATSPermissionsUsage(t *testing.T) {
 // The claims are those that a user JWT has.
 func TestNATSPermissionsAsClaims(t *testing.T) {
 	t.Chdir(t.TempDir())
-	out, _ := call(t, codeDone, "", "nats-permissions", "--for", "plugin:web", "--streams", "--jwt")
+	out, _ := call(t, cli.CodeDone, "", "nats-permissions", "--for", "plugin:web", "--streams", "--jwt")
 	var p struct {
 		Pub, Sub struct{ Allow []string }
 	}
@@ -458,7 +459,7 @@ func TestNATSPermissionsAsClaims(t *testing.T) {
 	contains(t, sub, "plugin.outbound.web ")
 	contains(t, sub, "agent.stream.*.*")
 	contains(t, sub, "_INBOX_plugin_web.>")
-	out, _ = call(t, codeDone, "", "nats-permissions", "--for", "host", "--jwt")
+	out, _ = call(t, cli.CodeDone, "", "nats-permissions", "--for", "host", "--jwt")
 	contains(t, out, `"resp"`)
 }
 
@@ -469,7 +470,7 @@ func TestNATSPermissionsInADomain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, role := range roles {
-		out, _ := call(t, codeDone, "", "nats-permissions", "--for", role)
+		out, _ := call(t, cli.CodeDone, "", "nats-permissions", "--for", role)
 		if strings.Contains(out, "$JS.API.") || role != "program:bank" && !strings.Contains(out, "$JS.edge.API.") {
 			t.Errorf("%s: %s", role, out)
 		}

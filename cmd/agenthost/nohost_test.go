@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agenthost/bus/bustest"
+	"agenthost/internal/cli"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -63,7 +64,7 @@ func TestEmptyNATS(t *testing.T) {
 		if args[len(args)-1] == "-c" {
 			args = append(args, "nowhere.yaml")
 		}
-		stdout, stderr := call(t, codeFailed, "", append(args, "-s", url)...)
+		stdout, stderr := call(t, cli.CodeFailed, "", append(args, "-s", url)...)
 		contains(t, stderr, want)
 		if strings.Contains(stderr, "the message waits") {
 			t.Errorf("%s: nothing took the message: %s", command, stderr)
@@ -81,7 +82,7 @@ func TestNoJetStream(t *testing.T) {
 	for _, command := range []string{
 		"approvals ls", "approvals allowed", "dead ls", "sessions ls", "sessions show a web/dm/x", "schedules ls", "memory ls", "lanes 2",
 	} {
-		_, stderr := call(t, codeFailed, "", append(strings.Fields(command), "-s", url)...)
+		_, stderr := call(t, cli.CodeFailed, "", append(strings.Fields(command), "-s", url)...)
 		contains(t, stderr, "JetStream does not answer there: start that server with -js")
 	}
 }
@@ -92,21 +93,21 @@ func TestSendWithoutAHost(t *testing.T) {
 	url, _ := bustest.Server(t)
 	// A chat with a configuration starts a host on the NATS that it names.
 	file := "nats: {url: \"" + url + "\"}\nmodels: {main: {provider: echo}}\nagents: [{id: demo}]\n"
-	if err := os.WriteFile(defaultConfig, []byte(file), 0o600); err != nil {
+	if err := os.WriteFile(cli.DefaultConfig, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if stdout, _ := call(t, codeDone, "first\n", "chat"); stdout != "first\n" {
+	if stdout, _ := call(t, cli.CodeDone, "first\n", "chat"); stdout != "first\n" {
 		t.Errorf("chat: %q", stdout)
 	}
 
-	stdout, stderr := call(t, codeDone, "", "send", "demo", "hi", "-s", url)
+	stdout, stderr := call(t, cli.CodeDone, "", "send", "demo", "hi", "-s", url)
 	contains(t, stderr, "agenthost: no host is running; the message waits")
 	if len(strings.Fields(stdout)) != 1 {
 		t.Errorf("standard output: %q", stdout)
 	}
-	_, stderr = call(t, codeFailed, "", "send", "demo", "hi", "--wait", "--timeout", "1ms", "-s", url)
+	_, stderr = call(t, cli.CodeFailed, "", "send", "demo", "hi", "--wait", "--timeout", "1ms", "-s", url)
 	contains(t, stderr, "no answer of demo within 1ms")
-	if stdout, _ := call(t, codeDone, "hello\n", "chat"); stdout != "hello\n" {
+	if stdout, _ := call(t, cli.CodeDone, "hello\n", "chat"); stdout != "hello\n" {
 		t.Errorf("chat: %q", stdout)
 	}
 }
@@ -114,8 +115,8 @@ func TestSendWithoutAHost(t *testing.T) {
 // Without a configuration it is the demo.
 func TestSettingsWithoutAFile(t *testing.T) {
 	t.Chdir(t.TempDir())
-	a := &app{getenv: func(string) string { return "" }}
-	cfg, path, err := a.settings()
+	a := newApp(nil, nil, nil, func(string) string { return "" })
+	cfg, path, err := a.Settings()
 	if err != nil || path != "" || len(cfg.Agents) != 1 || cfg.Agents[0].ID != "demo" {
 		t.Errorf("got %+v, %q, %v", cfg, path, err)
 	}

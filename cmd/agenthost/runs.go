@@ -1,19 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
-	"agenthost/bus"
-	"agenthost/internal/control"
-
 	"github.com/spf13/cobra"
+
+	"agenthost/client"
+	"agenthost/internal/cli"
 )
 
 func (a *app) runsCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:     "runs",
 		Short:   "List and stop the runs of agents",
 		Long:    "A run is what an agent does to answer a message; a session has one at a time.",
@@ -21,9 +25,9 @@ func (a *app) runsCommand() *cobra.Command {
 	}, a.runsListCommand(), a.runsAbortCommand())
 }
 
-// An aborting is what runs abort was told.
+// An aborting is the arguments of runs abort.
 type aborting struct {
-	control.Stop
+	client.Stop
 	timeout time.Duration
 }
 
@@ -32,22 +36,23 @@ func (a *app) runsAbortCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "abort AGENT SESSION",
 		Short: "Stop the run of a session",
-		Long: `Abort stops the run of a session, whether it is under way or waits for somebody.
-SESSION is its key, as in the field session of what the agent publishes.`,
+		Long: `Abort stops the run of a session, whether it is under way or waits for a person.
+SESSION is its key, as runs ls shows it, or the beginning of it for as long as it
+means one run of the agent.`,
 		Example: `  agenthost runs abort assistant web/dm/7
   agenthost runs abort assistant telegram/group/-10012 --reason 'That is enough.'`,
-		Args: takes("AGENT", "SESSION"),
+		Args: cli.Takes("AGENT", "SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.Agent, s.Session = args[0], args[1]
 			switch {
 			case s.Session == "":
-				return usage("the session is empty")
+				return cli.Usage("the session is empty")
 			case s.By == "":
-				return usage("--by is empty")
+				return cli.Usage("--by is empty")
 			case s.timeout <= 0:
-				return usage("--timeout %s: want more than 0", s.timeout)
+				return cli.Usage("--timeout %s: want more than 0", s.timeout)
 			}
-			if err := checkAgent(s.Agent); err != nil {
+			if err := cli.CheckAgent(s.Agent); err != nil {
 				return err
 			}
 			return a.abort(cmd.Context(), s)
@@ -55,31 +60,85 @@ SESSION is its key, as in the field session of what the agent publishes.`,
 	}
 	cmd.Flags().StringVar(&s.Reason, "reason", "", "what the person is told")
 	cmd.Flags().StringVar(&s.By, "by", "cli", "who stops it")
-	cmd.Flags().DurationVar(&s.timeout, "timeout", orderWithin, "how long to wait for the word of the host")
-	a.configFlag(cmd)
+	cmd.Flags().DurationVar(&s.timeout, "timeout", client.OrderWithin, "how long to wait for the report of the host")
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
 func (a *app) abort(ctx context.Context, s aborting) error {
-	o, err := a.newOrder(ctx)
+	return a.WithClient(ctx, func(c *client.Client) error {
+		done, err := c.Abort(ctx, s.Stop, s.timeout)
+		if _, refused := errors.AsType[*client.RefusedError](err); refused {
+			return fmt.Errorf("stop %s of %s: there is nothing to stop", done.Session, s.Agent)
+		}
+		words := "stopped"
+		if done.Session != s.Session {
+			words += " " + done.Session
+		}
+		switch {
+		case err != nil:
+			return err
+		case done.Stored != "":
+			a.Warn("no host took the order yet; it waits in the stream %s", done.Stored)
+			return a.printOrder(done.Session, "stored", "the order is stored")
+		}
+		return a.printOrder(done.Session, "stopped", words)
+	})
+}
+
+func (a *app) runsListCommand() *cobra.Command {
+	l := &cli.ListFlags{}
+	cmd := &cobra.Command{
+		Use:   "ls",
+		Short: "List the runs that are under way or wait",
+		Long: `Ls lists the runs of all hosts from their first moment, the oldest first. PHASE is
+queued (for a free slot of its agent), starting, invoking and streaming (the
+model), dispatching (tools), compacting, storing, or waiting (for a person or
+another agent; then its age is that of the oldest question). WAITS FOR names the
+tools, or questions to people; MODEL is the entry of the configuration that is
+asked, or was last.`,
+		Example: `  agenthost runs ls
+  agenthost runs ls --agent assistant --watch
+  agenthost runs ls --json`,
+		Args: cli.Takes(),
+	}
+	l.Register(a.App, cmd, func(ctx context.Context) error { return a.listRuns(ctx, l) })
+	a.ConfigFlag(cmd)
+	return cmd
+}
+
+func (a *app) listRuns(ctx context.Context, l *cli.ListFlags) error {
+	c, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	defer o.nc.Close()
-	s.Door = bus.DoorCLI
-	msg, err := s.Message(o.inbox.Subject)
+	defer c.Close()
+	list, err := c.Runs(ctx)
 	if err != nil {
 		return err
 	}
-	told, err := o.give(ctx, s.Agent, msg, s.timeout)
+	runs := slices.DeleteFunc(list.Runs, func(r client.Run) bool { return !l.Keeps(r.Agent, r.Since) })
 	switch {
-	case errors.Is(err, errNoWord):
-		a.warn("no host took the order yet; it waits in the stream %s", told.stream)
-		return a.printOrder(s.Session, "stored", "the order is stored")
-	case err != nil:
-		return fmt.Errorf("stop %s of %s: %w", s.Session, s.Agent, err)
-	case told.Error != nil:
-		return fmt.Errorf("stop %s of %s: there is nothing to stop", s.Session, s.Agent)
+	case a.JSON:
+		return a.PrintJSON(runs)
+	case len(runs) == 0:
+		fmt.Fprintln(a.Stdout, "no runs")
+		return nil
 	}
-	return a.printOrder(s.Session, "stopped", "stopped")
+	if err := a.printRuns(runs); err != nil {
+		return err
+	}
+	for _, host := range slices.Sorted(maps.Keys(list.More)) {
+		a.Warn("%s has %s more", host, cli.Count(list.More[host], "run"))
+	}
+	return nil
+}
+
+func (a *app) printRuns(runs []client.Run) error {
+	t := a.Table("AGENT", "SESSION", "PHASE", "AGE", "WAITS FOR", "MODEL", "HOST", "RUN")
+	for _, r := range runs {
+		t.Row(r.Agent, r.Session, cli.Stated(r.Phase), cli.Elapsed(time.Since(r.Since)), cmp.Or(strings.Join(r.For, ", "), "-"),
+			cmp.Or(r.Model, "-"), cmp.Or(r.Host, "-"), cmp.Or(r.Run, "-"))
+	}
+	return t.Write(a.Stdout)
 }

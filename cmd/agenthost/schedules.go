@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"time"
 
-	"agenthost/internal/control"
-
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
+
+	"agenthost/client"
+	"agenthost/internal/cli"
 )
 
 func (a *app) schedulesCommand() *cobra.Command {
-	return group(
+	return cli.Group(
 		&cobra.Command{
 			Use:   "schedules",
 			Short: "List schedules and reminders, and cancel reminders",
@@ -26,19 +26,19 @@ the configuration, and reminders that agents and people have made.`,
 }
 
 func (a *app) schedulesListCommand() *cobra.Command {
-	l := &listFlags{}
+	l := &cli.ListFlags{}
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List what is due when",
 		Example: `  agenthost schedules ls
   agenthost schedules ls --agent ana --json`,
-		Args: takes(),
+		Args: cli.Takes(),
 	}
-	l.register(a, cmd, func(ctx context.Context) error {
-		return a.withBuckets(ctx, func(ctx context.Context, js jetstream.JetStream) error { return a.listSchedules(ctx, js, l) })
+	l.Register(a.App, cmd, func(ctx context.Context) error {
+		return a.WithClient(ctx, func(c *client.Client) error { return a.listSchedules(ctx, c, l) })
 	})
 	cmd.Flags().Lookup("since").Usage = "only what is due later than that: a duration back from now, such as 90m or 2d, or a date"
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
@@ -56,14 +56,14 @@ type scheduled struct {
 	By       string    `json:"by,omitempty"`
 }
 
-func (a *app) listSchedules(ctx context.Context, js jetstream.JetStream, l *listFlags) error {
-	all, err := control.AllScheduled(ctx, js)
+func (a *app) listSchedules(ctx context.Context, c *client.Client, l *cli.ListFlags) error {
+	all, err := c.Schedules(ctx)
 	if err != nil {
 		return err
 	}
 	list := []scheduled{}
 	for _, e := range all {
-		if !l.keeps(e.Agent, e.Next) {
+		if !l.Keeps(e.Agent, e.Next) {
 			continue
 		}
 		one := scheduled{
@@ -76,17 +76,17 @@ func (a *app) listSchedules(ctx context.Context, js jetstream.JetStream, l *list
 		list = append(list, one)
 	}
 	switch {
-	case a.json:
-		return a.printJSON(list)
+	case a.JSON:
+		return a.PrintJSON(list)
 	case len(list) == 0:
-		fmt.Fprintln(a.stdout, "nothing is scheduled")
+		fmt.Fprintln(a.Stdout, "nothing is scheduled")
 		return nil
 	}
-	t := a.table("AGENT", "NAME", "NEXT", "SPEC", "TIMEZONE", "SOURCE", "PROMPT")
+	t := a.Table("AGENT", "NAME", "NEXT", "SPEC", "TIMEZONE", "SOURCE", "PROMPT")
 	for _, s := range list {
 		t.Row(s.Agent, s.Name, inZone(s.Next, s.Timezone), s.Spec, s.Timezone, s.Source, s.Prompt)
 	}
-	return t.Write(a.stdout)
+	return t.Write(a.Stdout)
 }
 
 func zoneName(name string) string {
@@ -110,23 +110,23 @@ func (a *app) schedulesCancelCommand() *cobra.Command {
 		Short:   "Cancel a reminder",
 		Long:    `Cancel forgets a reminder. A schedule of the configuration is taken out there.`,
 		Example: `  agenthost schedules cancel ana remind-4j2kq7xnab`,
-		Args:    takes("AGENT", "NAME"),
+		Args:    cli.Takes("AGENT", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkAgent(args[0]); err != nil {
+			if err := cli.CheckAgent(args[0]); err != nil {
 				return err
 			}
-			return a.withBuckets(cmd.Context(), func(ctx context.Context, js jetstream.JetStream) error {
-				if err := control.CancelReminder(ctx, js, args[0], args[1]); err != nil {
+			return a.WithClient(cmd.Context(), func(c *client.Client) error {
+				if err := c.CancelReminder(cmd.Context(), args[0], args[1]); err != nil {
 					return err
 				}
-				if a.json {
-					return a.printJSON(map[string]string{"agent": args[0], "cancelled": args[1]})
+				if a.JSON {
+					return a.PrintJSON(map[string]string{"agent": args[0], "cancelled": args[1]})
 				}
-				fmt.Fprintf(a.stdout, "cancelled %s of %s\n", args[1], args[0])
+				fmt.Fprintf(a.Stdout, "cancelled %s of %s\n", args[1], args[0])
 				return nil
 			})
 		},
 	}
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }

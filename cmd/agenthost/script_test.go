@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/client"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -173,7 +174,7 @@ func running(ts *testscript.TestScript, _ bool, _ []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), scriptPatience)
 	defer cancel()
 	for {
-		hosts, err := askHosts(ctx, nc)
+		hosts, err := client.New(nc, nil, client.Options{}).Hosts(ctx)
 		ts.Check(err)
 		for _, h := range hosts {
 			for _, a := range h.Agents {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"agenthost/bus"
+	"agenthost/client"
 	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -42,7 +43,7 @@ func waiting(ts *testscript.TestScript, _ bool, args []string) {
 		list, err := control.AllWaiting(context.Background(), js)
 		ts.Check(err)
 		for _, w := range list {
-			fits := len(args) == 1 && w.Kind != control.ForDelegate || len(args) == 2 && w.Kind == args[1]
+			fits := len(args) == 1 && w.Kind != client.ForDelegate || len(args) == 2 && w.Kind == args[1]
 			if fits && strings.HasPrefix(w.Session, args[0]) {
 				ts.Setenv("ID", w.ID)
 				return true

@@ -6,17 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
+	"sync"
 	"time"
 
-	"agenthost/internal/control"
-
-	"github.com/nats-io/nuid"
 	"github.com/spf13/cobra"
+
+	"agenthost/client"
+	"agenthost/internal/chat"
+	"agenthost/internal/cli"
 )
 
-// sending is what send was told.
+// sending is the arguments of send.
 type sending struct {
 	agent, text   string
 	from, session string
@@ -24,7 +25,7 @@ type sending struct {
 	timeout       time.Duration
 }
 
-var errNoAnswer = errors.New("no answer in time")
+var errNoReply = errors.New("no reply in time")
 
 func (a *app) sendCommand() *cobra.Command {
 	s := sending{}
@@ -33,14 +34,14 @@ func (a *app) sendCommand() *cobra.Command {
 		Short: "Send an agent a message",
 		Long: `Send gives an agent a message, which NATS keeps until it is handled, and prints
 its id, with --json also the key of its session; with --wait, the answer. When the agent asks for an approval meanwhile,
-or has a question, standard error tells how to answer it. A TEXT of - is read
+or has a question, standard error says how to answer it. A TEXT of - is read
 from standard input.`,
 		Example: `  agenthost send assistant "count the apples"
   agenthost send assistant "count the apples" --wait
   git diff | agenthost send reviewer - --stream
   agenthost send assistant "and now?" --wait --session apples
   agenthost send ledger "book 12 EUR" --as ana --wait`,
-		Args: takes("AGENT", "TEXT"),
+		Args: cli.Takes("AGENT", "TEXT"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			s.agent = args[0]
 			if s.text, err = a.message(args[1]); err != nil {
@@ -59,7 +60,7 @@ from standard input.`,
 	flags.StringVar(&s.from, "from", "cli", "who sends it")
 	flags.StringVar(&s.from, "as", "cli", "the `name` it is sent under, for agents that accept the work of some only; the same as --from")
 	flags.StringVar(&s.session, "session", "", "go on with the session of that `name`, or with that key, such as route/cli/apples (default: a new one)")
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
@@ -68,7 +69,7 @@ func (a *app) message(arg string) (string, error) {
 	if arg != "-" {
 		return arg, nil
 	}
-	data, err := io.ReadAll(a.stdin)
+	data, err := io.ReadAll(a.Stdin)
 	if err != nil {
 		return "", fmt.Errorf("read message: %w", err)
 	}
@@ -78,104 +79,80 @@ func (a *app) message(arg string) (string, error) {
 func (s *sending) check() error {
 	switch {
 	case strings.TrimSpace(s.text) == "":
-		return usage("the message is empty")
+		return cli.Usage("the message is empty")
 	case s.from == "":
-		return usage("--from is empty")
+		return cli.Usage("--from is empty")
 	case s.session != "":
-		var err error
-		if s.from, s.session, err = sessionNamed(s.session, s.from); err != nil {
+		party, err := client.ParseParty(s.session, s.from)
+		if err != nil {
 			return err
 		}
+		s.from, s.session = party.From, party.Session
 	}
 	if s.timeout <= 0 {
-		return usage("--timeout %s: want more than 0", s.timeout)
+		return cli.Usage("--timeout %s: want more than 0", s.timeout)
 	}
-	return checkAgent(s.agent)
+	return cli.CheckAgent(s.agent)
 }
 
 func (a *app) send(ctx context.Context, s sending) error {
-	nc, js, err := a.connect(ctx)
+	c, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
-	hosts, err := askHostsOf(ctx, nc, s.agent)
+	defer c.Close()
+	hosts, err := c.HostsOf(ctx, s.agent)
 	if err != nil {
 		return err
 	}
-	if err := reachable(hosts, s.agent); err != nil {
-		return err
-	}
-	q := newQuestion(s.text)
-	if s.session == "" {
-		s.session = nuid.Next()
-	}
-	d := newDialog(nc, js, s.agent, s.from, s.session)
+	m := client.NewMessage(s.text)
+	conv := c.Conversation(s.agent, client.Party{From: s.from, Session: s.session})
 	if s.wait || s.stream {
-		if err := d.listen(s.stream); err != nil {
+		if err := conv.Listen(s.stream); err != nil {
 			return err
 		}
-		defer d.close()
+		defer conv.Close()
 	}
-	ack, err := d.send(ctx, q)
+	receipt, err := conv.Send(ctx, m)
 	if err != nil {
 		return err
 	}
 	if len(hosts) == 0 {
-		a.warn("no host is running; the message waits")
+		a.Warn("no host is running; the message waits")
 	}
-	if s.wait || s.stream {
-		return a.awaitAnswer(ctx, d, q, s)
+	switch {
+	case s.wait || s.stream:
+		return a.awaitReply(ctx, conv, m, s)
+	case a.JSON:
+		return a.PrintJSON(receipt)
 	}
-	if a.json {
-		return a.printJSON(map[string]any{
-			"id": q.id, "stream": ack.Stream, "seq": ack.Sequence, "session": control.RouteKey(s.from, s.session),
-		})
-	}
-	fmt.Fprintln(a.stdout, q.id)
+	fmt.Fprintln(a.Stdout, m.ID)
 	return nil
 }
 
-// reachable refuses an agent that none of the hosts has. With no host running
-// there is no telling.
-func reachable(hosts fleet, agent string) error {
-	if len(hosts) == 0 || slices.Contains(hosts.agents(), agent) {
-		return nil
-	}
-	return noSuchAgent(agent, hosts.agents())
-}
-
-func (a *app) awaitAnswer(ctx context.Context, d *dialog, q question, s sending) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
+func (a *app) awaitReply(ctx context.Context, conv *client.Conversation, m client.Message, s sending) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoReply)
 	defer cancel()
-	speech := &speech{w: a.stdout, safe: isTerminal(a.stdout)}
-	l := listener{asked: func(w control.Waiting) { fmt.Fprintln(a.stderr, waitingFor(w)) }}
-	if s.stream && !a.json {
-		l.chunk = speech.chunk
-	}
-	if s.stream && a.json {
-		l.chunk = func(c control.Chunk) { _ = json.NewEncoder(a.stdout).Encode(c) }
-	}
-	got, err := d.answer(ctx, q, l)
-	if errors.Is(err, errNoAnswer) {
-		return fmt.Errorf("no answer of %s within %s; message %s is kept until it is handled", s.agent, s.timeout, q.id)
-	}
-	if err != nil {
-		return fmt.Errorf("wait for the answer to %s: %w", q.id, err)
-	}
-	return a.printAnswer(got, speech)
-}
-
-// printAnswer prints what is left to print of an answer, and returns the error
-// that it is.
-func (a *app) printAnswer(got answer, speech *speech) error {
+	speech, calm := chat.NewSpeech(a.App), sync.OnceFunc(a.Working("waiting for "+s.agent))
+	reply, err := conv.Wait(ctx, m, func(e client.Event) {
+		switch {
+		case e.Asked != nil:
+			calm()
+			fmt.Fprintln(a.Stderr, chat.WaitingFor(*e.Asked))
+		case e.Chunk == nil || !s.stream:
+		case a.JSON:
+			_ = json.NewEncoder(a.Stdout).Encode(e.Chunk) // as with fmt.Print, there is no place to report it
+		default:
+			calm()
+			speech.Chunk(*e.Chunk)
+		}
+	})
+	calm()
 	switch {
-	case a.json:
-		fmt.Fprintf(a.stdout, "%s\n", printableJSON(got.envelope))
-	case got.err() == nil:
-		speech.end(spoken(got.Route))
-	case speech.said.Len() > 0:
-		speech.write("\n")
+	case errors.Is(err, errNoReply):
+		return fmt.Errorf("no answer of %s within %s; message %s is kept until it is handled", s.agent, s.timeout, m.ID)
+	case err != nil:
+		return fmt.Errorf("wait for the answer to %s: %w", m.ID, err)
 	}
-	return got.err()
+	return chat.PrintReply(a.App, reply, speech)
 }

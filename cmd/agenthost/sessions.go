@@ -4,23 +4,184 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"agenthost/bus"
+	"agenthost/client"
+	"agenthost/internal/cli"
 	"agenthost/internal/coldstore"
-	"agenthost/internal/control"
 	"agenthost/internal/eval"
 	"agenthost/internal/terminal"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/spf13/cobra"
 )
 
+func (a *app) sessionsListCommand() *cobra.Command {
+	p, l := client.SessionPage{}, &cli.ListFlags{}
+	cmd := &cobra.Command{
+		Use:   "ls [AGENT]",
+		Short: "List sessions, the last written first",
+		Example: `  agenthost sessions ls
+  agenthost sessions ls assistant --limit 20 --after 8841 --json
+  agenthost sessions ls --since 2h --watch
+  agenthost sessions ls --store ./data`,
+		Args: cli.Takes("[AGENT]"),
+	}
+	l.Register(a.App, cmd, func(ctx context.Context) error {
+		if p.Limit < 1 || p.Limit > 1000 {
+			return cli.Usage("--limit %d: want 1 to 1000", p.Limit)
+		}
+		p.Agent, p.Since = l.Agent, l.Since.From(time.Now())
+		return a.withSessions(ctx, func(s *client.Sessions) error { return a.listSessions(ctx, s, p) })
+	})
+	a.storeFlag(cmd)
+	cmd.Flags().IntVar(&p.Limit, "limit", 50, "how many to list")
+	cmd.Flags().Uint64Var(&p.Before, "after", 0, "go on behind the page that ended with this `number`")
+	a.ConfigFlag(cmd)
+	return cmd
+}
+
+func (a *app) listSessions(ctx context.Context, s *client.Sessions, p client.SessionPage) error {
+	list, err := s.List(ctx, p)
+	switch {
+	case err != nil:
+		return err
+	case a.JSON:
+		return a.PrintJSON(list)
+	case len(list.Sessions) == 0:
+		fmt.Fprintln(a.Stdout, "no sessions")
+		return nil
+	}
+	t := a.Table("AGENT", "KEY", "LAST", "MESSAGES", "SPENT", "STATE", "TITLE")
+	for _, one := range list.Sessions {
+		state := one.State
+		if len(one.For) > 0 {
+			state += " for " + strings.Join(one.For, ", ")
+		}
+		title := one.Title
+		if one.Fault != "" {
+			state, title = "unreadable", one.Fault
+		}
+		t.Row(one.Agent, one.Key, one.At.Local().Format(time.DateTime), one.Messages, client.Money(one.Spent), cli.Stated(state), title)
+	}
+	if err := t.Write(a.Stdout); err != nil {
+		return err
+	}
+	if list.After > 0 {
+		a.Warn("more results: run again with --after %d", list.After)
+	}
+	return nil
+}
+
+// A searching is the arguments of sessions search.
+type searching struct {
+	text  string
+	agent string
+	since cli.Age
+	limit int
+}
+
+func (a *app) sessionsSearchCommand() *cobra.Command {
+	s := searching{}
+	cmd := &cobra.Command{
+		Use:   "search TEXT",
+		Short: "Search what was said in sessions",
+		Long: `Search looks for TEXT, in any case of letters, in what people and agents have said,
+in results of tools, questions and summaries, and prints the newest places last. It
+reads all logs that are kept: with millions of events it takes its time.`,
+		Example: `  agenthost sessions search bicycle
+  agenthost sessions search 'order 4711' --agent assistant --since 2d
+  agenthost sessions search bicycle --store ./data --json`,
+		Args: cli.Takes("TEXT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s.text = strings.TrimSpace(args[0])
+			if s.text == "" {
+				return cli.Usage("the text is empty")
+			}
+			if s.limit < 1 {
+				return cli.Usage("--limit %d: want 1 or more", s.limit)
+			}
+			if s.agent != "" {
+				if err := cli.CheckAgent(s.agent); err != nil {
+					return err
+				}
+			}
+			return a.withSessions(cmd.Context(), func(all *client.Sessions) error { return a.search(cmd.Context(), all, s) })
+		},
+	}
+	cmd.Flags().StringVar(&s.agent, "agent", "", "only of the agent with that `id`")
+	cmd.Flags().Var(&s.since, "since", "only what is no older: a duration such as 90m or 2d, or a date")
+	cmd.Flags().IntVar(&s.limit, "limit", 50, "how many places to print, the newest")
+	a.storeFlag(cmd)
+	a.ConfigFlag(cmd)
+	return cmd
+}
+
+func (a *app) search(ctx context.Context, sessions *client.Sessions, s searching) error {
+	hits, all, err := a.hits(ctx, sessions, s)
+	switch {
+	case err != nil:
+		return err
+	case a.JSON:
+		return a.PrintJSON(hits)
+	case len(hits) == 0:
+		fmt.Fprintf(a.Stdout, "nothing with %q\n", terminal.Printable(s.text))
+		return nil
+	}
+	t := a.Table("AGENT", "KEY", "AT", "WHO", "TEXT")
+	for _, h := range hits {
+		t.Row(h.Agent, h.Key, h.At.Local().Format(time.DateTime), h.Who, around(h.Text, s.text))
+	}
+	if err := t.Write(a.Stdout); err != nil {
+		return err
+	}
+	if all > len(hits) {
+		a.Warn("these are the newest of %d places; --limit %d shows all", all, all)
+	}
+	return nil
+}
+
+// hits are the newest places with the text, and how many there are.
+func (a *app) hits(ctx context.Context, sessions *client.Sessions, s searching) (hits []client.SessionHit, all int, err error) {
+	defer a.Working("searching")()
+	hits = []client.SessionHit{}
+	for h, err := range sessions.Search(ctx, client.SessionSearch{Text: s.text, Agent: s.agent, Since: s.since.From(time.Now())}) {
+		if err != nil {
+			return nil, 0, err
+		}
+		all++
+		if hits = append(hits, h); len(hits) >= 2*s.limit {
+			hits = append(hits[:0], hits[len(hits)-s.limit:]...)
+		}
+	}
+	return hits[max(len(hits)-s.limit, 0):], all, nil
+}
+
+// What is shown of a text around the place that was found.
+const (
+	beforeHit = 30
+	hitShown  = 120
+)
+
+// around is a text on one line, from a little before the place that was found.
+func around(text, found string) string {
+	line := []rune(cli.OneLine(text))
+	at := strings.Index(strings.ToLower(string(line)), strings.ToLower(cli.OneLine(found)))
+	from := 0
+	if at > 0 {
+		from = max(len([]rune(strings.ToLower(string(line))[:at]))-beforeHit, 0)
+	}
+	from = min(from, len(line))
+	lead := ""
+	if from > 0 {
+		lead = "…"
+	}
+	return lead + terminal.Cut(string(line[from:]), hitShown)
+}
+
 func (a *app) sessionsCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "sessions",
 		Short: "List, read, search, delete, fork and replay sessions",
 		Long: `A session is one agent's conversation with one person or group. KEY is its key,
@@ -37,110 +198,61 @@ long as it means one session only. No host needs to run.`,
 	)
 }
 
-// A shelf is where the sessions of a fleet are.
-type shelf struct {
-	*control.Archive
-	nc *nats.Conn
-}
-
 // storeFlag gives cmd the flag --store.
 func (a *app) storeFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.store, "store", "", "read what the embedded server of a host has stored in that `folder`, while no host runs on it")
 }
 
 // withStored calls do with the sessions in the folder that --store names.
-func (a *app) withStored(do func(*shelf) error) error {
-	stop := a.working("reading " + a.store)
+func (a *app) withStored(do func(*client.Sessions) error) error {
+	stop := a.Working("reading " + a.store)
 	s, err := coldstore.Open(a.store, bus.SessionsStream, "OBJ_"+bus.FilesBucket)
 	stop()
 	if err != nil {
 		return err
 	}
-	err = do(&shelf{control.Sessions(s.JS), s.NC})
+	err = do(client.New(s.NC, s.JS, client.Options{}).Sessions())
 	return errors.Join(err, s.Close())
 }
 
 // withSessions calls do with the sessions of the fleet.
-func (a *app) withSessions(ctx context.Context, do func(*shelf) error) error {
+func (a *app) withSessions(ctx context.Context, do func(*client.Sessions) error) error {
 	if a.store != "" {
 		return a.withStored(do)
 	}
-	nc, js, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer nc.Close()
-	err = do(&shelf{control.Sessions(js), nc})
-	if errors.Is(err, nats.ErrNoResponders) { // as reading a stream that there is not has it
-		if _, missing := js.Stream(ctx, bus.SessionsStream); errors.Is(missing, jetstream.ErrStreamNotFound) {
-			err = missing
-		}
-	}
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return fmt.Errorf("no stream %s: no host has run on this NATS yet", bus.SessionsStream)
-	}
-	return err
+	return a.WithClient(ctx, func(c *client.Client) error { return do(c.Sessions()) })
 }
 
 // unknown names a session that there is not as the command line does.
 func unknown(err error, agent, key string) error {
-	if errors.Is(err, control.ErrNoSession) {
-		return fmt.Errorf("%s has no session %s; \"agenthost sessions ls\" shows those that there are", agent, printable(key))
+	if errors.Is(err, client.ErrNoSession) {
+		return fmt.Errorf("%s has no session %s; \"agenthost sessions ls\" shows those that there are", agent, terminal.Printable(key))
 	}
 	return err
 }
 
 // oneSession is a command about one session, AGENT KEY.
-func (a *app) oneSession(cmd *cobra.Command, do func(ctx context.Context, s *shelf, agent, sid string) error) *cobra.Command {
-	cmd.Args = takes("AGENT", "KEY")
+func (a *app) oneSession(cmd *cobra.Command, do func(ctx context.Context, s *client.Sessions, agent, sid string) error) *cobra.Command {
+	cmd.Args = cli.Takes("AGENT", "KEY")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkAgent(args[0]); err != nil {
+		if err := cli.CheckAgent(args[0]); err != nil {
 			return err
 		}
-		return a.withSessions(cmd.Context(), func(s *shelf) error {
-			sid, err := s.find(cmd.Context(), args[0], args[1])
+		return a.withSessions(cmd.Context(), func(s *client.Sessions) error {
+			sid, err := s.Find(cmd.Context(), args[0], args[1])
 			if err != nil {
-				return err
+				return unknown(err, args[0], args[1])
 			}
 			return unknown(do(cmd.Context(), s, args[0], sid), args[0], args[1])
 		})
 	}
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
-func sessionID(agent, key string) (sid string, err error) {
-	if err := checkAgent(agent); err != nil {
-		return "", err
-	}
-	if sid, err = control.SessionID(agent, key); err != nil {
-		return "", usage("%w", err)
-	}
-	return sid, nil
-}
-
-// facts are the events of a session, all or those of a run.
-func (s *shelf) facts(ctx context.Context, agent, sid, run string) iter.Seq2[control.Fact, error] {
-	return func(yield func(control.Fact, error) bool) {
-		found := run == ""
-		for f, err := range s.History(ctx, agent, sid, 1) {
-			if err == nil && run != "" && f.Of != run && f.Event.Run != run {
-				continue
-			}
-			found = true
-			if !yield(f, err) {
-				return
-			}
-		}
-		if !found {
-			yield(control.Fact{}, fmt.Errorf("the session has no run %q; its export names them in the field of", run))
-		}
-	}
-}
-
-func (s *shelf) all(ctx context.Context, agent, sid, run string) ([]control.Fact, error) {
-	list := []control.Fact{}
-	for f, err := range s.facts(ctx, agent, sid, run) {
+func (a *app) allEvents(ctx context.Context, s *client.Sessions, agent, sid, run string) ([]client.Fact, error) {
+	list := []client.Fact{}
+	for f, err := range s.Events(ctx, agent, sid, run) {
 		if err != nil {
 			return nil, err
 		}
@@ -150,10 +262,10 @@ func (s *shelf) all(ctx context.Context, agent, sid, run string) ([]control.Fact
 }
 
 // printFact prints an event as a line of a timeline.
-func (a *app) printFact(f control.Fact) {
+func (a *app) printFact(f client.Fact) {
 	if line := eval.Line(f.Event); line != "" {
 		at := f.Event.At.Local().Format(time.DateTime)
-		line = strings.ReplaceAll(printable(line), "\n", "\n"+strings.Repeat(" ", len(at)+2))
-		fmt.Fprintf(a.stdout, "%s  %s\n", a.screen().Paint(terminal.Dim, at), line)
+		line = strings.ReplaceAll(terminal.Printable(line), "\n", "\n"+strings.Repeat(" ", len(at)+2))
+		fmt.Fprintf(a.Stdout, "%s  %s\n", a.Screen().Paint(terminal.Dim, at), line)
 	}
 }

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
-
-	"agenthost/internal/control"
 
 	"github.com/spf13/cobra"
-)
 
-// deleteWithin bounds the deletion of one session, which may have to look for
-// its objects in all others.
-const deleteWithin = time.Minute
+	"agenthost/client"
+	"agenthost/internal/cli"
+	"agenthost/internal/terminal"
+)
 
 func (a *app) sessionsDeleteCommand() *cobra.Command {
 	var peer string
@@ -33,28 +30,28 @@ terminal it needs --force.`,
 				return errors.New("want KEY or --peer, not both")
 			}
 			if peer != "" {
-				return takes("AGENT")(nil, args)
+				return cli.Takes("AGENT")(nil, args)
 			}
-			return takes("AGENT", "KEY")(nil, args)
+			return cli.Takes("AGENT", "KEY")(nil, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkAgent(args[0]); err != nil {
+			if err := cli.CheckAgent(args[0]); err != nil {
 				return err
 			}
 			if peer == "" {
-				if _, err := sessionID(args[0], args[1]); err != nil {
-					return err
+				if _, err := client.SessionID(args[0], args[1]); err != nil {
+					return cli.Usage("%w", err)
 				}
 			}
-			if !force && !isTerminal(a.stdin) {
-				return usage("not a terminal: use --force to delete without confirmation")
+			if !force && !cli.IsTerminal(a.Stdin) {
+				return cli.Usage("not a terminal: use --force to delete without confirmation")
 			}
-			return a.withSessions(cmd.Context(), func(s *shelf) error {
-				keys, err := s.condemned(cmd.Context(), args, peer)
+			return a.withSessions(cmd.Context(), func(s *client.Sessions) error {
+				keys, err := toDelete(cmd.Context(), s, args, peer)
 				if err != nil {
 					return err
 				}
-				if len(keys) > 0 && !force && !a.confirm("delete "+count(len(keys), "session")+" for good?") {
+				if len(keys) > 0 && !force && !a.Confirm("delete "+cli.Count(len(keys), "session")+" for good?") {
 					return errors.New("nothing was deleted")
 				}
 				return a.deleteSessions(cmd.Context(), s, args[0], keys)
@@ -63,30 +60,23 @@ terminal it needs --force.`,
 	}
 	cmd.Flags().StringVar(&peer, "peer", "", "all direct sessions with the person of that `id`")
 	cmd.Flags().BoolVar(&force, "force", false, "do not ask")
-	a.configFlag(cmd)
+	a.ConfigFlag(cmd)
 	return cmd
 }
 
-// condemned are the keys of what is to be deleted.
-func (s *shelf) condemned(ctx context.Context, args []string, peer string) ([]string, error) {
+// toDelete are the keys of what is to be deleted.
+func toDelete(ctx context.Context, s *client.Sessions, args []string, peer string) ([]string, error) {
 	if peer == "" {
 		return args[1:], nil
 	}
-	keys, err := s.Of(ctx, args[0], peer)
-	list := make([]string, len(keys))
-	for i, key := range keys {
-		list[i] = string(key)
-	}
-	return list, err
+	return s.Of(ctx, args[0], peer)
 }
 
-func (a *app) deleteSessions(ctx context.Context, s *shelf, agent string, keys []string) error {
-	deleted := []control.Deletion{}
+func (a *app) deleteSessions(ctx context.Context, s *client.Sessions, agent string, keys []string) error {
+	deleted := []client.Deletion{}
 	for _, key := range keys {
-		ctx, cancel := context.WithTimeout(ctx, deleteWithin)
-		d, err := control.DeleteSession(ctx, s.nc, s.Archive, control.Removal{Agent: agent, Session: key})
-		cancel()
-		if errors.Is(err, control.ErrSessionRunning) {
+		d, err := s.Delete(ctx, client.Removal{Agent: agent, Session: key})
+		if errors.Is(err, client.ErrSessionRunning) {
 			err = fmt.Errorf("delete %s: %w; stop it first: agenthost runs abort %s '%s'", key, err, agent, key)
 		}
 		if err != nil {
@@ -94,14 +84,56 @@ func (a *app) deleteSessions(ctx context.Context, s *shelf, agent string, keys [
 		}
 		deleted = append(deleted, d)
 	}
-	if a.json {
-		return a.printJSON(deleted)
+	if a.JSON {
+		return a.PrintJSON(deleted)
 	}
 	for _, d := range deleted {
-		fmt.Fprintf(a.stdout, "deleted %s of %s: %s, %s\n", printable(string(d.Key)), agent, count(d.Commits, "commit"), count(d.Objects, "object"))
+		fmt.Fprintf(a.Stdout, "deleted %s of %s: %s, %s\n", terminal.Printable(string(d.Key)), agent, cli.Count(d.Commits, "commit"), cli.Count(d.Objects, "object"))
 	}
 	if len(deleted) == 0 {
-		fmt.Fprintln(a.stdout, "no sessions")
+		fmt.Fprintln(a.Stdout, "no sessions")
 	}
+	return nil
+}
+
+func (a *app) sessionsForkCommand() *cobra.Command {
+	b := client.Branching{}
+	cmd := &cobra.Command{
+		Use:   "fork AGENT KEY",
+		Short: "Copy a session up to a given event",
+		Long: `Fork makes a session of the events of another, up to a place of its export: SEQ,
+a commit, or SEQ.N, one event of it. It has the key that --to names, else that
+of the first with ~fork-1, ~fork-2 and so on behind it. Messages with the id that
+the key ends in go on in it. Nothing is overwritten and nothing is sent: a run
+that the place cuts through is stopped in the fork.`,
+		Example: `  agenthost sessions fork assistant web/dm/ana
+  agenthost sessions fork assistant web/dm/ana --at 412.3 --to web/dm/test`,
+		Args: cli.Takes("AGENT", "KEY"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b.Agent, b.Session = args[0], args[1]
+			if err := cli.CheckAgent(b.Agent); err != nil {
+				return err
+			}
+			if _, err := b.Forking(); err != nil {
+				return cli.Usage("%w", err)
+			}
+			return a.withSessions(cmd.Context(), func(s *client.Sessions) error { return a.fork(cmd.Context(), s, b) })
+		},
+	}
+	cmd.Flags().StringVar(&b.At, "at", "", "the last `place` to take over, SEQ or SEQ.N (default the end)")
+	cmd.Flags().StringVar(&b.To, "to", "", "the `key` of the fork")
+	a.ConfigFlag(cmd)
+	return cmd
+}
+
+func (a *app) fork(ctx context.Context, s *client.Sessions, b client.Branching) error {
+	made, err := s.Fork(ctx, b)
+	switch {
+	case err != nil:
+		return unknown(err, b.Agent, b.Session)
+	case a.JSON:
+		return a.PrintJSON(made)
+	}
+	fmt.Fprintf(a.Stdout, "%s has the first %s of %s\n", terminal.Printable(string(made.Key)), cli.Count(made.Events, "event"), terminal.Printable(string(made.From)))
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"agenthost/bus/bustest"
+	"agenthost/internal/cli"
 )
 
 const quietConfig = "http: {listen: ''}\nnats: {embedded: {listen: ''}}\nmodels: {main: {provider: echo}}\nagents: [{id: ana, model: main, channels: [web]}]\n"
@@ -72,7 +73,7 @@ func (s *started) until(t *testing.T, message string) (before []map[string]any, 
 func configured(t *testing.T, text string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, defaultConfig), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, cli.DefaultConfig), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -1,0 +1,98 @@
+package client
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agenthost/agents"
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+)
+
+// The answers to an approval.
+const (
+	Approve = "approve"
+	Deny    = "deny"
+)
+
+// Scopes are how far an approval goes, the least far first.
+func Scopes() []string {
+	return []string{agents.ScopeOnce, agents.ScopeSession, agents.ScopeAlways}
+}
+
+// An Answer is what a person answers to a call that waits, elsewhere than in its
+// chat.
+type Answer struct {
+	ID    string `json:"id"`     // of the Waiting
+	Text  string `json:"answer"` // approve or deny, an option, or any text
+	Scope string `json:"scope,omitempty"`
+	By    string `json:"by,omitempty"`
+	// Args are what is to run in place of the arguments that the approval shows.
+	Args json.RawMessage `json:"args,omitempty"`
+	Door string          `json:"-"` // by which way it is given; empty: bus.DoorAPI
+}
+
+// Message is the message with the answer for the agent of w, to be signed by a
+// signing.Signer. An answer that does not fit w is an error. The host publishes on
+// replyTo, when it is not empty, what has become of it.
+func (a Answer) Message(w Waiting, replyTo string) (*nats.Msg, error) {
+	if answer, ok := agents.ReadVerdict(a.Text); ok && w.Kind == ForApproval {
+		a.Text = answer
+	}
+	if err := a.check(w); err != nil {
+		return nil, fmt.Errorf("answer %q: %w", a.ID, err)
+	}
+	msg, err := agents.AnswerMessageBy(cmp.Or(a.Door, bus.DoorAPI), w, a.By, strings.TrimSpace(a.Text), a.Scope, replyTo)
+	if err == nil && len(a.Args) > 0 {
+		msg, err = agents.WithArgs(msg, a.Args)
+	}
+	return checked(msg, err)
+}
+
+func (a Answer) check(w Waiting) error {
+	text := strings.TrimSpace(a.Text)
+	approves := w.Kind == ForApproval && strings.EqualFold(text, Approve)
+	switch {
+	case w.Kind == ForDelegate:
+		return fmt.Errorf("it waits for the agent %s, not for a person", w.To)
+	case a.Scope != "" && !slices.Contains(Scopes(), a.Scope):
+		return fmt.Errorf("scope is %q; want one of %s", a.Scope, strings.Join(Scopes(), ", "))
+	case a.Scope != "" && !approves:
+		return errors.New("only what is approved has a scope")
+	case w.Kind == ForApproval && !approves && !strings.EqualFold(text, Deny):
+		return fmt.Errorf("%q is no answer to an approval; want %s or %s", text, Approve, Deny)
+	case len(a.Args) > 0 && !approves:
+		return errors.New("only what is approved takes other arguments")
+	case len(a.Args) > 0 && (!json.Valid(a.Args) || !bus.IsObject(a.Args)):
+		return errors.New(`args: want a JSON object, such as {"path":"other.txt"}`)
+	case text == "":
+		return errors.New("it has no text")
+	case w.Kind == ForQuestion && len(w.Options) > 0 && !slices.ContainsFunc(w.Options, func(o string) bool {
+		return strings.EqualFold(strings.TrimSpace(o), text)
+	}):
+		return fmt.Errorf("%q is none of %s", text, strings.Join(w.Options, ", "))
+	}
+	return nil
+}
+
+// checked refuses a message that a host would take for malformed.
+func checked(msg *nats.Msg, err error) (*nats.Msg, error) {
+	if err == nil {
+		_, err = bus.DecodeRoute(msg.Data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return msg, nil
+}
+
+// splitScope splits a typed answer into answer and scope.
+func splitScope(text string) (answer, scope string) {
+	answer, scope, _ = strings.Cut(text, " ")
+	return answer, strings.ToLower(strings.TrimSpace(scope))
+}

@@ -1,0 +1,188 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/records"
+	"agenthost/bus/signing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// OrderWithin is how long a call waits for a host to report, unless it is given
+// another time.
+const OrderWithin = 10 * time.Second
+
+// errNoReport is why an order has no report: it is stored, and no host has said
+// in time what became of it.
+var errNoReport = errors.New("no host answers")
+
+// An Outcome is what became of an answer or of the order to stop.
+type Outcome struct {
+	// Stored is the stream that keeps the order, because no host has taken it in
+	// time; the next one will. Empty: a host has carried it out.
+	Stored string
+	// Waiting is what was answered.
+	Waiting Waiting
+	// Session is the key of the session that was stopped.
+	Session string
+}
+
+// A RefusedError is the error of an order that a host has refused: it came too
+// late, or does not fit.
+type RefusedError struct{ Why bus.Error }
+
+// Error is why, in the words of the host.
+func (e *RefusedError) Error() string { return e.Why.Message }
+
+// Answer answers an approval or a question, whose id may be shortened, and waits
+// at most within for the report of the host; 0: OrderWithin. A host that refuses
+// the answer makes a *RefusedError.
+func (c *Client) Answer(ctx context.Context, a Answer, within time.Duration) (Outcome, error) {
+	w, err := c.FindWaiting(ctx, a.ID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	o := Outcome{Waiting: w, Session: w.Session}
+	a.ID, a.Door = w.ID, cmp.Or(a.Door, c.door)
+	r, err := c.listenForReport()
+	if err != nil {
+		return o, err
+	}
+	defer r.close()
+	msg, err := a.Message(w, r.inbox.Subject)
+	if err != nil {
+		return o, err
+	}
+	if o.Stored, err = r.give(ctx, w.Agent, msg, within); err != nil {
+		err = fmt.Errorf("answer %q: %w", w.ID, err)
+	}
+	return o, err
+}
+
+// Abort stops the run of a session and waits at most within for the report of the
+// host; 0: OrderWithin. The key of the session may be shortened for as long as it
+// means one run of the agent. That there is no run makes a *RefusedError.
+func (c *Client) Abort(ctx context.Context, s Stop, within time.Duration) (Outcome, error) {
+	key, err := c.runKey(ctx, s.Agent, s.Session)
+	if err != nil {
+		return Outcome{}, err
+	}
+	s.Session, s.Door = key, cmp.Or(s.Door, c.door)
+	o := Outcome{Session: key}
+	r, err := c.listenForReport()
+	if err != nil {
+		return o, err
+	}
+	defer r.close()
+	msg, err := s.Message(r.inbox.Subject)
+	if err != nil {
+		return o, err
+	}
+	if o.Stored, err = r.give(ctx, s.Agent, msg, within); err != nil {
+		err = fmt.Errorf("stop %s of %s: %w", key, s.Agent, err)
+	}
+	return o, err
+}
+
+// runKey is the key that short means among the sessions of an agent with a run.
+// Without any that fits, and while they cannot be listed, it is short itself: an
+// order is stored for the next host in any case.
+func (c *Client) runKey(ctx context.Context, agent, short string) (string, error) {
+	known, err := c.Sessions().has(ctx, agent, short)
+	if known || err != nil {
+		return short, nil
+	}
+	list, err := c.Runs(ctx)
+	if err != nil {
+		return short, nil //nolint:nilerr // what is wrong keeps the order back, too
+	}
+	var keys []string
+	for _, r := range list.Runs {
+		if r.Agent == agent {
+			keys = append(keys, r.Session)
+		}
+	}
+	whole, err := Resolve("session", short, keys)
+	return cmp.Or(whole, short), err
+}
+
+// A reporting is an order for an agent, and where its host reports.
+type reporting struct {
+	client *Client
+	inbox  *nats.Subscription
+}
+
+func (c *Client) listenForReport() (*reporting, error) {
+	inbox, err := c.nc.SubscribeSync(c.nc.NewInbox())
+	if err != nil {
+		return nil, fmt.Errorf("listen for the report of a host: %w", err)
+	}
+	return &reporting{c, inbox}, nil
+}
+
+func (r *reporting) close() { _ = r.inbox.Unsubscribe() } // the connection may be gone
+
+// give publishes the order and waits for the report. No report, which is known at
+// once when no host runs, leaves the order stored in a stream.
+func (r *reporting) give(ctx context.Context, agent string, msg *nats.Msg, within time.Duration) (stored string, err error) {
+	hosts, err := r.client.HostsOf(ctx, agent)
+	if err != nil {
+		return "", err
+	}
+	ack, err := r.client.store(ctx, msg)
+	if err != nil || len(hosts) == 0 {
+		return streamOf(ack), err
+	}
+	report, err := awaitReport(ctx, r.inbox, cmp.Or(within, OrderWithin))
+	switch {
+	case errors.Is(err, errNoReport):
+		return ack.Stream, nil
+	case err == nil && report.Error != nil:
+		err = &RefusedError{*report.Error}
+	}
+	return "", err
+}
+
+func streamOf(ack *jetstream.PubAck) string {
+	if ack == nil {
+		return ""
+	}
+	return ack.Stream
+}
+
+func awaitReport(ctx context.Context, inbox *nats.Subscription, within time.Duration) (bus.Route, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, within, errNoReport)
+	defer cancel()
+	msg, err := inbox.NextMsgWithContext(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return bus.Route{}, context.Cause(ctx)
+	case err != nil:
+		return bus.Route{}, err
+	}
+	return bus.DecodeRoute(msg.Data)
+}
+
+// store signs a message as the operator's and publishes it. Before a host has run
+// there is no key, and none is needed.
+func (c *Client) store(ctx context.Context, msg *nats.Msg) (*jetstream.PubAck, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestWithin)
+	defer cancel()
+	signer, err := signing.Read(ctx, c.js)
+	if err != nil && !errors.Is(err, records.ErrNotFound) {
+		return nil, err
+	}
+	signer.Sign(msg)
+	ack, err := c.js.PublishMsg(ctx, msg)
+	if errors.Is(err, jetstream.ErrNoStreamResponse) {
+		return nil, ErrNotStored
+	}
+	return ack, err
+}

@@ -1,0 +1,25 @@
+package client
+
+import (
+	"context"
+
+	"agenthost/heartbeat"
+)
+
+// A Scheduled is a schedule of the configuration, or a reminder.
+type Scheduled = heartbeat.Entry
+
+// Schedules lists what is scheduled, of all agents, what is due first in front.
+func (c *Client) Schedules(ctx context.Context) ([]Scheduled, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestWithin)
+	defer cancel()
+	list, err := heartbeat.Entries(ctx, c.js)
+	return list, hintBucket(err)
+}
+
+// CancelReminder cancels a reminder of an agent.
+func (c *Client) CancelReminder(ctx context.Context, agent, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestWithin)
+	defer cancel()
+	return hintBucket(heartbeat.Cancel(ctx, c.js, agent, name))
+}

@@ -1,0 +1,221 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"agenthost/bus"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+type (
+	// SessionPage says which sessions to list.
+	SessionPage = session.Page
+	// SessionListing is a page of sessions.
+	SessionListing = session.Listing
+	// SessionSummary is a session of that page.
+	SessionSummary = session.Summary
+	// SessionSearch is what to look for in sessions.
+	SessionSearch = session.Search
+	// SessionHit is a place where it was found.
+	SessionHit = session.Hit
+	// SessionState is how far a session has come.
+	SessionState = run.State
+	// Fact is one event of a log, with its place.
+	Fact = session.Fact
+	// SessionEvent is what has happened, in a Fact.
+	SessionEvent = run.Event
+	// Deletion is what was deleted.
+	Deletion = session.Deletion
+	// Fork is a session that was made of another.
+	Fork = session.Fork
+)
+
+// Why something cannot be done with a session.
+var (
+	ErrNoSession      = session.ErrNoSession
+	ErrSessionRunning = session.ErrRunning
+)
+
+// Sessions are the sessions of a fleet. A session is named by its agent and its
+// sid, which Find and SessionID return. No host needs to run.
+type Sessions struct {
+	client  *Client
+	archive *session.Archive
+}
+
+// Sessions are those of the fleet.
+func (c *Client) Sessions() *Sessions { return &Sessions{c, session.NewArchive(c.js)} }
+
+// Client is the one whose sessions these are.
+func (s *Sessions) Client() *Client { return s.client }
+
+// SessionID is the sid, the name in subjects, of the session that text names by
+// its key or by that very name.
+func SessionID(agent, text string) (sid string, err error) { return session.ID(agent, text) }
+
+// RouteKey is the key of the session in which an agent gets messages from that
+// name in the session of that name.
+func RouteKey(from, name string) string { return string(session.Route(from, name)) }
+
+// A NameError is the error of a text that can be no session's name.
+type NameError struct{ error }
+
+// Unwrap is what is wrong with it.
+func (e *NameError) Unwrap() error { return e.error }
+
+// List lists a page of sessions, the one last written to first.
+func (s *Sessions) List(ctx context.Context, p SessionPage) (SessionListing, error) {
+	list, err := s.archive.List(ctx, p)
+	return list, s.explain(ctx, err)
+}
+
+// Find is the sid of the session of an agent that text names, by its key, its sid
+// or the beginning of one of them. That there is none is ErrNoSession, that the
+// text can be no name a *NameError.
+func (s *Sessions) Find(ctx context.Context, agent, text string) (sid string, err error) {
+	sid, wrong := session.ID(agent, text)
+	if wrong == nil {
+		if known, err := s.archive.Has(ctx, agent, sid); known || err != nil {
+			return sid, s.explain(ctx, err)
+		}
+	}
+	keys, err := s.archive.Keys(ctx, agent)
+	if err != nil {
+		return "", s.explain(ctx, err)
+	}
+	sid, err = findKey(keys, text)
+	if sid == "" && err == nil {
+		err = ErrNoSession
+		if wrong != nil {
+			err = &NameError{wrong}
+		}
+	}
+	return sid, err
+}
+
+// findKey is the sid of the one session that short means; empty: none.
+func findKey(keys map[string]session.Key, text string) (sid string, err error) {
+	short := strings.TrimSuffix(text, "…")
+	if _, ok := keys[short]; ok {
+		return short, nil
+	}
+	var meant []string
+	for id, key := range keys {
+		if strings.HasPrefix(string(key), short) || strings.HasPrefix(id, short) {
+			sid, meant = id, append(meant, string(key))
+		}
+	}
+	if len(meant) > 1 {
+		slices.Sort(meant)
+		return "", notUnique("session", text, meant)
+	}
+	return sid, nil
+}
+
+// has reports whether an agent has a session that text names in full.
+func (s *Sessions) has(ctx context.Context, agent, text string) (bool, error) {
+	sid, err := session.ID(agent, text)
+	if err != nil {
+		return false, nil //nolint:nilerr // what is no name may be the beginning of one
+	}
+	return s.archive.Has(ctx, agent, sid)
+}
+
+// State is how far a session has come, and its line of the list.
+func (s *Sessions) State(ctx context.Context, agent, sid string) (SessionState, SessionSummary, error) {
+	state, sum, err := s.archive.State(ctx, agent, sid)
+	return state, sum, s.explain(ctx, err)
+}
+
+func (s *Sessions) state(ctx context.Context, agent, key string) (SessionState, SessionSummary, error) {
+	sid, err := session.ID(agent, key)
+	if err != nil {
+		return SessionState{}, SessionSummary{}, err
+	}
+	return s.State(ctx, agent, sid)
+}
+
+// History yields the events of a session from commit from on, 1 being the first.
+func (s *Sessions) History(ctx context.Context, agent, sid string, from uint64) iter.Seq2[Fact, error] {
+	return s.explained(ctx, s.archive.History(ctx, agent, sid, from))
+}
+
+// Events yields the events of a session, all or those of one run. That it has no
+// such run is an error.
+func (s *Sessions) Events(ctx context.Context, agent, sid, run string) iter.Seq2[Fact, error] {
+	return func(yield func(Fact, error) bool) {
+		found := run == ""
+		for f, err := range s.History(ctx, agent, sid, 1) {
+			if err == nil && run != "" && f.Of != run && f.Event.Run != run {
+				continue
+			}
+			found = true
+			if !yield(f, err) {
+				return
+			}
+		}
+		if !found {
+			yield(Fact{}, fmt.Errorf("the session has no run %q; its export names them in the field of", run))
+		}
+	}
+}
+
+// Follow yields the events of a session from now on, until ctx ends. ready is
+// called when nothing can be missed any more.
+func (s *Sessions) Follow(ctx context.Context, agent, sid string, ready func()) iter.Seq2[Fact, error] {
+	return s.explained(ctx, s.archive.Follow(ctx, agent, sid, ready))
+}
+
+// Search yields the places where a text was said, the oldest first.
+func (s *Sessions) Search(ctx context.Context, what SessionSearch) iter.Seq2[SessionHit, error] {
+	return explained(s.archive.Find(ctx, what), func(err error) error { return s.explain(ctx, err) })
+}
+
+// Of are the keys of the direct sessions of an agent with a person.
+func (s *Sessions) Of(ctx context.Context, agent, person string) (keys []string, err error) {
+	list, err := s.archive.Of(ctx, agent, person)
+	for _, key := range list {
+		keys = append(keys, string(key))
+	}
+	return keys, s.explain(ctx, err)
+}
+
+// explain says what it means that there is no stream of sessions. Reading one
+// that there is not looks like a missing JetStream.
+func (s *Sessions) explain(ctx context.Context, err error) error {
+	if errors.Is(err, nats.ErrNoResponders) {
+		if _, missing := s.client.js.Stream(ctx, bus.SessionsStream); errors.Is(missing, jetstream.ErrStreamNotFound) {
+			err = missing
+		}
+	}
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("no stream %s: no host has run on this NATS yet", bus.SessionsStream)
+	}
+	return err
+}
+
+func (s *Sessions) explained(ctx context.Context, facts iter.Seq2[Fact, error]) iter.Seq2[Fact, error] {
+	return explained(facts, func(err error) error { return s.explain(ctx, err) })
+}
+
+func explained[T any](seq iter.Seq2[T, error], explain func(error) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for one, err := range seq {
+			if err != nil {
+				err = explain(err)
+			}
+			if !yield(one, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,234 @@
+// Package chat is a conversation with an agent at a terminal, or on a pipe: the
+// line that is edited, replies as they are written, approvals and questions that
+// the next line answers, and what a session has come to.
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"agenthost/client"
+	"agenthost/internal/cli"
+	"agenthost/internal/terminal"
+)
+
+// A Chat is a conversation with the person at a terminal, or with the lines of a
+// pipe.
+type Chat struct {
+	*cli.App
+	client *client.Client
+	conv   *client.Conversation
+	person bool // sits at a terminal
+	failed bool // a reply was an error, or is missing
+
+	lines <-chan line
+	ahead []line // typed before they were asked for
+
+	editor  *terminal.Editor // of the line that is typed; nil: the terminal's own, or a pipe
+	keys    func(context.Context) <-chan line
+	restore func()
+	screen  terminal.Screen
+	busy    atomic.Bool // a reply is awaited
+	seq     uint64      // up to this commit of the session, all has been counted
+}
+
+// A Start says with whom a chat begins, and in which session.
+type Start struct {
+	Client *client.Client
+	Agent  string
+	// About is printed at a terminal in front of the agent's name.
+	About string
+	// Session is the name or the key of the session; empty: a new one.
+	Session string
+	// Last goes on in the last session of this user with the agent.
+	Last bool
+}
+
+// errLeft is why a chat ends whose input has ended, or whose person has left.
+var errLeft = errors.New("the chat is left")
+
+// Open makes a chat of the streams of app. At a terminal it takes over the line
+// that is typed, and what goes to app's output comes above it, until Close.
+func Open(app *cli.App) *Chat {
+	c := &Chat{App: app, person: cli.IsTerminal(app.Stdin) && cli.IsTerminal(app.Stdout), screen: app.Screen()}
+	c.keys, c.restore = c.openEditor()
+	return c
+}
+
+// Close gives the terminal back as it was.
+func (c *Chat) Close() { c.restore() }
+
+// Run talks until the input ends, the person leaves, or ctx ends. On a pipe a
+// reply that is an error makes it cli.ErrReported in the end.
+func (c *Chat) Run(ctx context.Context, start Start) error {
+	if err := c.begin(ctx, start); err != nil {
+		return err
+	}
+	if err := c.conv.Listen(c.person); err != nil {
+		return err
+	}
+	defer func() { c.conv.Close() }() // the one of the last /new
+	if c.person {
+		fmt.Fprintf(c.Stdout, "%s %s. Ctrl-D or /quit ends the chat, /help shows more.\n\n", start.About, start.Agent)
+		c.showEarlier(ctx)
+	}
+	c.lines = c.keys(ctx)
+	return c.talk(ctx)
+}
+
+// talk sends messages and prints replies until the input or the chat ends.
+func (c *Chat) talk(ctx context.Context) error {
+	if c.lines == nil {
+		c.lines = readLines(ctx, c.Stdin)
+	}
+	for {
+		c.prompt(youPrompt)
+		text, err := c.read(ctx)
+		switch {
+		case err != nil:
+		case text == stopWord:
+			c.notice("there is nothing to stop")
+		case c.person && text == helpWord:
+			fmt.Fprint(c.Stdout, chatHelp)
+		case c.person && text == newWord:
+			err = c.startOver()
+		case text != "":
+			err = c.ask(ctx, text)
+		}
+		if err != nil {
+			return c.over(ctx, err)
+		}
+	}
+}
+
+// read is the next message. The error is errLeft when there is none.
+func (c *Chat) read(ctx context.Context) (string, error) {
+	var l line
+	if len(c.ahead) > 0 {
+		l, c.ahead = c.ahead[0], c.ahead[1:]
+	} else {
+		var ok bool
+		select {
+		case l, ok = <-c.lines:
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+		if !ok {
+			c.prompt("\n")
+			return "", errLeft
+		}
+	}
+	if l.err != nil {
+		return "", fmt.Errorf("read message: %w", l.err)
+	}
+	text := strings.TrimSpace(l.text)
+	if text == quitWord {
+		return "", errLeft
+	}
+	return text, nil
+}
+
+// What a line can be besides a message.
+const (
+	quitWord = "/quit"
+	stopWord = "/stop"
+	helpWord = "/help"
+	newWord  = "/new"
+)
+
+// youPrompt is what a line of the person begins with.
+const youPrompt = "you> "
+
+const chatHelp = `  /stop   stop what is under way (or press Ctrl-C)
+  /new    begin another session; this one stays, see agenthost sessions ls
+  /quit   end the chat (or press Ctrl-D)
+  Alt-Enter, or a backslash at the end of a line, begins another line.
+  When the agent asks, the next line is the answer: approve, deny, or text.
+
+`
+
+// ask sends a message and prints the reply. Only the end of the chat is an error.
+func (c *Chat) ask(ctx context.Context, text string) error {
+	m := client.NewMessage(text)
+	c.prompt(c.name())
+	if _, err := c.conv.Send(ctx, m); err != nil {
+		return c.fail(ctx, err)
+	}
+	c.busy.Store(true)
+	begun, calm := time.Now(), c.signOfLife()
+	x := newExchange(c)
+	reply, err := x.run(ctx, m)
+	calm()
+	c.busy.Store(false)
+	if errors.Is(err, errLeft) {
+		return err
+	}
+	x.resume()
+	if err == nil {
+		err = PrintReply(c.App, reply, x.speech)
+	}
+	if err != nil {
+		return c.fail(ctx, err)
+	}
+	c.printCost(ctx, time.Since(begun))
+	c.prompt("\n")
+	return nil
+}
+
+// name is what a line of the agent begins with.
+func (c *Chat) name() string { return c.conv.Agent() + "> " }
+
+// fail prints why there is no reply. The chat goes on unless ctx has ended.
+func (c *Chat) fail(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	c.failed = true
+	if c.person {
+		fmt.Fprintf(c.Stdout, terminal.ClearLine+"%serror: %s\n\n", c.name(), terminal.Printable(err.Error()))
+		return nil
+	}
+	c.Warn("%v", err)
+	return nil
+}
+
+// over is how a chat ends that err has ended: Ctrl-C at a terminal is no failure.
+func (c *Chat) over(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, errLeft):
+		return c.end()
+	case c.person && ctx.Err() != nil:
+		c.prompt("\n")
+		return nil //nolint:nilerr // leaving with Ctrl-C is no failure
+	}
+	return err
+}
+
+// end is how a chat ends: a script wants to know that a reply is missing.
+func (c *Chat) end() error {
+	if c.failed && !c.person {
+		return cli.ErrReported
+	}
+	return nil
+}
+
+// prompt writes what only a person wants to see.
+func (c *Chat) prompt(text string) {
+	if c.person {
+		fmt.Fprint(c.Stdout, text)
+	}
+}
+
+// notice writes what is no reply: a script finds it on standard error.
+func (c *Chat) notice(format string, args ...any) {
+	if !c.person {
+		c.Warn(format, args...)
+		return
+	}
+	fmt.Fprint(c.Stdout, terminal.ClearLine)
+	cli.Say(c.Stdout, "! "+format+"\n", args...)
+}

@@ -1,0 +1,238 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"agenthost/bus"
+	"agenthost/client"
+	"agenthost/internal/cli"
+	"agenthost/internal/terminal"
+)
+
+// An exchange is a message of a chat up to its reply, with the approvals and
+// questions before it.
+type exchange struct {
+	*Chat
+	speech  *Speech
+	lines   <-chan line      // nil once the input has ended
+	open    []client.Waiting // asked and not answered; the next line is for the first
+	orders  map[string]bool  // given by this exchange, by the id of their message
+	waiting bool             // the line of the cursor says so
+}
+
+func newExchange(c *Chat) *exchange {
+	return &exchange{
+		Chat: c, speech: c.newSpeech(), lines: c.lines, orders: map[string]bool{},
+	}
+}
+
+// run follows a message that was sent up to its reply. Its error is errLeft, or
+// why ctx has ended.
+func (x *exchange) run(ctx context.Context, m client.Message) (client.Reply, error) {
+	events, stop := x.conv.Events(ctx, m)
+	defer stop()
+	for {
+		select {
+		case e, ok := <-events:
+			switch {
+			case !ok:
+				return client.Reply{}, context.Cause(ctx)
+			case e.Reply != nil:
+				return *e.Reply, nil
+			}
+			x.take(e)
+		case l, ok := <-x.input():
+			if err := x.typed(ctx, l, ok); err != nil {
+				return client.Reply{}, err
+			}
+		}
+	}
+}
+
+// take shows what comes before the reply.
+func (x *exchange) take(e client.Event) {
+	switch {
+	case e.Chunk != nil:
+		x.chunk(*e.Chunk)
+	case e.Asked != nil:
+		x.asked(*e.Asked)
+	case e.Notice != nil:
+		x.reported(*e.Notice)
+	case e.Quiet:
+		x.quiet()
+	}
+}
+
+func (x *exchange) chunk(c client.Chunk) {
+	if c.Text == "" { // a tool reports its progress
+		return
+	}
+	if c.Offset == 0 || len(x.open) == 0 {
+		x.resume() // a new turn begins when all calls of the last have what they waited for
+	}
+	x.speech.Chunk(c)
+}
+
+func (x *exchange) quiet() {
+	if len(x.open) == 0 && x.editor == nil { // which has a sign of life of its own
+		x.prompt("…")
+		x.waiting = x.person
+	}
+}
+
+// resume puts the cursor where the agent speaks. What is still open then was
+// answered elsewhere.
+func (x *exchange) resume() {
+	switch {
+	case len(x.open) > 0:
+		x.prompt("\n" + x.name())
+	case x.waiting:
+		x.prompt(terminal.ClearLine + x.name())
+	}
+	x.open, x.waiting = nil, false
+}
+
+// interrupt puts the cursor at the beginning of a line.
+func (x *exchange) interrupt() {
+	if x.speech.said.Len() > 0 {
+		x.prompt("\n")
+		x.speech.said.Reset()
+	} else {
+		x.prompt(terminal.ClearLine)
+	}
+	x.waiting = false
+}
+
+func (x *exchange) asked(w client.Waiting) {
+	x.open = append(x.open, w)
+	if len(x.open) == 1 {
+		x.interrupt()
+		x.show()
+	}
+}
+
+// show prints the first of what is open.
+func (x *exchange) show() {
+	w := x.open[0]
+	text := "[" + w.Kind + "] "
+	if w.Agent != x.conv.Agent() {
+		text += w.Agent + ": "
+	}
+	text += terminal.Printable(w.Prompt)
+	switch {
+	case w.Kind == client.ForApproval:
+		text += " (approve/deny, or: approve session|always)"
+	case len(w.Options) > 0:
+		text += " (" + terminal.Printable(strings.Join(w.Options, "/")) + ")"
+	}
+	if !x.person {
+		fmt.Fprintln(x.Stderr, text)
+		return
+	}
+	fmt.Fprint(x.Stdout, text+"\nyou> ")
+}
+
+// input is what is typed, when it can be for this exchange: at a terminal
+// always, else each line is a message unless something is open.
+func (x *exchange) input() <-chan line {
+	if x.person || len(x.open) > 0 {
+		return x.lines
+	}
+	return nil
+}
+
+// typed takes a line. Its error is errLeft, or that of ctx.
+func (x *exchange) typed(ctx context.Context, l line, ok bool) error {
+	text := strings.TrimSpace(l.text)
+	switch {
+	case len(x.open) > 0 && (!ok || l.err != nil || text == quitWord):
+		return x.left(l)
+	case !ok:
+		x.lines = nil
+	case text == stopWord:
+		x.stop(ctx)
+	case len(x.open) == 0:
+		x.ahead = append(x.ahead, l)
+	case text == "":
+		x.prompt("you> ")
+	default:
+		x.reply(ctx, text)
+	}
+	return nil
+}
+
+// left ends a chat in which something is open, with how it is answered elsewhere.
+func (x *exchange) left(l line) error {
+	x.failed = true
+	x.prompt("\n")
+	x.notice("%s", WaitingFor(x.open[0]))
+	if l.err != nil {
+		return fmt.Errorf("read answer: %w", l.err)
+	}
+	return errLeft
+}
+
+// reply answers the first of what is open.
+func (x *exchange) reply(ctx context.Context, text string) {
+	id, err := x.conv.Answer(ctx, x.open[0], text, cli.UserName())
+	if err != nil {
+		x.notice("%s", terminal.Printable(err.Error()))
+		x.show()
+		return
+	}
+	x.orders[id], x.open = true, x.open[1:]
+	x.ready()
+}
+
+// ready shows the next prompt.
+func (x *exchange) ready() {
+	if len(x.open) > 0 {
+		x.show()
+	} else {
+		x.prompt(x.name())
+	}
+}
+
+// stop stops what is under way, with all that is open.
+func (x *exchange) stop(ctx context.Context) {
+	id, err := x.conv.Stop(ctx, cli.UserName())
+	if err != nil {
+		x.notice("stop %s: %v", x.conv.Agent(), err)
+	} else {
+		x.orders[id], x.open = true, nil
+	}
+	x.ready()
+}
+
+// reported shows why a host did not do what it was ordered to.
+func (x *exchange) reported(r bus.Route) {
+	if r.Error == nil || !x.orders[r.InReplyTo] {
+		return
+	}
+	x.interrupt()
+	x.notice("%s", terminal.Printable(r.Error.Message))
+	x.ready()
+}
+
+// choices are what an approval or a question can be answered with, for a command
+// line; empty when it can be anything.
+func choices(w client.Waiting) string {
+	if w.Kind == client.ForApproval {
+		return client.Approve + "|" + client.Deny
+	}
+	return strings.Join(w.Options, "|")
+}
+
+// WaitingFor says how an approval or a question is answered outside the chat.
+func WaitingFor(w client.Waiting) string {
+	what, answer := "an approval", choices(w)
+	if w.Kind == client.ForQuestion {
+		what = "an answer"
+	}
+	if answer == "" {
+		answer = "TEXT"
+	}
+	return "waiting for " + what + ": agenthost approvals answer " + w.ID + " " + terminal.Printable(answer) + "  (" + cli.OneLine(w.Prompt) + ")"
+}

@@ -1,0 +1,152 @@
+// Package cli is what the commands of a program share: standard streams, flags,
+// the address of NATS, configuration, tables and JSON for the result, usage errors
+// with exit codes, lists that are watched, and completion with live names.
+//
+// An [App] is one call of the program. A command embeds it and has methods of its
+// own; package cobra reads the command line.
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strings"
+
+	"agenthost/client"
+	"agenthost/config"
+	"agenthost/internal/terminal"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// The exit codes.
+const (
+	CodeDone   = 0
+	CodeFailed = 1
+	CodeUsage  = 2
+)
+
+// An App is one call of the program: what it reads and writes, and the flags
+// that its commands share.
+type App struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+
+	JSON       bool // --json
+	NATS       NATSFlags
+	ConfigPath string // the path that -c names; empty: the default
+
+	// Fixed is the screen that Stdout stands for while it is something else, such
+	// as the text of a list that is watched.
+	Fixed *terminal.Screen
+
+	started bool           // the command line was understood
+	client  *client.Client // that the command has made; nil: none
+}
+
+// Execute runs the command below root that args name and returns the exit code.
+func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) int {
+	root.SetArgs(args)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	strictCompletion(root)
+	cmd, err := root.ExecuteContextC(ctx)
+	return a.Report(cmd, err)
+}
+
+// Report prints what went wrong, and returns the exit code.
+func (a *App) Report(cmd *cobra.Command, err error) int {
+	var problems *config.FileError
+	switch {
+	case err == nil:
+		return CodeDone
+	case errors.Is(err, ErrReported):
+		return CodeFailed
+	case !a.started || IsUsage(err):
+		a.complain(terminal.Red, "%v\nRun \"%s --help\" for help.\n", err, cmd.CommandPath())
+		return CodeUsage
+	case errors.As(err, &problems):
+		Say(a.Stderr, "%v\n", problems)
+		return CodeFailed
+	default:
+		a.complain(terminal.Red, "%v\n", a.explain(err))
+		return CodeFailed
+	}
+}
+
+// explain adds to the error of a command what its connection knows.
+func (a *App) explain(err error) error {
+	if a.client == nil {
+		return err
+	}
+	return a.client.Explain(err)
+}
+
+// PrintJSON prints v as the result.
+func (a *App) PrintJSON(v any) error {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(v)
+	if err == nil {
+		_, err = a.Stdout.Write(PrintableJSON(out.Bytes()))
+	}
+	if err != nil {
+		return fmt.Errorf("print result: %w", err)
+	}
+	return nil
+}
+
+// Warn prints something that does not keep the command from its work.
+func (a *App) Warn(format string, args ...any) {
+	a.complain(terminal.Yellow, format+"\n", args...)
+}
+
+// complain writes to standard error under the name of the program, in a colour
+// where there are some.
+func (a *App) complain(style terminal.Style, format string, args ...any) {
+	fmt.Fprint(a.Stderr, terminal.On(a.Stderr, a.Getenv).Paint(style, "agenthost:"))
+	Say(a.Stderr, " "+format, args...)
+}
+
+// Confirm asks a person for a yes.
+func (a *App) Confirm(what string) bool {
+	Say(a.Stderr, "%s [y/N] ", what)
+	text, _ := bufio.NewReader(a.Stdin).ReadString('\n') // no answer is a no
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "y", "yes":
+		return true
+	}
+	return false
+}
+
+// ErrNoConfirmation is the error of a command that would have to ask before it
+// deletes, where there is no terminal.
+var ErrNoConfirmation = Usage("not a terminal: use --force to delete without confirmation")
+
+// IsTerminal reports whether a person is at the other end of stream.
+func IsTerminal(stream any) bool {
+	if _, ok := stream.(*terminal.Editor); ok {
+		return true
+	}
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// UserName is the name of the user of this process.
+func UserName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "anonymous"
+}

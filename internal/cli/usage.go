@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agenthost/client"
+
+	"github.com/spf13/cobra"
+)
+
+// ErrReported ends a command that has printed what went wrong.
+var ErrReported = errors.New("reported")
+
+// A usageError is what is wrong with a command line that cobra could read.
+type usageError struct{ error }
+
+// Usage is the error of a command line that is wrong.
+func Usage(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// IsUsage reports whether the command line was wrong.
+func IsUsage(err error) bool {
+	_, wrong := errors.AsType[usageError](err)
+	_, name := errors.AsType[*client.NameError](err)
+	return wrong || name
+}
+
+// Takes checks the number of arguments. names are what they are; those in
+// brackets may be left out.
+func Takes(names ...string) cobra.PositionalArgs {
+	least := slices.IndexFunc(names, func(n string) bool { return n[0] == '[' })
+	if least < 0 {
+		least = len(names)
+	}
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(names) == 0 && len(args) > 0:
+			return fmt.Errorf("want no arguments, got %q", args)
+		case len(args) > len(names):
+			return fmt.Errorf("want %s, got %q too many", strings.Join(names, " "), args[len(names):])
+		case len(args) < least:
+			return fmt.Errorf("want %s; %s is missing", strings.Join(names, " "), names[len(args)])
+		}
+		return nil
+	}
+}
+
+// Group makes cmd a command that only has others below it.
+func Group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(below...)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		meant := ""
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			meant = fmt.Sprintf("; did you mean %q?", near[0])
+		}
+		return fmt.Errorf("unknown command %q%s", args[0], meant)
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
+}
+
+// A Choice is a flag that can be one of a few words.
+type Choice struct {
+	Value string
+	Among []string
+}
+
+func (c *Choice) String() string { return c.Value }
+
+// Type is what the help shows for the value.
+func (c *Choice) Type() string { return strings.Join(c.Among, "|") }
+
+// Set takes one of the words.
+func (c *Choice) Set(s string) error {
+	if !slices.Contains(c.Among, s) {
+		return fmt.Errorf("want one of %s", strings.Join(c.Among, ", "))
+	}
+	c.Value = s
+	return nil
+}
+
+var agentID = regexp.MustCompile(`^[a-z0-9_-]{1,63}$`)
+
+// CheckAgent refuses what can be no agent's id, and would be another subject.
+func CheckAgent(id string) error {
+	if !agentID.MatchString(id) {
+		return Usage("agent %q: want 1 to 63 of a-z, 0-9, _ and -", id)
+	}
+	return nil
+}
