@@ -3,7 +3,6 @@ package agenthost_test
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,16 +80,6 @@ func modOutside(t *testing.T) string {
 	}
 	mod := strings.Replace(read(t, "go.mod"), "module "+module, "module example.org/outside", 1)
 	return mod + "\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + here + "\n"
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // asked publishes a text to a channel of the host at address, once it is up, and

@@ -73,7 +73,7 @@ var arrows = map[string][]string{
 	"host/hosttest":             {"bus", "config", "host", "internal/waittest"},
 	"internal/build":            {"*"},
 	"internal/control":          {"agents", "bus", "bus/microservice", "config", "heartbeat", "llm", "run", "session", "tools", "tools/memory"},
-	"internal/doctor":           {"agents", "bus", "config", "hooks", "internal/build", "internal/control", "internal/eval", "internal/hardening", "internal/oauth", "llm", "tools", "tools/builtin"},
+	"internal/doctor":           {"internal/natsserver", "internal/sandbox", "agents", "bus", "config", "hooks", "internal/build", "internal/control", "internal/eval", "internal/hardening", "internal/oauth", "llm", "tools", "tools/builtin"},
 	"internal/eval":             {"agents", "bus", "config", "heartbeat", "internal/build", "llm", "run", "session", "tools"},
 	"internal/mcplogin":         {"config", "internal/build", "internal/oauth", "tools"},
 	"agents/internal/hookvalue": {"llm"},
