@@ -15,10 +15,10 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/client"
 	"agenthost/config"
 	"agenthost/heartbeat"
 	"agenthost/hooks"
-	"agenthost/internal/control"
 	"agenthost/internal/doctor"
 	"agenthost/llm/scripted"
 )
@@ -121,12 +121,12 @@ func TestEnvelopesInDocs(t *testing.T) {
 		"route":    func() any { return new(bus.Route) },
 		"dead":     func() any { return new(bus.DeadLetter) },
 		"chunk":    func() any { return new(agents.Chunk) },
-		"status":   func() any { return new(control.Status) },
+		"status":   func() any { return new(client.Status) },
 		"report":   func() any { return new(doctor.Report) },
 		"call":     func() any { return new(hooks.Call) },
 		"outcome":  func() any { return new(hooks.Outcome) },
 		"beat":     func() any { return new(heartbeat.Beat) },
-		"note":     func() any { return new(control.Note) },
+		"note":     func() any { return new(client.Note) },
 	}
 	for kind, empty := range kinds {
 		for _, f := range fences(t, "json "+kind) {

@@ -34,7 +34,7 @@ func modulePath() string {
 // arrows says what a package may import of the module's own. A folder within a
 // package needs no entry: it may import its parent, bus and fastjson.
 var arrows = map[string][]string{
-	"cmd/agenthost":             {"host", "config", "bench", "bus", "internal/coldstore", "internal/terminal", "internal/control", "internal/doctor", "internal/eval", "internal/mcplogin", "internal/lockfile", "client", "internal/chat", "internal/cli", "internal/starter"},
+	"cmd/agenthost":             {"host", "config", "bench", "bus", "internal/coldstore", "internal/terminal", "internal/doctor", "internal/eval", "internal/mcplogin", "internal/lockfile", "client", "internal/chat", "internal/cli", "internal/starter"},
 	"host":                      {"*"},
 	"config":                    {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools", "internal/texts", "internal/yamldoc"},
 	"console":                   {"*"},
@@ -72,8 +72,8 @@ var arrows = map[string][]string{
 	"llm/scripted":              {"llm", "internal/yamldoc"},
 	"host/hosttest":             {"bus", "config", "host", "internal/waittest"},
 	"internal/build":            {"*"},
-	"internal/control":          {"agents", "bus", "bus/microservice", "config", "heartbeat", "llm", "run", "session", "tools", "tools/memory"},
-	"internal/doctor":           {"internal/natsserver", "internal/sandbox", "agents", "bus", "config", "hooks", "internal/build", "internal/control", "internal/eval", "internal/hardening", "internal/oauth", "llm", "tools", "tools/builtin"},
+	"internal/control":          {"agents", "bus", "bus/microservice", "client", "llm", "session"},
+	"internal/doctor":           {"internal/natsserver", "internal/sandbox", "agents", "bus", "config", "hooks", "internal/build", "client", "internal/eval", "internal/hardening", "internal/oauth", "llm", "tools", "tools/builtin"},
 	"internal/eval":             {"agents", "bus", "config", "heartbeat", "internal/build", "llm", "run", "session", "tools"},
 	"internal/mcplogin":         {"config", "internal/build", "internal/oauth", "tools"},
 	"agents/internal/hookvalue": {"llm"},

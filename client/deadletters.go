@@ -133,7 +133,7 @@ func decodeDeadLetter(rec records.Record) DeadLetter {
 }
 
 // Retry publishes the message of l and then deletes the letter. Between the two
-// the stream's window knows the message, should it be retried once more.
+// the stream's window knows the message, so that a second retry adds nothing.
 func (g *DeadLetters) Retry(ctx context.Context, l DeadLetter) (Retried, error) {
 	if l.Subject == "" || strings.ContainsAny(l.Subject, " \t\r\n*>") {
 		return Retried{}, errors.New("it does not tell which subject the message was for")

@@ -10,10 +10,10 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/client"
 	"agenthost/config"
 	"agenthost/heartbeat"
 	"agenthost/host"
-	"agenthost/internal/control"
 	"agenthost/internal/waittest"
 
 	"github.com/rs/zerolog"
@@ -79,11 +79,11 @@ func TestBehaviors(t *testing.T) {
 		"panicking": `behavior "panicking": panic: oh`,
 		"absent":    `behavior "absent": the factory made none`,
 	}
-	msg, err := nc.RequestWithContext(t.Context(), control.StatusSubject, nil)
+	msg, err := nc.RequestWithContext(t.Context(), client.StatusSubject, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, err := control.ReadStatus(msg.Data)
+	status, err := client.ReadStatus(msg.Data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
+	"agenthost/client"
 	"agenthost/config"
-	"agenthost/internal/control"
 	"agenthost/internal/waittest"
 	"agenthost/llm"
 
@@ -232,7 +232,7 @@ func serves(t *testing.T, nc *nats.Conn, n int) []int {
 		t.Fatal(err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	if err := nc.PublishRequest(control.StatusSubject, inbox, nil); err != nil {
+	if err := nc.PublishRequest(client.StatusSubject, inbox, nil); err != nil {
 		t.Fatal(err)
 	}
 	var serving []int
@@ -243,7 +243,7 @@ func serves(t *testing.T, nc *nats.Conn, n int) []int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		status, err := control.ReadStatus(msg.Data)
+		status, err := client.ReadStatus(msg.Data)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/client"
 	"agenthost/host"
 	"agenthost/internal/control"
 	"agenthost/internal/waittest"
@@ -51,7 +52,7 @@ func TestDeadLettersByTheService(t *testing.T) {
 		t.Errorf("of another agent: got %+v", list)
 	}
 
-	letter := control.DeadLetter{}
+	letter := client.DeadLetter{}
 	answerTo(t, nc, control.ShowDeadSubject, control.DeadNumber{DeadSeq: 2}, &letter)
 	if letter.DeadSeq != 2 || letter.Agent != "demo" || letter.Payload != `{"a` {
 		t.Errorf("got %+v", letter)
@@ -140,7 +141,7 @@ func TestDeadLettersThatAreLarge(t *testing.T) {
 	if len(list.Letters) != 2 || list.After != 2 {
 		t.Errorf("got %d letters, after %d", len(list.Letters), list.After)
 	}
-	letter := control.DeadLetter{}
+	letter := client.DeadLetter{}
 	answerTo(t, nc, control.ShowDeadSubject, control.DeadNumber{DeadSeq: 4}, &letter)
 	if !letter.Omitted || letter.Payload != "" {
 		t.Errorf("got %.200s", fmt.Sprintf("%+v", letter))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/client"
 	"agenthost/config"
 	"agenthost/host"
 	"agenthost/internal/control"
@@ -32,13 +33,13 @@ func withTools(t testing.TB) *config.Config {
 }
 
 // asked says something that leads to a question, and returns what waits.
-func asked(t *testing.T, h *host.Host, text string) control.Waiting {
+func asked(t *testing.T, h *host.Host, text string) client.Waiting {
 	t.Helper()
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: text})
-	var list []control.Waiting
+	var list []client.Waiting
 	waittest.Until(t, "a call waits", func() bool {
 		var err error
-		list, err = control.AllWaiting(t.Context(), h.Bus().JS)
+		list, err = clientOf(h).Waiting(t.Context())
 		return err == nil && len(list) == 1
 	})
 	return list[0]
@@ -88,9 +89,9 @@ func TestApproveByTheService(t *testing.T) {
 // What a person says is compared without the blanks at its ends, and so are the
 // options.
 func TestAnswerToAnOptionWithBlanks(t *testing.T) {
-	w := control.Waiting{ID: "demo.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb", Agent: "demo", Kind: control.ForQuestion, Options: []string{" red ", "blue\n"}}
+	w := client.Waiting{ID: "demo.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb", Agent: "demo", Kind: client.ForQuestion, Options: []string{" red ", "blue\n"}}
 	for text, fits := range map[string]bool{" red ": true, "Red": true, "blue": true, "green": false, " ": false} {
-		if _, err := (control.Answer{ID: w.ID, Text: text}).Message(w, ""); (err == nil) != fits {
+		if _, err := (client.Answer{ID: w.ID, Text: text}).Message(w, ""); (err == nil) != fits {
 			t.Errorf("%q: got %v", text, err)
 		}
 	}
@@ -155,37 +156,37 @@ func TestAllowed(t *testing.T) {
 	if _, err := kv.Put(t.Context(), "demo.all.x", []byte("garbage")); err != nil {
 		t.Fatal(err)
 	}
-	list, err := control.AllAllowed(t.Context(), js)
+	list, err := clientOf(h).Allowed(t.Context())
 	if err != nil || len(list) != 1 || list[0].ID != "demo.all.x" || !strings.HasPrefix(list[0].What, "this entry was not written by a host") {
 		t.Errorf("got %+v, %v", list, err)
 	}
-	if _, err := control.Revoke(t.Context(), js, "demo.all.x"); err != nil {
+	if _, err := clientOf(h).Revoke(t.Context(), "demo.all.x"); err != nil {
 		t.Error(err)
 	}
 	for _, id := range []string{"demo.all.x", "", "a b"} {
-		if _, err := control.Revoke(t.Context(), js, id); err == nil || !strings.Contains(err.Error(), "nothing is allowed under this id") {
+		if _, err := clientOf(h).Revoke(t.Context(), id); err == nil || !strings.Contains(err.Error(), "nothing is allowed under this id") {
 			t.Errorf("%q: got %v", id, err)
 		}
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := control.AllAllowed(gone, js); err == nil {
+	if _, err := clientOf(h).Allowed(gone); err == nil {
 		t.Error("no error when it is stopped")
 	}
 }
 
 func TestAnswerMessage(t *testing.T) {
-	question := control.Waiting{ID: "i", Agent: "demo", Kind: control.ForQuestion}
+	question := client.Waiting{ID: "i", Agent: "demo", Kind: client.ForQuestion}
 	for name, tt := range map[string]struct {
-		w    control.Waiting
-		a    control.Answer
+		w    client.Waiting
+		a    client.Answer
 		want string
 	}{
-		"approve":            {control.Waiting{Kind: control.ForApproval}, control.Answer{Text: " Approve ", Scope: "always"}, ""},
-		"empty":              {question, control.Answer{Text: " "}, "it has no text"},
-		"scope of a text":    {question, control.Answer{Text: "blue", Scope: "once"}, "only what is approved has a scope"},
-		"what no host takes": {question, control.Answer{Text: "a\x00b"}, "NUL"},
-		"for an agent":       {control.Waiting{Kind: control.ForDelegate, To: "kate"}, control.Answer{Text: "x"}, "it waits for the agent kate"},
+		"approve":            {client.Waiting{Kind: client.ForApproval}, client.Answer{Text: " Approve ", Scope: "always"}, ""},
+		"empty":              {question, client.Answer{Text: " "}, "it has no text"},
+		"scope of a text":    {question, client.Answer{Text: "blue", Scope: "once"}, "only what is approved has a scope"},
+		"what no host takes": {question, client.Answer{Text: "a\x00b"}, "NUL"},
+		"for an agent":       {client.Waiting{Kind: client.ForDelegate, To: "kate"}, client.Answer{Text: "x"}, "it waits for the agent kate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.w.ID = "demo.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb"

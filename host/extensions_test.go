@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/client"
 	"agenthost/hooks"
 	"agenthost/host"
 	"agenthost/host/hosttest"
-	"agenthost/internal/control"
 	"agenthost/llm"
 	"agenthost/tools"
 
@@ -122,11 +122,11 @@ func TestHostServesWhatItsProgramAdds(t *testing.T) {
 func TestProviderOfTheProgramThatFails(t *testing.T) {
 	t.Parallel()
 	h, _ := opened(t, shopFile)
-	msg, err := h.Bus().NC.RequestWithContext(t.Context(), control.StatusSubject, nil)
+	msg, err := h.Bus().NC.RequestWithContext(t.Context(), client.StatusSubject, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, err := control.ReadStatus(msg.Data)
+	status, err := client.ReadStatus(msg.Data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/client"
 	"agenthost/host"
-	"agenthost/internal/control"
 	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go"
@@ -32,8 +32,8 @@ func story(n int) (script, whole string) {
 	return b.String(), whole
 }
 
-// client is a connection of its own to a host's NATS.
-func client(t *testing.T, h *host.Host) *nats.Conn {
+// outside is a connection of its own to a host's NATS.
+func outside(t *testing.T, h *host.Host) *nats.Conn {
 	t.Helper()
 	nc, err := nats.Connect(h.URL())
 	if err != nil {
@@ -65,11 +65,11 @@ func TestFollow(t *testing.T) {
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "tell"})
 	var all sync.WaitGroup
 	for i := range followers {
-		nc := client(t, h)
+		nc := outside(t, h)
 		all.Go(func() {
 			waittest.For(t, "the answer is that far", moments[i])
 			text, end := "", ""
-			follow := control.Follow(t.Context(), nc, "demo", "demo/dm/ana")
+			follow := client.New(nc, h.Bus().JS, client.Options{}).Follow(t.Context(), "demo", "demo/dm/ana")
 			if i%2 == 1 {
 				follow = lossy(t, nc)
 			}
@@ -109,7 +109,7 @@ func whenSaid(t *testing.T, h *host.Host, size, n int) []chan struct{} {
 	}
 	passed := 0
 	_, err := h.Bus().NC.Subscribe(agents.StreamSubject("demo", "demo/dm/ana"), func(m *nats.Msg) {
-		c := control.Chunk{}
+		c := client.Chunk{}
 		if json.Unmarshal(m.Data, &c) != nil {
 			return
 		}
@@ -124,13 +124,13 @@ func whenSaid(t *testing.T, h *host.Host, size, n int) []chan struct{} {
 }
 
 // lossy follows where half of the first 100 pieces get lost.
-func lossy(t *testing.T, nc *nats.Conn) func(func(control.Chunk, error) bool) {
-	return func(yield func(control.Chunk, error) bool) {
-		f := control.NewFollower(nc, "demo", "demo/dm/ana")
+func lossy(t *testing.T, nc *nats.Conn) func(func(client.Chunk, error) bool) {
+	return func(yield func(client.Chunk, error) bool) {
+		f := client.NewFollower(nc, "demo", "demo/dm/ana")
 		received := make(chan *nats.Msg, 1000)
 		for _, subject := range f.Subjects() {
 			if _, err := nc.ChanSubscribe(subject, received); err != nil {
-				yield(control.Chunk{}, err)
+				yield(client.Chunk{}, err)
 				return
 			}
 		}
@@ -146,7 +146,7 @@ func lossy(t *testing.T, nc *nats.Conn) func(func(control.Chunk, error) bool) {
 					}
 				}
 			case <-t.Context().Done():
-				yield(control.Chunk{}, t.Context().Err())
+				yield(client.Chunk{}, t.Context().Err())
 				return
 			}
 		}
@@ -159,16 +159,16 @@ func TestFollowEnds(t *testing.T) {
 	cfg := demo(t)
 	cfg.NATS.Embedded.Listen, cfg.NATS.Embedded.Anonymous = &listen, bus.AnonymousAll
 	h, _ := start(t, cfg)
-	nc := client(t, h)
+	nc := outside(t, h)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, err := range control.Follow(ctx, nc, "demo", "demo/dm/ana") {
+	for _, err := range client.New(nc, h.Bus().JS, client.Options{}).Follow(ctx, "demo", "demo/dm/ana") {
 		t.Errorf("got %v after the end of ctx", err)
 	}
 	time.AfterFunc(50*time.Millisecond, nc.Close)
 	for range 2 {
 		n := 0
-		for _, err := range control.Follow(t.Context(), nc, "demo", "demo/dm/ana") {
+		for _, err := range client.New(nc, h.Bus().JS, client.Options{}).Follow(t.Context(), "demo", "demo/dm/ana") {
 			if n++; !errors.Is(err, nats.ErrConnectionClosed) {
 				t.Errorf("got %v, want %v", err, nats.ErrConnectionClosed)
 			}

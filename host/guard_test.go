@@ -1,13 +1,14 @@
 package host_test
 
 import (
-	"agenthost/bus/records"
-	"agenthost/bus/signing"
 	"encoding/json"
 	"testing"
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
+	"agenthost/bus/signing"
+	"agenthost/client"
 	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go"
@@ -20,7 +21,7 @@ func TestRequestsWithTheHostsVoice(t *testing.T) {
 	h, _ := start(t, withTools(t))
 	nc := h.Bus().NC
 	w := asked(t, h, "write")
-	answer, err := json.Marshal(control.Answer{ID: w.ID, Text: "approve"})
+	answer, err := json.Marshal(client.Answer{ID: w.ID, Text: "approve"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func TestRequestsWithTheHostsVoice(t *testing.T) {
 			}
 		}
 		for subject, data := range map[string][]byte{
-			control.ApproveSubject: answer, control.StatusSubject: nil, "agenthost.sessions.ls": nil, "agenthost.reload": nil,
+			control.ApproveSubject: answer, client.StatusSubject: nil, "agenthost.sessions.ls": nil, "agenthost.reload": nil,
 			"$SRV.PING": nil, "$SRV.INFO.agenthost": nil, "$SRV.STATS": nil,
 		} {
 			if subject == reply {
@@ -42,7 +43,7 @@ func TestRequestsWithTheHostsVoice(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		knock(t, nc, control.StatusSubject, "") // by now those before were looked at
+		knock(t, nc, client.StatusSubject, "") // by now those before were looked at
 		knock(t, nc, "agenthost.sessions.ls", "")
 		for _, subject := range []string{"$SRV.PING", "$SRV.INFO.agenthost", "$SRV.STATS"} {
 			knock(t, nc, subject, "")
@@ -55,7 +56,7 @@ func TestRequestsWithTheHostsVoice(t *testing.T) {
 		}
 		_ = heard.Unsubscribe()
 	}
-	if list, err := control.AllWaiting(t.Context(), h.Bus().JS); err != nil || len(list) != 1 || list[0].ID != w.ID {
+	if list, err := clientOf(h).Waiting(t.Context()); err != nil || len(list) != 1 || list[0].ID != w.ID {
 		t.Errorf("waiting: %+v, %v", list, err)
 	}
 }
@@ -69,7 +70,7 @@ func TestRetryOfARouteMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grave, err := control.OpenDeadLetters(t.Context(), b.JS)
+	grave, err := client.OpenDeadLetters(t.Context(), b.JS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestRetryOfARouteMessage(t *testing.T) {
 		if signed {
 			signer.Sign(msg)
 		}
-		letter := control.DeadLetter{DeadLetter: bus.DeadLetter{ID: name, Agent: "demo", Subject: msg.Subject, Attempts: 5, At: time.Now(), Header: msg.Header}}
+		letter := client.DeadLetter{DeadLetter: bus.DeadLetter{ID: name, Agent: "demo", Subject: msg.Subject, Attempts: 5, At: time.Now(), Header: msg.Header}}
 		letter.SetPayload(msg.Data, 1<<20)
 		sent, err := letter.Message()
 		if err != nil {

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/client"
 	"agenthost/hooks"
 	"agenthost/host"
-	"agenthost/internal/control"
 	"agenthost/internal/waittest"
 	"agenthost/llm"
 
@@ -217,15 +217,15 @@ func TestBadAgentIsQuarantined(t *testing.T) {
 	}
 }
 
-func hostStatus(t *testing.T, h *host.Host) control.Status {
+func hostStatus(t *testing.T, h *host.Host) client.Status {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), waittest.Within)
 	defer cancel()
-	msg, err := h.Bus().NC.RequestWithContext(ctx, control.StatusSubject, nil)
+	msg, err := h.Bus().NC.RequestWithContext(ctx, client.StatusSubject, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, err := control.ReadStatus(msg.Data)
+	status, err := client.ReadStatus(msg.Data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"agenthost/bus/delivery"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -10,10 +9,11 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/client"
 	"agenthost/config"
 	"agenthost/host"
 	"agenthost/host/hosttest"
-	"agenthost/internal/control"
 	"agenthost/internal/waittest"
 	"agenthost/llm"
 
@@ -25,6 +25,11 @@ import (
 func start(t testing.TB, cfg *config.Config) (*host.Host, func()) {
 	t.Helper()
 	return startNamed(t, cfg, "")
+}
+
+// clientOf talks to a host over its own connection.
+func clientOf(h *host.Host) *client.Client {
+	return client.New(h.Bus().NC, h.Bus().JS, client.Options{})
 }
 
 func startNamed(t testing.TB, cfg *config.Config, name string) (*host.Host, func()) {
@@ -89,7 +94,7 @@ func TestStatusWithoutAgents(t *testing.T) {
 	cfg := demo(t)
 	cfg.Agents = nil
 	h, _ := start(t, cfg)
-	msg, err := h.Bus().NC.RequestWithContext(t.Context(), control.StatusSubject, nil)
+	msg, err := h.Bus().NC.RequestWithContext(t.Context(), client.StatusSubject, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

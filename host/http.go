@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"agenthost/bus"
-	"agenthost/internal/control"
+	"agenthost/client"
 
 	"github.com/rs/zerolog"
 )
@@ -92,7 +92,7 @@ func (h *Host) handler() http.Handler {
 
 // index says what is served here.
 func (h *Host) index(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]any{"service": control.ServiceName, "version": h.opt.Version, "paths": map[string]string{
+	answer(w, http.StatusOK, map[string]any{"service": client.ServiceName, "version": h.opt.Version, "paths": map[string]string{
 		"/healthz": "the process is alive", "/readyz": "a message that came now would be handled, or why not",
 		"/metrics": "metrics for Prometheus; with http.token, if it is set",
 	}})

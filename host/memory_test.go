@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"agenthost/bus"
-	"agenthost/internal/control"
 	"agenthost/session"
 )
 
@@ -59,7 +58,7 @@ func TestPrivateNotesStayPrivate(t *testing.T) {
 	if got := say(bus.Inbound{From: "ana", Text: "recall salary"}); !strings.Contains(got, private) || strings.Count(got, "\n") != 2 {
 		t.Errorf("the person hears %s", got)
 	}
-	list, err := control.AllNotes(t.Context(), h.Bus().JS, "demo", "demo/dm/ana")
+	list, err := clientOf(h).Notes(t.Context(), "demo", "demo/dm/ana")
 	if err != nil || len(list) != 1 || list[0].Text != "remember "+private {
 		t.Errorf("got %v, %v", list, err)
 	}

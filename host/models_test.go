@@ -18,9 +18,9 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/client"
 	"agenthost/config"
 	"agenthost/host"
-	"agenthost/internal/control"
 	"agenthost/internal/waittest"
 	"agenthost/llm"
 
@@ -100,10 +100,10 @@ func TestRateLimitIsShared(t *testing.T) {
 	}
 }
 
-func modelOf(t *testing.T, h *host.Host) control.ModelStatus {
+func modelOf(t *testing.T, h *host.Host) client.ModelStatus {
 	t.Helper()
-	answer, _, _ := knock(t, h.Bus().NC, control.StatusSubject, "")
-	s, err := control.ReadStatus([]byte(answer))
+	answer, _, _ := knock(t, h.Bus().NC, client.StatusSubject, "")
+	s, err := client.ReadStatus([]byte(answer))
 	if err != nil || len(s.Models) != 1 {
 		t.Fatalf("status: %v, %s", err, answer)
 	}
@@ -143,8 +143,8 @@ func TestHedgedCall(t *testing.T) {
 		t.Errorf("got %+v, want the answer of the spare", got)
 	}
 	waittest.Until(t, "what the cancelled call may have cost is booked", func() bool {
-		answer, _, _ := knock(t, h.Bus().NC, control.StatusSubject, "")
-		s, err := control.ReadStatus([]byte(answer))
+		answer, _, _ := knock(t, h.Bus().NC, client.StatusSubject, "")
+		s, err := client.ReadStatus([]byte(answer))
 		return err == nil && len(s.Models) == 2 && s.Models[1].Name == "main" && s.Models[1].SpentToday > 0
 	})
 }
@@ -213,15 +213,15 @@ func TestBreakerIsSeenAndSet(t *testing.T) {
 		t.Errorf("got %s", page)
 	}
 	for _, wrong := range []string{`{`, `{"model":"echo"}`, `{"model":"echo","action":"close"}`, `{"model":"none","action":"trip"}`} {
-		if _, code, _ := knock(t, nc, control.BreakerSubject, wrong); code != "400" && code != "404" {
+		if _, code, _ := knock(t, nc, client.BreakerSubject, wrong); code != "400" && code != "404" {
 			t.Errorf("%s: got %q", wrong, code)
 		}
 	}
-	knock(t, nc, control.BreakerSubject, `{"model":"echo","action":"trip"}`)
+	knock(t, nc, client.BreakerSubject, `{"model":"echo","action":"trip"}`)
 	if m := modelOf(t, h); m.Breaker != llm.Tripped {
 		t.Errorf("got %+v", m)
 	}
-	if answer, _, why := knock(t, nc, control.BreakerSubject, `{"model":"echo","action":"reset"}`); answer != `{"ok":true}` {
+	if answer, _, why := knock(t, nc, client.BreakerSubject, `{"model":"echo","action":"reset"}`); answer != `{"ok":true}` {
 		t.Errorf("got %q, %s", answer, why)
 	}
 	if m := modelOf(t, h); m.Breaker != llm.Closed {
@@ -382,7 +382,7 @@ func keysAreNowhere(t *testing.T, provider string) {
 		return true
 	})
 	seen := everything(t, h)
-	seen["status"], _, _ = knock(t, h.Bus().NC, control.StatusSubject, "")
+	seen["status"], _, _ = knock(t, h.Bus().NC, client.StatusSubject, "")
 	seen["log"] = log.String()
 	if !strings.Contains(seen["log"], "[secret]") && !strings.Contains(seen["log"], "[key]") {
 		t.Error("no error of a server is in the log")

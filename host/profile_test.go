@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/client"
 	"agenthost/config"
 	"agenthost/host"
-	"agenthost/internal/control"
 	"agenthost/llm"
 
 	"github.com/google/go-cmp/cmp"
@@ -248,11 +248,11 @@ func TestBrokenSkillIsLeftOut(t *testing.T) {
 	if p := last(b); strings.Contains(p.system, "bad") || !strings.Contains(p.system, "refunds") {
 		t.Errorf("got system prompt %q", p.system)
 	}
-	msg, err := h.Bus().NC.Request(control.StatusSubject, nil, 5*time.Second) //nolint:forbidigo // no bubble here
+	msg, err := h.Bus().NC.Request(client.StatusSubject, nil, 5*time.Second) //nolint:forbidigo // no bubble here
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := control.ReadStatus(msg.Data)
+	s, err := client.ReadStatus(msg.Data)
 	if err != nil {
 		t.Fatal(err)
 	}

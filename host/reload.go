@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"agenthost/client"
 	"agenthost/config"
 	"agenthost/internal/build"
-	"agenthost/internal/control"
 
 	"github.com/rs/zerolog"
 )
@@ -17,7 +17,7 @@ import (
 // An order is to read the configuration again.
 type order struct {
 	why  string
-	done chan control.Reloaded
+	done chan client.Reloaded
 }
 
 // Why a configuration is read again.
@@ -28,13 +28,13 @@ const (
 )
 
 // A Reloaded is what came of reading the configuration again.
-type Reloaded = control.Reloaded
+type Reloaded = client.Reloaded
 
 // Reload reads the configuration again and goes by it, unless something is
 // wrong with it. What can change counts from the next turn of every session on.
 // It waits for a host that starts.
 func (h *Host) Reload(ctx context.Context, why string) Reloaded {
-	o := order{why, make(chan control.Reloaded, 1)}
+	o := order{why, make(chan client.Reloaded, 1)}
 	select {
 	case h.orders <- o:
 	case <-h.over:
@@ -77,8 +77,8 @@ func (r *reloader) Run(ctx context.Context) error {
 	}
 }
 
-func (r *reloader) reload(ctx context.Context, why string) control.Reloaded {
-	out := control.Reloaded{Host: r.opt.Name, Changes: []string{}}
+func (r *reloader) reload(ctx context.Context, why string) client.Reloaded {
+	out := client.Reloaded{Host: r.opt.Name, Changes: []string{}}
 	cfg, err := r.load()
 	if err != nil {
 		return r.refuse(out, why, err)
@@ -106,7 +106,7 @@ func (r *reloader) reload(ctx context.Context, why string) control.Reloaded {
 
 // sayReloaded logs what a reload did. A file that was saved without a change is
 // not worth a line.
-func (r *reloader) sayReloaded(out control.Reloaded, why string) {
+func (r *reloader) sayReloaded(out client.Reloaded, why string) {
 	mended := len(*r.refused.Swap(&[]config.Problem{})) > 0
 	if why != ByFile || mended || len(out.Changes) > 0 || !slices.Equal(out.Restart, r.restart) {
 		level := zerolog.InfoLevel
@@ -130,7 +130,7 @@ func (h *Host) load() (*config.Config, error) {
 
 // refuse reports what is wrong with a configuration. A file that was saved again
 // with the same mistakes is logged once.
-func (r *reloader) refuse(out control.Reloaded, why string, err error) control.Reloaded {
+func (r *reloader) refuse(out client.Reloaded, why string, err error) client.Reloaded {
 	out.Refused = []config.Problem{{File: cmp.Or(r.opt.Path, "the configuration"), Text: err.Error()}}
 	if wrong, ok := errors.AsType[*config.FileError](err); ok {
 		out.Refused = wrong.Problems

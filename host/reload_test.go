@@ -14,9 +14,9 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/client"
 	"agenthost/config"
 	"agenthost/host"
-	"agenthost/internal/control"
 	"agenthost/internal/waittest"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,7 +75,7 @@ func (r *reloadable) write(text string) {
 }
 
 // reload has the host read text.
-func (r *reloadable) reload(text string) control.Reloaded {
+func (r *reloadable) reload(text string) client.Reloaded {
 	r.t.Helper()
 	r.write(text)
 	ctx, cancel := context.WithTimeout(r.t.Context(), waittest.Within)
@@ -185,13 +185,13 @@ func running(t *testing.T, h *host.Host, agent string) bool {
 	return false
 }
 
-func askStatus(t *testing.T, h *host.Host) control.Status {
+func askStatus(t *testing.T, h *host.Host) client.Status {
 	t.Helper()
-	msg, err := h.Bus().NC.RequestWithContext(t.Context(), control.StatusSubject, nil)
+	msg, err := h.Bus().NC.RequestWithContext(t.Context(), client.StatusSubject, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := control.ReadStatus(msg.Data)
+	s, err := client.ReadStatus(msg.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +325,7 @@ func TestReloadKeepsGates(t *testing.T) {
 	r := startReloadable(t, "", models(""), nil)
 	for _, model := range []string{"main", "spare"} {
 		order := []byte(`{"model":"` + model + `","action":"trip"}`)
-		if _, err := r.Bus().NC.RequestWithContext(t.Context(), control.BreakerSubject, order); err != nil {
+		if _, err := r.Bus().NC.RequestWithContext(t.Context(), client.BreakerSubject, order); err != nil {
 			t.Fatal(err)
 		}
 	}

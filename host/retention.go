@@ -12,7 +12,7 @@ import (
 // sweep deletes old sessions until ctx ends.
 func (a *assembly) sweep(ctx context.Context) error {
 	sweeper := &retention.Sweeper{
-		Archive: control.Sessions(a.bus.JS), Busy: a.fleet.Busy, Log: a.log,
+		Archive: session.NewArchive(a.bus.JS), Busy: a.fleet.Busy, Log: a.log,
 		Ages: a.sessionAges, Owns: a.fleet.Owns, Gone: a.sessionGone,
 	}
 	sweeper.Run(ctx)
@@ -22,7 +22,7 @@ func (a *assembly) sweep(ctx context.Context) error {
 // sessionGone has all hosts forget a deleted session.
 func (a *assembly) sessionGone(agent string, key session.Key) {
 	a.fleet.Drop(agent, key)
-	if err := control.NotifyDropped(a.bus.NC, control.Deletion{Agent: agent, Key: key}); err != nil { // other hosts are refused their next commit
+	if err := control.NotifyDropped(a.bus.NC, session.Deletion{Agent: agent, Key: key}); err != nil { // other hosts are refused their next commit
 		a.log.Debug().Err(err).Str("agent", agent).Str("session", string(key)).Msg("tell hosts of a deleted session")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/client"
 	"agenthost/hooks"
 	"agenthost/internal/control"
 	"agenthost/internal/waittest"
@@ -24,8 +25,8 @@ func TestRetention(t *testing.T) {
 	publish(t, nc, "plugin.inbound.web", bus.Inbound{From: "eve", Text: "hi"})
 	out()
 	sessions := func() map[string]int {
-		list := control.SessionListing{}
-		answerTo(t, nc, control.SessionsSubject, control.SessionPage{}, &list)
+		list := client.SessionListing{}
+		answerTo(t, nc, control.SessionsSubject, client.SessionPage{}, &list)
 		of := map[string]int{}
 		for _, s := range list.Sessions {
 			of[s.Agent]++

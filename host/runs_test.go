@@ -11,24 +11,24 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/client"
 	"agenthost/config"
 	"agenthost/host"
-	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go"
 )
 
 // seen asks a host for its runs until they are as wanted.
-func seen(t *testing.T, nc *nats.Conn, want func([]control.RunStatus) bool) []control.RunStatus {
+func seen(t *testing.T, nc *nats.Conn, want func([]client.RunStatus) bool) []client.RunStatus {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
-		msg, err := nc.RequestWithContext(ctx, control.RunsSubject, nil)
+		msg, err := nc.RequestWithContext(ctx, client.RunsSubject, nil)
 		if err != nil {
 			t.Fatalf("the runs are not as wanted: %v", err)
 		}
-		report, err := control.ReadRuns(msg.Data)
+		report, err := client.ReadRuns(msg.Data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,8 +39,8 @@ func seen(t *testing.T, nc *nats.Conn, want func([]control.RunStatus) bool) []co
 }
 
 // inPhase reports whether there is one run, in that phase.
-func inPhase(phase string) func([]control.RunStatus) bool {
-	return func(runs []control.RunStatus) bool { return len(runs) == 1 && runs[0].Phase == phase }
+func inPhase(phase string) func([]client.RunStatus) bool {
+	return func(runs []client.RunStatus) bool { return len(runs) == 1 && runs[0].Phase == phase }
 }
 
 // scriptedHost is a host whose agent ana goes by a script.
@@ -81,7 +81,7 @@ func TestRunsAreSeenInEachPhase(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if runs := seen(t, nc, func([]control.RunStatus) bool { return true }); runs == nil || len(runs) != 0 {
+	if runs := seen(t, nc, func([]client.RunStatus) bool { return true }); runs == nil || len(runs) != 0 {
 		t.Errorf("at rest: got %+v, want a list of none", runs)
 	}
 	publish(t, nc, "plugin.inbound.web", bus.Inbound{From: "bo", Text: "tool"})
@@ -107,7 +107,7 @@ func TestQueuedRunsAreSeen(t *testing.T) {
 	for _, from := range []string{"a", "b", "c"} {
 		publish(t, h.Bus().NC, "plugin.inbound.web", bus.Inbound{From: from, Text: "hello"})
 	}
-	runs := seen(t, h.Bus().NC, func(runs []control.RunStatus) bool {
+	runs := seen(t, h.Bus().NC, func(runs []client.RunStatus) bool {
 		phases := ""
 		for _, r := range runs {
 			phases += r.Phase + " "
@@ -125,20 +125,20 @@ func TestPromptIsShownAsTheModelGetsIt(t *testing.T) {
 	t.Parallel()
 	b := newBrain(t)
 	h, _ := start(t, shown(t, "agents.md", b, nil))
-	ask := func(agent string) (control.Preview, *nats.Msg) {
-		request, _ := json.Marshal(control.Peek{Agent: agent})
-		msg, err := h.Bus().NC.RequestWithContext(t.Context(), control.PromptSubject, request)
+	ask := func(agent string) (client.Preview, *nats.Msg) {
+		request, _ := json.Marshal(client.PreviewRequest{Agent: agent})
+		msg, err := h.Bus().NC.RequestWithContext(t.Context(), client.PromptSubject, request)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := control.Preview{}
+		p := client.Preview{}
 		_ = json.Unmarshal(msg.Data, &p) // an error has none
 		return p, msg
 	}
 	p, _ := ask("ana")
 	for channel, got := range map[string]struct {
 		system string
-		tools  []control.PreviewTool
+		tools  []client.PreviewTool
 	}{"web": {p.System, p.Tools}, "telegram.sales": {p.Bindings[0].System, p.Bindings[0].Tools}} {
 		tell(t, h, channel, "hello")
 		sent := last(b)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/client"
 	"agenthost/hooks"
 	"agenthost/internal/control"
 	"agenthost/internal/waittest"
@@ -33,8 +34,8 @@ func TestDeleteSession(t *testing.T) {
 	say("one")
 	say("two")
 	messages := func() int {
-		list := control.SessionListing{}
-		answerTo(t, nc, control.SessionsSubject, control.SessionPage{Agent: "demo"}, &list)
+		list := client.SessionListing{}
+		answerTo(t, nc, control.SessionsSubject, client.SessionPage{Agent: "demo"}, &list)
 		if len(list.Sessions) != 1 {
 			t.Fatalf("got %+v, want one session", list)
 		}
@@ -43,8 +44,7 @@ func TestDeleteSession(t *testing.T) {
 	if n := messages(); n != 4 {
 		t.Errorf("got %d messages, want 4", n)
 	}
-	sessions := control.Sessions(h.Bus().JS)
-	d, err := control.DeleteSession(t.Context(), nc, sessions, control.Removal{Agent: "demo", Session: "demo/dm/ana"})
+	d, err := clientOf(h).Sessions().Delete(t.Context(), client.Removal{Agent: "demo", Session: "demo/dm/ana"})
 	if err != nil || d.Key != "demo/dm/ana" || d.Commits != 2 {
 		t.Fatalf("got %+v, %v", d, err)
 	}
@@ -60,8 +60,8 @@ func TestDeleteSession(t *testing.T) {
 	if n := messages(); n != 2 {
 		t.Errorf("got %d messages after the deletion, want 2", n)
 	}
-	fork := control.Fork{}
-	answerTo(t, nc, control.ForkSessionSubject, control.Branching{Agent: "demo", Session: "demo/dm/ana"}, &fork)
+	fork := client.Fork{}
+	answerTo(t, nc, control.ForkSessionSubject, client.Branching{Agent: "demo", Session: "demo/dm/ana"}, &fork)
 	if fork.Key != "demo/dm/ana~fork-1" {
 		t.Errorf("got %+v", fork)
 	}
@@ -97,15 +97,15 @@ func TestSessionDoorsRefuse(t *testing.T) {
 	t.Parallel()
 	h, _ := start(t, demo(t))
 	for subject, want := range map[string]string{
-		control.DeleteSessionSubject: "404 there is no such session", control.ForkSessionSubject: "404 there is no such session",
+		client.DeleteSessionSubject: "404 there is no such session", control.ForkSessionSubject: "404 there is no such session",
 	} {
-		msg := ask(t, h.Bus().NC, subject, control.Removal{Agent: "demo", Session: "demo/dm/nobody"})
+		msg := ask(t, h.Bus().NC, subject, client.Removal{Agent: "demo", Session: "demo/dm/nobody"})
 		got := msg.Header.Get(micro.ErrorCodeHeader) + " " + msg.Header.Get(micro.ErrorHeader)
 		code, why, _ := strings.Cut(want, " ")
 		if !strings.HasPrefix(got, code) || !strings.Contains(got, why) {
 			t.Errorf("%s: got %q, want %q", subject, got, want)
 		}
-		if msg := ask(t, h.Bus().NC, subject, control.Removal{Agent: "demo", Session: "x"}); msg.Header.Get(micro.ErrorCodeHeader) != "400" {
+		if msg := ask(t, h.Bus().NC, subject, client.Removal{Agent: "demo", Session: "x"}); msg.Header.Get(micro.ErrorCodeHeader) != "400" {
 			t.Errorf("%s: got %v for a bad key", subject, msg.Header)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"agenthost/bus"
 	"agenthost/config"
-	"agenthost/internal/control"
 	"agenthost/internal/eval"
 	"agenthost/internal/waittest"
 
@@ -50,7 +49,7 @@ func TestShadowSaysNothing(t *testing.T) {
 		publish(t, nc, "plugin.inbound.demo", bus.Inbound{ID: text, From: text, Text: text})
 	}
 	waittest.Until(t, "demo asks twice and delegates", func() bool {
-		waiting, err := control.AllWaiting(context.Background(), h.Bus().JS)
+		waiting, err := clientOf(h).Waiting(context.Background())
 		return err == nil && len(waiting) == 2
 	})
 	var pairs []eval.Pair

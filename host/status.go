@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agenthost/agents"
+	"agenthost/client"
 	"agenthost/config"
 	"agenthost/internal/build"
 	"agenthost/internal/control"
@@ -19,22 +20,22 @@ func (a *assembly) operations() control.Host {
 	started := time.Now().UTC()
 	return control.Host{
 		Name: a.opt.Name, Version: a.opt.Version, NC: a.bus.NC, JS: a.bus.JS, Signer: a.signer, Fleet: a.fleet, Started: started, Log: a.log,
-		Status: func() control.Status { return a.status(started) },
-		Reload: func(ctx context.Context) control.Reloaded { return a.Reload(ctx, ByCommand) },
+		Status: func() client.Status { return a.status(started) },
+		Reload: func(ctx context.Context) client.Reloaded { return a.Reload(ctx, ByCommand) },
 		Serves: a.serves, Gates: a.gates, Redact: a.builder.Secrets().Redact,
 	}
 }
 
-func (a *assembly) status(started time.Time) control.Status {
+func (a *assembly) status(started time.Time) client.Status {
 	now := a.now.Load()
 	serving, lanes := a.fleet.Serving()
 	state := *a.state.Load()
 	if state == "" {
 		state = a.readiness()
 	}
-	s := control.Status{
+	s := client.Status{
 		Host: a.opt.Name, Version: a.opt.Version, State: state, Started: started, Serving: serving, Lanes: lanes,
-		Agents: []control.AgentStatus{}, ToolFaults: append(now.Tools.Faults(), now.Tools.NotOffered(now.Agents)...), Refused: *a.refused.Load(),
+		Agents: []client.AgentStatus{}, ToolFaults: append(now.Tools.Faults(), now.Tools.NotOffered(now.Agents)...), Refused: *a.refused.Load(),
 	}
 	spent := a.spentToday(a.bus.JS)
 	s.Models = modelStatus(now.Models, spent.Models)
@@ -45,8 +46,8 @@ func (a *assembly) status(started time.Time) control.Status {
 	return s
 }
 
-func (a *assembly) agentStatus(now *build.Setup, one agents.Status) control.AgentStatus {
-	s := control.AgentStatus{Status: one, State: "ready"}
+func (a *assembly) agentStatus(now *build.Setup, one agents.Status) client.AgentStatus {
+	s := client.AgentStatus{Status: one, State: "ready"}
 	if f, ok := now.Faults[one.ID]; ok {
 		s.State, s.Reason = f.State(), f.Err.Error()
 	}
@@ -56,11 +57,11 @@ func (a *assembly) agentStatus(now *build.Setup, one agents.Status) control.Agen
 	return s
 }
 
-func modelStatus(models build.Models, spent map[string]int64) []control.ModelStatus {
-	var list []control.ModelStatus
+func modelStatus(models build.Models, spent map[string]int64) []client.ModelStatus {
+	var list []client.ModelStatus
 	for _, gate := range models.Gates() {
 		m := models[gate.Name()]
-		list = append(list, control.ModelStatus{
+		list = append(list, client.ModelStatus{
 			Name: gate.Name(), Provider: m.Link.Name, Model: m.Link.Model, GateStatus: gate.Status(), Rate: m.Config.Rate, SpentToday: spent[gate.Name()],
 		})
 	}

@@ -11,10 +11,10 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/client"
 	"agenthost/config"
 	"agenthost/heartbeat"
 	"agenthost/host"
-	"agenthost/internal/control"
 	"agenthost/internal/waittest"
 
 	"github.com/rs/zerolog"
@@ -65,11 +65,11 @@ func TestHostWakesItsAgents(t *testing.T) {
 		t.Errorf("reminder: %+v", out)
 	}
 	waittest.Until(t, "three beats and a call", func() bool {
-		msg, err := nc.RequestWithContext(t.Context(), control.StatusSubject, nil)
+		msg, err := nc.RequestWithContext(t.Context(), client.StatusSubject, nil)
 		if err != nil {
 			return false
 		}
-		s, err := control.ReadStatus(msg.Data)
+		s, err := client.ReadStatus(msg.Data)
 		return err == nil && s.Agents[0].Heartbeat != nil && s.Agents[0].Heartbeat.Beats >= 3 && s.Agents[0].Heartbeat.Calls == 1
 	})
 	beat := heartbeat.Beat{}

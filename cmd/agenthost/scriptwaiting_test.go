@@ -6,7 +6,6 @@ import (
 
 	"agenthost/bus"
 	"agenthost/client"
-	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -40,7 +39,7 @@ func eachKept(ts *testscript.TestScript, bucket string, do func(jetstream.JetStr
 // the id of the call.
 func waiting(ts *testscript.TestScript, _ bool, args []string) {
 	eachKept(ts, bus.WaitingBucket, func(js jetstream.JetStream) bool {
-		list, err := control.AllWaiting(context.Background(), js)
+		list, err := client.New(js.Conn(), js, client.Options{}).Waiting(context.Background())
 		ts.Check(err)
 		for _, w := range list {
 			fits := len(args) == 1 && w.Kind != client.ForDelegate || len(args) == 2 && w.Kind == args[1]
@@ -57,7 +56,7 @@ func waiting(ts *testscript.TestScript, _ bool, args []string) {
 // its id.
 func allowed(ts *testscript.TestScript, _ bool, _ []string) {
 	eachKept(ts, bus.AllowedBucket, func(js jetstream.JetStream) bool {
-		list, err := control.AllAllowed(context.Background(), js)
+		list, err := client.New(js.Conn(), js, client.Options{}).Allowed(context.Background())
 		ts.Check(err)
 		if len(list) == 0 {
 			return false

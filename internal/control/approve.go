@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"agenthost/agents"
+	"agenthost/client"
 
 	"github.com/nats-io/nats.go"
 )
@@ -18,8 +19,8 @@ const (
 	AbortSubject   = "agenthost.abort"
 )
 
-func (h Host) approve(ctx context.Context, a Answer) error {
-	w, err := ReadWaiting(ctx, h.JS, a.ID)
+func (h Host) approve(ctx context.Context, a client.Answer) error {
+	w, err := agents.ReadWaiting(ctx, h.JS, a.ID)
 	if errors.Is(err, agents.ErrNotWaiting) {
 		return coded(codeNotFound, "%w", err)
 	}
@@ -33,7 +34,7 @@ func (h Host) approve(ctx context.Context, a Answer) error {
 	return h.store(ctx, msg)
 }
 
-func (h Host) abort(ctx context.Context, s Stop) error {
+func (h Host) abort(ctx context.Context, s client.Stop) error {
 	if !h.Serves(s.Agent) {
 		return coded(codeNotFound, "there is no agent %q", s.Agent)
 	}

@@ -7,9 +7,6 @@ import (
 	"agenthost/llm"
 )
 
-// BreakerSubject is where every host takes models out of service and back.
-const BreakerSubject = "agenthost.breaker"
-
 type breakerOrder struct{ Model, Action string }
 
 // breaker trips or resets the breaker of a model of this host.

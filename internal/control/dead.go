@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"regexp"
 
+	"agenthost/client"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -31,8 +33,8 @@ type DeadPage struct {
 // A DeadListing is a page of dead letters, without their headers and messages.
 // After is that of the next page, 0 when there is none.
 type DeadListing struct {
-	Letters []DeadLetter `json:"letters"`
-	After   uint64       `json:"after,omitempty"`
+	Letters []client.DeadLetter `json:"letters"`
+	After   uint64              `json:"after,omitempty"`
 }
 
 // A DeadNumber names a dead letter.
@@ -51,10 +53,10 @@ type DeadChoice struct {
 // A DeadOutcome is what was done to which dead letters. After is that of the
 // next page of them, 0 when there is none.
 type DeadOutcome struct {
-	Retried []Retried `json:"retried,omitempty"`
-	Deleted []uint64  `json:"deleted,omitempty"`
-	Failed  []Undone  `json:"failed,omitempty"`
-	After   uint64    `json:"after,omitempty"`
+	Retried []client.Retried `json:"retried,omitempty"`
+	Deleted []uint64         `json:"deleted,omitempty"`
+	Failed  []Undone         `json:"failed,omitempty"`
+	After   uint64           `json:"after,omitempty"`
 }
 
 // An Undone is a dead letter to which nothing was done, and why.
@@ -80,11 +82,11 @@ var isAgent = regexp.MustCompile(`^[a-z0-9_-]{1,63}$`)
 // list reads a page. It ends early where the answer would not fit into a
 // message.
 func (u *deadLetters) list(ctx context.Context, p DeadPage) (DeadListing, error) {
-	list := DeadListing{Letters: []DeadLetter{}}
+	list := DeadListing{Letters: []client.DeadLetter{}}
 	if p.Agent != "" && !isAgent.MatchString(p.Agent) {
 		return list, coded(codeBad, "agent %q: want 1 to 63 of a-z, 0-9, _ and -", p.Agent)
 	}
-	g, err := OpenDeadLetters(ctx, u.js)
+	g, err := client.OpenDeadLetters(ctx, u.js)
 	if err != nil {
 		return list, err
 	}
@@ -110,10 +112,10 @@ func (u *deadLetters) list(ctx context.Context, p DeadPage) (DeadListing, error)
 
 func (u *deadLetters) room() int { return int(u.nc.MaxPayload()) - deadHeadroom }
 
-func (u *deadLetters) show(ctx context.Context, n DeadNumber) (DeadLetter, error) {
-	g, err := OpenDeadLetters(ctx, u.js)
+func (u *deadLetters) show(ctx context.Context, n DeadNumber) (client.DeadLetter, error) {
+	g, err := client.OpenDeadLetters(ctx, u.js)
 	if err != nil {
-		return DeadLetter{}, err
+		return client.DeadLetter{}, err
 	}
 	l, err := g.Get(ctx, n.DeadSeq)
 	if err == nil && !l.Omitted {
@@ -124,7 +126,7 @@ func (u *deadLetters) show(ctx context.Context, n DeadNumber) (DeadLetter, error
 
 // chosen are the numbers of a choice, and the After of the next ones. One that
 // does not exist is an error, before anything is done.
-func (u *deadLetters) chosen(ctx context.Context, g *DeadLetters, c DeadChoice) (seqs []uint64, after uint64, err error) {
+func (u *deadLetters) chosen(ctx context.Context, g *client.DeadLetters, c DeadChoice) (seqs []uint64, after uint64, err error) {
 	switch {
 	case c.All == (len(c.DeadSeqs) > 0):
 		return nil, 0, coded(codeBad, "which dead letters? want either their numbers, dead_seqs, or all, of an agent or not")
@@ -147,8 +149,8 @@ func (u *deadLetters) chosen(ctx context.Context, g *DeadLetters, c DeadChoice) 
 
 // each does something to each letter of a choice, and goes on after one to which
 // it cannot be done.
-func (u *deadLetters) each(ctx context.Context, c DeadChoice, do func(g *DeadLetters, seq uint64, out *DeadOutcome) error) (DeadOutcome, error) {
-	g, err := OpenDeadLetters(ctx, u.js)
+func (u *deadLetters) each(ctx context.Context, c DeadChoice, do func(g *client.DeadLetters, seq uint64, out *DeadOutcome) error) (DeadOutcome, error) {
+	g, err := client.OpenDeadLetters(ctx, u.js)
 	if err != nil {
 		return DeadOutcome{}, err
 	}
@@ -166,7 +168,7 @@ func (u *deadLetters) each(ctx context.Context, c DeadChoice, do func(g *DeadLet
 }
 
 func (u *deadLetters) retry(ctx context.Context, c DeadChoice) (DeadOutcome, error) {
-	return u.each(ctx, c, func(g *DeadLetters, seq uint64, out *DeadOutcome) error {
+	return u.each(ctx, c, func(g *client.DeadLetters, seq uint64, out *DeadOutcome) error {
 		l, err := g.Get(ctx, seq)
 		if err != nil {
 			return err
@@ -180,7 +182,7 @@ func (u *deadLetters) retry(ctx context.Context, c DeadChoice) (DeadOutcome, err
 }
 
 func (u *deadLetters) purge(ctx context.Context, c DeadChoice) (DeadOutcome, error) {
-	return u.each(ctx, c, func(g *DeadLetters, seq uint64, out *DeadOutcome) error {
+	return u.each(ctx, c, func(g *client.DeadLetters, seq uint64, out *DeadOutcome) error {
 		err := g.Delete(ctx, seq)
 		if err == nil {
 			out.Deleted = append(out.Deleted, seq)

@@ -2,136 +2,17 @@ package control
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"iter"
-	"time"
 
-	"agenthost/agents"
+	"agenthost/client"
 	"agenthost/session"
-
-	"github.com/nats-io/nats.go"
 )
-
-// A Chunk is a piece of an answer as it comes.
-type Chunk = agents.Chunk
-
-// SpeakingSubject is where the host that serves a session answers with what its
-// model has said so far.
-const SpeakingSubject = "agenthost.stream"
-
-// A speaking is the request on SpeakingSubject.
-type speaking struct {
-	Agent   string `json:"agent"`
-	Session string `json:"session"`
-}
 
 // stream answers a client that joins a stream late. Only the host whose model
 // speaks does, with one message or more.
-func (h Host) stream(_ context.Context, asked speaking) (Answers, error) {
+func (h Host) stream(_ context.Context, asked client.StreamRequest) (Answers, error) {
 	answers := Answers{}
 	for _, c := range h.Fleet.Speaking(asked.Agent, session.Key(asked.Session)) {
 		answers = append(answers, c)
 	}
 	return answers, nil
-}
-
-// A Follower makes of the messages of a session's stream the text as it is
-// said: no gap, no repeat. Subscribe to its Subjects, Ask once that is done and
-// whenever the connection is back, and Take all that comes. It is for one
-// goroutine.
-type Follower struct {
-	nc             *nats.Conn
-	subject, inbox string
-	request        []byte
-	joiner         agents.Joiner
-	asked          time.Time
-}
-
-// askAfter is how long a Follower waits for what it has asked for.
-const askAfter = 100 * time.Millisecond
-
-// NewFollower follows the session of an agent that has this key.
-func NewFollower(nc *nats.Conn, agent, key string) *Follower {
-	request, _ := json.Marshal(speaking{agent, key}) // two strings always marshal
-	return &Follower{nc: nc, subject: agents.StreamSubject(agent, session.Key(key)), inbox: nc.NewInbox(), request: request}
-}
-
-// RouteKey is the key of the session of who sends an agent tasks under that
-// name and correlation id.
-func RouteKey(from, correlationID string) string { return string(session.Route(from, correlationID)) }
-
-// Subjects are those that bring what Take takes.
-func (f *Follower) Subjects() []string { return []string{f.subject, f.inbox} }
-
-// Ask asks what has been said so far. Nothing waits for the answer, and when
-// no model speaks there is none.
-func (f *Follower) Ask() error {
-	f.asked = time.Now()
-	if err := f.nc.PublishRequest(SpeakingSubject, f.inbox, f.request); err != nil {
-		return fmt.Errorf("ask what was said: %w", err)
-	}
-	return nil
-}
-
-// Take returns what is new by a message, valid until the next call. When
-// something is missing it asks for it.
-func (f *Follower) Take(msg *nats.Msg) []Chunk {
-	var c Chunk
-	if err := json.Unmarshal(msg.Data, &c); err != nil {
-		return nil
-	}
-	if msg.Subject == f.inbox {
-		return f.joiner.Join(c)
-	}
-	pieces := f.joiner.Hear(c)
-	if f.joiner.Behind() && time.Since(f.asked) > askAfter {
-		_ = f.Ask() // what comes next asks again
-	}
-	return pieces
-}
-
-// followSize is how much may come while a reader is busy; what is lost beyond
-// that is asked for.
-const followSize = 1024
-
-// Follow yields what is said in a session, from the beginning of what its model
-// says now, until ctx ends or the connection is closed, which is an error.
-func Follow(ctx context.Context, nc *nats.Conn, agent, key string) iter.Seq2[Chunk, error] {
-	return func(yield func(Chunk, error) bool) {
-		f := NewFollower(nc, agent, key)
-		received := make(chan *nats.Msg, followSize)
-		status := nc.StatusChanged(nats.CONNECTED, nats.CLOSED)
-		defer nc.RemoveStatusListener(status)
-		for _, subject := range f.Subjects() {
-			sub, err := nc.ChanSubscribe(subject, received)
-			if err != nil {
-				yield(Chunk{}, fmt.Errorf("follow %s: %w", agent, err))
-				return
-			}
-			defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
-		}
-		if err := f.Ask(); err != nil {
-			yield(Chunk{}, err)
-			return
-		}
-		for {
-			select {
-			case msg := <-received:
-				for _, c := range f.Take(msg) {
-					if !yield(c, nil) {
-						return
-					}
-				}
-			case s := <-status:
-				if s == nats.CLOSED {
-					yield(Chunk{}, fmt.Errorf("follow %s: %w", agent, nats.ErrConnectionClosed))
-					return
-				}
-				_ = f.Ask() // the connection may be away again already
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"agenthost/client"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 	"github.com/rs/zerolog"
@@ -62,7 +64,7 @@ func (n *namesakes) look(ctx context.Context) {
 		return // the connection is away, which is logged elsewhere
 	}
 	defer func() { _ = sub.Unsubscribe() }() // the same
-	if err := n.nc.PublishRequest("$SRV.PING."+ServiceName, sub.Subject, nil); err != nil {
+	if err := n.nc.PublishRequest("$SRV.PING."+client.ServiceName, sub.Subject, nil); err != nil {
 		return
 	}
 	for {

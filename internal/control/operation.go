@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agenthost/bus/microservice"
+	"agenthost/client"
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go/micro"
@@ -160,7 +161,7 @@ func codeOf(err error) string {
 	switch {
 	case ok:
 		return why.code
-	case errors.Is(err, session.ErrNoSession):
+	case errors.Is(err, session.ErrNoSession), errors.Is(err, client.ErrNoDeadLetter):
 		return codeNotFound
 	case errors.Is(err, session.ErrRunning), errors.Is(err, session.ErrTaken):
 		return codeBusy

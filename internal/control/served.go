@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agenthost/agents"
+	"agenthost/client"
 
 	"github.com/nats-io/nats.go"
 )
@@ -22,7 +23,7 @@ func ServedBy(ctx context.Context, nc *nats.Conn) (agents.Served, error) {
 		return served, fmt.Errorf("ask hosts: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
-	if err := nc.PublishRequest(StatusSubject, sub.Subject, nil); err != nil {
+	if err := nc.PublishRequest(client.StatusSubject, sub.Subject, nil); err != nil {
 		return served, fmt.Errorf("ask hosts: %w", err)
 	}
 	for {
@@ -42,12 +43,12 @@ func ServedBy(ctx context.Context, nc *nats.Conn) (agents.Served, error) {
 	}
 }
 
-func nextHost(ctx context.Context, sub *nats.Subscription) (Status, error) {
+func nextHost(ctx context.Context, sub *nats.Subscription) (client.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, servedWithin)
 	defer cancel()
 	msg, err := sub.NextMsgWithContext(ctx)
 	if err != nil {
-		return Status{}, err
+		return client.Status{}, err
 	}
-	return ReadStatus(msg.Data)
+	return client.ReadStatus(msg.Data)
 }

@@ -1,10 +1,7 @@
-// Package control is what programs can ask of a running fleet: one table of
+// Package control answers what programs ask of a running host: one table of
 // operations, each a function from a request to an answer, behind the micro
-// service of every host. The types of requests and answers are those on the
-// wire, so clients use them as well.
-//
-// What only reads or writes a stream or a bucket, such as the list of what waits
-// for an answer, also works where no host runs.
+// service of every host. Requests and answers that package client sends and
+// reads are its types.
 package control
 
 import (
@@ -16,15 +13,14 @@ import (
 	"agenthost/agents"
 	"agenthost/bus/microservice"
 	"agenthost/bus/signing"
+	"agenthost/client"
 	"agenthost/llm"
+	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
-
-// ServiceName is the name of the micro service that every host is.
-const ServiceName = "agenthost"
 
 // A Host is what the operations need of the host that they run in.
 type Host struct {
@@ -37,8 +33,8 @@ type Host struct {
 	Started time.Time
 	Log     zerolog.Logger
 
-	Status func() Status
-	Reload func(context.Context) Reloaded
+	Status func() client.Status
+	Reload func(context.Context) client.Reloaded
 	Serves func(agent string) bool
 	Gates  func() []*llm.Gate
 	Redact func(text string) string // without secrets
@@ -63,7 +59,7 @@ func Start(h Host) (*Service, error) {
 	}
 	var err error
 	s.micro, err = microservice.Start(h.NC, microservice.Config{
-		Name: ServiceName, Version: semver(h.Version), Description: "a host of agents",
+		Name: client.ServiceName, Version: semver(h.Version), Description: "a host of agents",
 		Metadata: s.namesakes.self.metadata(), Log: h.Log,
 	}, endpoints...)
 	if err != nil {
@@ -85,46 +81,46 @@ func (s *Service) Stop() {
 // Operations is the table of all operations of a host.
 func (s *Service) Operations() []Operation {
 	h := s.host
-	sessions := &sessionStore{archive: Sessions(h.JS), nc: h.NC, drop: h.Fleet.Drop}
+	sessions := &sessionStore{archive: session.NewArchive(h.JS), nc: h.NC, drop: h.Fleet.Drop}
 	dead := &deadLetters{h.JS, h.NC}
 	return []Operation{
-		status(Operation{Name: "status", Subject: StatusSubject, About: "what every host and its agents are doing", Do: do(none{}, h.status)}),
+		status(Operation{Name: "status", Subject: client.StatusSubject, About: "what every host and its agents are doing", Do: do(none{}, h.status)}),
 		order(Operation{
-			Name: "breaker", Subject: BreakerSubject, All: true, Do: done(breakerOrder{}, h.breaker),
+			Name: "breaker", Subject: client.BreakerSubject, All: true, Do: done(breakerOrder{}, h.breaker),
 			About: "takes a model out of service on every host, and back: model, action (trip, reset)",
 		}),
 		status(Operation{
-			Name: "stream", Subject: SpeakingSubject, Silent: true, Do: do(speaking{}, h.stream),
+			Name: "stream", Subject: client.StreamSubject, Silent: true, Do: do(client.StreamRequest{}, h.stream),
 			About: "what the model of a session has said so far: agent, session; only its host answers, and only while it speaks",
 		}),
 		status(Operation{
-			Name: "reload", Subject: ReloadSubject, Do: do(none{}, h.reload),
+			Name: "reload", Subject: client.ReloadSubject, Do: do(none{}, h.reload),
 			About: "reads the configuration again, on every host; each tells what came of it",
 		}),
 		status(Operation{
-			Name: "runs", Subject: RunsSubject, Do: do(none{}, h.runs),
+			Name: "runs", Subject: client.RunsSubject, Do: do(none{}, h.runs),
 			About: "the runs of every host: what each is doing, since when, what it waits for",
 		}),
-		report(Operation{Name: "prompt", Subject: PromptSubject, Do: do(Peek{}, h.prompt), About: "what the model of an agent gets with each call: agent"}),
+		report(Operation{Name: "prompt", Subject: client.PromptSubject, Do: do(client.PreviewRequest{}, h.prompt), About: "what the model of an agent gets with each call: agent"}),
 		order(Operation{
-			Name: "approve", Subject: ApproveSubject, Do: done(Answer{By: ServiceName}, h.approve),
+			Name: "approve", Subject: ApproveSubject, Do: done(client.Answer{By: client.ServiceName}, h.approve),
 			About: "answers a call that waits: id, answer, scope, by, args",
 		}),
 		order(Operation{
-			Name: "abort", Subject: AbortSubject, Do: done(Stop{By: ServiceName}, h.abort),
+			Name: "abort", Subject: AbortSubject, Do: done(client.Stop{By: client.ServiceName}, h.abort),
 			About: "stops the run of a session: agent, session, by, reason",
 		}),
 		report(Operation{
-			Name: "sessions-ls", Subject: SessionsSubject, Do: do(SessionPage{}, sessions.list),
+			Name: "sessions-ls", Subject: SessionsSubject, Do: do(session.Page{}, sessions.list),
 			About: "lists sessions, the last written first: agent, limit, after",
 		}),
-		report(Operation{Name: "sessions-delete", Subject: DeleteSessionSubject, Do: do(Removal{}, sessions.delete), About: "deletes a session: agent, session"}),
+		report(Operation{Name: "sessions-delete", Subject: client.DeleteSessionSubject, Do: do(client.Removal{}, sessions.delete), About: "deletes a session: agent, session"}),
 		report(Operation{
-			Name: "sessions-fork", Subject: ForkSessionSubject, Do: do(Branching{}, sessions.fork),
+			Name: "sessions-fork", Subject: ForkSessionSubject, Do: do(client.Branching{}, sessions.fork),
 			About: "makes a session of the beginning of another: agent, session, at, to",
 		}),
 		{
-			Name: "sessions-drop", Subject: dropSubject, Do: done(Deletion{}, sessions.dropped), All: true, Notice: true, InOrder: true, Required: true, Within: orderWithin,
+			Name: "sessions-drop", Subject: dropSubject, Do: done(session.Deletion{}, sessions.dropped), All: true, Notice: true, InOrder: true, Required: true, Within: orderWithin,
 			About: "tells hosts that a session was deleted",
 		},
 		{
@@ -147,7 +143,7 @@ func (s *Service) Operations() []Operation {
 	}
 }
 
-func (h Host) status(context.Context, none) (Status, error) { return h.Status(), nil }
+func (h Host) status(context.Context, none) (client.Status, error) { return h.Status(), nil }
 
 var isSemver = regexp.MustCompile(`^\d+\.\d+\.\d+`)
 

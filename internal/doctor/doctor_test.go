@@ -18,11 +18,11 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/client"
 	"agenthost/config"
 	"agenthost/hooks"
 	"agenthost/host"
 	"agenthost/host/hosttest"
-	"agenthost/internal/control"
 	"agenthost/internal/doctor"
 	"agenthost/internal/waittest"
 	"agenthost/llm"
@@ -301,7 +301,7 @@ func TestDoctorOfNATS(t *testing.T) {
 		wantLine(t, lines, want)
 	}
 
-	cfg.Services = map[string]tools.ServiceConfig{control.ServiceName: {}}
+	cfg.Services = map[string]tools.ServiceConfig{client.ServiceName: {}}
 	h, stop := hosttest.Start(t, host.Options{Config: cfg, Name: "kiwi", Log: hosttest.Log(t)})
 	limit := jetstream.StreamConfig{Name: bus.DeadStream, Subjects: []string{"agent.dead.>"}, MaxMsgs: 7, AllowDirect: true, Duplicates: bus.DedupeWindow}
 	if _, err := h.Bus().JS.UpdateStream(t.Context(), limit); err != nil {
@@ -514,11 +514,11 @@ func TestDoctorOfToolsThatAHostLacks(t *testing.T) {
 
 func hostName(t *testing.T, h *host.Host) string {
 	t.Helper()
-	answer, err := h.Bus().NC.RequestWithContext(t.Context(), control.StatusSubject, nil)
+	answer, err := h.Bus().NC.RequestWithContext(t.Context(), client.StatusSubject, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := control.ReadStatus(answer.Data)
+	s, err := client.ReadStatus(answer.Data)
 	if err != nil {
 		t.Fatal(err)
 	}

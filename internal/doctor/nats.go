@@ -13,8 +13,8 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/streams"
+	"agenthost/client"
 	"agenthost/hooks"
-	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -130,16 +130,16 @@ func (d *Doctor) dial(ctx context.Context, n *notes, o note) {
 }
 
 // runningHost is the status of a host that runs there; zero when none answers.
-func runningHost(ctx context.Context, nc *nats.Conn) control.Status {
+func runningHost(ctx context.Context, nc *nats.Conn) client.Status {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	msg, err := nc.RequestWithContext(ctx, control.StatusSubject, nil)
+	msg, err := nc.RequestWithContext(ctx, client.StatusSubject, nil)
 	if err != nil {
-		return control.Status{}
+		return client.Status{}
 	}
-	s, err := control.ReadStatus(msg.Data)
+	s, err := client.ReadStatus(msg.Data)
 	if err != nil {
-		return control.Status{}
+		return client.Status{}
 	}
 	return s
 }
