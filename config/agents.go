@@ -18,7 +18,7 @@ import (
 // The words that a value is limited to.
 var (
 	queues      = []string{string(session.Followup), string(session.Collect), string(session.Steer), string(session.Interrupt)}
-	permissions = []string{"allow", "ask", "deny"}
+	permissions = []string{string(tools.Allow), string(tools.Ask), string(tools.Deny)}
 	excesses    = []string{"fail", "ask", "warn"}
 )
 

@@ -99,9 +99,11 @@ func TestReminderCommandInGerman(t *testing.T) {
 	notNoted := func(key string, values ...string) string {
 		return book.Say("remind_not_noted", "reason", book.Say(key, values...))
 	}
+	if got, want := r.Command(t.Context(), book, "list", "bea", chat, "list"), book.Say("remind_none"); got != want {
+		t.Errorf("no reminders: got %q, want %q", got, want)
+	}
 	for text, want := range map[string]string{
 		"":                              book.Say("remind_usage"),
-		"list":                          book.Say("remind_none"),
 		"cancel abc":                    book.Say("remind_not_cancelled", "reason", book.Say("remind_unknown")),
 		"soon buy milk":                 notNoted("remind_when"),
 		"in 20m":                        notNoted("remind_no_text"),

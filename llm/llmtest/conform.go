@@ -58,6 +58,11 @@ var outcomes = map[string]outcome{
 	"length":          {text: "Once upon", finish: llm.FinishLength},
 	"error_midstream": {text: "Hel"},
 	"cut":             {text: "Hel"},
+	"text_tools":      {text: "Let me look.", calls: []llm.Part{getWeather}, finish: llm.FinishToolCalls},
+	"reasoning_tools": {reasoning: "Let me think.", calls: []llm.Part{getWeather}, finish: llm.FinishToolCalls},
+	"usage":           {text: "42.", inPieces: true, usage: llm.Usage{Input: 120, CacheRead: 100, Output: 30}, finish: llm.FinishStop},
+	"error_in_call":   {},
+	"cut_in_call":     {},
 }
 
 // ToolRequest is what Conform asks: Request with the tools of its cases.

@@ -23,7 +23,7 @@ const (
 
 func commandTool(c *commands) tools.Tool {
 	return tools.Tool{
-		Name:        "run_command",
+		Name:        tools.CommandTool,
 		Description: "Runs a shell command in the workspace, without input, and returns what it prints and its exit code. What it leaves running is killed.",
 		Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["command"],"properties":{
 			"command":{"type":"string","minLength":1,"description":"for /bin/sh"},

@@ -89,11 +89,11 @@ func (p *peer) fill(ctx context.Context, call tools.Call, wanted *sdk.ElicitPara
 // confirm asks for a plain yes. An empty answer is none.
 func (p *peer) confirm(ctx context.Context, call tools.Call, message string) error {
 	for range triesPerField {
-		answer, err := p.opts.Ask(ctx, Question{Call: call, Prompt: message, Options: []string{"yes", "no"}})
+		answer, err := p.opts.Ask(ctx, Question{Call: call, Prompt: message, Options: yesOrNo})
 		switch {
 		case err != nil:
 			return err
-		case strings.EqualFold(answer, "yes"):
+		case strings.EqualFold(answer, yes):
 			return nil
 		case strings.TrimSpace(answer) != "":
 			return ErrDeclined

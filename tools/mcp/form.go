@@ -12,6 +12,14 @@ import (
 	"agenthost/tools"
 )
 
+// What a person answers to what is true or not.
+const (
+	yes = "yes"
+	no  = "no"
+)
+
+var yesOrNo = []string{yes, no}
+
 // A field is one property of the form that a server wants to be filled.
 type field struct {
 	name     string
@@ -107,9 +115,9 @@ func (f field) words(value any) string {
 		}
 		return strings.Join(words, ", ")
 	case value == true:
-		return "yes"
+		return yes
 	case value == false:
-		return "no"
+		return no
 	default:
 		return fmt.Sprint(value)
 	}
@@ -120,7 +128,7 @@ func (f field) options() []string {
 	list := f.choices()
 	switch f.Type {
 	case "boolean":
-		list = []string{"yes", "no"}
+		list = slices.Clone(yesOrNo)
 	case "array":
 		return nil
 	}
@@ -195,9 +203,9 @@ func (f field) read(answer string) (any, error) {
 
 func (f field) truth(answer string) (any, error) {
 	switch strings.ToLower(answer) {
-	case "yes", "y", "true":
+	case yes, "y", "true":
 		return true, nil
-	case "no", "n", "false":
+	case no, "n", "false":
 		return false, nil
 	default:
 		return nil, fmt.Errorf("%s: %q is neither yes nor no", f.name, answer)
