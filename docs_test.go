@@ -193,7 +193,7 @@ func anchors(text string) []string {
 // compiled and tested where it is.
 func TestExcerptsInDocs(t *testing.T) {
 	for _, file := range []string{
-		"examples/greeter/main.go", "agents/example_test.go",
+		"examples/greeter/main.go", "agents/example_test.go", "client/example_test.go",
 		"examples/shop/main.go", "examples/shop/tool.go", "examples/shop/provider.go", "examples/shop/hook.go",
 	} {
 		source := read(t, file)

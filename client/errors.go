@@ -8,6 +8,14 @@ import (
 	"agenthost/config"
 )
 
+// The codes of errors in the answers of a host, as HTTP has them.
+const (
+	CodeBad         = "400"
+	CodeNotFound    = "404"
+	CodeBusy        = "409"
+	CodeUnavailable = "503"
+)
+
 // ErrNoHost is the error of a call that needs a host where none answers.
 var ErrNoHost = errors.New(`no host answers; start one with "agenthost run"`)
 

@@ -43,7 +43,7 @@ func (c *Client) Preview(ctx context.Context, agent string) (Preview, error) {
 		return p, ErrNoHost
 	case err != nil:
 		return p, fmt.Errorf("show %s: %w", agent, err)
-	case msg.Header.Get(micro.ErrorCodeHeader) == "404":
+	case msg.Header.Get(micro.ErrorCodeHeader) == CodeNotFound:
 		hosts, err := c.Hosts(ctx)
 		if err == nil {
 			err = &UnknownError{What: "agent", Name: agent, Known: hosts.Agents()}

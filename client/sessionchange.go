@@ -16,12 +16,6 @@ import (
 // DeleteSessionSubject is where a host deletes a session.
 const DeleteSessionSubject = "agenthost.sessions.delete"
 
-// The codes of ErrSessionRunning and ErrNoSession in the answer of a host.
-const (
-	CodeSessionRunning = "409"
-	CodeNoSession      = "404"
-)
-
 // A Branching says which session to fork, and where.
 type Branching struct {
 	Agent   string `json:"agent"`
@@ -90,9 +84,9 @@ func (s *Sessions) delete(ctx context.Context, r Removal) (Deletion, error) {
 	switch {
 	case err != nil:
 		return d, fmt.Errorf("delete session %s: %w", r.Session, err)
-	case msg.Header.Get(micro.ErrorCodeHeader) == CodeSessionRunning:
+	case msg.Header.Get(micro.ErrorCodeHeader) == CodeBusy:
 		return d, ErrSessionRunning
-	case msg.Header.Get(micro.ErrorCodeHeader) == CodeNoSession:
+	case msg.Header.Get(micro.ErrorCodeHeader) == CodeNotFound:
 		return d, ErrNoSession
 	case msg.Header.Get(micro.ErrorCodeHeader) != "":
 		return d, errors.New(msg.Header.Get(micro.ErrorHeader))

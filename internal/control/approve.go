@@ -22,25 +22,25 @@ const (
 func (h Host) approve(ctx context.Context, a client.Answer) error {
 	w, err := agents.ReadWaiting(ctx, h.JS, a.ID)
 	if errors.Is(err, agents.ErrNotWaiting) {
-		return coded(codeNotFound, "%w", err)
+		return coded(client.CodeNotFound, "%w", err)
 	}
 	if err != nil {
 		return err
 	}
 	msg, err := a.Message(w, "")
 	if err != nil {
-		return coded(codeBad, "%w", err)
+		return coded(client.CodeBad, "%w", err)
 	}
 	return h.store(ctx, msg)
 }
 
 func (h Host) abort(ctx context.Context, s client.Stop) error {
 	if !h.Serves(s.Agent) {
-		return coded(codeNotFound, "there is no agent %q", s.Agent)
+		return coded(client.CodeNotFound, "there is no agent %q", s.Agent)
 	}
 	msg, err := s.Message("")
 	if err != nil {
-		return coded(codeBad, "%w", err)
+		return coded(client.CodeBad, "%w", err)
 	}
 	return h.store(ctx, msg)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"agenthost/client"
 	"agenthost/llm"
 )
 
@@ -15,13 +16,13 @@ func (h Host) breaker(_ context.Context, o breakerOrder) error {
 	i := slices.IndexFunc(gates, func(g *llm.Gate) bool { return g.Name() == o.Model })
 	switch {
 	case i < 0:
-		return coded(codeNotFound, "there is no model %q", o.Model)
+		return coded(client.CodeNotFound, "there is no model %q", o.Model)
 	case o.Action == "trip":
 		gates[i].Trip()
 	case o.Action == "reset":
 		gates[i].Reset()
 	default:
-		return coded(codeBad, "action is %q; want trip or reset", o.Action)
+		return coded(client.CodeBad, "action is %q; want trip or reset", o.Action)
 	}
 	h.Log.Warn().Str("model", o.Model).Str("action", o.Action).Msg("breaker set by hand")
 	return nil

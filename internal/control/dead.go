@@ -84,7 +84,7 @@ var isAgent = regexp.MustCompile(`^[a-z0-9_-]{1,63}$`)
 func (u *deadLetters) list(ctx context.Context, p DeadPage) (DeadListing, error) {
 	list := DeadListing{Letters: []client.DeadLetter{}}
 	if p.Agent != "" && !isAgent.MatchString(p.Agent) {
-		return list, coded(codeBad, "agent %q: want 1 to 63 of a-z, 0-9, _ and -", p.Agent)
+		return list, coded(client.CodeBad, "agent %q: want 1 to 63 of a-z, 0-9, _ and -", p.Agent)
 	}
 	g, err := client.OpenDeadLetters(ctx, u.js)
 	if err != nil {
@@ -129,9 +129,9 @@ func (u *deadLetters) show(ctx context.Context, n DeadNumber) (client.DeadLetter
 func (u *deadLetters) chosen(ctx context.Context, g *client.DeadLetters, c DeadChoice) (seqs []uint64, after uint64, err error) {
 	switch {
 	case c.All == (len(c.DeadSeqs) > 0):
-		return nil, 0, coded(codeBad, "which dead letters? want either their numbers, dead_seqs, or all, of an agent or not")
+		return nil, 0, coded(client.CodeBad, "which dead letters? want either their numbers, dead_seqs, or all, of an agent or not")
 	case len(c.DeadSeqs) > mostLetters:
-		return nil, 0, coded(codeBad, "%d dead letters are too many for one request; want %d at most", len(c.DeadSeqs), mostLetters)
+		return nil, 0, coded(client.CodeBad, "%d dead letters are too many for one request; want %d at most", len(c.DeadSeqs), mostLetters)
 	case c.All:
 		list, err := u.list(ctx, c.DeadPage)
 		for _, l := range list.Letters {

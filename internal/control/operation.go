@@ -146,15 +146,7 @@ func coded(code, format string, args ...any) error {
 	return codedError{code, fmt.Errorf(format, args...)}
 }
 
-func badRequest(err error) error { return coded(codeBad, "request: %w", err) }
-
-// The codes of errors.
-const (
-	codeBad         = "400"
-	codeNotFound    = "404"
-	codeBusy        = "409"
-	codeUnavailable = "503"
-)
+func badRequest(err error) error { return coded(client.CodeBad, "request: %w", err) }
 
 func codeOf(err error) string {
 	why, ok := errors.AsType[codedError](err)
@@ -162,9 +154,9 @@ func codeOf(err error) string {
 	case ok:
 		return why.code
 	case errors.Is(err, session.ErrNoSession), errors.Is(err, client.ErrNoDeadLetter):
-		return codeNotFound
+		return client.CodeNotFound
 	case errors.Is(err, session.ErrRunning), errors.Is(err, session.ErrTaken):
-		return codeBusy
+		return client.CodeBusy
 	}
-	return codeUnavailable
+	return client.CodeUnavailable
 }

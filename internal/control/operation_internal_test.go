@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agenthost/bus/bustest"
+	"agenthost/client"
 	"agenthost/session"
 )
 
@@ -63,9 +64,9 @@ func TestRequests(t *testing.T) {
 	}{
 		"what differs from the defaults": {report(Operation{Do: echo}), `{"limit":3}`, request{"ana", 3}, ""},
 		"an empty report":                {report(Operation{Do: echo}), "", request{"ana", 50}, ""},
-		"an empty order":                 {order(Operation{Do: echo}), "", nil, codeBad},
-		"no JSON":                        {report(Operation{Do: echo}), `{`, nil, codeBad},
-		"another type":                   {report(Operation{Do: echo}), `{"limit":"many"}`, nil, codeBad},
+		"an empty order":                 {order(Operation{Do: echo}), "", nil, client.CodeBad},
+		"no JSON":                        {report(Operation{Do: echo}), `{`, nil, client.CodeBad},
+		"another type":                   {report(Operation{Do: echo}), `{"limit":"many"}`, nil, client.CodeBad},
 		"ignored data": {status(Operation{Do: do(none{}, func(context.Context, none) (string, error) { return "up", nil })}),
 			"\x00garbage", "up", ""},
 	}
@@ -84,10 +85,10 @@ func TestRequests(t *testing.T) {
 
 func TestCodesOfErrors(t *testing.T) {
 	for want, err := range map[string]error{
-		codeBad:         badRequest(errors.New("no JSON")),
-		codeNotFound:    session.ErrNoSession,
-		codeBusy:        session.ErrRunning,
-		codeUnavailable: context.DeadlineExceeded,
+		client.CodeBad:         badRequest(errors.New("no JSON")),
+		client.CodeNotFound:    session.ErrNoSession,
+		client.CodeBusy:        session.ErrRunning,
+		client.CodeUnavailable: context.DeadlineExceeded,
 	} {
 		if got := codeOf(err); got != want {
 			t.Errorf("%v: got %s, want %s", err, got, want)

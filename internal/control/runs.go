@@ -24,7 +24,7 @@ func (h Host) runs(context.Context, none) (client.RunReport, error) {
 func (h Host) prompt(_ context.Context, p client.PreviewRequest) (agents.Preview, error) {
 	shown, ok := h.Fleet.Preview(p.Agent)
 	if !ok {
-		return agents.Preview{}, coded(codeNotFound, "there is no agent %q", p.Agent)
+		return agents.Preview{}, coded(client.CodeNotFound, "there is no agent %q", p.Agent)
 	}
 	shown.System = h.Redact(shown.System)
 	for i := range shown.Bindings {

@@ -32,7 +32,7 @@ func (s *sessionStore) list(ctx context.Context, p session.Page) (session.Listin
 func (s *sessionStore) delete(ctx context.Context, r client.Removal) (session.Deletion, error) {
 	sid, err := session.ID(r.Agent, r.Session)
 	if err != nil {
-		return session.Deletion{}, coded(codeBad, "%w", err)
+		return session.Deletion{}, coded(client.CodeBad, "%w", err)
 	}
 	d, err := s.archive.Delete(ctx, r.Agent, sid, false)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *sessionStore) delete(ctx context.Context, r client.Removal) (session.De
 func (s *sessionStore) fork(ctx context.Context, b client.Branching) (session.Fork, error) {
 	f, err := b.Forking()
 	if err != nil {
-		return session.Fork{}, coded(codeBad, "%w", err)
+		return session.Fork{}, coded(client.CodeBad, "%w", err)
 	}
 	return s.archive.Fork(ctx, f)
 }
