@@ -84,6 +84,10 @@ var arrows = map[string][]string{
 
 // importers says who may import the packages that a "*" does not cover.
 var importers = map[string][]string{
+	"config": {
+		"host", "host/hosttest", "cmd/agenthost",
+		"internal/build", "internal/control", "internal/doctor", "internal/eval", "internal/hardening", "internal/mcplogin",
+	},
 	"host":          {"cmd/agenthost", "host/hosttest"},
 	"cmd/agenthost": {},
 }

@@ -1,13 +1,13 @@
 package host_test
 
 import (
-	"agenthost/bus/records"
-	"agenthost/bus/signing"
 	"encoding/json"
 	"testing"
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
+	"agenthost/bus/signing"
 	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go"

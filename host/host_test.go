@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"agenthost/bus/delivery"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -10,6 +9,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/config"
 	"agenthost/host"
 	"agenthost/host/hosttest"

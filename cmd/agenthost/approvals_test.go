@@ -1,7 +1,6 @@
 package main
 
 import (
-	"agenthost/bus/streams"
 	"context"
 	"encoding/json"
 	"testing"
@@ -9,6 +8,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/streams"
 	"agenthost/internal/control"
 
 	"github.com/nats-io/nats.go"

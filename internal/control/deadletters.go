@@ -1,8 +1,6 @@
 package control
 
 import (
-	"agenthost/bus/records"
-	"agenthost/bus/signing"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +9,8 @@ import (
 	"strings"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
+	"agenthost/bus/signing"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"

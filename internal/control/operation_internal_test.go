@@ -55,6 +55,7 @@ func TestRequests(t *testing.T) {
 		Limit int
 	}
 	echo := do(request{Agent: "ana", Limit: 50}, func(_ context.Context, in request) (request, error) { return in, nil })
+	up := do(none{}, func(context.Context, none) (string, error) { return "up", nil })
 	tests := map[string]struct {
 		o    Operation
 		data string
@@ -66,8 +67,7 @@ func TestRequests(t *testing.T) {
 		"an empty order":                 {order(Operation{Do: echo}), "", nil, codeBad},
 		"no JSON":                        {report(Operation{Do: echo}), `{`, nil, codeBad},
 		"another type":                   {report(Operation{Do: echo}), `{"limit":"many"}`, nil, codeBad},
-		"ignored data": {status(Operation{Do: do(none{}, func(context.Context, none) (string, error) { return "up", nil })}),
-			"\x00garbage", "up", ""},
+		"ignored data":                   {status(Operation{Do: up}), "\x00garbage", "up", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,6 @@
 package control
 
 import (
-	"agenthost/bus/signing"
 	"context"
 	"regexp"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus/microservice"
+	"agenthost/bus/signing"
 	"agenthost/llm"
 
 	"github.com/nats-io/nats.go"
