@@ -83,7 +83,7 @@ func floodOfHTTP(t *testing.T, binary string) {
 	} {
 		a.speak(text)
 	}
-	resp, err := http.Get("http://" + a.web + "/readyz") //nolint:noctx // the host answers or the test ends
+	resp, err := http.Get("http://" + a.web + "/readyz")
 	if err != nil {
 		t.Fatal(err)
 	}

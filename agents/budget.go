@@ -28,7 +28,7 @@ const (
 const overBudget = "going beyond the budget"
 
 // exceeded ends the run, or has it wait for somebody to let it go on.
-func (t *runner) exceeded(e *budget.Excess, called []run.Event) run.Signal {
+func (t *runner) exceeded(e *budget.ExceededError, called []run.Event) run.Signal {
 	if t.p.cfg.Limits.Budget.OnExceed != askExceeded {
 		return run.Signal{
 			Kind: run.Fault, Called: called,
@@ -59,7 +59,7 @@ func (t *runner) mayOverdraw(ctx context.Context) bool {
 
 // tellExcess tells operators that a budget is exceeded: once for each run,
 // session, day or month.
-func (t *runner) tellExcess(e *budget.Excess) {
+func (t *runner) tellExcess(e *budget.ExceededError) {
 	c, r := t.c, t.c.r
 	var told bool
 	switch e.Span {

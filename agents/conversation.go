@@ -1,13 +1,13 @@
 package agents
 
 import (
-	"agenthost/bus/delivery"
 	"cmp"
 	"slices"
 	"sync"
 	"time"
 
 	"agenthost/agents/internal/outbox"
+	"agenthost/bus/delivery"
 	"agenthost/session"
 
 	"github.com/rs/zerolog"

@@ -1,8 +1,6 @@
 package agents
 
 import (
-	"agenthost/bus/delivery"
-	"agenthost/bus/signing"
 	"context"
 	"iter"
 	"sync"
@@ -13,6 +11,8 @@ import (
 	"agenthost/agents/internal/msgids"
 	"agenthost/agents/internal/workers"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/bus/signing"
 
 	"github.com/nats-io/nats.go/jetstream"
 )

@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"agenthost/bus/delivery"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/run"
 )
 

@@ -77,7 +77,7 @@ func (m *meter) admit(ctx context.Context, l llm.Link, req llm.Request) (llm.Adm
 // over is the first of the budgets that the attempt of h would go beyond, nil
 // when there is none. What it may cost is reserved then, whichever budgets there
 // are: if it dies with its host, all of them count it.
-func (m *meter) over(ctx context.Context, h *budget.Hold, input int64) (*budget.Excess, error) {
+func (m *meter) over(ctx context.Context, h *budget.Hold, input int64) (*budget.ExceededError, error) {
 	limits, state := m.t.p.cfg.Limits.Budget.amounts(), m.t.journal.State()
 	if limits.None() {
 		return nil, nil
@@ -85,7 +85,7 @@ func (m *meter) over(ctx context.Context, h *budget.Hold, input int64) (*budget.
 	if m.t.overdrawn() {
 		return nil, h.Reserve(ctx)
 	}
-	for _, s := range []budget.Excess{
+	for _, s := range []budget.ExceededError{
 		{Span: budget.OfRun, Spent: m.spentByRun(state), Limit: limits.Run},
 		{Span: budget.OfSession, Spent: llm.Sum(state.Spent, m.spent), Limit: limits.Session},
 	} {
@@ -120,7 +120,7 @@ func (m *meter) add(a llm.Attempt) {
 // refused is the signal of a run whose call was not let begin; ok is false
 // when broken is something else.
 func (m *meter) refused(broken error) (sig run.Signal, ok bool) {
-	e, ok := errors.AsType[*budget.Excess](broken)
+	e, ok := errors.AsType[*budget.ExceededError](broken)
 	if !ok {
 		return run.Signal{}, false
 	}

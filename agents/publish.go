@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"agenthost/bus/publishing"
 	"errors"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 	"agenthost/agents/internal/outbox"
 	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
+	"agenthost/bus/publishing"
 	"agenthost/run"
 
 	"github.com/nats-io/nats.go"

@@ -1,11 +1,11 @@
 package agents
 
 import (
-	"agenthost/bus/delivery"
 	"sync/atomic"
 	"time"
 
 	"agenthost/agents/internal/outbox"
+	"agenthost/bus/delivery"
 	"agenthost/run"
 	"agenthost/session"
 )

@@ -1,8 +1,6 @@
 package agents
 
 import (
-	"agenthost/bus/delivery"
-	"agenthost/bus/records"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +11,8 @@ import (
 	"agenthost/agents/internal/outbox"
 	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/bus/records"
 	"agenthost/run"
 	"agenthost/session"
 )

@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"agenthost/bus/publishing"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -14,6 +13,7 @@ import (
 	"agenthost/agents/internal/outbox"
 	"agenthost/agents/internal/stream"
 	"agenthost/agents/internal/tracing"
+	"agenthost/bus/publishing"
 	"agenthost/hooks"
 	"agenthost/llm"
 	"agenthost/run"

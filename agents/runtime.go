@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"agenthost/bus/delivery"
 	"context"
 	"encoding/json"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"agenthost/agents/internal/budget"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/hooks"
 	"agenthost/llm"
 	"agenthost/session"

@@ -1,10 +1,10 @@
 package agents
 
 import (
-	"agenthost/bus/delivery"
 	"time"
 
 	"agenthost/agents/internal/crash"
+	"agenthost/bus/delivery"
 	"agenthost/run"
 	"agenthost/session"
 )

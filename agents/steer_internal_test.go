@@ -1,16 +1,16 @@
 package agents
 
 import (
-	"agenthost/bus/filestore"
-	"agenthost/bus/publishing"
-	"agenthost/bus/records"
-	"agenthost/bus/streams"
 	"fmt"
 	"testing"
 	"time"
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/filestore"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
+	"agenthost/bus/streams"
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"

@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"agenthost/bus/delivery"
 	"errors"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"agenthost/agents/internal/ask"
 	"agenthost/agents/internal/outbox"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"

@@ -1,16 +1,16 @@
 package host
 
 import (
-	"agenthost/bus/delivery"
-	"agenthost/bus/filestore"
-	"agenthost/bus/publishing"
-	"agenthost/bus/records"
 	"context"
 	"errors"
 	"time"
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/bus/filestore"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
 	"agenthost/config"
 	"agenthost/internal/build"
 	"agenthost/internal/control"

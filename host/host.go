@@ -4,9 +4,6 @@
 package host
 
 import (
-	"agenthost/bus/publishing"
-	"agenthost/bus/signing"
-	"agenthost/internal/natsserver"
 	"cmp"
 	"context"
 	"errors"
@@ -16,9 +13,12 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/publishing"
+	"agenthost/bus/signing"
 	"agenthost/config"
 	"agenthost/hooks"
 	"agenthost/internal/build"
+	"agenthost/internal/natsserver"
 	"agenthost/metrics"
 	"agenthost/tools"
 

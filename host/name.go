@@ -1,7 +1,6 @@
 package host
 
 import (
-	"agenthost/internal/lockfile"
 	"cmp"
 	"context"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"os"
 
 	"agenthost/config"
+	"agenthost/internal/lockfile"
 )
 
 // takeName settles the host's name and keeps others of the same data folder

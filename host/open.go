@@ -1,14 +1,14 @@
 package host
 
 import (
-	"agenthost/bus/signing"
-	"agenthost/bus/streams"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/signing"
+	"agenthost/bus/streams"
 )
 
 // open connects to NATS and serves until ctx ends.

@@ -1,14 +1,14 @@
 package host
 
 import (
-	"agenthost/bus/publishing"
-	"agenthost/bus/records"
 	"context"
 	"reflect"
 	"sync/atomic"
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
 	"agenthost/config"
 	"agenthost/heartbeat"
 	"agenthost/internal/build"

@@ -1,14 +1,14 @@
 package eval
 
 import (
-	"agenthost/bus/filestore"
-	"agenthost/bus/records"
 	"context"
 	"encoding/json"
 	"fmt"
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/filestore"
+	"agenthost/bus/records"
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"

@@ -47,7 +47,7 @@ func openAt(t testing.TB, dir string, level sandbox.Level) workspace {
 // run runs a command, which may fail.
 func (w workspace) run(ctx context.Context, t testing.TB, command string) sandbox.Result {
 	t.Helper()
-	temp, err := os.MkdirTemp("", "sandbox-test-") //nolint:usetesting // as short as that of a host
+	temp, err := os.MkdirTemp("", "sandbox-test-")
 	if err != nil {
 		t.Fatal(err)
 	}

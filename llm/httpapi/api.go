@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 
@@ -90,9 +91,7 @@ func (a *API) request(ctx context.Context, req *llm.Request, names *ToolNames) (
 }
 
 func (a *API) sign(r *http.Request) {
-	for name, values := range a.Header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, a.Header)
 }
 
 func (a *API) failed(res *http.Response) error {

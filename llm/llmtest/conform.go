@@ -125,10 +125,9 @@ func cuts(t *testing.T, d Dialect, stream []byte, want outcome) {
 		p := d.Make(t, llm.Config{}, Body(func() io.Reader { return bytes.NewReader(stream[:at]) }))
 		a := Read(p.Stream(t.Context(), ToolRequest()))
 		err := a.Fault
-		switch {
-		case a.Err == nil:
+		if a.Err == nil {
 			err = errors.Join(err, want.check(a))
-		default:
+		} else {
 			err = errors.Join(err, broken.ends(a))
 			if len(a.Message.Calls()) > 0 {
 				err = errors.Join(err, errors.New("a call of a stream that was cut"))

@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"agenthost/bus/records"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go"

@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"agenthost/bus/records"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/run"
 	"agenthost/session"
 

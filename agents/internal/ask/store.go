@@ -1,8 +1,6 @@
 package ask
 
 import (
-	"agenthost/bus/publishing"
-	"agenthost/bus/records"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +8,8 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"

@@ -4,7 +4,6 @@
 package ask
 
 import (
-	"agenthost/bus/records"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/run"
 	"agenthost/session"
 

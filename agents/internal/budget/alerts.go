@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"agenthost/bus/records"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/llm"
 	"agenthost/session"
 

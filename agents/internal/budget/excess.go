@@ -32,19 +32,19 @@ type Limits struct{ Run, Session, Day, Month, Peer int64 }
 // None reports whether l limits nothing.
 func (l Limits) None() bool { return l == Limits{} }
 
-// An Excess is a budget that a call would go beyond.
-type Excess struct {
+// An ExceededError says which budget a call would exceed.
+type ExceededError struct {
 	Span         Span
 	Spent, Limit int64 // micro-cents
 	Peer         Peer  // OfPeer: whose budget it is
 }
 
-func (e *Excess) Error() string {
+func (e *ExceededError) Error() string {
 	return fmt.Sprintf("budget of a %s: %s of %s spent", e.Span, llm.Money(e.Spent), llm.Money(e.Limit))
 }
 
 // period names the day or month of the budget, and the person.
-func (e *Excess) period(now time.Time) string {
+func (e *ExceededError) period(now time.Time) string {
 	day := now.UTC().Format(dayFormat)
 	if e.Span == OfMonth {
 		return string(e.Span) + " " + day[:len(monthFormat)]
@@ -54,7 +54,7 @@ func (e *Excess) period(now time.Time) string {
 
 // Report notes that a budget of a day or a month is exceeded. It is true the first
 // time in that day or month.
-func (l *Ledger) Report(e *Excess, now time.Time) (first bool) {
+func (l *Ledger) Report(e *ExceededError, now time.Time) (first bool) {
 	return l.reported.add(e.period(now), now)
 }
 

@@ -42,7 +42,7 @@ func (l *Ledger) Hold(try Attempt, now time.Time) *Hold {
 
 // Admit reserves what the attempt may cost in the budgets of the day, the month and
 // the person. It returns the one that leaves less, with nothing reserved.
-func (h *Hold) Admit(ctx context.Context, limits Limits) (*Excess, error) {
+func (h *Hold) Admit(ctx context.Context, limits Limits) (*ExceededError, error) {
 	if e, err := h.admitPeer(ctx, limits); e != nil || err != nil {
 		return e, err
 	}
@@ -57,19 +57,19 @@ func (h *Hold) claim() claim {
 	return claim{run: h.try.Run, input: h.try.Input, amount: h.try.Most, soft: h.try.Soft}
 }
 
-func (h *Hold) admitPeer(ctx context.Context, limits Limits) (*Excess, error) {
+func (h *Hold) admitPeer(ctx context.Context, limits Limits) (*ExceededError, error) {
 	c := h.claim()
 	c.limit = limits.Peer
 	err := h.peer.reserve(ctx, &c)
 	if errors.Is(err, errNotLeft) {
-		return &Excess{Span: OfPeer, Spent: c.spent, Limit: c.limit, Peer: h.try.Payer}, nil
+		return &ExceededError{Span: OfPeer, Spent: c.spent, Limit: c.limit, Peer: h.try.Payer}, nil
 	}
 	return nil, err
 }
 
 // admitDay reserves in the budgets of the day and the month, of which the one
 // counts that leaves less, or says which that is.
-func (h *Hold) admitDay(ctx context.Context, limits Limits) (*Excess, error) {
+func (h *Hold) admitDay(ctx context.Context, limits Limits) (*ExceededError, error) {
 	which, limit, before := OfDay, limits.Day, int64(0)
 	c := h.claim()
 	c.limit = limit
@@ -93,7 +93,7 @@ func (h *Hold) admitDay(ctx context.Context, limits Limits) (*Excess, error) {
 	if which == OfMonth {
 		c.spent = llm.Sum(before, c.spent)
 	}
-	return &Excess{Span: which, Spent: c.spent, Limit: limit}, nil
+	return &ExceededError{Span: which, Spent: c.spent, Limit: limit}, nil
 }
 
 // Reserve reserves what the attempt may cost until it has ended, whatever the

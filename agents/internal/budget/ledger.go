@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"agenthost/bus/publishing"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/publishing"
 	"agenthost/bus/records"
 	"agenthost/llm"
 	"agenthost/session"

@@ -1,8 +1,6 @@
 package budget_test
 
 import (
-	"agenthost/bus/records"
-	"agenthost/bus/streams"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +13,8 @@ import (
 	"agenthost/agents/internal/budget"
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/records"
+	"agenthost/bus/streams"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"

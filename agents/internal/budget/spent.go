@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"agenthost/bus/records"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/llm"
 
 	"github.com/nats-io/nats.go/jetstream"

@@ -1,12 +1,12 @@
 package lanes
 
 import (
-	"agenthost/bus/delivery"
 	"context"
 	"fmt"
 	"maps"
 
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 )
 
 // adoptLanes begins to serve the lanes that no host serves: the last agents in them

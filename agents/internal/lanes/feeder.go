@@ -1,13 +1,13 @@
 package lanes
 
 import (
-	"agenthost/bus/delivery"
 	"context"
 	"slices"
 	"sync"
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 
 	"github.com/rs/zerolog"
 )

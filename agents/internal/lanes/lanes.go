@@ -7,8 +7,6 @@
 package lanes
 
 import (
-	"agenthost/bus/delivery"
-	"agenthost/bus/records"
 	"context"
 	"errors"
 	"hash/fnv"
@@ -19,6 +17,8 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"

@@ -1,10 +1,11 @@
 package lanes
 
 import (
-	"agenthost/bus/delivery"
 	"context"
 	"slices"
 	"time"
+
+	"agenthost/bus/delivery"
 
 	"github.com/nats-io/nats.go"
 )

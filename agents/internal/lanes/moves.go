@@ -1,7 +1,6 @@
 package lanes
 
 import (
-	"agenthost/bus/records"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"

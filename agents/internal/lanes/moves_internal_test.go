@@ -1,10 +1,11 @@
 package lanes
 
 import (
-	"agenthost/bus/delivery"
 	"context"
 	"testing"
 	"time"
+
+	"agenthost/bus/delivery"
 
 	"github.com/google/go-cmp/cmp"
 )

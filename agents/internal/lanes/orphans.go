@@ -1,8 +1,6 @@
 package lanes
 
 import (
-	"agenthost/bus/delivery"
-	"agenthost/bus/records"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +10,8 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
