@@ -66,7 +66,7 @@ type Problems struct {
 
 // Add reports a problem.
 func (ps *Problems) Add(at Place, format string, args ...any) {
-	ps.list = append(ps.list, at.Problem(fmt.Sprintf(format, args...)))
+	ps.list = append(ps.list, at.Problem(oneLine(fmt.Sprintf(format, args...))))
 }
 
 // Err returns a *FileError, or nil when nothing is wrong.

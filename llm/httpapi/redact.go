@@ -10,7 +10,10 @@ import (
 	"agenthost/llm"
 )
 
-const longestError = 500 // bytes of what a server says
+const (
+	longestError = 500 // bytes of what a server says
+	wholeKey     = 8   // bytes of a key that is part of no other by chance
+)
 
 // secrets are what of a text gives access to something, with what stays of it.
 var secrets = []struct {
@@ -47,10 +50,12 @@ func Shown(ctx context.Context, err error, key string) *llm.Error {
 	e := *llm.AsError(err)
 	text := e.Err.Error()
 	shown := text
-	if key != "" {
+	if len(key) >= wholeKey {
 		shown = strings.ReplaceAll(shown, key, "[key]")
 	}
-	shown = redacted(shown)
+	if shown = redacted(shown); key != "" && len(key) < wholeKey { // it may be a part of another key
+		shown = strings.ReplaceAll(shown, key, "[key]")
+	}
 	if len(shown) > longestError {
 		shown = fmt.Sprintf("%s…", strings.ToValidUTF8(shown[:longestError], ""))
 	}

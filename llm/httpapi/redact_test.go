@@ -46,3 +46,12 @@ func TestShownErrorKeepsItsWords(t *testing.T) {
 		}
 	}
 }
+
+// The key of a model, short as it may be for a server of one's own, does not break
+// up those that others have put in the text.
+func TestShortKeyHidesNoLessOfOthers(t *testing.T) {
+	got := httpapi.Shown(t.Context(), llm.Unavailable(errors.New("no sk-proj-secretsecretsecret for k")), "k").Error()
+	if strings.Contains(got, "secret") || strings.Contains(got, "for k") {
+		t.Errorf("shown: %s", got)
+	}
+}
