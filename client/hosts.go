@@ -41,7 +41,7 @@ func (c *Client) EveryHost(ctx context.Context) (Fleet, error) {
 
 // HostsOf is Hosts that returns as soon as a host with the agent answers. Where
 // hosts run and none has the agent, the error is an *UnknownError; without hosts
-// nobody knows, and the Fleet is empty.
+// that cannot be known, and the Fleet is empty.
 func (c *Client) HostsOf(ctx context.Context, agent string) (Fleet, error) {
 	hosts, err := c.hosts(ctx, quietLeast, func(h Status) bool {
 		return slices.ContainsFunc(h.Agents, func(a AgentStatus) bool { return a.ID == agent })

@@ -17,7 +17,7 @@ type Stop struct {
 	Agent   string `json:"agent"`
 	Session string `json:"session"` // its key, such as web/dm/7
 	By      string `json:"by,omitempty"`
-	Reason  string `json:"reason,omitempty"` // what the person is told
+	Reason  string `json:"reason,omitempty"` // shown to the person
 	Door    string `json:"-"`                // by which way it is given; empty: bus.DoorAPI
 }
 

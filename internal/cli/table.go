@@ -14,7 +14,7 @@ func (a *App) Working(what string) (stop func()) {
 	return terminal.On(a.Stderr, a.Getenv).Spin(a.Stderr, what)
 }
 
-// states are those that are not as they should be, or need somebody, by their
+// states are those that are not as they should be, or wait for a person, by their
 // first word.
 var states = map[string]terminal.Style{
 	"ready": terminal.Green, "running": terminal.Cyan, "waiting": terminal.Yellow, "degraded": terminal.Yellow,
