@@ -95,9 +95,8 @@ func (c *Client) Abort(ctx context.Context, s Stop, within time.Duration) (Outco
 // Without any that fits, and while they cannot be listed, it is short itself: an
 // order is stored for the next host in any case.
 func (c *Client) runKey(ctx context.Context, agent, short string) (string, error) {
-	known, err := c.Sessions().has(ctx, agent, short)
-	if known || err != nil {
-		return short, nil
+	if known, err := c.Sessions().has(ctx, agent, short); known || err != nil {
+		return short, nil //nolint:nilerr // as below
 	}
 	list, err := c.Runs(ctx)
 	if err != nil {

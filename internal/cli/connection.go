@@ -87,6 +87,7 @@ func (a *App) embeddedHere() bus.Config {
 	return file
 }
 
+// NATSAddress is where NATS is by flags and environment, else by the configuration.
 func (a *App) NATSAddress() (bus.Config, error) {
 	if named, ok := a.NamedNATS(); ok {
 		return named, nil
