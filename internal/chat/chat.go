@@ -117,7 +117,10 @@ func (c *Chat) read(ctx context.Context) (string, error) {
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
-		if !ok {
+		switch {
+		case ctx.Err() != nil: // the reader of lines ends with it, too
+			return "", context.Cause(ctx)
+		case !ok:
 			c.prompt("\n")
 			return "", errLeft
 		}
