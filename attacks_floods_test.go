@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// What a flood of answers, requests that are none, and hosts that are killed all the
+// What a flood of answers, malformed requests, and hosts that are killed all the
 // time come to.
 func TestFloods(t *testing.T) {
 	binary := built(t)
 	for name, flood := range map[string]func(*testing.T, string){
-		"answers of foreign chats": floodOfAnswers, "HTTP that is none": floodOfHTTP, "kills under send --wait": floodOfKills,
+		"answers of foreign chats": floodOfAnswers, "malformed HTTP": floodOfHTTP, "kills under send --wait": floodOfKills,
 	} {
 		t.Run(name, func(t *testing.T) { flood(t, binary) })
 	}

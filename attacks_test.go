@@ -71,7 +71,7 @@ func attackHost(t *testing.T, binary string) {
 		{"a service that says it only reads", attackByReadOnly},
 		{"a service on a subject of the hosts", attackByEndpoint},
 		{"a line that shells read differently", attackByLine},
-		{"a page that nobody named", attackByPage},
+		{"a page that the person did not name", attackByPage},
 		{"an id of 64 KB", attackByID},
 		{"text that turns the terminal around", attackByText},
 		{"a key in an error", attackByError},
@@ -281,7 +281,7 @@ func attackConfiguration(t *testing.T, binary string) {
 	const agents = "models: {main: {provider: echo}}\nhttp: {listen: \"\"}\nagents: [{id: ana, channels: [web], tools: [write_file]%s}]\n"
 	for name, config := range map[string]string{
 		"a port for everybody": `nats: {embedded: {listen: "0.0.0.0:0"}}` + "\n" + fmt.Sprintf(agents, ""),
-		"a tool that is none":  `nats: {embedded: {listen: "NATS"}}` + "\n" + fmt.Sprintf(agents, ", permissions: {write_fle: deny}"),
+		"an unknown tool":      `nats: {embedded: {listen: "NATS"}}` + "\n" + fmt.Sprintf(agents, ", permissions: {write_fle: deny}"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if newTarget(t, binary, config, "").run() == nil {

@@ -89,7 +89,7 @@ func (m *mailbox) left(it *item) {
 // standing is how many inputs wait for their turn.
 func (m *mailbox) standing() int { return len(m.queue) - m.count[repeated] }
 
-// find is the input with an id that fits, nil where there is none.
+// find is the first input whose id fits, or nil.
 func (m *mailbox) find(id string, fits func(*item) bool) *item {
 	i := slices.IndexFunc(m.queue, func(it *item) bool { return it.input.ID == id && fits(it) })
 	if i < 0 {

@@ -126,7 +126,7 @@ func TestLanguage(t *testing.T) {
 	w.expect("error", "Schluss.")
 }
 
-// What a tool asks for somebody else is introduced in the language of the agent.
+// A question that a tool passes on is introduced in the language of the agent.
 func TestTextsOfACallUnderWay(t *testing.T) {
 	t.Parallel()
 	var w *world
@@ -139,7 +139,7 @@ func TestTextsOfACallUnderWay(t *testing.T) {
 	w = newWorld(t, bot("ana", script(paying), has(asks), func(a *actor) { a.cfg.Language = "de" }))
 	w.say("ana", bus.Inbound{Text: "pay"})
 	w.expect("reply", "It says: Der MCP-Server bank fragt: Wie viel?")
-	if got := w.fleet.Texts(tools.Call{Agent: "nobody"}).Say("stopped"); got != "Stopped." {
+	if got := w.fleet.Texts(tools.Call{Agent: "unknown"}).Say("stopped"); got != "Stopped." {
 		t.Errorf("of no agent: got %q", got)
 	}
 }

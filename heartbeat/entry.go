@@ -71,8 +71,8 @@ func (e Entry) message() (*nats.Msg, error) {
 	return msg, nil
 }
 
-// after moves the entry on to its first firing after t; ok is false when there
-// is none.
+// after moves the entry on to its first firing after t; ok is false when it
+// does not fire again.
 func (e Entry) after(t time.Time) (Entry, bool, error) {
 	timer, err := e.Spec.Timer(e.Key())
 	if err != nil {

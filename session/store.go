@@ -217,8 +217,8 @@ func (s *Store) decode(ctx context.Context, data []byte) (Commit, error) {
 	return c, json.Unmarshal(events, &c.Events)
 }
 
-// KeyOf finds the key of a session in its log. records.ErrNotFound tells that there
-// is none.
+// KeyOf finds the key of a session in its log. The error is records.ErrNotFound for
+// a session without one.
 func (s *Store) KeyOf(ctx context.Context, agent, sid string) (Key, error) {
 	rec, err := s.Reader.Last(ctx, bus.SessionsStream, Subject(agent, sid))
 	if err != nil {

@@ -59,7 +59,7 @@ func streamOf(subject string) string {
 
 // FindID returns the first Nats-Msg-Id of which is decides among the messages of
 // subject published at since or later, of which it looks at no more than most; 0
-// means all. It is "" when there is none.
+// means all. It is "" without one.
 func (r *Reader) FindID(ctx context.Context, subject string, since time.Time, most int, is func(id string) bool) (string, error) {
 	seen := 0
 	for rec, err := range r.tail(ctx, streamOf(subject), getRequest{StartTime: &since, NextFor: subject, Batch: searchBatch, MaxBytes: batchBytes}) {

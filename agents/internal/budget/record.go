@@ -149,8 +149,7 @@ func (s Spend) unsettled(host, ledger string, now time.Time) bool {
 	return false
 }
 
-// expires is when the first reservation of another host does; zero when there
-// is none.
+// expires is when the first reservation of another host expires; zero without one.
 func (s Spend) expires(host string) (first time.Time) {
 	for name, share := range s.Hosts {
 		if name != host && share.Reserved > 0 && (first.IsZero() || share.Until.Before(first)) {

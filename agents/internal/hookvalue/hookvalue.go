@@ -9,8 +9,8 @@ import (
 	"agenthost/llm"
 )
 
-// Check is the check of a value that is to be a T. null, which encoding/json
-// takes for anything, is none.
+// Check is the check of a value that is to be a T. It refuses null, which
+// encoding/json accepts for every type.
 func Check[T any](value json.RawMessage) error {
 	var v *T
 	if err := json.Unmarshal(value, &v); err != nil {

@@ -18,7 +18,7 @@ func TestDirectoryFindsTakers(t *testing.T) {
 		"plugin.inbound.web": {"ana", "bo"}, "plugin.inbound.web.x": nil,
 		"plugin.inbound.tg": nil, "plugin.inbound.tg.sales": {"ana", "cy", "bo"},
 		"plugin.inbound.tg.other": {"bo", "cy"}, "plugin.inbound.tg.other.more": nil,
-		"agent.route.bo": {"bo"}, "agent.route.nobody": nil,
+		"agent.route.bo": {"bo"}, "agent.route.unknown": nil,
 	}
 	for range 2 { // asking changes nothing
 		for subject, want := range tests {
