@@ -1,4 +1,4 @@
-.PHONY: build test lint race rename ci
+.PHONY: build test lint race chaos simulation mutants rename ci
 
 build: ## a static binary, ./agenthost
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o agenthost ./cmd/agenthost
@@ -11,6 +11,15 @@ lint:
 
 race:
 	go test -race -shuffle=on -tags crashtest -timeout 15m ./...
+
+chaos: ## three hosts and three NATS servers, a fault a second: make chaos CHAOS='--seed 1 --for 30m'
+	go run ./internal/agenthost-chaos $(CHAOS)
+
+simulation: ## 10,000 seeds of a fleet in one process
+	.ci/run simulation
+
+mutants: ## planted bugs, and which test catches each
+	go run ./internal/mutants
 
 rename: ## another module path: make rename MODULE=example.org/you/agenthost
 	.ci/rename '$(MODULE)'

@@ -133,7 +133,7 @@ func TestExamplesImportWhatIsPublic(t *testing.T) {
 		if err := json.Unmarshal(out, &listed); err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasPrefix(listed.Module.Path, module) {
+		if strings.HasPrefix(listed.Module.Path, module()) {
 			t.Errorf("%s: module %s may import internal packages", dir, listed.Module.Path)
 		}
 		for _, imported := range ours(slices.Concat(listed.Imports, listed.TestImports, listed.XTestImports)) {
@@ -146,6 +146,7 @@ func TestExamplesImportWhatIsPublic(t *testing.T) {
 
 // The examples fit the packages of the module; .ci/run runs their tests too.
 func TestExamplesCompile(t *testing.T) {
+	t.Parallel()
 	for _, dir := range exampleModules(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			out, err := exec.CommandContext(t.Context(), "go", "vet", "-C", dir, "./...").CombinedOutput()

@@ -15,6 +15,7 @@ import (
 // What a flood of answers, malformed requests, and hosts that are killed all the
 // time come to.
 func TestFloods(t *testing.T) {
+	t.Parallel()
 	binary := built(t)
 	for name, flood := range map[string]func(*testing.T, string){
 		"answers of foreign chats": floodOfAnswers, "malformed HTTP": floodOfHTTP, "kills under send --wait": floodOfKills,

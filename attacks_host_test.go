@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -23,21 +24,12 @@ import (
 // attackPatience bounds every wait for something that a host does.
 const attackPatience = time.Minute
 
-// built is the binary of the hosts that are attacked.
-func built(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "agenthost")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", file, "./cmd/agenthost").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return file
-}
-
 // A target is a host as a process, in a folder of its own. Only what others can
 // reach of it is used: its NATS, its HTTP listener, its commands.
 type target struct {
 	t                      *testing.T
 	binary, dir, nats, web string
+	uid                    uint32 // of the host, when it is not that of the test
 
 	kill func() // the host, by SIGKILL, and waits for its end
 }
@@ -52,15 +44,39 @@ func newTarget(t *testing.T, binary, config, script string) *target {
 	return a
 }
 
+// An attack reports what it achieves as a failure of the test.
+type attack struct {
+	name string
+	run  func(*target)
+}
+
+// suffer runs attacks one after the other, on the same host.
+func (a *target) suffer(attacks []attack) {
+	t := a.t
+	t.Helper()
+	for _, attack := range attacks {
+		t.Run(attack.name, func(t *testing.T) {
+			here := *a
+			here.t = t
+			attack.run(&here)
+		})
+	}
+}
+
+// freeAddress is an address without a listener. Its port is none that the system
+// gives to connections: one of these could have it before its host is up.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := lc.Listen(t.Context(), "tcp", fmt.Sprint("127.0.0.1:", 20_000+rand.IntN(12_000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 func (a *target) write(name, text string) {
@@ -77,6 +93,9 @@ func (a *target) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd.Dir = a.dir
 	cmd.Env = []string{"HOME=" + a.dir, "PATH=" + os.Getenv("PATH"), "NO_COLOR=1"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if a.uid != 0 {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: a.uid, Gid: a.uid}
+	}
 	return cmd
 }
 
@@ -153,8 +172,8 @@ func (a *target) connect(opts ...nats.Option) *nats.Conn {
 
 // A said is what an agent says on a channel, or as a result.
 type said struct {
-	Kind, Text, Call string
-	Error            *struct{ Code, Message string }
+	Kind, Text, Call, Run string
+	Error                 *struct{ Code, Message string }
 }
 
 // A listener hears what is published on a subject.

@@ -42,6 +42,7 @@ const attackedScript = `rules:
 `
 
 func TestAttacks(t *testing.T) {
+	t.Parallel()
 	binary := built(t)
 	t.Run("host", func(t *testing.T) { attackHost(t, binary) })
 	t.Run("configuration", func(t *testing.T) { attackConfiguration(t, binary) })
@@ -60,10 +61,7 @@ func attackHost(t *testing.T, binary string) {
 	if err := host.run(); err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range []struct {
-		name   string
-		attack func(*target)
-	}{
+	host.suffer([]attack{
 		{"an answer from another chat", attackByAnotherChat},
 		{"a subject of the hosts as reply_to", attackByReplyTo},
 		{"a program that says it is an agent", attackByFrom},
@@ -79,13 +77,7 @@ func attackHost(t *testing.T, binary string) {
 		// Where the last two work, they take away what the others are about.
 		{"always, from a chat", attackByAlways},
 		{"a stranger on the port", attackByAStranger},
-	} {
-		t.Run(a.name, func(t *testing.T) {
-			here := *host
-			here.t = t
-			a.attack(&here)
-		})
-	}
+	})
 }
 
 func attackByAStranger(a *target) {
@@ -117,6 +109,7 @@ func attackByAnotherChat(a *target) {
 	if got := out.next(); got.Kind != "error" {
 		a.t.Errorf("eve gets %+v", got)
 	}
+	a.ask(out, "ann", "deny") // what eve said has been worked off by then
 	if text := a.read("data/workspaces/ana/note.txt"); text != "" {
 		a.t.Errorf("the note is written: %q", text)
 	}

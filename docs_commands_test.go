@@ -2,7 +2,6 @@ package agenthost_test
 
 import (
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -40,11 +39,8 @@ func commandLines(t *testing.T) []commandLine {
 
 // Every command and flag that a page shows is one that --help knows.
 func TestCommandsInDocs(t *testing.T) {
-	m := manual{binary: filepath.Join(t.TempDir(), "agenthost"), known: map[string]string{}}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", m.binary, "./cmd/agenthost")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	t.Parallel()
+	m := manual{binary: built(t), known: map[string]string{}}
 	for _, c := range commandLines(t) {
 		fields := strings.Fields(quoted.ReplaceAllString(c.text, "TEXT"))
 		command := m.command(t, fields)

@@ -16,6 +16,7 @@ import (
 // The program of docs/go.md is built outside the module, as it is printed, and
 // answers with its own tool.
 func TestProgramInDocs(t *testing.T) {
+	t.Parallel()
 	program := fenceOf(t, "docs/go.md", "go main.go")
 	if n := strings.Count(program, "\n"); n > 40 {
 		t.Errorf("the program has %d lines, want at most 40", n)
@@ -78,8 +79,8 @@ func modOutside(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod := strings.Replace(read(t, "go.mod"), "module "+module, "module example.org/outside", 1)
-	return mod + "\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + here + "\n"
+	mod := strings.Replace(read(t, "go.mod"), "module "+module(), "module example.org/outside", 1)
+	return mod + "\nrequire " + module() + " v0.0.0\n\nreplace " + module() + " => " + here + "\n"
 }
 
 // asked publishes a text to a channel of the host at address, once it is up, and

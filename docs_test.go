@@ -26,10 +26,11 @@ import (
 // A fence is a block of code in a page. Its info is what stands behind the
 // opening marks: the language, then what the block is.
 type fence struct {
-	page string
-	line int
-	info string
-	text string
+	page   string
+	line   int
+	info   string
+	indent string
+	text   string
 }
 
 func (f fence) String() string { return fmt.Sprintf("%s:%d", f.page, f.line) }
@@ -66,10 +67,14 @@ func fences(t *testing.T, info string) []fence {
 	for _, page := range pages(t) {
 		var open *fence
 		for n, line := range strings.Split(read(t, page), "\n") {
-			mark, isMark := strings.CutPrefix(line, "```")
+			if open != nil {
+				line = strings.TrimPrefix(line, open.indent)
+			}
+			mark, isMark := strings.CutPrefix(strings.TrimLeft(line, " "), "```")
 			switch {
 			case open == nil && isMark:
-				open = &fence{page: page, line: n + 1, info: mark}
+				indent := line[:len(line)-len(strings.TrimLeft(line, " "))] // of a list that it is in
+				open = &fence{page: page, line: n + 1, info: mark, indent: indent}
 			case isMark:
 				if open.info == info {
 					found = append(found, *open)
@@ -90,11 +95,14 @@ func fences(t *testing.T, info string) []fence {
 }
 
 func TestConfigsInDocs(t *testing.T) {
-	for _, key := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY"} {
+	for _, key := range []string{
+		"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "TELEGRAM_TOKEN", "DISCORD_TOKEN", "SLACK_APP_TOKEN", "SLACK_BOT_TOKEN",
+		"MATRIX_PASSWORD", "IRC_PASSWORD", "MAIL_PASSWORD",
+	} {
 		t.Setenv(key, "key")
 	}
 	folder := t.TempDir()
-	for _, name := range []string{"host.creds", "play.yaml"} { // that they name
+	for _, name := range []string{"host.creds", "play.yaml", "mqtt.conf"} { // that they name
 		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package agenthost_test
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,21 +32,26 @@ type walk struct {
 	lines chan string  // of the ends of blocks
 }
 
+// defaultPorts is held by a walk that uses the ports of this machine.
+var defaultPorts sync.Mutex
+
 // newWalk opens the shell in the clone. It has a network of its own where the
 // system lets it, so that the ports that the pages name are free.
 func newWalk(t *testing.T) *walk {
 	t.Helper()
 	home, bash := t.TempDir(), t.TempDir()
+	installBefore(t, home)
 	w := &walk{t: t, dir: bash, lines: make(chan string, 1)}
 	cmd := exec.CommandContext(t.Context(), "bash", "--norc", "--noprofile")
 	if program, attr, ok := ownNetwork(t); ok {
-		cmd = exec.CommandContext(t.Context(), program)
+		cmd = exec.CommandContext(t.Context(), program, innerShell)
 		cmd.SysProcAttr = attr
-		cmd.Env = append(cmd.Env, innerShell+"=1")
 	} else {
+		defaultPorts.Lock()
+		t.Cleanup(defaultPorts.Unlock)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	}
-	cmd.Env = append(cmd.Env, walkEnv(t, home)...)
+	cmd.Env = walkEnv(t, home)
 	var err error
 	if w.stdin, err = cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -71,12 +75,29 @@ func newWalk(t *testing.T) *walk {
 	return w
 }
 
+// installBefore puts the program where go install will put it. It looks there first, and
+// links again, which takes seconds, only if that is another one than it would make.
+func installBefore(t *testing.T, home string) {
+	t.Helper()
+	program, bin := built(t), filepath.Join(home, "go", "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "agenthost"), data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // walkEnv is what a new user's shell knows. What Go has built and downloaded
 // before is no part of a home.
 func walkEnv(t *testing.T, home string) []string {
 	t.Helper()
 	env := []string{
-		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GOPATH=" + filepath.Join(home, "go"), "GOFLAGS=-mod=mod",
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GOPATH=" + filepath.Join(home, "go"), "GOFLAGS=" + buildFlags,
 		"OLLAMA_HOST=127.0.0.1:1", "NO_COLOR=1",
 	}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOROOT"} {
@@ -186,6 +207,7 @@ var guide = []stage{
 }
 
 func TestGettingStartedAsItIsWritten(t *testing.T) {
+	t.Parallel()
 	w := newWalk(t)
 	blocks := blocksOf(t, "docs/getting-started.md")
 	if len(blocks) != len(guide) {
@@ -227,6 +249,7 @@ func blocksOf(t *testing.T, page string) []fence {
 // The blocks of the README. Its second command runs the tests, of which this is
 // one. A scripted model stands for one that costs money.
 func TestReadmeAsItIsWritten(t *testing.T) {
+	t.Parallel()
 	blocks := blocksOf(t, "README.md")
 	if len(blocks) != 5 {
 		t.Fatalf("the README has %d blocks", len(blocks))
@@ -269,18 +292,13 @@ func (w *walk) play(t *testing.T) {
 	t.Fatal("the README has no configuration with tools")
 }
 
-// innerShell has a process of this binary be the shell in a network of its own.
-const innerShell = "AGENTHOST_TEST_SHELL"
+// innerShell is the shell in a network of its own.
+const innerShell = "inner-shell"
 
-func TestMain(m *testing.M) {
-	if os.Getenv(innerShell) != "" {
-		os.Exit(beShell())
-	}
-	os.Exit(m.Run())
-}
+func init() { programs[innerShell] = beShell }
 
 func beShell() int {
-	if err := errors.Join(loopbackUp(), os.Unsetenv(innerShell)); err != nil {
+	if err := loopbackUp(); err != nil {
 		fmt.Println(err)
 		return 1
 	}

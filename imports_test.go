@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,8 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/imports.txt")
 
-// module is the path of this one, which may be renamed.
-var module = modulePath()
+// module is the path of this one, which may be renamed. Other programs than the tests
+// run elsewhere.
+var module = sync.OnceValue(modulePath)
 
 func modulePath() string {
 	mod, err := os.ReadFile("go.mod")
@@ -34,24 +36,54 @@ func modulePath() string {
 // arrows says what a package may import of the module's own. A folder within a
 // package needs no entry: it may import its parent, bus and fastjson.
 var arrows = map[string][]string{
-	"cmd/agenthost":             {"host", "config", "bench", "bus", "internal/coldstore", "internal/terminal", "internal/doctor", "internal/eval", "internal/mcplogin", "internal/lockfile", "client", "internal/chat", "internal/cli", "internal/starter"},
+	"cmd/agenthost":             {"host", "config", "bench", "bus", "internal/terminal", "internal/doctor", "internal/eval", "internal/mcplogin", "internal/lockfile", "internal/memlimit", "internal/natscontext", "client", "internal/chat", "internal/cli", "internal/commands", "internal/starter", "doors", "doors/acp", "doors/mcp"},
 	"host":                      {"*"},
-	"config":                    {"agents", "bus", "heartbeat", "hooks", "llm", "plugins", "session", "tools", "internal/texts", "internal/yamldoc"},
+	"config":                    {"agents", "bus", "heartbeat", "hooks", "llm", "plugins/settings", "session", "tools", "internal/httpauth", "internal/identity", "internal/texts", "internal/yamldoc"},
 	"console":                   {"*"},
+	"doors":                     {"bus", "client", "internal/httpauth", "run", "session"},
+	"doors/acp":                 {"bus", "client", "doors", "llm", "run"},
+	"doors/mcp":                 {"bus", "client", "doors", "internal/httpauth"},
+	"doors/openai":              {"bus", "bus/filestore", "bus/records", "client", "doors", "internal/httpauth", "llm", "run", "tools"},
+	"doors/a2a":                 {"bus", "client", "doors", "llm", "run"},
+	"doors/agentprotocol":       {"bus", "doors", "llm"},
+	"doors/doorstest":           {"bus", "client", "config", "host", "host/hosttest"},
 	"metrics":                   {"*"},
-	"agents":                    {"agents/internal/ask", "agents/internal/budget", "agents/internal/clip", "agents/internal/clock", "agents/internal/crash", "agents/internal/lanes", "agents/internal/msgids", "agents/internal/outbox", "agents/internal/stream", "agents/internal/tracing", "agents/internal/workers", "session", "run", "hooks", "tools", "llm", "bus", "internal/texts", "agents/internal/gate", "agents/internal/hookvalue"},
+	"agents":                    {"agents/internal/ask", "agents/internal/budget", "agents/internal/stream", "session", "run", "tools", "llm", "bus"},
+	"agents/engine":             {"internal/pause", "internal/pairing", "agents", "agents/internal/answers", "agents/internal/ask", "agents/internal/behaviors", "agents/internal/budget", "agents/internal/clip", "agents/internal/clock", "internal/crash", "agents/internal/inflight", "agents/internal/intake", "agents/internal/lanes", "agents/internal/mailbox", "agents/internal/message", "agents/internal/modelcall", "agents/internal/msgids", "agents/internal/outbox", "agents/internal/parts", "agents/internal/profile", "agents/internal/stream", "agents/internal/toolcall", "agents/internal/tracing", "agents/internal/workers", "session", "run", "hooks", "tools", "llm", "bus", "internal/texts", "agents/internal/gate", "agents/internal/hookvalue", "agents/internal/unsent"},
+	"agents/internal/answers":   {"agents", "agents/internal/ask", "agents/internal/inflight", "agents/internal/message", "bus", "internal/texts", "llm", "run", "tools", "session"},
 	"agents/internal/ask":       {"bus", "internal/texts", "run", "session"},
+	"agents/internal/behaviors": {"agents", "agents/internal/inflight", "agents/internal/message", "llm", "run"},
 	"agents/internal/budget":    {"bus", "llm", "session"},
-	"agents/internal/lanes":     {"bus"},
+	"agents/internal/inflight":  {"agents/internal/ask", "agents/internal/budget", "agents/internal/clip", "agents/internal/hookvalue", "agents/internal/message", "agents/internal/parts", "agents/internal/profile", "agents/internal/tracing", "bus", "hooks", "internal/texts", "llm", "run", "session", "tools"},
+	"agents/internal/intake":    {"agents", "agents/internal/senders", "internal/pairing", "agents/internal/ask", "agents/internal/clip", "agents/internal/lanes", "agents/internal/message", "agents/internal/msgids", "agents/internal/parts", "agents/internal/profile", "bus", "internal/texts", "llm", "run", "session"},
+	"agents/internal/lanes":     {"agents/internal/finishing", "bus", "internal/placement"},
+	"agents/internal/mailbox":   {"agents/internal/message", "agents/internal/profile", "run"},
+	"agents/internal/message":   {"agents", "bus", "llm", "run", "session"},
+	"agents/internal/modelcall": {"agents", "agents/internal/ask", "agents/internal/budget", "agents/internal/hookvalue", "agents/internal/inflight", "agents/internal/profile", "agents/internal/stream", "bus", "hooks", "llm", "run", "session"},
 	"agents/internal/msgids":    {"session"},
 	"agents/internal/outbox":    {"agents/internal/tracing", "run"},
+	"agents/internal/parts":     {"agents/internal/finishing", "internal/pause", "internal/pairing", "agents/internal/ask", "agents/internal/gate", "agents/internal/lanes", "agents/internal/message", "agents/internal/msgids", "agents/internal/profile", "agents/internal/tracing", "agents/internal/workers", "bus", "hooks", "internal/texts", "llm", "run", "session", "internal/identity"},
+	"agents/internal/profile":   {"agents", "agents/internal/budget", "bus", "internal/texts", "llm", "run", "tools"},
 	"agents/internal/stream":    {"agents/internal/clip", "bus", "llm", "session"},
+	"agents/internal/toolcall":  {"agents", "agents/internal/ask", "agents/internal/clock", "internal/crash", "agents/internal/hookvalue", "agents/internal/inflight", "agents/internal/profile", "bus", "hooks", "llm", "run", "session", "tools"},
 	"agents/internal/tracing":   {"run"},
+	"agents/internal/unsent":    {"agents/internal/inflight", "agents/internal/outbox", "agents/internal/tracing", "bus", "run"},
 	"bench":                     {"bus"},
 	"heartbeat":                 {"bus", "internal/texts"},
-	"plugins":                   {"bus"},
+	"plugins":                   {"agents", "bus", "client", "internal/crash", "plugins/internal/markdown", "plugins/internal/split", "plugins/settings", "session"},
+	"plugins/plugintest":        {"bus", "plugins", "plugins/settings", "session"},
+	"plugins/email":             {"plugins", "plugins/internal/markdown", "plugins/settings"},
+	"plugins/irc":               {"plugins", "plugins/internal/markdown", "plugins/settings"},
+	"plugins/settings":          {},
+	"plugins/exec":              {"plugins", "plugins/settings"},
+	"plugins/webhook":           {"plugins", "plugins/settings"},
+	"plugins/web":               {"bus", "client", "internal/httpauth", "internal/webfile", "plugins/settings", "run", "session", "tools"},
+	"plugins/internal/interop":  {"internal/interop"},
+	"internal/console":          {"internal/webfile"},
+	"plugins/matrix":            {"bus", "plugins", "plugins/internal/markdown", "plugins/settings"},
+	"plugins/slack":             {"plugins", "plugins/internal/markdown", "plugins/settings"},
 	"tools":                     {"llm", "internal/shell"},
-	"session":                   {"fastjson", "run", "bus"},
+	"session":                   {"fastjson", "llm", "run", "bus"},
 	"run":                       {"fastjson", "llm"},
 	"hooks":                     {},
 	"llm":                       {},
@@ -62,6 +94,7 @@ var arrows = map[string][]string{
 	"internal/diskuse":          {},
 	"internal/texts":            {},
 	"tools/mcp":                 {"tools", "internal/oauth"},
+	"internal/httpauth":         {"bus"},
 	"internal/oauth":            {"tools"},
 	"internal/sandbox":          {},
 	"internal/shell":            {},
@@ -72,27 +105,50 @@ var arrows = map[string][]string{
 	"llm/scripted":              {"llm", "internal/yamldoc"},
 	"host/hosttest":             {"bus", "config", "host", "internal/waittest"},
 	"internal/build":            {"*"},
-	"internal/control":          {"agents", "bus", "bus/microservice", "client", "llm", "session"},
-	"internal/doctor":           {"internal/natsserver", "internal/sandbox", "agents", "bus", "config", "hooks", "internal/build", "client", "internal/eval", "internal/hardening", "internal/oauth", "llm", "tools", "tools/builtin"},
-	"internal/eval":             {"agents", "bus", "config", "heartbeat", "internal/build", "llm", "run", "session", "tools"},
+	"internal/control":          {"agents", "agents/engine", "bus", "bus/microservice", "client", "internal/audit", "internal/eval", "internal/tokens", "internal/why", "llm", "session"},
+	"internal/httpapi":          {"bus", "client", "internal/control", "internal/httpauth", "run", "session"},
+	"internal/audit":            {"bus", "run"},
+	"internal/tokens":           {"bus", "internal/httpauth"},
+	"internal/doctor":           {"internal/natsserver", "internal/sandbox", "agents", "agents/engine", "bus", "config", "hooks", "internal/build", "client", "internal/eval", "internal/hardening", "internal/oauth", "llm", "tools", "tools/builtin", "plugins", "plugins/settings"},
+	"internal/eval":             {"agents", "agents/engine", "bus", "config", "heartbeat", "internal/build", "llm", "run", "session", "tools"},
 	"internal/mcplogin":         {"config", "internal/build", "internal/oauth", "tools"},
-	"agents/internal/hookvalue": {"llm"},
+	"agents/internal/hookvalue": {"hooks", "llm"},
 	"internal/coldstore":        {"internal/lockfile"},
 	"internal/lockfile":         {},
 	"internal/natsserver":       {"internal/lockfile"},
-	"client":                    {"agents", "bus", "config", "heartbeat", "llm", "run", "session", "tools", "tools/memory"},
+	"internal/pairing":          {"bus", "session"},
+	"internal/pause":            {"bus"},
+	"internal/identity":         {"session"},
+	"internal/why":              {"bus", "run", "session"},
+	"client":                    {"internal/pause", "internal/pairing", "agents", "bus", "config", "heartbeat", "llm", "run", "session", "tools", "tools/memory", "internal/audit", "internal/httpauth", "internal/tokens"},
 	"internal/cli":              {"bus", "client", "config", "internal/terminal"},
-	"internal/chat":             {"bus", "client", "internal/cli", "internal/terminal"},
+	"internal/scrub":            {"bus", "session"},
+	"internal/commands":         {"bus", "client", "internal/cli", "internal/coldstore", "internal/eval", "internal/scrub", "internal/terminal", "internal/why"},
+	"internal/chat":             {"bus", "client", "config", "host", "internal/cli", "internal/lockfile", "internal/terminal"},
+	"internal/memlimit":         {},
+	"internal/natscontext":      {"bus"},
 	"internal/starter":          {},
+
+	"internal/agenthost-chaos":          {"agents", "bus", "internal/agenthost-chaos/check", "internal/agenthost-chaos/load", "internal/agenthost-chaos/natsnode", "internal/agenthost-chaos/process", "internal/agenthost-chaos/proxy"},
+	"internal/agenthost-chaos/check":    {"bus", "llm", "run", "session"},
+	"internal/agenthost-chaos/load":     {"bus", "internal/agenthost-chaos/check"},
+	"internal/agenthost-chaos/natsnode": {},
+	"internal/agenthost-chaos/process":  {},
+	"internal/agenthost-chaos/proxy":    {},
+
+	"internal/simulation":         {"agents", "agents/engine", "bus", "hooks", "internal/agenthost-chaos/check", "internal/simulation/memnats", "llm", "session", "tools"},
+	"internal/simulation/memnats": {},
+	"internal/simulation/overlay": {},
+
+	"plugins/telegram":           {"plugins", "plugins/internal/markdown", "plugins/settings"},
+	"plugins/discord":            {"plugins", "plugins/internal/markdown", "plugins/settings"},
+	"plugins/internal/inboxtest": {"bus", "plugins", "plugins/settings"},
 }
 
 // importers says who may import the packages that a "*" does not cover.
 var importers = map[string][]string{
-	"config": {
-		"host", "host/hosttest", "cmd/agenthost", "client",
-		"internal/build", "internal/cli", "internal/doctor", "internal/eval", "internal/hardening", "internal/mcplogin",
-	},
-	"host":          {"cmd/agenthost", "host/hosttest"},
+	"config":        {"host", "host/hosttest", "cmd/agenthost", "client", "doors/doorstest", "internal/build", "internal/cli", "internal/doctor", "internal/eval", "internal/hardening", "internal/mcplogin", "internal/chat"},
+	"host":          {"cmd/agenthost", "host/hosttest", "doors/doorstest", "internal/chat", "host", "client", "internal/build", "internal/cli", "internal/doctor", "internal/eval", "internal/hardening", "internal/mcplogin"},
 	"cmd/agenthost": {},
 }
 
@@ -135,7 +191,7 @@ func TestMayImport(t *testing.T) {
 		want          bool
 	}{
 		"listed":                    {"session", "run", true},
-		"not listed":                {"session", "llm", false},
+		"not listed":                {"session", "hooks", false},
 		"upwards":                   {"llm", "run", false},
 		"parent":                    {"llm/openai", "llm", true},
 		"bus by a child":            {"plugins/web", "bus", true},
@@ -202,7 +258,7 @@ func importGraph(t *testing.T) map[string][]string {
 			t.Fatal(err)
 		}
 		os.ReadDir(pkg.Dir) // so that go test knows that a cached result is out of date
-		if name, ok := strings.CutPrefix(pkg.ImportPath, module+"/"); ok {
+		if name, ok := strings.CutPrefix(pkg.ImportPath, module()+"/"); ok {
 			graph[name] = ours(pkg.Imports)
 		}
 	}
@@ -213,7 +269,7 @@ func importGraph(t *testing.T) map[string][]string {
 func ours(imports []string) []string {
 	var names []string
 	for _, imported := range imports {
-		if name, ok := strings.CutPrefix(imported, module+"/"); ok {
+		if name, ok := strings.CutPrefix(imported, module()+"/"); ok {
 			names = append(names, name)
 		}
 	}

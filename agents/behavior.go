@@ -22,7 +22,7 @@ import (
 // The methods are called by many goroutines, for each session by one at a
 // time. An error or a panic ends the run with the code internal and a sentence
 // for the person; a panic of a goroutine that a method has started ends the
-// host, as everywhere in Go. When ctx ends nobody waits for a method any more.
+// host, as everywhere in Go. When ctx ends, its methods are no longer waited for.
 type Behavior interface {
 	// OnMessage hears of a message, or of several that one run answers, before
 	// its run begins.

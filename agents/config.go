@@ -1,12 +1,11 @@
 package agents
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"time"
 
-	"agenthost/run"
+	"agenthost/bus"
 	"agenthost/session"
 	"agenthost/tools"
 )
@@ -23,6 +22,7 @@ type Config struct {
 	InstructionFiles []string  `yaml:"instruction_files,omitempty" json:"instruction_files,omitempty"`
 	Skills           []string  `yaml:"skills,omitempty" json:"skills,omitempty"` // names or globs of folders in skills/
 	Channels         []Binding `yaml:"channels,omitempty" json:"channels,omitempty"`
+	Doors            []string  `yaml:"doors,omitempty" json:"doors,omitempty"`         // by which programs reach it; nil: all of bus.Doors
 	ShadowOf         string    `yaml:"shadow_of,omitempty" json:"shadow_of,omitempty"` // see shadow.go
 	Tools            []string  `yaml:"tools,omitempty" json:"tools,omitempty"`
 	Delegates        []string  `yaml:"delegates,omitempty" json:"delegates,omitempty"`
@@ -45,6 +45,24 @@ type Config struct {
 	Partitions int               `yaml:"partitions,omitempty" json:"partitions,omitempty"`
 }
 
+// ReachedBy are the doors that lead to the agent.
+func (c Config) ReachedBy() []string {
+	if c.Doors == nil {
+		return bus.Doors()
+	}
+	return c.Doors
+}
+
+// Bindings are those of Channels, and one to each account of each door that leads to
+// the agent.
+func (c Config) Bindings() []Binding {
+	list := slices.Clone(c.Channels)
+	for _, door := range c.ReachedBy() {
+		list = append(list, Binding{Channel: door}, Binding{Channel: door, Instance: "*"})
+	}
+	return list
+}
+
 // A Binding is an agent's claim on a channel. In YAML a plain string is the
 // channel alone.
 type Binding struct {
@@ -56,6 +74,8 @@ type Binding struct {
 	// times Debounce.
 	DebounceMax time.Duration `yaml:"debounce_max,omitempty" json:"debounce_max,omitempty"`
 	Stale       Stale         `yaml:"stale,omitempty" json:"stale,omitzero"`
+	Senders     Senders       `yaml:"senders,omitempty" json:"senders,omitzero"` // who may write
+	Rate        Rate          `yaml:"rate,omitempty" json:"rate,omitzero"`       // how much each of them
 
 	// The rest is for the runs of this binding alone. Of tools and limits it
 	// only takes away.
@@ -69,23 +89,6 @@ type Binding struct {
 // Overrides reports whether runs of the binding differ from others.
 func (b Binding) Overrides() bool {
 	return b.Tools != nil || len(b.Model) > 0 || b.Prompt != "" || b.Language != "" || b.Limits != BindingLimits{}
-}
-
-// BindingLimits bound the runs of a binding, where they are below those of its
-// agent.
-type BindingLimits struct {
-	ModelCalls      int           `yaml:"model_calls,omitempty" json:"model_calls,omitempty"`
-	Tools           int           `yaml:"tools,omitempty" json:"tools,omitempty"`
-	RunTimeout      time.Duration `yaml:"run_timeout,omitempty" json:"run_timeout,omitempty"`
-	ApprovalTimeout time.Duration `yaml:"approval_timeout,omitempty" json:"approval_timeout,omitempty"`
-	Budget          BindingBudget `yaml:"budget,omitempty" json:"budget,omitzero"`
-}
-
-// A BindingBudget is what of a Budget a binding may have less of. The day's is
-// for all runs of the agent together.
-type BindingBudget struct {
-	Run     float64 `yaml:"run,omitempty" json:"run,omitempty"`
-	Session float64 `yaml:"session,omitempty" json:"session,omitempty"`
 }
 
 // UnmarshalText reads the short form.
@@ -111,79 +114,24 @@ func (n *Names) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Limits bound what one run, and all runs of an agent, may use.
-type Limits struct {
-	ModelCalls  int           `yaml:"model_calls,omitempty" json:"model_calls,omitempty"` // a run; default 64
-	Concurrency int           `yaml:"concurrency,omitempty" json:"concurrency,omitempty"` // runs at once; default 64
-	Tools       int           `yaml:"tools,omitempty" json:"tools,omitempty"`             // tools at once in a run; default 8
-	RunTimeout  time.Duration `yaml:"run_timeout,omitempty" json:"run_timeout,omitempty"` // default 10m
-	// ApprovalTimeout is how long an approval or a question waits for a person;
-	// default 24h.
-	ApprovalTimeout time.Duration `yaml:"approval_timeout,omitempty" json:"approval_timeout,omitempty"`
-	WorkspaceMB     int           `yaml:"workspace_mb,omitempty" json:"workspace_mb,omitempty"` // what its workspace may take; default 2048
-	Budget          Budget        `yaml:"budget,omitempty" json:"budget,omitzero"`
+// Stale is the `stale:` of a binding: what becomes of a message that came while
+// nobody served the agent. The zero value answers every message.
+type Stale struct {
+	After time.Duration `yaml:"after,omitempty" json:"after,omitempty"`
+	Do    string        `yaml:"do,omitempty" json:"do,omitempty"`
 }
 
-// The defaults of Limits.
+// What Stale.Do can be.
 const (
-	DefaultModelCalls      = run.DefaultModelCalls
-	DefaultConcurrency     = 64
-	DefaultTools           = run.DefaultTools
-	DefaultRunTimeout      = 10 * time.Minute
-	DefaultApprovalTimeout = 24 * time.Hour
-	DefaultWorkspaceMB     = 2048
+	StaleAnswer    = "answer"
+	StaleDrop      = "drop"
+	StaleSummarise = "summarise"
 )
 
-// WithDefaults is l with the defaults in place of what is not set.
-func (l Limits) WithDefaults() Limits {
-	l.ModelCalls = cmp.Or(l.ModelCalls, DefaultModelCalls)
-	l.Concurrency = cmp.Or(l.Concurrency, DefaultConcurrency)
-	l.Tools = cmp.Or(l.Tools, DefaultTools)
-	l.RunTimeout = cmp.Or(l.RunTimeout, DefaultRunTimeout)
-	l.ApprovalTimeout = cmp.Or(l.ApprovalTimeout, DefaultApprovalTimeout)
-	l.WorkspaceMB = cmp.Or(l.WorkspaceMB, DefaultWorkspaceMB)
-	return l
-}
-
-// narrow is l, with what b has less of.
-func (l Limits) narrow(b BindingLimits) Limits {
-	l.ModelCalls = less(b.ModelCalls, l.ModelCalls)
-	l.Tools = less(b.Tools, l.Tools)
-	l.RunTimeout = less(b.RunTimeout, l.RunTimeout)
-	l.ApprovalTimeout = less(b.ApprovalTimeout, l.ApprovalTimeout)
-	l.Budget.Run = less(b.Budget.Run, l.Budget.Run)
-	l.Budget.Session = less(b.Budget.Session, l.Budget.Session)
-	return l
-}
-
-// less is the smaller of two bounds, of which 0 is none.
-func less[N int | time.Duration | float64](n, most N) N {
-	if n == 0 || most == 0 {
-		return max(n, most)
+// Subject is what the binding claims.
+func (b Binding) Subject() string {
+	if b.Instance == "" {
+		return bus.InboundPrefix + b.Channel
 	}
-	return min(n, most)
-}
-
-// A Budget is money in dollars per span, 0 for no limit.
-type Budget struct {
-	Run     float64 `yaml:"run,omitempty" json:"run,omitempty"`
-	Session float64 `yaml:"session,omitempty" json:"session,omitzero"`
-	Day     float64 `yaml:"day,omitempty" json:"day,omitempty"`
-	Month   float64 `yaml:"month,omitempty" json:"month,omitempty"`
-	PeerDay float64 `yaml:"peer_day,omitempty" json:"peer_day,omitempty"` // of one person, a day
-	// Alert are shares of the budgets of a day, a month and a person of which it is
-	// told that they are spent; nil: DefaultAlert.
-	Alert    []float64 `yaml:"alert,omitempty" json:"alert,omitempty"`
-	OnExceed string    `yaml:"on_exceed,omitempty" json:"on_exceed,omitempty"` // fail (default), ask, warn
-}
-
-// DefaultAlert is Alert of a Budget that does not say.
-func DefaultAlert() []float64 { return []float64{0.5, 0.8} }
-
-// alerts are the shares, the lowest first.
-func (b Budget) alerts() []float64 {
-	if b.Alert == nil {
-		return DefaultAlert()
-	}
-	return slices.Sorted(slices.Values(b.Alert))
+	return bus.InboundPrefix + b.Channel + "." + b.Instance
 }

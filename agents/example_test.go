@@ -52,6 +52,8 @@ func (s seller) OnEvent(_ context.Context, e agents.Event) error {
 	return s.nc.Publish("agent.route."+e.Agent, data)
 }
 
+var _ agents.Behavior = seller{}
+
 // A behaviour is a value: call its methods to test it.
 func ExampleBehavior() {
 	var b agents.Behavior = polite{}

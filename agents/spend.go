@@ -31,3 +31,12 @@ func SpentToday(ctx context.Context, js jetstream.JetStream, now time.Time) (Tot
 func SpentInMonth(ctx context.Context, js jetstream.JetStream, agent string, now time.Time) (int64, error) {
 	return budget.SpentInMonth(ctx, js, agent, now)
 }
+
+// A DaySpend is what one agent has spent in one UTC day, all hosts together.
+type DaySpend = budget.DaySpend
+
+// SpentSince reads what all agents have spent from the day of a time on, by day and
+// agent.
+func SpentSince(ctx context.Context, js jetstream.JetStream, from time.Time) ([]DaySpend, error) {
+	return budget.SpentSince(ctx, js, from)
+}

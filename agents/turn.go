@@ -42,6 +42,13 @@ func (t Turn) Results() []llm.Part {
 	return results
 }
 
+// Asking is t with ask to answer Ask, and the Decide of Base: the host gives it the models
+// of the agent, a test what it likes. shown tells that the person may see the answer come.
+func (t Turn) Asking(ask func(ctx context.Context, req llm.Request, shown bool) (Answer, error)) Turn {
+	t.answer = ask
+	return t
+}
+
 // Ask has the models of the agent answer this turn, as it is by now. Nobody
 // sees the answer unless Decide returns it. What it costs counts in the budgets
 // of the agent and is in the log.

@@ -39,8 +39,8 @@ func Idle(ctx context.Context, opt Options, agents int) (IdleReport, error) {
 	if err != nil {
 		return IdleReport{}, err
 	}
-	if opt.external() || agents < 1 {
-		return IdleReport{}, errors.New("idle agents are measured on a host of their own: want 1 agent or more, and no server")
+	if opt.external() || agents < 1 || opt.Hosts > 1 || opt.Cluster {
+		return IdleReport{}, errors.New("idle agents are measured on one host of their own: want 1 agent or more, and no server, cluster or further hosts")
 	}
 	found := map[int][]IdleReport{}
 	for i := range opt.Rounds {
@@ -78,9 +78,10 @@ func (o Options) idle(ctx context.Context, agents int) (IdleReport, error) {
 		return IdleReport{}, err
 	}
 	defer stop()
-	pid := t.child.cmd.Process.Pid
+	host := t.children[0]
+	pid := host.cmd.Process.Pid
 	r := IdleReport{
-		Agents: agents, NATS: o.NATSServer != "", ReadyMS: ms(t.child.ready), RSSReady: memoryOf(pid),
+		Agents: agents, NATS: o.NATSServer != "", ReadyMS: ms(host.ready), RSSReady: memoryOf(pid),
 		Machine: Machine{CPUs: runtime.NumCPU(), Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH},
 	}
 	select {

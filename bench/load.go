@@ -19,14 +19,14 @@ import (
 
 // A target answers messages.
 type target struct {
-	what    string
-	nc      *nats.Conn
-	js      jetstream.JetStream
-	subject func(agent int) string
-	replies string // the subject of all its replies
-	stream  string // that keeps them
-	agents  int
-	child   *process // nil when it is somebody else's
+	what     string
+	nc       *nats.Conn
+	js       jetstream.JetStream
+	subject  func(agent int) string
+	replies  string // the subject of all its replies
+	stream   string // that keeps them
+	agents   int
+	children []*process // none for a target that was running before
 }
 
 // A load is a stream of messages for a target, and what comes back.
@@ -73,7 +73,7 @@ func (l *load) round(ctx context.Context, tell func(Progress)) (Side, error) {
 		return Side{}, err
 	}
 	defer stop()
-	u, start := newGauge(l.to.child), time.Now()
+	u, start := newGauge(l.to.children), time.Now()
 	ended, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watched)
@@ -90,12 +90,16 @@ func (l *load) round(ctx context.Context, tell func(Progress)) (Side, error) {
 		return Side{}, err
 	}
 	answered, end := v.progress()
-	usage := u.read()
+	usage, each := u.read()
 	after, err := l.settled(ctx, kept+answered)
 	if err != nil {
 		return Side{}, err
 	}
-	return v.side(n, int(l.refused.Load()), after-kept, end.Sub(start), usage), nil
+	side := v.side(n, int(l.refused.Load()), after-kept, end.Sub(start), usage)
+	if len(each) > 1 {
+		side.Hosts = hostFigures(each, l.to.lanes(ctx))
+	}
+	return side, nil
 }
 
 func (l *load) release() {

@@ -30,12 +30,16 @@ type Options struct {
 	// the environment, as bus.Config knows them, and arguments.
 	Connect, ConnectArgs []string
 
+	Hosts   int  // processes of a private fleet, on one NATS beside them; 0: one, with its NATS in it
+	Cluster bool // that NATS is three servers, and streams have three replicas
+
 	Sessions    int           // default 500
 	Agents      int           // default 4; of a private host
 	Messages    int           // a round, instead of Duration
 	Duration    time.Duration // for which a round sends; default 5 s when Messages is 0
 	Rate        float64       // messages a second; 0: as fast as they are answered
 	Concurrency int           // unanswered at once, without a Rate; default 512
+	AgentSlots  int           // limits.concurrency of each agent of a private host; 0: its default
 	Size        int           // bytes of text of a message; default 32
 	Tools       int           // tool calls a run; needs ModelOpenAI
 	Window      int           // of the model, in tokens; 0: as large as models have it
@@ -47,10 +51,10 @@ type Options struct {
 	Quiet       time.Duration // without any answer, after which the rest is lost; default 10 s
 
 	Program    string // an agenthost binary to start
-	NATSServer string // a nats-server binary to start for each round; empty: embedded
+	NATSServer string // a nats-server binary to start for each round; empty: embedded, or Program beside hosts
 	Dir        string // where the stores are made; default the system's temporary folder
 
-	Progress func(Progress) // told ten times a second; nil: nobody is
+	Progress func(Progress) // told ten times a second; nil: none is reported
 	Log      zerolog.Logger // has the warnings of private hosts
 }
 
@@ -93,15 +97,15 @@ func (o Options) Check() error {
 func (o Options) valid() error {
 	for name, n := range map[string]float64{
 		"sessions": float64(o.Sessions), "agents": float64(o.Agents), "concurrency": float64(o.Concurrency),
-		"size": float64(o.Size), "rounds": float64(o.Rounds),
+		"size": float64(o.Size), "rounds": float64(o.Rounds), "hosts": float64(o.hosts()),
 	} {
 		if n < 1 {
 			return fmt.Errorf("%s %v: want 1 or more", name, n)
 		}
 	}
 	switch {
-	case o.Messages < 0, o.Duration < 0, o.Rate < 0, o.Tools < 0, o.ModelDelay < 0, o.Window < 0:
-		return errors.New("messages, duration, rate, tools, delay and window cannot be negative")
+	case o.Messages < 0, o.Duration < 0, o.Rate < 0, o.Tools < 0, o.ModelDelay < 0, o.Window < 0, o.AgentSlots < 0:
+		return errors.New("messages, duration, rate, tools, delay, window and slots cannot be negative")
 	case o.Messages > 0 && o.Duration > 0:
 		return errors.New("messages and duration: want one of them")
 	case o.Model != ModelEcho && o.Model != ModelOpenAI:
@@ -110,6 +114,20 @@ func (o Options) valid() error {
 		return errors.New("the echo model neither calls tools nor waits; measure with the model openai")
 	}
 	return nil
+}
+
+// ownNATS reports whether NATS is not in the private host.
+func (o Options) ownNATS() bool { return o.NATSServer != "" || o.Cluster || o.Hosts > 0 }
+
+// hosts is how many processes a private fleet has.
+func (o Options) hosts() int { return cmp.Or(o.Hosts, 1) }
+
+// replicas are those of the streams of a private fleet.
+func (o Options) replicas() int {
+	if o.Cluster {
+		return clusterSize
+	}
+	return 1
 }
 
 // external reports whether the host runs already.

@@ -16,6 +16,7 @@ import (
 // A process is one that is measured. What it says until it is ready, and its
 // last words, are known.
 type process struct {
+	name    string // of a host of several
 	cmd     *exec.Cmd
 	stdin   io.Closer
 	started time.Time

@@ -30,6 +30,9 @@ type Shape struct {
 	Model       string  `json:"model"`
 	DelayMS     float64 `json:"model_delay_ms,omitempty"`
 	Sync        string  `json:"sync"`
+	Hosts       int     `json:"hosts,omitempty"`
+	Cluster     bool    `json:"nats_cluster,omitempty"` // three servers, three replicas
+	AgentSlots  int     `json:"agent_concurrency,omitempty"`
 	Rounds      int     `json:"rounds"`
 	Running     bool    `json:"running,omitempty"`     // the host was there already
 	NATS        bool    `json:"nats_server,omitempty"` // in a process of its own
@@ -55,7 +58,8 @@ type Side struct {
 	CPUMicros float64 `json:"cpu_us_per_message,omitempty"`
 	Faults
 	Usage
-	Bars []Bar `json:"histogram"`
+	Hosts []HostFigure `json:"hosts,omitempty"` // of several
+	Bars  []Bar        `json:"histogram"`
 }
 
 // Faults are what should not be.
@@ -150,7 +154,36 @@ func (r Report) Write(w io.Writer, wide int) error {
 		return err
 	}
 	fmt.Fprintln(w)
+	if err := writeHosts(w, r.Host); err != nil {
+		return err
+	}
 	return draw(w, r.Host.Bars, wide)
+}
+
+// writeHosts writes what each of several hosts had and used.
+func writeHosts(w io.Writer, s Side) error {
+	if len(s.Hosts) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "host\tlanes\tCPU\tmemory MB\t")
+	for _, h := range s.Hosts {
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t\n", h.Name, h.Lanes, share(h.CPUms, s.Hosts), megabytes(h.RSS))
+	}
+	fmt.Fprintln(t, "\t\t\t\t")
+	return t.Flush()
+}
+
+// share is what one host has used of what all have.
+func share(cpu float64, all []HostFigure) string {
+	sum := 0.0
+	for _, h := range all {
+		sum += h.CPUms
+	}
+	if sum == 0 {
+		return "?"
+	}
+	return fmt.Sprintf("%.0f %%", 100*cpu/sum)
 }
 
 // String says what was asked for in a line.
@@ -171,7 +204,17 @@ func (s Shape) String() string {
 	} else {
 		fmt.Fprintf(&b, ", %d at once", s.Concurrency)
 	}
+	if s.AgentSlots > 0 {
+		fmt.Fprintf(&b, ", %d at once an agent", s.AgentSlots)
+	}
+	if s.Hosts == 1 {
+		b.WriteString(", 1 host")
+	} else if s.Hosts > 1 {
+		fmt.Fprintf(&b, ", %d hosts", s.Hosts)
+	}
 	switch {
+	case s.Cluster:
+		b.WriteString(", a NATS cluster of three, sync " + s.Sync)
 	case s.Running:
 		b.WriteString(", a running host")
 	case s.NATS:
@@ -183,7 +226,7 @@ func (s Shape) String() string {
 	return b.String()
 }
 
-// known is a figure that is 0 when nobody knows it.
+// known is a figure that is 0 when it is not known.
 func known(n float64, format string) string {
 	if n == 0 {
 		return "?"

@@ -56,7 +56,7 @@ func (o Options) round(ctx context.Context, raw bool, model string) (Side, error
 	}
 	defer stop()
 	side, err := drive(ctx, o, to)
-	if err != nil && ctx.Err() == nil && to.child != nil && !to.nc.IsConnected() {
+	if err != nil && ctx.Err() == nil && len(to.children) > 0 && !to.nc.IsConnected() {
 		err = errors.Join(err, errors.New(to.what+" has ended"))
 	}
 	return side, err
@@ -66,7 +66,8 @@ func (o Options) report(hosts, raws []Side) Report {
 	r := Report{
 		Shape: Shape{
 			Sessions: o.Sessions, Agents: o.Agents, Rate: o.Rate, Size: o.Size, Tools: o.Tools, Window: o.Window, Model: o.Model,
-			DelayMS: ms(o.ModelDelay), Sync: o.Sync, Rounds: o.Rounds, Running: o.external(), NATS: o.NATSServer != "",
+			DelayMS: ms(o.ModelDelay), Sync: o.Sync, Rounds: o.Rounds, Running: o.external(), NATS: o.ownNATS(),
+			Hosts: o.Hosts, Cluster: o.Cluster, AgentSlots: o.AgentSlots,
 		},
 		Machine: Machine{CPUs: runtime.NumCPU(), Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH},
 		Rounds:  Rounds{Host: hosts, Raw: raws},

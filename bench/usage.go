@@ -11,39 +11,56 @@ type Usage struct {
 	Largest int64         `json:"rss_max_bytes,omitempty"`
 }
 
-// A gauge looks at a process during a round.
+// A gauge looks at processes during a round.
 type gauge struct {
-	pid   int // 0: there is nothing to look at
-	cpu   time.Duration
-	usage Usage
+	each []hostUsage
+	sum  Usage
 }
 
-func newGauge(p *process) *gauge {
+// A hostUsage is that of one process.
+type hostUsage struct {
+	name   string
+	pid    int
+	before time.Duration // CPU when the round began
+	Usage
+}
+
+func newGauge(list []*process) *gauge {
 	g := &gauge{}
-	if p != nil {
-		g.pid = p.cmd.Process.Pid
-		g.cpu = cpuOf(g.pid)
+	for _, p := range list {
+		pid := p.cmd.Process.Pid
+		g.each = append(g.each, hostUsage{name: p.name, pid: pid, before: cpuOf(pid)})
 	}
 	return g
 }
 
 // look notes the memory, part of the round being done.
 func (g *gauge) look(part float64) {
-	if g.pid == 0 {
-		return
+	sum := int64(0)
+	for i := range g.each {
+		rss := memoryOf(g.each[i].pid)
+		g.each[i].note(rss, part)
+		sum += rss
 	}
-	rss := memoryOf(g.pid)
-	if g.usage.Early == 0 && part >= 0.1 {
-		g.usage.Early = rss
+	if len(g.each) > 0 {
+		g.sum.note(sum, part)
 	}
-	g.usage.Late, g.usage.Largest = rss, max(g.usage.Largest, rss)
 }
 
-// read is what was used since the gauge was made.
-func (g *gauge) read() Usage {
-	if g.pid != 0 {
-		g.look(1)
-		g.usage.CPU = cpuOf(g.pid) - g.cpu
+func (u *Usage) note(rss int64, part float64) {
+	if u.Early == 0 && part >= 0.1 {
+		u.Early = rss
 	}
-	return g.usage
+	u.Late, u.Largest = rss, max(u.Largest, rss)
+}
+
+// read is what was used since the gauge was made, in all and by each.
+func (g *gauge) read() (Usage, []hostUsage) {
+	g.look(1)
+	g.sum.CPU = 0
+	for i, u := range g.each {
+		g.each[i].CPU = cpuOf(u.pid) - u.before
+		g.sum.CPU += g.each[i].CPU
+	}
+	return g.sum, g.each
 }

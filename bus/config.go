@@ -20,6 +20,9 @@ type Config struct {
 	// InboxPrefix begins the subjects of replies; default _INBOX, or the context's.
 	InboxPrefix string `yaml:"inbox_prefix,omitempty" json:"inbox_prefix,omitempty"`
 
+	// Owner is the fleet's name in the agent protocol for NATS; default "default".
+	Owner string `yaml:"owner,omitempty" json:"owner,omitempty"`
+
 	Replicas int `yaml:"replicas,omitempty" json:"replicas,omitempty"` // default 1
 	Lanes    int `yaml:"lanes,omitempty" json:"lanes,omitempty"`       // default 4
 }

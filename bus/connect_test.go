@@ -321,6 +321,7 @@ func TestReadyWaitsForADomain(t *testing.T) {
 }
 
 func TestReadyRefuses(t *testing.T) {
+	t.Parallel()
 	level := func(n int) string { return fmt.Sprintf(`{"type":"x","api":{"level":%d}}`, n) }
 	fake := func(version string, answers ...string) func(*testing.T) string {
 		return func(t *testing.T) string {

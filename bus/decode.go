@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -57,12 +58,16 @@ func (in *Inbound) set(name, value []byte) bool {
 		field = &in.Group
 	case "thread":
 		field = &in.Thread
+	case "conversation":
+		field = &in.Conversation
 	case "text":
 		field = &in.Text
 	case "media":
 		field = &in.Media
 	case "priority":
 		field = &in.Priority
+	case "agent":
+		field = &in.Agent
 	case "answers":
 		field = &in.Answers
 	case "edits":
@@ -73,6 +78,10 @@ func (in *Inbound) set(name, value []byte) bool {
 		field = &in.ReplyTo
 	case "sent_at":
 		field = &in.SentAt
+	case "history":
+		field = &in.History
+	case "tools":
+		field = &in.Tools
 	case "meta":
 		field = &in.Meta
 	default:
@@ -84,7 +93,7 @@ func (in *Inbound) set(name, value []byte) bool {
 			return true
 		}
 	}
-	if field == &in.Media {
+	if field == &in.Media || field == &in.History {
 		value = exact(value)
 	}
 	return json.Unmarshal(value, field) == nil
@@ -106,7 +115,42 @@ func (in *Inbound) check() error {
 	default:
 		return malformed("priority is %q; it can be now, next or later", clip(in.Priority))
 	}
+	for i, turn := range in.History {
+		if err := turn.check(); err != nil {
+			return malformed("history[%d]: %s", i, err)
+		}
+	}
+	for i, tool := range in.Tools {
+		if err := tool.check(); err != nil {
+			return malformed("tools[%d]: %s", i, err)
+		}
+	}
 	return checkMedia(in.Media)
+}
+
+// toolName is how models name tools.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+func (t ClientTool) check() error {
+	switch {
+	case !toolName.MatchString(t.Name):
+		return fmt.Errorf("name is %q; want up to 64 letters, digits, _ and -", clip(t.Name))
+	case len(t.Parameters) > 0 && !IsObject(t.Parameters):
+		return errors.New("parameters is no JSON Schema of an object")
+	}
+	return nil
+}
+
+func (t Turn) check() error {
+	switch {
+	case t.Role != TurnUser && t.Role != TurnAssistant:
+		return fmt.Errorf("role is %q; it can be user or assistant", clip(t.Role))
+	case strings.TrimSpace(t.Text) == "" && len(t.Media) == 0:
+		return errors.New("it has neither text nor media")
+	case strings.ContainsRune(t.Text, 0):
+		return errors.New("its text holds a NUL character")
+	}
+	return checkMedia(t.Media)
 }
 
 func checkMedia(media []Media) error {

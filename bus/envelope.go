@@ -5,26 +5,61 @@ import (
 	"time"
 )
 
+// LongestID is how many bytes the id of a message may have: a session remembers
+// thousands of them.
+const LongestID = 256
+
 // Inbound is what a plugin publishes on plugin.inbound.<channel>[.<instance>].
 type Inbound struct {
-	ID       string  `json:"id,omitempty"`
-	From     string  `json:"from,omitempty"`
-	Name     string  `json:"name,omitempty"`
-	Chat     string  `json:"chat,omitempty"`
-	Group    bool    `json:"group,omitempty"`
-	Thread   string  `json:"thread,omitempty"`
-	Text     string  `json:"text,omitempty"`
-	Media    []Media `json:"media,omitempty"`
-	Priority string  `json:"priority,omitempty"`
-	Answers  string  `json:"answers,omitempty"`
+	ID     string `json:"id,omitempty"`
+	From   string `json:"from,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Chat   string `json:"chat,omitempty"`
+	Group  bool   `json:"group,omitempty"`
+	Thread string `json:"thread,omitempty"`
+	// Conversation is one of several with the same person, each a session of its own;
+	// empty: the one.
+	Conversation string  `json:"conversation,omitempty"`
+	Text         string  `json:"text,omitempty"`
+	Media        []Media `json:"media,omitempty"`
+	Priority     string  `json:"priority,omitempty"`
+	// Agent means that one of the agents that are bound to the subject alone.
+	Agent   string `json:"agent,omitempty"`
+	Answers string `json:"answers,omitempty"`
 	// Edits names a message of the same sender that waits, and gets the text and the
 	// media of this one; Withdraws one that gets no answer.
-	Edits     string         `json:"edits,omitempty"`
-	Withdraws string         `json:"withdraws,omitempty"`
-	ReplyTo   string         `json:"reply_to,omitempty"`
-	SentAt    string         `json:"sent_at,omitempty"`
-	Meta      map[string]any `json:"meta,omitempty"`
+	Edits     string `json:"edits,omitempty"`
+	Withdraws string `json:"withdraws,omitempty"`
+	ReplyTo   string `json:"reply_to,omitempty"`
+	SentAt    string `json:"sent_at,omitempty"`
+	// History is what was said before, in a conversation that a door's client keeps. It
+	// counts in a session that is new.
+	History []Turn `json:"history,omitempty"`
+	// Tools are those that a door's client runs itself. A call of one waits like a
+	// question, until a message answers it.
+	Tools []ClientTool   `json:"tools,omitempty"`
+	Meta  map[string]any `json:"meta,omitempty"`
 }
+
+// A Turn is what one side said before the message of an inbound envelope.
+type Turn struct {
+	Role  string  `json:"role"` // TurnUser or TurnAssistant
+	Text  string  `json:"text,omitempty"`
+	Media []Media `json:"media,omitempty"`
+}
+
+// A ClientTool is a tool that is run by who sends a message.
+type ClientTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // a JSON Schema of an object
+}
+
+// Who speaks in a Turn.
+const (
+	TurnUser      = "user"
+	TurnAssistant = "assistant"
+)
 
 // Media is an attachment, by URL or by the name of an object in AGENT_FILES.
 type Media struct {
@@ -100,7 +135,7 @@ type Route struct {
 	// Args are what is to run in place of the arguments that were approved.
 	Args json.RawMessage `json:"args,omitempty"`
 	// Door is by which way a person has given the answer that this result is, or has
-	// ordered the stop: the subject of a chat, DoorCLI, DoorAPI or DoorDeadline. Empty,
+	// ordered the stop: the subject of a chat, DoorCLI, DoorAPI, DoorNATS or DoorDeadline. Empty,
 	// it is the result of a task. It counts only where a host has signed it.
 	Door string `json:"door,omitempty"`
 }

@@ -16,7 +16,7 @@ func Transient(err error) bool {
 	}
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		switch api.ErrorCode {
-		case errStreamFull, errNoStorage, errAccountFull, errNoLimits, errInProcess, errTooMany:
+		case errStreamFull, errNoStorage, errAccountFull, errNoLimits, errInProcess, errTooMany, CodeNoPeers:
 			return true
 		case CodeNoCluster: // comes with the code of a server's own fault
 			return false
@@ -34,14 +34,19 @@ func Refused(err error) bool {
 	return ok && (api.ErrorCode == errWrongLastSeq || api.ErrorCode == errWrongLastSeqConst)
 }
 
-// CodeNoCluster is the server's error code for replicas on a single server.
-const CodeNoCluster jetstream.ErrorCode = 10074
+const (
+	// CodeNoCluster is the server's error code for replicas on a single server.
+	CodeNoCluster jetstream.ErrorCode = 10074
+	// CodeNoPeers is that for too few servers of a cluster that could have a replica.
+	CodeNoPeers jetstream.ErrorCode = 10005
+)
 
 // Error codes of the server that nats.go has no constant for, or not all of.
 const (
 	errWrongLastSeq      jetstream.ErrorCode = 10071
 	errWrongLastSeqConst jetstream.ErrorCode = 10164
 	errAccountFull       jetstream.ErrorCode = 10002
+	errNoLeader          jetstream.ErrorCode = 10008
 	errNoStorage         jetstream.ErrorCode = 10047
 	errStreamFull        jetstream.ErrorCode = 10077
 	errNoLimits          jetstream.ErrorCode = 10120 // the account has none for such streams

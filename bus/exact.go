@@ -85,7 +85,7 @@ func nameOf(quoted []byte) []byte {
 // other, such as meta, names are the sender's own.
 func nested(name []byte) bool {
 	switch string(name) {
-	case "media", "error", "origin":
+	case "media", "error", "origin", "history":
 		return true
 	}
 	return false

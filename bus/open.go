@@ -22,7 +22,7 @@ import (
 )
 
 // A Bus is a connection to NATS, and the server itself when that is embedded.
-// NC, JS and Log may be used by everybody and are not to be changed.
+// NC, JS and Log may be used by all callers and are not to be changed.
 type Bus struct {
 	NC  *nats.Conn
 	JS  jetstream.JetStream

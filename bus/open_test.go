@@ -301,6 +301,7 @@ func TestOpenStartsBeforeNATS(t *testing.T) {
 }
 
 func TestOpenRefusesAStoreInUse(t *testing.T) {
+	t.Parallel()
 	cfg := bustest.Config(t)
 	first := bustest.OpenConfig(t, cfg)
 	_, err := bustest.TryOpen(t, cfg)

@@ -24,9 +24,8 @@ const (
 	oldestMajor, oldestMinor = 2, 14
 	oldestLevel              = 4 // JetStream's API level of 2.14
 
-	readyPause    = 100 * time.Millisecond
-	readyAttempt  = 2 * time.Second
-	readyProgress = 5 * time.Second
+	readyPause   = 100 * time.Millisecond
+	readyAttempt = 2 * time.Second
 )
 
 // Ready returns nil once the Bus is connected to a server that can serve a
@@ -36,9 +35,8 @@ const (
 func (b *Bus) Ready(ctx context.Context) error {
 	pause := time.NewTicker(readyPause)
 	defer pause.Stop()
-	var logged time.Time
+	waiting := Waiting{Log: b.Log.With().Str("server", b.address()).Logger()}
 	var err error
-	since := time.Now()
 	for {
 		switch last := b.attempt(ctx); {
 		case last == nil || hopeless(last):
@@ -46,10 +44,7 @@ func (b *Bus) Ready(ctx context.Context) error {
 		case err == nil || ctx.Err() == nil: // an attempt that is broken off says nothing
 			err = last
 		}
-		if time.Since(logged) >= readyProgress {
-			logged = time.Now()
-			b.Log.Info().Str("server", b.address()).Time("since", since).AnErr("reason", err).Msg("waiting for NATS")
-		}
+		waiting.Say(err, "waiting for NATS")
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -72,7 +67,7 @@ func (b *Bus) Healthy(ctx context.Context) error {
 		return err
 	}
 	if _, err := b.JS.AccountInfo(ctx); err != nil {
-		return fmt.Errorf("ask JetStream at %s: %w", b.address(), err)
+		return fmt.Errorf("ask JetStream at %s: %w", b.address(), ExplainLeader(err))
 	}
 	return nil
 }
@@ -158,7 +153,15 @@ func (b *Bus) explain(err error) error {
 	if last := b.NC.LastError(); errors.Is(last, nats.ErrPermissionViolation) {
 		return fmt.Errorf("%w JetStream at %s: %w", ErrDenied, where, last)
 	}
-	return fmt.Errorf("ask JetStream at %s: %w", where, err)
+	return fmt.Errorf("ask JetStream at %s: %w", where, ExplainLeader(err))
+}
+
+// ExplainLeader says what would help where the answer is that JetStream has no leader.
+func ExplainLeader(err error) error {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == errNoLeader {
+		return fmt.Errorf("its cluster has no leader, as when half of its servers are away; start those that are: %w", err)
+	}
+	return err
 }
 
 // address is where the Bus connects to, without credentials.

@@ -13,6 +13,7 @@ const (
 	SessionsStream  = "AGENT_SESSIONS"
 	EventsStream    = "AGENT_EVENTS"
 	DeadStream      = "AGENT_DEAD"
+	AuditStream     = "AGENT_AUDIT" // what operators have done
 
 	FilesBucket   = "AGENT_FILES"   // object store: what is too large for a message
 	LanesBucket   = "AGENT_LANES"   // which host last held which lane; the key of the fleet
@@ -23,6 +24,10 @@ const (
 	SchedulesBucket  = "AGENT_SCHEDULES"  // schedules and reminders, and when they are due next
 	HeartbeatsBucket = "AGENT_HEARTBEATS" // what the ticks of agents came to
 	MemoryBucket     = "AGENT_MEMORY"     // what agents remember
+	PairingsBucket   = "AGENT_PAIRINGS"   // which strangers may write to an agent
+	ChannelsBucket   = "AGENT_CHANNELS"   // how far accounts of channels have come
+	RequestsBucket   = "AGENT_REQUESTS"   // what clients have asked for at a door, to know a repeat
+	TokensBucket     = "AGENT_TOKENS"     // hashes of the tokens of the HTTP listener that were made by command
 )
 
 // LaneStreams are the streams of which each lane has a consumer.
@@ -34,6 +39,15 @@ const DedupeWindow = 10 * time.Minute
 // MemoryMarkers is how long the bucket of notes keeps the marker of a deletion; a
 // host that misses it reads all notes again.
 const MemoryMarkers = 7 * 24 * time.Hour
+
+// PairingMarkers is how long the bucket of pairings keeps the marker of a deletion.
+const PairingMarkers = 24 * time.Hour
+
+// RequestsAge is how long a request is known again by its key.
+const RequestsAge = 7 * 24 * time.Hour
+
+// ChannelsMarkers is how long AGENT_CHANNELS keeps the marker of what has expired.
+const ChannelsMarkers = time.Hour
 
 // UpgradeStream has the messages of AGENT_ROUTES while that is made new.
 const UpgradeStream = "AGENT_ROUTES_UPGRADE"

@@ -13,7 +13,9 @@ const (
 	DuePrefix      = "agent.due."      // what schedules and hosts bring to an agent at its time
 	SchedulePrefix = "agent.schedule." // what the server publishes there later
 	EventsPrefix   = "agent.events."
+	AuditPrefix    = "agent.audit." // what operators have done
 	StreamPrefix   = "agent.stream."
+	OwnerPrefix    = "agent.owner." // has the server choose the host that owns an account
 )
 
 // Channel splits the subject of a plugin's message into channel and instance;
@@ -38,7 +40,7 @@ func AgentOf(subject string) (agent string, ok bool) {
 // HostSubject reports whether only hosts publish on subject: logs, what they tell of
 // themselves, and timers. Streams keep all of it.
 func HostSubject(subject string) bool {
-	for _, prefix := range []string{"agent.session.", "agent.snapshot.", "agent.dead.", EventsPrefix, SchedulePrefix, DuePrefix} {
+	for _, prefix := range []string{"agent.session.", "agent.snapshot.", "agent.dead.", OwnerPrefix, EventsPrefix, AuditPrefix, SchedulePrefix, DuePrefix} {
 		if strings.HasPrefix(subject, prefix) {
 			return true
 		}

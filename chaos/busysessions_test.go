@@ -22,20 +22,38 @@ var crowds = []crowd{{1, 500}, {8, 50}}
 // their mailboxes overflow into the log, their logs have snapshots, and all that
 // was delivered and not acknowledged comes again after each kill.
 func TestBusySessionsKilled(t *testing.T) {
+	for _, b := range pick(someBusy, allBusy()) {
+		t.Run(fmt.Sprintf("%dx%d/queue_max %d/%s", b.sessions, b.outstanding, b.queueMax, b.target), func(t *testing.T) {
+			t.Parallel()
+			g := targets[b.target](t, b.queueMax)
+			tr := g.converse(b.crowd, b.queueMax)
+			g.killAtRandom(newRand(t), killCount(t), tr)
+			tr.stop()
+			tr.audit()
+		})
+	}
+}
+
+// A burden is one combination of what sessions are busy with and what is killed.
+type burden struct {
+	crowd
+	queueMax int
+	target   string
+}
+
+// someBusy has each crowd, each length of a queue and each target, but not with each
+// other.
+var someBusy = []burden{{crowds[0], 50, "embedded"}, {crowds[1], 50, "external"}, {crowds[1], 1000, "external, both killed"}}
+
+func allBusy() (all []burden) {
 	for _, c := range crowds {
 		for _, queueMax := range []int{1000, 50} {
-			for name, open := range targets {
-				t.Run(fmt.Sprintf("%dx%d/queue_max %d/%s", c.sessions, c.outstanding, queueMax, name), func(t *testing.T) {
-					t.Parallel()
-					g := open(t, queueMax)
-					tr := g.converse(c, queueMax)
-					g.killAtRandom(newRand(t), killCount(t), tr)
-					tr.stop()
-					tr.audit()
-				})
+			for target := range targets {
+				all = append(all, burden{c, queueMax, target})
 			}
 		}
 	}
+	return all
 }
 
 // killCount is how often each host is killed, AGENTHOST_CHAOS_KILLS if that is

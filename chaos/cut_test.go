@@ -17,9 +17,9 @@ func TestHostCutOff(t *testing.T) {
 	const cut = 5 * time.Second
 	said := w.begin(from(2, load(pick(10, 50), pick(16, 40), 2*cut))...)
 	<-time.After(time.Second) // into the load
-	line.setCut(true)
+	line.SetCut(true)
 	<-time.After(cut) // the chaos itself
-	line.setCut(false)
+	line.SetCut(false)
 	back := time.Now()
 	<-said
 	w.audit()
@@ -39,7 +39,7 @@ func TestDeliveriesLost(t *testing.T) {
 	said := w.begin(from(2, load(10, pick(60, 200), pick(3*time.Second, 15*time.Second)))...)
 	for range times {
 		<-time.After(pick(500*time.Millisecond, 3*time.Second)) // into the load
-		line.lose(200 * time.Millisecond)
+		lose(line, 200*time.Millisecond)
 	}
 	<-said
 	w.audit()

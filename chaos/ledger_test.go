@@ -88,6 +88,7 @@ type talk struct {
 	each    int           // messages of a person
 	every   time.Duration // the pause between them; 0: as fast as they are accepted
 	from    int           // number of the first message
+	spread  bool          // people begin one after the other, within the first pause
 	word    string        // is in every text
 }
 
@@ -100,7 +101,12 @@ func (l *ledger) begin(talks ...talk) <-chan struct{} {
 	var wg sync.WaitGroup
 	for _, t := range talks {
 		for p := range t.people {
-			wg.Go(func() { l.speak(t, fmt.Sprintf("p%02d", p)) })
+			wg.Go(func() {
+				if t.spread {
+					<-time.After(t.every * time.Duration(p) / time.Duration(t.people))
+				}
+				l.speak(t, fmt.Sprintf("p%02d", p))
+			})
 		}
 	}
 	done := make(chan struct{})

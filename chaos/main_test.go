@@ -11,7 +11,8 @@
 //	AGENTHOST_CHAOS=1 go test -tags crashtest ./chaos/...
 //
 // AGENTHOST_CHAOS_KILLS is how often each host of busy sessions is killed, and
-// AGENTHOST_CHAOS_SEED begins other random numbers.
+// AGENTHOST_CHAOS_SEED begins other random numbers. AGENTHOST_CHAOS_EDGE is how long
+// the line of an edge is cut.
 package chaos_test
 
 import (
@@ -21,9 +22,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"agenthost/bus/bustest"
+	"agenthost/internal/agenthost-chaos/natsnode"
 )
 
-// long tells that the tests may take minutes.
+// long reports whether the tests may take minutes.
 var long = os.Getenv("AGENTHOST_CHAOS") == "1"
 
 // natsVar tells the test binary to be a nats-server, so that the tests need no
@@ -35,7 +39,7 @@ var binary string
 
 func TestMain(m *testing.M) {
 	if os.Getenv(natsVar) != "" {
-		exit(0, serveNATS(os.Args[1:]))
+		exit(0, natsnode.Serve(os.Args[1:]))
 	}
 	if file := os.Getenv(effectsVar); file != "" {
 		exit(0, serveEffects(file))
@@ -46,6 +50,7 @@ func TestMain(m *testing.M) {
 	if file := os.Getenv(behaviorVar); file != "" {
 		exit(0, serveBehavior(file))
 	}
+	bustest.TempInMemory()
 	dir, err := os.MkdirTemp("", "agenthost-chaos-")
 	if err != nil {
 		exit(0, err)
@@ -56,7 +61,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if !long { // then the tests mostly wait
-		flag.Set("test.parallel", "6")
+		flag.Set("test.parallel", "10")
 	}
 	code := m.Run()
 	exit(code, os.RemoveAll(dir))

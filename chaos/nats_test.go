@@ -3,33 +3,11 @@
 package chaos_test
 
 import (
-	"flag"
 	"net"
 	"os"
 	"strconv"
 	"testing"
-
-	"github.com/nats-io/nats-server/v2/server"
 )
-
-// serveNATS is a nats-server; it understands the same arguments.
-func serveNATS(args []string) error {
-	none := func() {}
-	opts, err := server.ConfigureOptions(flag.NewFlagSet("nats-server", flag.ContinueOnError), args, none, none, none)
-	if err != nil {
-		return err
-	}
-	ns, err := server.NewServer(opts)
-	if err != nil {
-		return err
-	}
-	ns.ConfigureLogger()
-	if err := server.Run(ns); err != nil {
-		return err
-	}
-	ns.WaitForShutdown()
-	return nil
-}
 
 // startNATS starts a server with its defaults and returns its address, where it
 // takes connections.
@@ -58,7 +36,7 @@ func startNATS(t testing.TB) (*process, string) {
 	return p, address
 }
 
-// freeAddress is an address of this machine that nobody listens on.
+// freeAddress is an address of this machine without a listener.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -20,8 +20,8 @@ func TestEverythingAtRandom(t *testing.T) {
 	harms := []func(*process){
 		func(h *process) { h.kill(); h.start() },
 		func(*process) { w.nats.kill(); w.nats.start() },
-		func(*process) { line.setCut(true); <-time.After(upTo(rng, 2*time.Second)); line.setCut(false) },
-		func(*process) { line.lose(upTo(rng, time.Second)) },
+		func(*process) { line.SetCut(true); <-time.After(upTo(rng, 2*time.Second)); line.SetCut(false) },
+		func(*process) { lose(line, upTo(rng, time.Second)) },
 		func(h *process) { pause(h, upTo(rng, 9*time.Second)) },
 		func(*process) { pause(w.nats, upTo(rng, 9*time.Second)) },
 	}

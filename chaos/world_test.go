@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"agenthost/internal/agenthost-chaos/proxy"
 )
 
 // A world is what a test breaks: NATS, a configuration, and the ledger that
@@ -30,13 +32,13 @@ func external(t testing.TB, model string) *world {
 }
 
 // proxied is external with a line between its hosts and NATS.
-func proxied(t testing.TB, model string) (*world, *proxy) {
+func proxied(t testing.TB, model string) (*world, *proxy.Proxy) {
 	t.Helper()
 	nats, address := startNATS(t)
 	line := startProxy(t, address)
 	return &world{
 		ledger: openLedger(t, address), nats: nats,
-		config: setup{nats: line.address, model: model}.write(t),
+		config: setup{nats: line.Address, model: model}.write(t),
 	}, line
 }
 

@@ -13,6 +13,7 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/bus/records"
+	"agenthost/internal/audit"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -27,7 +28,7 @@ func (c *Client) Allowed(ctx context.Context) ([]Allowed, error) {
 	defer cancel()
 	list, err := allAllowed(ctx, c.js)
 	if err != nil {
-		return nil, hintBucket(fmt.Errorf("list what is allowed: %w", err))
+		return nil, hintBucket(fmt.Errorf("list standing approvals: %w", err))
 	}
 	slices.SortFunc(list, func(a, b Allowed) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
@@ -35,28 +36,14 @@ func (c *Client) Allowed(ctx context.Context) ([]Allowed, error) {
 	return list, nil
 }
 
-func allAllowed(ctx context.Context, js jetstream.JetStream) ([]Allowed, error) {
-	kv, err := js.KeyValue(ctx, bus.AllowedBucket)
-	if err != nil {
-		return nil, err
-	}
-	watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = watch.Stop() }() // the connection may be gone
-	var list []Allowed
-	for {
-		select {
-		case entry := <-watch.Updates():
-			if entry == nil {
-				return list, nil
-			}
-			list = append(list, readAllowed(entry.Key(), entry.Created(), entry.Value()))
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+func allAllowed(ctx context.Context, js jetstream.JetStream) (list []Allowed, err error) {
+	for entry, err := range records.Entries(ctx, js, bus.AllowedBucket, ">") {
+		if err != nil {
+			return nil, err
 		}
+		list = append(list, readAllowed(entry.Key(), entry.Created(), entry.Value()))
 	}
+	return list, nil
 }
 
 // readAllowed reads an entry. What cannot be read allows all the same, so it is
@@ -87,7 +74,11 @@ func (c *Client) Revoke(ctx context.Context, id string) (Allowed, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestWithin)
 	defer cancel()
-	return revoke(ctx, c.js, cmp.Or(whole, id))
+	was, err := revoke(ctx, c.js, cmp.Or(whole, id))
+	if err == nil {
+		c.note(ctx, audit.Entry{Action: "approvals-revoke", Agent: was.Agent, Session: was.Session, Target: was.ID, Detail: was.What})
+	}
+	return was, err
 }
 
 func revoke(ctx context.Context, js jetstream.JetStream, id string) (Allowed, error) {

@@ -41,10 +41,7 @@ type Answer struct {
 // signing.Signer. An answer that does not fit w is an error. The host publishes on
 // replyTo, when it is not empty, what has become of it.
 func (a Answer) Message(w Waiting, replyTo string) (*nats.Msg, error) {
-	if answer, ok := agents.ReadVerdict(a.Text); ok && w.Kind == ForApproval {
-		a.Text = answer
-	}
-	if err := a.check(w); err != nil {
+	if err := a.fit(w); err != nil {
 		return nil, fmt.Errorf("answer %q: %w", a.ID, err)
 	}
 	msg, err := agents.AnswerMessageBy(cmp.Or(a.Door, bus.DoorAPI), w, a.By, strings.TrimSpace(a.Text), a.Scope, replyTo)
@@ -52,6 +49,15 @@ func (a Answer) Message(w Waiting, replyTo string) (*nats.Msg, error) {
 		msg, err = agents.WithArgs(msg, a.Args)
 	}
 	return checked(msg, err)
+}
+
+// fit makes approve or deny of the words that mean it; an error says why a does not
+// answer w.
+func (a *Answer) fit(w Waiting) error {
+	if answer, ok := agents.ReadVerdict(a.Text); ok && w.Kind == ForApproval {
+		a.Text = answer
+	}
+	return a.check(w)
 }
 
 func (a Answer) check(w Waiting) error {
@@ -63,11 +69,11 @@ func (a Answer) check(w Waiting) error {
 	case a.Scope != "" && !slices.Contains(Scopes(), a.Scope):
 		return fmt.Errorf("scope is %q; want one of %s", a.Scope, strings.Join(Scopes(), ", "))
 	case a.Scope != "" && !approves:
-		return errors.New("only what is approved has a scope")
+		return errors.New("a scope needs the answer approve")
 	case w.Kind == ForApproval && !approves && !strings.EqualFold(text, Deny):
 		return fmt.Errorf("%q is no answer to an approval; want %s or %s", text, Approve, Deny)
 	case len(a.Args) > 0 && !approves:
-		return errors.New("only what is approved takes other arguments")
+		return errors.New("other arguments need the answer approve")
 	case len(a.Args) > 0 && (!json.Valid(a.Args) || !bus.IsObject(a.Args)):
 		return errors.New(`args: want a JSON object, such as {"path":"other.txt"}`)
 	case text == "":
@@ -75,7 +81,7 @@ func (a Answer) check(w Waiting) error {
 	case w.Kind == ForQuestion && len(w.Options) > 0 && !slices.ContainsFunc(w.Options, func(o string) bool {
 		return strings.EqualFold(strings.TrimSpace(o), text)
 	}):
-		return fmt.Errorf("%q is none of %s", text, strings.Join(w.Options, ", "))
+		return fmt.Errorf("%q: want one of %s", text, strings.Join(w.Options, ", "))
 	}
 	return nil
 }

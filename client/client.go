@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/internal/audit"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -31,6 +32,10 @@ type Options struct {
 	// Door is the way by which messages and answers come in, as events and hooks
 	// show it; empty: bus.DoorAPI.
 	Door string
+	// By is who uses the client, as the audit log names them; empty: the door.
+	By string
+	// Unrecorded leaves what the client does out of the audit log: its user writes that.
+	Unrecorded bool
 	// Log gets what happens to the connection; the zero Logger drops it.
 	Log zerolog.Logger
 }
@@ -40,6 +45,9 @@ type Client struct {
 	nc   *nats.Conn
 	js   jetstream.JetStream
 	door string
+	by   string
+	log  zerolog.Logger
+	note func(context.Context, audit.Entry) // into the audit log
 
 	cfg  bus.Config // of Connect
 	own  bool       // the connection was made by Connect
@@ -73,7 +81,12 @@ func Connect(ctx context.Context, cfg bus.Config, opt Options) (*Client, error) 
 
 // New makes a Client of a connection that there is already. Close leaves it open.
 func New(nc *nats.Conn, js jetstream.JetStream, opt Options) *Client {
-	return &Client{nc: nc, js: js, door: cmp.Or(opt.Door, bus.DoorAPI)}
+	c := &Client{nc: nc, js: js, door: cmp.Or(opt.Door, bus.DoorAPI), log: opt.Log}
+	c.by = cmp.Or(opt.By, c.door)
+	if c.note = c.record; opt.Unrecorded {
+		c.note = func(context.Context, audit.Entry) {}
+	}
+	return c
 }
 
 // Close closes the connection of a Client that Connect has made.
@@ -109,7 +122,7 @@ func (c *Client) hintLost(err error) error {
 	if !silent || !c.lost.Load() {
 		return err
 	}
-	return fmt.Errorf("%w; the connection to NATS was lost: when it is up again, look whether that was done, and repeat it if not", err)
+	return fmt.Errorf("%w; the connection to NATS was lost: once it is back, check whether this was done, and repeat it if not", err)
 }
 
 // hintRefused adds to an error what NATS has refused meanwhile: a request that

@@ -181,6 +181,9 @@ func (c *Conversation) Answer(ctx context.Context, w Waiting, text, by string) (
 	if w.Kind == ForApproval {
 		a.Text, a.Scope = splitScope(text)
 	}
+	if err := a.fit(w); err != nil {
+		return "", err // without the id, which the person has not seen
+	}
 	msg, err := a.Message(w, c.inbox)
 	if err != nil {
 		return "", err

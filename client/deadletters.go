@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 
 	"agenthost/bus"
 	"agenthost/bus/records"
 	"agenthost/bus/signing"
+	"agenthost/internal/audit"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -22,6 +24,7 @@ type DeadLetters struct {
 	stream jetstream.Stream
 	reader *records.Reader
 	signer *signing.Signer // nil: no host has made a key
+	note   func(context.Context, audit.Entry)
 }
 
 // A DeadLetter is a bus.DeadLetter with its number.
@@ -43,7 +46,11 @@ var ErrNoDeadLetter = errors.New("no dead letter")
 
 // DeadLetters are the dead letters of the fleet.
 func (c *Client) DeadLetters(ctx context.Context) (*DeadLetters, error) {
-	return OpenDeadLetters(ctx, c.js)
+	g, err := OpenDeadLetters(ctx, c.js)
+	if err == nil {
+		g.note = c.note
+	}
+	return g, err
 }
 
 // OpenDeadLetters finds the dead letters on js.
@@ -59,7 +66,7 @@ func OpenDeadLetters(ctx context.Context, js jetstream.JetStream) (*DeadLetters,
 	if err != nil && !errors.Is(err, records.ErrNotFound) {
 		return nil, err
 	}
-	return &DeadLetters{js, stream, records.NewReader(js), signer}, nil
+	return &DeadLetters{js, stream, records.NewReader(js), signer, func(context.Context, audit.Entry) {}}, nil
 }
 
 // Letters are those of agent, or of all when it is empty, the oldest first,
@@ -115,6 +122,14 @@ func (g *DeadLetters) Get(ctx context.Context, seq uint64) (DeadLetter, error) {
 
 // Delete deletes the letter with number seq for good.
 func (g *DeadLetters) Delete(ctx context.Context, seq uint64) error {
+	err := g.delete(ctx, seq)
+	if err == nil {
+		g.note(ctx, audit.Entry{Action: "dead-purge", Target: strconv.FormatUint(seq, 10)})
+	}
+	return err
+}
+
+func (g *DeadLetters) delete(ctx context.Context, seq uint64) error {
 	if err := g.stream.DeleteMsg(ctx, seq); err != nil {
 		return fmt.Errorf("delete dead letter %d: %w", seq, err)
 	}
@@ -136,7 +151,7 @@ func decodeDeadLetter(rec records.Record) DeadLetter {
 // the stream's window knows the message, so that a second retry adds nothing.
 func (g *DeadLetters) Retry(ctx context.Context, l DeadLetter) (Retried, error) {
 	if l.Subject == "" || strings.ContainsAny(l.Subject, " \t\r\n*>") {
-		return Retried{}, errors.New("it does not tell which subject the message was for")
+		return Retried{}, errors.New("the dead letter does not name the subject of its message")
 	}
 	data, err := g.message(ctx, l)
 	if err != nil {
@@ -164,7 +179,8 @@ func (g *DeadLetters) Retry(ctx context.Context, l DeadLetter) (Retried, error) 
 	if err != nil {
 		return Retried{}, fmt.Errorf("publish on %s: %w", l.Subject, err)
 	}
-	return Retried{l.DeadSeq, l.Subject, ack.Stream, ack.Sequence}, g.Delete(ctx, l.DeadSeq)
+	g.note(ctx, audit.Entry{Action: "dead-retry", Agent: l.Agent, Target: strconv.FormatUint(l.DeadSeq, 10), Detail: l.Subject})
+	return Retried{l.DeadSeq, l.Subject, ack.Stream, ack.Sequence}, g.delete(ctx, l.DeadSeq)
 }
 
 // message is the message of a dead letter, which may be in its stream only.

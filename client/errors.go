@@ -11,6 +11,7 @@ import (
 // The codes of errors in the answers of a host, as HTTP has them.
 const (
 	CodeBad         = "400"
+	CodeForbidden   = "403"
 	CodeNotFound    = "404"
 	CodeBusy        = "409"
 	CodeUnavailable = "503"
@@ -21,7 +22,7 @@ var ErrNoHost = errors.New(`no host answers; start one with "agenthost run"`)
 
 // ErrNotStored is the error of sending something to NATS that has no stream for
 // it.
-var ErrNotStored = errors.New("no stream takes it, as no host has run on this NATS yet")
+var ErrNotStored = errors.New("there is no stream for it: no host has run on this NATS yet")
 
 // An UnknownError is the error of naming an agent or a model that no host has.
 type UnknownError struct {

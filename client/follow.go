@@ -98,10 +98,7 @@ func (c *Client) Follow(ctx context.Context, agent, key string) iter.Seq2[Chunk,
 			}
 			defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
 		}
-		if err := f.Ask(); err != nil {
-			yield(Chunk{}, err)
-			return
-		}
+		_ = f.Ask() // while the connection is away; it is asked again once it is back
 		for {
 			select {
 			case msg := <-received:

@@ -62,7 +62,7 @@ func (c *Client) hosts(ctx context.Context, quiet time.Duration, enough func(Sta
 // gather asks all hosts on a subject until an answer is enough, or no further
 // one comes for a while.
 func gather[T any](ctx context.Context, nc *nats.Conn, subject string, quiet time.Duration, read func([]byte) (T, error), enough func(T) bool) ([]T, error) {
-	sub, err := request(nc, subject, nil)
+	sub, err := request(nc, subject, nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("ask hosts: %w", err)
 	}
@@ -87,12 +87,14 @@ func gather[T any](ctx context.Context, nc *nats.Conn, subject string, quiet tim
 }
 
 // request publishes a request that several hosts answer.
-func request(nc *nats.Conn, subject string, data []byte) (*nats.Subscription, error) {
+func request(nc *nats.Conn, subject string, data []byte, header nats.Header) (*nats.Subscription, error) {
 	sub, err := nc.SubscribeSync(nc.NewInbox())
 	if err != nil {
 		return nil, err
 	}
-	if err := nc.PublishRequest(subject, sub.Subject, data); err != nil {
+	msg := nats.NewMsg(subject)
+	msg.Reply, msg.Data, msg.Header = sub.Subject, data, header
+	if err := nc.PublishMsg(msg); err != nil {
 		_ = sub.Unsubscribe() // the connection may be gone
 		return nil, err
 	}
@@ -113,7 +115,7 @@ func next[T any](ctx context.Context, sub *nats.Subscription, within time.Durati
 // enough, or for as long as within. What is missing then is for the caller to
 // find; only the end of ctx and the error of take are errors.
 func (c *Client) order(ctx context.Context, subject string, data []byte, within time.Duration, take func([]byte) (enough bool, err error)) error {
-	sub, err := request(c.nc, subject, data)
+	sub, err := request(c.nc, subject, data, c.header())
 	if err != nil {
 		return fmt.Errorf("ask hosts: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"agenthost/internal/audit"
 	"agenthost/tools/memory"
 )
 
@@ -28,5 +29,9 @@ func (c *Client) Notes(ctx context.Context, agent, person string) ([]Note, error
 
 // DeleteNote deletes one of Notes for good, in all hosts.
 func (c *Client) DeleteNote(ctx context.Context, n Note) error {
-	return hintBucket(memory.Delete(ctx, c.js, n))
+	err := memory.Delete(ctx, c.js, n)
+	if err == nil {
+		c.note(ctx, audit.Entry{Action: "memory-delete", Agent: n.Agent, Target: n.ID})
+	}
+	return hintBucket(err)
 }

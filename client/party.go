@@ -17,7 +17,7 @@ func ParseParty(text, from string) (Party, error) {
 	rest, route := strings.CutPrefix(text, "route/")
 	if !route {
 		if _, err := session.ID("a", text); err == nil {
-			return Party{}, &NameError{fmt.Errorf("session %q: its chat goes on where it is; want a name, or a key such as route/cli/apples", text)}
+			return Party{}, &NameError{fmt.Errorf("session %q belongs to a chat and can only be continued there; want a name, or a key such as route/cli/apples", text)}
 		}
 		return Party{from, text}, nil
 	}

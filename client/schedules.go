@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"agenthost/heartbeat"
+	"agenthost/internal/audit"
 )
 
 // A Scheduled is a schedule of the configuration, or a reminder.
@@ -21,5 +22,9 @@ func (c *Client) Schedules(ctx context.Context) ([]Scheduled, error) {
 func (c *Client) CancelReminder(ctx context.Context, agent, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestWithin)
 	defer cancel()
-	return hintBucket(heartbeat.Cancel(ctx, c.js, agent, name))
+	err := heartbeat.Cancel(ctx, c.js, agent, name)
+	if err == nil {
+		c.note(ctx, audit.Entry{Action: "schedules-cancel", Agent: agent, Target: name})
+	}
+	return hintBucket(err)
 }

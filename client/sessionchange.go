@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"agenthost/internal/audit"
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
@@ -44,6 +46,9 @@ func (s *Sessions) Fork(ctx context.Context, b Branching) (Fork, error) {
 		return Fork{}, err
 	}
 	made, err := s.archive.Fork(ctx, f)
+	if err == nil {
+		s.client.note(ctx, audit.Entry{Action: "sessions-fork", Agent: b.Agent, Session: string(made.From), Detail: strings.TrimSpace(b.At + " " + string(made.Key))})
+	}
 	return made, s.explain(ctx, err)
 }
 
@@ -76,9 +81,13 @@ func (s *Sessions) delete(ctx context.Context, r Removal) (Deletion, error) {
 	if err != nil {
 		return Deletion{}, err
 	}
-	msg, err := s.client.nc.RequestWithContext(ctx, DeleteSessionSubject, data)
+	msg, err := s.client.nc.RequestMsgWithContext(ctx, s.client.request(DeleteSessionSubject, data))
 	if errors.Is(err, nats.ErrNoResponders) {
-		return s.archive.Delete(ctx, r.Agent, sid, true)
+		d, err := s.archive.Delete(ctx, r.Agent, sid, true)
+		if err == nil {
+			s.client.note(ctx, audit.Entry{Action: "sessions-delete", Agent: d.Agent, Session: string(d.Key)})
+		}
+		return d, err
 	}
 	d := Deletion{}
 	switch {

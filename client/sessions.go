@@ -39,6 +39,9 @@ type (
 	Fork = session.Fork
 )
 
+// OperatorSession is the State of a SessionSummary whose chat a person has taken over.
+const OperatorSession = session.OperatorSession
+
 // Why something cannot be done with a session.
 var (
 	ErrNoSession      = session.ErrNoSession

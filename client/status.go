@@ -21,6 +21,10 @@ type Status struct {
 	Started time.Time     `json:"started"`
 	Serving int           `json:"serving"` // lanes that this host serves
 	Lanes   int           `json:"lanes"`   // lanes that it could
+	Weight  int           `json:"weight"`  // its share of the lanes beside those of other hosts
+	Share   int           `json:"share"`   // how many lanes it is to serve, by their numbers
+	Placed  []int         `json:"placed"`  // the numbers of those that it serves, or would if anything came
+	Serves  []LaneStatus  `json:"serves"`  // the lanes that this host serves
 	Agents  []AgentStatus `json:"agents"`
 	Models  []ModelStatus `json:"models,omitempty"`
 	// ToolFaults are the tools that are left out, and sources that cannot be
@@ -29,6 +33,13 @@ type Status struct {
 	// Refused is what is wrong with the configuration as it was last read; until
 	// it is right the host goes by the one before.
 	Refused []config.Problem `json:"config_refused,omitempty"`
+}
+
+// LaneStatus is how a host serves a lane.
+type LaneStatus struct {
+	Lane  int       `json:"lane"`
+	Since time.Time `json:"since"`
+	Lag   uint64    `json:"lag"` // messages that are not done, those in progress among them
 }
 
 // ReadStatus reads the answer of a host on StatusSubject.

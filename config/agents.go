@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agenthost/agents"
+	"agenthost/bus"
 	"agenthost/internal/texts"
 	"agenthost/internal/yamldoc"
 	"agenthost/session"
@@ -62,6 +63,7 @@ func (k *checker) checkAgent(at string, a Agent) {
 	k.oneOf(at+".session.queue", string(a.Session.Queue), queues...)
 	k.checkBudget(at+".limits.budget", a.Limits.Budget)
 	k.checkChannels(at+".channels", a)
+	k.checkDoors(at+".doors", a)
 	k.checkHeartbeat(at+".heartbeat", a.Heartbeat)
 	k.checkSchedules(at+".schedules", a.Schedules)
 	k.checkZone(at+".timezone", a.Timezone)
@@ -209,6 +211,7 @@ func (k *checker) checkChannels(at string, a Agent) {
 		if b.Instance != "*" {
 			k.token(p+".instance", "instance", b.Instance)
 		}
+		k.checkBindingAccount(p, b)
 		k.oneOf(p+".queue", string(b.Queue), queues...)
 		if queue := cmp.Or(b.Queue, a.Session.Queue, session.Followup); b.Debounce > 0 && queue != session.Collect {
 			k.Fault(p+".debounce", "debounce with queue %s; want queue: collect", queue)
@@ -216,11 +219,23 @@ func (k *checker) checkChannels(at string, a Agent) {
 		k.checkDebounceMax(p+".debounce_max", a, b)
 		k.checkOverrides(p, a, b)
 		k.checkStale(p+".stale", b)
+		k.checkSenders(p+".senders", b.Senders)
+		k.checkRate(p+".rate", b.Rate)
 		for j, other := range a.Channels[:i] {
 			if overlap(b, other) {
 				k.Fault(p, "duplicate binding (first at %s); keep one", k.NodeAt(fmt.Sprintf("%s[%d]", at, j)).At)
 				break
 			}
+		}
+	}
+}
+
+func (k *checker) checkDoors(at string, a Agent) {
+	for i, door := range a.Doors {
+		p := fmt.Sprintf("%s[%d]", at, i)
+		k.oneOf(p, door, bus.Doors()...)
+		if slices.Contains(a.Doors[:i], door) {
+			k.Fault(p, "%s twice; name each door once", k.Quote(p))
 		}
 	}
 }

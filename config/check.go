@@ -11,6 +11,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/hooks"
+	"agenthost/internal/httpauth"
 	"agenthost/internal/yamldoc"
 )
 
@@ -41,6 +42,9 @@ func (k *checker) check() {
 	k.checkPlugins()
 	k.checkHooks()
 	k.checkAgents()
+	k.checkTokens()
+	k.checkIdentities()
+	k.checkBound()
 	k.checkHookScopes()
 	k.checkDefaults()
 	k.checkFiles()
@@ -95,22 +99,40 @@ func (k *checker) checkHTTP() {
 		k.Fault("http.listen", "listen %s: want host:port, such as %s", k.Quote("http.listen"), DefaultListen)
 		return
 	}
-	if !loopback(listen) && k.c.HTTP.Token == "" && !k.Failed("http.token") {
+	if !loopback(listen) && k.c.HTTP.Token == "" && len(k.c.HTTP.Tokens) == 0 && !k.Failed("http.token") && !k.Failed("http.tokens") {
 		k.Fault("http.listen", "listen %s is open to other machines; add token:, or listen on %s", k.Quote("http.listen"), DefaultListen)
 	}
 }
 
-func (k *checker) checkPlugins() {
-	for _, channel := range sorted(k.c.Plugins) {
-		path := "plugins." + channel
-		if !token.MatchString(channel) {
-			k.FaultKey(path, "channel %q: %s", channel, wantToken)
-		}
-		for _, instance := range sorted(k.c.Plugins[channel]) {
-			_, settings := k.c.Plugins[channel][instance].(map[string]any)
-			if settings && !token.MatchString(instance) {
-				k.FaultKey(yamldoc.Join(path, instance), "instance %q: %s", instance, wantToken)
+// checkTokens checks who may call besides whoever has the one token.
+func (k *checker) checkTokens() {
+	names, values := map[string]bool{httpauth.Operator: true}, map[string]bool{k.c.HTTP.Token: true}
+	for i, t := range k.c.HTTP.Tokens {
+		at := fmt.Sprintf("http.tokens[%d]", i)
+		if k.required(at+".name", t.Name, "name", "the token") {
+			k.token(at+".name", "name", t.Name)
+			if t.Name == httpauth.Operator {
+				k.Fault(at+".name", "name %q is whoever has http.token; want another", t.Name)
+			} else if names[t.Name] {
+				k.Fault(at+".name", "name %s stands there twice; want another", k.Quote(at+".name"))
 			}
+		}
+		if k.required(at+".token", t.Token, "token", "the token "+strconv.Quote(t.Name)) && values[t.Token] {
+			k.Fault(at+".token", "token: the same as another; want one of its own")
+		}
+		if k.required(at+".role", string(t.Role), "role", "the token "+strconv.Quote(t.Name)) {
+			k.oneOf(at+".role", string(t.Role), string(httpauth.Admin), string(httpauth.Read), string(httpauth.Chat))
+		}
+		names[t.Name], values[t.Token] = true, true
+		k.checkAgentNames(at, t.Agents)
+	}
+}
+
+// checkAgentNames reports names below the key agents at a path that no agent has.
+func (k *checker) checkAgentNames(at string, names []string) {
+	for i, name := range names {
+		if p := fmt.Sprintf("%s.agents[%d]", at, i); k.ids != nil && !slices.Contains(k.ids, name) {
+			k.Fault(p, "there is no agent %s; %s", k.Quote(p), yamldoc.Suggest(name, k.ids))
 		}
 	}
 }

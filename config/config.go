@@ -6,7 +6,8 @@
 // Before anything is decoded, `${VAR}`, `${VAR:-default}` and `${file:path}`
 // are replaced inside scalar values, never in keys, and never in values under
 // the key `prompt`, where `${…}` belongs to whoever fires the prompt. `$${`
-// stands for a literal `${`. A value without quotes is read anew after that, and
+// stands for a literal `${`. The `text` of a webhook keeps its variables too: the
+// body of a request fills them. A value without quotes is read again after that, and
 // one with quotes where text cannot be, so that `${N}` can fill a number.
 //
 // Relative paths, those of `${file:path}` included, are relative to the folder
@@ -18,7 +19,10 @@ import (
 	"agenthost/bus"
 	"agenthost/heartbeat"
 	"agenthost/hooks"
+	"agenthost/internal/httpauth"
+	"agenthost/internal/identity"
 	"agenthost/llm"
+	"agenthost/plugins/settings"
 	"agenthost/tools"
 )
 
@@ -34,10 +38,11 @@ type Config struct {
 	MCP      map[string]tools.MCPConfig     `yaml:"mcp,omitempty" json:"mcp,omitempty"`
 	Services map[string]tools.ServiceConfig `yaml:"services,omitempty" json:"services,omitempty"`
 	Fetch    tools.FetchConfig              `yaml:"fetch,omitempty" json:"fetch,omitzero"`
-	// Plugins holds the settings of each channel, most often by instance; the
-	// plugin itself checks them.
-	Plugins map[string]map[string]any `yaml:"plugins,omitempty" json:"plugins,omitempty"`
-	Hooks   []hooks.Config            `yaml:"hooks,omitempty" json:"hooks,omitempty"`
+	Plugins  settings.Plugins               `yaml:"plugins,omitempty" json:"plugins,omitzero"`
+	Hooks    []hooks.Config                 `yaml:"hooks,omitempty" json:"hooks,omitempty"`
+	// Identities are people with the accounts that are theirs, by names that only
+	// the configuration uses.
+	Identities map[string]identity.Config `yaml:"identities,omitempty" json:"identities,omitempty"`
 
 	HookFaults   []Problem `yaml:"-" json:"-"` // the hooks that there is no room for
 	SchemaFaults []Problem `yaml:"-" json:"-"` // what is wrong with each output_schema that cannot be read
@@ -50,9 +55,15 @@ type HTTP struct {
 	// Listen is host:port. In a file it defaults to DefaultListen; empty, there
 	// is no listener.
 	Listen string `yaml:"listen,omitempty" json:"listen,omitempty"`
-	// Token is what a caller has to send; empty, none is needed.
+	// Token is what a caller has to send who may do all; without it and Tokens none
+	// is needed.
 	Token string `yaml:"token,omitempty" json:"token,omitempty"`
+	// Tokens are for callers who may do less, or whose name matters.
+	Tokens []httpauth.Token `yaml:"tokens,omitempty" json:"tokens,omitempty"`
 }
+
+// none reports whether there is no listener.
+func (h HTTP) none() bool { return h.Listen == "" && h.Token == "" && len(h.Tokens) == 0 }
 
 // An Agent is one entry of `agents:`.
 type Agent struct {
@@ -74,7 +85,8 @@ const (
 )
 
 // Demo returns the configuration of a host that was given none: the agent demo
-// on the channel demo, with the model that echoes, on an embedded server.
+// on the channel demo and on the chat page, with the model that echoes, on an
+// embedded server.
 func Demo() *Config {
 	return &Config{
 		NATS:   bus.Config{Embedded: bus.Embedded{Store: DefaultStore}},
@@ -84,7 +96,8 @@ func Demo() *Config {
 			ID:          "demo",
 			Description: "Says what it is told.",
 			Model:       agents.Names{"echo"},
-			Channels:    []agents.Binding{{Channel: "demo"}},
+			Channels:    []agents.Binding{{Channel: "demo"}, {Channel: "web"}},
 		}}},
+		Plugins: settings.Plugins{Web: &settings.Web{}},
 	}
 }

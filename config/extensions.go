@@ -3,6 +3,8 @@ package config
 import (
 	"path/filepath"
 	"slices"
+
+	"agenthost/plugins/settings"
 )
 
 // Extensions are names that a program adds to those of the host, so that its
@@ -10,6 +12,7 @@ import (
 type Extensions struct {
 	Providers []string // of models
 	Tools     []string
+	Channels  []string // of plugins
 }
 
 // Load is the function [Load] for a configuration that may use the extensions.
@@ -21,6 +24,15 @@ func (e Extensions) Parse(name string, data []byte) (*Config, error) {
 	l.own = e
 	l.addYAML(name, data)
 	return l.config()
+}
+
+// accounts is a table with the names of the channels.
+func (e Extensions) accounts() map[string]map[string]settings.Own {
+	table := map[string]map[string]settings.Own{}
+	for _, name := range e.Channels {
+		table[name] = nil
+	}
+	return table
 }
 
 func (e Extensions) providers() []string { return slices.Concat(providers, e.Providers) }

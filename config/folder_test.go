@@ -22,13 +22,13 @@ func TestFolderProblems(t *testing.T) {
 		},
 		"a name in two files": {
 			map[string]string{
-				"agenthost.yaml":  "nats: {}\nmodels:\n  m: {provider: echo}\nplugins: {irc: {a: {}}}\n",
-				"agents.d/x.yaml": "nats: {}\nmodels:\n  m: {provider: echo}\nplugins: {irc: {a: {}}}\n",
+				"agenthost.yaml":  "nats: {}\nmodels:\n  m: {provider: echo}\nplugins: {exec: {a: {command: [b]}}}\n",
+				"agents.d/x.yaml": "nats: {}\nmodels:\n  m: {provider: echo}\nplugins: {exec: {a: {command: [b]}}}\n",
 			},
 			[]string{
 				"/agents.d/x.yaml:1:1: \"nats\" is in FOLDER/agenthost.yaml:1:1 as well; keep one",
 				"/agents.d/x.yaml:3:3: \"m\" is in FOLDER/agenthost.yaml:3:3 as well; keep one",
-				"/agents.d/x.yaml:4:17: \"a\" is in FOLDER/agenthost.yaml:4:17 as well; keep one",
+				"/agents.d/x.yaml:4:18: \"a\" is in FOLDER/agenthost.yaml:4:18 as well; keep one",
 			},
 		},
 		"an agent in two files": {

@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"agenthost/internal/yamldoc"
+	"agenthost/plugins/settings"
 )
 
 // Load reads the configuration at path, a file or a folder. In a folder these
 // are read, each group in the order of the names: agenthost.yaml, agents/*.md,
 // agents.d/*.yaml (or .yml); names that start with a dot are passed over. Lists
-// of agents and hooks are appended; models, mcp, services and plugins are
-// merged by name, and a name that two files give is an error.
+// of agents and hooks are appended; models, mcp, services and the accounts of
+// plugins are merged by name, and a name that two files give is an error.
 //
 // Everything that is wrong is reported at once, as a [*FileError].
 func Load(path string) (*Config, error) { return Extensions{}.Load(path) }
@@ -60,7 +61,7 @@ func (l *loader) config() (*Config, error) {
 		return nil, l.Err()
 	}
 	l.applyDefaults()
-	c := new(Config)
+	c := &Config{Plugins: settings.Plugins{Own: l.own.accounts()}}
 	d := yamldoc.NewDecoder(&l.Problems)
 	d.Decode(l.root, reflect.ValueOf(c).Elem(), "")
 	k := &checker{Decoder: d, c: c, own: l.own, partial: l.partial, folder: l.folder, shelf: shelf{folder: l.folder, known: map[string]skill{}}}
@@ -151,9 +152,13 @@ func (l *loader) addYAML(name string, data []byte) {
 	}
 }
 
+// keptVariables are the values whose ${…} belongs to who fills it: a webhook, from
+// the body of a request.
+var keptVariables = [][]string{{"plugins", "webhook", "*", "text"}}
+
 // parse returns the tree of a file, nil when there is none.
 func (l *loader) parse(name string, data []byte) *yamldoc.Node {
-	root := yamldoc.Parse(&l.Problems, name, data, yamldoc.Options{Folder: l.folder, Literal: l.literal})
+	root := yamldoc.Parse(&l.Problems, name, data, yamldoc.Options{Folder: l.folder, Literal: l.literal, Keep: keptVariables})
 	l.partial = l.partial || root == nil
 	return root
 }

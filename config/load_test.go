@@ -16,6 +16,7 @@ import (
 	"agenthost/heartbeat"
 	"agenthost/hooks"
 	"agenthost/llm"
+	"agenthost/plugins/settings"
 	"agenthost/session"
 	"agenthost/tools"
 )
@@ -97,8 +98,8 @@ func TestFullExample(t *testing.T) {
 			"wiki":  {URL: "http://wiki.example/mcp"},
 		},
 		Services: map[string]tools.ServiceConfig{"billing": {}},
-		Plugins: map[string]map[string]any{
-			"web": {}, "http": {}, "telegram": {"sales": map[string]any{"token": "123:abc"}},
+		Plugins: settings.Plugins{
+			Web: &settings.Web{}, Telegram: map[string]settings.Telegram{"sales": {Token: "123:abc"}},
 		},
 		Hooks: []hooks.Config{{On: hooks.BeforeToolCall, Subject: "acme.audit", Priority: 10}},
 	}
@@ -235,7 +236,7 @@ func TestQuotedExpansionFillsTypes(t *testing.T) {
 nats: {replicas: "${N}", lanes: '${EMPTY}', user: "${N}"}
 models: {m: {provider: openai, model: "${N}", temperature: "0.${N}"}}
 agents: [{id: a, session: {max: "1${N}"}, heartbeat: {enabled: "${YES}", interval: "${SPAN}"}}]
-plugins: {web: {token: "${N}"}}
+plugins: {telegram: {sales: {token: "${N}", stream: "${YES}", max_file: "${N}MB"}}}
 `)
 	if c.NATS.Replicas != 3 || c.NATS.Lanes != 0 || c.NATS.User != "3" {
 		t.Errorf("nats: got %+v", c.NATS)
@@ -246,22 +247,9 @@ plugins: {web: {token: "${N}"}}
 	if a := c.Agents[0]; !a.Heartbeat.Enabled || a.Heartbeat.Interval != 90*time.Second || *a.Session.Max != 13 {
 		t.Errorf("agent: got %+v", a)
 	}
-	if diff := cmp.Diff(map[string]map[string]any{"web": {"token": "3"}}, c.Plugins); diff != "" {
-		t.Errorf("plugins (-want +got):\n%s", diff)
-	}
-}
-
-func TestPluginSettingsAreAsInJSON(t *testing.T) {
-	c := parse(t, "plugins: {irc: {main: {port: 6697, tls: true, since: 2026-01-01, rooms: [a, {b: ~}]}, nick: bot}, web: }\n")
-	want := map[string]map[string]any{
-		"irc": {
-			"main": map[string]any{"port": 6697, "tls": true, "since": "2026-01-01", "rooms": []any{"a", map[string]any{"b": nil}}},
-			"nick": "bot",
-		},
-		"web": nil,
-	}
-	if diff := cmp.Diff(want, c.Plugins); diff != "" {
-		t.Errorf("plugins (-want +got):\n%s", diff)
+	sales := settings.Telegram{Token: "3", Account: settings.Account{Stream: true, MaxFile: 3 << 20}}
+	if diff := cmp.Diff(sales, c.Plugins.Telegram["sales"]); diff != "" {
+		t.Errorf("telegram (-want +got):\n%s", diff)
 	}
 }
 
@@ -307,7 +295,7 @@ func TestFolder(t *testing.T) {
 	if diff := cmp.Diff(wantAgents, got); diff != "" {
 		t.Errorf("agents (-want +got):\n%s", diff)
 	}
-	if len(c.Hooks) != 2 || len(c.Plugins["telegram"]) != 2 || len(c.Services) != 1 {
+	if len(c.Hooks) != 2 || len(c.Plugins.Telegram) != 2 || len(c.Services) != 1 {
 		t.Errorf("got hooks %v, plugins %v, services %v", c.Hooks, c.Plugins, c.Services)
 	}
 	if want := filepath.Join(folder, "data"); c.NATS.Embedded.Store != want {
@@ -317,7 +305,7 @@ func TestFolder(t *testing.T) {
 
 func TestDemo(t *testing.T) {
 	demo := config.Demo()
-	same := parse(t, "models: {echo: {provider: echo}}\nagents: [{id: demo, description: Says what it is told., channels: [demo]}]\n")
+	same := parse(t, "models: {echo: {provider: echo}}\nagents: [{id: demo, description: Says what it is told., channels: [demo, web]}]\nplugins: {web: {}}\n")
 	if diff := cmp.Diff(same, demo); diff != "" {
 		t.Errorf("the demo is not what a file would give (-file +demo):\n%s", diff)
 	}

@@ -24,6 +24,7 @@ func (k *checker) checkNATS() {
 	if p := c.InboxPrefix; p != "" && !validInbox(p) {
 		k.Fault("nats.inbox_prefix", "inbox_prefix %s: want a subject such as _INBOX_host, without * and >", k.Quote("nats.inbox_prefix"))
 	}
+	k.token("nats.owner", "owner", c.Owner)
 	if k.Set("nats.replicas") && !slices.Contains([]int{1, 3, 5}, c.Replicas) {
 		k.Fault("nats.replicas", "replicas %s: want 1, 3 or 5", k.Quote("nats.replicas"))
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"agenthost/agents"
 	"agenthost/internal/yamldoc"
@@ -34,6 +35,27 @@ func (c *Config) resolvePaths(folder string) {
 		m.Script = below(folder, m.Script)
 		c.Models[name] = m
 	}
+	c.resolvePluginPaths(folder)
+}
+
+// resolvePluginPaths does so for the accounts of channels. The program of an exec
+// plugin is looked for in the PATH when it has no slash.
+func (c *Config) resolvePluginPaths(folder string) {
+	for name, s := range c.Plugins.IRC {
+		s.CA = below(folder, s.CA)
+		c.Plugins.IRC[name] = s
+	}
+	for name, s := range c.Plugins.Email {
+		s.IMAP.CA, s.SMTP.CA = below(folder, s.IMAP.CA), below(folder, s.SMTP.CA)
+		c.Plugins.Email[name] = s
+	}
+	for _, s := range c.Plugins.Exec {
+		if program := s.Command[0]; strings.ContainsRune(program, filepath.Separator) && !filepath.IsAbs(program) {
+			if s.Command[0] = below(folder, program); !filepath.IsAbs(folder) {
+				s.Command[0] = "." + string(filepath.Separator) + s.Command[0]
+			}
+		}
+	}
 }
 
 // checkFiles reports the files that are named and that nobody could read.
@@ -45,6 +67,14 @@ func (k *checker) checkFiles() {
 	k.checkFile("nats.tls.cert", n.TLS.Cert)
 	k.checkFile("nats.tls.key", n.TLS.Key)
 	k.checkFile("nats.embedded.config", n.Embedded.Config)
+	for name, s := range k.c.Plugins.IRC {
+		k.checkFile(yamldoc.Join("plugins.irc", name)+".ca", s.CA)
+	}
+	for name, s := range k.c.Plugins.Email {
+		at := yamldoc.Join("plugins.email", name)
+		k.checkFile(at+".imap.ca", s.IMAP.CA)
+		k.checkFile(at+".smtp.ca", s.SMTP.CA)
+	}
 	for name, m := range k.c.Models {
 		k.checkFile(yamldoc.Join(yamldoc.Join("models", name), "script"), m.Script)
 	}

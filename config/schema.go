@@ -9,8 +9,12 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"agenthost/agents"
+	"agenthost/bus"
 	"agenthost/hooks"
+	"agenthost/internal/httpauth"
+	"agenthost/internal/identity"
 	"agenthost/internal/yamldoc"
+	"agenthost/plugins/settings"
 	"agenthost/session"
 )
 
@@ -21,6 +25,12 @@ func Schema() ([]byte, error) {
 	opts := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		yamldoc.DurationType:             {Type: "string", Description: "A duration with its unit, such as 30s or 10m.", Pattern: `^([0-9.]+(ns|us|µs|ms|s|m|h|d))+$|\$\{`},
 		reflect.TypeFor[session.Queue](): {Type: "string", Enum: words(queues)},
+		reflect.TypeFor[settings.Bytes](): either(
+			&jsonschema.Schema{Type: "integer", Minimum: new(1.0)},
+			&jsonschema.Schema{Type: "string", Description: "A size, such as 20MB.", Pattern: `^[0-9]+ ?([KMG]?B)?$|\$\{`}),
+		reflect.TypeFor[settings.Groups](): {Type: "string", Enum: words([]string{
+			string(settings.GroupsMention), string(settings.GroupsAll), string(settings.GroupsOff),
+		})},
 	}}
 	binding, err := jsonschema.For[agents.Binding](opts)
 	if err != nil {
@@ -30,6 +40,12 @@ func Schema() ([]byte, error) {
 	opts.TypeSchemas[reflect.TypeFor[agents.Names]()] = either(
 		&jsonschema.Schema{Type: "string"},
 		&jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}})
+	person, err := jsonschema.For[identity.Config](opts)
+	if err != nil {
+		return nil, fmt.Errorf("infer schema of an identity: %w", err)
+	}
+	opts.TypeSchemas[reflect.TypeFor[identity.Config]()] = either(
+		&jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}}, person)
 	s, err := jsonschema.For[Config](opts)
 	if err != nil {
 		return nil, fmt.Errorf("infer schema: %w", err)
@@ -52,6 +68,10 @@ func refine(s *jsonschema.Schema) {
 		&jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: new(1)})
 	p["hooks"].Items.Properties["on"].Enum = words(hooks.Points())
 	p["hooks"].Items.Properties["fail"].Enum = words([]string{hooks.FailOpen, hooks.FailClosed})
+	webhook := p["plugins"].Properties["webhook"].AdditionalProperties.Properties
+	webhook["scheme"].Enum = words([]string{settings.SchemeStandard, settings.SchemeGitHub, settings.SchemeToken})
+	webhook["reply"].Enum = words([]string{settings.ReplyNone, settings.ReplyResponse, settings.ReplyCallback})
+	p["http"].Properties["tokens"].Items.Properties["role"].Enum = words(httpauth.Roles())
 	p["nats"].Properties["replicas"].Enum = []any{1, 3, 5}
 	agent, defaults := p["agents"].Items.Properties, p["defaults"]
 	agent["id"].Pattern = token.String()
@@ -65,6 +85,7 @@ func refine(s *jsonschema.Schema) {
 
 func refineAgent(p map[string]*jsonschema.Schema) {
 	p["permissions"].AdditionalProperties.Enum = words(permissions)
+	p["doors"].Items.Enum = words(bus.Doors())
 	p["limits"].Properties["budget"].Properties["on_exceed"].Enum = words(excesses)
 }
 
@@ -92,10 +113,10 @@ func either(a, b *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{a, b}}
 }
 
-func words(list []string) []any {
+func words[T ~string](list []T) []any {
 	values := make([]any, len(list))
 	for i, w := range list {
-		values[i] = w
+		values[i] = string(w)
 	}
 	return values
 }

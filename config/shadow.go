@@ -28,7 +28,7 @@ func (k *checker) checkShadow(at string, a Agent) {
 	case k.shadows(a.ShadowOf):
 		k.Fault(p, "agent %s is a shadow itself; want the agent that it shadows", k.Quote(p))
 	}
-	for _, key := range []string{"channels", "events", "schedules", "delegates"} {
+	for _, key := range []string{"channels", "doors", "events", "schedules", "delegates"} {
 		if k.Set(at + "." + key) {
 			k.Fault(at+"."+key, "a shadow has no %s of its own; take this out", key)
 		}

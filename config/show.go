@@ -18,7 +18,7 @@ var login = regexp.MustCompile(`(://[^/@:\s]*:)[^/@\s]+@`)
 // Show is c as a file would say it, without its secrets.
 func Show(c *Config) ([]byte, error) {
 	mappings := []any{c}
-	if c.HTTP == (HTTP{}) { // else it would read as the default
+	if c.HTTP.none() { // else it would read as the default
 		mappings = append(mappings, map[string]any{"http": map[string]string{"listen": ""}})
 	}
 	return yamldoc.Encode(maskScalar, mappings...)
@@ -45,7 +45,7 @@ func Masked(c *Config) (any, error) {
 	if err := json.Unmarshal(data, &v); err != nil {
 		return nil, fmt.Errorf("write configuration: %w", err)
 	}
-	if whole, ok := v.(map[string]any); ok && c.HTTP == (HTTP{}) {
+	if whole, ok := v.(map[string]any); ok && c.HTTP.none() {
 		whole["http"] = map[string]any{"listen": ""}
 	}
 	return maskValue(v, false), nil

@@ -36,12 +36,12 @@ func TestShownIsReadAsTheSame(t *testing.T) {
 
 func TestShowHasNoSecrets(t *testing.T) {
 	t.Setenv("KEY", "sk-from-the-environment")
-	cfg, err := config.Parse("agenthost.yaml", []byte(`
+	cfg, err := config.Extensions{Channels: []string{"own"}}.Parse("agenthost.yaml", []byte(`
 nats: {url: "nats://ann:p4ssword@10.0.0.5:4222,nats://bob:0ther@10.0.0.6", password: p4ss, user: ann}
 http: {token: t0ken-of-http}
 models: {main: {provider: openai, model: m, api_key: "${KEY}", base_url: "https://me:pw123@host/v1"}}
 mcp: {wiki: {url: "https://wiki/mcp", headers: {Authorization: "Bearer b34rer", X-Team: shop}}, local: {command: [x], env: {GITHUB_TOKEN: gh0st, HOME: /home/x}}}
-plugins: {telegram: {sales: {token: t3legram, deep: {client_secret: [one, tw0]}}}}
+plugins: {telegram: {sales: {token: t3legram}}, slack: {a: {app_token: xapp0, bot_token: xbot0}}, own: {b: {stream: true, deep: {client_secret: [one, tw0], kept: fine}}}}
 agents: [{id: ana, instructions: "My token is no secret.", limits: {concurrency: 3}}]
 `))
 	if err != nil {
@@ -60,12 +60,12 @@ agents: [{id: ana, instructions: "My token is no secret.", limits: {concurrency:
 		t.Fatal(err)
 	}
 	for name, shown := range map[string]string{"YAML": string(text), "JSON": string(data)} {
-		for _, secret := range []string{"p4ss", "0ther", "t0ken", "sk-from", "pw123", "b34rer", "gh0st", "t3legram", "tw0"} {
+		for _, secret := range []string{"p4ss", "0ther", "t0ken", "sk-from", "pw123", "b34rer", "gh0st", "t3legram", "tw0", "xapp0", "xbot0"} {
 			if strings.Contains(shown, secret) {
 				t.Errorf("%s: the secret %s is shown:\n%s", name, secret, shown)
 			}
 		}
-		for _, want := range []string{"My token is no secret.", "https://wiki/mcp", "shop", "/home/x", "nats://ann:[secret]@10.0.0.5:4222,nats://bob:[secret]@10.0.0.6", "concurrency"} {
+		for _, want := range []string{"My token is no secret.", "https://wiki/mcp", "shop", "/home/x", "nats://ann:[secret]@10.0.0.5:4222,nats://bob:[secret]@10.0.0.6", "concurrency", "stream", "kept"} {
 			if !strings.Contains(shown, want) {
 				t.Errorf("%s: want %q in\n%s", name, want, shown)
 			}

@@ -51,7 +51,7 @@ func CheckSubject(agent, subject string) error {
 	}
 	own := bus.EventsPrefix + agent + ".>"
 	if bus.Matches(own, subject) {
-		return errors.New("an agent is not told of its own events; want those of another")
+		return errors.New("an agent does not get its own events; want those of another")
 	}
 	if bus.Matches(bus.EventsPrefix+">", subject) {
 		return nil
@@ -62,7 +62,7 @@ func CheckSubject(agent, subject string) error {
 		}
 	}
 	if tokens[0] == "$KV" && (len(tokens) < 3 || tokens[1] == "*" || strings.HasPrefix(tokens[1], "AGENT_")) {
-		return errors.New("want one bucket that is none of the hosts', such as $KV.stock.>")
+		return errors.New("want one bucket, not one that hosts use, such as $KV.stock.>")
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestCheckSubject(t *testing.T) {
-	const wrong, plugins, own, agents, server, bucket = "such as orders", "come by channels", "own events", "agent.events.>", "server's own", "none of the hosts'"
+	const wrong, plugins, own, agents, server, bucket = "such as orders", "come by channels", "own events", "agent.events.>", "server's own", "not one that hosts use"
 	tests := map[string]string{
 		"orders.created.>":         "",
 		"orders.*.paid":            "",

@@ -200,3 +200,53 @@ func paris(t *testing.T) *time.Location {
 	}
 	return zone
 }
+
+// A firing that was missed is made up for after a restart, also when the server does not
+// hold it: the host died before it could have it held.
+func TestMissedFiringThatNothingHolds(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		stop := w.run(w.keeper(every(time.Hour)).Run)
+		time.Sleep(time.Second)
+		held := read[bus.Route](w, bus.SchedulesStream, "agent.schedule.ana.often")
+		stop()
+		if len(held) != 1 {
+			t.Fatalf("held: got %+v, want one firing", held)
+		}
+		if err := w.stream(bus.SchedulesStream).Purge(t.Context(), jetstream.WithPurgeSubject("agent.schedule.>")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(90 * time.Minute)
+		w.run(w.keeper(every(time.Hour)).Run)
+		time.Sleep(10 * time.Second)
+		if fired := ids(w.routes("ana")); fired[held[0].ID] != 1 || len(fired) != 1 {
+			t.Errorf("fired: got %v, want %s", fired, held[0].ID)
+		}
+	})
+}
+
+// A firing that is due and that the server has yet to make is not replaced by the next:
+// it would be lost.
+func TestFiringThatIsDueIsNotReplaced(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		const subject, id = "agent.schedule.ana.often", "schedule:often@before"
+		msg, err := bus.NewMessage(subject, bus.Route{ID: id, Kind: bus.RouteSchedule, From: "often", Text: "do it", Due: time.Now().Add(-time.Minute)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		msg.Header.Set(jetstream.ScheduleHeader, "@at "+time.Now().Add(10*time.Second).UTC().Format(time.RFC3339))
+		msg.Header.Set(jetstream.ScheduleTargetHeader, "agent.due.ana")
+		if _, err := w.JS.PublishMsg(t.Context(), msg); err != nil {
+			t.Fatal(err)
+		}
+		w.run(w.keeper(every(time.Hour)).Run)
+		time.Sleep(20 * time.Second)
+		if fired := ids(w.routes("ana")); fired[id] != 1 || len(fired) != 1 {
+			t.Errorf("fired: got %v, want the one that was due", fired)
+		}
+		if held := read[bus.Route](w, bus.SchedulesStream, subject); len(held) != 1 || held[0].ID == id {
+			t.Errorf("held: got %+v, want the next", held)
+		}
+	})
+}

@@ -24,7 +24,7 @@ type subscription struct {
 	log    zerolog.Logger
 
 	stream string    // that it is served from; empty: core NATS, or nothing yet
-	made   time.Time // when the stream was: one made anew has no consumer yet
+	made   time.Time // when the stream was: one made again has no consumer yet
 	feed   jetstream.ConsumeContext
 	core   *nats.Subscription
 	parted string // the stream that was complained of
@@ -91,7 +91,7 @@ func (s *subscription) find(ctx context.Context) (jetstream.Stream, error) {
 		}
 		if s.parted != name {
 			s.parted = name
-			s.log.Warn().Str("stream", name).Msg("the stream keeps only a part of this subject, so its events are told at most once; subscribe to the parts for themselves")
+			s.log.Warn().Str("stream", name).Msg("subscribe to events: the stream keeps only a part of this subject, so each event is delivered at most once; subscribe to the parts separately")
 		}
 	}
 	if err := names.Err(); err != nil && !errors.Is(err, jetstream.ErrEndOfData) {
@@ -124,7 +124,7 @@ func (s *subscription) consume(ctx context.Context, stream jetstream.Stream) err
 		return fmt.Errorf("read stream %s: %w", name, err)
 	}
 	s.stream, s.made, s.feed = name, stream.CachedInfo().Created, feed
-	s.log.Info().Str("stream", name).Str("consumer", s.name).Msg("events come from a stream: each is told once")
+	s.log.Info().Str("stream", name).Str("consumer", s.name).Msg("subscribe to events: from a stream, so each is delivered once")
 	return nil
 }
 
@@ -166,7 +166,7 @@ func (s *subscription) listen() error {
 		return fmt.Errorf("subscribe: %w", err)
 	}
 	s.core = core
-	s.log.Info().Msg("no stream keeps this subject: events are told at most once, and none while no host runs")
+	s.log.Info().Msg("subscribe to events: no stream keeps this subject, so each is delivered at most once, and none while no host runs")
 	return nil
 }
 

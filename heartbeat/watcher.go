@@ -162,7 +162,7 @@ func (w *Watcher) tidyStream(ctx context.Context, name string, kept map[string]b
 func (s *subscription) tell(id, subject string, header nats.Header, payload []byte, done func()) {
 	chain := bus.ChainOf(subject, header)
 	if why := s.refuse(chain); why != "" {
-		s.log.Info().Str("on", subject).Strs("chain", chain).Str("reason", why).Msg("event is not told")
+		s.log.Info().Str("on", subject).Strs("chain", chain).Str("reason", why).Msg("pass event to agents: left out")
 		done()
 		return
 	}
@@ -204,7 +204,7 @@ func (s *subscription) refuse(chain []string) string {
 }
 
 // eventID names what an agent is told of a stored message. The time is in it
-// because a stream that is made anew counts from 1 again.
+// because a stream that is made again counts from 1 again.
 func eventID(consumer string, meta *jetstream.MsgMetadata) string {
 	return strings.TrimPrefix(consumer, consumerPrefix) + ":" + meta.Stream + ":" + strconv.FormatUint(meta.Sequence.Stream, 10) +
 		":" + strconv.FormatInt(meta.Timestamp.UnixNano(), 36)

@@ -27,7 +27,7 @@ func Example() {
 	defer remove()
 
 	call := hooks.Call{Hook: hooks.BeforeMessage, Agent: "ana"}
-	if registry.Has(call.Hook) { // with nobody to see them, the arguments need not be made
+	if registry.Has(call.Hook) { // without a handler, the arguments need not be made
 		call.Args = hooks.Args{"message": json.RawMessage(`{"text":"my card is 4111111111111111"}`)}
 	}
 	out := registry.Fire(context.Background(), call)

@@ -1,7 +1,6 @@
 package hooks_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"agenthost/bus/bustest"
 	"agenthost/hooks"
 )
 
@@ -107,7 +107,7 @@ func TestFaults(t *testing.T) {
 		for mode, tt := range modes {
 			t.Run(name+" "+mode, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					var log bytes.Buffer
+					var log bustest.LogBuffer
 					r := hooks.New(zerolog.New(&log))
 					if _, err := r.Add(tt.point, 0, "faulty", fault.handler, hooks.Options{FailClosed: tt.closed}); err != nil {
 						t.Fatal(err)
@@ -145,7 +145,7 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 		if took := time.Since(start); took != time.Second || out.Action != hooks.Continue {
 			t.Errorf("got %q after %s, want continue after 1s", out.Action, took)
 		}
-		time.Sleep(time.Hour) // the late answer comes, and nobody minds it
+		time.Sleep(time.Hour) // the late answer comes, and changes nothing
 	})
 }
 
@@ -182,7 +182,7 @@ func TestLaterHandlerIsStuck(t *testing.T) {
 		if least := 2 * 1900 * time.Millisecond; took < least || took > least+2*time.Second/16 {
 			t.Errorf("took %s, want little more than %s", took, least)
 		}
-		time.Sleep(2 * time.Hour) // the late answers come, and nobody minds them
+		time.Sleep(2 * time.Hour) // the late answers come, and change nothing
 	})
 }
 
@@ -241,7 +241,7 @@ func TestChangeable(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			var log bytes.Buffer
+			var log bustest.LogBuffer
 			r := hooks.New(zerolog.New(&log))
 			for _, h := range tt.handlers {
 				if _, err := r.Add(hooks.BeforeToolCall, 0, "h", h, hooks.Options{FailClosed: tt.closed}); err != nil {
@@ -252,7 +252,7 @@ func TestChangeable(t *testing.T) {
 			if out.Action != tt.action || string(out.Args["args"]) != tt.args || out.Args != nil && string(out.Args["name"]) != `"ls"` {
 				t.Errorf("got %+v", out)
 			}
-			if !strings.Contains(log.String(), tt.logged) || (tt.logged == "") != (log.Len() == 0) {
+			if !strings.Contains(log.String(), tt.logged) || (tt.logged == "") != (log.String() == "") {
 				t.Errorf("log %q, want it to hold %q", log.String(), tt.logged)
 			}
 		})

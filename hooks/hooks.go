@@ -5,7 +5,7 @@
 // handlers one after the other, the lowest priority first and, within one
 // priority, in the order they were added. Each sees the arguments as the one
 // before it left them. A handler that fails, panics or takes longer than its
-// timeout delays nobody beyond that timeout and, unless it is to fail closed,
+// timeout delays no caller beyond that timeout and, unless it is to fail closed,
 // changes nothing. A [Remote] handler asks a responder on NATS.
 package hooks
 
@@ -55,7 +55,7 @@ type Call struct {
 	TraceParent string `json:"-"`
 	TraceState  string `json:"-"`
 	// Changeable is what a handler may override; nil: any argument. It is for
-	// the registry and is sent to nobody.
+	// the registry and is never sent.
 	Changeable Changeable `json:"-"`
 }
 

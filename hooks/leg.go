@@ -40,7 +40,7 @@ type leg struct {
 
 // The states of leg.at that are no handler.
 const (
-	abandoned = -1 - iota // nobody waits for the goroutine any more
+	abandoned = -1 - iota // the goroutine is no longer waited for
 	between               // the answer of a handler is being taken
 	over
 )

@@ -63,8 +63,8 @@ func (r *Registry) Add(name string, priority int, label string, h Handler, opts 
 	return func() { r.remove(name, l) }, nil
 }
 
-// Has reports whether name has a handler, so that a caller can spare itself
-// the arguments that nobody would see. It takes no lock and allocates nothing.
+// Has reports whether name has a handler, so that a caller need not make the
+// arguments when it has none. It takes no lock and allocates nothing.
 func (r *Registry) Has(name string) bool {
 	return len(r.chain(name)) > 0
 }

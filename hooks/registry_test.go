@@ -1,7 +1,6 @@
 package hooks_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"agenthost/bus/bustest"
 	"agenthost/hooks"
 )
 
@@ -71,7 +71,7 @@ func TestHas(t *testing.T) {
 }
 
 func TestCap(t *testing.T) {
-	var log bytes.Buffer
+	var log bustest.LogBuffer
 	r := hooks.New(zerolog.New(&log))
 	var remove func()
 	for range hooks.MaxPerName {

@@ -10,7 +10,7 @@ import (
 )
 
 // Remote returns a handler that asks the responder on subject: the request is
-// the [Call] as JSON, the answer an [Outcome] as JSON. That nobody listens, an
+// the [Call] as JSON, the answer an [Outcome] as JSON. No listener, an
 // answer that is not JSON, an action that does not exist and the error of a
 // NATS micro service are errors of the handler.
 func Remote(nc *nats.Conn, subject string) Handler {

@@ -1,7 +1,6 @@
 package hooks_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 	"github.com/rs/zerolog"
 
+	"agenthost/bus/bustest"
 	"agenthost/hooks"
 )
 
@@ -67,7 +67,7 @@ func TestRemote(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			var log bytes.Buffer
+			var log bustest.LogBuffer
 			r := hooks.New(zerolog.New(&log))
 			subject := "acme." + strings.ReplaceAll(name, " ", "-")
 			asked := respond(t, nc, subject, tt.answer)
@@ -86,7 +86,7 @@ func TestRemote(t *testing.T) {
 			if got := <-asked; got != want {
 				t.Errorf("request:\ngot  %s\nwant %s", got, want)
 			}
-			if !strings.Contains(log.String(), tt.logged) || (tt.logged == "") != (log.Len() == 0) {
+			if !strings.Contains(log.String(), tt.logged) || (tt.logged == "") != (log.String() == "") {
 				t.Errorf("log %q, want it to hold %q", log.String(), tt.logged)
 			}
 			remove()
@@ -154,7 +154,7 @@ func TestRemoteTimeout(t *testing.T) {
 	if _, err := nc.Subscribe("acme.silent", func(*nats.Msg) {}); err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer
+	var log bustest.LogBuffer
 	r := hooks.New(zerolog.New(&log))
 	silent := hooks.Config{On: hooks.BeforeMessage, Subject: "acme.silent", Timeout: time.Millisecond, Fail: hooks.FailClosed}
 	if _, err := r.AddRemote(nc, []hooks.Config{silent}); err != nil {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
 	"agenthost/bus/filestore"
@@ -26,8 +26,8 @@ type assembly struct {
 	*Host
 	bus     *bus.Bus
 	builder *build.Builder
-	shared  *agents.Parts
-	fleet   *agents.Fleet
+	shared  *engine.Parts
+	fleet   *engine.Fleet
 	wakers  *wakers
 	parts   []part
 }
@@ -44,10 +44,11 @@ func (h *Host) assemble(b *bus.Bus) (*assembly, error) {
 	}
 	publisher.SignWith(h.signer)
 	cfg := h.opt.Config
+	h.identities.Set(cfg.Identities)
 	builder := build.New(cfg, build.Options{
 		Load: h.opt.again(), Version: h.opt.Version,
 		Behaviors: h.opt.Behaviors, Tools: h.opt.ownTools(), Providers: h.opt.Providers,
-		NC: b.NC, JS: b.JS, Ask: h.askPerson, Introduce: h.introduce, Observe: h.observe, Log: h.log,
+		NC: b.NC, JS: b.JS, Ask: h.askPerson, Introduce: h.introduce, Observe: h.observe, Chats: h.identities.Chats, Log: h.log,
 	})
 	remote := build.NewRemoteHooks(b.NC, h.log)
 	if err := h.opt.addHooks(remote.Registry); err != nil {
@@ -70,30 +71,31 @@ func (h *Host) assemble(b *bus.Bus) (*assembly, error) {
 	h.fleet.Store(a.fleet)
 	h.metrics.Gates(h.gates)
 	h.metrics.Suspects(a.fleet.Suspects)
+	h.metrics.Channels(h.accountStatus)
 	a.parts = a.table(remote)
 	return a, nil
 }
 
 // share is what the agents of the host have in common.
-func (h *Host) share(b *bus.Bus, publisher *publishing.Publisher, reader *records.Reader, remote *build.RemoteHooks, w *wakers) *agents.Parts {
+func (h *Host) share(b *bus.Bus, publisher *publishing.Publisher, reader *records.Reader, remote *build.RemoteHooks, w *wakers) *engine.Parts {
 	files, payload := filestore.New(b.JS), int(b.NC.MaxPayload())
-	parts := &agents.Parts{
-		Host: h.opt.Name, NC: b.NC, JS: b.JS, Publisher: publisher, Reader: reader, Files: files, Hooks: remote.Registry,
-		MaxPayload: payload, Log: h.log, Peers: &agents.Peers{},
-		Store:   &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log},
-		Nearest: config.Nearest, Served: func(ctx context.Context) (agents.Served, error) { return control.ServedBy(ctx, b.NC) },
+	parts := engine.NewParts(engine.Options{
+		Host: h.opt.Name, Weight: h.opt.Weight, NC: b.NC, JS: b.JS, Publisher: publisher, Reader: reader, Files: files, Hooks: remote.Registry,
+		MaxPayload: payload, Log: h.log, Peers: &engine.Peers{}, Identities: &h.identities,
+		Store:   &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log, Committed: h.auditOf(publisher)},
+		Nearest: config.Nearest, Served: func(ctx context.Context) (engine.Served, error) { return control.ServedBy(ctx, b.NC) },
 		Beat: w.decide, OnHeartbeat: h.opt.OnHeartbeat, Remind: h.remind,
-	}
+	})
 	parts.Peers.Set(build.Peers(h.opt.Config))
 	return parts
 }
 
-func newFleet(b *bus.Bus, shared *agents.Parts, now *build.Setup) *agents.Fleet {
-	runtimes := make([]*agents.Runtime, len(now.Agents))
+func newFleet(b *bus.Bus, shared *engine.Parts, now *build.Setup) *engine.Fleet {
+	runtimes := make([]*engine.Runtime, len(now.Agents))
 	for i, a := range now.Agents {
-		runtimes[i] = agents.New(a.Config, now.Kits[a.ID], shared)
+		runtimes[i] = engine.New(a.Config, now.Kits[a.ID], shared)
 	}
-	return agents.NewFleet(b.JS, shared, delivery.LaneCount(now.Config.NATS.Lanes), runtimes)
+	return engine.NewFleet(b.JS, shared, delivery.LaneCount(now.Config.NATS.Lanes), runtimes)
 }
 
 // observe counts an attempt at a model.
@@ -111,7 +113,7 @@ func (h *Host) remind(ctx context.Context, book texts.Book, id, by string, chat 
 func (h *Host) askPerson(ctx context.Context, q mcp.Question) (string, error) {
 	fleet := h.fleet.Load()
 	if fleet == nil {
-		return "", agents.ErrNobody
+		return "", engine.ErrNobody
 	}
 	return fleet.Ask(ctx, q.Call, q.Prompt, q.Options)
 }
@@ -132,12 +134,18 @@ func (a *assembly) serve(ctx context.Context) error {
 	defer a.publish(publishing)()
 	a.sayTools(a.now.Load())
 	a.sayFaults(a.now.Load())
-	defer background(context.WithoutCancel(ctx), runs(a.parts)...)()
+	defer background(context.WithoutCancel(ctx), append(append(runs(a.parts), a.openChat(a.bus)), a.openDoors(a.bus)...)...)()
 	service, err := control.Start(a.operations())
 	if err != nil {
 		return err
 	}
 	defer service.Stop()
+	feed, err := a.openAPI(service)
+	if err != nil {
+		return err
+	}
+	issued := func(ctx context.Context) error { return a.issued.Run(ctx, a.bus.JS, a.log) }
+	defer background(context.WithoutCancel(ctx), feed, issued)()
 	defer a.end()
 	a.warnUnbuilt()
 	work, stopping := a.work(ctx)
@@ -166,6 +174,7 @@ func (h *Host) becomeReady(agents int) {
 	h.setState("")
 	close(h.ready)
 	h.log.Info().Str("host", h.opt.Name).Int("agents", agents).Str("nats", h.URL()).Str("http", h.httpAddress()).Msg("ready")
+	h.sayPages()
 }
 
 // publish runs the publisher until the returned function is called, which has

@@ -1,26 +1,27 @@
 package host_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/bus"
-	"agenthost/bus/delivery"
 	"agenthost/client"
 	"agenthost/config"
+	"agenthost/host"
+	"agenthost/host/hosttest"
 	"agenthost/internal/waittest"
 	"agenthost/llm"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A till is a model server over HTTP that counts its calls. Each answers with
@@ -124,9 +125,9 @@ func TestHostsShareABudget(t *testing.T) {
 	second := *s.config(t)
 	neighbour(&second)
 	second.NATS.URL = first.URL()
-	startNamed(t, &second, "second")
-	nc, js := first.Bus().NC, first.Bus().JS
-	spread(t, nc, js, idle)
+	_, leave := startOptions(t, host.Options{Config: &second, Name: "second", Weight: 1000, Log: hosttest.Log(t)})
+	nc := first.Bus().NC
+	serveAt(t, nc, idle, "second")
 	results := make(chan *nats.Msg, 200)
 	for _, subject := range []string{"plugin.outbound.>", "results"} {
 		if _, err := nc.ChanSubscribe(subject, results); err != nil {
@@ -154,13 +155,14 @@ func TestHostsShareABudget(t *testing.T) {
 		}
 		return replies
 	}
-	replies := speak(0, 1) // by each host one
-	replies = append(replies, speak(1, 50)...)
+	replies := speak(0, 20) // by the second host
+	leave()
+	replies = append(replies, speak(20, 50)...) // by the first
 	answered, refused := outcomes(t, replies)
 	if answered != 50 || refused != 50 || s.calls.Load() != 50 {
 		t.Errorf("%d answered, %d refused, %d calls; want 50 of each", answered, refused, s.calls.Load())
 	}
-	kv, err := js.KeyValue(t.Context(), bus.SpendBucket)
+	kv, err := first.Bus().JS.KeyValue(t.Context(), bus.SpendBucket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +185,7 @@ func neighbour(cfg *config.Config) string {
 	a := cfg.Agents[0]
 	for i := 0; ; i++ {
 		a.ID = fmt.Sprint("neighbour", i)
-		if agents.LaneOf(a.ID, 4) == agents.LaneOf(cfg.Agents[0].ID, 4) {
+		if engine.LaneOf(a.ID, 4) == engine.LaneOf(cfg.Agents[0].ID, 4) {
 			break
 		}
 	}
@@ -193,61 +195,19 @@ func neighbour(cfg *config.Config) string {
 	return a.ID
 }
 
-// spread has two hosts serve one each of the two lanes of an agent. A lane is
-// taken with its first message.
-func spread(t *testing.T, nc *nats.Conn, js jetstream.JetStream, agent string) {
+// serveAt waits until a host serves the lane of an agent. A lane is taken with its first
+// message.
+func serveAt(t *testing.T, nc *nats.Conn, agent, host string) {
 	t.Helper()
-	routes, err := js.Stream(t.Context(), bus.RoutesStream)
+	results, err := nc.SubscribeSync("served")
 	if err != nil {
 		t.Fatal(err)
 	}
-	sub, err := nc.SubscribeSync("plugin.outbound.other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	publish(t, nc, "plugin.inbound.other", bus.Inbound{From: "ana", Text: "hi"})
-	next(t, sub)
-	results, err := nc.SubscribeSync("spread")
-	if err != nil {
-		t.Fatal(err)
-	}
-	waittest.Until(t, "each host serves a lane", func() bool {
-		publish(t, nc, bus.RoutePrefix+agent, bus.Route{Kind: bus.RouteDelegate, From: "test", Text: "hi", ReplyTo: "spread"})
+	c := client.New(nc, nil, client.Options{})
+	waittest.Until(t, "the lane is at "+host, func() bool {
+		publish(t, nc, bus.RoutePrefix+agent, bus.Route{Kind: bus.RouteDelegate, From: "test", Text: "hi", ReplyTo: "served"})
 		next(t, results)
-		serving := serves(t, nc, 2)
-		if serving[0] == 1 && serving[1] == 1 {
-			return true
-		}
-		_ = routes.UnpinConsumer(t.Context(), delivery.LaneName(agents.LaneOf(agent, 4)), "owner") // there is nothing to lose
-		return false
+		hosts, err := c.EveryHost(t.Context())
+		return err == nil && slices.ContainsFunc(hosts, func(s client.Status) bool { return s.Host == host && s.Serving > 0 })
 	})
-}
-
-// serves is how many lanes each of n hosts serves.
-func serves(t *testing.T, nc *nats.Conn, n int) []int {
-	t.Helper()
-	inbox := nats.NewInbox()
-	sub, err := nc.SubscribeSync(inbox)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-	if err := nc.PublishRequest(client.StatusSubject, inbox, nil); err != nil {
-		t.Fatal(err)
-	}
-	var serving []int
-	for range n {
-		ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
-		msg, err := sub.NextMsgWithContext(ctx)
-		cancel()
-		if err != nil {
-			t.Fatal(err)
-		}
-		status, err := client.ReadStatus(msg.Data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		serving = append(serving, status.Serving)
-	}
-	return serving
 }

@@ -118,7 +118,7 @@ func TestRetryGoesOn(t *testing.T) {
 	got := control.DeadOutcome{}
 	answerTo(t, nc, control.RetryDeadSubject, control.DeadChoice{All: true}, &got)
 	if len(got.Retried) != 1 || got.Retried[0].DeadSeq != 2 || len(got.Failed) != 1 || got.Failed[0].DeadSeq != 1 ||
-		!strings.Contains(got.Failed[0].Error, "which subject") {
+		!strings.Contains(got.Failed[0].Error, "does not name the subject") {
 		t.Errorf("got %+v", got)
 	}
 	if r := out()[0]; r.Text != "hello" {

@@ -184,7 +184,7 @@ func TestAnswerMessage(t *testing.T) {
 	}{
 		"approve":            {client.Waiting{Kind: client.ForApproval}, client.Answer{Text: " Approve ", Scope: "always"}, ""},
 		"empty":              {question, client.Answer{Text: " "}, "it has no text"},
-		"scope of a text":    {question, client.Answer{Text: "blue", Scope: "once"}, "only what is approved has a scope"},
+		"scope of a text":    {question, client.Answer{Text: "blue", Scope: "once"}, "a scope needs the answer approve"},
 		"what no host takes": {question, client.Answer{Text: "a\x00b"}, "NUL"},
 		"for an agent":       {client.Waiting{Kind: client.ForDelegate, To: "kate"}, client.Answer{Text: "x"}, "it waits for the agent kate"},
 	} {

@@ -10,6 +10,8 @@ import (
 	"agenthost/config"
 	"agenthost/hooks"
 	"agenthost/internal/build"
+	"agenthost/plugins"
+	"agenthost/plugins/settings"
 	"agenthost/tools"
 )
 
@@ -30,7 +32,7 @@ func Open(path string, opt Options) (*Host, error) {
 
 // load reads the configuration at Path.
 func (o Options) load() (*config.Config, error) {
-	own := config.Extensions{Providers: slices.Sorted(maps.Keys(o.Providers))}
+	own := config.Extensions{Providers: slices.Sorted(maps.Keys(o.Providers)), Channels: slices.Sorted(maps.Keys(o.Channels))}
 	for _, t := range o.Tools {
 		own.Tools = append(own.Tools, t.Name)
 	}
@@ -67,6 +69,9 @@ func (o Options) check() error {
 	for _, name := range slices.Sorted(maps.Keys(o.Providers)) {
 		errs = append(errs, checkProvider(name, o.Providers[name]))
 	}
+	for _, name := range slices.Sorted(maps.Keys(o.Channels)) {
+		errs = append(errs, checkChannel(name, o.Channels[name]))
+	}
 	for _, h := range o.Hooks {
 		errs = append(errs, checkHook(h))
 	}
@@ -98,6 +103,20 @@ func checkProvider(name string, construct ProviderFunc) error {
 		return fmt.Errorf("provider %q of the program: its function is nil", name)
 	case build.HasProvider(name):
 		return fmt.Errorf("provider %q of the program: the host has one of that name; choose another", name)
+	}
+	return nil
+}
+
+var channelName = regexp.MustCompile(`^[a-z0-9_-]{1,63}$`)
+
+func checkChannel(name string, make plugins.Maker) error {
+	switch {
+	case !channelName.MatchString(name):
+		return fmt.Errorf("channel %q of the program: want a name of 1 to 63 of a-z, 0-9, _ and -", name)
+	case make == nil:
+		return fmt.Errorf("channel %q of the program: its function is nil", name)
+	case name == "exec" || slices.Contains(settings.Channels(), name):
+		return fmt.Errorf("channel %q of the program: the host has one of that name; choose another", name)
 	}
 	return nil
 }

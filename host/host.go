@@ -7,19 +7,27 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/bus"
 	"agenthost/bus/publishing"
 	"agenthost/bus/signing"
 	"agenthost/config"
 	"agenthost/hooks"
 	"agenthost/internal/build"
+	"agenthost/internal/httpapi"
+	"agenthost/internal/httpauth"
+	"agenthost/internal/identity"
 	"agenthost/internal/natsserver"
+	"agenthost/internal/tokens"
 	"agenthost/metrics"
+	"agenthost/plugins"
+	"agenthost/plugins/web"
 	"agenthost/tools"
 
 	"github.com/rs/zerolog"
@@ -36,7 +44,9 @@ type Options struct {
 	// Name is the host's name in its fleet; empty: the machine's, with a number
 	// behind it when a host of that name runs from the same data folder.
 	Name string
-	// Grace is what runs in progress get when the host stops; default 30 s.
+	// Weight is the share of the lanes that this host takes beside the others; default 1.
+	Weight int
+	// Grace is how long runs in progress may take when the host stops; default 30 s.
 	Grace   time.Duration
 	Version string
 	Log     zerolog.Logger
@@ -53,6 +63,9 @@ type Options struct {
 	Providers map[string]ProviderFunc
 	// Hooks are the program's own, beside those of the configuration.
 	Hooks []hooks.Hook
+	// Channels are the program's own, by their names in plugins, beside those of the
+	// host.
+	Channels map[string]plugins.Maker
 }
 
 // DefaultGrace is the default of Options.Grace.
@@ -65,13 +78,25 @@ type Host struct {
 	log   zerolog.Logger
 	ready chan struct{}
 	bus   atomic.Pointer[bus.Bus]
-	fleet atomic.Pointer[agents.Fleet]
+	fleet atomic.Pointer[engine.Fleet]
 	posts atomic.Pointer[publishing.Publisher]
 	state atomic.Pointer[string] // why the host is not ready; empty when it is
 	http  atomic.Pointer[string] // where HTTP is served
+	chat  atomic.Pointer[web.Web]
+	doors atomic.Pointer[http.ServeMux]
+	api   atomic.Pointer[httpapi.API]
+
+	issued   *tokens.Index  // tokens that were made by command
+	httpAuth *httpauth.Auth // who may ask over HTTP
+
+	stop context.CancelFunc // ends Run
 
 	waiting time.Time       // since when for NATS; set before the state that says so
 	signer  *signing.Signer // of route messages; set before anything is served
+
+	identities identity.Table
+
+	accounts atomic.Pointer[accounts] // of channels; nil until they can be served
 
 	metrics     *metrics.Registry
 	descriptors *descriptors
@@ -85,11 +110,13 @@ type Host struct {
 
 // New makes a Host.
 func New(opt Options) *Host {
-	opt.Grace = cmp.Or(opt.Grace, DefaultGrace)
+	opt.Grace, opt.Weight = cmp.Or(opt.Grace, DefaultGrace), cmp.Or(opt.Weight, 1)
 	h := &Host{
 		opt: opt, log: opt.Log, ready: make(chan struct{}), metrics: metrics.New(), descriptors: newDescriptors(opt.Log),
 		orders: make(chan order), over: make(chan struct{}),
 	}
+	h.issued = tokens.NewIndex()
+	h.httpAuth = h.newAuth()
 	h.end = sync.OnceFunc(func() { close(h.over) })
 	h.refused.Store(&[]config.Problem{})
 	h.setState(stateStarting)
@@ -127,6 +154,8 @@ func (h *Host) Run(ctx context.Context) error {
 	if err := h.opt.check(); err != nil {
 		return err
 	}
+	ctx, h.stop = context.WithCancel(ctx)
+	defer h.stop()
 	takeName := func() (func(), error) { return h.takeName(ctx) }
 	release, err := takeName()
 	if err != nil && !natsserver.OutOfSpace(err) {

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/bus"
+	"agenthost/bus/bustest"
 	"agenthost/bus/delivery"
 	"agenthost/client"
 	"agenthost/config"
@@ -105,7 +106,7 @@ func TestStatusWithoutAgents(t *testing.T) {
 
 // A heldLog holds the line that says that the host stops back.
 type heldLog struct {
-	lockedBuffer
+	bustest.LogBuffer
 	stopping, release chan struct{}
 }
 
@@ -114,7 +115,7 @@ func (l *heldLog) Write(p []byte) (int, error) {
 		close(l.stopping)
 		<-l.release
 	}
-	return l.lockedBuffer.Write(p)
+	return l.LogBuffer.Write(p)
 }
 
 func TestStoppingIsToldBeforeStopped(t *testing.T) {
@@ -140,7 +141,7 @@ func TestStoppingIsToldBeforeStopped(t *testing.T) {
 // pulls are the requests for messages that the lane of an agent holds.
 func pulls(t *testing.T, h *host.Host, agent string) int {
 	t.Helper()
-	c, err := h.Bus().JS.Consumer(context.Background(), bus.InboundStream, delivery.LaneName(agents.LaneOf(agent, 4)))
+	c, err := h.Bus().JS.Consumer(context.Background(), bus.InboundStream, delivery.LaneName(engine.LaneOf(agent, 4)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,18 +2,17 @@ package host
 
 import (
 	"context"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"syscall"
 	"time"
 
-	"agenthost/bus"
 	"agenthost/client"
+	"agenthost/internal/console"
+	"agenthost/internal/httpauth"
 
 	"github.com/rs/zerolog"
 )
@@ -31,7 +30,7 @@ func (h *Host) serveHTTP(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	srv := &http.Server{Handler: h.handler(), ReadHeaderTimeout: 10 * time.Second}
+	srv := newServer(h.handler(), requestWithin)
 	done := make(chan struct{})
 	l := h.bind(ctx)
 	go func() {
@@ -57,6 +56,16 @@ func (h *Host) serveHTTP(ctx context.Context) (stop func()) {
 		}
 		<-done
 	}
+}
+
+// requestWithin is how long a request may take to come, with its body: a slow phone
+// sends a picture. Answers take as long as they take.
+const requestWithin = 5 * time.Minute
+
+// newServer makes a server on which clients that say nothing, or ever so little, do not
+// stay.
+func newServer(handler http.Handler, within time.Duration) *http.Server {
+	return &http.Server{Handler: handler, ReadHeaderTimeout: min(within, 10*time.Second), ReadTimeout: within, IdleTimeout: 2 * time.Minute}
 }
 
 func (h *Host) bind(ctx context.Context) net.Listener {
@@ -85,56 +94,47 @@ func (h *Host) handler() http.Handler {
 		answer(w, http.StatusOK, map[string]any{"status": "ok"})
 	})
 	mux.HandleFunc("GET /readyz", h.readyz)
-	mux.HandleFunc("GET /{$}", h.index)
-	mux.Handle("GET /metrics", h.withToken(h.metrics.Handler()))
-	return h.forThisMachine(mux)
+	console.Mount(mux, http.HandlerFunc(h.index))
+	auth := h.httpAuth
+	auth.Mount(mux)
+	mux.Handle("GET /metrics", auth.Require(h.metrics.Handler(), httpauth.Read))
+	mux.HandleFunc("/api/", h.serveAPI)
+	mux.Handle("/chat", h.chatPage())
+	mux.Handle("/chat/", h.chatPage())
+	for _, d := range httpDoors() {
+		for _, path := range d.paths {
+			mux.Handle(path, h.throughDoors(d))
+		}
+	}
+	open := http.NewServeMux() // without a token, and by any name of the host: what comes is signed
+	open.HandleFunc("/hooks/{path}", h.serveHook)
+	open.HandleFunc("/hooks/{path}/{rest...}", h.serveHook)
+	open.Handle("/", auth.Guard(mux))
+	return open
+}
+
+// newAuth makes what knows who may ask.
+func (h *Host) newAuth() *httpauth.Auth {
+	cfg := h.opt.Config.HTTP
+	return httpauth.New(httpauth.Options{Listen: cfg.Listen, Token: cfg.Token, Tokens: cfg.Tokens, Issued: h.issued.Find})
 }
 
 // index says what is served here.
 func (h *Host) index(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]any{"service": client.ServiceName, "version": h.opt.Version, "paths": map[string]string{
+	paths := map[string]string{
+		"/":        "the console, in a browser",
 		"/healthz": "the process is alive", "/readyz": "a message that came now would be handled, or why not",
-		"/metrics": "metrics for Prometheus; with http.token, if it is set",
-	}})
-}
-
-// forThisMachine refuses requests for another machine's name where this one
-// alone can send any: a web page whose name was made to lead to the loopback
-// address would read along. With a token there is nothing to read without it,
-// and a proxy may stand before the host.
-func (h *Host) forThisMachine(next http.Handler) http.Handler {
-	cfg := h.opt.Config.HTTP
-	host, _, _ := net.SplitHostPort(cfg.Listen)
-	if cfg.Token != "" || !bus.Loopback(host) {
-		return next
+		"/metrics":          "metrics for Prometheus; with http.token, if it is set",
+		"/api/openapi.json": "what programs can ask and order, over HTTP",
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			name = strings.Trim(r.Host, "[]") // without a port
-		}
-		if !bus.Loopback(strings.ToLower(name)) {
-			answer(w, http.StatusForbidden, map[string]any{"error": "this address is for this machine: ask it as localhost, or set http.token"})
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// withToken lets only those in who send the token, if there is one.
-func (h *Host) withToken(next http.Handler) http.Handler {
-	token := h.opt.Config.HTTP.Token
-	if token == "" {
-		return next
+	if h.chats() {
+		paths["/chat"] = "the chat page, for people"
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) != 1 {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			answer(w, http.StatusUnauthorized, map[string]any{"error": "send the http.token: Authorization: Bearer …"})
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+	doors := map[string]string{"/api": "the HTTP API, for programs that steer the fleet; /api/openapi.json describes it"}
+	for _, d := range httpDoors() {
+		doors[d.at] = d.about
+	}
+	answer(w, http.StatusOK, map[string]any{"service": client.ServiceName, "version": h.opt.Version, "paths": paths, "doors": doors})
 }
 
 // readyz answers whether a message that came now would be handled.
@@ -147,6 +147,12 @@ func (h *Host) readyz(w http.ResponseWriter, r *http.Request) {
 	body := map[string]any{"status": h.readiness(), "host": h.opt.Name, "lanes": lanes, "serving": serving}
 	for agent, f := range h.now.Load().Faults {
 		body["agent "+agent] = f.State() + ": " + f.Err.Error()
+	}
+	for _, p := range h.fleet.Load().Pauses() {
+		body["paused "+p.String()] = p.Words()
+	}
+	for name, why := range h.channelTroubles() {
+		body["channel "+name] = why
 	}
 	if refused := *h.refused.Load(); len(refused) > 0 {
 		body["config"] = "refused: " + refused[0].String()

@@ -68,6 +68,16 @@ func TestIndexSaysWhatIsServed(t *testing.T) {
 			t.Errorf("%s: got %d", path, code)
 		}
 	}
+	// what each door says of itself, where it says it
+	for door, path := range map[string]string{"/v1": "/v1/models", "/mcp": "/mcp", "/a2a/{agent}": "/a2a/demo/.well-known/agent-card.json", "/api": "/api/openapi.json"} {
+		about, _ := body["doors"].(map[string]any)[door].(string)
+		if code, _ := get(path); about == "" || code == http.StatusNotFound {
+			t.Errorf("the door %s: got %q, and %d for %s", door, about, code, path)
+		}
+	}
+	if doors, _ := body["doors"].(map[string]any); len(doors) != 4 {
+		t.Errorf("got doors %v", doors)
+	}
 	if code, _ := get("/nothing"); code != http.StatusNotFound {
 		t.Errorf("a path that is not there: got %d", code)
 	}

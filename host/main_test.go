@@ -1,13 +1,14 @@
 package host_test
 
 import (
-	"flag"
 	"os"
 	"testing"
+
+	"agenthost/bus/bustest"
 )
 
-// The tests mostly wait, so more of them run at once than there are processors.
 func TestMain(m *testing.M) {
-	flag.Set("test.parallel", "8") // the command line goes before
+	bustest.TempInMemory()
+	bustest.ManyAtOnce()
 	os.Exit(m.Run())
 }

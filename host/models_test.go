@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +17,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/bustest"
 	"agenthost/client"
 	"agenthost/config"
 	"agenthost/host"
@@ -193,8 +193,9 @@ func TestBreakerIsSeenAndSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := outbound(t, nc, 2)
+	out := outbound(t, nc, 1)
 	publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
+	out() // three failures; two more are the next one's, after which it waits
 	publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: "bob", Text: "hi"})
 	ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
 	defer cancel()
@@ -227,6 +228,7 @@ func TestBreakerIsSeenAndSet(t *testing.T) {
 	if m := modelOf(t, h); m.Breaker != llm.Closed {
 		t.Errorf("got %+v", m)
 	}
+	out()
 	publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: "eve", Text: "hi"})
 	out()
 	waittest.Until(t, "a good call is counted", func() bool {
@@ -360,7 +362,7 @@ func keysAreNowhere(t *testing.T, provider string) {
 			ID: name, Model: agents.Names{name}, Channels: []agents.Binding{{Channel: "demo"}},
 		}})
 	}
-	log := &lockedBuffer{}
+	log := &bustest.LogBuffer{}
 	h := startWith(t, host.Options{Config: cfg, Log: zerolog.New(log).Level(zerolog.TraceLevel)})
 	out := outbound(t, h.Bus().NC, len(answers))
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "hi"})
@@ -424,22 +426,4 @@ func everything(t *testing.T, h *host.Host) map[string]string {
 		t.Fatalf("%d streams, %v", len(all), err)
 	}
 	return all
-}
-
-// A lockedBuffer is a log in memory.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

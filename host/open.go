@@ -45,19 +45,23 @@ const (
 	admittedWithin  = time.Second
 )
 
-// provision makes the streams, and the key of the fleet; it tries again while JetStream has no leader.
+// provision makes the streams, and the key of the fleet. While servers of a cluster are away it waits for them.
 func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 	if err := admitted(ctx, b); err != nil {
 		return err
 	}
+	waiting := bus.Waiting{Log: h.log}
 	for {
 		err := h.provisionOnce(ctx, b)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err == nil || !bus.Transient(err) && !errors.Is(err, context.DeadlineExceeded) ||
 			errors.Is(err, streams.ErrLanes) || errors.Is(err, bus.ErrUnusable) {
 			return err
 		}
 		h.setState("streams cannot be made: " + err.Error())
-		h.log.Warn().Err(err).Msg("streams cannot be made; trying again")
+		waiting.Say(err, "streams cannot be made; trying again")
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

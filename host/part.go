@@ -26,16 +26,18 @@ type part interface {
 
 // table is the one table of parts, in the order in which they take over another
 // configuration: what guards messages, then what agents need, then agents, then
-// what wakes them. The first one that can fail refuses the configuration.
+// what brings them messages and what wakes them. The first one that can fail refuses the configuration.
 func (a *assembly) table(remote *build.RemoteHooks) []part {
 	return []part{
 		remoteHooks{remote},
 		fixed{"http", func(c *config.Config) any { return c.HTTP }},
 		fixed{"nats", func(c *config.Config) any { return c.NATS }},
-		unbuilt{"plugins"},
 		toolSources{a.builder},
 		models{},
 		runtimes{a},
+		identities{a},
+		a.newChannels(),
+		a.newNATSDoor(),
 		a.wakers,
 	}
 }

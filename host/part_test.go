@@ -13,6 +13,7 @@ import (
 	"agenthost/hooks"
 	"agenthost/internal/build"
 	"agenthost/llm"
+	"agenthost/plugins/settings"
 	"agenthost/tools"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,6 +70,19 @@ func TestPlan(t *testing.T) {
 			now:     config.Config{},
 			changes: []string{"agent ana: removed"},
 			wakers:  true,
+		},
+		"the chat page comes": {
+			now:     config.Config{Plugins: settings.Plugins{Web: &settings.Web{}}},
+			changes: []string{"plugins web: added"},
+		},
+		"the chat page changes": {
+			old:     config.Config{Plugins: settings.Plugins{Web: &settings.Web{}}},
+			now:     config.Config{Plugins: settings.Plugins{Web: &settings.Web{MaxFile: 1}}},
+			changes: []string{"plugins web: changed"},
+		},
+		"the chat page goes": {
+			old:     config.Config{Plugins: settings.Plugins{Web: &settings.Web{}}},
+			changes: []string{"plugins web: removed"},
 		},
 		"what needs a restart": {
 			old:     config.Config{NATS: bus.Config{Lanes: 4}, HTTP: config.HTTP{Listen: "a:1"}},

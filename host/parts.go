@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/config"
 	"agenthost/internal/build"
 )
@@ -32,14 +32,6 @@ func (f fixed) Diff(old, now *config.Config) []change {
 
 func (f fixed) Apply(context.Context, *build.Setup) error { return nil }
 func (f fixed) Run(context.Context) error                 { return nil }
-
-// unbuilt is a section that is checked and has no effect in this version.
-type unbuilt struct{ section string }
-
-func (u unbuilt) Sections() []string                      { return []string{u.section} }
-func (unbuilt) Diff(_, _ *config.Config) []change         { return nil }
-func (unbuilt) Apply(context.Context, *build.Setup) error { return nil }
-func (unbuilt) Run(context.Context) error                 { return nil }
 
 // remoteHooks are the hooks that NATS programs answer.
 type remoteHooks struct{ *build.RemoteHooks }
@@ -110,12 +102,12 @@ func (r runtimes) Apply(ctx context.Context, next *build.Setup) error {
 // change has the fleet serve the agents of a setup. Each of them gets a new kit:
 // also one that is configured as before may see other agents, models and tools.
 func (r runtimes) change(ctx context.Context, next *build.Setup) error {
-	var list []*agents.Runtime
+	var list []*engine.Runtime
 	var changes []func()
 	for _, a := range next.Agents {
 		runtime := r.fleet.Runtime(a.ID)
 		if runtime == nil {
-			runtime = agents.New(a.Config, next.Kits[a.ID], r.shared)
+			runtime = engine.New(a.Config, next.Kits[a.ID], r.shared)
 		} else {
 			changes = append(changes, func() { runtime.Change(a.Config, next.Kits[a.ID]) })
 		}

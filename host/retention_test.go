@@ -13,7 +13,7 @@ import (
 )
 
 // A session that nothing was said in for as long as its agent keeps it is gone,
-// also from memory, and the person begins anew; that of another agent stays.
+// also from memory, and the person starts over; that of another agent stays.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	const agents = "agents: [{id: ana, channels: [web], retention: {sessions: %}}, {id: bob, channels: [web]}]\n" +

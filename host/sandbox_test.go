@@ -1,13 +1,13 @@
 package host_test
 
 import (
-	"bytes"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
 
+	"agenthost/bus/bustest"
 	"agenthost/config"
 	"agenthost/host"
 	"agenthost/internal/sandbox"
@@ -23,8 +23,8 @@ func builder(t *testing.T) *config.Config {
 }
 
 func TestHostSaysWhatCommandsAreHeldTo(t *testing.T) {
-	var log bytes.Buffer
-	_, stop := startOptions(t, host.Options{Config: builder(t), Log: zerolog.New(zerolog.SyncWriter(&log))})
+	var log bustest.LogBuffer
+	_, stop := startOptions(t, host.Options{Config: builder(t), Log: zerolog.New(&log)})
 	stop()
 	for _, want := range []string{
 		`"reason":"` + sandbox.Check().Layers + `","message":"sandbox commands: not confined; every command needs an approval"`,

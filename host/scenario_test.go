@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
 	"agenthost/config"
@@ -114,7 +115,7 @@ func TestFloodOfOneAgentDelaysNoOther(t *testing.T) {
 	cfg := scripted(t, slow)
 	other := ""
 	for i := range 100 { // an agent of the same lane
-		if other = fmt.Sprint("other", i); agents.LaneOf(other, 4) == agents.LaneOf("demo", 4) {
+		if other = fmt.Sprint("other", i); engine.LaneOf(other, 4) == engine.LaneOf("demo", 4) {
 			break
 		}
 	}
@@ -291,7 +292,7 @@ func stored(t *testing.T, h *host.Host, stream string) uint64 {
 
 func ackPending(t *testing.T, h *host.Host, agent string) int {
 	t.Helper()
-	c, err := h.Bus().JS.Consumer(context.Background(), bus.InboundStream, delivery.LaneName(agents.LaneOf(agent, 4)))
+	c, err := h.Bus().JS.Consumer(context.Background(), bus.InboundStream, delivery.LaneName(engine.LaneOf(agent, 4)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // A deleted session leaves the memory of its host, and whoever writes next
-// begins anew.
+// starts over.
 func TestDeleteSession(t *testing.T) {
 	t.Parallel()
 	cfg := demo(t)

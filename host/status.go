@@ -20,22 +20,30 @@ func (a *assembly) operations() control.Host {
 	started := time.Now().UTC()
 	return control.Host{
 		Name: a.opt.Name, Version: a.opt.Version, NC: a.bus.NC, JS: a.bus.JS, Signer: a.signer, Fleet: a.fleet, Started: started, Log: a.log,
-		Status: func() client.Status { return a.status(started) },
-		Reload: func(ctx context.Context) client.Reloaded { return a.Reload(ctx, ByCommand) },
-		Serves: a.serves, Gates: a.gates, Redact: a.builder.Secrets().Redact,
+		Status:   func() client.Status { return a.status(started) },
+		Channels: a.accountStatus,
+		Drain:    a.stop,
+		Reload:   func(ctx context.Context) client.Reloaded { return a.Reload(ctx, ByCommand) },
+		Serves:   a.serves, Gates: a.gates, Redact: a.builder.Secrets().Redact,
+		Profiles: a.profiles, Chain: a.chain, Rerun: a.rerun,
 	}
 }
 
 func (a *assembly) status(started time.Time) client.Status {
 	now := a.now.Load()
 	serving, lanes := a.fleet.Serving()
+	share := a.fleet.Share()
 	state := *a.state.Load()
 	if state == "" {
 		state = a.readiness()
 	}
 	s := client.Status{
 		Host: a.opt.Name, Version: a.opt.Version, State: state, Started: started, Serving: serving, Lanes: lanes,
+		Weight: share.Weight, Share: share.Share, Placed: append([]int{}, share.Lanes...), Serves: []client.LaneStatus{},
 		Agents: []client.AgentStatus{}, ToolFaults: append(now.Tools.Faults(), now.Tools.NotOffered(now.Agents)...), Refused: *a.refused.Load(),
+	}
+	for _, one := range a.fleet.Lanes() {
+		s.Serves = append(s.Serves, client.LaneStatus(one))
 	}
 	spent := a.spentToday(a.bus.JS)
 	s.Models = modelStatus(now.Models, spent.Models)
@@ -98,10 +106,10 @@ func (h *Host) spentMonth(js jetstream.JetStream, cfg *config.Config, agent stri
 	return spent
 }
 
-// readiness is ready, or degraded when an agent has a fault or the
-// configuration as it stands in its files was refused.
+// readiness is ready, or degraded when an agent or an account of a channel has a
+// fault or the configuration as it stands in its files was refused.
 func (h *Host) readiness() string {
-	if len(h.now.Load().Faults)+len(*h.refused.Load()) > 0 {
+	if len(h.now.Load().Faults)+len(*h.refused.Load())+len(h.channelTroubles()) > 0 {
 		return "degraded"
 	}
 	return "ready"

@@ -52,7 +52,7 @@ func (h *Host) newWakers(b *bus.Bus, publisher *publishing.Publisher, reader *re
 	return w
 }
 
-// decide says what a tick of a heartbeat starts; see agents.Parts.
+// decide says what a tick of a heartbeat starts; see engine.Parts.
 func (w *wakers) decide(ctx context.Context, agent string, due time.Time, again, busy bool) (first, run bool, err error) {
 	return w.beats.Load().Decide(ctx, agent, due, again, busy)
 }

@@ -57,7 +57,7 @@ func (h *Host) saySandbox(cfg *config.Config) {
 // warnUnbuilt warns of settings that have no effect yet.
 func (h *Host) warnUnbuilt() {
 	cfg := h.opt.Config
-	unbuilt := map[string]bool{"plugins": len(cfg.Plugins) > 0}
+	unbuilt := map[string]bool{}
 	for _, a := range cfg.Agents {
 		unbuilt["agents.partitions"] = unbuilt["agents.partitions"] || a.Partitions > 0
 	}

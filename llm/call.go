@@ -33,7 +33,7 @@ func (s *chainStream) attempt(l *leg, provider Provider, p pass) *Error {
 	defer c.abandon()
 	ctx, w := watched(s.ctx, l.Timeouts)
 	c.watch = w
-	provider.Stream(ctx, l.req)(c.hear) // no range: what its body captures is made anew for each call
+	provider.Stream(ctx, l.req)(c.hear) // no range: what its body captures is made again for each call
 	c.over()
 	return c.fault
 }

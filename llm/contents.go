@@ -1,7 +1,7 @@
 package llm
 
 // Contents says what messages hold that is not sent to every model as it is. It
-// grows with them, so that nobody has to look through a long conversation for
+// grows with them, so that no caller has to look through a long conversation for
 // every call. The zero Contents is that of no messages.
 type Contents struct {
 	Messages int  // how many it is about

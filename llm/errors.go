@@ -15,6 +15,7 @@ type Code string
 // The codes. Cancelled wins over every other.
 const (
 	CodeValidation          Code = "validation"
+	CodeRateLimited         Code = "rate_limited" // a sender who writes more than the binding lets
 	CodeContentFilter       Code = "content_filter"
 	CodeProviderAuth        Code = "provider_auth"
 	CodeProviderRateLimit   Code = "provider_rate_limit"

@@ -38,7 +38,6 @@ func (s *site) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta,
 	return func(yield func(llm.Delta, error) bool) {
 		s.calls.Add(1)
 		s.most.Store(max(s.most.Load(), s.now.Add(1)))
-		defer s.now.Add(-1)
 		s.mu.Lock()
 		s.sessions = append(s.sessions, req.Session)
 		s.mu.Unlock()
@@ -48,6 +47,7 @@ func (s *site) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta,
 		case <-ctx.Done():
 			down = llm.Stopped(ctx)
 		}
+		s.now.Add(-1) // the gate lets the next one through with the last delta
 		if down != nil {
 			yield(llm.Delta{}, down)
 			return

@@ -146,7 +146,7 @@ func (r *race) hedge() time.Duration {
 }
 
 // hedgeAdmit is how long the leave for a further call is waited for: what a
-// budget leaves may depend on the call under way, which nobody reads meanwhile.
+// budget leaves may depend on the call under way, which is not read meanwhile.
 const hedgeAdmit = 250 * time.Millisecond
 
 func (r *race) admit(l *leg) bool {

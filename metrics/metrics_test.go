@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"agenthost/client"
 	"agenthost/llm"
 	"agenthost/metrics"
 
@@ -33,6 +34,7 @@ func full() *metrics.Registry {
 	main := llm.NewGate("main", llm.Rate{})
 	r.Gates(func() []*llm.Gate { return []*llm.Gate{main} })
 	r.Suspects(func() iter.Seq2[string, int] { return maps.All(map[string]int{"ana": 2}) })
+	r.Channels(func() []client.AccountStatus { return []client.AccountStatus{{}} })
 	a := llm.Attempt{Entry: "main", Provider: "openai", Model: "m", Number: 1, Took: 3 * time.Second, Usage: llm.Usage{Input: 10, Output: 5}}
 	r.Attempt("ana", a)
 	a.Err = llm.StatusError(503, nil, errors.New("down"))

@@ -102,7 +102,7 @@ func (m *machine) tell(msg llm.Message, finish llm.Finish) {
 		text += "\n\n" + m.lim.Cut
 	}
 	if len(m.s.Run.Joining) == 0 {
-		m.end(OutcomeSettled, &Reply{Kind: m.kind(), Text: text, Media: msg.Media()}, "", nil)
+		m.end(OutcomeSettled, &Reply{Kind: m.kind(), Text: text, Media: msg.Media()}, &Signal{})
 		return
 	}
 	m.reply(&Reply{Kind: m.kind(), Text: text, Media: msg.Media()})

@@ -190,6 +190,9 @@ func TestAbort(t *testing.T) {
 	if reply.Text != "stopped by Ana" || end.By != "ana" {
 		t.Errorf("end: got %q by %q", reply.Text, end.By)
 	}
+	if n := len(s.state.Messages); n != 3 {
+		t.Fatalf("got %d messages, want 3: the last has the results of all calls", n)
+	}
 	var got []string
 	for _, p := range s.state.Messages[2].Parts {
 		got = append(got, p.Call+": "+p.Text)

@@ -220,3 +220,22 @@ func TestApprovalOfOtherArguments(t *testing.T) {
 		})
 	}
 }
+
+// Of two answers to an approval the first counts, also while what it has let run is at
+// work and another call waits.
+func TestSecondAnswerToAnApprovalIsIgnored(t *testing.T) {
+	s := open(t, run.Limits{})
+	s.send(ask("r1", "hello"))
+	s.send(use("a", "b"))
+	s.send(waits("a", run.ForApproval))
+	s.send(waits("b", run.ForApproval))
+	s.send(answered("a", run.Approve))
+	for _, answer := range []string{run.Deny, run.Approve} {
+		s.want(s.send(answered("a", answer)), "ignored: nothing waits for this answer")
+	}
+	s.send(done("a"))
+	s.send(answered("b", run.Deny))
+	if results := s.state.Messages[len(s.state.Messages)-1]; results.Parts[0].Text != "did a" || results.Parts[1].Text != "denied" {
+		t.Errorf("results: got %+v, want that of a, and a denial of b", results.Parts)
+	}
+}

@@ -49,6 +49,9 @@ func (s State) AppendJSON(b []byte) ([]byte, error) {
 		w.any(`,"gauge":`, s.Gauge)
 	}
 	w.number(`,"spent":`, s.Spent)
+	if s.Operator != nil {
+		w.any(`,"operator":`, s.Operator)
+	}
 	w.texts(`,"written":`, s.Written)
 	return append(w.b, '}'), w.err
 }
@@ -80,6 +83,9 @@ func (w *encoder) event(e *Event) {
 	if e.Message != nil {
 		w.b = append(w.b, `,"message":`...)
 		w.message(e.Message)
+	}
+	if e.Address != nil {
+		w.any(`,"address":`, e.Address)
 	}
 	w.call(e)
 	w.tool(e)

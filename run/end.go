@@ -5,7 +5,7 @@ import "agenthost/llm"
 func (m *machine) abort(sig *Signal) {
 	m.facts(sig, 0)
 	m.hearOut(sig)
-	m.stop(&Error{Code: llm.CodeCancelled, Message: sig.Reason}, sig.By, sig.Input)
+	m.stop(&Error{Code: llm.CodeCancelled, Message: sig.Reason}, sig)
 }
 
 func (m *machine) fault(sig *Signal) {
@@ -30,11 +30,12 @@ func (m *machine) hearOut(sig *Signal) {
 	}
 }
 
-func (m *machine) fail(err *Error) { m.stop(err, "", nil) }
+func (m *machine) fail(err *Error) { m.stop(err, &Signal{}) }
 
 // stop ends the run before its time. What it had said is kept, what it had
-// asked for is settled, and the person is told. by and input say who ordered it.
-func (m *machine) stop(err *Error, by string, input *Input) {
+// asked for is settled, and the person is told. order says who ordered it,
+// and by which way.
+func (m *machine) stop(err *Error, order *Signal) {
 	if m.s.partial != nil {
 		msg := m.s.partial.Message()
 		m.s.partial = nil
@@ -46,7 +47,7 @@ func (m *machine) stop(err *Error, by string, input *Input) {
 	if e.Code == llm.CodeCancelled {
 		outcome = OutcomeStopped
 	}
-	m.end(outcome, &Reply{Kind: KindError, Text: e.Message, Error: &e}, by, input)
+	m.end(outcome, &Reply{Kind: KindError, Text: e.Message, Error: &e}, order)
 }
 
 // cancel settles every open call: to the model a call without a result is an
@@ -65,14 +66,18 @@ func (m *machine) cancel() {
 }
 
 // end says the last word of the run, and who ordered it.
-func (m *machine) end(outcome Outcome, last *Reply, by string, input *Input) {
+func (m *machine) end(outcome Outcome, last *Reply, order *Signal) {
 	m.s.cut = 0
 	m.admit()
+	if order.TakenOver != nil {
+		joined := Joined(m.at, order.By, order.Door, order.Input, *order.TakenOver)
+		m.emit(&joined)
+	}
 	last.Final = true
 	m.reply(last)
 	e := m.event(Finished)
 	e.Run, e.Outcome, e.Error = m.s.Run.ID, outcome, last.Error
-	e.By, e.Input = by, input
+	e.By, e.Door, e.Input = order.By, order.Door, order.Input
 	m.fold(e)
 	m.commit()
 }

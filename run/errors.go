@@ -5,6 +5,7 @@ import "agenthost/llm"
 // sentences tell a person what happened, and what can be done about it.
 var sentences = map[llm.Code]string{
 	llm.CodeValidation:          "I could not make sense of that message.",
+	llm.CodeRateLimited:         "You are writing faster than I may answer. Please send this again a little later.",
 	llm.CodeContentFilter:       "The model's provider refused to answer this.",
 	llm.CodeProviderAuth:        "I am not allowed to use my model at the moment. Somebody has to check my settings.",
 	llm.CodeProviderRateLimit:   "My model is too busy at the moment. Please try again in a minute.",

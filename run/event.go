@@ -27,6 +27,10 @@ const (
 	Replied          EventType = "reply"
 	InputRefused     EventType = "input.refused"   // it was answered with an error, outside of any run
 	InputWithdrawn   EventType = "input.withdrawn" // its sender has withdrawn it, or it is what withdrew another
+	OperatorJoined   EventType = "operator.joined" // somebody has taken the chat over
+	OperatorHeard    EventType = "operator.heard"  // a message came meanwhile, which no run takes
+	OperatorSaid     EventType = "operator.said"
+	OperatorLeft     EventType = "operator.left"
 	Compacted        EventType = "compacted"
 	Suspended        EventType = "run.suspended"
 	Finished         EventType = "run.finished"
@@ -58,7 +62,10 @@ type Event struct {
 	// this session from that sequence of AGENT_INBOUND on were refused. 0: Input alone.
 	Since uint64 `json:"since,omitempty"` // input.refused
 
-	Message *llm.Message `json:"message,omitempty"` // message; input.added that joins a running run
+	Message *llm.Message `json:"message,omitempty"` // message; input.added that joins a running run; operator.*
+
+	// Address is where the operator's words go from now on: operator.joined, operator.heard.
+	Address *Address `json:"address,omitempty"`
 
 	// model.called
 	Provider string     `json:"provider,omitempty"`
@@ -94,7 +101,8 @@ type Event struct {
 	Answer  string          `json:"answer,omitempty"`
 	By      string          `json:"by,omitempty"`
 	Scope   string          `json:"scope,omitempty"`
-	// Door is by which way the answer came: the subject of a chat, cli, api or deadline.
+	// Door is by which way the answer, or the order to stop, came: the subject of a
+	// chat, cli, api, nats or deadline.
 	Door     string    `json:"door,omitempty"`
 	Deadline time.Time `json:"deadline,omitzero"`
 	// Number is what a person calls the question by where several are open in a
@@ -111,7 +119,7 @@ type Event struct {
 	CorrelationID string          `json:"correlation_id,omitempty"`
 	Context       json.RawMessage `json:"context,omitempty"` // what the other agent has to know
 
-	Reply *Reply `json:"reply,omitempty"` // reply, input.refused
+	Reply *Reply `json:"reply,omitempty"` // reply, input.refused, operator.said
 
 	// compacted: Through messages, counted from the oldest in the state,
 	// became Summary.

@@ -29,6 +29,8 @@ func (s *State) fold(e *Event) {
 		s.finish(e)
 	case e.Type == InputRefused || e.Type == InputWithdrawn:
 		s.dismiss(e)
+	case e.Type == OperatorJoined || e.Type == OperatorHeard || e.Type == OperatorSaid || e.Type == OperatorLeft:
+		s.foldOperator(e)
 	case e.Type == ModelCalled:
 		s.spend(e.Cost)
 		if s.Run != nil {

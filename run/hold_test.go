@@ -74,7 +74,7 @@ func TestHoldIsStopped(t *testing.T) {
 	s.wantEnd(run.OutcomeStopped, llm.CodeCancelled)
 }
 
-// TestHoldOfACompaction decides anew what to do when it may go on.
+// TestHoldOfACompaction decides again what to do when it may go on.
 func TestHoldOfACompaction(t *testing.T) {
 	s := in(t, run.Compacting)
 	s.send(hold())

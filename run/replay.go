@@ -56,7 +56,7 @@ type replayer struct {
 	live   State   // as the machine has it
 	folded State   // as the log has it
 	owed   []Event // made by the machine, not yet compared
-	again  int     // the event before which the run was last taken up anew, from 1
+	again  int     // the event before which the run was last taken up again, from 1
 	doubt  error   // why that was
 }
 
@@ -85,6 +85,9 @@ func (r *replayer) pass() {
 func (r *replayer) foreign(e *Event) bool {
 	if e.Type == InputAdded {
 		return r.live.Run == nil || e.Run != r.live.Run.ID
+	}
+	if e.Type == OperatorJoined { // during a run it is of the order that ended it
+		return r.live.Run == nil && len(r.owed) == 0
 	}
 	return !slices.Contains(made, e.Type) || e.Type == MessageAdded && e.Message == nil
 }
@@ -204,6 +207,7 @@ func (r *replayer) signal(e *Event) (sig Signal, ok bool) {
 		sig.Wait = &Wait{
 			For: waitsFor[e.Type], Prompt: e.Prompt, Options: e.Options, Deadline: e.Deadline,
 			To: e.To, CorrelationID: e.CorrelationID, ID: e.Wait, Context: e.Context, Args: e.Args,
+			Number: e.Number, Newest: e.Newest,
 		}
 		return sig, true
 	case ApprovalAnswered, QuestionAnswered:
@@ -275,7 +279,7 @@ func (r *replayer) answered() Signal {
 	e := r.at(n)
 	switch {
 	case e != nil && e.Type == ApprovalAsked && e.For == Budget:
-		wait := &Wait{For: ForApproval, Prompt: e.Prompt, Deadline: e.Deadline, ID: e.Wait}
+		wait := &Wait{For: ForApproval, Prompt: e.Prompt, Deadline: e.Deadline, ID: e.Wait, Number: e.Number, Newest: e.Newest}
 		return Signal{Kind: Held, At: e.At, Called: r.called(n), logged: true, Wait: wait}
 	case e != nil && e.Type == Compacted:
 		r.live.Phase, r.live.cut = Compacting, e.Through // as the limits of then had it
@@ -311,8 +315,13 @@ func (r *replayer) ended(n int, said *llm.Message) Signal {
 	}
 	e := r.at(i)
 	sig.At, sig.Error = e.At, e.Error
+	for _, before := range r.log[r.next : r.next+i] {
+		if before.Type == OperatorJoined {
+			sig.TakenOver, sig.Door = before.Address, before.Door
+		}
+	}
 	if e.Outcome == OutcomeStopped && e.Error != nil {
-		sig.Kind, sig.Reason, sig.By, sig.Input = Abort, e.Error.Message, e.By, e.Input
+		sig.Kind, sig.Reason, sig.By, sig.Door, sig.Input = Abort, e.Error.Message, e.By, e.Door, e.Input
 	}
 	return sig
 }

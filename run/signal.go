@@ -40,10 +40,13 @@ type Signal struct {
 	Attempt int   // of a message that may have been tried before, from 1
 	Handed  int   // of the tries before, those that ended because their host stopped in order
 	Lost    int64 // as in run.started
-	Join    bool  // steer the run under way, rather than wait for its end
+	// History is what was said before, elsewhere. It counts in a session without a
+	// message.
+	History []llm.Message
+	Join    bool // steer the run under way, rather than wait for its end
 	// Then ends a run that begins with this submit at once, without a call of
 	// the model: a stream_end with what to answer, an abort or a fault. All of it
-	// is one commit, so that nobody finds the run without its end.
+	// is one commit, so that no reader finds the run without its end.
 	Then *Signal
 
 	// Message is what the user says (submit), or the answer when it is another
@@ -93,6 +96,10 @@ type Signal struct {
 
 	Summary string // compacted
 	Reason  string // abort: what the person is told
+
+	// TakenOver says that the run ends because an operator takes the chat over, and
+	// where the words of that person go: abort.
+	TakenOver *Address
 }
 
 // A Wait is what a call needs from somebody before it can settle.

@@ -82,6 +82,15 @@ func (m *machine) start(sig *Signal) {
 		m.ignore("no run id or no message")
 		return
 	}
+	if m.s.Operator != nil {
+		m.ignore("an operator has taken the chat over")
+		return
+	}
+	if len(m.s.Messages) == 0 { // before the run, whose model has not said any of it
+		for i := range sig.History {
+			m.emit(&Event{Type: MessageAdded, Message: &sig.History[i]})
+		}
+	}
 	e := m.event(Started)
 	e.Run, e.Trigger, e.Inputs = sig.Run, cmp.Or(sig.Trigger, ByMessage), sig.Inputs
 	e.Attempt, e.Handed, e.Lost = sig.Attempt, sig.Handed, sig.Lost

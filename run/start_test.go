@@ -220,3 +220,26 @@ func TestWaitingInputs(t *testing.T) {
 	s.send(say("second"))
 	s.wantEnd(run.OutcomeSettled, "")
 }
+
+// What was said elsewhere comes before the run, in its first commit, and only into a
+// session without a message. Its answers are no calls of the model of the run.
+func TestHistory(t *testing.T) {
+	s := open(t, run.Limits{})
+	sig := ask("r1", "three")
+	sig.History = []llm.Message{llm.UserText("one"), {Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: "two"}}}}
+	s.want(s.send(sig), "invoke_model")
+	s.want(s.send(say("four")), "commit [message message run.started message message reply run.finished]", "publish reply final=true")
+	sig.Run = "r2"
+	s.send(sig)
+	if n := s.state.Run.ModelCalls; n != 0 {
+		t.Errorf("%d calls of the model before the first", n)
+	}
+	s.want(s.send(say("five")), "commit [run.started message message reply run.finished]", "publish reply final=true")
+	got := ""
+	for _, m := range s.state.Messages {
+		got += m.Text() + " "
+	}
+	if got != "one two three four three five " {
+		t.Errorf("got %s", got)
+	}
+}

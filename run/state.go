@@ -38,8 +38,9 @@ type State struct {
 	Run      *Run          `json:"run,omitempty"`      // the unfinished run
 	Waiting  []Input       `json:"waiting,omitempty"`  // accepted into the log, not yet in a run
 	Gauge    Gauge         `json:"gauge,omitzero"`
-	Spent    int64         `json:"spent,omitempty"`   // on models, in micro-cents, the unfinished run included
-	Written  []string      `json:"written,omitempty"` // web addresses that persons wrote, in the form of canonical
+	Spent    int64         `json:"spent,omitempty"`    // on models, in micro-cents, the unfinished run included
+	Operator *Operator     `json:"operator,omitempty"` // who has taken the chat over
+	Written  []string      `json:"written,omitempty"`  // web addresses that persons wrote, in the form of canonical
 
 	pending []Event      // emitted by Step, not yet committed
 	partial *llm.Builder // the answer as far as it has streamed

@@ -55,7 +55,7 @@ func (s *State) asked(e *Event) *Call {
 }
 
 // hold lets the next call of the model wait for an approval. What the model
-// was about to do, say a compaction, is decided anew after it.
+// was about to do, say a compaction, is decided again after it.
 func (m *machine) hold(sig *Signal) {
 	if sig.Wait == nil || sig.Wait.For != ForApproval {
 		m.ignore("nothing to wait for")

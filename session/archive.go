@@ -19,9 +19,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// An Archive is the sessions of a fleet to those who own none of them. What it
-// changes is fenced as every commit is: an owner that has a session in memory
-// is refused its next commit and reads the log anew.
+// An Archive gives access to the sessions of a fleet without owning them. Its
+// changes are fenced as every commit is: an owner that has a session in memory
+// is refused its next commit and reads the log again.
 type Archive struct {
 	store *Store
 	js    jetstream.JetStream
@@ -34,7 +34,7 @@ func NewArchive(js jetstream.JetStream) *Archive {
 	}}
 }
 
-// ErrNoSession tells that there is no such session.
+// ErrNoSession means that there is no such session.
 var ErrNoSession = errors.New("there is no such session")
 
 var isSID = regexp.MustCompile(`^[a-z2-7]{20}$`)
@@ -51,11 +51,11 @@ func ID(agent, text string) (sid string, err error) {
 	return SID(agent, Key(text)), nil
 }
 
-// The shapes of keys. Of the ids in them, the chat of a group and whoever
-// delegates may be empty, as messages may lack them.
+// The shapes of keys. The chat of a group and the sender of a
+// task may be empty, as messages may lack them.
 var (
 	isRoute = regexp.MustCompile(`^route/[^/]*/[^/]+$`)
-	isOther = regexp.MustCompile(`^((schedule|event)/[^/]+|[^/]+/dm/[^/]+|[^/]+/group/[^/]*(/[^/]+)?)$`)
+	isOther = regexp.MustCompile(`^((schedule|event)/[^/]+|[^/]+/dm/[^/]+(/[^/]+)?|[^/]+/group/[^/]*(/[^/]+)?)$`)
 )
 
 // CheckKey refuses what can be no session's key.
@@ -156,7 +156,7 @@ type Summary struct {
 	Seq      uint64    `json:"seq"` // of the last commit
 	Title    string    `json:"title,omitempty"`
 	Messages int       `json:"messages"` // of the conversation as the model sees it
-	State    string    `json:"state"`    // idle, running or waiting
+	State    string    `json:"state"`    // idle, running, waiting or operator
 	For      []string  `json:"for,omitempty"`
 	Queued   int       `json:"queued,omitempty"` // accepted, not yet begun
 	Spent    int64     `json:"spent,omitempty"`  // on models, in micro-cents
@@ -168,7 +168,34 @@ const (
 	IdleSession    = "idle"
 	RunningSession = "running"
 	WaitingSession = "waiting"
+	// OperatorSession is one whose chat a person has taken over.
+	OperatorSession = "operator"
 )
+
+// KeyOf is the key of the session with that name in subjects; ErrNoSession, when there
+// is none.
+func (a *Archive) KeyOf(ctx context.Context, agent, sid string) (Key, error) {
+	key, err := a.store.KeyOf(ctx, agent, sid)
+	if errors.Is(err, records.ErrNotFound) {
+		err = fmt.Errorf("session %s of %s: %w", sid, agent, ErrNoSession)
+	}
+	return key, err
+}
+
+// Answered are the replies to the message with that id in a session; none while it has no
+// end, and where there is no such message or session.
+func (a *Archive) Answered(ctx context.Context, agent string, key Key, id string) ([]run.Reply, error) {
+	l, err := a.store.open(ctx, agent, SID(agent, key), key)
+	if err != nil {
+		return nil, err
+	}
+	seq, _ := l.ids.get(id)
+	if seq == 0 {
+		return nil, nil
+	}
+	said, err := a.store.Said(ctx, seq)
+	return said.Replies, err
+}
 
 // State reads the state of a session and its last commit.
 func (a *Archive) State(ctx context.Context, agent, sid string) (run.State, Summary, error) {
@@ -195,6 +222,12 @@ func (a *Archive) State(ctx context.Context, agent, sid string) (run.State, Summ
 func (s *Summary) describe(state run.State) {
 	s.Messages, s.Queued, s.State = len(state.Messages), len(state.Waiting), IdleSession
 	s.Spent = state.Spent
+	if state.Operator != nil {
+		s.State = OperatorSession
+		if state.Operator.By != "" {
+			s.For = []string{state.Operator.By}
+		}
+	}
 	if state.Run == nil {
 		return
 	}
@@ -205,4 +238,11 @@ func (s *Summary) describe(state run.State) {
 	for _, c := range state.Run.Open() {
 		s.For = append(s.For, c.Asked)
 	}
+}
+
+// Decode takes a commit of a log apart, as a stream has it. What no host has written
+// has neither key nor events.
+func (a *Archive) Decode(ctx context.Context, seq uint64, data []byte) (Key, []Fact, error) {
+	facts, err := a.read(ctx, seq, data)
+	return keyOf(data), facts, err
 }

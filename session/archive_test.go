@@ -160,7 +160,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// What is deleted is gone, what others need stays, and its owner begins anew.
+// What is deleted is gone, what others need stays, and its owner starts over.
 func TestDelete(t *testing.T) {
 	b, s := open(t)
 	s.Limit = 300 // every commit is too large for a message
@@ -214,9 +214,9 @@ func TestDelete(t *testing.T) {
 	if err := owner.commit(stale[0]); !errors.Is(err, session.ErrFenced) {
 		t.Errorf("its owner's commit: got %v, want %v", err, session.ErrFenced)
 	}
-	anew := openTalk(t, s)
-	if got, want := anew.encoded(), `{"phase":"idle"}`; got != want {
-		t.Errorf("opened anew: got %s, want %s", got, want)
+	reopened := openTalk(t, s)
+	if got, want := reopened.encoded(), `{"phase":"idle"}`; got != want {
+		t.Errorf("opened again: got %s, want %s", got, want)
 	}
 }
 
@@ -244,10 +244,10 @@ func TestLateSnapshotOfADeletedSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, b, snapshotSubject(), fmt.Sprintf(`{"v":1,"key":%q,"seq":%d,"state":%s}`, ana, rec.Seq, owner.encoded()))
-	anew := openTalk(t, s)
-	anew.turn()
-	if got := anew.reopen().encoded(); got != anew.encoded() {
-		t.Errorf("got %s, want %s", got, anew.encoded())
+	reopened := openTalk(t, s)
+	reopened.turn()
+	if got := reopened.reopen().encoded(); got != reopened.encoded() {
+		t.Errorf("got %s, want %s", got, reopened.encoded())
 	}
 }
 
@@ -328,7 +328,7 @@ func TestCheckKey(t *testing.T) {
 	for key, good := range map[session.Key]bool{
 		"web/dm/ana": true, "telegram.sales/group/-100": true, "irc/group/a/b": true, "route/kate/c1": true, "schedule/x": true,
 		"web/group/": true, "web/group//t": true, "route//c1": true, "route/group/c1": true, "schedule/dm/x": true,
-		"": false, "web": false, "web/dm": false, "web/dm/": false, "/dm/x": false, "web/chat/x": false, "web/dm/a/b": false, "route/a/b/c": false,
+		"": false, "web": false, "web/dm": false, "web/dm/": false, "/dm/x": false, "web/chat/x": false, "web/dm/a/b/c": false, "route/a/b/c": false,
 		"web/group": false, "web/group/c/": false, "web/group/c/t/u": false, "route/a": false, "route/a/": false, "route/group/a/b": false,
 		"schedule/": false, "event/": false, "schedule/a/b": false,
 	} {

@@ -18,8 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ErrRunning tells that a run of the session is under way, and not waiting for
-// anybody.
+// ErrRunning means that a run of the session is under way, and not suspended.
 var ErrRunning = errors.New("a run of the session is under way")
 
 // A Deletion is what was deleted.
@@ -33,9 +32,9 @@ type Deletion struct {
 
 // Delete deletes a session: its log and snapshot, what only it has in the
 // object store, the approvals and questions that wait in it with their
-// deadlines, and what is allowed in it. Whoever has it in memory is refused its
-// next commit. One with a run under way is ErrRunning unless unfinished says
-// that nobody is at work in it.
+// deadlines, and what is allowed in it. A host that has it in memory is refused
+// its next commit. A session with a run under way is ErrRunning, unless unfinished
+// says that no host works on that run.
 func (a *Archive) Delete(ctx context.Context, agent, sid string, unfinished bool) (Deletion, error) {
 	d := Deletion{Agent: agent, SID: sid}
 	err := a.delete(ctx, &d, unfinished)
@@ -182,7 +181,7 @@ func (a *Archive) objects(ctx context.Context, agent, sid string) (objects map[s
 func (a *Archive) named(ctx context.Context, data []byte, into map[string]bool) error {
 	namedObjects(data, into)
 	c := struct{ Object string }{}
-	_ = json.Unmarshal(data, &c) // what somebody else wrote has none
+	_ = json.Unmarshal(data, &c) // what was written from outside has none
 	if c.Object == "" {
 		return nil
 	}

@@ -16,7 +16,7 @@
 //   - OnExpire runs once for each dropped entry, with the reason, outside every
 //     lock. An entry dropped by a call (cap, deleted) has had its OnExpire when
 //     that call returns; those dropped by the sweep get theirs beside it, so
-//     that a slow one delays neither the sweep nor anybody's message.
+//     that a slow one delays neither the sweep nor a message.
 //
 // An entry is out of the Manager before its OnExpire runs: a new entry of the
 // same key may be made before, during or after that call.

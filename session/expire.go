@@ -137,7 +137,7 @@ func (m *Manager[V]) unlock(gone queue[V]) {
 	m.expire(gone)
 }
 
-// expire tells of each dropped entry, the one idle longest first.
+// expire calls OnExpire for each dropped entry, the one idle longest first.
 func (m *Manager[V]) expire(gone queue[V]) {
 	for gone.size > 0 {
 		e := gone.first

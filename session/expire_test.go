@@ -27,7 +27,7 @@ func TestTTL(t *testing.T) {
 		"touched at the last":       {{0, "a b c", nil}, {30*m - 1, "a ?b", nil}, {2 * s, "", []string{"c ttl"}}, {30 * m, "", []string{"a ttl", "b ttl"}}},
 		"in flight":                 {{0, "+a", nil}, {24 * time.Hour, "", nil}, {0, "-a", nil}, {30*m - 1, "", nil}, {2 * s, "", []string{"a ttl"}}},
 		"in flight, at the last":    {{0, "a", nil}, {30*m - 1, "+a", nil}, {time.Hour, "-a", nil}, {time.Hour, "", []string{"a ttl"}}},
-		"made anew":                 {{0, "a", nil}, {31 * m, "a", []string{"a ttl"}}, {31 * m, "", []string{"a ttl"}}},
+		"made again":                {{0, "a", nil}, {31 * m, "a", []string{"a ttl"}}, {31 * m, "", []string{"a ttl"}}},
 		"deleted first, in flight":  {{0, "+a !a", nil}, {time.Hour, "", nil}, {0, "-a", []string{"a deleted"}}},
 		"more than one at a moment": {{0, "a b", nil}, {10 * m, "c", nil}, {21 * m, "", []string{"a ttl", "b ttl"}}, {10 * m, "", []string{"c ttl"}}},
 	}
@@ -186,8 +186,8 @@ func TestReleaseAfterShutdown(t *testing.T) {
 		stop := start(t, m)
 		old := m.Acquire("a")
 		stop()
-		anew := m.Acquire("a")
-		if anew == old {
+		again := m.Acquire("a")
+		if again == old {
 			t.Error("the dropped entry is back")
 		}
 		gone.take()
@@ -195,7 +195,7 @@ func TestReleaseAfterShutdown(t *testing.T) {
 		if got := gone.take(); got != nil {
 			t.Errorf("dropped twice: %v", got)
 		}
-		anew.Release()
+		again.Release()
 		if diff := cmp.Diff([]string{"a shutdown"}, gone.take()); diff != "" {
 			t.Errorf("dropped (-want +got):\n%s", diff)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Follow tells what is committed to a session from now on, until ctx ends.
-// ready is called when nothing more is missed.
+// Follow yields what is committed to a session from now on, until ctx ends. ready
+// is called once no later commit can be missed.
 func (a *Archive) Follow(ctx context.Context, agent, sid string, ready func()) iter.Seq2[Fact, error] {
 	return func(yield func(Fact, error) bool) {
 		msgs, err := a.news(ctx, Subject(agent, sid))
@@ -22,7 +22,7 @@ func (a *Archive) Follow(ctx context.Context, agent, sid string, ready func()) i
 		defer msgs.Stop()
 		ready()
 		for {
-			msg, err := msgs.Next(jetstream.NextContext(ctx))
+			msg, err := bus.Next(ctx, msgs)
 			if ctx.Err() != nil {
 				return
 			}

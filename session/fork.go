@@ -55,14 +55,14 @@ type Fork struct {
 	Events int    `json:"events"`
 }
 
-// ErrTaken tells that a session of that key exists.
+// ErrTaken means that a session of that key exists.
 var ErrTaken = errors.New("the session exists")
 
-// Fork makes a session of the first events of another, in one commit. It is to
-// disturb nobody: a run that the place cuts through is stopped, what waited
-// there to be answered is left out, replies lose their address, so that none is
-// published again, and inputs get ids of their own, so that what the first
-// session has answered can be asked again.
+// Fork makes a session of the first events of another, in one commit, without side
+// effects: a run that is under way there is stopped in the copy and its open
+// questions are left out. Replies lose their address, so that none is published
+// again. Inputs get ids of their own, so that what the first session has answered
+// can be asked again.
 func (a *Archive) Fork(ctx context.Context, f Forking) (Fork, error) {
 	from, events, err := a.upTo(ctx, f)
 	if err != nil {
@@ -117,7 +117,8 @@ func settled(events []run.Event) []run.Event {
 		return e.Type == run.InputAdded && e.Input != nil &&
 			slices.ContainsFunc(state.Waiting, func(in run.Input) bool { return in.ID == e.Input.ID })
 	}
-	events = slices.DeleteFunc(events, waits)
+	operated := func(e run.Event) bool { return e.Type == run.OperatorJoined || e.Type == run.OperatorLeft }
+	events = slices.DeleteFunc(events, func(e run.Event) bool { return waits(e) || operated(e) })
 	if state = fold(events); state.Run != nil {
 		at := events[len(events)-1].At
 		_, effects := run.Step(state, run.Signal{Kind: run.Abort, At: at, By: "fork", Reason: "forked here"}, run.Limits{})

@@ -25,6 +25,16 @@ func DM(channel, instance, from string) Key {
 	return Key(place(channel, instance) + "/dm/" + escapeID.Replace(from))
 }
 
+// DMConversation is DM for one of several conversations with a person:
+// channel.instance/dm/from/conversation. An empty one leaves out its slash.
+func DMConversation(channel, instance, from, conversation string) Key {
+	key := DM(channel, instance, from)
+	if conversation != "" {
+		key += Key("/" + escapeID.Replace(conversation))
+	}
+	return key
+}
+
 // Group is the key of a group chat, or of one thread in it:
 // channel.instance/group/chat/thread. An empty instance leaves out its dot, an
 // empty thread its slash.
@@ -52,6 +62,12 @@ func Event(subject string) Key {
 	return Key("event/" + escapeID.Replace(subject))
 }
 
+// IsChat reports whether it is the key of a conversation with a person or a group.
+func (k Key) IsChat() bool {
+	place, rest, _ := strings.Cut(string(k), "/")
+	return place != routes && (strings.HasPrefix(rest, "dm/") || strings.HasPrefix(rest, "group/")) && place != "schedule" && place != "event"
+}
+
 // place is the part of a key that says where a conversation takes place.
 func place(channel, instance string) string {
 	if instance != "" {
@@ -70,8 +86,8 @@ const sidLength = 20
 var sidEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // SID is the name of a session in subjects: 20 characters of a-z and 2-7 that
-// depend on agent and key alone. It is not a secret: whoever knows both can
-// compute it.
+// depend on agent and key alone. It is not a secret: it can be computed
+// from both.
 func SID(agent string, key Key) string {
 	var sum [sha256.Size]byte
 	digest := sha256.New()

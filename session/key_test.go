@@ -13,6 +13,9 @@ func TestKey(t *testing.T) {
 		got, want session.Key
 	}{
 		"dm":                         {session.DM("web", "", "bob"), "web/dm/bob"},
+		"dm in a thread":             {session.DMConversation("web", "", "bob", "c1"), "web/dm/bob/c1"},
+		"dm in a thread with a sign": {session.DMConversation("web", "", "b/c", "1/2"), "web/dm/b%2Fc/1%2F2"},
+		"dm without a thread":        {session.DMConversation("web", "", "bob", ""), "web/dm/bob"},
 		"dm of an instance":          {session.DM("telegram", "sales", "42"), "telegram.sales/dm/42"},
 		"group":                      {session.Group("irc", "", "#go", ""), "irc/group/#go"},
 		"group of an instance":       {session.Group("slack", "acme", "C1", ""), "slack.acme/group/C1"},
@@ -41,7 +44,7 @@ func TestKey(t *testing.T) {
 // was made from.
 func everyKey(a, b, c, d string) map[[5]string]session.Key {
 	return map[[5]string]session.Key{
-		{"dm", a, b, c}:       session.DM(a, b, c),
+		{"dm", a, b, c, d}:    session.DMConversation(a, b, c, d),
 		{"group", a, b, c, d}: session.Group(a, b, c, d),
 		{"route", a, b}:       session.Route(a, b),
 		{"schedule", a}:       session.Schedule(a),

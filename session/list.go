@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,25 @@ type Page struct {
 	Before uint64 `json:"after,omitempty"`
 	// Since leaves out those whose last commit is older; zero: none.
 	Since time.Time `json:"since,omitzero"`
+	// Channel leaves out those of other channels, such as telegram.sales or telegram,
+	// and State those that are not idle, running or waiting. With either, a page may
+	// hold fewer than Limit though there are more.
+	Channel string `json:"channel,omitempty"`
+	State   string `json:"state,omitempty"`
+	// Among are the agents to list where Agent is empty; none: all.
+	Among []string `json:"-"`
+}
+
+// keeps reports whether a session is one to list.
+func (p Page) keeps(s Summary) bool {
+	at, _, _ := strings.Cut(string(s.Key), "/")
+	return (p.State == "" || s.State == p.State) && (p.Channel == "" || at == p.Channel || strings.HasPrefix(at, p.Channel+"."))
+}
+
+// has reports whether the agent of a log is one to list.
+func (p Page) has(subject string) bool {
+	agent, _, _ := strings.Cut(strings.TrimPrefix(subject, subjectPrefix), ".")
+	return len(p.Among) == 0 || slices.Contains(p.Among, agent)
 }
 
 // A Listing is a page of sessions. After is the Before of the next page, 0 when
@@ -37,6 +57,7 @@ const (
 	mostPage    = 1000
 	atOnce      = 8 // sessions of a page that are read beside each other
 	titleRunes  = 60
+	mostLooked  = 2000 // sessions that are read for one page with a filter
 )
 
 // List lists sessions, the one last written to first. It reads the last place
@@ -46,7 +67,7 @@ func (a *Archive) List(ctx context.Context, p Page) (Listing, error) {
 	var heads []records.Record
 	filter := Subject(cmp.Or(p.Agent, "*"), "*")
 	err := records.Heads(ctx, a.js, bus.SessionsStream, filter, true, func(rec records.Record) {
-		if (p.Before == 0 || rec.Seq < p.Before) && !rec.Time.Before(p.Since) {
+		if (p.Before == 0 || rec.Seq < p.Before) && !rec.Time.Before(p.Since) && p.has(rec.Subject) {
 			heads = append(heads, rec)
 		}
 	})
@@ -55,22 +76,39 @@ func (a *Archive) List(ctx context.Context, p Page) (Listing, error) {
 		return list, err
 	}
 	limit := min(cmp.Or(max(p.Limit, 0), defaultPage), mostPage)
-	if len(heads) > limit {
-		heads = heads[len(heads)-limit:]
-		list.After = heads[0].Seq
+	for looked := 0; len(heads) > 0 && len(list.Sessions) < limit; {
+		if list.After = heads[len(heads)-1].Seq + 1; looked >= mostLooked {
+			return list, ctx.Err()
+		}
+		n := min(len(heads), limit-len(list.Sessions))
+		for _, s := range a.summaries(ctx, heads[len(heads)-n:]) {
+			if p.keeps(s) {
+				list.Sessions = append(list.Sessions, s)
+			}
+		}
+		list.After = heads[len(heads)-n].Seq
+		heads, looked = heads[:len(heads)-n], looked+n
 	}
-	list.Sessions = make([]Summary, len(heads))
+	if len(heads) == 0 {
+		list.After = 0
+	}
+	return list, ctx.Err()
+}
+
+// summaries reads sessions beside each other, the last of heads first.
+func (a *Archive) summaries(ctx context.Context, heads []records.Record) []Summary {
+	list := make([]Summary, len(heads))
 	var group sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
 	for i, rec := range heads {
 		slots <- struct{}{}
 		group.Go(func() {
-			list.Sessions[len(heads)-1-i] = a.summary(ctx, rec)
+			list[len(heads)-1-i] = a.summary(ctx, rec)
 			<-slots
 		})
 	}
 	group.Wait()
-	return list, ctx.Err()
+	return list
 }
 
 func (a *Archive) summary(ctx context.Context, rec records.Record) Summary {
@@ -112,13 +150,20 @@ func headline(text string) string {
 	return text
 }
 
+// isOf reports whether a key is that of a direct chat with a person, or of one of
+// several conversations with them; their escaped id is behind /dm/ in middle.
+func isOf(key Key, middle string) bool {
+	channel, rest, ok := strings.Cut(string(key), middle)
+	return ok && !strings.Contains(channel, "/") && (rest == "" || rest[0] == '/')
+}
+
 // Of lists the keys of the direct conversations of a person with an agent.
 func (a *Archive) Of(ctx context.Context, agent, person string) ([]Key, error) {
 	var keys []Key
-	suffix := "/dm/" + escapeID.Replace(person)
+	middle := "/dm/" + escapeID.Replace(person)
 	err := records.Heads(ctx, a.js, bus.SessionsStream, Subject(agent, "*"), false, func(rec records.Record) {
 		c := struct{ Key Key }{}
-		if json.Unmarshal(rec.Data, &c) == nil && strings.HasSuffix(string(c.Key), suffix) {
+		if json.Unmarshal(rec.Data, &c) == nil && isOf(c.Key, middle) {
 			keys = append(keys, c.Key)
 		}
 	})

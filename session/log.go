@@ -18,18 +18,18 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// ErrFenced tells that another host has written to the session since it was
-// opened: what this one did with it must be thrown away.
+// ErrFenced means that another host has written to the session since it was
+// opened: uncommitted work of this one must be discarded.
 var ErrFenced = errors.New("session belongs to another host now")
 
-// commitHeader tells whose commit a message is, for a host that sent one twice
-// and must know which of them was refused.
+// commitHeader identifies a commit, so that a host that sent one twice can tell
+// which copy was refused.
 const commitHeader = "Agent-Commit"
 
 // A Log is the log of one session as its owner sees it. Its methods are safe
 // for concurrent use. Commits are written one after the other, in the order of
-// the calls; after one was refused by the fence every later one is too, and
-// the session must be opened anew.
+// the calls; after the fence has refused one it refuses every later one, and the
+// session must be opened again.
 type Log struct {
 	store                *Store
 	key                  Key
@@ -39,6 +39,7 @@ type Log struct {
 	state   run.State
 	seq     uint64   // of the last commit
 	replied uint64   // the last commit with replies
+	spoken  spoken   // the others of runs with several
 	ids     ids      // of all inputs
 	open    []string // ids of the unfinished run's inputs
 	since   int      // commits since the last snapshot
@@ -55,7 +56,7 @@ type commit struct {
 	ctx    context.Context
 	run    string
 	events []run.Event
-	lent   bool // the events are for nobody else
+	lent   bool // the events have no other reader
 	done   func(error)
 	id     string
 	page   *[]byte // it is written on
@@ -124,7 +125,7 @@ func (l *Log) Add(ctx context.Context, events []run.Event, done func(error)) {
 	l.commit(&commit{ctx: ctx, events: events, done: done})
 }
 
-// Seen looks a message's id up: ok tells whether the log has it, seq is the
+// Seen looks up the id of a message: ok reports whether the log has it, seq is the
 // commit that holds its replies, 0 while it has none.
 func (l *Log) Seen(id string) (seq uint64, ok bool) {
 	l.mu.Lock()
@@ -155,14 +156,36 @@ func (l *Log) Replied() uint64 {
 func (l *Log) RepliedSince(from uint64) []uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	seqs := []uint64{l.replied}
+	seqs := append([]uint64{l.replied}, l.spoken.before(l.replied)...)
 	for _, k := range l.ids.ring {
 		if k.Seq >= from {
-			seqs = append(seqs, k.Seq)
+			seqs = append(append(seqs, k.Seq), l.spoken.before(k.Seq)...)
 		}
 	}
 	slices.Sort(seqs)
 	return slices.Compact(seqs)
+}
+
+// RepliedBefore are the commits with replies before sequence seq, oldest first, as far as the
+// log remembers them.
+func (l *Log) RepliedBefore(seq uint64) []uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seqs := l.spoken.all()
+	for _, k := range l.ids.ring {
+		seqs = append(seqs, k.Seq)
+	}
+	seqs = slices.DeleteFunc(seqs, func(s uint64) bool { return s == 0 || s >= seq })
+	slices.Sort(seqs)
+	return slices.Compact(seqs)
+}
+
+// RepliedWith are the commits with replies of the run that commit seq has ended, in
+// their order; seq is the last of them.
+func (l *Log) RepliedWith(seq uint64) []uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Compact(append(slices.Clone(l.spoken.before(seq)), seq))
 }
 
 // Commit appends the events of a commit that Step owed, which are the log's
@@ -204,7 +227,7 @@ func (l *Log) next() {
 	case err != nil:
 		l.settle(c, 0, fmt.Errorf("encode commit: %w", err))
 	case len(data) > l.store.Limit:
-		go l.sendLarge(c) // nobody who is called back waits for the object store
+		go l.sendLarge(c) // no callback waits for the object store
 	default:
 		l.send(c, data)
 	}
@@ -238,7 +261,7 @@ func (l *Log) send(c *commit, data []byte) {
 }
 
 // stored takes the server's answer. A refusal of a message that was sent twice
-// may be the echo of the first copy: the log tells.
+// may be due to the first copy: then the log has the commit.
 func (l *Log) stored(c *commit, seq uint64, resent bool, err error) {
 	switch {
 	case err == nil:
@@ -294,6 +317,9 @@ func (l *Log) settle(c *commit, seq uint64, err error) {
 	if snap != nil {
 		go l.writeSnapshot(c.ctx, snap)
 	}
+	if err == nil && l.store.Committed != nil {
+		l.store.Committed(l.subject, l.key, c.run, seq, c.events)
+	}
 	c.done(err)
 	if c.lent {
 		run.Recycle(c.events)
@@ -303,72 +329,5 @@ func (l *Log) settle(c *commit, seq uint64, err error) {
 	}
 	if more {
 		l.next()
-	}
-}
-
-// apply folds events that were read from the log.
-func (l *Log) apply(events []run.Event) {
-	for _, e := range events {
-		l.state = run.Fold(l.state, e)
-	}
-}
-
-// refuse takes down an input that was refused.
-func (l *Log) refuse(e *run.Event, seq uint64) {
-	switch {
-	case e.Input == nil: // it does not fit
-		return
-	case e.Since > 0:
-		l.ids.refuse(e.Since, e.Input.Seq, seq)
-	default:
-		l.ids.set(e.Input.ID, seq)
-	}
-	l.replied = seq
-}
-
-// note takes down what a stored commit means for the ids. Most runs begin and end
-// in one: then each id is looked up once.
-func (l *Log) note(seq uint64, size int, events []run.Event) {
-	l.seq = seq
-	l.since++
-	l.tail += size
-	known := len(l.open)
-	for i := range events {
-		e := &events[i]
-		if e.Input != nil && e.Type != run.InputAdded && e.Type != run.InputRefused && e.Type != run.InputWithdrawn { // an answer: it belongs to the running run
-			l.open = append(l.open, e.Input.ID)
-		}
-		switch e.Type {
-		case run.Started:
-			for j := range e.Inputs {
-				l.open = append(l.open, e.Inputs[j].ID)
-			}
-		case run.InputAdded:
-			switch {
-			case e.Input == nil: // as the fold, it leaves what does not fit
-			case e.Run != "": // it joined the running run
-				l.open = append(l.open, e.Input.ID)
-			default:
-				l.ids.set(e.Input.ID, 0)
-			}
-		case run.InputRefused:
-			l.refuse(e, seq)
-		case run.InputWithdrawn:
-			if e.Input != nil {
-				l.ids.set(e.Input.ID, seq)
-			}
-		case run.Replied:
-			l.replied = seq
-		case run.Compacted:
-			l.fresh = true
-		case run.Finished:
-			for _, id := range l.open {
-				l.ids.set(id, seq)
-			}
-			l.open, known = l.open[:0], 0
-		}
-	}
-	for _, id := range l.open[known:] {
-		l.ids.set(id, 0)
 	}
 }

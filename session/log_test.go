@@ -421,3 +421,71 @@ func TestCommitOnTheWire(t *testing.T) {
 		t.Errorf("messages: got %d, want 1", n)
 	}
 }
+
+// A commit that waits behind one that could not be stored is refused as that one is: the
+// log has no gap, even where the server would take the later one.
+func TestCommitsBehindAFailedOneAreRefused(t *testing.T) {
+	_, s := open(t)
+	s.Limit = 1000
+	c := openTalk(t, s)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	large := waiting("large")
+	large.Input.Envelope = json.RawMessage(`"` + strings.Repeat("x", 2000) + `"`)
+	first, failed, behind := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+	c.Add(t.Context(), []run.Event{waiting("first")}, func(err error) { first <- err })
+	c.Add(ended, []run.Event{large}, func(err error) { failed <- err }) // its file cannot be stored
+	c.Add(t.Context(), []run.Event{waiting("behind")}, func(err error) { behind <- err })
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, <-failed, "commit: store file: ")
+	wantError(t, <-behind, "commit: store file: ")
+	again := c.reopen()
+	if _, ok := again.Seen("behind"); ok {
+		t.Error("the log has what came behind the commit that failed")
+	}
+}
+
+// A run that answers what came while it was at work has replies in several commits.
+func TestRepliedWith(t *testing.T) {
+	b, s := open(t)
+	d := watchSnapshots(t, b, s)
+	c := openTalk(t, s)
+	c.turn()                  // 1
+	c.send(attempt("r1", 1))  // 2
+	c.send(join("r2", "and")) // 3
+	c.send(say("first"))      // 4
+	for _, c := range []*talk{c, c.reopen()} {
+		if diff := cmp.Diff([]uint64{4}, c.RepliedSince(99)); diff != "" {
+			t.Errorf("while it runs: %s", diff)
+		}
+	}
+	c.send(say("second")) // 5
+	last := c.Replied()
+	c.turn()
+	for _, c := range []*talk{c, c.reopen()} {
+		if diff := cmp.Diff([]uint64{4, last}, c.RepliedWith(last)); diff != "" {
+			t.Errorf("with %d: %s", last, diff)
+		}
+		if diff := cmp.Diff([]uint64{1}, c.RepliedWith(1)); diff != "" {
+			t.Errorf("with 1: %s", diff)
+		}
+		if diff := cmp.Diff([]uint64{4, last, last + 1}, c.RepliedSince(last)); diff != "" {
+			t.Errorf("since %d: %s", last, diff)
+		}
+		if diff := cmp.Diff([]uint64{4, last}, c.RepliedBefore(last+1)); diff != "" {
+			t.Errorf("before %d: %s", last+1, diff)
+		}
+		if diff := cmp.Diff([]uint64{4}, c.RepliedBefore(last)); diff != "" {
+			t.Errorf("before %d: %s", last, diff)
+		}
+	}
+	for range 70 { // a snapshot is due
+		c.turn()
+	}
+	d.next()
+	if diff := cmp.Diff([]uint64{4, last}, c.reopen().RepliedWith(last)); diff != "" {
+		t.Errorf("from a snapshot: %s", diff)
+	}
+}

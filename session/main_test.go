@@ -3,10 +3,7 @@ package session_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"agenthost/bus/bustest"
 )
 
-func TestMain(m *testing.M) {
-	// The client's object store loses this one when a put is over before it starts.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
-}
+func TestMain(m *testing.M) { bustest.VerifyNoLeaks(m) }

@@ -10,7 +10,7 @@ import (
 	"github.com/puzpuzpuz/xsync/v3"
 )
 
-// The bounds of a Manager that is told none.
+// The default bounds of a Manager.
 const (
 	DefaultTTL = 30 * time.Minute
 	DefaultMax = 10_000
@@ -24,7 +24,7 @@ type Options[V any] struct {
 	// New makes the value of a new entry; nil: the zero V. It runs under the
 	// manager's lock: no I/O, no call back to the manager.
 	New func(Key) V
-	// OnExpire is told of each dropped session, once; nil: nobody is. It may
+	// OnExpire is called once for each dropped session; nil: no call. It may
 	// call the manager, and must not wait for its Run to return.
 	OnExpire func(Key, V, Reason)
 }

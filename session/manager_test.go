@@ -67,7 +67,7 @@ func TestCap(t *testing.T) {
 		"deleted in flight, released":  {2, "+a !a b -a c", []string{"b", "c"}, []string{"a deleted"}},
 		"deleted and missed":           {2, "!a a !a !a", nil, []string{"a deleted"}},
 		"deleted in flight over cap":   {1, "+a +b !a -a -b", []string{"b"}, []string{"a deleted"}},
-		"deleted and made anew":        {2, "a !a a", []string{"a"}, []string{"a deleted"}},
+		"deleted and made again":       {2, "a !a a", []string{"a"}, []string{"a deleted"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ type Pruning struct {
 // have named: to find these, all other sessions are read.
 const pruneBatch = 1000
 
-// errKept tells that a session is not to be pruned.
+// errKept means that a session must not be pruned.
 var errKept = errors.New("the session is in use")
 
 // Prune deletes the sessions of an agent whose last commit was made before a time,

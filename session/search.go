@@ -72,8 +72,10 @@ func said(e run.Event) (who, text string) {
 		return cmp.Or(e.Message.Name, "user"), e.Message.Text()
 	case e.Type == run.MessageAdded && e.Message != nil && e.Message.Role == "assistant":
 		return "agent", e.Message.Text()
-	case e.Type == run.InputAdded && e.Message != nil:
+	case (e.Type == run.InputAdded || e.Type == run.OperatorHeard) && e.Message != nil:
 		return "user", e.Message.Text()
+	case e.Type == run.OperatorSaid && e.Message != nil:
+		return cmp.Or(e.By, "operator"), e.Message.Text()
 	case e.Type == run.ToolFinished:
 		return e.Name, e.Result
 	case e.Type == run.ApprovalAsked, e.Type == run.QuestionAsked:

@@ -25,6 +25,7 @@ type snapshot struct {
 	Key     Key       `json:"key"`
 	Seq     uint64    `json:"seq"`
 	Replied uint64    `json:"replied,omitempty"`
+	Spoken  *spoken   `json:"spoken,omitempty"`
 	State   run.State `json:"state"`
 	IDs     []known   `json:"ids,omitempty"`
 	Object  string    `json:"object,omitempty"`
@@ -43,6 +44,13 @@ type stored struct {
 func (s *snapshot) appendJSON(data []byte) ([]byte, error) {
 	data = strconv.AppendUint(append(appendHead(data, s.Key), `,"seq":`...), s.Seq, 10)
 	data = strconv.AppendUint(append(data, `,"replied":`...), s.Replied, 10)
+	if s.Spoken != nil { // rarely
+		list, err := json.Marshal(s.Spoken)
+		if err != nil {
+			return nil, err
+		}
+		data = append(append(data, `,"spoken":`...), list...)
+	}
 	data, err := s.State.AppendJSON(append(data, `,"state":`...))
 	data = appendKnown(append(data, `,"ids":`...), s.IDs)
 	return append(data, '}'), err
@@ -58,7 +66,7 @@ func (l *Log) takeSnapshot() *snapshot {
 	room := l.snap.size + l.tail/2 // a commit has each text twice at least, and more besides
 	l.since, l.tail, l.fresh = 0, 0, false
 	return &snapshot{
-		V: version, Key: l.key, Seq: l.seq, Replied: l.replied, State: l.state, IDs: l.ids.list(), room: room,
+		V: version, Key: l.key, Seq: l.seq, Replied: l.replied, Spoken: l.spoken.snapshot(), State: l.state, IDs: l.ids.list(), room: room,
 	}
 }
 

@@ -295,6 +295,7 @@ func TestOpenMissesTheEnd(t *testing.T) {
 // A large snapshot leaves nothing behind when the next one is written, and who
 // came for the old one finds the new one.
 func TestLargeSnapshotsAreReplaced(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	s.Limit = 4 << 10
 	d := watchSnapshots(t, b, s)

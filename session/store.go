@@ -28,6 +28,9 @@ type Store struct {
 	Files     *filestore.Store
 	Limit     int
 	Log       zerolog.Logger
+	// Committed hears of every commit of the logs that were opened, once it is stored;
+	// nil: no observer. It must not block, nor keep events.
+	Committed func(subject string, key Key, run string, seq uint64, events []run.Event)
 }
 
 // Subject is where the log of a session is kept.
@@ -64,8 +67,8 @@ func appendHead(data []byte, key Key) []byte {
 	return fastjson.AppendString(append(data, `,"key":`...), string(key))
 }
 
-// pages are what commits are written on. One that was sent once and is stored is
-// read by nobody any more, and is used again.
+// pages are the buffers of commits. One whose commit was sent once and is stored is
+// not read any more, and is reused.
 var pages = sync.Pool{New: func() any { return new([]byte) }}
 
 // pageKept is the largest that is.
@@ -148,11 +151,14 @@ func (l *Log) loadSnapshot(ctx context.Context, last uint64) error {
 	if err != nil {
 		return err
 	}
-	if snap.Seq > last || snap.Seq < first.Seq { // of a session that was deleted and begun anew
+	if snap.Seq > last || snap.Seq < first.Seq { // of a session that was deleted and started again
 		return nil
 	}
 	l.state, l.seq, l.replied, l.snap = snap.State, snap.Seq, snap.Replied, kept
 	l.ids.restore(snap.IDs)
+	if snap.Spoken != nil {
+		l.spoken = *snap.Spoken
+	}
 	if l.state.Run != nil {
 		l.open = inputIDs(l.state.Run.Inputs)
 	}
@@ -193,8 +199,8 @@ var (
 	errNoSnapshot = errors.New("this is no snapshot that this program can read")
 )
 
-// decode reads a commit, wherever its events are. errForeign tells that no host
-// has written it.
+// decode reads a commit, wherever its events are. errForeign means that it was
+// not written by a host.
 func (s *Store) decode(ctx context.Context, data []byte) (Commit, error) {
 	c := Commit{}
 	err := json.Unmarshal(data, &c)
@@ -271,7 +277,7 @@ func (s *Store) Said(ctx context.Context, seq uint64) (said Said, err error) {
 		switch {
 		case e.Type == run.Started:
 			said.Inputs = e.Inputs
-		case (e.Type == run.Replied || e.Type == run.InputRefused) && e.Reply != nil:
+		case (e.Type == run.Replied || e.Type == run.InputRefused || e.Type == run.OperatorSaid) && e.Reply != nil:
 			said.Replies = append(said.Replies, *e.Reply)
 		}
 	}

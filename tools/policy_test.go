@@ -189,8 +189,8 @@ func TestKey(t *testing.T) {
 
 func TestNewPolicyErrors(t *testing.T) {
 	_, err := tools.NewPolicy(map[string]string{"a": "maybe", "b": "", "c*[": "allow", "d:e*[": "ask", "ok:[": "allow", "fine": "deny"})
-	want := `permission "a": "maybe" is none of allow, ask and deny
-permission "b": "" is none of allow, ask and deny
+	want := `permission "a": "maybe": want allow, ask or deny
+permission "b": "": want allow, ask or deny
 permission "c*[": syntax error in pattern
 permission "d:e*[": syntax error in pattern`
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {

@@ -16,7 +16,7 @@ type rule struct {
 
 func (r rule) check() error {
 	if !slices.Contains(strictness, r.verdict) {
-		return fmt.Errorf("%q is none of allow, ask and deny", r.verdict)
+		return fmt.Errorf("%q: want allow, ask or deny", r.verdict)
 	}
 	if _, err := path.Match(r.glob, ""); err != nil && isGlob(r.glob) {
 		return err

@@ -111,6 +111,9 @@ type Result struct {
 	Wait *Wait
 }
 
+// ForClient is the Context of a Wait for a tool that a door's client runs itself.
+const ForClient = `{"for":"client"}`
+
 // A Wait is what a call waits for.
 type Wait struct {
 	// Question asks a person; To hands Prompt to another agent. One of the two.
@@ -121,5 +124,5 @@ type Wait struct {
 	Options []string
 	Default string          // the answer when nobody gives one in time; empty: none
 	Timeout time.Duration   // 0: the policy's
-	Context json.RawMessage // for the other agent
+	Context json.RawMessage // for the other agent, or ForClient
 }

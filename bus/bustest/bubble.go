@@ -11,8 +11,8 @@ import (
 	_ "github.com/nats-io/nats-server/v2/server/ats"
 )
 
-// What the server takes for the time when it looks for old messages, and for
-// how many of its stores somebody has to set it.
+// serverTime is the server's clock for the age of messages; serverTimeUsers counts
+// the stores that need it to be updated.
 var (
 	//go:linkname serverTime github.com/nats-io/nats-server/v2/server/ats.utime
 	serverTime atomic.Int64
@@ -25,7 +25,7 @@ var (
 // and tests that use Bubble must not run in parallel with others.
 //
 // It rests on internals of NATS, which are named here and above; TestBubble
-// tells when a new release no longer has them.
+// fails when a new release no longer has them.
 func Bubble(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
 	// The server's goroutine that sets its time would hold time still in the
@@ -38,7 +38,7 @@ func Bubble(t *testing.T, fn func(t *testing.T)) {
 	emptyPools()
 	t.Cleanup(emptyPools)
 	synctest.Test(t, func(t *testing.T) {
-		t.Cleanup(tellServer())
+		t.Cleanup(setServerTime())
 		fn(t)
 	})
 }
@@ -47,8 +47,8 @@ func Bubble(t *testing.T, fn func(t *testing.T)) {
 // ends then, as one whose goroutines all wait does without a server.
 const mostTime = 60 * 24 * time.Hour
 
-// tellServer tells the server the time of the bubble until it is stopped.
-func tellServer() (stop func()) {
+// setServerTime sets the server's clock to the time of the bubble until it is stopped.
+func setServerTime() (stop func()) {
 	serverTime.Store(time.Now().UnixNano())
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -43,7 +43,7 @@ func TryOpen(t testing.TB, cfg bus.Config) (*bus.Bus, error) {
 func Config(t testing.TB) bus.Config {
 	t.Helper()
 	noPort := ""
-	return bus.Config{Embedded: bus.Embedded{Store: t.TempDir(), Listen: &noPort, Sync: "2m"}}
+	return bus.Config{Embedded: bus.Embedded{Store: Dir(t), Listen: &noPort, Sync: "2m"}}
 }
 
 // Log writes to the log of the test, down to debug level.

@@ -21,6 +21,7 @@ import (
 type Cluster struct {
 	t       testing.TB
 	js      jetstream.JetStream
+	options []server.Options
 	servers []*server.Server
 }
 
@@ -66,7 +67,7 @@ func StartFreshCluster(t testing.TB) *Cluster {
 // settle waits until every server has its copies of all streams: one that is
 // stopped while it makes a copy never stops the store of that.
 func (c *Cluster) settle() {
-	if c.t.Failed() {
+	if c.t.Failed() || slices.Contains(c.servers, nil) {
 		return
 	}
 	c.await("all copies to be there", func(ctx context.Context) bool {
@@ -110,20 +111,15 @@ func current(cluster *jetstream.ClusterInfo) bool {
 
 func (c *Cluster) start(name string, own *url.URL, routes []*url.URL) {
 	c.t.Helper()
-	srv, err := server.NewServer(&server.Options{
+	c.options = append(c.options, server.Options{
 		ServerName: name, Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: c.t.TempDir(), DisableJetStreamBanner: true,
+		JetStream: true, StoreDir: Dir(c.t), DisableJetStreamBanner: true,
 		Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: portOf(own)}, Routes: routes,
 	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	srv.Start()
-	c.t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-	if !srv.ReadyForConnections(clusterWithin) {
-		c.t.Fatalf("NATS is not ready for connections after %s", clusterWithin)
-	}
-	c.servers = append(c.servers, srv)
+	c.servers = append(c.servers, nil)
+	i := len(c.servers) - 1
+	c.Start(i)
+	c.t.Cleanup(func() { c.Stop(i) })
 }
 
 // URL is that of a server: 0, 1 or 2.

@@ -22,7 +22,7 @@ func Server(t testing.TB, configure ...func(*server.Options)) (string, *NATS) {
 	t.Helper()
 	n := &NATS{t: t, opts: server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: t.TempDir(), DisableJetStreamBanner: true,
+		JetStream: true, StoreDir: Dir(t), DisableJetStreamBanner: true,
 	}}
 	for _, c := range configure {
 		c(&n.opts)

@@ -44,7 +44,9 @@ func (l *Lane) Claim(ctx context.Context, filters []string) error {
 }
 
 func (l *Lane) widened(ctx context.Context) (jetstream.Consumer, error) {
-	consumer, err := l.js.Consumer(ctx, l.cfg.Stream, l.cfg.Name)
+	consumer, err := bus.Again(ctx, func(ctx context.Context) (jetstream.Consumer, error) {
+		return l.js.Consumer(ctx, l.cfg.Stream, l.cfg.Name)
+	})
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return l.create(ctx)
 	}

@@ -41,7 +41,7 @@ func TestLaneMakesItsConsumerAgain(t *testing.T) {
 }
 
 // A consumer that was deleted while its host was away is made again too: there
-// is nobody to tell the host but the silence.
+// is no message to tell the host, only the silence.
 func TestLaneNoticesThatItsConsumerIsGone(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		ns := fleet(t)
@@ -75,7 +75,7 @@ func TestLaneOfManyAgents(t *testing.T) {
 		}
 		got := make(chan string, 10)
 		l := delivery.NewLane(js, delivery.LaneConfig{Stream: bus.SchedulesStream, Name: delivery.LaneName(0), Filters: due, Host: "one"}, bustest.Log(t),
-			func(context.Context) {}, func(d *delivery.Delivery) { got <- d.Subject; d.Done() })
+			func(context.Context, string) {}, func(d *delivery.Delivery) { got <- d.Subject; d.Done() })
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- l.Run(ctx, ctx) }()

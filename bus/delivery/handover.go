@@ -59,15 +59,21 @@ func (l *Lane) distrust(ctx context.Context, note *ownership) error {
 // release lets the pin go, and has the server deliver again at once what was
 // left, so that another host need not wait for timers.
 func (l *Lane) release() {
-	pin := l.pinned.Load()
-	if pin == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), bus.APITimeout)
 	defer cancel()
-	if err := l.handOver(ctx, *pin); err != nil {
+	if err := l.HandOver(ctx); err != nil {
 		l.log.Warn().Err(err).Msg("release lane: failed; another host takes it when the pin expires")
 	}
+}
+
+// HandOver lets the pin go, if this host holds it: the lane must not be asking for
+// messages any more. What is held stays held, and is delivered to the next owner too.
+func (l *Lane) HandOver(ctx context.Context) error {
+	pin := l.pinned.Swap(nil)
+	if pin == nil {
+		return nil
+	}
+	return l.handOver(ctx, *pin)
 }
 
 func (l *Lane) handOver(ctx context.Context, pin string) error {
@@ -107,7 +113,7 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin st
 	note, err := l.owner.read(api)
 	if err == nil && meta.Sequence.Consumer > 1 { // 1: nothing was delivered before
 		var info *jetstream.ConsumerInfo
-		if info, err = consumer.Info(api); err == nil {
+		if info, err = bus.Again(api, consumer.Info); err == nil {
 			err = l.reset(api, &note, deliveredBefore(meta, info))
 		}
 		l.resetting, l.resetAt = err == nil, time.Now()
@@ -118,7 +124,7 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin st
 		}
 		return false
 	}
-	handed := note.Handed
+	former, handed := note.Host, note.Handed
 	if note.Pin != "" { // who had the lane did not let it go
 		handed = 0
 	}
@@ -129,9 +135,12 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin st
 	}
 	l.pin, l.tried, l.handed = pin, note.Tried, handed
 	l.progress.restart()
+	if l.pinned.Load() == nil {
+		l.since.Store(time.Now().UnixMilli())
+	}
 	l.pinned.Store(&pin)
 	l.log.Info().Uint64("tried", l.tried).Msg("this host serves the lane")
-	l.gained(ctx)
+	l.gained(ctx, former)
 	return true
 }
 

@@ -41,7 +41,7 @@ type Lane struct {
 	log     zerolog.Logger
 	few     zerolog.Logger // log for what each message may meet
 	deliver func(*Delivery)
-	gained  func(context.Context)
+	gained  func(ctx context.Context, former string)
 
 	claims   atomic.Pointer[[]string] // the filters as they are now
 	ensuring chan struct{}            // a token: who has it may change the consumer
@@ -51,6 +51,7 @@ type Lane struct {
 	progress progress
 
 	// Only the goroutine of the consumer touches these.
+	rested    jetstream.Consumer // that asked before the lane was not to; it knows the pin
 	pin       string
 	resetting bool
 	resetAt   time.Time
@@ -60,6 +61,10 @@ type Lane struct {
 	given     uint64 // the newest message that this lane gave to its agents
 
 	pinned atomic.Pointer[string] // pin, for others
+	since  atomic.Int64           // when this host got it, in Unix milliseconds
+	idle   atomic.Bool            // it is not to ask for messages
+	turned chan struct{}          // a token when idle has changed
+	asks   atomic.Bool            // the consumer is being asked
 	up     chan struct{}          // closed when the consumer is being asked
 	once   sync.Once
 }
@@ -84,11 +89,11 @@ const (
 
 // NewLane makes a lane that hands each message to deliver, which must not
 // block for long. gained is called whenever this host becomes the lane's
-// owner, before the first delivery.
-func NewLane(js jetstream.JetStream, cfg LaneConfig, log zerolog.Logger, gained func(context.Context), deliver func(*Delivery)) *Lane {
+// owner, before the first delivery, with the name of the owner before.
+func NewLane(js jetstream.JetStream, cfg LaneConfig, log zerolog.Logger, gained func(ctx context.Context, former string), deliver func(*Delivery)) *Lane {
 	l := &Lane{
 		cfg: cfg, js: js, deliver: deliver, gained: gained, held: heldMessages{bySeq: map[uint64]*Delivery{}, freed: make(chan struct{}, 1)},
-		up: make(chan struct{}), ensuring: make(chan struct{}, 1),
+		up: make(chan struct{}), ensuring: make(chan struct{}, 1), turned: make(chan struct{}, 1),
 		log: log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger(),
 	}
 	l.owner = ownershipStore{js, cfg.Stream + "." + cfg.Name, l.log}
@@ -112,6 +117,9 @@ func (l *Lane) Run(ctx, hold context.Context) error {
 	var logged string
 	var loggedAt time.Time
 	for ctx.Err() == nil {
+		if l.rests(ctx) {
+			continue
+		}
 		if err := l.serve(ctx); err != nil && ctx.Err() == nil {
 			if words := err.Error(); words != logged || time.Since(loggedAt) >= logEvery {
 				logged, loggedAt = words, time.Now()
@@ -131,7 +139,11 @@ func (l *Lane) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := l.takeBack(ctx, consumer); err != nil {
+	rested := l.rested
+	l.rested = nil
+	if rested != nil && l.Serving() && pinnedClient(consumer.CachedInfo()) == l.pin {
+		consumer = rested // it serves the lane as before
+	} else if err := l.takeBack(ctx, consumer); err != nil {
 		return err
 	}
 	silent := make(chan struct{}, 1)
@@ -146,18 +158,29 @@ func (l *Lane) serve(ctx context.Context) error {
 		return fmt.Errorf("consume: %w", err)
 	}
 	l.once.Do(func() { close(l.up) })
+	l.asks.Store(true)
+	defer l.asks.Store(false)
 	closed := consuming.Closed() // asked for after Stop, it does not wait for the message being handed out
-	select {
-	case <-ctx.Done():
-		consuming.Stop()
-		<-closed
-		return nil
-	case <-closed:
-		return errors.New("the consumer is gone")
-	case <-silent: // it went unnoticed, while no pull was waiting
-		consuming.Stop()
-		<-closed
-		return errors.New("consumer: no responders")
+	for {
+		select {
+		case <-ctx.Done():
+			consuming.Stop()
+			<-closed
+			return nil
+		case <-l.turned:
+			if l.idle.Load() {
+				consuming.Drain() // what has come is handed out
+				<-closed
+				l.rested = consumer
+				return nil
+			}
+		case <-closed:
+			return errors.New("the consumer is gone")
+		case <-silent: // it went unnoticed, while no pull was waiting
+			consuming.Stop()
+			<-closed
+			return errors.New("consumer: no responders")
+		}
 	}
 }
 
@@ -262,6 +285,18 @@ func (l *Lane) Owner(ctx context.Context) (string, error) {
 	note, err := l.owner.read(ctx)
 	return note.Host, err
 }
+
+// Since is when this host began to serve the lane; zero while it does not.
+func (l *Lane) Since() time.Time {
+	if !l.Serving() {
+		return time.Time{}
+	}
+	return time.UnixMilli(l.since.Load()).UTC()
+}
+
+// Lag is how many messages of the lane are not done, those in progress among them, as
+// of the last that came to this host.
+func (l *Lane) Lag() uint64 { return l.progress.behind() + uint64(l.held.count()) }
 
 // Serving reports whether this host holds the pin, as far as it knows.
 func (l *Lane) Serving() bool { return l.pinned.Load() != nil }

@@ -10,6 +10,7 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/bus/delivery"
+	"agenthost/internal/waittest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
@@ -155,7 +156,7 @@ func TestLaneThatCannotBeTakenOverLogsNoFlood(t *testing.T) {
 		_, js := connect(t, fleet(t))
 		var log bustest.LogBuffer
 		cfg := delivery.LaneConfig{Stream: bus.InboundStream, Name: delivery.LaneName(0), Filters: []string{web}, Host: "one"}
-		lane := delivery.NewLane(js, cfg, zerolog.New(&log), func(context.Context) {}, func(*delivery.Delivery) {})
+		lane := delivery.NewLane(js, cfg, zerolog.New(&log), func(context.Context, string) {}, func(*delivery.Delivery) {})
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		go func() {
@@ -183,7 +184,7 @@ func TestLaneWithoutStreamLogsNoFlood(t *testing.T) {
 		}
 		var log bustest.LogBuffer
 		cfg := delivery.LaneConfig{Stream: bus.InboundStream, Name: delivery.LaneName(0), Filters: []string{web}, Host: "one"}
-		lane := delivery.NewLane(js, cfg, zerolog.New(&log), func(context.Context) {}, func(*delivery.Delivery) {})
+		lane := delivery.NewLane(js, cfg, zerolog.New(&log), func(context.Context, string) {}, func(*delivery.Delivery) {})
 		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
 		defer cancel()
 		if err := lane.Run(ctx, ctx); err != nil {
@@ -201,4 +202,21 @@ func numbers(from, to int) []string {
 		list = append(list, fmt.Sprint(i))
 	}
 	return list
+}
+
+// What a host holds is not delivered again while it does, however long that is.
+func TestLaneHoldsForAsLongAsItTakes(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1")
+		held := one.want("1")
+		one.quiet(5 * time.Minute)
+		if n := consumer(t, js).NumRedelivered; n != 0 {
+			t.Errorf("redelivered: got %d, want 0", n)
+		}
+		held[0].Done()
+		waittest.Until(t, "it is acknowledged", func() bool { return consumer(t, js).NumAckPending == 0 })
+	})
 }

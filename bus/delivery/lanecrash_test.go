@@ -36,7 +36,7 @@ func TestLaneDistrustsAServerThatDiedWithItsHost(t *testing.T) {
 	})
 }
 
-// forget starts a server anew, without what it knew of the deliveries of lane 0.
+// forget restarts a server, without what it knew of the deliveries of lane 0.
 func forget(t *testing.T, ns *server.Server) *server.Server {
 	t.Helper()
 	store := ns.StoreDir()

@@ -117,7 +117,7 @@ func joinLane(t *testing.T, ns *server.Server, name string, n int, filters ...st
 	h := &host{t: t, door: d, nc: nc, got: make(chan *delivery.Delivery, 10_000), gained: make(chan struct{}, 100), done: make(chan error, 1)}
 	cfg := delivery.LaneConfig{Stream: bus.InboundStream, Name: delivery.LaneName(n), Filters: filters, Host: name}
 	h.Lane = delivery.NewLane(js, cfg, bustest.Log(t).With().Str("host", name).Logger(),
-		func(context.Context) { h.gained <- struct{}{} }, func(d *delivery.Delivery) { h.got <- d })
+		func(context.Context, string) { h.gained <- struct{}{} }, func(d *delivery.Delivery) { h.got <- d })
 	h.ctx, h.pull = context.WithCancel(context.Background())
 	h.hold, h.release = context.WithCancel(context.Background())
 	go func() { h.done <- h.Run(h.ctx, h.hold) }()

@@ -93,7 +93,7 @@ func TestSetLanesRefusesWhileRoutesAreServed(t *testing.T) {
 	h.flush()
 	got := make(chan *delivery.Delivery, 1)
 	lane := delivery.NewLane(js, delivery.LaneConfig{Stream: bus.RoutesStream, Name: delivery.LaneName(3), Filters: []string{"agent.route.ana"}, Host: "one"},
-		bustest.Log(t), func(context.Context) {}, func(d *delivery.Delivery) { got <- d })
+		bustest.Log(t), func(context.Context, string) {}, func(d *delivery.Delivery) { got <- d })
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- lane.Run(ctx, ctx) }()

@@ -7,6 +7,7 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/bus/delivery"
+	"agenthost/internal/waittest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -195,6 +196,47 @@ func TestLaneIsUnpinned(t *testing.T) {
 		h.quiet(aWhile)
 		if n := consumer(t, js).NumAckPending; n != 0 || !h.Serving() {
 			t.Errorf("unacknowledged %d, serving %t, want 0, true", n, h.Serving())
+		}
+	})
+}
+
+// A lane has passed a message when all that was left before it has been handed out: who
+// has later work at hand, from a log, waits for that.
+func TestLaneTellsHowFarItIs(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1", "2", "3")
+		one.want("1", "2", "3")
+		two := join(t, ns, "two")
+		handed := make(chan int, 1)
+		if two.Passed(2, func() { handed <- len(two.got) }) {
+			t.Error("the lane has passed what another host holds")
+		}
+		one.die()
+		if n := waittest.For(t, "the lane to have passed the second", handed); n < 2 {
+			t.Errorf("with %d handed out it has passed the second", n)
+		}
+		each(two.want("1?", "2?", "3?"), (*delivery.Delivery).Done)
+	})
+}
+
+// A host that comes leaves a lane to the one that serves it.
+func TestLaneIsLeftToItsOwner(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1")
+		one.want("1")
+		<-one.gained
+		two := join(t, ns, "two")
+		bustest.Publish(t, js, web, "2")
+		one.want("2")
+		two.quiet(time.Minute)
+		if len(one.gained)+len(two.gained) != 0 {
+			t.Errorf("the lane was gained again, %d times by its owner and %d by the other", len(one.gained), len(two.gained))
 		}
 	})
 }

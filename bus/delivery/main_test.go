@@ -3,7 +3,7 @@ package delivery_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"agenthost/bus/bustest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { bustest.VerifyNoLeaks(m) }

@@ -13,6 +13,7 @@ const everything = math.MaxUint64
 type progress struct {
 	mu        sync.Mutex
 	passed    uint64 // all up to here was handed out
+	pending   uint64 // that came after it
 	callbacks []callback
 }
 
@@ -48,7 +49,7 @@ func (p *progress) pass(seq, pending uint64) {
 func (p *progress) advance(seq, pending uint64) (due []callback) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.passed = max(p.passed, seq)
+	p.passed, p.pending = max(p.passed, seq), pending
 	if pending == 0 {
 		p.passed = everything
 	}
@@ -59,6 +60,13 @@ func (p *progress) advance(seq, pending uint64) (due []callback) {
 		return c.seq <= p.passed
 	})
 	return due
+}
+
+// behind is how many messages had not been handed out when the last was.
+func (p *progress) behind() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pending
 }
 
 // restart forgets how far the lane was: a takeover begins with what is left.

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"agenthost/bus"
@@ -147,7 +148,8 @@ func (f *Store) Delete(ctx context.Context, name string) error {
 }
 
 // complete calls do again, until ctx ends, while it does not find a file that is
-// there: a copy of the bucket lags.
+// there: a copy of the bucket lags. A copy that still has a file that is gone
+// makes do wait for its content in vain.
 func (f *Store) complete(ctx context.Context, name string, do func(jetstream.ObjectStore) error) error {
 	return retry(ctx, func() error {
 		store, err := f.js.ObjectStore(ctx, bus.FilesBucket)
@@ -157,11 +159,15 @@ func (f *Store) complete(ctx context.Context, name string, do func(jetstream.Obj
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, jetstream.ErrObjectNotFound) {
+		notFound := errors.Is(err, jetstream.ErrObjectNotFound)
+		if !notFound && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return backoff.Permanent(err)
 		}
 		if _, missing := f.info(ctx, name); missing != nil {
 			return backoff.Permanent(missing)
+		}
+		if !notFound {
+			return backoff.Permanent(err)
 		}
 		return err
 	})

@@ -32,6 +32,7 @@ func objects(t *testing.T, js jetstream.JetStream) int {
 }
 
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	bustest.Provision(t, b.JS)
 	files := filestore.New(b.JS)
@@ -128,6 +129,7 @@ func TestFilesFail(t *testing.T) {
 
 // A file is stored once NATS is back.
 func TestFilesWaitForNATS(t *testing.T) {
+	t.Parallel()
 	url, server := bustest.Server(t)
 	b := bustest.OpenConfig(t, bus.Config{URL: url})
 	if err := b.Ready(t.Context()); err != nil {
@@ -164,6 +166,7 @@ func canceled(t *testing.T) context.Context {
 // A file that a copy of the bucket lacks is waited for, and one that was deleted
 // is stored again though a copy still has it.
 func TestFilesOfALaggingCopy(t *testing.T) {
+	t.Parallel()
 	c := bustest.StartCluster(t)
 	b := bustest.OpenConfig(t, bus.Config{URL: c.URL(0)})
 	if err := b.Ready(t.Context()); err != nil {

@@ -4,13 +4,16 @@
 //
 // NATS publishes an answer with the rights of the connection that answers. The
 // framework answers $SRV.PING, INFO and STATS on any reply subject, such as
-// agenthost.approve, and cannot be told otherwise. Here neither these nor the
+// agenthost.approve, and has no option against it. Here neither these nor the
 // endpoints serve a request whose reply subject is not bus.Publishable.
 package microservice
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
+	"maps"
+	"regexp"
 	"sync"
 	"time"
 
@@ -24,7 +27,7 @@ import (
 // Config describes a service.
 type Config struct {
 	Name        string // letters, digits, - and _
-	Version     string // a semantic version
+	Version     string // a semantic version; anything else counts as 0.0.0
 	Description string
 	Metadata    map[string]string
 	Log         zerolog.Logger
@@ -36,8 +39,11 @@ type Endpoint struct {
 	Subject     string
 	Description string
 	Handler     micro.Handler
-	// All makes every instance answer; else one of them does.
-	All bool
+	// All makes every instance answer; else one of those in Group does.
+	All   bool
+	Group string // default micro.DefaultQueueGroup
+	// Metadata describes the endpoint further.
+	Metadata map[string]string
 	// Notice serves messages without a reply subject as well.
 	Notice bool
 }
@@ -57,7 +63,7 @@ type Service struct {
 // Start subscribes to the subjects of the endpoints and of the protocol.
 func Start(nc *nats.Conn, cfg Config, endpoints ...Endpoint) (*Service, error) {
 	s := &Service{nc: nc, log: bus.Few(cfg.Log), started: time.Now().UTC(), info: micro.Info{
-		ServiceIdentity: micro.ServiceIdentity{Name: cfg.Name, ID: rand.Text(), Version: cfg.Version, Metadata: cfg.Metadata},
+		ServiceIdentity: micro.ServiceIdentity{Name: cfg.Name, ID: rand.Text(), Version: semver(cfg.Version), Metadata: cfg.Metadata},
 		Type:            micro.InfoResponseType, Description: cfg.Description,
 	}}
 	err := s.subscribeEndpoints(endpoints)
@@ -71,7 +77,17 @@ func Start(nc *nats.Conn, cfg Config, endpoints ...Endpoint) (*Service, error) {
 	return s, nil
 }
 
-// ID tells this instance from others of the name.
+var isSemver = regexp.MustCompile(`^\d+\.\d+\.\d+`)
+
+// semver is version as the protocol wants it.
+func semver(version string) string {
+	if isSemver.MatchString(version) {
+		return version
+	}
+	return "0.0.0"
+}
+
+// ID identifies this instance among those of the name.
 func (s *Service) ID() string { return s.info.ID }
 
 // Stop takes no more requests. It does not wait for those in progress.
@@ -83,12 +99,14 @@ func (s *Service) Stop() {
 
 func (s *Service) subscribeEndpoints(endpoints []Endpoint) error {
 	for _, e := range endpoints {
-		group := micro.DefaultQueueGroup
+		group := cmp.Or(e.Group, micro.DefaultQueueGroup)
 		if e.All {
 			group = ""
 		}
+		metadata := map[string]string{"description": e.Description}
+		maps.Copy(metadata, e.Metadata)
 		s.info.Endpoints = append(s.info.Endpoints, micro.EndpointInfo{
-			Name: e.Name, Subject: e.Subject, QueueGroup: group, Metadata: map[string]string{"description": e.Description},
+			Name: e.Name, Subject: e.Subject, QueueGroup: group, Metadata: metadata,
 		})
 		s.stats = append(s.stats, micro.EndpointStats{Name: e.Name, Subject: e.Subject, QueueGroup: group})
 	}

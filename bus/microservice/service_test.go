@@ -103,6 +103,14 @@ func TestSpeaksTheProtocolAsTheFramework(t *testing.T) {
 			t.Errorf("echo: got %s %v", msg.Data, msg.Header)
 		}
 		msg := request(t, nc, "acme.all", "")
+		// A request is counted after it was answered.
+		bustest.Eventually(t, "both requests are counted", func() bool {
+			var stats micro.Stats
+			if err := json.Unmarshal(request(t, nc, "$SRV.STATS.acme", "").Data, &stats); err != nil {
+				t.Fatal(err)
+			}
+			return stats.Endpoints[0].NumRequests+stats.Endpoints[1].NumRequests == 2
+		})
 		if msg.Header.Get(micro.ErrorCodeHeader) != "400" || msg.Header.Get(micro.ErrorHeader) != "no data" {
 			t.Errorf("error: got %v", msg.Header)
 		}
@@ -230,5 +238,19 @@ func TestErrorsAreCounted(t *testing.T) {
 	}
 	if e := stats.Endpoints[0]; e.NumRequests < 1 || e.NumErrors < 2 || e.LastError != "500:too large" {
 		t.Errorf("got %+v", e)
+	}
+}
+
+func TestEndpointWithAGroupAndMetadata(t *testing.T) {
+	nc, s := start(t, zerolog.Nop(), microservice.Endpoint{
+		Name: "grouped", Subject: "grouped", Group: "own", Description: "d", Metadata: map[string]string{"a": "b"}, Handler: micro.HandlerFunc(echo),
+	})
+	var info micro.Info
+	if err := json.Unmarshal(request(t, nc, "$SRV.INFO.acme."+s.ID(), "").Data, &info); err != nil {
+		t.Fatal(err)
+	}
+	want := []micro.EndpointInfo{{Name: "grouped", Subject: "grouped", QueueGroup: "own", Metadata: map[string]string{"a": "b", "description": "d"}}}
+	if diff := gocmp.Diff(want, info.Endpoints); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

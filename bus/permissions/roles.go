@@ -30,14 +30,14 @@ type Fleet struct {
 	Subjects []string // of hooks and events, that hosts publish on and subscribe to
 }
 
-var roleName = regexp.MustCompile(`^(?:(host|cli|auditor)|plugin:([a-z0-9_-]{1,63})(?:\.([a-z0-9_-]{1,63}))?|program:([a-z0-9_-]{1,63}))$`)
+var roleName = regexp.MustCompile(`^(?:(host|cli|auditor|caller)|plugin:([a-z0-9_-]{1,63})(?:\.([a-z0-9_-]{1,63}))?|program:([a-z0-9_-]{1,63}))$`)
 
-// RoleOf returns the role called name: host, cli, auditor, plugin:CHANNEL,
+// RoleOf returns the role called name: host, cli, auditor, caller, plugin:CHANNEL,
 // plugin:CHANNEL.INSTANCE or program:AGENT.
 func RoleOf(name string, f Fleet) (Role, error) {
 	m := roleName.FindStringSubmatch(name)
 	if m == nil {
-		return Role{}, fmt.Errorf("role %q: want host, cli, auditor, plugin:CHANNEL, plugin:CHANNEL.INSTANCE or program:AGENT", name)
+		return Role{}, fmt.Errorf("role %q: want host, cli, auditor, caller, plugin:CHANNEL, plugin:CHANNEL.INSTANCE or program:AGENT", name)
 	}
 	var r Role
 	switch {
@@ -47,6 +47,8 @@ func RoleOf(name string, f Fleet) (Role, error) {
 		r = cliRole()
 	case m[1] == "auditor":
 		r = auditorRole()
+	case m[1] == "caller":
+		r = callerRole()
 	case m[2] != "":
 		r = pluginRole(m[2], m[3])
 	default:
@@ -99,6 +101,16 @@ func programRole(agent string) Role {
 	}
 }
 
+// callerRole is for callers of the agent protocol. They answer on subjects that only
+// hosts listen on.
+func callerRole() Role {
+	return Role{
+		InboxPrefix: "_INBOX_caller",
+		Publish:     []string{"agents.prompt.>", "agents.status.>", "agents.query.>", "$SRV.PING.agents", "$SRV.PING.agents.>", "$SRV.INFO.agents", "$SRV.INFO.agents.>"},
+		Subscribe:   []string{"agents.hb.>"},
+	}
+}
+
 func auditorRole() Role {
 	publish := api("INFO", "STREAM.NAMES", "STREAM.LIST")
 	for _, stream := range append(hostStreams(), hostBuckets()...) {
@@ -117,15 +129,17 @@ func cliRole() Role {
 	r.Publish = slices.Concat(r.Publish, []string{
 		bus.RoutePrefix + "*", bus.InboundPrefix + ">", // send, and dead letters that are sent again
 		"agent.session.>", "agent.snapshot.>", // forks and deletions
-		"agenthost.*", "agenthost.sessions.*", "agenthost.dead.*",
+		"agenthost.*", "agenthost.sessions.*", "agenthost.dead.*", "agenthost.approvals.*", "agenthost.schedules.*", "agenthost.memory.*", "agenthost.pairings.*",
+		"agenthost.tokens.*", "agenthost.audit.*",
 		"$KV." + bus.AllowedBucket + ".>", "$KV." + bus.WaitingBucket + ".>", "$KV." + bus.MemoryBucket + ".>", "$KV." + bus.SchedulesBucket + ".>",
+		"$KV." + bus.PairingsBucket + ".>", "$KV." + bus.TokensBucket + ".>", bus.AuditPrefix + "*",
 	}, api("STREAM.PURGE."+bus.SessionsStream, "STREAM.PURGE."+bus.SchedulesStream, "STREAM.MSG.DELETE."+bus.DeadStream))
 	r.Notes = []string{"agenthost lanes changes the stream " + bus.InboundStream + ": it runs with what a host may do"}
 	return r
 }
 
 func hostRole(f Fleet) Role {
-	publish := slices.Concat([]string{"plugin.>", "agent.>", "agenthost.>", "$SRV.>", "_INBOX.>", "_INBOX_host.>", "_INBOX_cli.>"},
+	publish := slices.Concat([]string{"plugin.>", "agent.>", "agenthost.>", "$SRV.>", "_INBOX.>", "_INBOX_host.>", "_INBOX_cli.>", "_INBOX_caller.>", "agents.hb.>"},
 		api("INFO", "STREAM.NAMES", "STREAM.LIST"))
 	for _, agent := range f.Agents {
 		publish = append(publish, "_INBOX_program_"+agent+".>")
@@ -143,14 +157,14 @@ func hostRole(f Fleet) Role {
 	return Role{
 		InboxPrefix: "_INBOX_host",
 		Publish:     append(publish, f.Subjects...),
-		Subscribe:   append([]string{"plugin.>", "agent.>", "agenthost.>", "$SRV.>", "$JS.EVENT.ADVISORY.STREAM.>"}, f.Subjects...),
+		Subscribe:   append([]string{"plugin.>", "agent.>", "agenthost.>", "$SRV.>", "agents.>", "$JS.EVENT.ADVISORY.STREAM.>"}, f.Subjects...),
 		Replies:     true,
 		Notes:       []string{"add the endpoints of services that are tools, and STREAM.INFO and CONSUMER of streams of your own that events and heartbeats watch"},
 	}
 }
 
 func hostStreams() []string {
-	return []string{bus.InboundStream, bus.OutboundStream, bus.RoutesStream, bus.SchedulesStream, bus.SessionsStream, bus.EventsStream, bus.DeadStream, bus.UpgradeStream}
+	return []string{bus.InboundStream, bus.OutboundStream, bus.RoutesStream, bus.SchedulesStream, bus.SessionsStream, bus.EventsStream, bus.DeadStream, bus.AuditStream, bus.UpgradeStream}
 }
 
 // hostBuckets are the streams behind the buckets.

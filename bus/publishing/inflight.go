@@ -31,6 +31,9 @@ func (pub *publish) takeOff(now time.Time) {
 	pub.sends++
 	pub.waits = false
 	pub.due = now.Add(ackTimeout)
+	if pub.last != nil { // a leader that is just being chosen may let it drop as well
+		pub.due = now.Add(ackAfterTrouble)
+	}
 }
 
 // A ticket is what an acknowledgement is known by. It is used again, for a

@@ -312,7 +312,7 @@ func TestPublishWaitsForRoomInTheAccount(t *testing.T) {
 }
 
 // What no stream takes for longer than it may take is told, in the log without
-// a flood; what only tells watchers is nobody's trouble.
+// a flood; what only tells watchers may be lost.
 func TestPublishTellsWhatIsStuck(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		var log bustest.LogBuffer
@@ -358,6 +358,7 @@ func TestTransient(t *testing.T) {
 		"account has no limit": {api(400, 10120), true, false},
 		"earlier copy is busy": {api(409, 10158), true, false},
 		"too many at once":     {api(429, 10167), true, false},
+		"too few servers":      {api(400, 10005), true, false},
 		"no cluster":           {api(500, 10074), false, false},
 		"message too large":    {api(400, 10054), false, false},
 		"fenced":               {api(400, 10071), false, true},

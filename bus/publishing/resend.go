@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	ackTimeout  = 5 * time.Second
-	resendFirst = 50 * time.Millisecond
-	resendMost  = 2 * time.Second
+	ackTimeout      = 5 * time.Second
+	ackAfterTrouble = time.Second // of what had to be sent again
+	resendFirst     = 50 * time.Millisecond
+	resendMost      = 2 * time.Second
 )
 
 // Run sends again what was not acknowledged. It returns when ctx ends, having

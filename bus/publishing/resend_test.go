@@ -12,6 +12,7 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/bus/publishing"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -53,7 +54,7 @@ func TestPublishIsSentAgainWhenNobodyAnswers(t *testing.T) {
 		began := time.Now()
 		p.Publish(message("s", "1"), into(got))
 		<-sent
-		second := <-sent
+		second := waittest.For(t, "a second copy", sent)
 		if took := time.Since(began); took < 5*time.Second || took > 6*time.Second {
 			t.Errorf("sent again after %s, want some 5 s", took)
 		}
@@ -68,6 +69,28 @@ func TestPublishIsSentAgainWhenNobodyAnswers(t *testing.T) {
 		time.Sleep(time.Minute)
 		if len(sent)+len(got) > 0 {
 			t.Errorf("once settled: sent %d times, settled %d times", len(sent), len(got))
+		}
+	})
+}
+
+// What a leader that is just being chosen lets drop is sent again soon: nobody waits for the
+// acknowledgement as long as for that of a first copy.
+func TestPublishIsSentAgainSoonAfterTrouble(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		b := bustest.Open(t)
+		sent := copies(t, b.NC, "s")
+		p, _ := publisher(t, b.NC, bustest.Log(t))
+		got := make(chan stored, 10)
+		began := time.Now()
+		p.Publish(message("s", "1"), into(got))
+		answer(t, <-sent, noLeader)
+		<-sent // and dropped
+		answer(t, waittest.For(t, "a third copy", sent), otherAck)
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("sent again after %s, want less than 2 s", took)
+		}
+		if s, want := <-got, (stored{seq: 2, resent: true}); s != want {
+			t.Errorf("got %+v, want %+v", s, want)
 		}
 	})
 }
@@ -147,7 +170,7 @@ func TestPublishBacksOff(t *testing.T) {
 	})
 }
 
-// Nobody answers over a connection that is gone: there is no waiting for it.
+// No answer comes over a connection that is gone: there is no waiting for it.
 func TestPublishIsSentAgainAfterADisconnect(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		b := bustest.Open(t)
@@ -160,7 +183,7 @@ func TestPublishIsSentAgainAfterADisconnect(t *testing.T) {
 		if err := b.NC.ForceReconnect(); err != nil {
 			t.Fatal(err)
 		}
-		answer(t, <-sent, otherAck)
+		answer(t, waittest.For(t, "a second copy", sent), otherAck)
 		if s, want := <-got, (stored{seq: 2, resent: true}); s != want {
 			t.Errorf("got %+v, want %+v", s, want)
 		}
@@ -273,7 +296,7 @@ func TestPublishWhenTheConnectionIsClosed(t *testing.T) {
 	}
 }
 
-// The message stays as it was, and what nobody asked for is ignored.
+// The message stays as it was, and an answer without a request is ignored.
 func TestPublishHasAnInboxOfItsOwn(t *testing.T) {
 	url, _ := bustest.Server(t)
 	nc, err := nats.Connect(url, nats.CustomInboxPrefix("_INBOX.ana"))

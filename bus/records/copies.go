@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"agenthost/bus"
+
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -52,7 +54,7 @@ func (c *copies) needLeader(ctx context.Context, stream string) (bool, error) {
 		return l.leader, nil
 	}
 	asked := time.Now()
-	s, err := c.js.Stream(ctx, stream)
+	s, err := bus.Again(ctx, func(ctx context.Context) (jetstream.Stream, error) { return c.js.Stream(ctx, stream) })
 	if err != nil {
 		return false, err
 	}

@@ -13,8 +13,8 @@ import (
 var bucketKey = regexp.MustCompile(`^[-/_=a-zA-Z0-9]+(\.[-/_=a-zA-Z0-9]+)*$`)
 
 // Entry reads what a bucket has under key; its Seq is the revision. ErrNotFound
-// tells that there is nothing, or nothing any more. Other than the Get of a
-// jetstream.KeyValue it believes no copy that lags.
+// means that the key has no value, or that it was deleted. Unlike the Get of a
+// jetstream.KeyValue it does not read from replicas that lag.
 func (r *Reader) Entry(ctx context.Context, bucket, key string) (Record, error) {
 	if !bucketKey.MatchString(key) {
 		return Record{}, fmt.Errorf("key %q of bucket %s: %w", key, bucket, ErrNotFound)

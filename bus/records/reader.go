@@ -61,6 +61,27 @@ func (r *Reader) Next(ctx context.Context, stream, subject string, seq uint64) (
 	return r.one(ctx, stream, getRequest{Seq: max(seq, 1), NextFor: subject})
 }
 
+// Begin is the time from which on a stream has all that it was given: what came before may have
+// been deleted, for its age or its size. It is zero of one that has not lost any.
+func (r *Reader) Begin(ctx context.Context, stream string) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, bus.APITimeout)
+	defer cancel()
+	s, err := r.copies.js.Stream(ctx, stream)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look at stream %s: %w", stream, err)
+	}
+	info := s.CachedInfo()
+	switch state := info.State; {
+	case state.FirstSeq <= 1:
+		return time.Time{}, nil
+	case state.Msgs > 0:
+		return state.FirstTime, nil
+	case !state.LastTime.IsZero():
+		return state.LastTime, nil
+	}
+	return info.TimeStamp, nil
+}
+
 func (r *Reader) one(ctx context.Context, stream string, req getRequest) (Record, error) {
 	leader, err := r.needLeader(ctx, stream)
 	if err != nil {
@@ -103,7 +124,7 @@ func (r *Reader) request(ctx context.Context, to string, req getRequest) (*nats.
 	}
 	ctx, cancel := context.WithTimeout(ctx, bus.APITimeout) // an answer may be lost with its connection
 	defer cancel()
-	msg, err := r.nc.RequestWithContext(ctx, to, body)
+	msg, err := bus.Again(ctx, func(ctx context.Context) (*nats.Msg, error) { return r.nc.RequestWithContext(ctx, to, body) })
 	if err != nil {
 		return nil, fmt.Errorf("read stored message: %w", err)
 	}

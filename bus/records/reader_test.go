@@ -307,3 +307,51 @@ func TestDomain(t *testing.T) {
 	_, err = records.NewReader(inDomain(t, b.NC, "other")).Last(t.Context(), bus.SessionsStream, "agent.session.ana.x")
 	bustest.WantError(t, err, "no responders")
 }
+
+// A stream has all that it was given from a time on.
+func TestBegin(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		b := bustest.Open(t)
+		bustest.Provision(t, b.JS)
+		r := records.NewReader(b.JS)
+		stream, err := b.JS.Stream(t.Context(), bus.OutboundStream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		store := func(minute int) {
+			time.Sleep(time.Until(began.Add(time.Duration(minute) * time.Minute)))
+			if _, err := b.JS.PublishMsg(t.Context(), message("plugin.outbound.web", fmt.Sprint("x", minute))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := func(state string, minute int) {
+			t.Helper()
+			at, err := r.Begin(t.Context(), bus.OutboundStream)
+			got := -1
+			if !at.IsZero() {
+				got = int(at.Sub(began).Round(time.Minute) / time.Minute)
+			}
+			if err != nil || got != minute {
+				t.Errorf("%s: got minute %d, %v, want %d", state, got, err, minute)
+			}
+		}
+		want("never used", -1)
+		store(1)
+		store(2)
+		store(3)
+		want("nothing deleted", -1)
+		if err := stream.Purge(t.Context(), jetstream.WithPurgeSequence(2)); err != nil {
+			t.Fatal(err)
+		}
+		want("the oldest deleted", 2)
+		if err := stream.Purge(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		want("all deleted", 3)
+		if _, err := r.Begin(t.Context(), "NONE"); !errors.Is(err, jetstream.ErrStreamNotFound) {
+			t.Errorf("without a stream: got %v", err)
+		}
+	})
+}

@@ -176,7 +176,7 @@ func TestLeaderAnswersInFull(t *testing.T) {
 	}
 }
 
-// That nobody leads a stream, or what else its leader may say, is no absence.
+// A stream without a leader, or one that answers with an error, is not absent.
 func TestNoAnswerOfTheLeaderIsAnError(t *testing.T) {
 	b := bustest.Open(t)
 	for answer, want := range map[string]string{
@@ -235,6 +235,34 @@ func TestReaderNoticesMoreCopies(t *testing.T) {
 	}
 }
 
+// A request without an answer, as while a stream has no leader, is put again before
+// the time for an answer is over.
+func TestReaderAsksAgain(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		b := bustest.Open(t)
+		js := inDomain(t, b.NC, "fake")
+		asked := map[string]int{}
+		for subject, answer := range map[string]string{
+			"STREAM.INFO.S":    `{"config":{"num_replicas":3,"allow_direct":true}}`,
+			"STREAM.MSG.GET.S": `{"message":{"subject":"s","seq":7,"time":"2026-01-01T12:00:00Z"}}`,
+		} {
+			sub, err := b.NC.Subscribe("$JS.fake.API."+subject, func(m *nats.Msg) {
+				if asked[subject]++; asked[subject] == 3 {
+					_ = m.Respond([]byte(answer))
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = sub.Unsubscribe() })
+		}
+		rec, err := records.NewReader(js).Last(t.Context(), "S", "s")
+		if err != nil || rec.Seq != 7 {
+			t.Errorf("got %d, %v, want 7", rec.Seq, err)
+		}
+	})
+}
+
 // fakeStream is a stream of a domain of its own. It is as state says, has no
 // messages, and counts what is asked.
 func fakeStream(t *testing.T, nc *nats.Conn, state func() string, asked map[string]int) jetstream.JetStream {
@@ -257,4 +285,26 @@ func fakeStream(t *testing.T, nc *nats.Conn, state func() string, asked map[stri
 		t.Cleanup(func() { _ = sub.Unsubscribe() })
 	}
 	return inDomain(t, nc, "fake")
+}
+
+// A list is read right after its consumer was made, which may be on a server whose
+// subscription has not reached this one yet.
+func TestHeadsOnACluster(t *testing.T) {
+	c := bustest.StartCluster(t)
+	b := bustest.OpenConfig(t, bus.Config{URL: c.URL(0)})
+	if err := b.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.JS.CreateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s.*"}, Replicas: 3}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		bustest.Publish(t, b.JS, fmt.Sprint("s.", i), "x")
+	}
+	for range 300 {
+		n := 0
+		if err := records.Heads(t.Context(), b.JS, "S", "s.*", true, func(records.Record) { n++ }); err != nil || n != 10 {
+			t.Fatalf("got %d, %v, want 10", n, err)
+		}
+	}
 }

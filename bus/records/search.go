@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"iter"
 	"strings"
 	"time"
 
@@ -57,21 +58,22 @@ func streamOf(subject string) string {
 	return bus.OutboundStream
 }
 
-// FindID returns the first Nats-Msg-Id of which is decides among the messages of
-// subject published at since or later, of which it looks at no more than most; 0
-// means all. It is "" without one.
-func (r *Reader) FindID(ctx context.Context, subject string, since time.Time, most int, is func(id string) bool) (string, error) {
-	seen := 0
-	for rec, err := range r.tail(ctx, streamOf(subject), getRequest{StartTime: &since, NextFor: subject, Batch: searchBatch, MaxBytes: batchBytes}) {
+// Find returns the first message of a search that has the Nats-Msg-Id, or
+// ErrNotFound. Until and Most of it are not used.
+func (r *Reader) Find(ctx context.Context, s Search, id string) (Record, error) {
+	for rec, err := range r.Since(ctx, streamOf(s.Subject), s.Subject, s.Since) {
 		if err != nil {
-			return "", err
+			return Record{}, err
 		}
-		if id := rec.Header.Get(nats.MsgIdHdr); id != "" && is(id) {
-			return id, nil
-		}
-		if seen++; seen == most {
-			break
+		if rec.Header.Get(nats.MsgIdHdr) == id {
+			return rec, nil
 		}
 	}
-	return "", nil
+	return Record{}, ErrNotFound
+}
+
+// Since reads the messages of subject that were stored at a time or later, oldest
+// first, up to the newest at the time of asking. An error ends it.
+func (r *Reader) Since(ctx context.Context, stream, subject string, at time.Time) iter.Seq2[Record, error] {
+	return r.tail(ctx, stream, getRequest{StartTime: &at, NextFor: subject, Batch: searchBatch, MaxBytes: batchBytes})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"time"
 
 	"agenthost/bus"
 
@@ -24,6 +25,11 @@ const (
 // the newest at the time of asking. An error ends it.
 func (r *Reader) Tail(ctx context.Context, stream, subject string, seq uint64) iter.Seq2[Record, error] {
 	return r.tail(ctx, stream, getRequest{Seq: max(seq, 1), NextFor: subject, Batch: tailBatch, MaxBytes: batchBytes})
+}
+
+// TailSince reads the messages of subject that were stored at a time or later, as Tail does.
+func (r *Reader) TailSince(ctx context.Context, stream, subject string, at time.Time) iter.Seq2[Record, error] {
+	return r.tail(ctx, stream, getRequest{StartTime: &at, NextFor: subject, Batch: tailBatch, MaxBytes: batchBytes})
 }
 
 func (r *Reader) tail(ctx context.Context, stream string, req getRequest) iter.Seq2[Record, error] {

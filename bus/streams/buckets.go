@@ -25,9 +25,14 @@ func bucketConfigs(replicas int) []jetstream.KeyValueConfig {
 	}
 	memory := base(bus.MemoryBucket, 0)
 	memory.LimitMarkerTTL = bus.MemoryMarkers
+	pairings := base(bus.PairingsBucket, 0)
+	pairings.LimitMarkerTTL = bus.PairingMarkers
+	channels := base(bus.ChannelsBucket, 0)
+	channels.LimitMarkerTTL = bus.ChannelsMarkers // without it its entries could not expire
 	return []jetstream.KeyValueConfig{
 		base(bus.LanesBucket, 0), base(bus.WaitingBucket, 0), base(bus.AllowedBucket, 0), base(bus.SpendBucket, 35*day),
-		base(bus.SchedulesBucket, 0), base(bus.HeartbeatsBucket, 0), memory,
+		base(bus.SchedulesBucket, 0), base(bus.HeartbeatsBucket, 0), memory, pairings, channels,
+		base(bus.RequestsBucket, bus.RequestsAge), base(bus.TokensBucket, 0),
 	}
 }
 

@@ -36,8 +36,19 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 	sessions.AllowRollup = true
 	events := base(bus.EventsStream, 7*day, "agent.events.>")
 	events.AllowMsgTTL = true
+	outbound := base(bus.OutboundStream, 3*day, "plugin.outbound.>", bus.OwnerPrefix+">")
+	outbound.AllowMsgTTL = true // a claim to own an account is of no use later
 	return []jetstream.StreamConfig{
-		inbound, base(bus.OutboundStream, 3*day, "plugin.outbound.>"), routes, schedules, sessions, events,
+		inbound, outbound, routes, schedules, sessions, events,
 		base(bus.DeadStream, 30*day, "agent.dead.>"),
+		base(bus.AuditStream, 400*day, bus.AuditPrefix+">"),
 	}
+}
+
+// Names are the streams.
+func Names() (names []string) {
+	for _, c := range streamConfigs(1) {
+		names = append(names, c.Name)
+	}
+	return names
 }

@@ -62,8 +62,13 @@ func upgrading(js jetstream.JetStream, replicas int, log zerolog.Logger) *upgrad
 
 // explainReplicas says what would help where replicas cannot be had.
 func explainReplicas(err error, replicas int) error {
-	if api, ok := errors.AsType[*jetstream.APIError](err); !ok || api.ErrorCode != bus.CodeNoCluster {
-		return err
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	switch {
+	case ok && api.ErrorCode == bus.CodeNoCluster:
+		return fmt.Errorf("nats.replicas %d, and this NATS is a single server; set nats.replicas to 1, or name a cluster in nats.url: %w", replicas, err)
+	case ok && api.ErrorCode == bus.CodeNoPeers:
+		return fmt.Errorf("nats.replicas %d, and the cluster of NATS has too few servers with room at the moment; start those that are away, or lower nats.replicas: %w",
+			replicas, err)
 	}
-	return fmt.Errorf("nats.replicas %d, and this NATS is a single server; set nats.replicas to 1, or name a cluster in nats.url: %w", replicas, err)
+	return bus.ExplainLeader(err)
 }

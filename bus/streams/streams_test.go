@@ -20,19 +20,24 @@ import (
 )
 
 var fresh = []string{
+	"AGENT_AUDIT agent.audit.> 9600h0m0s direct",
 	"AGENT_DEAD agent.dead.> 720h0m0s direct",
 	"AGENT_EVENTS agent.events.> 168h0m0s direct ttl",
 	"AGENT_INBOUND plugin.inbound.> 72h0m0s direct discard-new",
-	"AGENT_OUTBOUND plugin.outbound.> 72h0m0s direct",
+	"AGENT_OUTBOUND plugin.outbound.> agent.owner.> 72h0m0s direct ttl",
 	"AGENT_ROUTES agent.route.* 168h0m0s direct ttl",
 	"AGENT_SCHEDULES agent.due.* agent.schedule.> 168h0m0s direct rollup ttl schedules",
 	"AGENT_SESSIONS agent.session.> agent.snapshot.> 0s direct rollup",
 	"KV_AGENT_ALLOWED $KV.AGENT_ALLOWED.> 0s direct rollup discard-new",
+	"KV_AGENT_CHANNELS $KV.AGENT_CHANNELS.> 0s direct rollup ttl discard-new",
 	"KV_AGENT_HEARTBEATS $KV.AGENT_HEARTBEATS.> 0s direct rollup discard-new",
 	"KV_AGENT_LANES $KV.AGENT_LANES.> 0s direct rollup discard-new",
 	"KV_AGENT_MEMORY $KV.AGENT_MEMORY.> 0s direct rollup ttl discard-new",
+	"KV_AGENT_PAIRINGS $KV.AGENT_PAIRINGS.> 0s direct rollup ttl discard-new",
+	"KV_AGENT_REQUESTS $KV.AGENT_REQUESTS.> 168h0m0s direct rollup discard-new",
 	"KV_AGENT_SCHEDULES $KV.AGENT_SCHEDULES.> 0s direct rollup discard-new",
 	"KV_AGENT_SPEND $KV.AGENT_SPEND.> 840h0m0s direct rollup discard-new",
+	"KV_AGENT_TOKENS $KV.AGENT_TOKENS.> 0s direct rollup discard-new",
 	"KV_AGENT_WAITING $KV.AGENT_WAITING.> 0s direct rollup discard-new",
 	"OBJ_AGENT_FILES $O.AGENT_FILES.C.> $O.AGENT_FILES.M.> 0s direct rollup discard-new",
 }

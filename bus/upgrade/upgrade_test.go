@@ -20,6 +20,7 @@ import (
 	"agenthost/bus/delivery"
 	"agenthost/bus/records"
 	"agenthost/bus/streams"
+	"agenthost/internal/waittest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
@@ -97,18 +98,23 @@ func take(t *testing.T, js jetstream.JetStream, cfg jetstream.ConsumerConfig, n 
 	}
 }
 
+// fetch takes n messages. A consumer with replicas has no leader for a moment after it
+// was made.
 func fetch(t *testing.T, consumer jetstream.Consumer, n int) (list []jetstream.Msg) {
 	t.Helper()
-	batch, err := consumer.Fetch(n, jetstream.FetchMaxWait(20*time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for msg := range batch.Messages() {
-		list = append(list, msg)
-	}
-	if len(list) != n || batch.Error() != nil {
-		t.Fatalf("got %d messages, %v, want %d", len(list), batch.Error(), n)
-	}
+	waittest.Until(t, "the consumer has a leader", func() bool {
+		batch, err := consumer.Fetch(n, jetstream.FetchMaxWait(20*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for msg := range batch.Messages() {
+			list = append(list, msg)
+		}
+		if err := batch.Error(); err != nil && !errors.Is(err, nats.ErrNoResponders) {
+			t.Fatalf("got %d messages, %v, want %d", len(list), err, n)
+		}
+		return len(list) == n
+	})
 	return list
 }
 
@@ -222,6 +228,7 @@ func TestUpgradeByManyHosts(t *testing.T) {
 }
 
 func TestUpgradeOfReplicas(t *testing.T) {
+	t.Parallel()
 	c := bustest.StartCluster(t)
 	b := bustest.OpenConfig(t, bus.Config{URL: c.URL(0)})
 	if err := b.Ready(t.Context()); err != nil {
@@ -240,6 +247,7 @@ func TestUpgradeOfReplicas(t *testing.T) {
 // The hosts of a fleet that has a cluster are started at the same time, each on a
 // server of its own: what is scheduled and what waits is there afterwards, once.
 func TestUpgradeOfReplicasByManyHosts(t *testing.T) {
+	t.Parallel()
 	c := bustest.StartCluster(t)
 	var hosts []jetstream.JetStream
 	for i := range 3 {
@@ -284,7 +292,7 @@ func workOfLane(t *testing.T, js jetstream.JetStream, last string) (texts []stri
 	got := make(chan *delivery.Delivery, 100) // the lane must not wait for the test
 	lane := delivery.NewLane(js, delivery.LaneConfig{
 		Stream: bus.RoutesStream, Name: delivery.LaneName(1), Host: "one", Filters: []string{"agent.route.ana"},
-	}, bustest.Log(t), func(context.Context) {}, func(d *delivery.Delivery) { got <- d })
+	}, bustest.Log(t), func(context.Context, string) {}, func(d *delivery.Delivery) { got <- d })
 	ctx, cancel := context.WithCancel(bustest.Context(t))
 	done := make(chan error, 1)
 	go func() { done <- lane.Run(ctx, ctx) }()

@@ -38,46 +38,52 @@ func (a *app) benchCommand() *cobra.Command {
 over JetStream. It prints throughput, latency, CPU and memory of both, the host's
 as a share of the echo's, and how many messages were lost, answered twice or out
 of order. Each round starts a host and an echo as processes of their own, with a
-store that is deleted afterwards. With -s it measures the running hosts, whose
-agents must take --channel and answer each message once.
+store that is deleted afterwards. With --hosts there are several hosts on one
+NATS beside them, with --nats-cluster on three NATS servers and streams with
+three replicas. With -s it measures the running hosts, whose agents must take
+--channel and answer each message once.
 
 It exits with 1 when a message was lost, answered twice or out of order.`,
 		Example: `  agenthost bench
   agenthost bench --rate 200 --duration 30s --sync interval
   agenthost bench --model openai --concurrency 16 --model-delay 1.5s --messages 200
+  agenthost bench --hosts 2 --agents 32 --model openai --model-delay 50ms
   agenthost bench --idle 1000
   agenthost bench -s nats://10.0.0.5:4222 --channel web --messages 1000`,
 		Args: cli.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.bench(cmd.Context(), cmd.Flags().Changed, b) },
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&b.Sessions, "sessions", 500, "how many conversations there are")
-	flags.IntVar(&b.Agents, "agents", 4, "how many agents there are")
-	flags.IntVar(&b.Messages, "messages", 0, "messages a round, instead of --duration")
+	flags.IntVar(&b.Sessions, "sessions", 500, "number of sessions")
+	flags.IntVar(&b.Agents, "agents", 4, "number of agents")
+	flags.IntVar(&b.Hosts, "hosts", 0, "number of host processes on one NATS beside them (default one, with NATS in it)")
+	flags.BoolVar(&b.Cluster, "nats-cluster", false, "use three NATS servers, and streams with three replicas")
+	flags.IntVar(&b.AgentSlots, "agent-concurrency", 0, "runs at once per agent and host (default as without limits.concurrency)")
+	flags.IntVar(&b.Messages, "messages", 0, "messages per round, instead of --duration")
 	flags.DurationVar(&b.Duration, "duration", 0, "how long a round sends messages (default 5s)")
 	flags.Float64Var(&b.Rate, "rate", 0, "messages a second (default as fast as they are answered)")
-	flags.IntVar(&b.Concurrency, "concurrency", 512, "messages that may wait for their answers, without --rate")
-	flags.IntVar(&b.Size, "size", 32, "`bytes` of text of a message")
-	flags.IntVar(&b.Tools, "tools", 0, "tool calls a run, of the model openai")
-	flags.IntVar(&b.Window, "window", 0, "`tokens` of the model's window, by which sessions are compacted (default 100000)")
-	flags.Var(&b.model, "model", "openai is a server that bench itself is")
-	flags.DurationVar(&b.ModelDelay, "model-delay", 0, "what the model openai takes to its first word")
+	flags.IntVar(&b.Concurrency, "concurrency", 512, "messages in flight, unless --rate is given")
+	flags.IntVar(&b.Size, "size", 32, "`bytes` of text per message")
+	flags.IntVar(&b.Tools, "tools", 0, "tool calls per run of the model openai")
+	flags.IntVar(&b.Window, "window", 0, "context window of the model in `tokens`; longer sessions are compacted (default 100000)")
+	flags.Var(&b.model, "model", "echo answers at once, openai is a model server inside bench")
+	flags.DurationVar(&b.ModelDelay, "model-delay", 0, "time to the first token of the model openai")
 	flags.StringVar(&b.sync, "sync", "always", "when NATS writes to the disk: always, or interval (2m)")
-	flags.IntVar(&b.Rounds, "rounds", 3, "how many rounds; the median is printed")
-	flags.BoolVar(&b.NoRaw, "no-raw", false, "leave the echo out")
-	flags.DurationVar(&b.Quiet, "quiet", 10*time.Second, "without any answer for so long, the rest is lost")
+	flags.IntVar(&b.Rounds, "rounds", 3, "number of rounds; the median is printed")
+	flags.BoolVar(&b.NoRaw, "no-raw", false, "skip the echo")
+	flags.DurationVar(&b.Quiet, "quiet", 10*time.Second, "without an answer for this long, count the rest as lost")
 	flags.IntVar(&b.idle, "idle", 0, "measure a host of `N` agents that gets no messages")
 	flags.StringVar(&b.channel, "channel", "", "with -s: the channel, or channel.instance, of agents that run")
 	flags.StringVar(&b.NATSServer, "nats-server", "", "start this nats-server `binary` instead of the embedded one")
 	flags.StringVar(&b.Dir, "dir", "", "`folder` for the stores (default the system's for temporary files)")
 	a.ConfigFlag(cmd)
-	cmd.AddCommand(a.benchEchoCommand())
+	cmd.AddCommand(a.benchEchoCommand(), a.benchNATSCommand())
 	return cmd
 }
 
 // benchEchoCommand is what bench starts beside the host.
 func (a *app) benchEchoCommand() *cobra.Command {
-	cfg, agents := bus.Config{}, 0
+	cfg, agents, replicas := bus.Config{}, 0, 1
 	cmd := &cobra.Command{
 		Use:     "echo",
 		Short:   "Answer messages on bare JetStream, as bench compares with",
@@ -90,15 +96,31 @@ func (a *app) benchEchoCommand() *cobra.Command {
 					return err
 				}
 			}
+			if replicas > 1 {
+				cfg.Replicas = replicas
+			}
 			return bench.Echo(cmd.Context(), cfg, agents, a.Stdin, a.Stderr)
 		},
 	}
 	cfg.Embedded.Listen = new("127.0.0.1:0")
-	cmd.Flags().IntVar(&agents, "agents", 4, "for how many agents there are subjects")
+	cmd.Flags().IntVar(&agents, "agents", 4, "number of agents to answer for")
+	cmd.Flags().IntVar(&replicas, "replicas", 1, "replicas of the streams")
 	cmd.Flags().StringVar(&cfg.Embedded.Store, "store", "", "folder of an embedded NATS")
 	cmd.Flags().StringVar(&cfg.Embedded.Sync, "sync", "", "when it writes to the disk")
 	a.ConfigFlag(cmd)
 	return cmd
+}
+
+// benchNATSCommand is the NATS that bench starts beside several hosts.
+func (a *app) benchNATSCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "nats FILE",
+		Short:   "Run a NATS server with a configuration file, as bench does beside several hosts",
+		Hidden:  true,
+		Example: `  agenthost bench nats nats.conf`,
+		Args:    cli.Takes("FILE"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return bench.NATS(cmd.Context(), args[0], a.Stdin) },
+	}
 }
 
 func (a *app) bench(ctx context.Context, given func(flag string) bool, b benching) (err error) {
@@ -136,7 +158,7 @@ func (a *app) bench(ctx context.Context, given func(flag string) bool, b benchin
 	}
 	faults := report.Host.Faults
 	if faults.Any() {
-		return errors.New("what an agent was sent is not answered once, in order and without an error; see above")
+		return errors.New("some messages were lost, answered twice, out of order or with an error; see above")
 	}
 	return nil
 }
@@ -144,11 +166,11 @@ func (a *app) bench(ctx context.Context, given func(flag string) bool, b benchin
 // benchRunning makes b one of hosts that run already.
 func (a *app) benchRunning(ctx context.Context, given func(string) bool, b *benching) (stop func(), err error) {
 	if b.channel == "" {
-		return nil, cli.Usage("-s: name with --channel where the agents of that NATS take messages")
+		return nil, cli.Usage("-s needs --channel, the channel on which the agents of that NATS take messages")
 	}
-	for _, flag := range []string{"agents", "model", "model-delay", "tools", "window", "sync", "nats-server", "dir"} {
+	for _, flag := range []string{"agents", "hosts", "nats-cluster", "agent-concurrency", "model", "model-delay", "tools", "window", "sync", "nats-server", "dir"} {
 		if given(flag) {
-			return nil, cli.Usage("--%s is of a private host; a running one is as it is", flag)
+			return nil, cli.Usage("--%s is for a host that bench starts; leave it out with -s", flag)
 		}
 	}
 	c, err := a.Connect(ctx)
@@ -176,7 +198,7 @@ func (a *app) benchRunning(ctx context.Context, given func(string) bool, b *benc
 
 func (a *app) benchIdle(ctx context.Context, b benching) error {
 	if b.idle < 1 || a.NATS.External() {
-		return cli.Usage("--idle %d: want 1 agent or more, and no -s: the host is one of its own", b.idle)
+		return cli.Usage("--idle %d: want 1 agent or more, and no -s: bench starts a host of its own", b.idle)
 	}
 	clear := a.benchProgress(&b.Options)
 	report, err := bench.Idle(ctx, b.Options, b.idle)

@@ -16,8 +16,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check",
 		Short: "Check a configuration",
 		Long: `Check reads a configuration and reports everything that is wrong with it, as
-file:line:column: what, and what would be right. What keeps no host from
-starting, and is hardly meant, is a warning: it exits with 0.`,
+file:line:column: what, and how to fix it. A warning is what keeps no host from
+starting but is probably a mistake. With warnings alone the exit code is 0.`,
 		Example: `  agenthost check
   agenthost check -c /etc/agenthost --json`,
 		Args: cli.Takes(),
@@ -87,7 +87,7 @@ func leftOut(cfg *config.Config) error {
 func (a *app) configCommand() *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:     "config",
-		Short:   "Show the configuration that counts",
+		Short:   "Show the effective configuration",
 		Example: "  agenthost config show",
 	}, a.configShowCommand())
 }
@@ -96,9 +96,10 @@ func (a *app) configShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Print the configuration as a host reads it",
-		Long: `Show prints what counts after all files are merged, variables replaced, defaults
-set, and flags and environment have had their say of NATS. Secrets are masked: what
-stands under a key such as token, password or api_key, and passwords in addresses.`,
+		Long: `Show prints the effective configuration: all files merged, variables replaced,
+defaults set, and the flags and environment variables for NATS applied. Secrets are
+masked: values of keys such as token, password or api_key, and passwords in
+addresses.`,
 		Example: `  agenthost config show
   agenthost config show -c /etc/agenthost --json`,
 		Args: cli.Takes(),

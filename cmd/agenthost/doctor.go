@@ -21,8 +21,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Short: "Find what is wrong with a setup",
 		Long: `Doctor looks at everything that a host needs: the configuration, keys, model
 servers and the models on them, prompts and budgets of the agents, tools, NATS,
-ports and the data folder. It says what is wrong, and what would cure it. It
-changes nothing, calls no model, and never prints a secret.
+ports and the data folder. It says what is wrong and how to fix it. It changes
+nothing, calls no model, and never prints a secret.
 
 It exits with 1 when something does not work.`,
 		Example: `  agenthost doctor
@@ -33,8 +33,8 @@ It exits with 1 when something does not work.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), offline, quiet) },
 	}
 	a.ConfigFlag(cmd)
-	cmd.Flags().BoolVar(&quiet, "quiet", false, "print only what is wrong, and nothing when all is well")
-	cmd.Flags().BoolVar(&offline, "offline", false, "make no connection, and leave out what only others can tell")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "print only problems")
+	cmd.Flags().BoolVar(&offline, "offline", false, "make no connections, and skip the checks that need one")
 	return cmd
 }
 
@@ -118,7 +118,7 @@ func (a *app) heartbeatCommand() *cobra.Command {
 		Use:   "heartbeat",
 		Short: "Estimate what heartbeats cost",
 		Long: `Heartbeat estimates the tokens and the money that the heartbeats of a
-configuration take in a day, switched on or not, without calling any model.`,
+configuration take in a day, enabled or not, without calling any model.`,
 		Example: `  agenthost heartbeat --dry-run
   agenthost heartbeat --dry-run -c /etc/agenthost --json`,
 		Args: cli.Takes(),

@@ -56,3 +56,24 @@ func TestToldIsOneLine(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestDoctorQuietPrintsOnlyFaults(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "nats: {embedded: {listen: \"\"}}\nhttp: {listen: \"\"}\nmodels: {main: {provider: echo}, bad: {provider: openai, model: m}}\nagents: [{id: ana, model: [main, bad]}]\n")
+	stdout, _ := call(t, cli.CodeFailed, "", "doctor", "--offline", "--quiet")
+	if strings.Contains(stdout, "  ok ") || !strings.Contains(stdout, "  fail  ") || !strings.Contains(stdout, "models\n") {
+		t.Errorf("got\n%s", stdout)
+	}
+	put(t, "nats: {embedded: {listen: \"\"}}\nhttp: {listen: \"\"}\nmodels: {main: {provider: echo}}\nagents: [{id: ana}]\n")
+	if stdout, _ := call(t, cli.CodeDone, "", "doctor", "--offline", "--quiet"); stdout != "" {
+		t.Errorf("all is well: got %q", stdout)
+	}
+}
+
+// put writes the configuration of the working folder.
+func put(t *testing.T, text string) {
+	t.Helper()
+	if err := os.WriteFile(cli.DefaultConfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

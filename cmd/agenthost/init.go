@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"agenthost/config"
 	"agenthost/internal/cli"
@@ -14,29 +16,72 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// schemaFile is written beside the configuration, for editors.
-const schemaFile = "agenthost.schema.json"
+// What init writes beside the configuration.
+const (
+	schemaFile    = "agenthost.schema.json" // for editors
+	secretsFolder = "secrets"               // a file each, for this user only
+)
+
+// An initializing is the arguments of init.
+type initializing struct {
+	force    bool
+	noCheck  bool
+	model    string
+	channels []string
+	set      []string
+	setFile  []string
+}
 
 func (a *app) initCommand() *cobra.Command {
-	var force bool
+	in := initializing{}
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write a configuration to start from",
 		Long: `Init writes agenthost.yaml, and its JSON Schema for editors, into the working
-folder. It takes the model that it finds: OpenAI's when OPENAI_API_KEY is set,
-else the first one of a local Ollama, else one that repeats what it is told.`,
+folder. On a terminal it asks which model and which channels, and tries each token
+and password at once. Without a terminal, or with one of its flags, it asks nothing:
+it takes the model that it finds (OpenAI's when OPENAI_API_KEY is set, else the first
+one of a local Ollama, else one that repeats what it is told) and the channels named.
+
+A secret goes to a file of its own below secrets/, which only this user can read; a
+value such as '${TELEGRAM_TOKEN}' stays in the configuration as that.`,
 		Example: `  agenthost init
-  OPENAI_API_KEY=… agenthost init --force`,
+  OPENAI_API_KEY=… agenthost init --force
+  agenthost init --model anthropic/claude-haiku-4-5 --set 'model.api_key=${ANTHROPIC_API_KEY}' --channel web
+  agenthost init --channel telegram.sales --set 'telegram.sales.token=${TELEGRAM_TOKEN}'
+  agenthost init --channel irc --set irc.server=irc.libera.chat:6697 --set irc.nick=ana --set-file irc.password=password.txt`,
 		Args: cli.Takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.initialize(cmd.Context(), force) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.initialize(cmd.Context(), in) },
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "overwrite agenthost.yaml")
+	cmd.Flags().BoolVar(&in.force, "force", false, "overwrite agenthost.yaml")
+	cmd.Flags().StringVar(&in.model, "model", "", "the `provider/model`, such as openai/gpt-5-mini, ollama/llama3.2:3b or echo (default: what is found)")
+	cmd.Flags().StringArrayVar(&in.channels, "channel", nil, "a `channel` with the name of the account, such as web or telegram.sales; again for more")
+	cmd.Flags().StringArrayVar(&in.set, "set", nil, "a `key=value` of the model or of a channel, such as telegram.sales.token=…; again for more")
+	cmd.Flags().StringArrayVar(&in.setFile, "set-file", nil, "a `key=file` that holds such a value")
+	cmd.Flags().BoolVar(&in.noCheck, "no-check", false, "write what is given without trying it")
 	return cmd
 }
 
-func (a *app) initialize(ctx context.Context, force bool) error {
-	found := starter.FindModel(ctx, a.Getenv)
-	if err := writeNew(cli.DefaultConfig, starter.Config(found, schemaFile), force); err != nil {
+// asks reports whether there is somebody to ask, and something to ask for.
+func (a *app) asks(in initializing) bool {
+	given := in.model != "" || len(in.channels) > 0 || len(in.set)+len(in.setFile) > 0 || in.noCheck
+	return !given && !a.JSON && cli.IsTerminal(a.Stdin) && cli.IsTerminal(a.Stdout)
+}
+
+func (a *app) initialize(ctx context.Context, in initializing) error {
+	if _, err := os.Stat(cli.DefaultConfig); err == nil && !in.force { // before anything is asked
+		return alreadyHere(cli.DefaultConfig)
+	}
+	choice, err := a.chosen(ctx, in)
+	if err != nil {
+		return err
+	}
+	secrets := map[string]string{}
+	text := choice.Config(schemaFile, func(name, value string) string {
+		secrets[name] = value
+		return `"${file:` + secretsFolder + "/" + name + `}"`
+	})
+	if err := writeNew(cli.DefaultConfig, text, in.force); err != nil {
 		return err
 	}
 	schema, err := config.Schema()
@@ -46,22 +91,84 @@ func (a *app) initialize(ctx context.Context, force bool) error {
 	if err := os.WriteFile(schemaFile, schema, 0o644); err != nil {
 		return fmt.Errorf("write schema: %w", err)
 	}
+	if err := writeSecrets(secrets); err != nil {
+		return err
+	}
+	return a.printInitialized(choice, len(secrets))
+}
+
+// chosen is what the configuration is to have: as asked, as flags say, or as found.
+func (a *app) chosen(ctx context.Context, in initializing) (starter.Choice, error) {
+	if a.asks(in) {
+		return a.interview(ctx)
+	}
+	choice, err := in.choice(ctx, a.Getenv)
+	if err != nil || in.noCheck {
+		return choice, err
+	}
+	for _, one := range parts(choice) {
+		if err := a.try(ctx, one); err != nil {
+			return choice, fmt.Errorf("%w; --no-check writes it all the same", err)
+		}
+	}
+	return choice, nil
+}
+
+func (a *app) printInitialized(choice starter.Choice, secrets int) error {
+	found := choice.Model
+	var names []string
+	for _, one := range choice.Accounts {
+		names = append(names, one.Name())
+	}
 	if a.JSON {
-		return a.PrintJSON(map[string]string{
-			"config": cli.DefaultConfig, "schema": schemaFile, "provider": found.Provider, "model": found.Name, "found": found.Why,
+		return a.PrintJSON(map[string]any{
+			"config": cli.DefaultConfig, "schema": schemaFile, "provider": found.Provider, "model": found.Name, "found": found.Why, "channels": append([]string{}, names...),
 		})
 	}
 	fmt.Fprintf(a.Stdout, "wrote %s and %s\n", cli.DefaultConfig, schemaFile)
+	if secrets > 0 {
+		fmt.Fprintf(a.Stdout, "wrote %s below %s, for you only\n", cli.Count(secrets, "secret"), secretsFolder)
+	}
 	fmt.Fprintln(a.Stdout, aboutModel(found))
+	if len(names) > 0 {
+		fmt.Fprintln(a.Stdout, "channels: "+strings.Join(names, ", "))
+	}
 	fmt.Fprintln(a.Stdout, `next: agenthost chat, or "agenthost run" to keep it running`)
 	return nil
 }
 
 func aboutModel(found starter.Model) string {
-	if found.Why == "" {
+	switch {
+	case found.Given:
+		return "model: " + strings.TrimSuffix(found.Provider+"/"+found.Name, "/")
+	case found.Why == "":
 		return "model: echo, which repeats what it is told, as neither OPENAI_API_KEY nor a local Ollama was found; the file shows others"
 	}
 	return fmt.Sprintf("model: %s, as there is %s", found.Name, found.Why)
+}
+
+// writeSecrets writes each secret to its file.
+func writeSecrets(secrets map[string]string) error {
+	if len(secrets) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(secretsFolder, 0o700); err != nil {
+		return fmt.Errorf("write secrets: %w", err)
+	}
+	for name, value := range secrets {
+		path := filepath.Join(secretsFolder, name)
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // its mode may be another
+			return fmt.Errorf("write secret: %w", err)
+		}
+		if err := os.WriteFile(path, []byte(value), 0o600); err != nil {
+			return fmt.Errorf("write secret: %w", err)
+		}
+	}
+	return nil
+}
+
+func alreadyHere(path string) error {
+	return fmt.Errorf("%s exists; use --force to overwrite it", path)
 }
 
 // writeNew writes a file that, unless force says so, is not there yet.
@@ -72,7 +179,7 @@ func writeNew(path, text string, force bool) error {
 	}
 	f, err := os.OpenFile(path, flags, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is here already; --force overwrites it", path)
+		return alreadyHere(path)
 	}
 	if err != nil {
 		return fmt.Errorf("write configuration: %w", err)

@@ -19,6 +19,7 @@ import (
 
 	"agenthost/host"
 	"agenthost/internal/cli"
+	"agenthost/internal/commands"
 )
 
 func main() {
@@ -32,7 +33,6 @@ func main() {
 // An app is one call of this program.
 type app struct {
 	*cli.App
-	store string // the folder that --store names; empty: none
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) *app {
@@ -56,9 +56,10 @@ kept in JetStream: what a host was doing when it died, the next one finishes.`,
   agenthost init          write a configuration to start from
   agenthost run           serve the agents of ./agenthost.yaml`,
 	},
-		a.runCommand(), a.chatCommand(), a.sendCommand(), a.agentsCommand(), a.modelsCommand(), a.approvalsCommand(), a.runsCommand(), a.deadCommand(), a.sessionsCommand(),
-		a.schedulesCommand(), a.heartbeatCommand(), a.memoryCommand(), a.mcpCommand(), a.shadowCommand(),
-		a.initCommand(), a.checkCommand(), a.configCommand(), a.doctorCommand(), a.schemaCommand(), a.lanesCommand(), a.reloadCommand(), a.natsContextCommand(), a.natsPermissionsCommand(), a.benchCommand(), a.versionCommand(),
+		append(commands.All(a.App),
+			a.runCommand(), a.chatCommand(), a.sendCommand(), a.mcpCommand(), a.acpCommand(), a.heartbeatCommand(),
+			a.initCommand(), a.checkCommand(), a.configCommand(), a.doctorCommand(), a.schemaCommand(), a.lanesCommand(),
+			a.natsContextCommand(), a.natsPermissionsCommand(), a.benchCommand(), a.versionCommand())...,
 	))
 }
 
@@ -77,7 +78,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Long:  "Version prints the version of agenthost, and of what it was built from.",
+		Long:  "Version prints the versions of agenthost, Go and the embedded nats-server.",
 		Example: `  agenthost version
   agenthost version --json`,
 		Args: cli.Takes(),

@@ -2,18 +2,21 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"strings"
 	"testing"
 
+	"agenthost/bus/bustest"
+	"agenthost/host"
 	"agenthost/internal/cli"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
-	flag.Set("test.parallel", "8") // scripts mostly wait; the command line goes before
+	bustest.TempInMemory()
+	host.Begin() // this binary is also the sandbox of the commands of its hosts
+	bustest.ManyAtOnce()
 	testscript.Main(m, map[string]func(){"agenthost": main})
 }
 
@@ -55,7 +58,7 @@ func TestUsageErrors(t *testing.T) {
 		"agent of a run":           {"runs abort A x", `agent "A": want`},
 		"nobody who stops":         {"runs abort ana x --by=", "--by is empty"},
 		"half a bench of a host":   {"bench -s nats://127.0.0.1:1", "--channel"},
-		"bench of another's model": {"bench --channel web --model openai", "--model is of a private host"},
+		"bench of another's model": {"bench --channel web --model openai", "--model is for a host that bench starts"},
 		"echo with tools":          {"bench --tools 1", "the echo model neither calls tools nor waits"},
 		"two ends of a bench":      {"bench --messages 1 --duration 1s", "messages and duration: want one of them"},
 		"bench of nothing":         {"bench --sessions -1", "sessions -1: want 1 or more"},
@@ -64,8 +67,8 @@ func TestUsageErrors(t *testing.T) {
 		"help of no command":       {"help sesions", `unknown command "sesions"; did you mean "sessions"?`},
 		"help of none below":       {"help sessions nosuch", `unknown command "nosuch"`},
 		"help of an argument":      {"help send ana", `agenthost send has no command "ana"`},
-		"two sessions of a chat":   {"chat ana --last --session x", "--last, and --session: want one of them"},
-		"session of a channel":     {"send ana hi --session web/dm/7", "its chat goes on where it is; want a name, or a key such as route/cli/apples"},
+		"two sessions of a chat":   {"chat ana --last --session x", "--last and --session: want one of them"},
+		"session of a channel":     {"send ana hi --session web/dm/7", "belongs to a chat and can only be continued there; want a name, or a key such as route/cli/apples"},
 		"two agents of a list":     {"sessions ls ana --agent bob", "--agent bob, and ana: name one agent"},
 		"age of a list":            {"runs ls --since soon", "want a duration such as 90m or 2d"},
 		"search of nothing":        {"sessions search", "want TEXT; TEXT is missing"},
@@ -110,7 +113,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"start": start, "signal": signalHost, "ended": ended, "logged": logged,
 			"publish": publish, "buried": buried, "running": running, "busy": busy,
-			"waiting": waiting, "allowed": allowed,
+			"waiting": waiting, "allowed": allowed, "asked-pairing": askedPairing,
 		},
 	})
 }

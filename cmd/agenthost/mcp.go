@@ -7,7 +7,10 @@ import (
 	"runtime"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/config"
+	"agenthost/doors"
+	"agenthost/doors/mcp"
 	"agenthost/internal/cli"
 	"agenthost/internal/mcplogin"
 
@@ -15,12 +18,31 @@ import (
 )
 
 func (a *app) mcpCommand() *cobra.Command {
-	return cli.Group(&cobra.Command{
-		Use:     "mcp",
-		Short:   "Log in to MCP servers",
-		Long:    `The servers under mcp in the configuration bring tools. Some want a login first.`,
-		Example: `  agenthost mcp login wiki`,
+	logs := cli.NewLogFlags("warn")
+	cmd := cli.Group(&cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the agents as tools over MCP, on standard input and output",
+		Long: `Without a command below it, mcp is an MCP server on standard input and output:
+each agent of the running hosts is a tool. Name it in the settings of a program that
+starts MCP servers, such as a desktop chat or an editor. It starts no agents, logs
+to standard error only, and ends with its input; runs go on without it.
+
+The servers under mcp in the configuration are another matter: they bring tools to
+agents, and some want a login first, which is mcp login.`,
+		Example: `  agenthost mcp -c /etc/agenthost
+  agenthost mcp -s nats://10.0.0.5:4222
+  agenthost mcp login wiki`,
 	}, a.mcpLoginCommand())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.serveMCP(cmd.Context(), logs) }
+	a.ConfigFlag(cmd)
+	logs.Register(cmd)
+	return cmd
+}
+
+func (a *app) serveMCP(ctx context.Context, logs *cli.LogFlags) error {
+	return a.atDesk(ctx, bus.DoorMCP, logs, func(ctx context.Context, desk *doors.Desk, s stdio) error {
+		return mcp.Serve(ctx, desk, s.in, s.out, mcp.Options{From: cli.UserName(), Version: version, Log: s.log})
+	})
 }
 
 func (a *app) mcpLoginCommand() *cobra.Command {
@@ -28,23 +50,23 @@ func (a *app) mcpLoginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login NAME",
 		Short: "Get an OAuth token for an MCP server",
-		Long: `Login opens the login page of an MCP server over HTTP in a browser and waits
-until it comes back to this machine. NAME is a key of mcp in the configuration.
+		Long: `Login opens the login page of an MCP server in a browser and waits until the
+server redirects back to this machine. NAME is a key of mcp in the configuration.
 The token is kept in the data folder, for this user alone, and refreshed when it
 expires. A running host uses it from its next attempt on.`,
 		Example: `  agenthost mcp login wiki
   agenthost mcp login wiki -c /etc/agenthost --no-browser`,
 		Args: cli.Takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if timeout <= 0 {
-				return cli.Usage("--timeout %s: want more than 0", timeout)
+			if err := cli.CheckTimeout(timeout); err != nil {
+				return err
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
 			return a.mcpLogin(ctx, args[0], !noBrowser)
 		},
 	}
-	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "only print the address of the login page")
+	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "print the address of the login page and open no browser")
 	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "how long to wait for the login")
 	a.ConfigFlag(cmd)
 	return cmd

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 
 	"agenthost/bus/permissions"
@@ -18,8 +16,8 @@ func (a *app) natsPermissionsCommand() *cobra.Command {
 	var asJWT, streams bool
 	cmd := &cobra.Command{
 		Use:   "nats-permissions",
-		Short: "Print what a role needs on a NATS that is shared",
-		Long: `Nats-permissions prints the least that NATS must allow a role, as the block
+		Short: "Print the NATS permissions that a role needs",
+		Long: `Nats-permissions prints the least permissions that a role needs, as the block
 permissions of a user in the configuration of nats-server. Each role has an inbox
 prefix of its own, so that none reads the answers of another: hosts and commands
 take it from nats.inbox_prefix or from their NATS context, other programs from an
@@ -30,7 +28,7 @@ option of their client. The list of hosts depends on the configuration.`,
 		Args: cli.Takes(),
 		RunE: func(*cobra.Command, []string) error {
 			if role == "" {
-				return cli.Usage("--for is missing: want host, cli, auditor, plugin:CHANNEL, plugin:CHANNEL.INSTANCE or program:AGENT")
+				return cli.Usage("--for is missing: want host, cli, auditor, caller, plugin:CHANNEL, plugin:CHANNEL.INSTANCE or program:AGENT")
 			}
 			fleet, err := a.fleetOf(role)
 			if err != nil {
@@ -41,21 +39,21 @@ option of their client. The list of hosts depends on the configuration.`,
 				return cli.Usage("--for: %v", err)
 			}
 			if streams && !strings.HasPrefix(role, "plugin:") {
-				return cli.Usage("--streams is for plugins: hosts, cli and auditor have the streams, a program has none")
+				return cli.Usage("--streams is for plugins: hosts, cli and auditor have the streams, a program or caller has none")
 			}
 			if streams {
 				r = r.WithStreams()
 			}
 			if asJWT || a.JSON {
-				return a.printClaims(r)
+				return a.PrintJSON(r.Claims())
 			}
-			printPermissions(a.Stdout, r)
+			fmt.Fprint(a.Stdout, r)
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&role, "for", "", "`role`: host, cli, auditor, plugin:CHANNEL[.INSTANCE] or program:AGENT")
+	cmd.Flags().StringVar(&role, "for", "", "`role`: host, cli, auditor, caller, plugin:CHANNEL[.INSTANCE] or program:AGENT")
 	cmd.Flags().BoolVar(&asJWT, "jwt", false, "print the claims of a user JWT")
-	cmd.Flags().BoolVar(&streams, "streams", false, "for a plugin: also what comes while a model speaks")
+	cmd.Flags().BoolVar(&streams, "streams", false, "for a plugin: also the streams of what models say")
 	a.ConfigFlag(cmd)
 	return cmd
 }
@@ -92,54 +90,4 @@ func namedSubjects(cfg *config.Config) (subjects []string) {
 		}
 	}
 	return subjects
-}
-
-// claims are the part of a user JWT that says what is allowed.
-type claims struct {
-	Publish   subjectClaims `json:"pub"`
-	Subscribe subjectClaims `json:"sub"`
-	Replies   *replies      `json:"resp,omitempty"`
-}
-
-type subjectClaims struct {
-	Allow []string `json:"allow"`
-}
-
-type replies struct {
-	Max int   `json:"max"`
-	TTL int64 `json:"ttl"` // in nanoseconds
-}
-
-func (a *app) printClaims(r permissions.Role) error {
-	c := claims{Publish: subjectClaims{r.Publish}, Subscribe: subjectClaims{r.Subscribe}}
-	if r.Replies {
-		c.Replies = &replies{1, int64(replyWithin)}
-	}
-	return a.PrintJSON(c)
-}
-
-// replyWithin is what a host may take to answer a request, such as a reload.
-const replyWithin = 2 * 60 * 1e9
-
-func printPermissions(w io.Writer, r permissions.Role) {
-	fmt.Fprintf(w, "# %s; inbox prefix %s\n", r.Name, r.InboxPrefix)
-	for _, note := range r.Notes {
-		fmt.Fprintf(w, "# %s\n", note)
-	}
-	fmt.Fprintln(w, "permissions {")
-	printSubjects(w, "publish", r.Publish)
-	printSubjects(w, "subscribe", r.Subscribe)
-	if r.Replies {
-		fmt.Fprintln(w, `  allow_responses: {max: 1, expires: "2m"}`)
-	}
-	fmt.Fprintln(w, "}")
-}
-
-func printSubjects(w io.Writer, what string, subjects []string) {
-	fmt.Fprintf(w, "  %s: [\n", what)
-	for _, s := range subjects {
-		quoted, _ := json.Marshal(s) // strings always can be
-		fmt.Fprintf(w, "    %s\n", strings.ReplaceAll(string(quoted), `\u003e`, ">"))
-	}
-	fmt.Fprintln(w, "  ]")
 }

@@ -25,7 +25,7 @@ import (
 
 // roles are users and what they log in as.
 var roles = map[string]string{
-	"host": "host", "cli": "cli", "auditor": "auditor", "program": "program:bank", "telegram": "plugin:telegram", "sales": "plugin:telegram.sales",
+	"host": "host", "cli": "cli", "auditor": "auditor", "caller": "caller", "program": "program:bank", "telegram": "plugin:telegram", "sales": "plugin:telegram.sales",
 }
 
 const fleetConfig = `http: {listen: ""}
@@ -238,6 +238,7 @@ func TestRolesOnASharedNATS(t *testing.T) {
 	t.Run("program", s.program)
 	t.Run("cli", s.cli)
 	t.Run("auditor", s.auditor)
+	t.Run("caller", s.caller)
 	t.Run("host", func(t *testing.T) {
 		if err := s.host.Bus().NC.LastError(); err != nil {
 			t.Error(err)
@@ -428,6 +429,47 @@ func (s *shared) auditor(t *testing.T) {
 		"$JS.API.CONSUMER.CREATE.AGENT_OUTBOUND.x.plugin.outbound.web", "$JS.API.CONSUMER.MSG.NEXT.AGENT_OUTBOUND.plugin-telegram")
 }
 
+func (s *shared) caller(t *testing.T) {
+	l := s.login("caller", "_INBOX_caller")
+	l.t = t
+	beats, err := l.SubscribeSync("agents.hb.*.*.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, subject := range []string{"$SRV.PING.agents", "$SRV.INFO.agents", "agents.status.agenthost.default.bank"} {
+		if msg, err := l.RequestWithContext(within(t), subject, nil); err != nil || msg.Header.Get("Nats-Service-Error-Code") != "" {
+			t.Errorf("%s: got %v, %v", subject, msg, err)
+		}
+	}
+	inbox := l.NewInbox()
+	answers, err := l.SubscribeSync(inbox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.PublishRequest("agents.prompt.agenthost.default.bank", inbox, []byte("hi")); err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for {
+		msg, err := answers.NextMsgWithContext(within(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(msg.Data) == 0 {
+			break
+		}
+		text += string(msg.Data)
+	}
+	if !strings.Contains(text, `{"type":"response","data":"hi"}`) {
+		t.Errorf("got %s", text)
+	}
+	l.refusedNothing()
+	_ = beats.Unsubscribe()
+	l.refuses(ofHosts...)
+	l.refuses(ofOperators...)
+	l.refuses("agent.route.bank", "plugin.inbound.nats", "agents.hb.agenthost.default.bank", "<agents.prompt.>", "<agents.query.>", "<_INBOX_cli.>")
+}
+
 func TestNATSPermissionsUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for args, want := range map[string]string{
@@ -471,7 +513,7 @@ func TestNATSPermissionsInADomain(t *testing.T) {
 	}
 	for _, role := range roles {
 		out, _ := call(t, cli.CodeDone, "", "nats-permissions", "--for", role)
-		if strings.Contains(out, "$JS.API.") || role != "program:bank" && !strings.Contains(out, "$JS.edge.API.") {
+		if strings.Contains(out, "$JS.API.") || role != "program:bank" && role != "caller" && !strings.Contains(out, "$JS.edge.API.") {
 			t.Errorf("%s: %s", role, out)
 		}
 	}

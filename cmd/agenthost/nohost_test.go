@@ -34,7 +34,7 @@ func TestEmptyNATS(t *testing.T) {
 	t.Chdir(t.TempDir())
 	url, _ := bustest.Server(t)
 	for command, want := range map[string]string{
-		"send demo hi": "send to demo: no stream takes it, as no host has run on this NATS yet",
+		"send demo hi": "send to demo: there is no stream for it: no host has run on this NATS yet",
 		"agents":       "no host answers",
 		"chat":         "no host answers there; start one",
 		"dead ls":      "no stream AGENT_DEAD: no host has run on this NATS yet",
@@ -45,8 +45,8 @@ func TestEmptyNATS(t *testing.T) {
 		"memory ls":                  "no host has run on this NATS yet",
 		"approvals ls":               "no host has run on this NATS yet",
 		"approvals allowed":          "no host has run on this NATS yet",
-		"approvals revoke x":         `revoke "x": list what is allowed: nats: bucket not found: no host has run on this NATS yet`,
-		"runs abort demo x":          "stop x of demo: no stream takes it, as no host has run on this NATS yet",
+		"approvals revoke x":         `revoke "x": list standing approvals: nats: bucket not found: no host has run on this NATS yet`,
+		"runs abort demo x":          "stop x of demo: there is no stream for it: no host has run on this NATS yet",
 		"sessions ls":                "no stream AGENT_SESSIONS: no host has run on this NATS yet",
 		"sessions show a web/dm/x":   "agenthost: no stream AGENT_SESSIONS: no host has run on this NATS yet",
 		"sessions export a web/dm/x": "no host has run on this NATS yet",

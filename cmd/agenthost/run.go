@@ -22,43 +22,53 @@ import (
 	"agenthost/host"
 	"agenthost/internal/cli"
 	"agenthost/internal/lockfile"
+	"agenthost/internal/memlimit"
 	"agenthost/internal/starter"
 )
 
 func (a *app) runCommand() *cobra.Command {
 	var name string
 	var grace time.Duration
+	var weight int
 	logs := cli.NewLogFlags("info")
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Serve the agents of a configuration",
 		Long: `Run serves the agents of a configuration until SIGINT or SIGTERM; then it lets
-runs in progress end. A second signal ends it at once. Nothing is lost either
-way. When the configuration changes, and on SIGHUP, it is read again and counts
-from the next turn of every session on; see "agenthost reload --help". Without a
+runs in progress finish. A second signal ends it at once. Nothing is lost either
+way. When the configuration changes, and on SIGHUP, it is read again and takes
+effect from the next turn of each session; see "agenthost reload --help". Without a
 configuration it serves a demo agent.`,
 		Example: `  agenthost run
   agenthost run -c /etc/agenthost --name blue
-  agenthost run -s nats://10.0.0.5:4222      # join the fleet on that NATS`,
+  agenthost run -s nats://10.0.0.5:4222      # join the fleet on that NATS
+  agenthost run --weight 2                   # take twice the lanes of the others`,
 		Args: cli.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if grace < 0 {
 				return cli.Usage("--grace %s: want 0 or more", grace)
 			}
+			if weight < 1 || weight > mostWeight {
+				return cli.Usage("--weight %d: want a number from 1 to %d", weight, mostWeight)
+			}
 			if a.JSON && logs.Format.Value == "auto" {
 				logs.Format.Value = "json"
 			}
 			// Of the host's options zero is the default.
-			opt := host.Options{Name: name, Grace: max(grace, 1), Version: version}
+			opt := host.Options{Name: name, Weight: weight, Grace: max(grace, 1), Version: version}
 			return a.serve(cmd.Context(), opt, logs.Logger(a.Stderr, a.Getenv))
 		},
 	}
 	a.ConfigFlag(cmd)
 	cmd.Flags().StringVar(&name, "name", "", "name of this host in its fleet (default: the machine's)")
-	cmd.Flags().DurationVar(&grace, "grace", host.DefaultGrace, "what runs in progress get when the host stops")
+	cmd.Flags().DurationVar(&grace, "grace", host.DefaultGrace, "how long runs in progress may take when the host stops")
+	cmd.Flags().IntVar(&weight, "weight", 1, "share of the lanes that this host takes beside the other hosts")
 	logs.Register(cmd)
 	return cmd
 }
+
+// mostWeight is what --weight may be.
+const mostWeight = 1000
 
 // serve runs a host until ctx ends.
 func (a *app) serve(ctx context.Context, opt host.Options, log zerolog.Logger) error {
@@ -111,38 +121,10 @@ func (a *app) hintModel(ctx context.Context, log zerolog.Logger) {
 	event.Msg(`no agenthost.yaml here: serving "demo", which repeats what it is told; for a real model: agenthost init`)
 }
 
-// gcPercent lets the heap of a host grow to three times what is in use before it
-// is collected: it holds little for long, and makes much for a moment. GOGC in
-// the environment overrides it.
-const gcPercent = 200
-
-// limitMemory sets a soft limit for the memory of the process, by that of its
-// cgroup or of the machine: near it the collector works harder, where the kernel
-// would end the process. GOMEMLIMIT in the environment overrides it.
-func (a *app) limitMemory(log zerolog.Logger) {
-	if limit := a.Getenv("GOMEMLIMIT"); limit != "" {
-		log.Info().Str("soft_limit", limit).Msg("memory: soft limit is that of GOMEMLIMIT")
-		return
-	}
-	bound := host.FindMemoryBound(os.DirFS("/"))
-	if bound.Bytes == 0 {
-		return
-	}
-	of := "the machine's"
-	if bound.Cgroup {
-		of = "the cgroup's"
-	}
-	debug.SetMemoryLimit(bound.Soft())
-	log.Info().Msgf("memory: soft limit %d MB (%d %% of %s %d MB)", bound.Soft()>>20, bound.Part(), of, bound.Bytes>>20)
-}
-
 // tuneMemory sets how the process deals with memory. What the start of h has
 // used for a moment goes back to the system when it is ready, or ctx ends.
 func (a *app) tuneMemory(ctx context.Context, h *host.Host, log zerolog.Logger) (wait func()) {
-	a.limitMemory(log)
-	if a.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	memlimit.Set(a.Getenv, log)
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -163,8 +145,8 @@ func (a *app) lanesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lanes N",
 		Short: "Change the number of lanes of a stopped fleet",
-		Long: `Lanes changes over how many lanes a fleet spreads its agents. Stop every host
-first, and set nats.lanes to the same number before starting them again.`,
+		Long: `Lanes changes the number of lanes that a fleet spreads its agents over. Stop every
+host first, and set nats.lanes to the same number before starting them again.`,
 		Example: `  agenthost lanes 8
   agenthost lanes 8 -s nats://10.0.0.5:4222`,
 		Args: cli.Takes("N"),
@@ -203,7 +185,7 @@ func (a *app) setLanes(ctx context.Context, n int) error {
 // openStore opens the store of an embedded server that does not run.
 func openStore(ctx context.Context, cfg bus.Config) (*bus.Bus, error) {
 	if _, err := os.Stat(cfg.Embedded.Store); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no fleet has run here, as there is no store %q; set nats.lanes instead", cfg.Embedded.Store)
+		return nil, fmt.Errorf("store %q does not exist, so no fleet has run here; set nats.lanes instead", cfg.Embedded.Store)
 	}
 	cfg.Embedded.Listen = new("")
 	b, err := bus.Open(ctx, bus.Options{Name: "lanes", Config: cfg, Log: zerolog.Nop()})

@@ -65,3 +65,21 @@ func allowed(ts *testscript.TestScript, _ bool, _ []string) {
 		return true
 	})
 }
+
+// askedPairing waits until a stranger has asked for a pairing: asked-pairing FROM. $CODE is
+// the code.
+func askedPairing(ts *testscript.TestScript, _ bool, args []string) {
+	eachKept(ts, bus.PairingsBucket, func(js jetstream.JetStream) bool {
+		ctx, cancel := context.WithTimeout(context.Background(), scriptPatience)
+		defer cancel()
+		list, err := client.New(js.Conn(), js, client.Options{}).Pairings(ctx)
+		ts.Check(err)
+		for _, p := range list {
+			if p.From == args[0] && p.Code != "" {
+				ts.Setenv("CODE", p.Code)
+				return true
+			}
+		}
+		return false
+	})
+}

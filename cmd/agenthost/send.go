@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +20,8 @@ import (
 type sending struct {
 	agent, text   string
 	from, session string
+	to            string
+	target        client.Target // that to names
 	wait, stream  bool
 	timeout       time.Duration
 }
@@ -32,19 +33,20 @@ func (a *app) sendCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send AGENT TEXT",
 		Short: "Send an agent a message",
-		Long: `Send gives an agent a message, which NATS keeps until it is handled, and prints
-its id, with --json also the key of its session; with --wait, the answer. When the agent asks for an approval meanwhile,
-or has a question, standard error says how to answer it. A TEXT of - is read
-from standard input.`,
+		Long: `Send sends an agent a message and prints its id, with --json also the key of its
+session; with --wait, the answer. NATS keeps the message until it is handled. When
+the agent asks for an approval or has a question meanwhile, standard error says
+how to answer it. A TEXT of - is read from standard input.`,
 		Example: `  agenthost send assistant "count the apples"
   agenthost send assistant "count the apples" --wait
   git diff | agenthost send reviewer - --stream
   agenthost send assistant "and now?" --wait --session apples
-  agenthost send ledger "book 12 EUR" --as ana --wait`,
+  agenthost send ledger "book 12 EUR" --as ana --wait
+  agenthost send assistant "say that the sale begins" --to telegram.sales/42`,
 		Args: cli.Takes("AGENT", "TEXT"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			s.agent = args[0]
-			if s.text, err = a.message(args[1]); err != nil {
+			if s.text, err = a.Text(args[1]); err != nil {
 				return err
 			}
 			if err := s.check(); err != nil {
@@ -57,31 +59,26 @@ from standard input.`,
 	flags.BoolVar(&s.wait, "wait", false, "wait for the answer and print it")
 	flags.BoolVar(&s.stream, "stream", false, "print the answer as it comes (implies --wait)")
 	flags.DurationVar(&s.timeout, "timeout", time.Minute, "how long to wait for the answer")
-	flags.StringVar(&s.from, "from", "cli", "who sends it")
-	flags.StringVar(&s.from, "as", "cli", "the `name` it is sent under, for agents that accept the work of some only; the same as --from")
+	flags.StringVar(&s.from, "from", "cli", "name of the sender")
+	flags.StringVar(&s.from, "as", "cli", "the same as --from: the `name` of the sender, for agents with accepts")
 	flags.StringVar(&s.session, "session", "", "go on with the session of that `name`, or with that key, such as route/cli/apples (default: a new one)")
+	flags.StringVar(&s.to, "to", "", "the `chat` that gets the answer, such as telegram.sales/42, as a notice")
 	a.ConfigFlag(cmd)
 	return cmd
 }
 
-// message is the text of an argument, which may be on standard input.
-func (a *app) message(arg string) (string, error) {
-	if arg != "-" {
-		return arg, nil
-	}
-	data, err := io.ReadAll(a.Stdin)
-	if err != nil {
-		return "", fmt.Errorf("read message: %w", err)
-	}
-	return strings.TrimRight(string(data), "\r\n"), nil
-}
-
-func (s *sending) check() error {
+func (s *sending) check() (err error) {
 	switch {
 	case strings.TrimSpace(s.text) == "":
 		return cli.Usage("the message is empty")
 	case s.from == "":
 		return cli.Usage("--from is empty")
+	case s.to != "" && (s.wait || s.stream || s.session != ""):
+		return cli.Usage("--to sends the answer to that chat; it goes without --wait, --stream and --session")
+	case s.to != "":
+		if s.target, err = client.ParseTarget(s.to); err != nil {
+			return cli.Usage("--to: %v", err)
+		}
 	case s.session != "":
 		party, err := client.ParseParty(s.session, s.from)
 		if err != nil {
@@ -89,8 +86,8 @@ func (s *sending) check() error {
 		}
 		s.from, s.session = party.From, party.Session
 	}
-	if s.timeout <= 0 {
-		return cli.Usage("--timeout %s: want more than 0", s.timeout)
+	if err := cli.CheckTimeout(s.timeout); err != nil {
+		return err
 	}
 	return cli.CheckAgent(s.agent)
 }
@@ -106,6 +103,9 @@ func (a *app) send(ctx context.Context, s sending) error {
 		return err
 	}
 	m := client.NewMessage(s.text)
+	if s.to != "" {
+		return a.notify(ctx, c, s, m, len(hosts))
+	}
 	conv := c.Conversation(s.agent, client.Party{From: s.from, Session: s.session})
 	if s.wait || s.stream {
 		if err := conv.Listen(s.stream); err != nil {
@@ -124,6 +124,22 @@ func (a *app) send(ctx context.Context, s sending) error {
 	case s.wait || s.stream:
 		return a.awaitReply(ctx, conv, m, s)
 	case a.JSON:
+		return a.PrintJSON(receipt)
+	}
+	fmt.Fprintln(a.Stdout, m.ID)
+	return nil
+}
+
+// notify sends a message whose answer goes to a chat.
+func (a *app) notify(ctx context.Context, c *client.Client, s sending, m client.Message, hosts int) error {
+	receipt, err := c.Notify(ctx, s.agent, m, s.from, s.target)
+	if err != nil {
+		return err
+	}
+	if hosts == 0 {
+		a.Warn("no host is running; the message waits")
+	}
+	if a.JSON {
 		return a.PrintJSON(receipt)
 	}
 	fmt.Fprintln(a.Stdout, m.ID)

@@ -102,6 +102,7 @@ func TestStartsRightAfterAKill(t *testing.T) {
 
 // Two hosts of one folder and name: the second says why it does not start.
 func TestSecondHostOfAName(t *testing.T) {
+	t.Parallel()
 	dir := configured(t, quietConfig)
 	startHostIn(t, dir, nil, "--name", "kiwi").until(t, "ready")
 	startHostIn(t, dir, nil, "--name", "kiwi").until(t, `host name "kiwi" is in use by process`)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/bustest"
 	"agenthost/config"
 	"agenthost/host"
 	"agenthost/internal/waittest"
@@ -20,7 +21,7 @@ func Demo(t testing.TB) *config.Config {
 	t.Helper()
 	cfg := config.Demo()
 	none := ""
-	cfg.NATS.Embedded = bus.Embedded{Store: t.TempDir(), Listen: &none}
+	cfg.NATS.Embedded = bus.Embedded{Store: bustest.Dir(t), Listen: &none}
 	cfg.HTTP.Listen = "127.0.0.1:0"
 	return cfg
 }

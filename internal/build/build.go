@@ -11,6 +11,7 @@ import (
 	"errors"
 
 	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/config"
 	"agenthost/llm"
 	"agenthost/tools"
@@ -35,6 +36,7 @@ type Options struct {
 	Ask       mcp.Ask                                              // asks a person for an MCP server; nil: declines
 	Introduce func(call tools.Call, server, message string) string // says whose question it is; nil: in English
 	Observe   func(agent string, at llm.Attempt)
+	Chats     func(key string) []string // of the person with whom the direct chat with that key is; nil: it alone
 	Log       zerolog.Logger
 }
 
@@ -66,7 +68,7 @@ type Setup struct {
 	Agents []config.Agent // of Config, as they are served
 	Models Models
 	Tools  *Tools
-	Kits   map[string]agents.Kit // by agent
+	Kits   map[string]engine.Kit // by agent
 	Faults map[string]Fault      // by agent
 
 	behaviors map[string]behavior // by agent, with their faults
@@ -102,7 +104,7 @@ func (b *Builder) Build(cfg *config.Config, before *Setup) (*Setup, error) {
 	}
 	s := &Setup{
 		Config: cfg, Agents: served(cfg), Models: b.models(cfg.Models, before.Models), Tools: shop,
-		Kits: map[string]agents.Kit{}, Faults: map[string]Fault{}, behaviors: map[string]behavior{},
+		Kits: map[string]engine.Kit{}, Faults: map[string]Fault{}, behaviors: map[string]behavior{},
 	}
 	for _, a := range s.Agents {
 		b.equip(s, a, before.behaviors[a.ID])

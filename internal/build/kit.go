@@ -4,26 +4,26 @@ import (
 	"errors"
 	"fmt"
 
-	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/config"
 	"agenthost/llm"
 )
 
 // kit is what an agent works with, and its faults.
-func (b *Builder) kit(s *Setup, a config.Agent) (agents.Kit, Fault) {
+func (b *Builder) kit(s *Setup, a config.Agent) (engine.Kit, Fault) {
 	shop, id := s.Tools, a.ID // the closure below keeps the id, not all of a
 	l := b.lineup(s.Models, id, a.Model)
 	box, err := shop.Toolbox(a)
 	fault := Fault{Quarantined: !l.usable() && a.Behavior == "" || box == nil}
 	if box == nil { // without its policy it must not use anything, and without its schema not answer
-		box = &agents.Toolbox{Registry: shop.registry, Validator: shop.validator}
+		box = &engine.Toolbox{Registry: shop.registry, Validator: shop.validator}
 		l = l.refusing(err)
 	}
 	faults := append(l.faults, err)
 	for _, p := range a.SkillFaults {
 		faults = append(faults, errors.New(p.String()))
 	}
-	kit := agents.Kit{Chain: l.chain, Window: l.window, Box: box, Models: func(names []string) (*llm.Chain, error) {
+	kit := engine.Kit{Chain: l.chain, Window: l.window, Box: box, Models: func(names []string) (*llm.Chain, error) {
 		for _, name := range names {
 			if _, ok := s.Models[name]; !ok {
 				return nil, fmt.Errorf("there is no model %q; name one that is under models", name)
@@ -31,7 +31,7 @@ func (b *Builder) kit(s *Setup, a config.Agent) (agents.Kit, Fault) {
 		}
 		return b.lineup(s.Models, id, names).chain, nil
 	}}
-	bound := make([]agents.Kit, len(a.Channels))
+	bound := make([]engine.Kit, len(a.Channels))
 	for i, binding := range a.Channels {
 		bound[i] = kit
 		if len(binding.Model) > 0 {

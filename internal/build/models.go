@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"strings"
 
 	"agenthost/llm"
 	"agenthost/llm/anthropic"
@@ -171,6 +172,16 @@ func (m Models) lineup(names []string) lineup {
 		}
 	}
 	return l
+}
+
+// Chain is the models of these names, as runs ask them.
+func (m Models) Chain(names []string) (*llm.Chain, error) {
+	for _, name := range names {
+		if _, ok := m[name]; !ok {
+			return nil, fmt.Errorf("no model %q; there is %s", name, strings.Join(sortedKeys(m), ", "))
+		}
+	}
+	return m.lineup(names).chain, nil
 }
 
 // usable reports whether one of the models at least can be used.

@@ -30,6 +30,9 @@ func (s *Secrets) take(cfg *config.Config) {
 		s.add(cfg.MCP[name].OAuth.ClientSecret)
 	}
 	s.add(cfg.HTTP.Token)
+	for _, t := range cfg.HTTP.Tokens {
+		s.add(t.Token)
+	}
 	s.add(cfg.NATS.Token)
 	s.add(cfg.NATS.Password)
 }

@@ -3,7 +3,7 @@ package build
 import (
 	"slices"
 
-	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/config"
 )
 
@@ -20,7 +20,7 @@ func served(cfg *config.Config) []config.Agent {
 		}
 		for _, other := range cfg.Agents {
 			if other.ID == a.ShadowOf {
-				list[i].Channels = other.Channels
+				list[i].Channels, list[i].Doors = other.Channels, other.Doors
 			}
 		}
 	}
@@ -28,13 +28,13 @@ func served(cfg *config.Config) []config.Agent {
 }
 
 // Peers are the agents of a configuration as others see them.
-func Peers(cfg *config.Config) []agents.Peer {
-	var list []agents.Peer
+func Peers(cfg *config.Config) []engine.Peer {
+	var list []engine.Peer
 	for _, a := range cfg.Agents {
 		if a.ShadowOf != "" { // no agent can ask it
 			continue
 		}
-		list = append(list, agents.Peer{ID: a.ID, Description: a.Description, Accepts: a.Accepts})
+		list = append(list, engine.Peer{ID: a.ID, Description: a.Description, Accepts: a.Accepts})
 	}
 	return list
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/bus"
 	"agenthost/config"
 	"agenthost/heartbeat"
@@ -31,7 +31,7 @@ type Tools struct {
 	registry  *tools.Registry
 	builtin   *tools.Registry // without the sources that are connected to when they are needed
 	validator *tools.Validator
-	awaiting  map[string]agents.Awaiter // by the first word of the names of its tools
+	awaiting  map[string]engine.Awaiter // by the first word of the names of its tools
 	reminders *heartbeat.Reminders
 	use       func()
 }
@@ -47,7 +47,7 @@ type sources struct {
 
 func (b *Builder) newSources(cfg *config.Config) *sources {
 	return &sources{
-		notes: memory.New(b.opt.JS, memory.Options{Log: b.opt.Log}),
+		notes: memory.New(b.opt.JS, memory.Options{Chats: b.opt.Chats, Log: b.opt.Log}),
 		mcp: mcp.NewPool(nil, mcp.Options{
 			Log: b.opt.Log, Version: b.opt.Version, Ask: b.opt.Ask, Introduce: b.opt.Introduce, Tokens: TokenFolder(cfg),
 		}),
@@ -73,7 +73,7 @@ func (b *Builder) Tools(cfg *config.Config) (*Tools, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Tools{reminders: keeps, awaiting: map[string]agents.Awaiter{}, validator: b.sources.validator}
+	w := &Tools{reminders: keeps, awaiting: map[string]engine.Awaiter{}, validator: b.sources.validator}
 	for _, name := range sortedKeys(cfg.MCP) {
 		if _, twice := cfg.Services[name]; twice {
 			return nil, fmt.Errorf("mcp.%s and services.%s: both would have tools named %s.…; rename one", name, name, name)
@@ -150,12 +150,12 @@ func Described() (*tools.Registry, error) {
 }
 
 // Toolbox is what one agent may use.
-func (t *Tools) Toolbox(a config.Agent) (*agents.Toolbox, error) {
+func (t *Tools) Toolbox(a config.Agent) (*engine.Toolbox, error) {
 	policy, err := tools.NewPolicy(a.Permissions)
 	if err != nil {
 		return nil, err
 	}
-	box := &agents.Toolbox{Registry: t.registry, Validator: t.validator, Policy: policy}
+	box := &engine.Toolbox{Registry: t.registry, Validator: t.validator, Policy: policy}
 	if len(a.Tools) > 0 {
 		box.Grant = tools.GrantOf(a.Tools...)
 	}
@@ -179,7 +179,7 @@ func (t *Tools) Toolbox(a config.Agent) (*agents.Toolbox, error) {
 }
 
 // narrowed is the toolbox of a binding that has only some of the agent's tools.
-func (t *Tools) narrowed(box *agents.Toolbox, a config.Agent, globs []string) *agents.Toolbox {
+func (t *Tools) narrowed(box *engine.Toolbox, a config.Agent, globs []string) *engine.Toolbox {
 	own := *box
 	own.Grant = box.Grant.Narrow(globs...)
 	own.Awaits = t.awaits(a.Tools, globs)
@@ -190,8 +190,8 @@ func (t *Tools) narrowed(box *agents.Toolbox, a config.Agent, globs []string) *a
 }
 
 // awaits are the sources that may bring a tool which all of the lists grant.
-func (t *Tools) awaits(lists ...[]string) []agents.Awaiter {
-	var list []agents.Awaiter
+func (t *Tools) awaits(lists ...[]string) []engine.Awaiter {
+	var list []engine.Awaiter
 	for _, name := range sortedKeys(t.awaiting) {
 		missing := slices.ContainsFunc(lists, func(globs []string) bool {
 			return !slices.ContainsFunc(globs, func(glob string) bool { return reaches(glob, name+".") })

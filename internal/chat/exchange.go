@@ -82,8 +82,8 @@ func (x *exchange) quiet() {
 	}
 }
 
-// resume puts the cursor where the agent speaks. What is still open then was
-// answered elsewhere.
+// resume shows the prompt of the agent again. Questions that are still open then
+// were answered elsewhere.
 func (x *exchange) resume() {
 	switch {
 	case len(x.open) > 0:
@@ -123,7 +123,7 @@ func (x *exchange) show() {
 	text += terminal.Printable(w.Prompt)
 	switch {
 	case w.Kind == client.ForApproval:
-		text += " (approve/deny, or: approve session|always)"
+		text += " (or: approve session, approve always)" // the prompt says the rest
 	case len(w.Options) > 0:
 		text += " (" + terminal.Printable(strings.Join(w.Options, "/")) + ")"
 	}
@@ -176,7 +176,7 @@ func (x *exchange) left(l line) error {
 
 // reply answers the first of what is open.
 func (x *exchange) reply(ctx context.Context, text string) {
-	id, err := x.conv.Answer(ctx, x.open[0], text, cli.UserName())
+	id, err := x.conv.Answer(ctx, x.open[0], text, cli.Operator())
 	if err != nil {
 		x.notice("%s", terminal.Printable(err.Error()))
 		x.show()
@@ -197,7 +197,7 @@ func (x *exchange) ready() {
 
 // stop stops what is under way, with all that is open.
 func (x *exchange) stop(ctx context.Context) {
-	id, err := x.conv.Stop(ctx, cli.UserName())
+	id, err := x.conv.Stop(ctx, cli.Operator())
 	if err != nil {
 		x.notice("stop %s: %v", x.conv.Agent(), err)
 	} else {

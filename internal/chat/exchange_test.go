@@ -57,7 +57,7 @@ func TestPersonIsAsked(t *testing.T) {
 	tests := map[string]struct{ rest, want string }{
 		"answer": {"\nblue\n", "you> ana> Blue it is.\n\nyou> \n"},
 		"unfit": {
-			"green\nred\n", terminal.ClearLine + `! answer "ID": "green" is none of Red, Blue` + "\n" +
+			"green\nred\n", terminal.ClearLine + `! "green": want one of Red, Blue` + "\n" +
 				"[question] Which? (Red/Blue)\nyou> ana> Red it is.\n\nyou> \n",
 		},
 		"leave":                {"/quit\n", "\n" + terminal.ClearLine + open},
@@ -136,7 +136,7 @@ func TestAskedAndAnsweredElsewhere(t *testing.T) {
 		t.Fatalf("open: %v", x.open)
 	}
 	x.chunk(client.Chunk{Text: "Paid."})
-	want := "I pay.\n[approval] pay a (approve/deny, or: approve session|always)\nyou> \nana> Paid."
+	want := "I pay.\n[approval] pay a (or: approve session, approve always)\nyou> \nana> Paid."
 	if diff := cmp.Diff(want, s.String()); diff != "" || len(x.open) > 0 {
 		t.Errorf("open: %v\n-want +got:\n%s", x.open, diff)
 	}
@@ -175,14 +175,14 @@ func TestOrdersCannotBeSent(t *testing.T) {
 	if err := x.typed(t.Context(), line{text: "/stop"}, true); err != nil {
 		t.Fatal(err)
 	}
-	contains(t, s.String(), "! stop ana: no stream takes it")
+	contains(t, s.String(), "! stop ana: there is no stream for it")
 	x.asked(approvalOf(waitID))
 	for _, text := range []string{"approve", "/stop"} {
 		s.Reset()
 		if err := x.typed(t.Context(), line{text: text}, true); err != nil {
 			t.Fatal(err)
 		}
-		contains(t, s.String(), "no stream takes it")
+		contains(t, s.String(), "there is no stream for it")
 		contains(t, s.String(), "[approval] pay "+waitID)
 	}
 	if _, err := client.New(nc, js, client.Options{}).Conversation("", client.Party{}).Stop(t.Context(), "me"); err == nil {

@@ -19,7 +19,7 @@ func (c *Chat) begin(ctx context.Context, start Start) (err error) {
 	case start.Last:
 		var ok bool
 		if party, ok, err = c.client.LastParty(ctx, start.Agent, party.From); err == nil && !ok {
-			err = fmt.Errorf("no chat with %s to go on with; leave --last out", start.Agent)
+			err = fmt.Errorf("no earlier chat with %s; leave out --last", start.Agent)
 		}
 	case start.Session != "":
 		party, err = client.ParseParty(start.Session, party.From)

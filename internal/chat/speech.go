@@ -42,7 +42,7 @@ func PrintReply(app *cli.App, r client.Reply, speech *Speech) error {
 // Chunk writes the next piece. After a gap it writes nothing more: End has the
 // whole.
 func (s *Speech) Chunk(c client.Chunk) {
-	if c.Offset == 0 && s.said.Len() > 0 { // a new owner, or a new turn, begins anew
+	if c.Offset == 0 && s.said.Len() > 0 { // a new owner, or a new turn, starts over
 		s.write("\n")
 		s.said.Reset()
 	}

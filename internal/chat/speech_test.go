@@ -19,7 +19,7 @@ func TestSpeech(t *testing.T) {
 		"end missing":     {[]client.Chunk{{Text: "hel"}}, "hello", false, "hello\n"},
 		"gap":             {[]client.Chunk{{Text: "h"}, {Offset: 3, Text: "lo"}}, "hello", false, "hello\n"},
 		"start missing":   {[]client.Chunk{{Offset: 3, Text: "lo"}}, "hello", false, "hello\n"},
-		"anew":            {[]client.Chunk{{Text: "hel"}, {Text: "hello"}}, "hello", false, "hel\nhello\n"},
+		"from the start":  {[]client.Chunk{{Text: "hel"}, {Text: "hello"}}, "hello", false, "hel\nhello\n"},
 		"something else":  {[]client.Chunk{{Text: "hm"}}, "hello", false, "hm\nhello\n"},
 		"shortened":       {[]client.Chunk{{Text: "hello world"}}, "hello…", false, "hello world\n"},
 		"control on pipe": {nil, "\x1b[31mred", false, "\x1b[31mred\n"},

@@ -18,6 +18,7 @@ import (
 	"os/user"
 	"strings"
 
+	"agenthost/bus"
 	"agenthost/client"
 	"agenthost/config"
 	"agenthost/internal/terminal"
@@ -130,10 +131,6 @@ func (a *App) Confirm(what string) bool {
 	return false
 }
 
-// ErrNoConfirmation is the error of a command that would have to ask before it
-// deletes, where there is no terminal.
-var ErrNoConfirmation = Usage("not a terminal: use --force to delete without confirmation")
-
 // IsTerminal reports whether a person is at the other end of stream.
 func IsTerminal(stream any) bool {
 	if _, ok := stream.(*terminal.Editor); ok {
@@ -149,4 +146,19 @@ func UserName() string {
 		return u.Username
 	}
 	return "anonymous"
+}
+
+// Operator is the user of this process as the audit log names whoever uses a command.
+func Operator() string { return bus.DoorCLI + ":" + UserName() }
+
+// Text is the text of an argument; "-" stands for what is on standard input.
+func (a *App) Text(arg string) (string, error) {
+	if arg != "-" {
+		return arg, nil
+	}
+	data, err := io.ReadAll(a.Stdin)
+	if err != nil {
+		return "", fmt.Errorf("read message: %w", err)
+	}
+	return strings.TrimRight(string(data), "\r\n"), nil
 }

@@ -130,7 +130,7 @@ func (a *App) Connect(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.Connect(ctx, cfg, client.Options{Name: "cli", Door: bus.DoorCLI, Log: zerolog.Nop()})
+	c, err := client.Connect(ctx, cfg, client.Options{Name: "cli", Door: bus.DoorCLI, By: Operator(), Log: zerolog.Nop()})
 	if err != nil {
 		return nil, a.Unreachable(err)
 	}

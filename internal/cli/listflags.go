@@ -25,9 +25,9 @@ const watchEvery = 2 * time.Second
 
 // Register gives cmd the flags; show makes the list once.
 func (l *ListFlags) Register(a *App, cmd *cobra.Command, show func(ctx context.Context) error) {
-	cmd.Flags().StringVar(&l.Agent, "agent", "", "only of the agent with that `id`")
-	cmd.Flags().Var(&l.Since, "since", "only what is no older: a duration such as 90m or 2d, or a date")
-	cmd.Flags().BoolVar(&l.watch, "watch", false, "show it again whenever it changes, until interrupted")
+	cmd.Flags().StringVar(&l.Agent, "agent", "", "only for the agent with this `id`")
+	cmd.Flags().Var(&l.Since, "since", "only what is newer: a duration such as 90m or 2d, or a date")
+	cmd.Flags().BoolVar(&l.watch, "watch", false, "show the list again when it changes, until interrupted")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			if l.Agent != "" && l.Agent != args[0] {

@@ -43,6 +43,10 @@ func strictCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	completion, _, _ := root.Find([]string{"completion"})
 	Group(completion)
+	completion.Example = "  source <(agenthost completion bash)"
+	for _, shell := range completion.Commands() {
+		shell.Example = "  agenthost completion " + shell.Name()
+	}
 }
 
 // ConfigFlag gives cmd the flag -c.

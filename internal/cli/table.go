@@ -17,8 +17,9 @@ func (a *App) Working(what string) (stop func()) {
 // states are those that are not as they should be, or wait for a person, by their
 // first word.
 var states = map[string]terminal.Style{
-	"ready": terminal.Green, "running": terminal.Cyan, "waiting": terminal.Yellow, "degraded": terminal.Yellow,
+	"ready": terminal.Green, "running": terminal.Cyan, "waiting": terminal.Yellow, "degraded": terminal.Yellow, "paused": terminal.Yellow,
 	"quarantined": terminal.Red, "unreadable": terminal.Red,
+	"connected": terminal.Green, "connecting": terminal.Yellow, "reconnecting": terminal.Yellow, "refused": terminal.Red, "failed": terminal.Red,
 }
 
 // Stated is a state in its colour.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"agenthost/client"
 
@@ -28,6 +29,14 @@ func IsUsage(err error) bool {
 	_, wrong := errors.AsType[usageError](err)
 	_, name := errors.AsType[*client.NameError](err)
 	return wrong || name
+}
+
+// CheckTimeout is an error when --timeout is none.
+func CheckTimeout(timeout time.Duration) error {
+	if timeout <= 0 {
+		return Usage("--timeout %s: want more than 0", timeout)
+	}
+	return nil
 }
 
 // Takes checks the number of arguments. names are what they are; those in

@@ -27,6 +27,7 @@ func (h Host) approve(ctx context.Context, a client.Answer) error {
 	if err != nil {
 		return err
 	}
+	a.By, a.Door = callerOf(ctx).by(a.By), callerOf(ctx).door()
 	msg, err := a.Message(w, "")
 	if err != nil {
 		return coded(client.CodeBad, "%w", err)
@@ -38,6 +39,7 @@ func (h Host) abort(ctx context.Context, s client.Stop) error {
 	if !h.Serves(s.Agent) {
 		return coded(client.CodeNotFound, "there is no agent %q", s.Agent)
 	}
+	s.By, s.Door = callerOf(ctx).by(s.By), callerOf(ctx).door()
 	msg, err := s.Message("")
 	if err != nil {
 		return coded(client.CodeBad, "%w", err)

@@ -8,7 +8,10 @@ import (
 	"agenthost/llm"
 )
 
-type breakerOrder struct{ Model, Action string }
+type breakerOrder struct {
+	Model  string `json:"model" doc:"its name in the configuration"`
+	Action string `json:"action" doc:"trip or reset"`
+}
 
 // breaker trips or resets the breaker of a model of this host.
 func (h Host) breaker(_ context.Context, o breakerOrder) error {

@@ -95,6 +95,9 @@ func (u *deadLetters) list(ctx context.Context, p DeadPage) (DeadListing, error)
 		if err != nil {
 			return list, err
 		}
+		if !callerOf(ctx).reaches(l.Agent) {
+			continue
+		}
 		l.Header, l.Payload, l.Base64 = nil, "", nil
 		data, err := json.Marshal(l)
 		if err != nil {
@@ -117,7 +120,7 @@ func (u *deadLetters) show(ctx context.Context, n DeadNumber) (client.DeadLetter
 	if err != nil {
 		return client.DeadLetter{}, err
 	}
-	l, err := g.Get(ctx, n.DeadSeq)
+	l, err := visible(ctx, g, n.DeadSeq)
 	if err == nil && !l.Omitted {
 		l.SetPayload(l.Data(), u.room())
 	}
@@ -140,11 +143,20 @@ func (u *deadLetters) chosen(ctx context.Context, g *client.DeadLetters, c DeadC
 		return seqs, list.After, err
 	}
 	for _, seq := range c.DeadSeqs {
-		if _, err := g.Get(ctx, seq); err != nil {
+		if _, err := visible(ctx, g, seq); err != nil {
 			return nil, 0, err
 		}
 	}
 	return c.DeadSeqs, 0, nil
+}
+
+// visible reads a dead letter that the caller may see.
+func visible(ctx context.Context, g *client.DeadLetters, seq uint64) (client.DeadLetter, error) {
+	l, err := g.Get(ctx, seq)
+	if err == nil && !callerOf(ctx).reaches(l.Agent) {
+		return client.DeadLetter{}, fmt.Errorf("%w %d", client.ErrNoDeadLetter, seq)
+	}
+	return l, err
 }
 
 // each does something to each letter of a choice, and goes on after one to which

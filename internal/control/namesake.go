@@ -13,7 +13,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// namesakeSubject tells hosts that one of their name has started.
+// namesakeSubject announces a host that has started to those of the same name.
 const namesakeSubject = "agenthost.hosts.namesake"
 
 const (
@@ -56,8 +56,8 @@ func newNamesakes(h Host) *namesakes {
 	}
 }
 
-// look asks all hosts who they are, until ctx ends, and tells those of this name
-// that another one has started.
+// look asks all hosts for their names, until ctx ends, and notifies those of this
+// name that another one has started.
 func (n *namesakes) look(ctx context.Context) {
 	sub, err := n.nc.SubscribeSync(n.nc.NewInbox())
 	if err != nil {
@@ -86,11 +86,11 @@ func (n *namesakes) tell() {
 		err = n.nc.Publish(namesakeSubject, data)
 	}
 	if err != nil {
-		n.log.Debug().Err(err).Msg("tell hosts of the same name")
+		n.log.Debug().Err(err).Msg("look for hosts of the same name")
 	}
 }
 
-// heard takes notice of a host that has started.
+// heard handles the announcement of a host that has started.
 func (n *namesakes) heard(_ context.Context, p presence) error {
 	n.warn(p)
 	return nil

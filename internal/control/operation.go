@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
+	"reflect"
 	"time"
 
 	"agenthost/bus/microservice"
 	"agenthost/client"
+	"agenthost/internal/tokens"
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go/micro"
@@ -20,8 +21,24 @@ type Operation struct {
 	Name    string // letters, digits, - and _
 	Subject string // of the request on NATS
 	About   string
+	// Path is below /api, where it is asked over HTTP; empty: only over NATS.
+	Path string
+	// Changes says that it changes something: over HTTP it is a POST for admins, and
+	// the audit log has it. Else it is a GET for all who may read.
+	Changes bool
+	// Admin says that only admins may read it over HTTP.
+	Admin bool
+	// Whole says that it concerns the whole fleet: callers with some of the agents
+	// may not do it. Any other operation shows them these agents only.
+	Whole bool
+	// Elsewhere says that the audit log has it by whoever carries it out.
+	Elsewhere bool
+	// Record writes what was done into the audit log; nil: nowhere.
+	Record Recorder
 	// Do carries it out: JSON in, what is JSON out.
-	Do func(ctx context.Context, request []byte) (any, error)
+	Do Func
+	// HTTP is done in place of Do where one answer speaks for all hosts.
+	HTTP Func
 
 	All      bool          // every host answers; else one of the fleet does
 	Notice   bool          // a message without a reply subject counts, and none is answered
@@ -38,6 +55,8 @@ const (
 	// reportWithin bounds what is done to sessions and dead letters: a deletion
 	// may have to read all of them.
 	reportWithin = time.Minute
+	// playWithin bounds what asks models.
+	playWithin = 2 * time.Minute
 )
 
 // report is an operation that looks something up, or takes its time.
@@ -53,7 +72,7 @@ func order(o Operation) Operation {
 	return o
 }
 
-// status is an operation that tells what this host is doing.
+// status is an operation that reports what this host is doing.
 func status(o Operation) Operation {
 	o.Within, o.All, o.InOrder = reportWithin, true, true
 	return o
@@ -62,10 +81,16 @@ func status(o Operation) Operation {
 // A none is the request of an operation that needs to know nothing.
 type none struct{}
 
+// A Func is what an operation does, with the types of its request and its answer.
+type Func struct {
+	Call    func(ctx context.Context, request []byte) (any, error) // JSON in, what is JSON out
+	In, Out reflect.Type
+}
+
 // do makes a function the Do of an operation. A request says what differs from
 // defaults.
-func do[In, Out any](defaults In, f func(context.Context, In) (Out, error)) func(context.Context, []byte) (any, error) {
-	return func(ctx context.Context, request []byte) (any, error) {
+func do[In, Out any](defaults In, f func(context.Context, In) (Out, error)) Func {
+	call := func(ctx context.Context, request []byte) (any, error) {
 		in := defaults
 		if _, ignored := any(in).(none); !ignored && len(request) > 0 {
 			if err := json.Unmarshal(request, &in); err != nil {
@@ -74,6 +99,7 @@ func do[In, Out any](defaults In, f func(context.Context, In) (Out, error)) func
 		}
 		return f(ctx, in)
 	}
+	return Func{call, reflect.TypeFor[In](), reflect.TypeFor[Out]()}
 }
 
 // Done is the answer of an operation that has nothing to tell.
@@ -82,7 +108,7 @@ type Done struct {
 }
 
 // done is do for a function that only may fail.
-func done[In any](defaults In, f func(context.Context, In) error) func(context.Context, []byte) (any, error) {
+func done[In any](defaults In, f func(context.Context, In) error) Func {
 	return do(defaults, func(ctx context.Context, in In) (Done, error) { return Done{true}, f(ctx, in) })
 }
 
@@ -90,35 +116,81 @@ func done[In any](defaults In, f func(context.Context, In) error) func(context.C
 type Answers []any
 
 // run carries an operation out.
-func (o Operation) run(request []byte) (any, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), o.Within)
+func (o Operation) run(ctx context.Context, request []byte) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.Within)
 	defer cancel()
 	if len(request) == 0 && o.Required {
 		return nil, badRequest(json.Unmarshal(nil, &none{}))
 	}
-	return o.Do(ctx, request)
+	out, err := o.Do.Call(ctx, request)
+	if err == nil {
+		o.record(ctx, request)
+	}
+	return out, err
 }
 
+// Served is what is done over HTTP.
+func (o Operation) Served() Func {
+	if o.HTTP.Call != nil {
+		return o.HTTP
+	}
+	return o.Do
+}
+
+// Ask carries an operation out for a caller, over another door than NATS.
+func (o Operation) Ask(ctx context.Context, c Caller, request []byte) (any, error) {
+	if c.limited() && o.Whole {
+		return nil, coded(client.CodeForbidden, "this concerns all agents, and the token is for some of them; use one without agents")
+	}
+	ctx = WithCaller(ctx, c)
+	named := struct {
+		Agent string `json:"agent"`
+	}{}
+	if len(request) > 0 && json.Unmarshal(request, &named) == nil && named.Agent != "" {
+		if !isAgent.MatchString(named.Agent) { // it becomes a part of subjects
+			return nil, coded(client.CodeBad, "agent %q: want 1 to 63 of a-z, 0-9, _ and -", named.Agent)
+		}
+		if err := reach(ctx, named.Agent); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(o.Within, reportWithin))
+	defer cancel()
+	out, err := o.Served().Call(ctx, request)
+	if err == nil && o.HTTP.Call == nil { // else the hosts that are asked note it
+		o.record(ctx, request)
+	}
+	return out, err
+}
+
+// CodeOf is the code of an error of an operation, as HTTP has them.
+func CodeOf(err error) string { return codeOf(err) }
+
 // endpoint puts an operation on NATS; work holds the requests in progress.
-func (o Operation) endpoint(work *sync.WaitGroup) microservice.Endpoint {
+func (o Operation) endpoint(work *requests) microservice.Endpoint {
 	serve := func(req micro.Request) { respond(req, o) }
 	return microservice.Endpoint{
 		Name: o.Name, Subject: o.Subject, Description: o.About, All: o.All, Notice: o.Notice,
 		Handler: micro.HandlerFunc(func(req micro.Request) {
-			if o.InOrder {
-				work.Add(1)
-				defer work.Done()
-				serve(req)
+			if !work.begin() {
 				return
 			}
-			work.Go(func() { serve(req) })
+			answer := func() {
+				defer work.done()
+				serve(req)
+			}
+			if o.InOrder {
+				answer()
+				return
+			}
+			go answer()
 		}),
 	}
 }
 
 // respond answers a request; the client may be gone.
 func respond(req micro.Request, o Operation) {
-	out, err := o.run(req.Data())
+	out, err := o.run(WithCaller(context.Background(), callerOn(req)), req.Data())
 	if o.Notice {
 		return
 	}
@@ -153,10 +225,19 @@ func codeOf(err error) string {
 	switch {
 	case ok:
 		return why.code
-	case errors.Is(err, session.ErrNoSession), errors.Is(err, client.ErrNoDeadLetter):
+	case errors.As(err, &tokens.InvalidError{}):
+		return client.CodeBad
+	case errors.Is(err, tokens.ErrTaken):
+		return client.CodeBusy
+	case errors.Is(err, tokens.ErrUnknown), errors.Is(err, session.ErrNoSession), errors.Is(err, client.ErrNoDeadLetter), errors.Is(err, client.ErrNoCode), isUnknown(err):
 		return client.CodeNotFound
 	case errors.Is(err, session.ErrRunning), errors.Is(err, session.ErrTaken):
 		return client.CodeBusy
 	}
 	return client.CodeUnavailable
+}
+
+func isUnknown(err error) bool {
+	_, ok := errors.AsType[*client.UnknownError](err)
+	return ok
 }

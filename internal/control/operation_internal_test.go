@@ -27,7 +27,7 @@ func TestTableOfOperations(t *testing.T) {
 			t.Errorf("%s on %s is there twice", o.Name, o.Subject)
 		}
 		names[o.Name], subjects[o.Subject] = true, true
-		if !strings.HasPrefix(o.Subject, "agenthost.") || o.About == "" || o.Do == nil || o.Within <= 0 {
+		if !strings.HasPrefix(o.Subject, "agenthost.") || o.About == "" || o.Do.Call == nil || o.Within <= 0 {
 			t.Errorf("not complete: %+v", o)
 		}
 	}
@@ -36,7 +36,7 @@ func TestTableOfOperations(t *testing.T) {
 // The docs have each operation that programs may ask for.
 func TestOperationsAreDocumented(t *testing.T) {
 	var text []byte
-	for _, file := range []string{"../../docs/subjects.md", "../../docs/sessions.md"} {
+	for _, file := range []string{"../../docs/subjects.md", "../../docs/sessions.md", "../../docs/http-api.md"} {
 		page, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func TestRequests(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := tt.o.run([]byte(tt.data))
+			got, err := tt.o.run(t.Context(), []byte(tt.data))
 			if tt.code == "" && (err != nil || got != tt.want) {
 				t.Errorf("got %v, %v, want %v", got, err, tt.want)
 			}

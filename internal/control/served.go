@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/client"
 
 	"github.com/nats-io/nats.go"
@@ -16,8 +16,8 @@ import (
 const servedWithin = time.Second
 
 // ServedBy asks all hosts of the fleet, this one included, what they serve.
-func ServedBy(ctx context.Context, nc *nats.Conn) (agents.Served, error) {
-	served := agents.Served{}
+func ServedBy(ctx context.Context, nc *nats.Conn) (engine.Served, error) {
+	served := engine.Served{}
 	sub, err := nc.SubscribeSync(nc.NewInbox())
 	if err != nil {
 		return served, fmt.Errorf("ask hosts: %w", err)

@@ -6,14 +6,14 @@ package control
 
 import (
 	"context"
-	"regexp"
 	"sync"
 	"time"
 
-	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/bus/microservice"
 	"agenthost/bus/signing"
 	"agenthost/client"
+	"agenthost/internal/eval"
 	"agenthost/llm"
 	"agenthost/session"
 
@@ -29,22 +29,31 @@ type Host struct {
 	NC      *nats.Conn
 	JS      jetstream.JetStream
 	Signer  *signing.Signer // of route messages
-	Fleet   *agents.Fleet
+	Fleet   *engine.Fleet
 	Started time.Time
 	Log     zerolog.Logger
 
-	Status func() client.Status
-	Reload func(context.Context) client.Reloaded
-	Serves func(agent string) bool
-	Gates  func() []*llm.Gate
-	Redact func(text string) string // without secrets
+	Status   func() client.Status
+	Channels func() []client.AccountStatus
+	Reload   func(context.Context) client.Reloaded
+	Drain    func() // ends this host
+	Serves   func(agent string) bool
+	Gates    func() []*llm.Gate
+	Redact   func(text string) string // without secrets
+	Profiles func() []AgentProfile    // of the agents of the configuration
+	Chain    func(models []string) (*llm.Chain, error)
+	Rerun    func(ctx context.Context, agent, model, run string, facts []session.Fact) ([]Comparison, error)
 }
+
+// A Comparison is a run as it was, and as another model answers it.
+type Comparison = eval.Comparison
 
 // A Service answers requests until Stop.
 type Service struct {
 	host      Host
 	namesakes *namesakes
-	work      sync.WaitGroup // requests in progress
+	work      requests
+	look      sync.WaitGroup // for hosts of the same name
 
 	micro *microservice.Service
 	stop  context.CancelFunc // of the look for hosts of the same name
@@ -59,7 +68,7 @@ func Start(h Host) (*Service, error) {
 	}
 	var err error
 	s.micro, err = microservice.Start(h.NC, microservice.Config{
-		Name: client.ServiceName, Version: semver(h.Version), Description: "a host of agents",
+		Name: client.ServiceName, Version: h.Version, Description: "a host of agents",
 		Metadata: s.namesakes.self.metadata(), Log: h.Log,
 	}, endpoints...)
 	if err != nil {
@@ -67,7 +76,7 @@ func Start(h Host) (*Service, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), askWithin)
 	s.stop = cancel
-	s.work.Go(func() { s.namesakes.look(ctx) })
+	s.look.Go(func() { s.namesakes.look(ctx) })
 	return s, nil
 }
 
@@ -75,82 +84,8 @@ func Start(h Host) (*Service, error) {
 func (s *Service) Stop() {
 	s.stop()
 	s.micro.Stop()
-	s.work.Wait()
+	s.work.wait()
+	s.look.Wait()
 }
 
-// Operations is the table of all operations of a host.
-func (s *Service) Operations() []Operation {
-	h := s.host
-	sessions := &sessionStore{archive: session.NewArchive(h.JS), nc: h.NC, drop: h.Fleet.Drop}
-	dead := &deadLetters{h.JS, h.NC}
-	return []Operation{
-		status(Operation{Name: "status", Subject: client.StatusSubject, About: "what every host and its agents are doing", Do: do(none{}, h.status)}),
-		order(Operation{
-			Name: "breaker", Subject: client.BreakerSubject, All: true, Do: done(breakerOrder{}, h.breaker),
-			About: "takes a model out of service on every host, and back: model, action (trip, reset)",
-		}),
-		status(Operation{
-			Name: "stream", Subject: client.StreamSubject, Silent: true, Do: do(client.StreamRequest{}, h.stream),
-			About: "what the model of a session has said so far: agent, session; only its host answers, and only while it speaks",
-		}),
-		status(Operation{
-			Name: "reload", Subject: client.ReloadSubject, Do: do(none{}, h.reload),
-			About: "reads the configuration again, on every host; each tells what came of it",
-		}),
-		status(Operation{
-			Name: "runs", Subject: client.RunsSubject, Do: do(none{}, h.runs),
-			About: "the runs of every host: what each is doing, since when, what it waits for",
-		}),
-		report(Operation{Name: "prompt", Subject: client.PromptSubject, Do: do(client.PreviewRequest{}, h.prompt), About: "what the model of an agent gets with each call: agent"}),
-		order(Operation{
-			Name: "approve", Subject: ApproveSubject, Do: done(client.Answer{By: client.ServiceName}, h.approve),
-			About: "answers a call that waits: id, answer, scope, by, args",
-		}),
-		order(Operation{
-			Name: "abort", Subject: AbortSubject, Do: done(client.Stop{By: client.ServiceName}, h.abort),
-			About: "stops the run of a session: agent, session, by, reason",
-		}),
-		report(Operation{
-			Name: "sessions-ls", Subject: SessionsSubject, Do: do(session.Page{}, sessions.list),
-			About: "lists sessions, the last written first: agent, limit, after",
-		}),
-		report(Operation{Name: "sessions-delete", Subject: client.DeleteSessionSubject, Do: do(client.Removal{}, sessions.delete), About: "deletes a session: agent, session"}),
-		report(Operation{
-			Name: "sessions-fork", Subject: ForkSessionSubject, Do: do(client.Branching{}, sessions.fork),
-			About: "makes a session of the beginning of another: agent, session, at, to",
-		}),
-		{
-			Name: "sessions-drop", Subject: dropSubject, Do: done(session.Deletion{}, sessions.dropped), All: true, Notice: true, InOrder: true, Required: true, Within: orderWithin,
-			About: "tells hosts that a session was deleted",
-		},
-		{
-			Name: "hosts-namesake", Subject: namesakeSubject, Do: done(presence{}, s.namesakes.heard), All: true, Notice: true, InOrder: true, Required: true, Within: orderWithin,
-			About: "tells hosts that one of their name has started",
-		},
-		report(Operation{
-			Name: "dead-ls", Subject: DeadLettersSubject, Do: do(DeadPage{}, dead.list),
-			About: "lists dead letters, the oldest first: agent, limit, after",
-		}),
-		report(Operation{Name: "dead-show", Subject: ShowDeadSubject, Do: do(DeadNumber{}, dead.show), About: "tells all of a dead letter: dead_seq"}),
-		report(Operation{
-			Name: "dead-retry", Subject: RetryDeadSubject, Do: do(DeadChoice{}, dead.retry),
-			About: "sends the messages of dead letters again: dead_seqs, or all with agent, limit, after",
-		}),
-		report(Operation{
-			Name: "dead-purge", Subject: PurgeDeadSubject, Do: do(DeadChoice{}, dead.purge),
-			About: "deletes dead letters for good: dead_seqs, or all with agent, limit, after",
-		}),
-	}
-}
-
-func (h Host) status(context.Context, none) (client.Status, error) { return h.Status(), nil }
-
-var isSemver = regexp.MustCompile(`^\d+\.\d+\.\d+`)
-
-// semver is version as the micro protocol wants it.
-func semver(version string) string {
-	if isSemver.MatchString(version) {
-		return version
-	}
-	return "0.0.0"
-}
+func (h Host) status(_ context.Context, _ none) (client.Status, error) { return h.Status(), nil }

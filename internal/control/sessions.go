@@ -14,7 +14,7 @@ import (
 const (
 	SessionsSubject    = "agenthost.sessions.ls"
 	ForkSessionSubject = "agenthost.sessions.fork"
-	// dropSubject tells every host that a session was deleted.
+	// dropSubject announces to every host that a session was deleted.
 	dropSubject = "agenthost.sessions.drop"
 )
 
@@ -23,10 +23,21 @@ type sessionStore struct {
 	archive *session.Archive
 	nc      *nats.Conn
 	drop    func(agent string, key session.Key) bool // from memory
+	known   func(ctx context.Context) []string       // the agents that a caller may see
+	waiting func(ctx context.Context) ([]client.Waiting, error)
 }
 
 func (s *sessionStore) list(ctx context.Context, p session.Page) (session.Listing, error) {
-	return s.archive.List(ctx, p)
+	if callerOf(ctx).limited() && p.Agent == "" {
+		if p.Among = s.known(ctx); len(p.Among) == 0 {
+			return session.Listing{Sessions: []session.Summary{}}, nil
+		}
+	}
+	switch p.State {
+	case "", session.IdleSession, session.RunningSession, session.WaitingSession:
+		return s.archive.List(ctx, p)
+	}
+	return session.Listing{}, coded(client.CodeBad, "state is %q; want idle, running or waiting", p.State)
 }
 
 func (s *sessionStore) delete(ctx context.Context, r client.Removal) (session.Deletion, error) {
@@ -56,7 +67,7 @@ func (s *sessionStore) dropped(_ context.Context, d session.Deletion) error {
 	return nil
 }
 
-// NotifyDropped tells all hosts that a session was deleted.
+// NotifyDropped announces to all hosts that a session was deleted.
 func NotifyDropped(nc *nats.Conn, d session.Deletion) error {
 	data, err := json.Marshal(d)
 	if err == nil {

@@ -5,13 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/config"
 	"agenthost/internal/build"
 	"agenthost/internal/eval"
 	"agenthost/llm"
-
-	"github.com/rs/zerolog"
 )
 
 // agents checks each agent, knowing what was found about the models.
@@ -31,12 +29,12 @@ func (d *Doctor) agents(b *build.Builder, found []Finding) []Finding {
 		n.on("agents", "heartbeat").fail("correct that setting", "%v", err)
 		return n.list
 	}
-	parts := &agents.Parts{Peers: &agents.Peers{}, Log: zerolog.Nop()}
-	parts.Peers.Set(build.Peers(d.Config))
+	peers := &engine.Peers{}
+	peers.Set(build.Peers(d.Config))
 	for _, a := range d.Config.Agents {
 		o := n.on("agents", a.ID)
 		o.chain(a, bad)
-		d.prompt(o, shop, parts, a, costs)
+		d.prompt(o, shop, peers, a, costs)
 	}
 	return n.list
 }
@@ -60,7 +58,7 @@ func (o note) chain(a config.Agent, bad map[string]bool) {
 }
 
 // prompt reports how large the fixed part of an agent's prompt is.
-func (d *Doctor) prompt(o note, shop *build.Tools, parts *agents.Parts, a config.Agent, costs []eval.HeartbeatCost) {
+func (d *Doctor) prompt(o note, shop *build.Tools, peers *engine.Peers, a config.Agent, costs []eval.HeartbeatCost) {
 	box, err := shop.Toolbox(a)
 	if err != nil {
 		o.fail("correct that agent", "%v", err)
@@ -70,7 +68,7 @@ func (d *Doctor) prompt(o note, shop *build.Tools, parts *agents.Parts, a config
 	for _, glob := range shop.Unknown(a) {
 		o.warn("take it out of tools, or name what is there", "there is no tool %q", glob)
 	}
-	p := agents.Measure(a.Config, box, parts)
+	p := engine.Measure(a.Config, box, peers)
 	all, more := p.Total(), ""
 	if len(box.Awaits) > 0 {
 		more = ", and what MCP servers and services bring"

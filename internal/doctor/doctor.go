@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/config"
 	"agenthost/internal/build"
 	"agenthost/internal/hardening"
@@ -33,7 +33,7 @@ const (
 )
 
 // The groups of findings, in their order.
-var doctorGroups = []string{"config", "models", "agents", "tools", "nats", "ports", "data", "security"}
+var doctorGroups = []string{"config", "models", "agents", "channels", "tools", "nats", "ports", "data", "security"}
 
 // A Finding is one thing that a Doctor looked at.
 type Finding struct {
@@ -44,7 +44,7 @@ type Finding struct {
 	Cure    string  `json:"cure,omitempty"` // what to do; empty when it is ok
 	// Prompt is what each call of an agent's model begins with, in the finding
 	// about that.
-	Prompt *agents.Prompt `json:"prompt,omitempty"`
+	Prompt *engine.Prompt `json:"prompt,omitempty"`
 }
 
 // A Report is what a Doctor found. No secret is in it.
@@ -101,7 +101,7 @@ func (d *Doctor) checks() []check {
 		list = append(list, d.model(name, d.Config.Models[name]))
 	}
 	list = append(list, d.toolSources()...)
-	return append(list, d.bus, d.httpPort, d.data, d.hardening)
+	return append(list, d.channels, d.bus, d.httpPort, d.data, d.hardening)
 }
 
 // all makes the checks, each with a deadline of its own.

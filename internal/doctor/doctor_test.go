@@ -310,7 +310,7 @@ func TestDoctorOfNATS(t *testing.T) {
 	cfg.HTTP.Listen = h.HTTP()
 	_, lines = examine(t, doctor.Doctor{Config: cfg})
 	for _, want := range []string{
-		"with JetStream; the host kiwi runs there", "ok nats streams all 7 are there", "ok nats clock the server's agrees",
+		"with JetStream; the host kiwi runs there", "ok nats streams all 8 are there", "ok nats clock the server's agrees",
 		"warn nats AGENT_DEAD has settings of its own, which stay: max_age 0s, max_msgs 7", "ok tools services.agenthost it answers",
 		"ok ports http.listen … is held by a host",
 	} {
@@ -416,7 +416,7 @@ func TestDoctorOfTheDataFolder(t *testing.T) {
 	wantLine(t, lines, "fail data "+file+" a host cannot write to it: not a directory")
 	cfg.NATS.Embedded.Store = filepath.Join(t.TempDir(), "a", "b")
 	_, lines = examine(t, doctor.Doctor{Config: cfg, Offline: true})
-	wantLine(t, lines, "can be made")
+	wantLine(t, lines, "can be created")
 	if _, err := os.Stat(cfg.NATS.Embedded.Store); err == nil {
 		t.Error("it was made")
 	}

@@ -73,7 +73,7 @@ func (d *Doctor) embedded(ctx context.Context, n *notes, o note) {
 	case address == "":
 		o.ok("embedded, without a port")
 	case err == nil:
-		o.ok("embedded; it starts with the host, and its streams can be looked at while that runs")
+		o.ok("embedded: it starts with the host; its streams are checked while a host runs")
 		port.ok("%s is free", address)
 	case !errors.Is(err, syscall.EADDRINUSE):
 		port.fail("set it to an address of this machine", "%v", err)
@@ -121,6 +121,9 @@ func (d *Doctor) dial(ctx context.Context, n *notes, o note) {
 	}
 	fit := d.server(ctx, n.on("nats", "server"), nc, js, host)
 	d.services(ctx, n, nc)
+	if host != "" {
+		d.accounts(ctx, n, client.New(nc, js, client.Options{}))
+	}
 	if fit { // an older server would deliver what is only to be traced
 		d.hooks(ctx, n, nc)
 	}

@@ -87,7 +87,7 @@ func (d *Doctor) data(_ context.Context, n *notes) {
 	if exists {
 		o.ok("can be written")
 	} else {
-		o.ok("can be made")
+		o.ok("can be created")
 	}
 	left, known := natsserver.DiskLeft(existing(dir))
 	switch {

@@ -16,7 +16,7 @@ func TestDoctorOfTheSandbox(t *testing.T) {
 	cfg.Agents[0].Tools = []string{"run_command"}
 	cfg.Agents[0].Sandbox.Network = true
 	_, lines := examine(t, doctor.Doctor{Config: cfg, Offline: true})
-	wantLine(t, lines, "warn tools run_command commands are not confined, so each needs an approval: the program does not begin with SandboxMain → see docs/security.md")
+	wantLine(t, lines, "warn tools run_command commands are not confined, so each needs an approval: the program does not begin with host.Begin → see docs/security.md")
 	wantLine(t, lines, "ok tools demo its commands may use the network")
 	if asRoot := strings.Contains(strings.Join(lines, "\n"), "this user is root"); asRoot != (os.Geteuid() == 0) {
 		t.Errorf("got %v of root", asRoot)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"agenthost/agents"
+	"agenthost/agents/engine"
 	"agenthost/config"
 	"agenthost/heartbeat"
 	"agenthost/internal/build"
@@ -78,7 +78,7 @@ func heartbeatCost(a config.Agent, name string, model llm.Config, described int)
 	prompt := run.Estimate([]llm.Message{llm.UserText(a.Heartbeat.Prompt)})
 	base := run.Estimate([]llm.Message{llm.UserText(a.Instructions)}) + described + prompt
 	known, priced := model.Known()
-	window := cmp.Or(known.Window, agents.DefaultWindow)
+	window := cmp.Or(known.Window, engine.DefaultWindow)
 	turn, history := prompt+answerTokens, 0
 	for range c.Calls { // each beat reads those before it, up to a compaction
 		c.Input += int64(base + history)

@@ -65,11 +65,23 @@ type rerun struct {
 // answers. No tool is called and nothing is written: a call that the run has
 // made too gets the result it got then, any other an error.
 func Rerun(ctx context.Context, cfg *config.Config, agent, model string, facts []session.Fact, each func(Comparison) error) error {
+	return RerunOf(ctx, cfg, agent, model, "", facts, nil, each)
+}
+
+// An Admit is asked before each call of a model, as llm.Chain has it; nil: none is asked.
+type Admit func(ctx context.Context, l llm.Link, req llm.Request) (llm.Admission, error)
+
+// RerunOf is Rerun of one run of the log; empty: of all.
+func RerunOf(ctx context.Context, cfg *config.Config, agent, model, run string, facts []session.Fact, admit Admit, each func(Comparison) error) error {
 	r, err := newRerun(cfg, agent, model)
 	if err != nil {
 		return err
 	}
+	r.chain.Admit = admit
 	for _, t := range recordings(facts) {
+		if run != "" && t.Run != run {
+			continue
+		}
 		r.add(t)
 		t.Now = r.ask(ctx, t)
 		if ctx.Err() != nil {

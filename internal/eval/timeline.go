@@ -30,8 +30,14 @@ func Line(e run.Event) string {
 		return "withdrawn message " + short(e.Input.ID)
 	case run.InputRefused:
 		return refusedLine(e)
-	case run.MessageAdded:
+	case run.MessageAdded, run.OperatorHeard:
 		return messageLine(e.Message)
+	case run.OperatorJoined:
+		return "── taken over by " + cmp.Or(e.By, "an operator")
+	case run.OperatorSaid:
+		return operatorLine(e)
+	case run.OperatorLeft:
+		return "── handed back by " + cmp.Or(e.By, "an operator")
 	case run.ModelCalled:
 		return modelLine(e)
 	case run.ToolRequested:
@@ -54,6 +60,13 @@ func Line(e run.Event) string {
 		return "" // the message, the question or the end says it
 	}
 	return string(e.Type)
+}
+
+func operatorLine(e run.Event) string {
+	if e.Message == nil {
+		return string(e.Type)
+	}
+	return cmp.Or(e.By, "operator") + ": " + said(e.Message.Text())
 }
 
 func refusedLine(e run.Event) string {

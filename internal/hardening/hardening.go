@@ -74,7 +74,7 @@ func (r *review) networked() []string {
 // http checks who may read the status and metrics of the host.
 func (r *review) http() {
 	const key, cure = "http.token", "set http.token"
-	if r.cfg.HTTP.Listen == "" || r.cfg.HTTP.Token != "" {
+	if r.cfg.HTTP.Listen == "" || r.cfg.HTTP.Token != "" || len(r.cfg.HTTP.Tokens) > 0 {
 		return
 	}
 	if len(r.others) > 0 {

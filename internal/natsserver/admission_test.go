@@ -415,7 +415,7 @@ func TestTokenGoesToItsServerOnly(t *testing.T) {
 }
 
 // Who may write a file of the data folder is the host's user; a token that
-// another could read is closed again, and one that a crash cut short made anew.
+// another could read is closed again, and one that a crash cut short made again.
 func TestTokenFileIsMended(t *testing.T) {
 	cfg := bustest.Config(t)
 	file := filepath.Join(cfg.Embedded.Store, "token")

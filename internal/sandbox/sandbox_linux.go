@@ -46,7 +46,7 @@ func Main() {
 // commands to find out.
 func Check() Protection {
 	if !mainCalled {
-		return Protection{Layers: "the program does not begin with SandboxMain"}
+		return Protection{Layers: "the program does not begin with host.Begin"}
 	}
 	return probed().protection()
 }

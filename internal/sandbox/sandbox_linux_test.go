@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
@@ -56,14 +57,14 @@ func sandboxKeepsIn(t *testing.T, w workspace) {
 		"empty beside the workspace":   "truncate -s 0 " + secret,
 		"move out":                     "echo x >mine; mv mine ../",
 		"link in":                      "ln " + secret + " hard",
-		"write to /tmp":                "touch /tmp/agenthost-should-not-be",
-		"write to /usr":                "touch /usr/agenthost-should-not-be",
+		"write to /tmp":                "touch " + none(t, "/tmp"),
+		"write to /usr":                "touch " + none(t, "/usr"),
 		"read the passwords":           "cat /etc/shadow",
 		"read the home of the host":    "ls /root",
 		"environment of the host":      fmt.Sprintf("cat /proc/%d/environ", os.Getpid()),
 		"signal to the host":           fmt.Sprintf("kill -0 %d", os.Getpid()),
 		"mount":                        "mount -t tmpfs none .",
-		"become another, or root anew": "chroot / true",
+		"become another user, or root": "chroot / true",
 		"a file above 1 GB":            "truncate -s 2G big",
 		"raise a limit":                "ulimit -n 4096",
 	}
@@ -78,6 +79,15 @@ func sandboxKeepsIn(t *testing.T, w workspace) {
 	if got, err := os.ReadFile(secret); err != nil || string(got) != "secret" {
 		t.Errorf("the file outside: got %q, %v", got, err)
 	}
+}
+
+// none returns a path in the folder at which nothing is: a time can be set on what a run
+// that failed left there.
+func none(t *testing.T, folder string) string {
+	t.Helper()
+	path := filepath.Join(folder, "agenthost-test-"+rand.Text())
+	t.Cleanup(func() { os.Remove(path) })
+	return path
 }
 
 func TestSandboxLetsCommandsWork(t *testing.T) {

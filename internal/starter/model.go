@@ -19,6 +19,40 @@ import (
 type Model struct {
 	Provider, Name, APIKey, BaseURL string
 	Why                             string // what was found
+	Given                           bool   // somebody has named it
+}
+
+// keys are the variables that have the keys of providers.
+var keys = map[string]string{"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
+
+// NewModel reads <provider>/<model>, where ollama stands for the one of this machine. It
+// takes the key of the provider from the environment, if it is there.
+func NewModel(name string, getenv func(string) string) Model {
+	provider, model, _ := strings.Cut(name, "/")
+	if provider == "ollama" {
+		return Model{Provider: "openai", Name: model, BaseURL: ollamaURL(getenv("OLLAMA_HOST")) + "/v1", Given: true}
+	}
+	m := Model{Provider: provider, Name: model, Given: true}
+	if variable := keys[provider]; variable != "" && getenv(variable) != "" {
+		m.APIKey = "${" + variable + "}"
+	}
+	return m
+}
+
+// Needs reports whether the model has no key and its provider wants one.
+func (m Model) Needs() bool { return m.APIKey == "" && m.BaseURL == "" && keys[m.Provider] != "" }
+
+// Set sets one key of the model, and reports whether it has that.
+func (m *Model) Set(key, value string) bool {
+	switch key {
+	case "api_key":
+		m.APIKey = value
+	case "base_url":
+		m.BaseURL = value
+	default:
+		return false
+	}
+	return true
 }
 
 const (

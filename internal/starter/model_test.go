@@ -41,7 +41,7 @@ func TestFindModel(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 			t.Setenv("OPENAI_API_KEY", tt.key)
-			cfg, err := config.Parse("agenthost.yaml", []byte(Config(got, "agenthost.schema.json")))
+			cfg, err := config.Parse("agenthost.yaml", []byte(Choice{Model: got}.Config("agenthost.schema.json", Literal)))
 			if err != nil {
 				t.Fatalf("what init writes does not pass check: %v", err)
 			}

@@ -1,6 +1,7 @@
 package yamldoc
 
 import (
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -20,6 +21,8 @@ type builder struct {
 	aliased int
 	stopped bool // a bound was passed, and reported
 	literal bool // variables are left as they are
+	keep    [][]string
+	path    []string // the keys that lead to what is built
 }
 
 func (b *builder) tree(document *yaml.Node) *Node {
@@ -64,7 +67,7 @@ func (b *builder) stop(y *yaml.Node, format string, args ...any) {
 	b.stopped = true
 }
 
-// within reports whether the tree is still of a size that somebody meant.
+// within reports whether the tree is still of a size that a person meant.
 func (b *builder) within(y *yaml.Node, depth int) bool {
 	if len(b.open) > 0 {
 		b.aliased++
@@ -108,12 +111,21 @@ func (b *builder) mapping(n *Node, y *yaml.Node, depth int, expand bool) {
 		default:
 			seen[key.Value] = key
 			k := &Node{Kind: Scalar, tag: "!!str", Value: key.Value, Source: key.Value, At: b.place(key)}
-			n.Fields = append(n.Fields, Field{k, b.build(value, depth+1, expand && key.Value != "prompt")})
+			b.path = append(b.path, key.Value)
+			n.Fields = append(n.Fields, Field{k, b.build(value, depth+1, expand && key.Value != "prompt" && !b.kept())})
+			b.path = b.path[:len(b.path)-1]
 		}
 	}
 	for _, m := range merges {
 		b.mergeInto(n, m, depth, expand)
 	}
+}
+
+// kept reports whether variables below the path are left as they are.
+func (b *builder) kept() bool {
+	return slices.ContainsFunc(b.keep, func(pattern []string) bool {
+		return slices.EqualFunc(pattern, b.path, func(want, key string) bool { return want == "*" || want == key })
+	})
 }
 
 // mergeInto adds the fields of a `<<:` value that n does not have itself.
@@ -141,7 +153,7 @@ func (b *builder) mergeInto(n *Node, y *yaml.Node, depth int, expand bool) {
 }
 
 // expandInto replaces the variables of a scalar. What had no quotes is resolved
-// anew, so that it may become a number.
+// again, so that it may become a number.
 func (b *builder) expandInto(n *Node) {
 	if !strings.Contains(n.Value, "${") {
 		return

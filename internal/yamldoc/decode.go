@@ -87,17 +87,26 @@ func (d *Decoder) fail(n *Node, path, format string, args ...any) {
 }
 
 func (d *Decoder) structure(n *Node, v reflect.Value, path string) {
+	if list := listOf(v, ""); list != nil && n.Kind == Sequence { // it stands for the whole
+		d.list(n, reflect.ValueOf(list).Elem(), path)
+		return
+	}
 	if n.Kind != Mapping {
 		d.fail(n, path, "%swant keys and values, got %s", d.named(path), n.Describe())
 		return
 	}
-	fields := fieldsOf(v.Type())
+	fields, rest := fieldsOf(v.Type()), restOf(v)
+	all := rest.IsValid() && rest.IsNil() // a map that was made before takes the keys that it has
 	for _, f := range n.Fields {
 		name := f.Key.Value
 		at := Join(path, name)
 		index, known := fields[name]
+		if !known && (all || has(rest, name)) {
+			d.entry(f, rest, at)
+			continue
+		}
 		if !known {
-			d.fail(f.Key, at, "unknown key %q; %s", name, Suggest(name, slices.Sorted(maps.Keys(fields))))
+			d.fail(f.Key, at, "unknown key %q; %s", name, Suggest(name, slices.Concat(slices.Sorted(maps.Keys(fields)), namesIn(rest))))
 			continue
 		}
 		d.keys[at] = f.Key
@@ -109,8 +118,8 @@ func (d *Decoder) structure(n *Node, v reflect.Value, path string) {
 	}
 }
 
-// listOf is where a list goes that stands in the place of a single value; nil: the
-// key takes none.
+// listOf is where a list goes that stands in the place of a single value, or of the
+// struct itself where key is empty; nil: the key takes none.
 func listOf(v reflect.Value, key string) *[]string {
 	if l, ok := reflect.TypeAssert[interface{ List(key string) *[]string }](v.Addr()); ok {
 		return l.List(key)
@@ -125,12 +134,30 @@ func (d *Decoder) table(n *Node, v reflect.Value, path string) {
 	}
 	v.Set(reflect.MakeMap(v.Type()))
 	for _, f := range n.Fields {
-		at := Join(path, f.Key.Value)
-		d.keys[at] = f.Key
-		value := reflect.New(v.Type().Elem()).Elem()
-		d.Decode(f.Value, value, at)
-		v.SetMapIndex(reflect.ValueOf(f.Key.Value), value)
+		d.entry(f, v, Join(path, f.Key.Value))
 	}
+}
+
+// entry puts one field into a map.
+func (d *Decoder) entry(f Field, into reflect.Value, at string) {
+	d.keys[at] = f.Key
+	value := reflect.New(into.Type().Elem()).Elem()
+	d.Decode(f.Value, value, at)
+	if into.IsNil() {
+		into.Set(reflect.MakeMap(into.Type()))
+	}
+	into.SetMapIndex(reflect.ValueOf(f.Key.Value), value)
+}
+
+// restOf is the map of a struct that takes keys beside its fields.
+func restOf(v reflect.Value) reflect.Value {
+	for i := range v.NumField() {
+		_, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
+		if v.Field(i).Kind() == reflect.Map && strings.Contains(options, "inline") {
+			return v.Field(i)
+		}
+	}
+	return reflect.Value{}
 }
 
 func (d *Decoder) list(n *Node, v reflect.Value, path string) {
@@ -196,6 +223,22 @@ func (d *Decoder) Key(path string) string {
 // named returns the key that a path ends in as the start of a message.
 func (d *Decoder) named(path string) string {
 	return d.Key(path) + ": "
+}
+
+func has(table reflect.Value, key string) bool {
+	return table.IsValid() && table.MapIndex(reflect.ValueOf(key)).IsValid()
+}
+
+func namesIn(rest reflect.Value) []string {
+	if !rest.IsValid() {
+		return nil
+	}
+	var names []string
+	for _, key := range rest.MapKeys() {
+		names = append(names, key.String())
+	}
+	slices.Sort(names)
+	return names
 }
 
 // fieldsOf returns where the fields of a struct are, by their keys in YAML.

@@ -17,6 +17,9 @@ import (
 type Options struct {
 	Folder  string // of the configuration: that of the secrets
 	Literal bool   // variables are left as they are
+	// Keep are the paths of values in which variables are left as they are, key by
+	// key; * is any key.
+	Keep [][]string
 }
 
 // Parse returns the tree of a file, nil when its problems leave none. An empty
@@ -38,7 +41,7 @@ func Parse(ps *Problems, name string, data []byte, o Options) *Node {
 		ps.Add(at, "not YAML: %s", text)
 		return nil
 	}
-	b := &builder{Problems: ps, file: name, expander: expander{folder: o.Folder}, literal: o.Literal}
+	b := &builder{Problems: ps, file: name, expander: expander{folder: o.Folder}, literal: o.Literal, keep: o.Keep}
 	return b.tree(&first)
 }
 

@@ -76,7 +76,7 @@ func (a *Answer) Finished() bool { return a.finish != "" }
 // Said reports whether the answer has anything but a usage.
 func (a *Answer) Said() bool { return a.said }
 
-// Linger gives a server that has finished its time anew.
+// Linger gives a server that has finished its full time again.
 func (a *Answer) Linger() { a.body.hangUpAfter(afterFinish) }
 
 // Done notes the server's own mark of the end, which stands for a finish when

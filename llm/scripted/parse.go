@@ -85,13 +85,13 @@ func prepare(r *rule, dir string) (err error) {
 	case r.breaks() && r.Finish != "":
 		return errors.New("a stream that breaks has no finish")
 	case r.Error != nil && r.Error.Code != "" && !slices.Contains(codes, r.Error.Code):
-		return fmt.Errorf("code %q is none of %v", r.Error.Code, codes)
+		return fmt.Errorf("code %q: want one of %v", r.Error.Code, codes)
 	case r.Times < 0 || r.Delay < 0:
 		return errors.New("times and delay are not negative")
 	case !r.says():
 		return errors.New("rule answers nothing: give it a text, chunks, media, tool_calls, error, cut or finish")
 	case r.Finish != "" && !slices.Contains(finishes, r.Finish):
-		return fmt.Errorf("finish %q is none of %v", r.Finish, finishes)
+		return fmt.Errorf("finish %q: want one of %v", r.Finish, finishes)
 	case slices.ContainsFunc(r.ToolCalls, func(c toolCall) bool { return c.Name == "" }):
 		return errors.New("a tool call has no name")
 	}

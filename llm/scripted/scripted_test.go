@@ -267,8 +267,8 @@ func TestParseErrors(t *testing.T) {
 		"text and chunks":    {"rules: [{text: a, chunks: [b]}]", "line 1: text and chunks"},
 		"error and cut":      {"rules: [{cut: true, error: {status: 500}}]", "error and cut"},
 		"finish and cut":     {"rules: [{cut: true, finish: stop}]", "has no finish"},
-		"bad finish":         {"rules: [{finish: done}]", `finish "done" is none of [stop`},
-		"bad code":           {"rules: [{error: {code: oops}}]", `code "oops" is none of [validation`},
+		"bad finish":         {"rules: [{finish: done}]", `finish "done": want one of [stop`},
+		"bad code":           {"rules: [{error: {code: oops}}]", `code "oops": want one of [validation`},
 		"negative times":     {"rules: [{times: -1, text: a}]", "not negative"},
 		"bad expression":     {"rules: [{match: '(', text: a}]", "line 1: error parsing regexp"},
 		"call without name":  {"rules: [{tool_calls: [{id: x}]}]", "a tool call has no name"},
@@ -278,7 +278,7 @@ func TestParseErrors(t *testing.T) {
 		"media, two ways":    {"rules: [{media: [{mime: a/b, base64: YQ==, file: x}]}]", "either base64 or file"},
 		"media, no base64":   {"rules: [{media: [{mime: a/b, base64: '!'}]}]", "media is no base64"},
 		"media, no file":     {"rules: [{media: [{mime: a/b, file: /none/here}]}]", "no such file"},
-		"two at once":        {"rules:\n  - finish: x\n  - times: -1", "line 2: finish \"x\" is none of [stop length tool_calls content_filter]\nline 3: "},
+		"two at once":        {"rules:\n  - finish: x\n  - times: -1", "line 2: finish \"x\": want one of [stop length tool_calls content_filter]\nline 3: "},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package builtin_test
 
 import (
 	"encoding/json"
+	"flag"
 	"net"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	flag.Set("test.parallel", "8") // commands mostly wait; the command line goes before
 	// Package net sets its resolver up at the first use, and what it makes in a
 	// bubble cannot be used outside of that.
 	_, _ = net.LookupHost("localhost") // whether it finds it is all the same

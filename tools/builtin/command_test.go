@@ -4,7 +4,6 @@ package builtin_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"agenthost/bus/bustest"
 	"agenthost/tools"
 	"agenthost/tools/builtin"
 )
@@ -122,6 +122,7 @@ func TestTimeout(t *testing.T) {
 		"of nobody at all": "echo begun; (setsid setsid sleep 600 &) ; sleep 600",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			result, err := b.call(t, "run_command", quoted(t, map[string]string{"command": command, "timeout": "500ms"}))
 			if want := "begun\n[stopped: not done within 500ms]"; err != nil || result.Text != want || !result.Failed {
 				t.Errorf("got %q, failed %v, error %v, want %q", result.Text, result.Failed, err, want)
@@ -175,7 +176,7 @@ func TestNothingStaysRunning(t *testing.T) {
 }
 
 func TestProcessesLeftRunningAreLogged(t *testing.T) {
-	var log bytes.Buffer
+	var log bustest.LogBuffer
 	dir := t.TempDir()
 	all, err := builtin.New(builtin.Options{Workspace: func(string) string { return dir }, Log: zerolog.New(&log)})
 	if err != nil {

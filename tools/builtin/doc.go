@@ -7,7 +7,7 @@
 // group of its own, which is dead when the call returns, and in a sandbox where
 // the kernel gives one: see package sandbox. A web page is fetched only from
 // addresses that are public or allowed, which is checked on the address that is
-// dialled, for every redirect anew.
+// dialled, and again for every redirect.
 //
 // All tools may be called at the same time. Calls of one agent that change
 // files wait for each other.

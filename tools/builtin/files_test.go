@@ -99,7 +99,7 @@ func TestEditFile(t *testing.T) {
 		"unique":     {`{"path":"f","old":"two","new":"2"}`, "one 2 one", ""},
 		"all":        {`{"path":"f","old":"one","new":"1","all":true}`, "1 two 1", ""},
 		"removed":    {`{"path":"f","old":" two","new":""}`, "one one", ""},
-		"ambiguous":  {`{"path":"f","old":"one","new":"1"}`, "", `edit "f": the old text is in it 2 times`},
+		"ambiguous":  {`{"path":"f","old":"one","new":"1"}`, "", `edit "f": the old text occurs 2 times`},
 		"absent":     {`{"path":"f","old":"three","new":"3"}`, "", `edit "f": the old text is not in it`},
 		"nothing":    {`{"path":"f","old":"","new":"3"}`, "", `edit "f": no old text`},
 		"no change":  {`{"path":"f","old":"two","new":"two"}`, "", `edit "f": old and new text are the same`},

@@ -40,7 +40,7 @@ func askHuman(_ context.Context, _ tools.Call, q question) (tools.Result, error)
 		return tools.Result{}, errors.New("ask a person: no question")
 	}
 	if q.Default != "" && len(q.Options) > 0 && !slices.Contains(q.Options, q.Default) {
-		return tools.Result{}, fmt.Errorf("ask a person: default %q is none of the options", q.Default)
+		return tools.Result{}, fmt.Errorf("ask a person: the default %q is not among the options", q.Default)
 	}
 	return tools.Result{Wait: &tools.Wait{
 		Question: true,

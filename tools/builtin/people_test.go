@@ -54,7 +54,7 @@ func TestWaits(t *testing.T) {
 func TestWaitsRefuse(t *testing.T) {
 	tests := map[string]struct{ tool, args, want string }{
 		"no question":             {"ask_human", `{"question":" "}`, "ask a person: no question"},
-		"a default not to choose": {"ask_human", `{"question":"?","options":["a"],"default":"b"}`, `default "b" is none of the options`},
+		"a default not to choose": {"ask_human", `{"question":"?","options":["a"],"default":"b"}`, `the default "b" is not among the options`},
 		"a bad timeout":           {"ask_human", `{"question":"?","timeout":"soon"}`, `"soon" is no time span`},
 		"a timeout of nothing":    {"ask_human", `{"question":"?","timeout":"0s"}`, `"0s" is no time span`},
 		"a timeout in numbers":    {"delegate", `{"to":"a","task":"b","timeout":5}`, "decode arguments"},

@@ -17,6 +17,7 @@ func TestCommandsThatFillTheWorkspace(t *testing.T) {
 	}
 	for name, command := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := open(t, small)
 			result, err := b.call(t, "run_command", quoted(t, map[string]string{"command": command}))
 			if err != nil {

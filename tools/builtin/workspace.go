@@ -71,7 +71,7 @@ func (w *workspaces) open(agent string) (*os.Root, error) {
 	return root, nil
 }
 
-// change runs fn while nobody else changes files of the agent.
+// change runs fn while no other call changes files of the agent.
 func (w *workspaces) change(ctx context.Context, agent string, fn func(*os.Root) error) error {
 	if err := ctx.Err(); err != nil { // the select below may not look
 		return err

@@ -15,7 +15,7 @@ import (
 	"agenthost/tools"
 )
 
-// writeTool is not to be run again: between the two somebody else may have
+// writeTool is not to be run again: between the two another call may have
 // written the file.
 func (w *workspaces) writeTool() tools.Tool {
 	return tools.Tool{
@@ -126,7 +126,7 @@ func (e editArgs) apply(data []byte) ([]byte, int, error) {
 		return nil, 0, errors.New("the old text is not in it")
 	}
 	if count > 1 && !e.All {
-		return nil, 0, fmt.Errorf("the old text is in it %d times: give more of what is around it, or set all", count)
+		return nil, 0, fmt.Errorf("the old text occurs %d times: add lines around it until it occurs once, or set all", count)
 	}
 	return bytes.ReplaceAll(data, []byte(e.Old), []byte(e.New)), count, nil
 }

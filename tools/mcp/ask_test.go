@@ -39,6 +39,7 @@ func (p *person) prompts() []string {
 }
 
 func TestQuestions(t *testing.T) {
+	t.Parallel()
 	const (
 		ask   = "The MCP server s asks: Really?"
 		name  = ask + "\nname "
@@ -84,8 +85,8 @@ func TestQuestions(t *testing.T) {
 			"accept map[age:42 color:red name:Ann size:1 sure:true tags:[a]]",
 			[]string{
 				name, again(name, "name needs an answer"), age, again(age, "age: \"old\" is not a whole number"),
-				color, again(color, "color: \"green\" is none of red, blue"), size, again(size, "size: \"big\" is not a number"),
-				sure, again(sure, "sure: \"maybe\" is neither yes nor no"), tags, again(tags, "tags: \"x\" is none of a, b, c"),
+				color, again(color, "color: \"green\": want one of red, blue"), size, again(size, "size: \"big\" is not a number"),
+				sure, again(sure, "sure: \"maybe\" is neither yes nor no"), tags, again(tags, "tags: \"x\": want one of a, b, c"),
 			},
 		},
 		"never a usable one": {
@@ -131,6 +132,7 @@ func TestQuestions(t *testing.T) {
 }
 
 func TestNobodyToAsk(t *testing.T) {
+	t.Parallel()
 	w := openOne(t, stdio("server"), mcp.Options{})
 	if res := w.run("s.confirm", `{}`); res.Text != "decline map[]" {
 		t.Errorf("got %+v", res)
@@ -139,6 +141,7 @@ func TestNobodyToAsk(t *testing.T) {
 
 // Whose question it is cannot be told when two calls are running.
 func TestQuestionOfWhom(t *testing.T) {
+	t.Parallel()
 	p := &person{answers: []string{"yes"}}
 	w := openOne(t, stdio("server"), mcp.Options{Ask: p.ask})
 	steps := begin(t.Context(), w.tool("s.steps"))
@@ -152,6 +155,7 @@ func TestQuestionOfWhom(t *testing.T) {
 
 // The question ends with the call.
 func TestQuestionOfACancelledCall(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, cfg tools.MCPConfig) {
 		asked, ended := make(chan struct{}), make(chan struct{})
 		w := openOne(t, cfg, mcp.Options{Ask: func(ctx context.Context, _ mcp.Question) (string, error) {
@@ -180,6 +184,7 @@ func again(prompt, why string) string {
 }
 
 func TestQuestionsForSecretsAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, form := range []string{"field", "title", "description", "format", "wide", "hidden", "message"} {
 		t.Run(form, func(t *testing.T) {
 			p := &person{answers: []string{"hunter2"}}
@@ -197,6 +202,7 @@ func TestQuestionsForSecretsAreRefused(t *testing.T) {
 }
 
 func TestQuestionsAreIntroducedByTheHost(t *testing.T) {
+	t.Parallel()
 	p := &person{answers: []string{"yes"}}
 	introduce := func(call tools.Call, server, message string) string {
 		return call.Name + " | " + server + " | " + message
@@ -209,6 +215,7 @@ func TestQuestionsAreIntroducedByTheHost(t *testing.T) {
 }
 
 func TestQuestionsCannotPassForAnothers(t *testing.T) {
+	t.Parallel()
 	p := &person{answers: []string{"x"}}
 	w := openOne(t, stdio("server"), mcp.Options{Ask: p.ask})
 	w.run("s.disguised", `{}`)

@@ -20,6 +20,7 @@ import (
 )
 
 func TestToolsAreListed(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, cfg tools.MCPConfig) {
 		w := openOne(t, cfg, mcp.Options{})
 		echo := w.tool("s.echo")
@@ -48,6 +49,7 @@ func TestToolsAreListed(t *testing.T) {
 }
 
 func TestResults(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		tool, args string
 		want       tools.Result
@@ -90,6 +92,7 @@ func TestResults(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, cfg tools.MCPConfig) {
 		w := openOne(t, cfg, mcp.Options{})
 		steps := begin(t.Context(), w.tool("s.steps"))
@@ -107,6 +110,7 @@ func TestProgress(t *testing.T) {
 }
 
 func TestCancelReachesTheServer(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, cfg tools.MCPConfig) {
 		w := openOne(t, cfg, mcp.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -126,6 +130,7 @@ func TestCancelReachesTheServer(t *testing.T) {
 }
 
 func TestListChanges(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, cfg tools.MCPConfig) {
 		w := openOne(t, cfg, mcp.Options{})
 		before := w.client().Version()
@@ -143,6 +148,7 @@ func TestListChanges(t *testing.T) {
 // Nothing is started before it is needed, and names with equal settings share
 // what is.
 func TestLazyAndShared(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]tools.MCPConfig{"a": stdio("server"), "b": stdio("server"), "never": {Command: []string{"no such command"}}}, mcp.Options{})
 	clients := w.pool.Clients()
 	a, b, never := clients[0], clients[1], clients[2]
@@ -166,6 +172,7 @@ func TestLazyAndShared(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		cfg  tools.MCPConfig
 		want string
@@ -193,6 +200,7 @@ func TestUnreachable(t *testing.T) {
 
 // What is no server is like one that has not started yet.
 func TestProgramThatIsNoServer(t *testing.T) {
+	t.Parallel()
 	w := openOne(t, tools.MCPConfig{Command: []string{"sh", "-c", "echo hello; cat >/dev/null"}}, mcp.Options{Patience: time.Millisecond})
 	if faults := w.client().Faults(); len(faults) != 1 || faults[0].Error() != `mcp server "s": has not answered yet` {
 		t.Errorf("faults: %v", faults)
@@ -201,6 +209,7 @@ func TestProgramThatIsNoServer(t *testing.T) {
 
 // A server that takes its time is left out, and there once it is up.
 func TestSlowStart(t *testing.T) {
+	t.Parallel()
 	gate := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-gate }))
 	defer srv.Close()
@@ -220,6 +229,7 @@ func TestSlowStart(t *testing.T) {
 
 // A call does not wait for long for a server that takes its time to come back.
 func TestSlowToComeBack(t *testing.T) {
+	t.Parallel()
 	gate := make(chan struct{}, 1)
 	gate <- struct{}{}
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-gate }))
@@ -259,6 +269,7 @@ func kill(t *testing.T, pid string) {
 }
 
 func TestAwaitEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	gate := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-gate }))
 	defer srv.Close()
@@ -272,6 +283,7 @@ func TestAwaitEndsWithItsContext(t *testing.T) {
 }
 
 func TestOddServer(t *testing.T) {
+	t.Parallel()
 	p := &person{}
 	w := openOne(t, stdio("raw"), mcp.Options{Ask: p.ask})
 	if got, want := names(w.client().Tools()), []string{"s.ask", "s.stuck", "s.visit", "s.break", "s.last"}; !slices.Equal(got, want) {
@@ -309,6 +321,7 @@ func TestOddServer(t *testing.T) {
 }
 
 func TestModernServer(t *testing.T) {
+	t.Parallel()
 	w := openOne(t, stdio("modern"), mcp.Options{})
 	if res := w.run("s.new", `{}`); res.Text != "modern" {
 		t.Errorf("got %+v", res)
@@ -332,6 +345,7 @@ func script(results ...string) tools.MCPConfig {
 const welcome = `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"n","version":"1"}}`
 
 func TestLists(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		answer string
 		fault  string
@@ -360,6 +374,7 @@ func TestLists(t *testing.T) {
 // A server that says its tools have changed, and does not list them then, keeps
 // those it had.
 func TestChangeThatIsNotListed(t *testing.T) {
+	t.Parallel()
 	w := openOne(t, stdio("raw"), mcp.Options{})
 	before := names(w.client().Tools())
 	w.run("s.break", `{}`)

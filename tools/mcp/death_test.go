@@ -37,6 +37,7 @@ func (w *world) process() *os.Process {
 }
 
 func TestKilledAndBack(t *testing.T) {
+	t.Parallel()
 	w := openOne(t, stdio("server"), mcp.Options{})
 	first := w.process()
 	steps := begin(t.Context(), w.tool("s.steps"))
@@ -57,6 +58,7 @@ func TestKilledAndBack(t *testing.T) {
 }
 
 func TestRunEndsEverything(t *testing.T) {
+	t.Parallel()
 	w := openOne(t, stdio("server"), mcp.Options{})
 	p := w.process()
 	steps := begin(t.Context(), w.tool("s.steps"))
@@ -76,6 +78,7 @@ func TestRunEndsEverything(t *testing.T) {
 }
 
 func TestHelpersGoWithTheirServer(t *testing.T) {
+	t.Parallel()
 	ends := map[string]func(*world){
 		"killed": func(w *world) {
 			if err := w.process().Kill(); err != nil {
@@ -117,7 +120,7 @@ func TestStubbornServer(t *testing.T) {
 	w.stop()
 }
 
-// A server that neither answers nor reads is started anew once a call has
+// A server that neither answers nor reads is restarted once a call has
 // shown it.
 func TestStalledServer(t *testing.T) {
 	t.Parallel() // it waits
@@ -177,6 +180,7 @@ func (b badRequest) WriteHeader(code int) {
 func (b badRequest) Flush() { b.ResponseWriter.(http.Flusher).Flush() }
 
 func TestForgottenSession(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(http.ResponseWriter) http.ResponseWriter{
 		"404": func(w http.ResponseWriter) http.ResponseWriter { return w },
 		"400": func(w http.ResponseWriter) http.ResponseWriter { return badRequest{w} },
@@ -199,6 +203,7 @@ func TestForgottenSession(t *testing.T) {
 }
 
 func TestHTTPServerDownAndBack(t *testing.T) {
+	t.Parallel()
 	r := &restarting{t: t}
 	r.restart()
 	srv := httptest.NewServer(r)
@@ -225,6 +230,7 @@ func TestHTTPServerDownAndBack(t *testing.T) {
 // A call that waits for a tool waits through the attempts to reach its server,
 // as after a restart of both.
 func TestAwaitToolOfAServerThatIsDown(t *testing.T) {
+	t.Parallel()
 	r := &restarting{t: t}
 	r.restart()
 	r.down.Store(true)
@@ -261,6 +267,7 @@ func TestAwaitToolOfAServerThatIsDown(t *testing.T) {
 }
 
 func TestHeadersGoToTheServerAlone(t *testing.T) {
+	t.Parallel()
 	var leaked atomic.Bool
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		leaked.Store(leaked.Load() || req.Header.Get("X-Key") != "")
@@ -287,6 +294,7 @@ func TestHeadersGoToTheServerAlone(t *testing.T) {
 
 // A server that does not end its message is not listened to for ever.
 func TestEndlessMessage(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		for part := bytes.Repeat([]byte(" "), 1<<20); ; {

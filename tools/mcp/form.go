@@ -226,7 +226,7 @@ func (f field) several(answer string) (any, error) {
 
 func (f field) check(answer string) error {
 	if known := f.choices(); len(known) > 0 && !slices.Contains(known, answer) {
-		return fmt.Errorf("%s: %q is none of %s", f.name, answer, strings.Join(known, ", "))
+		return fmt.Errorf("%s: %q: want one of %s", f.name, answer, strings.Join(known, ", "))
 	}
 	return nil
 }

@@ -21,12 +21,12 @@ import (
 )
 
 // errForgotten ends a connection whose session the server does not know (any
-// more): it was started anew.
+// more): it was restarted.
 var errForgotten = errors.New("server has forgotten the session")
 
 // streamLimit is how long a server may take to open the stream for what it says
-// on its own, and to take a goodbye.
-const streamLimit = 10 * time.Second
+// on its own, and to take a goodbye; tests set it.
+var streamLimit = 10 * time.Second
 
 // A sessionTransport adds the configured headers to the requests of a session,
 // and sees when the server no longer knows it.

@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"agenthost/bus/bustest"
 	"agenthost/tools"
 	"agenthost/tools/mcp"
 
@@ -73,6 +73,7 @@ func serveTail() {
 }
 
 func TestTooLongAnswerWithItsIDLast(t *testing.T) {
+	t.Parallel()
 	w := openOne(t, stdio("tail"), mcp.Options{})
 	for range 2 {
 		if res := w.run("s.last", `{}`); !res.Failed || !strings.HasPrefix(res.Text, "the answer is longer than 16 MiB") {
@@ -83,6 +84,7 @@ func TestTooLongAnswerWithItsIDLast(t *testing.T) {
 
 // What is no answer answers nothing, whatever its id.
 func TestTooLongRequestOfAServerEndsTheConnection(t *testing.T) {
+	t.Parallel()
 	w := openOne(t, stdio("tail"), mcp.Options{})
 	if res, err := w.try("s.asks", `{}`); err == nil || !strings.Contains(err.Error(), "interrupted; its outcome is unknown: ") {
 		t.Errorf("got %.200s, %v", res.Text, err)
@@ -104,8 +106,9 @@ func serveNoisy() {
 // A server that greets on its standard output is understood all the same, and the
 // log has what it said.
 func TestNoiseOnStandardOutputIsLoggedAndLeftOut(t *testing.T) {
-	var said bytes.Buffer
-	opts := mcp.Options{Log: zerolog.New(zerolog.SyncWriter(&said)), Patience: time.Minute}
+	t.Parallel()
+	var said bustest.LogBuffer
+	opts := mcp.Options{Log: zerolog.New(&said), Patience: time.Minute}
 	w := openLogged(t, map[string]tools.MCPConfig{"s": stdio("noisy")}, opts)
 	w.pool.Await(t.Context())
 	if res := w.run("s.echo", `{"text":"hi"}`); res.Text != "hi" {

@@ -27,12 +27,14 @@ const (
 	// a model sees 50 KB of it. What is longer costs no more than the bound.
 	longestMessage = 16 << 20
 	mostTools      = 10_000
-	pingLimit      = 10 * time.Second
 
 	// forgottenGrace is how long the other calls of a session that its server has
 	// forgotten may still be answered.
 	forgottenGrace = time.Second
 )
+
+// pingLimit is how long a server that is in doubt may take to answer; tests set it.
+var pingLimit = 10 * time.Second
 
 var errGone = errors.New("connection lost")
 

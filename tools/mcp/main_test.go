@@ -1,9 +1,11 @@
 package mcp_test
 
 import (
-	"flag"
 	"os"
 	"testing"
+
+	"agenthost/bus/bustest"
+	"agenthost/tools/mcp"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
@@ -22,6 +24,7 @@ func TestMain(m *testing.M) {
 		role()
 		os.Exit(0)
 	}
-	flag.Set("test.parallel", "8") // what is parallel waits; the command line goes before
+	mcp.DoubtSoon()
+	bustest.ManyAtOnce()
 	goleak.VerifyTestMain(m)
 }

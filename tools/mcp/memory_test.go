@@ -67,6 +67,7 @@ func TestResultThatIsTooLongEndsItsCallAlone(t *testing.T) {
 }
 
 func TestLongResult(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, cfg tools.MCPConfig) {
 		w := openOne(t, cfg, mcp.Options{})
 		if res := w.run("s.big", fmt.Sprintf(`{"bytes":%d}`, 6<<20)); res.Failed || len(res.Text) != 6<<20 {

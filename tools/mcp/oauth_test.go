@@ -290,6 +290,7 @@ func TestCallbackOfAnotherLogin(t *testing.T) {
 }
 
 func TestClientCredentials(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t)
 	cfg := g.config()
 	cfg.OAuth = tools.OAuthConfig{Grant: tools.ClientCredentials, ClientID: "host", ClientSecret: "s3cret"}

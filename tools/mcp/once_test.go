@@ -210,6 +210,7 @@ func answerStatus(code int, text string) func(http.ResponseWriter, *http.Request
 }
 
 func TestOnlyTheCallThatGot404IsSentAgain(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	w := openOne(t, tools.MCPConfig{URL: s.url}, mcp.Options{})
 	held := s.hold(w.tool("s.pay"), 5)
@@ -225,6 +226,7 @@ func TestOnlyTheCallThatGot404IsSentAgain(t *testing.T) {
 // A server that does not know the session any more refuses a batch as a whole.
 // Nothing of it has run, so all of it runs in the next session.
 func TestBatchThatGot404(t *testing.T) {
+	t.Parallel()
 	for _, code := range []int{http.StatusNotFound, http.StatusBadRequest} {
 		t.Run(http.StatusText(code), func(t *testing.T) {
 			s := openShop(t)
@@ -250,6 +252,7 @@ func TestBatchThatGot404(t *testing.T) {
 // Where a refusal looks like the answer to the call, the call has that answer, and
 // those after it a new session.
 func TestRefusalThatLooksLikeAnAnswer(t *testing.T) {
+	t.Parallel()
 	for _, code := range []int{http.StatusNotFound, http.StatusBadRequest} {
 		t.Run(http.StatusText(code), func(t *testing.T) {
 			s := openShop(t)
@@ -310,6 +313,7 @@ func (s *shop) refuseSession(code int, echo bool, wait func()) (calls func() int
 // What a single request gets is no reason to give up the session, nor to send it
 // again. Others in flight do not notice.
 func TestStatusIsTheAnswerToOneRequest(t *testing.T) {
+	t.Parallel()
 	jsonRPC := func(code int, id string) func(http.ResponseWriter, *http.Request, sentCall, http.Handler) {
 		return func(w http.ResponseWriter, _ *http.Request, sent sentCall, _ http.Handler) {
 			if id == "" {
@@ -402,6 +406,7 @@ func runThenCut(amid bool) func(http.ResponseWriter, *http.Request, sentCall, ht
 // Where the outcome is unknown, what is safe is run again, and what is not is
 // not.
 func TestOnlyASafeToolRunsAgain(t *testing.T) {
+	t.Parallel()
 	cuts := map[string]func(http.ResponseWriter, *http.Request, sentCall, http.Handler){
 		"connection cut": runThenCut(false),
 		"stream cut":     runThenCut(true),
@@ -427,6 +432,7 @@ func TestOnlyASafeToolRunsAgain(t *testing.T) {
 
 // Safe calls in flight whose session is gone run again in the next one.
 func TestSafeCallsOfAForgottenSession(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	w := openOne(t, tools.MCPConfig{URL: s.url}, mcp.Options{})
 	held := s.hold(w.tool("s.look"), 2)
@@ -445,6 +451,7 @@ func TestSafeCallsOfAForgottenSession(t *testing.T) {
 
 // A server that cannot be reached has not run the call.
 func TestUnreachableCallIsUnavailable(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	srv := httptest.NewUnstartedServer(s)
 	srv.Config.SetKeepAlivesEnabled(false) // a new connection each time
@@ -466,6 +473,7 @@ func TestUnreachableCallIsUnavailable(t *testing.T) {
 
 // Codes that the library uses for itself are answers when a server sends them.
 func TestServersOwnCodes(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, cfg tools.MCPConfig) {
 		for i, code := range []int{-32003, -32004, -32005, -32000} {
 			w := openOne(t, cfg, mcp.Options{})
@@ -488,6 +496,7 @@ func TestServersOwnCodes(t *testing.T) {
 // A server that says 400 to whatever it does not like knows the session all the
 // same: it has listed its tools in it.
 func TestServerThatAnswersAlmostEverythingWith400(t *testing.T) {
+	t.Parallel()
 	for name, id := range map[string]string{"with the id": "", "without id": "null"} {
 		t.Run(name, func(t *testing.T) {
 			s := openShop(t)
@@ -517,6 +526,7 @@ func TestServerThatAnswersAlmostEverythingWith400(t *testing.T) {
 
 // Many answers of this kind are no failures of the server.
 func TestAnswersOf400StartNoPause(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	w := openOne(t, tools.MCPConfig{URL: s.url}, mcp.Options{})
 	s.intercepts(func(w http.ResponseWriter, req *http.Request, sent sentCall, next http.Handler) {
@@ -543,6 +553,7 @@ func TestAnswersOf400StartNoPause(t *testing.T) {
 // A server that leaves unanswered what it does not know is spoken to as it is used
 // to, and the next time at once.
 func TestServerThatIsSilentOnTheModernWayToBegin(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	var asked atomic.Int64
 	s.intercepts(func(w http.ResponseWriter, req *http.Request, sent sentCall, next http.Handler) {
@@ -565,6 +576,7 @@ func TestServerThatIsSilentOnTheModernWayToBegin(t *testing.T) {
 
 // A server that knows the modern way is never asked for a session.
 func TestModernServerOverHTTP(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	server := newServer(nil)
 	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true})

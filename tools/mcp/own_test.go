@@ -30,6 +30,7 @@ func addResources(s *sdk.Server) {
 }
 
 func TestResourcesAndPromptsAsTools(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, cfg tools.MCPConfig) {
 		cfg.Resources, cfg.Prompts = true, true
 		w := openOne(t, cfg, mcp.Options{})
@@ -68,6 +69,7 @@ func TestResourcesAndPromptsAsTools(t *testing.T) {
 }
 
 func TestResourcesAndPromptsAreByChoice(t *testing.T) {
+	t.Parallel()
 	w := openOne(t, stdio("server"), mcp.Options{})
 	for _, name := range names(w.client().Tools()) {
 		if strings.HasSuffix(name, "_resource") || strings.HasSuffix(name, "_prompt") || strings.HasPrefix(name, "s.list_") {

@@ -43,19 +43,19 @@ type peer struct {
 	spoken string
 
 	need    sync.Once
-	needed  chan struct{} // closed when somebody needs the server
+	needed  chan struct{} // closed when the server is needed
 	settle  sync.Once
-	settled chan struct{} // closed when nobody has to wait for the first list any more
+	settled chan struct{} // closed when the first list is no longer waited for
 	leave   sync.Once
 	retired chan struct{} // closed when the server is not configured any more
 	version atomic.Uint64
 
 	mu      sync.Mutex
 	now     peerState
-	changed chan struct{} // closed, and made anew, when now changes
+	changed chan struct{} // closed, and replaced, when now changes
 }
 
-// A peerState is what is known of a server. The zero value: nobody needed it.
+// A peerState is what is known of a server. The zero value: it was never needed.
 type peerState struct {
 	link    *link // nil while not connected
 	listing       // the last one; kept while it is started again

@@ -2,7 +2,7 @@
 //
 // A server is started, or connected to, when its tools are first needed, and
 // from then on kept: when it dies, its calls end with an error and it is started
-// again, with growing pauses while that fails. Nobody waits longer than
+// again, with growing pauses while that fails. No call waits longer than
 // Options.Patience for a server that is not there; its tools are left out
 // meanwhile. Names with equal configuration share one server.
 package mcp
@@ -33,7 +33,7 @@ type Options struct {
 	// server's name; nil: in English.
 	Introduce func(call tools.Call, server, message string) string
 	// Changed is called after a server has come, gone or changed its tools, with
-	// the new Version to be seen. It must not block; nil: nobody is told.
+	// the new Version to be seen. It must not block; nil: changes are not reported.
 	Changed func()
 	// Tokens is the folder of the OAuth tokens that logins have brought; empty:
 	// none is used.

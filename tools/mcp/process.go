@@ -22,9 +22,10 @@ const (
 	// drainLimit is how long what a dead server wrote is still read: helpers that
 	// left its process group may hold its output open for ever.
 	drainLimit = time.Second
-	// stallLimit is how long a server may take no input before it is given up.
-	stallLimit = 5 * time.Second
 )
+
+// stallLimit is how long a server may take no input before it is given up; tests set it.
+var stallLimit = 5 * time.Second
 
 // A process is a server that speaks on its standard input and output. It leads a
 // process group of its own, so that it goes with all its helpers, and a signal
@@ -54,7 +55,7 @@ func overStdio(cfg tools.MCPConfig, log zerolog.Logger) (carrier, error) {
 // junk logs what the server writes where only messages belong, and leaves it out.
 func (p *process) junk(words []byte) {
 	text := strings.ToValidUTF8(string(words[:min(len(words), longestLine)]), "\uFFFD")
-	p.said.log.Warn().Str("line", text).Msg("MCP server wrote what is no message on its standard output, where only messages belong; left out")
+	p.said.log.Warn().Str("line", text).Msg("read standard output of MCP server: not a JSON-RPC message; left out")
 }
 
 func startProcess(cfg tools.MCPConfig, log zerolog.Logger) (*process, error) {

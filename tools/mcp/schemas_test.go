@@ -25,6 +25,7 @@ func serveSchemas() {
 
 // A provider refuses every call of an agent for one bad schema.
 func TestToolWhoseSchemaCannotBeReadTakesAnyObject(t *testing.T) {
+	t.Parallel()
 	w := openOne(t, stdio("schemas"), mcp.Options{})
 	for _, tool := range w.client().Tools() {
 		if string(tool.Schema) != `{"type":"object"}` {

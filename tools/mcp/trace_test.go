@@ -15,6 +15,7 @@ import (
 // The trace of a call is in the _meta of its request, and in the headers where it
 // goes by HTTP; other requests have none.
 func TestCallCarriesTheTrace(t *testing.T) {
+	t.Parallel()
 	const parent, state = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "rojo=00f067aa0ba902b7"
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	sdk.AddTool(s, &sdk.Tool{Name: "trace"}, func(_ context.Context, r *sdk.CallToolRequest, _ none) (*sdk.CallToolResult, any, error) {

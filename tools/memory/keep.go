@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -57,7 +58,7 @@ func (m *Memory) remove(ctx context.Context, kv jetstream.KeyValue, s *shelf, n 
 	return nil
 }
 
-// countUse tells the bucket that a note was used. Nobody waits for it: when
+// countUse tells the bucket that a note was used. It is not waited for: when
 // another host was quicker, or the note is gone by now, it is not counted.
 func (m *Memory) countUse(u use) {
 	data, err := json.Marshal(u.note)
@@ -74,37 +75,20 @@ func (m *Memory) countUse(u use) {
 
 // All is the notes of agent, or of all agents, that are of person: about them,
 // or made in their chat. Person is the key of a session; empty: all.
-func All(ctx context.Context, js jetstream.JetStream, agent, person string) ([]Note, error) {
-	kv, err := js.KeyValue(ctx, bus.MemoryBucket)
-	if err != nil {
-		return nil, fmt.Errorf("list notes: %w", err)
-	}
+func All(ctx context.Context, js jetstream.JetStream, agent, person string) (list []Note, err error) {
 	filter := "*.*.*"
 	if agent != "" {
 		filter = agent + ".*.*"
 	}
-	watch, err := kv.Watch(ctx, filter, jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, fmt.Errorf("list notes: %w", err)
-	}
-	defer func() { _ = watch.Stop() }() // the connection may be gone
-	var list []Note
-	for {
-		select {
-		case entry, ok := <-watch.Updates():
-			if !ok {
-				return nil, errors.New("list notes: the connection is lost")
-			}
-			if entry == nil {
-				return list, nil
-			}
-			if n := readable(entry); person == "" || n.Peer == person || n.Session == person {
-				list = append(list, n)
-			}
-		case <-ctx.Done():
-			return nil, fmt.Errorf("list notes: %w", context.Cause(ctx))
+	for entry, err := range records.Entries(ctx, js, bus.MemoryBucket, filter) {
+		if err != nil {
+			return nil, fmt.Errorf("list notes: %w", err)
+		}
+		if n := readable(entry); person == "" || n.Peer == person || n.Session == person || personOf(n.Session) == person {
+			list = append(list, n)
 		}
 	}
+	return list, nil
 }
 
 // readable reads an entry. What no host has written is shown as it is, so that

@@ -31,7 +31,10 @@ type Options struct {
 	// MaxNotes is how many notes an agent has at most; 0: 10,000. Calls that run
 	// side by side may pass it by a few.
 	MaxNotes int
-	Log      zerolog.Logger
+	// Chats are the keys of all direct chats with the person with whom the one with
+	// that key is; nil: it alone.
+	Chats func(key string) []string
+	Log   zerolog.Logger
 }
 
 // A Memory is the notes of all agents of a host. Make one with New; it starts
@@ -48,6 +51,9 @@ type Memory struct {
 // New makes a Memory on the bucket AGENT_MEMORY.
 func New(js jetstream.JetStream, opt Options) *Memory {
 	opt.MaxNotes = cmp.Or(opt.MaxNotes, 10_000)
+	if opt.Chats == nil {
+		opt.Chats = func(key string) []string { return []string{key} }
+	}
 	return &Memory{js: js, opt: opt, open: make(chan *shelf), shelves: map[string]*shelf{}}
 }
 
@@ -63,7 +69,7 @@ func (m *Memory) Run(ctx context.Context) error {
 				err := m.follow(ctx, s)
 				m.close(s, err)
 				if ctx.Err() == nil && !errors.Is(err, errReconnected) {
-					m.opt.Log.Warn().Err(err).Str("agent", s.agent).Msg("memory is not followed any more; its next use reads it anew")
+					m.opt.Log.Warn().Err(err).Str("agent", s.agent).Msg("follow memory: stopped; its next use reads it again")
 				}
 			})
 		case <-ctx.Done():
@@ -100,7 +106,7 @@ func (m *Memory) shelf(ctx context.Context, agent string) (*shelf, error) {
 	return s, nil
 }
 
-// close takes s away, so that the next use begins anew. Who waits for it is
+// close takes s away, so that the next use starts over. Who waits for it is
 // told why.
 func (m *Memory) close(s *shelf, err error) {
 	m.mu.Lock()
@@ -111,7 +117,7 @@ func (m *Memory) close(s *shelf, err error) {
 	s.settle(err)
 }
 
-var errReconnected = errors.New("the connection to NATS was made anew")
+var errReconnected = errors.New("NATS reconnected")
 
 // follow reads the notes of an agent and what becomes of them until ctx ends,
 // or the connection was away: a watch takes half a minute to notice that.
@@ -137,7 +143,7 @@ func (m *Memory) follow(ctx context.Context, s *shelf) error {
 				s.settle(nil)
 			default:
 				if err := s.take(entry); err != nil {
-					m.opt.Log.Warn().Err(err).Str("agent", s.agent).Msg("an entry of the memory is none of a host; it is left out")
+					m.opt.Log.Warn().Err(err).Str("agent", s.agent).Msg("read memory: an entry was not written by a host; left out")
 				}
 			}
 		case <-back:

@@ -66,13 +66,13 @@ func hash(agent, s string) string {
 	return encoding.EncodeToString(sum[:])
 }
 
-// personOf is the session's key when the session is the direct chat with one
-// person, else empty: in a group, at work for another agent and on a schedule
-// nobody's private notes are seen.
+// personOf is the key of the direct chat with one person when the session is that,
+// or a thread of it, else empty: in a group, at work for another agent and on a
+// schedule nobody's private notes are seen.
 func personOf(session string) string {
 	parts := strings.Split(session, "/")
-	if len(parts) == 3 && parts[0] != "route" && parts[1] == "dm" && parts[2] != "" {
-		return session
+	if n := len(parts); (n == 3 || n == 4) && parts[0] != "route" && parts[1] == "dm" && parts[2] != "" {
+		return strings.Join(parts[:3], "/")
 	}
 	return ""
 }

@@ -24,20 +24,20 @@ type match struct {
 }
 
 // search is the notes that fit the query best, of those for everybody and those
-// of peer. An empty query fits all; the newest go first.
-func (x *index) search(query, peer string, limit int) []Note {
+// of peers. An empty query fits all; the newest go first.
+func (x *index) search(query string, peers []string, limit int) []Note {
 	asked := asked(query)
 	var found []int32
 	if len(asked) == 0 && strings.TrimSpace(query) == "" {
 		for i := range x.slots {
-			if x.visible(int32(i), peer) {
+			if x.visible(int32(i), peers) {
 				found = append(found, int32(i))
 			}
 		}
 	}
 	clear(x.seen)
 	for n, w := range asked {
-		found = x.score(x.matches(w), n+1, peer, found)
+		found = x.score(x.matches(w), n+1, peers, found)
 	}
 	best := x.best(found, limit)
 	for _, i := range found {
@@ -46,9 +46,9 @@ func (x *index) search(query, peer string, limit int) []Note {
 	return best
 }
 
-func (x *index) visible(i int32, peer string) bool {
+func (x *index) visible(i int32, peers []string) bool {
 	n := &x.slots[i].note
-	return n.ID != "" && (n.Peer == "" || n.Peer == peer)
+	return n.ID != "" && (n.Peer == "" || slices.Contains(peers, n.Peer))
 }
 
 type question struct{ term, alt string }
@@ -120,7 +120,7 @@ func alike(a, b string) float64 {
 // score adds to the visible notes what it is worth that they have a word of the
 // query, and to found those that had none before. All that the word may mean
 // counts as one term, and a note has it once.
-func (x *index) score(list []match, word int, peer string, found []int32) []int32 {
+func (x *index) score(list []match, word int, peers []string, found []int32) []int32 {
 	have := 0
 	for _, m := range list {
 		have += len(m.entry.slots)
@@ -130,7 +130,7 @@ func (x *index) score(list []match, word int, peer string, found []int32) []int3
 	average := float64(x.words) / max(total, 1)
 	for _, m := range list {
 		for _, p := range m.entry.slots {
-			if x.seen[p.slot] == word || !x.visible(p.slot, peer) {
+			if x.seen[p.slot] == word || !x.visible(p.slot, peers) {
 				continue
 			}
 			x.seen[p.slot] = word

@@ -97,10 +97,10 @@ type use struct {
 }
 
 // search is what fits, and what of it counts as used now.
-func (s *shelf) search(query, peer string, limit int, now time.Time) (found []Note, used []use) {
+func (s *shelf) search(query string, peers []string, limit int, now time.Time) (found []Note, used []use) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found = s.index.search(query, peer, limit)
+	found = s.index.search(query, peers, limit)
 	for _, n := range found {
 		if now.Sub(n.LastUsed) < countsEvery {
 			continue

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,7 +105,7 @@ func (m *Memory) recall(ctx context.Context, call tools.Call) (tools.Result, err
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("recall: %w", err)
 	}
-	found, used := s.search(args.Query, personOf(call.Session), min(max(args.Limit, 1), 10), time.Now().UTC())
+	found, used := s.search(args.Query, m.peers(call.Session), min(max(args.Limit, 1), 10), time.Now().UTC())
 	for _, u := range used {
 		m.countUse(u)
 	}
@@ -125,6 +126,16 @@ func shown(notes []Note) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
+// peers are those whose notes are seen in a session: the person's, under all their
+// accounts. In a session that is no direct chat there are none.
+func (m *Memory) peers(session string) []string {
+	person := personOf(session)
+	if person == "" {
+		return nil
+	}
+	return m.opt.Chats(person)
+}
+
 func (m *Memory) forget(ctx context.Context, call tools.Call) (tools.Result, error) {
 	var args struct{ ID string }
 	if err := json.Unmarshal(call.Args, &args); err != nil {
@@ -135,7 +146,7 @@ func (m *Memory) forget(ctx context.Context, call tools.Call) (tools.Result, err
 		return tools.Result{}, fmt.Errorf("forget: %w", err)
 	}
 	n, ok := s.get(args.ID)
-	if !ok || n.Peer != "" && n.Peer != personOf(call.Session) { // that it is there is private, too
+	if !ok || n.Peer != "" && !slices.Contains(m.peers(call.Session), n.Peer) { // that it is there is private, too
 		return tools.Result{Text: fmt.Sprintf("There is no note %q.", args.ID)}, nil
 	}
 	kv, err := m.js.KeyValue(ctx, bus.MemoryBucket)

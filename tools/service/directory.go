@@ -25,7 +25,7 @@ import (
 type Options struct {
 	Log zerolog.Logger
 	// Changed is called after the Version of a service has changed. It must not
-	// block; nil: nobody is told.
+	// block; nil: none is reported.
 	Changed func()
 	// Every is the pause between rounds; 0: 10 s. Wait is how long instances have
 	// to answer in a round; 0: 500 ms.

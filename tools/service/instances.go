@@ -71,7 +71,7 @@ func hear(ctx context.Context, sub *nats.Subscription, answers map[string]micro.
 		return false, nil //nolint:nilerr // that nobody answers (any more) is what this finds out
 	}
 	if err != nil {
-		return false, fmt.Errorf("hear from instances: %w", err)
+		return false, fmt.Errorf("receive answers of instances: %w", err)
 	}
 	var info micro.Info
 	if json.Unmarshal(msg.Data, &info) == nil && isToken(info.ID) {

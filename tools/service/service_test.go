@@ -120,6 +120,7 @@ func run(t *testing.T, tool tools.Tool, args string) tools.Result {
 }
 
 func TestEndpointsAreTools(t *testing.T) {
+	t.Parallel()
 	w := open(t, service.Options{})
 	schema := `{"type":"object","properties":{"cents":{"type":"integer"}},"required":["cents"]}`
 	w.add(micro.Config{Description: "Takes money."}, map[string]micro.EndpointConfig{
@@ -222,6 +223,7 @@ func TestEndpointWhoseSchemaCannotBeReadTakesAnyObject(t *testing.T) {
 }
 
 func TestGroupsWithEqualNames(t *testing.T) {
+	t.Parallel()
 	w := open(t, service.Options{})
 	s := w.add(micro.Config{}, nil)
 	echo := micro.HandlerFunc(func(req micro.Request) { req.Respond([]byte(req.Subject())) })
@@ -239,6 +241,7 @@ func TestGroupsWithEqualNames(t *testing.T) {
 }
 
 func TestAppearsAndDisappears(t *testing.T) {
+	t.Parallel()
 	w := open(t, service.Options{})
 	w.until("fault", func([]tools.Tool) bool { return len(w.service.Faults()) == 1 })
 	if got, want := w.service.Faults()[0].Error(), `service "billing": no instance answers`; got != want {
@@ -276,6 +279,7 @@ func TestThreeRoundsWithoutAnswer(t *testing.T) {
 }
 
 func TestInstancesAreOneTool(t *testing.T) {
+	t.Parallel()
 	w := open(t, service.Options{})
 	said := func(who string) map[string]micro.EndpointConfig {
 		return map[string]micro.EndpointConfig{"who": {
@@ -355,6 +359,7 @@ func TestServiceErrors(t *testing.T) {
 }
 
 func TestCallsAtOnceAndBigAnswers(t *testing.T) {
+	t.Parallel()
 	w := open(t, service.Options{})
 	big := strings.Repeat("x", 900<<10)
 	w.add(micro.Config{}, map[string]micro.EndpointConfig{
@@ -379,6 +384,7 @@ func TestCallsAtOnceAndBigAnswers(t *testing.T) {
 }
 
 func TestCallEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	w := open(t, service.Options{})
 	asked, done := make(chan struct{}), make(chan struct{})
 	w.add(micro.Config{}, map[string]micro.EndpointConfig{"slow": {
@@ -395,6 +401,7 @@ func TestCallEndsWithItsContext(t *testing.T) {
 }
 
 func TestTooBigToAsk(t *testing.T) {
+	t.Parallel()
 	w := open(t, service.Options{})
 	w.add(micro.Config{}, map[string]micro.EndpointConfig{"echo": {}})
 	args := json.RawMessage(`"` + strings.Repeat("x", int(w.nc.MaxPayload())) + `"`)
@@ -500,6 +507,7 @@ func TestOtherServices(t *testing.T) {
 // A call that waits for a service has it looked for at once, not only with the
 // next round.
 func TestAwaitTool(t *testing.T) {
+	t.Parallel()
 	w := open(t, service.Options{Every: time.Hour})
 	found := make(chan error, 1)
 	go func() { found <- w.service.AwaitTool(t.Context(), "billing.charge") }()
@@ -518,6 +526,7 @@ func TestAwaitTool(t *testing.T) {
 }
 
 func TestAwaitToolOfAnAbsentService(t *testing.T) {
+	t.Parallel()
 	w := open(t, service.Options{})
 	err := w.service.AwaitTool(canceled(t), "billing.charge")
 	if err == nil || errors.Is(err, tools.ErrNoTool) || err.Error() != `service "billing": no instance answers` {

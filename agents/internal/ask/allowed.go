@@ -24,6 +24,10 @@ const (
 	ScopeAlways  = "always"
 )
 
+// OverBudget is what a person allows who lets a session, or an agent, go on beyond its
+// budget.
+const OverBudget = "going beyond the budget"
+
 // An Allowed is something a person has allowed for longer than once, as the
 // bucket AGENT_ALLOWED keeps it.
 type Allowed struct {

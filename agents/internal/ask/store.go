@@ -23,6 +23,7 @@ type Store struct {
 	Reader    *records.Reader
 	Log       *zerolog.Logger
 	Open      *Index // of what waits
+	PassedOn  *PassedOn
 
 	tidying sync.WaitGroup
 }

@@ -71,6 +71,27 @@ const (
 	hashedLength = 12
 )
 
+// StopToken stands in the place of a call in the correlation id of an order to stop.
+const StopToken = "stop-the-run"
+
+// What stands there in the orders of an operator, who takes a chat over, writes into
+// it and hands it back. Hosts that know none of them take them for late answers.
+const (
+	TakeOverToken = "take-it-over"
+	SayToken      = "say-it-there"
+	HandBackToken = "hand-it-back"
+)
+
+// OperatorOrder is which of the tokens of an operator a correlation id ends in; empty:
+// none.
+func OperatorOrder(id string) string {
+	switch token := id[strings.LastIndexByte(id, '.')+1:]; token {
+	case TakeOverToken, SayToken, HandBackToken:
+		return token
+	}
+	return ""
+}
+
 // NewToken is the random part of a wait id.
 func NewToken() string {
 	var id [16]byte
@@ -139,29 +160,15 @@ func Read(ctx context.Context, js jetstream.JetStream, id string) (Waiting, erro
 }
 
 // All lists what waits, of all agents.
-func All(ctx context.Context, js jetstream.JetStream) ([]Waiting, error) {
-	kv, err := js.KeyValue(ctx, bus.WaitingBucket)
-	if err != nil {
-		return nil, fmt.Errorf("list what waits: %w", err)
-	}
-	watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, fmt.Errorf("list what waits: %w", err)
-	}
-	defer func() { _ = watch.Stop() }()
-	var list []Waiting
-	for {
-		select {
-		case entry := <-watch.Updates():
-			if entry == nil {
-				return list, nil
-			}
-			w := Waiting{}
-			if err := json.Unmarshal(entry.Value(), &w); err == nil {
-				list = append(list, w)
-			}
-		case <-ctx.Done():
-			return nil, fmt.Errorf("list what waits: %w", ctx.Err())
+func All(ctx context.Context, js jetstream.JetStream) (list []Waiting, err error) {
+	for entry, err := range records.Entries(ctx, js, bus.WaitingBucket, ">") {
+		if err != nil {
+			return nil, fmt.Errorf("list what waits: %w", err)
+		}
+		w := Waiting{}
+		if err := json.Unmarshal(entry.Value(), &w); err == nil {
+			list = append(list, w)
 		}
 	}
+	return list, nil
 }

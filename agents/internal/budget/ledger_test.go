@@ -178,11 +178,16 @@ func TestLedgerDecides(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			till := w.till("one", longTTL)
 			till.Settle(0, tt.spent)
-			if ok, err := till.Reserve(t.Context(), tt.input, tt.amount, 100); ok != tt.want || err != nil {
+			ok, err := till.Reserve(t.Context(), tt.input, tt.amount, 100)
+			if ok != tt.want || err != nil {
 				t.Errorf("got %v, %v", ok, err)
+			}
+			if ok {
+				till.Settle(tt.amount, 0) // Close waits for calls under way
 			}
 			till.Close()
 		})
@@ -307,6 +312,35 @@ func TestLedgerClosesAfterItsCalls(t *testing.T) {
 	<-closed
 	if s := w.spend("ana"); s.Spent != 10 || s.Hosts["one"].Reserved != 0 {
 		t.Errorf("got %+v, want 10 spent and nothing reserved", s)
+	}
+}
+
+// TestRefusedCallReservesNothing has the budget of the day refuse a call that the
+// budget of its person lets begin: neither has anything reserved for it then.
+func TestRefusedCallReservesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	log := bustest.Log(t)
+	ledger := budget.NewLedger(budget.Options{
+		Agent: "ana", Host: "one", JS: w.bus.JS, Reader: records.NewReader(w.bus.JS), Log: &log, TTL: longTTL,
+	})
+	try := budget.Attempt{Run: "run", Payer: "web/dm/eve", Input: 60, Most: 60}
+	over, err := ledger.Hold(try, time.Now()).Admit(t.Context(), budget.Limits{Peer: 100, Day: 50})
+	if err != nil || over == nil || over.Span != budget.OfDay {
+		t.Fatalf("got %+v, %v, want a refusal by the budget of the day", over, err)
+	}
+	ledger.Close()
+	for entry, err := range records.Entries(t.Context(), w.bus.JS, bus.SpendBucket, ">") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := budget.Spend{}
+		if err := json.Unmarshal(entry.Value(), &s); err != nil {
+			t.Fatal(err)
+		}
+		if n := s.Hosts["one"].Reserved; n != 0 {
+			t.Errorf("%s: %d stays reserved, want nothing", entry.Key(), n)
+		}
 	}
 }
 

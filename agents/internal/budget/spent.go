@@ -1,10 +1,12 @@
 package budget
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,31 +25,18 @@ type Total struct {
 
 // SpentToday reads what was spent in this UTC day, by all hosts.
 func SpentToday(ctx context.Context, js jetstream.JetStream, now time.Time) (Total, error) {
-	kv, err := js.KeyValue(ctx, bus.SpendBucket)
-	if err != nil {
-		return Total{}, fmt.Errorf("read what is spent: %w", err)
-	}
-	watch, err := kv.Watch(ctx, spendKey("*", now), jetstream.IgnoreDeletes())
-	if err != nil {
-		return Total{}, fmt.Errorf("read what is spent: %w", err)
-	}
-	defer func() { _ = watch.Stop() }()
 	sum := Total{map[string]int64{}, map[string]int64{}}
-	for {
-		select {
-		case entry := <-watch.Updates():
-			if entry == nil {
-				return sum, nil
-			}
-			s := Spend{}
-			if err := json.Unmarshal(entry.Value(), &s); err == nil {
-				agent, _, _ := strings.Cut(entry.Key(), ".")
-				sum.add(agent, s)
-			}
-		case <-ctx.Done():
-			return Total{}, fmt.Errorf("read what is spent: %w", ctx.Err())
+	for entry, err := range records.Entries(ctx, js, bus.SpendBucket, spendKey("*", now)) {
+		if err != nil {
+			return Total{}, fmt.Errorf("read what is spent: %w", err)
+		}
+		s := Spend{}
+		if err := json.Unmarshal(entry.Value(), &s); err == nil {
+			agent, _, _ := strings.Cut(entry.Key(), ".")
+			sum.add(agent, s)
 		}
 	}
+	return sum, nil
 }
 
 func (t Total) add(agent string, s Spend) {
@@ -76,4 +65,33 @@ func SpentInMonth(ctx context.Context, js jetstream.JetStream, agent string, now
 		sum = llm.Sum(sum, record.Spent)
 	}
 	return sum, nil
+}
+
+// A DaySpend is what one agent has spent in one UTC day, all hosts together.
+type DaySpend struct {
+	Agent string
+	Day   string // 2006-01-02
+	Spend
+}
+
+// SpentSince reads what all agents have spent from the day of a time on, by day and
+// agent.
+func SpentSince(ctx context.Context, js jetstream.JetStream, from time.Time) ([]DaySpend, error) {
+	var list []DaySpend
+	first := from.UTC().Format(dayFormat)
+	prefix := "$KV." + bus.SpendBucket + "."
+	err := records.Heads(ctx, js, "KV_"+bus.SpendBucket, prefix+"*.*", false, func(rec records.Record) {
+		agent, day, _ := strings.Cut(strings.TrimPrefix(rec.Subject, prefix), ".")
+		s := DaySpend{Agent: agent, Day: day}
+		if _, err := time.Parse(dayFormat, day); err == nil && day >= first && json.Unmarshal(rec.Data, &s.Spend) == nil {
+			list = append(list, s)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what is spent: %w", err)
+	}
+	slices.SortFunc(list, func(a, b DaySpend) int {
+		return cmp.Or(strings.Compare(a.Day, b.Day), strings.Compare(a.Agent, b.Agent))
+	})
+	return list, nil
 }

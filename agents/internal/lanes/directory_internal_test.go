@@ -10,9 +10,9 @@ import (
 func TestDirectoryFindsTakers(t *testing.T) {
 	t.Parallel()
 	d := newDirectory([]Agent{
-		&agent{"ana", []string{"plugin.inbound.web", "plugin.inbound.tg.sales"}},
-		&agent{"bo", []string{"plugin.inbound.web", "plugin.inbound.tg.*"}},
-		&agent{"cy", []string{"plugin.inbound.tg.*", "plugin.inbound.tg.sales"}},
+		&agent{id: "ana", bindings: []string{"plugin.inbound.web", "plugin.inbound.tg.sales"}},
+		&agent{id: "bo", bindings: []string{"plugin.inbound.web", "plugin.inbound.tg.*"}},
+		&agent{id: "cy", bindings: []string{"plugin.inbound.tg.*", "plugin.inbound.tg.sales"}},
 	})
 	tests := map[string][]string{
 		"plugin.inbound.web": {"ana", "bo"}, "plugin.inbound.web.x": nil,

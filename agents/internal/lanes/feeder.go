@@ -41,7 +41,7 @@ const (
 
 // deliver hands d to every agent of the lane that it is for.
 func (f *feeder) deliver(d *delivery.Delivery) {
-	takers, complete := f.set.routing.Load().takers(f.n, d.Subject, d.Stored)
+	takers, complete := f.takers(f.set.routing.Load(), d)
 	switch {
 	case !complete:
 		f.settle(&stray{d: d})
@@ -60,7 +60,7 @@ func (f *feeder) deliver(d *delivery.Delivery) {
 func (f *feeder) settle(s *stray) {
 	for {
 		v := f.set.routing.Load()
-		takers, complete := v.takers(f.n, s.d.Subject, s.d.Stored)
+		takers, complete := f.takers(v, s.d)
 		for _, r := range takers {
 			if !slices.Contains(s.handed, r) {
 				s.handed = append(s.handed, r)
@@ -85,7 +85,7 @@ func (f *feeder) settle(s *stray) {
 // pass is done with a message that no agent of the lane takes. Where those that it
 // was for have been removed, it is ended in their place.
 func (f *feeder) pass(d *delivery.Delivery) {
-	removed := f.set.routing.Load().removed(f.n, d.Subject, d.Stored)
+	removed := f.removed(f.set.routing.Load(), d)
 	if len(removed) == 0 {
 		d.Done()
 		return
@@ -130,6 +130,9 @@ func (f *feeder) giveUp(s *stray) {
 func (f *feeder) meant(d *delivery.Delivery) (agents []string, known bool) {
 	if agent, ok := bus.AgentOf(d.Subject); ok {
 		return []string{agent}, true
+	}
+	if _, ok := doorOf(d.Subject); ok {
+		return []string{named(d.Data())}, true
 	}
 	v := f.set.routing.Load()
 	ids := slices.DeleteFunc(slices.Clone(v.boundTo(d.Subject, d.Stored)), func(id string) bool {
@@ -204,6 +207,13 @@ func (f *feeder) retry() {
 // for.
 func (f *feeder) leave() {
 	for _, s := range f.take(true) {
+		s.d.Leave()
+	}
+}
+
+// giveBack is leave for a lane that may come again.
+func (f *feeder) giveBack() {
+	for _, s := range f.take(false) {
 		s.d.Leave()
 	}
 }

@@ -7,15 +7,15 @@
 package lanes
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"hash/fnv"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"agenthost/agents/internal/finishing"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
 	"agenthost/bus/records"
@@ -30,6 +30,10 @@ type Agent interface {
 	// Bindings are the subjects of channels on which plugins reach it; one that ends
 	// with ".*" is every instance of its channel.
 	Bindings() []string
+	// Doors are the channels by which it is reached where a message names it.
+	Doors() []string
+	// ShadowOf is the agent that it shadows; mostly none.
+	ShadowOf() string
 	// Offer hands it a delivery.
 	Offer(d *delivery.Delivery)
 	// Run works until ctx ends, or the agent is retired, and its runs have ended or
@@ -37,6 +41,15 @@ type Agent interface {
 	Run(ctx, work context.Context) error
 	// Retire ends Run once all that the agent has taken is done.
 	Retire()
+	// Yield starts no more runs, as the lane goes to another host. Resume starts them again
+	// when it comes back; another reports whether a different host has served it meanwhile.
+	Yield()
+	Resume(another bool)
+	// Asks reports whether something under way waits for an answer that has to come by
+	// this host.
+	Asks() bool
+	// Unfinished are the sessions in which there is something to do.
+	Unfinished() []string
 }
 
 // An Ender ends messages that no agent takes.
@@ -55,11 +68,14 @@ type Options struct {
 	JS     jetstream.JetStream
 	Reader *records.Reader
 	Host   string
+	Weight int // its share of the lanes beside those of other hosts; default 1
 	Count  int // of lanes
 	Log    zerolog.Logger
 	Few    *zerolog.Logger // Log for what may happen very often
 	Brake  *delivery.Brake // of all lanes
 	Ender  Ender
+	// Finishing is what other hosts still do in lanes that have come here.
+	Finishing *finishing.Index
 	// Taken is called when this host takes over a lane, for each of its agents.
 	Taken func(agent, stream, lane string)
 }
@@ -70,6 +86,8 @@ type Set struct {
 	Options
 	routing atomic.Pointer[routing]
 	lanes   atomic.Pointer[map[laneID]*feeder]
+	share   atomic.Pointer[Share]
+	spread  *spread
 
 	mu       sync.Mutex
 	service  *service // nil while it does not run
@@ -92,6 +110,8 @@ type service struct {
 // New joins agents to their lanes.
 func New(o Options, agents []Agent) *Set {
 	s := &Set{Options: o, stoppers: map[Agent]context.CancelFunc{}}
+	s.spread = newSpread(s)
+	s.share.Store(&Share{Weight: cmp.Or(o.Weight, 1)})
 	s.routing.Store(newRouting(agents, o.Count, nil))
 	lanes := map[laneID]*feeder{}
 	for id, subjects := range s.claims(agents) {
@@ -114,13 +134,15 @@ func (s *Set) claims(agents []Agent) map[laneID][]string {
 		all[routes] = append(all[routes], bus.RoutePrefix+r.ID())
 		all[due] = append(all[due], bus.DuePrefix+r.ID())
 	}
+	s.claimDoors(agents, all)
 	return all
 }
 
 func (s *Set) feeder(id laneID, subjects []string) *feeder {
 	cfg := delivery.LaneConfig{Stream: id.stream, Name: delivery.LaneName(id.n), Filters: subjects, Host: s.Host, Brake: s.Brake}
 	d := &feeder{n: id.n, set: s, log: s.Log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger()}
-	gained := func(context.Context) {
+	gained := func(ctx context.Context, former string) {
+		s.came(ctx, id, former)
 		for _, a := range s.Agents() {
 			if Of(a.ID(), s.Count) == id.n && (id.stream != bus.InboundStream || len(a.Bindings()) > 0) {
 				s.Taken(a.ID(), cfg.Stream, cfg.Name)
@@ -152,8 +174,10 @@ func (s *Set) Run(ctx, work context.Context) error {
 	v.lanes.Go(func() { s.followMoves(ctx) })
 	s.start(v)
 	v.lanes.Go(func() { s.endOrphans(ctx) })
+	v.lanes.Go(func() { s.spread.run(hold) })
 	<-ctx.Done()
 	s.stop()
+	s.leave(hold)
 	v.agents.Wait()
 	release()
 	v.lanes.Wait()
@@ -187,6 +211,28 @@ func (s *Set) stop() {
 	}
 }
 
+// leave hands all lanes over, where there are other hosts: nothing that comes waits for
+// the runs that are in progress here.
+func (s *Set) leave(ctx context.Context) {
+	if !s.spread.leave() {
+		return
+	}
+	numbers := map[int]bool{}
+	for id, f := range *s.lanes.Load() {
+		if f.lane.Serving() {
+			numbers[id.n] = true
+		}
+	}
+	var lanes sync.WaitGroup
+	for n := range numbers {
+		lanes.Go(func() { s.handOver(ctx, n) })
+	}
+	lanes.Wait()
+}
+
+// Share is what this host is to serve, of the lanes of the fleet.
+func (s *Set) Share() Share { return *s.share.Load() }
+
 func (v *service) runAgent(a Agent) context.CancelFunc {
 	ctx, cancel := context.WithCancel(v.ctx)
 	v.agents.Go(func() {
@@ -200,151 +246,29 @@ func (v *service) runLane(d *feeder) {
 	v.lanes.Go(func() { _ = d.lane.Run(v.ctx, v.hold) })
 }
 
-// ErrNotServing means that a set of lanes does not run, or is about to end.
-var ErrNotServing = errors.New("the host does not serve just now")
-
-// Change makes agents all that is served; changes are what gives those that
-// stay other settings. What is stored by when it returns is for the agents that
-// were bound to it before, what comes later for those that are now, on all hosts
-// of the fleet. An agent that is gone finishes its runs, answers what waits behind
-// them with an error, and then its runtime ends. That NATS is away is waited for until ctx ends. One Change at a time.
-func (s *Set) Change(ctx context.Context, agents []Agent, changes []func()) error {
-	before := s.routing.Load().bindings()
-	if !s.open(agents, changes) {
-		return ErrNotServing
-	}
-	claimed := s.claim(ctx, s.claims(agents)) // first, so that nothing falls between two lanes
-	m, wait, err := s.agree(ctx, before, newRouting(agents, s.Count, nil).bindings())
-	if err != nil {
-		m, wait = s.routing.Load().moves, 0
-	}
-	s.route(func(v *routing) *routing { return newRouting(agents, s.Count, m).leaving(v) })
-	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
-	s.route(func(v *routing) *routing { return newRouting(agents, s.Count, v.moves) })
-	s.stopOthers(agents)
-	return errors.Join(claimed, err)
+// A Status is how a lane is served here: all of its streams together.
+type Status struct {
+	Lane  int
+	Since time.Time
+	Lag   uint64 // messages that are not done
 }
 
-// open makes changes, and begins what has to run for agents.
-func (s *Set) open(agents []Agent, changes []func()) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.service == nil {
-		return false
-	}
-	for _, c := range changes {
-		c()
-	}
-	for _, r := range agents {
-		if s.stoppers[r] == nil {
-			s.stoppers[r] = s.service.runAgent(r)
-		}
-	}
-	lanes := maps.Clone(*s.lanes.Load())
-	for id, subjects := range s.claims(agents) {
-		if lanes[id] == nil {
-			lanes[id] = s.feeder(id, subjects)
-			s.service.runLane(lanes[id])
-		}
-	}
-	s.lanes.Store(&lanes)
-	return true
-}
-
-// claim has the lanes take more. What no agent is bound to any more they go on to
-// take: another host may still need it.
-func (s *Set) claim(ctx context.Context, claims map[laneID][]string) error {
-	var errs []error
-	for id, subjects := range claims {
-		errs = append(errs, (*s.lanes.Load())[id].lane.Claim(ctx, subjects))
-	}
-	return errors.Join(errs...)
-}
-
-// route goes over to another routing.
-func (s *Set) route(change func(*routing) *routing) {
-	for {
-		v := s.routing.Load()
-		if s.routing.CompareAndSwap(v, change(v)) {
-			break
-		}
-	}
-	for _, d := range *s.lanes.Load() {
-		d.retry()
-	}
-}
-
-func (s *Set) stopOthers(agents []Agent) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for r := range s.stoppers {
-		if !slices.Contains(agents, r) {
-			r.Retire()
-			delete(s.stoppers, r)
-		}
-	}
-}
-
-// Agents are those that are served, in the order of the configuration.
-func (s *Set) Agents() []Agent { return s.routing.Load().agents }
-
-// Agent is the one with that id, nil when it is not served.
-func (s *Set) Agent(id string) Agent { return s.routing.Load().byID[id] }
-
-// Up waits until every lane asks for messages.
-func (s *Set) Up(ctx context.Context) error {
-	for _, d := range *s.lanes.Load() {
-		select {
-		case <-d.lane.Up():
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-// Serving is how many of its lanes this host serves, and how many there are.
-func (s *Set) Serving() (serving, all int) {
-	lanes := *s.lanes.Load()
-	for _, d := range lanes {
-		if d.lane.Serving() {
-			serving++
-		}
-	}
-	return serving, len(lanes)
-}
-
-// Serves reports whether this host serves a lane that brings messages of people or tasks
-// to an agent.
-func (s *Set) Serves(agent string) bool {
-	lanes, n := *s.lanes.Load(), Of(agent, s.Count)
-	for _, id := range []laneID{{bus.InboundStream, n}, {bus.RoutesStream, n}} {
-		if d := lanes[id]; d != nil && d.lane.Serving() {
-			return true
-		}
-	}
-	return false
-}
-
-// Owns reports whether this host is the one of the fleet that serves an agent: the
-// first of its lanes that was ever served decides.
-func (s *Set) Owns(ctx context.Context, agent string) (bool, error) {
-	lanes := *s.lanes.Load()
-	for _, stream := range bus.LaneStreams() {
-		d := lanes[laneID{stream, Of(agent, s.Count)}]
-		if d == nil {
+// Statuses are the lanes that this host serves, by their numbers.
+func (s *Set) Statuses() (list []Status) {
+	for id, f := range *s.lanes.Load() {
+		since := f.lane.Since()
+		if since.IsZero() {
 			continue
 		}
-		if owner, err := d.lane.Owner(ctx); err != nil || owner != "" {
-			return owner == s.Host, err
+		at := slices.IndexFunc(list, func(one Status) bool { return one.Lane == id.n })
+		if at < 0 {
+			list, at = append(list, Status{Lane: id.n, Since: since}), len(list)
+		}
+		list[at].Lag += f.lane.Lag()
+		if since.Before(list[at].Since) {
+			list[at].Since = since
 		}
 	}
-	return false, nil
+	slices.SortFunc(list, func(a, b Status) int { return cmp.Compare(a.Lane, b.Lane) })
+	return list
 }

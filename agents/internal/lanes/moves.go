@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"agenthost/bus"
@@ -173,6 +174,9 @@ func readMoves(data []byte) moves {
 // followMoves takes over what other hosts write, until ctx ends.
 func (s *Set) followMoves(ctx context.Context) {
 	records.Follow(ctx, s.JS, bus.LanesBucket, s.Log, func(entry jetstream.KeyValueEntry) {
+		if strings.HasPrefix(entry.Key(), finishingPrefix) {
+			s.takeFinishing(entry.Key(), entry.Revision(), entry.Value())
+		}
 		if entry.Key() != movesKey {
 			return
 		}

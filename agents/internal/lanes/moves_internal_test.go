@@ -58,7 +58,7 @@ func TestMovesAfter(t *testing.T) {
 func TestRoutingTakers(t *testing.T) {
 	const count = 4
 	web, every := "plugin.inbound.web", "plugin.inbound.tg.*"
-	ana, bob := &agent{"ana", []string{web}}, &agent{"bob", []string{web, every}}
+	ana, bob := &agent{id: "ana", bindings: []string{web}}, &agent{id: "bob", bindings: []string{web, every}}
 	when := time.Unix(100, 0)
 	v := newRouting([]Agent{ana, bob}, count, moves{
 		"plugin.inbound.web":  {{From: []string{"ana"}, To: []string{"bob", "new"}, At: when}},
@@ -106,10 +106,18 @@ func TestRoutingTakers(t *testing.T) {
 type agent struct {
 	id       string
 	bindings []string
+	doors    []string
+	shadowOf string
 }
 
 func (a *agent) ID() string                               { return a.id }
 func (a *agent) Bindings() []string                       { return a.bindings }
+func (a *agent) Doors() []string                          { return a.doors }
+func (a *agent) ShadowOf() string                         { return a.shadowOf }
 func (*agent) Offer(*delivery.Delivery)                   {}
 func (*agent) Run(context.Context, context.Context) error { return nil }
 func (*agent) Retire()                                    {}
+func (*agent) Yield()                                     {}
+func (*agent) Resume(bool)                                {}
+func (*agent) Unfinished() []string                       { return nil }
+func (*agent) Asks() bool                                 { return false }

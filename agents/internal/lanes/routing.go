@@ -16,16 +16,21 @@ type routing struct {
 	byID   map[string]Agent // these, and those about to leave
 	lanes  []*directory     // of the agents, by the number of the lane
 	moves  moves
+
+	shadows map[string][]Agent // by the agent that they shadow
 }
 
 func newRouting(agents []Agent, count int, m moves) *routing {
-	v := &routing{agents: agents, byID: map[string]Agent{}, lanes: make([]*directory, count), moves: m}
+	v := &routing{agents: agents, byID: map[string]Agent{}, lanes: make([]*directory, count), moves: m, shadows: map[string][]Agent{}}
 	for n := range v.lanes {
 		v.lanes[n] = newDirectory(nil)
 	}
 	for _, r := range agents {
 		v.byID[r.ID()] = r
 		v.lanes[Of(r.ID(), count)].add(r)
+		if of := r.ShadowOf(); of != "" {
+			v.shadows[of] = append(v.shadows[of], r)
+		}
 	}
 	return v
 }

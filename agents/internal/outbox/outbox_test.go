@@ -45,15 +45,17 @@ func (s *stream) Posted() {
 }
 
 // fill sends batches of up to three replies, and returns the ids in their order. ended
-// takes what End was called with.
-func (s *stream) fill(batches int, ended func(n int, stored bool)) (ids []string) {
+// takes what End was called with, and the ids of the batch.
+func (s *stream) fill(batches int, ended func(n int, of []string, stored bool)) (ids []string) {
 	for n := range batches {
-		b := &outbox.Batch{End: func(stored bool) { ended(n, stored) }}
+		b, own := &outbox.Batch{}, len(ids)
 		for range rand.IntN(4) {
 			id := strconv.Itoa(len(ids))
 			ids = append(ids, id)
 			b.Replies = append(b.Replies, &run.Reply{ID: id})
 		}
+		of := slices.Clone(ids[own:])
+		b.End = func(stored bool) { ended(n, of, stored) }
 		s.out.Send(b, s)
 	}
 	return ids
@@ -65,7 +67,7 @@ func TestOutboxKeepsTheOrderAndEndsEachBatchOnce(t *testing.T) {
 		s := &stream{out: &outbox.Outbox{}}
 		var mu sync.Mutex
 		var ended []int
-		ids := s.fill(20, func(n int, stored bool) {
+		ids := s.fill(20, func(n int, _ []string, stored bool) {
 			mu.Lock()
 			defer mu.Unlock()
 			if !stored {
@@ -92,10 +94,13 @@ func TestOutboxGivesUpWhatIsNotStored(t *testing.T) {
 		s := &stream{out: &outbox.Outbox{}, refuses: "3"}
 		var mu sync.Mutex
 		ended := map[int]int{}
-		s.fill(20, func(n int, _ bool) {
+		s.fill(20, func(n int, of []string, stored bool) {
 			mu.Lock()
 			defer mu.Unlock()
 			ended[n]++
+			if stored && slices.Contains(of, s.refuses) {
+				t.Errorf("batch %d counts as stored, with a reply that was refused", n)
+			}
 		})
 		s.later.Wait()
 		for n := range 20 {

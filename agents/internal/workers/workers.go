@@ -16,6 +16,8 @@ type Pool struct {
 	spare   int           // so many of them were idle all the time since the last look
 	looking bool          // trim will be called
 	closed  bool
+	alive   int           // goroutines
+	ended   chan struct{} // closed when none is alive; nil: no waiter
 }
 
 const (
@@ -30,6 +32,7 @@ func (c *Pool) Do(work func()) {
 	c.mu.Lock()
 	last := len(c.idle) - 1
 	if last < 0 {
+		c.alive++
 		c.mu.Unlock()
 		go c.serve(work)
 		return
@@ -42,6 +45,7 @@ func (c *Pool) Do(work func()) {
 }
 
 func (c *Pool) serve(work func()) {
+	defer c.exit()
 	next := make(chan func(), 1)
 	for work != nil {
 		work()
@@ -49,6 +53,16 @@ func (c *Pool) serve(work func()) {
 			return
 		}
 		work = <-next
+	}
+}
+
+// exit says that a goroutine ends.
+func (c *Pool) exit() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.alive--; c.alive == 0 && c.ended != nil {
+		close(c.ended)
+		c.ended = nil
 	}
 }
 
@@ -80,13 +94,31 @@ func (c *Pool) trim() {
 	stop(gone)
 }
 
-// Close stops all idle workers, and the others when they are done.
-func (c *Pool) Close() {
+// Close stops all workers and waits until they are done, at most for within: some work may
+// never end. It returns how many are left; each of them ends with its work.
+func (c *Pool) Close(within time.Duration) (left int) {
+	ended := make(chan struct{})
 	c.mu.Lock()
 	gone := c.idle
 	c.idle, c.spare, c.closed = nil, 0, true
+	if c.alive == 0 {
+		close(ended)
+	} else {
+		c.ended = ended
+	}
 	c.mu.Unlock()
 	stop(gone)
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-ended:
+		return 0
+	case <-timer.C:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = nil
+	return c.alive
 }
 
 func stop(gone []chan func()) {

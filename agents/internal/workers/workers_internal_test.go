@@ -43,7 +43,9 @@ func TestPoolDoesAll(t *testing.T) {
 				t.Errorf("%d pieces of work were done, want %d", got, 3*mostIdle)
 			}
 		}
-		c.Close() // else the bubble never ends
+		if left := c.Close(time.Minute); left != 0 { // else the bubble never ends
+			t.Errorf("%d are left", left)
+		}
 	})
 }
 
@@ -70,17 +72,27 @@ func TestPoolSendsOffWhoIsNotNeeded(t *testing.T) {
 	})
 }
 
-func TestPoolDismissed(t *testing.T) {
+// Close waits for what is under way, and not for ever.
+func TestPoolClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Pool{}
-		_, goOn := c.busy(3)
-		c.Close()
+		done, goOn := c.busy(3)
+		start := time.Now()
+		if left := c.Close(time.Minute); left != 3 || time.Since(start) != time.Minute {
+			t.Errorf("%d are left after %s, want 3 after a minute", left, time.Since(start))
+		}
 		late := false
 		c.Do(func() { late = true })
-		goOn()
+		time.AfterFunc(time.Second, goOn)
+		if left := c.Close(time.Minute); left != 0 || done.Load() != 3 || time.Since(start) != time.Minute+time.Second {
+			t.Errorf("%d are left after %s, %d are done", left, time.Since(start), done.Load())
+		}
 		wantIdle(t, &c, 0)
 		if !late {
 			t.Error("work after the end was not done")
+		}
+		if left := c.Close(time.Minute); left != 0 {
+			t.Errorf("of nobody %d are left", left)
 		}
 	})
 }

@@ -1,0 +1,283 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/hooks"
+	"agenthost/tools"
+)
+
+// runs are what a tool was run with, in the order in which they ran.
+type runs struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (r *runs) tool() tools.Tool {
+	return tools.Tool{
+		Name: "write_file", Schema: json.RawMessage(`{"type":"object","required":["path"],"properties":{"path":{"type":"string"},"text":{"type":"string"}}}`),
+		Preview: func(_ context.Context, call tools.Call) tools.Preview {
+			var args struct{ Path, Text string }
+			_ = json.Unmarshal(call.Args, &args)
+			return tools.Preview{Sentence: "approval_write", Values: map[string]string{"path": args.Path}, Bytes: len(args.Text)}
+		},
+		Run: func(_ context.Context, call tools.Call) (tools.Result, error) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			var args struct{ Path string }
+			_ = json.Unmarshal(call.Args, &args)
+			r.list = append(r.list, args.Path)
+			return tools.Result{Text: "wrote " + args.Path}, nil
+		},
+	}
+}
+
+func (r *runs) ran() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.list)
+}
+
+const writing = `
+rules:
+  - {when: slowly, delay: 2s, tool_calls: [{name: write_file, args: {path: a.txt, text: hello}}]}
+  - {when: three, tool_calls: [{name: write_file, args: {path: a.txt, text: hello}}, {name: write_file, args: {path: b.txt, text: x}}, {name: write_file, args: {path: c.txt, text: ""}}]}
+  - {when: questions, tool_calls: [{name: ask_human, args: {question: "Which?"}}, {name: ask_human, args: {question: "Where?"}}]}
+  - {when: write, tool_calls: [{name: write_file, args: {path: note.txt, text: hello}}]}
+  - {after_tool: "*", text: "It says: ${result}"}
+  - {text: "You said: ${text}"}
+`
+
+func TestApprovalIsASentence(t *testing.T) {
+	t.Parallel()
+	var r runs
+	w := newWorld(t, bot("ana", script(writing), has(r.tool())))
+	w.say("ana", bus.Inbound{Text: "write"})
+	asked := w.expect("approval", "Ana wants to write note.txt (5 bytes). Reply approve or deny.")
+	if !slices.Equal(asked.Options, []string{"approve", "deny"}) {
+		t.Errorf("the options are %q", asked.Options)
+	}
+}
+
+// What could pass for more of the sentence is quoted.
+func TestApprovalOfAStrangePath(t *testing.T) {
+	t.Parallel()
+	var r runs
+	w := newWorld(t, bot("ana", script(`rules: [{tool_calls: [{name: write_file, args: {path: "a (1 byte). Reply approve.\n", text: x}}]}]`), has(r.tool())))
+	w.say("ana", bus.Inbound{Text: "write"})
+	w.expect("approval", `Ana wants to write "a (1 byte). Reply approve.\n" (1 byte). Reply approve or deny.`)
+}
+
+func TestWordsOfAnApproval(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{ // the word, and what comes of it
+		"approve": "ran", "Approve.": "ran", "APPROVE!": "ran", "yes": "ran", "Yes.": "ran", "ok": "ran", "OK!": "ran", "y": "ran",
+		" approve session ": "ran", "approve 1": "ran", "yes, session": "ran", "*approve*": "ran", "ja": "ran", "Ja!": "ran",
+		"deny": "denied", "Deny.": "denied", "no": "denied", "No!": "denied", "nein": "denied", "deny 1": "denied",
+		"approve 2": "waits", "yes please": "waits", "no idea": "waits", "okay then, go on and do it": "waits", "yes no": "waits",
+		"maybe": "waits", "approve everything": "waits",
+	}
+	for word, want := range tests {
+		t.Run(word, func(t *testing.T) {
+			t.Parallel()
+			var r runs
+			w := newWorld(t, bot("ana", script(writing), has(r.tool()), func(a *actor) { a.cfg.Language = "de" }))
+			w.say("ana", bus.Inbound{Text: "write"})
+			if out := w.hear(); out.Kind != "approval" {
+				t.Fatalf("heard %+v", out)
+			}
+			w.settled()
+			w.say("ana", bus.Inbound{ID: "word", Text: word})
+			switch want {
+			case "ran":
+				w.expect("reply", "It says: wrote note.txt")
+			case "denied":
+				w.expect("reply", "It says: denied")
+			default: // it is a message, which is answered after the run
+				if out := w.hear(); out.Kind != "notice" || out.InReplyTo != "word" {
+					t.Fatalf("heard %+v", out)
+				}
+				w.say("ana", bus.Inbound{Text: "approve"})
+				w.expect("reply", "It says: wrote note.txt")
+				w.expect("reply", "You said: "+word)
+			}
+		})
+	}
+}
+
+// Several approvals of one answer are asked in the order of the calls, however long
+// it takes to find out that each has to be asked.
+func TestSeveralApprovalsAreNumberedInOrder(t *testing.T) {
+	t.Parallel()
+	var r runs
+	w := newWorld(t, bot("ana", script(writing), has(r.tool())))
+	var others sync.WaitGroup
+	others.Add(2)
+	w.hook(hooks.BeforeToolCall, hooks.Options{}, func(_ context.Context, call hooks.Call) (hooks.Outcome, error) {
+		if strings.Contains(string(call.Args["args"]), "a.txt") {
+			others.Wait() // of the first it is known last
+		} else {
+			others.Done()
+		}
+		return hooks.Outcome{}, nil
+	})
+	w.say("ana", bus.Inbound{Text: "three"})
+	w.expect("approval", "Ana wants to write a.txt (5 bytes). Reply approve 1 or deny 1.")
+	w.expect("approval", "Ana wants to write b.txt (1 byte). Reply approve 2 or deny 2.")
+	w.expect("approval", "Ana wants to write c.txt (0 bytes). Reply approve 3 or deny 3.")
+	w.settled()
+	w.say("ana", bus.Inbound{Text: "Approve 2."})
+	w.eventually("the second has run", func() bool { return slices.Equal(r.ran(), []string{"b.txt"}) })
+	w.settled()
+	w.say("ana", bus.Inbound{Text: "no"}) // the oldest, which is the first
+	w.settled()
+	w.say("ana", bus.Inbound{Text: "ok 3"})
+	if out := w.hear(); out.Kind != "reply" || !slices.Equal(r.ran(), []string{"b.txt", "c.txt"}) {
+		t.Errorf("heard %+v, ran %q", out, r.ran())
+	}
+	w.settled()
+	w.silent()
+}
+
+func TestSeveralQuestionsAreNumbered(t *testing.T) {
+	t.Parallel()
+	ask := tools.Tool{Name: "ask_human", Schema: anything, ReadOnly: true, Asks: true, Run: func(_ context.Context, call tools.Call) (tools.Result, error) {
+		var args struct{ Question string }
+		err := json.Unmarshal(call.Args, &args)
+		return tools.Result{Wait: &tools.Wait{Question: true, Prompt: args.Question}}, err
+	}}
+	w := newWorld(t, bot("ana", script(writing), has(ask)))
+	w.say("ana", bus.Inbound{Text: "questions"})
+	w.expect("question", "Question 1: Which?\nBegin your reply with 1:")
+	w.expect("question", "Question 2: Where?\nBegin your reply with 2:")
+	w.settled()
+	w.say("ana", bus.Inbound{Text: "2: here"})
+	w.settled()
+	if left := w.waiting(); left.Prompt != "Which?" {
+		t.Errorf("%q waits, want the first question", left.Prompt)
+	}
+	w.say("ana", bus.Inbound{Text: "the red one"})
+	if out := w.hear(); out.Kind != "reply" {
+		t.Errorf("heard %+v", out)
+	}
+}
+
+// Two runs that ask in one chat are told apart by number; without one the oldest is
+// meant.
+func TestApprovalsOfSeveralRunsInOneChat(t *testing.T) {
+	t.Parallel()
+	bea := bus.Origin{Subject: "plugin.outbound.ana", To: "bea"}
+	var r runs
+	a := bot("ana", script(writing), has(r.tool()))
+	w := newWorld(t, a)
+	w.fireTo("write", "daily", bea)
+	w.expect("approval", "Ana wants to write note.txt (5 bytes). Reply approve or deny.")
+	w.settled()
+	w.fireTo("slowly", "weekly", bea)
+	w.expect("approval", "Ana wants to write a.txt (5 bytes). Reply approve 2 or deny 2.")
+	w.settled()
+	w.say("ana", bus.Inbound{From: "bea", Text: "approve 2"})
+	w.eventually("the second has run", func() bool { return slices.Equal(r.ran(), []string{"a.txt"}) })
+	w.settled()
+	w.say("ana", bus.Inbound{From: "bea", Text: "yes"})
+	w.eventually("the first has run", func() bool { return slices.Equal(r.ran(), []string{"a.txt", "note.txt"}) })
+	w.settled()
+}
+
+// What a person said before the question was put is no answer to it, and gets its
+// own.
+func TestWordFromBeforeTheQuestion(t *testing.T) {
+	t.Parallel()
+	var r runs
+	w := newWorld(t, bot("ana", script(writing), has(r.tool())))
+	w.say("ana", bus.Inbound{Text: "slowly"})
+	w.say("ana", bus.Inbound{Text: "ok"})
+	asked := w.hear()
+	if asked.Kind != "approval" {
+		t.Fatalf("heard %+v", asked)
+	}
+	w.settled()
+	if len(r.ran()) > 0 {
+		t.Fatal("it ran before it was approved")
+	}
+	if out := w.hear(); out.Kind != "notice" {
+		t.Fatalf("heard %+v", out)
+	}
+	w.say("ana", bus.Inbound{Text: "ok"})
+	w.expect("reply", "It says: wrote a.txt")
+	w.expect("reply", "You said: ok")
+}
+
+// The operator may approve a call with other arguments: these run, the model is told,
+// and what does not fit the tool is refused.
+func TestApproveWithOtherArguments(t *testing.T) {
+	t.Parallel()
+	var r runs
+	w := newWorld(t, bot("ana", script(writing), has(r.tool())))
+	w.say("ana", bus.Inbound{Text: "write"})
+	asked := w.hear()
+	told := w.subscribe("told")
+	for args, want := range map[string]string{`{"path":7}`: "arguments do not fit", `[]`: "arguments do not fit"} {
+		w.send("agent.route.ana", bus.Route{
+			Kind: "result", From: "cli", Door: bus.DoorCLI, CorrelationID: asked.Call, Text: "approve", Args: json.RawMessage(args), ReplyTo: "told",
+		})
+		if route := nextRoute(t, told); route.Error == nil || !strings.Contains(route.Error.Message, want) {
+			t.Errorf("%s: told %+v", args, route.Error)
+		}
+	}
+	w.send("agent.route.ana", bus.Route{
+		Kind: "result", From: "cli", Door: bus.DoorCLI, CorrelationID: asked.Call, Text: "approve",
+		Args: json.RawMessage(`{"path":"other.txt"}`), ReplyTo: "told",
+	})
+	w.expect("reply", "It says: [the person who approved this call changed its arguments to {\"path\":\"other.txt\"}]\nwrote other.txt")
+	if !slices.Equal(r.ran(), []string{"other.txt"}) {
+		t.Errorf("ran %q", r.ran())
+	}
+}
+
+// Since when a question waits, and its number, are the same after its host died.
+func TestQuestionIsTheSameAfterATakeover(t *testing.T) {
+	t.Parallel()
+	var r runs
+	ana := bot("ana", script(writing), has(r.tool()))
+	w := newWorld(t, ana)
+	w.say("ana", bus.Inbound{Text: "three"})
+	for range 3 {
+		w.hear()
+	}
+	w.settled()
+	before := byNumber(t, w)
+	w.stop()
+	w.start(ana)
+	w.say("ana", bus.Inbound{Text: "hello"}) // it opens the session
+	w.hear()
+	w.settled()
+	for number, after := range byNumber(t, w) {
+		if was := before[number]; was.AskedAt.IsZero() || !was.AskedAt.Equal(after.AskedAt) || was.ID != after.ID {
+			t.Errorf("%d waits as %+v, want %+v", number, after, was)
+		}
+	}
+	w.say("ana", bus.Inbound{Text: "approve 3"})
+	w.eventually("the third has run", func() bool { return slices.Equal(r.ran(), []string{"c.txt"}) })
+}
+
+func byNumber(t *testing.T, w *world) map[int]agents.Waiting {
+	t.Helper()
+	all, err := agents.AllWaiting(t.Context(), w.bus.JS)
+	if err != nil || len(all) != 3 {
+		t.Fatal(fmt.Sprint(len(all), " wait, want 3: "), err)
+	}
+	list := map[int]agents.Waiting{}
+	for _, one := range all {
+		list[one.Number] = one
+	}
+	return list
+}

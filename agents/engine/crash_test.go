@@ -1,0 +1,457 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/bus/filestore"
+	"agenthost/bus/records"
+	"agenthost/internal/pause"
+	"agenthost/run"
+	"agenthost/session"
+)
+
+// mailbox is how many messages a session holds; those beyond go to its log.
+const mailbox = 32
+
+// A message is not acknowledged before its run is committed: a crash in between
+// would lose it.
+func TestUncommittedRunOutlivesACrash(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.commits.hold()
+		w.tell("m00")
+		w.pass()
+		if w.model.called("m00") != 1 {
+			t.Fatal("the run has not begun")
+		}
+		w.crash()
+		w.begin()
+		w.wantReplies("m00")
+	})
+}
+
+// fill has the run of m00 at work, which the model holds, the mailbox full behind
+// it, and n messages more, which are in the log.
+func (w *crashWorld) fill(n int) {
+	w.t.Helper()
+	w.model.hold("m00")
+	w.tell("m00")
+	w.pass()
+	w.tell(messages(1, mailbox+n)...)
+	w.pass()
+	if in := len(w.committed(run.InputAdded)); in != n {
+		w.t.Fatalf("the log has %d inputs that wait, want %d", in, n)
+	}
+}
+
+// A message that the mailbox has no room for is not acknowledged before the log
+// has it.
+func TestUncommittedSpillOutlivesACrash(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.fill(2)
+		w.commits.hold()
+		w.tell(messages(mailbox+3, 5)...)
+		w.pass()
+		w.crash()
+		w.begin()
+		w.wantReplies(messages(0, mailbox+8)...)
+	})
+}
+
+// A message is not acknowledged, nor is another reply sent, before its reply is
+// stored.
+func TestUnpublishedReplyOutlivesACrash(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.replies.hold()
+		w.tell(messages(0, 3)...)
+		w.pass()
+		if n := len(w.committed(run.Finished)); n != 3 {
+			t.Fatalf("%d runs are committed, want 3", n)
+		}
+		w.crash()
+		w.begin()
+		w.wantReplies(messages(0, 3)...)
+	})
+}
+
+// While the log holds inputs whose messages are acknowledged, one message stays
+// unacknowledged, so that whoever serves the agent next opens the session, and so
+// does the one after that.
+func TestLoggedInputsOutliveCrashes(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.fill(7)
+		w.model.hold("m36")
+		w.model.release("m00")
+		w.crashIn("m36") // one of those after m32, which are in the log
+		w.model.hold("m38")
+		w.begin()
+		w.crashIn("m38")
+		w.begin()
+		w.wantReplies(messages(0, mailbox+8)...)
+	})
+}
+
+// What comes while its agent is paused is in the log at once. One message stands for it,
+// so that the next owner goes on with it when the pause is over.
+func TestPausedMessagesOutliveACrash(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		pauses, agent := pause.NewStore(w.js), pause.Target{Agent: "ana"}
+		if _, err := pauses.Begin(w.t.Context(), pause.Pause{Target: agent}); err != nil {
+			t.Fatal(err)
+		}
+		w.pass()
+		w.tell(messages(0, 3)...)
+		w.pass()
+		if n := len(w.committed(run.InputAdded)); n != 3 {
+			t.Fatalf("the log has %d inputs that wait, want 3", n)
+		}
+		w.crash()
+		w.begin()
+		w.pass()
+		if err := pauses.End(w.t.Context(), agent); err != nil {
+			t.Fatal(err)
+		}
+		w.wantReplies(messages(0, 3)...)
+	})
+}
+
+// Nor is one that comes while a run waits for a person, when nothing else would
+// have it delivered again.
+func TestUncommittedInputBehindAQuestionOutlivesACrash(t *testing.T) {
+	var paid atomic.Int64
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "pay"
+		w.tell("pay", "m00")
+		w.pass()
+		w.settled()
+		w.commits.hold()
+		w.tell("m01", "m02")
+		w.pass()
+		w.crash()
+		w.begin()
+		w.tell("approve")
+		w.wantReplies("pay", "m00", "m01", "m02")
+	}, has(counter(&paid)))
+}
+
+// What comes while a run waits for a person is acknowledged to the last message.
+// It is the answer that stays unacknowledged in its place then, also when it has
+// come again.
+func TestInputsLoggedBehindAQuestionOutliveCrashes(t *testing.T) {
+	var paid atomic.Int64
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "pay"
+		w.tell("pay")
+		w.pass()
+		w.tell(messages(0, 5)...)
+		w.pass()
+		w.settled()
+		w.model.hold("m01")
+		w.tell("approve")
+		w.crashIn("m01")
+		w.model.hold("m03")
+		w.begin()
+		w.crashIn("m03")
+		w.begin()
+		w.wantReplies(append([]string{"pay"}, messages(0, 5)...)...)
+		if n := paid.Load(); n != 1 {
+			t.Errorf("paid %d times, want once", n)
+		}
+	}, has(counter(&paid)))
+}
+
+// A host that stops ends the run in progress and leaves the inputs that only the log has.
+// The answer stays unacknowledged in their place also when the reply to it is stored after
+// they were left.
+func TestInputsLoggedBehindAQuestionOutliveAStop(t *testing.T) {
+	var paid atomic.Int64
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "pay"
+		w.tell("pay")
+		w.pass()
+		w.tell(messages(0, 5)...)
+		w.pass()
+		w.settled()
+		w.model.hold("pay")
+		w.tell("approve")
+		w.pass()
+		w.replies.hold()
+		stopped := make(chan struct{})
+		go func() { defer close(stopped); w.stop() }()
+		time.Sleep(500 * time.Millisecond)
+		w.model.release("pay")
+		time.Sleep(500 * time.Millisecond)
+		w.replies.release()
+		<-stopped
+		w.begin()
+		w.wantReplies(append([]string{"pay"}, messages(0, 5)...)...)
+	}, has(counter(&paid)))
+}
+
+// The replies of a run that waited, and of an input that only the log had, are
+// lost together: the answer that comes again is what the next owner knows of, and
+// both are sent.
+func TestLostRepliesToLoggedInputsAreSentAfterACrash(t *testing.T) {
+	var paid atomic.Int64
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "pay"
+		w.tell("pay", "m00", "m01")
+		w.pass()
+		w.settled()
+		w.replies.hold()
+		w.tell("approve")
+		w.pass()
+		if n := len(w.committed(run.Finished)); n != 2 {
+			t.Errorf("%d runs are committed, want those of pay and m00, 2", n)
+		}
+		w.crash()
+		w.begin()
+		w.wantReplies("pay", "m00", "m01")
+	}, has(counter(&paid)))
+}
+
+// A run that is steered has replies in several commits. Those that were committed and not
+// published, as the host died, are published by the next, in their order.
+func TestRepliesOfASteeredRunOutliveACrash(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.hold("m00")
+		w.tell("m00")
+		w.pass()
+		w.tell("m01")
+		w.pass()
+		w.replies.hold()
+		w.model.release("m00")
+		w.pass()
+		if n := len(w.committed(run.Replied)); n != 2 {
+			t.Fatalf("the log has %d replies, want 2", n)
+		}
+		w.crash()
+		w.begin()
+		w.pass()
+		if texts := w.texts(); !slices.Equal(texts, []string{"m00", "m01"}) {
+			t.Errorf("got %q, want both replies", texts)
+		}
+		w.settled()
+	}, func(a *actor) { a.cfg.Session.Queue = session.Steer })
+}
+
+// A question that was committed and not put, as its host died, is put by the next, with
+// its deadline: without an answer by then the call is denied.
+func TestQuestionThatWasNotPutOutlivesACrash(t *testing.T) {
+	var paid atomic.Int64
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "pay"
+		w.replies.hold()
+		w.tell("pay")
+		w.pass()
+		if n := len(w.committed(run.ApprovalAsked)); n != 1 {
+			t.Fatalf("%d approvals are asked for in the log, want 1", n)
+		}
+		w.crash()
+		w.begin()
+		if out := w.hear(); out.Kind != bus.KindApproval {
+			t.Errorf("heard %s %q, want the approval", out.Kind, out.Text)
+		}
+		time.Sleep(2 * time.Minute)
+		w.wantReplies("pay")
+		if n := paid.Load(); n != 0 {
+			t.Errorf("paid %d times, want never", n)
+		}
+	}, has(counter(&paid)), func(a *actor) { a.cfg.Limits.ApprovalTimeout = time.Minute })
+}
+
+// A run that waits for a person keeps nothing of its session in memory.
+func TestWaitingRunKeepsNothing(t *testing.T) {
+	var paid atomic.Int64
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "pay"
+		w.tell("m00")
+		w.pass()
+		key := session.DM("ana", "", "ana")
+		if !w.fleet.HasLogOpen("ana", key) {
+			t.Error("the log of a session at rest is not kept open: this test sees nothing")
+		}
+		w.tell("pay")
+		w.pass()
+		if n := len(w.committed(run.ApprovalAsked)); n != 1 {
+			t.Fatalf("%d approvals are asked for, want 1", n)
+		}
+		if w.fleet.HasLogOpen("ana", key) {
+			t.Error("the run waits, and its log is in memory")
+		}
+		w.tell("approve")
+		w.wantReplies("m00", "pay")
+	}, has(counter(&paid)))
+}
+
+// crashIn cuts the host off in the run of a message that the model holds.
+func (w *crashWorld) crashIn(id string) {
+	w.t.Helper()
+	w.pass()
+	if w.model.called(id) != 1 {
+		w.t.Fatalf("the run of %s has not begun", id)
+	}
+	w.crash()
+}
+
+// Nothing brings an owner to the lost reply of an input that only the log has, so
+// the next run does not begin before that reply is stored.
+func TestNextRunWaitsForTheReplyToALoggedInput(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.fill(7)
+		w.model.hold("m35")
+		w.model.release("m00")
+		w.pass()
+		w.replies.hold()
+		w.model.release("m35")
+		w.pass()
+		if n := len(w.committed(run.Finished)); n != 36 {
+			t.Errorf("%d runs are committed, want those up to m35, 36", n)
+		}
+		if w.model.called("m36") != 0 {
+			t.Error("the next run has begun before the reply was stored")
+		}
+		w.crash()
+		w.begin()
+		w.wantReplies(messages(0, mailbox+8)...)
+	})
+}
+
+// A reply is looked for in its stream when that has forgotten its id: a message
+// that comes again, however late, is answered once, whether the reply was lost or
+// only the acknowledgement.
+func TestRepliesOlderThanTheDedupeWindow(t *testing.T) {
+	tests := map[string]func(w *crashWorld) *wire{
+		"the acknowledgement is lost": func(w *crashWorld) *wire { return w.rest },
+		"the reply is lost":           func(w *crashWorld) *wire { return w.replies },
+	}
+	for name, lost := range tests {
+		t.Run(name, func(t *testing.T) {
+			inCrashWorld(t, func(w *crashWorld) {
+				w.model.hold("m01")
+				w.tell("m00", "m01")
+				w.pass()
+				lost(w).hold()
+				w.model.release("m01")
+				w.pass()
+				if n := len(w.committed(run.Finished)); n != 2 {
+					t.Fatalf("%d runs are committed, want 2", n)
+				}
+				w.crash()
+				time.Sleep(bus.DedupeWindow + time.Minute)
+				w.begin()
+				w.wantReplies("m00", "m01")
+				if n := w.model.called("m01"); n != 1 {
+					t.Errorf("the model was called %d times, want once", n)
+				}
+			})
+		})
+	}
+}
+
+// An id that comes again after the window of its stream is found in the log, and
+// its reply in the stream of replies.
+func TestMessageRepeatedAfterTheDedupeWindow(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.tell("m00")
+		w.pass()
+		time.Sleep(bus.DedupeWindow + time.Minute)
+		w.tell("m00")
+		w.wantReplies("m00")
+	})
+}
+
+// What is collected is one run, whose reply names all that it answers, and of
+// which a crash loses none.
+func TestCollectedMessagesAreAllAnswered(t *testing.T) {
+	collects := func(a *actor) {
+		a.cfg.Channels[0] = agents.Binding{Channel: "ana", Queue: session.Collect, Debounce: time.Second}
+	}
+	tests := map[string]func(w *crashWorld){
+		"at once":                     func(*crashWorld) {},
+		"after a crash before commit": func(w *crashWorld) { w.commits.hold() },
+		"after a crash before reply":  func(w *crashWorld) { w.replies.hold() },
+		"after a crash before ack":    func(w *crashWorld) { w.rest.hold() },
+	}
+	for name, spoil := range tests {
+		t.Run(name, func(t *testing.T) {
+			inCrashWorld(t, func(w *crashWorld) {
+				w.model.hold("m00\nm01\nm02")
+				w.tell("m00", "m01", "m02")
+				w.pass()
+				spoil(w)
+				w.model.release("m00\nm01\nm02")
+				w.pass()
+				if name != "at once" {
+					w.crash()
+					w.begin()
+				}
+				out := w.hear()
+				if want := []string{"m00", "m01", "m02"}; out.Text != "m00\nm01\nm02" || !slices.Equal(out.Merged, want) {
+					t.Errorf("answered %q with %q, want %q in one", out.Merged, out.Text, want)
+				}
+				w.settled()
+				w.pass()
+				w.silent()
+			}, collects)
+		})
+	}
+}
+
+// After its commit was refused, a run may be what ended the host before: the try
+// is in the log before the model is called again. So are the tries of those that
+// wait behind it.
+func TestRunsAfterAFenceAreCounted(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.hold("m00")
+		w.tell("m00", "m01")
+		w.pass()
+		w.commitFromOutside()
+		w.model.release("m00")
+		w.model.hold("m00")
+		w.model.hold("m01")
+		for n, id := range []string{"m00", "m01"} {
+			w.pass()
+			if w.model.called(id) != 2-n {
+				t.Fatalf("the model was called %d times with %s", w.model.called(id), id)
+			}
+			started := w.committed(run.Started)
+			if len(started) != n+1 || started[n].Attempt < 2 || started[n].Inputs[0].ID != id {
+				t.Errorf("the log has %s, want the second attempt of %s to be the last", describeStarts(started), id)
+			}
+			w.model.release(id)
+		}
+		w.wantReplies("m00", "m01", "other")
+	})
+}
+
+// commitFromOutside has another host accept a message into the session.
+func (w *crashWorld) commitFromOutside() {
+	w.t.Helper()
+	store := &session.Store{
+		Publisher: w.publisher(&wire{server: w.server}), Reader: records.NewReader(w.js), Files: filestore.New(w.js), Limit: 1 << 19,
+	}
+	log, err := store.Open(w.t.Context(), "ana", session.DM("ana", "", "ana"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	stored := make(chan error, 1)
+	log.Add(w.t.Context(), []run.Event{{Type: run.InputAdded, At: time.Now().UTC(), Input: &run.Input{
+		ID: "other", Subject: "plugin.inbound.ana", Seq: 3, Envelope: []byte(`{"id":"other","from":"ana","text":"other"}`),
+	}}}, func(err error) { stored <- err })
+	if err := <-stored; err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func describeStarts(events []run.Event) (list []string) {
+	for _, e := range events {
+		list = append(list, fmt.Sprintf("attempt %d of %s", e.Attempt, e.Inputs[0].ID))
+	}
+	return list
+}

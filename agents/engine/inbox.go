@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+
+	"agenthost/agents/internal/message"
+	"agenthost/bus"
+	"agenthost/bus/delivery"
+)
+
+// inboxSize lets a lane go on while an agent decodes. All agents have an inbox,
+// most of them nothing in it.
+const inboxSize = 32
+
+func (r *Runtime) receive(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.retired:
+			return
+		case d := <-r.inbox:
+			r.sweep()
+			r.accept(d)
+		case then := <-r.marks:
+			r.acceptInbox()
+			then()
+		}
+	}
+}
+
+// Offer hands d to the agent, unless it takes nothing more.
+func (r *Runtime) Offer(d *delivery.Delivery) {
+	select {
+	case r.inbox <- d:
+	case <-r.closed:
+		d.Leave()
+	}
+}
+
+// acceptInbox accepts all that is in the inbox.
+func (r *Runtime) acceptInbox() {
+	for len(r.inbox) > 0 {
+		r.accept(<-r.inbox)
+	}
+}
+
+// afterInbox has then called once all that was offered by now is accepted, unless
+// the agent stops before that.
+func (r *Runtime) afterInbox(then func()) {
+	r.busy.Go(func() {
+		select {
+		case r.marks <- then:
+		case <-r.closed:
+		}
+	})
+}
+
+// accept queues a delivery with its conversation. It waits for nothing: all agents
+// of the lane would wait with it.
+func (r *Runtime) accept(d *delivery.Delivery) {
+	it := r.intake.Decode(d)
+	if it == nil {
+		return
+	}
+	if r.isForAnother(it) {
+		d.Done()
+		return
+	}
+	if !r.intake.Admits(it) {
+		return
+	}
+	switch {
+	case r.parts.Beat != nil && it.IsTick():
+		r.enqueueTick(it)
+	case !r.intake.Timely(it):
+		d.Done()
+	case it.Interjects():
+		r.busy.Go(func() { r.deliverAnswer(it) })
+	default:
+		r.enqueue(it)
+	}
+}
+
+// isForAnother reports whether a message names one of the agents that are bound to
+// its subject, and that is not this one. All agents are bound to doors: what comes by
+// one and names none is for nobody.
+func (r *Runtime) isForAnother(it *message.Item) bool {
+	in := it.Origin.Inbound
+	if in == nil {
+		return false
+	}
+	if in.Agent == "" {
+		channel, _, _ := bus.Channel(it.Origin.Subject)
+		return bus.IsDoor(channel)
+	}
+	return in.Agent != r.id && in.Agent != r.now().Config.ShadowOf
+}
+
+// deliverAnswer brings a result to the conversation that waits for it.
+func (r *Runtime) deliverAnswer(it *message.Item) {
+	if key, ok := r.intake.Session(r.agent.Work, it); ok {
+		entry := r.sessions.Acquire(key)
+		entry.Value.push(it, entry)
+	}
+}
+
+// enqueue queues an input with its conversation.
+func (r *Runtime) enqueue(it *message.Item) {
+	key := r.parts.Identities.Session(it.Origin.Key(it.Input.ID))
+	r.intake.CheckID(it, key)
+	entry := r.sessions.Acquire(key)
+	entry.Value.push(it, entry)
+}
+
+// leaveInbox gives up what came while the agent stopped taking.
+func (r *Runtime) leaveInbox() {
+	for {
+		select {
+		case d := <-r.inbox:
+			d.Leave()
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+)
+
+func TestLongIDIsRefusedWithAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bot("ana", script(`rules: [{text: "${text}"}]`)))
+	dead := make(chan *nats.Msg, 10)
+	if _, err := w.bus.NC.ChanSubscribe("agent.dead.ana", dead); err != nil {
+		t.Fatal(err)
+	}
+	id := strings.Repeat("i", 257)
+	w.say("ana", bus.Inbound{ID: id, From: "bo", Text: "hello"})
+	out := w.hear()
+	if out.Kind != "error" || !out.Final || out.Error == nil || out.Error.Code != "validation" || out.InReplyTo != id || out.To != "bo" ||
+		!strings.Contains(out.Text, "its id has 257 bytes; want at most 256") {
+		t.Errorf("heard %+v", out)
+	}
+	expectLetter(t, dead, "its id has 257 bytes; want at most 256")
+	w.say("ana", bus.Inbound{ID: id[1:], Text: "hello"})
+	w.expect("reply", "hello")
+}
+
+func TestLongIDOfARouteIsRefusedWithAnAnswer(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("i", 300)
+	for name, task := range map[string]bus.Route{
+		"id":             {ID: long, CorrelationID: "c1"},
+		"correlation id": {ID: "t1", CorrelationID: long},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, bot("ana", script(`rules: [{text: "${text}"}]`)))
+			told, dead := make(chan *nats.Msg, 10), make(chan *nats.Msg, 10)
+			for subject, c := range map[string]chan *nats.Msg{"told": told, "agent.dead.ana": dead} {
+				if _, err := w.bus.NC.ChanSubscribe(subject, c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			task.Kind, task.From, task.Text, task.ReplyTo = bus.RouteDelegate, "prog", "do it", "told"
+			w.publish("agent.route.ana", task)
+			expectLetter(t, dead, " has 300 bytes; want at most 256")
+			select {
+			case msg := <-told:
+				r := bus.Route{}
+				if err := json.Unmarshal(msg.Data, &r); err != nil {
+					t.Fatal(err)
+				}
+				if r.Kind != "result" || r.CorrelationID != task.CorrelationID || len(r.ID) > 256 || r.Error == nil || r.Error.Code != "validation" {
+					t.Errorf("told %+v", r)
+				}
+			case <-time.After(30 * time.Second):
+				t.Fatal("the program was told nothing")
+			}
+		})
+	}
+}
+
+// The answer to a result that is refused is a result, too: it must not be
+// refused in turn, for ever.
+func TestLongIDOfAResultIsRefusedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bot("ana", script(`rules: [{text: "${text}"}]`)))
+	dead := make(chan *nats.Msg, 100)
+	if _, err := w.bus.NC.ChanSubscribe("agent.dead.ana", dead); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("i", 300)
+	w.publish("agent.route.ana", bus.Route{Kind: bus.RouteResult, ID: long, CorrelationID: long, From: "kate", Text: "done"})
+	expectLetter(t, dead, "its id has 300 bytes; want at most 256")
+	w.say("ana", bus.Inbound{Text: "hello"})
+	w.expect("reply", "hello")
+	w.settled()
+	if len(dead) != 0 {
+		t.Errorf("got another dead letter: %s", (<-dead).Data)
+	}
+}
+
+func expectLetter(t *testing.T, dead <-chan *nats.Msg, reason string) {
+	t.Helper()
+	select {
+	case msg := <-dead:
+		letter := bus.DeadLetter{}
+		if err := json.Unmarshal(msg.Data, &letter); err != nil {
+			t.Fatal(err)
+		}
+		if letter.Code != "validation" || !strings.Contains(letter.Reason, reason) {
+			t.Errorf("dead letter: %s, %s", letter.Code, letter.Reason)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("no dead letter")
+	}
+}
+
+// What cannot be taken is answered where it says to whom; else it is a dead letter only.
+func TestUnreadableMessageIsAnswered(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		payload string
+		why     string // empty: there is no answer
+		to      string
+		chat    string
+	}{
+		"neither text nor media": {`{"id":"m1","from":"bea","text":" "}`, "it has neither text nor media", "bea", ""},
+		"a group without chat":   {`{"id":"m1","from":"bea","group":true,"text":"hi"}`, "it has no chat, which a message of a group names", "bea", ""},
+		"in a chat":              {`{"id":"m1","chat":"c7"}`, "it has neither text nor media", "anonymous", "c7"},
+		"a bad priority":         {`{"id":"m1","from":"bea","text":"hi","priority":"soon"}`, "priority is", "bea", ""},
+		"both":                   {`{"id":"m1","from":"bea","text":"hi","edits":"a","withdraws":"b"}`, "it has both edits and withdraws", "bea", ""},
+		"an id that is a number": {`{"id":7,"from":"bea","text":""}`, "id cannot be a number", "bea", ""},
+		"without an address":     {`{"id":"m1"}`, "", "", ""},
+		"no JSON":                {`{"from":"bea`, "", "", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, bot("ana", script(`rules: [{text: "${text}"}]`)))
+			dead := w.subscribe("agent.dead.ana")
+			if err := w.bus.NC.Publish("plugin.inbound.ana", []byte(tt.payload)); err != nil {
+				t.Fatal(err)
+			}
+			w.next(dead)
+			if tt.why == "" {
+				w.settled()
+				w.silent()
+				return
+			}
+			out := w.hear()
+			if out.Kind != "error" || !out.Final || out.To != tt.to || out.Chat != tt.chat || !strings.Contains(out.Text, tt.why) || out.Error.Code != "validation" {
+				t.Errorf("heard %+v", out)
+			}
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"agenthost/agents/internal/message"
+	"agenthost/bus/delivery"
+)
+
+// proceed goes on after a run has ended: with the next, or to rest.
+func (c *conversation) proceed() {
+	c.mu.Lock()
+	c.fences = 0
+	c.mu.Unlock()
+	c.idle()
+}
+
+// idle says that no run is at work any more, and begins the next if there is
+// one. A log that has refused a commit beside the run is opened again first.
+func (c *conversation) idle() {
+	c.mu.Lock()
+	if c.journal != nil && c.journal.Err() != nil {
+		c.mu.Unlock()
+		c.again(nil, c.ours)
+		return
+	}
+	c.running, c.taken, c.last = false, false, nil
+	c.wake(0)
+	c.mu.Unlock()
+	c.rest()
+}
+
+// rest lets go of the conversation when there is nothing left to do in it. One
+// that waits for somebody keeps nothing in memory.
+func (c *conversation) rest() {
+	c.mu.Lock()
+	if c.entry == nil || c.running || c.spilling || c.refusing || len(c.refusals) > 0 || c.out.Sending() || c.timer != nil || c.pressing() || !c.suspended && len(c.Queue) > 0 {
+		c.mu.Unlock()
+		return
+	}
+	if c.suspended {
+		c.forget()
+		c.suspended = false
+	}
+	entry, anchor := c.entry, c.anchor
+	c.entry, c.anchor = nil, nil
+	c.mu.Unlock()
+	if anchor != nil {
+		anchor.Done()
+	}
+	entry.Release()
+	c.r.busy.Done()
+}
+
+// settle ends the deliveries of inputs whose replies are stored. While the log
+// holds inputs that no message stands for, one stays as the anchor: the last, so
+// that what was answered long ago does not come again after a takeover. Where they
+// were left to the next owner meanwhile, so is the anchor.
+func (c *conversation) settle(deliveries []*delivery.Delivery) {
+	c.mu.Lock()
+	var left *delivery.Delivery
+	switch last := len(deliveries) - 1; {
+	case last < 0 || c.suspended:
+	case c.In(message.Logged) > 0:
+		before := c.anchor
+		c.anchor, deliveries = deliveries[last], deliveries[:last]
+		if before != nil {
+			deliveries = append(deliveries, before)
+		}
+	case c.leftLogged:
+		left, deliveries = deliveries[last], deliveries[:last]
+	}
+	c.mu.Unlock()
+	if left != nil {
+		left.Leave()
+	}
+	for _, d := range deliveries {
+		d.Done()
+	}
+}
+
+// leave gives up everything that is not begun: it stays unacknowledged.
+func (c *conversation) leave() {
+	c.mu.Lock()
+	if c.timer != nil && c.timer.Stop() {
+		c.timer = nil
+	}
+	ready := len(c.Queue)
+	for i, it := range c.Queue {
+		if it.Place == message.Spilling { // its commit tells what becomes of it
+			ready = i
+			break
+		}
+	}
+	c.leftLogged = c.leftLogged || c.In(message.Logged) > 0
+	items, anchor := append(c.pop(ready), c.refusals...), c.anchor
+	c.anchor, c.running, c.taken, c.journal, c.refusals = nil, false, false, nil, nil
+	c.mu.Unlock()
+	if anchor != nil {
+		anchor.Leave()
+	}
+	message.LeaveAll(message.DeliveriesOf(items))
+	c.rest()
+}

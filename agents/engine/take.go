@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"agenthost/agents/internal/answers"
+	"agenthost/agents/internal/message"
+	"agenthost/session"
+)
+
+// most is how many messages one run answers together.
+const most = 100
+
+// take takes the inputs of the next run off the queue; there are several only
+// where they are collected. What the log has answered is answered again from
+// there.
+func (c *conversation) take(journal *session.Log) ([]*message.Item, error) {
+	for {
+		c.endWithdrawn(journal)
+		c.mu.Lock()
+		c.ordersFirst()
+		c.mu.Unlock()
+		if c.block() {
+			if c.r.yields() { // it may be too late to be sent off
+				return nil, errStopping
+			}
+			return nil, nil
+		}
+		c.mu.Lock()
+		wait := c.dropWithdrawn()
+		if ended := len(c.refusals) > 0 && !c.refusing; ended {
+			c.mu.Unlock()
+			c.commitRefusals(journal)
+			continue
+		}
+		if len(c.Queue) == 0 || c.Queue[0].Place == message.Spilling || wait {
+			c.blocked = wait // until the commit has ended
+			c.mu.Unlock()
+			return nil, nil
+		}
+		it := c.Queue[0]
+		seq, seen := it.Seen(journal)
+		if it.Interjects() { // nothing is under way that it could be meant for
+			if !seen && c.outdated(it) {
+				c.mu.Unlock()
+				return nil, errOutdated
+			}
+			c.pop(1)
+			if answers.OperatorOrder(it) != "" && !seen {
+				c.taken = true
+				c.mu.Unlock()
+				return []*message.Item{it}, nil
+			}
+			c.mu.Unlock()
+			switch {
+			case it.Delivery == nil:
+			case answers.OperatorOrder(it) != "": // its reply may be lost
+				c.r.parts.Tell(it.Origin.Route, nil)
+				if err := c.answerAgain(journal, it, seq); err != nil {
+					return nil, err
+				}
+			case seen && it.Tried:
+				if err := c.answeredAgain(journal, it, seq); err != nil {
+					return nil, err
+				}
+			case seen:
+				c.r.intake.Taken(it)
+			default:
+				c.r.intake.Late(it)
+			}
+			continue
+		}
+		if it.Changes() && (!seen || it.Place == message.Logged && seq == 0) {
+			if c.hasTarget(it) {
+				c.behindTarget(it)
+			} else {
+				c.refuseMissed(it)
+			}
+			c.mu.Unlock()
+			c.commitRefusals(journal)
+			continue
+		}
+		operated := journal.State().Operator != nil && (it.Origin.Inbound == nil || it.Origin.Inbound.Answers == "")
+		if !seen && !operated && c.mayAnswer(it) {
+			c.mu.Unlock()
+			if c.forwardSoon(journal, it) {
+				c.unqueue(it)
+			}
+			continue
+		}
+		if !seen || it.Place == message.Logged && seq == 0 {
+			n := c.together(journal)
+			if c.blocked = c.UnsettledChange(n); c.blocked {
+				c.mu.Unlock()
+				return nil, nil
+			}
+			items := c.edited(c.pop(n))
+			c.taken = true
+			c.mu.Unlock()
+			return items, nil
+		}
+		c.pop(1)
+		c.mu.Unlock()
+		if seq == 0 { // another message with its id waits in the log
+			c.settle(message.DeliveriesOf([]*message.Item{it}))
+			continue
+		}
+		if err := c.answerAgain(journal, it, seq); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// alone reports whether an input is answered by itself: an order, or the answer
+// to a question, is no part of what somebody says.
+func (c *conversation) alone(it *message.Item) bool {
+	in := it.Origin.Inbound
+	if in == nil {
+		return false
+	}
+	return c.IsOrder(in) || in.Answers != ""
+}
+
+// block keeps the queue from being worked on until the first of it is due. It
+// reports whether it is not.
+func (c *conversation) block() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.passDelayed()
+	c.blocked = len(c.Queue) > 0 && !c.due(c.Queue[0], c.unblock)
+	return c.blocked
+}
+
+// passDelayed moves an order or an answer before what waits for the rate of its
+// sender, or is paused: those do not count for it. Called with the lock held.
+func (c *conversation) passDelayed() {
+	if len(c.Queue) < 2 || !c.Queue[0].NotBefore.After(time.Now()) && !c.paused(c.Queue[0], nil) {
+		return
+	}
+	i := slices.IndexFunc(c.Queue, func(it *message.Item) bool { return c.alone(it) && it.Place != message.Spilling })
+	if i > 0 {
+		c.Shift(i, 0)
+	}
+}
+
+func (c *conversation) unblock() {
+	c.mu.Lock()
+	c.blocked = false
+	c.wake(0)
+	c.mu.Unlock()
+}

@@ -1,0 +1,59 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Who waits for a task that cannot be read is told so; there is a dead letter
+// besides.
+func TestUnreadableTaskIsTurnedBack(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		task string
+		told bool
+	}{
+		"no text":       {`{"id":"t1","kind":"delegate","reply_to":"told","correlation_id":"c1","text":" "}`, true},
+		"bad deadline":  {`{"id":"t1","kind":"delegate","reply_to":"told","correlation_id":"c1","text":"do it","deadline":""}`, true},
+		"bad id":        {`{"id":7,"kind":"delegate","reply_to":"told","correlation_id":"c1","text":"do it"}`, true},
+		"no address":    {`{"id":"t1","kind":"delegate","correlation_id":"c1"}`, false},
+		"bad address":   {`{"id":"t1","kind":"delegate","reply_to":"told.*","correlation_id":"c1","text":"do it"}`, false},
+		"not delegated": {`{"id":"t1","kind":"event","reply_to":"told","correlation_id":"c1"}`, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, bot("ana", script(`rules: [{text: "${text}"}]`)))
+			told, dead := make(chan *nats.Msg, 10), make(chan *nats.Msg, 10)
+			for subject, c := range map[string]chan *nats.Msg{"told": told, "agent.dead.ana": dead} {
+				if _, err := w.bus.NC.ChanSubscribe(subject, c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.publish("agent.route.ana", json.RawMessage(tt.task))
+			select {
+			case <-dead:
+			case <-time.After(60 * time.Second):
+				t.Fatal("no dead letter")
+			}
+			w.settled()
+			if (len(told) == 1) != tt.told {
+				t.Fatalf("told %d times, want it: %t", len(told), tt.told)
+			}
+			if !tt.told {
+				return
+			}
+			r := bus.Route{}
+			if err := json.Unmarshal((<-told).Data, &r); err != nil {
+				t.Fatal(err)
+			}
+			if r.Kind != "result" || r.CorrelationID != "c1" || r.From != "ana" || r.Error == nil || r.Error.Code != "validation" {
+				t.Errorf("told %+v", r)
+			}
+		})
+	}
+}

@@ -1,0 +1,179 @@
+package answers
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/message"
+	"agenthost/bus"
+	"agenthost/internal/texts"
+	"agenthost/run"
+	"agenthost/tools"
+)
+
+// Answer reads it as an answer to a call of the run that waits. ok is false when
+// it is none.
+func (c Reader) Answer(it *message.Item, r *run.Run) (sig run.Signal, ok bool) {
+	if sig, ok = c.Meant(it, r); !ok || c.RefusalOf(it, r, sig) != nil {
+		return run.Signal{}, false
+	}
+	sig.At, sig.Run = time.Now(), r.ID
+	sig.Input = &run.Input{ID: it.Input.ID, Subject: it.Input.Subject, Seq: it.Input.Seq}
+	return sig, true
+}
+
+// Meant is what it says to r, if it says anything.
+func (c Reader) Meant(it *message.Item, r *run.Run) (sig run.Signal, ok bool) {
+	switch {
+	case it.Origin.Route != nil:
+		return c.routedAnswer(it, r)
+	case it.Stops():
+		return run.Signal{Kind: run.Abort, By: message.Sender(it.Origin.Inbound), Door: it.Origin.Subject}, true
+	}
+	open := r.Open()
+	if len(open) == 0 { // as mostly
+		return run.Signal{}, false
+	}
+	in := it.Origin.Inbound
+	if c.IsOrder(in) || it.Changes() {
+		return sig, false
+	}
+	sig.By, sig.Door = message.Sender(in), it.Origin.Subject
+	if in.Answers != "" {
+		call, found := c.WaitingCall(r, in.Answers)
+		return Said(c.Book(it), sig, call, in.Text, found && call.Asked != run.ForDelegate)
+	}
+	call, answer, ok := ask.Pick(c.Book(it), c.askedBefore(it, open), in.Text)
+	sig.Kind, sig.Call, sig.Answer, sig.Scope = run.Answered, call.ID, answer.Answer, answer.Scope
+	return sig, ok
+}
+
+// askedBefore are the calls that wait for a person and had asked when it came.
+func (c Reader) askedBefore(it *message.Item, open []run.Call) (people []run.Call) {
+	for _, call := range open {
+		if call.Asked != run.ForDelegate && (it.Origin.Guest() || it.Input.Seq > call.Newest) {
+			people = append(people, call)
+		}
+	}
+	return people
+}
+
+// WaitingCall finds the call that waits under a wait id, or under its own.
+func (c Reader) WaitingCall(r *run.Run, id string) (run.Call, bool) {
+	calls := r.Open()
+	i := slices.IndexFunc(calls, func(call run.Call) bool {
+		return call.ID == id || c.WaitID(r.ID, call) == id
+	})
+	if i < 0 {
+		return run.Call{}, false
+	}
+	return calls[i], true
+}
+
+// routedAnswer reads a result that a host has sent: of the agent that was asked, of a
+// person by another door, or of the clock. What an agent says is never the answer of a
+// person: a program may choose where it goes.
+func (c Reader) routedAnswer(it *message.Item, r *run.Run) (sig run.Signal, ok bool) {
+	route := it.Origin.Route
+	if route.Kind != bus.RouteResult || !it.Signed {
+		return sig, false
+	}
+	sig.By, sig.Door = route.From, route.Door
+	if strings.HasSuffix(route.CorrelationID, ask.StopToken) {
+		sig.Kind, sig.Reason = run.Abort, route.Text
+		return sig, it.ThroughDoor()
+	}
+	if OperatorOrder(it) == ask.TakeOverToken {
+		return c.takenOver(sig, r)
+	}
+	call, found := c.WaitingCall(r, route.CorrelationID)
+	if !found {
+		return sig, false
+	}
+	switch {
+	case route.From == ask.FromDeadline && route.Text == "":
+		return c.overdue(sig, call), true
+	case route.From == ask.FromDeadline:
+		sig, ok = Said(c.Book(it), sig, call, route.Text, true)
+		return c.byDefault(sig, call), ok
+	case call.Asked != run.ForDelegate:
+		sig, ok = Said(c.Book(it), sig, call, strings.TrimSpace(route.Text+" "+route.Scope), it.ThroughDoor())
+		sig.Args = route.Args
+		return sig, ok && c.mayRun(it, call, sig.Args)
+	case route.From != call.To:
+		return sig, false
+	case route.Error != nil:
+		sig.Kind, sig.Call, sig.Source = run.ToolSettled, call.ID, run.FromDelegate
+		sig.Result = cmp.Or(route.Error.Message, route.Error.Code)
+	default:
+		sig.Kind, sig.Call, sig.Answer = run.Answered, call.ID, message.WithMedia(route)
+	}
+	return sig, true
+}
+
+// overdue is what becomes of a call without an answer in time.
+func (c Reader) overdue(sig run.Signal, call run.Call) run.Signal {
+	sig.Call, sig.Late = call.ID, true
+	switch call.Asked {
+	case run.ForApproval:
+		sig.Kind, sig.Answer, sig.Result = run.Answered, run.Deny, "not approved: no answer came before the deadline, so it was not run"
+		sig.Notice = c.Texts().Say("approval_expired", "what", call.Prompt)
+		if call.Name == run.Budget {
+			sig.Notice = c.Texts().Say("budget_expired")
+		}
+	case run.ForDelegate:
+		sig.Kind, sig.Source, sig.Result = run.ToolSettled, run.FromDelegate, "no result came in time"
+	default:
+		sig.Kind, sig.Source, sig.Result = run.ToolSettled, run.FromAnswer, "no answer came before the deadline"
+		sig.Notice = c.Texts().Say("question_expired", "question", call.Prompt)
+	}
+	return sig
+}
+
+// byDefault is overdue for a question that has an answer for that case.
+func (c Reader) byDefault(sig run.Signal, call run.Call) run.Signal {
+	sig.Late = true
+	sig.Result = sig.Answer + " (the default: no answer came before the deadline)"
+	sig.Notice = c.Texts().Say("question_expired_default", "question", call.Prompt, "answer", sig.Answer)
+	return sig
+}
+
+// mayRun reports whether args may run in place of what an approval shows. It answers
+// with the reason when not.
+func (c Reader) mayRun(it *message.Item, call run.Call, args json.RawMessage) bool {
+	if len(args) == 0 {
+		return true
+	}
+	p := c.Agent.Now()
+	tool, ok := p.Tools.Find(call.Name)
+	switch err := p.Tools.Check(tool, args); {
+	case call.Asked != run.ForApproval || call.Name == run.Budget:
+		it.Unfit = errors.New("only the approval of a tool's call takes other arguments")
+	case !ok:
+		it.Unfit = fmt.Errorf("the tool %s is unavailable right now, so its arguments cannot be checked; try again later", call.Name)
+	case err != nil:
+		it.Unfit = fmt.Errorf("the arguments do not fit the tool %s: %w", call.Name, err)
+	case p.Tools.Policy.Decide(tool, args, nil).Verdict == tools.Deny:
+		it.Unfit = fmt.Errorf("the permissions of %s deny %s with these arguments", c.Agent.ID, call.Name)
+	default:
+		return true
+	}
+	return false
+}
+
+// Said reads what a person said as the answer to a call. A number in it must be that
+// of the call.
+func Said(book texts.Book, sig run.Signal, call run.Call, text string, found bool) (run.Signal, bool) {
+	if !found {
+		return sig, false
+	}
+	_, answer, ok := ask.Pick(book, []run.Call{call}, text)
+	sig.Kind, sig.Call, sig.Answer, sig.Scope = run.Answered, call.ID, answer.Answer, answer.Scope
+	return sig, ok
+}

@@ -1,0 +1,101 @@
+package answers
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/message"
+	"agenthost/bus"
+	"agenthost/run"
+	"agenthost/session"
+)
+
+// An input may answer what a run of another session has asked in this chat: that of an agent
+// which works for this one, or one that was begun by the clock or an event.
+
+// IsForItself reports whether it is an order or a change, and so no answer to anything.
+func (c Reader) IsForItself(it *message.Item) bool {
+	return it.Changes() || c.IsOrder(it.Origin.Inbound) && !it.Stops()
+}
+
+// PassedOnHash ends the id under which an answer is passed on, after that of
+// what it answers.
+func (c Reader) PassedOnHash(it *message.Item) string {
+	return ":" + session.SID(it.Input.ID, c.Key)
+}
+
+// PassedOn finds what was answered with an input that has come again. It must
+// answer nothing else: by now another question may be open in the chat.
+func (c Reader) PassedOn(it *message.Item) (waiting string, err error) {
+	if !it.Tried || it.Delivery == nil || it.Origin.Inbound == nil {
+		return "", nil
+	}
+	since := it.Delivery.Stored.Add(-10 * time.Second) // clocks of a cluster differ
+	err = c.Insist(func() error {
+		ctx, cancel := context.WithTimeout(c.Agent.Work, 30*time.Second)
+		defer cancel()
+		waiting, err = c.Agent.Parts.Asks.PassedOn.Find(ctx, c.PassedOnHash(it), since)
+		return err
+	})
+	return waiting, err
+}
+
+// AskedHere finds the questions of other runs that the input may answer: the one that
+// it names, or all that were put in this chat.
+func (c Reader) AskedHere(ctx context.Context, it *message.Item) (here []agents.Waiting) {
+	if id := it.Origin.Inbound.Answers; id != "" {
+		w, err := ask.Read(ctx, c.Agent.Parts.JS, id)
+		if err != nil && !errors.Is(err, ask.ErrNotWaiting) {
+			c.Log().Warn().Err(err).Msg("look for a question of another run")
+		}
+		if err == nil && w.Kind != run.ForDelegate && !c.owns(w) {
+			here = append(here, w)
+		}
+		return here
+	}
+	return c.OpenHere(it)
+}
+
+// OpenHere lists what other runs have asked where an input comes from.
+func (c Reader) OpenHere(it *message.Item) []agents.Waiting {
+	open := c.Agent.Parts.Asks.Open
+	if open.Calm() {
+		return nil
+	}
+	in := it.Origin.Inbound
+	place := ask.With(it.Origin.Outbound(), message.Sender(in), in.Thread)
+	if in.Group {
+		place = ask.InChat(it.Origin.Outbound(), in.Chat, in.Thread)
+	}
+	fits := func(w agents.Waiting) bool { return !c.owns(w) && c.isWhere(w.Origin, it) }
+	return open.At(c.Agent.Work.Done(), fits, ask.InSession(c.Agent.ID, string(c.Key)), place)
+}
+
+// owns reports whether a run of this conversation waits.
+func (c Reader) owns(w agents.Waiting) bool {
+	return w.Agent == c.Agent.ID && w.Session == string(c.Key)
+}
+
+// isWhere reports whether a question was put where the input comes from. One
+// that no conversation has led to only knows an address.
+func (c Reader) isWhere(at *bus.Origin, it *message.Item) bool {
+	if at.Session != "" {
+		return at.Agent == c.Agent.ID && at.Session == string(c.Key)
+	}
+	if at.Agent != "" && at.Agent != c.Agent.ID { // another agent that is in this chat has begun it
+		return false
+	}
+	return it.IsAt(at)
+}
+
+// IsHere reports whether a question was put in the chat of the input, by whichever of
+// the agents that are in it.
+func (c Reader) IsHere(at *bus.Origin, it *message.Item) bool {
+	if at == nil || at.Session == "" {
+		return at != nil && it.IsAt(at)
+	}
+	return at.Subject == it.Origin.Outbound() && at.Session == string(c.Key)
+}

@@ -1,0 +1,30 @@
+package answers
+
+import (
+	"errors"
+	"strings"
+
+	"agenthost/agents/internal/message"
+	"agenthost/llm"
+	"agenthost/run"
+)
+
+// ErrUnfit tells that an answer is none to the question that it names.
+var ErrUnfit = errors.New("this is no answer to the question; an approval takes approve or deny, a question with options one of them")
+
+// NoAnswer tells a person that what they have said to a question, by its id, does
+// not answer it, and what would.
+func (c Reader) NoAnswer(it *message.Item, asked string, options []string) *run.Error {
+	switch {
+	case asked == run.ForApproval:
+		return c.Mistake(it, "not_an_approval")
+	case len(options) > 0:
+		return c.Mistake(it, "not_an_option", "options", strings.Join(options, ", "))
+	}
+	return c.Mistake(it, "not_an_answer")
+}
+
+// Mistake is the error of a message that asks for what cannot be, in words.
+func (c Reader) Mistake(it *message.Item, key string, values ...string) *run.Error {
+	return &run.Error{Code: llm.CodeValidation, Message: c.Book(it).Say(key, values...)}
+}

@@ -1,0 +1,138 @@
+// Package finishing keeps which sessions are still at work on the host that served their
+// lane before. A lane moves at once, and runs in progress end where they are: the new
+// owner begins nothing in these sessions until they have ended there. That saves work
+// from being done twice; what keeps it from counting twice is the fence of the log.
+package finishing
+
+import (
+	"maps"
+	"sync"
+	"time"
+)
+
+// Within is how long a host may go on with what it has begun in a lane that it has
+// handed over.
+const Within = 15 * time.Minute
+
+// A Handover is what a host goes on with after it has handed a lane over.
+type Handover struct {
+	Host     string              `json:"host"`
+	Run      string              `json:"run"`   // of that host: another one of its name has begun none of it
+	Until    time.Time           `json:"until"` // whatever is not finished then, the new owner takes over
+	Sessions map[string][]string `json:"sessions"`
+}
+
+// An Index is the handovers to this host. It is safe for concurrent use; make one with
+// NewIndex.
+type Index struct {
+	mu      sync.Mutex
+	lanes   map[int]handover
+	known   map[int]uint64 // by lane, the revision of what is known
+	waiting map[any]waiter
+	alive   map[string]string // the runs of the hosts that live; nil: they are not known yet
+}
+
+// A handover is one, with its sessions to look up.
+type handover struct {
+	Handover
+	sessions map[name]bool
+}
+
+// A name names a session.
+type name struct{ agent, session string }
+
+// A waiter is called when its session is free.
+type waiter struct {
+	name
+	then func()
+}
+
+// NewIndex makes an Index without any.
+func NewIndex() *Index {
+	return &Index{lanes: map[int]handover{}, known: map[int]uint64{}, waiting: map[any]waiter{}}
+}
+
+// Set replaces what is known of a lane, unless something newer is.
+func (x *Index) Set(lane int, revision uint64, h Handover) {
+	x.change(func() {
+		if revision < x.known[lane] {
+			return
+		}
+		x.known[lane] = revision
+		delete(x.lanes, lane)
+		left := min(time.Until(h.Until), Within) // the clocks of hosts may differ
+		if left > 0 && len(h.Sessions) > 0 && !x.gone(h) {
+			h.Until = time.Now().Add(left)
+			x.lanes[lane] = handover{h, namesOf(h)}
+			time.AfterFunc(left, func() { x.change(func() {}) })
+		}
+	})
+}
+
+func namesOf(h Handover) map[name]bool {
+	names := map[name]bool{}
+	for agent, sessions := range h.Sessions {
+		for _, session := range sessions {
+			names[name{agent, session}] = true
+		}
+	}
+	return names
+}
+
+// Alive says which hosts live: by their names, the run of each. What others were still at
+// work on is free, now and when it becomes known.
+func (x *Index) Alive(runs map[string]string) {
+	x.mu.Lock()
+	same := x.alive != nil && maps.Equal(x.alive, runs)
+	x.mu.Unlock()
+	if same {
+		return
+	}
+	x.change(func() {
+		x.alive = maps.Clone(runs)
+		maps.DeleteFunc(x.lanes, func(_ int, h handover) bool { return x.gone(h.Handover) })
+	})
+}
+
+// gone reports whether the host is known not to live. It is called with the lock held.
+func (x *Index) gone(h Handover) bool { return x.alive != nil && x.alive[h.Host] != h.Run }
+
+// Holds reports whether a session is at work on another host. If it is, then is called
+// when that has ended, once for each who.
+func (x *Index) Holds(agent, session string, who any, then func()) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	n := name{agent, session}
+	if !x.holds(n) {
+		return false
+	}
+	x.waiting[who] = waiter{n, then}
+	return true
+}
+
+// holds is called with the lock held.
+func (x *Index) holds(n name) bool {
+	for _, h := range x.lanes {
+		if h.sessions[n] && time.Now().Before(h.Until) {
+			return true
+		}
+	}
+	return false
+}
+
+// change changes the index, and calls those whose session is free.
+func (x *Index) change(how func()) {
+	var free []func()
+	x.mu.Lock()
+	how()
+	for who, w := range x.waiting {
+		if !x.holds(w.name) {
+			delete(x.waiting, who)
+			free = append(free, w.then)
+		}
+	}
+	x.mu.Unlock()
+	for _, then := range free {
+		then()
+	}
+}

@@ -1,0 +1,189 @@
+package inflight
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+
+	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/profile"
+	"agenthost/agents/internal/tracing"
+	"agenthost/bus"
+	"agenthost/llm"
+	"agenthost/run"
+	"agenthost/session"
+	"agenthost/tools"
+)
+
+// A Run is a run in progress.
+type Run struct {
+	Session
+	ID      string
+	Profile *profile.Profile // of the turn; changes only while nothing is under way
+	Journal *session.Log
+	Items   []*message.Item // those whose messages are held
+	Inputs  []run.Input     // all that the run answers
+	Trace   tracing.Context
+
+	mu    sync.Mutex // of what tools under way read and write, Items and Inputs included
+	entry string     // of the model that is asked
+}
+
+// Prepare makes the run one that answers the inputs of items.
+func (t *Run) Prepare(items []*message.Item) {
+	t.Items = items
+	inputs := make([]run.Input, len(items))
+	for i, it := range items {
+		inputs[i] = it.Input
+	}
+	t.AnswerTo(inputs)
+}
+
+// Refresh has the next turn go by the profile that there is by now.
+func (t *Run) Refresh() { t.Profile = t.profileNow() }
+
+// AddInput adds an input to those that the run answers.
+func (t *Run) AddInput(in run.Input) {
+	t.mu.Lock()
+	t.Inputs = append(t.Inputs, in)
+	t.mu.Unlock()
+}
+
+// SetInput puts an input in the place of another.
+func (t *Run) SetInput(i int, in run.Input) {
+	t.mu.Lock()
+	t.Inputs[i] = in
+	t.mu.Unlock()
+}
+
+// Entry is the model that is asked, or was last; empty when none was.
+func (t *Run) Entry() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.entry
+}
+
+// Origin is where the last input of the run comes from.
+func (t *Run) Origin() (message.Origin, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.Items); n > 0 && t.Items[n-1].Input.ID == t.Inputs[len(t.Inputs)-1].ID {
+		return t.Items[n-1].Origin, nil
+	}
+	return message.ReadOrigin(t.Inputs[len(t.Inputs)-1])
+}
+
+// Last is the last input of the run.
+func (t *Run) Last() run.Input {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.Inputs[len(t.Inputs)-1]
+}
+
+// AnswerTo makes the run one that answers inputs, in the trace of the last.
+func (t *Run) AnswerTo(inputs []run.Input) {
+	t.Inputs, t.Trace = inputs, tracing.Of(inputs)
+	t.Refresh()
+}
+
+// Takes reports whether the run answers the input with that id.
+func (t *Run) Takes(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.Inputs, func(in run.Input) bool { return in.ID == id })
+}
+
+// profile is what the next turn goes by. All inputs of a run came by the same
+// binding, if by any.
+func (t *Run) profileNow() *profile.Profile {
+	p := t.Agent.Now()
+	if len(t.Inputs) == 0 {
+		return p
+	}
+	p = p.By(t.Inputs[0].Subject)
+	if !bytes.Contains(t.Inputs[0].Envelope, []byte(`"tools"`)) { // as mostly
+		return p
+	}
+	if o, err := message.ReadOrigin(t.Inputs[0]); err == nil {
+		p = p.WithClientTools(o.ClientTools())
+	}
+	return p
+}
+
+// Join adds an item to those of the run. Tools under way may look for where it
+// comes from.
+func (t *Run) Join(it *message.Item) {
+	t.mu.Lock()
+	t.Items = append(t.Items, it)
+	t.mu.Unlock()
+}
+
+// Messages are the items that say something of their own.
+func (t *Run) Messages() (list []*message.Item) {
+	for _, it := range t.Items {
+		if !it.Changes() {
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+// Chain are the agents that this run works for, and its own at the end.
+func (t *Run) Chain() []string {
+	var chain []string
+	if o, err := t.Origin(); err == nil && o.Route != nil {
+		chain = slices.Clone(o.Route.Chain)
+	}
+	return append(chain, t.Agent.ID)
+}
+
+// Person is where the person is whose message led to this run, if one did.
+func (t *Run) Person() *bus.Origin {
+	o, err := t.Origin()
+	if err != nil {
+		return nil
+	}
+	if o.Route != nil {
+		return o.Route.Origin
+	}
+	return &bus.Origin{
+		Agent: t.Agent.ID, Session: string(t.Key),
+		Subject: o.Outbound(),
+		To:      message.Sender(o.Inbound), Chat: o.Inbound.Chat, Thread: o.Inbound.Thread,
+		ReplyTo: t.Last().ID,
+	}
+}
+
+// Chat is where the person is, as tools are told.
+func (t *Run) Chat() tools.Chat {
+	p := t.Person()
+	if p == nil || p.Agent != t.Agent.ID {
+		return tools.Chat{}
+	}
+	return tools.Chat{Session: p.Session, Subject: p.Subject, To: p.To, Chat: p.Chat, Thread: p.Thread}
+}
+
+// Line is where calls of this run wait when a model has no room: sessions of
+// all agents share its models.
+func (t *Run) Line() string { return t.Agent.ID + "/" + string(t.Key) }
+
+// Asked notes which model is asked for the run.
+func (t *Run) Asked(l llm.Link) {
+	name := l.Name
+	if l.Gate != nil {
+		name = l.Gate.Name()
+	}
+	t.mu.Lock()
+	t.entry = name
+	t.mu.Unlock()
+}
+
+// LastModel is the entry that was asked last for the run. Of a run that was asked for by
+// another host it is the first that its agent asks.
+func (t *Run) LastModel() string {
+	entry := t.Entry()
+	if models := t.Profile.Config.Model; entry == "" && len(models) > 0 {
+		return models[0]
+	}
+	return entry
+}

@@ -1,0 +1,101 @@
+package inflight
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/tracing"
+	"agenthost/hooks"
+	"agenthost/llm"
+	"agenthost/run"
+)
+
+// The before_message hooks see an input before anything of it is stored, so that
+// what they take out of it is in no log, no answer that is passed on and no
+// dead letter. Only AGENT_INBOUND, or the stream that brought it, has the original.
+
+// Screen fires the before_message hooks for an input, once. It returns nil when
+// there are none.
+func (c Session) Screen(ctx context.Context, it *message.Item, runID string) *message.Screening {
+	if s := it.Screened.Load(); s != nil {
+		return s
+	}
+	if it.Input.Checked || !c.Hooked(hooks.BeforeMessage) {
+		return nil
+	}
+	it.Screened.CompareAndSwap(nil, c.fireBeforeMessage(ctx, it, runID))
+	return it.Screened.Load()
+}
+
+func (c Session) fireBeforeMessage(ctx context.Context, it *message.Item, runID string) *message.Screening {
+	o := it.Origin
+	check := func(value json.RawMessage) error {
+		_, err := o.Overridden(value)
+		return err
+	}
+	trace := tracing.Of([]run.Input{it.Input}).Outward()
+	out := c.Agent.Parts.Hooks.Fire(ctx, hooks.Call{
+		Hook: hooks.BeforeMessage, Agent: c.Agent.ID, Session: string(c.Key), Run: runID,
+		TraceParent: trace.Parent, TraceState: trace.State,
+		Args: hooks.Args{"message": it.Input.Envelope}, Changeable: hooks.Changeable{"message": check},
+	})
+	switch out.Action {
+	case hooks.Abort:
+		return o.HeldBack(out.Reason)
+	case hooks.Override:
+		s, err := o.Overridden(out.Args["message"])
+		if err != nil { // was checked: it does not happen
+			return o.HeldBack(c.Book(it).Say("message_unchecked"))
+		}
+		return s
+	}
+	return &message.Screening{Origin: o, Envelope: it.Input.Envelope}
+}
+
+// ScreenAll has the hooks see all inputs of the run that is to begin. It returns
+// the reason why one of them is refused.
+func (t *Run) ScreenAll(ctx context.Context) (refused string) {
+	for i, it := range t.Items {
+		s := t.Screen(ctx, it, t.ID)
+		if s == nil {
+			continue
+		}
+		it.Use(s)
+		t.SetInput(i, it.Input)
+		refused = cmp.Or(refused, s.Refused)
+	}
+	return refused
+}
+
+// ScreenAnswer has the hooks see what a person says in their own words to the
+// question of a run. It returns the reason why a hook refuses it.
+func (c Session) ScreenAnswer(ctx context.Context, it *message.Item, r *run.Run, sig *run.Signal) (refused string) {
+	if sig.Kind != run.Answered || it.Origin.Inbound == nil || !inOwnWords(r, sig.Call) {
+		return ""
+	}
+	s := c.Screen(ctx, it, r.ID)
+	if s == nil {
+		return ""
+	}
+	it.Use(s)
+	sig.Answer = strings.TrimSpace(it.Origin.Inbound.Text)
+	return s.Refused
+}
+
+// inOwnWords reports whether a call waits for an answer that may be any text.
+func inOwnWords(r *run.Run, call string) bool {
+	for _, open := range r.Open() {
+		if open.ID == call {
+			return open.Asked == run.ForQuestion && len(open.Options) == 0
+		}
+	}
+	return false
+}
+
+// RefusedByHook tells a person why a hook refuses a message outside of any run.
+func RefusedByHook(reason string) *run.Error {
+	return &run.Error{Code: llm.CodeCancelled, Message: reason}
+}

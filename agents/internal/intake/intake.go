@@ -1,0 +1,62 @@
+// Package intake decodes what the lane of an agent brings, and ends what cannot be taken: what
+// is wrong becomes a dead letter and its sender is told, results that nothing waits for are
+// dropped, and so are firings whose time is over. What is for agents that no host serves ends
+// here as well.
+package intake
+
+import (
+	"context"
+	"sync"
+
+	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/parts"
+	"agenthost/agents/internal/profile"
+	"agenthost/agents/internal/senders"
+	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/llm"
+
+	"github.com/rs/zerolog"
+)
+
+// An Intake is that of one agent. Its methods may be called by many goroutines.
+type Intake struct {
+	Agent string
+	Parts *parts.Parts
+	Now   func() *profile.Profile // of the agent
+	// IsOrder reports whether the host itself answers a message.
+	IsOrder func(*bus.Inbound) bool
+	// Work is what work for a message is cancelled by, and Busy counts it.
+	Work func() context.Context
+	Busy *sync.WaitGroup
+
+	limiter senders.Limiter // of the rates of senders
+}
+
+// log is made when there is something to log: an agent at rest is small.
+func (i *Intake) log() *zerolog.Logger {
+	log := i.Parts.Log.With().Str("agent", i.Agent).Logger()
+	return &log
+}
+
+// Decode decodes a delivery. One that cannot be taken is dealt with, and nil.
+func (i *Intake) Decode(d *delivery.Delivery) *message.Item {
+	it, err := message.Decode(d, i.Parts.Publisher.Signer())
+	if err != nil {
+		i.turnBack(d, err)
+		if it == nil {
+			it = message.Unread(d)
+		}
+		if it != nil {
+			i.turnBackInbound(it, err)
+		}
+		i.Parts.Bury(i.Agent, d, string(llm.CodeValidation), err.Error(), 0, d.Done)
+		return nil
+	}
+	if it.Origin.Inbound != nil {
+		if it.Binding = i.Now().Binding(d.Subject); it.Binding != nil {
+			it.Age(d.Stored)
+		}
+	}
+	return it
+}

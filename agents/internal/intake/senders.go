@@ -1,0 +1,194 @@
+package intake
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/agents/internal/clip"
+	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/senders"
+	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/internal/pairing"
+	"agenthost/internal/texts"
+	"agenthost/llm"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Admits reports whether a message goes on to its session: its sender may write on
+// the binding, and not more than the rate allows. What it does not admit is settled.
+func (i *Intake) Admits(it *message.Item) bool {
+	if it.Binding == nil || it.Origin.Inbound == nil {
+		return true
+	}
+	return i.mayWrite(it) && i.withinRate(it)
+}
+
+// mayWrite reports whether the sender may write on the binding. A stranger is told,
+// once in an hour.
+func (i *Intake) mayWrite(it *message.Item) bool {
+	s := it.Binding.Senders
+	if s.Pairing && !i.pairingsKnown() {
+		it.Delivery.Leave()
+		return false
+	}
+	who := i.person(it)
+	rules := senders.Rules{Allow: s.Allow, Deny: s.Deny, Pairing: s.Pairing}
+	switch rules.Judge(who.From, func() bool { return i.Parts.Pairings.Paired(who) }) {
+	case senders.Welcome:
+		return true
+	case senders.Denied:
+		it.Delivery.Done()
+		return false
+	}
+	if i.Now().Shadow() {
+		it.Delivery.Done()
+		return false
+	}
+	notice, ok := i.Parts.Pairings.Notice(who, s.Pairing)
+	if !ok {
+		it.Delivery.Done()
+		return false
+	}
+	i.Busy.Go(func() { i.tellStranger(it, notice) })
+	return false
+}
+
+// pairingsKnown waits until the host knows who is paired; it is false when it stops
+// before.
+func (i *Intake) pairingsKnown() bool {
+	select {
+	case <-i.Parts.Pairings.Whole():
+		return true
+	case <-i.Work().Done():
+		return false
+	}
+}
+
+// person is who has written, and where they are told something.
+func (i *Intake) person(it *message.Item) pairing.Pairing {
+	in := it.Origin.Inbound
+	channel, instance, _ := bus.Channel(it.Origin.Subject)
+	return pairing.Pairing{
+		Agent: i.Agent, Channel: channel, Instance: instance, From: message.Sender(in), Name: in.Name,
+		Chat: in.Chat, Thread: in.Thread,
+	}
+}
+
+// tellStranger tells a stranger that they may not write, with a code where the
+// operator can let them in.
+func (i *Intake) tellStranger(it *message.Item, who pairing.Pairing) {
+	first, err := i.Parts.Pairings.Ask(i.Work(), who)
+	if err != nil {
+		i.log().Warn().Err(err).Str("from", who.From).Msg("tell a stranger: failed; the message comes again")
+		it.Delivery.Leave()
+		return
+	}
+	if !first {
+		it.Delivery.Done()
+		return
+	}
+	i.log().Info().Str("person", who.Person()).Bool("code", who.Code != "").Msg("a stranger has written; turned away")
+	text := i.book(it).Say("stranger")
+	if who.Code != "" {
+		text = i.book(it).Say("pairing_code", "code", who.Code)
+	}
+	i.tell(it, "stranger", bus.Outbound{Kind: bus.KindNotice, Text: text, Final: true}, settle(it.Delivery))
+}
+
+// Welcome tells a person that they were approved. Each host of the fleet does, and
+// the stream keeps one.
+func (i *Intake) Welcome(p pairing.Pairing) {
+	if i.Now().Shadow() {
+		return
+	}
+	subject := p.Channel
+	if p.Instance != "" {
+		subject += "." + p.Instance
+	}
+	key := session.DM(p.Channel, p.Instance, p.From)
+	name := "paired:" + p.Agent + ":" + session.SID(p.Agent, key) + ":" + strconv.FormatInt(p.ApprovedAt.UnixNano(), 36)
+	i.publishAside(bus.OutboundPrefix+subject, name, bus.Outbound{
+		Session: string(key), Kind: bus.KindNotice, To: p.From, Chat: p.Chat, Thread: p.Thread, Final: true,
+		Text: i.Now().By(bus.InboundPrefix + subject).Texts.Say("pairing_approved"),
+	}, func(bool) {})
+}
+
+// withinRate reports whether the message may go on to its session: one over the rate
+// waits there, or is refused.
+func (i *Intake) withinRate(it *message.Item) bool {
+	in, limit := it.Origin.Inbound, it.Binding.Rate
+	rate := senders.Rate{Messages: limit.Messages, Per: limit.Per}
+	if !rate.Limited() || it.Tried || in.Answers != "" || it.Changes() || i.IsOrder(in) {
+		return true
+	}
+	sender, now := i.person(it).Person(), time.Now()
+	if limit.Over == agents.RateRefuse {
+		if i.limiter.Allow(sender, rate, now) {
+			return true
+		}
+		e := &bus.Error{Code: string(llm.CodeRateLimited), Message: i.book(it).Say("rate_limited")}
+		i.tell(it, "over", bus.Outbound{Kind: bus.KindError, Text: e.Message, Error: e, Final: true}, settle(it.Delivery))
+		return false
+	}
+	at, owed := i.limiter.Take(sender, rate, now)
+	if !at.After(now) {
+		return true
+	}
+	it.NotBefore = at
+	if !owed {
+		i.tell(it, "over", bus.Outbound{Kind: bus.KindNotice, Text: i.book(it).Say("rate_wait")}, func(bool) {})
+	}
+	return true
+}
+
+// book are the sentences as they hold for the binding by which a message came.
+func (i *Intake) book(it *message.Item) texts.Book { return i.Now().By(it.Origin.Subject).Texts }
+
+// settle ends a delivery once what it is answered with is stored.
+func settle(d *delivery.Delivery) func(stored bool) {
+	return func(stored bool) {
+		if stored {
+			d.Done()
+		} else {
+			d.Leave()
+		}
+	}
+}
+
+// tell answers a message beside its session. why and the message name the answer, so
+// that the stream keeps it once.
+func (i *Intake) tell(it *message.Item, why string, out bus.Outbound, stored func(bool)) {
+	if i.Now().Shadow() {
+		stored(true)
+		return
+	}
+	in := it.Origin.Inbound
+	out.Session = string(i.Parts.Identities.Session(it.Origin.Key(it.Input.ID)))
+	out.To, out.Chat, out.Thread = message.Sender(in), in.Chat, in.Thread
+	out.InReplyTo = clip.Head(cmp.Or(in.ID, it.Input.ID), echoedID)
+	name := i.Agent + ":" + it.Delivery.Stream() + ":" + strconv.FormatUint(it.Delivery.Seq, 10) + ":" + why
+	i.publishAside(it.Origin.Outbound(), name, out, stored)
+}
+
+// publishAside publishes what no session has said.
+func (i *Intake) publishAside(subject, name string, out bus.Outbound, stored func(bool)) {
+	out.ID, out.Agent, out.SentAt = name, i.Agent, time.Now().UTC()
+	msg, err := bus.NewMessage(subject, out)
+	if err != nil {
+		i.log().Error().Err(err).Msg("encode answer")
+		stored(false)
+		return
+	}
+	msg.Header.Set(nats.MsgIdHdr, name)
+	i.Parts.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
+		if err != nil {
+			i.log().Error().Err(err).Str("subject", subject).Msg("publish answer")
+		}
+		stored(err == nil)
+	})
+}

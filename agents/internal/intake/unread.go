@@ -1,0 +1,77 @@
+package intake
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"agenthost/agents/internal/clip"
+	"agenthost/agents/internal/message"
+	"agenthost/bus"
+	"agenthost/bus/delivery"
+	"agenthost/llm"
+
+	"github.com/nats-io/nats.go"
+)
+
+// turnBack tells whoever waits for the result of a task that it cannot be read,
+// as far as it can be read who that is; of a result that is this agent itself.
+func (i *Intake) turnBack(d *delivery.Delivery, why error) {
+	if d.Stream() != bus.RoutesStream {
+		return
+	}
+	var m struct {
+		ID            string `json:"id"`
+		Kind          string `json:"kind"`
+		From          string `json:"from"`
+		ReplyTo       string `json:"reply_to"`
+		CorrelationID string `json:"correlation_id"`
+	}
+	_ = json.Unmarshal(d.Data(), &m) // what is of another type stays empty
+	asked := m.ID
+	m.ID = clip.Head(m.ID, bus.LongestID/2) // of the answer, which another agent may refuse as well
+	result := bus.Route{
+		ID: m.ID + ":unread", Kind: bus.RouteResult, From: i.Agent, CorrelationID: cmp.Or(m.CorrelationID, asked), InReplyTo: asked,
+		Error: &bus.Error{Code: string(llm.CodeValidation), Message: why.Error()},
+	}
+	switch {
+	case m.Kind == bus.RouteDelegate && m.ReplyTo != "" && bus.ResultSubject(m.ReplyTo):
+		i.tellUnread(m.ReplyTo, i.Agent+":"+m.ID+":unread", result)
+	case m.Kind == bus.RouteResult && m.CorrelationID != "" && len(m.CorrelationID) <= bus.LongestID &&
+		i.Parts.Publisher.Signer().Verify(d.Subject, d.Header(), d.Data()):
+		result.From, result.InReplyTo = m.From, ""
+		result.Error = &bus.Error{Code: string(llm.CodeToolFailed), Message: "the result cannot be read: " + why.Error()}
+		i.tellUnread(bus.RoutePrefix+i.Agent, d.Stream()+":"+strconv.FormatUint(d.Seq, 10)+":unread", result)
+	}
+}
+
+func (i *Intake) tellUnread(subject, id string, result bus.Route) {
+	msg, err := bus.NewMessage(subject, result)
+	if err != nil {
+		return
+	}
+	if !bus.StoredSubject(subject) {
+		err = i.Parts.NC.PublishMsg(msg)
+	} else {
+		msg.Header.Set(nats.MsgIdHdr, id)
+		i.Parts.Publisher.Publish(msg, func(uint64, bool, error) {}) // the dead letter has it in any case
+	}
+	if err != nil {
+		i.log().Warn().Err(err).Str("subject", subject).Msg("tell that a message cannot be read")
+	}
+}
+
+// echoedID is how many bytes an error repeats of an id that is longer.
+const echoedID = 4096
+
+// turnBackInbound answers the sender of a message that cannot be taken for its
+// id. There is no session that could: the id is what names the message there.
+func (i *Intake) turnBackInbound(it *message.Item, why error) {
+	if it.Origin.Inbound == nil {
+		return
+	}
+	reason := strings.TrimPrefix(why.Error(), bus.ErrMalformed.Error()+": ")
+	e := &bus.Error{Code: string(llm.CodeValidation), Message: i.book(it).Say("message_refused", "reason", reason)}
+	i.tell(it, "refused", bus.Outbound{Kind: bus.KindError, Text: e.Message, Error: e, Final: true}, func(bool) {}) // the dead letter has the message
+}

@@ -1,0 +1,64 @@
+package lanes
+
+import (
+	"context"
+
+	"agenthost/bus"
+)
+
+// Agents are those that are served, in the order of the configuration.
+func (s *Set) Agents() []Agent { return s.routing.Load().agents }
+
+// Agent is the one with that id, nil when it is not served.
+func (s *Set) Agent(id string) Agent { return s.routing.Load().byID[id] }
+
+// Up waits until every lane asks for messages.
+func (s *Set) Up(ctx context.Context) error {
+	for _, d := range *s.lanes.Load() {
+		select {
+		case <-d.lane.Up():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// Serving is how many of its lanes this host serves, and how many there are.
+func (s *Set) Serving() (serving, all int) {
+	lanes := *s.lanes.Load()
+	for _, d := range lanes {
+		if d.lane.Serving() {
+			serving++
+		}
+	}
+	return serving, len(lanes)
+}
+
+// Serves reports whether this host serves a lane that brings messages of people or tasks
+// to an agent.
+func (s *Set) Serves(agent string) bool {
+	lanes, n := *s.lanes.Load(), Of(agent, s.Count)
+	for _, id := range []laneID{{bus.InboundStream, n}, {bus.RoutesStream, n}} {
+		if d := lanes[id]; d != nil && d.lane.Serving() {
+			return true
+		}
+	}
+	return false
+}
+
+// Owns reports whether this host is the one of the fleet that serves an agent: the
+// first of its lanes that was ever served decides.
+func (s *Set) Owns(ctx context.Context, agent string) (bool, error) {
+	lanes := *s.lanes.Load()
+	for _, stream := range bus.LaneStreams() {
+		d := lanes[laneID{stream, Of(agent, s.Count)}]
+		if d == nil {
+			continue
+		}
+		if owner, err := d.lane.Owner(ctx); err != nil || owner != "" {
+			return owner == s.Host, err
+		}
+	}
+	return false, nil
+}

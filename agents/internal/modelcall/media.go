@@ -1,0 +1,120 @@
+package modelcall
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"agenthost/bus/filestore"
+	"agenthost/llm"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// mediaPerCall bounds the images that a model is shown by content in one call.
+const mediaPerCall = 20 << 20
+
+// converse calls the model, and passes on what it says as it comes. The model is
+// shown the images of the conversation that are kept as objects, and what it
+// makes is kept as one, before anybody hears of it.
+func (t *Caller) converse(ctx context.Context, req llm.Request, called *meter, hear func(llm.Delta)) error {
+	if req.Contents = req.Look(); req.Contents.Stored {
+		req.Messages = t.shown(ctx, req.Messages)
+	}
+	for delta, err := range called.metered().Stream(ctx, req, called.add) {
+		if err == nil && delta.Media != nil {
+			delta.Media, err = t.kept(ctx, *delta.Media)
+		}
+		if err != nil {
+			return err
+		}
+		hear(delta)
+	}
+	return nil
+}
+
+// shown are messages with the content of their images, of the newest first. The
+// messages themselves are not touched: the log holds no content.
+func (t *Caller) shown(ctx context.Context, messages []llm.Message) []llm.Message {
+	left, copied := uint64(mediaPerCall), false
+	for i := len(messages) - 1; i >= 0; i-- { // most have no image: nothing of them is copied
+		if !hasStoredImage(messages[i].Parts) {
+			continue
+		}
+		m := messages[i]
+		if !copied {
+			messages, copied = slices.Clone(messages), true
+		}
+		m.Parts = slices.Clone(m.Parts)
+		for k, p := range m.Parts {
+			if isStoredImage(&p) {
+				m.Parts[k] = t.shownImage(ctx, *p.Media, &left)
+			}
+		}
+		messages[i] = m
+	}
+	return messages
+}
+
+func hasStoredImage(parts []llm.Part) bool {
+	for i := range parts {
+		if isStoredImage(&parts[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isStoredImage(p *llm.Part) bool {
+	return p.Media != nil && p.Media.Object != "" && p.Media.IsImage()
+}
+
+// shownImage is an image with its content, or the words why it has none.
+func (t *Caller) shownImage(ctx context.Context, m llm.Media, left *uint64) llm.Part {
+	data, err := t.Agent.Parts.Files.GetWithin(ctx, m.Object, *left)
+	if err == nil {
+		*left -= uint64(len(data))
+		m.Data = data
+		if m.MIME == "" {
+			m.MIME = http.DetectContentType(data)
+		}
+		return llm.Part{Type: llm.MediaPart, Media: &m}
+	}
+	why := "it cannot be read now"
+	switch {
+	case errors.Is(err, filestore.ErrTooLarge):
+		why = fmt.Sprintf("a model sees %d MB of images at most", mediaPerCall>>20)
+	case errors.Is(err, jetstream.ErrObjectNotFound):
+		why = "it is not there any more"
+	}
+	t.Log().Warn().Err(err).Str("run", t.ID).Msg("image is not shown to the model")
+	return llm.Part{Type: llm.Text, Text: fmt.Sprintf("[image %q is not shown: %s]", cmp.Or(m.Name, m.Object), why)}
+}
+
+// kept is what a model has made, with its content in the object store.
+func (t *Caller) kept(ctx context.Context, m llm.Media) (*llm.Media, error) {
+	m.Kind = cmp.Or(m.Kind, kindOf(m.MIME))
+	if m.Data == nil {
+		return &m, nil
+	}
+	name, err := t.Agent.Parts.Files.Put(ctx, m.Data)
+	if err != nil {
+		return nil, &llm.Error{Code: llm.CodeInternal, Err: fmt.Errorf("keep what the model has made: %w", err)}
+	}
+	m.Object, m.Size, m.Data = name, int64(len(m.Data)), nil
+	return &m, nil
+}
+
+// kindOf is the kind of an attachment, as channels tell them apart.
+func kindOf(mime string) string {
+	switch kind, _, _ := strings.Cut(mime, "/"); kind {
+	case "image", "audio", "video":
+		return kind
+	default:
+		return "file"
+	}
+}

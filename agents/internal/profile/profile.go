@@ -1,0 +1,141 @@
+// Package profile holds what the runs of an agent go by: its settings with those of its
+// bindings applied, its prompt, models and tools. A profile does not change; a change of
+// the configuration makes a new one.
+package profile
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/internal/texts"
+	"agenthost/llm"
+	"agenthost/run"
+)
+
+// A Profile is what the runs of an agent go by: its settings, and what they
+// stand for. It does not change, but for what it measures. A run keeps the one
+// it began with up to its next turn, so that no call of a model sees half of
+// another.
+type Profile struct {
+	Config   agents.Config // as it holds for these runs
+	Bindings []agents.Binding
+	System   string // the whole system prompt
+	Chain    *llm.Chain
+	Models   func(names []string) (*llm.Chain, error)
+	Tools    *Toolbox
+	bounds   run.Limits
+	Bound    []Bound
+
+	Behavior agents.Behavior // nil: the model alone
+	Texts    texts.Book      // what the host says to people
+
+	Overhead atomic.Int64 // of the last request
+}
+
+// Bound is what runs go by whose messages come by one binding.
+type Bound struct {
+	Subject string
+	Profile *Profile
+}
+
+// New makes the profile of an agent, and those of its bindings. It is for the agents
+// that peers name: with others of them, make it again.
+func New(cfg agents.Config, kit Kit, peers *Peers) *Profile {
+	cfg.Limits = cfg.Limits.WithDefaults()
+	p := oneProfile(cfg, kit, agents.Binding{}, peers)
+	p.Behavior = kit.Behavior
+	for i, b := range cfg.Channels {
+		if b.Overrides() {
+			one := oneProfile(boundBy(cfg, b), kit.Bound[i], b, peers)
+			one.Behavior = kit.Behavior
+			p.Bound = append(p.Bound, Bound{b.Subject(), one})
+		}
+	}
+	return p
+}
+
+func oneProfile(cfg agents.Config, kit Kit, b agents.Binding, peers *Peers) *Profile {
+	p := &Profile{
+		Config: cfg, Bindings: cfg.Bindings(), Chain: kit.Chain, Models: kit.Models, Tools: kit.Box, System: system(cfg, b, kit.Box, peers),
+		bounds: run.Limits{
+			ModelCalls: cfg.Limits.ModelCalls, Tools: cfg.Limits.Tools,
+			Safe:   kit.Box.safe,
+			Window: cmp.Or(kit.Window, DefaultWindow), Strict: kit.Window > 0,
+		},
+		Texts: texts.New(cmp.Or(texts.Base(b.Language), cfg.Language), cfg.Texts),
+	}
+	p.bounds.Sentence = p.sentence
+	if len(kit.Box.Output) == 0 { // what reads an answer in a format reads no mark
+		p.bounds.Cut = p.Texts.Say("cut_short")
+	}
+	p.Overhead.Store(int64(Overhead(llm.Request{System: p.System})))
+	return p
+}
+
+// By is the profile of the runs whose messages come by subject.
+func (p *Profile) By(subject string) *Profile {
+	for _, b := range p.Bound {
+		if bus.Matches(b.Subject, subject) {
+			return b.Profile
+		}
+	}
+	return p
+}
+
+// Limits bound a run, with what the tools of the agent cost its prompts by now.
+func (p *Profile) Limits() run.Limits {
+	lim := p.bounds
+	lim.Overhead = int(p.Overhead.Load())
+	return lim
+}
+
+// sentence is what a person reads about a run that ended with code.
+func (p *Profile) sentence(code llm.Code) string {
+	if code == llm.CodeCancelled {
+		return p.Texts.Say("stopped")
+	}
+	return p.Texts.Say(string(code))
+}
+
+// Chosen is the chain of the models that a hook names, one or a list, and their
+// names.
+func (p *Profile) Chosen(value json.RawMessage) (chain *llm.Chain, names []string, err error) {
+	if json.Unmarshal(value, &names) != nil {
+		var one string
+		if err := json.Unmarshal(value, &one); err != nil {
+			return nil, nil, errors.New("want the name of a model, or a list of names")
+		}
+		names = []string{one}
+	}
+	if len(names) == 0 {
+		return nil, nil, errors.New("no model: want the name of one, or a list of names")
+	}
+	chain, err = p.Models(names)
+	return chain, names, err
+}
+
+// defaultQueueMax is that of session.Config.
+const defaultQueueMax = 1000
+
+// QueueMax is how many inputs of a session wait, and how many of a backlog one run takes.
+func (p *Profile) QueueMax() int { return cmp.Or(p.Config.Session.QueueMax, defaultQueueMax) }
+
+// Shadow reports whether the agent is a shadow: one that gets what another gets and answers
+// nobody. It has sessions of its own, in whose logs its replies are kept; it uses only tools
+// that change nothing, asks nobody, and hands nothing on.
+func (p *Profile) Shadow() bool { return p.Config.ShadowOf != "" }
+
+// Binding is the one that brings what comes by the subject of a channel; nil when none does.
+func (p *Profile) Binding(subject string) *agents.Binding {
+	channel, instance, _ := bus.Channel(subject)
+	for i := range p.Bindings {
+		if b := &p.Bindings[i]; b.Channel == channel && takesInstance(b, instance) {
+			return b
+		}
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package toolcall
+
+import (
+	"context"
+	"slices"
+
+	"agenthost/agents/internal/ask"
+	"agenthost/run"
+	"agenthost/tools"
+)
+
+// Heard does what goes with an answer besides the machine, and before it: what
+// is allowed for longer is kept, and who works for a run that ends is stopped.
+func (t *Caller) Heard(ctx context.Context, r *run.Run, sig run.Signal) error {
+	if sig.Kind == run.Abort {
+		for _, call := range r.Open() {
+			if call.Asked == run.ForDelegate {
+				t.Recall(call)
+			}
+			t.Agent.Parts.Asks.Delete(t.WaitID(t.ID, call))
+		}
+		return nil
+	}
+	if sig.Kind != run.Answered || sig.Answer != run.Approve || sig.Scope == ask.ScopeOnce || sig.Scope == "" {
+		return nil
+	}
+	if r.Hold != nil && r.Hold.ID == sig.Call {
+		return t.Agent.Parts.Asks.Allow(ctx, t.Agent.ID, t.Key, ask.OverBudget, sig.Scope, sig.By)
+	}
+	i := slices.IndexFunc(r.Calls, func(call run.Call) bool { return call.ID == sig.Call })
+	if i < 0 || r.Calls[i].Asked != run.ForApproval {
+		return nil
+	}
+	t.Profile.Tools.Await(ctx)
+	tool, err := t.Profile.Tools.Demand(ctx, r.Calls[i].Name)
+	if err != nil {
+		return nil //nolint:nilerr // without the tool there is nothing to allow
+	}
+	args := r.Calls[i].Args
+	if len(sig.Args) > 0 {
+		args = sig.Args
+	}
+	return t.Agent.Parts.Asks.Allow(ctx, t.Agent.ID, t.Key, tools.Key(tool, args), sig.Scope, sig.By)
+}

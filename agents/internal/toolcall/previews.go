@@ -1,0 +1,105 @@
+package toolcall
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"agenthost/agents"
+	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/profile"
+	"agenthost/run"
+	"agenthost/tools"
+)
+
+// preview is a call as a person is asked about it, in the language of the agent. short
+// is the tool's name and its arguments.
+func (t *Caller) preview(ctx context.Context, tool tools.Tool, call run.Call, args json.RawMessage, short string) string {
+	name := profile.Title(t.Agent.ID)
+	if tool.Preview == nil {
+		arguments, _ := strings.CutPrefix(short, tool.Name)
+		if arguments = strings.TrimSpace(arguments); arguments == "" || arguments == "{}" {
+			return t.Profile.Texts.Say("approval_tool", "agent", name, "tool", tool.Name)
+		}
+		return t.Profile.Texts.Say("approval_tool_with", "agent", name, "tool", tool.Name, "arguments", arguments)
+	}
+	p := tool.Preview(ctx, tools.Call{Agent: t.Agent.ID, Session: string(t.Key), Run: t.ID, Name: call.Name, Args: args})
+	values := []string{"agent", name, "size", t.Profile.Texts.Size(p.Bytes)}
+	for placeholder, value := range p.Values {
+		values = append(values, placeholder, plain(value))
+	}
+	text := t.Profile.Texts.Word(p.Sentence, values...)
+	if p.Detail != "" {
+		text += "\n" + tools.Shown(p.Detail)
+	}
+	return text
+}
+
+// plain is a value in a sentence. One that could pass for more of the sentence is
+// quoted.
+func plain(value string) string {
+	simple := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-/+@:?=&%~", r)
+	}
+	if value != "" && strings.IndexFunc(value, func(r rune) bool { return !simple(r) }) < 0 && utf8.RuneCountInString(value) <= 300 {
+		return value
+	}
+	return tools.Shown(strconv.Quote(value))
+}
+
+// Word says in the texts of questions how each is answered, and numbers them where
+// several are open in their chat.
+func (t *Caller) Word(waits []*run.Wait) {
+	first := t.numbered() + 1
+	for i, w := range waits {
+		if len(waits) > 1 || first > 1 {
+			w.Number = first + i
+		}
+		w.Newest = t.Newest()
+		w.Said = t.said(w)
+	}
+}
+
+// numbered is the highest number of the questions that are open in the chat.
+func (t *Caller) numbered() (n int) {
+	if left := t.Journal.State().Run; left != nil {
+		for _, call := range left.Open() {
+			if call.Asked != run.ForDelegate {
+				n = max(n, ask.Number(call))
+			}
+		}
+	}
+	if at := t.Person(); at != nil {
+		n = max(n, t.Agent.Parts.Asks.Open.Highest(agents.Waiting{Agent: t.Agent.ID, Session: string(t.Key), Origin: at}))
+	}
+	return n
+}
+
+// said is the text of a question with how it is answered.
+func (t *Caller) said(w *run.Wait) string {
+	book, n := t.Profile.Texts, strconv.Itoa(w.Number)
+	switch {
+	case w.For == run.ForApproval && w.Number == 0:
+		return w.Prompt + gap(w.Prompt) + book.Say("approval_reply")
+	case w.For == run.ForApproval:
+		return w.Prompt + gap(w.Prompt) + book.Say("approval_reply_numbered", "n", n)
+	case w.Number == 0:
+		return w.Prompt
+	}
+	text := book.Say("question_numbered", "n", n, "question", w.Prompt) + "\n"
+	if len(w.Options) > 0 {
+		return text + book.Say("question_reply_options", "example", w.Options[0]+" "+n)
+	}
+	return text + book.Say("question_reply_text", "n", n)
+}
+
+// gap is what stands between a question and how it is answered.
+func gap(prompt string) string {
+	if strings.Contains(prompt, "\n") {
+		return "\n"
+	}
+	return " "
+}

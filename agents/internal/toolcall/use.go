@@ -1,0 +1,208 @@
+package toolcall
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/clock"
+	"agenthost/agents/internal/hookvalue"
+	"agenthost/hooks"
+	"agenthost/internal/crash"
+	"agenthost/run"
+	"agenthost/tools"
+)
+
+// Use does what a model asked for, if it may. The signal that it returns
+// settles the call, or ends the run where a hook aborts.
+func (t *Caller) Use(ctx context.Context, call run.Call, turn *RoundCall) (sig run.Signal) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.Log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("tool", call.Name).Msg("panic in a tool")
+			sig = run.Signal{Result: "the tool broke down; its outcome is unknown"}
+		}
+		if sig.Kind == "" {
+			sig.Kind, sig.Call = run.ToolSettled, call.ID
+		}
+	}()
+	box := t.Profile.Tools
+	box.Await(ctx) // a run that is taken up again comes here first
+	tool, err := box.Demand(ctx, call.Name)
+	if errors.Is(err, tools.ErrNoTool) {
+		return correction(fmt.Sprintf("there is no tool %q", call.Name))
+	}
+	if err != nil { // the call was right: it is not for the model to correct
+		return run.Signal{Result: err.Error()}
+	}
+	if err := box.Check(tool, call.Args); err != nil {
+		return correction(err.Error())
+	}
+	if t.Agent.Now().Shadow() && !harmless(tool) {
+		return spared()
+	}
+	args, refused := t.beforeTool(ctx, tool, call)
+	if refused != nil {
+		return *refused
+	}
+	wait, denied := t.mayUse(ctx, tool, call, args)
+	if wait != nil && t.Agent.Now().Shadow() {
+		return spared()
+	}
+	if wait != nil || denied != "" {
+		return run.Signal{Wait: wait, Result: denied, Source: run.FromDenial}
+	}
+	if !tool.Asks {
+		turn.settle(nil)
+	}
+	res, err := t.execute(ctx, tool, call, args)
+	if res.Wait != nil && err == nil && t.Agent.Now().Shadow() {
+		return spared()
+	}
+	if res.Wait != nil && err == nil {
+		return t.waitFor(call, *res.Wait)
+	}
+	return t.outcome(ctx, call, args, res, err)
+}
+
+// correction tells the model that its call cannot be run as it is.
+func correction(why string) run.Signal {
+	return run.Signal{Result: why, Source: run.FromCorrection}
+}
+
+// mayUse is the policy: it returns what to ask a person, or why not.
+func (t *Caller) mayUse(ctx context.Context, tool tools.Tool, call run.Call, args json.RawMessage) (*run.Wait, string) {
+	if call.Approved {
+		return nil, ""
+	}
+	switch d := t.Profile.Tools.Policy.Decide(tool, args, nil); d.Verdict {
+	case tools.Allow:
+		return nil, ""
+	case tools.Deny:
+		return nil, "not allowed: " + d.Reason
+	default:
+		if d.Address != "" && t.Journal.State().HasWritten(d.Address) {
+			return nil, ""
+		}
+		if t.Agent.Parts.Asks.Allowed(ctx, t.Agent.ID, t.Key, tools.Key(tool, args)) {
+			return nil, ""
+		}
+		return &run.Wait{
+			For: run.ForApproval, Prompt: t.preview(ctx, tool, call, args, d.What), Args: args, ID: ask.NewToken(),
+			Deadline: time.Now().Add(t.Profile.Config.Limits.ApprovalTimeout),
+		}, ""
+	}
+}
+
+// execute runs the tool within its time.
+func (t *Caller) execute(ctx context.Context, tool tools.Tool, call run.Call, args json.RawMessage) (tools.Result, error) {
+	ctx, cancel := clock.With(ctx, cmp.Or(tool.Timeout, tools.DefaultTimeout))
+	defer cancel()
+	crash.Point("in-tool")
+	trace := t.Trace.Outward()
+	res, err := tool.Run(ctx, tools.Call{
+		ID: t.ID + "." + call.ID, Agent: t.Agent.ID, Session: string(t.Key), Run: t.ID,
+		Name: call.Name, Args: args, Chat: t.Chat(), Chain: t.Chain(), Progress: t.progress(call),
+		TraceParent: trace.Parent, TraceState: trace.State,
+	})
+	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		err = context.DeadlineExceeded
+	}
+	return res, err
+}
+
+// outcome is what the model is told of a call that has run. What is too long
+// for it is kept whole.
+func (t *Caller) outcome(ctx context.Context, call run.Call, args json.RawMessage, res tools.Result, err error) run.Signal {
+	ok := err == nil && !res.Failed
+	text := res.Text
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		text = "it took too long and was stopped; its outcome is unknown"
+	case err != nil && ctx.Err() != nil:
+		text = cmp.Or(text, stopped)
+	case err != nil:
+		text = cmp.Or(text, err.Error())
+	}
+	if shown, cut := tools.Bound(text); cut {
+		store, cancel := context.WithTimeout(t.Agent.Work, 30*time.Second)
+		if name, err := t.Agent.Parts.Files.Put(store, []byte(text)); err == nil {
+			shown += "\n[the whole is kept as object " + name + "]"
+		}
+		cancel()
+		text = shown
+	}
+	if call.Changed {
+		text = "[the person who approved this call changed its arguments to " + string(args) + "]\n" + text
+	}
+	ok, text = t.afterTool(t.Uncancelled(ctx), call, args, ok, text)
+	return run.Signal{OK: ok, Result: text}
+}
+
+// beforeTool lets the before_tool_call hooks change the arguments; refused is
+// the signal that ends the run when one of them aborts, or settles the call when
+// they leave what the tool does not take. Of a call that was approved they have
+// said what they had to say: what a person was shown is what runs.
+func (t *Caller) beforeTool(ctx context.Context, tool tools.Tool, call run.Call) (args json.RawMessage, refused *run.Signal) {
+	if call.Approved || !t.Hooked(hooks.BeforeToolCall) {
+		return call.Args, nil
+	}
+	out := t.Agent.Parts.Hooks.Fire(ctx, t.HookCall(hooks.BeforeToolCall, hooks.Args{
+		"call": hookvalue.Quoted(call.ID), "name": hookvalue.Quoted(call.Name), "args": call.Args,
+	}, changeableCall))
+	switch out.Action {
+	case hooks.Abort:
+		return nil, t.Refusal(out.Reason)
+	case hooks.Override:
+		args = out.Args["args"]
+		if err := t.Profile.Tools.Check(tool, args); err != nil {
+			t.Log().Warn().Err(err).Str("run", t.ID).Str("tool", call.Name).Msg("a before_tool_call hook changed the arguments to what the tool does not take; it is not run")
+			why := "not run: a hook of this host, not you, changed the arguments to what the tool does not take: "
+			return nil, &run.Signal{Result: why + err.Error(), Source: run.FromDenial}
+		}
+		return args, nil
+	}
+	return call.Args, nil
+}
+
+// afterTool lets the after_tool_call hooks change what the model is told.
+func (t *Caller) afterTool(ctx context.Context, call run.Call, args json.RawMessage, ok bool, text string) (bool, string) {
+	if !t.Hooked(hooks.AfterToolCall) {
+		return ok, text
+	}
+	told, err := hookvalue.EncodeArgs(map[string]any{"call": call.ID, "name": call.Name, "args": args, "ok": ok, "result": text})
+	if err != nil {
+		t.Log().Error().Err(err).Msg("encode arguments of after_tool_call")
+		return ok, text
+	}
+	out := t.Agent.Parts.Hooks.Fire(ctx, t.HookCall(hooks.AfterToolCall, told, changeableResult))
+	if out.Action != hooks.Override {
+		return ok, text
+	}
+	changedOK, changed := ok, text
+	if err := errors.Join(json.Unmarshal(out.Args["ok"], &changedOK), json.Unmarshal(out.Args["result"], &changed)); err != nil {
+		return ok, text // was checked: it does not happen
+	}
+	return changedOK, changed
+}
+
+// progress tells watchers of the session how far a long call is.
+func (t *Caller) progress(call run.Call) func(string) {
+	return func(text string) {
+		data, err := json.Marshal(agents.Chunk{Run: t.ID, Call: call.ID, Tool: call.Name, Progress: text})
+		if err == nil {
+			err = t.Agent.Parts.NC.Publish(agents.StreamSubject(t.Agent.ID, t.Key), data)
+		}
+		if err != nil {
+			t.Log().Debug().Err(err).Msg("publish progress")
+		}
+	}
+}
+
+// stopped is the result of a tool that ended because the run is stopped.
+const stopped = "it was stopped; its outcome is unknown"

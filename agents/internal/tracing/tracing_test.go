@@ -1,0 +1,62 @@
+package tracing
+
+import (
+	"strings"
+	"testing"
+
+	"agenthost/run"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+)
+
+const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+// Servers get no trace context that they could refuse a call for.
+func TestOutward(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 600)
+	tests := map[string]struct{ in, want Context }{
+		"none":            {},
+		"well formed":     {Context{parent, "a=1"}, Context{parent, "a=1"}},
+		"of later times":  {Context{"01" + parent[2:] + "-more", ""}, Context{"01" + parent[2:] + "-more", ""}},
+		"state alone":     {Context{"", "a=1"}, Context{}},
+		"capitals":        {Context{strings.ToUpper(parent), ""}, Context{}},
+		"too short":       {Context{parent[:40], "a=1"}, Context{}},
+		"a line break":    {Context{parent + "\r\nX: 1", "a=1"}, Context{}},
+		"too long":        {Context{parent + "-" + long, ""}, Context{}},
+		"state too long":  {Context{parent, long}, Context{parent, ""}},
+		"state of a line": {Context{parent, "a=1\nX: 1"}, Context{parent, ""}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, tt.in.Outward()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What answers several inputs is in the trace of the last.
+func TestOf(t *testing.T) {
+	t.Parallel()
+	if got := Of(nil); got != (Context{}) {
+		t.Errorf("of nothing: got %+v", got)
+	}
+	if got := Of([]run.Input{{Trace: "first"}, {Trace: "last", State: "s"}}); got != (Context{"last", "s"}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestSet(t *testing.T) {
+	t.Parallel()
+	h := nats.Header{}
+	Context{}.Set(h)
+	if len(h) != 0 {
+		t.Errorf("no trace sets %v", h)
+	}
+	Context{parent, "a=1"}.Set(h)
+	if diff := cmp.Diff(nats.Header{"traceparent": {parent}, "tracestate": {"a=1"}}, h); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,113 @@
+// Package unsent finds which replies of a session's log have not reached their streams: a host
+// may have died between the commit and the publication.
+package unsent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"agenthost/agents/internal/inflight"
+	"agenthost/agents/internal/outbox"
+	"agenthost/agents/internal/tracing"
+	"agenthost/bus"
+	"agenthost/bus/records"
+	"agenthost/run"
+)
+
+// A Finder finds those of one session.
+type Finder struct{ inflight.Session }
+
+// OfCommits are the replies of commits that no stream has, those of each commit in
+// the trace of its run if the commit tells.
+func (f Finder) OfCommits(commits []uint64) (missing []*outbox.Batch, err error) {
+	ctx, cancel := context.WithTimeout(f.Agent.Work, lookFor)
+	defer cancel()
+	found, err := f.look(ctx, commits)
+	return batches(found), err
+}
+
+// lookFor bounds one look at the log and its streams.
+const lookFor = 30 * time.Second
+
+// look reads commits, and which of their replies no stream has.
+func (f Finder) look(ctx context.Context, commits []uint64) (found []*commit, err error) {
+	var replies []Reply
+	for _, seq := range commits {
+		said, err := f.Agent.Parts.Store.Said(ctx, seq)
+		if errors.Is(err, records.ErrNotFound) { // the session was deleted
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		c := &commit{seq: seq, at: said.At, out: &outbox.Batch{Trace: tracing.Of(said.Inputs)}}
+		found = append(found, c)
+		for i := range said.Replies {
+			if ForPlugins(&said.Replies[i]) {
+				c.forPlugins++
+			}
+			replies = append(replies, Reply{&said.Replies[i], said.At, c.out})
+		}
+	}
+	return found, f.Add(ctx, replies)
+}
+
+// searchMost bounds the search for a reply while the stream itself would drop
+// a second copy.
+const searchMost = 1000
+
+// A Reply of the log may have been published, at that time or later. If it was not, it
+// goes out with Out.
+type Reply struct {
+	Reply *run.Reply
+	At    time.Time
+	Out   *outbox.Batch
+}
+
+// Add adds the replies that no stream has to what they go out with. Each
+// stream is searched once, however many there are.
+func (f Finder) Add(ctx context.Context, replies []Reply) error {
+	bySubject := map[string][]Reply{}
+	for _, s := range replies {
+		if bus.StoredSubject(s.Reply.Subject) {
+			bySubject[s.Reply.Subject] = append(bySubject[s.Reply.Subject], s)
+		}
+	}
+	missing := map[string]bool{}
+	for subject, list := range bySubject {
+		left, err := f.notStored(ctx, subject, list)
+		if err != nil {
+			return fmt.Errorf("look for earlier replies on %s: %w", subject, err)
+		}
+		maps.Copy(missing, left)
+	}
+	for _, s := range replies {
+		if missing[s.Reply.ID] || !bus.StoredSubject(s.Reply.Subject) { // the latter may have reached no subscriber
+			s.Out.Replies = append(s.Out.Replies, s.Reply)
+		}
+	}
+	return nil
+}
+
+// notStored are the ids of those replies on subject that its stream does not
+// have.
+func (f Finder) notStored(ctx context.Context, subject string, replies []Reply) (map[string]bool, error) {
+	search := records.Search{Subject: subject, Since: replies[0].At, Until: replies[0].At, Most: searchMost}
+	ids := make([]string, len(replies))
+	for i, s := range replies {
+		ids[i] = s.Reply.ID
+		if s.At.Before(search.Since) {
+			search.Since = s.At
+		}
+		if s.At.After(search.Until) {
+			search.Until = s.At
+		}
+	}
+	if time.Since(search.Since) > bus.DedupeWindow-time.Minute {
+		search.Most, search.Since = 0, search.Since.Add(-clockSkew)
+	}
+	return f.Agent.Parts.Reader.NotStored(ctx, search, ids)
+}

@@ -1,0 +1,71 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"agenthost/internal/audit"
+	"agenthost/internal/httpauth"
+	"agenthost/internal/tokens"
+)
+
+type (
+	// A Token is one of the HTTP listener that was made by command.
+	Token = tokens.Token
+	// A TokenRole is what a token lets do: admin, read or chat.
+	TokenRole = httpauth.Role
+)
+
+// Tokens lists the tokens that were made by command, by name.
+func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestWithin)
+	defer cancel()
+	list, err := tokens.NewStore(c.js).List(ctx)
+	return list, hintBucket(err)
+}
+
+// AddToken makes a token of a name, a role, agents and an expiry. It is returned this
+// once; NATS keeps its hash.
+func (c *Client) AddToken(ctx context.Context, want Token) (made Token, token string, err error) {
+	within, cancel := context.WithTimeout(ctx, requestWithin)
+	defer cancel()
+	made, token, err = tokens.NewStore(c.js).Add(within, want)
+	if err == nil {
+		c.note(ctx, audit.Entry{Action: "tokens-add", Target: made.Name, Detail: string(made.Role)})
+	}
+	return made, token, hintBucket(err)
+}
+
+// RevokeToken ends a token, on every host at once.
+func (c *Client) RevokeToken(ctx context.Context, name string) (Token, error) {
+	within, cancel := context.WithTimeout(ctx, requestWithin)
+	defer cancel()
+	t, err := tokens.NewStore(c.js).Revoke(within, name)
+	if err == nil {
+		c.note(ctx, audit.Entry{Action: "tokens-revoke", Target: name})
+	}
+	return t, hintBucket(err)
+}
+
+// ParseExpiry reads when a token expires: after how long, such as 720h or 30d, or at a
+// time or a date.
+func ParseExpiry(text string, now time.Time) (time.Time, error) {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
+	}
+	if at, err := time.Parse(time.DateOnly, text); err == nil {
+		return at, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 {
+			return now.AddDate(0, 0, n), nil
+		}
+	}
+	if in, err := time.ParseDuration(text); err == nil && in > 0 {
+		return now.Add(in), nil
+	}
+	return time.Time{}, fmt.Errorf("expires %q: want how long, such as 720h or 30d, or when, such as 2026-12-31", text)
+}

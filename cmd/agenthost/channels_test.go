@@ -1,0 +1,307 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"agenthost/bus/bustest"
+	"agenthost/client"
+)
+
+// freeAddress is an address without a listener at the moment.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// A receiver notes what is posted to it.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	posts  map[string]int // by webhook-id
+	texts  []string
+	answer func(n int) int // the status for the post of that number; nil: 200
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{posts: map[string]int{}}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var out struct{ Text string }
+		if err := json.NewDecoder(req.Body).Decode(&out); err != nil {
+			t.Error(err)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		id := req.Header.Get("webhook-id")
+		if r.posts[id]++; r.posts[id] == 1 {
+			r.texts = append(r.texts, out.Text)
+		}
+		if r.answer != nil {
+			w.WriteHeader(r.answer(len(r.posts)))
+		}
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) has(text string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.texts, text)
+}
+
+// most is how often the post that came most often did.
+func (r *receiver) most() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, times := range r.posts {
+		n = max(n, times)
+	}
+	return n
+}
+
+func postHook(t *testing.T, url, id, text string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(fmt.Sprintf(`{"from":"ana","text":%q}`, text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer s3cret")
+	req.Header.Set("Webhook-Id", id)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, _ := io.ReadAll(resp.Body) // the host may be killed meanwhile
+	return resp.StatusCode, strings.TrimSpace(string(answer))
+}
+
+// What was taken is answered although the host is killed around the callback, and
+// the program of an exec plugin gets what it had not delivered.
+func TestChannelsOutliveTheHost(t *testing.T) {
+	t.Parallel()
+	dir, address, back := t.TempDir(), freeAddress(t), newReceiver(t)
+	// The program says delivered from its second run on.
+	script := `echo run >>runs
+while IFS= read -r line; do
+  case $line in
+  *'"type":"hello"'*) echo '{"type":"inbound","message":{"id":"hi","from":"bo","text":"from the program"}}' ;;
+  *'"type":"outbound"'*)
+    echo "$line" >>got
+    id=${line#*'"message":{"id":"'}
+    id=${id%%'"'*}
+    [ "$(wc -l <runs)" -lt 2 ] || echo '{"type":"delivered","id":"'"$id"'"}' ;;
+  esac
+done`
+	writeFile(t, filepath.Join(dir, "bot.sh"), script)
+	writeFile(t, filepath.Join(dir, "agenthost.yaml"), fmt.Sprintf(`
+http: {listen: %q}
+nats: {embedded: {listen: %q}}
+models: {main: {provider: echo}}
+agents: [{id: ana, channels: [mybot, {channel: webhook, instance: shop}]}]
+plugins:
+  webhook: {shop: {secret: s3cret, scheme: token, reply: callback, callback: %q}}
+  exec: {mybot: {command: [sh, bot.sh]}}
+`, address, freeAddress(t), back.URL))
+	url := "http://" + address + "/hooks/shop"
+	var first *started
+	back.answer = func(n int) int {
+		if n == 2 { // in the middle of the second callback
+			_ = first.cmd.Process.Kill()
+		}
+		return http.StatusOK
+	}
+	first = startHostIn(t, dir, nil)
+	bustest.Eventually(t, "the first is taken", func() bool { code, _ := postHook(t, url, "m1", "one"); return code == http.StatusAccepted })
+	bustest.Eventually(t, "its reply", func() bool { return back.has("one") })
+	if _, words := postHook(t, url, "m1", "another"); !strings.Contains(words, "another body") {
+		t.Errorf("another body: got %s", words)
+	}
+	got := filepath.Join(dir, "got")
+	bustest.Eventually(t, "the program has the reply", func() bool { data, err := os.ReadFile(got); return err == nil && len(data) > 0 })
+	if code, words := postHook(t, url, "m2", "two"); code != http.StatusAccepted && code != 0 {
+		t.Errorf("got %d %s", code, words)
+	}
+	bustest.Eventually(t, "the callback in which the host dies", func() bool { return back.has("two") })
+	_ = first.cmd.Wait()
+
+	back.mu.Lock()
+	back.answer = nil
+	back.mu.Unlock()
+	startHostIn(t, dir, nil)
+	bustest.Eventually(t, "the third is taken", func() bool { code, _ := postHook(t, url, "m3", "three"); return code == http.StatusAccepted })
+	bustest.Eventually(t, "its reply", func() bool { return back.has("three") })
+	if code, answer := postHook(t, url, "m1", "one"); code != http.StatusAccepted {
+		t.Errorf("the first again: got %d %s", code, answer)
+	}
+	if n := back.most(); n > 2 {
+		t.Errorf("a reply was posted %d times, want at most 2", n)
+	}
+	bustest.Eventually(t, "the program has the reply again", func() bool {
+		data, err := os.ReadFile(got)
+		return err == nil && strings.Count(string(data), "from the program") >= 2
+	})
+	var list []client.ChannelAccount
+	bustest.Eventually(t, "nothing waits", func() bool {
+		cmd := exec.Command(os.Args[0], "channels", "--json")
+		cmd.Args[0], cmd.Dir = "agenthost", dir
+		out, err := cmd.Output()
+		return err == nil && json.Unmarshal(out, &list) == nil && len(list) == 2 && list[0].Waiting+list[1].Waiting == 0
+	})
+	if list[0].Name() != "mybot" || list[1].Name() != "webhook.shop" || list[1].State != "connected" || list[1].Owner == "" {
+		t.Errorf("channels: %+v", list)
+	}
+}
+
+// Accounts come and go with the file, and one that cannot be built leaves the rest.
+func TestAccountsFollowTheFile(t *testing.T) {
+	dir, address := t.TempDir(), freeAddress(t)
+	write := func(plugins string) {
+		writeFile(t, filepath.Join(dir, "agenthost.yaml"), fmt.Sprintf(
+			"http: {listen: %q}\nnats: {embedded: {listen: ''}}\nmodels: {main: {provider: echo}}\nagents: [{id: ana, channels: [{channel: webhook, instance: '*'}, bot]}]\nplugins: %s\n", address, plugins))
+	}
+	hook := func(path string) int {
+		code, _ := postHook(t, "http://"+address+"/hooks/"+path, path, "hi")
+		return code
+	}
+	write(`{webhook: {a: {secret: s3cret, scheme: token}}}`)
+	startHostIn(t, dir, nil)
+	bustest.Eventually(t, "the host follows its file", func() bool {
+		resp, err := http.Get("http://" + address + "/readyz")
+		if err != nil {
+			return false
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+	if code := hook("a"); code != http.StatusAccepted {
+		t.Errorf("the account: got %d", code)
+	}
+	if code := hook("b"); code != http.StatusNotFound {
+		t.Errorf("an unknown path: got %d", code)
+	}
+	write(`{webhook: {b: {secret: s3cret, scheme: token}}, exec: {bot: {command: [/no/such/program]}}}`)
+	bustest.Eventually(t, "the other account", func() bool { return hook("b") == http.StatusAccepted && hook("a") == http.StatusNotFound })
+	bustest.Eventually(t, "readiness is degraded", func() bool {
+		resp, err := http.Get("http://" + address + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer func() { _ = resp.Body.Close() }()
+		body, err := io.ReadAll(resp.Body)
+		return err == nil && resp.StatusCode == http.StatusOK && strings.Contains(string(body), `"status":"degraded"`) && strings.Contains(string(body), "/no/such/program")
+	})
+	write(`{webhook: {b: {secret: changed, scheme: token}}}`)
+	bustest.Eventually(t, "another secret", func() bool { return hook("b") == http.StatusUnauthorized })
+}
+
+// The chat page and the accounts of every channel come, change and go by a reload.
+func TestReloadOfEveryPlugin(t *testing.T) {
+	t.Parallel()
+	dir, address, nats := t.TempDir(), freeAddress(t), freeAddress(t)
+	opened := map[string]platform{}
+	var all, bindings []string
+	for name, open := range platforms {
+		opened[name] = open(t)
+		all = append(all, fmt.Sprintf("%s: {one: %s}", name, opened[name].settings))
+		bindings = append(bindings, fmt.Sprintf("{channel: %s, instance: one}", name))
+	}
+	write := func(plugins ...string) {
+		writeFile(t, filepath.Join(dir, "agenthost.yaml"), fmt.Sprintf(
+			"http: {listen: %q}\nnats: {embedded: {listen: %q}}\nmodels: {main: {provider: echo}}\nagents: [{id: ana, channels: [web, %s]}]\nplugins: {%s}\n",
+			address, nats, strings.Join(bindings, ", "), strings.Join(plugins, ", ")))
+	}
+	run := func(command ...string) string {
+		t.Helper()
+		cmd := exec.Command(os.Args[0], command...)
+		cmd.Args[0], cmd.Dir = "agenthost", dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v: %s", command, err, out)
+		}
+		return string(out)
+	}
+	// reload has the file taken over, by the command or because the file has changed.
+	reload := func() {
+		t.Helper()
+		if out := run("reload"); strings.Contains(out, "restart") {
+			t.Errorf("reload: %s", out)
+		}
+	}
+	chat := func(path string) int {
+		resp, err := http.Get("http://" + address + path)
+		if err != nil {
+			return 0
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	states := func() map[string]string {
+		var list []client.ChannelAccount
+		if err := json.Unmarshal([]byte(run("channels", "--json")), &list); err != nil {
+			t.Fatal(err)
+		}
+		states := map[string]string{}
+		for _, a := range list {
+			states[a.Channel] = a.State
+		}
+		return states
+	}
+	write()
+	startHostIn(t, dir, nil).until(t, "ready")
+	if code := chat("/chat"); code != http.StatusNotFound {
+		t.Errorf("no page: got %d", code)
+	}
+	write(append(all, "web: {max_file: 1KB}")...)
+	reload()
+	bustest.Eventually(t, "the page", func() bool { return chat("/chat") == http.StatusOK })
+	bustest.Eventually(t, "every account is connected", func() bool {
+		now := states()
+		return !slices.ContainsFunc(slices.Collect(maps.Keys(platforms)), func(name string) bool { return now[name] != "connected" })
+	})
+	for name, p := range opened {
+		p.write("m01")
+		bustest.Eventually(t, "a reply on "+name, func() bool { return slices.Contains(p.numbers(), "m01") })
+	}
+	write("web: {embed: ['https://shop.test']}")
+	reload()
+	bustest.Eventually(t, "no account is left", func() bool { return len(states()) == 0 })
+	resp, err := http.Get("http://" + address + "/chat?embed=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if policy := resp.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-ancestors https://shop.test") {
+		t.Errorf("the page that has changed says %q", policy)
+	}
+	write()
+	reload()
+	bustest.Eventually(t, "no page", func() bool {
+		return chat("/chat") == http.StatusNotFound && chat("/chat/api/me") == http.StatusNotFound
+	})
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

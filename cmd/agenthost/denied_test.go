@@ -1,0 +1,36 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"agenthost/bus/bustest"
+	"agenthost/internal/cli"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// Who may not ask hears nothing: the error says what NATS has refused.
+func TestCommandsOfUsersWhoMayNot(t *testing.T) {
+	url, _ := bustest.Server(t, func(o *server.Options) {
+		o.Users = []*server.User{{Username: "guest", Password: "secret", Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Allow: []string{"$JS.API.INFO"}},
+		}}}
+	})
+	for args, subject := range map[string]string{
+		"agents":      "agenthost.status",
+		"sessions ls": "$JS.API.",
+		"dead ls":     "$JS.API.",
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			words := append(strings.Fields(args), "-s", url, "--user", "guest", "--password", "secret")
+			_, errs := call(t, cli.CodeFailed, "", words...)
+			for _, want := range []string{"ermissions", subject, "this user of NATS needs the permission"} {
+				if !strings.Contains(errs, want) {
+					t.Errorf("got %q, want %q in it", errs, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"agenthost/config"
+	"agenthost/internal/cli"
+)
+
+// On a terminal init asks, tries what it hears at once, asks again for what does not
+// work, and shows no secret.
+func TestInitAsksAtATerminal(t *testing.T) {
+	t.Setenv("TERM", "dumb")
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Chdir(t.TempDir())
+	site := fakeSite(t, "s3cret")
+	t.Setenv("OLLAMA_HOST", site)
+	p := newPTY(t)
+	code := p.run("init")
+	p.sees(`Model \[echo\]: `)
+	p.keys("ollama/llama3\n")
+	p.sees(`no such model; it has llama3.2:3b`)
+	p.sees(`Enter it again\? .* \[yes\]: `)
+	p.keys("\n")
+	p.sees(`Model \[echo\]: `)
+	p.keys("ollama/llama3.2:3b\n")
+	p.sees(`model llama3.2:3b: the server answers`)
+	p.sees(`Channels \[web\]: `)
+	p.keys("telepathy\n")
+	p.sees(`There is no channel telepathy`)
+	p.sees(`Channels \[web\]: `)
+	p.keys("web, matrix.help web\n")
+	for _, password := range []string{"wrong", "s3cret"} {
+		p.sees(`Homeserver.*: `)
+		p.keys(site + "\n")
+		p.sees(`User.*: `)
+		p.keys("@ana:test\n")
+		p.sees(`Password \(not shown\): `)
+		p.keys(password + "\n")
+		if password == "wrong" {
+			p.sees(`check user and password`)
+			p.sees(`\[yes\]: `)
+			p.keys("yes\n")
+		}
+	}
+	if shown := p.sees(`next: agenthost chat`); strings.Contains(shown, "s3cret") || !strings.Contains(shown, "channels: web, matrix.help") {
+		t.Errorf("the terminal shows %q", shown)
+	}
+	if got := <-code; got != cli.CodeDone {
+		t.Errorf("exit code %d", got)
+	}
+	cfg, err := config.Load("agenthost.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cfg.Plugins.Matrix["help"]; got.Password != "s3cret" || got.User != "@ana:test" || cfg.Models["main"].Model != "llama3.2:3b" {
+		t.Errorf("the configuration has %+v, %+v", got, cfg.Models["main"])
+	}
+
+	code = p.run("init") // it is here already: nothing is asked
+	if got := <-code; got != cli.CodeFailed {
+		t.Errorf("exit code %d", got)
+	}
+	if err := os.Remove("agenthost.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	p.sees(`agenthost.yaml exists; use --force`)
+	code = p.run("init")
+	p.sees(`Model \[echo\]: `)
+	p.keys("\x04")
+	if got := <-code; got != cli.CodeFailed {
+		t.Errorf("exit code %d", got)
+	}
+	if _, err := os.Stat("agenthost.yaml"); err == nil {
+		t.Error("half a configuration was written")
+	}
+}

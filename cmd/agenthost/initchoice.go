@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/config"
+	"agenthost/internal/cli"
+	"agenthost/internal/doctor"
+	"agenthost/internal/starter"
+)
+
+// tryWithin bounds one try of a model or an account.
+const tryWithin = 30 * time.Second
+
+// mostNames is how many models of a server are named.
+const mostNames = 8
+
+// choice is what the flags say.
+func (in initializing) choice(ctx context.Context, getenv func(string) string) (starter.Choice, error) {
+	c := starter.Choice{}
+	if in.model != "" {
+		c.Model = starter.NewModel(in.model, getenv)
+	} else {
+		c.Model = starter.FindModel(ctx, getenv)
+	}
+	for _, name := range in.channels {
+		account, ok := starter.NewAccount(name)
+		if !ok {
+			return c, cli.Usage("--channel %s: want %s, with a dot and a name for another account than main", name, strings.Join(starter.Channels(), ", "))
+		}
+		if slices.ContainsFunc(c.Accounts, func(other starter.Account) bool { return other.Name() == account.Name() }) {
+			return c, cli.Usage("--channel %s is there twice", account.Name())
+		}
+		c.Accounts = append(c.Accounts, account)
+	}
+	for _, one := range in.set {
+		if err := set(&c, one, func(value string) (string, error) { return value, nil }); err != nil {
+			return c, err
+		}
+	}
+	for _, one := range in.setFile {
+		if err := set(&c, one, firstLine); err != nil {
+			return c, err
+		}
+	}
+	for _, account := range c.Accounts {
+		if missing, ok := account.Complete(); !ok {
+			return c, cli.Usage("%s wants --set %s.%s=…", account.Name(), account.Name(), missing.Key)
+		}
+	}
+	return c, nil
+}
+
+// firstLine is what a file of one line holds.
+func firstLine(name string) (string, error) {
+	data, err := os.ReadFile(name)
+	return strings.TrimRight(string(data), "\r\n"), err
+}
+
+// set sets one value of --set or --set-file.
+func set(c *starter.Choice, one string, read func(string) (string, error)) error {
+	key, value, ok := strings.Cut(one, "=")
+	if !ok || value == "" {
+		return cli.Usage("--set %s: want key=value", one)
+	}
+	value, err := read(value)
+	if err != nil {
+		return fmt.Errorf("--set-file %s: %w", key, err)
+	}
+	if field, ok := strings.CutPrefix(key, "model."); ok && c.Model.Set(field, value) {
+		return nil
+	}
+	for _, account := range c.Accounts {
+		for _, name := range []string{account.Name(), account.Channel} {
+			if field, ok := strings.CutPrefix(key, name+"."); ok && account.Has(field) {
+				account.Values[field] = value
+				return nil
+			}
+		}
+	}
+	return cli.Usage("--set %s: neither the model nor a --channel has that key", key)
+}
+
+// parts are the model, if somebody has named it, and each account of a choice by
+// itself, to be tried.
+func parts(c starter.Choice) (list []starter.Choice) {
+	if c.Model.Given {
+		list = append(list, starter.Choice{Model: c.Model})
+	}
+	for _, account := range c.Accounts {
+		list = append(list, starter.Choice{Model: starter.Model{Provider: "echo"}, Accounts: []starter.Account{account}})
+	}
+	return list
+}
+
+// try tries what there is of a choice: the model, or the one account.
+func (a *app) try(ctx context.Context, c starter.Choice) error {
+	ctx, cancel := context.WithTimeout(ctx, tryWithin)
+	defer cancel()
+	cfg, err := config.Parse(cli.DefaultConfig, []byte(c.Config(schemaFile, starter.Literal)))
+	if err != nil {
+		return fmt.Errorf("%s: %w", tried(c), err)
+	}
+	if len(c.Accounts) == 0 {
+		return a.tryModel(ctx, cfg, c.Model)
+	}
+	for _, e := range cfg.Plugins.Entries() {
+		calm := a.Working("trying " + e.Name())
+		as, err := doctor.TryAccount(ctx, e)
+		calm()
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", e.Name(), err)
+		case as != "":
+			a.Warn("%s: logged in as %s", e.Name(), as)
+		}
+	}
+	return nil
+}
+
+func tried(c starter.Choice) string {
+	if len(c.Accounts) == 0 {
+		return "model " + c.Model.Name
+	}
+	return c.Accounts[0].Name()
+}
+
+func (a *app) tryModel(ctx context.Context, cfg *config.Config, m starter.Model) error {
+	if m.Provider == "echo" {
+		return nil
+	}
+	calm := a.Working("trying " + m.Name)
+	has, names, err := doctor.TryModel(ctx, cfg.Models["main"])
+	calm()
+	switch {
+	case err != nil:
+		return fmt.Errorf("model %s: %w", m.Name, err)
+	case !has && len(names) > 0:
+		hint := "; it has " + strings.Join(names[:min(len(names), mostNames)], ", ")
+		if near := config.Nearest(m.Name, names); near != "" {
+			hint = fmt.Sprintf("; did you mean %q?", near)
+		}
+		return fmt.Errorf("model %s: the server takes the key and has no such model%s", m.Name, hint)
+	}
+	a.Warn("model %s: the server answers", m.Name)
+	return nil
+}

@@ -1,0 +1,204 @@
+package acp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// longestLine bounds a message: a prompt may hold images.
+const longestLine = 32 << 20
+
+// The codes of errors.
+const (
+	codeParse    = -32700
+	codeRequest  = -32600
+	codeMethod   = -32601
+	codeParams   = -32602
+	codeInternal = -32603
+	codeNotFound = -32002
+)
+
+// An rpcError is the error of a request.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+func (e *rpcError) Error() string { return e.Message }
+
+func wrong(format string, args ...any) error {
+	return &rpcError{Code: codeParams, Message: fmt.Sprintf(format, args...)}
+}
+
+// A message is a request, a notification or a response.
+type message struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *rpcError       `json:"error,omitempty"`
+}
+
+func (m message) isCall() bool { return len(m.ID) > 0 && !bytes.Equal(m.ID, []byte("null")) }
+
+// A conn is the two streams of an editor.
+type conn struct {
+	in  *bufio.Reader
+	out io.Writer
+
+	writing sync.Mutex
+	mu      sync.Mutex
+	last    int64
+	calls   map[string]chan message // of ours, by their ids
+}
+
+func newConn(in io.Reader, out io.Writer) *conn {
+	return &conn{in: bufio.NewReaderSize(in, 64<<10), out: out, calls: map[string]chan message{}}
+}
+
+var errTooLong = errors.New("line is longer than 32 MB")
+
+// line reads a line. One that is too long is read over.
+func (c *conn) line() ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		piece, err := c.in.ReadSlice('\n')
+		if long = long || len(line)+len(piece) > longestLine; long {
+			line = nil
+		} else {
+			line = append(line, piece...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case long && err == nil:
+			return nil, errTooLong
+		case err == nil || len(line) > 0 && errors.Is(err, io.EOF):
+			return line, nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+// read passes the requests and notifications that come to handle, one after the other,
+// until the input ends.
+func (c *conn) read(handle func(message)) error {
+	for {
+		line, err := c.line()
+		switch {
+		case errors.Is(err, errTooLong):
+			c.fail(nil, &rpcError{Code: codeParse, Message: err.Error()})
+			continue
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		var m message
+		if err := json.Unmarshal(line, &m); err != nil {
+			code := codeRequest
+			if !json.Valid(line) {
+				code = codeParse
+			}
+			c.fail(nil, &rpcError{Code: code, Message: "no message of JSON-RPC: " + err.Error()})
+			continue
+		}
+		switch {
+		case m.Method != "":
+			handle(m)
+		case m.isCall():
+			c.settle(m)
+		default:
+			c.fail(nil, &rpcError{Code: codeRequest, Message: "message has neither a method nor an id"})
+		}
+	}
+}
+
+// settle passes a response to the call that it is for.
+func (c *conn) settle(m message) {
+	c.mu.Lock()
+	answered := c.calls[string(m.ID)]
+	delete(c.calls, string(m.ID))
+	c.mu.Unlock()
+	if answered != nil {
+		answered <- m
+	}
+}
+
+// call calls a method of the editor, until ctx ends.
+func (c *conn) call(ctx context.Context, method string, params, result any) error {
+	c.mu.Lock()
+	c.last++
+	id := fmt.Sprint(c.last)
+	answered := make(chan message, 1)
+	c.calls[id] = answered
+	c.mu.Unlock()
+	c.send(message{ID: json.RawMessage(id), Method: method, Params: encode(params)})
+	select {
+	case m := <-answered:
+		if m.Error != nil {
+			return m.Error
+		}
+		return json.Unmarshal(m.Result, result)
+	case <-ctx.Done():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.calls, id)
+		return ctx.Err()
+	}
+}
+
+func (c *conn) notify(method string, params any) {
+	c.send(message{Method: method, Params: encode(params)})
+}
+
+// reply answers a request.
+func (c *conn) reply(id json.RawMessage, result any, err error) {
+	if err == nil {
+		c.send(message{ID: id, Result: encode(result)})
+		return
+	}
+	e := rpcError{Code: codeInternal}
+	if inner := (*rpcError)(nil); errors.As(err, &inner) {
+		e = *inner
+	}
+	e.Message = err.Error() // with what is around it
+	c.fail(id, &e)
+}
+
+func (c *conn) fail(id json.RawMessage, e *rpcError) {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	c.send(message{ID: id, Error: e})
+}
+
+// send writes a message. That an editor takes no more shows in the end of its input.
+func (c *conn) send(m message) {
+	m.Version = "2.0"
+	data := encode(m)
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, _ = c.out.Write(append(data, '\n'))
+}
+
+// encode is for what always is JSON.
+func encode(v any) json.RawMessage {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}

@@ -1,0 +1,175 @@
+package doors
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/client"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+const (
+	followAgain = time.Second
+	// recently is how long the last messages are known without a look at the log.
+	recently   = 10 * time.Minute
+	mostRecent = 10_000
+)
+
+// A Desk is one door. It is safe for concurrent use.
+type Desk struct {
+	client *client.Client
+	door   string
+	log    zerolog.Logger
+	ready  chan struct{} // closed once nothing is missed any more
+
+	mu     sync.Mutex
+	open   map[string]map[*Exchange]bool // by session
+	recent map[string]ended              // by session and id of the message
+}
+
+// ended is a message that has its final reply.
+type ended struct {
+	out bus.Outbound
+	at  time.Time
+}
+
+// NewDesk makes the desk of a door: one of bus.Doors.
+func NewDesk(c *client.Client, door string, log zerolog.Logger) *Desk {
+	return &Desk{
+		client: c, door: door, log: log.With().Str("door", door).Logger(), ready: make(chan struct{}),
+		open: map[string]map[*Exchange]bool{}, recent: map[string]ended{},
+	}
+}
+
+// Client is the one by which the desk reaches the fleet.
+func (d *Desk) Client() *client.Client { return d.client }
+
+// Door is its name.
+func (d *Desk) Door() string { return d.door }
+
+// Key is the key of a session, as in logs and events.
+func (d *Desk) Key(p Place) string { return string(p.key(d.door)) }
+
+// Run follows what agents say at the door until ctx ends. What breaks is begun again
+// behind what came last.
+func (d *Desk) Run(ctx context.Context) error {
+	since := time.Now().Add(-recently)
+	subject := bus.OutboundPrefix + d.door
+	cfg := jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{subject, subject + ".>"},
+		DeliverPolicy:  jetstream.DeliverByStartTimePolicy, OptStartTime: &since,
+		MaxResetAttempts: 1, // more are made by Run, which ends with its context
+	}
+	caughtUp := sync.OnceFunc(func() { close(d.ready) })
+	for ctx.Err() == nil {
+		last, err := d.follow(ctx, cfg, caughtUp)
+		if last > 0 {
+			cfg.DeliverPolicy, cfg.OptStartTime, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, nil, last+1
+		}
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // it ended as ctx did
+		}
+		d.log.Debug().Err(err).Msg("follow the replies again")
+		select {
+		case <-ctx.Done():
+		case <-time.After(followAgain):
+		}
+	}
+	return nil
+}
+
+// follow takes replies until that fails, and returns the sequence of the last.
+func (d *Desk) follow(ctx context.Context, cfg jetstream.OrderedConsumerConfig, caughtUp func()) (last uint64, err error) {
+	cons, err := d.client.JetStream().OrderedConsumer(ctx, bus.OutboundStream, cfg)
+	if err != nil {
+		return 0, err
+	}
+	info := cons.CachedInfo()
+	msgs, err := cons.Messages()
+	if err != nil {
+		return 0, err
+	}
+	defer msgs.Stop()
+	if info == nil || info.NumPending == 0 {
+		caughtUp()
+	}
+	for {
+		msg, err := bus.Next(ctx, msgs)
+		if err != nil {
+			return last, err
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return last, err
+		}
+		last = meta.Sequence.Stream
+		var out bus.Outbound
+		if json.Unmarshal(msg.Data(), &out) == nil {
+			d.take(out, meta.Timestamp)
+		}
+		if meta.NumPending == 0 {
+			caughtUp()
+		}
+	}
+}
+
+// take hands what an agent says to those who wait in its session.
+func (d *Desk) take(out bus.Outbound, at time.Time) {
+	session := out.Agent + "/" + out.Session
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if out.Final {
+		d.forget(at)
+		for _, id := range append([]string{out.InReplyTo}, out.Merged...) {
+			d.recent[session+"\x00"+id] = ended{out, at}
+		}
+	}
+	for e := range d.open[session] {
+		e.push(out)
+	}
+}
+
+// forget drops the old ends, once there are many.
+func (d *Desk) forget(now time.Time) {
+	if len(d.recent) < mostRecent {
+		return
+	}
+	var ages []time.Duration
+	for _, e := range d.recent {
+		ages = append(ages, now.Sub(e.at))
+	}
+	slices.Sort(ages)
+	limit := min(recently, ages[len(ages)/2])
+	for key, e := range d.recent {
+		if now.Sub(e.at) >= limit {
+			delete(d.recent, key)
+		}
+	}
+}
+
+// An Agent is one that a door lists.
+type Agent struct{ ID, Description string }
+
+// Agents are those of the fleet that are reached by the door, in the order of their
+// ids.
+func (d *Desk) Agents(ctx context.Context) ([]Agent, error) {
+	fleet, err := d.client.Hosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := []Agent{}
+	for _, a := range fleet.Served() {
+		if a.ShadowOf == "" && (a.Doors == nil || slices.Contains(a.Doors, d.door)) {
+			list = append(list, Agent{ID: a.ID, Description: a.Description})
+		}
+	}
+	slices.SortFunc(list, func(a, b Agent) int { return cmp.Compare(a.ID, b.ID) })
+	return list, nil
+}

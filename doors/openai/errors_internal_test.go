@@ -1,0 +1,43 @@
+package openai
+
+import (
+	"net/http/httptest"
+	"testing"
+
+	"agenthost/bus"
+	"agenthost/llm"
+)
+
+// Clients tell by the status what they may do; the code says what it was.
+func TestStatusOfAFailedRun(t *testing.T) {
+	for code, want := range map[llm.Code]int{
+		llm.CodeValidation: 400, llm.CodeContentFilter: 400, llm.CodeRateLimited: 429, llm.CodeProviderRateLimit: 429, llm.CodeBudgetExceeded: 429,
+		llm.CodeProviderAuth: 502, llm.CodeProviderUnavailable: 502, llm.CodeRunTimeout: 504, llm.CodeInternal: 500, llm.CodeCancelled: 500,
+	} {
+		w := httptest.NewRecorder()
+		writeError(w, failed(&bus.Error{Code: string(code), Message: "m"}))
+		if w.Code != want || w.Header().Get("X-Should-Retry") != "false" {
+			t.Errorf("%s: got %d %v", code, w.Code, w.Header())
+		}
+	}
+}
+
+// An id of a response is taken apart as it was made, and anything else is none.
+func TestIDs(t *testing.T) {
+	rec := record{Agent: "ana", Conversation: "a\x00b ä", ID: "k\n", Since: 7}
+	rec.At = rec.At.AddDate(2026, 0, 0)
+	if got, ok := recordOf(rec.responseID()); !ok || got.Conversation != rec.Conversation || got.ID != rec.ID || got.Since != 7 || !got.At.Equal(rec.At) {
+		t.Errorf("got %+v, %v", got, ok)
+	}
+	if got, ok := callOf(callID("ana", "c", "w"), "ana"); !ok || got.conversation != "c" || got.wait != "w" {
+		t.Errorf("got %+v, %v", got, ok)
+	}
+	for _, id := range []string{"", "resp_", "call_", "resp_e30", "call_W10", "call_7", "call_WyJhIiwiYiIsImMiXQ=="} {
+		if _, ok := recordOf(id); ok {
+			t.Errorf("%q is a response", id)
+		}
+		if _, ok := callOf(id, "ana"); ok {
+			t.Errorf("%q is a call", id)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"agenthost/bus"
+	"agenthost/doors"
+)
+
+// A responseRequest is the body of POST /v1/responses, as far as an agent can follow it.
+type responseRequest struct {
+	Model        string         `json:"model"`
+	Input        input          `json:"input"`
+	Instructions *string        `json:"instructions"`
+	Previous     *string        `json:"previous_response_id"`
+	Stream       bool           `json:"stream"`
+	User         string         `json:"user"`
+	Metadata     map[string]any `json:"metadata"`
+	Tools        []struct {
+		Type string `json:"type"`
+		bus.ClientTool
+	} `json:"tools"`
+	ToolChoice json.RawMessage `json:"tool_choice"`
+}
+
+// An input is a text or a list of items.
+type input struct {
+	text  string
+	items []item
+}
+
+// UnmarshalJSON reads either.
+func (in *input) UnmarshalJSON(data []byte) error {
+	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, &in.text)
+	}
+	return json.Unmarshal(data, &in.items)
+}
+
+// An item is one of an input: a message, or a call or its result.
+type item struct {
+	Type      string  `json:"type"`
+	Role      string  `json:"role"`
+	Content   content `json:"content"`
+	CallID    string  `json:"call_id"`
+	Name      string  `json:"name"`
+	Arguments string  `json:"arguments"`
+	Output    content `json:"output"`
+}
+
+// respond serves POST /v1/responses.
+func (d *door) respond(w http.ResponseWriter, r *http.Request, v doors.Visit) error {
+	body, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	var req responseRequest
+	if err := decodeBody(body, &req); err != nil {
+		return err
+	}
+	a := asked{visit: v, body: body, model: req.Model, user: req.User, param: "input", tools: req.clientTools()}
+	if a.turns, err = req.turns(); err != nil {
+		return err
+	}
+	if req.Previous != nil && *req.Previous != "" {
+		if a.previous, err = d.previous(r, v, req); err != nil {
+			return err
+		}
+	}
+	j, err := d.prepare(r, a)
+	if err != nil {
+		return err
+	}
+	object := responseObject(j.record)
+	object["instructions"], object["previous_response_id"] = req.Instructions, req.Previous
+	object["metadata"] = metadata(req.Metadata)
+	if req.Tools != nil {
+		object["tools"] = shownTools(a.tools)
+	}
+	if req.User != "" {
+		object["user"] = req.User
+	}
+	var out output = &wholeResponse{w, object}
+	if req.Stream {
+		out = &responseStream{stream: stream{w: w}, object: object}
+	}
+	return d.serve(r.Context(), w, j, out)
+}
+
+func metadata(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+func (req responseRequest) turns() (list []turn, err error) {
+	if req.Instructions != nil && *req.Instructions != "" {
+		list = append(list, turn{role: roleSystem, text: *req.Instructions})
+	}
+	if req.Input.text != "" {
+		return append(list, turn{role: roleUser, text: req.Input.text}), nil
+	}
+	if len(req.Input.items) == 0 {
+		return nil, badRequest("input", "input is empty")
+	}
+	for i, it := range req.Input.items {
+		t, err := it.turn(i)
+		if err != nil {
+			return nil, err
+		}
+		if t.role != "" {
+			list = append(list, t)
+		}
+	}
+	return list, nil
+}
+
+// turn is a message, or the words for a call; without a role it is nothing that an
+// agent has to know.
+func (it item) turn(i int) (t turn, err error) {
+	param := "input[" + strconv.Itoa(i) + "]"
+	switch cmp.Or(it.Type, "message") {
+	case "message":
+		if err := checkRole(it.Role, "input", i); err != nil {
+			return t, err
+		}
+		t.role = it.Role
+		t.text, t.files, err = it.Content.read(param + ".content")
+	case "function_call":
+		t = turn{role: roleAssistant, text: callInWords(it.Name, it.Arguments)}
+	case "function_call_output":
+		t = turn{role: roleTool, call: it.CallID}
+		t.text, t.files, err = it.Output.read(param + ".output")
+	case "reasoning":
+	default:
+		return t, badRequest(param+".type", "items of the type "+quoted(it.Type)+" are not taken here")
+	}
+	return t, err
+}
+
+// clientTools are those that the client runs itself. Those that OpenAI runs are left out:
+// an agent has its own.
+func (req responseRequest) clientTools() (list []bus.ClientTool) {
+	for _, t := range req.Tools {
+		if t.Type == "function" && string(req.ToolChoice) != `"none"` {
+			list = append(list, t.ClientTool)
+		}
+	}
+	return list
+}
+
+// previous is the session of an earlier response.
+func (d *door) previous(r *http.Request, v doors.Visit, req responseRequest) (*doors.Place, error) {
+	const param = "previous_response_id"
+	rec, ok := recordOf(*req.Previous)
+	if !ok || !v.Has(rec.Agent) {
+		return nil, notFound(param, "there is no response "+quoted(*req.Previous))
+	}
+	p := doors.Place{Agent: rec.Agent, Instance: v.Instance, Conversation: rec.Conversation}
+	t, err := d.trail(r.Context(), p, rec.ID, rec.Since)
+	switch {
+	case err != nil:
+		return nil, err
+	case !t.known:
+		return nil, notFound(param, "there is no response "+quoted(*req.Previous))
+	case rec.Agent != req.Model:
+		return nil, badRequest(param, "that response is of "+quoted(rec.Agent)+", and the model is "+quoted(req.Model))
+	}
+	return &p, nil
+}
+
+// showResponse serves GET /v1/responses/{id}.
+func (d *door) showResponse(w http.ResponseWriter, r *http.Request, v doors.Visit) error {
+	id := r.PathValue("id")
+	rec, ok := recordOf(id)
+	if !ok || !v.Has(rec.Agent) {
+		return notFound("id", "there is no response "+quoted(id))
+	}
+	p := doors.Place{Agent: rec.Agent, Instance: v.Instance, Conversation: rec.Conversation}
+	t, err := d.trail(r.Context(), p, rec.ID, rec.Since)
+	if err != nil {
+		return err
+	}
+	out := &wholeResponse{w, responseObject(rec)}
+	switch {
+	case !t.known:
+		return notFound("id", "there is no response "+quoted(id))
+	case t.outcome == nil:
+		writeJSON(w, http.StatusOK, out.object)
+	default:
+		j := &job{record: rec, request: doors.Request{Agent: rec.Agent}}
+		d.finish(r.Context(), j, shownResponse{out}, *t.outcome, new(doors.Text))
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package heartbeat
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// adoptAll brings the bucket in step with the configuration, however often it
+// has to try; false when ctx ended first.
+func (k *Keeper) adoptAll(ctx context.Context) bool {
+	for {
+		within, cancel := context.WithTimeout(ctx, 3*keepWithin)
+		err := k.adopt(within)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err == nil
+		}
+		k.Log.Warn().Err(err).Msg("schedules cannot be brought in step with the configuration; trying again")
+		select {
+		case <-ctx.Done():
+		case <-time.After(tryAgain):
+		}
+	}
+}
+
+func (k *Keeper) adopt(ctx context.Context) error {
+	have, err := readEntries(ctx, k.JS)
+	if err != nil {
+		return err
+	}
+	kv, err := k.JS.KeyValue(ctx, bus.SchedulesBucket)
+	if err != nil {
+		return err
+	}
+	now, wanted := time.Now(), map[string]bool{}
+	for agent, schedules := range k.Schedules {
+		for _, s := range schedules {
+			e := s.entry(agent, now)
+			wanted[e.Key()] = true
+			if err := k.adoptOne(ctx, kv, e, have[e.Key()]); err != nil {
+				return err
+			}
+		}
+	}
+	for key, old := range have {
+		if old.Source == FromConfig && !wanted[key] {
+			k.Log.Info().Str("agent", old.Agent).Str("schedule", old.Name).Msg("schedule is not in the configuration any more; it is dropped")
+			if err := drop(ctx, k.JS, kv, old.Entry); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// entry is a schedule of the configuration as the bucket keeps it.
+func (s Schedule) entry(agent string, now time.Time) Entry {
+	e := Entry{
+		Agent: agent, Name: s.Name, Source: FromConfig, Spec: s.Spec, Prompt: s.Prompt, Origin: s.To.origin(agent),
+		MadeAt: now.UTC(),
+	}
+	if s.Missed == MissedSkip {
+		e.Missed = MissedSkip
+	}
+	return e
+}
+
+// adoptOne writes a schedule down, unless it stands there as it is. With the
+// same times it keeps its place in them, so that a firing that was missed is
+// made up for.
+func (k *Keeper) adoptOne(ctx context.Context, kv jetstream.KeyValue, e Entry, old kept) error {
+	same := old.revision != 0 && old.Spec == e.Spec
+	if same {
+		e.MadeAt, e.Next = old.MadeAt, old.Next
+		if reflect.DeepEqual(old.Entry, e) {
+			return nil
+		}
+	} else {
+		next, more, err := e.after(e.MadeAt)
+		if err != nil {
+			return err
+		}
+		if !more {
+			k.Log.Info().Str("agent", e.Agent).Str("schedule", e.Name).Str("at", e.Spec.At).Msg("the time of this schedule is past")
+			if old.revision == 0 {
+				return nil
+			}
+			return drop(ctx, k.JS, kv, e)
+		}
+		e = next
+	}
+	if err := putEntry(ctx, kv, e, old.revision); err != nil && !overtaken(err) {
+		return err
+	}
+	return nil
+}

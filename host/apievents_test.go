@@ -1,0 +1,177 @@
+package host_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/host"
+	"agenthost/internal/waittest"
+)
+
+// A sseEvent is one server-sent event.
+type sseEvent struct{ id, name, data string }
+
+// listen reads events until the returned function is called, which returns all of
+// them.
+func listen(t testing.TB, h *host.Host, token, query, last string) (events chan sseEvent, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.HTTP()+"/api/events"+query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	if last != "" {
+		req.Header.Set("Last-Event-ID", last)
+	}
+	res, err := http.DefaultClient.Do(req) //nolint:bodyclose // the goroutine below does
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("events: got %d", res.StatusCode)
+	}
+	events = make(chan sseEvent, 10_000)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer close(events)
+		defer res.Body.Close()
+		one := sseEvent{}
+		lines := bufio.NewScanner(res.Body)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			field, value, _ := strings.Cut(lines.Text(), ": ")
+			switch field {
+			case "id":
+				one.id = value
+			case "event":
+				one.name = value
+			case "data":
+				one.data = value
+			case "":
+				if value == "alive" {
+					events <- sseEvent{name: "comment"}
+				} else if one.name != "" {
+					events <- one
+				}
+				one = sseEvent{}
+			}
+		}
+	}()
+	stop = func() {
+		cancel()
+		<-done
+	}
+	t.Cleanup(stop)
+	return events, stop
+}
+
+// await reads events until one is as it should be, and returns it with those before.
+func await(t testing.TB, events chan sseEvent, what string, is func(sseEvent) bool) (all []sseEvent) {
+	t.Helper()
+	end := time.After(waittest.Within)
+	for {
+		select {
+		case e, open := <-events:
+			if !open {
+				t.Fatalf("%s: the events have ended after %+v", what, all)
+			}
+			if all = append(all, e); is(e) {
+				return all
+			}
+		case <-end:
+			t.Fatalf("%s: it does not come, but %+v", what, all)
+		}
+	}
+}
+
+func named(name string, parts ...string) func(sseEvent) bool {
+	return func(e sseEvent) bool {
+		return e.name == name && !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(e.data, p) })
+	}
+}
+
+func TestEventsOfAPI(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, apiFleet(t))
+	events, stop := listen(t, h, readToken, "", "")
+	await(t, events, "the stream has begun", named("hello"))
+	w := asked(t, h, "write")
+	got := await(t, events, "the run waits", named("run", `"state":"waiting"`))
+	for _, e := range got {
+		t.Logf("EXAMPLE event %s\n%s\n", e.name, e.data)
+		if e.id == "" || !json.Valid([]byte(e.data)) {
+			t.Errorf("got %+v", e)
+		}
+	}
+	if !slices.ContainsFunc(got, named("waiting", `"state":"asked"`, w.ID)) || !slices.ContainsFunc(got, named("session", `"run.started"`)) || !slices.ContainsFunc(got, named("run", `"state":"started"`)) {
+		t.Errorf("the beginning of the run is missing: %+v", got)
+	}
+	last := got[len(got)-1].id
+	stop()
+
+	// while nobody listens
+	orderAPI(t, h, "/api/approvals/answer", map[string]any{"id": w.ID, "answer": "deny"})
+	waittest.Until(t, "the run has ended", func() bool {
+		return strings.Contains(string(askAPI(t, h, "/api/sessions", "agent", "demo").body), `"state":"idle"`)
+	})
+	events, stop = listen(t, h, readToken, "?agent=demo&session="+url.QueryEscape(w.Session), last)
+	got = await(t, events, "what was missed", named("run", `"ended"`))
+	if !slices.ContainsFunc(got, named("waiting", `"answered"`, `"deny"`, `"operator"`)) {
+		t.Errorf("the answer is missing: %+v", got)
+	}
+	await(t, events, "the log of the session", named("event", `"run.finished"`))
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "eve", Text: "of another session"})
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "of this session"})
+	got = await(t, events, "its own events", named("event", "of this session"))
+	got = append(got, await(t, events, "a sign of life", named("comment"))...)
+	if slices.ContainsFunc(got, func(e sseEvent) bool { return strings.Contains(e.data, "dm/eve") }) {
+		t.Errorf("events of another session came: %+v", got)
+	}
+	stop()
+}
+
+// Hosts tell of breakers, dead letters and reloads as well, and a token for one agent
+// hears of no other.
+func TestEventsOfSomeAgents(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, apiFleet(t))
+	all, _ := listen(t, h, adminToken, "", "")
+	some, _ := listen(t, h, someToken, "", "")
+	for _, events := range []chan sseEvent{all, some} {
+		await(t, events, "the stream has begun", named("hello"))
+	}
+	for _, agent := range []string{"other", "demo"} {
+		publish(t, h.Bus().NC, bus.EventsPrefix+agent+".dead", map[string]any{"agent": agent, "reason": "broken\nline"})
+	}
+	if got := await(t, all, "the alarm", named("alarm", `"demo"`)); !slices.ContainsFunc(got, named("alarm", `"other"`)) {
+		t.Errorf("got %+v", got)
+	}
+	if got := await(t, some, "the alarm", named("alarm", `"demo"`)); slices.ContainsFunc(got, func(e sseEvent) bool { return strings.Contains(e.data, "other") }) {
+		t.Errorf("a token for demo hears of others: %+v", got)
+	}
+	for query, code := range map[string]int{"?agent=other": 404, "?agent=demo": 200, "?session=demo/dm/ana": 400, "?agents=demo": 400, "?agent=demo&session=x": 400} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, "http://"+h.HTTP()+"/api/events"+query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+someToken)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != code {
+			t.Errorf("%s: got %d, want %d", query, res.StatusCode, code)
+		}
+	}
+}

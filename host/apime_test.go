@@ -1,0 +1,46 @@
+package host_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"agenthost/internal/httpauth"
+)
+
+// A page learns who has logged in, and what they may.
+func TestAPISaysWhoAsks(t *testing.T) {
+	t.Parallel()
+	cfg := demo(t)
+	cfg.HTTP.Tokens = []httpauth.Token{{Name: "eye", Token: "eye-secret", Role: httpauth.Read}, {Name: "shop", Token: "shop-secret", Role: httpauth.Chat}}
+	guarded, _ := start(t, cfg)
+	open, _ := start(t, demo(t))
+	for name, tt := range map[string]struct {
+		address, token string
+		status         int
+		want           string
+	}{
+		"a reader":             {guarded.HTTP(), "eye-secret", 200, `"name":"eye","role":"read"`},
+		"who only chats":       {guarded.HTTP(), "shop-secret", 403, "chat"},
+		"nobody":               {guarded.HTTP(), "", 401, "token"},
+		"where all are let in": {open.HTTP(), "", 200, `"name":"operator","role":"admin","open":true`},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+tt.address+"/api/me", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.token != "" {
+			req.Header.Set("Authorization", "Bearer "+tt.token)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if res.StatusCode != tt.status || !strings.Contains(string(body), tt.want) {
+			t.Errorf("%s: got %d %s", name, res.StatusCode, body)
+		}
+	}
+}

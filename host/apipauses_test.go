@@ -1,0 +1,50 @@
+package host_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// A token for some agents hears nothing of pauses of others, and the audit log says
+// what was paused and which host was to end.
+func TestPausesOfAPI(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, apiFleet(t))
+	for _, o := range []map[string]any{{"agent": "other", "reason": "a secret reason"}, {"agent": "demo"}, {"channel": "telegram.sales"}, {}} {
+		if a := orderAPI(t, h, "/api/pauses/begin", o); a.code != http.StatusOK {
+			t.Fatalf("pause %v: got %d %s", o, a.code, a.body)
+		}
+	}
+	for token, want := range map[string]int{adminToken: 4, readToken: 4, someToken: 3} {
+		list := struct {
+			Pauses []struct{ Agent, Channel string }
+		}{}
+		a := callAPI(t, h, token, http.MethodGet, "/api/pauses", "")
+		a.into(t, &list)
+		if len(list.Pauses) != want || want == 3 && strings.Contains(string(a.body), "secret") {
+			t.Errorf("%s: got %s, want %d pauses", token, a.body, want)
+		}
+	}
+	if a := callAPI(t, h, someToken, http.MethodPost, "/api/pauses/end", `{}`); a.code != http.StatusForbidden {
+		t.Errorf("a token for one agent ends a pause of all: got %d %s", a.code, a.body)
+	}
+	for _, o := range []map[string]any{{"agent": "other"}, {"agent": "demo"}, {"channel": "telegram.sales"}, {}} {
+		if a := orderAPI(t, h, "/api/pauses/end", o); a.code != http.StatusOK {
+			t.Fatalf("resume %v: got %d %s", o, a.code, a.body)
+		}
+	}
+	log := struct {
+		Entries []struct{ Action, Agent, Target, Detail string }
+	}{}
+	askAPI(t, h, "/api/audit").into(t, &log)
+	found := map[string]bool{}
+	for _, e := range log.Entries {
+		found[strings.Join([]string{e.Action, e.Agent, e.Target, e.Detail}, "|")] = true
+	}
+	for _, want := range []string{"pause|other||a secret reason", "pause||telegram.sales|", "resume||telegram.sales|", "resume|||", "pause|demo||"} {
+		if !found[want] {
+			t.Errorf("the audit log lacks %s: %v", want, found)
+		}
+	}
+}

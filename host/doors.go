@@ -1,0 +1,81 @@
+package host
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"agenthost/bus"
+	"agenthost/client"
+	"agenthost/doors"
+	"agenthost/doors/a2a"
+	"agenthost/doors/mcp"
+	"agenthost/doors/openai"
+)
+
+// An httpDoor is a door of this host's listener.
+type httpDoor struct {
+	name  string // one of bus.Doors
+	paths []string
+	// at and about are for who asks what there is.
+	at, about string
+	make      func(doors.Parts) http.Handler
+	// starting answers while the host has no NATS, for a reason.
+	starting func(w http.ResponseWriter, reason string)
+}
+
+// httpDoors are all of them.
+func httpDoors() []httpDoor {
+	return []httpDoor{
+		{bus.DoorA2A, a2a.Paths, "/a2a/{agent}", "Agent2Agent 1.0, for other agents; the card is at /a2a/{agent}/.well-known/agent-card.json", a2a.New, notYet},
+		{bus.DoorMCP, []string{"/mcp"}, "/mcp", "agents as tools, for clients of MCP", mcp.Handler, notYet},
+		{bus.DoorOpenAI, openai.Paths(), "/v1", "agents as models, for clients of OpenAI's API", openai.New, openai.Starting},
+	}
+}
+
+// notYet is how a door without errors of its own says that the host starts.
+func notYet(w http.ResponseWriter, reason string) {
+	w.Header().Set("Retry-After", "2")
+	answer(w, http.StatusServiceUnavailable, map[string]any{"error": reason})
+}
+
+// throughDoors serves the doors once the host has NATS.
+func (h *Host) throughDoors(d httpDoor) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		open := h.doors.Load()
+		if open == nil {
+			d.starting(w, "the host is "+*h.state.Load()+"; try again")
+			return
+		}
+		open.ServeHTTP(w, r)
+	})
+}
+
+// openDoors makes the doors, and returns what they run.
+func (h *Host) openDoors(b *bus.Bus) (list []func(context.Context) error) {
+	open := http.NewServeMux()
+	for _, d := range httpDoors() {
+		desk := doors.NewDesk(client.New(b.NC, b.JS, client.Options{}), d.name, h.log)
+		handler := d.make(doors.Parts{Desk: desk, Auth: h.httpAuth, Agents: func() []doors.Agent { return h.agentsOf(d.name) }, Log: h.log, Version: h.opt.Version})
+		for _, path := range d.paths {
+			open.Handle(path, handler)
+		}
+		list = append(list, desk.Run)
+		if r, ok := handler.(doors.Runner); ok {
+			list = append(list, r.Run)
+		}
+	}
+	h.doors.Store(open)
+	return list
+}
+
+// agentsOf are those that a door leads to.
+func (h *Host) agentsOf(door string) []doors.Agent {
+	list := []doors.Agent{}
+	for _, a := range h.now.Load().Config.Agents {
+		if a.ShadowOf == "" && (a.Doors == nil || slices.Contains(a.Doors, door)) {
+			list = append(list, doors.Agent{ID: a.ID, Description: a.Description})
+		}
+	}
+	return list
+}

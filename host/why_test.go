@@ -1,0 +1,128 @@
+package host_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/host"
+	"agenthost/internal/waittest"
+	"agenthost/internal/why"
+	"agenthost/session"
+)
+
+// way is the way of an id by now, in words.
+func way(t *testing.T, h *host.Host, id string) why.Way {
+	t.Helper()
+	w, err := why.Find(t.Context(), h.Bus().JS, id, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.IsSortedFunc(w.Steps, func(a, b why.Step) int { return a.At.Compare(b.At) }) {
+		t.Errorf("the steps of %s are not in order of time: %+v", id, w.Steps)
+	}
+	return w
+}
+
+func steps(w why.Way) string {
+	var list []string
+	for _, step := range w.Steps {
+		list = append(list, step.What)
+	}
+	return strings.Join(list, ", ")
+}
+
+func TestWhyAnswered(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, bound(t, agents.Binding{}))
+	write(t, h, "ana", "m1", "m2")
+	waittest.Until(t, "two replies", func() bool { return stored(t, h, bus.OutboundStream) == 2 })
+	allDone(t, h, 2)
+	reply := published(t, h)[0]
+	for id, kind := range map[string]string{"m1": why.Inbound, reply.ID: why.Outbound, reply.Run: why.Run} {
+		w := way(t, h, id)
+		if w.ID != id || w.Kind != kind || w.State != why.Answered {
+			t.Errorf("%s: got %s %s, want %s %s", id, w.Kind, w.State, kind, why.Answered)
+		}
+		got := steps(w)
+		for _, what := range []string{why.Accepted, why.Started, why.Called, why.Replied, why.Published, why.Ended} {
+			if strings.Count(got, what) != 1 {
+				t.Errorf("%s: got %s, want %s once", id, got, what)
+			}
+		}
+		for _, step := range w.Steps {
+			if step.ID == "m2" {
+				t.Errorf("%s: the way has another message: %+v", id, step)
+			}
+			if step.What == why.Started && (step.Host == "" || step.Agent != "demo" || step.Session != "demo/dm/ana" || step.Run != reply.Run) {
+				t.Errorf("%s: got %+v", id, step)
+			}
+		}
+	}
+	if _, err := why.Find(t.Context(), h.Bus().JS, "m3", nil); !errors.Is(err, why.ErrUnknown) {
+		t.Errorf("an id that nothing has: %v", err)
+	}
+}
+
+func TestWhyMerged(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, bound(t, agents.Binding{Queue: session.Collect, Debounce: time.Second}))
+	write(t, h, "ana", "m1", "m2")
+	waittest.Until(t, "a reply", func() bool { return stored(t, h, bus.OutboundStream) == 1 })
+	allDone(t, h, 2)
+	for id, state := range map[string]string{"m1": why.Merged, "m2": why.Answered} {
+		if w := way(t, h, id); w.State != state || w.Kind != why.Inbound {
+			t.Errorf("%s: got %s %s, want %s", id, w.Kind, w.State, state)
+		}
+	}
+}
+
+func TestWhyWaiting(t *testing.T) {
+	t.Parallel()
+	cfg := scripted(t, `rules: [{is: ask, tool_calls: [{name: ask_human, args: {question: "Which colour?"}}]}, {text: "${text}${result}"}]`)
+	cfg.Agents[0].Tools = []string{"ask_human"}
+	h, _ := start(t, cfg)
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "m1", From: "ana", Text: "ask"})
+	waittest.Until(t, "a question", func() bool { return stored(t, h, bus.OutboundStream) == 1 })
+	question := published(t, h)[0]
+	for id, kind := range map[string]string{"m1": why.Inbound, question.Call: why.Call, question.Run: why.Run} {
+		waittest.Until(t, id+" waits", func() bool { return way(t, h, id).State == why.Waiting })
+		if w := way(t, h, id); w.Kind != kind || !strings.Contains(steps(w), why.Asked+", ") {
+			t.Errorf("%s: got %s, %s", id, w.Kind, steps(w))
+		}
+	}
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "m2", From: "ana", Text: "blue", Answers: question.Call})
+	waittest.Until(t, "m1 is answered", func() bool { return way(t, h, "m1").State == why.Answered })
+	if got := steps(way(t, h, "m1")); !strings.Contains(got, why.Settled) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// What no host has taken yet waits, and so does what its sender may not write: that is
+// answered beside any session. A message that cannot be read is dead.
+func TestWhyWithoutSession(t *testing.T) {
+	t.Parallel()
+	cfg := bound(t, agents.Binding{Senders: agents.Senders{Allow: []string{"ana"}}})
+	h, _ := start(t, cfg)
+	publish(t, h.Bus().NC, "plugin.inbound.elsewhere", bus.Inbound{ID: "nobody", From: "ana", Text: "hi"})
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "stranger", From: "eve", Text: "hi"})
+	long := strings.Repeat("x", 300)
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: long, From: "ana", Text: "hi"})
+	waittest.Until(t, "a dead letter and two answers", func() bool {
+		return stored(t, h, bus.DeadStream) == 1 && stored(t, h, bus.OutboundStream) == 2
+	})
+	for id, state := range map[string]string{"nobody": why.Waiting, "stranger": why.Answered, long: why.Dead} {
+		if w := way(t, h, id); w.State != state || w.Kind != why.Inbound {
+			t.Errorf("%.20s: got %s %s, want %s; %s", id, w.Kind, w.State, state, steps(w))
+		}
+	}
+	letter := fmt.Sprintf("dead:demo:%s:3", bus.InboundStream)
+	if w := way(t, h, letter); w.State != why.Dead {
+		t.Errorf("%s: got %+v", letter, w)
+	}
+}

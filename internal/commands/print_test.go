@@ -1,0 +1,53 @@
+package commands
+
+import (
+	"strings"
+	"testing"
+
+	"agenthost/client"
+	"agenthost/internal/cli"
+	"agenthost/internal/eval"
+)
+
+// hostile is what no terminal is to get of others.
+const hostile = "a\x1b[2J\u009b2J\x9b2J\u202eb\u2066c\u200fd\x7f\re"
+
+func steersTerminal(text string) bool {
+	return strings.ContainsAny(text, "\x1b\u009b\u202e\u2066\u200f\x7f\r") || strings.Contains(text, "\x9b2J") && !strings.Contains(text, "\uFFFD2J")
+}
+
+func TestForeignTextDoesNotSteerTheTerminal(t *testing.T) {
+	tests := map[string]func(a *app) error{
+		"a reload": func(a *app) error {
+			a.printReloaded([]client.Reloaded{{Host: hostile, Changes: []string{hostile}, Restart: []string{hostile}}})
+			return nil
+		},
+		"an outcome": func(a *app) error { a.printOutcome(hostile, eval.Outcome{Text: hostile, Error: hostile}); return nil },
+		"a note":     func(a *app) error { return a.listNotes([]client.Note{{ID: hostile, Agent: hostile, Text: hostile}}) },
+	}
+	for name, do := range tests {
+		t.Run(name, func(t *testing.T) {
+			var out, errs strings.Builder
+			a := &app{App: &cli.App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs}}
+			if err := do(a); err != nil {
+				t.Fatal(err)
+			}
+			if got := out.String() + errs.String(); steersTerminal(got) || got == "" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestAroundShowsThePlace(t *testing.T) {
+	for text, want := range map[string]string{
+		"a bicycle":                          "a bicycle",
+		strings.Repeat("日", 50) + " BICYCLE": "…" + strings.Repeat("日", 29) + " BICYCLE",
+		"İİİİ bicycle":                       "İİİİ bicycle",
+		"no such thing":                      "no such thing",
+	} {
+		if got := around(text, "bicycle"); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package commands
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"agenthost/client"
+	"agenthost/internal/cli"
+	"agenthost/internal/terminal"
+)
+
+func (a *app) sessionsShowCommand() *cobra.Command {
+	var run string
+	cmd := a.oneSession(&cobra.Command{
+		Use:   "show AGENT KEY",
+		Short: "Show what happened in a session",
+		Long: `Show prints who said what, which tools were called with which result, who was
+asked and what models took. Long texts are cut; with --json they are whole.`,
+		Example: `  agenthost sessions show assistant web/dm/ana
+  agenthost sessions show assistant telegram.sales/group/-100 --run 8Pq3Zk --json`,
+	}, func(ctx context.Context, s *client.Sessions, agent, sid string) error {
+		list, err := a.allEvents(ctx, s, agent, sid, run)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.PrintJSON(list)
+		}
+		for _, f := range list {
+			a.printFact(f)
+		}
+		return nil
+	})
+	a.storeFlag(cmd)
+	cmd.Flags().StringVar(&run, "run", "", "only the run with that `id`")
+	return cmd
+}
+
+func (a *app) sessionsTailCommand() *cobra.Command {
+	return a.oneSession(&cobra.Command{
+		Use:   "tail AGENT KEY",
+		Short: "Follow a session",
+		Long: `Tail prints what happens in a session from now on, until it is interrupted: each
+event when it is committed and, on a terminal, what the model says while it says
+it. With --json an event is a line.`,
+		Example: `  agenthost sessions tail assistant web/dm/ana
+  agenthost sessions tail assistant web/dm/ana --json`,
+	}, a.tail)
+}
+
+func (a *app) tail(ctx context.Context, s *client.Sessions, agent, sid string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	speech := &tailSpeech{app: a}
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	if _, sum, err := s.State(ctx, agent, sid); err == nil && !a.JSON && cli.IsTerminal(a.Stdout) {
+		group.Go(func() { speech.follow(ctx, s, agent, string(sum.Key)) })
+	}
+	ready := func() { a.Warn("following; interrupt to end") }
+	for f, err := range s.Follow(ctx, agent, sid, ready) {
+		if err != nil {
+			return err
+		}
+		if !a.JSON {
+			speech.event(f)
+			continue
+		}
+		line, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.Stdout, "%s\n", cli.PrintableJSON(line))
+	}
+	return nil
+}
+
+// A tailSpeech writes what a model says between the events.
+type tailSpeech struct {
+	app *app
+
+	mu     sync.Mutex
+	midway bool // the cursor is behind something said
+}
+
+func (t *tailSpeech) follow(ctx context.Context, s *client.Sessions, agent, key string) {
+	for c, err := range s.Client().Follow(ctx, agent, key) {
+		if err != nil {
+			return // the events say why
+		}
+		t.mu.Lock()
+		if c.Text != "" {
+			fmt.Fprint(t.app.Stdout, terminal.Printable(c.Text))
+			t.midway = true
+		}
+		t.mu.Unlock()
+	}
+}
+
+func (t *tailSpeech) event(f client.Fact) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.midway {
+		fmt.Fprintln(t.app.Stdout)
+		t.midway = false
+	}
+	t.app.printFact(f)
+}
+
+func (a *app) sessionsExportCommand() *cobra.Command {
+	var run string
+	var digest bool
+	cmd := a.oneSession(&cobra.Command{
+		Use:   "export AGENT KEY",
+		Short: "Print a session, one event per line",
+		Long: `Export prints the events as they are in the log, each with seq, its commit, n,
+its number in there, and of, the run the commit is of. With --digest a last line
+has the SHA-256 of all lines before it as a chain: of the digest so far, 32 zero
+bytes at first, and the line without its end.`,
+		Example: `  agenthost sessions export assistant web/dm/ana > ana.jsonl
+  agenthost sessions export assistant web/dm/ana --digest | tail -1`,
+	}, func(ctx context.Context, s *client.Sessions, agent, sid string) error {
+		return a.export(ctx, s, agent, sid, run, digest)
+	})
+	a.storeFlag(cmd)
+	cmd.Flags().StringVar(&run, "run", "", "only the run with that `id`")
+	cmd.Flags().BoolVar(&digest, "digest", false, "end with a digest of it all")
+	return cmd
+}
+
+func (a *app) export(ctx context.Context, s *client.Sessions, agent, sid, run string, digest bool) error {
+	out := bufio.NewWriter(a.Stdout)
+	var sum [sha256.Size]byte
+	events := 0
+	for f, err := range s.Events(ctx, agent, sid, run) {
+		if err != nil {
+			return err
+		}
+		line, err := json.Marshal(f)
+		if err != nil {
+			return fmt.Errorf("export event %d.%d: %w", f.Seq, f.N, err)
+		}
+		sum = sha256.Sum256(append(sum[:], line...))
+		events++
+		if cli.IsTerminal(a.Stdout) { // a file gets the bytes that were hashed
+			line = cli.PrintableJSON(line)
+		}
+		_, _ = out.Write(append(line, '\n')) // Flush returns the error
+	}
+	if digest {
+		fmt.Fprintf(out, `{"digest":"sha256:%s","events":%d}`+"\n", hex.EncodeToString(sum[:]), events)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("print export: %w", err)
+	}
+	return nil
+}

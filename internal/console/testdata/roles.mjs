@@ -1,0 +1,49 @@
+// Without a token the page asks for one; the role read sees all and changes nothing.
+import { base, check, expected, open, ready, run, show } from './browser.mjs'
+
+expected.push(/status of 401/) // who is not logged in asks once, and is sent to the login
+
+async function logIn(browser, token) {
+  const page = await open(browser)
+  await page.waitForURL(/\/login/)
+  await page.getByLabel('Token').fill(token)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  return page
+}
+
+await run(async (browser) => {
+  const wrong = await logIn(browser, 'wrong')
+  await wrong.getByText('This token is not known here').waitFor()
+  await wrong.context().close()
+
+  const eye = await logIn(browser, 'eye-secret-of-the-test')
+  await eye.waitForURL((u) => u.pathname === '/')
+  await ready(eye)
+  await show(eye, 'agents/ana')
+  await eye.getByText('You answer customers.').waitFor()
+  for (const path of ['now', 'fleet', 'dead', 'schedules', 'tokens', 'agents/ana']) {
+    await show(eye, path)
+    check(await eye.getByRole('button', { name: /Approve|Delete|Drain|Take out|Reload|Retry|Pause|Resume|Revoke|Make/ }).count() === 0, 'a reader has no buttons that change something: ' + path)
+  }
+  const status = await eye.evaluate(() => fetch('/api/agents/send', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"agent":"ana","text":"x"}' }).then((r) => r.status))
+  check(status === 403, 'the host refuses a reader: ' + status)
+  expected.push(/status of 403/)
+  await eye.getByRole('button', { name: 'Log out' }).click()
+  await eye.waitForURL(/\/login/)
+  await eye.context().close()
+
+  // Who may only talk comes to the chat, and who names no page to that of their role.
+  for (const [token, home] of [['eye-secret-of-the-test', '/'], ['shop-secret-of-the-test', '/chat']]) {
+    const page = await (await browser.newContext()).newPage()
+    await page.goto(base + '/login')
+    await page.getByLabel('Token').fill(token)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.waitForURL((u) => u.pathname === home)
+    await page.context().close()
+  }
+
+  const desk = await logIn(browser, 'desk-secret-of-the-test')
+  await desk.waitForURL((u) => u.pathname === '/')
+  await ready(desk)
+  await desk.locator('.me', { hasText: 'desk' }).waitFor()
+})

@@ -1,0 +1,65 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"agenthost/client"
+)
+
+// A PauseListing is what is paused.
+type PauseListing struct {
+	Pauses []client.Pause `json:"pauses"`
+}
+
+func (h Host) pauses(ctx context.Context, _ none) (PauseListing, error) {
+	list, err := h.client().Pauses(ctx)
+	c := callerOf(ctx)
+	list = slices.DeleteFunc(notNil(list), func(p client.Pause) bool { return p.Agent != "" && !c.reaches(p.Agent) })
+	return PauseListing{list}, err
+}
+
+// A PauseOrder says what is to be paused: where no agent and no channel is named, all.
+type PauseOrder struct {
+	Agent   string `json:"agent,omitempty"`
+	Channel string `json:"channel,omitempty"`
+	By      string `json:"by,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+func (h Host) pause(ctx context.Context, o PauseOrder) (client.Pause, error) {
+	p, err := h.clientFor(callerOf(ctx)).Pause(ctx, client.Pause{
+		Target: client.PauseTarget{Agent: o.Agent, Channel: o.Channel}, By: callerOf(ctx).by(o.By), Reason: o.Reason,
+	})
+	if errors.Is(err, client.ErrNoTarget) {
+		err = coded(client.CodeBad, "%w", err)
+	}
+	return p, err
+}
+
+func (h Host) resume(ctx context.Context, t client.PauseTarget) (client.PauseTarget, error) {
+	err := h.clientFor(callerOf(ctx)).Resume(ctx, t)
+	switch {
+	case errors.Is(err, client.ErrNoTarget):
+		err = coded(client.CodeBad, "%w", err)
+	case errors.Is(err, client.ErrNotPaused):
+		err = coded(client.CodeNotFound, "%w", err)
+	}
+	return t, err
+}
+
+// pauseOperations let nothing new start, and let it go on.
+func (h Host) pauseOperations() []Operation {
+	return []Operation{
+		report(Operation{Name: "pauses-ls", Subject: "agenthost.pauses.ls", Path: "/pauses", Do: do(none{}, h.pauses), About: "what is paused, by whom, since when and why"}),
+		report(Operation{
+			Name: "pause", Subject: "agenthost.pauses.begin", Path: "/pauses/begin", Do: do(PauseOrder{}, h.pause), Changes: true, Whole: true,
+			About: "lets nothing new start for an agent, a channel or, without both, all: agent, channel, by, reason",
+		}),
+		report(Operation{
+			Name: "resume", Subject: "agenthost.pauses.end", Path: "/pauses/end", Do: do(client.PauseTarget{}, h.resume), Changes: true, Whole: true,
+			About: "ends a pause, and what was kept begins: agent, channel",
+		}),
+	}
+}

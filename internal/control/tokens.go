@@ -1,0 +1,109 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"agenthost/client"
+	"agenthost/internal/audit"
+	"agenthost/internal/tokens"
+)
+
+// A TokenListing is the tokens that were made by command.
+type TokenListing struct {
+	Tokens []client.Token `json:"tokens"`
+}
+
+func (h Host) tokens(ctx context.Context, _ none) (TokenListing, error) {
+	list, err := tokens.NewStore(h.JS).List(ctx)
+	return TokenListing{notNil(list)}, err
+}
+
+// A TokenRequest says which token to make.
+type TokenRequest struct {
+	Name    string   `json:"name" doc:"1 to 63 of a-z, 0-9, _ and -"`
+	Role    string   `json:"role" doc:"admin, read or chat"`
+	Agents  []string `json:"agents,omitempty" doc:"those it is good for; none: all"`
+	Expires string   `json:"expires,omitempty" doc:"after how long, such as 720h, or when, as 2026-12-31T00:00:00Z; empty: never"`
+}
+
+// Token is what is wanted.
+func (r TokenRequest) token(by string) (client.Token, error) {
+	t := client.Token{Name: r.Name, Role: client.TokenRole(r.Role), Agents: r.Agents, By: by}
+	if r.Expires == "" {
+		return t, nil
+	}
+	at, err := client.ParseExpiry(r.Expires, time.Now())
+	if err != nil {
+		return t, coded(client.CodeBad, "%w", err)
+	}
+	t.Expires = at
+	return t, nil
+}
+
+// A MadeToken is a token with what it is; it is shown once.
+type MadeToken struct {
+	client.Token
+	Secret string `json:"token"`
+}
+
+func (h Host) addToken(ctx context.Context, r TokenRequest) (MadeToken, error) {
+	want, err := r.token(callerOf(ctx).by(""))
+	if err != nil {
+		return MadeToken{}, err
+	}
+	made, secret, err := tokens.NewStore(h.JS).Add(ctx, want)
+	return MadeToken{made, secret}, err
+}
+
+// A TokenName names a token.
+type TokenName struct {
+	Name string `json:"name"`
+}
+
+func (h Host) revokeToken(ctx context.Context, n TokenName) (client.Token, error) {
+	return tokens.NewStore(h.JS).Revoke(ctx, n.Name)
+}
+
+// An AuditRequest says which entries of the audit log to list.
+type AuditRequest struct {
+	byAgent
+	Since time.Time `json:"since,omitzero" doc:"nothing older"`
+	Limit int       `json:"limit,omitempty" doc:"entries at most: 100, up to 1,000"`
+	After uint64    `json:"after,omitempty" doc:"goes on behind the page before, by its after"`
+}
+
+// An AuditListing is a page of the audit log, the newest first.
+type AuditListing struct {
+	Entries []audit.Entry `json:"entries"`
+	After   uint64        `json:"after,omitempty"`
+}
+
+const (
+	defaultEntries = 100
+	mostEntries    = 1000
+)
+
+func (h Host) auditLog(ctx context.Context, r AuditRequest) (AuditListing, error) {
+	list := AuditListing{Entries: []audit.Entry{}}
+	limit := min(cmp.Or(max(r.Limit, 0), defaultEntries), mostEntries)
+	for e, err := range audit.NewLog(h.JS).Since(ctx, r.Since) {
+		if err != nil {
+			return list, err
+		}
+		if r.After > 0 && e.Seq >= r.After {
+			break
+		}
+		if !r.keeps(e.Agent) || !callerOf(ctx).reaches(e.Agent) {
+			continue
+		}
+		if list.Entries = append(list.Entries, e); len(list.Entries) > limit {
+			list.Entries = list.Entries[1:]
+			list.After = list.Entries[0].Seq
+		}
+	}
+	slices.Reverse(list.Entries)
+	return list, nil
+}

@@ -1,0 +1,267 @@
+package httpapi
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/records"
+	"agenthost/client"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// A Feed follows what happens in the fleet, for all clients of /api/events. It reads
+// the streams once, however many clients there are, and only from the first one on.
+type Feed struct {
+	client  *client.Client
+	archive *session.Archive
+	reader  *records.Reader
+	log     zerolog.Logger
+
+	first sync.Once
+	begun chan struct{} // closed by the first client
+	ready chan struct{} // closed once nothing is missed any more
+
+	mu        sync.Mutex
+	listeners map[*listener]bool
+	at        place // of what was taken last
+}
+
+// A place is how far a client has read both streams.
+type place struct {
+	sessions uint64 // in AGENT_SESSIONS
+	events   uint64 // in AGENT_EVENTS
+}
+
+// A listener is one client.
+type listener struct {
+	news chan news
+	lost chan struct{} // closed when the client is too slow
+}
+
+// news is what one message of a stream says; agent is whom it is about.
+type news struct {
+	at           place // one of the two
+	agent        string
+	session, sid string
+	items        []item
+	facts        []session.Fact          // of a commit
+	accounts     []client.ChannelAccount // that have changed
+}
+
+// An item is an event for clients.
+type item struct {
+	name string
+	data any
+}
+
+const (
+	mostNews      = 1024 // that wait for a client
+	mostListeners = 256
+	followAgain   = time.Second
+	channelsEvery = 5 * time.Second
+)
+
+// NewFeed makes a Feed, which knows nothing until it runs.
+func NewFeed(c *client.Client, log zerolog.Logger) *Feed {
+	return &Feed{
+		client: c, archive: session.NewArchive(c.JetStream()), reader: records.NewReader(c.JetStream()), log: log,
+		begun: make(chan struct{}), ready: make(chan struct{}), listeners: map[*listener]bool{},
+	}
+}
+
+// Run follows the streams from the first client on, until ctx ends.
+func (f *Feed) Run(ctx context.Context) error {
+	select {
+	case <-f.begun:
+	case <-ctx.Done():
+		return nil
+	}
+	var all, caughtUp sync.WaitGroup
+	caughtUp.Add(2)
+	all.Go(func() { f.follow(ctx, bus.SessionsStream, "agent.session.>", sync.OnceFunc(caughtUp.Done)) })
+	all.Go(func() { f.follow(ctx, bus.EventsStream, bus.EventsPrefix+">", sync.OnceFunc(caughtUp.Done)) })
+	all.Go(func() { f.watchChannels(ctx) })
+	all.Go(func() {
+		caughtUp.Wait()
+		close(f.ready)
+	})
+	all.Wait()
+	return nil
+}
+
+// follow takes what comes in a stream, until ctx ends. What broke is begun again
+// behind what was taken last.
+func (f *Feed) follow(ctx context.Context, stream, filter string, caughtUp func()) {
+	defer caughtUp() // clients that wait give up by themselves
+	cfg := jetstream.OrderedConsumerConfig{FilterSubjects: []string{filter}, DeliverPolicy: jetstream.DeliverNewPolicy}
+	for ctx.Err() == nil {
+		last, err := f.followOnce(ctx, stream, cfg, caughtUp)
+		if last > 0 {
+			cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, last+1
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		f.log.Debug().Err(err).Str("stream", stream).Msg("follow stream: failed; retrying")
+		select {
+		case <-ctx.Done():
+		case <-time.After(followAgain):
+		}
+	}
+}
+
+func (f *Feed) followOnce(ctx context.Context, name string, cfg jetstream.OrderedConsumerConfig, caughtUp func()) (last uint64, err error) {
+	stream, err := f.client.JetStream().Stream(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	if cfg.DeliverPolicy == jetstream.DeliverNewPolicy { // from a place that is known
+		last = stream.CachedInfo().State.LastSeq
+		cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, last+1
+	}
+	cons, err := stream.OrderedConsumer(ctx, cfg)
+	if err != nil {
+		return last, err
+	}
+	msgs, err := cons.Messages()
+	if err != nil {
+		return last, err
+	}
+	defer msgs.Stop()
+	f.reach(placeIn(name, last))
+	caughtUp()
+	for {
+		msg, err := bus.Next(ctx, msgs)
+		if err != nil {
+			return last, err
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return last, err
+		}
+		last = meta.Sequence.Stream
+		f.take(ctx, name, records.Record{Subject: msg.Subject(), Seq: last, Time: meta.Timestamp, Header: msg.Headers(), Data: msg.Data()})
+	}
+}
+
+func placeIn(stream string, seq uint64) place {
+	if stream == bus.SessionsStream {
+		return place{sessions: seq}
+	}
+	return place{events: seq}
+}
+
+// past is p, and what of q is further.
+func (p place) past(q place) place {
+	return place{max(p.sessions, q.sessions), max(p.events, q.events)}
+}
+
+// has reports whether what is at q was read by who has come to p.
+func (p place) has(q place) bool {
+	return q != place{} && q.sessions <= p.sessions && q.events <= p.events
+}
+
+func (f *Feed) reach(at place) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at = f.at.past(at)
+}
+
+// take hands on what a message says. Without clients it is not read.
+func (f *Feed) take(ctx context.Context, stream string, rec records.Record) {
+	f.mu.Lock()
+	idle := len(f.listeners) == 0
+	if idle {
+		f.at = f.at.past(placeIn(stream, rec.Seq))
+	}
+	f.mu.Unlock()
+	if !idle {
+		f.tell(f.newsOf(ctx, stream, rec))
+	}
+}
+
+// tell hands news to all clients. One that does not read is cut off; it comes again
+// with the id of its last event.
+func (f *Feed) tell(n news) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at = f.at.past(n.at)
+	for l := range f.listeners {
+		select {
+		case l.news <- n:
+		default:
+			delete(f.listeners, l)
+			close(l.lost)
+		}
+	}
+}
+
+// join adds a client. What is behind the place comes by the listener. Without room
+// for one more it is nil.
+func (f *Feed) join(ctx context.Context) (*listener, place, error) {
+	f.first.Do(func() { close(f.begun) })
+	select {
+	case <-f.ready:
+	case <-ctx.Done():
+		return nil, place{}, context.Cause(ctx)
+	}
+	l := &listener{news: make(chan news, mostNews), lost: make(chan struct{})}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.listeners) >= mostListeners {
+		return nil, place{}, nil
+	}
+	f.listeners[l] = true
+	return l, f.at, nil
+}
+
+func (f *Feed) leave(l *listener) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.listeners, l)
+}
+
+// watchChannels tells which accounts of channels have changed, as long as there are
+// clients: no stream has it.
+func (f *Feed) watchChannels(ctx context.Context) {
+	tick := time.NewTicker(channelsEvery)
+	defer tick.Stop()
+	known := map[string]client.ChannelAccount{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		f.mu.Lock()
+		idle := len(f.listeners) == 0
+		f.mu.Unlock()
+		if idle {
+			continue
+		}
+		list, err := f.client.Channels(ctx)
+		if err != nil {
+			continue // the next time
+		}
+		if changed := changes(known, list); len(changed) > 0 {
+			f.tell(news{accounts: changed})
+		}
+	}
+}
+
+// changes are the accounts that are not as known, which it updates.
+func changes(known map[string]client.ChannelAccount, list []client.ChannelAccount) (changed []client.ChannelAccount) {
+	for _, a := range list {
+		if !reflect.DeepEqual(known[a.Name()], a) {
+			changed = append(changed, a)
+		}
+		known[a.Name()] = a
+	}
+	return changed
+}

@@ -1,0 +1,45 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+
+	"agenthost/internal/httpauth"
+)
+
+// A Me is who asks.
+type Me struct {
+	Name    string        `json:"name"`           // of the token
+	Role    httpauth.Role `json:"role"`           // admin or read
+	Open    bool          `json:"open,omitempty"` // no token is needed here
+	Version string        `json:"version"`        // of the program
+}
+
+// me says who asks, for a page that shows what they may.
+func (a *API) me(w http.ResponseWriter, r *http.Request) {
+	if !reads(r) {
+		w.Header().Set("Allow", http.MethodGet)
+		WriteError(w, http.StatusMethodNotAllowed, fmt.Errorf("%s takes GET", r.URL.Path))
+		return
+	}
+	c, status, err := a.opt.Auth.Check(r, httpauth.Read)
+	if err != nil {
+		WriteError(w, status, err)
+		return
+	}
+	a.write(w, r, Me{Name: c.Name, Role: c.Role, Open: c.Open, Version: a.opt.Version})
+}
+
+func meDescription() map[string]any {
+	text := map[string]any{"type": "string"}
+	return map[string]any{
+		"operationId": "me", "summary": "Says who asks: the token's name and its role", "x-role": httpauth.Read, "tags": []string{"me"},
+		"responses": map[string]any{
+			"200": map[string]any{"description": "who asks", "content": jsonContent(map[string]any{
+				"type": "object", "required": []string{"name", "role", "version"},
+				"properties": map[string]any{"name": text, "role": text, "version": text, "open": map[string]any{"type": "boolean"}},
+			})},
+			"default": map[string]any{"$ref": "#/components/responses/error"},
+		},
+	}
+}

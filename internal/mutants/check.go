@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A checker runs the tests of mutants, one mutant at a time.
+type checker struct {
+	root    string // of the module
+	dir     string // for the copies of files
+	timeout time.Duration
+	passed  bool          // all tests have, on the code as it is
+	used    time.Duration // of processors, so far
+}
+
+// A result is what the tests made of a mutant, or of the code as it is.
+type result struct {
+	outcome outcome
+	failed  []string // the tests that failed, in the order they did
+	output  string
+	took    time.Duration
+}
+
+// checkAll checks mutants and prints the table. First their tests have to pass without a
+// bug: else their failing proves nothing.
+func (c *checker) checkAll(ctx context.Context, mutants []mutant, out io.Writer) error {
+	began := time.Now()
+	if !c.passed {
+		if err := c.controls(ctx, mutants, out); err != nil {
+			return err
+		}
+	}
+	t := newTable(out, mutants)
+	survivors := 0
+	for _, m := range mutants {
+		r, err := c.check(ctx, m)
+		if err != nil {
+			return err
+		}
+		t.row(m, r)
+		if r.outcome != caught {
+			survivors++
+		}
+	}
+	fmt.Fprintf(out, "\n%d of %d mutants are caught, in %s, with %s of processor time\n",
+		len(mutants)-survivors, len(mutants), time.Since(began).Round(time.Second), c.used.Round(time.Second))
+	if survivors > 0 {
+		return fmt.Errorf("%d mutants are not caught: a test is missing for each", survivors)
+	}
+	return nil
+}
+
+// controls runs the tests of mutants without any of them, each package once; once more
+// what fails, as some tests are bounded in time and the machine may be busy.
+func (c *checker) controls(ctx context.Context, mutants []mutant, out io.Writer) error {
+	type target struct{ pkg, tags string }
+	of := map[target][]mutant{}
+	var order []target
+	for _, m := range mutants {
+		to := target{m.pkg, m.tags}
+		if of[to] == nil {
+			order = append(order, to)
+		}
+		of[to] = append(of[to], m)
+	}
+	for _, to := range order {
+		r, err := c.test(ctx, mutant{pkg: to.pkg, tags: to.tags}, pattern(of[to]), "")
+		if err == nil && r.outcome != passed {
+			r, err = c.test(ctx, mutant{pkg: to.pkg, tags: to.tags}, pattern(of[to]), "")
+		}
+		if err != nil {
+			return err
+		}
+		if r.outcome != passed {
+			return fmt.Errorf("without a mutant, the tests of %s have to pass: %s %s\n%s", to.pkg, r.outcome, strings.Join(r.failed, " "), r.output)
+		}
+		fmt.Fprintf(out, "without a mutant: ok %s (%.1f s)\n", to.pkg, r.took.Seconds())
+	}
+	return nil
+}
+
+// check runs the tests of one mutant.
+func (c *checker) check(ctx context.Context, m mutant) (result, error) {
+	source, err := m.source(c.root)
+	if err != nil {
+		return result{}, err
+	}
+	overlay, err := c.overlay(m, source)
+	if err != nil {
+		return result{}, err
+	}
+	return c.test(ctx, m, pattern([]mutant{m}), overlay)
+}
+
+// overlay writes the file that has the go command read source in the place of the
+// mutant's file.
+func (c *checker) overlay(m mutant, source string) (string, error) {
+	file, err := filepath.Abs(filepath.Join(c.root, m.file))
+	if err != nil {
+		return "", err
+	}
+	changed := filepath.Join(c.dir, m.name+".go")
+	data, err := json.Marshal(map[string]map[string]string{"Replace": {file: changed}})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(c.dir, m.name+".json")
+	return overlay, errors.Join(os.WriteFile(changed, []byte(source), 0o600), os.WriteFile(overlay, data, 0o600))
+}
+
+// test runs tests with an overlay; without one on the code as it is. The overlay is in
+// GOFLAGS, so that it holds for hosts that tests build as well.
+func (c *checker) test(ctx context.Context, m mutant, tests, overlay string) (result, error) {
+	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-vet=off", "-count=1", "-failfast",
+		"-timeout="+c.timeout.String(), "-tags="+m.tags, "-run="+tests, m.pkg)
+	cmd.Dir = c.root
+	cmd.Env = os.Environ()
+	if overlay != "" {
+		cmd.Env = append(cmd.Env, strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	began := time.Now()
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
+		return result{}, fmt.Errorf("run go test %s: %w", m.pkg, errors.Join(err, ctx.Err()))
+	}
+	r := judge(&out)
+	r.took = time.Since(began)
+	c.used += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return r, nil
+}

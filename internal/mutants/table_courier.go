@@ -1,0 +1,66 @@
+package main
+
+// Of channels: what the courier promises for all of them.
+var courierMutants = []mutant{
+	{
+		name: "ack-before-the-platform", breaks: "a reply is acknowledged when the platform has it",
+		file: "plugins/outbox.go", pkg: "./plugins", tests: []string{"TestOneOwnerAndTakeover"}, ci: true,
+		old: `	o.held[seq] = it
+`,
+		new: `	o.ack(m)
+	o.held[seq] = it
+`,
+	},
+	{
+		name: "transient-refusal-is-permanent", breaks: "a transient refusal is tried again",
+		file: "plugins/delivery.go", pkg: "./plugins", tests: []string{"TestRetries"}, ci: true,
+		old: `		if permanent, ok := errors.AsType[*PermanentError](err); ok {
+			return permanent
+		}
+`,
+		new: `		return err
+`,
+	},
+	{
+		name: "parts-begin-again", breaks: "parts that the platform has taken are not sent again",
+		file: "plugins/delivery.go", pkg: "./plugins", tests: []string{"TestPartsGoOnWhereTheyWere"}, ci: true,
+		old: `	for i := taken; i < len(list); i++ {`,
+		new: `	_ = taken
+	for i := 0; i < len(list); i++ {`,
+	},
+	{
+		name: "newer-before-what-is-left", breaks: "what another owner has left goes out before newer replies",
+		file: "plugins/outbox.go", pkg: "./plugins", tests: []string{"TestOnlyChatsUnderWayWaitAfterACrash", "TestOneOwnerAndTakeover"}, ci: true,
+		old: `	if o.older && o.left.holds(it) {`,
+		new: `	if false && o.older && o.left.holds(it) {`,
+	},
+	{
+		name: "all-chats-wait", breaks: "a chat without leftovers does not wait for another",
+		file: "plugins/leftover.go", pkg: "./plugins", tests: []string{"TestOnlyChatsUnderWayWaitAfterACrash", "TestLeftoverHoldsItsChats"},
+		old: `	if l.missing[it.key] == 0 && l.set[it.key] == 0 {
+		return false
+	}
+`,
+		new: ``,
+	},
+	{
+		name: "settled-is-delivered-again", breaks: "a reply whose acknowledgement was lost is not delivered again",
+		file: "plugins/outbox.go", pkg: "./plugins", tests: []string{"TestSettledReplyComesAgain"}, ci: true,
+		old: `	o.c.settled.add(it.seq)
+`,
+		new: ``,
+	},
+	{
+		name: "account-kept-without-nats", breaks: "a host that has lost NATS lets its account go",
+		file: "plugins/owner.go", pkg: "./plugins", tests: []string{"TestNATSAway"},
+		old: `if e.term != nil && time.Since(e.heard) > pinnedTTL {`,
+		new: `if e.term != nil && time.Since(e.heard) > 100*pinnedTTL {`,
+	},
+	{
+		name: "account-not-handed-over", breaks: "a host that stops hands its accounts over at once",
+		file: "plugins/owner.go", pkg: "./plugins", tests: []string{"TestOneOwnerAndTakeover"},
+		old: `	return stream.UnpinConsumer(ctx, e.c.account.consumer(), ownerGroup)`,
+		new: `	_ = stream
+	return nil`,
+	},
+}

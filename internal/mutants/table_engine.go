@@ -1,0 +1,209 @@
+package main
+
+// Of the runtime of an agent: what is committed, published and acknowledged when.
+var engineMutants = []mutant{
+	{
+		name: "ack-before-commit", breaks: "a message is acknowledged after its commit",
+		file: "agents/engine/finish.go", pkg: "./agents/engine", tests: []string{"TestUncommittedRunOutlivesACrash"}, ci: true,
+		old: `	crash.Point("before-commit")
+`,
+		new: `	crash.Point("before-commit")
+	t.c.settle(message.DeliveriesOf(t.Items))
+`,
+	},
+	{
+		name: "ack-before-reply", breaks: "a message is acknowledged after its reply is stored",
+		file: "agents/engine/finish.go", pkg: "./agents/engine", tests: []string{"TestUnpublishedReplyOutlivesACrash"}, ci: true,
+		old: `	wait := message.Delivered(t.Items) < len(t.Inputs)
+`,
+		new: `	wait := message.Delivered(t.Items) < len(t.Inputs)
+	t.c.settle(message.DeliveriesOf(t.Items))
+`,
+	},
+	{
+		name: "ack-before-spill", breaks: "what is spilled is acknowledged after its commit",
+		file: "agents/engine/spill.go", pkg: "./agents/engine", tests: []string{"TestUncommittedInputBehindAQuestionOutlivesACrash"}, ci: true,
+		old: `	crash.Point("before-spill")
+`,
+		new: `	crash.Point("before-spill")
+	for _, it := range batch {
+		it.Delivery.Done()
+		it.Delivery = nil
+	}
+`,
+	},
+	{
+		name: "no-anchor-of-a-spill", breaks: "a message stands for what only the log has",
+		file: "agents/engine/locked.go", pkg: "./agents/engine", tests: []string{"TestPausedMessagesOutliveACrash"}, ci: true,
+		old: `		if c.anchor == nil && !c.suspended {
+			c.anchor = it.Delivery
+		} else if`,
+		new: `		if`,
+	},
+	{
+		name: "no-anchor-of-a-run", breaks: "a message stands for what only the log has, also after an answer",
+		file: "agents/engine/release.go", pkg: "./agents/engine", tests: []string{"TestLoggedInputsOutliveCrashes", "TestInputsLoggedBehindAQuestionOutliveCrashes"}, ci: true,
+		old: `	case c.In(message.Logged) > 0:
+		before := c.anchor`,
+		new: `	case last > 1<<40:
+		before := c.anchor`,
+	},
+	{
+		name: "next-run-does-not-wait-for-a-logged-input", breaks: "the reply to a logged input is stored before the next run",
+		file: "agents/engine/finish.go", pkg: "./agents/engine", tests: []string{"TestNextRunWaitsForTheReplyToALoggedInput"}, ci: true,
+		old: `	wait := message.Delivered(t.Items) < len(t.Inputs)
+`,
+		new: `	wait := false
+`,
+	},
+	{
+		name: "no-catch-up", breaks: "what an owner before has not published is published",
+		file: "agents/engine/open.go", pkg: "./agents/engine", tests: []string{"TestLostRepliesToLoggedInputsAreSentAfterACrash"}, ci: true,
+		old: `	if from > 0 {`,
+		new: `	if from > 1<<40 {`,
+	},
+	{
+		name: "old-replies-not-searched-for", breaks: "a reply older than the dedupe window comes once",
+		file: "agents/internal/unsent/unsent.go", pkg: "./agents/engine", tests: []string{"TestRepliesOlderThanTheDedupeWindow"}, ci: true,
+		old: `		search.Most, search.Since = 0, search.Since.Add(-clockSkew)
+`,
+		new: `		search.Since = time.Now()
+`,
+	},
+	{
+		name: "backlog-not-looked-for", breaks: "the replies that an owner before has left go out in the order of the log",
+		file: "agents/internal/unsent/backlog.go", pkg: "./agents/engine", tests: []string{"TestUnpublishedRepliesOutliveACrashBehindATask"}, ci: true,
+		old: `found[oldest].lost() && `,
+		new: `!found[oldest].lost() && `,
+	},
+	{
+		name: "backlog-of-deleted-replies", breaks: "a reply that was published and deleted since is not published again",
+		file: "agents/internal/unsent/backlog.go", pkg: "./agents/engine", tests: []string{"TestUnpublishedRepliesOutliveACrashBehindATask"},
+		old: `c.at.Before(begin.Add(clockSkew))`,
+		new: `false && c.at.Before(begin.Add(clockSkew))`,
+	},
+	{
+		name: "reply-without-id", breaks: "a reply is published under its id",
+		file: "agents/engine/publish.go", pkg: "./agents/engine", tests: []string{"TestReplyIsPublishedWithItsID"}, ci: true,
+		old: `string(c.Key), nats.MsgIdHdr, reply.ID),`,
+		new: `string(c.Key), "Agent-Reply-Id", reply.ID),`,
+	},
+	{
+		name: "outbox-does-not-wait", breaks: "replies of a session keep their order",
+		file: "agents/engine/publish.go", pkg: "./agents/engine", tests: []string{"TestUnpublishedReplyOutlivesACrash"}, ci: true,
+		old: `		c.publish(reply, t, nil)
+		return true
+`,
+		new: `		c.publish(reply, t, func(bool) {})
+		return false
+`,
+	},
+	{
+		name: "fenced-items-not-tried", breaks: "what broke off at the fence is counted when it runs again",
+		file: "agents/engine/retry.go", pkg: "./agents/engine", tests: []string{"TestRunsAfterAFenceAreCounted"}, ci: true,
+		old: `		it.Tried, it.Handed = true, false
+`,
+		new: `		_ = it
+`,
+	},
+	{
+		name: "attempts-not-counted", breaks: "a message that fails its host five times is a dead letter",
+		file: "agents/engine/resume.go", pkg: "./agents/engine", tests: []string{"TestMessageThatFailsItsHostIsADeadLetter"}, ci: true,
+		old: `max(left.Attempt, 1)+1, left.Handed`,
+		new: `max(left.Attempt, 1), left.Handed`,
+	},
+	{
+		name: "good-stops-counted", breaks: "a host that stops in good order is no failure of the message",
+		file: "agents/engine/resume.go", pkg: "./agents/engine", tests: []string{"TestStopsInARunAreNoFailures"}, ci: true,
+		old: `		handed++
+`,
+		new: ``,
+	},
+	{
+		name: "collect-loses-one", breaks: "of what is collected nothing is lost",
+		file: "agents/engine/take.go", pkg: "./agents/engine", tests: []string{"TestCollectedMessagesAreAllAnswered"}, ci: true,
+		old: `c.edited(c.pop(n))`,
+		new: `c.edited(c.pop(n)[:min(n, 2)])`,
+	},
+	{
+		name: "rest-keeps-a-waiting-run", breaks: "a run that waits keeps nothing in memory",
+		file: "agents/engine/release.go", pkg: "./agents/engine", tests: []string{"TestWaitingRunKeepsNothing"}, ci: true,
+		old: `		c.forget()
+		c.suspended = false
+`,
+		new: `		c.suspended = false
+`,
+	},
+	{
+		name: "no-deadline-of-a-waiting-run", breaks: "an approval that nobody answers is denied",
+		file: "agents/internal/ask/store.go", pkg: "./agents/engine", tests: []string{"TestQuestionThatWasNotPutOutlivesACrash"}, ci: true,
+		old: `	if w.Deadline.IsZero() {
+		return nil
+	}
+	msg, err := w.Answer(`,
+		new: `	if !w.Deadline.IsZero() {
+		return nil
+	}
+	msg, err := w.Answer(`,
+	},
+	{
+		name: "not-asked-again", breaks: "a question that was not heard is put again",
+		file: "agents/engine/suspended.go", pkg: "./agents/engine", tests: []string{"TestQuestionThatWasNotPutOutlivesACrash"},
+		old: `	if fresh && slices.ContainsFunc`,
+		new: `	if false && fresh && slices.ContainsFunc`,
+	},
+	{
+		name: "excess-is-dropped", breaks: "what is past queue_max is answered with an error",
+		file: "agents/engine/conversation.go", pkg: "./agents/engine", tests: []string{"TestFullQueue", "TestFullLog"},
+		old: `	case full:
+		c.refuseExcess(it)
+`,
+		new: `	case full:
+		it.Delivery.Done()
+`,
+	},
+	{
+		name: "concurrency-unbounded", breaks: "an agent has at most limits.concurrency runs at once",
+		file: "agents/engine/slots.go", pkg: "./agents/engine", tests: []string{"TestRunsAtOnceAreLimited"},
+		old: `	if r.active >= r.now().Config.Limits.Concurrency {`,
+		new: `	if false {`,
+	},
+	{
+		name: "message-for-another-agent", breaks: "a message that names an agent is for that one alone",
+		file: "agents/engine/inbox.go", pkg: "./host", tests: []string{"TestMessageForOneOfTheAgents"},
+		old: `	return in.Agent != r.id && `,
+		new: `	return false && in.Agent != r.id && `,
+	},
+	{
+		name: "anybody-approves", breaks: "with approvers set, only they answer",
+		file: "agents/internal/answers/permit.go", pkg: "./agents/internal/answers", tests: []string{"TestRefuse"}, ci: true,
+		old: `	case approves && len(a.approvers) > 0:
+		return notPermitted(book.Say("approver_only"))
+`,
+		new: ``,
+	},
+	{
+		name: "chat-allows-always", breaks: "a chat allows once or for its session, not always",
+		file: "agents/internal/answers/permit.go", pkg: "./agents/internal/answers", tests: []string{"TestRefuse"},
+		old: `	case answer.Scope == ask.ScopeAlways:`,
+		new: `	case answer.Scope == ask.ScopeAlways && a.budget:`,
+	},
+	{
+		name: "any-signature", breaks: "only hosts and the operator speak for an agent",
+		file: "bus/signing/signer.go", pkg: "./bus/signing", tests: []string{"TestSignature", "TestForeignRoutes"},
+		old: `	return err == nil && hmac.Equal(signature, s.sum(subject, data))`,
+		new: `	return err == nil && len(signature) == len(s.sum(subject, data))`,
+	},
+	{
+		name: "empty-list-lets-all-in", breaks: "an empty list of senders lets nobody in",
+		file: "agents/internal/senders/rules.go", pkg: "./agents/internal/senders", tests: []string{"TestJudge"},
+		old: `case r.Allow == nil && !r.Pairing, slices`,
+		new: `case len(r.Allow) == 0 && !r.Pairing, slices`,
+	},
+	{
+		name: "late-answer-not-looked-up", breaks: "an answer to a question of another host counts",
+		file: "agents/engine/open.go", pkg: "./agents/engine", tests: []string{"TestAnswerToAQuestionOfAnotherHost", "TestAnswerToALaterQuestionOfAnotherHost"},
+		old: `return it.LogReads >= c.reads }`,
+		new: `return false }`,
+	},
+}

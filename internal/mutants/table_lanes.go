@@ -1,0 +1,130 @@
+package main
+
+// Of lanes: who serves them, and what comes again.
+var laneMutants = []mutant{
+	{
+		name: "no-reset-at-takeover", breaks: "after a takeover the old comes before the new",
+		file: "bus/delivery/handover.go", pkg: "./bus/delivery", tests: []string{"TestLaneTakeover"}, ci: true,
+		old: `if err == nil && meta.Sequence.Consumer > 1 {`,
+		new: `if err == nil && meta.Sequence.Consumer > 1<<40 {`,
+	},
+	{
+		name: "tried-forgotten-at-takeover", breaks: "what an owner before may have worked on counts as tried",
+		file: "bus/delivery/handover.go", pkg: "./bus/delivery", tests: []string{"TestLaneTakeover", "TestLaneReleaseAndThenDeath"}, ci: true,
+		old: `l.pin, l.tried, l.handed = pin, note.Tried, handed`,
+		new: `l.pin, l.tried, l.handed = pin, 0, handed`,
+	},
+	{
+		name: "no-distrust", breaks: "a server that died with its host is not believed",
+		file: "bus/delivery/handover.go", pkg: "./bus/delivery", tests: []string{"TestLaneDistrustsAServerThatDiedWithItsHost"}, ci: true,
+		old: `	note.Tried = max(note.Tried, stream.CachedInfo().State.LastSeq)
+`,
+		new: `	_ = stream
+`,
+	},
+	{
+		name: "handover-not-noted", breaks: "what a host hands over as it stops is not held against the message",
+		file: "bus/delivery/handover.go", pkg: "./bus/delivery", tests: []string{"TestLaneRelease"},
+		old: `		note.Handed = info.Delivered.Stream
+`,
+		new: ``,
+	},
+	{
+		name: "restart-leaves-the-pin", breaks: "a host that restarts takes its lanes back at once",
+		file: "bus/delivery/handover.go", pkg: "./bus/delivery", tests: []string{"TestLaneRestart"},
+		old: `		if err := l.unpin(ctx); err != nil {
+			return err
+		}
+`,
+		new: ``,
+	},
+	{
+		name: "stop-leaves-the-pin", breaks: "a host that stops hands its lanes over at once",
+		file: "bus/delivery/handover.go", pkg: "./bus/delivery", tests: []string{"TestLaneRelease"}, ci: true,
+		old: `return errors.Join(l.leaveNote(ctx, info), l.unpin(ctx))`,
+		new: `return l.leaveNote(ctx, info)`,
+	},
+	{
+		name: "another-owner-unpinned", breaks: "a lane that another host serves is left to it",
+		file: "bus/delivery/handover.go", pkg: "./bus/delivery", tests: []string{"TestLaneIsLeftToItsOwner"}, ci: true,
+		old: `(note.Host != l.cfg.Host || note.Pin != pin)`,
+		new: `false`,
+	},
+	{
+		name: "lost-deliveries-unnoticed", breaks: "deliveries that were lost come before newer ones",
+		file: "bus/delivery/lane.go", pkg: "./bus/delivery", tests: []string{"TestLaneNoticesLostDeliveries"}, ci: true,
+		old: `	return count != 1 && count != l.last+1`,
+		new: `	return false`,
+	},
+	{
+		name: "delivered-before-the-reset", breaks: "what was delivered before a reset comes again in order",
+		file: "bus/delivery/lane.go", pkg: "./bus/delivery", tests: []string{"TestLaneTakeover"},
+		old: `	if l.resetting && count != 1 {
+		return // delivered before the reset; it comes again, in order
+	}
+`,
+		new: ``,
+	},
+	{
+		name: "held-not-extended", breaks: "what a host holds is not delivered to another",
+		file: "bus/delivery/held.go", pkg: "./bus/delivery", tests: []string{"TestLaneHoldsForAsLongAsItTakes"}, ci: true,
+		old: `		for _, d := range h.list() {`,
+		new: `		for _, d := range h.list()[:0] {`,
+	},
+	{
+		name: "first-agent-acknowledges", breaks: "a message is acknowledged when the last agent is done with it",
+		file: "bus/delivery/delivery.go", pkg: "./bus/delivery", tests: []string{"TestLaneWaitsForEveryHolder"}, ci: true,
+		old: `	if d.holders.Add(-1) > 0 {
+		return
+	}
+`,
+		new: `	d.holders.Add(-1)
+`,
+	},
+	{
+		name: "left-is-acknowledged", breaks: "what an agent gives up comes again",
+		file: "bus/delivery/delivery.go", pkg: "./bus/delivery", tests: []string{"TestLaneDeliversAgainWhatWasLeft"}, ci: true,
+		old: `	d.left.Store(true)
+`,
+		new: ``,
+	},
+	{
+		name: "delivered-twice-at-once", breaks: "what is held and comes again is not worked on twice",
+		file: "bus/delivery/held.go", pkg: "./bus/delivery", tests: []string{"TestLaneIsUnpinned", "TestLaneGoesOnAfterACut"},
+		old: `	return ok
+}
+
+func (h *heldMessages) count`,
+		new: `	return false && ok
+}
+
+func (h *heldMessages) count`,
+	},
+	{
+		name: "later-before-the-rest-has-come", breaks: "later work waits until the lane has handed out the earlier",
+		file: "bus/delivery/progress.go", pkg: "./bus/delivery", tests: []string{"TestLaneTellsHowFarItIs"}, ci: true,
+		old: `	if p.passed >= seq {`,
+		new: `	if true || p.passed >= seq {`,
+	},
+	{
+		name: "lanes-changed-while-served", breaks: "the number of lanes changes only while the fleet is stopped",
+		file: "bus/delivery/lanes.go", pkg: "./bus/delivery", tests: []string{"TestSetLanesRefusesAnIdleFleet", "TestSetLanesRefusesWhileRoutesAreServed", "TestSetLanesRefuses"},
+		old: `		if pinnedClient(lane) != "" || lane.NumWaiting > 0 {`,
+		new: `		if pinnedClient(lane) != "" && lane.NumWaiting > 1<<20 {`,
+	},
+	{
+		name: "loose-binding", breaks: "a binding takes its own subject and no other",
+		file: "agents/internal/lanes/directory.go", pkg: "./agents/internal/lanes", tests: []string{"TestDirectoryFindsTakers"},
+		old: `	return joined(d.bound[subject], d.wide[wideChannel(subject)])`,
+		new: `	channel, _, _ := bus.Channel(subject)
+	return joined(append(slices.Clip(d.bound[subject]), d.bound[bus.InboundPrefix+channel]...), d.wide[wideChannel(subject)])`,
+	},
+	{
+		name: "stray-given-up-at-once", breaks: "a message for an agent that is not known waits for one",
+		file: "agents/internal/lanes/feeder.go", pkg: "./host", tests: []string{"TestTaskOfAnAgentThatIsConfiguredNowhere", "TestRollingChange", "TestRollingShare"},
+		old: `	wait := strayFor
+`,
+		new: `	wait := time.Duration(0)
+`,
+	},
+}

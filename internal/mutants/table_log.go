@@ -1,0 +1,112 @@
+package main
+
+// Of the log of a session and what is published from it.
+var logMutants = []mutant{
+	{
+		name: "no-fence", breaks: "a host that lost the session is refused",
+		file: "session/log.go", pkg: "./session", tests: []string{"TestLogFences"}, ci: true,
+		old: `bus.Header(expectedLastSubjectSequence, strconv`,
+		new: `bus.Header("Agent-Not-Expected", strconv`,
+	},
+	{
+		name: "id-forgotten", breaks: "an id that comes again is known",
+		file: "session/ids.go", pkg: "./session", tests: []string{"TestLogRemembersIDs"}, ci: true,
+		old: `	return s.ring[i].Seq, true`,
+		new: `	return 0, false`,
+	},
+	{
+		name: "snapshot-without-tail", breaks: "a log is its snapshot and what came after",
+		file: "session/store.go", pkg: "./session", tests: []string{"TestSnapshotAfter64Commits"}, ci: true,
+		old: `	if l.seq >= last {`,
+		new: `	if l.seq > 0 {`,
+	},
+	{
+		name: "snapshot-without-ids", breaks: "a snapshot remembers ids",
+		file: "session/snapshot.go", pkg: "./session", tests: []string{"TestSnapshotAfter64Commits", "TestLogRemembersIDs"},
+		old: `, State: l.state, IDs: l.ids.list(), room`,
+		new: `, State: l.state, room`,
+	},
+	{
+		name: "answer-forgotten-in-a-fresh-log", breaks: "a log that is opened knows what it has answered",
+		file: "session/store.go", pkg: "./session", tests: []string{"TestLogRemembersIDs", "TestLogRemembersAnswers"}, ci: true,
+		old: `		l.note(rec.Seq, len(rec.Data), c.Events)
+`,
+		new: `		l.note(rec.Seq, len(rec.Data), nil)
+`,
+	},
+	{
+		name: "snapshot-forgets-its-run", breaks: "a snapshot knows the inputs of the run under way",
+		file: "session/store.go", pkg: "./session", tests: []string{"TestSnapshotOfAnUnfinishedRun"},
+		old: `		l.open = inputIDs(l.state.Run.Inputs)
+`,
+		new: ``,
+	},
+	{
+		name: "snapshot-while-owed", breaks: "a snapshot is the fold of what is stored",
+		file: "session/snapshot.go", pkg: "./session", tests: []string{"TestAddWhileACommitIsOwed"}, ci: true,
+		old: `l.busy || l.owed > 0 || !due`,
+		new: `l.busy || !due`,
+	},
+	{
+		name: "snapshot-of-a-deleted-session", breaks: "a session that was deleted does not come back with its snapshot",
+		file: "session/store.go", pkg: "./session", tests: []string{"TestLateSnapshotOfADeletedSession", "TestSnapshotAheadOfItsLog"},
+		old: `if snap.Seq > last || snap.Seq < first.Seq {`,
+		new: `if snap.Seq > last || first.Seq == 0 {`,
+	},
+	{
+		name: "ambiguous-commit-taken-for-stored", breaks: "a commit that may be stored is looked up",
+		file: "session/log.go", pkg: "./session", tests: []string{"TestCommitThatMayBeStored"}, ci: true,
+		old: `rec.Header.Get(commitHeader) == c.id`,
+		new: `rec.Header.Get(commitHeader) != ""`,
+	},
+	{
+		name: "ambiguous-commit-taken-for-lost", breaks: "a commit that is stored is not made again",
+		file: "session/log.go", pkg: "./session", tests: []string{"TestCommitThatMayBeStored"},
+		old: `	case bus.Refused(err) && resent:
+		go l.resolve(c)
+`,
+		new: ``,
+	},
+	{
+		name: "commits-behind-a-failed-one", breaks: "behind a commit that is not stored none is",
+		file: "session/log.go", pkg: "./session", tests: []string{"TestCommitsBehindAFailedOneAreRefused"}, ci: true,
+		old: `		refused, l.queue, more = l.queue, nil, false
+`,
+		new: ``,
+	},
+	{
+		name: "evicted-in-flight", breaks: "a session with a run in flight stays in memory",
+		file: "session/manager.go", pkg: "./session", tests: []string{"TestInFlight"},
+		old: `	switch {
+	case e.work > 0:
+	case e.doomed:`,
+		new: `	switch {
+	case e.work > 1:
+	case e.doomed:`,
+	},
+	{
+		name: "publish-not-sent-again", breaks: "what is not acknowledged is sent again",
+		file: "bus/publishing/resend.go", pkg: "./bus/publishing", tests: []string{"TestPublishIsSentAgainAfterADisconnect"}, ci: true,
+		old: `			due = append(due, pub)
+`,
+		new: ``,
+	},
+	{
+		name: "closing-settles-as-stored", breaks: "what is not stored when the host stops is not counted as sent",
+		file: "bus/publishing/publisher.go", pkg: "./bus/publishing", tests: []string{"TestPublisherSettlesAllWhenItStops"},
+		old: `pub.stored(0, pub.sends > 1, ErrClosed)`,
+		new: `pub.stored(1, pub.sends > 1, nil)`,
+	},
+	{
+		name: "outbox-loses-what-is-abandoned", breaks: "a reply that is not stored is not counted as sent",
+		file: "agents/internal/outbox/outbox.go", pkg: "./agents/internal/outbox", tests: []string{"TestOutboxGivesUpWhatIsNotStored"},
+		old: `		b.End(false)`,
+		new: `		b.End(true)`,
+	},
+	{
+		name: "replies-not-searched-for", breaks: "a reply that is stored is not published again",
+		file: "agents/internal/unsent/unsent.go", pkg: "./agents/internal/unsent", tests: []string{"TestAdd"},
+		old: `if missing[s.Reply.ID] || !bus.StoredSubject`,
+		new: `if true || !bus.StoredSubject`,
+	},
+}

@@ -1,0 +1,131 @@
+package main
+
+// Of doors, tokens and the sandbox: who is let in, and what is kept in.
+var trustMutants = []mutant{
+	{
+		name: "role-ignored", breaks: "a token may do what its role says and no more",
+		file: "internal/httpauth/token.go", pkg: "./internal/httpauth", tests: []string{"TestBearer"}, ci: true,
+		old: `	return c.Role == Admin || slices.Contains(roles, c.Role)`,
+		new: `	return c.Role == Admin || len(roles) > 0`,
+	},
+	{
+		name: "any-token", breaks: "a wrong token lets nobody in",
+		file: "internal/httpauth/token.go", pkg: "./internal/httpauth", tests: []string{"TestBearer"},
+		old: `subtle.ConstantTimeCompare(sum[:], own[:]) == 1 {`,
+		new: `subtle.ConstantTimeCompare(sum[:0], own[:0]) == 1 {`,
+	},
+	{
+		name: "cookie-for-foreign-pages", breaks: "a cookie alone authorises no request of a foreign page",
+		file: "internal/httpauth/auth.go", pkg: "./internal/httpauth", tests: []string{"TestCookie"}, ci: true,
+		old: `	case known && !same, !known && !reads(r):
+		return Caller{}, errForeign
+`,
+		new: ``,
+	},
+	{
+		name: "rebound-name-let-in", breaks: "without a token only this machine's names are served",
+		file: "internal/httpauth/auth.go", pkg: "./internal/httpauth", tests: []string{"TestWithoutToken"},
+		old: `		if !onThisMachine(r) {`,
+		new: `		if false && !onThisMachine(r) {`,
+	},
+	{
+		name: "expired-token", breaks: "a token that has expired lets nobody in",
+		file: "internal/tokens/index.go", pkg: "./internal/tokens", tests: []string{"TestTokenCountsUntilItsEnd"}, ci: true,
+		old: `if !ok || !t.Expires.IsZero() && !now.Before(t.Expires) {`,
+		new: `if !ok {`,
+	},
+	{
+		name: "revoked-token", breaks: "a token that was revoked lets nobody in",
+		file: "internal/tokens/index.go", pkg: "./host", tests: []string{"TestTokensThatAreMade"},
+		old: `	delete(x.byHash, x.hashes[e.Key()])
+`,
+		new: ``,
+	},
+	{
+		name: "token-for-every-agent", breaks: "a token for some agents reaches no other",
+		file: "internal/httpauth/token.go", pkg: "./host", tests: []string{"TestTokenForSomeAgents"}, ci: true,
+		old: `	return len(c.agents) == 0 || slices.Contains(c.agents, agent)`,
+		new: `	return true || slices.Contains(c.agents, agent)`,
+	},
+	{
+		name: "key-with-another-body", breaks: "an Idempotency-Key with another body is refused",
+		file: "doors/openai/request.go", pkg: "./doors/openai", tests: []string{"TestIdempotencyKey"}, ci: true,
+		old: `	if j.record.Sum != rec.Sum {`,
+		new: `	if j.record.Sum == "" {`,
+	},
+	{
+		name: "repeat-is-a-new-request", breaks: "a request with the same key has one run",
+		file: "doors/openai/requests.go", pkg: "./doors/openai", tests: []string{"TestIdempotencyKey"},
+		old: `	return known, true, err
+`,
+		new: `	return rec, false, err
+`,
+	},
+	{
+		name: "keys-across-tokens", breaks: "a key of one token is nothing to another",
+		file: "doors/openai/request.go", pkg: "./doors/openai", tests: []string{"TestTokensAreApart"},
+		old: `	name := sum(a.visit.Instance, key)
+`,
+		new: `	name := sum("", key)
+`,
+	},
+	{
+		name: "closed-door-lists-its-agents", breaks: "an agent is reached by its doors alone",
+		file: "doors/desk.go", pkg: "./doors", tests: []string{"TestAgentsOfADoor"},
+		old: `(a.Doors == nil || slices.Contains(a.Doors, d.door))`,
+		new: `(a.Doors == nil || !slices.Contains(a.Doors, d.door))`,
+	},
+	{
+		name: "end-forgotten-at-the-door", breaks: "a message that comes again at a door gets its reply",
+		file: "doors/recall.go", pkg: "./doors", tests: []string{"TestTheEndOfAMessageIsInTheLog"},
+		old: `	for _, out := range list {
+		e.push(out)
+	}
+`,
+		new: `	_ = list
+`,
+	},
+	{
+		name: "code-used-twice", breaks: "a pairing code is good once",
+		file: "internal/pairing/pairing.go", pkg: "./internal/pairing", tests: []string{"TestApprove"},
+		old: `		err = settled(kv.Delete(ctx, e.key, jetstream.LastRevision(e.revision)))`,
+		new: `		err = nil`,
+	},
+	{
+		name: "sandbox-with-the-network", breaks: "commands have no network",
+		file: "internal/sandbox/seccomp_linux.go", pkg: "./internal/sandbox", tests: []string{"TestFilter", "TestAttacksAreRefused"}, ci: true,
+		old: `		f.always(denied, unix.SYS_SOCKET)
+		return
+`,
+		new: `		return
+`,
+	},
+	{
+		name: "sandbox-with-namespaces", breaks: "commands make no namespaces of their own",
+		file: "internal/sandbox/seccomp_linux.go", pkg: "./internal/sandbox", tests: []string{"TestFilter"},
+		old: `	f.newNamespaces()
+	f.typing`,
+		new: `	f.typing`,
+	},
+	{
+		name: "sandbox-writes-elsewhere", breaks: "commands change nothing outside their workspace",
+		file: "internal/sandbox/landlock_linux.go", pkg: "./internal/sandbox", tests: []string{"TestAttacksAreRefused", "TestSandboxKeepsCommandsIn"},
+		old: `		if err := r.grant(path, mayRead); err != nil && !absent(err) {`,
+		new: `		if err := r.grant(path, mayWrite); err != nil && !absent(err) {`,
+	},
+	{
+		name: "sandbox-with-set-user-id", breaks: "commands make no files that give others the rights of the host",
+		file: "internal/sandbox/seccomp_linux.go", pkg: "./internal/sandbox", tests: []string{"TestFilter"},
+		old: `	f.otherUsers()
+	f.sockets`,
+		new: `	f.sockets`,
+	},
+	{
+		name: "any-size-of-a-file", breaks: "a command fills no disk with one file",
+		file: "internal/sandbox/limits_linux.go", pkg: "./internal/sandbox", tests: []string{"TestSandboxKeepsCommandsIn", "TestAttacksAreRefused"},
+		old: `		{"size of a file", unix.RLIMIT_FSIZE, min(fileSize, maxFileSize)},
+`,
+		new: `		{"size of a file", unix.RLIMIT_FSIZE, max(fileSize, 1<<60)},
+`,
+	},
+}

@@ -1,0 +1,270 @@
+// Package pairing keeps which strangers may write to an agent: each has asked with
+// a code, which the operator approves or denies.
+package pairing
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/records"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A Pairing is a person who has written to an agent as a stranger, as the bucket
+// AGENT_PAIRINGS keeps it.
+type Pairing struct {
+	Agent    string `json:"agent"`
+	Channel  string `json:"channel"`
+	Instance string `json:"instance,omitempty"`
+	From     string `json:"from"`
+	Name     string `json:"name,omitempty"`
+	Chat     string `json:"chat,omitempty"`
+	Thread   string `json:"thread,omitempty"`
+	// Code is what the operator approves; empty once that is settled, and for a
+	// stranger who was told that the agent is not for everybody.
+	Code       string    `json:"code,omitempty"`
+	AskedAt    time.Time `json:"asked_at"`
+	Expires    time.Time `json:"expires,omitzero"` // of what is not approved
+	Approved   bool      `json:"approved"`
+	ApprovedAt time.Time `json:"approved_at,omitzero"`
+	By         string    `json:"by,omitempty"`
+}
+
+// Person is who it is, such as telegram.sales/42.
+func (p Pairing) Person() string {
+	if p.Instance == "" {
+		return p.Channel + "/" + p.From
+	}
+	return p.Channel + "." + p.Instance + "/" + p.From
+}
+
+// Open reports whether the operator is asked about it now.
+func (p Pairing) Open(now time.Time) bool {
+	return !p.Approved && p.Code != "" && now.Before(p.Expires)
+}
+
+// Prefixes of keys.
+const (
+	askedPrefix  = "asked."
+	pairedPrefix = "paired."
+)
+
+func (p Pairing) id() string {
+	return p.Agent + "." + session.SID(p.Agent, session.DM(p.Channel, p.Instance, p.From))
+}
+
+// Key is where the bucket has the pairing.
+func (p Pairing) Key() string {
+	if p.Approved {
+		return pairedPrefix + p.id()
+	}
+	return askedPrefix + p.id()
+}
+
+// Valid is how long a code may be approved; as long a stranger hears nothing more.
+const Valid = time.Hour
+
+// MostOpen is how many codes of an agent are open at most.
+const MostOpen = 100
+
+// MostTold is how many strangers an agent tells something in the time of a code; a
+// flood of them hears nothing.
+const MostTold = 1000
+
+// letters are those of codes: none is taken for another.
+const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+
+// codeLength is the length of a code.
+const codeLength = 8
+
+// NewCode is a random code.
+func NewCode() string {
+	var raw [codeLength]byte
+	_, _ = rand.Read(raw[:]) // it never fails
+	for i := range raw {
+		raw[i] = letters[int(raw[i])%len(letters)]
+	}
+	return string(raw[:])
+}
+
+// A Store is the bucket of pairings.
+type Store struct{ js jetstream.JetStream }
+
+// NewStore makes a Store.
+func NewStore(js jetstream.JetStream) *Store { return &Store{js} }
+
+// Ask notes that a stranger was told of p, and reports whether it is the first
+// notice in its time.
+func (s *Store) Ask(ctx context.Context, p Pairing) (first bool, err error) {
+	kv, err := s.js.KeyValue(ctx, bus.PairingsBucket)
+	if err != nil {
+		return false, fmt.Errorf("note a stranger: %w", err)
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		return false, fmt.Errorf("note a stranger: %w", err)
+	}
+	_, err = kv.Create(ctx, askedPrefix+p.id(), data, jetstream.KeyTTL(Valid))
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("note a stranger: %w", err)
+	}
+	return true, nil
+}
+
+// List is what there is, open codes and approved people, the oldest first.
+func (s *Store) List(ctx context.Context) ([]Pairing, error) {
+	entries, err := s.entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	list := []Pairing{}
+	for _, e := range entries {
+		if e.Approved || e.Open(now) {
+			list = append(list, e.Pairing)
+		}
+	}
+	slices.SortFunc(list, func(a, b Pairing) int { return a.AskedAt.Compare(b.AskedAt) })
+	return list, nil
+}
+
+type entry struct {
+	Pairing
+	key      string
+	revision uint64
+}
+
+func (s *Store) entries(ctx context.Context) (list []entry, err error) {
+	for e, err := range records.Entries(ctx, s.js, bus.PairingsBucket, ">") {
+		if err != nil {
+			return nil, fmt.Errorf("list pairings: %w", err)
+		}
+		if one, ok := read(e); ok {
+			list = append(list, entry{one, e.Key(), e.Revision()})
+		}
+	}
+	return list, nil
+}
+
+// read reads an entry. What no host has written pairs nobody.
+func read(e jetstream.KeyValueEntry) (p Pairing, ok bool) {
+	if json.Unmarshal(e.Value(), &p) != nil {
+		return p, false
+	}
+	return p, e.Key() == p.Key()
+}
+
+// ErrNoCode is returned for a code that is wrong, used or too old.
+var ErrNoCode = errors.New("no such code; it is wrong, used or over an hour old. agenthost pairings ls lists those that are open")
+
+// Approve lets the person with a code write, on behalf of by.
+func (s *Store) Approve(ctx context.Context, code, by string) (Pairing, error) {
+	e, kv, err := s.find(ctx, code)
+	if err != nil {
+		return Pairing{}, err
+	}
+	p := e.Pairing
+	p.Code, p.Expires = "", time.Time{}
+	p.Approved, p.ApprovedAt, p.By = true, time.Now().UTC(), by
+	data, err := json.Marshal(p)
+	if err == nil {
+		_, err = kv.Put(ctx, pairedPrefix+p.id(), data)
+	}
+	if err == nil {
+		err = settled(kv.Delete(ctx, e.key, jetstream.LastRevision(e.revision)))
+	}
+	if err != nil {
+		return Pairing{}, fmt.Errorf("approve %s: %w", code, err)
+	}
+	return p, nil
+}
+
+// Deny ends a code. The person hears nothing.
+func (s *Store) Deny(ctx context.Context, code string) (Pairing, error) {
+	e, _, err := s.find(ctx, code)
+	if err != nil {
+		return Pairing{}, err
+	}
+	p := e.Pairing
+	p.Code = "" // what is left keeps the hour without another notice
+	if err := settled(s.replace(ctx, e, p)); err != nil {
+		return Pairing{}, fmt.Errorf("deny %s: %w", code, err)
+	}
+	return e.Pairing, nil
+}
+
+// replace puts p in the place of an entry, for as long as that was valid.
+func (s *Store) replace(ctx context.Context, e entry, p Pairing) error {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	msg := nats.NewMsg("$KV." + bus.PairingsBucket + "." + e.key)
+	msg.Data = data
+	_, err = s.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(e.revision),
+		jetstream.WithMsgTTL(max(time.Until(e.Expires), time.Second)))
+	return err
+}
+
+// settled is err, in words where another host was faster.
+func settled(err error) error {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
+		return ErrNoCode
+	}
+	return err
+}
+
+func (s *Store) find(ctx context.Context, code string) (entry, jetstream.KeyValue, error) {
+	code = strings.ToUpper(strings.TrimSpace(code))
+	entries, err := s.entries(ctx)
+	if err != nil {
+		return entry{}, nil, err
+	}
+	now := time.Now()
+	i := slices.IndexFunc(entries, func(e entry) bool { return e.Open(now) && e.Code == code })
+	if i < 0 {
+		return entry{}, nil, ErrNoCode
+	}
+	kv, err := s.js.KeyValue(ctx, bus.PairingsBucket)
+	return entries[i], kv, err
+}
+
+// Revoke takes back what was approved for a person, such as telegram.sales/42, of one
+// agent or, if agent is empty, of all.
+func (s *Store) Revoke(ctx context.Context, agent, person string) ([]Pairing, error) {
+	entries, err := s.entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kv, err := s.js.KeyValue(ctx, bus.PairingsBucket)
+	if err != nil {
+		return nil, fmt.Errorf("revoke %s: %w", person, err)
+	}
+	var gone []Pairing
+	for _, e := range entries {
+		if !e.Approved || e.Person() != person || agent != "" && e.Agent != agent {
+			continue
+		}
+		if err := kv.Delete(ctx, e.key); err != nil {
+			return gone, fmt.Errorf("revoke %s: %w", person, err)
+		}
+		gone = append(gone, e.Pairing)
+	}
+	if len(gone) == 0 {
+		return nil, fmt.Errorf("revoke %s: nobody of that name is paired; want <channel>[.<instance>]/<from>, as agenthost pairings ls shows it", person)
+	}
+	return gone, nil
+}

@@ -1,0 +1,174 @@
+// Package pause keeps which agents and channels an operator has paused: nothing new
+// starts for them, on any host, and all that comes is kept. Runs under way go on.
+package pause
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/records"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// keyPrefix begins the keys in bus.LanesBucket.
+const keyPrefix = "pause."
+
+// A Target is what is paused: an agent, a channel with all its instances, one of them
+// (telegram.sales), or, where both are empty, all.
+type Target struct {
+	Agent   string `json:"agent,omitempty"`
+	Channel string `json:"channel,omitempty"`
+}
+
+// String names it for people.
+func (t Target) String() string {
+	switch {
+	case t.Agent != "":
+		return "agent " + t.Agent
+	case t.Channel != "":
+		return "channel " + t.Channel
+	}
+	return "all agents"
+}
+
+func (t Target) key() string {
+	switch {
+	case t.Agent != "":
+		return keyPrefix + "agent." + t.Agent
+	case t.Channel != "":
+		return keyPrefix + "channel." + t.Channel
+	}
+	return keyPrefix + "all"
+}
+
+var isToken = regexp.MustCompile(`^[a-z0-9_-]{1,63}$`)
+
+// ErrNoTarget is wrapped where what is named can be no target.
+var ErrNoTarget = errors.New("nothing to pause")
+
+// check refuses what can name nothing.
+func (t Target) check() error {
+	channel, instance, more := strings.Cut(t.Channel, ".")
+	switch {
+	case t.Agent != "" && t.Channel != "":
+		return fmt.Errorf("%w: name an agent or a channel, not both", ErrNoTarget)
+	case t.Agent != "" && !isToken.MatchString(t.Agent):
+		return fmt.Errorf("%w: agent %q: want an id such as ana", ErrNoTarget, t.Agent)
+	case t.Channel != "" && (!isToken.MatchString(channel) || more && !isToken.MatchString(instance)):
+		return fmt.Errorf("%w: channel %q: want a name such as telegram, or telegram.sales", ErrNoTarget, t.Channel)
+	}
+	return nil
+}
+
+// A Pause is one that holds.
+type Pause struct {
+	Target
+	Since  time.Time `json:"since"`
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// Words say who has paused it, since when and why.
+func (p Pause) Words() string {
+	text := "since " + p.Since.Format(time.RFC3339)
+	if p.By != "" {
+		text = "by " + p.By + " " + text
+	}
+	if p.Reason != "" {
+		text += ": " + p.Reason
+	}
+	return text
+}
+
+// A Store keeps pauses. No host needs to run.
+type Store struct{ js jetstream.JetStream }
+
+// NewStore makes a Store.
+func NewStore(js jetstream.JetStream) *Store { return &Store{js} }
+
+// Begin pauses. That it is paused already changes by whom and why, not since when.
+func (s *Store) Begin(ctx context.Context, p Pause) (Pause, error) {
+	if err := p.check(); err != nil {
+		return p, err
+	}
+	kv, err := s.js.KeyValue(ctx, bus.LanesBucket)
+	if err != nil {
+		return p, err
+	}
+	p.Since = time.Now().UTC()
+	if rec, err := records.NewReader(s.js).Entry(ctx, bus.LanesBucket, p.key()); err == nil {
+		if before, ok := read(p.key(), rec.Data); ok {
+			p.Since = before.Since
+		}
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		return p, err
+	}
+	_, err = kv.Put(ctx, p.key(), data)
+	return p, err
+}
+
+// ErrNotPaused is the error of what is not paused.
+var ErrNotPaused = errors.New("not paused")
+
+// End ends the pause of a target.
+func (s *Store) End(ctx context.Context, t Target) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	kv, err := s.js.KeyValue(ctx, bus.LanesBucket)
+	if err != nil {
+		return err
+	}
+	switch _, err := records.NewReader(s.js).Entry(ctx, bus.LanesBucket, t.key()); {
+	case errors.Is(err, records.ErrNotFound):
+		return fmt.Errorf("%s: %w", t, ErrNotPaused)
+	case err != nil:
+		return err
+	}
+	return kv.Delete(ctx, t.key())
+}
+
+// List are all that hold, the oldest first.
+func (s *Store) List(ctx context.Context) ([]Pause, error) {
+	list := []Pause{}
+	kv, err := s.js.KeyValue(ctx, bus.LanesBucket)
+	if err != nil {
+		return list, err
+	}
+	watch, err := kv.Watch(ctx, keyPrefix+">", jetstream.IgnoreDeletes())
+	if err != nil {
+		return list, err
+	}
+	defer func() { _ = watch.Stop() }() // the connection may be gone
+	for {
+		select {
+		case <-ctx.Done():
+			return list, ctx.Err()
+		case entry := <-watch.Updates():
+			if entry == nil {
+				slices.SortFunc(list, func(a, b Pause) int { return a.Since.Compare(b.Since) })
+				return list, nil
+			}
+			if p, ok := read(entry.Key(), entry.Value()); ok {
+				list = append(list, p)
+			}
+		}
+	}
+}
+
+func read(key string, data []byte) (p Pause, ok bool) {
+	if json.Unmarshal(data, &p) != nil {
+		return p, false
+	}
+	return p, p.key() == key
+}

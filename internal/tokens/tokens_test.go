@@ -1,0 +1,66 @@
+package tokens_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"agenthost/bus/bustest"
+	"agenthost/internal/httpauth"
+	"agenthost/internal/tokens"
+	"agenthost/internal/waittest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/rs/zerolog"
+)
+
+// A token lets in who sends it, as what it was made for, until it expires or is revoked.
+func TestTokenCountsUntilItsEnd(t *testing.T) {
+	b := bustest.Open(t)
+	bustest.Provision(t, b.JS)
+	index, store := tokens.NewIndex(), tokens.NewStore(b.JS)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = index.Run(ctx, b.JS, zerolog.Nop()) }()
+	t.Cleanup(func() { cancel(); <-ended })
+
+	now := time.Now()
+	want := httpauth.Token{Name: "wall", Role: httpauth.Read, Agents: []string{"ana"}}
+	_, sent, err := store.Add(t.Context(), tokens.Token{Name: "wall", Role: httpauth.Read, Agents: []string{"ana"}, Expires: now.Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, forever, err := store.Add(t.Context(), tokens.Token{Name: "ever", Role: httpauth.Chat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lets := func(sent string, at time.Time) bool { _, ok := index.Find(sent, at); return ok }
+	waittest.Until(t, "the tokens are known", func() bool { return lets(sent, now) && lets(forever, now) })
+	if got, _ := index.Find(sent, now.Add(59*time.Minute)); cmp.Diff(want, got, cmpopts.EquateEmpty()) != "" {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for name, tt := range map[string]struct {
+		sent string
+		at   time.Time
+		want bool
+	}{
+		"at its end":          {sent, now.Add(time.Hour), false},
+		"a day after":         {sent, now.AddDate(0, 0, 1), false},
+		"without an end":      {forever, now.AddDate(9, 0, 0), true},
+		"another":             {sent + "x", now, false},
+		"none":                {"", now, false},
+		"the name of a token": {"wall", now, false},
+	} {
+		if got := lets(tt.sent, tt.at); got != tt.want {
+			t.Errorf("%s: let in %t, want %t", name, got, tt.want)
+		}
+	}
+	if _, err := store.Revoke(t.Context(), "ever"); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "the token is revoked", func() bool { return !lets(forever, now) })
+	if !lets(sent, now) {
+		t.Error("another token was revoked with it")
+	}
+}

@@ -1,0 +1,279 @@
+package why
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/records"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go"
+)
+
+// tellFact adds what an event of a session tells of the id.
+func (s *search) tellFact(ctx context.Context, t *telling, f session.Fact, host string) error {
+	e := f.Event
+	of := f.Of
+	if e.Run != "" {
+		of = e.Run
+	}
+	mine := of != "" && t.runs[of]
+	itself := e.Input != nil && e.Input.ID == s.id || e.Type == run.OperatorSaid && s.operatorSaid(e)
+	if !mine && !itself {
+		return nil
+	}
+	step := Step{At: e.At, Agent: t.agent, Session: t.key, Run: of, Stream: bus.SessionsStream, Seq: f.Seq}
+	if !s.name(&step, e, host) {
+		return nil
+	}
+	for _, in := range append(e.Inputs, inputs(e.Input)...) {
+		if err := s.accepted(ctx, t, in); err != nil {
+			return err
+		}
+	}
+	s.add(step)
+	if e.Reply != nil {
+		return s.published(ctx, t, e, step)
+	}
+	return nil
+}
+
+// operatorSaid reports whether it is what an operator has answered to the message, or has
+// said as the reply.
+func (s *search) operatorSaid(e run.Event) bool {
+	if e.Reply == nil {
+		return false
+	}
+	out := bus.Outbound{}
+	return json.Unmarshal(e.Reply.Envelope, &out) == nil && (out.ID == s.id || out.InReplyTo == s.id || slices.Contains(out.Merged, s.id))
+}
+
+func inputs(in *run.Input) []run.Input {
+	if in == nil {
+		return nil
+	}
+	return []run.Input{*in}
+}
+
+// name says what an event is in the words of a step; it is false for one that tells
+// nothing here.
+func (s *search) name(step *Step, e run.Event, host string) bool {
+	switch e.Type {
+	case run.Started:
+		step.What, step.Host, step.Detail = Started, host, string(e.Trigger)
+		if e.Attempt > 1 {
+			step.Detail = strings.TrimSpace(fmt.Sprintf("%s, attempt %d", e.Trigger, e.Attempt))
+		}
+		if n := len(e.Inputs); n > 1 {
+			step.Detail = fmt.Sprintf("%s, with %d messages, the last is %s", e.Trigger, n, e.Inputs[n-1].ID)
+		}
+	case run.InputAdded:
+		step.What, step.ID = Queued, e.Input.ID
+		if e.Run != "" {
+			step.What = Joined
+		}
+	case run.ModelCalled:
+		step.What, step.Name, step.Detail = Called, e.Entry, modelWords(e)
+	case run.ToolRequested:
+		step.What, step.ID, step.Name = Requested, e.Call, e.Name
+	case run.ToolFinished:
+		step.What, step.ID, step.Name = Finished, e.Call, e.Name
+		if !e.OK {
+			step.Detail = "failed"
+		}
+	case run.ApprovalAsked, run.QuestionAsked:
+		step.What, step.ID, step.Detail = Asked, e.Call, clip(e.Prompt)
+	case run.ApprovalAnswered, run.QuestionAnswered:
+		step.What, step.ID, step.Name, step.Detail = Settled, e.Call, e.By, clip(e.Answer)
+		if e.Door != "" {
+			step.Detail += " by " + e.Door
+		}
+	case run.Delegated:
+		step.What, step.ID, step.Name = Delegated, e.Call, e.To
+	case run.Suspended:
+		step.What, step.Detail = Suspended, "for "+strings.Join(e.Waiting, ", ")
+	case run.Replied:
+		step.What, step.ID, step.Subject = Replied, e.Reply.ID, e.Reply.Subject
+		if e.Reply.Kind != run.KindReply {
+			step.Detail = e.Reply.Kind
+		}
+	case run.InputRefused:
+		step.What, step.ID = Refused, e.Input.ID
+		if e.Error != nil {
+			step.Detail = string(e.Error.Code)
+		}
+	case run.OperatorHeard:
+		step.What, step.ID = Heard, e.Input.ID
+	case run.OperatorSaid:
+		step.What, step.Name = Replied, e.By
+		if e.Reply != nil {
+			step.ID, step.Subject = e.Reply.ID, e.Reply.Subject
+		}
+	case run.InputWithdrawn:
+		step.What, step.ID = Withdrawn, e.Input.ID
+	case run.Finished:
+		step.What, step.Detail = Ended, string(e.Outcome)
+		if e.Error != nil {
+			step.Detail += ": " + string(e.Error.Code)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func modelWords(e run.Event) string {
+	switch {
+	case e.Skipped != "":
+		return "passed over: " + e.Skipped
+	case e.Error != nil:
+		return "failed: " + strings.TrimSpace(string(e.Error.Code)+" "+clip(e.Reason))
+	}
+	words := e.Model + ", " + (time.Duration(e.MS) * time.Millisecond).String()
+	if e.Usage != nil {
+		words += fmt.Sprintf(", %d tokens in, %d out", e.Usage.Input, e.Usage.Output)
+	}
+	return words
+}
+
+// most is how much of a text a step shows.
+const most = 200
+
+func clip(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+// accepted adds where a message was stored first, as long as the stream has it.
+func (s *search) accepted(ctx context.Context, t *telling, in run.Input) error {
+	if s.way.Kind == Inbound && in.ID != s.id {
+		return nil
+	}
+	stream := streamOf(in.Subject)
+	step := Step{What: Accepted, Agent: t.agent, Stream: stream, Seq: in.Seq, Subject: in.Subject, ID: in.ID}
+	rec, err := s.reader.Get(ctx, stream, in.Seq)
+	if errors.Is(err, records.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return absent(err)
+	}
+	step.At = rec.Time
+	s.add(step)
+	return nil
+}
+
+// lookIntoInbound finds the message where no session has it yet.
+func (s *search) lookIntoInbound(ctx context.Context) error {
+	if len(s.way.Steps) > 0 {
+		return nil
+	}
+	for stream, subject := range map[string]string{bus.InboundStream: bus.InboundPrefix + ">", bus.RoutesStream: bus.RoutePrefix + "*"} {
+		for rec, err := range s.reader.Tail(ctx, stream, subject, 1) {
+			if err != nil {
+				return absent(err)
+			}
+			if rec.Header.Get(nats.MsgIdHdr) != s.id && idIn(rec.Data) != s.id {
+				continue
+			}
+			s.is(Inbound, Waiting)
+			s.add(Step{At: rec.Time, What: Accepted, Stream: stream, Seq: rec.Seq, Subject: rec.Subject, ID: s.id})
+			if err := s.answeredAside(ctx, rec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// answeredAside finds the answer to a message that is in no session: its sender may
+// not write, or not so much.
+func (s *search) answeredAside(ctx context.Context, inbound records.Record) error {
+	subject := bus.OutboundPrefix + strings.TrimPrefix(inbound.Subject, bus.InboundPrefix)
+	for rec, err := range s.reader.Since(ctx, bus.OutboundStream, subject, inbound.Time.Add(-time.Second)) {
+		if err != nil {
+			return absent(err)
+		}
+		out := bus.Outbound{}
+		if json.Unmarshal(rec.Data, &out) != nil || out.InReplyTo != s.id || out.Run != "" {
+			continue
+		}
+		s.way.State = Answered
+		step := Step{
+			At: rec.Time, What: Published, Agent: out.Agent, Session: out.Session, Stream: bus.OutboundStream, Seq: rec.Seq,
+			Subject: rec.Subject, ID: out.ID, Detail: out.Kind,
+		}
+		if out.Error != nil {
+			step.Detail += " " + out.Error.Code
+		}
+		s.add(step)
+		if err := s.delivered(ctx, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookIntoDead finds the dead letters of the message.
+func (s *search) lookIntoDead(ctx context.Context) error {
+	places := map[string]bool{}
+	for _, step := range s.way.Steps {
+		if step.What == Accepted || step.What == Published {
+			places[fmt.Sprint(step.Stream, ":", step.Seq)] = true
+		}
+	}
+	for rec, err := range s.reader.Tail(ctx, bus.DeadStream, "agent.dead.>", 1) {
+		if err != nil {
+			return absent(err)
+		}
+		letter := bus.DeadLetter{}
+		if json.Unmarshal(rec.Data, &letter) != nil {
+			continue
+		}
+		if !places[fmt.Sprint(letter.Stream, ":", letter.Seq)] && letter.ID != s.id && idIn(letter.Data()) != s.id {
+			continue
+		}
+		s.is(Inbound, Dead)
+		if s.way.State == Waiting && letter.Stream != bus.OutboundStream { // it waits no more
+			s.way.State = Dead
+		}
+		s.add(Step{
+			At: rec.Time, What: DeadLike, Agent: letter.Agent, Host: letter.Host, Stream: bus.DeadStream, Seq: rec.Seq,
+			Subject: letter.Subject, ID: letter.ID, Detail: strings.TrimSpace(letter.Code + " " + clip(letter.Reason)),
+		})
+	}
+	return nil
+}
+
+// idIn is the id in an envelope.
+func idIn(data []byte) string {
+	m := struct {
+		ID string `json:"id"`
+	}{}
+	_ = json.Unmarshal(data, &m) // what is no object has none
+	return m.ID
+}
+
+// hostOf is the host that has taken the agent over last; empty: it was never recorded.
+func (s *search) hostOf(ctx context.Context, agent string) string {
+	event := struct {
+		Host string `json:"host"`
+	}{}
+	for _, kind := range []string{"takeover", "started"} {
+		rec, err := s.reader.Last(ctx, bus.EventsStream, bus.EventsPrefix+agent+"."+kind)
+		if err == nil && json.Unmarshal(rec.Data, &event) == nil {
+			return event.Host
+		}
+	}
+	return ""
+}

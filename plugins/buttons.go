@@ -1,0 +1,128 @@
+package plugins
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"agenthost/bus"
+)
+
+// mostData is how long Button.Data may be.
+const mostData = 64
+
+// The answers to an approval.
+const (
+	approve = "approve"
+	deny    = "deny"
+)
+
+// buttons are those of a question or an approval; none where the platform has too few,
+// or none that say enough.
+func (c *Courier) buttons(out *bus.Outbound) []Button {
+	if !asks(out) || out.Call == "" || len(out.Options) > c.limits.Buttons {
+		return nil
+	}
+	list := make([]Button, len(out.Options))
+	for i, option := range out.Options {
+		data := buttonData(out, i)
+		if data == "" {
+			return nil
+		}
+		list[i] = Button{Label: option, Data: data}
+	}
+	return list
+}
+
+func asks(out *bus.Outbound) bool {
+	return (out.Kind == bus.KindApproval || out.Kind == bus.KindQuestion) && len(out.Options) > 0
+}
+
+// buttonData is what a button says: a, d or the number of the option, a dot, and the
+// id of the call. An id is <agent>.<session>.<26 characters>; of one that is too long
+// the agent is left out, as the rest is enough to find it.
+func buttonData(out *bus.Outbound, option int) string {
+	choice := strconv.Itoa(option + 1)
+	if out.Kind == bus.KindApproval {
+		switch out.Options[option] {
+		case approve:
+			choice = "a"
+		case deny:
+			choice = "d"
+		}
+	}
+	if data := choice + "." + out.Call; len(data) <= mostData {
+		return data
+	}
+	_, rest, ok := strings.Cut(out.Call, ".")
+	if data := choice + ".*." + rest; ok && callRest.MatchString(rest) && len(data) <= mostData {
+		return data
+	}
+	return ""
+}
+
+var callRest = regexp.MustCompile(`^[a-z2-7]{20}\.[a-z0-9]{26}$`)
+
+// readButton is what a button that was pressed says: the text, and whom it answers.
+func (c *Courier) readButton(ctx context.Context, data string) (text, call string, err error) {
+	choice, call, ok := strings.Cut(data, ".")
+	n, notNumber := strconv.Atoi(choice)
+	switch {
+	case !ok || call == "":
+		return "", "", fmt.Errorf("%w: button %q is none of this account", ErrMalformed, data)
+	case choice == "a":
+		text = approve
+	case choice == "d":
+		text = deny
+	case notNumber == nil && n > 0:
+		text = strconv.Itoa(n)
+	default:
+		return "", "", fmt.Errorf("%w: button %q is none of this account", ErrMalformed, data)
+	}
+	if rest, cut := strings.CutPrefix(call, "*."); cut {
+		call, err = c.wholeCall(ctx, rest)
+	}
+	return text, call, err
+}
+
+// wholeCall finds the id of a call whose agent is not known. One that waits no more
+// answers to nothing: the host says so.
+func (c *Courier) wholeCall(ctx context.Context, rest string) (string, error) {
+	if !callRest.MatchString(rest) {
+		return "", fmt.Errorf("%w: button of call %q is none of this account", ErrMalformed, rest)
+	}
+	prefix := "$KV." + bus.WaitingBucket + "."
+	rec, err := c.parts.Reader.Last(ctx, "KV_"+bus.WaitingBucket, prefix+"*."+rest)
+	switch {
+	case err == nil:
+		return strings.TrimPrefix(rec.Subject, prefix), nil
+	case isMissing(err):
+		return rest, nil
+	}
+	return "", fmt.Errorf("look up call: %w", err)
+}
+
+// example is how the host says by an example how one of several questions is answered.
+var example = regexp.MustCompile(`\s#?\d+\s*\.?\s*$`)
+
+// optionLines are the options of a question, for a platform without buttons. A number
+// is the short answer, unless the text has an example with the question's own number.
+// Approvals say by themselves how they are answered.
+func (c *Courier) optionLines(out *bus.Outbound) string {
+	if !asks(out) || out.Kind == bus.KindApproval {
+		return ""
+	}
+	numbered := !strings.Contains(out.Text, out.Options[0]+" ") || !example.MatchString(out.Text)
+	var b strings.Builder
+	b.WriteString("\n\n")
+	for i, option := range out.Options {
+		if numbered {
+			fmt.Fprintf(&b, "%d. %s\n", i+1, c.escape(option))
+		} else {
+			fmt.Fprintf(&b, "- %s\n", c.escape(option))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,237 @@
+package plugins
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/records"
+	"agenthost/internal/crash"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	retryFirst = time.Second
+	retryMost  = time.Minute
+)
+
+// longestLimit is how long a rate limit counts: platforms mistake units. Tests set it.
+var longestLimit = 24 * time.Hour
+
+// errTermEnds says that a reply stays for the next owner.
+var errTermEnds = errors.New("the term ends")
+
+// A delivery is the work on one reply.
+type delivery struct {
+	o        *outbox
+	c        *Courier
+	ch       *chat
+	it       *item
+	out      bus.Outbound
+	envelope []byte
+	attempts int
+}
+
+func (o *outbox) delivery(ch *chat, it *item) (*delivery, error) {
+	d := &delivery{o: o, c: o.c, ch: ch, it: it, envelope: it.envelope}
+	for d.envelope == nil {
+		rec, err := o.c.parts.Reader.Get(o.t.open, bus.OutboundStream, it.seq)
+		if err == nil {
+			d.envelope = rec.Data
+			break
+		}
+		if o.t.open.Err() != nil {
+			return d, errTermEnds
+		}
+		o.c.few.Warn().Err(err).Msg("read reply again: failed; retrying")
+		bus.Pause(o.t.open, retryFirst)
+	}
+	var err error
+	if d.out, err = readOutbound(d.envelope); err != nil {
+		return d, err
+	}
+	d.out.ID = cmp.Or(d.out.ID, it.header.Get(jetstream.MsgIDHeader), fmt.Sprintf("%s:%d", bus.OutboundStream, it.seq))
+	return d, nil
+}
+
+// deliver sends what the platform has not taken yet. Any error but errTermEnds is
+// for good.
+func (d *delivery) deliver() error {
+	list := d.c.pieces(&d.out)
+	// A server that was killed may have forgotten acknowledgements of the last seconds.
+	noted := len(list) > 1 || d.c.limits.Whole || !d.c.limits.Idempotent
+	taken := 0
+	if noted {
+		var err error
+		if taken, err = d.taken(len(list)); err != nil {
+			return err
+		}
+	}
+	for i := taken; i < len(list); i++ {
+		if err := d.send(d.message(list[i], i, len(list))); err != nil {
+			return err
+		}
+		if !noted {
+			continue
+		}
+		if err := d.c.notes.setProgress(d.o.t.work, d.out.ID, i+1, len(list)); err != nil && d.o.t.work.Err() != nil {
+			return errTermEnds
+		}
+	}
+	return nil
+}
+
+// taken is how many parts the platform has taken already.
+func (d *delivery) taken(parts int) (int, error) {
+	for {
+		n, err := d.c.notes.progress(d.o.t.open, d.out.ID, parts)
+		if err == nil {
+			return n, nil
+		}
+		if d.o.t.open.Err() != nil {
+			return 0, errTermEnds
+		}
+		d.c.few.Warn().Err(err).Msg("read how far a reply is delivered: failed; retrying")
+		bus.Pause(d.o.t.open, retryFirst)
+	}
+}
+
+// send sends one message until the platform takes it, refuses it for good, or the
+// time for the reply is over.
+func (d *delivery) send(m Message) error {
+	deadline := d.it.sentAt.Add(d.c.account.deliverFor())
+	for pause := retryFirst; ; pause = min(2*pause, retryMost) {
+		if err := d.ready(deadline); err != nil {
+			return err
+		}
+		d.attempts++
+		err := d.try(&m)
+		if err == nil {
+			return nil
+		}
+		if d.o.t.work.Err() != nil {
+			return errTermEnds
+		}
+		if permanent, ok := errors.AsType[*PermanentError](err); ok {
+			return permanent
+		}
+		if !time.Now().Before(deadline) {
+			return fmt.Errorf("not delivered within %s: %w", d.c.account.deliverFor(), err)
+		}
+		d.c.status.change(func(s *Status) { s.Retries++; s.LastError = err.Error() })
+		d.c.few.Warn().Err(err).Str("reply", d.out.ID).Msg("deliver reply: failed; retrying")
+		d.wait(err, pause, deadline)
+	}
+}
+
+// wait waits as long as the platform says, else for pause, but not past the deadline.
+func (d *delivery) wait(err error, pause time.Duration, deadline time.Time) {
+	limit, limited := errors.AsType[*RateLimitError](err)
+	if limited && limit.After > 0 {
+		d.o.pause(d.ch, limit.Account, min(limit.After, longestLimit))
+		return
+	}
+	d.o.pause(d.ch, limited && limit.Account, min(pause, max(time.Until(deadline), 0)))
+}
+
+// ready waits until the account is logged in and neither it nor the chat is paused.
+func (d *delivery) ready(deadline time.Time) error {
+	open := d.o.t.open
+	d.o.waitPaused(open, d.ch)
+	timer := time.NewTimer(max(time.Until(deadline), time.Minute))
+	defer timer.Stop()
+	select {
+	case <-open.Done():
+		return errTermEnds
+	default:
+	}
+	select {
+	case <-d.o.t.gate.wait():
+		return nil
+	case <-open.Done():
+		return errTermEnds
+	case <-timer.C:
+		return fmt.Errorf("not delivered within %s: not connected: %s", d.c.account.deliverFor(), d.c.Status().LastError)
+	}
+}
+
+// try calls the channel once. A panic of it is an error.
+func (d *delivery) try(m *Message) (err error) {
+	defer recovered(d.c, "deliver", &err)
+	select {
+	case d.o.slots <- struct{}{}:
+		defer func() { <-d.o.slots }()
+	case <-d.o.t.open.Done():
+		return errTermEnds
+	}
+	if err := d.load(d.o.t.work, m); err != nil {
+		return err
+	}
+	d.ch.hurry()
+	d.ch.calls.Lock()
+	defer d.ch.calls.Unlock()
+	shown := d.o.t.activities.previews
+	if m.Part == 1 && replaces(&d.out) {
+		m.Preview = shown.of(d.it.key, d.out.Agent, d.out.Run)
+	}
+	crash.Point("before-deliver")
+	_, err = d.c.channel.Deliver(d.o.t.work, *m)
+	crash.Point("after-deliver")
+	if err == nil && m.Preview != "" {
+		shown.replaced(d.it.key, d.out.Agent, m.Preview)
+	}
+	return err
+}
+
+// agentID is how the id of an agent looks.
+var agentID = regexp.MustCompile(`^[a-z0-9_-]{1,63}$`)
+
+// bury stores the reply as a dead letter. It fails only when the term ends.
+func (d *delivery) bury(reason error) error {
+	agent := d.out.Agent
+	if !agentID.MatchString(agent) {
+		agent = "unknown"
+	}
+	header := maps.Clone(d.it.header)
+	delete(header, pinHeader)
+	letter := bus.DeadLetter{
+		Agent: agent, Reason: reason.Error(), Code: codeUndeliverable, Subject: d.it.subject, Stream: bus.OutboundStream, Seq: d.it.seq,
+		Attempts: d.attempts, Host: d.c.parts.Host, At: time.Now().UTC(), Header: header,
+	}
+	letter.SetPayload(d.envelope, int(d.c.parts.NC.MaxPayload())-headroom)
+	msg, err := letter.Message()
+	if err != nil {
+		return fmt.Errorf("encode dead letter: %w", err)
+	}
+	d.c.log.Error().Err(reason).Str("reply", d.out.ID).Str("agent", agent).Msg("reply is undeliverable; it is a dead letter")
+	return d.store(msg)
+}
+
+// codeUndeliverable is the code of such dead letters.
+const codeUndeliverable = "undeliverable"
+
+// headroom is what the headers of a message take at most.
+const headroom = 4 << 10
+
+// store publishes a dead letter, before the reply is acknowledged.
+func (d *delivery) store(msg *nats.Msg) error {
+	for {
+		_, err := d.c.parts.Publisher.PublishWait(d.o.t.work, msg)
+		if err == nil || d.o.t.work.Err() != nil {
+			return err
+		}
+		d.c.few.Error().Err(err).Msg("store dead letter: failed; retrying")
+		bus.Pause(d.o.t.work, retryFirst)
+	}
+}
+
+// isMissing reports whether what was to be read is not there any more.
+func isMissing(err error) bool {
+	return errors.Is(err, records.ErrNotFound) || errors.Is(err, jetstream.ErrObjectNotFound)
+}

@@ -1,0 +1,366 @@
+package discord_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/plugins"
+	"agenthost/plugins/discord"
+	"agenthost/plugins/discord/discordtest"
+	"agenthost/plugins/internal/inboxtest"
+	"agenthost/plugins/settings"
+)
+
+// connected is a bot that is logged in, and what it has taken.
+func connected(t *testing.T) (*inboxtest.Host, *discordtest.Server, *discord.Channel) {
+	t.Helper()
+	srv := discordtest.New(t)
+	srv.Room(room)
+	host := inboxtest.New(t)
+	ch := channel(t, settings.Discord{API: srv.URL, Token: discordtest.Token})
+	host.Start(ch, settings.Account{Groups: settings.GroupsAll}, plugins.StateConnected)
+	return host, srv, ch
+}
+
+// said is what the tests look at of an envelope.
+func said(in bus.Inbound) bus.Inbound {
+	in.ID, in.SentAt, in.Media = "", "", nil
+	return in
+}
+
+func TestReceive(t *testing.T) {
+	t.Parallel()
+	const at, role = "<@" + discordtest.BotID + ">", "<@&" + discordtest.RoleID + ">"
+	host, srv, _ := connected(t)
+	first := srv.Write(discordtest.Message{From: ana, Name: "Ana", Text: "first"})
+	if in := host.Next(); in.ID != "dc-"+first {
+		t.Errorf("its id is %q", in.ID)
+	}
+	tests := map[string]struct {
+		message discordtest.Message
+		want    bus.Inbound
+	}{
+		"a private message": {
+			discordtest.Message{From: ana, Name: "Ana", Text: "hello"},
+			bus.Inbound{From: ana, Name: "Ana", Text: "hello"},
+		},
+		"without a name": {
+			discordtest.Message{From: bob, Text: "hello"},
+			bus.Inbound{From: bob, Name: "user8", Text: "hello"},
+		},
+		"a message in a room": {
+			discordtest.Message{From: ana, Name: "Ana", Room: room, Text: "hello"},
+			bus.Inbound{From: ana, Name: "Ana", Chat: room, Group: true, Text: "hello"},
+		},
+		"a message in a thread": {
+			discordtest.Message{From: ana, Name: "Ana", Room: room, Thread: threads, Text: "hello"},
+			bus.Inbound{From: ana, Name: "Ana", Chat: room, Group: true, Thread: threads, Text: "hello"},
+		},
+		"an answer": {
+			discordtest.Message{From: ana, Name: "Ana", Text: "hello", ReplyTo: first},
+			bus.Inbound{From: ana, Name: "Ana", Text: "hello", ReplyTo: "dc-" + first},
+		},
+		"a mention": {
+			discordtest.Message{From: ana, Name: "Ana", Room: room, Text: at + ", hello " + at + " there"},
+			bus.Inbound{From: ana, Name: "Ana", Chat: room, Group: true, Text: "hello there"},
+		},
+		"the mention of its role": {
+			discordtest.Message{From: ana, Name: "Ana", Room: room, Text: "hello " + role},
+			bus.Inbound{From: ana, Name: "Ana", Chat: room, Group: true, Text: "hello"},
+		},
+		"the mention of another": {
+			discordtest.Message{From: ana, Name: "Ana", Text: "hello <@8>"},
+			bus.Inbound{From: ana, Name: "Ana", Text: "hello @name-8"},
+		},
+		"a call without words": {
+			discordtest.Message{From: ana, Name: "Ana", Room: room, Text: at},
+			bus.Inbound{From: ana, Name: "Ana", Chat: room, Group: true, Text: "@" + discordtest.BotName},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			srv.Write(tt.message)
+			if diff := cmp.Diff(tt.want, said(host.Next())); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestReceiveNothingFromBots(t *testing.T) {
+	t.Parallel()
+	host, srv, ch := connected(t)
+	srv.WriteByHook(room, "from a program")
+	deliver(t, ch, plugins.Message{Key: "k", Place: plugins.Place{Chat: room}, Text: "from itself"})
+	srv.Write(discordtest.Message{From: ana, Room: room, Text: "from a person"})
+	if got := host.Next().Text; got != "from a person" {
+		t.Errorf("first comes %q", got)
+	}
+}
+
+// What no client knows is no message, and holds up none.
+func TestReceiveOddEvents(t *testing.T) {
+	t.Parallel()
+	host, srv, _ := connected(t)
+	author := map[string]any{"id": ana, "username": "Ana"}
+	itself := map[string]any{"id": "9", "channel_id": dm, "author": author}
+	for kind, all := range map[string][]any{
+		"MESSAGE_CREATE": {
+			nil, "text",
+			map[string]any{},
+			map[string]any{"author": nil, "content": nil, "mentions": nil},
+			map[string]any{"id": "5", "channel_id": dm, "content": 1e300, "author": author},
+			map[string]any{"id": "6", "channel_id": dm, "content": "hello", "author": author, "timestamp": "never"},
+			map[string]any{"id": "7", "channel_id": dm, "author": author, "mentions": []any{nil}, "attachments": []any{nil}},
+			map[string]any{"id": "8", "channel_id": dm, "author": author, "referenced_message": itself, "message_reference": itself},
+			map[string]any{"id": "10", "channel_id": dm, "author": author, "content": strings.Repeat("x", 10<<20)},
+		},
+		"MESSAGE_UPDATE":     {nil, map[string]any{"id": "5"}},
+		"GUILD_CREATE":       {nil, map[string]any{"channels": []any{nil}, "threads": nil}},
+		"CHANNEL_CREATE":     {nil, map[string]any{"id": nil}},
+		"INTERACTION_CREATE": {nil, map[string]any{"type": 3}, map[string]any{"type": 3, "data": nil, "message": nil, "member": nil}},
+		"TYPING_START":       {nil},
+		"":                   {nil},
+	} {
+		for _, data := range all {
+			srv.Event(kind, data)
+		}
+	}
+	srv.Write(discordtest.Message{From: ana, Text: "from a person"})
+	for {
+		if got := host.Next().Text; got == "from a person" {
+			return
+		}
+	}
+}
+
+func TestReceiveAnEdit(t *testing.T) {
+	t.Parallel()
+	host, srv, _ := connected(t)
+	id := srv.Write(discordtest.Message{From: ana, Text: "https://shop.test"})
+	first := host.Next()
+	srv.Unfurl(id)
+	srv.Edit(id, "hello")
+	second := host.Next()
+	if second.Edits != first.ID || second.ID == first.ID || second.Text != "hello" {
+		t.Errorf("the edit is %+v", second)
+	}
+}
+
+func TestReceiveAFile(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		size   int64
+		refuse []discordtest.Refusal
+		want   string
+	}{
+		"as it is":          {0, nil, "look"},
+		"too large":         {21 << 20, nil, "look\n[file a.png left out: 21.0 MB, more than the 20.0 MB allowed]"},
+		"gone":              {0, []discordtest.Refusal{{Status: 404}}, "look\n[file a.png left out: it could not be loaded]"},
+		"never":             {0, []discordtest.Refusal{{Status: 500}, {Status: 500}, {Status: 500}}, "look\n[file a.png left out: it could not be loaded]"},
+		"at the second try": {0, []discordtest.Refusal{{Status: 500}}, "look"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			host, srv, _ := connected(t)
+			srv.Refuse("GET file", tt.refuse...)
+			srv.Write(discordtest.Message{From: ana, Text: "look", File: &discordtest.File{Name: "a.png", MIME: "image/png", Data: []byte("png"), Size: tt.size}})
+			in := host.Next()
+			if in.Text != tt.want {
+				t.Errorf("the text is %q, want %q", in.Text, tt.want)
+			}
+			if tt.want != "look" {
+				return
+			}
+			if len(in.Media) != 1 || in.Media[0].Kind != "image" || host.File(in.Media[0]) != "png" {
+				t.Errorf("the file is %+v", in.Media)
+			}
+		})
+	}
+}
+
+func TestReceiveAPress(t *testing.T) {
+	t.Parallel()
+	for name, place := range map[string]plugins.Place{"in private": {To: ana}, "in a room": {To: ana, Chat: room}} {
+		t.Run(name, func(t *testing.T) {
+			host, srv, ch := connected(t)
+			at := dm
+			if place.Chat != "" {
+				at = room
+			}
+			deliver(t, ch, plugins.Message{Key: "k", Place: place, Text: "sure?", Buttons: []plugins.Button{{Label: "approve", Data: "a.ana.x.y"}}})
+			asked := only(t, srv, at)
+			srv.Press(ana, "Ana", asked.ID, "a.ana.x.y")
+			got := host.Next()
+			if !strings.HasPrefix(got.ID, "dc-cb-") {
+				t.Errorf("its id is %q", got.ID)
+			}
+			want := bus.Inbound{
+				From: ana, Name: "Ana", Text: "approve", Answers: "ana.x.y", ReplyTo: "dc-" + asked.ID, Chat: place.Chat, Group: place.Chat != "",
+			}
+			if diff := cmp.Diff(want, said(got)); diff != "" {
+				t.Error(diff)
+			}
+			answer, left := 7.0, 0
+			if want.Group { // somebody else may have to decide
+				answer, left = 6.0, 1
+			}
+			srv.Wait(t, "the answer to the press", func() bool { return len(srv.Calls("POST callback")) == 1 })
+			srv.Wait(t, "the buttons to go", func() bool { return len(only(t, srv, at).Buttons) == left })
+			if got := srv.Calls("POST callback")[0].Body["type"]; got != answer {
+				t.Errorf("the press is answered with %v, want %v", got, answer)
+			}
+		})
+	}
+}
+
+func TestGroupsTakeWhatIsForTheBot(t *testing.T) {
+	t.Parallel()
+	srv := discordtest.New(t)
+	srv.Room(room)
+	host := inboxtest.New(t)
+	ch := channel(t, settings.Discord{API: srv.URL, Token: discordtest.Token})
+	host.Start(ch, settings.Account{}, plugins.StateConnected)
+	deliver(t, ch, plugins.Message{Key: "k", Place: plugins.Place{Chat: room}, Text: "hello"})
+	for _, m := range []discordtest.Message{
+		{Text: "among us"},
+		{Text: "<@8> you"},
+		{Text: "<@" + discordtest.BotID + "> one"},
+		{Text: "two", ReplyTo: only(t, srv, room).ID},
+		{Text: "<@&" + discordtest.RoleID + "> three"},
+	} {
+		m.From, m.Room = ana, room
+		srv.Write(m)
+	}
+	for _, want := range []string{"one", "two", "three"} {
+		if got := host.Next().Text; got != want {
+			t.Errorf("it takes %q, want %q", got, want)
+		}
+	}
+}
+
+// TestResume: what was written while there was no connection comes, once.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	host, srv, _ := connected(t)
+	say := func(text string) {
+		t.Helper()
+		srv.Write(discordtest.Message{From: ana, Text: text})
+		if got := host.Next().Text; got != text {
+			t.Fatalf("it takes %q, want %q", got, text)
+		}
+	}
+	say("one")
+	srv.AskToReconnect()
+	say("two")
+	srv.Disconnect(4000)
+	say("three")
+	if n := len(srv.Calls("identify")); n != 1 {
+		t.Errorf("it logged in %d times", n)
+	}
+	if n := len(srv.Calls("resume")); n != 2 {
+		t.Errorf("it resumed %d times", n)
+	}
+}
+
+// TestTheNextOwnerResumes: a host that is started after another goes on where that one
+// was.
+func TestTheNextOwnerResumes(t *testing.T) {
+	t.Parallel()
+	srv := discordtest.New(t)
+	host := inboxtest.New(t)
+	s := settings.Discord{API: srv.URL, Token: discordtest.Token}
+	_, stop := host.Start(channel(t, s), settings.Account{}, plugins.StateConnected)
+	srv.Write(discordtest.Message{From: ana, Text: "one"})
+	host.Next()
+	stop()
+	srv.Write(discordtest.Message{From: ana, Text: "two"})
+	host.Start(channel(t, s), settings.Account{}, plugins.StateConnected)
+	if got := host.Next().Text; got != "two" {
+		t.Errorf("it takes %q", got)
+	}
+	if n := len(srv.Calls("identify")); n != 1 {
+		t.Errorf("there were %d sessions", n)
+	}
+}
+
+// TestALostSession: Discord has dropped it, and what was missed is read by REST.
+func TestALostSession(t *testing.T) {
+	t.Parallel()
+	host, srv, _ := connected(t)
+	for _, m := range []discordtest.Message{{Text: "one"}, {Text: "one", Room: room}} {
+		m.From = ana
+		srv.Write(m)
+		host.Next()
+	}
+	srv.Hold()
+	srv.Forget()
+	var want []string
+	for _, m := range []discordtest.Message{{Text: "private"}, {Text: "in a room", Room: room}, {Text: "in a new thread", Room: room, Thread: threads}} {
+		m.From = ana
+		srv.Write(m)
+		want = append(want, m.Text)
+	}
+	srv.Release()
+	var got []string
+	for range want {
+		in := host.Next()
+		got = append(got, in.Text)
+		if in.Text == "in a new thread" && (in.Chat != room || in.Thread != threads) {
+			t.Errorf("the message in a thread is %+v", in)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	srv.Write(discordtest.Message{From: ana, Text: "next"})
+	if got := host.Next().Text; got != "next" {
+		t.Errorf("next comes %q", got)
+	}
+}
+
+func TestRunSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		prepare func(*discordtest.Server)
+		token   string
+		state   string
+		says    string
+	}{
+		"a wrong token":         {func(*discordtest.Server) {}, "wrong", plugins.StateRefused, "Reset Token"},
+		"one that is withdrawn": {func(s *discordtest.Server) { s.RefuseLogin(4004) }, discordtest.Token, plugins.StateRefused, "Reset Token"},
+		"no intents":            {func(s *discordtest.Server) { s.RefuseLogin(4014) }, discordtest.Token, plugins.StateRefused, "Message Content Intent"},
+		"too many servers":      {func(s *discordtest.Server) { s.RefuseLogin(4011) }, discordtest.Token, plugins.StateRefused, "2,500 servers"},
+		"no logins left":        {func(s *discordtest.Server) { s.NoLogins() }, discordtest.Token, plugins.StateRetrying, "no more logins"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			srv := discordtest.New(t)
+			tt.prepare(srv)
+			c, _ := inboxtest.New(t).Start(channel(t, settings.Discord{API: srv.URL, Token: tt.token}), settings.Account{}, tt.state)
+			if got := c.Status().LastError; !strings.Contains(got, tt.says) || strings.Contains(got, discordtest.Token) {
+				t.Errorf("the error is %q", got)
+			}
+		})
+	}
+}
+
+func TestHeartbeats(t *testing.T) {
+	t.Parallel()
+	srv := discordtest.New(t)
+	srv.Heartbeats(400*time.Millisecond, true) // an answer that takes longer is none
+	c, _ := inboxtest.New(t).Start(channel(t, settings.Discord{API: srv.URL, Token: discordtest.Token}), settings.Account{}, plugins.StateConnected)
+	srv.Wait(t, "heartbeats", func() bool { return len(srv.Calls("heartbeat")) > 5 })
+	if n := len(srv.Calls("identify")) + len(srv.Calls("resume")); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	srv.Heartbeats(20e6, false)
+	srv.Wait(t, "another connection", func() bool { return len(srv.Calls("resume")) > 0 })
+	srv.Heartbeats(20e6, true)
+	bustest.Eventually(t, "it is connected", func() bool { return c.Status().State == plugins.StateConnected })
+}

@@ -1,0 +1,125 @@
+package email
+
+import (
+	"context"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/emersion/go-message/mail"
+	"github.com/emersion/go-msgauth/authres"
+	"github.com/emersion/go-msgauth/dkim"
+)
+
+// The results of a check, as Received.Meta has them.
+const (
+	pass = "pass"
+	fail = "fail"
+	none = "none"
+)
+
+const (
+	mostSignatures = 3
+	lookupWithin   = 10 * time.Second
+)
+
+// A check verifies the signatures of a mail while it is read. What is written to it
+// is the mail.
+type check struct {
+	*io.PipeWriter
+	channel  *Channel
+	verified []*dkim.Verification
+	done     sync.WaitGroup
+}
+
+func (c *Channel) newCheck(ctx context.Context) *check {
+	reader, writer := io.Pipe()
+	k := &check{PipeWriter: writer, channel: c}
+	lookup := c.lookup
+	if lookup == nil {
+		lookup = func(domain string) ([]string, error) {
+			ctx, cancel := context.WithTimeout(ctx, lookupWithin)
+			defer cancel()
+			return net.DefaultResolver.LookupTXT(ctx, domain)
+		}
+	}
+	k.done.Go(func() {
+		// What is not verified has not passed: the error says no more.
+		k.verified, _ = dkim.VerifyWithOptions(reader, &dkim.VerifyOptions{LookupTXT: lookup, MaxVerifications: mostSignatures})
+		_, _ = io.Copy(io.Discard, reader)
+	})
+	return k
+}
+
+// result ends the check. The word of the receiving server counts before the own.
+func (k *check) result(h mail.Header, from string) (dkimResult, spf string) {
+	_ = k.Close()
+	k.done.Wait()
+	dkimResult, spf = k.channel.authenticationResults(h, from)
+	if dkimResult != "" {
+		return dkimResult, spf
+	}
+	if len(k.verified) == 0 {
+		return none, spf
+	}
+	for _, v := range k.verified {
+		if v.Err == nil && aligned(v.Domain, from) {
+			return pass, spf
+		}
+	}
+	return fail, spf
+}
+
+// authenticationResults reads the first header of that name, which is the last that
+// was added, when it names this account's own server. Senders can write others.
+func (c *Channel) authenticationResults(h mail.Header, from string) (dkimResult, spf string) {
+	spf = none
+	id, results, err := authres.Parse(h.Get("Authentication-Results"))
+	if err != nil || !c.isOwnServer(id) {
+		return "", spf
+	}
+	for _, result := range results {
+		switch result := result.(type) {
+		case *authres.SPFResult:
+			spf = string(result.Value)
+		case *authres.DKIMResult:
+			switch {
+			case dkimResult == pass:
+			case result.Value == authres.ResultPass && aligned(result.Domain, from):
+				dkimResult = pass
+			case result.Value == authres.ResultNone:
+				dkimResult = none
+			default:
+				dkimResult = fail
+			}
+		}
+	}
+	return dkimResult, spf
+}
+
+// isOwnServer reports whether a server's name is in the domain of the address, or of
+// the IMAP server.
+func (c *Channel) isOwnServer(id string) bool {
+	id = strings.ToLower(id)
+	host, _, _ := net.SplitHostPort(c.settings.IMAP.Server)
+	host = strings.ToLower(host)
+	if id != "" && id == host {
+		return true
+	}
+	_, parent, _ := strings.Cut(host, ".")
+	for _, domain := range []string{c.domain, parent} {
+		if strings.Contains(domain, ".") && (id == domain || strings.HasSuffix(id, "."+domain)) {
+			return true
+		}
+	}
+	return false
+}
+
+// aligned reports whether a signature is that of the sender's domain, or of one
+// above it.
+func aligned(signer, from string) bool {
+	signer, domain := strings.ToLower(signer), domainOf(from)
+	return strings.Contains(signer, ".") && (domain == signer || strings.HasSuffix(domain, "."+signer))
+}

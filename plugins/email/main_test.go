@@ -1,0 +1,15 @@
+package email
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"agenthost/bus/bustest"
+)
+
+func TestMain(m *testing.M) {
+	idleFor = 2 * time.Second // the server of the tests loses the word of some mail
+	bustest.ManyAtOnce()
+	os.Exit(m.Run())
+}

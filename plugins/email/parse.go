@@ -1,0 +1,258 @@
+package email
+
+import (
+	"context"
+	"io"
+	"mime"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"agenthost/plugins"
+
+	"github.com/emersion/go-message"
+	_ "github.com/emersion/go-message/charset" // all charsets that mails come in
+	"github.com/emersion/go-message/mail"
+)
+
+const (
+	mostText   = 256 << 10 // bytes of a text that are read
+	mostParts  = 100
+	mostNested = 10
+	mostFiles  = 20
+	longestID  = 200
+)
+
+// An incoming is a mail that was read.
+type incoming struct {
+	received  plugins.Received
+	origin    origin
+	automatic string // why no agent gets it; empty: one does
+	arrived   time.Time
+}
+
+// parse reads a mail once, from its beginning. What cannot be read of it is left out.
+func (c *Channel) parse(ctx context.Context, source io.Reader, maxFile int64) *incoming {
+	check := c.newCheck(ctx)
+	body := io.TeeReader(source, check)
+	m := c.parts(body, maxFile)
+	_, _ = io.Copy(check, source)
+	dkim, spf := check.result(m.header, m.received.From)
+	m.received.Meta["dkim"], m.received.Meta["spf"] = dkim, spf
+	return &m.incoming
+}
+
+// A reading is a mail while it is read.
+type reading struct {
+	incoming
+	header  mail.Header
+	maxFile int64
+	budget  int64 // for all its files
+	parts   int
+	text    string
+	html    string
+}
+
+func (c *Channel) parts(source io.Reader, maxFile int64) *reading {
+	r := &reading{maxFile: maxFile, budget: 2 * maxFile}
+	r.received.Meta = map[string]any{}
+	entity, err := message.Read(source)
+	if entity == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
+		r.automatic = "not a mail: " + errorText(err)
+		return r
+	}
+	r.header = mail.Header{Header: entity.Header}
+	r.address()
+	r.automatic = c.isAutomatic(r)
+	if r.automatic != "" {
+		return r
+	}
+	r.walk(entity, 0)
+	text := r.text
+	if strings.TrimSpace(text) == "" {
+		text = fromHTML(r.html)
+	}
+	r.received.Text = withoutHistory(text)
+	if len(r.replied()) == 0 && r.origin.subject != "" {
+		r.received.Text = strings.TrimSpace("Subject: " + r.origin.subject + "\n\n" + r.received.Text)
+	}
+	if r.received.Text == "" && len(r.received.Files) == 0 {
+		r.received.Text = "(an empty mail)"
+	}
+	return r
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return "no header"
+	}
+	return err.Error()
+}
+
+// address reads who has sent the mail, and where it belongs.
+func (r *reading) address() {
+	h := r.header
+	if from, err := h.AddressList("From"); err == nil && len(from) == 1 {
+		r.received.From, r.received.Name = strings.ToLower(from[0].Address), oneLine(from[0].Name)
+	}
+	subject, err := h.Subject()
+	if err != nil {
+		subject = h.Get("Subject")
+	}
+	r.origin.subject, r.origin.from = oneLine(subject), r.received.From
+	if list, err := h.AddressList("Reply-To"); err == nil && len(list) == 1 {
+		r.origin.replyTo = replyTo(r.received.From, strings.ToLower(list[0].Address))
+	}
+	r.received.Meta["subject"] = r.origin.subject
+	if ids, err := h.MsgIDList("Message-Id"); err == nil && len(ids) == 1 && isID(ids[0]) {
+		r.received.ID = ids[0]
+	}
+	if at, err := h.Date(); err == nil {
+		r.received.SentAt = at
+	}
+	if ids := r.replied(); len(ids) > 0 {
+		r.received.Thread, r.received.ReplyTo = ids[0], ids[len(ids)-1]
+	} else {
+		r.received.Thread = r.received.ID
+	}
+}
+
+// replied are the mails before this one: the first of the thread, and the one that
+// is answered.
+func (r *reading) replied() []string {
+	var ids []string
+	for _, key := range []string{"References", "In-Reply-To"} {
+		list, err := r.header.MsgIDList(key)
+		if err != nil {
+			continue
+		}
+		for _, id := range list {
+			if isID(id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// replyTo is an address for answers, where it is of the sender's own domain. An
+// address elsewhere would have agents write to people who did not ask.
+func replyTo(from, wanted string) string {
+	if wanted == from || domainOf(wanted) != domainOf(from) {
+		return ""
+	}
+	return wanted
+}
+
+// isID reports whether a message id can stand in a header again.
+func isID(id string) bool {
+	return id != "" && len(id) <= longestID && !strings.ContainsFunc(id, func(r rune) bool {
+		return r <= ' ' || r > '~' || r == '<' || r == '>'
+	})
+}
+
+// walk reads the parts of a mail in order, each while it comes.
+func (r *reading) walk(e *message.Entity, depth int) {
+	r.parts++
+	if r.parts > mostParts || depth > mostNested {
+		return
+	}
+	parts := e.MultipartReader()
+	if parts == nil {
+		r.leaf(e)
+		return
+	}
+	for {
+		part, err := parts.NextPart()
+		if part == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
+			return
+		}
+		r.walk(part, depth+1)
+	}
+}
+
+// leaf reads a part that is a text or a file.
+func (r *reading) leaf(e *message.Entity) {
+	kind, parameters, err := e.Header.ContentType()
+	if err != nil {
+		kind = "application/octet-stream"
+	}
+	disposition, more, _ := e.Header.ContentDisposition()
+	name := more["filename"]
+	if name == "" {
+		name = parameters["name"]
+	}
+	isText := kind == "text/plain" || kind == "text/html"
+	if isText && name == "" && disposition != "attachment" {
+		text, _ := io.ReadAll(io.LimitReader(e.Body, mostText))
+		said := strings.ToValidUTF8(string(text), "\uFFFD")
+		if kind == "text/plain" {
+			r.text = joined(r.text, said)
+		} else {
+			r.html = joined(r.html, said)
+		}
+		return
+	}
+	r.file(e.Body, kind, fileName(name, kind))
+}
+
+// joined is at most mostText long.
+func joined(a, b string) string {
+	if a != "" {
+		a += "\n"
+	}
+	text := a + b
+	return text[:min(len(text), mostText)]
+}
+
+// file reads an attachment. One that is too large is counted and forgotten.
+func (r *reading) file(body io.Reader, kind, name string) {
+	if len(r.received.Files) == mostFiles {
+		return
+	}
+	most := min(r.maxFile, r.budget)
+	data, err := io.ReadAll(io.LimitReader(body, most+1))
+	if err != nil && len(data) == 0 {
+		return
+	}
+	f := plugins.File{Name: name, MIME: kind, Kind: kindOf(kind), Data: data, Size: int64(len(data))}
+	if f.Size > most {
+		rest, _ := io.Copy(io.Discard, body)
+		f.Data, f.Size = nil, f.Size+rest
+	}
+	r.budget -= int64(len(f.Data))
+	r.received.Files = append(r.received.Files, f)
+}
+
+// fileName is a name without a path.
+func fileName(name, kind string) string {
+	name = oneLine(path.Base(strings.ReplaceAll(name, "\\", "/")))
+	if name == "" || name == "." || name == "/" {
+		name = "file"
+		if endings, err := mime.ExtensionsByType(kind); err == nil && len(endings) > 0 {
+			name += endings[0]
+		}
+	}
+	return name
+}
+
+func kindOf(mimeType string) string {
+	switch kind, _, _ := strings.Cut(mimeType, "/"); kind {
+	case "image", "audio", "video":
+		return kind
+	}
+	return "file"
+}
+
+// oneLine makes a text fit for a header.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}

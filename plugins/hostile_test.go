@@ -1,0 +1,143 @@
+package plugins_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/plugins"
+	"agenthost/plugins/settings"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A text on which Render or Measure panics goes out all the same.
+func TestRenderThatPanics(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(*plugins.Limits, func(text string)){
+		"render": func(l *plugins.Limits, panics func(string)) {
+			l.Render = func(text string) string { panics(text); return text }
+		},
+		"measure": func(l *plugins.Limits, panics func(string)) {
+			l.Measure = func(text string) int { panics(text); return len(text) }
+		},
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := connect(t, "")
+			limits := chatLimits()
+			change(&limits, func(text string) {
+				if strings.Contains(text, "poison") {
+					panic("index out of range")
+				}
+			})
+			platform := newMemory(limits)
+			startHost(t, b, "host-1", platform, settings.Account{}).connected()
+			send(t, b, reply("r1.1", "ana", "poison"), reply("r2.1", "ana", "good"), reply("r3.1", "bo", "fine"))
+			settled(t, b)
+			if got := append(platform.texts("ana"), platform.texts("bo")...); !cmp.Equal(got, []string{"poison", "good", "fine"}) {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// The clock of whoever has written sent_at may be wrong: the time to deliver a reply is
+// counted from when it was stored.
+func TestSentAtOfAnotherClock(t *testing.T) {
+	for name, at := range map[string]time.Time{"long ago": time.Unix(0, 0), "in years": time.Unix(1<<33, 0)} {
+		t.Run(name, func(t *testing.T) {
+			bustest.Bubble(t, func(t *testing.T) {
+				b := connect(t, "")
+				platform := newMemory(chatLimits())
+				platform.fault(errors.New("bad gateway"))
+				startHost(t, b, "host-1", platform, settings.Account{DeliverFor: time.Minute}).connected()
+				out := reply("r1.1", "ana", "hello")
+				out.SentAt = at.UTC()
+				send(t, b, out)
+				time.Sleep(10 * time.Second)
+				if got := platform.texts("ana"); !cmp.Equal(got, []string{"hello"}) {
+					t.Errorf("got %q, dead letters %+v", got, deadLetters(t, b))
+				}
+				for range 100 {
+					platform.fault(errors.New("bad gateway"))
+				}
+				out.ID, out.Text = "r2.1", "never"
+				send(t, b, out)
+				time.Sleep(10 * time.Minute)
+				if letters := deadLetters(t, b); len(letters) != 1 || !strings.Contains(letters[0].Reason, "not delivered within 1m0s") {
+					t.Errorf("dead letters %+v", letters)
+				}
+			})
+		})
+	}
+}
+
+// A limit of years is as long as the longest: platforms mistake units, and numbers
+// overflow.
+func TestRateLimitOfYears(t *testing.T) {
+	plugins.SetLongestLimit(t, time.Hour)
+	years := &plugins.RateLimitError{After: 100_000 * time.Hour, Account: true, Err: errors.New("429")}
+	t.Run("of a reply", func(t *testing.T) {
+		bustest.Bubble(t, func(t *testing.T) {
+			b := connect(t, "")
+			platform := newMemory(chatLimits())
+			platform.fault(years)
+			startHost(t, b, "host-1", platform, settings.Account{DeliverFor: 2 * time.Hour}).connected()
+			send(t, b, reply("r1.1", "ana", "hello"))
+			time.Sleep(61 * time.Minute)
+			if got := platform.texts("ana"); !cmp.Equal(got, []string{"hello"}) {
+				t.Errorf("got %q after the longest limit", got)
+			}
+		})
+	})
+	t.Run("of the login", func(t *testing.T) {
+		bustest.Bubble(t, func(t *testing.T) {
+			b := connect(t, "")
+			ch := &limitedLogin{memory: newMemory(chatLimits()), err: years}
+			h := startHost(t, b, "host-1", ch, settings.Account{})
+			time.Sleep(61 * time.Minute)
+			if state := h.courier.Status().State; state != plugins.StateConnected {
+				t.Errorf("after the longest limit the state is %s", state)
+			}
+		})
+	})
+}
+
+// limitedLogin is refused at its first login.
+type limitedLogin struct {
+	*memory
+	err   error
+	tries atomic.Int32
+}
+
+func (c *limitedLogin) Run(ctx context.Context, in *plugins.Inbox) error {
+	if c.tries.Add(1) == 1 {
+		return c.err
+	}
+	return c.memory.Run(ctx, in)
+}
+
+// An envelope that is JSON of a strange shape holds up no other.
+func TestOddReplies(t *testing.T) {
+	t.Parallel()
+	b := connect(t, "")
+	platform := newMemory(chatLimits())
+	startHost(t, b, "host-1", platform, settings.Account{}).connected()
+	for _, data := range []string{
+		"", "null", "[]", "\xff\xfe", `{"text":null,"media":[null],"options":[null],"to":"ana"}`, `{"to":"ana","text":"` + strings.Repeat("[", 100_000) + `"}`,
+		`{"kind":"approval","call":"` + strings.Repeat("c", 5000) + `","options":["approve"],"to":"ana","text":"?"}`, `{"to":1e400}`,
+	} {
+		sendRaw(t, b, "", []byte(data))
+	}
+	send(t, b, bus.Outbound{ID: "last.1", Agent: "ana", Kind: bus.KindReply, Final: true, To: "bo", Text: "fine"})
+	settled(t, b)
+	if got := platform.texts("bo"); !cmp.Equal(got, []string{"fine"}) {
+		t.Errorf("got %q", got)
+	}
+}

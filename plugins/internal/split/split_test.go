@@ -1,0 +1,145 @@
+package split
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func within(n int) func(string) bool {
+	return func(s string) bool { return utf8.RuneCountInString(s) <= n }
+}
+
+func TestMarkdown(t *testing.T) {
+	tests := map[string]struct {
+		text  string
+		limit int
+		want  []string
+	}{
+		"nothing":           {"", 10, nil},
+		"it fits":           {"a\n\nb\n", 10, []string{"a\n\nb"}},
+		"at a paragraph":    {"one\ntwo\n\nthree four\n\nfive", 20, []string{"one\ntwo\n\nthree four", "five"}},
+		"at a line":         {"one two\nthree four\nfive six", 20, []string{"one two\nthree four", "five six"}},
+		"at a word":         {"one two three four five", 10, []string{"one two", "three four", "five"}},
+		"within a word":     {"aaaaaaaaaaaaaaa", 10, []string{"aaaaaaaaaa", "aaaaa"}},
+		"not in a rune":     {"日本語日本語", 4, []string{"日本語日", "本語"}},
+		"not in a link":     {"look at [the long page](https://x.y/z) now", 32, []string{"look at", "[the long page](https://x.y/z)", "now"}},
+		"not in an address": {"aaaaaaaaaahttps://x.y/abcdef", 20, []string{"aaaaaaaaaa", "https://x.y/abcdef"}},
+		"a fence": {
+			"text\n```go\nline one\nline two\nline three\n```\nend", 26,
+			[]string{"text\n```go\nline one\n```", "```go\nline two\n```", "```go\nline three\n```\nend"},
+		},
+		"a long line in a fence": {
+			"```\naaaa bbbb cccc\n```", 17,
+			[]string{"```\naaaa bbbb\n```", "```\ncccc\n```"},
+		},
+		"before a fence": {"aaaa bbbb cccc\n```\nx\n```", 18, []string{"aaaa bbbb cccc", "```\nx\n```"}},
+		"blank lines in a fence": {
+			"```\na\n\nb\n\nc\n```", 13, []string{"```\na\n\nb\n```", "```\nc\n```"},
+		},
+		"nested items": {
+			"- a\n    - bbbb\n    - cccc", 14, []string{"- a\n    - bbbb", "- cccc"},
+		},
+		"no room at all": {"ab", 0, []string{"a", "b"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, Markdown(tt.text, within(tt.limit))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// bare is what must come through: all but white space, and fences that were closed
+// and opened again.
+func bare(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func FuzzMarkdown(f *testing.F) {
+	f.Add("one two\n\n- three [four](https://five.six)\n  seven", 12)
+	f.Add(strings.Repeat("日本語 text\n\n", 40), 50)
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		if limit < 8 || limit > 4000 || !utf8.ValidString(text) || strings.ContainsAny(text, "`~") {
+			return
+		}
+		pieces := Markdown(text, within(limit))
+		for _, p := range pieces {
+			if !within(limit)(p) || !utf8.ValidString(p) || p == "" {
+				t.Errorf("piece %q of %d runes, limit %d", p, utf8.RuneCountInString(p), limit)
+			}
+		}
+		if diff := cmp.Diff(bare(text), bare(strings.Join(pieces, ""))); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func FuzzFences(f *testing.F) {
+	f.Add("a\nb c d\n\ne\nf", "text", 24)
+	f.Fuzz(func(t *testing.T, code, text string, limit int) {
+		if limit < 24 || limit > 4000 || !utf8.ValidString(code) || !utf8.ValidString(text) || strings.ContainsAny(code+text, "`~") {
+			return
+		}
+		source := text + "\n```lang\n" + code + "\n```\n" + text
+		var joined string
+		for _, p := range Markdown(source, within(limit)) {
+			if !within(limit)(p) {
+				t.Errorf("piece %q of %d runes, limit %d", p, utf8.RuneCountInString(p), limit)
+			}
+			if strings.Count(p, "```")%2 != 0 {
+				t.Errorf("piece %q has a fence that is open", p)
+			}
+			joined += p
+		}
+		strip := strings.NewReplacer("```lang", "", "```", "")
+		if diff := cmp.Diff(bare(text+code+text), bare(strip.Replace(joined))); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestPieces holds texts made by chance against what Markdown promises.
+func TestPieces(t *testing.T) {
+	words := []string{
+		"word", "日本語", "[a link](https://x.y/z)", "https://x.y/abc", "\n", "\n\n", " ", "- item", "    indented", "longlonglonglonglonglonglong",
+		"\n```go\ncode one\n\ncode two\n```\n", "\n~~~\ncode\n~~~\n", "> quote", "# heading", "| a | b |", "**bold**",
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	strip := strings.NewReplacer("```go", "", "```", "", "~~~", "")
+	for range 2000 {
+		var text strings.Builder
+		for range random.IntN(60) {
+			text.WriteString(words[random.IntN(len(words))] + " ")
+		}
+		limit := 24 + random.IntN(200)
+		pieces := Markdown(text.String(), within(limit))
+		for _, p := range pieces {
+			if !within(limit)(p) || strings.TrimSpace(p) == "" || strings.Count(p, "[") != strings.Count(p, ")") {
+				t.Fatalf("limit %d: %q: piece %q", limit, text.String(), p)
+			}
+		}
+		if diff := cmp.Diff(bare(strip.Replace(text.String())), bare(strip.Replace(strings.Join(pieces, "\n")))); diff != "" {
+			t.Fatalf("limit %d: %q: %s", limit, text.String(), diff)
+		}
+	}
+}
+
+func TestLongTextIsCutQuickly(t *testing.T) {
+	text := strings.Repeat(strings.Repeat("word ", 100)+"\n\n", 2000) // 1 MB
+	calls := 0
+	pieces := Markdown(text, func(s string) bool { calls += len(s); return len(s) <= 2000 })
+	if len(pieces) < 500 || calls > 50*len(text) {
+		t.Errorf("%d pieces; %d bytes were measured", len(pieces), calls)
+	}
+}

@@ -1,0 +1,302 @@
+package irc
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ergochat/irc-go/ircmsg"
+)
+
+const (
+	pageLines  = 50 // of the history, asked for at once
+	pageWithin = time.Minute
+	stampForm  = "2006-01-02T15:04:05.000Z"
+	// overlap is how far direct messages are read again: the clock of the history
+	// counts no finer than two lines may follow each other. Ids tell what is known.
+	overlap = time.Second
+)
+
+// A history is what is asked of the server's history. Lines that are said meanwhile
+// are held, so that the mark of how far the account has read passes over nothing.
+type history struct {
+	mu    sync.Mutex
+	held  map[string][]line // by talk; present while its history is read
+	pages map[string]*page  // by the word of the PING behind the question
+}
+
+// A page is the answer to one question.
+type page struct {
+	batch   string
+	lines   []line
+	count   int    // of lines, also of those that are for nobody
+	end     string // the mark of the last line
+	names   []string
+	refused error
+	done    chan struct{}
+}
+
+// catchUp reads what was said in a channel since the account has read there last.
+// On its first day it reads nothing.
+func (s *session) catchUp(ctx context.Context, channel string, joined time.Time) error {
+	mark, err := s.in.Note(ctx, noteOf(channel))
+	if err != nil {
+		return err
+	}
+	if mark == nil {
+		err = s.note(ctx, channel, "timestamp="+joined.UTC().Format(stampForm))
+	} else {
+		err = s.pages(ctx, channel, string(mark))
+	}
+	if err != nil {
+		return err
+	}
+	return s.release(ctx, channel)
+}
+
+// catchUpDirect reads what persons have written since.
+func (s *session) catchUpDirect(ctx context.Context) error {
+	mark, err := s.in.Note(ctx, noteOf(direct))
+	if err != nil {
+		return err
+	}
+	since, err := time.Parse(stampForm, stampOf(string(mark)))
+	if err != nil {
+		if err := s.note(ctx, direct, "timestamp="+time.Now().UTC().Format(stampForm)); err != nil {
+			return err
+		}
+		return s.release(ctx, direct)
+	}
+	from := "timestamp=" + since.Add(-overlap).UTC().Format(stampForm)
+	p, err := s.ask(ctx, "TARGETS", from, "timestamp="+time.Now().Add(overlap).UTC().Format(stampForm), strconv.Itoa(s.pageLines()))
+	if err != nil {
+		return err
+	}
+	for _, name := range p.names {
+		if s.isChannel(name) {
+			continue
+		}
+		if err := s.pages(ctx, name, from); err != nil {
+			return err
+		}
+	}
+	return s.release(ctx, direct)
+}
+
+// pages hands on the history of a target behind a mark.
+func (s *session) pages(ctx context.Context, target, mark string) error {
+	for {
+		after, stamp, _ := strings.Cut(mark, " ")
+		p, err := s.ask(ctx, "AFTER", target, after, strconv.Itoa(s.pageLines()))
+		if err == nil && p.refused != nil && stamp != "" {
+			// The server may have forgotten the message.
+			p, err = s.ask(ctx, "AFTER", target, stamp, strconv.Itoa(s.pageLines()))
+		}
+		if err != nil {
+			return err
+		}
+		for _, l := range p.lines {
+			if err := s.hand(ctx, l); err != nil {
+				return err
+			}
+		}
+		if p.count < s.pageLines() || p.end == "" || p.end == mark {
+			return nil
+		}
+		mark = p.end
+	}
+}
+
+func (s *session) pageLines() int {
+	if n, err := strconv.Atoi(s.support["CHATHISTORY"]); err == nil && n > 0 {
+		return min(n, pageLines)
+	}
+	return pageLines
+}
+
+// ask asks for a page. A PING behind the question ends its answer, whatever it is.
+func (s *session) ask(ctx context.Context, params ...string) (*page, error) {
+	p := &page{done: make(chan struct{})}
+	word := s.past.expect(p)
+	defer s.past.forget(word)
+	if err := s.paced(ctx, "CHATHISTORY", params...); err != nil {
+		return nil, err
+	}
+	if err := s.write("PING", word); err != nil {
+		return nil, err
+	}
+	timeout := time.NewTimer(pageWithin)
+	defer timeout.Stop()
+	select {
+	case <-p.done:
+		return p, nil
+	case <-timeout.C:
+		return nil, fmt.Errorf("the server has not answered for its history within %s", pageWithin)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// release hands on what was said while the history was read.
+func (s *session) release(ctx context.Context, talk string) error {
+	for {
+		held := s.past.release(talk)
+		if held == nil {
+			return nil
+		}
+		for _, l := range held {
+			if err := s.hand(ctx, l); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// note keeps how far a talk is read.
+func (s *session) note(ctx context.Context, talk, mark string) error {
+	return s.in.SetNote(ctx, noteOf(talk), []byte(mark))
+}
+
+// noteOf is a name that every store takes.
+func noteOf(talk string) string { return "read-" + base64.RawURLEncoding.EncodeToString([]byte(talk)) }
+
+// stampOf is the time of a mark.
+func stampOf(mark string) string {
+	_, stamp, _ := strings.Cut(mark, "timestamp=")
+	return stamp
+}
+
+func (h *history) expect(p *page) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	word := "page-" + strconv.Itoa(len(h.pages)+1)
+	h.pages[word] = p
+	return word
+}
+
+func (h *history) forget(word string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.pages, word)
+}
+
+// begin holds the lines of a talk from now on.
+func (h *history) begin(talk string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.held[talk] == nil {
+		h.held[talk] = []line{}
+	}
+}
+
+// hold keeps a line while the history of its talk is read.
+func (h *history) hold(l line) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lines, ok := h.held[l.talk]
+	if ok {
+		h.held[l.talk] = append(lines, l)
+	}
+	return ok
+}
+
+// release returns the lines that were held, and nil when there are no more: from
+// then on none is held.
+func (h *history) release(talk string) []line {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lines := h.held[talk]
+	if len(lines) == 0 {
+		delete(h.held, talk)
+		return nil
+	}
+	h.held[talk] = []line{}
+	return lines
+}
+
+// open is the page that is being answered. The taker asks for one after the other.
+func (h *history) open() *page {
+	for _, p := range h.pages {
+		return p
+	}
+	return nil
+}
+
+// batch follows the beginning of a batch.
+func (h *history) batch(m ircmsg.Message) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ref, ok := strings.CutPrefix(param(m, 0), "+")
+	if p := h.open(); ok && p != nil && strings.Contains(param(m, 1), "chathistory") {
+		p.batch = ref
+	}
+}
+
+// add keeps a line of a page. It is false for a line that is none.
+func (h *history) add(m ircmsg.Message, l line, forPeople bool) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := h.pageOf(m)
+	if p == nil {
+		return false
+	}
+	p.count++
+	if ok, msgid := m.GetTag("msgid"); ok {
+		_, stamp := m.GetTag("time")
+		p.end = markOf(msgid, stamp)
+	}
+	if forPeople {
+		p.lines = append(p.lines, l)
+	}
+	return true
+}
+
+// name keeps who has written, or answers that it is known where that was asked.
+func (h *history) name(m ircmsg.Message) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p := h.pageOf(m); p != nil && param(m, 0) == "TARGETS" {
+		p.names = append(p.names, param(m, 1))
+	}
+}
+
+func (h *history) fail(m ircmsg.Message) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p := h.open(); p != nil && param(m, 0) == "CHATHISTORY" {
+		p.refused = errors.New(last(m))
+	}
+}
+
+// end ends a page.
+func (h *history) end(word string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p := h.pages[word]; p != nil {
+		delete(h.pages, word)
+		close(p.done)
+	}
+}
+
+// has reports whether a line is one of a page.
+func (h *history) has(m ircmsg.Message) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.pageOf(m) != nil
+}
+
+func (h *history) pageOf(m ircmsg.Message) *page {
+	ok, ref := m.GetTag("batch")
+	if p := h.open(); ok && p != nil && p.batch == ref {
+		return p
+	}
+	return nil
+}
+
+// markOf is the place in the history behind a message.
+func markOf(msgid, stamp string) string { return "msgid=" + msgid + " timestamp=" + stamp }

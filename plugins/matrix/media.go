@@ -1,0 +1,91 @@
+package matrix
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"agenthost/plugins"
+)
+
+const mediaPath = "/_matrix/media/v3"
+
+var kinds = map[string]string{"m.image": "image", "m.audio": "audio", "m.video": "video"}
+
+// fileType is the msgtype of a file.
+func fileType(f plugins.File) string {
+	for msgtype, kind := range kinds {
+		if f.Kind == kind {
+			return msgtype
+		}
+	}
+	return "m.file"
+}
+
+// download reads a file that came with a message. Of one that is too large, or that
+// the homeserver no longer has, only the name is left.
+func (r *reader) download(ctx context.Context, said message) (plugins.File, error) {
+	file := plugins.File{Name: cmp.Or(said.Filename, said.Body, "file"), Kind: cmp.Or(kinds[said.Type], "file")}
+	if said.Info != nil {
+		file.MIME, file.Size = said.Info.MIME, said.Info.Size
+	}
+	server, id, ok := strings.Cut(strings.TrimPrefix(said.URL, "mxc://"), "/")
+	limit := r.inbox.MaxFile()
+	if !ok || file.Size > limit {
+		return file, nil
+	}
+	resp, err := r.openMedia(ctx, server, id)
+	var refused *apiError
+	if errors.As(err, &refused) && refused.Status != http.StatusUnauthorized && refused.Status != http.StatusTooManyRequests {
+		return file, nil
+	}
+	if err != nil {
+		return file, fmt.Errorf("read the file %q: %w", file.Name, err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if err != nil {
+		return file, fmt.Errorf("read the file %q: %w", file.Name, err)
+	}
+	if int64(len(data)) > limit {
+		file.Size = max(file.Size, int64(len(data)))
+		return file, nil
+	}
+	file.Data, file.Size = data, 0
+	file.MIME = cmp.Or(file.MIME, resp.Header.Get("Content-Type"))
+	return file, nil
+}
+
+// openMedia asks for a file as a member, and of homeservers older than Matrix 1.11 as
+// anybody could.
+func (r *reader) openMedia(ctx context.Context, server, id string) (*http.Response, error) {
+	file := "/download/" + url.PathEscape(server) + "/" + url.PathEscape(id)
+	resp, err := r.client.do(ctx, http.MethodGet, "/_matrix/client/v1/media"+file, nil, "", nil)
+	if code(err) != "M_UNRECOGNIZED" {
+		return resp, err
+	}
+	return r.client.do(ctx, http.MethodGet, mediaPath+file, nil, "", nil)
+}
+
+// upload stores a file on the homeserver and returns its address.
+func upload(ctx context.Context, cl *client, f plugins.File) (string, error) {
+	resp, err := cl.do(ctx, http.MethodPost, mediaPath+"/upload", url.Values{"filename": {f.Name}},
+		cmp.Or(f.MIME, "application/octet-stream"), bytes.NewReader(f.Data))
+	if err != nil {
+		return "", fmt.Errorf("send the file %q: %w", f.Name, err)
+	}
+	defer resp.Body.Close()
+	var stored struct {
+		Address string `json:"content_uri"`
+	}
+	if err := decode(resp.Body, &stored); err != nil {
+		return "", fmt.Errorf("send the file %q: %w", f.Name, err)
+	}
+	return stored.Address, nil
+}

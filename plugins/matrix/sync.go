@@ -1,0 +1,233 @@
+package matrix
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"agenthost/plugins"
+)
+
+// noteSince keeps how far the account has read.
+const noteSince = "since"
+
+// A position is good for one user: another's would leave out messages.
+type position struct {
+	User  string `json:"user"`
+	Since string `json:"since"`
+}
+
+const (
+	syncWait  = 30 * time.Second
+	syncLimit = 50 // events of a room in a sync
+	// gapLimit is how many events of a room are read that a sync has left out.
+	gapLimit = 2000
+)
+
+// A reader reads the account's rooms while Run runs.
+type reader struct {
+	*Channel
+	client    *client
+	inbox     *plugins.Inbox
+	since     string
+	encrypted map[string]bool // rooms that were told that they are not read
+}
+
+type syncAnswer struct {
+	Next  string `json:"next_batch"`
+	Rooms struct {
+		Join   map[string]joinedRoom `json:"join"`
+		Invite map[string]struct{}   `json:"invite"`
+		Leave  map[string]struct{}   `json:"leave"`
+	} `json:"rooms"`
+}
+
+type joinedRoom struct {
+	State struct {
+		Events []event `json:"events"`
+	} `json:"state"`
+	Timeline struct {
+		Events  []event `json:"events"`
+		Limited bool    `json:"limited"`
+		Before  string  `json:"prev_batch"`
+	} `json:"timeline"`
+}
+
+// filter leaves out what the channel does not read.
+var filter = fmt.Sprintf(`{"presence":{"types":[]},"account_data":{"types":[]},`+
+	`"room":{"ephemeral":{"types":[]},"account_data":{"types":[]},"state":{"lazy_load_members":true},"timeline":{"limit":%d}}}`, syncLimit)
+
+// restore reads what an earlier Run has kept.
+func (r *reader) restore(ctx context.Context) error {
+	kept, err := r.inbox.Note(ctx, noteSince)
+	if err != nil {
+		return fmt.Errorf("read the position: %w", err)
+	}
+	var from position
+	_ = json.Unmarshal(kept, &from) // a broken one is none
+	if from.User == r.client.user {
+		r.since = from.Since
+	}
+	told, err := r.inbox.Note(ctx, noteEncrypted)
+	if err != nil {
+		return fmt.Errorf("read the list of encrypted rooms: %w", err)
+	}
+	r.encrypted = map[string]bool{}
+	var rooms []string
+	_ = json.Unmarshal(told, &rooms) // a broken list is begun again
+	for _, id := range rooms {
+		r.encrypted[id] = true
+	}
+	return nil
+}
+
+// run syncs until ctx ends or the homeserver is lost. The first sync of an account
+// only says where it begins.
+func (r *reader) run(ctx context.Context) error {
+	wait := time.Duration(0) // the first answer says that the account is connected
+	for {
+		answer, err := r.sync(ctx, wait)
+		if err != nil {
+			return err
+		}
+		if wait == 0 {
+			r.inbox.Connected(r.client.user)
+			wait = syncWait
+		}
+		if err := r.handle(ctx, answer); err != nil {
+			return err
+		}
+		if answer.Next == r.since {
+			continue
+		}
+		if err := r.keep(ctx, answer.Next); err != nil {
+			return fmt.Errorf("keep the position: %w", err)
+		}
+	}
+}
+
+func (r *reader) keep(ctx context.Context, since string) error {
+	note, err := json.Marshal(position{r.client.user, since})
+	if err != nil {
+		return err
+	}
+	if err := r.inbox.SetNote(ctx, noteSince, note); err != nil {
+		return err
+	}
+	r.since = since
+	return nil
+}
+
+func (r *reader) sync(ctx context.Context, wait time.Duration) (syncAnswer, error) {
+	query := url.Values{"timeout": {strconv.FormatInt(wait.Milliseconds(), 10)}, "filter": {filter}}
+	if r.since != "" {
+		query.Set("since", r.since)
+	}
+	var answer syncAnswer
+	if err := r.client.call(ctx, http.MethodGet, path("sync"), query, nil, &answer); err != nil {
+		return answer, fmt.Errorf("sync: %w", err)
+	}
+	return answer, nil
+}
+
+// handle takes all that a sync brought.
+func (r *reader) handle(ctx context.Context, answer syncAnswer) error {
+	for id := range answer.Rooms.Leave {
+		r.forget(id)
+	}
+	for _, id := range slices.Sorted(maps.Keys(answer.Rooms.Join)) {
+		if err := r.handleRoom(ctx, id, answer.Rooms.Join[id]); err != nil {
+			return err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(answer.Rooms.Invite)) {
+		if err := r.join(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) handleRoom(ctx context.Context, id string, joined joinedRoom) error {
+	events := joined.Timeline.Events
+	r.noteState(id, joined.State.Events)
+	r.noteState(id, events)
+	if r.since == "" {
+		return nil // what was written before the account was first used
+	}
+	if joined.Timeline.Limited {
+		missing, err := r.missing(ctx, id, joined.Timeline.Before, events)
+		if err != nil {
+			return err
+		}
+		events = append(missing, events...)
+	}
+	for _, e := range r.sinceInvited(events) {
+		if err := r.take(ctx, id, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missing reads the events between the last sync and the timeline of this one, the
+// oldest first.
+func (r *reader) missing(ctx context.Context, id, from string, timeline []event) ([]event, error) {
+	if r.invited(timeline) >= 0 {
+		return nil, nil // the rest is from before the account knew of the room
+	}
+	var found []event
+	for from != "" && len(found) < gapLimit {
+		var page struct {
+			Chunk []event `json:"chunk"`
+			End   string  `json:"end"`
+		}
+		query := url.Values{"dir": {"b"}, "from": {from}, "to": {r.since}, "limit": {"100"}}
+		if err := r.client.call(ctx, http.MethodGet, path("rooms", id, "messages"), query, nil, &page); err != nil {
+			if code(err) == "M_FORBIDDEN" {
+				break // the account has left meanwhile
+			}
+			return nil, fmt.Errorf("read what was written in room %s: %w", id, err)
+		}
+		if len(page.Chunk) == 0 {
+			break
+		}
+		found = append(found, page.Chunk...)
+		if r.invited(page.Chunk) >= 0 {
+			break
+		}
+		from = page.End
+	}
+	slices.Reverse(found)
+	return found, nil
+}
+
+// invited is the index of the last event that invited the account; -1: none.
+func (r *reader) invited(events []event) int {
+	for i, e := range slices.Backward(events) {
+		if e.own(r.client.user, "invite") {
+			return i
+		}
+	}
+	return -1
+}
+
+// sinceInvited leaves out what was written before the account was invited, or had
+// joined where nobody invited it.
+func (r *reader) sinceInvited(events []event) []event {
+	if i := r.invited(events); i >= 0 {
+		return events[i+1:]
+	}
+	for i, e := range slices.Backward(events) {
+		if e.joins(r.client.user) {
+			return events[i+1:]
+		}
+	}
+	return events
+}

@@ -1,0 +1,95 @@
+package slack
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"agenthost/plugins"
+)
+
+// A sharedFile is a file of a message.
+type sharedFile struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	MIME     string `json:"mimetype"`
+	Size     int64  `json:"size"`
+	External bool   `json:"is_external"`
+	URL      string `json:"url_private"`
+	Download string `json:"url_private_download"`
+}
+
+// load reads a file that came with a message. Of one that cannot be had only the name
+// is left.
+func (r *reader) load(ctx context.Context, f sharedFile) (plugins.File, error) {
+	file := plugins.File{Name: cmp.Or(f.Name, f.ID, "file"), MIME: f.MIME, Kind: kind(f.MIME), Size: f.Size}
+	address := cmp.Or(f.Download, f.URL)
+	if f.External {
+		file.URL = f.URL
+		return file, nil
+	}
+	limit := r.inbox.MaxFile()
+	if f.Size > limit || !r.api.trusts(address) {
+		return file, nil
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return file, nil // the address is none
+	}
+	req.Header.Set("Authorization", "Bearer "+r.settings.BotToken)
+	resp, err := r.api.http.Do(req)
+	if err != nil {
+		return file, fmt.Errorf("read the file %q: %w", file.Name, err)
+	}
+	defer resp.Body.Close()
+	// Without the scope files:read Slack answers with a page on which to log in.
+	page := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") && !strings.HasPrefix(f.MIME, "text/html")
+	if resp.StatusCode != http.StatusOK || page {
+		return file, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if err != nil {
+		return file, fmt.Errorf("read the file %q: %w", file.Name, err)
+	}
+	if int64(len(data)) > limit {
+		file.Size = max(file.Size, int64(len(data)))
+		return file, nil
+	}
+	file.Data, file.Size = data, 0
+	return file, nil
+}
+
+func kind(mime string) string {
+	switch major, _, _ := strings.Cut(mime, "/"); major {
+	case "image", "audio", "video":
+		return major
+	}
+	return "file"
+}
+
+// share uploads a file and puts it into a channel.
+func (c *Channel) share(ctx context.Context, channel string, m plugins.Message) (string, error) {
+	name := cmp.Or(m.File.Name, "file")
+	var place struct {
+		Address string `json:"upload_url"`
+		ID      string `json:"file_id"`
+	}
+	err := c.call(ctx, "files.getUploadURLExternal", arguments("filename", name, "length", strconv.Itoa(len(m.File.Data))), &place)
+	if err != nil {
+		return "", deliveryError(err, channel)
+	}
+	if err := c.api.upload(ctx, place.Address, m.File.Data); err != nil {
+		return "", deliveryError(err, channel)
+	}
+	files := []map[string]string{{"id": place.ID, "title": name}}
+	err = c.call(ctx, "files.completeUploadExternal", arguments(
+		"files", inJSON(files), "channel_id", channel, "thread_ts", m.Thread, "initial_comment", m.Text), nil)
+	if err != nil {
+		return "", deliveryError(err, channel)
+	}
+	return place.ID, nil
+}

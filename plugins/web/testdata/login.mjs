@@ -1,0 +1,25 @@
+import { audit, base, check, expected, heard, open, run, say, shot } from './browser.mjs'
+
+await run(async (browser) => {
+  expected.push(/401/) // the browser says it of the request that leads to the login
+  const page = await open(browser)
+  await page.waitForURL('**/login?to=%2Fchat')
+  await audit(page, 'login')
+  await shot(page, 'login')
+  await page.fill('#token', 'wrong')
+  await page.press('#token', 'Enter')
+  await page.getByRole('alert').waitFor()
+  await audit(page, 'login, refused')
+  await page.fill('#token', 'ana-secret')
+  await page.press('#token', 'Enter')
+  await page.waitForURL((u) => u.pathname === '/chat')
+  await page.locator('#about', { hasText: 'deliveries' }).waitFor()
+  check(await page.locator('#agent option').count() === 1, 'the token is good for one agent')
+  await say(page, 'Hello')
+  await heard(page, 'Hello')
+  check(await page.evaluate(() => document.cookie) === '', 'no script reads the login')
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.waitForURL('**/login')
+  await page.goto(base + '/chat')
+  await page.waitForURL('**/login?to=%2Fchat')
+})

@@ -1,0 +1,207 @@
+package webhook
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+	"unicode/utf8"
+
+	"agenthost/plugins"
+
+	"github.com/nats-io/nuid"
+)
+
+const (
+	// bodyWithin is how long a body may take to come.
+	bodyWithin = 10 * time.Second
+	// storeWithin is how long a message may take to be stored.
+	storeWithin = 10 * time.Second
+	// mostAsking is how many requests of an account wait for their replies at once.
+	mostAsking = 256
+	retryAfter = "5"
+)
+
+// A status is an error with the status that it is answered with.
+type status struct {
+	code int
+	err  error
+}
+
+func (s *status) Error() string { return s.err.Error() }
+func (s *status) Unwrap() error { return s.err }
+
+func with(code int, err error) error { return &status{code, err} }
+
+// Handler implements plugins.Receiver.
+func (c *Channel) Handler(in *plugins.Inbox) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			refuse(w, with(http.StatusMethodNotAllowed, errors.New("want POST")))
+			return
+		}
+		held := &share{of: c.bodies}
+		defer held.free()
+		m, err := c.read(w, r, in, held)
+		if err != nil {
+			w.Header().Set("Connection", "close") // what is left of the body is not read
+			refuse(w, err)
+			return
+		}
+		c.answer(w, r, in, m)
+	})
+}
+
+// read reads a request and checks that it is of the one who has the secret.
+func (c *Channel) read(w http.ResponseWriter, r *http.Request, in *plugins.Inbox, held *share) (plugins.Received, error) {
+	var none plugins.Received
+	ctx, cancel := context.WithTimeout(r.Context(), bodyWithin)
+	defer cancel()
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyWithin)) // a test's recorder has none
+	if r.ContentLength > int64(c.cfg.MaxBody) {
+		return none, with(http.StatusRequestEntityTooLarge, fmt.Errorf("%w, %s", errTooLarge, c.cfg.MaxBody))
+	}
+	id, err := c.signer.checkHead(r.Header)
+	if err != nil {
+		return none, with(http.StatusUnauthorized, err)
+	}
+	body, err := readBody(ctx, r.Body, int64(c.cfg.MaxBody), held)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return none, with(http.StatusRequestEntityTooLarge, fmt.Errorf("%w, %s", err, c.cfg.MaxBody))
+	case errors.Is(err, errNoRoom):
+		return none, with(http.StatusServiceUnavailable, err)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return none, with(http.StatusRequestTimeout, fmt.Errorf("the body took longer than %s", bodyWithin))
+	case err != nil:
+		return none, with(http.StatusBadRequest, fmt.Errorf("read the body: %w", err))
+	}
+	_ = control.SetReadDeadline(time.Time{})
+	if err := c.signer.checkBody(r.Header, id, body); err != nil {
+		return none, with(http.StatusUnauthorized, err)
+	}
+	if !in.Ready() {
+		return none, with(http.StatusServiceUnavailable, errors.New("NATS is away; try again"))
+	}
+	m, err := c.message(id, body)
+	if err != nil {
+		return none, with(http.StatusBadRequest, err)
+	}
+	switch err := c.sameBody(ctx, in, m.ID, body); {
+	case errors.Is(err, errOtherBody):
+		return none, with(http.StatusUnauthorized, err)
+	case err != nil:
+		return none, with(http.StatusServiceUnavailable, fmt.Errorf("look up the id: %w", err))
+	}
+	return m, nil
+}
+
+// message makes a message of a body. The id of the request is that of the message,
+// whatever an envelope says.
+func (c *Channel) message(id string, body []byte) (plugins.Received, error) {
+	if !utf8.Valid(body) {
+		return plugins.Received{}, errors.New("the body is not UTF-8")
+	}
+	if c.text != nil {
+		return plugins.Received{ID: cmp.Or(id, nuid.Next()), Text: c.text.Fill(body), SentAt: time.Now()}, nil
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) != nil || fields == nil {
+		if text := bytes.TrimSpace(body); len(text) > 0 {
+			return plugins.Received{ID: cmp.Or(id, nuid.Next()), Text: string(text), SentAt: time.Now()}, nil
+		}
+		return plugins.Received{}, errors.New("the body is empty; want an inbound envelope")
+	}
+	var own string
+	_ = json.Unmarshal(fields["id"], &own) // what is no text is none
+	id = cmp.Or(id, own, nuid.Next())
+	fields["id"] = encoded(id)
+	return plugins.Received{ID: id, Raw: encoded(fields)}, nil
+}
+
+// answer stores a message and says so, or with the reply to it.
+func (c *Channel) answer(w http.ResponseWriter, r *http.Request, in *plugins.Inbox, m plugins.Received) {
+	if c.cfg.Reply == "response" {
+		c.answerWithReply(w, r, in, m)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), storeWithin)
+	defer cancel()
+	if err := in.Take(ctx, m); err != nil {
+		refuse(w, notTaken(err))
+		return
+	}
+	say(w, http.StatusAccepted, map[string]string{"id": m.ID})
+}
+
+func (c *Channel) answerWithReply(w http.ResponseWriter, r *http.Request, in *plugins.Inbox, m plugins.Received) {
+	select {
+	case c.asking <- struct{}{}:
+		defer func() { <-c.asking }()
+	default:
+		refuse(w, with(http.StatusServiceUnavailable, errors.New("too many requests wait for their replies; try again")))
+		return
+	}
+	waiting, cancel := context.WithTimeout(r.Context(), c.cfg.Wait)
+	defer cancel()
+	reply, err := in.Ask(waiting, m)
+	if err == nil {
+		say(w, http.StatusOK, reply)
+		return
+	}
+	if waiting.Err() == nil {
+		refuse(w, notTaken(err))
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), storeWithin)
+	defer cancel()
+	if err := in.Take(ctx, m); err != nil { // it may have waited for NATS, not for the reply
+		refuse(w, notTaken(err))
+		return
+	}
+	say(w, http.StatusAccepted, map[string]string{"id": m.ID})
+}
+
+// notTaken is why a message was not taken.
+func notTaken(err error) error {
+	switch {
+	case errors.Is(err, plugins.ErrMalformed):
+		return with(http.StatusBadRequest, err)
+	case errors.Is(err, plugins.ErrTooLarge):
+		return with(http.StatusRequestEntityTooLarge, err)
+	}
+	return with(http.StatusServiceUnavailable, fmt.Errorf("the message was not stored; try again: %w", err))
+}
+
+func refuse(w http.ResponseWriter, err error) {
+	code := http.StatusInternalServerError
+	if s, ok := errors.AsType[*status](err); ok {
+		code = s.code
+	}
+	if code == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retryAfter)
+	}
+	say(w, code, map[string]string{"error": err.Error()})
+}
+
+func say(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(encoded(body), '\n')) // the client may be gone
+}
+
+// encoded is v in JSON; what it is called with can be encoded.
+func encoded(v any) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)
+	return bytes.TrimSpace(b.Bytes())
+}
