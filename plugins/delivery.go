@@ -180,6 +180,9 @@ func (d *delivery) try(m *Message) (err error) {
 	if m.Part == 1 && replaces(&d.out) {
 		m.Preview = shown.of(d.it.key, d.out.Agent, d.out.Run)
 	}
+	if !d.o.t.lease.wait(d.o.t.open) {
+		return errTermEnds
+	}
 	crash.Point("before-deliver")
 	_, err = d.c.channel.Deliver(d.o.t.work, *m)
 	crash.Point("after-deliver")

@@ -20,7 +20,7 @@ import (
 const (
 	mostDeliveries = 32 // at once
 	extendEvery    = 2500 * time.Millisecond
-	olderWithin    = ackWait + 2*time.Second
+	olderWithin    = ackWait + leaseFor
 )
 
 // mostHeldBytes is how much is held of envelopes; more are read again when it is their
@@ -223,7 +223,8 @@ func (o *outbox) barrier(pending int) {
 	o.older, o.set, o.left = false, nil, nil
 }
 
-// extend reports, until the term ends, that every held reply is in progress.
+// extend reports, until the term ends, that every held reply is in progress, as long as
+// nobody else can own the account.
 func (o *outbox) extend() {
 	tick := time.NewTicker(extendEvery)
 	defer tick.Stop()
@@ -232,6 +233,9 @@ func (o *outbox) extend() {
 		case <-o.t.work.Done():
 			return
 		case <-tick.C:
+		}
+		if !o.t.lease.valid() { // it may be the next owner's to deliver
+			continue
 		}
 		for _, it := range o.list() {
 			if err := (*it.msg.Load()).InProgress(); err != nil {

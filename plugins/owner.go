@@ -120,6 +120,7 @@ func (e *election) run(ctx context.Context, messages <-chan jetstream.Msg, troub
 func (e *election) look(parent context.Context) {
 	ctx, cancel := context.WithTimeout(parent, lookWithin)
 	defer cancel()
+	asked := time.Now()
 	info, err := e.consumer.Info(ctx)
 	if err != nil {
 		if e.term == nil && parent.Err() == nil {
@@ -135,6 +136,19 @@ func (e *election) look(parent context.Context) {
 	if e.term == nil {
 		e.c.status.set(StateStandby)
 	}
+	e.judge(info)
+	if e.term == nil || pinnedClient(info) != e.pin { // what is held is to wait until it is known whose it is
+		return
+	}
+	e.term.lease.renew(asked)
+	if err := e.term.outbox.narrow(ctx, info); err != nil && parent.Err() == nil {
+		e.c.few.Debug().Err(err).Msg("read what the last owner has left: failed; all chats wait")
+	}
+	e.term.outbox.barrier(info.NumAckPending)
+}
+
+// judge takes what the server says about who owns the account.
+func (e *election) judge(info *jetstream.ConsumerInfo) {
 	switch pin := pinnedClient(info); {
 	case pin == "":
 		if info.NumPending == 0 {
@@ -145,12 +159,6 @@ func (e *election) look(parent context.Context) {
 	case e.term != nil && pin != e.pin && time.Since(e.since) > foreignAfter:
 		e.c.log.Info().Msg("account: another host owns it now; standing by")
 		e.lose(StateStandby)
-	}
-	if e.term != nil {
-		if err := e.term.outbox.narrow(ctx, info); err != nil && parent.Err() == nil {
-			e.c.few.Debug().Err(err).Msg("read what the last owner has left: failed; all chats wait")
-		}
-		e.term.outbox.barrier(info.NumAckPending)
 	}
 }
 

@@ -26,6 +26,7 @@ type term struct {
 	work, open       context.Context
 	endWork, endOpen context.CancelFunc
 	gate             gate
+	lease            lease
 	activities       *activities
 	running          sync.WaitGroup
 }
