@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"agenthost/agents/internal/message"
 	"agenthost/bus/delivery"
 )
@@ -19,7 +21,7 @@ func (c *conversation) idle() {
 	c.mu.Lock()
 	if c.journal != nil && c.journal.Err() != nil {
 		c.mu.Unlock()
-		c.again(nil, c.ours)
+		c.again(nil, true)
 		return
 	}
 	c.running, c.taken, c.last = false, false, nil
@@ -99,4 +101,32 @@ func (c *conversation) leave() {
 	}
 	message.LeaveAll(message.DeliveriesOf(items))
 	c.rest()
+}
+
+// leaveLanes gives up what some lanes have brought, and nothing else, while no log is open.
+func (c *conversation) leaveLanes(lost []*delivery.Lane) {
+	c.mu.Lock()
+	given := func(it *message.Item) bool {
+		return it.Delivery != nil && it.Place != message.Spilling && slices.Contains(lost, it.Delivery.Lane())
+	}
+	var items []*message.Item
+	for _, it := range slices.Clone(c.Queue) {
+		if given(it) {
+			c.takeOut(it)
+			items = append(items, it)
+		}
+	}
+	c.refusals = slices.DeleteFunc(c.refusals, func(it *message.Item) bool {
+		if given(it) {
+			items = append(items, it)
+			return true
+		}
+		return false
+	})
+	deliveries := message.DeliveriesOf(items)
+	if c.anchor != nil && slices.Contains(lost, c.anchor.Lane()) {
+		deliveries, c.anchor = append(deliveries, c.anchor), nil
+	}
+	c.mu.Unlock()
+	message.LeaveAll(deliveries)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"agenthost/agents/internal/message"
@@ -12,20 +13,20 @@ import (
 )
 
 // brokeOff goes on after a commit of a run that was not stored. The fence has
-// refused it where another host has written to the session: if that host serves
-// the lane now, all that is held here is its business. Else this host opens the
+// refused it where another host has written to the session: what the lanes have brought
+// that that host serves now is its business. With the rest this host opens the
 // log again and goes on from what it says, in place, so that nothing newer
 // overtakes the run; each try is counted.
 func (c *conversation) brokeOff(items []*message.Item, err error) {
 	if errors.Is(err, session.ErrFenced) {
 		c.Log().Warn().Msg("commit: another host has written to this session; opening its log again")
-		c.again(items, c.ours)
+		c.again(items, true)
 		return
 	}
 	if !errors.Is(err, publishing.ErrClosed) {
 		c.Log().Error().Err(err).Msg("run broke off; trying again from its log")
 	}
-	c.again(items, func([]*delivery.Delivery) bool { return true })
+	c.again(items, false)
 }
 
 // brokeBeside goes on after a commit beside the run was not stored: the log has
@@ -42,9 +43,9 @@ func (c *conversation) brokeBeside(err error) {
 	c.brokeOff(nil, err)
 }
 
-// again starts over with items, from the log, unless they are not this host's
-// any more.
-func (c *conversation) again(items []*message.Item, ours func([]*delivery.Delivery) bool) {
+// again starts over with items, from the log. Where another host has written to the
+// session, without what is not this host's any more.
+func (c *conversation) again(items []*message.Item, fenced bool) {
 	c.mu.Lock()
 	c.forget(items...)
 	for _, it := range c.Queue {
@@ -52,28 +53,49 @@ func (c *conversation) again(items []*message.Item, ours func([]*delivery.Delive
 	}
 	c.fences++
 	wait := min(50*time.Millisecond<<min(c.fences, 6), 2*time.Second)
-	deliveries := message.DeliveriesOf(c.Queue)
-	if c.anchor != nil {
-		deliveries = append(deliveries, c.anchor)
-	}
 	c.mu.Unlock()
 	time.AfterFunc(wait, func() {
-		if ours(deliveries) {
-			c.r.schedule(c)
-		} else {
-			c.leave()
+		if fenced {
+			lost, kept := c.lostLanes()
+			if kept == 0 {
+				c.leave()
+				return
+			}
+			c.leaveLanes(lost)
 		}
+		c.r.schedule(c)
 	})
 }
 
-// ours asks whether this host still serves the lane that brought the messages.
-// Not to know counts as yes: the fence decides again.
-func (c *conversation) ours(deliveries []*delivery.Delivery) bool {
-	if len(deliveries) == 0 {
-		return false
+// lostLanes asks which of the lanes that brought what is held here another host serves
+// now, and how many are this host's still. Not to know counts as that: the fence decides
+// again.
+func (c *conversation) lostLanes() (lost []*delivery.Lane, kept int) {
+	c.mu.Lock()
+	var lanes []*delivery.Lane
+	for _, d := range c.deliveries() {
+		if !slices.Contains(lanes, d.Lane()) {
+			lanes = append(lanes, d.Lane())
+		}
 	}
+	c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(c.r.agent.Work, 5*time.Second)
 	defer cancel()
-	owns, err := deliveries[0].Lane().Owns(ctx)
-	return owns || err != nil
+	for _, lane := range lanes {
+		if owns, err := lane.Owns(ctx); owns || err != nil {
+			kept++
+		} else {
+			lost = append(lost, lane)
+		}
+	}
+	return lost, kept
+}
+
+// deliveries are those of what is not begun. Called with the lock held.
+func (c *conversation) deliveries() []*delivery.Delivery {
+	list := message.DeliveriesOf(append(slices.Clone(c.Queue), c.refusals...))
+	if c.anchor != nil {
+		list = append(list, c.anchor)
+	}
+	return list
 }
