@@ -10,10 +10,13 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/bustest"
 	"agenthost/host"
 	"agenthost/internal/waittest"
 	"agenthost/internal/why"
 	"agenthost/session"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // way is the way of an id by now, in words.
@@ -67,6 +70,50 @@ func TestWhyAnswered(t *testing.T) {
 	if _, err := why.Find(t.Context(), h.Bus().JS, "m3", nil); !errors.Is(err, why.ErrUnknown) {
 		t.Errorf("an id that nothing has: %v", err)
 	}
+}
+
+// Each run is of the host that has begun it, whoever serves the agent by now.
+func TestWhyAfterTakeover(t *testing.T) {
+	t.Parallel()
+	url, _ := bustest.Server(t)
+	join := func(name string) (*host.Host, func()) {
+		cfg := bound(t, agents.Binding{})
+		cfg.NATS.URL, cfg.HTTP.Listen = url, ""
+		return startNamed(t, cfg, name)
+	}
+	answer := func(h *host.Host, id string, n uint64) {
+		write(t, h, "ana", id)
+		waittest.Until(t, "an answer to "+id, func() bool { return stored(t, h, bus.OutboundStream) == n })
+	}
+	blue, stop := join("blue")
+	answer(blue, "m1", 1)
+	stop()
+	green, _ := join("green")
+	answer(green, "m2", 2)
+	for id, want := range map[string]string{"m1": "blue", "m2": "green"} {
+		waittest.Until(t, "the host of "+id, func() bool { return startedBy(t, green, id) != "" })
+		if got := startedBy(t, green, id); got != want {
+			t.Errorf("%s: got host %s, want %s", id, got, want)
+		}
+	}
+	events, err := green.Bus().JS.Stream(t.Context(), bus.EventsStream)
+	if err == nil {
+		err = events.Purge(t.Context(), jetstream.WithPurgeSubject(bus.EventsPrefix+"demo.takeover"))
+	}
+	if got := startedBy(t, green, "m1"); got != "" || err != nil {
+		t.Errorf("without a takeover: got host %q, %v", got, err)
+	}
+}
+
+// startedBy is the host that the way of an id names.
+func startedBy(t *testing.T, h *host.Host, id string) string {
+	t.Helper()
+	for _, step := range way(t, h, id).Steps {
+		if step.What == why.Started {
+			return step.Host
+		}
+	}
+	return ""
 }
 
 func TestWhyMerged(t *testing.T) {
