@@ -16,6 +16,8 @@ import (
 	"agenthost/internal/why"
 	"agenthost/session"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -114,6 +116,109 @@ func startedBy(t *testing.T, h *host.Host, id string) string {
 		}
 	}
 	return ""
+}
+
+// A reply waits until the consumer of its channel has acknowledged it; each consumer is
+// named. What NATS keeps is enough: no host needs to run.
+func TestWhyDelivered(t *testing.T) {
+	t.Parallel()
+	url, _ := bustest.Server(t)
+	cfg := bound(t, agents.Binding{})
+	cfg.NATS.URL, cfg.HTTP.Listen = url, ""
+	h, stop := start(t, cfg)
+	write(t, h, "ana", "m1")
+	waittest.Until(t, "a reply", func() bool { return stored(t, h, bus.OutboundStream) == 1 })
+	allDone(t, h, 1)
+	reply := published(t, h)[0]
+	stop()
+
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliveries := func() map[string]string {
+		t.Helper()
+		w, err := why.Find(t.Context(), js, "m1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.State != why.Answered {
+			t.Errorf("got state %s, want %s", w.State, why.Answered)
+		}
+		list := map[string]string{}
+		for _, step := range w.Steps {
+			if step.What == why.Pending || step.What == why.Delivered {
+				detail, _, _ := strings.Cut(step.Detail, " 2") // the time
+				list[step.Name] = strings.TrimSpace(step.What + " " + detail)
+				if step.ID != reply.ID || step.Subject != "plugin.outbound.demo" {
+					t.Errorf("got %+v", step)
+				}
+			}
+		}
+		return list
+	}
+	want := func(want map[string]string) {
+		t.Helper()
+		if diff := cmp.Diff(want, deliveries()); diff != "" {
+			t.Errorf("deliveries (-want +got):\n%s", diff)
+		}
+	}
+	want(map[string]string{})
+	consumers := map[string]jetstream.Consumer{}
+	for name, subject := range map[string]string{"plugin-demo": "plugin.outbound.demo", "books": "plugin.outbound.>", "plugin-web": "plugin.outbound.web"} {
+		consumers[name], err = js.CreateConsumer(t.Context(), bus.OutboundStream, jetstream.ConsumerConfig{
+			Durable: name, FilterSubject: subject, AckPolicy: jetstream.AckExplicitPolicy,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(map[string]string{"plugin-demo": "not delivered yet 1 wait", "books": "not delivered yet 1 wait"})
+	take(t, consumers["plugin-demo"])
+	want(map[string]string{"plugin-demo": "delivered by", "books": "not delivered yet 1 wait"})
+	take(t, consumers["books"])
+	want(map[string]string{"plugin-demo": "delivered by", "books": "delivered by"})
+}
+
+// take acknowledges the next message of a consumer.
+func take(t *testing.T, c jetstream.Consumer) {
+	t.Helper()
+	msg, err := c.Next(jetstream.FetchMaxWait(10 * time.Second))
+	if err == nil {
+		err = msg.DoubleAck(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A reply that its channel has given up is dead, and so is what became of the message.
+func TestWhyDeadReply(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, bound(t, agents.Binding{}))
+	write(t, h, "ana", "m1", "m2")
+	waittest.Until(t, "two replies", func() bool { return stored(t, h, bus.OutboundStream) == 2 })
+	allDone(t, h, 2)
+	reply := published(t, h)[0]
+	publishDead(t, h.Bus().NC, bus.DeadLetter{
+		ID: reply.ID, Agent: "demo", Code: "undeliverable", Reason: "chat not found", Subject: "plugin.outbound.demo", Stream: bus.OutboundStream, Seq: 1, At: time.Now(),
+	})
+	waittest.Until(t, "a dead letter", func() bool { return stored(t, h, bus.DeadStream) == 1 })
+	for id, state := range map[string]string{reply.InReplyTo: why.Dead, reply.ID: why.Dead, published(t, h)[1].ID: why.Answered} {
+		w := way(t, h, id)
+		if w.State != state {
+			t.Errorf("%s: got %s, want %s; %s", id, w.State, state, steps(w))
+		}
+		last := w.Steps[len(w.Steps)-1]
+		if state == why.Dead && (last.What != why.DeadLike || last.Detail != "undeliverable chat not found" || last.ID != reply.ID || last.Subject != "plugin.outbound.demo") {
+			t.Errorf("%s: got %+v", id, last)
+		}
+	}
 }
 
 func TestWhyMerged(t *testing.T) {
