@@ -7,26 +7,16 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
 	"agenthost/bus/bustest"
 	"agenthost/doors/doorstest"
-	"agenthost/host"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestMain(m *testing.M) {
-	host.Begin()
-	if file := os.Getenv(hostVar); file != "" {
-		runHost(file)
-		return
-	}
-	bustest.ManyAtOnce()
-	m.Run()
-}
+func TestMain(m *testing.M) { doorstest.Main(m) }
 
 // An answer is what a request got.
 type answer struct {
