@@ -52,7 +52,7 @@ func heapInUse() float64 {
 }
 
 // pairAll lets people in, and waits until the host knows the last of them.
-func pairAll(b *testing.B, h *host.Host, people int) {
+func pairAll(b testing.TB, h *host.Host, people int) {
 	b.Helper()
 	kv, err := h.Bus().JS.KeyValue(b.Context(), bus.PairingsBucket)
 	if err != nil {
@@ -71,7 +71,7 @@ func pairAll(b *testing.B, h *host.Host, people int) {
 }
 
 // flood has everybody write once, and waits until all that is settled.
-func flood(b *testing.B, h *host.Host, people int, name string, round int) {
+func flood(b testing.TB, h *host.Host, people int, name string, round int) {
 	b.Helper()
 	js := h.Bus().JS
 	for i := range people {

@@ -58,6 +58,7 @@ func TestSuite(t *testing.T) {
 			},
 			Repeat: srv.Repeat,
 			Keeps:  true,
+			Typing: func(plugintest.Chat) bool { return len(srv.Calls("POST typing")) > 0 },
 			Press: func(chat plugintest.Chat, label string) {
 				for _, m := range srv.Messages(roomOf[chat]) {
 					for _, b := range m.Buttons {

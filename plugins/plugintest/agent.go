@@ -25,11 +25,12 @@ type agent struct {
 	mu    sync.Mutex
 	heard []bus.Inbound
 	ids   map[string]bool
+	asked map[string]string // the call of the approval that is open, by person and chat
 	runs  int
 }
 
 func startAgent(t testing.TB, w *world) *agent {
-	a := &agent{w: w, ids: map[string]bool{}}
+	a := &agent{w: w, ids: map[string]bool{}, asked: map[string]string{}}
 	consumer, err := w.bus.JS.CreateConsumer(t.Context(), bus.InboundStream, jetstream.ConsumerConfig{
 		FilterSubject: bus.InboundPrefix + account, AckPolicy: jetstream.AckExplicitPolicy,
 	})
@@ -77,12 +78,34 @@ func callID() string {
 	return agentID + "." + session.SID(agentID, "k") + ".abcdefghijklmnopqrstuvwxyz"
 }
 
+// answersTo is the call that a message answers: the one it names, or the approval
+// that is open in its chat, where somebody has written a word instead of pressing.
+func (a *agent) answersTo(in bus.Inbound) (call string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if in.Answers != "" {
+		return in.Answers
+	}
+	if in.Text != "approve" {
+		return ""
+	}
+	return a.asked[in.From+"/"+in.Chat]
+}
+
+func (a *agent) ask(in bus.Inbound, call string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked[in.From+"/"+in.Chat] = call
+}
+
 func (a *agent) answer(in bus.Inbound) {
 	word, rest, _ := strings.Cut(in.Text, " ")
+	call := a.answersTo(in)
+	a.ask(in, "")
 	out := bus.Outbound{Kind: bus.KindReply, Final: true, InReplyTo: in.ID}
 	switch {
-	case in.Answers != "":
-		out.Text = "answered " + in.Text + " to " + in.Answers
+	case call != "":
+		out.Text = "answered " + in.Text + " to " + call
 	case word == "think":
 		return
 	case word == "long":
@@ -91,6 +114,7 @@ func (a *agent) answer(in bus.Inbound) {
 	case word == "approve?":
 		out.Kind, out.Final, out.Call, out.Options = bus.KindApproval, false, callID(), []string{"approve", "deny"}
 		out.Text = "May I? Reply approve or deny."
+		a.ask(in, callID())
 	case word == "file":
 		out.Text = "here it is"
 		object, err := a.w.parts.Files.Put(a.w.Context(), []byte("some content"))

@@ -57,6 +57,14 @@ func TestSuite(t *testing.T) {
 			},
 			Repeat: srv.Repeat,
 			Keeps:  true,
+			Typing: func(plugintest.Chat) bool { return len(srv.Calls("sendChatAction")) > 0 },
+			Preview: func(chat plugintest.Chat) string {
+				drafts := srv.Calls("sendMessageDraft")
+				if len(drafts) == 0 || len(srv.Messages(chatOf[chat])) > 0 {
+					return "" // a draft is gone when the message is sent
+				}
+				return drafts[len(drafts)-1].Text("text")
+			},
 			Press: func(chat plugintest.Chat, label string) {
 				all := srv.Messages(chatOf[chat])
 				for _, m := range all {

@@ -1,0 +1,94 @@
+package host_test
+
+import (
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"agenthost/bus"
+	"agenthost/internal/waittest"
+	"agenthost/plugins/telegram/telegramtest"
+)
+
+// goroutines counts all that the process has, and those that are about channels. Left
+// out are those of the embedded server, which keeps the consumer of an account that is
+// gone, and HTTP connections, which stay open for a while.
+func goroutines() (all, ofChannels int) {
+	stacks := make([]byte, 16<<20)
+	for one := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+		switch {
+		case strings.Contains(one, "nats-server/v2/server."), strings.Contains(one, "net/http.(*"):
+			continue
+		case strings.Contains(one, "agenthost/plugins."), strings.Contains(one, "agenthost/plugins/telegram."):
+			ofChannels++
+		}
+		all++
+	}
+	return all, ofChannels
+}
+
+// outboundConsumers are the consumers of channels.
+func (r *reloadable) outboundConsumers() (names []string) {
+	r.t.Helper()
+	s, err := r.Bus().JS.Stream(r.t.Context(), bus.OutboundStream)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	list := s.ConsumerNames(r.t.Context())
+	for name := range list.Name() {
+		if strings.HasPrefix(name, "plugin-") {
+			names = append(names, name)
+		}
+	}
+	if list.Err() != nil {
+		r.t.Fatal(list.Err())
+	}
+	return names
+}
+
+// A host without plugins has nothing of channels, and nothing is left of an account
+// that is gone. Not in parallel: it counts goroutines.
+func TestUnusedChannelsCostNothing(t *testing.T) {
+	platform := telegramtest.New(t)
+	const agents = "models: {main: {provider: echo}}\nagents: [{id: ana, channels: [web, {channel: telegram, instance: one}]}]\n"
+	r := startReloadable(t, "", agents, nil)
+	if names := r.outboundConsumers(); len(names) > 0 {
+		t.Errorf("consumers %q, though there are no plugins", names)
+	}
+	for _, path := range []string{"/hooks/x", "/hooks/x/y"} {
+		if code := r.status(path); code != http.StatusNotFound {
+			t.Errorf("POST %s: %d, want 404", path, code)
+		}
+	}
+	before, n := goroutines()
+	if n > 0 {
+		t.Errorf("%d goroutines of channels, though there are no plugins", n)
+	}
+	r.reload(agents + "plugins: {telegram: {one: {token: \"" + telegramtest.Token + "\", api: \"" + platform.URL + "\"}}}\n")
+	platform.Write(telegramtest.Message{From: 7, Name: "Ana", Text: "hello"})
+	waittest.Until(t, "a reply", func() bool { return len(platform.Messages(7)) > 0 })
+	if with, n := goroutines(); n == 0 || with <= before {
+		t.Errorf("%d goroutines, %d of channels, with an account; %d without", with, n, before)
+	}
+	r.reload(agents)
+	waittest.Until(t, "as many goroutines as before", func() bool {
+		now, n := goroutines()
+		return n == 0 && now <= before
+	})
+}
+
+// status is that of an empty POST.
+func (r *reloadable) status(path string) int {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, "http://"+r.HTTP()+path, http.NoBody)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
