@@ -170,5 +170,8 @@ func (f *Fleet) Share() lanes.Share { return f.lanes.Share() }
 // Lanes are those that this host serves.
 func (f *Fleet) Lanes() []lanes.Status { return f.lanes.Statuses() }
 
+// Partitions are those that this host serves.
+func (f *Fleet) Partitions() []lanes.PartitionStatus { return f.lanes.Partitions() }
+
 // LaneOf is the lane of an agent, of count.
 func LaneOf(agent string, count int) int { return lanes.Of(agent, count) }

@@ -68,7 +68,9 @@ func (b *balance) decide(self peer, others []peer, waits func(lane int) bool) de
 			hosts = append(hosts, p.placed(partitions))
 		}
 		maps.Copy(d.placed, placement.Place(hosts))
-		d.share += placement.Shares(hosts)[self.Host]
+		if !partitions {
+			d.share = placement.Shares(hosts)[self.Host]
+		}
 	}
 	resting := map[int]bool{}
 	for _, lane := range self.Lanes {

@@ -20,6 +20,7 @@ type feeder struct {
 	log  zerolog.Logger
 
 	partition Agent // that it feeds alone; nil: what it brings is for agents by its subject
+	number    int   // of the partition
 
 	mu     sync.Mutex
 	strays []*stray // in the order they came

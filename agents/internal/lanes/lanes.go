@@ -283,7 +283,7 @@ type Status struct {
 func (s *Set) Statuses() (list []Status) {
 	for id, f := range *s.lanes.Load() {
 		since := f.lane.Since()
-		if since.IsZero() {
+		if since.IsZero() || f.partition != nil {
 			continue
 		}
 		at := slices.IndexFunc(list, func(one Status) bool { return one.Lane == id.n })

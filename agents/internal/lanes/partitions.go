@@ -1,9 +1,12 @@
 package lanes
 
 import (
+	"cmp"
 	"hash/fnv"
 	"maps"
+	"slices"
 	"strconv"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/bus/delivery"
@@ -45,7 +48,30 @@ func (s *Set) partition(p Agent, number int) (laneID, *feeder) {
 		Stream: id.stream, Name: PartitionLane(p.ID(), number), Filters: []string{bus.PartSubject(p.ID(), number)},
 		Host: s.Host, Brake: s.Brake, HandedOn: true,
 	}
-	return id, s.feed(id, cfg, p)
+	f := s.feed(id, cfg, p)
+	f.number = number
+	return id, f
+}
+
+// A PartitionStatus is how a partition is served here.
+type PartitionStatus struct {
+	Agent     string
+	Partition int
+	Since     time.Time
+	Lag       uint64 // messages that are not done
+}
+
+// Partitions are those that this host serves, by their agents and numbers.
+func (s *Set) Partitions() (list []PartitionStatus) {
+	for _, f := range *s.lanes.Load() {
+		if since := f.lane.Since(); f.partition != nil && !since.IsZero() {
+			list = append(list, PartitionStatus{f.partition.ID(), f.number, since, f.lane.Lag()})
+		}
+	}
+	slices.SortFunc(list, func(a, b PartitionStatus) int {
+		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Partition, b.Partition))
+	})
+	return list
 }
 
 // divide adds the lanes of an agent's partitions that lanes has not. It is called with the
