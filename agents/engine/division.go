@@ -78,7 +78,7 @@ func (r *Runtime) divide(n int) *division {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for len(d.partitions) < n {
-		d.partitions = append(d.partitions, r.newPartition())
+		d.partitions = append(d.partitions, r.newPartition(n))
 	}
 	return d
 }

@@ -13,11 +13,23 @@ import (
 // has its settings, its budget and its slots in common with the whole, and a lane that any
 // host of the fleet may serve. The whole hands on to it, see division.
 
-// newPartition makes one more partition of r.
-func (r *Runtime) newPartition() *Runtime {
-	p := newRuntime(r.agent, r.slots, r.now().Config.Session)
+// newPartition makes one more partition of r, of n.
+func (r *Runtime) newPartition(n int) *Runtime {
+	sessions := r.now().Config.Session
+	sessions.Max = shareOf(sessions.Max, n)
+	p := newRuntime(r.agent, r.slots, sessions)
 	p.whole = r
 	return p
+}
+
+// shareOf is the share of one of n in how many sessions may be in memory.
+func shareOf(most *int, n int) *int {
+	all := session.DefaultMax
+	if most != nil {
+		all = *most
+	}
+	share := (all + n - 1) / max(n, 1) // 0 stays: no bound
+	return &share
 }
 
 // partitionOf is the number of the partition of n that a session is in; -1: there are

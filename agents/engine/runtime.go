@@ -102,8 +102,9 @@ func (r *Runtime) Change(cfg agents.Config, kit Kit) {
 	if cfg.Partitions > 0 {
 		r.divide(cfg.Partitions)
 	}
-	for _, p := range r.all() {
-		p.sessions.Limit(cfg.Session.TTL, cfg.Session.Max)
+	r.sessions.Limit(cfg.Session.TTL, cfg.Session.Max)
+	for _, p := range r.all()[1:] {
+		p.sessions.Limit(cfg.Session.TTL, shareOf(cfg.Session.Max, cfg.Partitions))
 	}
 	if d := r.division.Load(); d != nil {
 		d.wake()
