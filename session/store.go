@@ -112,7 +112,7 @@ func (l *Log) load(ctx context.Context, last uint64) error {
 	if l.seq >= last {
 		return nil
 	}
-	for rec, err := range l.store.Reader.Tail(ctx, bus.SessionsStream, l.subject, l.seq+1) {
+	for rec, err := range l.rest(ctx) {
 		if err != nil {
 			return err
 		}

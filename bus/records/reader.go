@@ -61,6 +61,12 @@ func (r *Reader) Next(ctx context.Context, stream, subject string, seq uint64) (
 	return r.one(ctx, stream, getRequest{Seq: max(seq, 1), NextFor: subject})
 }
 
+// NextAtLeader is Next as the leader of the stream has it: a copy that was damaged, or is
+// still being made, may lack any message.
+func (r *Reader) NextAtLeader(ctx context.Context, stream, subject string, seq uint64) (Record, error) {
+	return r.ask(ctx, stream, getRequest{Seq: max(seq, 1), NextFor: subject})
+}
+
 // Begin is the time from which on a stream has all that it was given: what came before may have
 // been deleted, for its age or its size. It is zero of one that has not lost any.
 func (r *Reader) Begin(ctx context.Context, stream string) (time.Time, error) {

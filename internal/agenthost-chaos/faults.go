@@ -55,7 +55,7 @@ var faults = map[string]fault{
 	"tool-kill":    {2, onHost(func(_ *harness, m *member, _ *dice) { m.KillChildren("agenthost-chaos") })},
 	"node-kill":    {3, onNode(func(_ *harness, n *node, d *dice) { n.Kill(); last(d.upTo(3 * time.Second)) })},
 	"node-pause":   {2, onNode(func(_ *harness, n *node, d *dice) { pause(n.Signal, d.upTo(6*time.Second)) })},
-	"node-restart": {2, onNode(func(_ *harness, n *node, _ *dice) { n.Signal(syscall.SIGINT); <-n.Exited() })},
+	"node-restart": {2, onNode(func(_ *harness, n *node, _ *dice) { n.interrupt() })},
 	"node-cut":     {2, onNode(cutNode)},
 	"node-full":    {2, fullDisk},
 	"node-lost":    {1, onStore(loseStore)},

@@ -66,14 +66,28 @@ func (n *node) healthy(ctx context.Context) error {
 	return nil
 }
 
+// stopWithin is how long a server may take to end: with a full disk some never do.
+const stopWithin = 20 * time.Second
+
 // stop ends a server in order, or by force.
 func (n *node) stop(d *dice) {
 	if d.way == 0 {
-		n.Signal(syscall.SIGINT)
-	} else {
-		n.Signal(syscall.SIGKILL)
+		n.interrupt()
+		return
 	}
+	n.Signal(syscall.SIGKILL)
 	<-n.Exited()
+}
+
+// interrupt ends a server in order, and by force when that takes too long.
+func (n *node) interrupt() {
+	n.Signal(syscall.SIGINT)
+	select {
+	case <-n.Exited():
+	case <-time.After(stopWithin):
+		n.Signal(syscall.SIGKILL)
+		<-n.Exited()
+	}
 }
 
 // fullDisk leaves a server no room to write. NATS stores nothing there any more until it is
