@@ -58,7 +58,7 @@ var undivided = layout{Settled: true}
 
 const (
 	// settleEvery is how often former partitions are looked at.
-	settleEvery = 100 * time.Millisecond
+	settleEvery = 250 * time.Millisecond
 	settleTry   = 5 * time.Second
 )
 
