@@ -46,7 +46,7 @@ var arrows = map[string][]string{
 	"doors/openai":              {"bus", "bus/filestore", "bus/records", "client", "doors", "internal/httpauth", "llm", "run", "tools"},
 	"doors/a2a":                 {"bus", "client", "doors", "llm", "run"},
 	"doors/agentprotocol":       {"bus", "doors", "llm"},
-	"doors/doorstest":           {"bus", "client", "config", "host", "host/hosttest"},
+	"doors/doorstest":           {"bus", "client", "config", "host", "host/hosttest", "run"},
 	"metrics":                   {"*"},
 	"agents":                    {"agents/internal/ask", "agents/internal/budget", "agents/internal/stream", "session", "run", "tools", "llm", "bus"},
 	"agents/engine":             {"internal/pause", "internal/pairing", "agents", "agents/internal/answers", "agents/internal/ask", "agents/internal/behaviors", "agents/internal/budget", "agents/internal/clip", "agents/internal/clock", "internal/crash", "agents/internal/inflight", "agents/internal/intake", "agents/internal/lanes", "agents/internal/mailbox", "agents/internal/message", "agents/internal/modelcall", "agents/internal/msgids", "agents/internal/outbox", "agents/internal/parts", "agents/internal/profile", "agents/internal/stream", "agents/internal/toolcall", "agents/internal/tracing", "agents/internal/workers", "session", "run", "hooks", "tools", "llm", "bus", "internal/texts", "agents/internal/gate", "agents/internal/hookvalue", "agents/internal/unsent"},

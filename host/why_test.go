@@ -10,10 +10,15 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/bustest"
 	"agenthost/host"
 	"agenthost/internal/waittest"
 	"agenthost/internal/why"
 	"agenthost/session"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // way is the way of an id by now, in words.
@@ -66,6 +71,153 @@ func TestWhyAnswered(t *testing.T) {
 	}
 	if _, err := why.Find(t.Context(), h.Bus().JS, "m3", nil); !errors.Is(err, why.ErrUnknown) {
 		t.Errorf("an id that nothing has: %v", err)
+	}
+}
+
+// Each run is of the host that has begun it, whoever serves the agent by now.
+func TestWhyAfterTakeover(t *testing.T) {
+	t.Parallel()
+	url, _ := bustest.Server(t)
+	join := func(name string) (*host.Host, func()) {
+		cfg := bound(t, agents.Binding{})
+		cfg.NATS.URL, cfg.HTTP.Listen = url, ""
+		return startNamed(t, cfg, name)
+	}
+	answer := func(h *host.Host, id string, n uint64) {
+		write(t, h, "ana", id)
+		waittest.Until(t, "an answer to "+id, func() bool { return stored(t, h, bus.OutboundStream) == n })
+	}
+	blue, stop := join("blue")
+	answer(blue, "m1", 1)
+	stop()
+	green, _ := join("green")
+	answer(green, "m2", 2)
+	for id, want := range map[string]string{"m1": "blue", "m2": "green"} {
+		waittest.Until(t, "the host of "+id, func() bool { return startedBy(t, green, id) != "" })
+		if got := startedBy(t, green, id); got != want {
+			t.Errorf("%s: got host %s, want %s", id, got, want)
+		}
+	}
+	events, err := green.Bus().JS.Stream(t.Context(), bus.EventsStream)
+	if err == nil {
+		err = events.Purge(t.Context(), jetstream.WithPurgeSubject(bus.EventsPrefix+"demo.takeover"))
+	}
+	if got := startedBy(t, green, "m1"); got != "" || err != nil {
+		t.Errorf("without a takeover: got host %q, %v", got, err)
+	}
+}
+
+// startedBy is the host that the way of an id names.
+func startedBy(t *testing.T, h *host.Host, id string) string {
+	t.Helper()
+	for _, step := range way(t, h, id).Steps {
+		if step.What == why.Started {
+			return step.Host
+		}
+	}
+	return ""
+}
+
+// A reply waits until the consumer of its channel has acknowledged it; each consumer is
+// named. What NATS keeps is enough: no host needs to run.
+func TestWhyDelivered(t *testing.T) {
+	t.Parallel()
+	url, _ := bustest.Server(t)
+	cfg := bound(t, agents.Binding{})
+	cfg.NATS.URL, cfg.HTTP.Listen = url, ""
+	h, stop := start(t, cfg)
+	write(t, h, "ana", "m1")
+	waittest.Until(t, "a reply", func() bool { return stored(t, h, bus.OutboundStream) == 1 })
+	allDone(t, h, 1)
+	reply := published(t, h)[0]
+	stop()
+
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliveries := func() map[string]string {
+		t.Helper()
+		w, err := why.Find(t.Context(), js, "m1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.State != why.Answered {
+			t.Errorf("got state %s, want %s", w.State, why.Answered)
+		}
+		list := map[string]string{}
+		for _, step := range w.Steps {
+			if step.What == why.Pending || step.What == why.Delivered {
+				detail, _, _ := strings.Cut(step.Detail, " 2") // the time
+				list[step.Name] = strings.TrimSpace(step.What + " " + detail)
+				if step.ID != reply.ID || step.Subject != "plugin.outbound.demo" {
+					t.Errorf("got %+v", step)
+				}
+			}
+		}
+		return list
+	}
+	want := func(want map[string]string) {
+		t.Helper()
+		if diff := cmp.Diff(want, deliveries()); diff != "" {
+			t.Errorf("deliveries (-want +got):\n%s", diff)
+		}
+	}
+	want(map[string]string{})
+	consumers := map[string]jetstream.Consumer{}
+	for name, subject := range map[string]string{"plugin-demo": "plugin.outbound.demo", "books": "plugin.outbound.>", "plugin-web": "plugin.outbound.web"} {
+		consumers[name], err = js.CreateConsumer(t.Context(), bus.OutboundStream, jetstream.ConsumerConfig{
+			Durable: name, FilterSubject: subject, AckPolicy: jetstream.AckExplicitPolicy,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(map[string]string{"plugin-demo": "not delivered yet 1 wait", "books": "not delivered yet 1 wait"})
+	take(t, consumers["plugin-demo"])
+	want(map[string]string{"plugin-demo": "delivered by", "books": "not delivered yet 1 wait"})
+	take(t, consumers["books"])
+	want(map[string]string{"plugin-demo": "delivered by", "books": "delivered by"})
+}
+
+// take acknowledges the next message of a consumer.
+func take(t *testing.T, c jetstream.Consumer) {
+	t.Helper()
+	msg, err := c.Next(jetstream.FetchMaxWait(10 * time.Second))
+	if err == nil {
+		err = msg.DoubleAck(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A reply that its channel has given up is dead, and so is what became of the message.
+func TestWhyDeadReply(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, bound(t, agents.Binding{}))
+	write(t, h, "ana", "m1", "m2")
+	waittest.Until(t, "two replies", func() bool { return stored(t, h, bus.OutboundStream) == 2 })
+	allDone(t, h, 2)
+	reply := published(t, h)[0]
+	publishDead(t, h.Bus().NC, bus.DeadLetter{
+		ID: reply.ID, Agent: "demo", Code: "undeliverable", Reason: "chat not found", Subject: "plugin.outbound.demo", Stream: bus.OutboundStream, Seq: 1, At: time.Now(),
+	})
+	waittest.Until(t, "a dead letter", func() bool { return stored(t, h, bus.DeadStream) == 1 })
+	for id, state := range map[string]string{reply.InReplyTo: why.Dead, reply.ID: why.Dead, published(t, h)[1].ID: why.Answered} {
+		w := way(t, h, id)
+		if w.State != state {
+			t.Errorf("%s: got %s, want %s; %s", id, w.State, state, steps(w))
+		}
+		last := w.Steps[len(w.Steps)-1]
+		if state == why.Dead && (last.What != why.DeadLike || last.Detail != "undeliverable chat not found" || last.ID != reply.ID || last.Subject != "plugin.outbound.demo") {
+			t.Errorf("%s: got %+v", id, last)
+		}
 	}
 }
 

@@ -52,9 +52,10 @@ func (a *app) root() *cobra.Command {
 		Short: "Run a fleet of LLM agents on NATS",
 		Long: `agenthost runs a fleet of LLM agents on NATS. Messages, runs and replies are
 kept in JetStream: what a host was doing when it died, the next one finishes.`,
-		Example: `  agenthost chat          talk to an agent here and now
-  agenthost init          write a configuration to start from
-  agenthost run           serve the agents of ./agenthost.yaml`,
+		Example: `  agenthost run           serve the agents of ./agenthost.yaml; without that file
+                          a demo, with a chat page in the browser
+  agenthost chat          talk to an agent here and now
+  agenthost init          write a configuration to start from`,
 	},
 		append(commands.All(a.App),
 			a.runCommand(), a.chatCommand(), a.sendCommand(), a.mcpCommand(), a.acpCommand(), a.heartbeatCommand(),

@@ -95,6 +95,19 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
+// Who starts the program for the first time reads how to see it work, without a file.
+func TestHelpOfTheFirstStart(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	code := execute(t.Context(), nil, strings.NewReader(""), &stdout, &stderr)
+	_, examples, _ := strings.Cut(stdout.String(), "Examples:\n")
+	first, _, _ := strings.Cut(examples, "agenthost chat")
+	got := strings.Join(strings.Fields(first), " ")
+	want := "agenthost run serve the agents of ./agenthost.yaml; without that file a demo, with a chat page in the browser"
+	if code != cli.CodeDone || got != want || stderr.Len() > 0 {
+		t.Errorf("exit code %d, got %q, want %q; %s", code, got, want, &stderr)
+	}
+}
+
 // Every command shows how it is used.
 func TestEveryCommandHasAnExample(t *testing.T) {
 	for _, c := range newApp(nil, nil, nil, os.Getenv).root().Commands() {

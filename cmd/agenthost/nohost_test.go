@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 
+	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/internal/cli"
 
@@ -110,6 +112,33 @@ func TestSendWithoutAHost(t *testing.T) {
 	if stdout, _ := call(t, cli.CodeDone, "hello\n", "chat"); stdout != "hello\n" {
 		t.Errorf("chat: %q", stdout)
 	}
+}
+
+// The way of a message is in the streams: no host needs to run.
+func TestWhyWithoutAHost(t *testing.T) {
+	t.Chdir(t.TempDir())
+	url, _ := bustest.Server(t)
+	h := startHostIn(t, configured(t, strings.Replace(quietConfig, "id: ana", "id: demo", 1)), nil, "-s", url, "--name", "blue")
+	h.until(t, "ready")
+	stdout, _ := call(t, cli.CodeDone, "", "send", "demo", "hi", "--wait", "--json", "-s", url)
+	reply := bus.Route{}
+	if err := json.Unmarshal([]byte(stdout), &reply); err != nil {
+		t.Fatalf("got %q, %v", stdout, err)
+	}
+	h.kill()
+	run, _, _ := strings.Cut(reply.ID, ".")
+	for id, kind := range map[string]string{reply.InReplyTo: "inbound", reply.ID: "outbound", run: "run"} {
+		stdout, _ := call(t, cli.CodeDone, "", "why", id, "-s", url)
+		contains(t, stdout, kind+" "+id+": answered\n")
+		contains(t, stdout, "demo on blue")
+		contains(t, stdout, "run ended")
+	}
+	stdout, _ = call(t, cli.CodeDone, "", "send", "demo", "later", "-s", url)
+	id := strings.TrimSpace(stdout)
+	stdout, _ = call(t, cli.CodeDone, "", "why", id, "-s", url)
+	contains(t, stdout, "inbound "+id+": waiting\n")
+	_, stderr := call(t, cli.CodeFailed, "", "why", "none", "-s", url)
+	contains(t, stderr, "no stream has anything of this id")
 }
 
 // Without a configuration it is the demo.

@@ -3,7 +3,9 @@
 package a2a_test
 
 import (
+	"bufio"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,13 +75,35 @@ func TestInteropA2ACommand(t *testing.T) {
 		t.Fatalf("no task in %s", out)
 	}
 	want(do("get", "task", c.url, begun.ID), begun.ID)
-	followed := make(chan string, 1)
-	go func() {
-		out, _ := exec.CommandContext(bustest.Context(t), program, "subscribe", c.url, begun.ID, "--auth", "Bearer shop-secret", "-o", "json").CombinedOutput()
-		followed <- string(out)
-	}()
+	cmd := exec.CommandContext(bustest.Context(t), program, "subscribe", c.url, begun.ID, "--auth", "Bearer shop-secret", "-o", "json")
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trouble strings.Builder
+	cmd.Stderr = &trouble
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	followed := bufio.NewReader(pipe)
+	var shown string // until it has the task, and sees what becomes of it
+	for err == nil && !strings.Contains(shown, begun.ID) {
+		var line string
+		line, err = followed.ReadString('\n')
+		shown += line
+	}
+	if err != nil {
+		t.Fatalf("subscribe has shown no task: %v\n%s\n%s", err, shown, &trouble)
+	}
 	want(do("cancel", c.url, begun.ID), canceled)
-	<-followed // it may have come too late to see the end
+	rest, err := io.ReadAll(followed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("subscribe: %v\n%s", err, &trouble)
+	}
+	want(string(rest), canceled)
 	want(do("get", "task", c.url, begun.ID), canceled)
 	want(do("list", "tasks", c.url), begun.ID)
 }

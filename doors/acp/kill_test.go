@@ -101,9 +101,5 @@ func TestHostKilledUnderPrompts(t *testing.T) {
 			t.Errorf("prompt %d: got %q", i, texts[s])
 		}
 	}
-	all, most := p.Model.Asked()
-	t.Logf("%d prompts, %d calls of the model", n, all)
-	if most > 2 { // once more for what the dead host had not written down
-		t.Errorf("the model was asked %d times for one prompt", most)
-	}
+	p.OneRunEach(n)
 }

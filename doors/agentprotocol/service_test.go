@@ -180,3 +180,19 @@ func writeScript(t *testing.T, file, text string) {
 		t.Fatal(err)
 	}
 }
+
+// A run that somebody stops ends its prompt with a conflict.
+func TestStoppedRun(t *testing.T) {
+	t.Parallel()
+	h, c := start(t, "")
+	a := c.prompt(promptSubject, `{"prompt":"endless","session":"mine"}`)
+	bustest.Eventually(t, "it is stopped", func() bool { // once it has begun
+		_, err := h.Client.Abort(t.Context(), client.Stop{Agent: "ana", Session: "nats/dm/mine", By: "bo"}, 0)
+		return err == nil
+	})
+	frames := a.all()
+	f := frames[len(frames)-2]
+	if f.code != "409" || !strings.Contains(f.body, `"error":"cancelled"`) || said(frames) != "" {
+		t.Errorf("got %+v", frames)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,8 +23,12 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// processVar has the test binary be a host with the configuration that it names.
-const processVar = "AGENTHOST_DOORSTEST_HOST"
+// processVar has the test binary be a host with the configuration that it names; lifeVar
+// is the number of its life, which it tells the model as its key.
+const (
+	processVar = "AGENTHOST_DOORSTEST_HOST"
+	lifeVar    = "AGENTHOST_DOORSTEST_LIFE"
+)
 
 // Main is the TestMain of packages with a Process.
 func Main(m *testing.M) {
@@ -48,23 +53,24 @@ type Process struct {
 	File  string // its configuration
 	Model *Model
 
-	t   testing.TB
-	cmd *exec.Cmd
+	t     testing.TB
+	cmd   *exec.Cmd
+	lives int // that have begun
 }
 
 // StartProcess starts one, which is killed when the test ends.
 func StartProcess(t testing.TB) *Process {
 	t.Helper()
 	dir := t.TempDir()
-	p := &Process{t: t, HTTP: freeAddress(t), NATS: freeAddress(t), File: filepath.Join(dir, "agenthost.yaml"), Model: &Model{calls: map[string]int{}}}
+	p := &Process{t: t, HTTP: freeAddress(t), NATS: freeAddress(t), File: filepath.Join(dir, "agenthost.yaml"), Model: &Model{calls: map[string]int{}, lives: map[string]int{}}}
 	srv := httptest.NewServer(p.Model)
 	t.Cleanup(srv.Close)
 	text := fmt.Sprintf(`
 nats: {embedded: {listen: %q, anonymous: all, store: %s}}
 http: {listen: %q}
-models: {main: {provider: openai, model: any, base_url: %q}}
+models: {main: {provider: openai, model: any, base_url: %q, api_key: "${%s:-none}"}}
 agents: [{id: ana, model: main}]
-`, p.NATS, filepath.Join(dir, "data"), p.HTTP, srv.URL+"/v1")
+`, p.NATS, filepath.Join(dir, "data"), p.HTTP, srv.URL+"/v1", lifeVar)
 	if err := os.WriteFile(p.File, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +91,9 @@ func freeAddress(t testing.TB) string {
 
 // Start begins a life.
 func (p *Process) Start() {
+	p.lives++
 	p.cmd = exec.Command(os.Args[0]) //nolint:noctx // Kill ends it
-	p.cmd.Env = append(os.Environ(), processVar+"="+p.File)
+	p.cmd.Env = append(os.Environ(), processVar+"="+p.File, lifeVar+"="+strconv.Itoa(p.lives))
 	p.cmd.Stderr = os.Stderr
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
@@ -116,6 +123,7 @@ func (p *Process) Kill() {
 type Model struct {
 	mu    sync.Mutex
 	calls map[string]int // by text
+	lives map[string]int // by what it is asked with
 }
 
 func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -129,6 +137,7 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text := call.Messages[len(call.Messages)-1].Content
 	m.mu.Lock()
 	m.calls[text]++
+	m.lives[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]++
 	m.mu.Unlock()
 	select {
 	case <-time.After(300 * time.Millisecond):
@@ -148,6 +157,14 @@ func (m *Model) Asked() (all, most int) {
 		all, most = all+n, max(most, n)
 	}
 	return all, most
+}
+
+// AskedIn is how often it was asked in a life of the host. What a killed host has asked
+// may arrive after its end, and counts for its life.
+func (m *Model) AskedIn(life int) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lives[strconv.Itoa(life)]
 }
 
 // Context ends long after Many requests are answered, on a machine that others use too.

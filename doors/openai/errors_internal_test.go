@@ -3,6 +3,7 @@ package openai
 import (
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/llm"
@@ -19,6 +20,19 @@ func TestStatusOfAFailedRun(t *testing.T) {
 		if w.Code != want || w.Header().Get("X-Should-Retry") != "false" {
 			t.Errorf("%s: got %d %v", code, w.Code, w.Header())
 		}
+	}
+}
+
+// A repeat without a key is the same request while it runs, and for a minute.
+func TestRepeatable(t *testing.T) {
+	ended := time.Now()
+	for after, want := range map[time.Duration]bool{0: true, 59 * time.Second: true, 60 * time.Second: false, 61 * time.Second: false} {
+		if got := (trail{outcome: &outcome{at: ended}}).repeatable(ended.Add(after)); got != want {
+			t.Errorf("%s after its end: got %v, want %v", after, got, want)
+		}
+	}
+	if !(trail{}).repeatable(ended) {
+		t.Error("it is new while the first runs")
 	}
 }
 

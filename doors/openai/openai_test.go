@@ -7,26 +7,16 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
 	"agenthost/bus/bustest"
 	"agenthost/doors/doorstest"
-	"agenthost/host"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestMain(m *testing.M) {
-	host.Begin()
-	if file := os.Getenv(hostVar); file != "" {
-		runHost(file)
-		return
-	}
-	bustest.ManyAtOnce()
-	m.Run()
-}
+func TestMain(m *testing.M) { doorstest.Main(m) }
 
 // An answer is what a request got.
 type answer struct {
@@ -282,26 +272,29 @@ func TestIdempotencyKey(t *testing.T) {
 
 func TestRetryWithoutKey(t *testing.T) {
 	t.Parallel()
-	h := doorstest.Start(t, "")
-	first := ask(t, h, "POST", chatPath, chatOf("hi"), nil)
-	retry := header{"X-Stainless-Retry-Count": "1"}
-	again := ask(t, h, "POST", chatPath, chatOf("hi"), retry)
-	if first.Body != again.Body {
+	h := doorstest.Start(t, tokens)
+	try := func(body object, token, count string) answer {
+		t.Helper()
+		return ask(t, h, "POST", chatPath, body, header{"Authorization": "Bearer " + token, "X-Stainless-Retry-Count": count})
+	}
+	first := try(chatOf("hi"), "ci-secret", "")
+	if again := try(chatOf("hi"), "ci-secret", "1"); first.Body != again.Body {
 		t.Errorf("again: got %s, first %s", again.Body, first.Body)
 	}
 	other := chatOf("hi")
 	other["user"] = "bo"
 	for what, a := range map[string]answer{
-		"no retry":       ask(t, h, "POST", chatPath, chatOf("hi"), header{"X-Stainless-Retry-Count": "0"}),
-		"another body":   ask(t, h, "POST", chatPath, chatOf("hello"), retry),
-		"another person": ask(t, h, "POST", chatPath, other, retry),
+		"no retry":       try(chatOf("hi"), "ci-secret", "0"),
+		"another body":   try(chatOf("hello"), "ci-secret", "1"),
+		"another person": try(other, "ci-secret", "1"),
+		"another token":  try(chatOf("hi"), "all", "1"),
 	} {
 		if a.Status != 200 || a.get(t, "id") == first.get(t, "id") {
 			t.Errorf("%s: got %+v", what, a)
 		}
 	}
-	if n := h.Inbound(t); n != 4 {
-		t.Errorf("%d messages are stored, want 4", n)
+	if n := h.Inbound(t); n != 5 {
+		t.Errorf("%d messages are stored, want 5", n)
 	}
 }
 

@@ -169,7 +169,12 @@ func (d *door) retried(ctx context.Context, name string, a asked) (record, bool,
 	}
 	p := doors.Place{Agent: rec.Agent, Instance: a.visit.Instance, Conversation: rec.Conversation}
 	t, err := d.trail(ctx, p, rec.ID, rec.Since)
-	return rec, err == nil && (t.outcome == nil || time.Since(t.outcome.at) < repeatWithin), err
+	return rec, err == nil && t.repeatable(time.Now()), err
+}
+
+// repeatable reports whether a repeat without a key is of this message.
+func (t trail) repeatable(now time.Time) bool {
+	return t.outcome == nil || now.Sub(t.outcome.at) < repeatWithin
 }
 
 // head is the last commit of a session, 0 where it is new.

@@ -2,10 +2,15 @@ package tokens_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/records"
 	"agenthost/internal/httpauth"
 	"agenthost/internal/tokens"
 	"agenthost/internal/waittest"
@@ -62,5 +67,45 @@ func TestTokenCountsUntilItsEnd(t *testing.T) {
 	waittest.Until(t, "the token is revoked", func() bool { return !lets(forever, now) })
 	if !lets(sent, now) {
 		t.Error("another token was revoked with it")
+	}
+}
+
+// Who reads the bucket, or a backup of it, has no token: not now, and not in what it
+// has kept of before.
+func TestBucketHasNoToken(t *testing.T) {
+	b := bustest.Open(t)
+	bustest.Provision(t, b.JS)
+	store := tokens.NewStore(b.JS)
+	made := map[string]string{}
+	for _, name := range []string{"wall", "ever"} {
+		_, token, err := store.Add(t.Context(), tokens.Token{Name: name, Role: httpauth.Chat, By: "cli:ana"})
+		if err != nil || !strings.HasPrefix(token, "aht_") {
+			t.Fatalf("got %q, %v", token, err)
+		}
+		made[name] = token
+	}
+	if _, err := store.Revoke(t.Context(), "ever"); err != nil {
+		t.Fatal(err)
+	}
+	hashes := 0
+	for rec, err := range records.NewReader(b.JS).Tail(t.Context(), "KV_"+bus.TokensBucket, "$KV."+bus.TokensBucket+".>", 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := fmt.Sprintf("%s %v %s", rec.Subject, rec.Header, rec.Data)
+		if strings.Contains(all, "aht_") {
+			t.Errorf("it has %s", all)
+		}
+		for name, token := range made {
+			if strings.Contains(all, strings.TrimPrefix(token, "aht_")) {
+				t.Errorf("it has the token %s: %s", name, all)
+			}
+			if strings.Contains(string(rec.Data), fmt.Sprintf(`"hash":"%x"`, sha256.Sum256([]byte(token)))) {
+				hashes++
+			}
+		}
+	}
+	if hashes == 0 {
+		t.Error("it has the hash of no token")
 	}
 }

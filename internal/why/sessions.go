@@ -77,6 +77,7 @@ type telling struct {
 	agent, key string
 	facts      []session.Fact
 	runs       map[string]bool
+	owners     owners
 }
 
 func (s *search) tell(ctx context.Context, agent, sid string) error {
@@ -96,9 +97,14 @@ func (s *search) tell(ctx context.Context, agent, sid string) error {
 	for _, fact := range t.facts {
 		s.recognise(t, fact)
 	}
-	host := s.hostOf(ctx, agent)
+	if len(t.runs) > 0 {
+		var err error
+		if t.owners, err = s.ownersOf(ctx, agent); err != nil {
+			return err
+		}
+	}
 	for _, fact := range t.facts {
-		if err := s.tellFact(ctx, t, fact, host); err != nil {
+		if err := s.tellFact(ctx, t, fact); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // tellFact adds what an event of a session tells of the id.
-func (s *search) tellFact(ctx context.Context, t *telling, f session.Fact, host string) error {
+func (s *search) tellFact(ctx context.Context, t *telling, f session.Fact) error {
 	e := f.Event
 	of := f.Of
 	if e.Run != "" {
@@ -30,7 +30,7 @@ func (s *search) tellFact(ctx context.Context, t *telling, f session.Fact, host 
 		return nil
 	}
 	step := Step{At: e.At, Agent: t.agent, Session: t.key, Run: of, Stream: bus.SessionsStream, Seq: f.Seq}
-	if !s.name(&step, e, host) {
+	if !s.name(&step, e, t.owners) {
 		return nil
 	}
 	for _, in := range append(e.Inputs, inputs(e.Input)...) {
@@ -64,10 +64,10 @@ func inputs(in *run.Input) []run.Input {
 
 // name says what an event is in the words of a step; it is false for one that tells
 // nothing here.
-func (s *search) name(step *Step, e run.Event, host string) bool {
+func (s *search) name(step *Step, e run.Event, owners owners) bool {
 	switch e.Type {
 	case run.Started:
-		step.What, step.Host, step.Detail = Started, host, string(e.Trigger)
+		step.What, step.Host, step.Detail = Started, owners.of(e), string(e.Trigger)
 		if e.Attempt > 1 {
 			step.Detail = strings.TrimSpace(fmt.Sprintf("%s, attempt %d", e.Trigger, e.Attempt))
 		}
@@ -262,18 +262,4 @@ func idIn(data []byte) string {
 	}{}
 	_ = json.Unmarshal(data, &m) // what is no object has none
 	return m.ID
-}
-
-// hostOf is the host that has taken the agent over last; empty: it was never recorded.
-func (s *search) hostOf(ctx context.Context, agent string) string {
-	event := struct {
-		Host string `json:"host"`
-	}{}
-	for _, kind := range []string{"takeover", "started"} {
-		rec, err := s.reader.Last(ctx, bus.EventsStream, bus.EventsPrefix+agent+"."+kind)
-		if err == nil && json.Unmarshal(rec.Data, &event) == nil {
-			return event.Host
-		}
-	}
-	return ""
 }

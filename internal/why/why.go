@@ -121,7 +121,7 @@ func Find(ctx context.Context, js jetstream.JetStream, id string, looked func(n 
 // add adds a step, once.
 func (s *search) add(step Step) {
 	step.At = step.At.UTC()
-	key := strings.Join([]string{step.What, step.Agent, step.Stream, strconv.FormatUint(step.Seq, 10), step.ID, step.Run, step.At.String()}, "\x00")
+	key := strings.Join([]string{step.What, step.Agent, step.Stream, strconv.FormatUint(step.Seq, 10), step.ID, step.Run, step.Name, step.At.String()}, "\x00")
 	if !s.seen[key] {
 		s.seen[key] = true
 		s.way.Steps = append(s.way.Steps, step)

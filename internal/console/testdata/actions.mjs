@@ -65,6 +65,8 @@ await run(async (browser) => {
   await page.keyboard.press('Enter')
   await page.locator('.turn .bubble:not(.mine)').nth(1).waitFor()
   check((await call('GET', 'sessions')).sessions.length === before, 'nothing is stored')
+  await page.getByRole('button', { name: 'Begin anew' }).click()
+  await page.locator('.turn').first().waitFor({ state: 'detached' })
 
   // A dead letter is looked at, sent again, and deleted.
   const old = await until('dead', (a) => a.letters[0])

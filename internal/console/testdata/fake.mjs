@@ -8,14 +8,14 @@ const cents = (c) => Math.round(c * 1_000_000) // in micro-cents
 const names = [['ana', 'Answers questions about orders'], ['bob', 'Knows everything about deliveries'], ['scout', 'Looks up what suppliers have'], ['ledger', 'Books invoices, every night']]
 const models = ['claude-sonnet', 'gpt-mini', 'qwen-local']
 
-export function fake({ sessions = 160, events = 0, text = (t) => t } = {}) {
+export function fake({ sessions = 160, events = 0, files = 0, text = (t) => t } = {}) {
   const titles = ['Where is my parcel?', 'The lamp arrived broken', 'Can I change the address?', 'Invoice for order A-1042', 'Is the cable 2 m long?', 'Refund, please', 'What colours are there?', 'The code does not work', 'When is Bob back?', 'Compare the three chairs'].map(text)
   const people = ['maria', 'jonas', 'li wei', 'oluwaseun', 'anna-lena', 'tom', 'priya', 'carlos'].map(text)
   const list = Array.from({ length: sessions }, (_, i) => ({
     agent: names[i % 7 === 3 ? 1 : i % 11 === 5 ? 2 : 0][0], sid: 's' + String(i).padStart(5, '0'), key: ['telegram/dm/', 'web/dm/', 'slack/group/', 'email/dm/'][i % 4] + people[i % 8] + '-' + i, at: back(i * 3.3 * minute + 20_000),
     seq: 1_000_000 - i * 3, title: titles[i % titles.length], messages: 2 + (i * 7) % 31, state: i === 0 ? 'running' : i === 2 || i === 9 ? 'waiting' : 'idle', for: i === 2 ? ['approval'] : i === 9 ? ['question'] : undefined, spent: cents(0.2 + (i * 37 % 90) / 10),
   }))
-  const facts = events ? many(events, text) : story(text)
+  const facts = events ? many(events, text) : story(text, files)
   const letters = [
     { dead_seq: 12, id: 'tg-99812', agent: 'ana', reason: text('the message has no text and no file'), code: 'malformed', subject: 'plugin.inbound.telegram', stream: 'AGENT_INBOUND', seq: 88123, host: 'helios', at: back(26 * minute), payload: '{"id":"tg-99812","from":"4411","chat":"4411"}' },
     { dead_seq: 9, id: 'ord-771', agent: 'bob', reason: text('the run ended its host 3 times'), code: 'poison', subject: 'agent.route.bob', stream: 'AGENT_ROUTES', seq: 5120, attempts: 3, host: 'selene', at: back(7 * hour), payload: '{"id":"ord-771","kind":"delegate","from":"erp","text":"' + 'Book the return of order 771. '.repeat(3) + '"}', header: { 'Nats-Msg-Id': ['ord-771'] } },
@@ -115,13 +115,14 @@ function way(id, text) {
     step(248_904, 'published', { stream: 'AGENT_OUTBOUND', seq: 41077, subject: 'plugin.outbound.telegram' }), step(249_210, 'delivered', { name: 'plugin-telegram', host: 'helios' })] }
 }
 
-// story is a session in which much happens.
-function story(text) {
+// story is a session in which much happens; files are those that each side sends at its end.
+function story(text, files) {
   const run = '3NWxr4pXAwKR5t8Uu9lHhj', run2 = '3NWxr4pXAwKR5t8Uu9lLbY'
   let seq = 91_120, n = 0, t = now - 12 * minute, of = run
   const list = []
   const put = (type, ms, more = {}, commit = false) => { if (commit) { seq++; n = 0 } t += ms; list.push({ seq, n: ++n, of, type, at: new Date(t).toISOString(), ...more }) }
   const said = (s, role = 'assistant') => ({ message: { role, parts: [{ type: 'text', text: text(s) }] } })
+  const sent = (s, role) => { const m = said(s, role); for (let i = 0; i < files; i++) m.message.parts.push({ type: 'media', media: { kind: 'file', mime: 'image/jpeg', name: text('lamp.jpg'), size: 1000 + i, object: 'o' + i } }); return m }
   put('run.started', 0, { run, trigger: 'message', inputs: [{ id: 'tg-99840', subject: 'plugin.inbound.telegram', seq: 88140, envelope: { id: 'tg-99840', from: 'maria', from_name: text('Maria'), text: 'x' } }, { id: 'tg-99841', subject: 'plugin.inbound.telegram', seq: 88141, envelope: { id: 'tg-99841', from: 'maria' } }] })
   put('message', 0, said('Hello, the lamp from order A-1042 arrived broken. I have a photo.', 'user'))
   put('message', 1, said('Can I have my money back?', 'user'))
@@ -146,12 +147,12 @@ function story(text) {
   put('run.finished', 1, { run, outcome: 'settled' })
   of = run2
   put('run.started', 90_000, { run: run2, trigger: 'message', inputs: [{ id: 'tg-99852', subject: 'plugin.inbound.telegram', seq: 88160, envelope: { id: 'tg-99852', from: 'maria', from_name: text('Maria') } }] }, true)
-  put('message', 0, said('No, thank you! Remind me on Friday to send it to recycling?', 'user'))
+  put('message', 0, sent('No, thank you! Remind me on Friday to send it to recycling?', 'user'))
   put('model.called', 1100, { attempt: 1, provider: 'anthropic', model: 'claude-sonnet-5', entry: 'claude-sonnet', usage: { input: 3010, output: 38 }, cost: cents(0.77), priced: true, ms: 1090 }, true)
   put('tool.requested', 1, { call: 'c4', name: 'remind', args: { at: 'Friday 10:00', text: text('send the lamp to recycling') } })
   put('tool.finished', 12, { call: 'c4', name: 'remind', ok: true, source: 'tool', result: 'Reminder r-81, Friday 10:00' }, true)
   put('model.called', 900, { attempt: 1, provider: 'anthropic', model: 'claude-sonnet-5', entry: 'claude-sonnet', usage: { input: 3080, output: 22 }, cost: cents(0.7), priced: true, ms: 890 }, true)
-  put('message', 0, said('I will. Have a good week!'))
+  put('message', 0, sent('I will. Have a good week!', 'assistant'))
   put('reply', 0, { reply: { id: run2 + '.1', n: 1, kind: 'reply', final: true } })
   put('run.finished', 1, { run: run2, outcome: 'settled' })
   return list
