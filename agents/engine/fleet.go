@@ -154,7 +154,11 @@ func (f *Fleet) Pauses() []pause.Pause { return f.parts.Pauses.All() }
 func (f *Fleet) Suspects() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for _, r := range f.runtimes() {
-			if !yield(r.id, r.suspectsWaiting()) {
+			waiting := 0
+			for _, p := range r.all() {
+				waiting += p.suspectsWaiting()
+			}
+			if !yield(r.id, waiting) {
 				return
 			}
 		}

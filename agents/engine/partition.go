@@ -17,7 +17,7 @@ import (
 func (r *Runtime) newPartition(n int) *Runtime {
 	sessions := r.now().Config.Session
 	sessions.Max = shareOf(sessions.Max, n)
-	p := newRuntime(r.agent, r.slots, sessions)
+	p := newRuntime(r.agent, r.slots, r.suspects, sessions)
 	p.whole = r
 	return p
 }

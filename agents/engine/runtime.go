@@ -50,7 +50,7 @@ type Runtime struct {
 	mu       sync.Mutex
 	begun    bool // it runs, or has run; guarded by mu
 
-	suspects suspectGate
+	suspects *suspectGate // which partitions share
 
 	intake *intake.Intake
 }
@@ -59,7 +59,7 @@ type Runtime struct {
 func New(cfg agents.Config, kit Kit, parts *Parts) *Runtime {
 	agent := &inflight.Agent{ID: cfg.ID, Parts: parts}
 	agent.Profile.Store(profile.New(cfg, kit, parts.Peers))
-	r := newRuntime(agent, &slots{}, cfg.Session)
+	r := newRuntime(agent, &slots{}, &suspectGate{}, cfg.Session)
 	agent.Ledger = budget.NewLedger(budget.Options{
 		Agent: cfg.ID, Host: parts.Host, JS: parts.JS, Reader: parts.Reader, Publisher: parts.Publisher, Log: &parts.Log,
 		TTL: reservationTTL(r.now()), Alerts: func() budget.Alerts { return r.now().Alerts() },
@@ -71,9 +71,9 @@ func New(cfg agents.Config, kit Kit, parts *Parts) *Runtime {
 }
 
 // newRuntime makes the runtime of an agent or of a partition.
-func newRuntime(agent *inflight.Agent, slots *slots, sessions session.Config) *Runtime {
+func newRuntime(agent *inflight.Agent, slots *slots, suspects *suspectGate, sessions session.Config) *Runtime {
 	r := &Runtime{
-		id: agent.ID, agent: agent, parts: agent.Parts, slots: slots, inbox: make(chan *delivery.Delivery, inboxSize), closed: make(chan struct{}),
+		id: agent.ID, agent: agent, parts: agent.Parts, slots: slots, suspects: suspects, inbox: make(chan *delivery.Delivery, inboxSize), closed: make(chan struct{}),
 		retired: make(chan struct{}), marks: make(chan func()),
 	}
 	r.intake = &intake.Intake{
@@ -215,12 +215,13 @@ func (r *Runtime) Status() agents.Status {
 	}
 	s := agents.Status{
 		ID: r.id, Description: r.now().Config.Description, ShadowOf: r.now().Config.ShadowOf, Doors: r.now().Config.Doors,
-		Paused: paused, Running: r.slots.inUse(), Suspects: r.suspectsWaiting(),
+		Paused: paused, Running: r.slots.inUse(),
 	}
 	for _, p := range r.all() {
 		s.Sessions += p.sessions.Len()
 		s.InFlight += p.sessions.InFlight()
 		s.Queued += p.queued.Load()
+		s.Suspects += p.suspectsWaiting()
 	}
 	return s
 }

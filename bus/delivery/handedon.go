@@ -9,6 +9,7 @@ import (
 	"agenthost/bus"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A HandedOn is what a message was before the host of its agent handed it on to one of the
@@ -25,8 +26,11 @@ type HandedOn struct {
 	NotBefore time.Time `json:"not_before,omitzero"`
 }
 
-// handedOnHeader holds it.
-const handedOnHeader = "Agent-Handed-On"
+const (
+	handedOnHeader = "Agent-Handed-On" // holds it
+	// inboundAge is how long what people write is kept: a copy of it no longer than that.
+	inboundAge = "72h"
+)
 
 // HandOn makes the message on subject that hands d on. id names it in its stream.
 func (d *Delivery) HandOn(subject, id string, notBefore time.Time) (*nats.Msg, error) {
@@ -47,6 +51,9 @@ func (d *Delivery) HandOn(subject, id string, notBefore time.Time) (*nats.Msg, e
 	}
 	msg.Header.Set(handedOnHeader, string(was))
 	msg.Header.Set(nats.MsgIdHdr, id)
+	if d.stream == bus.InboundStream {
+		msg.Header.Set(jetstream.MsgTTLHeader, inboundAge)
+	}
 	return msg, nil
 }
 
