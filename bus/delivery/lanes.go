@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"agenthost/bus"
 
@@ -16,6 +17,13 @@ import (
 const (
 	LanesKey  = "agenthost.lanes"
 	LanesFrom = "agenthost.lanes_from" // where lanes made later start
+)
+
+// An idle host asks for messages again and again: between two requests it is not seen, and so
+// it is looked for several times.
+const (
+	looks     = 3
+	lookAgain = 100 * time.Millisecond
 )
 
 var errNoStream = errors.New("there is no stream")
@@ -67,16 +75,23 @@ func Stopped(ctx context.Context, js jetstream.JetStream, name string) (StoppedL
 	if s.cfg.Metadata == nil {
 		s.cfg.Metadata = map[string]string{}
 	}
-	if s.lanes, err = oldLanes(ctx, stream); err != nil {
-		return StoppedLanes{}, fmt.Errorf("stream %s: %w", name, err)
+	for look := range looks {
+		if look > 0 {
+			bus.Pause(ctx, lookAgain)
+		}
+		if s.lanes, err = oldLanes(ctx, stream); err != nil {
+			return StoppedLanes{}, fmt.Errorf("stream %s: %w", name, err)
+		}
+		for _, lane := range s.lanes {
+			if pinnedClient(lane) != "" || lane.NumWaiting > 0 { // an idle fleet has no pin, it only asks
+				return StoppedLanes{}, fmt.Errorf("stream %s: a host serves %s; stop every host first", name, lane.Name)
+			}
+		}
 	}
 	if len(s.lanes) > 0 {
 		s.From = max(s.From, info.State.LastSeq+1)
 	}
 	for _, lane := range s.lanes {
-		if pinnedClient(lane) != "" || lane.NumWaiting > 0 { // an idle fleet has no pin, it only asks
-			return StoppedLanes{}, fmt.Errorf("stream %s: a host serves %s; stop every host first", name, lane.Name)
-		}
 		if lane.NumPending > 0 || lane.NumAckPending > 0 { // else its floor may be far behind
 			s.From = max(startOf(info.Config), min(s.From, lane.AckFloor.Stream+1))
 		}
