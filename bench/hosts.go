@@ -70,6 +70,9 @@ func (o Options) settings(dir, url, model string) []byte {
 		if o.Tools > 0 {
 			list[i]["tools"] = []string{"now"}
 		}
+		if o.Partitions > 0 {
+			list[i]["partitions"] = o.Partitions
+		}
 		if o.AgentSlots > 0 {
 			list[i]["limits"] = object{"concurrency": o.AgentSlots}
 		}

@@ -39,6 +39,7 @@ type Options struct {
 	Duration    time.Duration // for which a round sends; default 5 s when Messages is 0
 	Rate        float64       // messages a second; 0: as fast as they are answered
 	Concurrency int           // unanswered at once, without a Rate; default 512
+	Partitions  int           // of each agent of a private host; 0: none
 	AgentSlots  int           // limits.concurrency of each agent of a private host; 0: its default
 	Size        int           // bytes of text of a message; default 32
 	Tools       int           // tool calls a run; needs ModelOpenAI
@@ -104,7 +105,7 @@ func (o Options) valid() error {
 		}
 	}
 	switch {
-	case o.Messages < 0, o.Duration < 0, o.Rate < 0, o.Tools < 0, o.ModelDelay < 0, o.Window < 0, o.AgentSlots < 0:
+	case o.Messages < 0, o.Duration < 0, o.Rate < 0, o.Tools < 0, o.ModelDelay < 0, o.Window < 0, o.AgentSlots < 0, o.Partitions < 0:
 		return errors.New("messages, duration, rate, tools, delay, window and slots cannot be negative")
 	case o.Messages > 0 && o.Duration > 0:
 		return errors.New("messages and duration: want one of them")

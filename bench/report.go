@@ -33,6 +33,7 @@ type Shape struct {
 	Hosts       int     `json:"hosts,omitempty"`
 	Cluster     bool    `json:"nats_cluster,omitempty"` // three servers, three replicas
 	AgentSlots  int     `json:"agent_concurrency,omitempty"`
+	Partitions  int     `json:"partitions,omitempty"`
 	Rounds      int     `json:"rounds"`
 	Running     bool    `json:"running,omitempty"`     // the host was there already
 	NATS        bool    `json:"nats_server,omitempty"` // in a process of its own
@@ -203,6 +204,9 @@ func (s Shape) String() string {
 		fmt.Fprintf(&b, ", %v messages/s", s.Rate)
 	} else {
 		fmt.Fprintf(&b, ", %d at once", s.Concurrency)
+	}
+	if s.Partitions > 0 {
+		fmt.Fprintf(&b, ", %d partitions each", s.Partitions)
 	}
 	if s.AgentSlots > 0 {
 		fmt.Fprintf(&b, ", %d at once an agent", s.AgentSlots)

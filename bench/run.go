@@ -67,7 +67,7 @@ func (o Options) report(hosts, raws []Side) Report {
 		Shape: Shape{
 			Sessions: o.Sessions, Agents: o.Agents, Rate: o.Rate, Size: o.Size, Tools: o.Tools, Window: o.Window, Model: o.Model,
 			DelayMS: ms(o.ModelDelay), Sync: o.Sync, Rounds: o.Rounds, Running: o.external(), NATS: o.ownNATS(),
-			Hosts: o.Hosts, Cluster: o.Cluster, AgentSlots: o.AgentSlots,
+			Hosts: o.Hosts, Cluster: o.Cluster, AgentSlots: o.AgentSlots, Partitions: o.Partitions,
 		},
 		Machine: Machine{CPUs: runtime.NumCPU(), Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH},
 		Rounds:  Rounds{Host: hosts, Raw: raws},

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -10,6 +11,7 @@ const (
 	InboundPrefix  = "plugin.inbound."
 	OutboundPrefix = "plugin.outbound."
 	RoutePrefix    = "agent.route."
+	PartPrefix     = "agent.part."     // what the host of an agent hands on to its partitions
 	DuePrefix      = "agent.due."      // what schedules and hosts bring to an agent at its time
 	SchedulePrefix = "agent.schedule." // what the server publishes there later
 	EventsPrefix   = "agent.events."
@@ -37,10 +39,13 @@ func AgentOf(subject string) (agent string, ok bool) {
 	return agent, ok
 }
 
+// PartSubject is where the host of an agent hands on what is for one of its partitions.
+func PartSubject(agent string, n int) string { return PartPrefix + agent + "." + strconv.Itoa(n) }
+
 // HostSubject reports whether only hosts publish on subject: logs, what they tell of
 // themselves, and timers. Streams keep all of it.
 func HostSubject(subject string) bool {
-	for _, prefix := range []string{"agent.session.", "agent.snapshot.", "agent.dead.", OwnerPrefix, EventsPrefix, AuditPrefix, SchedulePrefix, DuePrefix} {
+	for _, prefix := range []string{"agent.session.", "agent.snapshot.", "agent.dead.", OwnerPrefix, EventsPrefix, AuditPrefix, SchedulePrefix, DuePrefix, PartPrefix} {
 		if strings.HasPrefix(subject, prefix) {
 			return true
 		}

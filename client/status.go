@@ -15,18 +15,20 @@ const StatusSubject = "agenthost.status"
 
 // Status is what a host reports about itself.
 type Status struct {
-	Host    string        `json:"host"`
-	Version string        `json:"version"`
-	State   string        `json:"state"` // ready, degraded, or why not
-	Started time.Time     `json:"started"`
-	Serving int           `json:"serving"` // lanes that this host serves
-	Lanes   int           `json:"lanes"`   // lanes that it could
-	Weight  int           `json:"weight"`  // its share of the lanes beside those of other hosts
-	Share   int           `json:"share"`   // how many lanes it is to serve, by their numbers
-	Placed  []int         `json:"placed"`  // the numbers of those that it serves, or would if anything came
-	Serves  []LaneStatus  `json:"serves"`  // the lanes that this host serves
-	Agents  []AgentStatus `json:"agents"`
-	Models  []ModelStatus `json:"models,omitempty"`
+	Host    string       `json:"host"`
+	Version string       `json:"version"`
+	State   string       `json:"state"` // ready, degraded, or why not
+	Started time.Time    `json:"started"`
+	Serving int          `json:"serving"` // lanes that this host serves
+	Lanes   int          `json:"lanes"`   // lanes that it could
+	Weight  int          `json:"weight"`  // its share of the lanes beside those of other hosts
+	Share   int          `json:"share"`   // how many lanes it is to serve, by their numbers
+	Placed  []int        `json:"placed"`  // the numbers of those that it serves, or would if anything came
+	Serves  []LaneStatus `json:"serves"`  // the lanes that this host serves
+	// Partitions are those of hot agents that this host serves.
+	Partitions []PartitionStatus `json:"partitions,omitempty"`
+	Agents     []AgentStatus     `json:"agents"`
+	Models     []ModelStatus     `json:"models,omitempty"`
 	// ToolFaults are the tools that are left out, and sources that cannot be
 	// reached, in words.
 	ToolFaults []string `json:"tool_faults,omitempty"`
@@ -40,6 +42,14 @@ type LaneStatus struct {
 	Lane  int       `json:"lane"`
 	Since time.Time `json:"since"`
 	Lag   uint64    `json:"lag"` // messages that are not done, those in progress among them
+}
+
+// PartitionStatus is how a host serves a partition of an agent.
+type PartitionStatus struct {
+	Agent     string    `json:"agent"`
+	Partition int       `json:"partition"`
+	Since     time.Time `json:"since"`
+	Lag       uint64    `json:"lag"` // messages that are not done, those in progress among them
 }
 
 // ReadStatus reads the answer of a host on StatusSubject.

@@ -62,6 +62,9 @@ func (k *checker) checkAgent(at string, a Agent) {
 	k.checkPolicy(at, a)
 	k.oneOf(at+".session.queue", string(a.Session.Queue), queues...)
 	k.checkBudget(at+".limits.budget", a.Limits.Budget)
+	if p := at + ".partitions"; a.Partitions > mostPartitions {
+		k.Fault(p, "%s partitions: want %d at most", k.Quote(p), mostPartitions)
+	}
 	k.checkChannels(at+".channels", a)
 	k.checkDoors(at+".doors", a)
 	k.checkHeartbeat(at+".heartbeat", a.Heartbeat)
@@ -72,6 +75,9 @@ func (k *checker) checkAgent(at string, a Agent) {
 	k.checkSchema(at+".output_schema", a)
 	k.checkTexts(at, a)
 }
+
+// mostPartitions is what a fleet can do something with: each is a consumer of NATS.
+const mostPartitions = 64
 
 // checkSchema notes an output_schema that no answer can be checked by. The host
 // quarantines that agent, and serves the others.

@@ -147,7 +147,6 @@ func (a *assembly) serve(ctx context.Context) error {
 	issued := func(ctx context.Context) error { return a.issued.Run(ctx, a.bus.JS, a.log) }
 	defer background(context.WithoutCancel(ctx), feed, issued)()
 	defer a.end()
-	a.warnUnbuilt()
 	work, stopping := a.work(ctx)
 	context.AfterFunc(work, func() { time.AfterFunc(flushWithin, endPublishing) }) // what no stream takes holds up no stop
 	err = a.serveAgents(ctx, work)

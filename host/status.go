@@ -45,6 +45,9 @@ func (a *assembly) status(started time.Time) client.Status {
 	for _, one := range a.fleet.Lanes() {
 		s.Serves = append(s.Serves, client.LaneStatus(one))
 	}
+	for _, one := range a.fleet.Partitions() {
+		s.Partitions = append(s.Partitions, client.PartitionStatus(one))
+	}
 	spent := a.spentToday(a.bus.JS)
 	s.Models = modelStatus(now.Models, spent.Models)
 	for _, one := range a.fleet.Status() {

@@ -1,9 +1,7 @@
 package host
 
 import (
-	"maps"
 	"os"
-	"slices"
 
 	"agenthost/config"
 	"agenthost/internal/build"
@@ -50,20 +48,6 @@ func (h *Host) saySandbox(cfg *config.Config) {
 	for _, a := range agents {
 		if a.Sandbox.Network {
 			h.log.Info().Str("agent", a.ID).Msg("sandbox commands: this agent's may use the network")
-		}
-	}
-}
-
-// warnUnbuilt warns of settings that have no effect yet.
-func (h *Host) warnUnbuilt() {
-	cfg := h.opt.Config
-	unbuilt := map[string]bool{}
-	for _, a := range cfg.Agents {
-		unbuilt["agents.partitions"] = unbuilt["agents.partitions"] || a.Partitions > 0
-	}
-	for _, key := range slices.Sorted(maps.Keys(unbuilt)) {
-		if unbuilt[key] {
-			h.log.Warn().Str("key", key).Msg("this setting is checked but has no effect in this version")
 		}
 	}
 }

@@ -154,7 +154,11 @@ func (f *Fleet) Pauses() []pause.Pause { return f.parts.Pauses.All() }
 func (f *Fleet) Suspects() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for _, r := range f.runtimes() {
-			if !yield(r.id, r.suspectsWaiting()) {
+			waiting := 0
+			for _, p := range r.all() {
+				waiting += p.suspectsWaiting()
+			}
+			if !yield(r.id, waiting) {
 				return
 			}
 		}
@@ -169,6 +173,9 @@ func (f *Fleet) Share() lanes.Share { return f.lanes.Share() }
 
 // Lanes are those that this host serves.
 func (f *Fleet) Lanes() []lanes.Status { return f.lanes.Statuses() }
+
+// Partitions are those that this host serves.
+func (f *Fleet) Partitions() []lanes.PartitionStatus { return f.lanes.Partitions() }
 
 // LaneOf is the lane of an agent, of count.
 func LaneOf(agent string, count int) int { return lanes.Of(agent, count) }

@@ -13,11 +13,15 @@ import (
 const inboxSize = 32
 
 func (r *Runtime) receive(ctx context.Context) {
+	retired := r.retired
+	if r.whole != nil { // what was handed on to it before is still to be answered
+		retired = nil
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-r.retired:
+		case <-retired:
 			return
 		case d := <-r.inbox:
 			r.sweep()
@@ -63,6 +67,10 @@ func (r *Runtime) accept(d *delivery.Delivery) {
 	if it == nil {
 		return
 	}
+	if r.whole != nil {
+		r.acceptHandedOn(it)
+		return
+	}
 	if r.isForAnother(it) {
 		d.Done()
 		return
@@ -80,6 +88,16 @@ func (r *Runtime) accept(d *delivery.Delivery) {
 	default:
 		r.enqueue(it)
 	}
+}
+
+// acceptHandedOn is accept in a partition, of what the agent has accepted.
+func (r *Runtime) acceptHandedOn(it *message.Item) {
+	it.NotBefore = it.Delivery.NotBefore
+	if it.Interjects() {
+		r.busy.Go(func() { r.deliverAnswer(it) })
+		return
+	}
+	r.push(it, r.parts.Identities.Session(it.Origin.Key(it.Input.ID)))
 }
 
 // isForAnother reports whether a message names one of the agents that are bound to
@@ -100,8 +118,7 @@ func (r *Runtime) isForAnother(it *message.Item) bool {
 // deliverAnswer brings a result to the conversation that waits for it.
 func (r *Runtime) deliverAnswer(it *message.Item) {
 	if key, ok := r.intake.Session(r.agent.Work, it); ok {
-		entry := r.sessions.Acquire(key)
-		entry.Value.push(it, entry)
+		r.bring(it, key)
 	}
 }
 
@@ -109,8 +126,7 @@ func (r *Runtime) deliverAnswer(it *message.Item) {
 func (r *Runtime) enqueue(it *message.Item) {
 	key := r.parts.Identities.Session(it.Origin.Key(it.Input.ID))
 	r.intake.CheckID(it, key)
-	entry := r.sessions.Acquire(key)
-	entry.Value.push(it, entry)
+	r.bring(it, key)
 }
 
 // leaveInbox gives up what came while the agent stopped taking.

@@ -43,8 +43,8 @@ var ErrNobody = errors.New("there is nobody to ask")
 // stands still meanwhile.
 func (f *Fleet) Ask(ctx context.Context, call tools.Call, prompt string, options []string) (string, error) {
 	if r := f.Runtime(call.Agent); r != nil {
-		if entry, ok := r.sessions.Get(session.Key(call.Session)); ok {
-			return entry.Value.askLive(ctx, call, prompt, options)
+		if c, ok := r.inMemory(session.Key(call.Session)); ok {
+			return c.askLive(ctx, call, prompt, options)
 		}
 	}
 	return "", ErrNobody
@@ -56,8 +56,8 @@ func (f *Fleet) Texts(call tools.Call) texts.Book {
 		if r.ID() != call.Agent {
 			continue
 		}
-		if entry, ok := r.sessions.Get(session.Key(call.Session)); ok {
-			return entry.Value.textsOf(call.Run)
+		if c, ok := r.inMemory(session.Key(call.Session)); ok {
+			return c.textsOf(call.Run)
 		}
 		return r.now().Texts
 	}

@@ -58,7 +58,9 @@ func (f *Fleet) relieve(used int64, idle time.Duration) {
 	switch {
 	case used >= tightMemory && f.brake.Longest():
 		for _, r := range f.runtimes() {
-			r.sessions.Shed((r.sessions.Len()+shedPart-1)/shedPart, idle)
+			for _, p := range r.all() {
+				p.sessions.Shed((p.sessions.Len()+shedPart-1)/shedPart, idle)
+			}
 		}
 	case used >= tightMemory:
 		f.brake.Harder()

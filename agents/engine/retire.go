@@ -9,6 +9,9 @@ import (
 func (r *Runtime) Retire() { close(r.retired) }
 
 func (r *Runtime) isRetired() bool {
+	if r.whole != nil {
+		return r.whole.isRetired()
+	}
 	select {
 	case <-r.retired:
 		return true

@@ -41,34 +41,47 @@ type Runtime struct {
 	topics   behaviors.Topics
 	ends     sync.WaitGroup // on_session_end hooks
 
-	mu     sync.Mutex
-	active int             // conversations that hold a slot
-	ready  []*conversation // those that wait for one
-	queued atomic.Int64    // messages held
+	slots  *slots       // which partitions share
+	queued atomic.Int64 // messages held
 	ticks  ticks
 
-	suspects suspectGate
+	whole    *Runtime                 // of a partition: the agent that it is one of
+	division atomic.Pointer[division] // into partitions; nil: there never were any
+	mu       sync.Mutex
+	begun    bool // it runs, or has run; guarded by mu
+
+	suspects *suspectGate // which partitions share
 
 	intake *intake.Intake
 }
 
 // New makes the runtime of an agent.
 func New(cfg agents.Config, kit Kit, parts *Parts) *Runtime {
-	r := &Runtime{
-		id: cfg.ID, agent: &inflight.Agent{ID: cfg.ID, Parts: parts}, parts: parts, inbox: make(chan *delivery.Delivery, inboxSize), closed: make(chan struct{}),
-		retired: make(chan struct{}), marks: make(chan func()),
-	}
-	r.agent.Profile.Store(profile.New(cfg, kit, parts.Peers))
-	r.intake = &intake.Intake{
-		Agent: cfg.ID, Parts: parts, Now: r.now, IsOrder: inflight.Session{Agent: r.agent}.IsOrder,
-		Work: func() context.Context { return r.agent.Work }, Busy: &r.busy,
-	}
-	r.agent.Ledger = budget.NewLedger(budget.Options{
+	agent := &inflight.Agent{ID: cfg.ID, Parts: parts}
+	agent.Profile.Store(profile.New(cfg, kit, parts.Peers))
+	r := newRuntime(agent, &slots{}, &suspectGate{}, cfg.Session)
+	agent.Ledger = budget.NewLedger(budget.Options{
 		Agent: cfg.ID, Host: parts.Host, JS: parts.JS, Reader: parts.Reader, Publisher: parts.Publisher, Log: &parts.Log,
 		TTL: reservationTTL(r.now()), Alerts: func() budget.Alerts { return r.now().Alerts() },
 	})
+	if cfg.Partitions > 0 {
+		r.divide(cfg.Partitions)
+	}
+	return r
+}
+
+// newRuntime makes the runtime of an agent or of a partition.
+func newRuntime(agent *inflight.Agent, slots *slots, suspects *suspectGate, sessions session.Config) *Runtime {
+	r := &Runtime{
+		id: agent.ID, agent: agent, parts: agent.Parts, slots: slots, suspects: suspects, inbox: make(chan *delivery.Delivery, inboxSize), closed: make(chan struct{}),
+		retired: make(chan struct{}), marks: make(chan func()),
+	}
+	r.intake = &intake.Intake{
+		Agent: r.id, Parts: r.parts, Now: r.now, IsOrder: inflight.Session{Agent: r.agent}.IsOrder,
+		Work: func() context.Context { return r.agent.Work }, Busy: &r.busy,
+	}
 	r.sessions = session.NewManager(session.Options[*conversation]{
-		TTL: cfg.Session.TTL, Max: cfg.Session.Max,
+		TTL: sessions.TTL, Max: sessions.Max,
 		New:      func(key session.Key) *conversation { return newConversation(r, key) },
 		OnExpire: r.expired,
 	})
@@ -86,7 +99,16 @@ func (r *Runtime) Change(cfg agents.Config, kit Kit) {
 	r.agent.Profile.Store(profile.New(cfg, kit, r.parts.Peers))
 	r.topics.Update(r.agent)
 	r.agent.Ledger.Retain(reservationTTL(r.now()))
+	if cfg.Partitions > 0 {
+		r.divide(cfg.Partitions)
+	}
 	r.sessions.Limit(cfg.Session.TTL, cfg.Session.Max)
+	for _, p := range r.all()[1:] {
+		p.sessions.Limit(cfg.Session.TTL, shareOf(cfg.Session.Max, cfg.Partitions))
+	}
+	if d := r.division.Load(); d != nil {
+		d.wake()
+	}
 	r.useSlots()
 }
 
@@ -128,7 +150,11 @@ func (r *Runtime) takes(subject string) (*agents.Binding, bool) {
 // runs in progress have ended, or when work ends and they have been given up;
 // what is given up, or not begun, stays unacknowledged.
 func (r *Runtime) Run(ctx, work context.Context) error {
-	r.agent.Work = work
+	if r.whole != nil {
+		r.runPartition(ctx)
+		return nil
+	}
+	r.begin(work)
 	begun := make(chan struct{})
 	go func() { // elsewhere, so that the stack of an agent at rest stays small
 		defer close(begun)
@@ -144,36 +170,60 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 	r.topics.Stop()
 	close(r.closed)
 	r.endQueued(ctx)
-	r.stopping.Store(true)
-	r.leaveInbox()
-	r.leaveReady()
-	r.leaveBlocked()
-	r.dismissSuspects()
-	r.busy.Wait()
+	r.leaveAll()
 	r.topics.Wait()
-	r.sweep() // in any case: it leaves nothing behind, now or later
-	r.endSweep()
-	r.sweeper.Wait()
-	r.ends.Wait()
+	if d := r.division.Load(); d != nil && !r.isRetired() {
+		d.leave()
+	}
 	r.agent.Ledger.Close()
 	r.parts.Event(r.id, "stopped", nil)
 	return nil
 }
 
+// begin says that the agent runs, until work ends.
+func (r *Runtime) begin(work context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.agent.Work, r.begun = work, true
+	if d := r.division.Load(); d != nil {
+		close(d.running.begun)
+	}
+}
+
+// leaveAll gives up what is not begun, and waits for what is.
+func (r *Runtime) leaveAll() {
+	r.stopping.Store(true)
+	if d := r.division.Load(); d != nil {
+		d.wake()
+	}
+	r.leaveInbox()
+	r.leaveReady()
+	r.leaveBlocked()
+	r.dismissSuspects()
+	r.busy.Wait()
+	r.sweep() // in any case: it leaves nothing behind, now or later
+	r.endSweep()
+	r.sweeper.Wait()
+	r.ends.Wait()
+}
+
 // Status reports what the agent is doing.
 func (r *Runtime) Status() agents.Status {
-	r.mu.Lock()
-	active := r.active
-	r.mu.Unlock()
 	paused := ""
 	if p, ok := r.parts.Pauses.Of(r.id); ok {
 		paused = p.Words()
 	}
-	return agents.Status{
+	s := agents.Status{
 		ID: r.id, Description: r.now().Config.Description, ShadowOf: r.now().Config.ShadowOf, Doors: r.now().Config.Doors,
-		Paused: paused, Sessions: r.sessions.Len(), InFlight: r.sessions.InFlight(), Running: active, Queued: r.queued.Load(),
-		Suspects: r.suspectsWaiting(),
+		Paused: paused, Running: r.slots.inUse(),
 	}
+	for _, p := range r.all() {
+		s.Sessions += p.sessions.Len()
+		s.InFlight += p.sessions.InFlight()
+		s.Queued += p.queued.Load()
+		s.Suspects += p.suspectsWaiting()
+	}
+	return s
 }
 
 // expired tells the hooks that a conversation has left memory. It must not

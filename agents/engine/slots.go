@@ -2,18 +2,35 @@ package engine
 
 import (
 	"slices"
+	"sync"
 )
+
+// slots are those of an agent: how many of its conversations work at a time on this host,
+// whichever of its partitions they are in.
+type slots struct {
+	mu     sync.Mutex
+	active int             // conversations that hold a slot
+	ready  []*conversation // those that wait for one
+}
+
+// inUse is how many are held.
+func (s *slots) inUse() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.active
+}
 
 // schedule gives c a slot, now or when one is free.
 func (r *Runtime) schedule(c *conversation) {
-	r.mu.Lock()
-	if r.active >= r.now().Config.Limits.Concurrency {
-		r.ready = append(r.ready, c)
-		r.mu.Unlock()
+	s := r.slots
+	s.mu.Lock()
+	if s.active >= r.now().Config.Limits.Concurrency {
+		s.ready = append(s.ready, c)
+		s.mu.Unlock()
 		return
 	}
-	r.active++
-	r.mu.Unlock()
+	s.active++
+	s.mu.Unlock()
 	r.parts.Workers.Do(func() { r.serve(c) })
 }
 
@@ -27,27 +44,29 @@ func (r *Runtime) serve(c *conversation) {
 // free gives the slot of a conversation that has nothing to work on just now to
 // the one that has waited longest; nil when none does.
 func (r *Runtime) free() *conversation {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.ready) == 0 || r.active > r.now().Config.Limits.Concurrency && !r.yields() {
-		r.active--
+	s := r.slots
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.ready) == 0 || s.active > r.now().Config.Limits.Concurrency && !s.ready[0].r.yields() {
+		s.active--
 		return nil
 	}
-	c := r.ready[0]
-	r.ready[0] = nil
-	r.ready = r.ready[1:]
+	c := s.ready[0]
+	s.ready[0] = nil
+	s.ready = s.ready[1:]
 	return c
 }
 
 // useSlots starts the conversations that there is a slot for by now.
 func (r *Runtime) useSlots() {
-	r.mu.Lock()
+	s := r.slots
+	s.mu.Lock()
 	most := r.now().Config.Limits.Concurrency
-	n := min(max(most-r.active, 0), len(r.ready))
-	begin := slices.Clone(r.ready[:n])
-	r.ready = r.ready[n:]
-	r.active += n
-	r.mu.Unlock()
+	n := min(max(most-s.active, 0), len(s.ready))
+	begin := slices.Clone(s.ready[:n])
+	s.ready = s.ready[n:]
+	s.active += n
+	s.mu.Unlock()
 	for _, c := range begin {
 		r.parts.Workers.Do(func() { r.serve(c) })
 	}
@@ -56,12 +75,18 @@ func (r *Runtime) useSlots() {
 // leaveReady sends off the conversations that wait for a slot: with stopping
 // set they only give up what they hold.
 func (r *Runtime) leaveReady() {
-	r.mu.Lock()
-	ready := r.ready
-	r.ready = nil
-	r.active += len(ready)
-	r.mu.Unlock()
-	for _, c := range ready {
+	s := r.slots
+	s.mu.Lock()
+	var own []*conversation
+	s.ready = slices.DeleteFunc(s.ready, func(c *conversation) bool {
+		if c.r == r {
+			own = append(own, c)
+		}
+		return c.r == r
+	})
+	s.active += len(own)
+	s.mu.Unlock()
+	for _, c := range own {
 		r.parts.Workers.Do(func() { r.serve(c) })
 	}
 }

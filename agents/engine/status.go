@@ -14,18 +14,20 @@ import (
 func (f *Fleet) Runs() []agents.RunStatus {
 	var list []agents.RunStatus
 	for _, r := range f.runtimes() {
-		list = append(list, r.runs()...)
+		for _, p := range r.all() {
+			list = append(list, p.runs()...)
+		}
 	}
 	return list
 }
 
 func (r *Runtime) runs() []agents.RunStatus {
 	queued := map[*conversation]bool{}
-	r.mu.Lock()
-	for _, c := range r.ready {
+	r.slots.mu.Lock()
+	for _, c := range r.slots.ready {
 		queued[c] = true
 	}
-	r.mu.Unlock()
+	r.slots.mu.Unlock()
 	var list []agents.RunStatus
 	for entry := range r.sessions.All() {
 		if s, ok := entry.Value.runStatus(); ok {
@@ -115,11 +117,11 @@ func (f *Fleet) Speaking(agent string, key session.Key) []agents.Chunk {
 	if r == nil {
 		return nil
 	}
-	entry, ok := r.sessions.Get(key)
+	c, ok := r.inMemory(key)
 	if !ok {
 		return nil
 	}
-	return entry.Value.speaking()
+	return c.speaking()
 }
 
 func (c *conversation) speaking() []agents.Chunk {
@@ -147,11 +149,10 @@ func (f *Fleet) Busy(agent string, key session.Key) bool {
 	if r == nil {
 		return false
 	}
-	entry, ok := r.sessions.Get(key)
+	c, ok := r.inMemory(key)
 	if !ok {
 		return false
 	}
-	c := entry.Value
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.entry != nil
@@ -161,5 +162,11 @@ func (f *Fleet) Busy(agent string, key session.Key) bool {
 // it ends by itself: its next commit is refused.
 func (f *Fleet) Drop(agent string, key session.Key) bool {
 	r := f.Runtime(agent)
-	return r != nil && r.sessions.Delete(key)
+	dropped := false
+	if r != nil {
+		for _, p := range r.all() {
+			dropped = p.sessions.Delete(key) || dropped
+		}
+	}
+	return dropped
 }

@@ -73,5 +73,8 @@ func (r *Runtime) suspectsWaiting() int {
 	return r.suspects.Waiting(r.holds) + r.parts.LastTries.Waiting(r.holds)
 }
 
-// holds reports whether a conversation is of this agent.
-func (r *Runtime) holds(c parts.Suspect) bool { return c.AgentID() == r.id }
+// holds reports whether a conversation is of this agent, or of this partition of it.
+func (r *Runtime) holds(suspect parts.Suspect) bool {
+	c, ok := suspect.(*conversation)
+	return ok && c.r == r
+}

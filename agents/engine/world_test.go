@@ -132,6 +132,12 @@ func (w *world) start(actors ...actor) {
 
 func (w *world) runtime(a actor) *engine.Runtime {
 	w.t.Helper()
+	return engine.New(a.cfg, w.kit(a), w.parts)
+}
+
+// kit is what an actor works with.
+func (w *world) kit(a actor) engine.Kit {
+	w.t.Helper()
 	model := a.model
 	if model == nil {
 		script, err := scripted.Parse([]byte(a.script))
@@ -149,7 +155,7 @@ func (w *world) runtime(a actor) *engine.Runtime {
 		Output: json.RawMessage(a.output), Awaits: a.awaits,
 	}
 	chain := &llm.Chain{Links: []llm.Link{{Name: "scripted", Provider: model, Price: a.price, MaxTokens: a.maxTokens, Gate: a.gate}}}
-	return engine.New(a.cfg, engine.Kit{Chain: chain, Box: box, Behavior: a.behavior, Models: w.choice(a.models)}, w.parts)
+	return engine.Kit{Chain: chain, Box: box, Behavior: a.behavior, Models: w.choice(a.models)}
 }
 
 // choice makes chains of scripted models.

@@ -12,6 +12,9 @@ import (
 // progress go on to their end; what is not begun stays unacknowledged.
 func (r *Runtime) Yield() {
 	r.yielding.Store(true)
+	if d := r.division.Load(); d != nil {
+		d.wake()
+	}
 	r.leaveReady()
 	r.leaveBlocked()
 	r.dismissSuspects()
@@ -25,6 +28,9 @@ func (r *Runtime) Yield() {
 func (r *Runtime) Resume(another bool) {
 	if another {
 		r.owners.Add(1)
+		if d := r.division.Load(); d != nil {
+			d.forget()
+		}
 	}
 	r.yielding.Store(false)
 }

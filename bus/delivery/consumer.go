@@ -67,10 +67,12 @@ func (l *Lane) widened(ctx context.Context) (jetstream.Consumer, error) {
 
 // all is the filter that takes the whole of what lanes of the stream may take.
 func (l *Lane) all() string {
-	switch l.cfg.Stream {
-	case bus.RoutesStream:
+	switch {
+	case l.cfg.HandedOn:
+		return bus.PartPrefix + "*.*"
+	case l.cfg.Stream == bus.RoutesStream:
 		return bus.RoutePrefix + "*"
-	case bus.SchedulesStream: // never the schedules themselves
+	case l.cfg.Stream == bus.SchedulesStream: // never the schedules themselves
 		return bus.DuePrefix + "*"
 	}
 	return "plugin.inbound.>"

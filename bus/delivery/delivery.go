@@ -20,6 +20,13 @@ type Delivery struct {
 	// order, and left it to the next.
 	Handed bool
 
+	// NotBefore is when the rate of its sender has room for it, where another host has
+	// found that out.
+	NotBefore time.Time
+
+	own     uint64      // its sequence in the stream of the lane
+	stream  string      // that brought it first
+	header  nats.Header // it had there; nil: that of the message
 	msg     atomic.Pointer[jetstream.Msg]
 	lane    *Lane
 	holders atomic.Int32
@@ -30,10 +37,15 @@ type Delivery struct {
 func (d *Delivery) Data() []byte { return (*d.msg.Load()).Data() }
 
 // Header holds the headers; it may be nil.
-func (d *Delivery) Header() nats.Header { return (*d.msg.Load()).Headers() }
+func (d *Delivery) Header() nats.Header {
+	if d.header != nil {
+		return d.header
+	}
+	return (*d.msg.Load()).Headers()
+}
 
 // Stream names the stream that brought it.
-func (d *Delivery) Stream() string { return d.lane.cfg.Stream }
+func (d *Delivery) Stream() string { return d.stream }
 
 // Lane is the lane that brought it.
 func (d *Delivery) Lane() *Lane { return d.lane }

@@ -31,13 +31,13 @@ type heldMessages struct {
 func (h *heldMessages) add(d *Delivery) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.bySeq[d.Seq] = d
+	h.bySeq[d.own] = d
 	h.bytes += len(d.Data())
 }
 
 func (h *heldMessages) remove(d *Delivery) {
 	h.mu.Lock()
-	delete(h.bySeq, d.Seq)
+	delete(h.bySeq, d.own)
 	h.bytes -= len(d.Data())
 	h.mu.Unlock()
 	select {

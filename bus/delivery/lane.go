@@ -25,6 +25,8 @@ type LaneConfig struct {
 	Filters []string // subjects its agents are bound to, see Filters and Claim
 	Host    string   // the name of this host in the fleet
 	Brake   *Brake   // nil: none
+	// HandedOn says that it brings what the lane of an agent has handed on: see HandedOn.
+	HandedOn bool
 }
 
 // A Lane feeds the agents that share one pinned pull consumer. Of all hosts of
@@ -221,16 +223,20 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	}
 	l.resetting, l.last = false, count
 	seq := meta.Sequence.Stream
-	defer l.progress.pass(seq, meta.NumPending)
-	if l.held.renew(seq, m) {
-		return
-	}
 	d := &Delivery{
-		Subject: m.Subject(), Seq: seq, Stored: meta.Timestamp, lane: l,
+		Subject: m.Subject(), Seq: seq, Stored: meta.Timestamp, lane: l, own: seq, stream: l.cfg.Stream,
 		Tried:  meta.NumDelivered > 1 || seq <= l.tried,
 		Handed: meta.NumDelivered == 1 && seq <= l.handed,
 	}
 	d.msg.Store(&m)
+	passed := seq
+	if l.cfg.HandedOn {
+		passed = d.restore()
+	}
+	defer l.progress.pass(passed, meta.NumPending)
+	if l.held.renew(seq, m) {
+		return
+	}
 	d.Hold(1)
 	l.waitForRoom(ctx)
 	l.cfg.Brake.wait(ctx)

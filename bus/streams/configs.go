@@ -27,8 +27,8 @@ func streamConfigs(replicas int) []jetstream.StreamConfig {
 		}
 	}
 	inbound := base(bus.InboundStream, 3*day, "plugin.inbound.>")
-	inbound.Discard = jetstream.DiscardNew                       // a plugin gets an error when the stream is full
-	routes := base(bus.RoutesStream, 7*day, bus.RoutePrefix+"*") // programs write to it: neither schedules nor rollup
+	inbound.Discard = jetstream.DiscardNew                                             // a plugin gets an error when the stream is full
+	routes := base(bus.RoutesStream, 7*day, bus.RoutePrefix+"*", bus.PartPrefix+"*.*") // programs write to it: neither schedules nor rollup
 	routes.AllowMsgTTL = true
 	schedules := base(bus.SchedulesStream, 7*day, bus.DuePrefix+"*", bus.SchedulePrefix+">")
 	schedules.AllowMsgSchedules, schedules.AllowRollup, schedules.AllowMsgTTL = true, true, true

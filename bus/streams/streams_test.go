@@ -25,7 +25,7 @@ var fresh = []string{
 	"AGENT_EVENTS agent.events.> 168h0m0s direct ttl",
 	"AGENT_INBOUND plugin.inbound.> 72h0m0s direct discard-new",
 	"AGENT_OUTBOUND plugin.outbound.> agent.owner.> 72h0m0s direct ttl",
-	"AGENT_ROUTES agent.route.* 168h0m0s direct ttl",
+	"AGENT_ROUTES agent.route.* agent.part.*.* 168h0m0s direct ttl",
 	"AGENT_SCHEDULES agent.due.* agent.schedule.> 168h0m0s direct rollup ttl schedules",
 	"AGENT_SESSIONS agent.session.> agent.snapshot.> 0s direct rollup",
 	"KV_AGENT_ALLOWED $KV.AGENT_ALLOWED.> 0s direct rollup discard-new",
@@ -112,7 +112,7 @@ func TestProvisionWidens(t *testing.T) {
 		},
 		"a wider subject stays": {
 			jetstream.StreamConfig{Name: bus.RoutesStream, Subjects: []string{"agent.route.>"}, MaxAge: time.Hour},
-			"AGENT_ROUTES agent.route.> 1h0m0s direct ttl",
+			"AGENT_ROUTES agent.part.*.* agent.route.> 1h0m0s direct ttl",
 		},
 		"time to live and schedules": {
 			jetstream.StreamConfig{Name: bus.SchedulesStream, Subjects: []string{"agent.due.*"}, MaxAge: time.Hour},

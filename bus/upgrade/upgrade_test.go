@@ -143,7 +143,7 @@ func contents(t *testing.T, js jetstream.JetStream, stream string) (lines []stri
 func wantUpgraded(t *testing.T, js jetstream.JetStream) {
 	t.Helper()
 	for _, want := range []string{
-		"AGENT_ROUTES agent.route.* 168h0m0s direct ttl",
+		"AGENT_ROUTES agent.part.*.* agent.route.* 168h0m0s direct ttl",
 		"AGENT_SCHEDULES agent.due.* agent.schedule.> 168h0m0s direct rollup ttl schedules",
 	} {
 		if all := bustest.ListStreams(t, js); !slices.Contains(all, want) || strings.Contains(fmt.Sprint(all), "UPGRADE") {

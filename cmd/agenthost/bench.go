@@ -58,6 +58,7 @@ It exits with 1 when a message was lost, answered twice or out of order.`,
 	flags.IntVar(&b.Agents, "agents", 4, "number of agents")
 	flags.IntVar(&b.Hosts, "hosts", 0, "number of host processes on one NATS beside them (default one, with NATS in it)")
 	flags.BoolVar(&b.Cluster, "nats-cluster", false, "use three NATS servers, and streams with three replicas")
+	flags.IntVar(&b.Partitions, "partitions", 0, "partitions of each agent, so that several hosts work for it")
 	flags.IntVar(&b.AgentSlots, "agent-concurrency", 0, "runs at once per agent and host (default as without limits.concurrency)")
 	flags.IntVar(&b.Messages, "messages", 0, "messages per round, instead of --duration")
 	flags.DurationVar(&b.Duration, "duration", 0, "how long a round sends messages (default 5s)")
@@ -168,7 +169,7 @@ func (a *app) benchRunning(ctx context.Context, given func(string) bool, b *benc
 	if b.channel == "" {
 		return nil, cli.Usage("-s needs --channel, the channel on which the agents of that NATS take messages")
 	}
-	for _, flag := range []string{"agents", "hosts", "nats-cluster", "agent-concurrency", "model", "model-delay", "tools", "window", "sync", "nats-server", "dir"} {
+	for _, flag := range []string{"agents", "hosts", "nats-cluster", "agent-concurrency", "partitions", "model", "model-delay", "tools", "window", "sync", "nats-server", "dir"} {
 		if given(flag) {
 			return nil, cli.Usage("--%s is for a host that bench starts; leave it out with -s", flag)
 		}

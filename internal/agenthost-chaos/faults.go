@@ -51,6 +51,7 @@ var faults = map[string]fault{
 	"host-restart": {6, onHost(func(_ *harness, m *member, _ *dice) { m.end(time.Minute) })},
 	"host-drain":   {6, onHost(drain)},
 	"host-reload":  {2, reload},
+	"partitions":   {3, repartition},
 	"tool-kill":    {2, onHost(func(_ *harness, m *member, _ *dice) { m.KillChildren("agenthost-chaos") })},
 	"node-kill":    {3, onNode(func(_ *harness, n *node, d *dice) { n.Kill(); last(d.upTo(3 * time.Second)) })},
 	"node-pause":   {2, onNode(func(_ *harness, n *node, d *dice) { pause(n.Signal, d.upTo(6*time.Second)) })},
@@ -151,12 +152,20 @@ func drain(h *harness, m *member, _ *dice) {
 	m.end(time.Minute)
 }
 
-func reload(h *harness, _ *dice) bool {
+func reload(h *harness, _ *dice) bool { return reconfigure(h, (*member).rewrite) }
+
+// repartition gives agents another number of partitions while they are at work, also none.
+func repartition(h *harness, d *dice) bool {
+	return reconfigure(h, func(m *member) error { return m.repartition(d.target % 7) })
+}
+
+// reconfigure changes the configuration of all hosts, and has them read it.
+func reconfigure(h *harness, change func(*member) error) bool {
 	for _, m := range h.fleet.hosts {
+		h.report(change(m))
 		if !m.harm.TryLock() {
 			continue // it reads the file at its next start
 		}
-		h.report(m.rewrite())
 		m.Signal(syscall.SIGHUP)
 		m.harm.Unlock()
 	}

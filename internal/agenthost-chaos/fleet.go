@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -183,13 +184,13 @@ plugins: {exec: {` + load.Room + `: {command: ["{{.Self}}"], env: {` + roomVar +
 hooks: [{on: before_message, subject: ` + load.HookSubject + `, timeout: 500ms, channels: [chat]}]
 defaults: {limits: {run_timeout: 2m, budget: {day: 1000000}}}
 agents:
-  - {id: ana, model: main, instructions: "You are Ana.", channels: [chat], tools: ["bill.*", "notes.*", delegate], delegates: [bob], permissions: {"bill.*": allow, "notes.*": allow}}
+  - {id: ana, partitions: 0, model: main, instructions: "You are Ana.", channels: [chat], tools: ["bill.*", "notes.*", delegate], delegates: [bob], permissions: {"bill.*": allow, "notes.*": allow}}
   - {id: bob, model: main, schedules: [{name: tick, every: 3s, prompt: "tick", to: {channel: board, to: all}}]}
-  - {id: col, model: main, channels: [{channel: collect, queue: collect, debounce: 100ms}]}
-  - {id: ste, model: main, channels: [{channel: steer, queue: steer}], tools: ["bill.*"], permissions: {"bill.*": allow}}
-  - {id: apr, model: main, channels: [asking], tools: ["bill.*"], permissions: {"bill.pay": ask}}
+  - {id: col, partitions: 0, model: main, channels: [{channel: collect, queue: collect, debounce: 100ms}]}
+  - {id: ste, partitions: 0, model: main, channels: [{channel: steer, queue: steer}], tools: ["bill.*"], permissions: {"bill.*": allow}}
+  - {id: apr, partitions: 0, model: main, channels: [asking], tools: ["bill.*"], permissions: {"bill.pay": ask}}
   - {id: slo, model: main, channels: [slow]}
-  - {id: roo, model: main, channels: [` + load.Room + `]}
+  - {id: roo, partitions: 0, model: main, channels: [` + load.Room + `]}
 `))
 
 func (h *member) write(f *fleet, urls string, servers servers, self string) error {
@@ -205,14 +206,31 @@ func (h *member) write(f *fleet, urls string, servers servers, self string) erro
 
 // rewrite changes what agents are told, as an operator does before a reload.
 func (h *member) rewrite() error {
+	h.reload++
+	return h.edit(instructions, fmt.Sprintf(`instructions: "You are Ana, edition %d."`, h.reload))
+}
+
+// repartition gives the agents that have partitions another number of them.
+func (h *member) repartition(n int) error {
+	return h.edit(partitions, fmt.Sprintf("partitions: %d", n))
+}
+
+var (
+	instructions = regexp.MustCompile(`instructions: "[^"]*"`)
+	partitions   = regexp.MustCompile(`partitions: \d+`)
+)
+
+// edit changes the configuration of the host, whole or not at all.
+func (h *member) edit(what *regexp.Regexp, to string) error {
 	data, err := os.ReadFile(h.config)
 	if err != nil {
 		return err
 	}
-	h.reload++
-	before, after, _ := strings.Cut(string(data), `instructions: "`)
-	_, after, _ = strings.Cut(after, `"`)
-	return os.WriteFile(h.config, fmt.Appendf(nil, `%sinstructions: "You are Ana, edition %d."%s`, before, h.reload, after), 0o600)
+	next := h.config + ".next"
+	if err := os.WriteFile(next, what.ReplaceAll(data, []byte(to)), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, h.config)
 }
 
 // run starts everything, and kills it when ctx ends.

@@ -52,8 +52,9 @@ type fleetHost struct {
 	Version  string `json:"version"`
 	Started  string `json:"started"`
 	// Serves are the lanes that have brought it messages, Accounts those that it owns.
-	Serves   []client.LaneStatus `json:"serves"`
-	Accounts []fleetAccount      `json:"accounts"`
+	Serves     []client.LaneStatus      `json:"serves"`
+	Partitions []client.PartitionStatus `json:"partitions"`
+	Accounts   []fleetAccount           `json:"accounts"`
 }
 
 // A fleetAccount is an account of a channel.
@@ -85,7 +86,7 @@ func (a *app) listHosts(ctx context.Context) error {
 	if a.JSON {
 		return a.PrintJSON(list)
 	}
-	return errors.Join(a.printHosts(list), a.printLanes(list), a.printAccounts(list))
+	return errors.Join(a.printHosts(list), a.printLanes(list), a.printPartitions(list), a.printAccounts(list))
 }
 
 func (a *app) printHosts(list []fleetHost) error {
@@ -101,6 +102,21 @@ func (a *app) printLanes(list []fleetHost) error {
 	for _, h := range list {
 		for _, lane := range h.Serves {
 			t.Row(lane.Lane, h.Host, ago(lane.Since), lane.Lag)
+			some = true
+		}
+	}
+	if !some {
+		return nil
+	}
+	fmt.Fprintln(a.Stdout)
+	return t.Write(a.Stdout)
+}
+
+func (a *app) printPartitions(list []fleetHost) error {
+	t, some := a.Table("PARTITION", "HOST", "SINCE", "LAG"), false
+	for _, h := range list {
+		for _, one := range h.Partitions {
+			t.Row(fmt.Sprintf("%s/%d", one.Agent, one.Partition), h.Host, ago(one.Since), one.Lag)
 			some = true
 		}
 	}
@@ -131,7 +147,7 @@ func fleetHosts(hosts client.Fleet, pauses []client.Pause, accounts []client.Cha
 	for _, s := range hosts {
 		h := fleetHost{
 			Host: s.Host, State: hostState(s, pauses), Weight: s.Weight, Lanes: append([]int{}, s.Placed...), Share: s.Share,
-			Serves: append([]client.LaneStatus{}, s.Serves...), Accounts: []fleetAccount{}, Agents: len(s.Agents), Version: s.Version, Started: s.Started.UTC().Format("2006-01-02T15:04:05Z07:00"),
+			Serves: append([]client.LaneStatus{}, s.Serves...), Partitions: append([]client.PartitionStatus{}, s.Partitions...), Accounts: []fleetAccount{}, Agents: len(s.Agents), Version: s.Version, Started: s.Started.UTC().Format("2006-01-02T15:04:05Z07:00"),
 		}
 		for _, agent := range s.Agents {
 			h.Sessions, h.Running, h.Queued = h.Sessions+agent.Sessions, h.Running+agent.Running, h.Queued+agent.Queued

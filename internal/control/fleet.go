@@ -120,7 +120,9 @@ type FleetHost struct {
 	Placed  []int  `json:"placed"`  // the numbers of those that it serves, or would if anything came
 	// Serves are the lanes that it serves.
 	Serves []client.LaneStatus `json:"serves"`
-	Agents int                 `json:"agents"`
+	// Partitions are those of hot agents that it serves.
+	Partitions []client.PartitionStatus `json:"partitions"`
+	Agents     int                      `json:"agents"`
 	// The load over the agents of the host.
 	Sessions int   `json:"sessions"`
 	Running  int   `json:"running"`
@@ -139,7 +141,7 @@ func (h Host) allHosts(ctx context.Context, _ none) (FleetReport, error) {
 		one := FleetHost{
 			Host: s.Host, Version: s.Version, State: s.State, Started: s.Started.UTC().Format("2006-01-02T15:04:05Z07:00"),
 			Serving: s.Serving, Lanes: s.Lanes, Agents: len(s.Agents),
-			Weight: s.Weight, Share: s.Share, Placed: append([]int{}, s.Placed...), Serves: notNil(s.Serves),
+			Weight: s.Weight, Share: s.Share, Placed: append([]int{}, s.Placed...), Serves: notNil(s.Serves), Partitions: notNil(s.Partitions),
 		}
 		for _, a := range s.Agents {
 			one.Sessions, one.Running, one.Queued = one.Sessions+a.Sessions, one.Running+a.Running, one.Queued+a.Queued

@@ -3,6 +3,7 @@ package why
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"agenthost/bus"
@@ -16,6 +17,7 @@ type owners []takeover
 type takeover struct {
 	Host   string    `json:"host"`
 	Stream string    `json:"stream"`
+	Lane   string    `json:"lane"`
 	At     time.Time `json:"at"`
 }
 
@@ -33,7 +35,8 @@ func (s *search) ownersOf(ctx context.Context, agent string) (owners, error) {
 	return list, nil
 }
 
-// of is the host that has begun a run; empty: no takeover before it is kept.
+// of is the host that has begun a run; empty: no takeover before it is kept, or the agent
+// is divided, and its partitions may be anywhere.
 func (o owners) of(started run.Event) string {
 	stream := "" // any: a host resumes a run whichever lane of the agent it took first
 	if len(started.Inputs) > 0 && started.Attempt <= 1 {
@@ -41,6 +44,9 @@ func (o owners) of(started run.Event) string {
 	}
 	host := ""
 	for _, event := range o {
+		if strings.HasPrefix(event.Lane, "part-") {
+			return ""
+		}
 		if !event.At.After(started.At) && (stream == "" || event.Stream == stream) {
 			host = event.Host
 		}

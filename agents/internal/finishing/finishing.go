@@ -110,6 +110,27 @@ func (x *Index) Holds(agent, session string, who any, then func()) bool {
 	return true
 }
 
+// Has reports whether a session is at work on another host.
+func (x *Index) Has(agent, session string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.holds(name{agent, session})
+}
+
+// HasAny reports whether any session of an agent is.
+func (x *Index) HasAny(agent string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, h := range x.lanes {
+		for n := range h.sessions {
+			if n.agent == agent && time.Now().Before(h.Until) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // holds is called with the lock held.
 func (x *Index) holds(n name) bool {
 	for _, h := range x.lanes {

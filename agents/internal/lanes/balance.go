@@ -1,6 +1,7 @@
 package lanes
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -56,13 +57,21 @@ type decision struct {
 // of each stream, and all of them have to come to one host. A lane is given up only when
 // its host by the placement is ready for it.
 func (b *balance) decide(self peer, others []peer, waits func(lane int) bool) decision {
-	hosts := []placement.Host{self.placed()}
 	byName := map[string]*peer{} // nil: this host
 	for _, p := range others {
-		hosts = append(hosts, p.placed())
 		byName[p.Host] = &p
 	}
-	d := decision{placed: placement.Place(hosts), share: placement.Shares(hosts)[self.Host]}
+	d := decision{placed: map[int]string{}}
+	for _, partitions := range []bool{false, true} { // each kind is spread evenly by itself
+		hosts := []placement.Host{self.placed(partitions)}
+		for _, p := range others {
+			hosts = append(hosts, p.placed(partitions))
+		}
+		maps.Copy(d.placed, placement.Place(hosts))
+		if !partitions {
+			d.share = placement.Shares(hosts)[self.Host]
+		}
+	}
 	resting := map[int]bool{}
 	for _, lane := range self.Lanes {
 		to := byName[d.placed[lane]]
@@ -148,6 +157,11 @@ func servesPart(lane int) func(peer) bool {
 	return func(p peer) bool { return p.serves(lane) && p.asks(lane) }
 }
 
-func (p peer) placed() placement.Host {
-	return placement.Host{Name: p.Host, Weight: p.Weight, Lanes: p.Lanes, Serves: p.Serves}
+// placed is the host with its lanes that are those of partitions, or that are not.
+func (p peer) placed(partitions bool) placement.Host {
+	other := func(lane int) bool { return isPartition(lane) != partitions }
+	return placement.Host{
+		Name: p.Host, Weight: p.Weight,
+		Lanes: slices.DeleteFunc(slices.Clone(p.Lanes), other), Serves: slices.DeleteFunc(slices.Clone(p.Serves), other),
+	}
 }

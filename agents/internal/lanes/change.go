@@ -62,6 +62,12 @@ func (s *Set) open(agents []Agent, changes []func()) bool {
 			s.service.runLane(lanes[id])
 		}
 	}
+	for _, r := range agents {
+		if known, ok := s.layouts[r.ID()]; ok {
+			r.Divided(known.revision, known.layout)
+		}
+		s.divide(r, lanes)
+	}
 	s.lanes.Store(&lanes)
 	return true
 }

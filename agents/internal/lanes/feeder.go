@@ -19,6 +19,9 @@ type feeder struct {
 	set  *Set
 	log  zerolog.Logger
 
+	partition Agent // that it feeds alone; nil: what it brings is for agents by its subject
+	number    int   // of the partition
+
 	mu     sync.Mutex
 	strays []*stray // in the order they came
 	left   bool     // no stray waits any more
@@ -41,6 +44,10 @@ const (
 
 // deliver hands d to every agent of the lane that it is for.
 func (f *feeder) deliver(d *delivery.Delivery) {
+	if f.partition != nil {
+		f.partition.Offer(d)
+		return
+	}
 	takers, complete := f.takers(f.set.routing.Load(), d)
 	switch {
 	case !complete:

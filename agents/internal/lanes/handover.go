@@ -81,6 +81,9 @@ func (s *Set) feedersOf(lane int) (list []*feeder) {
 }
 
 func (s *Set) agentsOf(lane int) (list []Agent) {
+	if f := (*s.lanes.Load())[laneID{bus.RoutesStream, lane}]; f != nil && f.partition != nil {
+		return []Agent{f.partition}
+	}
 	for _, a := range s.Agents() {
 		if Of(a.ID(), s.Count) == lane {
 			list = append(list, a)

@@ -50,6 +50,11 @@ type Agent interface {
 	Asks() bool
 	// Unfinished are the sessions in which there is something to do.
 	Unfinished() []string
+	// Partitions are the agents that it is divided into, by their numbers: each has a lane
+	// of its own. There may be more after Divided and after a Change, and never fewer.
+	Partitions() []Agent
+	// Divided is called with what the hosts of the fleet say of its partitions.
+	Divided(revision uint64, layout []byte)
 }
 
 // An Ender ends messages that no agent takes.
@@ -92,7 +97,8 @@ type Set struct {
 	mu       sync.Mutex
 	service  *service // nil while it does not run
 	stoppers map[Agent]context.CancelFunc
-	ending   sync.WaitGroup // of messages that no agent takes
+	layouts  map[string]said // of agents, what the fleet says of their partitions
+	ending   sync.WaitGroup  // of messages that no agent takes
 }
 
 // A laneID names a lane of a stream.
@@ -109,13 +115,16 @@ type service struct {
 
 // New joins agents to their lanes.
 func New(o Options, agents []Agent) *Set {
-	s := &Set{Options: o, stoppers: map[Agent]context.CancelFunc{}}
+	s := &Set{Options: o, stoppers: map[Agent]context.CancelFunc{}, layouts: map[string]said{}}
 	s.spread = newSpread(s)
 	s.share.Store(&Share{Weight: cmp.Or(o.Weight, 1)})
 	s.routing.Store(newRouting(agents, o.Count, nil))
 	lanes := map[laneID]*feeder{}
 	for id, subjects := range s.claims(agents) {
 		lanes[id] = s.feeder(id, subjects)
+	}
+	for _, a := range agents {
+		s.divide(a, lanes)
 	}
 	s.lanes.Store(&lanes)
 	return s
@@ -140,9 +149,18 @@ func (s *Set) claims(agents []Agent) map[laneID][]string {
 
 func (s *Set) feeder(id laneID, subjects []string) *feeder {
 	cfg := delivery.LaneConfig{Stream: id.stream, Name: delivery.LaneName(id.n), Filters: subjects, Host: s.Host, Brake: s.Brake}
-	d := &feeder{n: id.n, set: s, log: s.Log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger()}
+	return s.feed(id, cfg, nil)
+}
+
+// feed makes a lane and what it feeds: one partition, or the agents that share it.
+func (s *Set) feed(id laneID, cfg delivery.LaneConfig, partition Agent) *feeder {
+	d := &feeder{n: id.n, set: s, partition: partition, log: s.Log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger()}
 	gained := func(ctx context.Context, former string) {
 		s.came(ctx, id, former)
+		if partition != nil {
+			s.Taken(partition.ID(), cfg.Stream, cfg.Name)
+			return
+		}
 		for _, a := range s.Agents() {
 			if Of(a.ID(), s.Count) == id.n && (id.stream != bus.InboundStream || len(a.Bindings()) > 0) {
 				s.Taken(a.ID(), cfg.Stream, cfg.Name)
@@ -171,7 +189,12 @@ func (s *Set) Run(ctx, work context.Context) error {
 	}
 	s.routing.Store(s.routing.Load().with(m))
 	v := &service{ctx: ctx, hold: hold, work: work}
-	v.lanes.Go(func() { s.followMoves(ctx) })
+	known := make(chan struct{})
+	v.lanes.Go(func() { s.followMoves(ctx, sync.OnceFunc(func() { close(known) })) })
+	select {
+	case <-known:
+	case <-ctx.Done():
+	}
 	s.start(v)
 	v.lanes.Go(func() { s.endOrphans(ctx) })
 	v.lanes.Go(func() { s.spread.run(hold) })
@@ -194,6 +217,9 @@ func (s *Set) start(v *service) {
 		s.stoppers[a] = v.runAgent(a)
 	}
 	for _, d := range *s.lanes.Load() {
+		if d.partition != nil {
+			v.runAgent(d.partition) // it ends with the host
+		}
 		v.runLane(d)
 	}
 }
@@ -257,7 +283,7 @@ type Status struct {
 func (s *Set) Statuses() (list []Status) {
 	for id, f := range *s.lanes.Load() {
 		since := f.lane.Since()
-		if since.IsZero() {
+		if since.IsZero() || f.partition != nil {
 			continue
 		}
 		at := slices.IndexFunc(list, func(one Status) bool { return one.Lane == id.n })

@@ -172,15 +172,19 @@ func readMoves(data []byte) moves {
 }
 
 // followMoves takes over what other hosts write, until ctx ends.
-func (s *Set) followMoves(ctx context.Context) {
+// whole is called once all that they have written by now is taken over.
+func (s *Set) followMoves(ctx context.Context, whole func()) {
 	records.Follow(ctx, s.JS, bus.LanesBucket, s.Log, func(entry jetstream.KeyValueEntry) {
 		if strings.HasPrefix(entry.Key(), finishingPrefix) {
 			s.takeFinishing(entry.Key(), entry.Revision(), entry.Value())
+		}
+		if agent, ok := strings.CutPrefix(entry.Key(), layoutPrefix); ok {
+			s.divided(agent, said{entry.Revision(), entry.Value()})
 		}
 		if entry.Key() != movesKey {
 			return
 		}
 		m := readMoves(entry.Value())
 		s.route(func(v *routing) *routing { return v.with(m) })
-	}, nil)
+	}, whole)
 }

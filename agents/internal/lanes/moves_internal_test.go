@@ -121,3 +121,6 @@ func (*agent) Yield()                                     {}
 func (*agent) Resume(bool)                                {}
 func (*agent) Unfinished() []string                       { return nil }
 func (*agent) Asks() bool                                 { return false }
+
+func (*agent) Partitions() []Agent    { return nil }
+func (*agent) Divided(uint64, []byte) {}

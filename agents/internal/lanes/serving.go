@@ -24,15 +24,19 @@ func (s *Set) Up(ctx context.Context) error {
 	return nil
 }
 
-// Serving is how many of its lanes this host serves, and how many there are.
+// Serving is how many of its lanes this host serves, and how many there are, without those
+// of partitions.
 func (s *Set) Serving() (serving, all int) {
-	lanes := *s.lanes.Load()
-	for _, d := range lanes {
+	for _, d := range *s.lanes.Load() {
+		if d.partition != nil {
+			continue
+		}
+		all++
 		if d.lane.Serving() {
 			serving++
 		}
 	}
-	return serving, len(lanes)
+	return serving, all
 }
 
 // Serves reports whether this host serves a lane that brings messages of people or tasks
@@ -41,6 +45,11 @@ func (s *Set) Serves(agent string) bool {
 	lanes, n := *s.lanes.Load(), Of(agent, s.Count)
 	for _, id := range []laneID{{bus.InboundStream, n}, {bus.RoutesStream, n}} {
 		if d := lanes[id]; d != nil && d.lane.Serving() {
+			return true
+		}
+	}
+	for _, d := range lanes {
+		if d.partition != nil && d.partition.ID() == agent && d.lane.Serving() {
 			return true
 		}
 	}

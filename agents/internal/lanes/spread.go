@@ -19,7 +19,7 @@ import (
 // A Share is what the placement gives this host.
 type Share struct {
 	Weight int
-	Lanes  []int // that are served here, or would be if anything came
+	Lanes  []int // that are served here, or would be if anything came; those of partitions left out
 	Share  int   // how many these are once the fleet is even
 }
 
@@ -153,7 +153,7 @@ func (p *spread) decide(ctx context.Context) {
 	}
 	d := p.balance.decide(self, others, p.set.asks)
 	p.setReady(d.ready)
-	p.set.share.Store(&Share{Weight: self.Weight, Lanes: d.mine, Share: d.share})
+	p.set.share.Store(&Share{Weight: self.Weight, Lanes: slices.DeleteFunc(slices.Clone(d.mine), isPartition), Share: d.share})
 	for id, f := range *p.set.lanes.Load() {
 		if !slices.Contains(d.give, id.n) {
 			f.lane.Ask(!slices.Contains(d.rest, id.n))

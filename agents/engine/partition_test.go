@@ -1,0 +1,206 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/agents/engine"
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/internal/waittest"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// hot is an agent that is divided.
+func hot(partitions int) actor {
+	return actor{
+		cfg:    agents.Config{ID: "ana", Channels: []agents.Binding{{Channel: "ana"}}, Partitions: partitions, Limits: agents.Limits{Concurrency: 8}},
+		script: `rules: [{text: "${text}"}]`,
+	}
+}
+
+// beside starts one more host on the bus of w.
+func (w *world) beside(name string, actors ...actor) *world {
+	w.t.Helper()
+	other := &world{t: w.t, bus: w.bus, out: w.out, change: func(o *engine.Options) { o.Host = name }}
+	other.start(actors...)
+	return other
+}
+
+// divide gives the agent of a host another number of partitions.
+func (w *world) divide(partitions int) {
+	w.t.Helper()
+	r, a := w.fleet.Runtime("ana"), hot(partitions)
+	if err := w.fleet.Change(w.t.Context(), []*engine.Runtime{r}, []func(){func() { r.Change(a.cfg, w.kit(a)) }}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// layoutOf is what the hosts have agreed on.
+func (w *world) layoutOf(agent string) (l struct {
+	Partitions int
+	Settled    bool
+}) {
+	w.t.Helper()
+	kv, err := w.bus.JS.KeyValue(w.t.Context(), bus.LanesBucket)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if entry, err := kv.Get(w.t.Context(), "partitions."+agent); err == nil {
+		_ = json.Unmarshal(entry.Value(), &l)
+	}
+	return l
+}
+
+// persons write numbered messages; answers are what each has heard.
+func (w *world) write(persons, from, to int) {
+	w.t.Helper()
+	for n := from; n < to; n++ {
+		for p := range persons {
+			w.say("ana", bus.Inbound{ID: fmt.Sprintf("m%d-%d", p, n), From: fmt.Sprint("p", p), Text: fmt.Sprint(n)})
+		}
+	}
+}
+
+// listening collects n replies; the check that it returns waits for them, and sees that
+// each person has heard theirs in order, once.
+func (w *world) listening(persons, each int) (check func()) {
+	heard, done := map[string][]string{}, make(chan error, 1)
+	go func() {
+		for range persons * each {
+			out := bus.Outbound{}
+			select {
+			case m := <-w.out:
+				if err := json.Unmarshal(m.Data, &out); err != nil || out.Kind != "reply" {
+					done <- fmt.Errorf("heard %s: %w", m.Data, err)
+					return
+				}
+			case <-time.After(waittest.Within):
+				done <- errors.New("nothing is said any more")
+				return
+			}
+			heard[out.To] = append(heard[out.To], out.Text)
+		}
+		done <- nil
+	}()
+	return func() {
+		w.t.Helper()
+		if err := <-done; err != nil {
+			w.t.Error(err)
+		}
+		var want []string
+		for n := range each {
+			want = append(want, fmt.Sprint(n))
+		}
+		for p := range persons {
+			if got := heard[fmt.Sprint("p", p)]; !slices.Equal(got, want) {
+				w.t.Errorf("p%d has heard %v", p, got)
+			}
+		}
+		w.silent()
+	}
+}
+
+// Messages of a divided agent are answered by its partitions: once, and in order. What the
+// log has names where they were published.
+func TestPartitions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hot(4))
+	const persons, each = 20, 5
+	check := w.listening(persons, each)
+	w.write(persons, 0, each)
+	check()
+	w.settled()
+	stream, err := w.bus.JS.Stream(t.Context(), bus.RoutesStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := stream.Info(t.Context(), jetstream.WithSubjectFilter("agent.part.>"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	handed := uint64(0)
+	for subject, n := range info.State.Subjects {
+		if !strings.HasPrefix(subject, "agent.part.ana.") {
+			t.Errorf("there is %s", subject)
+		}
+		handed += n
+	}
+	if handed != persons*each || len(info.State.Subjects) != 4 {
+		t.Errorf("%d messages on %d subjects, want %d on 4", handed, len(info.State.Subjects), persons*each)
+	}
+	events := w.log("ana", session.DM("ana", "", "p3"))
+	for _, e := range events {
+		for _, in := range e.Inputs {
+			if in.Subject != "plugin.inbound.ana" || in.Seq == 0 {
+				t.Errorf("an input of %s, %d", in.Subject, in.Seq)
+			}
+		}
+	}
+}
+
+// The number of partitions changes while people write, up and down, and to none.
+func TestPartitionsChange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hot(0))
+	const persons, each = 20, 60
+	check := w.listening(persons, each)
+	go func() {
+		for n := range each {
+			w.write(persons, n, n+1)
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	for _, n := range []int{4, 2, 0, 8, 3} {
+		w.divide(n)
+		waittest.Until(t, fmt.Sprint("there are ", n), func() bool { l := w.layoutOf("ana"); return l.Settled && l.Partitions == n })
+	}
+	check()
+}
+
+// Two hosts share the partitions of an agent; one stops in between, and starts again.
+func TestPartitionsOnTwoHosts(t *testing.T) {
+	t.Parallel()
+	b := bustest.Open(t)
+	w := newWorldOn(t, b, 1, hot(8))
+	second := w.beside("second", hot(8))
+	const persons, each = 24, 200
+	check := w.listening(persons, each)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for n := range each {
+			w.write(persons, n, n+1)
+			time.Sleep(50 * time.Millisecond)
+		}
+	}()
+	for i := 0; ; i++ {
+		select {
+		case <-written:
+			check()
+			return
+		case <-time.After(time.Duration(random.IntN(1500)) * time.Millisecond):
+		}
+		switch n := random.IntN(10); i % 3 {
+		case 0:
+			w.divide(n)
+			second.divide(n)
+		case 1:
+			second.stop()
+		default:
+			second.start(hot(w.layoutOf("ana").Partitions))
+		}
+	}
+}

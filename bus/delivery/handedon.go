@@ -1,0 +1,80 @@
+package delivery
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A HandedOn is what a message was before the host of its agent handed it on to one of the
+// agent's partitions. There it is again what it was, so that its session, its log and its
+// dead letter name where it came from.
+type HandedOn struct {
+	Stream    string    `json:"stream"`
+	Subject   string    `json:"subject"`
+	Seq       uint64    `json:"seq"`
+	Stored    time.Time `json:"stored"`
+	Tried     bool      `json:"tried,omitempty"`
+	Handed    bool      `json:"handed,omitempty"`
+	ID        string    `json:"id,omitempty"` // its Nats-Msg-Id
+	NotBefore time.Time `json:"not_before,omitzero"`
+}
+
+const (
+	handedOnHeader = "Agent-Handed-On" // holds it
+	// inboundAge is how long what people write is kept: a copy of it no longer than that.
+	inboundAge = "72h"
+)
+
+// HandOn makes the message on subject that hands d on. id names it in its stream.
+func (d *Delivery) HandOn(subject, id string, notBefore time.Time) (*nats.Msg, error) {
+	old := d.Header()
+	was, err := json.Marshal(HandedOn{
+		Stream: d.stream, Subject: d.Subject, Seq: d.Seq, Stored: d.Stored.UTC(), Tried: d.Tried, Handed: d.Handed,
+		ID: old.Get(nats.MsgIdHdr), NotBefore: notBefore,
+	})
+	if err != nil {
+		return nil, err
+	}
+	msg := nats.NewMsg(subject)
+	msg.Data = d.Data()
+	for name, values := range old {
+		if !strings.HasPrefix(name, "Nats-") { // the server's, and for that stream
+			msg.Header[name] = values
+		}
+	}
+	msg.Header.Set(handedOnHeader, string(was))
+	msg.Header.Set(nats.MsgIdHdr, id)
+	if d.stream == bus.InboundStream {
+		msg.Header.Set(jetstream.MsgTTLHeader, inboundAge)
+	}
+	return msg, nil
+}
+
+// restore makes the delivery what it was before it was handed on. It returns how far the
+// lane has come with that, in the sequence of what people have written: the order in which
+// it is handed on. What only looks like it stays as it is, and is refused as it cannot be read.
+func (d *Delivery) restore() (passed uint64) {
+	header, was := (*d.msg.Load()).Headers(), HandedOn{}
+	if json.Unmarshal([]byte(header.Get(handedOnHeader)), &was) != nil || was.Seq == 0 {
+		return 0
+	}
+	d.stream, d.Subject, d.Seq, d.Stored, d.NotBefore = was.Stream, was.Subject, was.Seq, was.Stored, was.NotBefore
+	d.Tried, d.Handed = d.Tried || was.Tried, d.Handed || was.Handed
+	d.header = maps.Clone(header)
+	delete(d.header, handedOnHeader)
+	delete(d.header, nats.MsgIdHdr)
+	if was.ID != "" {
+		d.header.Set(nats.MsgIdHdr, was.ID)
+	}
+	if d.stream != bus.InboundStream {
+		return 0
+	}
+	return was.Seq
+}
