@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -424,42 +425,27 @@ func (d *division) formerDone(ctx context.Context, l layout) (bool, error) {
 // first look on: what is handed on now goes elsewhere.
 func (d *division) formerTargets(ctx context.Context, l layout) (map[int]uint64, error) {
 	d.mu.Lock()
-	targets := copyOf(d.targets)
+	targets := maps.Clone(d.targets)
 	d.mu.Unlock()
 	if targets != nil {
 		return targets, nil
 	}
-	stream, err := d.whole.parts.JS.Stream(ctx, bus.RoutesStream)
-	if err != nil {
-		return nil, err
-	}
 	targets = map[int]uint64{}
 	for number := range l.Former {
-		last, err := stream.GetLastMsgForSubject(ctx, bus.PartSubject(d.whole.id, number))
+		last, err := d.whole.parts.Reader.Last(ctx, bus.RoutesStream, bus.PartSubject(d.whole.id, number))
 		switch {
 		case err == nil:
-			targets[number] = last.Sequence
-		case !errors.Is(err, jetstream.ErrMsgNotFound):
+			targets[number] = last.Seq
+		case !errors.Is(err, records.ErrNotFound):
 			return nil, fmt.Errorf("last message of partition %d: %w", number, err)
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.layout.Generation == l.Generation && d.known {
-		d.targets = copyOf(targets)
+		d.targets = maps.Clone(targets)
 	}
 	return targets, nil
-}
-
-func copyOf(m map[int]uint64) map[int]uint64 {
-	if m == nil {
-		return nil
-	}
-	c := make(map[int]uint64, len(m))
-	for k, v := range m {
-		c[k] = v
-	}
-	return c
 }
 
 // isDone reports whether a partition has done all up to a message.

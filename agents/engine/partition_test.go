@@ -45,11 +45,14 @@ func (w *world) divide(partitions int) {
 	}
 }
 
-// layoutOf is what the hosts have agreed on.
-func (w *world) layoutOf(agent string) (l struct {
+// agreed is what hosts say of the partitions of an agent.
+type agreed struct {
 	Partitions int
 	Settled    bool
-}) {
+}
+
+// layoutOf is what the hosts have agreed on.
+func (w *world) layoutOf(agent string) (l agreed) {
 	w.t.Helper()
 	kv, err := w.bus.JS.KeyValue(w.t.Context(), bus.LanesBucket)
 	if err != nil {
