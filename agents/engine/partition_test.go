@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"agenthost/agents/engine"
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/hooks"
 	"agenthost/internal/waittest"
 	"agenthost/session"
 
@@ -144,8 +146,9 @@ func TestPartitions(t *testing.T) {
 	events := w.log("ana", session.DM("ana", "", "p3"))
 	for _, e := range events {
 		for _, in := range e.Inputs {
-			if in.Subject != "plugin.inbound.ana" || in.Seq == 0 {
-				t.Errorf("an input of %s, %d", in.Subject, in.Seq)
+			rec, err := w.parts.Reader.Get(t.Context(), bus.InboundStream, in.Seq)
+			if err != nil || rec.Subject != in.Subject || !strings.Contains(string(rec.Data), in.ID) {
+				t.Errorf("input %s is not message %d on %s: %v", in.ID, in.Seq, in.Subject, err)
 			}
 		}
 	}
@@ -168,6 +171,44 @@ func TestPartitionsChange(t *testing.T) {
 		waittest.Until(t, fmt.Sprint("there are ", n), func() bool { l := w.layoutOf("ana"); return l.Settled && l.Partitions == n })
 	}
 	check()
+}
+
+// A session whose former partition is at work moves when that is done. Others move at once.
+func TestSessionsMoveWhenTheirPartitionIsDone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hot(4))
+	begun, release := make(chan string, 100), make(chan struct{})
+	w.hook(hooks.BeforeModelCall, hooks.Options{Timeout: time.Minute}, func(_ context.Context, call hooks.Call) (hooks.Outcome, error) {
+		begun <- call.Session
+		if strings.HasSuffix(call.Session, "/slow") {
+			<-release
+		}
+		return hooks.Outcome{}, nil
+	})
+	w.say("ana", bus.Inbound{From: "slow", Text: "first"})
+	<-begun
+	waittest.Until(t, "there are 4", func() bool { return w.layoutOf("ana").Settled })
+	w.divide(0)
+	w.say("ana", bus.Inbound{From: "slow", Text: "second"})
+	for p := range 40 { // some ten are in the partition that is at work
+		w.say("ana", bus.Inbound{From: fmt.Sprint("p", p), Text: "hello"})
+	}
+	for range 20 {
+		w.expect("reply", "hello")
+		if got := <-begun; strings.HasSuffix(got, "/slow") {
+			t.Error("the session is worked on in two places")
+		}
+	}
+	close(release)
+	var heard []string
+	for len(heard) < 2 {
+		if out := w.hear(); out.To == "slow" {
+			heard = append(heard, out.Text)
+		}
+	}
+	if !slices.Equal(heard, []string{"first", "second"}) {
+		t.Errorf("heard %v", heard)
+	}
 }
 
 // Two hosts share the partitions of an agent; one stops in between, and starts again.

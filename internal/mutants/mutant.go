@@ -47,7 +47,7 @@ func pattern(mutants []mutant) string {
 func table() []mutant {
 	written := slices.Concat(
 		logMutants, laneMutants, engineMutants, runMutants, budgetMutants,
-		scheduleMutants, courierMutants, trustMutants,
+		scheduleMutants, courierMutants, trustMutants, partitionMutants,
 	)
 	return append(written, simulated(written)...)
 }

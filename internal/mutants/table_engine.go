@@ -165,7 +165,7 @@ var engineMutants = []mutant{
 	{
 		name: "concurrency-unbounded", breaks: "an agent has at most limits.concurrency runs at once",
 		file: "agents/engine/slots.go", pkg: "./agents/engine", tests: []string{"TestRunsAtOnceAreLimited"},
-		old: `	if r.active >= r.now().Config.Limits.Concurrency {`,
+		old: `	if s.active >= r.now().Config.Limits.Concurrency {`,
 		new: `	if false {`,
 	},
 	{

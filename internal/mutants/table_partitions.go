@@ -1,0 +1,43 @@
+package main
+
+// Of the partitions of an agent, and of logs that are read from a damaged copy.
+var partitionMutants = []mutant{
+	{
+		name: "partition-moves-at-once", breaks: "a session moves once its former partition has done what it was given",
+		file: "agents/engine/division.go", pkg: "./agents/engine", tests: []string{"TestSessionsMoveWhenTheirPartitionIsDone"},
+		old: `	return number, l.Generation, busy
+`,
+		new: `	return number, l.Generation, busy && false
+`,
+	},
+	{
+		name: "partition-names-its-own-sequence", breaks: "what is handed on is what it was: its log names where it came from",
+		file: "bus/delivery/handedon.go", pkg: "./agents/engine", tests: []string{"TestPartitions"},
+		old: `	d.stream, d.Subject, d.Seq, d.Stored, d.NotBefore = was.Stream, was.Subject, was.Seq, was.Stored, was.NotBefore
+`,
+		new: `	d.stream, d.Subject, d.Stored, d.NotBefore = was.Stream, was.Subject, was.Stored, was.NotBefore
+`,
+	},
+	{
+		name: "gap-in-a-copy", breaks: "what a damaged copy of a log lacks is read from the leader",
+		file: "session/gap.go", pkg: "./session", tests: []string{"TestOpenPastAGap"},
+		old: `	return err != nil || expected == l.seq ||`,
+		new: `	return err != nil || expected != l.seq || expected == l.seq ||`,
+	},
+	{
+		name: "held-reply-without-asking", breaks: "a host that stood still asks whose the account is before it delivers",
+		file: "plugins/lease.go", pkg: "./plugins", tests: []string{"TestHeldRepliesWaitForTheOwner"},
+		old: `	l.until = asked.Add(leaseFor)
+`,
+		new: `	l.until = asked.Add(1000 * leaseFor)
+`,
+	},
+	{
+		name: "lost-lane-takes-all", breaks: "a chat that loses the lane of its reminders keeps its messages",
+		file: "agents/engine/retry.go", pkg: "./agents/engine", tests: []string{"TestMessagesStayWhenAReminderIsLost"},
+		old: `			if kept == 0 {
+`,
+		new: `			if len(lost) > 0 || kept == 0 {
+`,
+	},
+}
