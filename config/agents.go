@@ -63,7 +63,7 @@ func (k *checker) checkAgent(at string, a Agent) {
 	k.oneOf(at+".session.queue", string(a.Session.Queue), queues...)
 	k.checkBudget(at+".limits.budget", a.Limits.Budget)
 	if p := at + ".partitions"; a.Partitions > mostPartitions {
-		k.Fault(p, "%s partitions: want %d at most", k.Quote(p), mostPartitions)
+		k.Fault(p, "partitions: want %d at most, got %s", mostPartitions, k.Quote(p))
 	}
 	k.checkChannels(at+".channels", a)
 	k.checkDoors(at+".doors", a)

@@ -85,7 +85,7 @@ func TestProblems(t *testing.T) {
 		"temperature":             {"models: {m: {provider: openai, model: m, temperature: 3}}\n", []string{`1:55: temperature: want a number from 0 to 2`}},
 		"burst without requests":  {"models: {m: {provider: openai, model: m, rate: {burst: 3}}}\n", []string{`1:56: burst without requests: want rate.requests too, in calls a minute`}},
 		"negative price":          {"models: {m: {provider: openai, model: m, price: {input: -3, output: 1}}}\n", []string{`1:57: input: want 0 or more, got "-3"`}},
-		"too many partitions":     {agentA + "    partitions: 65\n", []string{`4:17: 65 partitions: want 64 at most`}},
+		"too many partitions":     {agentA + "    partitions: 65\n", []string{`4:17: partitions: want 64 at most, got "65"`}},
 		"negative partitions":     {agentA + "    partitions: -1\n", []string{`4:17: partitions: want 0 or more, got "-1"`}},
 		"negative maximum":        {agentA + "    session: {max: -1}\n", []string{`4:20: max: want 0 or more, got "-1"`}},
 		"duration without a unit": {agentA + "    session: {ttl: 30}\n", []string{`4:20: ttl: want a duration with its unit, such as 30s or 10m, got "30"`}},
