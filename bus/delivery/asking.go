@@ -1,6 +1,15 @@
 package delivery
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
 
 // Ask has the lane ask for messages, as it does from the start, or not: then another
 // host is to serve it. It returns at once; see Asks.
@@ -40,4 +49,80 @@ func (l *Lane) rests(ctx context.Context) bool {
 		}
 	}
 	return true
+}
+
+// ask asks for messages until ctx ends or the lane is to rest. Again reports that it has
+// stopped asking to take the lane over, and is to go on.
+func (l *Lane) ask(ctx context.Context, consumer jetstream.Consumer) (again bool, err error) {
+	silent := make(chan struct{}, 1)
+	select {
+	case <-l.due: // of a time before
+	default:
+	}
+	consuming, err := consumer.Consume(
+		func(m jetstream.Msg) { l.receive(ctx, consumer, m) },
+		jetstream.PullPriorityGroup(laneGroup),
+		jetstream.PullMaxMessages(pullMessages),
+		jetstream.PullExpiry(pullExpiry),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { l.trouble(err, silent) }),
+	)
+	if err != nil {
+		return false, fmt.Errorf("consume: %w", err)
+	}
+	l.once.Do(func() { close(l.up) })
+	l.asks.Store(true)
+	closed := consuming.Closed() // asked for after Stop, it does not wait for the message being handed out
+	for {
+		select {
+		case <-ctx.Done():
+			consuming.Stop()
+			<-closed
+			return false, nil
+		case <-l.turned:
+			if l.idle.Load() {
+				consuming.Drain() // what has come is handed out
+				<-closed
+				l.rested = consumer
+				return false, nil
+			}
+		case t := <-l.due:
+			consuming.Stop()
+			<-closed
+			l.takeOver(ctx, consumer, t)
+			return true, nil
+		case <-closed:
+			return false, errors.New("the consumer is gone")
+		case <-silent: // it went unnoticed, while no pull was waiting
+			consuming.Stop()
+			<-closed
+			return false, errors.New("consumer: no responders")
+		}
+	}
+}
+
+// takeOverNext has the lane taken over once it asks for nothing.
+func (l *Lane) takeOverNext(t takeover) {
+	select {
+	case l.due <- t:
+	default: // it is on the way
+	}
+}
+
+// settleDeliveries returns when nothing can be on its way to this lane, which has stopped
+// asking: the server has read so, as it answers a request that came behind.
+//
+// A consumer is reset only then. When one with replicas is reset among deliveries, the
+// server records those behind the reset as made, but not what it then delivers again from
+// before them; its next leader takes that for acknowledged, and it is lost.
+func (l *Lane) settleDeliveries(ctx context.Context, pin string) error {
+	pull, err := emptyPull(pin)
+	if err == nil {
+		_, err = bus.Again(ctx, func(ctx context.Context) (*nats.Msg, error) {
+			return l.js.Conn().RequestWithContext(ctx, l.pullSubject(), pull)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("wait for deliveries: %w", err)
+	}
+	return nil
 }

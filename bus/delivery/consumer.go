@@ -129,14 +129,22 @@ func pinnedClient(info *jetstream.ConsumerInfo) string {
 // server renews the pin and sends none. A lane that slows down has read what
 // it pulled long before it pulls again.
 func (l *Lane) keepPin() {
-	pull, err := json.Marshal(map[string]any{"batch": 1, "max_bytes": 1, "no_wait": true, "group": laneGroup, "id": l.pin})
+	pull, err := emptyPull(l.pin)
 	if err == nil {
 		nc := l.js.Conn()
-		err = nc.PublishRequest(bus.APIPrefix(l.js)+"CONSUMER.MSG.NEXT."+l.cfg.Stream+"."+l.cfg.Name, nc.NewInbox(), pull)
+		err = nc.PublishRequest(l.pullSubject(), nc.NewInbox(), pull)
 	}
 	if err != nil {
 		l.log.Debug().Err(err).Msg("keep the lane while it is slow")
 	}
+}
+
+func emptyPull(pin string) ([]byte, error) {
+	return json.Marshal(map[string]any{"batch": 1, "max_bytes": 1, "no_wait": true, "group": laneGroup, "id": pin})
+}
+
+func (l *Lane) pullSubject() string {
+	return bus.APIPrefix(l.js) + "CONSUMER.MSG.NEXT." + l.cfg.Stream + "." + l.cfg.Name
 }
 
 func (l *Lane) unpin(ctx context.Context) error {

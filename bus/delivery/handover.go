@@ -77,6 +77,9 @@ func (l *Lane) HandOver(ctx context.Context) error {
 }
 
 func (l *Lane) handOver(ctx context.Context, pin string) error {
+	if err := l.settleDeliveries(ctx, pin); err != nil {
+		return err
+	}
 	consumer, err := l.js.Consumer(ctx, l.cfg.Stream, l.cfg.Name)
 	if err != nil {
 		return fmt.Errorf("look up consumer: %w", err)
@@ -103,18 +106,29 @@ func (l *Lane) leaveNote(ctx context.Context, info *jetstream.ConsumerInfo) erro
 	return l.owner.write(ctx, note)
 }
 
+// A takeover is what makes a host the owner of a lane, anew or again.
+type takeover struct {
+	pin   string
+	first *jetstream.MsgMetadata // of the first message under the pin, or behind a gap
+}
+
+// resets reports whether something was delivered before, so that the consumer is reset.
+func (l *Lane) resets(t takeover) bool { return t.first.Sequence.Consumer > 1 || t.pin == l.pin }
+
 // takeOver makes this host the owner under a new pin, or again under the one it
 // has. What an owner before may have left, or what was lost on its way, comes
 // again after a reset, from the first message that is not acknowledged, in
 // order.
-func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin string, meta *jetstream.MsgMetadata) bool {
+func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, t takeover) bool {
 	api, cancel := context.WithTimeout(ctx, bus.APITimeout)
 	defer cancel()
 	note, err := l.owner.read(api)
-	if err == nil && meta.Sequence.Consumer > 1 { // 1: nothing was delivered before
-		var info *jetstream.ConsumerInfo
-		if info, err = bus.Again(api, consumer.Info); err == nil {
-			err = l.reset(api, &note, deliveredBefore(meta, info))
+	if err == nil && l.resets(t) {
+		if err = l.settleDeliveries(api, t.pin); err == nil {
+			var info *jetstream.ConsumerInfo
+			if info, err = bus.Again(api, consumer.Info); err == nil {
+				err = l.reset(api, &note, deliveredBefore(t.first, info))
+			}
 		}
 		l.resetting, l.resetAt = err == nil, time.Now()
 	}
@@ -128,17 +142,17 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, pin st
 	if note.Pin != "" { // who had the lane did not let it go
 		handed = 0
 	}
-	note.Host, note.Pin, note.Handed = l.cfg.Host, pin, 0
+	note.Host, note.Pin, note.Handed = l.cfg.Host, t.pin, 0
 	note.Tried = max(note.Tried, l.given)            // a consumer made again begins at the first message
 	if err := l.owner.write(api, note); err != nil { // costs only a slower restart
 		l.log.Warn().Err(err).Msg("record the owner of the lane: failed")
 	}
-	l.pin, l.tried, l.handed = pin, note.Tried, handed
+	l.pin, l.tried, l.handed = t.pin, note.Tried, handed
 	l.progress.restart()
 	if l.pinned.Load() == nil {
 		l.since.Store(time.Now().UnixMilli())
 	}
-	l.pinned.Store(&pin)
+	l.pinned.Store(&t.pin)
 	l.log.Info().Uint64("tried", l.tried).Msg("this host serves the lane")
 	l.gained(ctx, former)
 	return true

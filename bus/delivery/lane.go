@@ -66,6 +66,7 @@ type Lane struct {
 	since  atomic.Int64           // when this host got it, in Unix milliseconds
 	idle   atomic.Bool            // it is not to ask for messages
 	turned chan struct{}          // a token when idle has changed
+	due    chan takeover          // the lane is to be taken over, by a reset
 	asks   atomic.Bool            // the consumer is being asked
 	up     chan struct{}          // closed when the consumer is being asked
 	once   sync.Once
@@ -95,7 +96,7 @@ const (
 func NewLane(js jetstream.JetStream, cfg LaneConfig, log zerolog.Logger, gained func(ctx context.Context, former string), deliver func(*Delivery)) *Lane {
 	l := &Lane{
 		cfg: cfg, js: js, deliver: deliver, gained: gained, held: heldMessages{bySeq: map[uint64]*Delivery{}, freed: make(chan struct{}, 1)},
-		up: make(chan struct{}), ensuring: make(chan struct{}, 1), turned: make(chan struct{}, 1),
+		up: make(chan struct{}), ensuring: make(chan struct{}, 1), turned: make(chan struct{}, 1), due: make(chan takeover, 1),
 		log: log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger(),
 	}
 	l.owner = ownershipStore{js, cfg.Stream + "." + cfg.Name, l.log}
@@ -148,40 +149,10 @@ func (l *Lane) serve(ctx context.Context) error {
 	} else if err := l.takeBack(ctx, consumer); err != nil {
 		return err
 	}
-	silent := make(chan struct{}, 1)
-	consuming, err := consumer.Consume(
-		func(m jetstream.Msg) { l.receive(ctx, consumer, m) },
-		jetstream.PullPriorityGroup(laneGroup),
-		jetstream.PullMaxMessages(pullMessages),
-		jetstream.PullExpiry(pullExpiry),
-		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { l.trouble(err, silent) }),
-	)
-	if err != nil {
-		return fmt.Errorf("consume: %w", err)
-	}
-	l.once.Do(func() { close(l.up) })
-	l.asks.Store(true)
 	defer l.asks.Store(false)
-	closed := consuming.Closed() // asked for after Stop, it does not wait for the message being handed out
 	for {
-		select {
-		case <-ctx.Done():
-			consuming.Stop()
-			<-closed
-			return nil
-		case <-l.turned:
-			if l.idle.Load() {
-				consuming.Drain() // what has come is handed out
-				<-closed
-				l.rested = consumer
-				return nil
-			}
-		case <-closed:
-			return errors.New("the consumer is gone")
-		case <-silent: // it went unnoticed, while no pull was waiting
-			consuming.Stop()
-			<-closed
-			return errors.New("consumer: no responders")
+		if again, err := l.ask(ctx, consumer); !again {
+			return err
 		}
 	}
 }
@@ -213,9 +184,14 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 		return
 	}
 	count := meta.Sequence.Consumer
-	if pin := m.Headers().Get("Nats-Pin-Id"); pin != l.pin || l.misses(count) {
-		if !l.takeOver(ctx, consumer, pin, meta) {
-			return // not acknowledged: it comes again
+	if pin := m.Headers().Get("Nats-Pin-Id"); pin != l.pin || !l.Serving() || l.misses(count) {
+		t := takeover{pin: pin, first: meta}
+		if l.resets(t) {
+			l.takeOverNext(t)
+			return // not acknowledged, as all that comes now: it comes again
+		}
+		if !l.takeOver(ctx, consumer, t) {
+			return
 		}
 	}
 	if l.resetting && count != 1 {
@@ -247,12 +223,13 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 
 // misses reports whether messages that the server has delivered did not come:
 // lost with a connection or with the server, they would come again only after
-// newer ones. The server counts its deliveries, from 1 after a reset.
+// newer ones. The server counts its deliveries, from 1 after a reset, which may be
+// that of another host.
 func (l *Lane) misses(count uint64) bool {
 	if l.resetting { // or the first one after the reset is lost
 		return count != 1 && time.Since(l.resetAt) > pinnedTTL
 	}
-	return count != 1 && count != l.last+1
+	return count != l.last+1
 }
 
 // Owns asks the server whether this host still holds the pin.

@@ -110,11 +110,16 @@ func join(t *testing.T, ns *server.Server, name string, filters ...string) *host
 func joinLane(t *testing.T, ns *server.Server, name string, n int, filters ...string) *host {
 	t.Helper()
 	d := &door{server: ns}
-	nc, js := connectThrough(t, d)
+	_, js := connectThrough(t, d)
 	if filters == nil {
 		filters = []string{web}
 	}
-	h := &host{t: t, door: d, nc: nc, got: make(chan *delivery.Delivery, 10_000), gained: make(chan struct{}, 100), done: make(chan error, 1)}
+	return serveLane(t, js, d, name, n, filters...)
+}
+
+func serveLane(t *testing.T, js jetstream.JetStream, d *door, name string, n int, filters ...string) *host {
+	t.Helper()
+	h := &host{t: t, door: d, nc: js.Conn(), got: make(chan *delivery.Delivery, 10_000), gained: make(chan struct{}, 100), done: make(chan error, 1)}
 	cfg := delivery.LaneConfig{Stream: bus.InboundStream, Name: delivery.LaneName(n), Filters: filters, Host: name}
 	h.Lane = delivery.NewLane(js, cfg, bustest.Log(t).With().Str("host", name).Logger(),
 		func(context.Context, string) { h.gained <- struct{}{} }, func(d *delivery.Delivery) { h.got <- d })

@@ -1,0 +1,105 @@
+package delivery_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/bus/delivery"
+	"agenthost/bus/streams"
+	"agenthost/internal/waittest"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A lane is taken over while messages come in, and then the consumer gets another leader,
+// which knows of it only what was replicated: all that is not acknowledged is still due.
+func TestLaneOfReplicasIsTakenOverUnderLoad(t *testing.T) {
+	c := bustest.StartCluster(t)
+	js := dialed(t, c.URL(0))
+	if err := streams.Provision(t.Context(), js, 3, 0, bustest.Log(t)); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), bus.InboundStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := serveLane(t, dialed(t, c.URL(1)), nil, "one", 0, web)
+	published := 0
+	for range 5 {
+		loaded, done := load(t, js)
+		<-loaded
+		<-h.got
+		for len(h.gained) > 0 {
+			<-h.gained
+		}
+		if err := stream.UnpinConsumer(t.Context(), delivery.LaneName(0), "owner"); err != nil {
+			t.Fatal(err)
+		}
+		<-h.gained
+		published += done()
+		waittest.Until(t, "all is held", func() bool { return h.Held() == published && consumer(t, js).NumPending == 0 })
+		stepDown(t, js)
+		if due := consumer(t, js); due.NumAckPending+int(due.NumPending) != published || due.AckFloor.Stream != 0 {
+			t.Fatalf("of %d messages, none acknowledged, %d and %d are due under another leader, those behind %d",
+				published, due.NumAckPending, due.NumPending, due.AckFloor.Stream)
+		}
+	}
+}
+
+// load publishes until done is called, which says how many messages; loaded is closed when
+// some are stored.
+func load(t *testing.T, js jetstream.JetStream) (loaded <-chan struct{}, done func() int) {
+	some, stop, count := make(chan struct{}), make(chan struct{}), make(chan int)
+	go func() {
+		tick := time.NewTicker(200 * time.Microsecond)
+		defer tick.Stop()
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				<-js.PublishAsyncComplete()
+				count <- n
+				return
+			case <-tick.C:
+			}
+			if _, err := js.PublishAsync(web, []byte(strconv.Itoa(n))); err != nil {
+				t.Error(err)
+			}
+			if n == 100 {
+				close(some)
+			}
+		}
+	}()
+	return some, func() int { close(stop); return <-count }
+}
+
+// stepDown has the consumer of lane 0 led by another server.
+func stepDown(t *testing.T, js jetstream.JetStream) {
+	t.Helper()
+	leader := consumer(t, js).Cluster.Leader
+	subject := bus.APIPrefix(js) + "CONSUMER.LEADER.STEPDOWN." + bus.InboundStream + "." + delivery.LaneName(0)
+	if _, err := js.Conn().Request(subject, nil, 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "another server leads the consumer", func() bool {
+		c, err := js.Consumer(t.Context(), bus.InboundStream, delivery.LaneName(0))
+		return err == nil && c.CachedInfo().Cluster.Leader != "" && c.CachedInfo().Cluster.Leader != leader
+	})
+}
+
+func dialed(t *testing.T, url string) jetstream.JetStream {
+	t.Helper()
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
