@@ -5,8 +5,6 @@ import (
 	"errors"
 	"sync"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // againAfter is how long an answer may take until the question is put once more.
@@ -48,24 +46,6 @@ func Again[T any](ctx context.Context, ask func(context.Context) (T, error)) (v 
 		case <-again.C:
 		case <-ctx.Done():
 			return v, ctx.Err()
-		}
-	}
-}
-
-// nextWithin is when a wait for a message ends and the next begins: longer than a consumer
-// may be silent.
-const nextWithin = time.Minute
-
-// Next waits for the next message of an ordered consumer until ctx ends. A wait of nats.go that
-// misses that the connection is back goes on for ever, although the consumer is gone: it does
-// not look for signs of life while there is no connection. The next wait does.
-func Next(ctx context.Context, msgs jetstream.MessagesContext) (jetstream.Msg, error) {
-	for {
-		wait, cancel := context.WithTimeout(ctx, nextWithin)
-		msg, err := msgs.Next(jetstream.NextContext(wait))
-		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-			return msg, err
 		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	followAgain = time.Second
 	// recently is how long the last messages are known without a look at the log.
 	recently   = 10 * time.Minute
 	mostRecent = 10_000
@@ -60,64 +59,27 @@ func (d *Desk) Key(p Place) string { return string(p.key(d.door)) }
 // Run follows what agents say at the door until ctx ends. What breaks is begun again
 // behind what came last.
 func (d *Desk) Run(ctx context.Context) error {
-	since := time.Now().Add(-recently)
-	subject := bus.OutboundPrefix + d.door
-	cfg := jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{subject, subject + ".>"},
-		DeliverPolicy:  jetstream.DeliverByStartTimePolicy, OptStartTime: &since,
-		MaxResetAttempts: 1, // more are made by Run, which ends with its context
-	}
 	caughtUp := sync.OnceFunc(func() { close(d.ready) })
-	for ctx.Err() == nil {
-		last, err := d.follow(ctx, cfg, caughtUp)
-		if last > 0 {
-			cfg.DeliverPolicy, cfg.OptStartTime, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, nil, last+1
-		}
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it ended as ctx did
-		}
-		d.log.Debug().Err(err).Msg("follow the replies again")
-		select {
-		case <-ctx.Done():
-		case <-time.After(followAgain):
-		}
-	}
-	return nil
-}
-
-// follow takes replies until that fails, and returns the sequence of the last.
-func (d *Desk) follow(ctx context.Context, cfg jetstream.OrderedConsumerConfig, caughtUp func()) (last uint64, err error) {
-	cons, err := d.client.JetStream().OrderedConsumer(ctx, bus.OutboundStream, cfg)
-	if err != nil {
-		return 0, err
-	}
-	info := cons.CachedInfo()
-	msgs, err := cons.Messages()
-	if err != nil {
-		return 0, err
-	}
-	defer msgs.Stop()
-	if info == nil || info.NumPending == 0 {
-		caughtUp()
-	}
-	for {
-		msg, err := bus.Next(ctx, msgs)
-		if err != nil {
-			return last, err
-		}
-		meta, err := msg.Metadata()
-		if err != nil {
-			return last, err
-		}
-		last = meta.Sequence.Stream
-		var out bus.Outbound
-		if json.Unmarshal(msg.Data(), &out) == nil {
-			d.take(out, meta.Timestamp)
-		}
-		if meta.NumPending == 0 {
-			caughtUp()
-		}
-	}
+	subject := bus.OutboundPrefix + d.door
+	return bus.Follow(ctx, d.client.JetStream(), bus.Following{
+		Stream: bus.OutboundStream, Subjects: []string{subject, subject + ".>"}, Since: time.Now().Add(-recently),
+		Patient: true, Log: d.log,
+		Began: func(_, pending uint64) {
+			if pending == 0 {
+				caughtUp()
+			}
+		},
+		Take: func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
+			var out bus.Outbound
+			if json.Unmarshal(msg.Data(), &out) == nil {
+				d.take(out, meta.Timestamp)
+			}
+			if meta.NumPending == 0 {
+				caughtUp()
+			}
+			return nil
+		},
+	})
 }
 
 // take hands what an agent says to those who wait in its session.

@@ -81,7 +81,7 @@ func stepDown(t *testing.T, js jetstream.JetStream) {
 	t.Helper()
 	leader := consumer(t, js).Cluster.Leader
 	subject := bus.APIPrefix(js) + "CONSUMER.LEADER.STEPDOWN." + bus.InboundStream + "." + delivery.LaneName(0)
-	if _, err := js.Conn().Request(subject, nil, 10*time.Second); err != nil {
+	if _, err := js.Conn().RequestWithContext(t.Context(), subject, nil); err != nil {
 		t.Fatal(err)
 	}
 	waittest.Until(t, "another server leads the consumer", func() bool {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"time"
 
 	"agenthost/bus"
@@ -107,37 +108,25 @@ func (l *Log) Since(ctx context.Context, at time.Time) iter.Seq2[Entry, error] {
 // can be missed any more.
 func (l *Log) Follow(ctx context.Context, ready func()) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		cons, err := l.js.OrderedConsumer(ctx, bus.AuditStream, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverNewPolicy})
-		if err != nil {
+		once := sync.OnceFunc(ready)
+		err := bus.Follow(ctx, l.js, bus.Following{
+			Stream: bus.AuditStream, New: true,
+			Began: func(_, _ uint64) { once() },
+			Take: func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
+				if e, ok := read(meta.Sequence.Stream, msg.Data()); ok && !yield(e, nil) {
+					return errEnough
+				}
+				return nil
+			},
+		})
+		if err != nil && !errors.Is(err, errEnough) {
 			yield(Entry{}, fmt.Errorf("follow the audit log: %w", err))
-			return
-		}
-		msgs, err := cons.Messages()
-		if err != nil {
-			yield(Entry{}, fmt.Errorf("follow the audit log: %w", err))
-			return
-		}
-		defer msgs.Stop()
-		ready()
-		for {
-			msg, err := bus.Next(ctx, msgs)
-			if ctx.Err() != nil {
-				return
-			}
-			if err != nil {
-				yield(Entry{}, fmt.Errorf("follow the audit log: %w", err))
-				return
-			}
-			meta, err := msg.Metadata()
-			if err != nil {
-				continue // it is no message of a stream
-			}
-			if e, ok := read(meta.Sequence.Stream, msg.Data()); ok && !yield(e, nil) {
-				return
-			}
 		}
 	}
 }
+
+// errEnough ends a following whose caller wants no more.
+var errEnough = errors.New("enough")
 
 // read reads an entry; what is none is passed over.
 func read(seq uint64, data []byte) (Entry, bool) {

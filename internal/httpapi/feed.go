@@ -63,7 +63,6 @@ type item struct {
 const (
 	mostNews      = 1024 // that wait for a client
 	mostListeners = 256
-	followAgain   = time.Second
 	channelsEvery = 5 * time.Second
 )
 
@@ -95,59 +94,20 @@ func (f *Feed) Run(ctx context.Context) error {
 	return nil
 }
 
-// follow takes what comes in a stream, until ctx ends. What broke is begun again
-// behind what was taken last.
+// follow takes what comes in a stream, until ctx ends.
 func (f *Feed) follow(ctx context.Context, stream, filter string, caughtUp func()) {
-	defer caughtUp() // clients that wait give up by themselves
-	cfg := jetstream.OrderedConsumerConfig{FilterSubjects: []string{filter}, DeliverPolicy: jetstream.DeliverNewPolicy}
-	for ctx.Err() == nil {
-		last, err := f.followOnce(ctx, stream, cfg, caughtUp)
-		if last > 0 {
-			cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, last+1
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		f.log.Debug().Err(err).Str("stream", stream).Msg("follow stream: failed; retrying")
-		select {
-		case <-ctx.Done():
-		case <-time.After(followAgain):
-		}
-	}
-}
-
-func (f *Feed) followOnce(ctx context.Context, name string, cfg jetstream.OrderedConsumerConfig, caughtUp func()) (last uint64, err error) {
-	stream, err := f.client.JetStream().Stream(ctx, name)
-	if err != nil {
-		return 0, err
-	}
-	if cfg.DeliverPolicy == jetstream.DeliverNewPolicy { // from a place that is known
-		last = stream.CachedInfo().State.LastSeq
-		cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, last+1
-	}
-	cons, err := stream.OrderedConsumer(ctx, cfg)
-	if err != nil {
-		return last, err
-	}
-	msgs, err := cons.Messages()
-	if err != nil {
-		return last, err
-	}
-	defer msgs.Stop()
-	f.reach(placeIn(name, last))
-	caughtUp()
-	for {
-		msg, err := bus.Next(ctx, msgs)
-		if err != nil {
-			return last, err
-		}
-		meta, err := msg.Metadata()
-		if err != nil {
-			return last, err
-		}
-		last = meta.Sequence.Stream
-		f.take(ctx, name, records.Record{Subject: msg.Subject(), Seq: last, Time: meta.Timestamp, Header: msg.Headers(), Data: msg.Data()})
-	}
+	defer caughtUp()                                         // clients that wait give up by themselves
+	_ = bus.Follow(ctx, f.client.JetStream(), bus.Following{ // it ends with ctx
+		Stream: stream, Subjects: []string{filter}, New: true, Patient: true, Log: f.log,
+		Began: func(after, _ uint64) {
+			f.reach(placeIn(stream, after))
+			caughtUp()
+		},
+		Take: func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
+			f.take(ctx, stream, records.Record{Subject: msg.Subject(), Seq: meta.Sequence.Stream, Time: meta.Timestamp, Header: msg.Headers(), Data: msg.Data()})
+			return nil
+		},
+	})
 }
 
 func placeIn(stream string, seq uint64) place {

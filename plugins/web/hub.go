@@ -53,7 +53,6 @@ const (
 	lately      = 30 * time.Minute // longer than a run takes
 	mostPending = 20_000
 	mostNews    = 256
-	followAgain = time.Second
 )
 
 func newHub(js jetstream.JetStream, log zerolog.Logger) *hub {
@@ -87,62 +86,29 @@ func (h *hub) run(ctx context.Context) error {
 	return nil
 }
 
-// follow takes what is and comes in a stream, until ctx ends. What broke is begun
-// again behind what was taken last.
+// follow takes what is and comes in a stream, until ctx ends.
 func (h *hub) follow(ctx context.Context, name string, since time.Time, caughtUp func(), take func(uint64, time.Time, []byte)) {
-	defer caughtUp() // whoever waits gives up with ctx
-	cfg := jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{map[string]string{bus.InboundStream: inward, bus.OutboundStream: outward}[name]},
-		DeliverPolicy:  jetstream.DeliverByStartTimePolicy, OptStartTime: &since,
-	}
-	for ctx.Err() == nil {
-		last, err := h.followOnce(ctx, name, cfg, caughtUp, take)
-		if last > 0 {
-			cfg.DeliverPolicy, cfg.OptStartTime, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, nil, last+1
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		h.log.Debug().Err(err).Str("stream", name).Msg("chat page: follow the stream again")
-		select {
-		case <-ctx.Done():
-		case <-time.After(followAgain):
-		}
-	}
-}
-
-func (h *hub) followOnce(ctx context.Context, name string, cfg jetstream.OrderedConsumerConfig, caughtUp func(), take func(uint64, time.Time, []byte)) (last uint64, err error) {
-	cons, err := h.js.OrderedConsumer(ctx, name, cfg)
-	if err != nil {
-		return 0, err
-	}
-	info := cons.CachedInfo()
-	msgs, err := cons.Messages()
-	if err != nil {
-		return 0, err
-	}
-	defer msgs.Stop()
-	if info == nil || info.NumPending == 0 {
-		if name == bus.OutboundStream {
-			h.skip(ctx)
-		}
-		caughtUp()
-	}
-	for {
-		msg, err := bus.Next(ctx, msgs)
-		if err != nil {
-			return last, err
-		}
-		meta, err := msg.Metadata()
-		if err != nil {
-			return last, err
-		}
-		last = meta.Sequence.Stream
-		take(last, meta.Timestamp, msg.Data())
-		if meta.NumPending == 0 {
+	defer caughtUp()                         // whoever waits gives up with ctx
+	_ = bus.Follow(ctx, h.js, bus.Following{ // it ends with ctx
+		Stream: name, Subjects: []string{map[string]string{bus.InboundStream: inward, bus.OutboundStream: outward}[name]}, Since: since,
+		Patient: true, Log: h.log,
+		Began: func(_, pending uint64) {
+			if pending > 0 {
+				return
+			}
+			if name == bus.OutboundStream {
+				h.skip(ctx)
+			}
 			caughtUp()
-		}
-	}
+		},
+		Take: func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
+			take(meta.Sequence.Stream, meta.Timestamp, msg.Data())
+			if meta.NumPending == 0 {
+				caughtUp()
+			}
+			return nil
+		},
+	})
 }
 
 // skip notes how far the stream of replies is when nothing new is in it.

@@ -245,20 +245,16 @@ func (l *Load) Counts() (accepted, ended int) {
 
 // follow reads what agents say, until ctx ends.
 func (l *Load) follow(ctx context.Context, all *sync.WaitGroup) {
-	var last uint64
-	for ctx.Err() == nil {
-		_ = check.Follow(ctx, l.js, bus.OutboundStream, last+1, func(msg check.Message) { // it begins again where it was
-			last = msg.Seq
+	_ = bus.Follow(ctx, l.js, bus.Following{ // it ends with ctx
+		Stream: bus.OutboundStream, Patient: true,
+		Take: func(msg jetstream.Msg, _ *jetstream.MsgMetadata) error {
 			out := bus.Outbound{}
-			if json.Unmarshal(msg.Data, &out) == nil {
+			if json.Unmarshal(msg.Data(), &out) == nil {
 				l.hear(ctx, out, all)
 			}
-		})
-		select {
-		case <-ctx.Done():
-		case <-time.After(200 * time.Millisecond): // NATS is away
-		}
-	}
+			return nil
+		},
+	})
 }
 
 func (l *Load) hear(ctx context.Context, out bus.Outbound, all *sync.WaitGroup) {
