@@ -238,6 +238,7 @@ func (f *spreadFleet) owners() map[string]int {
 // Hosts come and go under load: the lanes are even each time, and no message is lost,
 // answered twice or out of its order.
 func TestLanesSpread(t *testing.T) {
+	t.Parallel()
 	f := newSpreadFleet(t, 20*time.Millisecond)
 	f.join("one", 1)
 	stop := f.write(50)
@@ -262,6 +263,7 @@ func TestLanesSpread(t *testing.T) {
 }
 
 func TestLanesSpreadByWeight(t *testing.T) {
+	t.Parallel()
 	f := newSpreadFleet(t, 0)
 	f.join("one", 1)
 	f.join("two", 3)
@@ -285,6 +287,7 @@ func TestLanesSpreadByWeight(t *testing.T) {
 // Runs that take long end where they began, while their lane moves: none is begun twice,
 // and what comes in their chats waits for them.
 func TestLanesMoveBesideLongRuns(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		leaves bool
 		run    time.Duration // for a host that joins, longer than a lane waits until it moves; else shorter than the grace
@@ -294,6 +297,7 @@ func TestLanesMoveBesideLongRuns(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := newSpreadFleet(t, tt.run)
 			leave := f.join("one", 1)
 			if tt.leaves {
@@ -330,6 +334,7 @@ func TestLanesMoveBesideLongRuns(t *testing.T) {
 // Who stops a run need not know that its lane has moved: the run ends, whichever host it
 // is on.
 func TestLanesMoveBesideRunsThatAreStopped(t *testing.T) {
+	t.Parallel()
 	f := newSpreadFleet(t, 10*time.Minute)
 	var stopped sync.Map
 	if _, err := f.client.NATS().Subscribe("plugin.outbound.load.*", func(m *nats.Msg) { stopped.Store(m.Subject, true) }); err != nil {
