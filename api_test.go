@@ -144,19 +144,6 @@ func TestExamplesImportWhatIsPublic(t *testing.T) {
 	}
 }
 
-// The examples fit the packages of the module; .ci/run runs their tests too.
-func TestExamplesCompile(t *testing.T) {
-	t.Parallel()
-	for _, dir := range exampleModules(t) {
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			out, err := exec.CommandContext(t.Context(), "go", "vet", "-C", dir, "./...").CombinedOutput()
-			if err != nil {
-				t.Errorf("%v\n%s", err, out)
-			}
-		})
-	}
-}
-
 func exampleModules(t *testing.T) []string {
 	t.Helper()
 	mods, err := filepath.Glob("examples/*/go.mod")

@@ -21,6 +21,7 @@ import (
 	"agenthost/hooks"
 	"agenthost/internal/doctor"
 	"agenthost/llm/scripted"
+	machine "agenthost/run"
 )
 
 // A fence is a block of code in a page. Its info is what stands behind the
@@ -133,6 +134,7 @@ func TestEnvelopesInDocs(t *testing.T) {
 		"report":   func() any { return new(doctor.Report) },
 		"call":     func() any { return new(hooks.Call) },
 		"outcome":  func() any { return new(hooks.Outcome) },
+		"acts":     func() any { return new(machine.Event) },
 		"beat":     func() any { return new(heartbeat.Beat) },
 		"note":     func() any { return new(client.Note) },
 	}

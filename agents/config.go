@@ -12,7 +12,7 @@ import (
 
 // Config is one entry of `agents:`.
 type Config struct {
-	ID           string `yaml:"id" json:"id"`
+	ID           string `yaml:"id,omitempty" json:"id,omitempty"` // none: of the defaults of all agents
 	Description  string `yaml:"description,omitempty" json:"description,omitempty"`
 	Model        Names  `yaml:"model,omitempty" json:"model,omitempty"`       // a fallback chain, first to last
 	Behavior     string `yaml:"behavior,omitempty" json:"behavior,omitempty"` // one that the program has registered
@@ -29,7 +29,9 @@ type Config struct {
 	Accepts          []string  `yaml:"accepts,omitempty" json:"accepts,omitempty"`
 	// Approvers are who may approve what the agent asks, from whichever chat, each as
 	// <channel>[.<instance>]/<from>; none: the chat that was asked.
-	Approvers    []string            `yaml:"approvers,omitempty" json:"approvers,omitempty"`
+	Approvers []string `yaml:"approvers,omitempty" json:"approvers,omitempty"`
+	// Notify is NotifyApprovers when each of them hears of each approval in their own chat.
+	Notify       string              `yaml:"notify,omitempty" json:"notify,omitempty"`
 	Permissions  map[string]string   `yaml:"permissions,omitempty" json:"permissions,omitempty"`
 	Sandbox      tools.SandboxConfig `yaml:"sandbox,omitempty" json:"sandbox,omitzero"` // of its commands
 	Session      session.Config      `yaml:"session,omitempty" json:"session,omitzero"`
@@ -45,12 +47,19 @@ type Config struct {
 	Partitions int               `yaml:"partitions,omitempty" json:"partitions,omitempty"`
 }
 
+// NotifyApprovers is the one value of Config.Notify.
+const NotifyApprovers = "approvers"
+
 // ReachedBy are the doors that lead to the agent.
 func (c Config) ReachedBy() []string {
+	list := slices.Clone(c.Doors)
 	if c.Doors == nil {
-		return bus.Doors()
+		list = bus.Doors()
 	}
-	return c.Doors
+	if c.ShadowOf == "" {
+		list = append(list, bus.DoorProbe)
+	}
+	return list
 }
 
 // Bindings are those of Channels, and one to each account of each door that leads to

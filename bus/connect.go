@@ -2,6 +2,7 @@ package bus
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os/user"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
 	"github.com/synadia-io/orbit.go/natscontext"
 )
 
@@ -120,4 +122,44 @@ func refused(err error) bool {
 		}
 	}
 	return false
+}
+
+// Dial connects a client, such as a command, to the NATS of a host: the one
+// that cfg names, else the port of the embedded server, with its token. Unlike Open it fails,
+// within ctx, when NATS is away; later it connects again as a Bus does. The
+// caller closes the connection.
+func Dial(ctx context.Context, cfg Config, name string, log zerolog.Logger) (*nats.Conn, jetstream.JetStream, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	if !cfg.External() {
+		address := cfg.Embedded.Address()
+		if address == "" {
+			return nil, nil, errors.New(`the host's NATS has no port: nats.embedded.listen is ""; set it, or name another server`)
+		}
+		cfg.URL = "nats://" + address
+		if cfg.Embedded.ServesAt(cfg.URL) {
+			withToken, err := cfg.WithToken()
+			if err != nil {
+				return nil, nil, err
+			}
+			cfg = withToken
+		}
+	}
+	opts := connectOptions(name, newConnWatch(log))
+	return dial(cfg, append(opts, within(ctx)))
+}
+
+// within makes an attempt at all the servers end with ctx: nats.go knows only
+// a timeout for each, which it applies to dialing and again to the greeting.
+func within(ctx context.Context) nats.Option {
+	return func(o *nats.Options) error {
+		end, ok := ctx.Deadline()
+		if !ok {
+			return nil
+		}
+		each := time.Until(end) / time.Duration(2*max(len(o.Servers), 1))
+		o.Timeout = max(min(o.Timeout, each), time.Millisecond)
+		return nil
+	}
 }

@@ -1,9 +1,12 @@
 package bus
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+
+	"agenthost/internal/natsserver"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
@@ -84,4 +87,40 @@ func (t TLS) options() ([]nats.Option, error) {
 		}
 	}
 	return opts, nil
+}
+
+// WithEnv fills what is empty in c from the NATS_* variables that the nats
+// command knows. An address in c, by URL or context, keeps those of the
+// environment away, and so does an identity: the credentials of one place are
+// never sent to another because half of each was set.
+func (c Config) WithEnv(getenv func(string) string) Config {
+	identified := c.identified()
+	if !c.External() {
+		c.URL, c.Context = getenv("NATS_URL"), getenv("NATS_CONTEXT")
+	}
+	if !identified {
+		c.User, c.Token = getenv("NATS_USER"), getenv("NATS_TOKEN")
+		c.Creds, c.NKey = getenv("NATS_CREDS"), getenv("NATS_NKEY")
+	}
+	if c.User != "" {
+		c.Password = cmp.Or(c.Password, getenv("NATS_PASSWORD"))
+	}
+	c.TLS.CA = cmp.Or(c.TLS.CA, getenv("NATS_CA"))
+	if c.TLS.Cert == "" && c.TLS.Key == "" {
+		c.TLS.Cert, c.TLS.Key = getenv("NATS_CERT"), getenv("NATS_KEY")
+	}
+	return c
+}
+
+// WithToken adds the token of the embedded server to c, unless c says who
+// connects or the host has made no token.
+func (c Config) WithToken() (Config, error) {
+	if c.identified() {
+		return c, nil
+	}
+	token, err := c.Embedded.Token()
+	if err == nil && token != "" {
+		c.User, c.Password = natsserver.User, token
+	}
+	return c, err
 }

@@ -14,9 +14,17 @@ const (
 
 var doors = []string{DoorA2A, DoorACP, DoorMCP, DoorNATS, DoorOpenAI}
 
-// Doors are all of them.
+// DoorProbe is the channel of canaries, which hosts answer with the model echo. It leads to
+// every agent that is no shadow, whatever its configuration says; a canary is signed.
+const DoorProbe = "probe"
+
+// CanaryWithin is the field of the meta data of a canary that says for how long, such as
+// 10s, its sender waits.
+const CanaryWithin = "within"
+
+// Doors are those that a configuration may name.
 func Doors() []string { return slices.Clone(doors) }
 
 // IsDoor reports whether a channel is one of them. What comes by it names its agent,
-// and its conversation is the session whoever sends it.
-func IsDoor(channel string) bool { return slices.Contains(doors, channel) }
+// and its conversation is the session, regardless of the sender.
+func IsDoor(channel string) bool { return channel == DoorProbe || slices.Contains(doors, channel) }

@@ -107,66 +107,10 @@ type Error struct {
 	Message string `json:"message"`
 }
 
-// Route is what is published on agent.route.<agent>, and the answer to it.
-type Route struct {
-	ID            string          `json:"id,omitempty"`
-	Kind          string          `json:"kind"`
-	From          string          `json:"from,omitempty"`
-	CorrelationID string          `json:"correlation_id,omitempty"`
-	Text          string          `json:"text,omitempty"`
-	Context       json.RawMessage `json:"context,omitempty"`
-	ReplyTo       string          `json:"reply_to,omitempty"`
-	Chain         []string        `json:"chain,omitempty"`
-	Deadline      time.Time       `json:"deadline,omitzero"`
-	Error         *Error          `json:"error,omitempty"`
-	InReplyTo     string          `json:"in_reply_to,omitempty"` // result: the id of the delegate it answers
-	Media         []Media         `json:"media,omitempty"`
-	// Origin is where the person is whose message led to a delegate, so that
-	// the agent that works on it can ask there.
-	Origin *Origin `json:"origin,omitempty"`
-	// Due is when the host's own schedule or heartbeat, which this is a firing
-	// of, was due.
-	Due time.Time `json:"due,omitzero"`
-	// Missed is "skip" for a firing that is not to be made up for when it is
-	// late.
-	Missed string `json:"missed,omitempty"`
-	// Scope is how far an approval goes that this result is the answer to.
-	Scope string `json:"scope,omitempty"`
-	// Args are what is to run in place of the arguments that were approved.
-	Args json.RawMessage `json:"args,omitempty"`
-	// Door is by which way a person has given the answer that this result is, or has
-	// ordered the stop: the subject of a chat, DoorCLI, DoorAPI, DoorNATS or DoorDeadline. Empty,
-	// it is the result of a task. It counts only where a host has signed it.
-	Door string `json:"door,omitempty"`
-}
-
-// An Origin is a conversation with a person.
-type Origin struct {
-	Agent   string `json:"agent"`   // whose conversation it is
-	Session string `json:"session"` // its key
-	Subject string `json:"subject"` // where its replies go
-	To      string `json:"to,omitempty"`
-	Chat    string `json:"chat,omitempty"`
-	Thread  string `json:"thread,omitempty"`
-	ReplyTo string `json:"reply_to,omitempty"` // the message that is being answered
-}
-
 // The doors besides chats.
 const (
 	DoorCLI      = "cli"
 	DoorAPI      = "api"
 	DoorDeadline = "deadline" // the time for an answer is over
 	DoorAgent    = "agent"    // of an order to stop: who has given the work has ended
-)
-
-// ProgramPrefix is before the name of who sends work and is no agent.
-const ProgramPrefix = "program:"
-
-// The kinds of route messages.
-const (
-	RouteDelegate  = "delegate"
-	RouteResult    = "result"
-	RouteEvent     = "event"
-	RouteSchedule  = "schedule"
-	RouteHeartbeat = "heartbeat"
 )

@@ -1,8 +1,9 @@
 package bus
 
 import (
-	"context"
+	"cmp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -25,12 +26,15 @@ func APIPrefix(js jetstream.JetStream) string {
 // OwnAPI is the prefix of the JetStream that the server itself has.
 const OwnAPI = "$JS.API."
 
-// Pause waits for d, or until ctx ends.
-func Pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
+// AtOnce calls all makers, so that a start takes the time of one answer of NATS
+// and not of a dozen. It returns what is wrong with the first of them that
+// failed, in their order.
+func AtOnce(makers []func() error) error {
+	faults := make([]error, len(makers))
+	var all sync.WaitGroup
+	for i, do := range makers {
+		all.Go(func() { faults[i] = do() })
 	}
+	all.Wait()
+	return cmp.Or(faults...)
 }

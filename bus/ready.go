@@ -35,7 +35,7 @@ const (
 func (b *Bus) Ready(ctx context.Context) error {
 	pause := time.NewTicker(readyPause)
 	defer pause.Stop()
-	waiting := Waiting{Log: b.Log.With().Str("server", b.address()).Logger()}
+	waiting := WaitLog{Log: b.Log.With().Str("server", b.address()).Logger()}
 	var err error
 	for {
 		switch last := b.attempt(ctx); {

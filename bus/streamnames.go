@@ -52,5 +52,12 @@ const ChannelsMarkers = time.Hour
 // UpgradeStream has the messages of AGENT_ROUTES while that is made new.
 const UpgradeStream = "AGENT_ROUTES_UPGRADE"
 
+// RestoreStream is there while a backup is restored: no host starts meanwhile.
+// RestoreSubject is its subject, on which nothing is published.
+const (
+	RestoreStream  = "AGENT_RESTORE"
+	RestoreSubject = "agent.restore"
+)
+
 // Description is that of the streams and consumers that hosts make.
 const Description = "agenthost"

@@ -42,8 +42,8 @@ func AgentOf(subject string) (agent string, ok bool) {
 // PartSubject is where the host of an agent hands on what is for one of its partitions.
 func PartSubject(agent string, n int) string { return PartPrefix + agent + "." + strconv.Itoa(n) }
 
-// HostSubject reports whether only hosts publish on subject: logs, what they tell of
-// themselves, and timers. Streams keep all of it.
+// HostSubject reports whether only hosts publish on subject: logs, what they report
+// about themselves, and timers. Streams keep all of it.
 func HostSubject(subject string) bool {
 	for _, prefix := range []string{"agent.session.", "agent.snapshot.", "agent.dead.", OwnerPrefix, EventsPrefix, AuditPrefix, SchedulePrefix, DuePrefix, PartPrefix} {
 		if strings.HasPrefix(subject, prefix) {

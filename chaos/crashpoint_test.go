@@ -164,7 +164,7 @@ func crashPoints(t *testing.T) []string {
 		}
 	}
 	if len(names) == 0 {
-		t.Fatal("no crash points in ../agents/engine")
+		t.Fatal("no crash points in ../agents")
 	}
 	return names
 }

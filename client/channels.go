@@ -52,6 +52,10 @@ func ReadChannels(data []byte) (ChannelReport, error) {
 	return r, err
 }
 
+// StateUnconfigured is the state of an account that no host has in its configuration any
+// more, and whose consumer is still there.
+const StateUnconfigured = "not configured"
+
 // A ChannelAccount is an account over the whole fleet. What its owner says counts;
 // the numbers are those of all hosts.
 type ChannelAccount struct {
@@ -59,7 +63,7 @@ type ChannelAccount struct {
 	Instance string   `json:"instance,omitempty"`
 	Agents   []string `json:"agents"`
 	Owner    string   `json:"owner,omitempty"` // empty: no host owns it at the moment
-	Hosts    []string `json:"hosts"`           // that serve it, or stand by
+	Hosts    []string `json:"hosts"`           // that serve it, or stand by; none: it is not configured any more
 	AccountState
 }
 
@@ -80,8 +84,13 @@ func (c *Client) Channels(ctx context.Context) ([]ChannelAccount, error) {
 func joinAccounts(reports []ChannelReport) []ChannelAccount {
 	list, at := []ChannelAccount{}, map[string]int{}
 	slices.SortFunc(reports, func(a, b ChannelReport) int { return cmp.Compare(a.Host, b.Host) })
+	unconfigured := []AccountStatus{}
 	for _, report := range reports {
 		for _, s := range report.Accounts {
+			if s.State == StateUnconfigured {
+				unconfigured = append(unconfigured, s)
+				continue
+			}
 			one := ChannelAccount{Channel: s.Channel, Instance: s.Instance, Agents: s.Agents, AccountState: s.AccountState}
 			i, known := at[one.Name()]
 			if !known {
@@ -90,6 +99,13 @@ func joinAccounts(reports []ChannelReport) []ChannelAccount {
 				list = append(list, one)
 			}
 			list[i].add(report.Host, s, known)
+		}
+	}
+	for _, s := range unconfigured { // as far as that host knows
+		one := ChannelAccount{Channel: s.Channel, Instance: s.Instance, Agents: s.Agents, Hosts: []string{}, AccountState: s.AccountState}
+		if _, known := at[one.Name()]; !known {
+			at[one.Name()] = len(list)
+			list = append(list, one)
 		}
 	}
 	slices.SortFunc(list, func(a, b ChannelAccount) int { return cmp.Compare(a.Name(), b.Name()) })

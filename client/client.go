@@ -1,13 +1,26 @@
+// Package client talks to a running fleet from outside: it sends messages and
+// waits for replies, follows a reply while a model writes it, answers approvals
+// and questions, stops runs, and reads and changes sessions, dead letters,
+// schedules, notes, models and configuration.
+//
+// A [Client] is one connection to the NATS of a fleet. It is safe for concurrent
+// use, connects again by itself, and needs no host for what NATS keeps: messages
+// and answers are stored and wait for the next host, and sessions, dead letters,
+// schedules and notes can be read meanwhile. Only what hosts alone know, such as
+// [Client.Hosts], [Client.Reload] and [Client.TripModel], needs one that runs.
+//
+// [Client.Ask] is a message and its reply in one call. A [Conversation] has more:
+// pieces of the reply as they come, without gap or repeat, and the approvals and
+// questions that come before it.
+//
+// Every call takes a context first. An error says what failed and what helps;
+// [Client.Explain] adds what the connection knows, such as a permission that is
+// missing.
 package client
 
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"net"
 	"sync/atomic"
 	"time"
 
@@ -105,80 +118,3 @@ func (c *Client) JetStream() jetstream.JetStream { return c.js }
 // Anonymous reports whether the connection has come to the embedded server of a
 // host without its token: it has the rights of a channel only.
 func (c *Client) Anonymous(ctx context.Context) bool { return bus.Anonymous(ctx, c.nc) }
-
-// Explain adds to the error of a call what the connection knows of it: that it
-// was lost, that NATS refused a permission, or that there is no JetStream. It may
-// be called after Close, and returns any other error as it is.
-func (c *Client) Explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	return hintJetStream(c.hintRefused(c.hintLost(err)))
-}
-
-// hintLost adds to an error without an answer that the connection has broken.
-func (c *Client) hintLost(err error) error {
-	silent := errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
-	if !silent || !c.lost.Load() {
-		return err
-	}
-	return fmt.Errorf("%w; the connection to NATS was lost: once it is back, check whether this was done, and repeat it if not", err)
-}
-
-// hintRefused adds to an error what NATS has refused meanwhile: a request that
-// is refused gets no answer, and the refusal arrives separately. Without the
-// token that is the whole error: that no host answers would mislead.
-func (c *Client) hintRefused(err error) error {
-	refused := c.nc.LastError()
-	if errors.Is(err, nats.ErrPermissionViolation) || !errors.Is(refused, nats.ErrPermissionViolation) {
-		return err
-	}
-	if c.anonymousAgain() {
-		return fmt.Errorf("permission denied: %s", bus.LogInHint)
-	}
-	return fmt.Errorf("%w; %w: this user of NATS needs the permission", err, refused)
-}
-
-// anonymousAgain is Anonymous by a connection of its own: the Client may be
-// closed by now.
-func (c *Client) anonymousAgain() bool {
-	if !c.own {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), requestWithin)
-	defer cancel()
-	nc, _, err := bus.Dial(ctx, c.cfg, "client", zerolog.Nop())
-	if err != nil {
-		return false
-	}
-	defer nc.Close()
-	return bus.Anonymous(ctx, nc)
-}
-
-// hintJetStream adds to an error of JetStream what helps where there is none.
-func hintJetStream(err error) error {
-	if errors.Is(err, nats.ErrNoResponders) {
-		return fmt.Errorf("%w; JetStream does not answer there: start that server with -js, or with a jetstream block in its configuration", err)
-	}
-	return err
-}
-
-// hintHost adds to an error of connecting what helps where there is no NATS, or
-// another service, or a server that is just dying.
-func hintHost(err error) error {
-	if _, file := errors.AsType[*fs.PathError](err); file {
-		return err // whose number is a net.Error too
-	}
-	if _, network := errors.AsType[net.Error](err); network || errors.Is(err, nats.ErrNoServers) || errors.Is(err, io.EOF) {
-		return fmt.Errorf(`%w; start a host with "agenthost run", or name its NATS with -s`, err)
-	}
-	return err
-}
-
-// hintBucket says what a missing bucket means.
-func hintBucket(err error) error {
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		return fmt.Errorf("%w: no host has run on this NATS yet", err)
-	}
-	return err
-}

@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"agenthost/bus"
+	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -40,35 +43,6 @@ type Conversation struct {
 
 // receivedSize holds what a model writes while the reader is slow.
 const receivedSize = 4096
-
-// A Message is one to an agent. Its ID makes it one message, however often it is
-// sent.
-type Message struct{ ID, Text string }
-
-// NewMessage is a message with an id of its own.
-func NewMessage(text string) Message { return Message{nuid.Next(), text} }
-
-// A Receipt says where a message is stored, and which session it is for.
-type Receipt struct {
-	ID      string `json:"id"`
-	Stream  string `json:"stream"`
-	Seq     uint64 `json:"seq"`
-	Session string `json:"session"` // the key of the session
-}
-
-// A Reply is the reply to a message.
-type Reply struct {
-	bus.Route
-	Envelope []byte // as it came
-}
-
-// Err is why the agent has no reply, in words; nil when it has one.
-func (r Reply) Err() error {
-	if r.Error == nil || *r.Error == (bus.Error{}) {
-		return nil
-	}
-	return fmt.Errorf("%s (%s)", cmp.Or(r.Error.Message, r.Text), r.Error.Code)
-}
 
 // Ask sends an agent a message and waits for the reply, which outlives hosts: end
 // ctx to give up waiting. A reply that says why there is none is an error, as
@@ -215,4 +189,48 @@ func readAsk(data []byte) (Waiting, bool) {
 	}
 	w := Waiting{ID: out.Call, Agent: out.Agent, Kind: out.Kind, Prompt: out.Text, Options: out.Options}
 	return w, out.Kind == bus.KindApproval || out.Kind == bus.KindQuestion
+}
+
+// ParseParty reads the name of a session, in which from talks, or a key such as
+// route/cli/apples, which names both. The key of another channel is a *NameError:
+// its chat goes on where it is.
+func ParseParty(text, from string) (Party, error) {
+	rest, route := strings.CutPrefix(text, "route/")
+	if !route {
+		if _, err := session.ID("a", text); err == nil {
+			return Party{}, &NameError{fmt.Errorf("session %q belongs to a chat and can only be continued there; want a name, or a key such as route/cli/apples", text)}
+		}
+		return Party{from, text}, nil
+	}
+	wrong := &NameError{fmt.Errorf("session %q: want a name, or a key such as route/cli/apples", text)}
+	who, name, ok := strings.Cut(rest, "/")
+	if !ok || strings.Contains(name, "/") || name == "" {
+		return Party{}, wrong
+	}
+	who, failed := url.PathUnescape(who)
+	name, bad := url.PathUnescape(name)
+	if errors.Join(failed, bad) != nil || who == "" {
+		return Party{}, wrong
+	}
+	return Party{who, name}, nil
+}
+
+// mostParties is how many sessions of an agent are looked at for the last one.
+const mostParties = 1000
+
+// LastParty is the last session in which from has talked to an agent; ok is false
+// when there is none.
+func (c *Client) LastParty(ctx context.Context, agent, from string) (p Party, ok bool, err error) {
+	list, err := c.Sessions().List(ctx, SessionPage{Agent: agent, Limit: mostParties})
+	if err != nil {
+		return Party{}, false, err
+	}
+	mine := RouteKey(from, "")
+	for _, s := range list.Sessions {
+		if strings.HasPrefix(string(s.Key), mine) {
+			p, err = ParseParty(string(s.Key), from)
+			return p, err == nil, err
+		}
+	}
+	return Party{}, false, nil
 }

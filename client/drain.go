@@ -70,11 +70,3 @@ func (c *Client) Left(ctx context.Context, host string) error {
 		}
 	}
 }
-
-// Names are those of the hosts.
-func (f Fleet) Names() (names []string) {
-	for _, h := range f {
-		names = append(names, h.Host)
-	}
-	return names
-}

@@ -1,8 +1,10 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"agenthost/bus"
@@ -166,4 +168,33 @@ func (c *Conversation) resend(ctx context.Context, m Message, emit func(Event)) 
 		return time.After(publishRetry)
 	}
 	return nil
+}
+
+// A Message is one to an agent. Its ID makes it one message, however often it is
+// sent.
+type Message struct{ ID, Text string }
+
+// NewMessage is a message with an id of its own.
+func NewMessage(text string) Message { return Message{nuid.Next(), text} }
+
+// A Receipt says where a message is stored, and which session it is for.
+type Receipt struct {
+	ID      string `json:"id"`
+	Stream  string `json:"stream"`
+	Seq     uint64 `json:"seq"`
+	Session string `json:"session"` // the key of the session
+}
+
+// A Reply is the reply to a message.
+type Reply struct {
+	bus.Route
+	Envelope []byte // as it came
+}
+
+// Err is why the agent has no reply, in words; nil when it has one.
+func (r Reply) Err() error {
+	if r.Error == nil || *r.Error == (bus.Error{}) {
+		return nil
+	}
+	return fmt.Errorf("%s (%s)", cmp.Or(r.Error.Message, r.Text), r.Error.Code)
 }

@@ -3,17 +3,21 @@ package client
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"agenthost/config"
+
 	"github.com/nats-io/nats.go"
 )
 
 const (
-	// firstWithin is what the first host has to answer within.
-	firstWithin = 500 * time.Millisecond
+	// firstWithin is the time limit of the first answer. Without any host NATS says so at
+	// once; a host that is up may be busy.
+	firstWithin = 2 * time.Second
 	// Each further one has as long after the one before as several of the first
 	// answer took: hosts of one fleet are about as far away as each other.
 	quietTimes            = 10
@@ -133,56 +137,59 @@ func (c *Client) order(ctx context.Context, subject string, data []byte, within 
 	}
 }
 
-// Agents are the ids of the agents that any of the hosts serves.
-func (f Fleet) Agents() []string {
-	var ids []string
+// StatusSubject is where every host of the fleet answers with its Status.
+const StatusSubject = "agenthost.status"
+
+// Status is what a host reports about itself.
+type Status struct {
+	Host    string       `json:"host"`
+	Version string       `json:"version"`
+	State   string       `json:"state"` // ready, degraded, or why not
+	Started time.Time    `json:"started"`
+	Serving int          `json:"serving"` // lanes that this host serves
+	Lanes   int          `json:"lanes"`   // lanes that it could
+	Weight  int          `json:"weight"`  // its share of the lanes beside those of other hosts
+	Share   int          `json:"share"`   // how many lanes it is to serve, by their numbers
+	Placed  []int        `json:"placed"`  // the numbers of those that it serves, or would if anything came
+	Serves  []LaneStatus `json:"serves"`  // the lanes that this host serves
+	// Partitions are those of hot agents that this host serves.
+	Partitions []PartitionStatus `json:"partitions,omitempty"`
+	Agents     []AgentStatus     `json:"agents"`
+	Models     []ModelStatus     `json:"models,omitempty"`
+	// ToolFaults are the tools that are left out, and sources that cannot be
+	// reached, in words.
+	ToolFaults []string `json:"tool_faults,omitempty"`
+	// Refused is what is wrong with the configuration as it was last read; until
+	// it is right the host goes by the one before.
+	Refused []config.Problem `json:"config_refused,omitempty"`
+}
+
+// LaneStatus is how a host serves a lane.
+type LaneStatus struct {
+	Lane  int       `json:"lane"`
+	Since time.Time `json:"since"`
+	Lag   uint64    `json:"lag"` // messages that are not done, those in progress among them
+}
+
+// PartitionStatus is how a host serves a partition of an agent.
+type PartitionStatus struct {
+	Agent     string    `json:"agent"`
+	Partition int       `json:"partition"`
+	Since     time.Time `json:"since"`
+	Lag       uint64    `json:"lag"` // messages that are not done, those in progress among them
+}
+
+// ReadStatus reads the answer of a host on StatusSubject.
+func ReadStatus(data []byte) (Status, error) {
+	s := Status{}
+	err := json.Unmarshal(data, &s)
+	return s, err
+}
+
+// Names are those of the hosts.
+func (f Fleet) Names() (names []string) {
 	for _, h := range f {
-		for _, a := range h.Agents {
-			ids = append(ids, a.ID)
-		}
+		names = append(names, h.Host)
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
-}
-
-// A ServedAgent is an agent with the numbers of all hosts.
-type ServedAgent struct {
-	AgentStatus
-	Serving []string // hosts that bring it its messages
-	Able    []string // hosts that could
-}
-
-// Served are the agents of a fleet, in the order of the first host that has them.
-func (f Fleet) Served() []*ServedAgent {
-	var list []*ServedAgent
-	known := map[string]*ServedAgent{}
-	for _, h := range f {
-		for _, a := range h.Agents {
-			s := known[a.ID]
-			if s == nil {
-				s = &ServedAgent{AgentStatus: a}
-				known[a.ID] = s
-				list = append(list, s)
-			} else {
-				s.add(a)
-			}
-			s.Able = append(s.Able, h.Host)
-			if a.Serving {
-				s.Serving = append(s.Serving, h.Host)
-			}
-		}
-	}
-	return list
-}
-
-// add adds what another host reports about the agent. Money and heartbeats are
-// those of the fleet already.
-func (s *ServedAgent) add(a AgentStatus) {
-	s.Sessions += a.Sessions
-	s.Running += a.Running
-	s.Queued += a.Queued
-	s.Suspects += a.Suspects
-	if s.State == "ready" {
-		s.State = a.State
-	}
+	return names
 }

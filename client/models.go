@@ -118,3 +118,29 @@ func (m ModelStatus) FullName() string {
 	}
 	return m.Provider + "/" + m.Model
 }
+
+// ModelStatus is what a host reports about one of its models.
+type ModelStatus struct {
+	Name     string `json:"name"` // in the configuration
+	Provider string `json:"provider"`
+	Model    string `json:"model,omitempty"` // the provider's name for it
+	llm.GateStatus
+	Rate       llm.Rate `json:"rate,omitzero"`
+	SpentToday int64    `json:"spent_today,omitempty"` // in this UTC day, in micro-cents, all hosts together
+}
+
+// Away is why the model is not asked now, in words; empty when it is.
+func (m ModelStatus) Away() string {
+	switch {
+	case m.Breaker == llm.Tripped:
+		return "out of service until its breaker is reset"
+	case m.Breaker == llm.Open:
+		return "not asked after many failures, until " + m.Until.Format(time.TimeOnly)
+	case !m.Parked.IsZero():
+		return "not asked after a rate limit, until " + m.Parked.Format(time.TimeOnly)
+	}
+	return ""
+}
+
+// Money writes an amount of micro-cents for people.
+func Money(microCents int64) string { return llm.Money(microCents) }

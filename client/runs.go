@@ -1,13 +1,19 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/session"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -108,4 +114,71 @@ func (r *Run) add(w Waiting) {
 	if w.AskedAt.Before(r.Since) {
 		r.Since = w.AskedAt
 	}
+}
+
+// A Stop is the order to end the run of a session, whether it is under way or
+// waits for a person.
+type Stop struct {
+	Agent   string `json:"agent"`
+	Session string `json:"session"` // its key, such as web/dm/7
+	By      string `json:"by,omitempty"`
+	Reason  string `json:"reason,omitempty"` // shown to the person
+	Door    string `json:"-"`                // by which way it is given; empty: bus.DoorAPI
+}
+
+// Message is the message with the order for the agent, to be signed by a
+// signing.Signer. The host publishes on replyTo, when it is not empty, what has become
+// of it.
+func (s Stop) Message(replyTo string) (*nats.Msg, error) {
+	if s.Session == "" {
+		return nil, errors.New("stop a run: no session is named")
+	}
+	msg, err := agents.StopMessageBy(cmp.Or(s.Door, bus.DoorAPI), s.Agent, session.Key(s.Session), s.By, s.Reason, replyTo)
+	return checked(msg, err)
+}
+
+// Abort stops the run of a session and waits at most within for the report of the
+// host; 0: OrderWithin. The key of the session may be shortened for as long as it
+// means one run of the agent. That there is no run makes a *RefusedError.
+func (c *Client) Abort(ctx context.Context, s Stop, within time.Duration) (Outcome, error) {
+	key, err := c.runKey(ctx, s.Agent, s.Session)
+	if err != nil {
+		return Outcome{}, err
+	}
+	s.Session, s.Door = key, cmp.Or(s.Door, c.door)
+	o := Outcome{Session: key}
+	r, err := c.listenForReport()
+	if err != nil {
+		return o, err
+	}
+	defer r.close()
+	msg, err := s.Message(r.inbox.Subject)
+	if err != nil {
+		return o, err
+	}
+	if o.Stored, err = r.give(ctx, s.Agent, msg, within); err != nil {
+		err = fmt.Errorf("stop %s of %s: %w", key, s.Agent, err)
+	}
+	return o, err
+}
+
+// runKey is the key that short means among the sessions of an agent with a run.
+// Without any that fits, and while they cannot be listed, it is short itself: an
+// order is stored for the next host in any case.
+func (c *Client) runKey(ctx context.Context, agent, short string) (string, error) {
+	if known, err := c.Sessions().has(ctx, agent, short); known || err != nil {
+		return short, nil //nolint:nilerr // as below
+	}
+	list, err := c.Runs(ctx)
+	if err != nil {
+		return short, nil //nolint:nilerr // what is wrong keeps the order back, too
+	}
+	var keys []string
+	for _, r := range list.Runs {
+		if r.Agent == agent {
+			keys = append(keys, r.Session)
+		}
+	}
+	whole, err := Resolve("session", short, keys)
+	return cmp.Or(whole, short), err
 }

@@ -2,18 +2,20 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
-	"strings"
+	"time"
 
 	"agenthost/bus"
+	"agenthost/internal/audit"
 	"agenthost/run"
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go/micro"
 )
 
 type (
@@ -79,58 +81,6 @@ func (e *NameError) Unwrap() error { return e.error }
 func (s *Sessions) List(ctx context.Context, p SessionPage) (SessionListing, error) {
 	list, err := s.archive.List(ctx, p)
 	return list, s.explain(ctx, err)
-}
-
-// Find is the sid of the session of an agent that text names, by its key, its sid
-// or the beginning of one of them. That there is none is ErrNoSession, that the
-// text can be no name a *NameError.
-func (s *Sessions) Find(ctx context.Context, agent, text string) (sid string, err error) {
-	sid, wrong := session.ID(agent, text)
-	if wrong == nil {
-		if known, err := s.archive.Has(ctx, agent, sid); known || err != nil {
-			return sid, s.explain(ctx, err)
-		}
-	}
-	keys, err := s.archive.Keys(ctx, agent)
-	if err != nil {
-		return "", s.explain(ctx, err)
-	}
-	sid, err = findKey(keys, text)
-	if sid == "" && err == nil {
-		err = ErrNoSession
-		if wrong != nil {
-			err = &NameError{wrong}
-		}
-	}
-	return sid, err
-}
-
-// findKey is the sid of the one session that short means; empty: none.
-func findKey(keys map[string]session.Key, text string) (sid string, err error) {
-	short := strings.TrimSuffix(text, "…")
-	if _, ok := keys[short]; ok {
-		return short, nil
-	}
-	var meant []string
-	for id, key := range keys {
-		if strings.HasPrefix(string(key), short) || strings.HasPrefix(id, short) {
-			sid, meant = id, append(meant, string(key))
-		}
-	}
-	if len(meant) > 1 {
-		slices.Sort(meant)
-		return "", notUnique("session", text, meant)
-	}
-	return sid, nil
-}
-
-// has reports whether an agent has a session that text names in full.
-func (s *Sessions) has(ctx context.Context, agent, text string) (bool, error) {
-	sid, err := session.ID(agent, text)
-	if err != nil {
-		return false, nil //nolint:nilerr // what is no name may be the beginning of one
-	}
-	return s.archive.Has(ctx, agent, sid)
 }
 
 // State is how far a session has come, and its line of the list.
@@ -221,4 +171,58 @@ func explained[T any](seq iter.Seq2[T, error], explain func(error) error) iter.S
 			}
 		}
 	}
+}
+
+// DeleteSessionSubject is where a host deletes a session.
+const DeleteSessionSubject = "agenthost.sessions.delete"
+
+// A Removal says which session to delete.
+type Removal struct {
+	Agent   string `json:"agent"`
+	Session string `json:"session"` // its key, or its sid
+}
+
+// deleteWithin bounds the deletion of one session, which may have to look for
+// its objects in all others.
+const deleteWithin = time.Minute
+
+// Delete deletes a session for good by a host of the fleet, unless a run is under
+// way in it, which is ErrSessionRunning. Where no host runs it is deleted here,
+// whatever was under way.
+func (s *Sessions) Delete(ctx context.Context, r Removal) (Deletion, error) {
+	ctx, cancel := context.WithTimeout(ctx, deleteWithin)
+	defer cancel()
+	d, err := s.delete(ctx, r)
+	return d, s.explain(ctx, err)
+}
+
+func (s *Sessions) delete(ctx context.Context, r Removal) (Deletion, error) {
+	sid, err := session.ID(r.Agent, r.Session)
+	if err != nil {
+		return Deletion{}, err
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return Deletion{}, err
+	}
+	msg, err := s.client.nc.RequestMsgWithContext(ctx, s.client.request(DeleteSessionSubject, data))
+	if errors.Is(err, nats.ErrNoResponders) {
+		d, err := s.archive.Delete(ctx, r.Agent, sid, true)
+		if err == nil {
+			s.client.note(ctx, audit.Entry{Action: "sessions-delete", Agent: d.Agent, Session: string(d.Key)})
+		}
+		return d, err
+	}
+	d := Deletion{}
+	switch {
+	case err != nil:
+		return d, fmt.Errorf("delete session %s: %w", r.Session, err)
+	case msg.Header.Get(micro.ErrorCodeHeader) == CodeBusy:
+		return d, ErrSessionRunning
+	case msg.Header.Get(micro.ErrorCodeHeader) == CodeNotFound:
+		return d, ErrNoSession
+	case msg.Header.Get(micro.ErrorCodeHeader) != "":
+		return d, errors.New(msg.Header.Get(micro.ErrorHeader))
+	}
+	return d, json.Unmarshal(msg.Data, &d)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -61,6 +60,7 @@ func (k *checker) checkAgent(at string, a Agent) {
 	k.checkApprovers(at, a)
 	k.checkPolicy(at, a)
 	k.oneOf(at+".session.queue", string(a.Session.Queue), queues...)
+	k.checkDebounce(at+".session", a)
 	k.checkBudget(at+".limits.budget", a.Limits.Budget)
 	if p := at + ".partitions"; a.Partitions > mostPartitions {
 		k.Fault(p, "partitions: want %d at most, got %s", mostPartitions, k.Quote(p))
@@ -172,66 +172,19 @@ func (k *checker) checkBehavior(at string, a Agent) {
 	}
 }
 
-// checkApprovers checks who may approve.
+// checkApprovers checks who may approve, and who hears of it.
 func (k *checker) checkApprovers(at string, a Agent) {
+	switch p := at + ".notify"; {
+	case a.Notify != "" && a.Notify != agents.NotifyApprovers:
+		k.Fault(p, "notify %s: want %s", k.Quote(p), agents.NotifyApprovers)
+	case a.Notify != "" && len(a.Approvers) == 0:
+		k.Fault(p, "notify: the agent has no approvers; add approvers, such as [telegram.sales/42]")
+	}
 	for i, who := range a.Approvers {
 		channel, from, _ := strings.Cut(who, "/")
 		if name, instance, some := strings.Cut(channel, "."); !token.MatchString(name) || some && !token.MatchString(instance) || from == "" {
 			p := fmt.Sprintf("%s.approvers[%d]", at, i)
 			k.Fault(p, "approver %s: want <channel>[.<instance>]/<from>, such as telegram.sales/42", k.Quote(p))
-		}
-	}
-}
-
-// checkPolicy checks which tools the agent has and may use.
-func (k *checker) checkPolicy(at string, a Agent) {
-	for i, glob := range a.Tools {
-		p := fmt.Sprintf("%s.tools[%d]", at, i)
-		if _, err := path.Match(glob, ""); err != nil || glob == "" {
-			k.Fault(p, `tool %s: want a name or a pattern such as "files.*"`, k.Quote(p))
-			continue
-		}
-		k.checkToolName(k.Fault, p, glob)
-	}
-	for _, tool := range sorted(a.Permissions) {
-		p := yamldoc.Join(at+".permissions", tool)
-		if _, err := path.Match(tool, ""); err != nil || tool == "" {
-			k.FaultKey(p, `tool %q: want a name or a pattern such as "files.*"`, tool)
-		} else {
-			k.checkPermissionName(p, tool)
-		}
-		if a.Permissions[tool] == "" {
-			k.Fault(p, "%q has no permission; want allow, ask or deny", tool)
-		}
-		k.oneOf(p, a.Permissions[tool], permissions...)
-	}
-}
-
-func (k *checker) checkChannels(at string, a Agent) {
-	for i, b := range a.Channels {
-		p := fmt.Sprintf("%s[%d]", at, i)
-		if !k.required(p+".channel", b.Channel, "channel", "the binding") {
-			continue
-		}
-		k.token(p+".channel", "channel", b.Channel)
-		if b.Instance != "*" {
-			k.token(p+".instance", "instance", b.Instance)
-		}
-		k.checkBindingAccount(p, b)
-		k.oneOf(p+".queue", string(b.Queue), queues...)
-		if queue := cmp.Or(b.Queue, a.Session.Queue, session.Followup); b.Debounce > 0 && queue != session.Collect {
-			k.Fault(p+".debounce", "debounce with queue %s; want queue: collect", queue)
-		}
-		k.checkDebounceMax(p+".debounce_max", a, b)
-		k.checkOverrides(p, a, b)
-		k.checkStale(p+".stale", b)
-		k.checkSenders(p+".senders", b.Senders)
-		k.checkRate(p+".rate", b.Rate)
-		for j, other := range a.Channels[:i] {
-			if overlap(b, other) {
-				k.Fault(p, "duplicate binding (first at %s); keep one", k.NodeAt(fmt.Sprintf("%s[%d]", at, j)).At)
-				break
-			}
 		}
 	}
 }
@@ -243,17 +196,6 @@ func (k *checker) checkDoors(at string, a Agent) {
 		if slices.Contains(a.Doors[:i], door) {
 			k.Fault(p, "%s twice; name each door once", k.Quote(p))
 		}
-	}
-}
-
-func (k *checker) checkDebounceMax(p string, a Agent, b agents.Binding) {
-	switch queue := cmp.Or(b.Queue, a.Session.Queue, session.Followup); {
-	case b.DebounceMax > 0 && queue != session.Collect:
-		k.Fault(p, "debounce_max with queue %s; want queue: collect", queue)
-	case b.DebounceMax > 0 && b.Debounce == 0:
-		k.Fault(p, "debounce_max without debounce; add debounce: 2s")
-	case b.DebounceMax > 0 && b.DebounceMax < b.Debounce:
-		k.Fault(p, "debounce_max %s is below debounce %s; want more", b.DebounceMax, b.Debounce)
 	}
 }
 
@@ -283,13 +225,4 @@ func suggestText(key string) string {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return "docs/texts.md has the list"
-}
-
-// overlap reports whether a message could come by both bindings. The bare
-// channel and "*" do not overlap.
-func overlap(a, b agents.Binding) bool {
-	if a.Channel != b.Channel {
-		return false
-	}
-	return a.Instance == b.Instance || a.Instance != "" && b.Instance != "" && (a.Instance == "*" || b.Instance == "*")
 }

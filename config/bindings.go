@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/internal/yamldoc"
+	"agenthost/session"
 	"agenthost/tools"
 
 	"golang.org/x/text/language"
@@ -66,4 +68,82 @@ func short(d time.Duration) string {
 		return fmt.Sprintf("%dm", d/time.Minute)
 	}
 	return d.String()
+}
+
+func (k *checker) checkChannels(at string, a Agent) {
+	for i, b := range a.Channels {
+		p := fmt.Sprintf("%s[%d]", at, i)
+		if !k.required(p+".channel", b.Channel, "channel", "the binding") {
+			continue
+		}
+		k.token(p+".channel", "channel", b.Channel)
+		if b.Instance != "*" {
+			k.token(p+".instance", "instance", b.Instance)
+		}
+		k.checkBindingAccount(p, b)
+		k.oneOf(p+".queue", string(b.Queue), queues...)
+		if queue := cmp.Or(b.Queue, a.Session.Queue, session.Followup); b.Debounce > 0 && queue != session.Collect {
+			k.Fault(p+".debounce", "debounce with queue %s; want queue: collect", queue)
+		}
+		k.checkDebounceMax(p+".debounce_max", a, b)
+		k.checkOverrides(p, a, b)
+		k.checkStale(p+".stale", b)
+		k.checkSenders(p+".senders", b.Senders)
+		k.checkRate(p+".rate", b.Rate)
+		for j, other := range a.Channels[:i] {
+			if overlap(b, other) {
+				k.Fault(p, "duplicate binding (first at %s); keep one", k.NodeAt(fmt.Sprintf("%s[%d]", at, j)).At)
+				break
+			}
+		}
+	}
+}
+
+// checkDebounce checks the debounce of all bindings that have none of their own.
+func (k *checker) checkDebounce(p string, a Agent) {
+	collects := func(b agents.Binding) bool { return b.Queue == session.Collect }
+	switch s := a.Session; {
+	case s.Debounce > 0 && s.Queue != session.Collect && !slices.ContainsFunc(a.Channels, collects):
+		k.Fault(p+".debounce", "debounce with queue %s; want queue: collect", cmp.Or(s.Queue, session.Followup))
+	case s.DebounceMax > 0 && s.Debounce == 0:
+		k.Fault(p+".debounce_max", "debounce_max without debounce; add debounce: 2s")
+	case s.DebounceMax > 0 && s.DebounceMax < s.Debounce:
+		k.Fault(p+".debounce_max", "debounce_max %s is below debounce %s; want more", s.DebounceMax, s.Debounce)
+	}
+}
+
+func (k *checker) checkDebounceMax(p string, a Agent, b agents.Binding) {
+	switch queue := cmp.Or(b.Queue, a.Session.Queue, session.Followup); {
+	case b.DebounceMax > 0 && queue != session.Collect:
+		k.Fault(p, "debounce_max with queue %s; want queue: collect", queue)
+	case b.DebounceMax > 0 && cmp.Or(b.Debounce, a.Session.Debounce) == 0:
+		k.Fault(p, "debounce_max without debounce; add debounce: 2s")
+	case b.DebounceMax > 0 && b.DebounceMax < cmp.Or(b.Debounce, a.Session.Debounce):
+		k.Fault(p, "debounce_max %s is below debounce %s; want more", b.DebounceMax, cmp.Or(b.Debounce, a.Session.Debounce))
+	}
+}
+
+// overlap reports whether a message could come by both bindings. The bare
+// channel and "*" do not overlap.
+func overlap(a, b agents.Binding) bool {
+	if a.Channel != b.Channel {
+		return false
+	}
+	return a.Instance == b.Instance || a.Instance != "" && b.Instance != "" && (a.Instance == "*" || b.Instance == "*")
+}
+
+// The words for what becomes of a message that is stale.
+var staleWays = []string{agents.StaleAnswer, agents.StaleDrop, agents.StaleSummarise}
+
+func (k *checker) checkStale(at string, b agents.Binding) {
+	if !k.Set(at) {
+		return
+	}
+	k.oneOf(at+".do", b.Stale.Do, staleWays...)
+	if b.Stale.Do == "" {
+		k.Fault(at, "stale has no do; add do: answer, drop or summarise")
+	}
+	if b.Stale.After <= 0 {
+		k.Fault(at, "stale has no after; add after: with an age such as 1h")
+	}
 }

@@ -5,7 +5,7 @@
 //
 // Before anything is decoded, `${VAR}`, `${VAR:-default}` and `${file:path}`
 // are replaced inside scalar values, never in keys, and never in values under
-// the key `prompt`, where `${…}` belongs to whoever fires the prompt. `$${`
+// the key `prompt`, where `${…}` is replaced when the prompt fires. `$${`
 // stands for a literal `${`. The `text` of a webhook keeps its variables too: the
 // body of a request fills them. A value without quotes is read again after that, and
 // one with quotes where text cannot be, so that `${N}` can fill a number.
@@ -19,7 +19,6 @@ import (
 	"agenthost/bus"
 	"agenthost/heartbeat"
 	"agenthost/hooks"
-	"agenthost/internal/httpauth"
 	"agenthost/internal/identity"
 	"agenthost/llm"
 	"agenthost/plugins/settings"
@@ -49,21 +48,6 @@ type Config struct {
 	// Warnings are what keeps no host from starting, and is hardly meant.
 	Warnings []Problem `yaml:"-" json:"-"`
 }
-
-// HTTP is `http:`, the one listener of a host.
-type HTTP struct {
-	// Listen is host:port. In a file it defaults to DefaultListen; empty, there
-	// is no listener.
-	Listen string `yaml:"listen,omitempty" json:"listen,omitempty"`
-	// Token is what a caller has to send who may do all; without it and Tokens none
-	// is needed.
-	Token string `yaml:"token,omitempty" json:"token,omitempty"`
-	// Tokens are for callers who may do less, or whose name matters.
-	Tokens []httpauth.Token `yaml:"tokens,omitempty" json:"tokens,omitempty"`
-}
-
-// none reports whether there is no listener.
-func (h HTTP) none() bool { return h.Listen == "" && h.Token == "" && len(h.Tokens) == 0 }
 
 // An Agent is one entry of `agents:`.
 type Agent struct {

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 
-	"agenthost/agents"
 	"agenthost/heartbeat"
 )
 
@@ -32,21 +31,5 @@ func (k *checker) checkEventSubject(at, agent, subject string) {
 	}
 	if err := heartbeat.CheckSubject(agent, subject); err != nil {
 		k.Fault(at, "subject %s: %v", k.Quote(at), err)
-	}
-}
-
-// The words for what becomes of a message that is stale.
-var staleWays = []string{agents.StaleAnswer, agents.StaleDrop, agents.StaleSummarise}
-
-func (k *checker) checkStale(at string, b agents.Binding) {
-	if !k.Set(at) {
-		return
-	}
-	k.oneOf(at+".do", b.Stale.Do, staleWays...)
-	if b.Stale.Do == "" {
-		k.Fault(at, "stale has no do; add do: answer, drop or summarise")
-	}
-	if b.Stale.After <= 0 {
-		k.Fault(at, "stale has no after; add after: with an age such as 1h")
 	}
 }

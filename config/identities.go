@@ -37,7 +37,7 @@ func (k *checker) checkIdentities() {
 				of[key] = name
 			}
 			if channel, _, _ := strings.Cut(account, "/"); err == nil && !k.received(channel) {
-				k.warn(p, "no agent is bound to %s, so nobody writes from account %s; bind one, or take the account out", channel, account)
+				k.warn(p, "no agent is bound to %s, so no message comes from account %s; bind one, or take the account out", channel, account)
 			}
 		}
 	}

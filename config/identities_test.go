@@ -69,8 +69,8 @@ func TestIdentityOfAnUnboundChannel(t *testing.T) {
 		got = append(got, strings.TrimPrefix(p.String(), "agenthost.yaml:"))
 	}
 	want := []string{
-		"3:27: no agent is bound to irc.home, so nobody writes from account irc.home/a; bind one, or take the account out",
-		"3:39: no agent is bound to telegram, so nobody writes from account telegram/4; bind one, or take the account out",
+		"3:27: no agent is bound to irc.home, so no message comes from account irc.home/a; bind one, or take the account out",
+		"3:39: no agent is bound to telegram, so no message comes from account telegram/4; bind one, or take the account out",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)

@@ -6,7 +6,6 @@ import (
 
 	"agenthost/internal/yamldoc"
 	"agenthost/llm"
-	"agenthost/tools"
 )
 
 var providers = []string{"openai", "anthropic", "gemini", "scripted", "echo"}
@@ -66,45 +65,5 @@ func (k *checker) checkModelNumbers(path string, m llm.Config) {
 	}
 	if m.Rate.Burst > 0 && m.Rate.Requests == 0 {
 		k.Fault(path+".rate.burst", "burst without requests: want rate.requests too, in calls a minute")
-	}
-}
-
-// checkTools checks where tools come from.
-func (k *checker) checkTools() {
-	for _, name := range sorted(k.c.MCP) {
-		path, c := yamldoc.Join("mcp", name), k.c.MCP[name]
-		if !token.MatchString(name) {
-			k.FaultKey(path, "mcp server %q: %s", name, wantToken)
-		}
-		switch {
-		case (len(c.Command) > 0) == (c.URL != ""):
-			k.Fault(path, "mcp server %q: want one of command and url", name)
-		case c.URL != "" && !validURL(c.URL):
-			k.Fault(path+".url", "url: want http://… or https://…")
-		case c.URL == "" && c.Command[0] == "":
-			k.Fault(path+".command", "command: want the name of a program first")
-		}
-		k.checkOAuth(path+".oauth", c)
-	}
-	for _, name := range sorted(k.c.Services) {
-		if !serviceName.MatchString(name) {
-			k.FaultKey(yamldoc.Join("services", name), "service %q: want the name of a NATS micro service, of letters, digits, _ and -", name)
-		}
-	}
-}
-
-func (k *checker) checkOAuth(path string, c tools.MCPConfig) {
-	o := c.OAuth
-	if o == (tools.OAuthConfig{}) {
-		return
-	}
-	k.oneOf(path+".grant", o.Grant, tools.AuthorizationCode, tools.ClientCredentials)
-	switch {
-	case c.URL == "":
-		k.Fault(path, "oauth is for servers with a url; give a program its keys by env")
-	case o.Grant == tools.ClientCredentials && (o.ClientID == "" || o.ClientSecret == ""):
-		k.Fault(path, "client_credentials: want client_id and client_secret")
-	case o.ClientSecret != "" && o.ClientID == "":
-		k.Fault(path, "client_secret without client_id; add client_id:")
 	}
 }

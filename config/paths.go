@@ -58,7 +58,7 @@ func (c *Config) resolvePluginPaths(folder string) {
 	}
 }
 
-// checkFiles reports the files that are named and that nobody could read.
+// checkFiles reports the files that are named and cannot be read.
 func (k *checker) checkFiles() {
 	n := k.c.NATS
 	k.checkFile("nats.creds", n.Creds)
@@ -91,7 +91,7 @@ func (k *checker) checkFile(path, file string) {
 }
 
 // fileFault says why a file cannot be read. A pipe is not opened: it may be
-// read only once, and opening it may wait for whoever writes.
+// read only once, and opening it may wait for its writer.
 func fileFault(path string) string {
 	info, err := os.Stat(path)
 	switch {

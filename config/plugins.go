@@ -118,7 +118,7 @@ func (k *checker) checkBound() {
 			binding = "{channel: " + e.Channel + ", instance: " + e.Instance + "}"
 		}
 		if key := k.KeyNode("plugins." + e.Key); key != nil {
-			k.c.Warnings = append(k.c.Warnings, key.At.Problem("no agent is bound to "+e.Name()+", so nobody answers there; add "+binding+" to channels of an agent"))
+			k.c.Warnings = append(k.c.Warnings, key.At.Problem("no agent is bound to "+e.Name()+", so its messages get no answer; add "+binding+" to channels of an agent"))
 		}
 	}
 }

@@ -130,9 +130,9 @@ func TestBindingsAndAccounts(t *testing.T) {
 		"all":            {"mybot, {channel: telegram, instance: '*'}", nil},
 		"each":           {"mybot, {channel: telegram, instance: sales}, {channel: telegram, instance: help}", nil},
 		"outside":        {"demo, {channel: irc, instance: x}, mybot, {channel: telegram, instance: '*'}", nil},
-		"other instance": {"mybot, {channel: telegram, instance: sals}, {channel: telegram, instance: help}", []string{`2:66: warning: plugins.telegram has no account "sals"; did you mean "sales"?`, "3:22: warning: no agent is bound to telegram.sales, so nobody answers there; add {channel: telegram, instance: sales} to channels of an agent"}},
+		"other instance": {"mybot, {channel: telegram, instance: sals}, {channel: telegram, instance: help}", []string{`2:66: warning: plugins.telegram has no account "sals"; did you mean "sales"?`, "3:22: warning: no agent is bound to telegram.sales, so its messages get no answer; add {channel: telegram, instance: sales} to channels of an agent"}},
 		"no instance":    {"mybot, telegram, {channel: telegram, instance: '*'}", []string{`2:36: warning: a binding without instance takes nothing of the accounts of telegram; add instance: help or sales, or "*"`}},
-		"an instance":    {"{channel: mybot, instance: x}, {channel: telegram, instance: '*'}", []string{"2:29: warning: channel mybot has no instances; take instance out", "3:67: warning: no agent is bound to mybot, so nobody answers there; add mybot to channels of an agent"}},
+		"an instance":    {"{channel: mybot, instance: x}, {channel: telegram, instance: '*'}", []string{"2:29: warning: channel mybot has no instances; take instance out", "3:67: warning: no agent is bound to mybot, so its messages get no answer; add mybot to channels of an agent"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

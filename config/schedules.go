@@ -110,6 +110,6 @@ func (k *checker) checkAddress(at string, to heartbeat.Address) {
 	k.token(at+".channel", "channel", to.Channel)
 	k.token(at+".instance", "instance", to.Instance)
 	if to.To == "" && to.Chat == "" {
-		k.Fault(at, "the address names nobody; add chat:, or to: with the id of a person")
+		k.Fault(at, "the address has no recipient; add chat:, or to: with the id of a person")
 	}
 }

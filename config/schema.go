@@ -74,7 +74,7 @@ func refine(s *jsonschema.Schema) {
 	p["http"].Properties["tokens"].Items.Properties["role"].Enum = words(httpauth.Roles())
 	p["nats"].Properties["replicas"].Enum = []any{1, 3, 5}
 	agent, defaults := p["agents"].Items.Properties, p["defaults"]
-	agent["id"].Pattern = token.String()
+	agent["id"].Pattern, p["agents"].Items.Required = token.String(), []string{"id"}
 	refineAgent(agent)
 	refineAgent(defaults.Properties)
 	defaults.Required = nil
@@ -86,6 +86,7 @@ func refine(s *jsonschema.Schema) {
 func refineAgent(p map[string]*jsonschema.Schema) {
 	p["permissions"].AdditionalProperties.Enum = words(permissions)
 	p["doors"].Items.Enum = words(bus.Doors())
+	p["notify"].Enum = words([]string{agents.NotifyApprovers})
 	p["limits"].Properties["budget"].Properties["on_exceed"].Enum = words(excesses)
 }
 

@@ -10,7 +10,7 @@ import (
 // checkSenders checks who may write on a binding.
 func (k *checker) checkSenders(at string, s agents.Senders) {
 	if s.Allow != nil && len(s.Allow) == 0 && !s.Pairing {
-		k.Fault(at+".allow", "allow is empty, so nobody could write; name somebody, add pairing: true, or take allow out")
+		k.Fault(at+".allow", "allow is empty, so every sender is refused; add a sender or pairing: true, or take allow out")
 	}
 	for _, list := range []struct {
 		key   string

@@ -29,7 +29,7 @@ func TestSenders(t *testing.T) {
 
 func TestFaultsOfSenders(t *testing.T) {
 	tests := map[string]struct{ binding, want string }{
-		"nobody":              {"senders: {allow: []}", "allow is empty, so nobody could write"},
+		"nobody":              {"senders: {allow: []}", "allow is empty, so every sender is refused"},
 		"twice":               {`senders: {allow: ["42", "42"]}`, `"42" is there twice`},
 		"allowed and denied":  {`senders: {allow: ["42"], deny: ["42"]}`, "is in deny as well"},
 		"empty name":          {`senders: {deny: [""]}`, "an empty name"},

@@ -37,7 +37,7 @@ func (k *checker) checkShadow(at string, a Agent) {
 		k.Fault(at+".heartbeat", "a shadow has no heartbeat; take this out")
 	}
 	if a.Limits.Budget.OnExceed == "ask" {
-		k.Fault(at+".limits.budget.on_exceed", "a shadow asks nobody; want fail or warn")
+		k.Fault(at+".limits.budget.on_exceed", "a shadow cannot ask a person; want fail or warn")
 	}
 }
 

@@ -96,7 +96,7 @@ func (s *shelf) read(name string) skill {
 }
 
 // A skillReader reads one SKILL.md: YAML between two lines of dashes, then what
-// the skill says. Nothing is replaced in it, for it may be somebody else's.
+// the skill says. Variables in it are not replaced: it may come from a third party.
 type skillReader struct {
 	*loader
 	file string

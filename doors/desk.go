@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/client"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -61,7 +62,7 @@ func (d *Desk) Key(p Place) string { return string(p.key(d.door)) }
 func (d *Desk) Run(ctx context.Context) error {
 	caughtUp := sync.OnceFunc(func() { close(d.ready) })
 	subject := bus.OutboundPrefix + d.door
-	return bus.Follow(ctx, d.client.JetStream(), bus.Following{
+	return records.FollowStream(ctx, d.client.JetStream(), records.Following{
 		Stream: bus.OutboundStream, Subjects: []string{subject, subject + ".>"}, Since: time.Now().Add(-recently),
 		Patient: true, Log: d.log,
 		Began: func(_, pending uint64) {

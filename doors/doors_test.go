@@ -327,7 +327,7 @@ func TestAMessageForNobody(t *testing.T) {
 	}
 }
 
-// An answer that is none is refused, also when it comes again, and the next one counts.
+// An invalid answer is refused, also when it comes again, and the next one counts.
 func TestAnswerThatIsNone(t *testing.T) {
 	t.Parallel()
 	h := doorstest.Start(t, "")

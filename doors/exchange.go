@@ -57,7 +57,7 @@ type Event struct {
 	// Out is what the agent says: an approval, a question, a notice, and the reply or
 	// error that is Final.
 	Out *bus.Outbound
-	// Refused is why an answer that the exchange gave is none: what it answers waits on.
+	// Refused is why an answer of the exchange does not count: what it answers still waits.
 	Refused *bus.Outbound
 }
 

@@ -27,7 +27,7 @@ type Runner interface {
 	Run(ctx context.Context) error
 }
 
-// A Visit is a request by somebody who may talk to agents: which of them it reaches,
+// A Visit is a request with the right to talk to agents: which of them it reaches,
 // and the instance of its messages.
 type Visit struct {
 	Instance string

@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// Anonymous is from whom a message is that names nobody.
+// Anonymous is the sender of a message that names none.
 const Anonymous = "anonymous"
 
 // A Request is a message for an agent.

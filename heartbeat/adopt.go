@@ -20,7 +20,7 @@ func (k *Keeper) adoptAll(ctx context.Context) bool {
 		if err == nil || ctx.Err() != nil {
 			return err == nil
 		}
-		k.Log.Warn().Err(err).Msg("schedules cannot be brought in step with the configuration; trying again")
+		k.Log.Warn().Err(err).Msg("sync schedules with the configuration: failed; retrying")
 		select {
 		case <-ctx.Done():
 		case <-time.After(tryAgain):
@@ -37,7 +37,11 @@ func (k *Keeper) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now, wanted := time.Now(), map[string]bool{}
+	now, err := k.clock.now(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
 	for agent, schedules := range k.Schedules {
 		for _, s := range schedules {
 			e := s.entry(agent, now)
@@ -49,7 +53,7 @@ func (k *Keeper) adopt(ctx context.Context) error {
 	}
 	for key, old := range have {
 		if old.Source == FromConfig && !wanted[key] {
-			k.Log.Info().Str("agent", old.Agent).Str("schedule", old.Name).Msg("schedule is not in the configuration any more; it is dropped")
+			k.Log.Info().Str("agent", old.Agent).Str("schedule", old.Name).Msg("delete schedule: not configured any more")
 			if err := drop(ctx, k.JS, kv, old.Entry); err != nil {
 				return err
 			}

@@ -56,11 +56,11 @@ func NewBeats(js jetstream.JetStream, targets []Target, log zerolog.Logger) *Bea
 // beatWithin bounds what a decision takes.
 const beatWithin = 5 * time.Second
 
-// Decide says what a tick comes to. first tells that nobody has looked at it
-// before: that is true for one host of the fleet, once. run tells that it is to
-// become a run; that is said again for a tick that comes again, until a later
-// one has become a run. again tells that the tick may have been delivered
-// before, busy that the run of an earlier one is not over.
+// Decide reports whether a tick starts a run. first reports whether this host saw
+// the tick first, which is true once for one host of the fleet. run is repeated for
+// a tick that is delivered again, until a later one has started a run. again says
+// that the tick may have been delivered before, busy that the run of an earlier one
+// is still in progress.
 func (b *Beats) Decide(ctx context.Context, agent string, due time.Time, again, busy bool) (first, run bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, beatWithin)
 	defer cancel()
@@ -185,7 +185,7 @@ func (b *Beats) Count(agent string) (c Count, ok bool) {
 	return c, ok
 }
 
-// errOvertaken tells that another host was quicker.
+// errOvertaken is the error when another host has decided first.
 var errOvertaken = errors.New("another host has looked at this tick")
 
 func (b *Beats) readPulse(ctx context.Context, agent string) (rec pulseRecord, revision uint64, err error) {

@@ -11,7 +11,7 @@ import (
 type Config struct {
 	Enabled  bool          `yaml:"enabled,omitempty" json:"enabled,omitempty"`
 	Interval time.Duration `yaml:"interval,omitempty" json:"interval,omitempty"` // default 30s
-	// Prompt makes a run of each tick; empty: a tick only tells that the agent
+	// Prompt makes a run of each tick; empty: a tick only reports that the agent
 	// is served.
 	Prompt string  `yaml:"prompt,omitempty" json:"prompt,omitempty"`
 	To     Address `yaml:"to,omitempty" json:"to,omitzero"`

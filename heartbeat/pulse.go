@@ -14,7 +14,7 @@ import (
 
 // A Beat is what `agent.events.<agent>.heartbeat` carries. It is gone from the
 // stream after three intervals, so that a subject without one is an agent that
-// nobody serves.
+// no host serves.
 type Beat struct {
 	Agent    string    `json:"agent"`
 	Host     string    `json:"host"`
@@ -59,8 +59,8 @@ type Pulse struct {
 	NC        *nats.Conn
 	Publisher *publishing.Publisher
 	Targets   []Target
-	// Always publishes ticks also for agents without a prompt, because somebody
-	// wants to hear them.
+	// Always publishes ticks for agents without a prompt as well, for a handler
+	// that needs them.
 	Always bool
 	Log    zerolog.Logger
 }
@@ -124,7 +124,7 @@ func phaseOf(agent string, interval time.Duration) time.Duration {
 	return time.Duration(mixed(h.Sum64())%uint64(interval/time.Millisecond)) * time.Millisecond
 }
 
-// beat tells that the agent is served here.
+// beat publishes that the agent is served here.
 func (p *Pulse) beat(b *beating, began time.Time) {
 	if !p.NC.IsConnected() {
 		return
@@ -145,7 +145,7 @@ func (p *Pulse) beat(b *beating, began time.Time) {
 	}
 }
 
-// tick brings the beat to whoever serves the agent, once in the whole fleet.
+// tick sends the beat to the host that serves the agent, once in the whole fleet.
 func (p *Pulse) tick(b *beating, due time.Time) {
 	if b.Config.Prompt == "" && !p.Always && !b.Published {
 		return

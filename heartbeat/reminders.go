@@ -34,7 +34,7 @@ type Reminders struct {
 	Zones map[string]string
 }
 
-// A Reminder is what somebody asks to be reminded of.
+// A Reminder is a request to be reminded of something.
 type Reminder struct {
 	ID   string // names the request: the same one again makes no other reminder
 	Chat bus.Origin

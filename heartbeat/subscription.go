@@ -140,16 +140,16 @@ func (s *subscription) config(stream jetstream.Stream) jetstream.ConsumerConfig 
 	return c
 }
 
-// stored tells of a message of a stream.
+// stored passes on a message of a stream.
 func (s *subscription) stored(msg jetstream.Msg) {
 	meta, err := msg.Metadata()
 	if err != nil {
-		s.log.Error().Err(err).Msg("event has no place in a stream; it is passed over")
+		s.log.Error().Err(err).Msg("event without stream metadata: ignored")
 		return
 	}
 	s.tell(eventID(s.name, meta), msg.Subject(), msg.Headers(), msg.Data(), func() {
 		if err := msg.Ack(); err != nil { // it comes again, and is known by its id
-			s.log.Debug().Err(err).Msg("ack of an event did not leave")
+			s.log.Debug().Err(err).Msg("send ack of an event: failed; it will be redelivered")
 		}
 	})
 }

@@ -23,9 +23,9 @@ import (
 //
 // Where a stream keeps the subject, a durable consumer reads it: a message is
 // acknowledged when its route message is stored, under an id that is the same
-// whoever makes it, so it is neither lost nor told twice. Where none does, the
+// on every host, so it is neither lost nor duplicated. Where none does, the
 // hosts are a queue group of core NATS, and what is published while none of
-// them runs is gone. A stream that is made, changed or deleted later is noticed.
+// them runs is lost. A stream that is made, changed or deleted later is noticed.
 type Watcher struct {
 	NC        *nats.Conn
 	JS        jetstream.JetStream
@@ -44,7 +44,7 @@ const recheck = time.Minute
 // come before what it tells is to be seen.
 const onceMore = 500 * time.Millisecond
 
-// streamAdvisories tell of streams that were made, changed or deleted.
+// streamAdvisories announce streams that were made, changed or deleted.
 const streamAdvisories = "$JS.EVENT.ADVISORY.STREAM.*.*"
 
 // Run watches until ctx ends. What it has begun to tell by then is told by the
@@ -92,7 +92,7 @@ func (w *Watcher) subscriptions() []*subscription {
 		for _, e := range w.Events[agent] {
 			prompt, err := ParsePrompt(e.Prompt)
 			if err != nil {
-				w.Log.Error().Err(err).Str("agent", agent).Str("subject", e.Subject).Msg("the prompt of an event cannot be read; it is left out")
+				w.Log.Error().Err(err).Str("agent", agent).Str("subject", e.Subject).Msg("read the prompt of an event: failed; left out")
 				continue
 			}
 			subs = append(subs, &subscription{
@@ -112,7 +112,7 @@ func (w *Watcher) settle(ctx context.Context, subs []*subscription) {
 		err := s.settle(try)
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			s.log.Warn().Err(err).Msg("events cannot be subscribed to; trying again")
+			s.log.Warn().Err(err).Msg("subscribe to events: failed; retrying")
 		}
 	}
 }
@@ -129,7 +129,7 @@ func (w *Watcher) tidy(ctx context.Context, subs []*subscription) bool {
 	streams := w.JS.StreamNames(ctx)
 	for name := range streams.Name() {
 		if err := w.tidyStream(ctx, name, kept); err != nil && ctx.Err() == nil {
-			w.Log.Warn().Err(err).Str("stream", name).Msg("consumers of events that are not configured any more cannot be deleted; trying again")
+			w.Log.Warn().Err(err).Str("stream", name).Msg("delete consumers of events that are not configured any more: failed; retrying")
 			return false
 		}
 	}
@@ -152,7 +152,7 @@ func (w *Watcher) tidyStream(ctx context.Context, name string, kept map[string]b
 		if err := stream.DeleteConsumer(ctx, c); err != nil {
 			return err
 		}
-		w.Log.Info().Str("stream", name).Str("consumer", c).Msg("subscription is not configured any more; its consumer is deleted")
+		w.Log.Info().Str("stream", name).Str("consumer", c).Msg("delete consumer of events: not configured any more")
 	}
 	return consumers.Err()
 }

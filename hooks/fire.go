@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 )
@@ -38,22 +39,26 @@ func (r *Registry) Fire(ctx context.Context, call Call) Outcome {
 // fire is apart from Fire because what it passes to goroutines escapes.
 func (r *Registry) fire(ctx context.Context, chain []*link, call Call) Outcome {
 	action := Continue
+	var acts []Act
 	for len(chain) > 0 {
 		l := r.startLeg(ctx, chain, call, action)
 		l.wait(ctx)
-		call, action = l.call, l.action
+		call, action, acts = l.call, l.action, append(acts, l.acts...)
 		if l.last == len(chain) {
 			break
 		}
+		act := Act{Handler: chain[l.last].label, At: time.Now(), Action: Continue, Reason: l.reason, Err: l.fault}
 		if l.fault == nil {
-			return Outcome{Action: Abort, Reason: l.reason}
+			act.Action = Abort
+			return Outcome{Action: Abort, Reason: l.reason, Acts: append(acts, act)}
 		}
 		if r.failed(chain[l.last], call, l.fault) {
-			return Outcome{Action: Abort, Reason: reasonFailed}
+			act.Action = Abort
+			return Outcome{Action: Abort, Reason: reasonFailed, Acts: append(acts, act)}
 		}
-		chain = chain[l.last+1:]
+		acts, chain = append(acts, act), chain[l.last+1:]
 	}
-	return Outcome{Action: action, Args: call.Args}
+	return Outcome{Action: action, Args: call.Args, Acts: acts}
 }
 
 // failed settles what becomes of the fault of a handler: whether it aborts.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/rs/zerolog"
 
 	"agenthost/bus/bustest"
@@ -50,7 +51,7 @@ func TestOutcomes(t *testing.T) {
 				add(t, r, tt.point, 0, h)
 			}
 			got := r.Fire(t.Context(), hooks.Call{Hook: tt.point, Args: given})
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff(tt.want, got, withoutActs); diff != "" {
 				t.Errorf("outcome (-want +got):\n%s", diff)
 			}
 			if string(given["name"]) != `"ls"` {
@@ -273,5 +274,47 @@ func BenchmarkFire(b *testing.B) {
 				r.Fire(ctx, call)
 			}
 		})
+	}
+}
+
+// withoutActs compares what handlers want together.
+var withoutActs = cmpopts.IgnoreFields(hooks.Outcome{}, "Acts")
+
+// Fire says which handlers did more than continue, in their order.
+func TestFireSaysWhatHandlersDid(t *testing.T) {
+	t.Parallel()
+	r := hooks.New(zerolog.Nop())
+	away := errors.New("away")
+	for i, h := range []struct {
+		label string
+		out   hooks.Outcome
+		err   error
+		opts  hooks.Options
+	}{
+		{"continues", hooks.Outcome{Action: hooks.Continue}, nil, hooks.Options{}},
+		{"overrides", hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"b": json.RawMessage(`1`), "a": json.RawMessage(`2`)}}, nil, hooks.Options{}},
+		{"overrides what it may not", hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"c": json.RawMessage(`3`)}}, nil, hooks.Options{}},
+		{"is away", hooks.Outcome{}, away, hooks.Options{}},
+		{"aborts", hooks.Outcome{Action: hooks.Abort, Reason: "No."}, nil, hooks.Options{}},
+		{"is not asked", hooks.Outcome{Action: hooks.Abort}, nil, hooks.Options{}},
+	} {
+		if _, err := r.Add(hooks.BeforeMessage, i, h.label, func(context.Context, hooks.Call) (hooks.Outcome, error) { return h.out, h.err }, h.opts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change := func(json.RawMessage) error { return nil }
+	out := r.Fire(t.Context(), hooks.Call{Hook: hooks.BeforeMessage, Changeable: hooks.Changeable{"a": change, "b": change}})
+	want := []hooks.Act{
+		{Handler: "overrides", Action: hooks.Override, Args: []string{"a", "b"}},
+		{Handler: "is away", Action: hooks.Continue, Err: away},
+		{Handler: "aborts", Action: hooks.Abort, Reason: "No."},
+	}
+	if diff := cmp.Diff(want, out.Acts, cmpopts.IgnoreFields(hooks.Act{}, "At"), cmpopts.EquateErrors()); diff != "" {
+		t.Errorf("acts (-want +got):\n%s", diff)
+	}
+	for _, act := range out.Acts {
+		if act.At.IsZero() {
+			t.Errorf("%s: no time", act.Handler)
+		}
 	}
 }

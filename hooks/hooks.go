@@ -14,33 +14,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 )
-
-// The points that a host fires. A registry takes any other name as well.
-const (
-	BeforeMessage   = "before_message"    // {message}
-	AfterMessage    = "after_message"     // {message, replies}
-	BeforeModelCall = "before_model_call" // {model, messages, tools}
-	AfterModelCall  = "after_model_call"  // {model, message, usage}
-	BeforeToolCall  = "before_tool_call"  // {call, name, args}
-	AfterToolCall   = "after_tool_call"   // {call, name, args, ok, result}
-	OnSessionStart  = "on_session_start"  // {key, reason}
-	OnSessionEnd    = "on_session_end"    // {key, reason}
-	OnError         = "on_error"          // {code, message}
-)
-
-// Points returns the names of the points that a host fires, in the order of
-// one message's way through it.
-func Points() []string {
-	return slices.Clone(points)
-}
-
-var points = []string{
-	BeforeMessage, AfterMessage, BeforeModelCall, AfterModelCall, BeforeToolCall, AfterToolCall,
-	OnSessionStart, OnSessionEnd, OnError,
-}
 
 // A Call is one firing of a point, as a handler in the process and a remote
 // one see it.
@@ -124,6 +99,20 @@ type Outcome struct {
 	// Reason is, with Abort, one sentence for the person whose message this
 	// concerns.
 	Reason string `json:"reason,omitempty"`
+	// Acts are, in what [Registry.Fire] returns, the handlers that did more than
+	// continue, in their order. A handler leaves it empty.
+	Acts []Act `json:"-"`
+}
+
+// An Act is what one handler did at a firing, other than to continue.
+type Act struct {
+	Handler string    // its label
+	At      time.Time // when it ended
+	// Action is Override or Abort; Continue: it failed, and Err is not nil.
+	Action Action
+	Args   []string // that an Override changed, sorted
+	Reason string   // of an Abort
+	Err    error    // why it failed; with Abort: and is to fail closed
 }
 
 // A Handler answers a call. ctx ends with the handler's timeout; a handler that

@@ -211,7 +211,7 @@ func (h *Host) accountStatus() []client.AccountStatus {
 		s.Agents = append([]string{}, build.Hearers(h.now.Load().Config, now.all[name].entry)...)
 		list = append(list, s)
 	}
-	return list
+	return append(list, h.unconfigured(now.all)...)
 }
 
 // channelTroubles are the accounts that are not as they should be, with the reason.

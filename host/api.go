@@ -73,11 +73,12 @@ func (h *Host) chain(names []string) (*llm.Chain, error) {
 }
 
 // rerun asks a model of the configuration what the runs of a log asked theirs.
-func (h *Host) rerun(ctx context.Context, agent, model, of string, facts []session.Fact) ([]eval.Comparison, error) {
+func (h *Host) rerun(ctx context.Context, r eval.Rerun, facts []session.Fact) ([]eval.Comparison, error) {
 	const most = 20 // what one request may cost
 	var list []eval.Comparison
 	enough := errors.New("enough")
-	err := eval.RerunOf(ctx, h.now.Load().Config, agent, model, of, facts, h.fleet.Load().Trial(agent), func(c eval.Comparison) error {
+	r.Admit = h.fleet.Load().Trial(r.Agent)
+	err := r.Of(ctx, h.now.Load().Config, facts, func(c eval.Comparison) error {
 		if list = append(list, c); len(list) == most {
 			return enough
 		}
@@ -86,8 +87,8 @@ func (h *Host) rerun(ctx context.Context, agent, model, of string, facts []sessi
 	if errors.Is(err, enough) {
 		err = nil
 	}
-	if err == nil && of != "" && len(list) == 0 {
-		err = fmt.Errorf("the session has no run %q that has asked a model", of)
+	if err == nil && r.Run != "" && len(list) == 0 {
+		err = fmt.Errorf("the session has no run %q that has asked a model", r.Run)
 	}
 	return list, err
 }

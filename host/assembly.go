@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"agenthost/agents/engine"
@@ -71,6 +70,8 @@ func (h *Host) assemble(b *bus.Bus) (*assembly, error) {
 	h.fleet.Store(a.fleet)
 	h.metrics.Gates(h.gates)
 	h.metrics.Suspects(a.fleet.Suspects)
+	h.metrics.Lanes(a.fleet.LaneLags)
+	h.metrics.OldestWaiting(a.fleet.OldestWaiting)
 	h.metrics.Channels(h.accountStatus)
 	a.parts = a.table(remote)
 	return a, nil
@@ -85,6 +86,7 @@ func (h *Host) share(b *bus.Bus, publisher *publishing.Publisher, reader *record
 		Store:   &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log, Committed: h.auditOf(publisher)},
 		Nearest: config.Nearest, Served: func(ctx context.Context) (engine.Served, error) { return control.ServedBy(ctx, b.NC) },
 		Beat: w.decide, OnHeartbeat: h.opt.OnHeartbeat, Remind: h.remind,
+		Counter: counts{h},
 	})
 	parts.Peers.Set(build.Peers(h.opt.Config))
 	return parts
@@ -104,6 +106,25 @@ func (h *Host) observe(agent string, at llm.Attempt) {
 	h.metrics.Attempt(agent, at)
 }
 
+// counts count what agents do.
+type counts struct{ *Host }
+
+func (c counts) InboundMessage(agent, channel string) { c.metrics.InboundMessage(agent, channel) }
+
+func (c counts) RunEnded(agent, outcome string) { c.metrics.RunEnded(agent, outcome) }
+
+func (c counts) OutboundMessage(agent, channel, kind string) {
+	c.metrics.OutboundMessage(agent, channel, kind)
+}
+
+// DeadLetter counts those of agents that are not configured as one: their names are without bound.
+func (c counts) DeadLetter(agent string) {
+	if fleet := c.fleet.Load(); fleet == nil || fleet.Runtime(agent) == nil {
+		agent = engine.Unbound
+	}
+	c.metrics.DeadLetter(agent)
+}
+
 // remind does what the chat command /remind says.
 func (h *Host) remind(ctx context.Context, book texts.Book, id, by string, chat bus.Origin, text string) string {
 	return h.now.Load().Tools.Remind(ctx, book, id, by, chat, text)
@@ -113,7 +134,7 @@ func (h *Host) remind(ctx context.Context, book texts.Book, id, by string, chat 
 func (h *Host) askPerson(ctx context.Context, q mcp.Question) (string, error) {
 	fleet := h.fleet.Load()
 	if fleet == nil {
-		return "", engine.ErrNobody
+		return "", engine.ErrNoPerson
 	}
 	return fleet.Ask(ctx, q.Call, q.Prompt, q.Options)
 }
@@ -125,86 +146,4 @@ func (h *Host) introduce(call tools.Call, server, message string) string {
 		book = fleet.Texts(call)
 	}
 	return book.Say("mcp_asks", "server", server, "question", message)
-}
-
-// serve runs all parts until ctx ends, and stops them in the reverse order.
-func (a *assembly) serve(ctx context.Context) error {
-	publishing, endPublishing := context.WithCancel(context.WithoutCancel(ctx))
-	defer endPublishing()
-	defer a.publish(publishing)()
-	a.sayTools(a.now.Load())
-	a.sayFaults(a.now.Load())
-	defer background(context.WithoutCancel(ctx), append(append(runs(a.parts), a.openChat(a.bus)), a.openDoors(a.bus)...)...)()
-	service, err := control.Start(a.operations())
-	if err != nil {
-		return err
-	}
-	defer service.Stop()
-	feed, err := a.openAPI(service)
-	if err != nil {
-		return err
-	}
-	issued := func(ctx context.Context) error { return a.issued.Run(ctx, a.bus.JS, a.log) }
-	defer background(context.WithoutCancel(ctx), feed, issued)()
-	defer a.end()
-	work, stopping := a.work(ctx)
-	context.AfterFunc(work, func() { time.AfterFunc(flushWithin, endPublishing) }) // what no stream takes holds up no stop
-	err = a.serveAgents(ctx, work)
-	if ctx.Err() != nil {
-		<-stopping
-	}
-	a.log.Info().Msg("stopped")
-	return err
-}
-
-// serveAgents runs the fleet until ctx and then work end. Once it serves, the
-// host is ready and follows the configuration.
-func (a *assembly) serveAgents(ctx, work context.Context) error {
-	ended := make(chan error, 1)
-	go func() { ended <- a.fleet.Run(ctx, work) }()
-	if a.fleet.Up(ctx) == nil && a.wakers.up(ctx) {
-		defer background(ctx, a.reloader().Run, a.sweep)()
-		a.becomeReady(len(a.now.Load().Agents))
-	}
-	return <-ended
-}
-
-func (h *Host) becomeReady(agents int) {
-	h.setState("")
-	close(h.ready)
-	h.log.Info().Str("host", h.opt.Name).Int("agents", agents).Str("nats", h.URL()).Str("http", h.httpAddress()).Msg("ready")
-	h.sayPages()
-}
-
-// publish runs the publisher until the returned function is called, which has
-// the last messages stored first. Nothing is published any more once ctx ends.
-func (a *assembly) publish(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = a.shared.Publisher.Run(ctx) // it ends with ctx
-	}()
-	return func() {
-		flush, stop := context.WithTimeout(context.Background(), flushWithin)
-		defer stop()
-		if err := a.shared.Publisher.Flush(flush); err != nil {
-			a.log.Warn().Err(err).Msg("not everything could be published before the stop; the next owner does it")
-		}
-		cancel()
-		<-done
-	}
-}
-
-// work is the context of runs: it outlives ctx by the grace. stopping is closed
-// once the host has logged that it stops.
-func (h *Host) work(ctx context.Context) (work context.Context, stopping <-chan struct{}) {
-	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	context.AfterFunc(ctx, func() {
-		h.setState(stateStopping)
-		h.log.Info().Dur("grace", h.opt.Grace).Msg("stopping; runs in progress may end")
-		h.end()
-		time.AfterFunc(h.opt.Grace, func() { cancel(errors.New("the grace is over")) })
-	})
-	return work, h.over
 }

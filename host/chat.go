@@ -57,7 +57,7 @@ func (h *Host) chatAgents() []web.Agent {
 	return list
 }
 
-// sayPages tells whoever has started the host where to open a browser.
+// sayPages prints the addresses of the pages on the terminal that started the host.
 func (h *Host) sayPages() {
 	address := h.httpAddress()
 	if address == "" {

@@ -24,6 +24,7 @@ import (
 	"agenthost/internal/httpauth"
 	"agenthost/internal/identity"
 	"agenthost/internal/natsserver"
+	"agenthost/internal/sandbox"
 	"agenthost/internal/tokens"
 	"agenthost/metrics"
 	"agenthost/plugins"
@@ -96,7 +97,8 @@ type Host struct {
 
 	identities identity.Table
 
-	accounts atomic.Pointer[accounts] // of channels; nil until they can be served
+	accounts atomic.Pointer[accounts]        // of channels; nil until they can be served
+	cleaner  atomic.Pointer[plugins.Cleaner] // of accounts that are not configured any more; as accounts
 
 	metrics     *metrics.Registry
 	descriptors *descriptors
@@ -188,3 +190,8 @@ func background(ctx context.Context, runs ...func(context.Context) error) (stop 
 		group.Wait()
 	}
 }
+
+// Begin has to be called first in the main function of a program that runs
+// hosts: the program is also what puts the commands of agents into their
+// sandbox, and then Begin does not return.
+func Begin() { sandbox.Main() }

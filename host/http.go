@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"syscall"
@@ -90,9 +89,7 @@ func (h *Host) HTTP() string { return h.httpAddress() }
 
 func (h *Host) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, map[string]any{"status": "ok"})
-	})
+	mux.HandleFunc("GET /healthz", healthz)
 	mux.HandleFunc("GET /readyz", h.readyz)
 	console.Mount(mux, http.HandlerFunc(h.index))
 	auth := h.httpAuth
@@ -135,59 +132,6 @@ func (h *Host) index(w http.ResponseWriter, _ *http.Request) {
 		doors[d.at] = d.about
 	}
 	answer(w, http.StatusOK, map[string]any{"service": client.ServiceName, "version": h.opt.Version, "paths": paths, "doors": doors})
-}
-
-// readyz answers whether a message that came now would be handled.
-func (h *Host) readyz(w http.ResponseWriter, r *http.Request) {
-	if reason := h.unready(r.Context()); reason != "" {
-		answer(w, http.StatusServiceUnavailable, map[string]any{"status": "not ready", "reason": reason})
-		return
-	}
-	serving, lanes := h.fleet.Load().Serving()
-	body := map[string]any{"status": h.readiness(), "host": h.opt.Name, "lanes": lanes, "serving": serving}
-	for agent, f := range h.now.Load().Faults {
-		body["agent "+agent] = f.State() + ": " + f.Err.Error()
-	}
-	for _, p := range h.fleet.Load().Pauses() {
-		body["paused "+p.String()] = p.Words()
-	}
-	for name, why := range h.channelTroubles() {
-		body["channel "+name] = why
-	}
-	if refused := *h.refused.Load(); len(refused) > 0 {
-		body["config"] = "refused: " + refused[0].String()
-	}
-	answer(w, http.StatusOK, body)
-}
-
-// unready is why a message that came now would not be handled; empty when it would.
-func (h *Host) unready(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	state := *h.state.Load()
-	fault := h.storeFault()
-	switch {
-	case fault != nil && state != stateStopping:
-		return fault.Error()
-	case state == stateWaiting:
-		if err := h.Bus().Healthy(ctx); err != nil {
-			return fmt.Sprintf("%s since %s: %v", state, h.waiting.UTC().Format(time.RFC3339), err)
-		}
-		return state
-	case state != "":
-		return state
-	}
-	for _, check := range []func() error{
-		h.descriptors.lacking,
-		func() error { return h.Bus().Healthy(ctx) },
-		func() error { return h.Bus().StreamsHealthy(ctx) },
-		h.stuck,
-	} {
-		if err := check(); err != nil {
-			return err.Error()
-		}
-	}
-	return ""
 }
 
 func answer(w http.ResponseWriter, status int, body any) {

@@ -50,7 +50,7 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 	if err := admitted(ctx, b); err != nil {
 		return err
 	}
-	waiting := bus.Waiting{Log: h.log}
+	waiting := bus.WaitLog{Log: h.log}
 	for {
 		err := h.provisionOnce(ctx, b)
 		if ctx.Err() != nil {

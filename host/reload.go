@@ -91,7 +91,7 @@ func (r *reloader) reload(ctx context.Context, why string) client.Reloaded {
 		}
 		if err != nil {
 			out.Error = err.Error()
-			r.log.Error().Err(err).Msg("not all of the configuration could be taken over; reload again, or restart")
+			r.log.Error().Err(err).Msg("apply configuration: failed in part; reload again, or restart")
 		}
 	}
 	out.Changes, out.Restart = p.words(), p.restart

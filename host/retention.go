@@ -23,7 +23,7 @@ func (a *assembly) sweep(ctx context.Context) error {
 func (a *assembly) sessionGone(agent string, key session.Key) {
 	a.fleet.Drop(agent, key)
 	if err := control.NotifyDropped(a.bus.NC, session.Deletion{Agent: agent, Key: key}); err != nil { // other hosts are refused their next commit
-		a.log.Debug().Err(err).Str("agent", agent).Str("session", string(key)).Msg("tell hosts of a deleted session")
+		a.log.Debug().Err(err).Str("agent", agent).Str("session", string(key)).Msg("notify hosts of a deleted session: failed")
 	}
 }
 

@@ -109,15 +109,6 @@ func (h *Host) spentMonth(js jetstream.JetStream, cfg *config.Config, agent stri
 	return spent
 }
 
-// readiness is ready, or degraded when an agent or an account of a channel has a
-// fault or the configuration as it stands in its files was refused.
-func (h *Host) readiness() string {
-	if len(h.now.Load().Faults)+len(*h.refused.Load())+len(h.channelTroubles()) > 0 {
-		return "degraded"
-	}
-	return "ready"
-}
-
 // serves reports whether there is an agent of that id.
 func (h *Host) serves(agent string) bool {
 	return slices.ContainsFunc(h.now.Load().Config.Agents, func(a config.Agent) bool { return a.ID == agent })

@@ -32,7 +32,7 @@ func newWatch(h *Host) *watch {
 	}
 	var err error
 	if w.events, err = fsnotify.NewWatcher(); err != nil {
-		h.log.Warn().Err(err).Msg("the files of the configuration cannot be watched; send SIGHUP, or use agenthost reload")
+		h.log.Warn().Err(err).Msg("watch the files of the configuration: failed; send SIGHUP, or use agenthost reload")
 		w.events = nil
 		return w
 	}
@@ -103,7 +103,7 @@ func (w *watch) look() {
 	}
 	for _, folder := range w.folders() {
 		if err := w.events.Add(folder); err != nil {
-			w.host.log.Warn().Err(err).Str("folder", folder).Msg("a folder of the configuration cannot be watched")
+			w.host.log.Warn().Err(err).Str("folder", folder).Msg("watch a folder of the configuration: failed")
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 // and ready to use; it is for one stream and one goroutine.
 type Builder struct {
 	// Provider is written on the reasoning parts and on what carries Meta, so
-	// that only the one who made them is ever sent them back; empty: nobody
-	// is. It may be set as late as before Message.
+	// that they are only ever sent back to the provider that made them; empty: to
+	// none. It may be set as late as before Message.
 	Provider string
 
 	parts  []partBuilder // in the order in which they began
@@ -92,8 +92,8 @@ func (b *Builder) Finish() Finish { return b.finish }
 
 // Message is what has been said so far, calls ordered by their index; a message
 // of a stream without a Finish is Partial, and its calls, which may be cut, are
-// left out. A call whose arguments are not JSON has no Args: its Text is what
-// came, its Error is true.
+// left out. A call whose arguments are not JSON, or were cut at the longest length,
+// has no Args: its Text is what came, its Error is true.
 func (b *Builder) Message() Message {
 	m := Message{Role: Assistant, Partial: b.finish == ""}
 	calls := b.calls()
@@ -143,7 +143,9 @@ func (b *Builder) call(c *partBuilder, others []Part) Part {
 		p.Call = fmt.Sprintf("%s_%d", cmp.Or(p.Call, "call"), countCalls(others))
 	}
 	switch args := string(c.text); {
-	case strings.TrimSpace(args) == "", args == "null": // how some servers call a tool without arguments
+	case b.isCut(c):
+		p.Text, p.Error = args, true
+	case isNone(args):
 		p.Args = json.RawMessage("{}")
 	case json.Valid([]byte(args)):
 		p.Args = json.RawMessage(args)
@@ -152,6 +154,17 @@ func (b *Builder) call(c *partBuilder, others []Part) Part {
 	}
 	return p
 }
+
+// isCut reports whether the model reached its longest length before the first of
+// the arguments of c, which then look like those of a tool that takes none.
+func (b *Builder) isCut(c *partBuilder) bool {
+	args := string(c.text)
+	isLast := c == &b.parts[len(b.parts)-1]
+	return isLast && b.finish == FinishLength && (isNone(args) || args == "{}")
+}
+
+// isNone reports whether args are how some server calls a tool without arguments.
+func isNone(args string) bool { return strings.TrimSpace(args) == "" || args == "null" }
 
 func countCalls(parts []Part) int {
 	n := 0

@@ -57,6 +57,28 @@ func TestBuilder(t *testing.T) {
 			},
 			false,
 		},
+		"call cut at the longest length": {
+			[]llm.Delta{
+				{Call: &llm.CallDelta{Index: 0, ID: "x", Name: "f"}},
+				{Call: &llm.CallDelta{Index: 1, ID: "y", Name: "f"}},
+				{Finish: llm.FinishLength},
+			},
+			[]llm.Part{
+				{Type: llm.ToolCall, Call: "x", Name: "f", Args: json.RawMessage("{}")},
+				{Type: llm.ToolCall, Call: "y", Name: "f", Error: true},
+			},
+			false,
+		},
+		"call whose begin is all there is": {
+			[]llm.Delta{{Call: &llm.CallDelta{ID: "x", Name: "f", Args: "{}"}}, {Finish: llm.FinishLength}},
+			[]llm.Part{{Type: llm.ToolCall, Call: "x", Name: "f", Text: "{}", Error: true}},
+			false,
+		},
+		"whole call, then cut": {
+			[]llm.Delta{{Call: &llm.CallDelta{ID: "x", Name: "f"}}, say("a"), {Finish: llm.FinishLength}},
+			[]llm.Part{{Type: llm.ToolCall, Call: "x", Name: "f", Args: json.RawMessage("{}")}, text("a")},
+			false,
+		},
 		"call with meta": {
 			[]llm.Delta{{Call: &llm.CallDelta{ID: "x", Name: "f", Meta: json.RawMessage(`1`)}}, stop},
 			[]llm.Part{{Type: llm.ToolCall, Call: "x", Name: "f", Args: json.RawMessage("{}"), Provider: "p", Meta: json.RawMessage(`1`)}},

@@ -10,7 +10,7 @@ type Config struct {
 	APIKey   string   `yaml:"api_key,omitempty" json:"api_key,omitempty"`
 	BaseURL  string   `yaml:"base_url,omitempty" json:"base_url,omitempty"` // empty: the provider's own
 	BaseURLs []string `yaml:"-" json:"-"`                                   // several servers, which share the load
-	Window   int      `yaml:"window,omitempty" json:"window,omitempty"`     // tokens; 0: as Known tells, else 128000
+	Window   int      `yaml:"window,omitempty" json:"window,omitempty"`     // tokens; 0: that of Known, else 128000
 	Script   string   `yaml:"script,omitempty" json:"script,omitempty"`     // provider scripted: its YAML file, relative to the config
 
 	// MaxTokens bounds one answer; 0: the provider's own bound, where it has one.

@@ -89,7 +89,7 @@ func Stopped(ctx context.Context) *Error {
 	return &Error{Code: code, Err: context.Cause(ctx)}
 }
 
-// AsError is err as an *Error; one that is none becomes an internal one, and
+// AsError is err as an *Error; any other error becomes an internal one, and
 // nil stays nil.
 func AsError(err error) *Error {
 	if err == nil {

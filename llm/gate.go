@@ -54,7 +54,7 @@ type shut struct {
 	until time.Time // zero: not known
 }
 
-// A pass is the leave to call a model; whoever has it gives it back by leave.
+// A pass is the permission to call a model; its holder returns it by leave.
 type pass struct {
 	era  int
 	from State // what the breaker was before

@@ -39,7 +39,7 @@ var vendors = sync.OnceValue(func() map[string]vendor {
 	return all
 })
 
-// Known tells what is known of a model of a vendor, as openai, groq or gemini.
+// Known is what the table knows of a model of a vendor, as openai, groq or gemini.
 // The longest name counts that model begins with, and nothing but a date, a
 // number of a version or "latest" may follow it: what a new kind of a model
 // costs is not guessed.
@@ -63,7 +63,7 @@ func isVersion(s string) bool {
 	return len(s) >= 4 && s[0] == '-' && strings.Trim(s, "-0123456789") == ""
 }
 
-// Known tells what is known of the model that c names: nothing when it is not
+// Known is what the table knows of the model that c names: nothing when it is not
 // served by a vendor of the table but, say, by a server of one's own. A price
 // that c sets is put in the place of the table's.
 func (c Config) Known() (info Info, priced bool) {

@@ -40,8 +40,8 @@ type Request struct {
 	Silence bool `json:"-"`
 
 	// Contents is what Messages hold, where who made the request knows it. The
-	// zero Contents says that it does not: then they are looked through. Whoever
-	// puts other messages into a request takes it out.
+	// zero Contents says that it does not: then they are looked through. Code that
+	// replaces Messages clears it.
 	Contents Contents `json:"-"`
 }
 

@@ -12,15 +12,17 @@ import (
 
 // A Registry holds the numbers of one host. Make one with New.
 type Registry struct {
-	all    *prometheus.Registry
-	models models
+	all      *prometheus.Registry
+	models   models
+	messages messages
 }
 
 // New makes a Registry with the numbers of the process in it.
 func New() *Registry {
-	r := &Registry{all: prometheus.NewRegistry(), models: newModels()}
+	r := &Registry{all: prometheus.NewRegistry(), models: newModels(), messages: newMessages()}
 	r.all.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	r.all.MustRegister(r.models.collectors()...)
+	r.all.MustRegister(r.messages.collectors()...)
 	return r
 }
 

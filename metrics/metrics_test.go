@@ -35,6 +35,14 @@ func full() *metrics.Registry {
 	r.Gates(func() []*llm.Gate { return []*llm.Gate{main} })
 	r.Suspects(func() iter.Seq2[string, int] { return maps.All(map[string]int{"ana": 2}) })
 	r.Channels(func() []client.AccountStatus { return []client.AccountStatus{{}} })
+	r.Lanes(func() iter.Seq2[string, uint64] { return maps.All(map[string]uint64{"3": 5, "ana/0": 1}) })
+	r.OldestWaiting(func() iter.Seq2[string, time.Duration] {
+		return maps.All(map[string]time.Duration{"ana": 1500 * time.Millisecond})
+	})
+	r.InboundMessage("ana", "web")
+	r.RunEnded("ana", "settled")
+	r.OutboundMessage("ana", "web", "reply")
+	r.DeadLetter("ana")
 	a := llm.Attempt{Entry: "main", Provider: "openai", Model: "m", Number: 1, Took: 3 * time.Second, Usage: llm.Usage{Input: 10, Output: 5}}
 	r.Attempt("ana", a)
 	a.Err = llm.StatusError(503, nil, errors.New("down"))
@@ -108,6 +116,13 @@ func TestValues(t *testing.T) {
 		`agenthost_model_parked_until_seconds{entry="main"} 0`,
 		`agenthost_model_in_flight{entry="main"} 0`,
 		`agenthost_suspects_waiting{agent="ana"} 2`,
+		`agenthost_inbound_messages_total{agent="ana",channel="web"} 1`,
+		`agenthost_runs_total{agent="ana",outcome="settled"} 1`,
+		`agenthost_outbound_messages_total{agent="ana",channel="web",kind="reply"} 1`,
+		`agenthost_dead_letters_total{agent="ana"} 1`,
+		`agenthost_lane_lag{lane="3"} 5`,
+		`agenthost_lane_lag{lane="ana/0"} 1`,
+		`agenthost_oldest_waiting_seconds{agent="ana"} 1.5`,
 		"go_goroutines ",
 	} {
 		if !strings.Contains(shown, "\n"+want) {
@@ -116,10 +131,13 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func TestAttemptDoesNotAllocate(t *testing.T) {
+func TestCountingDoesNotAllocate(t *testing.T) {
 	r := full()
 	a := llm.Attempt{Provider: "openai", Model: "m", Took: time.Second, Usage: llm.Usage{Input: 10, Output: 5}}
 	if n := testing.AllocsPerRun(1000, func() { r.Attempt("ana", a) }); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+	if n := testing.AllocsPerRun(1000, func() { r.OutboundMessage("ana", "web", "reply") }); n > 0 {
+		t.Errorf("a reply: %v allocations", n)
 	}
 }

@@ -71,7 +71,7 @@ func (c *Courier) readButton(ctx context.Context, data string) (text, call strin
 	n, notNumber := strconv.Atoi(choice)
 	switch {
 	case !ok || call == "":
-		return "", "", fmt.Errorf("%w: button %q is none of this account", ErrMalformed, data)
+		return "", "", fmt.Errorf("%w: button %q does not belong to this account", ErrMalformed, data)
 	case choice == "a":
 		text = approve
 	case choice == "d":
@@ -79,7 +79,7 @@ func (c *Courier) readButton(ctx context.Context, data string) (text, call strin
 	case notNumber == nil && n > 0:
 		text = strconv.Itoa(n)
 	default:
-		return "", "", fmt.Errorf("%w: button %q is none of this account", ErrMalformed, data)
+		return "", "", fmt.Errorf("%w: button %q does not belong to this account", ErrMalformed, data)
 	}
 	if rest, cut := strings.CutPrefix(call, "*."); cut {
 		call, err = c.wholeCall(ctx, rest)
@@ -91,7 +91,7 @@ func (c *Courier) readButton(ctx context.Context, data string) (text, call strin
 // answers to nothing: the host says so.
 func (c *Courier) wholeCall(ctx context.Context, rest string) (string, error) {
 	if !callRest.MatchString(rest) {
-		return "", fmt.Errorf("%w: button of call %q is none of this account", ErrMalformed, rest)
+		return "", fmt.Errorf("%w: button of call %q does not belong to this account", ErrMalformed, rest)
 	}
 	prefix := "$KV." + bus.WaitingBucket + "."
 	rec, err := c.parts.Reader.Last(ctx, "KV_"+bus.WaitingBucket, prefix+"*."+rest)

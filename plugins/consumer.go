@@ -29,6 +29,9 @@ func (c *Courier) ensureConsumer(ctx context.Context) (jetstream.Consumer, error
 	want := c.consumerConfig()
 	consumer, err := c.parts.JS.Consumer(ctx, bus.OutboundStream, want.Durable)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		if err := c.goOn(ctx, &want); err != nil {
+			return nil, err
+		}
 		consumer, err = c.parts.JS.CreateConsumer(ctx, bus.OutboundStream, want)
 		if errors.Is(err, jetstream.ErrConsumerExists) { // another host was quicker
 			consumer, err = c.parts.JS.Consumer(ctx, bus.OutboundStream, want.Durable)
@@ -37,8 +40,10 @@ func (c *Courier) ensureConsumer(ctx context.Context) (jetstream.Consumer, error
 	if err != nil {
 		return nil, fmt.Errorf("consumer %s: %w", want.Durable, err)
 	}
+	c.position = consumer.CachedInfo().AckFloor.Stream
 	have := consumer.CachedInfo().Config
-	if have.PriorityPolicy == want.PriorityPolicy && slices.Equal(slices.Sorted(slices.Values(have.FilterSubjects)), want.FilterSubjects) {
+	if isAccounts(have) && have.PinnedTTL == want.PinnedTTL && have.AckWait == want.AckWait &&
+		slices.Equal(slices.Sorted(slices.Values(have.FilterSubjects)), want.FilterSubjects) {
 		return consumer, nil
 	}
 	want.DeliverPolicy, want.OptStartSeq, want.OptStartTime = have.DeliverPolicy, have.OptStartSeq, have.OptStartTime
@@ -47,4 +52,27 @@ func (c *Courier) ensureConsumer(ctx context.Context) (jetstream.Consumer, error
 		return nil, fmt.Errorf("consumer %s is another program's: %w; stop that program and delete the consumer", want.Durable, err)
 	}
 	return consumer, nil
+}
+
+// goOn has a consumer that is made again begin where the one before it has ended: this
+// host has seen how far that had come, or it was removed with a note of it. The first
+// consumer of an account begins with what is new.
+func (c *Courier) goOn(ctx context.Context, want *jetstream.ConsumerConfig) error {
+	done := c.position
+	if done == 0 {
+		held, err := c.notes.holder(ctx)
+		if err != nil {
+			return err
+		}
+		done = held.Done
+	}
+	if done > 0 {
+		want.DeliverPolicy, want.OptStartSeq = jetstream.DeliverByStartSequencePolicy, done+1
+	}
+	return nil
+}
+
+// isAccounts reports whether a consumer is one of an account, and not of a program.
+func isAccounts(config jetstream.ConsumerConfig) bool {
+	return config.PriorityPolicy == jetstream.PriorityPolicyPinned && slices.Equal(config.PriorityGroups, []string{ownerGroup})
 }

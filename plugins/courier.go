@@ -80,6 +80,9 @@ type Courier struct {
 	notes   notes
 	settled *settled
 	term    atomic.Pointer[term] // nil: this host does not own the account
+	// position is up to where the account's consumer was acknowledged when this host has
+	// looked last. Only the goroutine of Run uses it.
+	position uint64
 }
 
 // New makes a Courier; Run starts it.

@@ -237,7 +237,7 @@ func TestMalformedReplies(t *testing.T) {
 	b := connect(t, "")
 	platform := newMemory(chatLimits())
 	h := startHost(t, b, "host-1", platform, settings.Account{}).connected()
-	for i, data := range []string{"", "hello", "[1]", `{"id":7}`, `{"id":"x","text":"to nobody"}`} {
+	for i, data := range []string{"", "hello", "[1]", `{"id":7}`, `{"id":"x","text":"without to"}`} {
 		sendRaw(t, b, string(rune('a'+i)), []byte(data))
 	}
 	sendRaw(t, b, "", []byte(`{"to":"ana","text":"without an id or a time"}`))

@@ -32,10 +32,11 @@ const (
 // A runner is a host that runs a courier on a connection of its own.
 type runner struct {
 	testing.TB
-	bus     *bus.Bus
-	log     *bustest.LogBuffer
-	courier *plugins.Courier
-	stop    func()
+	bus       *bus.Bus
+	log       *bustest.LogBuffer
+	publisher *publishing.Publisher
+	courier   *plugins.Courier
+	stop      func()
 }
 
 // connect opens a connection to a server for a host; url is empty for a server of
@@ -64,6 +65,7 @@ func newHost(t testing.TB, b *bus.Bus, name string, ch plugins.Channel, account 
 		t.Fatal(err)
 	}
 	background(t, publisher.Run)
+	h.publisher = publisher
 	h.courier = plugins.New(plugins.Account{Channel: "test", Instance: "one", Settings: account}, ch, plugins.Parts{
 		NC: b.NC, JS: b.JS, Publisher: publisher, Files: filestore.New(b.JS), Reader: records.NewReader(b.JS),
 		Host: name, Log: zerolog.New(h.log).Level(zerolog.DebugLevel), Agents: func() []string { return []string{"ana", longAgent} },

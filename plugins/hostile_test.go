@@ -47,7 +47,7 @@ func TestRenderThatPanics(t *testing.T) {
 	}
 }
 
-// The clock of whoever has written sent_at may be wrong: the time to deliver a reply is
+// The clock of the writer of sent_at may be wrong: the time to deliver a reply is
 // counted from when it was stored.
 func TestSentAtOfAnotherClock(t *testing.T) {
 	for name, at := range map[string]time.Time{"long ago": time.Unix(0, 0), "in years": time.Unix(1<<33, 0)} {

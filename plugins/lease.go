@@ -10,13 +10,13 @@ import (
 // pinnedTTL after the last request for messages, and these are pullExpiry apart.
 const leaseFor = pinnedTTL - pullExpiry
 
-// A lease is how long nobody else can own the account. A host that has stood still, as a
+// A lease is how long no other host can own the account. A host that has stood still, as a
 // machine that was suspended, does not know what has happened meanwhile: it asks before it
 // delivers what it held.
 type lease struct {
 	mu      sync.Mutex
 	until   time.Time
-	renewed chan struct{} // closed when it is renewed; nil: nobody waits
+	renewed chan struct{} // closed when it is renewed; nil: no goroutine waits
 }
 
 // renew is called with the time at which NATS was asked whose the account is, when the

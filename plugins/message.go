@@ -58,7 +58,7 @@ type Message struct {
 	// ReplyTo is Received.ID of the message that is answered.
 	ReplyTo string
 	// Preview is what Preview has returned last: the message takes its place. Empty:
-	// there is none.
+	// there is no preview.
 	Preview string
 	// Part counts the messages of a reply from 1, Parts is how many there are.
 	Part, Parts int

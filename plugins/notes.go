@@ -107,10 +107,12 @@ func (n notes) setProgress(ctx context.Context, reply string, taken, parts int) 
 	return n.write(ctx, n.key("reply", hashed(reply)), data, n.account.deliverFor()+noteRoom)
 }
 
-// A holder is who owned the account last.
+// A holder is the host that owned the account last. Done is set in place of it when the
+// account's consumer was removed: the last reply that is settled.
 type holder struct {
-	Host string `json:"host"`
-	Pin  string `json:"pin"`
+	Host string `json:"host,omitempty"`
+	Pin  string `json:"pin,omitempty"`
+	Done uint64 `json:"done,omitempty"`
 }
 
 func (n notes) holder(ctx context.Context) (h holder, err error) {

@@ -136,7 +136,7 @@ func (o *outbox) enqueue(it *item) {
 	}
 }
 
-// work settles the replies of one chat until there is none, or the term ends.
+// work settles the replies of one chat until all are settled, or the term ends.
 func (o *outbox) work(ch *chat) {
 	for {
 		o.mu.Lock()
@@ -201,6 +201,13 @@ func (o *outbox) waitForOlder() {
 	o.older, o.olderUntil, o.left = true, time.Now().Add(olderWithin), nil
 }
 
+// waitLonger restarts the time within which older replies have to come.
+func (o *outbox) waitLonger() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.olderUntil = time.Now().Add(olderWithin)
+}
+
 // waits reports whether newer replies are held back.
 func (o *outbox) waits() bool {
 	o.mu.Lock()
@@ -209,11 +216,12 @@ func (o *outbox) waits() bool {
 }
 
 // barrier lets go what was held back once all replies that the server counts as not
-// acknowledged are here.
-func (o *outbox) barrier(pending int) {
+// acknowledged are here, or have had their time to come. complete reports that all it has
+// delivered is here: what is missing may have come again, and been lost again.
+func (o *outbox) barrier(pending int, complete bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.older || pending > len(o.held) && time.Now().Before(o.olderUntil) {
+	if !o.older || pending > len(o.held) && (!complete || time.Now().Before(o.olderUntil)) {
 		return
 	}
 	slices.SortFunc(o.set, func(a, b *item) int { return cmp.Compare(a.seq, b.seq) })
@@ -224,7 +232,7 @@ func (o *outbox) barrier(pending int) {
 }
 
 // extend reports, until the term ends, that every held reply is in progress, as long as
-// nobody else can own the account.
+// no other host can own the account.
 func (o *outbox) extend() {
 	tick := time.NewTicker(extendEvery)
 	defer tick.Stop()

@@ -18,7 +18,7 @@ const (
 	ackWait    = 8 * time.Second
 	pinnedTTL  = 6 * time.Second
 	pullExpiry = 2 * time.Second
-	lookEvery  = 1500 * time.Millisecond // for an owner, by who stands by
+	lookEvery  = 1500 * time.Millisecond // for an owner, by the hosts that stand by
 	lookOften  = 100 * time.Millisecond  // for replies that another owner has left
 	lookWithin = 2 * time.Second
 	// foreignAfter is how long the message with a new pin may take to get here, before
@@ -130,9 +130,12 @@ func (e *election) look(parent context.Context) {
 			e.c.log.Warn().Err(err).Msg("account: NATS is away; disconnecting from the platform until it is back")
 			e.lose(StateNoNATS)
 		}
+		if e.term != nil { // it delivers nothing again meanwhile, or that is lost
+			e.term.outbox.waitLonger()
+		}
 		return
 	}
-	e.heard = time.Now()
+	e.heard, e.c.position = time.Now(), info.AckFloor.Stream
 	if e.term == nil {
 		e.c.status.set(StateStandby)
 	}
@@ -144,7 +147,7 @@ func (e *election) look(parent context.Context) {
 	if err := e.term.outbox.narrow(ctx, info); err != nil && parent.Err() == nil {
 		e.c.few.Debug().Err(err).Msg("read what the last owner has left: failed; all chats wait")
 	}
-	e.term.outbox.barrier(info.NumAckPending)
+	e.term.outbox.barrier(info.NumAckPending, info.Delivered.Consumer <= e.count)
 }
 
 // judge takes what the server says about who owns the account.
@@ -203,13 +206,13 @@ func (e *election) receive(m jetstream.Msg) {
 
 func (e *election) gain(pin string) {
 	e.pin, e.other, e.term = pin, "", newTerm(e.c)
-	e.c.notes.setHolder(holder{e.c.parts.Host, pin})
+	e.c.notes.setHolder(holder{Host: e.c.parts.Host, Pin: pin})
 	e.c.log.Info().Msg("account: this host owns it")
 }
 
 func (e *election) keep(pin string) {
 	e.pin, e.other = pin, ""
-	e.c.notes.setHolder(holder{e.c.parts.Host, pin})
+	e.c.notes.setHolder(holder{Host: e.c.parts.Host, Pin: pin})
 	e.term.outbox.waitForOlder()
 }
 

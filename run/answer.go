@@ -13,7 +13,7 @@ const Nothing = "NOTHING"
 // think makes the next call of the model, or what must come before it.
 func (m *machine) think() {
 	m.admit()
-	if m.s.Run.ModelCalls >= m.lim.ModelCalls {
+	if m.lim.turnsUsed(m.s.Run.ModelCalls) {
 		m.fail(&Error{Code: llm.CodeTurnLimit})
 		return
 	}
@@ -91,8 +91,8 @@ func (m *machine) said(sig *Signal) (msg llm.Message, finish llm.Finish) {
 	return msg, finish
 }
 
-// tell gives the answer to the outside. Somebody who spoke meanwhile is
-// answered next, in the same run.
+// tell gives the answer to the outside. Input that came meanwhile is answered
+// next, in the same run.
 func (m *machine) tell(msg llm.Message, finish llm.Finish) {
 	e := m.event(MessageAdded)
 	e.Message = &msg

@@ -145,7 +145,7 @@ func (m *machine) proceed(now bool) {
 // onward calls the model again, with the results, unless it has shown that it
 // cannot use its tools.
 func (m *machine) onward() {
-	if m.s.Run.Corrections > m.lim.Corrections {
+	if m.lim.correctionsUsed(m.s.Run.Corrections) {
 		m.fail(&Error{Code: llm.CodeToolFailed})
 		return
 	}
@@ -172,7 +172,8 @@ func (m *machine) launch() {
 	}
 }
 
-// suspend says that only somebody else can go on, and whether that is so.
+// suspend suspends a run that waits for a person or another agent, and reports
+// whether it does.
 func (m *machine) suspend() bool {
 	r := m.s.Run
 	if m.s.Phase == InSuspense || slices.ContainsFunc(r.Calls, Call.ready) {

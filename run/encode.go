@@ -102,7 +102,14 @@ func (w *encoder) event(e *Event) {
 	if e.Error != nil {
 		w.any(`,"error":`, e.Error)
 	}
+	w.hooks(e.Hooks)
 	w.b = append(w.b, '}')
+}
+
+func (w *encoder) hooks(acts []HookAct) {
+	if len(acts) > 0 {
+		w.any(`,"hooks":`, acts)
+	}
 }
 
 // call writes what is known of a call of the model.
@@ -167,6 +174,7 @@ func (w *encoder) input(in *Input) {
 	w.text(`,"trace":`, in.Trace)
 	w.text(`,"state":`, in.State)
 	w.truth(`,"checked":`, in.Checked)
+	w.hooks(in.Hooks)
 	w.b = append(w.b, '}')
 }
 

@@ -7,7 +7,7 @@ var sentences = map[llm.Code]string{
 	llm.CodeValidation:          "I could not make sense of that message.",
 	llm.CodeRateLimited:         "You are writing faster than I may answer. Please send this again a little later.",
 	llm.CodeContentFilter:       "The model's provider refused to answer this.",
-	llm.CodeProviderAuth:        "I am not allowed to use my model at the moment. Somebody has to check my settings.",
+	llm.CodeProviderAuth:        "I am not allowed to use my model at the moment. The operator has to check my settings.",
 	llm.CodeProviderRateLimit:   "My model is too busy at the moment. Please try again in a minute.",
 	llm.CodeProviderUnavailable: "My model did not answer. Please try again later.",
 	llm.CodeToolDenied:          "I was not allowed to do what this needs.",

@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"agenthost/llm"
@@ -27,7 +28,7 @@ const (
 	Replied          EventType = "reply"
 	InputRefused     EventType = "input.refused"   // it was answered with an error, outside of any run
 	InputWithdrawn   EventType = "input.withdrawn" // its sender has withdrawn it, or it is what withdrew another
-	OperatorJoined   EventType = "operator.joined" // somebody has taken the chat over
+	OperatorJoined   EventType = "operator.joined" // an operator has taken the chat over
 	OperatorHeard    EventType = "operator.heard"  // a message came meanwhile, which no run takes
 	OperatorSaid     EventType = "operator.said"
 	OperatorLeft     EventType = "operator.left"
@@ -132,7 +133,45 @@ type Event struct {
 
 	Outcome Outcome `json:"outcome,omitempty"` // run.finished
 	Error   *Error  `json:"error,omitempty"`   // run.finished, model.called
+
+	// Hooks are what hooks did, other than to continue, on the way to this event. The
+	// machine neither makes nor reads them. What they did to a message is in its Input.
+	Hooks []HookAct `json:"hooks,omitempty"` // model.called, tool.finished, *.asked, delegated, run.finished
 }
+
+// HookActs are what hooks did for the event and for the messages in it. What they did to
+// a message that waited for its turn is that of the event with which it began to wait.
+func (e *Event) HookActs() []HookAct {
+	acts := slices.Clip(e.Hooks)
+	if e.Input != nil {
+		acts = append(acts, e.Input.Hooks...)
+	}
+	for i := range e.Inputs {
+		if !e.Inputs[i].Checked {
+			acts = append(acts, e.Inputs[i].Hooks...)
+		}
+	}
+	return acts
+}
+
+// A HookAct is what one hook did, other than to continue.
+type HookAct struct {
+	At     time.Time `json:"at"`
+	Point  string    `json:"point"`            // such as before_tool_call
+	Hook   string    `json:"hook"`             // its subject, or its name in the program
+	Action string    `json:"action"`           // HookOverrode, HookAborted or HookFailed
+	Call   string    `json:"call,omitempty"`   // of the tool
+	Args   []string  `json:"args,omitempty"`   // the names of the arguments that it changed
+	Reason string    `json:"reason,omitempty"` // of an abort, as it was given
+	Error  string    `json:"error,omitempty"`  // why it failed; with HookAborted: and is to fail closed
+}
+
+// What stands in Action of a HookAct.
+const (
+	HookOverrode = "override"
+	HookAborted  = "abort"
+	HookFailed   = "failed" // which counts as to continue
+)
 
 // What stands in Source of a tool.finished: who made the result.
 const (
@@ -171,6 +210,8 @@ type Input struct {
 	// Checked says of an input that waits in the log that the before_message hooks
 	// have seen it: Envelope is what they left of it.
 	Checked bool `json:"checked,omitempty"`
+	// Hooks are what the before_message hooks did with it.
+	Hooks []HookAct `json:"hooks,omitempty"`
 }
 
 // A Reply is what the run says to the outside. The machine sets everything
@@ -195,7 +236,7 @@ type Reply struct {
 // The kinds of replies.
 const (
 	KindReply    = "reply"
-	KindNotice   = "notice" // nobody asked for it
+	KindNotice   = "notice" // no reply to a message
 	KindQuestion = "question"
 	KindApproval = "approval"
 	KindError    = "error"

@@ -9,8 +9,8 @@ var eventArrays = sync.Pool{New: func() any { return new([8]Event) }}
 
 func newEvents() []Event { return eventArrays.Get().(*[8]Event)[:0] }
 
-// Recycle takes back the Events of a Commit. Whoever performed it must not look
-// at them again.
+// Recycle takes back the Events of a Commit, once it has been performed. They must
+// not be used afterwards.
 func Recycle(events []Event) {
 	if cap(events) != len([8]Event{}) { // it has grown
 		return

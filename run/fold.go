@@ -8,7 +8,7 @@ import (
 
 // Fold adds one fact of the log to a state. It never fails: a type that it
 // does not know, from a newer host, and a fact that does not fit, say the
-// result of a call that nobody made, change nothing.
+// result of an unknown call, change nothing.
 func Fold(s State, e Event) State {
 	s.mine = false
 	s.fold(&e)

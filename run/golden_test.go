@@ -99,6 +99,25 @@ var histories = map[string]func(*session){
 		s.send(done("a"))
 		s.send(run.Signal{Kind: run.Abort, Reason: "stopped by ana", By: "ana"})
 	},
+	"hooked": func(s *session) {
+		act := func(point, action string) run.HookAct {
+			return run.HookAct{At: epoch, Point: point, Hook: "acme.audit", Action: action}
+		}
+		redacted := act("before_message", run.HookOverrode)
+		redacted.Args = []string{"message"}
+		first := ask("r1", "h*llo")
+		first.Inputs[0].Hooks = []run.HookAct{redacted}
+		s.send(first)
+		s.send(use("a"))
+		s.send(done("a"))
+		away := act("after_tool_call", run.HookFailed)
+		away.Call, away.Error = "a", "no answer within 5s"
+		s.log[len(s.log)-1].Hooks = []run.HookAct{away}
+		s.send(run.Signal{Kind: run.Abort, Reason: "Not here.", By: "hook"})
+		stopped := act("before_model_call", run.HookAborted)
+		stopped.Reason = "Not here."
+		s.log[len(s.log)-1].Hooks = []run.HookAct{stopped}
+	},
 	"failed": func(s *session) {
 		s.send(ask("r1", "hello"))
 		s.send(run.Signal{Kind: run.Emission, Delta: llm.Delta{Text: "so far"}})

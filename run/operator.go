@@ -19,7 +19,7 @@ import (
 type Operator struct {
 	By    string    `json:"by,omitempty"`
 	Since time.Time `json:"since"`
-	// Address is where the operator's words go: to whoever has written last.
+	// Address is where the operator's messages go: to the last sender.
 	Address Address `json:"address"`
 	// Open are the ids of what has come since the operator wrote, the last ones.
 	Open []string `json:"open,omitempty"`

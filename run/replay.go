@@ -120,7 +120,7 @@ func (r *replayer) compare(e *Event) error {
 	return nil
 }
 
-// restarts reports whether e tells that a run was taken up by another host.
+// restarts reports whether e records that another host resumed the run.
 func (r *replayer) restarts(e *Event) bool {
 	return e.Type == Started && r.live.Run != nil && r.live.Run.ID == e.Run
 }
@@ -135,7 +135,10 @@ func (r *replayer) reopen() error {
 	return json.Unmarshal(data, &r.live)
 }
 
+// addressed is e with what the machine leaves to its conductor: what hooks did, and
+// where replies go.
 func addressed(e Event, as *Event) Event {
+	e.Hooks = as.Hooks
 	if e.Reply == nil || as.Reply == nil {
 		return e
 	}
@@ -151,7 +154,7 @@ func equal(v, w any) bool {
 	return err == nil && bad == nil && bytes.Equal(one, other)
 }
 
-// drive gives the machine the signal that e tells of.
+// drive gives the machine the signal that e records.
 func (r *replayer) drive(e *Event) error {
 	if r.restarts(e) && r.again != r.next+1 {
 		if err := r.reopen(); err != nil {
@@ -211,7 +214,11 @@ func (r *replayer) signal(e *Event) (sig Signal, ok bool) {
 		}
 		return sig, true
 	case ApprovalAnswered, QuestionAnswered:
-		sig.Kind = Answered
+		sig.Kind, sig.Args = Answered, e.Args
+		if next := r.at(1); next != nil && next.Type == ToolFinished && next.Call == e.Call {
+			sig.Result = next.Result
+			r.overdue(&sig, 2)
+		}
 		return sig, true
 	case Suspended:
 		return sig, false
@@ -256,6 +263,14 @@ func (r *replayer) joined(e *Event) Signal {
 	return sig
 }
 
+// overdue notes that no answer came in time, where the event n after the next says so in
+// the chat.
+func (r *replayer) overdue(sig *Signal, n int) {
+	if e := r.at(n); e != nil && e.Type == Replied && e.Reply.Kind == KindNotice && !e.Reply.Final {
+		sig.Late, sig.Notice = true, "late" // its words are in the envelope
+	}
+}
+
 func (r *replayer) settled(sig Signal, e *Event) (Signal, bool) {
 	switch {
 	case e.Source == FromRecovery:
@@ -266,6 +281,7 @@ func (r *replayer) settled(sig Signal, e *Event) (Signal, bool) {
 		sig.Kind, sig.Answer = Answered, e.Result
 	default:
 		sig.Kind, sig.OK, sig.Result, sig.Source = ToolSettled, e.OK, e.Result, e.Source
+		r.overdue(&sig, 1)
 	}
 	return sig, true
 }

@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -45,6 +46,40 @@ func TestReplayOfAnyLog(t *testing.T) {
 				if got, want := encode(t, got), encode(t, replay(t, s.log[:end])); got != want {
 					t.Errorf("state\n got %s\nwant %s", got, want)
 				}
+			}
+		})
+	}
+}
+
+// What becomes of a call without an answer in time, and what a person changes of one, is
+// replayed as it was.
+func TestReplayOfAnswers(t *testing.T) {
+	late := func(sig run.Signal, result string) run.Signal {
+		sig.Late, sig.Result, sig.Notice = true, result, "No answer came."
+		return sig
+	}
+	changed := answered("a", run.Approve)
+	changed.Args = json.RawMessage(`{"n":2}`)
+	unanswered := run.Signal{Kind: run.ToolSettled, Call: "a", Source: run.FromAnswer}
+	tests := map[string]struct {
+		wait string
+		sig  run.Signal
+	}{
+		"an approval that expires":               {run.ForApproval, late(answered("a", run.Deny), "not approved: no answer came")},
+		"an approval with other arguments":       {run.ForApproval, changed},
+		"a question that expires":                {run.ForQuestion, late(unanswered, "no answer came")},
+		"a question with a default that expires": {run.ForQuestion, late(answered("a", "red"), "red (the default)")},
+		"a task without a result in time":        {run.ForDelegate, run.Signal{Kind: run.ToolSettled, Call: "a", Source: run.FromDelegate, Late: true, Result: "no result"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, run.Limits{})
+			s.send(ask("r1", "hello"))
+			s.send(use("a"))
+			s.send(waits("a", tt.wait))
+			s.send(tt.sig)
+			if _, err := run.Replay(s.log); err != nil {
+				t.Error(err)
 			}
 		})
 	}

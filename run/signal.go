@@ -15,11 +15,11 @@ const (
 	Submit      SignalKind = "submit"       // a message came
 	Emission    SignalKind = "emission"     // the model said a bit more
 	StreamEnd   SignalKind = "stream_end"   // the model is done, or its stream broke
-	Held        SignalKind = "held"         // the model may not be called before somebody says so
-	ToolSettled SignalKind = "tool_settled" // a call has its result, or waits for somebody
-	Answered    SignalKind = "answered"     // somebody answered a call that waits
+	Held        SignalKind = "held"         // the next call of the model needs an approval
+	ToolSettled SignalKind = "tool_settled" // a call has its result, or waits for an answer
+	Answered    SignalKind = "answered"     // the answer to a call that waits
 	CompactEnd  SignalKind = "compacted"    // the summary is written, or is not to be had
-	Abort       SignalKind = "abort"        // somebody wants the run stopped
+	Abort       SignalKind = "abort"        // the order to stop the run
 	Fault       SignalKind = "fault"        // the run cannot go on
 )
 
@@ -74,7 +74,7 @@ type Signal struct {
 	OK     bool   // tool_settled
 	Result string // tool_settled
 	Source string // tool_settled; FromTool when empty
-	Wait   *Wait  // tool_settled: no result yet, it waits for somebody; held: for what
+	Wait   *Wait  // tool_settled: no result yet, it waits for this; held: for what
 
 	Answer string // answered: Approve or Deny to an approval, else any text
 	// Args are what is to run in place of what was asked for (answered, approve).
@@ -102,7 +102,7 @@ type Signal struct {
 	TakenOver *Address
 }
 
-// A Wait is what a call needs from somebody before it can settle.
+// A Wait is what a call needs, from a person or another agent, before it can settle.
 type Wait struct {
 	For           string // ForApproval, ForQuestion or ForDelegate
 	Prompt        string

@@ -11,8 +11,8 @@ import (
 // A Phase says what a session is doing.
 type Phase string
 
-// The phases. A session rests in Idle, Settled or Faulted; it waits for
-// somebody in Suspended; in the others a run is at work.
+// The phases. A session rests in Idle, Settled or Faulted; in Suspended it waits for
+// a person or another agent; in the others a run is at work.
 const (
 	Idle        Phase = "idle"
 	Invoking    Phase = "invoking"
@@ -67,7 +67,7 @@ type Run struct {
 	Joining     []llm.Message `json:"joining,omitempty"`   // came during the run, join at the next model call
 	Spent       int64         `json:"spent,omitempty"`     // on models, in micro-cents
 	Lost        int64         `json:"lost,omitempty"`      // of Spent, as in run.started
-	Overdraft   bool          `json:"overdraft,omitempty"` // somebody was asked and let it go beyond its budget
+	Overdraft   bool          `json:"overdraft,omitempty"` // a person let it go beyond its budget
 	// Hold is what the next call of the model waits for: an approval. It is no
 	// call of a tool and has no result.
 	Hold *Call `json:"hold,omitempty"`
@@ -79,7 +79,7 @@ type Call struct {
 	Name          string          `json:"name"`
 	Args          json.RawMessage `json:"args,omitempty"`
 	Rerun         string          `json:"rerun,omitempty"`
-	Approved      bool            `json:"approved,omitempty"` // somebody was asked and said yes
+	Approved      bool            `json:"approved,omitempty"` // by a person
 	Asked         string          `json:"asked,omitempty"`    // approval, question or delegate: what it waits for
 	Prompt        string          `json:"prompt,omitempty"`
 	Options       []string        `json:"options,omitempty"`
@@ -183,7 +183,7 @@ func (r *Run) settled() bool {
 	return !slices.ContainsFunc(r.Calls, func(c Call) bool { return !c.Done })
 }
 
-// Open are the calls that wait for somebody, the hold among them.
+// Open are the calls that wait for an answer, the hold among them.
 func (r *Run) Open() []Call {
 	var open []Call
 	for _, c := range r.Calls {

@@ -8,7 +8,7 @@
 // A run ends exactly once, with a reply that is final and a run.finished in
 // the same commit, whatever is signalled and in whatever order. Every tool call
 // gets exactly one result. Nothing that the world can see is asked for before
-// the commit that tells of it.
+// the commit that records it.
 package run
 
 import (
@@ -21,8 +21,8 @@ import (
 	"agenthost/llm"
 )
 
-// expects says whether a signal means something in this phase. If not it comes
-// too late, or is nobody's business: Step ignores it.
+// expects reports whether a signal has a meaning in this phase. If not it comes
+// too late or does not apply: Step ignores it.
 func (p Phase) expects(k SignalKind) bool {
 	switch p {
 	case Idle, Settled, Faulted:

@@ -9,8 +9,8 @@ import (
 	"agenthost/llm"
 )
 
-// ask lets a call wait for somebody. The question is in the log before it is
-// put.
+// ask lets a call wait for a person or another agent. The question is in the log
+// before it is sent.
 func (m *machine) ask(c Call, w Wait) {
 	e := Event{
 		Call: c.ID, Name: c.Name, Prompt: w.Prompt, Options: slices.Clone(w.Options),
@@ -89,7 +89,7 @@ func (m *machine) release(sig *Signal) {
 }
 
 // hear takes the answer to a call that waits; the first one counts. It is
-// written at once, since whoever gave it is told that it was taken.
+// written at once, since its sender is told that it was taken.
 func (m *machine) hear(sig *Signal) {
 	c, held := m.s.Run.call(sig.Call), m.s.Run.Hold
 	if held != nil && held.ID == sig.Call {

@@ -23,7 +23,7 @@ var (
 
 // HasWritten reports whether a person has written this web address in the
 // session. Every part of it that goes to the server has to be the same: a
-// parameter more could carry what nobody was to learn.
+// parameter more could leak data.
 func (s State) HasWritten(address string) bool {
 	same := canonical(address)
 	return same != "" && slices.Contains(s.Written, same)

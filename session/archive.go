@@ -140,9 +140,9 @@ func (a *Archive) read(ctx context.Context, seq uint64, data []byte) ([]Fact, er
 	if err != nil {
 		return nil, fmt.Errorf("commit %d: %w", seq, err)
 	}
-	facts := make([]Fact, len(c.Events))
+	facts, runs := make([]Fact, len(c.Events)), c.runs()
 	for i, e := range c.Events {
-		facts[i] = Fact{seq, i + 1, c.Run, e, raw.Events[i]}
+		facts[i] = Fact{seq, i + 1, runs[i], e, raw.Events[i]}
 	}
 	return facts, nil
 }
@@ -194,7 +194,7 @@ func (a *Archive) Answered(ctx context.Context, agent string, key Key, id string
 		return nil, nil
 	}
 	said, err := a.store.Said(ctx, seq)
-	return said.Replies, err
+	return said.to(id), err
 }
 
 // State reads the state of a session and its last commit.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -20,7 +21,7 @@ var errEnough = errors.New("enough")
 func (a *Archive) Follow(ctx context.Context, agent, sid string, ready func()) iter.Seq2[Fact, error] {
 	return func(yield func(Fact, error) bool) {
 		once := sync.OnceFunc(ready)
-		err := bus.Follow(ctx, a.js, bus.Following{
+		err := records.FollowStream(ctx, a.js, records.Following{
 			Stream: bus.SessionsStream, Subjects: []string{Subject(agent, sid)}, New: true,
 			Began: func(_, _ uint64) { once() },
 			Take: func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {

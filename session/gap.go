@@ -33,11 +33,11 @@ func (l *Log) rest(ctx context.Context) iter.Seq2[records.Record, error] {
 	}
 }
 
-// follows reports whether a message is the next of the log, as far as it says. The marker
-// of a deletion takes the place of all that was before it.
+// follows reports whether a message is the next of the log, as far as it says. One that
+// takes the place of all that was before it follows nothing.
 func (l *Log) follows(rec records.Record) bool {
 	expected, err := strconv.ParseUint(rec.Header.Get(expectedLastSubjectSequence), 10, 64)
-	return err != nil || expected == l.seq || rec.Header.Get(rollupHeader) != ""
+	return err != nil || expected == l.seq || begins(rec)
 }
 
 // verifyGap asks the leader whether nothing is between what was read and rec.

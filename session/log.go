@@ -37,16 +37,18 @@ type Log struct {
 
 	mu      sync.Mutex
 	state   run.State
-	seq     uint64   // of the last commit
-	replied uint64   // the last commit with replies
-	spoken  spoken   // the others of runs with several
-	ids     ids      // of all inputs
-	open    []string // ids of the unfinished run's inputs
-	since   int      // commits since the last snapshot
-	tail    int      // their bytes
-	snap    stored   // the last snapshot
-	fresh   bool     // a compaction was committed since
-	owed    int      // commits that the state shows and queue does not have yet
+	seq     uint64    // of the last commit
+	replied uint64    // the last commit with replies
+	brought bool      // the unfinished run was answered by another lane than that of its messages
+	spokeAt time.Time // when that was made, if its run was; else zero, and before the snapshot
+	spoken  spoken    // the others of runs with several
+	ids     ids       // of all inputs
+	open    []string  // ids of the unfinished run's inputs
+	since   int       // commits since the last snapshot
+	tail    int       // their bytes
+	snap    stored    // the last snapshot
+	fresh   bool      // a compaction was committed since
+	owed    int       // commits that the state shows and queue does not have yet
 	queue   []*commit
 	busy    bool
 	broken  error
@@ -149,6 +151,14 @@ func (l *Log) Replied() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.replied
+}
+
+// RepliedAt is when the last commit that holds replies was made, if its run was answered by
+// another lane than that of its messages. Else it is zero, and where a snapshot stands for it.
+func (l *Log) RepliedAt() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.spokeAt
 }
 
 // RepliedSince are the commits with replies from sequence from on, oldest

@@ -1,6 +1,9 @@
 package session
 
 import (
+	"time"
+
+	"agenthost/bus"
 	"agenthost/run"
 )
 
@@ -21,7 +24,7 @@ func (l *Log) refuse(e *run.Event, seq uint64) {
 	default:
 		l.ids.set(e.Input.ID, seq)
 	}
-	l.replied = seq
+	l.replied, l.spokeAt = seq, time.Time{}
 }
 
 // note takes down what a stored commit means for the ids. Most runs begin and end
@@ -35,6 +38,8 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 		e := &events[i]
 		if e.Input != nil && !noRuns(e.Type) { // an answer: it belongs to the running run
 			l.open = append(l.open, e.Input.ID)
+			_, _, chat := bus.Channel(e.Input.Subject)
+			l.brought = l.brought || !chat && e.Input.Subject != ""
 		}
 		switch e.Type {
 		case run.Started:
@@ -56,10 +61,13 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 				l.ids.set(e.Input.ID, seq)
 			}
 			if e.Reply != nil {
-				l.replied = seq
+				l.replied, l.spokeAt = seq, time.Time{}
 			}
 		case run.Replied:
-			l.replied = seq
+			l.replied, l.spokeAt = seq, time.Time{}
+			if l.brought {
+				l.spokeAt = e.At
+			}
 			l.spoken.reply(seq)
 		case run.Compacted:
 			l.fresh = true
@@ -68,6 +76,7 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 				l.ids.set(id, seq)
 			}
 			l.open, known = l.open[:0], 0
+			l.brought = false
 			l.spoken.end(seq)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -49,6 +50,29 @@ type Commit struct {
 	// Object names the file that holds Events when they are too large for a
 	// message.
 	Object string `json:"object,omitempty"`
+	// Of says of a commit that has taken the place of others which run its events
+	// are of, in their order.
+	Of []Span `json:"of,omitempty"`
+}
+
+// A Span is so many events of one run; Run is empty for those of none.
+type Span struct {
+	Run    string `json:"run,omitempty"`
+	Events int    `json:"events"`
+}
+
+// runs are the runs of the events of a commit.
+func (c *Commit) runs() []string {
+	list := make([]string, 0, len(c.Events))
+	for _, s := range c.Of {
+		for range s.Events {
+			list = append(list, s.Run)
+		}
+	}
+	for len(list) < len(c.Events) {
+		list = append(list, c.Run)
+	}
+	return list
 }
 
 // appendCommit appends what json.Marshal makes of a Commit with events.
@@ -122,6 +146,9 @@ func (l *Log) load(ctx context.Context, last uint64) error {
 			l.store.Log.Warn().Err(err).Str("subject", l.subject).Uint64("seq", rec.Seq).Msg("passed over in a session's log")
 		case err != nil:
 			return fmt.Errorf("commit %d: %w", rec.Seq, err)
+		}
+		if rec.Header.Get(replacesHeader) != "" {
+			l.restart()
 		}
 		l.apply(c.Events)
 		l.note(rec.Seq, len(rec.Data), c.Events)
@@ -259,7 +286,20 @@ func keyOf(commit []byte) Key {
 type Said struct {
 	Replies []run.Reply
 	Inputs  []run.Input // of its run, where it is the first of it
-	At      time.Time   // when it was made
+	At      time.Time   // when it was made; of one that has replaced others, its oldest reply with an address
+
+	replaces bool // it has those of a whole log
+}
+
+// to are the replies to the message with that id.
+func (s Said) to(id string) []run.Reply {
+	if !s.replaces {
+		return s.Replies
+	}
+	return slices.DeleteFunc(s.Replies, func(r run.Reply) bool {
+		out := bus.Outbound{}
+		return json.Unmarshal(r.Envelope, &out) != nil || out.InReplyTo != id && !slices.Contains(out.Merged, id)
+	})
 }
 
 // Said reads what the commit with sequence seq has said.
@@ -272,8 +312,11 @@ func (s *Store) Said(ctx context.Context, seq uint64) (said Said, err error) {
 	if err != nil {
 		return said, fmt.Errorf("read commit %d: %w", seq, err)
 	}
-	said.At = rec.Time
+	said.At, said.replaces = rec.Time, rec.Header.Get(replacesHeader) != ""
 	for _, e := range c.Events {
+		if said.replaces && e.Reply != nil && e.Reply.Subject != "" && e.At.Before(said.At) {
+			said.At = e.At // it may have been published since then
+		}
 		switch {
 		case e.Type == run.Started:
 			said.Inputs = e.Inputs

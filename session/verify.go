@@ -100,6 +100,10 @@ func (w *verifier) readSnapshot(ctx context.Context) error {
 // commit verifies one message of the log and folds it.
 func (w *verifier) commit(ctx context.Context, rec records.Record) error {
 	w.follows(rec)
+	if rec.Header.Get(replacesHeader) != "" {
+		w.log.restart()
+		w.lost = false
+	}
 	if w.first == 0 {
 		w.first = rec.Seq
 	}
@@ -130,10 +134,10 @@ func (w *verifier) commit(ctx context.Context, rec records.Record) error {
 }
 
 // follows verifies that the message before is the one that this commit was fenced by.
-// The marker of a deletion takes the place of all that was before it.
+// One that takes the place of all that was before it follows nothing.
 func (w *verifier) follows(rec records.Record) {
 	expected, err := strconv.ParseUint(rec.Header.Get(expectedLastSubjectSequence), 10, 64)
-	if err != nil || expected == w.last || rec.Header.Get(rollupHeader) != "" {
+	if err != nil || expected == w.last || begins(rec) {
 		return
 	}
 	w.lost = true

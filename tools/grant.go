@@ -43,7 +43,7 @@ func Overlap(a, b string) bool {
 	if strings.ContainsAny(a+b, `[\`) {
 		return true
 	}
-	// common[j] tells whether what is left of a and b[j:] have a name in common.
+	// common[j] reports whether the rest of a and b[j:] have a name in common.
 	common := make([]bool, len(b)+1)
 	for i := len(a); i >= 0; i-- {
 		next := slices.Clone(common)

@@ -11,8 +11,8 @@ import (
 )
 
 // A Source is where tools come from. Its methods are called from many
-// goroutines and do not block: a source that has to ask somebody answers with
-// what it knows.
+// goroutines and do not block: a source that depends on a server answers with
+// what it knows already.
 type Source interface {
 	// Name says where its tools are from, for people.
 	Name() string
@@ -67,7 +67,7 @@ var ErrNoTool = errors.New("no such tool")
 var ErrTwice = errors.New("name is taken")
 
 // A Registry knows the tools of all sources as they are now. Of two tools with
-// one name it has the one it had first: nobody who comes later takes over a
+// one name it has the one it had first: a later source does not take over a
 // name while its owner has it. It is safe for concurrent use and starts
 // nothing.
 type Registry struct {
@@ -90,7 +90,7 @@ func NewRegistry(sources ...Source) *Registry {
 	return &Registry{sources: slices.Clone(sources)}
 }
 
-// Check is an error when a name is there twice, and tells both places; it is
+// Check is an error when a name is there twice, with both places; it is
 // for the start, when that is a mistake to correct. Later such a tool is left
 // out, as Faults tell.
 func (r *Registry) Check() error {

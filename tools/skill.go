@@ -1,6 +1,6 @@
 package tools
 
-// A Skill is a folder that tells how something is done. An agent knows its name
+// A Skill is a folder with instructions for a kind of work. An agent knows its name
 // and description, and reads the rest when it comes to that.
 type Skill struct {
 	Name        string // of the folder

@@ -17,17 +17,17 @@ type Tool struct {
 	Schema      json.RawMessage // JSON Schema of the arguments; nil: an object without any
 	Source      string          // where it is from, for people: `built in`, `mcp server "wiki"`, `service "billing"`
 
-	// ReadOnly tells that it changes nothing anywhere. What is not read-only
+	// ReadOnly says that it changes nothing anywhere. What is not read-only
 	// asks a person before it runs, unless the policy says otherwise.
 	ReadOnly bool
-	// Keeps tells that it writes down something of the agent's own, which needs
-	// nobody's leave and so goes with ReadOnly. A shadow writes nothing down.
+	// Keeps says that it stores data of the agent's own, which needs no approval
+	// and so goes with ReadOnly. A shadow stores nothing.
 	Keeps bool
-	// Rerun tells that it may run again under the same call id when its host
+	// Rerun says that it may run again under the same call id when its host
 	// died while it ran.
 	Rerun bool
-	// Timeout bounds one call; 0: DefaultTimeout. A call that waits for somebody
-	// is not running.
+	// Timeout bounds one call; 0: DefaultTimeout. The time that a call waits for a
+	// person or another agent does not count.
 	Timeout time.Duration
 	// Commands returns the command line in the arguments of a tool that runs
 	// commands, so that the policy can look at it; nil for all others.
@@ -41,9 +41,9 @@ type Tool struct {
 	Outward func(args json.RawMessage) Destination
 
 	// Preview is what a person reads about a call that they are asked to approve; nil:
-	// the tool's name and the arguments. What it leaves out of these, nobody approves.
+	// the tool's name and the arguments. It has to show all that is to be approved.
 	Preview func(ctx context.Context, call Call) Preview
-	// Asks tells that Run mostly returns a question to a person, at once.
+	// Asks says that Run mostly returns a question to a person, at once.
 	Asks bool
 
 	// Run does it. The error, if any, is told to the model like a result. Run
@@ -87,7 +87,7 @@ type Call struct {
 	// TraceParent and TraceState are the trace context that the call belongs to,
 	// which goes on to servers and services.
 	TraceParent, TraceState string
-	// Progress tells watchers of the session how far a long call is; never nil.
+	// Progress publishes how far a long call is, on the stream of the session; never nil.
 	Progress func(text string)
 }
 
@@ -104,10 +104,10 @@ type Chat struct {
 // A Result is what a tool answers.
 type Result struct {
 	Text string
-	// Failed tells the model that it did not work.
+	// Failed marks the result as an error for the model.
 	Failed bool
-	// Wait, when set, says that there is no result yet: somebody has to answer
-	// first. Text is not used then.
+	// Wait, when set, says that there is no result yet: a person or another agent
+	// has to answer first. Text is not used then.
 	Wait *Wait
 }
 
@@ -122,7 +122,7 @@ type Wait struct {
 
 	Prompt  string
 	Options []string
-	Default string          // the answer when nobody gives one in time; empty: none
+	Default string          // the answer when none comes in time; empty: none
 	Timeout time.Duration   // 0: the policy's
 	Context json.RawMessage // for the other agent, or ForClient
 }

@@ -132,6 +132,44 @@ func TestWaitingMessagesAreChangedAcrossCrashes(t *testing.T) {
 	}
 }
 
+// A message that edits another has one place in its run, also when its channel sends it twice.
+func TestEditThatComesTwice(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.hold("m00")
+		w.tell("m00", "m01")
+		w.pass()
+		for range 2 {
+			w.alter(bus.Inbound{ID: "e1", Edits: "m01", Text: "other"})
+		}
+		w.pass()
+		w.model.release("m00")
+		w.wantSaid("m00=m00", "m01=other")
+		var inputs []string
+		for _, e := range w.committed(run.Started) {
+			for _, in := range e.Inputs {
+				inputs = append(inputs, in.ID)
+			}
+		}
+		if !slices.Equal(inputs, []string{"m00", "e1", "m01"}) {
+			t.Errorf("runs have the inputs %q, want each once", inputs)
+		}
+	})
+}
+
+// What was withdrawn is withdrawn also when its channel sends it twice.
+func TestWithdrawnMessageThatComesTwice(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.hold("m00")
+		w.tell("m00", "m01")
+		w.pass()
+		w.alter(bus.Inbound{ID: "w1", Withdraws: "m01"})
+		w.tell("m01")
+		w.pass()
+		w.model.release("m00")
+		w.wantSaid("m00=m00")
+	})
+}
+
 // A message that only the log has is changed there, also by one who comes after a
 // restart.
 func TestLoggedMessagesAreChanged(t *testing.T) {

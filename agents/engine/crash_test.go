@@ -215,6 +215,40 @@ func TestLostRepliesToLoggedInputsAreSentAfterACrash(t *testing.T) {
 	}, has(counter(&paid)))
 }
 
+// What ended a run may have come by another lane, and come again late: that of the chat's
+// messages is taken over first. The reply that was not published goes before the next.
+func TestReplyBeforeThatOfALaterMessage(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "pay"
+		w.tell("pay")
+		w.pass()
+		w.replies.hold()
+		time.Sleep(2 * time.Minute) // nobody approves it
+		if n := len(w.committed(run.Finished)); n != 1 {
+			w.t.Fatalf("%d runs are committed, want 1", n)
+		}
+		w.crash()
+		w.purge(bus.SchedulesStream) // the deadline does not come again so soon
+		w.begin()
+		w.pass()
+		w.tell("m01")
+		w.pass()
+		w.wantReplies("pay", "m01")
+	}, has(counter(new(atomic.Int64))), func(a *actor) { a.cfg.Limits.ApprovalTimeout = time.Minute })
+}
+
+// purge deletes all that a stream has.
+func (w *crashWorld) purge(name string) {
+	w.t.Helper()
+	stream, err := w.js.Stream(w.t.Context(), name)
+	if err == nil {
+		err = stream.Purge(w.t.Context())
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // A run that is steered has replies in several commits. Those that were committed and not
 // published, as the host died, are published by the next, in their order.
 func TestRepliesOfASteeredRunOutliveACrash(t *testing.T) {
@@ -263,6 +297,53 @@ func TestQuestionThatWasNotPutOutlivesACrash(t *testing.T) {
 			t.Errorf("paid %d times, want never", n)
 		}
 	}, has(counter(&paid)), func(a *actor) { a.cfg.Limits.ApprovalTimeout = time.Minute })
+}
+
+// A message may be in the hands of two hosts, as its lane moved. One has asked a person
+// because of it and died before the question was put, and its deadline set; the other does so.
+func TestQuestionThatAnotherOwnerHasNotPut(t *testing.T) {
+	var paid atomic.Int64
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "pay"
+		w.replies.hold()
+		w.tell("pay")
+		w.pass()
+		w.crash()
+		w.purge(bus.InboundStream) // it does not come again: the other host has it
+		w.begin()
+		w.pass()
+		w.alter(bus.Inbound{ID: "pay", Text: "pay"})
+		time.Sleep(2 * time.Minute)
+		w.wantReplies("pay")
+		if n := paid.Load(); n != 0 {
+			w.t.Errorf("paid %d times, want never", n)
+		}
+	}, has(counter(&paid)), func(a *actor) { a.cfg.Limits.ApprovalTimeout = time.Minute })
+}
+
+// A task wants an approval, its host dies before the question is put, and its time is over
+// before the next host begins: the question is put all the same, and the run ends by it.
+func TestQuestionOfATaskThatIsOver(t *testing.T) {
+	var paid atomic.Int64
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "pay"
+		w.replies.hold()
+		w.publish("agent.route.ana", bus.Route{
+			ID: "1", Kind: bus.RouteDelegate, From: "cli", CorrelationID: "c", Text: "pay", ReplyTo: "results.of.ana", Deadline: time.Now().Add(time.Minute),
+		})
+		w.pass()
+		if n := len(w.committed(run.ApprovalAsked)); n != 1 {
+			t.Fatalf("%d approvals are asked for in the log, want 1", n)
+		}
+		w.crash()
+		time.Sleep(2 * time.Minute)
+		w.begin()
+		time.Sleep(10 * time.Minute)
+		if n := len(w.committed(run.Finished)); n != 1 || paid.Load() != 0 {
+			w.t.Errorf("the run has ended %d times, paid %d times, want once, never", n, paid.Load())
+		}
+		w.settled()
+	}, has(counter(&paid)), func(a *actor) { a.cfg.Limits.ApprovalTimeout = 5 * time.Minute })
 }
 
 // A run that waits for a person keeps nothing of its session in memory.

@@ -3,16 +3,21 @@ package engine
 import (
 	"context"
 	"iter"
+	"strconv"
 	"sync"
 	"time"
 
 	"agenthost/agents"
+	"agenthost/agents/internal/conversation"
 	"agenthost/agents/internal/intake"
 	"agenthost/agents/internal/lanes"
 	"agenthost/bus/delivery"
 	"agenthost/bus/signing"
 	"agenthost/internal/pairing"
 	"agenthost/internal/pause"
+	"agenthost/internal/texts"
+	"agenthost/session"
+	"agenthost/tools"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -77,7 +82,7 @@ const workersWithin = time.Second
 // welcome tells a person that the operator has let them in.
 func (f *Fleet) welcome(p pairing.Pairing) {
 	if r := f.Runtime(p.Agent); r != nil {
-		r.intake.Welcome(p)
+		r.shared.Intake.Welcome(p)
 	}
 }
 
@@ -102,6 +107,9 @@ func (f *Fleet) openSigner(ctx context.Context) {
 		}
 	}
 }
+
+// Unbound stands for the agents of messages that no host of the fleet serves.
+const Unbound = lanes.Unbound
 
 // ErrNotServing says that a fleet does not run, or is about to end.
 var ErrNotServing = lanes.ErrNotServing
@@ -156,7 +164,7 @@ func (f *Fleet) Suspects() iter.Seq2[string, int] {
 		for _, r := range f.runtimes() {
 			waiting := 0
 			for _, p := range r.all() {
-				waiting += p.suspectsWaiting()
+				waiting += p.shared.SuspectsWaiting()
 			}
 			if !yield(r.id, waiting) {
 				return
@@ -177,5 +185,47 @@ func (f *Fleet) Lanes() []lanes.Status { return f.lanes.Statuses() }
 // Partitions are those that this host serves.
 func (f *Fleet) Partitions() []lanes.PartitionStatus { return f.lanes.Partitions() }
 
+// LaneLags are the lanes and the partitions that this host serves, as agent/number, each
+// with how many of its messages are not done.
+func (f *Fleet) LaneLags() iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		for _, lane := range f.Lanes() {
+			if !yield(strconv.Itoa(lane.Lane), lane.Lag) {
+				return
+			}
+		}
+		for _, p := range f.Partitions() {
+			if !yield(p.Agent+"/"+strconv.Itoa(p.Partition), p.Lag) {
+				return
+			}
+		}
+	}
+}
+
 // LaneOf is the lane of an agent, of count.
 func LaneOf(agent string, count int) int { return lanes.Of(agent, count) }
+
+// Ask asks the person behind a call that is under way. The time of the call
+// stands still meanwhile.
+func (f *Fleet) Ask(ctx context.Context, call tools.Call, prompt string, options []string) (string, error) {
+	if r := f.Runtime(call.Agent); r != nil {
+		if c, ok := r.inMemory(session.Key(call.Session)); ok {
+			return c.Ask(ctx, call, prompt, options)
+		}
+	}
+	return "", conversation.ErrNoPerson
+}
+
+// Texts are the host's sentences for the person behind a call that is under way.
+func (f *Fleet) Texts(call tools.Call) texts.Book {
+	for _, r := range f.runtimes() {
+		if r.ID() != call.Agent {
+			continue
+		}
+		if c, ok := r.inMemory(session.Key(call.Session)); ok {
+			return c.TextsOf(call.Run)
+		}
+		return r.now().Texts
+	}
+	return texts.Book{}
+}

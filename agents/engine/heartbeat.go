@@ -8,20 +8,20 @@ import (
 	"agenthost/agents/internal/message"
 )
 
-// beat asks what a tick comes to, which may take seconds. One of which that cannot
-// be told is left out: the next is not far.
+// beat decides whether a tick begins a run, which may take seconds. A tick on which nothing
+// can be decided is left out: the next is not far.
 func (r *Runtime) beat(it *message.Item) bool {
 	due := it.Origin.Route.Due
 	first, begins, err := r.parts.Beat(r.agent.Work, r.id, due, it.Tried, r.beating())
 	if err != nil {
-		r.agent.Log().Warn().Err(err).Msg("what a heartbeat comes to cannot be decided; it is left out")
+		r.agent.Log().Warn().Err(err).Msg("decide heartbeat: failed; this tick is left out")
 		return false
 	}
 	if first && r.parts.OnHeartbeat != nil {
-		r.busy.Go(func() { r.parts.OnHeartbeat(r.agent.Work, r.id, due) })
+		r.shared.Busy.Go(func() { r.parts.OnHeartbeat(r.agent.Work, r.id, due) })
 	}
 	if b := r.now().Behavior; first && b != nil {
-		r.busy.Go(func() { behaviors.OnHeartbeat(r.agent, b, due) })
+		r.shared.Busy.Go(func() { behaviors.OnHeartbeat(r.agent, b, due) })
 	}
 	return begins
 }
@@ -29,13 +29,7 @@ func (r *Runtime) beat(it *message.Item) bool {
 // beating reports whether the run of an earlier tick is not over.
 func (r *Runtime) beating() bool {
 	entry, ok := r.sessions.Get(message.HeartbeatKey)
-	if !ok {
-		return false
-	}
-	c := entry.Value
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.running || len(c.Queue) > 0
+	return ok && entry.Value.AtWork()
 }
 
 // ticks are the heartbeat ticks of an agent on which nothing is decided yet. That
@@ -59,7 +53,7 @@ func (r *Runtime) enqueueTick(it *message.Item) {
 		r.parts.Few.Warn().Str("agent", r.id).Time("due", it.Origin.Route.Due).Msg("decide heartbeat: too many ticks wait; this one is left out")
 		it.Delivery.Done()
 	case waiting == 1:
-		r.busy.Go(func() { r.decideTicks(it) })
+		r.shared.Busy.Go(func() { r.decideTicks(it) })
 	}
 }
 
@@ -79,7 +73,7 @@ func (t *ticks) add(it *message.Item) (waiting int) {
 func (r *Runtime) decideTicks(first *message.Item) {
 	for it := first; it != nil; it = r.nextTick() {
 		switch {
-		case r.yields():
+		case r.shared.Yields():
 			it.Delivery.Leave()
 		case r.beat(it):
 			r.enqueue(it)

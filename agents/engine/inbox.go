@@ -6,6 +6,7 @@ import (
 	"agenthost/agents/internal/message"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
+	"agenthost/session"
 )
 
 // inboxSize lets a lane go on while an agent decodes. All agents have an inbox,
@@ -13,7 +14,7 @@ import (
 const inboxSize = 32
 
 func (r *Runtime) receive(ctx context.Context) {
-	retired := r.retired
+	retired := r.shared.Retired
 	if r.whole != nil { // what was handed on to it before is still to be answered
 		retired = nil
 	}
@@ -49,10 +50,10 @@ func (r *Runtime) acceptInbox() {
 	}
 }
 
-// afterInbox has then called once all that was offered by now is accepted, unless
+// AfterInbox has then called once all that was offered by now is accepted, unless
 // the agent stops before that.
-func (r *Runtime) afterInbox(then func()) {
-	r.busy.Go(func() {
+func (r *Runtime) AfterInbox(then func()) {
+	r.shared.Busy.Go(func() {
 		select {
 		case r.marks <- then:
 		case <-r.closed:
@@ -63,7 +64,7 @@ func (r *Runtime) afterInbox(then func()) {
 // accept queues a delivery with its conversation. It waits for nothing: all agents
 // of the lane would wait with it.
 func (r *Runtime) accept(d *delivery.Delivery) {
-	it := r.intake.Decode(d)
+	it := r.shared.Intake.Decode(d)
 	if it == nil {
 		return
 	}
@@ -75,16 +76,16 @@ func (r *Runtime) accept(d *delivery.Delivery) {
 		d.Done()
 		return
 	}
-	if !r.intake.Admits(it) {
+	if !r.shared.Intake.Admits(it) {
 		return
 	}
 	switch {
 	case r.parts.Beat != nil && it.IsTick():
 		r.enqueueTick(it)
-	case !r.intake.Timely(it):
+	case !r.shared.Intake.Timely(it):
 		d.Done()
 	case it.Interjects():
-		r.busy.Go(func() { r.deliverAnswer(it) })
+		r.shared.Busy.Go(func() { r.deliverAnswer(it) })
 	default:
 		r.enqueue(it)
 	}
@@ -94,15 +95,15 @@ func (r *Runtime) accept(d *delivery.Delivery) {
 func (r *Runtime) acceptHandedOn(it *message.Item) {
 	it.NotBefore = it.Delivery.NotBefore
 	if it.Interjects() {
-		r.busy.Go(func() { r.deliverAnswer(it) })
+		r.shared.Busy.Go(func() { r.deliverAnswer(it) })
 		return
 	}
 	r.push(it, r.parts.Identities.Session(it.Origin.Key(it.Input.ID)))
 }
 
 // isForAnother reports whether a message names one of the agents that are bound to
-// its subject, and that is not this one. All agents are bound to doors: what comes by
-// one and names none is for nobody.
+// its subject, and that is not this one. All agents are bound to doors: a message
+// that comes by a door and names no agent is for none.
 func (r *Runtime) isForAnother(it *message.Item) bool {
 	in := it.Origin.Inbound
 	if in == nil {
@@ -117,7 +118,7 @@ func (r *Runtime) isForAnother(it *message.Item) bool {
 
 // deliverAnswer brings a result to the conversation that waits for it.
 func (r *Runtime) deliverAnswer(it *message.Item) {
-	if key, ok := r.intake.Session(r.agent.Work, it); ok {
+	if key, ok := r.shared.Intake.Session(r.agent.Work, it); ok {
 		r.bring(it, key)
 	}
 }
@@ -125,8 +126,24 @@ func (r *Runtime) deliverAnswer(it *message.Item) {
 // enqueue queues an input with its conversation.
 func (r *Runtime) enqueue(it *message.Item) {
 	key := r.parts.Identities.Session(it.Origin.Key(it.Input.ID))
-	r.intake.CheckID(it, key)
+	r.shared.Intake.CheckID(it, key)
+	r.parts.CountInbound(r.id, it)
 	r.bring(it, key)
+}
+
+// bring brings an input to its session, here or in a partition.
+func (r *Runtime) bring(it *message.Item, key session.Key) {
+	if d := r.division.Load(); d != nil && r.whole == nil && key != message.HeartbeatKey {
+		d.Hand(it, key)
+		return
+	}
+	r.push(it, key)
+}
+
+// push queues an input with its conversation.
+func (r *Runtime) push(it *message.Item, key session.Key) {
+	entry := r.sessions.Acquire(key)
+	entry.Value.Push(it, entry)
 }
 
 // leaveInbox gives up what came while the agent stopped taking.

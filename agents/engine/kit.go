@@ -2,6 +2,7 @@ package engine
 
 import (
 	"agenthost/agents"
+	"agenthost/agents/internal/conversation"
 	"agenthost/agents/internal/lanes"
 	"agenthost/agents/internal/parts"
 	"agenthost/agents/internal/profile"
@@ -46,3 +47,6 @@ const DefaultWindow = profile.DefaultWindow
 func Measure(cfg agents.Config, box *Toolbox, peers *Peers) Prompt {
 	return profile.Measure(cfg, box, peers)
 }
+
+// ErrNoPerson means that the question of a tool reaches no person.
+var ErrNoPerson = conversation.ErrNoPerson

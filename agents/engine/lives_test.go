@@ -186,8 +186,7 @@ func (w *crashWorld) answered() []string {
 // committed are the events of a type in the log of the only session.
 func (w *crashWorld) committed(kind run.EventType) (events []run.Event) {
 	w.t.Helper()
-	subject := session.Subject("ana", session.SID("ana", session.DM("ana", "", "ana")))
-	for rec, err := range records.NewReader(w.js).Tail(w.t.Context(), bus.SessionsStream, subject, 1) {
+	for rec, err := range records.NewReader(w.js).Tail(w.t.Context(), bus.SessionsStream, session.Subject("ana", "*"), 1) {
 		c := session.Commit{}
 		if err == nil {
 			err = json.Unmarshal(rec.Data, &c)

@@ -30,6 +30,30 @@ func TestLongIDIsRefusedWithAnAnswer(t *testing.T) {
 	w.expect("reply", "hello")
 }
 
+// A person, a chat and a thread are named by ids as well.
+func TestLongNameOfASessionIsRefusedWithAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bot("ana", script(`rules: [{text: "${text}"}]`)))
+	long := strings.Repeat("i", 257)
+	for field, in := range map[string]bus.Inbound{
+		"from":   {From: long},
+		"chat":   {From: "bo", Group: true, Chat: long},
+		"thread": {From: "bo", Group: true, Chat: "team", Thread: long},
+	} {
+		in.ID, in.Text = field, "hello"
+		w.say("ana", in)
+		out := w.hear()
+		if out.Kind != "error" || out.InReplyTo != field || !strings.Contains(out.Text, "its "+field+" has 257 bytes; want at most 256") {
+			t.Errorf("heard %+v", out)
+		}
+		if out.Run == "" || out.ID != out.Run+".1" {
+			t.Errorf("its id is %q, its run %q; want <run>.1", out.ID, out.Run)
+		}
+	}
+	w.say("ana", bus.Inbound{From: long[1:], Text: "hello"})
+	w.expect("reply", "hello")
+}
+
 func TestLongIDOfARouteIsRefusedWithAnAnswer(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("i", 300)

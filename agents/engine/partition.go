@@ -2,24 +2,24 @@ package engine
 
 import (
 	"context"
-	"hash/fnv"
 	"sync"
 
+	"agenthost/agents/internal/conversation"
 	"agenthost/agents/internal/lanes"
+	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/partitions"
 	"agenthost/session"
 )
 
 // A partition of an agent is a Runtime of its own for a part of the agent's sessions: it
 // has its settings, its budget and its slots in common with the whole, and a lane that any
-// host of the fleet may serve. The whole hands on to it, see division.
+// host of the fleet may serve. The whole hands on to it.
 
 // newPartition makes one more partition of r, of n.
 func (r *Runtime) newPartition(n int) *Runtime {
 	sessions := r.now().Config.Session
 	sessions.Max = shareOf(sessions.Max, n)
-	p := newRuntime(r.agent, r.slots, r.suspects, sessions)
-	p.whole = r
-	return p
+	return newRuntime(r.agent, r, sessions)
 }
 
 // shareOf is the share of one of n in how many sessions may be in memory.
@@ -32,27 +32,81 @@ func shareOf(most *int, n int) *int {
 	return &share
 }
 
-// partitionOf is the number of the partition of n that a session is in; -1: there are
-// none, the agent itself works on it.
-func partitionOf(key session.Key, n int) int {
-	if n == 0 {
-		return -1
+// A division of a runtime are its partitions on this host.
+type division struct {
+	*partitions.Division
+	whole *Runtime
+
+	mu       sync.Mutex
+	runtimes []*Runtime // of the partitions, by their numbers
+	running  running
+}
+
+// divide makes the division of an agent, unless it has one, with at least n partitions.
+func (r *Runtime) divide(n int) *division {
+	r.mu.Lock()
+	d := r.division.Load()
+	if d == nil {
+		d = &division{whole: r}
+		d.Division = partitions.New(r.agent, &r.shared.Busy, d)
+		d.running.begun = make(chan struct{})
+		if r.begun {
+			close(d.running.begun)
+		}
+		r.division.Store(d)
 	}
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(key)) // never fails
-	return int(h.Sum32() % uint32(n))
+	r.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for len(d.runtimes) < n {
+		d.runtimes = append(d.runtimes, r.newPartition(n))
+	}
+	return d
+}
+
+// Divided takes in what the hosts of the fleet have agreed on.
+func (r *Runtime) Divided(revision uint64, data []byte) {
+	l, err := partitions.ReadLayout(data)
+	if err != nil {
+		r.agent.Log().Error().Err(err).Msg("partitions: the record cannot be read")
+		return
+	}
+	r.divide(l.Most()).Learn(revision, l)
+}
+
+// Agree has the hosts agree on the number of partitions that the agent is to have by now.
+func (r *Runtime) Agree() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if d := r.division.Load(); d != nil && r.begun && !r.shared.Yields() {
+		d.Agree()
+	}
+}
+
+// Push queues an input with its session in the agent itself.
+func (d *division) Push(it *message.Item, key session.Key) { d.whole.push(it, key) }
+
+// Busy reports whether there is anything to do in a session of the agent itself.
+func (d *division) Busy(key session.Key) bool {
+	entry, ok := d.whole.sessions.Get(key)
+	return ok && entry.Value.Busy()
+}
+
+// Unfinished are the sessions of which Busy is true.
+func (d *division) Unfinished() []string { return d.whole.Unfinished() }
+
+// Yields reports whether nothing is to begin.
+func (d *division) Yields() bool { return d.whole.shared.Yields() }
+
+// Reread has the logs that are open read again.
+func (d *division) Reread() {
+	for _, r := range d.whole.all() {
+		r.shared.Owners.Add(1)
+	}
 }
 
 // Partitions are those that there are by now.
-func (r *Runtime) Partitions() []lanes.Agent {
-	d := r.division.Load()
-	if d == nil {
-		return nil
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return asAgents(d.partitions)
-}
+func (r *Runtime) Partitions() []lanes.Agent { return asAgents(r.all()[1:]) }
 
 // all are the runtime and its partitions.
 func (r *Runtime) all() []*Runtime {
@@ -62,11 +116,11 @@ func (r *Runtime) all() []*Runtime {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return append([]*Runtime{r}, d.partitions...)
+	return append([]*Runtime{r}, d.runtimes...)
 }
 
 // inMemory is a session of the agent, in whichever partition of this host.
-func (r *Runtime) inMemory(key session.Key) (*conversation, bool) {
+func (r *Runtime) inMemory(key session.Key) (*conversation.Conversation, bool) {
 	for _, p := range r.all() {
 		if entry, ok := p.sessions.Get(key); ok {
 			return entry.Value, true

@@ -173,6 +173,20 @@ func TestPartitionsChange(t *testing.T) {
 	check()
 }
 
+// The number changes at once also while no message comes, on the host that has the agent.
+func TestPartitionsOfAnAgentAtRestChange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hot(0))
+	w.say("ana", bus.Inbound{From: "p0", Text: "hello"})
+	w.expect("reply", "hello")
+	for _, n := range []int{4, 0, 2} {
+		w.divide(n)
+		waittest.Until(t, fmt.Sprint("there are ", n), func() bool { l := w.layoutOf("ana"); return l.Settled && l.Partitions == n })
+	}
+	w.say("ana", bus.Inbound{From: "p0", Text: "still here"})
+	w.expect("reply", "still here")
+}
+
 // A session whose former partition is at work moves when that is done. Others move at once.
 func TestSessionsMoveWhenTheirPartitionIsDone(t *testing.T) {
 	t.Parallel()

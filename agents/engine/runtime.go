@@ -9,13 +9,13 @@ import (
 	"agenthost/agents"
 	"agenthost/agents/internal/behaviors"
 	"agenthost/agents/internal/budget"
-	"agenthost/agents/internal/hookvalue"
+	"agenthost/agents/internal/conversation"
+	"agenthost/agents/internal/gate"
 	"agenthost/agents/internal/inflight"
 	"agenthost/agents/internal/intake"
+	"agenthost/agents/internal/parts"
 	"agenthost/agents/internal/profile"
-	"agenthost/bus"
 	"agenthost/bus/delivery"
-	"agenthost/hooks"
 	"agenthost/session"
 )
 
@@ -26,40 +26,30 @@ type Runtime struct {
 	agent *inflight.Agent
 	parts *Parts
 
-	sessions *session.Manager[*conversation]
+	sessions *session.Manager[*conversation.Conversation]
 	sweep    func() // begins to drop idle sessions; an agent without messages has none
 	sweeper  sync.WaitGroup
 	endSweep context.CancelFunc
 	inbox    chan *delivery.Delivery
 	marks    chan func()   // called when the inbox is empty
 	closed   chan struct{} // when nothing more is taken from inbox
-	retired  chan struct{} // closed when the agent is removed
-	stopping atomic.Bool
-	yielding atomic.Bool    // its lane goes to another host
-	owners   atomic.Uint64  // how often the lane has come from another host
-	busy     sync.WaitGroup // conversations with something to do
 	topics   behaviors.Topics
-	ends     sync.WaitGroup // on_session_end hooks
 
-	slots  *slots       // which partitions share
-	queued atomic.Int64 // messages held
+	shared conversation.Shared
+	slots  *slots // which partitions share
 	ticks  ticks
 
 	whole    *Runtime                 // of a partition: the agent that it is one of
 	division atomic.Pointer[division] // into partitions; nil: there never were any
 	mu       sync.Mutex
 	begun    bool // it runs, or has run; guarded by mu
-
-	suspects *suspectGate // which partitions share
-
-	intake *intake.Intake
 }
 
 // New makes the runtime of an agent.
 func New(cfg agents.Config, kit Kit, parts *Parts) *Runtime {
 	agent := &inflight.Agent{ID: cfg.ID, Parts: parts}
 	agent.Profile.Store(profile.New(cfg, kit, parts.Peers))
-	r := newRuntime(agent, &slots{}, &suspectGate{}, cfg.Session)
+	r := newRuntime(agent, nil, cfg.Session)
 	agent.Ledger = budget.NewLedger(budget.Options{
 		Agent: cfg.ID, Host: parts.Host, JS: parts.JS, Reader: parts.Reader, Publisher: parts.Publisher, Log: &parts.Log,
 		TTL: reservationTTL(r.now()), Alerts: func() budget.Alerts { return r.now().Alerts() },
@@ -70,20 +60,26 @@ func New(cfg agents.Config, kit Kit, parts *Parts) *Runtime {
 	return r
 }
 
-// newRuntime makes the runtime of an agent or of a partition.
-func newRuntime(agent *inflight.Agent, slots *slots, suspects *suspectGate, sessions session.Config) *Runtime {
+// newRuntime makes the runtime of an agent, or of a partition of whole.
+func newRuntime(agent *inflight.Agent, whole *Runtime, sessions session.Config) *Runtime {
 	r := &Runtime{
-		id: agent.ID, agent: agent, parts: agent.Parts, slots: slots, suspects: suspects, inbox: make(chan *delivery.Delivery, inboxSize), closed: make(chan struct{}),
-		retired: make(chan struct{}), marks: make(chan func()),
+		id: agent.ID, agent: agent, parts: agent.Parts, whole: whole, inbox: make(chan *delivery.Delivery, inboxSize), closed: make(chan struct{}),
+		marks: make(chan func()),
 	}
-	r.intake = &intake.Intake{
+	r.shared.Agent, r.shared.Scheduler = agent, r
+	if whole == nil {
+		r.slots, r.shared.Suspects, r.shared.Retired = &slots{}, &gate.Gate[parts.Suspect]{}, make(chan struct{})
+	} else {
+		r.slots, r.shared.Suspects, r.shared.Retired = whole.slots, whole.shared.Suspects, whole.shared.Retired
+	}
+	r.shared.Intake = &intake.Intake{
 		Agent: r.id, Parts: r.parts, Now: r.now, IsOrder: inflight.Session{Agent: r.agent}.IsOrder,
-		Work: func() context.Context { return r.agent.Work }, Busy: &r.busy,
+		Work: func() context.Context { return r.agent.Work }, Busy: &r.shared.Busy,
 	}
-	r.sessions = session.NewManager(session.Options[*conversation]{
+	r.sessions = session.NewManager(session.Options[*conversation.Conversation]{
 		TTL: sessions.TTL, Max: sessions.Max,
-		New:      func(key session.Key) *conversation { return newConversation(r, key) },
-		OnExpire: r.expired,
+		New:      func(key session.Key) *conversation.Conversation { return conversation.New(&r.shared, key) },
+		OnExpire: func(_ session.Key, c *conversation.Conversation, reason session.Reason) { c.Expired(reason) },
 	})
 	sweeping, end := context.WithCancel(context.Background())
 	r.endSweep = end
@@ -107,7 +103,7 @@ func (r *Runtime) Change(cfg agents.Config, kit Kit) {
 		p.sessions.Limit(cfg.Session.TTL, shareOf(cfg.Session.Max, cfg.Partitions))
 	}
 	if d := r.division.Load(); d != nil {
-		d.wake()
+		d.Wake()
 	}
 	r.useSlots()
 }
@@ -137,15 +133,6 @@ func (r *Runtime) Doors() []string { return r.now().Config.ReachedBy() }
 // ShadowOf is the agent that it shadows; mostly none.
 func (r *Runtime) ShadowOf() string { return r.now().Config.ShadowOf }
 
-// takes reports whether the agent is bound to subject, and by which binding.
-func (r *Runtime) takes(subject string) (*agents.Binding, bool) {
-	if agent, ok := bus.AgentOf(subject); ok {
-		return nil, agent == r.id
-	}
-	b := r.now().Binding(subject)
-	return b, b != nil
-}
-
 // Run works until ctx ends, or the agent is retired. Then it takes nothing more and returns when the
 // runs in progress have ended, or when work ends and they have been given up;
 // what is given up, or not begun, stays unacknowledged.
@@ -172,7 +159,7 @@ func (r *Runtime) Run(ctx, work context.Context) error {
 	r.endQueued(ctx)
 	r.leaveAll()
 	r.topics.Wait()
-	if d := r.division.Load(); d != nil && !r.isRetired() {
+	if d := r.division.Load(); d != nil && !r.shared.IsRetired() {
 		d.leave()
 	}
 	r.agent.Ledger.Close()
@@ -192,19 +179,21 @@ func (r *Runtime) begin(work context.Context) {
 
 // leaveAll gives up what is not begun, and waits for what is.
 func (r *Runtime) leaveAll() {
-	r.stopping.Store(true)
+	r.mu.Lock()
+	r.shared.Stopping.Store(true) // Agree begins nothing from here on
+	r.mu.Unlock()
 	if d := r.division.Load(); d != nil {
-		d.wake()
+		d.Wake()
 	}
 	r.leaveInbox()
 	r.leaveReady()
 	r.leaveBlocked()
-	r.dismissSuspects()
-	r.busy.Wait()
+	r.shared.DismissSuspects()
+	r.shared.Busy.Wait()
 	r.sweep() // in any case: it leaves nothing behind, now or later
 	r.endSweep()
 	r.sweeper.Wait()
-	r.ends.Wait()
+	r.shared.Ends.Wait()
 }
 
 // Status reports what the agent is doing.
@@ -220,25 +209,34 @@ func (r *Runtime) Status() agents.Status {
 	for _, p := range r.all() {
 		s.Sessions += p.sessions.Len()
 		s.InFlight += p.sessions.InFlight()
-		s.Queued += p.queued.Load()
-		s.Suspects += p.suspectsWaiting()
+		s.Queued += p.shared.Queued.Load()
+		s.Suspects += p.shared.SuspectsWaiting()
 	}
 	return s
-}
-
-// expired tells the hooks that a conversation has left memory. It must not
-// wait: it may run inside a Release.
-func (r *Runtime) expired(key session.Key, c *conversation, reason session.Reason) {
-	if !c.opened() || !c.Hooked(hooks.OnSessionEnd) {
-		return
-	}
-	r.ends.Go(func() {
-		r.agent.Fire(hooks.OnSessionEnd, key, "", hooks.Args{"key": hookvalue.Quoted(string(key)), "reason": hookvalue.Quoted(reason.String())})
-	})
 }
 
 // now is the profile of the agent that the next turn goes by, or one of its
 // bindings'.
 func (r *Runtime) now() *profile.Profile { return r.agent.Now() }
 
-func (r *Runtime) shadow() bool { return r.now().Shadow() }
+// Retire has the runtime of an agent that was removed from the configuration end:
+// the runs under way go on, what waits behind them is answered with an error.
+func (r *Runtime) Retire() { close(r.shared.Retired) }
+
+// endQueued waits until every message that a removed agent has taken is answered, or
+// ctx ends.
+func (r *Runtime) endQueued(ctx context.Context) {
+	if !r.shared.IsRetired() {
+		return
+	}
+	r.acceptInbox()
+	idle := make(chan struct{})
+	go func() {
+		defer close(idle)
+		r.shared.Busy.Wait()
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+}

@@ -3,14 +3,16 @@ package engine
 import (
 	"slices"
 	"sync"
+
+	"agenthost/agents/internal/conversation"
 )
 
 // slots are those of an agent: how many of its conversations work at a time on this host,
 // whichever of its partitions they are in.
 type slots struct {
 	mu     sync.Mutex
-	active int             // conversations that hold a slot
-	ready  []*conversation // those that wait for one
+	active int                          // conversations that hold a slot
+	ready  []*conversation.Conversation // those that wait for one
 }
 
 // inUse is how many are held.
@@ -20,8 +22,8 @@ func (s *slots) inUse() int {
 	return s.active
 }
 
-// schedule gives c a slot, now or when one is free.
-func (r *Runtime) schedule(c *conversation) {
+// Schedule gives c a slot, now or when one is free.
+func (r *Runtime) Schedule(c *conversation.Conversation) {
 	s := r.slots
 	s.mu.Lock()
 	if s.active >= r.now().Config.Limits.Concurrency {
@@ -34,20 +36,20 @@ func (r *Runtime) schedule(c *conversation) {
 	r.parts.Workers.Do(func() { r.serve(c) })
 }
 
-// serve has c work, and in its slot whoever waits for one.
-func (r *Runtime) serve(c *conversation) {
+// serve runs c, and then in the same slot those that wait for one.
+func (r *Runtime) serve(c *conversation.Conversation) {
 	for ; c != nil; c = r.free() {
-		c.work()
+		c.Work()
 	}
 }
 
 // free gives the slot of a conversation that has nothing to work on just now to
 // the one that has waited longest; nil when none does.
-func (r *Runtime) free() *conversation {
+func (r *Runtime) free() *conversation.Conversation {
 	s := r.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.ready) == 0 || s.active > r.now().Config.Limits.Concurrency && !s.ready[0].r.yields() {
+	if len(s.ready) == 0 || s.active > r.now().Config.Limits.Concurrency && !s.ready[0].Yields() {
 		s.active--
 		return nil
 	}
@@ -57,7 +59,7 @@ func (r *Runtime) free() *conversation {
 	return c
 }
 
-// useSlots starts the conversations that there is a slot for by now.
+// useSlots starts the conversations that there are slots for since a change of settings.
 func (r *Runtime) useSlots() {
 	s := r.slots
 	s.mu.Lock()
@@ -77,12 +79,12 @@ func (r *Runtime) useSlots() {
 func (r *Runtime) leaveReady() {
 	s := r.slots
 	s.mu.Lock()
-	var own []*conversation
-	s.ready = slices.DeleteFunc(s.ready, func(c *conversation) bool {
-		if c.r == r {
+	var own []*conversation.Conversation
+	s.ready = slices.DeleteFunc(s.ready, func(c *conversation.Conversation) bool {
+		if c.Of(&r.shared) {
 			own = append(own, c)
 		}
-		return c.r == r
+		return c.Of(&r.shared)
 	})
 	s.active += len(own)
 	s.mu.Unlock()
@@ -94,6 +96,6 @@ func (r *Runtime) leaveReady() {
 // leaveBlocked sends off the conversations that wait for older messages.
 func (r *Runtime) leaveBlocked() {
 	for entry := range r.sessions.All() {
-		entry.Value.unblock()
+		entry.Value.Unblock()
 	}
 }

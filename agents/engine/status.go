@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"iter"
+	"time"
 
 	"agenthost/agents"
+	"agenthost/agents/internal/conversation"
 	"agenthost/agents/internal/modelcall"
 	"agenthost/llm"
-	"agenthost/run"
 	"agenthost/session"
 )
 
@@ -22,7 +24,7 @@ func (f *Fleet) Runs() []agents.RunStatus {
 }
 
 func (r *Runtime) runs() []agents.RunStatus {
-	queued := map[*conversation]bool{}
+	queued := map[*conversation.Conversation]bool{}
 	r.slots.mu.Lock()
 	for _, c := range r.slots.ready {
 		queued[c] = true
@@ -30,7 +32,7 @@ func (r *Runtime) runs() []agents.RunStatus {
 	r.slots.mu.Unlock()
 	var list []agents.RunStatus
 	for entry := range r.sessions.All() {
-		if s, ok := entry.Value.runStatus(); ok {
+		if s, ok := entry.Value.RunStatus(); ok {
 			if queued[entry.Value] {
 				s.Phase = agents.PhaseQueued
 			}
@@ -40,43 +42,34 @@ func (r *Runtime) runs() []agents.RunStatus {
 	return list
 }
 
-// runStatus is the run of c, if one is at work or about to begin.
-func (c *conversation) runStatus() (s agents.RunStatus, ok bool) {
-	c.mu.Lock()
-	t, since, running, over := c.current, c.began, c.running, c.over
-	c.mu.Unlock()
-	s = agents.RunStatus{Agent: c.r.id, Session: string(c.Key), Since: since.UTC(), Phase: agents.PhaseStarting}
-	switch {
-	case t != nil:
-		t.describe(&s)
-	case over:
-		s.Phase = agents.PhaseStoring
-	}
-	return s, running || t != nil
-}
-
-// describe says what the run is doing.
-func (t *runner) describe(s *agents.RunStatus) {
-	s.Run, s.Model = t.ID, t.Entry()
-	t.Journal.View(func(state run.State) {
-		if state.Run == nil || state.Run.ID != t.ID {
-			s.Phase = agents.PhaseStoring
-			return
-		}
-		s.Phase, s.Trigger, s.Attempt = string(state.Phase), state.Run.Trigger, state.Run.Attempt
-		s.Since = state.Run.Started.UTC()
-		for _, call := range state.Run.Calls {
-			switch {
-			case call.Done:
-			case call.Asked == run.ForDelegate:
-				s.For = append(s.For, call.To)
-			case call.Asked != "":
-				s.For = append(s.For, call.Asked)
-			default:
-				s.For = append(s.For, call.Name)
+// OldestWaiting is for how long the oldest message of each agent has waited for its turn
+// on this host; 0 when none waits.
+func (f *Fleet) OldestWaiting() iter.Seq2[string, time.Duration] {
+	return func(yield func(string, time.Duration) bool) {
+		for _, r := range f.runtimes() {
+			waited := time.Duration(0)
+			if oldest := r.oldestWaiting(); !oldest.IsZero() {
+				waited = max(0, time.Since(oldest))
+			}
+			if !yield(r.id, waited) {
+				return
 			}
 		}
-	})
+	}
+}
+
+func (r *Runtime) oldestWaiting() (oldest time.Time) {
+	for _, p := range r.all() {
+		if p.shared.Queued.Load() == 0 {
+			continue
+		}
+		for entry := range p.sessions.All() {
+			if at := entry.Value.OldestWaiting(); !at.IsZero() && (oldest.IsZero() || at.Before(oldest)) {
+				oldest = at
+			}
+		}
+	}
+	return oldest
 }
 
 // Preview is what the model of an agent gets by now; ok is false when there is
@@ -121,17 +114,7 @@ func (f *Fleet) Speaking(agent string, key session.Key) []agents.Chunk {
 	if !ok {
 		return nil
 	}
-	return c.speaking()
-}
-
-func (c *conversation) speaking() []agents.Chunk {
-	c.mu.Lock()
-	t := c.current
-	c.mu.Unlock()
-	if t == nil {
-		return nil
-	}
-	return t.model.Speaking()
+	return c.Speaking()
 }
 
 // Owns reports whether this host is the one of the fleet that serves an agent: the
@@ -150,12 +133,7 @@ func (f *Fleet) Busy(agent string, key session.Key) bool {
 		return false
 	}
 	c, ok := r.inMemory(key)
-	if !ok {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.entry != nil
+	return ok && c.Busy()
 }
 
 // Drop drops a session from memory, as its log was deleted. Work in progress in

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agenthost/agents"
+	"agenthost/agents/internal/gate"
 	"agenthost/bus"
 	"agenthost/internal/waittest"
 	"agenthost/llm"
@@ -117,6 +118,33 @@ func TestLastTriesOfAllAgentsWaitForEachOther(t *testing.T) {
 	}
 	if !heard["the second"] {
 		t.Errorf("the second was not tried after the first: heard %v", heard)
+	}
+}
+
+// A suspect whose run another host has ended, while it waited for its turn, gives the turn up.
+func TestSuspectThatHasEndedElsewhereLetsOthersTry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, suspect("ana"))
+	w.leftOver("ana", "u1", "hang", 2)
+	w.leftOver("ana", "u2", "ended elsewhere", 2)
+	w.leftOver("ana", "u3", "the third", 2)
+	w.wake("ana", "u1")
+	w.awaitTry("ana", "u1")
+	for n, from := range []string{"u2", "u3"} {
+		w.wake("ana", from)
+		waittest.Until(t, "it waits for its turn", func() bool { return w.status("ana").Suspects == n+1 })
+	}
+	key := session.DM("ana", "", "u2")
+	w.publish("agent.session.ana."+session.SID("ana", key), map[string]any{
+		"v": 1, "key": key, "run": "run-u2", "events": []run.Event{{Type: run.Finished, At: time.Now(), Run: "run-u2", Outcome: run.OutcomeSettled}},
+	})
+	w.fleet.Runtime("ana").Reread()
+	began := time.Now()
+	w.say("ana", bus.Inbound{From: "u1", Text: "/stop"})
+	for w.hear().Text != "the third" {
+	}
+	if waited := time.Since(began); waited >= gate.AloneFor {
+		t.Errorf("the third had to wait for %s, as long as a suspect that is at work", waited)
 	}
 }
 

@@ -1,25 +1,17 @@
 package engine
 
-import (
-	"slices"
-
-	"agenthost/agents/internal/answers"
-	"agenthost/agents/internal/message"
-	"agenthost/session"
-)
-
 // Yield has the agent begin nothing more, as its lane goes to another host. Runs in
 // progress go on to their end; what is not begun stays unacknowledged.
 func (r *Runtime) Yield() {
-	r.yielding.Store(true)
+	r.shared.Yielding.Store(true)
 	if d := r.division.Load(); d != nil {
-		d.wake()
+		d.Wake()
 	}
 	r.leaveReady()
 	r.leaveBlocked()
-	r.dismissSuspects()
+	r.shared.DismissSuspects()
 	for entry := range r.sessions.All() {
-		entry.Value.dismissAsks()
+		entry.Value.DismissAsks()
 	}
 }
 
@@ -27,12 +19,12 @@ func (r *Runtime) Yield() {
 // another host has served it meanwhile, logs that are open are read again.
 func (r *Runtime) Resume(another bool) {
 	if another {
-		r.owners.Add(1)
+		r.shared.Owners.Add(1)
 		if d := r.division.Load(); d != nil {
-			d.forget()
+			d.Forget()
 		}
 	}
-	r.yielding.Store(false)
+	r.shared.Yielding.Store(false)
 }
 
 // Unfinished are the keys of the sessions in which there is still something to do.
@@ -41,12 +33,9 @@ func (r *Runtime) Unfinished() (keys []string) {
 		return nil
 	}
 	for entry := range r.sessions.All() {
-		c := entry.Value
-		c.mu.Lock()
-		if c.entry != nil {
+		if c := entry.Value; c.Busy() {
 			keys = append(keys, string(c.Key))
 		}
-		c.mu.Unlock()
 	}
 	return keys
 }
@@ -58,45 +47,9 @@ func (r *Runtime) Asks() bool {
 		return false
 	}
 	for entry := range r.sessions.All() {
-		c := entry.Value
-		c.mu.Lock()
-		asks := len(c.live) > 0
-		c.mu.Unlock()
-		if asks {
+		if entry.Value.Asks() {
 			return true
 		}
 	}
 	return false
-}
-
-// dismissAsks tells tools that wait for an answer that none will come: it would come to
-// another host.
-func (c *conversation) dismissAsks() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, question := range c.live {
-		question.dismiss()
-	}
-}
-
-// yields reports whether nothing is to begin.
-func (r *Runtime) yields() bool { return r.stopping.Load() || r.yielding.Load() }
-
-// awaitsFormer reports whether the host that served the lane before is still at work in
-// the session. Then nothing begins here until that has ended, but for what is to stop it:
-// that cannot reach it, and so the run goes on here.
-func (c *conversation) awaitsFormer() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if slices.ContainsFunc(c.Queue, c.breaksIn) || !c.r.parts.Finishing.Holds(c.r.id, string(c.Key), c, c.unblock) {
-		return false
-	}
-	c.running, c.blocked = false, true
-	return true
-}
-
-// breaksIn reports whether an input is to stop the run that is under way when it comes.
-// What has come to the host before has done so there. Called with the lock held.
-func (c *conversation) breaksIn(it *message.Item) bool {
-	return !it.Tried && (it.Stops() || answers.OperatorOrder(it) != "" || c.mode(it) == session.Interrupt)
 }

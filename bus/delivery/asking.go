@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"agenthost/bus"
 
@@ -71,6 +72,8 @@ func (l *Lane) ask(ctx context.Context, consumer jetstream.Consumer) (again bool
 	}
 	l.once.Do(func() { close(l.up) })
 	l.asks.Store(true)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	closed := consuming.Closed() // asked for after Stop, it does not wait for the message being handed out
 	for {
 		select {
@@ -90,6 +93,12 @@ func (l *Lane) ask(ctx context.Context, consumer jetstream.Consumer) (again bool
 			<-closed
 			l.takeOver(ctx, consumer, t)
 			return true, nil
+		case <-look.C:
+			if l.forgotten(ctx) {
+				consuming.Stop()
+				<-closed
+				return false, nil // it begins again, by a reset
+			}
 		case <-closed:
 			return false, errors.New("the consumer is gone")
 		case <-silent: // it went unnoticed, while no pull was waiting

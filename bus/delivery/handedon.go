@@ -28,6 +28,7 @@ type HandedOn struct {
 
 const (
 	handedOnHeader = "Agent-Handed-On" // holds it
+	sealHeader     = "Agent-Seal"
 	// inboundAge is how long what people write is kept: a copy of it no longer than that.
 	inboundAge = "72h"
 )
@@ -56,6 +57,19 @@ func (d *Delivery) HandOn(subject, id string, notBefore time.Time) (*nats.Msg, e
 	}
 	return msg, nil
 }
+
+// Seal makes the message on subject that ends what is handed on by one layout of an agent.
+// Lanes take it for nothing. id names it in its stream.
+func Seal(subject, id string) *nats.Msg {
+	msg := nats.NewMsg(subject)
+	msg.Header.Set(sealHeader, "1")
+	msg.Header.Set(nats.MsgIdHdr, id)
+	msg.Header.Set(jetstream.MsgTTLHeader, inboundAge)
+	return msg
+}
+
+// isSeal reports whether a message is one that [Seal] has made.
+func isSeal(m jetstream.Msg) bool { return m.Headers().Get(sealHeader) != "" && len(m.Data()) == 0 }
 
 // restore makes the delivery what it was before it was handed on. It returns how far the
 // lane has come with that, in the sequence of what people have written: the order in which

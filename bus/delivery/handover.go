@@ -28,17 +28,22 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 		return nil // another host serves it
 	}
 	if pin != "" {
-		l.log.Info().Msg("taking the lane back from before the restart")
+		l.log.Info().Msg("taking the lane back")
 		if err := l.unpin(ctx); err != nil {
 			return err
 		}
+		l.pinned.Store(nil)
 	}
 	if l.pin == "" && note.Host == l.cfg.Host && note.Pin != "" { // it did not stop, it died
 		if err := l.distrust(ctx, &note); err != nil {
 			return err
 		}
 	}
-	if info.NumAckPending == 0 {
+	if forgot(info) { // it was asked until just now
+		if err := l.settleDeliveries(ctx, ""); err != nil {
+			return err
+		}
+	} else if info.NumAckPending == 0 {
 		return nil
 	}
 	return l.reset(ctx, &note, info.Delivered.Stream)
@@ -106,7 +111,7 @@ func (l *Lane) leaveNote(ctx context.Context, info *jetstream.ConsumerInfo) erro
 	return l.owner.write(ctx, note)
 }
 
-// A takeover is what makes a host the owner of a lane, anew or again.
+// A takeover makes a host the owner of a lane, for the first time or again.
 type takeover struct {
 	pin   string
 	first *jetstream.MsgMetadata // of the first message under the pin, or behind a gap

@@ -9,15 +9,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-const (
-	// maxHeldBytes bounds the payloads a lane keeps in memory. At the bound the
-	// lane slows down to a message in slowest.
-	maxHeldBytes = 256 << 20
-	slowest      = pinnedTTL / 3
-
-	// extendEvery keeps the ack timer of each held message from running out.
-	extendEvery = 2500 * time.Millisecond
-)
+// extendEvery keeps the ack timer of each held message from running out.
+const extendEvery = 2500 * time.Millisecond
 
 // heldMessages are those that a lane has handed out and that its agents have not
 // settled yet.
@@ -61,23 +54,6 @@ func (h *heldMessages) count() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.bySeq)
-}
-
-func (h *heldMessages) full() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.bytes > maxHeldBytes
-}
-
-// waitForRoom waits until a message is removed, but no longer than slowest.
-func (h *heldMessages) waitForRoom(ctx context.Context) {
-	timer := time.NewTimer(slowest)
-	defer timer.Stop()
-	select {
-	case <-h.freed:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // extend reports to the server, until ctx ends, that every held message is in

@@ -180,7 +180,7 @@ func (l *Lane) trouble(err error, silent chan<- struct{}) {
 func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetstream.Msg) {
 	meta, err := m.Metadata()
 	if err != nil {
-		l.log.Error().Err(err).Msg("message without metadata is ignored")
+		l.log.Error().Err(err).Msg("message without metadata: ignored")
 		return
 	}
 	count := meta.Sequence.Consumer
@@ -210,6 +210,10 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 		passed = d.restore()
 	}
 	defer l.progress.pass(passed, meta.NumPending)
+	if l.cfg.HandedOn && isSeal(m) {
+		_ = m.Ack() // else it comes again
+		return
+	}
 	if l.held.renew(seq, m) {
 		return
 	}
@@ -253,14 +257,6 @@ func (l *Lane) Held() int { return l.held.count() }
 // later work at hand waits for the earlier. If it has not, then is called once
 // it has; nil asks only.
 func (l *Lane) Passed(seq uint64, then func()) bool { return l.progress.reached(seq, then) }
-
-// waitForRoom slows the lane down while it holds too many bytes.
-func (l *Lane) waitForRoom(ctx context.Context) {
-	if l.held.full() {
-		l.keepPin()
-		l.held.waitForRoom(ctx)
-	}
-}
 
 // Owner is the name of the host that serves the lane, or was the last to; empty
 // when none has.

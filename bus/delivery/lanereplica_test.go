@@ -31,15 +31,15 @@ func TestLaneOfReplicasIsTakenOverUnderLoad(t *testing.T) {
 	published := 0
 	for range 5 {
 		loaded, done := load(t, js)
-		<-loaded
-		<-h.got
+		waittest.For(t, "messages are stored", loaded)
+		waittest.For(t, "a message is delivered", h.got)
 		for len(h.gained) > 0 {
 			<-h.gained
 		}
 		if err := stream.UnpinConsumer(t.Context(), delivery.LaneName(0), "owner"); err != nil {
 			t.Fatal(err)
 		}
-		<-h.gained
+		waittest.For(t, "the lane is taken over", h.gained)
 		published += done()
 		waittest.Until(t, "all is held", func() bool { return h.Held() == published && consumer(t, js).NumPending == 0 })
 		stepDown(t, js)

@@ -1,6 +1,7 @@
 package delivery_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"agenthost/internal/waittest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
 )
 
 // A host dies while it holds 2 and 4 of 6. The next gets what is left, in
@@ -50,6 +52,46 @@ func TestLaneTakeover(t *testing.T) {
 		two.quiet(aWhile)
 		if n := consumer(t, js).NumAckPending; n != 0 {
 			t.Errorf("unacknowledged: got %d, want 0", n)
+		}
+	})
+}
+
+// A lane that is taken over asks for nothing while its consumer is reset: a server with
+// replicas loses what it delivers again beside that. What asks afterwards is new, so its
+// inbox is.
+func TestLaneStopsAskingBeforeAReset(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		nc, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, numbers(1, 6)...)
+		one.want(numbers(1, 6)...)
+		two := join(t, ns, "two")
+		two.quiet(time.Minute)
+		one.die()
+		requests := make(chan *nats.Msg, 1000)
+		if _, err := nc.ChanSubscribe(bus.APIPrefix(js)+"CONSUMER.>", requests); err != nil {
+			t.Fatal(err)
+		}
+		got := two.take(6)
+		two.quiet(aWhile) // it pulls again and again
+		each(got, (*delivery.Delivery).Done)
+		before, after, reset := map[string]bool{}, 0, false
+		for len(requests) > 0 {
+			switch m := <-requests; {
+			case strings.Contains(m.Subject, ".CONSUMER.RESET."):
+				reset = true
+			case strings.Contains(m.Subject, ".CONSUMER.MSG.NEXT.") && !reset:
+				before[m.Reply] = true
+			case strings.Contains(m.Subject, ".CONSUMER.MSG.NEXT."):
+				after++
+				if before[m.Reply] {
+					t.Fatal("what asked before the reset asks after it: it was not stopped")
+				}
+			}
+		}
+		if !reset || len(before) == 0 || after == 0 {
+			t.Errorf("reset %t, %d inboxes before it, %d pulls after it, want all three", reset, len(before), after)
 		}
 	})
 }

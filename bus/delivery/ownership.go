@@ -41,7 +41,7 @@ func (s ownershipStore) read(ctx context.Context) (ownership, error) {
 		return note, fmt.Errorf("read who serves the lane: %w", err)
 	}
 	if err := json.Unmarshal(entry.Data, &note); err != nil {
-		s.log.Warn().Err(err).Msg("the note of who serves the lane cannot be read; ignored")
+		s.log.Warn().Err(err).Msg("read the record of the owner of the lane: failed; ignored")
 		return ownership{}, nil
 	}
 	return note, nil

@@ -133,9 +133,28 @@ func cliRole() Role {
 		"agenthost.tokens.*", "agenthost.audit.*",
 		"$KV." + bus.AllowedBucket + ".>", "$KV." + bus.WaitingBucket + ".>", "$KV." + bus.MemoryBucket + ".>", "$KV." + bus.SchedulesBucket + ".>",
 		"$KV." + bus.PairingsBucket + ".>", "$KV." + bus.TokensBucket + ".>", bus.AuditPrefix + "*",
-	}, api("STREAM.PURGE."+bus.SessionsStream, "STREAM.PURGE."+bus.SchedulesStream, "STREAM.MSG.DELETE."+bus.DeadStream))
-	r.Notes = []string{"agenthost lanes changes the stream " + bus.InboundStream + ": it runs with what a host may do"}
+		"$KV." + bus.RequestsBucket + ".>", "$KV." + bus.ChannelsBucket + ".>", "$O." + bus.FilesBucket + ".>", // erase, as what follows
+	}, erasing())
+	r.Subscribe = append(r.Subscribe, bus.OutboundPrefix+bus.DoorProbe)
+	r.Notes = []string{
+		"agenthost lanes changes the stream " + bus.InboundStream + ": it runs with what a host may do",
+		"agenthost backup and restore read and make whole streams: they run as an administrator of the account",
+	}
 	return r
+}
+
+// erasing is what deletes single messages and entries, and sessions with all that is theirs.
+func erasing() []string {
+	subjects := api("STREAM.PURGE."+bus.SessionsStream, "STREAM.PURGE."+bus.SchedulesStream, "STREAM.MSG.DELETE.OBJ_"+bus.FilesBucket)
+	for _, stream := range streams.Names() {
+		subjects = append(subjects, api("STREAM.MSG.DELETE."+stream)...)
+	}
+	for _, bucket := range []string{
+		bus.WaitingBucket, bus.AllowedBucket, bus.MemoryBucket, bus.SchedulesBucket, bus.PairingsBucket, bus.RequestsBucket, bus.ChannelsBucket, bus.SpendBucket,
+	} {
+		subjects = append(subjects, api("STREAM.PURGE.KV_"+bucket)...)
+	}
+	return subjects
 }
 
 func hostRole(f Fleet) Role {

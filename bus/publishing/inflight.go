@@ -1,7 +1,6 @@
 package publishing
 
 import (
-	"bytes"
 	"iter"
 	"slices"
 	"strconv"
@@ -41,20 +40,45 @@ func (pub *publish) takeOff(now time.Time) {
 // up a new one for every acknowledgement costs it 1.5 µs.
 //
 // Only a publish that was sent once, and answered with a sequence of its own,
-// gives its ticket back: nothing that it has caused is to come any more. Should
-// that very answer come again it is known by its words, which name the sequence.
+// gives its ticket back: nothing that it has caused is to come any more. But a cluster that
+// has lost its leader may repeat its answers, many of them and seconds later. These are known by
+// their sequences: what was sent after an answer has a later one in the same stream.
 type ticket struct {
-	number int      // from 1
-	reply  string   // subject
-	holder *publish // nil: it is free, or was used up
-	seq    uint64   // that came last
-	answer []byte   // it came in
+	number   int      // from 1
+	reply    string   // subject
+	holder   *publish // nil: it is free, or was used up
+	answered []position
 }
 
-// repeats reports whether a is the answer to the one before again. The words are looked at
-// only when the sequence is the same: they are far from the processor by now.
+// A position is the last sequence of a stream that was answered on a ticket.
+type position struct {
+	stream string
+	seq    uint64
+}
+
+// repeats reports whether a was the answer to an earlier holder. The sequence of a duplicate
+// may be of any time; a ticket that had such an answer is not used again.
 func (t *ticket) repeats(a ack) bool {
-	return a.seq > 0 && a.seq == t.seq && bytes.Equal(a.words, t.answer)
+	if a.seq == 0 || a.duplicate {
+		return false
+	}
+	for i := range t.answered {
+		if p := &t.answered[i]; p.stream == string(a.stream) {
+			return a.seq <= p.seq
+		}
+	}
+	return false
+}
+
+// note takes the answer to the holder.
+func (t *ticket) note(a ack) {
+	for i := range t.answered {
+		if p := &t.answered[i]; p.stream == string(a.stream) {
+			p.seq = a.seq
+			return
+		}
+	}
+	t.answered = append(t.answered, position{string(a.stream), a.seq})
 }
 
 // mostTickets are kept, about as many as a server remembers subjects.
@@ -93,7 +117,7 @@ func (f *inFlight) remove(t *ticket, a ack, reusable bool) {
 		f.tickets[t.number-1] = nil
 		return
 	}
-	t.seq, t.answer = a.seq, a.words
+	t.note(a)
 	f.free = append(f.free, t)
 }
 

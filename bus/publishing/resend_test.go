@@ -400,3 +400,58 @@ func TestPublishKnowsAnEcho(t *testing.T) {
 		}
 	})
 }
+
+// The answers to all that had the subject before are known, and not only the last: a cluster
+// that has lost its leader may repeat many at once.
+func TestPublishKnowsOlderEchoes(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		b := bustest.Open(t)
+		sent := copies(t, b.NC, "s")
+		p, _ := publisher(t, b.NC, bustest.Log(t))
+		got := make(chan stored, 10)
+		before := []string{`{"stream":"S","seq":7}`, `{"stream":"T","seq":3}`, `{"stream":"S","seq":9}`}
+		var reply string
+		for _, ack := range before {
+			p.Publish(message("s", "1"), into(got))
+			m := <-sent
+			if reply != "" && m.Reply != reply {
+				t.Fatalf("reply subjects %s and %s, want one", reply, m.Reply)
+			}
+			reply = m.Reply
+			answer(t, m, ack)
+			<-got
+		}
+		p.Publish(message("s", "2"), into(got))
+		m := <-sent
+		for _, ack := range before {
+			answer(t, m, ack)
+		}
+		select {
+		case again := <-sent: // as nothing has answered it
+			answer(t, again, `{"stream":"T","seq":4}`)
+		case s := <-got:
+			t.Fatalf("an older echo settles it: got %+v", s)
+		}
+		if s, want := <-got, (stored{seq: 4, resent: true}); s != want {
+			t.Errorf("got %+v, want %+v", s, want)
+		}
+	})
+}
+
+// What was stored before, by another host perhaps, has a sequence that is older than the last.
+func TestPublishTakesAnOlderSequenceOfADuplicate(t *testing.T) {
+	b := bustest.Open(t)
+	sent := copies(t, b.NC, "s")
+	p, _ := publisher(t, b.NC, bustest.Log(t))
+	got := make(chan stored, 10)
+	for _, c := range []struct {
+		ack  string
+		want uint64
+	}{{`{"stream":"S","seq":7}`, 7}, {`{"stream":"S","seq":3,"duplicate": true}`, 3}} {
+		p.Publish(message("s", "1"), into(got))
+		answer(t, <-sent, c.ack)
+		if s := <-got; s != (stored{seq: c.want}) {
+			t.Errorf("got %+v, want %d", s, c.want)
+		}
+	}
+}

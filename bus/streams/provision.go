@@ -26,6 +26,9 @@ const progressEvery = 5 * time.Second
 // fleet is configured for; a fleet that was made with another is an error.
 func Provision(ctx context.Context, js jetstream.JetStream, replicas, lanes int, log zerolog.Logger) error {
 	replicas, lanes = max(replicas, 1), delivery.LaneCount(lanes)
+	if _, err := js.StreamNameBySubject(ctx, bus.RestoreSubject); err == nil {
+		return ErrRestoring
+	}
 	if err := upgrading(js, replicas, log).Run(ctx); err != nil {
 		return bus.NotYet(explainReplicas(err, replicas))
 	}
@@ -46,6 +49,9 @@ func Provision(ctx context.Context, js jetstream.JetStream, replicas, lanes int,
 	add(bus.FilesBucket, func(ctx context.Context) error { return provisionFiles(ctx, js, replicas) })
 	return bus.NotYet(explainReplicas(bus.AtOnce(makers), replicas))
 }
+
+// ErrRestoring is returned while a backup is restored, or its restore was killed.
+var ErrRestoring = errors.New("the restore of a backup has not ended; wait for it, or run it again: agenthost restore DIR")
 
 // upgrading is the upgrade of what an older version has left.
 func upgrading(js jetstream.JetStream, replicas int, log zerolog.Logger) *upgrade.Upgrade {

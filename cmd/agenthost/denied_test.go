@@ -21,6 +21,8 @@ func TestCommandsOfUsersWhoMayNot(t *testing.T) {
 		"agents":      "agenthost.status",
 		"sessions ls": "$JS.API.",
 		"dead ls":     "$JS.API.",
+
+		"erase --peer web/ana --force": "$JS.API.",
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()

@@ -62,7 +62,7 @@ value such as '${TELEGRAM_TOKEN}' stays in the configuration as that.`,
 	return cmd
 }
 
-// asks reports whether there is somebody to ask, and something to ask for.
+// asks reports whether a person can be asked, and something is missing.
 func (a *app) asks(in initializing) bool {
 	given := in.model != "" || len(in.channels) > 0 || len(in.set)+len(in.setFile) > 0 || in.noCheck
 	return !given && !a.JSON && cli.IsTerminal(a.Stdin) && cli.IsTerminal(a.Stdout)

@@ -86,7 +86,7 @@ func set(c *starter.Choice, one string, read func(string) (string, error)) error
 	return cli.Usage("--set %s: neither the model nor a --channel has that key", key)
 }
 
-// parts are the model, if somebody has named it, and each account of a choice by
+// parts are the model, if one was named, and each account of a choice by
 // itself, to be tried.
 func parts(c starter.Choice) (list []starter.Choice) {
 	if c.Model.Given {

@@ -34,6 +34,14 @@ func (d *dialog) answered(n int) {
 // platform shows a message twice that was sent twice, it may have one twice a kill.
 func (d *dialog) audit(kills int) {
 	d.Helper()
+	defer func() {
+		if d.Failed() {
+			d.Logf("the account has sent: %q", d.texts())
+			if d.talk != nil {
+				d.Logf("the person sees:\n%s", d.talk())
+			}
+		}
+	}()
 	bustest.Eventually(d, "all replies", d.allAnswered)
 	got := d.numbers()
 	if d.unsorted {
@@ -45,6 +53,12 @@ func (d *dialog) audit(kills int) {
 	}
 	if !slices.Equal(once, d.want) {
 		d.Errorf("got %q, want %q", got, d.want)
+	}
+	if d.sent == nil {
+		return
+	}
+	if more := d.sent() - len(d.want); more > kills {
+		d.Errorf("%d replies were sent twice after %d kills", more, kills)
 	}
 }
 
@@ -95,7 +109,11 @@ func TestChannelsOutliveKills(t *testing.T) {
 	}
 }
 
-// Of two hosts on one NATS one is connected; the other is when the first is killed.
+// mostTakeover is twice the ten seconds that are promised, as the clock here measures a
+// busy machine too. plugins.TestTakeoverTime keeps to the ten, on a fake clock.
+const mostTakeover = 20 * time.Second
+
+// Of two hosts on one NATS one is connected; the other is soon after the first is killed.
 func TestOtherHostTakesTheAccount(t *testing.T) {
 	t.Parallel()
 	for name, open := range platforms {
@@ -121,13 +139,17 @@ func TestOtherHostTakesTheAccount(t *testing.T) {
 			owner.kill()
 			d.say(2)
 			other.connected(t)
-			t.Logf("the other host is connected %s after the kill", time.Since(killed).Round(10*time.Millisecond))
+			took := time.Since(killed).Round(10 * time.Millisecond)
+			if took > mostTakeover {
+				t.Errorf("the other host is connected %s after the kill, want %s at most", took, mostTakeover)
+			}
+			t.Logf("the other host is connected %s after the kill", took)
 			d.audit(1)
 		})
 	}
 }
 
-// logged are the lines that nobody has read yet.
+// logged are the lines that were not read yet.
 func (s *started) logged() (lines []map[string]any) {
 	for {
 		select {

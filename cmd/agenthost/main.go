@@ -36,7 +36,7 @@ type app struct {
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) *app {
-	return &app{App: &cli.App{Stdin: stdin, Stdout: stdout, Stderr: stderr, Getenv: getenv}}
+	return &app{App: &cli.App{Stdin: stdin, Stdout: stdout, Stderr: stderr, Getenv: getenv, Version: version}}
 }
 
 // execute runs the command that args name and returns the exit code.

@@ -50,6 +50,10 @@ func TestUsageErrors(t *testing.T) {
 		"none to retry":            {"dead retry", "want SEQ, or --all"},
 		"all of two agents":        {"dead purge --all a b", "want at most one AGENT with --all"},
 		"no terminal":              {"dead purge 1", "use --force"},
+		"nobody to erase":          {"erase", "say whom to erase: --peer"},
+		"erased by a key":          {"erase --peer web/dm/ana", `"web/dm/ana" is the key of a session; name the person as web/ana`},
+		"no terminal to erase":     {"erase --peer web/ana", "use --force"},
+		"agent of an erasure":      {"erase --peer ana --agent A --dry-run", `agent "A": want`},
 		"agent of approvals":       {"approvals ls --agent A", `agent "A": want`},
 		"no answer":                {"approvals answer x", "want ID approve|deny|TEXT; approve|deny|TEXT is missing"},
 		"no such scope":            {"approvals answer x approve --scope ever", "want one of once, session, always"},
@@ -126,7 +130,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"start": start, "signal": signalHost, "ended": ended, "logged": logged,
 			"publish": publish, "buried": buried, "running": running, "busy": busy,
-			"waiting": waiting, "allowed": allowed, "asked-pairing": askedPairing,
+			"waiting": waiting, "allowed": allowed, "asked-pairing": askedPairing, "empty-nats": emptyNATS,
 		},
 	})
 }

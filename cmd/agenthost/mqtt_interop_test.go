@@ -30,6 +30,14 @@ type gateway struct {
 
 func newGateway(t *testing.T) *gateway {
 	t.Helper()
+	return newGatewayWith(t, func(string) string {
+		return `agents: [{id: ana, tools: [write_file], channels: [{channel: mqtt, instance: "*"}]}]`
+	})
+}
+
+// newGatewayWith starts a gateway with agents and plugins of its own; they may need its port.
+func newGatewayWith(t *testing.T, more func(port string) string) *gateway {
+	t.Helper()
 	g := &gateway{T: t, pub: interop.Program(t, "mosquitto_pub"), sub: interop.Program(t, "mosquitto_sub")}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,8 +49,7 @@ func newGateway(t *testing.T) *gateway {
 http: {listen: ""}
 nats: {embedded: {listen: "", config: mqtt.conf}}
 models: {main: {provider: scripted, script: rules.yaml}}
-agents: [{id: ana, tools: [write_file], channels: [{channel: mqtt, instance: "*"}]}]
-`)
+`+more(g.port)+"\n")
 	writeFile(t, filepath.Join(g.dir, "mqtt.conf"), fmt.Sprintf("server_name: home\nmqtt { listen: \"127.0.0.1:%s\" }\n", g.port))
 	writeFile(t, filepath.Join(g.dir, "rules.yaml"), `rules:
   - {is: write, tool_calls: [{name: write_file, args: {path: note.txt, text: x}}]}
@@ -77,7 +84,13 @@ func (g *gateway) login(args ...string) []string {
 // publish returns when the gateway has confirmed the message.
 func (g *gateway) publish(name, payload string) {
 	g.Helper()
-	cmd := exec.CommandContext(g.Context(), g.pub, g.login("-t", "plugin/inbound/mqtt/"+name, "-s")...)
+	g.publishTo("plugin/inbound/mqtt/"+name, payload)
+}
+
+// publishTo is publish for a topic.
+func (g *gateway) publishTo(topic, payload string) {
+	g.Helper()
+	cmd := exec.CommandContext(g.Context(), g.pub, g.login("-t", topic, "-s")...)
 	cmd.Stdin = strings.NewReader(payload)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		g.Fatalf("mosquitto_pub: %v: %s", err, out)
@@ -105,9 +118,15 @@ type device struct {
 // until it hears what is said.
 func (g *gateway) subscribe(name, id string) *device {
 	g.Helper()
+	return g.subscribeTo("plugin/outbound/mqtt/"+name, id)
+}
+
+// subscribeTo is subscribe for a topic.
+func (g *gateway) subscribeTo(topic, id string) *device {
+	g.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	// Into a pipe it would write when its buffer is full.
-	args := append([]string{"-oL", g.sub}, g.login("-d", "-c", "-i", id, "-t", "plugin/outbound/mqtt/"+name)...)
+	args := append([]string{"-oL", g.sub}, g.login("-d", "-c", "-i", id, "-t", topic)...)
 	cmd := exec.CommandContext(ctx, interop.Program(g, "stdbuf"), args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
@@ -248,6 +267,47 @@ func TestInteropMQTTAway(t *testing.T) {
 	lamp = g.subscribe("lamp", "lamp")
 	g.publish("lamp", "three")
 	lamp.hears("three")
+}
+
+// The program of docs/channels/mqtt.md publishes the replies with QoS 1, which the gateway
+// stores: a device that was away gets them, also those of a host that has died since.
+func TestInteropMQTTRelay(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/channels/mqtt.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, program, _ := strings.Cut(string(page), "```python relay.py\n")
+	program, _, found := strings.Cut(program, "```")
+	if !found {
+		t.Fatal("the page has no program")
+	}
+	file := filepath.Join(t.TempDir(), "relay.py")
+	writeFile(t, file, program)
+	g := newGatewayWith(t, func(port string) string {
+		return fmt.Sprintf("agents: [{id: ana, channels: [mqtt]}]\nplugins: {exec: {mqtt: {command: [%q, %q, %q]}}}", interop.Program(t, "python3"), file, port)
+	})
+	say := func(n int) {
+		g.publishTo("plugin/inbound/mqtt", fmt.Sprintf(`{"id":"m%d","from":"lamp","text":"text %d"}`, n, n))
+	}
+	lamp := g.subscribeTo("replies/lamp", "lamp")
+	say(1)
+	lamp.hears("text 1")
+	lamp.leave()
+	witness := g.subscribeTo("replies/lamp", "witness")
+	for n := 2; n <= 3; n++ {
+		say(n)
+		witness.hears(fmt.Sprintf("text %d", n))
+	}
+	g.host.kill()
+	witness.leave()
+	g.start()
+	say(4)
+	lamp = g.subscribeTo("replies/lamp", "lamp")
+	heard := map[string]bool{}
+	for !heard["text 2"] || !heard["text 3"] || !heard["text 4"] {
+		heard[lamp.hears("text").Text] = true
+	}
 }
 
 // A device that does not know whether its message has come sends it again under the

@@ -393,6 +393,8 @@ func (s *shared) cli(t *testing.T) {
 	run("", "memory", "ls")
 	run("", "sessions", "fork", "bank", "telegram/dm/7", "--to", "telegram/dm/copy")
 	run("deleted", "sessions", "delete", "bank", "telegram/dm/7", "--force")
+	run("inbound", "erase", "--peer", "telegram/7", "--force")
+	run("nothing is kept of telegram/7", "erase", "--peer", "telegram/7", "--force")
 
 	l := s.login("cli", "_INBOX_cli")
 	l.t = t
@@ -402,7 +404,7 @@ func (s *shared) cli(t *testing.T) {
 			l.refuses(subject)
 		}
 	}
-	l.refuses("plugin.outbound.web", "$JS.API.STREAM.PURGE.AGENT_DEAD", "$JS.API.STREAM.DELETE.AGENT_DEAD", "$O.AGENT_FILES.M.x",
+	l.refuses("plugin.outbound.web", "$JS.API.STREAM.PURGE.AGENT_DEAD", "$JS.API.STREAM.DELETE.AGENT_DEAD", "$JS.API.STREAM.PURGE.AGENT_INBOUND",
 		"$JS.API.CONSUMER.MSG.NEXT.AGENT_OUTBOUND.plugin-telegram", "<_INBOX_auditor.>")
 }
 

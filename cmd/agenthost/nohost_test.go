@@ -56,6 +56,7 @@ func TestEmptyNATS(t *testing.T) {
 		"sessions replay a web/dm/x": "no host has run on this NATS yet",
 		"sessions fork a web/dm/x":   "no host has run on this NATS yet",
 
+		"erase --peer web/x --force":              "no stream AGENT_SESSIONS: no host has run on this NATS yet",
 		"sessions delete a web/dm/x --force":      "no host has run on this NATS yet",
 		"sessions delete a --peer x --force":      "no host has run on this NATS yet",
 		"approvals answer " + waitID + " approve": "no host has run on this NATS yet",

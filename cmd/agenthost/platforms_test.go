@@ -21,6 +21,9 @@ type platform struct {
 	texts    func() []string // what the account has sent to the person, as it is shown
 	once     bool            // a reply that is sent twice is shown once
 	unsorted bool            // what was not acknowledged comes again in any order
+	// sent counts what the account has sent, with what is not shown twice; nil: texts has all.
+	sent func() int
+	talk func() string // all that the person sees, for a failure; may be nil
 }
 
 // platforms are those of the channels in the product that log in to a server.
@@ -93,20 +96,24 @@ func newEmail(t *testing.T) platform {
 			written++
 			s.Arrive(fmt.Sprintf("From: Ana <ana@people.test>\nTo: %s\nMessage-Id: <%d@people.test>\nReferences: <root@people.test>\n\n%s\n\nOn Monday Shop wrote:\n> earlier\n", emailtest.Address, written, text))
 		},
-		texts: func() (texts []string) {
-			shown := map[string]bool{}
-			for _, mail := range s.Mails() {
-				header, body, _ := strings.Cut(string(mail), "\r\n\r\n")
-				id := messageID.FindString(header)
-				if !shown[id] {
-					texts = append(texts, body)
-				}
-				shown[id] = true
-			}
-			return texts
-		},
-		once: true,
+		texts: func() []string { return shownMails(s.Mails()) },
+		sent:  func() int { return len(s.Mails()) },
+		once:  true,
 	}
+}
+
+// shownMails are the bodies of mails, as programs show them: once, by Message-Id.
+func shownMails(mails [][]byte) (texts []string) {
+	shown := map[string]bool{}
+	for _, mail := range mails {
+		header, body, _ := strings.Cut(strings.ReplaceAll(string(mail), "\r\n", "\n"), "\n\n")
+		id := messageID.FindString(header)
+		if !shown[id] {
+			texts = append(texts, body)
+		}
+		shown[id] = true
+	}
+	return texts
 }
 
 var messageID = regexp.MustCompile(`(?i)\nmessage-id: .*`)

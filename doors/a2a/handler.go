@@ -237,7 +237,7 @@ func (h *handler) SendMessage(ctx context.Context, req *proto.SendMessageRequest
 	return h.inlineTask(ctx, limited(t, history)), nil
 }
 
-// SendStreamingMessage sends a message, and tells what comes of it until its task has
+// SendStreamingMessage sends a message, and streams the updates of its task until its task has
 // ended or needs an answer.
 func (h *handler) SendStreamingMessage(ctx context.Context, req *proto.SendMessageRequest) iter.Seq2[proto.Event, error] {
 	return func(yield func(proto.Event, error) bool) {
@@ -251,7 +251,7 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *proto.SendMessa
 	}
 }
 
-// SubscribeToTask tells what comes of a task from now on.
+// SubscribeToTask streams the updates of a task from now on.
 func (h *handler) SubscribeToTask(ctx context.Context, req *proto.SubscribeToTaskRequest) iter.Seq2[proto.Event, error] {
 	return func(yield func(proto.Event, error) bool) {
 		r, err := h.task(ctx, req.ID)

@@ -150,7 +150,7 @@ func TestStrangeText(t *testing.T) {
 	}
 }
 
-// Connections that say nothing keep nobody from being answered.
+// Idle connections do not keep others from being answered.
 func TestSilentConnections(t *testing.T) {
 	t.Parallel()
 	h, c := start(t, "")

@@ -40,7 +40,7 @@ type story struct {
 	waits   map[string]string // the random part of the id of what waits, by its call
 }
 
-// tasks reads the tasks of a context. One that nobody has begun has none.
+// tasks reads the tasks of a context. An unknown context has no tasks.
 func (h *handler) tasks(ctx context.Context, conversation string) (*story, error) {
 	s := &story{context: conversation, byID: map[string]*record{}, byRun: map[string][]*record{}, waits: map[string]string{}}
 	key := h.parts.Desk.Key(h.place(conversation))

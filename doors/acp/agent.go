@@ -99,7 +99,7 @@ func (a *agent) begin(ctx context.Context, m message) func() (any, error) {
 	case "initialize":
 		return begun(m, a.initialize)
 	case "authenticate":
-		return func() (any, error) { return struct{}{}, nil } // whoever starts the program has the rights of the host
+		return func() (any, error) { return struct{}{}, nil } // the user who starts the program has the rights of the host
 	case "session/new":
 		return begun(m, a.newSession)
 	case "session/load":

@@ -64,7 +64,7 @@ func (c caller) agent(owner, name string) micro.Info {
 			return info
 		}
 	}
-	c.Fatalf("nobody serves %s", name)
+	c.Fatalf("no service for %s", name)
 	return micro.Info{}
 }
 

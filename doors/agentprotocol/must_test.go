@@ -107,7 +107,7 @@ var musts = map[string]func(caller){
 			c.Errorf("got %q", text)
 		}
 	},
-	"asks a question by a query, again where the answer is none": func(c caller) {
+	"asks a question by a query, again where the answer is invalid": func(c caller) {
 		a := c.prompt(promptSubject, "colour")
 		q := a.query()
 		if q.Prompt != "Which colour?\n- Red\n- Blue" {

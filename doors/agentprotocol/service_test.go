@@ -181,7 +181,7 @@ func writeScript(t *testing.T, file, text string) {
 	}
 }
 
-// A run that somebody stops ends its prompt with a conflict.
+// A run that is stopped ends its prompt with a conflict.
 func TestStoppedRun(t *testing.T) {
 	t.Parallel()
 	h, c := start(t, "")

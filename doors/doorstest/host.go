@@ -24,7 +24,7 @@ rules:
   - {is: "colour", tool_calls: [{name: ask_human, args: {question: "Which colour?", options: [Red, Blue]}}]}
   - {is: "name", tool_calls: [{name: ask_human, args: {question: "Which name?"}}]}
   - {after_tool: ask_human, text: "You like ${result}."}
-  - {is: "story", delay: 20ms, chunks: ["Once ", "upon ", "a ", "time."]}
+  - {is: "story", delay: 150ms, chunks: ["Once ", "upon ", "a ", "time."]}
   - {is: "endless", delay: 1h, text: never}
   - {is: "broken", error: {status: 400, message: "this model is broken"}}
   - {text: "ana: ${text}"}

@@ -18,7 +18,7 @@ import (
 
 var (
 	errSessionEnded = errors.New("the client has ended the session")
-	// errDismissed ends the wait for a run whose question nobody wants to answer now.
+	// errDismissed ends the wait for a run whose question was dismissed.
 	errDismissed = errors.New("dismissed")
 )
 
@@ -71,8 +71,8 @@ func (c *call) arguments() (args arguments, err error) {
 	return args, nil
 }
 
-// run is the call. What the agent can mend is a result that is an error; an error is
-// that there is none to send it to.
+// run is the call. What the agent can correct is a result that is an error; an error means
+// that no result can be sent.
 func (c *call) run(ctx context.Context) (*sdk.CallToolResult, error) {
 	c.settled = map[string]bool{}
 	if err := c.begin(ctx); err != nil {

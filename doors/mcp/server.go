@@ -33,7 +33,7 @@ var inputSchema = json.RawMessage(`{"type":"object","properties":{` +
 type server struct {
 	desk     *doors.Desk
 	instance string // of their messages
-	from     string // the person; empty: nobody in particular
+	from     string // the person; empty: anonymous
 	overHTTP bool
 	sdk      *sdk.Server
 

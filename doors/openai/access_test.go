@@ -144,7 +144,7 @@ func TestClientGoesAway(t *testing.T) {
 	}
 }
 
-// Connections that say nothing keep nobody else out, and are closed.
+// Idle connections do not keep others out, and are closed.
 func TestSilentConnections(t *testing.T) {
 	t.Parallel()
 	h := doorstest.Start(t, "")

@@ -36,7 +36,7 @@ func TestRepeatable(t *testing.T) {
 	}
 }
 
-// An id of a response is taken apart as it was made, and anything else is none.
+// An id of a response is taken apart as it was made, and anything else is refused.
 func TestIDs(t *testing.T) {
 	rec := record{Agent: "ana", Conversation: "a\x00b ä", ID: "k\n", Since: 7}
 	rec.At = rec.At.AddDate(2026, 0, 0)

@@ -135,7 +135,7 @@ func (d *door) finish(ctx context.Context, j *job, out output, o outcome, text *
 	out.end(o, rest)
 }
 
-// howToAnswer tells what a person does next.
+// howToAnswer is the instruction for the person: how to answer what waits.
 func howToAnswer(j *job) string {
 	if !j.own {
 		return "(The next message of this session is the answer.)"

@@ -45,6 +45,23 @@ func TestInteropOpenAIClient(t *testing.T) {
 	}
 }
 
+// What the client makes of a token that is unknown, and of one that may only read: the
+// errors of its own that stand for 401 and 403.
+func TestInteropOpenAIClientWithoutAccess(t *testing.T) {
+	dir := os.Getenv("AGENTHOST_NPM")
+	if dir == "" {
+		t.Fatal("AGENTHOST_NPM is not set: a folder with the npm packages openai and node")
+	}
+	h := doorstest.Start(t, tokens)
+	program, err := os.ReadFile("testdata/access.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := node(t, dir, string(program), "http://"+h.HTTP()+"/v1", "look-secret"); out != "ok 401\nok 403\n" {
+		t.Errorf("got %q", out)
+	}
+}
+
 // node runs a program where the client is installed, and returns what it prints.
 func node(t *testing.T, dir, program string, args ...string) string {
 	t.Helper()

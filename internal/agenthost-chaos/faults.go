@@ -62,6 +62,7 @@ var faults = map[string]fault{
 	"bit-flip":     {1, onStore(flipBit)},
 	"file-cut":     {1, onStore(cutFile)},
 	"all-nodes":    {1, killAllNodes},
+	"rolling":      {1, rollNodes},
 	"leader-kill":  {2, killLeader},
 	"step-down":    {3, stepDown},
 	"cut": {6, onHost(func(_ *harness, m *member, d *dice) {
@@ -71,27 +72,35 @@ var faults = map[string]fault{
 	"half-open":    {6, onHost(halfOpen)},
 	"reset":        {6, onHost(func(_ *harness, m *member, _ *dice) { m.each((*proxy.Proxy).Reset) })},
 	"slow-link":    {2, onHost(slowLink)},
+	clockJump:      {3, jumpClock},
 	"model-errors": {1, model(load.ModelFails, 2*time.Second)},
 	"model-hangs":  {1, model(load.ModelHangs, 4*time.Second)},
 	"hook-hangs":   {2, hookHangs},
 	"tool-service": {2, serviceAway},
 }
 
-// onHost harms one host, and starts it if it has ended.
+// onHost harms one host, and starts it if it has ended. Until it is ready again it counts as
+// harmed, but may be harmed once more.
 func onHost(do func(*harness, *member, *dice)) func(*harness, *dice) bool {
 	return func(h *harness, d *dice) bool {
 		m := h.fleet.hosts[d.target%len(h.fleet.hosts)]
 		if !m.harm.TryLock() {
 			return false
 		}
-		defer m.harm.Unlock()
 		if !h.hostsHarmed.take(len(h.fleet.hosts) - 1) {
+			m.harm.Unlock()
 			return false
 		}
 		defer h.hostsHarmed.release()
+		life, ready := m.PID(), m.Count(readyLine)
 		do(h, m, d)
 		m.each((*proxy.Proxy).Heal)
 		h.report(m.Start())
+		restarted := m.PID() != life
+		m.harm.Unlock()
+		if restarted {
+			h.report(h.await(h.ctx, recovers, m.Name+" to be ready", func(context.Context) error { return m.readyAfter(ready) }))
+		}
 		return true
 	}
 }
@@ -107,13 +116,15 @@ func harmNode(h *harness, n *node, d *dice, do func(*harness, *node, *dice)) boo
 	if !n.harm.TryLock() {
 		return false
 	}
-	defer n.harm.Unlock()
 	if !h.nodesHarmed.take(1) {
+		n.harm.Unlock()
 		return false
 	}
 	defer h.nodesHarmed.releaseAfter(h.opt.rest)
 	do(h, n, d)
 	h.report(n.Start())
+	n.harm.Unlock()
+	h.report(h.whole(recovers))
 	return true
 }
 
@@ -182,6 +193,30 @@ func slowLink(_ *harness, m *member, d *dice) {
 	last(5 * time.Second)
 }
 
+const clockJump = "clock-jump"
+
+// jumpMost is how far a clock jumps at most, either way.
+const jumpMost = 5 * time.Minute
+
+// jumpClock sets the wall clock of a host wrong for a while, which may meet other faults and
+// outlive it. The clocks of the others are right meanwhile.
+func jumpClock(h *harness, d *dice) bool {
+	if !h.jumped.TryLock() {
+		return false
+	}
+	defer h.jumped.Unlock()
+	ahead := d.upTo(jumpMost).Round(time.Second)
+	if d.way == 1 {
+		ahead = -ahead
+	}
+	m := h.fleet.hosts[d.target%len(h.fleet.hosts)]
+	h.note("the clock of %s is %s ahead", m.Name, ahead)
+	m.clock.Set(ahead)
+	last(time.Duration(1+d.target%15) * time.Second)
+	m.clock.Set(0)
+	return true
+}
+
 func cutNode(_ *harness, n *node, d *dice) {
 	for _, p := range n.routes {
 		p.SetCut(true)
@@ -213,7 +248,28 @@ func killAllNodes(h *harness, d *dice) bool {
 		h.report(n.Start())
 		n.harm.Unlock()
 	}
+	h.report(h.whole(recovers))
 	return len(locked) > 0
+}
+
+// rollNodes restarts the servers one after the other, each when all are whole, as for an upgrade.
+func rollNodes(h *harness, d *dice) bool {
+	if !h.nodesHarmed.take(1) {
+		return false
+	}
+	defer h.nodesHarmed.releaseAfter(h.opt.rest)
+	for i := range h.fleet.nodes {
+		n := h.fleet.nodes[(d.target+i)%len(h.fleet.nodes)]
+		n.harm.Lock()
+		n.interrupt()
+		h.report(n.Start())
+		n.harm.Unlock()
+		if err := h.whole(recovers); err != nil {
+			h.note("%s was the last to be restarted: %v", n.Name, err)
+			return true
+		}
+	}
+	return true
 }
 
 var ledStreams = []string{bus.InboundStream, bus.OutboundStream, bus.SessionsStream, bus.RoutesStream, bus.EventsStream}

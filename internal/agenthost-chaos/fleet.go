@@ -14,7 +14,10 @@ import (
 	"strings"
 	"sync"
 	"text/template"
+	"time"
 
+	"agenthost/internal/agenthost-chaos/clock"
+	"agenthost/internal/agenthost-chaos/history"
 	"agenthost/internal/agenthost-chaos/load"
 	"agenthost/internal/agenthost-chaos/process"
 	"agenthost/internal/agenthost-chaos/proxy"
@@ -30,6 +33,7 @@ type fleet struct {
 	lines  []*proxy.Proxy
 	notes  string // file of the effects of an MCP server
 	disk   *disk  // of the last node; nil: its store is on that of the machine
+	wire   *history.Recorder
 }
 
 // A node is a server of the NATS cluster.
@@ -48,6 +52,7 @@ type member struct {
 	lines  []*proxy.Proxy // to the nodes
 	config string
 	reload int
+	clock  *clock.Clock
 
 	harm sync.Mutex
 }
@@ -79,12 +84,14 @@ type servers struct{ model, platform string }
 
 // newFleet makes all processes and lines; none is started.
 func newFleet(o *options, servers servers) (*fleet, error) {
-	f := &fleet{dir: o.dir, binary: o.binary, notes: filepath.Join(o.dir, "notes")}
+	f := &fleet{dir: o.dir, binary: o.binary, notes: filepath.Join(o.dir, "notes"), wire: history.NewRecorder()}
+	addresses, release, err := freeAddresses(3 * o.nodes)
+	if err != nil {
+		return nil, err
+	}
+	defer release() // once every line has an address of its own
 	for n := range o.nodes {
-		addresses, err := freeAddresses(3)
-		if err != nil {
-			return nil, err
-		}
+		addresses := addresses[3*n:]
 		f.nodes = append(f.nodes, &node{
 			Process: f.process(fmt.Sprintf("node-%d", n), o.self, "-c", filepath.Join(o.dir, fmt.Sprintf("node-%d.conf", n))),
 			client:  addresses[0], route: addresses[1], monitor: addresses[2],
@@ -102,7 +109,19 @@ func newFleet(o *options, servers servers) (*fleet, error) {
 			return nil, err
 		}
 	}
+	f.stretch(o.stretched)
 	return f, nil
+}
+
+// stretch makes all lines to the last node slow, as when it is far away.
+func (f *fleet) stretch(latency time.Duration) {
+	far := len(f.nodes) - 1
+	for _, p := range f.nodes[far].routes {
+		p.Latency = latency
+	}
+	for _, h := range f.hosts {
+		h.lines[far].Latency = latency
+	}
 }
 
 // mount gives the last node a disk of its own, and returns the kinds of faults that are left
@@ -154,7 +173,11 @@ func (f *fleet) connectNode(own *node) error {
 
 func (f *fleet) addHost(name string, servers servers, self string) error {
 	h := &member{config: filepath.Join(f.dir, name, "agenthost.yaml")}
-	if err := os.MkdirAll(filepath.Dir(h.config), 0o700); err != nil {
+	err := os.MkdirAll(filepath.Dir(h.config), 0o700)
+	if err != nil {
+		return err
+	}
+	if h.clock, err = clock.New(filepath.Join(f.dir, name+".clock")); err != nil {
 		return err
 	}
 	var urls []string
@@ -163,11 +186,12 @@ func (f *fleet) addHost(name string, servers servers, self string) error {
 		if err != nil {
 			return err
 		}
+		p.Tap = func() (toServer, toClient func([]byte)) { return f.wire.Tap(name) }
 		h.lines = append(h.lines, p)
 		urls = append(urls, "nats://"+p.Address)
 	}
 	h.Process = f.process(name, f.binary, "run", "-c", h.config, "--name", name, "--log-format", "json", "--grace", "5s")
-	h.Dir = filepath.Dir(h.config)
+	h.Dir, h.Env = filepath.Dir(h.config), []string{h.clock.Env()}
 	f.hosts = append(f.hosts, h)
 	return h.write(f, strings.Join(urls, ","), servers, self)
 }
@@ -202,6 +226,17 @@ func (h *member) write(f *fleet, urls string, servers servers, self string) erro
 		return err
 	}
 	return os.WriteFile(h.config, text.Bytes(), 0o600)
+}
+
+// readyLine is what a host logs when it is ready.
+const readyLine = `"message":"ready"`
+
+// readyAfter is nil when the host was ready more than so many times, in all its lives.
+func (h *member) readyAfter(times int) error {
+	if h.Count(readyLine) <= times {
+		return fmt.Errorf("%s is not ready", h.Name)
+	}
+	return nil
 }
 
 // rewrite changes what agents are told, as an operator does before a reload.
@@ -274,15 +309,21 @@ func (f *fleet) urls() string {
 	return strings.Join(urls, ",")
 }
 
-// freeAddresses are addresses of this machine that nothing listens on.
-func freeAddresses(n int) (list []string, err error) {
+// freeAddresses are addresses of this machine that nothing else gets before release.
+func freeAddresses(n int) (list []string, release func(), err error) {
+	var held []net.Listener
+	release = func() {
+		for _, l := range held {
+			_ = l.Close() // it was never used
+		}
+	}
 	for range n {
 		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 		if err != nil {
-			return nil, err
+			release()
+			return nil, nil, err
 		}
-		defer func() { _ = l.Close() }() // once all are known
-		list = append(list, l.Addr().String())
+		held, list = append(held, l), append(list, l.Addr().String())
 	}
-	return list, nil
+	return list, release, nil
 }

@@ -11,12 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/internal/agenthost-chaos/check"
+	"agenthost/internal/agenthost-chaos/history"
 	"agenthost/internal/agenthost-chaos/load"
 
 	"github.com/nats-io/nats.go"
@@ -38,6 +40,7 @@ type harness struct {
 
 	hostsHarmed, nodesHarmed quota
 	steady                   sync.RWMutex // held while leaders should stay
+	jumped                   sync.Mutex   // held while a clock is wrong
 
 	mu    sync.Mutex
 	harms []harm
@@ -157,8 +160,8 @@ func (h *harness) await(ctx context.Context, within time.Duration, what string, 
 // ready is nil when every host is.
 func (h *harness) ready(context.Context) error {
 	for _, m := range h.fleet.hosts {
-		if m.Count(`"message":"ready"`) == 0 {
-			return fmt.Errorf("%s is not ready", m.Name)
+		if err := m.readyAfter(0); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -222,11 +225,39 @@ func (h *harness) conclude(ctx context.Context, settled error) (violations []str
 	if settled != nil {
 		found.Violations = append([]string{settled.Error()}, found.Violations...)
 	}
-	if err := h.save(facts); err != nil {
+	appends := h.fleet.wire.Appends()
+	register := history.Check(appends, commits(facts.Streams.Sessions))
+	found.Violations = append(found.Violations, register.Violations...)
+	if err := errors.Join(h.save(facts), saveAppends(filepath.Join(h.opt.dir, "appends.jsonl"), appends)); err != nil {
 		return nil, err
 	}
-	h.table(facts, found)
+	h.table(facts, found, register)
 	return found.Violations, nil
+}
+
+// commits are the messages of session logs, without snapshots.
+func commits(msgs []check.Message) (list []history.Commit) {
+	for _, msg := range msgs {
+		if strings.HasPrefix(msg.Subject, history.SessionPrefix) {
+			list = append(list, history.Commit{Subject: msg.Subject, ID: msg.Header.Get(history.CommitHeader), Seq: msg.Seq})
+		}
+	}
+	return list
+}
+
+// saveAppends writes what hosts were seen to commit, a line each.
+func saveAppends(file string, appends []history.Append) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	lines := json.NewEncoder(f)
+	for _, a := range appends {
+		if err := lines.Encode(a); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+	return f.Close()
 }
 
 // save writes what was read beside the logs, for whoever looks for a cause.

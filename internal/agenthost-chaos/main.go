@@ -11,6 +11,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -25,6 +26,7 @@ import (
 	"syscall"
 	"time"
 
+	"agenthost/internal/agenthost-chaos/clock"
 	"agenthost/internal/agenthost-chaos/load"
 	"agenthost/internal/agenthost-chaos/natsnode"
 )
@@ -35,6 +37,7 @@ type options struct {
 	every        time.Duration
 	rest         time.Duration
 	settle       time.Duration
+	stretched    time.Duration
 	hosts, nodes int
 	rate         int
 	faults       string
@@ -85,7 +88,7 @@ func run() error {
 		return err
 	}
 	fmt.Printf("seed %d, %s, %d hosts, %d nodes, %d messages/s, logs in %s\n", o.seed, o.lasts, o.hosts, o.nodes, o.rate, o.dir)
-	if err := build(ctx, o); err != nil {
+	if chosen, err = build(ctx, o, chosen); err != nil {
 		return err
 	}
 	violations, err := breakFleet(ctx, o, chosen)
@@ -130,6 +133,7 @@ func parse(args []string) (*options, []string, error) {
 	set.DurationVar(&o.settle, "settle", 4*time.Minute, "how long everything may take to settle afterwards")
 	set.IntVar(&o.hosts, "hosts", 3, "hosts of the fleet")
 	set.IntVar(&o.nodes, "nodes", 3, "servers of the NATS cluster")
+	set.DurationVar(&o.stretched, "stretched", 0, "how long data takes to and from the last server, all the time: a cluster over two sites")
 	set.IntVar(&o.rate, "rate", 20, "messages a second")
 	set.StringVar(&o.faults, "faults", "", "kinds of faults, with commas between them (default: all): "+strings.Join(kinds(), " "))
 	set.StringVar(&o.dir, "dir", "", "folder for configurations, logs and stores, which are kept (default: a temporary one, kept when something is wrong)")
@@ -170,17 +174,40 @@ func again(set *flag.FlagSet, seed uint64) string {
 	return "make chaos CHAOS='" + args + "'"
 }
 
-// build builds the host, unless there is one.
-func build(ctx context.Context, o *options) (err error) {
+// build builds the host, unless there is one, and returns the kinds of faults that it can have:
+// its clock can only be set wrong when it was built for that.
+func build(ctx context.Context, o *options, chosen []string) (_ []string, err error) {
 	if o.self, err = os.Executable(); err != nil {
-		return err
+		return nil, err
 	}
-	if o.binary != "" {
+	if o.binary == "" {
+		o.binary = filepath.Join(o.dir, "agenthost")
+		err = compile(ctx, o.binary, slices.Contains(chosen, clockJump))
+	} else {
 		o.binary, err = filepath.Abs(o.binary)
-		return err
 	}
-	o.binary = filepath.Join(o.dir, "agenthost")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", o.binary, "agenthost/cmd/agenthost").CombinedOutput()
+	if err != nil || !slices.Contains(chosen, clockJump) {
+		return chosen, err
+	}
+	data, err := os.ReadFile(o.binary)
+	if err != nil || bytes.Contains(data, []byte(clock.Var)) {
+		return chosen, err
+	}
+	fmt.Printf("left out: %s; %s reads no clock but that of the system\n", clockJump, o.binary)
+	return slices.DeleteFunc(slices.Clone(chosen), func(kind string) bool { return kind == clockJump }), nil
+}
+
+// compile builds the host, with a clock of its own or not.
+func compile(ctx context.Context, to string, clocked bool) error {
+	args := []string{"build", "-o", to}
+	if clocked {
+		overlay, err := clock.Overlay(ctx)
+		if err != nil {
+			return err
+		}
+		args = append(args, "-overlay", overlay)
+	}
+	out, err := exec.CommandContext(ctx, "go", append(args, "agenthost/cmd/agenthost")...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("build agenthost: %w\n%s", err, out)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agenthost/internal/agenthost-chaos/check"
+	"agenthost/internal/agenthost-chaos/history"
 )
 
 // progress prints a line every 10 s, until ctx ends.
@@ -34,7 +35,7 @@ func (h *harness) progress(ctx context.Context) {
 const fencedLine = "another host has written to this session"
 
 // table prints what a run came to.
-func (h *harness) table(facts check.Facts, found check.Report) {
+func (h *harness) table(facts check.Facts, found check.Report, register history.Report) {
 	byKind := map[string]int{}
 	for _, harm := range h.harmedSoFar() {
 		byKind[harm.kind]++
@@ -51,7 +52,8 @@ func (h *harness) table(facts check.Facts, found check.Report) {
 	row("seed", "%d", h.opt.seed)
 	row("inputs", "%d, ends: %s", len(facts.Inputs), list(found.Ends))
 	row("faults", "%d: %s", len(h.harmedSoFar()), list(byKind))
-	row("runs", "%d, of which %d were begun again; %d ticks of a schedule", found.Runs, found.Retried, found.Ticks)
+	row("runs", "%d, of which %d were begun again; %d ticks of a schedule, at most %s apart",
+		found.Runs, found.Retried, found.Ticks, found.Pause)
 	row("tool calls", "%d, %d effects; %d given up as their host died", found.Calls, found.Effects, found.Unknown)
 	row("model calls", "%d asked, %d paid for, %d in the logs, %d in the records of the days",
 		h.model.Asked.Load(), facts.Paid, sum(found.Spent)/facts.Price, sum(facts.Spent)/facts.Price)
@@ -59,6 +61,8 @@ func (h *harness) table(facts check.Facts, found check.Report) {
 	row("channel account", "%d replies delivered", found.Brought)
 	row("takeovers", "%d", found.Takeovers)
 	row("refused commits", "%d", refused)
+	row("appends", "%d stored, %d refused, %d without an answer; %d sessions linearizable, %d changes of their host",
+		register.Stored, register.Refused, register.Undecided, register.Linearizable, register.Moved)
 	row("slowest recovery", "%s; where the model failed as well %s", slowest(recovered, false), slowest(recovered, true))
 	for _, line := range recoveryRows(recovered) {
 		fmt.Println("  " + line)

@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// recovers is how long a server may take to have all that the others have.
-const recovers = time.Minute
+// recovers is how long the next fault waits at most for a server to have all that the others
+// have, and for a host to be ready.
+const recovers = 3 * time.Minute
 
 // onStore harms what a server has stored. The others have all of it before, and it has all
 // again when the fault is over: what fewer than two copies have nothing brings back.
@@ -30,8 +31,6 @@ func onStore(do func(*harness, *node, *dice) error) func(*harness, *dice) bool {
 				return
 			}
 			h.report(do(h, n, d))
-			h.report(n.Start())
-			h.report(h.whole(recovers))
 		})
 	}
 }

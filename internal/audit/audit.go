@@ -109,7 +109,7 @@ func (l *Log) Since(ctx context.Context, at time.Time) iter.Seq2[Entry, error] {
 func (l *Log) Follow(ctx context.Context, ready func()) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		once := sync.OnceFunc(ready)
-		err := bus.Follow(ctx, l.js, bus.Following{
+		err := records.FollowStream(ctx, l.js, records.Following{
 			Stream: bus.AuditStream, New: true,
 			Began: func(_, _ uint64) { once() },
 			Take: func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {

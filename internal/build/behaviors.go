@@ -1,7 +1,6 @@
 package build
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -64,14 +63,4 @@ func (b *Builder) knownBehaviors() string {
 		return "it has registered none: behaviors are for Go programs that run a host (docs/behaviors.md)"
 	}
 	return "it has registered " + strings.Join(names, ", ")
-}
-
-// unable stands for a behaviour that could not be made.
-type unable struct {
-	agents.Base
-	err error
-}
-
-func (u unable) Decide(context.Context, agents.Turn) (agents.Answer, error) {
-	return agents.Answer{}, u.err
 }

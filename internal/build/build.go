@@ -74,20 +74,6 @@ type Setup struct {
 	behaviors map[string]behavior // by agent, with their faults
 }
 
-// A Fault is why an agent cannot do all that it should.
-type Fault struct {
-	Err         error
-	Quarantined bool // it can only say that
-}
-
-// State is the fault in one word, as the status of an agent has it.
-func (f Fault) State() string {
-	if f.Quarantined {
-		return "quarantined"
-	}
-	return "degraded"
-}
-
 // Build makes the Setup of a configuration. What has not changed since before
 // is taken from there; before is nil for the first one. The tool sources are
 // those of the Setup once its Tools are put to use.

@@ -183,15 +183,3 @@ func (m Models) Chain(names []string) (*llm.Chain, error) {
 	}
 	return m.lineup(names).chain, nil
 }
-
-// usable reports whether one of the models at least can be used.
-func (l lineup) usable() bool { return len(l.faults) < len(l.chain.Links) }
-
-// refusing is the lineup of an agent that must not answer: each message gets err
-// in place of an answer.
-func (l lineup) refusing(err error) lineup {
-	refuses := *l.chain
-	refuses.Links = []llm.Link{{Name: "none", Model: "none", Provider: broken{err}}}
-	l.chain = &refuses
-	return l
-}

@@ -40,6 +40,7 @@ type App struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
+	Version        string // of the program
 
 	JSON       bool // --json
 	NATS       NATSFlags

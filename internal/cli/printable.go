@@ -42,3 +42,16 @@ func Count(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %s", n, what)
 }
+
+// Size is a number of bytes as people read it.
+func Size(n int64) string {
+	units := []string{"KB", "MB", "GB", "TB"}
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	size, unit := float64(n)/1000, 0
+	for size >= 1000 && unit < len(units)-1 {
+		size, unit = size/1000, unit+1
+	}
+	return fmt.Sprintf("%.1f %s", size, units[unit])
+}

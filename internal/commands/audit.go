@@ -125,7 +125,7 @@ func (a *app) followAudit(ctx context.Context, c *client.Client, w *auditing) er
 
 func (a *app) printAudit(e client.AuditEntry) {
 	if a.JSON {
-		_ = json.NewEncoder(a.Stdout).Encode(e) // whoever reads may be gone
+		_ = json.NewEncoder(a.Stdout).Encode(e) // the reader may be gone
 		return
 	}
 	cli.Say(a.Stdout, "%s\n", strings.Join(auditRow(e), "  "))

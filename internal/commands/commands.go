@@ -21,6 +21,6 @@ func All(call *cli.App) []*cobra.Command {
 		a.agentsCommand(), a.modelsCommand(), a.channelsCommand(), a.approvalsCommand(), a.pairingsCommand(),
 		a.runsCommand(), a.pauseCommand(), a.resumeCommand(), a.fleetCommand(), a.drainCommand(), a.whyCommand(), a.deadCommand(),
 		a.sessionsCommand(), a.schedulesCommand(), a.memoryCommand(), a.shadowCommand(), a.tokensCommand(),
-		a.auditCommand(), a.reloadCommand(), a.scrubCommand(),
+		a.auditCommand(), a.reloadCommand(), a.scrubCommand(), a.eraseCommand(), a.backupCommand(), a.restoreCommand(), a.probeCommand(),
 	}
 }

@@ -57,7 +57,7 @@ func (a *app) listPairings(ctx context.Context, c *client.Client, l *cli.ListFla
 	case a.JSON:
 		return a.PrintJSON(append([]client.Pairing{}, list...))
 	case len(list) == 0:
-		fmt.Fprintln(a.Stdout, "no open codes, and nobody was approved")
+		fmt.Fprintln(a.Stdout, "no open codes and no approved people")
 		return nil
 	}
 	t := a.Table("PERSON", "NAME", "AGENT", "STATE", "CODE", "SINCE")

@@ -266,11 +266,11 @@ func (a *app) allEvents(ctx context.Context, s *client.Sessions, agent, sid, run
 	return list, nil
 }
 
-// printFact prints an event as a line of a timeline.
+// printFact prints an event as lines of a timeline.
 func (a *app) printFact(f client.Fact) {
-	if line := eval.Line(f.Event); line != "" {
-		at := f.Event.At.Local().Format(time.DateTime)
-		line = strings.ReplaceAll(terminal.Printable(line), "\n", "\n"+strings.Repeat(" ", len(at)+2))
+	for _, row := range eval.Lines(f.Event) {
+		at := row.At.Local().Format(time.DateTime)
+		line := strings.ReplaceAll(terminal.Printable(row.Text), "\n", "\n"+strings.Repeat(" ", len(at)+2))
 		fmt.Fprintf(a.Stdout, "%s  %s\n", a.Screen().Paint(terminal.Dim, at), line)
 	}
 }

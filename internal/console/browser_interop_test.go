@@ -96,16 +96,10 @@ func TestActionsInChromium(t *testing.T) {
 	interop.Browse(t, "actions.mjs", base)
 }
 
-// A text, whoever has written it and wherever it is shown, is no markup.
+// A text of any author, wherever it is shown, is no markup.
 func TestTextStaysTextInChromium(t *testing.T) {
 	base, _ := serve(t)
 	interop.Browse(t, "injection.mjs", base)
-}
-
-// 10,000 sessions, and a session of 5,000 events.
-func TestMuchInChromium(t *testing.T) {
-	base, _ := serve(t)
-	interop.Browse(t, "much.mjs", base)
 }
 
 // A page that does not know yet shows no number, and a host that is drained goes.

@@ -70,14 +70,14 @@ func (h Host) known(ctx context.Context) []string {
 // notNil is list as JSON shows an empty one.
 func notNil[T any](list []T) []T { return append([]T{}, list...) }
 
-// statuses is the status of every host, with the agents that the caller may see.
-func (h Host) statuses(ctx context.Context, _ none) ([]client.Status, error) {
-	hosts, err := h.client().EveryHost(ctx)
-	for i := range hosts {
-		hosts[i].Agents = seen(ctx, hosts[i].Agents, func(a client.AgentStatus) string { return a.ID })
-		if callerOf(ctx).limited() {
-			hosts[i].ToolFaults, hosts[i].Refused = nil, nil
-		}
+func (h Host) prompt(_ context.Context, p client.PreviewRequest) (agents.Preview, error) {
+	shown, ok := h.Fleet.Preview(p.Agent)
+	if !ok {
+		return agents.Preview{}, coded(client.CodeNotFound, "there is no agent %q", p.Agent)
 	}
-	return notNil(hosts), err
+	shown.System = h.Redact(shown.System)
+	for i := range shown.Bindings {
+		shown.Bindings[i].System = h.Redact(shown.Bindings[i].System)
+	}
+	return shown, nil
 }

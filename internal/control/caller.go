@@ -57,7 +57,7 @@ func (c Caller) reaches(agent string) bool { return c.Reaches == nil || c.Reache
 // by is who does something: over HTTP who the door knows, on NATS who the request names,
 // and else who the client says it is.
 func (c Caller) by(named string) string {
-	if named == client.ServiceName { // the default of a request that names nobody
+	if named == client.ServiceName { // the default of a request without a name
 		named = ""
 	}
 	if c.Door == bus.DoorAPI {

@@ -139,8 +139,8 @@ func (h Host) costOfPeople(ctx context.Context, asked CostRequest, from time.Tim
 	return list, more, nil
 }
 
-// personOf is the person of a direct session, such as telegram.sales/42; empty: it is
-// of nobody alone.
+// personOf is the person of a direct session, such as telegram.sales/42; empty for
+// other sessions.
 func personOf(key string) string {
 	parts := strings.Split(key, "/")
 	if len(parts) < 3 || parts[1] != "dm" || parts[0] == "route" {
@@ -152,3 +152,6 @@ func personOf(key string) string {
 	}
 	return parts[0] + "/" + from
 }
+
+// now is the time, for what depends on the day.
+func now() time.Time { return time.Now().UTC() }

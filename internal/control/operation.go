@@ -31,7 +31,7 @@ type Operation struct {
 	// Whole says that it concerns the whole fleet: callers with some of the agents
 	// may not do it. Any other operation shows them these agents only.
 	Whole bool
-	// Elsewhere says that the audit log has it by whoever carries it out.
+	// Elsewhere says that the host that carries it out writes the audit log.
 	Elsewhere bool
 	// Record writes what was done into the audit log; nil: nowhere.
 	Record Recorder
@@ -102,7 +102,7 @@ func do[In, Out any](defaults In, f func(context.Context, In) (Out, error)) Func
 	return Func{call, reflect.TypeFor[In](), reflect.TypeFor[Out]()}
 }
 
-// Done is the answer of an operation that has nothing to tell.
+// Done is the answer of an operation without a result.
 type Done struct {
 	OK bool `json:"ok"`
 }

@@ -7,6 +7,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/client"
+	"agenthost/session"
 )
 
 // mostRuns keeps a report within a message.
@@ -21,14 +22,54 @@ func (h Host) runs(context.Context, none) (client.RunReport, error) {
 	return client.RunReport{Host: h.Name, Runs: append([]agents.RunStatus{}, runs[:n]...), More: len(runs) - n}, nil
 }
 
-func (h Host) prompt(_ context.Context, p client.PreviewRequest) (agents.Preview, error) {
-	shown, ok := h.Fleet.Preview(p.Agent)
-	if !ok {
-		return agents.Preview{}, coded(client.CodeNotFound, "there is no agent %q", p.Agent)
+// stream answers a client that joins a stream late. Only the host of the
+// run answers, with one message or more.
+func (h Host) stream(_ context.Context, asked client.StreamRequest) (Answers, error) {
+	answers := Answers{}
+	for _, c := range h.Fleet.Speaking(asked.Agent, session.Key(asked.Session)) {
+		answers = append(answers, c)
 	}
-	shown.System = h.Redact(shown.System)
-	for i := range shown.Bindings {
-		shown.Bindings[i].System = h.Redact(shown.Bindings[i].System)
+	return answers, nil
+}
+
+func (h Host) abort(ctx context.Context, s client.Stop) error {
+	if !h.Serves(s.Agent) {
+		return coded(client.CodeNotFound, "there is no agent %q", s.Agent)
 	}
-	return shown, nil
+	s.By, s.Door = callerOf(ctx).by(s.By), callerOf(ctx).door()
+	msg, err := s.Message("")
+	if err != nil {
+		return coded(client.CodeBad, "%w", err)
+	}
+	return h.store(ctx, msg)
+}
+
+// stop is abort that waits for what becomes of it.
+func (h Host) stop(ctx context.Context, s client.Stop) (Ordered, error) {
+	s.By, s.Door = callerOf(ctx).by(s.By), callerOf(ctx).door()
+	if _, err := s.Message(""); err != nil {
+		return Ordered{}, coded(client.CodeBad, "%w", err)
+	}
+	done, err := h.client().Abort(ctx, s, 0)
+	return ordered(s.Agent, done), refused(err)
+}
+
+// A RunListing is the runs of the fleet, the oldest first.
+type RunListing struct {
+	Runs []client.Run   `json:"runs"`
+	More map[string]int `json:"more,omitempty"` // by host, how many more it has than it reports
+}
+
+func (h Host) allRuns(ctx context.Context, asked byAgent) (RunListing, error) {
+	list, err := h.client().Runs(ctx)
+	out := RunListing{Runs: []client.Run{}, More: list.More}
+	for _, r := range seen(ctx, list.Runs, func(r client.Run) string { return r.Agent }) {
+		if asked.keeps(r.Agent) {
+			out.Runs = append(out.Runs, r)
+		}
+	}
+	if callerOf(ctx).limited() {
+		out.More = nil
+	}
+	return out, err
 }

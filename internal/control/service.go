@@ -42,7 +42,7 @@ type Host struct {
 	Redact   func(text string) string // without secrets
 	Profiles func() []AgentProfile    // of the agents of the configuration
 	Chain    func(models []string) (*llm.Chain, error)
-	Rerun    func(ctx context.Context, agent, model, run string, facts []session.Fact) ([]Comparison, error)
+	Rerun    func(ctx context.Context, r eval.Rerun, facts []session.Fact) ([]Comparison, error)
 }
 
 // A Comparison is a run as it was, and as another model answers it.
@@ -89,3 +89,44 @@ func (s *Service) Stop() {
 }
 
 func (h Host) status(_ context.Context, _ none) (client.Status, error) { return h.Status(), nil }
+
+// client asks the fleet that this host is part of. What it does is written into the
+// audit log by the operation.
+func (h Host) client() *client.Client {
+	return client.New(h.NC, h.JS, client.Options{Unrecorded: true})
+}
+
+// clientFor is client for what other hosts do for a caller.
+func (h Host) clientFor(c Caller) *client.Client {
+	return client.New(h.NC, h.JS, client.Options{Unrecorded: true, Door: c.door(), By: c.by("")})
+}
+
+// requests are those in progress. A sync.WaitGroup alone does not bear what comes while
+// it is waited for: subscriptions end some time after they were told to.
+type requests struct {
+	mu    sync.Mutex
+	ended bool // none is begun any more
+	work  sync.WaitGroup
+}
+
+// begin counts a request in. It is false once wait was called: then it is not to be
+// served, and the one who asks hears nothing.
+func (r *requests) begin() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.ended {
+		r.work.Add(1)
+	}
+	return !r.ended
+}
+
+// done ends one that begin has counted in.
+func (r *requests) done() { r.work.Done() }
+
+// wait lets no more begin, and waits for those in progress.
+func (r *requests) wait() {
+	r.mu.Lock()
+	r.ended = true
+	r.mu.Unlock()
+	r.work.Wait()
+}

@@ -14,8 +14,6 @@ import (
 const (
 	SessionsSubject    = "agenthost.sessions.ls"
 	ForkSessionSubject = "agenthost.sessions.fork"
-	// dropSubject announces to every host that a session was deleted.
-	dropSubject = "agenthost.sessions.drop"
 )
 
 // A sessionStore carries out the operations on sessions.
@@ -71,7 +69,7 @@ func (s *sessionStore) dropped(_ context.Context, d session.Deletion) error {
 func NotifyDropped(nc *nats.Conn, d session.Deletion) error {
 	data, err := json.Marshal(d)
 	if err == nil {
-		err = nc.Publish(dropSubject, data)
+		err = nc.Publish(client.DropSessionSubject, data)
 	}
 	return err
 }

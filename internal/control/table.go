@@ -59,7 +59,7 @@ func (h Host) fleetOperations() []Operation {
 		status(Operation{
 			Name: "reload", Subject: client.ReloadSubject, Do: do(none{}, h.reload),
 			Path: "/reload", HTTP: do(none{}, h.reloadAll), Changes: true, Whole: true,
-			About: "reads the configuration again, on every host; each tells what came of it",
+			About: "reads the configuration again on every host, and lists their results",
 		}),
 	}
 }
@@ -135,7 +135,7 @@ func (s *sessionStore) operations(h Host) []Operation {
 		}),
 		report(Operation{
 			Name: "sessions-show", Subject: "agenthost.sessions.show", Path: "/sessions/show", Do: do(SessionName{}, s.show),
-			About: "tells how far a session has come, and what waits in it: agent, session",
+			About: "shows how far a session has come, and what waits in it: agent, session",
 		}),
 		report(Operation{
 			Name: "sessions-events", Subject: "agenthost.sessions.events", Path: "/sessions/events", Do: do(EventsPage{}, s.events),
@@ -152,7 +152,7 @@ func (s *sessionStore) operations(h Host) []Operation {
 		{
 			Name: "sessions-rerun", Subject: "agenthost.sessions.rerun", Path: "/sessions/rerun", Changes: true, Within: playWithin,
 			Do:    do(RerunRequest{}, func(ctx context.Context, r RerunRequest) (RerunReport, error) { return h.rerun(ctx, s, r) }),
-			About: "asks another model what the runs of a session asked theirs; no tool runs and nothing is kept: agent, session, model, run",
+			About: "asks another model what the runs of a session asked theirs; no tool runs and nothing is kept: agent, session, model, system, run, at",
 		},
 		report(Operation{
 			Name: "sessions-delete", Subject: client.DeleteSessionSubject, Path: "/sessions/delete", Do: do(client.Removal{}, s.delete), Changes: true,
@@ -163,8 +163,8 @@ func (s *sessionStore) operations(h Host) []Operation {
 			About: "makes a session of the beginning of another: agent, session, at, to",
 		}),
 		{
-			Name: "sessions-drop", Subject: dropSubject, Do: done(session.Deletion{}, s.dropped), All: true, Notice: true, InOrder: true, Required: true, Within: orderWithin,
-			About: "tells hosts that a session was deleted",
+			Name: "sessions-drop", Subject: client.DropSessionSubject, Do: done(session.Deletion{}, s.dropped), All: true, Notice: true, InOrder: true, Required: true, Within: orderWithin,
+			About: "notifies hosts that a session was deleted",
 		},
 	}
 }
@@ -177,7 +177,7 @@ func (u *deadLetters) operations() []Operation {
 		}),
 		report(Operation{
 			Name: "dead-show", Subject: ShowDeadSubject, Path: "/dead/show", Do: do(DeadNumber{}, u.show),
-			About: "tells all of a dead letter: dead_seq",
+			About: "shows all of a dead letter: dead_seq",
 		}),
 		report(Operation{
 			Name: "dead-retry", Subject: RetryDeadSubject, Path: "/dead/retry", Do: do(DeadChoice{}, u.retry), Changes: true,
@@ -227,7 +227,7 @@ func (h Host) keptOperations() []Operation {
 		}),
 		report(Operation{
 			Name: "why", Subject: "agenthost.why", Path: "/why", Do: do(ID{}, h.why),
-			About: "tells the whole way of a message, a reply, a run or a call: id",
+			About: "traces the whole way of a message, a reply, a run or a call: id",
 		}),
 		report(Operation{
 			Name: "costs", Subject: "agenthost.costs", Path: "/costs", Do: do(CostRequest{}, h.costs),
@@ -277,6 +277,6 @@ func (h Host) tokenOperations() []Operation {
 func (s *Service) hostOperations() []Operation {
 	return []Operation{{
 		Name: "hosts-namesake", Subject: namesakeSubject, Do: done(presence{}, s.namesakes.heard), All: true, Notice: true, InOrder: true, Required: true, Within: orderWithin,
-		About: "tells hosts that one of their name has started",
+		About: "notifies hosts that one of their name has started",
 	}}
 }

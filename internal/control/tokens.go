@@ -1,13 +1,10 @@
 package control
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"agenthost/client"
-	"agenthost/internal/audit"
 	"agenthost/internal/tokens"
 )
 
@@ -65,45 +62,4 @@ type TokenName struct {
 
 func (h Host) revokeToken(ctx context.Context, n TokenName) (client.Token, error) {
 	return tokens.NewStore(h.JS).Revoke(ctx, n.Name)
-}
-
-// An AuditRequest says which entries of the audit log to list.
-type AuditRequest struct {
-	byAgent
-	Since time.Time `json:"since,omitzero" doc:"nothing older"`
-	Limit int       `json:"limit,omitempty" doc:"entries at most: 100, up to 1,000"`
-	After uint64    `json:"after,omitempty" doc:"goes on behind the page before, by its after"`
-}
-
-// An AuditListing is a page of the audit log, the newest first.
-type AuditListing struct {
-	Entries []audit.Entry `json:"entries"`
-	After   uint64        `json:"after,omitempty"`
-}
-
-const (
-	defaultEntries = 100
-	mostEntries    = 1000
-)
-
-func (h Host) auditLog(ctx context.Context, r AuditRequest) (AuditListing, error) {
-	list := AuditListing{Entries: []audit.Entry{}}
-	limit := min(cmp.Or(max(r.Limit, 0), defaultEntries), mostEntries)
-	for e, err := range audit.NewLog(h.JS).Since(ctx, r.Since) {
-		if err != nil {
-			return list, err
-		}
-		if r.After > 0 && e.Seq >= r.After {
-			break
-		}
-		if !r.keeps(e.Agent) || !callerOf(ctx).reaches(e.Agent) {
-			continue
-		}
-		if list.Entries = append(list.Entries, e); len(list.Entries) > limit {
-			list.Entries = list.Entries[1:]
-			list.After = list.Entries[0].Seq
-		}
-	}
-	slices.Reverse(list.Entries)
-	return list, nil
 }

@@ -47,8 +47,19 @@ func (d *Doctor) accounts(ctx context.Context, n *notes, c *client.Client) {
 			o.ok("connected, by the host %s", one.Owner)
 		case "failed", plugins.StateRefused, plugins.StateRetrying:
 			o.fail("look at plugins and at the platform", "%s: %s", one.State, one.Error)
+		case client.StateUnconfigured:
+			unconfigured(o, one.Waiting)
 		default:
 			o.warn("look again; see agenthost channels", "it is %s", one.State)
 		}
 	}
+}
+
+// unconfigured is for an account that no host has any more.
+func unconfigured(o note, waiting int) {
+	if waiting == 0 {
+		o.ok("no host has it in its configuration; its consumer is removed within an hour")
+		return
+	}
+	o.warn("configure it again to deliver them; they expire with AGENT_OUTBOUND", "no host has it in its configuration, and %d replies wait for it", waiting)
 }

@@ -251,7 +251,7 @@ func (d *Doctor) hooks(ctx context.Context, n *notes, nc *nats.Conn) {
 	for _, h := range d.Config.Hooks {
 		o := n.on("nats", "hook "+h.Subject)
 		asking, cancel := context.WithTimeout(ctx, askWithin)
-		there, err := bus.Answered(asking, nc, h.Subject)
+		there, err := hasSubscriber(asking, nc, h.Subject)
 		cancel()
 		const cure = "start its responder, or correct its subject"
 		switch {

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,45 +46,47 @@ func (o *Outcome) count(u llm.Usage, cost int64, priced bool) {
 	o.Input, o.Output, o.Cost, o.Priced = o.Input+u.Input, o.Output+u.Output, llm.Sum(o.Cost, cost), priced
 }
 
-// A Comparison is a run as it was, and as another model answers it.
+// A Comparison is a run as it was, and as another model answers it. Of a run that was
+// recorded up to a place, both are what came behind that.
 type Comparison struct {
 	Run  string  `json:"run"`
 	Seq  uint64  `json:"seq"` // of its first commit
 	Said string  `json:"said"`
+	At   string  `json:"at,omitempty"` // the place behind which the model was asked
 	Then Outcome `json:"then"`
 	Now  Outcome `json:"now"`
 }
 
-// A rerun gives a model what recorded runs gave theirs.
-type rerun struct {
-	chain *llm.Chain
-	req   llm.Request
-	most  int // calls of the model in a run
+// A Rerun gives a model what runs of an agent gave theirs. No tool is called and nothing
+// is written: a call that the run has made too gets the result it got then, any other an
+// error.
+type Rerun struct {
+	Agent  string
+	Model  string // a name of the configuration; empty: the agent's first
+	System string // in place of the agent's instructions
+	Run    string // this run alone; empty: all
+	// At is a place in the log, SEQ or SEQ.N: what is before it stays as it was recorded,
+	// and the model is asked from the next call on to the end of that run. Empty: every
+	// run from its first call on.
+	At string
+	// Admit is asked before each call of the model, as llm.Chain has it; nil: none is.
+	Admit func(ctx context.Context, l llm.Link, req llm.Request) (llm.Admission, error)
 }
 
-// Rerun gives a model the input of every run of a log and calls each with how it
-// answers. No tool is called and nothing is written: a call that the run has
-// made too gets the result it got then, any other an error.
-func Rerun(ctx context.Context, cfg *config.Config, agent, model string, facts []session.Fact, each func(Comparison) error) error {
-	return RerunOf(ctx, cfg, agent, model, "", facts, nil, each)
-}
-
-// An Admit is asked before each call of a model, as llm.Chain has it; nil: none is asked.
-type Admit func(ctx context.Context, l llm.Link, req llm.Request) (llm.Admission, error)
-
-// RerunOf is Rerun of one run of the log; empty: of all.
-func RerunOf(ctx context.Context, cfg *config.Config, agent, model, run string, facts []session.Fact, admit Admit, each func(Comparison) error) error {
-	r, err := newRerun(cfg, agent, model)
+// Of asks the model what the runs of a log asked theirs, and calls each with how it
+// answers.
+func (r Rerun) Of(ctx context.Context, cfg *config.Config, facts []session.Fact, each func(Comparison) error) error {
+	list, err := r.recordings(facts)
 	if err != nil {
 		return err
 	}
-	r.chain.Admit = admit
-	for _, t := range recordings(facts) {
-		if run != "" && t.Run != run {
-			continue
-		}
-		r.add(t)
-		t.Now = r.ask(ctx, t)
+	asked, err := r.prepare(cfg)
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
+		asked.add(t)
+		t.Now = asked.ask(ctx, t)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -94,33 +97,102 @@ func RerunOf(ctx context.Context, cfg *config.Config, agent, model, run string, 
 	return nil
 }
 
-func newRerun(cfg *config.Config, agent, model string) (*rerun, error) {
+// recordings are those of the runs to ask again.
+func (r Rerun) recordings(facts []session.Fact) ([]*recording, error) {
+	from, err := begin(facts, r.At)
+	if err != nil {
+		return nil, err
+	}
+	list := recordings(facts, from)
+	if r.Run != "" {
+		list = slices.DeleteFunc(list, func(t *recording) bool { return t.Run != r.Run })
+	}
+	if r.At == "" {
+		return list, nil
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("no model was asked behind %s", r.At)
+	}
+	list[0].At = r.At
+	return list[:1], nil
+}
+
+// Check finds a place that is none.
+func (r Rerun) Check() error {
+	if r.At == "" {
+		return nil
+	}
+	_, err := session.ParsePlace(r.At)
+	return err
+}
+
+// begin is the index of the first fact that the model may make otherwise. A place at the
+// call of a model is before it: that call is asked again.
+func begin(facts []session.Fact, place string) (int, error) {
+	if place == "" {
+		return 0, nil
+	}
+	at, err := session.ParsePlace(place)
+	if err != nil {
+		return 0, err
+	}
+	i := -1
+	for n, f := range facts {
+		if f.Seq == at.Seq && (at.N == 0 || f.N == at.N) {
+			i = n + 1
+		}
+	}
+	if i < 0 {
+		return 0, fmt.Errorf("the log has no place %s; take seq and n from the export of the session", place)
+	}
+	for i > 0 && facts[i-1].Event.Type == run.ModelCalled {
+		i--
+	}
+	for i < len(facts) && facts[i].Event.Type == run.ToolRequested { // it goes with the words that asked for it
+		i++
+	}
+	return i, nil
+}
+
+// A rerun is a model with what it is given before the conversation.
+type rerun struct {
+	chain *llm.Chain
+	req   llm.Request
+	most  int // calls of the model in a run
+}
+
+func (r Rerun) prepare(cfg *config.Config) (*rerun, error) {
+	i := slices.IndexFunc(cfg.Agents, func(a config.Agent) bool { return a.ID == r.Agent })
+	if i < 0 {
+		return nil, fmt.Errorf("no agent %q in the configuration, whose instructions the model would be given; name another with -c", r.Agent)
+	}
+	agent, model := cfg.Agents[i], r.Model
+	if model == "" && len(agent.Model) > 0 {
+		model = agent.Model[0]
+	}
 	one, ok := cfg.Models[model]
 	if !ok {
 		return nil, fmt.Errorf("no model %q in the configuration; there is %v", model, slices.Sorted(maps.Keys(cfg.Models)))
-	}
-	i := slices.IndexFunc(cfg.Agents, func(a config.Agent) bool { return a.ID == agent })
-	if i < 0 {
-		return nil, fmt.Errorf("no agent %q in the configuration, whose instructions the model would be given; name another with -c", agent)
 	}
 	chain, err := build.Chain(model, one)
 	if err != nil {
 		return nil, err
 	}
+	chain.Admit = r.Admit
 	described, err := build.Described()
 	if err != nil {
 		return nil, err
 	}
-	r := &rerun{chain: chain, most: 64, req: llm.Request{System: cfg.Agents[i].Instructions}}
-	if n := cfg.Agents[i].Limits.ModelCalls; n > 0 {
-		r.most = n
+	asked := &rerun{chain: chain, most: 64, req: llm.Request{System: cmp.Or(r.System, agent.Instructions)}}
+	if n := agent.Limits.ModelCalls; n > 0 {
+		asked.most = n
 	}
-	if names := cfg.Agents[i].Tools; len(names) > 0 {
+	if names := agent.Tools; len(names) > 0 {
 		for _, t := range described.For(tools.GrantOf(names...)) {
-			r.req.Tools = append(r.req.Tools, llm.ToolDef{Name: t.Name, Description: t.Description, Schema: t.Schema})
+			asked.req.Tools = append(asked.req.Tools, llm.ToolDef{Name: t.Name, Description: t.Description, Schema: t.Schema})
 		}
 	}
-	return r, nil
+	return asked, nil
 }
 
 // add describes the tools of a run that only a running host could.
@@ -209,12 +281,13 @@ func callText(name string, args json.RawMessage) string {
 	return name + " " + string(args)
 }
 
-// recordings are the runs of a log that have asked a model.
-func recordings(facts []session.Fact) []*recording {
+// recordings are the runs of a log that have asked a model at facts[from] or later, with
+// what they did from there on.
+func recordings(facts []session.Fact, from int) []*recording {
 	var list []*recording
 	var now *recording
 	state := run.State{Phase: run.Idle}
-	for _, f := range facts {
+	for i, f := range facts {
 		e := f.Event
 		if e.Type == run.Started && (state.Run == nil || state.Run.ID != e.Run) {
 			now = &recording{
@@ -223,7 +296,9 @@ func recordings(facts []session.Fact) []*recording {
 			}
 			list = append(list, now)
 		}
-		if now != nil {
+		if now != nil && i < from {
+			now.pass(e)
+		} else if now != nil {
 			now.note(e, state)
 		}
 		if e.Type == run.Finished {
@@ -232,6 +307,17 @@ func recordings(facts []session.Fact) []*recording {
 		state = run.Fold(state, e)
 	}
 	return slices.DeleteFunc(list, func(t *recording) bool { return t.before == nil })
+}
+
+// pass takes down what of an event the model has to know that goes on behind it: the
+// conversation has the rest.
+func (t *recording) pass(e run.Event) {
+	switch {
+	case e.Type == run.MessageAdded && e.Message != nil && e.Message.Role == llm.User:
+		t.Said = cmp.Or(t.Said, e.Message.Text())
+	case e.Type == run.ToolRequested:
+		t.tools[e.Name] = true
+	}
 }
 
 // note takes an event of the run down; state is what was before it.
@@ -251,8 +337,9 @@ func (t *recording) note(e run.Event, state run.State) {
 		t.Then.Calls = append(t.Then.Calls, key)
 		t.tools[e.Name], t.open[e.Call] = true, key
 	case run.ToolFinished:
-		key := t.open[e.Call]
-		t.results[key] = append(t.results[key], outcome{e.Result, e.OK})
+		if key, ok := t.open[e.Call]; ok { // else it was asked for before, and the conversation has it
+			t.results[key] = append(t.results[key], outcome{e.Result, e.OK})
+		}
 	case run.Finished:
 		if e.Error != nil {
 			t.Then.Error = e.Error.Message
@@ -263,8 +350,8 @@ func (t *recording) note(e run.Event, state run.State) {
 func (t *recording) message(m *llm.Message, state run.State) {
 	switch {
 	case m == nil:
-	case m.Role == llm.User && t.Said == "":
-		t.Said = m.Text()
+	case m.Role == llm.User:
+		t.Said = cmp.Or(t.Said, m.Text())
 	case m.Role == llm.Assistant:
 		if t.before == nil {
 			t.before = slices.Clone(state.Messages)

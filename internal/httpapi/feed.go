@@ -96,8 +96,8 @@ func (f *Feed) Run(ctx context.Context) error {
 
 // follow takes what comes in a stream, until ctx ends.
 func (f *Feed) follow(ctx context.Context, stream, filter string, caughtUp func()) {
-	defer caughtUp()                                         // clients that wait give up by themselves
-	_ = bus.Follow(ctx, f.client.JetStream(), bus.Following{ // it ends with ctx
+	defer caughtUp()                                                       // clients that wait give up by themselves
+	_ = records.FollowStream(ctx, f.client.JetStream(), records.Following{ // it ends with ctx
 		Stream: stream, Subjects: []string{filter}, New: true, Patient: true, Log: f.log,
 		Began: func(after, _ uint64) {
 			f.reach(placeIn(stream, after))

@@ -51,7 +51,7 @@ type RunChange struct {
 	At      time.Time `json:"at"`
 }
 
-// A WaitingChange says that somebody is asked, or has answered.
+// A WaitingChange says that a question was asked or answered.
 type WaitingChange struct {
 	ID      string    `json:"id"`
 	Agent   string    `json:"agent"`

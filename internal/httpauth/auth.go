@@ -108,7 +108,7 @@ func (a *Auth) Caller(r *http.Request) (Caller, error) {
 }
 
 // with is the token that was sent. One that was made by command has no name of the
-// configuration: the name says who somebody is.
+// configuration: the name says who it is.
 func (a *Auth) with(sent string) (Token, bool) {
 	if t, ok := a.tokens.with(sent); ok {
 		return t, true

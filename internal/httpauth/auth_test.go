@@ -13,7 +13,7 @@ import (
 	"agenthost/internal/httpauth"
 )
 
-var somebody = []httpauth.Token{
+var issued = []httpauth.Token{
 	{Name: "desk", Token: "desk-secret", Role: httpauth.Admin},
 	{Name: "eye", Token: "eye-secret", Role: httpauth.Read},
 	{Name: "shop", Token: "shop-secret", Role: httpauth.Chat, Agents: []string{"ana"}},
@@ -65,7 +65,7 @@ func ask(h http.Handler, method, path string, body string, header map[string]str
 }
 
 func TestBearer(t *testing.T) {
-	h := handler(httpauth.Options{Listen: "0.0.0.0:8080", Token: "all-secret", Tokens: somebody})
+	h := handler(httpauth.Options{Listen: "0.0.0.0:8080", Token: "all-secret", Tokens: issued})
 	tests := map[string]struct {
 		path, token string
 		status      int
@@ -112,7 +112,7 @@ func logIn(t *testing.T, h http.Handler, token string) *http.Cookie {
 }
 
 func TestCookie(t *testing.T) {
-	opt := httpauth.Options{Listen: "0.0.0.0:8080", Tokens: somebody}
+	opt := httpauth.Options{Listen: "0.0.0.0:8080", Tokens: issued}
 	h := handler(opt)
 	c := logIn(t, h, " shop-secret ")
 	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || strings.Contains(c.Value, "shop-secret") {
@@ -157,7 +157,7 @@ func TestCookie(t *testing.T) {
 
 func TestCookieEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := handler(httpauth.Options{Listen: "0.0.0.0:8080", Tokens: somebody})
+		h := handler(httpauth.Options{Listen: "0.0.0.0:8080", Tokens: issued})
 		c := logIn(t, h, "desk-secret")
 		cookie := map[string]string{"Cookie": c.Name + "=" + c.Value}
 		time.Sleep(30*24*time.Hour - time.Minute)
@@ -173,7 +173,7 @@ func TestCookieEnds(t *testing.T) {
 
 // Who names no page comes to that of their role.
 func TestLoginLeadsHome(t *testing.T) {
-	h := handler(httpauth.Options{Listen: "0.0.0.0:8080", Token: "all-secret", Tokens: somebody})
+	h := handler(httpauth.Options{Listen: "0.0.0.0:8080", Token: "all-secret", Tokens: issued})
 	form := map[string]string{"Content-Type": "application/x-www-form-urlencoded", "Origin": "http://127.0.0.1:8080"}
 	for token, want := range map[string]string{"all-secret": "/", "desk-secret": "/", "eye-secret": "/", "shop-secret": "/chat"} {
 		res := ask(h, "POST", "/login", "to=&token="+token, form)
@@ -260,7 +260,7 @@ func TestWithoutToken(t *testing.T) {
 	}
 }
 
-// A listener that others reach lets nobody in without a token, whatever the
+// A listener that others reach refuses requests without a token, whatever the
 // configuration lacks.
 func TestNobodyWithoutTokenFromElsewhere(t *testing.T) {
 	h := handler(httpauth.Options{Listen: "0.0.0.0:8080"})

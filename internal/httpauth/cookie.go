@@ -19,7 +19,7 @@ const (
 	cookieFor  = 30 * 24 * time.Hour
 )
 
-// newCookie is the login of whoever has sent the token t. It holds the name, the
+// newCookie is the login by the token t. It holds the name, the
 // end, and a proof that only who knows the token can make: with another token it
 // ends.
 func newCookie(t Token, sent string, now time.Time, secure bool) *http.Cookie {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A Token lets whoever sends it in.
+// A Token admits the requests that send it.
 type Token struct {
 	Name  string `yaml:"name" json:"name"`
 	Token string `yaml:"token" json:"token"`
@@ -35,7 +35,7 @@ const Operator = "operator"
 type Caller struct {
 	Name string
 	Role Role
-	// Open says that no token is needed here: the name is nobody's.
+	// Open says that no token is needed here: there is no name.
 	Open   bool
 	agents []string
 }

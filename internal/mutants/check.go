@@ -11,16 +11,20 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
-// A checker runs the tests of mutants, one mutant at a time.
+// atOnce is how many mutants are checked at a time: their tests wait as much as they work.
+const atOnce = 3
+
+// A checker runs the tests of mutants.
 type checker struct {
 	root    string // of the module
 	dir     string // for the copies of files
 	timeout time.Duration
-	passed  bool          // all tests have, on the code as it is
-	used    time.Duration // of processors, so far
+	passed  bool         // all tests have, on the code as it is
+	used    atomic.Int64 // of processors, so far, in nanoseconds
 }
 
 // A result is what the tests made of a mutant, or of the code as it is.
@@ -41,23 +45,41 @@ func (c *checker) checkAll(ctx context.Context, mutants []mutant, out io.Writer)
 		}
 	}
 	t := newTable(out, mutants)
-	survivors := 0
-	for _, m := range mutants {
-		r, err := c.check(ctx, m)
+	var survivors []string
+	for i, get := range c.start(ctx, mutants) {
+		r, err := get()
 		if err != nil {
 			return err
 		}
-		t.row(m, r)
+		t.row(mutants[i], r)
 		if r.outcome != caught {
-			survivors++
+			survivors = append(survivors, mutants[i].name)
 		}
 	}
 	fmt.Fprintf(out, "\n%d of %d mutants are caught, in %s, with %s of processor time\n",
-		len(mutants)-survivors, len(mutants), time.Since(began).Round(time.Second), c.used.Round(time.Second))
-	if survivors > 0 {
-		return fmt.Errorf("%d mutants are not caught: a test is missing for each", survivors)
+		len(mutants)-len(survivors), len(mutants), time.Since(began).Round(time.Second), time.Duration(c.used.Load()).Round(time.Second))
+	if len(survivors) > 0 {
+		return fmt.Errorf("%d mutants are not caught, a test is missing for each: %s", len(survivors), strings.Join(survivors, ", "))
 	}
 	return nil
+}
+
+// start checks mutants, some at a time, and returns what waits for each.
+func (c *checker) start(ctx context.Context, mutants []mutant) (get []func() (result, error)) {
+	places := make(chan struct{}, atOnce)
+	for _, m := range mutants {
+		ended := make(chan struct{})
+		var r result
+		var err error
+		go func() {
+			defer close(ended)
+			places <- struct{}{}
+			defer func() { <-places }()
+			r, err = c.check(ctx, m)
+		}()
+		get = append(get, func() (result, error) { <-ended; return r, err })
+	}
+	return get
 }
 
 // controls runs the tests of mutants without any of them, each package once; once more
@@ -137,6 +159,6 @@ func (c *checker) test(ctx context.Context, m mutant, tests, overlay string) (re
 	}
 	r := judge(&out)
 	r.took = time.Since(began)
-	c.used += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	c.used.Add(int64(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()))
 	return r, nil
 }

@@ -49,5 +49,5 @@ func table() []mutant {
 		logMutants, laneMutants, engineMutants, runMutants, budgetMutants,
 		scheduleMutants, courierMutants, trustMutants, partitionMutants,
 	)
-	return append(written, simulated(written)...)
+	return slices.Concat(written, simulated(written), simulatedAlone())
 }

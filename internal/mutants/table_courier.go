@@ -35,6 +35,12 @@ var courierMutants = []mutant{
 		new: `	if false && o.older && o.left.holds(it) {`,
 	},
 	{
+		name: "newer-before-what-is-lost-again", breaks: "newer replies wait for one that is lost twice",
+		file: "plugins/outbox.go", pkg: "./plugins", tests: []string{"TestNewerRepliesWaitForALostOne"}, ci: true,
+		old: `(!complete || time.Now().Before(o.olderUntil))`,
+		new: `time.Now().Before(o.olderUntil)`,
+	},
+	{
 		name: "all-chats-wait", breaks: "a chat without leftovers does not wait for another",
 		file: "plugins/leftover.go", pkg: "./plugins", tests: []string{"TestOnlyChatsUnderWayWaitAfterACrash", "TestLeftoverHoldsItsChats"},
 		old: `	if l.missing[it.key] == 0 && l.set[it.key] == 0 {
@@ -57,10 +63,30 @@ var courierMutants = []mutant{
 		new: `if e.term != nil && time.Since(e.heard) > 100*pinnedTTL {`,
 	},
 	{
+		name: "account-kept-by-the-dead", breaks: "an account moves within ten seconds of the death of its owner",
+		file: "plugins/owner.go", pkg: "./plugins", tests: []string{"TestTakeoverTime"},
+		old: `	pinnedTTL  = 6 * time.Second`,
+		new: `	pinnedTTL  = 9 * time.Second`,
+	},
+	{
 		name: "account-not-handed-over", breaks: "a host that stops hands its accounts over at once",
 		file: "plugins/owner.go", pkg: "./plugins", tests: []string{"TestOneOwnerAndTakeover"},
 		old: `	return stream.UnpinConsumer(ctx, e.c.account.consumer(), ownerGroup)`,
 		new: `	_ = stream
 	return nil`,
+	},
+	{
+		name: "consumer-removed-with-replies", breaks: "the consumer of an account that is gone stays while replies wait",
+		file: "plugins/unconfigured.go", pkg: "./plugins", tests: []string{"TestConsumerOfAnUnconfiguredAccountIsRemoved"},
+		old: `	if waiting(info) > 0 || pinnedClient(info) != "" {`,
+		new: `	if pinnedClient(info) != "" {`,
+	},
+	{
+		name: "consumer-forgets-its-place", breaks: "what is said while a consumer is gone is delivered",
+		file: "plugins/consumer.go", pkg: "./plugins", tests: []string{"TestRepliesWhileTheConsumerIsGone"},
+		old: `	if done > 0 {
+`,
+		new: `	if done > 1<<60 {
+`,
 	},
 }

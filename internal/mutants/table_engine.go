@@ -4,7 +4,7 @@ package main
 var engineMutants = []mutant{
 	{
 		name: "ack-before-commit", breaks: "a message is acknowledged after its commit",
-		file: "agents/engine/finish.go", pkg: "./agents/engine", tests: []string{"TestUncommittedRunOutlivesACrash"}, ci: true,
+		file: "agents/internal/conversation/finish.go", pkg: "./agents/engine", tests: []string{"TestUncommittedRunOutlivesACrash"}, ci: true,
 		old: `	crash.Point("before-commit")
 `,
 		new: `	crash.Point("before-commit")
@@ -13,7 +13,7 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "ack-before-reply", breaks: "a message is acknowledged after its reply is stored",
-		file: "agents/engine/finish.go", pkg: "./agents/engine", tests: []string{"TestUnpublishedReplyOutlivesACrash"}, ci: true,
+		file: "agents/internal/conversation/finish.go", pkg: "./agents/engine", tests: []string{"TestUnpublishedReplyOutlivesACrash"}, ci: true,
 		old: `	wait := message.Delivered(t.Items) < len(t.Inputs)
 `,
 		new: `	wait := message.Delivered(t.Items) < len(t.Inputs)
@@ -22,7 +22,7 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "ack-before-spill", breaks: "what is spilled is acknowledged after its commit",
-		file: "agents/engine/spill.go", pkg: "./agents/engine", tests: []string{"TestUncommittedInputBehindAQuestionOutlivesACrash"}, ci: true,
+		file: "agents/internal/conversation/spill.go", pkg: "./agents/engine", tests: []string{"TestUncommittedInputBehindAQuestionOutlivesACrash"}, ci: true,
 		old: `	crash.Point("before-spill")
 `,
 		new: `	crash.Point("before-spill")
@@ -34,7 +34,7 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "no-anchor-of-a-spill", breaks: "a message stands for what only the log has",
-		file: "agents/engine/locked.go", pkg: "./agents/engine", tests: []string{"TestPausedMessagesOutliveACrash"}, ci: true,
+		file: "agents/internal/conversation/locked.go", pkg: "./agents/engine", tests: []string{"TestPausedMessagesOutliveACrash"}, ci: true,
 		old: `		if c.anchor == nil && !c.suspended {
 			c.anchor = it.Delivery
 		} else if`,
@@ -42,15 +42,15 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "no-anchor-of-a-run", breaks: "a message stands for what only the log has, also after an answer",
-		file: "agents/engine/release.go", pkg: "./agents/engine", tests: []string{"TestLoggedInputsOutliveCrashes", "TestInputsLoggedBehindAQuestionOutliveCrashes"}, ci: true,
-		old: `	case c.In(message.Logged) > 0:
+		file: "agents/internal/conversation/release.go", pkg: "./agents/engine", tests: []string{"TestLoggedInputsOutliveCrashes", "TestInputsLoggedBehindAQuestionOutliveCrashes"}, ci: true,
+		old: `	case c.In(message.Logged) > 0 || c.runsLogged:
 		before := c.anchor`,
 		new: `	case last > 1<<40:
 		before := c.anchor`,
 	},
 	{
 		name: "next-run-does-not-wait-for-a-logged-input", breaks: "the reply to a logged input is stored before the next run",
-		file: "agents/engine/finish.go", pkg: "./agents/engine", tests: []string{"TestNextRunWaitsForTheReplyToALoggedInput"}, ci: true,
+		file: "agents/internal/conversation/finish.go", pkg: "./agents/engine", tests: []string{"TestNextRunWaitsForTheReplyToALoggedInput"}, ci: true,
 		old: `	wait := message.Delivered(t.Items) < len(t.Inputs)
 `,
 		new: `	wait := false
@@ -58,7 +58,7 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "no-catch-up", breaks: "what an owner before has not published is published",
-		file: "agents/engine/open.go", pkg: "./agents/engine", tests: []string{"TestLostRepliesToLoggedInputsAreSentAfterACrash"}, ci: true,
+		file: "agents/internal/conversation/open.go", pkg: "./agents/engine", tests: []string{"TestLostRepliesToLoggedInputsAreSentAfterACrash"}, ci: true,
 		old: `	if from > 0 {`,
 		new: `	if from > 1<<40 {`,
 	},
@@ -84,13 +84,13 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "reply-without-id", breaks: "a reply is published under its id",
-		file: "agents/engine/publish.go", pkg: "./agents/engine", tests: []string{"TestReplyIsPublishedWithItsID"}, ci: true,
+		file: "agents/internal/conversation/publish.go", pkg: "./agents/engine", tests: []string{"TestReplyIsPublishedWithItsID"}, ci: true,
 		old: `string(c.Key), nats.MsgIdHdr, reply.ID),`,
 		new: `string(c.Key), "Agent-Reply-Id", reply.ID),`,
 	},
 	{
 		name: "outbox-does-not-wait", breaks: "replies of a session keep their order",
-		file: "agents/engine/publish.go", pkg: "./agents/engine", tests: []string{"TestUnpublishedReplyOutlivesACrash"}, ci: true,
+		file: "agents/internal/conversation/publish.go", pkg: "./agents/engine", tests: []string{"TestUnpublishedReplyOutlivesACrash"}, ci: true,
 		old: `		c.publish(reply, t, nil)
 		return true
 `,
@@ -100,7 +100,7 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "fenced-items-not-tried", breaks: "what broke off at the fence is counted when it runs again",
-		file: "agents/engine/retry.go", pkg: "./agents/engine", tests: []string{"TestRunsAfterAFenceAreCounted"}, ci: true,
+		file: "agents/internal/conversation/retry.go", pkg: "./agents/engine", tests: []string{"TestRunsAfterAFenceAreCounted"}, ci: true,
 		old: `		it.Tried, it.Handed = true, false
 `,
 		new: `		_ = it
@@ -108,26 +108,26 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "attempts-not-counted", breaks: "a message that fails its host five times is a dead letter",
-		file: "agents/engine/resume.go", pkg: "./agents/engine", tests: []string{"TestMessageThatFailsItsHostIsADeadLetter"}, ci: true,
+		file: "agents/internal/conversation/resume.go", pkg: "./agents/engine", tests: []string{"TestMessageThatFailsItsHostIsADeadLetter"}, ci: true,
 		old: `max(left.Attempt, 1)+1, left.Handed`,
 		new: `max(left.Attempt, 1), left.Handed`,
 	},
 	{
 		name: "good-stops-counted", breaks: "a host that stops in good order is no failure of the message",
-		file: "agents/engine/resume.go", pkg: "./agents/engine", tests: []string{"TestStopsInARunAreNoFailures"}, ci: true,
+		file: "agents/internal/conversation/resume.go", pkg: "./agents/engine", tests: []string{"TestStopsInARunAreNoFailures"}, ci: true,
 		old: `		handed++
 `,
 		new: ``,
 	},
 	{
 		name: "collect-loses-one", breaks: "of what is collected nothing is lost",
-		file: "agents/engine/take.go", pkg: "./agents/engine", tests: []string{"TestCollectedMessagesAreAllAnswered"}, ci: true,
+		file: "agents/internal/conversation/take.go", pkg: "./agents/engine", tests: []string{"TestCollectedMessagesAreAllAnswered"}, ci: true,
 		old: `c.edited(c.pop(n))`,
 		new: `c.edited(c.pop(n)[:min(n, 2)])`,
 	},
 	{
 		name: "rest-keeps-a-waiting-run", breaks: "a run that waits keeps nothing in memory",
-		file: "agents/engine/release.go", pkg: "./agents/engine", tests: []string{"TestWaitingRunKeepsNothing"}, ci: true,
+		file: "agents/internal/conversation/release.go", pkg: "./agents/engine", tests: []string{"TestWaitingRunKeepsNothing"}, ci: true,
 		old: `		c.forget()
 		c.suspended = false
 `,
@@ -148,13 +148,13 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "not-asked-again", breaks: "a question that was not heard is put again",
-		file: "agents/engine/suspended.go", pkg: "./agents/engine", tests: []string{"TestQuestionThatWasNotPutOutlivesACrash"},
+		file: "agents/internal/conversation/suspended.go", pkg: "./agents/engine", tests: []string{"TestQuestionThatWasNotPutOutlivesACrash"},
 		old: `	if fresh && slices.ContainsFunc`,
 		new: `	if false && fresh && slices.ContainsFunc`,
 	},
 	{
 		name: "excess-is-dropped", breaks: "what is past queue_max is answered with an error",
-		file: "agents/engine/conversation.go", pkg: "./agents/engine", tests: []string{"TestFullQueue", "TestFullLog"},
+		file: "agents/internal/conversation/conversation.go", pkg: "./agents/engine", tests: []string{"TestFullQueue", "TestFullLog"},
 		old: `	case full:
 		c.refuseExcess(it)
 `,
@@ -175,8 +175,14 @@ var engineMutants = []mutant{
 		new: `	return false && in.Agent != r.id && `,
 	},
 	{
+		name: "no-question-behind-the-deadline", breaks: "a run that is over while it waits for a person ends by its question",
+		file: "agents/internal/conversation/runner.go", pkg: "./agents/engine", tests: []string{"TestQuestionOfATaskThatIsOver"}, ci: true,
+		old: `return false, t.tools.Ask(t.Agent.Work, *e.Call)`,
+		new: `return false, t.tools.Ask(ctx, *e.Call)`,
+	},
+	{
 		name: "anybody-approves", breaks: "with approvers set, only they answer",
-		file: "agents/internal/answers/permit.go", pkg: "./agents/internal/answers", tests: []string{"TestRefuse"}, ci: true,
+		file: "agents/internal/answers/approvers.go", pkg: "./agents/internal/answers", tests: []string{"TestRefuse"}, ci: true,
 		old: `	case approves && len(a.approvers) > 0:
 		return notPermitted(book.Say("approver_only"))
 `,
@@ -184,7 +190,7 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "chat-allows-always", breaks: "a chat allows once or for its session, not always",
-		file: "agents/internal/answers/permit.go", pkg: "./agents/internal/answers", tests: []string{"TestRefuse"},
+		file: "agents/internal/answers/approvers.go", pkg: "./agents/internal/answers", tests: []string{"TestRefuse"},
 		old: `	case answer.Scope == ask.ScopeAlways:`,
 		new: `	case answer.Scope == ask.ScopeAlways && a.budget:`,
 	},
@@ -202,8 +208,33 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "late-answer-not-looked-up", breaks: "an answer to a question of another host counts",
-		file: "agents/engine/open.go", pkg: "./agents/engine", tests: []string{"TestAnswerToAQuestionOfAnotherHost", "TestAnswerToALaterQuestionOfAnotherHost"},
+		file: "agents/internal/conversation/open.go", pkg: "./agents/engine", tests: []string{"TestAnswerToAQuestionOfAnotherHost", "TestAnswerToALaterQuestionOfAnotherHost"},
 		old: `return it.LogReads >= c.reads }`,
 		new: `return false }`,
+	},
+	{
+		name: "another-owner-not-noted", breaks: "what another owner has asked and not put is put",
+		file: "agents/internal/conversation/open.go", pkg: "./agents/engine", tests: []string{"TestQuestionThatAnotherOwnerHasNotPut"},
+		old: `	c.noteTried(journal)
+`,
+		new: ``,
+	},
+	{
+		name: "later-message-first", breaks: "a reply that another lane has brought goes before that of a later message",
+		file: "agents/internal/conversation/locked.go", pkg: "./agents/engine", tests: []string{"TestReplyBeforeThatOfALaterMessage"},
+		old: `	if !tried && (from <= c.replied ||`,
+		new: `	if !tried && (true || from <= c.replied ||`,
+	},
+	{
+		name: "edit-that-comes-twice", breaks: "an edit has one place in its run",
+		file: "agents/internal/conversation/changes.go", pkg: "./agents/engine", tests: []string{"TestEditThatComesTwice"},
+		old: `!edit.ChangesOf(it) || slices.ContainsFunc(edits, same) {`,
+		new: `!edit.ChangesOf(it) || false && slices.ContainsFunc(edits, same) {`,
+	},
+	{
+		name: "withdrawn-once-comes-again", breaks: "what was withdrawn is not answered, though it comes twice",
+		file: "agents/internal/conversation/changes.go", pkg: "./agents/engine", tests: []string{"TestWithdrawnMessageThatComesTwice"},
+		old: `if copied != target && change.ChangesOf(copied) {`,
+		new: `if copied != target && change.ChangesOf(copied) && false {`,
 	},
 }

@@ -10,8 +10,14 @@ var laneMutants = []mutant{
 	},
 	{
 		name: "reset-among-deliveries", breaks: "of a consumer with replicas that is reset nothing is lost",
-		file: "bus/delivery/lane.go", pkg: "./bus/delivery", tests: []string{"TestLaneOfReplicasIsTakenOverUnderLoad"}, ci: true,
+		file: "bus/delivery/lane.go", pkg: "./bus/delivery", tests: []string{"TestLaneStopsAskingBeforeAReset"}, ci: true,
 		old: `if l.resets(t) {`,
+		new: `if false {`,
+	},
+	{
+		name: "forgotten-deliveries-unnoticed", breaks: "what a server has forgotten is asked for again",
+		file: "bus/delivery/asking.go", pkg: "./bus/delivery", tests: []string{"TestLaneOfAServerThatForgets"}, ci: true,
+		old: `if l.forgotten(ctx) {`,
 		new: `if false {`,
 	},
 	{
@@ -120,7 +126,7 @@ func (h *heldMessages) count`,
 	},
 	{
 		name: "loose-binding", breaks: "a binding takes its own subject and no other",
-		file: "agents/internal/lanes/directory.go", pkg: "./agents/internal/lanes", tests: []string{"TestDirectoryFindsTakers"},
+		file: "agents/internal/lanes/bindings.go", pkg: "./agents/internal/lanes", tests: []string{"TestDirectoryFindsTakers"},
 		old: `	return joined(d.bound[subject], d.wide[wideChannel(subject)])`,
 		new: `	channel, _, _ := bus.Channel(subject)
 	return joined(append(slices.Clip(d.bound[subject]), d.bound[bus.InboundPrefix+channel]...), d.wide[wideChannel(subject)])`,

@@ -92,6 +92,12 @@ var logMutants = []mutant{
 		new: ``,
 	},
 	{
+		name: "older-echo-settles", breaks: "a repeated acknowledgement is not taken for that of another message",
+		file: "bus/publishing/inflight.go", pkg: "./bus/publishing", tests: []string{"TestPublishKnowsOlderEchoes"}, ci: true,
+		old: `return a.seq <= p.seq`,
+		new: `return a.seq == p.seq`,
+	},
+	{
 		name: "closing-settles-as-stored", breaks: "what is not stored when the host stops is not counted as sent",
 		file: "bus/publishing/publisher.go", pkg: "./bus/publishing", tests: []string{"TestPublisherSettlesAllWhenItStops"},
 		old: `pub.stored(0, pub.sends > 1, ErrClosed)`,
@@ -108,5 +114,46 @@ var logMutants = []mutant{
 		file: "agents/internal/unsent/unsent.go", pkg: "./agents/internal/unsent", tests: []string{"TestAdd"},
 		old: `if missing[s.Reply.ID] || !bus.StoredSubject`,
 		new: `if true || !bus.StoredSubject`,
+	},
+	{
+		name: "rewritten-log-read-twice", breaks: "a log that was written again is read from there on",
+		file: "session/store.go", pkg: "./session", tests: []string{"TestRewriteThatIsCutOff"},
+		old: `		if rec.Header.Get(replacesHeader) != "" {
+			l.restart()
+		}
+`,
+		new: ``,
+	},
+	{
+		name: "rewrite-without-fence", breaks: "what is committed while a log is written again is not lost",
+		file: "session/overwrite.go", pkg: "./session", tests: []string{"TestRewriteIsFenced"},
+		old: `	msg.Header.Set(expectedLastSubjectSequence, strconv.FormatUint(last, 10))
+	ack, err := a.js.PublishMsg(ctx, msg)`,
+		new: `	msg.Header.Set("Agent-Not-Expected", strconv.FormatUint(last, 10))
+	ack, err := a.js.PublishMsg(ctx, msg)`,
+	},
+	{
+		name: "agent-erased-as-a-person", breaks: "an agent that is called as a person who is erased stays",
+		file: "internal/erase/redact.go", pkg: "./internal/erase", tests: []string{"TestRedact"},
+		old: `	case v.senders && (name`,
+		new: `	case (name`,
+	},
+	{
+		name: "erasure-begins-at-zero", breaks: "an erasure that was cut off goes on with what it knew",
+		file: "internal/erase/files.go", pkg: "./internal/erase", tests: []string{"TestRunLeavesWhatIsNotDelivered"},
+		old: `		e.take(j)`,
+		new: `		_ = j`,
+	},
+	{
+		name: "erased-before-delivery", breaks: "a reply for others is erased once it is delivered",
+		file: "internal/erase/streams.go", pkg: "./internal/erase", tests: []string{"TestRunLeavesWhatIsNotDelivered"},
+		old: `info.AckFloor.Stream < seq &&`,
+		new: `info.AckFloor.Stream > seq &&`,
+	},
+	{
+		name: "canary-left", breaks: "a canary that is not answered is taken back",
+		file: "internal/probe/probe.go", pkg: "./internal/probe", tests: []string{"TestRunTakesBackWhatIsNotAnswered"},
+		old: `p.at[Replied].IsZero() && p.seq > 0`,
+		new: `p.at[Replied].IsZero() && p.seq > 1<<40`,
 	},
 }

@@ -4,7 +4,7 @@ package main
 var partitionMutants = []mutant{
 	{
 		name: "partition-moves-at-once", breaks: "a session moves once its former partition has done what it was given",
-		file: "agents/engine/division.go", pkg: "./agents/engine", tests: []string{"TestSessionsMoveWhenTheirPartitionIsDone"},
+		file: "agents/internal/partitions/division.go", pkg: "./agents/engine", tests: []string{"TestSessionsMoveWhenTheirPartitionIsDone"},
 		old: `	return number, l.Generation, busy
 `,
 		new: `	return number, l.Generation, busy && false
@@ -16,6 +16,26 @@ var partitionMutants = []mutant{
 		old: `	d.stream, d.Subject, d.Seq, d.Stored, d.NotBefore = was.Stream, was.Subject, was.Seq, was.Stored, was.NotBefore
 `,
 		new: `	d.stream, d.Subject, d.Stored, d.NotBefore = was.Stream, was.Subject, was.Stored, was.NotBefore
+`,
+	},
+	{
+		name: "former-layout-is-taken", breaks: "nothing is handed on by a layout that another host has changed",
+		file: "agents/internal/partitions/fence.go", pkg: "./agents/internal/partitions", tests: []string{"TestFormerLayoutIsRefused"},
+		old: `		if f.generation > generation {
+			return errLaterLayout
+		}
+		return d.writeNext`,
+		new: `		if f.generation < 0 {
+			return errLaterLayout
+		}
+		return d.writeNext`,
+	},
+	{
+		name: "partitions-change-with-the-next-message", breaks: "the number of partitions changes while no message comes",
+		file: "agents/internal/lanes/change.go", pkg: "./agents/engine", tests: []string{"TestPartitionsOfAnAgentAtRestChange"},
+		old: `		if s.servesLane(a.ID()) {
+`,
+		new: `		if s.servesLane(a.ID()) && ctx.Err() != nil {
 `,
 	},
 	{
@@ -34,7 +54,7 @@ var partitionMutants = []mutant{
 	},
 	{
 		name: "lost-lane-takes-all", breaks: "a chat that loses the lane of its reminders keeps its messages",
-		file: "agents/engine/retry.go", pkg: "./agents/engine", tests: []string{"TestMessagesStayWhenAReminderIsLost"},
+		file: "agents/internal/conversation/retry.go", pkg: "./agents/engine", tests: []string{"TestMessagesStayWhenAReminderIsLost"},
 		old: `			if kept == 0 {
 `,
 		new: `			if len(lost) > 0 || kept == 0 {

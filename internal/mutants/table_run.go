@@ -106,7 +106,7 @@ func (m *machine) rerun`,
 	},
 	{
 		name: "next-hook-sees-the-original", breaks: "a hook sees what those before it have changed",
-		file: "hooks/leg.go", pkg: "./hooks", tests: []string{"TestNextSeesOverride"},
+		file: "hooks/isolation.go", pkg: "./hooks", tests: []string{"TestNextSeesOverride"},
 		old: `		l.action, l.call.Args = Override, merged(l.call.Args, changes)`,
 		new: `		l.action = Override`,
 	},

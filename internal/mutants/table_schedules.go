@@ -24,13 +24,13 @@ var scheduleMutants = []mutant{
 	},
 	{
 		name: "firing-replaced-while-due", breaks: "a firing that is due is not replaced before it has fired",
-		file: "heartbeat/keeper.go", pkg: "./heartbeat", tests: []string{"TestFiringThatIsDueIsNotReplaced"}, ci: true,
+		file: "heartbeat/schedules.go", pkg: "./heartbeat", tests: []string{"TestFiringThatIsDueIsNotReplaced"}, ci: true,
 		old: `!h.Due.IsZero() && !h.Due.After(now):`,
 		new: `!h.Due.IsZero() && h.Due.IsZero():`,
 	},
 	{
 		name: "missed-firings-all-made-up-for", breaks: "firings that were missed become one",
-		file: "heartbeat/keeper.go", pkg: "./heartbeat", tests: []string{"TestMissed"}, ci: true,
+		file: "heartbeat/schedules.go", pkg: "./heartbeat", tests: []string{"TestMissed"}, ci: true,
 		old: `	next, more, err := e.after(now)
 `,
 		new: `	next, more, err := e.after(e.Next)

@@ -7,7 +7,90 @@ import "slices"
 var inSimulation = []string{
 	"no-fence", "id-forgotten", "answer-forgotten-in-a-fresh-log", "ambiguous-commit-taken-for-stored", "ack-before-commit",
 	"reply-without-id", "outbox-does-not-wait", "old-replies-not-searched-for", "collect-loses-one", "no-reset-at-takeover",
-	"left-is-acknowledged",
+	"left-is-acknowledged", "unsafe-tool-runs-again", "second-answer-counts", "no-deadline-of-a-waiting-run", "not-asked-again", "call-left-open",
+	"firing-named-by-its-host", "tick-decided-twice", "later-message-first", "edit-that-comes-twice", "partition-moves-at-once",
+}
+
+// simulationMutants are those that the simulation alone has to catch: one to each promise of what it checks.
+var simulationMutants = []mutant{
+	{
+		name: "simulated-task-given-twice", breaks: "a task is worked on once",
+		file: "agents/internal/toolcall/delegate.go",
+		old:  `		ID: w.ID, Kind: bus.RouteDelegate,`,
+		new:  `		ID: w.ID + time.Now().String(), Kind: bus.RouteDelegate,`,
+	},
+	{
+		name: "simulated-result-changed", breaks: "a task has the result that its agent gave",
+		file: "agents/internal/answers/answers.go",
+		old:  `sig.Kind, sig.Call, sig.Answer = run.Answered, call.ID, message.WithMedia(route)`,
+		new:  `sig.Kind, sig.Call, sig.Answer = run.Answered, call.ID, "done: "+message.WithMedia(route)`,
+	},
+	{
+		name: "simulated-denial-runs", breaks: "what was denied does not run",
+		file: "run/wait.go",
+		old: `		if sig.Answer == Deny {
+			m.finish(`,
+		new: `		if sig.Answer == "" {
+			m.finish(`,
+	},
+	{
+		name: "simulated-nobody-asked", breaks: "what needs an approval asks for it",
+		file: "agents/internal/toolcall/use.go",
+		old: `	if call.Approved {
+		return nil, ""
+	}
+	switch`,
+		new: `	if call.Approved || len(args) > 0 {
+		return nil, ""
+	}
+	switch`,
+	},
+	{
+		name: "simulated-other-option", breaks: "a question has the answer that was given",
+		file: "run/wait.go",
+		old: `		e.Type = QuestionAnswered
+`,
+		new: `		e.Type, e.Answer = QuestionAnswered, e.Answer+"!"
+`,
+	},
+	{
+		name: "simulated-withdrawn-is-answered", breaks: "what was withdrawn is not answered",
+		file: "agents/internal/conversation/changes.go",
+		old: `		ending := append(c.ChangedIn(target), target)
+`,
+		new: `		ending := c.ChangedIn(target)
+`,
+	},
+	{
+		name: "simulated-stop-is-dropped", breaks: "an order to stop is in a log, or is answered",
+		file: "agents/internal/conversation/forward.go",
+		old: `	if n == 0 && before == "" {
+		return false
+	}
+`,
+		new: `	if n == 0 && before == "" {
+		it.Delivery.Done()
+		return true
+	}
+`,
+	},
+	{
+		name: "simulated-reminder-lost", breaks: "a reminder fires",
+		file: "heartbeat/schedules.go",
+		old: `	case h.data == string(msg.Data):
+`,
+		new: `	case h.seq == 0 || h.data == string(msg.Data):
+`,
+	},
+}
+
+// simulatedAlone are simulationMutants, with the test that has to catch them.
+func simulatedAlone() []mutant {
+	list := slices.Clone(simulationMutants)
+	for i := range list {
+		list[i].pkg, list[i].tests = "./internal/simulation", []string{"TestSimulation"}
+	}
+	return list
 }
 
 // simulated are those mutants, as the simulation has to catch them.

@@ -2,6 +2,7 @@ package scrub_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,11 +36,28 @@ func (f fleet) commit(agent string, key session.Key, after uint64, text string) 
 	msg := nats.NewMsg(session.Subject(agent, session.SID(agent, key)))
 	msg.Data = fmt.Appendf(nil, `{"v":1,"key":%q,"events":[{"type":"message","message":{"role":"user","parts":[{"text":%q}]}}]}`, key, text)
 	msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(after, 10))
-	ack, err := f.js.PublishMsg(f.t.Context(), msg)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return ack.Sequence
+	var seq uint64
+	waittest.Until(f.t, "a commit is stored", func() bool {
+		ack, err := f.js.PublishMsg(f.t.Context(), msg)
+		if err == nil {
+			seq = ack.Sequence
+			return true
+		}
+		// A cluster may refuse it while a leader changes, or have stored it unsaid.
+		stream, err := f.js.Stream(f.t.Context(), bus.SessionsStream)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		stored, err := stream.GetLastMsgForSubject(f.t.Context(), msg.Subject)
+		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+			f.t.Fatal(err)
+		}
+		if err == nil && stored.Sequence > after {
+			seq = stored.Sequence
+		}
+		return seq > 0
+	})
+	return seq
 }
 
 // sessions writes so many sessions of three commits each.

@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
 	"agenthost/agents"
 	"agenthost/agents/engine"
@@ -15,56 +16,6 @@ import (
 	"agenthost/session"
 	"agenthost/tools"
 )
-
-// A gate is where the code of a host waits for something outside that is not NATS: for
-// a model or a tool. The scheduler opens it.
-type gate struct {
-	life  *life
-	label string
-	act   func() // what happens outside when it opens; it may be nil
-	open  chan struct{}
-}
-
-// gates are those with a goroutine waiting.
-type gates struct {
-	mu   sync.Mutex
-	list []*gate
-	wake chan struct{}
-}
-
-// pass waits until the scheduler lets the caller through.
-func (g *gates) pass(ctx context.Context, l *life, label string, act func()) error {
-	at := &gate{l, label, act, make(chan struct{})}
-	g.mu.Lock()
-	g.list = append(g.list, at)
-	g.mu.Unlock()
-	select {
-	case g.wake <- struct{}{}:
-	default:
-	}
-	select {
-	case <-at.open:
-		return nil
-	case <-ctx.Done():
-		g.remove(at)
-		return ctx.Err()
-	}
-}
-
-func (g *gates) remove(at *gate) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.list = slices.DeleteFunc(g.list, func(other *gate) bool { return other == at })
-}
-
-// waiting are the gates of hosts that live.
-func (g *gates) waiting() []*gate {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	list := slices.DeleteFunc(slices.Clone(g.list), func(at *gate) bool { return at.life.dead.Load() })
-	slices.SortStableFunc(list, func(a, b *gate) int { return strings.Compare(a.life.name+a.label, b.life.name+b.label) })
-	return list
-}
 
 // A model does what the person says: say, pay, look or both. Then it repeats their words.
 type model struct{ life *life }
@@ -86,7 +37,7 @@ func (m model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta,
 			return
 		}
 		for i, c := range calls {
-			if !yield(llm.Delta{Call: &llm.CallDelta{Index: i, ID: fmt.Sprint("c", i), Name: c[0], Args: fmt.Sprintf(`{"for":%q}`, c[1])}}, nil) {
+			if !yield(llm.Delta{Call: &llm.CallDelta{Index: i, ID: fmt.Sprint("c", i), Name: c.tool, Args: c.args}}, nil) {
 				return
 			}
 		}
@@ -94,19 +45,29 @@ func (m model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta,
 	}
 }
 
-// callsFor are the tool calls, each a name and what it is for, that a text wants.
-func callsFor(text string) (calls [][2]string) {
+// A wish is a tool call that a text wants.
+type wish struct{ tool, args string }
+
+// callsFor are the tool calls that a text wants.
+func callsFor(text string) (calls []wish) {
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
 		if len(words) < 2 {
 			continue
 		}
-		what, name := words[len(words)-2], words[len(words)-1]
-		if what == "pay" || what == "both" {
-			calls = append(calls, [2]string{"bill.pay", name})
+		verb, name := words[len(words)-2], words[len(words)-1]
+		args := fmt.Sprintf(`{"for":%q}`, name)
+		if task, ok := strings.CutPrefix(verb, taskVerb); ok {
+			args = fmt.Sprintf(`{"for":%q}`, task+" "+name)
+			calls = append(calls, wish{"delegate", args})
 		}
-		if what == "look" || what == "both" {
-			calls = append(calls, [2]string{"bill.look", name})
+		switch verb {
+		case payVerb, lookVerb, signVerb:
+			calls = append(calls, wish{"bill." + verb, args})
+		case bothVerb:
+			calls = append(calls, wish{"bill." + payVerb, args}, wish{"bill." + lookVerb, args})
+		case askVerb, remindVerb:
+			calls = append(calls, wish{verb, args})
 		}
 	}
 	return calls
@@ -140,29 +101,81 @@ func (l *life) tool(name string, again bool) tools.Tool {
 	}
 }
 
-// runtimes are the agents.
-func (l *life) runtimes(parts *engine.Parts) (list []*engine.Runtime) {
-	policy, err := tools.NewPolicy(map[string]string{"bill.*": "allow"})
+// anyObject is the schema of arguments that are not looked at.
+var anyObject = json.RawMessage(`{"type":"object"}`)
+
+// waitTool waits for another, as wait says of what the call is for.
+func waitTool(name string, wait func(what string) tools.Wait) tools.Tool {
+	return tools.Tool{
+		Name: name, Description: "waits for another", Schema: anyObject, ReadOnly: true, Rerun: true, Asks: true,
+		Run: func(_ context.Context, call tools.Call) (tools.Result, error) {
+			args := struct{ For string }{}
+			if err := json.Unmarshal(call.Args, &args); err != nil {
+				return tools.Result{}, err
+			}
+			w := wait(args.For)
+			return tools.Result{Wait: &w}, nil
+		},
+	}
+}
+
+// taskPatience is how long an agent waits for another.
+const taskPatience = 40 * time.Second
+
+// newKit is what the agents of a host work with.
+func (l *life) newKit(k *waker) engine.Kit {
+	policy, err := tools.NewPolicy(map[string]string{"bill." + payVerb: "allow", "bill." + lookVerb: "allow", "bill." + signVerb: "ask", remindVerb: "allow"})
 	if err != nil {
 		panic(err)
 	}
+	box := &engine.Toolbox{
+		Registry: tools.NewRegistry(tools.Static([]tools.Tool{
+			l.tool("bill."+payVerb, false), l.tool("bill."+lookVerb, true), l.tool("bill."+signVerb, false), l.remindTool(k),
+			waitTool("delegate", func(task string) tools.Wait { return tools.Wait{To: "eli", Prompt: task, Timeout: taskPatience} }),
+			waitTool(askVerb, func(what string) tools.Wait {
+				return tools.Wait{Question: true, Prompt: "red or blue for " + what + "?", Options: []string{"red", "blue"}}
+			}),
+		})),
+		Grant: tools.GrantOf("*"), Policy: policy, Validator: &tools.Validator{},
+	}
+	return engine.Kit{Chain: &llm.Chain{Links: []llm.Link{{Name: "model", Provider: model{l}}}}, Box: box}
+}
+
+// config is that of an agent; ana has partitions.
+func (l *life) config(id string, partitions int) agents.Config {
+	cfg := agents.Config{
+		ID: id, Doors: []string{}, Delegates: []string{"*"},
+		Limits: agents.Limits{Concurrency: l.w.plan.Slots, ApprovalTimeout: l.w.plan.Patience},
+	}
+	if id != "eli" {
+		cfg.Channels = []agents.Binding{{Channel: id, Queue: session.Queue(queues[id]), Debounce: debounce}}
+	}
+	if id == "ana" {
+		cfg.Partitions = partitions
+	}
+	return cfg
+}
+
+// runtimes are the agents.
+func (l *life) runtimes(parts *engine.Parts) (list []*engine.Runtime) {
 	var peers []engine.Peer
-	for _, id := range []string{"ana", "bob", "cyd", "dan"} {
-		if !slices.ContainsFunc(l.w.plan.Inputs, func(in Input) bool { return in.Agent == id }) {
+	for _, id := range slices.Sorted(maps.Keys(queues)) {
+		if !l.w.plan.has(id) {
 			continue
 		}
 		peers = append(peers, engine.Peer{ID: id})
-		cfg := agents.Config{
-			ID: id, Channels: []agents.Binding{{Channel: id, Queue: session.Queue(queues[id]), Debounce: debounce}}, Doors: []string{},
-			Limits: agents.Limits{Concurrency: l.w.plan.Slots},
-		}
-		box := &engine.Toolbox{
-			Registry: tools.NewRegistry(tools.Static([]tools.Tool{l.tool("bill.pay", false), l.tool("bill.look", true)})),
-			Grant:    tools.GrantOf("*"), Policy: policy, Validator: &tools.Validator{},
-		}
-		chain := &llm.Chain{Links: []llm.Link{{Name: "model", Provider: model{l}}}}
-		list = append(list, engine.New(cfg, engine.Kit{Chain: chain, Box: box}, parts))
+		list = append(list, engine.New(l.config(id, l.w.division.partitions[l.host]), l.kit, parts))
 	}
 	parts.Peers.Set(peers)
 	return list
+}
+
+// has reports whether anything of the plan is for an agent.
+func (p Plan) has(agent string) bool {
+	if agent == "ana" && p.Beats {
+		return true
+	}
+	return slices.ContainsFunc(p.Inputs, func(in Input) bool {
+		return in.Agent == agent || agent == "eli" && strings.HasPrefix(in.Text, taskVerb)
+	}) || slices.ContainsFunc(p.Schedules, func(s Schedule) bool { return s.Agent == agent })
 }

@@ -2,14 +2,15 @@
 //
 // What runs is the product: the lanes, mailboxes, runs, session logs and outboxes of
 // agents/engine with its own goroutines, over the client of NATS. In place of the server is
-// memnats, which keeps streams and consumers in memory; in place of a model and of tools with effects are
-// gates. The smallest seam between them is the one that is there: the connection. Nothing of the product knows of it.
+// memnats, which keeps streams, consumers and schedules in memory; in place of a model and of tools with
+// effects are gates. The smallest seam between them is the one that is there: the connection. Nothing of the product knows of it.
 //
 // All goroutines are in a bubble of testing/synctest. The scheduler waits until each of them waits for
 // something outside of its host, and then lets one thing happen, which the seed chooses: the server takes one message of
 // a host, a host gets one message, a model or a tool goes on, a person says something, time passes. A plan, of
-// the same seed, says who says what and what goes wrong: see [Fault]. In the end what the
-// streams hold is checked as that of a fleet under chaos is.
+// the same seed, says who says what, how people answer what they are asked, which agents are woken when, how many
+// partitions there are, and what goes wrong: see [Plan] and [Fault]. In the end what the streams hold is
+// checked as that of a fleet under chaos is.
 //
 // A host that dies loses its connection and whatever it has sent that the server has not
 // taken. Its goroutines end when they notice; what they do until then has no effect.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,10 +32,12 @@ type life struct {
 	work   context.Context //nolint:containedctx // of runs
 	end    context.CancelFunc
 	nc     atomic.Pointer[nats.Conn]
+	kit    engine.Kit
+	reads  chan int // numbers of partitions that the host is to read
 }
 
 func (w *world) newLife(host int) *life {
-	l := &life{w: w, name: hostName(host), host: host, over: make(chan struct{})}
+	l := &life{w: w, name: hostName(host), host: host, over: make(chan struct{}), reads: make(chan int, 8)}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.work, l.end = context.WithCancel(context.Background())
 	go func() {
@@ -84,12 +87,15 @@ func (l *life) run() {
 		return // it died
 	}
 	reader, files := records.NewReader(js), filestore.New(js)
+	wakers := l.newWaker(nc, js, publisher, reader)
+	l.kit = l.newKit(wakers)
 	parts := engine.NewParts(engine.Options{
 		Host: l.name, NC: nc, JS: js, Publisher: publisher, Reader: reader, Files: files, Hooks: hooks.New(l.w.log),
-		MaxPayload: 1 << 20, Log: l.w.log, Peers: &engine.Peers{},
+		MaxPayload: 1 << 20, Log: l.w.log, Peers: &engine.Peers{}, Beat: wakers.beats.Decide, OnHeartbeat: l.onHeartbeat,
 		Store: &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: 1 << 19, Log: l.w.log},
 	})
-	fleet := engine.NewFleet(js, parts, l.w.plan.Lanes, l.runtimes(parts))
+	runtimes := l.runtimes(parts)
+	fleet := engine.NewFleet(js, parts, l.w.plan.Lanes, runtimes)
 	publish, stopPublishing := context.WithCancel(context.Background())
 	published := make(chan struct{})
 	go func() {
@@ -105,7 +111,13 @@ func (l *life) run() {
 		case <-l.work.Done():
 		}
 	})
+	var beside sync.WaitGroup
+	beside.Go(func() { l.reload(l.ctx, fleet, runtimes) })
+	for _, run := range wakers.jobs(l.w.plan) {
+		beside.Go(func() { _ = run(l.ctx) })
+	}
 	_ = fleet.Run(l.ctx, l.work)
+	beside.Wait()
 	stop()
 	l.end()
 	flush, cancel := context.WithTimeout(context.Background(), time.Second)

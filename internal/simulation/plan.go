@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +21,14 @@ type Plan struct {
 	// Pace is how much time passes at once while other steps could be taken.
 	Pace time.Duration
 
+	// Patience is how long an approval or a question waits for a person.
+	Patience  time.Duration
+	Schedules []Schedule
+	Beats     bool     // ana has a heartbeat
+	Divisions []Divide // of ana, from the first on
+
 	burst bool // of one person, without a pause
+	theme theme
 }
 
 // An Input is a message of a person.
@@ -33,7 +39,28 @@ type Input struct {
 	Text    string
 	Again   bool // the channel sends it a second time, later
 	Session string
-	N       int // of the session
+	N       int    // of the session
+	Order   bool   // an order or an answer: it need not have an end of its own
+	Changes string // the message that it edits or withdraws
+	Removes bool   // it withdraws it
+	Answers string // the id of what it answers
+	React   string // how the person answers what is asked because of it: see reactions
+}
+
+// A Schedule is one of the configuration.
+type Schedule struct {
+	Name  string
+	Agent string
+	At    time.Duration // after the beginning; 0: Every
+	Every time.Duration
+}
+
+// A Divide gives an agent another number of partitions.
+type Divide struct {
+	Name       string
+	At         time.Duration // after the beginning; 0: from the start
+	Partitions int
+	Lag        time.Duration // of each host behind the one before
 }
 
 // A Fault happens when a host does something for the nth time.
@@ -79,101 +106,36 @@ func (f Fault) String() string {
 }
 
 func (in Input) String() string {
-	return fmt.Sprintf("%s: %s to %s: %q", in.Name, in.Person, in.Agent, in.Text)
+	text := fmt.Sprintf("%s: %s to %s: %q", in.Name, in.Person, in.Agent, in.Text)
+	switch {
+	case in.Removes:
+		text += ", which withdraws " + in.Changes
+	case in.Changes != "":
+		text += ", which edits " + in.Changes
+	case in.React != "":
+		text += ", and then " + in.React
+	}
+	return text
 }
 
-// queues are the agents, by their modes.
-var queues = map[string]string{"ana": "followup", "bob": "collect", "cyd": "steer", "dan": "interrupt"}
-
-// NewPlan draws a plan.
-func NewPlan(seed uint64) Plan {
-	r := rand.New(rand.NewPCG(seed, 1))
-	p := Plan{Seed: seed, Hosts: 2, Lanes: 1, Slots: 1 + r.IntN(4), Pace: draw(r, 0, 0, time.Millisecond, 50*time.Millisecond, 300*time.Millisecond)}
-	if r.IntN(5) == 0 {
-		p.Hosts = 3
-	}
-	if r.IntN(3) == 0 {
-		p.Lanes = 2
-	}
-	for k := range p.Weights {
-		p.Weights[k] = draw(r, 1, 3, 10)
-	}
-	p.burst = r.IntN(12) == 0
-	p.drawInputs(r)
-	p.drawFaults(r)
-	if slices.ContainsFunc(p.Inputs, func(in Input) bool { return in.Agent == "bob" }) {
-		p.Slots = 4 // which of two sessions gets the last one when both have waited enough is chance
-	}
-	return p
+func (s Schedule) String() string {
+	return fmt.Sprintf("%s: %s is woken at %s, every %s", s.Name, s.Agent, s.At, s.Every)
 }
 
-func draw[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
-
-func (p *Plan) drawInputs(r *rand.Rand) {
-	agents := draw(r, []string{"ana"}, []string{"ana"}, []string{"ana", "bob"}, []string{"ana", "cyd"}, []string{"bob"}, []string{"cyd"}, []string{"ana", "dan"})
-	people := 1 + r.IntN(3)
-	count := 2 + r.IntN(9)
-	again := 8   // one in so many comes a second time
-	if p.burst { // more than a mailbox holds, and faster than it is answered
-		people, count, again = 1, 36+r.IntN(10), 3
-		agents = draw(r, []string{"ana"}, []string{"bob"}, []string{"cyd"}, []string{"dan"})
-		p.Weights[byInput], p.Weights[byGate] = 10, 1
-	}
-	next := map[string]int{}
-	for i := range count {
-		in := Input{Name: fmt.Sprint("i", i), Agent: draw(r, agents...), Person: fmt.Sprint("p", r.IntN(people))}
-		in.Session = in.Agent + "/" + in.Person
-		next[in.Session]++
-		in.N = next[in.Session]
-		in.Text = "say " + in.Name
-		switch n := r.IntN(20); {
-		case n < 4:
-			in.Text = "pay " + in.Name
-		case n < 6:
-			in.Text = "look " + in.Name
-		case n < 7:
-			in.Text = "both " + in.Name
-		}
-		in.Again = r.IntN(again) == 0
-		p.Inputs = append(p.Inputs, in)
-	}
+func (d Divide) String() string {
+	return fmt.Sprintf("%s: %d partitions after %s, each host %s behind the one before", d.Name, d.Partitions, d.At, d.Lag)
 }
 
-// traffic is what hosts do that faults are drawn for; more often what matters more.
-var traffic = []string{
-	commits, commits, commits, commits, replies, replies, replies, acks, acks, acks, notes, resets, pulls, reads, snapshots, anything, anything,
-}
-
-func (p *Plan) drawFaults(r *rand.Rand) {
-	count := r.IntN(5)
-	if p.burst {
-		count = 1 + r.IntN(4)
-	}
-	for i := range count {
-		f := Fault{
-			Name: fmt.Sprint("f", i), Host: r.IntN(p.Hosts), On: draw(r, traffic...), When: draw(r, Before, Unanswered, Answered),
-			For: draw(r, 0, 300*time.Millisecond, 3*time.Second, 8*time.Second, 15*time.Second),
-		}
-		f.Kind = draw(r, Crash, Crash, Crash, Crash, Stop, Stall, Stall, Cut, Cut, Restart, Lose, LoseAnswer, LoseAnswer, Refuse, LoseDelivery, LoseDelivery)
-		switch f.On {
-		case anything:
-			f.N = 1 + r.IntN(200)
-		case pulls, reads:
-			f.N = 1 + r.IntN(20)
-		default:
-			f.N = 1 + r.IntN(6)
-		}
-		if f.Kind == Crash && r.IntN(12) == 0 {
-			f.Kind, f.For = Outage, 11*time.Minute
-		}
-		p.Faults = append(p.Faults, f)
-	}
-}
+// queues are the agents, by their modes; eli has no chat.
+var queues = map[string]string{"ana": "followup", "bob": "collect", "cyd": "steer", "dan": "interrupt", "eli": "followup"}
 
 // Without is the plan without what has these names.
 func (p Plan) Without(names []string) Plan {
 	p.Inputs = slices.DeleteFunc(slices.Clone(p.Inputs), func(in Input) bool { return slices.Contains(names, in.Name) })
 	p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool { return slices.Contains(names, f.Name) })
+	p.Schedules = slices.DeleteFunc(slices.Clone(p.Schedules), func(s Schedule) bool { return slices.Contains(names, s.Name) })
+	p.Divisions = slices.DeleteFunc(slices.Clone(p.Divisions), func(d Divide) bool { return slices.Contains(names, d.Name) })
+	p.Beats = p.Beats && !slices.Contains(names, beatsName)
 	return p
 }
 
@@ -185,14 +147,35 @@ func (p Plan) Names() (names []string) {
 	for _, in := range p.Inputs {
 		names = append(names, in.Name)
 	}
+	for _, s := range p.Schedules {
+		names = append(names, s.Name)
+	}
+	for _, d := range p.Divisions {
+		names = append(names, d.Name)
+	}
+	if p.Beats {
+		names = append(names, beatsName)
+	}
 	return names
 }
 
+// beatsName stands for the heartbeat of a plan.
+const beatsName = "beats"
+
 func (p Plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d hosts, %d lanes, %d slots, pace %s, weights %v\n", p.Hosts, p.Lanes, p.Slots, p.Pace, p.Weights)
+	fmt.Fprintf(&b, "%d hosts, %d lanes, %d slots, pace %s, patience %s, weights %v\n", p.Hosts, p.Lanes, p.Slots, p.Pace, p.Patience, p.Weights)
 	for _, in := range p.Inputs {
 		fmt.Fprintln(&b, in)
+	}
+	for _, s := range p.Schedules {
+		fmt.Fprintln(&b, s)
+	}
+	if p.Beats {
+		fmt.Fprintln(&b, beatsName+": ana has a heartbeat")
+	}
+	for _, d := range p.Divisions {
+		fmt.Fprintln(&b, d)
 	}
 	for _, f := range p.Faults {
 		fmt.Fprintln(&b, f)

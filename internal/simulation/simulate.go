@@ -5,28 +5,44 @@ import (
 	"runtime/debug"
 	"sync"
 	"testing"
+	"testing/cryptotest"
 	"testing/synctest"
 	"time"
 	_ "unsafe" // to reach the client's timers
 
 	"agenthost/internal/simulation/memnats"
 
+	"github.com/nats-io/nuid"
 	"github.com/rs/zerolog"
 )
 
 // timerPool is what nats.go has as such.
 type timerPool struct{ p sync.Pool }
 
-// timers are those that nats.go uses again: none may cross from one bubble to another.
+// clientTimers are those that nats.go uses again: none may cross from one bubble to another.
 //
-//go:linkname timers github.com/nats-io/nats%2ego.globalTimerPool
-var timers timerPool
+//go:linkname clientTimers github.com/nats-io/nats%2ego.globalTimerPool
+var clientTimers timerPool
+
+// globalIDs is what nuid has as such.
+type globalIDs struct {
+	sync.Mutex
+	*nuid.NUID
+}
+
+// ids are those of runs: they are to follow from the seed.
+//
+//go:linkname ids github.com/nats-io/nuid.globalNUID
+var ids *globalIDs
 
 // Simulate runs a plan. lines, which may be nil, takes the trace line by line.
 func Simulate(t *testing.T, p Plan, log zerolog.Logger, lines func(string)) (r Result) {
 	t.Helper()
 	streams := provisioned(t)
-	timers.p = sync.Pool{}
+	clientTimers.p = sync.Pool{}
+	cryptotest.SetGlobalRandom(t, p.Seed)
+	seedChance(p.Seed << 20)
+	ids.NUID = nuid.New()
 	synctest.Test(t, func(*testing.T) {
 		w := newWorld(p, streams, log, lines)
 		if trouble := w.run(); trouble != "" {
@@ -35,7 +51,7 @@ func Simulate(t *testing.T, p Plan, log zerolog.Logger, lines func(string)) (r R
 		w.end()
 		w.dump("AGENT_SESSIONS")
 		w.dump("AGENT_OUTBOUND")
-		r.Violations = append(r.Violations, w.violations()...)
+		r.Violations = append(append(r.Violations, w.violations()...), w.untimely()...)
 		r.Fired, r.Steps, r.Lasted, r.Inputs = w.fired, w.steps, time.Since(w.began), len(w.said)
 		r.Commits = len(w.server.Messages("AGENT_SESSIONS"))
 		r.Trace = w.trace.Sum64()

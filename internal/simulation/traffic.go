@@ -3,6 +3,7 @@ package simulation
 import (
 	"strings"
 
+	"agenthost/bus"
 	"agenthost/internal/simulation/memnats"
 )
 
@@ -17,6 +18,8 @@ const (
 	resets    = "reset"
 	pulls     = "pull"
 	reads     = "read"
+	tasking   = "task"  // work for another agent, its result, or what is handed on to a partition
+	timing    = "timer" // a time at which the server is to wake an agent
 	others    = "other"
 	anything  = "message"
 )
@@ -30,6 +33,10 @@ func trafficOf(op *memnats.Op) string {
 		return snapshots
 	case strings.HasPrefix(s, "plugin.outbound."):
 		return replies
+	case strings.HasPrefix(s, bus.RoutePrefix), strings.HasPrefix(s, bus.PartPrefix):
+		return tasking
+	case strings.HasPrefix(s, bus.SchedulePrefix), strings.HasPrefix(s, bus.DuePrefix):
+		return timing
 	case strings.HasPrefix(s, "$JS.ACK.") && string(op.Data) == "+WPI":
 		return extends
 	case strings.HasPrefix(s, "$JS.ACK."):

@@ -13,16 +13,16 @@ import (
 
 // violations holds what the hosts have written against what they were asked.
 func (w *world) violations() []string {
-	f := check.Facts{ByCall: w.effects.byCall, ByPurpose: w.effects.byPurpose}
+	f := check.Facts{ByCall: w.effects.byCall, ByPurpose: w.effects.byPurpose, Approved: []string{"bill." + signVerb}}
 	for _, in := range w.said {
 		f.Inputs = append(f.Inputs, check.Input{
 			ID: in.Name, Session: in.Session, Channel: in.Agent, From: in.Person, N: in.N, Queue: queues[in.Agent], Text: in.Text, Seq: in.seq,
-			Sent: in.at, Accepted: in.at,
+			Sent: in.at, Accepted: in.at, Order: in.Order, Changes: in.Changes, Withdraws: in.Removes,
 		})
 	}
 	f.Streams = check.Streams{
 		Outbound: w.messages(bus.OutboundStream, "plugin.outbound."), Sessions: w.messages(bus.SessionsStream, ""), Dead: w.messages(bus.DeadStream, ""),
-		Events: w.messages(bus.EventsStream, ""), Routes: w.messages(bus.RoutesStream, ""),
+		Events: w.messages(bus.EventsStream, ""), Routes: w.messages(bus.RoutesStream, ""), Due: w.messages(bus.SchedulesStream, bus.DuePrefix),
 	}
 	return check.Check(f).Violations
 }

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"encoding/json"
 	"fmt"
 	"hash"
 	"hash/fnv"
@@ -11,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"agenthost/bus"
 	"agenthost/internal/simulation/memnats"
 
 	"github.com/rs/zerolog"
@@ -49,7 +47,12 @@ type world struct {
 	dying   []*life
 
 	inputs   []Input // that nobody has said yet
+	answers  []Input // likewise, to what was asked
+	answered int
+	next     map[string]int // how much was said, by session
 	said     []said
+	timers   timers
+	division division
 	faults   []Fault
 	counts   map[string]int // by host and traffic
 	loses    map[string]bool
@@ -84,10 +87,11 @@ func newWorld(p Plan, streams []memnats.StreamConfig, log zerolog.Logger, lines 
 	w := &world{
 		plan: p, rng: rand.New(rand.NewPCG(p.Seed, 2)), log: log, server: memnats.New(streams),
 		effects: effects{map[string]int{}, map[string]int{}}, lives: make([]*life, p.Hosts), inputs: slices.Clone(p.Inputs), faults: slices.Clone(p.Faults),
-		counts: map[string]int{}, loses: map[string]bool{}, stalled: map[string]time.Time{}, stopping: map[int]time.Duration{},
+		next: map[string]int{}, timers: timers{entries: map[string]entry{}, beats: map[string]int{}}, counts: map[string]int{}, loses: map[string]bool{}, stalled: map[string]time.Time{}, stopping: map[int]time.Duration{},
 		began: time.Now(), trace: fnv.New64a(), lines: lines,
 	}
 	w.gates.wake = make(chan struct{}, 1)
+	w.server.Stored = w.stored
 	for i := range p.Inputs {
 		if p.Inputs[i].Again {
 			again := p.Inputs[i]
@@ -112,8 +116,9 @@ func (w *world) run() (trouble string) {
 	for host := range w.lives {
 		w.after(time.Duration(host)*7*time.Millisecond, "start", func() { w.lives[host] = w.newLife(host) })
 	}
+	w.plans()
 	for w.steps <= mostSteps && time.Since(w.began) <= troubled {
-		if !w.step(true) && len(w.inputs) == 0 && w.atRest() {
+		if !w.step(true) && w.atRest() {
 			break
 		}
 	}
@@ -127,7 +132,7 @@ func (w *world) run() (trouble string) {
 	for rest.IsZero() || time.Since(rest) < lingering {
 		moved := w.step(false)
 		switch {
-		case !moved && len(w.inputs) == 0 && w.atRest():
+		case !moved && w.atRest():
 			if rest.IsZero() {
 				rest = time.Now()
 			}
@@ -157,9 +162,10 @@ func (w *world) calm() {
 	clear(w.stalled)
 }
 
-// atRest reports whether all messages are done.
+// atRest reports whether all was said, all messages are done, and nothing waits for its time.
 func (w *world) atRest() bool {
-	return w.server.Unacked() == 0 && len(w.gates.waiting()) == 0 && len(w.events) == 0 && len(w.stopping) == 0
+	return len(w.inputs)+len(w.answers) == 0 && w.server.Unacked() == 0 && len(w.gates.waiting()) == 0 &&
+		len(w.events) == 0 && len(w.stopping) == 0 && !w.waits()
 }
 
 // end kills all hosts and waits until nothing of them is left.
@@ -316,7 +322,7 @@ func (w *world) choices(troubled bool) (list []choice) {
 	for _, at := range w.gates.waiting() {
 		list = append(list, choice{byGate, func() { w.open(at) }})
 	}
-	if len(w.inputs) > 0 {
+	if len(w.inputs)+len(w.answers) > 0 {
 		list = append(list, choice{byInput, w.say})
 	}
 	return list
@@ -329,25 +335,6 @@ func (w *world) open(at *gate) {
 		at.act()
 	}
 	close(at.open)
-}
-
-// say has a person say the next thing.
-func (w *world) say() {
-	in := w.inputs[0]
-	w.inputs = w.inputs[1:]
-	data, err := json.Marshal(bus.Inbound{ID: in.Name, From: in.Person, Text: in.Text})
-	if err != nil {
-		panic(err)
-	}
-	id := in.Name
-	if in.N == 0 {
-		id = ""
-	}
-	seq := w.server.Publish(bus.InboundPrefix+in.Agent, id, data)
-	w.note("%s is said as %d", in.Name, seq)
-	if in.N > 0 {
-		w.said = append(w.said, said{in, seq, time.Now()})
-	}
 }
 
 func (w *world) deliver(c *memnats.Client) {

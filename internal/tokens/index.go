@@ -20,7 +20,7 @@ type Index struct {
 	hashes map[string]string // by name
 }
 
-// NewIndex makes an Index, which lets nobody in until it runs.
+// NewIndex makes an Index, which refuses all until it runs.
 func NewIndex() *Index { return &Index{byHash: map[string]Token{}, hashes: map[string]string{}} }
 
 // Run follows the bucket until ctx ends.

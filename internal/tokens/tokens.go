@@ -171,12 +171,12 @@ func (s *Store) Revoke(ctx context.Context, name string) (Token, error) {
 		return Token{}, fmt.Errorf("revoke the token %s: %w", name, err)
 	}
 	t := Token{}
-	_ = json.Unmarshal(e.Data, &t) // what cannot be read lets nobody in
+	_ = json.Unmarshal(e.Data, &t) // what cannot be read admits no request
 	t.Name, t.Hash = name, ""
 	return t, nil
 }
 
-// read reads an entry. What is not as this program writes it lets nobody in.
+// read reads an entry. What is not as this program writes it admits no request.
 func read(e jetstream.KeyValueEntry) (Token, bool) {
 	t := Token{}
 	if json.Unmarshal(e.Value(), &t) != nil || t.Name != e.Key() || len(t.Hash) != 2*sha256.Size {

@@ -18,7 +18,7 @@ import (
 // lookEvery is how often a long search says how far it is.
 const lookEvery = 1000
 
-// lookIntoSessions finds the sessions that have the id, and tells what they did with
+// lookIntoSessions finds the sessions that have the id, and adds what they did with
 // it.
 func (s *search) lookIntoSessions(ctx context.Context) error {
 	found := map[[2]string]bool{}

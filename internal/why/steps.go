@@ -39,6 +39,9 @@ func (s *search) tellFact(ctx context.Context, t *telling, f session.Fact) error
 		}
 	}
 	s.add(step)
+	for _, act := range e.HookActs() {
+		s.add(Step{At: act.At, What: Hooked, Agent: t.agent, Session: t.key, Run: of, Stream: bus.SessionsStream, Seq: f.Seq, ID: act.Call, Name: act.Hook, Detail: hookWords(act)})
+	}
 	if e.Reply != nil {
 		return s.published(ctx, t, e, step)
 	}
@@ -136,9 +139,26 @@ func modelWords(e run.Event) string {
 	case e.Error != nil:
 		return "failed: " + strings.TrimSpace(string(e.Error.Code)+" "+clip(e.Reason))
 	}
-	words := e.Model + ", " + (time.Duration(e.MS) * time.Millisecond).String()
+	words := (time.Duration(e.MS) * time.Millisecond).String()
+	if e.Model != "" { // of a provider that has several
+		words = e.Model + ", " + words
+	}
 	if e.Usage != nil {
 		words += fmt.Sprintf(", %d tokens in, %d out", e.Usage.Input, e.Usage.Output)
+	}
+	return words
+}
+
+func hookWords(act run.HookAct) string {
+	words := act.Point + ": " + act.Action
+	if len(act.Args) > 0 {
+		words += " of " + strings.Join(act.Args, ", ")
+	}
+	if act.Reason != "" {
+		words += ": " + clip(act.Reason)
+	}
+	if act.Error != "" {
+		words += ": " + clip(act.Error)
 	}
 	return words
 }
@@ -205,7 +225,7 @@ func (s *search) answeredAside(ctx context.Context, inbound records.Record) erro
 			return absent(err)
 		}
 		out := bus.Outbound{}
-		if json.Unmarshal(rec.Data, &out) != nil || out.InReplyTo != s.id || out.Run != "" {
+		if json.Unmarshal(rec.Data, &out) != nil || out.InReplyTo != s.id {
 			continue
 		}
 		s.way.State = Answered

@@ -65,6 +65,7 @@ const (
 	Started   = "run started"
 	Joined    = "joined the run"
 	Called    = "model called"
+	Hooked    = "hook"
 	Requested = "tool requested"
 	Finished  = "tool finished"
 	Asked     = "asked"

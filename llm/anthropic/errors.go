@@ -34,7 +34,7 @@ func (e *wireError) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// statusError is the error of a response that is none of 2xx.
+// statusError is the error of a response whose status is not 2xx.
 func statusError(status int, header http.Header, body []byte) error {
 	var said struct {
 		Error   *wireError `json:"error"`

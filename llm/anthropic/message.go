@@ -179,7 +179,7 @@ func isSaid(p *llm.Part) bool {
 // thoughts come back to it.
 type seal struct {
 	Signature string `json:"signature,omitempty"`
-	Redacted  string `json:"redacted,omitempty"` // the thoughts themselves, for nobody else to read
+	Redacted  string `json:"redacted,omitempty"` // the reasoning itself, encrypted for the provider
 }
 
 // thought is the reasoning of p as it came; false for one without a seal, which

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// defaultAnswer bounds an answer when nobody did, as the API wants a
-	// bound; what the model may think comes on top.
+	// defaultAnswer bounds an answer when the configuration does not, as the API
+	// requires a bound; the budget for reasoning comes on top.
 	defaultAnswer = 8192
 
 	leastBudget = 1024 // the API's

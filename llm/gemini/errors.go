@@ -29,7 +29,7 @@ var statuses = map[string]int{
 }
 
 // A wireError is the error object of Google's APIs; proxies have just a string,
-// or a code that is none of HTTP.
+// or a code that HTTP does not have.
 type wireError struct {
 	Code    json.RawMessage `json:"code"`
 	Message string          `json:"message"`
@@ -54,7 +54,7 @@ func (e *wireError) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(e))
 }
 
-// statusError is the error of a response that is none of 2xx.
+// statusError is the error of a response whose status is not 2xx.
 func statusError(status int, header http.Header, body []byte) error {
 	w := errorIn(body)
 	e := llm.StatusError(status, header, w.cause(body, status))

@@ -35,7 +35,7 @@ type API struct {
 	Encode func(req *llm.Request, names *ToolNames) (url string, body []byte, err error)
 	// Decode begins to read an answer.
 	Decode func(*Answer) Decoder
-	// Fail is the error of an answer whose status is none of 2xx. The body may be
+	// Fail is the error of an answer whose status is not 2xx. The body may be
 	// cut, and has no space around it.
 	Fail func(status int, header http.Header, body []byte) error
 }

@@ -15,7 +15,7 @@ import (
 const fetchMost = 16 << 20
 
 // fetch reads the JSON that a provider's server answers r with into v. failed
-// is the error of an answer that is none of 2xx.
+// is the error of an answer whose status is not 2xx.
 func fetch(client *http.Client, r *http.Request, v any, failed func(*http.Response) error) error {
 	res, err := client.Do(r)
 	if err != nil {

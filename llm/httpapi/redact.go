@@ -31,8 +31,8 @@ var secrets = []struct {
 	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`), "[redacted]"},
 }
 
-// redacted is text without keys, whoever they are of: a gateway repeats the
-// headers that it sent on, and a server the address that was asked for.
+// redacted is text without keys of any provider: a gateway repeats the headers
+// that it sent on, and a server the address that was asked for.
 func redacted(text string) string {
 	for _, s := range secrets {
 		text = s.found.ReplaceAllString(text, s.left)

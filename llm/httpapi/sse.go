@@ -60,33 +60,64 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 // A lineReader reads lines of any length up to maxEvent; its effort is linear,
 // however small the reads are.
 type lineReader struct {
-	r    *bufio.Reader
-	long []byte // the line, when it does not fit the buffer of r
+	r      *bufio.Reader
+	long   []byte // the line, when it does not fit the buffer of r
+	behind bool   // the line before ended with a CR: a newline that follows belongs to it
 }
 
-// next is the next line without its end, valid until the next call. The last
-// line needs no end.
+// next is the next line without its end, which is LF, CRLF or CR. It is valid until
+// the next call. The last line needs no end.
 func (l *lineReader) next() ([]byte, error) {
 	l.long = l.long[:0]
 	for {
-		part, err := l.r.ReadSlice('\n')
-		if err == nil && len(l.long) == 0 {
-			return withoutEnd(part), nil
+		part, end, err := l.part()
+		if end && len(l.long) == 0 {
+			return part, nil
 		}
 		l.long = append(l.long, part...)
 		switch {
 		case len(l.long) > maxEvent:
 			return nil, errEventTooLong
-		case err == nil, errors.Is(err, io.EOF) && len(l.long) > 0:
-			return withoutEnd(l.long), nil
-		case !errors.Is(err, bufio.ErrBufferFull):
+		case end, errors.Is(err, io.EOF) && len(l.long) > 0:
+			return l.long, nil
+		case err != nil:
 			return nil, err
 		}
 	}
 }
 
-func withoutEnd(line []byte) []byte {
-	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+// part is what is there of a line, at most up to its end.
+func (l *lineReader) part() (part []byte, end bool, err error) {
+	if _, err := l.r.Peek(1); err != nil {
+		return nil, false, err
+	}
+	there, _ := l.r.Peek(l.r.Buffered())
+	if l.behind && there[0] == '\n' {
+		_, _ = l.r.Discard(1)
+		l.behind = false
+		return nil, false, nil
+	}
+	l.behind = false
+	n := lineEnd(there)
+	if n < 0 {
+		_, _ = l.r.Discard(len(there))
+		return there, false, nil
+	}
+	l.behind = there[n] == '\r'
+	_, _ = l.r.Discard(n + 1)
+	return there[:n], true, nil
+}
+
+// lineEnd is where the first line of data ends, -1 when it does not.
+func lineEnd(data []byte) int {
+	n := bytes.IndexByte(data, '\n')
+	if n < 0 {
+		return bytes.IndexByte(data, '\r')
+	}
+	if cr := bytes.IndexByte(data[:n], '\r'); cr >= 0 {
+		return cr
+	}
+	return n
 }
 
 // An eventBuffer collects the lines of one event, and is used for the next.
@@ -115,6 +146,9 @@ func (e *eventBuffer) add(line []byte) error {
 			e.data = append(e.data, '\n')
 		}
 		e.data, e.hasData = append(e.data, value...), true
+	case "error": // of llama.cpp until 2025, which has its errors in a field of their own
+		e.name = "error"
+		return e.add(append([]byte("data:"), value...))
 	}
 	return nil
 }

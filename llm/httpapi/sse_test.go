@@ -27,6 +27,9 @@ func TestEvents(t *testing.T) {
 		"no space":             {"data:a\n\n", []string{": a"}},
 		"only one space goes":  {"data:  a \n\n", []string{":  a "}},
 		"CRLF":                 {"data: a\r\n\r\ndata: b\r\n\r\n", []string{": a", ": b"}},
+		"CR":                   {"data: a\r\rdata: b\r\r", []string{": a", ": b"}},
+		"ends of all kinds":    {"data: a\n\r\ndata: b\r\n\rdata: c\r\ndata: d\r\r\n", []string{": a", ": b", ": c\nd"}},
+		"error as a field":     {"data: a\n\nerror: {}\n\n", []string{": a", "error: {}"}},
 		"byte order mark":      {"\ufeffdata: a\n\n", []string{": a"}},
 		"comments":             {": hello\n\n:\ndata: a\n: and\n\n", []string{": a"}},
 		"named":                {"event: error\ndata: a\n\ndata: b\n\n", []string{"error: a", ": b"}},
@@ -106,9 +109,11 @@ func FuzzEvents(f *testing.F) {
 		if bytes.ContainsRune(sent, '\r') {
 			return
 		}
-		got, err = read(bytes.NewReader(bytes.ReplaceAll(sent, []byte("\n"), []byte("\r\n"))))
-		if err != nil || !cmp.Equal(want, got) {
-			t.Errorf("with CRLF: got %q, %v, want %q", got, err, want)
+		for _, end := range []string{"\r\n", "\r"} {
+			got, err = read(bytes.NewReader(bytes.ReplaceAll(sent, []byte("\n"), []byte(end))))
+			if err != nil || !cmp.Equal(want, got) {
+				t.Errorf("with %q: got %q, %v, want %q", end, got, err, want)
+			}
 		}
 	})
 }

@@ -3,9 +3,6 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
-
-	"agenthost/llm"
 )
 
 // A chunk is one event of a stream, or, as a server that does not stream sends
@@ -16,6 +13,10 @@ type chunk struct {
 	Choices []choice   `json:"choices"`
 	Usage   *wireUsage `json:"usage"`
 	Error   *wireError `json:"error"`
+	Groq    struct {
+		Usage *wireUsage `json:"usage"`
+		Error loose      `json:"error"` // why it stopped early, beside a good finish_reason
+	} `json:"x_groq"`
 
 	Object  loose `json:"object"` // "error" where the chunk itself is one, as vLLM's were
 	Message loose `json:"message"`
@@ -31,30 +32,43 @@ type choice struct {
 }
 
 type said struct {
-	Content          content    `json:"content"`
-	Refusal          loose      `json:"refusal"`
-	ReasoningContent loose      `json:"reasoning_content"`
-	Reasoning        loose      `json:"reasoning"`
-	Details          []detail   `json:"reasoning_details"`
-	Calls            []toolCall `json:"tool_calls"`
-	Images           []image    `json:"images"`
+	Content          content   `json:"content"`
+	Refusal          loose     `json:"refusal"`
+	ReasoningContent loose     `json:"reasoning_content"`
+	Reasoning        loose     `json:"reasoning"`
+	Details          []detail  `json:"reasoning_details"`
+	Calls            toolCalls `json:"tool_calls"`
+	Images           []image   `json:"images"`
 }
 
 type image struct {
 	URL imageURL `json:"image_url"`
 }
 
-// fault is the error that the chunk tells of, nil when it is a good one.
+// fault is the error that the chunk reports; nil when there is none.
 func (c chunk) fault() *wireError {
 	switch {
 	case c.Error != nil:
 		return c.Error
 	case len(c.Choices) > 0 && c.Choices[0].Error != nil:
 		return c.Choices[0].Error
+	case c.Groq.Error != "":
+		return &wireError{Message: string(c.Groq.Error)}
 	case c.Object == "error":
 		return &wireError{Message: string(c.Message), Code: string(c.Code)}
 	}
 	return nil
+}
+
+// ToolCalls are a list, or one alone, as older servers of Hugging Face send it.
+type toolCalls []toolCall
+
+func (ts *toolCalls) UnmarshalJSON(data []byte) error {
+	if data[0] != '{' {
+		return json.Unmarshal(data, (*[]toolCall)(ts))
+	}
+	*ts = make(toolCalls, 1)
+	return json.Unmarshal(data, &(*ts)[0])
 }
 
 type toolCall struct {
@@ -64,33 +78,7 @@ type toolCall struct {
 		Name      loose `json:"name"`
 		Arguments loose `json:"arguments"`
 	} `json:"function"`
-}
-
-// A wireUsage has its numbers as floats, because some servers do.
-type wireUsage struct {
-	Prompt     float64 `json:"prompt_tokens"`
-	Completion float64 `json:"completion_tokens"`
-	CacheHit   float64 `json:"prompt_cache_hit_tokens"` // DeepSeek
-	PromptMore struct {
-		Cached  float64 `json:"cached_tokens"`
-		Written float64 `json:"cache_write_tokens"` // OpenRouter
-	} `json:"prompt_tokens_details"`
-	CompletionMore struct {
-		Reasoning float64 `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
-}
-
-func (u *wireUsage) usage() *llm.Usage {
-	if u == nil {
-		return nil
-	}
-	return &llm.Usage{
-		Input:      int64(u.Prompt),
-		CacheRead:  int64(max(u.PromptMore.Cached, u.CacheHit)),
-		CacheWrite: int64(u.PromptMore.Written),
-		Output:     int64(u.Completion),
-		Reasoning:  int64(u.CompletionMore.Reasoning),
-	}
+	Extra json.RawMessage `json:"extra_content"` // Google's: signatures, which it wants back
 }
 
 // A loose string is a JSON string, nothing for null, and any other value as it
@@ -104,27 +92,6 @@ func (l *loose) UnmarshalJSON(data []byte) error {
 	case string(data) != "null":
 		*l = loose(data)
 	}
-	return nil
-}
-
-// Content is a string or a list of parts, of which the texts count.
-type content string
-
-func (c *content) UnmarshalJSON(data []byte) error {
-	if data[0] != '[' {
-		return json.Unmarshal(data, (*string)(c))
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	if err := json.Unmarshal(data, &parts); err != nil {
-		return err
-	}
-	var b strings.Builder
-	for _, p := range parts {
-		b.WriteString(p.Text)
-	}
-	*c = content(b.String())
 	return nil
 }
 

@@ -39,7 +39,7 @@ func (e *wireError) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// statusError is the error of a response that is none of 2xx.
+// statusError is the error of a response whose status is not 2xx.
 func statusError(status int, header http.Header, body []byte) error {
 	var said struct {
 		Error   *wireError `json:"error"`
@@ -47,13 +47,22 @@ func statusError(status int, header http.Header, body []byte) error {
 		Detail  loose      `json:"detail"`
 	}
 	w := &wireError{}
-	if json.Unmarshal(body, &said) == nil {
+	if json.Unmarshal(unlisted(body), &said) == nil {
 		w = cmp.Or(said.Error, w)
 		w.Message = cmp.Or(w.Message, string(said.Message), string(said.Detail))
 	}
 	e := llm.StatusError(status, header, w.cause(body, status))
 	w.refine(e)
 	return e
+}
+
+// unlisted is the error in a list of one, as Google sends it.
+func unlisted(body []byte) []byte {
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		return list[0]
+	}
+	return body
 }
 
 // cause is what the server said, or what there is when it said nothing a
@@ -84,11 +93,11 @@ func (e *wireError) refine(err *llm.Error) {
 		switch code {
 		case "context_length_exceeded", "exceed_context_size_error": // the latter is llama.cpp's
 			err.Code, err.Transient, err.TooLong = llm.CodeValidation, false, true
-		case "content_filter", "content_policy_violation":
+		case "content_filter", "content_policy_violation", "data_inspection_failed": // the last is DashScope's
 			err.Code, err.Transient = llm.CodeContentFilter, false
 		case "invalid_api_key", "authentication_error", "permission_error":
 			err.Code, err.Transient = llm.CodeProviderAuth, false
-		case "insufficient_quota": // a 429 that no wait will cure
+		case "insufficient_quota", "exceeded_current_quota_error": // a 429 that no wait will cure
 			err.Code, err.Transient = llm.CodeProviderRateLimit, false
 		case "rate_limit_exceeded", "rate_limit_error":
 			err.Code, err.Transient = llm.CodeProviderRateLimit, true

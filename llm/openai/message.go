@@ -2,6 +2,7 @@ package openai
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -35,6 +36,8 @@ type sentToolCall struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"type"`
 	Function sentFunction `json:"function"`
+
+	Extra json.RawMessage `json:"extra_content,omitempty"`
 }
 
 type sentFunction struct {
@@ -74,7 +77,7 @@ func appendSaid(b []byte, role, text string) []byte {
 	return append(fastjson.AppendText(b, text), "},"...)
 }
 
-// onlyText reports whether somebody said a text with m, and nothing else.
+// onlyText reports whether m is text and nothing else.
 func onlyText(m *llm.Message) (role, text string, ok bool) {
 	if len(m.Parts) != 1 || m.Name != "" {
 		return "", "", false
@@ -104,7 +107,7 @@ func appendMessage(to []wireMessage, m llm.Message, names *httpapi.ToolNames, ho
 		}
 		return to
 	case llm.Assistant:
-		w := wireMessage{Role: "assistant", Calls: sentCalls(m, names)}
+		w := wireMessage{Role: "assistant", Calls: sentCalls(m, names, host)}
 		if text := cmp.Or(m.Text(), mentions(m)); text != "" {
 			w.Content = text
 		}
@@ -119,13 +122,13 @@ func appendMessage(to []wireMessage, m llm.Message, names *httpapi.ToolNames, ho
 	return append(to, wireMessage{Role: "user", Content: userContent(m.Named())})
 }
 
-func sentCalls(m llm.Message, names *httpapi.ToolNames) []sentToolCall {
+func sentCalls(m llm.Message, names *httpapi.ToolNames, host string) []sentToolCall {
 	var calls []sentToolCall
 	for _, p := range m.Calls() {
 		// Arguments that were no JSON are not repeated: many servers parse
 		// what they are sent, and would refuse the whole conversation.
 		f := sentFunction{Name: names.ToWire(p.Name), Arguments: cmp.Or(string(p.Args), "{}")}
-		calls = append(calls, sentToolCall{ID: p.Call, Type: "function", Function: f})
+		calls = append(calls, sentToolCall{ID: p.Call, Type: "function", Function: f, Extra: extraFor(p.Meta, host)})
 	}
 	return calls
 }

@@ -50,7 +50,7 @@ func New(cfg llm.Config, transport http.RoundTripper) (*Provider, error) {
 		Foreign: errNoAnswer,
 		Encode:  p.encode,
 		Decode: func(a *httpapi.Answer) httpapi.Decoder {
-			return &answer{Answer: a, thoughts: thoughts{from: p.host}}
+			return &answer{Answer: a, host: p.host, thoughts: thoughts{from: p.host}}
 		},
 		Fail: statusError,
 	}

@@ -1,12 +1,16 @@
 package openai_test
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 
 	"agenthost/llm"
 
@@ -61,8 +65,20 @@ func TestQuirks(t *testing.T) {
 			`{"choices":[{"message":{"content":"a","images":[{"image_url":{"url":"https://x/1.png"}}]},"finish_reason":"stop"}]}`,
 			append(text("a"), llm.Part{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", URL: "https://x/1.png"}}),
 		},
-		"details of reasoning":    {events(delta(`{"reasoning_details":[{"type":"reasoning.text","text":"hm"}],"reasoning":"hm"}`), say("a")) + end, append(thought("hm"), text("a")...)},
-		"both kinds of reasoning": {events(delta(`{"reasoning":"hm","reasoning_content":"hm"}`)) + end, thought("hm")},
+		"details of reasoning": {events(delta(`{"reasoning_details":[{"type":"reasoning.text","text":"hm"}],"reasoning":"hm"}`), say("a")) + end, append(thought("hm"), text("a")...)},
+		"thinking among the parts": {
+			events(delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}`), delta(`{"content":[{"type":"text","text":"a"}]}`)) + end,
+			append(thought("hm"), text("a")...),
+		},
+		"thinking in tags":              {events(say("<think>"), say("hm"), say("</think>\n\na")) + end, append(thought("hm"), text("a")...)},
+		"tags in pieces":                {events(say("\n<th"), say("ink>h"), say("m</thi"), say("nk>"), say("\n"), say(" a")) + end, append(thought("hm"), text("a")...)},
+		"a tag that is never closed":    {events(say("<think>h"), say("m</")) + end, thought("hm</")},
+		"a tag amid the text":           {events(say("a <think>"), say("b</think>")) + end, text("a <think>b</think>")},
+		"what might have become a tag":  {events(say("\n<"), say("b>")) + end, text("\n<b>")},
+		"the begin of a tag alone":      {events(say("<thi")) + end, text("<thi")},
+		"the begin of a tag and a call": {events(say("<thi"), call(`"id":"x"`, "f", `"{}"`)) + toolEnd, append(text("<thi"), f("x", "{}"))},
+		"details alone":                 {events(delta(`{"reasoning_details":[{"type":"reasoning.summary","summary":"hm"}]}`), say("a")) + end, append(thought("hm"), text("a")...)},
+		"both kinds of reasoning":       {events(delta(`{"reasoning":"hm","reasoning_content":"hm"}`)) + end, thought("hm")},
 
 		"arguments in pieces": {
 			events(call(`"index":0,"id":"x"`, "f", `"{\"a\""`), call(`"index":0`, "", `":1}"`)) + toolEnd,
@@ -108,6 +124,19 @@ func TestQuirks(t *testing.T) {
 			events(call(`"index":0,"id":"x"`, "f", `"{\"a\""`), call(`"index":0,"id":"x"`, "f", `":1}"`)) + toolEnd,
 			[]llm.Part{f("x", `{"a":1}`)},
 		},
+		"an id for each piece": {
+			events(call(`"index":0,"id":"x"`, "f", `"{\"a\""`), call(`"index":0,"id":"y"`, "", `":1}"`), call(`"index":1,"id":"z"`, "f", `""`), call(`"index":1,"id":"w"`, "", `"{}"`)) + toolEnd,
+			[]llm.Part{f("x", `{"a":1}`), f("z", `{}`)},
+		},
+		"arguments once more": {
+			events(call(`"index":0,"id":"x"`, "f", `"{\"a\""`), call(`"index":0`, "", `":1}"`), call(`"index":0`, "", `"{\"a\":1}"`)) + toolEnd,
+			[]llm.Part{f("x", `{"a":1}`)},
+		},
+		"arguments once more, quoted": {
+			events(call(`"index":0,"id":"x"`, "f", `"{\"a\":1}"`), call(`"index":0,"id":"x"`, "f", `"\"{\\\"a\\\":1}\""`)) + toolEnd,
+			[]llm.Part{f("x", `{"a":1}`)},
+		},
+		"a call that is no list": {events(delta(`{"tool_calls":{"index":0,"id":"x","function":{"name":"f","arguments":"{}"}}}`)) + toolEnd, []llm.Part{f("x", "{}")}},
 		"name repeated without an id": {
 			events(call(`"index":0`, "f", `"{\"a\""`), call(`"index":0`, "f", `":1}"`)) + toolEnd,
 			[]llm.Part{f("new", `{"a":1}`)},
@@ -180,6 +209,27 @@ func TestUsage(t *testing.T) {
 			events(say("a"), `{"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":2,"cache_write_tokens":5}}}`) + end,
 			llm.Usage{Input: 9, CacheRead: 2, CacheWrite: 5},
 		},
+		"of Groq": {
+			events(say("a"), `{"choices":[{"delta":{},"finish_reason":"stop"}],"x_groq":{`+use(3, 4)+`}}`),
+			llm.Usage{Input: 3, Output: 4},
+		},
+		"of Moonshot": {events(say("a"), `{"choices":[],"usage":{"prompt_tokens":9,"cached_tokens":5}}`) + end, llm.Usage{Input: 9, CacheRead: 5}},
+		"with reasoning in the total alone": {
+			events(say("a"), `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":329,"completion_tokens_details":{"reasoning_tokens":317}}}`) + end,
+			llm.Usage{Input: 10, Output: 319, Reasoning: 317},
+		},
+		"with a total and no details": {
+			events(say("a"), `{"choices":[],"usage":{"prompt_tokens":20,"completion_tokens":424,"total_tokens":1016}}`) + end,
+			llm.Usage{Input: 20, Output: 996},
+		},
+		"with a cache in the total": {
+			events(say("a"), `{"choices":[],"usage":{"prompt_tokens":20,"completion_tokens":4,"total_tokens":124,"prompt_tokens_details":{"cached_tokens":100}}}`) + end,
+			llm.Usage{Input: 20, CacheRead: 100, Output: 4},
+		},
+		"with reasoning in no sum": {
+			events(say("a"), `{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":7,"total_tokens":10,"reasoning_tokens":90}}`) + end,
+			llm.Usage{Input: 3, Output: 97, Reasoning: 90},
+		},
 		"of plain JSON": {
 			`{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],` + use(3, 4) + `}`,
 			llm.Usage{Input: 3, Output: 4},
@@ -200,6 +250,8 @@ func TestFinish(t *testing.T) {
 		"stop": llm.FinishStop, "end_turn": llm.FinishStop, "tool_calls": llm.FinishStop,
 		"length": llm.FinishLength, "max_tokens": llm.FinishLength, "content_filter": llm.FinishContentFilter,
 		"model_length": llm.FinishLength, "SAFETY": llm.FinishContentFilter,
+		"model_context_window_exceeded": llm.FinishLength, "PROHIBITED_CONTENT": llm.FinishContentFilter, "BLOCKLIST": llm.FinishContentFilter,
+		"RECITATION": llm.FinishContentFilter, "SPII": llm.FinishContentFilter, "eos": llm.FinishStop, "tomorrow": llm.FinishStop,
 	}
 	for reason, want := range tests {
 		t.Run(reason, func(t *testing.T) {
@@ -223,6 +275,36 @@ func TestRefusal(t *testing.T) {
 				t.Errorf("got %q, %q, %v", a.Message.Text(), a.Finish, a.Err)
 			}
 		})
+	}
+}
+
+// TestFinishAmid is a server that says in each chunk that it has finished, and is slow.
+func TestFinishAmid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := provider(t, llm.Config{}, roundTripper(func(r *http.Request) (*http.Response, error) {
+			pr, pw := io.Pipe()
+			context.AfterFunc(r.Context(), func() { pw.CloseWithError(context.Canceled) })
+			go func() {
+				for _, word := range []string{"a", "b", "c"} {
+					fmt.Fprintf(pw, "data: {\"choices\":[{\"delta\":{\"content\":%q},\"finish_reason\":\"stop\"}]}\n\n", word)
+					time.Sleep(1500 * time.Millisecond)
+				}
+				io.WriteString(pw, "data: [DONE]\n\n")
+				pw.Close()
+			}()
+			return &http.Response{StatusCode: 200, Body: pr}, nil
+		}))
+		if a := read(t, p, toolRequest); a.Err != nil || a.Message.Text() != "abc" {
+			t.Errorf("got %q, %v, want abc", a.Message.Text(), a.Err)
+		}
+	})
+}
+
+// TestFinishNull is a server that has the word for it.
+func TestFinishNull(t *testing.T) {
+	p := serve(t, stream(events(`{"choices":[{"delta":{"content":"a"},"finish_reason":"null"}]}`)))
+	if a := read(t, p, toolRequest); a.Err == nil {
+		t.Errorf("got %q, want an error", a.Message.Text())
 	}
 }
 

@@ -20,6 +20,7 @@ type reasoningMeta struct {
 const (
 	asReasoningContent = "reasoning_content" // DeepSeek, Qwen, Kimi, GLM, llama.cpp
 	asReasoning        = "reasoning"         // OpenRouter, vLLM, Ollama, Groq
+	asTags             = openTag             // in the text: MiniMax, Perplexity, vLLM without a parser
 )
 
 // A detail is one of OpenRouter's reasoning_details: a text with a signature,
@@ -33,7 +34,8 @@ type thoughts struct {
 	details []detail
 }
 
-// add takes in what s has of reasoning and is its text.
+// add takes in what s has of reasoning and is its text. Mistral does not want its
+// parts back.
 func (t *thoughts) add(s *said) string {
 	text := string(s.ReasoningContent)
 	switch {
@@ -41,9 +43,22 @@ func (t *thoughts) add(s *said) string {
 		t.as = asReasoningContent
 	case s.Reasoning != "":
 		t.as, text = asReasoning, string(s.Reasoning)
+	default:
+		text = s.Content.thought
 	}
 	for _, d := range s.Details {
+		if text == "" {
+			text = d.text()
+		}
 		t.addDetail(d)
+	}
+	return text
+}
+
+// tagged takes in what stood between tags and is it.
+func (t *thoughts) tagged(text string) string {
+	if text != "" {
+		t.as = asTags
 	}
 	return text
 }
@@ -74,6 +89,13 @@ func (d detail) continues(last detail) bool {
 	return (kind == "reasoning.text" || kind == "reasoning.summary") && last["type"] == kind && lastIndex == index
 }
 
+// text is what a person may read of d.
+func (d detail) text() string {
+	text, _ := d["text"].(string)
+	summary, _ := d["summary"].(string)
+	return text + summary
+}
+
 // meta ends the thoughts; nil when there were none.
 func (t *thoughts) meta() json.RawMessage {
 	if t.as == "" && len(t.details) == 0 {
@@ -101,6 +123,9 @@ func giveBack(w *wireMessage, m llm.Message, host string) {
 			w.ReasoningContent += p.Text
 		case asReasoning:
 			w.Reasoning += p.Text
+		case asTags:
+			text, _ := w.Content.(string)
+			w.Content = openTag + p.Text + closeTag + "\n\n" + text
 		}
 	}
 }

@@ -40,6 +40,8 @@ func TestReasoningGoesBack(t *testing.T) {
 			events(call(`"index":0,"id":"x"`, "f", `"{}"`), delta(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"e"}]}`), finish("tool_calls")), "",
 			`{"reasoning_details":[{"data":"e","type":"reasoning.encrypted"}]}`,
 		},
+		"tags":              {events(say("<think>Hm</think>\n\nWait.")) + calls, "", `{"content":"\u003cthink\u003eHm\u003c/think\u003e\n\nWait."}`},
+		"parts of Mistral":  {events(delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm"}]}]}`)) + calls, "", `{}`},
 		"to another server": {events(delta(`{"reasoning_content":"Hm"}`)) + calls, "http://other/v1", `{}`},
 		"without a call":    {events(delta(`{"reasoning_content":"Hm"}`), say("a"), finish("stop")), "", `{}`},
 		"none":              {calls, "", `{}`},
@@ -78,6 +80,7 @@ func sentReasoning(t *testing.T, baseURL string, req llm.Request) string {
 	}
 	var sent struct {
 		Messages []struct {
+			Text      string            `json:"content,omitempty"`
 			Content   json.RawMessage   `json:"reasoning_content,omitempty"`
 			Reasoning json.RawMessage   `json:"reasoning,omitempty"`
 			Details   []json.RawMessage `json:"reasoning_details,omitempty"`
@@ -88,9 +91,41 @@ func sentReasoning(t *testing.T, baseURL string, req llm.Request) string {
 		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(events(finish("stop"))))}, err
 	}))
 	read(t, p, req)
+	if m := &sent.Messages[1]; !strings.Contains(m.Text, "<think>") {
+		m.Text = ""
+	}
 	got, err := json.Marshal(sent.Messages[1])
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(got)
+}
+
+// TestSignatureGoesBack has a call with something that only its server wants back.
+func TestSignatureGoesBack(t *testing.T) {
+	const extra = `"extra_content":{"google":{"thought_signature":"c2ln"}}`
+	answer := events(call(`"index":0,"id":"x",`+extra, "f", `"{}"`), call(`"index":0,"id":"y"`, "g", `"{}"`), finish("stop"))
+	for host, want := range map[string]string{"http://one/v1": `{"google":{"thought_signature":"c2ln"}}`, "http://other/v1": ""} {
+		a := read(t, provider(t, llm.Config{BaseURL: "http://one/v1"}, body(func() io.Reader { return strings.NewReader(answer) })), toolRequest)
+		if a.Err != nil {
+			t.Fatal(a.Err)
+		}
+		var sent struct {
+			Messages []struct {
+				Calls []struct {
+					Extra json.RawMessage `json:"extra_content"`
+				} `json:"tool_calls"`
+			} `json:"messages"`
+		}
+		req := toolRequest
+		req.Messages = append(req.Messages[:1:1], a.Message)
+		p := provider(t, llm.Config{BaseURL: host}, roundTripper(func(r *http.Request) (*http.Response, error) {
+			err := json.NewDecoder(r.Body).Decode(&sent)
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(events(finish("stop"))))}, err
+		}))
+		read(t, p, req)
+		if calls := sent.Messages[1].Calls; len(calls) != 2 || string(calls[0].Extra) != want || calls[1].Extra != nil {
+			t.Errorf("%s: got %s, want %s with the first alone", host, calls, want)
+		}
+	}
 }

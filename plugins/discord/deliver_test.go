@@ -210,7 +210,7 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 	for name, m := range map[string]plugins.Message{
-		"a person that is none":   {Place: plugins.Place{To: "ana"}, Text: "hi"},
+		"an invalid person id":    {Place: plugins.Place{To: "ana"}, Text: "hi"},
 		"no one":                  {Text: "hi"},
 		"a file without content":  {Place: plugins.Place{To: ana}, File: &plugins.File{Name: "a"}},
 		"a text that is too long": {Place: plugins.Place{To: ana}, Text: strings.Repeat("x", 2001)},
@@ -266,7 +266,7 @@ func TestPreviewBecomesTheReply(t *testing.T) {
 			}
 		})
 	}
-	t.Run("which somebody has deleted", func(t *testing.T) {
+	t.Run("which was deleted", func(t *testing.T) {
 		ch, srv := open(t)
 		deliver(t, ch, plugins.Message{Key: "k", Place: plugins.Place{To: ana}, Text: "good", Preview: "dc-123"})
 		if got := only(t, srv, dm); got.Text != "good" {

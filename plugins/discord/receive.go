@@ -120,7 +120,7 @@ const (
 )
 
 // pressed takes the press of a button and answers it. With one person it takes the
-// buttons away; in a server somebody else may be the one who decides. What fails after
+// buttons away; in a server another person may have to decide. What fails after
 // the press was taken is not worth a second one.
 func (c *connection) pressed(ctx context.Context, i interaction) error {
 	person, r := i.User, plugins.Received{ID: "dc-cb-" + i.ID, Pressed: i.Data.CustomID, Mentioned: true, SentAt: time.Now().UTC()}

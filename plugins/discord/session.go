@@ -42,7 +42,7 @@ func loadSession(ctx context.Context, in *plugins.Inbox) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the session of the gateway: %w", err)
 	}
-	s, _ := decode[*session](data) // where it is none, a new session is never wrong
+	s, _ := decode[*session](data) // without a valid one a new session begins
 	if s == nil {
 		s = &session{}
 	}
@@ -97,7 +97,7 @@ func (s *session) forgetAddress() {
 	s.URL = ""
 }
 
-// read notes that an event is done; the message is empty where it is none.
+// read notes that an event is done; the message is empty where the event is not a message.
 func (s *session) read(seq int64, message string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -95,11 +95,11 @@ func TestTLS(t *testing.T) {
 			account := account(p)
 			account.IMAP.TLS, account.SMTP.TLS = mode, mode
 			if _, err := channel(t, account).Check(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
-				t.Errorf("a certificate that nobody has signed: %v", err)
+				t.Errorf("an unsigned certificate: %v", err)
 			}
 			account.IMAP.CA = ca
 			if _, err := channel(t, account).Check(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
-				t.Errorf("a certificate that nobody has signed, of SMTP: %v", err)
+				t.Errorf("an unsigned certificate, of SMTP: %v", err)
 			}
 			account.SMTP.CA = ca
 			c, in := channel(t, account), &memory{}

@@ -302,7 +302,7 @@ func (b *mailbox) fetch(ctx context.Context, uid imap.UID, maxFile int64) (*inco
 		return nil, fmt.Errorf("fetch mail %d: %w", uid, err)
 	}
 	if m == nil {
-		return nil, nil //nolint:nilnil // somebody has deleted it meanwhile
+		return nil, nil //nolint:nilnil // it was deleted meanwhile
 	}
 	m.arrived = arrived
 	if m.received.ID == "" {

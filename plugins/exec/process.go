@@ -168,7 +168,7 @@ func printable(text []byte) string {
 }
 
 // inherited are the variables that every program gets. The rest of the host's
-// environment may hold keys that are none of its business.
+// environment may hold keys that are not for it.
 var inherited = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "LANG", "LC_ALL", "TZ",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",

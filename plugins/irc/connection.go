@@ -98,7 +98,7 @@ func (c *connection) read() (ircmsg.Message, error) {
 		m, err := ircmsg.ParseLine(line)
 		switch {
 		case err != nil:
-			continue // a line that is none harms nothing
+			continue // a malformed line is ignored
 		case m.Command == "PING":
 			if err := c.write("PONG", m.Params...); err != nil {
 				return m, err

@@ -18,7 +18,7 @@ const (
 	pageWithin = time.Minute
 	stampForm  = "2006-01-02T15:04:05.000Z"
 	// overlap is how far direct messages are read again: the clock of the history
-	// counts no finer than two lines may follow each other. Ids tell what is known.
+	// counts no finer than two lines may follow each other. Ids show which lines are known.
 	overlap = time.Second
 )
 
@@ -34,7 +34,7 @@ type history struct {
 type page struct {
 	batch   string
 	lines   []line
-	count   int    // of lines, also of those that are for nobody
+	count   int    // of lines, also of those that no agent gets
 	end     string // the mark of the last line
 	names   []string
 	refused error
@@ -237,7 +237,7 @@ func (h *history) batch(m ircmsg.Message) {
 	}
 }
 
-// add keeps a line of a page. It is false for a line that is none.
+// add keeps a line of a page. It is false for a line that is not a message.
 func (h *history) add(m ircmsg.Message, l line, forPeople bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

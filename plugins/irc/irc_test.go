@@ -135,7 +135,7 @@ func TestTLS(t *testing.T) {
 		return account(s, func(a *settings.IRC) { a.TLS, a.CA, a.Password = nil, ca, "pw" })
 	}
 	if _, err := channel(t, secure("")).Check(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("a certificate that nobody has signed: %v", err)
+		t.Errorf("an unsigned certificate: %v", err)
 	}
 	if as, err := channel(t, secure(ca)).Check(t.Context()); err != nil || as != "bot" {
 		t.Errorf("got %q, %v", as, err)

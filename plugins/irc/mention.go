@@ -33,7 +33,7 @@ func unmention(text, nick string) (rest string, found bool) {
 }
 
 // word finds a nick from a place in a text on, with an @ before it. It is -1 where
-// there is none.
+// it does not occur.
 func word(text, nick string, from int) (start, end int) {
 	for i := from; i+len(nick) <= len(text); i++ {
 		if !strings.EqualFold(text[i:i+len(nick)], nick) {

@@ -11,7 +11,7 @@ import (
 )
 
 // guest is before the nick of a person who is not logged in, where the server says
-// who is: nobody can pass for an account by its name.
+// who is: a nick does not pass for an account of the same name.
 const guest = "~"
 
 // direct is the talk of all messages that are in no channel.
@@ -21,7 +21,7 @@ const direct = "direct"
 type line struct {
 	received plugins.Received
 	talk     string // the channel, or direct
-	mark     string // where the history goes on behind it; empty: there is none
+	mark     string // where the history goes on behind it; empty: not known
 }
 
 // line reads a PRIVMSG. It is false for what is not for people: the account's own

@@ -10,7 +10,7 @@ import (
 )
 
 // directRoom is the room in which the account talks with a person alone. It opens
-// one where there is none.
+// one where it is missing.
 func (c *Channel) directRoom(ctx context.Context, cl *client, person string) (string, error) {
 	if person == "" || person[0] != '@' {
 		return "", plugins.Permanent(fmt.Errorf("send to %q: want a person such as @ana:example.org, or a room such as !abc:example.org", person))

@@ -4,7 +4,6 @@ package matrix_test
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,19 +12,20 @@ import (
 	"agenthost/bus"
 	"agenthost/internal/waittest"
 	"agenthost/plugins"
+	"agenthost/plugins/matrix/matrixtest"
 	"agenthost/plugins/plugintest"
 	"agenthost/plugins/settings"
 )
 
 // A real homeserver, real clients of others, and the suite between them.
 func TestInteropSuite(t *testing.T) {
-	s := startSynapse(t, "rc_joins: {local: {per_second: 100, burst_count: 100}}\nrc_invites: {per_room: {per_second: 100, burst_count: 100}, per_user: {per_second: 100, burst_count: 100}, per_issuer: {per_second: 100, burst_count: 100}}")
-	admin := s.login(s.register("admin", "a", true), "a")
-	ana, ben := s.register("ana", "a", false), s.register("ben", "b", false)
+	s := matrixtest.StartSynapse(t, "rc_joins: {local: {per_second: 100, burst_count: 100}}\nrc_invites: {per_room: {per_second: 100, burst_count: 100}, per_user: {per_second: 100, burst_count: 100}, per_issuer: {per_second: 100, burst_count: 100}}")
+	admin := s.Login(s.Register("admin", "a", true), "a")
+	ana, ben := s.Register("ana", "a", false), s.Register("ben", "b", false)
 	for _, user := range []string{ana, ben} {
-		s.unlimited(admin, user)
+		s.Unlimited(admin, user)
 	}
-	people := [2]*person{newPerson(t, s.url, ana, "a"), newPerson(t, s.url, ben, "b")}
+	people := [2]*matrixtest.Person{matrixtest.NewPerson(t, s.URL, ana, "a"), matrixtest.NewPerson(t, s.URL, ben, "b")}
 	bots := 0
 	plugintest.Run(t, plugintest.Suite{New: func(t testing.TB) plugintest.Platform {
 		bots++
@@ -33,19 +33,13 @@ func TestInteropSuite(t *testing.T) {
 	}})
 }
 
-// unlimited lets a user send as much as it wants.
-func (s *synapse) unlimited(admin, user string) {
-	s.t.Helper()
-	s.call(admin, http.MethodPost, "/_synapse/admin/v1/users/"+user+"/override_ratelimit", map[string]any{"messages_per_second": 0}, nil)
-}
-
 // A synapsePlatform is a bot of its own on the homeserver, with two rooms, which are
 // made when something is written there first.
 type synapsePlatform struct {
 	testing.TB
-	s      *synapse
+	s      *matrixtest.Synapse
 	admin  string
-	people [2]*person
+	people [2]*matrixtest.Person
 	bot    string
 
 	mu    sync.Mutex
@@ -58,7 +52,7 @@ func (p *synapsePlatform) platform() plugintest.Platform {
 	p.rooms, p.files = map[plugintest.Chat]string{}, map[string]plugintest.Sent{}
 	return plugintest.Platform{
 		Channel: p.channel, Write: p.write, Sent: p.sent,
-		Disconnect: func() { p.s.stop(); p.s.start() },
+		Disconnect: func() { p.s.Stop(); p.s.Start() },
 	}
 }
 
@@ -67,10 +61,10 @@ func (p *synapsePlatform) channel() plugins.Channel {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.user == "" {
-		p.user = p.s.register(p.bot, "secret", false)
-		p.s.unlimited(p.admin, p.user)
+		p.user = p.s.Register(p.bot, "secret", false)
+		p.s.Unlimited(p.admin, p.user)
 	}
-	return newChannel(p, settings.Matrix{Homeserver: p.s.url, User: p.bot, Password: "secret"})
+	return newChannel(p, settings.Matrix{Homeserver: p.s.URL, User: p.bot, Password: "secret"})
 }
 
 // room invites the bot, and Ben into the group, and waits until they are there.
@@ -84,11 +78,11 @@ func (p *synapsePlatform) room(chat plugintest.Chat) string {
 	ana, ben := p.people[0], p.people[1]
 	invited := []string{p.user}
 	if chat == plugintest.Group {
-		invited = append(invited, ben.id)
+		invited = append(invited, ben.ID)
 	}
-	id := ana.room(chat == plugintest.Direct, invited...)
+	id := ana.Room(chat == plugintest.Direct, invited...)
 	for _, user := range invited {
-		ana.sawJoin(id, user)
+		ana.SawJoin(id, user)
 	}
 	p.rooms[chat] = id
 	return id
@@ -110,9 +104,9 @@ func (p *synapsePlatform) write(w plugintest.Written) {
 			p.Fatal(err)
 		}
 		content["msgtype"], content["filename"] = "m.file", f.Name
-		content["url"] = who.order("upload", map[string]any{"path": path, "mime": f.MIME, "name": f.Name}).URL
+		content["url"] = who.Order("upload", map[string]any{"path": path, "mime": f.MIME, "name": f.Name}).URL
 	}
-	who.send(room, content)
+	who.Send(room, content)
 }
 
 // sent is what Ana sees of the bot.
@@ -120,7 +114,7 @@ func (p *synapsePlatform) sent(chat plugintest.Chat) (sent []plugintest.Sent) {
 	p.mu.Lock()
 	room := p.rooms[chat]
 	p.mu.Unlock()
-	for _, e := range p.people[0].seen(room) {
+	for _, e := range p.people[0].Seen(room) {
 		if e.Sender != p.user {
 			continue
 		}
@@ -134,12 +128,12 @@ func (p *synapsePlatform) sent(chat plugintest.Chat) (sent []plugintest.Sent) {
 }
 
 // file is a file that was sent, which Ana loads once.
-func (p *synapsePlatform) file(e event) plugintest.Sent {
+func (p *synapsePlatform) file(e matrixtest.Seen) plugintest.Sent {
 	if s, loaded := p.files[e.ID]; loaded {
 		return s
 	}
 	path := filepath.Join(p.TempDir(), "loaded")
-	p.people[0].order("download", map[string]any{"url": e.Content.URL, "path": path})
+	p.people[0].Order("download", map[string]any{"url": e.Content.URL, "path": path})
 	data, err := os.ReadFile(path)
 	if err != nil {
 		p.Fatal(err)
@@ -150,20 +144,20 @@ func (p *synapsePlatform) file(e event) plugintest.Sent {
 
 // Synapse takes ten messages at once and then one in five seconds.
 func TestInteropDefaultRateLimit(t *testing.T) {
-	s := startSynapse(t, "")
-	admin := s.login(s.register("admin", "a", true), "a")
-	ana := newPerson(t, s.url, s.register("ana", "a", false), "a")
-	s.unlimited(admin, ana.id)
-	bot := s.register("bot", "secret", false)
-	h := plugintest.NewHost(t, newChannel(t, settings.Matrix{Homeserver: s.url, User: "bot", Password: "secret"}), settings.Account{})
-	room := ana.room(true, bot)
-	ana.sawJoin(room, bot)
+	s := matrixtest.StartSynapse(t, "")
+	admin := s.Login(s.Register("admin", "a", true), "a")
+	ana := matrixtest.NewPerson(t, s.URL, s.Register("ana", "a", false), "a")
+	s.Unlimited(admin, ana.ID)
+	bot := s.Register("bot", "secret", false)
+	h := plugintest.NewHost(t, newChannel(t, settings.Matrix{Homeserver: s.URL, User: "bot", Password: "secret"}), settings.Account{})
+	room := ana.Room(true, bot)
+	ana.SawJoin(room, bot)
 	const most = 12
 	for i := range most {
-		h.Send(bus.Outbound{To: ana.id, Chat: room, Text: fmt.Sprintf("reply %d", i)})
+		h.Send(bus.Outbound{To: ana.ID, Chat: room, Text: fmt.Sprintf("reply %d", i)})
 	}
-	waittest.Until(t, "all replies", func() bool { return len(ana.seen(room)) >= most })
-	for i, e := range ana.seen(room) {
+	waittest.Until(t, "all replies", func() bool { return len(ana.Seen(room)) >= most })
+	for i, e := range ana.Seen(room) {
 		if want := fmt.Sprintf("reply %d", i); e.Content.Body != want {
 			t.Errorf("message %d is %q, want %q", i, e.Content.Body, want)
 		}

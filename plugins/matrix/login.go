@@ -57,7 +57,7 @@ func (c *Channel) savedLogin(ctx context.Context, in *plugins.Inbox) (savedLogin
 		return savedLogin{}, fmt.Errorf("read the login: %w", err)
 	}
 	var saved savedLogin
-	_ = json.Unmarshal(note, &saved) // what is no login is none
+	_ = json.Unmarshal(note, &saved) // a broken note counts as missing
 	if saved.Homeserver != c.base || saved.User != c.settings.User {
 		return savedLogin{}, nil // of other settings
 	}

@@ -57,7 +57,7 @@ func (c *Channel) resolve(ctx context.Context, cl *client, to plugins.Place) (st
 }
 
 // content makes an event of a message. Its m.mentions is empty, so that a name in the
-// text alerts nobody.
+// text alerts no person.
 func (c *Channel) content(ctx context.Context, cl *client, room string, m plugins.Message) (message, error) {
 	content := written(m.Plain, m.Text)
 	if m.Kind == bus.KindNotice {

@@ -163,7 +163,7 @@ func TestTyping(t *testing.T) {
 func TestMessageToAPerson(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
-	h.Room(h.ana, h.ben, h.bot) // is none of hers alone
+	h.Room(h.ana, h.ben, h.bot) // is not hers alone
 	ch := h.start(t)
 	for _, text := range []string{"one", "two"} {
 		h.host.Send(bus.Outbound{To: h.ben, Text: text, Kind: bus.KindNotice})
@@ -183,7 +183,7 @@ func TestMessageToAPerson(t *testing.T) {
 	}
 	_, err := ch.Deliver(t.Context(), plugins.Message{Key: "k", Place: plugins.Place{To: "ben"}, Text: "x"})
 	if _, permanent := errors.AsType[*plugins.PermanentError](err); !permanent {
-		t.Errorf("Deliver to a name that is none: %v", err)
+		t.Errorf("Deliver to an invalid name: %v", err)
 	}
 }
 

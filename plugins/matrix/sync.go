@@ -70,7 +70,7 @@ func (r *reader) restore(ctx context.Context) error {
 		return fmt.Errorf("read the position: %w", err)
 	}
 	var from position
-	_ = json.Unmarshal(kept, &from) // a broken one is none
+	_ = json.Unmarshal(kept, &from) // a broken note counts as missing
 	if from.User == r.client.user {
 		r.since = from.Since
 	}
@@ -219,7 +219,7 @@ func (r *reader) invited(events []event) int {
 }
 
 // sinceInvited leaves out what was written before the account was invited, or had
-// joined where nobody invited it.
+// joined where it was not invited.
 func (r *reader) sinceInvited(events []event) []event {
 	if i := r.invited(events); i >= 0 {
 		return events[i+1:]

@@ -79,7 +79,7 @@ func callID() string {
 }
 
 // answersTo is the call that a message answers: the one it names, or the approval
-// that is open in its chat, where somebody has written a word instead of pressing.
+// that is open in its chat, where a person has written a word instead of pressing.
 func (a *agent) answersTo(in bus.Inbound) (call string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -131,7 +131,7 @@ func (a *agent) answer(in bus.Inbound) {
 	a.send(in, out)
 }
 
-// send publishes a reply to whoever wrote in.
+// send publishes a reply to the sender of in.
 func (a *agent) send(in bus.Inbound, out bus.Outbound) {
 	a.mu.Lock()
 	a.runs++

@@ -308,7 +308,7 @@ func testPreview(t *testing.T, w *world) {
 	bustest.Eventually(t, "the message", func() bool { return len(w.agent.inbound()) == 1 })
 	in := w.agent.inbound()[0]
 	bustest.Eventually(t, "the chat shows what is written so far", func() bool {
-		w.agent.write(in, "slow", "Once upon") // nobody may have listened before
+		w.agent.write(in, "slow", "Once upon") // the subscription may have come later
 		return strings.Contains(w.platform.Preview(Direct), "Once upon")
 	})
 	w.agent.send(in, bus.Outbound{Run: "slow", Kind: bus.KindReply, Final: true, InReplyTo: in.ID, Text: "Once upon a time."})

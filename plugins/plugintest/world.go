@@ -117,7 +117,7 @@ func (w *world) connected() {
 
 func (w *world) write(text string) { w.platform.Write(Written{Chat: Direct, Text: text}) }
 
-// says waits until somebody in a chat sees each of the texts, once and in order.
+// says waits until a person in a chat sees each of the texts, once and in order.
 func (w *world) says(chat Chat, want ...string) {
 	w.Helper()
 	all := func() string {

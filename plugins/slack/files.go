@@ -38,7 +38,7 @@ func (r *reader) load(ctx context.Context, f sharedFile) (plugins.File, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return file, nil // the address is none
+		return file, nil // the address is invalid
 	}
 	req.Header.Set("Authorization", "Bearer "+r.settings.BotToken)
 	resp, err := r.api.http.Do(req)

@@ -51,7 +51,7 @@ func (c *Channel) resolve(ctx context.Context, to plugins.Place) (string, error)
 	}
 	if !strings.HasPrefix(to.To, "U") && !strings.HasPrefix(to.To, "W") {
 		if to.To == "" {
-			return "", plugins.Permanent(fmt.Errorf("send to nobody: want a channel such as C0123456789, or a person such as U0123456789"))
+			return "", plugins.Permanent(fmt.Errorf("no recipient: want a channel such as C0123456789, or a person such as U0123456789"))
 		}
 		return to.To, nil
 	}

@@ -215,7 +215,7 @@ func TestRefusals(t *testing.T) {
 			noToken(t, err)
 		})
 	}
-	t.Run("a chat that is none", func(t *testing.T) {
+	t.Run("an invalid chat id", func(t *testing.T) {
 		ch, _ := open(t)
 		if _, err := ch.Deliver(t.Context(), plugins.Message{Place: plugins.Place{To: "ana"}, Text: "hi"}); !permanent(err) {
 			t.Fatalf("the error is %v", err)

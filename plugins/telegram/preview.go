@@ -71,7 +71,7 @@ func (c *Channel) show(ctx context.Context, method string, p params, text string
 	return c.withText(p, "text", m, func() error { return c.api.call(ctx, method, p, result) })
 }
 
-// draft shows a draft. The error is errNoDraft where there are none.
+// draft shows a draft. The error is errNoDraft where drafts are not supported.
 func (c *Channel) draft(ctx context.Context, chat int64, to plugins.Place, id, text string) (string, error) {
 	number, err := strconv.ParseInt(strings.TrimPrefix(id, draftPrefix), 10, 64)
 	if err != nil {

@@ -82,7 +82,7 @@ func TestTheReplyReplacesItsPreview(t *testing.T) {
 		"in markup":                     {plugins.Message{Text: "<b>x</b>", Plain: "x"}, telegramtest.Refusal{}, "x"},
 		"which is not understood":       {plugins.Message{Text: "<b>x", Plain: "x"}, telegramtest.Refusal{}, "x"},
 		"sent a second time":            {plugins.Message{Text: "so", Plain: "so"}, telegramtest.Refusal{}, "so"},
-		"which somebody has deleted":    {plugins.Message{Text: "x"}, telegramtest.Refusal{Code: 400, Description: "Bad Request: message to edit not found"}, "x"},
+		"which was deleted":             {plugins.Message{Text: "x"}, telegramtest.Refusal{Code: 400, Description: "Bad Request: message to edit not found"}, "x"},
 		"which is too old to be edited": {plugins.Message{Text: "x"}, telegramtest.Refusal{Code: 400, Description: "Bad Request: message can't be edited"}, "x"},
 		"by a file":                     {plugins.Message{File: &plugins.File{Name: "a", Data: []byte("x")}}, telegramtest.Refusal{}, ""},
 	}

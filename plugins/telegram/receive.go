@@ -35,7 +35,7 @@ func (c *Channel) take(ctx context.Context, in *plugins.Inbox, u update) error {
 		return err
 	}
 	if r.From == "" || r.Text == "" && len(r.Files) == 0 {
-		return nil // such as: somebody has joined
+		return nil // such as: a person has joined
 	}
 	return final(in.Take(ctx, r))
 }
@@ -77,7 +77,7 @@ func (c *Channel) received(ctx context.Context, in *plugins.Inbox, m *message, b
 	return r, c.addFiles(ctx, in, m, &r)
 }
 
-// inChat says in which chat a message was written. With a person it is none: the
+// inChat says in which chat a message was written. With a person it is empty: the
 // conversation is named by the person.
 func (c *Channel) inChat(ctx context.Context, in *plugins.Inbox, chat chat, r *plugins.Received) error {
 	if chat.private() {
@@ -127,7 +127,7 @@ func otherText(m *message) string {
 }
 
 // pressed takes the press of a button, then ends its waiting. With one person it
-// takes the buttons away; in a group somebody else may be the one who decides. What
+// takes the buttons away; in a group another person may have to decide. What
 // fails after the press was taken is not worth a second one.
 func (c *Channel) pressed(ctx context.Context, in *plugins.Inbox, q *callbackQuery) error {
 	r := plugins.Received{

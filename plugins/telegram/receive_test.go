@@ -114,7 +114,7 @@ func TestReceiveOtherUpdates(t *testing.T) {
 		"a very long text":    {"message", message(map[string]any{"text": strings.Repeat("x", 10<<20)}), ""},
 		"someone has joined":  {"message", message(map[string]any{"new_chat_members": []any{person}}), ""},
 		"a post in a channel": {"message", message(map[string]any{"text": "news", "chat": map[string]any{"id": -1, "type": "channel"}}), ""},
-		"what nobody knows":   {"poll", map[string]any{"id": "1"}, ""},
+		"an unknown update":   {"poll", map[string]any{"id": "1"}, ""},
 		"of another shape":    {"message", "text", ""},
 		"a press of nothing":  {"callback_query", map[string]any{"id": "1", "from": person}, ""},
 		"a foreign press":     {"callback_query", map[string]any{"id": "1", "from": person, "data": "foreign"}, ""},
@@ -255,7 +255,7 @@ func TestReceiveAPress(t *testing.T) {
 				t.Error(diff)
 			}
 			left := 0
-			if tt.chat < 0 { // somebody else may have to decide
+			if tt.chat < 0 { // another person may have to decide
 				left = 1
 			}
 			srv.Wait(t, "the end of the press", func() bool {

@@ -54,7 +54,7 @@ func nonNil[T any](list []T) []T {
 	return list
 }
 
-// read reads the log of a conversation. One that nobody has begun is empty.
+// read reads the log of a conversation. One that has not begun is empty.
 func (w *Web) read(ctx context.Context, at place) (*story, error) {
 	s := newStory(at)
 	sid, err := client.SessionID(at.agent, w.keyOf(at))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
@@ -88,8 +89,8 @@ func (h *hub) run(ctx context.Context) error {
 
 // follow takes what is and comes in a stream, until ctx ends.
 func (h *hub) follow(ctx context.Context, name string, since time.Time, caughtUp func(), take func(uint64, time.Time, []byte)) {
-	defer caughtUp()                         // whoever waits gives up with ctx
-	_ = bus.Follow(ctx, h.js, bus.Following{ // it ends with ctx
+	defer caughtUp()                                       // callers that wait give up with ctx
+	_ = records.FollowStream(ctx, h.js, records.Following{ // it ends with ctx
 		Stream: name, Subjects: []string{map[string]string{bus.InboundStream: inward, bus.OutboundStream: outward}[name]}, Since: since,
 		Patient: true, Log: h.log,
 		Began: func(_, pending uint64) {

@@ -15,7 +15,7 @@ import (
 // A person is who chats.
 type person struct {
 	id   string // from of their messages
-	name string // what people call them; empty: nobody knows
+	name string // what people call them; empty: unknown
 }
 
 const (
@@ -28,7 +28,7 @@ const (
 var isRandom = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // personOf is who makes a request that was let in. The names of tokens have no ~, so
-// a visitor is never somebody else.
+// a visitor is never another person.
 func (w *Web) personOf(rw http.ResponseWriter, r *http.Request) person {
 	c, visitor := httpauth.CallerOf(r.Context()), r.Header.Get(visitorHeader)
 	if !isRandom.MatchString(visitor) {
@@ -45,8 +45,8 @@ func (w *Web) personOf(rw http.ResponseWriter, r *http.Request) person {
 	return person{id: c.Name, name: c.Name}
 }
 
-// guest is the id in the cookie of somebody who needs no token. It is as good as a
-// password: no script reads it, and nobody guesses 128 bits.
+// guest is the id in the cookie of a person who needs no token. It is as good as a
+// password: no script reads it, and it has 128 random bits.
 func guest(rw http.ResponseWriter, r *http.Request) string {
 	if c, err := r.Cookie(personCookie); err == nil && isRandom.MatchString(c.Value) {
 		return c.Value
@@ -71,7 +71,7 @@ const mainConversation = "main"
 
 var isConversation = regexp.MustCompile(`^[a-z0-9]{8,40}$`)
 
-// placeOf is the conversation that a request names; false: there is none such.
+// placeOf is the conversation that a request names; false: it does not exist.
 func (w *Web) placeOf(c httpauth.Caller, p person, agent, conversation string) (place, bool) {
 	known := slices.ContainsFunc(w.agentsFor(c), func(a Agent) bool { return a.ID == agent })
 	switch {

@@ -146,7 +146,7 @@ func (w *Web) message(r *http.Request, p person, body io.Reader) (*bus.Inbound, 
 	case len(m.Text) > mostText:
 		return nil, &refusal{http.StatusRequestEntityTooLarge, errTextTooLong}
 	case strings.ContainsRune(m.Text, 0) || !utf8.ValidString(m.Text):
-		return nil, &refusal{http.StatusBadRequest, "the text holds characters that are none"}
+		return nil, &refusal{http.StatusBadRequest, "the text holds a NUL, or is not valid UTF-8"}
 	case strings.TrimSpace(m.Text) == "" && !multi:
 		return nil, &refusal{http.StatusBadRequest, "the message is empty"}
 	case len(m.Answers) > 256:

@@ -25,7 +25,7 @@ type visitor struct {
 	header http.Header
 }
 
-// visit opens the page as somebody new.
+// visit opens the page as a new visitor.
 func visit(t testing.TB, base string) *visitor {
 	t.Helper()
 	v := &visitor{t: t, base: base, header: http.Header{}}

@@ -99,7 +99,7 @@ func TestFirstAnswerIsNotMissed(t *testing.T) {
 	}
 }
 
-// Whoever comes while a model speaks sees the message and the whole text.
+// A visitor who comes while a model speaks sees the message and the whole text.
 func TestReloadFindsTheAnswerGrowing(t *testing.T) {
 	t.Parallel()
 	base, _ := serve(t)
@@ -183,10 +183,10 @@ func TestStop(t *testing.T) {
 	if len(items) != 2 || items[1].Code != "cancelled" || items[1].InReplyTo[0] != "message-1" {
 		t.Errorf("got %+v", items)
 	}
-	waittest.Until(t, "nobody is at work", func() bool { return !v.history("main").Running })
+	waittest.Until(t, "no agent is at work", func() bool { return !v.history("main").Running })
 }
 
-// Conversations of a person are sessions of their own, and nobody else's.
+// Conversations of a person are sessions of their own, and of no other person.
 func TestConversationsAreApart(t *testing.T) {
 	t.Parallel()
 	base, _ := serve(t)
@@ -201,7 +201,7 @@ func TestConversationsAreApart(t *testing.T) {
 		t.Errorf("another conversation of hers: got %+v", got.Items)
 	}
 	next, _ := eve.events(place("abcdefgh12345678", 1), nil)
-	eve.say("message-1", "only mine") // the same id, from somebody else
+	eve.say("message-1", "only mine") // the same id, from another person
 	for _, it := range []item{next("line").item(), next("line").item()} {
 		if it.Text != "only mine" {
 			t.Errorf("eve hears %+v", it)
@@ -334,7 +334,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("40 messages at once: got %v", codes)
 	}
 	if res := visit(t, base).post(message("message-1", "hello")); res.StatusCode != http.StatusAccepted {
-		t.Errorf("somebody else: got %d", res.StatusCode)
+		t.Errorf("another person: got %d", res.StatusCode)
 	}
 	var open []*eventStream
 	for range 8 {
@@ -381,7 +381,7 @@ func TestTokens(t *testing.T) {
 		person, agents string
 		post           int
 	}{
-		"nobody":             {as("", ""), 401, "", "", 401},
+		"without a token":    {as("", ""), 401, "", "", 401},
 		"a visitor alone":    {as("", one), 401, "", "", 401},
 		"the one token":      {as("all-secret", ""), 200, "operator", "[{ana} {bob}]", 202},
 		"a chat token":       {as("shop-secret", ""), 200, "shop", "[{ana}]", 202},

@@ -21,7 +21,7 @@ const (
 	quoted = 300
 )
 
-// Deliver posts a reply to the callback. Where there is none, the reply is taken.
+// Deliver posts a reply to the callback. Without a callback the reply is dropped.
 func (c *Channel) Deliver(ctx context.Context, m plugins.Message) (string, error) {
 	if c.cfg.Reply != settings.ReplyCallback {
 		return m.Reply.ID, nil

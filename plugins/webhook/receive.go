@@ -120,7 +120,7 @@ func (c *Channel) message(id string, body []byte) (plugins.Received, error) {
 		return plugins.Received{}, errors.New("the body is empty; want an inbound envelope")
 	}
 	var own string
-	_ = json.Unmarshal(fields["id"], &own) // what is no text is none
+	_ = json.Unmarshal(fields["id"], &own) // an id that is not a string counts as missing
 	id = cmp.Or(id, own, nuid.Next())
 	fields["id"] = encoded(id)
 	return plugins.Received{ID: id, Raw: encoded(fields)}, nil

@@ -120,7 +120,7 @@ func (c *commands) run(ctx context.Context, call tools.Call, args commandArgs) (
 
 func (c *commands) remove(temp string, call tools.Call) {
 	if err := os.RemoveAll(temp); err != nil {
-		c.log.Warn().Err(err).Str("agent", call.Agent).Str("run", call.Run).Msg("temporary folder of a command stays")
+		c.log.Warn().Err(err).Str("agent", call.Agent).Str("run", call.Run).Msg("delete the temporary folder of a command: failed")
 	}
 }
 

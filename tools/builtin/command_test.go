@@ -123,8 +123,8 @@ func TestTimeout(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			result, err := b.call(t, "run_command", quoted(t, map[string]string{"command": command, "timeout": "500ms"}))
-			if want := "begun\n[stopped: not done within 500ms]"; err != nil || result.Text != want || !result.Failed {
+			result, err := b.call(t, "run_command", quoted(t, map[string]string{"command": command, "timeout": "5s"}))
+			if want := "begun\n[stopped: not done within 5s]"; err != nil || result.Text != want || !result.Failed {
 				t.Errorf("got %q, failed %v, error %v, want %q", result.Text, result.Failed, err, want)
 			}
 		})
@@ -133,8 +133,8 @@ func TestTimeout(t *testing.T) {
 
 func TestTermLetsACommandCleanUp(t *testing.T) {
 	b := open(t, builtin.Options{})
-	result, err := b.call(t, "run_command", `{"command":"trap 'echo bye; exit' TERM; sleep 600 & wait","timeout":"500ms"}`)
-	if want := "bye\n[stopped: not done within 500ms]"; err != nil || result.Text != want {
+	result, err := b.call(t, "run_command", `{"command":"trap 'echo bye; exit' TERM; sleep 600 & wait","timeout":"3s"}`)
+	if want := "bye\n[stopped: not done within 3s]"; err != nil || result.Text != want {
 		t.Errorf("got %q, %v, want %q", result.Text, err, want)
 	}
 }

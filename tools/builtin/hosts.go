@@ -72,7 +72,7 @@ func hostOf(u *url.URL) string {
 // destination reads the arguments of a call as fetch does.
 func (f *fetcher) destination(args json.RawMessage) tools.Destination {
 	var wanted fetchArgs
-	_ = json.Unmarshal(args, &wanted) // what cannot be read has no host and is open to nobody
+	_ = json.Unmarshal(args, &wanted) // what cannot be read has no host, which is never allowed
 	to := tools.Destination{Address: wanted.URL}
 	if u, err := url.Parse(wanted.URL); err == nil && checkURL(u) == nil {
 		to.Host, to.Open = hostOf(u), f.open.cover(u)

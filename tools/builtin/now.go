@@ -23,7 +23,7 @@ func nowTool() tools.Tool {
 }
 
 func now(_ context.Context, _ tools.Call, args struct{ Timezone string }) (tools.Result, error) {
-	if args.Timezone == "Local" { // LoadLocation's word for the machine's zone, which is nobody's business
+	if args.Timezone == "Local" { // LoadLocation's word for the machine's zone, which stays private
 		return tools.Result{}, fmt.Errorf("time zone %q: unknown", args.Timezone)
 	}
 	zone, err := time.LoadLocation(args.Timezone)

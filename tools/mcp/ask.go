@@ -12,7 +12,7 @@ import (
 )
 
 // An Ask asks a person and returns the answer. ErrDeclined says that there will
-// be none; any other error, that nobody could be asked. It returns soon after
+// be none; any other error, that no person could be asked. It returns soon after
 // ctx has ended, which is when the call ends that the question belongs to.
 type Ask func(ctx context.Context, q Question) (string, error)
 
@@ -33,7 +33,7 @@ var ErrDeclined = errors.New("declined")
 const triesPerField = 3
 
 // elicit answers a server's question, a field at a time. Which call it belongs to
-// is not always said; when that is not clear, nobody can be asked.
+// is not always said; when that is not clear, no person can be asked.
 func (p *peer) elicit(ctx context.Context, wanted *sdk.ElicitParams) *sdk.ElicitResult {
 	a, ok := ctx.Value(askedKey{}).(*asked)
 	if !ok {

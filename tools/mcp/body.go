@@ -3,10 +3,13 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 )
+
+var errCut = errors.New("the answer is cut")
 
 // bound lets no message of a response be longer than a message may be. id is that
 // of the request, nil when it wants no answer or the response is a stream of the
@@ -17,6 +20,25 @@ func bound(resp *http.Response, id json.RawMessage) {
 		return
 	}
 	resp.Body = body{&wholeMessage{src: resp.Body, size: resp.ContentLength, id: id}, resp.Body}
+}
+
+// complete reads an answer that is one message to its end. One that was cut is the
+// failure of its request alone; to the library it would be the end of the session,
+// and of the calls of others.
+func complete(resp *http.Response) error {
+	b, _ := resp.Body.(body)
+	m, ok := b.Reader.(*wholeMessage)
+	if !ok || len(m.id) == 0 || resp.StatusCode != http.StatusOK {
+		return nil
+	}
+	err := m.fetch()
+	if text, isText := m.rest.(*bytes.Buffer); err == nil && isText && !json.Valid(text.Bytes()) {
+		err = errCut
+	}
+	if err != nil {
+		_ = resp.Body.Close()
+	}
+	return err
 }
 
 // A body is what is read of a response in the place of its own.

@@ -72,7 +72,7 @@ func (c *Client) Tools() []tools.Tool {
 }
 
 // Faults say why the server is left out, or a tool of it is offered without its
-// schema; none when all is well, and while nobody has needed it.
+// schema; none when all is well, and before its first use.
 func (c *Client) Faults() []tools.Fault {
 	now := c.peer.state()
 	if now.err != nil {

@@ -158,6 +158,12 @@ func (t *sessionTransport) post(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	bound(resp, sent.ID)
+	if a.ctx != nil {
+		err = complete(resp)
+	}
+	if err != nil {
+		return nil, err
+	}
 	return resp, nil
 }
 

@@ -63,10 +63,21 @@ func (f *lineFilter) next() ([]byte, error) {
 			return f.skip(part, err)
 		}
 		f.line = append(f.line, part...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return f.judged(), err
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
 		}
+		if err != nil && f.isHalf() {
+			return nil, err
+		}
+		return f.judged(), err
 	}
+}
+
+// isHalf reports whether the last line of a stream of events, which has no end, was
+// cut. To the library it would be the end of the session.
+func (f *lineFilter) isHalf() bool {
+	data, isMessage := bytes.CutPrefix(f.line, []byte(f.prefix))
+	return f.prefix != "" && (!isMessage || !json.Valid(data))
 }
 
 // judged is the line, or nothing when it is no message.

@@ -17,7 +17,7 @@ const roleVariable = "MCP_TEST_ROLE"
 func TestMain(m *testing.M) {
 	roles := map[string]func(){
 		"server": serveStdio, "raw": serveRaw, "helper": serveHelper, "modern": serveModern, "schemas": serveSchemas,
-		"noisy": serveNoisy, "tail": serveTail, "conformance": beConformant,
+		"noisy": serveNoisy, "cut": serveCut, "tail": serveTail, "conformance": beConformant,
 		"events": func() { serveHTTP(nil) }, "json": func() { serveHTTP(&sdk.StreamableHTTPOptions{JSONResponse: true}) },
 	}
 	if role, ok := roles[os.Getenv(roleVariable)]; ok {

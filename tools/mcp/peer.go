@@ -93,8 +93,8 @@ func (p *peer) set(s peerState) {
 	}
 }
 
-// wake lets run start the server. Whoever waits for the first list waits no
-// longer than patience from the first time on.
+// wake lets run start the server. The wait for the first list takes no longer than
+// patience, counted from the first one.
 func (p *peer) wake() {
 	p.need.Do(func() {
 		p.mu.Lock()

@@ -12,9 +12,10 @@ type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params struct {
-		Name   string `json:"name"`
-		Cursor string `json:"cursor"`
-		Meta   struct {
+		Name      string   `json:"name"`
+		Arguments cutOrder `json:"arguments"`
+		Cursor    string   `json:"cursor"`
+		Meta      struct {
 			Token json.RawMessage `json:"progressToken"`
 		} `json:"_meta"`
 	} `json:"params"`

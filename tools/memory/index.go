@@ -190,8 +190,8 @@ const month = 30 * 24 * time.Hour
 
 // worth is what it is to the agent to keep a note. Twice as often recalled
 // counts as much as a month unused, and that as much as the size of the largest
-// note. The notes of one peer are worth the less the more they are, so that
-// nobody's flood washes away what is known of the others.
+// note. The notes of one peer are worth the less the more there are of them, so that
+// a flood by one peer does not evict the notes of others.
 func (x *index) worth(n *Note, now time.Time) float64 {
 	last := n.At
 	if n.LastUsed.After(last) {

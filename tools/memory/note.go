@@ -41,13 +41,13 @@ const (
 	aboutAgent  = "agent"
 )
 
-// nobody stands in a key where a person's hash would.
-const nobody = "_"
+// noPeer stands in a key in the place of a person's hash.
+const noPeer = "_"
 
 // key is where the note is in the bucket. No word of a person becomes a part of
 // it.
 func (n Note) key() string {
-	peer := nobody
+	peer := noPeer
 	if n.Peer != "" {
 		peer = hash(n.Agent, n.Peer)[:20]
 	}
@@ -68,7 +68,7 @@ func hash(agent, s string) string {
 
 // personOf is the key of the direct chat with one person when the session is that,
 // or a thread of it, else empty: in a group, at work for another agent and on a
-// schedule nobody's private notes are seen.
+// schedule private notes are not seen.
 func personOf(session string) string {
 	parts := strings.Split(session, "/")
 	if n := len(parts); (n == 3 || n == 4) && parts[0] != "route" && parts[1] == "dm" && parts[2] != "" {

@@ -68,7 +68,7 @@ func collect(ctx context.Context, sub *nats.Subscription) (map[string]micro.Info
 func hear(ctx context.Context, sub *nats.Subscription, answers map[string]micro.Info) (more bool, err error) {
 	msg, err := sub.NextMsgWithContext(ctx)
 	if errors.Is(err, nats.ErrNoResponders) || ctx.Err() != nil {
-		return false, nil //nolint:nilerr // that nobody answers (any more) is what this finds out
+		return false, nil //nolint:nilerr // that no instance answers (any more) is a valid result
 	}
 	if err != nil {
 		return false, fmt.Errorf("receive answers of instances: %w", err)

@@ -131,7 +131,7 @@ func (s *Service) run(ctx context.Context) {
 	defer ticks.Stop()
 	for {
 		if err := s.round(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn().Err(err).Msg("looking for a service failed")
+			s.log.Warn().Err(err).Msg("look for a service: failed")
 		}
 		s.settle.Do(func() { close(s.settled) })
 		select {

@@ -70,7 +70,7 @@ func (c Reader) OpenHere(it *message.Item) []agents.Waiting {
 	if in.Group {
 		place = ask.InChat(it.Origin.Outbound(), in.Chat, in.Thread)
 	}
-	fits := func(w agents.Waiting) bool { return !c.owns(w) && c.isWhere(w.Origin, it) }
+	fits := func(w agents.Waiting) bool { return !c.owns(w) && c.isWhere(w, it) }
 	return open.At(c.Agent.Work.Done(), fits, ask.InSession(c.Agent.ID, string(c.Key)), place)
 }
 
@@ -81,7 +81,14 @@ func (c Reader) owns(w agents.Waiting) bool {
 
 // isWhere reports whether a question was put where the input comes from. One
 // that no conversation has led to only knows an address.
-func (c Reader) isWhere(at *bus.Origin, it *message.Item) bool {
+func (c Reader) isWhere(w agents.Waiting, it *message.Item) bool {
+	if w.Notified && !it.Origin.Inbound.Group && it.IsFrom(w.Approvers) {
+		return w.Agent == c.Agent.ID // one of the agents that the approver writes to takes the word
+	}
+	at := w.Origin
+	if at == nil {
+		return false
+	}
 	if at.Session != "" {
 		return at.Agent == c.Agent.ID && at.Session == string(c.Key)
 	}

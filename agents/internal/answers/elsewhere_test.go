@@ -25,7 +25,7 @@ func TestWhereItWasAsked(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := reader().isWhere(tt.at, said("yes")); got != tt.where {
+			if got := reader().isWhere(agents.Waiting{Origin: tt.at}, said("yes")); got != tt.where {
 				t.Errorf("it may be answered: %v", got)
 			}
 			if got := reader().IsHere(tt.at, said("yes")); got != tt.here {

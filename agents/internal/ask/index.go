@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,9 +157,24 @@ func (q *Index) Highest(w Waiting) (n int) {
 	return n
 }
 
-// placesOf are the places where a question was put, none for one that its own
-// session hears the answers to, or no person.
-func placesOf(w Waiting) []string {
+// placesOf are the places where a question was put, besides the session that asks.
+func placesOf(w Waiting) []string { return append(askedAt(w), approversAt(w)...) }
+
+// approversAt are the chats of the approvers who have heard of it.
+func approversAt(w Waiting) (places []string) {
+	if !w.Notified {
+		return nil
+	}
+	for _, who := range w.Approvers {
+		account, from, _ := strings.Cut(who, "/")
+		places = append(places, With(bus.OutboundPrefix+account, from, ""))
+	}
+	return places
+}
+
+// askedAt are the places where a question was put to the person whom it is for, none for
+// one that its own session hears the answers to, or no person.
+func askedAt(w Waiting) []string {
 	at := w.Origin
 	switch {
 	case at == nil || w.Kind == run.ForDelegate:

@@ -45,6 +45,8 @@ type Waiting struct {
 	Host     string      `json:"host,omitempty"`   // that asked
 	// Approvers are who may approve it from another chat, see Config.
 	Approvers []string `json:"approvers,omitempty"`
+	// Notified tells that it was put into the chats of Approvers as well.
+	Notified bool `json:"notified,omitempty"`
 }
 
 // Answer is the message that brings a result to the call.

@@ -15,6 +15,7 @@ import (
 	"agenthost/bus/bustest"
 	"agenthost/bus/records"
 	"agenthost/bus/streams"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
@@ -46,15 +47,6 @@ func (w *world) till(host string, ttl time.Duration) budget.Till {
 	return budget.NewTill(budget.Options{
 		Agent: "ana", Host: host, JS: w.bus.JS, Reader: records.NewReader(w.bus.JS), Log: &log, TTL: ttl,
 	})
-}
-
-func (w *world) eventually(what string, is func() bool) {
-	w.t.Helper()
-	for end := time.Now().Add(60 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			w.t.Fatalf("never: %s", what)
-		}
-	}
 }
 
 // spentToday is what the record of an agent says.
@@ -251,7 +243,7 @@ func TestLedgerBooksWhatExpires(t *testing.T) {
 	dead.Die()
 	next := w.till("two", longTTL)
 	next.Open(time.Now())
-	w.eventually("it is booked", func() bool { return w.spentToday("ana") == 60 })
+	waittest.Until(w.t, "it is booked", func() bool { return w.spentToday("ana") == 60 })
 	next.Close()
 }
 
@@ -272,7 +264,7 @@ func TestLedgerBooksYesterday(t *testing.T) {
 		t.Errorf("the run has lost %d, %v; want 50", lost, err)
 	}
 	next.Open(tomorrow)
-	w.eventually("it is booked", func() bool { return w.spentToday("ana") == 90 })
+	waittest.Until(w.t, "it is booked", func() bool { return w.spentToday("ana") == 90 })
 	next.Close()
 }
 
@@ -287,7 +279,7 @@ func TestLedgerGivesBack(t *testing.T) {
 	}
 	other := w.till("two", longTTL)
 	other.Open(time.Now())
-	w.eventually("it is booked", func() bool { return w.spentToday("ana") == 60 })
+	waittest.Until(w.t, "it is booked", func() bool { return w.spentToday("ana") == 60 })
 	slow.Settle(60, 10)
 	slow.Close()
 	other.Close()

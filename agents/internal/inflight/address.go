@@ -114,8 +114,8 @@ func (t *Run) shorten(reply *run.Reply, out *bus.Outbound) error {
 }
 
 // addressResult makes a reply the result of a delegate. Only the last word of
-// the run is one. A route holds no NUL; whoever reads one with it throws it away,
-// and its asker waits in vain.
+// the run is one. A route holds no NUL: a reader drops a route that has one, and the agent that
+// asked would wait in vain.
 func (t *Run) addressResult(reply *run.Reply, asked *bus.Route, inReplyTo string) error {
 	result := bus.Route{
 		ID: reply.ID, Kind: bus.RouteResult, From: t.Agent.ID, CorrelationID: cmp.Or(asked.CorrelationID, inReplyTo),

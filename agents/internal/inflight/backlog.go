@@ -20,7 +20,7 @@ func (t *Run) Dropped() bool {
 	return len(t.Items) > 0 && t.Items[len(t.Items)-1].Drops() // edits come first
 }
 
-// span is how many of the inputs came while nobody was there, and when. It is
+// span is how many of the inputs came while no host served the agent, and when. It is
 // zero for a run of inputs that came in time.
 func (t *Run) span() (n int, from, to time.Time) {
 	for _, it := range t.Items {

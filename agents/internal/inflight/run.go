@@ -1,7 +1,6 @@
 package inflight
 
 import (
-	"bytes"
 	"slices"
 	"sync"
 
@@ -25,8 +24,9 @@ type Run struct {
 	Inputs  []run.Input     // all that the run answers
 	Trace   tracing.Context
 
-	mu    sync.Mutex // of what tools under way read and write, Items and Inputs included
-	entry string     // of the model that is asked
+	mu    sync.Mutex    // of what tools under way read and write, Items and Inputs included
+	entry string        // of the model that is asked
+	acts  []run.HookAct // what hooks did, for the next commit
 }
 
 // Prepare makes the run one that answers the inputs of items.
@@ -38,9 +38,6 @@ func (t *Run) Prepare(items []*message.Item) {
 	}
 	t.AnswerTo(inputs)
 }
-
-// Refresh has the next turn go by the profile that there is by now.
-func (t *Run) Refresh() { t.Profile = t.profileNow() }
 
 // AddInput adds an input to those that the run answers.
 func (t *Run) AddInput(in run.Input) {
@@ -91,23 +88,6 @@ func (t *Run) Takes(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.ContainsFunc(t.Inputs, func(in run.Input) bool { return in.ID == id })
-}
-
-// profile is what the next turn goes by. All inputs of a run came by the same
-// binding, if by any.
-func (t *Run) profileNow() *profile.Profile {
-	p := t.Agent.Now()
-	if len(t.Inputs) == 0 {
-		return p
-	}
-	p = p.By(t.Inputs[0].Subject)
-	if !bytes.Contains(t.Inputs[0].Envelope, []byte(`"tools"`)) { // as mostly
-		return p
-	}
-	if o, err := message.ReadOrigin(t.Inputs[0]); err == nil {
-		p = p.WithClientTools(o.ClientTools())
-	}
-	return p
 }
 
 // Join adds an item to those of the run. Tools under way may look for where it

@@ -42,17 +42,24 @@ func (c Session) fireBeforeMessage(ctx context.Context, it *message.Item, runID 
 		TraceParent: trace.Parent, TraceState: trace.State,
 		Args: hooks.Args{"message": it.Input.Envelope}, Changeable: hooks.Changeable{"message": check},
 	})
+	s := c.screening(it, out)
+	s.Hooks = actsOf(hooks.BeforeMessage, "", out.Acts)
+	return s
+}
+
+// screening is what hooks leave of an input.
+func (c Session) screening(it *message.Item, out hooks.Outcome) *message.Screening {
 	switch out.Action {
 	case hooks.Abort:
-		return o.HeldBack(out.Reason)
+		return it.Origin.HeldBack(out.Reason)
 	case hooks.Override:
-		s, err := o.Overridden(out.Args["message"])
+		s, err := it.Origin.Overridden(out.Args["message"])
 		if err != nil { // was checked: it does not happen
-			return o.HeldBack(c.Book(it).Say("message_unchecked"))
+			return it.Origin.HeldBack(c.Book(it).Say("message_unchecked"))
 		}
 		return s
 	}
-	return &message.Screening{Origin: o, Envelope: it.Input.Envelope}
+	return &message.Screening{Origin: it.Origin, Envelope: it.Input.Envelope}
 }
 
 // ScreenAll has the hooks see all inputs of the run that is to begin. It returns
@@ -82,6 +89,9 @@ func (c Session) ScreenAnswer(ctx context.Context, it *message.Item, r *run.Run,
 	}
 	it.Use(s)
 	sig.Answer = strings.TrimSpace(it.Origin.Inbound.Text)
+	if sig.Input != nil {
+		sig.Input.Hooks = s.Hooks
+	}
 	return s.Refused
 }
 

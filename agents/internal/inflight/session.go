@@ -4,6 +4,7 @@ package inflight
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 
 	"agenthost/agents/internal/ask"
@@ -11,6 +12,7 @@ import (
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/parts"
 	"agenthost/agents/internal/profile"
+	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/internal/texts"
 	"agenthost/run"
@@ -40,6 +42,9 @@ func (a *Agent) Log() *zerolog.Logger {
 
 // Fire calls the hooks of a point with arguments that are at hand.
 func (a *Agent) Fire(point string, key session.Key, runID string, args hooks.Args) {
+	if isCanary(key) {
+		return
+	}
 	a.Parts.Hooks.Fire(context.WithoutCancel(a.Work), hooks.Call{
 		Hook: point, Agent: a.ID, Session: string(key), Run: runID, Args: args,
 	})
@@ -67,8 +72,11 @@ func (s Session) named(log zerolog.Logger) *zerolog.Logger {
 
 // Hooked reports whether a point has a handler for this session.
 func (s Session) Hooked(point string) bool {
-	return s.Agent.Parts.Hooks.HasFor(point, s.Agent.ID, string(s.Key))
+	return !isCanary(s.Key) && s.Agent.Parts.Hooks.HasFor(point, s.Agent.ID, string(s.Key))
 }
+
+// isCanary reports whether a session is that of a canary, which no hook hears of.
+func isCanary(key session.Key) bool { return strings.HasPrefix(string(key), bus.DoorProbe+"/") }
 
 // WaitID names a call of the session that waits.
 func (s Session) WaitID(runID string, call run.Call) string {

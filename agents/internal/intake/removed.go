@@ -7,7 +7,7 @@ import (
 	"agenthost/run"
 )
 
-// RemovedError tells whoever asked that the agent was removed. A person need not
+// RemovedError says to the sender that the agent was removed. A person need not
 // know how agents are called.
 func RemovedError(book texts.Book, agent string, o message.Origin) *run.Error {
 	e := &run.Error{Code: llm.CodeToolUnavailable, Message: book.Say("message_failed")}

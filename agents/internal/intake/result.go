@@ -34,7 +34,7 @@ func (i *Intake) foreign(it *message.Item) {
 	it.Delivery.Done()
 }
 
-// Late drops an answer that nothing waits for: whoever asked has given up.
+// Late drops an answer that nothing waits for: the run that asked has given up.
 func (i *Intake) Late(it *message.Item) {
 	route := it.Origin.Route
 	i.log().Info().Str("from", route.From).Str("correlation_id", route.CorrelationID).Msg("late result dropped")

@@ -8,6 +8,7 @@ import (
 	"agenthost/agents"
 	"agenthost/agents/internal/clip"
 	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/profile"
 	"agenthost/agents/internal/senders"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
@@ -22,6 +23,9 @@ import (
 // Admits reports whether a message goes on to its session: its sender may write on
 // the binding, and not more than the rate allows. What it does not admit is settled.
 func (i *Intake) Admits(it *message.Item) bool {
+	if it.Origin.Inbound != nil && it.Origin.Subject == profile.CanarySubject {
+		return i.admitsCanary(it)
+	}
 	if it.Binding == nil || it.Origin.Inbound == nil {
 		return true
 	}
@@ -177,14 +181,15 @@ func (i *Intake) tell(it *message.Item, why string, out bus.Outbound, stored fun
 
 // publishAside publishes what no session has said.
 func (i *Intake) publishAside(subject, name string, out bus.Outbound, stored func(bool)) {
-	out.ID, out.Agent, out.SentAt = name, i.Agent, time.Now().UTC()
+	out.Run, out.ID = name, name+".1"
+	out.Agent, out.SentAt = i.Agent, time.Now().UTC()
 	msg, err := bus.NewMessage(subject, out)
 	if err != nil {
 		i.log().Error().Err(err).Msg("encode answer")
 		stored(false)
 		return
 	}
-	msg.Header.Set(nats.MsgIdHdr, name)
+	msg.Header.Set(nats.MsgIdHdr, out.ID)
 	i.Parts.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		if err != nil {
 			i.log().Error().Err(err).Str("subject", subject).Msg("publish answer")

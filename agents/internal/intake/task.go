@@ -12,7 +12,7 @@ import (
 	"agenthost/run"
 )
 
-// ofShadow refuses a task for a shadow, whoever it is from.
+// ofShadow refuses a task for a shadow, from any sender.
 func (i *Intake) ofShadow() *run.Error {
 	return &run.Error{Code: llm.CodeToolDenied, Message: i.Agent + " is a shadow of " + i.Now().Config.ShadowOf + " and takes no work."}
 }

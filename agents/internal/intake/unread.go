@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// turnBack tells whoever waits for the result of a task that it cannot be read,
+// turnBack tells the agent that waits for the result of a task that it cannot be read,
 // as far as it can be read who that is; of a result that is this agent itself.
 func (i *Intake) turnBack(d *delivery.Delivery, why error) {
 	if d.Stream() != bus.RoutesStream {

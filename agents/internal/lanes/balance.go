@@ -136,7 +136,7 @@ func (b *balance) gives(lane int, self peer, to *peer, others []peer, waits func
 	return ""
 }
 
-// winner is the host that all of a lane comes to of which others serve parts: this one, nil,
+// winner is the host that gets the whole of a lane of which several hosts serve parts: this one, nil,
 // if it is to serve it, else the first of them by name.
 func winner(lane int, self peer, to *peer, others []peer) *peer {
 	if to == nil {

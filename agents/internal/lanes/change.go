@@ -37,6 +37,11 @@ func (s *Set) Change(ctx context.Context, agents []Agent, changes []func()) erro
 	}
 	s.route(func(v *routing) *routing { return newRouting(agents, s.Count, v.moves) })
 	s.stopOthers(agents)
+	for _, a := range agents {
+		if s.servesLane(a.ID()) {
+			a.Agree()
+		}
+	}
 	return errors.Join(claimed, err)
 }
 

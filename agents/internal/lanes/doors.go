@@ -72,7 +72,7 @@ func (f *feeder) takers(v *routing, d *delivery.Delivery) (list []Agent, complet
 	return v.behindDoor(f.n, door, agent, d.Stored)
 }
 
-// removed are the agents in whose place a message is ended that nobody takes, as in
+// removed are the agents in whose place a message is ended that no agent takes, as in
 // routing.removed.
 func (f *feeder) removed(v *routing, d *delivery.Delivery) []string {
 	subject := d.Subject

@@ -213,6 +213,7 @@ func (s *Set) came(ctx context.Context, id laneID, former string) {
 	}
 	for _, a := range s.agentsOf(id.n) {
 		a.Resume(another)
+		a.Agree()
 	}
 }
 

@@ -55,6 +55,9 @@ type Agent interface {
 	Partitions() []Agent
 	// Divided is called with what the hosts of the fleet say of its partitions.
 	Divided(revision uint64, layout []byte)
+	// Agree has the hosts agree on the number of partitions that it is to have by now. The
+	// host that serves its lane calls it.
+	Agree()
 }
 
 // An Ender ends messages that no agent takes.

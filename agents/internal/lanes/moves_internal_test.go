@@ -119,6 +119,7 @@ func (*agent) Run(context.Context, context.Context) error { return nil }
 func (*agent) Retire()                                    {}
 func (*agent) Yield()                                     {}
 func (*agent) Resume(bool)                                {}
+func (*agent) Agree()                                     {}
 func (*agent) Unfinished() []string                       { return nil }
 func (*agent) Asks() bool                                 { return false }
 

@@ -100,13 +100,18 @@ type said struct {
 // partitions.
 func (s *Set) divided(agent string, r said) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.layouts[agent] = r
 	a := s.Agent(agent)
+	s.mu.Unlock()
 	if a == nil {
 		return
 	}
-	a.Divided(r.revision, r.layout)
+	a.Divided(r.revision, r.layout) // which waits for what it is handing on
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Agent(agent) != a {
+		return
+	}
 	lanes := maps.Clone(*s.lanes.Load())
 	s.divide(a, lanes)
 	s.lanes.Store(&lanes)

@@ -42,14 +42,22 @@ func (s *Set) Serving() (serving, all int) {
 // Serves reports whether this host serves a lane that brings messages of people or tasks
 // to an agent.
 func (s *Set) Serves(agent string) bool {
-	lanes, n := *s.lanes.Load(), Of(agent, s.Count)
-	for _, id := range []laneID{{bus.InboundStream, n}, {bus.RoutesStream, n}} {
-		if d := lanes[id]; d != nil && d.lane.Serving() {
+	if s.servesLane(agent) {
+		return true
+	}
+	for _, d := range *s.lanes.Load() {
+		if d.partition != nil && d.partition.ID() == agent && d.lane.Serving() {
 			return true
 		}
 	}
-	for _, d := range lanes {
-		if d.partition != nil && d.partition.ID() == agent && d.lane.Serving() {
+	return false
+}
+
+// servesLane is Serves for an agent's own lane: the host hands on to its partitions.
+func (s *Set) servesLane(agent string) bool {
+	lanes, n := *s.lanes.Load(), Of(agent, s.Count)
+	for _, id := range []laneID{{bus.InboundStream, n}, {bus.RoutesStream, n}} {
+		if d := lanes[id]; d != nil && d.lane.Serving() {
 			return true
 		}
 	}

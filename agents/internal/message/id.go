@@ -12,16 +12,26 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// checkIDs refuses an input whose id is longer than the log keeps ids.
+// checkIDs refuses an input of which an id is longer than the log keeps ids, or than
+// the key of a session has room for.
 func (it *Item) checkIDs() error {
-	if n := len(it.Input.ID); n > bus.LongestID {
-		return fmt.Errorf("its id has %d bytes; want at most %d", n, bus.LongestID)
+	ids := []named{{"id", it.Input.ID}}
+	if r := it.Origin.Route; r != nil {
+		ids = append(ids, named{"correlation_id", r.CorrelationID})
 	}
-	if r := it.Origin.Route; r != nil && len(r.CorrelationID) > bus.LongestID {
-		return fmt.Errorf("its correlation_id has %d bytes; want at most %d", len(r.CorrelationID), bus.LongestID)
+	if in := it.Origin.Inbound; in != nil {
+		ids = append(ids, named{"from", in.From}, named{"chat", in.Chat}, named{"thread", in.Thread})
+	}
+	for _, id := range ids {
+		if n := len(id.value); n > bus.LongestID {
+			return fmt.Errorf("its %s has %d bytes; want at most %d", id.field, n, bus.LongestID)
+		}
 	}
 	return nil
 }
+
+// named is a value of a field.
+type named struct{ field, value string }
 
 // StreamOf is the stream that stores what comes by a subject.
 func StreamOf(subject string) string {

@@ -22,12 +22,13 @@ type Item struct {
 	Origin   Origin
 	Binding  *agents.Binding    // nil for what came by route
 	Delivery *delivery.Delivery // nil once acknowledged
+	Stored   time.Time          // when its stream took it; zero for what only the log holds
 	Tried    bool
 	Handed   bool      // released cleanly: the previous owner shut down in order
 	Signed   bool      // by route: a host has sent it
 	Old      bool      // signed, as far as a host of version 0.1 could
 	Local    bool      // it answers nothing that was asked elsewhere
-	Stale    time.Time // when it came, if that was while nobody was there
+	Stale    time.Time // when it came, if no host served the agent then
 	// NotBefore is when the rate of its sender has room for it; zero: at once.
 	NotBefore time.Time
 	Unfit     error // why it is no answer, where that has a reason of its own
@@ -46,7 +47,7 @@ type Item struct {
 // Decode decodes a delivery. With an error there is an item only where the
 // payload could be read.
 func Decode(d *delivery.Delivery, signer *signing.Signer) (*Item, error) {
-	it := &Item{Delivery: d, Tried: d.Tried, Handed: d.Handed, Origin: Origin{Subject: d.Subject}}
+	it := &Item{Delivery: d, Stored: d.Stored, Tried: d.Tried, Handed: d.Handed, Origin: Origin{Subject: d.Subject}}
 	header := d.Header()
 	it.verify(d, signer)
 	it.Input = run.Input{
@@ -116,7 +117,7 @@ func (it *Item) Seen(journal *session.Log) (seq uint64, ok bool) {
 // Queue is the mode in which the item's session is served.
 func (it *Item) Queue(agent session.Queue) session.Queue {
 	if it.Origin.Route != nil && it.Origin.Route.Kind == bus.RouteSchedule {
-		return session.Collect // firings that nobody came to answer become one
+		return session.Collect // firings that came while no host was there become one
 	}
 	if it.Binding != nil && it.Binding.Queue != "" {
 		return it.Binding.Queue

@@ -82,7 +82,7 @@ func (o Origin) Guest() bool {
 func (o Origin) Due() bool { return strings.HasPrefix(o.Subject, bus.DuePrefix) }
 
 // Proactive reports whether it is a firing, a tick or an event whose
-// answer is for somebody who has not asked just now.
+// answer is for a person who has not just asked.
 func (o Origin) Proactive() bool {
 	return o.Route != nil && o.Route.Origin != nil && o.Trigger() != run.ByMessage && o.Trigger() != run.ByDelegate
 }

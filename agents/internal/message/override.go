@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"agenthost/bus"
+	"agenthost/run"
 )
 
 // A Screening is what the before_message hooks have made of an input. Of one
@@ -14,13 +15,14 @@ type Screening struct {
 	Origin   Origin
 	Envelope json.RawMessage
 	Refused  string // why a hook refuses it; the reason stands in place of the content
+	Hooks    []run.HookAct
 }
 
 // Use puts what the hooks have left of the input in its place. It is for the
 // goroutine that the input belongs to.
 func (it *Item) Use(s *Screening) {
 	if s != nil {
-		it.Origin, it.Input.Envelope = s.Origin, s.Envelope
+		it.Origin, it.Input.Envelope, it.Input.Hooks = s.Origin, s.Envelope, s.Hooks
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"agenthost/agents"
+	"agenthost/session"
 )
 
 // Age says how old a message was when this host first got it, by the time at
@@ -21,7 +22,7 @@ func (it *Item) Age(stored time.Time) {
 	}
 }
 
-// Drops reports whether it is not answered, as it came while nobody was there.
+// Drops reports whether it is not answered, as it came while no host served the agent.
 func (it *Item) Drops() bool { return !it.Stale.IsZero() && it.Binding.Stale.Do == agents.StaleDrop }
 
 // Alike reports whether two inputs are of the same backlog, or both of none.
@@ -31,9 +32,12 @@ func (it *Item) Alike(other *Item) bool {
 
 // DebounceMax is how long the first of what is collected waits at most; 0: there is no
 // bound, as for a backlog, which is there already.
-func (it *Item) DebounceMax() time.Duration {
+func (it *Item) DebounceMax(s session.Config) time.Duration {
 	if !it.Stale.IsZero() || it.Binding == nil {
 		return 0
 	}
-	return cmp.Or(it.Binding.DebounceMax, 5*it.Binding.Debounce)
+	if it.Binding.Debounce > 0 {
+		return cmp.Or(it.Binding.DebounceMax, 5*it.Binding.Debounce)
+	}
+	return cmp.Or(it.Binding.DebounceMax, s.DebounceMax, 5*s.Debounce)
 }

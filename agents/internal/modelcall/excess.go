@@ -18,7 +18,7 @@ const (
 	warnExceeded = "warn"
 )
 
-// exceeded ends the run, or has it wait for somebody to let it go on.
+// exceeded ends the run, or suspends it until a person lets it go on.
 func (t *Caller) exceeded(e *budget.ExceededError, called []run.Event) run.Signal {
 	if t.Profile.Config.Limits.Budget.OnExceed != askExceeded {
 		return run.Signal{
@@ -35,13 +35,13 @@ func (t *Caller) exceeded(e *budget.ExceededError, called []run.Event) run.Signa
 	return run.Signal{Kind: run.Held, Called: called, Wait: wait}
 }
 
-// overdrawn reports whether somebody has let this run go beyond its budget.
+// overdrawn reports whether a person has let this run exceed its budget.
 func (t *Caller) overdrawn() bool {
 	left := t.Journal.State().Run
 	return t.overdraft || left != nil && left.Overdraft
 }
 
-// mayOverdraw asks whether somebody has let the session, or all of the
+// mayOverdraw reports whether a person has let the session, or all of the
 // agent's, go beyond their budgets.
 func (t *Caller) mayOverdraw(ctx context.Context) bool {
 	t.overdraft = t.overdraft || t.Agent.Parts.Asks.Allowed(ctx, t.Agent.ID, t.Key, ask.OverBudget)

@@ -114,7 +114,7 @@ func (t *Caller) beforeCall(ctx context.Context, req *llm.Request, called *meter
 		t.Log().Error().Err(err).Msg("encode arguments of before_model_call")
 		return nil
 	}
-	out := t.Agent.Parts.Hooks.Fire(ctx, t.HookCall(hooks.BeforeModelCall, args, t.changeableRequest()))
+	out := t.FireHooks(ctx, hooks.BeforeModelCall, "", args, t.changeableRequest())
 	switch out.Action {
 	case hooks.Abort:
 		return t.Refusal(out.Reason)
@@ -169,7 +169,7 @@ func (t *Caller) afterCall(ctx context.Context, called *meter, end *run.Signal) 
 		t.Log().Error().Err(err).Msg("encode arguments of after_model_call")
 		return false
 	}
-	out := t.Agent.Parts.Hooks.Fire(ctx, t.HookCall(hooks.AfterModelCall, args, changeableAnswer))
+	out := t.FireHooks(ctx, hooks.AfterModelCall, "", args, changeableAnswer)
 	if out.Action != hooks.Override {
 		return false
 	}

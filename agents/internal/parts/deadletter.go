@@ -37,12 +37,15 @@ func (p *Parts) BuryLetter(letter bus.DeadLetter, done func()) {
 		log.Error().Err(err).Msg("encode dead letter")
 		return
 	}
-	p.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
+	p.Publisher.Publish(msg, func(_ uint64, again bool, err error) {
 		if err != nil {
 			log.Error().Err(err).Msg("publish dead letter; the message stays where it is")
 			return
 		}
 		log.Warn().Str("reason", letter.Reason).Msg("dead letter")
+		if !again {
+			p.countDead(letter.Agent)
+		}
 		done()
 	})
 	p.EventOf(chainOf(letter), letter.Agent, "dead", map[string]any{

@@ -44,15 +44,15 @@ type Options struct {
 	Log        zerolog.Logger
 
 	Peers *profile.Peers // of all agents, in their order
-	// Identities are the people with several accounts; nil: nobody is known to have any.
+	// Identities are the people with several accounts; nil: no such people are known.
 	Identities *identity.Table
 
-	// Beat decides what a tick of a heartbeat comes to: first tells that nobody
-	// in the fleet has looked at it before, run that it begins a run. again tells
-	// that it may have come before, busy that the run of an earlier one is not
-	// over. nil: every tick begins a run.
+	// Beat decides on a tick of a heartbeat: first reports whether this host is the first
+	// of the fleet to see it, run whether it begins a run. again says that the tick may
+	// have come before, busy that the run of an earlier one is not over. nil: every tick
+	// begins a run.
 	Beat func(ctx context.Context, agent string, due time.Time, again, busy bool) (first, run bool, err error)
-	// OnHeartbeat hears of every tick, once in the fleet; it may be nil.
+	// OnHeartbeat is called for every tick, once in the fleet; it may be nil.
 	OnHeartbeat func(ctx context.Context, agent string, due time.Time)
 	// Remind is the chat command /remind: it does what text says, for by in
 	// chat, and returns what to answer, in the words of book. The same id does
@@ -64,6 +64,7 @@ type Options struct {
 	// Nearest is the word of a list that is most like another, empty when none is;
 	// nil: none ever is.
 	Nearest func(word string, list []string) string
+	Counter Counter // nil: nothing is counted
 }
 
 // Parts are what the agents of a host share.

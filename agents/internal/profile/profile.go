@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"sync"
 	"sync/atomic"
 
 	"agenthost/agents"
@@ -29,6 +30,7 @@ type Profile struct {
 	Tools    *Toolbox
 	bounds   run.Limits
 	Bound    []Bound
+	canary   func() *Profile // of canaries; nil in those of bindings
 
 	Behavior agents.Behavior // nil: the model alone
 	Texts    texts.Book      // what the host says to people
@@ -55,6 +57,7 @@ func New(cfg agents.Config, kit Kit, peers *Peers) *Profile {
 			p.Bound = append(p.Bound, Bound{b.Subject(), one})
 		}
 	}
+	p.canary = sync.OnceValue(func() *Profile { return newCanary(cfg, p) })
 	return p
 }
 
@@ -78,6 +81,9 @@ func oneProfile(cfg agents.Config, kit Kit, b agents.Binding, peers *Peers) *Pro
 
 // By is the profile of the runs whose messages come by subject.
 func (p *Profile) By(subject string) *Profile {
+	if subject == CanarySubject && p.canary != nil {
+		return p.canary()
+	}
 	for _, b := range p.Bound {
 		if bus.Matches(b.Subject, subject) {
 			return b.Profile
@@ -124,9 +130,9 @@ const defaultQueueMax = 1000
 // QueueMax is how many inputs of a session wait, and how many of a backlog one run takes.
 func (p *Profile) QueueMax() int { return cmp.Or(p.Config.Session.QueueMax, defaultQueueMax) }
 
-// Shadow reports whether the agent is a shadow: one that gets what another gets and answers
-// nobody. It has sessions of its own, in whose logs its replies are kept; it uses only tools
-// that change nothing, asks nobody, and hands nothing on.
+// Shadow reports whether the agent is a shadow: one that gets what another gets and publishes
+// no replies. It has sessions of its own, in whose logs its replies are kept. It uses only
+// tools that change nothing. It asks no questions and hands nothing on.
 func (p *Profile) Shadow() bool { return p.Config.ShadowOf != "" }
 
 // Binding is the one that brings what comes by the subject of a channel; nil when none does.

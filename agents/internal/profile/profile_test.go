@@ -10,6 +10,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/agents/internal/budget"
+	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/tools"
 
@@ -108,6 +109,22 @@ func TestBindingOfASubject(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: taken by %q, want %q", subject, got, want)
+		}
+	}
+}
+
+// All agents are bound to the doors that lead to them; their own routes are no binding.
+func TestBindingOfADoor(t *testing.T) {
+	t.Parallel()
+	cfg := agents.Config{Channels: []agents.Binding{{Channel: "irc", Instance: "*"}}, Doors: []string{bus.DoorMCP}}
+	p := &Profile{Config: cfg, Bindings: cfg.Bindings()}
+	for subject, want := range map[string]bool{
+		"plugin.inbound.irc": false, "plugin.inbound.irc.any": true, "plugin.inbound.irc.any.more": false,
+		"plugin.inbound.mcp": true, "plugin.inbound.mcp.ci": true, "plugin.inbound.openai": false,
+		"agent.route.ana": false, "agent.due.ana": false,
+	} {
+		if got := p.Binding(subject) != nil; got != want {
+			t.Errorf("%s: taken %t, want %t", subject, got, want)
 		}
 	}
 }

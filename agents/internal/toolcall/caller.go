@@ -18,5 +18,5 @@ type Caller struct {
 	Uncancelled func(ctx context.Context) context.Context
 
 	mu        sync.Mutex
-	fallbacks map[string]string // by call: the answer when nobody gives one
+	fallbacks map[string]string // by call: the answer if no person gives one
 }

@@ -25,7 +25,7 @@ func (t *Caller) Heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 		return nil
 	}
 	if r.Hold != nil && r.Hold.ID == sig.Call {
-		return t.Agent.Parts.Asks.Allow(ctx, t.Agent.ID, t.Key, ask.OverBudget, sig.Scope, sig.By)
+		return t.Agent.Parts.Asks.Allow(t.Agent.Work, t.Agent.ID, t.Key, ask.OverBudget, sig.Scope, sig.By)
 	}
 	i := slices.IndexFunc(r.Calls, func(call run.Call) bool { return call.ID == sig.Call })
 	if i < 0 || r.Calls[i].Asked != run.ForApproval {
@@ -40,5 +40,5 @@ func (t *Caller) Heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 	if len(sig.Args) > 0 {
 		args = sig.Args
 	}
-	return t.Agent.Parts.Asks.Allow(ctx, t.Agent.ID, t.Key, tools.Key(tool, args), sig.Scope, sig.By)
+	return t.Agent.Parts.Asks.Allow(t.Agent.Work, t.Agent.ID, t.Key, tools.Key(tool, args), sig.Scope, sig.By)
 }

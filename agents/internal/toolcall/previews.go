@@ -73,7 +73,9 @@ func (t *Caller) numbered() (n int) {
 		}
 	}
 	if at := t.Person(); at != nil {
-		n = max(n, t.Agent.Parts.Asks.Open.Highest(agents.Waiting{Agent: t.Agent.ID, Session: string(t.Key), Origin: at}))
+		n = max(n, t.Agent.Parts.Asks.Open.Highest(agents.Waiting{
+			Agent: t.Agent.ID, Session: string(t.Key), Origin: at, Approvers: t.Agent.Now().Config.Approvers, Notified: t.notifies(),
+		}))
 	}
 	return n
 }

@@ -17,6 +17,7 @@ func (t *Caller) Ask(ctx context.Context, call run.Call) error {
 		Number: call.Number, AskedAt: call.AskedAt, Deadline: call.Deadline, Origin: t.Person(),
 		Model: t.LastModel(), Host: t.Agent.Parts.Host, Approvers: t.Agent.Now().Config.Approvers,
 	}
+	w.Notified = call.Asked == run.ForApproval && t.notifies()
 	if call.Asked == run.ForDelegate {
 		if err := t.handOver(ctx, w, call.Context); err != nil {
 			return err
@@ -24,6 +25,9 @@ func (t *Caller) Ask(ctx context.Context, call run.Call) error {
 	}
 	asks := t.Agent.Parts.Asks
 	if err := asks.Remind(ctx, w, t.fallbacks[call.ID], t.Trace.Set); err != nil {
+		return err
+	}
+	if err := t.notifyApprovers(ctx, w); err != nil {
 		return err
 	}
 	if err := asks.Put(ctx, w); err != nil {

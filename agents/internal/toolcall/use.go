@@ -152,9 +152,9 @@ func (t *Caller) beforeTool(ctx context.Context, tool tools.Tool, call run.Call)
 	if call.Approved || !t.Hooked(hooks.BeforeToolCall) {
 		return call.Args, nil
 	}
-	out := t.Agent.Parts.Hooks.Fire(ctx, t.HookCall(hooks.BeforeToolCall, hooks.Args{
+	out := t.FireHooks(ctx, hooks.BeforeToolCall, call.ID, hooks.Args{
 		"call": hookvalue.Quoted(call.ID), "name": hookvalue.Quoted(call.Name), "args": call.Args,
-	}, changeableCall))
+	}, changeableCall)
 	switch out.Action {
 	case hooks.Abort:
 		return nil, t.Refusal(out.Reason)
@@ -180,7 +180,7 @@ func (t *Caller) afterTool(ctx context.Context, call run.Call, args json.RawMess
 		t.Log().Error().Err(err).Msg("encode arguments of after_tool_call")
 		return ok, text
 	}
-	out := t.Agent.Parts.Hooks.Fire(ctx, t.HookCall(hooks.AfterToolCall, told, changeableResult))
+	out := t.FireHooks(ctx, hooks.AfterToolCall, call.ID, told, changeableResult)
 	if out.Action != hooks.Override {
 		return ok, text
 	}

@@ -23,7 +23,9 @@ type Input struct {
 	N                   int // of the session
 	Queue               string
 	Text                string
-	Order               bool // an answer or /stop, which need not have an end of its own
+	Order               bool   // an answer or /stop, which need not have an end of its own
+	Changes             string // the message that it edits or withdraws
+	Withdraws           bool
 	Seq                 uint64
 	Sent, Accepted      time.Time
 }
@@ -39,6 +41,7 @@ type Facts struct {
 	Slow      time.Duration    // how long the model thinks before those answers that people stop
 	Spent     map[string]int64 // what the records of the days say, by agent
 	Delivered Delivered
+	Approved  []string // tools whose calls have to be approved
 }
 
 // A Report is what a check has found.
@@ -53,6 +56,7 @@ type Report struct {
 	Unknown   int // calls given up as their host died
 	Snapshots int
 	Ticks     int
+	Pause     time.Duration // the longest from one tick to the next
 	Takeovers int
 	Brought   int // replies that a platform has
 	Unheard   int // calls that were stopped when their answers may have been on the way
@@ -74,6 +78,12 @@ type checker struct {
 	over    map[string]int
 	calls   map[string]*call
 	due     map[string]string // run by agent, schedule and time
+	dues    []time.Time
+
+	waits     map[string]*wait // by call
+	tasks     map[string]*task // by log
+	withdrawn map[string]bool  // inputs that ended without a run
+	routes    map[string]bool  // ids of route messages; nil: not read yet
 }
 
 // Answered are the ids that a message answers.
@@ -90,6 +100,7 @@ func Check(f Facts) Report {
 		Facts: f, Report: Report{Ends: map[string]int{}, Spent: map[string]int64{}}, inputs: map[string]Input{}, sent: map[string]Message{}, logged: map[string]bool{},
 		ends: map[string][]string{}, dead: map[string]bool{}, runOf: map[string]string{}, noted: map[string]bool{},
 		started: map[string]int{}, over: map[string]int{}, calls: map[string]*call{}, due: map[string]string{},
+		waits: map[string]*wait{}, tasks: map[string]*task{}, withdrawn: map[string]bool{},
 	}
 	for _, in := range f.Inputs {
 		if other, ok := c.inputs[in.ID]; ok {
@@ -104,9 +115,13 @@ func Check(f Facts) Report {
 	c.everyReply()
 	c.everyRun()
 	c.everyCall()
+	c.everyWait()
+	c.everyChange()
+	c.everyFiring()
 	c.delivered()
 	c.events()
 	c.budgets()
+	c.Pause = longestPause(c.dues)
 	return c.Report
 }
 
@@ -153,10 +168,10 @@ func (c *checker) end(out bus.Outbound, last map[string]int) {
 			kind += " " + out.Error.Code
 		}
 		c.ends[id] = append(c.ends[id], kind+" "+out.ID)
-		if in.Order {
+		if in.Order || in.Changes != "" {
 			continue
 		}
-		texts = append(texts, in.Text)
+		texts = append(texts, c.textIn(in, Answered(out)))
 		if in.N < last[in.Session] {
 			c.violation("session %s: message %d is answered after message %d", in.Session, in.N, last[in.Session])
 		}
@@ -187,6 +202,10 @@ func (c *checker) deadLetters() {
 func (c *checker) everyEnd() {
 	for _, in := range c.Inputs {
 		ends := c.ends[in.ID]
+		if c.withdrawn[in.ID] && (in.Order || in.Changes != "" || c.withdrawsAny(in.ID)) && len(ends) == 0 {
+			c.Ends["withdrawn"]++
+			continue
+		}
 		switch {
 		case in.Order && len(ends) > 1, !in.Order && len(ends) != 1:
 			c.violation("input %s (%s, sequence %d) has %d ends: %q", in.ID, in.Text, in.Seq, len(ends), ends)
@@ -214,10 +233,31 @@ func (c *checker) everyReply() {
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.sent)) {
 		out := bus.Outbound{}
-		if json.Unmarshal(c.sent[id].Data, &out) == nil && out.Kind == bus.KindReply && !c.logged[id] {
+		if json.Unmarshal(c.sent[id].Data, &out) == nil && out.Kind == bus.KindReply && !c.logged[id] && !c.passedOn(out) {
 			c.violation("reply %s was published and is in no log", id)
 		}
 	}
+}
+
+// passedOn reports whether a reply says that an answer, or an order, was passed on to
+// another session: the log of that one has it.
+func (c *checker) passedOn(out bus.Outbound) bool {
+	in := c.inputs[out.InReplyTo]
+	return strings.HasPrefix(out.ID, "reply-") && in.Order && (in.Text == "/stop" || c.routed()[in.ID])
+}
+
+// routed are the ids of what was passed on.
+func (c *checker) routed() map[string]bool {
+	if c.routes == nil {
+		c.routes = map[string]bool{}
+		for _, msg := range c.Streams.Routes {
+			route := bus.Route{}
+			if json.Unmarshal(msg.Data, &route) == nil {
+				c.routes[route.ID] = true
+			}
+		}
+	}
+	return c.routes
 }
 
 func (c *checker) everyRun() {

@@ -173,3 +173,19 @@ func TestCheck(t *testing.T) {
 		})
 	}
 }
+
+// Ticks are counted by the times that they were due at, and a pause is between two of these.
+func TestCheckCountsTicks(t *testing.T) {
+	w := whole(t)
+	for n, second := range []int{3, 9, 5} {
+		id := fmt.Sprintf("t%d", n)
+		due := started(id, id)
+		due.Inputs[0].Subject = "agent.due.bob"
+		due.Inputs[0].Envelope = encoded(t, bus.Route{Due: time.Unix(int64(second), 0)})
+		w.commit(id, due, run.Event{Type: run.Finished, Run: id, Outcome: run.OutcomeSettled})
+	}
+	found := check.Check(w.facts)
+	if found.Ticks != 3 || found.Pause != 4*time.Second {
+		t.Errorf("got %d ticks, at most %s apart", found.Ticks, found.Pause)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/llm"
@@ -24,6 +25,7 @@ func (c *checker) event(log, runID string, e run.Event) {
 	if e.Input != nil {
 		c.noted[e.Input.ID] = true
 	}
+	c.waitEvent(log, runID, e)
 	switch e.Type {
 	case run.ModelCalled:
 		if e.Error != nil && e.Error.Code == llm.CodeCancelled && e.Cost == 0 && e.MS >= c.Slow.Milliseconds() {
@@ -36,6 +38,8 @@ func (c *checker) event(log, runID string, e run.Event) {
 		}
 	case run.Finished:
 		c.over[runID]++
+	case run.InputWithdrawn:
+		c.withdrawn[e.Input.ID] = true
 	case run.Replied, run.InputRefused, run.OperatorSaid:
 		if e.Reply != nil && strings.HasPrefix(e.Reply.Subject, bus.OutboundPrefix) {
 			c.logged[e.Reply.ID] = true
@@ -63,13 +67,33 @@ func (c *checker) join(log, runID string, in run.Input) {
 	if !strings.HasPrefix(in.Subject, bus.DuePrefix) || json.Unmarshal(in.Envelope, &route) != nil || route.Due.IsZero() {
 		return
 	}
-	tick := log + " " + route.Due.UTC().String()
+	tick := log + " " + route.From + " " + route.Due.UTC().String()
 	if other, ok := c.due[tick]; ok && other != runID {
 		c.violation("what was due at %s fired twice, in the runs %s and %s", route.Due, other, runID)
 	} else if !ok {
 		c.Ticks++
+		c.dues = append(c.dues, route.Due)
 	}
 	c.due[tick] = runID
+}
+
+// longestPause is the longest time between two moments at which something was due, and fired.
+func longestPause(dues []time.Time) (longest time.Duration) {
+	slices.SortFunc(dues, time.Time.Compare)
+	for n := range len(dues) - 1 {
+		longest = max(longest, dues[n+1].Sub(dues[n]))
+	}
+	return longest
+}
+
+// everyFiring sees that what was due is in a log.
+func (c *checker) everyFiring() {
+	for _, msg := range c.Streams.Due {
+		route := bus.Route{}
+		if json.Unmarshal(msg.Data, &route) == nil && route.Kind == bus.RouteSchedule && !c.noted[route.ID] {
+			c.violation("what was due at %s is in no log: %s", route.Due, route.ID)
+		}
+	}
 }
 
 func (c *checker) call(id string) *call {

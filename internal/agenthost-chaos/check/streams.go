@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -24,6 +25,7 @@ type Message struct {
 // Streams is all that the fleet has written.
 type Streams struct {
 	Outbound, Sessions, Dead, Events, Routes []Message
+	Due                                      []Message // all of it has been worked on; Read leaves it out
 }
 
 // Read reads all streams as far as they are.
@@ -49,7 +51,7 @@ func readAll(ctx context.Context, js jetstream.JetStream, name string) (msgs []M
 	if stream.CachedInfo().State.Msgs == 0 {
 		return nil, nil
 	}
-	err = bus.Follow(ctx, js, bus.Following{Stream: name, Take: func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
+	err = records.FollowStream(ctx, js, records.Following{Stream: name, Take: func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		seq := meta.Sequence.Stream
 		msgs = append(msgs, Message{Seq: seq, Subject: msg.Subject(), Header: msg.Headers(), Data: msg.Data(), Time: meta.Timestamp})
 		if seq >= last {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/internal/agenthost-chaos/check"
 
 	"github.com/nats-io/nats.go"
@@ -245,7 +246,7 @@ func (l *Load) Counts() (accepted, ended int) {
 
 // follow reads what agents say, until ctx ends.
 func (l *Load) follow(ctx context.Context, all *sync.WaitGroup) {
-	_ = bus.Follow(ctx, l.js, bus.Following{ // it ends with ctx
+	_ = records.FollowStream(ctx, l.js, records.Following{ // it ends with ctx
 		Stream: bus.OutboundStream, Patient: true,
 		Take: func(msg jetstream.Msg, _ *jetstream.MsgMetadata) error {
 			out := bus.Outbound{}

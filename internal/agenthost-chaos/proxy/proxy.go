@@ -17,6 +17,10 @@ import (
 type Proxy struct {
 	Address string // where it listens
 	Server  string // where it connects to
+	Tap     Tap    // observes what passes; nil: nothing does
+
+	// Latency is by how much each piece of data is held back all the time.
+	Latency time.Duration
 
 	swallowed [2]atomic.Bool // what comes from the client, from the server, is thrown away
 	delay     atomic.Int64   // of each piece of data, in nanoseconds
@@ -35,6 +39,10 @@ const (
 	ToServer Direction = iota
 	ToClient
 )
+
+// A Tap is called for each connection. What it returns takes the data of one direction each,
+// before that is carried on or thrown away.
+type Tap func() (toServer, toClient func([]byte))
 
 // Listen makes a proxy on a free port of this machine. Run carries its
 // connections.
@@ -96,7 +104,7 @@ func (p *Proxy) Reset() {
 // before the end.
 func (p *Proxy) Swallow(way Direction, on bool) { p.swallowed[way].Store(on) }
 
-// SetDelay holds each piece of data back for so long.
+// SetDelay holds each piece of data back for so long, besides the Latency.
 func (p *Proxy) SetDelay(d time.Duration) { p.delay.Store(int64(d)) }
 
 // Heal ends whatever was done to the line.
@@ -143,23 +151,28 @@ func (p *Proxy) join(client net.Conn) {
 		return
 	}
 	defer p.drop(server)
+	toServer, toClient := func([]byte) {}, func([]byte) {}
+	if p.Tap != nil {
+		toServer, toClient = p.Tap()
+	}
 	var up sync.WaitGroup
 	up.Go(func() {
-		p.carry(server, client, ToServer)
+		p.carry(server, client, ToServer, toServer)
 		p.drop(server)
 	})
-	p.carry(client, server, ToClient)
+	p.carry(client, server, ToClient, toClient)
 	p.drop(client)
 	up.Wait()
 }
 
 // carry copies one way until a side is closed.
-func (p *Proxy) carry(to io.Writer, from io.Reader, way Direction) {
+func (p *Proxy) carry(to io.Writer, from io.Reader, way Direction, tap func([]byte)) {
 	data := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(data)
+		tap(data[:n])
 		if n > 0 && !p.swallowed[way].Load() {
-			if d := time.Duration(p.delay.Load()); d > 0 {
+			if d := p.Latency + time.Duration(p.delay.Load()); d > 0 {
 				<-time.After(d) // the fault itself
 			}
 			if _, err := to.Write(data[:n]); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agenthost/internal/agenthost-chaos/proxy"
+	"agenthost/internal/waittest"
 )
 
 const within = time.Minute
@@ -37,11 +38,14 @@ func startEcho(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func start(t *testing.T) *proxy.Proxy {
+func start(t *testing.T, with ...func(*proxy.Proxy)) *proxy.Proxy {
 	t.Helper()
 	p, err := proxy.Listen(startEcho(t))
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, set := range with {
+		set(p)
 	}
 	var carried sync.WaitGroup
 	carried.Go(p.Run)
@@ -137,4 +141,53 @@ func TestDelay(t *testing.T) {
 	if took := time.Since(begun); took < 40*time.Millisecond {
 		t.Errorf("both ways took %s, want 40 ms at least", took)
 	}
+}
+
+func TestLatency(t *testing.T) {
+	c := connect(t, start(t, func(p *proxy.Proxy) { p.Latency = 20 * time.Millisecond }))
+	for _, line := range []string{"hello", "again"} {
+		begun := time.Now()
+		expect(t, c, line)
+		if took := time.Since(begun); took < 40*time.Millisecond {
+			t.Errorf("both ways took %s, want 40 ms at least", took)
+		}
+	}
+}
+
+// A tap sees what passes in each direction of a connection before the other side does, and
+// what is thrown away.
+func TestTap(t *testing.T) {
+	var mu sync.Mutex
+	var toServer, toClient []byte
+	into := func(seen *[]byte) func([]byte) {
+		return func(data []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			*seen = append(*seen, data...)
+		}
+	}
+	sees := func(wantServer, wantClient string) {
+		t.Helper()
+		mu.Lock()
+		defer mu.Unlock()
+		if string(toServer) != wantServer || string(toClient) != wantClient {
+			t.Errorf("got %q and %q, want %q and %q", toServer, toClient, wantServer, wantClient)
+		}
+	}
+	p := start(t, func(p *proxy.Proxy) {
+		p.Tap = func() (up, down func([]byte)) { return into(&toServer), into(&toClient) }
+	})
+	c := connect(t, p)
+	expect(t, c, "hello")
+	sees("hello\n", "hello\n")
+	p.Swallow(proxy.ToClient, true)
+	if _, err := io.WriteString(c, "anybody?\n"); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "what is thrown away", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return string(toClient) == "hello\nanybody?\n"
+	})
+	sees("hello\nanybody?\n", "hello\nanybody?\n")
 }

@@ -7,9 +7,9 @@ export const channelName = (c) => c.channel + (c.instance ? '.' + c.instance : '
 
 // ChannelTable shows accounts; last is a column of the caller's.
 export function ChannelTable({ list, last }) {
-  return html`<${Table} label="Channels" keyOf=${channelName} empty="No channel is configured." rows=${list} columns=${[
+  return html`<${Table} label="Channels" keyOf=${channelName} empty="No account of a chat platform is configured. The chat page, HTTP and NATS need none." rows=${list} columns=${[
     { name: 'Channel', main: true, cell: (c) => html`<b>${channelName(c)}</b> <span class="soft">${c.as || (c.agents ?? []).join(', ')}</span>` },
-    { name: 'State', cell: (c) => html`${c.state ? html`<${State} is=${c.state} />` : html`<span class="soft">a program's own, over NATS</span>`}${c.last_error && html`<span class="small bad"> ${c.last_error}</span>`}` },
+    { name: 'State', cell: (c) => html`${c.state ? html`<${State} is=${c.state} />` : html`<span class="soft">${c.channel === 'web' ? 'the chat page' : "a program's own, over NATS"}</span>`}${c.last_error && html`<span class="small bad"> ${c.last_error}</span>`}` },
     { name: 'In', end: true, cell: (c) => html`<span class="num">${c.state ? count(c.in) : '–'}</span>` },
     { name: 'Out', end: true, cell: (c) => html`<span class="num">${c.state ? count(c.out) : '–'}</span>` },
     { name: 'Lag', end: true, cell: (c) => c.waiting ? html`<span class="bad">${count(c.waiting)}, <${Ago} of=${c.oldest_undelivered} /></span>` : html`<span class="soft">none</span>` },

@@ -52,7 +52,10 @@ const dayShort = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'shor
 export const shortDay = (t) => dayShort.format(new Date(t))
 export const day = (t) => real(t) ? dayOnly.format(new Date(t)) : ''
 
-// person is whom a session is with, from its key: channel/dm/7, channel/group/x.
+// person is the id of a person as a name; a guest of the chat page has a long one.
+export const person = (id = '') => id.replace(/^guest-([0-9a-f]{6})[0-9a-f]{20,}$/, 'guest $1')
+
+// keyParts is whom a session is with, from its key: channel/dm/7, channel/group/x.
 export function keyParts(key = '') {
   const [channel, kind, ...rest] = key.split('/')
   const who = rest.join('/')

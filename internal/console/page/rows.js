@@ -1,14 +1,17 @@
 // The rows of a timeline, one for each kind of item.
 import { html, useState } from './vendor/preact-htm.js'
 import { Button, Copy, Icon, Markdown, Tag } from './ui.js'
-import { bytes, date, duration, money, plural, pretty, time, tokens } from './format.js'
+import { bytes, date, duration, money, person, plural, pretty, time, tokens } from './format.js'
 
-const icons = { operator: 'hand', said: 'person', run: 'flag', user: 'person', agent: 'chat', model: 'model', tool: 'tool', ask: 'ask', takeover: 'crash', end: 'check', compacted: 'note', note: 'note' }
-const names = { operator: 'Takeover by a person', said: 'Written by a person', run: 'Run', user: 'Message', agent: 'Reply', model: 'Model call', tool: 'Tool', ask: 'Question', takeover: 'Takeover', end: 'End of the run', compacted: 'Summary', note: 'Note' }
+const icons = { operator: 'hand', said: 'person', run: 'flag', user: 'person', agent: 'chat', model: 'model', tool: 'tool', ask: 'ask', takeover: 'crash', end: 'check', compacted: 'note', note: 'note', hook: 'hook' }
+const names = { operator: 'Takeover by a person', said: 'Written by a person', run: 'Run', user: 'Message', agent: 'Reply', model: 'Model call', tool: 'Tool', ask: 'Question', takeover: 'Takeover', end: 'End of the run', compacted: 'Summary', note: 'Note', hook: 'Hook' }
 export const nameOf = (item) => names[item.kind]
 
 const triggers = { message: 'a message', delegate: 'another agent or program', schedule: 'a schedule', event: 'an event', heartbeat: 'a heartbeat' }
 const sources = { interrupted: 'cut off when the host died', denied: 'not allowed', answer: 'answered by a person', delegate: 'result of the other agent', cancelled: 'cancelled, as the run ended', correction: 'could not run as asked' }
+
+const points = { before_message: 'before the message', before_model_call: 'before the model call', after_model_call: 'after the model call', before_tool_call: 'before the tool', after_tool_call: 'after the tool', on_error: 'on the error' }
+const deeds = { override: 'changed', abort: 'stopped this', failed: 'failed; all went on without it' }
 
 // Row shows an item; on.open shows all there is of it, on.answer settles a question.
 export function Row({ item, on, selected }) {
@@ -75,7 +78,7 @@ const bodies = {
   run: ({ item: { run } }) => html`<h2>Run by ${triggers[run.trigger] ?? run.trigger ?? 'a message'}${run.inputs.length > 1 && html` <${Tag} kind="busy">${run.inputs.length} messages merged<//>`}
       ${!run.closed && html` <${Tag} kind="live">under way<//>`}</h2>
     <p class="facts"><a href=${'#/why/' + encodeURIComponent(run.id)}>${run.id}</a>${sum(run).map((s) => html`<span>${s}</span>`)}${run.took > 0 && html`<span>${duration(run.took)} of work</span>`}${run.waited > 1000 && html`<span>${duration(run.waited)} waiting</span>`}</p>`,
-  user: ({ item }) => html`<p class="who">${item.who || item.origin?.from || 'Person'}${item.joined && html` <${Tag} kind="busy">joined the run under way<//>`}</p><div class="bubble mine"><${Text} text=${item.text} plain /></div><${Media} list=${item.media} />`,
+  user: ({ item }) => html`<p class="who">${person(item.who || item.origin?.from) || 'Person'}${item.joined && html` <${Tag} kind="busy">joined the run under way<//>`}</p><div class="bubble mine"><${Text} text=${item.text} plain /></div><${Media} list=${item.media} />`,
   agent: ({ item }) => html`${item.text.trim() && html`<div class="bubble"><${Text} text=${item.text} /></div>`}
     ${item.live && html`<p class="soft small">is writing …</p>`}${item.partial && html`<${Tag} kind="warn">broken off<//>`}
     ${item.thought && html`<${Folded} label="What the model thought">${() => html`<p class="plain soft">${item.thought}</p>`}<//>`}
@@ -98,6 +101,8 @@ const bodies = {
   operator: ({ item }) => html`<p class="line"><b>${item.by || 'An operator'}</b><span>${item.text}</span></p>`,
   said: ({ item }) => html`<p class="who"><b>${item.by || 'An operator'}</b> in the place of the agent</p><div class="bubble"><${Text} text=${item.text} plain /></div><${Replies} list=${item.replies} />`,
   compacted: ({ item }) => html`<p class="line"><b>${plural(item.through ?? 0, 'message')} summed up</b><span class="soft">${item.before} tokens became ${item.after}</span></p><${Folded} label="The summary">${() => html`<${Text} text=${item.text ?? ''} />`}<//>`,
+  hook: ({ item: { act } }) => html`<p class="line"><b class="mono">${act.hook}</b><span>${deeds[act.action] ?? act.action}${act.args?.length > 0 && html` <span class="mono">${act.args.join(', ')}</span>`}</span><span class="soft">${points[act.point] ?? act.point}</span></p>
+    ${act.reason && html`<p class="small">${act.reason}</p>`}${act.error && html`<p class="bad small">${act.error}</p>`}`,
   note: ({ item }) => html`<p class=${'line' + (item.bad ? ' bad' : ' soft')}>${item.text}</p><${Replies} list=${item.replies} />`,
   end: ({ item }) => html`<p class="line"><b>${{ settled: 'Settled', failed: 'Failed', stopped: 'Stopped' }[item.outcome] ?? item.outcome}</b>${item.by && html`<span>by ${item.by}</span>`}${item.error && html`<${Tag} kind="bad">${item.error.code}<//><span>${item.error.message}</span>`}${item.run && item.outcome === 'settled' && html`<span class="soft">${[duration(item.run.took), ...sum(item.run).slice(-1)].filter(Boolean).join(' · ')}</span>`}</p><${Replies} list=${item.replies} />`,
 }

@@ -11,10 +11,22 @@ export function build(facts) {
   let run = null, lastSeq = 0, lastAt = 0
   const place = (f) => f.seq + '.' + f.n
   const add = (f, kind, more = {}) => {
-    const item = { key: place(f), seq: f.seq, n: f.n, at: f.at, kind, run: run && f.of === run.id ? run : null, facts: [f], replies: [], ...more }
+    const item = { key: place(f), seq: f.seq, n: f.n, at: f.at, kind, run: run && f.of === run.id ? run : null, facts: [f], before, replies: [], ...more }
     items.push(item)
     return item
   }
+  // What hooks did stands where its time is: a call and its result are one item.
+  const addHooks = (f) => {
+    const acts = [...(f.hooks ?? []), ...[f.input, ...(f.inputs ?? []).filter((i) => !i.checked)].flatMap((i) => i?.hooks ?? [])]
+    acts.forEach((act, i) => {
+      const at = ms(act.at)
+      const item = { key: place(f) + '.hook' + i, seq: f.seq, n: f.n, at: act.at, kind: 'hook', run: run && f.of === run.id ? run : null, facts: [f], before, replies: [], act, from: at, to: at }
+      let k = items.length
+      while (k > 0 && ms(items[k - 1].at) > at && items[k - 1].kind !== 'run') k--
+      items.splice(k, 0, item)
+    })
+  }
+  let before = '' // the place of the fact before
   for (const f of facts) {
     const t = ms(f.at)
     if (run && run.pause && f.type !== 'run.suspended' && f.type !== 'reply') {
@@ -24,7 +36,7 @@ export function build(facts) {
     switch (f.type) {
       case 'run.started': {
         const known = runs.get(f.run)
-        run = known ?? { id: f.run, at: t, end: t, trigger: f.trigger, inputs: f.inputs ?? [], cost: 0, input: 0, output: 0, models: 0, tools: 0, pauses: [], pause: 0, attempts: 1, item: null }
+        run = known ?? { id: f.run, at: t, end: t, trigger: f.trigger, inputs: f.inputs ?? [], cost: 0, input: 0, output: 0, models: 0, tools: 0, said: 0, pauses: [], pause: 0, attempts: 1, item: null }
         if (!known) { runs.set(f.run, run); total.runs++ }
         if (known || (f.attempt ?? 0) > 1) {
           run.attempts = Math.max(f.attempt ?? 0, known ? run.attempts + 1 : 2)
@@ -38,6 +50,7 @@ export function build(facts) {
         const media = mediaOf(m)
         if (m.role === 'user') add(f, 'user', { text: textOf(m), who: m.name, media, origin: originOf(run, f) })
         else if (m.role === 'assistant') {
+          if (run) run.said++
           const text = textOf(m), thought = textOf(m, 'reasoning')
           if (text.trim() || media.length || thought) add(f, 'agent', { text, thought, media, partial: m.partial })
         }
@@ -117,6 +130,8 @@ export function build(facts) {
       case 'operator.said': add(f, 'said', { text: textOf(f.message), by: f.by, replies: f.reply ? [f.reply] : [] }); break
       default: add(f, 'note', { text: f.type + (f.text ? ': ' + f.text : '') })
     }
+    addHooks(f)
+    before = place(f)
     if (run && f.of === run.id) run.end = Math.max(run.end, t)
     lastSeq = Math.max(lastSeq, f.seq)
     lastAt = t

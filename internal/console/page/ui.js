@@ -13,7 +13,7 @@ const paths = {
   fork: 'M7 4v16M7 12h5a4 4 0 0 0 4-4V4', replay: 'M4 12a8 8 0 1 0 3-6.2M4 4v4h4', stop: 'M7 7h10v10H7z', trash: 'M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13', check: 'M5 13l4 4L19 7',
   model: 'M12 3l2.2 5.8L20 11l-5.8 2.2L12 19l-2.2-5.8L4 11l5.8-2.2z', tool: 'M14 6a4 4 0 0 0 5 5l-8 8a2.5 2.5 0 0 1-4-4l8-8z', person: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8M4 21c0-4 3.5-6 8-6s8 2 8 6',
   ask: 'M12 8v5M12 16.5h.01M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18', flag: 'M6 21V4h12l-3 4 3 4H6', crash: 'M13 3 5 14h6l-1 7 8-11h-6z', note: 'M5 12h14', reply: 'M10 8 5 12l5 4M5 12h9a5 5 0 0 1 5 5',
-  hand: 'M5 12h13M13 6l6 6-6 6', down: 'M12 5v14M6 13l6 6 6-6', more: 'M9 6l6 6-6 6',
+  hand: 'M5 12h13M13 6l6 6-6 6', hook: 'M15 3v10a5 5 0 0 1-10 0v-3l3 3', down: 'M12 5v14M6 13l6 6 6-6', more: 'M9 6l6 6-6 6',
 }
 
 export const Icon = ({ name }) => html`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><path d=${paths[name] ?? paths.note} /></svg>`

@@ -1,5 +1,4 @@
-// A fleet as /api answers of it, for pages with much in them and for figures with
-// as many sessions and events as a test wants.
+// A fleet as /api answers of it, for pages with much in them.
 const minute = 60_000, hour = 60 * minute
 const now = Date.now()
 const back = (ms) => new Date(now - ms).toISOString()
@@ -8,14 +7,14 @@ const cents = (c) => Math.round(c * 1_000_000) // in micro-cents
 const names = [['ana', 'Answers questions about orders'], ['bob', 'Knows everything about deliveries'], ['scout', 'Looks up what suppliers have'], ['ledger', 'Books invoices, every night']]
 const models = ['claude-sonnet', 'gpt-mini', 'qwen-local']
 
-export function fake({ sessions = 160, events = 0, files = 0, text = (t) => t } = {}) {
+export function fake({ sessions = 160, files = 0, text = (t) => t } = {}) {
   const titles = ['Where is my parcel?', 'The lamp arrived broken', 'Can I change the address?', 'Invoice for order A-1042', 'Is the cable 2 m long?', 'Refund, please', 'What colours are there?', 'The code does not work', 'When is Bob back?', 'Compare the three chairs'].map(text)
   const people = ['maria', 'jonas', 'li wei', 'oluwaseun', 'anna-lena', 'tom', 'priya', 'carlos'].map(text)
   const list = Array.from({ length: sessions }, (_, i) => ({
     agent: names[i % 7 === 3 ? 1 : i % 11 === 5 ? 2 : 0][0], sid: 's' + String(i).padStart(5, '0'), key: ['telegram/dm/', 'web/dm/', 'slack/group/', 'email/dm/'][i % 4] + people[i % 8] + '-' + i, at: back(i * 3.3 * minute + 20_000),
     seq: 1_000_000 - i * 3, title: titles[i % titles.length], messages: 2 + (i * 7) % 31, state: i === 0 ? 'running' : i === 2 || i === 9 ? 'waiting' : 'idle', for: i === 2 ? ['approval'] : i === 9 ? ['question'] : undefined, spent: cents(0.2 + (i * 37 % 90) / 10),
   }))
-  const facts = events ? many(events, text) : story(text, files)
+  const facts = story(text, files)
   const letters = [
     { dead_seq: 12, id: 'tg-99812', agent: 'ana', reason: text('the message has no text and no file'), code: 'malformed', subject: 'plugin.inbound.telegram', stream: 'AGENT_INBOUND', seq: 88123, host: 'helios', at: back(26 * minute), payload: '{"id":"tg-99812","from":"4411","chat":"4411"}' },
     { dead_seq: 9, id: 'ord-771', agent: 'bob', reason: text('the run ended its host 3 times'), code: 'poison', subject: 'agent.route.bob', stream: 'AGENT_ROUTES', seq: 5120, attempts: 3, host: 'selene', at: back(7 * hour), payload: '{"id":"ord-771","kind":"delegate","from":"erp","text":"' + 'Book the return of order 771. '.repeat(3) + '"}', header: { 'Nats-Msg-Id': ['ord-771'] } },
@@ -123,7 +122,7 @@ function story(text, files) {
   const put = (type, ms, more = {}, commit = false) => { if (commit) { seq++; n = 0 } t += ms; list.push({ seq, n: ++n, of, type, at: new Date(t).toISOString(), ...more }) }
   const said = (s, role = 'assistant') => ({ message: { role, parts: [{ type: 'text', text: text(s) }] } })
   const sent = (s, role) => { const m = said(s, role); for (let i = 0; i < files; i++) m.message.parts.push({ type: 'media', media: { kind: 'file', mime: 'image/jpeg', name: text('lamp.jpg'), size: 1000 + i, object: 'o' + i } }); return m }
-  put('run.started', 0, { run, trigger: 'message', inputs: [{ id: 'tg-99840', subject: 'plugin.inbound.telegram', seq: 88140, envelope: { id: 'tg-99840', from: 'maria', from_name: text('Maria'), text: 'x' } }, { id: 'tg-99841', subject: 'plugin.inbound.telegram', seq: 88141, envelope: { id: 'tg-99841', from: 'maria' } }] })
+  put('run.started', 0, { run, trigger: 'message', inputs: [{ id: 'tg-99840', subject: 'plugin.inbound.telegram', seq: 88140, hooks: [{ at: new Date(t).toISOString(), point: 'before_message', hook: 'shop.redact', action: 'override', args: ['message'] }], envelope: { id: 'tg-99840', from: 'maria', from_name: text('Maria'), text: 'x' } }, { id: 'tg-99841', subject: 'plugin.inbound.telegram', seq: 88141, envelope: { id: 'tg-99841', from: 'maria' } }] })
   put('message', 0, said('Hello, the lamp from order A-1042 arrived broken. I have a photo.', 'user'))
   put('message', 1, said('Can I have my money back?', 'user'))
   put('model.called', 1900, { attempt: 1, provider: 'anthropic', model: 'claude-sonnet-5', entry: 'claude-sonnet', usage: { input: 2214, output: 96, cache_read: 1800 }, cost: cents(0.82), priced: true, ms: 1890 }, true)
@@ -131,7 +130,7 @@ function story(text, files) {
   put('tool.requested', 1, { call: 'c1', name: 'find_order', args: { order: text('A-1042') } })
   put('tool.requested', 0, { call: 'c2', name: 'find_parcel', args: { order: 'A-1042', carrier: 'DPD' } })
   put('tool.finished', 340, { call: 'c1', name: 'find_order', ok: true, source: 'tool', result: text('Order A-1042: lamp Aurora 49.00 EUR, cable 2 m 7.50 EUR. Paid by card. Delivered on Friday.') }, true)
-  put('tool.finished', 610, { call: 'c2', name: 'find_parcel', ok: false, source: 'tool', result: text('DPD answers with 503: the service is away') }, true)
+  put('tool.finished', 610, { call: 'c2', name: 'find_parcel', ok: false, source: 'tool', result: text('DPD answers with 503: the service is away'), hooks: [{ at: new Date(t + 100).toISOString(), point: 'before_tool_call', hook: 'shop.audit', action: 'failed', call: 'c2', error: text('ask "shop.audit": no answer within 5s') }] }, true)
   put('run.started', 4100, { run, trigger: 'message', attempt: 2, lost: cents(0.9) }, true)
   put('model.called', 2300, { attempt: 1, provider: 'anthropic', model: 'claude-sonnet-5', entry: 'claude-sonnet', status: 529, reason: 'overloaded', error: { code: 'provider_unavailable', message: 'overloaded' }, ms: 2280 }, true)
   put('model.called', 1400, { attempt: 2, provider: 'openai', model: 'gpt-6-mini', entry: 'gpt-mini', usage: { input: 2630, output: 71 }, cost: cents(0.21), priced: true, ms: 1380 })
@@ -155,26 +154,6 @@ function story(text, files) {
   put('message', 0, sent('I will. Have a good week!', 'assistant'))
   put('reply', 0, { reply: { id: run2 + '.1', n: 1, kind: 'reply', final: true } })
   put('run.finished', 1, { run: run2, outcome: 'settled' })
-  return list
-}
-
-// many is a session of so many events.
-function many(events, text) {
-  const list = []
-  let t = now - events * 4000
-  for (let r = 0; list.length < events; r++) {
-    const run = 'run-' + r, seq = 10 + r * 4
-    const put = (s, n, type, more = {}, ms = 400) => { t += ms; if (list.length < events) list.push({ seq: seq + s, n, of: run, type, at: new Date(t).toISOString(), ...more }) }
-    put(0, 1, 'run.started', { run, trigger: 'message', inputs: [{ id: 'm' + r, subject: 'plugin.inbound.web', seq: r, envelope: { from: 'tom' } }] }, 9000)
-    put(0, 2, 'message', { message: { role: 'user', parts: [{ type: 'text', text: text('Message number ' + r + '. ' + 'It has some words. '.repeat(r % 9)) }] } }, 0)
-    put(1, 1, 'model.called', { attempt: 1, provider: 'openai', model: 'gpt-6-mini', entry: 'gpt-mini', usage: { input: 900 + r, output: 40 }, cost: cents(0.1), priced: true, ms: 390 })
-    put(1, 2, 'tool.requested', { call: 'c' + r, name: 'find_order', args: { order: 'A-' + r } }, 1)
-    put(2, 1, 'tool.finished', { call: 'c' + r, name: 'find_order', ok: r % 13 !== 4, source: 'tool', result: text('Order A-' + r + ' is delivered. ' + 'And more of it. '.repeat(r % 30)) }, 250)
-    put(2, 2, 'model.called', { attempt: 1, provider: 'openai', model: 'gpt-6-mini', entry: 'gpt-mini', usage: { input: 990 + r, output: 60 }, cost: cents(0.1), priced: true, ms: 700 }, 710)
-    put(2, 3, 'message', { message: { role: 'assistant', parts: [{ type: 'text', text: text('Your order **A-' + r + '** is delivered.\n\n' + '- one more line\n'.repeat(r % 8)) }] } }, 0)
-    put(3, 1, 'reply', { reply: { id: run + '.1', n: 1, kind: 'reply', final: true } }, 1)
-    put(3, 2, 'run.finished', { run, outcome: 'settled' }, 1)
-  }
   return list
 }
 

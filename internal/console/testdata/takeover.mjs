@@ -11,7 +11,7 @@ await run(async (browser) => {
   })
   await page.goto(base + '/#/session/ana/s00001')
   await ready(page)
-  check(await page.locator('.composer').count() === 0, 'nobody writes into a chat that is the agent\'s')
+  check(await page.locator('.composer').count() === 0, 'there is a composer in a chat that is the agent\'s')
   await page.getByRole('button', { name: 'Take over' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Take over' }).click()
   await page.getByPlaceholder('Write in the place of ana').fill('A person here.')

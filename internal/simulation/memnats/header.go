@@ -3,6 +3,7 @@ package memnats
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -41,12 +42,12 @@ func withHeaders(raw []byte, pairs ...string) []byte {
 	return append(b, "\r\n"...)
 }
 
-// withoutHeaders is a message's headers without those whose names have a prefix.
-func withoutHeaders(raw []byte, prefix string) []byte {
+// withoutHeaders is a message's headers without those whose names have one of prefixes.
+func withoutHeaders(raw []byte, prefixes ...string) []byte {
 	var b strings.Builder
 	n := 0
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(raw), "\r\n\r\n"), "\r\n") {
-		if !strings.HasPrefix(line, prefix) {
+		if !slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(line, prefix) }) {
 			b.WriteString(line + "\r\n")
 			n++
 		}

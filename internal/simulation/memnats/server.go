@@ -28,7 +28,7 @@ type Server struct {
 	ids     int
 	began   time.Time
 	// Stored hears of each message that is stored.
-	Stored func(stream string, seq uint64, subject string)
+	Stored func(stream string, m *Message)
 
 	mu     sync.Mutex
 	down   bool

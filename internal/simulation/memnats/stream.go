@@ -112,7 +112,7 @@ func (st *stream) store(subject string, h, data []byte) (seq uint64, answer stri
 		st.ids[id] = noted{m.Seq, now}
 	}
 	if st.server.Stored != nil {
-		st.server.Stored(st.cfg.Name, m.Seq, subject)
+		st.server.Stored(st.cfg.Name, m)
 	}
 	for _, o := range st.consumers {
 		o.pump()
@@ -200,7 +200,7 @@ func (st *stream) due(now time.Time) (next time.Time) {
 		default:
 			st.remove(func(other *Message) bool { return other == m })
 			target, _ := header(m.Header, targetHeader)
-			_, _ = st.store(target, withoutHeaders(m.Header, scheduleHeader), m.Data)
+			_, _ = st.store(target, withoutHeaders(m.Header, scheduleHeader, "Nats-Expected-", msgIDHeader, "Nats-TTL", rollupHeader), m.Data)
 			return now
 		}
 	}

@@ -10,15 +10,13 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
+
+	"agenthost/internal/overlay"
 )
 
 // An edit is a text of a file of the runtime that occurs there once, and what takes its
@@ -64,51 +62,24 @@ func main() {
 }
 
 func write() (string, error) {
-	from := filepath.Join(runtime.GOROOT(), "src", "runtime") //nolint:staticcheck // the Go that runs this is the one that builds with it
+	from, err := overlay.Source(context.Background(), "runtime")
+	if err != nil {
+		return "", err
+	}
 	texts := map[string]string{}
 	for _, e := range edits {
-		if texts[e.file] == "" {
-			data, err := os.ReadFile(filepath.Join(from, e.file))
+		file := filepath.Join(from, e.file)
+		if texts[file] == "" {
+			data, err := os.ReadFile(file)
 			if err != nil {
 				return "", err
 			}
-			texts[e.file] = string(data)
+			texts[file] = string(data)
 		}
-		if n := strings.Count(texts[e.file], e.old); n != 1 {
+		if n := strings.Count(texts[file], e.old); n != 1 {
 			return "", fmt.Errorf("%s of this Go has the text %q %d times, want once: fit the edit to it", e.file, e.old, n)
 		}
-		texts[e.file] = strings.Replace(texts[e.file], e.old, e.new, 1)
+		texts[file] = strings.Replace(texts[file], e.old, e.new, 1)
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.New()
-	files := []string{}
-	for file, text := range texts {
-		files = append(files, file)
-		_ = text
-	}
-	slices.Sort(files)
-	for _, file := range files {
-		sum.Write([]byte(texts[file]))
-	}
-	dir := filepath.Join(cache, "agenthost-simulation", hex.EncodeToString(sum.Sum(nil))[:16])
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	replace := map[string]string{}
-	for _, file := range files {
-		copied := filepath.Join(dir, file)
-		replace[filepath.Join(from, file)] = copied
-		if err := os.WriteFile(copied, []byte(texts[file]), 0o600); err != nil {
-			return "", err
-		}
-	}
-	data, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "overlay.json")
-	return path, os.WriteFile(path, data, 0o600)
+	return overlay.Write("agenthost-simulation", texts)
 }

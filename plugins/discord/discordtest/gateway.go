@@ -204,7 +204,7 @@ func (s *Server) emit(kind string, data any) {
 	s.touch()
 }
 
-// Event sends any event, such as one of a shape that nobody has seen yet.
+// Event sends any event, such as one of an unknown shape.
 func (s *Server) Event(kind string, data any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

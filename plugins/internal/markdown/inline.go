@@ -134,7 +134,7 @@ func (w *writer) autoLink(n *ast.AutoLink) string {
 	return w.link(w.escape(label), address)
 }
 
-// link writes a link, or its text where the address is none that may be followed.
+// link writes a link, or its text where the address may not be followed.
 func (w *writer) link(text, address string) string {
 	switch {
 	case w.open["link"]:

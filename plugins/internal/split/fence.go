@@ -2,7 +2,7 @@ package split
 
 import "strings"
 
-// A fence is that of a block of code which a text is in; the zero fence is none.
+// A fence is that of a block of code which a text is in; the zero fence: in no block.
 type fence struct {
 	mark string // ``` or ~~~, or more
 	info string // the language

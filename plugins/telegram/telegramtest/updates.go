@@ -120,7 +120,7 @@ func (s *Server) Press(from int64, name string, message int64, data string) stri
 	return id
 }
 
-// Update queues any update, such as one of a kind that nobody has seen yet.
+// Update queues any update, such as one of an unknown kind.
 func (s *Server) Update(kind string, content any) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

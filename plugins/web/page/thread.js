@@ -1,5 +1,5 @@
 // The conversation that is open: its lines, the text that is being written, and
-// whether somebody is at work on an answer.
+// whether an agent is at work on an answer.
 
 import { make } from './markdown.js'
 import { dayOf, line, update } from './lines.js'
@@ -8,7 +8,7 @@ import { dayOf, line, update } from './lines.js'
 // was asked for before it may lack it.
 const justWritten = (item) => item.mine && !item.failed && Date.now() - Date.parse(item.at) < 10_000
 
-const quietAfter = 120_000 // without a sign of life nobody is shown at work
+const quietAfter = 120_000 // without a sign of life no agent is shown at work
 const $ = (id) => document.getElementById(id)
 
 export class Thread {

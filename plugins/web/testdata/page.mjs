@@ -6,7 +6,7 @@ await run(async (browser) => {
   await audit(page, 'empty')
   await shot(page, 'empty')
 
-  // The text grows, and is not made anew: its first paragraph stays the same element.
+  // The text grows, and is not replaced: its first paragraph stays the same element.
   await say(page, 'Tell me a slow story.')
   const live = page.locator('.line.live .text')
   await live.locator('p', { hasText: 'small host' }).waitFor()

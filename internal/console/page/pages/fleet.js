@@ -37,7 +37,7 @@ function Channel({ name, pauses, may }) {
 
 function Host({ h, alone, may, reload }) {
   const drain = async () => {
-    const text = alone ? 'It is the only host: nothing is served until one starts, and this page loses its host. Messages are kept.' : 'The other hosts go on with what it serves. Runs under way may end; then the process ends, and somebody has to start it again.'
+    const text = alone ? 'It is the only host: nothing is served until one starts, and this page loses its host. Messages are kept.' : 'The other hosts go on with what it serves. Runs under way may end; then the process ends, and has to be started again by hand.'
     if (!await ask({ title: 'Drain ' + h.host + ', and end it?', text, yes: 'Drain', danger: true })) return
     if (await act(() => post('fleet/drain', { host: h.host }), h.host + ' moves what it serves, and ends')) reload()
   }

@@ -67,7 +67,7 @@ function Waiting({ w, may, done }) {
   </article>`
 }
 
-// Stranger is somebody who may not write to an agent yet.
+// Stranger is a sender without permission to write to an agent yet.
 function Stranger({ p, may, done }) {
   const settle = async (how) => {
     await act(() => post('pairings/' + how, { code: p.code }), how === 'approve' ? 'They may write now' : 'They may not write')

@@ -55,6 +55,6 @@ function Bench({ agent, models }) {
         ${t.wait ? html`<${Wait} />` : t.error ? html`<p class="bad" role="alert">${t.error.message}</p>` : html`<div class="bubble"><${Markdown} text=${t.text ?? ''} /></div>${(t.calls ?? []).map((c) => html`<p class="args mono"><${Tag}>would call ${c.name}<//> ${brief(c.args)}</p>`)}<p class="facts">${t.model && html`<span>${t.model}</span>`}<span>${tokens(t)}</span>${t.priced && html`<span>${money(t.cost)}</span>`}<span>${duration(t.ms)}</span></p>`}</div>`)}</div>
     </section>`)}</div>
     <form class="composer" onSubmit=${send}><label><span class="unseen">Message to all variants</span><textarea rows="2" value=${text} placeholder=${'Say something to ' + (list.length > 1 ? 'all ' + list.length : agent)} onInput=${(e) => type(e.target.value)} onKeyDown=${(e) => { if (e.key === 'Enter' && !e.shiftKey) send(e) }}></textarea></label>
-      <button class="button primary">Send</button>${list.length < most && html`<${Button} onClick=${() => set((l) => [...l, variant()])}>Add one<//>`}<${Button} onClick=${() => set((l) => l.map((v) => ({ ...v, turns: [] })))}>Begin anew<//></form>
+      <button class="button primary">Send</button>${list.length < most && html`<${Button} onClick=${() => set((l) => [...l, variant()])}>Add one<//>`}<${Button} onClick=${() => set((l) => l.map((v) => ({ ...v, turns: [] })))}>Start over<//></form>
   </div>`
 }

@@ -5,7 +5,7 @@ import { Button, Copy, Empty, Icon, Page, Problem, State, Wait, act, ask, say } 
 import { Details, Row, nameOf } from '../rows.js'
 import { VirtualList } from '../virtual.js'
 import { build } from '../timeline.js'
-import { count, keyParts, money, plural, tokens } from '../format.js'
+import { keyParts, money, person, plural, tokens } from '../format.js'
 
 const block = 500 // facts of a request
 
@@ -52,7 +52,7 @@ function useFacts(agent, sid) {
 }
 
 const filters = { all: 'Everything', talk: 'Conversation', work: 'Models and tools', ask: 'Approvals' }
-const within = { talk: ['run', 'user', 'agent', 'ask', 'operator', 'said', 'end'], work: ['run', 'model', 'tool', 'takeover', 'end'], ask: ['run', 'ask'] }
+const within = { talk: ['run', 'user', 'agent', 'ask', 'operator', 'said', 'end'], work: ['run', 'model', 'tool', 'hook', 'takeover', 'end'], ask: ['run', 'ask'] }
 
 export function Session({ parts, query, may, me }) {
   const [agent, sid, , other] = parts // …/beside/SID
@@ -77,7 +77,7 @@ function Shown({ head, other, may, place, reload }) {
   const to = '#/session/' + encodeURIComponent(agent) + '/' + encodeURIComponent(sid)
   const on = actionsOf(head, may, reload)
   const taken = head.state === 'operator', takes = may.act && may.has('sessions/takeover') && /^[^/]+\/(dm|group)\//.test(head.key)
-  return html`<${Page} full title=${title || 'Session'} lead=${html`<${State} is=${head.state}>${head.state}${head.for?.length ? ' for ' + head.for.join(', ') : ''}<//> <a href=${'#/agents/' + encodeURIComponent(agent)}><b>${agent}</b></a> <span>${[key.channel, key.who].filter(Boolean).join(' · ')}</span> <${Copy} text=${head.key} shown="copy key" />`}
+  return html`<${Page} full title=${title || 'Session'} lead=${html`<${State} is=${head.state}>${head.state}${head.for?.length ? ' for ' + head.for.join(', ') : ''}<//> <a href=${'#/agents/' + encodeURIComponent(agent)}><b>${agent}</b></a> <span>${[key.channel, person(key.who)].filter(Boolean).join(' · ')}</span> <${Copy} text=${head.key} shown="copy key" />`}
     actions=${html`${other && html`<a class="button" href=${to}>Close the comparison</a>`}
       ${may.act && html`${['running', 'waiting'].includes(head.state) && html`<${Button} icon="stop" kind="deny" onClick=${on.abort}>Stop the run<//>`}
       ${takes && (taken ? html`<${Button} icon="hand" kind="primary" onClick=${on.handBack}>Hand back to ${agent}<//>` : html`<${Button} icon="hand" onClick=${on.takeOver}>Take over<//>`)}
@@ -120,34 +120,25 @@ function actionsOf(head, may, reload) {
       const made = await act(() => post('sessions/fork', { agent, session: sid, at: item?.last }), (f) => 'Forked to ' + f.key)
       if (made) location.hash = to + '/beside/' + encodeURIComponent(made.sid)
     }
-    on.replay = async (item, items) => {
+    on.replay = async (item) => {
       const models = await get('models').then((m) => [...new Set((m.models ?? []).map((x) => x.name))], () => [])
       const given = await ask({
-        title: 'Replay', yes: 'Replay', text: 'The model is asked again. Nothing is stored or sent to anybody, and no tool runs: a call of this run that it makes again gets the result it had.',
-        fields: [{ name: 'model', label: 'Model', options: [{ value: '', label: item.run?.entry ? 'as then (' + item.run.entry + ')' : 'that of the agent' }, ...models.map((m) => ({ value: m, label: m }))] }, { name: 'system', label: 'Other instructions (only the next answer is asked for then)', long: true }],
+        title: 'Replay from here', yes: 'Replay', text: 'What came before stays as it was recorded, and the model is asked from here to the end of the run. Nothing is stored or sent to anybody, and no tool runs: a call of this run that it makes again gets the result it had.',
+        fields: [{ name: 'model', label: 'Model', options: [{ value: '', label: item.run?.entry ? 'as then (' + item.run.entry + ')' : 'that of the agent' }, ...models.map((m) => ({ value: m, label: m }))] }, { name: 'system', label: 'Other instructions (optional)', long: true }],
       })
       if (!given) return
-      on.show({ wait: true, item })
-      const model = given.model || item.run?.entry || undefined
+      on.show({ wait: true })
       try {
-        if (given.system || !item.run) on.show({ item, played: await post('agents/play', { agent, model, system: given.system || undefined, messages: talk(items, item) }) })
-        else on.show({ item, runs: (await post('sessions/rerun', { agent, session: sid, run: item.run.id, model })).runs ?? [] })
-      } catch (error) { on.show({ item, error }) }
+        on.show({ runs: (await post('sessions/rerun', { agent, session: sid, at: placeOf(item), model: given.model || item.run?.entry || undefined, system: given.system || undefined })).runs ?? [] })
+      } catch (error) { on.show({ error }) }
     }
   }
   return on
 }
 
-// talk is what was said up to an item, as a model gets it; a person has the last word.
-function talk(items, item) {
-  const list = []
-  for (const i of items) {
-    if (i.kind === 'user' || i.kind === 'agent' && i.text.trim()) list.push({ role: i.kind === 'user' ? 'user' : 'assistant', text: i.text })
-    if (i === item) break
-  }
-  while (list.length && list.at(-1).role !== 'user') list.pop()
-  return list
-}
+// placeOf is behind what stays as it was: an answer is asked for again, whatever else
+// was clicked is kept.
+const placeOf = (item) => ['model', 'agent'].includes(item.kind) && item.before || item.last
 
 function Timeline({ agent, sid, name, place, on, onTitle }) {
   const { facts, error, load } = useFacts(agent, sid)
@@ -160,7 +151,7 @@ function Timeline({ agent, sid, name, place, on, onTitle }) {
     const first = built.items.find((i) => i.kind === 'user')?.text.replace(/\s+/g, ' ').trim()
     if (first) onTitle?.(first.length > 90 ? first.slice(0, 90) + '…' : first)
   }, [facts !== null])
-  const writing = useWriting(agent, sid, facts, load)
+  const writing = useWriting(agent, sid, built, load)
   const items = useMemo(() => {
     const list = filter === 'all' ? built.items : built.items.filter((i) => within[filter].includes(i.kind))
     return writing && ['all', 'talk'].includes(filter) ? [...list, { key: 'writing', kind: 'agent', live: true, at: new Date().toISOString(), text: writing, facts: [], replies: [] }] : list
@@ -168,8 +159,8 @@ function Timeline({ agent, sid, name, place, on, onTitle }) {
   const target = useMemo(() => place ? items.findLast((i) => i.facts.some((f) => f.seq + '.' + f.n === place))?.key : undefined, [place, facts !== null])
   if (error && !facts) return html`<${Problem} of=${error} retry=${load} />`
   if (!facts) return html`<${Wait} />`
-  const panel = selected && html`<${Panel} title=${nameOf(selected)} close=${() => select(null)}><${Details} item=${selected} on=${{ fork: on.fork, replay: on.replay && ((item) => on.replay(item, built.items)) }} /><//>`
-  const shown = replay && html`<${Panel} title="Replay" close=${() => setReplay(null)}><${Replayed} of=${replay} built=${built} /><//>`
+  const panel = selected && html`<${Panel} title=${nameOf(selected)} close=${() => select(null)}><${Details} item=${selected} on=${{ fork: on.fork, replay: on.replay }} /><//>`
+  const shown = replay && html`<${Panel} title="Replay" close=${() => setReplay(null)}><${Replayed} of=${replay} /><//>`
   return html`<section class="thread" aria-label=${name || 'Timeline'}>
     <div class="thread-head">${name && html`<h2>${name}</h2>`}
       <div class="chips" role="group" aria-label="Show">${Object.entries(filters).map(([id, label]) => html`<button key=${id} type="button" class="chip" aria-pressed=${filter === id} onClick=${() => setFilter(id)}>${label}</button>`)}</div>
@@ -181,21 +172,22 @@ function Timeline({ agent, sid, name, place, on, onTitle }) {
 }
 
 // useWriting is what the model writes just now, before it is in the log.
-function useWriting(agent, sid, facts, load) {
-  const [text, set] = useState('')
+function useWriting(agent, sid, built, load) {
+  const [said, set] = useState(null)
   useEffect(() => {
-    let written = '', soon = 0
+    let written = '', last = null, soon = 0
     return follow(agent, sid, {
       event: load,
       chunk: (c) => {
         if (c.restart || c.offset === 0 && c.text) written = ''
         if (c.text) written += c.text
-        soon ||= requestAnimationFrame(() => { soon = 0; set(written) })
+        last = c
+        soon ||= requestAnimationFrame(() => { soon = 0; set({ run: last.run, turn: last.turn, text: written }) })
       },
     })
   }, [])
-  useEffect(() => { set('') }, [facts])
-  return text
+  const run = said && built.runs.find((r) => r.id === said.run)
+  return !said || run && (run.closed || run.said >= said.turn) ? '' : said.text
 }
 
 // Panel is beside the timeline, or over it where there is no room.
@@ -213,13 +205,11 @@ function Panel({ title, close, children }) {
 const sums = (x) => [(x.input || x.output) && tokens(x), x.priced && money(x.cost)].filter(Boolean).map((t) => html`<span>${t}</span>`)
 const Answer = ({ of }) => html`<div class="bubble">${of.text ? html`<p class="plain">${of.text}</p>` : html`<p class="soft">No text.</p>`}${(of.calls ?? []).map((c) => html`<p class="args mono">calls ${typeof c === 'string' ? c : c.name + ' ' + c.args}</p>`)}</div><p class="facts">${sums(of)}</p>`
 
-// Replayed shows what the model says now beside what it said then.
-function Replayed({ of, built }) {
+// Replayed shows what the model says now beside what it said then, from a place on.
+function Replayed({ of }) {
   if (of.wait) return html`<${Wait} />`
   if (of.error) return html`<${Problem} of=${of.error} />`
-  if (of.runs) return html`${of.runs.map((r) => html`<div class="beside" key=${r.run}><p class="soft">${r.said}</p><h3>As it was</h3><${Answer} of=${r.then} /><h3>Now</h3>${r.error ? html`<p class="bad">${r.error.message ?? r.error}</p>` : html`<${Answer} of=${r.now ?? {}} />`}</div>`)}`
-  const before = built.items.slice(built.items.indexOf(of.item)).find((i) => i.kind === 'agent')
-  return html`<div class="beside"><h3>As it was</h3><div class="bubble"><p class="plain">${before?.text ?? 'No answer follows this place.'}</p></div><h3>Now${of.played.model ? ' with ' + of.played.model : ''}</h3><${Answer} of=${of.played} /></div>`
+  return html`${of.runs.map((r) => html`<div class="beside" key=${r.run}><p class="soft">${r.said}</p><p class="facts"><span>recorded up to ${r.at}</span></p><h3>As it went on</h3><${Answer} of=${r.then} /><h3>Now</h3>${r.now.error && html`<p class="bad">${r.now.error}</p>`}${(r.now.text || r.now.calls || !r.now.error) && html`<${Answer} of=${r.now} />`}</div>`)}`
 }
 
 // Composer is for an operator: in the agent's place where the chat was taken over, and

@@ -1,0 +1,81 @@
+package engine_test
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"agenthost/agents"
+	"agenthost/bus"
+)
+
+func notifies(a *actor) { a.cfg.Notify = agents.NotifyApprovers }
+
+// Approvers hear of an approval in their own chats, and answer it there.
+func TestApproversAreNotified(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(call string) bus.Inbound{
+		"with the id": func(call string) bus.Inbound { return bus.Inbound{From: "42", Text: "approve", Answers: call} },
+		"in words":    func(string) bus.Inbound { return bus.Inbound{From: "42", Text: "Yes."} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var n atomic.Int64
+			w := newWorld(t, boss(&n, approvers("staff/42", "staff/43", "ana/ana"), notifies))
+			w.say("ana", bus.Inbound{From: "ana", Text: "pay"})
+			call, to := "", []string{}
+			for range 3 {
+				out := w.hear()
+				if out.Kind != bus.KindApproval || out.Final || out.Text != "Ana wants to use pay with sum=5. Reply approve or deny." || call != "" && out.Call != call {
+					t.Errorf("heard %+v", out)
+				}
+				call, to = out.Call, append(to, out.To)
+			}
+			if slices.Sort(to); !slices.Equal(to, []string{"42", "43", "ana"}) {
+				t.Errorf("%q heard of it", to)
+			}
+			w.settled()
+			w.say("staff", answer(call))
+			w.wantTold("42: Thank you, noted.", "ana: It says: paid")
+			if n.Load() != 1 {
+				t.Errorf("paid %d times", n.Load())
+			}
+		})
+	}
+}
+
+// Two that are open in an approver's chat have numbers, whoever has asked.
+func TestNumbersInTheChatOfAnApprover(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	w := newWorld(t, boss(&n, approvers("staff/42"), notifies))
+	w.say("ana", bus.Inbound{From: "ana", Text: "pay"})
+	w.hear()
+	w.hear()
+	w.settled()
+	w.say("ana", bus.Inbound{From: "bea", Text: "pay"})
+	for range 2 {
+		if out := w.hear(); out.Text != "Ana wants to use pay with sum=5. Reply approve 2 or deny 2." {
+			t.Errorf("heard %+v", out)
+		}
+	}
+	w.settled()
+	w.say("staff", bus.Inbound{From: "42", Text: "deny 2"})
+	w.wantTold("42: Thank you, noted.", "bea: It says: denied")
+	w.settled()
+	w.say("staff", bus.Inbound{From: "42", Text: "approve"})
+	w.wantTold("42: Thank you, noted.", "ana: It says: paid")
+}
+
+// wantTold waits for what people are told next, in the order of want.
+func (w *world) wantTold(want ...string) {
+	w.t.Helper()
+	told := []string{}
+	for range want {
+		out := w.hear()
+		told = append(told, out.To+": "+out.Text)
+	}
+	if slices.Sort(told); !slices.Equal(told, want) {
+		w.t.Errorf("told %q, want %q", told, want)
+	}
+}

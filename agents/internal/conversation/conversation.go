@@ -1,0 +1,165 @@
+package conversation
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"agenthost/agents/internal/answers"
+	"agenthost/agents/internal/inflight"
+	"agenthost/agents/internal/mailbox"
+	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/outbox"
+	"agenthost/agents/internal/unsent"
+	"agenthost/bus/delivery"
+	"agenthost/session"
+)
+
+// A Conversation is a session in memory: the queue of its inputs, its log while
+// it is open, and what is on its way out. At most one run is at work in it.
+type Conversation struct {
+	inflight.Session
+	shared *Shared
+	openedLog
+
+	mu sync.Mutex // guards all that follows, but for out and overBudget
+	mailbox.Mailbox
+	activity
+	suspension
+	arrival
+	liveAsks
+	spillState
+	refusalQueue
+
+	out        outbox.Outbox // of replies
+	overBudget atomic.Bool   // operators know that its budget is exceeded
+}
+
+// The activity of a conversation is what its run does. All but the channel is guarded by the
+// conversation.
+type activity struct {
+	entry   *session.Entry[*Conversation] // set while there is anything to do
+	nudge   chan struct{}                 // holds a token when a message has come during a run
+	current *runner                       // the run at work
+	last    *runner                       // the run before it, until its last commit is stored
+	running bool                          // a run is at work, or waits for a slot or its commit
+	began   time.Time                     // when running was set last
+	over    bool                          // only the last commit of the run is left to do
+	taken   bool                          // the inputs of the run are not in the queue any more
+	fences  int                           // runs that broke off in a row
+	tried   bool                          // it has asked for a try as a suspect; only its work touches this
+}
+
+// An arrival is what is known of the messages that come.
+type arrival struct {
+	collecting
+	newest  uint64         // the highest sequence in AGENT_INBOUND that has come
+	lane    *delivery.Lane // that brings its messages
+	blocked bool           // the first of the queue waits for what the lane still brings
+}
+
+// mailboxSize is how many messages a conversation holds; what comes beyond goes to
+// its log.
+const mailboxSize = 32
+
+// New makes the conversation of a session.
+func New(s *Shared, key session.Key) *Conversation {
+	c := &Conversation{Session: inflight.Session{Agent: s.Agent, Key: key}, shared: s}
+	c.nudge, c.opening = make(chan struct{}, 1), make(chan struct{}, 1)
+	c.Total = &s.Queued
+	c.opening <- struct{}{}
+	return c
+}
+
+// reader reads inputs as answers.
+func (c *Conversation) reader() answers.Reader { return answers.Reader{Session: c.Session} }
+
+// unsentReplies finds what of the log has not been published.
+func (c *Conversation) unsentReplies() unsent.Finder { return unsent.Finder{Session: c.Session} }
+
+// Opened reports whether the log is open.
+func (c *Conversation) Opened() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.journal != nil
+}
+
+// Push queues an input. It takes over the piece of work that entry stands for.
+func (c *Conversation) Push(it *message.Item, entry *session.Entry[*Conversation]) {
+	c.mu.Lock()
+	if c.entry == nil {
+		c.entry, entry = entry, nil
+		c.shared.Busy.Add(1)
+	}
+	if !it.Interjects() && !it.Origin.Guest() { // those come by another lane
+		c.lane = it.Delivery.Lane()
+	}
+	if it.Origin.Inbound != nil {
+		c.newest = max(c.newest, it.Input.Seq)
+	}
+	c.blocked, it.LogReads = false, c.reads
+	journal := c.journal
+	full := journal != nil && c.noRoom(it)
+	switch {
+	case c.ended(it):
+		c.mu.Unlock()
+		c.send(c.acknowledgement(it))
+	case journal != nil && it.Changes() && !c.suspended && !known(journal, it) && !c.underWay(it.Input.ID) && !c.hasTarget(it):
+		it.Refusal = c.missed(it) // at once, not after the run
+		c.refusals = append(c.refusals, it)
+		c.mu.Unlock()
+		c.commitRefusals(journal)
+	case full && c.underWay(it.Input.ID): // it has come again, and is handled once
+		c.mu.Unlock()
+		it.Delivery.Done()
+	case full:
+		c.refuseExcess(it)
+		c.mu.Unlock()
+		c.commitRefusals(journal)
+	default:
+		c.refusedFrom = 0
+		c.receive(it)
+		if c.running {
+			c.poke()
+		}
+		c.collect(it)
+		c.mu.Unlock()
+	}
+	if entry != nil {
+		entry.Release()
+	}
+}
+
+// newestInput is the sequence of the newest message of the chat.
+func (c *Conversation) newestInput() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.newest
+}
+
+// poke makes the run at work look at the queue.
+func (c *Conversation) poke() {
+	select {
+	case c.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// setCurrent notes the run at work. Messages that came before it may be for it.
+func (c *Conversation) setCurrent(t *runner) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.watch.Again()
+	if c.current = t; len(c.Queue) > 0 {
+		c.poke()
+	}
+}
+
+// leaveCurrent notes that t is over. The next run may have begun already.
+func (c *Conversation) leaveCurrent(t *runner) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == t {
+		c.current, c.last, c.over = nil, t, true
+	}
+}

@@ -1,0 +1,21 @@
+// Package conversation is a session at work. A [Conversation] queues the inputs of the
+// session and works on one run at a time, in the order in which its messages came. A run
+// drives the machine of package run and performs its effects: it asks the model, commits what
+// happened to the session's log, publishes the replies. Nothing waits for an acknowledgement:
+// a commit that is stored sets off its replies and the next run, a reply that is stored sets
+// off the ack of the message it answers.
+//
+// What is acknowledged is settled: the log holds its replies, the stream has
+// them. A conversation whose log holds work that is not settled keeps one
+// message unacknowledged, so that the next owner of the lane is brought back to it.
+//
+// What needs no lock of a session is in packages of its own: mailbox is the queue,
+// inflight a run as its calls see it, modelcall and toolcall make these, answers reads what
+// people say to questions, outbox publishes replies in order, unsent finds replies that were
+// not published.
+//
+// Locks are taken in this order, and nothing that takes time is done under one: the
+// conversation, its run, the slots of the runtime. What is called with the lock of a
+// conversation held stands in queue.go, changes.go and locked.go. Nothing is published or
+// acknowledged there.
+package conversation

@@ -1,0 +1,129 @@
+package conversation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"agenthost/agents/internal/hookvalue"
+	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/outbox"
+	"agenthost/bus/publishing"
+	"agenthost/hooks"
+	"agenthost/internal/crash"
+	"agenthost/run"
+)
+
+// commit writes events in the middle of a run and waits until they are stored.
+func (t *runner) commit(events []run.Event) error {
+	if err := t.AddressAll(events); err != nil {
+		return err
+	}
+	t.AddHookActs(events)
+	stored := make(chan error, 1)
+	t.Journal.Commit(t.Agent.Work, t.ID, events, func(err error) { stored <- err })
+	crash.Point("in-commit")
+	select {
+	case err := <-stored:
+		crash.Point("after-step")
+		return err
+	case <-t.Agent.Work.Done():
+		return errStopping
+	}
+}
+
+// finish writes the last commit of the run. The rest happens when it is stored:
+// the replies, the acks, the next run. Until then the conversation stays
+// running, but needs no slot.
+func (t *runner) finish(events []run.Event) error {
+	if err := t.AddressAll(events); err != nil {
+		return err
+	}
+	var last []*run.Reply
+	for i := range events {
+		e := &events[i]
+		if e.Type == run.Replied {
+			last = append(last, e.Reply)
+		}
+		if e.Type == run.Finished && e.Error != nil {
+			t.failed(*e.Error)
+		}
+	}
+	t.AddHookActs(events)
+	t.replies = slices.Concat(t.replies, last)
+	crash.Point("before-commit")
+	t.Journal.Commit(t.Agent.Work, t.ID, events, func(err error) { t.finished(events, last, err) })
+	return nil
+}
+
+// finished goes on once the last commit is settled. It must not block.
+func (t *runner) finished(events []run.Event, last []*run.Reply, err error) {
+	crash.Point("after-commit")
+	switch {
+	case errors.Is(err, publishing.ErrClosed):
+		message.LeaveAll(message.DeliveriesOf(t.Items))
+		t.c.leave()
+		return
+	case err != nil:
+		t.c.brokeOff(t.Items, err)
+		return
+	}
+	t.Agent.Parts.CountRun(t.Agent.ID, events)
+	// An input that only the log stands for would not bring anybody back to a
+	// reply that was lost: then nothing else happens here before it is stored.
+	wait := message.Delivered(t.Items) < len(t.Inputs)
+	t.c.send(&outbox.Batch{Replies: last, Trace: t.Trace, End: func(stored bool) {
+		t.published(stored)
+		if wait {
+			t.c.proceed()
+		}
+	}})
+	if !wait {
+		t.c.proceed()
+	}
+}
+
+// published goes on once the replies are stored.
+func (t *runner) published(stored bool) {
+	deliveries := message.DeliveriesOf(t.Items)
+	if !stored {
+		message.LeaveAll(deliveries)
+		return
+	}
+	crash.Point("before-ack")
+	t.c.settle(deliveries)
+	if t.c.Hooked(hooks.AfterMessage) {
+		t.c.shared.Ends.Go(t.fireAfterMessage)
+	}
+}
+
+// fault ends the run with an error.
+func (t *runner) fault(e *run.Error, called []run.Event) []run.Effect {
+	return t.Journal.Step(run.Signal{Kind: run.Fault, At: time.Now(), Run: t.ID, Error: e, Called: called}, t.Profile.Limits())
+}
+
+// failed logs why the run failed and fires the on_error hooks.
+func (t *runner) failed(e run.Error) {
+	t.c.Log().Warn().Str("run", t.ID).Str("code", string(e.Code)).Msg("run failed")
+	if t.c.Hooked(hooks.OnError) {
+		t.FireHooks(context.WithoutCancel(t.Agent.Work), hooks.OnError, "", hooks.Args{"code": hookvalue.Quoted(string(e.Code)), "message": hookvalue.Quoted(e.Message)}, nil)
+	}
+}
+
+// fireAfterMessage fires the after_message hooks with each input and its replies.
+func (t *runner) fireAfterMessage() {
+	replies := make([]json.RawMessage, 0, len(t.replies))
+	for _, r := range t.replies {
+		replies = append(replies, r.Envelope)
+	}
+	all, err := json.Marshal(replies)
+	if err != nil {
+		t.c.Log().Error().Err(err).Msg("encode replies for hooks")
+		return
+	}
+	for _, in := range t.Inputs {
+		t.Agent.Fire(hooks.AfterMessage, t.c.Key, t.ID, hooks.Args{"message": in.Envelope, "replies": all})
+	}
+}

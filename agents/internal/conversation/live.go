@@ -1,0 +1,168 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/agents/internal/answers"
+	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/clock"
+	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/outbox"
+	"agenthost/bus"
+	"agenthost/internal/texts"
+	"agenthost/run"
+	"agenthost/tools"
+)
+
+// A liveAsk is a question of a tool that runs. Unlike the question of a suspended run it
+// does not outlive its host, as the call does not either.
+type liveAsk struct {
+	id      string
+	call    run.Call // in the shape of a question, to read answers by
+	answer  chan string
+	dismiss context.CancelFunc // no answer will come
+}
+
+// liveAsks are the questions of tools that run.
+type liveAsks struct {
+	live  []*liveAsk
+	asked int // how many there have been
+}
+
+// ErrNoPerson means that the question of a tool reaches no person.
+var ErrNoPerson = errors.New("there is nobody to ask")
+
+// TextsOf are those of the run under way, whose channel may have its own.
+func (c *Conversation) TextsOf(run string) texts.Book {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.current; t != nil && t.ID == run {
+		return t.Profile.Texts
+	}
+	return c.Texts()
+}
+
+// Ask puts a question of a tool at work to the person of the session, and waits for the answer.
+func (c *Conversation) Ask(ctx context.Context, call tools.Call, prompt string, options []string) (string, error) {
+	c.mu.Lock()
+	t := c.current
+	if t == nil || t.ID != call.Run || c.Agent.Now().Shadow() || c.shared.Yielding.Load() {
+		c.mu.Unlock()
+		return "", ErrNoPerson
+	}
+	c.asked++
+	n := c.asked
+	dismissed, dismiss := context.WithCancel(ctx)
+	defer dismiss()
+	question := &liveAsk{
+		dismiss: dismiss,
+		call:    run.Call{Asked: run.ForQuestion, Options: options, Wait: ask.NewToken()},
+		answer:  make(chan string, 1),
+	}
+	question.id = c.WaitID(call.Run, question.call)
+	c.live = append(c.live, question)
+	c.watch().Again()
+	c.mu.Unlock()
+	defer c.forgetAsk(question)
+	if err := c.putLive(t, question, call, prompt, n); err != nil {
+		return "", err
+	}
+	defer clock.Pause(ctx)()
+	timer := time.NewTimer(t.Profile.Config.Limits.ApprovalTimeout)
+	defer timer.Stop()
+	select {
+	case answer := <-question.answer:
+		return answer, nil
+	case <-timer.C:
+		return "", errors.New("no answer came in time")
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case <-dismissed.Done():
+		return "", ErrNoPerson
+	}
+}
+
+// liveReply is where the numbers of such questions begin, out of the way of the
+// run's replies.
+const liveReply = 1000
+
+// putLive puts the question where the person is, and where others look for it.
+func (c *Conversation) putLive(t *runner, question *liveAsk, call tools.Call, prompt string, n int) error {
+	person := t.Person()
+	if person == nil {
+		return ErrNoPerson
+	}
+	reply := &run.Reply{N: liveReply + n, Kind: run.KindQuestion, Text: prompt, Call: fmt.Sprint(call.ID, "?", n), Wait: question.call.Wait, Options: question.call.Options}
+	if err := t.Address(reply); err != nil {
+		return err
+	}
+	c.send(&outbox.Batch{Replies: []*run.Reply{reply}, Trace: t.Trace, End: func(bool) {}})
+	return c.Agent.Parts.Asks.PutSoon(agents.Waiting{
+		ID: question.id, Agent: c.Agent.ID, Session: string(c.Key), Run: call.Run, Call: call.ID, Kind: run.ForQuestion, Tool: call.Name,
+		Prompt: prompt, Options: question.call.Options, AskedAt: time.Now().UTC(), Origin: person,
+		Model: t.LastModel(), Host: c.Agent.Parts.Host, Approvers: c.Agent.Now().Config.Approvers,
+	})
+}
+
+func (c *Conversation) forgetAsk(question *liveAsk) {
+	c.mu.Lock()
+	c.live = slices.DeleteFunc(c.live, func(other *liveAsk) bool { return other == question })
+	c.watch().Again()
+	c.mu.Unlock()
+	c.Agent.Parts.Asks.DeleteEntry(question.id)
+}
+
+// passScreened gives a question of a tool the answer that the before_message
+// hooks leave. One that they refuse is answered with the reason.
+func (c *Conversation) passScreened(question *liveAsk, it *message.Item) {
+	s := c.Screen(c.Agent.Work, it, "")
+	switch {
+	case s == nil:
+		s = &message.Screening{Origin: it.Origin}
+	case s.Refused != "":
+		c.say(it, run.Reply{Kind: run.KindNotice, Text: s.Refused}, func(bool) {})
+		return
+	}
+	select {
+	case question.answer <- strings.TrimSpace(s.Origin.Inbound.Text):
+	default: // the first answer counts
+	}
+}
+
+// answeredBy reads it as the answer; only reports whether no other question is open.
+func (a *liveAsk) answeredBy(book texts.Book, it *message.Item, only bool) (string, bool) {
+	var text string
+	switch route := it.Origin.Route; {
+	case route != nil && (route.Kind != bus.RouteResult || route.CorrelationID != a.id || !it.ThroughDoor()):
+		return "", false
+	case route != nil:
+		text = route.Text
+	case it.Origin.Inbound.Answers != "" && it.Origin.Inbound.Answers != a.id:
+		return "", false
+	case it.Origin.Inbound.Answers == "" && (!only || message.Order(it.Origin.Inbound) != "" || it.Changes()):
+		return "", false
+	default:
+		text = it.Origin.Inbound.Text
+	}
+	if strings.TrimSpace(text) == "" && (it.Origin.Inbound == nil || len(it.Origin.Inbound.Media) == 0) {
+		return "", true // for the tool to judge: it may have a default
+	}
+	sig, ok := answers.Said(book, run.Signal{}, a.call, text, true)
+	return sig.Answer, ok
+}
+
+// DismissAsks ends the questions of tools that wait: their answers would come to another
+// host.
+func (c *Conversation) DismissAsks() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, question := range c.live {
+		question.dismiss()
+	}
+}

@@ -1,0 +1,255 @@
+package conversation
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/agents/internal/mailbox"
+	"agenthost/agents/internal/message"
+	"agenthost/bus"
+	"agenthost/run"
+)
+
+// receive queues it and, when the mailbox is full, has it spilled. What comes
+// before the log is open stays held: the log decides what has to be done with it.
+// Called with the lock held.
+func (c *Conversation) receive(it *message.Item) {
+	c.enqueue(c.LastTurn(it), it)
+	switch {
+	case c.journal != nil:
+		c.admit(it)
+	case c.In(message.Held) > mailboxSize:
+		c.spill()
+	}
+}
+
+// admit decides where an input stands that is held, now that the log is open.
+// While there is room for all, it is only asked at its turn whether it has come
+// before. Called with the lock held.
+func (c *Conversation) admit(it *message.Item) {
+	switch {
+	case !c.full(it) && !c.logsAtOnce(it):
+	case c.repeats(it):
+		c.Move(it, message.Repeated)
+	default:
+		c.Move(it, message.Spilled)
+		c.spill()
+	}
+}
+
+// noRoom reports whether the queue has no room for an input that is new. Called
+// with the lock held, and the log open.
+func (c *Conversation) noRoom(it *message.Item) bool {
+	if c.Standing() < c.room() || !c.joinsQueue(it) || known(c.journal, it) {
+		return false
+	}
+	c.markRepeated()
+	return c.Standing() >= c.room()
+}
+
+// markRepeated moves what has come before to where it takes no room. Called with
+// the lock held, and the log open.
+func (c *Conversation) markRepeated() {
+	for _, it := range c.Queue {
+		if c.repeats(it) {
+			c.Move(it, message.Repeated)
+		}
+	}
+}
+
+// admitAll is admit for all that came before the log was open. What there is no
+// room for is refused. Called with the lock held.
+func (c *Conversation) admitAll() {
+	c.markRepeated()
+	c.takeExcess()
+	for _, it := range slices.Backward(c.Queue) {
+		if c.full(it) || c.logsAtOnce(it) {
+			c.Move(it, message.Spilled)
+			c.spill()
+		}
+	}
+}
+
+// takeExcess takes what is past the limit of the queue out of it, to be refused.
+// What the log has accepted stays. Called with the lock held.
+func (c *Conversation) takeExcess() {
+	limit, standing := c.room(), 0
+	var came []*message.Item
+	excess := map[*message.Item]bool{}
+	for _, it := range c.Queue {
+		switch {
+		case it.Place == message.Repeated:
+			continue
+		case standing >= limit && it.Place == message.Held && c.joinsQueue(it):
+			excess[it] = true
+		default:
+			standing++
+		}
+		came = append(came, it)
+	}
+	if len(excess) == 0 {
+		return
+	}
+	slices.SortStableFunc(came, func(a, b *message.Item) int { return cmp.Compare(a.Input.Seq, b.Input.Seq) })
+	for _, it := range came {
+		if excess[it] {
+			c.takeOut(it)
+			c.refuseExcess(it)
+		} else {
+			c.refusedFrom = 0
+		}
+	}
+}
+
+// repeats reports whether the log has what is held, or another message with its
+// id. Called with the lock held.
+func (c *Conversation) repeats(it *message.Item) bool {
+	return it.Place == message.Held && !it.Interjects() && known(c.journal, it)
+}
+
+// full reports whether the mailbox has no room for what is held. Orders and
+// answers have more: the run under way does not see what is in the log. A run that
+// waits for an answer looks at each before it goes there. Called with the lock
+// held.
+func (c *Conversation) full(it *message.Item) bool {
+	most := mailboxSize
+	if !c.joinsQueue(it) {
+		most = 2 * mailboxSize
+	}
+	return it.Place == message.Held && !it.Interjects() && !c.suspended && c.In(message.Held) > most
+}
+
+// logsAtOnce reports whether it is to go to the log though there is room for it: what is
+// paused takes no slot. A run
+// that waits for an answer has it looked at first. Called with the lock held.
+func (c *Conversation) logsAtOnce(it *message.Item) bool {
+	return it.Place == message.Held && !c.suspended && (it.Changes() || c.paused(it, nil))
+}
+
+// room is how many inputs the queue has room for: queue_max behind the run, which
+// is one of the queue until it is taken. Called with the lock held.
+func (c *Conversation) room() int {
+	if c.taken || c.suspended {
+		return c.Agent.Now().QueueMax()
+	}
+	return c.Agent.Now().QueueMax() + 1
+}
+
+// enqueue puts it at a place of the queue. Called with the lock held.
+func (c *Conversation) enqueue(at int, it *message.Item) {
+	c.Insert(at, it)
+	c.watch().Add(it)
+}
+
+// pressing reports whether there is anything in the queue for work to do now.
+// Called with the lock held.
+func (c *Conversation) pressing() bool {
+	if c.suspended {
+		return c.In(message.Held)+c.In(message.Repeated) > 0
+	}
+	if c.blocked {
+		return false
+	}
+	return len(c.Queue) > 0 && c.Queue[0].Place != message.Spilling
+}
+
+// due reports whether nothing that came before it can still come. If something
+// can, then is called once that has come; nil asks only. Called with the lock
+// held.
+func (c *Conversation) due(it *message.Item, then func()) bool {
+	if c.paused(it, then) {
+		return false
+	}
+	if wait := time.Until(it.NotBefore); wait > 0 {
+		if then != nil {
+			time.AfterFunc(wait, then)
+		}
+		return false
+	}
+	if !it.Inherited || !it.OnlyLogged() || it.Origin.Guest() || c.lane == nil {
+		return true
+	}
+	if c.lane.Passed(it.Input.Seq, then) && then != nil {
+		c.shared.AfterInbox(c.disinherit())
+	}
+	return false
+}
+
+// paused reports whether an operator has paused what would begin with it. If so, then
+// is called when that may have changed; nil asks only. What is under way may be answered
+// and stopped.
+func (c *Conversation) paused(it *message.Item, then func()) bool {
+	if c.alone(it) {
+		return false
+	}
+	channel := ""
+	if it.Origin.Inbound != nil {
+		channel = strings.TrimPrefix(it.Origin.Subject, bus.InboundPrefix)
+	}
+	return c.Agent.Parts.Pauses.Holds(c.Agent.ID, channel, c, then)
+}
+
+// disinherit returns what to call when all that the lane has handed out by now has
+// left the agent's inbox: then nothing older than what it has passed can come.
+// Called with the lock held.
+func (c *Conversation) disinherit() func() {
+	var passed []*message.Item
+	for _, it := range c.Queue {
+		if it.Inherited && c.lane.Passed(it.Input.Seq, nil) {
+			passed = append(passed, it)
+		}
+	}
+	return func() {
+		c.mu.Lock()
+		for _, it := range passed {
+			it.Inherited = false
+		}
+		c.mu.Unlock()
+		c.Unblock()
+	}
+}
+
+// pop takes the first n inputs off the queue. Called with the lock held.
+func (c *Conversation) pop(n int) []*message.Item {
+	items := c.RemoveFirst(n)
+	if slices.ContainsFunc(items, (*message.Item).Changes) {
+		c.watch().Again()
+	}
+	return items
+}
+
+// mergeWaiting queues what the log holds as accepted. Called with the lock held.
+func (c *Conversation) mergeWaiting(waiting []run.Input) {
+	c.Merge(waiting, func(in run.Input) *message.Item {
+		it, err := message.FromLog(in)
+		if err != nil {
+			c.Log().Error().Err(err).Msg("an input of the log cannot be read; it is passed over")
+			return nil
+		}
+		it.Binding = c.Agent.Now().Binding(in.Subject)
+		return it
+	})
+	c.watch().Again()
+}
+
+// forget makes ready for opening the log again, with items in front of the queue. Called
+// with the lock held.
+func (c *Conversation) forget(items ...*message.Item) {
+	if c.journal != nil {
+		c.replied = c.journal.Replied()
+	}
+	c.journal, c.blocked, c.taken, c.refusedFrom = nil, false, false, 0
+	c.leaveLogged() // what is settled before it is read again has to come again
+	c.Restart(items)
+	c.watch().Again()
+}
+
+// watch is that of the run under way. Called with the lock held.
+func (c *Conversation) watch() *mailbox.Watch {
+	if c.current == nil {
+		return nil
+	}
+	return &c.current.watch
+}

@@ -1,0 +1,139 @@
+package conversation
+
+import (
+	"slices"
+
+	"agenthost/agents/internal/message"
+	"agenthost/bus/delivery"
+)
+
+// proceed goes on after a run has ended: with the next run, or with rest.
+func (c *Conversation) proceed() {
+	c.mu.Lock()
+	c.fences = 0
+	c.mu.Unlock()
+	c.idle()
+}
+
+// idle notes that no run is at work any more, and begins the next if there is
+// one. A log that has refused a commit beside the run is opened again first.
+func (c *Conversation) idle() {
+	c.mu.Lock()
+	if c.journal != nil && c.journal.Err() != nil {
+		c.mu.Unlock()
+		c.again(nil, true)
+		return
+	}
+	c.running, c.taken, c.runsLogged, c.last = false, false, false, nil
+	c.wake(0)
+	c.mu.Unlock()
+	c.rest()
+}
+
+// rest lets go of the conversation when there is nothing left to do in it. A suspended
+// one keeps nothing in memory.
+func (c *Conversation) rest() {
+	c.mu.Lock()
+	if c.entry == nil || c.running || c.spilling || c.refusing || len(c.refusals) > 0 || c.out.Sending() || c.timer != nil || c.pressing() || !c.suspended && len(c.Queue) > 0 {
+		c.mu.Unlock()
+		return
+	}
+	if c.suspended {
+		c.forget()
+		c.suspended = false
+	}
+	entry, anchor := c.entry, c.anchor
+	c.entry, c.anchor = nil, nil
+	c.mu.Unlock()
+	if anchor != nil {
+		anchor.Done()
+	}
+	entry.Release()
+	c.shared.Busy.Done()
+}
+
+// settle ends the deliveries of inputs whose replies are stored. While the log
+// holds inputs that no message stands for, or a run works on such, one stays as the anchor: the
+// last, so that what was answered long ago does not come again after a takeover. Where they
+// were left to the next owner meanwhile, so is the anchor.
+func (c *Conversation) settle(deliveries []*delivery.Delivery) {
+	c.mu.Lock()
+	var left *delivery.Delivery
+	switch last := len(deliveries) - 1; {
+	case last < 0 || c.suspended:
+	case c.In(message.Logged) > 0 || c.runsLogged:
+		before := c.anchor
+		c.anchor, deliveries = deliveries[last], deliveries[:last]
+		if before != nil {
+			deliveries = append(deliveries, before)
+		}
+	case c.leftLogged:
+		left, deliveries = deliveries[last], deliveries[:last]
+	}
+	c.mu.Unlock()
+	if left != nil {
+		left.Leave()
+	}
+	for _, d := range deliveries {
+		d.Done()
+	}
+}
+
+// leave gives up everything that is not begun: it stays unacknowledged.
+func (c *Conversation) leave() {
+	c.mu.Lock()
+	if c.timer != nil && c.timer.Stop() {
+		c.timer = nil
+	}
+	ready := len(c.Queue)
+	for i, it := range c.Queue {
+		if it.Place == message.Spilling { // the end of its commit decides on it
+			ready = i
+			break
+		}
+	}
+	c.leaveLogged()
+	items, anchor := append(c.pop(ready), c.refusals...), c.anchor
+	c.anchor, c.running, c.taken, c.journal, c.refusals = nil, false, false, nil, nil
+	c.mu.Unlock()
+	if anchor != nil {
+		anchor.Leave()
+	}
+	message.LeaveAll(message.DeliveriesOf(items))
+	c.rest()
+}
+
+// leaveLogged notes that what only the log stands for is left to the next that opens it. Called
+// with the lock held.
+func (c *Conversation) leaveLogged() {
+	c.leftLogged = c.leftLogged || c.runsLogged || c.In(message.Logged) > 0
+	c.runsLogged = false
+}
+
+// leaveLanes gives up what some lanes have brought, and nothing else, while no log is open.
+func (c *Conversation) leaveLanes(lost []*delivery.Lane) {
+	c.mu.Lock()
+	given := func(it *message.Item) bool {
+		return it.Delivery != nil && it.Place != message.Spilling && slices.Contains(lost, it.Delivery.Lane())
+	}
+	var items []*message.Item
+	for _, it := range slices.Clone(c.Queue) {
+		if given(it) {
+			c.takeOut(it)
+			items = append(items, it)
+		}
+	}
+	c.refusals = slices.DeleteFunc(c.refusals, func(it *message.Item) bool {
+		if given(it) {
+			items = append(items, it)
+			return true
+		}
+		return false
+	})
+	deliveries := message.DeliveriesOf(items)
+	if c.anchor != nil && slices.Contains(lost, c.anchor.Lane()) {
+		deliveries, c.anchor = append(deliveries, c.anchor), nil
+	}
+	c.mu.Unlock()
+	message.LeaveAll(deliveries)
+}

@@ -1,0 +1,101 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"agenthost/agents/internal/message"
+	"agenthost/bus/delivery"
+	"agenthost/bus/publishing"
+	"agenthost/session"
+)
+
+// brokeOff goes on after a commit of a run that was not stored. The fence has
+// refused it where another host has written to the session: what the lanes have brought
+// that that host serves now is its business. With the rest this host opens the
+// log again and goes on from what it says, in place, so that nothing newer
+// overtakes the run; each try is counted.
+func (c *Conversation) brokeOff(items []*message.Item, err error) {
+	if errors.Is(err, session.ErrFenced) {
+		c.Log().Warn().Msg("commit: another host has written to this session; opening its log again")
+		c.again(items, true)
+		return
+	}
+	if !errors.Is(err, publishing.ErrClosed) {
+		c.Log().Error().Err(err).Msg("run broke off; trying again from its log")
+	}
+	c.again(items, false)
+}
+
+// brokeBeside goes on after a commit beside the run was not stored: the log has
+// to be opened again. A run at work finds that out at once.
+func (c *Conversation) brokeBeside(err error) {
+	c.mu.Lock()
+	atWork := c.running
+	c.running = true
+	c.mu.Unlock()
+	if atWork {
+		c.poke()
+		return
+	}
+	c.brokeOff(nil, err)
+}
+
+// again starts over with items, from the log. Where another host has written to the
+// session, without what is not this host's any more.
+func (c *Conversation) again(items []*message.Item, fenced bool) {
+	c.mu.Lock()
+	c.forget(items...)
+	for _, it := range c.Queue {
+		it.Tried, it.Handed = true, false
+	}
+	c.fences++
+	wait := min(50*time.Millisecond<<min(c.fences, 6), 2*time.Second)
+	c.mu.Unlock()
+	time.AfterFunc(wait, func() {
+		if fenced {
+			lost, kept := c.lostLanes()
+			if kept == 0 {
+				c.leave()
+				return
+			}
+			c.leaveLanes(lost)
+		}
+		c.shared.Schedule(c)
+	})
+}
+
+// lostLanes asks which of the lanes that brought what is held here another host serves
+// now, and how many are this host's still. Not to know counts as that: the fence decides
+// again.
+func (c *Conversation) lostLanes() (lost []*delivery.Lane, kept int) {
+	c.mu.Lock()
+	var lanes []*delivery.Lane
+	for _, d := range c.deliveries() {
+		if !slices.Contains(lanes, d.Lane()) {
+			lanes = append(lanes, d.Lane())
+		}
+	}
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(c.Agent.Work, 5*time.Second)
+	defer cancel()
+	for _, lane := range lanes {
+		if owns, err := lane.Owns(ctx); owns || err != nil {
+			kept++
+		} else {
+			lost = append(lost, lane)
+		}
+	}
+	return lost, kept
+}
+
+// deliveries are those of what is not begun. Called with the lock held.
+func (c *Conversation) deliveries() []*delivery.Delivery {
+	list := message.DeliveriesOf(append(slices.Clone(c.Queue), c.refusals...))
+	if c.anchor != nil {
+		list = append(list, c.anchor)
+	}
+	return list
+}

@@ -1,0 +1,234 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"agenthost/agents/internal/behaviors"
+	"agenthost/agents/internal/inflight"
+	"agenthost/agents/internal/mailbox"
+	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/modelcall"
+	"agenthost/agents/internal/outbox"
+	"agenthost/agents/internal/toolcall"
+	"agenthost/llm"
+	"agenthost/run"
+	"agenthost/session"
+)
+
+// A runner is one run in progress: it performs the effects of the machine.
+type runner struct {
+	inflight.Run
+	c       *Conversation
+	replies []*run.Reply // published so far, for the hooks
+
+	model modelcall.Caller
+	tools toolcall.Caller
+
+	round    *toolcall.Round // of the calls that begin together
+	signals  chan run.Signal // of calls under way: the model, tools
+	underway int
+	cancel   context.CancelFunc            // ends the calls under way
+	stopping *stopping                     // nil: it is not to be stopped
+	ended    atomic.Pointer[chan struct{}] // closed when a run that is being stopped has ended; nil: the run is not being stopped
+
+	watch mailbox.Watch // of the queue, for what is meant for this run
+}
+
+func (c *Conversation) newRunner(journal *session.Log, id string, items []*message.Item) *runner {
+	t := &runner{c: c, signals: make(chan run.Signal)}
+	t.Session, t.Journal, t.ID = c.Session, journal, id
+	t.Prepare(items)
+	t.model.Run, t.model.Told, t.model.Word = &t.Run, &c.overBudget, t.tools.Word
+	t.tools.Run, t.tools.Newest, t.tools.Uncancelled = &t.Run, c.newestInput, t.uncancelled
+	return t
+}
+
+// start runs new inputs.
+func (t *runner) start() (err error) {
+	defer t.c.guard(&err)
+	ctx, cancel := t.context()
+	defer cancel()
+	msg, then := t.receive(ctx)
+	if then == nil {
+		then = behaviors.Received(ctx, &t.Run, &msg)
+	}
+	if t.Agent.Work.Err() != nil {
+		return errStopping
+	}
+	attempt, handed, lost := 0, 0, int64(0)
+	if slices.ContainsFunc(t.Items, func(it *message.Item) bool { return it.Tried }) {
+		attempt = 2 // the first try was not counted
+		if t.handed() {
+			handed = 1
+		}
+		lost = t.model.Lost(ctx)
+	}
+	return t.perform(ctx, t.Journal.Step(run.Signal{
+		Kind: run.Submit, At: time.Now(), Run: t.ID, Trigger: t.Items[0].Origin.Trigger(),
+		Inputs: t.Inputs, Attempt: attempt, Handed: handed, Lost: lost, Message: &msg, Then: then,
+		History: t.Items[0].Origin.History(),
+	}, t.Profile.Limits()))
+}
+
+// instead goes on with sig in place of the work that the run begins with.
+func (t *runner) instead(effects []run.Effect, sig run.Signal) []run.Effect {
+	return append(slices.DeleteFunc(effects, isWork), t.Journal.Step(sig, t.Profile.Limits())...)
+}
+
+func isWork(e run.Effect) bool { return e.Kind == run.InvokeModel || e.Kind == run.Compact }
+
+// context bounds the run in time, by its own limit and by the deadline of who
+// has asked for it; it also ends when the host has no more.
+func (t *runner) context() (context.Context, context.CancelFunc) {
+	end := time.Now().Add(t.Profile.Config.Limits.RunTimeout)
+	if o, err := t.Origin(); err == nil && o.Route != nil && !o.Route.Deadline.IsZero() && o.Route.Deadline.Before(end) {
+		end = o.Route.Deadline
+	}
+	ctx, cancel := context.WithDeadline(t.Agent.Work, end)
+	t.cancel = cancel
+	return ctx, cancel
+}
+
+// perform performs effects, and waits for what they lead to, until the run has
+// ended. The error is why it could not. The caller ends ctx then: calls under
+// way have no receiver any more.
+func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
+	t.c.setCurrent(t)
+	defer t.c.leaveCurrent(t)
+	defer t.endAbort()
+	for {
+		t.round = t.tools.NewRound(effects)
+		for i, e := range effects {
+			ended, err := t.effect(ctx, e)
+			if ended || err != nil {
+				return err
+			}
+			effects[i] = run.Effect{}
+		}
+		if t.underway == 0 {
+			if t.Journal.State().Phase == run.InSuspense {
+				return errSuspended
+			}
+			return errors.New("run stands still: nothing is under way and it has not ended")
+		}
+		var err error
+		if effects, err = t.next(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// next waits for something to happen and gives it to the machine.
+func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
+	if t.stopping != nil {
+		return t.nextOfAbort()
+	}
+	select {
+	case <-t.c.nudge: // messages go before signals of calls, and not by chance
+		return t.nudged(ctx)
+	default:
+	}
+	select {
+	case sig := <-t.signals:
+		t.underway--
+		if t.Agent.Work.Err() != nil {
+			return nil, errStopping
+		}
+		if sig.Kind == run.Abort { // by a hook, while other calls may wait for a person
+			if err := t.tools.Heard(ctx, t.Journal.State().Run, sig); err != nil {
+				return nil, err
+			}
+		}
+		return t.Journal.Step(sig, t.Profile.Limits()), nil
+	case <-t.c.nudge:
+		return t.nudged(ctx)
+	case <-ctx.Done():
+		if t.Agent.Work.Err() != nil {
+			return nil, errStopping
+		}
+		return t.fault(&run.Error{Code: llm.CodeRunTimeout}, nil), nil
+	}
+}
+
+// nudged looks at what has come, and gives it to the machine.
+func (t *runner) nudged(ctx context.Context) ([]run.Effect, error) {
+	if err := t.Journal.Err(); err != nil { // of a commit beside the run
+		return nil, err
+	}
+	return t.interject(ctx)
+}
+
+// effect performs one effect. ended reports whether it was the last commit.
+func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err error) {
+	switch e.Kind {
+	case run.Commit:
+		if e.Events[len(e.Events)-1].Type == run.Finished {
+			return true, t.finish(e.Events)
+		}
+		return false, t.commit(e.Events)
+	case run.Publish:
+		t.replies = append(t.replies, e.Reply)
+		t.c.send(&outbox.Batch{Replies: []*run.Reply{e.Reply}, Trace: t.Trace, End: func(bool) {}})
+	case run.InvokeModel:
+		t.Refresh()
+		out := t.model.NewStream()
+		t.beside(ctx, func() run.Signal { return t.model.Invoke(ctx, e, out) })
+	case run.Compact:
+		t.Refresh()
+		t.beside(ctx, func() run.Signal { return t.model.Compact(ctx, e) })
+	case run.RunTool:
+		call := t.round.Next()
+		t.besideThen(ctx, func() run.Signal { return call.Ask(ctx, t.tools.Use(ctx, *e.Call, call)) }, call.Done)
+	case run.Ask: // also when the time of the run is over: what it waits for is how it learns of that
+		return false, t.tools.Ask(t.Agent.Work, *e.Call)
+	case run.Ignored:
+		t.c.Log().Debug().Str("run", t.ID).Str("why", e.Why).Msg("signal ignored")
+	}
+	return false, nil
+}
+
+// beside does something that takes time and gives its result to the run as a signal.
+func (t *runner) beside(ctx context.Context, do func() run.Signal) { t.besideThen(ctx, do, func() {}) }
+
+// besideThen is beside with something to do once the machine has the signal.
+func (t *runner) besideThen(ctx context.Context, do func() run.Signal, then func()) {
+	t.underway++
+	t.Agent.Parts.Workers.Do(func() {
+		defer then()
+		sig := t.guarded(do)
+		sig.At, sig.Run = time.Now(), t.ID
+		select {
+		case t.signals <- sig:
+		case <-ctx.Done():
+			t.deliverLate(sig)
+		}
+	})
+}
+
+// deliverLate delivers the signal of what was cancelled, if the run waits for it.
+func (t *runner) deliverLate(sig run.Signal) {
+	ended := t.ended.Load()
+	if ended == nil {
+		return
+	}
+	select {
+	case t.signals <- sig:
+	case <-*ended:
+	}
+}
+
+// guarded turns a panic into a fault of the run.
+func (t *runner) guarded(do func() run.Signal) (sig run.Signal) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.c.Log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("run", t.ID).Msg("panic in a run")
+			sig = run.Signal{Kind: run.Fault, Error: &run.Error{Code: llm.CodeInternal}}
+		}
+	}()
+	return do()
+}

@@ -1,0 +1,137 @@
+package conversation
+
+import (
+	"context"
+
+	"agenthost/agents/internal/behaviors"
+	"agenthost/agents/internal/inflight"
+	"agenthost/agents/internal/message"
+	"agenthost/llm"
+	"agenthost/run"
+	"agenthost/session"
+)
+
+// interject looks at what has come into the queue during the run: an answer, an
+// order to stop, a message that joins it or takes its place. The rest waits for
+// its turn.
+func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
+	for {
+		it, sig, ok := t.c.interjection(t.Journal)
+		if !ok {
+			return nil, nil
+		}
+		if sig.Kind == "" {
+			t.Join(it)
+			t.answeredBy(sig)
+			continue
+		}
+		if it != nil { // it belongs to this run from now on
+			if t.refusesAnswer(ctx, it, &sig) {
+				continue
+			}
+			t.Join(it)
+		}
+		if sig.Kind == run.Submit {
+			msg := t.joining(ctx, it)
+			sig.Message, sig.Inputs = &msg, []run.Input{it.Input}
+			t.AddInput(it.Input)
+		}
+		if left := t.Journal.State().Run; left != nil {
+			if err := t.tools.Heard(ctx, left, sig); err != nil {
+				return nil, err
+			}
+		}
+		if it != nil {
+			t.answeredBy(sig)
+		}
+		if sig.Kind == run.Abort && it != nil {
+			return t.beginAbort(sig), nil
+		}
+		effects := t.Journal.Step(sig, t.Profile.Limits())
+		if len(effects) > 0 && effects[0].Kind != run.Ignored {
+			t.c.poke() // one nudge may stand for several inputs
+			return effects, nil
+		}
+	}
+}
+
+// refusesAnswer has the hooks see an answer to a question of the run. One that
+// they refuse is answered with the reason, and the question stays open.
+func (t *runner) refusesAnswer(ctx context.Context, it *message.Item, sig *run.Signal) bool {
+	left := t.Journal.State().Run
+	if left == nil {
+		return false
+	}
+	reason := t.c.ScreenAnswer(ctx, it, left, sig)
+	if reason == "" {
+		return false
+	}
+	t.c.refuse(t.Journal, it, inflight.RefusedByHook(reason))
+	return true
+}
+
+// interjection takes the first input off the queue that is meant for the run
+// under way, of those that it has not looked at yet.
+func (c *Conversation) interjection(journal *session.Log) (*message.Item, run.Signal, bool) {
+	left := journal.State().Run
+	if left == nil {
+		return nil, run.Signal{}, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.watch()
+	if w == nil {
+		return nil, run.Signal{}, false
+	}
+	list := w.Take(c.Queue, left, c.Agent.Now())
+	for i, it := range list {
+		if it.Place != message.Held && it.Place != message.Spilled {
+			continue
+		}
+		taken, sig, ok := c.interjects(journal, it, left)
+		if ok {
+			w.PutBack(list[i+1:])
+			return taken, sig, true
+		}
+	}
+	return nil, run.Signal{}, false
+}
+
+// mode is how an input that comes during a run is treated.
+func (c *Conversation) mode(it *message.Item) session.Queue {
+	if it.Origin.Inbound == nil || !it.Stale.IsZero() {
+		return session.Followup
+	}
+	if c.IsOrder(it.Origin.Inbound) || it.Origin.Inbound.Answers != "" || it.Changes() { // it is no part of what is under way
+		return session.Followup
+	}
+	switch it.Origin.Inbound.Priority {
+	case "now":
+		return session.Interrupt
+	case "later":
+		return session.Followup
+	}
+	return it.Queue(c.Agent.Now().Config.Session.Queue)
+}
+
+// joining is the message of an input that joins the run under way. A hook or a
+// behaviour that refuses it leaves the model only the reason.
+func (t *runner) joining(ctx context.Context, it *message.Item) llm.Message {
+	s := t.c.Screen(ctx, it, t.ID)
+	it.Use(s)
+	msg := it.Origin.Message()
+	if t.Profile.Behavior == nil || s != nil && s.Refused != "" {
+		return msg
+	}
+	act, err := behaviors.OnMessage(ctx, &t.Run, it, msg)
+	switch {
+	case err != nil:
+		return llm.UserText(message.HeldBackText("something went wrong with it"))
+	case act.Drop != "" && act.Answer == "":
+		return llm.UserText(message.HeldBackText(act.Drop))
+	case act.Answer == "" && len(act.Change.Parts) > 0:
+		msg = act.Change
+		msg.Role = llm.User
+	}
+	return msg
+}

@@ -1,0 +1,272 @@
+package conversation
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"agenthost/agents/internal/answers"
+	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/inflight"
+	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/outbox"
+	"agenthost/agents/internal/profile"
+	"agenthost/agents/internal/takeover"
+	"agenthost/bus"
+	"agenthost/run"
+	"agenthost/session"
+)
+
+// A suspension is the wait of a run for a person or another agent. Nothing is held then: a
+// message that is no answer goes to the log.
+type suspension struct {
+	suspended bool
+	noticed   bool // a person was told about it
+}
+
+// errSuspended ends the work on a run that is suspended.
+var errSuspended = errors.New("run is suspended")
+
+// suspend releases all that a run which waits has held: its log has it all.
+func (c *Conversation) suspend(t *runner) {
+	deliveries := message.DeliveriesOf(t.Items)
+	c.mu.Lock()
+	c.suspended = true
+	if c.anchor != nil {
+		deliveries = append(deliveries, c.anchor)
+		c.anchor = nil
+	}
+	c.mu.Unlock()
+	c.send(&outbox.Batch{End: func(stored bool) {
+		if stored {
+			c.settle(deliveries)
+		} else {
+			message.LeaveAll(deliveries)
+		}
+	}})
+	c.idle()
+}
+
+// workSuspended looks at what has come for a run that waits: the answer lets it
+// go on, anything else waits behind it, in the log.
+func (c *Conversation) workSuspended(journal *session.Log, left *run.Run) {
+	c.mu.Lock()
+	c.suspended, c.refusedFrom = true, 0
+	fresh := c.fresh
+	c.fresh = false
+	held, settled := c.heldItems()
+	c.mu.Unlock()
+	for _, d := range settled {
+		d.Done()
+	}
+	t := c.newRunner(journal, left.ID, nil)
+	t.AnswerTo(left.Inputs)
+	if fresh && slices.ContainsFunc(held, func(it *message.Item) bool { return it.Tried }) {
+		// The owner before may have died before its question was published.
+		if err := t.askAgain(); err != nil {
+			c.end(t, err)
+			return
+		}
+	}
+	for _, it := range held {
+		if sig, ok := c.reader().Answer(it, left); ok && !known(journal, it) { // an answer counts once
+			other, err := c.reader().PassedOn(it)
+			if err == nil && other == "" {
+				if reason := c.ScreenAnswer(c.Agent.Work, it, left, &sig); reason != "" {
+					c.refuse(journal, it, inflight.RefusedByHook(reason))
+					continue
+				}
+				c.unqueue(it)
+				t.Items = []*message.Item{it}
+				err = t.goOn(left, sig)
+			}
+			if err != nil || other == "" {
+				c.end(t, err)
+				return
+			}
+		}
+		switch err := c.keepWaiting(journal, left, it); {
+		case errors.Is(err, errOutdated):
+			c.reread()
+			return
+		case err != nil:
+			c.end(t, err)
+			return
+		}
+	}
+	c.idle()
+}
+
+// unqueue takes one input off the queue.
+func (c *Conversation) unqueue(it *message.Item) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.takeOut(it)
+}
+
+// keepWaiting deals with an input that is no answer to what the run waits for.
+func (c *Conversation) keepWaiting(journal *session.Log, left *run.Run, it *message.Item) error {
+	seq, seen := it.Seen(journal)
+	switch {
+	case it.Interjects() && seen:
+		c.unqueue(it)
+		c.shared.Intake.Taken(it)
+	case answers.OperatorOrder(it) != "": // of an operator who has not taken the chat over, or cannot
+		c.unqueue(it)
+		_, refused := c.operated(journal, it)
+		c.Agent.Parts.Tell(it.Origin.Route, cmp.Or(refused, takeover.ErrNotTaken))
+		it.Delivery.Done()
+	case it.Interjects() && c.mayWait(it, left):
+		return errOutdated
+	case it.Interjects():
+		c.unqueue(it)
+		c.turnDown(it, left)
+	case seen && seq > 0:
+		c.unqueue(it)
+		return c.answerAgain(journal, it, seq)
+	case seen: // it has begun the run that waits, has answered before, or waits itself
+		c.unqueue(it)
+		it.Delivery.Done()
+	case it.Origin.Route != nil && it.Origin.Route.Kind == bus.RouteHeartbeat: // its time is over
+		c.unqueue(it)
+		it.Delivery.Done()
+	case c.reader().Refusal(it, left) != nil:
+		c.refuse(journal, it, c.reader().Refusal(it, left))
+	case it.Origin.Inbound != nil && c.forward(journal, it):
+		c.unqueue(it)
+	case it.Origin.Inbound != nil && it.Origin.Inbound.Answers != "":
+		if call, waits := c.reader().WaitingCall(left, it.Origin.Inbound.Answers); waits && call.Asked != run.ForDelegate {
+			c.refuse(journal, it, c.reader().NoAnswer(it, call.Asked, call.Options))
+		} else {
+			c.refuse(journal, it, c.reader().Mistake(it, "no_open_question"))
+		}
+	default:
+		c.waitBehind(journal, left, it)
+	}
+	return nil
+}
+
+// waitBehind has an input wait in the log for the end of the run that waits,
+// unless there is no room for it.
+func (c *Conversation) waitBehind(journal *session.Log, left *run.Run, it *message.Item) {
+	c.mu.Lock()
+	if slices.Index(c.Queue, it) >= c.Agent.Now().QueueMax() {
+		c.takeOut(it)
+		c.refuseExcess(it)
+		c.mu.Unlock()
+		c.commitRefusals(journal)
+		return
+	}
+	c.refusedFrom = 0
+	if it.Changes() && !c.hasTarget(it) {
+		c.refuseMissed(it)
+		c.mu.Unlock()
+		c.commitRefusals(journal)
+		return
+	}
+	c.Move(it, message.Spilled)
+	c.spill()
+	told := c.noticed || it.Changes()
+	c.noticed = c.noticed || !told
+	c.mu.Unlock()
+	if !told && it.Origin.Inbound != nil {
+		c.notice(it, left)
+	}
+}
+
+// mayWait reports whether something may wait for an answer that the run, as it is known
+// here, does not wait for.
+func (c *Conversation) mayWait(it *message.Item, left *run.Run) bool {
+	if _, waits := c.reader().WaitingCall(left, it.Origin.Route.CorrelationID); waits {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.outdated(it)
+}
+
+// turnDown drops an answer that the run does not take.
+func (c *Conversation) turnDown(it *message.Item, left *run.Run) {
+	if _, waits := c.reader().WaitingCall(left, it.Origin.Route.CorrelationID); !waits {
+		c.shared.Intake.Late(it)
+		return
+	}
+	why := it.Unfit
+	if why == nil {
+		why = answers.ErrUnfit
+	}
+	c.Agent.Parts.Tell(it.Origin.Route, why)
+	it.Delivery.Done()
+}
+
+// notice says to a person, once, what their message has to wait for.
+func (c *Conversation) notice(it *message.Item, left *run.Run) {
+	text, book := c.Texts().Say("waiting"), c.Book(it)
+	if calls := left.Open(); len(calls) > 0 {
+		text = book.Say("waiting_for_answer", "question", calls[0].Prompt)
+		if calls[0].Asked == run.ForDelegate {
+			text = book.Say("waiting_for_agent", "agent", profile.Title(calls[0].To))
+		}
+	}
+	c.say(it, run.Reply{Kind: run.KindNotice, Text: text}, func(bool) {})
+}
+
+// say answers an input outside of any run. The same input gets the same answer under the
+// same id.
+func (c *Conversation) say(it *message.Item, reply run.Reply, end func(stored bool)) {
+	out := c.aside(it, reply)
+	out.End = end
+	c.send(out)
+}
+
+// aside is a reply that no run gives.
+func (c *Conversation) aside(it *message.Item, reply run.Reply) *outbox.Batch {
+	t := c.newRunner(nil, reply.Kind+"-"+session.SID(it.Input.ID, c.Key), []*message.Item{it})
+	reply.N = 1
+	if err := t.Address(&reply); err != nil {
+		c.Log().Error().Err(err).Msg("encode reply")
+	}
+	return &outbox.Batch{Replies: []*run.Reply{&reply}, Trace: t.Trace}
+}
+
+// askAgain publishes the questions of a suspended run again.
+func (t *runner) askAgain() error {
+	ctx, cancel := t.context()
+	defer cancel()
+	err := t.perform(ctx, t.Journal.Resume(time.Now(), t.Profile.Limits()))
+	if errors.Is(err, errSuspended) {
+		return nil
+	}
+	return err
+}
+
+// goOn continues a suspended run with an answer.
+func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
+	defer t.c.guard(&err)
+	ctx, cancel := t.context()
+	defer cancel()
+	if err := t.tools.Heard(ctx, left, sig); err != nil {
+		return err
+	}
+	t.c.mu.Lock()
+	t.c.suspended, t.c.noticed, t.c.refusedFrom = false, false, 0
+	t.c.mu.Unlock()
+	t.answeredBy(sig)
+	return t.perform(ctx, t.Journal.Step(sig, t.Profile.Limits()))
+}
+
+// answeredBy deletes the wait that an answer has ended, and notifies a sender who gave it by
+// another door.
+func (t *runner) answeredBy(sig run.Signal) {
+	if left := t.Journal.State().Run; left != nil && sig.Call != "" {
+		if call, waits := t.c.reader().WaitingCall(left, sig.Call); waits {
+			t.Agent.Parts.Asks.Delete(t.c.WaitID(t.ID, call))
+		}
+	}
+	for _, it := range t.Items {
+		if it.Interjects() && it.Origin.Route.From != ask.FromDeadline {
+			t.Agent.Parts.Tell(it.Origin.Route, nil)
+		}
+	}
+}

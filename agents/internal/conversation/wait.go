@@ -1,0 +1,88 @@
+package conversation
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"agenthost/agents/internal/answers"
+	"agenthost/agents/internal/message"
+	"agenthost/session"
+)
+
+// collecting is the wait for more messages of one run.
+type collecting struct {
+	timer  *time.Timer // nil: nothing is waited for
+	latest time.Time   // when that ends, whatever still comes; zero: it does not
+}
+
+// staleWait is how long a session waits for more of its backlog: what follows
+// within that becomes one run with what came before.
+const staleWait = time.Second
+
+// debounce is how long to wait for more before a run begins.
+func (c *Conversation) debounce(it *message.Item) time.Duration {
+	if !it.Stale.IsZero() {
+		return staleWait
+	}
+	if it.Binding == nil || it.Queue(c.Agent.Now().Config.Session.Queue) != session.Collect {
+		return 0
+	}
+	return cmp.Or(it.Binding.Debounce, c.Agent.Now().Config.Session.Debounce)
+}
+
+func (c *Conversation) ripe() {
+	c.mu.Lock()
+	c.timer = nil
+	c.wake(0)
+	c.mu.Unlock()
+}
+
+// awaitsFormer reports whether the host that served the lane before is still at work in
+// the session. Then nothing begins here until that has ended, but for what is to stop it:
+// that cannot reach it, and so the run goes on here.
+func (c *Conversation) awaitsFormer() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if slices.ContainsFunc(c.Queue, c.breaksIn) || !c.Agent.Parts.Finishing.Holds(c.Agent.ID, string(c.Key), c, c.Unblock) {
+		return false
+	}
+	c.running, c.blocked = false, true
+	return true
+}
+
+// breaksIn reports whether an input is to stop the run that is under way when it comes.
+// What has come to the host before has done so there. Called with the lock held.
+func (c *Conversation) breaksIn(it *message.Item) bool {
+	return !it.Tried && (it.Stops() || answers.OperatorOrder(it) != "" || c.mode(it) == session.Interrupt)
+}
+
+// block keeps the queue from being worked on until the first of it is due. It
+// reports whether it is not.
+func (c *Conversation) block() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.passDelayed()
+	c.blocked = len(c.Queue) > 0 && !c.due(c.Queue[0], c.Unblock)
+	return c.blocked
+}
+
+// passDelayed moves an order or an answer before what waits for the rate of its
+// sender, or is paused: those do not count for it. Called with the lock held.
+func (c *Conversation) passDelayed() {
+	if len(c.Queue) < 2 || !c.Queue[0].NotBefore.After(time.Now()) && !c.paused(c.Queue[0], nil) {
+		return
+	}
+	i := slices.IndexFunc(c.Queue, func(it *message.Item) bool { return c.alone(it) && it.Place != message.Spilling })
+	if i > 0 {
+		c.Shift(i, 0)
+	}
+}
+
+// Unblock has the conversation look again at what it waited for.
+func (c *Conversation) Unblock() {
+	c.mu.Lock()
+	c.blocked = false
+	c.wake(0)
+	c.mu.Unlock()
+}

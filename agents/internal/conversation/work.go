@@ -1,0 +1,112 @@
+package conversation
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"agenthost/agents/internal/inflight"
+	"agenthost/agents/internal/message"
+	"agenthost/bus/publishing"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/nats-io/nuid"
+)
+
+// errStopping ends work that the host has no more time for.
+var errStopping = inflight.ErrStopping
+
+// Work does what is next in the conversation, up to the end of one run. It
+// holds a slot, which is free again when the last commit is on its way.
+func (c *Conversation) Work() {
+	if c.shared.Yields() {
+		c.endTry()
+		c.leave()
+		return
+	}
+	if c.awaitsFormer() {
+		return
+	}
+	journal, err := c.open()
+	if err != nil {
+		c.endTry()
+		c.leave()
+		return
+	}
+	if left := journal.State().Run; left != nil {
+		c.resumeRun(journal, left)
+		return
+	}
+	c.endTry() // another host has ended the run meanwhile
+	items, err := c.take(journal)
+	switch {
+	case errors.Is(err, errOutdated):
+		c.reread()
+	case err != nil:
+		c.leave()
+	case len(items) == 0:
+		c.proceed()
+	case items[0].Interjects():
+		c.endBetween(items, c.operate(journal, items[0]))
+	case journal.State().Operator != nil:
+		c.endBetween(items, c.record(journal, items))
+	default:
+		t := c.newRunner(journal, nuid.Next(), items)
+		c.end(t, t.start())
+	}
+}
+
+// resumeRun goes on with the run that the log has.
+func (c *Conversation) resumeRun(journal *session.Log, left *run.Run) {
+	switch {
+	case journal.State().Phase == run.InSuspense:
+		c.endTry()
+		c.workSuspended(journal, left)
+	case c.waitsAlone(left):
+	default:
+		t := c.unfinished(journal, left)
+		c.end(t, t.resume())
+	}
+}
+
+// end deals with a run that did not come to its end. One that did goes on by
+// itself, when its commit is stored.
+func (c *Conversation) end(t *runner, err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, errSuspended):
+		c.suspend(t)
+	case errors.Is(err, errStopping), errors.Is(err, publishing.ErrClosed):
+		message.LeaveAll(message.DeliveriesOf(t.Items))
+		c.leave()
+	default:
+		c.brokeOff(t.Items, err)
+	}
+}
+
+// unfinished is the run that an owner before has left, with the messages of it
+// that have come again.
+func (c *Conversation) unfinished(journal *session.Log, left *run.Run) *runner {
+	c.mu.Lock()
+	var items []*message.Item
+	for _, in := range left.Inputs {
+		if it := c.Find(in.ID, (*message.Item).Again); it != nil {
+			items = append(items, it)
+			c.takeOut(it)
+		}
+	}
+	c.runsLogged = message.Delivered(items) < len(left.Inputs)
+	c.mu.Unlock()
+	t := c.newRunner(journal, left.ID, items)
+	t.AnswerTo(left.Inputs)
+	return t
+}
+
+// guard turns a panic of work in progress into an error, with its stack logged.
+func (c *Conversation) guard(err *error) {
+	if p := recover(); p != nil {
+		c.Log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Msg("panic in a run")
+		*err = fmt.Errorf("panic: %v", p)
+	}
+}

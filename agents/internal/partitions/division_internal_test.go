@@ -1,0 +1,146 @@
+package partitions
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"agenthost/agents"
+	"agenthost/agents/internal/finishing"
+	"agenthost/agents/internal/inflight"
+	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/parts"
+	"agenthost/agents/internal/profile"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A whole is an agent that notes what is brought to it.
+type whole struct {
+	mu     sync.Mutex
+	pushed []string
+	busy   map[session.Key]bool
+	yields bool
+	reread int
+}
+
+func (w *whole) Push(it *message.Item, _ session.Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pushed = append(w.pushed, it.Input.ID)
+}
+func (w *whole) Busy(key session.Key) bool { return w.busy[key] }
+func (w *whole) Unfinished() []string      { return nil }
+func (w *whole) Yields() bool              { return w.yields }
+func (w *whole) Reread()                   { w.reread++ }
+
+// divisionOf is that of an agent that is to have so many partitions. It has read the record,
+// and does not settle by itself.
+func divisionOf(t *testing.T, w *whole, wanted int, l Layout) (*Division, *sync.WaitGroup) {
+	t.Helper()
+	agent := &inflight.Agent{ID: "ana", Parts: &parts.Parts{Finishing: finishing.NewIndex()}, Work: t.Context()}
+	agent.Profile.Store(&profile.Profile{Config: agents.Config{Partitions: wanted}})
+	busy := &sync.WaitGroup{}
+	d := New(agent, busy, w)
+	d.layout, d.known, d.settling = l, true, true
+	return d, busy
+}
+
+// keyOf is a session whose partition is number of n, and former of before.
+func keyOf(t *testing.T, n, number, before, former int) session.Key {
+	t.Helper()
+	for i := range 10_000 {
+		if key := session.Key(fmt.Sprint("web/dm/", i)); Of(key, n) == number && Of(key, before) == former {
+			return key
+		}
+	}
+	t.Fatalf("no session is in partition %d of %d and in %d of %d", number, n, former, before)
+	return ""
+}
+
+// A session moves once its former partition is done, and waits until then.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	moves, stays := keyOf(t, 3, 2, 2, 0), keyOf(t, 3, 1, 2, 1)
+	changing := Layout{Generation: 2, Partitions: 3, Former: 2}
+	tests := map[string]struct {
+		layout  Layout
+		wanted  int
+		targets map[int]uint64
+		unread  bool
+		busy    bool
+		key     session.Key
+		number  int
+		wait    bool
+	}{
+		"undivided":                     {layout: undivided, key: moves, number: -1},
+		"settled":                       {layout: Layout{Generation: 2, Partitions: 3, Former: 2, Settled: true}, wanted: 3, key: moves, number: 2},
+		"the record was not read":       {layout: undivided, key: moves, unread: true, wait: true},
+		"the record is to be changed":   {layout: undivided, wanted: 3, key: moves, wait: true},
+		"former partitions unknown":     {layout: changing, wanted: 3, key: moves, wait: true},
+		"the former one is not done":    {layout: changing, wanted: 3, targets: map[int]uint64{0: 7}, key: moves, number: 2, wait: true},
+		"another former one is not":     {layout: changing, wanted: 3, targets: map[int]uint64{1: 7}, key: moves, number: 2},
+		"it stays where it is":          {layout: changing, wanted: 3, key: stays, number: 1},
+		"the agent has not done it":     {layout: Layout{Generation: 1, Partitions: 3}, wanted: 3, busy: true, key: moves, number: 2, wait: true},
+		"the agent has done it":         {layout: Layout{Generation: 1, Partitions: 3}, wanted: 3, key: moves, number: 2},
+		"back to the agent, to be done": {layout: Layout{Generation: 2, Former: 3}, targets: map[int]uint64{2: 7}, key: moves, number: -1, wait: true},
+		"back to the agent":             {layout: Layout{Generation: 2, Former: 3}, targets: map[int]uint64{}, key: moves, number: -1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, _ := divisionOf(t, &whole{busy: map[session.Key]bool{tt.key: tt.busy}}, tt.wanted, tt.layout)
+			d.known, d.targets = !tt.unread, tt.targets
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			number, generation, wait := d.placeNow(tt.key)
+			if wait != tt.wait || !wait && (number != tt.number || generation != tt.layout.Generation) {
+				t.Errorf("got partition %d of generation %d, wait %t; want %d of %d, wait %t", number, generation, wait, tt.number, tt.layout.Generation, tt.wait)
+			}
+		})
+	}
+}
+
+// What waits for the layout is brought in the order in which it came.
+func TestHandKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	w := &whole{}
+	d, busy := divisionOf(t, w, 0, Layout{Generation: 1, Former: 2})
+	var want []string
+	for i := range 5 {
+		it := &message.Item{Input: run.Input{ID: fmt.Sprint("m", i)}}
+		want = append(want, it.Input.ID)
+		d.Hand(it, "web/dm/ana")
+	}
+	if len(w.pushed) > 0 {
+		t.Errorf("%v is handed on before the former partitions are known", w.pushed)
+	}
+	d.Learn(1, Layout{Generation: 1, Former: 2, Settled: true})
+	busy.Wait()
+	if diff := cmp.Diff(want, w.pushed); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(d.queues) > 0 {
+		t.Errorf("%d queues are left", len(d.queues))
+	}
+}
+
+// A record counts if it is newer; logs are read again where sessions have moved.
+func TestLearn(t *testing.T) {
+	t.Parallel()
+	w := &whole{}
+	d, _ := divisionOf(t, w, 0, undivided)
+	two := Layout{Generation: 1, Partitions: 2}
+	d.Learn(5, two)
+	d.Learn(4, Layout{Generation: 7, Partitions: 4})
+	if d.layout != two || w.reread != 1 {
+		t.Errorf("got %+v and logs read %d times, want %+v and once", d.layout, w.reread, two)
+	}
+	two.Settled = true
+	d.Learn(6, two)
+	if d.layout != two || w.reread != 1 {
+		t.Errorf("got %+v and logs read %d times, want %+v and once", d.layout, w.reread, two)
+	}
+}

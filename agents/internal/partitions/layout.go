@@ -1,0 +1,51 @@
+package partitions
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+
+	"agenthost/session"
+)
+
+// A Layout says how an agent is divided.
+type Layout struct {
+	Generation int `json:"generation"`
+	// Partitions is how many there are, 0 where the agent is not divided; Former how many
+	// there were before.
+	Partitions int `json:"partitions"`
+	Former     int `json:"former"`
+	// Settled says that the former ones have done all that they were given.
+	Settled bool `json:"settled"`
+}
+
+// undivided is the layout of an agent that was never divided.
+var undivided = Layout{Settled: true}
+
+// ReadLayout reads the record of a layout.
+func ReadLayout(data []byte) (l Layout, err error) {
+	if err := json.Unmarshal(data, &l); err != nil {
+		return undivided, err
+	}
+	if l.Partitions < 0 || l.Former < 0 || l.Most() > mostPartitions {
+		return undivided, fmt.Errorf("%d partitions, %d before", l.Partitions, l.Former)
+	}
+	return l, nil
+}
+
+// Most is how many partitions there are or were: so many runtimes the agent needs.
+func (l Layout) Most() int { return max(l.Partitions, l.Former) }
+
+// mostPartitions bounds what a record may ask for.
+const mostPartitions = 1024
+
+// Of is the number of the partition of n that a session is in; -1: there are
+// none, the agent itself works on it.
+func Of(key session.Key, n int) int {
+	if n == 0 {
+		return -1
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key)) // never fails
+	return int(h.Sum32() % uint32(n))
+}

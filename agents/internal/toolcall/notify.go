@@ -1,0 +1,77 @@
+package toolcall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/bus/records"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/nats-io/nats.go"
+)
+
+// notifies reports whether approvers hear of approvals in their own chats.
+func (t *Caller) notifies() bool {
+	p := t.Agent.Now()
+	return p.Config.Notify == agents.NotifyApprovers && !p.Shadow()
+}
+
+// notifyApprovers puts an approval into the chat of each approver who was not asked
+// already. It is done before the call is stored as waiting, so one that is stored has
+// been told: a restart, however late, tells nobody again.
+func (t *Caller) notifyApprovers(ctx context.Context, w agents.Waiting) error {
+	if !w.Notified {
+		return nil
+	}
+	parts := t.Agent.Parts
+	_, err := parts.Reader.Entry(ctx, bus.WaitingBucket, w.ID)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, records.ErrNotFound) {
+		return fmt.Errorf("look up what is waited for: %w", err)
+	}
+	for _, who := range w.Approvers {
+		msg, err := t.approvalFor(w, who)
+		if err != nil {
+			return err
+		}
+		if msg == nil {
+			continue
+		}
+		if _, err := parts.Publisher.PublishWait(ctx, msg); err != nil {
+			return fmt.Errorf("notify approver %s: %w", who, err)
+		}
+	}
+	return nil
+}
+
+// approvalFor is the approval as one of the approvers gets it; nil for the one who was
+// asked.
+func (t *Caller) approvalFor(w agents.Waiting, who string) (*nats.Msg, error) {
+	account, from, _ := strings.Cut(who, "/")
+	channel, instance, _ := strings.Cut(account, ".")
+	out := bus.Outbound{
+		ID: w.ID + ":" + session.SID(w.Agent, session.Key(who)), Agent: w.Agent,
+		Session: string(session.DM(channel, instance, from)), Run: w.Run, Kind: bus.KindApproval, To: from,
+		Text: t.said(&run.Wait{For: run.ForApproval, Prompt: w.Prompt, Number: w.Number}),
+		Call: w.ID, Options: w.Options, SentAt: time.Now().UTC(),
+	}
+	if at := w.Origin; at != nil && at.Session == out.Session && at.Subject == bus.OutboundPrefix+account {
+		return nil, nil
+	}
+	msg, err := bus.NewMessage(bus.OutboundPrefix+account, out)
+	if err != nil {
+		return nil, err
+	}
+	msg.Header.Set(nats.MsgIdHdr, out.ID)
+	msg.Header.Set(bus.SessionKeyHeader, out.Session)
+	t.Trace.Set(msg.Header)
+	return msg, nil
+}

@@ -1,0 +1,67 @@
+package delivery_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"agenthost/bus/bustest"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A forgetful server says of a consumer that nothing is open, though not all that it has
+// delivered is acknowledged, until the consumer is reset.
+type forgetful struct {
+	jetstream.JetStream
+	forgets atomic.Bool
+	resets  atomic.Int32
+}
+
+func (f *forgetful) Consumer(ctx context.Context, stream, name string) (jetstream.Consumer, error) {
+	consumer, err := f.JetStream.Consumer(ctx, stream, name)
+	if err != nil {
+		return nil, err
+	}
+	if info := consumer.CachedInfo(); f.forgets.Load() && info.NumAckPending > 0 {
+		info.NumAckPending = 0
+	}
+	return consumer, nil
+}
+
+func (f *forgetful) ResetConsumer(ctx context.Context, stream, name string) (*jetstream.ConsumerResetResponse, error) {
+	f.forgets.Store(false)
+	f.resets.Add(1)
+	return f.JetStream.ResetConsumer(ctx, stream, name)
+}
+
+// What a server has delivered and forgotten is asked for again, once.
+func TestLaneOfAServerThatForgets(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		d := &door{server: ns}
+		_, through := connectThrough(t, d)
+		server := &forgetful{JetStream: through}
+		h := serveLane(t, server, d, "one", 0, web)
+		bustest.Publish(t, js, web, "1", "2")
+		got := h.want("1", "2")
+		got[0].Done()
+		h.quiet(aWhile)
+		if n := server.resets.Load(); n != 0 {
+			t.Fatalf("the consumer was reset %d times, and nothing was forgotten", n)
+		}
+		server.forgets.Store(true)
+		h.quiet(aWhile) // it holds what comes again
+		if n := server.resets.Load(); n != 1 {
+			t.Errorf("the consumer was reset %d times, want once", n)
+		}
+		bustest.Publish(t, js, web, "3")
+		h.want("3")[0].Done()
+		got[1].Done()
+		h.quiet(aWhile)
+		if info := consumer(t, js); info.NumAckPending != 0 || info.AckFloor.Stream != 3 || !h.Serving() {
+			t.Errorf("unacknowledged %d, floor %d, serving %t, want 0, 3, true", info.NumAckPending, info.AckFloor.Stream, h.Serving())
+		}
+	})
+}

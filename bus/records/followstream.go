@@ -1,0 +1,127 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// Following is what to follow of a stream, and who takes it.
+type Following struct {
+	Stream   string
+	Subjects []string
+	// All there is and what comes, or only what is behind a sequence, from a time on or new.
+	After uint64
+	Since time.Time
+	New   bool
+
+	// Began is called whenever the stream is being read, at first and again: messages come
+	// from behind this sequence on, and so many are there already.
+	Began func(after, pending uint64)
+	// Take gets each message once, in the order of the stream. An error ends the following.
+	Take func(jetstream.Msg, *jetstream.MsgMetadata) error
+
+	// Patient has a stream that cannot be read at first be tried again, as one that can
+	// not be read any more is.
+	Patient bool
+	Log     zerolog.Logger
+}
+
+const (
+	followAgain = time.Second
+	// nextWithin is when a wait for a message ends and the next begins: longer than a
+	// consumer may be silent.
+	nextWithin = time.Minute
+	// unused is how long the server keeps a consumer that is not read.
+	unused = time.Minute
+)
+
+// FollowStream hands out the messages of a stream as they come, until ctx ends, which is no error.
+// What breaks is begun again behind what was taken last.
+func FollowStream(ctx context.Context, js jetstream.JetStream, f Following) error {
+	for begun := false; ; {
+		err := f.read(ctx, js, &begun)
+		var taking takeError
+		switch {
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // it ended as ctx did
+		case errors.As(err, &taking):
+			return taking.error
+		case !begun && !f.Patient:
+			return err
+		}
+		f.Log.Debug().Err(err).Str("stream", f.Stream).Msg("follow stream: failed; retrying")
+		bus.Pause(ctx, followAgain)
+	}
+}
+
+type takeError struct{ error }
+
+// read reads until something fails, and notes how far it came.
+func (f *Following) read(ctx context.Context, js jetstream.JetStream, begun *bool) error {
+	stream, err := js.Stream(ctx, f.Stream)
+	if err != nil {
+		return fmt.Errorf("look up stream: %w", err)
+	}
+	if f.New {
+		f.New, f.After = false, stream.CachedInfo().State.LastSeq
+	}
+	cfg := jetstream.OrderedConsumerConfig{
+		FilterSubjects: f.Subjects, InactiveThreshold: unused,
+		// More are made here, under another name each: nats.go asks for one name again and
+		// again, and a cluster that has lost what became of it may never answer.
+		MaxResetAttempts: 1,
+	}
+	if !f.Since.IsZero() {
+		cfg.DeliverPolicy, cfg.OptStartTime = jetstream.DeliverByStartTimePolicy, &f.Since
+	} else {
+		cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverByStartSequencePolicy, f.After+1
+	}
+	consumer, err := stream.OrderedConsumer(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("read stream: %w", err)
+	}
+	msgs, err := consumer.Messages()
+	if err != nil {
+		return fmt.Errorf("read stream: %w", err)
+	}
+	defer msgs.Stop()
+	*begun = true
+	if info := consumer.CachedInfo(); f.Began != nil {
+		f.Began(info.Delivered.Stream, info.NumPending)
+	}
+	for {
+		msg, err := next(ctx, msgs)
+		if err != nil {
+			return err
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return err
+		}
+		f.After, f.Since = meta.Sequence.Stream, time.Time{}
+		if err := f.Take(msg, meta); err != nil {
+			return takeError{err}
+		}
+	}
+}
+
+// next waits for the next message of an ordered consumer until ctx ends. A wait of nats.go that
+// misses that the connection is back goes on for ever, although the consumer is gone: it does
+// not look for signs of life while there is no connection. The next wait does.
+func next(ctx context.Context, msgs jetstream.MessagesContext) (jetstream.Msg, error) {
+	for {
+		wait, cancel := context.WithTimeout(ctx, nextWithin)
+		msg, err := msgs.Next(jetstream.NextContext(wait))
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return msg, err
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package heartbeat
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/robfig/cron/v3"
+)
+
+var cronFields = cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
+
+// ParseCron checks a cron line.
+func ParseCron(line string) (cron.Schedule, error) {
+	const want = `want five or six fields, such as "0 8 * * 1-5"`
+	if strings.Contains(line, "TZ=") {
+		return nil, errors.New("a zone in cron; want it as timezone")
+	}
+	if strings.HasPrefix(line, "@") {
+		return nil, errors.New(want)
+	}
+	schedule, err := cronFields.Parse(sundayAsZero(line))
+	if err != nil {
+		return nil, errors.New(wrongField(line) + want)
+	}
+	if schedule.Next(time.Now()).IsZero() {
+		return nil, errors.New("a day that never comes; " + want)
+	}
+	return schedule, nil
+}
+
+// wrongField names the first field of a cron line that is wrong in itself; it
+// is empty when the number of fields is.
+func wrongField(line string) string {
+	names := []string{"second", "minute", "hour", "day of the month", "month", "day of the week"}
+	fields := strings.Fields(sundayAsZero(line))
+	if len(fields) == len(names)-1 {
+		names = names[1:]
+	}
+	if len(fields) != len(names) {
+		return ""
+	}
+	for i, field := range fields {
+		alone := slices.Repeat([]string{"*"}, len(fields))
+		alone[i] = field
+		if _, err := cronFields.Parse(strings.Join(alone, " ")); err != nil {
+			return fmt.Sprintf("there is no %s %q; ", names[i], field)
+		}
+	}
+	return ""
+}
+
+// sundayAsZero writes the Sunday that is 7, as crontab has it too, as the parser
+// knows it.
+func sundayAsZero(line string) string {
+	fields := strings.Fields(line)
+	if len(fields) == 0 {
+		return line
+	}
+	days := strings.Split(fields[len(fields)-1], ",")
+	for i, day := range days {
+		if day == "7" {
+			days[i] = "0"
+		} else if m := toSunday.FindStringSubmatch(day); m != nil {
+			days[i] = daysToSunday(m[1], m[2])
+		}
+	}
+	fields[len(fields)-1] = strings.Join(days, ",")
+	return strings.Join(fields, " ")
+}
+
+// daysToSunday are the days of a range, one by one; its end begins the week.
+func daysToSunday(from, step string) string {
+	first, _ := strconv.Atoi(from)
+	by, _ := strconv.Atoi(strings.TrimPrefix(step, "/"))
+	var days []string
+	for day := first; day <= 7; day += max(by, 1) {
+		days = append(days, strconv.Itoa(day%7))
+	}
+	return strings.Join(days, ",")
+}
+
+// nextLine is the first firing of a cron line after t. An hour that the clocks
+// repeat counts once, unless the line means every hour.
+func nextLine(line cron.Schedule, t time.Time) time.Time {
+	next := line.Next(t)
+	if fields, ok := line.(*cron.SpecSchedule); ok && fields.Hour&everyHour != 0 {
+		return next
+	}
+	for repeated(next) {
+		next = line.Next(next)
+	}
+	return next
+}
+
+// repeated reports whether the clocks showed the time of t an hour before.
+func repeated(t time.Time) bool {
+	before := t.Add(-time.Hour)
+	return !t.IsZero() && before.Hour() == t.Hour() && before.Day() == t.Day()
+}

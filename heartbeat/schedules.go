@@ -1,0 +1,292 @@
+package heartbeat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// A Keeper keeps the schedules of the configuration in step with what NATS
+// holds, and has the server hold the next firing of each of them and of each
+// reminder. All hosts of a fleet run one.
+type Keeper struct {
+	JS        jetstream.JetStream
+	Publisher *publishing.Publisher
+	Reader    *records.Reader
+	Schedules map[string][]Schedule // of the configuration, by agent
+	Log       zerolog.Logger
+
+	clock clock
+}
+
+const (
+	// settle is how long after a firing was due the Keeper looks whether it has
+	// fired: the server does it within 250 ms.
+	settle = 300 * time.Millisecond
+	// lookAgain is how soon it looks again when it has not.
+	lookAgain = 250 * time.Millisecond
+	// tryAgain is the pause after NATS has failed.
+	tryAgain = time.Second
+	// attending is how many entries are looked after at once.
+	attending = 16
+	// keepWithin bounds one step of that.
+	keepWithin = 10 * time.Second
+)
+
+// late is how late a firing may be that is not to be made up for.
+const late = time.Minute
+
+// Run keeps until ctx ends.
+func (k *Keeper) Run(ctx context.Context) error {
+	k.clock.js = k.JS
+	if !k.adoptAll(ctx) {
+		return nil
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	changes := make(chan jetstream.KeyValueEntry)
+	all.Go(func() {
+		records.Follow(ctx, k.JS, bus.SchedulesBucket, k.Log, func(e jetstream.KeyValueEntry) {
+			select {
+			case changes <- e:
+			case <-ctx.Done():
+			}
+		}, nil)
+	})
+	b := book{Keeper: k, entries: map[string]*page{}, wheel: newWheel[string](), done: make(chan attended), slots: make(chan struct{}, attending)}
+	defer b.wheel.timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-changes:
+			b.change(e)
+		case a := <-b.done:
+			b.attended(a)
+		case <-b.wheel.timer.C:
+		}
+		now := time.Now()
+		for s, ok := b.wheel.pop(now); ok; s, ok = b.wheel.pop(now) {
+			if p := b.entries[s.what]; p != nil && p.wake.Equal(s.due) && !p.busy {
+				p.busy = true
+				seen := *p
+				all.Go(func() { b.attend(ctx, seen) })
+			}
+		}
+	}
+}
+
+// A book is what a running Keeper knows. It is for one goroutine, but for
+// attend.
+type book struct {
+	*Keeper
+	entries map[string]*page
+	wheel   *wheel[string]
+	done    chan attended
+	slots   chan struct{}
+}
+
+// A page is an entry and how far it is looked after.
+type page struct {
+	kept
+	armed string    // the firing that the server is known to hold, or to have held
+	wake  time.Time // when to look at it
+	busy  bool      // it is being looked at
+}
+
+// An attended page has been looked at.
+type attended struct {
+	key      string
+	revision uint64
+	armed    string
+	wake     time.Time // zero: no more, until it changes
+}
+
+func (b *book) change(e jetstream.KeyValueEntry) {
+	k, err := decodeKept(e.Revision(), e.Value())
+	switch {
+	case e.Operation() != jetstream.KeyValuePut:
+		delete(b.entries, e.Key())
+		return
+	case err != nil || k.Key() != e.Key():
+		b.Log.Warn().Err(err).Str("key", e.Key()).Msg("read schedule from the bucket: failed; ignored")
+		return
+	}
+	p := b.entries[e.Key()]
+	if p == nil {
+		p = &page{}
+		b.entries[e.Key()] = p
+	}
+	p.kept = k
+	b.wakeAt(p, time.Now())
+}
+
+func (b *book) wakeAt(p *page, t time.Time) {
+	p.wake = t
+	if !t.IsZero() {
+		b.wheel.add(t, p.Key())
+	}
+}
+
+func (b *book) attended(a attended) {
+	p := b.entries[a.key]
+	if p == nil {
+		return
+	}
+	p.busy = false
+	if p.revision != a.revision { // it has changed meanwhile
+		b.wakeAt(p, time.Now())
+		return
+	}
+	p.armed = a.armed
+	b.wakeAt(p, a.wake)
+}
+
+// attend does what is due for an entry, and returns when to look again.
+func (b *book) attend(ctx context.Context, p page) {
+	a := attended{key: p.Key(), revision: p.revision, armed: p.armed}
+	select {
+	case b.slots <- struct{}{}:
+		within, cancel := context.WithTimeout(ctx, keepWithin)
+		wait, err := b.step(within, p.kept, &a)
+		cancel()
+		<-b.slots
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			b.Log.Warn().Err(err).Str("agent", p.Agent).Str("schedule", p.Name).Msg("update schedule: failed; retrying")
+			a.wake = time.Now().Add(tryAgain)
+		case wait > 0:
+			a.wake = time.Now().Add(wait)
+		}
+	case <-ctx.Done():
+	}
+	select {
+	case b.done <- a:
+	case <-ctx.Done():
+	}
+}
+
+// step arms the next firing of an entry; when that has fired, it moves the
+// entry on. After wait it is to be looked at again; 0: when it has changed.
+func (k *Keeper) step(ctx context.Context, e kept, a *attended) (wait time.Duration, err error) {
+	now, err := k.clock.now(ctx)
+	if err != nil {
+		return 0, err
+	}
+	id := e.firingID()
+	if a.armed != id {
+		if e.Missed == MissedSkip && now.Sub(e.Next) > late {
+			return 0, k.advance(ctx, e, now)
+		}
+		armed, err := k.arm(ctx, e.Entry, now)
+		if err != nil || !armed {
+			return lookAgain, err
+		}
+		a.armed = id
+	}
+	if left := e.Next.Add(settle).Sub(now); left > 0 {
+		return left, nil
+	}
+	held, err := k.holds(ctx, e.Entry)
+	if err != nil || held.ID == id {
+		return lookAgain, err
+	}
+	return 0, k.advance(ctx, e, now)
+}
+
+// held is the firing that the server holds of an entry; zero when there is none.
+type held struct {
+	bus.Route
+	seq  uint64
+	data string
+}
+
+func (k *Keeper) holds(ctx context.Context, e Entry) (held, error) {
+	rec, err := k.Reader.Last(ctx, bus.SchedulesStream, e.Subject())
+	if errors.Is(err, records.ErrNotFound) {
+		return held{}, nil
+	}
+	if err != nil {
+		return held{}, err
+	}
+	h := held{seq: rec.Seq, data: string(rec.Data)}
+	if err := json.Unmarshal(rec.Data, &h.Route); err != nil {
+		h.Route = bus.Route{} // not written by a host: it is replaced
+	}
+	return h, nil
+}
+
+// arm has the server hold the next firing. It does not replace one that is due
+// and has not fired: then armed is false, and it is for later.
+func (k *Keeper) arm(ctx context.Context, e Entry, now time.Time) (armed bool, err error) {
+	msg, err := e.message()
+	if err != nil {
+		return false, err
+	}
+	h, err := k.holds(ctx, e)
+	switch {
+	case err != nil:
+		return false, err
+	case h.data == string(msg.Data):
+		return true, nil
+	case h.seq != 0 && h.ID != e.firingID() && !h.Due.IsZero() && !h.Due.After(now):
+		return false, nil
+	}
+	msg.Header.Set(nats.ExpectedLastSubjSeqHdr, fmt.Sprint(h.seq))
+	_, err = k.Publisher.PublishWait(ctx, msg)
+	if bus.Refused(err) { // another host did it, or it is what was sent twice
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// advance moves an entry on to its first firing after now, or forgets it when
+// it has none. Where another host has done so, nothing changes.
+func (k *Keeper) advance(ctx context.Context, e kept, now time.Time) error {
+	kv, err := k.JS.KeyValue(ctx, bus.SchedulesBucket)
+	if err != nil {
+		return err
+	}
+	if e.Next.After(now) {
+		now = e.Next
+	}
+	next, more, err := e.after(now)
+	switch {
+	case err != nil:
+		return err
+	case !more:
+		err = kv.Purge(ctx, e.Key(), jetstream.LastRevision(e.revision))
+	default:
+		err = putEntry(ctx, kv, next, e.revision)
+	}
+	if overtaken(err) {
+		return nil
+	}
+	return err
+}
+
+func overtaken(err error) bool {
+	return errors.Is(err, jetstream.ErrKeyRevisionMismatch) || errors.Is(err, jetstream.ErrKeyExists) || bus.Refused(err)
+}
+
+func putEntry(ctx context.Context, kv jetstream.KeyValue, e Entry, revision uint64) error {
+	data, err := json.Marshal(e)
+	if err == nil && revision == 0 {
+		_, err = kv.Create(ctx, e.Key(), data)
+	} else if err == nil {
+		_, err = kv.Update(ctx, e.Key(), data, revision)
+	}
+	return err
+}

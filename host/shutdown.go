@@ -1,0 +1,91 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"agenthost/internal/control"
+)
+
+// serve runs all parts until ctx ends, and stops them in the reverse order.
+func (a *assembly) serve(ctx context.Context) error {
+	publishing, endPublishing := context.WithCancel(context.WithoutCancel(ctx))
+	defer endPublishing()
+	defer a.publish(publishing)()
+	a.sayTools(a.now.Load())
+	a.sayFaults(a.now.Load())
+	defer background(context.WithoutCancel(ctx), append(append(runs(a.parts), a.openChat(a.bus)), a.openDoors(a.bus)...)...)()
+	service, err := control.Start(a.operations())
+	if err != nil {
+		return err
+	}
+	defer service.Stop()
+	feed, err := a.openAPI(service)
+	if err != nil {
+		return err
+	}
+	issued := func(ctx context.Context) error { return a.issued.Run(ctx, a.bus.JS, a.log) }
+	defer background(context.WithoutCancel(ctx), feed, issued)()
+	defer a.end()
+	work, stopping := a.work(ctx)
+	context.AfterFunc(work, func() { time.AfterFunc(flushWithin, endPublishing) }) // what no stream takes holds up no stop
+	err = a.serveAgents(ctx, work)
+	if ctx.Err() != nil {
+		<-stopping
+	}
+	a.log.Info().Msg("stopped")
+	return err
+}
+
+// serveAgents runs the fleet until ctx and then work end. Once it serves, the
+// host is ready and follows the configuration.
+func (a *assembly) serveAgents(ctx, work context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- a.fleet.Run(ctx, work) }()
+	if a.fleet.Up(ctx) == nil && a.wakers.up(ctx) {
+		defer background(ctx, a.reloader().Run, a.sweep, a.cleanAccounts)()
+		a.becomeReady(len(a.now.Load().Agents))
+	}
+	return <-ended
+}
+
+func (h *Host) becomeReady(agents int) {
+	h.setState("")
+	close(h.ready)
+	h.log.Info().Str("host", h.opt.Name).Int("agents", agents).Str("nats", h.URL()).Str("http", h.httpAddress()).Msg("ready")
+	h.sayPages()
+}
+
+// publish runs the publisher until the returned function is called, which has
+// the last messages stored first. Nothing is published any more once ctx ends.
+func (a *assembly) publish(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = a.shared.Publisher.Run(ctx) // it ends with ctx
+	}()
+	return func() {
+		flush, stop := context.WithTimeout(context.Background(), flushWithin)
+		defer stop()
+		if err := a.shared.Publisher.Flush(flush); err != nil {
+			a.log.Warn().Err(err).Msg("flush messages before the stop: failed; the next owner publishes the rest")
+		}
+		cancel()
+		<-done
+	}
+}
+
+// work is the context of runs: it outlives ctx by the grace. stopping is closed
+// once the host has logged that it stops.
+func (h *Host) work(ctx context.Context) (work context.Context, stopping <-chan struct{}) {
+	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() {
+		h.setState(stateStopping)
+		h.log.Info().Dur("grace", h.opt.Grace).Msg("stopping; runs in progress may end")
+		h.end()
+		time.AfterFunc(h.opt.Grace, func() { cancel(errors.New("the grace is over")) })
+	})
+	return work, h.over
+}

@@ -1,0 +1,203 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/delivery"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// ErrNotEmpty is wrapped where a NATS has something of a fleet already.
+var ErrNotEmpty = errors.New("restore only into an empty NATS: name another one with --server, or start this one with an empty store")
+
+// cleanWithin is how long a restore that failed may take to remove what it made.
+const cleanWithin = 30 * time.Second
+
+// Restore puts a backup into a NATS that has nothing of a fleet yet. All files are checked
+// before anything is written. When it fails it removes what it has made; when it is killed
+// no host starts on what is there, and the next Restore begins from the start.
+func Restore(ctx context.Context, js jetstream.JetStream, folder string, opt Options) (Manifest, error) {
+	m, err := Read(folder)
+	if err != nil {
+		return Manifest{}, err
+	}
+	if err := oldServer(js); err != nil {
+		return Manifest{}, err
+	}
+	if err := makeRoom(ctx, js); err != nil {
+		return Manifest{}, err
+	}
+	r := &restorer{js: js, folder: folder, opt: opt, all: len(m.Streams)}
+	if err := r.restore(ctx, m); err != nil {
+		return Manifest{}, errors.Join(err, r.clean(ctx))
+	}
+	return m, nil
+}
+
+// makeRoom removes what is in the way: streams without messages, as a host makes them, and
+// what a restore that was killed has left. Messages of a fleet are an error.
+func makeRoom(ctx context.Context, js jetstream.JetStream) error {
+	_, err := js.Stream(ctx, bus.RestoreStream)
+	left := err == nil
+	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("look up stream %s: %w", bus.RestoreStream, err)
+	}
+	var there []string
+	for _, name := range append(names(), bus.UpgradeStream) {
+		stream, err := js.Stream(ctx, name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("look up stream %s: %w", name, err)
+		}
+		if n := stream.CachedInfo().State.Msgs; n > 0 && !left {
+			return fmt.Errorf("stream %s has %d messages: %w", name, n, ErrNotEmpty)
+		}
+		there = append(there, name)
+	}
+	return remove(ctx, js, there)
+}
+
+func remove(ctx context.Context, js jetstream.JetStream, streams []string) error {
+	var errs []error
+	for _, name := range streams {
+		if err := js.DeleteStream(ctx, name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+			errs = append(errs, fmt.Errorf("delete stream %s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// A restorer restores one backup.
+type restorer struct {
+	js     jetstream.JetStream
+	folder string
+	opt    Options
+	made   []string // streams
+	all    int
+	bytes  int64
+}
+
+func (r *restorer) restore(ctx context.Context, m Manifest) error {
+	if err := r.mark(ctx, m); err != nil {
+		return fmt.Errorf("make stream %s: %w", bus.RestoreStream, err)
+	}
+	for i, s := range m.Streams {
+		r.made = append(r.made, s.Name)
+		if err := r.stream(ctx, i, s); err != nil {
+			return fmt.Errorf("restore stream %s: %w", s.Name, err)
+		}
+	}
+	if err := delivery.Restored(ctx, r.js); err != nil {
+		return err
+	}
+	return remove(ctx, r.js, []string{bus.RestoreStream}) // from here on a host may start
+}
+
+// mark makes the stream that keeps hosts away until all is there.
+func (r *restorer) mark(ctx context.Context, m Manifest) error {
+	_, err := r.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: bus.RestoreStream, Description: bus.Description, Subjects: []string{bus.RestoreSubject},
+		Metadata: map[string]string{"agenthost.backup": m.Moment.Format(time.RFC3339Nano)},
+	})
+	if err == nil {
+		r.made = append(r.made, bus.RestoreStream)
+	}
+	return err
+}
+
+// clean removes what a failed restore has made, the mark last.
+func (r *restorer) clean(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWithin)
+	defer cancel()
+	slices.Reverse(r.made)
+	if err := remove(ctx, r.js, r.made); err != nil {
+		return fmt.Errorf("remove what was restored: %w; run the restore again", err)
+	}
+	return nil
+}
+
+// stream restores one stream.
+func (r *restorer) stream(ctx context.Context, i int, s Stream) error {
+	main, err := os.Open(filepath.Join(r.folder, s.File.Name))
+	if err != nil {
+		return err
+	}
+	defer main.Close()
+	var late io.Reader
+	if s.Late != nil {
+		f, err := os.Open(filepath.Join(r.folder, s.Late.Name))
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		late = f
+	}
+	config, err := restoredConfig(s.Config, r.opt.Replicas)
+	if err != nil {
+		return err
+	}
+	read, write := io.Pipe()
+	rewritten := make(chan error, 1)
+	go func() {
+		err := rewrite(write, main, late, s)
+		write.CloseWithError(err)
+		rewritten <- err
+	}()
+	err = send(ctx, r.js, s.Name, config, s.State, &countingReader{read, func(n int) { r.progress(s.Name, i, n) }})
+	read.CloseWithError(io.ErrClosedPipe)
+	if wrong := <-rewritten; wrong != nil && !errors.Is(wrong, io.ErrClosedPipe) {
+		return wrong
+	}
+	return explain(err)
+}
+
+func (r *restorer) progress(stream string, done, n int) {
+	r.bytes += int64(n)
+	if r.opt.Progress != nil {
+		r.opt.Progress(Progress{stream, done, r.all, r.bytes})
+	}
+}
+
+// explain adds to an error what helps.
+func explain(err error) error {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	switch {
+	case ok && (isOrNames(api, bus.CodeNoCluster) || isOrNames(api, bus.CodeNoPeers)):
+		return fmt.Errorf("%w; this NATS has too few servers for its replicas: add --replicas 1, or name a cluster", err)
+	case ok && api.ErrorCode == codeExists:
+		return fmt.Errorf("%w: a host has started meanwhile; stop it, and run this again", err)
+	}
+	return err
+}
+
+// isOrNames reports whether an error is the one with this code, or a failed restore because
+// of it.
+func isOrNames(err *jetstream.APIError, code jetstream.ErrorCode) bool {
+	return err.ErrorCode == code || strings.Contains(err.Description, fmt.Sprintf("(%d)", code))
+}
+
+// codeExists is the server's error code for a stream that is there.
+const codeExists jetstream.ErrorCode = 10130
+
+type countingReader struct {
+	io.Reader
+	count func(n int)
+}
+
+func (r *countingReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.count(n)
+	return n, err
+}

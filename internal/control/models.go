@@ -1,0 +1,59 @@
+package control
+
+import (
+	"context"
+	"slices"
+
+	"agenthost/client"
+	"agenthost/llm"
+)
+
+type breakerOrder struct {
+	Model  string `json:"model" doc:"its name in the configuration"`
+	Action string `json:"action" doc:"trip or reset"`
+}
+
+// breaker trips or resets the breaker of a model of this host.
+func (h Host) breaker(_ context.Context, o breakerOrder) error {
+	gates := h.Gates()
+	i := slices.IndexFunc(gates, func(g *llm.Gate) bool { return g.Name() == o.Model })
+	switch {
+	case i < 0:
+		return coded(client.CodeNotFound, "there is no model %q", o.Model)
+	case o.Action == "trip":
+		gates[i].Trip()
+	case o.Action == "reset":
+		gates[i].Reset()
+	default:
+		return coded(client.CodeBad, "action is %q; want trip or reset", o.Action)
+	}
+	h.Log.Warn().Str("model", o.Model).Str("action", o.Action).Msg("breaker set by hand")
+	return nil
+}
+
+// A ModelListing is the models of all hosts.
+type ModelListing struct {
+	Models []client.HostModel `json:"models"`
+}
+
+func (h Host) models(ctx context.Context, _ none) (ModelListing, error) {
+	list, err := h.client().Models(ctx)
+	return ModelListing{notNil(list)}, err
+}
+
+// A BreakerReport is the breakers of a model on all hosts.
+type BreakerReport struct {
+	Models []client.HostModel `json:"models"`
+	Missed []string           `json:"missed,omitempty"` // hosts that did not do it
+}
+
+// setBreaker is breaker on all hosts.
+func (h Host) setBreaker(ctx context.Context, o breakerOrder) (BreakerReport, error) {
+	all := h.clientFor(callerOf(ctx))
+	set := map[string]func(context.Context, string) (client.Breaker, error){"trip": all.TripModel, "reset": all.ResetModel}[o.Action]
+	if set == nil {
+		return BreakerReport{}, coded(client.CodeBad, "action is %q; want trip or reset", o.Action)
+	}
+	b, err := set(ctx, o.Model)
+	return BreakerReport{notNil(b.Models), b.Missed}, err
+}

@@ -1,0 +1,35 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"agenthost/client"
+)
+
+// A SendRequest gives an agent a message, as agenthost send does.
+type SendRequest struct {
+	Agent   string `json:"agent"`
+	Text    string `json:"text"`
+	Session string `json:"session,omitempty" doc:"the name of the session; empty: a new one"`
+	ID      string `json:"id,omitempty" doc:"makes it one message, however often it is sent"`
+}
+
+func (h Host) send(ctx context.Context, r SendRequest) (client.Receipt, error) {
+	if strings.TrimSpace(r.Text) == "" {
+		return client.Receipt{}, coded(client.CodeBad, "text: it is empty")
+	}
+	if !h.Serves(r.Agent) {
+		return client.Receipt{}, coded(client.CodeNotFound, "%w", &client.UnknownError{What: "agent", Name: r.Agent, Known: h.known(ctx)})
+	}
+	from := callerOf(ctx).by("")
+	party, err := client.ParseParty(r.Session, from)
+	if err != nil {
+		return client.Receipt{}, coded(client.CodeBad, "%w", err)
+	}
+	m := client.NewMessage(r.Text)
+	m.ID = cmp.Or(r.ID, m.ID)
+	c := client.New(h.NC, h.JS, client.Options{Door: callerOf(ctx).door()})
+	return c.Conversation(r.Agent, party).Send(ctx, m)
+}

@@ -1,0 +1,211 @@
+package erase_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/bus/streams"
+	"agenthost/internal/erase"
+	"agenthost/session"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+)
+
+// noHosts is a fleet of which no host runs.
+type noHosts struct{}
+
+func (noHosts) Runs(context.Context) (bool, error)              { return false, nil }
+func (noHosts) Stop(context.Context, string, session.Key) error { return erase.ErrUnserved }
+func (noHosts) Dropped(context.Context, session.Deletion) error { return nil }
+
+type world struct {
+	*testing.T
+	js jetstream.JetStream
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	b := bustest.Open(t)
+	if err := streams.Provision(t.Context(), b.JS, 1, 4, zerolog.Nop()); err != nil {
+		t.Fatal(err)
+	}
+	return &world{t, b.JS}
+}
+
+// put stores each "subject payload".
+func (w *world) put(messages ...string) {
+	w.Helper()
+	for _, one := range messages {
+		subject, data, _ := strings.Cut(one, " ")
+		if _, err := w.js.PublishMsg(w.Context(), &nats.Msg{Subject: subject, Data: []byte(data)}); err != nil {
+			w.Fatalf("%s: %v", subject, err)
+		}
+	}
+}
+
+// left are the subjects of all that is stored, without those whose data is empty.
+func (w *world) left() (subjects []string, all []byte) {
+	w.Helper()
+	list := w.js.ListStreams(w.Context())
+	for info := range list.Info() {
+		s, err := w.js.Stream(w.Context(), info.Config.Name)
+		if err != nil {
+			w.Fatal(err)
+		}
+		for seq := uint64(1); seq <= info.State.LastSeq; seq++ {
+			if msg, err := s.GetMsg(w.Context(), seq); err == nil {
+				header, _ := json.Marshal(msg.Header)
+				subjects = append(subjects, msg.Subject)
+				all = fmt.Appendf(all, "%s %s %s\n", msg.Subject, msg.Data, header)
+			}
+		}
+	}
+	slices.Sort(subjects)
+	return subjects, all
+}
+
+func (w *world) erase(peer, agent string) (erase.Report, error) {
+	w.Helper()
+	person, err := erase.ParsePerson(peer)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return erase.Run(w.Context(), w.js, noHosts{}, erase.Options{Person: person, Agent: agent})
+}
+
+func note(place, name string) string {
+	return "$KV.AGENT_CHANNELS." + place + ".channel." + base64.RawURLEncoding.EncodeToString([]byte(name)) + "_ 17"
+}
+
+const secret = "my sister lives in Turku"
+
+// What hosts keep beside sessions, of Zoë and of others whose things look alike.
+func TestRunWithoutSessions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sid := session.SID("ana", "irc.x/zoe-1")
+	dm := session.SID("ana", "irc.x/dm/zoe-1")
+	theirs := []string{
+		`plugin.inbound.irc.x {"from":"zoe-1","name":"Zoë","text":"` + secret + `"}`,
+		`plugin.outbound.irc.x {"agent":"ana","session":"irc.x/dm/zoe-1","to":"zoe-1","text":"x"}`,
+		`agent.route.bob {"kind":"delegate","from":"ana","text":"Look up: ` + secret + `"}`,
+		`agent.route.bob {"kind":"result","from":"ana","correlation_id":"ana.` + dm + `.abc","text":"x"}`,
+		`agent.events.ana.budget {"agent":"ana","span":"peer_day","peer":"irc.x/zoe-1"}`,
+		`agent.events.ana.duplicate_id {"agent":"ana","session":"irc.x/dm/zoe-1"}`,
+		`agent.dead.ana {"agent":"ana","subject":"plugin.inbound.irc.x","payload":"{\"from\":\"zoe-1\",\"text\":5}"}`,
+		`agent.dead.ana {"agent":"ana","subject":"plugin.inbound.irc.x","payload":"{\"from\":\"zoe-1"}`,
+		`agent.snapshot.ana.` + dm + ` {"v":1,"key":"irc.x/dm/zoe-1","seq":7}`,
+		`$KV.AGENT_SPEND.ana.2026-11-24.` + sid + ` {"spent":5}`,
+		`$KV.AGENT_SPEND.ana.2026-11-24.alert.peer_day-50.` + sid + ` {}`,
+		`$KV.AGENT_ALLOWED.ana.all.x {"id":"ana.all.x","agent":"ana","what":"write_file","by":"zoe-1"}`,
+		`$KV.AGENT_ALLOWED.ana.` + dm + `.x {"id":"x","agent":"ana","session":"irc.x/dm/zoe-1","by":"bo"}`,
+		`$KV.AGENT_WAITING.ana.` + dm + `.x {"id":"x","agent":"ana","session":"irc.x/dm/zoe-1","prompt":"ok?"}`,
+		`$KV.AGENT_MEMORY.ana._.a {"agent":"ana","text":"Zoë is in room 5"}`,
+		`$KV.AGENT_MEMORY.ana.abc.b {"agent":"ana","peer":"irc.x/dm/bo","text":"She said: ` + secret + `"}`,
+		`$KV.AGENT_PAIRINGS.paired.ana.` + dm + ` {"agent":"ana","channel":"irc","instance":"x","from":"zoe-1","approved":true}`,
+		`$KV.AGENT_CHANNELS.irc.x.preview.ab {"chat":"zoe-1","agent":"ana","id":"1"}`,
+		note("irc.x", "direct zoe-1"),
+		`$KV.AGENT_SCHEDULES.ana.remind-1 {"agent":"ana","name":"remind-1","source":"reminder","prompt":"x","origin":{"session":"irc.x/dm/zoe-1","subject":"plugin.outbound.irc.x","to":"zoe-1"}}`,
+	}
+	others := []string{
+		`plugin.inbound.irc.y {"from":"zoe-1","text":"somebody else"}`,
+		`plugin.inbound.irc.x {"from":"zoe-12","text":"hi"}`,
+		`plugin.outbound.irc.x {"agent":"ana","session":"irc.x/dm/bo","to":"bo","text":"x"}`,
+		`agent.route.bob {"kind":"delegate","from":"zoe-1","text":"an agent of that name"}`,
+		`agent.events.ana.started {"agent":"ana"}`,
+		`agent.dead.ana {"agent":"ana","subject":"plugin.inbound.irc.x","payload":"{\"from\":\"bo"}`,
+		`$KV.AGENT_SPEND.ana.2026-11-24 {"spent":5}`,
+		`$KV.AGENT_SPEND.ana.2026-11-24.` + session.SID("ana", "irc.y/zoe-1") + ` {"spent":5}`,
+		`$KV.AGENT_ALLOWED.ana.all.y {"id":"ana.all.y","agent":"ana","what":"write_file","by":"bo"}`,
+		`$KV.AGENT_WAITING.ana.xyz.y {"id":"y","agent":"ana","session":"irc.x/dm/bo","kind":"delegate","to":"zoe-1"}`,
+		`$KV.AGENT_MEMORY.ana._.c {"agent":"ana","text":"Zoëlle is in room 6"}`,
+		`$KV.AGENT_MEMORY.ana.abc.d {"agent":"ana","peer":"irc.x/dm/bo","text":"Zoë is my wife"}`,
+		`$KV.AGENT_PAIRINGS.paired.ana.bo {"agent":"ana","channel":"irc","instance":"y","from":"zoe-1","approved":true}`,
+		note("irc.x", "direct zoe-12"),
+		note("irc.y", "direct zoe-1"),
+		`$KV.AGENT_SCHEDULES.ana.morning {"agent":"ana","name":"morning","source":"config","prompt":"x","origin":{"subject":"plugin.outbound.irc.x","to":"zoe-1"}}`,
+		`agent.schedule.ana.morning {"kind":"schedule","from":"morning","text":"x","origin":{"subject":"plugin.outbound.irc.x","to":"zoe-1"}}`,
+	}
+	w.put(others...)
+	want, _ := w.left()
+	w.put(theirs...)
+	w.put(
+		`agent.audit.abort {"action":"abort","by":"cli:kate","door":"cli","agent":"ana","session":"irc.x/dm/zoe-1","detail":"she asked"}`,
+		`agent.audit.approve {"action":"approve","by":"zoe-1","door":"plugin.inbound.irc.x","agent":"ana","session":"irc.x/group/1"}`,
+	)
+	want = append(want, "agent.audit.abort", "agent.audit.approve")
+	slices.Sort(want)
+	report, err := w.erase("irc.x/zoe-1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, all := w.left()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what is left: %s", diff)
+	}
+	for _, gone := range []string{secret, `"irc.x/dm/zoe-1"`, "she asked", sid, dm} {
+		if bytes.Contains(all, []byte(gone)) {
+			t.Errorf("%q is left in %s", gone, all)
+		}
+	}
+	for _, stays := range []string{`"by":"cli:kate"`, `"session":"irc.x/group/1"`, `"by":"[erased]"`} {
+		if !bytes.Contains(all, []byte(stays)) {
+			t.Errorf("%q is gone", stays)
+		}
+	}
+	if len(report.Kept) != 1 || !strings.Contains(report.Kept[0], "schedule morning of ana") {
+		t.Errorf("stays: got %q", report.Kept)
+	}
+	if diff := cmp.Diff([]string{"irc.x/zoe-1"}, report.Found); diff != "" {
+		t.Errorf("found: %s", diff)
+	}
+	if again, err := w.erase("irc.x/zoe-1", ""); err != nil || again.Total() != 0 {
+		t.Errorf("again: got %v, %v", again.Counts, err)
+	}
+}
+
+// A reply in a group that is not delivered yet is for the others too.
+func TestRunLeavesWhatIsNotDelivered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	consumer, err := w.js.CreateConsumer(t.Context(), bus.OutboundStream, jetstream.ConsumerConfig{
+		Durable: "plugin-irc", FilterSubject: "plugin.outbound.irc", AckPolicy: jetstream.AckExplicitPolicy,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.put(
+		`plugin.inbound.irc {"from":"zoe-1","text":"`+secret+`"}`,
+		`plugin.outbound.irc {"agent":"ana","session":"irc/group/1","to":"bo","text":"She said: `+secret+`"}`,
+	)
+	report, err := w.erase("zoe-1", "")
+	if !errors.Is(err, erase.ErrBusy) || len(report.Kept) != 1 {
+		t.Errorf("got %+v, %v, want %v", report, err, erase.ErrBusy)
+	}
+	msg, err := consumer.Next()
+	if err != nil || !bytes.Contains(msg.Data(), []byte(secret)) {
+		t.Fatalf("it is not delivered: %v", err)
+	}
+	if err := msg.DoubleAck(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// Her message is gone by now; what it said is known from the journal.
+	if report, err = w.erase("zoe-1", ""); err != nil || report.Counts[erase.Outbound] != 1 {
+		t.Errorf("got %+v, %v", report, err)
+	}
+	if left, all := w.left(); len(left) != 0 {
+		t.Errorf("left: %s", all)
+	}
+}

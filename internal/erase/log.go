@@ -1,0 +1,153 @@
+package erase
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"agenthost/bus"
+	"agenthost/llm"
+	"agenthost/run"
+
+	"github.com/nats-io/nuid"
+)
+
+// A logEdit erases a person from the log of a session that is not theirs alone, event by
+// event.
+type logEdit struct {
+	r     *redactor
+	names words // the person's id and names, when they take part in the session
+	other map[string]string
+	runs  map[string]*theirsIn
+	now   *theirsIn // of the run of the event
+}
+
+// theirsIn is what the person has said in a run.
+type theirsIn struct {
+	words words
+	texts []string
+	names []string
+	media []string // objects and addresses
+}
+
+// mine reports whether an input is of the person.
+func (p Person) mine(in *run.Input) (bus.Inbound, bool) {
+	place := placeOf(in.Subject)
+	if place == "" {
+		return bus.Inbound{}, false
+	}
+	env, _ := bus.ReadInbound(in.Envelope) // what it has will do
+	return env, p.wrote(place, env.From)
+}
+
+// inputs are those that an event has.
+func inputs(e *run.Event) []run.Input {
+	list := slices.Clip(e.Inputs)
+	if e.Input != nil {
+		list = append(list, *e.Input)
+	}
+	return list
+}
+
+// event is the event as it is from now on; nil when it stays.
+func (l *logEdit) event(of string, raw json.RawMessage) (json.RawMessage, error) {
+	e := run.Event{}
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return nil, err
+	}
+	of = cmp.Or(e.Run, of)
+	if l.now = l.runs[of]; l.now == nil {
+		l.now = &theirsIn{}
+		l.runs[of] = l.now
+	}
+	own := false
+	for _, in := range inputs(&e) {
+		if env, mine := l.r.person.mine(&in); mine {
+			own = true
+			l.heard(env, in.ID)
+		}
+	}
+	tree, err := decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	fields, ok := tree.(map[string]any)
+	if !ok {
+		return nil, nil
+	}
+	said := l.said(&e, own)
+	if said {
+		fields["message"] = erasedMessage(fields["message"])
+	}
+	now, changed := l.r.value(fields, "", view{words: []*words{&l.r.quotes, &l.names, &l.now.words}, other: l.other})
+	if !changed && !said {
+		return nil, nil
+	}
+	return encode(now)
+}
+
+// heard notes what a message of the person says.
+func (l *logEdit) heard(env bus.Inbound, id string) {
+	n := l.now
+	n.texts = append(n.texts, env.Text)
+	n.words.add(env.Text)
+	n.words.addText(env.Text)
+	for line := range strings.Lines(env.Text) { // several messages are merged by lines
+		n.words.add(line)
+	}
+	n.names = append(n.names, cmp.Or(env.Name, cmp.Or(env.From, anonymous)))
+	for _, m := range env.Media {
+		n.media = append(n.media, m.Object, m.URL)
+		n.words.addLong(m.URL)
+		n.words.add(m.Name)
+	}
+	whole := words{}
+	whole.addName(l.r.person.From)
+	if whole.replace(id) != id && l.other[id] == "" {
+		l.other[id] = "erased-" + nuid.Next()
+	}
+}
+
+// said reports whether the message of an event is the person's alone.
+func (l *logEdit) said(e *run.Event, own bool) bool {
+	m := e.Message
+	switch {
+	case m == nil || m.Role != llm.User:
+		return false
+	case m.Name != "":
+		return slices.Contains(l.now.names, m.Name)
+	case own && e.Type == run.InputAdded:
+		return true
+	}
+	text := m.Text()
+	return slices.Contains(l.now.texts, text) && (text != "" || slices.ContainsFunc(m.Media(), func(one *llm.Media) bool {
+		return one.Object != "" && slices.Contains(l.now.media, one.Object) || one.URL != "" && slices.Contains(l.now.media, one.URL)
+	}))
+}
+
+// erasedMessage is what is left of a message of the person.
+func erasedMessage(message any) any {
+	left := map[string]any{"role": "user", "parts": []any{map[string]any{"type": "text", "text": Erased}}}
+	if m, ok := message.(map[string]any); ok && m["name"] != nil {
+		left["name"] = Erased
+	}
+	return left
+}
+
+// ends reports whether the unfinished run is there for the person alone.
+func (l *logEdit) ends(r run.Run) bool {
+	if len(r.Inputs) == 0 {
+		return false
+	}
+	for _, in := range r.Inputs {
+		env := struct {
+			From string `json:"from"`
+		}{}
+		_ = json.Unmarshal(in.Envelope, &env) // then it has no sender
+		if env.From != Erased {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,83 @@
+package erase
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"agenthost/bus"
+	"agenthost/session"
+)
+
+// A Person is one sender: From as the channel names them, on one account of a channel
+// or, when Place is empty, on all of them.
+type Person struct {
+	Place string // <channel>[.<instance>]
+	From  string
+}
+
+var (
+	isPlace = regexp.MustCompile(`^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})?$`)
+	isKey   = regexp.MustCompile(`^[^/]+/(dm|group)/`)
+)
+
+// ParsePerson reads [<channel>[.<instance>]/]<from>.
+func ParsePerson(text string) (Person, error) {
+	place, from, ok := strings.Cut(text, "/")
+	if !ok || !isPlace.MatchString(place) {
+		place, from = "", text
+	}
+	switch {
+	case from == "":
+		return Person{}, errors.New("name the person: <from>, or <channel>[.<instance>]/<from>")
+	case isKey.MatchString(text):
+		return Person{}, fmt.Errorf("%q is the key of a session; name the person as %s/%s", text, place, from[strings.IndexByte(from, '/')+1:])
+	}
+	return Person{place, from}, nil
+}
+
+// String is the person as ParsePerson reads them.
+func (p Person) String() string {
+	if p.Place == "" {
+		return p.From
+	}
+	return p.Place + "/" + p.From
+}
+
+// at reports whether the person is one of those at a place; an empty place is unknown.
+func (p Person) at(place string) bool { return p.Place == "" || p.Place == place }
+
+// wrote reports whether an envelope that came at a place is theirs.
+func (p Person) wrote(place, from string) bool {
+	return p.at(place) && cmp.Or(from, anonymous) == p.From
+}
+
+// anonymous is who has written an envelope that does not say so.
+const anonymous = "anonymous"
+
+// placeOf is the account of a channel that a subject belongs to; empty: none.
+func placeOf(subject string) string {
+	for _, prefix := range []string{bus.InboundPrefix, bus.OutboundPrefix} {
+		if place, ok := strings.CutPrefix(subject, prefix); ok {
+			return place
+		}
+	}
+	return ""
+}
+
+var escape = strings.NewReplacer("%", "%25", "/", "%2F")
+
+var fork = regexp.MustCompile(`~fork-\d+$`)
+
+// owns reports whether a key is that of a conversation with the person alone, of one of
+// several with them, or of a fork of it.
+func (p Person) owns(key session.Key) bool {
+	place, rest, ok := strings.Cut(string(key), "/dm/")
+	if !ok || strings.Contains(place, "/") || place == "route" || place == "schedule" || place == "event" || !p.at(place) {
+		return false
+	}
+	who, _, _ := strings.Cut(fork.ReplaceAllString(rest, ""), "/")
+	return who == escape.Replace(p.From)
+}

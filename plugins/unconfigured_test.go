@@ -1,0 +1,163 @@
+package plugins_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/plugins"
+	"agenthost/plugins/settings"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// cleaner runs a Cleaner in a fleet that has the account or not.
+func cleaner(t *testing.T, h *runner, configured *atomic.Bool) *plugins.Cleaner {
+	t.Helper()
+	c := &plugins.Cleaner{
+		JS: h.bus.JS, Publisher: h.publisher, Log: h.bus.Log,
+		Configured: func(context.Context) (map[string]bool, error) {
+			return map[string]bool{"test.one": configured.Load()}, nil
+		},
+	}
+	background(t, func(ctx context.Context) error {
+		tick := time.NewTicker(plugins.SweepEvery)
+		defer tick.Stop()
+		for {
+			c.Sweep(ctx)
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-tick.C:
+			}
+		}
+	})
+	return c
+}
+
+func hasConsumer(t *testing.T, b *bus.Bus) bool {
+	t.Helper()
+	_, err := b.JS.Consumer(t.Context(), bus.OutboundStream, consumer)
+	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// The consumer of an account is removed an hour after the last host that had the account,
+// and not before the replies that wait have expired. An account that comes back gets
+// what was said meanwhile. Not in parallel: it runs on a fake clock.
+func TestConsumerOfAnUnconfiguredAccountIsRemoved(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		b := connect(t, "")
+		platform := newMemory(chatLimits())
+		h := startHost(t, b, "host-1", platform, settings.Account{}).connected()
+		send(t, b, numbered("ana", 0, 2)...)
+		settled(t, b)
+		var configured atomic.Bool
+		c := cleaner(t, h, &configured)
+		time.Sleep(70 * time.Minute)
+		if !hasConsumer(t, b) || len(c.Found()) > 0 {
+			t.Fatalf("a host serves the account: found %v", c.Found())
+		}
+
+		configured.Store(true) // on a host that cannot be built, say
+		h.stop()
+		send(t, b, numbered("bob", 0, 1)...)
+		time.Sleep(70 * time.Minute)
+		if !hasConsumer(t, b) || len(c.Found()) > 0 {
+			t.Fatalf("another host has the account: found %v", c.Found())
+		}
+
+		configured.Store(false)
+		time.Sleep(70 * time.Minute)
+		if found := c.Found(); !hasConsumer(t, b) || len(found) != 1 || found[0].String() != "test.one" || found[0].Waiting != 1 {
+			t.Fatalf("a reply waits: found %v", found)
+		}
+		time.Sleep(72 * time.Hour)
+		if hasConsumer(t, b) || len(c.Found()) > 0 {
+			t.Fatalf("nothing waits any more: found %v", c.Found())
+		}
+
+		send(t, b, numbered("ana", 2, 2)...)
+		startHost(t, b, "host-1", platform, settings.Account{}).connected()
+		settled(t, b)
+		if diff := cmp.Diff(wantTexts("ana", 4), platform.texts("ana")); diff != "" {
+			t.Error(diff)
+		}
+		if texts := platform.texts("bob"); len(texts) > 0 {
+			t.Errorf("what has expired was delivered: %q", texts)
+		}
+	})
+}
+
+// An account that is removed and back within an hour has lost nothing, and gets nothing
+// twice.
+func TestAccountIsBackWithinAnHour(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		b := connect(t, "")
+		platform := newMemory(chatLimits())
+		h := startHost(t, b, "host-1", platform, settings.Account{}).connected()
+		send(t, b, numbered("ana", 0, 2)...)
+		settled(t, b)
+		h.stop()
+		c := cleaner(t, h, &atomic.Bool{})
+		time.Sleep(40 * time.Minute)
+		if len(c.Found()) != 1 {
+			t.Errorf("found %v", c.Found())
+		}
+		h = startHost(t, b, "host-1", platform, settings.Account{}).connected()
+		time.Sleep(40 * time.Minute)
+		h.stop()
+		time.Sleep(40 * time.Minute)
+		if !hasConsumer(t, b) {
+			t.Error("the hour is counted from before the account was back")
+		}
+	})
+}
+
+// What is said while the consumer is gone is delivered once it is there again.
+func TestRepliesWhileTheConsumerIsGone(t *testing.T) {
+	t.Parallel()
+	b := connect(t, "")
+	platform := newMemory(chatLimits())
+	startHost(t, b, "host-1", platform, settings.Account{}).connected()
+	send(t, b, numbered("ana", 0, 2)...)
+	settled(t, b)
+	if err := b.JS.DeleteConsumer(t.Context(), bus.OutboundStream, consumer); err != nil {
+		t.Fatal(err)
+	}
+	send(t, b, numbered("ana", 2, 2)...)
+	bustest.Eventually(t, "all are delivered", func() bool { return len(platform.texts("ana")) >= 4 })
+	if diff := cmp.Diff(wantTexts("ana", 4), platform.texts("ana")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The timing of this version counts for a consumer that another one has made.
+func TestConsumerOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	b := connect(t, "")
+	claims := bus.OwnerPrefix + "test.one"
+	_, err := b.JS.CreateConsumer(t.Context(), bus.OutboundStream, jetstream.ConsumerConfig{
+		Durable: consumer, FilterSubjects: []string{claims, subject}, AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Minute,
+		PriorityPolicy: jetstream.PriorityPolicyPinned, PriorityGroups: []string{"owner"}, PinnedTTL: time.Minute,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	startHost(t, b, "host-1", newMemory(chatLimits()), settings.Account{}).connected()
+	config := consumerInfo(t, b).Config
+	if config.PinnedTTL >= 10*time.Second || config.AckWait >= 10*time.Second {
+		t.Errorf("a dead host keeps the account for %v and its replies for %v", config.PinnedTTL, config.AckWait)
+	}
+	if !slices.Contains(config.FilterSubjects, claims) {
+		t.Errorf("filters %q", config.FilterSubjects)
+	}
+}
