@@ -12,9 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	natsserver "github.com/nats-io/nats-server/v2/server"
 )
 
 // natsHost is what the blocks with the nats command are about: the agents that the
@@ -116,13 +113,6 @@ until agenthost dead ls | grep -q plugin.inbound.web; do sleep 0.1; done
 	{
 		page: "docs/doors/agentprotocol.md", block: "agents.prompt.agenthost.default.assistant",
 		want: []string{`(?m)^\{"type":"status","data":"ack"\}`, `(?m)^\{"type":"response","data":"You said: hello"\}`, `"interval_s":30`, `"max_payload":"768KB"`},
-	},
-	{page: "docs/operations.md", block: "nats backup account", want: []string{`AGENT_SESSIONS`, `KV_AGENT_WAITING`}},
-	{
-		page: "docs/operations.md", block: "nats backup restore account",
-		before: fmt.Sprintf("%q %s 4299 ~/empty > empty.log 2>&1 &\nuntil nats -s 127.0.0.1:4299 account info > /dev/null 2>&1; do sleep 0.1; done\n", os.Args[0], emptyServer),
-		fill:   map[string]string{"nats://nats.example.org": "echo nats://127.0.0.1:4299"},
-		want:   []string{`AGENT_SESSIONS`, `KV_AGENT_WAITING`},
 	},
 	{
 		page: "docs/operations.md", block: "nats stream purge",
@@ -243,26 +233,4 @@ func cutSubscription(text string) (first, subscription, rest string) {
 		}
 	}
 	return first, subscription, rest
-}
-
-const emptyServer = "empty-server"
-
-func init() { programs[emptyServer] = serveEmpty }
-
-// serveEmpty is a NATS server on the port of its first argument, with nothing in it.
-func serveEmpty() int {
-	var opts natsserver.Options
-	_, err := fmt.Sscan(os.Args[2], &opts.Port)
-	opts.JetStream, opts.StoreDir, opts.Host = true, os.Args[3], "127.0.0.1"
-	s, failed := natsserver.NewServer(&opts)
-	if err != nil || failed != nil {
-		fmt.Println(err, failed)
-		return 1
-	}
-	s.Start()
-	if !s.ReadyForConnections(time.Minute) {
-		return 1
-	}
-	s.WaitForShutdown()
-	return 0
 }
