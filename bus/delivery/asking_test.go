@@ -55,9 +55,11 @@ func TestLaneIsHandedOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := two.want("1?~", "2?~")
-		if one.Serving() || !two.Serving() || !one.Since().IsZero() || two.Since().IsZero() || two.Lag() != 2 {
-			t.Errorf("one serves: %t, two: %t since %s, with a lag of %d; want two to serve, with 2", one.Serving(), two.Serving(), two.Since(), two.Lag())
+		if one.Serving() || !two.Serving() || !one.Since().IsZero() || two.Since().IsZero() {
+			t.Errorf("one serves: %t, two: %t since %s; want two to serve", one.Serving(), two.Serving(), two.Since())
 		}
+		// The message that is just handed out counts as waiting until the agent's side returns.
+		until(t, "a lag of 2", func() bool { return two.Lag() == 2 })
 		each(held, (*delivery.Delivery).Done)
 		each(got, (*delivery.Delivery).Done)
 		one.Ask(true)

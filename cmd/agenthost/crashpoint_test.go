@@ -43,15 +43,10 @@ func TestInteropChannelCrashPoints(t *testing.T) {
 	}
 }
 
-// The same on real servers: dovecot with OpenSMTPD, Synapse, ergo. On ergo, of what is said
-// while the host is down, messages are now and then not read from its history: that fault
-// is open, and AGENTHOST_REAL_SERVERS=1 shows it.
+// The same on real servers: dovecot with OpenSMTPD, Synapse, ergo.
 func TestInteropRealServerCrashPoints(t *testing.T) {
 	t.Parallel()
 	for name, start := range realServers {
-		if name == "irc" && os.Getenv("AGENTHOST_REAL_SERVERS") == "" {
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			crashEverywhere(t, name, start(t))

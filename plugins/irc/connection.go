@@ -33,6 +33,7 @@ type connection struct {
 	settings settings.IRC
 	caps     map[string]string // what is agreed on; it does not change after login
 	support  map[string]string // what the server says of itself; likewise
+	early    []ircmsg.Message  // what came amid the greeting and is for the session
 
 	mu       sync.Mutex
 	nick     string            // what it is called now

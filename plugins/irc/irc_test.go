@@ -379,6 +379,39 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// A server may bring what is said in a channel before it says that the account is in it.
+// That comes behind the history: whoever noted it first would pass over what is there.
+func TestHistoryBeforeTheJoinIsSaid(t *testing.T) {
+	t.Parallel()
+	s := irctest.New(t, irctest.AllCaps)
+	s.Answers["JOIN"] = "@msgid=m2 :ben!a@h PRIVMSG #room :live\r\n:%s!b@h JOIN #Room"
+	s.History = func(p []string) []string {
+		if p[0] == "AFTER" && p[2] == "msgid=m0" {
+			return []string{"@batch=h;msgid=m1 :ana!a@h PRIVMSG #room :missed"}
+		}
+		return nil
+	}
+	in := &memory{notes: map[string][]byte{noteOf("#room"): []byte(markOf("m0", "2026-01-01T00:00:00.000Z"))}}
+	serve(t, channel(t, account(s, nil)), in)
+	in.next(t, 2)
+	if got := in.messages(); got[0].Text != "missed" || got[1].Text != "live" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A message may come while the server still greets.
+func TestMessageAmidTheGreeting(t *testing.T) {
+	t.Parallel()
+	s := irctest.New(t, "")
+	s.Answers["CAP"] = ":s 421 * CAP :Unknown command"
+	s.Answers["USER"] = ":s 001 bot :Welcome\r\n:ana!a@h PRIVMSG bot :early\r\n:s 376 bot :End"
+	in := &memory{}
+	serve(t, channel(t, account(s, nil)), in)
+	if m := in.next(t, 1); m.Text != "early" || m.From != "ana" {
+		t.Errorf("got %+v", m)
+	}
+}
+
 func TestHistoryThatForgot(t *testing.T) {
 	t.Parallel()
 	s := irctest.New(t, irctest.AllCaps)

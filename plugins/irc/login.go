@@ -71,6 +71,8 @@ func (l *login) step(m ircmsg.Message) (done bool, err error) {
 		l.supports(m)
 	case "376", "422":
 		return true, nil
+	case "PRIVMSG", "JOIN", "NICK": // a bouncer, or people who are quick
+		l.early = append(l.early, m)
 	}
 	return false, nil
 }

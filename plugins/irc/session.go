@@ -57,6 +57,11 @@ func (s *session) run(ctx context.Context) error {
 	g.Go(func() error { return s.join(ctx) })
 	g.Go(func() error {
 		defer s.lose()
+		for _, m := range s.early {
+			if err := s.handle(ctx, m); err != nil {
+				return err
+			}
+		}
 		for {
 			m, err := s.read()
 			if err != nil {
@@ -118,6 +123,9 @@ func (s *session) joinAbsent(ctx context.Context) error {
 	}
 	for _, name := range s.settings.Join {
 		if s.isAbsent(name) {
+			if s.has("draft/chathistory") {
+				s.past.begin(s.fold(name)) // lines may come before the server says that the account is in
+			}
 			if err := s.paced(ctx, "JOIN", name); err != nil {
 				return err
 			}
