@@ -23,7 +23,12 @@ const aWhile = 30 * time.Second
 
 func consumer(t *testing.T, js jetstream.JetStream) *jetstream.ConsumerInfo {
 	t.Helper()
-	c, err := js.Consumer(t.Context(), bus.InboundStream, delivery.LaneName(0))
+	return consumerOf(t, js, 0)
+}
+
+func consumerOf(t *testing.T, js jetstream.JetStream, lane int) *jetstream.ConsumerInfo {
+	t.Helper()
+	c, err := js.Consumer(t.Context(), bus.InboundStream, delivery.LaneName(lane))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,9 @@ func TestSetLanes(t *testing.T) {
 	for _, h := range []*host{quick, slow, idle} {
 		h.flush()
 	}
+	bustest.Eventually(t, "the server has worked off all acknowledgements", func() bool {
+		return consumer(t, js).NumAckPending == 0 && consumerOf(t, js, 1).NumAckPending == 3
+	})
 	bustest.WantError(t, delivery.SetLanes(t.Context(), js, 2), "stream AGENT_INBOUND: a host serves lane-0", "stop every host first")
 	if c := bustest.StreamConfig(t, js, bus.InboundStream); c.Metadata["agenthost.lanes"] != "4" {
 		t.Errorf("after the refusal: got %s lanes, want 4", c.Metadata["agenthost.lanes"])
