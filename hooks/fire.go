@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,4 +109,17 @@ func merged(args, changes Args) Args {
 	maps.Copy(all, args)
 	maps.Copy(all, changes)
 	return all
+}
+
+// take makes the changes of a handler that count.
+func (l *leg) take(from *link, changes Args) {
+	changes, refused := l.call.Changeable.split(l.call.Args, changes)
+	for _, name := range refused {
+		l.log.Warn().Str("hook", l.call.Hook).Str("handler", from.label).Str("agent", l.call.Agent).Str("session", l.call.Session).
+			Str("run", l.call.Run).Str("argument", name).Msg("a hook overrides what cannot be changed at this point; it stays as it was")
+	}
+	if len(changes) > 0 {
+		l.acts = append(l.acts, Act{Handler: from.label, At: time.Now(), Action: Override, Args: slices.Sorted(maps.Keys(changes))})
+		l.action, l.call.Args = Override, merged(l.call.Args, changes)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"syscall"
 	"time"
@@ -99,4 +100,25 @@ func AsError(err error) *Error {
 		return e
 	}
 	return &Error{Code: CodeInternal, Err: err}
+}
+
+// StatusError is err classified by the HTTP status that came with it; header
+// may say when to try again and may be nil.
+func StatusError(status int, header http.Header, err error) *Error {
+	e := &Error{Status: status, RetryAfter: retryAfter(header), Err: err}
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired:
+		e.Code = CodeProviderAuth
+	case status == http.StatusTooManyRequests:
+		e.Code, e.Transient = CodeProviderRateLimit, true
+	case status == http.StatusRequestTimeout, status >= 500:
+		e.Code, e.Transient = CodeProviderUnavailable, true
+	case status < 400, status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
+		// No such model or no such server: another try is in vain, another
+		// provider is not.
+		e.Code = CodeProviderUnavailable
+	default:
+		e.Code, e.TooLong = CodeValidation, status == http.StatusRequestEntityTooLarge
+	}
+	return e
 }

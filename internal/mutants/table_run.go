@@ -4,23 +4,23 @@ package main
 var runMutants = []mutant{
 	{
 		name: "unsafe-tool-runs-again", breaks: "after a crash only a tool marked safe runs again",
-		file: "run/start.go", pkg: "./run", tests: []string{"TestInterruptedResult", "TestResume"}, ci: true,
+		file: "run/resume.go", pkg: "./run", tests: []string{"TestInterruptedResult", "TestResume"}, ci: true,
 		old: `if c.ready() && c.Rerun != SafeRerun {`,
 		new: `if c.ready() && c.Rerun == "never" {`,
 	},
 	{
 		name: "tools-before-their-commit", breaks: "the request of a tool is in the log before it runs",
-		file: "run/calls.go", pkg: "./run", tests: []string{"TestToolsAreWrittenBeforeTheyRun"}, ci: true,
+		file: "run/dispatch.go", pkg: "./run", tests: []string{"TestToolsAreWrittenBeforeTheyRun"}, ci: true,
 		old: `	m.commit()
 	m.launch()
 }
 
-func (m *machine) rerun`,
+// proceed`,
 		new: `	m.launch()
 	m.commit()
 }
 
-func (m *machine) rerun`,
+// proceed`,
 	},
 	{
 		name: "attempt-after-the-work", breaks: "a counted attempt is in the log before any work",
@@ -106,7 +106,7 @@ func (m *machine) rerun`,
 	},
 	{
 		name: "next-hook-sees-the-original", breaks: "a hook sees what those before it have changed",
-		file: "hooks/isolation.go", pkg: "./hooks", tests: []string{"TestNextSeesOverride"},
+		file: "hooks/fire.go", pkg: "./hooks", tests: []string{"TestNextSeesOverride"},
 		old: `		l.action, l.call.Args = Override, merged(l.call.Args, changes)`,
 		new: `		l.action = Override`,
 	},

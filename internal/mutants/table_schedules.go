@@ -10,7 +10,7 @@ var scheduleMutants = []mutant{
 	},
 	{
 		name: "tick-named-by-its-host", breaks: "a tick has the same id on every host",
-		file: "heartbeat/pulse.go", pkg: "./heartbeat", tests: []string{"TestTicksOfTwoHosts"}, ci: true,
+		file: "heartbeat/beat.go", pkg: "./heartbeat", tests: []string{"TestTicksOfTwoHosts"}, ci: true,
 		old: `	id := TickID(b.Agent, due)
 `,
 		new: `	id := TickID(b.Agent, due) + p.Host
@@ -18,7 +18,7 @@ var scheduleMutants = []mutant{
 	},
 	{
 		name: "tick-decided-twice", breaks: "a tick is decided once in the fleet",
-		file: "heartbeat/beats.go", pkg: "./heartbeat", tests: []string{"TestDecide"}, ci: true,
+		file: "heartbeat/ticks.go", pkg: "./heartbeat", tests: []string{"TestDecide"}, ci: true,
 		old: `		if !due.After(rec.Due) {`,
 		new: `		if due.Before(rec.Due) {`,
 	},

@@ -1,51 +1,20 @@
 package toolcall
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"agenthost/agents"
-	"agenthost/agents/internal/ask"
 	"agenthost/agents/internal/profile"
 	"agenthost/bus"
 	"agenthost/run"
 	"agenthost/session"
-	"agenthost/tools"
 
 	"github.com/nats-io/nats.go"
 )
-
-// waitFor turns what a tool waits for into what the machine waits for.
-func (t *Caller) waitFor(call run.Call, w tools.Wait) run.Signal {
-	wait := &run.Wait{For: run.ForQuestion, Prompt: w.Prompt, Options: w.Options, Context: w.Context, ID: ask.NewToken()}
-	wait.Deadline = time.Now().Add(cmp.Or(w.Timeout, t.Profile.Config.Limits.ApprovalTimeout))
-	if w.To != "" {
-		if why := t.refuseDelegate(w.To); why != "" {
-			return run.Signal{Result: why, Source: run.FromDenial}
-		}
-		wait.For, wait.To = run.ForDelegate, w.To
-		wait.CorrelationID = t.WaitID(t.ID, run.Call{Wait: wait.ID})
-		wait.Deadline = ask.Deadline(time.Now().Add(cmp.Or(w.Timeout, t.Profile.Config.Limits.RunTimeout)))
-	}
-	if w.Default != "" {
-		t.fallback(call.ID, w.Default)
-	}
-	return run.Signal{Wait: wait}
-}
-
-func (t *Caller) fallback(call, answer string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.fallbacks == nil {
-		t.fallbacks = map[string]string{}
-	}
-	t.fallbacks[call] = answer
-}
 
 // refuseDelegate says in a sentence why the task cannot go to that agent; empty
 // when it can.

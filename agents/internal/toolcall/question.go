@@ -1,11 +1,15 @@
 package toolcall
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"agenthost/agents"
+	"agenthost/agents/internal/ask"
 	"agenthost/internal/crash"
 	"agenthost/run"
+	"agenthost/tools"
 )
 
 // Ask puts a question to the person or the agent that it is for. It is done again after a
@@ -35,4 +39,32 @@ func (t *Caller) Ask(ctx context.Context, call run.Call) error {
 	}
 	crash.Point("after-ask")
 	return nil
+}
+
+// waitFor turns what a tool waits for into what the machine waits for. Each call of a
+// round waits by itself: that is how delegates work side by side.
+func (t *Caller) waitFor(call run.Call, w tools.Wait) run.Signal {
+	wait := &run.Wait{For: run.ForQuestion, Prompt: w.Prompt, Options: w.Options, Context: w.Context, ID: ask.NewToken()}
+	wait.Deadline = time.Now().Add(cmp.Or(w.Timeout, t.Profile.Config.Limits.ApprovalTimeout))
+	if w.To != "" {
+		if why := t.refuseDelegate(w.To); why != "" {
+			return run.Signal{Result: why, Source: run.FromDenial}
+		}
+		wait.For, wait.To = run.ForDelegate, w.To
+		wait.CorrelationID = t.WaitID(t.ID, run.Call{Wait: wait.ID})
+		wait.Deadline = ask.Deadline(time.Now().Add(cmp.Or(w.Timeout, t.Profile.Config.Limits.RunTimeout)))
+	}
+	if w.Default != "" {
+		t.fallback(call.ID, w.Default)
+	}
+	return run.Signal{Wait: wait}
+}
+
+func (t *Caller) fallback(call, answer string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fallbacks == nil {
+		t.fallbacks = map[string]string{}
+	}
+	t.fallbacks[call] = answer
 }

@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"agenthost/agents"
 	"agenthost/agents/internal/ask"
 	"agenthost/agents/internal/clock"
 	"agenthost/agents/internal/hookvalue"
@@ -189,19 +188,6 @@ func (t *Caller) afterTool(ctx context.Context, call run.Call, args json.RawMess
 		return ok, text // was checked: it does not happen
 	}
 	return changedOK, changed
-}
-
-// progress tells watchers of the session how far a long call is.
-func (t *Caller) progress(call run.Call) func(string) {
-	return func(text string) {
-		data, err := json.Marshal(agents.Chunk{Run: t.ID, Call: call.ID, Tool: call.Name, Progress: text})
-		if err == nil {
-			err = t.Agent.Parts.NC.Publish(agents.StreamSubject(t.Agent.ID, t.Key), data)
-		}
-		if err != nil {
-			t.Log().Debug().Err(err).Msg("publish progress")
-		}
-	}
 }
 
 // stopped is the result of a tool that ended because the run is stopped.

@@ -68,7 +68,7 @@ type Pulse struct {
 // lives is how many intervals a beat is kept.
 const lives = 3
 
-// minute beats are gone no sooner than NATS can forget a message.
+// shortestLife of a beat: NATS forgets messages no sooner.
 const shortestLife = time.Second
 
 type beating struct {
