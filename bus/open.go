@@ -77,6 +77,10 @@ func (b *Bus) URL() string {
 	return b.embedded.URL()
 }
 
+// Closed is closed with the connection: by Close, or when NATS has ended it in a way
+// after which the client does not connect again.
+func (b *Bus) Closed() <-chan struct{} { return b.watch.closed }
+
 // Close hands out what was received, sends what was published, closes the
 // connection, stops the embedded server and gives up its store. It waits for
 // all of it, about ten seconds at most for a connection that is stuck. Closing

@@ -61,6 +61,11 @@ func StoredSubject(subject string) bool {
 		own && !strings.Contains(agent, ".") || strings.HasPrefix(subject, SchedulePrefix)
 }
 
+// LongestSubject is how many bytes a subject may have that the words of a stranger stand
+// in. NATS takes a line of more than 4,096 bytes for a broken client, and the connection
+// that it closes then is not made again.
+const LongestSubject = 2 << 10
+
 // maxSubject keeps a foreign subject far below what the server takes for a
 // broken client, whose connection it closes.
 const maxSubject = 255

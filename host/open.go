@@ -12,7 +12,9 @@ import (
 )
 
 // open connects to NATS and serves until ctx ends.
-func (h *Host) open(ctx context.Context) error {
+func (h *Host) open(outer context.Context) error {
+	ctx, end := context.WithCancelCause(outer)
+	defer end(nil)
 	b, err := awaitSpace(ctx, h, func() (*bus.Bus, error) {
 		return bus.Open(ctx, bus.Options{Name: h.opt.Name, Log: h.log, Config: h.opt.Config.NATS})
 	})
@@ -20,6 +22,23 @@ func (h *Host) open(ctx context.Context) error {
 		return err
 	}
 	defer b.Close()
+	defer background(ctx, func(ctx context.Context) error {
+		select {
+		case <-b.Closed():
+			end(fmt.Errorf("NATS has closed the connection for good: %w", b.NC.LastError()))
+		case <-ctx.Done():
+		}
+		return nil
+	})()
+	err = h.serve(ctx, b)
+	if ctx.Err() != nil && outer.Err() == nil {
+		return context.Cause(ctx) // and whoever has started the host starts it again
+	}
+	return err
+}
+
+// serve works with a bus until ctx ends.
+func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	h.bus.Store(b)
 	h.waiting = time.Now() // a reader has seen the state that follows
 	// runs that end after ctx need the store as well

@@ -74,6 +74,10 @@ func New(nc *nats.Conn, log zerolog.Logger) (*Publisher, error) {
 // whatever msg has. msg must stay as it is, also once it is settled: another
 // copy may just be on its way.
 func (p *Publisher) Publish(msg *nats.Msg, stored Stored) {
+	if n := len(msg.Subject); n > bus.LongestSubject {
+		stored(0, false, fmt.Errorf("%w: it has %d bytes, the most are %d", nats.ErrBadSubject, n, bus.LongestSubject))
+		return
+	}
 	p.signer.Load().Sign(msg)
 	now := time.Now()
 	pub := &publish{msg: msg, stored: stored, since: now}

@@ -184,6 +184,19 @@ func TestPublishTooLarge(t *testing.T) {
 	flush(t, p)
 }
 
+// NATS would close the connection for good.
+func TestPublishOnALongSubject(t *testing.T) {
+	b := bustest.Open(t)
+	bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s", "s.>"}})
+	p, _ := publisher(t, b.NC, bustest.Log(t))
+	if _, err := p.PublishWait(t.Context(), message("s."+strings.Repeat("x", 5000), "")); !errors.Is(err, nats.ErrBadSubject) {
+		t.Errorf("got %v, want %v", err, nats.ErrBadSubject)
+	}
+	if _, err := p.PublishWait(t.Context(), message("s", "1")); err != nil {
+		t.Error(err)
+	}
+}
+
 // What finds no stream, or a full one, is sent until it is stored.
 func TestPublishWaitsForRoom(t *testing.T) {
 	tests := map[string]func(t *testing.T, js jetstream.JetStream) (makeRoom func()){

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 
+	"agenthost/bus"
+
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -15,6 +17,9 @@ var ErrLost = errors.New("the connection was lost before all was read")
 // deleted. An error is the last that comes, and says that entries may be missing.
 func Entries(ctx context.Context, js jetstream.JetStream, bucket, filter string) iter.Seq2[jetstream.KeyValueEntry, error] {
 	return func(yield func(jetstream.KeyValueEntry, error) bool) {
+		if len(filter) > bus.LongestSubject {
+			return // there are no such keys
+		}
 		watch, err := watchEntries(ctx, js, bucket, filter)
 		if err != nil {
 			yield(nil, err)

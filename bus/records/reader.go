@@ -48,6 +48,9 @@ var ErrNotFound = errors.New("message not found")
 
 // Last reads the newest message of subject.
 func (r *Reader) Last(ctx context.Context, stream, subject string) (Record, error) {
+	if len(subject) > bus.LongestSubject {
+		return Record{}, ErrNotFound
+	}
 	return r.one(ctx, stream, getRequest{LastFor: subject})
 }
 

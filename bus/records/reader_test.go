@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,6 +90,9 @@ func TestReaderFindsNothing(t *testing.T) {
 	bustest.Publish(t, b.JS, "agent.session.ana.x", "a")
 	if _, err := r.Last(t.Context(), bus.SessionsStream, "agent.session.ana.y"); !errors.Is(err, records.ErrNotFound) {
 		t.Errorf("Last: got %v, want %v", err, records.ErrNotFound)
+	}
+	if _, err := r.Last(t.Context(), bus.SessionsStream, "agent.session.ana."+strings.Repeat("y", 5000)); !errors.Is(err, records.ErrNotFound) {
+		t.Errorf("Last of a subject that no message can have: got %v, want %v", err, records.ErrNotFound)
 	}
 	if _, err := r.Get(t.Context(), bus.SessionsStream, 2); !errors.Is(err, records.ErrNotFound) {
 		t.Errorf("Get: got %v, want %v", err, records.ErrNotFound)

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// pieceSize is by how much the body of a request may grow at once.
+	// pieceSize is what the memory of bodies is counted in.
 	pieceSize = 4 << 10
 	// bodyRoom is how much of all bodies of an account are in memory at once; the
 	// rest waits in the network.
@@ -30,14 +30,17 @@ type share struct {
 	held int
 }
 
-func (s *share) grow(ctx context.Context) error {
-	select {
-	case s.of.pieces <- struct{}{}:
-		s.held++
-		return nil
-	case <-ctx.Done():
-		return errNoRoom
+// grow takes n more pieces.
+func (s *share) grow(ctx context.Context, n int) error {
+	for range n {
+		select {
+		case s.of.pieces <- struct{}{}:
+			s.held++
+		case <-ctx.Done():
+			return errNoRoom
+		}
 	}
+	return nil
 }
 
 func (s *share) free() {
@@ -46,16 +49,17 @@ func (s *share) free() {
 	}
 }
 
-// readBody reads a body of at most most bytes. It holds memory for what has come,
-// not for what a header says will come.
+// readBody reads a body of at most most bytes. It holds memory for what has come, twice
+// at most, not for what a header says will come.
 func readBody(ctx context.Context, r io.Reader, most int64, s *share) ([]byte, error) {
 	var body []byte
 	for {
 		if len(body) == cap(body) {
-			if err := s.grow(ctx); err != nil {
+			// Doubled, up to one byte too many: each is copied once.
+			if err := s.grow(ctx, int(min(int64(max(s.held, 1)), (most-int64(len(body)))/pieceSize+1))); err != nil {
 				return nil, err
 			}
-			body = append(make([]byte, 0, len(body)+pieceSize), body...)
+			body = append(make([]byte, 0, s.held*pieceSize), body...)
 		}
 		n, err := r.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"agenthost/bus"
 	"agenthost/plugins"
 
 	"github.com/nats-io/nuid"
@@ -91,6 +92,9 @@ func (c *Channel) read(w http.ResponseWriter, r *http.Request, in *plugins.Inbox
 		return none, with(http.StatusServiceUnavailable, errors.New("NATS is away; try again"))
 	}
 	m, err := c.message(id, body)
+	if n := len(m.ID); err == nil && n > bus.LongestID {
+		err = fmt.Errorf("its id has %d bytes; want at most %d", n, bus.LongestID)
+	}
 	if err != nil {
 		return none, with(http.StatusBadRequest, err)
 	}

@@ -244,6 +244,8 @@ func TestBodies(t *testing.T) {
 		"empty":        {"  ", 400, ""},
 		"no text":      {`{"from":"ana"}`, 400, ""},
 		"not UTF-8":    {"\xff\xfe", 400, ""},
+		"longest id":   {`{"text":"x","id":"` + strings.Repeat("x", 256) + `"}`, 202, `"text":"x"`},
+		"too long id":  {`{"text":"x","id":"` + strings.Repeat("x", 257) + `"}`, 400, ""},
 		"too large":    {`{"text":"` + strings.Repeat("x", 2<<10) + `"}`, 413, ""},
 	}
 	for name, tt := range tests {
@@ -524,6 +526,19 @@ func TestCallbackVerdicts(t *testing.T) {
 		if _, is := errors.AsType[*plugins.PermanentError](err); is != permanent || (err == nil) != (code/100 == 2) {
 			t.Errorf("%d: got %v, permanent %t", code, err, is)
 		}
+	}
+}
+
+// A large body is read in the time that a body may take.
+func TestLargeBody(t *testing.T) {
+	t.Parallel()
+	s := open(t, settings.Webhook{Secret: "x", Scheme: "token", MaxBody: 25_000_000, Text: "Pushed by ${body.name}"})
+	h := header("Authorization", "Bearer x", "Webhook-Id", "1")
+	if code, answer := s.post(h, `{"name":"ana","commits":"`+strings.Repeat("x", 24_900_000)+`"}`); code != http.StatusAccepted {
+		t.Errorf("got %d %s", code, answer)
+	}
+	if got := s.stored(); len(got) != 1 || !strings.Contains(got[0], "Pushed by ana") {
+		t.Errorf("stored %.300q", got)
 	}
 }
 
