@@ -68,7 +68,7 @@ const eraseStopWithin = 2 * time.Second
 
 // Stop orders the end of a run. That it has ended by itself is no error.
 func (f eraseFleet) Stop(ctx context.Context, agent string, key session.Key) error {
-	_, err := f.client.Abort(ctx, Stop{Agent: agent, Session: string(key)}, eraseStopWithin)
+	_, err := f.client.Abort(ctx, Stop{Agent: agent, Session: string(key), By: f.client.by}, eraseStopWithin)
 	if _, refused := errors.AsType[*RefusedError](err); refused {
 		return nil
 	}

@@ -51,6 +51,44 @@ func TestReminderFires(t *testing.T) {
 	})
 }
 
+// What a reminder says can change while it is held: a person who is erased is taken out of it.
+func TestReminderThatIsReworded(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(w.keeper().Run)
+		r := &heartbeat.Reminders{JS: w.JS}
+		e, err := r.Make(t.Context(), reminder("1", "in 20m", "call mum"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if len(w.armed()) != 1 {
+			t.Fatalf("armed: %v", w.armed())
+		}
+		kv, err := w.JS.KeyValue(t.Context(), bus.SchedulesBucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry, err := kv.Get(t.Context(), e.Key())
+		if err != nil {
+			t.Fatal(err)
+		}
+		reworded := strings.Replace(string(entry.Value()), "call mum", "[erased]", 1)
+		if _, err := kv.Update(t.Context(), e.Key(), []byte(reworded), entry.Revision()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		rec, err := w.reader.Last(t.Context(), bus.SchedulesStream, e.Subject())
+		if err != nil || !strings.Contains(string(rec.Data), "[erased]") || w.armed()[e.Subject()] != 1 {
+			t.Errorf("held: %s of %v, %v", rec.Data, w.armed(), err)
+		}
+		time.Sleep(time.Hour)
+		if fired := w.routes("ana"); len(fired) != 1 || !strings.HasSuffix(fired[0].Text, "now: [erased]") {
+			t.Errorf("fired: %+v", fired)
+		}
+	})
+}
+
 func TestReminderCommand(t *testing.T) {
 	w := newWorld(t)
 	r := &heartbeat.Reminders{JS: w.JS, Zones: map[string]string{"ana": "Europe/Paris"}}

@@ -128,6 +128,9 @@ func (b *book) change(e jetstream.KeyValueEntry) {
 		p = &page{}
 		b.entries[e.Key()] = p
 	}
+	if p.text() != k.text() {
+		p.armed = "" // what the server holds says something else
+	}
 	p.kept = k
 	b.wakeAt(p, time.Now())
 }

@@ -230,6 +230,7 @@ func (w *erasedWorld) fill(http string) {
 	w.group("bo-7", "Bo Gravel", "please remember gravel is grey")
 	w.group(zoeID, zoeName, "please delegate in the group: "+zoeWords)
 	w.says("web", bus.Inbound{From: "bo-7", Name: "Bo Gravel", Text: "gravel in private"})
+	w.says("web", bus.Inbound{From: "bo-7", Name: "Bo Gravel", Text: "please remind me of gravel: in the group I say " + zoeWords})
 	w.zoe("telegram.sales", "please write a file about the") // waits for an approval
 	for _, text := range []string{
 		`{"from":"` + zoeID + `","text":5,"name":"` + zoeWords + `"}`,
@@ -373,6 +374,9 @@ func TestErase(t *testing.T) {
 	if after := w.find("gravel"); len(after) < len(before)-4 || len(after) == 0 { // some of his were about her
 		t.Errorf("%d things of Bo are left of %d", len(after), len(before))
 	}
+	w.stoppedBy(cli.Operator())
+	list, _ := call(t, cli.CodeDone, "", "schedules", "ls", "-s", w.url)
+	contains(t, list, "gravel: [erased]") // his reminder stays
 	if out, _ := call(t, cli.CodeDone, "", "erase", "--peer", zoeID, "--force", "-s", w.url); out != "nothing is kept of "+zoeID+"\n" {
 		t.Errorf("a second time: got %q", out)
 	}
@@ -410,6 +414,27 @@ func TestErase(t *testing.T) {
 	w.zoe("web", "I am new here")
 	if prompt := w.model.lastPrompt(); strings.Contains(prompt, "hello") {
 		t.Errorf("she is known again: %s", prompt)
+	}
+}
+
+// stoppedBy wants it on record who has stopped runs, of which there is one at least.
+func (w *erasedWorld) stoppedBy(who string) {
+	w.Helper()
+	stopped := 0
+	for entry, err := range w.c.Audit(w.Context(), time.Now().Add(-time.Hour)) {
+		if err != nil {
+			w.Fatal(err)
+		}
+		if entry.Action != "abort" {
+			continue
+		}
+		stopped++
+		if entry.By != who {
+			w.Errorf("a run was stopped by %q, want %q", entry.By, who)
+		}
+	}
+	if stopped == 0 {
+		w.Error("that a run was stopped is not on record")
 	}
 }
 

@@ -48,9 +48,14 @@ type writer struct {
 	written []string // names of files
 }
 
+var errNoFolder = errors.New("name the folder of the backup")
+
 // Write writes a backup into folder, which has to be empty or not to be there. When it
 // fails it removes what it has written.
 func Write(ctx context.Context, js jetstream.JetStream, folder string, opt Options) (Manifest, error) {
+	if folder == "" {
+		return Manifest{}, errNoFolder
+	}
 	w := &writer{js: js, reader: records.NewReader(js), folder: folder, opt: opt}
 	if err := oldServer(js); err != nil {
 		return Manifest{}, err

@@ -227,6 +227,14 @@ func TestBackupIntoAFolderThatIsNotEmpty(t *testing.T) {
 	bustest.WantError(t, err, "is not empty: name one that is")
 }
 
+func TestFolderThatIsNotNamed(t *testing.T) {
+	js := bustest.Open(t).JS
+	_, err := backup.Write(t.Context(), js, "", backup.Options{})
+	bustest.WantError(t, err, "name the folder of the backup")
+	_, err = backup.Restore(t.Context(), js, "", backup.Options{})
+	bustest.WantError(t, err, "name the folder of the backup")
+}
+
 func TestBackupOfNothing(t *testing.T) {
 	js := bustest.Open(t).JS
 	folder := filepath.Join(t.TempDir(), "b")

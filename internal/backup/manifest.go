@@ -126,6 +126,9 @@ func syncFolder(folder string) error {
 
 // Read reads the manifest of a backup, and the files: they have to be as it says.
 func Read(folder string) (Manifest, error) {
+	if folder == "" { // which would be the folder that we are in
+		return Manifest{}, errNoFolder
+	}
 	m, err := readManifest(folder)
 	if err != nil {
 		return Manifest{}, fmt.Errorf("backup %q: %w", folder, err)

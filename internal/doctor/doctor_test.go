@@ -177,6 +177,52 @@ func TestDoctorOfUnreachableServers(t *testing.T) {
 	}
 }
 
+// One of several servers that does not answer takes no time from the others.
+func TestDoctorOfSeveralServers(t *testing.T) {
+	const models = `{"object":"list","data":[{"id":"m"}]}`
+	asked := make(chan struct{}, 1)
+	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-asked:
+			answerWith(http.StatusInternalServerError, "oh")(w, r)
+		case <-r.Context().Done():
+		}
+	}))
+	defer first.Close()
+	second := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		answerWith(http.StatusOK, models)(w, r)
+	}))
+	defer second.Close()
+	_, lines := examine(t, doctor.Doctor{Config: patient(t, llm.Config{Provider: "openai", Model: "m", APIKey: planted, BaseURLs: []string{first.URL, second.URL}})})
+	wantLine(t, lines, "fail models main "+first.URL+" answers with 500: oh")
+	wantLine(t, lines, "ok models main the server has m")
+}
+
+// A server that says nothing to who has no key has not said that it would refuse them.
+func TestDoctorOfAKeyThatIsNotJudged(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "Bearer "+planted {
+			answerWith(http.StatusOK, `{"object":"list","data":[{"id":"m"}]}`)(w, r)
+			return
+		}
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer srv.Close()
+	d := doctor.Doctor{Config: patient(t, llm.Config{Provider: "openai", Model: "m", APIKey: planted, BaseURL: srv.URL})}
+	var lines []string
+	for _, f := range d.Examine(ctx).Findings {
+		lines = append(lines, f.About+" "+f.Text)
+	}
+	wantLine(t, lines, "main its server answers; whether it accepts the key is unknown, as it has not answered without one")
+}
+
 func TestDoctorOfKeys(t *testing.T) {
 	tests := map[string]struct{ provider, key, want string }{
 		"none":        {"anthropic", "", `fail models main it has no key → set api_key, say to "${ANTHROPIC_API_KEY}"`},

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"agenthost/internal/build"
@@ -40,12 +41,20 @@ func (d *Doctor) model(name string, c llm.Config) check {
 	}
 }
 
-// servers asks each server of a model.
+// servers asks all servers of a model at once, so that one that does not answer takes no
+// time from the others.
 func (o note) servers(ctx context.Context, c llm.Config) {
-	for _, one := range c.Servers() {
+	servers := c.Servers()
+	found := make([]notes, len(servers))
+	var group sync.WaitGroup
+	for i, one := range servers {
 		if p, err := build.Server(one); err == nil { // as above
-			o.server(ctx, one, p)
+			group.Go(func() { found[i].on(o.group, o.about).server(ctx, one, p) })
 		}
+	}
+	group.Wait()
+	for _, n := range found {
+		o.to.list = append(o.to.list, n.list...)
 	}
 }
 
@@ -56,13 +65,10 @@ func (o note) server(ctx context.Context, c llm.Config, p llm.Provider) {
 		o.away(ctx, c, err)
 		return
 	}
-	switch {
-	case c.APIKey == "":
+	if c.APIKey == "" {
 		o.ok("its server answers")
-	case listsForAll(ctx, c):
-		o.ok("its server answers; whether it accepts the key is unknown, as it lists its models without one too")
-	default:
-		o.ok("its server answers and accepts the key")
+	} else {
+		o.keyOf(ctx, c)
 	}
 	near := nearest(c.Model, names)
 	switch {
@@ -86,16 +92,23 @@ func namesOf(ctx context.Context, p llm.Provider) ([]string, error) {
 	return asked.Models(ctx)
 }
 
-// listsForAll reports whether a server lists its models for who has no key, too,
-// so that nothing can be concluded of one that it did it for.
-func listsForAll(ctx context.Context, c llm.Config) bool {
+// keyOf says whether a server that has listed its models has accepted the key for that:
+// some list them for who has none, too.
+func (o note) keyOf(ctx context.Context, c llm.Config) {
 	c.APIKey = ""
 	p, err := build.Provider(c)
-	if err != nil {
-		return false
+	if err == nil {
+		_, err = namesOf(ctx, p)
+		if err == nil {
+			o.ok("its server answers; whether it accepts the key is unknown, as it lists its models without one too")
+			return
+		}
+		if ctx.Err() != nil {
+			o.ok("its server answers; whether it accepts the key is unknown, as it has not answered without one")
+			return
+		}
 	}
-	_, err = namesOf(ctx, p)
-	return err == nil
+	o.ok("its server answers and accepts the key")
 }
 
 // away says why a server did not list its models.

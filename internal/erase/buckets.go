@@ -223,35 +223,90 @@ func (e *eraser) theirChannel(key string, value []byte) bool {
 	}
 	shown := struct{ Chat string }{}
 	if parts[2] == "preview" && json.Unmarshal(value, &shown) == nil {
-		return shown.Chat == e.r.person.From || strings.HasSuffix(shown.Chat, "/"+e.r.person.From)
+		chat, _, _ := strings.Cut(shown.Chat, "\x00") // the thread follows
+		return chat == e.r.person.From || strings.HasSuffix(chat, "/"+e.r.person.From)
 	}
 	name, err := base64.RawURLEncoding.DecodeString(strings.TrimSuffix(parts[3], "_"))
 	return parts[2] == "channel" && err == nil && e.r.names.replace(string(name)) != string(name)
 }
 
-// scheduled deletes reminders of the person.
+// scheduled deletes reminders of the person, and takes their words out of those of others.
 func (e *eraser) scheduled(ctx context.Context) error {
-	e.configured = map[string]bool{}
-	return e.drop(ctx, Schedules, bus.SchedulesBucket, func(key string, value []byte) bool {
+	e.configured, e.reminders = map[string]bool{}, map[string]bool{}
+	var quoting []string
+	err := e.drop(ctx, Schedules, bus.SchedulesBucket, func(key string, value []byte) bool {
 		entry := heartbeat.Entry{}
 		if !e.ofAgent(key) || json.Unmarshal(value, &entry) != nil {
 			return false
 		}
-		v := view{words: []*words{&e.r.quotes}}
-		if entry.Origin != nil {
-			v = e.view(session.Key(entry.Origin.Session))
-			if place := placeOf(entry.Origin.Subject); place != "" {
-				v.place = place
-			}
-		}
-		if e.r.data(value, v) == nil {
-			return false
-		}
+		v := e.viewOf(entry)
+		theirs := e.r.identifies(value, v)
+		quotes := e.r.data(value, v) != nil
 		if entry.Source == heartbeat.FromConfig {
-			e.configured[key] = true
-			e.kept["the schedule "+entry.Name+" of "+entry.Agent+", which stands in the configuration: take it out there"] = true
+			if quotes {
+				e.configured[key] = true
+				e.kept["the schedule "+entry.Name+" of "+entry.Agent+", which stands in the configuration: take it out there"] = true
+			}
 			return false
 		}
-		return true
+		e.reminders[key] = !theirs
+		if quotes && !theirs {
+			quoting = append(quoting, key)
+		}
+		return theirs
 	})
+	if err != nil || e.opt.DryRun {
+		e.add(Schedules, len(quoting))
+		return err
+	}
+	for _, key := range quoting {
+		if err := e.reword(ctx, key); err != nil {
+			return fmt.Errorf("take the person out of %s of bucket %s: %w", key, bus.SchedulesBucket, err)
+		}
+	}
+	return nil
+}
+
+func (e *eraser) viewOf(entry heartbeat.Entry) view {
+	if entry.Origin == nil {
+		return view{words: []*words{&e.r.quotes}}
+	}
+	v := e.view(session.Key(entry.Origin.Session))
+	if place := placeOf(entry.Origin.Subject); place != "" {
+		v.place = place
+	}
+	return v
+}
+
+// reword writes a reminder of others without the person's words. One that has changed
+// meanwhile is for the next pass.
+func (e *eraser) reword(ctx context.Context, key string) error {
+	rec, err := e.reader.Entry(ctx, bus.SchedulesBucket, key)
+	if errors.Is(err, records.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	entry := heartbeat.Entry{}
+	if json.Unmarshal(rec.Data, &entry) != nil {
+		return nil
+	}
+	now := e.r.data(rec.Data, e.viewOf(entry))
+	if now == nil {
+		return nil
+	}
+	kv, err := e.js.KeyValue(ctx, bus.SchedulesBucket)
+	if err != nil {
+		return err
+	}
+	_, err = kv.Update(ctx, key, now, rec.Seq)
+	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) || bus.Refused(err) {
+		e.busy++
+		return nil
+	}
+	if err == nil {
+		e.add(Schedules, 1)
+	}
+	return err
 }

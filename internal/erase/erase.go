@@ -108,6 +108,7 @@ type eraser struct {
 	markers    map[string][]string  // keys of buckets that were purged
 	journal    journal
 	configured map[string]bool // keys of schedules that stand in the configuration
+	reminders  map[string]bool // keys of reminders of others
 	hosts      bool
 
 	counts map[string]int

@@ -115,7 +115,8 @@ func TestRunWithoutSessions(t *testing.T) {
 		`$KV.AGENT_MEMORY.ana._.a {"agent":"ana","text":"Zoë is in room 5"}`,
 		`$KV.AGENT_MEMORY.ana.abc.b {"agent":"ana","peer":"irc.x/dm/bo","text":"She said: ` + secret + `"}`,
 		`$KV.AGENT_PAIRINGS.paired.ana.` + dm + ` {"agent":"ana","channel":"irc","instance":"x","from":"zoe-1","approved":true}`,
-		`$KV.AGENT_CHANNELS.irc.x.preview.ab {"chat":"zoe-1","agent":"ana","id":"1"}`,
+		`$KV.AGENT_CHANNELS.irc.x.preview.ab {"chat":"zoe-1\u0000","agent":"ana","id":"1"}`,
+		`$KV.AGENT_CHANNELS.irc.x.preview.ac {"chat":"zoe-1\u00007","agent":"ana","id":"2"}`,
 		note("irc.x", "direct zoe-1"),
 		`$KV.AGENT_SCHEDULES.ana.remind-1 {"agent":"ana","name":"remind-1","source":"reminder","prompt":"x","origin":{"session":"irc.x/dm/zoe-1","subject":"plugin.outbound.irc.x","to":"zoe-1"}}`,
 	}
@@ -133,6 +134,8 @@ func TestRunWithoutSessions(t *testing.T) {
 		`$KV.AGENT_MEMORY.ana._.c {"agent":"ana","text":"Zoëlle is in room 6"}`,
 		`$KV.AGENT_MEMORY.ana.abc.d {"agent":"ana","peer":"irc.x/dm/bo","text":"Zoë is my wife"}`,
 		`$KV.AGENT_PAIRINGS.paired.ana.bo {"agent":"ana","channel":"irc","instance":"y","from":"zoe-1","approved":true}`,
+		`$KV.AGENT_CHANNELS.irc.x.preview.ad {"chat":"zoe-12\u0000","agent":"ana","id":"3"}`,
+		`$KV.AGENT_CHANNELS.irc.x.preview.ae {"chat":"bo\u0000zoe-1","agent":"ana","id":"4"}`,
 		note("irc.x", "direct zoe-12"),
 		note("irc.y", "direct zoe-1"),
 		`$KV.AGENT_SCHEDULES.ana.morning {"agent":"ana","name":"morning","source":"config","prompt":"x","origin":{"subject":"plugin.outbound.irc.x","to":"zoe-1"}}`,
@@ -207,5 +210,63 @@ func TestRunLeavesWhatIsNotDelivered(t *testing.T) {
 	}
 	if left, all := w.left(); len(left) != 0 {
 		t.Errorf("left: %s", all)
+	}
+}
+
+// What others have asked for in the same words is done all the same.
+func TestRunLeavesWhatOthersWait(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	lanes := map[string]jetstream.Consumer{}
+	for stream, subject := range map[string]string{bus.RoutesStream: "agent.route.*", bus.SchedulesStream: "agent.due.*"} {
+		lane, err := w.js.CreateConsumer(t.Context(), stream, jetstream.ConsumerConfig{
+			Durable: "lane-00", FilterSubject: subject, AckPolicy: jetstream.AckExplicitPolicy,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lanes[stream] = lane
+	}
+	const (
+		hers = `"origin":{"agent":"ana","session":"irc/dm/zoe-1","subject":"plugin.outbound.irc","to":"zoe-1"}`
+		his  = `"origin":{"agent":"ana","session":"irc/dm/bo","subject":"plugin.outbound.irc","to":"bo"}`
+	)
+	w.put(
+		`plugin.inbound.irc {"from":"zoe-1","text":"`+secret+`"}`,
+		`agent.route.bob {"kind":"delegate","from":"ana","correlation_id":"c1","text":"`+secret+`",`+his+`}`,
+		`agent.route.bob {"kind":"delegate","from":"ana","correlation_id":"c2","text":"`+secret+`",`+hers+`}`,
+		`agent.due.ana {"kind":"schedule","from":"remind-0","text":"Remind of this: `+secret+`",`+his+`}`,
+		`agent.due.ana {"kind":"schedule","from":"remind-9","text":"Remind of this: `+secret+`",`+hers+`}`,
+		`$KV.AGENT_SCHEDULES.ana.remind-1 {"agent":"ana","name":"remind-1","source":"reminder","prompt":"Tell: `+secret+`",`+his+`}`,
+		`$KV.AGENT_SCHEDULES.ana.remind-2 {"agent":"ana","name":"remind-2","source":"reminder","prompt":"`+secret+`",`+hers+`}`,
+		`agent.schedule.ana.remind-1 {"kind":"schedule","from":"remind-1","text":"Remind of this: `+secret+`",`+his+`}`,
+		`agent.schedule.ana.remind-2 {"kind":"schedule","from":"remind-2","text":"Remind of this: `+secret+`",`+hers+`}`,
+	)
+	if _, err := w.erase("zoe-1", ""); !errors.Is(err, erase.ErrBusy) {
+		t.Errorf("got %v, want %v", err, erase.ErrBusy)
+	}
+	for stream, lane := range lanes {
+		msg, err := lane.Next()
+		if err != nil || !bytes.Contains(msg.Data(), []byte(secret)) || !bytes.Contains(msg.Data(), []byte(`"irc/dm/bo"`)) {
+			t.Fatalf("%s: his does not arrive: %v", stream, err)
+		}
+		if err := msg.DoubleAck(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kv, err := w.js.KeyValue(t.Context(), bus.SchedulesBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, err := kv.Get(t.Context(), "ana.remind-1")
+	if err != nil || !bytes.Contains(entry.Value(), []byte(`"prompt":"Tell: [erased]"`)) {
+		t.Errorf("his reminder: got %v, %v", entry, err)
+	}
+	if _, err := w.erase("zoe-1", ""); err != nil {
+		t.Fatal(err)
+	}
+	left, all := w.left()
+	if diff := cmp.Diff([]string{"$KV.AGENT_SCHEDULES.ana.remind-1"}, left); diff != "" || bytes.Contains(all, []byte(secret)) {
+		t.Errorf("what is left: %s", all)
 	}
 }

@@ -64,6 +64,13 @@ func (r *redactor) data(data []byte, v view) []byte {
 	return out
 }
 
+// identifies reports whether data has the person by a key, an id or an account of theirs, and
+// not only by words that others say as well.
+func (r *redactor) identifies(data []byte, v view) bool {
+	v.words = nil
+	return r.data(data, v) != nil
+}
+
 func decode(data []byte) (tree any, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -23,11 +23,13 @@ const (
 	keep   verdict = iota
 	remove         // at once
 	later          // once all who have to read it have, as it is for others as well
+	held           // of others, and not for us to delete: it goes when it fires or is held anew
 )
 
 // sweep deletes the messages of a stream that judge says.
 func (e *eraser) sweep(ctx context.Context, kind, stream, subject string, judge func(records.Record) verdict) error {
 	var gone, others []uint64
+	waits := 0
 	subjects := map[uint64]string{}
 	for rec, err := range e.tail(ctx, stream, subject) {
 		if err != nil {
@@ -38,6 +40,9 @@ func (e *eraser) sweep(ctx context.Context, kind, stream, subject string, judge 
 			gone = append(gone, rec.Seq)
 		case later:
 			others, subjects[rec.Seq] = append(others, rec.Seq), rec.Subject
+		case held:
+			waits++
+			continue
 		case keep:
 			continue
 		}
@@ -52,7 +57,7 @@ func (e *eraser) sweep(ctx context.Context, kind, stream, subject string, judge 
 		return err
 	}
 	gone = append(gone, taken...)
-	if left := len(others) - len(taken); left > 0 && !e.opt.DryRun {
+	if left := waits + len(others) - len(taken); left > 0 && !e.opt.DryRun {
 		e.busy += left
 		e.kept[fmt.Sprintf("%d messages of %s that are for others as well and are not delivered yet", left, stream)] = true
 	}
@@ -169,7 +174,15 @@ func (e *eraser) schedules(ctx context.Context) error {
 			if e.configured[strings.TrimPrefix(rec.Subject, bus.SchedulePrefix)] {
 				return keep
 			}
-			return e.about(rec, "")
+			v := e.about(rec, "")
+			key, isHeld := strings.CutPrefix(rec.Subject, bus.SchedulePrefix)
+			switch {
+			case v != later || !isHeld:
+				return v
+			case e.reminders[key] && !e.hosts: // the next host holds it as the bucket has it
+				return remove
+			}
+			return held
 		})
 		if err != nil {
 			return err
@@ -179,7 +192,7 @@ func (e *eraser) schedules(ctx context.Context) error {
 }
 
 func (e *eraser) events(ctx context.Context) error {
-	return e.sweep(ctx, Events, bus.EventsStream, bus.EventsPrefix+e.agents()+".>", func(rec records.Record) verdict { return e.about(rec, "") })
+	return e.sweep(ctx, Events, bus.EventsStream, bus.EventsPrefix+e.agents()+".>", func(rec records.Record) verdict { return atOnce(e.about(rec, "")) })
 }
 
 func (e *eraser) deadLetters(ctx context.Context) error {
@@ -190,7 +203,7 @@ func (e *eraser) deadLetters(ctx context.Context) error {
 			return remove
 		}
 		inner := records.Record{Header: letter.Header, Data: letter.Data()}
-		if e.about(inner, placeOf(letter.Subject)) == remove {
+		if e.about(inner, placeOf(letter.Subject)) != keep {
 			return remove
 		}
 		if !json.Valid(letter.Data()) && e.r.person.at(placeOf(letter.Subject)) { // who has sent it cannot be read
@@ -198,11 +211,20 @@ func (e *eraser) deadLetters(ctx context.Context) error {
 				return remove
 			}
 		}
-		return e.about(rec, placeOf(letter.Subject))
+		return atOnce(e.about(rec, placeOf(letter.Subject)))
 	})
 }
 
-// about says that a message is to go when it is about the person.
+// atOnce is for what nobody waits for.
+func atOnce(v verdict) verdict {
+	if v == later {
+		return remove
+	}
+	return v
+}
+
+// about says what becomes of a message: one that names the person goes at once, one of others
+// that only has their words is for those first.
 func (e *eraser) about(rec records.Record, place string) verdict {
 	if e.headers(rec.Header) {
 		return remove
@@ -213,8 +235,11 @@ func (e *eraser) about(rec records.Record, place string) verdict {
 	if place != "" {
 		v.place = place
 	}
-	if e.r.data(rec.Data, v) != nil {
+	switch {
+	case e.r.identifies(rec.Data, v):
 		return remove
+	case e.r.data(rec.Data, v) != nil:
+		return later
 	}
 	return keep
 }
