@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,7 +69,10 @@ func TestLongNamesOfStrangers(t *testing.T) {
 		}
 		for _, request := range []string{string(body), `{"agent":"demo","session":"` + tooLong + `","id":"` + tooLong + `.` + tooLong[:20] + `.` + tooLong[:26] + `"}`} {
 			// Some are answered only by the host that has what they name.
-			if _, err := nc.Request(subject, []byte(request), 100*time.Millisecond); err != nil && !errors.Is(err, nats.ErrTimeout) {
+			within, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			_, err := nc.RequestWithContext(within, subject, []byte(request))
+			cancel()
+			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatalf("%s: %v", subject, err)
 			}
 		}
@@ -120,7 +124,7 @@ func undone(t *testing.T, h *host.Host) (n uint64) {
 // operations are the subjects of the service of hosts.
 func operations(t *testing.T, nc *nats.Conn) (subjects []string) {
 	t.Helper()
-	msg, err := nc.Request("$SRV.INFO.agenthost", nil, 10*time.Second)
+	msg, err := nc.RequestWithContext(t.Context(), "$SRV.INFO.agenthost", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
