@@ -66,17 +66,19 @@ func (d *delivery) deliver() error {
 	list := d.c.pieces(&d.out)
 	// A server that was killed may have forgotten acknowledgements of the last seconds.
 	noted := len(list) > 1 || d.c.limits.Whole || !d.c.limits.Idempotent
-	taken := 0
+	taken := d.c.taken.of(d.out.ID, len(list))
 	if noted {
-		var err error
-		if taken, err = d.taken(len(list)); err != nil {
+		n, err := d.noted(len(list))
+		if err != nil {
 			return err
 		}
+		taken = max(taken, n)
 	}
 	for i := taken; i < len(list); i++ {
 		if err := d.send(d.message(list[i], i, len(list))); err != nil {
 			return err
 		}
+		d.c.taken.set(d.out.ID, progress{i + 1, len(list)})
 		if !noted {
 			continue
 		}
@@ -87,8 +89,8 @@ func (d *delivery) deliver() error {
 	return nil
 }
 
-// taken is how many parts the platform has taken already.
-func (d *delivery) taken(parts int) (int, error) {
+// noted is how many parts the platform has taken already, as the note says.
+func (d *delivery) noted(parts int) (int, error) {
 	for {
 		n, err := d.c.notes.progress(d.o.t.open, d.out.ID, parts)
 		if err == nil {

@@ -181,6 +181,7 @@ func (o *outbox) settle(ch *chat, it *item) bool {
 	}
 	o.c.settled.add(it.seq)
 	o.ack(*it.msg.Load())
+	o.c.taken.forget(d.out.ID)
 	return true
 }
 
