@@ -84,6 +84,8 @@ type Courier struct {
 	// position is up to where the account's consumer was acknowledged when this host has
 	// looked last. Only the goroutine of Run uses it.
 	position uint64
+	// maxAge is for how long NATS keeps replies, 0 is for ever. It changes between terms.
+	maxAge time.Duration
 }
 
 // New makes a Courier; Run starts it.
@@ -98,6 +100,14 @@ func New(account Account, channel Channel, parts Parts) *Courier {
 	c.inbox = &Inbox{courier: c}
 	c.notes = notes{account: account, publisher: parts.Publisher, reader: parts.Reader}
 	return c
+}
+
+// replyLife is how long it is remembered what was delivered of a reply, 0 is for ever.
+func (c *Courier) replyLife() time.Duration {
+	if c.maxAge == 0 {
+		return 0
+	}
+	return max(c.maxAge, c.account.deliverFor()) + noteRoom
 }
 
 // Inbox takes what people write, also on a host that does not own the account and

@@ -64,25 +64,19 @@ func (o *outbox) delivery(ch *chat, it *item) (*delivery, error) {
 // for good.
 func (d *delivery) deliver() error {
 	list := d.c.pieces(&d.out)
-	// A server that was killed may have forgotten acknowledgements of the last seconds.
-	noted := len(list) > 1 || d.c.limits.Whole || !d.c.limits.Idempotent
-	taken := d.c.taken.of(d.out.ID, len(list))
-	if noted {
-		n, err := d.noted(len(list))
-		if err != nil {
-			return err
-		}
-		taken = max(taken, n)
+	// A server that was killed may have forgotten acknowledgements of the last seconds. Also
+	// platforms that take a Key once forget it, some within minutes.
+	taken, err := d.noted(len(list))
+	if err != nil {
+		return err
 	}
+	taken = max(taken, d.c.taken.of(d.out.ID, len(list)))
 	for i := taken; i < len(list); i++ {
 		if err := d.send(d.message(list[i], i, len(list))); err != nil {
 			return err
 		}
 		d.c.taken.set(d.out.ID, progress{i + 1, len(list)})
-		if !noted {
-			continue
-		}
-		if err := d.c.notes.setProgress(d.o.t.work, d.out.ID, i+1, len(list)); err != nil && d.o.t.work.Err() != nil {
+		if err := d.c.notes.setProgress(d.o.t.work, d.out.ID, i+1, len(list), d.c.replyLife()); err != nil && d.o.t.work.Err() != nil {
 			return errTermEnds
 		}
 	}

@@ -159,3 +159,27 @@ func TestStopEndsWithoutNATS(t *testing.T) {
 		}
 	})
 }
+
+// What was delivered is remembered for as long as the reply can come again, also where the
+// platform itself forgets the key of a message sooner.
+func TestDeliveredIsRememberedAsLongAsTheReply(t *testing.T) {
+	for name, limits := range map[string]plugins.Limits{"no keys": withoutKeys(), "keys for a while": chatLimits()} {
+		t.Run(name, func(t *testing.T) {
+			bustest.Bubble(t, func(t *testing.T) {
+				b := connect(t, "")
+				h := startHost(t, b, "host-1", newMemory(limits), settings.Account{}).connected()
+				send(t, b, numbered("ana", 0, 1)...)
+				settled(t, b)
+				h.stop()
+				time.Sleep(70 * time.Hour)
+				platform := newMemory(limits) // it has forgotten all
+				startHost(t, b, "host-1", platform, settings.Account{}).connected()
+				send(t, b, numbered("ana", 0, 2)...) // the first as one whose acknowledgement NATS has lost
+				settled(t, b)
+				if diff := cmp.Diff(wantTexts("ana", 2)[1:], platform.texts("ana")); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
