@@ -27,6 +27,9 @@ var longestLimit = 24 * time.Hour
 // errTermEnds says that a reply stays for the next owner.
 var errTermEnds = errors.New("the term ends")
 
+// errGone says that NATS does not have the reply any more.
+var errGone = errors.New("the reply is gone")
+
 // A delivery is the work on one reply.
 type delivery struct {
 	o        *outbox
@@ -48,6 +51,9 @@ func (o *outbox) delivery(ch *chat, it *item) (*delivery, error) {
 		}
 		if o.t.open.Err() != nil {
 			return d, errTermEnds
+		}
+		if isMissing(err) { // it has expired, or somebody has deleted it
+			return d, errGone
 		}
 		o.c.few.Warn().Err(err).Msg("read reply again: failed; retrying")
 		bus.Pause(o.t.open, retryFirst)
