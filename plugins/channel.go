@@ -60,7 +60,8 @@ type Limits struct {
 	// Whole is true for a channel that takes each reply whole, as its envelope is:
 	// nothing is split, rendered or loaded.
 	Whole bool
-	// Idempotent is true where the platform takes a message with the same Key once.
+	// Idempotent is true where the platform takes a message with the same Key once, at
+	// least for some minutes: then also the one that was under way in a crash comes once.
 	Idempotent bool
 }
 

@@ -66,14 +66,16 @@ func (o *outbox) free(ch *chat) bool {
 	return !ch.busy && now.After(ch.pausedUntil) && now.After(o.pausedUntil) && o.t.gate.isOpen()
 }
 
-// pause keeps the chat, or the whole account, from delivering.
+// pause keeps the chat, or the whole account, from delivering. It shortens no other pause.
 func (o *outbox) pause(ch *chat, account bool, d time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if until := time.Now().Add(d); account {
-		o.pausedUntil = until
-	} else {
-		ch.pausedUntil = until
+	paused := &ch.pausedUntil
+	if account {
+		paused = &o.pausedUntil
+	}
+	if until := time.Now().Add(d); until.After(*paused) {
+		*paused = until
 	}
 }
 

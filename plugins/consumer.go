@@ -26,6 +26,11 @@ func (c *Courier) consumerConfig() jetstream.ConsumerConfig {
 func (c *Courier) ensureConsumer(ctx context.Context) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, bus.APITimeout)
 	defer cancel()
+	stream, err := c.parts.JS.Stream(ctx, bus.OutboundStream)
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", bus.OutboundStream, err)
+	}
+	c.maxAge = stream.CachedInfo().Config.MaxAge
 	want := c.consumerConfig()
 	consumer, err := c.parts.JS.Consumer(ctx, bus.OutboundStream, want.Durable)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {

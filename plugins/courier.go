@@ -79,10 +79,13 @@ type Courier struct {
 	status  *status
 	notes   notes
 	settled *settled
+	taken   *taken
 	term    atomic.Pointer[term] // nil: this host does not own the account
 	// position is up to where the account's consumer was acknowledged when this host has
 	// looked last. Only the goroutine of Run uses it.
 	position uint64
+	// maxAge is for how long NATS keeps replies, 0 is for ever. It changes between terms.
+	maxAge time.Duration
 }
 
 // New makes a Courier; Run starts it.
@@ -91,12 +94,20 @@ func New(account Account, channel Channel, parts Parts) *Courier {
 		account: account, channel: channel, limits: channel.Limits(), parts: parts,
 		log:     parts.Log.With().Str("channel", account.Channel).Str("instance", account.Instance).Logger(),
 		status:  newStatus(account),
-		settled: newSettled(),
+		settled: newSettled(), taken: newTaken(),
 	}
 	c.few = bus.Few(c.log)
 	c.inbox = &Inbox{courier: c}
 	c.notes = notes{account: account, publisher: parts.Publisher, reader: parts.Reader}
 	return c
+}
+
+// replyLife is how long it is remembered what was delivered of a reply, 0 is for ever.
+func (c *Courier) replyLife() time.Duration {
+	if c.maxAge == 0 {
+		return 0
+	}
+	return max(c.maxAge, c.account.deliverFor()) + noteRoom
 }
 
 // Inbox takes what people write, also on a host that does not own the account and
@@ -107,7 +118,7 @@ func (c *Courier) Inbox() *Inbox { return c.inbox }
 func (c *Courier) Status() Status { return c.status.snapshot() }
 
 // Run serves the account until ctx ends: it stands by, or owns it. A delivery under
-// way has five seconds to end then, and another host owns the account at once.
+// way has 35 seconds to end then, and another host owns the account at once.
 func (c *Courier) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := c.serve(ctx); err != nil && ctx.Err() == nil {

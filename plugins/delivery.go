@@ -27,6 +27,9 @@ var longestLimit = 24 * time.Hour
 // errTermEnds says that a reply stays for the next owner.
 var errTermEnds = errors.New("the term ends")
 
+// errGone says that NATS does not have the reply any more.
+var errGone = errors.New("the reply is gone")
+
 // A delivery is the work on one reply.
 type delivery struct {
 	o        *outbox
@@ -49,6 +52,9 @@ func (o *outbox) delivery(ch *chat, it *item) (*delivery, error) {
 		if o.t.open.Err() != nil {
 			return d, errTermEnds
 		}
+		if isMissing(err) { // it has expired, or somebody has deleted it
+			return d, errGone
+		}
 		o.c.few.Warn().Err(err).Msg("read reply again: failed; retrying")
 		bus.Pause(o.t.open, retryFirst)
 	}
@@ -64,31 +70,27 @@ func (o *outbox) delivery(ch *chat, it *item) (*delivery, error) {
 // for good.
 func (d *delivery) deliver() error {
 	list := d.c.pieces(&d.out)
-	// A server that was killed may have forgotten acknowledgements of the last seconds.
-	noted := len(list) > 1 || d.c.limits.Whole || !d.c.limits.Idempotent
-	taken := 0
-	if noted {
-		var err error
-		if taken, err = d.taken(len(list)); err != nil {
-			return err
-		}
+	// A server that was killed may have forgotten acknowledgements of the last seconds. Also
+	// platforms that take a Key once forget it, some within minutes.
+	taken, err := d.noted(len(list))
+	if err != nil {
+		return err
 	}
+	taken = max(taken, d.c.taken.of(d.out.ID, len(list)))
 	for i := taken; i < len(list); i++ {
 		if err := d.send(d.message(list[i], i, len(list))); err != nil {
 			return err
 		}
-		if !noted {
-			continue
-		}
-		if err := d.c.notes.setProgress(d.o.t.work, d.out.ID, i+1, len(list)); err != nil && d.o.t.work.Err() != nil {
+		d.c.taken.set(d.out.ID, progress{i + 1, len(list)})
+		if err := d.c.notes.setProgress(d.o.t.work, d.out.ID, i+1, len(list), d.c.replyLife()); err != nil && d.o.t.work.Err() != nil {
 			return errTermEnds
 		}
 	}
 	return nil
 }
 
-// taken is how many parts the platform has taken already.
-func (d *delivery) taken(parts int) (int, error) {
+// noted is how many parts the platform has taken already, as the note says.
+func (d *delivery) noted(parts int) (int, error) {
 	for {
 		n, err := d.c.notes.progress(d.o.t.open, d.out.ID, parts)
 		if err == nil {

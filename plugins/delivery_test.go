@@ -300,3 +300,31 @@ func TestEnvelopesAreReadAgain(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A reply that NATS does not have any more when it is its turn holds up no other.
+func TestHeldReplyIsGone(t *testing.T) {
+	plugins.SetMostHeldBytes(t, 1)
+	b := connect(t, "")
+	platform := newMemory(chatLimits())
+	ch := newPosting(platform)
+	h := startHost(t, b, "host-1", ch, settings.Account{}).connected()
+	send(t, b, numbered("ana", 0, 3)...)
+	<-ch.began
+	bustest.Eventually(t, "all are held", func() bool { return h.courier.Status().Waiting == 3 })
+	stream, err := b.JS.Stream(t.Context(), bus.OutboundStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := stored(t, b, bus.OutboundStream, subject)[1].Sequence
+	if err := stream.DeleteMsg(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	close(ch.release)
+	settled(t, b)
+	if diff := cmp.Diff([]string{"ana 000", "ana 002"}, platform.texts("ana")); diff != "" {
+		t.Error(diff)
+	}
+	if s := h.courier.Status(); s.Out != 2 || s.Dead != 0 || s.Waiting != 0 {
+		t.Errorf("status: %+v", s)
+	}
+}

@@ -99,32 +99,51 @@ func (c *Courier) inboundMessage(ctx context.Context, m Received) (*nats.Msg, er
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	return c.newInbound(data, "")
+	msg, _, err := c.newInbound(data)
+	return msg, err
 }
 
 // rawMessage is the message of another side that writes envelopes itself. The id of
-// the transport names one that has none.
+// the transport names one that has none. Its own is unique in the session, where that of
+// a platform is in the chat.
 func (c *Courier) rawMessage(m Received) (*nats.Msg, error) {
-	return c.newInbound(m.Raw, m.ID)
-}
-
-// newInbound makes the message that is published. id names an envelope without one.
-func (c *Courier) newInbound(data []byte, id string) (*nats.Msg, error) {
-	env, err := bus.DecodeInbound(data)
+	msg, env, err := c.newInbound(m.Raw)
 	if err != nil {
 		return nil, err
+	}
+	switch id := msg.Header.Get(nats.MsgIdHdr); {
+	case id != "":
+		msg.Header.Set(nats.MsgIdHdr, id+sessionText(&env))
+	case m.ID != "":
+		msg.Header.Set(nats.MsgIdHdr, headerText(m.ID))
+	}
+	return msg, nil
+}
+
+// sessionText is what tells sessions of one chat apart.
+func sessionText(env *bus.Inbound) (text string) {
+	for _, part := range []struct{ name, value string }{{"thread", env.Thread}, {"conversation", env.Conversation}, {"agent", env.Agent}} {
+		if part.value != "" {
+			text += ":" + part.name + "=" + headerText(part.value)
+		}
+	}
+	return text
+}
+
+// newInbound makes the message that is published.
+func (c *Courier) newInbound(data []byte) (*nats.Msg, bus.Inbound, error) {
+	env, err := bus.DecodeInbound(data)
+	if err != nil {
+		return nil, env, err
 	}
 	msg := &nats.Msg{Subject: c.account.inbound(), Header: nats.Header{}, Data: data}
 	if bus.IsObject(data) {
 		msg.Header.Set("Content-Type", "application/json")
 	}
-	switch {
-	case env.ID != "":
+	if env.ID != "" {
 		msg.Header.Set(nats.MsgIdHdr, c.account.String()+":"+headerText(orElse(env.Chat, env.From))+":"+headerText(env.ID))
-	case id != "":
-		msg.Header.Set(nats.MsgIdHdr, headerText(id))
 	}
-	return msg, nil
+	return msg, env, nil
 }
 
 // clean is a text as an envelope may have it.

@@ -89,6 +89,34 @@ func TestTake(t *testing.T) {
 	}
 }
 
+// Envelopes of a program have ids that are unique in their session, not in their chat.
+func TestSameIDInOtherSessions(t *testing.T) {
+	t.Parallel()
+	b := connect(t, "")
+	h := newHost(t, b, "host-1", newMemory(chatLimits()), settings.Account{})
+	all := []string{
+		`{"id":"1","from":"42","chat":"c","group":true,"text":"a"}`,
+		`{"id":"1","from":"42","chat":"c","group":true,"thread":"7","text":"b"}`,
+		`{"id":"1","from":"42","chat":"c","conversation":"7","text":"c"}`,
+		`{"id":"1","from":"42","chat":"c","agent":"7","text":"d"}`,
+		`{"id":"1","from":"42","chat":"c","conversation":"7","agent":"8","text":"e"}`,
+	}
+	for range 2 {
+		for _, envelope := range all {
+			if err := h.courier.Inbox().Take(bustest.Context(t), plugins.Received{Raw: json.RawMessage(envelope)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var got []string
+	for _, m := range taken(t, b) {
+		got = append(got, string(m.Data))
+	}
+	if diff := cmp.Diff(all, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestGroupsPolicy(t *testing.T) {
 	t.Parallel()
 	message := plugins.Received{ID: "g", From: "42", Chat: "c", Group: true, Text: "hi"}

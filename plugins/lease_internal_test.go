@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"agenthost/bus/bustest"
+	"agenthost/bus/publishing"
+	"agenthost/bus/records"
 	"agenthost/plugins/settings"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -18,8 +21,7 @@ import (
 // A host that stood still asks whose the account is before it delivers what it held, and
 // leaves it to the next owner: what has come to that one since may have to go out first.
 func TestHeldRepliesWaitForTheOwner(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
 		e, server, platform := owning(t)
 		term := e.term
 		expect := func(what string, want ...string) {
@@ -53,7 +55,19 @@ func TestHeldRepliesWaitForTheOwner(t *testing.T) {
 func owning(t *testing.T) (*election, *pinned, *recording) {
 	t.Helper()
 	platform, server := &recording{}, &pinned{pin: "mine"}
-	c := New(Account{Channel: "test", Settings: settings.Account{}}, platform, Parts{Host: "host-1", Log: zerolog.Nop()})
+	b := bustest.Open(t)
+	bustest.Provision(t, b.JS)
+	publisher, err := publishing.New(b.NC, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	running.Go(func() { _ = publisher.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	c := New(Account{Channel: "test", Settings: settings.Account{}}, platform, Parts{
+		NC: b.NC, JS: b.JS, Publisher: publisher, Reader: records.NewReader(b.JS), Host: "host-1", Log: zerolog.Nop(),
+	})
 	term := &term{c: c}
 	term.work, term.endWork = context.WithCancel(t.Context())
 	term.open, term.endOpen = context.WithCancel(term.work)
@@ -66,7 +80,6 @@ func owning(t *testing.T) (*election, *pinned, *recording) {
 // Newer replies of a chat wait for an older one that was lost on its way for as long as it
 // takes to come again: it may be lost once more, or NATS may have no leader that delivers it.
 func TestNewerRepliesWaitForALostOne(t *testing.T) {
-	t.Parallel()
 	for name, trouble := range map[string]func(e *election, server *pinned){
 		"lost again": func(e *election, server *pinned) {
 			server.delivered = e.count + 1
@@ -80,8 +93,7 @@ func TestNewerRepliesWaitForALostOne(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bustest.Bubble(t, func(t *testing.T) {
 				e, server, platform := owning(t)
 				o := e.term.outbox
 				e.count, server.delivered, server.pending = 7, 7, 2

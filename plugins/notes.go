@@ -96,15 +96,15 @@ func (n notes) progress(ctx context.Context, reply string, parts int) (int, erro
 	return p.Taken, nil
 }
 
-// noteRoom is how much longer than it is tried a reply is remembered.
+// noteRoom is how much longer than it can come a reply is remembered.
 const noteRoom = 2 * time.Hour
 
-func (n notes) setProgress(ctx context.Context, reply string, taken, parts int) error {
+func (n notes) setProgress(ctx context.Context, reply string, taken, parts int, keep time.Duration) error {
 	data, err := json.Marshal(progress{taken, parts})
 	if err != nil {
 		return err
 	}
-	return n.write(ctx, n.key("reply", hashed(reply)), data, n.account.deliverFor()+noteRoom)
+	return n.write(ctx, n.key("reply", hashed(reply)), data, keep)
 }
 
 // A holder is the host that owned the account last. Done is set in place of it when the

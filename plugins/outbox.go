@@ -171,6 +171,8 @@ func (o *outbox) settle(ch *chat, it *item) bool {
 	switch {
 	case errors.Is(err, errTermEnds):
 		return false
+	case errors.Is(err, errGone):
+		o.c.few.Warn().Uint64("seq", it.seq).Msg("reply is gone before it was delivered")
 	case err == nil:
 		o.c.status.change(func(s *Status) { s.Out++ })
 	default:
@@ -181,6 +183,7 @@ func (o *outbox) settle(ch *chat, it *item) bool {
 	}
 	o.c.settled.add(it.seq)
 	o.ack(*it.msg.Load())
+	o.c.taken.forget(d.out.ID)
 	return true
 }
 

@@ -234,14 +234,49 @@ func (e *election) end(ctx context.Context, messages <-chan jetstream.Msg) (came
 		defer close(ended)
 		e.term.end()
 	}()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
 	for {
 		select {
 		case m := <-messages:
+			e.heard = time.Now()
+			if pin := m.Headers().Get(pinHeader); pin != e.pin {
+				e.pin, e.other = pin, ""
+			}
 			came = append(came, m)
+		case <-tick.C:
+			if !e.keeps(context.WithoutCancel(ctx)) {
+				e.c.log.Warn().Msg("account: another host may own it now; what is under way ends")
+				e.term.endWork()
+				<-ended
+				e.lose(StateStandby)
+				return nil
+			}
 		case <-ended:
 			return came
 		}
 	}
+}
+
+// keeps reports whether the account is still ours while the term ends.
+func (e *election) keeps(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	asked := time.Now()
+	info, err := e.consumer.Info(ctx)
+	if err != nil {
+		return time.Since(e.heard) <= pinnedTTL
+	}
+	e.heard = time.Now()
+	switch pin := pinnedClient(info); {
+	case pin == e.pin:
+		e.term.lease.renew(asked)
+	case pin != "" && pin != e.other:
+		e.other, e.since = pin, time.Now() // ours, if its message comes soon
+	case pin != "":
+		return time.Since(e.since) <= foreignAfter
+	}
+	return true
 }
 
 // resign lets the account go: what is not delivered comes at once to the host that owns it

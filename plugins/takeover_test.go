@@ -2,6 +2,7 @@ package plugins_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ type gated struct {
 	mu      sync.Mutex
 	after   int // messages that are let through; then Deliver waits
 	waiting chan struct{}
+	breaks  chan struct{} // closed when those that wait fail; nil: they end with their context
 }
 
 func (g *gated) Deliver(ctx context.Context, m plugins.Message) (string, error) {
@@ -33,8 +35,12 @@ func (g *gated) Deliver(ctx context.Context, m plugins.Message) (string, error) 
 		case g.waiting <- struct{}{}:
 		default:
 		}
-		<-ctx.Done()
-		return "", ctx.Err()
+		select {
+		case <-g.breaks:
+			return "", errors.New("connection reset")
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
 	}
 	return g.Channel.Deliver(ctx, m)
 }
@@ -50,7 +56,7 @@ func TestOneOwnerAndTakeover(t *testing.T) {
 			t.Parallel()
 			url, _ := bustest.Server(t)
 			platform := newMemory(chatLimits())
-			g := &gated{Channel: platform, after: 20, waiting: make(chan struct{}, 1)}
+			g := &gated{Channel: platform, after: 20, waiting: make(chan struct{}, 1), breaks: make(chan struct{})}
 			watch := connect(t, url)
 			first := startHost(t, connect(t, url), "host-1", g, settings.Account{}).connected()
 			second := startHost(t, connect(t, url), "host-2", platform, settings.Account{})
@@ -62,6 +68,9 @@ func TestOneOwnerAndTakeover(t *testing.T) {
 			send(t, watch, numbered("bob", 0, 20)...)
 			<-g.waiting
 			began, pin := time.Now(), pinOf(consumerInfo(t, watch))
+			if name == "stopped" { // what is under way would hold it
+				close(g.breaks)
+			}
 			end(first)
 			if name == "stopped" && pinOf(consumerInfo(t, watch)) == pin {
 				t.Error("the host that has stopped still holds the account")

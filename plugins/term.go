@@ -12,7 +12,10 @@ import (
 )
 
 const (
-	grace         = 5 * time.Second // for deliveries under way when a term ends
+	// grace is for deliveries under way when a term ends: a platform has 30 s to answer a
+	// message, and the answer is noted. How long a host may take to stop is fitted to it,
+	// see deploy.
+	grace         = 35 * time.Second
 	reconnectMost = time.Minute
 	reconnectGood = time.Minute // a connection that lasted so long was a good one
 	loginEvery    = 5 * time.Minute

@@ -29,7 +29,7 @@ process ends with 0. HOST is the name of the host, as "agenthost agents" shows i
 			return a.WithClient(cmd.Context(), func(c *client.Client) error { return a.drain(cmd.Context(), c, args[0], timeout) })
 		},
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait for its end")
+	cmd.Flags().DurationVar(&timeout, "timeout", 90*time.Second, "how long to wait for its end")
 	a.ConfigFlag(cmd)
 	return cmd
 }

@@ -29,6 +29,13 @@ var courierMutants = []mutant{
 	for i := 0; i < len(list); i++ {`,
 	},
 	{
+		name: "taken-is-forgotten", breaks: "what a host has sent while NATS was away is not sent again",
+		file: "plugins/delivery.go", pkg: "./plugins", tests: []string{"TestTakenWhileNATSWasAway"},
+		old: `		d.c.taken.set(d.out.ID, progress{i + 1, len(list)})
+`,
+		new: ``,
+	},
+	{
 		name: "newer-before-what-is-left", breaks: "what another owner has left goes out before newer replies",
 		file: "plugins/outbox.go", pkg: "./plugins", tests: []string{"TestOnlyChatsUnderWayWaitAfterACrash", "TestOneOwnerAndTakeover"}, ci: true,
 		old: `	if o.older && o.left.holds(it) {`,

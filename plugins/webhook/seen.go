@@ -50,6 +50,14 @@ func (s *seen) add(id, digest string) (has string, known bool) {
 	return digest, false
 }
 
+// forget takes back what add has noted.
+func (s *seen) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.now, id)
+	delete(s.old, id)
+}
+
 // sameBody is errOtherBody for an id that came with another body before. What it
 // has not seen it has the notes remember.
 func (c *Channel) sameBody(ctx context.Context, in *plugins.Inbox, id string, body []byte) error {
@@ -57,17 +65,23 @@ func (c *Channel) sameBody(ctx context.Context, in *plugins.Inbox, id string, bo
 	digest := hex.EncodeToString(sum[:16])
 	has, known := c.seen.add(id, digest)
 	if !known {
-		noted, err := in.Note(ctx, "id "+id)
-		if err != nil {
+		var err error
+		if has, err = noted(ctx, in, id, digest); err != nil {
+			c.seen.forget(id) // it is noted when it comes again
 			return err
 		}
-		if noted == nil {
-			return in.SetNoteFor(ctx, "id "+id, []byte(digest), rememberFor)
-		}
-		has = string(noted)
 	}
 	if has != digest {
 		return errOtherBody
 	}
 	return nil
+}
+
+// noted is the digest that the notes have of an id. They get this one where they have none.
+func noted(ctx context.Context, in *plugins.Inbox, id, digest string) (string, error) {
+	has, err := in.Note(ctx, "id "+id)
+	if err != nil || has != nil {
+		return string(has), err
+	}
+	return digest, in.SetNoteFor(ctx, "id "+id, []byte(digest), rememberFor)
 }

@@ -283,6 +283,29 @@ func TestTheSameIDAgain(t *testing.T) {
 	}
 }
 
+// An id belongs to its body once that is noted. A request that could not be noted is
+// noted when it comes again.
+func TestIDThatCouldNotBeNoted(t *testing.T) {
+	t.Parallel()
+	s := open(t, settings.Webhook{Secret: secret})
+	const body, other = `{"from":"ana","text":"Hi"}`, `{"from":"ana","text":"Ho"}`
+	at := time.Now()
+	if err := s.bus.JS.DeleteKeyValue(t.Context(), bus.ChannelsBucket); err != nil {
+		t.Fatal(err)
+	}
+	if code, answer := s.post(signed("m1", at, body), body); code != http.StatusServiceUnavailable {
+		t.Fatalf("without notes: got %d %s, want 503", code, answer)
+	}
+	bustest.Provision(t, s.bus.JS)
+	if code, answer := s.post(signed("m1", at, body), body); code != http.StatusAccepted {
+		t.Fatalf("again: got %d %s, want 202", code, answer)
+	}
+	s.serve(settings.Webhook{Secret: secret})
+	if code, answer := s.post(signed("m1", at, other), other); code != http.StatusUnauthorized {
+		t.Errorf("another body on another host: got %d %s, want 401", code, answer)
+	}
+}
+
 func TestMethodAndLength(t *testing.T) {
 	t.Parallel()
 	s := open(t, settings.Webhook{Secret: "x"})
