@@ -19,8 +19,8 @@ func (t *taken) set(reply string, p progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, known := t.replies[reply]; !known && len(t.replies) >= mostTaken {
-		for any := range t.replies { // another host has settled most of them
-			delete(t.replies, any)
+		for id := range t.replies { // another host has settled most of them
+			delete(t.replies, id)
 			break
 		}
 	}
