@@ -79,7 +79,7 @@ var arrows = map[string][]string{
 	"plugins/irc":                  {"plugins", "plugins/internal/markdown", "plugins/settings"},
 	"plugins/settings":             {},
 	"plugins/exec":                 {"plugins", "plugins/settings"},
-	"plugins/webhook":              {"plugins", "plugins/settings"},
+	"plugins/webhook":              {"bus", "plugins", "plugins/settings"},
 	"plugins/web":                  {"bus", "client", "internal/httpauth", "internal/webfile", "plugins/settings", "run", "session", "tools"},
 	"plugins/internal/interop":     {"internal/interop"},
 	"internal/console":             {"internal/webfile"},
