@@ -3,7 +3,7 @@
 // one: the copy takes the place of the file by the -overlay of the go command.
 //
 //	go run ./internal/mutants              # all of them: make mutants
-//	go run ./internal/mutants -ci          # those of .ci/run
+//	go run ./internal/mutants -ci          # those of .ci/run, which has a half of them a day
 //	go run ./internal/mutants -run spill   # those whose names match
 //	go run ./internal/mutants -list
 //
@@ -34,6 +34,7 @@ func main() {
 func run(ctx context.Context) error {
 	pattern := flag.String("run", "", "only the mutants whose names match this regular expression")
 	ci := flag.Bool("ci", false, "only the mutants that .ci/run checks, whose tests have passed there before")
+	share := flag.String("share", "1/1", "of these a share: 2/3 is every third, from the second on")
 	list := flag.Bool("list", false, "print the mutants and their tests; run nothing")
 	timeout := flag.Duration("timeout", 3*time.Minute, "for the tests of one mutant")
 	flag.Parse()
@@ -41,10 +42,18 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("-run: %w", err)
 	}
+	first, step := 0, 0
+	if _, err := fmt.Sscanf(*share, "%d/%d", &first, &step); err != nil || first < 1 || first > step {
+		return fmt.Errorf("-share %s: want one such as 1/2", *share)
+	}
 	var chosen []mutant
+	n := 0
 	for _, m := range table() {
 		if match.MatchString(m.name) && (m.ci || !*ci) {
-			chosen = append(chosen, m)
+			if n%step == first-1 {
+				chosen = append(chosen, m)
+			}
+			n++
 		}
 	}
 	switch {
