@@ -98,6 +98,8 @@ func (c *Channel) read(w http.ResponseWriter, r *http.Request, in *plugins.Inbox
 	if err != nil {
 		return none, with(http.StatusBadRequest, err)
 	}
+	ctx, cancel = context.WithTimeout(r.Context(), storeWithin) // however long the body took
+	defer cancel()
 	switch err := c.sameBody(ctx, in, m.ID, body); {
 	case errors.Is(err, errOtherBody):
 		return none, with(http.StatusUnauthorized, err)
