@@ -124,7 +124,7 @@ func (n *Names) UnmarshalText(text []byte) error {
 }
 
 // Stale is the `stale:` of a binding: what becomes of a message that came while
-// nobody served the agent. The zero value answers every message.
+// no host served the agent. The zero value answers every message.
 type Stale struct {
 	After time.Duration `yaml:"after,omitempty" json:"after,omitempty"`
 	Do    string        `yaml:"do,omitempty" json:"do,omitempty"`

@@ -30,7 +30,7 @@ func TestOperatorBySubjects(t *testing.T) {
 	publish(t, nc, "plugin.inbound.demo", bus.Inbound{ID: "m1", From: "ana", Text: "hello"})
 	out()
 	for _, subject := range []string{client.SaySubject, client.HandBackSubject} {
-		if got := order(subject, "hello"); !strings.HasPrefix(got, "409") || !strings.Contains(got, "nobody has taken this chat over") {
+		if got := order(subject, "hello"); !strings.HasPrefix(got, "409") || !strings.Contains(got, "the chat is not taken over") {
 			t.Errorf("%s before a takeover: %s", subject, got)
 		}
 	}

@@ -190,7 +190,7 @@ func TestTakeoverEndsARunThatWaits(t *testing.T) {
 func TestOrdersOfOperatorsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, bot("ana", script(dawdling)))
-	if got := w.order(agents.OrderTakeOver, anaKey, ""); !strings.Contains(got, "nobody has written here yet") {
+	if got := w.order(agents.OrderTakeOver, anaKey, ""); !strings.Contains(got, "the chat has no message yet") {
 		t.Errorf("a takeover of a chat without messages: %q", got)
 	}
 	w.say("ana", bus.Inbound{ID: "m1", Text: "hello"})
@@ -202,8 +202,8 @@ func TestOrdersOfOperatorsThatAreRefused(t *testing.T) {
 		key   session.Key
 		want  string
 	}{
-		"say before a takeover":       {agents.OrderSay, anaKey, "nobody has taken this chat over"},
-		"hand back before a takeover": {agents.OrderHandBack, anaKey, "nobody has taken this chat over"},
+		"say before a takeover":       {agents.OrderSay, anaKey, "the chat is not taken over"},
+		"hand back before a takeover": {agents.OrderHandBack, anaKey, "the chat is not taken over"},
 		"take over a task":            {agents.OrderTakeOver, session.Route("program:x", "c1"), "only the chat with a person or a group"},
 	} {
 		if got := w.order(tt.order, tt.key, "text"); !strings.Contains(got, tt.want) {

@@ -264,7 +264,7 @@ func (s *Store) Revoke(ctx context.Context, agent, person string) ([]Pairing, er
 		gone = append(gone, e.Pairing)
 	}
 	if len(gone) == 0 {
-		return nil, fmt.Errorf("revoke %s: nobody of that name is paired; want <channel>[.<instance>]/<from>, as agenthost pairings ls shows it", person)
+		return nil, fmt.Errorf("revoke %s: no such pairing; want <channel>[.<instance>]/<from>, as agenthost pairings ls shows it", person)
 	}
 	return gone, nil
 }

@@ -36,7 +36,7 @@ type liveAsks struct {
 }
 
 // ErrNoPerson means that the question of a tool reaches no person.
-var ErrNoPerson = errors.New("there is nobody to ask")
+var ErrNoPerson = errors.New("no person can be asked here")
 
 // TextsOf are those of the run under way, whose channel may have its own.
 func (c *Conversation) TextsOf(run string) texts.Book {

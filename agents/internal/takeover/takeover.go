@@ -20,8 +20,8 @@ import (
 // The reasons why an order of an operator is refused.
 var (
 	ErrNoChat     = errors.New("only the chat with a person or a group can be taken over")
-	ErrNoAddress  = errors.New("nobody has written here yet, so nobody can be written to")
-	ErrNotTaken   = errors.New("nobody has taken this chat over; do that first")
+	ErrNoAddress  = errors.New("the chat has no message yet, so it has no address")
+	ErrNotTaken   = errors.New("the chat is not taken over; take it over first")
 	ErrNothingSay = errors.New("there is nothing to say: the text is empty")
 )
 

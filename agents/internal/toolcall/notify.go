@@ -24,7 +24,7 @@ func (t *Caller) notifies() bool {
 
 // notifyApprovers puts an approval into the chat of each approver who was not asked
 // already. It is done before the call is stored as waiting, so one that is stored has
-// been told: a restart, however late, tells nobody again.
+// been told: a restart, however late, repeats no notice.
 func (t *Caller) notifyApprovers(ctx context.Context, w agents.Waiting) error {
 	if !w.Notified {
 		return nil
