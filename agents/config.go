@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -23,7 +22,7 @@ type Config struct {
 	Skills           []string  `yaml:"skills,omitempty" json:"skills,omitempty"` // names or globs of folders in skills/
 	Channels         []Binding `yaml:"channels,omitempty" json:"channels,omitempty"`
 	Doors            []string  `yaml:"doors,omitempty" json:"doors,omitempty"`         // by which programs reach it; nil: all of bus.Doors
-	ShadowOf         string    `yaml:"shadow_of,omitempty" json:"shadow_of,omitempty"` // see shadow.go
+	ShadowOf         string    `yaml:"shadow_of,omitempty" json:"shadow_of,omitempty"` // see internal/profile/shadow.go
 	Tools            []string  `yaml:"tools,omitempty" json:"tools,omitempty"`
 	Delegates        []string  `yaml:"delegates,omitempty" json:"delegates,omitempty"`
 	Accepts          []string  `yaml:"accepts,omitempty" json:"accepts,omitempty"`
@@ -72,43 +71,6 @@ func (c Config) Bindings() []Binding {
 	return list
 }
 
-// A Binding is an agent's claim on a channel. In YAML a plain string is the
-// channel alone.
-type Binding struct {
-	Channel  string        `yaml:"channel" json:"channel"`
-	Instance string        `yaml:"instance,omitempty" json:"instance,omitempty"` // empty: the bare subject; "*": every instance
-	Queue    session.Queue `yaml:"queue,omitempty" json:"queue,omitempty"`       // empty: the agent's
-	Debounce time.Duration `yaml:"debounce,omitempty" json:"debounce,omitempty"` // collect: how long to wait for more
-	// DebounceMax is how long the first waits at most, whatever still comes; default 5
-	// times Debounce.
-	DebounceMax time.Duration `yaml:"debounce_max,omitempty" json:"debounce_max,omitempty"`
-	Stale       Stale         `yaml:"stale,omitempty" json:"stale,omitzero"`
-	Senders     Senders       `yaml:"senders,omitempty" json:"senders,omitzero"` // who may write
-	Rate        Rate          `yaml:"rate,omitempty" json:"rate,omitzero"`       // how much each of them
-
-	// The rest is for the runs of this binding alone. Of tools and limits it
-	// only takes away.
-	Tools    []string      `yaml:"tools,omitempty" json:"tools,omitempty"`       // of the agent's; nil: all of them
-	Model    Names         `yaml:"model,omitempty" json:"model,omitempty"`       // in place of the agent's
-	Prompt   string        `yaml:"prompt,omitempty" json:"prompt,omitempty"`     // behind the instructions
-	Language string        `yaml:"language,omitempty" json:"language,omitempty"` // of the answers, such as fr or pt-BR
-	Limits   BindingLimits `yaml:"limits,omitempty" json:"limits,omitzero"`
-}
-
-// Overrides reports whether runs of the binding differ from others.
-func (b Binding) Overrides() bool {
-	return b.Tools != nil || len(b.Model) > 0 || b.Prompt != "" || b.Language != "" || b.Limits != BindingLimits{}
-}
-
-// UnmarshalText reads the short form.
-func (b *Binding) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		return errors.New("empty channel")
-	}
-	*b = Binding{Channel: string(text)}
-	return nil
-}
-
 // Retention is how long what an agent has done is kept.
 type Retention struct {
 	Sessions time.Duration `yaml:"sessions,omitempty" json:"sessions,omitempty"` // after the last message; 0: for ever
@@ -121,26 +83,4 @@ type Names []string
 func (n *Names) UnmarshalText(text []byte) error {
 	*n = Names{string(text)}
 	return nil
-}
-
-// Stale is the `stale:` of a binding: what becomes of a message that came while
-// no host served the agent. The zero value answers every message.
-type Stale struct {
-	After time.Duration `yaml:"after,omitempty" json:"after,omitempty"`
-	Do    string        `yaml:"do,omitempty" json:"do,omitempty"`
-}
-
-// What Stale.Do can be.
-const (
-	StaleAnswer    = "answer"
-	StaleDrop      = "drop"
-	StaleSummarise = "summarise"
-)
-
-// Subject is what the binding claims.
-func (b Binding) Subject() string {
-	if b.Instance == "" {
-		return bus.InboundPrefix + b.Channel
-	}
-	return bus.InboundPrefix + b.Channel + "." + b.Instance
 }

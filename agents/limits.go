@@ -7,23 +7,6 @@ import (
 	"agenthost/run"
 )
 
-// BindingLimits bound the runs of a binding, where they are below those of its
-// agent.
-type BindingLimits struct {
-	ModelCalls      int           `yaml:"model_calls,omitempty" json:"model_calls,omitempty"`
-	Tools           int           `yaml:"tools,omitempty" json:"tools,omitempty"`
-	RunTimeout      time.Duration `yaml:"run_timeout,omitempty" json:"run_timeout,omitempty"`
-	ApprovalTimeout time.Duration `yaml:"approval_timeout,omitempty" json:"approval_timeout,omitempty"`
-	Budget          BindingBudget `yaml:"budget,omitempty" json:"budget,omitzero"`
-}
-
-// A BindingBudget is what of a Budget a binding may have less of. The day's is
-// for all runs of the agent together.
-type BindingBudget struct {
-	Run     float64 `yaml:"run,omitempty" json:"run,omitempty"`
-	Session float64 `yaml:"session,omitempty" json:"session,omitempty"`
-}
-
 // Limits bound what one run, and all runs of an agent, may use.
 type Limits struct {
 	ModelCalls  int           `yaml:"model_calls,omitempty" json:"model_calls,omitempty"` // a run; default 64

@@ -17,7 +17,6 @@ package config
 import (
 	"agenthost/agents"
 	"agenthost/bus"
-	"agenthost/heartbeat"
 	"agenthost/hooks"
 	"agenthost/internal/identity"
 	"agenthost/llm"
@@ -47,19 +46,6 @@ type Config struct {
 	SchemaFaults []Problem `yaml:"-" json:"-"` // what is wrong with each output_schema that cannot be read
 	// Warnings are what keeps no host from starting, and is hardly meant.
 	Warnings []Problem `yaml:"-" json:"-"`
-}
-
-// An Agent is one entry of `agents:`.
-type Agent struct {
-	agents.Config `yaml:",inline"`
-	Heartbeat     heartbeat.Config     `yaml:"heartbeat,omitempty" json:"heartbeat,omitzero"`
-	Schedules     []heartbeat.Schedule `yaml:"schedules,omitempty" json:"schedules,omitempty"`
-	Events        []heartbeat.Event    `yaml:"events,omitempty" json:"events,omitempty"`
-	// Timezone is the zone of its schedules and reminders; empty: UTC.
-	Timezone string `yaml:"timezone,omitempty" json:"timezone,omitempty"`
-
-	Found       []tools.Skill `yaml:"-" json:"-"` // what Skills stands for
-	SkillFaults []Problem     `yaml:"-" json:"-"` // what is wrong with those left out of Found
 }
 
 // What a file that does not say otherwise gets.

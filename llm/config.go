@@ -28,17 +28,6 @@ type Config struct {
 	Hedge time.Duration `yaml:"hedge,omitempty" json:"hedge,omitempty"`
 }
 
-// Effort is how much a model should think before it answers.
-type Effort string
-
-// The efforts.
-const (
-	EffortNone   Effort = "none"
-	EffortLow    Effort = "low"
-	EffortMedium Effort = "medium"
-	EffortHigh   Effort = "high"
-)
-
 // A Rate bounds the calls of a model by one host; 0: no bound.
 type Rate struct {
 	Requests    int `yaml:"requests,omitempty" json:"requests,omitempty"`       // a minute

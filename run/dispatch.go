@@ -1,32 +1,11 @@
 package run
 
 import (
+	"cmp"
 	"slices"
 
 	"agenthost/llm"
 )
-
-// dispatch asks for the calls of an answer. All of them are in the log before
-// the first one runs.
-func (m *machine) dispatch(msg llm.Message) {
-	m.emit(&Event{Type: MessageAdded, Message: &msg})
-	calls := msg.Calls()
-	for _, p := range calls {
-		m.emit(&Event{Type: ToolRequested, Call: p.Call, Name: p.Name, Args: p.Args, Rerun: m.rerun(p.Name)})
-	}
-	for _, p := range calls {
-		if p.Error {
-			c := Call{ID: p.Call, Name: p.Name}
-			m.finish(c, &Event{Result: "the arguments are not valid JSON; nothing was run", Source: FromCorrection})
-		}
-	}
-	if len(m.s.Run.Calls) == 0 {
-		m.onward()
-		return
-	}
-	m.commit()
-	m.launch()
-}
 
 // proceed goes on after a call has settled or begun to wait; now says that
 // what is pending cannot wait for the other calls.
@@ -86,4 +65,27 @@ func (m *machine) suspend() bool {
 	}
 	m.emit(&Event{Type: Suspended, Waiting: waiting})
 	return true
+}
+
+// settle takes the result of a call, or lets it wait.
+func (m *machine) settle(sig *Signal) {
+	c := m.s.Run.call(sig.Call)
+	switch {
+	case c == nil:
+		m.ignore("no such call is open")
+	case sig.Wait != nil:
+		m.ask(*c, *sig.Wait)
+	default:
+		// What came from outside is acknowledged there, so it is written now.
+		outside := c.Asked != ""
+		asked := *c
+		m.finish(*c, &Event{OK: sig.OK, Result: sig.Result, Source: cmp.Or(sig.Source, FromTool), Input: sig.Input})
+		m.expire(&asked, sig)
+		m.proceed(outside)
+	}
+}
+
+func (m *machine) finish(c Call, e *Event) {
+	e.Type, e.Call, e.Name = ToolFinished, c.ID, c.Name
+	m.emit(e)
 }

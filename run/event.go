@@ -184,9 +184,6 @@ const (
 	FromEnd        = "cancelled" // the run ended first
 )
 
-// SafeRerun in Rerun marks a call that may run again under the same id.
-const SafeRerun = "safe"
-
 // A Trigger says what made a run.
 type Trigger string
 

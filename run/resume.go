@@ -43,19 +43,6 @@ func (m *machine) resume() {
 	}
 }
 
-// interrupt settles the calls that were at work and may not run again.
-func (m *machine) interrupt() {
-	r := m.s.edit()
-	for i := range r.Calls {
-		r.Calls[i].running = false
-	}
-	for _, c := range r.Calls {
-		if c.ready() && c.Rerun != SafeRerun {
-			m.finish(c, &Event{Result: "interrupted; its outcome is unknown", Source: FromRecovery})
-		}
-	}
-}
-
 // restart counts one more attempt of the run and takes it up as Resume does.
 func (m *machine) restart(sig *Signal) {
 	if sig.Attempt <= m.s.Run.Attempt {

@@ -156,34 +156,6 @@ func (m *machine) fold(e *Event) {
 	m.s.fold(e)
 }
 
-// commit writes what is pending, asks the questions in it and publishes the replies: a
-// question is asked before the person reads it, as the answer may come at once.
-func (m *machine) commit() {
-	if len(m.s.pending) == 0 {
-		return
-	}
-	events := m.s.pending
-	var id string
-	m.s.pending = nil
-	if m.s.Run != nil {
-		id = m.s.Run.ID
-	} else { // the last event is the run.finished that took it away
-		id = events[len(events)-1].Run
-	}
-	m.effects = slices.Grow(m.effects, 2) // mostly a commit and its reply
-	m.effects = append(m.effects, Effect{Kind: Commit, Run: id, Events: events})
-	for i := range events {
-		if c := m.s.asked(&events[i]); c != nil {
-			m.do(Effect{Kind: Ask, Call: c.copied()})
-		}
-	}
-	for i := range events {
-		if events[i].Reply != nil {
-			m.effects = append(m.effects, Effect{Kind: Publish, Run: id, Reply: events[i].Reply})
-		}
-	}
-}
-
 // clean makes of e what it is when it is read back: bytes that JSON cannot hold
 // are replaced, and JSON inside it is as it will be written.
 func (e *Event) clean() {

@@ -127,25 +127,6 @@ func (l *Log) Add(ctx context.Context, events []run.Event, done func(error)) {
 	l.commit(&commit{ctx: ctx, events: events, done: done})
 }
 
-// Seen looks up the id of a message: ok reports whether the log has it, seq is the
-// commit that holds its replies, 0 while it has none.
-func (l *Log) Seen(id string) (seq uint64, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.ids.get(id)
-}
-
-// SeenAt is Seen for a message that came with sequence seq of AGENT_INBOUND, which
-// may be one of those that were refused.
-func (l *Log) SeenAt(id string, seq uint64) (commit uint64, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if commit, ok = l.ids.get(id); !ok {
-		return l.ids.stretch(seq)
-	}
-	return commit, ok
-}
-
 // Replied is the last commit that holds replies, 0 if none does.
 func (l *Log) Replied() uint64 {
 	l.mu.Lock()

@@ -10,7 +10,7 @@ var logMutants = []mutant{
 	},
 	{
 		name: "id-forgotten", breaks: "an id that comes again is known",
-		file: "session/ids.go", pkg: "./session", tests: []string{"TestLogRemembersIDs"}, ci: true,
+		file: "session/dedupe.go", pkg: "./session", tests: []string{"TestLogRemembersIDs"}, ci: true,
 		old: `	return s.ring[i].Seq, true`,
 		new: `	return 0, false`,
 	},

@@ -4,23 +4,23 @@ package main
 var runMutants = []mutant{
 	{
 		name: "unsafe-tool-runs-again", breaks: "after a crash only a tool marked safe runs again",
-		file: "run/resume.go", pkg: "./run", tests: []string{"TestInterruptedResult", "TestResume"}, ci: true,
+		file: "run/barrier.go", pkg: "./run", tests: []string{"TestInterruptedResult", "TestResume"}, ci: true,
 		old: `if c.ready() && c.Rerun != SafeRerun {`,
 		new: `if c.ready() && c.Rerun == "never" {`,
 	},
 	{
 		name: "tools-before-their-commit", breaks: "the request of a tool is in the log before it runs",
-		file: "run/dispatch.go", pkg: "./run", tests: []string{"TestToolsAreWrittenBeforeTheyRun"}, ci: true,
+		file: "run/barrier.go", pkg: "./run", tests: []string{"TestToolsAreWrittenBeforeTheyRun"}, ci: true,
 		old: `	m.commit()
 	m.launch()
 }
 
-// proceed`,
+func (m *machine) rerun`,
 		new: `	m.launch()
 	m.commit()
 }
 
-// proceed`,
+func (m *machine) rerun`,
 	},
 	{
 		name: "attempt-after-the-work", breaks: "a counted attempt is in the log before any work",

@@ -1,7 +1,9 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
+	"strings"
 
 	"agenthost/llm"
 )
@@ -128,4 +130,25 @@ func giveBack(w *wireMessage, m llm.Message, host string) {
 			w.Content = openTag + p.Text + closeTag + "\n\n" + text
 		}
 	}
+}
+
+// forModel puts the least effort that the model knows for none at all.
+func (s settings) forModel(name string) settings {
+	if s.Effort == string(llm.EffortNone) {
+		s.Effort = cmp.Or(leastEffort(name), s.Effort)
+	}
+	return s
+}
+
+// leastEffort is empty for models that can do without thinking, as far as is
+// known. Gateways put the vendor in front of a name.
+func leastEffort(model string) string {
+	name := model[strings.LastIndexByte(model, '/')+1:]
+	switch {
+	case name == "gpt-5", strings.HasPrefix(name, "gpt-5-"):
+		return "minimal"
+	case len(name) > 1 && name[0] == 'o' && '1' <= name[1] && name[1] <= '9':
+		return string(llm.EffortLow)
+	}
+	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/profile"
 	"agenthost/bus"
 	"agenthost/internal/texts"
 	"agenthost/llm"
@@ -78,13 +79,10 @@ func (t *Run) Command(ctx context.Context, o message.Origin, id string) *run.Sig
 	if !ok {
 		return nil
 	}
-	text := NotRun
+	text := profile.NotRun
 	if !t.Agent.Now().Shadow() {
 		text = t.Agent.Parts.Remind(ctx, t.Profile.Texts, id, message.Sender(o.Inbound), *t.Person(), rest)
 	}
 	answer := llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: text}}}
 	return &run.Signal{Kind: run.StreamEnd, At: time.Now(), Run: t.ID, Message: &answer}
 }
-
-// NotRun is what a model is told of a call that a shadow must not make.
-const NotRun = "not run: shadow"

@@ -227,7 +227,7 @@ func TestCommand(t *testing.T) {
 		t.Errorf("got %+v, asked %q", sig, asked)
 	}
 	asked = ""
-	if sig := answering(agentOf(agents.Config{ShadowOf: "ben"}, opt), it).Command(t.Context(), it.Origin, "id"); sig == nil || sig.Message.Text() != NotRun || asked != "" {
+	if sig := answering(agentOf(agents.Config{ShadowOf: "ben"}, opt), it).Command(t.Context(), it.Origin, "id"); sig == nil || sig.Message.Text() != profile.NotRun || asked != "" {
 		t.Errorf("a shadow: got %+v, asked %q", sig, asked)
 	}
 	if sig := answering(agentOf(agents.Config{}, parts.Options{}), it).Command(t.Context(), it.Origin, "id"); sig != nil {

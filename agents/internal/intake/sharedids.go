@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"agenthost/agents/internal/message"
-	"agenthost/agents/internal/msgids"
+	"agenthost/agents/internal/sharedids"
 	"agenthost/bus"
 	"agenthost/session"
 
@@ -20,7 +20,7 @@ func (i *Intake) CheckID(it *message.Item, key session.Key) {
 	if id == "" {
 		return
 	}
-	other, shared := i.Parts.IDs.Look(msgids.Use{ID: id, Session: key, Seq: it.Input.Seq})
+	other, shared := i.Parts.IDs.Look(sharedids.Use{ID: id, Session: key, Seq: it.Input.Seq})
 	if !shared || !i.Parts.IDs.Due(time.Now()) {
 		return
 	}

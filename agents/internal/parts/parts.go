@@ -10,8 +10,8 @@ import (
 	"agenthost/agents/internal/finishing"
 	"agenthost/agents/internal/gate"
 	"agenthost/agents/internal/lanes"
-	"agenthost/agents/internal/msgids"
 	"agenthost/agents/internal/profile"
+	"agenthost/agents/internal/sharedids"
 	"agenthost/agents/internal/workers"
 	"agenthost/bus"
 	"agenthost/bus/filestore"
@@ -73,7 +73,7 @@ type Parts struct {
 	LastTries *gate.Gate[Suspect] // of suspected runs of all agents, before they are given up
 	Workers   *workers.Pool       // for runs, and calls of models and tools
 	Asks      *ask.Store
-	IDs       *msgids.Set
+	IDs       *sharedids.Set
 	Pairings  *pairing.Index   // the strangers that the operator has let in
 	Pauses    *pause.Index     // what the operator has paused
 	Finishing *finishing.Index // sessions at work on the host that had their lane before
@@ -88,7 +88,7 @@ type Suspect interface {
 // New makes what agents share of what their host gives.
 func New(opt Options) *Parts {
 	return &Parts{
-		Options: opt, LastTries: new(gate.Gate[Suspect]), Workers: new(workers.Pool), IDs: msgids.New(), Few: bus.Few(opt.Log),
+		Options: opt, LastTries: new(gate.Gate[Suspect]), Workers: new(workers.Pool), IDs: sharedids.New(), Few: bus.Few(opt.Log),
 		Pauses: pause.NewIndex(opt.JS, opt.Log), Finishing: finishing.NewIndex(),
 		Pairings: pairing.NewIndex(pairing.NewStore(opt.JS), opt.Log),
 		Asks:     &ask.Store{Publisher: opt.Publisher, JS: opt.JS, Reader: opt.Reader, Log: &opt.Log, Open: ask.NewIndex(), PassedOn: ask.NewPassedOn(opt.Reader)},

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"agenthost/agents"
-	"agenthost/bus"
 	"agenthost/internal/texts"
 	"agenthost/llm"
 	"agenthost/run"
@@ -36,12 +35,6 @@ type Profile struct {
 	Texts    texts.Book      // what the host says to people
 
 	Overhead atomic.Int64 // of the last request
-}
-
-// Bound is what runs go by whose messages come by one binding.
-type Bound struct {
-	Subject string
-	Profile *Profile
 }
 
 // New makes the profile of an agent, and those of its bindings. It is for the agents
@@ -76,19 +69,6 @@ func oneProfile(cfg agents.Config, kit Kit, b agents.Binding, peers *Peers) *Pro
 		p.bounds.Cut = p.Texts.Say("cut_short")
 	}
 	p.Overhead.Store(int64(Overhead(llm.Request{System: p.System})))
-	return p
-}
-
-// By is the profile of the runs whose messages come by subject.
-func (p *Profile) By(subject string) *Profile {
-	if subject == CanarySubject && p.canary != nil {
-		return p.canary()
-	}
-	for _, b := range p.Bound {
-		if bus.Matches(b.Subject, subject) {
-			return b.Profile
-		}
-	}
 	return p
 }
 
@@ -129,19 +109,3 @@ const defaultQueueMax = 1000
 
 // QueueMax is how many inputs of a session wait, and how many of a backlog one run takes.
 func (p *Profile) QueueMax() int { return cmp.Or(p.Config.Session.QueueMax, defaultQueueMax) }
-
-// Shadow reports whether the agent is a shadow: one that gets what another gets and publishes
-// no replies. It has sessions of its own, in whose logs its replies are kept. It uses only
-// tools that change nothing. It asks no questions and hands nothing on.
-func (p *Profile) Shadow() bool { return p.Config.ShadowOf != "" }
-
-// Binding is the one that brings what comes by the subject of a channel; nil when none does.
-func (p *Profile) Binding(subject string) *agents.Binding {
-	channel, instance, _ := bus.Channel(subject)
-	for i := range p.Bindings {
-		if b := &p.Bindings[i]; b.Channel == channel && takesInstance(b, instance) {
-			return b
-		}
-	}
-	return nil
-}

@@ -1,7 +1,7 @@
 package toolcall
 
 import (
-	"agenthost/agents/internal/inflight"
+	"agenthost/agents/internal/profile"
 	"agenthost/run"
 	"agenthost/tools"
 )
@@ -11,4 +11,4 @@ import (
 func harmless(tool tools.Tool) bool { return tool.ReadOnly && !tool.Keeps }
 
 // spared is the result of a call that a shadow does not make.
-func spared() run.Signal { return run.Signal{Result: inflight.NotRun, Source: run.FromDenial} }
+func spared() run.Signal { return run.Signal{Result: profile.NotRun, Source: run.FromDenial} }

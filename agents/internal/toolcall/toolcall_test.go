@@ -85,7 +85,7 @@ func TestUse(t *testing.T) {
 		"approved and changed": {tool: pay, call: run.Call{Approved: true, Changed: true}, result: "[the person who approved this call changed its arguments to {}]\npaid", ok: true},
 		"unknown":              {tool: pay, call: run.Call{Name: "fly"}, result: `there is no tool "fly"`, source: run.FromCorrection},
 		"wrong arguments":      {tool: pay, call: run.Call{Args: json.RawMessage(`{"n":"x"}`)}, result: "n", source: run.FromCorrection},
-		"of a shadow":          {cfg: shadow, tool: pay, permissions: map[string]string{"pay": "allow"}, result: inflight.NotRun, source: run.FromDenial},
+		"of a shadow":          {cfg: shadow, tool: pay, permissions: map[string]string{"pay": "allow"}, result: profile.NotRun, source: run.FromDenial},
 		"a shadow may look":    {cfg: shadow, tool: reads, result: "seen", ok: true},
 		"panics":               {tool: tool("pay", func(context.Context) (tools.Result, error) { panic("bug") }), call: run.Call{Approved: true}, result: "the tool broke down; its outcome is unknown"},
 		"fails":                {tool: tool("pay", func(context.Context) (tools.Result, error) { return tools.Result{}, errors.New("no funds") }), call: run.Call{Approved: true}, result: "no funds"},

@@ -9,13 +9,6 @@ import (
 	"agenthost/llm"
 )
 
-func (m *machine) rerun(tool string) string {
-	if m.lim.Safe != nil && m.lim.Safe(tool) {
-		return SafeRerun
-	}
-	return ""
-}
-
 // sound is msg with each call under an id of its own and with arguments that
 // can be written down.
 func (m *machine) sound(msg llm.Message) llm.Message {
@@ -82,27 +75,4 @@ func hasCall(parts []llm.Part, id string) bool {
 		}
 	}
 	return false
-}
-
-// settle takes the result of a call, or lets it wait.
-func (m *machine) settle(sig *Signal) {
-	c := m.s.Run.call(sig.Call)
-	switch {
-	case c == nil:
-		m.ignore("no such call is open")
-	case sig.Wait != nil:
-		m.ask(*c, *sig.Wait)
-	default:
-		// What came from outside is acknowledged there, so it is written now.
-		outside := c.Asked != ""
-		asked := *c
-		m.finish(*c, &Event{OK: sig.OK, Result: sig.Result, Source: cmp.Or(sig.Source, FromTool), Input: sig.Input})
-		m.expire(&asked, sig)
-		m.proceed(outside)
-	}
-}
-
-func (m *machine) finish(c Call, e *Event) {
-	e.Type, e.Call, e.Name = ToolFinished, c.ID, c.Name
-	m.emit(e)
 }

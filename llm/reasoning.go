@@ -2,6 +2,17 @@ package llm
 
 import "cmp"
 
+// Effort is how much a model should think before it answers.
+type Effort string
+
+// The efforts.
+const (
+	EffortNone   Effort = "none"
+	EffortLow    Effort = "low"
+	EffortMedium Effort = "medium"
+	EffortHigh   Effort = "high"
+)
+
 // requestFor is req as the provider of l may see it: what other providers
 // thought, and what they attached for themselves, is not for it.
 func requestFor(l Link, req Request) Request {

@@ -3,7 +3,6 @@ package build
 import (
 	"slices"
 
-	"agenthost/agents/engine"
 	"agenthost/config"
 )
 
@@ -23,18 +22,6 @@ func served(cfg *config.Config) []config.Agent {
 				list[i].Channels, list[i].Doors = other.Channels, other.Doors
 			}
 		}
-	}
-	return list
-}
-
-// Peers are the agents of a configuration as others see them.
-func Peers(cfg *config.Config) []engine.Peer {
-	var list []engine.Peer
-	for _, a := range cfg.Agents {
-		if a.ShadowOf != "" { // no agent can ask it
-			continue
-		}
-		list = append(list, engine.Peer{ID: a.ID, Description: a.Description, Accepts: a.Accepts})
 	}
 	return list
 }

@@ -1,5 +1,5 @@
-// Package msgids notices message ids that are used in several sessions.
-package msgids
+// Package sharedids notices message ids that are used in several sessions.
+package sharedids
 
 import (
 	"hash/maphash"

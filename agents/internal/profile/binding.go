@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"agenthost/agents"
+	"agenthost/bus"
 )
 
 // narrow is l, with what b has less of.
@@ -42,3 +43,33 @@ func takesInstance(b *agents.Binding, instance string) bool {
 
 // everyInstance is the instance of a Binding to all that have a name.
 const everyInstance = "*"
+
+// Bound is what runs go by whose messages come by one binding.
+type Bound struct {
+	Subject string
+	Profile *Profile
+}
+
+// By is the profile of the runs whose messages come by subject.
+func (p *Profile) By(subject string) *Profile {
+	if subject == CanarySubject && p.canary != nil {
+		return p.canary()
+	}
+	for _, b := range p.Bound {
+		if bus.Matches(b.Subject, subject) {
+			return b.Profile
+		}
+	}
+	return p
+}
+
+// Binding is the one that brings what comes by the subject of a channel; nil when none does.
+func (p *Profile) Binding(subject string) *agents.Binding {
+	channel, instance, _ := bus.Channel(subject)
+	for i := range p.Bindings {
+		if b := &p.Bindings[i]; b.Channel == channel && takesInstance(b, instance) {
+			return b
+		}
+	}
+	return nil
+}

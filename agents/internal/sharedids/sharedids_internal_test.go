@@ -1,4 +1,4 @@
-package msgids
+package sharedids
 
 import (
 	"fmt"
