@@ -34,7 +34,7 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "no-anchor-of-a-spill", breaks: "a message stands for what only the log has",
-		file: "agents/internal/conversation/locked.go", pkg: "./agents/engine", tests: []string{"TestPausedMessagesOutliveACrash"}, ci: true,
+		file: "agents/internal/conversation/spill.go", pkg: "./agents/engine", tests: []string{"TestPausedMessagesOutliveACrash"}, ci: true,
 		old: `		if c.anchor == nil && !c.suspended {
 			c.anchor = it.Delivery
 		} else if`,
@@ -221,7 +221,7 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "later-message-first", breaks: "a reply that another lane has brought goes before that of a later message",
-		file: "agents/internal/conversation/locked.go", pkg: "./agents/engine", tests: []string{"TestReplyBeforeThatOfALaterMessage"},
+		file: "agents/internal/conversation/publish.go", pkg: "./agents/engine", tests: []string{"TestReplyBeforeThatOfALaterMessage"},
 		old: `	if !tried && (from <= c.replied ||`,
 		new: `	if !tried && (true || from <= c.replied ||`,
 	},

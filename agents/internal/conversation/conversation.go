@@ -3,7 +3,6 @@ package conversation
 import (
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"agenthost/agents/internal/answers"
 	"agenthost/agents/internal/inflight"
@@ -33,21 +32,6 @@ type Conversation struct {
 
 	out        outbox.Outbox // of replies
 	overBudget atomic.Bool   // operators know that its budget is exceeded
-}
-
-// The activity of a conversation is what its run does. All but the channel is guarded by the
-// conversation.
-type activity struct {
-	entry   *session.Entry[*Conversation] // set while there is anything to do
-	nudge   chan struct{}                 // holds a token when a message has come during a run
-	current *runner                       // the run at work
-	last    *runner                       // the run before it, until its last commit is stored
-	running bool                          // a run is at work, or waits for a slot or its commit
-	began   time.Time                     // when running was set last
-	over    bool                          // only the last commit of the run is left to do
-	taken   bool                          // the inputs of the run are not in the queue any more
-	fences  int                           // runs that broke off in a row
-	tried   bool                          // it has asked for a try as a suspect; only its work touches this
 }
 
 // An arrival is what is known of the messages that come.

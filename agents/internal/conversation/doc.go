@@ -15,7 +15,6 @@
 // not published.
 //
 // Locks are taken in this order, and nothing that takes time is done under one: the
-// conversation, its run, the slots of the runtime. What is called with the lock of a
-// conversation held stands in queue.go, changes.go and locked.go. Nothing is published or
-// acknowledged there.
+// conversation, its run, the slots of the runtime. A function that is called with the lock
+// of a conversation held says so; it publishes and acknowledges nothing.
 package conversation

@@ -15,6 +15,7 @@ import (
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/outbox"
 	"agenthost/bus"
+	"agenthost/hooks"
 	"agenthost/internal/texts"
 	"agenthost/run"
 	"agenthost/tools"
@@ -165,4 +166,25 @@ func (c *Conversation) DismissAsks() {
 	for _, question := range c.live {
 		question.dismiss()
 	}
+}
+
+// answersLive gives it to the question of a tool that it answers, and reports
+// whether it answers one. Called with the lock held.
+func (c *Conversation) answersLive(it *message.Item) bool {
+	for _, question := range c.live {
+		text, ok := question.answeredBy(c.Book(it), it, len(c.live) == 1)
+		if !ok {
+			continue
+		}
+		if it.Origin.Inbound != nil && len(question.call.Options) == 0 && c.Hooked(hooks.BeforeMessage) {
+			c.shared.Busy.Go(func() { c.passScreened(question, it) })
+			return true
+		}
+		select {
+		case question.answer <- text:
+			return true
+		default: // the first answer counts
+		}
+	}
+	return false
 }

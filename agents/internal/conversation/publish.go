@@ -3,6 +3,7 @@ package conversation
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/outbox"
@@ -166,4 +167,25 @@ func (c *Conversation) acknowledgement(it *message.Item) *outbox.Batch {
 			message.LeaveAll(back)
 		}
 	}}
+}
+
+// unsent is the first commit whose replies an owner before may not have
+// published, 0 if there is none: that of the oldest message that has come
+// again, or just the last, which may be of inputs that only the log held, or of what another
+// lane has brought and brings again later. Called with the lock held.
+func (c *Conversation) unsent(journal *session.Log) uint64 {
+	tried, from := false, journal.Replied()
+	for _, it := range c.Queue {
+		if !it.Tried {
+			continue
+		}
+		tried = true
+		if seq, _ := it.Seen(journal); seq > 0 {
+			from = min(from, seq)
+		}
+	}
+	if !tried && (from <= c.replied || time.Since(journal.RepliedAt()) > bus.DedupeWindow) {
+		return 0
+	}
+	return from
 }

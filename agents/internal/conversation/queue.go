@@ -253,3 +253,60 @@ func (c *Conversation) watch() *mailbox.Watch {
 	}
 	return &c.current.watch
 }
+
+// joinsQueue reports whether an input waits for its turn, for which there may be no room. A
+// suspended run may be waiting for it: then that is decided when the run looks at it. Called with the lock held.
+func (c *Conversation) joinsQueue(it *message.Item) bool {
+	in := it.Origin.Inbound
+	switch {
+	case it.Interjects() || c.suspended:
+		return false
+	case in == nil:
+		return true
+	}
+	return in.Priority != "now" && in.Answers == "" && !it.Stops() && !it.Changes() && len(c.live) == 0
+}
+
+// underWay reports whether an input with that id waits here or is being
+// answered. Called with the lock held.
+func (c *Conversation) underWay(id string) bool {
+	return slices.ContainsFunc(c.Queue, func(it *message.Item) bool { return it.Input.ID == id }) || c.inRun(id)
+}
+
+// inRun reports whether an input with that id is of the run at work, or of one whose
+// last commit is on its way. Called with the lock held.
+func (c *Conversation) inRun(id string) bool {
+	return c.current != nil && c.current.Takes(id) || c.last != nil && c.last.Takes(id)
+}
+
+// ended reports whether it has come again, has its end, and its replies were sent again
+// already: then it need not wait for its turn. Called with the
+// lock held.
+func (c *Conversation) ended(it *message.Item) bool {
+	if c.caughtUp.Last == 0 || c.journal == nil || it.Interjects() {
+		return false
+	}
+	seq, _ := it.Seen(c.journal)
+	return c.caughtUp.Has(seq)
+}
+
+// refuseExcess has an input refused that the queue has no room for. The log notes
+// a flood of these by where it begins and ends: for that it has to know whether
+// anything else has come in between. Called with the lock held.
+func (c *Conversation) refuseExcess(it *message.Item) {
+	it.Refusal, it.Since = c.reader().Mistake(it, "too_many_waiting"), 0
+	if it.Origin.Inbound != nil {
+		if c.refusedFrom == 0 {
+			c.refusedFrom = it.Input.Seq
+		}
+		it.Since = c.refusedFrom
+	}
+	c.refusals = append(c.refusals, it)
+}
+
+// takeOut is unqueue with the lock held.
+func (c *Conversation) takeOut(it *message.Item) {
+	if c.Remove(it) && it.Changes() {
+		c.watch().Again()
+	}
+}

@@ -137,3 +137,18 @@ func (c *Conversation) leaveLanes(lost []*delivery.Lane) {
 	c.mu.Unlock()
 	message.LeaveAll(deliveries)
 }
+
+// heldItems are the inputs of the queue whose messages are held, and the messages that
+// the log stands for. Called with the lock held.
+func (c *Conversation) heldItems() (list []*message.Item, settled []*delivery.Delivery) {
+	for _, it := range c.Queue {
+		switch {
+		case it.Place == message.Held, it.Place == message.Repeated:
+			list = append(list, it)
+		case it.Place == message.Logged && it.Delivery != nil:
+			settled = append(settled, it.Delivery)
+			it.Delivery = nil
+		}
+	}
+	return list, settled
+}

@@ -99,3 +99,12 @@ func (c *Conversation) deliveries() []*delivery.Delivery {
 	}
 	return list
 }
+
+// noteTried notes of what is held here and is in the log already that another owner has had
+// it, who may have died before it was done with it: the lane has been elsewhere since.
+// Called with the lock held.
+func (c *Conversation) noteTried(journal *session.Log) {
+	for _, it := range c.Queue {
+		it.Tried = it.Tried || it.Delivery != nil && known(journal, it)
+	}
+}

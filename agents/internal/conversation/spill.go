@@ -120,3 +120,36 @@ func (c *Conversation) endSpill(batch []*message.Item, err error) {
 		c.rest()
 	}
 }
+
+// spill has what is spilled written to the log. Called with the lock held.
+func (c *Conversation) spill() {
+	if !c.spilling {
+		c.spilling = true
+		c.shared.Busy.Go(c.spillAll)
+	}
+}
+
+// spillEnded puts a batch where it is now, and returns the messages that the log
+// stands for. What was forgotten meanwhile is left alone: the log is opened again
+// and has it, or not. Called with the lock held.
+func (c *Conversation) spillEnded(batch []*message.Item, stored bool) (acked []*delivery.Delivery) {
+	for _, it := range batch {
+		switch {
+		case it.Place != message.Spilling:
+			continue
+		case !stored:
+			c.Move(it, message.Held)
+			c.watch().Again()
+			continue
+		}
+		c.Move(it, message.Logged)
+		it.Use(it.Screened.Load())
+		if c.anchor == nil && !c.suspended {
+			c.anchor = it.Delivery
+		} else if it.Delivery != nil {
+			acked = append(acked, it.Delivery)
+		}
+		it.Delivery = nil
+	}
+	return acked
+}

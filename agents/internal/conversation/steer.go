@@ -97,23 +97,6 @@ func (c *Conversation) interjection(journal *session.Log) (*message.Item, run.Si
 	return nil, run.Signal{}, false
 }
 
-// mode is how an input that comes during a run is treated.
-func (c *Conversation) mode(it *message.Item) session.Queue {
-	if it.Origin.Inbound == nil || !it.Stale.IsZero() {
-		return session.Followup
-	}
-	if c.IsOrder(it.Origin.Inbound) || it.Origin.Inbound.Answers != "" || it.Changes() { // it is no part of what is under way
-		return session.Followup
-	}
-	switch it.Origin.Inbound.Priority {
-	case "now":
-		return session.Interrupt
-	case "later":
-		return session.Followup
-	}
-	return it.Queue(c.Agent.Now().Config.Session.Queue)
-}
-
 // joining is the message of an input that joins the run under way. A hook or a
 // behaviour that refuses it leaves the model only the reason.
 func (t *runner) joining(ctx context.Context, it *message.Item) llm.Message {

@@ -6,9 +6,6 @@ import (
 	"agenthost/session"
 )
 
-// most is how many messages one run answers together.
-const most = 100
-
 // take takes the inputs of the next run off the queue; there are several only
 // where they are collected. What the log has answered is answered again from
 // there.

@@ -1,42 +1,11 @@
 package conversation
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
-	"agenthost/agents/internal/answers"
 	"agenthost/agents/internal/message"
-	"agenthost/session"
 )
-
-// collecting is the wait for more messages of one run.
-type collecting struct {
-	timer  *time.Timer // nil: nothing is waited for
-	latest time.Time   // when that ends, whatever still comes; zero: it does not
-}
-
-// staleWait is how long a session waits for more of its backlog: what follows
-// within that becomes one run with what came before.
-const staleWait = time.Second
-
-// debounce is how long to wait for more before a run begins.
-func (c *Conversation) debounce(it *message.Item) time.Duration {
-	if !it.Stale.IsZero() {
-		return staleWait
-	}
-	if it.Binding == nil || it.Queue(c.Agent.Now().Config.Session.Queue) != session.Collect {
-		return 0
-	}
-	return cmp.Or(it.Binding.Debounce, c.Agent.Now().Config.Session.Debounce)
-}
-
-func (c *Conversation) ripe() {
-	c.mu.Lock()
-	c.timer = nil
-	c.wake(0)
-	c.mu.Unlock()
-}
 
 // awaitsFormer reports whether the host that served the lane before is still at work in
 // the session. Then nothing begins here until that has ended, but for what is to stop it:
@@ -49,12 +18,6 @@ func (c *Conversation) awaitsFormer() bool {
 	}
 	c.running, c.blocked = false, true
 	return true
-}
-
-// breaksIn reports whether an input is to stop the run that is under way when it comes.
-// What has come to the host before has done so there. Called with the lock held.
-func (c *Conversation) breaksIn(it *message.Item) bool {
-	return !it.Tried && (it.Stops() || answers.OperatorOrder(it) != "" || c.mode(it) == session.Interrupt)
 }
 
 // block keeps the queue from being worked on until the first of it is due. It

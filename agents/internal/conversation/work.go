@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"agenthost/agents/internal/inflight"
 	"agenthost/agents/internal/message"
@@ -16,6 +17,36 @@ import (
 
 // errStopping ends work that the host has no more time for.
 var errStopping = inflight.ErrStopping
+
+// The activity of a conversation is what its run does. All but the channel is guarded by the
+// conversation.
+type activity struct {
+	entry   *session.Entry[*Conversation] // set while there is anything to do
+	nudge   chan struct{}                 // holds a token when a message has come during a run
+	current *runner                       // the run at work
+	last    *runner                       // the run before it, until its last commit is stored
+	running bool                          // a run is at work, or waits for a slot or its commit
+	began   time.Time                     // when running was set last
+	over    bool                          // only the last commit of the run is left to do
+	taken   bool                          // the inputs of the run are not in the queue any more
+	fences  int                           // runs that broke off in a row
+	tried   bool                          // it has asked for a try as a suspect; only its work touches this
+}
+
+// wake begins a run if none is at work. With a wait it begins that long after the
+// last input. Called with the lock held.
+func (c *Conversation) wake(wait time.Duration) {
+	switch {
+	case c.running || !c.pressing():
+	case c.timer != nil:
+		c.timer.Reset(wait)
+	case wait > 0 && !c.shared.Yields():
+		c.timer = time.AfterFunc(wait, c.ripe)
+	default:
+		c.running, c.began, c.over = true, time.Now(), false
+		c.shared.Schedule(c)
+	}
+}
 
 // Work does what is next in the conversation, up to the end of one run. It
 // holds a slot, which is free again when the last commit is on its way.
