@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"agenthost/bus"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 	"github.com/rs/zerolog"
 )
 
@@ -192,3 +196,59 @@ func (s *subscription) stop() {
 	s.stopFeed()
 	_ = s.stopCore() // the connection may be gone
 }
+
+// tell publishes what the agent is told of a message. done is called when that
+// is stored, or is not to be told; it is not called when the host stops before.
+func (s *subscription) tell(id, subject string, header nats.Header, payload []byte, done func()) {
+	chain := bus.ChainOf(subject, header)
+	if why := s.refuse(chain); why != "" {
+		s.log.Info().Str("on", subject).Strs("chain", chain).Str("reason", why).Msg("pass event to agents: left out")
+		done()
+		return
+	}
+	msg, err := bus.NewMessage(bus.RoutePrefix+s.agent, bus.Route{
+		ID: id, Kind: bus.RouteEvent, From: clean(subject), Text: s.prompt.Fill(subject, payload), Chain: chain, Origin: s.event.To.origin(s.agent),
+	})
+	if err != nil {
+		s.log.Error().Err(err).Msg("encode event")
+		return
+	}
+	msg.Header.Set(nats.MsgIdHdr, id)
+	for _, key := range []string{"traceparent", "tracestate"} {
+		if v := header.Get(key); v != "" {
+			msg.Header[key] = []string{v}
+		}
+	}
+	s.w.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
+		if err != nil {
+			s.log.Warn().Err(err).Str("id", id).Msg("event is not stored")
+			return
+		}
+		done()
+	})
+}
+
+// maxChain is how many agents an event may have come through.
+const maxChain = 8
+
+// refuse says why an event that came through chain is not told; empty when it
+// is.
+func (s *subscription) refuse(chain []string) string {
+	switch {
+	case slices.Contains(chain, s.agent):
+		return "it comes from the agent itself"
+	case len(chain) > maxChain:
+		return "it came through " + strconv.Itoa(len(chain)) + " agents"
+	}
+	return ""
+}
+
+// eventID names what an agent is told of a stored message. The time is in it
+// because a stream that is made again counts from 1 again.
+func eventID(consumer string, meta *jetstream.MsgMetadata) string {
+	return strings.TrimPrefix(consumer, consumerPrefix) + ":" + meta.Stream + ":" + strconv.FormatUint(meta.Sequence.Stream, 10) +
+		":" + strconv.FormatInt(meta.Timestamp.UnixNano(), 36)
+}
+
+// unstoredID names what an agent is told of a message that no stream keeps.
+func unstoredID() string { return "event:" + nuid.Next() }

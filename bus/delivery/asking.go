@@ -109,14 +109,6 @@ func (l *Lane) ask(ctx context.Context, consumer jetstream.Consumer) (again bool
 	}
 }
 
-// takeOverNext has the lane taken over once it asks for nothing.
-func (l *Lane) takeOverNext(t takeover) {
-	select {
-	case l.due <- t:
-	default: // it is on the way
-	}
-}
-
 // settleDeliveries returns when nothing can be on its way to this lane, which has stopped
 // asking: the server has read so, as it answers a request that came behind.
 //

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"agenthost/internal/build"
-	"agenthost/internal/oauth"
+	"agenthost/internal/mcpoauth"
 	"agenthost/tools"
 )
 
@@ -57,7 +57,7 @@ func (o note) mcpServer(ctx context.Context, c tools.MCPConfig, tokens string) {
 	req.Header.Set("Accept", "text/event-stream, application/json")
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
-	authorized, err := oauth.NewTransport(transport, c, tokens)
+	authorized, err := mcpoauth.NewTransport(transport, c, tokens)
 	if err != nil {
 		o.fail("correct its oauth", "%v", err)
 		return
@@ -69,7 +69,7 @@ func (o note) mcpServer(ctx context.Context, c tools.MCPConfig, tokens string) {
 	}
 	res, err := client.Do(req)
 	login := "run \"agenthost mcp login " + strings.TrimPrefix(o.about, "mcp.") + "\""
-	missing, noToken := errors.AsType[*oauth.Error](err)
+	missing, noToken := errors.AsType[*mcpoauth.Error](err)
 	switch {
 	case noToken:
 		o.fail(login, "there is no token for %s: %v", at, missing)

@@ -10,7 +10,7 @@ import (
 
 	"agenthost/config"
 	"agenthost/internal/build"
-	"agenthost/internal/oauth"
+	"agenthost/internal/mcpoauth"
 	"agenthost/tools"
 )
 
@@ -21,7 +21,7 @@ func Run(ctx context.Context, cfg *config.Config, name string, show func(address
 	if err != nil {
 		return "", err
 	}
-	file, err = oauth.Login{Server: server, Folder: build.TokenFolder(cfg), Show: show}.Run(ctx)
+	file, err = mcpoauth.Login{Server: server, Folder: build.TokenFolder(cfg), Show: show}.Run(ctx)
 	if err != nil {
 		return "", fmt.Errorf("log in to mcp server %q: %w", name, err)
 	}

@@ -4,7 +4,7 @@ package main
 var laneMutants = []mutant{
 	{
 		name: "no-reset-at-takeover", breaks: "after a takeover the old comes before the new",
-		file: "bus/delivery/handover.go", pkg: "./bus/delivery", tests: []string{"TestLaneTakeover"}, ci: true,
+		file: "bus/delivery/takeover.go", pkg: "./bus/delivery", tests: []string{"TestLaneTakeover"}, ci: true,
 		old: `return t.first.Sequence.Consumer > 1 || t.pin == l.pin`,
 		new: `return false`,
 	},
@@ -22,13 +22,13 @@ var laneMutants = []mutant{
 	},
 	{
 		name: "tried-forgotten-at-takeover", breaks: "what an owner before may have worked on counts as tried",
-		file: "bus/delivery/handover.go", pkg: "./bus/delivery", tests: []string{"TestLaneTakeover", "TestLaneReleaseAndThenDeath"}, ci: true,
+		file: "bus/delivery/takeover.go", pkg: "./bus/delivery", tests: []string{"TestLaneTakeover", "TestLaneReleaseAndThenDeath"}, ci: true,
 		old: `l.pin, l.tried, l.handed = t.pin, note.Tried, handed`,
 		new: `l.pin, l.tried, l.handed = t.pin, 0, handed`,
 	},
 	{
 		name: "no-distrust", breaks: "a server that died with its host is not believed",
-		file: "bus/delivery/handover.go", pkg: "./bus/delivery", tests: []string{"TestLaneDistrustsAServerThatDiedWithItsHost"}, ci: true,
+		file: "bus/delivery/takeover.go", pkg: "./bus/delivery", tests: []string{"TestLaneDistrustsAServerThatDiedWithItsHost"}, ci: true,
 		old: `	note.Tried = max(note.Tried, stream.CachedInfo().State.LastSeq)
 `,
 		new: `	_ = stream
@@ -43,7 +43,7 @@ var laneMutants = []mutant{
 	},
 	{
 		name: "restart-leaves-the-pin", breaks: "a host that restarts takes its lanes back at once",
-		file: "bus/delivery/handover.go", pkg: "./bus/delivery", tests: []string{"TestLaneRestart"},
+		file: "bus/delivery/takeover.go", pkg: "./bus/delivery", tests: []string{"TestLaneRestart"},
 		old: `		if err := l.unpin(ctx); err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ var laneMutants = []mutant{
 	},
 	{
 		name: "another-owner-unpinned", breaks: "a lane that another host serves is left to it",
-		file: "bus/delivery/handover.go", pkg: "./bus/delivery", tests: []string{"TestLaneIsLeftToItsOwner"}, ci: true,
+		file: "bus/delivery/takeover.go", pkg: "./bus/delivery", tests: []string{"TestLaneIsLeftToItsOwner"}, ci: true,
 		old: `(note.Host != l.cfg.Host || note.Pin != pin)`,
 		new: `false`,
 	},

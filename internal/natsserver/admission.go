@@ -14,16 +14,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// What a connection without the token may do on the embedded server.
-const (
-	AnonymousChannels = "channels" // what a channel needs
-	AnonymousNone     = "none"
-	AnonymousAll      = "all"
-)
-
-// anonymousUser is how the server calls a connection without the token.
-const anonymousUser = "anonymous"
-
 // An admission decides what a connection to the embedded server may do: all
 // with the token, else what nats.embedded.anonymous says.
 type admission struct {

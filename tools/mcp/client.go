@@ -1,12 +1,153 @@
+// Package mcp offers the tools of MCP servers, over stdio and streamable HTTP.
+//
+// A server is started, or connected to, when its tools are first needed, and
+// from then on kept: when it dies, its calls end with an error and it is started
+// again, with growing pauses while that fails. No call waits longer than
+// Options.Patience for a server that is not there; its tools are left out
+// meanwhile. Names with equal configuration share one server.
 package mcp
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"agenthost/tools"
+
+	"github.com/rs/zerolog"
 )
+
+// Options are what a Pool needs of its host. The zero Options log nothing and
+// decline every question.
+type Options struct {
+	Log     zerolog.Logger
+	Version string // what servers are told about this client; empty: "dev"
+	// Ask asks a person what a server wants to know during a call; nil: every
+	// such question is declined.
+	Ask Ask
+	// Introduce is the message of a server as a person is shown it, with the
+	// server's name; nil: in English.
+	Introduce func(call tools.Call, server, message string) string
+	// Changed is called after a server has come, gone or changed its tools, with
+	// the new Version to be seen. It must not block; nil: changes are not reported.
+	Changed func()
+	// Tokens is the folder of the OAuth tokens that logins have brought; empty:
+	// none is used.
+	Tokens string
+	// Patience bounds how long Await and calls wait for a server that starts;
+	// 0: 10 s.
+	Patience time.Duration
+}
+
+// A Pool holds the clients of all configured servers.
+type Pool struct {
+	opts Options
+
+	mu      sync.Mutex
+	clients []*Client
+	peers   map[string]*peer // by fingerprint
+	start   func(*peer)      // nil while the pool does not run
+}
+
+// NewPool makes a client of each of servers. None is started.
+func NewPool(servers map[string]tools.MCPConfig, opts Options) *Pool {
+	opts.Version = cmp.Or(opts.Version, "dev")
+	opts.Patience = cmp.Or(opts.Patience, 10*time.Second)
+	p := &Pool{opts: opts}
+	_, apply := p.Change(servers)
+	apply()
+	return p
+}
+
+// Change prepares for other servers, and returns their clients, by name. Once
+// apply is called they can be used, those whose configuration is as before go
+// on, and those that are not among them any more end after their calls. There
+// is to be no other Change in between.
+func (p *Pool) Change(servers map[string]tools.MCPConfig) (clients []*Client, apply func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	peers := map[string]*peer{}
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		print := fingerprint(servers[name])
+		if peers[print] == nil {
+			peers[print] = p.peers[print]
+		}
+		if peers[print] == nil {
+			peers[print] = newPeer(servers[name], name, p.opts)
+		}
+		clients = append(clients, &Client{name: name, peer: peers[print]})
+	}
+	return clients, func() { p.apply(clients, peers) }
+}
+
+func (p *Pool) apply(clients []*Client, peers map[string]*peer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := p.peers
+	p.clients, p.peers = clients, peers
+	if p.start == nil {
+		return
+	}
+	for print, peer := range peers {
+		if old[print] == nil {
+			p.start(peer)
+		}
+	}
+	for print, peer := range old {
+		if peers[print] == nil {
+			peer.asked.whenIdle(peer.retire)
+		}
+	}
+}
+
+// fingerprint is equal for configurations that mean the same server.
+func fingerprint(cfg tools.MCPConfig) string {
+	text, _ := json.Marshal(cfg) // of plain values, with sorted keys: never fails
+	return string(text)
+}
+
+// Clients are those of all servers, by name.
+func (p *Pool) Clients() []*Client {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.clients)
+}
+
+// Await does what Client.Await does, for all clients at once.
+func (p *Pool) Await(ctx context.Context) {
+	clients := p.Clients()
+	for _, c := range clients {
+		c.peer.wake()
+	}
+	for _, c := range clients {
+		c.Await(ctx)
+	}
+}
+
+// Run serves the clients until ctx ends, and returns when the calls in progress
+// have ended, every connection is closed and every process is gone. A pool runs
+// once.
+func (p *Pool) Run(ctx context.Context) error {
+	var group sync.WaitGroup
+	p.mu.Lock()
+	p.start = func(peer *peer) { group.Go(func() { peer.run(ctx) }) }
+	for _, peer := range p.peers {
+		p.start(peer)
+	}
+	p.mu.Unlock()
+	<-ctx.Done()
+	p.mu.Lock()
+	p.start = nil
+	p.mu.Unlock()
+	group.Wait()
+	return nil
+}
 
 // A Client is a configured server as a source of tools. Only its Await,
 // AwaitTool and tools block.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"agenthost/internal/oauth"
+	"agenthost/internal/mcpoauth"
 	"agenthost/tools"
 	"agenthost/tools/mcp"
 
@@ -62,7 +62,7 @@ func beConformant() {
 
 // login does what a person with a browser would.
 func login(server tools.MCPConfig, folder string) {
-	_, err := oauth.Login{Server: server, Folder: folder, Show: func(address string) {
+	_, err := mcpoauth.Login{Server: server, Folder: folder, Show: func(address string) {
 		go func() {
 			if resp, err := http.Get(address); err == nil {
 				_, _ = io.Copy(io.Discard, resp.Body)

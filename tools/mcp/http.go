@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"agenthost/internal/oauth"
+	"agenthost/internal/mcpoauth"
 	"agenthost/tools"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -75,7 +75,7 @@ func (t *sessionTransport) authorize(cfg tools.MCPConfig, tokens string) error {
 	if given || tokens == "" && cfg.OAuth.Grant != tools.ClientCredentials {
 		return nil
 	}
-	shared, err := oauth.NewTransport(t.calls, cfg, tokens)
+	shared, err := mcpoauth.NewTransport(t.calls, cfg, tokens)
 	if err != nil {
 		return fmt.Errorf("oauth: %w", err)
 	}
@@ -85,12 +85,12 @@ func (t *sessionTransport) authorize(cfg tools.MCPConfig, tokens string) error {
 
 // refused is the error of a request for which there is no token.
 func (t *sessionTransport) refused(err error) error {
-	missing, ok := errors.AsType[*oauth.Error](err)
+	missing, ok := errors.AsType[*mcpoauth.Error](err)
 	if !ok {
 		return err
 	}
 	text := missing.Error()
-	if errors.Is(err, oauth.ErrLogin) {
+	if errors.Is(err, mcpoauth.ErrLogin) {
 		text += "; run " + t.login
 	}
 	return &httpError{code: http.StatusUnauthorized, text: text}

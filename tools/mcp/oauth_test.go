@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"agenthost/internal/oauth"
+	"agenthost/internal/mcpoauth"
 	"agenthost/tools"
 	"agenthost/tools/mcp"
 )
@@ -166,7 +166,7 @@ func (g *guarded) set(change func()) {
 func (g *guarded) login(before ...func(address string)) (file string, page string, err error) {
 	g.t.Helper()
 	var browser sync.WaitGroup
-	file, err = oauth.Login{Server: g.config(), Folder: g.folder, Show: func(address string) {
+	file, err = mcpoauth.Login{Server: g.config(), Folder: g.folder, Show: func(address string) {
 		for _, do := range before {
 			do(address)
 		}
@@ -262,7 +262,7 @@ func TestLoginThatFails(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	open := overHTTP(t)
-	_, err := oauth.Login{Server: open, Folder: g.folder}.Run(t.Context())
+	_, err := mcpoauth.Login{Server: open, Folder: g.folder}.Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "wants no login") {
 		t.Errorf("got %v", err)
 	}
@@ -316,7 +316,7 @@ func TestTokenOfAnotherServerIsNotSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(file, oauth.File(g.folder, other.url+"/mcp")); err != nil {
+	if err := os.Rename(file, mcpoauth.File(g.folder, other.url+"/mcp")); err != nil {
 		t.Fatal(err)
 	}
 	other.folder = g.folder

@@ -10,28 +10,6 @@ import (
 	"agenthost/llm"
 )
 
-// A Span is what a budget is for.
-type Span string
-
-// The spans of budgets.
-const (
-	OfRun     Span = "run"
-	OfSession Span = "session"
-	OfDay     Span = "day"
-	OfMonth   Span = "month"
-	OfPeer    Span = "peer_day"
-)
-
-// A Peer is a person as a budget knows one: <channel>[.<instance>]/<from>, as
-// approvers are written.
-type Peer string
-
-// Limits are budgets in micro-cents, 0 for no limit.
-type Limits struct{ Run, Session, Day, Month, Peer int64 }
-
-// None reports whether l limits nothing.
-func (l Limits) None() bool { return l == Limits{} }
-
 // An ExceededError says which budget a call would exceed.
 type ExceededError struct {
 	Span         Span

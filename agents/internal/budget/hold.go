@@ -57,16 +57,6 @@ func (h *Hold) claim() claim {
 	return claim{run: h.try.Run, input: h.try.Input, amount: h.try.Most, soft: h.try.Soft}
 }
 
-func (h *Hold) admitPeer(ctx context.Context, limits Limits) (*ExceededError, error) {
-	c := h.claim()
-	c.limit = limits.Peer
-	err := h.peer.reserve(ctx, &c)
-	if errors.Is(err, errNotLeft) {
-		return &ExceededError{Span: OfPeer, Spent: c.spent, Limit: c.limit, Peer: h.try.Payer}, nil
-	}
-	return nil, err
-}
-
 // admitDay reserves in the budgets of the day and the month, of which the one
 // counts that leaves less, or says which that is.
 func (h *Hold) admitDay(ctx context.Context, limits Limits) (*ExceededError, error) {

@@ -13,7 +13,6 @@ import (
 	"agenthost/bus/publishing"
 	"agenthost/bus/records"
 	"agenthost/llm"
-	"agenthost/session"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
@@ -27,11 +26,6 @@ const (
 )
 
 func spendKey(agent string, at time.Time) string { return agent + "." + at.UTC().Format(dayFormat) }
-
-// peerKey is the record of what one person has had an agent spend in a day.
-func peerKey(agent string, p Peer, at time.Time) string {
-	return spendKey(agent, at) + "." + session.SID(agent, session.Key(p))
-}
 
 // Options say whose ledger it is, and where its records are.
 type Options struct {
@@ -90,13 +84,6 @@ func (l *Ledger) today(at time.Time) *account {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.account(spendKey(l.Agent, at))
-}
-
-// ofPeer is the account of what one person has spent in the day that at is in.
-func (l *Ledger) ofPeer(p Peer, at time.Time) *account {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.account(peerKey(l.Agent, p, at))
 }
 
 // account is that of a record. Called with the lock held.

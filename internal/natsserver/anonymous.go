@@ -13,6 +13,16 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
+// What a connection without the token may do on the embedded server.
+const (
+	AnonymousChannels = "channels" // what a channel needs
+	AnonymousNone     = "none"
+	AnonymousAll      = "all"
+)
+
+// anonymousUser is how the server calls a connection without the token.
+const anonymousUser = "anonymous"
+
 // ChannelAccount is the account of connections without the token, which sees of the
 // hosts' account what is listed here. Permissions alone would not do: a server
 // answers a publish, and delivers to a consumer, on whatever subject the client

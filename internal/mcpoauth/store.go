@@ -1,7 +1,7 @@
-// Package oauth gives the requests to MCP servers their access tokens: those that
+// Package mcpoauth gives the requests to MCP servers their access tokens: those that
 // a person got by a login, kept in a folder and refreshed, and those that the
 // host gets for itself with client credentials.
-package oauth
+package mcpoauth
 
 import (
 	"crypto/sha256"

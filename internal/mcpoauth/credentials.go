@@ -1,4 +1,4 @@
-package oauth
+package mcpoauth
 
 import (
 	"context"

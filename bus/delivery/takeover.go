@@ -1,0 +1,144 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"agenthost/bus"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// takeBack makes ready for a start: it unpins what an earlier life of this host
+// still holds and, when no host serves the lane, has the server deliver again at
+// once what was left, instead of when its ack timers run out.
+func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error {
+	ctx, cancel := context.WithTimeout(ctx, bus.APITimeout)
+	defer cancel()
+	info := consumer.CachedInfo()
+	note, err := l.owner.read(ctx)
+	if err != nil {
+		return err
+	}
+	l.tried = max(l.tried, note.Tried)
+	pin := pinnedClient(info)
+	if pin != "" && pin != l.pin && (note.Host != l.cfg.Host || note.Pin != pin) {
+		return nil // another host serves it
+	}
+	if pin != "" {
+		l.log.Info().Msg("taking the lane back")
+		if err := l.unpin(ctx); err != nil {
+			return err
+		}
+		l.pinned.Store(nil)
+	}
+	if l.pin == "" && note.Host == l.cfg.Host && note.Pin != "" { // it did not stop, it died
+		if err := l.distrust(ctx, &note); err != nil {
+			return err
+		}
+	}
+	if forgot(info) { // it was asked until just now
+		if err := l.settleDeliveries(ctx, ""); err != nil {
+			return err
+		}
+	} else if info.NumAckPending == 0 {
+		return nil
+	}
+	return l.reset(ctx, &note, info.Delivered.Stream)
+}
+
+// distrust notes all that is stored as tried: a server that died with this
+// host's earlier life may have forgotten what it delivered to it.
+func (l *Lane) distrust(ctx context.Context, note *ownership) error {
+	stream, err := l.js.Stream(ctx, l.cfg.Stream)
+	if err != nil {
+		return fmt.Errorf("look up stream: %w", err)
+	}
+	note.Tried = max(note.Tried, stream.CachedInfo().State.LastSeq)
+	l.tried = max(l.tried, note.Tried)
+	return l.owner.write(ctx, *note)
+}
+
+// A takeover makes a host the owner of a lane, for the first time or again.
+type takeover struct {
+	pin   string
+	first *jetstream.MsgMetadata // of the first message under the pin, or behind a gap
+}
+
+// resets reports whether something was delivered before, so that the consumer is reset.
+func (l *Lane) resets(t takeover) bool { return t.first.Sequence.Consumer > 1 || t.pin == l.pin }
+
+// takeOver makes this host the owner under a new pin, or again under the one it
+// has. What an owner before may have left, or what was lost on its way, comes
+// again after a reset, from the first message that is not acknowledged, in
+// order.
+func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, t takeover) bool {
+	api, cancel := context.WithTimeout(ctx, bus.APITimeout)
+	defer cancel()
+	note, err := l.owner.read(api)
+	if err == nil && l.resets(t) {
+		if err = l.settleDeliveries(api, t.pin); err == nil {
+			var info *jetstream.ConsumerInfo
+			if info, err = bus.Again(api, consumer.Info); err == nil {
+				err = l.reset(api, &note, deliveredBefore(t.first, info))
+			}
+		}
+		l.resetting, l.resetAt = err == nil, time.Now()
+	}
+	if err != nil {
+		if !errors.Is(err, context.Canceled) { // the host is stopping
+			l.few.Warn().Err(err).Msg("take over lane: failed; retrying")
+		}
+		return false
+	}
+	former, handed := note.Host, note.Handed
+	if note.Pin != "" { // who had the lane did not let it go
+		handed = 0
+	}
+	note.Host, note.Pin, note.Handed = l.cfg.Host, t.pin, 0
+	note.Tried = max(note.Tried, l.given)            // a consumer made again begins at the first message
+	if err := l.owner.write(api, note); err != nil { // costs only a slower restart
+		l.log.Warn().Err(err).Msg("record the owner of the lane: failed")
+	}
+	l.pin, l.tried, l.handed = t.pin, note.Tried, handed
+	l.progress.restart()
+	if l.pinned.Load() == nil {
+		l.since.Store(time.Now().UnixMilli())
+	}
+	l.pinned.Store(&t.pin)
+	l.log.Info().Uint64("tried", l.tried).Msg("this host serves the lane")
+	l.gained(ctx, former)
+	return true
+}
+
+// deliveredBefore is how far deliveries had come before the first under a new
+// pin. By the time of asking, info counts some under that pin too.
+func deliveredBefore(first *jetstream.MsgMetadata, info *jetstream.ConsumerInfo) uint64 {
+	if first.NumDelivered == 1 {
+		return first.Sequence.Stream - 1
+	}
+	return info.Delivered.Stream
+}
+
+// reset makes the server deliver again, in order, what is not acknowledged.
+// How far the deliveries had come is noted first: the server forgets it.
+func (l *Lane) reset(ctx context.Context, note *ownership, delivered uint64) error {
+	note.Tried = max(note.Tried, delivered)
+	if err := l.owner.write(ctx, *note); err != nil {
+		return err
+	}
+	if _, err := l.js.ResetConsumer(ctx, l.cfg.Stream, l.cfg.Name); err != nil {
+		return fmt.Errorf("reset consumer: %w", err)
+	}
+	return nil
+}
+
+// takeOverNext has the lane taken over once it asks for nothing.
+func (l *Lane) takeOverNext(t takeover) {
+	select {
+	case l.due <- t:
+	default: // it is on the way
+	}
+}
