@@ -97,10 +97,10 @@ func installBefore(t *testing.T, home string) {
 func walkEnv(t *testing.T, home string) []string {
 	t.Helper()
 	env := []string{
-		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GOPATH=" + filepath.Join(home, "go"), "GOFLAGS=" + buildFlags,
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GOPATH=" + filepath.Join(home, "go"), "GOFLAGS=" + buildFlags(),
 		"OLLAMA_HOST=127.0.0.1:1", "NO_COLOR=1",
 	}
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOROOT"} {
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOROOT", "CGO_ENABLED"} {
 		out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -36,14 +37,17 @@ func run(m *testing.M) int {
 }
 
 // buildFlags are those of the shells of the pages too: what is built with the same flags
-// go install does not link once more.
-const buildFlags = "-mod=mod -buildvcs=false"
+// go install does not link once more. Those that the tests were built with are among them, so
+// that nothing is compiled in two ways.
+func buildFlags() string {
+	return strings.TrimSpace(os.Getenv("GOFLAGS") + " -mod=mod -buildvcs=false")
+}
 
 // build builds the program that all tests of this package run.
 var build = sync.OnceValues(func() (string, error) {
 	file := filepath.Join(binaries, "agenthost")
 	cmd := exec.Command("go", "build", "-o", file, "./cmd/agenthost")
-	cmd.Env = append(os.Environ(), "GOFLAGS="+buildFlags)
+	cmd.Env = append(os.Environ(), "GOFLAGS="+buildFlags())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}

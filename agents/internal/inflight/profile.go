@@ -10,7 +10,7 @@ import (
 // Refresh has the next turn go by the profile that there is by now.
 func (t *Run) Refresh() { t.Profile = t.profileNow() }
 
-// profile is what the next turn goes by. All inputs of a run came by the same
+// profileNow is what the next turn goes by. All inputs of a run came by the same
 // binding, if by any.
 func (t *Run) profileNow() *profile.Profile {
 	p := t.Agent.Now()

@@ -1,17 +1,21 @@
 package toolcall
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"agenthost/agents"
+	"agenthost/agents/internal/ask"
 	"agenthost/agents/internal/profile"
 	"agenthost/bus"
 	"agenthost/run"
 	"agenthost/session"
+	"agenthost/tools"
 
 	"github.com/nats-io/nats.go"
 )
@@ -33,6 +37,15 @@ func (t *Caller) refuseDelegate(to string) string {
 		return fmt.Sprintf("this task has passed through %d agents, which is the most", profile.MaxDepth)
 	}
 	return ""
+}
+
+// waitForAgent has a call wait for the result of another agent. Each call of a round waits by
+// itself: delegates work side by side, and one that brings no result in time is an error of
+// its call alone.
+func (t *Caller) waitForAgent(wait *run.Wait, w tools.Wait) {
+	wait.For, wait.To = run.ForDelegate, w.To
+	wait.CorrelationID = t.WaitID(t.ID, run.Call{Wait: wait.ID})
+	wait.Deadline = ask.Deadline(time.Now().Add(cmp.Or(w.Timeout, t.Profile.Config.Limits.RunTimeout)))
 }
 
 // handOver publishes a task for another agent. The same task has the same id,

@@ -41,18 +41,17 @@ func (t *Caller) Ask(ctx context.Context, call run.Call) error {
 	return nil
 }
 
-// waitFor turns what a tool waits for into what the machine waits for. Each call of a
-// round waits by itself: that is how delegates work side by side.
+// waitFor turns what a tool waits for into what the machine waits for: a person's answer, or
+// another agent's result.
 func (t *Caller) waitFor(call run.Call, w tools.Wait) run.Signal {
 	wait := &run.Wait{For: run.ForQuestion, Prompt: w.Prompt, Options: w.Options, Context: w.Context, ID: ask.NewToken()}
-	wait.Deadline = time.Now().Add(cmp.Or(w.Timeout, t.Profile.Config.Limits.ApprovalTimeout))
 	if w.To != "" {
 		if why := t.refuseDelegate(w.To); why != "" {
 			return run.Signal{Result: why, Source: run.FromDenial}
 		}
-		wait.For, wait.To = run.ForDelegate, w.To
-		wait.CorrelationID = t.WaitID(t.ID, run.Call{Wait: wait.ID})
-		wait.Deadline = ask.Deadline(time.Now().Add(cmp.Or(w.Timeout, t.Profile.Config.Limits.RunTimeout)))
+		t.waitForAgent(wait, w)
+	} else {
+		wait.Deadline = time.Now().Add(cmp.Or(w.Timeout, t.Profile.Config.Limits.ApprovalTimeout))
 	}
 	if w.Default != "" {
 		t.fallback(call.ID, w.Default)
