@@ -49,6 +49,7 @@ type Options struct {
 	Sync        string        // as nats.embedded.sync; default always
 	Rounds      int           // default 3; the median one is told
 	NoRaw       bool          // do not measure the bare bus
+	RawLog      bool          // the bare bus stores a commit for each message, too, as a host does
 	Quiet       time.Duration // without any answer, after which the rest is lost; default 10 s
 
 	Program    string // an agenthost binary to start

@@ -35,8 +35,8 @@ const (
 // or that of cfg.
 //
 // Its consumers are as many as a host has lanes, and have the subjects of so many
-// agents among them.
-func Echo(ctx context.Context, cfg bus.Config, agents int, stdin io.Reader, stderr io.Writer) error {
+// agents among them. With logged it stores a commit for each message, too.
+func Echo(ctx context.Context, cfg bus.Config, agents int, logged bool, stdin io.Reader, stderr io.Writer) error {
 	b, err := bus.Open(ctx, bus.Options{Name: "bench-echo", Log: zerolog.Nop(), Config: cfg})
 	if err != nil {
 		return err
@@ -45,12 +45,12 @@ func Echo(ctx context.Context, cfg bus.Config, agents int, stdin io.Reader, stde
 	if err := b.Ready(ctx); err != nil {
 		return err
 	}
-	consumers, err := echoStreams(ctx, b.JS, max(cfg.Replicas, 1), laneFilters(agents, delivery.LaneCount(cfg.Lanes)))
+	consumers, err := echoStreams(ctx, b.JS, max(cfg.Replicas, 1), logged, laneFilters(agents, delivery.LaneCount(cfg.Lanes)))
 	if err != nil {
 		return err
 	}
 	defer dropStreams(b.JS)
-	return echo(ctx, b, consumers, stdin, func() {
+	return echo(ctx, b, consumers, logged, stdin, func() {
 		fmt.Fprintln(stderr, echoReady+cmp.Or(b.URL(), cfg.URL, cfg.Context))
 	})
 }
@@ -69,8 +69,12 @@ func echoSubject(agent int) string { return fmt.Sprint(echoInput, "a", agent) }
 
 // echoStreams makes what the host's streams and lanes are, as far as the echo
 // needs it.
-func echoStreams(ctx context.Context, js jetstream.JetStream, replicas int, lanes [][]string) ([]jetstream.Consumer, error) {
-	for name, subject := range map[string]string{echoIn: echoInput + ">", echoOut: echoOutput + ">"} {
+func echoStreams(ctx context.Context, js jetstream.JetStream, replicas int, logged bool, lanes [][]string) ([]jetstream.Consumer, error) {
+	streams := map[string]string{echoIn: echoInput + ">", echoOut: echoOutput + ">"}
+	if logged {
+		streams[echoLogs] = echoLog + ">"
+	}
+	for name, subject := range streams {
 		_, err := js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: name, Subjects: []string{subject}, Storage: jetstream.FileStorage, Replicas: replicas,
 			AllowDirect: true, Duplicates: bus.DedupeWindow,
@@ -98,7 +102,7 @@ func echoStreams(ctx context.Context, js jetstream.JetStream, replicas int, lane
 func dropStreams(js jetstream.JetStream) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	for _, name := range []string{echoIn, echoOut} {
+	for _, name := range []string{echoIn, echoOut, echoLogs} {
 		_ = js.DeleteStream(ctx, name) // the next bench tells when it is left
 	}
 }
@@ -109,7 +113,7 @@ type echoed struct {
 	msg    jetstream.Msg
 }
 
-func echo(ctx context.Context, b *bus.Bus, consumers []jetstream.Consumer, stdin io.Reader, ready func()) error {
+func echo(ctx context.Context, b *bus.Bus, consumers []jetstream.Consumer, logged bool, stdin io.Reader, ready func()) error {
 	js, err := jetstream.New(b.NC, jetstream.WithPublishAsyncMaxPending(echoFlight))
 	if err != nil {
 		return err
@@ -126,13 +130,19 @@ func echo(ctx context.Context, b *bus.Bus, consumers []jetstream.Consumer, stdin
 			}
 		}
 	}()
+	take := func(m jetstream.Msg) {
+		if stored, err := js.PublishMsgAsync(reply(m)); err == nil {
+			flight <- echoed{stored, m}
+		}
+	}
+	closeLog := func() {}
+	if logged {
+		l := openRawLog(js, take)
+		take, closeLog = l.take, l.close
+	}
 	takings := make([]jetstream.ConsumeContext, 0, len(consumers))
 	for _, consumer := range consumers {
-		taking, err := consumer.Consume(func(m jetstream.Msg) {
-			if stored, err := js.PublishMsgAsync(reply(m)); err == nil {
-				flight <- echoed{stored, m}
-			}
-		}, jetstream.PullMaxMessages(echoPulls), jetstream.PullExpiry(echoExpiry))
+		taking, err := consumer.Consume(take, jetstream.PullMaxMessages(echoPulls), jetstream.PullExpiry(echoExpiry))
 		if err != nil {
 			return fmt.Errorf("consume: %w", err)
 		}
@@ -144,6 +154,7 @@ func echo(ctx context.Context, b *bus.Bus, consumers []jetstream.Consumer, stdin
 		taking.Stop()
 		<-taking.Closed()
 	}
+	closeLog()
 	close(flight)
 	<-acked
 	return nil

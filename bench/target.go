@@ -73,7 +73,7 @@ func (o Options) running(ctx context.Context, raw bool) (t target, stop func(), 
 	stop = func() {}
 	if raw {
 		t = echoTarget(o.Agents)
-		args := append([]string{"bench", "echo", "--agents", strconv.Itoa(o.Agents)}, o.ConnectArgs...)
+		args := append(o.echoArgs(), o.ConnectArgs...)
 		p, err := startProcess(ctx, echoIsReady, o.Connect, o.Program, args...)
 		if err != nil {
 			return t, nil, err
@@ -100,8 +100,16 @@ func echoTarget(agents int) target {
 	}
 }
 
-func (o Options) startEcho(ctx context.Context, dir, url string) ([]*process, error) {
+func (o Options) echoArgs() []string {
 	args := []string{"bench", "echo", "--agents", strconv.Itoa(o.Agents)}
+	if o.RawLog {
+		args = append(args, "--log")
+	}
+	return args
+}
+
+func (o Options) startEcho(ctx context.Context, dir, url string) ([]*process, error) {
+	args := o.echoArgs()
 	if url == "" {
 		args = append(args, "--store", filepath.Join(dir, "data"), "--sync", o.Sync)
 	} else {

@@ -72,6 +72,7 @@ It exits with 1 when a message was lost, answered twice or out of order.`,
 	flags.StringVar(&b.sync, "sync", "always", "when NATS writes to the disk: always, or interval (2m)")
 	flags.IntVar(&b.Rounds, "rounds", 3, "number of rounds; the median is printed")
 	flags.BoolVar(&b.NoRaw, "no-raw", false, "skip the echo")
+	flags.BoolVar(&b.RawLog, "raw-log", false, "have the echo store a third message per turn, as a host stores its log")
 	flags.DurationVar(&b.Quiet, "quiet", 10*time.Second, "without an answer for this long, count the rest as lost")
 	flags.IntVar(&b.idle, "idle", 0, "measure a host of `N` agents that gets no messages")
 	flags.StringVar(&b.channel, "channel", "", "with -s: the channel, or channel.instance, of agents that run")
@@ -84,7 +85,7 @@ It exits with 1 when a message was lost, answered twice or out of order.`,
 
 // benchEchoCommand is what bench starts beside the host.
 func (a *app) benchEchoCommand() *cobra.Command {
-	cfg, agents, replicas := bus.Config{}, 0, 1
+	cfg, agents, replicas, logged := bus.Config{}, 0, 1, false
 	cmd := &cobra.Command{
 		Use:     "echo",
 		Short:   "Answer messages on bare JetStream, as bench compares with",
@@ -100,11 +101,12 @@ func (a *app) benchEchoCommand() *cobra.Command {
 			if replicas > 1 {
 				cfg.Replicas = replicas
 			}
-			return bench.Echo(cmd.Context(), cfg, agents, a.Stdin, a.Stderr)
+			return bench.Echo(cmd.Context(), cfg, agents, logged, a.Stdin, a.Stderr)
 		},
 	}
 	cfg.Embedded.Listen = new("127.0.0.1:0")
 	cmd.Flags().IntVar(&agents, "agents", 4, "number of agents to answer for")
+	cmd.Flags().BoolVar(&logged, "log", false, "store a commit for each message, too")
 	cmd.Flags().IntVar(&replicas, "replicas", 1, "replicas of the streams")
 	cmd.Flags().StringVar(&cfg.Embedded.Store, "store", "", "folder of an embedded NATS")
 	cmd.Flags().StringVar(&cfg.Embedded.Sync, "sync", "", "when it writes to the disk")
