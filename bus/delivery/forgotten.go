@@ -2,7 +2,10 @@ package delivery
 
 import (
 	"context"
+	"strings"
 	"time"
+
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -15,12 +18,28 @@ const (
 	lookWithin = time.Second
 )
 
-// forgot reports whether the server has delivered messages that it counts neither as
-// acknowledged nor as open. A consumer with replicas may get there when its leader changes
-// soon after a reset. The messages would never come again, and what is behind them would
-// never count as done: a reset delivers all from the first that is not acknowledged.
-func forgot(info *jetstream.ConsumerInfo) bool {
-	return info.NumAckPending == 0 && info.AckFloor.Consumer < info.Delivered.Consumer
+// forgets reports whether the server has delivered messages, or passed over some, that it
+// counts neither as acknowledged nor as open. A consumer with replicas may get there when its
+// leader changes soon after a reset. The messages would never come again, and what is behind
+// them would never count as done: a reset delivers all from the first that is not acknowledged.
+func (l *Lane) forgets(ctx context.Context, info *jetstream.ConsumerInfo) bool {
+	if info.NumAckPending > 0 {
+		return false
+	}
+	return info.AckFloor.Consumer < info.Delivered.Consumer || l.passedOver(ctx, info)
+}
+
+// passedOver reports whether a message of the lane lies between what is acknowledged and how
+// far the consumer has come, of which nothing is open. It looks where the lane has one subject,
+// as that of a partition has: what was stored on a subject before a lane was bound to it lies
+// there as well.
+func (l *Lane) passedOver(ctx context.Context, info *jetstream.ConsumerInfo) bool {
+	filters := filtersOf(info.Config)
+	if len(filters) != 1 || strings.ContainsAny(filters[0], "*>") || info.NumPending > 0 || info.AckFloor.Stream >= info.Delivered.Stream {
+		return false
+	}
+	next, err := records.NewReader(l.js).Next(ctx, l.cfg.Stream, filters[0], info.AckFloor.Stream+1)
+	return err == nil && next.Seq <= info.Delivered.Stream
 }
 
 // forgotten looks whether the server has forgotten deliveries of this lane, where no other
@@ -33,7 +52,7 @@ func (l *Lane) forgotten(ctx context.Context) bool {
 		return false // the next look is soon
 	}
 	info := consumer.CachedInfo()
-	if !forgot(info) {
+	if !l.forgets(ctx, info) {
 		return false
 	}
 	pin, mine := pinnedClient(info), l.pinned.Load()

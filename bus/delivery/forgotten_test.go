@@ -11,11 +11,13 @@ import (
 )
 
 // A forgetful server says of a consumer that nothing is open, though not all that it has
-// delivered is acknowledged, until the consumer is reset.
+// delivered is acknowledged, until the consumer is reset. It may not even count that as
+// delivered.
 type forgetful struct {
 	jetstream.JetStream
-	forgets atomic.Bool
-	resets  atomic.Int32
+	uncounted bool
+	forgets   atomic.Bool
+	resets    atomic.Int32
 }
 
 func (f *forgetful) Consumer(ctx context.Context, stream, name string) (jetstream.Consumer, error) {
@@ -25,6 +27,9 @@ func (f *forgetful) Consumer(ctx context.Context, stream, name string) (jetstrea
 	}
 	if info := consumer.CachedInfo(); f.forgets.Load() && info.NumAckPending > 0 {
 		info.NumAckPending = 0
+		if f.uncounted {
+			info.Delivered.Consumer = info.AckFloor.Consumer
+		}
 	}
 	return consumer, nil
 }
@@ -37,12 +42,17 @@ func (f *forgetful) ResetConsumer(ctx context.Context, stream, name string) (*je
 
 // What a server has delivered and forgotten is asked for again, once.
 func TestLaneOfAServerThatForgets(t *testing.T) {
+	t.Run("what it has counted", func(t *testing.T) { testForgetful(t, false) })
+	t.Run("that it has delivered at all", func(t *testing.T) { testForgetful(t, true) })
+}
+
+func testForgetful(t *testing.T, uncounted bool) {
 	bustest.Bubble(t, func(t *testing.T) {
 		ns := fleet(t)
 		_, js := connect(t, ns)
 		d := &door{server: ns}
 		_, through := connectThrough(t, d)
-		server := &forgetful{JetStream: through}
+		server := &forgetful{JetStream: through, uncounted: uncounted}
 		h := serveLane(t, server, d, "one", 0, web)
 		bustest.Publish(t, js, web, "1", "2")
 		got := h.want("1", "2")

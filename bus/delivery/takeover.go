@@ -39,7 +39,7 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 			return err
 		}
 	}
-	if forgot(info) { // it was asked until just now
+	if l.forgets(ctx, info) { // it was asked until just now
 		if err := l.settleDeliveries(ctx, ""); err != nil {
 			return err
 		}
