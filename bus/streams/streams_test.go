@@ -46,7 +46,7 @@ func TestProvision(t *testing.T) {
 	js := bustest.Open(t).JS
 	var logged bustest.LogBuffer
 	for range 2 {
-		if err := streams.Provision(t.Context(), js, 0, 0, zerolog.New(&logged)); err != nil {
+		if err := streams.Provision(t.Context(), js, 0, 0, zerolog.New(&logged).Level(zerolog.WarnLevel)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(fresh, bustest.ListStreams(t, js)); diff != "" {
@@ -70,7 +70,7 @@ func TestProvisionKeepsWhatOthersChose(t *testing.T) {
 		Retention: jetstream.InterestPolicy, Description: "mine",
 	})
 	var logged bustest.LogBuffer
-	if err := streams.Provision(t.Context(), js, 1, 4, zerolog.New(&logged)); err != nil {
+	if err := streams.Provision(t.Context(), js, 1, 4, zerolog.New(&logged).Level(zerolog.WarnLevel)); err != nil {
 		t.Fatal(err)
 	}
 	c := bustest.StreamConfig(t, js, bus.OutboundStream)
