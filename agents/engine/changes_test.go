@@ -281,6 +281,26 @@ func TestCollectedMessagesAreChanged(t *testing.T) {
 	}, func(a *actor) { a.cfg.Channels[0].Queue = "collect" })
 }
 
+// A copy of a message that is collected already does not end the collecting.
+func TestCopiesAreCollected(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.hold("m00")
+		w.tell("m00")
+		w.pass()
+		w.tell("m01", "m01", "m02", "m01", "m03", "m04")
+		w.pass()
+		w.model.release("m00")
+		w.wantSaid("m00=m00", "m04=m01")
+		var inputs []string
+		for _, in := range w.committed(run.Started)[1].Inputs {
+			inputs = append(inputs, in.ID)
+		}
+		if want := []string{"m01", "m02", "m03", "m04"}; !slices.Equal(inputs, want) || len(w.committed(run.Started)) != 2 {
+			t.Errorf("the run answers %q, want %q", inputs, want)
+		}
+	}, func(a *actor) { a.cfg.Channels[0].Queue = "collect" })
+}
+
 // Whatever still comes, collecting ends.
 func TestCollectingEnds(t *testing.T) {
 	inCrashWorld(t, func(w *crashWorld) {

@@ -106,18 +106,22 @@ func (c *Conversation) together(journal *session.Log) int {
 	case first.Queue(c.Agent.Now().Config.Session.Queue) != session.Collect:
 		return 1
 	}
-	n := 1
-	for n < min(len(c.Queue), limit) {
+	n, end := 1, len(c.Queue)
+	for n < min(end, limit) {
 		it := c.Queue[n]
 		_, seen := it.Seen(journal)
-		same := func(other *message.Item) bool { return other.Input.ID == it.Input.ID }
-		if it.Changes() && slices.ContainsFunc(c.Queue[:n], it.ChangesOf) && !slices.ContainsFunc(c.Queue[:n], same) {
+		copied := slices.ContainsFunc(c.Queue[:n], func(other *message.Item) bool { return other.Input.ID == it.Input.ID })
+		if it.Changes() && slices.ContainsFunc(c.Queue[:n], it.ChangesOf) && !copied {
 			n++
 			continue
 		}
-		if it.Place == message.Spilling || it.Interjects() || it.Changes() || c.alone(it) || !c.due(it, nil) || !it.Alike(first) || seen != (it.Place == message.Logged) ||
-			slices.ContainsFunc(c.Queue[:n], same) {
+		if it.Place == message.Spilling || it.Interjects() || it.Changes() || c.alone(it) || !c.due(it, nil) || !it.Alike(first) || seen != (it.Place == message.Logged) {
 			break
+		}
+		if copied { // at its turn the log has it
+			c.Shift(n, len(c.Queue)-1)
+			end--
+			continue
 		}
 		n++
 	}
