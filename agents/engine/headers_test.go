@@ -270,3 +270,23 @@ func TestReplyIsPublishedWithItsID(t *testing.T) {
 		t.Errorf("the header %s is %q, want the id of the reply, %q", nats.MsgIdHdr, id, out.ID)
 	}
 }
+
+// What is said outside of a session names that of the chat, and goes in the trace of what
+// has brought it about.
+func TestHeadersOfWhatIsSaidAside(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bot("ana", script(paying)))
+	w.sayTraced("ana", bus.Inbound{ID: "m1", Text: " "})
+	aside := map[string]string{"Agent-Session-Key": "ana/dm/ana", "Content-Type": "application/json"}
+	maps.Copy(aside, traced)
+	wantHeader(t, w.next(w.out), aside)
+
+	told := w.subscribe("told")
+	msg := nats.NewMsg("agent.route.ana")
+	msg.Data = []byte(`{"id":"t1","kind":"delegate","reply_to":"told","correlation_id":"c1","text":" "}`)
+	msg.Header["traceparent"], msg.Header["tracestate"] = []string{parent}, []string{state}
+	if err := w.bus.NC.PublishMsg(msg); err != nil {
+		t.Fatal(err)
+	}
+	wantHeader(t, w.next(told), traced)
+}

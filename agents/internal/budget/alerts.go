@@ -151,6 +151,7 @@ func (l *Ledger) noticeAlert(approvers []string, a alert) {
 			To: from, Text: a.text(), SentAt: time.Now().UTC(),
 		})
 		if err == nil {
+			msg.Header.Set(bus.SessionKeyHeader, string(session.DM(channel, instance, from)))
 			err = l.publishOnce(ctx, msg, id)
 		}
 		if err != nil {

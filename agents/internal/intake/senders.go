@@ -10,6 +10,7 @@ import (
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/profile"
 	"agenthost/agents/internal/senders"
+	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
 	"agenthost/internal/pairing"
@@ -119,7 +120,7 @@ func (i *Intake) Welcome(p pairing.Pairing) {
 	i.publishAside(bus.OutboundPrefix+subject, name, bus.Outbound{
 		Session: string(key), Kind: bus.KindNotice, To: p.From, Chat: p.Chat, Thread: p.Thread, Final: true,
 		Text: i.Now().By(bus.InboundPrefix + subject).Texts.Say("pairing_approved"),
-	}, func(bool) {})
+	}, tracing.Context{}, func(bool) {})
 }
 
 // withinRate reports whether the message may go on to its session: one over the rate
@@ -176,11 +177,11 @@ func (i *Intake) tell(it *message.Item, why string, out bus.Outbound, stored fun
 	out.To, out.Chat, out.Thread = message.Sender(in), in.Chat, in.Thread
 	out.InReplyTo = clip.Head(cmp.Or(in.ID, it.Input.ID), echoedID)
 	name := i.Agent + ":" + it.Delivery.Stream() + ":" + strconv.FormatUint(it.Delivery.Seq, 10) + ":" + why
-	i.publishAside(it.Origin.Outbound(), name, out, stored)
+	i.publishAside(it.Origin.Outbound(), name, out, tracing.In(it.Delivery.Header()), stored)
 }
 
 // publishAside publishes what no session has said.
-func (i *Intake) publishAside(subject, name string, out bus.Outbound, stored func(bool)) {
+func (i *Intake) publishAside(subject, name string, out bus.Outbound, trace tracing.Context, stored func(bool)) {
 	out.Run, out.ID = name, name+".1"
 	out.Agent, out.SentAt = i.Agent, time.Now().UTC()
 	msg, err := bus.NewMessage(subject, out)
@@ -190,6 +191,8 @@ func (i *Intake) publishAside(subject, name string, out bus.Outbound, stored fun
 		return
 	}
 	msg.Header.Set(nats.MsgIdHdr, out.ID)
+	msg.Header.Set(bus.SessionKeyHeader, out.Session)
+	trace.Set(msg.Header)
 	i.Parts.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		if err != nil {
 			i.log().Error().Err(err).Str("subject", subject).Msg("publish answer")

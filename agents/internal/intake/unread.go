@@ -8,6 +8,7 @@ import (
 
 	"agenthost/agents/internal/clip"
 	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
 	"agenthost/llm"
@@ -37,20 +38,21 @@ func (i *Intake) turnBack(d *delivery.Delivery, why error) {
 	}
 	switch {
 	case m.Kind == bus.RouteDelegate && m.ReplyTo != "" && bus.ResultSubject(m.ReplyTo):
-		i.tellUnread(m.ReplyTo, i.Agent+":"+m.ID+":unread", result)
+		i.tellUnread(d, m.ReplyTo, i.Agent+":"+m.ID+":unread", result)
 	case m.Kind == bus.RouteResult && m.CorrelationID != "" && len(m.CorrelationID) <= bus.LongestID &&
 		i.Parts.Publisher.Signer().Verify(d.Subject, d.Header(), d.Data()):
 		result.From, result.InReplyTo = m.From, ""
 		result.Error = &bus.Error{Code: string(llm.CodeToolFailed), Message: "the result cannot be read: " + why.Error()}
-		i.tellUnread(bus.RoutePrefix+i.Agent, d.Stream()+":"+strconv.FormatUint(d.Seq, 10)+":unread", result)
+		i.tellUnread(d, bus.RoutePrefix+i.Agent, d.Stream()+":"+strconv.FormatUint(d.Seq, 10)+":unread", result)
 	}
 }
 
-func (i *Intake) tellUnread(subject, id string, result bus.Route) {
+func (i *Intake) tellUnread(d *delivery.Delivery, subject, id string, result bus.Route) {
 	msg, err := bus.NewMessage(subject, result)
 	if err != nil {
 		return
 	}
+	tracing.In(d.Header()).Set(msg.Header)
 	if !bus.StoredSubject(subject) {
 		err = i.Parts.NC.PublishMsg(msg)
 	} else {

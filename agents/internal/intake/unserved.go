@@ -10,6 +10,7 @@ import (
 	"agenthost/agents/internal/lanes"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/parts"
+	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
 	"agenthost/internal/texts"
 	"agenthost/llm"
@@ -119,6 +120,10 @@ func (e UnservedEnder) answer(m unserved, o message.Origin, text string, then fu
 		e.Parts.Log.Error().Err(err).Str("subject", m.Subject).Msg("encode error reply")
 		then()
 		return
+	}
+	tracing.In(m.Header).Set(msg.Header)
+	if o.Inbound != nil {
+		msg.Header.Set(bus.SessionKeyHeader, string(o.Key(m.id(o))))
 	}
 	if !bus.StoredSubject(subject) {
 		if err := e.Parts.NC.PublishMsg(msg); err != nil {

@@ -22,6 +22,9 @@ func Of(inputs []run.Input) Context {
 	return Context{last.Trace, last.State}
 }
 
+// In is the trace that a message came with.
+func In(h nats.Header) Context { return Context{h.Get("traceparent"), h.Get("tracestate")} }
+
 var wellFormed = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]*)?$`)
 
 // Outward is the trace for others than channels and agents. One that is no trace
