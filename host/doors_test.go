@@ -67,11 +67,12 @@ func TestApproveByTheService(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct{ request, code, why string }{
-		"no JSON":       {`{`, "400", "request: "},
-		"no id":         {`{}`, "404", "nothing waits"},
-		"unknown":       {`{"id":"demo.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb","answer":"approve"}`, "404", "nothing waits"},
-		"another word":  {`{"id":` + string(id) + `,"answer":"perhaps"}`, "400", `"perhaps" is no answer to an approval`},
-		"another scope": {`{"id":` + string(id) + `,"answer":"approve","scope":"ever"}`, "400", `scope is "ever"; want one of once, session, always`},
+		"no JSON":              {`{`, "400", "request: "},
+		"no id":                {`{}`, "404", "nothing waits"},
+		"unknown":              {`{"id":"demo.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb","answer":"approve"}`, "404", "nothing waits"},
+		"another word":         {`{"id":` + string(id) + `,"answer":"perhaps"}`, "400", `"perhaps" is no answer to an approval`},
+		"args that do not fit": {`{"id":` + string(id) + `,"answer":"approve","args":{"path":5}}`, "409", "path"},
+		"another scope":        {`{"id":` + string(id) + `,"answer":"approve","scope":"ever"}`, "400", `scope is "ever"; want one of once, session, always`},
 	} {
 		if answer, code, why := knock(t, nc, control.ApproveSubject, tt.request); code != tt.code || !strings.Contains(why, tt.why) {
 			t.Errorf("%s: got %q, %s, %s", name, answer, code, why)

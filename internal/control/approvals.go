@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"agenthost/agents"
 	"agenthost/client"
@@ -140,7 +141,7 @@ func (h Host) revokeAllowed(ctx context.Context, asked AllowedID) (client.Allowe
 }
 
 // The subjects by which programs answer what waits and stop runs. The operations
-// only put a message into its stream: the host that serves the agent, perhaps
+// put a message into its stream: the host that serves the agent, perhaps
 // another one, acts on it.
 const (
 	ApproveSubject = "agenthost.approve"
@@ -156,12 +157,16 @@ func (h Host) approve(ctx context.Context, a client.Answer) error {
 		return err
 	}
 	a.By, a.Door = callerOf(ctx).by(a.By), callerOf(ctx).door()
-	msg, err := a.Message(w, "")
-	if err != nil {
+	if _, err := a.Message(w, ""); err != nil {
 		return coded(client.CodeBad, "%w", err)
 	}
-	return h.store(ctx, msg)
+	_, err = h.client().Answer(ctx, a, approveWithin)
+	return refused(err)
 }
+
+// approveWithin is how long approve waits for a host to refuse the answer: programs give a
+// request some seconds. What is stored is taken later.
+const approveWithin = 2 * time.Second
 
 // store signs a message and returns once NATS has stored it.
 func (h Host) store(ctx context.Context, msg *nats.Msg) error {
