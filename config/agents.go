@@ -234,10 +234,14 @@ func (k *checker) checkApprovers(at string, a Agent) {
 		k.Fault(p, "notify: the agent has no approvers; add approvers, such as [telegram.sales/42]")
 	}
 	for i, who := range a.Approvers {
+		p := fmt.Sprintf("%s.approvers[%d]", at, i)
 		channel, from, _ := strings.Cut(who, "/")
-		if name, instance, some := strings.Cut(channel, "."); !token.MatchString(name) || some && !token.MatchString(instance) || from == "" {
-			p := fmt.Sprintf("%s.approvers[%d]", at, i)
+		name, instance, some := strings.Cut(channel, ".")
+		switch {
+		case !token.MatchString(name) || some && !token.MatchString(instance) || from == "":
 			k.Fault(p, "approver %s: want <channel>[.<instance>]/<from>, such as telegram.sales/42", k.Quote(p))
+		case !k.received(channel):
+			k.warn(p, "no agent is bound to %s, so approver %s cannot answer there; bind one", channel, k.Quote(p))
 		}
 	}
 }

@@ -76,3 +76,14 @@ func TestIdentityOfAnUnboundChannel(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
+
+func TestApproverOfAnUnboundChannel(t *testing.T) {
+	c := parse(t, "models: {m: {provider: echo}}\nagents: [{id: ana, model: m, channels: [web], approvers: [web/a, boss/b]}]\n")
+	var got []string
+	for _, p := range c.Warnings {
+		got = append(got, strings.TrimPrefix(p.String(), "agenthost.yaml:"))
+	}
+	if want := []string{`2:66: no agent is bound to boss, so approver "boss/b" cannot answer there; bind one`}; !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}

@@ -261,7 +261,8 @@ func TestProblems(t *testing.T) {
 			"1:46: command: want the name of a program first",
 			`1:56: mcp server "d": want one of command and url`,
 		}},
-		"service": {"services: {\"a b\": {}}\n", []string{`1:12: service "a b": want the name of a NATS micro service, of letters, digits, _ and -`}},
+		"service and server of one name": {"mcp: {x: {command: [a]}}\nservices: {x: {}}\n", []string{`2:12: service "x": there is an mcp.x, and both would have tools named x.…; rename that`}},
+		"service":                        {"services: {\"a b\": {}}\n", []string{`1:12: service "a b": want the name of a NATS micro service, of letters, digits, _ and -`}},
 		"plugin": {"plugins: {Web: {}, telegram: {Sales: {token: hunter2}}}\n", []string{
 			`1:11: unknown key "Web"; did you mean "web"?`,
 			`1:31: account "Sales": want 1 to 63 of a-z, 0-9, _ and -`,

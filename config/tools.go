@@ -71,6 +71,9 @@ func (k *checker) checkTools() {
 		if !serviceName.MatchString(name) {
 			k.FaultKey(yamldoc.Join("services", name), "service %q: want the name of a NATS micro service, of letters, digits, _ and -", name)
 		}
+		if _, twice := k.c.MCP[name]; twice {
+			k.FaultKey(yamldoc.Join("services", name), "service %q: there is an mcp.%s, and both would have tools named %s.…; rename that", name, name, name)
+		}
 	}
 }
 
