@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"regexp"
 	"strings"
@@ -178,6 +179,61 @@ func TestChatAtATerminal(t *testing.T) {
 	stdout, stderr := call(t, cli.CodeDone, "", "sessions", "ls", "--store", "data", "--json")
 	if n := strings.Count(stdout, `"key": "route/chat-`); n != 2 {
 		t.Errorf("got %d sessions: %s%s", n, stdout, stderr)
+	}
+}
+
+// After a reply stands what it took, all calls of the model together and nothing of
+// earlier replies; --session goes on with a session, by its name or its key.
+func TestChatGoesOnAndCounts(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "")
+	t.Chdir(t.TempDir())
+	put(t, `nats: {embedded: {listen: ""}}
+http: {listen: ""}
+models: {main: {provider: scripted, script: rules.yaml, price: {input: 10, output: 50}}}
+agents: [{id: ana, tools: [now]}]
+`)
+	writeFile(t, "rules.yaml", `rules:
+  - {is: work, tool_calls: [{name: now, args: {}}], usage: {input: 4000, output: 300}}
+  - {after_tool: now, text: done, usage: {input: 5000, output: 100}}
+  - {is: small, text: "as you like", usage: {input: 100, output: 10}}
+  - {text: "for nothing"}
+`)
+	p := newPTY(t)
+	leave := func(code <-chan int) {
+		t.Helper()
+		p.keys("\x04")
+		if got := <-code; got != cli.CodeDone {
+			t.Errorf("exit code %d", got)
+		}
+	}
+	const worked = `done\r\n\x1b\[2m[0-9.]+m?s · 9000 tokens in, 400 out · \$0\.11\x1b\[0m\r\n\r\nyou> `
+	code := p.run("chat", "--session", "holidays")
+	p.sees(`/help shows more\.\r\n\r\nyou> `)
+	p.keys("work\r")
+	p.sees(worked)
+	p.keys("small\r")
+	p.sees(`as you like\r\n\x1b\[2m[0-9.]+m?s · 100 tokens in, 10 out · \$0\.0015\x1b\[0m\r\n\r\nyou> `)
+	p.keys("nothing\r")
+	p.sees(`for nothing\r\n\x1b\[2m[0-9.]+m?s\x1b\[0m\r\n\r\nyou> `)
+	leave(code)
+
+	for _, session := range []string{"holidays", "route/chat-" + url.PathEscape(cli.UserName()) + "/holidays"} {
+		code = p.run("chat", "--session", session)
+		p.sees(`ana> as you like\S*\r\n\S*you> nothing\S*\r\n\S*ana> for nothing\S*\r\n\r\nyou> `)
+		p.keys("work\r")
+		p.sees(worked)
+		p.keys("small\r")
+		p.sees(`as you like`)
+		p.sees(`you> `)
+		p.keys("nothing\r")
+		p.sees(`for nothing`)
+		p.sees(`you> `)
+		leave(code)
+	}
+	stdout, stderr := call(t, cli.CodeDone, "", "sessions", "ls", "--store", "data", "--json")
+	if n := strings.Count(stdout, `"key": "route/chat-`); n != 1 || !strings.Contains(stdout, `/holidays"`) {
+		t.Errorf("want one session, got %d: %s%s", n, stdout, stderr)
 	}
 }
 
