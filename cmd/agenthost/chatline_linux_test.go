@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"agenthost/bus/bustest"
+	"agenthost/client"
 	"agenthost/internal/cli"
 
 	"golang.org/x/sys/unix"
@@ -261,3 +263,57 @@ func TestListFitsATerminal(t *testing.T) {
 		}
 	}
 }
+
+// On a terminal verdicts, states, errors and warnings have their colours, unless
+// the person wants none, or the terminal has none.
+func TestColourAtATerminal(t *testing.T) {
+	lonely, nc := waitsFor(t, client.Waiting{Kind: client.ForApproval, Prompt: "pay"}) // in a folder of its own
+	nc.Close()
+	put(t, "nats: {embedded: {listen: \"\"}}\nhttp: {listen: \"\"}\nmodels: {main: {provider: echo}, bad: {provider: openai, model: m}}\nagents: [{id: ana, model: [main, bad]}]\n")
+	hosted, _ := bustest.Server(t)
+	serveDemo(t, hosted)
+	commands := []struct {
+		args  string
+		code  int
+		until string
+		want  []string // in colours
+	}{
+		{"doctor --offline", cli.CodeFailed, `\d+ failures?\r\n`, []string{"\x1b[1mmodels\x1b[0m", "  \x1b[32mok  \x1b[0m  ", "  \x1b[33mwarn\x1b[0m  ", "  \x1b[31mfail\x1b[0m  "}},
+		{"agents -s " + hosted, cli.CodeDone, `demo .*\r\n`, []string{"\x1b[1mAGENT\x1b[0m", "\x1b[32mready\x1b[0m"}},
+		{"agents show nobody -s " + hosted, cli.CodeFailed, `nobody.*\r\n`, []string{"\x1b[31magenthost:\x1b[0m no agent"}},
+		{"agents now and then", cli.CodeUsage, `for help\.\r\n`, []string{"\x1b[31magenthost:\x1b[0m want "}},
+		{"approvals answer " + waitID + " approve --timeout 1ms -s " + lonely, cli.CodeDone, `is stored\r\n`, []string{"\x1b[33magenthost:\x1b[0m no host took"}},
+	}
+	for name, env := range map[string]struct {
+		noColor, term string
+		colours       bool
+	}{
+		"colours":         {"", "xterm", true},
+		"NO_COLOR":        {"1", "xterm", false},
+		"a dumb terminal": {"", "dumb", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("NO_COLOR", env.noColor)
+			t.Setenv("TERM", env.term)
+			for _, c := range commands {
+				p := newPTY(t)
+				code := p.run(strings.Fields(c.args)...)
+				shown := p.sees(c.until)
+				if got := <-code; got != c.code {
+					t.Errorf("%s: exit code %d, want %d", c.args, got, c.code)
+				}
+				for _, want := range c.want {
+					if !env.colours {
+						want = colour.ReplaceAllString(want, "")
+					}
+					contains(t, shown, want)
+				}
+				if !env.colours && colour.MatchString(shown) {
+					t.Errorf("%s: there are colours: %q", c.args, shown)
+				}
+			}
+		})
+	}
+}
+
+var colour = regexp.MustCompile(`\x1b\[[0-9;]*m`)
