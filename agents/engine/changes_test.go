@@ -12,6 +12,7 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/records"
 	"agenthost/run"
+	"agenthost/session"
 )
 
 // alter publishes a message that edits or withdraws another.
@@ -301,23 +302,43 @@ func TestCopiesAreCollected(t *testing.T) {
 	}, func(a *actor) { a.cfg.Channels[0].Queue = "collect" })
 }
 
-// Whatever still comes, collecting ends.
+// Whatever still comes, collecting ends: five times debounce after the first message,
+// or after debounce_max, of the binding before the agent's.
 func TestCollectingEnds(t *testing.T) {
-	inCrashWorld(t, func(w *crashWorld) {
-		w.stop()
-		w.actor.cfg.Channels = []agents.Binding{{Channel: "ana", Queue: "collect", Debounce: debounce}}
-		w.begin()
-		// They come faster than the debounce. None comes at the very moment at which the
-		// collecting ends: it would be either run's, or one of its own.
-		for i := range 20 {
-			w.tell(messages(i, 1)...)
-			w.idle(debounce * 9 / 20)
-		}
-		w.pass()
-		if n := len(w.committed(run.Started)); n != 2 {
-			t.Errorf("20 messages in nine times debounce became %d runs, want 2: one each five times debounce", n)
-		}
-	})
+	const most = 2 * debounce
+	tests := map[string]struct {
+		binding agents.Binding
+		session session.Config
+		runs    int // the runs that 20 messages become: of twelve each by default, of five within most
+	}{
+		"by default":           {agents.Binding{Debounce: debounce}, session.Config{}, 2},
+		"the agent's default":  {agents.Binding{}, session.Config{Debounce: debounce}, 2},
+		"set":                  {agents.Binding{Debounce: debounce, DebounceMax: most}, session.Config{}, 4},
+		"set for the agent":    {agents.Binding{}, session.Config{Debounce: debounce, DebounceMax: most}, 4},
+		"of the agent's wait":  {agents.Binding{DebounceMax: most}, session.Config{Debounce: debounce}, 4},
+		"before the agent's":   {agents.Binding{DebounceMax: most}, session.Config{Debounce: debounce, DebounceMax: 10 * debounce}, 4},
+		"longer than all come": {agents.Binding{Debounce: debounce, DebounceMax: time.Minute}, session.Config{}, 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			inCrashWorld(t, func(w *crashWorld) {
+				w.stop()
+				tt.binding.Channel, tt.binding.Queue = "ana", "collect"
+				w.actor.cfg.Channels, w.actor.cfg.Session = []agents.Binding{tt.binding}, tt.session
+				w.begin()
+				// They come faster than the debounce. None comes at the very moment at which the
+				// collecting ends: it would be either run's, or one of its own.
+				for i := range 20 {
+					w.tell(messages(i, 1)...)
+					w.idle(debounce * 9 / 20)
+				}
+				w.pass()
+				if n := len(w.committed(run.Started)); n != tt.runs {
+					t.Errorf("20 messages in nine times debounce became %d runs, want %d", n, tt.runs)
+				}
+			})
+		})
+	}
 }
 
 const debounce = 2 * time.Second

@@ -126,6 +126,31 @@ func TestLanguage(t *testing.T) {
 	w.expect("error", "Schluss.")
 }
 
+// Each language that an agent can have is spoken.
+func TestLanguages(t *testing.T) {
+	t.Parallel()
+	for language, want := range map[string]string{
+		"en":    "There is nothing to stop.",
+		"de":    "Es gibt nichts anzuhalten.",
+		"fr":    "Il n'y a rien à arrêter.",
+		"es":    "No hay nada que parar.",
+		"pt":    "Não há nada para parar.",
+		"pt-BR": "Não há nada para parar.",
+		"it":    "Non c'è niente da fermare.",
+		"nl":    "Er is niets om te stoppen.",
+		"pl":    "Nie ma nic do zatrzymania.",
+		"ja":    "止めるものはありません。",
+		"zh":    "没有需要停止的事。",
+	} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, bot("ana", script(paying), func(a *actor) { a.cfg.Language = language }))
+			w.say("ana", bus.Inbound{Text: "/stop"})
+			w.expect("error", want)
+		})
+	}
+}
+
 // A question that a tool passes on is introduced in the language of the agent.
 func TestTextsOfACallUnderWay(t *testing.T) {
 	t.Parallel()

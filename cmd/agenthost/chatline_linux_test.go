@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"regexp"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"agenthost/bus/bustest"
+	"agenthost/client"
 	"agenthost/internal/cli"
 
 	"golang.org/x/sys/unix"
@@ -181,6 +184,61 @@ func TestChatAtATerminal(t *testing.T) {
 	}
 }
 
+// After a reply stands what it took, all calls of the model together and nothing of
+// earlier replies; --session goes on with a session, by its name or its key.
+func TestChatGoesOnAndCounts(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "")
+	t.Chdir(t.TempDir())
+	put(t, `nats: {embedded: {listen: ""}}
+http: {listen: ""}
+models: {main: {provider: scripted, script: rules.yaml, price: {input: 10, output: 50}}}
+agents: [{id: ana, tools: [now]}]
+`)
+	writeFile(t, "rules.yaml", `rules:
+  - {is: work, tool_calls: [{name: now, args: {}}], usage: {input: 4000, output: 300}}
+  - {after_tool: now, text: done, usage: {input: 5000, output: 100}}
+  - {is: small, text: "as you like", usage: {input: 100, output: 10}}
+  - {text: "for nothing"}
+`)
+	p := newPTY(t)
+	leave := func(code <-chan int) {
+		t.Helper()
+		p.keys("\x04")
+		if got := <-code; got != cli.CodeDone {
+			t.Errorf("exit code %d", got)
+		}
+	}
+	const worked = `done\r\n\x1b\[2m[0-9.]+m?s · 9000 tokens in, 400 out · \$0\.11\x1b\[0m\r\n\r\nyou> `
+	code := p.run("chat", "--session", "holidays")
+	p.sees(`/help shows more\.\r\n\r\nyou> `)
+	p.keys("work\r")
+	p.sees(worked)
+	p.keys("small\r")
+	p.sees(`as you like\r\n\x1b\[2m[0-9.]+m?s · 100 tokens in, 10 out · \$0\.0015\x1b\[0m\r\n\r\nyou> `)
+	p.keys("nothing\r")
+	p.sees(`for nothing\r\n\x1b\[2m[0-9.]+m?s\x1b\[0m\r\n\r\nyou> `)
+	leave(code)
+
+	for _, session := range []string{"holidays", "route/chat-" + url.PathEscape(cli.UserName()) + "/holidays"} {
+		code = p.run("chat", "--session", session)
+		p.sees(`ana> as you like\S*\r\n\S*you> nothing\S*\r\n\S*ana> for nothing\S*\r\n\r\nyou> `)
+		p.keys("work\r")
+		p.sees(worked)
+		p.keys("small\r")
+		p.sees(`as you like`)
+		p.sees(`you> `)
+		p.keys("nothing\r")
+		p.sees(`for nothing`)
+		p.sees(`you> `)
+		leave(code)
+	}
+	stdout, stderr := call(t, cli.CodeDone, "", "sessions", "ls", "--store", "data", "--json")
+	if n := strings.Count(stdout, `"key": "route/chat-`); n != 1 || !strings.Contains(stdout, `/holidays"`) {
+		t.Errorf("want one session, got %d: %s%s", n, stdout, stderr)
+	}
+}
+
 // A table on a terminal is no wider than it.
 func TestListFitsATerminal(t *testing.T) {
 	t.Setenv("TERM", "xterm")
@@ -205,3 +263,57 @@ func TestListFitsATerminal(t *testing.T) {
 		}
 	}
 }
+
+// On a terminal verdicts, states, errors and warnings have their colours, unless
+// the person wants none, or the terminal has none.
+func TestColourAtATerminal(t *testing.T) {
+	lonely, nc := waitsFor(t, client.Waiting{Kind: client.ForApproval, Prompt: "pay"}) // in a folder of its own
+	nc.Close()
+	put(t, "nats: {embedded: {listen: \"\"}}\nhttp: {listen: \"\"}\nmodels: {main: {provider: echo}, bad: {provider: openai, model: m}}\nagents: [{id: ana, model: [main, bad]}]\n")
+	hosted, _ := bustest.Server(t)
+	serveDemo(t, hosted)
+	commands := []struct {
+		args  string
+		code  int
+		until string
+		want  []string // in colours
+	}{
+		{"doctor --offline", cli.CodeFailed, `\d+ failures?\r\n`, []string{"\x1b[1mmodels\x1b[0m", "  \x1b[32mok  \x1b[0m  ", "  \x1b[33mwarn\x1b[0m  ", "  \x1b[31mfail\x1b[0m  "}},
+		{"agents -s " + hosted, cli.CodeDone, `demo .*\r\n`, []string{"\x1b[1mAGENT\x1b[0m", "\x1b[32mready\x1b[0m"}},
+		{"agents show nobody -s " + hosted, cli.CodeFailed, `nobody.*\r\n`, []string{"\x1b[31magenthost:\x1b[0m no agent"}},
+		{"agents now and then", cli.CodeUsage, `for help\.\r\n`, []string{"\x1b[31magenthost:\x1b[0m want "}},
+		{"approvals answer " + waitID + " approve --timeout 1ms -s " + lonely, cli.CodeDone, `is stored\r\n`, []string{"\x1b[33magenthost:\x1b[0m no host took"}},
+	}
+	for name, env := range map[string]struct {
+		noColor, term string
+		colours       bool
+	}{
+		"colours":         {"", "xterm", true},
+		"NO_COLOR":        {"1", "xterm", false},
+		"a dumb terminal": {"", "dumb", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("NO_COLOR", env.noColor)
+			t.Setenv("TERM", env.term)
+			for _, c := range commands {
+				p := newPTY(t)
+				code := p.run(strings.Fields(c.args)...)
+				shown := p.sees(c.until)
+				if got := <-code; got != c.code {
+					t.Errorf("%s: exit code %d, want %d", c.args, got, c.code)
+				}
+				for _, want := range c.want {
+					if !env.colours {
+						want = colour.ReplaceAllString(want, "")
+					}
+					contains(t, shown, want)
+				}
+				if !env.colours && colour.MatchString(shown) {
+					t.Errorf("%s: there are colours: %q", c.args, shown)
+				}
+			}
+		})
+	}
+}
+
+var colour = regexp.MustCompile(`\x1b\[[0-9;]*m`)

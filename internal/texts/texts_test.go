@@ -31,6 +31,26 @@ func TestEveryLanguageHasEverySentence(t *testing.T) {
 	}
 }
 
+// There are the ten that the docs name, and no two of them say the same.
+func TestThereAreTenLanguages(t *testing.T) {
+	t.Parallel()
+	want := []string{"en", "de", "fr", "es", "pt", "it", "nl", "pl", "ja", "zh"}
+	if got := texts.Languages(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	said := map[string]string{}
+	for _, language := range want {
+		if texts.Base(language) != language {
+			t.Errorf("an agent cannot have %s", language)
+		}
+		text := texts.New(language, nil).Say("nothing_to_stop")
+		if other, twice := said[text]; twice {
+			t.Errorf("%s and %s both say %q", language, other, text)
+		}
+		said[text] = language
+	}
+}
+
 func TestOrdersStayAsTheyAreTyped(t *testing.T) {
 	t.Parallel()
 	for _, language := range texts.Languages() {

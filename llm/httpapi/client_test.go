@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"agenthost/llm"
 	"agenthost/llm/httpapi"
@@ -45,5 +46,18 @@ func TestRedirects(t *testing.T) {
 				t.Errorf("got status %d, want %d", res.StatusCode, tt.want)
 			}
 		})
+	}
+}
+
+// A client that is told nothing leaves a server that does not finish a connection.
+func TestConnectsWithinItsDefault(t *testing.T) {
+	for _, tt := range []struct{ set, want time.Duration }{{0, 10 * time.Second}, {3 * time.Second, 3 * time.Second}} {
+		transport, ok := httpapi.Client(llm.Timeouts{Connect: tt.set}, nil).Transport.(*http.Transport)
+		if !ok {
+			t.Fatal("it has another transport")
+		}
+		if got := transport.TLSHandshakeTimeout; got != tt.want {
+			t.Errorf("connect %v: got %v, want %v", tt.set, got, tt.want)
+		}
 	}
 }
