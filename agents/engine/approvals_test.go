@@ -51,6 +51,7 @@ rules:
   - {when: slowly, delay: 2s, tool_calls: [{name: write_file, args: {path: a.txt, text: hello}}]}
   - {when: three, tool_calls: [{name: write_file, args: {path: a.txt, text: hello}}, {name: write_file, args: {path: b.txt, text: x}}, {name: write_file, args: {path: c.txt, text: ""}}]}
   - {when: questions, tool_calls: [{name: ask_human, args: {question: "Which?"}}, {name: ask_human, args: {question: "Where?"}}]}
+  - {when: colors, tool_calls: [{name: ask_human, args: {question: "Which?", options: [red, blue]}}, {name: ask_human, args: {question: "And?", options: [green, gray]}}]}
   - {when: write, tool_calls: [{name: write_file, args: {path: note.txt, text: hello}}]}
   - {after_tool: "*", text: "It says: ${result}"}
   - {text: "You said: ${text}"}
@@ -167,6 +168,47 @@ func TestSeveralQuestionsAreNumbered(t *testing.T) {
 	w.say("ana", bus.Inbound{Text: "the red one"})
 	if out := w.hear(); out.Kind != "reply" {
 		t.Errorf("heard %+v", out)
+	}
+}
+
+// A question that was put with a number is answered with it also when it is the last
+// that is left.
+func TestTheLastQuestionKeepsItsNumber(t *testing.T) {
+	t.Parallel()
+	ask := tools.Tool{Name: "ask_human", Schema: anything, ReadOnly: true, Asks: true, Run: func(_ context.Context, call tools.Call) (tools.Result, error) {
+		var args struct {
+			Question string
+			Options  []string
+		}
+		err := json.Unmarshal(call.Args, &args)
+		return tools.Result{Wait: &tools.Wait{Question: true, Prompt: args.Question, Options: args.Options}}, err
+	}}
+	tests := map[string]struct{ asked, first, last, want string }{
+		"option":                {"colors", "red", "green 2", "green"},
+		"option, alone":         {"colors", "red", "Green", "green"},
+		"option of the first":   {"colors", "green 2", "red 1", "red"},
+		"words":                 {"questions", "2: second answer", "1: first answer", "first answer"},
+		"words, alone":          {"questions", "2: second answer", "first answer", "first answer"},
+		"words, another number": {"questions", "1: first answer", "3: they are", "3: they are"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, bot("ana", script(writing), has(ask)))
+			w.say("ana", bus.Inbound{Text: test.asked})
+			w.hear()
+			w.hear()
+			w.settled()
+			w.say("ana", bus.Inbound{Text: test.first})
+			w.settled()
+			w.say("ana", bus.Inbound{Text: test.last})
+			if out := w.hear(); out.Kind != "reply" {
+				t.Fatalf("heard %+v", out)
+			}
+			if got := w.toolResults(); !slices.Contains(got, test.want) {
+				t.Errorf("the model got %q, want %q among them", got, test.want)
+			}
+		})
 	}
 }
 

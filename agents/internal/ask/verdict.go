@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"agenthost/internal/texts"
 	"agenthost/run"
@@ -101,20 +102,36 @@ func Pick(book texts.Book, calls []run.Call, text string) (run.Call, run.Signal,
 	return pickText(calls, text)
 }
 
-// pickText is Pick for questions that any text answers. Of several "2: blue" is for
-// the second.
+// pickText is Pick for questions that any text answers: "2: blue" is for the second.
 func pickText(calls []run.Call, text string) (run.Call, run.Signal, bool) {
 	text = strings.TrimSpace(text)
 	free := func(call run.Call) bool { return call.Asked == run.ForQuestion && len(call.Options) == 0 }
-	if head, rest, ok := strings.Cut(text, ":"); ok && len(calls) > 1 && strings.TrimSpace(rest) != "" {
-		if n, ok := readNumber(strings.TrimSpace(head)); ok {
-			if call, ok := oldest(calls, func(call run.Call) bool { return free(call) && Number(call) == n }); ok {
-				return call, run.Signal{Answer: strings.TrimSpace(rest)}, true
-			}
+	if n, rest, ok := cutNumber(text, len(calls) > 1); ok {
+		call, ok := oldest(calls, func(call run.Call) bool { return free(call) && called(call, n, len(calls) > 1) })
+		if ok {
+			return call, run.Signal{Answer: rest}, true
 		}
 	}
 	call, ok := oldest(calls, free)
 	return call, run.Signal{Answer: text}, ok && text != ""
+}
+
+// cutNumber cuts the number of a question off the text before which it stands. To one
+// that is open alone "2:30" is a time.
+func cutNumber(text string, several bool) (n int, rest string, ok bool) {
+	head, rest, _ := strings.Cut(text, ":")
+	if !several && strings.IndexFunc(rest, unicode.IsDigit) == 0 {
+		return 0, "", false
+	}
+	n, ok = readNumber(strings.TrimSpace(head))
+	rest = strings.TrimSpace(rest)
+	return n, rest, ok && rest != ""
+}
+
+// called reports whether n is the number of a question: one of several, or one that was
+// put with it and is the last that is left.
+func called(call run.Call, n int, several bool) bool {
+	return n == Number(call) && (several || call.Number > 0)
 }
 
 func oldest(calls []run.Call, fits func(run.Call) bool) (call run.Call, ok bool) {
@@ -125,8 +142,8 @@ func oldest(calls []run.Call, fits func(run.Call) bool) (call run.Call, ok bool)
 }
 
 // readOption reads text as an option of call: as it is written there, whatever its
-// case and with a stop behind it, or by its number in the list. With several open
-// questions a number names the question instead: "red 2".
+// case and with a stop behind it, also with the number of the question ("red 2"), or by
+// its number in the list if no other question is open.
 func readOption(call run.Call, text string, several bool) (option string, ok bool) {
 	if call.Asked != run.ForQuestion || len(call.Options) == 0 {
 		return "", false
@@ -139,14 +156,15 @@ func readOption(call run.Call, text string, several bool) (option string, ok boo
 		return "", false
 	}
 	n, isNumber := readNumber(strings.Trim(words[len(words)-1], stops))
-	switch {
-	case !isNumber:
+	if !isNumber {
 		return "", false
-	case several:
-		option, ok = namedOption(call.Options, strings.Join(words[:len(words)-1], " "))
-		return option, ok && n == Number(call)
 	}
-	if len(words) > 1 || n > len(call.Options) {
+	if called(call, n, several) {
+		if option, ok = namedOption(call.Options, strings.Join(words[:len(words)-1], " ")); ok {
+			return option, true
+		}
+	}
+	if several || len(words) > 1 || n > len(call.Options) {
 		return "", false
 	}
 	return call.Options[n-1], true

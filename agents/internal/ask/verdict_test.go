@@ -1,0 +1,47 @@
+package ask_test
+
+import (
+	"testing"
+
+	"agenthost/agents/internal/ask"
+	"agenthost/internal/texts"
+	"agenthost/run"
+)
+
+// A number that a question was put with goes with its answer, whatever else is open.
+// What looks like one and is none stays part of the answer.
+func TestNumberOfTheOnlyQuestion(t *testing.T) {
+	t.Parallel()
+	free := func(number int) run.Call { return run.Call{ID: "q", Asked: run.ForQuestion, Number: number} }
+	option := func(number int) run.Call {
+		return run.Call{ID: "q", Asked: run.ForQuestion, Number: number, Options: []string{"red", "green", "room 2"}}
+	}
+	tests := []struct {
+		call       run.Call
+		text, want string // empty: no answer
+	}{
+		{free(2), "2: here", "here"},
+		{free(2), " #2 :here", "here"},
+		{free(2), "here", "here"},
+		{free(2), "1: here", "1: here"},
+		{free(2), "2:", "2:"},
+		{free(2), "2:30", "2:30"},
+		{free(2), "2:30 or so", "2:30 or so"},
+		{free(0), "1: here", "1: here"},
+		{option(2), "green 2", "green"},
+		{option(2), "Green #2.", "green"},
+		{option(2), "green", "green"},
+		{option(2), "room 2", "room 2"},
+		{option(2), "2", "green"},
+		{option(2), "green 1", ""},
+		{option(1), "green 1", "green"},
+		{option(0), "green 1", ""},
+		{option(0), "2", "green"},
+	}
+	for _, test := range tests {
+		_, sig, ok := ask.Pick(texts.Book{}, []run.Call{test.call}, test.text)
+		if sig.Answer != test.want && ok || ok != (test.want != "") {
+			t.Errorf("%q to question %d with %d options: %q, %t; want %q", test.text, test.call.Number, len(test.call.Options), sig.Answer, ok, test.want)
+		}
+	}
+}
