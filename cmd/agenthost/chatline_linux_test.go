@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"agenthost/bus/bustest"
 	"agenthost/client"
 	"agenthost/internal/cli"
+	"agenthost/internal/terminal"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -261,6 +263,28 @@ func TestListFitsATerminal(t *testing.T) {
 		if len([]rune(line)) > 60 {
 			t.Errorf("got a line of more than 60 columns: %q", line)
 		}
+	}
+}
+
+// A command that takes its time says so on a terminal, until it has something to say.
+func TestSpinnerAtATerminal(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "")
+	t.Chdir(t.TempDir())
+	url, _ := bustest.Server(t)
+	dir := configured(t, strings.Replace(quietConfig, "provider: echo", "provider: scripted, script: rules.yaml", 1))
+	writeFile(t, filepath.Join(dir, "rules.yaml"), ptyRules)
+	startHostIn(t, dir, nil, "-s", url).until(t, "ready")
+	p := newPTY(t)
+	code := p.run("send", "ana", "never", "--session", "s1", "--wait", "-s", url)
+	p.sees(`\x1b\[36m[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]\x1b\[0m waiting for ana… \d+s`)
+	call(t, cli.CodeDone, "", "runs", "abort", "ana", "route/cli/s1", "-s", url)
+	shown := p.sees(`\(cancelled\)\r\n`)
+	if !strings.HasSuffix(shown, terminal.ClearLine+"\x1b[31magenthost:\x1b[0m Stopped. (cancelled)\r\n") {
+		t.Errorf("something is left of the spinner: %q", shown)
+	}
+	if got := <-code; got != cli.CodeFailed {
+		t.Errorf("exit code %d", got)
 	}
 }
 
