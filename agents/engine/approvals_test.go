@@ -234,6 +234,118 @@ func TestApprovalsOfSeveralRunsInOneChat(t *testing.T) {
 	w.settled()
 }
 
+// An agent and one that works for it ask in one chat: what is asked second has a number,
+// and a word without one is for the oldest.
+func TestApprovalsOfAnAgentAndItsDelegate(t *testing.T) {
+	t.Parallel()
+	const own, other = "write a.txt (1 byte)", "write ops.txt (1 byte)"
+	tests := map[string]struct {
+		first, second string   // what is asked
+		say           []string // two answers
+		ran           []string
+	}{
+		"the number of the delegate":       {own, other, []string{"approve 2", "approve"}, []string{"ops.txt", "a.txt"}},
+		"the number of the first":          {own, other, []string{"approve 1", "ok 2"}, []string{"a.txt", "ops.txt"}},
+		"no number":                        {own, other, []string{"approve", "approve"}, []string{"a.txt", "ops.txt"}},
+		"no number, the delegate first":    {other, own, []string{"approve", "approve"}, []string{"ops.txt", "a.txt"}},
+		"its number, the delegate first":   {other, own, []string{"approve 2", "approve"}, []string{"a.txt", "ops.txt"}},
+		"first number, the delegate first": {other, own, []string{"approve 1", "approve 2"}, []string{"ops.txt", "a.txt"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var r runs
+			w := newWorld(t,
+				bot("ana", has(handing("ops"), r.tool()), asks("ops"), script(`
+rules:
+  - {when: write, tool_calls: [{name: write_file, args: {path: a.txt, text: x}}, {name: delegate, args: {}}]}
+  - {when: delegate, tool_calls: [{name: delegate, args: {}}, {name: write_file, args: {path: a.txt, text: x}}]}
+  - {after_tool: "*", text: "Done."}
+`), func(a *actor) {
+					if test.first == other {
+						a.cfg.Limits.Tools = 1 // one after the other
+					}
+				}),
+				bot("ops", has(r.tool()), script(`
+rules:
+  - {after_tool: "*", text: "Done by ops."}
+  - {tool_calls: [{name: write_file, args: {path: ops.txt, text: x}}]}
+`)))
+			asked := make(chan struct{})
+			w.hook(hooks.BeforeToolCall, hooks.Options{}, func(ctx context.Context, call hooks.Call) (hooks.Outcome, error) {
+				if test.first == other && strings.Contains(string(call.Args["args"]), "a.txt") {
+					select {
+					case <-asked:
+					case <-ctx.Done():
+					}
+				}
+				return hooks.Outcome{}, nil
+			})
+			w.say("ana", bus.Inbound{Text: map[string]string{own: "write", other: "delegate"}[test.first]})
+			if out := w.hear(); out.Kind != "approval" || !strings.HasSuffix(out.Text, " wants to "+test.first+". Reply approve or deny.") {
+				t.Fatalf("heard %+v, want %s", out, test.first)
+			}
+			close(asked)
+			if out := w.hear(); out.Kind != "approval" || !strings.HasSuffix(out.Text, " wants to "+test.second+". Reply approve 2 or deny 2.") {
+				t.Fatalf("heard %+v, want %s", out, test.second)
+			}
+			w.settled()
+			for i, word := range test.say {
+				w.say("ana", bus.Inbound{Text: word})
+				w.eventually("it has run", func() bool { return slices.Equal(r.ran(), test.ran[:i+1]) })
+				w.settled()
+			}
+			w.eventually("the agent has answered", func() bool { return w.hear().Text == "Done." })
+		})
+	}
+}
+
+// A number names a question of the delegate also where any text answers that of the
+// agent itself.
+func TestQuestionsOfAnAgentAndItsDelegate(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		said []string
+		want []string // what the tools of the two bring
+	}{
+		"numbers":    {[]string{"2: there", "here"}, []string{"here", "there"}},
+		"in order":   {[]string{"here", "there"}, []string{"here", "there"}},
+		"the number": {[]string{"1: here", "2: there"}, []string{"here", "there"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ask := tools.Tool{Name: "ask_human", Schema: anything, ReadOnly: true, Asks: true, Run: func(_ context.Context, call tools.Call) (tools.Result, error) {
+				return tools.Result{Wait: &tools.Wait{Question: true, Prompt: "Where is " + call.Agent + "?"}}, nil
+			}}
+			w := newWorld(t,
+				bot("ana", has(handing("ops"), ask), asks("ops"), script(`
+rules:
+  - {when: go, tool_calls: [{name: ask_human, args: {}}, {name: delegate, args: {}}]}
+  - {after_tool: "*", text: "Done."}
+`)),
+				bot("ops", has(ask), script(`
+rules:
+  - {after_tool: "*", text: "${result}"}
+  - {tool_calls: [{name: ask_human, args: {}}]}
+`)))
+			w.say("ana", bus.Inbound{Text: "go"})
+			w.expect("question", "Where is ana?")
+			w.expect("question", "Question 2: Where is ops?\nBegin your reply with 2:")
+			w.settled()
+			for _, text := range test.said {
+				w.say("ana", bus.Inbound{Text: text})
+				w.settled()
+			}
+			w.eventually("the agent has answered", func() bool { return w.hear().Text == "Done." })
+			got := w.toolResults()
+			if slices.Sort(got); !slices.Equal(got, test.want) {
+				t.Errorf("the model got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 // What a person said before the question was put is no answer to it, and gets its
 // own.
 func TestWordFromBeforeTheQuestion(t *testing.T) {

@@ -49,7 +49,12 @@ func (c Reader) Meant(it *message.Item, r *run.Run) (sig run.Signal, ok bool) {
 		call, found := c.WaitingCall(r, in.Answers)
 		return Said(c.Book(it), sig, call, in.Text, found && call.Asked != run.ForDelegate)
 	}
-	call, answer, ok := ask.Pick(c.Book(it), c.askedBefore(it, open), in.Text)
+	own := c.askedBefore(it, open)
+	if len(own) == 0 {
+		return sig, false
+	}
+	call, answer, ok := ask.Pick(c.Book(it), ask.InOrder(own, c.besides(c.OpenHere(it))), in.Text)
+	ok = ok && slices.ContainsFunc(own, func(one run.Call) bool { return one.ID == call.ID })
 	sig.Kind, sig.Call, sig.Answer, sig.Scope = run.Answered, call.ID, answer.Answer, answer.Scope
 	return sig, ok
 }

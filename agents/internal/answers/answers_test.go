@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -29,7 +30,9 @@ func reader(approvers ...string) Reader {
 		panic(err)
 	}
 	box := &profile.Toolbox{Registry: tools.NewRegistry(), Own: []tools.Tool{pay}, Policy: policy, Validator: new(tools.Validator)}
-	a := &inflight.Agent{ID: "ana", Parts: parts.New(parts.Options{})}
+	over, end := context.WithCancel(context.Background()) // it does not wait for what is asked elsewhere
+	end()
+	a := &inflight.Agent{ID: "ana", Parts: parts.New(parts.Options{}), Work: over}
 	a.Profile.Store(profile.New(agents.Config{ID: "ana", Approvers: approvers}, profile.Kit{Chain: new(llm.Chain), Box: box}, new(profile.Peers)))
 	return Reader{inflight.Session{Agent: a, Key: key}}
 }

@@ -3,6 +3,7 @@ package answers
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"agenthost/agents"
@@ -72,6 +73,36 @@ func (c Reader) OpenHere(it *message.Item) []agents.Waiting {
 	}
 	fits := func(w agents.Waiting) bool { return !c.owns(w) && c.isWhere(w, it) }
 	return open.At(c.Agent.Work.Done(), fits, ask.InSession(c.Agent.ID, string(c.Key)), place)
+}
+
+// besides are those of asked that agents which work for this conversation have asked in
+// it: they are answered by age and number like what the conversation asks itself.
+func (c Reader) besides(asked []agents.Waiting) (list []agents.Waiting) {
+	for _, w := range asked {
+		if w.Origin != nil && w.Origin.Agent == c.Agent.ID && w.Origin.Session == string(c.Key) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// MeantElsewhere picks the one of asked, questions of other runs, that the input answers.
+// r is the run of this conversation that waits, nil where none does.
+func (c Reader) MeantElsewhere(it *message.Item, r *run.Run, asked []agents.Waiting) (w agents.Waiting, answer run.Signal, ok bool) {
+	book, in := c.Book(it), it.Origin.Inbound
+	var own []run.Call
+	if r != nil && in.Answers == "" {
+		own = c.askedBefore(it, r.Open())
+	}
+	call, answer, ok := ask.Pick(book, ask.InOrder(own, c.besides(asked)), in.Text)
+	if !ok || len(own) == 0 {
+		call, answer, ok = ask.Pick(book, ask.InOrder(nil, asked), in.Text)
+	}
+	i := slices.IndexFunc(asked, func(w agents.Waiting) bool { return w.ID == call.ID })
+	if !ok || i < 0 {
+		return agents.Waiting{}, answer, false
+	}
+	return asked[i], answer, true
 }
 
 // owns reports whether a run of this conversation waits.

@@ -21,15 +21,16 @@ import (
 
 // An Index knows what the runs of the fleet have asked in chats that are not
 // of their own session, so that a message there is known for an answer without
-// a question to NATS.
+// a question to NATS. Of what they ask in their own it knows the numbers.
 type Index struct {
 	known chan struct{} // closed when what was asked before is known
 	told  sync.Once
-	calm  atomic.Bool // that is known, and nothing is asked: as mostly
+	calm  atomic.Bool // that is known, and nothing is asked in other chats: as mostly
 
 	mu    sync.RWMutex
 	keys  map[string]session.Key // the sessions that wait, by the ids of what they wait for
 	asked map[string]Waiting     // by their ids
+	away  int                    // how many of asked are heard in chats of other sessions
 	at    map[string][]Waiting   // by the places where an answer may come from
 }
 
@@ -62,7 +63,7 @@ func (q *Index) whole() {
 	q.told.Do(func() { close(q.known) })
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.calm.Store(len(q.asked) == 0)
+	q.calm.Store(q.away == 0)
 }
 
 func (q *Index) add(w Waiting) {
@@ -74,7 +75,12 @@ func (q *Index) add(w Waiting) {
 	if len(places) == 0 {
 		return
 	}
-	q.calm.Store(false)
+	if isAway(w) {
+		q.away++
+		q.calm.Store(false)
+	} else {
+		w.Prompt, w.Options = "", nil // its session knows them, and may wait for long
+	}
 	q.asked[w.ID] = w
 	for _, place := range places {
 		q.at[place] = append(q.at[place], w)
@@ -87,7 +93,7 @@ func (q *Index) forget(id string) {
 	q.remove(id)
 	select {
 	case <-q.known:
-		q.calm.Store(len(q.asked) == 0)
+		q.calm.Store(q.away == 0)
 	default:
 	}
 }
@@ -100,6 +106,9 @@ func (q *Index) remove(id string) {
 		return
 	}
 	delete(q.asked, id)
+	if isAway(w) {
+		q.away--
+	}
 	for _, place := range placesOf(w) {
 		left := slices.DeleteFunc(q.at[place], func(other Waiting) bool { return other.ID == id })
 		if q.at[place] = left; len(left) == 0 {
@@ -116,7 +125,7 @@ func (q *Index) Session(id string) (key session.Key, ok bool) {
 	return key, ok
 }
 
-// Calm reports whether nothing is asked anywhere, as mostly.
+// Calm reports whether nothing is asked in a chat of another session, as mostly.
 func (q *Index) Calm() bool { return q.calm.Load() }
 
 // At lists what was asked at places and what keep keeps, the oldest first, once that is
@@ -142,14 +151,14 @@ func (q *Index) At(done <-chan struct{}, keep func(Waiting) bool, places ...stri
 	return list
 }
 
-// Highest is the highest number of the questions that were put at the same places as
-// w, 0 where none was.
+// Highest is the highest number of the questions that other sessions have put at the same
+// places as w, 0 where none has.
 func (q *Index) Highest(w Waiting) (n int) {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
 	for _, place := range placesOf(w) {
 		for _, other := range q.at[place] {
-			if other.ID != w.ID {
+			if other.Agent != w.Agent || other.Session != w.Session {
 				n = max(n, other.Number, 1)
 			}
 		}
@@ -172,14 +181,19 @@ func approversAt(w Waiting) (places []string) {
 	return places
 }
 
+// isAway reports whether the answer to w may come from a chat of another session.
+func isAway(w Waiting) bool {
+	at := w.Origin
+	return w.Notified || at != nil && (at.Agent != w.Agent || at.Session != w.Session)
+}
+
 // askedAt are the places where a question was put to the person whom it is for, none for
-// one that its own session hears the answers to, or no person.
+// one that is for no person. That of the session which asks is its conversation alone: it
+// hears the answers itself.
 func askedAt(w Waiting) []string {
 	at := w.Origin
 	switch {
 	case at == nil || w.Kind == run.ForDelegate:
-		return nil
-	case at.Session != "" && at.Agent == w.Agent && at.Session == w.Session:
 		return nil
 	case at.Session != "":
 		return []string{InSession(at.Agent, at.Session)}

@@ -36,3 +36,42 @@ func TestIndexKnowsTheSessionOfAllThatWaits(t *testing.T) {
 		}
 	}
 }
+
+// What a session asks in its own chat is counted there with what others ask in it, and
+// has nobody look for it in chats of others.
+func TestHighestNumberInAConversation(t *testing.T) {
+	t.Parallel()
+	q := NewIndex()
+	q.whole()
+	chat := &bus.Origin{Agent: "ana", Session: "web/dm/ana", Subject: "plugin.outbound.web", To: "ana"}
+	own := Waiting{ID: "own", Agent: "ana", Session: "web/dm/ana", Kind: run.ForApproval, Origin: chat, Prompt: "May I?"}
+	task := Waiting{ID: "task", Agent: "ops", Session: "route/ana/task", Kind: run.ForApproval, Origin: chat, Number: 2}
+	beside := Waiting{ID: "beside", Agent: "bob", Session: "web/dm/ana", Kind: run.ForApproval, Origin: &bus.Origin{
+		Agent: "bob", Session: "web/dm/ana", Subject: "plugin.outbound.web", To: "ana",
+	}}
+	want := func(w Waiting, n int) {
+		t.Helper()
+		if got := q.Highest(w); got != n {
+			t.Errorf("the highest number where %s asks is %d, want %d", w.ID, got, n)
+		}
+	}
+	q.add(own)
+	want(task, 1)
+	want(own, 0) // its log knows what it has asked itself
+	want(beside, 0)
+	if !q.Calm() {
+		t.Error("the index is not calm though all hear the answers themselves")
+	}
+	q.add(task)
+	q.add(task) // it comes once more, from the bucket
+	want(own, 2)
+	want(beside, 0)
+	if q.Calm() {
+		t.Error("the index is calm though a task has asked in a chat")
+	}
+	q.forget("task")
+	want(own, 0)
+	if q.forget("own"); !q.Calm() || len(q.at) > 0 {
+		t.Errorf("calm %t, left %v", q.Calm(), q.at)
+	}
+}

@@ -180,18 +180,20 @@ func namedOption(options []string, text string) (option string, ok bool) {
 	return "", false
 }
 
-// PickWaiting is Pick for calls of other runs.
-func PickWaiting(book texts.Book, asked []Waiting, text string) (Waiting, run.Signal, bool) {
-	calls := make([]run.Call, len(asked))
-	for i, w := range asked {
-		calls[i] = run.Call{ID: w.ID, Asked: w.Kind, Options: w.Options, Number: w.Number}
+// InOrder are the questions of a chat, those of its own run and those of others, which
+// are in order and have their wait ids: the oldest first. That is told by their numbers,
+// as clocks of hosts differ.
+func InOrder(own []run.Call, others []Waiting) []run.Call {
+	calls := slices.Clone(own)
+	for _, w := range others {
+		calls = append(calls, run.Call{ID: w.ID, Asked: w.Kind, Options: w.Options, Number: w.Number, AskedAt: w.AskedAt})
 	}
-	call, sig, ok := Pick(book, calls, text)
-	if !ok {
-		return Waiting{}, sig, false
+	if len(own) > 0 && len(others) > 0 {
+		slices.SortStableFunc(calls, func(a, b run.Call) int {
+			return cmp.Or(cmp.Compare(Number(a), Number(b)), a.AskedAt.Compare(b.AskedAt))
+		})
 	}
-	i := slices.IndexFunc(asked, func(w Waiting) bool { return w.ID == call.ID })
-	return asked[i], sig, true
+	return calls
 }
 
 // ReadVerdict is what a word says to an approval, run.Approve or run.Deny, in English:

@@ -83,7 +83,7 @@ func (c *Conversation) forward(journal *session.Log, it *message.Item) bool {
 	}
 	in := it.Origin.Inbound
 	asked := c.reader().AskedHere(ctx, it)
-	w, sig, fits := ask.PickWaiting(c.Book(it), asked, in.Text)
+	w, sig, fits := c.reader().MeantElsewhere(it, journal.State().Run, asked)
 	switch {
 	case !fits && in.Answers != "" && len(asked) > 0:
 		c.refuse(journal, it, c.reader().NoAnswer(it, asked[0].Kind, asked[0].Options))

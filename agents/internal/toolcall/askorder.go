@@ -9,7 +9,8 @@ import (
 )
 
 // A Round is the tool calls that begin together. Those that ask a person do so in the
-// order of the calls, and when it is known how many they are.
+// order of the calls, and when it is known how many they are. Tasks are handed over after
+// that: who works on one may ask in the same chat, and counts what is asked there.
 type Round struct {
 	t     *Caller
 	turns []*RoundCall // in the order of the calls
@@ -79,16 +80,21 @@ func (b *Round) decides(u *RoundCall, wait *run.Wait) bool {
 
 // Ask returns the signal of a call when it is its turn: at once, unless it asks.
 func (u *RoundCall) Ask(ctx context.Context, sig run.Signal) run.Signal {
-	if sig.Wait == nil || sig.Wait.For == run.ForDelegate {
+	if sig.Wait == nil {
 		u.settle(nil)
 		return sig
 	}
-	u.settle(sig.Wait)
-	if u.wait != sig.Wait { // it has worked before it asked
-		u.round.t.Word([]*run.Wait{sig.Wait})
-		return sig
+	before := u.round.turns
+	if sig.Wait.For == run.ForDelegate {
+		u.settle(nil)
+	} else {
+		u.settle(sig.Wait)
+		if u.wait != sig.Wait { // it has worked before it asked
+			u.round.t.Word([]*run.Wait{sig.Wait})
+			return sig
+		}
+		before = before[:slices.Index(before, u)]
 	}
-	before := u.round.turns[:slices.Index(u.round.turns, u)]
 	awaitDone(ctx, u.round.decided)
 	for _, other := range before {
 		if other.wait != nil {

@@ -254,21 +254,26 @@ func TestWord(t *testing.T) {
 	}
 }
 
-// Calls that begin together ask in their order, however long each takes to know what.
+// Calls that begin together ask in their order, however long each takes to know what. A
+// task is handed over after that.
 func TestRoundKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := caller(t, agents.Config{}, nil)
-		round := c.NewRound([]run.Effect{{Kind: run.RunTool}, {Kind: run.Publish}, {Kind: run.RunTool}, {Kind: run.RunTool}, {Kind: run.RunTool}})
+		round := c.NewRound([]run.Effect{{Kind: run.RunTool}, {Kind: run.Publish}, {Kind: run.RunTool}, {Kind: run.RunTool}, {Kind: run.RunTool}, {Kind: run.RunTool}})
 		var order []string
 		heard := make(chan string)
-		for i, after := range []time.Duration{3 * time.Second, 2 * time.Second, time.Second, 4 * time.Second} {
+		for i, after := range []time.Duration{3 * time.Second, 2 * time.Second, time.Second, 4 * time.Second, 0} {
 			u := round.Next()
 			go func() {
 				defer u.Done()
 				time.Sleep(after)
 				sig := run.Signal{}
-				if i != 2 { // the third asks nothing
+				switch i {
+				case 2: // the third asks nothing
+				case 4:
+					sig.Wait = &run.Wait{For: run.ForDelegate, Said: "a task"}
+				default:
 					sig.Wait = &run.Wait{For: run.ForApproval, Prompt: fmt.Sprint("call ", i)}
 				}
 				if sig = u.Ask(t.Context(), sig); sig.Wait != nil {
@@ -278,10 +283,10 @@ func TestRoundKeepsTheOrder(t *testing.T) {
 				}
 			}()
 		}
-		for range 4 {
+		for range 5 {
 			order = append(order, <-heard)
 		}
-		want := []string{"nothing", "call 0 Reply approve 1 or deny 1.", "call 1 Reply approve 2 or deny 2.", "call 3 Reply approve 3 or deny 3."}
+		want := []string{"nothing", "call 0 Reply approve 1 or deny 1.", "call 1 Reply approve 2 or deny 2.", "call 3 Reply approve 3 or deny 3.", "a task"}
 		if diff := cmp.Diff(want, order); diff != "" {
 			t.Error(diff)
 		}
