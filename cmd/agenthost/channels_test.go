@@ -277,6 +277,9 @@ func TestReloadOfEveryPlugin(t *testing.T) {
 		now := states()
 		return !slices.ContainsFunc(slices.Collect(maps.Keys(platforms)), func(name string) bool { return now[name] != "connected" })
 	})
+	for since, want := range map[string]string{"2d": "connected", "2999-01-01": "no accounts of channels"} {
+		contains(t, run("channels", "--since", since), want)
+	}
 	for name, p := range opened {
 		p.write("m01")
 		bustest.Eventually(t, "a reply on "+name, func() bool { return slices.Contains(p.numbers(), "m01") })

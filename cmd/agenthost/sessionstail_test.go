@@ -87,3 +87,35 @@ func tailed(t *testing.T, url string, flags ...string) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// A list that is watched is shown again when it has changed, until it is interrupted.
+func TestListIsWatched(t *testing.T) {
+	t.Chdir(t.TempDir())
+	url, _ := bustest.Server(t)
+	serveDemo(t, url)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	out, outs := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		code <- execute(ctx, []string{"sessions", "ls", "--watch", "-s", url}, strings.NewReader(""), outs, io.Discard)
+		_ = outs.Close()
+	}()
+	in := bufio.NewScanner(out)
+	sees := func(want string) {
+		t.Helper()
+		for in.Scan() {
+			if strings.Contains(in.Text(), want) {
+				return
+			}
+		}
+		t.Fatalf("the list has ended without %q", want)
+	}
+	sees("no sessions")
+	call(t, 0, "", "send", "demo", "hello", "--session", "s1", "--wait", "-s", url)
+	sees("route/cli/s1")
+	interrupt()
+	if got := <-code; got != 0 {
+		t.Errorf("exit code %d", got)
+	}
+}

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 func TestAgeReadsDurationsAndDates(t *testing.T) {
@@ -72,6 +76,60 @@ func TestWatchShowsChanges(t *testing.T) {
 		wrong := errors.New("wrong")
 		if err := a.watch(t.Context(), func(context.Context) error { return wrong }); !errors.Is(err, wrong) {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// A command that lists something shows it once, or again and again with --watch, and
+// keeps what --agent and --since leave in.
+func TestListFlagsOfACommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := []struct {
+			agent string
+			age   time.Duration
+		}{{"ana", 30 * time.Minute}, {"ana", 2 * time.Hour}, {"bob", 30 * time.Minute}, {"bob", 50 * time.Hour}}
+		begun := time.Now()
+		// list is what a command prints in ten seconds, in which bob gets a new row.
+		list := func(args ...string) string {
+			var stdout bytes.Buffer
+			a := &App{Stdout: &stdout, Stderr: &stdout, Getenv: func(string) string { return "" }}
+			l, cmd := &ListFlags{}, &cobra.Command{Use: "ls", SilenceErrors: true, SilenceUsage: true}
+			start := time.Now()
+			l.Register(a, cmd, func(context.Context) error {
+				for _, row := range rows {
+					if l.Keeps(row.agent, begun.Add(-row.age)) {
+						fmt.Fprint(a.Stdout, row.agent, " ", row.age, "; ")
+					}
+				}
+				if time.Since(start) > 5*time.Second {
+					fmt.Fprint(a.Stdout, "bob new; ")
+				}
+				return nil
+			})
+			cmd.SetArgs(args)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if err := cmd.ExecuteContext(ctx); err != nil {
+				t.Fatalf("%q: %v", args, err)
+			}
+			if watched := time.Since(start) == 10*time.Second; watched != slices.Contains(args, "--watch") {
+				t.Errorf("%q: it took %s", args, time.Since(start))
+			}
+			return stdout.String()
+		}
+		for args, want := range map[string]string{
+			"":                       "ana 30m0s; ana 2h0m0s; bob 30m0s; bob 50h0m0s; ",
+			"--since 1h":             "ana 30m0s; bob 30m0s; ",
+			"--since 2d":             "ana 30m0s; ana 2h0m0s; bob 30m0s; ",
+			"--since 2999-01-01":     "",
+			"--agent ana":            "ana 30m0s; ana 2h0m0s; ",
+			"ana":                    "ana 30m0s; ana 2h0m0s; ",
+			"--agent bob --since 1h": "bob 30m0s; ",
+			"--watch --since 1h":     "ana 30m0s; bob 30m0s; " + "ana 30m0s; bob 30m0s; bob new; ",
+		} {
+			if got := list(strings.Fields(args)...); got != want {
+				t.Errorf("%q: got %q, want %q", args, got, want)
+			}
 		}
 	})
 }
