@@ -29,14 +29,19 @@ type Index struct {
 
 	mu    sync.RWMutex
 	keys  map[string]session.Key // the sessions that wait, by the ids of what they wait for
-	asked map[string]Waiting     // by their ids
-	away  int                    // how many of asked are heard in chats of other sessions
+	asked map[string]Waiting     // by their ids: what is heard in chats of other sessions
 	at    map[string][]Waiting   // by the places where an answer may come from
+	own   map[string]string      // of the others, where each was put, by their ids
+	open  map[string]opened      // by these places
 }
+
+// opened are the questions of a session in its own conversation. It knows them itself, and
+// may wait for long: here is only what numbers the next one has to be beyond.
+type opened struct{ count, highest int }
 
 // NewIndex is an index that knows nothing yet.
 func NewIndex() *Index {
-	return &Index{known: make(chan struct{}), keys: map[string]session.Key{}, asked: map[string]Waiting{}, at: map[string][]Waiting{}}
+	return &Index{known: make(chan struct{}), keys: map[string]session.Key{}, asked: map[string]Waiting{}, at: map[string][]Waiting{}, own: map[string]string{}, open: map[string]opened{}}
 }
 
 // Follow keeps up with the bucket until ctx ends.
@@ -63,7 +68,7 @@ func (q *Index) whole() {
 	q.told.Do(func() { close(q.known) })
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.calm.Store(q.away == 0)
+	q.calm.Store(len(q.asked) == 0)
 }
 
 func (q *Index) add(w Waiting) {
@@ -75,12 +80,14 @@ func (q *Index) add(w Waiting) {
 	if len(places) == 0 {
 		return
 	}
-	if isAway(w) {
-		q.away++
-		q.calm.Store(false)
-	} else {
-		w.Prompt, w.Options = "", nil // its session knows them, and may wait for long
+	if !isAway(w) {
+		place := places[0]
+		q.own[w.ID] = place
+		at := q.open[place]
+		q.open[place] = opened{at.count + 1, max(at.highest, w.Number, 1)}
+		return
 	}
+	q.calm.Store(false)
 	q.asked[w.ID] = w
 	for _, place := range places {
 		q.at[place] = append(q.at[place], w)
@@ -93,7 +100,7 @@ func (q *Index) forget(id string) {
 	q.remove(id)
 	select {
 	case <-q.known:
-		q.calm.Store(q.away == 0)
+		q.calm.Store(len(q.asked) == 0)
 	default:
 	}
 }
@@ -101,14 +108,20 @@ func (q *Index) forget(id string) {
 // remove is forget with the lock held.
 func (q *Index) remove(id string) {
 	delete(q.keys, id)
+	if place, ok := q.own[id]; ok {
+		delete(q.own, id)
+		at := q.open[place]
+		if at.count--; at.count == 0 {
+			delete(q.open, place)
+		} else {
+			q.open[place] = at
+		}
+	}
 	w, ok := q.asked[id]
 	if !ok {
 		return
 	}
 	delete(q.asked, id)
-	if isAway(w) {
-		q.away--
-	}
 	for _, place := range placesOf(w) {
 		left := slices.DeleteFunc(q.at[place], func(other Waiting) bool { return other.ID == id })
 		if q.at[place] = left; len(left) == 0 {
@@ -156,7 +169,11 @@ func (q *Index) At(done <-chan struct{}, keep func(Waiting) bool, places ...stri
 func (q *Index) Highest(w Waiting) (n int) {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
+	self := InSession(w.Agent, w.Session)
 	for _, place := range placesOf(w) {
+		if place != self {
+			n = max(n, q.open[place].highest)
+		}
 		for _, other := range q.at[place] {
 			if other.Agent != w.Agent || other.Session != w.Session {
 				n = max(n, other.Number, 1)
