@@ -3,6 +3,7 @@ package terminal_test
 import (
 	"bytes"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,19 +11,37 @@ import (
 	"agenthost/internal/terminal"
 )
 
+// A written takes what the spinner writes, beside the test that looks at it.
+type written struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *written) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *written) take() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := w.text.String()
+	w.text.Reset()
+	return text
+}
+
 // What takes over a second shows that it is under way, and for how long, on one
 // line, and leaves nothing of it.
 func TestSpinnerShowsWhatTakesOverASecond(t *testing.T) {
 	const frames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out written
 		// after lets time pass and returns what has been written meanwhile.
 		after := func(d time.Duration) string {
 			time.Sleep(d)
 			synctest.Wait()
-			text := out.String()
-			out.Reset()
-			return text
+			return out.take()
 		}
 		stop := terminal.Screen{Terminal: true, Width: 20}.Spin(&out, "reading data")
 		if got := after(time.Second - time.Millisecond); got != "" {
@@ -48,10 +67,9 @@ func TestSpinnerShowsWhatTakesOverASecond(t *testing.T) {
 			t.Errorf("just before four seconds: got %q", got)
 		}
 		stop()
-		if got := out.String(); got != terminal.ClearLine {
+		if got := out.take(); got != terminal.ClearLine {
 			t.Errorf("stopped: got %q, want %q", got, terminal.ClearLine)
 		}
-		out.Reset()
 		if got := after(time.Minute); got != "" {
 			t.Errorf("after the end: got %q", got)
 		}
@@ -67,11 +85,11 @@ func TestSpinnerShowsWhatTakesOverASecond(t *testing.T) {
 			t.Errorf("it does not fit: %q", got)
 		}
 		stop()
-		out.Reset()
+		out.take()
 		stop = terminal.Screen{}.Spin(&out, "reading data")
 		got = after(time.Minute)
 		stop()
-		if got += out.String(); got != "" {
+		if got += out.take(); got != "" {
 			t.Errorf("on a pipe: got %q", got)
 		}
 	})
