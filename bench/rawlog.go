@@ -55,7 +55,7 @@ func openRawLog(js jetstream.JetStream, answer func(jetstream.Msg)) *rawLog {
 func (l *rawLog) take(m jetstream.Msg) {
 	var in struct{ From string }
 	if json.Unmarshal(m.Data(), &in) != nil || in.From == "" {
-		return // it is none of the bench
+		return // another program has published it
 	}
 	subject := echoLog + m.Subject()[len(echoInput):] + "." + in.From
 	l.mu.Lock()

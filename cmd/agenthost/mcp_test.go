@@ -48,7 +48,7 @@ mcp:
 const wikiToken = "t0ken"
 
 // wiki is an MCP server with a tool, read, that wants a token, and the
-// authorization server that gives it to whoever comes.
+// authorization server that gives one to every client.
 func wiki(t *testing.T) (address string) {
 	t.Helper()
 	server := sdk.NewServer(&sdk.Implementation{Name: "wiki", Version: "1"}, nil)

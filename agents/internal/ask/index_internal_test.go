@@ -38,7 +38,7 @@ func TestIndexKnowsTheSessionOfAllThatWaits(t *testing.T) {
 }
 
 // What a session asks in its own chat is counted there with what others ask in it, and
-// has nobody look for it in chats of others.
+// it is not searched for in the chats of other sessions.
 func TestHighestNumberInAConversation(t *testing.T) {
 	t.Parallel()
 	q := NewIndex()

@@ -9,7 +9,7 @@ import (
 )
 
 // A number that a question was put with goes with its answer, whatever else is open.
-// What looks like one and is none stays part of the answer.
+// Text that only looks like a number stays part of the answer.
 func TestNumberOfTheOnlyQuestion(t *testing.T) {
 	t.Parallel()
 	free := func(number int) run.Call { return run.Call{ID: "q", Asked: run.ForQuestion, Number: number} }
