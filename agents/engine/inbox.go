@@ -50,12 +50,18 @@ func (r *Runtime) acceptInbox() {
 	}
 }
 
-// AfterInbox has then called once all that was offered by now is accepted, unless
-// the agent stops before that.
-func (r *Runtime) AfterInbox(then func()) {
+// AfterInbox has then called once all that was offered by now is accepted, and what it has of
+// a session up to a sequence is queued there, unless the agent stops before that.
+func (r *Runtime) AfterInbox(key session.Key, upTo uint64, then func()) {
 	r.shared.Busy.Go(func() {
+		mark := func() {
+			if d := r.division.Load(); d != nil && r.whole == nil {
+				d.Gather(key, upTo)
+			}
+			then()
+		}
 		select {
-		case r.marks <- then:
+		case r.marks <- mark:
 		case <-r.closed:
 		}
 	})
@@ -64,6 +70,9 @@ func (r *Runtime) AfterInbox(then func()) {
 // accept queues a delivery with its conversation. It waits for nothing: all agents
 // of the lane would wait with it.
 func (r *Runtime) accept(d *delivery.Delivery) {
+	if d.LeaveIfLost() {
+		return
+	}
 	it := r.shared.Intake.Decode(d)
 	if it == nil {
 		return

@@ -29,6 +29,7 @@ type Delivery struct {
 	header  nats.Header // it had there; nil: that of the message
 	msg     atomic.Pointer[jetstream.Msg]
 	lane    *Lane
+	pin     string // under which it came; guarded by the lane's held
 	holders atomic.Int32
 	left    atomic.Bool
 }
@@ -66,6 +67,11 @@ func (d *Delivery) Leave() {
 	d.left.Store(true)
 	d.release()
 }
+
+// LeaveIfLost is Leave for what has not begun, where this host knows that it has lost the
+// lane since: the next owner has it, and the messages before it. An agent that has given
+// those up must not begin with this one.
+func (d *Delivery) LeaveIfLost() bool { return d.lane.held.leaveUnless(d, d.lane.holds) }
 
 func (d *Delivery) release() {
 	if d.holders.Add(-1) > 0 {

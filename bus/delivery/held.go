@@ -30,24 +30,55 @@ func (h *heldMessages) add(d *Delivery) {
 
 func (h *heldMessages) remove(d *Delivery) {
 	h.mu.Lock()
+	h.drop(d)
+	h.mu.Unlock()
+	h.free()
+}
+
+// drop is called with the lock held.
+func (h *heldMessages) drop(d *Delivery) {
 	delete(h.bySeq, d.own)
 	h.bytes -= len(d.Data())
-	h.mu.Unlock()
+}
+
+// free says that there is room.
+func (h *heldMessages) free() {
 	select {
 	case h.freed <- struct{}{}:
 	default:
 	}
 }
 
-// renew replaces the ack address of a message that is held already.
-func (h *heldMessages) renew(seq uint64, m jetstream.Msg) bool {
+// renew replaces the ack address of a message that is held already, and its pin.
+func (h *heldMessages) renew(seq uint64, m jetstream.Msg, pin string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d, ok := h.bySeq[seq]
 	if ok {
 		d.msg.Store(&m)
+		d.pin = pin
 	}
 	return ok
+}
+
+// leaveUnless is Leave of d for one of its agents, unless the pin under which it came holds.
+// A message that comes again meanwhile is either renewed before, or delivered anew.
+func (h *heldMessages) leaveUnless(d *Delivery, holds func(pin string) bool) bool {
+	h.mu.Lock()
+	if holds(d.pin) {
+		h.mu.Unlock()
+		return false
+	}
+	d.left.Store(true)
+	last := d.holders.Add(-1) <= 0
+	if last {
+		h.drop(d)
+	}
+	h.mu.Unlock()
+	if last {
+		h.free()
+	}
+	return true
 }
 
 func (h *heldMessages) count() int {

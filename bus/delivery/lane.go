@@ -200,7 +200,7 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	l.resetting, l.last = false, count
 	seq := meta.Sequence.Stream
 	d := &Delivery{
-		Subject: m.Subject(), Seq: seq, Stored: meta.Timestamp, lane: l, own: seq, stream: l.cfg.Stream,
+		Subject: m.Subject(), Seq: seq, Stored: meta.Timestamp, lane: l, pin: l.pin, own: seq, stream: l.cfg.Stream,
 		Tried:  meta.NumDelivered > 1 || seq <= l.tried,
 		Handed: meta.NumDelivered == 1 && seq <= l.handed,
 	}
@@ -214,7 +214,7 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 		_ = m.Ack() // else it comes again
 		return
 	}
-	if l.held.renew(seq, m) {
+	if l.held.renew(seq, m, l.pin) {
 		return
 	}
 	d.Hold(1)
@@ -236,7 +236,8 @@ func (l *Lane) misses(count uint64) bool {
 	return count != l.last+1
 }
 
-// Owns asks the server whether this host still holds the pin.
+// Owns asks the server whether this host still holds the pin. If it does not, what was
+// delivered under that pin is lost to this host: see [Delivery.LeaveIfLost].
 func (l *Lane) Owns(ctx context.Context) (bool, error) {
 	pin := l.pinned.Load()
 	if pin == nil {
@@ -246,7 +247,17 @@ func (l *Lane) Owns(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return pinnedClient(consumer.CachedInfo()) == *pin, nil
+	if pinnedClient(consumer.CachedInfo()) != *pin {
+		l.pinned.CompareAndSwap(pin, nil)
+		return false, nil
+	}
+	return true, nil
+}
+
+// holds reports whether this host holds a pin, as far as it knows.
+func (l *Lane) holds(pin string) bool {
+	now := l.pinned.Load()
+	return now != nil && *now == pin
 }
 
 // Held is how many messages are held.

@@ -282,3 +282,41 @@ func TestLaneIsLeftToItsOwner(t *testing.T) {
 		}
 	})
 }
+
+// What came under a pin that another host has now is left, unless it is held again under a
+// later one of this host. Left, it comes again to whoever serves the lane.
+func TestLeaveIfLost(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1", "2")
+		held := one.want("1", "2")
+		if held[0].LeaveIfLost() || one.Held() != 2 {
+			t.Error("it leaves what the host holds")
+		}
+		stream, err := js.Stream(t.Context(), bus.InboundStream)
+		if err == nil {
+			err = stream.UnpinConsumer(t.Context(), delivery.LaneName(0), "owner")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if owns, err := one.Owns(t.Context()); owns || err != nil {
+			t.Errorf("Owns: got %t, %v, want false", owns, err)
+		}
+		if one.Serving() {
+			t.Error("it counts as serving a lane that it does not own")
+		}
+		if !held[1].LeaveIfLost() || one.Held() != 1 {
+			t.Error("it keeps what it has lost")
+		}
+		bustest.Publish(t, js, web, "3")
+		got := one.want("2?", "3") // 1 is held again
+		if held[0].LeaveIfLost() || got[0].LeaveIfLost() || one.Held() != 3 {
+			t.Error("it leaves what it holds again")
+		}
+		each(append(got, held[0]), (*delivery.Delivery).Done)
+		one.quiet(aWhile)
+	})
+}

@@ -54,10 +54,32 @@ var partitionMutants = []mutant{
 	},
 	{
 		name: "lost-lane-takes-all", breaks: "a chat that loses the lane of its reminders keeps its messages",
-		file: "agents/internal/conversation/retry.go", pkg: "./agents/engine", tests: []string{"TestMessagesStayWhenAReminderIsLost"},
-		old: `			if kept == 0 {
+		file: "agents/internal/conversation/release.go", pkg: "./agents/engine", tests: []string{"TestMessagesStayWhenAReminderIsLost"},
+		old: `	all = len(c.deliveries()) == 0
 `,
-		new: `			if len(lost) > 0 || kept == 0 {
+		new: `	all = true
 `,
+	},
+	{
+		name: "handed-on-from-a-lost-lane", breaks: "nothing is handed on from a lane that another host serves",
+		file: "agents/internal/partitions/division.go", pkg: "./agents/internal/partitions", tests: []string{"TestNothingIsHandedOnFromALostLane"}, ci: true,
+		old: `	if it.Delivery.LeaveIfLost() {
+		return nil
+	}
+	if number < 0 {`,
+		new: `	if number < 0 {`,
+	},
+	{
+		name: "logged-runs-without-the-lane", breaks: "what only the log has waits for older messages, which another host may have",
+		file: "agents/internal/conversation/queue.go", pkg: "./agents/engine", tests: []string{"TestLoggedInputsWaitForTheLane"}, ci: true,
+		old: `	if c.lane.Serving() && c.lane.Passed(`,
+		new: `	if c.lane.Passed(`,
+	},
+	{
+		name: "kept-though-it-came-again", breaks: "what a host holds again, as its lane has come back, stays",
+		file: "bus/delivery/held.go", pkg: "./bus/delivery", tests: []string{"TestLeaveIfLost"}, ci: true,
+		old: `		d.pin = pin
+`,
+		new: ``,
 	},
 }

@@ -171,10 +171,18 @@ func (c *Conversation) due(it *message.Item, then func()) bool {
 	if !it.Inherited || !it.OnlyLogged() || it.Origin.Guest() || c.lane == nil {
 		return true
 	}
-	if c.lane.Passed(it.Input.Seq, then) && then != nil {
-		c.shared.AfterInbox(c.disinherit())
+	if c.lane.Serving() && c.lane.Passed(it.Input.Seq, then) && then != nil {
+		c.disinherit()
 	}
 	return false
+}
+
+// hasLostLane reports whether what is next waits for older messages that will not come: the
+// host that serves the lane now has them.
+func (c *Conversation) hasLostLane() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.Queue) > 0 && c.Queue[0].Inherited && c.lane != nil && !c.lane.Serving()
 }
 
 // paused reports whether an operator has paused what would begin with it. If so, then
@@ -191,24 +199,25 @@ func (c *Conversation) paused(it *message.Item, then func()) bool {
 	return c.Agent.Parts.Pauses.Holds(c.Agent.ID, channel, c, then)
 }
 
-// disinherit returns what to call when all that the lane has handed out by now has
-// left the agent's inbox: then nothing older than what it has passed can come.
-// Called with the lock held.
-func (c *Conversation) disinherit() func() {
+// disinherit has what the log has brought begin, as far as the lane has passed it, once all
+// that the lane has handed out by now has left the agent's inbox: then nothing older can
+// come. Called with the lock held.
+func (c *Conversation) disinherit() {
 	var passed []*message.Item
+	upTo := uint64(0)
 	for _, it := range c.Queue {
 		if it.Inherited && c.lane.Passed(it.Input.Seq, nil) {
-			passed = append(passed, it)
+			passed, upTo = append(passed, it), max(upTo, it.Input.Seq)
 		}
 	}
-	return func() {
+	c.shared.AfterInbox(c.Key, upTo, func() {
 		c.mu.Lock()
 		for _, it := range passed {
 			it.Inherited = false
 		}
 		c.mu.Unlock()
 		c.Unblock()
-	}
+	})
 }
 
 // pop takes the first n inputs off the queue. Called with the lock held.

@@ -110,32 +110,28 @@ func (c *Conversation) leaveLogged() {
 	c.runsLogged = false
 }
 
-// leaveLanes gives up what some lanes have brought, and nothing else, while no log is open.
-func (c *Conversation) leaveLanes(lost []*delivery.Lane) {
+// leaveLost gives up what came by lanes that this host has lost since, while no log is open.
+// What has come again, as it has such a lane again, stays. Where nothing does, it gives up
+// everything, and reports that.
+func (c *Conversation) leaveLost() (all bool) {
 	c.mu.Lock()
-	given := func(it *message.Item) bool {
-		return it.Delivery != nil && it.Place != message.Spilling && slices.Contains(lost, it.Delivery.Lane())
-	}
-	var items []*message.Item
 	for _, it := range slices.Clone(c.Queue) {
-		if given(it) {
+		if it.Delivery != nil && it.Place != message.Spilling && it.Delivery.LeaveIfLost() {
 			c.takeOut(it)
-			items = append(items, it)
 		}
 	}
 	c.refusals = slices.DeleteFunc(c.refusals, func(it *message.Item) bool {
-		if given(it) {
-			items = append(items, it)
-			return true
-		}
-		return false
+		return it.Delivery != nil && it.Delivery.LeaveIfLost()
 	})
-	deliveries := message.DeliveriesOf(items)
-	if c.anchor != nil && slices.Contains(lost, c.anchor.Lane()) {
-		deliveries, c.anchor = append(deliveries, c.anchor), nil
+	if c.anchor != nil && c.anchor.LeaveIfLost() {
+		c.anchor = nil
 	}
+	all = len(c.deliveries()) == 0
 	c.mu.Unlock()
-	message.LeaveAll(deliveries)
+	if all {
+		c.leave()
+	}
+	return all
 }
 
 // heldItems are the inputs of the queue whose messages are held, and the messages that

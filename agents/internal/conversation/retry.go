@@ -56,21 +56,18 @@ func (c *Conversation) again(items []*message.Item, fenced bool) {
 	c.mu.Unlock()
 	time.AfterFunc(wait, func() {
 		if fenced {
-			lost, kept := c.lostLanes()
-			if kept == 0 {
-				c.leave()
+			c.askLanes()
+			if c.leaveLost() {
 				return
 			}
-			c.leaveLanes(lost)
 		}
 		c.shared.Schedule(c)
 	})
 }
 
-// lostLanes asks which of the lanes that brought what is held here another host serves
-// now, and how many are this host's still. Not to know counts as that: the fence decides
-// again.
-func (c *Conversation) lostLanes() (lost []*delivery.Lane, kept int) {
+// askLanes asks whether this host still serves the lanes that have brought what is held
+// here. They keep the answer. Not to know counts as that: the fence decides again.
+func (c *Conversation) askLanes() {
 	c.mu.Lock()
 	var lanes []*delivery.Lane
 	for _, d := range c.deliveries() {
@@ -82,13 +79,8 @@ func (c *Conversation) lostLanes() (lost []*delivery.Lane, kept int) {
 	ctx, cancel := context.WithTimeout(c.Agent.Work, 5*time.Second)
 	defer cancel()
 	for _, lane := range lanes {
-		if owns, err := lane.Owns(ctx); owns || err != nil {
-			kept++
-		} else {
-			lost = append(lost, lane)
-		}
+		_, _ = lane.Owns(ctx)
 	}
-	return lost, kept
 }
 
 // deliveries are those of what is not begun. Called with the lock held.

@@ -8,6 +8,7 @@ import (
 	"agenthost/agents/internal/inflight"
 	"agenthost/agents/internal/intake"
 	"agenthost/agents/internal/parts"
+	"agenthost/session"
 )
 
 // Shared is what the conversations of an agent, or of one of its partitions, have in common.
@@ -32,9 +33,9 @@ type Shared struct {
 type Scheduler interface {
 	// Schedule has c work when there is a slot for it.
 	Schedule(c *Conversation)
-	// AfterInbox calls then once all that was offered by now is queued, unless the agent
-	// stops before that.
-	AfterInbox(then func())
+	// AfterInbox calls then once all that was offered by now, of messages of a session up to a
+	// sequence, is queued with the conversation, unless the agent stops before that.
+	AfterInbox(key session.Key, upTo uint64, then func())
 }
 
 // Yields reports whether nothing is to begin.

@@ -6,7 +6,6 @@ package partitions
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"agenthost/agents/internal/inflight"
@@ -29,7 +28,7 @@ type Division struct {
 	handing handingLock
 
 	mu       sync.Mutex
-	queues   map[session.Key][]*message.Item // to be handed on; the first of each is being handed on
+	queues   map[session.Key]*queue // to be handed on
 	layout   Layout
 	revision uint64         // of the record
 	known    bool           // the record was read since the agent's lane has come here
@@ -59,7 +58,7 @@ type Whole interface {
 func New(agent *inflight.Agent, busy *sync.WaitGroup, whole Whole) *Division {
 	return &Division{
 		agent: agent, busy: busy, whole: whole,
-		queues: map[session.Key][]*message.Item{}, layout: undivided, changed: make(chan struct{}), fences: map[int]*fence{},
+		queues: map[session.Key]*queue{}, layout: undivided, changed: make(chan struct{}), fences: map[int]*fence{},
 	}
 }
 
@@ -116,57 +115,86 @@ func (d *Division) Wake() {
 func (d *Division) Hand(it *message.Item, key session.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.queues[key] = append(d.queues[key], it)
-	if len(d.queues[key]) == 1 {
-		d.busy.Go(func() { d.work(key) })
+	q := d.queues[key]
+	if q == nil {
+		q = &queue{}
+		d.queues[key] = q
+		d.busy.Go(func() { d.work(key, q) })
 	}
+	q.insert(it)
 }
 
 // work hands on what waits of a session, one after the other.
-func (d *Division) work(key session.Key) {
+func (d *Division) work(key session.Key, q *queue) {
 	for {
+		number, generation, ok := d.place(key)
+		if !ok {
+			d.leave(key)
+			return
+		}
 		d.mu.Lock()
-		it := d.queues[key][0]
+		it := q.begin()
 		d.mu.Unlock()
-		d.handOn(it, key)
+		var err error
+		if it != nil {
+			err = d.bring(it, key, number, generation)
+		}
+		d.handing.RUnlock()
+		if d.agent.Work.Err() != nil && err != nil { // the host stops
+			d.leave(key)
+			return
+		}
+		if err != nil && !errors.Is(err, errLaterLayout) {
+			d.agent.Parts.Few.Warn().Err(err).Str("agent", d.agent.ID).Msg("hand message on to its partition: failed; trying again")
+			bus.Pause(d.agent.Work, settleEvery)
+		}
 		d.mu.Lock()
-		d.queues[key] = slices.Delete(d.queues[key], 0, 1)
-		end := len(d.queues[key]) == 0
-		if end {
+		q.end(err == nil)
+		over := len(q.items) == 0
+		if over {
 			delete(d.queues, key)
 		}
 		d.mu.Unlock()
-		if end {
+		if over {
 			return
 		}
 	}
 }
 
-// handOn hands on one input. What cannot be is left to the next owner of the lane.
-func (d *Division) handOn(it *message.Item, key session.Key) {
-	for {
-		number, generation, ok := d.place(key)
-		if !ok {
-			it.Delivery.Leave()
-			return
-		}
-		err := d.bring(it, key, number, generation)
-		d.handing.RUnlock()
-		switch {
-		case err == nil:
-			return
-		case d.agent.Work.Err() != nil: // the host stops
-			it.Delivery.Leave()
-			return
-		case !errors.Is(err, errLaterLayout):
-			d.agent.Parts.Few.Warn().Err(err).Str("agent", d.agent.ID).Msg("hand message on to its partition: failed; trying again")
-			bus.Pause(d.agent.Work, settleEvery)
+// leave leaves all that waits of a session to the next owner of the lane: not even later
+// messages go on, should this host have the lane again by now.
+func (d *Division) leave(key session.Key) {
+	d.mu.Lock()
+	items := d.queues[key].items
+	delete(d.queues, key)
+	d.mu.Unlock()
+	for _, it := range items {
+		it.Delivery.Leave()
+	}
+}
+
+// Gather brings what waits of a session, of what people have written up to a sequence, to the
+// agent itself, which works on it: its log has a later message already, that would be
+// answered first.
+func (d *Division) Gather(key session.Key, upTo uint64) {
+	d.mu.Lock()
+	var items []*message.Item
+	if q := d.queues[key]; q != nil {
+		items = q.takeUpTo(upTo)
+	}
+	d.mu.Unlock()
+	for _, it := range items {
+		if !it.Delivery.LeaveIfLost() {
+			d.whole.Push(it, key)
 		}
 	}
 }
 
 // bring brings an input to a partition, or to the agent itself.
 func (d *Division) bring(it *message.Item, key session.Key, number, generation int) error {
+	if it.Delivery.LeaveIfLost() {
+		return nil
+	}
 	if number < 0 {
 		d.whole.Push(it, key)
 		return nil

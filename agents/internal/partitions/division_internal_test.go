@@ -2,6 +2,7 @@ package partitions
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -11,10 +12,7 @@ import (
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/parts"
 	"agenthost/agents/internal/profile"
-	"agenthost/run"
 	"agenthost/session"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // A whole is an agent that notes what is brought to it.
@@ -31,10 +29,35 @@ func (w *whole) Push(it *message.Item, _ session.Key) {
 	defer w.mu.Unlock()
 	w.pushed = append(w.pushed, it.Input.ID)
 }
-func (w *whole) Busy(key session.Key) bool { return w.busy[key] }
-func (w *whole) Unfinished() []string      { return nil }
-func (w *whole) Yields() bool              { return w.yields }
-func (w *whole) Reread()                   { w.reread++ }
+
+func (w *whole) Busy(key session.Key) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.busy[key]
+}
+func (w *whole) Unfinished() []string { return nil }
+func (w *whole) Yields() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.yields
+}
+func (w *whole) Reread() { w.reread++ }
+
+// set changes what it says of itself.
+func (w *whole) set(yields bool, busy ...session.Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.yields, w.busy = yields, map[session.Key]bool{}
+	for _, key := range busy {
+		w.busy[key] = true
+	}
+}
+
+func (w *whole) got() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.pushed)
+}
 
 // divisionOf is that of an agent that is to have so many partitions. It has read the record,
 // and does not settle by itself.
@@ -100,30 +123,6 @@ func TestPlace(t *testing.T) {
 				t.Errorf("got partition %d of generation %d, wait %t; want %d of %d, wait %t", number, generation, wait, tt.number, tt.layout.Generation, tt.wait)
 			}
 		})
-	}
-}
-
-// What waits for the layout is brought in the order in which it came.
-func TestHandKeepsTheOrder(t *testing.T) {
-	t.Parallel()
-	w := &whole{}
-	d, busy := divisionOf(t, w, 0, Layout{Generation: 1, Former: 2})
-	var want []string
-	for i := range 5 {
-		it := &message.Item{Input: run.Input{ID: fmt.Sprint("m", i)}}
-		want = append(want, it.Input.ID)
-		d.Hand(it, "web/dm/ana")
-	}
-	if len(w.pushed) > 0 {
-		t.Errorf("%v is handed on before the former partitions are known", w.pushed)
-	}
-	d.Learn(1, Layout{Generation: 1, Former: 2, Settled: true})
-	busy.Wait()
-	if diff := cmp.Diff(want, w.pushed); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if len(d.queues) > 0 {
-		t.Errorf("%d queues are left", len(d.queues))
 	}
 }
 
