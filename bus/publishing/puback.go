@@ -11,7 +11,6 @@ import (
 
 // An ack says under which sequence of its stream a message is stored.
 type ack struct {
-	stream    []byte
 	seq       uint64
 	duplicate bool // it was stored before
 }
@@ -35,11 +34,11 @@ func readAck(m *nats.Msg) (ack, error) {
 // where domain and duplicate may be missing. What looks otherwise is not ok,
 // and is for decodeAck, which takes 0.5 µs and seven allocations.
 func plainAck(words []byte) (a ack, ok bool) {
-	stream, data, ok := cutName(words, `{"stream":"`)
+	data, ok := cutName(words, `{"stream":"`)
 	if !ok {
 		return ack{}, false
 	}
-	_, data, _ = cutName(data, `,"domain":"`)
+	data, _ = cutName(data, `,"domain":"`)
 	if data, ok = cut(data, `,"seq":`); !ok {
 		return ack{}, false
 	}
@@ -53,26 +52,25 @@ func plainAck(words []byte) (a ack, ok bool) {
 	}
 	rest := string(data[end:])
 	duplicate := rest == `,"duplicate": true}`
-	return ack{stream: stream, seq: seq, duplicate: duplicate}, duplicate || rest == `}`
+	return ack{seq: seq, duplicate: duplicate}, duplicate || rest == `}`
 }
 
 // cutName takes from the front of data what comes before a name, the name, and
-// the quote after it, and returns the name and the rest. The name is not empty and has
-// nothing to unescape.
-func cutName(data []byte, before string) (name, rest []byte, ok bool) {
+// the quote after it. The name is not empty and has nothing to unescape.
+func cutName(data []byte, before string) (rest []byte, ok bool) {
 	text, ok := cut(data, before)
 	if !ok {
-		return nil, data, false
+		return data, false
 	}
 	for i, c := range text {
 		switch {
 		case c == '"' && i > 0:
-			return text[:i], text[i+1:], true
+			return text[i+1:], true
 		case c == '"', c == '\\', c < ' ':
-			return nil, data, false
+			return data, false
 		}
 	}
-	return nil, data, false
+	return data, false
 }
 
 // cut is bytes.CutPrefix without a copy of the prefix.
@@ -96,5 +94,5 @@ func decodeAck(data []byte) (ack, error) {
 	case answer.Stream == "":
 		return ack{}, jetstream.ErrInvalidJSAck
 	}
-	return ack{stream: []byte(answer.Stream), seq: answer.Sequence, duplicate: answer.Duplicate}, nil
+	return ack{seq: answer.Sequence, duplicate: answer.Duplicate}, nil
 }

@@ -133,7 +133,7 @@ func (p *Publisher) send(pub *publish) {
 		err = nats.ErrDisconnected
 	}
 	p.mu.Lock()
-	if pub.holder != pub { // a copy of it was answered
+	if !p.flights.has(pub) { // a copy of it was answered
 		p.mu.Unlock()
 		return
 	}
@@ -148,9 +148,8 @@ func (p *Publisher) answered(m *nats.Msg) {
 	}
 	a, err := readAck(m)
 	p.mu.Lock()
-	pub := p.flights.holder(number)
-	// Another copy was answered, or this is the answer to the ticket's last one again.
-	if pub == nil || pub.repeats(a) {
+	pub := p.flights.pending[number]
+	if pub == nil { // another copy was answered, or this one again
 		p.mu.Unlock()
 		return
 	}
@@ -165,7 +164,7 @@ func (p *Publisher) settle(pub *publish, a ack, err error) {
 		return
 	}
 	resent := pub.sends > 1
-	p.flights.remove(pub.ticket, a, err == nil && !resent && !a.duplicate)
+	p.flights.remove(pub)
 	p.mu.Unlock()
 	pub.stored(a.seq, resent, err)
 }

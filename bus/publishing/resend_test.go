@@ -331,111 +331,41 @@ func TestPublishHasAnInboxOfItsOwn(t *testing.T) {
 	}
 }
 
-// A publish that went as planned leaves its reply subject to the next. One that
-// may still be answered keeps it for itself.
-func TestPublishUsesReplySubjectsAgain(t *testing.T) {
-	const duplicate = `{"stream":"S","seq":3,"duplicate": true}`
-	tests := map[string]struct {
-		answers []string // to each copy
-		again   bool
-	}{
-		"stored":              {[]string{lateAck}, true},
-		"stored before":       {[]string{duplicate}, false},
-		"refused":             {[]string{fenced}, false},
-		"stored, sent twice":  {[]string{noLeader, lateAck}, false},
-		"refused, sent twice": {[]string{noLeader, fenced}, false},
+// The answer to a message, given once more, is not taken for that to a later one: not even as
+// that of a duplicate, as a cluster may call it that has lost its leader meanwhile.
+func TestPublishKnowsAnEcho(t *testing.T) {
+	echoes := map[string]string{
+		"as it was":        lateAck,
+		"as a duplicate":   `{"stream":"S","seq":1,"duplicate": true}`,
+		"of another state": `{"stream":"S","seq":7}`,
+		"as a refusal":     fenced,
 	}
-	for name, tt := range tests {
+	for name, echo := range echoes {
 		t.Run(name, func(t *testing.T) {
-			b := bustest.Open(t)
-			sent := copies(t, b.NC, "s")
-			p, _ := publisher(t, b.NC, bustest.Log(t))
-			got := make(chan stored, 10)
-			p.Publish(message("s", "1"), into(got))
-			var first string
-			for _, data := range tt.answers {
-				m := <-sent
-				first = m.Reply
-				answer(t, m, data)
-			}
-			<-got
-			p.Publish(message("s", "2"), into(got))
-			second := <-sent
-			if again := second.Reply == first; again != tt.again {
-				t.Errorf("reply subjects %s and %s, want the same: %t", first, second.Reply, tt.again)
-			}
-			answer(t, second, otherAck)
-			if s, want := <-got, (stored{seq: 2}); s != want {
-				t.Errorf("the second: got %+v, want %+v", s, want)
-			}
+			bustest.Bubble(t, func(t *testing.T) {
+				b := bustest.Open(t)
+				sent := copies(t, b.NC, "s")
+				p, _ := publisher(t, b.NC, bustest.Log(t))
+				got := make(chan stored, 10)
+				p.Publish(message("s", "1"), into(got))
+				first := <-sent
+				answer(t, first, lateAck)
+				<-got
+				p.Publish(message("s", "2"), into(got))
+				<-sent
+				answer(t, first, echo)
+				select {
+				case again := <-sent: // as nobody has answered
+					answer(t, again, otherAck)
+				case s := <-got:
+					t.Fatalf("the echo settles the second: got %+v", s)
+				}
+				if s, want := <-got, (stored{seq: 2, resent: true}); s != want {
+					t.Errorf("got %+v, want %+v", s, want)
+				}
+			})
 		})
 	}
-}
-
-// What a message was told, and is told again, is not taken for an answer to the
-// next one on the same subject.
-func TestPublishKnowsAnEcho(t *testing.T) {
-	bustest.Bubble(t, func(t *testing.T) {
-		b := bustest.Open(t)
-		sent := copies(t, b.NC, "s")
-		p, _ := publisher(t, b.NC, bustest.Log(t))
-		got := make(chan stored, 10)
-		p.Publish(message("s", "1"), into(got))
-		first := <-sent
-		answer(t, first, lateAck)
-		<-got
-		p.Publish(message("s", "2"), into(got))
-		second := <-sent
-		if second.Reply != first.Reply {
-			t.Fatalf("reply subjects %s and %s, want one", first.Reply, second.Reply)
-		}
-		answer(t, first, lateAck)
-		again := <-sent // as nobody has answered
-		if string(again.Data) != "2" || len(got) > 0 {
-			t.Errorf("sent %q and settled %d, want the second again", again.Data, len(got))
-		}
-		answer(t, again, otherAck)
-		if s, want := <-got, (stored{seq: 2, resent: true}); s != want {
-			t.Errorf("got %+v, want %+v", s, want)
-		}
-	})
-}
-
-// The answers to all that had the subject before are known, and not only the last: a cluster
-// that has lost its leader may repeat many at once.
-func TestPublishKnowsOlderEchoes(t *testing.T) {
-	bustest.Bubble(t, func(t *testing.T) {
-		b := bustest.Open(t)
-		sent := copies(t, b.NC, "s")
-		p, _ := publisher(t, b.NC, bustest.Log(t))
-		got := make(chan stored, 10)
-		before := []string{`{"stream":"S","seq":7}`, `{"stream":"T","seq":3}`, `{"stream":"S","seq":9}`}
-		var reply string
-		for _, ack := range before {
-			p.Publish(message("s", "1"), into(got))
-			m := <-sent
-			if reply != "" && m.Reply != reply {
-				t.Fatalf("reply subjects %s and %s, want one", reply, m.Reply)
-			}
-			reply = m.Reply
-			answer(t, m, ack)
-			<-got
-		}
-		p.Publish(message("s", "2"), into(got))
-		m := <-sent
-		for _, ack := range before {
-			answer(t, m, ack)
-		}
-		select {
-		case again := <-sent: // as nothing has answered it
-			answer(t, again, `{"stream":"T","seq":4}`)
-		case s := <-got:
-			t.Fatalf("an older echo settles it: got %+v", s)
-		}
-		if s, want := <-got, (stored{seq: 4, resent: true}); s != want {
-			t.Errorf("got %+v, want %+v", s, want)
-		}
-	})
 }
 
 // What was stored before, by another host perhaps, has a sequence that is older than the last.

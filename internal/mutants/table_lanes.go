@@ -105,12 +105,10 @@ var laneMutants = []mutant{
 		file: "bus/delivery/held.go", pkg: "./bus/delivery", tests: []string{"TestLaneIsUnpinned", "TestLaneGoesOnAfterACut"},
 		old: `	return ok
 }
-
-func (h *heldMessages) count`,
+`,
 		new: `	return false && ok
 }
-
-func (h *heldMessages) count`,
+`,
 	},
 	{
 		name: "later-before-the-rest-has-come", breaks: "later work waits until the lane has handed out the earlier",

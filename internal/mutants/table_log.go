@@ -93,9 +93,11 @@ var logMutants = []mutant{
 	},
 	{
 		name: "older-echo-settles", breaks: "a repeated acknowledgement is not taken for that of another message",
-		file: "bus/publishing/inflight.go", pkg: "./bus/publishing", tests: []string{"TestPublishKnowsOlderEchoes"}, ci: true,
-		old: `return a.seq <= p.seq`,
-		new: `return a.seq == p.seq`,
+		file: "bus/publishing/inflight.go", pkg: "./bus/publishing", tests: []string{"TestPublishKnowsAnEcho"}, ci: true,
+		old: `	f.last++
+`,
+		new: `	f.last = max(f.last, 1)
+`,
 	},
 	{
 		name: "closing-settles-as-stored", breaks: "what is not stored when the host stops is not counted as sent",

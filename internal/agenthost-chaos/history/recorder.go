@@ -48,40 +48,18 @@ type Recorder struct {
 	mu      sync.Mutex
 	appends map[string]*Append // by id
 	order   []*Append
-	awaited map[string]*waiter // by the subject of the answer
-}
-
-// A waiter waits for an answer, on a subject that its host uses again for another message
-// once that has come. The server may repeat its answers seconds later: those to what was sent
-// since have later sequences of the same stream.
-type waiter struct {
-	append *Append           // nil: what was sent last is no commit
-	last   map[string]uint64 // sequence that was answered, by stream
+	awaited map[string]*Append // by the subject of the answer, which no other message has
 }
 
 // An answer is what the server says of a message.
 type answer struct {
-	Stream    string
-	Seq       uint64
-	Duplicate bool
-	Error     *jetstream.APIError
-}
-
-// repeats reports whether a was there before, and notes it.
-func (w *waiter) repeats(a answer) bool {
-	if a.Error != nil || a.Duplicate {
-		return false
-	}
-	if a.Seq <= w.last[a.Stream] {
-		return true
-	}
-	w.last[a.Stream] = a.Seq
-	return false
+	Seq   uint64
+	Error *jetstream.APIError
 }
 
 // NewRecorder makes a recorder that has seen nothing.
 func NewRecorder() *Recorder {
-	return &Recorder{begun: time.Now(), appends: map[string]*Append{}, awaited: map[string]*waiter{}}
+	return &Recorder{begun: time.Now(), appends: map[string]*Append{}, awaited: map[string]*Append{}}
 }
 
 // Tap observes a new connection of a host: each function takes the data of one direction
@@ -98,12 +76,9 @@ func (r *Recorder) sent(host string, f frame) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w := r.awaited[f.reply]
-	if w == nil {
-		w = &waiter{last: map[string]uint64{}}
-		r.awaited[f.reply] = w
+	if a := r.commit(host, f); a != nil {
+		r.awaited[f.reply] = a
 	}
-	w.append = r.commit(host, f)
 }
 
 // commit notes a copy of a commit; nil: it is another message. The caller holds mu.
@@ -136,15 +111,12 @@ const (
 func (r *Recorder) answered(f frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w := r.awaited[f.subject]
-	if w == nil {
-		return
-	}
+	a := r.awaited[f.subject]
 	var said answer
-	if json.Unmarshal(f.data, &said) != nil || w.repeats(said) || w.append == nil || w.append.Outcome == Stored {
+	if a == nil || a.Outcome == Stored || json.Unmarshal(f.data, &said) != nil {
 		return
 	}
-	w.append.settle(said, time.Since(r.begun))
+	a.settle(said, time.Since(r.begun))
 }
 
 // settle takes an answer.
