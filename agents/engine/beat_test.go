@@ -11,6 +11,7 @@ import (
 	"agenthost/agents"
 	"agenthost/agents/engine"
 	"agenthost/bus"
+	"agenthost/hooks"
 	"agenthost/internal/texts"
 	"agenthost/internal/waittest"
 	"agenthost/tools"
@@ -50,11 +51,23 @@ rules:
 	w.silent()
 }
 
+// holdModel holds calls of models until they are released.
+func (w *world) holdModel() (release func()) {
+	w.t.Helper()
+	held := make(chan struct{})
+	w.hook(hooks.BeforeModelCall, hooks.Options{Timeout: time.Minute}, func(context.Context, hooks.Call) (hooks.Outcome, error) {
+		<-held
+		return hooks.Outcome{}, nil
+	})
+	return func() { close(held) }
+}
+
 // The model hears nothing of ticks that come to nothing; the callback hears of
 // each that is new.
 func TestBeatDecides(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, watcher(`rules: [{when: hold, delay: 300ms, text: held}, {text: "${text}"}]`))
+	const script = `rules: [{when: hold, text: held}, {text: "${text}"}]`
+	w := newWorld(t, watcher(script))
 	w.stop()
 	var busy, heard atomic.Int32
 	w.change = func(p *engine.Options) {
@@ -66,10 +79,13 @@ func TestBeatDecides(t *testing.T) {
 		}
 		p.OnHeartbeat = func(context.Context, string, time.Time) { heard.Add(1) }
 	}
-	w.start(watcher(`rules: [{when: hold, delay: 300ms, text: held}, {text: "${text}"}]`))
+	w.start(watcher(script))
+	release := w.holdModel()
 	for i := range 3 {
 		w.tick(i, "hold")
 	}
+	waittest.Until(t, "the ticks behind the first", func() bool { return busy.Load() == 2 })
+	release()
 	w.expect("notice", "held")
 	w.silent()
 	if busy.Load() != 2 {
@@ -102,13 +118,16 @@ func TestScheduleTellsAnAddress(t *testing.T) {
 // Firings that pile up behind a run become one.
 func TestSchedulePileUp(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, watcher(`rules: [{when: first, delay: 300ms, text: first}, {text: "${text}"}]`))
+	w := newWorld(t, watcher(`rules: [{text: "${text}"}]`))
+	release := w.holdModel()
 	for i, text := range []string{"first", "again", "again", "again"} {
 		if i == 1 {
 			waittest.Until(t, "the first run", func() bool { s := w.fleet.Status()[0]; return s.Running == 1 && s.Queued == 0 })
 		}
 		w.publish("agent.due.ana", bus.Route{ID: fmt.Sprint(i), Kind: bus.RouteSchedule, From: "often", Text: text, Due: time.Now(), Origin: toAna})
 	}
+	waittest.Until(t, "all others wait", func() bool { return w.fleet.Status()[0].Queued == 3 })
+	release()
 	w.expect("notice", "first")
 	if out := w.expect("notice", "again"); len(out.Merged) != 3 {
 		t.Errorf("it answers %v", out.Merged)

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,32 @@ func TestRemovedAgentsMessagesAreEndedInItsPlace(t *testing.T) {
 	}
 	w.say("demo", bus.Inbound{ID: "3", Text: "to a channel without an agent"})
 	waittest.Until(t, "all are acknowledged", func() bool { return w.unacknowledged("ana") == 0 && w.letters("ana") == 1 })
+	w.silent()
+}
+
+// A message that names an agent which is not bound to its channel is answered with an error,
+// once, whatever is bound there, and is a dead letter: no agent takes it for its own.
+func TestMessageForAnAgentThatIsNotBound(t *testing.T) {
+	t.Parallel()
+	actors := []actor{echoing("carl", "other")}
+	for i := range 4 { // in several lanes
+		actors = append(actors, echoing(fmt.Sprint("ana", i), "demo"))
+	}
+	w := newWorld(t, actors...)
+	for i, name := range []string{"carl", "nobody", strings.Repeat("x", 5000), "a b.*"} {
+		w.say("demo", bus.Inbound{ID: fmt.Sprint("m", i), From: "u1", Agent: name, Text: "hello"})
+		out := w.hear()
+		if out.Kind != "error" || !out.Final || out.InReplyTo != fmt.Sprint("m", i) || out.To != "u1" || out.Text == "" ||
+			out.Error == nil || out.Error.Code != "tool_unavailable" || !strings.Contains(out.Error.Message, "is not bound to this channel") {
+			t.Errorf("%.20s: got %+v, %+v", name, out, out.Error)
+		}
+		waittest.Until(t, "it is a dead letter", func() bool { return w.letters(engine.Unbound) == uint64(i+1) })
+	}
+	w.say("demo", bus.Inbound{ID: "m9", From: "u1", Agent: "ana2", Text: "hello"})
+	if out := w.expect("reply", "hello"); out.Agent != "ana2" {
+		t.Errorf("%s answers", out.Agent)
+	}
+	w.settled()
 	w.silent()
 }
 

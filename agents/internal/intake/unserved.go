@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"agenthost/agents/internal/clip"
 	"agenthost/agents/internal/lanes"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/parts"
@@ -70,6 +71,9 @@ func (e UnservedEnder) End(ctx context.Context, msg lanes.Message, done func()) 
 		done()
 	default:
 		text := e.notConfigured(m.Agent)
+		if m.Named != "" {
+			text = e.notBound(m.Named)
+		}
 		e.answer(m, o, text, func() { e.bury(m, text, done) })
 	}
 }
@@ -94,18 +98,29 @@ func (e UnservedEnder) notConfigured(agent string) string {
 	if agent == lanes.Unbound {
 		return "no agent is bound to this channel"
 	}
-	text := fmt.Sprintf("agent %q is not configured", agent)
+	return fmt.Sprintf("agent %q is not configured", agent) + e.nearest(agent)
+}
+
+// notBound says in words that an agent which a message names is not bound to its channel.
+func (e UnservedEnder) notBound(agent string) string {
+	agent = clip.Head(agent, 100)
+	return fmt.Sprintf("agent %q is not bound to this channel", agent) + e.nearest(agent)
+}
+
+// nearest asks whether another agent is meant, if one has such a name.
+func (e UnservedEnder) nearest(agent string) string {
 	if e.Parts.Nearest == nil {
-		return text
+		return ""
 	}
 	var ids []string
 	for _, p := range e.Parts.Peers.All() {
 		ids = append(ids, p.ID)
 	}
-	if near := e.Parts.Nearest(agent, ids); near != "" {
-		text += fmt.Sprintf("; did you mean %q?", near)
+	near := e.Parts.Nearest(agent, ids)
+	if near == "" || near == agent {
+		return ""
 	}
-	return text
+	return fmt.Sprintf("; did you mean %q?", near)
 }
 
 // answer publishes the error; then is called when it is stored, or cannot be.
@@ -155,10 +170,13 @@ func (m unserved) errorReply(o message.Origin, text string) (subject string, env
 			Chain: r.Chain, InReplyTo: id, Error: why,
 		}
 	}
-	why.Message = RemovedError(texts.Book{}, m.Agent, o).Message
+	said := RemovedError(texts.Book{}, m.Agent, o).Message
+	if m.Named == "" {
+		why.Message = said
+	}
 	return o.Outbound(), &bus.Outbound{
 		ID: m.name(), Agent: m.Agent, Session: string(o.Key(id)), Kind: bus.KindError, To: message.Sender(o.Inbound),
-		Chat: o.Inbound.Chat, Thread: o.Inbound.Thread, Text: why.Message, InReplyTo: id, Final: true, Error: why, SentAt: time.Now().UTC(),
+		Chat: o.Inbound.Chat, Thread: o.Inbound.Thread, Text: said, InReplyTo: id, Final: true, Error: why, SentAt: time.Now().UTC(),
 	}
 }
 

@@ -48,13 +48,18 @@ func (f *feeder) deliver(d *delivery.Delivery) {
 		f.partition.Offer(d)
 		return
 	}
-	takers, complete := f.takers(f.set.routing.Load(), d)
+	v := f.set.routing.Load()
+	takers, complete := f.takers(v, d)
 	switch {
 	case !complete:
 		f.settle(&stray{d: d})
 	case len(takers) == 0:
 		f.pass(d)
 	default:
+		if name := v.misnamed(d); name != "" {
+			f.endMisnamed(v, d, name)
+			return
+		}
 		d.Hold(len(takers))
 		for _, r := range takers {
 			r.Offer(d)
@@ -108,6 +113,13 @@ func (f *feeder) end(d *delivery.Delivery, agents []string) {
 	for _, agent := range agents {
 		f.set.Ender.End(ctx, messageOf(agent, d), d.Done)
 	}
+}
+
+// endOne ends a message that names no agent of its channel, and is done with it.
+func (f *feeder) endOne(m Message, d *delivery.Delivery) {
+	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
+	defer cancel()
+	f.set.Ender.End(ctx, m, d.Done)
 }
 
 // giveUp ends a stray, unless a host of the fleet knows the agent that it is for, or

@@ -17,6 +17,7 @@ type Message struct {
 	Seq     uint64
 	Header  nats.Header
 	Data    []byte
+	Named   string // the agent that it names, where that is not bound to its channel
 }
 
 // Unbound is in the place of an agent where none was ever bound to a channel, as far
@@ -28,7 +29,7 @@ const endWithin = 10 * time.Second
 
 // messageOf is a message that a lane has brought.
 func messageOf(agent string, d *delivery.Delivery) Message {
-	return Message{agent, d.Subject, d.Seq, ownHeader(d.Header()), d.Data()}
+	return Message{Agent: agent, Subject: d.Subject, Seq: d.Seq, Header: ownHeader(d.Header()), Data: d.Data()}
 }
 
 // Served is what the hosts of a fleet serve.

@@ -1,0 +1,52 @@
+package lanes
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"agenthost/bus/delivery"
+)
+
+// misnamed is the agent that a message on a channel names and that is not bound to it, as far
+// as the hosts of the fleet know: all that are bound pass such a message over. It is empty for
+// all other messages.
+func (v *routing) misnamed(d *delivery.Delivery) string {
+	if _, door := doorOf(d.Subject); door || !bytes.Contains(d.Data(), []byte(`"agent"`)) {
+		return ""
+	}
+	name := named(d.Data())
+	if name == "" || slices.Contains(v.bound(d.Subject, d.Stored), name) {
+		return ""
+	}
+	return name
+}
+
+// bound are the agents of all lanes that are bound to a subject or were when a message was
+// stored, and those that they shadow, sorted.
+func (v *routing) bound(subject string, stored time.Time) []string {
+	ids := slices.Clone(v.boundTo(subject, stored))
+	for _, lane := range v.lanes {
+		for _, r := range lane.takers(subject) {
+			ids = append(ids, r.ID())
+			if of := r.ShadowOf(); of != "" {
+				ids = append(ids, of)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// endMisnamed ends a message that names no agent of its channel: in one lane, that of the
+// first agent which is bound.
+func (f *feeder) endMisnamed(v *routing, d *delivery.Delivery, name string) {
+	if Of(v.bound(d.Subject, d.Stored)[0], len(v.lanes)) != f.n {
+		d.Done()
+		return
+	}
+	f.log.Warn().Str("subject", d.Subject).Uint64("seq", d.Seq).Str("agent", name).Msg("a message names an agent that is not bound to its channel")
+	m := messageOf(Unbound, d)
+	m.Named = name
+	f.set.ending.Go(func() { f.endOne(m, d) })
+}
