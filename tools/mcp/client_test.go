@@ -198,12 +198,25 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// What is no server is like one that has not started yet.
+// What is no server is told by what it says, whether it waits or ends.
 func TestProgramThatIsNoServer(t *testing.T) {
 	t.Parallel()
-	w := openOne(t, tools.MCPConfig{Command: []string{"sh", "-c", "echo hello; cat >/dev/null"}}, mcp.Options{Patience: time.Millisecond})
-	if faults := w.client().Faults(); len(faults) != 1 || faults[0].Error() != `mcp server "s": has not answered yet` {
-		t.Errorf("faults: %v", faults)
+	const says = "; on its standard output, where only JSON-RPC messages belong, it says: hello"
+	for script, want := range map[string]string{
+		"echo hello; cat >/dev/null":      "has not answered yet" + says,
+		"echo hello; echo no >&2; exit 2": "begin a session: server ended: exit status 2: no" + says,
+		"echo hello":                      "begin a session: server ended" + says,
+		"exit 0":                          "begin a session: server ended",
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			w := open(t, map[string]tools.MCPConfig{"s": {Command: []string{"sh", "-c", script}}}, mcp.Options{})
+			go w.pool.Await(t.Context())
+			w.until(want, func() bool {
+				faults := w.client().Faults()
+				return len(faults) == 1 && faults[0].Error() == `mcp server "s": `+want
+			})
+		})
 	}
 }
 

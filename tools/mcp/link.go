@@ -54,8 +54,9 @@ type link struct {
 // A carrier is what a session runs over.
 type carrier struct {
 	transport sdk.Transport
-	why       func() error // what became of it; nil when it does not know
-	stop      func()       // ends it
+	why       func() error  // what became of it; nil when it does not know
+	junk      func() string // what it has said last that is no message; nil over HTTP
+	stop      func()        // ends it
 }
 
 // connect begins a session. Over HTTP it begins the modern way, from which the
@@ -95,6 +96,9 @@ func (p *peer) dial(ctx context.Context, version string) (*link, error) {
 	l.session, err = p.client(l).Connect(ctx, l.carrier.transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		err = fmt.Errorf("begin a session: %w", l.reason(err))
+		if l.carrier.junk != nil {
+			err = withJunk(err, l.carrier.junk())
+		}
 		l.end(err)
 		l.carrier.stop()
 		return nil, err
@@ -122,7 +126,7 @@ func (p *peer) carry(l *link) (carrier, error) {
 	if p.cfg.URL != "" {
 		return overHTTP(p.cfg, l, p.name, p.opts.Tokens)
 	}
-	return overStdio(p.cfg, p.log)
+	return overStdio(p.cfg, p.log, p.hear)
 }
 
 // client is the library's client of l alone, so that what it hears is about l.

@@ -93,6 +93,20 @@ func (p *peer) set(s peerState) {
 	}
 }
 
+// hear takes what a server that has not answered yet says instead.
+func (p *peer) hear(junk string) {
+	p.mu.Lock()
+	first := p.now.err == errStarting //nolint:errorlint // with what it says it is another
+	if first {
+		p.now.err = withJunk(errStarting, junk)
+		p.version.Add(1)
+	}
+	p.mu.Unlock()
+	if first && p.opts.Changed != nil {
+		p.opts.Changed()
+	}
+}
+
 // wake lets run start the server. The wait for the first list takes no longer than
 // patience, counted from the first one.
 func (p *peer) wake() {

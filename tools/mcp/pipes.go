@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -34,14 +35,16 @@ func (w stallingWriter) Write(data []byte) (int, error) {
 	return written, nil
 }
 
-// A stderrLog logs what a server says on its standard error, line by line, and
-// remembers the last one.
+// A stderrLog logs what a server says that is no message, line by line, and remembers the
+// last one: on its standard error, and on its standard output.
 type stderrLog struct {
-	log zerolog.Logger
+	log   zerolog.Logger
+	heard func(junk string) // gets what lastJunk is by then
 
 	mu   sync.Mutex
 	part []byte // the line so far
 	last string
+	junk string // the last line of standard output that was no message
 }
 
 const longestLine = 4 << 10
@@ -76,6 +79,32 @@ func (s *stderrLog) lastLine() string {
 	s.say(s.part)
 	s.part = nil
 	return s.last
+}
+
+// leaveOut logs what the server writes on its standard output that is no message, and
+// remembers the last line.
+func (s *stderrLog) leaveOut(words []byte) {
+	text := strings.ToValidUTF8(string(words[:min(len(words), longestLine)]), "\uFFFD")
+	s.mu.Lock()
+	s.junk = text
+	s.mu.Unlock()
+	s.heard(s.lastJunk())
+	s.log.Warn().Str("line", text).Msg("read standard output of MCP server: not a JSON-RPC message; left out")
+}
+
+// lastJunk is the last line that was left out, or its beginning.
+func (s *stderrLog) lastJunk() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.ToValidUTF8(s.junk[:min(len(s.junk), 200)], "")
+}
+
+// withJunk is err of a program that may be no MCP server at all, with what it says.
+func withJunk(err error, junk string) error {
+	if junk == "" {
+		return err
+	}
+	return fmt.Errorf("%w; on its standard output, where only JSON-RPC messages belong, it says: %s", err, junk)
 }
 
 // A notingTransport notes with a call that its server may have taken it.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"time"
 
 	"agenthost/tools"
@@ -39,26 +38,20 @@ type process struct {
 	err  error         // how it ended; to be read after done
 }
 
-func overStdio(cfg tools.MCPConfig, log zerolog.Logger) (carrier, error) {
-	p, err := startProcess(cfg, log)
+func overStdio(cfg tools.MCPConfig, log zerolog.Logger, heard func(junk string)) (carrier, error) {
+	p, err := startProcess(cfg, &stderrLog{log: log, heard: heard})
 	if err != nil {
 		return carrier{}, err
 	}
 	said := struct {
 		io.Reader
 		io.Closer
-	}{newLineFilter(p.out, "", p.junk), p.out}
+	}{newLineFilter(p.out, "", p.said.leaveOut), p.out}
 	transport := &sdk.IOTransport{Reader: said, Writer: stallingWriter{p.in}, MaxLineLength: longestMessage}
-	return carrier{transport: notingTransport{transport}, why: p.why, stop: p.stop}, nil
+	return carrier{transport: notingTransport{transport}, why: p.why, junk: p.said.lastJunk, stop: p.stop}, nil
 }
 
-// junk logs what the server writes where only messages belong, and leaves it out.
-func (p *process) junk(words []byte) {
-	text := strings.ToValidUTF8(string(words[:min(len(words), longestLine)]), "\uFFFD")
-	p.said.log.Warn().Str("line", text).Msg("read standard output of MCP server: not a JSON-RPC message; left out")
-}
-
-func startProcess(cfg tools.MCPConfig, log zerolog.Logger) (*process, error) {
+func startProcess(cfg tools.MCPConfig, said *stderrLog) (*process, error) {
 	if len(cfg.Command) == 0 {
 		return nil, errors.New("neither command nor url")
 	}
@@ -73,7 +66,7 @@ func startProcess(cfg tools.MCPConfig, log zerolog.Logger) (*process, error) {
 		return nil, fmt.Errorf("start %q: %w", cfg.Command[0], err)
 	}
 	defer func() { _ = childOut.Close() }()
-	p := &process{in: in, out: out, said: &stderrLog{log: log}, done: make(chan struct{})}
+	p := &process{in: in, out: out, said: said, done: make(chan struct{})}
 	p.cmd = exec.Command(cfg.Command[0], cfg.Command[1:]...) //nolint:noctx // stop ends it, and gently
 	p.cmd.Env = environment(cfg.Env)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, p.said
