@@ -13,7 +13,11 @@ import (
 func (c *Conversation) awaitsFormer() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if slices.ContainsFunc(c.Queue, c.breaksIn) || !c.Agent.Parts.Finishing.Holds(c.Agent.ID, string(c.Key), c, c.Unblock) {
+	id, key, finishing := c.Agent.ID, string(c.Key), c.Agent.Parts.Finishing
+	if !finishing.Has(id, key) { // as a rule, and then the queue need not be read
+		return false
+	}
+	if slices.ContainsFunc(c.Queue, c.breaksIn) || !finishing.Holds(id, key, c, c.Unblock) {
 		return false
 	}
 	c.running, c.blocked = false, true
