@@ -38,10 +38,20 @@ func (v *routing) bound(subject string, stored time.Time) []string {
 	return slices.Compact(ids)
 }
 
-// endMisnamed ends a message that names no agent of its channel: in one lane, that of the
-// first agent which is bound.
+// firstLane is the first lane that has takers of a message.
+func (v *routing) firstLane(subject string, stored time.Time) int {
+	for n := range v.lanes {
+		if list, _ := v.takers(n, subject, stored); len(list) > 0 {
+			return n
+		}
+	}
+	return -1
+}
+
+// endMisnamed ends a message that names no agent of its channel, in one of the lanes that
+// bring it.
 func (f *feeder) endMisnamed(v *routing, d *delivery.Delivery, name string) {
-	if Of(v.bound(d.Subject, d.Stored)[0], len(v.lanes)) != f.n {
+	if v.firstLane(d.Subject, d.Stored) != f.n {
 		d.Done()
 		return
 	}
