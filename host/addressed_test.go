@@ -6,7 +6,8 @@ import (
 	"agenthost/bus"
 )
 
-// A message may name one of the agents that are bound to its subject.
+// A message may name one of the agents that are bound to its subject. One that names another
+// is answered with an error.
 func TestMessageForOneOfTheAgents(t *testing.T) {
 	t.Parallel()
 	cfg := demo(t)
@@ -15,16 +16,20 @@ func TestMessageForOneOfTheAgents(t *testing.T) {
 	cfg.Agents = append(cfg.Agents, second)
 	h, _ := start(t, cfg)
 	nc := h.Bus().NC
-	out := outbound(t, nc, 4)
+	out := outbound(t, nc, 5)
 	for _, m := range []bus.Inbound{{ID: "1", Agent: "second"}, {ID: "2", Agent: "nobody"}, {ID: "3", Agent: "demo"}, {ID: "4"}} {
 		m.Text = m.ID
 		publish(t, nc, "plugin.inbound.demo", m)
 	}
 	got := map[string]int{}
 	for _, r := range out() {
+		if r.Kind == "error" {
+			got["error "+r.InReplyTo]++
+			continue
+		}
 		got[r.Agent+" "+r.Text]++
 	}
-	for _, want := range []string{"second 1", "demo 3", "demo 4", "second 4"} {
+	for _, want := range []string{"second 1", "error 2", "demo 3", "demo 4", "second 4"} {
 		if got[want] != 1 {
 			t.Errorf("got %v, want one %q", got, want)
 		}

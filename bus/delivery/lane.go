@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,7 +58,7 @@ type Lane struct {
 	pin       string
 	resetting bool
 	resetAt   time.Time
-	last      uint64 // the consumer's count of the last message that was taken
+	last      uint64 // the consumer's count of the last message that was taken, or outOfOrder
 	tried     uint64 // up to here a former owner may have worked
 	handed    uint64 // up to here the last owner has handed over
 	given     uint64 // the newest message that this lane gave to its agents
@@ -187,8 +188,11 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	if pin := m.Headers().Get("Nats-Pin-Id"); pin != l.pin || !l.Serving() || l.misses(count) {
 		t := takeover{pin: pin, first: meta}
 		if l.resets(t) {
+			// Not acknowledged, as all that comes until the reset: it comes again. The count of
+			// a consumer that was reset already may well pass by the next that was expected.
+			l.last = outOfOrder
 			l.takeOverNext(t)
-			return // not acknowledged, as all that comes now: it comes again
+			return
 		}
 		if !l.takeOver(ctx, consumer, t) {
 			return
@@ -224,6 +228,9 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	l.given = max(l.given, seq)
 	l.deliver(d)
 }
+
+// outOfOrder is a count that none follows.
+const outOfOrder = math.MaxUint64
 
 // misses reports whether messages that the server has delivered did not come:
 // lost with a connection or with the server, they would come again only after

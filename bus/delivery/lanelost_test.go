@@ -46,6 +46,35 @@ func TestLaneNoticesLostDeliveries(t *testing.T) {
 	})
 }
 
+// A reset whose answer was lost begins to count anew, behind the back of the lane. Nothing is
+// taken until the lane has reset the consumer itself: not even what has, by chance, the count
+// that would have come next.
+func TestLaneNoticesAResetOfWhichItDoesNotKnow(t *testing.T) {
+	for range 8 { // whether that message comes before the lane has stopped asking is chance
+		bustest.Bubble(t, func(t *testing.T) {
+			ns := fleet(t)
+			_, js := connect(t, ns)
+			one := join(t, ns, "one")
+			bustest.Publish(t, js, web, "1")
+			each(one.want("1"), (*delivery.Delivery).Done)
+			one.quiet(aWhile)
+			if _, err := js.ResetConsumer(t.Context(), bus.InboundStream, delivery.LaneName(0)); err != nil {
+				t.Fatal(err)
+			}
+			bustest.Publish(t, js, web, numbers(2, 30)...)
+			var texts []string
+			for _, d := range one.take(29) {
+				texts = append(texts, string(d.Data()))
+				d.Done()
+			}
+			if diff := cmp.Diff(numbers(2, 30), texts); diff != "" {
+				t.Errorf("deliveries: %s", diff)
+			}
+			one.quiet(aWhile)
+		})
+	}
+}
+
 // divert has the server deliver one message of lane 0 elsewhere, as if to its owner. Pulls
 // take turns: it is the second from now on.
 func divert(t *testing.T, nc *nats.Conn, js jetstream.JetStream) <-chan *nats.Msg {

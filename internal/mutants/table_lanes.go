@@ -101,6 +101,13 @@ var laneMutants = []mutant{
 		new: ``,
 	},
 	{
+		name: "taken-before-the-reset", breaks: "nothing is taken out of order while a lane is about to reset its consumer",
+		file: "bus/delivery/lane.go", pkg: "./bus/delivery", tests: []string{"TestLaneNoticesAResetOfWhichItDoesNotKnow"}, ci: true,
+		old: `			l.last = outOfOrder
+`,
+		new: ``,
+	},
+	{
 		name: "delivered-twice-at-once", breaks: "what is held and comes again is not worked on twice",
 		file: "bus/delivery/held.go", pkg: "./bus/delivery", tests: []string{"TestLaneIsUnpinned", "TestLaneGoesOnAfterACut"},
 		old: `	return ok
