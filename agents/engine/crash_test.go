@@ -193,35 +193,6 @@ func TestInputsLoggedBehindAQuestionOutliveAStop(t *testing.T) {
 	}, has(counter(&paid)))
 }
 
-// A host that has lost the lane amid a run begins with nothing that only the log has: the
-// next owner has what is older. Once it has the lane again, all goes on in order.
-func TestLoggedInputsWaitForTheLane(t *testing.T) {
-	var paid atomic.Int64
-	inCrashWorld(t, func(w *crashWorld) {
-		w.model.call = "pay"
-		w.tell("pay")
-		w.pass()
-		w.tell(messages(0, 3)...)
-		w.pass()
-		w.settled()
-		w.model.hold("pay")
-		w.tell("approve")
-		w.pass()
-		w.rest.hold() // it stands still
-		w.tell("m03")
-		w.holdLane(bus.InboundStream, 15*time.Second)
-		w.rest.release()
-		w.pass() // it learns that another host serves the lane
-		w.model.release("pay")
-		w.pass()
-		if n := len(w.committed(run.Finished)); n != 1 {
-			t.Errorf("%d runs have ended without the lane, want that of pay, 1", n)
-		}
-		time.Sleep(time.Minute)
-		w.wantReplies("pay", "m00", "m01", "m02", "m03")
-	}, has(counter(&paid)))
-}
-
 // The replies of a run that waited, and of an input that only the log had, are
 // lost together: the answer that comes again is what the next owner knows of, and
 // both are sent.

@@ -70,12 +70,6 @@ var partitionMutants = []mutant{
 		new: `	if number < 0 {`,
 	},
 	{
-		name: "logged-runs-without-the-lane", breaks: "what only the log has waits for older messages, which another host may have",
-		file: "agents/internal/conversation/queue.go", pkg: "./agents/engine", tests: []string{"TestLoggedInputsWaitForTheLane"}, ci: true,
-		old: `	if c.lane.Serving() && c.lane.Passed(`,
-		new: `	if c.lane.Passed(`,
-	},
-	{
 		name: "kept-though-it-came-again", breaks: "what a host holds again, as its lane has come back, stays",
 		file: "bus/delivery/held.go", pkg: "./bus/delivery", tests: []string{"TestLeaveIfLost"}, ci: true,
 		old: `		d.pin = pin

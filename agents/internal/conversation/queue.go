@@ -171,18 +171,10 @@ func (c *Conversation) due(it *message.Item, then func()) bool {
 	if !it.Inherited || !it.OnlyLogged() || it.Origin.Guest() || c.lane == nil {
 		return true
 	}
-	if c.lane.Serving() && c.lane.Passed(it.Input.Seq, then) && then != nil {
+	if c.lane.Passed(it.Input.Seq, then) && then != nil {
 		c.disinherit()
 	}
 	return false
-}
-
-// hasLostLane reports whether what is next waits for older messages that will not come: the
-// host that serves the lane now has them.
-func (c *Conversation) hasLostLane() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.Queue) > 0 && c.Queue[0].Inherited && c.lane != nil && !c.lane.Serving()
 }
 
 // paused reports whether an operator has paused what would begin with it. If so, then

@@ -1,15 +1,10 @@
 package conversation
 
 import (
-	"errors"
-
 	"agenthost/agents/internal/answers"
 	"agenthost/agents/internal/message"
 	"agenthost/session"
 )
-
-// errLostLane means that another host serves the lane, and has what is older than the next.
-var errLostLane = errors.New("another host serves the lane")
 
 // take takes the inputs of the next run off the queue; there are several only
 // where they are collected. What the log has answered is answered again from
@@ -23,9 +18,6 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 		if c.block() {
 			if c.shared.Yields() { // it may be too late to be sent off
 				return nil, errStopping
-			}
-			if c.hasLostLane() {
-				return nil, errLostLane
 			}
 			return nil, nil
 		}

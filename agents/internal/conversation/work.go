@@ -74,8 +74,6 @@ func (c *Conversation) Work() {
 	switch {
 	case errors.Is(err, errOutdated):
 		c.reread()
-	case errors.Is(err, errLostLane):
-		c.again(nil, true)
 	case err != nil:
 		c.leave()
 	case len(items) == 0:
