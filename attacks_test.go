@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"agenthost/internal/waittest"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
@@ -246,7 +248,8 @@ func attackByError(a *target) {
 	out := listen(a.t, a.operator(), "plugin.outbound.poor")
 	publish(a.t, a.operator(), "plugin.inbound.poor", map[string]any{"from": "jim", "text": "hello"})
 	got := out.next()
-	if log := a.read("host.log"); strings.Contains(log+got.Text, "secretsecret") || !strings.Contains(log, "Incorrect API key") {
+	waittest.Until(a.t, "the log says why", func() bool { return strings.Contains(a.read("host.log"), "Incorrect API key") })
+	if log := a.read("host.log"); strings.Contains(log+got.Text, "secretsecret") {
 		a.t.Errorf("%+v, and the log says\n%s", got, log)
 	}
 }

@@ -53,7 +53,9 @@ agents: [{id: ana}]
 			t.Fatal(err)
 		}
 	}
-	call(t, 0, "", "probe", "ana", "-s", url) // it comes after both
+	if out, _ := call(t, 0, "", "probe", "ana", "-s", url); t.Failed() { // it comes after both
+		t.Log(out)
+	}
 	answered := map[string]bool{}
 	for len(answered) < 2 {
 		msg, err := replies.NextMsgWithContext(bustest.Context(t))
