@@ -147,7 +147,7 @@ func TestMessageForAnAgentThatIsNotBound(t *testing.T) {
 		actors = append(actors, echoing(fmt.Sprint("ana", i), "demo"))
 	}
 	w := newWorld(t, actors...)
-	for i, name := range []string{"carl", "nobody", strings.Repeat("x", 5000), "a b.*"} {
+	for i, name := range []string{"carl", "unknown", strings.Repeat("x", 5000), "a b.*"} {
 		w.say("demo", bus.Inbound{ID: fmt.Sprint("m", i), From: "u1", Agent: name, Text: "hello"})
 		out := w.hear()
 		if out.Kind != "error" || !out.Final || out.InReplyTo != fmt.Sprint("m", i) || out.To != "u1" || out.Text == "" ||

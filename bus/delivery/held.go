@@ -62,7 +62,7 @@ func (h *heldMessages) renew(seq uint64, m jetstream.Msg, pin string) bool {
 }
 
 // leaveUnless is Leave of d for one of its agents, unless the pin under which it came holds.
-// A message that comes again meanwhile is either renewed before, or delivered anew.
+// A redelivery at the same time either renews d first, or is a new delivery.
 func (h *heldMessages) leaveUnless(d *Delivery, holds func(pin string) bool) bool {
 	h.mu.Lock()
 	if holds(d.pin) {

@@ -46,9 +46,9 @@ func TestLaneNoticesLostDeliveries(t *testing.T) {
 	})
 }
 
-// A reset whose answer was lost begins to count anew, behind the back of the lane. Nothing is
-// taken until the lane has reset the consumer itself: not even what has, by chance, the count
-// that would have come next.
+// When the answer to a reset is lost, the consumer counts from one again and the lane does not
+// know it. The lane takes nothing until it has reset the consumer itself, not even a message
+// that happens to have the next expected count.
 func TestLaneNoticesAResetOfWhichItDoesNotKnow(t *testing.T) {
 	for range 8 { // whether that message comes before the lane has stopped asking is chance
 		bustest.Bubble(t, func(t *testing.T) {

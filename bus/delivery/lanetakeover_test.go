@@ -283,8 +283,8 @@ func TestLaneIsLeftToItsOwner(t *testing.T) {
 	})
 }
 
-// What came under a pin that another host has now is left, unless it is held again under a
-// later one of this host. Left, it comes again to whoever serves the lane.
+// A delivery under a pin that was lost is left, unless it was renewed under a later pin of this
+// host. What is left is redelivered to the host that serves the lane.
 func TestLeaveIfLost(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		ns := fleet(t)

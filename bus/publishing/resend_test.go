@@ -355,7 +355,7 @@ func TestPublishKnowsAnEcho(t *testing.T) {
 				<-sent
 				answer(t, first, echo)
 				select {
-				case again := <-sent: // as nobody has answered
+				case again := <-sent: // the second is not acknowledged yet
 					answer(t, again, otherAck)
 				case s := <-got:
 					t.Fatalf("the echo settles the second: got %+v", s)
