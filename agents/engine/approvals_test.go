@@ -234,6 +234,85 @@ func TestApprovalsOfSeveralRunsInOneChat(t *testing.T) {
 	w.settled()
 }
 
+// Two agents that are in one chat ask there: one word is for one of them.
+func TestApprovalsOfTwoAgentsInOneChat(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		say []bus.Inbound
+		ran []string
+	}{
+		"no number":     {[]bus.Inbound{{Text: "approve"}, {Text: "yes"}}, []string{"ana.txt", "bob.txt"}},
+		"number":        {[]bus.Inbound{{Text: "approve 2"}, {Text: "approve"}}, []string{"bob.txt", "ana.txt"}},
+		"the first":     {[]bus.Inbound{{Text: "approve 1"}, {Text: "approve 2"}}, []string{"ana.txt", "bob.txt"}},
+		"for one alone": {[]bus.Inbound{{Text: "approve", Agent: "bob"}, {Text: "approve"}}, []string{"bob.txt", "ana.txt"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var r runs
+			agent := func(id string) actor {
+				return bot(id, has(r.tool()), script(`
+rules:
+  - {when: write, tool_calls: [{name: write_file, args: {path: `+id+`.txt, text: x}}]}
+  - {after_tool: "*", text: "`+id+` is done."}
+  - {text: "`+id+` heard ${text}"}
+`), onChannel("team"))
+			}
+			w := newWorld(t, agent("ana"), agent("bob"))
+			w.say("team", bus.Inbound{Text: "write", Agent: "ana"})
+			w.expect("approval", "Ana wants to write ana.txt (1 byte). Reply approve or deny.")
+			w.settled()
+			w.say("team", bus.Inbound{Text: "write", Agent: "bob"})
+			w.expect("approval", "Bob wants to write bob.txt (1 byte). Reply approve 2 or deny 2.")
+			w.settled()
+			for i, word := range test.say {
+				w.say("team", word)
+				w.eventually("it has run", func() bool { return len(r.ran()) > i })
+				w.settled()
+				if got := r.ran(); !slices.Equal(got, test.ran[:i+1]) {
+					t.Fatalf("ran %q, want %q", got, test.ran[:i+1])
+				}
+			}
+			first, second := strings.TrimSuffix(test.ran[0], ".txt"), strings.TrimSuffix(test.ran[1], ".txt")
+			// The first waits for nothing any more when the second word comes: to it that is a message.
+			want := []string{first + " is done.", second + " is done.", first + " heard " + test.say[1].Text}
+			got := []string{w.hear().Text, w.hear().Text, w.hear().Text}
+			slices.Sort(want)
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("heard %q, want %q", got, want)
+			}
+			w.settled()
+			w.silent()
+		})
+	}
+}
+
+// A word for the approval of one agent is none for another, whose question any text answers.
+func TestApprovalAndQuestionOfTwoAgentsInOneChat(t *testing.T) {
+	t.Parallel()
+	var r runs
+	ask := tools.Tool{Name: "ask_human", Schema: anything, ReadOnly: true, Asks: true, Run: func(context.Context, tools.Call) (tools.Result, error) {
+		return tools.Result{Wait: &tools.Wait{Question: true, Prompt: "Which?"}}, nil
+	}}
+	w := newWorld(t, bot("ana", script(writing), has(ask), onChannel("team")), bot("bob", script(writing), has(r.tool()), onChannel("team")))
+	w.say("team", bus.Inbound{Text: "questions", Agent: "ana"})
+	w.hear()
+	w.hear()
+	w.settled()
+	w.say("team", bus.Inbound{Text: "write", Agent: "bob"})
+	w.expect("approval", "Bob wants to write note.txt (5 bytes). Reply approve 3 or deny 3.")
+	w.settled()
+	w.say("team", bus.Inbound{Text: "approve"})
+	w.expect("reply", "It says: wrote note.txt")
+	w.settled()
+	w.silent() // Ana still asks
+	w.say("team", bus.Inbound{Text: "1: red", Agent: "ana"})
+	w.settled()
+	w.say("team", bus.Inbound{Text: "blue", Agent: "ana"})
+	w.expect("reply", "It says: red")
+}
+
 // An agent and one that works for it ask in one chat: what is asked second has a number,
 // and a word without one is for the oldest.
 func TestApprovalsOfAnAgentAndItsDelegate(t *testing.T) {

@@ -37,6 +37,11 @@ func bot(id string, more ...func(*actor)) actor {
 
 func script(s string) func(*actor) { return func(a *actor) { a.script = s } }
 
+// onChannel has an agent hear a channel, and no other.
+func onChannel(channel string) func(*actor) {
+	return func(a *actor) { a.cfg.Channels = []agents.Binding{{Channel: channel}} }
+}
+
 func has(list ...tools.Tool) func(*actor) {
 	return func(a *actor) { a.tools = append(a.tools, list...) }
 }

@@ -3,6 +3,18 @@ package main
 // Of doors, tokens and the sandbox: who is let in, and what is kept in.
 var trustMutants = []mutant{
 	{
+		name: "word-for-every-agent", breaks: "a word in a chat with several agents answers one question",
+		file: "agents/internal/ask/index.go", pkg: "./agents/internal/ask", tests: []string{"TestQuestionsOfOthersInAConversation"}, ci: true,
+		old: `		if w.Origin.Agent != agent {`,
+		new: `		if w.Origin.Agent == agent {`,
+	},
+	{
+		name: "word-for-the-next-agent", breaks: "a word that one agent has taken is none for the question of another",
+		file: "agents/internal/ask/closed.go", pkg: "./agents/internal/ask", tests: []string{"TestQuestionsOfOthersInAConversation"},
+		old: `w.until.IsZero() || w.until.After(stored)`,
+		new: `w.until.After(stored)`,
+	},
+	{
 		name: "role-ignored", breaks: "a token may do what its role says and no more",
 		file: "internal/httpauth/token.go", pkg: "./internal/httpauth", tests: []string{"TestBearer"}, ci: true,
 		old: `	return c.Role == Admin || slices.Contains(roles, c.Role)`,

@@ -72,7 +72,7 @@ func (c Reader) OpenHere(it *message.Item) []agents.Waiting {
 		place = ask.InChat(it.Origin.Outbound(), in.Chat, in.Thread)
 	}
 	fits := func(w agents.Waiting) bool { return !c.owns(w) && c.isWhere(w, it) }
-	return open.At(c.Agent.Work.Done(), fits, ask.InSession(c.Agent.ID, string(c.Key)), place)
+	return open.At(c.Agent.Work.Done(), fits, ask.InSession(c.Key), place)
 }
 
 // besides are those of asked that agents which work for this conversation have asked in
@@ -86,16 +86,43 @@ func (c Reader) besides(asked []agents.Waiting) (list []agents.Waiting) {
 	return list
 }
 
+// ofOthers are the questions of other agents in this chat, which each hear the input as well.
+func (c Reader) ofOthers(it *message.Item) []agents.Waiting {
+	if it.Delivery == nil || it.Origin.Inbound.Agent != "" {
+		return nil
+	}
+	return c.Agent.Parts.Asks.Open.OfOthers(c.Agent.ID, c.Key, it.Delivery.Stored)
+}
+
+// ForAnother reports whether the input answers the question of another agent in this chat,
+// where r, which waits here, or a run that works for it has asked as well.
+func (c Reader) ForAnother(it *message.Item, r *run.Run) bool {
+	in := it.Origin.Inbound
+	if in == nil || in.Answers != "" || it.Stops() || c.IsForItself(it) {
+		return false
+	}
+	own, besides, others := c.askedBefore(it, r.Open()), c.besides(c.OpenHere(it)), c.ofOthers(it)
+	if len(own)+len(besides) == 0 {
+		return false
+	}
+	call, _, ok := ask.Pick(c.Book(it), ask.InOrder(own, besides, others), in.Text)
+	return ok && isOneOf(others, call)
+}
+
 // MeantElsewhere picks the one of asked, questions of other runs, that the input answers.
 // r is the run of this conversation that waits, nil where none does.
 func (c Reader) MeantElsewhere(it *message.Item, r *run.Run, asked []agents.Waiting) (w agents.Waiting, answer run.Signal, ok bool) {
 	book, in := c.Book(it), it.Origin.Inbound
 	var own []run.Call
-	if r != nil && in.Answers == "" {
-		own = c.askedBefore(it, r.Open())
+	var others []agents.Waiting
+	if in.Answers == "" {
+		others = c.ofOthers(it)
+		if r != nil {
+			own = c.askedBefore(it, r.Open())
+		}
 	}
-	call, answer, ok := ask.Pick(book, ask.InOrder(own, c.besides(asked)), in.Text)
-	if !ok || len(own) == 0 {
+	call, answer, ok := ask.Pick(book, ask.InOrder(own, c.besides(asked), others), in.Text)
+	if !ok || len(own) == 0 && !isOneOf(others, call) {
 		call, answer, ok = ask.Pick(book, ask.InOrder(nil, asked), in.Text)
 	}
 	i := slices.IndexFunc(asked, func(w agents.Waiting) bool { return w.ID == call.ID })
@@ -103,6 +130,10 @@ func (c Reader) MeantElsewhere(it *message.Item, r *run.Run, asked []agents.Wait
 		return agents.Waiting{}, answer, false
 	}
 	return asked[i], answer, true
+}
+
+func isOneOf(list []agents.Waiting, call run.Call) bool {
+	return slices.ContainsFunc(list, func(w agents.Waiting) bool { return w.ID == call.ID })
 }
 
 // owns reports whether a run of this conversation waits.

@@ -19,29 +19,44 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// An Index knows what the runs of the fleet have asked in chats that are not
-// of their own session, so that a message there is known for an answer without
-// a question to NATS. Of what they ask in their own it knows the numbers.
+// An Index knows what the runs of the fleet have asked, so that a message is known for an
+// answer without a question to NATS: in chats that are not of their own session, and, as
+// several agents may be in one chat, in their own.
 type Index struct {
 	known chan struct{} // closed when what was asked before is known
 	told  sync.Once
 	calm  atomic.Bool // that is known, and nothing is asked in other chats: as mostly
 
-	mu    sync.RWMutex
-	keys  map[string]session.Key // the sessions that wait, by the ids of what they wait for
-	asked map[string]Waiting     // by their ids: what is heard in chats of other sessions
-	at    map[string][]Waiting   // by the places where an answer may come from
-	own   map[string]string      // of the others, where each was put, by their ids
-	open  map[string]opened      // by these places
+	mu     sync.RWMutex
+	keys   map[string]session.Key  // the sessions that wait, by the ids of what they wait for
+	asked  map[string]Waiting      // by their ids: what is heard in chats of other sessions
+	at     map[string][]Waiting    // by the places where an answer may come from
+	own    map[session.Key][]asked // of the others, what each session has asked in its conversation
+	closed closedQuestions
 }
 
-// opened are the questions of a session in its own conversation. It knows them itself, and
-// may wait for long: here is only what numbers the next one has to be beyond.
-type opened struct{ count, highest int }
+// asked is a question of a session in its own conversation, as short as can be: many may
+// wait for long.
+type asked struct {
+	id, agent, kind string
+	options         []string
+	number          int
+	at              time.Time
+}
+
+func (a asked) waiting(key session.Key) Waiting {
+	return Waiting{
+		ID: a.id, Agent: a.agent, Session: string(key), Kind: a.kind, Options: a.options, Number: a.number, AskedAt: a.at,
+		Origin: &bus.Origin{Agent: a.agent, Session: string(key)},
+	}
+}
 
 // NewIndex is an index that knows nothing yet.
 func NewIndex() *Index {
-	return &Index{known: make(chan struct{}), keys: map[string]session.Key{}, asked: map[string]Waiting{}, at: map[string][]Waiting{}, own: map[string]string{}, open: map[string]opened{}}
+	return &Index{
+		known: make(chan struct{}), keys: map[string]session.Key{}, asked: map[string]Waiting{}, at: map[string][]Waiting{},
+		own: map[session.Key][]asked{}, closed: newClosedQuestions(),
+	}
 }
 
 // Follow keeps up with the bucket until ctx ends.
@@ -59,7 +74,10 @@ func (q *Index) take(entry jetstream.KeyValueEntry) {
 	if entry.Operation() == jetstream.KeyValuePut && json.Unmarshal(entry.Value(), &w) == nil && w.ID == entry.Key() {
 		q.add(w)
 	} else {
-		q.forget(entry.Key())
+		q.close(entry.Key())
+		q.mu.Lock()
+		q.closed.deleted(entry.Key(), entry.Created())
+		q.mu.Unlock()
 	}
 }
 
@@ -76,15 +94,14 @@ func (q *Index) add(w Waiting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.remove(w.ID)
+	q.closed.remove(w.ID)
 	q.keys[w.ID] = session.Key(w.Session)
 	if len(places) == 0 {
 		return
 	}
 	if !isAway(w) {
-		place := places[0]
-		q.own[w.ID] = place
-		at := q.open[place]
-		q.open[place] = opened{at.count + 1, max(at.highest, w.Number, 1)}
+		key := session.Key(w.Session)
+		q.own[key] = append(q.own[key], asked{w.ID, w.Agent, w.Kind, w.Options, w.Number, w.AskedAt})
 		return
 	}
 	q.calm.Store(false)
@@ -94,9 +111,13 @@ func (q *Index) add(w Waiting) {
 	}
 }
 
-func (q *Index) forget(id string) {
+// close forgets what has waited under id.
+func (q *Index) close(id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if key, w, ok := q.inConversation(id); ok {
+		q.closed.add(key, w)
+	}
 	q.remove(id)
 	select {
 	case <-q.known:
@@ -105,17 +126,29 @@ func (q *Index) forget(id string) {
 	}
 }
 
-// remove is forget with the lock held.
-func (q *Index) remove(id string) {
-	delete(q.keys, id)
-	if place, ok := q.own[id]; ok {
-		delete(q.own, id)
-		at := q.open[place]
-		if at.count--; at.count == 0 {
-			delete(q.open, place)
-		} else {
-			q.open[place] = at
+// inConversation is the question under id, if it was put in a conversation, which has key.
+func (q *Index) inConversation(id string) (key session.Key, w Waiting, ok bool) {
+	if w, ok = q.asked[id]; ok {
+		if w.Origin == nil { // its approvers were asked
+			return "", w, false
 		}
+		return session.Key(w.Origin.Session), w, w.Origin.Session != ""
+	}
+	key = q.keys[id]
+	if i := slices.IndexFunc(q.own[key], func(a asked) bool { return a.id == id }); i >= 0 {
+		return key, q.own[key][i].waiting(key), true
+	}
+	return key, w, false
+}
+
+// remove is close with the lock held, and remembers nothing.
+func (q *Index) remove(id string) {
+	key := q.keys[id]
+	delete(q.keys, id)
+	if left := slices.DeleteFunc(q.own[key], func(a asked) bool { return a.id == id }); len(left) == 0 {
+		delete(q.own, key)
+	} else {
+		q.own[key] = left
 	}
 	w, ok := q.asked[id]
 	if !ok {
@@ -160,7 +193,31 @@ func (q *Index) At(done <-chan struct{}, keep func(Waiting) bool, places ...stri
 		}
 	}
 	q.mu.RUnlock()
-	slices.SortStableFunc(list, func(a, b Waiting) int { return cmp.Or(a.AskedAt.Compare(b.AskedAt), cmp.Compare(a.Number, b.Number)) })
+	slices.SortStableFunc(list, oldestFirst)
+	return list
+}
+
+func oldestFirst(a, b Waiting) int {
+	return cmp.Or(a.AskedAt.Compare(b.AskedAt), cmp.Compare(a.Number, b.Number), cmp.Compare(a.ID, b.ID))
+}
+
+// OfOthers lists what other agents than agent, or runs that work for them, had asked in their
+// conversations with key when a message came that was stored at a time: several agents may be
+// in one chat. What was answered since is listed as well, as perhaps by that message.
+func (q *Index) OfOthers(agent string, key session.Key, stored time.Time) (list []Waiting) {
+	q.mu.RLock()
+	defer q.mu.RUnlock()
+	for _, a := range q.own[key] {
+		if a.agent != agent {
+			list = append(list, a.waiting(key))
+		}
+	}
+	for _, w := range slices.Concat(q.at[InSession(key)], q.closed.openAt(key, stored)) {
+		if w.Origin.Agent != agent {
+			list = append(list, w)
+		}
+	}
+	slices.SortStableFunc(list, oldestFirst)
 	return list
 }
 
@@ -169,11 +226,14 @@ func (q *Index) At(done <-chan struct{}, keep func(Waiting) bool, places ...stri
 func (q *Index) Highest(w Waiting) (n int) {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
-	self := InSession(w.Agent, w.Session)
-	for _, place := range placesOf(w) {
-		if place != self {
-			n = max(n, q.open[place].highest)
+	if at := w.Origin; at != nil && at.Session != "" {
+		for _, a := range q.own[session.Key(at.Session)] {
+			if a.agent != w.Agent || at.Session != w.Session {
+				n = max(n, a.number, 1)
+			}
 		}
+	}
+	for _, place := range placesOf(w) {
 		for _, other := range q.at[place] {
 			if other.Agent != w.Agent || other.Session != w.Session {
 				n = max(n, other.Number, 1)
@@ -213,7 +273,7 @@ func askedAt(w Waiting) []string {
 	case at == nil || w.Kind == run.ForDelegate:
 		return nil
 	case at.Session != "":
-		return []string{InSession(at.Agent, at.Session)}
+		return []string{InSession(session.Key(at.Session))}
 	}
 	var places []string
 	if at.To != "" {
@@ -225,8 +285,8 @@ func askedAt(w Waiting) []string {
 	return places
 }
 
-// InSession is the place of a conversation.
-func InSession(agent, key string) string { return placeOf(agent, "session", key, "") }
+// InSession is the place of a conversation, of whichever of the agents that are in it.
+func InSession(key session.Key) string { return placeOf("", "session", string(key), "") }
 
 // With is the place of a person; subject is where messages to them go.
 func With(subject, person, thread string) string { return placeOf(subject, "to", person, thread) }

@@ -1,7 +1,10 @@
 package ask
 
 import (
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/run"
@@ -24,11 +27,11 @@ func TestIndexKnowsTheSessionOfAllThatWaits(t *testing.T) {
 	}
 	q.whole()
 	all := func(Waiting) bool { return true }
-	if list := q.At(nil, all, InSession("bob", "web/dm/ana")); len(list) != 1 || list[0].ID != "other" {
+	if list := q.At(nil, all, InSession("web/dm/ana")); len(list) != 1 || list[0].ID != "other" {
 		t.Errorf("asked in the chat of bob: %v, want other", list)
 	}
 	for _, id := range []string{"task", "own", "other"} {
-		if q.forget(id); !q.Calm() && id == "other" {
+		if q.close(id); !q.Calm() && id == "other" {
 			t.Error("the index is not calm though nothing waits")
 		}
 		if key, ok := q.Session(id); ok {
@@ -58,21 +61,65 @@ func TestHighestNumberInAConversation(t *testing.T) {
 	q.add(own)
 	want(task, 1)
 	want(own, 0) // its log knows what it has asked itself
-	want(beside, 0)
+	want(beside, 1)
 	if !q.Calm() {
 		t.Error("the index is not calm though all hear the answers themselves")
 	}
 	q.add(task)
 	q.add(task) // it comes once more, from the bucket
 	want(own, 2)
-	want(beside, 0)
+	want(beside, 2)
 	if q.Calm() {
 		t.Error("the index is calm though a task has asked in a chat")
 	}
-	q.forget("task")
+	q.close("task")
 	want(own, 0)
 	q.add(own) // as well
-	if q.forget("own"); !q.Calm() || len(q.at)+len(q.own)+len(q.open) > 0 {
-		t.Errorf("calm %t, left %v, %v and %v", q.Calm(), q.at, q.own, q.open)
+	if q.close("own"); !q.Calm() || len(q.at)+len(q.own) > 0 {
+		t.Errorf("calm %t, left %v and %v", q.Calm(), q.at, q.own)
 	}
+}
+
+// What another agent has asked in a chat is known to whoever is in it, and for messages that
+// were stored before it was answered also afterwards.
+func TestQuestionsOfOthersInAConversation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := NewIndex()
+		q.whole()
+		const key = session.Key("web/dm/ana")
+		asked := time.Now()
+		q.add(Waiting{ID: "own", Agent: "ana", Session: string(key), Kind: run.ForApproval, Origin: &bus.Origin{Agent: "ana", Session: string(key)}, AskedAt: asked})
+		q.add(Waiting{ID: "task", Agent: "ops", Session: "route/ana/task", Kind: run.ForQuestion, Options: []string{"red"}, Number: 2, Origin: &bus.Origin{Agent: "ana", Session: string(key)}, AskedAt: asked})
+		want := func(agent string, stored time.Time, ids ...string) {
+			t.Helper()
+			var got []string
+			for _, w := range q.OfOthers(agent, key, stored) {
+				got = append(got, w.ID)
+			}
+			if !slices.Equal(got, ids) {
+				t.Errorf("others than %s have asked %q, want %q", agent, got, ids)
+			}
+		}
+		want("bob", asked, "own", "task")
+		want("ana", asked)
+		stored := asked.Add(time.Second)
+		q.close("own")
+		q.close("own")                                      // the bucket says so as well
+		want("bob", stored.Add(time.Minute), "own", "task") // when is not known yet
+		q.closed.deleted("own", stored.Add(time.Millisecond))
+		want("bob", stored, "own", "task")
+		want("bob", stored.Add(time.Second), "task")
+		q.close("task")
+		q.closed.deleted("task", stored)
+		want("bob", stored, "own")
+		want("bob", stored.Add(-time.Second), "own", "task")
+		time.Sleep(rememberClosed + time.Second)
+		q.add(Waiting{ID: "next", Agent: "ana", Session: string(key), Kind: run.ForApproval, Origin: &bus.Origin{Agent: "ana", Session: string(key)}})
+		q.close("next")
+		want("bob", stored.Add(-time.Second), "next")
+		if len(q.closed.in) != 1 || len(q.closed.keys) != 1 || len(q.closed.due) != 1 {
+			t.Errorf("remembered: %v", q.closed)
+		}
+	})
 }

@@ -107,7 +107,7 @@ func (s *Store) Delete(id string) {
 
 // DeleteEntry deletes what waits under id, which has no deadline.
 func (s *Store) DeleteEntry(id string) {
-	s.Open.forget(id)
+	s.Open.close(id)
 	msg := nats.NewMsg("$KV." + bus.WaitingBucket + "." + id)
 	msg.Header.Set("KV-Operation", "DEL")
 	s.Publisher.Publish(msg, func(uint64, bool, error) {})

@@ -180,15 +180,19 @@ func namedOption(options []string, text string) (option string, ok bool) {
 	return "", false
 }
 
-// InOrder are the questions of a chat, those of its own run and those of others, which
-// are in order and have their wait ids: the oldest first. That is told by their numbers,
+// InOrder are the questions of a chat, those of its own run and lists of those of others, which
+// are each in order and have their wait ids: the oldest first. That is told by their numbers,
 // as clocks of hosts differ.
-func InOrder(own []run.Call, others []Waiting) []run.Call {
+func InOrder(own []run.Call, lists ...[]Waiting) []run.Call {
 	calls := slices.Clone(own)
-	for _, w := range others {
-		calls = append(calls, run.Call{ID: w.ID, Asked: w.Kind, Options: w.Options, Number: w.Number, AskedAt: w.AskedAt})
+	several := 0
+	for _, others := range lists {
+		several += min(len(calls), len(others))
+		for _, w := range others {
+			calls = append(calls, run.Call{ID: w.ID, Asked: w.Kind, Options: w.Options, Number: w.Number, AskedAt: w.AskedAt})
+		}
 	}
-	if len(own) > 0 && len(others) > 0 {
+	if several > 0 {
 		slices.SortStableFunc(calls, func(a, b run.Call) int {
 			return cmp.Or(cmp.Compare(Number(a), Number(b)), a.AskedAt.Compare(b.AskedAt))
 		})

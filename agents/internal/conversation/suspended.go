@@ -141,6 +141,9 @@ func (c *Conversation) keepWaiting(journal *session.Log, left *run.Run, it *mess
 		} else {
 			c.refuse(journal, it, c.reader().Mistake(it, "no_open_question"))
 		}
+	case c.reader().ForAnother(it, left): // which hears it too
+		c.unqueue(it)
+		it.Delivery.Done()
 	default:
 		c.waitBehind(journal, left, it)
 	}
