@@ -29,6 +29,7 @@ func TestUsageErrors(t *testing.T) {
 		"unknown flag of the root": {"--foo", "unknown flag: --foo"},
 		"flag without its value":   {"run --name", "flag needs an argument: --name"},
 		"arguments where none":     {"run now", `want no arguments, got ["now"]`},
+		"configuration as one":     {"check bots.yaml", "a configuration is given with -c bots.yaml"},
 		"too few arguments":        {"send ana", "want AGENT TEXT; TEXT is missing"},
 		"too many arguments":       {"send ana a b", `want AGENT TEXT, got ["b"] too many`},
 		"duration":                 {"run --grace soon", `invalid argument "soon"`},

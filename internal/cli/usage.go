@@ -46,8 +46,10 @@ func Takes(names ...string) cobra.PositionalArgs {
 	if least < 0 {
 		least = len(names)
 	}
-	return func(_ *cobra.Command, args []string) error {
+	return func(cmd *cobra.Command, args []string) error {
 		switch {
+		case len(names) == 0 && len(args) == 1 && cmd.Flag("config") != nil && strings.HasSuffix(args[0], ".yaml"):
+			return fmt.Errorf("want no arguments, got %q; a configuration is given with -c %s", args, args[0])
 		case len(names) == 0 && len(args) > 0:
 			return fmt.Errorf("want no arguments, got %q", args)
 		case len(args) > len(names):
