@@ -288,6 +288,41 @@ rules:
 	}
 }
 
+// What two agents ask at the same time has two numbers, and each one answer.
+func TestAgentsInOneChatAskAtOnce(t *testing.T) {
+	t.Parallel()
+	var r runs
+	agent := func(id string) actor {
+		return bot(id, has(r.tool()), onChannel("team"), script(`
+rules:
+  - {when: write, tool_calls: [{name: write_file, args: {path: `+id+`.txt, text: x}}]}
+  - {after_tool: "*", text: done}
+  - {text: "${text}?"}
+`))
+	}
+	w := newWorld(t, agent("ana"), agent("bob"))
+	var both sync.WaitGroup
+	both.Add(2)
+	w.hook(hooks.BeforeToolCall, hooks.Options{}, func(context.Context, hooks.Call) (hooks.Outcome, error) {
+		both.Done()
+		both.Wait()
+		return hooks.Outcome{}, nil
+	})
+	w.say("team", bus.Inbound{Text: "write"})
+	asked := []string{w.hear().Text, w.hear().Text}
+	slices.SortFunc(asked, func(a, b string) int { return len(a) - len(b) })
+	if !strings.HasSuffix(asked[0], "Reply approve or deny.") || !strings.HasSuffix(asked[1], "Reply approve 2 or deny 2.") {
+		t.Fatalf("asked %q", asked)
+	}
+	w.settled()
+	w.say("team", bus.Inbound{Text: "approve 2"})
+	w.eventually("it has run", func() bool { return len(r.ran()) > 0 })
+	w.settled()
+	if ran := r.ran(); len(ran) > 1 || strings.Contains(asked[0], ran[0]) {
+		t.Errorf("asked %q, ran %q", asked, ran)
+	}
+}
+
 // A word for the approval of one agent is none for another, whose question any text answers.
 func TestApprovalAndQuestionOfTwoAgentsInOneChat(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,12 @@ var trustMutants = []mutant{
 		new: `		if w.Origin.Agent == agent {`,
 	},
 	{
+		name: "one-number-for-two", breaks: "what two agents ask at the same time has two numbers",
+		file: "agents/internal/ask/numbers.go", pkg: "./agents/engine", tests: []string{"TestAgentsInOneChatAskAtOnce"},
+		old: `			if !other.isOf(w) {`,
+		new: `			if false && !other.isOf(w) {`,
+	},
+	{
 		name: "word-for-the-next-agent", breaks: "a word that one agent has taken is none for the question of another",
 		file: "agents/internal/ask/closed.go", pkg: "./agents/internal/ask", tests: []string{"TestQuestionsOfOthersInAConversation"},
 		old: `w.until.IsZero() || w.until.After(stored)`,

@@ -33,6 +33,7 @@ type Index struct {
 	at     map[string][]Waiting    // by the places where an answer may come from
 	own    map[session.Key][]asked // of the others, what each session has asked in its conversation
 	closed closedQuestions
+	taken  map[string][]*takenNumbers // by places
 }
 
 // asked is a question of a session in its own conversation, as short as can be: many may
@@ -56,6 +57,7 @@ func NewIndex() *Index {
 	return &Index{
 		known: make(chan struct{}), keys: map[string]session.Key{}, asked: map[string]Waiting{}, at: map[string][]Waiting{},
 		own: map[session.Key][]asked{}, closed: newClosedQuestions(),
+		taken: map[string][]*takenNumbers{},
 	}
 }
 
@@ -117,6 +119,7 @@ func (q *Index) close(id string) {
 	defer q.mu.Unlock()
 	if key, w, ok := q.inConversation(id); ok {
 		q.closed.add(key, w)
+		q.giveBack(w)
 	}
 	q.remove(id)
 	select {
@@ -219,28 +222,6 @@ func (q *Index) OfOthers(agent string, key session.Key, stored time.Time) (list 
 	}
 	slices.SortStableFunc(list, oldestFirst)
 	return list
-}
-
-// Highest is the highest number of the questions that other sessions have put at the same
-// places as w, 0 where none has.
-func (q *Index) Highest(w Waiting) (n int) {
-	q.mu.RLock()
-	defer q.mu.RUnlock()
-	if at := w.Origin; at != nil && at.Session != "" {
-		for _, a := range q.own[session.Key(at.Session)] {
-			if a.agent != w.Agent || at.Session != w.Session {
-				n = max(n, a.number, 1)
-			}
-		}
-	}
-	for _, place := range placesOf(w) {
-		for _, other := range q.at[place] {
-			if other.Agent != w.Agent || other.Session != w.Session {
-				n = max(n, other.Number, 1)
-			}
-		}
-	}
-	return n
 }
 
 // placesOf are the places where a question was put, besides the session that asks.

@@ -54,7 +54,7 @@ func TestHighestNumberInAConversation(t *testing.T) {
 	}}
 	want := func(w Waiting, n int) {
 		t.Helper()
-		if got := q.Highest(w); got != n {
+		if got := q.highest(w); got != n {
 			t.Errorf("the highest number where %s asks is %d, want %d", w.ID, got, n)
 		}
 	}
@@ -78,6 +78,39 @@ func TestHighestNumberInAConversation(t *testing.T) {
 	if q.close("own"); !q.Calm() || len(q.at)+len(q.own) > 0 {
 		t.Errorf("calm %t, left %v and %v", q.Calm(), q.at, q.own)
 	}
+}
+
+// Who asks in a chat at the same time as another gets the numbers behind.
+func TestNumbersAreTaken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := NewIndex()
+		q.whole()
+		ana := Waiting{ID: "a", Agent: "ana", Session: "web/dm/ana", Kind: run.ForApproval, Origin: &bus.Origin{Agent: "ana", Session: "web/dm/ana"}}
+		task := Waiting{ID: "t", Agent: "ops", Session: "route/ana/task", Kind: run.ForApproval, Origin: ana.Origin}
+		bob := Waiting{ID: "b", Agent: "bob", Session: "web/dm/ana", Kind: run.ForApproval, Origin: &bus.Origin{Agent: "bob", Session: "web/dm/ana"}}
+		want := func(w Waiting, n, first int) {
+			t.Helper()
+			if got := q.TakeNumbers(w, 0, n); got != first {
+				t.Errorf("%s asks from %d on, want %d", w.ID, got, first)
+			}
+		}
+		want(ana, 2, 1)
+		want(bob, 1, 3)
+		want(task, 1, 4)
+		want(bob, 1, 5) // it asks once more
+		q.add(ana)
+		q.close("a")
+		want(ana, 1, 6)
+		time.Sleep(takenFor + time.Second)
+		synctest.Wait()
+		want(ana, 1, 1)
+		time.Sleep(takenFor + time.Second)
+		synctest.Wait()
+		if len(q.taken) > 0 {
+			t.Errorf("left: %v", q.taken)
+		}
+	})
 }
 
 // What another agent has asked in a chat is known to whoever is in it, and for messages that

@@ -53,7 +53,7 @@ func plain(value string) string {
 // Word says in the texts of questions how each is answered, and numbers them where
 // several are open in their chat.
 func (t *Caller) Word(waits []*run.Wait) {
-	first := t.numbered() + 1
+	first := t.numberedFrom(len(waits))
 	for i, w := range waits {
 		if len(waits) > 1 || first > 1 {
 			w.Number = first + i
@@ -63,21 +63,23 @@ func (t *Caller) Word(waits []*run.Wait) {
 	}
 }
 
-// numbered is the highest number of the questions that are open in the chat.
-func (t *Caller) numbered() (n int) {
+// numberedFrom is the number of the first of n questions: behind those that are open in the chat.
+func (t *Caller) numberedFrom(n int) int {
+	own := 0
 	if left := t.Journal.State().Run; left != nil {
 		for _, call := range left.Open() {
 			if call.Asked != run.ForDelegate {
-				n = max(n, ask.Number(call))
+				own = max(own, ask.Number(call))
 			}
 		}
 	}
-	if at := t.Person(); at != nil {
-		n = max(n, t.Agent.Parts.Asks.Open.Highest(agents.Waiting{
-			Agent: t.Agent.ID, Session: string(t.Key), Origin: at, Approvers: t.Agent.Now().Config.Approvers, Notified: t.notifies(),
-		}))
+	at := t.Person()
+	if at == nil {
+		return own + 1
 	}
-	return n
+	return t.Agent.Parts.Asks.Open.TakeNumbers(agents.Waiting{
+		Agent: t.Agent.ID, Session: string(t.Key), Origin: at, Approvers: t.Agent.Now().Config.Approvers, Notified: t.notifies(),
+	}, own, n)
 }
 
 // said is the text of a question with how it is answered.
