@@ -318,6 +318,35 @@ func (w *erasedWorld) nothingOfZoe() {
 	}
 }
 
+// What another person has said in the same words is not hers, and what she has said in a group is
+// found also where it is short and has her id in it.
+func TestEraseTellsPeopleApart(t *testing.T) {
+	t.Parallel()
+	w := newErasedWorld(t)
+	startHostIn(t, w.dir, nil).until(t, "ready")
+	const same = "please book the table for tonight"
+	w.says("web", bus.Inbound{From: zoeID, Text: "hello. " + same})
+	w.says("web", bus.Inbound{From: zoeID, Text: same})
+	w.says("web", bus.Inbound{From: "bo-7", Text: same})
+	w.says("telegram.sales", bus.Inbound{From: zoeID, Text: same})
+	w.group(zoeID, "", zoeID+" ZEBRA")
+	w.group(zoeID, "", "my ZEBRA")
+	before := w.find("bo-7")
+	call(t, cli.CodeDone, "", "erase", "--peer", "web/"+zoeID, "--force", "-s", w.url)
+	if left := w.find("ZEBRA", "web/dm/"+zoeID); len(left) > 0 {
+		t.Errorf("it is still there: %q", left)
+	}
+	if after := w.find("bo-7"); len(after) != len(before) {
+		t.Errorf("of the other person there were %q, and are %q", before, after)
+	}
+	for _, place := range []string{"web/dm/bo-7", "telegram.sales/dm/" + zoeID} {
+		out, _ := call(t, cli.CodeDone, "", "sessions", "export", "ana", place, "-s", w.url)
+		if strings.Contains(out, "[erased]") || !strings.Contains(out, same) {
+			t.Errorf("%s has %s", place, out)
+		}
+	}
+}
+
 // A person is erased from a fleet of two hosts, one of which is then killed.
 func TestErase(t *testing.T) {
 	t.Parallel()

@@ -103,6 +103,7 @@ type eraser struct {
 	r          *redactor
 	names      map[string]bool
 	places     map[string]bool
+	said       map[string]string    // what the person has written, by the ids of the messages
 	takes      map[session.Key]bool // sessions in which the person takes part, which are not theirs alone
 	objects    map[string]bool      // that the person's things name
 	markers    map[string][]string  // keys of buckets that were purged
@@ -122,7 +123,7 @@ func Run(ctx context.Context, js jetstream.JetStream, fleet Fleet, opt Options) 
 	e := &eraser{
 		js: js, reader: records.NewReader(js), archive: session.NewArchive(js), fleet: fleet, opt: opt,
 		r:     &redactor{person: opt.Person, keys: map[session.Key]bool{}, ids: map[string]bool{}, tasks: map[string]bool{}},
-		names: map[string]bool{}, places: map[string]bool{}, takes: map[session.Key]bool{}, objects: map[string]bool{},
+		names: map[string]bool{}, places: map[string]bool{}, said: map[string]string{}, takes: map[session.Key]bool{}, objects: map[string]bool{},
 		markers: map[string][]string{}, counts: map[string]int{}, kept: map[string]bool{},
 	}
 	err := e.run(ctx)
@@ -204,7 +205,7 @@ func (e *eraser) pass(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, look := range []func(context.Context) error{e.findInbound, e.findNotes} {
+	for _, look := range []func(context.Context) error{e.findInbound, e.findNotes, e.findShared} {
 		if err := look(ctx); err != nil {
 			return err
 		}

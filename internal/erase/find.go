@@ -52,24 +52,19 @@ func (e *eraser) findSessions(ctx context.Context) (map[string]*found, error) {
 		}
 		return f
 	}
-	agent := e.agents()
-	for rec, err := range e.tail(ctx, bus.SessionsStream, "agent.session."+agent+".*") {
-		if err != nil {
-			return nil, err
-		}
-		key, facts, err := e.archive.Decode(ctx, rec.Seq, rec.Data)
-		f := of(rec.Subject, "agent.session.")
+	err := e.commits(ctx, func(subject string, key session.Key, facts []session.Fact) {
+		f := of(subject, "agent.session.")
 		if f.log = true; key != "" {
 			f.key = key
-		}
-		if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) { // one that is being erased may lack its objects
-			return nil, err
 		}
 		for i := range facts {
 			e.look(f, facts[i].Of, &facts[i].Event)
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
-	for rec, err := range e.tail(ctx, bus.SessionsStream, "agent.snapshot."+agent+".*") {
+	for rec, err := range e.tail(ctx, bus.SessionsStream, "agent.snapshot."+e.agents()+".*") {
 		if err != nil {
 			return nil, err
 		}
@@ -84,6 +79,56 @@ func (e *eraser) findSessions(ctx context.Context) (map[string]*found, error) {
 	return all, nil
 }
 
+// commits hands out what the logs of all sessions have.
+func (e *eraser) commits(ctx context.Context, take func(subject string, key session.Key, facts []session.Fact)) error {
+	for rec, err := range e.tail(ctx, bus.SessionsStream, "agent.session."+e.agents()+".*") {
+		if err != nil {
+			return err
+		}
+		key, facts, err := e.archive.Decode(ctx, rec.Seq, rec.Data)
+		if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) { // one that is being erased may lack its objects
+			return err
+		}
+		take(rec.Subject, key, facts)
+	}
+	return nil
+}
+
+// findShared looks for what others have said in the same words as the person: that is no
+// quote, and stays where they are.
+func (e *eraser) findShared(ctx context.Context) error {
+	if len(e.r.quotes.known) == 0 {
+		return nil
+	}
+	hear := func(place string, env bus.Inbound) {
+		if place != "" && env.From != Erased && !e.r.person.wrote(place, env.From) {
+			e.r.quotes.share(env.Text)
+		}
+	}
+	err := e.commits(ctx, func(_ string, key session.Key, facts []session.Fact) {
+		if e.r.keys[key] { // others who write there, such as an operator, write to the person
+			return
+		}
+		for i := range facts {
+			for _, in := range inputs(&facts[i].Event) {
+				env, _ := bus.ReadInbound(in.Envelope) // what it has will do
+				hear(placeOf(in.Subject), env)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for rec, err := range e.tail(ctx, bus.InboundStream, bus.InboundPrefix+">") {
+		if err != nil {
+			return err
+		}
+		env, _ := e.wrote(placeOf(rec.Subject), rec.Data)
+		hear(placeOf(rec.Subject), env)
+	}
+	return nil
+}
+
 func (e *eraser) look(f *found, of string, event *run.Event) {
 	mine := 0
 	in := inputs(event)
@@ -94,6 +139,7 @@ func (e *eraser) look(f *found, of string, event *run.Event) {
 			mine++
 			f.mine++
 			f.texts = append(f.texts, env.Text)
+			e.said[in[i].ID] = env.Text
 			e.place(placeOf(in[i].Subject))
 			e.name(env.Name)
 			for _, m := range env.Media {

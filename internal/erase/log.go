@@ -80,7 +80,7 @@ func (l *logEdit) event(of string, raw json.RawMessage) (json.RawMessage, error)
 	if said {
 		fields["message"] = erasedMessage(fields["message"])
 	}
-	now, changed := l.r.value(fields, "", view{words: []*words{&l.r.quotes, &l.names, &l.now.words}, other: l.other})
+	now, changed := l.r.value(fields, "", view{words: []*words{&l.r.quotes, &l.now.words, &l.names}, other: l.other})
 	if !changed && !said {
 		return nil, nil
 	}

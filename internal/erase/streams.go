@@ -138,11 +138,23 @@ func (e *eraser) outbound(ctx context.Context) error {
 		}
 		v := e.view(key)
 		v.place = placeOf(rec.Subject)
+		if e.takes[key] {
+			v.words = slices.Insert(v.words, 1, e.answered(&out))
+		}
 		if e.r.data(rec.Data, v) != nil {
 			return later
 		}
 		return keep
 	})
+}
+
+// answered is what the messages of the person say that a reply answers.
+func (e *eraser) answered(out *bus.Outbound) *words {
+	said := &words{}
+	for _, id := range append(out.Merged, out.InReplyTo) {
+		said.add(e.said[id])
+	}
+	return said
 }
 
 func (e *eraser) routes(ctx context.Context) error {

@@ -18,27 +18,31 @@ const identifying = 16
 type words struct {
 	byStart map[string][]string // by the first bytes, the longest first
 	known   map[string]bool
+	shared  map[string]bool // what others have said as well, and so is not looked for
 }
 
 // shortest is how many bytes a text has at least: what is shorter cannot be looked for.
 const shortest = 3
 
 // add adds a text, and what it is in a text that holds JSON.
-func (w *words) add(text string) {
+func (w *words) add(text string) { eachForm(text, w.put) }
+
+// eachForm calls do with a text, and with what it is in a text that holds JSON.
+func eachForm(text string, do func(string)) {
 	text = strings.TrimSpace(text)
-	w.put(text)
+	do(text)
 	for range 2 { // JSON can hold JSON
 		quoted, err := encode(text)
 		if err != nil || string(quoted[1:len(quoted)-1]) == text {
 			return
 		}
 		text = string(quoted[1 : len(quoted)-1])
-		w.put(text)
+		do(text)
 	}
 }
 
 func (w *words) put(text string) {
-	if len(text) < shortest || w.known[text] || strings.TrimSpace(strings.ReplaceAll(text, Erased, "")) == "" {
+	if len(text) < shortest || w.known[text] || w.shared[text] || strings.TrimSpace(strings.ReplaceAll(text, Erased, "")) == "" {
 		return
 	}
 	if w.known == nil {
@@ -52,16 +56,43 @@ func (w *words) put(text string) {
 }
 
 // addText adds a text, its lines and its sentences, as far as they are identifying.
-func (w *words) addText(text string) {
-	w.addLong(text)
+func (w *words) addText(text string) { eachPart(text, w.add) }
+
+// share takes out what another person has said as well, in whole, as a line or as a sentence.
+func (w *words) share(text string) {
+	eachPart(text, func(part string) {
+		eachForm(part, func(form string) {
+			if !w.known[form] {
+				return
+			}
+			if w.shared == nil {
+				w.shared = map[string]bool{}
+			}
+			w.shared[form] = true
+			delete(w.known, form)
+			start := form[:shortest]
+			w.byStart[start] = slices.DeleteFunc(w.byStart[start], func(one string) bool { return one == form })
+		})
+	})
+}
+
+// eachPart calls do with a text, its lines and its sentences, as far as they are identifying.
+func eachPart(text string, do func(string)) {
+	part := func(text string) {
+		if text = strings.TrimSpace(text); utf8.RuneCountInString(text) >= identifying {
+			do(text)
+		}
+	}
+	part(text)
 	for line := range strings.Lines(text) {
-		w.addLong(line)
+		part(line)
 		for sentence := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(".!?;。！？", r) }) {
-			w.addLong(sentence)
+			part(sentence)
 		}
 	}
 }
 
+// addLong adds a text that is identifying.
 func (w *words) addLong(text string) {
 	if text = strings.TrimSpace(text); utf8.RuneCountInString(text) >= identifying {
 		w.add(text)

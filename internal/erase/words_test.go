@@ -50,6 +50,26 @@ func TestWordsOfAText(t *testing.T) {
 	}
 }
 
+// What others have said as well is not looked for.
+func TestWordsThatOthersShare(t *testing.T) {
+	t.Parallel()
+	var w words
+	w.addText("My sister lives in Turku. Good morning to you all!\nSay \"hi\" to the others")
+	w.share("Good morning to you all!")
+	w.share(`He said: My sister lives in Turku`) // that is a quote
+	w.share(`Say "hi" to the others`)
+	for text, want := range map[string]string{
+		"Good morning to you all!":               "Good morning to you all!",
+		"My sister lives in Turku":               "[erased]",
+		`"Say \"hi\" to the others"`:             `"Say \"hi\" to the others"`,
+		"So: My sister lives in Turku, she said": "So: [erased], she said",
+	} {
+		if got := w.replace(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 func FuzzWords(f *testing.F) {
 	f.Add("hello ana", "ana")
 	f.Add("我是李小龍嗎", "李小龍")
