@@ -63,6 +63,9 @@ type Limits struct {
 	// Idempotent is true where the platform takes a message with the same Key once, at
 	// least for some minutes: then also the one that was under way in a crash comes once.
 	Idempotent bool
+	// Drains is true where Run, once its ctx has ended, brings the deliveries under way to an
+	// end itself. Elsewhere it runs until they have ended.
+	Drains bool
 }
 
 // A Receiver is a Channel to which the platform sends HTTP requests. Every host

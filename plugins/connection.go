@@ -71,17 +71,21 @@ func (t *term) end() {
 // connect keeps the account logged in.
 func (t *term) connect() {
 	status, pause := t.c.status, time.Second
-	for t.work.Err() == nil {
+	ctx := t.work
+	if t.c.channel.Limits().Drains {
+		ctx = t.open
+	}
+	for ctx.Err() == nil {
 		status.set(StateConnecting)
-		err := t.run()
+		err := t.run(ctx)
 		lasted := t.gate.shut()
-		if t.work.Err() != nil {
+		if ctx.Err() != nil {
 			return
 		}
 		if login, ok := errors.AsType[*LoginError](err); ok {
 			t.c.log.Error().Err(login).Dur("retry_in", loginEvery).Msg("log in: refused by the platform")
 			status.failed(StateRefused, login)
-			bus.Pause(t.work, loginEvery)
+			bus.Pause(ctx, loginEvery)
 			continue
 		}
 		if lasted >= reconnectGood {
@@ -93,15 +97,15 @@ func (t *term) connect() {
 		}
 		t.c.few.Warn().Err(err).Dur("retry_in", wait).Msg("connection to the platform: lost")
 		status.failed(StateRetrying, err)
-		bus.Pause(t.work, wait)
+		bus.Pause(ctx, wait)
 		pause = min(2*pause, reconnectMost)
 	}
 }
 
 // run runs the channel once. A panic of it is an error.
-func (t *term) run() (err error) {
+func (t *term) run(ctx context.Context) (err error) {
 	defer recovered(t.c, "run", &err)
-	if err := t.c.channel.Run(t.work, t.c.inbox); err != nil {
+	if err := t.c.channel.Run(ctx, t.c.inbox); err != nil {
 		return err
 	}
 	return errors.New("the channel has ended the connection")

@@ -123,6 +123,9 @@ func (d *delivery) send(m Message) error {
 		if permanent, ok := errors.AsType[*PermanentError](err); ok {
 			return permanent
 		}
+		if d.o.t.open.Err() != nil { // a channel that drains ended before it had taken it
+			return errTermEnds
+		}
 		if !time.Now().Before(deadline) {
 			return fmt.Errorf("not delivered within %s: %w", d.c.account.deliverFor(), err)
 		}

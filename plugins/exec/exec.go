@@ -101,9 +101,11 @@ func (c *Channel) Preview(context.Context, plugins.Place, string, string) (strin
 	return "", nil
 }
 
-// Limits say that the program gets whole replies, and that their ids tell it which
-// it has had.
-func (c *Channel) Limits() plugins.Limits { return plugins.Limits{Whole: true, Idempotent: true} }
+// Limits say that the program gets whole replies, that their ids tell it which it has had,
+// and that one which is stopped may still say what it has delivered.
+func (c *Channel) Limits() plugins.Limits {
+	return plugins.Limits{Whole: true, Idempotent: true, Drains: true}
+}
 
 const (
 	shortestRest = time.Second

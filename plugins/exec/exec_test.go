@@ -211,6 +211,29 @@ func TestStop(t *testing.T) {
 		s.stop()
 		s.eventually("stop", func() bool { return len(s.heard("stop")) == 1 }) // it comes by a socket of the test's program
 	})
+	t.Run("with replies under way", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t, func(p *platform) settings.Exec { return p.settings("STUBBORN") })
+		s.eventually("hello", func() bool { return len(s.heard("hello")) == 1 })
+		s.mu.Lock()
+		s.atStop = true
+		s.mu.Unlock()
+		s.reply("r1", "one")
+		s.reply("r2", "two")
+		s.eventually("a reply", func() bool { return len(s.heard("outbound")) == 1 })
+		s.stop() // at stop it says that it has delivered the first
+		consumer, err := s.bus.JS.Consumer(t.Context(), bus.OutboundStream, "plugin-mybot")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.eventually("one is taken, and one left", func() bool {
+			info, err := consumer.Info(t.Context())
+			return err == nil && info.NumPending+uint64(info.NumAckPending) == 1
+		})
+		if n := len(s.heard("outbound")); n != 1 {
+			t.Errorf("%d replies were handed out", n)
+		}
+	})
 	t.Run("by a signal", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t, func(p *platform) settings.Exec { return p.settings("STUBBORN") })

@@ -65,6 +65,7 @@ type platform struct {
 	ids      map[string]bool
 	failures []map[string]any // of the next messages
 	silent   bool             // nothing is said to be delivered
+	atStop   bool             // that is said only at the stop
 	last     string
 	written  int
 }
@@ -123,6 +124,17 @@ func (p *platform) hear(conn net.Conn, kind string, m bus.Outbound, fields map[s
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lines = append(p.lines, fields)
+	if p.atStop && kind == "outbound" {
+		p.sent = append(p.sent, m)
+		return
+	}
+	if kind == "stop" {
+		for _, m := range p.sent {
+			if p.atStop {
+				say(conn, map[string]any{"type": "delivered", "id": m.ID})
+			}
+		}
+	}
 	if kind != "outbound" || p.silent {
 		return
 	}
