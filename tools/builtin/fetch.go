@@ -79,7 +79,7 @@ func newFetcher(allow allowed, open hosts, resolver *net.Resolver) *fetcher {
 // dial checks each address as it is dialled, after all names are resolved, so
 // that no second answer of a name server and no redirect gets past it.
 func (f *fetcher) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (f *fetcher) dial(ctx context.Context, network, address string) (net.Conn, 
 			if err != nil {
 				return err
 			}
-			if !f.allow.permits(host, at.Addr()) {
+			if !f.allow.permits(host, at.Addr()) && !f.open.names(host, port) {
 				return &privateError{at.Addr()}
 			}
 			return nil
@@ -104,7 +104,7 @@ func (f *fetcher) dial(ctx context.Context, network, address string) (net.Conn, 
 type privateError struct{ addr netip.Addr }
 
 func (e *privateError) Error() string {
-	return fmt.Sprintf("address %s is not public, and not allowed", e.addr)
+	return fmt.Sprintf("address %s is not public, and not allowed; fetch.allow_private of the configuration names what is", e.addr)
 }
 
 // checkURL refuses what is wrong in the URL itself.

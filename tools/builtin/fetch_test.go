@@ -232,10 +232,10 @@ func TestFetchChecksRedirects(t *testing.T) {
 	other, otherRequests := website(t, nil)
 	port := other[strings.LastIndexByte(other, ':'):]
 	tests := map[string]string{
-		"http://127.0.0.2" + port:       "address 127.0.0.2 is not public",
-		"http://169.254.169.254/":       "address 169.254.169.254 is not public",
-		"//10.0.0.1/":                   "address 10.0.0.1 is not public",
-		"http://[::ffff:127.0.0.2]/":    "127.0.0.2 is not public",
+		"http://loop.test" + port:       "address 127.0.0.2 is not public",
+		"http://meta.test/":             "address 169.254.169.254 is not public",
+		"//inside.test/":                "address 10.0.0.1 is not public",
+		"http://six.test/":              "127.0.0.2 is not public",
 		"http://2130706433" + port:      "is no proper address",
 		"http://me:pw@127.0.0.1" + port: "a name or password in the URL",
 		"file:///etc/passwd":            `scheme "file" is neither http nor https`,
@@ -247,9 +247,12 @@ func TestFetchChecksRedirects(t *testing.T) {
 			w.WriteHeader(http.StatusFound)
 		},
 	})
+	names := &nameServer{t: t, answers: map[string][][]string{
+		"loop.test": {{"127.0.0.2"}}, "meta.test": {{"169.254.169.254"}}, "inside.test": {{"10.0.0.1"}}, "six.test": {{"::ffff:127.0.0.2"}},
+	}}
 	b := open(t, builtin.Options{
-		AllowHosts:   []string{"127.0.0.2" + port, "169.254.169.254", "10.0.0.1", "[::ffff:127.0.0.2]"},
-		AllowPrivate: []string{"127.0.0.1"},
+		AllowHosts:   []string{"loop.test" + port, "meta.test", "inside.test", "six.test"},
+		AllowPrivate: []string{"127.0.0.1"}, Resolver: names.resolver(),
 	})
 	for target, want := range tests {
 		t.Run(target, func(t *testing.T) {

@@ -52,6 +52,14 @@ func (h hosts) cover(u *url.URL) bool {
 	return ascii(u.Hostname()) && slices.Contains(h, hostOf(u))
 }
 
+// names reports whether an address, or this machine, is one of the hosts. Then it is meant,
+// though it is not public; a name may lead anywhere.
+func (h hosts) names(host, port string) bool {
+	host = canonicalHost(host)
+	_, err := netip.ParseAddr(host)
+	return (err == nil || host == "localhost") && slices.Contains(h, net.JoinHostPort(host, port))
+}
+
 func ascii(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return c >= 0x80 })
 }

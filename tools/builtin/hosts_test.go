@@ -97,6 +97,27 @@ func TestFetchDoesNotFollowRedirectsToOtherHosts(t *testing.T) {
 	}
 }
 
+// An address of allow_hosts is reached, at its port, though it is not public.
+func TestFetchOfAnAllowedAddress(t *testing.T) {
+	base, _ := website(t, map[string]http.HandlerFunc{"/": says("text/plain", "here")})
+	_, port, _ := strings.Cut(strings.TrimPrefix(base, "http://"), ":")
+	b := open(t, builtin.Options{AllowHosts: []string{"127.0.0.1:" + port}})
+	if got := b.text(t, "fetch_url", urlArgs(t, base+"/")); !strings.HasSuffix(got, "here") {
+		t.Errorf("got %q", got)
+	}
+	const refused = "address 127.0.0.1 is not public, and not allowed; fetch.allow_private"
+	b.fails(t, "fetch_url", urlArgs(t, "http://127.0.0.1:1/"), refused)
+	b.fails(t, "fetch_url", urlArgs(t, "http://localhost:"+port+"/"), "is not public")
+	b = open(t, builtin.Options{AllowHosts: []string{"localhost:" + port}})
+	if got := b.text(t, "fetch_url", urlArgs(t, "http://localhost:"+port+"/")); !strings.HasSuffix(got, "here") {
+		t.Errorf("got %q", got)
+	}
+	b.fails(t, "fetch_url", urlArgs(t, base+"/"), refused)
+	names := &nameServer{t: t, answers: map[string][][]string{"wiki.test": {{"127.0.0.1"}}}}
+	b = open(t, builtin.Options{AllowHosts: []string{"wiki.test:" + port}, Resolver: names.resolver()})
+	b.fails(t, "fetch_url", urlArgs(t, "http://wiki.test:"+port+"/"), refused)
+}
+
 func TestAllowedHostsThatMeanNothing(t *testing.T) {
 	for _, entry := range []string{"", "*.test", "https://docs.test", "docs.test/x", "me@docs.test", "docs.test:", ":443", "10.0.0.0/8", "2130706433", "d\u043ecs.test", "a b"} {
 		_, err := builtin.New(builtin.Options{AllowHosts: []string{"docs.test", entry}})
