@@ -82,7 +82,8 @@ func pluginRole(channel, instance string) Role {
 	filter := bus.OutboundPrefix + to
 	return Role{
 		InboxPrefix: "_INBOX_plugin_" + strings.ReplaceAll(to, ".", "_"),
-		Publish: slices.Concat([]string{bus.InboundPrefix + to}, api("INFO",
+		// The stream's description is what most clients ask for before its consumers.
+		Publish: slices.Concat([]string{bus.InboundPrefix + to}, api("INFO", "STREAM.INFO."+bus.OutboundStream,
 			"CONSUMER.CREATE."+bus.OutboundStream+"."+consumer+"."+filter,
 			"CONSUMER.INFO."+bus.OutboundStream+"."+consumer,
 			"CONSUMER.MSG.NEXT."+bus.OutboundStream+"."+consumer,
@@ -132,7 +133,7 @@ func cliRole() Role {
 		"agenthost.*", "agenthost.sessions.*", "agenthost.dead.*", "agenthost.approvals.*", "agenthost.schedules.*", "agenthost.memory.*", "agenthost.pairings.*",
 		"agenthost.tokens.*", "agenthost.audit.*",
 		"$KV." + bus.AllowedBucket + ".>", "$KV." + bus.WaitingBucket + ".>", "$KV." + bus.MemoryBucket + ".>", "$KV." + bus.SchedulesBucket + ".>",
-		"$KV." + bus.PairingsBucket + ".>", "$KV." + bus.TokensBucket + ".>", bus.AuditPrefix + "*",
+		"$KV." + bus.LanesBucket + ".pause.>", "$KV." + bus.PairingsBucket + ".>", "$KV." + bus.TokensBucket + ".>", bus.AuditPrefix + "*",
 		"$KV." + bus.RequestsBucket + ".>", "$KV." + bus.ChannelsBucket + ".>", "$O." + bus.FilesBucket + ".>", // erase, as what follows
 	}, erasing())
 	r.Subscribe = append(r.Subscribe, bus.OutboundPrefix+bus.DoorProbe)

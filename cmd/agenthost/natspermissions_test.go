@@ -254,7 +254,11 @@ func (s *shared) plugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cons, err := l.js.CreateOrUpdateConsumer(ctx, bus.OutboundStream, jetstream.ConsumerConfig{
+	outbound, err := l.js.Stream(ctx, bus.OutboundStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cons, err := outbound.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable: "plugin-telegram", FilterSubject: "plugin.outbound.telegram", AckPolicy: jetstream.AckExplicitPolicy,
 	})
 	if err != nil {
@@ -392,6 +396,13 @@ func (s *shared) cli(t *testing.T) {
 	run("", "schedules", "ls")
 	run("", "memory", "ls")
 	run("", "sessions", "fork", "bank", "telegram/dm/7", "--to", "telegram/dm/copy")
+	for _, which := range [][]string{{"bank"}, {"--channel", "telegram"}, {"--all"}} {
+		run("", append([]string{"pause"}, which...)...)
+		run("", append([]string{"resume"}, which...)...)
+	}
+	for _, command := range []string{"fleet", "channels", "models ls", "pairings ls", "runs ls", "audit", "tokens ls", "dead retry --all", "sessions search hi"} {
+		run("", strings.Fields(command)...)
+	}
 	run("deleted", "sessions", "delete", "bank", "telegram/dm/7", "--force")
 	run("inbound", "erase", "--peer", "telegram/7", "--force")
 	run("nothing is kept of telegram/7", "erase", "--peer", "telegram/7", "--force")
