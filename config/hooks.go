@@ -65,7 +65,11 @@ func (k *checker) checkHooks() {
 			text := fmt.Sprintf("more than %d hooks on %s; the host leaves out this one and those after it", hooks.MaxPerName, h.On)
 			k.c.HookFaults = append(k.c.HookFaults, at.Problem(text))
 		}
+		subject := h.Subject
 		for key, fault := range h.Check() {
+			if key == "subject" {
+				subject = "" // no more is said of it
+			}
 			path := fmt.Sprintf("hooks[%d].%s", i, key)
 			if near := yamldoc.Nearest(h.On, hooks.Points()); key == "on" && near != "" {
 				fault += fmt.Sprintf("; did you mean %q?", near)
@@ -76,9 +80,9 @@ func (k *checker) checkHooks() {
 				k.Fault(path, "the hook has no %s; %s", key, fault)
 			}
 		}
-		if h.Subject != "" && (bus.StoredSubject(h.Subject) || bus.HostSubject(h.Subject)) { // the stream would answer
+		if subject != "" && !bus.Publishable(subject) { // a stream or a host would answer
 			path := fmt.Sprintf("hooks[%d].subject", i)
-			k.Fault(path, "subject %s: a stream keeps what is published there; want one of the responder's own, such as acme.moderate", k.Quote(path))
+			k.Fault(path, "subject %s: what begins with agenthost., agent., plugin. or $ is of hosts and of NATS; want one of the responder's own, such as acme.moderate", k.Quote(path))
 		}
 	}
 }

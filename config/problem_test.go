@@ -275,9 +275,11 @@ func TestProblems(t *testing.T) {
 			"1:71: the hook has no on; want one of before_message, after_message, before_model_call, after_model_call, before_tool_call, after_tool_call, on_session_start, on_session_end, on_error",
 			"1:71: the hook has no subject; want a NATS subject without wildcards, such as acme.moderate",
 		}},
-		"hook in a stream": {"hooks: [{on: on_error, subject: plugin.inbound.web}, {on: on_error, subject: agent.dead.ana}, {on: on_error, subject: agent.hook.a}]\n", []string{
-			"1:33: subject \"plugin.inbound.web\": a stream keeps what is published there; want one of the responder's own, such as acme.moderate",
-			"1:78: subject \"agent.dead.ana\": a stream keeps what is published there; want one of the responder's own, such as acme.moderate",
+		"hook of hosts": {"hooks: [{on: on_error, subject: plugin.inbound.web}, {on: on_error, subject: agent.dead.ana}, {on: on_error, subject: agenthost.status}, {on: on_error, subject: $JS.API.INFO}, {on: on_error, subject: acme.agent}]\n", []string{
+			"1:33: subject \"plugin.inbound.web\": what begins with agenthost., agent., plugin. or $ is of hosts and of NATS; want one of the responder's own, such as acme.moderate",
+			"1:78: subject \"agent.dead.ana\": what begins with agenthost., agent., plugin. or $ is of hosts and of NATS; want one of the responder's own, such as acme.moderate",
+			"1:119: subject \"agenthost.status\": what begins with agenthost., agent., plugin. or $ is of hosts and of NATS; want one of the responder's own, such as acme.moderate",
+			"1:162: subject \"$JS.API.INFO\": what begins with agenthost., agent., plugin. or $ is of hosts and of NATS; want one of the responder's own, such as acme.moderate",
 		}},
 		"unset variable":    {"http: {token: \"${UNSET_TOKEN}\"}\n", []string{"1:15: variable UNSET_TOKEN is not set; set it, or give a default with ${UNSET_TOKEN:-default}"}},
 		"unclosed variable": {"http: {token: \"${UNSET\"}\n", []string{"1:15: ${ without its }; want ${NAME}, or $${ for the two characters themselves"}},
