@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,10 +34,26 @@ func (c *Config) resolvePaths(folder string) {
 		*path = below(folder, *path)
 	}
 	for name, m := range c.Models {
-		m.Script = below(folder, m.Script)
+		if m.Script != "" {
+			m.Script = below(folder, m.Script)
+			m.ScriptSum = fileSum(m.Script)
+		}
 		c.Models[name] = m
 	}
 	c.resolvePluginPaths(folder)
+}
+
+// fileSum is the checksum of a file, empty where there is none to be read again.
+func fileSum(path string) string {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 // resolvePluginPaths does so for the accounts of channels. The program of an exec

@@ -514,20 +514,47 @@ func TestReloadFollowsFiles(t *testing.T) {
 	defer cancel()
 	changed := func(agent string) {
 		t.Helper()
-		msg, err := events.NextMsgWithContext(ctx)
-		if err != nil {
-			t.Fatal(err)
+		for {
+			msg, err := events.NextMsgWithContext(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var event struct {
+				Agent, Change string
+				Refused       []string
+			}
+			if err := json.Unmarshal(msg.Data, &event); err == nil && len(event.Refused) > 0 {
+				continue
+			} else if err != nil || event.Agent != agent || event.Change == "" {
+				t.Errorf("got %s, want a change of %s", msg.Data, agent)
+			}
+			return
 		}
-		var event struct{ Agent, Change string }
-		if err := json.Unmarshal(msg.Data, &event); err != nil || event.Agent != agent || event.Change == "" {
-			t.Errorf("got %s, want a change of %s", msg.Data, agent)
-		}
+	}
+	ask := func() string {
+		t.Helper()
+		out := outbound(t, h.Bus().NC, 1)
+		publish(t, h.Bus().NC, "plugin.inbound.web", bus.Inbound{From: "eve", Text: "hi"})
+		return out()[0].Text
 	}
 	write("skills/tea/SKILL.md", skill("Makes green tea."))
 	changed("ana")
 	write("ana.txt", "Be kind.")
 	changed("ana")
 	write("ana.txt", "Be kind.") // nothing
+	if got := ask(); got != "tea" {
+		t.Errorf("got %q, want what the script says", got)
+	}
+	write("r.rules", `rules: [{text: "cake"}]`)
+	waittest.Until(t, "the new script", func() bool { return ask() == "cake" })
+	write("r.rules", `rules: [{`) // the one before stays
+	if got := h.Reload(ctx, host.ByCommand); len(got.Refused) == 0 {
+		t.Errorf("got %+v, want the script refused", got)
+	}
+	if got := ask(); got != "cake" {
+		t.Errorf("got %q with a broken script", got)
+	}
+	write("r.rules", `rules: [{text: "cake"}]`)
 	write("agents/bob.md", "---\nchannels: [tel]\n---\nYou are Bob.\n")
 	changed("bob")
 	write("agents/bob.md", "---\nchannels: [tel]\n---\nYou are Robert.\n")

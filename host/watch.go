@@ -75,7 +75,7 @@ func (w *watch) concerns(name string) bool {
 	base := filepath.Base(name)
 	ext := filepath.Ext(base)
 	return slices.Contains([]string{".yaml", ".yml", ".md"}, ext) || strings.HasPrefix(base, "..") || ext == "" && !isFile(name) ||
-		base == filepath.Base(w.host.opt.Path) || slices.Contains(w.instructions(), filepath.Base(name))
+		base == filepath.Base(w.host.opt.Path) || slices.Contains(w.besides(), filepath.Base(name))
 }
 
 // isFile reports whether there is a file of that name, such as a log that
@@ -85,12 +85,19 @@ func isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// instructions are the names of the files with instructions.
-func (w *watch) instructions() []string {
+// besides are the names of files that the configuration names: those with instructions, and
+// scripts of models.
+func (w *watch) besides() []string {
 	var names []string
-	for _, a := range w.host.now.Load().Config.Agents {
+	cfg := w.host.now.Load().Config
+	for _, a := range cfg.Agents {
 		for _, file := range a.InstructionFiles {
 			names = append(names, filepath.Base(file))
+		}
+	}
+	for _, m := range cfg.Models {
+		if m.Script != "" {
+			names = append(names, filepath.Base(m.Script))
 		}
 	}
 	return names
@@ -114,7 +121,13 @@ func (w *watch) folders() []string {
 		root = filepath.Dir(root)
 	}
 	list := []string{root}
-	for _, a := range w.host.now.Load().Config.Agents {
+	cfg := w.host.now.Load().Config
+	for _, m := range cfg.Models {
+		if m.Script != "" {
+			list = append(list, filepath.Dir(m.Script))
+		}
+	}
+	for _, a := range cfg.Agents {
 		for _, file := range a.InstructionFiles {
 			list = append(list, filepath.Dir(filepath.Join(root, file)))
 		}

@@ -12,6 +12,9 @@ type Config struct {
 	BaseURLs []string `yaml:"-" json:"-"`                                   // several servers, which share the load
 	Window   int      `yaml:"window,omitempty" json:"window,omitempty"`     // tokens; 0: that of Known, else 128000
 	Script   string   `yaml:"script,omitempty" json:"script,omitempty"`     // provider scripted: its YAML file, relative to the config
+	// ScriptSum is the checksum of what the file has, so that a configuration with another
+	// script is another one.
+	ScriptSum string `yaml:"-" json:"-"`
 
 	// MaxTokens bounds one answer; 0: the provider's own bound, where it has one.
 	MaxTokens   int      `yaml:"max_tokens,omitempty" json:"max_tokens,omitempty"`
