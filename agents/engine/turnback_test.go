@@ -57,3 +57,38 @@ func TestUnreadableTaskIsTurnedBack(t *testing.T) {
 		})
 	}
 }
+
+// Tasks without an id are told apart, also in a stream that takes an id once.
+func TestUnreadableTasksWithoutAnID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bot("ana", script(`rules: [{text: "${text}"}]`)))
+	told := make(chan *nats.Msg, 10)
+	if _, err := w.bus.NC.ChanSubscribe("agent.route.bank", told); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{}
+	for _, c := range []string{"c1", "c2"} {
+		w.publish("agent.route.ana", json.RawMessage(`{"kind":"delegate","reply_to":"agent.route.bank","correlation_id":"`+c+`"}`))
+		want[c] = true
+	}
+	ids := map[string]bool{}
+	for range 2 {
+		select {
+		case m := <-told:
+			r := bus.Route{}
+			if err := json.Unmarshal(m.Data, &r); err != nil {
+				t.Fatal(err)
+			}
+			delete(want, r.CorrelationID)
+			ids[r.ID], ids[m.Header.Get(nats.MsgIdHdr)] = true, true
+			if r.InReplyTo == "" {
+				t.Errorf("%s answers nothing", m.Data)
+			}
+		case <-time.After(60 * time.Second):
+			t.Fatal("no result")
+		}
+	}
+	if len(want) > 0 || len(ids) != 4 {
+		t.Errorf("not told of %v; the ids are %v", want, ids)
+	}
+}

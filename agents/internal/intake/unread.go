@@ -30,8 +30,8 @@ func (i *Intake) turnBack(d *delivery.Delivery, why error) {
 		CorrelationID string `json:"correlation_id"`
 	}
 	_ = json.Unmarshal(d.Data(), &m) // what is of another type stays empty
-	asked := m.ID
-	m.ID = clip.Head(m.ID, bus.LongestID/2) // of the answer, which another agent may refuse as well
+	asked := message.ID(m.ID, d)
+	m.ID = clip.Head(asked, bus.LongestID/2) // of the answer, which another agent may refuse as well
 	result := bus.Route{
 		ID: m.ID + ":unread", Kind: bus.RouteResult, From: i.Agent, CorrelationID: cmp.Or(m.CorrelationID, asked), InReplyTo: asked,
 		Error: &bus.Error{Code: string(llm.CodeValidation), Message: why.Error()},

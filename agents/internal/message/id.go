@@ -44,6 +44,9 @@ func StreamOf(subject string) string {
 	return bus.RoutesStream
 }
 
+// ID names a message of which a host knows the own id, empty where it has none.
+func ID(own string, d *delivery.Delivery) string { return messageID(own, d.Header(), d) }
+
 // messageID names a message: its own id, else the publisher's, else its place
 // in the stream.
 func messageID(id string, header nats.Header, d *delivery.Delivery) string {
@@ -68,6 +71,6 @@ func Unread(d *delivery.Delivery) *Item {
 		return nil
 	}
 	it := &Item{Delivery: d, Origin: Origin{Subject: d.Subject, Inbound: &in}}
-	it.Input.ID = messageID(in.ID, d.Header(), d)
+	it.Input.ID = ID(in.ID, d)
 	return it
 }
