@@ -244,6 +244,38 @@ func TestChangesThatCannotBe(t *testing.T) {
 	})
 }
 
+// Who changes what they have withdrawn hears of it; what they had said of it before goes with it.
+func TestChangesOfWhatIsWithdrawn(t *testing.T) {
+	for _, crash := range []bool{false, true} {
+		inCrashWorld(t, func(w *crashWorld) {
+			w.model.hold("m00")
+			w.tell("m00", "m01")
+			w.pass()
+			w.alter(bus.Inbound{ID: "e1", Edits: "m01", Text: "other"})
+			for range 2 {
+				w.alter(bus.Inbound{ID: "w1", Withdraws: "m01"})
+			}
+			w.alter(bus.Inbound{ID: "e2", Edits: "m01", Text: "too late"})
+			w.alter(bus.Inbound{ID: "w2", Withdraws: "m01"})
+			w.pass()
+			if crash {
+				w.crash()
+				w.model.hold("m00")
+				w.begin()
+				w.pass()
+			}
+			w.model.release("m00")
+			w.pass()
+			got := w.said()
+			slices.Sort(got)
+			if want := []string{"e2=No", "m00=m00", "w2=No"}; !slices.Equal(got, want) {
+				t.Errorf("crash %t: said %q, want %q", crash, got, want)
+			}
+			w.settled()
+		})
+	}
+}
+
 // In a group each changes only what they said themselves.
 func TestChangesOfOthers(t *testing.T) {
 	t.Parallel()

@@ -71,9 +71,14 @@ func (c *Conversation) dropWithdrawn() (wait bool) {
 			wait = true
 			continue
 		}
+		after := false // change, so that nothing waited any more
 		for _, it := range ending {
 			c.takeOut(it)
-			it.Withdrawn = true
+			same := it.Input.ID == change.Input.ID
+			if it.Withdrawn = !after || same || !it.Changes(); !it.Withdrawn {
+				it.Refusal = c.reader().Mistake(it, "change_unknown")
+			}
+			after = after || same
 			c.refusals = append(c.refusals, it)
 		}
 	}
