@@ -21,11 +21,11 @@ type Config struct {
 	InstructionFiles []string  `yaml:"instruction_files,omitempty" json:"instruction_files,omitempty"`
 	Skills           []string  `yaml:"skills,omitempty" json:"skills,omitempty"` // names or globs of folders in skills/
 	Channels         []Binding `yaml:"channels,omitempty" json:"channels,omitempty"`
-	Doors            []string  `yaml:"doors,omitempty" json:"doors,omitempty"`         // by which programs reach it; nil: all of bus.Doors
+	Doors            Selection `yaml:"doors,omitempty" json:"doors,omitzero"`          // by which programs reach it; nil: all of bus.Doors
 	ShadowOf         string    `yaml:"shadow_of,omitempty" json:"shadow_of,omitempty"` // see internal/profile/shadow.go
 	Tools            []string  `yaml:"tools,omitempty" json:"tools,omitempty"`
 	Delegates        []string  `yaml:"delegates,omitempty" json:"delegates,omitempty"`
-	Accepts          []string  `yaml:"accepts,omitempty" json:"accepts,omitempty"`
+	Accepts          Selection `yaml:"accepts,omitempty" json:"accepts,omitzero"` // agents that may ask it; nil: all
 	// Approvers are who may approve what the agent asks, from whichever chat, each as
 	// <channel>[.<instance>]/<from>; none: the chat that was asked.
 	Approvers []string `yaml:"approvers,omitempty" json:"approvers,omitempty"`
@@ -45,6 +45,12 @@ type Config struct {
 	Texts      map[string]string `yaml:"texts,omitempty" json:"texts,omitempty"`
 	Partitions int               `yaml:"partitions,omitempty" json:"partitions,omitempty"`
 }
+
+// A Selection names some of several. Nil is not said, and means all; an empty one means none.
+type Selection []string
+
+// IsZero reports whether nothing is said.
+func (s Selection) IsZero() bool { return s == nil }
 
 // NotifyApprovers is the one value of Config.Notify.
 const NotifyApprovers = "approvers"

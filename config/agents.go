@@ -214,7 +214,7 @@ func (k *checker) checkPeers(at string, a Agent) {
 func (k *checker) accepts(name, from string) bool {
 	i := slices.IndexFunc(k.c.Agents, func(a Agent) bool { return a.ID == name })
 	list := k.c.Agents[i].Accepts
-	return len(list) == 0 || slices.Contains(list, "*") || slices.Contains(list, from)
+	return list == nil || slices.Contains(list, "*") || slices.Contains(list, from)
 }
 
 // checkBehavior warns of a behaviour that this program does not have: one of a Go

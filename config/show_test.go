@@ -15,6 +15,7 @@ func TestShownIsReadAsTheSame(t *testing.T) {
 	for _, text := range []string{
 		"models: {main: {provider: echo}}\nagents: [{id: ana, channels: [web]}]\n",
 		"defaults: {model: main}\nmodels: {main: {provider: echo}}\nagents: [{id: ana}]\n",
+		"models: {main: {provider: echo}}\nagents: [{id: ana, accepts: [], doors: []}, {id: ben, accepts: [ana], doors: [mcp]}]\n",
 		"http: {listen: \"\"}\nnats: {embedded: {listen: \"\"}}\nmodels: {main: {provider: echo}}\nagents: [{id: ana}]\n",
 	} {
 		cfg, err := config.Parse("agenthost.yaml", []byte(text))

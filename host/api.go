@@ -46,9 +46,13 @@ func (h *Host) serveAPI(w http.ResponseWriter, r *http.Request) {
 func (h *Host) profiles() []control.AgentProfile {
 	var list []control.AgentProfile
 	for _, a := range h.now.Load().Config.Agents {
+		accepts := a.Accepts
+		if accepts == nil {
+			accepts = agents.Selection{"*"}
+		}
 		p := control.AgentProfile{
 			ID: a.ID, Description: a.Description, Models: listed(a.Model), Tools: listed(a.Tools), Permissions: a.Permissions,
-			Delegates: listed(a.Delegates), Accepts: listed(a.Accepts), Approvers: listed(a.Approvers), ShadowOf: a.ShadowOf, Budget: a.Limits.Budget,
+			Delegates: listed(a.Delegates), Accepts: listed(accepts), Approvers: listed(a.Approvers), ShadowOf: a.ShadowOf, Budget: a.Limits.Budget,
 			Channels: []string{},
 		}
 		if p.Permissions == nil {

@@ -17,7 +17,7 @@ type AgentProfile struct {
 	Tools       []string          `json:"tools"`    // names and globs that it is granted
 	Permissions map[string]string `json:"permissions"`
 	Delegates   []string          `json:"delegates"` // whom it may ask
-	Accepts     []string          `json:"accepts"`   // who may ask it; none: all
+	Accepts     []string          `json:"accepts"`   // agents that may ask it; * are all
 	Approvers   []string          `json:"approvers"`
 	ShadowOf    string            `json:"shadow_of,omitempty"`
 	Budget      agents.Budget     `json:"budget,omitzero"` // in dollars

@@ -46,6 +46,7 @@ func TestRefuseTask(t *testing.T) {
 		"of one that is accepted":   {cfg: agents.Config{Accepts: []string{"ben"}}, task: bus.Route{From: "ben"}},
 		"of all":                    {cfg: agents.Config{Accepts: []string{"*"}}, task: bus.Route{From: "ben"}},
 		"of another":                {cfg: agents.Config{Accepts: []string{"kate"}}, task: bus.Route{From: "ben"}, code: llm.CodeToolDenied, why: `ana does not take work from "ben".`},
+		"where none is accepted":    {cfg: agents.Config{Accepts: agents.Selection{}}, task: bus.Route{From: "ben"}, code: llm.CodeToolDenied, why: `ana does not take work from "ben".`},
 		"of the operator":           {cfg: agents.Config{Accepts: []string{"kate"}}, task: bus.Route{From: "ben", Door: bus.DoorCLI}},
 		"of a program":              {cfg: agents.Config{Accepts: []string{"kate"}}, task: bus.Route{From: bus.ProgramPrefix + "job"}},
 		"of a program by that name": {cfg: agents.Config{Accepts: []string{"kate"}}, task: bus.Route{From: bus.ProgramPrefix + "kate"}, code: llm.CodeToolDenied, why: "does not take work"},

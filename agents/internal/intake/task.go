@@ -26,7 +26,7 @@ func (i *Intake) RefuseTask(task *bus.Route) *run.Error {
 	switch {
 	case i.Now().Shadow():
 		return i.ofShadow()
-	case len(accepts) > 0 && !accepted(accepts, task):
+	case accepts != nil && !accepted(accepts, task):
 		return deny("%s does not take work from %q.", i.Agent, task.From)
 	case slices.Contains(task.Chain, i.Agent):
 		return deny("delegation cycle: %s already waits for this.", i.Agent)

@@ -19,11 +19,11 @@ type Peers struct{ list atomic.Pointer[[]Peer] }
 // A Peer is an agent as others see it.
 type Peer struct {
 	ID, Description string
-	Accepts         []string // whose work it takes; empty: everyone's
+	Accepts         []string // whose work it takes; nil: everyone's
 }
 
 // TakesFrom reports whether the peer takes work from an agent.
-func (p Peer) TakesFrom(agent string) bool { return len(p.Accepts) == 0 || Allows(p.Accepts, agent) }
+func (p Peer) TakesFrom(agent string) bool { return p.Accepts == nil || Allows(p.Accepts, agent) }
 
 // Set makes list all that there is; it is not to be changed afterwards.
 func (p *Peers) Set(list []Peer) { p.list.Store(&list) }

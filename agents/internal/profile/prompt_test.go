@@ -23,6 +23,7 @@ func TestPeersInThePrompt(t *testing.T) {
 		Peer{ID: "ben", Description: "counts"},
 		Peer{ID: "kate", Accepts: []string{"ben"}},
 		Peer{ID: "lea", Accepts: []string{"ana"}},
+		Peer{ID: "zoe", Accepts: []string{}},
 		Peer{ID: "max", Description: "not asked"},
 	)
 	tests := map[string]struct {
