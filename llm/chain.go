@@ -278,8 +278,8 @@ func (s *chainStream) refresh(l *leg, renewal int) bool {
 func (s *chainStream) pause(l *leg, fault *Error) {
 	if l.backoff.InitialInterval == 0 {
 		l.backoff = backoff.ExponentialBackOff{
-			InitialInterval: firstWait, Multiplier: 2, MaxInterval: longestWait,
-			RandomizationFactor: backoff.DefaultRandomizationFactor,
+			InitialInterval: firstWait * 3 / 2, Multiplier: 2, MaxInterval: longestWait * 3 / 4,
+			RandomizationFactor: 1. / 3, // from firstWait to longestWait
 		}
 	}
 	d := max(min(l.backoff.NextBackOff(), longestWait), min(fault.RetryAfter, maxRetryAfter))

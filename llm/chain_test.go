@@ -78,8 +78,8 @@ func TestChain(t *testing.T) {
 		least, most   time.Duration
 	}{
 		"first answers":              {goods, goods, []string{"one"}, "ab", "", time.Second, time.Second},
-		"one retry":                  {append(failing(unavailable), good), nil, []string{"one", "one"}, "ab", "", 2*time.Second + 125*time.Millisecond, 2*time.Second + 375*time.Millisecond},
-		"two retries":                {append(failing(unavailable, unavailable), good), nil, []string{"one", "one", "one"}, "ab", "", 3*time.Second + 375*time.Millisecond, 3*time.Second + 1125*time.Millisecond},
+		"one retry":                  {append(failing(unavailable), good), nil, []string{"one", "one"}, "ab", "", 2*time.Second + 250*time.Millisecond, 2*time.Second + 500*time.Millisecond},
+		"two retries":                {append(failing(unavailable, unavailable), good), nil, []string{"one", "one", "one"}, "ab", "", 3*time.Second + 750*time.Millisecond, 3*time.Second + 1500*time.Millisecond},
 		"three tries are all":        {failing(unavailable), nil, []string{"one", "one", "one"}, "", llm.CodeProviderUnavailable, 3 * time.Second, 5 * time.Second},
 		"then the next":              {failing(unavailable), goods, []string{"one", "one", "one", "two"}, "ab", "", 4 * time.Second, 6 * time.Second},
 		"Retry-After":                {append(failing(limited), good), nil, []string{"one", "one"}, "ab", "", 22 * time.Second, 22250 * time.Millisecond},

@@ -103,7 +103,7 @@ func TestWordsOfAnApproval(t *testing.T) {
 			case "denied":
 				w.expect("reply", "It says: denied")
 			default: // it is a message, which is answered after the run
-				if out := w.hear(); out.Kind != "notice" || out.InReplyTo != "word" {
+				if out := w.hear(); out.Kind != "notice" || out.InReplyTo != "word" || strings.Contains(out.Text, ".)") {
 					t.Fatalf("heard %+v", out)
 				}
 				w.say("ana", bus.Inbound{Text: "approve"})

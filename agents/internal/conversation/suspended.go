@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"agenthost/agents/internal/answers"
@@ -207,7 +208,7 @@ func (c *Conversation) turnDown(it *message.Item, left *run.Run) {
 func (c *Conversation) notice(it *message.Item, left *run.Run) {
 	text, book := c.Texts().Say("waiting"), c.Book(it)
 	if calls := left.Open(); len(calls) > 0 {
-		text = book.Say("waiting_for_answer", "question", calls[0].Prompt)
+		text = book.Say("waiting_for_answer", "question", strings.TrimRight(calls[0].Prompt, ".。"))
 		if calls[0].Asked == run.ForDelegate {
 			text = book.Say("waiting_for_agent", "agent", profile.Title(calls[0].To))
 		}
