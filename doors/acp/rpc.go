@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -9,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"agenthost/doors"
 )
 
 // longestLine bounds a message: a prompt may hold images.
@@ -51,7 +52,7 @@ func (m message) isCall() bool { return len(m.ID) > 0 && !bytes.Equal(m.ID, []by
 
 // A conn is the two streams of an editor.
 type conn struct {
-	in  *bufio.Reader
+	in  *doors.Lines
 	out io.Writer
 
 	writing sync.Mutex
@@ -61,41 +62,16 @@ type conn struct {
 }
 
 func newConn(in io.Reader, out io.Writer) *conn {
-	return &conn{in: bufio.NewReaderSize(in, 64<<10), out: out, calls: map[string]chan message{}}
-}
-
-var errTooLong = errors.New("line is longer than 32 MB")
-
-// line reads a line. One that is too long is read over.
-func (c *conn) line() ([]byte, error) {
-	var line []byte
-	long := false
-	for {
-		piece, err := c.in.ReadSlice('\n')
-		if long = long || len(line)+len(piece) > longestLine; long {
-			line = nil
-		} else {
-			line = append(line, piece...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-		case long && err == nil:
-			return nil, errTooLong
-		case err == nil || len(line) > 0 && errors.Is(err, io.EOF):
-			return line, nil
-		default:
-			return nil, err
-		}
-	}
+	return &conn{in: doors.NewLines(in, longestLine), out: out, calls: map[string]chan message{}}
 }
 
 // read passes the requests and notifications that come to handle, one after the other,
 // until the input ends.
 func (c *conn) read(handle func(message)) error {
 	for {
-		line, err := c.line()
+		line, err := c.in.Next()
 		switch {
-		case errors.Is(err, errTooLong):
+		case errors.Is(err, doors.ErrTooLong):
 			c.fail(nil, &rpcError{Code: codeParse, Message: err.Error()})
 			continue
 		case errors.Is(err, io.EOF):

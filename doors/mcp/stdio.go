@@ -51,7 +51,8 @@ func Serve(ctx context.Context, desk *doors.Desk, in io.ReadCloser, out io.Write
 		s.look(ctx, opt.Log)
 	}()
 	defer func() { cancel(); <-looked }()
-	session, err := s.sdk.Connect(ctx, &sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: longestLine}, nil)
+	lines := &lineWriter{WriteCloser: out}
+	session, err := s.sdk.Connect(ctx, &sdk.IOTransport{Reader: newMessages(in, lines), Writer: lines, MaxLineLength: -1}, nil)
 	if err != nil {
 		return fmt.Errorf("serve MCP: %w", err)
 	}
