@@ -86,9 +86,8 @@ func (a *Auth) Caller(r *http.Request) (Caller, error) {
 		}
 		return Caller{}, errNoToken
 	}
-	same, known := sameOrigin(r)
 	if a.Open() {
-		if known && !same {
+		if foreign(r) {
 			return Caller{}, errForeign
 		}
 		return Caller{Name: Operator, Role: Admin, Open: true}, nil
@@ -101,7 +100,7 @@ func (a *Auth) Caller(r *http.Request) (Caller, error) {
 	switch {
 	case !ok:
 		return Caller{}, errNoToken
-	case known && !same, !known && !reads(r):
+	case foreign(r):
 		return Caller{}, errForeign
 	}
 	return t.caller(), nil

@@ -127,7 +127,7 @@ func TestCookie(t *testing.T) {
 		"reads":                      {"GET", map[string]string{"Cookie": good}, 200},
 		"writes from this page":      {"POST", map[string]string{"Cookie": good, "Origin": "http://127.0.0.1:8080"}, 200},
 		"writes, same-origin":        {"POST", map[string]string{"Cookie": good, "Sec-Fetch-Site": "same-origin", "Origin": "https://chat.test"}, 200},
-		"writes from nowhere":        {"POST", map[string]string{"Cookie": good}, 403},
+		"writes by a program":        {"POST", map[string]string{"Cookie": good}, 200},
 		"writes, address typed":      {"POST", map[string]string{"Cookie": good, "Sec-Fetch-Site": "none"}, 403},
 		"reads, address typed":       {"GET", map[string]string{"Cookie": good, "Sec-Fetch-Site": "none"}, 200},
 		"writes from another page":   {"POST", map[string]string{"Cookie": good, "Origin": "https://evil.test"}, 403},
@@ -206,6 +206,19 @@ func TestLoginPage(t *testing.T) {
 	}
 	if res := ask(h, "POST", "/login", "token=", form); res.StatusCode != 401 {
 		t.Errorf("an empty token: got %d", res.StatusCode)
+	}
+	delete(form, "Origin")
+	if res := ask(h, "POST", "/login", "token=all-secret", form); res.StatusCode != http.StatusSeeOther || len(res.cookies) != 1 {
+		t.Errorf("by a program: got %d %s", res.StatusCode, res.Body)
+	}
+	if res := ask(h, "POST", "/logout", "", nil); res.StatusCode != http.StatusSeeOther {
+		t.Errorf("log out by a program: got %d", res.StatusCode)
+	}
+	for _, foreign := range []map[string]string{{"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": "none"}} {
+		foreign["Content-Type"] = form["Content-Type"]
+		if res := ask(h, "POST", "/login", "token=all-secret", foreign); res.StatusCode != 403 || len(res.cookies) > 0 {
+			t.Errorf("%v: got %d", foreign, res.StatusCode)
+		}
 	}
 	form["Origin"] = "https://evil.test"
 	if res := ask(h, "POST", "/login", "token=all-secret", form); res.StatusCode != 403 || len(res.cookies) > 0 {

@@ -44,7 +44,7 @@ func (a *Auth) showLogin(w http.ResponseWriter, r *http.Request) {
 // logIn takes the token that was typed.
 func (a *Auth) logIn(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
-	if same, _ := sameOrigin(r); !same { // else a page could log its visitor in with a token of its own
+	if foreign(r) { // else a page could log its visitor in with a token of its own
 		refuse(w, http.StatusForbidden, errForeign.Error())
 		return
 	}
@@ -60,7 +60,7 @@ func (a *Auth) logIn(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *Auth) logOut(w http.ResponseWriter, r *http.Request) {
-	if same, _ := sameOrigin(r); !same {
+	if foreign(r) {
 		refuse(w, http.StatusForbidden, errForeign.Error())
 		return
 	}

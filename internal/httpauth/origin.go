@@ -9,27 +9,25 @@ import (
 	"agenthost/bus"
 )
 
-// sameOrigin reports whether a page of this host makes the request, as far as the
-// browser says: known is false when it says nothing, as other programs do.
-func sameOrigin(r *http.Request) (same, known bool) {
+// foreign reports whether a page of another site makes the request. With each POST
+// browsers say where it comes from, so one that does not say is of another program.
+func foreign(r *http.Request) bool {
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {
 	case "same-origin":
-		return true, true
+		return false
 	case "none": // the person has typed the address
-		return reads(r), true
+		return r.Method != http.MethodGet && r.Method != http.MethodHead
 	case "":
 	default:
-		return false, true
+		return true
 	}
 	origin := r.Header.Get("Origin")
 	if origin == "" {
-		return false, false
+		return false
 	}
 	u, err := url.Parse(origin)
-	return err == nil && strings.EqualFold(u.Host, r.Host), true
+	return err != nil || !strings.EqualFold(u.Host, r.Host)
 }
-
-func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // onThisMachine reports whether a request names this machine. A web page whose name
 // was made to lead to the loopback address would read along otherwise.

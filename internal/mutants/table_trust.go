@@ -35,7 +35,7 @@ var trustMutants = []mutant{
 	{
 		name: "cookie-for-foreign-pages", breaks: "a cookie alone authorises no request of a foreign page",
 		file: "internal/httpauth/auth.go", pkg: "./internal/httpauth", tests: []string{"TestCookie"}, ci: true,
-		old: `	case known && !same, !known && !reads(r):
+		old: `	case foreign(r):
 		return Caller{}, errForeign
 `,
 		new: ``,
