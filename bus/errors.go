@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"errors"
 
 	"github.com/nats-io/nats.go"
@@ -25,6 +26,21 @@ func Transient(err error) bool {
 	}
 	return !errors.Is(err, nats.ErrMaxPayload) && !errors.Is(err, nats.ErrConnectionClosed) &&
 		!errors.Is(err, nats.ErrBadSubject) && !errors.Is(err, nats.ErrInvalidConnection)
+}
+
+// Away reports whether a request has failed because NATS is away: it has not answered
+// in time, or the connection is lost.
+func Away(err error) bool {
+	for _, e := range []error{
+		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionClosed,
+		nats.ErrReconnectBufExceeded, // a buffer of no size, see connectOptions
+		nats.ErrConnectionReconnecting, jetstream.ErrNoStreamResponse,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // Refused reports whether the server turned a publish down because another

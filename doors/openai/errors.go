@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -10,9 +9,6 @@ import (
 	"agenthost/doors"
 	"agenthost/internal/httpauth"
 	"agenthost/llm"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A failure is an error as the API words it.
@@ -102,23 +98,11 @@ func (d *door) explained(err error) *failure {
 	switch {
 	case errors.Is(err, bus.ErrMalformed):
 		return badRequest("", err.Error())
-	case isAway(err):
+	case errors.Is(err, doors.ErrAway), errors.Is(err, errTimeout), bus.Away(err):
 		return away("NATS is away; try again")
 	}
 	d.log.Error().Err(err).Msg("serve a request: failed")
 	return &failure{status: http.StatusInternalServerError, Message: "an error of this host; its log says more", Type: serverError, Code: llm.CodeInternal}
-}
-
-func isAway(err error) bool {
-	for _, e := range []error{
-		doors.ErrAway, errTimeout, context.DeadlineExceeded, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrConnectionClosed,
-		nats.ErrConnectionReconnecting, nats.ErrNoResponders, jetstream.ErrNoStreamResponse,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
 }
 
 func writeError(w http.ResponseWriter, f *failure) {

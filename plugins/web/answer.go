@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 	"agenthost/client"
 	"agenthost/internal/httpauth"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -59,14 +57,6 @@ func (w *Web) fail(rw http.ResponseWriter, r *http.Request, what string, err err
 
 // away reports whether err is of a NATS that is away, or has no room.
 func away(err error) bool {
-	for _, e := range []error{
-		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionClosed,
-		nats.ErrReconnectBufExceeded, nats.ErrConnectionReconnecting, jetstream.ErrNoStreamResponse, client.ErrNotStored,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
 	_, api := errors.AsType[*jetstream.APIError](err)
-	return api || bus.Transient(err)
+	return api || errors.Is(err, client.ErrNotStored) || bus.Away(err) || bus.Transient(err)
 }
