@@ -183,6 +183,26 @@ func TestList(t *testing.T) {
 	}
 }
 
+// A task is at work from when its model is asked, which no log has yet. One that waits for
+// it is not.
+func TestWorkingBeforeItsLog(t *testing.T) {
+	t.Parallel()
+	_, c := start(t, "")
+	first := c.send(said("m1", "endless", "contextId", "c"), "returnImmediately", true)
+	second := c.send(said("m2", "hi", "contextId", "c"), "returnImmediately", true)
+	bustest.Eventually(t, "the first is at work", func() bool { return c.get(first.ID).Status.State == working })
+	if got := c.get(second.ID); got.Status.State != submitted {
+		t.Errorf("the second: got %+v", got)
+	}
+	if e, ok := c.stream("SubscribeToTask", object{"id": first.ID})(); !ok || e.Task == nil || e.Task.Status.State != working {
+		t.Errorf("SubscribeToTask: got %+v", e)
+	}
+	var got task
+	if code, why := c.call("CancelTask", object{"id": first.ID}, &got); code != 0 || got.Status.State != canceled {
+		t.Errorf("got %+v, %d %s", got, code, why)
+	}
+}
+
 // A task is known while its model is at work for the first time, also after a restart,
 // when the log has nothing of it.
 func TestTaskBeforeItsLog(t *testing.T) {

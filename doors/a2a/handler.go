@@ -79,7 +79,7 @@ func (h *handler) GetTask(ctx context.Context, req *proto.GetTaskRequest) (*prot
 	if err := checkHistory(req.HistoryLength); err != nil {
 		return nil, err
 	}
-	r, err := h.task(ctx, req.ID)
+	r, err := h.current(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *proto.SendMessa
 // SubscribeToTask streams the updates of a task from now on.
 func (h *handler) SubscribeToTask(ctx context.Context, req *proto.SubscribeToTaskRequest) iter.Seq2[proto.Event, error] {
 	return func(yield func(proto.Event, error) bool) {
-		r, err := h.task(ctx, req.ID)
+		r, err := h.current(ctx, req.ID)
 		if err == nil && r.Status.State.Terminal() {
 			err = proto.NewError(proto.ErrUnsupportedOperation, "the task has ended: "+string(r.Status.State)+"; ask for it with GetTask")
 		}

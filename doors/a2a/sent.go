@@ -144,6 +144,31 @@ func (h *handler) onItsWay(ctx context.Context, id proto.TaskID) (*record, error
 	return r, nil
 }
 
+// current is a task as it is now. Whether the run of one that no log has yet has begun is
+// known by its host.
+func (h *handler) current(ctx context.Context, id proto.TaskID) (*record, error) {
+	r, err := h.task(ctx, id)
+	if err != nil || r.Status.State != proto.TaskStateSubmitted {
+		return r, err
+	}
+	if waits, err := h.waits(ctx, r); waits || err != nil {
+		return r, err
+	}
+	list, err := h.parts.Desk.Client().Runs(ctx)
+	if err != nil {
+		return nil, h.trouble("ask for the runs", err)
+	}
+	session := h.parts.Desk.Key(h.place(r.ContextID))
+	for _, run := range list.Runs {
+		if run.Agent == h.agent.ID && run.Session == session && run.Run != "" {
+			begun := *r
+			begun.is(proto.TaskStateWorking, run.Since)
+			return &begun, nil
+		}
+	}
+	return r, nil
+}
+
 // waits reports whether an earlier task of the context has not ended: a run takes its
 // message after that.
 func (h *handler) waits(ctx context.Context, r *record) (bool, error) {
