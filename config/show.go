@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"agenthost/internal/yamldoc"
 )
@@ -12,8 +13,20 @@ import (
 // mask stands in the place of a secret.
 const mask = "[secret]"
 
-// login is the password in an address.
-var login = regexp.MustCompile(`(://[^/@:\s]*:)[^/@\s]+@`)
+// secretName is the end of the name of a parameter or an argument that is a secret.
+const secretName = `(?:key|token|secret|passw(?:or)?d|pwd|auth|authorization|credentials?|sig|signature)`
+
+var (
+	// login is the password in an address, or the token in its place.
+	login = regexp.MustCompile(`(://(?:[^/?#@:\s]*:)?)[^/?#\s]+@`)
+	// parameter is a secret in the query of an address.
+	parameter = regexp.MustCompile(`(?i)([?&][\w.-]*` + secretName + `=)[^&#\s"']+`)
+	// argument is a secret among the arguments of a program, with what follows in the
+	// same one: --token=…, TOKEN=…, Authorization: …
+	argument = regexp.MustCompile(`(?is)((?:^|[\s"'=,])(?:-{0,2}[\w.-]*` + secretName + `["']?\s*[:=]\s*|--[\w.-]*` + secretName + `\s+))\S.*`)
+	// flag has its secret in the next argument.
+	flag = regexp.MustCompile(`(?i)^--?[\w.-]*` + secretName + `$`)
+)
 
 // Show is c as a file would say it, without its secrets.
 func Show(c *Config) ([]byte, error) {
@@ -21,18 +34,40 @@ func Show(c *Config) ([]byte, error) {
 	if c.HTTP.none() { // else it would read as the default
 		mappings = append(mappings, map[string]any{"http": map[string]string{"listen": ""}})
 	}
-	return yamldoc.Encode(maskScalar, mappings...)
+	return yamldoc.Encode(new(masker).scalar, mappings...)
 }
 
-// maskScalar masks a value below a secret key, and passwords in addresses.
-func maskScalar(keys []string, value string, text bool) string {
+// A masker takes the secrets out of the values of a configuration, which it sees in
+// their order.
+type masker struct {
+	flagged string // the list in which the argument before was the name of a secret
+}
+
+// scalar masks a value below a secret key, and secrets in addresses and arguments.
+func (m *masker) scalar(keys []string, value string, text bool) string {
+	list := strings.Join(keys, "\x00")
+	flagged := m.flagged == list
+	m.flagged = ""
 	switch {
-	case value != "" && slices.ContainsFunc(keys, secretKey.MatchString):
+	case value == "":
+		return ""
+	case slices.ContainsFunc(keys, secretKey.MatchString):
 		return mask
-	case text:
-		return login.ReplaceAllString(value, "${1}"+mask+"@")
+	case !text:
+		return value
 	}
-	return value
+	value = login.ReplaceAllString(value, "${1}"+mask+"@")
+	value = parameter.ReplaceAllString(value, "${1}"+mask)
+	if len(keys) == 0 || keys[len(keys)-1] != "command" {
+		return value
+	}
+	if flagged {
+		return mask
+	}
+	if flag.MatchString(value) {
+		m.flagged = list
+	}
+	return argument.ReplaceAllString(value, "${1}"+mask)
 }
 
 // Masked is what Show shows, for JSON.
@@ -48,24 +83,22 @@ func Masked(c *Config) (any, error) {
 	if whole, ok := v.(map[string]any); ok && c.HTTP.none() {
 		whole["http"] = map[string]any{"listen": ""}
 	}
-	return maskValue(v, false), nil
+	return new(masker).all(nil, v), nil
 }
 
-func maskValue(v any, secret bool) any {
+// all masks what JSON holds.
+func (m *masker) all(keys []string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, below := range v {
-			v[key] = maskValue(below, secret || secretKey.MatchString(key))
+			v[key] = m.all(append(keys, key), below)
 		}
 	case []any:
 		for i, below := range v {
-			v[i] = maskValue(below, secret)
+			v[i] = m.all(keys, below)
 		}
 	case string:
-		if secret && v != "" {
-			return mask
-		}
-		return login.ReplaceAllString(v, "${1}"+mask+"@")
+		return m.scalar(keys, v, true)
 	}
 	return v
 }

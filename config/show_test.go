@@ -74,3 +74,53 @@ agents: [{id: ana, instructions: "My token is no secret.", limits: {concurrency:
 		}
 	}
 }
+
+// Secrets also stand in the queries of addresses and among the arguments of programs.
+func TestShowHasNoSecretsInAddressesAndArguments(t *testing.T) {
+	t.Setenv("ARG", "argSECRET2")
+	cfg, err := config.Parse("agenthost.yaml", []byte(`
+nats: {url: "nats://t0kenSECRET@10.0.0.5:4222"}
+models: {main: {provider: openai, model: m, base_url: "https://x/v1?key=qSECRET&api-version=3&sig=sSECRET#end"}}
+mcp:
+  a: {command: [foo, "--token=argSECRET", "--api-key=${ARG}", --password, "pa SECRET", -v, "--max-tokens=100"]}
+  b: {command: [docker, run, -e, GITHUB_TOKEN=ghSECRET, -e, HOME=/home/x, mcp/github, --header, "Authorization: Bearer bSECRET", "--header=X-Api-Key: hSECRET", '{"token": "jSECRET"}', --auth]}
+  c: {command: [sh, -c, "exec foo --client-secret csSECRET"]}
+  d: {url: "https://wiki/mcp?access_token=${ARG}"}
+  e: {url: "https://me:p@ssSECRET@wiki/mcp?page=7"}
+plugins:
+  webhook: {shop: {secret: whSECRET, reply: callback, callback: "https://shop/back?a=1&token=cb2SECRET"}}
+  exec: {bot: {command: [bot, --auth, xSECRET, --log, debug]}}
+agents: [{id: ana, model: main, instructions: "Ask for the token: it is in the mail.", channels: [web]}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := config.Show(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	masked, err := config.Masked(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data strings.Builder
+	enc := json.NewEncoder(&data)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(masked); err != nil {
+		t.Fatal(err)
+	}
+	for name, shown := range map[string]string{"YAML": string(text), "JSON": data.String()} {
+		if i := strings.Index(shown, "SECRET"); i >= 0 {
+			t.Errorf("%s: a secret is shown: %q in\n%s", name, shown[max(0, i-20):i], shown)
+		}
+		for _, want := range []string{
+			"nats://[secret]@10.0.0.5:4222", "https://x/v1?key=[secret]&api-version=3&sig=[secret]#end", "--token=[secret]", "--password", "--max-tokens=100",
+			"GITHUB_TOKEN=[secret]", "HOME=/home/x", "mcp/github", "Authorization: [secret]", "exec foo --client-secret [secret]",
+			"https://me:[secret]@wiki/mcp?page=7", "https://shop/back?a=1&token=[secret]", "debug", "Ask for the token: it is in the mail.",
+		} {
+			if !strings.Contains(shown, want) {
+				t.Errorf("%s: want %q in\n%s", name, want, shown)
+			}
+		}
+	}
+}

@@ -98,8 +98,8 @@ func (a *app) configShowCommand() *cobra.Command {
 		Short: "Print the configuration as a host reads it",
 		Long: `Show prints the effective configuration: all files merged, variables replaced,
 defaults set, and the flags and environment variables for NATS applied. Secrets are
-masked: values of keys such as token, password or api_key, and passwords in
-addresses.`,
+masked: values of keys such as token, password or api_key, passwords in addresses,
+and parameters of addresses and arguments of programs with such names.`,
 		Example: `  agenthost config show
   agenthost config show -c /etc/agenthost --json`,
 		Args: cli.Takes(),
