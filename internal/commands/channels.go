@@ -25,6 +25,8 @@ try every five minutes), failed (it cannot be built) standing by (no host owns i
 at the moment) or not configured (no host has it in its configuration any more; see
 WAITING). IN are messages taken and OUT replies delivered since the hosts
 started; WAITING are replies that are not delivered, OLDEST is the age of the first.
+The chat page (web) is not among them: it has no account, so no owner, and nothing
+is delivered to it; every host with plugins.web serves it, and pages read replies.
 --since leaves out accounts that have been connected for longer.`,
 		Example: `  agenthost channels
   agenthost channels --watch
@@ -50,7 +52,7 @@ func (a *app) listChannels(ctx context.Context, l *cli.ListFlags) error {
 		case a.JSON:
 			return a.PrintJSON(list)
 		case len(list) == 0:
-			fmt.Fprintln(a.Stdout, "no accounts of channels")
+			fmt.Fprintln(a.Stdout, "no accounts of channels; the chat page needs none")
 			return nil
 		}
 		return a.printChannels(list)
