@@ -221,6 +221,78 @@ func TestWhyDeadReply(t *testing.T) {
 	}
 }
 
+// What a plugin has given up it acknowledges as what it has delivered: the dead letter tells
+// the two apart, also after the reply was sent again.
+func TestWhyDeadReplyIsNotDelivered(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, bound(t, agents.Binding{}))
+	js := h.Bus().JS
+	write(t, h, "ana", "m1")
+	waittest.Until(t, "a reply", func() bool { return stored(t, h, bus.OutboundStream) == 1 })
+	allDone(t, h, 1)
+	plugin, err := js.CreateConsumer(t.Context(), bus.OutboundStream, jetstream.ConsumerConfig{
+		Durable: "plugin-demo", FilterSubject: "plugin.outbound.demo", AckPolicy: jetstream.AckExplicitPolicy,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuse := func() {
+		t.Helper()
+		giveUp(t, h, plugin)
+		if w := way(t, h, "m1"); w.State != why.Dead || strings.Contains(steps(w), ", "+why.Delivered) || w.Steps[len(w.Steps)-1].What != why.DeadLike {
+			t.Errorf("refused: got %s; %s", w.State, steps(w))
+		}
+	}
+	again := func() {
+		t.Helper()
+		letters, err := clientOf(h).DeadLetters(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := letters.All(t.Context(), "demo")
+		if err != nil || len(list) != 1 {
+			t.Fatalf("got %+v, %v, want one letter", list, err)
+		}
+		if _, err := letters.Retry(t.Context(), list[0]); err != nil {
+			t.Fatal(err)
+		}
+		if w := way(t, h, "m1"); w.State != why.Answered || w.Steps[len(w.Steps)-1].What != why.Pending || !strings.Contains(steps(w), why.SentAgain) || strings.Contains(steps(w), ", "+why.Delivered) {
+			t.Errorf("sent again: got %s; %s", w.State, steps(w))
+		}
+	}
+	refuse()
+	again()
+	refuse()
+	again()
+	take(t, plugin)
+	if w := way(t, h, "m1"); w.State != why.Answered || w.Steps[len(w.Steps)-1].What != why.Delivered || strings.Count(steps(w), why.SentAgain) != 2 {
+		t.Errorf("delivered at last: got %s; %s", w.State, steps(w))
+	}
+}
+
+// giveUp does what a plugin does with a reply that its platform refuses for good.
+func giveUp(t *testing.T, h *host.Host, plugin jetstream.Consumer) {
+	t.Helper()
+	msg, err := plugin.Next(jetstream.FetchMaxWait(10 * time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta, err := msg.Metadata()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := stored(t, h, bus.DeadStream)
+	publishDead(t, h.Bus().NC, bus.DeadLetter{
+		ID:    fmt.Sprintf("dead:demo:%s:%d", bus.OutboundStream, meta.Sequence.Stream),
+		Agent: "demo", Code: "undeliverable", Reason: "chat not found", Subject: msg.Subject(), Stream: bus.OutboundStream,
+		Seq: meta.Sequence.Stream, Attempts: 1, At: time.Now(), Payload: string(msg.Data()),
+	})
+	waittest.Until(t, "a dead letter", func() bool { return stored(t, h, bus.DeadStream) == dead+1 })
+	if err := msg.DoubleAck(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestWhyMerged(t *testing.T) {
 	t.Parallel()
 	h, _ := start(t, bound(t, agents.Binding{Queue: session.Collect, Debounce: time.Second}))
@@ -276,5 +348,45 @@ func TestWhyWithoutSession(t *testing.T) {
 	letter := fmt.Sprintf("dead:demo:%s:3", bus.InboundStream)
 	if w := way(t, h, letter); w.State != why.Dead {
 		t.Errorf("%s: got %+v", letter, w)
+	}
+}
+
+// What no run takes, and nobody answers, does not wait for one.
+func TestWhyTakenByNoRun(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, bound(t, agents.Binding{Senders: agents.Senders{Allow: []string{"ana"}, Deny: []string{"bob"}}}))
+	write(t, h, "eve", "e1")
+	waittest.Until(t, "a notice", func() bool { return stored(t, h, bus.OutboundStream) == 1 })
+	write(t, h, "eve", "e2")
+	write(t, h, "bob", "b1")
+	write(t, h, "ana", "a1")
+	waittest.Until(t, "a reply", func() bool { return stored(t, h, bus.OutboundStream) == 2 })
+	allDone(t, h, 4)
+	for id, want := range map[string]string{"e1": why.Answered, "e2": why.Dead, "b1": why.Dead, "a1": why.Answered} {
+		if w := way(t, h, id); w.State != want || strings.Contains(steps(w), why.NotTaken) != (want == why.Dead) {
+			t.Errorf("%s: got %s, want %s; %s", id, w.State, want, steps(w))
+		}
+	}
+	for id, words := range map[string]string{
+		"e2": "its sender may not write to the agent; told in demo:AGENT_INBOUND:1:stranger.1", "b1": "perhaps its sender may not write",
+	} {
+		if detail := way(t, h, id).Steps[1].Detail; !strings.Contains(detail, words) {
+			t.Errorf("%s: got %q, want it to say %q", id, detail, words)
+		}
+	}
+}
+
+// An answer to a question is in the log without being an input of a run: it is no dead message.
+func TestWhyAnAnswer(t *testing.T) {
+	t.Parallel()
+	cfg := scripted(t, `rules: [{is: ask, tool_calls: [{name: ask_human, args: {question: "Which colour?"}}]}, {text: "${text}${result}"}]`)
+	cfg.Agents[0].Tools = []string{"ask_human"}
+	h, _ := start(t, cfg)
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "m1", From: "ana", Text: "ask"})
+	waittest.Until(t, "a question", func() bool { return stored(t, h, bus.OutboundStream) == 1 })
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "m2", From: "ana", Text: "blue"})
+	allDone(t, h, 2)
+	if w := way(t, h, "m2"); w.State != why.Answered {
+		t.Errorf("got %s; %s", w.State, steps(w))
 	}
 }

@@ -72,6 +72,12 @@ func (s *search) delivered(ctx context.Context, published Step) error {
 	return list.Err()
 }
 
+// onlyAcknowledged reports whether a step is the acknowledgement of a plugin that has not
+// delivered the reply, but made a dead letter of it.
+func (s *search) onlyAcknowledged(step Step) bool {
+	return step.What == Delivered && s.refused[place{step.Stream, step.Seq}] && strings.HasPrefix(step.Name, "plugin-")
+}
+
 // takes reports whether a consumer gets what is published on subject.
 func takes(c jetstream.ConsumerConfig, subject string) bool {
 	filters := c.FilterSubjects

@@ -56,6 +56,7 @@ func (s *search) mayMention(rec records.Record) bool {
 	for _, id := range s.names() {
 		quoted, _ := json.Marshal(id) // a string always marshals
 		if bytes.Contains(rec.Data, quoted) {
+			s.mentioned = s.mentioned || id == s.id
 			return true
 		}
 	}

@@ -220,12 +220,19 @@ func (s *search) lookIntoInbound(ctx context.Context) error {
 // not write, or not so much.
 func (s *search) answeredAside(ctx context.Context, inbound records.Record) error {
 	subject := bus.OutboundPrefix + strings.TrimPrefix(inbound.Subject, bus.InboundPrefix)
-	for rec, err := range s.reader.Since(ctx, bus.OutboundStream, subject, inbound.Time.Add(-time.Second)) {
+	var told *bus.Outbound // by which the sender knows that they may not write
+	for rec, err := range s.reader.Since(ctx, bus.OutboundStream, subject, inbound.Time.Add(-silence)) {
 		if err != nil {
 			return absent(err)
 		}
 		out := bus.Outbound{}
-		if json.Unmarshal(rec.Data, &out) != nil || out.InReplyTo != s.id {
+		if json.Unmarshal(rec.Data, &out) != nil {
+			continue
+		}
+		if rec.Time.Before(inbound.Time) && turnedAway(&out, inbound) {
+			told = &out
+		}
+		if out.InReplyTo != s.id || rec.Time.Before(inbound.Time.Add(-time.Second)) {
 			continue
 		}
 		s.way.State = Answered
@@ -241,17 +248,14 @@ func (s *search) answeredAside(ctx context.Context, inbound records.Record) erro
 			return err
 		}
 	}
+	if s.way.State == Waiting && strings.HasPrefix(inbound.Subject, bus.InboundPrefix) {
+		return s.notTaken(ctx, inbound, told)
+	}
 	return nil
 }
 
 // lookIntoDead finds the dead letters of the message.
 func (s *search) lookIntoDead(ctx context.Context) error {
-	places := map[string]bool{}
-	for _, step := range s.way.Steps {
-		if step.What == Accepted || step.What == Published {
-			places[fmt.Sprint(step.Stream, ":", step.Seq)] = true
-		}
-	}
 	for rec, err := range s.reader.Tail(ctx, bus.DeadStream, "agent.dead.>", 1) {
 		if err != nil {
 			return absent(err)
@@ -260,10 +264,14 @@ func (s *search) lookIntoDead(ctx context.Context) error {
 		if json.Unmarshal(rec.Data, &letter) != nil {
 			continue
 		}
-		if !places[fmt.Sprint(letter.Stream, ":", letter.Seq)] && letter.ID != s.id && idIn(letter.Data()) != s.id {
+		if !s.places[place{letter.Stream, letter.Seq}] && letter.ID != s.id && idIn(letter.Data()) != s.id {
 			continue
 		}
-		s.is(Inbound, Dead)
+		kind := Inbound
+		if letter.Stream == bus.OutboundStream {
+			kind, s.refused[place{letter.Stream, letter.Seq}] = Outbound, true
+		}
+		s.is(kind, Dead)
 		if s.way.State == Waiting && letter.Stream != bus.OutboundStream { // it waits no more
 			s.way.State = Dead
 		}

@@ -81,6 +81,8 @@ const (
 	Withdrawn = "withdrawn"
 	Heard     = "shown to the operator" // who has taken the chat over
 	DeadLike  = "dead letter"
+	SentAgain = "sent again" // of a dead letter
+	NotTaken  = "taken by no run"
 )
 
 // ErrUnknown is returned for an id of which no stream has anything.
@@ -95,6 +97,11 @@ type search struct {
 	looked  func(n int)
 	way     Way
 	seen    map[string]bool // steps that are there already
+
+	lanes     map[string][]*jetstream.ConsumerInfo // by stream
+	mentioned bool                                 // a session has the id, whatever for
+	places    map[place]bool                       // of the message and its replies
+	refused   map[place]bool                       // of these, what a plugin has given up
 }
 
 // Find tells the way of an id. looked, which may be nil, hears how many stored
@@ -103,18 +110,32 @@ func Find(ctx context.Context, js jetstream.JetStream, id string, looked func(n 
 	if looked == nil {
 		looked = func(int) {}
 	}
-	s := &search{
-		js: js, reader: records.NewReader(js), archive: session.NewArchive(js), id: id, looked: looked,
-		way: Way{ID: id}, seen: map[string]bool{},
+	s := &search{js: js, reader: records.NewReader(js), archive: session.NewArchive(js), looked: looked}
+	way, err := s.another(id).find(ctx)
+	if err != nil {
+		return Way{}, fmt.Errorf("why %s: %w", id, err)
 	}
-	for _, look := range []func(context.Context) error{s.lookIntoSessions, s.lookIntoInbound, s.lookIntoDead} {
+	return way, nil
+}
+
+// another is a search like s for an id.
+func (s *search) another(id string) *search {
+	return &search{
+		js: s.js, reader: s.reader, archive: s.archive, id: id, looked: s.looked, way: Way{ID: id}, seen: map[string]bool{},
+		lanes: map[string][]*jetstream.ConsumerInfo{}, places: map[place]bool{}, refused: map[place]bool{},
+	}
+}
+
+func (s *search) find(ctx context.Context) (Way, error) {
+	for _, look := range []func(context.Context) error{s.lookAtLanes, s.lookIntoSessions, s.lookIntoInbound, s.lookIntoRetries, s.lookIntoDead} {
 		if err := look(ctx); err != nil {
-			return Way{}, fmt.Errorf("why %s: %w", id, err)
+			return Way{}, err
 		}
 	}
 	if len(s.way.Steps) == 0 {
-		return Way{}, fmt.Errorf("why %s: %w", id, ErrUnknown)
+		return Way{}, ErrUnknown
 	}
+	s.way.Steps = slices.DeleteFunc(s.way.Steps, s.onlyAcknowledged)
 	slices.SortStableFunc(s.way.Steps, func(a, b Step) int { return a.At.Compare(b.At) })
 	return s.way, nil
 }
