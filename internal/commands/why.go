@@ -22,8 +22,9 @@ and tools did, whom it waits for, which reply it led to, who delivered that, or 
 it is a dead letter.
 
 The id is that of a message, reply, run or call, as in logs, envelopes and
-"agenthost sessions show". It is read from the streams; no host needs to run. The
-exit code is 1 when no stream knows the id.`,
+"agenthost sessions show". It is read from the streams, and no host needs to run.
+Those that do are asked for runs that no stream has yet, as that of a message whose
+first model call is under way. The exit code is 1 when nothing knows the id.`,
 		Example: `  agenthost why tg-8841
   agenthost why 8Pq3Zk.1 --json`,
 		Args: cli.Takes("ID"),
@@ -36,7 +37,7 @@ exit code is 1 when no stream knows the id.`,
 }
 
 func (a *app) why(ctx context.Context, c *client.Client, id string) error {
-	way, err := why.Find(ctx, c.JetStream(), id, func(n int) {
+	way, err := why.FindLive(ctx, c, id, func(n int) {
 		if !a.JSON && cli.IsTerminal(a.Stderr) {
 			fmt.Fprintf(a.Stderr, "\r%d messages looked at…", n)
 		}

@@ -10,15 +10,26 @@ import (
 	"agenthost/session"
 )
 
-// mostRuns keeps a report within a message.
-const mostRuns = 1000
+// These keep a report within a message.
+const (
+	mostRuns   = 1000
+	mostInputs = 256 << 10 // bytes of the ids of the inputs of all runs
+)
 
 func (h Host) runs(context.Context, none) (client.RunReport, error) {
 	runs := h.Fleet.Runs()
 	slices.SortFunc(runs, func(a, b agents.RunStatus) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Session, b.Session))
 	})
-	n := min(len(runs), mostRuns)
+	n, room := min(len(runs), mostRuns), mostInputs
+	for i := range runs[:n] {
+		for _, id := range runs[i].Inputs {
+			room -= len(id) + len(`"",`)
+		}
+		if room < 0 {
+			runs[i].Inputs = nil
+		}
+	}
 	return client.RunReport{Host: h.Name, Runs: append([]agents.RunStatus{}, runs[:n]...), More: len(runs) - n}, nil
 }
 

@@ -17,7 +17,7 @@ func (h Host) why(ctx context.Context, asked ID) (why.Way, error) {
 	if asked.ID == "" {
 		return why.Way{}, coded(client.CodeBad, "which id? want that of a message, a reply, a run or a call")
 	}
-	way, err := why.Find(ctx, h.JS, asked.ID, nil)
+	way, err := why.FindLive(ctx, h.client(), asked.ID, nil)
 	if err == nil {
 		way.Steps = seen(ctx, way.Steps, func(s why.Step) string { return s.Agent })
 		if len(way.Steps) == 0 {
