@@ -128,6 +128,7 @@ func (c channels) start(ctx context.Context, group *sync.WaitGroup, e settings.E
 	one.courier = plugins.New(plugins.Account{Channel: e.Channel, Instance: e.Instance, Settings: e.Settings.Common()}, channel, plugins.Parts{
 		NC: c.bus.NC, JS: c.bus.JS, Publisher: c.shared.Publisher, Files: c.shared.Files, Reader: c.shared.Reader, Host: c.opt.Name,
 		Log: c.log, Agents: func() []string { return build.Hearers(c.now.Load().Config, e) }, Session: c.identities.Session,
+		Buried: counts{c.Host}.DeadLetter,
 	})
 	if receiver, ok := channel.(plugins.Receiver); ok {
 		one.handler = receiver.Handler(one.courier.Inbox())

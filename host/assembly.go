@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"agenthost/agents/engine"
@@ -73,6 +74,7 @@ func (h *Host) assemble(b *bus.Bus) (*assembly, error) {
 	h.metrics.Lanes(a.fleet.LaneLags)
 	h.metrics.OldestWaiting(a.fleet.OldestWaiting)
 	h.metrics.Channels(h.accountStatus)
+	h.metrics.DeadLetters(h.configured)
 	a.parts = a.table(remote)
 	return a, nil
 }
@@ -123,6 +125,17 @@ func (c counts) DeadLetter(agent string) {
 		agent = engine.Unbound
 	}
 	c.metrics.DeadLetter(agent)
+}
+
+// configured are the ids of the agents that are configured at this moment.
+func (h *Host) configured() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, a := range h.now.Load().Config.Agents {
+			if !yield(a.ID) {
+				return
+			}
+		}
+	}
 }
 
 // remind does what the chat command /remind says.

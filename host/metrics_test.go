@@ -1,14 +1,20 @@
 package host_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"agenthost/bus"
 	"agenthost/host"
+	"agenthost/host/hosttest"
 	"agenthost/internal/waittest"
+	"agenthost/plugins"
 )
 
 // What a message leads to is counted once: the message, its run, its reply, and as a dead
@@ -29,6 +35,43 @@ func TestMessagesAreCounted(t *testing.T) {
 		`agenthost_outbound_messages_total{agent="demo",channel="demo",kind="reply"} 1`,
 		`agenthost_dead_letters_total{agent="demo"} 1`,
 		`agenthost_oldest_waiting_seconds{agent="demo"} 0`,
+	)
+}
+
+// A refusing is a channel whose platform takes nothing.
+type refusing struct{ *pager }
+
+func (refusing) Deliver(context.Context, plugins.Message) (string, error) {
+	return "", plugins.Permanent(errors.New("chat not found"))
+}
+
+// Dead letters of plugins count as those of lanes do, and all count from 0.
+func TestDeadLettersAreCounted(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "agenthost.yaml")
+	text := `
+nats: {embedded: {store: ./data, listen: ""}}
+http: {listen: "127.0.0.1:0"}
+models: {main: {provider: echo}}
+plugins: {pager: {night: {number: "555-0100"}}}
+agents:
+  - {id: ana, model: main, channels: [{channel: pager, instance: night}]}
+  - {id: bob, model: main, channels: [web]}
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(path, host.Options{Log: hosttest.Log(t), Channels: map[string]plugins.Maker{
+		"pager": func(map[string]any) (plugins.Channel, error) { return refusing{&pager{}}, nil },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosttest.Serve(t, h)
+	shows(t, h,
+		`agenthost_dead_letters_total{agent="bob"} 0`,
+		`agenthost_channel_undeliverable_total{channel="pager",instance="night"} 1`,
+		`agenthost_dead_letters_total{agent="ana"} 1`,
 	)
 }
 

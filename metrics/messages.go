@@ -16,8 +16,9 @@ func newMessages() messages {
 	}
 }
 
+// collectors are all but dead, which DeadLetters shows.
 func (m *messages) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.inbound, m.runs, m.outbound, m.dead}
+	return []prometheus.Collector{m.inbound, m.runs, m.outbound}
 }
 
 // InboundMessage counts a message of a channel that was accepted into a session.
@@ -34,6 +35,3 @@ func (r *Registry) RunEnded(agent, outcome string) {
 func (r *Registry) OutboundMessage(agent, channel, kind string) {
 	r.messages.outbound.WithLabelValues(agent, channel, kind).Inc()
 }
-
-// DeadLetter counts a dead letter that is stored.
-func (r *Registry) DeadLetter(agent string) { r.messages.dead.WithLabelValues(agent).Inc() }

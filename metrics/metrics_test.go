@@ -39,6 +39,7 @@ func full() *metrics.Registry {
 	r.OldestWaiting(func() iter.Seq2[string, time.Duration] {
 		return maps.All(map[string]time.Duration{"ana": 1500 * time.Millisecond})
 	})
+	r.DeadLetters(func() iter.Seq[string] { return slices.Values([]string{"ana", "bob"}) })
 	r.InboundMessage("ana", "web")
 	r.RunEnded("ana", "settled")
 	r.OutboundMessage("ana", "web", "reply")
@@ -120,6 +121,7 @@ func TestValues(t *testing.T) {
 		`agenthost_runs_total{agent="ana",outcome="settled"} 1`,
 		`agenthost_outbound_messages_total{agent="ana",channel="web",kind="reply"} 1`,
 		`agenthost_dead_letters_total{agent="ana"} 1`,
+		`agenthost_dead_letters_total{agent="bob"} 0`,
 		`agenthost_lane_lag{lane="3"} 5`,
 		`agenthost_lane_lag{lane="ana/0"} 1`,
 		`agenthost_oldest_waiting_seconds{agent="ana"} 1.5`,

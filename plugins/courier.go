@@ -47,7 +47,7 @@ func (a Account) deliverFor() time.Duration {
 	return cmp.Or(a.Settings.DeliverFor, settings.DefaultDeliverFor)
 }
 
-// Parts are what a Courier works with; all of them are needed.
+// Parts are what a Courier works with; all of them are needed, but for those that say otherwise.
 type Parts struct {
 	NC        *nats.Conn
 	JS        jetstream.JetStream
@@ -59,6 +59,8 @@ type Parts struct {
 	Agents    func() []string // the ids of those that are bound to the account, at this moment
 	// Session is the session of the direct chat with that key; nil: its own.
 	Session func(session.Key) session.Key
+	// Buried is told the agent of each reply that has become a dead letter; nil: nobody is.
+	Buried func(agent string)
 }
 
 // A Courier serves one account of a channel. Of all hosts that run one for the same

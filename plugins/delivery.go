@@ -218,7 +218,13 @@ func (d *delivery) bury(reason error) error {
 		return fmt.Errorf("encode dead letter: %w", err)
 	}
 	d.c.log.Error().Err(reason).Str("reply", d.out.ID).Str("agent", agent).Msg("reply is undeliverable; it is a dead letter")
-	return d.store(msg)
+	if err := d.store(msg); err != nil {
+		return err
+	}
+	if d.c.parts.Buried != nil {
+		d.c.parts.Buried(agent)
+	}
+	return nil
 }
 
 // codeUndeliverable is the code of such dead letters.
