@@ -120,6 +120,23 @@ func (g *DeadLetters) Get(ctx context.Context, seq uint64) (DeadLetter, error) {
 	return decodeDeadLetter(rec), nil
 }
 
+// Find finds the newest letter with an id: a letter that was retried and died again, or that is
+// as old as the stream remembers ids, may have that of one before it.
+func (g *DeadLetters) Find(ctx context.Context, id string) (found DeadLetter, err error) {
+	for l, err := range g.Letters(ctx, "", 0) {
+		if err != nil {
+			return DeadLetter{}, err
+		}
+		if l.ID == id {
+			found = l
+		}
+	}
+	if found.DeadSeq == 0 {
+		return found, fmt.Errorf("%w %q", ErrNoDeadLetter, id)
+	}
+	return found, nil
+}
+
 // Delete deletes the letter with number seq for good.
 func (g *DeadLetters) Delete(ctx context.Context, seq uint64) error {
 	err := g.delete(ctx, seq)

@@ -121,9 +121,10 @@ func (m ModelStatus) FullName() string {
 
 // ModelStatus is what a host reports about one of its models.
 type ModelStatus struct {
-	Name     string `json:"name"` // in the configuration
-	Provider string `json:"provider"`
-	Model    string `json:"model,omitempty"` // the provider's name for it
+	Name     string   `json:"name"` // in the configuration
+	Provider string   `json:"provider"`
+	Model    string   `json:"model,omitempty"`  // the provider's name for it
+	Agents   []string `json:"agents,omitempty"` // that may ask it, by themselves or on a channel
 	llm.GateStatus
 	Rate       llm.Rate `json:"rate,omitzero"`
 	SpentToday int64    `json:"spent_today,omitempty"` // in this UTC day, in micro-cents, all hosts together

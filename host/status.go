@@ -49,7 +49,7 @@ func (a *assembly) status(started time.Time) client.Status {
 		s.Partitions = append(s.Partitions, client.PartitionStatus(one))
 	}
 	spent := a.spentToday(a.bus.JS)
-	s.Models = modelStatus(now.Models, spent.Models)
+	s.Models = modelStatus(now, spent.Models)
 	for _, one := range a.fleet.Status() {
 		one.SpentToday, one.SpentMonth = spent.Agents[one.ID], a.spentMonth(a.bus.JS, now.Config, one.ID)
 		s.Agents = append(s.Agents, a.agentStatus(now, one))
@@ -68,15 +68,27 @@ func (a *assembly) agentStatus(now *build.Setup, one agents.Status) client.Agent
 	return s
 }
 
-func modelStatus(models build.Models, spent map[string]int64) []client.ModelStatus {
+func modelStatus(now *build.Setup, spent map[string]int64) []client.ModelStatus {
 	var list []client.ModelStatus
-	for _, gate := range models.Gates() {
-		m := models[gate.Name()]
+	for _, gate := range now.Models.Gates() {
+		m := now.Models[gate.Name()]
 		list = append(list, client.ModelStatus{
-			Name: gate.Name(), Provider: m.Link.Name, Model: m.Link.Model, GateStatus: gate.Status(), Rate: m.Config.Rate, SpentToday: spent[gate.Name()],
+			Name: gate.Name(), Provider: m.Link.Name, Model: m.Link.Model, Agents: askers(now.Agents, gate.Name()), GateStatus: gate.Status(), Rate: m.Config.Rate, SpentToday: spent[gate.Name()],
 		})
 	}
 	return list
+}
+
+// askers are the agents that may ask a model, by themselves or on a channel.
+func askers(all []config.Agent, model string) []string {
+	var ids []string
+	for _, a := range all {
+		bound := func(b agents.Binding) bool { return slices.Contains(b.Model, model) }
+		if slices.Contains(a.Model, model) || slices.ContainsFunc(a.Channels, bound) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
 }
 
 // spentWithin bounds what a status takes to look up money.

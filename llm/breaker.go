@@ -36,6 +36,7 @@ const (
 // It has no lock: its Gate has.
 type breaker struct {
 	state   State         // empty: closed
+	since   time.Time     // when it became that; zero: from the start
 	count   int           // failures in a row while closed, successes while half open
 	pause   time.Duration // how long it was open last
 	until   time.Time     // open: when it lets a probe through
@@ -93,6 +94,9 @@ func (b *breaker) open(now time.Time, pause time.Duration) {
 }
 
 func (b *breaker) turn(to State) {
+	if to != b.now() {
+		b.since = time.Now()
+	}
 	b.state, b.count, b.probing = to, 0, false
 	b.era++
 }

@@ -272,7 +272,8 @@ func (g *Gate) Reset() {
 // GateStatus is what a Gate does.
 type GateStatus struct {
 	Breaker  State     `json:"breaker"`
-	Until    time.Time `json:"until,omitzero"` // open: when a call is let through to see how it ends
+	Since    time.Time `json:"breaker_since,omitzero"` // when the breaker became that; zero: it has been closed from the start
+	Until    time.Time `json:"until,omitzero"`         // open: when a call is let through to see how it ends
 	Parked   time.Time `json:"parked_until,omitzero"`
 	InFlight int       `json:"inflight"`
 	Waiting  int       `json:"waiting"` // for their turn
@@ -282,7 +283,7 @@ type GateStatus struct {
 func (g *Gate) Status() GateStatus {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s := GateStatus{Breaker: g.breaker.now(), InFlight: g.inFlight, Waiting: g.line.length}
+	s := GateStatus{Breaker: g.breaker.now(), Since: g.breaker.since, InFlight: g.inFlight, Waiting: g.line.length}
 	if s.Breaker == Open {
 		s.Until = g.breaker.until
 	}

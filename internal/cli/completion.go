@@ -61,7 +61,7 @@ func sourceOf(cmd *cobra.Command, name string) source {
 		return liveAgents
 	case name == "KEY", name == "SESSION":
 		return liveSessions
-	case name == "SEQ":
+	case name == "SEQ", name == "SEQ|ID":
 		return liveLetters
 	case name == "ID" && cmd.Parent().Name() == "memory":
 		return liveNotes

@@ -208,22 +208,24 @@ func (a *app) printOrder(id, state, words string) error {
 }
 
 func (a *app) approvalsAllowedCommand() *cobra.Command {
+	l := &cli.ListFlags{}
 	cmd := &cobra.Command{
 		Use:   "allowed",
 		Short: "List standing approvals",
 		Example: `  agenthost approvals allowed
-  agenthost approvals allowed --json`,
+  agenthost approvals allowed --agent assistant --json`,
 		Args: cli.Takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithClient(cmd.Context(), func(c *client.Client) error { return a.listAllowed(cmd.Context(), c) })
-		},
 	}
+	l.Register(a.App, cmd, func(ctx context.Context) error {
+		return a.WithClient(ctx, func(c *client.Client) error { return a.listAllowed(ctx, c, l) })
+	})
 	a.ConfigFlag(cmd)
 	return cmd
 }
 
-func (a *app) listAllowed(ctx context.Context, c *client.Client) error {
+func (a *app) listAllowed(ctx context.Context, c *client.Client, l *cli.ListFlags) error {
 	list, err := c.Allowed(ctx)
+	list = slices.DeleteFunc(list, func(one client.Allowed) bool { return !l.Keeps(one.Agent, one.At) })
 	switch {
 	case err != nil:
 		return err

@@ -76,24 +76,25 @@ func (a *app) deadList(ctx context.Context, g *client.DeadLetters, l *cli.ListFl
 
 func (a *app) deadShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "show SEQ",
-		Short:   "Show a dead letter",
-		Example: "  agenthost dead show 12",
-		Args:    cli.Takes("SEQ"),
+		Use:   "show SEQ|ID",
+		Short: "Show a dead letter",
+		Long:  "Show shows a dead letter, by its number or by the id that ls --json has of it.",
+		Example: `  agenthost dead show 12
+  agenthost dead show dead:assistant:AGENT_INBOUND:62`,
+		Args: cli.Takes("SEQ|ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			seq, err := sequence(args[0])
-			if err != nil {
+			if err := checkLetter(args[0]); err != nil {
 				return err
 			}
-			return a.withDeadLetters(cmd.Context(), func(g *client.DeadLetters) error { return a.deadShow(cmd.Context(), g, seq) })
+			return a.withDeadLetters(cmd.Context(), func(g *client.DeadLetters) error { return a.deadShow(cmd.Context(), g, args[0]) })
 		},
 	}
 	a.ConfigFlag(cmd)
 	return cmd
 }
 
-func (a *app) deadShow(ctx context.Context, g *client.DeadLetters, seq uint64) error {
-	l, err := g.Get(ctx, seq)
+func (a *app) deadShow(ctx context.Context, g *client.DeadLetters, name string) error {
+	l, err := letterOf(ctx, g, name)
 	switch {
 	case err != nil:
 		return err

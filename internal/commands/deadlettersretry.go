@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"agenthost/client"
 	"agenthost/internal/cli"
@@ -15,10 +16,11 @@ import (
 func (a *app) deadRetryCommand() *cobra.Command {
 	which := &selection{}
 	cmd := &cobra.Command{
-		Use:   "retry SEQ... | --all [AGENT]",
+		Use:   "retry SEQ|ID... | --all [AGENT]",
 		Short: "Send the message of a dead letter again",
 		Long: `Retry sends the message of a dead letter again, as a new one, and deletes the
-letter. A message that still cannot be handled becomes a dead letter again.`,
+letter. A message that still cannot be handled becomes a dead letter again. A letter
+is named by its number, or by the id that ls --json has of it.`,
 		Example: `  agenthost dead retry 12
   agenthost dead retry --all assistant`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,10 +68,11 @@ func (a *app) deadPurgeCommand() *cobra.Command {
 	which := &selection{}
 	var deletion *cli.Deletion
 	cmd := &cobra.Command{
-		Use:   "purge SEQ... | --all [AGENT]",
+		Use:   "purge SEQ|ID... | --all [AGENT]",
 		Short: "Delete dead letters for good",
 		Long: `Purge deletes dead letters for good. It asks for confirmation; without a
-terminal it needs --force.`,
+terminal it needs --force. A letter is named by its number, or by the id that ls
+--json has of it.`,
 		Example: `  agenthost dead purge 12
   agenthost dead purge --all assistant --force`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -112,12 +115,12 @@ func (s *selection) register(cmd *cobra.Command) {
 		case s.all && len(args) == 1:
 			return cli.CheckAgent(args[0])
 		case !s.all && len(args) == 0:
-			return errors.New("want SEQ, or --all")
+			return errors.New("want SEQ or ID, or --all")
 		case s.all:
 			return nil
 		}
 		for _, arg := range args {
-			if _, err := sequence(arg); err != nil {
+			if err := checkLetter(arg); err != nil {
 				return err
 			}
 		}
@@ -136,11 +139,7 @@ func (s *selection) of(ctx context.Context, g *client.DeadLetters, args []string
 	}
 	var list []client.DeadLetter
 	for _, arg := range args {
-		seq, err := sequence(arg)
-		if err != nil {
-			return nil, err
-		}
-		l, err := g.Get(ctx, seq)
+		l, err := letterOf(ctx, g, arg)
 		if err != nil {
 			return nil, err
 		}
@@ -157,11 +156,25 @@ func agentOf(args []string) (string, error) {
 	return args[0], cli.CheckAgent(args[0])
 }
 
-// sequence reads the number of a dead letter.
-func sequence(arg string) (uint64, error) {
-	seq, err := strconv.ParseUint(arg, 10, 64)
-	if err != nil || seq == 0 {
-		return 0, cli.Usage("dead letter %q: want its number, as ls shows it", arg)
+// checkLetter checks what names a dead letter: its number, or its id.
+func checkLetter(name string) error {
+	if seq, err := strconv.ParseUint(name, 10, 64); err == nil && seq > 0 || isLetterID(name) {
+		return nil
 	}
-	return seq, nil
+	return cli.Usage("dead letter %q: want its number or its id, as ls shows them", name)
+}
+
+// isLetterID reports whether a name is an id, such as dead:ana:AGENT_INBOUND:62.
+func isLetterID(name string) bool { return strings.Contains(name, ":") }
+
+// letterOf is the dead letter with a number or an id.
+func letterOf(ctx context.Context, g *client.DeadLetters, name string) (client.DeadLetter, error) {
+	if isLetterID(name) {
+		return g.Find(ctx, name)
+	}
+	seq, err := strconv.ParseUint(name, 10, 64)
+	if err != nil {
+		return client.DeadLetter{}, checkLetter(name)
+	}
+	return g.Get(ctx, seq)
 }

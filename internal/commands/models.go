@@ -32,26 +32,24 @@ those for a while. These commands show and change that state.`,
 }
 
 func (a *app) modelsListCommand() *cobra.Command {
+	l := &cli.ListFlags{}
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List models, with breaker, park, rate and what was spent today",
 		Long: `Ls has a line for each model on each host. An open breaker lets no call through
 until the time shown; a parked model is not called until its rate limit is over.
 RATE is the configured limit. SPENT TODAY is the sum over all hosts since midnight
-UTC, with --json in micro-cents.`,
+UTC, with --json in micro-cents. --agent leaves those that the agent may ask, by
+itself or on a channel, --since those whose breaker has changed since then.`,
 		Example: `  agenthost models ls
+  agenthost models ls --agent assistant --watch
   agenthost models ls -s nats://10.0.0.5:4222 --json`,
 		Args: cli.Takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithClient(cmd.Context(), func(c *client.Client) error {
-				list, err := c.Models(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return a.printModels(list)
-			})
-		},
 	}
+	l.Register(a.App, cmd, func(ctx context.Context) error {
+		return a.WithClient(ctx, func(c *client.Client) error { return a.listModels(ctx, c, l) })
+	})
+	cmd.Flags().Lookup("since").Usage = "only those whose breaker has changed since then: a duration such as 90m or 2d, or a date"
 	a.ConfigFlag(cmd)
 	return cmd
 }
@@ -88,14 +86,33 @@ func (a *app) modelsResetCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printModels(list []client.HostModel) error {
+func (a *app) listModels(ctx context.Context, c *client.Client, l *cli.ListFlags) error {
+	list, err := c.Models(ctx)
+	if err != nil {
+		return err
+	}
+	if l.Agent != "" {
+		list = slices.DeleteFunc(list, func(m client.HostModel) bool { return !slices.Contains(m.Agents, l.Agent) })
+	}
+	some := len(list) > 0
+	list = slices.DeleteFunc(list, func(m client.HostModel) bool { return !l.Keeps(l.Agent, m.Since) })
 	switch {
 	case a.JSON:
 		return a.PrintJSON(list)
+	case len(list) == 0 && some:
+		fmt.Fprintln(a.Stdout, "no breaker has changed since then")
+		return nil
+	case len(list) == 0 && l.Agent != "":
+		fmt.Fprintf(a.Stdout, "no host has a model for %s\n", l.Agent)
+		return nil
 	case len(list) == 0:
 		fmt.Fprintln(a.Stdout, "no host has a model")
 		return nil
 	}
+	return a.printModels(list)
+}
+
+func (a *app) printModels(list []client.HostModel) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tMODEL\tBREAKER\tPARKED\tRATE\tIN FLIGHT\tWAITING\tSPENT TODAY\tHOST")
 	for _, m := range list {

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,22 +80,28 @@ func (a *app) addToken(ctx context.Context, c *client.Client, want client.Token)
 }
 
 func (a *app) tokensListCommand() *cobra.Command {
+	l := &cli.ListFlags{}
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List the tokens that were made",
 		Example: `  agenthost tokens ls
   agenthost tokens ls --json`,
 		Args: cli.Takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithClient(cmd.Context(), func(c *client.Client) error {
-				list, err := c.Tokens(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return a.printTokens(list)
-			})
-		},
 	}
+	l.Register(a.App, cmd, func(ctx context.Context) error {
+		return a.WithClient(ctx, func(c *client.Client) error {
+			list, err := c.Tokens(ctx)
+			if err != nil {
+				return err
+			}
+			return a.printTokens(slices.DeleteFunc(list, func(one client.Token) bool {
+				bars := len(one.Agents) > 0 && !slices.Contains(one.Agents, l.Agent)
+				return l.Agent != "" && bars || !l.Keeps(l.Agent, one.MadeAt)
+			}))
+		})
+	})
+	cmd.Flags().Lookup("agent").Usage = "only those that are good for the agent with this `id`"
+	cmd.Flags().Lookup("since").Usage = "only those that were made since then: a duration such as 90m or 2d, or a date"
 	a.ConfigFlag(cmd)
 	return cmd
 }
