@@ -422,6 +422,60 @@ func TestWhyTakenByNoRun(t *testing.T) {
 	}
 }
 
+// What was begun is sent again under another id: the way goes on with that.
+func TestWhySentAgain(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, bound(t, agents.Binding{}))
+	write(t, h, "ana", "m1")
+	allDone(t, h, 1)
+	publishDead(t, h.Bus().NC, bus.DeadLetter{
+		ID: "dead:demo:AGENT_INBOUND:1", Agent: "demo", Code: "internal", Subject: "plugin.inbound.demo", Stream: bus.InboundStream, Seq: 1,
+		Attempts: 5, At: time.Now(), Payload: `{"id":"m1","from":"ana","text":"m1"}`,
+	})
+	waittest.Until(t, "m1 is dead", func() bool { return way(t, h, "m1").State == why.Dead })
+	letters, err := clientOf(h).DeadLetters(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	letter, err := letters.Find(t.Context(), "dead:demo:AGENT_INBOUND:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := letters.Retry(t.Context(), letter); err != nil {
+		t.Fatal(err)
+	}
+	allDone(t, h, 2)
+	w := way(t, h, "m1")
+	if got := steps(w); w.State != why.Answered || strings.Count(got, why.SentAgain) != 1 || strings.Count(got, why.Started) != 2 || strings.Count(got, why.Accepted) != 2 {
+		t.Errorf("got %s; %s", w.State, got)
+	}
+}
+
+// A message goes by the id of its envelope; that of its publication means the same one.
+func TestWhyByTheIDOfThePublication(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, bound(t, agents.Binding{Senders: agents.Senders{Deny: []string{"bob"}}}))
+	for _, from := range []string{"ana", "bob"} {
+		msg, err := bus.NewMessage("plugin.inbound.demo", bus.Inbound{ID: "of " + from, From: from, Text: "hi"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		msg.Header.Set(nats.MsgIdHdr, "published by "+from)
+		if err := h.Bus().NC.PublishMsg(msg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.Bus().NC.Publish("plugin.inbound.demo", []byte(`{"from":"bob","text":"hi"}`)); err != nil {
+		t.Fatal(err)
+	}
+	allDone(t, h, 3)
+	for id, state := range map[string]string{"published by ana": why.Answered, "published by bob": why.Dead, bus.InboundStream + ":3": why.Dead} {
+		if w := way(t, h, id); w.ID != id || w.State != state || w.Kind != why.Inbound {
+			t.Errorf("%s: got %s %s %s, want %s; %s", id, w.ID, w.Kind, w.State, state, steps(w))
+		}
+	}
+}
+
 // An answer to a question is in the log without being an input of a run: it is no dead message.
 func TestWhyAnAnswer(t *testing.T) {
 	t.Parallel()

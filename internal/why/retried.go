@@ -57,14 +57,7 @@ func (s *search) sentAgain(ctx context.Context, stream string, was place, rec re
 	case stream == bus.OutboundStream:
 		return s.delivered(ctx, step)
 	case step.ID != "" && step.ID != s.id: // it is another message to its session
-		again, err := s.another(step.ID).find(ctx)
-		if err != nil {
-			return err
-		}
-		for _, step := range again.Steps {
-			s.add(step)
-		}
-		s.is(again.Kind, again.State)
+		return s.as(ctx, step.ID)
 	}
 	return nil
 }

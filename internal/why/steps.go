@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -203,7 +204,11 @@ func (s *search) lookIntoInbound(ctx context.Context) error {
 			if err != nil {
 				return absent(err)
 			}
-			if rec.Header.Get(nats.MsgIdHdr) != s.id && idIn(rec.Data) != s.id {
+			id := cmp.Or(idIn(rec.Data), rec.Header.Get(nats.MsgIdHdr), fmt.Sprintf("%s:%d", stream, rec.Seq))
+			if id != s.id && rec.Header.Get(nats.MsgIdHdr) == s.id {
+				return s.as(ctx, id)
+			}
+			if id != s.id {
 				continue
 			}
 			s.is(Inbound, Waiting)
@@ -212,6 +217,20 @@ func (s *search) lookIntoInbound(ctx context.Context) error {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// as adds the way of another id by which the message goes: the one that is asked for is that of
+// its publication, or it was sent again under another.
+func (s *search) as(ctx context.Context, id string) error {
+	way, err := s.another(id).find(ctx)
+	if err != nil {
+		return err
+	}
+	s.is(way.Kind, way.State)
+	for _, step := range way.Steps {
+		s.add(step)
 	}
 	return nil
 }
