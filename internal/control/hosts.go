@@ -86,6 +86,9 @@ func (h Host) statuses(ctx context.Context, _ none) ([]client.Status, error) {
 	hosts, err := h.client().EveryHost(ctx)
 	for i := range hosts {
 		hosts[i].Agents = seen(ctx, hosts[i].Agents, func(a client.AgentStatus) string { return a.ID })
+		for j := range hosts[i].Models {
+			hosts[i].Models[j].Agents = seen(ctx, hosts[i].Models[j].Agents, itself)
+		}
 		if callerOf(ctx).limited() {
 			hosts[i].ToolFaults, hosts[i].Refused = nil, nil
 		}

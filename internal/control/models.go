@@ -38,8 +38,19 @@ type ModelListing struct {
 
 func (h Host) models(ctx context.Context, _ none) (ModelListing, error) {
 	list, err := h.client().Models(ctx)
-	return ModelListing{notNil(list)}, err
+	return ModelListing{askedBy(ctx, list)}, err
 }
+
+// askedBy is a list of models without the agents that the caller of ctx may not see.
+func askedBy(ctx context.Context, list []client.HostModel) []client.HostModel {
+	for i := range list {
+		list[i].Agents = seen(ctx, list[i].Agents, itself)
+	}
+	return notNil(list)
+}
+
+// itself is the agent of a list of their ids.
+func itself(id string) string { return id }
 
 // A BreakerReport is the breakers of a model on all hosts.
 type BreakerReport struct {
@@ -55,5 +66,5 @@ func (h Host) setBreaker(ctx context.Context, o breakerOrder) (BreakerReport, er
 		return BreakerReport{}, coded(client.CodeBad, "action is %q; want trip or reset", o.Action)
 	}
 	b, err := set(ctx, o.Model)
-	return BreakerReport{notNil(b.Models), b.Missed}, err
+	return BreakerReport{askedBy(ctx, b.Models), b.Missed}, err
 }

@@ -38,8 +38,8 @@ func (s *search) lookIntoRetries(ctx context.Context) error {
 			if err != nil {
 				return absent(err)
 			}
-			if was, ok := retriedOf(rec); ok && s.places[was] { // what was sent again may be so once more
-				if err := s.sentAgain(ctx, in.stream, was, rec); err != nil {
+			if agent, was, ok := retriedOf(rec); ok && s.places[was] { // what was sent again may be so once more
+				if err := s.sentAgain(ctx, agent, in.stream, was, rec); err != nil {
 					return err
 				}
 			}
@@ -49,9 +49,9 @@ func (s *search) lookIntoRetries(ctx context.Context) error {
 }
 
 // sentAgain adds that the message of a place was sent again.
-func (s *search) sentAgain(ctx context.Context, stream string, was place, rec records.Record) error {
+func (s *search) sentAgain(ctx context.Context, agent, stream string, was place, rec records.Record) error {
 	s.places[place{stream, rec.Seq}], s.refused[was] = true, true
-	step := Step{At: rec.Time, What: SentAgain, Stream: stream, Seq: rec.Seq, Subject: rec.Subject, ID: idIn(rec.Data)}
+	step := Step{At: rec.Time, What: SentAgain, Agent: agent, Stream: stream, Seq: rec.Seq, Subject: rec.Subject, ID: idIn(rec.Data)}
 	s.add(step)
 	switch {
 	case stream == bus.OutboundStream:
@@ -62,15 +62,15 @@ func (s *search) sentAgain(ctx context.Context, stream string, was place, rec re
 	return nil
 }
 
-// retriedOf is the place of the message that a message repeats, as its name says:
+// retriedOf is the agent and the place of the message that a message repeats, as its name says:
 // retry:dead:<agent>:<stream>:<seq>:<number of the letter>.
-func retriedOf(rec records.Record) (was place, ok bool) {
+func retriedOf(rec records.Record) (agent string, was place, ok bool) {
 	name, ok := strings.CutPrefix(rec.Header.Get(nats.MsgIdHdr), "retry:dead:")
 	parts := strings.Split(name, ":")
 	if !ok || len(parts) != 4 {
-		return place{}, false
+		return "", place{}, false
 	}
-	was.stream = parts[1]
+	agent, was.stream = parts[0], parts[1]
 	_, err := fmt.Sscan(parts[2], &was.seq)
-	return was, err == nil
+	return agent, was, err == nil
 }
