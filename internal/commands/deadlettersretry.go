@@ -115,7 +115,7 @@ func (s *selection) register(cmd *cobra.Command) {
 		case s.all && len(args) == 1:
 			return cli.CheckAgent(args[0])
 		case !s.all && len(args) == 0:
-			return errors.New("want SEQ or ID, or --all")
+			return errors.New("want SEQ, or --all")
 		case s.all:
 			return nil
 		}
