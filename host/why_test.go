@@ -476,6 +476,26 @@ func TestWhyByTheIDOfThePublication(t *testing.T) {
 	}
 }
 
+// Two messages that are each published under the id of the other have each its way.
+func TestWhyOfIDsThatCross(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, bound(t, agents.Binding{}))
+	for id, name := range map[string]string{"a": "b", "b": "a"} {
+		msg, err := bus.NewMessage("plugin.inbound.demo", bus.Inbound{ID: id, From: "ana", Text: "hi"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		msg.Header.Set(nats.MsgIdHdr, name)
+		if err := h.Bus().NC.PublishMsg(msg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allDone(t, h, 2)
+	if w := way(t, h, "a"); w.State != why.Answered {
+		t.Errorf("got %s; %s", w.State, steps(w))
+	}
+}
+
 // An answer to a question is in the log without being an input of a run: it is no dead message.
 func TestWhyAnAnswer(t *testing.T) {
 	t.Parallel()

@@ -224,6 +224,9 @@ func (s *search) lookIntoInbound(ctx context.Context) error {
 // as adds the way of another id by which the message goes: the one that is asked for is that of
 // its publication, or it was sent again under another.
 func (s *search) as(ctx context.Context, id string) error {
+	if s.ids[id] { // each may name the other
+		return nil
+	}
 	way, err := s.another(id).find(ctx)
 	if err != nil {
 		return err

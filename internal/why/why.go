@@ -98,6 +98,7 @@ type search struct {
 	way     Way
 	seen    map[string]bool // steps that are there already
 
+	ids       map[string]bool                      // that are looked for, of all searches for one way
 	lanes     map[string][]*jetstream.ConsumerInfo // by stream
 	mentioned bool                                 // a session has the id, whatever for
 	places    map[place]bool                       // of the message and its replies
@@ -110,7 +111,7 @@ func Find(ctx context.Context, js jetstream.JetStream, id string, looked func(n 
 	if looked == nil {
 		looked = func(int) {}
 	}
-	s := &search{js: js, reader: records.NewReader(js), archive: session.NewArchive(js), looked: looked}
+	s := &search{js: js, reader: records.NewReader(js), archive: session.NewArchive(js), looked: looked, ids: map[string]bool{}}
 	way, err := s.another(id).find(ctx)
 	if err != nil {
 		return Way{}, fmt.Errorf("why %s: %w", id, err)
@@ -120,8 +121,9 @@ func Find(ctx context.Context, js jetstream.JetStream, id string, looked func(n 
 
 // another is a search like s for an id.
 func (s *search) another(id string) *search {
+	s.ids[id] = true
 	return &search{
-		js: s.js, reader: s.reader, archive: s.archive, id: id, looked: s.looked, way: Way{ID: id}, seen: map[string]bool{},
+		ids: s.ids, js: s.js, reader: s.reader, archive: s.archive, id: id, looked: s.looked, way: Way{ID: id}, seen: map[string]bool{},
 		lanes: map[string][]*jetstream.ConsumerInfo{}, places: map[place]bool{}, refused: map[place]bool{},
 	}
 }
