@@ -255,6 +255,7 @@ func TestChangesOfWhatIsWithdrawn(t *testing.T) {
 			for range 2 {
 				w.alter(bus.Inbound{ID: "w1", Withdraws: "m01"})
 			}
+			w.alter(bus.Inbound{ID: "e1", Edits: "m01", Text: "other"}) // it comes again
 			w.alter(bus.Inbound{ID: "e2", Edits: "m01", Text: "too late"})
 			w.alter(bus.Inbound{ID: "w2", Withdraws: "m01"})
 			w.pass()

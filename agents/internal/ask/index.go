@@ -101,6 +101,7 @@ func (q *Index) add(w Waiting) {
 	if len(places) == 0 {
 		return
 	}
+	q.asks(w)
 	if !isAway(w) {
 		key := session.Key(w.Session)
 		q.own[key] = append(q.own[key], asked{w.ID, w.Agent, w.Kind, w.Options, w.Number, w.AskedAt})

@@ -12,6 +12,7 @@ import (
 type takenNumbers struct {
 	agent, session string
 	highest        int
+	end            *time.Timer
 }
 
 // takenFor is longer than a question takes from its wording to the bucket.
@@ -31,12 +32,12 @@ func (q *Index) TakeNumbers(w Waiting, own, n int) (first int) {
 			}
 		}
 	}
-	taken := &takenNumbers{w.Agent, w.Session, before + n}
+	taken := &takenNumbers{agent: w.Agent, session: w.Session, highest: before + n}
 	q.giveBack(w)
 	for _, place := range placesOf(w) {
 		q.taken[place] = append(q.taken[place], taken)
 	}
-	time.AfterFunc(takenFor, func() {
+	taken.end = time.AfterFunc(takenFor, func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.drop(placesOf(w), func(other *takenNumbers) bool { return other == taken })
@@ -51,9 +52,23 @@ func (q *Index) giveBack(w Waiting) {
 	q.drop(placesOf(w), func(taken *takenNumbers) bool { return taken.isOf(w) })
 }
 
+// asks ends it when the last of the questions that it was for is known.
+func (q *Index) asks(w Waiting) {
+	q.drop(placesOf(w), func(taken *takenNumbers) bool { return taken.isOf(w) && max(w.Number, 1) >= taken.highest })
+}
+
 func (q *Index) drop(places []string, which func(*takenNumbers) bool) {
+	if len(q.taken) == 0 {
+		return
+	}
 	for _, place := range places {
-		left := slices.DeleteFunc(q.taken[place], which)
+		left := slices.DeleteFunc(q.taken[place], func(taken *takenNumbers) bool {
+			over := which(taken)
+			if over {
+				taken.end.Stop()
+			}
+			return over
+		})
 		if q.taken[place] = left; len(left) == 0 {
 			delete(q.taken, place)
 		}

@@ -71,14 +71,13 @@ func (c *Conversation) dropWithdrawn() (wait bool) {
 			wait = true
 			continue
 		}
-		after := false // change, so that nothing waited any more
-		for _, it := range ending {
+		after := slices.Index(ending, change) + 1 // what comes from here on finds nothing that waits
+		for i, it := range ending {
 			c.takeOut(it)
-			same := it.Input.ID == change.Input.ID
-			if it.Withdrawn = !after || same || !it.Changes(); !it.Withdrawn {
+			copied := slices.ContainsFunc(ending[:min(i, after)], func(other *message.Item) bool { return other.Input.ID == it.Input.ID })
+			if it.Withdrawn = i < after || copied || !it.Changes(); !it.Withdrawn {
 				it.Refusal = c.reader().Mistake(it, "change_unknown")
 			}
-			after = after || same
 			c.refusals = append(c.refusals, it)
 		}
 	}
