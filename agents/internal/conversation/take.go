@@ -8,9 +8,12 @@ import (
 
 // take takes the inputs of the next run off the queue; there are several only
 // where they are collected. What the log has answered is answered again from
-// there.
+// there. It ends with the error of a log that takes nothing any more.
 func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 	for {
+		if err := journal.Err(); err != nil {
+			return nil, err
+		}
 		c.endWithdrawn(journal)
 		c.mu.Lock()
 		c.ordersFirst()

@@ -74,6 +74,8 @@ func (c *Conversation) Work() {
 	switch {
 	case errors.Is(err, errOutdated):
 		c.reread()
+	case err != nil && errors.Is(err, journal.Err()):
+		c.brokeOff(nil, err)
 	case err != nil:
 		c.leave()
 	case len(items) == 0:

@@ -1,0 +1,56 @@
+package conversation
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"agenthost/run"
+	"agenthost/session"
+)
+
+// What is to be ended waits for a log that takes it: nothing is tried again and again on one
+// to which another host has written.
+func TestTakeEndsWithABrokenLog(t *testing.T) {
+	t.Parallel()
+	c, _ := busyConversation(t, 0)
+	c.Agent.Work = t.Context()
+	c.setCurrent(c.newRunner(nil, "", nil))
+	open := func() *session.Log {
+		journal, err := c.Agent.Parts.Store.Open(t.Context(), "ana", "web/dm/ana")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return journal
+	}
+	add := func(journal *session.Log, id string) error {
+		stored := make(chan error, 1)
+		journal.Add(t.Context(), []run.Event{{Type: run.InputWithdrawn, At: time.Now(), Input: &run.Input{ID: id, Subject: "plugin.inbound.web", Seq: 1}}}, func(err error) { stored <- err })
+		return <-stored
+	}
+	journal, other := open(), open()
+	if err := add(other, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := add(journal, "b"); !errors.Is(err, session.ErrFenced) {
+		t.Fatalf("got %v, want %v", err, session.ErrFenced)
+	}
+	said, withdrawal := chatMessage(1, "a"), chatMessage(2, "")
+	withdrawal.Origin.Inbound.Withdraws = said.Input.ID
+	put(c, said)
+	put(c, withdrawal)
+	c.running = true
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.take(journal)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, session.ErrFenced) || len(c.Queue) != 2 {
+			t.Errorf("got %v with %d inputs left, want %v and both", err, len(c.Queue), session.ErrFenced)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it goes on without an end")
+	}
+}
