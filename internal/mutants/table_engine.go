@@ -3,6 +3,12 @@ package main
 // Of the runtime of an agent: what is committed, published and acknowledged when.
 var engineMutants = []mutant{
 	{
+		name: "broken-log-tried-on", breaks: "a log that takes nothing any more is opened again",
+		file: "agents/internal/conversation/take.go", pkg: "./agents/internal/conversation", tests: []string{"TestTakeEndsWithABrokenLog"},
+		old: `		if err := journal.Err(); err != nil {`,
+		new: `		if err := journal.Err(); false && err != nil {`,
+	},
+	{
 		name: "ack-before-commit", breaks: "a message is acknowledged after its commit",
 		file: "agents/internal/conversation/finish.go", pkg: "./agents/engine", tests: []string{"TestUncommittedRunOutlivesACrash"}, ci: true,
 		old: `	crash.Point("before-commit")
