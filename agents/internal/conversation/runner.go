@@ -130,7 +130,7 @@ func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
 	}
 	select {
 	case <-t.c.nudge: // messages go before signals of calls, and not by chance
-		return t.nudged(ctx)
+		return t.interject(ctx)
 	default:
 	}
 	select {
@@ -146,21 +146,13 @@ func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
 		}
 		return t.Journal.Step(sig, t.Profile.Limits()), nil
 	case <-t.c.nudge:
-		return t.nudged(ctx)
+		return t.interject(ctx)
 	case <-ctx.Done():
 		if t.Agent.Work.Err() != nil {
 			return nil, errStopping
 		}
 		return t.fault(&run.Error{Code: llm.CodeRunTimeout}, nil), nil
 	}
-}
-
-// nudged looks at what has come, and gives it to the machine.
-func (t *runner) nudged(ctx context.Context) ([]run.Effect, error) {
-	if err := t.Journal.Err(); err != nil { // of a commit beside the run
-		return nil, err
-	}
-	return t.interject(ctx)
 }
 
 // effect performs one effect. ended reports whether it was the last commit.

@@ -16,6 +16,9 @@ import (
 // its turn.
 func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 	for {
+		if err := t.Journal.Err(); err != nil { // of a commit beside the run
+			return nil, err
+		}
 		it, sig, ok := t.c.interjection(t.Journal)
 		if !ok {
 			return nil, nil

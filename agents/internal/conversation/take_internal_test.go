@@ -15,26 +15,7 @@ func TestTakeEndsWithABrokenLog(t *testing.T) {
 	t.Parallel()
 	c, _ := busyConversation(t, 0)
 	c.Agent.Work = t.Context()
-	c.setCurrent(c.newRunner(nil, "", nil))
-	open := func() *session.Log {
-		journal, err := c.Agent.Parts.Store.Open(t.Context(), "ana", "web/dm/ana")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return journal
-	}
-	add := func(journal *session.Log, id string) error {
-		stored := make(chan error, 1)
-		journal.Add(t.Context(), []run.Event{{Type: run.InputWithdrawn, At: time.Now(), Input: &run.Input{ID: id, Subject: "plugin.inbound.web", Seq: 1}}}, func(err error) { stored <- err })
-		return <-stored
-	}
-	journal, other := open(), open()
-	if err := add(other, "a"); err != nil {
-		t.Fatal(err)
-	}
-	if err := add(journal, "b"); !errors.Is(err, session.ErrFenced) {
-		t.Fatalf("got %v, want %v", err, session.ErrFenced)
-	}
+	journal := brokenLog(t, c)
 	said, withdrawal := chatMessage(1, "a"), chatMessage(2, "")
 	withdrawal.Origin.Inbound.Withdraws = said.Input.ID
 	put(c, said)
@@ -53,4 +34,40 @@ func TestTakeEndsWithABrokenLog(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("it goes on without an end")
 	}
+}
+
+// The same for a run that looks at what has come.
+func TestInterjectionEndsWithABrokenLog(t *testing.T) {
+	t.Parallel()
+	c, _ := busyConversation(t, 0)
+	c.Agent.Work = t.Context()
+	put(c, chatMessage(1, "/stop"))
+	if _, err := c.newRunner(brokenLog(t, c), "r1", nil).interject(t.Context()); !errors.Is(err, session.ErrFenced) || len(c.Queue) != 1 {
+		t.Errorf("got %v with %d inputs left, want %v and one", err, len(c.Queue), session.ErrFenced)
+	}
+}
+
+// brokenLog is the log of a session to which another host has written since it was opened.
+func brokenLog(t *testing.T, c *Conversation) *session.Log {
+	t.Helper()
+	open := func() *session.Log {
+		journal, err := c.Agent.Parts.Store.Open(t.Context(), "ana", c.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return journal
+	}
+	add := func(journal *session.Log, id string) error {
+		stored := make(chan error, 1)
+		journal.Add(t.Context(), []run.Event{{Type: run.InputWithdrawn, At: time.Now(), Input: &run.Input{ID: id, Subject: "plugin.inbound.web", Seq: 1}}}, func(err error) { stored <- err })
+		return <-stored
+	}
+	journal, other := open(), open()
+	if err := add(other, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := add(journal, "b"); !errors.Is(err, session.ErrFenced) {
+		t.Fatalf("got %v, want %v", err, session.ErrFenced)
+	}
+	return journal
 }
