@@ -6,6 +6,9 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
+// HandedOnHeader holds what a message was before a host handed it on to a partition.
+const HandedOnHeader = "Agent-Handed-On"
+
 // SessionKeyHeader names the session whose run a message is of, or for.
 const SessionKeyHeader = "Agent-Session-Key"
 

@@ -43,7 +43,7 @@ func (c *Config) resolvePaths(folder string) {
 	c.resolvePluginPaths(folder)
 }
 
-// fileSum is the checksum of a file, empty where there is none to be read again.
+// fileSum is the checksum of a regular file, empty for anything else.
 func fileSum(path string) string {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return ""

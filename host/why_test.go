@@ -397,7 +397,7 @@ func TestWhyWithoutSession(t *testing.T) {
 	}
 }
 
-// What no run takes, and nobody answers, does not wait for one.
+// A message that was acknowledged without a run and without an answer does not count as waiting.
 func TestWhyTakenByNoRun(t *testing.T) {
 	t.Parallel()
 	h, _ := start(t, bound(t, agents.Binding{Senders: agents.Senders{Allow: []string{"ana"}, Deny: []string{"bob"}}}))

@@ -12,8 +12,8 @@ type deadLetters struct {
 	agents func() iter.Seq[string]
 }
 
-// DeadLetters shows how many dead letters there are of each agent, also of those of which
-// there are none, as agents names them at the time; it is called once.
+// DeadLetters shows the count of dead letters by agent, 0 for an agent without any. The
+// function agents lists the configured agents. Call DeadLetters once.
 func (r *Registry) DeadLetters(agents func() iter.Seq[string]) {
 	r.all.MustRegister(&deadLetters{r.messages.dead, agents})
 }

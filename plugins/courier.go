@@ -59,7 +59,7 @@ type Parts struct {
 	Agents    func() []string // the ids of those that are bound to the account, at this moment
 	// Session is the session of the direct chat with that key; nil: its own.
 	Session func(session.Key) session.Key
-	// Buried is told the agent of each reply that has become a dead letter; nil: nobody is.
+	// Buried is called with the agent of each reply that becomes a dead letter. It may be nil.
 	Buried func(agent string)
 }
 

@@ -323,7 +323,7 @@ rules:
 	}
 }
 
-// A word for the approval of one agent is none for another, whose question any text answers.
+// A word that approves the call of one agent does not answer the open question of another.
 func TestApprovalAndQuestionOfTwoAgentsInOneChat(t *testing.T) {
 	t.Parallel()
 	var r runs

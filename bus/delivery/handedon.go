@@ -27,8 +27,7 @@ type HandedOn struct {
 }
 
 const (
-	handedOnHeader = "Agent-Handed-On" // holds it
-	sealHeader     = "Agent-Seal"
+	sealHeader = "Agent-Seal"
 	// inboundAge is how long what people write is kept: a copy of it no longer than that.
 	inboundAge = "72h"
 )
@@ -50,7 +49,7 @@ func (d *Delivery) HandOn(subject, id string, notBefore time.Time) (*nats.Msg, e
 			msg.Header[name] = values
 		}
 	}
-	msg.Header.Set(handedOnHeader, string(was))
+	msg.Header.Set(bus.HandedOnHeader, string(was))
 	msg.Header.Set(nats.MsgIdHdr, id)
 	if d.stream == bus.InboundStream {
 		msg.Header.Set(jetstream.MsgTTLHeader, inboundAge)
@@ -76,13 +75,13 @@ func isSeal(m jetstream.Msg) bool { return m.Headers().Get(sealHeader) != "" && 
 // it is handed on. What only looks like it stays as it is, and is refused as it cannot be read.
 func (d *Delivery) restore() (passed uint64) {
 	header, was := (*d.msg.Load()).Headers(), HandedOn{}
-	if json.Unmarshal([]byte(header.Get(handedOnHeader)), &was) != nil || was.Seq == 0 {
+	if json.Unmarshal([]byte(header.Get(bus.HandedOnHeader)), &was) != nil || was.Seq == 0 {
 		return 0
 	}
 	d.stream, d.Subject, d.Seq, d.Stored, d.NotBefore = was.Stream, was.Subject, was.Seq, was.Stored, was.NotBefore
 	d.Tried, d.Handed = d.Tried || was.Tried, d.Handed || was.Handed
 	d.header = maps.Clone(header)
-	delete(d.header, handedOnHeader)
+	delete(d.header, bus.HandedOnHeader)
 	delete(d.header, nats.MsgIdHdr)
 	if was.ID != "" {
 		d.header.Set(nats.MsgIdHdr, was.ID)

@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// messages are the lines of a client that are messages. The SDK ends with the first that
-// is none, so it gets none of those: they are answered here.
+// messages reads the lines of a client and gives the valid ones to the SDK, which ends at the
+// first invalid line. Invalid lines are answered here.
 type messages struct {
 	io.Closer // of the input
 	lines     *doors.Lines

@@ -161,7 +161,7 @@ func (e *eraser) routes(ctx context.Context) error {
 	for _, prefix := range []string{bus.RoutePrefix + e.agents(), bus.PartPrefix + e.agents() + ".*"} {
 		err := e.sweep(ctx, Routes, bus.RoutesStream, prefix, func(rec records.Record) verdict {
 			was := struct{ Subject string }{}
-			_ = json.Unmarshal([]byte(rec.Header.Get(handedOnHeader)), &was) // only what was handed on has it
+			_ = json.Unmarshal([]byte(rec.Header.Get(bus.HandedOnHeader)), &was) // only what was handed on has it
 			if _, mine := e.wrote(placeOf(was.Subject), rec.Data); mine {
 				return remove
 			}
@@ -173,9 +173,6 @@ func (e *eraser) routes(ctx context.Context) error {
 	}
 	return nil
 }
-
-// handedOnHeader says what a message was before it was handed on to a partition.
-const handedOnHeader = "Agent-Handed-On"
 
 func (e *eraser) schedules(ctx context.Context) error {
 	if err := e.scheduled(ctx); err != nil {

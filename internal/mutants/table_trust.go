@@ -15,7 +15,7 @@ var trustMutants = []mutant{
 		new: `			if false && !other.isOf(w) {`,
 	},
 	{
-		name: "word-for-the-next-agent", breaks: "a word that one agent has taken is none for the question of another",
+		name: "word-for-the-next-agent", breaks: "a message that answered one agent does not answer another",
 		file: "agents/internal/ask/closed.go", pkg: "./agents/internal/ask", tests: []string{"TestQuestionsOfOthersInAConversation"},
 		old: `w.until.IsZero() || w.until.After(stored)`,
 		new: `w.until.After(stored)`,

@@ -91,7 +91,7 @@ func (s *search) waitsInPartition(ctx context.Context, inbound records.Record) (
 			Stream string
 			Seq    uint64
 		}{}
-		_ = json.Unmarshal([]byte(rec.Header.Get(handedOnHeader)), &was) // only what was handed on has it
+		_ = json.Unmarshal([]byte(rec.Header.Get(bus.HandedOnHeader)), &was) // only what was handed on has it
 		if was.Stream == bus.InboundStream && was.Seq == inbound.Seq && !s.passed(bus.RoutesStream, rec) {
 			return true, nil
 		}
@@ -99,12 +99,8 @@ func (s *search) waitsInPartition(ctx context.Context, inbound records.Record) (
 	return false, nil
 }
 
-const (
-	// handedOnHeader says what a message was before it was handed on to a partition.
-	handedOnHeader = "Agent-Handed-On"
-	// silence is how long a stranger who was told something is told nothing more.
-	silence = time.Hour
-)
+// silence is how long a stranger who was told something is told nothing more.
+const silence = time.Hour
 
 // turnedAway reports whether a reply told the sender of a message that they may not write.
 func turnedAway(out *bus.Outbound, inbound records.Record) bool {

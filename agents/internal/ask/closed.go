@@ -7,9 +7,9 @@ import (
 	"agenthost/session"
 )
 
-// closedQuestions are the questions of conversations that wait no more. One agent may read a
-// message when another that is in the same chat has taken it as an answer: then it is none to
-// what the first has asked itself.
+// closedQuestions are questions that were answered a short time ago. Several agents may be in
+// one chat. When one of them has taken a message as its answer, another that reads the message
+// later must not take it as well.
 type closedQuestions struct {
 	keys map[string]session.Key // of the conversations, by the ids of the questions
 	in   map[session.Key][]closedQuestion

@@ -113,8 +113,8 @@ func TestNumbersAreTaken(t *testing.T) {
 	})
 }
 
-// What another agent has asked in a chat is known to whoever is in it, and for messages that
-// were stored before it was answered also afterwards.
+// An agent knows the questions of the other agents in its chat. It knows an answered one as
+// well, for messages that were stored before the answer.
 func TestQuestionsOfOthersInAConversation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
