@@ -15,9 +15,17 @@ import (
 // not have is read from the leader. Without that a session would go on as if what is
 // missing had never been said.
 
-// rest is what comes after what was read.
-func (l *Log) rest(ctx context.Context) iter.Seq2[records.Record, error] {
+// rest is what comes after what was read, up to last or beyond.
+func (l *Log) rest(ctx context.Context, last records.Record) iter.Seq2[records.Record, error] {
 	return func(yield func(records.Record, error) bool) {
+		if list, ok := l.chain(ctx, last); ok {
+			for _, rec := range list {
+				if !yield(rec, nil) {
+					return
+				}
+			}
+			return
+		}
 		for rec, err := range l.store.Reader.Tail(ctx, bus.SessionsStream, l.subject, l.seq+1) {
 			if err == nil && !l.follows(rec) {
 				var whole bool

@@ -57,16 +57,26 @@ func (d *damagedCopy) reader(t *testing.T, nc *nats.Conn) *records.Reader {
 // from the leader. Where NATS has lost it for good, the session goes on, and says so.
 func TestOpenPastAGap(t *testing.T) {
 	t.Parallel()
-	for name, lost := range map[string]bool{"a copy lacks a commit": false, "the commit is lost": true} {
+	for name, of := range map[string]struct {
+		lost   bool
+		others int // messages of others in the stream, behind each turn
+	}{
+		"a copy lacks a commit":                  {lost: false},
+		"the commit is lost":                     {lost: true},
+		"a copy lacks a commit of a busy stream": {lost: false, others: 3000},
+		"the commit of a busy stream is lost":    {lost: true, others: 3000},
+	} {
+		lost := of.lost
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, s := open(t)
 			c := openTalk(t, s)
 			for range 3 {
 				c.turn()
-			}
-			if err := s.Publisher.Flush(t.Context()); err != nil {
-				t.Fatal(err)
+				if err := s.Publisher.Flush(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				crowd(t, b, of.others)
 			}
 			whole := len(c.State().Messages)
 			var seqs []uint64

@@ -121,22 +121,22 @@ func (s *Store) open(ctx context.Context, agent, sid string, key Key) (*Log, err
 	if err != nil {
 		return nil, fmt.Errorf("open session %s: %w", sid, err)
 	}
-	if err := l.load(ctx, last.Seq); err != nil {
+	if err := l.load(ctx, last); err != nil {
 		return nil, fmt.Errorf("open session %s: %w", sid, err)
 	}
 	return l, nil
 }
 
-// load folds the snapshot, if there is one, and the tail up to seq last or
+// load folds the snapshot, if there is one, and the tail up to last or
 // beyond.
-func (l *Log) load(ctx context.Context, last uint64) error {
-	if err := l.loadSnapshot(ctx, last); err != nil {
+func (l *Log) load(ctx context.Context, last records.Record) error {
+	if err := l.loadSnapshot(ctx, last.Seq); err != nil {
 		return err
 	}
-	if l.seq >= last {
+	if l.seq >= last.Seq {
 		return nil
 	}
-	for rec, err := range l.rest(ctx) {
+	for rec, err := range l.rest(ctx, last) {
 		if err != nil {
 			return err
 		}
@@ -153,8 +153,8 @@ func (l *Log) load(ctx context.Context, last uint64) error {
 		l.apply(c.Events)
 		l.note(rec.Seq, len(rec.Data), c.Events)
 	}
-	if l.seq < last {
-		return fmt.Errorf("the log ends at %d, before %d", l.seq, last)
+	if l.seq < last.Seq {
+		return fmt.Errorf("the log ends at %d, before %d", l.seq, last.Seq)
 	}
 	return nil
 }

@@ -59,6 +59,12 @@ func (r *Reader) Get(ctx context.Context, stream string, seq uint64) (Record, er
 	return r.one(ctx, stream, getRequest{Seq: seq})
 }
 
+// GetFromAny is Get as any copy of the stream has it: one that lags behind, or was damaged,
+// may lack the message.
+func (r *Reader) GetFromAny(ctx context.Context, stream string, seq uint64) (Record, error) {
+	return r.fromAny(ctx, stream, getRequest{Seq: seq})
+}
+
 // Next reads the first message of subject whose sequence is seq or more.
 func (r *Reader) Next(ctx context.Context, stream, subject string, seq uint64) (Record, error) {
 	return r.one(ctx, stream, getRequest{Seq: max(seq, 1), NextFor: subject})
@@ -99,6 +105,11 @@ func (r *Reader) one(ctx context.Context, stream string, req getRequest) (Record
 	if leader {
 		return r.ask(ctx, stream, req)
 	}
+	return r.fromAny(ctx, stream, req)
+}
+
+// fromAny has a request answered by any copy.
+func (r *Reader) fromAny(ctx context.Context, stream string, req getRequest) (Record, error) {
 	msg, err := r.request(ctx, r.direct(stream, &req), req)
 	if err != nil {
 		return Record{}, err
