@@ -118,6 +118,20 @@ func (l *Log) Err() error {
 	return l.broken
 }
 
+// IsCurrent asks whether l is all that is stored of the log, as if it were opened now. It is
+// false too where that cannot be found out, and while a commit is on its way.
+func (l *Log) IsCurrent(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	last, err := l.store.Reader.Last(ctx, bus.SessionsStream, l.subject)
+	if err != nil && !errors.Is(err, records.ErrNotFound) {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.broken == nil && !l.busy && l.owed == 0 && len(l.queue) == 0 && l.state.Pending() == 0 && last.Seq == l.seq
+}
+
 // Add folds events that are no run's and commits them.
 func (l *Log) Add(ctx context.Context, events []run.Event, done func(error)) {
 	l.mu.Lock()

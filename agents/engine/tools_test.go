@@ -559,6 +559,21 @@ func TestDelegation(t *testing.T) {
 		w.expect("reply", "It says: done: please hand over")
 		w.settled()
 	})
+	t.Run("without reading the log again", func(t *testing.T) {
+		w := newWorld(t, bot("ana", script(paying), has(handing("ops")), asks("ops")), bot("ops", script(`rules: [{delay: 200ms, text: "done: ${text}"}]`)))
+		for range 3 {
+			w.say("ana", bus.Inbound{Text: "hand over"})
+			w.expect("reply", "It says: done: please hand over")
+		}
+		w.settled()
+		reads := w.subscribe("$JS.API.DIRECT.GET.AGENT_SESSIONS") // of more than the newest of a log
+		w.say("ana", bus.Inbound{Text: "hand over"})
+		w.expect("reply", "It says: done: please hand over")
+		w.settled()
+		if n := len(reads); n > 0 {
+			t.Errorf("the logs were read %d times", n)
+		}
+	})
 	t.Run("with a context", func(t *testing.T) {
 		tool := handing("ops")
 		tool.Run = func(context.Context, tools.Call) (tools.Result, error) {

@@ -20,6 +20,11 @@ type Delivery struct {
 	// order, and left it to the next.
 	Handed bool
 
+	// Doubtful reports that it was stored when this host took the lane from one that did not
+	// let it go: that may have worked on it though the server says otherwise, as a server that
+	// was restarted forgets its last deliveries.
+	Doubtful bool
+
 	// NotBefore is when the rate of its sender has room for it, where another host has
 	// found that out.
 	NotBefore time.Time

@@ -22,6 +22,7 @@ type HandedOn struct {
 	Stored    time.Time `json:"stored"`
 	Tried     bool      `json:"tried,omitempty"`
 	Handed    bool      `json:"handed,omitempty"`
+	Doubtful  bool      `json:"doubtful,omitempty"`
 	ID        string    `json:"id,omitempty"` // its Nats-Msg-Id
 	NotBefore time.Time `json:"not_before,omitzero"`
 }
@@ -36,7 +37,7 @@ const (
 func (d *Delivery) HandOn(subject, id string, notBefore time.Time) (*nats.Msg, error) {
 	old := d.Header()
 	was, err := json.Marshal(HandedOn{
-		Stream: d.stream, Subject: d.Subject, Seq: d.Seq, Stored: d.Stored.UTC(), Tried: d.Tried, Handed: d.Handed,
+		Stream: d.stream, Subject: d.Subject, Seq: d.Seq, Stored: d.Stored.UTC(), Tried: d.Tried, Handed: d.Handed, Doubtful: d.Doubtful,
 		ID: old.Get(nats.MsgIdHdr), NotBefore: notBefore,
 	})
 	if err != nil {
@@ -79,7 +80,7 @@ func (d *Delivery) restore() (passed uint64) {
 		return 0
 	}
 	d.stream, d.Subject, d.Seq, d.Stored, d.NotBefore = was.Stream, was.Subject, was.Seq, was.Stored, was.NotBefore
-	d.Tried, d.Handed = d.Tried || was.Tried, d.Handed || was.Handed
+	d.Tried, d.Handed, d.Doubtful = d.Tried || was.Tried, d.Handed || was.Handed, d.Doubtful || was.Doubtful
 	d.header = maps.Clone(header)
 	delete(d.header, bus.HandedOnHeader)
 	delete(d.header, nats.MsgIdHdr)

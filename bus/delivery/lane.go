@@ -61,6 +61,7 @@ type Lane struct {
 	last      uint64 // the consumer's count of the last message that was taken, or outOfOrder
 	tried     uint64 // up to here a former owner may have worked
 	handed    uint64 // up to here the last owner has handed over
+	doubted   uint64 // up to here an owner that did not let go may have worked, whatever the server says
 	given     uint64 // the newest message that this lane gave to its agents
 
 	pinned atomic.Pointer[string] // pin, for others
@@ -207,6 +208,8 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 		Subject: m.Subject(), Seq: seq, Stored: meta.Timestamp, lane: l, pin: l.pin, own: seq, stream: l.cfg.Stream,
 		Tried:  meta.NumDelivered > 1 || seq <= l.tried,
 		Handed: meta.NumDelivered == 1 && seq <= l.handed,
+
+		Doubtful: seq <= l.doubted,
 	}
 	d.msg.Store(&m)
 	passed := seq

@@ -56,6 +56,38 @@ func TestLaneTakeover(t *testing.T) {
 	})
 }
 
+// What was stored when a host died is doubtful for the next, though nothing of it was
+// delivered as far as the server knows: one that was restarted forgets that. What comes later
+// is not, nor is what a host has let go.
+func TestLaneDoubtsWhatWasNotLetGo(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1")
+		one.want("1")[0].Done()
+		one.flush()
+		one.die()
+		bustest.Publish(t, js, web, "2")
+		two := join(t, ns, "two")
+		if d := two.want("2")[0]; !d.Doubtful {
+			t.Error("what was there at the takeover is not doubtful")
+		} else {
+			d.Done()
+		}
+		bustest.Publish(t, js, web, "3")
+		if d := two.want("3")[0]; d.Doubtful {
+			t.Error("what came after the takeover is doubtful")
+		} else {
+			d.Leave()
+		}
+		two.stop()
+		if d := join(t, ns, "three").take(1)[0]; d.Doubtful || string(d.Data()) != "3" {
+			t.Errorf("got %q, doubtful: %t, want what was let go", d.Data(), d.Doubtful)
+		}
+	})
+}
+
 // A lane that is taken over asks for nothing while its consumer is reset: a server with
 // replicas loses what it delivers again beside that. What asks afterwards is new, so its
 // inbox is.

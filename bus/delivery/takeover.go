@@ -52,13 +52,22 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 // distrust notes all that is stored as tried: a server that died with this
 // host's earlier life may have forgotten what it delivered to it.
 func (l *Lane) distrust(ctx context.Context, note *ownership) error {
-	stream, err := l.js.Stream(ctx, l.cfg.Stream)
+	newest, err := l.newest(ctx)
 	if err != nil {
-		return fmt.Errorf("look up stream: %w", err)
+		return err
 	}
-	note.Tried = max(note.Tried, stream.CachedInfo().State.LastSeq)
+	note.Tried = max(note.Tried, newest)
 	l.tried = max(l.tried, note.Tried)
 	return l.owner.write(ctx, *note)
+}
+
+// newest is the sequence of the newest message of the stream.
+func (l *Lane) newest(ctx context.Context) (uint64, error) {
+	stream, err := l.js.Stream(ctx, l.cfg.Stream)
+	if err != nil {
+		return 0, fmt.Errorf("look up stream: %w", err)
+	}
+	return stream.CachedInfo().State.LastSeq, nil
 }
 
 // A takeover makes a host the owner of a lane, for the first time or again.
@@ -96,6 +105,12 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, t take
 	former, handed := note.Host, note.Handed
 	if note.Pin != "" { // who had the lane did not let it go
 		handed = 0
+	}
+	if note.Pin != "" && note.Pin != t.pin {
+		if l.doubted, err = l.newest(api); err != nil {
+			l.few.Warn().Err(err).Msg("take over lane: failed; retrying")
+			return false
+		}
 	}
 	note.Host, note.Pin, note.Handed = l.cfg.Host, t.pin, 0
 	note.Tried = max(note.Tried, l.given)            // a consumer made again begins at the first message

@@ -29,10 +29,16 @@ var laneMutants = []mutant{
 	{
 		name: "no-distrust", breaks: "a server that died with its host is not believed",
 		file: "bus/delivery/takeover.go", pkg: "./bus/delivery", tests: []string{"TestLaneDistrustsAServerThatDiedWithItsHost"}, ci: true,
-		old: `	note.Tried = max(note.Tried, stream.CachedInfo().State.LastSeq)
+		old: `	note.Tried = max(note.Tried, newest)
 `,
-		new: `	_ = stream
+		new: `	_ = newest
 `,
+	},
+	{
+		name: "no-doubt-at-takeover", breaks: "what an owner that died may have worked on is doubtful, whatever the server says",
+		file: "bus/delivery/takeover.go", pkg: "./bus/delivery", tests: []string{"TestLaneDoubtsWhatWasNotLetGo"},
+		old: `	if note.Pin != "" && note.Pin != t.pin {`,
+		new: `	if false {`,
 	},
 	{
 		name: "handover-not-noted", breaks: "what a host hands over as it stops is not held against the message",

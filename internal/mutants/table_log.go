@@ -17,7 +17,7 @@ var logMutants = []mutant{
 	{
 		name: "snapshot-without-tail", breaks: "a log is its snapshot and what came after",
 		file: "session/store.go", pkg: "./session", tests: []string{"TestSnapshotAfter64Commits"}, ci: true,
-		old: `	if l.seq >= last {`,
+		old: `	if l.seq >= last.Seq {`,
 		new: `	if l.seq > 0 {`,
 	},
 	{

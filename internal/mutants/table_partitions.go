@@ -45,6 +45,20 @@ var partitionMutants = []mutant{
 		new: `	return err != nil || expected != l.seq || expected == l.seq ||`,
 	},
 	{
+		name: "log-read-before-believed", breaks: "a log that was read before is read again where another host has written to it",
+		file: "session/log.go", pkg: "./session", tests: []string{"TestIsCurrent"},
+		old: ` && last.Seq == l.seq
+`,
+		new: ` && last.Seq >= l.seq
+`,
+	},
+	{
+		name: "chain-of-any-length", breaks: "a log whose end is near is read at once, and not message by message",
+		file: "session/chain.go", pkg: "./session", tests: []string{"TestOpenInAQuietStream"},
+		old: `uint64(len(list))*readCost > last.Seq-l.seq ||`,
+		new: ``,
+	},
+	{
 		name: "held-reply-without-asking", breaks: "a host that stood still asks whose the account is before it delivers",
 		file: "plugins/lease.go", pkg: "./plugins", tests: []string{"TestHeldRepliesWaitForTheOwner"},
 		old: `	l.until = asked.Add(leaseFor)

@@ -18,6 +18,7 @@ import (
 type openedLog struct {
 	opening  chan struct{}   // a token: who has it may open the log
 	journal  *session.Log    // nil until opened
+	read     *session.Log    // as it was read before; nil: read it
 	owners   uint64          // of the runtime, when it was opened
 	fresh    bool            // the log was opened just now
 	reads    int             // how often it was read
@@ -36,18 +37,20 @@ func (c *Conversation) open() (*session.Log, error) {
 	}
 	owners := c.shared.Owners.Load()
 	c.mu.Lock()
-	if c.journal != nil && (c.journal.Err() != nil || c.owners != owners) {
+	if read := c.journal; read != nil && (read.Err() != nil || c.owners != owners) {
 		c.forget()
+		c.read = read
 	}
-	journal := c.journal
+	journal, read := c.journal, c.read
 	if journal == nil {
 		c.reads++
 	}
+	c.read = nil
 	c.mu.Unlock()
 	if journal != nil {
 		return journal, nil
 	}
-	journal, err := c.load()
+	journal, err := c.load(read)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +74,11 @@ func (c *Conversation) open() (*session.Log, error) {
 	return journal, nil
 }
 
-func (c *Conversation) load() (*session.Log, error) {
+// load reads the log, unless nothing was written to it since it was read before.
+func (c *Conversation) load(before *session.Log) (*session.Log, error) {
+	if before != nil && before.IsCurrent(c.Agent.Work) {
+		return before, nil
+	}
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		ctx, cancel := context.WithTimeout(c.Agent.Work, 30*time.Second)
 		journal, err := c.Agent.Parts.Store.Open(ctx, c.Agent.ID, c.Key)

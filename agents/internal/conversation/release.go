@@ -5,6 +5,8 @@ import (
 
 	"agenthost/agents/internal/message"
 	"agenthost/bus/delivery"
+	"agenthost/run"
+	"agenthost/session"
 )
 
 // proceed goes on after a run has ended: with the next run, or with rest.
@@ -30,8 +32,8 @@ func (c *Conversation) idle() {
 	c.rest()
 }
 
-// rest lets go of the conversation when there is nothing left to do in it. A suspended
-// one keeps nothing in memory.
+// rest lets go of the conversation when there is nothing left to do in it. One that waits
+// for a person, who may take days, keeps nothing in memory.
 func (c *Conversation) rest() {
 	c.mu.Lock()
 	if c.entry == nil || c.running || c.spilling || c.refusing || len(c.refusals) > 0 || c.out.Sending() || c.timer != nil || c.pressing() || !c.suspended && len(c.Queue) > 0 {
@@ -39,8 +41,12 @@ func (c *Conversation) rest() {
 		return
 	}
 	if c.suspended {
+		read := c.journal
 		c.forget()
 		c.suspended = false
+		if awaitsAgents(read) {
+			c.read = read
+		}
 	}
 	entry, anchor := c.entry, c.anchor
 	c.entry, c.anchor = nil, nil
@@ -50,6 +56,18 @@ func (c *Conversation) rest() {
 	}
 	entry.Release()
 	c.shared.Busy.Done()
+}
+
+// awaitsAgents reports whether the run under way waits for other agents alone. Those answer
+// soon as a rule.
+func awaitsAgents(journal *session.Log) bool {
+	agents := false
+	if journal != nil {
+		journal.View(func(state run.State) {
+			agents = state.Run != nil && !slices.ContainsFunc(state.Run.Open(), func(call run.Call) bool { return call.Asked != run.ForDelegate })
+		})
+	}
+	return agents
 }
 
 // settle ends the deliveries of inputs whose replies are stored. While the log

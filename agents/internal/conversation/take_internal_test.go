@@ -47,6 +47,21 @@ func TestInterjectionEndsWithABrokenLog(t *testing.T) {
 	}
 }
 
+// A log that was read before is read again where another host has written to it since.
+func TestLogThatWasReadBefore(t *testing.T) {
+	t.Parallel()
+	c, _ := busyConversation(t, 0)
+	c.Agent.Work = t.Context()
+	stale := brokenLog(t, c)
+	current, err := c.load(stale)
+	if err != nil || current == stale {
+		t.Fatalf("the log is what it was before another host wrote to it, %v", err)
+	}
+	if again, err := c.load(current); err != nil || again != current {
+		t.Errorf("a log that is current was read again, %v", err)
+	}
+}
+
 // brokenLog is the log of a session to which another host has written since it was opened.
 func brokenLog(t *testing.T, c *Conversation) *session.Log {
 	t.Helper()
