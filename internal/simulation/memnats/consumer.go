@@ -40,24 +40,6 @@ type consumerConfig struct {
 	FlowControl    bool          `json:"flow_control,omitempty"`
 }
 
-// A pendingAck is a message that was delivered and not acknowledged.
-type pendingAck struct {
-	dseq uint64
-	at   time.Time
-}
-
-// A pull is a request for messages.
-type pull struct {
-	reply    string
-	n, bytes int
-	expires  time.Time
-	noWait   bool
-	beat     time.Duration
-	beats    time.Time // next
-	id       string    // the pin that its client knows
-	group    string
-}
-
 func newConsumer(st *stream, cfg consumerConfig) *consumer {
 	o := &consumer{
 		st: st, cfg: cfg, created: time.Now(), sseq: 1, dseq: 1, pending: map[uint64]*pendingAck{}, redelivered: map[uint64]uint64{},
@@ -152,50 +134,6 @@ func (o *consumer) next() (m *Message, again bool) {
 	return o.st.next(o.sseq, o.filters), false
 }
 
-// nextWaiting is the request that a message of that size goes to.
-func (o *consumer) nextWaiting(size int) *pull {
-	for cycled := 0; len(o.waiting) > cycled; {
-		p := o.waiting[0]
-		switch {
-		case !o.st.server.listens(p.reply):
-			o.waiting = o.waiting[1:]
-			continue
-		case !o.pinned():
-		case o.pin == "" && p.id == "":
-			o.st.server.pins++
-			o.pin = fmt.Sprint("pin", o.st.server.pins)
-			p.id = o.pin
-			o.holdPin()
-		case p.id == o.pin:
-		case p.id == "":
-			o.waiting = append(o.waiting[1:], p)
-			cycled++
-			continue
-		default:
-			o.end(p, 423, "Nats-Wrong-Pin-Id")
-			o.waiting = o.waiting[1:]
-			continue
-		}
-		if p.bytes > 0 {
-			if size > p.bytes {
-				o.end(p, 409, "Message Size Exceeds MaxBytes")
-				o.waiting = o.waiting[1:]
-				continue
-			}
-			p.bytes -= size
-		}
-		o.waiting = o.waiting[1:]
-		if p.n--; p.n > 0 {
-			o.waiting = append(o.waiting, p)
-		}
-		if p.beat > 0 {
-			p.beats = time.Now().Add(p.beat)
-		}
-		return p
-	}
-	return nil
-}
-
 func (o *consumer) holdPin() { o.pinEnds = time.Now().Add(o.cfg.PinnedTTL) }
 
 func (o *consumer) end(p *pull, code int, words string) {
@@ -249,91 +187,6 @@ func (o *consumer) numPending() (n uint64) {
 		}
 	}
 	return n
-}
-
-// request takes a request for messages.
-func (o *consumer) request(p *pull) {
-	if o.pinned() && o.pin != "" {
-		if p.id == o.pin {
-			o.holdPin()
-		} else if p.id != "" {
-			o.st.server.send(p.reply, "", status(423, "Nats-Pin-Id mismatch"), nil)
-			return
-		}
-	}
-	if p.noWait && p.expires.IsZero() && o.numPending()+uint64(len(o.redeliver)) == 0 {
-		o.st.server.send(p.reply, "", status(404, "No Messages"), nil)
-		return
-	}
-	o.waiting = append(o.waiting, p)
-	o.pump()
-}
-
-// acked notes that a message was acknowledged.
-func (o *consumer) acked(sseq uint64) {
-	if sseq >= o.sseq {
-		return
-	}
-	if p := o.pending[sseq]; p != nil {
-		delete(o.pending, sseq)
-		o.moveFloor(p.dseq, sseq)
-	}
-	delete(o.redelivered, sseq)
-	o.redeliver = slices.DeleteFunc(o.redeliver, func(seq uint64) bool { return seq == sseq })
-	o.pump()
-}
-
-func (o *consumer) moveFloor(dseq, sseq uint64) {
-	if len(o.pending) == 0 {
-		o.adflr, o.asflr = o.dseq-1, o.sseq-1
-		return
-	}
-	if dseq != o.adflr+1 {
-		return
-	}
-	o.adflr, o.asflr = dseq, sseq
-	for seq := sseq + 1; seq < o.sseq; seq++ {
-		if p := o.pending[seq]; p != nil {
-			o.adflr, o.asflr = p.dseq-1, seq-1
-			return
-		}
-	}
-}
-
-// reset has everything delivered again that is beyond the last message up to which all
-// is acknowledged.
-func (o *consumer) reset() {
-	clear(o.pending)
-	clear(o.redelivered)
-	o.redeliver = nil
-	o.sseq, o.dseq = o.asflr+1, 1
-	o.adflr = 0
-	o.pump()
-}
-
-// ack takes what a client says of a message: the subject names it.
-func (s *Server) ack(tokens []string, data []byte) {
-	if len(tokens) < 9 || s.names[tokens[2]] == nil {
-		return
-	}
-	o := s.names[tokens[2]].consumer(tokens[3])
-	seq, err := strconv.ParseUint(tokens[5], 10, 64)
-	if o == nil || err != nil {
-		return
-	}
-	switch string(data) {
-	case "", "+ACK":
-		o.acked(seq)
-	case "+WPI":
-		if p := o.pending[seq]; p != nil {
-			p.at = time.Now()
-		}
-	case "-NAK":
-		if o.pending[seq] != nil && !slices.Contains(o.redeliver, seq) {
-			o.redeliver = append(o.redeliver, seq)
-			o.pump()
-		}
-	}
 }
 
 // tick does what is due, and returns when the next is.
