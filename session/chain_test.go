@@ -4,12 +4,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/records"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A session is opened without a look at all that others have stored meanwhile.
@@ -18,26 +21,69 @@ func TestOpenInABusyStream(t *testing.T) {
 	for name, turns := range map[string]int{"without a snapshot": 3, "with one": 40} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if scans, reads := openAmong(t, turns, 3000); scans != 0 {
+			if scans, reads := openAmong(t, turns, 0, 3000); scans != 0 {
 				t.Errorf("of %d requests %d have the server look at all that is stored", reads, scans)
 			}
 		})
 	}
 }
 
-// One that has the stream for itself is read in one request, not commit by commit.
+// One that stands together is read in one request, not commit by commit.
 func TestOpenInAQuietStream(t *testing.T) {
 	t.Parallel()
-	if scans, reads := openAmong(t, 20, 0); scans != 1 || reads > 4 {
-		t.Errorf("%d requests, of them %d for all that comes, want one behind the newest commit and the snapshot", reads, scans)
+	for name, before := range map[string]int{"from the beginning": 0, "behind others": 10_000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if scans, reads := openAmong(t, 20, before, 0); scans != 1 || reads > 4 {
+				t.Errorf("%d requests, of them %d for all that comes, want one behind the newest commit, the snapshot and the first", reads, scans)
+			}
+		})
 	}
 }
 
-// openAmong opens a session of so many turns. Others have stored messages behind each of its
-// last three.
-func openAmong(t *testing.T, turns, others int) (scans, reads int64) {
+// A host that is far from its server has it look at what is stored: each read takes longer.
+func TestOpenFarFromTheServer(t *testing.T) {
+	t.Parallel()
+	b, s := open(t)
+	c := openTalk(t, s)
+	for range 3 {
+		c.turn()
+		if err := s.Publisher.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		crowd(t, b, 3000)
+	}
+	const prefix = "FAR"
+	var reads atomic.Int64
+	_, err := b.NC.Subscribe(prefix+".>", func(m *nats.Msg) {
+		if strings.HasSuffix(m.Subject, "DIRECT.GET.AGENT_SESSIONS") {
+			reads.Add(1)
+		}
+		req := &nats.Msg{Subject: "$JS.API" + strings.TrimPrefix(m.Subject, prefix), Data: m.Data, Reply: m.Reply}
+		time.AfterFunc(5*time.Millisecond, func() { _ = b.NC.PublishMsg(req) })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	js, err := jetstream.NewWithAPIPrefix(b.NC, prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Reader = records.NewReader(js)
+	if got := openTalk(t, s).encoded(); got != c.encoded() {
+		t.Errorf("got %s, want %s", got, c.encoded())
+	}
+	if n := reads.Load(); n != 1 {
+		t.Errorf("%d requests for what was stored, want one", n)
+	}
+}
+
+// openAmong opens a session of so many turns. Others have stored messages before it, and behind
+// each of its last three.
+func openAmong(t *testing.T, turns, before, others int) (scans, reads int64) {
 	t.Helper()
 	b, s := open(t)
+	crowd(t, b, before)
 	c := openTalk(t, s)
 	for i := range turns {
 		c.turn()

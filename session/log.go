@@ -121,6 +121,9 @@ func (l *Log) Err() error {
 // IsCurrent asks whether l is all that is stored of the log, as if it were opened now. It is
 // false too where that cannot be found out, and while a commit is on its way.
 func (l *Log) IsCurrent(ctx context.Context) bool {
+	if l.Err() != nil {
+		return false
+	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	last, err := l.store.Reader.Last(ctx, bus.SessionsStream, l.subject)

@@ -63,7 +63,7 @@ func (l *Lane) distrust(ctx context.Context, note *ownership) error {
 
 // newest is the sequence of the newest message of the stream.
 func (l *Lane) newest(ctx context.Context) (uint64, error) {
-	stream, err := l.js.Stream(ctx, l.cfg.Stream)
+	stream, err := bus.Again(ctx, func(ctx context.Context) (jetstream.Stream, error) { return l.js.Stream(ctx, l.cfg.Stream) })
 	if err != nil {
 		return 0, fmt.Errorf("look up stream: %w", err)
 	}
@@ -87,6 +87,10 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, t take
 	api, cancel := context.WithTimeout(ctx, bus.APITimeout)
 	defer cancel()
 	note, err := l.owner.read(api)
+	doubted := l.doubted
+	if err == nil && note.Pin != "" && note.Pin != t.pin {
+		doubted, err = l.newest(api)
+	}
 	if err == nil && l.resets(t) {
 		if err = l.settleDeliveries(api, t.pin); err == nil {
 			var info *jetstream.ConsumerInfo
@@ -106,18 +110,12 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, t take
 	if note.Pin != "" { // who had the lane did not let it go
 		handed = 0
 	}
-	if note.Pin != "" && note.Pin != t.pin {
-		if l.doubted, err = l.newest(api); err != nil {
-			l.few.Warn().Err(err).Msg("take over lane: failed; retrying")
-			return false
-		}
-	}
 	note.Host, note.Pin, note.Handed = l.cfg.Host, t.pin, 0
 	note.Tried = max(note.Tried, l.given)            // a consumer made again begins at the first message
 	if err := l.owner.write(api, note); err != nil { // costs only a slower restart
 		l.log.Warn().Err(err).Msg("record the owner of the lane: failed")
 	}
-	l.pin, l.tried, l.handed = t.pin, note.Tried, handed
+	l.pin, l.tried, l.handed, l.doubted = t.pin, note.Tried, handed, doubted
 	l.progress.restart()
 	if l.pinned.Load() == nil {
 		l.since.Store(time.Now().UnixMilli())

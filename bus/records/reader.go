@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"agenthost/bus"
@@ -24,9 +25,10 @@ import (
 // stream with several, one message is read from the leader, and so are the
 // beginning and the end of a tail.
 type Reader struct {
-	nc     *nats.Conn
-	api    string
-	copies *copies
+	nc      *nats.Conn
+	api     string
+	copies  *copies
+	fastest atomic.Int64 // answer, in nanoseconds; 0: none yet
 }
 
 // NewReader makes a Reader of the streams that js is about, in whatever domain.
@@ -144,12 +146,20 @@ func (r *Reader) request(ctx context.Context, to string, req getRequest) (*nats.
 	}
 	ctx, cancel := context.WithTimeout(ctx, bus.APITimeout) // an answer may be lost with its connection
 	defer cancel()
+	asked := time.Now()
 	msg, err := bus.Again(ctx, func(ctx context.Context) (*nats.Msg, error) { return r.nc.RequestWithContext(ctx, to, body) })
 	if err != nil {
 		return nil, fmt.Errorf("read stored message: %w", err)
 	}
+	if took := int64(time.Since(asked)); took < r.fastest.Load() || r.fastest.Load() == 0 {
+		r.fastest.Store(took) // it matters little if another has just stored its own
+	}
 	return msg, nil
 }
+
+// Fastest is how soon a question for one message was answered at best: how far the server is.
+// It is 0 before the first answer.
+func (r *Reader) Fastest() time.Duration { return time.Duration(r.fastest.Load()) }
 
 type getRequest struct {
 	Seq       uint64     `json:"seq,omitempty"`

@@ -23,8 +23,8 @@ var laneMutants = []mutant{
 	{
 		name: "tried-forgotten-at-takeover", breaks: "what an owner before may have worked on counts as tried",
 		file: "bus/delivery/takeover.go", pkg: "./bus/delivery", tests: []string{"TestLaneTakeover", "TestLaneReleaseAndThenDeath"}, ci: true,
-		old: `l.pin, l.tried, l.handed = t.pin, note.Tried, handed`,
-		new: `l.pin, l.tried, l.handed = t.pin, 0, handed`,
+		old: `l.pin, l.tried, l.handed, l.doubted = t.pin, note.Tried, handed, doubted`,
+		new: `l.pin, l.tried, l.handed, l.doubted = t.pin, 0, handed, doubted`,
 	},
 	{
 		name: "no-distrust", breaks: "a server that died with its host is not believed",
@@ -37,7 +37,7 @@ var laneMutants = []mutant{
 	{
 		name: "no-doubt-at-takeover", breaks: "what an owner that died may have worked on is doubtful, whatever the server says",
 		file: "bus/delivery/takeover.go", pkg: "./bus/delivery", tests: []string{"TestLaneDoubtsWhatWasNotLetGo"},
-		old: `	if note.Pin != "" && note.Pin != t.pin {`,
+		old: `	if err == nil && note.Pin != "" && note.Pin != t.pin {`,
 		new: `	if false {`,
 	},
 	{
