@@ -15,7 +15,7 @@ import (
 
 // A Human is a person at the client ii, whose talks are files.
 type Human struct {
-	dir string
+	dir, nick string
 
 	mu   sync.Mutex
 	open map[string]*os.File // by talk
@@ -27,7 +27,7 @@ func NewHuman(t testing.TB, address, nick string) *Human {
 	program, dir := interop.Program(t, "ii"), t.TempDir()
 	host, port, _ := net.SplitHostPort(address)
 	launch(t, dir, program, "-s", host, "-p", port, "-n", nick, "-i", dir)
-	h := &Human{dir: filepath.Join(dir, host), open: map[string]*os.File{}}
+	h := &Human{dir: filepath.Join(dir, host), nick: nick, open: map[string]*os.File{}}
 	t.Cleanup(h.close)
 	waittest.Until(t, "the client is greeted", func() bool { return strings.Contains(h.Read(""), "End of M") || strings.Contains(h.Read(""), "MOTD") })
 	return h
@@ -76,11 +76,12 @@ func (h *Human) Lines(talk, nick string) []string {
 	return lines
 }
 
-// Join enters a channel.
+// Join enters a channel. The client makes its files before the server has let it in: who writes
+// to the channel until then is not heard.
 func (h *Human) Join(t testing.TB, channel string) {
 	t.Helper()
 	h.Write(t, "", "/j "+channel)
-	waittest.Until(t, "the client is in the channel", func() bool { _, err := os.Stat(filepath.Join(h.dir, channel, "in")); return err == nil })
+	waittest.Until(t, "the client is in the channel", func() bool { return strings.Contains(h.Read(channel), "-!- "+h.nick+"(") })
 }
 
 // Tell writes to a person.
