@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -368,6 +369,50 @@ func TestWaitingRunKeepsNothing(t *testing.T) {
 		w.tell("approve")
 		w.wantReplies("m00", "pay")
 	}, has(counter(&paid)))
+}
+
+// A firing that was due while the host was down is left out where it is not to be made up for,
+// also by a host that died, and so does not believe the server that nothing of it was
+// delivered. One that had begun goes on.
+func TestMissedFiringAfterACrash(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		fire := func(id string) {
+			data, err := json.Marshal(bus.Route{
+				ID: id, Kind: bus.RouteSchedule, From: "often", Text: id, Due: time.Now(), Missed: "skip",
+				Origin: &bus.Origin{Agent: "ana", Session: "schedule/often", Subject: "plugin.outbound.ana", To: "ana"},
+			})
+			if err == nil {
+				_, err = w.js.Publish(w.t.Context(), "agent.due.ana", data)
+			}
+			if err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		w.model.hold("begun")
+		fire("begun")
+		w.crashIn("begun")
+		w.model.hold("begun")
+		w.begin()
+		w.pass() // its second attempt is in the log
+		w.crash()
+		fire("missed")
+		time.Sleep(10 * time.Minute)
+		w.begin()
+		w.pass()
+		var ran []string
+		for _, e := range w.committed(run.Started) {
+			for _, in := range e.Inputs {
+				ran = append(ran, in.ID)
+			}
+		}
+		if !slices.Equal(ran, []string{"begun"}) {
+			w.t.Errorf("runs of %q, want that which had begun", ran)
+		}
+		if n := len(w.committed(run.Finished)); n != 1 {
+			w.t.Errorf("%d runs have ended, want 1", n)
+		}
+		w.settled()
+	})
 }
 
 // crashIn cuts the host off in the run of a message that the model holds.

@@ -103,6 +103,9 @@ func (r *Runtime) accept(d *delivery.Delivery) {
 // acceptHandedOn is accept in a partition, of what the agent has accepted.
 func (r *Runtime) acceptHandedOn(it *message.Item) {
 	it.NotBefore = it.Delivery.NotBefore
+	if it.Tried {
+		r.shared.Intake.Timely(it) // notes it where it is late; the runtime before left out what it could
+	}
 	if it.Interjects() {
 		r.shared.Busy.Go(func() { r.deliverAnswer(it) })
 		return

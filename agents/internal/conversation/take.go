@@ -78,6 +78,13 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 			c.commitRefusals(journal)
 			continue
 		}
+		if !seen && it.Late {
+			c.pop(1)
+			c.mu.Unlock()
+			c.shared.Intake.LeaveOut(it)
+			it.Delivery.Done()
+			continue
+		}
 		operated := journal.State().Operator != nil && (it.Origin.Inbound == nil || it.Origin.Inbound.Answers == "")
 		if !seen && !operated && c.mayAnswer(it) {
 			c.mu.Unlock()

@@ -11,15 +11,25 @@ import (
 const late = time.Minute
 
 // Timely decides whether a firing is to become a run; of anything else that is not
-// the question.
+// the question. What an owner before may have begun is looked up in the log first.
 func (i *Intake) Timely(it *message.Item) bool {
 	route := it.Origin.Route
 	if route == nil || route.Due.IsZero() || route.Kind != bus.RouteSchedule {
 		return true
 	}
-	if route.Missed != "skip" || it.Tried || time.Since(route.Due) <= late {
+	if route.Missed != "skip" || time.Since(route.Due) <= late {
 		return true
 	}
-	i.log().Info().Str("schedule", route.From).Time("due", route.Due).Msg("a missed firing is left out")
+	if it.Tried {
+		it.Late = true
+		return true
+	}
+	i.LeaveOut(it)
 	return false
+}
+
+// LeaveOut notes that a firing has come too late.
+func (i *Intake) LeaveOut(it *message.Item) {
+	route := it.Origin.Route
+	i.log().Info().Str("schedule", route.From).Time("due", route.Due).Msg("a missed firing is left out")
 }

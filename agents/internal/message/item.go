@@ -25,6 +25,7 @@ type Item struct {
 	Stored   time.Time          // when its stream took it; zero for what only the log holds
 	Tried    bool
 	Handed   bool      // released cleanly: the previous owner shut down in order
+	Late     bool      // a firing that came too late, and is left out unless it had begun
 	Signed   bool      // by route: a host has sent it
 	Old      bool      // signed, as far as a host of version 0.1 could
 	Local    bool      // it answers nothing that was asked elsewhere
