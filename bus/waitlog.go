@@ -1,8 +1,11 @@
 package bus
 
 import (
+	"errors"
+	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
 
@@ -28,7 +31,11 @@ func (w *WaitLog) Say(reason error, what string) {
 	if w.since.IsZero() {
 		w.since = now
 	}
-	if text := reason.Error(); !w.said[text] {
+	text := reason.Error()
+	if api := (*jetstream.APIError)(nil); errors.As(reason, &api) { // servers explain one thing in several ways
+		text = strings.ReplaceAll(text, api.Description, "")
+	}
+	if !w.said[text] {
 		if w.said == nil || len(w.said) == waitLogSaid {
 			w.said = map[string]bool{}
 		}

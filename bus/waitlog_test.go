@@ -3,6 +3,7 @@ package bus_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,8 +12,25 @@ import (
 	"agenthost/bus"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
+
+// What a server explains in several ways is one reason.
+func TestWaitLogOfAServersError(t *testing.T) {
+	log := &bytes.Buffer{}
+	waiting := bus.WaitLog{Log: zerolog.New(log)}
+	for _, why := range []string{"no suitable peers, peer offline", "no suitable peers, miscellaneous issue"} {
+		waiting.Say(fmt.Errorf("make stream: %w", &jetstream.APIError{Code: 400, ErrorCode: 10005, Description: why}), "waiting")
+	}
+	if n := strings.Count(log.String(), "waiting"); n != 1 {
+		t.Errorf("said %d times: %s", n, log)
+	}
+	waiting.Say(fmt.Errorf("make stream: %w", &jetstream.APIError{Code: 503, ErrorCode: 10008, Description: "away"}), "waiting")
+	if n := strings.Count(log.String(), "waiting"); n != 2 {
+		t.Errorf("another error is said as the %d. line, want the second: %s", n, log)
+	}
+}
 
 func TestWaitLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

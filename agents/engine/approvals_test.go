@@ -348,6 +348,72 @@ func TestApprovalAndQuestionOfTwoAgentsInOneChat(t *testing.T) {
 	w.expect("reply", "It says: red")
 }
 
+// Words that come at once are for one question each, also while the answer before is on its
+// way to where it was asked.
+func TestWordsAtOnce(t *testing.T) {
+	t.Parallel()
+	const write = `
+rules:
+  - {when: "write", tool_calls: [{name: write_file, args: {path: %[1]s.txt, text: x}}]}
+  - {after_tool: "*", text: "%[1]s is done."}
+  - {text: "%[1]s heard ${text}"}
+`
+	tests := map[string]func(*runs) []actor{
+		"two agents": func(r *runs) []actor {
+			return []actor{
+				bot("one", has(r.tool()), onChannel("team"), script(fmt.Sprintf(write, "one"))),
+				bot("two", has(r.tool()), onChannel("team"), script(fmt.Sprintf(write, "two"))),
+			}
+		},
+		"two that work for one": func(r *runs) []actor {
+			give := tools.Tool{Name: "give", Schema: anything, ReadOnly: true, Run: func(_ context.Context, call tools.Call) (tools.Result, error) {
+				to := struct{ To string }{}
+				err := json.Unmarshal(call.Args, &to)
+				return tools.Result{Wait: &tools.Wait{To: to.To, Prompt: "write"}}, err
+			}}
+			return []actor{
+				bot("kate", has(give), asks("*"), onChannel("team"), script(`
+rules:
+  - {when: write, tool_calls: [{name: give, args: {to: one}}, {name: give, args: {to: two}}]}
+  - {after_tool: "*", text: "kate is done."}
+  - {text: "kate heard ${text}"}
+`)),
+				bot("one", has(r.tool()), script(fmt.Sprintf(write, "one"))),
+				bot("two", has(r.tool()), script(fmt.Sprintf(write, "two"))),
+			}
+		},
+	}
+	for name, actors := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var r runs
+			w := newWorld(t, actors(&r)...)
+			w.say("team", bus.Inbound{Text: "write"})
+			for range 2 {
+				if out := w.hear(); out.Kind != "approval" {
+					t.Fatalf("heard %+v, want an approval", out)
+				}
+			}
+			w.settled()
+			w.say("team", bus.Inbound{Text: "yes"})
+			w.say("team", bus.Inbound{Text: "yes"})
+			w.eventually("both have run", func() bool { return len(r.ran()) == 2 })
+			w.settled()
+		})
+	}
+}
+
+// What two agents in one chat say to the same message has an id each: else the stream keeps one.
+func TestAgentsInOneChatHaveRepliesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bot("ana", script(paying), onChannel("team")), bot("bob", script(paying), onChannel("team")))
+	w.say("team", bus.Inbound{ID: "m1", Text: "never mind", Edits: "m0"})
+	one, two := w.hear(), w.hear()
+	if one.InReplyTo != "m1" || two.InReplyTo != "m1" || one.Agent == two.Agent || one.ID == two.ID {
+		t.Errorf("heard %s of %s and %s of %s", one.ID, one.Agent, two.ID, two.Agent)
+	}
+}
+
 // An agent and one that works for it ask in one chat: what is asked second has a number,
 // and a word without one is for the oldest.
 func TestApprovalsOfAnAgentAndItsDelegate(t *testing.T) {

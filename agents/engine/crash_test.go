@@ -376,26 +376,14 @@ func TestWaitingRunKeepsNothing(t *testing.T) {
 // delivered. One that had begun goes on.
 func TestMissedFiringAfterACrash(t *testing.T) {
 	inCrashWorld(t, func(w *crashWorld) {
-		fire := func(id string) {
-			data, err := json.Marshal(bus.Route{
-				ID: id, Kind: bus.RouteSchedule, From: "often", Text: id, Due: time.Now(), Missed: "skip",
-				Origin: &bus.Origin{Agent: "ana", Session: "schedule/often", Subject: "plugin.outbound.ana", To: "ana"},
-			})
-			if err == nil {
-				_, err = w.js.Publish(w.t.Context(), "agent.due.ana", data)
-			}
-			if err != nil {
-				w.t.Fatal(err)
-			}
-		}
 		w.model.hold("begun")
-		fire("begun")
+		w.fire("begun")
 		w.crashIn("begun")
 		w.model.hold("begun")
 		w.begin()
 		w.pass() // its second attempt is in the log
 		w.crash()
-		fire("missed")
+		w.fire("missed")
 		time.Sleep(10 * time.Minute)
 		w.begin()
 		w.pass()
@@ -413,6 +401,43 @@ func TestMissedFiringAfterACrash(t *testing.T) {
 		}
 		w.settled()
 	})
+}
+
+// So it is where the run before waits for a person.
+func TestMissedFiringBehindAWaitingRun(t *testing.T) {
+	var paid atomic.Int64
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "pay"
+		w.fire("pay")
+		w.pass()
+		if n := len(w.committed(run.ApprovalAsked)); n != 1 {
+			w.t.Fatalf("%d approvals are asked for, want 1", n)
+		}
+		w.crash()
+		w.fire("missed")
+		time.Sleep(10 * time.Minute)
+		w.begin()
+		w.pass()
+		if list := w.committed(run.InputAdded); len(list) > 0 {
+			w.t.Errorf("%s waits behind the run", list[0].Input.ID)
+		}
+		w.settled()
+	}, has(counter(&paid)))
+}
+
+// fire publishes a firing whose text is its id.
+func (w *crashWorld) fire(id string) {
+	w.t.Helper()
+	data, err := json.Marshal(bus.Route{
+		ID: id, Kind: bus.RouteSchedule, From: "often", Text: id, Due: time.Now(), Missed: "skip",
+		Origin: &bus.Origin{Agent: "ana", Session: "schedule/often", Subject: "plugin.outbound.ana", To: "ana"},
+	})
+	if err == nil {
+		_, err = w.js.Publish(w.t.Context(), "agent.due.ana", data)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // crashIn cuts the host off in the run of a message that the model holds.

@@ -72,7 +72,22 @@ func (c Reader) OpenHere(it *message.Item) []agents.Waiting {
 		place = ask.InChat(it.Origin.Outbound(), in.Chat, in.Thread)
 	}
 	fits := func(w agents.Waiting) bool { return !c.owns(w) && c.isWhere(w, it) }
-	return open.At(c.Agent.Work.Done(), fits, ask.InSession(c.Key), place)
+	return c.ungiven(it, open.At(c.Agent.Work.Done(), fits, ask.InSession(c.Key), place))
+}
+
+// ungiven are those of asked that were not given another word of the sender a moment ago.
+func (c Reader) ungiven(it *message.Item, asked []agents.Waiting) []agents.Waiting {
+	if it.Stops() {
+		return asked
+	}
+	return slices.DeleteFunc(asked, func(w agents.Waiting) bool {
+		return c.Agent.Parts.Asks.Open.HasOther(w.ID, it.Input.ID, message.Sender(it.Origin.Inbound))
+	})
+}
+
+// Give notes that an input is for the question under id: the next word is for another.
+func (c Reader) Give(it *message.Item, id string) {
+	c.Agent.Parts.Asks.Open.Give(id, it.Input.ID, message.Sender(it.Origin.Inbound))
 }
 
 // besides are those of asked that agents which work for this conversation have asked in
@@ -91,7 +106,7 @@ func (c Reader) ofOthers(it *message.Item) []agents.Waiting {
 	if it.Delivery == nil || it.Origin.Inbound.Agent != "" {
 		return nil
 	}
-	return c.Agent.Parts.Asks.Open.OfOthers(c.Agent.ID, c.Key, it.Delivery.Stored)
+	return c.ungiven(it, c.Agent.Parts.Asks.Open.OfOthers(c.Agent.ID, c.Key, it.Delivery.Stored))
 }
 
 // ForAnother reports whether the input answers the question of another agent in this chat,
@@ -106,7 +121,11 @@ func (c Reader) ForAnother(it *message.Item, r *run.Run) bool {
 		return false
 	}
 	call, _, ok := ask.Pick(c.Book(it), ask.InOrder(own, besides, others), in.Text)
-	return ok && isOneOf(others, call)
+	if !ok || !isOneOf(others, call) {
+		return false
+	}
+	c.Give(it, call.ID)
+	return true
 }
 
 // MeantElsewhere picks the one of asked, questions of other runs, that the input answers.

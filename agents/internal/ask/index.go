@@ -34,6 +34,9 @@ type Index struct {
 	own    map[session.Key][]asked // of the others, what each session has asked in its conversation
 	closed closedQuestions
 	taken  map[string][]*takenNumbers // by places
+
+	given    map[string]meant // the words that questions were given, by their ids
+	givenDue []string         // these, in the order in which they are forgotten
 }
 
 // asked is a question of a session in its own conversation, as short as can be: many may
@@ -57,7 +60,7 @@ func NewIndex() *Index {
 	return &Index{
 		known: make(chan struct{}), keys: map[string]session.Key{}, asked: map[string]Waiting{}, at: map[string][]Waiting{},
 		own: map[session.Key][]asked{}, closed: newClosedQuestions(),
-		taken: map[string][]*takenNumbers{},
+		taken: map[string][]*takenNumbers{}, given: map[string]meant{},
 	}
 }
 

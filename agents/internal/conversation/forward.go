@@ -114,6 +114,7 @@ func (c *Conversation) forward(journal *session.Log, it *message.Item) bool {
 		c.Log().Warn().Err(err).Msg("pass an answer on")
 		return false
 	default:
+		c.reader().Give(it, w.ID)
 		crash.Stall("after-pass-on")
 		c.noted(it, c.passedTo(it, w.ID))
 	}

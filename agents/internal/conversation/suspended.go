@@ -132,6 +132,10 @@ func (c *Conversation) keepWaiting(journal *session.Log, left *run.Run, it *mess
 	case it.Origin.Route != nil && it.Origin.Route.Kind == bus.RouteHeartbeat: // its time is over
 		c.unqueue(it)
 		it.Delivery.Done()
+	case it.Late:
+		c.unqueue(it)
+		c.shared.Intake.LeaveOut(it)
+		it.Delivery.Done()
 	case c.reader().Refusal(it, left) != nil:
 		c.refuse(journal, it, c.reader().Refusal(it, left))
 	case it.Origin.Inbound != nil && c.forward(journal, it):
@@ -226,7 +230,8 @@ func (c *Conversation) say(it *message.Item, reply run.Reply, end func(stored bo
 
 // aside is a reply that no run gives.
 func (c *Conversation) aside(it *message.Item, reply run.Reply) *outbox.Batch {
-	t := c.newRunner(nil, reply.Kind+"-"+session.SID(it.Input.ID, c.Key), []*message.Item{it})
+	// Several agents may be in one chat, and answer one input there.
+	t := c.newRunner(nil, reply.Kind+"-"+session.SID(c.Agent.ID+" "+it.Input.ID, c.Key), []*message.Item{it})
 	reply.N = 1
 	if err := t.Address(&reply); err != nil {
 		c.Log().Error().Err(err).Msg("encode reply")

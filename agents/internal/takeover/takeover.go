@@ -68,7 +68,7 @@ func (o Orders) reply(it *message.Item, operator *run.Operator) (*run.Reply, err
 	if len(operator.Open) > 0 {
 		reply.Kind, reply.Final = run.KindReply, true
 	}
-	t := inflight.Run{Session: o.Session, ID: "operator-" + session.SID(it.Input.ID, o.Key)}
+	t := inflight.Run{Session: o.Session, ID: "operator-" + session.SID(o.Agent.ID+" "+it.Input.ID, o.Key)}
 	t.Prepare([]*message.Item{it})
 	return reply, t.AddressTo(reply, operator.Address, operator.Open)
 }
