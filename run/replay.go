@@ -297,6 +297,12 @@ func (r *replayer) answered() Signal {
 	case e != nil && e.Type == ApprovalAsked && e.For == Budget:
 		wait := &Wait{For: ForApproval, Prompt: e.Prompt, Deadline: e.Deadline, ID: e.Wait, Number: e.Number, Newest: e.Newest}
 		return Signal{Kind: Held, At: e.At, Called: r.called(n), logged: true, Wait: wait}
+	case e != nil && e.Type == Compacted && e.Before == 0 && e.Summary == "": // a fresh start: nothing is summed up
+		sig := Signal{Kind: StreamEnd, At: e.At, Called: r.called(n), logged: true, Forget: true}
+		if said := r.at(n + 1); said != nil && said.Type == MessageAdded {
+			sig.Message = said.Message
+		}
+		return sig
 	case e != nil && e.Type == Compacted:
 		r.live.Phase, r.live.cut = Compacting, e.Through // as the limits of then had it
 		return Signal{Kind: CompactEnd, At: e.At, Called: r.called(n), logged: true, Summary: e.Summary}

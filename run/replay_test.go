@@ -85,6 +85,26 @@ func TestReplayOfAnswers(t *testing.T) {
 	}
 }
 
+// A fresh start leaves out what was said before, and sums up nothing.
+func TestReplayOfAFreshStart(t *testing.T) {
+	s := open(t, run.Limits{})
+	s.send(ask("r1", "hello"))
+	s.send(say("hello yourself"))
+	s.send(ask("r2", "/new"))
+	fresh := say("A fresh start.")
+	fresh.Forget = true
+	s.send(fresh)
+	s.send(ask("r3", "and now"))
+	s.send(say("now"))
+	got, err := run.Replay(s.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := encode(t, got), encode(t, replay(t, s.log)); got != want {
+		t.Errorf("state\n got %s\nwant %s", got, want)
+	}
+}
+
 // What did not follow from what came before it is found.
 func TestReplayFindsWhatWasChanged(t *testing.T) {
 	s := open(t, run.Limits{})
