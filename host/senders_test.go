@@ -110,7 +110,9 @@ func TestPairing(t *testing.T) {
 // What is over the rate is answered, all of it and in order, with one notice.
 func TestRateWaits(t *testing.T) {
 	t.Parallel()
-	h, _ := start(t, bound(t, agents.Binding{Rate: agents.Rate{Messages: 20, Per: 2 * time.Second}}))
+	// A message every 200 ms: a machine that stands still for longer before all have come makes room
+	// for one at once, and what waits then is told anew.
+	h, _ := start(t, bound(t, agents.Binding{Rate: agents.Rate{Messages: 20, Per: 4 * time.Second}}))
 	var ids []string
 	for i := range 60 { // more than a mailbox
 		ids = append(ids, fmt.Sprintf("m%02d", i))
