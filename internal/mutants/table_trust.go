@@ -10,7 +10,7 @@ var trustMutants = []mutant{
 	},
 	{
 		name: "one-number-for-two", breaks: "what two agents ask at the same time has two numbers",
-		file: "agents/internal/ask/numbers.go", pkg: "./agents/engine", tests: []string{"TestAgentsInOneChatAskAtOnce"},
+		file: "agents/internal/ask/numbers.go", pkg: "./agents/internal/ask", tests: []string{"TestNumbersAreTaken"},
 		old: `			if !other.isOf(w) {`,
 		new: `			if false && !other.isOf(w) {`,
 	},
