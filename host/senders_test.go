@@ -110,8 +110,8 @@ func TestPairing(t *testing.T) {
 // What is over the rate is answered, all of it and in order, with one notice.
 func TestRateWaits(t *testing.T) {
 	t.Parallel()
-	// A message every 200 ms: a machine that stands still for longer before all have come makes room
-	// for one at once, and what waits then is told anew.
+	// One message every 200 ms. If the machine pauses for longer while they arrive, one is within
+	// the rate again, and the next that is not gets a second notice.
 	h, _ := start(t, bound(t, agents.Binding{Rate: agents.Rate{Messages: 20, Per: 4 * time.Second}}))
 	var ids []string
 	for i := range 60 { // more than a mailbox

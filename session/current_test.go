@@ -7,8 +7,7 @@ import (
 	"agenthost/run"
 )
 
-// A log is current until somebody else writes to it, and while nothing of its own is on its
-// way.
+// A log is current until another host writes to it, and while it has no commit in flight.
 func TestIsCurrent(t *testing.T) {
 	t.Parallel()
 	_, s := open(t)

@@ -116,7 +116,7 @@ func TestCheck(t *testing.T) {
 			o[0], o[1] = o[1], o[0]
 		}, "session s: message 1 is answered after message 2"},
 		"another text":    {func(w *written) { w.facts.Inputs[0].Text = "b" }, `says "a1", want "b"`},
-		"nobody said it":  {func(w *written) { w.facts.Inputs = w.facts.Inputs[1:] }, `ends "a1", which nobody said`},
+		"not in the load": {func(w *written) { w.facts.Inputs = w.facts.Inputs[1:] }, `ends "a1", which is not in the load`},
 		"not published":   {func(w *written) { w.facts.Streams.Outbound = w.facts.Streams.Outbound[:1] }, "reply r2.1 is in a log and was not published"},
 		"not in a log":    {func(w *written) { w.facts.Streams.Sessions = w.facts.Streams.Sessions[:1] }, "reply r2.1 was published and is in no log"},
 		"a lost commit":   {func(w *written) { w.facts.Streams.Sessions = w.facts.Streams.Sessions[1:] }, `expected "1" as the last one, which is 0`},

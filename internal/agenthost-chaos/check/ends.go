@@ -40,7 +40,7 @@ func (c *checker) end(out bus.Outbound, last map[string]int) {
 	for _, id := range Answered(out) {
 		in, ok := c.inputs[id]
 		if !ok {
-			c.violation("outbound %s ends %q, which nobody said", out.ID, id)
+			c.violation("outbound %s ends %q, which is not in the load", out.ID, id)
 			continue
 		}
 		kind := out.Kind
