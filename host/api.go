@@ -20,16 +20,12 @@ import (
 )
 
 // openAPI makes the HTTP API of the operations of a service, and returns what it runs.
-func (a *assembly) openAPI(service *control.Service) (serve func(context.Context) error, err error) {
+func (a *assembly) openAPI(service *control.Service) (serve func(context.Context) error) {
 	feed := httpapi.NewFeed(client.New(a.bus.NC, a.bus.JS, client.Options{}), a.log)
-	api, err := httpapi.New(httpapi.Options{
+	a.api.Store(httpapi.New(httpapi.Options{
 		Auth: a.httpAuth, Operations: service.Operations(), Events: feed.Handler(a.httpAuth), Version: a.opt.Version, Log: a.log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	a.api.Store(api)
-	return feed.Run, nil
+	}))
+	return feed.Run
 }
 
 // serveAPI serves the API once the host has NATS.

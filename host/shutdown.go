@@ -21,12 +21,8 @@ func (a *assembly) serve(ctx context.Context) error {
 		return err
 	}
 	defer service.Stop()
-	feed, err := a.openAPI(service)
-	if err != nil {
-		return err
-	}
 	issued := func(ctx context.Context) error { return a.issued.Run(ctx, a.bus.JS, a.log) }
-	defer background(context.WithoutCancel(ctx), feed, issued)()
+	defer background(context.WithoutCancel(ctx), a.openAPI(service), issued)()
 	defer a.end()
 	work, stopping := a.work(ctx)
 	context.AfterFunc(work, func() { time.AfterFunc(flushWithin, endPublishing) }) // what no stream takes holds up no stop

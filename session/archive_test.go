@@ -220,6 +220,22 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// What an agent asked another for is under way: its message would never be answered.
+func TestDeleteWhileAnotherAgentWorks(t *testing.T) {
+	b, s := open(t)
+	owner := openTalk(t, s)
+	owner.send(ask("r1", "go"))
+	owner.send(use("a"))
+	owner.send(run.Signal{Kind: run.ToolSettled, Call: "a", Wait: &run.Wait{For: run.ForDelegate}})
+	a, sid := archive(b), session.SID("bot", ana)
+	if _, err := a.Delete(t.Context(), "bot", sid, false); !errors.Is(err, session.ErrRunning) {
+		t.Errorf("got %v, want %v", err, session.ErrRunning)
+	}
+	if _, err := a.Delete(t.Context(), "bot", sid, true); err != nil {
+		t.Errorf("no host works on it: got %v", err)
+	}
+}
+
 // give gives another session an object, and returns its name.
 func give(t *testing.T, b *bus.Bus, key session.Key) string {
 	t.Helper()

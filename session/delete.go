@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +19,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ErrRunning means that a run of the session is under way, and not suspended.
+// ErrRunning means that a run of the session is under way, and does not wait for a person.
 var ErrRunning = errors.New("a run of the session is under way")
 
 // A Deletion is what was deleted.
@@ -46,7 +47,7 @@ func (a *Archive) Delete(ctx context.Context, agent, sid string, unfinished bool
 
 func (a *Archive) delete(ctx context.Context, d *Deletion, unfinished bool) error {
 	objects, err := a.deleteLog(ctx, d, func(state run.State, _ Summary) error {
-		if state.Run != nil && state.Phase != run.InSuspense && !unfinished {
+		if underWay(state) && !unfinished {
 			return ErrRunning
 		}
 		return nil
@@ -57,6 +58,13 @@ func (a *Archive) delete(ctx context.Context, d *Deletion, unfinished bool) erro
 	n, failed := a.deleteObjects(ctx, objects, Subject(d.Agent, d.SID))
 	d.Objects = n
 	return errors.Join(err, failed)
+}
+
+// underWay reports whether something is done for the run: by its host, or by an agent that it
+// waits for. A person who is asked may never answer.
+func underWay(state run.State) bool {
+	return state.Run != nil && (state.Phase != run.InSuspense ||
+		slices.ContainsFunc(state.Run.Open(), func(call run.Call) bool { return call.Asked == run.ForDelegate }))
 }
 
 // deleteLog deletes a session but for the objects that it names, which it returns;

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/session"
 	"agenthost/tools"
 )
 
@@ -84,6 +86,49 @@ func TestScheduleIsAnsweredInItsChat(t *testing.T) {
 			}
 			if end.Kind != "notice" || !strings.Contains(end.Text, tt.says) || end.To != tt.at.To || n.Load() != tt.effects {
 				t.Errorf("the run says %+v, %d effects, want %q, %d", end, n.Load(), tt.says, tt.effects)
+			}
+			w.settled()
+			w.silent()
+		})
+	}
+}
+
+// An answer to a run of the clock is none for the run under way in the chat, whether that hears
+// what is said meanwhile or is ended by it.
+func TestScheduleIsAnsweredDuringARun(t *testing.T) {
+	t.Parallel()
+	for _, queue := range []session.Queue{session.Steer, session.Interrupt} {
+		t.Run(string(queue), func(t *testing.T) {
+			t.Parallel()
+			var n atomic.Int64
+			release := make(chan struct{})
+			hold := tools.Tool{Name: "hold", Schema: anything, ReadOnly: true, Run: func(ctx context.Context, _ tools.Call) (tools.Result, error) {
+				select {
+				case <-release:
+				case <-ctx.Done():
+				}
+				return tools.Result{Text: "held"}, nil
+			}}
+			a := bot("ana", script(`
+rules:
+  - {after_tool: "*", text: "It says: ${result}"}
+  - {when: pay, tool_calls: [{name: pay, args: {}}]}
+  - {when: hold, tool_calls: [{name: hold, args: {}}]}
+  - {text: "You said: ${text}"}
+`), has(counter(&n), hold))
+			a.cfg.Session.Queue = queue
+			w := newWorld(t, a)
+			w.say("ana", bus.Inbound{ID: "1", From: "bea", Text: "hold"})
+			w.eventually("running", func() bool { return w.fleet.Status()[0].Running == 1 })
+			w.fire("daily", bus.Origin{Subject: "plugin.outbound.ana", To: "bea"})
+			if out := w.hear(); out.Kind != "approval" {
+				t.Fatalf("heard %+v", out)
+			}
+			w.say("ana", bus.Inbound{From: "bea", Text: "approve"})
+			w.wantTold("bea: It says: paid", "bea: Thank you, noted.")
+			close(release)
+			if out := w.expect("reply", "It says: held"); out.InReplyTo != "1" || n.Load() != 1 {
+				t.Errorf("heard %+v, %d effects", out, n.Load())
 			}
 			w.settled()
 			w.silent()

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"agenthost/internal/control"
 	"agenthost/internal/httpauth"
@@ -35,20 +36,19 @@ type Options struct {
 type API struct {
 	opt     Options
 	byPath  map[string]control.Operation
-	openAPI []byte
+	openAPI func() ([]byte, error) // made when first asked for: it takes longer than all else at a start
 }
 
 // New makes an API.
-func New(opt Options) (*API, error) {
+func New(opt Options) *API {
 	a := &API{opt: opt, byPath: map[string]control.Operation{}}
+	a.openAPI = sync.OnceValues(func() ([]byte, error) { return OpenAPI(opt.Operations, opt.Version) })
 	for _, o := range opt.Operations {
 		if o.Path != "" {
 			a.byPath[Prefix+o.Path] = o
 		}
 	}
-	var err error
-	a.openAPI, err = OpenAPI(opt.Operations, opt.Version)
-	return a, err
+	return a
 }
 
 // Method is the method by which an operation is asked for.
@@ -94,8 +94,13 @@ func (a *API) describe(w http.ResponseWriter, r *http.Request) {
 		WriteError(w, status, err)
 		return
 	}
+	description, err := a.openAPI()
+	if err != nil {
+		WriteError(w, http.StatusInternalServerError, err)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(a.openAPI) // the client may be gone
+	_, _ = w.Write(description) // the client may be gone
 }
 
 // unknown answers a path that there is not. Without a token nothing is said of paths.

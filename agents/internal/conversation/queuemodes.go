@@ -33,44 +33,50 @@ func (c *Conversation) mode(it *message.Item) session.Queue {
 
 // interjects takes an input off the queue if it is meant for the run. One that only
 // interrupts the run stays, as the next. Called with the lock held.
-func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *run.Run) (*message.Item, run.Signal, bool) {
-	none := run.Signal{}
+func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *run.Run) (interjection, bool) {
+	none := interjection{}
 	if c.HasChanges() && (it.Changes() || len(c.ChangedIn(it)) > 0) { // it is for what waits, or waits for its turn
-		return nil, none, false
+		return none, false
 	}
 	sig, answers := c.reader().Answer(it, left)
 	mode := c.mode(it)
 	if !answers && len(c.live) == 0 && mode != session.Steer && mode != session.Interrupt { // it waits for its turn, as most do
-		return nil, none, false
+		return none, false
 	}
 	at := slices.Index(c.Queue, it)
 	if at < 0 || known(journal, it) || c.inRun(it.Input.ID) || !answers && len(c.live) == 0 && it.NotBefore.After(time.Now()) {
-		return nil, none, false
+		return none, false
 	}
 	if c.answersLive(it) {
 		c.takeOut(it)
-		return it, none, true
+		return interjection{it: it}, true
 	}
 	if answers {
 		c.takeOut(it)
-		return it, sig, true
+		return interjection{it: it, sig: sig}, true
 	}
 	switch mode {
 	case session.Steer:
 		if slices.ContainsFunc(c.Queue[:at], c.keepsBack) {
-			return nil, none, false
+			return none, false
+		}
+		if c.mayAnswer(it) {
+			return interjection{it: it, elsewhere: true}, true
 		}
 		c.takeOut(it)
-		return it, run.Signal{
+		return interjection{it: it, sig: run.Signal{
 			Kind: run.Submit, At: time.Now(), Run: "steer:" + it.Input.ID, Inputs: []run.Input{it.Input}, Join: true,
-		}, true
+		}}, true
 	case session.Interrupt:
+		if c.mayAnswer(it) {
+			return interjection{it: it, elsewhere: true}, true
+		}
 		c.Shift(at, c.nextTurn(it, at))
-		return nil, run.Signal{
+		return interjection{sig: run.Signal{
 			Kind: run.Abort, At: time.Now(), Run: left.ID, By: "interrupt", Reason: c.Book(it).Say("stopped_for_newer"),
-		}, true
+		}}, true
 	}
-	return nil, none, false
+	return none, false
 }
 
 // nextTurn is where what interrupts the run belongs, which is at a place of the queue:

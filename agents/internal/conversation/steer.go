@@ -19,9 +19,16 @@ func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 		if err := t.Journal.Err(); err != nil { // of a commit beside the run
 			return nil, err
 		}
-		it, sig, ok := t.c.interjection(t.Journal)
+		found, ok := t.c.interjection(t.Journal)
 		if !ok {
 			return nil, nil
+		}
+		it, sig := found.it, found.sig
+		if found.elsewhere {
+			if t.c.forwardSoon(t.Journal, it) {
+				t.c.unqueue(it)
+			}
+			continue
 		}
 		if sig.Kind == "" {
 			t.Join(it)
@@ -73,31 +80,42 @@ func (t *runner) refusesAnswer(ctx context.Context, it *message.Item, sig *run.S
 	return true
 }
 
+// An interjection is what has come for the run under way.
+type interjection struct {
+	it        *message.Item // nil: it stays in the queue
+	sig       run.Signal    // without a kind: a tool that asks has its answer
+	elsewhere bool          // it stays in the queue until it is known whether a run elsewhere has asked for it
+}
+
 // interjection takes the first input off the queue that is meant for the run
 // under way, of those that it has not looked at yet.
-func (c *Conversation) interjection(journal *session.Log) (*message.Item, run.Signal, bool) {
+func (c *Conversation) interjection(journal *session.Log) (interjection, bool) {
 	left := journal.State().Run
 	if left == nil {
-		return nil, run.Signal{}, false
+		return interjection{}, false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.watch()
 	if w == nil {
-		return nil, run.Signal{}, false
+		return interjection{}, false
 	}
 	list := w.Take(c.Queue, left, c.Agent.Now())
 	for i, it := range list {
 		if it.Place != message.Held && it.Place != message.Spilled {
 			continue
 		}
-		taken, sig, ok := c.interjects(journal, it, left)
-		if ok {
+		found, ok := c.interjects(journal, it, left)
+		switch {
+		case found.elsewhere: // to be looked at once more
+			w.PutBack(list[i:])
+			return found, true
+		case ok:
 			w.PutBack(list[i+1:])
-			return taken, sig, true
+			return found, true
 		}
 	}
-	return nil, run.Signal{}, false
+	return interjection{}, false
 }
 
 // joining is the message of an input that joins the run under way. A hook or a

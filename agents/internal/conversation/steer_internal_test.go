@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -47,7 +48,9 @@ func busyConversation(t testing.TB, waiting int) (*Conversation, *session.Log) {
 		t.Fatal(err)
 	}
 	box := &profile.Toolbox{Registry: tools.NewRegistry(), Policy: policy, Validator: &tools.Validator{}}
-	agent := &inflight.Agent{ID: "ana", Parts: parts}
+	work, end := context.WithCancel(t.Context())
+	end() // so that nothing waits to hear what is asked elsewhere
+	agent := &inflight.Agent{ID: "ana", Parts: parts, Work: work}
 	agent.Profile.Store(profile.New(agents.Config{ID: "ana"}, profile.Kit{Chain: &llm.Chain{}, Box: box}, parts.Peers))
 	c := New(&Shared{Agent: agent}, "web/dm/ana")
 	journal, err := store.Open(t.Context(), "ana", c.Key)
@@ -82,14 +85,14 @@ func put(c *Conversation, it *message.Item) {
 
 // next is the next input that is meant for the run; empty where none is.
 func next(c *Conversation, journal *session.Log) string {
-	it, sig, ok := c.interjection(journal)
+	found, ok := c.interjection(journal)
 	switch {
 	case !ok:
 		return ""
-	case it == nil:
-		return string(sig.Kind)
+	case found.it == nil:
+		return string(found.sig.Kind)
 	}
-	return it.Input.ID
+	return found.it.Input.ID
 }
 
 // A message that was looked at once is looked at again when the settings or the questions
@@ -241,7 +244,7 @@ func BenchmarkInterjection(b *testing.B) {
 			for n := waiting; b.Loop(); n++ {
 				it := chatMessage(n, "one more")
 				put(c, it)
-				if _, _, ok := c.interjection(journal); ok {
+				if _, ok := c.interjection(journal); ok {
 					b.Fatal("taken for an interjection")
 				}
 				c.unqueue(it)
