@@ -160,7 +160,7 @@ func (f *Store) complete(ctx context.Context, name string, do func(jetstream.Obj
 			return nil
 		}
 		notFound := errors.Is(err, jetstream.ErrObjectNotFound)
-		if !notFound && !errors.Is(err, os.ErrDeadlineExceeded) {
+		if !notFound && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, nats.ErrTimeout) { // whichever of two clocks was first
 			return backoff.Permanent(err)
 		}
 		if _, missing := f.info(ctx, name); missing != nil {
