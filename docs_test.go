@@ -1,7 +1,6 @@
 package agenthost_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -164,10 +163,11 @@ func TestMessagesInDocsAreAccepted(t *testing.T) {
 }
 
 var (
-	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	proof  = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`")
-	head   = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	notRef = regexp.MustCompile(`[^a-z0-9 _-]`)
+	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	proof    = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`")
+	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Z]\w+)\(`)
+	head     = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notRef   = regexp.MustCompile(`[^a-z0-9 _-]`)
 )
 
 func TestLinksInDocs(t *testing.T) {
@@ -215,22 +215,36 @@ func TestExcerptsInDocs(t *testing.T) {
 	}
 }
 
-// A test that a page names as a proof must be there.
+// A test that a page names as a proof must be there, and run by the command beside it.
 func TestProofsInDocs(t *testing.T) {
-	var sources bytes.Buffer
+	const short, long = 1, 2
+	tests := map[string]int{}
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, "_test.go") {
-			sources.WriteString(read(t, path))
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
 		}
-		return err
+		source := read(t, path)
+		kind := short
+		if constraint, _, _ := strings.Cut(source, "\n"); strings.HasPrefix(constraint, "//go:build ") && strings.Contains(constraint, "long") {
+			kind = long
+		}
+		for _, m := range testFunc.FindAllStringSubmatch(source, -1) {
+			tests[m[1]] = max(tests[m[1]], kind)
+		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, page := range pages(t) {
-		for _, m := range proof.FindAllStringSubmatch(read(t, page), -1) {
-			if !strings.Contains(sources.String(), "func "+m[1]+"(") {
-				t.Errorf("%s: there is no %s", page, m[1])
+		for line := range strings.Lines(read(t, page)) {
+			for _, m := range proof.FindAllStringSubmatch(line, -1) {
+				switch {
+				case tests[m[1]] == 0:
+					t.Errorf("%s: there is no %s", page, m[1])
+				case tests[m[1]] == long && strings.Contains(line, "go test ") && !strings.Contains(line, "long"):
+					t.Errorf("%s: %s has the build tag long, the command beside it does not", page, m[1])
+				}
 			}
 		}
 	}

@@ -18,22 +18,6 @@ type crowd struct{ sessions, outstanding int }
 
 var crowds = []crowd{{1, 500}, {8, 50}}
 
-// TestBusySessionsKilled kills a host whose sessions never run out of messages:
-// their mailboxes overflow into the log, their logs have snapshots, and all that
-// was delivered and not acknowledged comes again after each kill.
-func TestBusySessionsKilled(t *testing.T) {
-	for _, b := range pick(someBusy, allBusy()) {
-		t.Run(fmt.Sprintf("%dx%d/queue_max %d/%s", b.sessions, b.outstanding, b.queueMax, b.target), func(t *testing.T) {
-			t.Parallel()
-			g := targets[b.target](t, b.queueMax)
-			tr := g.converse(b.crowd, b.queueMax)
-			g.killAtRandom(newRand(t), killCount(t), tr)
-			tr.stop()
-			tr.audit()
-		})
-	}
-}
-
 // A burden is one combination of what sessions are busy with and what is killed.
 type burden struct {
 	crowd

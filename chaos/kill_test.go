@@ -41,20 +41,6 @@ func TestHostKilledAtRandom(t *testing.T) {
 	}
 }
 
-func TestNATSKilledAtRandom(t *testing.T) {
-	t.Parallel()
-	rng, w := newRand(t), external(t, "")
-	h := newHost(t, w.config, "a")
-	h.start()
-	said := w.begin(load(pick(10, 50), pick(10, 40), pick(4*time.Second, 30*time.Second))...)
-	kills := breakUntil(said, rng, 800*time.Millisecond, 3*time.Second, func() {
-		w.nats.kill()
-		w.nats.start()
-	})
-	w.audit()
-	t.Logf("nats-server killed %d times: %s", kills, w.summary())
-}
-
 // breakUntil does harm at random intervals until done is closed, and once at
 // least. It returns how often it did.
 func breakUntil(done <-chan struct{}, rng *rand.Rand, least, most time.Duration, harm func()) int {

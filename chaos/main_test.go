@@ -4,11 +4,11 @@
 // are killed, stopped and cut off under load, and then the streams are read to
 // see that every accepted message was answered once and in order.
 //
-// A plain go test runs a short form. AGENTHOST_CHAOS=1 runs all of it for as
-// long as it takes, and the build tag crashtest adds a kill at every step of
-// the crash table:
+// A plain go test runs a few of the tests, the build tag long all in a short form.
+// AGENTHOST_CHAOS=1 runs them for as long as it takes, and the build tag crashtest adds a
+// kill at every step of the crash table:
 //
-//	AGENTHOST_CHAOS=1 go test -tags crashtest ./chaos/...
+//	AGENTHOST_CHAOS=1 go test -tags crashtest,long ./chaos/...
 //
 // AGENTHOST_CHAOS_KILLS is how often each host of busy sessions is killed, and
 // AGENTHOST_CHAOS_SEED begins other random numbers. AGENTHOST_CHAOS_EDGE is how long

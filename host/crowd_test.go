@@ -1,15 +1,12 @@
 package host_test
 
 import (
-	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/host"
-	"agenthost/internal/waittest"
 
 	"github.com/rs/zerolog"
 )
@@ -55,29 +52,4 @@ func TestCrowdOfStrangers(t *testing.T) {
 		t.Errorf("the heap has grown by %.0f bytes", grown)
 	}
 	t.Logf("%d strangers: %d notices, %d codes, %.1f MB of heap", crowd(), notices, len(codes), grown/(1<<20))
-}
-
-// Each of a crowd has a rate of its own: one message is answered, the next refused.
-func TestCrowdOverItsRate(t *testing.T) {
-	h := crowded(t, agents.Binding{Rate: agents.Rate{Messages: 1, Per: time.Hour, Over: agents.RateRefuse}})
-	for round := range 2 {
-		flood(t, h, crowd(), "ana", round)
-	}
-	waittest.Until(t, "everybody has two answers", func() bool { return stored(t, h, bus.OutboundStream) >= uint64(2*crowd()) })
-	got := map[string]string{}
-	for _, out := range published(t, h) {
-		word := out.Kind
-		if out.Error != nil {
-			word = out.Error.Code
-		}
-		got[out.To] += word + " "
-	}
-	for i := range crowd() {
-		if name := fmt.Sprintf("ana%d", i); got[name] != "reply rate_limited " {
-			t.Errorf("%s got %q", name, got[name])
-		}
-	}
-	if len(got) != crowd() {
-		t.Errorf("%d people got something, want %d", len(got), crowd())
-	}
 }

@@ -3,7 +3,6 @@ package run_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -28,27 +27,6 @@ func disorder(t *testing.T, seed uint64) *session {
 		s.send(random(r, s.state, n))
 	}
 	return s
-}
-
-func TestReplayOfAnyLog(t *testing.T) {
-	sessions := 200
-	if testing.Short() {
-		sessions = 60
-	}
-	for seed := range uint64(sessions) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			s := disorder(t, seed)
-			for _, end := range []int{len(s.log), s.commits[len(s.commits)/2]} {
-				got, err := run.Replay(s.log[:end])
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got, want := encode(t, got), encode(t, replay(t, s.log[:end])); got != want {
-					t.Errorf("state\n got %s\nwant %s", got, want)
-				}
-			}
-		})
-	}
 }
 
 // What becomes of a call without an answer in time, and what a person changes of one, is

@@ -77,26 +77,6 @@ func (w *world) subscribe(subject string) chan *nats.Msg {
 
 var traced = map[string]string{"traceparent": parent, "tracestate": state}
 
-// Whoever the run waits for, and wherever it goes on, it stays in its trace.
-func TestTraceOutlivesTheWait(t *testing.T) {
-	t.Parallel()
-	a := bot("ana", script(paying), has(handing("ops")), asks("ops"))
-	ops := bot("ops", script(`rules: [{delay: 60s, text: late}]`))
-	for name, between := range map[string]func(*world){
-		"same host": func(*world) {},
-		"next host": func(w *world) { w.stop(); w.start(a, ops) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, a, ops)
-			w.sayTraced("ana", bus.Inbound{Text: "hand over"})
-			id := w.waiting().ID
-			between(w)
-			w.send("agent.route.ana", bus.Route{Kind: bus.RouteResult, From: "ops", CorrelationID: id, Text: "done"})
-			wantHeader(t, w.next(w.out), traced)
-		})
-	}
-}
-
 // A reply that has to be published once more goes in the trace of its run, not
 // in that of the message that has come again.
 func TestTraceOfRepliesSentAgain(t *testing.T) {

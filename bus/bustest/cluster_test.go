@@ -1,3 +1,5 @@
+//go:build long
+
 package bustest_test
 
 import (

@@ -126,8 +126,12 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	runScripts(t, "testdata/script")
+}
+
+func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", Setup: setup, RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: dir, Setup: setup, RequireExplicitExec: true, RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"start": start, "signal": signalHost, "ended": ended, "logged": logged,
 			"publish": publish, "buried": buried, "running": running, "busy": busy,

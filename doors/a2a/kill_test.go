@@ -1,3 +1,5 @@
+//go:build long
+
 package a2a_test
 
 import (

@@ -144,7 +144,7 @@ func (c *checker) overlay(m mutant, source string) (string, error) {
 // GOFLAGS, so that it holds for hosts that tests build as well.
 func (c *checker) test(ctx context.Context, m mutant, tests, overlay string) (result, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-vet=off", "-count=1", "-failfast",
-		"-timeout="+c.timeout.String(), "-tags="+m.tags, "-run="+tests, m.pkg)
+		"-timeout="+c.timeout.String(), "-tags=long,"+m.tags, "-run="+tests, m.pkg)
 	cmd.Dir = c.root
 	cmd.Env = os.Environ()
 	if overlay != "" {

@@ -1,3 +1,5 @@
+//go:build long
+
 package anthropic_test
 
 import (

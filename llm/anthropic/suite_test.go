@@ -20,8 +20,6 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-func TestConform(t *testing.T) { llmtest.Conform(t, dialect) }
-
 func TestTrace(t *testing.T) { llmtest.Trace(t, dialect) }
 
 func TestHang(t *testing.T) { llmtest.Hang(t, dialect) }

@@ -8,8 +8,6 @@ import (
 	"agenthost/llm/llmtest"
 )
 
-func TestConform(t *testing.T) { llmtest.Conform(t, dialect) }
-
 func TestTrace(t *testing.T) { llmtest.Trace(t, dialect) }
 
 func TestHang(t *testing.T) { llmtest.Hang(t, dialect) }
