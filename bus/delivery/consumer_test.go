@@ -13,6 +13,7 @@ import (
 	"agenthost/bus/delivery"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A consumer deleted under a running lane is made again. What was not
@@ -240,6 +241,34 @@ func TestLaneNeedsItsNotes(t *testing.T) {
 		bustest.Publish(t, js, web, "1", "2")
 		h.quiet(aWhile)
 		bustest.Provision(t, js)
+		h.want("1?", "2?")
+		time.Sleep(aWhile)
+	})
+}
+
+// A lane whose owner cannot be recorded waits: an owner after one that is not known would
+// doubt nothing that it may have done.
+func TestLaneNeedsItsRecord(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		full := func(bytes int64) {
+			t.Helper()
+			stream, err := js.Stream(t.Context(), "KV_"+bus.LanesBucket)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg := stream.CachedInfo().Config
+			cfg.MaxBytes, cfg.Discard = bytes, jetstream.DiscardNew
+			if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
+				t.Fatal(err)
+			}
+		}
+		full(1)
+		h := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1", "2")
+		h.quiet(aWhile)
+		full(-1)
 		h.want("1?", "2?")
 		time.Sleep(aWhile)
 	})

@@ -100,20 +100,20 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, t take
 		}
 		l.resetting, l.resetAt = err == nil, time.Now()
 	}
-	if err != nil {
-		if !errors.Is(err, context.Canceled) { // the host is stopping
-			l.few.Warn().Err(err).Msg("take over lane: failed; retrying")
-		}
-		return false
-	}
 	former, handed := note.Host, note.Handed
 	if note.Pin != "" { // who had the lane did not let it go
 		handed = 0
 	}
 	note.Host, note.Pin, note.Handed = l.cfg.Host, t.pin, 0
-	note.Tried = max(note.Tried, l.given)            // a consumer made again begins at the first message
-	if err := l.owner.write(api, note); err != nil { // costs only a slower restart
-		l.log.Warn().Err(err).Msg("record the owner of the lane: failed")
+	note.Tried = max(note.Tried, l.given) // a consumer made again begins at the first message
+	if err == nil {                       // without a record the next owner would doubt nothing
+		err = l.owner.write(api, note)
+	}
+	if err != nil {
+		if !errors.Is(err, context.Canceled) { // the host is stopping
+			l.few.Warn().Err(err).Msg("take over lane: failed; retrying")
+		}
+		return false
 	}
 	l.pin, l.tried, l.handed, l.doubted = t.pin, note.Tried, handed, doubted
 	l.progress.restart()
