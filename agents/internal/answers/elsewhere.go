@@ -31,7 +31,7 @@ func (c Reader) PassedOnHash(it *message.Item) string {
 // PassedOn finds what was answered with an input that has come again. It must
 // answer nothing else: by now another question may be open in the chat.
 func (c Reader) PassedOn(it *message.Item) (waiting string, err error) {
-	if it.Delivery == nil || !it.Tried && !it.Delivery.Doubtful || it.Origin.Inbound == nil {
+	if it.Delivery == nil || !it.MayHaveBegun() || it.Origin.Inbound == nil {
 		return "", nil
 	}
 	since := it.Delivery.Stored.Add(-10 * time.Second) // clocks of a cluster differ

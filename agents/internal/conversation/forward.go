@@ -30,7 +30,7 @@ func (c *Conversation) mayAnswer(it *message.Item) bool {
 	if in == nil || it.Local || c.reader().IsForItself(it) {
 		return false
 	}
-	if in.Answers != "" || it.Tried || it.Delivery != nil && it.Delivery.Doubtful { // an owner before may have passed it on
+	if in.Answers != "" || it.MayHaveBegun() { // an owner before may have passed it on
 		return true
 	}
 	return len(c.reader().OpenHere(it)) > 0
@@ -180,7 +180,7 @@ func (c *Conversation) noted(it *message.Item, told string) {
 			it.Delivery.Leave()
 		}
 	}
-	if it.Tried || it.Delivery.Doubtful { // and perhaps told, longer ago than the stream remembers
+	if it.MayHaveBegun() { // and perhaps told, longer ago than the stream remembers
 		told := out.Replies[0]
 		err := c.Insist(func() error {
 			ctx, cancel := context.WithTimeout(c.Agent.Work, 30*time.Second)

@@ -12,6 +12,7 @@ import (
 	"agenthost/agents/internal/parts"
 	"agenthost/agents/internal/profile"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/internal/texts"
 	"agenthost/llm"
 	"agenthost/tools"
@@ -79,22 +80,23 @@ func TestTimely(t *testing.T) {
 	firing := bus.Route{Kind: bus.RouteSchedule, From: "morning", Due: now.Add(-time.Hour), Missed: "skip"}
 	with := func(change func(*bus.Route)) *bus.Route { r := firing; change(&r); return &r }
 	tests := map[string]struct {
-		route *bus.Route
-		tried bool
-		want  bool
+		route           *bus.Route
+		tried, doubtful bool
+		want            bool
 	}{
-		"late":              {route: &firing},
-		"in time":           {route: with(func(r *bus.Route) { r.Due = now }), want: true},
-		"to be made up for": {route: with(func(r *bus.Route) { r.Missed = "once" }), want: true},
-		"perhaps begun":     {route: &firing, tried: true, want: true},
-		"not due":           {route: with(func(r *bus.Route) { r.Due = time.Time{} }), want: true},
-		"a heartbeat":       {route: with(func(r *bus.Route) { r.Kind = bus.RouteHeartbeat }), want: true},
-		"of a person":       {want: true},
+		"late":               {route: &firing},
+		"in time":            {route: with(func(r *bus.Route) { r.Due = now }), want: true},
+		"to be made up for":  {route: with(func(r *bus.Route) { r.Missed = "once" }), want: true},
+		"perhaps begun":      {route: &firing, tried: true, want: true},
+		"as far as is known": {route: &firing, doubtful: true, want: true},
+		"not due":            {route: with(func(r *bus.Route) { r.Due = time.Time{} }), want: true},
+		"a heartbeat":        {route: with(func(r *bus.Route) { r.Kind = bus.RouteHeartbeat }), want: true},
+		"of a person":        {want: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			it := &message.Item{Origin: message.Origin{Route: tt.route}, Tried: tt.tried}
-			if got := intakeOf(agents.Config{}).Timely(it); got != tt.want || it.Late != tt.tried {
+			it := &message.Item{Origin: message.Origin{Route: tt.route}, Tried: tt.tried, Delivery: &delivery.Delivery{Doubtful: tt.doubtful}}
+			if got := intakeOf(agents.Config{}).Timely(it); got != tt.want || it.Late != (tt.tried || tt.doubtful) {
 				t.Errorf("got %v, late %v", got, it.Late)
 			}
 		})
@@ -126,6 +128,11 @@ func TestWithinRate(t *testing.T) {
 	for name, it := range map[string]*message.Item{
 		"an answer": said(bus.Inbound{Answers: "w"}), "an edit": said(bus.Inbound{Edits: "m"}),
 		"tried before": func() *message.Item { it := said(bus.Inbound{}); it.Tried = true; return it }(),
+		"perhaps begun": func() *message.Item {
+			it := said(bus.Inbound{})
+			it.Delivery = &delivery.Delivery{Doubtful: true}
+			return it
+		}(),
 	} {
 		if !i.Admits(it) || !it.NotBefore.IsZero() {
 			t.Errorf("%s waits until %s", name, it.NotBefore)

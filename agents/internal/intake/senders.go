@@ -128,7 +128,7 @@ func (i *Intake) Welcome(p pairing.Pairing) {
 func (i *Intake) withinRate(it *message.Item) bool {
 	in, limit := it.Origin.Inbound, it.Binding.Rate
 	rate := senders.Rate{Messages: limit.Messages, Per: limit.Per}
-	if !rate.Limited() || it.Tried || in.Answers != "" || it.Changes() || i.IsOrder(in) {
+	if !rate.Limited() || it.MayHaveBegun() || in.Answers != "" || it.Changes() || i.IsOrder(in) {
 		return true
 	}
 	sender, now := i.person(it).Person(), time.Now()

@@ -20,7 +20,7 @@ func (i *Intake) Timely(it *message.Item) bool {
 	if route.Missed != "skip" || time.Since(route.Due) <= late {
 		return true
 	}
-	if it.Tried {
+	if it.MayHaveBegun() {
 		it.Late = true
 		return true
 	}

@@ -45,6 +45,11 @@ type Item struct {
 	Since     uint64     // where the stretch of refused messages begins that it is in
 }
 
+// MayHaveBegun reports whether an owner before may have worked on it.
+func (it *Item) MayHaveBegun() bool {
+	return it.Tried || it.Delivery != nil && it.Delivery.Doubtful
+}
+
 // Decode decodes a delivery. With an error there is an item only where the
 // payload could be read.
 func Decode(d *delivery.Delivery, signer *signing.Signer) (*Item, error) {
