@@ -3,11 +3,13 @@
 package agenthost_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -146,6 +148,9 @@ func floodOfKills(t *testing.T, binary string) {
 		go func() {
 			cmd := a.command(t.Context(), "send", "ana", "hello", "--wait", "--timeout", "2m", "--session", fmt.Sprint("s", i), "-s", "nats://"+a.nats)
 			out, err := cmd.Output()
+			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+				err = fmt.Errorf("%w: %s", err, exit.Stderr)
+			}
 			answer <- fmt.Sprint(string(out), err)
 		}()
 		<-asked

@@ -54,7 +54,7 @@ const againAfter = time.Second
 // Again calls ask, and once more each second while there is no answer: a question to a
 // stream or a consumer without a leader is never answered, although there may be a leader a
 // moment later. The first answer counts, or else the end of ctx, which has to be near. ask must
-// change nothing.
+// change nothing, or the same thing however often it is called.
 func Again[T any](ctx context.Context, ask func(context.Context) (T, error)) (v T, err error) {
 	first, cancel := context.WithTimeout(ctx, againAfter)
 	v, err = ask(first)

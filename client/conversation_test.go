@@ -2,8 +2,13 @@ package client
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+
+	"agenthost/bus/bustest"
+
+	"github.com/nats-io/nats.go"
 )
 
 func isNameError(err error) bool {
@@ -29,4 +34,40 @@ func TestParseParty(t *testing.T) {
 			t.Errorf("%q: got %v, %v", text, p, err)
 		}
 	}
+}
+
+// What NATS has not confirmed, as one that dies at that moment, is sent again: its id makes it
+// one message.
+func TestMessageIsSentUntilItIsConfirmed(t *testing.T) {
+	t.Parallel()
+	b := bustest.Open(t)
+	var ids []string
+	_, err := b.NC.Subscribe("agent.route.ana", func(m *nats.Msg) { // in the place of the stream
+		ids = append(ids, m.Header.Get(nats.MsgIdHdr))
+		if len(ids) == 2 {
+			_ = m.Respond([]byte(`{"stream":"AGENT_ROUTE","seq":7}`))
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := New(b.NC, b.JS, Options{}).Conversation("ana", Party{})
+	got, err := c.Send(t.Context(), Message{ID: "m1", Text: "hello"})
+	if err != nil || got.Seq != 7 || !slices.Equal(ids, []string{"m1", "m1"}) {
+		t.Errorf("got %+v, %v; sent %q", got, err, ids)
+	}
+}
+
+// Where NATS confirms nothing, that is said, and what it means.
+func TestMessageThatIsNotConfirmed(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		b := bustest.Open(t)
+		if _, err := b.NC.Subscribe("agent.route.ana", func(*nats.Msg) {}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := New(b.NC, b.JS, Options{}).Conversation("ana", Party{}).Send(t.Context(), Message{ID: "m1", Text: "hello"})
+		if want := "send to ana: NATS has not confirmed it within 30s; it may be stored all the same"; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	})
 }

@@ -98,19 +98,25 @@ func awaitReport(ctx context.Context, inbox *nats.Subscription, within time.Dura
 	return bus.DecodeRoute(msg.Data)
 }
 
-// store signs a message as the operator's and publishes it. Before a host has run
-// there is no key, and none is needed.
+// storeWithin bounds how long a message is sent again until NATS confirms it: it may restart.
+const storeWithin = 30 * time.Second
+
+// store signs a message as the operator's and publishes it, again while NATS does not confirm
+// it: its id makes it one message. Before a host has run there is no key, and none is needed.
 func (c *Client) store(ctx context.Context, msg *nats.Msg) (*jetstream.PubAck, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestWithin)
+	within, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
-	signer, err := signing.Read(ctx, c.js)
+	signer, err := signing.Read(within, c.js)
 	if err != nil && !errors.Is(err, records.ErrNotFound) {
 		return nil, err
 	}
 	signer.Sign(msg)
-	ack, err := c.js.PublishMsg(ctx, msg)
-	if errors.Is(err, jetstream.ErrNoStreamResponse) {
+	ack, err := bus.Again(within, func(ctx context.Context) (*jetstream.PubAck, error) { return c.js.PublishMsg(ctx, msg) })
+	switch {
+	case errors.Is(err, jetstream.ErrNoStreamResponse):
 		return nil, ErrNotStored
+	case err != nil && within.Err() != nil && ctx.Err() == nil:
+		return nil, fmt.Errorf("NATS has not confirmed it within %s; it may be stored all the same", storeWithin)
 	}
 	return ack, err
 }
