@@ -3,7 +3,10 @@
 package engine_test
 
 import (
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"agenthost/agents"
 	"agenthost/agents/engine"
@@ -50,4 +53,70 @@ func TestRemovedAgentAnswersWhatWaitsBehindItsRuns(t *testing.T) {
 		return w.unacknowledged("ana") == 0 && w.letters("ana") == 3
 	})
 	w.silent()
+}
+
+// What a run waits for outlives the removal of its agent: an answer that was given meanwhile
+// and a deadline that has passed are there when it is back.
+func TestRunOfARemovedAgentGoesOnWhenItIsBack(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		timeout time.Duration
+		answer  string
+		says    string
+		effects int64
+	}{
+		"an answer":  {timeout: time.Hour, answer: "approve", says: "It says: paid", effects: 1},
+		"a deadline": {timeout: 3 * time.Second, says: "no answer came before the deadline"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var n atomic.Int64
+			ana := biller(&n)
+			ana.cfg.Limits.ApprovalTimeout = tt.timeout
+			w := newWorld(t, ana, echoing("bob", "other"))
+			w.say("ana", bus.Inbound{ID: "1", From: "bea", Text: "pay"})
+			asked := w.hear()
+			w.settled()
+			bob := w.fleet.Runtime("bob")
+			if err := w.fleet.Change(t.Context(), []*engine.Runtime{bob}, nil); err != nil {
+				t.Fatal(err)
+			}
+			last := func() uint64 {
+				s, err := w.bus.JS.Stream(t.Context(), bus.SchedulesStream)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s.CachedInfo().State.LastSeq
+			}
+			set := last()
+			if tt.answer == "" {
+				set++ // the deadline
+			}
+			if tt.answer != "" {
+				msg, err := bus.NewMessage("agent.route.ana", bus.Route{
+					ID: "a1", Kind: bus.RouteResult, From: "op", CorrelationID: asked.Call, Text: tt.answer, Door: bus.DoorAPI,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.sendMsg(msg)
+			}
+			waittest.Until(t, "it is kept", func() bool { return last() > set && w.unacknowledged("ana") == 0 })
+			if err := w.fleet.Change(t.Context(), []*engine.Runtime{w.runtime(ana), bob}, nil); err != nil {
+				t.Fatal(err)
+			}
+			var heard []string
+			for len(heard) == 0 || !strings.Contains(strings.Join(heard, " "), tt.says) {
+				heard = append(heard, w.hear().Text)
+			}
+			if n.Load() != tt.effects {
+				t.Errorf("%d effects, want %d", n.Load(), tt.effects)
+			}
+			w.settled()
+			if n := w.letters("ana"); n != 0 {
+				t.Errorf("%d dead letters", n)
+			}
+		})
+	}
 }

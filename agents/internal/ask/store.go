@@ -77,15 +77,37 @@ func (s *Store) Remind(ctx context.Context, w Waiting, fallback string, trace fu
 		return err
 	}
 	msg.Header.Del(nats.MsgIdHdr) // it may be set again, for another time
-	msg.Header.Set(jetstream.ScheduleHeader, "@at "+w.reminder().Format(time.RFC3339))
-	msg.Header.Set(jetstream.ScheduleTargetHeader, bus.DuePrefix+w.Agent)
-	msg.Header.Set("Nats-TTL", "never")
+	w.scheduled(msg.Header)
 	msg.Subject = schedule(w.ID)
 	trace(msg.Header)
 	if _, err := s.Publisher.PublishWait(ctx, msg); err != nil {
 		return fmt.Errorf("set the deadline of a question: %w", err)
 	}
 	return nil
+}
+
+// Postpone has what came for w come again, at a time: no host serves its agent now.
+func (s *Store) Postpone(ctx context.Context, w Waiting, header nats.Header, data []byte, at time.Time) error {
+	msg := nats.NewMsg(schedule(w.ID))
+	msg.Data = data
+	for _, name := range []string{"Content-Type", "traceparent", "tracestate", bus.SessionKeyHeader} {
+		if v := header.Get(name); v != "" {
+			msg.Header.Set(name, v)
+		}
+	}
+	w.Deadline = at
+	w.scheduled(msg.Header)
+	if _, err := s.Publisher.PublishWait(ctx, msg); err != nil {
+		return fmt.Errorf("keep the answer to a question: %w", err)
+	}
+	return nil
+}
+
+// scheduled has the server send a message to the agent at the deadline of w.
+func (w Waiting) scheduled(header nats.Header) {
+	header.Set(jetstream.ScheduleHeader, "@at "+w.reminder().Format(time.RFC3339))
+	header.Set(jetstream.ScheduleTargetHeader, bus.DuePrefix+w.Agent)
+	header.Set("Nats-TTL", "never")
 }
 
 // Delete deletes what waits under id, and its deadline. It only tidies up: an answer that

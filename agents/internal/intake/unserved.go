@@ -3,10 +3,12 @@ package intake
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
+	"agenthost/agents/internal/ask"
 	"agenthost/agents/internal/clip"
 	"agenthost/agents/internal/lanes"
 	"agenthost/agents/internal/message"
@@ -65,8 +67,10 @@ func (e UnservedEnder) End(ctx context.Context, msg lanes.Message, done func()) 
 	switch {
 	case err != nil:
 		e.bury(m, err.Error(), done)
-	case o.Trigger() == run.ByHeartbeat || o.Route != nil && o.Route.Kind == bus.RouteResult: // nothing is lost
+	case o.Trigger() == run.ByHeartbeat: // nothing is lost
 		done()
+	case o.Route != nil && o.Route.Kind == bus.RouteResult:
+		e.keep(ctx, m, o.Route.CorrelationID, done)
 	case e.answered(ctx, m, o):
 		done()
 	default:
@@ -76,6 +80,40 @@ func (e UnservedEnder) End(ctx context.Context, msg lanes.Message, done func()) 
 		}
 		e.answer(m, o, text, func() { e.bury(m, text, done) })
 	}
+}
+
+// What a call of a removed agent waits for comes again this long after it was asked for,
+// divided by eight, within bounds: so the agent has it soon after it is back.
+const (
+	keptAtLeast = time.Second
+	keptAtMost  = 10 * time.Minute
+	keptFor     = 7 * 24 * time.Hour
+)
+
+// keep has an answer, a result or a deadline come again while a run of the agent waits for
+// it. What was not sent by a host or an operator, or is for nothing, needs no end.
+func (e UnservedEnder) keep(ctx context.Context, m unserved, id string, done func()) {
+	if !bus.HostSubject(m.Subject) && !e.Parts.Publisher.Signer().Verify(m.Subject, m.Header, m.Data) {
+		done()
+		return
+	}
+	w, err := ask.Read(ctx, e.Parts.JS, id)
+	if errors.Is(err, ask.ErrNotWaiting) {
+		done()
+		return
+	}
+	age := time.Since(w.AskedAt)
+	if err == nil && age < keptFor {
+		err = e.Parts.Asks.Postpone(ctx, w, m.Header, m.Data, time.Now().Add(min(max(age/8, keptAtLeast), keptAtMost)))
+		if err == nil {
+			done()
+			return
+		}
+	}
+	if err != nil {
+		e.Parts.Log.Warn().Err(err).Str("agent", m.Agent).Msg("keep an answer for an agent that is not configured: failed")
+	}
+	e.bury(m, e.notConfigured(m.Agent), done)
 }
 
 // answered reports whether the agent, before it was removed, has answered the message:

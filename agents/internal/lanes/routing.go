@@ -67,6 +67,11 @@ func asRouted(subject string) string {
 func (v *routing) takers(lane int, subject string, stored time.Time) (list []Agent, complete bool) {
 	subject = asRouted(subject)
 	here, wide := v.lanes[lane], wideChannel(subject)
+	if strings.HasPrefix(subject, bus.RoutePrefix) { // of an agent alone, also where it was away when the message came
+		if list = here.takers(subject); len(list) > 0 {
+			return list, true
+		}
+	}
 	narrowMoves, wideMoves := v.moves[subject], history(nil)
 	if len(v.moves) > 0 && wide != "" {
 		wideMoves = v.moves[bus.InboundPrefix+wide+everyInstance]
