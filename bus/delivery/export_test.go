@@ -9,3 +9,6 @@ func (l *Lane) Burden(n int) {
 
 // MaxHeldBytes is where a lane slows down.
 const MaxHeldBytes = maxHeldBytes
+
+// TakenOver makes l as it is after a takeover that has nothing delivered again.
+func (l *Lane) TakenOver() { l.progress.restart() }

@@ -53,6 +53,7 @@ func (l *Lane) forgotten(ctx context.Context) bool {
 	}
 	info := consumer.CachedInfo()
 	if !l.forgets(ctx, info) {
+		l.noteRest(info)
 		return false
 	}
 	pin, mine := pinnedClient(info), l.pinned.Load()
@@ -62,4 +63,12 @@ func (l *Lane) forgotten(ctx context.Context) bool {
 	l.log.Warn().Uint64("delivered", info.Delivered.Stream).Uint64("acknowledged", info.AckFloor.Stream).
 		Msg("the server has forgotten what it delivered; asking for it again")
 	return true
+}
+
+// noteRest notes that nothing is left to deliver. No message says so where all that was to
+// come again after a takeover was acknowledged before it came.
+func (l *Lane) noteRest(info *jetstream.ConsumerInfo) {
+	if l.holds(pinnedClient(info)) && info.NumPending == 0 && info.NumAckPending == 0 {
+		l.progress.pass(info.Delivered.Stream, 0)
+	}
 }

@@ -352,3 +352,28 @@ func TestLeaveIfLost(t *testing.T) {
 		one.quiet(aWhile)
 	})
 }
+
+// What was to come again after a takeover may be acknowledged before it comes. Then no message
+// says that the lane has passed it, and who waits for that is told all the same.
+func TestLaneHasPassedWhatIsAcknowledged(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		h := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1", "2")
+		for _, d := range h.want("1", "2") {
+			d.Done()
+		}
+		h.quiet(aWhile)
+		h.TakenOver()
+		passed := make(chan struct{})
+		if h.Passed(2, func() { close(passed) }) {
+			t.Fatal("it has passed it already")
+		}
+		select {
+		case <-passed:
+		case <-time.After(time.Minute): // on a fake clock
+			t.Error("it has not passed it a minute later")
+		}
+	})
+}
