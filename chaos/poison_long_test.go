@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A message that kills its host each time is given up after five failures, and
-// takes nobody with it.
+// A message that kills its host each time becomes a dead letter after five failures. All
+// other messages are answered.
 func TestPoison(t *testing.T) {
 	for name, open := range worlds {
 		t.Run(name, func(t *testing.T) {

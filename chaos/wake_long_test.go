@@ -18,8 +18,8 @@ import (
 	"agenthost/heartbeat"
 )
 
-// An agent beats on while its model takes its time, and the stream itself says
-// when nobody serves it any more.
+// Heartbeats go on while a model call is slow. Once no host serves the agent, the last
+// one expires in the stream.
 func TestHeartbeatWhileBusy(t *testing.T) {
 	t.Parallel()
 	m := startModel(t, 30*time.Second)

@@ -32,7 +32,7 @@ func TestEventsOfAPI(t *testing.T) {
 	last := got[len(got)-1].id
 	stop()
 
-	// while nobody listens
+	// while no client is connected
 	orderAPI(t, h, "/api/approvals/answer", map[string]any{"id": w.ID, "answer": "deny"})
 	waittest.Until(t, "the run has ended", func() bool {
 		return strings.Contains(string(askAPI(t, h, "/api/sessions", "agent", "demo").body), `"state":"idle"`)

@@ -93,8 +93,7 @@ func TestScheduleIsAnsweredInItsChat(t *testing.T) {
 	}
 }
 
-// An answer to a run of the clock is none for the run under way in the chat, whether that hears
-// what is said meanwhile or is ended by it.
+// An answer to a scheduled run neither joins nor interrupts the run under way in the chat.
 func TestScheduleIsAnsweredDuringARun(t *testing.T) {
 	t.Parallel()
 	for _, queue := range []session.Queue{session.Steer, session.Interrupt} {

@@ -8,7 +8,7 @@ import (
 	"agenthost/bus"
 )
 
-// Whoever the run waits for, and wherever it goes on, it stays in its trace.
+// A run keeps its trace after a wait, also on another host.
 func TestTraceOutlivesTheWait(t *testing.T) {
 	t.Parallel()
 	a := bot("ana", script(paying), has(handing("ops")), asks("ops"))

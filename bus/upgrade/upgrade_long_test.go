@@ -45,7 +45,7 @@ func TestUpgradeOfReplicasByManyHosts(t *testing.T) {
 		}
 	}
 	if got := workOfLane(t, hosts[2], "work 4"); !slices.IsSorted(got) || !slices.Contains(got, "work 1") || !slices.Contains(got, "work 3") {
-		t.Errorf("the lane brings %q, want what nobody had done, in its order", got)
+		t.Errorf("the lane brings %q, want the messages that were not acknowledged, in order", got)
 	}
 }
 
