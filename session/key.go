@@ -68,6 +68,12 @@ func (k Key) IsChat() bool {
 	return place != routes && (strings.HasPrefix(rest, "dm/") || strings.HasPrefix(rest, "group/")) && place != "schedule" && place != "event"
 }
 
+// IsGroup reports whether it is the key of a conversation with a group.
+func (k Key) IsGroup() bool {
+	_, rest, _ := strings.Cut(string(k), "/")
+	return k.IsChat() && strings.HasPrefix(rest, "group/")
+}
+
 // place is the part of a key that says where a conversation takes place.
 func place(channel, instance string) string {
 	if instance != "" {

@@ -234,6 +234,69 @@ func TestApprovalsOfSeveralRunsInOneChat(t *testing.T) {
 	w.settled()
 }
 
+// What a run of the clock asks in a chat stands in one row with what the chat's own run asks.
+func TestApprovalsOfAScheduleAndItsChat(t *testing.T) {
+	t.Parallel()
+	const note, a = "note.txt", "a.txt" // the chat's own writes note.txt, the schedule a.txt
+	bea := bus.Origin{Subject: "plugin.outbound.ana", To: "bea"}
+	team := bus.Origin{Subject: "plugin.outbound.ana", Chat: "team", Thread: "t1"}
+	inTeam := bus.Inbound{From: "cyd", Group: true, Chat: "team", Thread: "t1"}
+	tests := map[string]struct {
+		to        bus.Origin
+		from      bus.Inbound
+		scheduled bool // the schedule asks first
+		say       [2]string
+		ran       [2]string
+	}{
+		"the chat first, no number":     {bea, bus.Inbound{From: "bea"}, false, [2]string{"approve", "yes"}, [2]string{note, a}},
+		"the chat first, number":        {bea, bus.Inbound{From: "bea"}, false, [2]string{"approve 2", "approve"}, [2]string{a, note}},
+		"the schedule first, no number": {bea, bus.Inbound{From: "bea"}, true, [2]string{"approve", "approve 2"}, [2]string{a, note}},
+		"the schedule first, number":    {bea, bus.Inbound{From: "bea"}, true, [2]string{"approve 2", "yes"}, [2]string{note, a}},
+		"a chat of a door":              {bea, bus.Inbound{From: "bea", Chat: "c7"}, false, [2]string{"approve 2", "approve"}, [2]string{a, note}},
+		"one of her conversations":      {bea, bus.Inbound{From: "bea", Conversation: "two"}, true, [2]string{"approve 2", "yes"}, [2]string{note, a}},
+		"a group":                       {team, inTeam, false, [2]string{"approve 2", "approve 1"}, [2]string{a, note}},
+		"a group, the schedule first":   {team, inTeam, true, [2]string{"approve", "approve"}, [2]string{a, note}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var r runs
+			w := newWorld(t, bot("ana", script(strings.Replace(writing, "delay: 2s, ", "", 1)), has(r.tool())))
+			say := func(text string) {
+				in := test.from
+				in.Text = text
+				w.say("ana", in)
+			}
+			ask := []func(){func() { say("write") }, func() { w.fireTo("slowly", "daily", test.to) }}
+			files := []string{note, a}
+			if test.scheduled {
+				slices.Reverse(ask)
+				slices.Reverse(files)
+			}
+			ask[0]()
+			w.expect("approval", "Ana wants to write "+files[0]+" (5 bytes). Reply approve or deny.")
+			w.settled()
+			ask[1]()
+			w.expect("approval", "Ana wants to write "+files[1]+" (5 bytes). Reply approve 2 or deny 2.")
+			w.settled()
+			for i, word := range test.say {
+				say(word)
+				w.eventually("it has run", func() bool { return len(r.ran()) > i })
+				w.settled()
+				if got := r.ran(); !slices.Equal(got, test.ran[:i+1]) {
+					t.Fatalf("ran %q, want %q", got, test.ran[:i+1])
+				}
+			}
+			heard := []string{w.hear().Text, w.hear().Text, w.hear().Text}
+			slices.Sort(heard)
+			if want := []string{"It says: wrote a.txt", "It says: wrote note.txt", "Thank you, noted."}; !slices.Equal(heard, want) {
+				t.Errorf("heard %q, want %q", heard, want)
+			}
+			w.silent()
+		})
+	}
+}
+
 // Two agents that are in one chat ask there: one word is for one of them.
 func TestApprovalsOfTwoAgentsInOneChat(t *testing.T) {
 	t.Parallel()

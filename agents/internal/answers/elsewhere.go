@@ -90,17 +90,6 @@ func (c Reader) Give(it *message.Item, id string) {
 	c.Agent.Parts.Asks.Open.Give(id, it.Input.ID, message.Sender(it.Origin.Inbound))
 }
 
-// besides are those of asked that agents which work for this conversation have asked in
-// it: they are answered by age and number like what the conversation asks itself.
-func (c Reader) besides(asked []agents.Waiting) (list []agents.Waiting) {
-	for _, w := range asked {
-		if w.Origin != nil && w.Origin.Agent == c.Agent.ID && w.Origin.Session == string(c.Key) {
-			list = append(list, w)
-		}
-	}
-	return list
-}
-
 // ofOthers are the questions of other agents in this chat, which each hear the input as well.
 func (c Reader) ofOthers(it *message.Item) []agents.Waiting {
 	if it.Delivery == nil || it.Origin.Inbound.Agent != "" {
@@ -116,7 +105,7 @@ func (c Reader) ForAnother(it *message.Item, r *run.Run) bool {
 	if in == nil || in.Answers != "" || it.Stops() || c.IsForItself(it) {
 		return false
 	}
-	own, besides, others := c.askedBefore(it, r.Open()), c.besides(c.OpenHere(it)), c.ofOthers(it)
+	own, besides, others := c.askedBefore(it, r.Open()), c.OpenHere(it), c.ofOthers(it)
 	if len(own)+len(besides) == 0 {
 		return false
 	}
@@ -140,8 +129,8 @@ func (c Reader) MeantElsewhere(it *message.Item, r *run.Run, asked []agents.Wait
 			own = c.askedBefore(it, r.Open())
 		}
 	}
-	call, answer, ok := ask.Pick(book, ask.InOrder(own, c.besides(asked), others), in.Text)
-	if !ok || len(own) == 0 && !isOneOf(others, call) {
+	call, answer, ok := ask.Pick(book, ask.InOrder(own, asked, others), in.Text)
+	if !ok && len(own) == 0 {
 		call, answer, ok = ask.Pick(book, ask.InOrder(nil, asked), in.Text)
 	}
 	i := slices.IndexFunc(asked, func(w agents.Waiting) bool { return w.ID == call.ID })

@@ -46,6 +46,7 @@ type asked struct {
 	options         []string
 	number          int
 	at              time.Time
+	chat            string // the place that has the conversation
 }
 
 func (a asked) waiting(key session.Key) Waiting {
@@ -107,7 +108,7 @@ func (q *Index) add(w Waiting) {
 	q.asks(w)
 	if !isAway(w) {
 		key := session.Key(w.Session)
-		q.own[key] = append(q.own[key], asked{w.ID, w.Agent, w.Kind, w.Options, w.Number, w.AskedAt})
+		q.own[key] = append(q.own[key], asked{w.ID, w.Agent, w.Kind, w.Options, w.Number, w.AskedAt, chatOf(w)})
 		return
 	}
 	q.calm.Store(false)
@@ -268,6 +269,19 @@ func askedAt(w Waiting) []string {
 		places = append(places, InChat(at.Subject, at.Chat, at.Thread))
 	}
 	return places
+}
+
+// chatOf is the place that has the conversation in which w was asked, empty where none led to
+// it. What the clock begins asks there without knowing of the conversation.
+func chatOf(w Waiting) string {
+	at := w.Origin
+	switch {
+	case at == nil || at.Session == "":
+		return ""
+	case session.Key(at.Session).IsGroup():
+		return InChat(at.Subject, at.Chat, at.Thread)
+	}
+	return With(at.Subject, at.To, at.Thread)
 }
 
 // InSession is the place of a conversation, of whichever of the agents that are in it.

@@ -80,6 +80,51 @@ func TestHighestNumberInAConversation(t *testing.T) {
 	}
 }
 
+// What the clock begins asks at an address. The conversation that is there counts with it, and
+// so does what an approver is asked there.
+func TestHighestNumberAtAnAddress(t *testing.T) {
+	t.Parallel()
+	const web = "plugin.outbound.web"
+	own := Waiting{ID: "own", Agent: "ana", Session: "web/dm/bea/two", Kind: run.ForApproval, Origin: &bus.Origin{
+		Agent: "ana", Session: "web/dm/bea/two", Subject: web, To: "bea", Chat: "c7",
+	}}
+	group := Waiting{ID: "group", Agent: "ana", Session: "web/group/team/t1", Kind: run.ForApproval, Number: 3, Origin: &bus.Origin{
+		Agent: "ana", Session: "web/group/team/t1", Subject: web, To: "bea", Chat: "team", Thread: "t1",
+	}}
+	clock := func(to, chat, thread string) Waiting {
+		return Waiting{ID: "clock", Agent: "ana", Session: "schedule/daily", Kind: run.ForApproval, Origin: &bus.Origin{
+			Agent: "ana", Subject: web, To: to, Chat: chat, Thread: thread,
+		}}
+	}
+	notified := Waiting{ID: "notified", Agent: "ana", Session: "web/dm/cyd", Kind: run.ForApproval, Approvers: []string{"web/bea"}, Notified: true, Origin: &bus.Origin{
+		Agent: "ana", Session: "web/dm/cyd", Subject: web, To: "cyd",
+	}}
+	tests := map[string]struct {
+		open []Waiting
+		next Waiting
+		want int
+	}{
+		"the clock, after a conversation": {[]Waiting{own}, clock("bea", "", ""), 1},
+		"a conversation, after the clock": {[]Waiting{clock("bea", "", "")}, own, 1},
+		"another person":                  {[]Waiting{own}, clock("cyd", "", ""), 0},
+		"the clock, after a group":        {[]Waiting{own, group}, clock("", "team", "t1"), 3},
+		"a group, after the clock":        {[]Waiting{clock("", "team", "t1")}, group, 1},
+		"another thread":                  {[]Waiting{group}, clock("", "team", "t2"), 0},
+		"the sender of a group":           {[]Waiting{group}, clock("bea", "", ""), 0},
+		"an approver who is asked":        {[]Waiting{own}, notified, 1},
+		"a conversation of an approver":   {[]Waiting{notified}, own, 1},
+	}
+	for name, test := range tests {
+		q := NewIndex()
+		for _, w := range test.open {
+			q.add(w)
+		}
+		if got := q.highest(test.next); got != test.want {
+			t.Errorf("%s: the highest number is %d, want %d", name, got, test.want)
+		}
+	}
+}
+
 // Who asks in a chat at the same time as another gets the numbers behind.
 func TestNumbersAreTaken(t *testing.T) {
 	t.Parallel()
