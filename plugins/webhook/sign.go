@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ const (
 )
 
 var (
-	errNoID      = errors.New("the request has no id")
+	errTime      = errors.New("webhook-timestamp is not a Unix time in seconds")
 	errStale     = errors.New("webhook-timestamp is not within five minutes of now")
 	errSignature = errors.New("the signature does not match")
 	errToken     = errors.New("want Authorization: Bearer and the secret")
@@ -52,18 +53,29 @@ func (s signer) checkHead(h http.Header) (id string, err error) {
 		}
 		return h.Get(idHeader), nil
 	case settings.SchemeGitHub:
-		id = h.Get(gitHubID)
-	default:
-		id = h.Get(idHeader)
-		seconds, err := strconv.ParseInt(h.Get(timestampHeader), 10, 64)
-		if age := time.Since(time.Unix(seconds, 0)); err != nil || age > staleAfter || age < -staleAfter {
-			return "", errStale
+		return h.Get(gitHubID), missing(h, gitHubID, gitHubSignature)
+	}
+	if err := missing(h, idHeader, timestampHeader, signatureHeader); err != nil {
+		return "", err
+	}
+	seconds, err := strconv.ParseInt(h.Get(timestampHeader), 10, 64)
+	if err != nil {
+		return "", errTime
+	}
+	if age := time.Since(time.Unix(seconds, 0)); age > staleAfter || age < -staleAfter {
+		return "", errStale
+	}
+	return h.Get(idHeader), nil
+}
+
+// missing names the first of the headers that a request does not have.
+func missing(h http.Header, names ...string) error {
+	for _, name := range names {
+		if h.Get(name) == "" {
+			return fmt.Errorf("the header %s is missing", strings.ToLower(name))
 		}
 	}
-	if id == "" {
-		return "", errNoID
-	}
-	return id, nil
+	return nil
 }
 
 // checkBody checks the signature of the body.

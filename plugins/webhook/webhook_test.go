@@ -164,19 +164,26 @@ func TestWhoIsRefused(t *testing.T) {
 	tests := map[string]struct {
 		header func(now time.Time) http.Header
 		want   int
+		says   string
 	}{
-		"signed":                      {by("m1", 0, body), http.StatusAccepted},
-		"almost too old":              {by("m1", 4*time.Minute, body), http.StatusAccepted},
-		"almost too new":              {by("m1", -295*time.Second, body), http.StatusAccepted},
-		"one of several signatures":   {with(func(own string) []string { return []string{"v1,AAAA", "v1,!", own} }), http.StatusAccepted},
-		"unsigned":                    {func(time.Time) http.Header { return http.Header{} }, http.StatusUnauthorized},
-		"no signature":                {with(func(string) []string { return nil }), http.StatusUnauthorized},
-		"no id":                       {by("", 0, body), http.StatusUnauthorized},
-		"stale":                       {by("m1", 301*time.Second, body), http.StatusUnauthorized},
-		"of the future":               {by("m1", -6*time.Minute, body), http.StatusUnauthorized},
-		"another body":                {by("m1", 0, body+" "), http.StatusUnauthorized},
-		"another version":             {with(func(own string) []string { return []string{"v1,AAAA", "v2," + strings.TrimPrefix(own, "v1,")} }), http.StatusUnauthorized},
-		"the token of another scheme": {func(time.Time) http.Header { return header("authorization", "Bearer "+secret) }, http.StatusUnauthorized},
+		"signed":                    {by("m1", 0, body), http.StatusAccepted, ""},
+		"almost too old":            {by("m1", 4*time.Minute, body), http.StatusAccepted, ""},
+		"almost too new":            {by("m1", -295*time.Second, body), http.StatusAccepted, ""},
+		"one of several signatures": {with(func(own string) []string { return []string{"v1,AAAA", "v1,!", own} }), http.StatusAccepted, ""},
+		"unsigned":                  {func(time.Time) http.Header { return http.Header{} }, http.StatusUnauthorized, "the header webhook-id is missing"},
+		"no signature":              {with(func(string) []string { return nil }), http.StatusUnauthorized, "the header webhook-signature is missing"},
+		"no id":                     {by("", 0, body), http.StatusUnauthorized, "the header webhook-id is missing"},
+		"no time":                   {func(now time.Time) http.Header { h := signed("m1", now, body); h.Del("webhook-timestamp"); return h }, http.StatusUnauthorized, "the header webhook-timestamp is missing"},
+		"a time in words": {func(now time.Time) http.Header {
+			h := signed("m1", now, body)
+			h.Set("webhook-timestamp", now.Format(time.RFC3339))
+			return h
+		}, http.StatusUnauthorized, "webhook-timestamp is not a Unix time in seconds"},
+		"stale":                       {by("m1", 301*time.Second, body), http.StatusUnauthorized, "webhook-timestamp is not within five minutes of now"},
+		"of the future":               {by("m1", -6*time.Minute, body), http.StatusUnauthorized, "webhook-timestamp is not within five minutes of now"},
+		"another body":                {by("m1", 0, body+" "), http.StatusUnauthorized, "the signature does not match"},
+		"another version":             {with(func(own string) []string { return []string{"v1,AAAA", "v2," + strings.TrimPrefix(own, "v1,")} }), http.StatusUnauthorized, "the signature does not match"},
+		"the token of another scheme": {func(time.Time) http.Header { return header("authorization", "Bearer "+secret) }, http.StatusUnauthorized, "the header webhook-id is missing"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -184,6 +191,9 @@ func TestWhoIsRefused(t *testing.T) {
 			code, answer := s.post(tt.header(time.Now()), body)
 			if code != tt.want {
 				t.Fatalf("got %d %s, want %d", code, answer, tt.want)
+			}
+			if !strings.Contains(answer, tt.says) {
+				t.Errorf("answered %s, want %q in it", answer, tt.says)
 			}
 			if taken := len(s.stored()) == 1; taken != (tt.want == http.StatusAccepted) {
 				t.Errorf("stored: %v", s.stored())
