@@ -66,7 +66,7 @@ func inCrashWorld(t *testing.T, test func(w *crashWorld), more ...func(*actor)) 
 func (w *crashWorld) startServer() {
 	w.t.Helper()
 	ns, err := server.NewServer(&server.Options{
-		DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: w.t.TempDir(),
+		DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: bustest.Dir(w.t),
 	})
 	if err != nil {
 		w.t.Fatal(err)
