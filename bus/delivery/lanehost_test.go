@@ -24,7 +24,7 @@ import (
 // that each have a connection of their own.
 func fleet(t *testing.T) *server.Server {
 	t.Helper()
-	ns := startIn(t, t.TempDir())
+	ns := startIn(t, bustest.Dir(t))
 	_, js := connect(t, ns)
 	bustest.Provision(t, js)
 	return ns

@@ -36,7 +36,7 @@ func (d *door) InProcessConn() (net.Conn, error) {
 // after that, though nats.go has missed that it is back.
 func TestFollowStreamAfterManyLosses(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
-		srv, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+		srv, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: bustest.Dir(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,6 +41,7 @@ func Main(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	bustest.TempInMemory()
 	bustest.ManyAtOnce()
 	m.Run()
 }
