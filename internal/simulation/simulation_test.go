@@ -65,7 +65,7 @@ func TestSimulation(t *testing.T) {
 		if failed == 5 {
 			t.Fatal("five seeds have failed; no more are tried")
 		}
-		if seed%50 == 0 {
+		if seed%15 == 0 {
 			runtime.GC()
 		}
 	}
