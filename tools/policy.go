@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"agenthost/internal/shell"
 )
 
 // A Verdict says whether a call may run.
@@ -44,7 +46,8 @@ type Policy struct {
 
 // NewPolicy reads the `permissions:` of an agent. A key names a tool, or tools
 // by a glob; `run_command:git` is for the command git in what the tool
-// run_command runs, and `run_command:>` for redirections to files. The most
+// run_command runs, and `run_command:>` for redirections to files, which
+// otherwise ask unless the tool itself is allowed. The most
 // exact key counts: a name before a glob, a longer glob before a shorter one,
 // and of two equals the stricter.
 func NewPolicy(permissions map[string]string) (Policy, error) {
@@ -145,19 +148,28 @@ func (p Policy) command(tool string, general Decision, c command) Decision {
 		strictest = stricter(strictest, p.named(tool, general, name))
 	}
 	if c.writes {
-		writes := Decision{Verdict: Ask, Reason: "writes to a file"}
+		writes := general
+		if writes.Verdict != Allow {
+			writes = Decision{Verdict: Ask, Reason: "writes to a file"}
+		}
 		if r, ok := p.commands[tool].best(">"); ok {
 			writes = r.decision(">")
 		}
 		strictest = stricter(strictest, writes)
 	}
-	if c.err != nil {
+	if c.err != nil && !(p.allowsAll(tool, general) && errors.As(c.err, new(shell.Doubt))) {
 		strictest = stricter(strictest, Decision{Verdict: Ask, Reason: "the command is not clear: " + c.err.Error()})
 		if general.Verdict == Deny {
 			strictest = stricter(strictest, general)
 		}
 	}
 	return strictest
+}
+
+// allowsAll reports whether a command may run whichever it is: then it does not matter what its
+// name means.
+func (p Policy) allowsAll(tool string, general Decision) bool {
+	return general.Verdict == Allow && !slices.ContainsFunc(p.commands[tool], func(r rule) bool { return r.verdict != Allow })
 }
 
 // named is what is said to one command. A file elsewhere is not allowed for

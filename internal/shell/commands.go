@@ -34,27 +34,40 @@ var dialects = [...]syntax.LangVariant{syntax.LangBash, syntax.LangPOSIX}
 // An error tells that not everything the line does can be seen in it: it does
 // not parse, shells read it differently, a name is computed, a variable is set
 // that may change what a name means. The names are then those that were seen, good enough to deny the line
-// and not to allow it. Without an error there is at least one name.
+// and not to allow it. Without an error there is at least one name. A Doubt is an error where all were seen.
 //
 // What a command does by itself is not seen: `git -c alias.x='!rm y' x` is git.
 func Commands(line string) (names []string, writes bool, err error) {
 	r := reading{names: map[string]bool{}}
 	r.script(line)
 	names = slices.Sorted(maps.Keys(r.names))
-	if r.err == nil && len(names) == 0 {
-		r.err = errors.New("no command")
-	}
 	r.checkFolder()
-	return names, r.writes, r.err
+	switch {
+	case r.err != nil:
+		return names, r.writes, r.err
+	case r.doubt != "":
+		return names, r.writes, r.doubt
+	case len(names) == 0:
+		return names, r.writes, errors.New("no command")
+	}
+	return names, r.writes, nil
 }
+
+// A Doubt is why a name that the line shows may mean another program than it does elsewhere.
+type Doubt string
+
+func (d Doubt) Error() string { return string(d) }
 
 // A reading is what is known of a line so far.
 type reading struct {
 	names  map[string]bool
 	writes bool
 	err    error // the first
+	doubt  Doubt // likewise
 	depth  int
 }
+
+func (r *reading) doubts(why Doubt) { r.doubt = cmp.Or(r.doubt, why) }
 
 func (r *reading) fault(format string, args ...any) {
 	if r.err == nil {
@@ -142,7 +155,7 @@ func (r *reading) checkFolder() {
 	}
 	for name := range r.names {
 		if strings.Contains(name, "/") && !path.IsAbs(name) {
-			r.fault("a command of another folder")
+			r.doubts("a command of another folder")
 		}
 	}
 }

@@ -14,10 +14,10 @@ func (r *reading) visit(node syntax.Node) bool {
 	case *syntax.Redirect:
 		r.redirect(n)
 	case *syntax.Assign:
-		r.fault("sets a variable")
+		r.doubts("sets a variable")
 	case *syntax.DeclClause:
 		r.names[n.Variant.Value] = true
-		r.fault("changes variables")
+		r.doubts("changes variables")
 	case *syntax.WordIter:
 		r.loop(n.Name.Value)
 	case *syntax.ParamExp:
@@ -37,7 +37,7 @@ func (r *reading) visit(node syntax.Node) bool {
 // proxies.
 func (r *reading) loop(variable string) {
 	if variable != strings.ToLower(variable) || strings.Contains(variable, "proxy") {
-		r.fault("sets a variable")
+		r.doubts("sets a variable")
 	}
 }
 
@@ -56,7 +56,7 @@ func (r *reading) param(p *syntax.ParamExp) {
 	}
 	switch p.Exp.Op {
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		r.fault("sets a variable")
+		r.doubts("sets a variable")
 	case syntax.OtherParamOps: // ${x@P} runs the substitutions in x
 		r.fault("an expansion may run commands")
 	}
@@ -111,7 +111,7 @@ func isNumber(s string) bool {
 // connection for /dev/tcp and /dev/udp, reading included.
 func (r *reading) redirect(d *syntax.Redirect) {
 	if d.N != nil && !isNumber(d.N.Value) {
-		r.fault("sets a variable") // {fd}>file
+		r.doubts("sets a variable") // {fd}>file
 	}
 	to := argOf(d.Word)
 	var harmless bool

@@ -25,13 +25,13 @@ func (r *reading) payload(base string, args []arg) {
 		r.parallel(args)
 	case "printf":
 		if len(args) > 0 && (!args[0].fixed || strings.HasPrefix(args[0].text, "-v")) {
-			r.fault("printf may set a variable")
+			r.doubts("printf may set a variable")
 		}
 	case "test", "[":
 		r.test(args)
 	case "wait":
 		if len(args) > 0 {
-			r.fault("wait may set a variable")
+			r.doubts("wait may set a variable")
 		}
 	default:
 		r.wrapped(base, args)
@@ -68,7 +68,7 @@ func (r *reading) strip(base string, args []arg) (rest []arg, ok bool) {
 		return nil, false
 	}
 	for len(rest) > 0 && strings.Contains(rest[0].text, "=") {
-		r.fault("sets a variable")
+		r.doubts("sets a variable")
 		rest = rest[1:]
 	}
 	return rest, true
