@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"agenthost/config"
 	"agenthost/host"
 	"agenthost/internal/waittest"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // bound is the demo agent with one binding to the channel demo, whose model says
@@ -60,6 +63,42 @@ func TestSenderLists(t *testing.T) {
 	}
 	if list, err := clientOf(h).Pairings(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("pairings without pairing: %+v, %v", list, err)
+	}
+}
+
+// Who may not write is told of nothing that is wrong with a message either.
+func TestUnusableMessagesOfWhoMayNotWrite(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, bound(t, agents.Binding{
+		Senders: agents.Senders{Allow: []string{"ana", "cyd"}, Deny: []string{"bob"}},
+		Rate:    agents.Rate{Messages: 4, Per: time.Hour, Over: agents.RateRefuse},
+	}))
+	for _, from := range []string{"bob", "eve", "ana"} {
+		for _, rest := range []string{
+			`"id":"` + strings.Repeat("x", 300) + `","text":"hi"`, `"id":"2"`, `"id":"3","priority":"zz","text":"hi"`, `"id":"4","text":"hi","agent":"nobody"`,
+		} {
+			publish(t, h.Bus().NC, "plugin.inbound.demo", json.RawMessage(`{"from":"`+from+`",`+rest+`}`))
+		}
+	}
+	for range 5 {
+		publish(t, h.Bus().NC, "plugin.inbound.demo", json.RawMessage(`{"from":"cyd","priority":"zz","text":"hi"}`))
+	}
+	allDone(t, h, 17)
+	waittest.Until(t, "errors and a notice", func() bool { return stored(t, h, bus.OutboundStream) >= 10 })
+	got := map[string]int{}
+	for _, out := range published(t, h) {
+		word := out.To + " " + out.Kind
+		if out.Error != nil {
+			word += " " + out.Error.Code
+		}
+		got[word]++
+	}
+	want := map[string]int{"ana error validation": 3, "ana error tool_unavailable": 1, "eve notice": 1, "cyd error validation": 4, "cyd error rate_limited": 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if n := stored(t, h, bus.DeadStream); n != 8 {
+		t.Errorf("%d dead letters, want those of who may write", n)
 	}
 }
 

@@ -67,6 +67,9 @@ func (r *Runtime) AfterInbox(key session.Key, upTo uint64, then func()) {
 	})
 }
 
+// Welcomes reports whether the agent takes messages of who has sent d.
+func (r *Runtime) Welcomes(d *delivery.Delivery) bool { return r.shared.Intake.Welcomes(d) }
+
 // accept queues a delivery with its conversation. It waits for nothing: all agents
 // of the lane would wait with it.
 func (r *Runtime) accept(d *delivery.Delivery) {

@@ -47,7 +47,10 @@ func (i *Intake) Decode(d *delivery.Delivery) *message.Item {
 		if it == nil {
 			it = message.Unread(d)
 		}
-		if it != nil {
+		if it != nil && it.Origin.Inbound != nil {
+			if !i.admitsUnread(it) {
+				return nil
+			}
 			i.turnBackInbound(it, err)
 		}
 		i.Parts.Bury(i.Agent, d, string(llm.CodeValidation), err.Error(), 0, d.Done)

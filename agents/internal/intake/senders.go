@@ -41,9 +41,7 @@ func (i *Intake) mayWrite(it *message.Item) bool {
 		it.Delivery.Leave()
 		return false
 	}
-	who := i.person(it)
-	rules := senders.Rules{Allow: s.Allow, Deny: s.Deny, Pairing: s.Pairing}
-	switch rules.Judge(who.From, func() bool { return i.Parts.Pairings.Paired(who) }) {
+	switch i.judge(it) {
 	case senders.Welcome:
 		return true
 	case senders.Denied:
@@ -54,13 +52,19 @@ func (i *Intake) mayWrite(it *message.Item) bool {
 		it.Delivery.Done()
 		return false
 	}
-	notice, ok := i.Parts.Pairings.Notice(who, s.Pairing)
+	notice, ok := i.Parts.Pairings.Notice(i.person(it), s.Pairing)
 	if !ok {
 		it.Delivery.Done()
 		return false
 	}
 	i.Busy.Go(func() { i.tellStranger(it, notice) })
 	return false
+}
+
+func (i *Intake) judge(it *message.Item) senders.Verdict {
+	s, who := it.Binding.Senders, i.person(it)
+	rules := senders.Rules{Allow: s.Allow, Deny: s.Deny, Pairing: s.Pairing}
+	return rules.Judge(who.From, func() bool { return i.Parts.Pairings.Paired(who) })
 }
 
 // pairingsKnown waits until the host knows who is paired; it is false when it stops

@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"agenthost/agents"
 	"agenthost/agents/internal/clip"
 	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/senders"
 	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
@@ -64,15 +66,35 @@ func (i *Intake) tellUnread(d *delivery.Delivery, subject, id string, result bus
 	}
 }
 
+// admitsUnread reports whether who has sent a message that cannot be taken is told so: who may
+// not write here is not. What it does not admit is settled.
+func (i *Intake) admitsUnread(it *message.Item) bool {
+	it.Binding = i.Now().Binding(it.Origin.Subject)
+	if it.Binding == nil {
+		return true
+	}
+	return i.mayWrite(it) && (it.Binding.Rate.Over != agents.RateRefuse || i.withinRate(it))
+}
+
+// Welcomes reports whether who has sent a message may write on the binding by which it came.
+func (i *Intake) Welcomes(d *delivery.Delivery) bool {
+	it, err := message.Decode(d, i.Parts.Publisher.Signer())
+	if err != nil && it == nil {
+		it = message.Unread(d)
+	}
+	if it == nil || it.Origin.Inbound == nil {
+		return true
+	}
+	it.Binding = i.Now().Binding(d.Subject)
+	return it.Binding == nil || it.Binding.Senders.Pairing && !i.pairingsKnown() || i.judge(it) == senders.Welcome
+}
+
 // echoedID is how many bytes an error repeats of an id that is longer.
 const echoedID = 4096
 
 // turnBackInbound answers the sender of a message that cannot be taken for its
 // id. There is no session that could: the id is what names the message there.
 func (i *Intake) turnBackInbound(it *message.Item, why error) {
-	if it.Origin.Inbound == nil {
-		return
-	}
 	reason := strings.TrimPrefix(why.Error(), bus.ErrMalformed.Error()+": ")
 	e := &bus.Error{Code: string(llm.CodeValidation), Message: i.book(it).Say("message_refused", "reason", reason)}
 	i.tell(it, "refused", bus.Outbound{Kind: bus.KindError, Text: e.Message, Error: e, Final: true}, func(bool) {}) // the dead letter has the message

@@ -34,6 +34,8 @@ type Agent interface {
 	Doors() []string
 	// ShadowOf is the agent that it shadows; mostly none.
 	ShadowOf() string
+	// Welcomes reports whether it takes messages of who has sent one. It may wait.
+	Welcomes(d *delivery.Delivery) bool
 	// Offer hands it a delivery.
 	Offer(d *delivery.Delivery)
 	// Run works until ctx ends, or the agent is retired, and its runs have ended or

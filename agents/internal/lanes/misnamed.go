@@ -48,8 +48,16 @@ func (v *routing) firstLane(subject string, stored time.Time) int {
 	return -1
 }
 
+// welcomes reports whether one of the agents that are bound to a message's channel takes
+// messages of its sender.
+func (v *routing) welcomes(d *delivery.Delivery) bool {
+	return slices.ContainsFunc(v.lanes, func(lane *directory) bool {
+		return slices.ContainsFunc(lane.takers(d.Subject), func(r Agent) bool { return r.Welcomes(d) })
+	})
+}
+
 // endMisnamed ends a message that names no agent of its channel, in one of the lanes that
-// bring it.
+// bring it. Who may write to none of its agents is not told.
 func (f *feeder) endMisnamed(v *routing, d *delivery.Delivery, name string) {
 	if v.firstLane(d.Subject, d.Stored) != f.n {
 		d.Done()
@@ -58,5 +66,11 @@ func (f *feeder) endMisnamed(v *routing, d *delivery.Delivery, name string) {
 	f.log.Warn().Str("subject", d.Subject).Uint64("seq", d.Seq).Str("agent", name).Msg("a message names an agent that is not bound to its channel")
 	m := messageOf(Unbound, d)
 	m.Named = name
-	f.set.ending.Go(func() { f.endOne(m, d) })
+	f.set.ending.Go(func() {
+		if v.welcomes(d) {
+			f.endOne(m, d)
+		} else {
+			d.Done()
+		}
+	})
 }

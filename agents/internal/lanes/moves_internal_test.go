@@ -121,6 +121,7 @@ func (*agent) Yield()                                     {}
 func (*agent) Resume(bool)                                {}
 func (*agent) Agree()                                     {}
 func (*agent) Unfinished() []string                       { return nil }
+func (*agent) Welcomes(*delivery.Delivery) bool           { return true }
 func (*agent) Asks() bool                                 { return false }
 
 func (*agent) Partitions() []Agent    { return nil }
