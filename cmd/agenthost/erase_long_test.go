@@ -79,7 +79,6 @@ func TestErase(t *testing.T) {
 	if after := w.find("gravel"); len(after) < len(before)-4 || len(after) == 0 { // some of his were about her
 		t.Errorf("%d things of Bo are left of %d", len(after), len(before))
 	}
-	w.stoppedBy(cli.Operator())
 	list, _ := call(t, cli.CodeDone, "", "schedules", "ls", "-s", w.url)
 	contains(t, list, "gravel: [erased]") // his reminder stays
 	if out, _ := call(t, cli.CodeDone, "", "erase", "--peer", zoeID, "--force", "-s", w.url); out != "nothing is kept of "+zoeID+"\n" {
@@ -214,6 +213,7 @@ func TestEraseWhileTheyWrite(t *testing.T) {
 		}
 	})
 	call(t, cli.CodeDone, "", "erase", "--peer", "web/"+zoeID, "--force", "-s", w.url)
+	w.stoppedBy(cli.Operator())
 	writing.Wait()
 	call(t, cli.CodeDone, "", "erase", "--peer", "web/"+zoeID, "--force", "-s", w.url)
 	w.nothingOfZoe()

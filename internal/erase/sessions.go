@@ -84,6 +84,16 @@ func (e *eraser) nameObjects(ctx context.Context, all map[string]*found) error {
 	return nil
 }
 
+// nameMore notes which objects a session names that has gone on since nameObjects.
+func (e *eraser) nameMore(ctx context.Context, f *found) error {
+	named, err := e.archive.Named(ctx, f.agent, f.sid)
+	if err != nil && !errors.Is(err, session.ErrNoSession) {
+		return err
+	}
+	maps.Copy(e.objects, named)
+	return e.writeJournal(ctx)
+}
+
 func (e *eraser) sessions(ctx context.Context, all map[string]*found) error {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		f := all[name]
@@ -107,7 +117,10 @@ func (e *eraser) eraseSession(ctx context.Context, f *found) error {
 		return nil
 	}
 	if f.log {
-		if err := e.stop(ctx, f, func(run.State) bool { return true }); err != nil {
+		if err := e.stop(ctx, f, func(state run.State) bool { return state.Phase != run.InSuspense }); err != nil {
+			return err
+		}
+		if err := e.nameMore(ctx, f); err != nil {
 			return err
 		}
 	}
@@ -177,16 +190,20 @@ func (e *eraser) rewriteSession(ctx context.Context, f *found) error {
 const stopEvery = 50 * time.Millisecond
 
 // stop has a host stop the run of a session if it is for this person alone, and waits for one that
-// is at work. What does not end in time is refused its next commit.
+// is at work. What does not end in time is refused its next commit, and so is what begins after it.
+// A run that waits for an answer is not stopped: the host would go on with what waits behind it.
 func (e *eraser) stop(ctx context.Context, f *found, theirs func(run.State) bool) error {
 	late := time.Now().Add(stopWithin)
-	for asked := false; e.hosts && time.Now().Before(late); {
+	for asked := ""; e.hosts && time.Now().Before(late); {
 		state, _, err := e.archive.State(ctx, f.agent, f.sid)
 		if err != nil || state.Run == nil || state.Phase == run.InSuspense && !theirs(state) {
 			return nil //nolint:nilerr // one that cannot be read has no run that could be stopped
 		}
-		if !asked && theirs(state) {
-			asked = true
+		if theirs(state) && asked != "" && asked != state.Run.ID {
+			return nil
+		}
+		if theirs(state) && asked == "" {
+			asked = state.Run.ID
 			err := e.fleet.Stop(ctx, f.agent, f.key)
 			if errors.Is(err, ErrUnserved) {
 				return nil
