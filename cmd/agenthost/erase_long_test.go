@@ -201,8 +201,8 @@ func TestEraseWhileTheyWrite(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	sends(0, bus.Inbound{Text: "please hang " + zoeWords})
-	bustest.Eventually(t, "the model is asked", func() bool { return w.model.hangs() == 1 })
+	sends(0, bus.Inbound{Text: "please remember " + zoeWords + " and then hang"})
+	bustest.Eventually(t, "the model is asked again", func() bool { return w.model.hangs() == 1 })
 	for n := range 5 { // they wait for their turn in the memory of the host
 		sends(n+1, bus.Inbound{Text: "more " + zoeWords})
 	}

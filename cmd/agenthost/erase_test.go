@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -60,7 +61,8 @@ func (k *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(body, &req)
 	last := req.Messages[len(req.Messages)-1]
 	text := last.text()
-	if strings.Contains(text, "please hang") {
+	after := last.Role == "tool" && slices.ContainsFunc(req.Messages, func(m talkerMessage) bool { return strings.Contains(m.text(), "and then hang") })
+	if after || strings.Contains(text, "please hang") {
 		k.mu.Lock()
 		k.hanging++
 		k.mu.Unlock()

@@ -179,6 +179,23 @@ func TestRunWithoutSessions(t *testing.T) {
 	}
 }
 
+// The journal of an erasure that was killed while it wrote it is no object: it goes with the next
+// erasure of the same person.
+func TestRunDeletesABegunJournal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put(
+		`$O.AGENT_FILES.C.a {"person":"irc.x/zoe-1","agent":"","words":["`+secret+` `, `$O.AGENT_FILES.C.b {"person":"irc.x/bo","agent":"","words":[]}`,
+		`$O.AGENT_FILES.C.c a chunk of another file`, `$O.AGENT_FILES.C.a and more"]}`,
+	)
+	if _, err := w.erase("irc.x/zoe-1", ""); err != nil {
+		t.Fatal(err)
+	}
+	if subjects, _ := w.left(); !slices.Equal(subjects, []string{"$O.AGENT_FILES.C.b", "$O.AGENT_FILES.C.c"}) {
+		t.Errorf("left: %q", subjects)
+	}
+}
+
 // A reply in a group that is not delivered yet is for the others too.
 func TestRunLeavesWhatIsNotDelivered(t *testing.T) {
 	t.Parallel()
