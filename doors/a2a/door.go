@@ -104,8 +104,8 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, h *handler) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r = r.WithContext(log.AttachLogger(r.Context(), slog.New(slog.DiscardHandler)))
 	if !streams[c.Method] {
-		breath := breathe(w, keepAlive)
-		defer breath.stop()
+		breath := doors.Breathe(w)
+		defer breath.Stop()
 		w = breath
 	}
 	a2asrv.NewJSONRPCHandler(h, a2asrv.WithTransportKeepAlive(keepAlive), a2asrv.WithTransportPanicHandler(h.panicked)).ServeHTTP(w, r)

@@ -4,6 +4,7 @@ package openai_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net"
 	"strings"
@@ -13,32 +14,79 @@ import (
 	"agenthost/doors/doorstest"
 )
 
-// While a model thinks something goes out, whole or streamed.
+// While a model thinks something goes out, whole or streamed, that plain clients of HTTP
+// take for what it is.
 func TestSignsOfLife(t *testing.T) {
 	t.Parallel()
-	h := doorstest.Serve(t, scripted(t, "rules: [{delay: 9s, text: late}]"))
+	h := doorstest.Serve(t, scripted(t, `rules: [{when: broken, delay: 9s, error: {status: 400, message: "this model is broken"}}, {when: slow, delay: 6s, chunks: [a, b, late]}, {delay: 9s, text: late}]`))
 	ctx := bustest.Context(t)
-	streamed := make(chan answer, 1)
-	go func() {
-		a, err := tryAt(ctx, h.HTTP(), "POST", chatPath, `{"model":"ana","stream":true,"messages":[{"role":"user","content":"y"}]}`, nil)
+	for name, c := range map[string]struct {
+		path, body, begins string
+		check              func(t *testing.T, a answer)
+	}{
+		"chat": {chatPath, `{"model":"ana","messages":[{"role":"user","content":"x"}]}`, " ", func(t *testing.T, a answer) {
+			t.Helper()
+			if a.content(t) != "late" {
+				t.Errorf("got %s", a.Body)
+			}
+		}},
+		"a chat that writes slowly": {chatPath, `{"model":"ana","messages":[{"role":"user","content":"slow"}]}`, " ", func(t *testing.T, a answer) {
+			t.Helper()
+			if a.content(t) != "ablate" {
+				t.Errorf("got %s", a.Body)
+			}
+		}},
+		"response": {"/v1/responses", `{"model":"ana","input":"x"}`, " ", func(t *testing.T, a answer) {
+			t.Helper()
+			if a.get(t, "output", 0, "content", 0, "text") != "late" {
+				t.Errorf("got %s", a.Body)
+			}
+		}},
+		"a chat that fails": {chatPath, `{"model":"ana","messages":[{"role":"user","content":"broken"}]}`, " ", func(t *testing.T, a answer) {
+			t.Helper()
+			if a.get(t, "error", "code") != "validation" || a.get(t, "error", "type") != "invalid_request_error" {
+				t.Errorf("got %s", a.Body)
+			}
+		}},
+		"a response that fails": {"/v1/responses", `{"model":"ana","input":"broken"}`, " ", func(t *testing.T, a answer) {
+			t.Helper()
+			if a.get(t, "error", "code") != "validation" || a.get(t, "error", "type") != "invalid_request_error" {
+				t.Errorf("got %s", a.Body)
+			}
+		}},
+		"stream": {chatPath, `{"model":"ana","stream":true,"messages":[{"role":"user","content":"x"}]}`, ": keep-alive\n\n", func(t *testing.T, a answer) {
+			t.Helper()
+			if a.streamed() != "late" {
+				t.Errorf("got %s", a.Body)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := askAt(ctx, t, h.HTTP(), "POST", c.path, c.body, header{"Content-Type": "application/json"})
+			if a.Status != 200 || !strings.HasPrefix(a.Body, c.begins) {
+				t.Errorf("got %d %s", a.Status, a.Body)
+			}
+			c.check(t, a)
+		})
+	}
+	t.Run("as it is on the wire", func(t *testing.T) {
+		t.Parallel()
+		conn, err := net.Dial("tcp", h.HTTP())
 		if err != nil {
-			t.Error(err)
+			t.Fatal(err)
 		}
-		streamed <- a
-	}()
-	conn, err := net.Dial("tcp", h.HTTP())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	body := []byte(`{"model":"ana","messages":[{"role":"user","content":"x"}]}`)
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", chatPath, h.HTTP(), len(body), body)
-	got := bytes.Buffer{}
-	if _, err := got.ReadFrom(conn); err != nil || !strings.HasPrefix(got.String(), "HTTP/1.1 102 ") || !strings.Contains(got.String(), "late") {
-		t.Errorf("whole: got %s, %v", got.String(), err)
-	}
-	a := <-streamed
-	if !strings.HasPrefix(a.Body, ": keep-alive\n\n") || a.streamed() != "late" {
-		t.Errorf("stream: got %s", a.Body)
-	}
+		defer conn.Close()
+		body := `{"model":"ana","messages":[{"role":"user","content":"x"}]}`
+		fmt.Fprintf(conn, "POST %s HTTP/1.0\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", chatPath, h.HTTP(), len(body), body)
+		got := bytes.Buffer{}
+		_, err = got.ReadFrom(conn)
+		head, answer, _ := strings.Cut(got.String(), "\r\n\r\n")
+		if err != nil || !strings.HasPrefix(head, "HTTP/1.0 200 ") || !strings.Contains(head, "Content-Type: application/json") || !strings.Contains(head, "Agent-Session: ") {
+			t.Errorf("got %s, %v", head, err)
+		}
+		if !strings.HasPrefix(answer, " ") || !json.Valid([]byte(answer)) {
+			t.Errorf("got %s", answer)
+		}
+	})
 }

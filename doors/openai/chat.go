@@ -65,11 +65,15 @@ func (d *door) chat(w http.ResponseWriter, r *http.Request, v doors.Visit) error
 		return err
 	}
 	head := chatHead{ID: "chatcmpl-" + sum(v.Instance, j.record.Agent, j.record.Conversation, j.record.ID), Created: j.record.At.Unix(), Model: req.Model}
-	var out output = &wholeChat{w, head}
+	j.name(w)
 	if req.Stream {
-		out = &chatStream{stream: stream{w: w}, head: head, usage: req.StreamOptions.IncludeUsage}
+		d.serve(r.Context(), j, &chatStream{stream: stream{w: w}, head: head, usage: req.StreamOptions.IncludeUsage})
+		return nil
 	}
-	return d.serve(r.Context(), w, j, out)
+	whole := doors.Breathe(w)
+	defer whole.Stop()
+	d.serve(r.Context(), j, &wholeChat{whole, head})
+	return nil
 }
 
 func (req chatRequest) turns() (list []turn, err error) {
@@ -166,14 +170,14 @@ type chatObject struct {
 	Usage   map[string]any `json:"usage,omitempty"`
 }
 
-// wholeChat writes a chat completion in one piece.
+// wholeChat writes a chat completion in one piece, by a doors.Breath.
 type wholeChat struct {
 	w    http.ResponseWriter
 	head chatHead
 }
 
 func (c *wholeChat) text(string)     {}
-func (c *wholeChat) idle()           { processing(c.w) }
+func (c *wholeChat) idle()           {}
 func (c *wholeChat) fail(f *failure) { writeError(c.w, f) }
 
 func (c *wholeChat) end(o outcome, _ string) {

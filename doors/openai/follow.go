@@ -23,24 +23,30 @@ type output interface {
 	fail(f *failure)
 }
 
-// serve sends the message of a job and writes what comes of it.
-func (d *door) serve(ctx context.Context, w http.ResponseWriter, j *job, out output) error {
+// name tells a client the names of its request and session.
+func (j *job) name(w http.ResponseWriter) {
 	w.Header().Set("X-Request-Id", sum(j.record.ID))
 	w.Header().Set("Agent-Session", headerText(j.record.Conversation))
+}
+
+// serve sends the message of a job and writes what comes of it.
+func (d *door) serve(ctx context.Context, j *job, out output) {
 	if j.repeat {
 		t, err := d.trail(ctx, j.place(), j.record.ID, j.record.Since)
 		if err != nil {
-			return err
+			out.fail(d.explained(err))
+			return
 		}
 		if t.outcome != nil {
 			d.finish(ctx, j, out, *t.outcome, new(doors.Text))
-			return nil
+			return
 		}
 		j.request.Also = append(j.request.Also, t.inputs...)
 	}
 	e, err := d.send(ctx, j)
 	if err != nil {
-		return err
+		out.fail(d.explained(err))
+		return
 	}
 	defer e.Close()
 	var text doors.Text
@@ -49,7 +55,7 @@ func (d *door) serve(ctx context.Context, w http.ResponseWriter, j *job, out out
 			if ctx.Err() == nil {
 				out.fail(d.explained(err))
 			}
-			return nil // else the client is gone; the run goes on
+			return // else the client is gone; the run goes on
 		}
 		if ev.Chunk != nil {
 			out.text(text.Chunk(*ev.Chunk))
@@ -58,17 +64,16 @@ func (d *door) serve(ctx context.Context, w http.ResponseWriter, j *job, out out
 		o, err := d.came(ctx, j, ev.Out)
 		if err != nil {
 			out.fail(d.explained(err))
-			return nil
+			return
 		}
 		if o != nil {
 			d.finish(ctx, j, out, *o, &text)
-			return nil
+			return
 		}
 		if ev.Out == nil {
 			out.idle()
 		}
 	}
-	return nil
 }
 
 // send stores the message of a job, and before it the results of the client's tools.

@@ -75,14 +75,14 @@ func failedResponse(object map[string]any, f *failure) map[string]any {
 	return with(object, map[string]any{"status": "failed", "error": map[string]any{"code": f.Code, "message": f.Message}})
 }
 
-// wholeResponse writes a response in one piece.
+// wholeResponse writes a response in one piece, while it is under way by a doors.Breath.
 type wholeResponse struct {
 	w      http.ResponseWriter
 	object map[string]any
 }
 
 func (s *wholeResponse) text(string)     {}
-func (s *wholeResponse) idle()           { processing(s.w) }
+func (s *wholeResponse) idle()           {}
 func (s *wholeResponse) fail(f *failure) { writeError(s.w, f) }
 
 func (s *wholeResponse) end(o outcome, _ string) {

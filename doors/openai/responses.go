@@ -84,11 +84,15 @@ func (d *door) respond(w http.ResponseWriter, r *http.Request, v doors.Visit) er
 	if req.User != "" {
 		object["user"] = req.User
 	}
-	var out output = &wholeResponse{w, object}
+	j.name(w)
 	if req.Stream {
-		out = &responseStream{stream: stream{w: w}, object: object}
+		d.serve(r.Context(), j, &responseStream{stream: stream{w: w}, object: object})
+		return nil
 	}
-	return d.serve(r.Context(), w, j, out)
+	whole := doors.Breathe(w)
+	defer whole.Stop()
+	d.serve(r.Context(), j, &wholeResponse{whole, object})
+	return nil
 }
 
 func metadata(m map[string]any) map[string]any {

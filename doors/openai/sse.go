@@ -59,6 +59,3 @@ func (s *stream) write(text string) {
 	}
 	s.gone = err != nil
 }
-
-// processing tells a client that waits for a whole answer that there will be one.
-func processing(w http.ResponseWriter) { w.WriteHeader(http.StatusProcessing) }
