@@ -157,7 +157,7 @@ func (s *Server) attach(ctx context.Context, m bus.Media, out *stream) {
 // codeOf is the code of the protocol for one of ours.
 func codeOf(code llm.Code) int {
 	switch code {
-	case llm.CodeValidation:
+	case llm.CodeValidation, llm.CodeContentFilter:
 		return codeBadRequest
 	case llm.CodeToolDenied:
 		return codeForbidden

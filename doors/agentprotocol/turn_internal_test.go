@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,17 +13,25 @@ import (
 	"agenthost/llm"
 )
 
-// Each reason that a run can fail for has its code in the protocol.
+// Each reason that a run can fail for has its code in the protocol, as the docs have it.
 func TestCodeOf(t *testing.T) {
 	t.Parallel()
 	want := map[llm.Code]int{
-		llm.CodeValidation: 400, llm.CodeToolDenied: 403, llm.CodeCancelled: 409,
+		llm.CodeValidation: 400, llm.CodeContentFilter: 400, llm.CodeToolDenied: 403, llm.CodeCancelled: 409,
 		llm.CodeRateLimited: 429, llm.CodeProviderRateLimit: 429, llm.CodeBudgetExceeded: 429,
-		llm.CodeContentFilter: 500, llm.CodeProviderAuth: 500, llm.CodeProviderUnavailable: 500, llm.CodeToolFailed: 500, llm.CodeToolUnavailable: 500,
+		llm.CodeProviderAuth: 500, llm.CodeProviderUnavailable: 500, llm.CodeToolFailed: 500, llm.CodeToolUnavailable: 500,
 		llm.CodeRunTimeout: 500, llm.CodeTurnLimit: 500, llm.CodeCompactionFailed: 500, llm.CodeSandboxError: 500, llm.CodeInternal: 500,
 		"not_known_yet": 500,
 	}
+	page, err := os.ReadFile("../../docs/doors/agentprotocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for code, want := range want {
+		row := regexp.MustCompile(`(?m)^\| ` + strconv.Itoa(want) + ` \|.*$`).Find(page)
+		if want != codeInternal && !strings.Contains(string(row), "`"+string(code)+"`") {
+			t.Errorf("%s is not in the row of the docs: %s", code, row)
+		}
 		if got := codeOf(code); got != want {
 			t.Errorf("%s: got %d, want %d", code, got, want)
 		}
