@@ -94,7 +94,7 @@ func (h *Host) handler() http.Handler {
 	console.Mount(mux, http.HandlerFunc(h.index))
 	auth := h.httpAuth
 	auth.Mount(mux)
-	mux.Handle("GET /metrics", auth.Require(h.metrics.Handler(), httpauth.Read))
+	mux.Handle("GET /metrics", auth.Require(h.numbers(), httpauth.Read))
 	mux.HandleFunc("/api/", h.serveAPI)
 	mux.Handle("/chat", h.chatPage())
 	mux.Handle("/chat/", h.chatPage())
@@ -108,6 +108,18 @@ func (h *Host) handler() http.Handler {
 	open.HandleFunc("/hooks/{path}/{rest...}", h.serveHook)
 	open.Handle("/", auth.Guard(mux))
 	return open
+}
+
+// numbers serves metrics, to a token that is for some agents those of these.
+func (h *Host) numbers() http.Handler {
+	all := h.metrics.Handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c := httpauth.CallerOf(r.Context()); c.Limited() {
+			h.metrics.HandlerFor(c.Reaches).ServeHTTP(w, r)
+			return
+		}
+		all.ServeHTTP(w, r)
+	})
 }
 
 // newAuth makes what knows who may ask.

@@ -111,3 +111,18 @@ func shows(t *testing.T, h *host.Host, lines ...string) {
 		waittest.Until(t, line, func() bool { return strings.Contains(scrape(t, h), "\n"+line+"\n") })
 	}
 }
+
+// A token that is for some agents sees no numbers of the others.
+func TestMetricsOfATokenWithAgents(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, apiFleet(t))
+	all, some := callAPI(t, h, readToken, http.MethodGet, "/metrics", ""), callAPI(t, h, someToken, http.MethodGet, "/metrics", "")
+	for _, a := range []answered{all, some} {
+		if a.code != http.StatusOK || !strings.Contains(string(a.body), `{agent="demo"}`) || !strings.Contains(string(a.body), "go_goroutines ") {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	}
+	if !strings.Contains(string(all.body), `{agent="other"}`) || strings.Contains(string(some.body), `"other"`) {
+		t.Errorf("for all: got %s\nfor some: got %s", all.body, some.body)
+	}
+}

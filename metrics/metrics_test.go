@@ -34,8 +34,8 @@ func full() *metrics.Registry {
 	main := llm.NewGate("main", llm.Rate{})
 	r.Gates(func() []*llm.Gate { return []*llm.Gate{main} })
 	r.Suspects(func() iter.Seq2[string, int] { return maps.All(map[string]int{"ana": 2}) })
-	r.Channels(func() []client.AccountStatus { return []client.AccountStatus{{}} })
-	r.Lanes(func() iter.Seq2[string, uint64] { return maps.All(map[string]uint64{"3": 5, "ana/0": 1}) })
+	r.Channels(func() []client.AccountStatus { return []client.AccountStatus{{Channel: "web", Instance: "bobs"}} })
+	r.Lanes(func() iter.Seq2[string, uint64] { return maps.All(map[string]uint64{"3": 5, "ana/0": 1, "bob/0": 1}) })
 	r.OldestWaiting(func() iter.Seq2[string, time.Duration] {
 		return maps.All(map[string]time.Duration{"ana": 1500 * time.Millisecond})
 	})
@@ -54,8 +54,13 @@ func full() *metrics.Registry {
 
 func page(t *testing.T, r *metrics.Registry) string {
 	t.Helper()
+	return get(t, r.Handler())
+}
+
+func get(t *testing.T, h http.Handler) string {
+	t.Helper()
 	w := httptest.NewRecorder()
-	r.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	body, err := io.ReadAll(w.Body)
 	if err != nil || w.Code != http.StatusOK {
 		t.Fatalf("status %d, %v", w.Code, err)
@@ -130,6 +135,32 @@ func TestValues(t *testing.T) {
 		if !strings.Contains(shown, "\n"+want) {
 			t.Errorf("there is no %s", want)
 		}
+	}
+}
+
+// Who is for some agents only sees the numbers of these, and those of no agent. An account
+// of a channel is not known to be of one.
+func TestHandlerFor(t *testing.T) {
+	r := full()
+	r.InboundMessage("bob", "web")
+	shown := get(t, r.HandlerFor(func(agent string) bool { return agent == "ana" }))
+	for _, want := range []string{
+		`agenthost_inbound_messages_total{agent="ana",channel="web"} 1`,
+		`agenthost_dead_letters_total{agent="ana"} 1`,
+		`agenthost_lane_lag{lane="3"} 5`,
+		`agenthost_lane_lag{lane="ana/0"} 1`,
+		`agenthost_model_in_flight{entry="main"} 0`,
+		"go_goroutines ",
+	} {
+		if !strings.Contains(shown, "\n"+want) {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	if i := strings.Index(shown, "bob"); i >= 0 {
+		t.Errorf("got %s", shown[:i+3])
+	}
+	if again := page(t, r); !strings.Contains(again, `agenthost_inbound_messages_total{agent="bob",channel="web"} 1`) || !strings.Contains(again, `instance="bobs"`) {
+		t.Errorf("for all agents: got %s", again)
 	}
 }
 
