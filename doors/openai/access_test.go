@@ -158,3 +158,27 @@ func TestSilentConnections(t *testing.T) {
 		t.Errorf("got %+v", a)
 	}
 }
+
+// A path that there is says which methods it takes; one that there is not is 404.
+func TestMethods(t *testing.T) {
+	t.Parallel()
+	h := doorstest.Start(t, "")
+	for path, allow := range map[string]string{
+		chatPath: "POST", "/v1/responses": "POST", "/v1/responses/x": "GET, HEAD", "/v1/models": "GET, HEAD", "/v1/models/ana": "GET, HEAD", "/v1/embeddings": "",
+	} {
+		for _, method := range []string{"GET", "POST", "PUT", "DELETE"} {
+			if strings.Contains(allow, method) {
+				continue
+			}
+			want := 405
+			if allow == "" {
+				want = 404
+			}
+			a := ask(t, h, method, path, nil, nil)
+			message, _ := a.get(t, "error", "message").(string)
+			if a.Status != want || a.Header.Get("Allow") != allow || a.get(t, "error", "code") != "validation" || !strings.Contains(message, method+" ") {
+				t.Errorf("%s %s: got %+v", method, path, a)
+			}
+		}
+	}
+}

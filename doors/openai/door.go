@@ -37,6 +37,11 @@ func New(p doors.Parts) http.Handler {
 		"POST /v1/chat/completions": d.chat,
 		"POST /v1/responses":        d.respond,
 		"GET /v1/responses/{id}":    d.showResponse,
+		"/v1/models":                onlyBy("GET, HEAD"),
+		"/v1/models/{id}":           onlyBy("GET, HEAD"),
+		"/v1/chat/completions":      onlyBy("POST"),
+		"/v1/responses":             onlyBy("POST"),
+		"/v1/responses/{id}":        onlyBy("GET, HEAD"),
 		"/v1/":                      unknownPath,
 	} {
 		mux.HandleFunc(pattern, d.admitted(serve))
@@ -58,6 +63,16 @@ func (d *door) admitted(serve func(http.ResponseWriter, *http.Request, doors.Vis
 		if err := serve(w, r, v); err != nil {
 			writeError(w, d.explained(err))
 		}
+	}
+}
+
+// onlyBy refuses other methods than those that a path has.
+func onlyBy(methods string) func(http.ResponseWriter, *http.Request, doors.Visit) error {
+	return func(w http.ResponseWriter, r *http.Request, _ doors.Visit) error {
+		w.Header().Set("Allow", methods)
+		f := badRequest("", r.Method+" "+r.URL.Path+" is not served; ask by "+methods)
+		f.status = http.StatusMethodNotAllowed
+		return f
 	}
 }
 
