@@ -141,6 +141,7 @@ func TestMalformedRequestsToAPI(t *testing.T) {
 		"an unknown agent":    {"/api/agents/send", `{"agent":"dem","text":"x"}`, `did you mean "demo"?`, 404},
 		"a key of a chat":     {"/api/agents/send", `{"agent":"demo","text":"x","session":"telegram/dm/1"}`, "want a name, or a key", 400},
 		"no session":          {"/api/sessions/delete", `{"agent":"demo","session":"no key"}`, "no key of a session", 400},
+		"a limit below 0":     {"/api/dead/retry", `{"all":true,"limit":-1}`, "want a whole number from 0 on", 400},
 		"a deep nest":         {"/api/agents/send", strings.Repeat(`{"agent":`, 20_000), "no JSON object", 400},
 	} {
 		a := callAPI(t, h, adminToken, http.MethodPost, tt.path, tt.body)
@@ -149,6 +150,9 @@ func TestMalformedRequestsToAPI(t *testing.T) {
 		}
 	}
 	for query, why := range map[string]string{
+		"/api/sessions?limit=-1": "limit: \"-1\" is not what it takes; want a whole number from 0 on", "/api/audit?limit=-1": "from 0 on", "/api/dead?limit=-1": "from 0 on",
+		"/api/sessions/events?agent=demo&session=x&limit=-1": "from 0 on", "/api/sessions/search?text=x&limit=-1": "from 0 on", "/api/costs?days=-1": "from 0 on",
+		"/api/sessions?limit=1.5": "want a whole number", "/api/sessions?limit=99999999999999999999": "want a whole number",
 		"/api/sessions?limit=many": "limit: \"many\" is not what it takes; want a whole number", "/api/sessions?agnet=demo": `unknown field "agnet"; want agent, limit`,
 		"/api/sessions?agent=a&agent=b": "want it once", "/api/sessions?since=yesterday": "want a time such as", "/api/sessions?state=dead": "want idle, running or waiting",
 		"/api/sessions/show?agent=demo": "session is missing; want the parameters agent (a text), session (a text)", "/api/dead/show?dead_seq=-1": "want a whole number from 0 on",

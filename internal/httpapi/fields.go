@@ -98,13 +98,19 @@ func (f field) check(value []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(value))
 	dec.DisallowUnknownFields()
 	err := dec.Decode(into.Interface())
-	if err == nil {
+	if err == nil && !(counts(f.kind) && into.Elem().Int() < 0) {
 		_, err = dec.Token()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 	}
 	return fmt.Errorf("%s: %s is not what it takes; want %s", f.name, clip(string(value)), words(f.kind))
+}
+
+// counts reports whether a field is a number with a sign: what requests have such
+// numbers for, as limit, is never below 0.
+func counts(kind reflect.Type) bool {
+	return kind.Kind() >= reflect.Int && kind.Kind() <= reflect.Int64
 }
 
 // missing is the error of a field that has to be there.
@@ -211,10 +217,8 @@ func words(kind reflect.Type) string {
 		return "a time such as 2026-11-23T08:00:00Z"
 	case k == reflect.Bool:
 		return "true or false"
-	case k >= reflect.Uint && k <= reflect.Uint64:
+	case k >= reflect.Int && k <= reflect.Uint64:
 		return "a whole number from 0 on"
-	case k >= reflect.Int && k <= reflect.Int64:
-		return "a whole number"
 	case k == reflect.String:
 		return "a text"
 	case k == reflect.Slice:

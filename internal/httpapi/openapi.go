@@ -126,10 +126,18 @@ func (f field) words() string {
 	return commonFields[f.name]
 }
 
+func (f field) schema() (*jsonschema.Schema, error) {
+	s, err := schemaOf(f.kind)
+	if err == nil && counts(f.kind) {
+		s.Minimum = new(float64)
+	}
+	return s, err
+}
+
 func (f fields) parameters() ([]any, error) {
 	list := []any{}
 	for _, one := range f.list {
-		schema, err := schemaOf(one.kind)
+		schema, err := one.schema()
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +150,7 @@ func (f fields) schema() (map[string]any, error) {
 	properties := map[string]any{}
 	var required []string
 	for _, one := range f.list {
-		schema, err := schemaOf(one.kind)
+		schema, err := one.schema()
 		if err != nil {
 			return nil, err
 		}
