@@ -2,6 +2,7 @@ package doors_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -70,7 +71,7 @@ func TestBreath(t *testing.T) {
 		t.Run(c.took, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := serveLate(t)
-				transport := &http.Transport{Dial: func(string, string) (net.Conn, error) { return p.dial(), nil }}
+				transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return p.dial(), nil }}
 				defer transport.CloseIdleConnections()
 				for range 2 { // on one connection
 					res, err := (&http.Client{Transport: transport}).Get("http://host/?took=" + c.took)
