@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ergochat/irc-go/ircmsg"
@@ -20,7 +21,7 @@ import (
 const (
 	longestLine   = 16 << 10 // with tags
 	loginWithin   = time.Minute
-	quitWithin    = 5 * time.Second
+	quitWithin    = 2 * time.Second
 	writeWithin   = 30 * time.Second
 	silence       = 2 * time.Minute // then the server is asked whether it is there
 	silenceAnswer = time.Minute
@@ -34,6 +35,8 @@ type connection struct {
 	caps     map[string]string // what is agreed on; it does not change after login
 	support  map[string]string // what the server says of itself; likewise
 	early    []ircmsg.Message  // what came amid the greeting and is for the session
+
+	interrupted atomic.Bool
 
 	mu       sync.Mutex
 	nick     string            // what it is called now
@@ -57,8 +60,17 @@ func (c *Channel) connect(ctx context.Context) (*connection, error) {
 
 func (c *connection) close() { _ = c.conn.Close() }
 
+var errInterrupted = errors.New("the account is about to log out")
+
+// interrupt ends the read under way, and has the next ones fail, until quit.
+func (c *connection) interrupt() {
+	c.interrupted.Store(true)
+	_ = c.conn.SetReadDeadline(time.Now()) // on a closed connection nothing reads
+}
+
 // quit says goodbye and waits for the end: the nick is free then.
 func (c *connection) quit() error {
+	c.interrupted.Store(false)
 	defer time.AfterFunc(quitWithin, c.close).Stop()
 	if err := c.write("QUIT"); err != nil {
 		return err
@@ -124,8 +136,13 @@ func (c *connection) readLine() (string, error) {
 		if err := c.conn.SetReadDeadline(time.Now().Add(wait)); err != nil {
 			return "", err
 		}
+		if c.interrupted.Load() {
+			return "", errInterrupted
+		}
 		piece, err := c.lines.ReadSlice('\n')
 		switch {
+		case err != nil && c.interrupted.Load():
+			return "", errInterrupted
 		case err == nil && skip:
 			skip = false
 		case err == nil:

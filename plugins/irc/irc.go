@@ -161,10 +161,15 @@ func (c *Channel) run(ctx context.Context, in inbox) error {
 	if err := conn.login(); err != nil {
 		return endedBy(ctx, err)
 	}
+	stop()
 	s := newSession(conn, in, c.pace)
 	c.live.Store(conn)
 	defer c.live.CompareAndSwap(conn, nil)
-	return endedBy(ctx, s.run(ctx))
+	err = s.run(ctx)
+	if ctx.Err() != nil {
+		_ = conn.quit() // whoever logs in next gets the nick
+	}
+	return endedBy(ctx, err)
 }
 
 // endedBy prefers the reason for which ctx has ended to the error that follows.

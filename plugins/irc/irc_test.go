@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -155,6 +156,31 @@ func TestNickInUse(t *testing.T) {
 	}
 	s.Say(":bot_!b@h NICK bot")
 	waittest.Until(t, "its own nick again", func() bool { return !strings.Contains(in.name(), "in use") })
+}
+
+// An account that stops waits until the server has let it go: else the next login, a moment
+// later, would find its nick in use.
+func TestStopFreesTheNick(t *testing.T) {
+	t.Parallel()
+	s := irctest.New(t, few)
+	stopped, gone, early := make(chan struct{}), make(chan struct{}), false
+	s.Quits = func() {
+		defer close(gone)
+		select {
+		case <-stopped:
+			early = true
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	in := &memory{}
+	stop := serve(t, channel(t, account(s, nil)), in)
+	waittest.Until(t, "logged in", func() bool { return in.name() != "" })
+	stop()
+	close(stopped)
+	<-gone
+	if early {
+		t.Error("it has stopped while the server had its nick in use")
+	}
 }
 
 func TestReceived(t *testing.T) {

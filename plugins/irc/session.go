@@ -51,7 +51,10 @@ func (s *session) run(ctx context.Context) error {
 		s.tasks <- s.catchUpDirect
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	stop := context.AfterFunc(ctx, s.close)
+	stop := context.AfterFunc(ctx, func() {
+		s.interrupt()
+		time.AfterFunc(quitWithin, s.close) // for what waits for the server to read
+	})
 	defer stop()
 	g.Go(func() error { return s.take(ctx) })
 	g.Go(func() error { return s.join(ctx) })

@@ -24,6 +24,7 @@ type Server struct {
 	Answers map[string]string // the answer to a command, with %s for the nick
 	Taken   string            // a nick
 	History func(selector []string) []string
+	Quits   func() // is called before an account is let go
 
 	t        testing.TB
 	listener net.Listener
@@ -119,6 +120,9 @@ func (s *Server) serve(conn net.Conn) {
 			s.t.Errorf("line %q: %v", line, err)
 			continue
 		}
+		if m.Command == "QUIT" && s.Quits != nil {
+			s.Quits()
+		}
 		s.mu.Lock()
 		s.got = append(s.got, line)
 		for _, answer := range s.answer(m) {
@@ -159,6 +163,8 @@ func (s *Server) answer(m ircmsg.Message) []string {
 			return []string{":s 433 * " + s.Taken + " :in use"}
 		}
 		s.nick = m.Params[0]
+	case "QUIT":
+		return []string{"ERROR :bye"}
 	case "PING":
 		return []string{":s PONG s :" + m.Params[0]}
 	case "JOIN":
