@@ -157,7 +157,7 @@ func (p Policy) command(tool string, general Decision, c command) Decision {
 		}
 		strictest = stricter(strictest, writes)
 	}
-	if c.err != nil && !(p.allowsAll(tool, general) && errors.As(c.err, new(shell.Doubt))) {
+	if c.err != nil && (!p.allowsAll(tool, general) || !errors.As(c.err, new(shell.DoubtError))) {
 		strictest = stricter(strictest, Decision{Verdict: Ask, Reason: "the command is not clear: " + c.err.Error()})
 		if general.Verdict == Deny {
 			strictest = stricter(strictest, general)

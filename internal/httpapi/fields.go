@@ -98,7 +98,7 @@ func (f field) check(value []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(value))
 	dec.DisallowUnknownFields()
 	err := dec.Decode(into.Interface())
-	if err == nil && !(counts(f.kind) && into.Elem().Int() < 0) {
+	if err == nil && (!counts(f.kind) || into.Elem().Int() >= 0) {
 		_, err = dec.Token()
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -34,7 +34,7 @@ var dialects = [...]syntax.LangVariant{syntax.LangBash, syntax.LangPOSIX}
 // An error tells that not everything the line does can be seen in it: it does
 // not parse, shells read it differently, a name is computed, a variable is set
 // that may change what a name means. The names are then those that were seen, good enough to deny the line
-// and not to allow it. Without an error there is at least one name. A Doubt is an error where all were seen.
+// and not to allow it. Without an error there is at least one name. A DoubtError is an error where all were seen.
 //
 // What a command does by itself is not seen: `git -c alias.x='!rm y' x` is git.
 func Commands(line string) (names []string, writes bool, err error) {
@@ -53,21 +53,21 @@ func Commands(line string) (names []string, writes bool, err error) {
 	return names, r.writes, nil
 }
 
-// A Doubt is why a name that the line shows may mean another program than it does elsewhere.
-type Doubt string
+// A DoubtError is why a name that the line shows may mean another program than it does elsewhere.
+type DoubtError string
 
-func (d Doubt) Error() string { return string(d) }
+func (d DoubtError) Error() string { return string(d) }
 
 // A reading is what is known of a line so far.
 type reading struct {
 	names  map[string]bool
 	writes bool
-	err    error // the first
-	doubt  Doubt // likewise
+	err    error      // the first
+	doubt  DoubtError // likewise
 	depth  int
 }
 
-func (r *reading) doubts(why Doubt) { r.doubt = cmp.Or(r.doubt, why) }
+func (r *reading) doubts(why DoubtError) { r.doubt = cmp.Or(r.doubt, why) }
 
 func (r *reading) fault(format string, args ...any) {
 	if r.err == nil {
