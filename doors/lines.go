@@ -21,8 +21,8 @@ func NewLines(in io.Reader, longest int) *Lines {
 	return &Lines{bufio.NewReaderSize(in, 64<<10), longest}
 }
 
-// Next is the next line. One that is too long is read over, so the one after it
-// can be had.
+// Next is the next line; the last may lack its end. One that is too long is read over, so
+// the one after it can be had.
 func (l *Lines) Next() ([]byte, error) {
 	var line []byte
 	long := false
@@ -35,7 +35,7 @@ func (l *Lines) Next() ([]byte, error) {
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-		case long && err == nil:
+		case long && (err == nil || errors.Is(err, io.EOF)):
 			return nil, fmt.Errorf("%w: want at most %d MB", ErrTooLong, l.longest>>20)
 		case err == nil || len(line) > 0 && errors.Is(err, io.EOF):
 			return line, nil

@@ -20,8 +20,8 @@ type stdio struct {
 	log zerolog.Logger
 }
 
-// atDesk connects to the hosts that run, and has serve serve a door until the input
-// or ctx ends.
+// atDesk connects to the hosts that run, and has serve serve a door until the input,
+// the output or ctx ends.
 func (a *app) atDesk(ctx context.Context, door string, logs *cli.LogFlags, serve func(context.Context, *doors.Desk, stdio) error) error {
 	log := logs.Logger(a.Stderr, a.Getenv)
 	return a.WithClient(ctx, func(c *client.Client) error {
@@ -33,7 +33,10 @@ func (a *app) atDesk(ctx context.Context, door string, logs *cli.LogFlags, serve
 			_ = desk.Run(desking) // it ends with desking alone
 		}()
 		defer func() { cancel(); <-done }()
-		err := serve(ctx, desk, stdio{in: closable(a.Stdin), out: kept{a.Stdout}, log: log})
+		serving, end := context.WithCancel(ctx)
+		defer end()
+		untilNotTaken(a.Stdout, end)
+		err := serve(serving, desk, stdio{in: closable(a.Stdin), out: kept{a.Stdout}, log: log})
 		if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
 			return nil // as who starts such a program ends it
 		}

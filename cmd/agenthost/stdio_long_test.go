@@ -12,7 +12,8 @@ import (
 	"agenthost/internal/cli"
 )
 
-// The input ends while a call is under way: so does the program, and the run goes on.
+// The input ends while a call is under way: the program ends half a minute later, and the
+// run goes on.
 func TestMCPEndsWithItsInput(t *testing.T) {
 	url := served(t)
 	p := startProgram(t, "mcp", "-s", url)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -110,6 +111,40 @@ func TestACPOnStdio(t *testing.T) {
 	contains(t, stdout, "acp/dm/"+s.SessionID)
 	p.in.Close()
 	p.ended(t, cli.CodeDone)
+}
+
+// A program whose output nobody reads ends, though a call is under way and nothing is
+// written.
+func TestOutputThatNobodyReads(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it shows there when something is written")
+	}
+	url := served(t)
+	read, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	in, toProgram := io.Pipe()
+	code := make(chan int, 1)
+	var stderr bustest.LogBuffer
+	go func() { code <- execute(t.Context(), []string{"mcp", "-s", url}, in, out, &stderr) }()
+	fmt.Fprintln(toProgram, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	if line, err := bufio.NewReader(read).ReadString('\n'); err != nil {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	fmt.Fprintln(toProgram, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	fmt.Fprintln(toProgram, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ana","arguments":{"text":"endless"}}}`)
+	toProgram.Close()
+	read.Close()
+	select {
+	case got := <-code:
+		if got != cli.CodeDone || stderr.String() != "" {
+			t.Errorf("exit code %d: %s", got, &stderr)
+		}
+	case <-bustest.Context(t).Done():
+		t.Fatal("it does not end")
+	}
 }
 
 func TestDoorsOnStdioWithoutWhatTheyNeed(t *testing.T) {

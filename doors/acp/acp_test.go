@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
@@ -24,11 +25,14 @@ func TestMain(m *testing.M) { doorstest.Main(m) }
 
 // An editor is one by hand. What it gets is answered by its test.
 type editor struct {
-	t    *testing.T
-	in   *io.PipeWriter
-	out  *bufio.Scanner
-	end  func() // of the program
-	last int
+	t   *testing.T
+	in  *io.PipeWriter
+	out *bufio.Scanner
+	end func() // of the program
+	// hangUp closes the output, at the program's end.
+	hangUp func()
+	served chan struct{}
+	last   int
 	// answer is that to a request of the agent; nil: there is to be none.
 	answer  func(method string, params json.RawMessage) any
 	updates []string
@@ -55,18 +59,20 @@ func edit(t *testing.T, h *doorstest.Host) *editor {
 	if err != nil {
 		t.Fatal(err)
 	}
+	serving, stop := context.WithCancel(ctx)
 	fromEditor, in := io.Pipe()
 	out, toEditor := io.Pipe()
 	go func() {
 		defer close(served)
-		err := acp.Serve(ctx, desk, agent, fromEditor, toEditor, acp.Options{From: "bo", Version: "1"})
+		err := acp.Serve(serving, desk, agent, fromEditor, toEditor, acp.Options{From: "bo", Version: "1"})
 		toEditor.CloseWithError(err)
 	}()
-	e := &editor{t: t, in: in, out: bufio.NewScanner(out)}
+	e := &editor{t: t, in: in, out: bufio.NewScanner(out), hangUp: func() { out.Close() }, served: served}
 	e.out.Buffer(nil, 64<<20)
 	e.end = func() {
 		in.Close()
 		go io.Copy(io.Discard, out)
+		stop()
 		<-served
 		cancel()
 		<-desking
@@ -485,4 +491,78 @@ func TestOnePromptAtOnce(t *testing.T) {
 	if m := e.await(first); string(m.Result) != `{"stopReason":"cancelled"}` {
 		t.Errorf("got %s, %+v", m.Result, m.Error)
 	}
+}
+
+// What was sent before the input ended is answered, and nobody is asked any more.
+func TestInputEndsBehindAPrompt(t *testing.T) {
+	t.Parallel()
+	h := doorstest.Start(t, "")
+	for text, want := range map[string]string{"story": "Once upon a time.", "hi": "ana: hi", "write": "Ana wants to write note.txt"} {
+		e := edit(t, h)
+		s := e.begin()
+		id := e.send("session/prompt", prompt(s, text))
+		e.in.Close()
+		e.answer = func(string, json.RawMessage) any { return nil } // it may have been asked before
+		m := e.await(id)
+		if got := strings.Join(e.updates, "\n"); string(m.Result) != `{"stopReason":"end_turn"}` || !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
+			t.Errorf("%s: got %+v, %q", text, m, got)
+		}
+		if e.out.Scan() {
+			t.Errorf("%s: got %q behind it", text, e.out.Text())
+		}
+	}
+}
+
+// The last that comes may be what was asked for.
+func TestInputEndsBehindAnAnswer(t *testing.T) {
+	t.Parallel()
+	h := doorstest.Start(t, "")
+	for range 8 {
+		e := edit(t, h)
+		s := e.begin()
+		e.answer = func(method string, params json.RawMessage) any {
+			defer e.in.Close()
+			answer, _ := json.Marshal(choose("once")(method, params))
+			e.write(`{"jsonrpc":"2.0","id":1,"result":%s}`, answer)
+			return nil
+		}
+		m := e.await(e.send("session/prompt", prompt(s, "write")))
+		if got := strings.Join(e.updates, "\n"); m.Error != nil || !strings.Contains(got, "done: wrote") {
+			t.Fatalf("got %+v, %q", m, got)
+		}
+	}
+}
+
+// A run that goes on for longer than the editor can be waited for is told to be under way.
+func TestInputEndsBehindALongRun(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		e := edit(t, doorstest.Start(t, `http: {listen: ""}`))
+		s := e.begin()
+		begun := time.Now()
+		id := e.send("session/prompt", prompt(s, "endless"))
+		e.in.Close()
+		if m := e.await(id); m.Error == nil || !strings.Contains(m.Error.Message, "goes on") {
+			t.Errorf("got %+v", m)
+		}
+		if took := time.Since(begun); took < 30*time.Second || took > 32*time.Second {
+			t.Errorf("ended after %s, want 30 s", took)
+		}
+	})
+}
+
+// Nobody is waited for who reads no more.
+func TestOutputEndsBehindTheInput(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		e := edit(t, doorstest.Start(t, `http: {listen: ""}`))
+		s := e.begin()
+		begun := time.Now()
+		e.send("session/prompt", prompt(s, "endless"))
+		e.send("no/method", nil)
+		e.in.Close()
+		e.hangUp()
+		<-e.served
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("ended after %s", took)
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"agenthost/client"
 	"agenthost/doors"
@@ -60,19 +61,40 @@ func Choose(ctx context.Context, desk *doors.Desk, name string) (doors.Agent, er
 	return list[0], nil
 }
 
-// Serve serves an agent on two streams until in or ctx ends. The desk has to run.
+// answerFor is how long prompts may go on behind the end of the input.
+const answerFor = 30 * time.Second
+
+// Serve serves an agent on two streams until ctx ends, or in does and what has come is
+// answered. The desk has to run.
 func Serve(ctx context.Context, desk *doors.Desk, chosen doors.Agent, in io.ReadCloser, out io.Writer, opt Options) error {
 	a := &agent{Agent: chosen, desk: desk, conn: newConn(in, out), opt: opt, sessions: map[string]*turn{}}
 	ctx, cancel := context.WithCancel(ctx)
 	defer context.AfterFunc(ctx, func() { _ = in.Close() })()
 	var requests sync.WaitGroup
 	err := a.conn.read(func(m message) { a.dispatch(ctx, m, &requests) })
+	answered := make(chan struct{})
+	go func() { defer close(answered); requests.Wait() }()
+	if err == nil {
+		a.finish(ctx, answered)
+	}
 	cancel()
-	requests.Wait()
+	<-answered
 	if errors.Is(err, io.ErrClosedPipe) {
 		return nil // ctx has ended
 	}
 	return err
+}
+
+// finish returns once all is answered, behind the end of the input.
+func (a *agent) finish(ctx context.Context, answered <-chan struct{}) {
+	wait := time.NewTimer(answerFor)
+	defer wait.Stop()
+	select {
+	case <-answered:
+	case <-a.conn.lost:
+	case <-ctx.Done():
+	case <-wait.C:
+	}
 }
 
 // dispatch begins a request. What has to be in order is done at once.

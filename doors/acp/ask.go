@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -40,7 +41,12 @@ func (q questions) ask(ctx context.Context, id string) {
 			q.turn.say(w.Prompt)
 			q.end(errLeftOpen)
 		}
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, errInputEnded):
+			q.turn.say(w.Prompt)
+			q.end(errLeftOpen)
+		case err != nil:
 			q.turn.agent.opt.Log.Warn().Err(err).Str("id", id).Msg("ask the editor")
 			q.turn.say(fmt.Sprintf("%s\n\n(%v)", w.Prompt, err))
 		}

@@ -59,15 +59,28 @@ type conn struct {
 	mu      sync.Mutex
 	last    int64
 	calls   map[string]chan message // of ours, by their ids
+
+	ended chan struct{} // closed at the end of the input
+	lost  chan struct{} // closed when the editor takes no more
+	lose  func()
 }
 
+// errInputEnded is the error of calls that the editor cannot answer any more.
+var errInputEnded = errors.New("the input has ended")
+
 func newConn(in io.Reader, out io.Writer) *conn {
-	return &conn{in: doors.NewLines(in, longestLine), out: out, calls: map[string]chan message{}}
+	c := &conn{
+		in: doors.NewLines(in, longestLine), out: out, calls: map[string]chan message{},
+		ended: make(chan struct{}), lost: make(chan struct{}),
+	}
+	c.lose = sync.OnceFunc(func() { close(c.lost) })
+	return c
 }
 
 // read passes the requests and notifications that come to handle, one after the other,
-// until the input ends.
+// until the input ends. It is called once.
 func (c *conn) read(handle func(message)) error {
+	defer close(c.ended)
 	for {
 		line, err := c.in.Next()
 		switch {
@@ -113,7 +126,7 @@ func (c *conn) settle(m message) {
 	}
 }
 
-// call calls a method of the editor, until ctx ends.
+// call calls a method of the editor, until ctx or the input ends.
 func (c *conn) call(ctx context.Context, method string, params, result any) error {
 	c.mu.Lock()
 	c.last++
@@ -122,18 +135,30 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 	c.calls[id] = answered
 	c.mu.Unlock()
 	c.send(message{ID: json.RawMessage(id), Method: method, Params: encode(params)})
+	var m message
 	select {
-	case m := <-answered:
-		if m.Error != nil {
-			return m.Error
-		}
-		return json.Unmarshal(m.Result, result)
+	case m = <-answered:
 	case <-ctx.Done():
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.calls, id)
+		c.forget(id)
 		return ctx.Err()
+	case <-c.ended:
+		select {
+		case m = <-answered: // it was the last that came
+		default:
+			c.forget(id)
+			return errInputEnded
+		}
 	}
+	if m.Error != nil {
+		return m.Error
+	}
+	return json.Unmarshal(m.Result, result)
+}
+
+func (c *conn) forget(call string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.calls, call)
 }
 
 func (c *conn) notify(method string, params any) {
@@ -161,13 +186,15 @@ func (c *conn) fail(id json.RawMessage, e *rpcError) {
 	c.send(message{ID: id, Error: e})
 }
 
-// send writes a message. That an editor takes no more shows in the end of its input.
+// send writes a message.
 func (c *conn) send(m message) {
 	m.Version = "2.0"
 	data := encode(m)
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_, _ = c.out.Write(append(data, '\n'))
+	if _, err := c.out.Write(append(data, '\n')); err != nil {
+		c.lose()
+	}
 }
 
 // encode is for what always is JSON.

@@ -29,7 +29,7 @@ func (c *call) isModern() bool {
 // canAsk reports whether the client shows forms to its person.
 func (c *call) canAsk() bool {
 	p := c.session.InitializeParams()
-	if p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
+	if c.server.forms.Err() != nil || p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
 		return false
 	}
 	e := p.Capabilities.Elicitation
@@ -56,7 +56,10 @@ func (c *call) ask(ctx context.Context, out *bus.Outbound) *sdk.CallToolResult {
 
 // elicit asks the person of the client, and gives the answer to the agent.
 func (c *call) elicit(ctx context.Context, out *bus.Outbound) {
-	res, err := c.session.Elicit(ctx, form(out))
+	asking, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(c.server.forms, stop)()
+	res, err := c.session.Elicit(asking, form(out))
 	switch {
 	case ctx.Err() != nil: // it was answered elsewhere
 	case err != nil:

@@ -13,16 +13,18 @@ import (
 )
 
 // messages reads the lines of a client and gives the valid ones to the SDK, which ends at the
-// first invalid line. Invalid lines are answered here.
+// first invalid line. Invalid lines are answered here. The SDK answers nothing once it has read
+// the end of the input, so it reads that when what it has read before is answered.
 type messages struct {
 	io.Closer // of the input
 	lines     *doors.Lines
-	out       io.Writer
+	out       *responses
+	ended     func() // is called at the end of the input, and returns when that counts
 	rest      []byte // read from the client, and not by the SDK
 }
 
-func newMessages(in io.ReadCloser, out io.Writer) *messages {
-	return &messages{Closer: in, lines: doors.NewLines(in, longestLine), out: out}
+func newMessages(in io.ReadCloser, out *responses, ended func()) *messages {
+	return &messages{Closer: in, lines: doors.NewLines(in, longestLine), out: out, ended: ended}
 }
 
 func (m *messages) Read(p []byte) (int, error) {
@@ -31,6 +33,9 @@ func (m *messages) Read(p []byte) (int, error) {
 		switch {
 		case errors.Is(err, doors.ErrTooLong):
 			m.refuse(nil, jsonrpc.CodeParseError, err)
+		case errors.Is(err, io.EOF):
+			m.ended()
+			return 0, err
 		case err != nil:
 			return 0, err
 		default:
@@ -63,9 +68,14 @@ func (m *messages) take(line []byte) {
 }
 
 func (m *messages) takeOne(message []byte) {
-	if _, err := jsonrpc.DecodeMessage(message); err != nil {
+	decoded, err := jsonrpc.DecodeMessage(message)
+	if err != nil {
 		m.refuse(idOf(message), jsonrpc.CodeInvalidRequest, err)
 		return
+	}
+	// A subscription has no answer of its own.
+	if r, ok := decoded.(*jsonrpc.Request); ok && r.IsCall() && r.Method != "subscriptions/listen" {
+		m.out.expect(r.ID)
 	}
 	m.rest = append(append(m.rest, message...), '\n')
 }
@@ -96,14 +106,59 @@ func (m *messages) refuse(id any, code int, err error) {
 	_, _ = m.out.Write(append(data, '\n'))
 }
 
-// A lineWriter keeps lines of several writers apart.
-type lineWriter struct {
-	mu sync.Mutex
+// responses are the lines to a client, of several writers. They know which requests have
+// none yet.
+type responses struct {
 	io.WriteCloser
+	writing sync.Mutex
+
+	mu   sync.Mutex
+	open map[jsonrpc.ID]bool // the requests without one
+	lost bool                // the client takes no more
+	all  chan struct{}       // that of complete, until it is closed
 }
 
-func (w *lineWriter) Write(line []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.WriteCloser.Write(line)
+func newResponses(out io.WriteCloser) *responses {
+	return &responses{WriteCloser: out, open: map[jsonrpc.ID]bool{}}
+}
+
+func (r *responses) expect(id jsonrpc.ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open[id] = true
+}
+
+// Write writes a line.
+func (r *responses) Write(line []byte) (int, error) {
+	r.writing.Lock()
+	n, err := r.WriteCloser.Write(line)
+	r.writing.Unlock()
+	m, _ := jsonrpc.DecodeMessage(line) // a refusal may have no id, and then is none of these
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if answer, ok := m.(*jsonrpc.Response); ok {
+		delete(r.open, answer.ID)
+	}
+	r.lost = r.lost || err != nil
+	r.check()
+	return n, err
+}
+
+// check has mu.
+func (r *responses) check() {
+	if r.all != nil && (r.lost || len(r.open) == 0) {
+		close(r.all)
+		r.all = nil
+	}
+}
+
+// complete is closed once all that is expected is answered, or the client takes no more. It is
+// called once, when no more is expected.
+func (r *responses) complete() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	done := make(chan struct{})
+	r.all = done
+	r.check()
+	return done
 }

@@ -40,6 +40,9 @@ type server struct {
 	life context.Context // of all calls
 	end  context.CancelCauseFunc
 
+	forms   context.Context // ends when no client can fill in one any more
+	noForms context.CancelFunc
+
 	mu    sync.Mutex
 	tools map[string]doors.Agent
 	calls map[string]map[*call]bool // by the session of MCP
@@ -52,6 +55,7 @@ func newServer(desk *doors.Desk, instance, from, version string) *server {
 		tools: map[string]doors.Agent{}, calls: map[string]map[*call]bool{},
 	}
 	s.life, s.end = context.WithCancelCause(context.Background())
+	s.forms, s.noForms = context.WithCancel(context.Background())
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "agenthost", Version: cmp.Or(version, "0")}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Logger:       slog.New(slog.DiscardHandler),
@@ -108,10 +112,10 @@ func (s *server) call(ctx context.Context, agent string, req *sdk.CallToolReques
 	defer cancel(nil)
 	c := &call{server: s, agent: agent, request: req, session: req.Session, cancel: cancel}
 	if !s.begin(c) {
-		return failure(errStopping), nil
+		return failure(context.Cause(s.life)), nil
 	}
 	defer s.done(c)
-	defer context.AfterFunc(s.life, func() { cancel(errStopping) })()
+	defer context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })()
 	return c.run(ctx)
 }
 

@@ -18,6 +18,11 @@ const (
 	askEvery = 10 * time.Second
 	// longestLine bounds a message on stdio.
 	longestLine = 4 << 20
+	// answerFor is how long calls may go on behind the end of the input, and lastWords how
+	// long it may take until the last that came is with the call that it is for, and until
+	// the calls that have to end have said so.
+	answerFor = 30 * time.Second
+	lastWords = time.Second
 )
 
 // ErrNoAgents is the error of Serve where no agent is reached.
@@ -30,8 +35,12 @@ type Options struct {
 	Log     zerolog.Logger
 }
 
+// errInputEnded ends the calls that go on for longer than a client can be waited for. Their
+// runs go on.
+var errInputEnded = errors.New("the input has ended, and the run goes on; its answer will be in its session")
+
 // Serve serves MCP on two streams, as one client that starts a program expects it, until
-// in or ctx ends. The desk has to run.
+// ctx ends, or in does and what has come is answered. The desk has to run.
 func Serve(ctx context.Context, desk *doors.Desk, in io.ReadCloser, out io.WriteCloser, opt Options) error {
 	agents, err := desk.Agents(ctx)
 	if err != nil {
@@ -51,8 +60,9 @@ func Serve(ctx context.Context, desk *doors.Desk, in io.ReadCloser, out io.Write
 		s.look(ctx, opt.Log)
 	}()
 	defer func() { cancel(); <-looked }()
-	lines := &lineWriter{WriteCloser: out}
-	session, err := s.sdk.Connect(ctx, &sdk.IOTransport{Reader: newMessages(in, lines), Writer: lines, MaxLineLength: -1}, nil)
+	lines := newResponses(out)
+	ended := func() { s.finish(ctx, lines) }
+	session, err := s.sdk.Connect(ctx, &sdk.IOTransport{Reader: newMessages(in, lines, ended), Writer: lines, MaxLineLength: -1}, nil)
 	if err != nil {
 		return fmt.Errorf("serve MCP: %w", err)
 	}
@@ -64,6 +74,29 @@ func Serve(ctx context.Context, desk *doors.Desk, in io.ReadCloser, out io.Write
 		return fmt.Errorf("serve MCP: %w", err)
 	}
 	return nil
+}
+
+// finish returns once all is answered, behind the end of the input.
+func (s *server) finish(ctx context.Context, lines *responses) {
+	forms := time.AfterFunc(lastWords, s.noForms)
+	defer forms.Stop()
+	done := lines.complete()
+	wait := time.NewTimer(answerFor)
+	defer wait.Stop()
+	select {
+	case <-done:
+		return
+	case <-ctx.Done():
+		return
+	case <-wait.C:
+	}
+	s.end(errInputEnded)
+	wait.Reset(lastWords)
+	select {
+	case <-done:
+	case <-ctx.Done():
+	case <-wait.C:
+	}
 }
 
 // look offers the agents that there are by then. Hosts that do not answer now come back.

@@ -8,8 +8,10 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/bustest"
 	"agenthost/doors"
 	"agenthost/doors/doorstest"
 	"agenthost/doors/mcp"
@@ -22,6 +24,8 @@ type program struct {
 	t   *testing.T
 	in  *io.PipeWriter
 	out *bufio.Scanner
+	// hangUp closes the output, at the program's end.
+	hangUp func()
 	// served is the error of Serve.
 	served chan error
 }
@@ -34,7 +38,7 @@ func start(t *testing.T, h *doorstest.Host) *program {
 	go func() { defer close(desking); _ = desk.Run(ctx) }()
 	fromProgram, in := io.Pipe()
 	out, toProgram := io.Pipe()
-	p := &program{t: t, in: in, out: bufio.NewScanner(out), served: make(chan error, 1)}
+	p := &program{t: t, in: in, out: bufio.NewScanner(out), hangUp: func() { out.Close() }, served: make(chan error, 1)}
 	go func() {
 		p.served <- mcp.Serve(ctx, desk, fromProgram, toProgram, mcp.Options{From: "bo", Version: "1", Log: zerolog.Nop()})
 		toProgram.Close()
@@ -110,4 +114,119 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 	if err := <-p.served; err != nil {
 		t.Errorf("at the end of the input: got %v", err)
 	}
+}
+
+const (
+	sayHello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"x","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	callAna = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ana","arguments":{"text":%q}}}`
+)
+
+// pipe says lines as the whole input, whose last line has no end, and returns what is
+// answered to each id until the output ends.
+func (p *program) pipe(lines ...string) map[string]string {
+	p.t.Helper()
+	go func() {
+		_, _ = io.WriteString(p.in, strings.Join(lines, "\n"))
+		p.in.Close()
+	}()
+	answers := map[string]string{}
+	for p.out.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if err := json.Unmarshal(p.out.Bytes(), &m); err != nil {
+			p.t.Fatalf("line %q: %v", p.out.Text(), err)
+		}
+		if m.Method == "" {
+			answers[string(m.ID)] = p.out.Text()
+		}
+	}
+	if err := <-p.served; err != nil {
+		p.t.Errorf("at the end of the input: got %v", err)
+	}
+	return answers
+}
+
+// What was sent before the input ended is answered, also a call, and what nobody can be
+// asked any more is told.
+func TestInputEndsBehindRequests(t *testing.T) {
+	t.Parallel()
+	h := doorstest.Start(t, "")
+	for range 3 {
+		got := start(t, h).pipe(sayHello, `{"jsonrpc":"2.0","id":"two","method":"tools/list"}`,
+			fmt.Sprintf(callAna, 3, "story"), fmt.Sprintf(callAna, 4, "write"), fmt.Sprintf(callAna, 5, "hi"))
+		for id, want := range map[string]string{
+			"1": "protocolVersion", `"two"`: `"name":"ana"`, "3": "Once upon a time.", "4": "Reply approve or deny", "5": "ana: hi",
+		} {
+			if !strings.Contains(got[id], want) {
+				t.Errorf("request %s: got %q, want %q", id, got[id], want)
+			}
+		}
+	}
+}
+
+func TestLastLineWithoutItsEnd(t *testing.T) {
+	t.Parallel()
+	h := doorstest.Start(t, "")
+	for last, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":`:   "-32700",
+		strings.Repeat("x", 5<<20): "-32700",
+		`[1]`:                      "-32600",
+	} {
+		if got := start(t, h).pipe(sayHello, last)["null"]; !strings.Contains(got, want) {
+			t.Errorf("%.30s: got %q, want %s", last, got, want)
+		}
+	}
+}
+
+// The last that comes may be what was asked for.
+func TestInputEndsBehindAnAnswer(t *testing.T) {
+	t.Parallel()
+	h := doorstest.Start(t, "")
+	for range 8 {
+		p := start(t, h)
+		p.say(sayHello)
+		p.read()
+		p.say(fmt.Sprintf(callAna, 2, "write"))
+		form := p.read() // nothing else comes without a token for progress
+		got := p.pipe(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"answer":"approve"}}}`, form.ID))
+		if !strings.Contains(got["2"], "done: wrote") {
+			t.Fatalf("got %q", got["2"])
+		}
+	}
+}
+
+// A run that goes on for longer than the client can be waited for is told to be under way.
+func TestInputEndsBehindALongRun(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		p := start(t, doorstest.Start(t, `http: {listen: ""}`))
+		begun := time.Now()
+		got := p.pipe(sayHello, fmt.Sprintf(callAna, 2, "endless"))
+		if !strings.Contains(got["2"], `"isError":true`) || !strings.Contains(got["2"], "goes on") {
+			t.Errorf("got %q", got["2"])
+		}
+		if took := time.Since(begun); took < 30*time.Second || took > 32*time.Second {
+			t.Errorf("ended after %s, want 30 s", took)
+		}
+	})
+}
+
+// Nobody is waited for who reads no more.
+func TestOutputEndsBehindTheInput(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		p := start(t, doorstest.Start(t, `http: {listen: ""}`))
+		p.say(sayHello)
+		p.read()
+		p.say(fmt.Sprintf(callAna, 2, "endless"))
+		p.say(fmt.Sprintf(callAna, 3, "hi"))
+		begun := time.Now()
+		p.in.Close()
+		p.hangUp()
+		<-p.served
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("ended after %s", took)
+		}
+	})
 }
