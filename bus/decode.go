@@ -128,6 +128,17 @@ func (in *Inbound) check() error {
 	return checkMedia(in.Media)
 }
 
+// CheckIDs refuses an envelope of which an id is longer than LongestID. Decoding does not:
+// a host says so to the person, and keeps the message as a dead letter.
+func (in *Inbound) CheckIDs() error {
+	for _, id := range []struct{ field, value string }{{"id", in.ID}, {"from", in.From}, {"chat", in.Chat}, {"thread", in.Thread}} {
+		if n := len(id.value); n > LongestID {
+			return malformed("its %s has %d bytes; want at most %d", id.field, n, LongestID)
+		}
+	}
+	return nil
+}
+
 // toolName is how models name tools.
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 

@@ -108,6 +108,9 @@ func (c *Courier) inboundMessage(ctx context.Context, m Received) (*nats.Msg, er
 // a platform is in the chat.
 func (c *Courier) rawMessage(m Received) (*nats.Msg, error) {
 	msg, env, err := c.newInbound(m.Raw)
+	if err == nil {
+		err = env.CheckIDs() // a platform cannot do better, but who writes an envelope can
+	}
 	if err != nil {
 		return nil, err
 	}

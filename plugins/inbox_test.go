@@ -55,6 +55,8 @@ func TestTake(t *testing.T) {
 		"raw":                   {plugins.Received{Raw: json.RawMessage(`{"id":"r", "from":"42","text":"as it is"}`)}, `{"id":"r", "from":"42","text":"as it is"}`, "test.one:42:r", nil},
 		"raw without an id":     {plugins.Received{ID: "w1", Raw: json.RawMessage(`{"text":"hi"}`)}, `{"text":"hi"}`, "w1", nil},
 		"raw and malformed":     {plugins.Received{Raw: json.RawMessage(`{"id":"r"}`)}, "", "", plugins.ErrMalformed},
+		"raw with a long chat":  {plugins.Received{Raw: json.RawMessage(`{"text":"hi","chat":"` + strings.Repeat("x", 257) + `"}`)}, "", "", plugins.ErrMalformed},
+		"a long thread":         {plugins.Received{ID: "x", From: "42", Text: "a", Thread: strings.Repeat("x", 257)}, `{"id":"x","from":"42","thread":"` + strings.Repeat("x", 257) + `","text":"a"}`, "test.one:42:x", nil},
 		"raw and broken":        {plugins.Received{Raw: json.RawMessage(`{"id":`)}, "", "", plugins.ErrMalformed},
 		"an id with a newline":  {plugins.Received{ID: "a\nb", From: "42", Text: "hi"}, `{"id":"a\nb","from":"42","text":"hi"}`, "test.one:42:fd57165c1b4d0a4ebcd7ba9b6ff5b6f1", nil},
 	}

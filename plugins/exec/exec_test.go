@@ -93,6 +93,23 @@ func (s *served) reply(id, text string) {
 	}
 }
 
+// An id that the host would refuse later is refused at once.
+func TestLongIDsOfAPlugin(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(p *platform) settings.Exec { return p.settings() })
+	for i, field := range []string{"id", "from", "chat", "thread"} {
+		for _, bytes := range []int{257, 256} {
+			m := map[string]any{"id": fmt.Sprint(bytes, field), "from": "ana", "chat": "c", "text": "Hi"}
+			m[field] = strings.Repeat("x", bytes)
+			s.write(m)
+		}
+		s.eventually(field, func() bool { return len(s.heard("accepted")) == i+1 && len(s.heard("refused")) == i+1 })
+		if got, _ := s.heard("refused")[i]["error"].(string); !strings.Contains(got, "its "+field+" has 257 bytes; want at most 256") {
+			t.Errorf("%s: refused with %q", field, got)
+		}
+	}
+}
+
 func TestLinesOfAPlugin(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(p *platform) settings.Exec { return p.settings() })

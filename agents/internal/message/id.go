@@ -19,13 +19,13 @@ func (it *Item) checkIDs() error {
 	if r := it.Origin.Route; r != nil {
 		ids = append(ids, named{"correlation_id", r.CorrelationID})
 	}
-	if in := it.Origin.Inbound; in != nil {
-		ids = append(ids, named{"from", in.From}, named{"chat", in.Chat}, named{"thread", in.Thread})
-	}
 	for _, id := range ids {
 		if n := len(id.value); n > bus.LongestID {
 			return fmt.Errorf("its %s has %d bytes; want at most %d", id.field, n, bus.LongestID)
 		}
+	}
+	if in := it.Origin.Inbound; in != nil {
+		return in.CheckIDs()
 	}
 	return nil
 }
