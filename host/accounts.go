@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	"agenthost/client"
@@ -81,7 +82,7 @@ func (c channels) Run(ctx context.Context) error {
 // follow starts what is new in the configuration and stops what is not there any
 // more. An account that has changed starts when its earlier self has stopped.
 func (c channels) follow(ctx context.Context, group *sync.WaitGroup, before *accounts) *accounts {
-	now := &accounts{all: map[string]*account{}, stopping: maps.Clone(before.stopping), hooks: map[string]http.Handler{}}
+	now := &accounts{all: map[string]*account{}, stopping: maps.Clone(before.stopping), hooks: map[string]*account{}}
 	if now.stopping == nil {
 		now.stopping = map[string]<-chan struct{}{}
 	}
@@ -102,7 +103,7 @@ func (c channels) follow(ctx context.Context, group *sync.WaitGroup, before *acc
 	}
 	for _, one := range now.all {
 		if one.handler != nil {
-			now.hooks[one.entry.Hook()] = one.handler
+			now.hooks[one.entry.Hook()] = one
 		}
 	}
 	return now
@@ -163,7 +164,7 @@ func makeChannel(e settings.Entry, own map[string]plugins.Maker, log zerolog.Log
 type accounts struct {
 	all      map[string]*account        // by name in subjects
 	stopping map[string]<-chan struct{} // those that are gone, until they have stopped
-	hooks    map[string]http.Handler    // by the path below /hooks/
+	hooks    map[string]*account        // that receive requests, by the path below /hooks/
 }
 
 // An account is one of a channel.
@@ -239,10 +240,19 @@ func (h *Host) serveHook(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusServiceUnavailable, map[string]any{"error": "the host is not ready; try again"})
 		return
 	}
-	handler := now.hooks[r.PathValue("path")]
-	if handler == nil {
+	path := r.PathValue("path")
+	one := now.hooks[path]
+	rest, spelled := strings.CutPrefix(r.URL.EscapedPath(), "/hooks/"+path)
+	if one == nil || !spelled || rest != "" && !h.isOwn(one) {
 		answer(w, http.StatusNotFound, map[string]any{"error": "no account of a channel has this path"})
 		return
 	}
-	handler.ServeHTTP(w, r)
+	one.handler.ServeHTTP(w, r)
+}
+
+// isOwn reports whether an account is of a channel of the program, which may have paths
+// below that of the account.
+func (h *Host) isOwn(one *account) bool {
+	_, own := h.opt.Channels[one.entry.Channel]
+	return own
 }

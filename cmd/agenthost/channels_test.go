@@ -118,8 +118,10 @@ func TestAccountsFollowTheFile(t *testing.T) {
 	if code := hook("a"); code != http.StatusAccepted {
 		t.Errorf("the account: got %d", code)
 	}
-	if code := hook("b"); code != http.StatusNotFound {
-		t.Errorf("an unknown path: got %d", code)
+	for _, path := range []string{"b", "a/", "a/x", "%61"} {
+		if code := hook(path); code != http.StatusNotFound {
+			t.Errorf("%s, an unknown path: got %d", path, code)
+		}
 	}
 	write(`{webhook: {b: {secret: s3cret, scheme: token}}, exec: {bot: {command: [/no/such/program]}}}`)
 	bustest.Eventually(t, "the other account", func() bool { return hook("b") == http.StatusAccepted && hook("a") == http.StatusNotFound })

@@ -118,16 +118,22 @@ func (c *Channel) message(id string, body []byte) (plugins.Received, error) {
 	if c.text != nil {
 		return plugins.Received{ID: cmp.Or(id, nuid.Next()), Text: c.text.Fill(body), SentAt: time.Now()}, nil
 	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(body, &fields) != nil || fields == nil {
+	if !bus.IsObject(body) {
 		if text := bytes.TrimSpace(body); len(text) > 0 {
 			return plugins.Received{ID: cmp.Or(id, nuid.Next()), Text: string(text), SentAt: time.Now()}, nil
 		}
 		return plugins.Received{}, errors.New("the body is empty; want an inbound envelope")
 	}
-	var own string
-	_ = json.Unmarshal(fields["id"], &own) // an id that is not a string counts as missing
-	id = cmp.Or(id, own, nuid.Next())
+	in, err := bus.DecodeInbound(body)
+	if err == nil {
+		err = in.CheckIDs()
+	}
+	if err != nil {
+		return plugins.Received{}, err
+	}
+	fields := map[string]json.RawMessage{}
+	_ = json.Unmarshal(body, &fields) // which has just been read
+	id = cmp.Or(id, in.ID, nuid.Next())
 	fields["id"] = encoded(id)
 	return plugins.Received{ID: id, Raw: encoded(fields)}, nil
 }
