@@ -14,5 +14,6 @@ type Status struct {
 	ShadowOf    string   `json:"shadow_of,omitempty"`
 	Paused      string   `json:"paused,omitempty"`  // by whom, since when and why, when it is
 	Doors       []string `json:"doors,omitzero"`    // by which programs reach it; nil: all of bus.Doors
+	Channels    []string `json:"channels,omitzero"` // it is bound to, such as web, telegram.sales or telegram.*; nil: of an older host
 	Serving     bool     `json:"serving,omitempty"` // this host brings it its messages, as far as it knows
 }

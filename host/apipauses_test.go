@@ -11,7 +11,7 @@ import (
 func TestPausesOfAPI(t *testing.T) {
 	t.Parallel()
 	h, _ := start(t, apiFleet(t))
-	for _, o := range []map[string]any{{"agent": "other", "reason": "a secret reason"}, {"agent": "demo"}, {"channel": "telegram.sales"}, {}} {
+	for _, o := range []map[string]any{{"agent": "other", "reason": "a secret reason"}, {"agent": "demo"}, {"channel": "telegram.sales"}, {"all": true}} {
 		if a := orderAPI(t, h, "/api/pauses/begin", o); a.code != http.StatusOK {
 			t.Fatalf("pause %v: got %d %s", o, a.code, a.body)
 		}
@@ -26,12 +26,19 @@ func TestPausesOfAPI(t *testing.T) {
 			t.Errorf("%s: got %s, want %d pauses", token, a.body, want)
 		}
 	}
-	if a := callAPI(t, h, someToken, http.MethodPost, "/api/pauses/end", `{}`); a.code != http.StatusForbidden {
+	if a := callAPI(t, h, someToken, http.MethodPost, "/api/pauses/end", `{"all":true}`); a.code != http.StatusForbidden {
 		t.Errorf("a token for one agent ends a pause of all: got %d %s", a.code, a.body)
 	}
-	for _, o := range []map[string]any{{"agent": "other"}, {"agent": "demo"}, {"channel": "telegram.sales"}, {}} {
+	for _, o := range []map[string]any{{"agent": "other"}, {"agent": "demo"}, {"channel": "telegram.sales"}, {"all": true}} {
 		if a := orderAPI(t, h, "/api/pauses/end", o); a.code != http.StatusOK {
 			t.Fatalf("resume %v: got %d %s", o, a.code, a.body)
+		}
+	}
+	for _, path := range []string{"/api/pauses/begin", "/api/pauses/end"} {
+		for _, o := range []map[string]any{{}, {"all": false}, {"all": true, "agent": "demo"}, {"agent": "demo", "channel": "demo"}} {
+			if a := orderAPI(t, h, path, o); a.code != http.StatusBadRequest || !strings.Contains(string(a.body), "one of agent, channel and all") {
+				t.Errorf("%s %v: got %d %s", path, o, a.code, a.body)
+			}
 		}
 	}
 	log := struct {
@@ -42,7 +49,7 @@ func TestPausesOfAPI(t *testing.T) {
 	for _, e := range log.Entries {
 		found[strings.Join([]string{e.Action, e.Agent, e.Target, e.Detail}, "|")] = true
 	}
-	for _, want := range []string{"pause|other||a secret reason", "pause||telegram.sales|", "resume||telegram.sales|", "resume|||", "pause|demo||"} {
+	for _, want := range []string{"pause|other||a secret reason", "pause||telegram.sales|", "resume||telegram.sales|", "pause|||all", "resume|||all", "pause|demo||"} {
 		if !found[want] {
 			t.Errorf("the audit log lacks %s: %v", want, found)
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"agenthost/agents/internal/intake"
 	"agenthost/agents/internal/parts"
 	"agenthost/agents/internal/profile"
+	"agenthost/bus"
 	"agenthost/bus/delivery"
 	"agenthost/session"
 )
@@ -205,6 +207,10 @@ func (r *Runtime) Status() agents.Status {
 	s := agents.Status{
 		ID: r.id, Description: r.now().Config.Description, ShadowOf: r.now().Config.ShadowOf, Doors: r.now().Config.Doors,
 		Paused: paused, Running: r.slots.inUse(),
+	}
+	s.Channels = []string{}
+	for _, b := range r.now().Config.Channels {
+		s.Channels = append(s.Channels, strings.TrimPrefix(b.Subject(), bus.InboundPrefix))
 	}
 	for _, p := range r.all() {
 		s.Sessions += p.sessions.Len()

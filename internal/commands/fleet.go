@@ -170,7 +170,7 @@ func hostState(s client.Status, pauses []client.Pause) string {
 		return "draining"
 	case "ready":
 		for _, p := range pauses {
-			if p.Target == (client.PauseTarget{}) {
+			if p.All {
 				return "paused"
 			}
 		}

@@ -20,17 +20,16 @@ func (h Host) pauses(ctx context.Context, _ none) (PauseListing, error) {
 	return PauseListing{list}, err
 }
 
-// A PauseOrder says what is to be paused: where no agent and no channel is named, all.
+// A PauseOrder says what is to be paused: one of agent, channel and all.
 type PauseOrder struct {
-	Agent   string `json:"agent,omitempty"`
-	Channel string `json:"channel,omitempty"`
-	By      string `json:"by,omitempty"`
-	Reason  string `json:"reason,omitempty"`
+	client.PauseTarget
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 func (h Host) pause(ctx context.Context, o PauseOrder) (client.Pause, error) {
 	p, err := h.clientFor(callerOf(ctx)).Pause(ctx, client.Pause{
-		Target: client.PauseTarget{Agent: o.Agent, Channel: o.Channel}, By: callerOf(ctx).by(o.By), Reason: o.Reason,
+		Target: o.PauseTarget, By: callerOf(ctx).by(o.By), Reason: o.Reason,
 	})
 	if errors.Is(err, client.ErrNoTarget) {
 		err = coded(client.CodeBad, "%w", err)
@@ -55,11 +54,11 @@ func (h Host) pauseOperations() []Operation {
 		report(Operation{Name: "pauses-ls", Subject: "agenthost.pauses.ls", Path: "/pauses", Do: do(none{}, h.pauses), About: "what is paused, by whom, since when and why"}),
 		report(Operation{
 			Name: "pause", Subject: "agenthost.pauses.begin", Path: "/pauses/begin", Do: do(PauseOrder{}, h.pause), Changes: true, Whole: true,
-			About: "lets nothing new start for an agent, a channel or, without both, all: agent, channel, by, reason",
+			About: "lets nothing new start for an agent, a channel or all: one of agent, channel and all; by, reason",
 		}),
 		report(Operation{
 			Name: "resume", Subject: "agenthost.pauses.end", Path: "/pauses/end", Do: do(client.PauseTarget{}, h.resume), Changes: true, Whole: true,
-			About: "ends a pause, and what was kept begins: agent, channel",
+			About: "ends a pause, and what was kept begins: one of agent, channel and all",
 		}),
 	}
 }

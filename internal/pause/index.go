@@ -89,7 +89,7 @@ func (x *Index) of(agent, channel string) (Pause, bool) {
 	if len(x.entries) == 0 {
 		return Pause{}, false
 	}
-	targets := []Target{{}, {Agent: agent}}
+	targets := []Target{{All: true}, {Agent: agent}}
 	if channel != "" {
 		name, _, _ := strings.Cut(channel, ".")
 		targets = append(targets, Target{Channel: name}, Target{Channel: channel})

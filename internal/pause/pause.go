@@ -22,10 +22,11 @@ import (
 const keyPrefix = "pause."
 
 // A Target is what is paused: an agent, a channel with all its instances, one of them
-// (telegram.sales), or, where both are empty, all.
+// (telegram.sales), or all.
 type Target struct {
 	Agent   string `json:"agent,omitempty"`
 	Channel string `json:"channel,omitempty"`
+	All     bool   `json:"all,omitempty" doc:"all agents, in place of one or of a channel"`
 }
 
 // String names it for people.
@@ -57,9 +58,15 @@ var ErrNoTarget = errors.New("nothing to pause")
 // check refuses what can name nothing.
 func (t Target) check() error {
 	channel, instance, more := strings.Cut(t.Channel, ".")
+	named := 0
+	for _, is := range []bool{t.Agent != "", t.Channel != "", t.All} {
+		if is {
+			named++
+		}
+	}
 	switch {
-	case t.Agent != "" && t.Channel != "":
-		return fmt.Errorf("%w: name an agent or a channel, not both", ErrNoTarget)
+	case named != 1:
+		return fmt.Errorf("%w: want one of agent, channel and all", ErrNoTarget)
 	case t.Agent != "" && !isToken.MatchString(t.Agent):
 		return fmt.Errorf("%w: agent %q: want an id such as ana", ErrNoTarget, t.Agent)
 	case t.Channel != "" && (!isToken.MatchString(channel) || more && !isToken.MatchString(instance)):
@@ -170,5 +177,6 @@ func read(key string, data []byte) (p Pause, ok bool) {
 	if json.Unmarshal(data, &p) != nil {
 		return p, false
 	}
+	p.All = key == Target{All: true}.key() // older versions have not written it
 	return p, p.key() == key
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/internal/pause"
 
@@ -24,7 +25,7 @@ func TestStore(t *testing.T) {
 	all := []pause.Pause{
 		{Target: pause.Target{Agent: "ana"}, By: "bo", Reason: "why"},
 		{Target: pause.Target{Channel: "telegram.sales"}},
-		{},
+		{Target: pause.Target{All: true}},
 	}
 	for _, p := range all {
 		if _, err := s.Begin(ctx, p); err != nil {
@@ -40,13 +41,26 @@ func TestStore(t *testing.T) {
 	if diff := cmp.Diff(all, list, cmpopts.IgnoreFields(pause.Pause{}, "Since")); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
+	kv, err := b.JS.KeyValue(ctx, bus.LanesBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.Put(ctx, "pause.all", []byte(`{"by":"an older one"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.List(ctx); err != nil || !list[0].All {
+		t.Errorf("the pause of all of an older version: got %+v, %v", list, err)
+	}
+	if err := s.End(ctx, pause.Target{}); !errors.Is(err, pause.ErrNoTarget) {
+		t.Errorf("nothing named: got %v", err)
+	}
 	if err := s.End(ctx, pause.Target{Agent: "ana"}); err != nil {
 		t.Error(err)
 	}
 	if err := s.End(ctx, pause.Target{Agent: "ana"}); !errors.Is(err, pause.ErrNotPaused) {
 		t.Errorf("twice: got %v", err)
 	}
-	for _, wrong := range []pause.Target{{Agent: "a", Channel: "b"}, {Agent: "a.b"}, {Agent: "A"}, {Channel: "a.b.c"}, {Channel: ">"}, {Channel: "a."}} {
+	for _, wrong := range []pause.Target{{}, {Agent: "a", All: true}, {Agent: "a", Channel: "b"}, {Agent: "a.b"}, {Agent: "A"}, {Channel: "a.b.c"}, {Channel: ">"}, {Channel: "a."}} {
 		if _, err := s.Begin(ctx, pause.Pause{Target: wrong}); err == nil {
 			t.Errorf("%+v is taken", wrong)
 		}

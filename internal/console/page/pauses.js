@@ -8,7 +8,10 @@ export const usePauses = (may) => useData(may.has('pauses') && 'pauses', { topic
 
 const same = (a, b) => (a.agent ?? '') === (b.agent ?? '') && (a.channel ?? '') === (b.channel ?? '')
 
-// pauseOf is the pause of exactly that target: {agent}, {channel}, or {} for all.
+// everything is the target that is all agents.
+export const everything = { all: true }
+
+// pauseOf is the pause of exactly that target: {agent}, {channel} or everything.
 export const pauseOf = (pauses, target) => (pauses.data?.pauses ?? []).find((p) => same(p, target))
 
 export const nameOf = (p) => p.agent ? p.agent : p.channel ? 'channel ' + p.channel : 'all agents'

@@ -5,7 +5,7 @@ import { Ago, Button, Card, Empty, Loaded, Money, Page, State, Tag, act, ask } f
 import { Json } from '../rows.js'
 import { count, plural } from '../format.js'
 import { agentsOf } from '../fleet.js'
-import { PauseButton, Paused, pauseOf, usePauses } from '../pauses.js'
+import { PauseButton, Paused, everything, pauseOf, usePauses } from '../pauses.js'
 
 export function Agents({ parts, may }) {
   const fleet = useData('status', { topics: ['agent', 'alarm', 'run'] })
@@ -23,7 +23,7 @@ function Agent({ a, may, pauses, reload }) {
   const profile = (list.data?.agents ?? []).find((x) => x.id === a.id)?.profile ?? {}
   return html`<div class="agent">
     <${Card} title=${a.id} extra=${html`<span class="actions"><${PauseButton} target=${{ agent: a.id }} pauses=${pauses} may=${may} small done=${reload} /><a class="button small" href=${'#/playground/' + encodeURIComponent(a.id)}>Try in the playground</a></span>`}>
-      <p class="facts"><${State} is=${a.state ?? 'unknown'} /><${Paused} of=${pauseOf(pauses, { agent: a.id }) ?? pauseOf(pauses, {})} />${a.reason && a.state !== 'paused' && html`<span class="bad">${a.reason}</span>`}<span>${plural(a.sessions ?? 0, 'session')}</span><span>${count(a.running)} running</span><span>${count(a.queued)} queued</span><span><${Money} of=${a.spent_today} /> today</span>${a.serving.length > 0 && html`<span>served by ${a.serving.join(', ')}</span>`}${a.shadow_of && html`<${Tag}>shadow of ${a.shadow_of}<//>`}
+      <p class="facts"><${State} is=${a.state ?? 'unknown'} /><${Paused} of=${pauseOf(pauses, { agent: a.id }) ?? pauseOf(pauses, everything)} />${a.reason && a.state !== 'paused' && html`<span class="bad">${a.reason}</span>`}<span>${plural(a.sessions ?? 0, 'session')}</span><span>${count(a.running)} running</span><span>${count(a.queued)} queued</span><span><${Money} of=${a.spent_today} /> today</span>${a.serving.length > 0 && html`<span>served by ${a.serving.join(', ')}</span>`}${a.shadow_of && html`<${Tag}>shadow of ${a.shadow_of}<//>`}
       <a href=${'#/sessions?agent=' + encodeURIComponent(a.id)}>its sessions</a></p>
       ${a.heartbeat && html`<p class="facts"><span>heartbeat:</span>${Object.entries(a.heartbeat).map(([k, v]) => html`<span>${k} ${typeof v === 'object' ? JSON.stringify(v) : v}</span>`)}</p>`}<//>
     <${Loaded} of=${shown}>${(p) => html`

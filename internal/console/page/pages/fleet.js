@@ -4,7 +4,7 @@ import { post, useData } from '../api.js'
 import { Ago, Bar, Button, Card, Empty, Loaded, Money, Page, State, Table, Tag, act, ask, say } from '../ui.js'
 import { count, plural } from '../format.js'
 import { ChannelTable, channelName, channelsOf } from '../channels.js'
-import { PauseButton, Paused, pauseOf, usePauses } from '../pauses.js'
+import { PauseButton, Paused, everything, pauseOf, usePauses } from '../pauses.js'
 
 export function Fleet({ may }) {
   const fleet = useData('status', { topics: ['agent', 'alarm', 'run'] })
@@ -18,7 +18,7 @@ export function Fleet({ may }) {
     else say('All hosts have read their configuration again')
     fleet.reload()
   }
-  return html`<${Page} title="Fleet" lead=${pauses.data && pauseOf(pauses, {}) && html`<span>All agents are</span> <${Paused} of=${pauseOf(pauses, {})} />`} actions=${may.act && html`<${PauseButton} target=${{}} pauses=${pauses} may=${may} done=${fleet.reload}>${' all agents'}<//><${Button} icon="replay" onClick=${reload}>Reload the configuration<//>`}>
+  return html`<${Page} title="Fleet" lead=${pauses.data && pauseOf(pauses, everything) && html`<span>All agents are</span> <${Paused} of=${pauseOf(pauses, everything)} />`} actions=${may.act && html`<${PauseButton} target=${everything} pauses=${pauses} may=${may} done=${fleet.reload}>${' all agents'}<//><${Button} icon="replay" onClick=${reload}>Reload the configuration<//>`}>
     <${Loaded} of=${fleet}>${(hosts) => html`${hosts.length === 0 && html`<${Empty} title="No host answers">Messages wait in NATS until one does.<//>`}
       <div class="hosts">${hosts.map((h) => html`<${Host} key=${h.host} h=${h} alone=${hosts.length === 1} may=${may} reload=${fleet.reload} />`)}</div>
       <${Card} title="Channels" flush><${Loaded} of=${channels}>${(c) => html`<${ChannelTable} list=${channelsOf(c.channels ?? [], agents.data?.agents ?? [], pauses.data?.pauses ?? [])} last=${{ name: 'Paused', end: true, cell: (a) => html`<${Channel} name=${channelName(a)} pauses=${pauses} may=${may} />` }} />`}<//><//>
