@@ -15,7 +15,7 @@ type Spec struct {
 	Cron string `yaml:"cron,omitempty" json:"cron,omitempty"` // five fields, or six with the seconds first
 	// Every counts from 1970 on: 1h is on the hour, whenever it was configured.
 	Every    time.Duration `yaml:"every,omitempty" json:"every,omitempty"`
-	At       string        `yaml:"at,omitempty" json:"at,omitempty"`         // RFC 3339, or "2026-12-24 18:00" in Timezone
+	At       string        `yaml:"at,omitempty" json:"at,omitempty"`         // RFC 3339, or "2026-12-24 18:00", also with seconds, in Timezone
 	Window   string        `yaml:"window,omitempty" json:"window,omitempty"` // "08:00-10:00": once a day at a minute inside
 	Timezone string        `yaml:"timezone,omitempty" json:"timezone,omitempty"`
 }
@@ -61,16 +61,18 @@ func Zone(name string) (*time.Location, error) {
 // toSunday is a range of days that ends in the Sunday that is 7.
 var toSunday = regexp.MustCompile(`^([0-7])-7(/[1-7])?$`)
 
-// atLayout is a time in the zone of its spec.
-const atLayout = "2006-01-02 15:04"
+// atLayouts are of times in the zone of their spec.
+var atLayouts = []string{"2006-01-02 15:04", time.DateTime}
 
 // ParseAt reads the time of an At.
 func ParseAt(text string, zone *time.Location) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil
 	}
-	if t, err := time.ParseInLocation(atLayout, text, zone); err == nil {
-		return t, nil
+	for _, layout := range atLayouts {
+		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+			return t, nil
+		}
 	}
 	return time.Time{}, errors.New(`want a time such as "2027-01-31 08:00", in the timezone, or 2027-01-31T08:00:00+01:00`)
 }

@@ -90,6 +90,11 @@ func TestSpecs(t *testing.T) {
 			"2026-11-20T12:00:00Z",
 			[]string{"2026-12-24T23:00:00Z"},
 		},
+		"at, with seconds": {
+			heartbeat.Spec{At: "2026-12-24 18:00:56", Timezone: zone},
+			"2026-11-20T12:00:00Z",
+			[]string{"2026-12-24T18:00:56+01:00"},
+		},
 		"at, past": {heartbeat.Spec{At: "2026-11-20T12:00:00Z"}, "2026-11-20T12:00:00Z", nil},
 	}
 	for name, tt := range tests {
@@ -162,6 +167,7 @@ func TestParseWhen(t *testing.T) {
 		"tomorrow 9:00 x":                        {at("2026-11-22T08:00:00Z"), "x"},
 		"today 23:15 x":                          {at("2026-11-21T22:15:00Z"), "x"},
 		"2026-12-24 18:00 light  the candles":    {at("2026-12-24T17:00:00Z"), "light the candles"},
+		"2026-12-24 18:00:56 x":                 {at("2026-12-24T17:00:56Z"), "x"},
 		"2026-12-24T18:00:00+02:00 x":            {at("2026-12-24T16:00:00Z"), "x"},
 		"every 2h drink":                         {heartbeat.Spec{Every: 2 * time.Hour}, "drink"},
 		`cron "0 8 * * 1-5" good morning to you`: {heartbeat.Spec{Cron: "0 8 * * 1-5", Timezone: "Europe/Paris"}, "good morning to you"},
