@@ -167,7 +167,7 @@ func TestParseWhen(t *testing.T) {
 		"tomorrow 9:00 x":                        {at("2026-11-22T08:00:00Z"), "x"},
 		"today 23:15 x":                          {at("2026-11-21T22:15:00Z"), "x"},
 		"2026-12-24 18:00 light  the candles":    {at("2026-12-24T17:00:00Z"), "light the candles"},
-		"2026-12-24 18:00:56 x":                 {at("2026-12-24T17:00:56Z"), "x"},
+		"2026-12-24 18:00:56 x":                  {at("2026-12-24T17:00:56Z"), "x"},
 		"2026-12-24T18:00:00+02:00 x":            {at("2026-12-24T16:00:00Z"), "x"},
 		"every 2h drink":                         {heartbeat.Spec{Every: 2 * time.Hour}, "drink"},
 		`cron "0 8 * * 1-5" good morning to you`: {heartbeat.Spec{Cron: "0 8 * * 1-5", Timezone: "Europe/Paris"}, "good morning to you"},
