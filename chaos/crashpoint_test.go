@@ -1,4 +1,4 @@
-//go:build unix && crashtest
+//go:build unix && crashtest && long
 
 package chaos_test
 

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && long
 
 // Package chaos proves what the host promises by breaking it: real processes
 // are killed, stopped and cut off under load, and then the streams are read to

@@ -142,7 +142,7 @@ var logMutants = []mutant{
 	},
 	{
 		name: "erasure-begins-at-zero", breaks: "an erasure that was cut off goes on with what it knew",
-		file: "internal/erase/files.go", pkg: "./internal/erase", tests: []string{"TestRunLeavesWhatIsNotDelivered"},
+		file: "internal/erase/journal.go", pkg: "./internal/erase", tests: []string{"TestRunLeavesWhatIsNotDelivered"},
 		old: `		e.take(j)`,
 		new: `		_ = j`,
 	},

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("simulation.seeds", 300, "how many seeds to simulate")
+	seeds = flag.Uint64("simulation.seeds", manySeeds, "how many seeds to simulate")
 	from  = flag.Uint64("simulation.from", 1, "the first of them")
 	drop  = flag.String("simulation.drop", "", "faults and inputs to leave out, such as f0,i3")
 	first = flag.Bool("simulation.first", false, "end with the first seed that fails, as it is")

@@ -157,6 +157,7 @@ func TestEndpointsAreTools(t *testing.T) {
 // That an endpoint only reads is believed of a service that the configuration trusts,
 // from when it does.
 func TestTrustedServiceSaysWhatOnlyReads(t *testing.T) {
+	t.Parallel()
 	nc := bustest.Open(t).NC
 	w := &world{t: t, nc: nc}
 	w.add(micro.Config{}, map[string]micro.EndpointConfig{"total": {Metadata: map[string]string{"readonly": "true"}}, "charge": {}})
@@ -181,6 +182,7 @@ func TestTrustedServiceSaysWhatOnlyReads(t *testing.T) {
 }
 
 func TestEndpointsThatCannotBeTools(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		endpoint micro.EndpointConfig
 		want     string
@@ -207,6 +209,7 @@ func TestEndpointsThatCannotBeTools(t *testing.T) {
 
 // One bad schema would have a provider refuse every call of the agent.
 func TestEndpointWhoseSchemaCannotBeReadTakesAnyObject(t *testing.T) {
+	t.Parallel()
 	for _, schema := range []string{"{", "[]", "true", `{"type":"nonsense"}`, `{"type":"array"}`} {
 		t.Run(schema, func(t *testing.T) {
 			w := open(t, service.Options{})
@@ -259,6 +262,7 @@ func TestAppearsAndDisappears(t *testing.T) {
 
 // An instance may be slow to answer twice; after the third time it is gone.
 func TestThreeRoundsWithoutAnswer(t *testing.T) {
+	t.Parallel()
 	bustest.Bubble(t, func(t *testing.T) {
 		w := open(t, service.Options{Every: 10 * time.Second})
 		s := w.add(micro.Config{}, map[string]micro.EndpointConfig{"charge": {}})
@@ -302,6 +306,7 @@ func TestInstancesAreOneTool(t *testing.T) {
 }
 
 func TestCallCarriesItsOrigin(t *testing.T) {
+	t.Parallel()
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	w := open(t, service.Options{})
 	w.add(micro.Config{}, map[string]micro.EndpointConfig{"charge": {
@@ -332,6 +337,7 @@ func TestCallCarriesItsOrigin(t *testing.T) {
 }
 
 func TestServiceErrors(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		handler micro.HandlerFunc
 		want    tools.Result
@@ -412,6 +418,7 @@ func TestTooBigToAsk(t *testing.T) {
 
 // While this side has no connection nothing is known of the service.
 func TestStaysWhileDisconnected(t *testing.T) {
+	t.Parallel()
 	url, server := bustest.Server(t)
 	theirs, err := nats.Connect(url, nats.ReconnectWait(10*time.Millisecond), nats.MaxReconnects(-1))
 	if err != nil {
@@ -447,6 +454,7 @@ func TestStaysWhileDisconnected(t *testing.T) {
 
 // Not everything on these subjects is by the book.
 func TestOddAnswers(t *testing.T) {
+	t.Parallel()
 	const info = `{"name":"billing","id":"a","version":"1.0.0","endpoints":[{"name":"charge","subject":"charge"}]}`
 	tests := map[string]struct{ info, stats string }{
 		"no statistics":       {info, ""},
@@ -476,6 +484,7 @@ func TestOddAnswers(t *testing.T) {
 
 // A service that goes on being configured is the same; another is looked for.
 func TestOtherServices(t *testing.T) {
+	t.Parallel()
 	nc := bustest.Open(t).NC
 	d := service.NewDirectory(nc, map[string]tools.ServiceConfig{"billing": {}, "old": {}}, service.Options{
 		Log: bustest.Log(t), Every: 20 * time.Millisecond, Wait: 500 * time.Millisecond,
@@ -535,6 +544,7 @@ func TestAwaitToolOfAnAbsentService(t *testing.T) {
 }
 
 func TestAwaitToolOfAServiceThatIsRemoved(t *testing.T) {
+	t.Parallel()
 	nc := bustest.Open(t).NC
 	d := service.NewDirectory(nc, map[string]tools.ServiceConfig{"billing": {}}, service.Options{Log: bustest.Log(t)})
 	billing := d.Services()[0]
@@ -553,6 +563,7 @@ func TestAwaitToolOfAServiceThatIsRemoved(t *testing.T) {
 }
 
 func TestNoConnection(t *testing.T) {
+	t.Parallel()
 	nc := bustest.Open(t).NC
 	d := service.NewDirectory(nc, map[string]tools.ServiceConfig{"billing": {}, "no good name": {}}, service.Options{Log: bustest.Log(t)})
 	nc.Close()
