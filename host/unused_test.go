@@ -69,8 +69,8 @@ func TestUnusedChannelsCostNothing(t *testing.T) {
 	r.reload(agents + "plugins: {telegram: {one: {token: \"" + telegramtest.Token + "\", api: \"" + platform.URL + "\"}}}\n")
 	platform.Write(telegramtest.Message{From: 7, Name: "Ana", Text: "hello"})
 	waittest.Until(t, "a reply", func() bool { return len(platform.Messages(7)) > 0 })
-	if with, n := goroutines(); n == 0 || with <= before {
-		t.Errorf("%d goroutines, %d of channels, with an account; %d without", with, n, before)
+	if _, n := goroutines(); n == 0 { // of all there may be fewer: those of other tests end
+		t.Error("no goroutine of a channel, with an account")
 	}
 	r.reload(agents)
 	waittest.Until(t, "as many goroutines as before", func() bool {
