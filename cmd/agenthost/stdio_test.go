@@ -113,9 +113,9 @@ func TestACPOnStdio(t *testing.T) {
 	p.ended(t, cli.CodeDone)
 }
 
-// A program whose output nobody reads ends, though a call is under way and nothing is
+// A program whose output was closed ends, though a call is under way and nothing is
 // written.
-func TestOutputThatNobodyReads(t *testing.T) {
+func TestOutputIsClosed(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it shows there when something is written")
 	}

@@ -493,7 +493,7 @@ func TestOnePromptAtOnce(t *testing.T) {
 	}
 }
 
-// What was sent before the input ended is answered, and nobody is asked any more.
+// What was sent before the end of the input is answered. No question is put to the editor after it.
 func TestInputEndsBehindAPrompt(t *testing.T) {
 	t.Parallel()
 	h := doorstest.Start(t, "")
@@ -550,7 +550,7 @@ func TestInputEndsBehindALongRun(t *testing.T) {
 	})
 }
 
-// Nobody is waited for who reads no more.
+// An output that was closed ends the door, though a prompt is under way.
 func TestOutputEndsBehindTheInput(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		e := edit(t, doorstest.Start(t, `http: {listen: ""}`))

@@ -133,7 +133,7 @@ func (r *responses) Write(line []byte) (int, error) {
 	r.writing.Lock()
 	n, err := r.WriteCloser.Write(line)
 	r.writing.Unlock()
-	m, _ := jsonrpc.DecodeMessage(line) // a refusal may have no id, and then is none of these
+	m, _ := jsonrpc.DecodeMessage(line) // a line that does not decode answers no request
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if answer, ok := m.(*jsonrpc.Response); ok {

@@ -149,8 +149,8 @@ func (p *program) pipe(lines ...string) map[string]string {
 	return answers
 }
 
-// What was sent before the input ended is answered, also a call, and what nobody can be
-// asked any more is told.
+// What was sent before the end of the input is answered, also a call. A question that comes
+// after it is in the result of the call.
 func TestInputEndsBehindRequests(t *testing.T) {
 	t.Parallel()
 	h := doorstest.Start(t, "")
@@ -213,7 +213,7 @@ func TestInputEndsBehindALongRun(t *testing.T) {
 	})
 }
 
-// Nobody is waited for who reads no more.
+// An output that was closed ends the door, though a call is under way.
 func TestOutputEndsBehindTheInput(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		p := start(t, doorstest.Start(t, `http: {listen: ""}`))

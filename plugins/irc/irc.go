@@ -167,7 +167,7 @@ func (c *Channel) run(ctx context.Context, in inbox) error {
 	defer c.live.CompareAndSwap(conn, nil)
 	err = s.run(ctx)
 	if ctx.Err() != nil {
-		_ = conn.quit() // whoever logs in next gets the nick
+		_ = conn.quit() // the nick is free for the next login
 	}
 	return endedBy(ctx, err)
 }
