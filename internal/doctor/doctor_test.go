@@ -348,7 +348,8 @@ func TestDoctorOfNATS(t *testing.T) {
 	}
 
 	cfg.Services = map[string]tools.ServiceConfig{client.ServiceName: {}}
-	h, stop := hosttest.Start(t, host.Options{Config: cfg, Name: "kiwi", Log: hosttest.Log(t)})
+	served := *cfg // the host reads its own while the doctor's is changed
+	h, stop := hosttest.Start(t, host.Options{Config: &served, Name: "kiwi", Log: hosttest.Log(t)})
 	limit := jetstream.StreamConfig{Name: bus.DeadStream, Subjects: []string{"agent.dead.>"}, MaxMsgs: 7, AllowDirect: true, Duplicates: bus.DedupeWindow}
 	if _, err := h.Bus().JS.UpdateStream(t.Context(), limit); err != nil {
 		t.Fatal(err)
@@ -398,7 +399,8 @@ func TestDoctorOfPorts(t *testing.T) {
 	any := "127.0.0.1:0"
 	cfg.NATS.Embedded.Listen = &any
 	cfg.HTTP.Listen = "127.0.0.1:0"
-	h, _ := hosttest.Start(t, host.Options{Config: cfg, Log: hosttest.Log(t)})
+	served := *cfg // the host reads its own while the doctor's is changed
+	h, _ := hosttest.Start(t, host.Options{Config: &served, Log: hosttest.Log(t)})
 	own := strings.TrimPrefix(h.URL(), "nats://")
 	cfg.NATS.Embedded.Listen = &own
 	r, lines := examine(t, doctor.Doctor{Config: cfg})
