@@ -36,7 +36,7 @@ func modulePath() string {
 // arrows says what a package may import of the module's own. A folder within a
 // package needs no entry: it may import its parent, bus and fastjson.
 var arrows = map[string][]string{
-	"cmd/agenthost":                {"host", "config", "bench", "bus", "internal/terminal", "internal/doctor", "internal/eval", "internal/mcplogin", "internal/lockfile", "internal/memlimit", "internal/natscontext", "client", "internal/chat", "internal/cli", "internal/commands", "internal/starter", "doors", "doors/acp", "doors/mcp"},
+	"cmd/agenthost":                {"host", "config", "bench", "bus", "internal/natsserver", "internal/terminal", "internal/doctor", "internal/eval", "internal/mcplogin", "internal/lockfile", "internal/memlimit", "internal/natscontext", "client", "internal/chat", "internal/cli", "internal/commands", "internal/starter", "doors", "doors/acp", "doors/mcp"},
 	"host":                         {"*"},
 	"config":                       {"agents", "bus", "heartbeat", "hooks", "llm", "plugins/settings", "session", "tools", "internal/httpauth", "internal/identity", "internal/texts", "internal/yamldoc"},
 	"console":                      {"*"},
@@ -71,7 +71,7 @@ var arrows = map[string][]string{
 	"agents/internal/toolcall":     {"agents", "agents/internal/ask", "agents/internal/clock", "internal/crash", "agents/internal/hookvalue", "agents/internal/inflight", "agents/internal/profile", "bus", "hooks", "llm", "run", "session", "tools"},
 	"agents/internal/tracing":      {"run"},
 	"agents/internal/unsent":       {"agents/internal/inflight", "agents/internal/outbox", "agents/internal/tracing", "bus", "run"},
-	"bench":                        {"bus"},
+	"bench":                        {"bus", "internal/natsserver"},
 	"heartbeat":                    {"bus", "internal/texts"},
 	"plugins":                      {"agents", "bus", "client", "internal/crash", "plugins/internal/markdown", "plugins/internal/split", "plugins/settings", "session"},
 	"plugins/plugintest":           {"bus", "plugins", "plugins/settings", "session"},
@@ -90,7 +90,8 @@ var arrows = map[string][]string{
 	"run":                          {"fastjson", "llm"},
 	"hooks":                        {},
 	"llm":                          {},
-	"bus":                          {"fastjson", "internal/natsserver"},
+	"bus":                          {"fastjson"},
+	"bus/bustest":                  {"bus", "internal/natsserver"},
 	"fastjson":                     {},
 	"tools/builtin":                {"tools", "internal/diskuse", "internal/sandbox"},
 	"internal/hardening":           {"bus", "config", "tools"},
@@ -118,7 +119,7 @@ var arrows = map[string][]string{
 	"agents/internal/hookvalue":    {"hooks", "llm"},
 	"internal/coldstore":           {"internal/lockfile"},
 	"internal/lockfile":            {},
-	"internal/natsserver":          {"internal/lockfile"},
+	"internal/natsserver":          {"bus", "internal/lockfile"},
 	"internal/pairing":             {"bus", "session"},
 	"internal/pause":               {"bus"},
 	"internal/identity":            {"session"},
@@ -128,7 +129,7 @@ var arrows = map[string][]string{
 	"internal/cli":                 {"bus", "client", "config", "internal/terminal"},
 	"internal/scrub":               {"bus", "session"},
 	"internal/probe":               {"bus", "client", "run", "session"},
-	"internal/commands":            {"bus", "client", "internal/backup", "internal/cli", "internal/coldstore", "internal/eval", "internal/probe", "internal/scrub", "internal/terminal", "internal/why"},
+	"internal/commands":            {"bus", "client", "internal/backup", "internal/cli", "internal/coldstore", "internal/eval", "internal/natsserver", "internal/probe", "internal/scrub", "internal/terminal", "internal/why"},
 	"internal/chat":                {"bus", "client", "config", "host", "internal/cli", "internal/lockfile", "internal/terminal"},
 	"internal/memlimit":            {},
 	"internal/natscontext":         {"bus"},
@@ -192,6 +193,19 @@ func TestArrowsPointOneWay(t *testing.T) {
 			if !mayImport(pkg, imported) {
 				t.Errorf("%s imports %s", pkg, imported)
 			}
+		}
+	}
+}
+
+// A program that only talks to a fleet is not compiled with a NATS server.
+func TestNoServerInAClient(t *testing.T) {
+	for _, pkg := range []string{"agents", "bus", "client", "hooks", "llm", "plugins", "tools"} {
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+pkg).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if deps := string(out); !strings.Contains(deps, module()+"/"+pkg) || strings.Contains(deps, "nats-server/v2/server") {
+			t.Errorf("%s: want it without the NATS server, got %s", pkg, deps)
 		}
 	}
 }

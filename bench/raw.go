@@ -11,6 +11,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/delivery"
+	"agenthost/internal/natsserver"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -37,7 +38,7 @@ const (
 // Its consumers are as many as a host has lanes, and have the subjects of so many
 // agents among them. With logged it stores a commit for each message, too.
 func Echo(ctx context.Context, cfg bus.Config, agents int, logged bool, stdin io.Reader, stderr io.Writer) error {
-	b, err := bus.Open(ctx, bus.Options{Name: "bench-echo", Log: zerolog.Nop(), Config: cfg})
+	b, err := natsserver.Open(ctx, bus.Options{Name: "bench-echo", Log: zerolog.Nop(), Config: cfg})
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"strings"
 
-	"agenthost/internal/natsserver"
-
 	"github.com/nats-io/nats.go"
 )
 
@@ -70,6 +68,3 @@ func redact(list string) string {
 	}
 	return strings.Join(all, ",")
 }
-
-// Loopback reports whether only this machine reaches an address at host.
-func Loopback(host string) bool { return natsserver.Loopback(host) }

@@ -1,9 +1,5 @@
 package bus
 
-import (
-	"agenthost/internal/natsserver"
-)
-
 // Config is `nats:`. Without URL and Context the server is embedded.
 type Config struct {
 	URL      string   `yaml:"url,omitempty" json:"url,omitempty"`
@@ -26,16 +22,6 @@ type Config struct {
 	Replicas int `yaml:"replicas,omitempty" json:"replicas,omitempty"` // default 1
 	Lanes    int `yaml:"lanes,omitempty" json:"lanes,omitempty"`       // default 4
 }
-
-// Embedded configures the server inside the process.
-type Embedded = natsserver.Config
-
-// What a connection without the token may do on the embedded server.
-const (
-	AnonymousChannels = natsserver.AnonymousChannels // what a channel needs
-	AnonymousNone     = natsserver.AnonymousNone
-	AnonymousAll      = natsserver.AnonymousAll
-)
 
 // TLS names the files of a TLS connection to an external server.
 type TLS struct {

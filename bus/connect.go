@@ -72,7 +72,7 @@ func dialContext(cfg Config, opts []nats.Option) (*nats.Conn, jetstream.JetStrea
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect by the NATS context %q: %w", cfg.Context, err)
 	}
-	if settings.User == "" && !cfg.identified() {
+	if settings.User == "" && !cfg.Identified() {
 		if err := checkCreds(homePath(settings.Creds)); err != nil {
 			nc.Close()
 			return nil, nil, fmt.Errorf("NATS context %q: %w", cfg.Context, err)

@@ -6,6 +6,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/internal/natsserver"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
@@ -20,7 +21,7 @@ func TestErrorsAreLoggedWithoutAFlood(t *testing.T) {
 	})
 	var log bustest.LogBuffer
 	cfg := bus.Config{URL: url, User: "ann", Password: "s3cret"}
-	b, err := bus.Open(t.Context(), bus.Options{Log: zerolog.New(&log), Config: cfg})
+	b, err := bus.Open(bus.Options{Log: zerolog.New(&log), Config: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func TestErrorsAreLoggedWithoutAFlood(t *testing.T) {
 
 func TestSlowConsumerIsNamed(t *testing.T) {
 	var log bustest.LogBuffer
-	b, err := bus.Open(t.Context(), bus.Options{Log: zerolog.New(&log), Config: bustest.Config(t)})
+	b, err := natsserver.Open(t.Context(), bus.Options{Log: zerolog.New(&log), Config: bustest.Config(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

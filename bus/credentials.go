@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"os"
 
-	"agenthost/internal/natsserver"
-
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 )
 
-// identified reports whether the configuration itself says who connects.
-func (c Config) identified() bool {
+// Identified reports whether the configuration itself says who connects.
+func (c Config) Identified() bool {
 	return c.User != "" || c.Creds != "" || c.NKey != "" || c.Token != ""
 }
 
@@ -23,7 +21,7 @@ func (c Config) identified() bool {
 // a user goes before creds, and creds before an nkey. Files are read now, to
 // report what is wrong with them, and again whenever the connection is made.
 func (c Config) credentials() ([]nats.Option, error) {
-	if !c.identified() {
+	if !c.Identified() {
 		return nil, nil
 	}
 	opts := []nats.Option{anonymous}
@@ -96,7 +94,7 @@ func (t TLS) options() ([]nats.Option, error) {
 // environment away, and so does an identity: the credentials of one place are
 // never sent to another because half of each was set.
 func (c Config) WithEnv(getenv func(string) string) Config {
-	identified := c.identified()
+	identified := c.Identified()
 	if !c.External() {
 		c.URL, c.Context = getenv("NATS_URL"), getenv("NATS_CONTEXT")
 	}
@@ -117,12 +115,12 @@ func (c Config) WithEnv(getenv func(string) string) Config {
 // WithToken adds the token of the embedded server to c, unless c says who
 // connects or the host has made no token.
 func (c Config) WithToken() (Config, error) {
-	if c.identified() {
+	if c.Identified() {
 		return c, nil
 	}
 	token, err := c.Embedded.Token()
 	if err == nil && token != "" {
-		c.User, c.Password = natsserver.User, token
+		c.User, c.Password = EmbeddedUser, token
 	}
 	return c, err
 }
@@ -145,5 +143,5 @@ func Anonymous(ctx context.Context, nc *nats.Conn) bool {
 			Account string `json:"account"`
 		} `json:"data"`
 	}
-	return json.Unmarshal(answer.Data, &info) == nil && info.Data.Account == natsserver.ChannelAccount
+	return json.Unmarshal(answer.Data, &info) == nil && info.Data.Account == ChannelAccount
 }

@@ -1,20 +1,18 @@
-// Package bus is everything the host does with NATS: it connects, or runs the
-// server inside the process; it makes the streams, publishes, receives and
-// sets dead letters aside.
+// Package bus is everything the host does with NATS: it connects, makes the
+// streams, publishes, receives and sets dead letters aside.
 //
-// Open makes a Bus and starts nothing else than the connection and, when it is
-// embedded, the server; Close stops both and waits for them. An external NATS
-// may be away when the Bus opens and may go away later: the connection is made
-// again for as long as the Bus is open, and Ready waits until it is fit for use.
-// WatchStore starts the embedded server again after its disk was full.
+// Open makes a Bus and starts nothing else than the connection; Close ends it, and
+// the server where that is embedded, and waits for both. An external NATS may be
+// away when the Bus opens and may go away later: the connection is made again for
+// as long as the Bus is open, and Ready waits until it is fit for use. WatchStore
+// starts the embedded server again after its disk was full.
 package bus
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
-
-	"agenthost/internal/natsserver"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -28,40 +26,64 @@ type Bus struct {
 	JS  jetstream.JetStream
 	Log zerolog.Logger
 
-	cfg      Config
-	watch    *connWatch
-	embedded *natsserver.Server // nil when the server is external
-	once     sync.Once
+	cfg    Config
+	watch  *connWatch
+	server Server // nil when the server is external
+	once   sync.Once
+}
+
+// A Server is a NATS server in this process. internal/natsserver has it: what only
+// talks to a fleet need not contain one.
+type Server interface {
+	nats.InProcessConnProvider
+
+	// URL is where others reach the server; it is empty when it has no port.
+	URL() string
+	// WatchStore keeps the server able to store, until ctx ends.
+	WatchStore(ctx context.Context)
+	// StoreFault is why the server stores nothing, or not everything, and what
+	// helps; nil when it does, or when no WatchStore runs.
+	StoreFault() error
+	// Close stops the server, waits for it, and gives up its store.
+	Close()
 }
 
 // Options are what Open needs to know.
 type Options struct {
 	Name   string // of the host: seen in the connection's and the server's name
 	Log    zerolog.Logger
-	Config Config // zero: embedded, with the store in ./data
+	Config Config
+	Server Server // nil: the one that Config names
 }
 
 // closeWithin bounds what Close waits for the connection to drain.
 const closeWithin = 10 * time.Second
 
-// Open starts the embedded server, unless the configuration names another, and
-// connects to it. It does not wait for an external server: Ready does. The Bus
-// lives until Close; ctx bounds only the start.
-func Open(ctx context.Context, opt Options) (*Bus, error) {
-	b := &Bus{Log: opt.Log, cfg: opt.Config, watch: newConnWatch(opt.Log)}
-	if err := b.open(ctx, opt.Name); err != nil {
+// Open connects to the server of this process, which Close stops, or to the one that
+// the configuration names. It does not wait for that: Ready does. The Bus lives until
+// Close. When Open fails it has stopped the server.
+func Open(opt Options) (*Bus, error) {
+	b := &Bus{Log: opt.Log, cfg: opt.Config, watch: newConnWatch(opt.Log), server: opt.Server}
+	if err := b.open(opt.Name); err != nil {
 		b.Close()
 		return nil, err
 	}
 	return b, nil
 }
 
-func (b *Bus) open(ctx context.Context, name string) (err error) {
+func (b *Bus) open(name string) (err error) {
 	opts := connectOptions(name, b.watch)
-	if !b.cfg.External() {
-		return b.embed(ctx, name, opts)
+	cfg := b.cfg
+	switch {
+	case b.server != nil:
+		cfg.TLS = TLS{} // nothing to encrypt inside a process
+		opts = append(opts, nats.InProcessServer(b.server), nats.ConnectHandler(nil), nats.PingInterval(nats.DefaultPingInterval))
+	case cfg.External():
+		opts = append(opts, nats.RetryOnFailedConnect(true))
+	default:
+		return errors.New("open a bus: no server runs in this process, and the configuration names none")
 	}
-	b.NC, b.JS, err = dial(b.cfg, append(opts, nats.RetryOnFailedConnect(true)))
+	b.NC, b.JS, err = dial(cfg, opts)
 	return err
 }
 
@@ -71,10 +93,27 @@ func (c Config) External() bool { return c.URL != "" || c.Context != "" }
 // URL is where others reach the embedded server; it is empty when the server
 // has no port, or is not ours.
 func (b *Bus) URL() string {
-	if b.embedded == nil {
+	if b.server == nil {
 		return ""
 	}
-	return b.embedded.URL()
+	return b.server.URL()
+}
+
+// WatchStore keeps the embedded server able to store, until ctx ends. For an
+// external server it does nothing.
+func (b *Bus) WatchStore(ctx context.Context) {
+	if b.server != nil {
+		b.server.WatchStore(ctx)
+	}
+}
+
+// StoreFault is why the embedded server stores nothing, or not everything, and
+// what helps; nil when it does, or when no WatchStore runs.
+func (b *Bus) StoreFault() error {
+	if b.server == nil {
+		return nil
+	}
+	return b.server.StoreFault()
 }
 
 // Closed is closed with the connection: by Close, or when NATS has ended it in a way
@@ -88,8 +127,8 @@ func (b *Bus) Closed() <-chan struct{} { return b.watch.closed }
 func (b *Bus) Close() {
 	b.once.Do(func() {
 		b.disconnect()
-		if b.embedded != nil {
-			b.embedded.Close()
+		if b.server != nil {
+			b.server.Close()
 		}
 	})
 }

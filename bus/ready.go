@@ -166,7 +166,7 @@ func ExplainLeader(err error) error {
 
 // address is where the Bus connects to, without credentials.
 func (b *Bus) address() string {
-	if b.embedded != nil {
+	if b.server != nil {
 		return "the embedded server"
 	}
 	return redact(strings.Join(b.NC.Opts.Servers, ","))

@@ -12,6 +12,7 @@ import (
 	"agenthost/bus/publishing"
 	"agenthost/bus/records"
 	"agenthost/bus/streams"
+	"agenthost/internal/natsserver"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
@@ -37,7 +38,7 @@ func newWorld(t *testing.T) *world {
 
 func newWorldIn(t *testing.T, cfg bus.Config) (*world, func()) {
 	t.Helper()
-	b, err := bus.Open(t.Context(), bus.Options{Name: "test", Log: zerolog.Nop(), Config: cfg})
+	b, err := natsserver.Open(t.Context(), bus.Options{Name: "test", Log: zerolog.Nop(), Config: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}

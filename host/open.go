@@ -9,6 +9,7 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/signing"
 	"agenthost/bus/streams"
+	"agenthost/internal/natsserver"
 )
 
 // open connects to NATS and serves until ctx ends.
@@ -16,7 +17,7 @@ func (h *Host) open(outer context.Context) error {
 	ctx, end := context.WithCancelCause(outer)
 	defer end(nil)
 	b, err := awaitSpace(ctx, h, func() (*bus.Bus, error) {
-		return bus.Open(ctx, bus.Options{Name: h.opt.Name, Log: h.log, Config: h.opt.Config.NATS})
+		return natsserver.Open(ctx, bus.Options{Name: h.opt.Name, Log: h.log, Config: h.opt.Config.NATS})
 	})
 	if err != nil {
 		return err

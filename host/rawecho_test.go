@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/internal/natsserver"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -19,7 +20,7 @@ import (
 func rawEcho(b *testing.B, cfg bus.Config) *nats.Conn {
 	b.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	opened, err := bus.Open(ctx, bus.Options{Name: "raw", Config: cfg})
+	opened, err := natsserver.Open(ctx, bus.Options{Name: "raw", Config: cfg})
 	if err != nil {
 		b.Fatal(err)
 	}

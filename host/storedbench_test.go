@@ -18,6 +18,7 @@ import (
 	"agenthost/bus/records"
 	"agenthost/bus/streams"
 	"agenthost/host"
+	"agenthost/internal/natsserver"
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
@@ -108,7 +109,7 @@ func reportCPU(b *testing.B, before time.Duration) {
 // writeSessions writes sessions of one exchange each, as a host does.
 func writeSessions(b *testing.B, cfg bus.Config, agent string, n int) {
 	b.Helper()
-	bb, err := bus.Open(b.Context(), bus.Options{Name: "test", Log: zerolog.Nop(), Config: cfg})
+	bb, err := natsserver.Open(b.Context(), bus.Options{Name: "test", Log: zerolog.Nop(), Config: cfg})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/internal/natsserver"
 
 	"github.com/rs/zerolog"
 )
@@ -31,7 +32,7 @@ func OpenConfig(t testing.TB, cfg bus.Config) *bus.Bus {
 // TryOpen is OpenConfig for a configuration that may be refused.
 func TryOpen(t testing.TB, cfg bus.Config) (*bus.Bus, error) {
 	t.Helper()
-	b, err := bus.Open(t.Context(), bus.Options{Name: "test", Log: Log(t), Config: cfg})
+	b, err := natsserver.Open(t.Context(), bus.Options{Name: "test", Log: Log(t), Config: cfg})
 	if err == nil {
 		t.Cleanup(b.Close)
 	}

@@ -19,6 +19,7 @@ import (
 	"agenthost/bus/delivery"
 	"agenthost/bus/records"
 	"agenthost/bus/streams"
+	"agenthost/internal/natsserver"
 	"agenthost/internal/waittest"
 
 	"github.com/google/go-cmp/cmp"
@@ -388,7 +389,7 @@ func upgradeUntilDeath(env string) error {
 		return err
 	}
 	noPort := ""
-	b, err := bus.Open(context.Background(), bus.Options{Name: "dies", Log: zerolog.Nop(), Config: bus.Config{
+	b, err := natsserver.Open(context.Background(), bus.Options{Name: "dies", Log: zerolog.Nop(), Config: bus.Config{
 		Embedded: bus.Embedded{Store: dir, Listen: &noPort, Sync: "always"},
 	}})
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"agenthost/internal/cli"
 	"agenthost/internal/lockfile"
 	"agenthost/internal/memlimit"
+	"agenthost/internal/natsserver"
 	"agenthost/internal/starter"
 )
 
@@ -188,7 +189,7 @@ func openStore(ctx context.Context, cfg bus.Config) (*bus.Bus, error) {
 		return nil, fmt.Errorf("store %q does not exist, so no fleet has run here; set nats.lanes instead", cfg.Embedded.Store)
 	}
 	cfg.Embedded.Listen = new("")
-	b, err := bus.Open(ctx, bus.Options{Name: "lanes", Config: cfg, Log: zerolog.Nop()})
+	b, err := natsserver.Open(ctx, bus.Options{Name: "lanes", Config: cfg, Log: zerolog.Nop()})
 	if errors.Is(err, lockfile.ErrLocked) {
 		return nil, fmt.Errorf("stop the host first: %w", err)
 	}

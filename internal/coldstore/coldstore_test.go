@@ -14,6 +14,7 @@ import (
 	"agenthost/bus/bustest"
 	"agenthost/internal/coldstore"
 	"agenthost/internal/lockfile"
+	"agenthost/internal/natsserver"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -23,7 +24,7 @@ import (
 func stored(t *testing.T) (folder string, b *bus.Bus) {
 	t.Helper()
 	cfg := bustest.Config(t)
-	b, err := bus.Open(t.Context(), bus.Options{Config: cfg})
+	b, err := natsserver.Open(t.Context(), bus.Options{Config: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}

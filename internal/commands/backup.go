@@ -9,6 +9,7 @@ import (
 	"agenthost/client"
 	"agenthost/internal/backup"
 	"agenthost/internal/cli"
+	"agenthost/internal/natsserver"
 	"agenthost/internal/terminal"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -85,7 +86,7 @@ func (a *app) restoreStore(ctx context.Context, store, folder string, replicas i
 		return fmt.Errorf("restore: %w", err)
 	}
 	noPort := ""
-	b, err := bus.Open(ctx, bus.Options{Name: "restore", Config: bus.Config{Embedded: bus.Embedded{Store: store, Listen: &noPort}}})
+	b, err := natsserver.Open(ctx, bus.Options{Name: "restore", Config: bus.Config{Embedded: bus.Embedded{Store: store, Listen: &noPort}}})
 	if err != nil {
 		return fmt.Errorf("restore into %q: %w", store, err)
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 
+	"agenthost/bus"
+
 	"github.com/nats-io/nats-server/v2/server"
 )
 
@@ -18,7 +20,6 @@ import (
 // with the token, else what nats.embedded.anonymous says.
 type admission struct {
 	token, anonymous, domain string
-	names                    Names
 
 	mu       sync.Mutex
 	server   *server.Server
@@ -27,28 +28,28 @@ type admission struct {
 
 // admit has the server ask for the token, unless its own file says who may
 // connect.
-func admit(o *server.Options, opt Options) error {
-	file := Config{Store: o.StoreDir}.TokenFile()
+func admit(o *server.Options, e bus.Embedded) error {
+	e.Store = o.StoreDir // the server's own file may name it
 	if guarded(o) {
-		_ = os.Remove(file) // commands would log in with it
+		_ = os.Remove(e.TokenFile()) // commands would log in with it
 		return nil
 	}
-	if err := opt.checkReach(o); err != nil {
+	if err := checkReach(o, e); err != nil {
 		return err
 	}
-	token, err := makeToken(file)
+	token, err := makeToken(e)
 	if err != nil {
 		return err
 	}
-	a := &admission{token: token, anonymous: opt.Anonymous, domain: o.JetStreamDomain, names: opt.Names}
+	a := &admission{token: token, anonymous: e.Anonymous, domain: o.JetStreamDomain}
 	o.CustomClientAuthentication = a
 	// Leaf nodes are not asked by Check; they know these.
 	none := &server.SubjectPermission{Deny: []string{">"}}
 	o.Users = []*server.User{
-		{Username: User, Password: token},
+		{Username: bus.EmbeddedUser, Password: token},
 		{Username: anonymousUser, Password: rand.Text(), Permissions: &server.Permissions{Publish: none, Subscribe: none}},
 	}
-	if a.anonymous != AnonymousNone {
+	if a.anonymous != bus.AnonymousNone {
 		o.NoAuthUser = anonymousUser // clients need no credentials
 	}
 	return nil
@@ -74,25 +75,25 @@ func (a *admission) Check(c server.ClientAuthentication) bool {
 	defer a.mu.Unlock()
 	user := &server.User{Username: anonymousUser, Account: a.server.GlobalAccount()}
 	switch {
-	case o.Username == User && subtle.ConstantTimeCompare([]byte(o.Password), []byte(a.token)) == 1:
-		user.Username = User
-	case o.Username != "" || o.Password != "" || o.Token != "" || o.Nkey != "" || o.JWT != "" || a.anonymous == AnonymousNone:
+	case o.Username == bus.EmbeddedUser && subtle.ConstantTimeCompare([]byte(o.Password), []byte(a.token)) == 1:
+		user.Username = bus.EmbeddedUser
+	case o.Username != "" || o.Password != "" || o.Token != "" || o.Nkey != "" || o.JWT != "" || a.anonymous == bus.AnonymousNone:
 		return false
-	case a.anonymous != AnonymousAll:
+	case a.anonymous != bus.AnonymousAll:
 		account, err := a.channelAccount()
 		if err != nil {
 			a.server.Errorf("admit a connection without the token: %v", err)
 			return false
 		}
-		user.Account, user.Permissions = account, a.names.channelPermissions(a.domain)
+		user.Account, user.Permissions = account, channelPermissions(a.domain)
 	}
 	c.RegisterUser(user)
 	return true
 }
 
 // checkReach refuses an address that other machines reach without the token.
-func (e Config) checkReach(o *server.Options) error {
-	if err := checkRoutes(o); err != nil || e.Anonymous == AnonymousNone {
+func checkReach(o *server.Options, e bus.Embedded) error {
+	if err := checkRoutes(o); err != nil || e.Anonymous == bus.AnonymousNone {
 		return err
 	}
 	for _, l := range []struct {
@@ -103,7 +104,7 @@ func (e Config) checkReach(o *server.Options) error {
 		{"websocket of nats.embedded.config", o.Websocket.Host, o.Websocket.Port},
 		{"mqtt of nats.embedded.config", o.MQTT.Host, o.MQTT.Port},
 	} {
-		if l.port != 0 && !Loopback(l.host) {
+		if l.port != 0 && !bus.Loopback(l.host) {
 			return fmt.Errorf("%s %s: other machines reach it without authentication; set nats.embedded.anonymous to none (who connects needs the password in %q then), or give it users in nats.embedded.config, or have it listen on 127.0.0.1",
 				l.key, net.JoinHostPort(l.host, strconv.Itoa(l.port)), e.TokenFile())
 		}
@@ -129,12 +130,9 @@ func checkRoutes(o *server.Options) error {
 		"cluster": {o.Cluster.Host, o.Cluster.Username, o.Cluster.Port, o.Cluster.TLSConfig},
 		"gateway": {o.Gateway.Host, o.Gateway.Username, o.Gateway.Port, o.Gateway.TLSConfig},
 	} {
-		if l.port != 0 && !Loopback(l.host) && l.user == "" && (l.tls == nil || l.tls.ClientAuth != tls.RequireAndVerifyClientCert) {
+		if l.port != 0 && !bus.Loopback(l.host) && l.user == "" && (l.tls == nil || l.tls.ClientAuth != tls.RequireAndVerifyClientCert) {
 			return fmt.Errorf("%s of nats.embedded.config: other machines reach it without authentication; give it an authorization block or TLS with verify", key)
 		}
 	}
 	return nil
 }
-
-// Loopback reports whether only this machine reaches an address at host.
-func Loopback(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }

@@ -478,16 +478,14 @@ func TestReopenedServerAdmitsTheSame(t *testing.T) {
 // startServer is a server with a port, and the host's own connection to it.
 func startServer(t *testing.T) (*natsserver.Server, jetstream.JetStream) {
 	t.Helper()
-	cfg, address := bustest.Config(t).Embedded, "127.0.0.1:0"
-	cfg.Listen = &address
-	s, err := natsserver.Start(t.Context(), natsserver.Options{Config: cfg, Log: bustest.Log(t), Names: natsserver.Names{
-		InboundPrefix: bus.InboundPrefix, OutboundPrefix: bus.OutboundPrefix, InboundStream: bus.InboundStream, OutboundStream: bus.OutboundStream,
-	}})
+	cfg, address := bustest.Config(t), "127.0.0.1:0"
+	cfg.Embedded.Listen = &address
+	s, err := natsserver.Start(t.Context(), bus.Options{Config: cfg, Log: bustest.Log(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	nc, err := nats.Connect("", nats.InProcessServer(s), nats.UserInfo(natsserver.User, s.Token()), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
+	nc, err := nats.Connect("", nats.InProcessServer(s), nats.UserInfo(bus.EmbeddedUser, s.Token()), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}

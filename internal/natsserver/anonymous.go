@@ -9,32 +9,26 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/bus"
+
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-)
-
-// What a connection without the token may do on the embedded server.
-const (
-	AnonymousChannels = "channels" // what a channel needs
-	AnonymousNone     = "none"
-	AnonymousAll      = "all"
 )
 
 // anonymousUser is how the server calls a connection without the token.
 const anonymousUser = "anonymous"
 
-// ChannelAccount is the account of connections without the token, which sees of the
-// hosts' account what is listed here. Permissions alone would not do: a server
-// answers a publish, and delivers to a consumer, on whatever subject the client
-// names, with the rights of the server. In another account such a subject leads
-// only to the client itself.
-const ChannelAccount = "AGENTHOST_CHANNELS"
+// Connections without the token have an account of their own, bus.ChannelAccount,
+// which sees of the hosts' account what is listed here. Permissions alone would not
+// do: a server answers a publish, and delivers to a consumer, on whatever subject the
+// client names, with the rights of the server. In another account such a subject
+// leads only to the client itself.
 
 // consumerDoor is where the creation of consumers is checked: of a consumer that
 // pushes, the client chooses a subject in the account of the stream.
 const consumerDoor = "agenthost.channels."
 
-func (n Names) createConsumer() string { return "CONSUMER.CREATE." + n.OutboundStream }
+const createConsumer = "CONSUMER.CREATE." + bus.OutboundStream
 
 // A grant is a subject that a channel may publish on.
 type grant struct {
@@ -42,12 +36,11 @@ type grant struct {
 	answers  server.ServiceRespType
 }
 
-func (n Names) channelGrants(domain string) []grant {
-	createConsumer := n.createConsumer()
+func channelGrants(domain string) []grant {
 	grants := []grant{
-		{n.InboundPrefix + ">", n.InboundPrefix + ">", server.Singleton},
-		{"$JS.ACK." + n.OutboundStream + ".>", "", server.Singleton},
-		{"$JS.ACK.*.*." + n.OutboundStream + ".>", "", server.Singleton}, // with domain and account
+		{bus.InboundPrefix + ">", bus.InboundPrefix + ">", server.Singleton},
+		{"$JS.ACK." + bus.OutboundStream + ".>", "", server.Singleton},
+		{"$JS.ACK.*.*." + bus.OutboundStream + ".>", "", server.Singleton}, // with domain and account
 	}
 	prefixes := []string{"$JS.API."}
 	if domain != "" {
@@ -57,13 +50,13 @@ func (n Names) channelGrants(domain string) []grant {
 		for _, g := range []grant{
 			{"INFO", "", server.Singleton},
 			{"STREAM.NAMES", "", server.Singleton},
-			{"STREAM.INFO." + n.InboundStream, "", server.Singleton},
-			{"STREAM.INFO." + n.OutboundStream, "", server.Singleton},
-			{"CONSUMER.INFO." + n.OutboundStream + ".*", "", server.Singleton},
-			{"CONSUMER.MSG.NEXT." + n.OutboundStream + ".*", "", server.Streamed},
+			{"STREAM.INFO." + bus.InboundStream, "", server.Singleton},
+			{"STREAM.INFO." + bus.OutboundStream, "", server.Singleton},
+			{"CONSUMER.INFO." + bus.OutboundStream + ".*", "", server.Singleton},
+			{"CONSUMER.MSG.NEXT." + bus.OutboundStream + ".*", "", server.Streamed},
 			{createConsumer, consumerDoor + createConsumer, server.Singleton},
 			{createConsumer + ".>", consumerDoor + createConsumer + ".>", server.Singleton},
-			{"CONSUMER.DURABLE.CREATE." + n.OutboundStream + ".*", consumerDoor + "CONSUMER.DURABLE.CREATE." + n.OutboundStream + ".*", server.Singleton},
+			{"CONSUMER.DURABLE.CREATE." + bus.OutboundStream + ".*", consumerDoor + "CONSUMER.DURABLE.CREATE." + bus.OutboundStream + ".*", server.Singleton},
 		} {
 			if g.to == "" {
 				g.to = "$JS.API." + g.from
@@ -80,14 +73,14 @@ func (n Names) channelGrants(domain string) []grant {
 	return grants
 }
 
-func (n Names) channelPermissions(domain string) *server.Permissions {
+func channelPermissions(domain string) *server.Permissions {
 	publish := []string{"$SYS.REQ.USER.INFO"}
-	for _, g := range n.channelGrants(domain) {
+	for _, g := range channelGrants(domain) {
 		publish = append(publish, g.from)
 	}
 	return &server.Permissions{
 		Publish:   &server.SubjectPermission{Allow: publish},
-		Subscribe: &server.SubjectPermission{Allow: []string{n.OutboundPrefix + ">", "_INBOX.>"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{bus.OutboundPrefix + ">", "_INBOX.>"}},
 	}
 }
 
@@ -98,9 +91,9 @@ func (a *admission) channelAccount() (*server.Account, error) {
 		return a.channels, nil
 	}
 	hosts := a.server.GlobalAccount()
-	channels, _ := a.server.LookupOrRegisterAccount(ChannelAccount)
+	channels, _ := a.server.LookupOrRegisterAccount(bus.ChannelAccount)
 	only := []*server.Account{channels}
-	outbound := a.names.OutboundPrefix + ">"
+	outbound := bus.OutboundPrefix + ">"
 	if err := hosts.AddStreamExport(outbound, only); err != nil {
 		return nil, fmt.Errorf("export %s: %w", outbound, err)
 	}
@@ -108,7 +101,7 @@ func (a *admission) channelAccount() (*server.Account, error) {
 		return nil, fmt.Errorf("import %s: %w", outbound, err)
 	}
 	exported := map[string]bool{}
-	for _, g := range a.names.channelGrants(a.domain) {
+	for _, g := range channelGrants(a.domain) {
 		if !exported[g.to] {
 			exported[g.to] = true
 			if err := hosts.AddServiceExportWithResponse(g.to, g.answers, only); err != nil {
@@ -133,7 +126,7 @@ func (s *Server) ServeChannels(nc *nats.Conn) error {
 		return nil
 	}
 	_, err := nc.Subscribe(consumerDoor+">", func(m *nats.Msg) {
-		_ = m.Respond(s.names.createForChannel(nc, m)) // the client may be gone
+		_ = m.Respond(createForChannel(nc, m)) // the client may be gone
 	})
 	if err != nil {
 		return fmt.Errorf("serve connections without the token: %w", err)
@@ -141,8 +134,8 @@ func (s *Server) ServeChannels(nc *nats.Conn) error {
 	return nil
 }
 
-func (n Names) createForChannel(nc *nats.Conn, m *nats.Msg) []byte {
-	request, err := n.checkedConsumer(m.Data)
+func createForChannel(nc *nats.Conn, m *nats.Msg) []byte {
+	request, err := checkedConsumer(m.Data)
 	if err != nil {
 		return refuseConsumer(400, err.Error())
 	}
@@ -158,18 +151,18 @@ func (n Names) createForChannel(nc *nats.Conn, m *nats.Msg) []byte {
 // checkedConsumer is a request for a consumer that a connection without the
 // token may have: one that is pulled from, and new, or as it is already. It is
 // written again, so that the server reads what was checked.
-func (n Names) checkedConsumer(data []byte) ([]byte, error) {
+func checkedConsumer(data []byte) ([]byte, error) {
 	var r server.CreateConsumerRequest
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("read the request: %w", err)
 	}
 	switch c := &r.Config; {
-	case r.Stream != n.OutboundStream:
-		return nil, fmt.Errorf("stream %q: a connection without the token has consumers on %s only", r.Stream, n.OutboundStream)
+	case r.Stream != bus.OutboundStream:
+		return nil, fmt.Errorf("stream %q: a connection without the token has consumers on %s only", r.Stream, bus.OutboundStream)
 	case c.DeliverSubject != "" || c.DeliverGroup != "" || c.FlowControl || c.Heartbeat != 0:
-		return nil, fmt.Errorf("a connection without the token pulls from consumers; log in as %s for one that pushes", User)
-	case slices.ContainsFunc(append(c.FilterSubjects, c.FilterSubject), func(f string) bool { return f != "" && !strings.HasPrefix(f, n.OutboundPrefix) }):
-		return nil, fmt.Errorf("filter %q: want subjects of %s>", append(c.FilterSubjects, c.FilterSubject), n.OutboundPrefix)
+		return nil, fmt.Errorf("a connection without the token pulls from consumers; log in as %s for one that pushes", bus.EmbeddedUser)
+	case slices.ContainsFunc(append(c.FilterSubjects, c.FilterSubject), func(f string) bool { return f != "" && !strings.HasPrefix(f, bus.OutboundPrefix) }):
+		return nil, fmt.Errorf("filter %q: want subjects of %s>", append(c.FilterSubjects, c.FilterSubject), bus.OutboundPrefix)
 	case c.Direct || c.Sourcing:
 		return nil, errors.New("a direct consumer is the server's own")
 	}

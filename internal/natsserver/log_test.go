@@ -6,6 +6,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/internal/natsserver"
 
 	"github.com/rs/zerolog"
 )
@@ -26,7 +27,7 @@ func TestServerLogIsOurs(t *testing.T) {
 			cfg.Embedded.Config = bustest.WriteFile(t, "nats.conf", "authorization {user: ann, password: secret}")
 			cfg.User, cfg.Password = "ann", "secret"
 			var log bustest.LogBuffer
-			b, err := bus.Open(t.Context(), bus.Options{Log: zerolog.New(&log).Level(tt.level), Config: cfg})
+			b, err := natsserver.Open(t.Context(), bus.Options{Log: zerolog.New(&log).Level(tt.level), Config: cfg})
 			if err != nil {
 				t.Fatal(err)
 			}

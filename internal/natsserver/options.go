@@ -9,36 +9,33 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/bus"
+
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
 )
 
-const (
-	defaultStore  = "./data"
-	defaultListen = "127.0.0.1:4222"
-
-	// memoryStore bounds streams in memory; the host's own are files.
-	memoryStore = 256 << 20
-)
+// memoryStore bounds streams in memory; the host's own are files.
+const memoryStore = 256 << 20
 
 // serverOptions are those of the nats-server configuration file, if there is
 // one, with ours on top.
-func (opt Options) serverOptions() (*server.Options, error) {
-	o := &server.Options{}
-	if err := readServerFile(o, opt.Config.Config, opt.Log); err != nil {
+func serverOptions(opt bus.Options) (*server.Options, error) {
+	o, e := &server.Options{}, opt.Config.Embedded
+	if err := readServerFile(o, e.Config, opt.Log); err != nil {
 		return nil, err
 	}
 	o.NoSigs = true // signals are the host's
 	o.DisableJetStreamBanner = true
 	o.JetStream = true
-	o.StoreDir = cmp.Or(opt.Store, o.StoreDir, defaultStore)
+	o.StoreDir = cmp.Or(e.Store, o.StoreDir, bus.DefaultStore)
 	o.ServerName = cmp.Or(o.ServerName, opt.Name)
-	o.JetStreamDomain = cmp.Or(opt.Domain, o.JetStreamDomain)
+	o.JetStreamDomain = cmp.Or(opt.Config.Domain, o.JetStreamDomain)
 	o.JetStreamMaxMemory = cmp.Or(o.JetStreamMaxMemory, memoryStore)
-	if err := opt.listen(o); err != nil {
+	if err := setAddress(o, e); err != nil {
 		return nil, err
 	}
-	return o, opt.sync(o)
+	return o, setSync(o, e.Sync)
 }
 
 func readServerFile(o *server.Options, file string, log zerolog.Logger) error {
@@ -63,9 +60,9 @@ func readServerFile(o *server.Options, file string, log zerolog.Logger) error {
 	return nil
 }
 
-// listen sets the address of the server: the configured one, else that of its
-// own file, else the default.
-func (e Config) listen(o *server.Options) error {
+// setAddress sets where the server listens: at the configured address, else at that
+// of its own file, else at the default.
+func setAddress(o *server.Options, e bus.Embedded) error {
 	if e.Listen == nil && (o.Host != "" || o.Port != 0) {
 		return nil
 	}
@@ -89,25 +86,17 @@ func (e Config) listen(o *server.Options) error {
 	return nil
 }
 
-// Address is where the server listens, or empty for nowhere.
-func (e Config) Address() string {
-	if e.Listen == nil {
-		return defaultListen
-	}
-	return *e.Listen
-}
-
-// sync sets when writes reach the disk: always, unless an interval is configured.
-func (e Config) sync(o *server.Options) error {
-	switch e.Sync {
+// setSync sets when writes reach the disk: always, unless an interval is configured.
+func setSync(o *server.Options, configured string) error {
+	switch configured {
 	case "":
 		o.SyncAlways = o.SyncAlways || o.SyncInterval == 0
 	case "always":
 		o.SyncAlways = true
 	default:
-		interval, err := time.ParseDuration(e.Sync)
+		interval, err := time.ParseDuration(configured)
 		if err != nil || interval <= 0 {
-			return fmt.Errorf("nats.embedded.sync %q: write always, or an interval such as 2m", e.Sync)
+			return fmt.Errorf("nats.embedded.sync %q: write always, or an interval such as 2m", configured)
 		}
 		o.SyncAlways, o.SyncInterval = false, interval
 	}

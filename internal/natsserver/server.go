@@ -1,6 +1,7 @@
 // Package natsserver is the NATS server inside a host's process: its options, its
 // token, the rights of connections without that, and its log.
 //
+// Open starts it, unless the configuration names another, and opens a Bus on it.
 // Start returns once the server takes connections; Close waits until it has
 // stopped. WatchStore starts it again after its disk was full.
 package natsserver
@@ -17,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/internal/lockfile"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -30,7 +32,6 @@ const startWithin = 30 * time.Second
 // after a restart.
 type Server struct {
 	opts    *server.Options // of each server that is started
-	names   Names
 	log     zerolog.Logger
 	release func()                // gives up the lock of the store
 	fault   atomic.Pointer[error] // of the store; nil: none
@@ -40,48 +41,31 @@ type Server struct {
 	closed  bool
 }
 
-// Options are what Start needs to know.
-type Options struct {
-	Config
-	Name       string // of the host, for a server that its own file gives none
-	Domain     string // of JetStream
-	Identified bool   // the host has credentials of its own
-	Names      Names
-	Log        zerolog.Logger
-}
-
-// Names are what a connection without the token may use: it publishes below
-// InboundPrefix and consumes from OutboundStream, which keeps OutboundPrefix.
-type Names struct {
-	InboundPrefix, OutboundPrefix string
-	InboundStream, OutboundStream string
-}
-
 // Start starts the server once it has the lock of its store. ctx bounds only
 // the start.
-func Start(ctx context.Context, opt Options) (*Server, error) {
-	o, err := opt.serverOptions()
+func Start(ctx context.Context, opt bus.Options) (*Server, error) {
+	o, err := serverOptions(opt)
 	if err != nil {
 		return nil, err
 	}
-	if guarded(o) && o.NoAuthUser == "" && !opt.Identified {
+	if guarded(o) && o.NoAuthUser == "" && !opt.Config.Identified() {
 		return nil, fmt.Errorf("nats.embedded.config %q asks for credentials; set nats.user and nats.password, or nats.token, nats.nkey, nats.creds",
-			opt.Config.Config)
+			opt.Config.Embedded.Config)
 	}
 	release, err := lockfile.Await(ctx, func() (func(), error) { return lockfile.Store(o.StoreDir) })
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: o, names: opt.Names, log: opt.Log, release: release}
-	if err := s.start(ctx, opt); err != nil {
+	s := &Server{opts: o, log: opt.Log, release: release}
+	if err := s.start(ctx, opt.Config.Embedded); err != nil {
 		release()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Server) start(ctx context.Context, opt Options) error {
-	if err := admit(s.opts, opt); err != nil {
+func (s *Server) start(ctx context.Context, e bus.Embedded) error {
+	if err := admit(s.opts, e); err != nil {
 		return err
 	}
 	ns, err := startFirst(ctx, s.opts, s.log)

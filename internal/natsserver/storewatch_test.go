@@ -13,6 +13,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/internal/natsserver"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -38,7 +39,7 @@ func TestStoreIsOpenedAgain(t *testing.T) {
 	cfg := bustest.Config(t)
 	port := "127.0.0.1:0"
 	cfg.Embedded.Sync, cfg.Embedded.Listen = "always", &port
-	b, err := bus.Open(t.Context(), bus.Options{Name: "test", Log: bustest.Log(t), Config: cfg})
+	b, err := natsserver.Open(t.Context(), bus.Options{Name: "test", Log: bustest.Log(t), Config: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,36 +1,26 @@
 package natsserver
 
 import (
-	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
-	"net/url"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
+	"agenthost/bus"
 	"agenthost/internal/lockfile"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// User has all rights on the embedded server, with the token as password.
-const User = "agenthost"
-
-// TokenFile is where the token of the embedded server is, which every command
-// on this machine finds by itself.
-func (e Config) TokenFile() string {
-	return filepath.Join(cmp.Or(e.Store, defaultStore), "token")
-}
-
-// makeToken returns the token in file, which it makes at the first start. It is
+// makeToken returns the token of a store, which it makes at the first start. It is
 // called with the store locked.
-func makeToken(file string) (string, error) {
-	token, err := readToken(file)
+func makeToken(e bus.Embedded) (string, error) {
+	file := e.TokenFile()
+	token, err := e.Token()
 	if err == nil && token != "" {
 		err = os.Chmod(file, 0o600)
 	}
@@ -61,44 +51,10 @@ func writeFile(file, line string) error {
 	return os.Rename(part, file)
 }
 
-// readToken returns the token in file, empty when there is none.
-func readToken(file string) (string, error) {
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read the token of the embedded server: %w; run this as the user that runs the host", err)
-	}
-	return strings.TrimSpace(string(data)), nil
-}
-
-// Token returns the token in TokenFile, empty when the host has made none.
-func (e Config) Token() (string, error) { return readToken(e.TokenFile()) }
-
-// addressFile holds where the embedded server has listened last: commands send
-// the token to no other server.
-func (e Config) addressFile() string { return filepath.Join(filepath.Dir(e.TokenFile()), "address") }
-
-// ServesAt reports whether the embedded server of this store listens at url.
-func (e Config) ServesAt(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil || u.User != nil {
-		return false
-	}
-	known, err := os.ReadFile(e.addressFile())
-	if errors.Is(err, fs.ErrPermission) {
-		return true // reading the token says so
-	}
-	host, port, _ := net.SplitHostPort(strings.TrimSpace(string(known)))
-	local := u.Hostname() == host || Loopback(u.Hostname()) || net.ParseIP(u.Hostname()).IsUnspecified()
-	return err == nil && local && port == cmp.Or(u.Port(), strconv.Itoa(server.DEFAULT_PORT))
-}
-
 // forgetAddress is called when nothing of ours listens any more, and the port may
 // become that of others.
 func forgetAddress(store string) {
-	_ = os.Remove(Config{Store: store}.addressFile()) // as after a crash
+	_ = os.Remove(bus.Embedded{Store: store}.AddressFile()) // as after a crash
 }
 
 // noteAddress is called with the store locked.
@@ -107,7 +63,7 @@ func noteAddress(o *server.Options) error {
 		forgetAddress(o.StoreDir)
 		return nil
 	}
-	file, address := Config{Store: o.StoreDir}.addressFile(), net.JoinHostPort(o.Host, strconv.Itoa(o.Port))
+	file, address := bus.Embedded{Store: o.StoreDir}.AddressFile(), net.JoinHostPort(o.Host, strconv.Itoa(o.Port))
 	if known, err := os.ReadFile(file); err == nil && strings.TrimSpace(string(known)) == address {
 		return nil // from before a crash; the disk may be full
 	}
