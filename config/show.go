@@ -1,8 +1,6 @@
 package config
 
 import (
-	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,35 +68,11 @@ func (m *masker) scalar(keys []string, value string, text bool) string {
 	return argument.ReplaceAllString(value, "${1}"+mask)
 }
 
-// Masked is what Show shows, for JSON.
-func Masked(c *Config) (any, error) {
-	data, err := json.Marshal(c)
-	if err != nil {
-		return nil, fmt.Errorf("write configuration: %w", err)
+// Masked is what Show shows, for JSON: with durations such as 30s.
+func Masked(c *Config) (v any, err error) {
+	text, err := Show(c)
+	if err == nil {
+		err = yamldoc.Strict(text, &v)
 	}
-	var v any
-	if err := json.Unmarshal(data, &v); err != nil {
-		return nil, fmt.Errorf("write configuration: %w", err)
-	}
-	if whole, ok := v.(map[string]any); ok && c.HTTP.none() {
-		whole["http"] = map[string]any{"listen": ""}
-	}
-	return new(masker).all(nil, v), nil
-}
-
-// all masks what JSON holds.
-func (m *masker) all(keys []string, v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for key, below := range v {
-			v[key] = m.all(append(keys, key), below)
-		}
-	case []any:
-		for i, below := range v {
-			v[i] = m.all(keys, below)
-		}
-	case string:
-		return m.scalar(keys, v, true)
-	}
-	return v
+	return v, err
 }

@@ -16,6 +16,7 @@ func TestShownIsReadAsTheSame(t *testing.T) {
 		"models: {main: {provider: echo}}\nagents: [{id: ana, channels: [web]}]\n",
 		"defaults: {model: main}\nmodels: {main: {provider: echo}}\nagents: [{id: ana}]\n",
 		"models: {main: {provider: echo}}\nagents: [{id: ana, accepts: [], doors: []}, {id: ben, accepts: [ana], doors: [mcp]}]\n",
+		"models: {main: {provider: echo, timeouts: {connect: 1500ms}, price: {input: 0.25}}}\nagents: [{id: ana, retention: {sessions: 720h}, limits: {concurrency: 3, run_timeout: 90s, budget: {day: 0.5}}}]\n",
 		"http: {listen: \"\"}\nnats: {embedded: {listen: \"\"}}\nmodels: {main: {provider: echo}}\nagents: [{id: ana}]\n",
 	} {
 		cfg, err := config.Parse("agenthost.yaml", []byte(text))
@@ -26,12 +27,22 @@ func TestShownIsReadAsTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := config.Parse("agenthost.yaml", shown)
+		masked, err := config.Masked(cfg)
 		if err != nil {
-			t.Fatalf("%v in\n%s", err, shown)
+			t.Fatal(err)
 		}
-		if diff := cmp.Diff(cfg, again); diff != "" {
-			t.Errorf("-read +shown:\n%s", diff)
+		asJSON, err := json.Marshal(masked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, shown := range [][]byte{shown, asJSON} {
+			again, err := config.Parse("agenthost.yaml", shown)
+			if err != nil {
+				t.Fatalf("%v in\n%s", err, shown)
+			}
+			if diff := cmp.Diff(cfg, again); diff != "" {
+				t.Errorf("-read +shown:\n%s", diff)
+			}
 		}
 	}
 }
