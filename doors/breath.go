@@ -20,6 +20,7 @@ type Breath struct {
 
 	mu    sync.Mutex
 	blank bool // one was sent, so the status is as well
+	last  bool // no blank comes any more
 	begun bool // the answer has
 	done  chan struct{}
 	group sync.WaitGroup
@@ -47,7 +48,7 @@ func Breathe(w http.ResponseWriter) *Breath {
 func (b *Breath) sign() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.begun {
+	if b.last {
 		return
 	}
 	if !b.blank {
@@ -82,7 +83,7 @@ func (b *Breath) begin(status int) {
 	if b.begun {
 		return
 	}
-	b.begun = true
+	b.begun, b.last = true, true
 	if !b.blank {
 		maps.Copy(b.w.Header(), b.header)
 		b.w.WriteHeader(status)
@@ -96,6 +97,15 @@ func (b *Breath) Write(data []byte) (int, error) {
 	b.begin(http.StatusOK)
 	b.limit()
 	return b.w.Write(data)
+}
+
+// Late stops the blanks, as the answer comes at once. It reports whether one was sent,
+// so that the answer has the status 200.
+func (b *Breath) Late() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last = true
+	return b.blank
 }
 
 // Stop ends it. The writer is not used after that.

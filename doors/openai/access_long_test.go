@@ -50,7 +50,7 @@ func TestSignsOfLife(t *testing.T) {
 		}},
 		"a response that fails": {"/v1/responses", `{"model":"ana","input":"broken"}`, " ", func(t *testing.T, a answer) {
 			t.Helper()
-			if a.get(t, "error", "code") != "validation" || a.get(t, "error", "type") != "invalid_request_error" {
+			if a.get(t, "object") != "response" || a.get(t, "status") != "failed" || a.get(t, "error", "code") != "validation" {
 				t.Errorf("got %s", a.Body)
 			}
 		}},

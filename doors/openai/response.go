@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"agenthost/bus"
+	"agenthost/doors"
 )
 
 // responseObject is a response that is under way.
@@ -75,15 +76,22 @@ func failedResponse(object map[string]any, f *failure) map[string]any {
 	return with(object, map[string]any{"status": "failed", "error": map[string]any{"code": f.Code, "message": f.Message}})
 }
 
-// wholeResponse writes a response in one piece, while it is under way by a doors.Breath.
+// wholeResponse writes a response in one piece.
 type wholeResponse struct {
 	w      http.ResponseWriter
 	object map[string]any
 }
 
-func (s *wholeResponse) text(string)     {}
-func (s *wholeResponse) idle()           {}
-func (s *wholeResponse) fail(f *failure) { writeError(s.w, f) }
+func (s *wholeResponse) text(string) {}
+func (s *wholeResponse) idle()       {}
+
+func (s *wholeResponse) fail(f *failure) {
+	if whole, ok := s.w.(*doors.Breath); ok && whole.Late() { // clients look into the response then
+		writeJSON(s.w, http.StatusOK, failedResponse(s.object, f))
+		return
+	}
+	writeError(s.w, f)
+}
 
 func (s *wholeResponse) end(o outcome, _ string) {
 	writeJSON(s.w, http.StatusOK, completed(s.object, o, o.text))
