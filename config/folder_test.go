@@ -146,3 +146,34 @@ func TestBounds(t *testing.T) {
 		})
 	}
 }
+
+// What is beside agenthost.yaml, and would count where the folder is named, is told.
+func TestFilesThatAreNotRead(t *testing.T) {
+	folder := write(t, map[string]string{
+		"agenthost.yaml":  "models: {m: {provider: echo}}\nagents: [{id: one, model: m}]\n",
+		"agents/ana.md":   "---\nmodel: m\n---\nHi.\n",
+		"agents/README":   "",
+		"agents/notes.md": "# Our agents\n",
+		"agents.d/x.yaml": "agents: [{id: two, model: m}]\n",
+		"agents.d/.y.yml": "",
+		"agents.d/z.txt":  "",
+	})
+	c, err := config.Load(filepath.Join(folder, "agenthost.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range c.Warnings {
+		got = append(got, strings.ReplaceAll(w.Warning(), folder, "F"))
+	}
+	const why = ": warning: it is not read, as the configuration is agenthost.yaml alone; name the folder instead, with -c F"
+	if diff := cmp.Diff([]string{"F/agents.d/x.yaml" + why, "F/agents/ana.md" + why}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if err := os.Remove(filepath.Join(folder, "agents/notes.md")); err != nil { // which would be an agent as well
+		t.Fatal(err)
+	}
+	if c, err := config.Load(folder); err != nil || len(c.Warnings) > 0 || len(c.Agents) != 3 {
+		t.Errorf("the folder: got %+v, %v", c, err)
+	}
+}

@@ -33,8 +33,24 @@ func open(path string, own Extensions) *loader {
 		l.readFolder()
 	default:
 		l.readYAML(path)
+		l.passOver(path)
 	}
 	return l
+}
+
+// passOver notes what is beside agenthost.yaml and would be read of its folder.
+func (l *loader) passOver(path string) {
+	if filepath.Base(path) != "agenthost.yaml" {
+		return
+	}
+	beside := newLoader(l.folder) // which tells nothing of what cannot be read
+	for _, name := range beside.list("agents", ".md") {
+		text, _ := os.ReadFile(name)
+		if front, _, _ := yamldoc.SplitFront(yamldoc.PlainText(string(text))); front != "" { // else it may be any text
+			l.passed = append(l.passed, name)
+		}
+	}
+	l.passed = append(l.passed, beside.list("agents.d", ".yaml", ".yml")...)
 }
 
 // Parse reads data as [Load] reads the file of that name, which need not exist.
@@ -46,9 +62,10 @@ type loader struct {
 	folder  string
 	own     Extensions // that the names in the files may refer to
 	root    *yamldoc.Node
-	partial bool // a file could not be read: names may refer to what is in it
-	lost    bool // that file may have said where NATS is
-	literal bool // variables are left as they are
+	partial bool     // a file could not be read: names may refer to what is in it
+	lost    bool     // that file may have said where NATS is
+	literal bool     // variables are left as they are
+	passed  []string // over: they are of the folder, and are not read
 }
 
 func newLoader(folder string) *loader {
@@ -64,6 +81,9 @@ func (l *loader) config() (*Config, error) {
 	c := &Config{Plugins: settings.Plugins{Own: l.own.accounts()}}
 	d := yamldoc.NewDecoder(&l.Problems)
 	d.Decode(l.root, reflect.ValueOf(c).Elem(), "")
+	for _, name := range l.passed {
+		c.Warnings = append(c.Warnings, yamldoc.Place{File: name}.Problem("it is not read, as the configuration is agenthost.yaml alone; name the folder instead, with -c "+l.folder))
+	}
 	k := &checker{Decoder: d, c: c, own: l.own, partial: l.partial, folder: l.folder, shelf: shelf{folder: l.folder, known: map[string]skill{}}}
 	k.check()
 	if err := l.Err(); err != nil {
