@@ -21,8 +21,6 @@ import (
 	"agenthost/tools"
 )
 
-//go:fix inline
-
 // write puts files into a new folder and returns it.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()

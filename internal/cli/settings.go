@@ -12,6 +12,9 @@ import (
 // DefaultConfig is read when -c names nothing, and written by init.
 const DefaultConfig = "agenthost.yaml"
 
+// otherConfig is how some call it.
+const otherConfig = "agenthost.yml"
+
 // Settings reads the configuration that -c names, else that of the working
 // folder. Without any it is the demo, and path is empty. Flags and environment
 // are above what it says of NATS.
@@ -45,6 +48,9 @@ func (a *App) FindConfig() (string, error) {
 	}
 	switch _, err := os.Stat(DefaultConfig); {
 	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(otherConfig); err == nil { // the demo would be a surprise
+			return "", fmt.Errorf("%s is not read; call it %s, or name it with -c %s", otherConfig, DefaultConfig, otherConfig)
+		}
 		return "", nil
 	case err != nil:
 		return "", fmt.Errorf("look for configuration: %w", err)
