@@ -36,7 +36,7 @@ const tries = 5
 // Erase deletes a session as Delete does, whatever is under way in it, and has NATS
 // overwrite each message of it. The objects that it names stay: Named finds them, and
 // DeleteUnnamed deletes them. What an Erase that was cut off has left, another one
-// deletes.
+// deletes. A session that is written to all the time is ErrRunning.
 func (a *Archive) Erase(ctx context.Context, agent, sid string) (Deletion, error) {
 	d := Deletion{Agent: agent, SID: sid}
 	err := a.erase(ctx, &d)

@@ -35,7 +35,8 @@ type Rewriting struct {
 // there now. Replies that are published lose their address, so that none goes out
 // again. What was there before is overwritten, as are the snapshots; when nothing was
 // to be changed, these alone if stale says so. A Rewrite that was cut off leaves a log
-// that reads as before or as after, and another one ends what it has begun.
+// that reads as before or as after, and another one ends what it has begun. A session that
+// is written to all the time is ErrRunning.
 func (a *Archive) Rewrite(ctx context.Context, agent, sid string, edit func() Edit) (Rewriting, error) {
 	r := Rewriting{Agent: agent, SID: sid}
 	var err error
@@ -43,6 +44,9 @@ func (a *Archive) Rewrite(ctx context.Context, agent, sid string, edit func() Ed
 		if err = a.rewrite(ctx, &r, edit()); !bus.Refused(err) {
 			break
 		}
+	}
+	if bus.Refused(err) {
+		err = ErrRunning
 	}
 	if err != nil {
 		err = fmt.Errorf("rewrite session %s of %s: %w", sid, agent, err)

@@ -230,6 +230,58 @@ func TestRunLeavesWhatIsNotDelivered(t *testing.T) {
 	}
 }
 
+// hosts is a fleet of which a host runs.
+type hosts struct{ noHosts }
+
+func (hosts) Runs(context.Context) (bool, error)              { return true, nil }
+func (hosts) Stop(context.Context, string, session.Key) error { return nil }
+
+// contested is a NATS on which a host commits to a session whenever its log is about to be
+// replaced, a number of times.
+type contested struct {
+	jetstream.JetStream
+	left map[string]int // by subject
+}
+
+func (c contested) PublishMsg(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	if m.Header.Get("Agent-Replaces") != "" && c.left[m.Subject] > 0 {
+		c.left[m.Subject]--
+		key := "irc.x/dm/zoe-1"
+		if strings.HasSuffix(m.Subject, session.SID("ana", groupKey)) {
+			key = groupKey
+		}
+		if _, err := c.Publish(ctx, m.Subject, []byte(`{"v":1,"key":"`+key+`"}`)); err != nil {
+			return nil, err
+		}
+	}
+	return c.JetStream.PublishMsg(ctx, m, opts...)
+}
+
+const groupKey = "irc.x/group/-5"
+
+// A session that its host goes on with is erased as soon as it rests.
+func TestRunWaitsForASessionAtWork(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dm, group := "agent.session.ana."+session.SID("ana", "irc.x/dm/zoe-1"), "agent.session.ana."+session.SID("ana", groupKey)
+	w.put(
+		dm+` {"v":1,"key":"irc.x/dm/zoe-1"}`,
+		group+` {"v":1,"key":"`+groupKey+`","events":[{"type":"run.started","run":"r1","trigger":"message","inputs":[{"id":"1","subject":"plugin.inbound.irc.x","seq":1,"envelope":{"from":"zoe-1","text":"`+secret+`","chat":"-5","group":true}}]},{"type":"run.finished","run":"r1","reason":"done"}]}`,
+	)
+	js := contested{w.js, map[string]int{dm: 7, group: 7}}
+	person, err := erase.ParsePerson("irc.x/zoe-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := erase.Run(t.Context(), js, hosts{}, erase.Options{Person: person})
+	if err != nil || report.Counts[erase.Sessions] != 1 || report.Counts[erase.Groups] != 1 || js.left[dm]+js.left[group] != 0 {
+		t.Errorf("got %+v, %v; left to commit: %v", report, err, js.left)
+	}
+	if _, all := w.left(); bytes.Contains(all, []byte(secret)) {
+		t.Errorf("left: %s", all)
+	}
+}
+
 // What others have asked for in the same words is done all the same.
 func TestRunLeavesWhatOthersWait(t *testing.T) {
 	t.Parallel()

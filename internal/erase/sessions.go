@@ -125,6 +125,9 @@ func (e *eraser) eraseSession(ctx context.Context, f *found) error {
 		}
 	}
 	d, err := e.archive.Erase(ctx, f.agent, f.sid)
+	if e.goesOn(err) {
+		return nil
+	}
 	if err != nil && !errors.Is(err, session.ErrNoSession) {
 		return err
 	}
@@ -173,7 +176,7 @@ func (e *eraser) rewriteSession(ctx context.Context, f *found) error {
 		}
 		return session.Edit{Event: edit.event, Ends: edit.ends}
 	})
-	if errors.Is(err, session.ErrNoSession) {
+	if errors.Is(err, session.ErrNoSession) || e.goesOn(err) {
 		return nil
 	}
 	if err != nil {
@@ -184,6 +187,16 @@ func (e *eraser) rewriteSession(ctx context.Context, f *found) error {
 	}
 	e.add(Snapshots, done.Snapshots)
 	return e.fleet.Dropped(ctx, session.Deletion{Agent: f.agent, SID: f.sid, Key: f.key})
+}
+
+// goesOn reports whether err is that the host of a session commits to it again and again, as
+// when it works off what waits there. The next pass finds the session again.
+func (e *eraser) goesOn(err error) bool {
+	if !errors.Is(err, session.ErrRunning) {
+		return false
+	}
+	e.busy++
+	return true
 }
 
 // stopEvery is how often a run that is to end is looked at.
