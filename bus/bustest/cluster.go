@@ -3,9 +3,11 @@ package bustest
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -240,17 +242,23 @@ func subscribeToDirect(copied unsafe.Pointer) error
 //go:linkname unsubscribeToDirect github.com/nats-io/nats-server/v2/server.(*stream).unsubscribeToDirect
 func unsubscribeToDirect(copied unsafe.Pointer)
 
+// freePorts are addresses at which nothing listens. Their ports are below those that Linux
+// gives out for any: by the time the servers listen, another process may have one of these.
 func freePorts(t testing.TB, n int) (urls []*url.URL) {
 	t.Helper()
-	for range n {
-		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+	const first, tries = 20000, 1000
+	for range tries {
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(first+rand.IntN(12000))))
+		if err != nil { // taken
+			continue
 		}
 		defer func() { _ = l.Close() }() // once all are known
-		urls = append(urls, &url.URL{Scheme: "nats", Host: l.Addr().String()})
+		if urls = append(urls, &url.URL{Scheme: "nats", Host: l.Addr().String()}); len(urls) == n {
+			return urls
+		}
 	}
-	return urls
+	t.Fatalf("no %d ports are free from %d on", n, first)
+	return nil
 }
 
 func portOf(u *url.URL) int {
