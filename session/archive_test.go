@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"agenthost/run"
 	"agenthost/session"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -157,6 +159,37 @@ func TestList(t *testing.T) {
 	}
 	if !slices.Equal(keys, want) {
 		t.Errorf("got %q, want %q", keys, want)
+	}
+}
+
+// contested is a NATS on which a host commits to a session whenever its log is about to be
+// replaced.
+type contested struct {
+	jetstream.JetStream
+	key session.Key
+}
+
+func (n contested) PublishMsg(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	if _, err := n.Publish(ctx, m.Subject, fmt.Appendf(nil, `{"v":1,"key":%q}`, n.key)); err != nil {
+		return nil, err
+	}
+	return n.JetStream.PublishMsg(ctx, m, opts...)
+}
+
+// What loses against its host all the time says that this works on the session.
+func TestChangesOfABusySession(t *testing.T) {
+	b, s := open(t)
+	openTalk(t, s).turn()
+	a, sid := session.NewArchive(contested{b.JS, ana}), session.SID("bot", ana)
+	if _, err := a.Delete(t.Context(), "bot", sid, false); !errors.Is(err, session.ErrRunning) {
+		t.Errorf("delete: got %v", err)
+	}
+	if _, err := a.Erase(t.Context(), "bot", sid); !errors.Is(err, session.ErrRunning) {
+		t.Errorf("erase: got %v", err)
+	}
+	_, err := a.Rewrite(t.Context(), "bot", sid, same)
+	if !errors.Is(err, session.ErrRunning) {
+		t.Errorf("rewrite: got %v", err)
 	}
 }
 

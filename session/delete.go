@@ -72,7 +72,7 @@ func underWay(state run.State) bool {
 // session was written to meanwhile.
 func (a *Archive) deleteLog(ctx context.Context, d *Deletion, refuse func(run.State, Summary) error) (objects map[string]bool, err error) {
 	var marker uint64
-	for tries := 0; marker == 0; tries++ {
+	for n := 1; marker == 0; n++ {
 		state, s, err := a.State(ctx, d.Agent, d.SID)
 		if err != nil {
 			return nil, err
@@ -85,7 +85,10 @@ func (a *Archive) deleteLog(ctx context.Context, d *Deletion, refuse func(run.St
 			return nil, err
 		}
 		marker, err = a.bury(ctx, d, s.Seq)
-		if err != nil && (!bus.Refused(err) || tries == 5) {
+		switch {
+		case bus.Refused(err) && n == tries:
+			return nil, ErrRunning
+		case err != nil && !bus.Refused(err):
 			return nil, err
 		}
 	}
