@@ -112,6 +112,7 @@ var arrows = map[string][]string{
 	"internal/control":             {"agents", "agents/engine", "bus", "bus/microservice", "client", "internal/audit", "internal/eval", "internal/tokens", "internal/why", "llm", "session"},
 	"internal/httpapi":             {"bus", "client", "internal/control", "internal/httpauth", "run", "session"},
 	"internal/audit":               {"bus", "run"},
+	"internal/telemetry":           {"bus", "llm", "run", "session"},
 	"internal/tokens":              {"bus", "internal/httpauth"},
 	"internal/doctor":              {"internal/natsserver", "internal/sandbox", "agents", "agents/engine", "bus", "config", "hooks", "internal/build", "client", "internal/eval", "internal/hardening", "internal/mcpoauth", "llm", "tools", "tools/builtin", "plugins", "plugins/settings"},
 	"internal/eval":                {"agents", "agents/engine", "bus", "config", "heartbeat", "internal/build", "llm", "run", "session", "tools"},

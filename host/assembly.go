@@ -85,10 +85,10 @@ func (h *Host) share(b *bus.Bus, publisher *publishing.Publisher, reader *record
 	parts := engine.NewParts(engine.Options{
 		Host: h.opt.Name, Weight: h.opt.Weight, NC: b.NC, JS: b.JS, Publisher: publisher, Reader: reader, Files: files, Hooks: remote.Registry,
 		MaxPayload: payload, Log: h.log, Peers: &engine.Peers{}, Identities: &h.identities,
-		Store:   &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log, Committed: h.auditOf(publisher)},
+		Store:   &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log, Committed: h.committed(publisher)},
 		Nearest: config.Nearest, Served: func(ctx context.Context) (engine.Served, error) { return control.ServedBy(ctx, b.NC) },
 		Beat: w.decide, OnHeartbeat: h.opt.OnHeartbeat, Remind: h.remind,
-		Counter: counts{h},
+		Counter: counts{h}, Trace: h.traces.Begin,
 	})
 	parts.Peers.Set(build.Peers(h.opt.Config))
 	return parts

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/bustest"
 	"agenthost/client"
 	"agenthost/hooks"
 	"agenthost/host"
@@ -165,6 +166,43 @@ func TestErrorHook(t *testing.T) {
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "fail"})
 	if call := <-calls; string(call.Args["code"]) != `"validation"` {
 		t.Errorf("got %s", call.Args["code"])
+	}
+}
+
+// Each hook of a message gets its trace, also the one behind its reply.
+func TestTraceContextReachesHooks(t *testing.T) {
+	t.Parallel()
+	const parent, state = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "shop=1"
+	points := []string{"before_message", "before_model_call", "after_model_call", "after_message"}
+	cfg := demo(t)
+	for _, point := range points {
+		cfg.Hooks = append(cfg.Hooks, hooks.Config{On: point, Subject: "acme." + point})
+	}
+	h, _ := start(t, cfg)
+	calls := make(chan *nats.Msg, 10)
+	sub, err := h.Bus().NC.Subscribe("acme.*", func(m *nats.Msg) {
+		calls <- m
+		_ = m.Respond([]byte("{}"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	msg := nats.NewMsg("plugin.inbound.demo")
+	msg.Data = []byte("hi")
+	msg.Header["traceparent"], msg.Header["tracestate"] = []string{parent}, []string{state}
+	if err := h.Bus().NC.PublishMsg(msg); err != nil {
+		t.Fatal(err)
+	}
+	for _, point := range points {
+		select {
+		case call := <-calls:
+			if call.Subject != "acme."+point || call.Header.Get("traceparent") != parent || call.Header.Get("tracestate") != state {
+				t.Errorf("got %s with %v, want %s with the trace", call.Subject, call.Header, point)
+			}
+		case <-bustest.Context(t).Done():
+			t.Fatalf("no hook %s", point)
+		}
 	}
 }
 

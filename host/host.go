@@ -25,6 +25,7 @@ import (
 	"agenthost/internal/identity"
 	"agenthost/internal/natsserver"
 	"agenthost/internal/sandbox"
+	"agenthost/internal/telemetry"
 	"agenthost/internal/tokens"
 	"agenthost/metrics"
 	"agenthost/plugins"
@@ -101,6 +102,7 @@ type Host struct {
 	cleaner  atomic.Pointer[plugins.Cleaner] // of accounts that are not configured any more; as accounts
 
 	metrics     *metrics.Registry
+	traces      *telemetry.Traces // nil: none are asked for; set before anything is served
 	descriptors *descriptors
 
 	now     atomic.Pointer[build.Setup]

@@ -42,8 +42,9 @@ func (h *Host) open(outer context.Context) error {
 func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	h.bus.Store(b)
 	h.waiting = time.Now() // a reader has seen the state that follows
+	h.traces = h.openTraces(b)
 	// runs that end after ctx need the store as well
-	defer background(context.WithoutCancel(ctx), h.watchStore, h.logStuck)()
+	defer background(context.WithoutCancel(ctx), h.watchStore, h.logStuck, h.traces.Run)()
 	h.setState(stateWaiting)
 	if err := b.Ready(ctx); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"agenthost/agents/internal/hookvalue"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/outbox"
+	"agenthost/agents/internal/tracing"
 	"agenthost/bus/publishing"
 	"agenthost/hooks"
 	"agenthost/internal/crash"
@@ -124,6 +125,6 @@ func (t *runner) fireAfterMessage() {
 		return
 	}
 	for _, in := range t.Inputs {
-		t.Agent.Fire(hooks.AfterMessage, t.c.Key, t.ID, hooks.Args{"message": in.Envelope, "replies": all})
+		t.Agent.Fire(hooks.AfterMessage, t.c.Key, t.ID, tracing.Context{Parent: in.Trace, State: in.State}, hooks.Args{"message": in.Envelope, "replies": all})
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"agenthost/agents/internal/hookvalue"
 	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/tracing"
 	"agenthost/agents/internal/unsent"
 	"agenthost/hooks"
 	"agenthost/run"
@@ -129,7 +130,7 @@ func (c *Conversation) announce(state run.State) {
 	if state.Phase == run.Idle && len(state.Waiting) == 0 {
 		reason = "new"
 	}
-	c.Agent.Fire(hooks.OnSessionStart, c.Key, "", hooks.Args{"key": hookvalue.Quoted(string(c.Key)), "reason": hookvalue.Quoted(reason)})
+	c.Agent.Fire(hooks.OnSessionStart, c.Key, "", tracing.Context{}, hooks.Args{"key": hookvalue.Quoted(string(c.Key)), "reason": hookvalue.Quoted(reason)})
 }
 
 // Expired fires the on_session_end hooks: the conversation has left memory. It must not
@@ -139,7 +140,7 @@ func (c *Conversation) Expired(reason session.Reason) {
 		return
 	}
 	c.shared.Ends.Go(func() {
-		c.Agent.Fire(hooks.OnSessionEnd, c.Key, "", hooks.Args{"key": hookvalue.Quoted(string(c.Key)), "reason": hookvalue.Quoted(reason.String())})
+		c.Agent.Fire(hooks.OnSessionEnd, c.Key, "", tracing.Context{}, hooks.Args{"key": hookvalue.Quoted(string(c.Key)), "reason": hookvalue.Quoted(reason.String())})
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/parts"
 	"agenthost/agents/internal/profile"
+	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/internal/texts"
@@ -40,13 +41,15 @@ func (a *Agent) Log() *zerolog.Logger {
 	return &log
 }
 
-// Fire calls the hooks of a point with arguments that are at hand.
-func (a *Agent) Fire(point string, key session.Key, runID string, args hooks.Args) {
+// Fire calls the hooks of a point with arguments that are at hand, in a trace that may be
+// empty.
+func (a *Agent) Fire(point string, key session.Key, runID string, trace tracing.Context, args hooks.Args) {
 	if isCanary(key) {
 		return
 	}
+	trace = trace.Outward()
 	a.Parts.Hooks.Fire(context.WithoutCancel(a.Work), hooks.Call{
-		Hook: point, Agent: a.ID, Session: string(key), Run: runID, Args: args,
+		Hook: point, Agent: a.ID, Session: string(key), Run: runID, Args: args, TraceParent: trace.Parent, TraceState: trace.State,
 	})
 }
 

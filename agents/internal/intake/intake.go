@@ -56,6 +56,9 @@ func (i *Intake) Decode(d *delivery.Delivery) *message.Item {
 		i.Parts.Bury(i.Agent, d, string(llm.CodeValidation), err.Error(), 0, d.Done)
 		return nil
 	}
+	if it.Input.Trace == "" && i.Parts.Trace != nil {
+		it.Input.Trace = i.Parts.Trace(it.Input.Subject, it.Input.Seq, it.Stored)
+	}
 	if it.Origin.Inbound != nil {
 		if it.Binding = i.Now().Binding(d.Subject); it.Binding != nil {
 			it.Age(d.Stored)

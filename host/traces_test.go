@@ -1,0 +1,155 @@
+package host_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/config"
+	"agenthost/internal/telemetry/telemetrytest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	tracev1 "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+)
+
+// tracing is a fleet of ana, who asks bob, that sends its traces to a collector.
+func tracing(t *testing.T) (*config.Config, *telemetrytest.Collector) {
+	t.Helper()
+	c := telemetrytest.NewCollector(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "20")
+	cfg := scripted(t, `rules:
+  - {after_tool: "*", text: "bob says: ${result}"}
+  - {is: ask bob, tool_calls: [{name: delegate, args: {to: bob, task: help}}]}
+  - {is: fail, error: {status: 400, message: no}}
+  - {text: "${text}"}
+`)
+	ana := cfg.Agents[0]
+	ana.ID, ana.Tools, ana.Delegates = "ana", []string{"*"}, []string{"bob"}
+	bob := ana
+	bob.ID, bob.Channels, bob.Delegates = "bob", nil, nil
+	cfg.Agents = []config.Agent{ana, bob}
+	return cfg, c
+}
+
+const delegating = `process plugin.inbound.demo
+  invoke_agent ana
+    chat echo
+    execute_tool delegate
+      process agent.route.bob
+        invoke_agent bob
+          chat echo
+          publish agent.route.ana
+    chat echo
+    publish plugin.outbound.demo
+`
+
+// What agents do for a message is one trace, from the message to the reply.
+func TestTraceOfAMessage(t *testing.T) {
+	cfg, c := tracing(t)
+	h, _ := start(t, cfg)
+	nc := h.Bus().NC
+	replied := outbound(t, nc, 2)
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	traced := nats.NewMsg("plugin.inbound.demo")
+	traced.Data, _ = json.Marshal(bus.Inbound{ID: "m1", From: "zoe", Text: "ask bob"})
+	traced.Header["traceparent"], traced.Header["tracestate"] = []string{parent}, []string{"shop=1"}
+	if err := nc.PublishMsg(traced); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, nc, "plugin.inbound.demo", bus.Inbound{ID: "m2", From: "ben", Text: "ask bob"})
+	replied()
+	bustest.Eventually(t, "two traces are there", func() bool {
+		spans := c.Spans()
+		return len(spans) == 2 && !slices.ContainsFunc(slices.Collect(maps.Values(spans)), func(list []*tracev1.Span) bool { return len(list) != 10 })
+	})
+	for id, spans := range c.Spans() {
+		if diff := cmp.Diff(delegating, telemetrytest.Tree(spans)); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", id, diff)
+		}
+		root := spanNamed(spans, "process plugin.inbound.demo")
+		switch given := id == parent[3:35]; {
+		case given && (hex.EncodeToString(root.ParentSpanId) != parent[36:52] || root.TraceState != "shop=1"):
+			t.Errorf("the message with a trace: got %v", root)
+		case !given && len(root.ParentSpanId) > 0:
+			t.Errorf("the message without one: got %v", root)
+		}
+	}
+	spans := c.Spans()[parent[3:35]]
+	run := telemetrytest.Attributes(spanNamed(spans, "invoke_agent ana"))
+	for key, want := range map[string]string{
+		"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "ana", "agenthost.run.outcome": "settled", "agenthost.run.trigger": "message",
+	} {
+		if run[key] != want {
+			t.Errorf("run: %s is %q, want %q", key, run[key], want)
+		}
+	}
+	if tool := telemetrytest.Attributes(spanNamed(spans, "execute_tool delegate")); tool["agenthost.delegate.agent"] != "bob" || tool["gen_ai.tool.name"] != "delegate" {
+		t.Errorf("tool: got %v", tool)
+	}
+	if out := telemetrytest.Attributes(spanNamed(spans, "publish plugin.outbound.demo")); out["messaging.system"] != "nats" || out["messaging.message.id"] == "" {
+		t.Errorf("reply: got %v", out)
+	}
+	if text := telemetrytest.Tree(spans) + strings.Join(slices.Collect(maps.Values(run)), " "); strings.Contains(text, "zoe") {
+		t.Errorf("the person is in it: %s", text)
+	}
+	if got := c.Resource(); got["service.name"] != "agenthost" || got["service.version"] == "" {
+		t.Errorf("resource: got %v", got)
+	}
+}
+
+func spanNamed(spans []*tracev1.Span, name string) *tracev1.Span {
+	i := slices.IndexFunc(spans, func(s *tracev1.Span) bool { return s.Name == name })
+	if i < 0 {
+		return &tracev1.Span{}
+	}
+	return spans[i]
+}
+
+// A message that says that its trace is not sampled has none, nor what was done for it.
+func TestTraceThatIsNotSampled(t *testing.T) {
+	cfg, c := tracing(t)
+	h, stop := start(t, cfg)
+	replied := outbound(t, h.Bus().NC, 2)
+	traced := nats.NewMsg("plugin.inbound.demo")
+	traced.Data, _ = json.Marshal(bus.Inbound{ID: "m1", From: "zoe", Text: "ask bob"})
+	traced.Header["traceparent"] = []string{"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}
+	if err := h.Bus().NC.PublishMsg(traced); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "m2", From: "ben", Text: "fail"})
+	replied()
+	stop() // and what waits is sent
+	spans := c.Spans()
+	if len(spans) != 1 || len(spans["0af7651916cd43dd8448eb211c80319c"]) > 0 {
+		t.Fatalf("got %v", spans)
+	}
+	for _, list := range spans {
+		run := spanNamed(list, "invoke_agent ana")
+		if run.Status.GetCode() != tracev1.Status_STATUS_CODE_ERROR || telemetrytest.Attributes(run)["error.type"] != "validation" {
+			t.Errorf("a run that failed: got %v", run)
+		}
+	}
+}
+
+// Variables for another program keep no host from serving.
+func TestTracesOfWrongVariables(t *testing.T) {
+	cfg, c := tracing(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+	h, stop := start(t, cfg)
+	replied := outbound(t, h.Bus().NC, 1)
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "m1", From: "zoe", Text: "hello"})
+	if got := replied(); got[0].Text != "hello" {
+		t.Errorf("got %+v", got)
+	}
+	stop()
+	if got := c.Headers(); len(got) > 0 {
+		t.Errorf("traces were sent: %v", got)
+	}
+}

@@ -1,0 +1,125 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/run"
+
+	tracev1 "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+)
+
+// A story is what is known of a run: its events, without what people, models and tools have
+// said.
+type story struct {
+	agent, sid, run string
+	events          []run.Event
+}
+
+// add takes an event down, which may change later.
+func (s *story) add(e *run.Event) {
+	c := run.Event{
+		Type: e.Type, At: e.At, Run: e.Run, Trigger: e.Trigger, Attempt: e.Attempt,
+		Provider: e.Provider, Model: e.Model, Entry: e.Entry, Status: e.Status, Reason: e.Reason, Skipped: e.Skipped, Cost: e.Cost, Priced: e.Priced, MS: e.MS,
+		Call: e.Call, For: e.For, Name: e.Name, OK: e.OK, Source: e.Source, Scope: e.Scope, To: e.To, CorrelationID: e.CorrelationID, Outcome: e.Outcome,
+	}
+	for i := range e.Inputs {
+		c.Inputs = append(c.Inputs, briefly(&e.Inputs[i]))
+	}
+	if e.Usage != nil {
+		c.Usage = new(*e.Usage)
+	}
+	if e.Error != nil {
+		c.Error = new(*e.Error)
+	}
+	if e.Reply != nil {
+		c.Reply = &run.Reply{ID: e.Reply.ID, Kind: e.Reply.Kind, Subject: e.Reply.Subject}
+	}
+	if e.Type == run.ApprovalAnswered {
+		c.Answer = e.Answer
+	}
+	s.events = append(s.events, c)
+}
+
+// briefly is an input without what it says: of a task of another agent only its correlation id
+// is kept. That of a program is in the program's trace.
+func briefly(in *run.Input) run.Input {
+	c := run.Input{ID: in.ID, Subject: in.Subject, Seq: in.Seq, Trace: in.Trace, State: in.State}
+	if strings.HasPrefix(in.Subject, bus.RoutePrefix) {
+		task := struct {
+			Kind          string `json:"kind"`
+			From          string `json:"from"`
+			CorrelationID string `json:"correlation_id"`
+		}{}
+		if json.Unmarshal(in.Envelope, &task) == nil && task.Kind == bus.RouteDelegate && task.From != "" && !strings.HasPrefix(task.From, bus.ProgramPrefix) {
+			c.Envelope = json.RawMessage(task.CorrelationID)
+		}
+	}
+	return c
+}
+
+// whole reports whether the story has its beginning.
+func (s *story) whole() bool {
+	return len(s.events) > 0 && s.events[0].Type == run.Started && s.events[0].Attempt <= 1
+}
+
+// spans are those of a run that is over; none where its trace is not sampled.
+func (s *story) spans(which sampler) []*tracev1.Span {
+	if !s.whole() {
+		return nil
+	}
+	start, end := s.events[0].At, s.events[len(s.events)-1].At
+	inputs := s.events[0].Inputs
+	w := &writer{story: s, calls: map[string]*tracev1.Span{}}
+	if len(inputs) == 0 {
+		w.trace = traceOf(s.run, start)
+		if !which.begins(w.trace) {
+			return nil
+		}
+		w.run = w.span(spanID{}, spanOf("run", s.run), "invoke_agent "+s.agent, tracev1.Span_SPAN_KIND_INTERNAL, start, end)
+	} else if !w.begin(inputs, which, start, end) {
+		return nil
+	}
+	w.describeRun()
+	for i := range s.events {
+		w.event(i, &s.events[i])
+	}
+	w.total()
+	return w.all
+}
+
+// begin makes the spans of the message and of the run. As everywhere, a run is in the trace of
+// its last message; it is linked to those of the others.
+func (w *writer) begin(inputs []run.Input, which sampler, start, end time.Time) (sampled bool) {
+	last := &inputs[len(inputs)-1]
+	p, ok := parse(last.Trace)
+	own := spanOfInput(last.Subject, last.Seq)
+	switch {
+	case !ok: // it came without a trace, or while no traces were made
+		p = parent{trace: traceOf(last.Subject+" "+strconv.FormatUint(last.Seq, 10), start)}
+		p.sampled = which.begins(p.trace)
+	case p.span == own: // it has begun here
+		p.span = spanID{}
+	case len(last.Envelope) > 0: // a task: its parent is the call of the agent that asked
+		p.sampled, p.span = which.takes(p), spanOf("call", string(last.Envelope))
+	default:
+		p.sampled = which.takes(p)
+	}
+	if !p.sampled {
+		return false
+	}
+	w.trace = p.trace
+	input := w.span(p.span, own, "process "+destination(last.Subject), tracev1.Span_SPAN_KIND_CONSUMER, start, end)
+	input.TraceState = last.State
+	w.on(input).messaging("process", last.Subject, last.ID).number("agenthost.message.sequence", int64(last.Seq))
+	for i := range inputs[:len(inputs)-1] {
+		if other, ok := parse(inputs[i].Trace); ok {
+			input.Links = append(input.Links, &tracev1.Span_Link{TraceId: other.trace[:], SpanId: other.span[:], TraceState: inputs[i].State})
+		}
+	}
+	w.run = w.span(own, spanOf("run", w.story.run), "invoke_agent "+w.story.agent, tracev1.Span_SPAN_KIND_INTERNAL, start, end)
+	return true
+}

@@ -1,0 +1,210 @@
+// Package telemetry exports what runs have done as traces of OpenTelemetry.
+//
+// The spans are made of the events in the logs of the sessions once a run is over, so that
+// they are whole whichever hosts the run went through, and cost a run that is not traced
+// nothing. Their ids follow from the ids of what they stand for: what agents do for each other
+// is joined without more on the wire than the traceparent of the message that began it.
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"sync"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/run"
+	"agenthost/session"
+
+	"github.com/rs/zerolog"
+	tracev1 "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+)
+
+// mostOpen bounds the runs whose events are kept until they end. Beyond that they are read
+// from their logs.
+const mostOpen = 4096
+
+// History reads the log of a session.
+type History func(ctx context.Context, agent, sid string) iter.Seq2[session.Fact, error]
+
+// Traces makes spans of what is committed, and sends them.
+type Traces struct {
+	settings settings
+	resource resource
+	history  History
+	log      zerolog.Logger
+	few      zerolog.Logger
+
+	spans chan []*tracev1.Span
+	late  chan ended
+
+	mu   sync.Mutex
+	open map[string]*story // by runs
+}
+
+// ended is a run of which not all was seen here.
+type ended struct{ agent, sid, run string }
+
+// Options are what Open needs to know.
+type Options struct {
+	Getenv  func(string) string
+	Host    string
+	Version string
+	Log     zerolog.Logger
+	History History
+}
+
+// Open reads the variables of OpenTelemetry. Without an endpoint for traces it returns nil,
+// for which all methods do nothing.
+func Open(opt Options) (*Traces, error) {
+	s, on, err := read(opt.Getenv)
+	if err != nil || !on {
+		return nil, err
+	}
+	return &Traces{
+		settings: s, resource: newResource(s, opt.Host, opt.Version), history: opt.History, log: opt.Log, few: bus.Few(opt.Log),
+		spans: make(chan []*tracev1.Span, s.queue), late: make(chan ended, s.queue), open: map[string]*story{},
+	}, nil
+}
+
+// Begin is the traceparent of a message that came without one: the same whichever host takes it.
+func (t *Traces) Begin(subject string, seq uint64, stored time.Time) string {
+	if t == nil {
+		return ""
+	}
+	p := parent{trace: traceOf(subject, stored), span: spanOfInput(subject, seq)}
+	p.sampled = t.settings.sampler.begins(p.trace)
+	return p.String()
+}
+
+// Committed hears of every commit to a session.
+func (t *Traces) Committed(subject, id string, events []run.Event) {
+	if t == nil || id == "" {
+		return
+	}
+	agent, sid, _ := strings.Cut(strings.TrimPrefix(subject, "agent.session."), ".")
+	over := false
+	t.mu.Lock()
+	s := t.open[id]
+	if s == nil {
+		if len(t.open) >= mostOpen {
+			clear(t.open)
+		}
+		s = &story{agent: agent, sid: sid, run: id}
+		t.open[id] = s
+	}
+	for i := range events {
+		s.add(&events[i])
+		over = over || events[i].Type == run.Finished
+	}
+	if over {
+		delete(t.open, id)
+	}
+	t.mu.Unlock()
+	switch {
+	case !over:
+	case s.whole():
+		t.send(s)
+	default:
+		select {
+		case t.late <- ended{agent, sid, id}:
+		default:
+			t.dropped()
+		}
+	}
+}
+
+func (t *Traces) send(s *story) {
+	spans := s.spans(t.settings.sampler)
+	if len(spans) == 0 {
+		return
+	}
+	select {
+	case t.spans <- spans:
+	default:
+		t.dropped()
+	}
+}
+
+func (t *Traces) dropped() {
+	t.few.Warn().Msg("traces: the queue is full; spans are dropped. OTEL_BSP_MAX_QUEUE_SIZE bounds it")
+}
+
+// readLate sends the spans of a run that another host has begun.
+func (t *Traces) readLate(ctx context.Context, e ended) {
+	ctx, cancel := context.WithTimeout(ctx, t.settings.timeout)
+	defer cancel()
+	s := &story{agent: e.agent, sid: e.sid, run: e.run}
+	for fact, err := range t.history(ctx, e.agent, e.sid) {
+		if err != nil {
+			t.few.Warn().Err(err).Str("run", e.run).Msg("traces: read a run that began elsewhere")
+			return
+		}
+		if fact.Of == e.run {
+			s.add(&fact.Event)
+		}
+	}
+	t.send(s)
+}
+
+// Run sends spans until ctx ends, and what is left then.
+func (t *Traces) Run(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	out := newExporter(t.settings, t.resource)
+	t.log.Info().Str("to", withoutLogin(t.settings.url)).Msg("traces are sent")
+	var batch []*tracev1.Span
+	flush := func(ctx context.Context) {
+		if len(batch) == 0 {
+			return
+		}
+		err := out.export(ctx, batch)
+		if err != nil && errors.Is(ctx.Err(), context.Canceled) { // the host ends: once more then
+			return
+		}
+		if err != nil {
+			t.few.Error().Err(err).Int("spans", len(batch)).Msg("traces: a batch could not be sent and is dropped")
+		}
+		batch = nil
+	}
+	tick := time.NewTicker(t.settings.delay)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			t.rest(context.WithoutCancel(ctx), &batch, flush)
+			return ctx.Err()
+		case spans := <-t.spans:
+			if batch = append(batch, spans...); len(batch) >= t.settings.batch {
+				flush(ctx)
+			}
+		case e := <-t.late:
+			t.readLate(ctx, e)
+		case <-tick.C:
+			flush(ctx)
+		}
+	}
+}
+
+// lastWithin is how long a host that ends waits for a collector.
+const lastWithin = 3 * time.Second
+
+// rest sends what waits when the host ends.
+func (t *Traces) rest(ctx context.Context, batch *[]*tracev1.Span, flush func(context.Context)) {
+	ctx, cancel := context.WithTimeout(ctx, lastWithin)
+	defer cancel()
+	for {
+		select {
+		case e := <-t.late:
+			t.readLate(ctx, e)
+		case spans := <-t.spans:
+			*batch = append(*batch, spans...)
+		default:
+			flush(ctx)
+			return
+		}
+	}
+}
