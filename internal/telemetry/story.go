@@ -61,9 +61,13 @@ func briefly(in *run.Input) run.Input {
 	return c
 }
 
-// whole reports whether the story has its beginning.
+// whole reports whether the story has its beginning: that which brings the messages, or the
+// first try of a run that has none.
 func (s *story) whole() bool {
-	return len(s.events) > 0 && s.events[0].Type == run.Started && s.events[0].Attempt <= 1
+	if len(s.events) == 0 || s.events[0].Type != run.Started {
+		return false
+	}
+	return len(s.events[0].Inputs) > 0 || s.events[0].Attempt <= 1
 }
 
 // spans are those of a run that is over; none where its trace is not sampled.

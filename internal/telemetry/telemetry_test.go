@@ -174,6 +174,20 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
+// A run whose first try its host committed nothing of begins with its second.
+func TestSpansOfASecondTry(t *testing.T) {
+	t.Parallel()
+	c := telemetrytest.NewCollector(t)
+	tr, stop := traces(t, c, new(bustest.LogBuffer), nil, nil)
+	first := begun()
+	first.Attempt = 2
+	tr.Committed(subject, "r1", append([]run.Event{first}, worked()...))
+	stop()
+	if diff := cmp.Diff(drawn, telemetrytest.Tree(c.Spans()[parent[3:35]])); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // A collector that may take a batch later is asked again; what it refuses is said, once a batch.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
