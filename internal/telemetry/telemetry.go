@@ -154,56 +154,63 @@ func (t *Traces) Run(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	out := newExporter(t.settings, t.resource)
 	t.log.Info().Str("to", withoutLogin(t.settings.url)).Msg("traces are sent")
-	var batch []*tracev1.Span
-	flush := func(ctx context.Context) {
-		if len(batch) == 0 {
-			return
-		}
-		err := out.export(ctx, batch)
-		if err != nil && errors.Is(ctx.Err(), context.Canceled) { // the host ends: once more then
-			return
-		}
-		if err != nil {
-			t.few.Error().Err(err).Int("spans", len(batch)).Msg("traces: a batch could not be sent and is dropped")
-		}
-		batch = nil
-	}
+	b := &batch{Traces: t, exporter: newExporter(t.settings, t.resource)}
 	tick := time.NewTicker(t.settings.delay)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			t.rest(context.WithoutCancel(ctx), &batch, flush)
+			b.rest(context.WithoutCancel(ctx))
 			return ctx.Err()
 		case spans := <-t.spans:
-			if batch = append(batch, spans...); len(batch) >= t.settings.batch {
-				flush(ctx)
+			if b.spans = append(b.spans, spans...); len(b.spans) >= t.settings.batch {
+				b.send(ctx)
 			}
 		case e := <-t.late:
 			t.readLate(ctx, e)
 		case <-tick.C:
-			flush(ctx)
+			b.send(ctx)
 		}
 	}
+}
+
+// A batch is what is sent at once.
+type batch struct {
+	*Traces
+	exporter *exporter
+	spans    []*tracev1.Span
+}
+
+func (b *batch) send(ctx context.Context) {
+	if len(b.spans) == 0 {
+		return
+	}
+	err := b.exporter.export(ctx, b.spans)
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) { // the host ends: rest tries once more
+		return
+	}
+	if err != nil {
+		b.few.Error().Err(err).Int("spans", len(b.spans)).Msg("traces: a batch could not be sent and is dropped")
+	}
+	b.spans = nil
 }
 
 // lastWithin is how long a host that ends waits for a collector.
 const lastWithin = 3 * time.Second
 
 // rest sends what waits when the host ends.
-func (t *Traces) rest(ctx context.Context, batch *[]*tracev1.Span, flush func(context.Context)) {
+func (b *batch) rest(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lastWithin)
 	defer cancel()
 	for {
 		select {
-		case e := <-t.late:
-			t.readLate(ctx, e)
-		case spans := <-t.spans:
-			*batch = append(*batch, spans...)
+		case e := <-b.late:
+			b.readLate(ctx, e)
+		case spans := <-b.Traces.spans:
+			b.spans = append(b.spans, spans...)
 		default:
-			flush(ctx)
+			b.send(ctx)
 			return
 		}
 	}
