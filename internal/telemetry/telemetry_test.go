@@ -100,6 +100,11 @@ func TestSpansOfARun(t *testing.T) {
 	if diff := cmp.Diff(drawn, telemetrytest.Tree(spans)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	for _, s := range spans {
+		if s.EndTimeUnixNano <= s.StartTimeUnixNano {
+			t.Errorf("%s takes no time", s.Name)
+		}
+	}
 	var all strings.Builder
 	by := map[string]*tracev1.Span{}
 	for _, s := range spans {
