@@ -30,10 +30,29 @@ func serveEffects(file string) error {
 					return nil, err
 				}
 				<-time.After(100 * time.Millisecond) // the host may die here
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil
+				return done(), nil
 			})
 	}
+	stick := func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		before, err := os.Stat(file)
+		if err == nil {
+			err = appendLine(file, "notes.stick {}")
+		}
+		if err == nil && before.Size() == 0 {
+			<-ctx.Done()
+			err = ctx.Err()
+		}
+		return done(), err
+	}
+	// Its first call is not answered, so that its host dies in it.
+	s.AddTool(&mcp.Tool{
+		Name: "stick", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}, InputSchema: map[string]any{"type": "object"},
+	}, stick)
 	return s.Run(context.Background(), &mcp.StdioTransport{})
+}
+
+func done() *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}
 }
 
 // appendLine adds a line in one write, beside other processes.
@@ -47,8 +66,9 @@ func appendLine(file, line string) error {
 	return err
 }
 
-// effectSource is the mcp: of a server that is this test, and its file.
-func effectSource(t testing.TB) (yaml, file string) {
+// effectSource is the mcp: of a server that is this test, and its file. With trust
+// its word counts which of its tools may run twice.
+func effectSource(t testing.TB, trust bool) (yaml, file string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -56,7 +76,7 @@ func effectSource(t testing.TB) (yaml, file string) {
 	}
 	file = filepath.Join(t.TempDir(), "effects")
 	writeFile(t, file, "")
-	return fmt.Sprintf("mcp: {notes: {command: [%q], env: {%s: %q}}}", self, effectsVar, file), file
+	return fmt.Sprintf("mcp: {notes: {command: [%q], env: {%s: %q}, trust: %t}}", self, effectsVar, file, trust), file
 }
 
 // readEffects counts the lines of a file.

@@ -106,6 +106,45 @@ func serveLook(t testing.TB, address string, look micro.HandlerFunc) (stop func(
 	return nc.Close
 }
 
+// A call of an MCP server's tool that its host did not survive runs again where the
+// server says that it only reads, if the configuration trusts the server.
+func TestCallOfAServerAfterACrash(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		trust   bool
+		reply   string
+		effects int
+	}{
+		"trusted": {true, "done", 2},
+		"not":     {false, "interrupted; its outcome is unknown", 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source, file := effectSource(t, tt.trust)
+			w := plan{
+				scripts: map[string]string{"main": "rules:\n  - {after_tool: \"*\", text: \"${result}\"}\n  - {tool_calls: [{name: notes.stick, args: {}}]}\n"},
+				sources: source,
+				agents:  []string{`{id: ana, model: main, channels: [chat], tools: ["notes.*"], permissions: {"notes.*": allow}}`},
+			}.open(t)
+			first := newHost(t, w.config, "a")
+			first.start()
+			await(t, "the host", func() bool { return first.logged(`"ready"`) })
+			w.tell(t, bus.Inbound{ID: "stick", From: "ana", Text: "stick"})
+			await(t, "the call", func() bool { return fileSize(t, file) > 0 })
+			first.kill()
+			newHost(t, w.config, "a").start()
+			await(t, "the reply", func() bool { return len(w.heard(bus.KindReply)["stick"]) == 1 })
+			if got := w.heard(bus.KindReply)["stick"][0].Text; got != tt.reply {
+				t.Errorf("the reply is %q, want %q", got, tt.reply)
+			}
+			if got := readEffects(t, file)["notes.stick {}"]; got != tt.effects {
+				t.Errorf("the tool ran %d times, want %d", got, tt.effects)
+			}
+		})
+	}
+}
+
 // notesScript calls three tools for every text: two at once, then one more. No
 // two calls are the same, so that their effects can be told apart.
 const notesScript = `rules:
@@ -117,7 +156,7 @@ const notesScript = `rules:
 func TestFilesAndServersOfKilledHosts(t *testing.T) {
 	t.Parallel()
 	rng := newRand(t)
-	source, file := effectSource(t)
+	source, file := effectSource(t, true)
 	w := plan{
 		scripts: map[string]string{"main": notesScript}, sources: source,
 		agents: []string{`{id: ana, model: main, channels: [chat], tools: [write_file, "notes.*"], permissions: {write_file: allow, "notes.*": allow}}`},

@@ -15,6 +15,8 @@ type MCPConfig struct {
 	// Prompts offers tools that list and fill in the server's prompts; default
 	// false.
 	Prompts bool `yaml:"prompts,omitempty" json:"prompts,omitempty"`
+	// Trust believes the server which of its tools are harmless; default false.
+	Trust bool `yaml:"trust,omitempty" json:"trust,omitempty"`
 }
 
 // OAuthConfig is `oauth:` of an MCP server.

@@ -130,7 +130,7 @@ func TestMCPLogin(t *testing.T) {
 http: {listen: ""}
 models: {m: {provider: scripted, script: rules.yaml}}
 agents: [{id: ana, tools: ["wiki.*"]}]
-mcp: {wiki: {url: %q}}
+mcp: {wiki: {url: %q, trust: true}}
 `, wiki(t)))
 	folder := filepath.Join("kept", "mcp")
 	for _, flags := range [][]string{nil, {"--json"}} {

@@ -81,7 +81,7 @@ func (p *Pool) Change(servers map[string]tools.MCPConfig) (clients []*Client, ap
 		if peers[print] == nil {
 			peers[print] = newPeer(servers[name], name, p.opts)
 		}
-		clients = append(clients, &Client{name: name, peer: peers[print]})
+		clients = append(clients, &Client{name: name, trust: servers[name].Trust, peer: peers[print]})
 	}
 	return clients, func() { p.apply(clients, peers) }
 }
@@ -106,8 +106,9 @@ func (p *Pool) apply(clients []*Client, peers map[string]*peer) {
 	}
 }
 
-// fingerprint is equal for configurations that mean the same server.
+// fingerprint is equal for configurations that mean the same server, trusted or not.
 func fingerprint(cfg tools.MCPConfig) string {
+	cfg.Trust = false
 	text, _ := json.Marshal(cfg) // of plain values, with sorted keys: never fails
 	return string(text)
 }
@@ -152,8 +153,9 @@ func (p *Pool) Run(ctx context.Context) error {
 // A Client is a configured server as a source of tools. Only its Await,
 // AwaitTool and tools block.
 type Client struct {
-	name string
-	peer *peer
+	name  string
+	trust bool // its word that a tool is harmless counts
+	peer  *peer
 }
 
 var _ tools.Source = (*Client)(nil)
@@ -193,9 +195,12 @@ func (c *Client) AwaitTool(ctx context.Context, tool string) error {
 // while it cannot be reached: Faults says why.
 func (c *Client) Tools() []tools.Tool {
 	c.peer.wake()
-	listed := c.peer.state().tools
-	named := make([]tools.Tool, len(listed))
-	for i, t := range listed {
+	now := c.peer.state()
+	named := make([]tools.Tool, len(now.tools))
+	for i, t := range now.tools {
+		if !c.trust && now.ofServer(t.Name) {
+			t.ReadOnly, t.Rerun = false, false
+		}
 		theirs := t
 		t.Name = c.name + "." + theirs.Name
 		t.Source = c.Name()

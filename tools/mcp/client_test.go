@@ -22,6 +22,7 @@ import (
 func TestToolsAreListed(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, cfg tools.MCPConfig) {
+		cfg.Trust = true
 		w := openOne(t, cfg, mcp.Options{})
 		echo := w.tool("s.echo")
 		want := tools.Tool{Name: "s.echo", Description: "Says it again.", Source: `mcp server "s"`, ReadOnly: true, Rerun: true}
@@ -46,6 +47,53 @@ func TestToolsAreListed(t *testing.T) {
 			t.Errorf("faults: %v", faults)
 		}
 	})
+}
+
+// What a server says of its own tools is believed of one that the configuration
+// trusts, and of no other. The same server may go by both kinds of name.
+func TestTrustedServerSaysWhatIsHarmless(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, cfg tools.MCPConfig) {
+		cfg.Resources = true
+		trusted := cfg
+		trusted.Trust = true
+		w := open(t, map[string]tools.MCPConfig{"doubted": cfg, "trusted": trusted}, mcp.Options{})
+		w.pool.Await(t.Context())
+		type traits struct{ ReadOnly, Rerun bool }
+		got := map[string]traits{}
+		for _, c := range w.pool.Clients() {
+			for _, tool := range c.Tools() {
+				got[tool.Name] = traits{tool.ReadOnly, tool.Rerun}
+			}
+		}
+		for name, want := range map[string]traits{
+			"doubted.echo": {}, "doubted.put": {}, "doubted.replace": {}, "doubted.list_resources": {true, true},
+			"trusted.echo": {true, true}, "trusted.put": {false, true}, "trusted.replace": {}, "trusted.list_resources": {true, true},
+		} {
+			if have, ok := got[name]; !ok || have != want {
+				t.Errorf("%s: got %+v, %t, want %+v", name, have, ok, want)
+			}
+		}
+	})
+}
+
+// A server goes on where only the trust in it has changed.
+func TestTrustThatChangesStartsNoServer(t *testing.T) {
+	t.Parallel()
+	cfg := stdio("server")
+	w := openOne(t, cfg, mcp.Options{})
+	before := w.run("s.pid", `{}`)
+	for _, trust := range []bool{true, false} {
+		cfg.Trust = trust
+		_, apply := w.pool.Change(map[string]tools.MCPConfig{"s": cfg})
+		apply()
+		if echo := w.tool("s.echo"); echo.ReadOnly != trust || echo.Rerun != trust {
+			t.Errorf("trust %t: %+v", trust, echo)
+		}
+	}
+	if after := w.run("s.pid", `{}`); after.Text != before.Text {
+		t.Errorf("process %s, before %s", after.Text, before.Text)
+	}
 }
 
 func TestProgress(t *testing.T) {

@@ -33,7 +33,7 @@ func TestCutAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := openShop(t)
-			w := openOne(t, tools.MCPConfig{URL: s.url}, mcp.Options{})
+			w := openOne(t, tools.MCPConfig{URL: s.url, Trust: true}, mcp.Options{})
 			held := s.hold(w.tool("s.pay"), 2)
 			for at, all := 0, every; at <= all; at += every {
 				text, length := fmt.Sprintf("pay %d", at), make(chan int, 1)

@@ -234,7 +234,7 @@ func TestInteropFilesystem(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "big"), big, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := openOne(t, tools.MCPConfig{Command: []string{"node", mainFile(t, "server-filesystem"), folder}}, mcp.Options{})
+	w := openOne(t, tools.MCPConfig{Command: []string{"node", mainFile(t, "server-filesystem"), folder}, Trust: true}, mcp.Options{})
 	at := func(name string) string { return filepath.Join(folder, name) }
 	steps := []struct {
 		tool string

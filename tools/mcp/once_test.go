@@ -418,7 +418,10 @@ func TestOnlyASafeToolRunsAgain(t *testing.T) {
 	for name, cut := range cuts {
 		t.Run(name, func(t *testing.T) {
 			s := openShop(t)
-			w := openOne(t, tools.MCPConfig{URL: s.url}, mcp.Options{})
+			doubting := openOne(t, tools.MCPConfig{URL: s.url}, mcp.Options{})
+			s.answersOnce("doubted", cut)
+			s.wantUnknown(sell(doubting.tool("s.look"), order{Text: "doubted"}))
+			w := openOne(t, tools.MCPConfig{URL: s.url, Trust: true}, mcp.Options{})
 			s.answersOnce("paid", cut)
 			s.wantUnknown(sell(w.tool("s.pay"), order{Text: "paid"}))
 			s.answersOnce("looked", cut)
@@ -434,7 +437,7 @@ func TestOnlyASafeToolRunsAgain(t *testing.T) {
 func TestSafeCallsOfAForgottenSession(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
-	w := openOne(t, tools.MCPConfig{URL: s.url}, mcp.Options{})
+	w := openOne(t, tools.MCPConfig{URL: s.url, Trust: true}, mcp.Options{})
 	held := s.hold(w.tool("s.look"), 2)
 	s.answersOnce("refused", answerStatus(http.StatusNotFound, ""))
 	s.wantDid(sell(w.tool("s.pay"), order{Text: "refused"}))

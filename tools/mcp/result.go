@@ -29,7 +29,7 @@ func convert(listed []*sdk.Tool) (l listing) {
 				l.faults = append(l.faults, tools.Fault{Tool: t.Name, Err: err})
 			}
 		}
-		if a := t.Annotations; a != nil {
+		if a := t.Annotations; a != nil { // that they are true is for the client to believe
 			tool.ReadOnly = a.ReadOnlyHint
 			destructive := a.DestructiveHint == nil || *a.DestructiveHint
 			tool.Rerun = a.ReadOnlyHint || a.IdempotentHint && !destructive
@@ -44,6 +44,13 @@ type listing struct {
 	tools  []tools.Tool
 	faults []tools.Fault  // without Source
 	own    map[string]own // those of tools that the server does not have itself
+}
+
+// ofServer reports whether it is the server that has the tool, and not the host that
+// makes it.
+func (l listing) ofServer(tool string) bool {
+	_, own := l.own[tool]
+	return !own
 }
 
 func (l listing) same(other listing) bool {
