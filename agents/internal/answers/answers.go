@@ -62,11 +62,16 @@ func (c Reader) Meant(it *message.Item, r *run.Run) (sig run.Signal, ok bool) {
 // askedBefore are the calls that wait for a person and had asked when it came.
 func (c Reader) askedBefore(it *message.Item, open []run.Call) (people []run.Call) {
 	for _, call := range open {
-		if call.Asked != run.ForDelegate && (it.Origin.Guest() || it.Input.Seq > call.Newest) {
+		if call.Asked != run.ForDelegate && Before(call, it) {
 			people = append(people, call)
 		}
 	}
 	return people
+}
+
+// Before reports whether a call had asked when it came.
+func Before(call run.Call, it *message.Item) bool {
+	return it.Origin.Guest() || it.Input.Seq > call.Newest
 }
 
 // WaitingCall finds the call that waits under a wait id, or under its own.

@@ -28,6 +28,7 @@ type liveAsk struct {
 	call    run.Call // in the shape of a question, to read answers by
 	answer  chan string
 	dismiss context.CancelFunc // no answer will come
+	noticed bool               // a person was told what their message waits for
 }
 
 // liveAsks are the questions of tools that run.
@@ -63,7 +64,7 @@ func (c *Conversation) Ask(ctx context.Context, call tools.Call, prompt string, 
 	defer dismiss()
 	question := &liveAsk{
 		dismiss: dismiss,
-		call:    run.Call{Asked: run.ForQuestion, Options: options, Wait: ask.NewToken()},
+		call:    run.Call{Asked: run.ForQuestion, Prompt: prompt, Options: options, Wait: ask.NewToken(), Newest: c.newest},
 		answer:  make(chan string, 1),
 	}
 	question.id = c.WaitID(call.Run, question.call)
@@ -146,7 +147,7 @@ func (a *liveAsk) answeredBy(book texts.Book, it *message.Item, only bool) (stri
 		text = route.Text
 	case it.Origin.Inbound.Answers != "" && it.Origin.Inbound.Answers != a.id:
 		return "", false
-	case it.Origin.Inbound.Answers == "" && (!only || message.Order(it.Origin.Inbound) != "" || it.Changes()):
+	case it.Origin.Inbound.Answers == "" && (!only || !a.before(it) || message.Order(it.Origin.Inbound) != "" || it.Changes()):
 		return "", false
 	default:
 		text = it.Origin.Inbound.Text
@@ -156,6 +157,36 @@ func (a *liveAsk) answeredBy(book texts.Book, it *message.Item, only bool) (stri
 	}
 	sig, ok := answers.Said(book, run.Signal{}, a.call, text, true)
 	return sig.Answer, ok
+}
+
+// unfitForLive says why it is no answer to the question of a tool that it names; nil when
+// it names none, or is one. Called with the lock held.
+func (c *Conversation) unfitForLive(it *message.Item) *run.Error {
+	for _, question := range c.live {
+		if it.Origin.Inbound == nil || it.Origin.Inbound.Answers != question.id {
+			continue
+		}
+		if _, ok := question.answeredBy(c.Book(it), it, true); !ok {
+			return c.reader().NoAnswer(it, run.ForQuestion, question.call.Options)
+		}
+	}
+	return nil
+}
+
+// before reports whether the question was asked before it came.
+func (a *liveAsk) before(it *message.Item) bool { return answers.Before(a.call, it) }
+
+// untold is the question of a tool that a message waits for, if the person has yet to be
+// told so; from now on they have been. Called with the lock held.
+func (c *Conversation) untold(it *message.Item) *liveAsk {
+	if len(c.live) == 0 || it.Origin.Inbound == nil || it.Changes() || !c.live[0].before(it) {
+		return nil
+	}
+	if slices.ContainsFunc(c.live, func(a *liveAsk) bool { return a.noticed }) {
+		return nil
+	}
+	c.live[0].noticed = true
+	return c.live[0]
 }
 
 // DismissAsks ends the questions of tools that wait: their answers would come to another

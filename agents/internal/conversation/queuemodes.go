@@ -55,6 +55,12 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 		c.takeOut(it)
 		return interjection{it: it, sig: sig}, true
 	}
+	if why := c.unfitForLive(it); why != nil {
+		return interjection{it: it, refusal: why}, true
+	}
+	if len(c.live) > 0 && mode != session.Interrupt && c.mayAnswer(it) {
+		return interjection{it: it, elsewhere: true}, true
+	}
 	switch mode {
 	case session.Steer:
 		if slices.ContainsFunc(c.Queue[:at], c.keepsBack) {
@@ -64,7 +70,7 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 			return interjection{it: it, elsewhere: true}, true
 		}
 		c.takeOut(it)
-		return interjection{it: it, sig: run.Signal{
+		return interjection{it: it, waits: c.untold(it), sig: run.Signal{
 			Kind: run.Submit, At: time.Now(), Run: "steer:" + it.Input.ID, Inputs: []run.Input{it.Input}, Join: true,
 		}}, true
 	case session.Interrupt:
@@ -75,6 +81,9 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 		return interjection{sig: run.Signal{
 			Kind: run.Abort, At: time.Now(), Run: left.ID, By: "interrupt", Reason: c.Book(it).Say("stopped_for_newer"),
 		}}, true
+	}
+	if question := c.untold(it); question != nil {
+		return interjection{it: it, waits: question, stays: true}, true
 	}
 	return none, false
 }

@@ -15,6 +15,7 @@ import (
 	"agenthost/agents/internal/profile"
 	"agenthost/agents/internal/takeover"
 	"agenthost/bus"
+	"agenthost/internal/texts"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -212,12 +213,21 @@ func (c *Conversation) turnDown(it *message.Item, left *run.Run) {
 func (c *Conversation) notice(it *message.Item, left *run.Run) {
 	text, book := c.Texts().Say("waiting"), c.Book(it)
 	if calls := left.Open(); len(calls) > 0 {
-		text = book.Say("waiting_for_answer", "question", strings.TrimRight(calls[0].Prompt, ".。"))
+		text = waitingFor(book, calls[0])
 		if calls[0].Asked == run.ForDelegate {
 			text = book.Say("waiting_for_agent", "agent", profile.Title(calls[0].To))
 		}
 	}
 	c.say(it, run.Reply{Kind: run.KindNotice, Text: text}, func(bool) {})
+}
+
+// noticeLive is notice for the question of a tool at work.
+func (c *Conversation) noticeLive(it *message.Item, question *liveAsk) {
+	c.say(it, run.Reply{Kind: run.KindNotice, Text: waitingFor(c.Book(it), question.call)}, func(bool) {})
+}
+
+func waitingFor(book texts.Book, call run.Call) string {
+	return book.Say("waiting_for_answer", "question", strings.TrimRight(call.Prompt, ".。"))
 }
 
 // say answers an input outside of any run. The same input gets the same answer under the

@@ -1,0 +1,99 @@
+package engine_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/session"
+	"agenthost/tools"
+)
+
+// asksOnTheWay is a tool that asks which colour while it runs.
+func asksOnTheWay(w **world) tools.Tool {
+	return tools.Tool{
+		Name: "pay", Schema: anything, ReadOnly: true,
+		Run: func(ctx context.Context, call tools.Call) (tools.Result, error) {
+			got, err := (*w).fleet.Ask(ctx, call, "Which?", []string{"Red", "Blue"})
+			return tools.Result{Text: got}, err
+		},
+	}
+}
+
+const stillWaiting = "I'm still waiting for your answer (Which?). I'll reply to this right after."
+
+// What is no answer to the question of a tool at work waits, and one notice says for what.
+func TestNoticeWhileAToolAsks(t *testing.T) {
+	t.Parallel()
+	for name, queue := range map[string]session.Queue{"followup": session.Followup, "steer": session.Steer} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var w *world
+			w = newWorld(t, bot("ana", script(paying), has(asksOnTheWay(&w)), func(a *actor) { a.cfg.Session.Queue = queue }))
+			w.say("ana", bus.Inbound{Text: "pay"})
+			w.expect("question", "Which?")
+			w.say("ana", bus.Inbound{Text: "green"})
+			w.expect("notice", stillWaiting)
+			w.say("ana", bus.Inbound{Text: "purple"})
+			w.say("ana", bus.Inbound{Text: "blue"})
+			if queue == session.Followup {
+				w.expect("reply", "It says: Blue")
+				w.expect("reply", "You said: green")
+				w.expect("reply", "You said: purple")
+			} else { // they have joined the run
+				w.expect("reply", "You said: purple")
+			}
+			w.settled()
+			w.silent()
+		})
+	}
+}
+
+// An answer that names the question of a tool at work and is none of its options is
+// refused at once, and the question stays open.
+func TestUnfitAnswerWhileAToolAsks(t *testing.T) {
+	t.Parallel()
+	var w *world
+	w = newWorld(t, bot("ana", script(paying), has(asksOnTheWay(&w))))
+	w.say("ana", bus.Inbound{Text: "pay"})
+	q := w.expect("question", "Which?")
+	w.eventually("in the list of what waits", func() bool {
+		waiting, err := agents.AllWaiting(t.Context(), w.bus.JS)
+		return err == nil && len(waiting) == 1
+	})
+	w.say("ana", bus.Inbound{Text: "green", Answers: q.Call})
+	w.expect("error", "This doesn't answer the question, which is still open. Please reply with one of: Red, Blue.")
+	w.say("ana", bus.Inbound{Text: "red", Answers: q.Call})
+	w.expect("reply", "It says: Red")
+	w.settled()
+	w.silent()
+}
+
+// What was said before a tool at work asks is no answer to it, and waits without a word.
+func TestSaidBeforeAToolAsks(t *testing.T) {
+	t.Parallel()
+	var w *world
+	var begun atomic.Bool
+	proceed := make(chan struct{})
+	asks := asksOnTheWay(&w)
+	ask := asks.Run
+	asks.Run = func(ctx context.Context, call tools.Call) (tools.Result, error) {
+		begun.Store(true)
+		<-proceed
+		return ask(ctx, call)
+	}
+	w = newWorld(t, bot("ana", script(paying), has(asks)))
+	w.say("ana", bus.Inbound{Text: "pay"})
+	w.eventually("the tool is at work", begun.Load)
+	w.say("ana", bus.Inbound{Text: "blue"})
+	w.eventually("the message waits", func() bool { return w.fleet.Status()[0].Queued == 1 })
+	close(proceed)
+	w.expect("question", "Which?")
+	w.say("ana", bus.Inbound{Text: "red"})
+	w.expect("reply", "It says: Red")
+	w.expect("reply", "You said: blue")
+	w.settled()
+	w.silent()
+}
