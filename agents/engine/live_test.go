@@ -97,3 +97,37 @@ func TestSaidBeforeAToolAsks(t *testing.T) {
 	w.settled()
 	w.silent()
 }
+
+// The question of a tool does not outlive its host, and is not listed any more once the
+// call has been given up.
+func TestQuestionOfAToolAtWorkDiesWithItsHost(t *testing.T) {
+	var w *world
+	inCrashWorld(t, func(c *crashWorld) {
+		w = c.world
+		c.model.call = "pay"
+		waiting := func() int {
+			list, err := agents.AllWaiting(c.t.Context(), c.js)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			return len(list)
+		}
+		c.tell("pay")
+		c.pass()
+		if n := waiting(); n != 1 {
+			c.t.Fatalf("%d questions wait, want 1", n)
+		}
+		c.expect("question", "Which?")
+		c.crash()
+		if n := waiting(); n != 1 {
+			c.t.Fatalf("%d questions are left behind, want 1", n)
+		}
+		c.begin()
+		c.expect("reply", "pay")
+		c.pass()
+		if n := waiting(); n != 0 {
+			c.t.Errorf("%d questions wait, want none", n)
+		}
+		c.settled()
+	}, has(asksOnTheWay(&w)))
+}

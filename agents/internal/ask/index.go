@@ -47,6 +47,7 @@ type asked struct {
 	number          int
 	at              time.Time
 	chat            string // the place that has the conversation
+	atWork          bool   // by a tool that runs
 }
 
 func (a asked) waiting(key session.Key) Waiting {
@@ -108,7 +109,7 @@ func (q *Index) add(w Waiting) {
 	q.asks(w)
 	if !isAway(w) {
 		key := session.Key(w.Session)
-		q.own[key] = append(q.own[key], asked{w.ID, w.Agent, w.Kind, w.Options, w.Number, w.AskedAt, chatOf(w)})
+		q.own[key] = append(q.own[key], asked{w.ID, w.Agent, w.Kind, w.Options, w.Number, w.AskedAt, chatOf(w), w.atWork()})
 		return
 	}
 	q.calm.Store(false)
@@ -177,6 +178,29 @@ func (q *Index) Session(id string) (key session.Key, ok bool) {
 	defer q.mu.RUnlock()
 	key, ok = q.keys[id]
 	return key, ok
+}
+
+// AtWork are the ids of what the tools of a session have asked while they run, once that is
+// known; none when done is closed before.
+func (q *Index) AtWork(done <-chan struct{}, key session.Key) (ids []string) {
+	select {
+	case <-q.known:
+	case <-done:
+		return nil
+	}
+	q.mu.RLock()
+	defer q.mu.RUnlock()
+	for _, a := range q.own[key] {
+		if a.atWork {
+			ids = append(ids, a.id)
+		}
+	}
+	for id, w := range q.asked {
+		if w.atWork() && w.Session == string(key) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // Calm reports whether nothing is asked in a chat of another session, as mostly.

@@ -10,6 +10,7 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/publishing"
 	"agenthost/bus/records"
+	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -133,6 +134,20 @@ func (s *Store) DeleteEntry(id string) {
 	msg := nats.NewMsg("$KV." + bus.WaitingBucket + "." + id)
 	msg.Header.Set("KV-Operation", "DEL")
 	s.Publisher.Publish(msg, func(uint64, bool, error) {})
+}
+
+// Abandon deletes what tools of an agent's session asked while they ran that is not alive:
+// the host that ran them has died. It goes on beside, until ctx ends.
+func (s *Store) Abandon(ctx context.Context, agent string, key session.Key, alive func(id string) bool) {
+	s.tidying.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		for _, id := range s.Open.AtWork(ctx.Done(), key) {
+			if of, _, _ := SplitID(id); of == agent && !alive(id) {
+				s.DeleteEntry(id)
+			}
+		}
+	})
 }
 
 // Wait waits for what Delete has begun.

@@ -49,6 +49,10 @@ type Waiting struct {
 	Notified bool `json:"notified,omitempty"`
 }
 
+// atWork reports whether a tool asks it while it runs: its time stands still meanwhile, and
+// the question does not outlive it.
+func (w Waiting) atWork() bool { return w.Kind == run.ForQuestion && w.Deadline.IsZero() }
+
 // Answer is the message that brings a result to the call.
 func (w Waiting) Answer(result bus.Route) (*nats.Msg, error) {
 	result.Kind, result.CorrelationID = bus.RouteResult, w.ID

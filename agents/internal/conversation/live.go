@@ -120,6 +120,15 @@ func (c *Conversation) forgetAsk(question *liveAsk) {
 	c.Agent.Parts.Asks.DeleteEntry(question.id)
 }
 
+// abandonAsks deletes what tools of the session have asked on a host that has died.
+func (c *Conversation) abandonAsks() {
+	c.Agent.Parts.Asks.Abandon(c.Agent.Work, c.Agent.ID, c.Key, func(id string) bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return slices.ContainsFunc(c.live, func(question *liveAsk) bool { return question.id == id })
+	})
+}
+
 // passScreened gives a question of a tool the answer that the before_message
 // hooks leave. One that they refuse is answered with the reason.
 func (c *Conversation) passScreened(question *liveAsk, it *message.Item) {
