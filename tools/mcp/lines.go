@@ -19,7 +19,7 @@ var errLong = fmt.Errorf("the answer is longer than %d MiB, the most that a mess
 type lineFilter struct {
 	src    *bufio.Reader
 	prefix string             // of a line with a message: "data:" in a stream of events
-	junk   func(words []byte) // gets what is no message; nil: such lines are passed on
+	junk   func(words []byte) // gets what is no message, or answers no request; nil: such lines are passed on
 
 	line []byte // the line so far, to be passed on
 	rest []byte // of line, not read yet
@@ -80,12 +80,12 @@ func (f *lineFilter) isHalf() bool {
 	return f.prefix != "" && (!isMessage || !json.Valid(data))
 }
 
-// judged is the line, or nothing when it is no message.
+// judged is the line, or nothing when it is no message, or answers no request.
 func (f *lineFilter) judged() []byte {
 	if f.junk == nil {
 		return f.line
 	}
-	if text := bytes.TrimSpace(f.line); len(text) > 0 && !isMessage(text) {
+	if text := bytes.TrimSpace(f.line); len(text) > 0 && (!isMessage(text) || answersNone(text)) {
 		f.junk(text)
 		return nil
 	}
@@ -97,6 +97,25 @@ func (f *lineFilter) judged() []byte {
 func isMessage(text []byte) bool {
 	list := text[0] == '[' && bytes.HasPrefix(bytes.TrimSpace(text[1:]), []byte("{"))
 	return (text[0] == '{' || list) && bytes.Contains(text, []byte(`"jsonrpc"`)) && json.Valid(text)
+}
+
+// longestComplaint is more than an answer to no request says: others need not be read
+// twice.
+const longestComplaint = 64 << 10
+
+// answersNone reports whether a message is an answer that has no id of a request: a
+// server that cannot read one says so in this way. To the library it would be the end of
+// the connection.
+func answersNone(text []byte) bool {
+	if len(text) > longestComplaint || text[0] != '{' {
+		return false
+	}
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method json.RawMessage `json:"method"`
+	}
+	_ = json.Unmarshal(text, &m) // it is known to be an object
+	return len(m.Method) == 0 && (len(m.ID) == 0 || string(m.ID) == "null")
 }
 
 // skip reads the line, of which part comes next, to its end.

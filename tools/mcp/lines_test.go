@@ -100,6 +100,9 @@ func serveNoisy() {
 	fmt.Println()
 	fmt.Println(`{"jsonrpc":"2.0",`)
 	fmt.Println(strings.Repeat("noise ", 20<<10))
+	fmt.Println(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`)
+	fmt.Println(`{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"}}`)
+	fmt.Println(`{"jsonrpc":"2.0","id":null,"method":"notifications/tools/list_changed"}`)
 	serveStdio()
 }
 
@@ -118,9 +121,15 @@ func TestNoiseOnStandardOutputIsLoggedAndLeftOut(t *testing.T) {
 	for _, want := range []string{
 		`"line":"Starting the server…"`, `"line":"[INFO] listening"`, `"line":"{\"level\":\"info\",\"msg\":\"ready\"}"`,
 		`"line":"{'jsonrpc': 'no'}` + "\uFFFD" + `"`, `"line":"{\"jsonrpc\":\"2.0\","`, `"line":"noise noise `,
+		`"line":"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\"}}"`, `\"message\":\"Invalid Request\"}}"`,
 	} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("not in the log: %s", want)
+		}
+	}
+	for _, none := range []string{"list_changed", "is gone"} {
+		if strings.Contains(said.String(), none) {
+			t.Errorf("in the log: %s", none)
 		}
 	}
 	for line := range strings.Lines(said.String()) {

@@ -89,7 +89,7 @@ func (s *stderrLog) leaveOut(words []byte) {
 	s.junk = text
 	s.mu.Unlock()
 	s.heard(s.lastJunk())
-	s.log.Warn().Str("line", text).Msg("read standard output of MCP server: not a JSON-RPC message; left out")
+	s.log.Warn().Str("line", text).Msg("read standard output of MCP server: not a JSON-RPC message, or one that answers no request; left out")
 }
 
 // lastJunk is the last line that was left out, or its beginning.
