@@ -76,6 +76,9 @@ func (c *call) arguments() (args arguments, err error) {
 func (c *call) run(ctx context.Context) (*sdk.CallToolResult, error) {
 	c.settled = map[string]bool{}
 	if err := c.begin(ctx); err != nil {
+		if cancelled(ctx) {
+			err = fmt.Errorf("cancelled while the message was on its way to %s; it may have arrived", c.agent)
+		}
 		return failure(err), nil
 	}
 	defer c.exchange.Close()
@@ -139,14 +142,24 @@ func (c *call) ended(ctx context.Context, err error) (*sdk.CallToolResult, error
 	if cause == nil {
 		return failure(err), nil
 	}
-	if cause == context.Canceled && !c.mayBeLost() { //nolint:errorlint // what has another cause says more than that
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
-		defer cancel()
-		if err := c.exchange.Stop(stop); err != nil {
-			return failure(fmt.Errorf("cancel: %w", err)), nil
-		}
+	if !cancelled(ctx) {
+		return failure(cause), nil
 	}
-	return failure(cause), nil
+	if c.mayBeLost() {
+		return failure(fmt.Errorf("cancelled: the run of %s goes on, and its answer is in session %s", c.agent, c.name)), nil
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+	defer cancel()
+	if err := c.exchange.Stop(stop); err != nil {
+		return failure(fmt.Errorf("cancelled, but the run of %s is not stopped: %w", c.agent, err)), nil
+	}
+	return failure(fmt.Errorf("cancelled: the run of %s was stopped", c.agent)), nil
+}
+
+// cancelled reports whether the call has ended for no other reason than that its client
+// wants no result any more.
+func cancelled(ctx context.Context) bool {
+	return context.Cause(ctx) == context.Canceled //nolint:errorlint // what has another cause says more than that
 }
 
 // mayBeLost reports whether a call is cancelled in the same way as its connection is

@@ -15,6 +15,7 @@ import (
 	"agenthost/doors"
 	"agenthost/doors/doorstest"
 	"agenthost/doors/mcp"
+	"agenthost/internal/waittest"
 
 	"github.com/rs/zerolog"
 )
@@ -229,4 +230,21 @@ func TestOutputEndsBehindTheInput(t *testing.T) {
 			t.Errorf("ended after %s", took)
 		}
 	})
+}
+
+// A call that is cancelled says so in its result, which some clients show.
+func TestCancelledCallSaysSo(t *testing.T) {
+	t.Parallel()
+	h := doorstest.Start(t, "")
+	p := start(t, h)
+	p.say(sayHello)
+	p.read()
+	p.say(fmt.Sprintf(callAna, 2, "endless"))
+	waittest.Until(t, "a run", func() bool { return runs(t, h) == 1 })
+	p.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+	p.read()
+	const want = `"content":[{"type":"text","text":"cancelled: the run of ana was stopped"}]`
+	if got := p.out.Text(); !strings.Contains(got, want) {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }
