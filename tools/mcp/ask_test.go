@@ -3,6 +3,8 @@ package mcp_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"agenthost/tools/mcp"
 
 	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A person answers one question after the other, and keeps them.
@@ -147,6 +150,24 @@ func TestQuestionOfWhom(t *testing.T) {
 	steps := begin(t.Context(), w.tool("s.steps"))
 	<-steps.progress
 	if res := w.run("s.confirm", `{}`); res.Text != "decline map[]" || len(p.asked) != 0 {
+		t.Errorf("got %+v, asked %v", res, p.asked)
+	}
+	w.run("s.proceed", `{}`)
+	<-steps.done
+}
+
+// In the newest version of the protocol a server may ask by the answer to the call that
+// the question belongs to.
+func TestQuestionInTheAnswerToItsCall(t *testing.T) {
+	t.Parallel()
+	p := &person{answers: []string{"yes"}}
+	s := newServer(nil)
+	srv := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true}))
+	t.Cleanup(srv.Close)
+	w := openOne(t, tools.MCPConfig{URL: srv.URL}, mcp.Options{Ask: p.ask})
+	steps := begin(t.Context(), w.tool("s.steps"))
+	<-steps.progress
+	if res := w.run("s.returned", `{}`); res.Text != "accept map[]" || len(p.asked) != 1 || p.asked[0].Call.Name != "s.returned" {
 		t.Errorf("got %+v, asked %v", res, p.asked)
 	}
 	w.run("s.proceed", `{}`)

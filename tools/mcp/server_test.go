@@ -252,4 +252,16 @@ func addAsking(s *sdk.Server) {
 				return say("%s %v", res.Action, res.Content)
 			})
 	}
+	// returned asks by its result, and is called again with the answer.
+	s.AddTool(&sdk.Tool{Name: "returned", InputSchema: map[string]any{"type": "object"}},
+		func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			answer, ok := req.Params.InputResponses["sure"].(*sdk.ElicitResult)
+			if !ok {
+				return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{
+					"sure": &sdk.ElicitParams{Message: "Really?", RequestedSchema: forms["confirm"]},
+				}}, nil
+			}
+			res, _, _ := say("%s %v", answer.Action, answer.Content)
+			return res, nil
+		})
 }
