@@ -26,6 +26,9 @@ type LaneConfig struct {
 	Filters []string // subjects its agents are bound to, see Filters and Claim
 	Host    string   // the name of this host in the fleet
 	Brake   *Brake   // nil: none
+	// Namesake reports whether another host of that name lives: what is noted of Host may be
+	// about that one. Nil: none does.
+	Namesake func() bool
 	// HandedOn says that it brings what the lane of an agent has handed on: see HandedOn.
 	HandedOn bool
 }

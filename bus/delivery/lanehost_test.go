@@ -119,9 +119,13 @@ func joinLane(t *testing.T, ns *server.Server, name string, n int, filters ...st
 
 func serveLane(t *testing.T, js jetstream.JetStream, d *door, name string, n int, filters ...string) *host {
 	t.Helper()
+	return serveConfig(t, js, d, delivery.LaneConfig{Stream: bus.InboundStream, Name: delivery.LaneName(n), Filters: filters, Host: name})
+}
+
+func serveConfig(t *testing.T, js jetstream.JetStream, d *door, cfg delivery.LaneConfig) *host {
+	t.Helper()
 	h := &host{t: t, door: d, nc: js.Conn(), got: make(chan *delivery.Delivery, 10_000), gained: make(chan struct{}, 100), done: make(chan error, 1)}
-	cfg := delivery.LaneConfig{Stream: bus.InboundStream, Name: delivery.LaneName(n), Filters: filters, Host: name}
-	h.Lane = delivery.NewLane(js, cfg, bustest.Log(t).With().Str("host", name).Logger(),
+	h.Lane = delivery.NewLane(js, cfg, bustest.Log(t).With().Str("host", cfg.Host).Logger(),
 		func(context.Context, string) { h.gained <- struct{}{} }, func(d *delivery.Delivery) { h.got <- d })
 	h.ctx, h.pull = context.WithCancel(context.Background())
 	h.hold, h.release = context.WithCancel(context.Background())

@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -224,6 +225,34 @@ func TestLaneRestart(t *testing.T) {
 		}
 		bustest.Publish(t, js, web, "4")
 		again.want("4")
+	})
+}
+
+// While another host of its name lives, the pin that is noted under that name is that one's.
+func TestLaneOfANamesake(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1")
+		one.want("1")
+		pin := consumer(t, js).PriorityGroups[0].PinnedClientID
+		lives := atomic.Bool{}
+		lives.Store(true)
+		d := &door{server: ns}
+		_, own := connectThrough(t, d)
+		again := serveConfig(t, own, d, delivery.LaneConfig{
+			Stream: bus.InboundStream, Name: delivery.LaneName(0), Filters: []string{web}, Host: "one", Namesake: lives.Load,
+		})
+		bustest.Publish(t, js, web, "2")
+		one.want("2")
+		if now := consumer(t, js).PriorityGroups[0].PinnedClientID; now != pin {
+			t.Errorf("the pin was %q and is %q, want that it stays", pin, now)
+		}
+		again.quiet(time.Minute)
+		lives.Store(false)
+		one.die()
+		each(again.want("1?", "2?"), (*delivery.Delivery).Done)
 	})
 }
 

@@ -24,7 +24,7 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 	}
 	l.tried = max(l.tried, note.Tried)
 	pin := pinnedClient(info)
-	if pin != "" && pin != l.pin && (note.Host != l.cfg.Host || note.Pin != pin) {
+	if pin != "" && pin != l.pin && (!l.mine(note) || note.Pin != pin) {
 		return nil // another host serves it
 	}
 	if pin != "" {
@@ -47,6 +47,12 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 		return nil
 	}
 	return l.reset(ctx, &note, info.Delivered.Stream)
+}
+
+// mine reports whether a note is of this host or of an earlier life of it. While another
+// host of its name lives, it may be of that one.
+func (l *Lane) mine(note ownership) bool {
+	return note.Host == l.cfg.Host && (l.cfg.Namesake == nil || !l.cfg.Namesake())
 }
 
 // distrust notes all that is stored as tried: a server that died with this

@@ -65,8 +65,14 @@ var laneMutants = []mutant{
 	{
 		name: "another-owner-unpinned", breaks: "a lane that another host serves is left to it",
 		file: "bus/delivery/takeover.go", pkg: "./bus/delivery", tests: []string{"TestLaneIsLeftToItsOwner"}, ci: true,
-		old: `(note.Host != l.cfg.Host || note.Pin != pin)`,
+		old: `(!l.mine(note) || note.Pin != pin)`,
 		new: `false`,
+	},
+	{
+		name: "namesake-unpinned", breaks: "a lane that a host of the same name serves is left to it",
+		file: "bus/delivery/takeover.go", pkg: "./bus/delivery", tests: []string{"TestLaneOfANamesake"},
+		old: ` && (l.cfg.Namesake == nil || !l.cfg.Namesake())`,
+		new: ``,
 	},
 	{
 		name: "lost-deliveries-unnoticed", breaks: "deliveries that were lost come before newer ones",

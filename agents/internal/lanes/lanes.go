@@ -172,6 +172,7 @@ func (s *Set) feed(id laneID, cfg delivery.LaneConfig, partition Agent) *feeder 
 			}
 		}
 	}
+	cfg.Namesake = s.spread.namesake.Load
 	d.lane = delivery.NewLane(s.JS, cfg, s.Log, gained, d.deliver)
 	return d
 }
@@ -200,6 +201,7 @@ func (s *Set) Run(ctx, work context.Context) error {
 	case <-known:
 	case <-ctx.Done():
 	}
+	defer s.spread.greet(ctx)()
 	s.start(v)
 	v.lanes.Go(func() { s.endOrphans(ctx) })
 	v.lanes.Go(func() { s.spread.run(hold) })

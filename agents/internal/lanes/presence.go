@@ -68,6 +68,12 @@ func (r *roster) hear(data []byte) (stranger bool) {
 	return !known || before.ID != p.ID
 }
 
+// knows reports whether a host of a name lives.
+func (r *roster) knows(host string) bool {
+	_, ok := r.peers[host]
+	return ok
+}
+
 // expire drops the hosts that have said nothing for too long.
 func (r *roster) expire() {
 	for host, p := range r.peers {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agenthost/bus"
@@ -34,7 +35,8 @@ type spread struct {
 	nc     *nats.Conn
 	roster roster
 	balance
-	changed chan struct{} // a token when a lane has come, or the host is to leave
+	changed  chan struct{} // a token when a lane has come, or the host is to leave
+	namesake atomic.Bool   // another host of this name lives
 
 	mu      sync.Mutex
 	arrived map[int]bool // the lanes that have come from another host, until they are noted
@@ -52,8 +54,8 @@ func newSpread(s *Set) *spread {
 
 // run follows the other hosts until ctx ends. Then this one is gone.
 func (p *spread) run(ctx context.Context) {
-	if !p.identify(ctx) {
-		return
+	if p.fleet == "" {
+		return // the host has ended before it could be found out
 	}
 	heard := make(chan *nats.Msg, 256)
 	sub, err := p.nc.ChanSubscribe(presenceSubject, heard)
@@ -76,12 +78,12 @@ func (p *spread) run(ctx context.Context) {
 				p.publish(last)
 				return
 			case m := <-heard:
-				next = p.roster.hear(m.Data)
+				next = p.hear(m.Data)
 				p.decide(ctx)
 			case <-p.changed:
 				next = true
 			case <-tick.C:
-				p.roster.expire()
+				p.expire()
 				next = true
 			}
 		}

@@ -1,0 +1,64 @@
+package lanes
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// namesakePrefix is before the subject on which a host tells one of its name that starts
+	// what it tells all on presenceSubject.
+	namesakePrefix = "agenthost.hosts.named."
+	// namesakeWithin is how long a host of that name may take. Where there is none, NATS says
+	// so at once, unless it has not noticed yet that its connection is gone.
+	namesakeWithin = time.Second
+)
+
+// namesakeSubject is the same for hosts of one name in one fleet, and for no others: a name
+// may have what a subject may not.
+func namesakeSubject(fleet, name string) string {
+	sum := sha256.Sum256([]byte(fleet + "\n" + name))
+	return namesakePrefix + hex.EncodeToString(sum[:16])
+}
+
+// greet finds out whether another host of this name lives, before a lane is taken back from
+// it, and then tells the next one that this host lives, until the returned function is called.
+func (p *spread) greet(ctx context.Context) (stop func()) {
+	if !p.identify(ctx) {
+		return func() {}
+	}
+	subject := namesakeSubject(p.fleet, p.set.Host)
+	within, cancel := context.WithTimeout(ctx, namesakeWithin)
+	defer cancel()
+	if m, err := p.nc.RequestWithContext(within, subject, nil); err == nil {
+		p.hear(m.Data)
+	}
+	sub, err := p.nc.Subscribe(subject, func(m *nats.Msg) {
+		if data, err := json.Marshal(p.self()); err == nil {
+			_ = m.Respond(data) // the one who asks may be gone
+		}
+	})
+	if err != nil {
+		p.set.Log.Warn().Err(err).Msg("tell hosts of this name that it is in use: failed")
+		return func() {}
+	}
+	return func() { _ = sub.Unsubscribe() } // the connection may be gone
+}
+
+// hear takes in what a host says, and whether it has the name of this one.
+func (p *spread) hear(data []byte) (stranger bool) {
+	stranger = p.roster.hear(data)
+	p.namesake.Store(p.roster.knows(p.set.Host))
+	return stranger
+}
+
+// expire drops the hosts that have said nothing for too long.
+func (p *spread) expire() {
+	p.roster.expire()
+	p.namesake.Store(p.roster.knows(p.set.Host))
+}
