@@ -205,6 +205,9 @@ func (l *Log) readSnapshot(ctx context.Context) (snap snapshot, kept stored, err
 	if err != nil {
 		return snap, kept, fmt.Errorf("%w: %d: %w", errNoSnapshot, rec.Seq, err)
 	}
+	if snap.Seq == 0 {
+		return snap, kept, fmt.Errorf("%w: %d: it names no commit", errNoSnapshot, rec.Seq)
+	}
 	kept = stored{len(rec.Data), len(snap.State.Messages), snap.Object}
 	if snap.Object == "" {
 		return snap, kept, nil

@@ -29,7 +29,7 @@ type DefectKind string
 // The kinds of defects.
 const (
 	LogGap             DefectKind = "log-gap"             // a commit is missing
-	LogUnreadable      DefectKind = "log-unreadable"      // a commit cannot be decoded or folded
+	LogUnreadable      DefectKind = "log-unreadable"      // a commit cannot be decoded or folded, or is none
 	SnapshotUnreadable DefectKind = "snapshot-unreadable" // hosts read the whole log instead
 	SnapshotDiffers    DefectKind = "snapshot-differs"    // from the fold of the commits up to it
 	SnapshotAhead      DefectKind = "snapshot-ahead"      // of the end of the log
@@ -110,7 +110,8 @@ func (w *verifier) commit(ctx context.Context, rec records.Record) error {
 	w.last = rec.Seq
 	c, err := w.log.store.decode(ctx, rec.Data)
 	switch {
-	case errors.Is(err, errForeign): // hosts pass it over
+	case errors.Is(err, errForeign): // the fold is without it
+		w.defect(LogUnreadable, rec.Seq, "message %d: %v; hosts pass it over", rec.Seq, err)
 		return nil
 	case ctx.Err() != nil, errors.Is(err, nats.ErrConnectionClosed):
 		return err

@@ -126,7 +126,12 @@ func TestVerifyFinds(t *testing.T) {
 			if _, err := b.JS.Publish(t.Context(), logSubject(), []byte(`hello`)); err != nil {
 				t.Fatal(err)
 			}
-		}, nil},
+		}, []session.DefectKind{session.LogUnreadable}},
+		"a snapshot of no commit": {func(t *testing.T, b *bus.Bus, _ jetstream.Stream) {
+			if _, err := b.JS.Publish(t.Context(), snapshotSubject(), []byte(`{"v":1}`)); err != nil {
+				t.Fatal(err)
+			}
+		}, []session.DefectKind{session.SnapshotUnreadable}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

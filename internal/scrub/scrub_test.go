@@ -157,6 +157,14 @@ func TestOneReplica(t *testing.T) {
 			func(f fleet, stream jetstream.Stream) error { return stream.DeleteMsg(f.t.Context(), 5) },
 			[]string{"log-gap commit 6 was written after commit 5, and follows 4: what was between them is missing"},
 		},
+		"what is no commit": {func(f fleet, _ jetstream.Stream) error {
+			_, err := f.js.Publish(f.t.Context(), session.Subject("ana", session.SID("ana", "web/dm/u1")), []byte("garbage"))
+			return err
+		}, []string{"log-unreadable message 31: this is no commit: invalid character 'g' looking for beginning of value; hosts pass it over"}},
+		"a snapshot that is none": {func(f fleet, _ jetstream.Stream) error {
+			_, err := f.js.Publish(f.t.Context(), "agent.snapshot.ana."+session.SID("ana", "web/dm/u1"), []byte(`{"v":1}`))
+			return err
+		}, []string{"snapshot-unreadable this is no snapshot that this program can read: 31: it names no commit"}},
 		"a log that is missing": {func(f fleet, stream jetstream.Stream) error {
 			_, err := f.js.Publish(f.t.Context(), "agent.snapshot.ana."+session.SID("ana", "web/dm/gone"), []byte(`{"v":1,"key":"web/dm/gone","seq":3}`))
 			return err
