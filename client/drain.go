@@ -32,9 +32,9 @@ func (c *Client) Drain(ctx context.Context, host string) error {
 		return err
 	}
 	answered := false
-	err = c.order(ctx, DrainSubject, data, drainWithin, func([]byte) (bool, error) {
-		answered = true
-		return true, nil
+	err = c.order(ctx, DrainSubject, data, drainWithin, func(data []byte) (bool, error) {
+		answered = len(data) > 0 // an error is of a host that has not heard of that one
+		return answered, nil
 	})
 	if err == nil && !answered {
 		err = fmt.Errorf("no answer of %s; it may be of another version", host)

@@ -1,9 +1,11 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"agenthost/agents/engine"
@@ -62,10 +64,14 @@ type DrainOrder struct {
 	By   string `json:"by,omitempty"`
 }
 
-// drain has this host end, if it is meant.
+// drain has this host end, if it is meant. Another host of that name answers itself.
 func (h Host) drain(ctx context.Context, o DrainOrder) error {
 	if o.Host != h.Name {
-		return coded(client.CodeNotFound, "this is another host")
+		hosts, err := h.client().EveryHost(ctx)
+		if names := hosts.Names(); err == nil && !slices.Contains(names, o.Host) {
+			return &client.UnknownError{What: "host", Name: o.Host, Known: names}
+		}
+		return cmp.Or(err, errElsewhere)
 	}
 	h.Log.Info().Str("by", callerOf(ctx).by(o.By)).Msg("drain: what this host serves moves to others, then it ends")
 	h.Drain()

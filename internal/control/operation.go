@@ -203,10 +203,13 @@ func respond(req micro.Request, o Operation) {
 	if err == nil {
 		err = req.RespondJSON(out) // which may be too large
 	}
-	if err != nil && !o.Silent {
+	if err != nil && !o.Silent && !errors.Is(err, errElsewhere) {
 		_ = req.Error(codeOf(err), err.Error(), nil)
 	}
 }
+
+// errElsewhere is not answered: another host is meant, which does.
+var errElsewhere = errors.New("this is another host")
 
 // A codedError is an error with a code as HTTP has them.
 type codedError struct {

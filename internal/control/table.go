@@ -51,8 +51,8 @@ func (h Host) fleetOperations() []Operation {
 			Path: "/channels", HTTP: do(byAgent{}, h.allChannels),
 			About: "the accounts of channels of every host: who owns each, its state, what it took and delivered, what waits",
 		}),
-		status(Operation{
-			Name: "drain", Subject: client.DrainSubject, Do: done(DrainOrder{}, h.drain), Silent: true,
+		report(Operation{
+			Name: "drain", Subject: client.DrainSubject, Do: done(DrainOrder{}, h.drain), All: true, Required: true,
 			Path: "/fleet/drain", HTTP: done(DrainOrder{}, h.drainHost), Changes: true, Whole: true,
 			About: "has a host end in good order, when what it serves has moved to others: host",
 		}),
