@@ -6,6 +6,10 @@ import (
 	"unicode/utf8"
 )
 
+// ReadFields reads some of the fields of an envelope into v, which may be no message: by their
+// exact names, as decoding does.
+func ReadFields(data []byte, v any) error { return json.Unmarshal(exact(data), v) }
+
 // exact is the JSON of an envelope, or of a field of one, as encoding/json is to
 // read it. That takes "Text" for "text", and we know nothing but lower case: any
 // other name is overwritten by an unknown one. data stays as it is.

@@ -133,14 +133,16 @@ func TestUnreadableMessageIsAnswered(t *testing.T) {
 		to      string
 		chat    string
 	}{
-		"neither text nor media": {`{"id":"m1","from":"bea","text":" "}`, "it has neither text nor media", "bea", ""},
-		"a group without chat":   {`{"id":"m1","from":"bea","group":true,"text":"hi"}`, "it has no chat, which a message of a group names", "bea", ""},
-		"in a chat":              {`{"id":"m1","chat":"c7"}`, "it has neither text nor media", "anonymous", "c7"},
-		"a bad priority":         {`{"id":"m1","from":"bea","text":"hi","priority":"soon"}`, "priority is", "bea", ""},
-		"both":                   {`{"id":"m1","from":"bea","text":"hi","edits":"a","withdraws":"b"}`, "it has both edits and withdraws", "bea", ""},
-		"an id that is a number": {`{"id":7,"from":"bea","text":""}`, "id cannot be a number", "bea", ""},
-		"without an address":     {`{"id":"m1"}`, "", "", ""},
-		"no JSON":                {`{"from":"bea`, "", "", ""},
+		"neither text nor media":        {`{"id":"m1","from":"bea","text":" "}`, "it has neither text nor media", "bea", ""},
+		"a group without chat":          {`{"id":"m1","from":"bea","group":true,"text":"hi"}`, "it has no chat, which a message of a group names", "bea", ""},
+		"in a chat":                     {`{"id":"m1","chat":"c7"}`, "it has neither text nor media", "anonymous", "c7"},
+		"a bad priority":                {`{"id":"m1","from":"bea","text":"hi","priority":"soon"}`, "priority is", "bea", ""},
+		"both":                          {`{"id":"m1","from":"bea","text":"hi","edits":"a","withdraws":"b"}`, "it has both edits and withdraws", "bea", ""},
+		"an id that is a number":        {`{"id":7,"from":"bea","text":""}`, "id cannot be a number", "bea", ""},
+		"a name of a field in capitals": {`{"id":"m1","FROM":"bea","TEXT":"hi"}`, "", "", ""},
+		"one beside the right one":      {`{"id":"m1","from":"bea","From":"eve","CHAT":"c7"}`, "it has neither text nor media", "bea", ""},
+		"without an address":            {`{"id":"m1"}`, "", "", ""},
+		"no JSON":                       {`{"from":"bea`, "", "", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

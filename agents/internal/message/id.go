@@ -1,7 +1,6 @@
 package message
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -66,7 +65,7 @@ func Unread(d *delivery.Delivery) *Item {
 		return nil
 	}
 	in := bus.Inbound{}
-	_ = json.Unmarshal(d.Data(), &in) // what is of another type stays empty
+	_ = bus.ReadFields(d.Data(), &in) // what is of another type stays empty
 	if in.From == "" && in.Chat == "" {
 		return nil
 	}
