@@ -297,6 +297,7 @@ func TestDecodeRouteRefuses(t *testing.T) {
 		"kind unknown":          {`{"kind":"order","text":"x"}`, badKind("order")},
 		"kind in capitals":      {`{"kind":"Event","text":"x"}`, badKind("Event")},
 		"kind endless":          {`{"kind":"` + long + `","text":"x"}`, badKind(long[:60] + "…")},
+		"an answer to no kind":  {`{"text":"x","reply_to":"a"}`, "it has a reply_to and no kind; with kind delegate the result goes there"},
 		"kind a number":         {`{"kind":1}`, "kind cannot be a number"},
 		"id a number":           {`{"id":1,"text":"x"}`, "id cannot be a number"},
 		"from a list":           {`{"from":[],"text":"x"}`, "from cannot be an array"},
@@ -346,7 +347,7 @@ func TestDecodeRoute(t *testing.T) {
 	}{
 		"text":      {"wake up", bus.Route{Kind: bus.RouteEvent, Text: "wake up"}},
 		"a number":  {"42", bus.Route{Kind: bus.RouteEvent, Text: "42"}},
-		"no kind":   {`{"text":"x","hello":1}`, bus.Route{Kind: bus.RouteEvent, Text: "x"}},
+		"no kind":   {`{"text":"x","hello":1,"reply_to":""}`, bus.Route{Kind: bus.RouteEvent, Text: "x"}},
 		"schedule":  {`{"kind":"schedule","text":"x"}`, bus.Route{Kind: bus.RouteSchedule, Text: "x"}},
 		"heartbeat": {`{"kind":"heartbeat","text":"x"}`, bus.Route{Kind: bus.RouteHeartbeat, Text: "x"}},
 		"a delegate": {

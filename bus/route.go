@@ -70,6 +70,9 @@ func DecodeRoute(data []byte) (Route, error) {
 		return Route{}, err
 	}
 	if r.Kind == "" {
+		if r.ReplyTo != "" { // who names it waits for a result, which an event has not
+			return Route{}, malformed("it has a reply_to and no kind; with kind delegate the result goes there")
+		}
 		r.Kind = RouteEvent
 	}
 	r.dropNoError()
@@ -91,10 +94,17 @@ func (r *Route) dropNoError() {
 	}
 }
 
-func (r *Route) check() error {
-	switch r.Kind {
+// KnownRoute reports whether kind is one of the kinds of route messages.
+func KnownRoute(kind string) bool {
+	switch kind {
 	case RouteDelegate, RouteResult, RouteEvent, RouteSchedule, RouteHeartbeat:
-	default:
+		return true
+	}
+	return false
+}
+
+func (r *Route) check() error {
+	if !KnownRoute(r.Kind) {
 		return malformed("kind is %q; it can be delegate, result, event, schedule or heartbeat", clip(r.Kind))
 	}
 	switch {

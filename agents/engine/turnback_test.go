@@ -18,12 +18,17 @@ func TestUnreadableTaskIsTurnedBack(t *testing.T) {
 		task string
 		told bool
 	}{
-		"no text":       {`{"id":"t1","kind":"delegate","reply_to":"told","correlation_id":"c1","text":" "}`, true},
-		"bad deadline":  {`{"id":"t1","kind":"delegate","reply_to":"told","correlation_id":"c1","text":"do it","deadline":""}`, true},
-		"bad id":        {`{"id":7,"kind":"delegate","reply_to":"told","correlation_id":"c1","text":"do it"}`, true},
-		"no address":    {`{"id":"t1","kind":"delegate","correlation_id":"c1"}`, false},
-		"bad address":   {`{"id":"t1","kind":"delegate","reply_to":"told.*","correlation_id":"c1","text":"do it"}`, false},
-		"not delegated": {`{"id":"t1","kind":"event","reply_to":"told","correlation_id":"c1"}`, false},
+		"no text":               {`{"id":"t1","kind":"delegate","reply_to":"told","correlation_id":"c1","text":" "}`, true},
+		"bad deadline":          {`{"id":"t1","kind":"delegate","reply_to":"told","correlation_id":"c1","text":"do it","deadline":""}`, true},
+		"bad id":                {`{"id":7,"kind":"delegate","reply_to":"told","correlation_id":"c1","text":"do it"}`, true},
+		"no address":            {`{"id":"t1","kind":"delegate","correlation_id":"c1"}`, false},
+		"bad address":           {`{"id":"t1","kind":"delegate","reply_to":"told.*","correlation_id":"c1","text":"do it"}`, false},
+		"bad kind":              {`{"id":"t1","kind":"order","reply_to":"told","correlation_id":"c1","text":"do it"}`, true},
+		"number kind":           {`{"id":"t1","kind":7,"reply_to":"told","correlation_id":"c1","text":"do it"}`, true},
+		"no kind":               {`{"id":"t1","reply_to":"told","correlation_id":"c1","text":"do it"}`, true},
+		"bad kind, bad address": {`{"id":"t1","kind":"order","reply_to":"plugin.outbound.web","correlation_id":"c1","text":"do it"}`, false},
+		"other names":           {`{"id":"t1","KIND":"delegate","REPLY_TO":"told","correlation_id":"c1"}`, false},
+		"not delegated":         {`{"id":"t1","kind":"event","reply_to":"told","correlation_id":"c1"}`, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

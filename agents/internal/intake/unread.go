@@ -2,7 +2,6 @@ package intake
 
 import (
 	"cmp"
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -31,7 +30,7 @@ func (i *Intake) turnBack(d *delivery.Delivery, why error) {
 		ReplyTo       string `json:"reply_to"`
 		CorrelationID string `json:"correlation_id"`
 	}
-	_ = json.Unmarshal(d.Data(), &m) // what is of another type stays empty
+	_ = bus.ReadFields(d.Data(), &m) // what is of another type stays empty
 	asked := message.ID(m.ID, d)
 	m.ID = clip.Head(asked, bus.LongestID/2) // of the answer, which another agent may refuse as well
 	result := bus.Route{
@@ -39,7 +38,7 @@ func (i *Intake) turnBack(d *delivery.Delivery, why error) {
 		Error: &bus.Error{Code: string(llm.CodeValidation), Message: why.Error()},
 	}
 	switch {
-	case m.Kind == bus.RouteDelegate && m.ReplyTo != "" && bus.ResultSubject(m.ReplyTo):
+	case (m.Kind == bus.RouteDelegate || !bus.KnownRoute(m.Kind)) && m.ReplyTo != "" && bus.ResultSubject(m.ReplyTo):
 		i.tellUnread(d, m.ReplyTo, i.Agent+":"+m.ID+":unread", result)
 	case m.Kind == bus.RouteResult && m.CorrelationID != "" && len(m.CorrelationID) <= bus.LongestID &&
 		i.Parts.Publisher.Signer().Verify(d.Subject, d.Header(), d.Data()):
