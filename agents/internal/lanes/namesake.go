@@ -26,9 +26,9 @@ func namesakeSubject(fleet, name string) string {
 	return namesakePrefix + hex.EncodeToString(sum[:16])
 }
 
-// greet finds out whether another host of this name lives, before a lane is taken back from
+// findNamesake finds out whether another host of this name lives, before a lane is taken back from
 // it, and then tells the next one that this host lives, until the returned function is called.
-func (p *spread) greet(ctx context.Context) (stop func()) {
+func (p *spread) findNamesake(ctx context.Context) (stop func()) {
 	if !p.identify(ctx) {
 		return func() {}
 	}
