@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -46,9 +47,7 @@ func newResource(s settings, host, version string) resource {
 		"host.name": name, "process.runtime.name": "go", "process.runtime.version": runtime.Version(),
 		"service.version": version, "service.instance.id": host,
 	}
-	for key, value := range s.attributes {
-		all[key] = value
-	}
+	maps.Copy(all, s.attributes)
 	all["service.name"] = s.service
 	list := attributes{}
 	for key, value := range all {
@@ -154,9 +153,7 @@ func (e *exporter) post(ctx context.Context, body []byte, kind string) error {
 	if err != nil {
 		return backoff.Permanent(err)
 	}
-	for name, values := range e.headers {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, e.headers)
 	req.Header.Set("Content-Type", kind)
 	req.Header.Set("User-Agent", "OTel-OTLP-Exporter-agenthost/"+e.resource.version)
 	if e.gzip {

@@ -143,7 +143,7 @@ func TestWithoutLogin(t *testing.T) {
 	if got := withoutLogin("https://me:secret@a/v1/traces?key=secret"); got != "https://a/v1/traces" {
 		t.Errorf("got %s", got)
 	}
-	_, err := http.Get("http://me:secret@127.0.0.1:1/?key=secret") //nolint:noctx,bodyclose // it fails
+	_, err := http.Get("http://me:secret@127.0.0.1:1/?key=secret") //nolint:bodyclose // it fails
 	if err := withoutAddress(err); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v", err)
 	}
