@@ -90,12 +90,15 @@ export class Thread {
     const known = this.lines.get(item.id)
     if (known) update(known, { ...known.item, ...item })
     else if (this.live && !item.mine && item.run === this.live.item.run && item.kind === 'reply') this.settleLive(item)
-    else this.place_(line(item, this.on), item.mine ? null : this.live?.element)
+    else this.place_(line(item, this.on), item.mine ? this.answerTo(item.id) : this.live?.element)
     if (item.mine && !item.sending && !item.failed) this.track(item)
     if (!item.mine) this.heardOf(item)
     this.showState()
     this.toEnd(atEnd || item.mine)
   }
+
+  // answerTo is the line that answers a message: it may come before the message does.
+  answerTo(id) { return [...this.lines.values()].find((e) => e.item.in_reply_to?.includes(id)) ?? null }
 
   heardOf(item) {
     this.track(item)

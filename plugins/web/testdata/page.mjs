@@ -97,10 +97,29 @@ await run(async (browser) => {
   await heard(page, 'Hello Bob')
   check(await page.locator('.line').count() === 2, 'only Bob answers')
 
+  await overtaken(browser)
   await phone(browser)
   await dark(browser)
   await offline(browser)
 })
+
+// An answer that came before the word that its message is stored, as in another tab, stands
+// below it.
+async function overtaken(browser) {
+  const page = await open(browser)
+  await page.locator('#text').waitFor()
+  const order = await page.evaluate(async () => {
+    const { Thread } = await import('/chat/thread.js')
+    const thread = new Thread({}, {})
+    const at = new Date().toISOString()
+    thread.add({ id: 'answer', agent: 'ana', kind: 'reply', text: 'yes', final: true, run: 'r', in_reply_to: ['message'], at })
+    thread.add({ id: 'message', mine: true, kind: 'message', text: 'well?', at })
+    thread.close()
+    return [...document.querySelectorAll('#log .line')].map((e) => e.dataset.id).join(' ')
+  })
+  check(order === 'message answer', 'the message is above its answer: ' + order)
+  await page.context().close()
+}
 
 // 360 px wide, nothing moves sideways.
 async function phone(browser) {
