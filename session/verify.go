@@ -29,7 +29,7 @@ type DefectKind string
 // The kinds of defects.
 const (
 	LogGap             DefectKind = "log-gap"             // a commit is missing
-	LogUnreadable      DefectKind = "log-unreadable"      // a commit cannot be decoded or folded, or is none
+	LogUnreadable      DefectKind = "log-unreadable"      // a commit cannot be decoded or folded, or the message is not a commit
 	SnapshotUnreadable DefectKind = "snapshot-unreadable" // hosts read the whole log instead
 	SnapshotDiffers    DefectKind = "snapshot-differs"    // from the fold of the commits up to it
 	SnapshotAhead      DefectKind = "snapshot-ahead"      // of the end of the log

@@ -51,7 +51,7 @@ func TestNoticeWhileAToolAsks(t *testing.T) {
 	}
 }
 
-// An answer that names the question of a tool at work and is none of its options is
+// An answer to the question of a running tool that fits none of its options is
 // refused at once, and the question stays open.
 func TestUnfitAnswerWhileAToolAsks(t *testing.T) {
 	t.Parallel()

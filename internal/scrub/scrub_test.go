@@ -161,7 +161,7 @@ func TestOneReplica(t *testing.T) {
 			_, err := f.js.Publish(f.t.Context(), session.Subject("ana", session.SID("ana", "web/dm/u1")), []byte("garbage"))
 			return err
 		}, []string{"log-unreadable message 31: this is no commit: invalid character 'g' looking for beginning of value; hosts pass it over"}},
-		"a snapshot that is none": {func(f fleet, _ jetstream.Stream) error {
+		"not a snapshot": {func(f fleet, _ jetstream.Stream) error {
 			_, err := f.js.Publish(f.t.Context(), "agent.snapshot.ana."+session.SID("ana", "web/dm/u1"), []byte(`{"v":1}`))
 			return err
 		}, []string{"snapshot-unreadable this is no snapshot that this program can read: 31: it names no commit"}},

@@ -20,7 +20,7 @@ type parent struct {
 	sampled bool
 }
 
-// parse reads a traceparent; ok is false where it is none.
+// parse reads a traceparent; ok is false if it is malformed.
 func parse(text string) (p parent, ok bool) {
 	if len(text) < 55 || text[2] != '-' || text[35] != '-' || text[52] != '-' || len(text) > 55 && text[55] != '-' || text[:2] == "ff" {
 		return p, false

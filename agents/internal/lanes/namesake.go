@@ -14,8 +14,8 @@ const (
 	// namesakePrefix is before the subject on which a host tells one of its name that starts
 	// what it tells all on presenceSubject.
 	namesakePrefix = "agenthost.hosts.named."
-	// namesakeWithin is how long a host of that name may take. Where there is none, NATS says
-	// so at once, unless it has not noticed yet that its connection is gone.
+	// namesakeWithin is how long the other host may take to answer. If no host has the name,
+	// NATS says so at once, unless it has not noticed yet that a connection is gone.
 	namesakeWithin = time.Second
 )
 
@@ -26,8 +26,8 @@ func namesakeSubject(fleet, name string) string {
 	return namesakePrefix + hex.EncodeToString(sum[:16])
 }
 
-// findNamesake finds out whether another host of this name lives, before a lane is taken back from
-// it, and then tells the next one that this host lives, until the returned function is called.
+// findNamesake asks whether another host of this name is alive, before a lane is taken back from
+// it. Then it answers the same question of later hosts, until the returned function is called.
 func (p *spread) findNamesake(ctx context.Context) (stop func()) {
 	if !p.identify(ctx) {
 		return func() {}

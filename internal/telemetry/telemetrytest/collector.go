@@ -114,7 +114,7 @@ func inBase64(v any) {
 				inBase64(one)
 				continue
 			}
-			id, _ := hex.DecodeString(fmt.Sprint(one)) // what is none is an id of no bytes
+			id, _ := hex.DecodeString(fmt.Sprint(one)) // a malformed id becomes an empty one
 			v[key] = base64.StdEncoding.EncodeToString(id)
 		}
 	}
