@@ -12,7 +12,7 @@ import (
 	"agenthost/bus"
 )
 
-func TestSlowSessionDelaysNobody(t *testing.T) {
+func TestSlowSessionDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	h, _ := start(t, scripted(t, slow))
 	nc := h.Bus().NC

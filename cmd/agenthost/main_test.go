@@ -76,6 +76,8 @@ func TestUsageErrors(t *testing.T) {
 		"session of a channel":     {"send ana hi --session web/dm/7", "belongs to a chat and can only be continued there; want a name, or a key such as route/cli/apples"},
 		"two places to restore":    {"restore backup --store data -s nats://127.0.0.1:1", "--store and --server: want one of them"},
 		"a context and a store":    {"restore backup --store data --context prod", "--store and --context: want one of them"},
+		"two places to read":       {"sessions ls --store data -s nats://127.0.0.1:1", "--store and --server: want one of them"},
+		"two places to scrub":      {"scrub --store data --context prod", "--store and --context: want one of them"},
 		"two agents of a list":     {"sessions ls ana --agent bob", "--agent bob, and ana: name one agent"},
 		"age of a list":            {"runs ls --since soon", "want a duration such as 90m or 2d"},
 		"search of nothing":        {"sessions search", "want TEXT; TEXT is missing"},

@@ -206,6 +206,12 @@ is unique. No host needs to run.`,
 // storeFlag gives cmd the flag --store.
 func (a *app) storeFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.store, "store", "", "read the data `folder` of a stopped host instead of asking NATS")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if a.store == "" {
+			return nil
+		}
+		return notWithStore(cmd, "server", "context")
+	}
 }
 
 // withStored calls do with the sessions in the folder that --store names.

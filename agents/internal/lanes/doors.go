@@ -1,7 +1,6 @@
 package lanes
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -24,7 +23,7 @@ func named(data []byte) string {
 	var in struct {
 		Agent string `json:"agent"`
 	}
-	_ = json.Unmarshal(data, &in) // what is no envelope names none
+	_ = bus.ReadFields(data, &in) // what is no envelope names none
 	return in.Agent
 }
 
