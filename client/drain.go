@@ -3,8 +3,8 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"agenthost/internal/audit"
@@ -20,12 +20,8 @@ const drainWithin = 5 * time.Second
 // It returns once the host has begun; Left waits for its end. That there is none of
 // that name is an *UnknownError.
 func (c *Client) Drain(ctx context.Context, host string) error {
-	hosts, err := c.EveryHost(ctx)
-	if err != nil {
+	if _, err := c.Host(ctx, host); err != nil {
 		return err
-	}
-	if names := hosts.Names(); !slices.Contains(names, host) {
-		return &UnknownError{What: "host", Name: host, Known: names}
 	}
 	data, err := json.Marshal(map[string]string{"host": host})
 	if err != nil {
@@ -53,15 +49,16 @@ const leftEvery = 250 * time.Millisecond
 // server.
 func (c *Client) Left(ctx context.Context, host string) error {
 	for {
-		hosts, err := c.Hosts(ctx)
+		_, err := c.Host(ctx, host)
 		if !c.nc.IsConnected() && ctx.Err() == nil {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(hosts.Names(), host) {
+		_, left := errors.AsType[*UnknownError](err)
+		switch {
+		case left, errors.Is(err, ErrNoHost):
 			return nil
+		case err != nil:
+			return err
 		}
 		select {
 		case <-time.After(leftEvery):

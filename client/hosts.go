@@ -22,6 +22,9 @@ const (
 	// answer took: hosts of one fleet are about as far away as each other.
 	quietTimes            = 10
 	quietLeast, quietMost = 30 * time.Millisecond, 150 * time.Millisecond
+	// A busy host is much slower than others. What none of them has is called unknown only
+	// after so long without a further answer.
+	quietBeforeUnknown = 500 * time.Millisecond
 )
 
 // A Fleet is what the hosts that answer report about themselves, by name.
@@ -43,11 +46,34 @@ func (c *Client) EveryHost(ctx context.Context) (Fleet, error) {
 	return hosts, err
 }
 
+// patientHosts is EveryHost for what some hosts alone have: it ends early with one that is
+// enough.
+func (c *Client) patientHosts(ctx context.Context, enough func(Status) bool) (Fleet, error) {
+	return c.hosts(ctx, quietBeforeUnknown, enough)
+}
+
+// Host returns as soon as the host of that name answers. Where others run and it does
+// not, the error is an *UnknownError; without any it is ErrNoHost.
+func (c *Client) Host(ctx context.Context, name string) (Status, error) {
+	hosts, err := c.patientHosts(ctx, func(h Status) bool { return h.Host == name })
+	if err != nil {
+		return Status{}, err
+	}
+	if len(hosts) == 0 {
+		return Status{}, ErrNoHost
+	}
+	i := slices.Index(hosts.Names(), name)
+	if i < 0 {
+		return Status{}, &UnknownError{What: "host", Name: name, Known: hosts.Names()}
+	}
+	return hosts[i], nil
+}
+
 // HostsOf is Hosts that returns as soon as a host with the agent answers. Where
 // hosts run and none has the agent, the error is an *UnknownError; without hosts
 // that cannot be known, and the Fleet is empty.
 func (c *Client) HostsOf(ctx context.Context, agent string) (Fleet, error) {
-	hosts, err := c.hosts(ctx, quietLeast, func(h Status) bool {
+	hosts, err := c.patientHosts(ctx, func(h Status) bool {
 		return slices.ContainsFunc(h.Agents, func(a AgentStatus) bool { return a.ID == agent })
 	})
 	if ids := hosts.Agents(); err == nil && len(hosts) > 0 && !slices.Contains(ids, agent) {
@@ -82,7 +108,7 @@ func gather[T any](ctx context.Context, nc *nats.Conn, subject string, quiet tim
 			return nil, fmt.Errorf("ask hosts: %w", err)
 		}
 		if answers = append(answers, answer); len(answers) == 1 {
-			within = min(max(quietTimes*time.Since(asked), quiet), quietMost)
+			within = max(min(quietTimes*time.Since(asked), quietMost), quiet)
 		}
 		if enough(answer) {
 			return answers, nil

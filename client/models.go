@@ -61,9 +61,12 @@ func (c *Client) ResetModel(ctx context.Context, name string) (Breaker, error) {
 }
 
 func (c *Client) setBreaker(ctx context.Context, name, action string, want llm.State) (Breaker, error) {
-	hosts, err := c.EveryHost(ctx)
+	hosts, err := c.patientHosts(ctx, func(Status) bool { return false })
 	if err != nil {
 		return Breaker{}, err
+	}
+	if len(hosts) == 0 {
+		return Breaker{}, ErrNoHost
 	}
 	had := hosts.Models(name)
 	if len(had) == 0 {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"agenthost/client"
 	"agenthost/internal/chat"
 	"agenthost/internal/cli"
 )
@@ -74,24 +73,25 @@ func (a *app) chat(ctx context.Context, agent string, start chat.Start, logs *cl
 		}
 	}()
 	start.Client, start.About = place.Client, place.About
-	if start.Agent, err = choose(agent, place.Agents); err != nil {
+	if start.Agent, err = choose(ctx, agent, place); err != nil {
 		return err
 	}
 	return c.Run(ctx, start)
 }
 
 // choose is the agent to talk to.
-func choose(agent string, ids []string) (string, error) {
-	switch {
+func choose(ctx context.Context, agent string, place *chat.Place) (string, error) {
+	switch ids := place.Agents; {
+	case slices.Contains(ids, agent):
+		return agent, nil
 	case agent != "":
-		if slices.Contains(ids, agent) {
-			return agent, nil
-		}
-		return "", &client.UnknownError{What: "agent", Name: agent, Known: ids}
+		_, err := place.Client.HostsOf(ctx, agent) // a busy host may have it
+		return agent, err
 	case len(ids) == 1:
 		return ids[0], nil
 	case len(ids) == 0:
 		return "", errors.New("there is no agent to talk to")
+	default:
+		return "", fmt.Errorf("there are several agents; name one of %s", strings.Join(ids, ", "))
 	}
-	return "", fmt.Errorf("there are several agents; name one of %s", strings.Join(ids, ", "))
 }

@@ -176,7 +176,7 @@ func (a *app) shadowDiff(ctx context.Context, id, key string) error {
 		return err
 	}
 	defer c.Close()
-	hosts, err := c.Hosts(ctx)
+	hosts, err := c.EveryHost(ctx)
 	if err != nil {
 		return err
 	}

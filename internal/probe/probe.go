@@ -88,7 +88,9 @@ func unable(ctx context.Context, c *client.Client, hosts client.Fleet, agent str
 		return `no host answers; start one with "agenthost run", or look at what it hangs on`, nil
 	}
 	if !slices.Contains(hosts.Agents(), agent) {
-		return "", &client.UnknownError{What: "agent", Name: agent, Known: hosts.Agents()}
+		if _, err := c.HostsOf(ctx, agent); err != nil { // a busy host may have it
+			return "", err
+		}
 	}
 	pauses, err := c.Pauses(ctx)
 	if err != nil {
