@@ -68,6 +68,24 @@ func (a *Archive) erase(ctx context.Context, d *Deletion) error {
 	return errors.Join(none, err)
 }
 
+// EraseSnapshot has NATS overwrite the snapshot of a session that has no log any more.
+// ErrRunning says that it has one again.
+func (a *Archive) EraseSnapshot(ctx context.Context, agent, sid string) error {
+	_, err := a.store.Reader.Last(ctx, bus.SessionsStream, Subject(agent, sid))
+	switch {
+	case err == nil:
+		err = ErrRunning
+	case errors.Is(err, records.ErrNotFound):
+		if _, err = a.overwrite(ctx, snapshotSubject(agent, sid), 0); err == nil {
+			err = a.ForgetWaiting(ctx, agent, sid)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("erase the snapshot of session %s of %s: %w", sid, agent, err)
+	}
+	return nil
+}
+
 // endLog writes an empty commit that takes the place of a log. An owner is refused from
 // then on.
 func (a *Archive) endLog(ctx context.Context, d *Deletion) (marker uint64, err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"agenthost/agents"
 	"agenthost/bus"
@@ -47,6 +48,38 @@ func TestNoticeWhileAToolAsks(t *testing.T) {
 			}
 			w.settled()
 			w.silent()
+		})
+	}
+}
+
+// A message over the rate neither joins nor stops a run whose tool asks.
+func TestRateWhileAToolAsks(t *testing.T) {
+	t.Parallel()
+	for name, over := range map[string]bus.Inbound{"steer": {Text: "green"}, "interrupt": {Text: "green", Priority: "now"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var w *world
+			w = newWorld(t, bot("ana", script(paying), has(asksOnTheWay(&w)), func(a *actor) {
+				a.cfg.Session.Queue = session.Steer
+				a.cfg.Channels[0].Rate = agents.Rate{Messages: 2, Per: time.Hour}
+			}))
+			w.say("ana", bus.Inbound{Text: "hello"})
+			w.expect("reply", "You said: hello")
+			w.say("ana", bus.Inbound{Text: "pay"})
+			q := w.expect("question", "Which?")
+			w.say("ana", over)
+			if out := w.hear(); out.Kind != "notice" {
+				t.Fatalf("got %s %q, want a notice of the rate", out.Kind, out.Text)
+			}
+			w.say("ana", bus.Inbound{Text: "blue", Answers: q.Call})
+			for {
+				if out := w.hear(); out.Kind != "notice" {
+					if out.Kind != "reply" || out.Text != "It says: Blue" {
+						t.Errorf("got %s %q", out.Kind, out.Text)
+					}
+					return
+				}
+			}
 		})
 	}
 }

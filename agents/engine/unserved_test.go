@@ -11,6 +11,7 @@ import (
 	"agenthost/bus"
 	"agenthost/internal/waittest"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -131,6 +132,12 @@ func TestMessageForAnAgentThatIsNotBound(t *testing.T) {
 			t.Errorf("%.20s: got %+v, %+v", name, out, out.Error)
 		}
 		waittest.Until(t, "it is a dead letter", func() bool { return w.letters(engine.Unbound) == uint64(i+1) })
+	}
+	escaped := nats.NewMsg("plugin.inbound.demo") // JSON may write the name of a field so
+	escaped.Data = []byte(`{"id":"m8","\u0061gent":"unknown","from":"u1","text":"hello"}`)
+	w.sendMsg(escaped)
+	if out := w.hear(); out.Kind != "error" || out.InReplyTo != "m8" {
+		t.Errorf("an escaped name: got %+v", out)
 	}
 	w.say("demo", bus.Inbound{ID: "m9", From: "u1", Agent: "ana2", Text: "hello"})
 	if out := w.expect("reply", "hello"); out.Agent != "ana2" {

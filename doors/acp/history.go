@@ -62,7 +62,7 @@ func (h history) show(f client.Fact) {
 func (h history) inputs(inputs []run.Input) {
 	for _, input := range inputs {
 		var in bus.Inbound
-		if json.Unmarshal(input.Envelope, &in) != nil || in.Answers != "" {
+		if bus.ReadFields(input.Envelope, &in) != nil || in.Answers != "" {
 			continue
 		}
 		if in.Text != "" && in.Text != "/stop" {

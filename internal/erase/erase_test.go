@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"agenthost/bus"
@@ -279,6 +280,58 @@ func TestRunWaitsForASessionAtWork(t *testing.T) {
 	}
 	if _, all := w.left(); bytes.Contains(all, []byte(secret)) {
 		t.Errorf("left: %s", all)
+	}
+}
+
+// begun is a fleet in which something happens once while sessions are erased.
+type begun struct {
+	hosts
+	once func()
+}
+
+func (f begun) Dropped(context.Context, session.Deletion) error { f.once(); return nil }
+
+// A group that has only a snapshot left may begin anew meanwhile: what others say in it stays.
+func TestRunKeepsAGroupThatBeginsMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	group := session.SID("ana", groupKey)
+	w.put(
+		`agent.session.aaa.`+session.SID("aaa", "irc.x/dm/zoe-1")+` {"v":1,"key":"irc.x/dm/zoe-1","events":[{"type":"run.started","run":"r1","trigger":"message","inputs":[{"id":"1","subject":"plugin.inbound.irc.x","seq":1,"envelope":{"from":"zoe-1","text":"`+secret+`"}}]},{"type":"run.finished","run":"r1","reason":"done"}]}`,
+		`agent.snapshot.ana.`+group+` {"v":1,"key":"`+groupKey+`","seq":7,"state":{"messages":[{"role":"user","parts":[{"type":"text","text":"`+secret+`"}]}]}}`,
+	)
+	fleet := begun{once: sync.OnceFunc(func() {
+		w.put(`agent.session.ana.` + group + ` {"v":1,"key":"` + groupKey + `","events":[{"type":"run.started","run":"r2","trigger":"message","inputs":[{"id":"2","subject":"plugin.inbound.irc.x","seq":2,"envelope":{"from":"ben","text":"the party is on Friday","chat":"-5","group":true}}]},{"type":"run.finished","run":"r2","reason":"done"}]}`)
+	})}
+	person, err := erase.ParsePerson("irc.x/zoe-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := erase.Run(t.Context(), w.js, fleet, erase.Options{Person: person})
+	if err != nil {
+		t.Errorf("got %+v, %v", report, err)
+	}
+	if _, all := w.left(); bytes.Contains(all, []byte(secret)) || !bytes.Contains(all, []byte("Friday")) {
+		t.Errorf("left: %s", all)
+	}
+}
+
+// The sender of a message that no host can read is the one that a host answers: field names
+// count as they are written.
+func TestRunReadsTheSenderExactly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put(
+		`plugin.inbound.irc.x {"id":"1","from":"zoe-1","FROM":"ben","text":{"said":"`+secret+`"}}`,
+		`agent.dead.ana {"agent":"ana","subject":"plugin.inbound.irc.x","payload":"{\"id\":\"1\",\"from\":\"zoe-1\",\"FROM\":\"ben\",\"text\":{\"said\":\"`+secret+`\"}}"}`,
+		`plugin.inbound.irc.x {"id":"2","from":"ben","FROM":"zoe-1","text":{"said":"of ben"}}`,
+	)
+	report, err := w.erase("irc.x/zoe-1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, all := w.left(); bytes.Contains(all, []byte(secret)) || !bytes.Contains(all, []byte("of ben")) {
+		t.Errorf("%+v; left: %s", report, all)
 	}
 }
 

@@ -225,7 +225,7 @@ func (e *eraser) wrote(place string, data []byte) (bus.Inbound, bool) {
 	env, err := bus.DecodeInbound(data)
 	if err != nil {
 		env = bus.Inbound{}
-		_ = json.Unmarshal(data, &env) // what it has will do
+		_ = bus.ReadFields(data, &env) // what it has will do
 	}
 	return env, place != "" && e.r.person.wrote(place, env.From)
 }

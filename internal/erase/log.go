@@ -144,7 +144,7 @@ func (l *logEdit) ends(r run.Run) bool {
 		env := struct {
 			From string `json:"from"`
 		}{}
-		_ = json.Unmarshal(in.Envelope, &env) // then it has no sender
+		_ = bus.ReadFields(in.Envelope, &env) // then it has no sender
 		if env.From != Erased {
 			return false
 		}

@@ -152,10 +152,12 @@ func (e *eraser) rewriteSession(ctx context.Context, f *found) error {
 		return nil
 	}
 	if !f.log { // a snapshot whose log is gone
-		_, err := e.archive.Erase(ctx, f.agent, f.sid)
-		e.add(Snapshots, 1)
-		if errors.Is(err, session.ErrNoSession) {
-			err = nil
+		err := e.archive.EraseSnapshot(ctx, f.agent, f.sid)
+		if e.goesOn(err) {
+			return nil
+		}
+		if err == nil {
+			e.add(Snapshots, 1)
 		}
 		return err
 	}

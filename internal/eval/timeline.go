@@ -93,7 +93,7 @@ func inputLine(e run.Event) string {
 		return ""
 	}
 	in := struct{ From, Text string }{}
-	_ = json.Unmarshal(e.Input.Envelope, &in) // without an envelope both stay empty
+	_ = bus.ReadFields(e.Input.Envelope, &in) // without an envelope both stay empty
 	return "waits for its turn: " + in.From + ": " + said(in.Text)
 }
 

@@ -107,6 +107,6 @@ func turnedAway(out *bus.Outbound, inbound records.Record) bool {
 	from := struct {
 		From string `json:"from"`
 	}{}
-	_ = json.Unmarshal(inbound.Data, &from) // what is no object has none
+	_ = bus.ReadFields(inbound.Data, &from) // what is no object has none
 	return out.To == from.From && from.From != "" && strings.HasPrefix(out.Run, fmt.Sprintf("%s:%s:", out.Agent, bus.InboundStream)) && strings.HasSuffix(out.Run, ":stranger")
 }

@@ -310,6 +310,6 @@ func idIn(data []byte) string {
 	m := struct {
 		ID string `json:"id"`
 	}{}
-	_ = json.Unmarshal(data, &m) // what is no object has none
+	_ = bus.ReadFields(data, &m) // what is no object has none
 	return m.ID
 }

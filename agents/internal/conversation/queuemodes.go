@@ -44,7 +44,8 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 		return none, false
 	}
 	at := slices.Index(c.Queue, it)
-	if at < 0 || known(journal, it) || c.inRun(it.Input.ID) || !answers && len(c.live) == 0 && it.NotBefore.After(time.Now()) {
+	overRate := it.NotBefore.After(time.Now()) // then it keeps its place, unless it answers
+	if at < 0 || known(journal, it) || c.inRun(it.Input.ID) || !answers && len(c.live) == 0 && overRate {
 		return none, false
 	}
 	if c.answersLive(it) {
@@ -60,6 +61,9 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 	}
 	if len(c.live) > 0 && mode != session.Interrupt && c.mayAnswer(it) {
 		return interjection{it: it, elsewhere: true}, true
+	}
+	if overRate {
+		mode = session.Followup
 	}
 	switch mode {
 	case session.Steer:

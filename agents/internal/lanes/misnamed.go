@@ -12,7 +12,7 @@ import (
 // as the hosts of the fleet know: all that are bound pass such a message over. It is empty for
 // all other messages.
 func (v *routing) misnamed(d *delivery.Delivery) string {
-	if _, door := doorOf(d.Subject); door || !bytes.Contains(d.Data(), []byte(`"agent"`)) {
+	if _, door := doorOf(d.Subject); door || !mayName(d.Data()) {
 		return ""
 	}
 	name := named(d.Data())
@@ -20,6 +20,12 @@ func (v *routing) misnamed(d *delivery.Delivery) string {
 		return ""
 	}
 	return name
+}
+
+// mayName reports whether a message may name an agent, without reading it: JSON can write a
+// name with escapes.
+func mayName(data []byte) bool {
+	return bytes.Contains(data, []byte(`"agent"`)) || bytes.IndexByte(data, '\\') >= 0
 }
 
 // bound are the agents of all lanes that are bound to a subject or were when a message was

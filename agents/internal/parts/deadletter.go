@@ -1,7 +1,6 @@
 package parts
 
 import (
-	"encoding/json"
 	"maps"
 	"strings"
 	"time"
@@ -64,7 +63,7 @@ func (p *Parts) Sign(in run.Input, header nats.Header) {
 // chainOf is the chain of the message that died.
 func chainOf(letter bus.DeadLetter) []string {
 	route := struct{ Chain []string }{}
-	if letter.Stream != bus.RoutesStream || json.Unmarshal(letter.Data(), &route) != nil {
+	if letter.Stream != bus.RoutesStream || bus.ReadFields(letter.Data(), &route) != nil {
 		return nil
 	}
 	return route.Chain
