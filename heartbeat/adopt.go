@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -98,7 +99,7 @@ func (k *Keeper) adoptOne(ctx context.Context, kv jetstream.KeyValue, e Entry, o
 		}
 		e = next
 	}
-	if err := putEntry(ctx, kv, e, old.revision); err != nil && !overtaken(err) {
+	if err := putEntry(ctx, kv, e, old.revision); err != nil && !records.Overtaken(err) {
 		return err
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/internal/texts"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -64,7 +65,7 @@ func (r *Reminders) Make(ctx context.Context, m Reminder) (Entry, error) {
 	if n := count(all); n >= MaxReminders {
 		return Entry{}, &fault{"remind_too_many", []string{"n", strconv.Itoa(n)}}
 	}
-	if err := putEntry(ctx, kv, e, 0); err != nil && !overtaken(err) {
+	if err := putEntry(ctx, kv, e, 0); err != nil && !records.Overtaken(err) {
 		return Entry{}, fmt.Errorf("make a reminder: %w", err)
 	}
 	return e, nil

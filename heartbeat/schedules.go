@@ -274,22 +274,16 @@ func (k *Keeper) advance(ctx context.Context, e kept, now time.Time) error {
 	default:
 		err = putEntry(ctx, kv, next, e.revision)
 	}
-	if overtaken(err) {
+	if records.Overtaken(err) {
 		return nil
 	}
 	return err
 }
 
-func overtaken(err error) bool {
-	return errors.Is(err, jetstream.ErrKeyRevisionMismatch) || errors.Is(err, jetstream.ErrKeyExists) || bus.Refused(err)
-}
-
 func putEntry(ctx context.Context, kv jetstream.KeyValue, e Entry, revision uint64) error {
 	data, err := json.Marshal(e)
-	if err == nil && revision == 0 {
-		_, err = kv.Create(ctx, e.Key(), data)
-	} else if err == nil {
-		_, err = kv.Update(ctx, e.Key(), data, revision)
+	if err == nil {
+		_, err = records.Replace(ctx, kv, e.Key(), data, revision)
 	}
 	return err
 }

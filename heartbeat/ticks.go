@@ -156,9 +156,9 @@ func (b *Beats) readPulse(ctx context.Context, agent string) (rec pulseRecord, r
 func writePulse(ctx context.Context, kv jetstream.KeyValue, agent string, rec pulseRecord, revision uint64) error {
 	data, err := json.Marshal(rec)
 	if err == nil {
-		_, err = kv.Update(ctx, agent, data, revision) // revision 0: create
+		_, err = records.Replace(ctx, kv, agent, data, revision)
 	}
-	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) || bus.Refused(err) {
+	if records.Overtaken(err) {
 		return errOvertaken
 	}
 	if err != nil {

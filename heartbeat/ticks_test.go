@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/heartbeat"
 )
 
@@ -72,5 +73,22 @@ func TestWatch(t *testing.T) {
 	again := w.beats(heartbeat.Config{Prompt: "look", Watch: []string{"plugin.inbound.mail"}})
 	if _, run := decide(t, again, 100, false, false); run {
 		t.Error("after a restart it has forgotten what it has seen")
+	}
+}
+
+// Counts that an operator has deleted begin anew, and the agent goes on.
+func TestDecideWhereTheCountIsDeleted(t *testing.T) {
+	w := newWorld(t)
+	b := w.beats(heartbeat.Config{Prompt: "look"})
+	decide(t, b, 1, false, false)
+	kv, err := w.JS.KeyValue(t.Context(), bus.HeartbeatsBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kv.Delete(t.Context(), "ana"); err != nil {
+		t.Fatal(err)
+	}
+	if first, run := decide(t, b, 2, false, false); !first || !run {
+		t.Errorf("got first %v, run %v", first, run)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 
+	"agenthost/bus"
+
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -26,7 +28,24 @@ func (r *Reader) Entry(ctx context.Context, bucket, key string) (Record, error) 
 	case err != nil:
 		return Record{}, err
 	case rec.Header.Get("KV-Operation") != "", rec.Header.Get(jetstream.MarkerReasonHeader) != "":
-		return Record{}, ErrNotFound
+		return Record{}, ErrDeleted
 	}
 	return rec, nil
+}
+
+// ErrDeleted is the ErrNotFound of an entry that was there and was deleted.
+var ErrDeleted = fmt.Errorf("deleted: %w", ErrNotFound)
+
+// Replace writes an entry in the place of its revision; 0: of none, or of one that was
+// deleted. Where there is another by now, Overtaken holds for the error.
+func Replace(ctx context.Context, kv jetstream.KeyValue, key string, data []byte, revision uint64) (uint64, error) {
+	if revision == 0 {
+		return kv.Create(ctx, key, data)
+	}
+	return kv.Update(ctx, key, data, revision)
+}
+
+// Overtaken reports whether err is that another has written an entry first.
+func Overtaken(err error) bool {
+	return errors.Is(err, jetstream.ErrKeyRevisionMismatch) || errors.Is(err, jetstream.ErrKeyExists) || bus.Refused(err)
 }

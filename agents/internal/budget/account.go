@@ -3,10 +3,14 @@ package budget
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"agenthost/bus/records"
 )
 
 // An account is one day of a ledger. Its record is shared with other hosts, so
@@ -226,7 +230,11 @@ func (a *account) load() error {
 	ctx, cancel := context.WithTimeout(a.ledger.ctx, lastWrites)
 	defer cancel()
 	record, revision, err := a.ledger.read(ctx, a.key)
-	if err != nil {
+	switch {
+	case errors.Is(err, records.ErrDeleted), errors.Is(err, records.ErrNotFound) && a.ofPerson(): // it begins anew
+	case errors.Is(err, records.ErrNotFound):
+		record = a.known()
+	case err != nil:
 		return err
 	}
 	a.record, a.revision, a.stale = record, revision, false
@@ -241,6 +249,18 @@ func (a *account) load() error {
 	a.compare(mine)
 	return nil
 }
+
+// known is the record as it was last seen, empty before. It stands for one that NATS has lost,
+// as a leader can whose disk is full.
+func (a *account) known() Spend {
+	if a.revision > 0 {
+		a.ledger.Log.Warn().Str("record", a.key).Msg("NATS has lost what was spent; it is written again as this host knows it")
+	}
+	return a.record
+}
+
+// ofPerson reports whether it is of one person, whose record may be erased.
+func (a *account) ofPerson() bool { return strings.Count(a.key, ".") > 1 }
 
 // compare finds out what the record says of this host. A share that is not there
 // any more, another host has booked.
@@ -291,7 +311,7 @@ func (a *account) write(next Spend, owed, held Reservations, now time.Time) erro
 	if err != nil {
 		return err
 	}
-	revision, err := bucket.Update(ctx, a.key, data, a.revision)
+	revision, err := records.Replace(ctx, bucket, a.key, data, a.revision)
 	if err != nil {
 		a.doubt = doubt{name, owed}
 		return err

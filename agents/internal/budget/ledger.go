@@ -110,7 +110,7 @@ func (l *Ledger) Open(now time.Time) {
 // hosts, all of them together.
 func (l *Ledger) Lost(ctx context.Context, run string, now time.Time) (sum int64, err error) {
 	for _, at := range []time.Time{now.AddDate(0, 0, -1), now} {
-		record, _, err := l.read(ctx, spendKey(l.Agent, at))
+		record, err := l.day(ctx, at)
 		if err != nil {
 			return 0, fmt.Errorf("read what earlier tries of the run have reserved: %w", err)
 		}
@@ -119,13 +119,19 @@ func (l *Ledger) Lost(ctx context.Context, run string, now time.Time) (sum int64
 	return sum, nil
 }
 
-// read returns a record, an empty one when there is none yet.
+// day is the record of a day, an empty one when there is none.
+func (l *Ledger) day(ctx context.Context, at time.Time) (Spend, error) {
+	s, _, err := l.read(ctx, spendKey(l.Agent, at))
+	if errors.Is(err, records.ErrNotFound) {
+		err = nil
+	}
+	return s, err
+}
+
+// read returns a record and its revision.
 func (l *Ledger) read(ctx context.Context, key string) (s Spend, revision uint64, err error) {
 	entry, err := l.Reader.Entry(ctx, bus.SpendBucket, key)
-	switch {
-	case errors.Is(err, records.ErrNotFound):
-		return s, 0, nil
-	case err != nil:
+	if err != nil {
 		return s, 0, err
 	}
 	err = json.Unmarshal(entry.Data, &s)

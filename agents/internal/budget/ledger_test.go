@@ -117,6 +117,54 @@ func TestLedgerIsNotOverdrawn(t *testing.T) {
 	}
 }
 
+// today is the key of the record of ana.
+func today() string { return "ana." + time.Now().UTC().Format(time.DateOnly) }
+
+// A record that NATS has lost, as a server does whose disk is full, is written again as the
+// host knows it.
+func TestLedgerKeepsWhatNATSLoses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	till := w.till("one", longTTL)
+	defer till.Close()
+	till.Settle(0, 5)
+	w.booked(5)
+	stream, err := w.bus.JS.Stream(t.Context(), "KV_"+bus.SpendBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(t.Context(), jetstream.WithPurgeSubject("$KV."+bus.SpendBucket+"."+today())); err != nil {
+		t.Fatal(err)
+	}
+	till.Settle(0, 7)
+	w.booked(12)
+}
+
+// A record that an operator has deleted begins anew.
+func TestLedgerBeginsAnewWhereItsRecordIsDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	till := w.till("one", longTTL)
+	defer till.Close()
+	till.Settle(0, 5)
+	w.booked(5)
+	kv, err := w.bus.JS.KeyValue(t.Context(), bus.SpendBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kv.Delete(t.Context(), today()); err != nil {
+		t.Fatal(err)
+	}
+	till.Settle(0, 7)
+	w.booked(7)
+}
+
+// booked waits until the record of ana says how much is spent.
+func (w *world) booked(want int64) {
+	w.t.Helper()
+	waittest.Until(w.t, fmt.Sprintf("%d is booked", want), func() bool { return w.spend("ana").Spent == want })
+}
+
 // TestLedgerWaits has a call wait for one that may cost more than it does.
 func TestLedgerWaits(t *testing.T) {
 	t.Parallel()

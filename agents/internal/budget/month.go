@@ -31,7 +31,7 @@ func (l *Ledger) beforeToday(ctx context.Context, now time.Time) (int64, error) 
 	}
 	sum := int64(0)
 	for at := now.AddDate(0, 0, 1-now.Day()); at.Day() < now.Day(); at = at.AddDate(0, 0, 1) {
-		record, _, err := l.read(ctx, spendKey(l.Agent, at))
+		record, err := l.day(ctx, at)
 		if err != nil {
 			return 0, fmt.Errorf("read what was spent this month: %w", err)
 		}

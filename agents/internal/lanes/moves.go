@@ -133,11 +133,11 @@ func (s *Set) tryAgree(ctx context.Context, before, after map[string][]string) (
 		if err != nil {
 			return nil, 0, err
 		}
-		_, err = kv.Update(ctx, movesKey, data, revision)
+		_, err = records.Replace(ctx, kv, movesKey, data, revision)
 		if err == nil {
 			return next, movesIn, nil
 		}
-		if !errors.Is(err, jetstream.ErrKeyExists) && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) && !bus.Refused(err) {
+		if !records.Overtaken(err) {
 			return nil, 0, fmt.Errorf("write moves: %w", err)
 		}
 	}

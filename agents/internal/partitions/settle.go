@@ -115,12 +115,7 @@ func (d *Division) write(ctx context.Context, l Layout) error {
 	d.known = false // whatever comes of it
 	d.mu.Unlock()
 	key := lanes.LayoutKey(d.agent.ID)
-	var revision uint64
-	if before == 0 {
-		revision, err = kv.Create(ctx, key, data)
-	} else {
-		revision, err = kv.Update(ctx, key, data, before)
-	}
+	revision, err := records.Replace(ctx, kv, key, data, before)
 	if err != nil {
 		return err
 	}
