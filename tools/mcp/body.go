@@ -11,15 +11,15 @@ import (
 
 var errCut = errors.New("the answer is cut")
 
-// bound lets no message of a response be longer than a message may be. id is that
-// of the request, nil when it wants no answer or the response is a stream of the
-// server's own.
-func bound(resp *http.Response, id json.RawMessage) {
+// filter lets no message of a response be longer than a message may be, and leaves
+// complaints out. id is that of the request, nil when it wants no answer or the
+// response is a stream of the server's own. junk gets what is left out.
+func filter(resp *http.Response, id json.RawMessage, junk func([]byte)) {
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		resp.Body = body{newLineFilter(resp.Body, "data:", nil), resp.Body}
+		resp.Body = body{newLineFilter(resp.Body, "data:", junk), resp.Body}
 		return
 	}
-	resp.Body = body{&wholeMessage{src: resp.Body, size: resp.ContentLength, id: id}, resp.Body}
+	resp.Body = body{&wholeMessage{src: resp.Body, size: resp.ContentLength, id: id, junk: junk}, resp.Body}
 }
 
 // complete reads an answer that is one message to its end. One that was cut is the
@@ -32,7 +32,7 @@ func complete(resp *http.Response) error {
 		return nil
 	}
 	err := m.fetch()
-	if text, isText := m.rest.(*bytes.Buffer); err == nil && isText && !json.Valid(text.Bytes()) {
+	if err == nil && !json.Valid(m.text) {
 		err = errCut
 	}
 	if err != nil {
@@ -49,12 +49,14 @@ type body struct {
 
 // A wholeMessage is a body with one message. One that is too long is replaced by
 // an error that answers the request, so that nothing of it can be passed on
-// before all of it is there.
+// before all of it is there. So is a complaint: it can be of this request alone.
 type wholeMessage struct {
 	src  io.Reader
 	size int64 // as announced; -1: unknown
 	id   json.RawMessage
-	rest io.Reader // nil until src was read
+	junk func([]byte)
+	text []byte    // once src was read
+	rest io.Reader // of text; nil until src was read
 }
 
 func (m *wholeMessage) Read(p []byte) (int, error) {
@@ -77,11 +79,25 @@ func (m *wholeMessage) fetch() error {
 	case err != nil:
 		return err
 	case n <= longestMessage:
-		m.rest = &text
+		m.text, err = m.judged(text.Bytes())
 	case len(m.id) == 0:
 		return errLong
 	default:
-		m.rest = bytes.NewReader(longAnswer(m.id))
+		m.text = longAnswer(m.id)
 	}
-	return nil
+	m.rest = bytes.NewReader(m.text)
+	return err
+}
+
+// judged is a message without complaints; of nothing else remains what it says of the
+// request.
+func (m *wholeMessage) judged(text []byte) ([]byte, error) {
+	text = bytes.TrimSpace(text)
+	if len(m.id) == 0 || len(text) == 0 {
+		return text, nil
+	}
+	if left := withoutComplaints(text, m.junk); len(left) > 0 {
+		return left, nil
+	}
+	return refusedAs(text, m.id)
 }

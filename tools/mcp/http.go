@@ -18,6 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rs/zerolog"
 )
 
 // errForgotten ends a connection whose session the server does not know (any
@@ -36,22 +37,24 @@ type sessionTransport struct {
 	calls   *http.Transport // without a limit: an answer takes what a tool takes
 	streams *http.Transport
 	link    *link
+	log     zerolog.Logger
 	login   string // the command that cures the lack of a token
 	// What the requests of this server go through: calls and streams, with a token
 	// where the server wants one.
 	toCall, toStream http.RoundTripper
 }
 
-func overHTTP(cfg tools.MCPConfig, l *link, name, tokens string) (carrier, error) {
+func (p *peer) overHTTP(l *link) (carrier, error) {
+	cfg := p.cfg
 	server, err := url.Parse(cfg.URL)
 	if err != nil {
 		return carrier{}, err
 	}
-	t := &sessionTransport{server: server, headers: cfg.Headers, link: l, login: "agenthost mcp login " + name}
+	t := &sessionTransport{server: server, headers: cfg.Headers, link: l, log: p.log, login: "agenthost mcp login " + p.name}
 	t.calls = http.DefaultTransport.(*http.Transport).Clone()
 	t.streams = t.calls.Clone()
 	t.streams.ResponseHeaderTimeout = streamLimit
-	if err := t.authorize(cfg, tokens); err != nil {
+	if err := t.authorize(cfg, p.opts.Tokens); err != nil {
 		return carrier{}, err
 	}
 	return carrier{
@@ -157,7 +160,7 @@ func (t *sessionTransport) post(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	bound(resp, sent.ID)
+	filter(resp, sent.ID, t.leaveOut)
 	if a.ctx != nil {
 		err = complete(resp)
 	}
@@ -220,13 +223,18 @@ func (t *sessionTransport) stream(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := via.RoundTrip(req)
 	if err == nil {
-		bound(resp, nil)
+		filter(resp, nil, t.leaveOut)
 	}
 	var silent net.Error
 	if req.Method == http.MethodGet && errors.As(err, &silent) && silent.Timeout() && req.Context().Err() == nil {
 		return madeUp(req, http.StatusMethodNotAllowed), nil
 	}
 	return resp, err
+}
+
+// leaveOut logs what a server sends that answers no request.
+func (t *sessionTransport) leaveOut(words []byte) {
+	t.log.Warn().Str("message", shown(words)).Msg("read message of MCP server: it answers no request; left out")
 }
 
 // madeUp is a response that no server has sent.

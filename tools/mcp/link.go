@@ -124,7 +124,7 @@ func (l *link) endCalls() {
 
 func (p *peer) carry(l *link) (carrier, error) {
 	if p.cfg.URL != "" {
-		return overHTTP(p.cfg, l, p.name, p.opts.Tokens)
+		return p.overHTTP(l)
 	}
 	return overStdio(p.cfg, p.log, p.hear)
 }

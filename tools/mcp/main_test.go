@@ -18,7 +18,11 @@ func TestMain(m *testing.M) {
 	roles := map[string]func(){
 		"server": serveStdio, "raw": serveRaw, "helper": serveHelper, "modern": serveModern, "schemas": serveSchemas,
 		"noisy": serveNoisy, "cut": serveCut, "tail": serveTail, "conformance": beConformant,
+		"lists": complainInLists, "odd": answerOddly,
 		"events": func() { serveHTTP(nil) }, "json": func() { serveHTTP(&sdk.StreamableHTTPOptions{JSONResponse: true}) },
+	}
+	for name, words := range complaining {
+		roles[name] = complain(words)
 	}
 	if role, ok := roles[os.Getenv(roleVariable)]; ok {
 		role()

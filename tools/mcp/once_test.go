@@ -209,6 +209,16 @@ func answerStatus(code int, text string) func(http.ResponseWriter, *http.Request
 	return func(w http.ResponseWriter, _ *http.Request, _ sentCall, _ http.Handler) { http.Error(w, text, code) }
 }
 
+func answerJSON(body string) func(http.ResponseWriter, *http.Request, sentCall, http.Handler) {
+	return func(w http.ResponseWriter, _ *http.Request, _ sentCall, _ http.Handler) { write(w, true, body, false) }
+}
+
+func answerEvent(data string) func(http.ResponseWriter, *http.Request, sentCall, http.Handler) {
+	return func(w http.ResponseWriter, _ *http.Request, _ sentCall, _ http.Handler) {
+		write(w, false, "data: "+data+"\n\n", false)
+	}
+}
+
 func TestOnlyTheCallThatGot404IsSentAgain(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
@@ -331,6 +341,10 @@ func TestStatusIsTheAnswerToOneRequest(t *testing.T) {
 		want   tools.Result
 		err    string // begins with
 	}{
+		"200 with an error without id":   {jsonRPC(200, "null"), said, ""},
+		"200 with an error in a list":    {answerJSON(`[{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no such shelf"}}]`), said, ""},
+		"200 with a result without id":   {answerJSON(`{"jsonrpc":"2.0","id":null,"result":{}}`), tools.Result{}, unknown + "the answer names no request"},
+		"200 with an event without id":   {answerEvent(`{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no such shelf"}}`), tools.Result{}, unknown},
 		"400 with an error":              {jsonRPC(400, ""), said, ""},
 		"400 with an error without id":   {jsonRPC(400, "null"), said, ""},
 		"400 with an error of no one":    {jsonRPC(400, `"server-error"`), said, ""},

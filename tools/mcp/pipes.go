@@ -84,12 +84,17 @@ func (s *stderrLog) lastLine() string {
 // leaveOut logs what the server writes on its standard output that is no message, and
 // remembers the last line.
 func (s *stderrLog) leaveOut(words []byte) {
-	text := strings.ToValidUTF8(string(words[:min(len(words), longestLine)]), "\uFFFD")
+	text := shown(words)
 	s.mu.Lock()
 	s.junk = text
 	s.mu.Unlock()
 	s.heard(s.lastJunk())
 	s.log.Warn().Str("line", text).Msg("read standard output of MCP server: not a JSON-RPC message, or one that answers no request; left out")
+}
+
+// shown is what of a text of a server is logged.
+func shown(text []byte) string {
+	return strings.ToValidUTF8(string(text[:min(len(text), longestLine)]), "\uFFFD")
 }
 
 // lastJunk is the last line that was left out, or its beginning.
