@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
-	"slices"
 )
 
 // A complaint is an answer that has no id of a request: a server that cannot read one
@@ -29,28 +28,43 @@ func withoutComplaints(text []byte, junk func([]byte)) []byte {
 	return listWithoutComplaints(text, junk)
 }
 
+// toldOfList is how many complaints of one list junk gets: it may have millions.
+const toldOfList = 10
+
 func listWithoutComplaints(list []byte, junk func([]byte)) []byte {
-	var complaints, others [][]byte
-	for item := range parts(list) {
-		if isComplaint(item) || !isObject(item) {
-			complaints = append(complaints, item)
-		} else {
-			others = append(others, item)
-		}
-	}
-	if len(complaints) == 0 || !json.Valid(list) {
+	isOut := func(item []byte) bool { return isComplaint(item) || !isObject(item) }
+	if !hasSuch(parts(list), isOut) || !json.Valid(list) {
 		return list
 	}
-	for _, words := range complaints {
-		junk(words)
+	var others []byte // each after a comma
+	left, out := 0, 0
+	for item := range parts(list) {
+		if !isOut(item) {
+			others = append(append(others, ','), item...)
+			left++
+			continue
+		}
+		if out++; out <= toldOfList {
+			junk(item)
+		}
 	}
-	switch len(others) {
+	switch left {
 	case 0:
 		return nil
 	case 1:
-		return others[0]
+		return others[1:]
 	}
-	return slices.Concat([]byte("["), bytes.Join(others, []byte(",")), []byte("]"))
+	others[0] = '['
+	return append(others, ']')
+}
+
+func hasSuch(items iter.Seq[[]byte], such func([]byte) bool) bool {
+	for item := range items {
+		if such(item) {
+			return true
+		}
+	}
+	return false
 }
 
 func isObject(text []byte) bool { return bytes.HasPrefix(text, []byte("{")) }

@@ -121,6 +121,9 @@ func wantLeftOut(t *testing.T, said string) {
 	if !strings.Contains(said, `\"message\":\"Parse error\"`) {
 		t.Error("the complaint is not in the log")
 	}
+	if n := strings.Count(said, "left out"); n > 20 {
+		t.Errorf("%d lines in the log", n)
+	}
 	for line := range strings.Lines(said) {
 		if strings.Contains(line, "is gone") || len(line) > 6<<10 {
 			t.Errorf("in the log: %.600s", line)
@@ -146,6 +149,7 @@ func TestComplaintInTheAnswerToACall(t *testing.T) {
 		"event in two lines":        {false, events(`data: {"jsonrpc":"2.0","id":null,`+"\n"+`data: "error":{"code":-32700,"message":"Parse error"}}`+"\n\n", "")},
 		"list":                      {false, events("data: ["+complaint+"]\n\n", "")},
 		"list with the answer":      {false, events("data: ["+complaint+",\n", "]")},
+		"list of very many":         {false, events("data: ["+strings.Repeat("{},", 1<<20)+complaint+"]\n\ndata: "+complaint+"\n\n", "")},
 		"JSON list with the answer": {true, func(answer string) string { return "[" + complaint + "," + answer + "]" }},
 	}
 	for name, tt := range tests {
