@@ -36,8 +36,9 @@ func LaneStreams() []string { return []string{InboundStream, RoutesStream, Sched
 // DedupeWindow is how long a stream remembers a Nats-Msg-Id.
 const DedupeWindow = 10 * time.Minute
 
-// MemoryMarkers is how long the bucket of notes keeps the marker of a deletion; a
-// host that misses it reads all notes again.
+// MemoryMarkers is how long the bucket of notes kept the marker of a deletion, and does
+// where an older host deletes a note. Now they stay: when a marker is gone, a NATS server
+// that was killed can bring back the note.
 const MemoryMarkers = 7 * 24 * time.Hour
 
 // PairingMarkers is how long the bucket of pairings keeps the marker of a deletion.

@@ -92,15 +92,11 @@ func (a *Archive) deleteLog(ctx context.Context, d *Deletion, refuse func(run.St
 			return nil, err
 		}
 	}
-	faults := []error{
+	return objects, errors.Join(
 		a.purge(ctx, bus.SessionsStream, snapshotSubject(d.Agent, d.SID), 0),
 		a.purge(ctx, bus.SessionsStream, Subject(d.Agent, d.SID), marker+1),
-		a.forgetWaiting(ctx, d.Agent, d.SID),
-	}
-	for _, bucket := range []string{bus.WaitingBucket, bus.AllowedBucket} {
-		faults = append(faults, a.purge(ctx, "KV_"+bucket, "$KV."+bucket+"."+d.Agent+"."+d.SID+".*", 0))
-	}
-	return objects, errors.Join(faults...)
+		a.ForgetWaiting(ctx, d.Agent, d.SID),
+	)
 }
 
 // bury puts an empty commit in the place of the whole log, if last is still the
@@ -137,20 +133,45 @@ func (a *Archive) purge(ctx context.Context, stream, subject string, before uint
 	return s.Purge(ctx, opts...)
 }
 
-// forgetWaiting deletes the deadlines of what waits in a session.
-func (a *Archive) forgetWaiting(ctx context.Context, agent, sid string) error {
-	var ids []string
-	prefix := "$KV." + bus.WaitingBucket + "."
-	err := records.Heads(ctx, a.js, "KV_"+bus.WaitingBucket, prefix+agent+"."+sid+".*", true, func(rec records.Record) {
-		ids = append(ids, rec.Subject[strings.LastIndexByte(rec.Subject, '.')+1:])
-	})
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil
-	}
-	for _, id := range ids {
+// ForgetWaiting deletes what waits in a session, with its deadlines, and what is allowed
+// in it.
+func (a *Archive) ForgetWaiting(ctx context.Context, agent, sid string) error {
+	waiting, err := a.forgetEntries(ctx, bus.WaitingBucket, agent, sid)
+	for _, id := range waiting {
 		err = errors.Join(err, a.purge(ctx, bus.SchedulesStream, bus.SchedulePrefix+agent+".wait-"+sid+"-"+id, 0))
 	}
-	return err
+	_, failed := a.forgetEntries(ctx, bus.AllowedBucket, agent, sid)
+	return errors.Join(err, failed)
+}
+
+// forgetEntries deletes what a bucket has of a session, and returns the ids of all that it
+// ever had. The markers of these deletions stay. Hosts follow them, and without one a NATS
+// server that was killed brings back what the marker replaced.
+func (a *Archive) forgetEntries(ctx context.Context, bucket, agent, sid string) (ids []string, err error) {
+	prefix := "$KV." + bucket + "."
+	var keys []string
+	err = records.Heads(ctx, a.js, "KV_"+bucket, prefix+agent+"."+sid+".*", true, func(rec records.Record) {
+		ids = append(ids, rec.Subject[strings.LastIndexByte(rec.Subject, '.')+1:])
+		if rec.Header.Get("KV-Operation") == "" {
+			keys = append(keys, strings.TrimPrefix(rec.Subject, prefix))
+		}
+	})
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, nil
+	}
+	if err != nil || len(keys) == 0 {
+		return ids, err
+	}
+	kv, err := a.js.KeyValue(ctx, bucket)
+	if err != nil {
+		return ids, fmt.Errorf("open bucket %s: %w", bucket, err)
+	}
+	for _, key := range keys {
+		if err := kv.Purge(ctx, key); err != nil {
+			return ids, fmt.Errorf("delete from bucket %s: %w", bucket, err)
+		}
+	}
+	return ids, nil
 }
 
 // Where a log names objects: what was too large for a message, what came with

@@ -140,16 +140,6 @@ func (a *Archive) overwrite(ctx context.Context, subject string, before uint64) 
 	return records.Overwrite(ctx, a.js, bus.SessionsStream, seqs)
 }
 
-// ForgetWaiting deletes what waits in a session, with its deadlines, and what is allowed
-// in it.
-func (a *Archive) ForgetWaiting(ctx context.Context, agent, sid string) error {
-	faults := []error{a.forgetWaiting(ctx, agent, sid)}
-	for _, bucket := range []string{bus.WaitingBucket, bus.AllowedBucket} {
-		faults = append(faults, a.purge(ctx, "KV_"+bucket, "$KV."+bucket+"."+agent+"."+sid+".*", 0))
-	}
-	return errors.Join(faults...)
-}
-
 // Named are the objects that a session names, in its log or snapshot.
 func (a *Archive) Named(ctx context.Context, agent, sid string) (map[string]bool, error) {
 	objects, _, err := a.objects(ctx, agent, sid)

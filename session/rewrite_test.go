@@ -197,7 +197,7 @@ func TestRewriteEndsARun(t *testing.T) {
 	if got := again.State(); got.Run != nil || strings.Contains(encode(t, got), "secret") {
 		t.Errorf("got %s", encode(t, got))
 	}
-	if _, err := s.Reader.Last(t.Context(), "KV_AGENT_WAITING", "$KV.AGENT_WAITING.bot."+sid+".x"); err == nil {
+	if _, err := s.Reader.Entry(t.Context(), "AGENT_WAITING", "bot."+sid+".x"); err == nil {
 		t.Error("something waits in it")
 	}
 	again.turn()

@@ -7,6 +7,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/session"
 )
 
 func notifies(a *actor) { a.cfg.Notify = agents.NotifyApprovers }
@@ -78,4 +79,28 @@ func (w *world) wantTold(want ...string) {
 	if slices.Sort(told); !slices.Equal(told, want) {
 		w.t.Errorf("told %q, want %q", told, want)
 	}
+}
+
+// What waited in a session that was deleted waits no more: a word of an approver is a message
+// again, and a later question is the only one.
+func TestNothingWaitsInADeletedSession(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	w := newWorld(t, boss(&n, approvers("staff/42"), notifies))
+	w.say("ana", bus.Inbound{From: "ana", Text: "pay"})
+	asked := w.hear()
+	w.hear() // the notice of it in the other chat
+	w.settled()
+	sid := session.SID("ana", session.DM("ana", "", "ana"))
+	if _, err := session.NewArchive(w.bus.JS).Delete(t.Context(), "ana", sid, false); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("the host hears of the deletion", func() bool {
+		_, open := w.parts.Asks.Open.Session(asked.Call)
+		return !open
+	})
+	w.say("staff", bus.Inbound{From: "42", Text: "yes"})
+	w.expect("reply", "You said: yes")
+	w.say("ana", bus.Inbound{From: "bea", Text: "pay"})
+	w.expect("approval", "Ana wants to use pay with sum=5. Reply approve or deny.")
 }

@@ -57,12 +57,21 @@ func (e *eraser) drop(ctx context.Context, kind, bucket string, judge func(key s
 	if err != nil {
 		return fmt.Errorf("open bucket %s: %w", bucket, err)
 	}
-	e.markers[bucket] = append(e.markers[bucket], keys...)
-	if err := e.writeJournal(ctx); err != nil {
-		return err
+	if personalKeys[bucket] {
+		e.markers[bucket] = append(e.markers[bucket], keys...)
+		if err := e.writeJournal(ctx); err != nil {
+			return err
+		}
 	}
 	for _, key := range keys {
-		if err := kv.Purge(ctx, key); err != nil {
+		err := error(nil)
+		if personalKeys[bucket] {
+			err = e.purgeEntry(ctx, bucket, key)
+		}
+		if err == nil {
+			err = kv.Purge(ctx, key)
+		}
+		if err != nil {
 			return fmt.Errorf("delete from bucket %s: %w", bucket, err)
 		}
 		e.add(kind, 1)
@@ -70,19 +79,29 @@ func (e *eraser) drop(ctx context.Context, kind, bucket string, judge func(key s
 	return nil
 }
 
+// personalKeys are the buckets whose keys can come of the person: the markers of their
+// deletions go, too. In others they stay. When the last message of a key is gone, a server
+// that was killed brings back those that later ones have replaced. What is deleted as the
+// last itself does not come back, so here that is done before the marker is put.
+var personalKeys = map[string]bool{bus.PairingsBucket: true, bus.RequestsBucket: true, bus.ChannelsBucket: true}
+
 // purge deletes entries without a marker.
 func (e *eraser) purge(ctx context.Context, kind, bucket string, keys []string) error {
-	stream, err := e.js.Stream(ctx, "KV_"+bucket)
-	if err != nil {
-		return fmt.Errorf("open bucket %s: %w", bucket, err)
-	}
 	for _, key := range keys {
-		if err := stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+bucket+"."+key)); err != nil {
+		if err := e.purgeEntry(ctx, bucket, key); err != nil {
 			return fmt.Errorf("delete from bucket %s: %w", bucket, err)
 		}
 		e.add(kind, 1)
 	}
 	return nil
+}
+
+func (e *eraser) purgeEntry(ctx context.Context, bucket, key string) error {
+	stream, err := e.js.Stream(ctx, "KV_"+bucket)
+	if err == nil {
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+bucket+"."+key))
+	}
+	return err
 }
 
 // deleteMarkers deletes what says that an entry was deleted: its key can come of the person.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -56,7 +57,8 @@ func (w *world) put(messages ...string) {
 	}
 }
 
-// left are the subjects of all that is stored, without those whose data is empty.
+// left are the subjects of all that is stored, but for what says that an entry was deleted
+// whose key has nothing of a person in words.
 func (w *world) left() (subjects []string, all []byte) {
 	w.Helper()
 	list := w.js.ListStreams(w.Context())
@@ -66,7 +68,7 @@ func (w *world) left() (subjects []string, all []byte) {
 			w.Fatal(err)
 		}
 		for seq := uint64(1); seq <= info.State.LastSeq; seq++ {
-			if msg, err := s.GetMsg(w.Context(), seq); err == nil {
+			if msg, err := s.GetMsg(w.Context(), seq); err == nil && !deletion(msg) {
 				header, _ := json.Marshal(msg.Header)
 				subjects = append(subjects, msg.Subject)
 				all = fmt.Appendf(all, "%s %s %s\n", msg.Subject, msg.Data, header)
@@ -75,6 +77,11 @@ func (w *world) left() (subjects []string, all []byte) {
 	}
 	slices.Sort(subjects)
 	return subjects, all
+}
+
+func deletion(msg *jetstream.RawStreamMsg) bool {
+	bucket := strings.Split(msg.Subject, ".")[1]
+	return msg.Header.Get("KV-Operation") != "" && slices.Contains([]string{bus.WaitingBucket, bus.AllowedBucket, bus.MemoryBucket, bus.SchedulesBucket}, bucket)
 }
 
 func (w *world) erase(peer, agent string) (erase.Report, error) {
@@ -194,6 +201,71 @@ func TestRunDeletesABegunJournal(t *testing.T) {
 	}
 	if subjects, _ := w.left(); !slices.Equal(subjects, []string{"$O.AGENT_FILES.C.b", "$O.AGENT_FILES.C.c"}) {
 		t.Errorf("left: %q", subjects)
+	}
+}
+
+// What a NATS server has when it is killed has nothing of the person, however often it was
+// written and deleted before.
+func TestRunHoldsWhenNATSIsKilled(t *testing.T) {
+	t.Parallel()
+	cfg := bustest.Config(t)
+	cfg.Embedded.Sync = "always"
+	w := &world{t, bustest.OpenConfig(t, cfg).JS}
+	bustest.Provision(t, w.js)
+	sid := session.SID("ana", "irc.x/dm/zoe-1")
+	entries := map[string]string{
+		bus.AllowedBucket + " ana." + sid + ".a": `{"id":"a","agent":"ana","session":"irc.x/dm/zoe-1","by":"zoe-1"}`,
+		bus.WaitingBucket + " ana." + sid + ".b": `{"id":"b","agent":"ana","session":"irc.x/dm/zoe-1"}`,
+		bus.MemoryBucket + " ana.abc.c":          `{"agent":"ana","peer":"irc.x/dm/zoe-1","text":"` + secret + `"}`,
+		bus.ChannelsBucket + " irc.x.channel." + base64.RawURLEncoding.EncodeToString([]byte("direct zoe-1")) + "_": "17",
+	}
+	others := []string{
+		`$KV.AGENT_ALLOWED.ana.all.y {"id":"ana.all.y","agent":"ana","by":"bo"}`, `$KV.AGENT_WAITING.ana.xyz.y {"id":"y","agent":"ana","session":"irc.x/dm/bo"}`,
+		`$KV.AGENT_MEMORY.ana._.c {"agent":"ana","text":"room 6"}`, note("irc.x", "direct zoe-12"),
+	}
+	w.put(others...)
+	for name, value := range entries {
+		bucket, key, _ := strings.Cut(name, " ")
+		kv, err := w.js.KeyValue(t.Context(), bucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writes := 2
+		if bucket == bus.ChannelsBucket {
+			writes = 1
+		}
+		for range writes {
+			if _, err := kv.PutString(t.Context(), key, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	revoked, answered := bus.AllowedBucket+" ana."+sid+".r", bus.WaitingBucket+" ana."+sid+".w"
+	for _, name := range []string{revoked, answered} {
+		bucket, key, _ := strings.Cut(name, " ")
+		kv, err := w.js.KeyValue(t.Context(), bucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := kv.PutString(t.Context(), key, `{"agent":"ana","session":"irc.x/dm/zoe-1"}`); err != nil {
+			t.Fatal(err)
+		}
+		if err := kv.Delete(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.put(`agent.session.ana.` + sid + ` {"v":1,"key":"irc.x/dm/zoe-1"}`)
+	if _, err := w.erase("irc.x/zoe-1", ""); err != nil {
+		t.Fatal(err)
+	}
+
+	after := bustest.Config(t)
+	if err := os.CopyFS(after.Embedded.Store, os.DirFS(cfg.Embedded.Store)); err != nil { // as it is now, without a good end
+		t.Fatal(err)
+	}
+	again := &world{t, bustest.OpenConfig(t, after).JS}
+	if left, all := again.left(); len(left) != len(others) {
+		t.Errorf("left: %s", all)
 	}
 }
 
@@ -325,6 +397,8 @@ func TestRunReadsTheSenderExactly(t *testing.T) {
 		`plugin.inbound.irc.x {"id":"1","from":"zoe-1","FROM":"ben","text":{"said":"`+secret+`"}}`,
 		`agent.dead.ana {"agent":"ana","subject":"plugin.inbound.irc.x","payload":"{\"id\":\"1\",\"from\":\"zoe-1\",\"FROM\":\"ben\",\"text\":{\"said\":\"`+secret+`\"}}"}`,
 		`plugin.inbound.irc.x {"id":"2","from":"ben","FROM":"zoe-1","text":{"said":"of ben"}}`,
+		`plugin.inbound.irc.x {"id":"3","from":"zoe-1","text":"`+secret+`",`,
+		`plugin.inbound.irc.x {"id":"4","from":"ben","text":"of ben"} x`,
 	)
 	report, err := w.erase("irc.x/zoe-1", "")
 	if err != nil {

@@ -225,6 +225,9 @@ func (e *eraser) wrote(place string, data []byte) (bus.Inbound, bool) {
 	env, err := bus.DecodeInbound(data)
 	if err != nil {
 		env = bus.Inbound{}
+		if !json.Valid(data) { // who has sent it cannot be read
+			return env, place != "" && e.r.person.at(place) && e.r.names.replace(string(data)) != string(data)
+		}
 		_ = bus.ReadFields(data, &env) // what it has will do
 	}
 	return env, place != "" && e.r.person.wrote(place, env.From)

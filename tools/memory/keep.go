@@ -51,7 +51,7 @@ func (m *Memory) keep(ctx context.Context, n Note) (Note, error) {
 }
 
 func (m *Memory) remove(ctx context.Context, kv jetstream.KeyValue, s *shelf, n Note) error {
-	if err := kv.Purge(ctx, n.key(), jetstream.PurgeTTL(bus.MemoryMarkers)); err != nil {
+	if err := kv.Purge(ctx, n.key()); err != nil { // the marker stays: see bus.MemoryMarkers
 		return fmt.Errorf("delete note %s: %w", n.ID, err)
 	}
 	s.drop(n.ID)
@@ -110,7 +110,7 @@ func idOf(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 func Delete(ctx context.Context, js jetstream.JetStream, n Note) error {
 	kv, err := js.KeyValue(ctx, bus.MemoryBucket)
 	if err == nil {
-		err = kv.Purge(ctx, n.entry, jetstream.PurgeTTL(bus.MemoryMarkers))
+		err = kv.Purge(ctx, n.entry)
 	}
 	if err != nil {
 		return fmt.Errorf("delete note %s: %w", n.ID, err)
