@@ -138,6 +138,38 @@ func TestTraceThatIsNotSampled(t *testing.T) {
 	}
 }
 
+// What one sender writes into headers costs no other message its trace.
+func TestTraceBesideOddHeaders(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for name, odd := range map[string]nats.Header{
+		"state": {"traceparent": {parent}, "tracestate": {"a=\xff"}}, "id": {"traceparent": {parent}, nats.MsgIdHdr: {"m\xff"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, c := tracing(t)
+			t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "60000") // both in one batch
+			h, stop := start(t, cfg)
+			nc := h.Bus().NC
+			replied := outbound(t, nc, 2)
+			m := nats.NewMsg("plugin.inbound.demo")
+			m.Data, _ = json.Marshal(bus.Inbound{From: "mallory", Text: "hello"})
+			m.Header = odd
+			if err := nc.PublishMsg(m); err != nil {
+				t.Fatal(err)
+			}
+			publish(t, nc, "plugin.inbound.demo", bus.Inbound{ID: "m2", From: "zoe", Text: "hello"})
+			replied()
+			stop()
+			spans := c.Spans()
+			if len(spans) != 2 {
+				t.Errorf("got %d traces, want 2", len(spans))
+			}
+			if root := spanNamed(spans[parent[3:35]], "process plugin.inbound.demo"); root.SpanId == nil || root.TraceState != "" {
+				t.Errorf("that of the odd headers: got %v", root)
+			}
+		})
+	}
+}
+
 // Variables for another program keep no host from serving.
 func TestTracesOfWrongVariables(t *testing.T) {
 	cfg, c := tracing(t)

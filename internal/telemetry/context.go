@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -36,6 +37,15 @@ func parse(text string) (p parent, ok bool) {
 	}
 	p.sampled = flags[0]&1 == 1
 	return p, p.trace != traceID{} && p.span != spanID{}
+}
+
+// stateOf is a tracestate as it came, or nothing if it is malformed: the rule is that for what
+// goes to models and services.
+func stateOf(text string) string {
+	if len(text) > 512 || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return ""
+	}
+	return text
 }
 
 func (p parent) String() string {

@@ -34,7 +34,7 @@ func (w *writer) span(under, id spanID, name string, kind tracev1.Span_SpanKind,
 		end = start.Add(time.Nanosecond)
 	}
 	s := &tracev1.Span{
-		TraceId: w.trace[:], SpanId: id[:], Name: name, Kind: kind,
+		TraceId: w.trace[:], SpanId: id[:], Name: valid(name), Kind: kind,
 		StartTimeUnixNano: uint64(start.UnixNano()), EndTimeUnixNano: uint64(end.UnixNano()),
 	}
 	if (under != spanID{}) {
@@ -175,7 +175,7 @@ func (w *writer) total() {
 }
 
 func (w *writer) fail(s *tracev1.Span, kind string) {
-	s.Status = &tracev1.Status{Code: tracev1.Status_STATUS_CODE_ERROR, Message: kind}
+	s.Status = &tracev1.Status{Code: tracev1.Status_STATUS_CODE_ERROR, Message: valid(kind)}
 	w.on(s).text("error.type", kind)
 }
 
@@ -188,10 +188,14 @@ func (w *writer) note(s *tracev1.Span, e *run.Event, name string) describing {
 
 func (w *writer) on(s *tracev1.Span) describing { return describing{(*attributes)(&s.Attributes)} }
 
+// valid is a text as a request takes it. All that is not of this package goes through it: one
+// byte that is no UTF-8 would cost a whole batch.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
 type attributes []*commonv1.KeyValue
 
 func (a *attributes) text(key, value string) {
-	*a = append(*a, &commonv1.KeyValue{Key: key, Value: &commonv1.AnyValue{Value: &commonv1.AnyValue_StringValue{StringValue: value}}})
+	*a = append(*a, &commonv1.KeyValue{Key: valid(key), Value: &commonv1.AnyValue{Value: &commonv1.AnyValue_StringValue{StringValue: valid(value)}}})
 }
 
 // describing adds attributes; what is empty has none.

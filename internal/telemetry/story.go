@@ -117,11 +117,11 @@ func (w *writer) begin(inputs []run.Input, which sampler, start, end time.Time) 
 	}
 	w.trace = p.trace
 	input := w.span(p.span, own, "process "+destination(last.Subject), tracev1.Span_SPAN_KIND_CONSUMER, start, end)
-	input.TraceState = last.State
+	input.TraceState = stateOf(last.State)
 	w.on(input).messaging("process", last.Subject, last.ID).number("agenthost.message.sequence", int64(last.Seq))
 	for i := range inputs[:len(inputs)-1] {
 		if other, ok := parse(inputs[i].Trace); ok {
-			input.Links = append(input.Links, &tracev1.Span_Link{TraceId: other.trace[:], SpanId: other.span[:], TraceState: inputs[i].State})
+			input.Links = append(input.Links, &tracev1.Span_Link{TraceId: other.trace[:], SpanId: other.span[:], TraceState: stateOf(inputs[i].State)})
 		}
 	}
 	w.run = w.span(own, spanOf("run", w.story.run), "invoke_agent "+w.story.agent, tracev1.Span_SPAN_KIND_INTERNAL, start, end)
