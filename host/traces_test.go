@@ -1,6 +1,8 @@
 package host_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"maps"
@@ -8,10 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/config"
+	"agenthost/host"
+	"agenthost/host/hosttest"
 	"agenthost/internal/telemetry/telemetrytest"
+	"agenthost/session"
+	"agenthost/tools"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
@@ -135,6 +142,83 @@ func TestTraceThatIsNotSampled(t *testing.T) {
 		if run.Status.GetCode() != tracev1.Status_STATUS_CODE_ERROR || telemetrytest.Attributes(run)["error.type"] != "validation" {
 			t.Errorf("a run that failed: got %v", run)
 		}
+	}
+}
+
+// A message that joins a run is linked to it: all that goes out stays in the trace that the run
+// began in, also once the run has waited for another agent.
+func TestTraceOfAJoiningMessage(t *testing.T) {
+	cfg, c := tracing(t)
+	cfg.Models = scripted(t, `rules:
+  - {is: help, text: ok}
+  - {is: one, tool_calls: [{name: look, args: {}}]}
+  - {is: two, tool_calls: [{name: delegate, args: {to: bob, task: help}}]}
+  - {after_tool: "*", text: done}
+`).Models
+	cfg.Agents[0].Channels = []agents.Binding{{Channel: "demo", Queue: session.Steer}}
+	looks, joined := make(chan struct{}), make(chan struct{})
+	h, stop := startOptions(t, host.Options{Config: cfg, Log: hosttest.Log(t), Tools: []tools.Tool{{
+		Name: "look", ReadOnly: true, Run: func(ctx context.Context, _ tools.Call) (tools.Result, error) {
+			close(looks)
+			select {
+			case <-joined:
+			case <-ctx.Done():
+			}
+			return tools.Result{}, ctx.Err()
+		},
+	}}})
+	nc := h.Bus().NC
+	if _, err := nc.Subscribe("agent.session.ana.*", func(m *nats.Msg) {
+		if bytes.Contains(m.Data, []byte(`"input.added"`)) {
+			close(joined)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	replies := make(chan *nats.Msg, 10)
+	if _, err := nc.ChanSubscribe("plugin.outbound.demo", replies); err != nil {
+		t.Fatal(err)
+	}
+	const first, second = "0af7651916cd43dd8448eb211c80319c", "1bf7651916cd43dd8448eb211c80319c"
+	say := func(text, trace string) {
+		m := nats.NewMsg("plugin.inbound.demo")
+		m.Data, _ = json.Marshal(bus.Inbound{ID: text, From: "zoe", Text: text})
+		m.Header["traceparent"] = []string{"00-" + trace + "-b7ad6b7169203331-01"}
+		if err := nc.PublishMsg(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("one", first)
+	<-looks
+	say("two", second)
+	select {
+	case m := <-replies:
+		if got := m.Header.Get("traceparent"); !strings.Contains(got, first) {
+			t.Errorf("the reply is in the trace %s: %s", got, m.Data)
+		}
+	case <-bustest.Context(t).Done():
+		t.Fatal("there is no reply")
+	}
+	stop()
+	spans := c.Spans()
+	const want = `process plugin.inbound.demo
+  invoke_agent ana
+    chat echo
+    execute_tool look
+    chat echo
+    execute_tool delegate
+      process agent.route.bob
+        invoke_agent bob
+          chat echo
+          publish agent.route.ana
+    chat echo
+    publish plugin.outbound.demo
+`
+	if diff := cmp.Diff(want, telemetrytest.Tree(spans[first])); diff != "" || len(spans) != 1 {
+		t.Errorf("%d traces; -want +got:\n%s", len(spans), diff)
+	}
+	if links := spanNamed(spans[first], "invoke_agent ana").Links; len(links) != 1 || hex.EncodeToString(links[0].TraceId) != second {
+		t.Errorf("links: got %v", links)
 	}
 }
 

@@ -161,6 +161,7 @@ func (s *State) accept(e *Event) {
 	r := s.edit()
 	if e.Input != nil {
 		r.Inputs = append(slices.Clip(r.Inputs), *e.Input)
+		r.Joined++
 	}
 	if e.Message != nil {
 		r.Joining = append(slices.Clip(r.Joining), *e.Message)

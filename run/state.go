@@ -57,6 +57,7 @@ type Run struct {
 	ID          string        `json:"id"`
 	Trigger     Trigger       `json:"trigger"`
 	Inputs      []Input       `json:"inputs"`
+	Joined      int           `json:"joined,omitempty"` // how many of Inputs, the last of them, came during the run
 	Attempt     int           `json:"attempt,omitempty"`
 	Handed      int           `json:"handed,omitempty"` // as in its last run.started
 	Started     time.Time     `json:"started"`
@@ -72,6 +73,9 @@ type Run struct {
 	// call of a tool and has no result.
 	Hold *Call `json:"hold,omitempty"`
 }
+
+// Begun are the inputs that the run began with.
+func (r *Run) Begun() []Input { return r.Inputs[:max(0, len(r.Inputs)-r.Joined)] }
 
 // A Call is a tool call of the run's last answer.
 type Call struct {

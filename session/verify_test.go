@@ -53,6 +53,37 @@ func TestVerifySound(t *testing.T) {
 	}
 }
 
+// A host of before counts no inputs that join a run. Its snapshots are sound.
+func TestVerifySnapshotOfBefore(t *testing.T) {
+	b, s := open(t)
+	d := watchSnapshots(t, b, s)
+	c := openTalk(t, s)
+	for range 61 { // the next snapshot is due three commits from here
+		c.turn()
+	}
+	c.send(ask("r", "go"))
+	c.send(use("a"))
+	c.send(join("r0", "quick"))
+	c.send(done("a"))
+	c.send(use("b"))
+	d.next()
+	msg, err := sessions(t, b).GetLastMsgForSubject(t.Context(), snapshotSubject())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := strings.Replace(string(msg.Data), `"joined":1,`, "", 1)
+	if before == string(msg.Data) {
+		t.Fatal("the snapshot counts none either")
+	}
+	if _, err := b.JS.Publish(t.Context(), snapshotSubject(), []byte(before)); err != nil {
+		t.Fatal(err)
+	}
+	v, err := archive(b).Verify(t.Context(), "bot", session.SID("bot", ana))
+	if err != nil || !v.Snapshot || len(v.Defects) > 0 {
+		t.Errorf("got %+v, %v, want no defects", v, err)
+	}
+}
+
 func TestVerifySoundAfterForkAndDeletion(t *testing.T) {
 	b, s := open(t)
 	a := archive(b)

@@ -82,7 +82,12 @@ func (w *writer) event(i int, e *run.Event) {
 		w.note(w.callOf(e), e, string(e.Type))
 	case run.ApprovalAnswered, run.QuestionAnswered:
 		w.note(w.callOf(e), e, string(e.Type)).text("agenthost.answer", e.Answer)
-	case run.Suspended, run.Compacted, run.InputAdded:
+	case run.InputAdded:
+		if e.Input != nil {
+			w.note(w.run, e, string(e.Type)).text("messaging.message.id", e.Input.ID)
+			link(w.run, e.Input)
+		}
+	case run.Suspended, run.Compacted:
 		w.note(w.run, e, string(e.Type))
 	case run.Replied:
 		if e.Reply != nil && e.Reply.Subject != "" {

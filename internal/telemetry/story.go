@@ -29,6 +29,9 @@ func (s *story) add(e *run.Event) {
 	for i := range e.Inputs {
 		c.Inputs = append(c.Inputs, briefly(&e.Inputs[i]))
 	}
+	if e.Type == run.InputAdded && e.Run != "" && e.Input != nil { // it has joined the run
+		c.Input = new(briefly(e.Input))
+	}
 	if e.Usage != nil {
 		c.Usage = new(*e.Usage)
 	}
@@ -120,10 +123,15 @@ func (w *writer) begin(inputs []run.Input, which sampler, start, end time.Time) 
 	input.TraceState = stateOf(last.State)
 	w.on(input).messaging("process", last.Subject, last.ID).number("agenthost.message.sequence", int64(last.Seq))
 	for i := range inputs[:len(inputs)-1] {
-		if other, ok := parse(inputs[i].Trace); ok {
-			input.Links = append(input.Links, &tracev1.Span_Link{TraceId: other.trace[:], SpanId: other.span[:], TraceState: stateOf(inputs[i].State)})
-		}
+		link(input, &inputs[i])
 	}
 	w.run = w.span(own, spanOf("run", w.story.run), "invoke_agent "+w.story.agent, tracev1.Span_SPAN_KIND_INTERNAL, start, end)
 	return true
+}
+
+// link links a span to the trace of an input, if that has one.
+func link(s *tracev1.Span, in *run.Input) {
+	if p, ok := parse(in.Trace); ok {
+		s.Links = append(s.Links, &tracev1.Span_Link{TraceId: p.trace[:], SpanId: p.span[:], TraceState: stateOf(in.State)})
+	}
 }

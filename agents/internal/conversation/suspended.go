@@ -63,7 +63,7 @@ func (c *Conversation) workSuspended(journal *session.Log, left *run.Run) {
 		d.Done()
 	}
 	t := c.newRunner(journal, left.ID, nil)
-	t.AnswerTo(left.Inputs)
+	t.TakeUp(left)
 	if fresh && slices.ContainsFunc(held, func(it *message.Item) bool { return it.Tried }) {
 		// The owner before may have died before its question was published.
 		if err := t.askAgain(); err != nil {

@@ -132,7 +132,7 @@ func (c *Conversation) unfinished(journal *session.Log, left *run.Run) *runner {
 	c.runsLogged = message.Delivered(items) < len(left.Inputs)
 	c.mu.Unlock()
 	t := c.newRunner(journal, left.ID, items)
-	t.AnswerTo(left.Inputs)
+	t.TakeUp(left)
 	return t
 }
 

@@ -29,14 +29,15 @@ type Run struct {
 	acts  []run.HookAct // what hooks did, for the next commit
 }
 
-// Prepare makes the run one that answers the inputs of items.
+// Prepare makes the run one that answers the inputs of items, in the trace of the last.
 func (t *Run) Prepare(items []*message.Item) {
 	t.Items = items
 	inputs := make([]run.Input, len(items))
 	for i, it := range items {
 		inputs[i] = it.Input
 	}
-	t.AnswerTo(inputs)
+	t.Inputs, t.Trace = inputs, tracing.Of(inputs)
+	t.Refresh()
 }
 
 // AddInput adds an input to those that the run answers.
@@ -77,9 +78,9 @@ func (t *Run) Last() run.Input {
 	return t.Inputs[len(t.Inputs)-1]
 }
 
-// AnswerTo makes the run one that answers inputs, in the trace of the last.
-func (t *Run) AnswerTo(inputs []run.Input) {
-	t.Inputs, t.Trace = inputs, tracing.Of(inputs)
+// TakeUp makes the run one that goes on with left. It stays in its trace, whatever has joined it.
+func (t *Run) TakeUp(left *run.Run) {
+	t.Inputs, t.Trace = left.Inputs, tracing.Of(left.Begun())
 	t.Refresh()
 }
 

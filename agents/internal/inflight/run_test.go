@@ -177,6 +177,16 @@ func TestInputs(t *testing.T) {
 	}
 }
 
+// A run that is taken up stays in the trace that it began in.
+func TestTakeUp(t *testing.T) {
+	t.Parallel()
+	r := answering(agentOf(agents.Config{}, parts.Options{}), person())
+	r.TakeUp(&run.Run{Inputs: []run.Input{{ID: "m1", Trace: "first"}, {ID: "m2", Trace: "second"}, {ID: "m3", Trace: "joined"}}, Joined: 1})
+	if r.Trace.Parent != "second" || r.Last().ID != "m3" {
+		t.Errorf("got the trace %s and %+v", r.Trace.Parent, r.Inputs)
+	}
+}
+
 // The host answers orders in place of the model; which they are depends on the agent.
 func TestOrders(t *testing.T) {
 	t.Parallel()
