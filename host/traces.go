@@ -29,10 +29,10 @@ func (h *Host) openTraces(b *bus.Bus) *telemetry.Traces {
 }
 
 // committed hears of every commit.
-func (h *Host) committed(p *publishing.Publisher) func(string, session.Key, string, uint64, []run.Event) {
+func (h *Host) committed(p *publishing.Publisher) func(string, session.Key, string, uint64, uint64, []run.Event) {
 	audited := h.auditOf(p)
-	return func(subject string, key session.Key, of string, seq uint64, events []run.Event) {
+	return func(subject string, key session.Key, of string, after, seq uint64, events []run.Event) {
 		audited(subject, key, of, seq, events)
-		h.traces.Committed(subject, of, events)
+		h.traces.Committed(subject, of, after, seq, events)
 	}
 }

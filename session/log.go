@@ -310,6 +310,7 @@ func (l *Log) resolve(c *commit) {
 // settle ends the commit at the head of the queue and sends the next.
 func (l *Log) settle(c *commit, seq uint64, err error) {
 	l.mu.Lock()
+	after := l.seq
 	l.queue = slices.Delete(l.queue, 0, 1) // and nothing holds on to it
 	more := len(l.queue) > 0
 	var refused []*commit
@@ -326,7 +327,7 @@ func (l *Log) settle(c *commit, seq uint64, err error) {
 		go l.writeSnapshot(c.ctx, snap)
 	}
 	if err == nil && l.store.Committed != nil {
-		l.store.Committed(l.subject, l.key, c.run, seq, c.events)
+		l.store.Committed(l.subject, l.key, c.run, after, seq, c.events)
 	}
 	c.done(err)
 	if c.lent {

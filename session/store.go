@@ -29,9 +29,9 @@ type Store struct {
 	Files     *filestore.Store
 	Limit     int
 	Log       zerolog.Logger
-	// Committed hears of every commit of the logs that were opened, once it is stored;
-	// nil: no observer. It must not block, nor keep events.
-	Committed func(subject string, key Key, run string, seq uint64, events []run.Event)
+	// Committed hears of every commit of the logs that were opened, once it is stored, and of
+	// which it follows in the log; nil: no observer. It must not block, nor keep events.
+	Committed func(subject string, key Key, run string, after, seq uint64, events []run.Event)
 }
 
 // Subject is where the log of a session is kept.

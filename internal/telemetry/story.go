@@ -16,6 +16,7 @@ import (
 // said.
 type story struct {
 	agent, sid, run string
+	until           uint64 // the last commit of the session that is known here
 	events          []run.Event
 }
 

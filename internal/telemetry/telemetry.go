@@ -41,7 +41,7 @@ type Traces struct {
 	late  chan ended
 
 	mu   sync.Mutex
-	open map[string]*story // by runs
+	open map[string]*story // by the subjects of their sessions, which have one run at a time
 }
 
 // ended is a run of which not all was seen here.
@@ -79,41 +79,57 @@ func (t *Traces) Begin(subject string, seq uint64, stored time.Time) string {
 	return p.String()
 }
 
-// Committed hears of every commit to a session.
-func (t *Traces) Committed(subject, id string, events []run.Event) {
-	if t == nil || id == "" {
+// Committed hears of every commit to a session, and of which it follows there.
+func (t *Traces) Committed(subject, id string, after, seq uint64, events []run.Event) {
+	if t == nil {
 		return
 	}
-	agent, sid, _ := strings.Cut(strings.TrimPrefix(subject, "agent.session."), ".")
-	over := false
-	t.mu.Lock()
-	s := t.open[id]
-	if s == nil {
-		if len(t.open) >= mostOpen {
-			clear(t.open)
-		}
-		s = &story{agent: agent, sid: sid, run: id}
-		t.open[id] = s
-	}
-	for i := range events {
-		s.add(&events[i])
-		over = over || events[i].Type == run.Finished
-	}
-	if over {
-		delete(t.open, id)
-	}
-	t.mu.Unlock()
+	s, over := t.tell(subject, id, after, seq, events)
 	switch {
 	case !over:
 	case s.whole():
 		t.send(s)
 	default:
 		select {
-		case t.late <- ended{agent, sid, id}:
+		case t.late <- ended{s.agent, s.sid, s.run}:
 		default:
 			t.dropped()
 		}
 	}
+}
+
+// tell adds a commit to the story of its run, which it begins where there is none. A story that
+// it does not follow is given up: another host has gone on with the session.
+func (t *Traces) tell(subject, id string, after, seq uint64, events []run.Event) (s *story, over bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s = t.open[subject]
+	if s != nil && s.until != after {
+		delete(t.open, subject)
+		s = nil
+	}
+	if s != nil {
+		s.until = seq
+	}
+	if id == "" { // of no run, beside that one
+		return s, false
+	}
+	if s == nil || s.run != id {
+		if len(t.open) >= mostOpen {
+			clear(t.open)
+		}
+		agent, sid, _ := strings.Cut(strings.TrimPrefix(subject, "agent.session."), ".")
+		s = &story{agent: agent, sid: sid, run: id, until: seq}
+		t.open[subject] = s
+	}
+	for i := range events {
+		s.add(&events[i])
+		over = over || events[i].Type == run.Finished
+	}
+	if over {
+		delete(t.open, subject)
+	}
+	return s, over
 }
 
 func (t *Traces) send(s *story) {

@@ -53,6 +53,20 @@ const (
 	parent  = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 )
 
+// A logged is the log of a session of which tr hears.
+type logged struct {
+	tr  *telemetry.Traces
+	seq uint64
+}
+
+func (l *logged) commit(id string, events ...run.Event) {
+	l.seq++
+	l.tr.Committed(subject, id, l.seq-1, l.seq, events)
+}
+
+// elsewhere is a commit of another host.
+func (l *logged) elsewhere() { l.seq++ }
+
 func at(seconds int) time.Time { return time.Unix(int64(1_800_000_000+seconds), 0) }
 
 func begun() run.Event {
@@ -93,9 +107,10 @@ func TestSpansOfARun(t *testing.T) {
 	t.Parallel()
 	c := telemetrytest.NewCollector(t)
 	tr, _ := traces(t, c, new(bustest.LogBuffer), nil, map[string]string{"OTEL_BSP_SCHEDULE_DELAY": "10"})
-	tr.Committed(subject, "r1", []run.Event{begun()})
-	tr.Committed(subject, "", []run.Event{{Type: run.InputAdded}}) // of no run
-	tr.Committed(subject, "r1", worked())
+	log := &logged{tr: tr}
+	log.commit("r1", begun())
+	log.commit("", run.Event{Type: run.InputAdded}) // of no run
+	log.commit("r1", worked()...)
 	spans := wait(t, c, 6)
 	if diff := cmp.Diff(drawn, telemetrytest.Tree(spans)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -147,8 +162,33 @@ func TestSpansOfARunFromElsewhere(t *testing.T) {
 		}
 	}
 	tr, stop := traces(t, c, new(bustest.LogBuffer), history, nil)
-	tr.Committed(subject, "r1", append([]run.Event{again}, worked()...))
+	(&logged{tr: tr}).commit("r1", append([]run.Event{again}, worked()...)...)
 	stop() // what waits is sent at the end
+	if diff := cmp.Diff(drawn, telemetrytest.Tree(c.Spans()[parent[3:35]])); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// What another host did of a run that went there and came back is read from the log.
+func TestSpansOfARunThatWentAway(t *testing.T) {
+	t.Parallel()
+	c := telemetrytest.NewCollector(t)
+	all := append([]run.Event{begun()}, worked()...)
+	history := func(context.Context, string, string) iter.Seq2[session.Fact, error] {
+		return func(yield func(session.Fact, error) bool) {
+			for _, e := range all {
+				if !yield(session.Fact{Of: "r1", Event: e}, nil) {
+					return
+				}
+			}
+		}
+	}
+	tr, stop := traces(t, c, new(bustest.LogBuffer), history, nil)
+	log := &logged{tr: tr}
+	log.commit("r1", all[0])
+	log.elsewhere() // all but the last three
+	log.commit("r1", all[len(all)-3:]...)
+	stop()
 	if diff := cmp.Diff(drawn, telemetrytest.Tree(c.Spans()[parent[3:35]])); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -165,7 +205,7 @@ func TestProtocols(t *testing.T) {
 			variables["OTEL_EXPORTER_OTLP_HEADERS"], variables["OTEL_BSP_SCHEDULE_DELAY"], variables["OTEL_RESOURCE_ATTRIBUTES"] = "x-key=k1", "10", "team=shop"
 			c := telemetrytest.NewCollector(t)
 			tr, _ := traces(t, c, new(bustest.LogBuffer), nil, variables)
-			tr.Committed(subject, "r1", append([]run.Event{begun()}, worked()...))
+			(&logged{tr: tr}).commit("r1", append([]run.Event{begun()}, worked()...)...)
 			if diff := cmp.Diff(drawn, telemetrytest.Tree(wait(t, c, 6))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -186,7 +226,7 @@ func TestSpansOfASecondTry(t *testing.T) {
 	tr, stop := traces(t, c, new(bustest.LogBuffer), nil, nil)
 	first := begun()
 	first.Attempt = 2
-	tr.Committed(subject, "r1", append([]run.Event{first}, worked()...))
+	(&logged{tr: tr}).commit("r1", append([]run.Event{first}, worked()...)...)
 	stop()
 	if diff := cmp.Diff(drawn, telemetrytest.Tree(c.Spans()[parent[3:35]])); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -207,7 +247,7 @@ func TestRefusals(t *testing.T) {
 		t.Parallel()
 		c := telemetrytest.NewCollector(t, answer(503, ""), answer(429, ""))
 		tr, _ := traces(t, c, new(bustest.LogBuffer), nil, map[string]string{"OTEL_BSP_SCHEDULE_DELAY": "10"})
-		tr.Committed(subject, "r1", append([]run.Event{begun()}, worked()...))
+		(&logged{tr: tr}).commit("r1", append([]run.Event{begun()}, worked()...)...)
 		wait(t, c, 6)
 	})
 	for want, refusal := range map[string]http.HandlerFunc{
@@ -221,7 +261,7 @@ func TestRefusals(t *testing.T) {
 			var log bustest.LogBuffer
 			c := telemetrytest.NewCollector(t, refusal)
 			tr, _ := traces(t, c, &log, nil, map[string]string{"OTEL_BSP_SCHEDULE_DELAY": "10"})
-			tr.Committed(subject, "r1", append([]run.Event{begun()}, worked()...))
+			(&logged{tr: tr}).commit("r1", append([]run.Event{begun()}, worked()...)...)
 			bustest.Eventually(t, "it is logged", func() bool { return strings.Contains(log.String(), want) })
 			if len(c.Headers()) != 1 {
 				t.Errorf("it was asked %d times", len(c.Headers()))
@@ -234,7 +274,7 @@ func TestRefusals(t *testing.T) {
 		c := telemetrytest.NewCollector(t)
 		c.Close()
 		tr, _ := traces(t, c, &log, nil, map[string]string{"OTEL_BSP_SCHEDULE_DELAY": "10", "OTEL_EXPORTER_OTLP_TIMEOUT": "50"})
-		tr.Committed(subject, "r1", append([]run.Event{begun()}, worked()...))
+		(&logged{tr: tr}).commit("r1", append([]run.Event{begun()}, worked()...)...)
 		bustest.Eventually(t, "it is logged", func() bool { return strings.Contains(log.String(), "connection refused") })
 	})
 }
@@ -250,10 +290,10 @@ func TestQueueIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 10 {
-		tr.Committed(subject, "r1", append([]run.Event{begun()}, worked()...))
+		(&logged{tr: tr}).commit("r1", append([]run.Event{begun()}, worked()...)...)
 	}
 	for range 10 {
-		tr.Committed(subject, "r1", worked())
+		(&logged{tr: tr}).commit("r1", worked()...)
 	}
 	if !strings.Contains(log.String(), "the queue is full") {
 		t.Errorf("got %s", log.String())
