@@ -222,6 +222,34 @@ func TestTraceOfAJoiningMessage(t *testing.T) {
 	}
 }
 
+// Agents that take the same message are in one trace, with spans of their own.
+func TestTraceOfTwoAgents(t *testing.T) {
+	cfg, c := tracing(t)
+	cfg.Agents[1].Channels = cfg.Agents[0].Channels
+	h, stop := start(t, cfg)
+	replied := outbound(t, h.Bus().NC, 2)
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "m1", From: "zoe", Text: "hello"})
+	replied()
+	stop()
+	spans := c.Spans()
+	if len(spans) != 1 {
+		t.Errorf("got %d traces, want 1", len(spans))
+	}
+	for _, list := range spans {
+		seen := map[string]string{}
+		for _, s := range list {
+			id := hex.EncodeToString(s.SpanId)
+			if other, ok := seen[id]; ok {
+				t.Errorf("two spans have the id %s: %s and %s", id, other, s.Name)
+			}
+			seen[id] = s.Name
+		}
+		if len(list) != 8 {
+			t.Errorf("got %d spans, want 8:\n%s", len(list), telemetrytest.Tree(list))
+		}
+	}
+}
+
 // What one sender writes into headers costs no other message its trace.
 func TestTraceBesideOddHeaders(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

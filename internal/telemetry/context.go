@@ -64,8 +64,9 @@ func spanOf(kind, id string) (s spanID) {
 	return s
 }
 
-func spanOfInput(subject string, seq uint64) spanID {
-	return spanOf("input", fmt.Sprint(subject, " ", seq))
+// spanOfInput is of a message at one of the agents that take it.
+func spanOfInput(agent, subject string, seq uint64) spanID {
+	return spanOf("input", fmt.Sprint(agent, " ", subject, " ", seq))
 }
 
 func traceOf(what string, at time.Time) (t traceID) {

@@ -104,7 +104,7 @@ func (s *story) spans(which sampler) []*tracev1.Span {
 func (w *writer) begin(inputs []run.Input, which sampler, start, end time.Time) (sampled bool) {
 	last := &inputs[len(inputs)-1]
 	p, ok := parse(last.Trace)
-	own := spanOfInput(last.Subject, last.Seq)
+	own := spanOfInput(w.story.agent, last.Subject, last.Seq)
 	switch {
 	case !ok: // it came without a trace, or while no traces were made
 		p = parent{trace: traceOf(last.Subject+" "+strconv.FormatUint(last.Seq, 10), start)}

@@ -69,12 +69,13 @@ func Open(opt Options) (*Traces, error) {
 	}, nil
 }
 
-// Begin is the traceparent of a message that came without one: the same whichever host takes it.
-func (t *Traces) Begin(subject string, seq uint64, stored time.Time) string {
+// Begin is the traceparent of a message that came to an agent without one: the same whichever
+// host takes it.
+func (t *Traces) Begin(agent, subject string, seq uint64, stored time.Time) string {
 	if t == nil {
 		return ""
 	}
-	p := parent{trace: traceOf(subject, stored), span: spanOfInput(subject, seq)}
+	p := parent{trace: traceOf(subject, stored), span: spanOfInput(agent, subject, seq)}
 	p.sampled = t.settings.sampler.begins(p.trace)
 	return p.String()
 }

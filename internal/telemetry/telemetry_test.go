@@ -298,7 +298,7 @@ func TestQueueIsBounded(t *testing.T) {
 	if !strings.Contains(log.String(), "the queue is full") {
 		t.Errorf("got %s", log.String())
 	}
-	if got := tr.Begin("plugin.inbound.web", 7, at(0)); got != tr.Begin("plugin.inbound.web", 7, at(0)) || got == tr.Begin("plugin.inbound.web", 7, at(1)) || !strings.HasSuffix(got, "-01") {
+	if got := tr.Begin("ana", "plugin.inbound.web", 7, at(0)); got != tr.Begin("ana", "plugin.inbound.web", 7, at(0)) || got == tr.Begin("ana", "plugin.inbound.web", 7, at(1)) || got == tr.Begin("bob", "plugin.inbound.web", 7, at(0)) || !strings.HasSuffix(got, "-01") {
 		t.Errorf("a trace that begins here: got %s", got)
 	}
 }

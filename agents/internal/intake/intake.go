@@ -57,7 +57,7 @@ func (i *Intake) Decode(d *delivery.Delivery) *message.Item {
 		return nil
 	}
 	if it.Input.Trace == "" && i.Parts.Trace != nil {
-		it.Input.Trace = i.Parts.Trace(it.Input.Subject, it.Input.Seq, it.Stored)
+		it.Input.Trace = i.Parts.Trace(i.Agent, it.Input.Subject, it.Input.Seq, it.Stored)
 	}
 	if it.Origin.Inbound != nil {
 		if it.Binding = i.Now().Binding(d.Subject); it.Binding != nil {

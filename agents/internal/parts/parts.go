@@ -65,8 +65,8 @@ type Options struct {
 	// nil: none ever is.
 	Nearest func(word string, list []string) string
 	Counter Counter // nil: nothing is counted
-	// Trace is the traceparent of a message that came without one; nil: it has none.
-	Trace func(subject string, seq uint64, stored time.Time) string
+	// Trace is the traceparent of a message that came to an agent without one; nil: it has none.
+	Trace func(agent, subject string, seq uint64, stored time.Time) string
 }
 
 // Parts are what the agents of a host share.
