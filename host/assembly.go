@@ -82,14 +82,18 @@ func (h *Host) assemble(b *bus.Bus) (*assembly, error) {
 // share is what the agents of the host have in common.
 func (h *Host) share(b *bus.Bus, publisher *publishing.Publisher, reader *records.Reader, remote *build.RemoteHooks, w *wakers) *engine.Parts {
 	files, payload := filestore.New(b.JS), int(b.NC.MaxPayload())
-	parts := engine.NewParts(engine.Options{
+	opt := engine.Options{
 		Host: h.opt.Name, Weight: h.opt.Weight, NC: b.NC, JS: b.JS, Publisher: publisher, Reader: reader, Files: files, Hooks: remote.Registry,
 		MaxPayload: payload, Log: h.log, Peers: &engine.Peers{}, Identities: &h.identities,
 		Store:   &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log, Committed: h.committed(publisher)},
 		Nearest: config.Nearest, Served: func(ctx context.Context) (engine.Served, error) { return control.ServedBy(ctx, b.NC) },
 		Beat: w.decide, OnHeartbeat: h.opt.OnHeartbeat, Remind: h.remind,
-		Counter: counts{h}, Trace: h.traces.Begin,
-	})
+		Counter: counts{h},
+	}
+	if h.traces != nil {
+		opt.Trace = h.traces.Begin
+	}
+	parts := engine.NewParts(opt)
 	parts.Peers.Set(build.Peers(h.opt.Config))
 	return parts
 }

@@ -222,6 +222,39 @@ func TestTraceOfAJoiningMessage(t *testing.T) {
 	}
 }
 
+// A traceparent that is malformed counts as none: what agents do for the message is one trace.
+func TestTraceOfAMalformedParent(t *testing.T) {
+	for _, parent := range []string{
+		"garbage", "00-0AF7651916CD43DD8448EB211C80319C-B7AD6B7169203331-01", "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+	} {
+		t.Run(parent, func(t *testing.T) {
+			cfg, c := tracing(t)
+			h, stop := start(t, cfg)
+			replied := outbound(t, h.Bus().NC, 1)
+			m := nats.NewMsg("plugin.inbound.demo")
+			m.Data, _ = json.Marshal(bus.Inbound{ID: "m1", From: "zoe", Text: "ask bob"})
+			m.Header["traceparent"], m.Header["tracestate"] = []string{parent}, []string{"shop=1"}
+			if err := h.Bus().NC.PublishMsg(m); err != nil {
+				t.Fatal(err)
+			}
+			replied()
+			stop()
+			spans := c.Spans()
+			if len(spans) != 1 {
+				t.Errorf("got %d traces, want 1", len(spans))
+			}
+			for id, list := range spans {
+				if diff := cmp.Diff(delegating, telemetrytest.Tree(list)); diff != "" {
+					t.Errorf("%s: -want +got:\n%s", id, diff)
+				}
+				if root := spanNamed(list, "process plugin.inbound.demo"); len(root.ParentSpanId) > 0 || root.TraceState != "" {
+					t.Errorf("it is in the sender's trace: %v", root)
+				}
+			}
+		})
+	}
+}
+
 // Agents that take the same message are in one trace, with spans of their own.
 func TestTraceOfTwoAgents(t *testing.T) {
 	cfg, c := tracing(t)

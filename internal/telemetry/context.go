@@ -21,9 +21,10 @@ type parent struct {
 	sampled bool
 }
 
-// parse reads a traceparent; ok is false if it is malformed.
+// parse reads a traceparent; ok is false if it is malformed, by the rule of what goes to models
+// and services.
 func parse(text string) (p parent, ok bool) {
-	if len(text) < 55 || text[2] != '-' || text[35] != '-' || text[52] != '-' || len(text) > 55 && text[55] != '-' || text[:2] == "ff" {
+	if len(text) < 55 || text[:55] != strings.ToLower(text[:55]) || text[2] != '-' || text[35] != '-' || text[52] != '-' || len(text) > 55 && text[55] != '-' || text[:2] == "ff" {
 		return p, false
 	}
 	var version, flags [1]byte

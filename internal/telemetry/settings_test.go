@@ -106,7 +106,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("of later times, and not sampled: got %v, %t", p, ok)
 	}
 	for _, bad := range []string{
-		"", good[:54], good + "x", "ff" + good[2:], "0g" + good[2:], strings.Replace(good, "-", "_", 1), strings.Replace(good, "0af7651916cd43dd8448eb211c80319c", strings.Repeat("0", 32), 1),
+		"", strings.ToUpper(good), good[:54], good + "x", "ff" + good[2:], "0g" + good[2:], strings.Replace(good, "-", "_", 1), strings.Replace(good, "0af7651916cd43dd8448eb211c80319c", strings.Repeat("0", 32), 1),
 		strings.Replace(good, "b7ad6b7169203331", strings.Repeat("0", 16), 1),
 	} {
 		if p, ok := parse(bad); ok {

@@ -7,14 +7,17 @@ package intake
 import (
 	"context"
 	"sync"
+	"time"
 
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/parts"
 	"agenthost/agents/internal/profile"
 	"agenthost/agents/internal/senders"
+	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
 	"agenthost/llm"
+	"agenthost/run"
 
 	"github.com/rs/zerolog"
 )
@@ -56,8 +59,8 @@ func (i *Intake) Decode(d *delivery.Delivery) *message.Item {
 		i.Parts.Bury(i.Agent, d, string(llm.CodeValidation), err.Error(), 0, d.Done)
 		return nil
 	}
-	if it.Input.Trace == "" && i.Parts.Trace != nil {
-		it.Input.Trace = i.Parts.Trace(i.Agent, it.Input.Subject, it.Input.Seq, it.Stored)
+	if i.Parts.Trace != nil {
+		i.trace(&it.Input, it.Stored)
 	}
 	if it.Origin.Inbound != nil {
 		if it.Binding = i.Now().Binding(d.Subject); it.Binding != nil {
@@ -65,4 +68,11 @@ func (i *Intake) Decode(d *delivery.Delivery) *message.Item {
 		}
 	}
 	return it
+}
+
+// trace begins the trace of an input that came without one, or with one that is malformed.
+func (i *Intake) trace(in *run.Input, stored time.Time) {
+	if (tracing.Context{Parent: in.Trace, State: in.State}).Outward() == (tracing.Context{}) {
+		in.Trace, in.State = i.Parts.Trace(i.Agent, in.Subject, in.Seq, stored), ""
+	}
 }

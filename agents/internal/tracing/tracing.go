@@ -25,12 +25,15 @@ func Of(inputs []run.Input) Context {
 // In is the trace that a message came with.
 func In(h nats.Header) Context { return Context{h.Get("traceparent"), h.Get("tracestate")} }
 
-var wellFormed = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]*)?$`)
+var (
+	wellFormed = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]*)?$`)
+	ofNothing  = regexp.MustCompile(`^(ff|..-0{32}|..-.{32}-0{16})`) // no version, trace or span
+)
 
 // Outward is the trace for others than channels and agents. One that is no trace
 // context stays here: no server may refuse a call for it.
 func (t Context) Outward() Context {
-	if t.Parent == "" || len(t.Parent) > 512 || !wellFormed.MatchString(t.Parent) {
+	if t.Parent == "" || len(t.Parent) > 512 || !wellFormed.MatchString(t.Parent) || ofNothing.MatchString(t.Parent) {
 		return Context{}
 	}
 	if len(t.State) > 512 || strings.ContainsFunc(t.State, func(r rune) bool { return r < ' ' || r > '~' }) {
