@@ -91,11 +91,16 @@ func (t *Traces) Committed(subject, id string, after, seq uint64, events []run.E
 	case s.whole():
 		t.send(s)
 	default:
-		select {
-		case t.late <- ended{s.agent, s.sid, s.run}:
-		default:
-			t.dropped()
-		}
+		t.later(ended{s.agent, s.sid, s.run})
+	}
+}
+
+// later has the log of a run read.
+func (t *Traces) later(e ended) {
+	select {
+	case t.late <- e:
+	default:
+		t.dropped()
 	}
 }
 
@@ -149,21 +154,25 @@ func (t *Traces) dropped() {
 	t.few.Warn().Msg("traces: the queue is full; spans are dropped. OTEL_BSP_MAX_QUEUE_SIZE bounds it")
 }
 
-// readLate sends the spans of a run that another host has begun.
-func (t *Traces) readLate(ctx context.Context, e ended) {
-	ctx, cancel := context.WithTimeout(ctx, t.settings.timeout)
+// readLate makes the spans of a run that another host has begun, or has gone on with.
+func (t *Traces) readLate(ctx context.Context, e ended, within time.Duration) []*tracev1.Span {
+	reading, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	s := &story{agent: e.agent, sid: e.sid, run: e.run}
-	for fact, err := range t.history(ctx, e.agent, e.sid) {
+	for fact, err := range t.history(reading, e.agent, e.sid) {
+		if err != nil && errors.Is(ctx.Err(), context.Canceled) { // the host ends: rest tries once more
+			t.later(e)
+			return nil
+		}
 		if err != nil {
 			t.few.Warn().Err(err).Str("run", e.run).Msg("traces: read a run that began elsewhere")
-			return
+			return nil
 		}
 		if fact.Of == e.run {
 			s.add(&fact.Event)
 		}
 	}
-	t.send(s)
+	return s.spans(t.settings.sampler)
 }
 
 // Run sends spans until ctx ends, and what is left then.
@@ -181,11 +190,9 @@ func (t *Traces) Run(ctx context.Context) error {
 			b.rest(context.WithoutCancel(ctx))
 			return ctx.Err()
 		case spans := <-t.spans:
-			if b.spans = append(b.spans, spans...); len(b.spans) >= t.settings.batch {
-				b.send(ctx)
-			}
+			b.add(ctx, spans)
 		case e := <-t.late:
-			t.readLate(ctx, e)
+			b.add(ctx, t.readLate(ctx, e, t.settings.timeout))
 		case <-tick.C:
 			b.send(ctx)
 		}
@@ -197,6 +204,16 @@ type batch struct {
 	*Traces
 	exporter *exporter
 	spans    []*tracev1.Span
+}
+
+// add adds the spans of a run, and sends what is full.
+func (b *batch) add(ctx context.Context, spans []*tracev1.Span) {
+	if len(b.spans)+len(spans) > b.settings.batch {
+		b.send(ctx)
+	}
+	if b.spans = append(b.spans, spans...); len(b.spans) >= b.settings.batch {
+		b.send(ctx)
+	}
 }
 
 func (b *batch) send(ctx context.Context) {
@@ -216,19 +233,22 @@ func (b *batch) send(ctx context.Context) {
 // lastWithin is how long a host that ends waits for a collector.
 const lastWithin = 3 * time.Second
 
-// rest sends what waits when the host ends.
+// rest sends what waits when the host ends. Logs are read after that: a slow one costs no more
+// than its own run, and there is still time to send the others.
 func (b *batch) rest(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lastWithin)
 	defer cancel()
-	for {
-		select {
-		case e := <-b.late:
-			b.readLate(ctx, e)
-		case spans := <-b.Traces.spans:
-			b.spans = append(b.spans, spans...)
-		default:
-			b.send(ctx)
-			return
-		}
+	for len(b.Traces.spans) > 0 {
+		b.add(ctx, <-b.Traces.spans)
 	}
+	b.send(ctx)
+	reading, cancel := context.WithTimeout(ctx, lastWithin/2)
+	defer cancel()
+	for len(b.late) > 0 && reading.Err() == nil {
+		b.add(ctx, b.readLate(reading, <-b.late, lastWithin/6))
+	}
+	if n := len(b.late); n > 0 {
+		b.few.Warn().Int("runs", n).Msg("traces: the host ends before it has read all runs that began elsewhere")
+	}
+	b.send(ctx)
 }

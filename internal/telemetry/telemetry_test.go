@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -277,6 +278,65 @@ func TestRefusals(t *testing.T) {
 		(&logged{tr: tr}).commit("r1", append([]run.Event{begun()}, worked()...)...)
 		bustest.Eventually(t, "it is logged", func() bool { return strings.Contains(log.String(), "connection refused") })
 	})
+}
+
+// A log that cannot be read in time costs its own run the trace, when the host ends.
+func TestLateRunAtTheEnd(t *testing.T) {
+	t.Parallel()
+	c := telemetrytest.NewCollector(t)
+	history := func(ctx context.Context, _, sid string) iter.Seq2[session.Fact, error] {
+		return func(yield func(session.Fact, error) bool) {
+			if sid == "stuck" {
+				<-ctx.Done()
+				yield(session.Fact{}, ctx.Err())
+				return
+			}
+			late := begun()
+			late.Inputs[0].Trace = "00-11" + parent[5:]
+			for _, e := range append([]run.Event{late}, worked()...) {
+				if !yield(session.Fact{Of: "r2", Event: e}, nil) {
+					return
+				}
+			}
+		}
+	}
+	tr, stop := traces(t, c, new(bustest.LogBuffer), history, nil)
+	tr.Committed("agent.session.ana.s2", "r2", 0, 1, worked())
+	tr.Committed("agent.session.ana.stuck", "r3", 0, 2, worked())
+	(&logged{tr: tr}).commit("r1", append([]run.Event{begun()}, worked()...)...)
+	stop()
+	spans := c.Spans()
+	if n := len(spans[parent[3:35]]); n != 6 {
+		t.Errorf("a run that is whole: got %d spans, want 6", n)
+	}
+	if n := len(spans["11"+parent[5:35]]); n != 6 {
+		t.Errorf("a run that is read in time: got %d spans, want 6", n)
+	}
+}
+
+// No request has more spans than it may, at the end of the host either.
+func TestBatchesAreBounded(t *testing.T) {
+	t.Parallel()
+	var log bustest.LogBuffer
+	c := telemetrytest.NewCollector(t)
+	tr, err := telemetry.Open(telemetry.Options{Log: zerolog.New(&log), Getenv: func(name string) string {
+		return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "20", "OTEL_BSP_MAX_QUEUE_SIZE": "100"}[name]
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		(&logged{tr: tr}).commit("r1", append([]run.Event{begun()}, worked()...)...)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = tr.Run(ctx)
+	if n := len(c.Spans()[parent[3:35]]); n != 600 {
+		t.Errorf("got %d spans, want 600; %s", n, log.String())
+	}
+	if n := slices.Max(c.Batches()); n > 20 {
+		t.Errorf("a request has %d spans, want 20 at most", n)
+	}
 }
 
 // A full queue holds nothing up.

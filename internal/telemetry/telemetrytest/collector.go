@@ -33,6 +33,7 @@ type Collector struct {
 	headers  []http.Header
 	resource *resourcev1.Resource
 	spans    []*tracev1.Span
+	batches  []int
 }
 
 // NewCollector starts one. It answers its first requests with the handlers given, if any.
@@ -61,12 +62,14 @@ func (c *Collector) serve(w http.ResponseWriter, r *http.Request) {
 		c.t.Errorf("read a batch: %v", err)
 		return
 	}
+	before := len(c.spans)
 	for _, of := range req.ResourceSpans {
 		c.resource = of.Resource
 		for _, scope := range of.ScopeSpans {
 			c.spans = append(c.spans, scope.Spans...)
 		}
 	}
+	c.batches = append(c.batches, len(c.spans)-before)
 	w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
 }
 
@@ -130,6 +133,13 @@ func (c *Collector) Spans() map[string][]*tracev1.Span {
 		traces[id] = append(traces[id], s)
 	}
 	return traces
+}
+
+// Batches are how many spans each request had.
+func (c *Collector) Batches() []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.batches)
 }
 
 // Headers are those of the requests.
