@@ -58,10 +58,7 @@ func read(getenv func(string) string) (s settings, on bool, err error) {
 		v.wrong("OTEL_EXPORTER_OTLP_COMPRESSION", compression, "gzip or none")
 	}
 	s.headers = http.Header{}
-	for name, value := range v.list("OTEL_EXPORTER_OTLP_HEADERS", getenv("OTEL_EXPORTER_OTLP_HEADERS")) {
-		s.headers.Set(name, value)
-	}
-	for name, value := range v.list("OTEL_EXPORTER_OTLP_TRACES_HEADERS", getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS")) {
+	for name, value := range v.list("OTEL_EXPORTER_OTLP_HEADERS", v.otlp("HEADERS", "")) {
 		s.headers.Set(name, value)
 	}
 	s.timeout = v.milliseconds("OTEL_EXPORTER_OTLP_TIMEOUT", v.otlp("TIMEOUT", "10000"))

@@ -48,14 +48,14 @@ func TestReadValues(t *testing.T) {
 	t.Parallel()
 	s, _, err := read(env{
 		"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/json", "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
-		"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20x, a=1", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "a=2", "OTEL_EXPORTER_OTLP_TIMEOUT": "1500",
+		"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20x, a=1", "OTEL_EXPORTER_OTLP_TIMEOUT": "1500",
 		"OTEL_RESOURCE_ATTRIBUTES": "service.name=other,team=shop", "OTEL_SERVICE_NAME": "bots", "OTEL_BSP_MAX_QUEUE_SIZE": "9", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "20",
 		"OTEL_BSP_SCHEDULE_DELAY": "250", "OTEL_TRACES_SAMPLER": "traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0.25",
 	}.get)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.json || !s.gzip || s.headers.Get("Authorization") != "Bearer x" || s.headers.Get("A") != "2" || s.timeout != 1500*time.Millisecond || s.service != "bots" ||
+	if !s.json || !s.gzip || s.headers.Get("Authorization") != "Bearer x" || s.headers.Get("A") != "1" || s.timeout != 1500*time.Millisecond || s.service != "bots" ||
 		s.attributes["team"] != "shop" || s.batch != 20 || s.queue != 20 || s.delay != 250*time.Millisecond || s.sampler != (sampler{share: 0.25}) {
 		t.Errorf("got %+v", s)
 	}
@@ -63,6 +63,17 @@ func TestReadValues(t *testing.T) {
 	if err != nil || s.json || s.gzip || len(s.headers) > 0 || s.timeout != 10*time.Second || s.service != "agenthost" || s.batch != 512 || s.queue != 2048 ||
 		s.delay != 5*time.Second || s.sampler != (sampler{byParent: true, share: 1}) {
 		t.Errorf("defaults: got %+v, %v", s, err)
+	}
+}
+
+// Those of all signals may be secrets of another collector.
+func TestReadHeadersOfTraces(t *testing.T) {
+	t.Parallel()
+	s, _, err := read(env{
+		"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20x, a=1", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "a=2",
+	}.get)
+	if err != nil || len(s.headers) != 1 || s.headers.Get("A") != "2" {
+		t.Errorf("got %v, %v", s.headers, err)
 	}
 }
 
