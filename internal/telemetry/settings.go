@@ -120,10 +120,16 @@ func (v *variables) list(variable, text string) map[string]string {
 	return list
 }
 
+// The largest values of variables. What waits has its place in memory from the start.
+const (
+	mostMilliseconds = 24 * 60 * 60 * 1000
+	mostInQueue      = 100_000
+)
+
 func (v *variables) milliseconds(name, text string) time.Duration {
 	n, err := strconv.Atoi(text)
-	if err != nil || n <= 0 {
-		v.wrong(name, text, "milliseconds, such as 5000")
+	if err != nil || n <= 0 || n > mostMilliseconds {
+		v.wrong(name, text, "milliseconds, such as 5000, and no more than a day")
 	}
 	return time.Duration(n) * time.Millisecond
 }
@@ -134,8 +140,8 @@ func (v *variables) number(name string, otherwise int) int {
 		return otherwise
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n <= 0 {
-		v.wrong(name, text, "a number above 0")
+	if err != nil || n <= 0 || n > mostInQueue {
+		v.wrong(name, text, fmt.Sprintf("a number from 1 to %d", mostInQueue))
 	}
 	return n
 }

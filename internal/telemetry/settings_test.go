@@ -84,18 +84,21 @@ func TestReadProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, e := range map[string]env{
-		`OTEL_TRACES_EXPORTER is "zipkin"; want otlp or none`:                {"OTEL_TRACES_EXPORTER": "zipkin"},
-		`OTEL_EXPORTER_OTLP_PROTOCOL is "grpc"; want http/protobuf`:          {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
-		`OTEL_EXPORTER_OTLP_COMPRESSION is "zstd"; want gzip or none`:        {"OTEL_EXPORTER_OTLP_COMPRESSION": "zstd"},
-		"OTEL_EXPORTER_OTLP_ENDPOINT is no address; want one such as":        {"OTEL_EXPORTER_OTLP_ENDPOINT": "me:secret@a:4318"},
-		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no address; want one such as": {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "a:4317"},
-		"OTEL_EXPORTER_OTLP_HEADERS is no list; want name=value":             {"OTEL_EXPORTER_OTLP_HEADERS": "secret"},
-		`OTEL_EXPORTER_OTLP_TIMEOUT is "10s"; want milliseconds`:             {"OTEL_EXPORTER_OTLP_TIMEOUT": "10s"},
-		`OTEL_BSP_MAX_QUEUE_SIZE is "-1"; want a number above 0`:             {"OTEL_BSP_MAX_QUEUE_SIZE": "-1"},
-		`OTEL_TRACES_SAMPLER is "jaeger_remote"; want always_on, always_off`: {"OTEL_TRACES_SAMPLER": "jaeger_remote"},
-		`OTEL_TRACES_SAMPLER_ARG is "NaN"; want a share from 0 to 1`:         {"OTEL_TRACES_SAMPLER": "traceidratio", "OTEL_TRACES_SAMPLER_ARG": "NaN"},
-		"OTEL_EXPORTER_OTLP_CERTIFICATE: " + junk + " holds no certificate":  {"OTEL_EXPORTER_OTLP_CERTIFICATE": junk},
-		"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and _CLIENT_KEY: ":            {"OTEL_EXPORTER_OTLP_CLIENT_KEY": junk},
+		`OTEL_TRACES_EXPORTER is "zipkin"; want otlp or none`:                 {"OTEL_TRACES_EXPORTER": "zipkin"},
+		`OTEL_EXPORTER_OTLP_PROTOCOL is "grpc"; want http/protobuf`:           {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+		`OTEL_EXPORTER_OTLP_COMPRESSION is "zstd"; want gzip or none`:         {"OTEL_EXPORTER_OTLP_COMPRESSION": "zstd"},
+		"OTEL_EXPORTER_OTLP_ENDPOINT is no address; want one such as":         {"OTEL_EXPORTER_OTLP_ENDPOINT": "me:secret@a:4318"},
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no address; want one such as":  {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "a:4317"},
+		"OTEL_EXPORTER_OTLP_HEADERS is no list; want name=value":              {"OTEL_EXPORTER_OTLP_HEADERS": "secret"},
+		`OTEL_EXPORTER_OTLP_TIMEOUT is "10s"; want milliseconds`:              {"OTEL_EXPORTER_OTLP_TIMEOUT": "10s"},
+		`OTEL_BSP_SCHEDULE_DELAY is "9223372036855"; want milliseconds`:       {"OTEL_BSP_SCHEDULE_DELAY": "9223372036855"},
+		`OTEL_BSP_MAX_QUEUE_SIZE is "-1"; want a number from 1 to 100000`:     {"OTEL_BSP_MAX_QUEUE_SIZE": "-1"},
+		`OTEL_BSP_MAX_QUEUE_SIZE is "1000000000000000"; want a number from`:   {"OTEL_BSP_MAX_QUEUE_SIZE": "1000000000000000"},
+		`OTEL_BSP_MAX_EXPORT_BATCH_SIZE is "1000000000000000"; want a number`: {"OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "1000000000000000"},
+		`OTEL_TRACES_SAMPLER is "jaeger_remote"; want always_on, always_off`:  {"OTEL_TRACES_SAMPLER": "jaeger_remote"},
+		`OTEL_TRACES_SAMPLER_ARG is "NaN"; want a share from 0 to 1`:          {"OTEL_TRACES_SAMPLER": "traceidratio", "OTEL_TRACES_SAMPLER_ARG": "NaN"},
+		"OTEL_EXPORTER_OTLP_CERTIFICATE: " + junk + " holds no certificate":   {"OTEL_EXPORTER_OTLP_CERTIFICATE": junk},
+		"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and _CLIENT_KEY: ":             {"OTEL_EXPORTER_OTLP_CLIENT_KEY": junk},
 	} {
 		if e["OTEL_TRACES_EXPORTER"] == "" {
 			e["OTEL_TRACES_EXPORTER"] = "otlp"
