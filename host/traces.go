@@ -21,6 +21,7 @@ func (h *Host) openTraces(b *bus.Bus) *telemetry.Traces {
 		History: func(ctx context.Context, agent, sid string) iter.Seq2[session.Fact, error] {
 			return archive.History(ctx, agent, sid, 1)
 		},
+		Known: func(tool string) bool { return h.now.Load().Tools.Has(tool) },
 	})
 	if err != nil {
 		h.log.Error().Err(err).Msg("traces: a variable is wrong; no traces are sent")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -220,6 +221,38 @@ func TestTraceOfAJoiningMessage(t *testing.T) {
 	if links := spanNamed(spans[first], "invoke_agent ana").Links; len(links) != 1 || hex.EncodeToString(links[0].TraceId) != second {
 		t.Errorf("links: got %v", links)
 	}
+}
+
+// What models say is in no trace: neither are names of tools that there are not.
+func TestTraceOfAnUnknownTool(t *testing.T) {
+	cfg, c := tracing(t)
+	cfg.Models = scripted(t, `rules:
+  - {is: go, tool_calls: [{name: the_secret, args: {}}, {name: now, args: {zone: 7}}]}
+  - {after_tool: "*", text: done}
+`).Models
+	h, stop := start(t, cfg)
+	replied := outbound(t, h.Bus().NC, 1)
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "m1", From: "zoe", Text: "go"})
+	replied()
+	stop()
+	const want = `process plugin.inbound.demo
+  invoke_agent ana
+    chat echo
+    execute_tool (unknown)
+    execute_tool now
+    chat echo
+    publish plugin.outbound.demo
+`
+	for _, list := range c.Spans() {
+		if diff := cmp.Diff(want, telemetrytest.Tree(list)); diff != "" || strings.Contains(fmt.Sprint(list), "secret") {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		if tool := telemetrytest.Attributes(spanNamed(list, "execute_tool now")); tool["gen_ai.tool.name"] != "now" || tool["error.type"] != "correction" {
+			t.Errorf("a tool that cannot be run as asked: got %v", tool)
+		}
+		return
+	}
+	t.Error("there is no trace")
 }
 
 // A traceparent that is malformed counts as none: what agents do for the message is one trace.

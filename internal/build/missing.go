@@ -54,6 +54,17 @@ func (t *Tools) notOffered(glob string) string {
 	return fmt.Sprintf("%s does not offer %q; it offers %s", source.Name(), glob, strings.Join(names, ", "))
 }
 
+// Has reports whether there is a tool of that name, as far as that is known without a
+// connection to what nothing has needed yet.
+func (t *Tools) Has(name string) bool {
+	if _, ok := t.builtin.Find(tools.GrantOf("*"), name); ok {
+		return true
+	}
+	word, _, _ := strings.Cut(name, ".")
+	source, ok := t.awaiting[word].(tools.Source)
+	return ok && connected(source) && slices.ContainsFunc(source.Tools(), func(t tools.Tool) bool { return t.Name == name })
+}
+
 // connected reports whether the tools of a source are known now.
 func connected(s tools.Source) bool {
 	return s.Version() > 0 && !slices.ContainsFunc(s.Faults(), func(f tools.Fault) bool { return f.Tool == "" })

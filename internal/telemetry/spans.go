@@ -24,6 +24,7 @@ type writer struct {
 	trace traceID
 	run   *tracev1.Span
 	calls map[string]*tracev1.Span // of tools, by their ids
+	tools map[string]bool          // there are, by their names
 	all   []*tracev1.Span
 	usage llm.Usage
 	cost  int64
@@ -66,10 +67,7 @@ func (w *writer) event(i int, e *run.Event) {
 	case run.ModelCalled:
 		w.modelCall(i, e)
 	case run.ToolRequested:
-		id := spanOf("call", w.story.run+" "+e.Call)
-		call := w.inRun(id, "execute_tool "+e.Name, tracev1.Span_SPAN_KIND_INTERNAL, e.At, w.end())
-		w.on(call).text("gen_ai.operation.name", "execute_tool").text("gen_ai.tool.name", e.Name).text("gen_ai.tool.call.id", e.Call)
-		w.calls[e.Call] = call
+		w.toolCall(e)
 	case run.Delegated:
 		if call := w.calls[e.Call]; call != nil { // by this id the run of the other agent knows it
 			id := spanOf("call", e.CorrelationID)
@@ -150,6 +148,17 @@ func (w *writer) modelCall(i int, e *run.Event) {
 	if e.Error != nil {
 		w.fail(call, string(e.Error.Code))
 	}
+}
+
+// toolCall writes a call. The name of a tool that there is not is the model's own word.
+func (w *writer) toolCall(e *run.Event) {
+	name, shown := e.Name, e.Name
+	if !w.tools[name] {
+		name, shown = "", "(unknown)"
+	}
+	call := w.inRun(spanOf("call", w.story.run+" "+e.Call), "execute_tool "+shown, tracev1.Span_SPAN_KIND_INTERNAL, e.At, w.end())
+	w.on(call).text("gen_ai.operation.name", "execute_tool").text("gen_ai.tool.name", name).text("gen_ai.tool.call.id", e.Call)
+	w.calls[e.Call] = call
 }
 
 func (w *writer) toolEnd(e *run.Event) {

@@ -74,14 +74,34 @@ func (s *story) whole() bool {
 	return len(s.events[0].Inputs) > 0 || s.events[0].Attempt <= 1
 }
 
+// tools are the names of those called that there are: known knows them, or a call of theirs was
+// no mistake of the model, nor ended before that could be told.
+func (s *story) tools(known func(name string) bool) map[string]bool {
+	names, exist := map[string]string{}, map[string]bool{}
+	for i := range s.events {
+		switch e := &s.events[i]; e.Type {
+		case run.ToolRequested:
+			names[e.Call] = e.Name
+			exist[e.Name] = exist[e.Name] || known != nil && known(e.Name)
+		case run.ApprovalAsked, run.QuestionAsked, run.Delegated:
+			exist[names[e.Call]] = true
+		case run.ToolFinished:
+			if e.Source != run.FromCorrection && e.Source != run.FromEnd && e.Source != run.FromRecovery {
+				exist[names[e.Call]] = true
+			}
+		}
+	}
+	return exist
+}
+
 // spans are those of a run that is over; none where its trace is not sampled.
-func (s *story) spans(which sampler) []*tracev1.Span {
+func (s *story) spans(which sampler, known func(tool string) bool) []*tracev1.Span {
 	if !s.whole() {
 		return nil
 	}
 	start, end := s.events[0].At, s.events[len(s.events)-1].At
 	inputs := s.events[0].Inputs
-	w := &writer{story: s, calls: map[string]*tracev1.Span{}}
+	w := &writer{story: s, calls: map[string]*tracev1.Span{}, tools: s.tools(known)}
 	if len(inputs) == 0 {
 		w.trace = traceOf(s.run, start)
 		if !which.begins(w.trace) {

@@ -34,6 +34,7 @@ type Traces struct {
 	settings settings
 	resource resource
 	history  History
+	known    func(tool string) bool
 	log      zerolog.Logger
 	few      zerolog.Logger
 
@@ -54,6 +55,8 @@ type Options struct {
 	Version string
 	Log     zerolog.Logger
 	History History
+	// Known reports whether there is a tool of that name; nil: of none.
+	Known func(tool string) bool
 }
 
 // Open reads the variables of OpenTelemetry. Without an endpoint for traces it returns nil,
@@ -64,7 +67,7 @@ func Open(opt Options) (*Traces, error) {
 		return nil, err
 	}
 	return &Traces{
-		settings: s, resource: newResource(s, opt.Host, opt.Version), history: opt.History, log: opt.Log, few: bus.Few(opt.Log),
+		settings: s, resource: newResource(s, opt.Host, opt.Version), history: opt.History, known: opt.Known, log: opt.Log, few: bus.Few(opt.Log),
 		spans: make(chan []*tracev1.Span, s.queue), late: make(chan ended, s.queue), open: map[string]*story{},
 	}, nil
 }
@@ -139,7 +142,7 @@ func (t *Traces) tell(subject, id string, after, seq uint64, events []run.Event)
 }
 
 func (t *Traces) send(s *story) {
-	spans := s.spans(t.settings.sampler)
+	spans := s.spans(t.settings.sampler, t.known)
 	if len(spans) == 0 {
 		return
 	}
@@ -172,7 +175,7 @@ func (t *Traces) readLate(ctx context.Context, e ended, within time.Duration) []
 			s.add(&fact.Event)
 		}
 	}
-	return s.spans(t.settings.sampler)
+	return s.spans(t.settings.sampler, t.known)
 }
 
 // Run sends spans until ctx ends, and what is left then.

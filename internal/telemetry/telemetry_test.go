@@ -195,6 +195,34 @@ func TestSpansOfARunThatWentAway(t *testing.T) {
 	}
 }
 
+// A call shows the name of its tool where the log tells that there is one.
+func TestSpansOfTools(t *testing.T) {
+	t.Parallel()
+	c := telemetrytest.NewCollector(t)
+	tr, stop := traces(t, c, new(bustest.LogBuffer), nil, nil)
+	called := []run.Event{begun()}
+	for i, source := range []string{run.FromCorrection, run.FromEnd, run.FromRecovery, run.FromDenial, run.FromTool} {
+		called = append(called, run.Event{Type: run.ToolRequested, At: at(i), Call: source, Name: source + "_tool"})
+	}
+	for i := 1; i < 6; i++ {
+		source := called[i].Call
+		called = append(called, run.Event{Type: run.ToolFinished, At: at(7), Call: source, Source: source})
+	}
+	(&logged{tr: tr}).commit("r1", append(called, run.Event{Type: run.Finished, At: at(8), Run: "r1"})...)
+	stop()
+	const want = `process plugin.inbound.web
+  invoke_agent ana
+    execute_tool (unknown)
+    execute_tool (unknown)
+    execute_tool (unknown)
+    execute_tool denied_tool
+    execute_tool tool_tool
+`
+	if diff := cmp.Diff(want, telemetrytest.Tree(c.Spans()[parent[3:35]])); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestProtocols(t *testing.T) {
 	t.Parallel()
 	for name, variables := range map[string]map[string]string{
