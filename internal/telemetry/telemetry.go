@@ -187,17 +187,20 @@ func (t *Traces) Run(ctx context.Context) error {
 	b := &batch{Traces: t, exporter: newExporter(t.settings, t.resource)}
 	tick := time.NewTicker(t.settings.delay)
 	defer tick.Stop()
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	context.AfterFunc(ctx, func() { time.AfterFunc(lastWithin, cancel) })
 	for {
 		select {
 		case <-ctx.Done():
-			b.rest(context.WithoutCancel(ctx))
+			b.rest(sending)
 			return ctx.Err()
 		case spans := <-t.spans:
-			b.add(ctx, spans)
+			b.add(sending, spans)
 		case e := <-t.late:
-			b.add(ctx, t.readLate(ctx, e, t.settings.timeout))
+			b.add(sending, t.readLate(ctx, e, t.settings.timeout))
 		case <-tick.C:
-			b.send(ctx)
+			b.send(sending)
 		}
 	}
 }
@@ -223,24 +226,18 @@ func (b *batch) send(ctx context.Context) {
 	if len(b.spans) == 0 {
 		return
 	}
-	err := b.exporter.export(ctx, b.spans)
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) { // the host ends: rest tries once more
-		return
-	}
-	if err != nil {
+	if err := b.exporter.export(ctx, b.spans); err != nil {
 		b.few.Error().Err(err).Int("spans", len(b.spans)).Msg("traces: a batch could not be sent and is dropped")
 	}
 	b.spans = nil
 }
 
-// lastWithin is how long a host that ends waits for a collector.
+// lastWithin is how long a host that ends waits for a collector, and for its logs.
 const lastWithin = 3 * time.Second
 
 // rest sends what waits when the host ends. Logs are read after that: a slow one costs no more
 // than its own run, and there is still time to send the others.
 func (b *batch) rest(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lastWithin)
-	defer cancel()
 	for len(b.Traces.spans) > 0 {
 		b.add(ctx, <-b.Traces.spans)
 	}
