@@ -88,6 +88,9 @@ func (s sampler) begins(t traceID) bool {
 	return float64(binary.BigEndian.Uint64(t[8:])>>1) < s.share*bits
 }
 
+// begin begins a trace.
+func (s sampler) begin(t traceID) parent { return parent{trace: t, sampled: s.begins(t)} }
+
 // takes decides for a trace that a message came with.
 func (s sampler) takes(p parent) bool {
 	if s.byParent {

@@ -31,7 +31,7 @@ type settings struct {
 }
 
 // read reads the variables; on is false where traces are not asked for: no endpoint is named,
-// nor the exporter.
+// nor the exporter, or none is sampled.
 func read(getenv func(string) string) (s settings, on bool, err error) {
 	exporter := getenv("OTEL_TRACES_EXPORTER")
 	base, whole := getenv("OTEL_EXPORTER_OTLP_ENDPOINT"), getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
@@ -69,7 +69,7 @@ func read(getenv func(string) string) (s settings, on bool, err error) {
 	s.delay = v.milliseconds("OTEL_BSP_SCHEDULE_DELAY", cmp.Or(getenv("OTEL_BSP_SCHEDULE_DELAY"), "5000"))
 	s.batch = v.number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512)
 	s.queue = max(v.number("OTEL_BSP_MAX_QUEUE_SIZE", 2048), s.batch)
-	return s, true, errors.Join(v.faults...)
+	return s, s.sampler != (sampler{}), errors.Join(v.faults...)
 }
 
 // variables reads the environment and keeps what is wrong with it. Values stay out of errors

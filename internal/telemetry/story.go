@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"time"
 
 	"agenthost/bus"
 	"agenthost/run"
@@ -94,23 +93,39 @@ func (s *story) tools(known func(name string) bool) map[string]bool {
 	return exist
 }
 
-// spans are those of a run that is over; none where its trace is not sampled.
+// root is where the run belongs: its trace, and the span above it there. As everywhere, a run is
+// in the trace of the last message that it began with.
+func (s *story) root(which sampler) parent {
+	first := &s.events[0]
+	if len(first.Inputs) == 0 {
+		return which.begin(traceOf(s.run, first.At))
+	}
+	last := &first.Inputs[len(first.Inputs)-1]
+	p, ok := parse(last.Trace)
+	switch {
+	case !ok: // it came without a trace, or while no traces were made
+		return which.begin(traceOf(last.Subject+" "+strconv.FormatUint(last.Seq, 10), first.At))
+	case p.span == spanOfInput(s.agent, last.Subject, last.Seq): // it has begun here
+		p.span = spanID{}
+		return p
+	case len(last.Envelope) > 0: // a task: its parent is the call of the agent that asked
+		return parent{p.trace, spanOf("call", string(last.Envelope)), which.takes(p)}
+	default:
+		p.sampled = which.takes(p)
+		return p
+	}
+}
+
+// traced reports whether there will be spans of the run: its beginning is known, and sampled.
+func (s *story) traced(which sampler) bool { return s.whole() && s.root(which).sampled }
+
+// spans are those of a run that is over; none where it is not traced.
 func (s *story) spans(which sampler, known func(tool string) bool) []*tracev1.Span {
-	if !s.whole() {
+	if !s.traced(which) {
 		return nil
 	}
-	start, end := s.events[0].At, s.events[len(s.events)-1].At
-	inputs := s.events[0].Inputs
 	w := &writer{story: s, calls: map[string]*tracev1.Span{}, tools: s.tools(known)}
-	if len(inputs) == 0 {
-		w.trace = traceOf(s.run, start)
-		if !which.begins(w.trace) {
-			return nil
-		}
-		w.run = w.span(spanID{}, spanOf("run", s.run), "invoke_agent "+s.agent, tracev1.Span_SPAN_KIND_INTERNAL, start, end)
-	} else if !w.begin(inputs, which, start, end) {
-		return nil
-	}
+	w.begin(s.root(which))
 	w.describeRun()
 	for i := range s.events {
 		w.event(i, &s.events[i])
@@ -119,35 +134,21 @@ func (s *story) spans(which sampler, known func(tool string) bool) []*tracev1.Sp
 	return w.all
 }
 
-// begin makes the spans of the message and of the run. As everywhere, a run is in the trace of
-// its last message; it is linked to those of the others.
-func (w *writer) begin(inputs []run.Input, which sampler, start, end time.Time) (sampled bool) {
-	last := &inputs[len(inputs)-1]
-	p, ok := parse(last.Trace)
-	own := spanOfInput(w.story.agent, last.Subject, last.Seq)
-	switch {
-	case !ok: // it came without a trace, or while no traces were made
-		p = parent{trace: traceOf(last.Subject+" "+strconv.FormatUint(last.Seq, 10), start)}
-		p.sampled = which.begins(p.trace)
-	case p.span == own: // it has begun here
-		p.span = spanID{}
-	case len(last.Envelope) > 0: // a task: its parent is the call of the agent that asked
-		p.sampled, p.span = which.takes(p), spanOf("call", string(last.Envelope))
-	default:
-		p.sampled = which.takes(p)
+// begin makes the spans of the message and of the run, which is linked to its other messages.
+func (w *writer) begin(root parent) {
+	w.trace = root.trace
+	start, inputs, under := w.story.events[0].At, w.story.events[0].Inputs, root.span
+	if n := len(inputs); n > 0 {
+		last, own := &inputs[n-1], spanOfInput(w.story.agent, inputs[n-1].Subject, inputs[n-1].Seq)
+		input := w.span(under, own, "process "+destination(last.Subject), tracev1.Span_SPAN_KIND_CONSUMER, start, w.end())
+		input.TraceState = stateOf(last.State)
+		w.on(input).messaging("process", last.Subject, last.ID).number("agenthost.message.sequence", int64(last.Seq))
+		for i := range inputs[:n-1] {
+			link(input, &inputs[i])
+		}
+		under = own
 	}
-	if !p.sampled {
-		return false
-	}
-	w.trace = p.trace
-	input := w.span(p.span, own, "process "+destination(last.Subject), tracev1.Span_SPAN_KIND_CONSUMER, start, end)
-	input.TraceState = stateOf(last.State)
-	w.on(input).messaging("process", last.Subject, last.ID).number("agenthost.message.sequence", int64(last.Seq))
-	for i := range inputs[:len(inputs)-1] {
-		link(input, &inputs[i])
-	}
-	w.run = w.span(own, spanOf("run", w.story.run), "invoke_agent "+w.story.agent, tracev1.Span_SPAN_KIND_INTERNAL, start, end)
-	return true
+	w.run = w.span(under, spanOf("run", w.story.run), "invoke_agent "+w.story.agent, tracev1.Span_SPAN_KIND_INTERNAL, start, w.end())
 }
 
 // link links a span to the trace of an input, if that has one.

@@ -78,8 +78,8 @@ func (t *Traces) Begin(agent, subject string, seq uint64, stored time.Time) stri
 	if t == nil {
 		return ""
 	}
-	p := parent{trace: traceOf(subject, stored), span: spanOfInput(agent, subject, seq)}
-	p.sampled = t.settings.sampler.begins(p.trace)
+	p := t.settings.sampler.begin(traceOf(subject, stored))
+	p.span = spanOfInput(agent, subject, seq)
 	return p.String()
 }
 
@@ -171,8 +171,11 @@ func (t *Traces) readLate(ctx context.Context, e ended, within time.Duration) []
 			t.few.Warn().Err(err).Str("run", e.run).Msg("traces: read a run that began elsewhere")
 			return nil
 		}
-		if fact.Of == e.run {
-			s.add(&fact.Event)
+		if fact.Of != e.run {
+			continue
+		}
+		if s.add(&fact.Event); fact.Event.Type == run.Finished || len(s.events) == 1 && !s.traced(t.settings.sampler) {
+			break // the rest has nothing for it
 		}
 	}
 	return s.spans(t.settings.sampler, t.known)
@@ -185,6 +188,7 @@ func (t *Traces) Run(ctx context.Context) error {
 	}
 	t.log.Info().Str("to", withoutLogin(t.settings.url)).Msg("traces are sent")
 	b := &batch{Traces: t, exporter: newExporter(t.settings, t.resource)}
+	defer b.exporter.client.CloseIdleConnections()
 	tick := time.NewTicker(t.settings.delay)
 	defer tick.Stop()
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))

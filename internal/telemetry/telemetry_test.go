@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -221,6 +222,48 @@ func TestSpansOfTools(t *testing.T) {
 	if diff := cmp.Diff(want, telemetrytest.Tree(c.Spans()[parent[3:35]])); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+}
+
+// Of a log no more is read than tells that the trace is not sampled.
+func TestSpansThatNothingIsReadFor(t *testing.T) {
+	t.Parallel()
+	var read atomic.Int64
+	history := func(context.Context, string, string) iter.Seq2[session.Fact, error] {
+		return func(yield func(session.Fact, error) bool) {
+			first := begun()
+			first.Inputs[0].Trace = parent[:53] + "00"
+			for _, e := range append([]run.Event{first}, worked()...) {
+				if read.Add(1); !yield(session.Fact{Of: "r1", Event: e}, nil) {
+					return
+				}
+			}
+			for range 10 { // of runs that came after it
+				if read.Add(1); !yield(session.Fact{Of: "r2", Event: begun()}, nil) {
+					return
+				}
+			}
+		}
+	}
+	c := telemetrytest.NewCollector(t)
+	tr, stop := traces(t, c, new(bustest.LogBuffer), history, nil)
+	(&logged{tr: tr}).commit("r1", worked()...)
+	stop()
+	if n := read.Load(); n != 1 || len(c.Headers()) > 0 {
+		t.Errorf("%d events are read, and %d batches sent", n, len(c.Headers()))
+	}
+}
+
+// Nothing is left of Run when it has returned.
+func TestConnectionsAreClosed(t *testing.T) {
+	t.Parallel()
+	c := telemetrytest.NewCollector(t)
+	tr, stop := traces(t, c, new(bustest.LogBuffer), nil, nil)
+	(&logged{tr: tr}).commit("r1", append([]run.Event{begun()}, worked()...)...)
+	stop()
+	if len(c.Headers()) == 0 {
+		t.Error("nothing was sent")
+	}
+	bustest.Eventually(t, "no connection is open", func() bool { return c.Open() == 0 })
 }
 
 func TestProtocols(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -34,15 +35,36 @@ type Collector struct {
 	resource *resourcev1.Resource
 	spans    []*tracev1.Span
 	batches  []int
+	open     int
 }
 
 // NewCollector starts one. It answers its first requests with the handlers given, if any.
 func NewCollector(t testing.TB, refusals ...http.HandlerFunc) *Collector {
 	t.Helper()
 	c := &Collector{t: t, refusals: refusals}
-	c.Server = httptest.NewServer(http.HandlerFunc(c.serve))
+	c.Server = httptest.NewUnstartedServer(http.HandlerFunc(c.serve))
+	c.Config.ConnState = c.connection
+	c.Start()
 	t.Cleanup(c.Close)
 	return c
+}
+
+func (c *Collector) connection(_ net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		c.open++
+	case http.StateClosed, http.StateHijacked:
+		c.open--
+	}
+}
+
+// Open is how many connections there are.
+func (c *Collector) Open() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open
 }
 
 func (c *Collector) serve(w http.ResponseWriter, r *http.Request) {
