@@ -19,8 +19,12 @@ type story struct {
 	events          []run.Event
 }
 
-// add takes an event down, which may change later.
+// add takes an event down, which may change later. Messages, which also come before the
+// beginning of a run, tell nothing of it.
 func (s *story) add(e *run.Event) {
+	if e.Type == run.MessageAdded {
+		return
+	}
 	c := run.Event{
 		Type: e.Type, At: e.At, Run: e.Run, Trigger: e.Trigger, Attempt: e.Attempt,
 		Provider: e.Provider, Model: e.Model, Entry: e.Entry, Status: e.Status, Reason: e.Reason, Skipped: e.Skipped, Cost: e.Cost, Priced: e.Priced, MS: e.MS,

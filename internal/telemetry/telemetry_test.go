@@ -266,6 +266,18 @@ func TestConnectionsAreClosed(t *testing.T) {
 	bustest.Eventually(t, "no connection is open", func() bool { return c.Open() == 0 })
 }
 
+// What was said before, as a client of a door tells it, stands in the log before the run begins.
+func TestSpansAfterAHistory(t *testing.T) {
+	t.Parallel()
+	c := telemetrytest.NewCollector(t)
+	tr, stop := traces(t, c, new(bustest.LogBuffer), nil, nil)
+	(&logged{tr: tr}).commit("r1", append([]run.Event{{Type: run.MessageAdded, At: at(0)}, begun()}, worked()...)...)
+	stop()
+	if diff := cmp.Diff(drawn, telemetrytest.Tree(c.Spans()[parent[3:35]])); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestProtocols(t *testing.T) {
 	t.Parallel()
 	for name, variables := range map[string]map[string]string{
