@@ -82,11 +82,17 @@ func TestUsageErrors(t *testing.T) {
 		"age of a list":            {"runs ls --since soon", "want a duration such as 90m or 2d"},
 		"search of nothing":        {"sessions search", "want TEXT; TEXT is missing"},
 		"no time to stop":          {"runs abort ana x --timeout -1s", "--timeout -1s: want more than 0"},
+		"id of a lost variable":    {"why ''", "want ID; ID is empty"},
+		"agent of a lost variable": {"pause ''", "AGENT is empty"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			code := execute(t.Context(), strings.Fields(tt.args), strings.NewReader(""), &stdout, &stderr)
+			args := strings.Fields(tt.args)
+			for i := range args {
+				args[i] = strings.Trim(args[i], "'")
+			}
+			code := execute(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
 			if code != cli.CodeUsage {
 				t.Errorf("exit code: got %d, want %d", code, cli.CodeUsage)
 			}

@@ -57,6 +57,11 @@ func Takes(names ...string) cobra.PositionalArgs {
 		case len(args) < least:
 			return fmt.Errorf("want %s; %s is missing", strings.Join(names, " "), names[len(args)])
 		}
+		for i, arg := range args {
+			if strings.TrimSpace(arg) == "" { // of a variable of the shell that is not set, mostly
+				return fmt.Errorf("want %s; %s is empty", strings.Join(names, " "), strings.Trim(names[i], "[]."))
+			}
+		}
 		return nil
 	}
 }
