@@ -41,6 +41,16 @@ type Inbound struct {
 	Meta  map[string]any `json:"meta,omitempty"`
 }
 
+// MetaOption is the key in Meta of the number, from 1, of the option that a button stands
+// for. In a message that answers a question it goes before the text.
+const MetaOption = "option"
+
+// Option is the number of the option that was pressed, 0: none was.
+func (in *Inbound) Option() int {
+	n, _ := in.Meta[MetaOption].(float64)
+	return int(n)
+}
+
 // A Turn is what one side said before the message of an inbound envelope.
 type Turn struct {
 	Role  string  `json:"role"` // TurnUser or TurnAssistant

@@ -21,6 +21,7 @@ const asking = `
 rules:
   - {is: write, tool_calls: [{name: write_file, args: {path: note.txt, text: written}}]}
   - {is: ask, tool_calls: [{name: ask_human, args: {question: "Which?", options: [Red, Blue]}}]}
+  - {is: count, tool_calls: [{name: ask_human, args: {question: "How many?", options: ["0", "1", "2"]}}]}
   - {after_tool: "*", text: "tool said: ${result}"}
   - {when: slowly, chunks: ["one two ", "three four ", "five six ", "seven"], delay: 1500ms}
   - {text: "I heard ${text}"}
@@ -75,6 +76,8 @@ func TestAnswersReachTheAgent(t *testing.T) {
 		"deny by a button":       {longAgent, "write", chatLimits(), "approve or deny", press("deny"), "tool said: "},
 		"an option by a button":  {longAgent, "ask", chatLimits(), "Which?", press("Blue"), "tool said: Blue"},
 		"an option by a number":  {"demo", "ask", noButtons, "Which?\n\n1. Red\n2. Blue", write("2"), "tool said: Blue"},
+		"a number by a button":   {"demo", "count", chatLimits(), "How many?", press("0"), "tool said: 0"},
+		"a number by a word":     {"demo", "count", noButtons, "How many?\n\n• 0\n• 1\n• 2", write("1"), "tool said: 1"},
 		"approve by a word":      {"demo", "write", noButtons, "approve or deny", write("yes"), "tool said: wrote 7 bytes"},
 		"an option by its words": {"demo", "ask", noButtons, "Which?", write("red"), "tool said: Red"},
 	}

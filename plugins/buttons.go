@@ -3,7 +3,9 @@ package plugins
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,26 +67,37 @@ func buttonData(out *bus.Outbound, option int) string {
 
 var callRest = regexp.MustCompile(`^[a-z2-7]{20}\.[a-z0-9]{26}$`)
 
-// readButton is what a button that was pressed says: the text, and whom it answers.
-func (c *Courier) readButton(ctx context.Context, data string) (text, call string, err error) {
+// readButton puts into env what a button that was pressed says, and whom it answers. The
+// number of an option is beside the text as well: there it may be the name of another.
+func (c *Courier) readButton(ctx context.Context, data string, env *bus.Inbound) (err error) {
 	choice, call, ok := strings.Cut(data, ".")
 	n, notNumber := strconv.Atoi(choice)
 	switch {
 	case !ok || call == "":
-		return "", "", fmt.Errorf("%w: button %q does not belong to this account", ErrMalformed, data)
+		return fmt.Errorf("%w: button %q does not belong to this account", ErrMalformed, data)
 	case choice == "a":
-		text = approve
+		env.Text = approve
 	case choice == "d":
-		text = deny
+		env.Text = deny
 	case notNumber == nil && n > 0:
-		text = strconv.Itoa(n)
+		env.Text, env.Meta = strconv.Itoa(n), withOption(env.Meta, n)
 	default:
-		return "", "", fmt.Errorf("%w: button %q does not belong to this account", ErrMalformed, data)
+		return fmt.Errorf("%w: button %q does not belong to this account", ErrMalformed, data)
 	}
 	if rest, cut := strings.CutPrefix(call, "*."); cut {
 		call, err = c.wholeCall(ctx, rest)
 	}
-	return text, call, err
+	env.Answers = call
+	return err
+}
+
+func withOption(meta map[string]any, n int) map[string]any {
+	meta = maps.Clone(meta)
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	meta[bus.MetaOption] = n
+	return meta
 }
 
 // wholeCall finds the id of a call whose agent is not known. One that waits no more
@@ -108,13 +121,15 @@ func (c *Courier) wholeCall(ctx context.Context, rest string) (string, error) {
 var example = regexp.MustCompile(`\s#?\d+\s*\.?\s*$`)
 
 // optionLines are the options of a question, for a platform without buttons. A number
-// is the short answer, unless the text has an example with the question's own number.
+// is the short answer, unless the text has an example with the question's own number, or
+// an option is a number itself.
 // Approvals say by themselves how they are answered.
 func (c *Courier) optionLines(out *bus.Outbound) string {
 	if !asks(out) || out.Kind == bus.KindApproval {
 		return ""
 	}
 	numbered := !strings.Contains(out.Text, out.Options[0]+" ") || !example.MatchString(out.Text)
+	numbered = numbered && !slices.ContainsFunc(out.Options, isNumber)
 	var b strings.Builder
 	b.WriteString("\n\n")
 	for i, option := range out.Options {
@@ -125,4 +140,9 @@ func (c *Courier) optionLines(out *bus.Outbound) string {
 		}
 	}
 	return b.String()
+}
+
+func isNumber(option string) bool {
+	_, err := strconv.Atoi(strings.TrimSpace(option))
+	return err == nil
 }

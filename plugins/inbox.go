@@ -87,8 +87,7 @@ func (c *Courier) inboundMessage(ctx context.Context, m Received) (*nats.Msg, er
 		env.SentAt = m.SentAt.UTC().Format(time.RFC3339Nano)
 	}
 	if m.Pressed != "" {
-		var err error
-		if env.Text, env.Answers, err = c.readButton(ctx, m.Pressed); err != nil {
+		if err := c.readButton(ctx, m.Pressed, &env); err != nil {
 			return nil, err
 		}
 	}

@@ -45,7 +45,7 @@ func TestTake(t *testing.T) {
 		"what no text can have": {plugins.Received{ID: "n", From: "42", Text: "a\x00b\xff"}, "{\"id\":\"n\",\"from\":\"42\",\"text\":\"a\ufffdb\ufffd\"}", "test.one:42:n", nil},
 		"a button":              {plugins.Received{ID: "p", From: "42", Pressed: "a." + call}, `{"id":"p","from":"42","text":"approve","answers":"` + call + `"}`, "test.one:42:p", nil},
 		"another button":        {plugins.Received{ID: "p", From: "42", Pressed: "d." + call}, `{"id":"p","from":"42","text":"deny","answers":"` + call + `"}`, "test.one:42:p", nil},
-		"an option":             {plugins.Received{ID: "p", From: "42", Pressed: "2.c1"}, `{"id":"p","from":"42","text":"2","answers":"c1"}`, "test.one:42:p", nil},
+		"an option":             {plugins.Received{ID: "p", From: "42", Pressed: "2.c1"}, `{"id":"p","from":"42","text":"2","answers":"c1","meta":{"option":2}}`, "test.one:42:p", nil},
 		"a button of others":    {plugins.Received{ID: "p", From: "42", Pressed: "menu"}, "", "", plugins.ErrMalformed},
 		"no such option":        {plugins.Received{ID: "p", From: "42", Pressed: "0.c1"}, "", "", plugins.ErrMalformed},
 		"no id":                 {plugins.Received{From: "42", Text: "hi"}, "", "", plugins.ErrMalformed},

@@ -47,7 +47,7 @@ func (c Reader) Meant(it *message.Item, r *run.Run) (sig run.Signal, ok bool) {
 	sig.By, sig.Door = message.Sender(in), it.Origin.Subject
 	if in.Answers != "" {
 		call, found := c.WaitingCall(r, in.Answers)
-		return Said(c.Book(it), sig, call, in.Text, found && call.Asked != run.ForDelegate)
+		return Said(c.Book(it), sig, call, Words(in, call.Options), found && call.Asked != run.ForDelegate)
 	}
 	own := c.askedBefore(it, open)
 	if len(own) == 0 {
@@ -57,6 +57,15 @@ func (c Reader) Meant(it *message.Item, r *run.Run) (sig run.Signal, ok bool) {
 	ok = ok && slices.ContainsFunc(own, func(one run.Call) bool { return one.ID == call.ID })
 	sig.Kind, sig.Call, sig.Answer, sig.Scope = run.Answered, call.ID, answer.Answer, answer.Scope
 	return sig, ok
+}
+
+// Words are what in says to a question with options: the option that was pressed, where it
+// names the question, else its text.
+func Words(in *bus.Inbound, options []string) string {
+	if n := in.Option(); in.Answers != "" && n > 0 && n <= len(options) {
+		return options[n-1]
+	}
+	return in.Text
 }
 
 // askedBefore are the calls that wait for a person and had asked when it came.

@@ -53,6 +53,7 @@ func routed(route bus.Route) *message.Item {
 var (
 	approval = run.Call{ID: "c1", Wait: "t1", Name: "pay", Asked: run.ForApproval, Prompt: "Ana wants to pay.", Number: 1, Newest: 5}
 	question = run.Call{ID: "c2", Wait: "t2", Name: "ask_human", Asked: run.ForQuestion, Prompt: "Which color?", Number: 2, Newest: 5}
+	numbers  = run.Call{ID: "c4", Wait: "t4", Name: "ask_human", Asked: run.ForQuestion, Prompt: "How many?", Options: []string{"0", "1", "2"}, Newest: 5}
 	task     = run.Call{ID: "c3", Wait: "t3", Name: "delegate", Asked: run.ForDelegate, To: "ben"}
 )
 
@@ -83,6 +84,10 @@ func TestAnswerOfAPerson(t *testing.T) {
 		"an order":              {run: waiting(question), in: said("/help")},
 		"from before it asked":  {run: waiting(approval), in: at(said("yes"), 4)},
 		"names the wait":        {run: waiting(approval, question), in: naming(said("green"), idOf(question)), kind: run.Answered, call: "c2", says: "green"},
+		"presses a number":      {run: waiting(numbers), in: pressing(1, naming(said("1"), idOf(numbers))), kind: run.Answered, call: "c4", says: "0"},
+		"an old button":         {run: waiting(numbers), in: naming(said("3"), idOf(numbers)), kind: run.Answered, call: "c4", says: "2"},
+		"a button that is none": {run: waiting(numbers), in: pressing(9, naming(said("1"), idOf(numbers))), kind: run.Answered, call: "c4", says: "1"},
+		"a button of nothing":   {run: waiting(numbers), in: pressing(1, said("1")), kind: run.Answered, call: "c4", says: "1"},
 		"names another wait":    {run: waiting(question), in: naming(said("green"), "ana.x.y")},
 		"names a task":          {run: waiting(task), in: naming(said("done"), idOf(task))},
 		"always, from the chat": {run: waiting(approval), in: said("approve always")},
@@ -107,6 +112,11 @@ func TestAnswerOfAPerson(t *testing.T) {
 func at(it *message.Item, seq uint64) *message.Item { it.Input.Seq = seq; return it }
 
 func naming(it *message.Item, wait string) *message.Item { it.Origin.Inbound.Answers = wait; return it }
+
+func pressing(option int, it *message.Item) *message.Item {
+	it.Origin.Inbound.Meta = map[string]any{bus.MetaOption: float64(option)}
+	return it
+}
 
 func editing(it *message.Item) *message.Item { it.Origin.Inbound.Edits = "m1"; return it }
 

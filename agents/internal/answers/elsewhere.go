@@ -121,17 +121,20 @@ func (c Reader) ForAnother(it *message.Item, r *run.Run) bool {
 // r is the run of this conversation that waits, nil where none does.
 func (c Reader) MeantElsewhere(it *message.Item, r *run.Run, asked []agents.Waiting) (w agents.Waiting, answer run.Signal, ok bool) {
 	book, in := c.Book(it), it.Origin.Inbound
+	text := in.Text
 	var own []run.Call
 	var others []agents.Waiting
-	if in.Answers == "" {
+	if in.Answers != "" && len(asked) == 1 {
+		text = Words(in, asked[0].Options)
+	} else if in.Answers == "" {
 		others = c.ofOthers(it)
 		if r != nil {
 			own = c.askedBefore(it, r.Open())
 		}
 	}
-	call, answer, ok := ask.Pick(book, ask.InOrder(own, asked, others), in.Text)
+	call, answer, ok := ask.Pick(book, ask.InOrder(own, asked, others), text)
 	if !ok && len(own) == 0 {
-		call, answer, ok = ask.Pick(book, ask.InOrder(nil, asked), in.Text)
+		call, answer, ok = ask.Pick(book, ask.InOrder(nil, asked), text)
 	}
 	i := slices.IndexFunc(asked, func(w agents.Waiting) bool { return w.ID == call.ID })
 	if !ok || i < 0 {

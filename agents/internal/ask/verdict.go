@@ -171,6 +171,9 @@ func readOption(call run.Call, text string, several bool) (option string, ok boo
 }
 
 func namedOption(options []string, text string) (option string, ok bool) {
+	if slices.Contains(options, text) { // two may differ in their case alone
+		return text, true
+	}
 	text = strings.TrimSpace(text)
 	for _, said := range []string{text, strings.Trim(text, stops)} {
 		if i := slices.IndexFunc(options, func(o string) bool { return strings.EqualFold(strings.TrimSpace(o), said) }); i >= 0 && said != "" {

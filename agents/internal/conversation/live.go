@@ -159,7 +159,7 @@ func (a *liveAsk) answeredBy(book texts.Book, it *message.Item, only bool) (stri
 	case it.Origin.Inbound.Answers == "" && (!only || !a.before(it) || message.Order(it.Origin.Inbound) != "" || it.Changes()):
 		return "", false
 	default:
-		text = it.Origin.Inbound.Text
+		text = answers.Words(it.Origin.Inbound, a.call.Options)
 	}
 	if strings.TrimSpace(text) == "" && (it.Origin.Inbound == nil || len(it.Origin.Inbound.Media) == 0) {
 		return "", true // for the tool to judge: it may have a default
