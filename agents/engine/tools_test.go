@@ -381,6 +381,7 @@ func TestQuestion(t *testing.T) {
 		want   string
 	}{
 		"free":    {tools.Wait{Question: true, Prompt: "Which?"}, "the red one", "It says: the red one"},
+		"verdict": {tools.Wait{Question: true, Prompt: "Which?"}, "no 2", "It says: no 2"},
 		"option":  {tools.Wait{Question: true, Prompt: "Which?", Options: []string{"Red", "Blue"}}, "blue", "It says: Blue"},
 		"blanks":  {tools.Wait{Question: true, Prompt: "Which?", Options: []string{" red ", "blue"}}, " red ", "It says:  red "},
 		"default": {tools.Wait{Question: true, Prompt: "Which?", Default: "green", Timeout: time.Second}, "", "It says: green (the default: no answer came before the deadline)"},

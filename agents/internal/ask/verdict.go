@@ -86,12 +86,13 @@ func Number(call run.Call) int { return max(call.Number, 1) }
 // order in which they asked. A word without a number is for the oldest that it fits;
 // words that are for approvals and options go before questions that any text answers.
 func Pick(book texts.Book, calls []run.Call, text string) (run.Call, run.Signal, bool) {
-	if r, ok := readRuling(book, text); ok {
-		call, found := oldest(calls, func(call run.Call) bool {
+	r, rules := readRuling(book, text)
+	if rules {
+		call, ok := oldest(calls, func(call run.Call) bool {
 			return call.Asked == run.ForApproval && (r.number == 0 || r.number == Number(call))
 		})
-		if found || r.number > 0 {
-			return call, run.Signal{Answer: r.answer, Scope: r.scope}, found
+		if ok {
+			return call, run.Signal{Answer: r.answer, Scope: r.scope}, true
 		}
 	}
 	for _, call := range calls {
@@ -99,7 +100,18 @@ func Pick(book texts.Book, calls []run.Call, text string) (run.Call, run.Signal,
 			return call, run.Signal{Answer: option}, true
 		}
 	}
+	if rules && r.misses(calls) {
+		return run.Call{}, run.Signal{}, false
+	}
 	return pickText(calls, text)
+}
+
+// misses reports whether a ruling that is for none of calls is meant for one of them, or for
+// an approval: it is no text then.
+func (r ruling) misses(calls []run.Call) bool {
+	return r.number > 0 && slices.ContainsFunc(calls, func(call run.Call) bool {
+		return call.Asked == run.ForApproval || len(calls) > 1 && r.number == Number(call)
+	})
 }
 
 // pickText is Pick for questions that any text answers: "2: blue" is for the second.

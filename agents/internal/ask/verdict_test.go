@@ -45,3 +45,35 @@ func TestNumberOfTheOnlyQuestion(t *testing.T) {
 		}
 	}
 }
+
+// What reads like the answer to an approval is text where none is open, and never the answer
+// to a question with another number.
+func TestWordsOfApprovalsToQuestions(t *testing.T) {
+	t.Parallel()
+	approval := func(number int) run.Call { return run.Call{ID: "approval", Asked: run.ForApproval, Number: number} }
+	free := func(id string, number int) run.Call { return run.Call{ID: id, Asked: run.ForQuestion, Number: number} }
+	choice := run.Call{ID: "choice", Asked: run.ForQuestion, Number: 2, Options: []string{"yes", "no"}}
+	tests := []struct {
+		open           []run.Call
+		text, id, want string // no id: no answer
+	}{
+		{[]run.Call{free("a", 0)}, "no 2", "a", "no 2"},
+		{[]run.Call{free("a", 0)}, "Yes, 3.", "a", "Yes, 3."},
+		{[]run.Call{free("a", 2)}, "ok 5", "a", "ok 5"},
+		{[]run.Call{free("a", 0), free("b", 2)}, "ok 5", "a", "ok 5"},
+		{[]run.Call{free("a", 0), free("b", 2)}, "ok 2", "", ""},
+		{[]run.Call{free("a", 0), choice}, "no 2", "choice", "no"},
+		{[]run.Call{free("a", 0), choice}, "ok 2", "", ""},
+		{[]run.Call{approval(0), choice}, "no 2", "choice", "no"},
+		{[]run.Call{approval(0), choice}, "no 1", "approval", run.Deny},
+		{[]run.Call{approval(0), free("b", 2)}, "no 2", "", ""},
+		{[]run.Call{approval(0), free("b", 2)}, "no 7", "", ""},
+		{[]run.Call{approval(0), free("b", 2)}, "no", "approval", run.Deny},
+	}
+	for _, test := range tests {
+		call, sig, ok := ask.Pick(texts.Book{}, test.open, test.text)
+		if ok != (test.id != "") || ok && (call.ID != test.id || sig.Answer != test.want) {
+			t.Errorf("%q to %d calls: %q for %q, %t; want %q for %q", test.text, len(test.open), sig.Answer, call.ID, ok, test.want, test.id)
+		}
+	}
+}
