@@ -141,6 +141,7 @@ func (w *encoder) tool(e *Event) {
 	w.text(`,"source":`, e.Source)
 	w.text(`,"prompt":`, e.Prompt)
 	w.texts(`,"options":`, e.Options)
+	w.text(`,"default":`, e.Default)
 	w.text(`,"answer":`, e.Answer)
 	w.text(`,"by":`, e.By)
 	w.text(`,"scope":`, e.Scope)

@@ -99,9 +99,12 @@ type Event struct {
 	Source  string          `json:"source,omitempty"` // tool.finished: FromTool, FromRecovery, …
 	Prompt  string          `json:"prompt,omitempty"`
 	Options []string        `json:"options,omitempty"`
-	Answer  string          `json:"answer,omitempty"`
-	By      string          `json:"by,omitempty"`
-	Scope   string          `json:"scope,omitempty"`
+	// Default is the answer to a question that gets none before its deadline; empty:
+	// none, and in old logs.
+	Default string `json:"default,omitempty"`
+	Answer  string `json:"answer,omitempty"`
+	By      string `json:"by,omitempty"`
+	Scope   string `json:"scope,omitempty"`
 	// Door is by which way the answer, or the order to stop, came: the subject of a
 	// chat, cli, api, nats or deadline.
 	Door     string    `json:"door,omitempty"`

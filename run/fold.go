@@ -243,6 +243,7 @@ func (s *State) ask(e *Event, what string) {
 	}
 	c := s.edit().call(e.Call)
 	c.Asked, c.Prompt, c.Deadline, c.AskedAt, c.Number, c.Newest = what, e.Prompt, e.Deadline, e.At, e.Number, e.Newest
+	c.Default = e.Default
 	c.Options, c.To, c.CorrelationID, c.Context, c.Wait = nil, e.To, e.CorrelationID, e.Context, e.Wait
 	if len(e.Options) > 0 {
 		c.Options = e.Options

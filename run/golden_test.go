@@ -66,6 +66,18 @@ var histories = map[string]func(*session){
 		s.send(yes)
 		s.send(done("a"))
 	},
+	"defaults": func(s *session) {
+		question := func(call string) run.Signal {
+			w := waits(call, run.ForQuestion)
+			w.Wait.Options, w.Wait.Default, w.Wait.Deadline = []string{"red", "blue"}, "blue", epoch.Add(time.Hour)
+			return w
+		}
+		s.send(ask("r1", "hello"))
+		s.send(use("a", "b"))
+		s.send(question("a"))
+		s.send(question("b"))
+		s.send(run.Signal{Kind: run.Answered, Call: "a", Answer: "blue", Result: "blue (the default)", Late: true})
+	},
 	"answered": func(s *session) {
 		s.send(ask("r1", "hello"))
 		s.send(use("a", "b"))

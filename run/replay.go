@@ -208,7 +208,7 @@ func (r *replayer) signal(e *Event) (sig Signal, ok bool) {
 	case ApprovalAsked, QuestionAsked, Delegated:
 		sig.Kind = ToolSettled
 		sig.Wait = &Wait{
-			For: waitsFor[e.Type], Prompt: e.Prompt, Options: e.Options, Deadline: e.Deadline,
+			For: waitsFor[e.Type], Prompt: e.Prompt, Options: e.Options, Default: e.Default, Deadline: e.Deadline,
 			To: e.To, CorrelationID: e.CorrelationID, ID: e.Wait, Context: e.Context, Args: e.Args,
 			Number: e.Number, Newest: e.Newest,
 		}

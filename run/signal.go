@@ -110,6 +110,7 @@ type Wait struct {
 	Number        int    // as in the event that asks
 	Newest        uint64 // as there
 	Options       []string
+	Default       string // the answer if none comes before Deadline
 	Deadline      time.Time
 	To            string // ForDelegate
 	CorrelationID string

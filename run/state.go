@@ -87,6 +87,7 @@ type Call struct {
 	Asked         string          `json:"asked,omitempty"`    // approval, question or delegate: what it waits for
 	Prompt        string          `json:"prompt,omitempty"`
 	Options       []string        `json:"options,omitempty"`
+	Default       string          `json:"default,omitempty"` // as in the event that asked
 	Deadline      time.Time       `json:"deadline,omitzero"`
 	AskedAt       time.Time       `json:"asked_at,omitzero"`
 	Number        int             `json:"number,omitempty"`  // as in the event that asked

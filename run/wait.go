@@ -14,7 +14,7 @@ import (
 func (m *machine) ask(c Call, w Wait) {
 	e := Event{
 		Call: c.ID, Name: c.Name, Prompt: w.Prompt, Options: slices.Clone(w.Options),
-		Deadline: w.Deadline, To: w.To, CorrelationID: w.CorrelationID, Context: w.Context, Wait: w.ID,
+		Default: w.Default, Deadline: w.Deadline, To: w.To, CorrelationID: w.CorrelationID, Context: w.Context, Wait: w.ID,
 		Number: w.Number, Newest: w.Newest,
 	}
 	switch w.For {

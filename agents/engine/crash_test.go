@@ -15,6 +15,7 @@ import (
 	"agenthost/internal/pause"
 	"agenthost/run"
 	"agenthost/session"
+	"agenthost/tools"
 )
 
 // mailbox is how many messages a session holds; those beyond go to its log.
@@ -605,4 +606,26 @@ func describeStarts(events []run.Event) (list []string) {
 		list = append(list, fmt.Sprintf("attempt %d of %s", e.Attempt, e.Inputs[0].ID))
 	}
 	return list
+}
+
+// A question whose host dies takes its default at the deadline, also when its message comes
+// again and it is asked once more.
+func TestDefaultOfAQuestionOutlivesACrash(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "ask_human"
+		w.model.hold("ask_human")
+		w.tell("ask_human")
+		w.pass()
+		w.rest.hold() // its acknowledgement is lost
+		w.model.release("ask_human")
+		w.pass()
+		w.expect("question", "Which?")
+		w.crash()
+		w.begin()
+		w.idle(2 * time.Minute)
+		results := w.committed(run.ToolFinished)
+		if len(results) != 1 || results[0].Result != "green (the default: no answer came before the deadline)" {
+			t.Errorf("the model is told %+v, want the default", results)
+		}
+	}, has(asking(tools.Wait{Question: true, Prompt: "Which?", Default: "green", Timeout: time.Minute})))
 }

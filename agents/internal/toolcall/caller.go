@@ -4,7 +4,6 @@ package toolcall
 
 import (
 	"context"
-	"sync"
 
 	"agenthost/agents/internal/inflight"
 )
@@ -16,7 +15,4 @@ type Caller struct {
 	// Uncancelled is ctx for the hooks that see a result: that of a tool which ended because
 	// the run is stopped goes to the log as well.
 	Uncancelled func(ctx context.Context) context.Context
-
-	mu        sync.Mutex
-	fallbacks map[string]string // by call: the answer if no person gives one
 }

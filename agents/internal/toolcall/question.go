@@ -28,7 +28,7 @@ func (t *Caller) Ask(ctx context.Context, call run.Call) error {
 		}
 	}
 	asks := t.Agent.Parts.Asks
-	if err := asks.Remind(ctx, w, t.fallbacks[call.ID], t.Trace.Set); err != nil {
+	if err := asks.Remind(ctx, w, call.Default, t.Trace.Set); err != nil {
 		return err
 	}
 	if err := t.notifyApprovers(ctx, w); err != nil {
@@ -43,7 +43,7 @@ func (t *Caller) Ask(ctx context.Context, call run.Call) error {
 
 // waitFor turns what a tool waits for into what the machine waits for: a person's answer, or
 // another agent's result.
-func (t *Caller) waitFor(call run.Call, w tools.Wait) run.Signal {
+func (t *Caller) waitFor(w tools.Wait) run.Signal {
 	wait := &run.Wait{For: run.ForQuestion, Prompt: w.Prompt, Options: w.Options, Context: w.Context, ID: ask.NewToken()}
 	if w.To != "" {
 		if why := t.refuseDelegate(w.To); why != "" {
@@ -53,17 +53,6 @@ func (t *Caller) waitFor(call run.Call, w tools.Wait) run.Signal {
 	} else {
 		wait.Deadline = time.Now().Add(cmp.Or(w.Timeout, t.Profile.Config.Limits.ApprovalTimeout))
 	}
-	if w.Default != "" {
-		t.fallback(call.ID, w.Default)
-	}
+	wait.Default = w.Default
 	return run.Signal{Wait: wait}
-}
-
-func (t *Caller) fallback(call, answer string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.fallbacks == nil {
-		t.fallbacks = map[string]string{}
-	}
-	t.fallbacks[call] = answer
 }

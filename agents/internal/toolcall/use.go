@@ -64,7 +64,7 @@ func (t *Caller) Use(ctx context.Context, call run.Call, turn *RoundCall) (sig r
 		return spared()
 	}
 	if res.Wait != nil && err == nil {
-		return t.waitFor(call, *res.Wait)
+		return t.waitFor(*res.Wait)
 	}
 	return t.outcome(ctx, call, args, res, err)
 }
