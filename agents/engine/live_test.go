@@ -2,12 +2,16 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/records"
+	"agenthost/run"
 	"agenthost/session"
 	"agenthost/tools"
 )
@@ -163,4 +167,54 @@ func TestQuestionOfAToolAtWorkDiesWithItsHost(t *testing.T) {
 		}
 		c.settled()
 	}, has(asksOnTheWay(&w)))
+}
+
+// A tool that may run again asks again on the next host. That is another question: the person
+// gets it, and its button answers the tool.
+func TestQuestionOfAToolThatRunsAgain(t *testing.T) {
+	var w *world
+	inCrashWorld(t, func(c *crashWorld) {
+		w = c.world
+		c.model.call = "pay"
+		c.tell("pay")
+		c.pass()
+		first := c.expect("question", "Which?")
+		c.crash()
+		c.begin()
+		c.pass()
+		list, err := agents.AllWaiting(c.t.Context(), c.js)
+		if err != nil || len(list) != 1 || list[0].ID == first.Call {
+			c.t.Fatalf("wait: %+v, %v; want another than %s", list, err, first.Call)
+		}
+		if asked := c.asked(); !slices.Equal(asked, []string{first.Call, list[0].ID}) {
+			c.t.Errorf("the person is asked under %q, and %s waits", asked, list[0].ID)
+		}
+		c.say("ana", bus.Inbound{ID: "blue", From: "ana", Text: "blue", Answers: list[0].ID})
+		c.pass()
+		if results := c.committed(run.ToolFinished); len(results) != 1 || results[0].Result != "Blue" {
+			c.t.Errorf("the model is told %+v, want Blue", results)
+		}
+	}, func(a *actor) {
+		again := asksOnTheWay(&w)
+		again.Rerun = true
+		has(again)(a)
+	})
+}
+
+// asked are the ids of the questions in the stream that channels read.
+func (w *crashWorld) asked() (ids []string) {
+	w.t.Helper()
+	for rec, err := range records.NewReader(w.js).Tail(w.t.Context(), bus.OutboundStream, "plugin.outbound.ana", 1) {
+		out := bus.Outbound{}
+		if err == nil {
+			err = json.Unmarshal(rec.Data, &out)
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if out.Kind == bus.KindQuestion {
+			ids = append(ids, out.Call)
+		}
+	}
+	return ids
 }

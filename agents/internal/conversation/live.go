@@ -3,7 +3,6 @@ package conversation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -32,10 +31,7 @@ type liveAsk struct {
 }
 
 // liveAsks are the questions of tools that run.
-type liveAsks struct {
-	live  []*liveAsk
-	asked int // how many there have been
-}
+type liveAsks struct{ live []*liveAsk }
 
 // ErrNoPerson means that the question of a tool reaches no person.
 var ErrNoPerson = errors.New("no person can be asked here")
@@ -58,8 +54,6 @@ func (c *Conversation) Ask(ctx context.Context, call tools.Call, prompt string, 
 		c.mu.Unlock()
 		return "", ErrNoPerson
 	}
-	c.asked++
-	n := c.asked
 	dismissed, dismiss := context.WithCancel(ctx)
 	defer dismiss()
 	question := &liveAsk{
@@ -72,7 +66,7 @@ func (c *Conversation) Ask(ctx context.Context, call tools.Call, prompt string, 
 	c.watch().Again()
 	c.mu.Unlock()
 	defer c.forgetAsk(question)
-	if err := c.putLive(t, question, call, prompt, n); err != nil {
+	if err := c.putLive(t, question, call, prompt); err != nil {
 		return "", err
 	}
 	defer clock.Pause(ctx)()
@@ -90,17 +84,17 @@ func (c *Conversation) Ask(ctx context.Context, call tools.Call, prompt string, 
 	}
 }
 
-// liveReply is where the numbers of such questions begin, out of the way of the
-// run's replies.
-const liveReply = 1000
-
-// putLive puts the question where the person is, and where others look for it.
-func (c *Conversation) putLive(t *runner, question *liveAsk, call tools.Call, prompt string, n int) error {
+// putLive puts the question where the person is, and where others look for it. The log has
+// none of it, and the tool may run again on another host and ask again: the id of the reply is
+// that of the question, which no other has.
+func (c *Conversation) putLive(t *runner, question *liveAsk, call tools.Call, prompt string) error {
 	person := t.Person()
 	if person == nil {
 		return ErrNoPerson
 	}
-	reply := &run.Reply{N: liveReply + n, Kind: run.KindQuestion, Text: prompt, Call: fmt.Sprint(call.ID, "?", n), Wait: question.call.Wait, Options: question.call.Options}
+	reply := &run.Reply{
+		ID: t.ID + "." + question.call.Wait, Kind: run.KindQuestion, Text: prompt, Call: call.ID, Wait: question.call.Wait, Options: question.call.Options,
+	}
 	if err := t.Address(reply); err != nil {
 		return err
 	}
