@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -217,4 +219,60 @@ func (w *crashWorld) asked() (ids []string) {
 		}
 	}
 	return ids
+}
+
+const payTwice = `
+rules:
+  - {when: pay, tool_calls: [{name: pay, args: {sum: 5}}, {name: pay, args: {sum: 6}}]}
+  - {after_tool: "*", text: "Both are paid."}
+  - {text: "You said: ${text}"}
+`
+
+// Of two questions that tools at work have put in a chat, a word without a number answers the
+// oldest, and one with a number the one that has it.
+func TestTwoToolsAsk(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		options       []string
+		says          [2]string
+		first, second string
+	}{
+		"without numbers": {[]string{"Red", "Blue"}, [2]string{"red", "blue"}, "Red", "Blue"},
+		"with a number":   {[]string{"Red", "Blue"}, [2]string{"blue 2", "red"}, "Red", "Blue"},
+		"the same word":   {[]string{"Red", "Blue"}, [2]string{"red", "red"}, "Red", "Red"},
+		"any text":        {nil, [2]string{"2: the blue one", "the red one"}, "the red one", "the blue one"},
+		"yes to any text": {nil, [2]string{"yes", "no 7"}, "yes", "no 7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var w *world
+			var heard sync.Map // what each tool is told, by its question
+			w = newWorld(t, bot("ana", script(payTwice), has(tools.Tool{
+				Name: "pay", Schema: anything, ReadOnly: true,
+				Run: func(ctx context.Context, call tools.Call) (tools.Result, error) {
+					prompt := "Which for " + string(call.Args) + "?"
+					got, err := w.fleet.Ask(ctx, call, prompt, tt.options)
+					heard.Store(prompt, got)
+					return tools.Result{Text: got}, err
+				},
+			})))
+			w.say("ana", bus.Inbound{Text: "pay"})
+			first, second := w.hear(), w.hear()
+			if !strings.HasPrefix(first.Text, "Which for ") || !strings.HasPrefix(second.Text, "Question 2: Which for ") {
+				t.Fatalf("asked %q, then %q", first.Text, second.Text)
+			}
+			for _, text := range tt.says {
+				w.say("ana", bus.Inbound{Text: text})
+			}
+			w.expect("reply", "Both are paid.")
+			asked, _, _ := strings.Cut(strings.TrimPrefix(second.Text, "Question 2: "), "\n")
+			for prompt, want := range map[string]string{first.Text: tt.first, asked: tt.second} {
+				if got, _ := heard.Load(prompt); got != want {
+					t.Errorf("%s is answered %v, want %s", prompt, got, want)
+				}
+			}
+			w.settled()
+			w.silent()
+		})
+	}
 }

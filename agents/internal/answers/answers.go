@@ -78,6 +78,17 @@ func (c Reader) askedBefore(it *message.Item, open []run.Call) (people []run.Cal
 	return people
 }
 
+// OpenWith are questions of tools at work in the chat of it, with all else that is open there
+// and had asked when it came: the oldest first. left is the run at work.
+func (c Reader) OpenWith(live []run.Call, it *message.Item, left *run.Run) []run.Call {
+	own := live
+	if left != nil {
+		own = append(own, c.askedBefore(it, left.Open())...)
+	}
+	slices.SortStableFunc(own, func(a, b run.Call) int { return cmp.Compare(ask.Number(a), ask.Number(b)) })
+	return ask.InOrder(own, c.OpenHere(it), c.ofOthers(it))
+}
+
 // Before reports whether a call had asked when it came.
 func Before(call run.Call, it *message.Item) bool {
 	return it.Origin.Guest() || it.Input.Seq > call.Newest

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"agenthost/agents"
@@ -28,10 +29,14 @@ type liveAsk struct {
 	answer  chan string
 	dismiss context.CancelFunc // no answer will come
 	noticed bool               // a person was told what their message waits for
+	given   bool               // it has an answer
 }
 
 // liveAsks are the questions of tools that run.
-type liveAsks struct{ live []*liveAsk }
+type liveAsks struct {
+	asking sync.Mutex // for one at a time, so that they are numbered in their order
+	live   []*liveAsk
+}
 
 // ErrNoPerson means that the question of a tool reaches no person.
 var ErrNoPerson = errors.New("no person can be asked here")
@@ -48,25 +53,12 @@ func (c *Conversation) TextsOf(run string) texts.Book {
 
 // Ask puts a question of a tool at work to the person of the session, and waits for the answer.
 func (c *Conversation) Ask(ctx context.Context, call tools.Call, prompt string, options []string) (string, error) {
-	c.mu.Lock()
-	t := c.current
-	if t == nil || t.ID != call.Run || c.Agent.Now().Shadow() || c.shared.Yielding.Load() {
-		c.mu.Unlock()
-		return "", ErrNoPerson
-	}
 	dismissed, dismiss := context.WithCancel(ctx)
 	defer dismiss()
-	question := &liveAsk{
-		dismiss: dismiss,
-		call:    run.Call{Asked: run.ForQuestion, Prompt: prompt, Options: options, Wait: ask.NewToken(), Newest: c.newest},
-		answer:  make(chan string, 1),
-	}
-	question.id = c.WaitID(call.Run, question.call)
-	c.live = append(c.live, question)
-	c.watch().Again()
-	c.mu.Unlock()
+	question := &liveAsk{dismiss: dismiss, answer: make(chan string, 1)}
 	defer c.forgetAsk(question)
-	if err := c.putLive(t, question, call, prompt); err != nil {
+	t, err := c.putLive(question, call, prompt, options)
+	if err != nil {
 		return "", err
 	}
 	defer clock.Pause(ctx)()
@@ -84,29 +76,72 @@ func (c *Conversation) Ask(ctx context.Context, call tools.Call, prompt string, 
 	}
 }
 
+// asker is the run of a tool at work that may ask a person. Called with the lock held.
+func (c *Conversation) asker(call tools.Call) *runner {
+	t := c.current
+	if t == nil || t.ID != call.Run || c.Agent.Now().Shadow() || c.shared.Yielding.Load() {
+		return nil
+	}
+	return t
+}
+
 // putLive puts the question where the person is, and where others look for it. The log has
 // none of it, and the tool may run again on another host and ask again: the id of the reply is
 // that of the question, which no other has.
-func (c *Conversation) putLive(t *runner, question *liveAsk, call tools.Call, prompt string) error {
+func (c *Conversation) putLive(question *liveAsk, call tools.Call, prompt string, options []string) (*runner, error) {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	c.mu.Lock()
+	t := c.asker(call)
+	c.mu.Unlock()
+	if t == nil {
+		return nil, ErrNoPerson
+	}
 	person := t.Person()
 	if person == nil {
-		return ErrNoPerson
+		return nil, ErrNoPerson
 	}
-	reply := &run.Reply{
-		ID: t.ID + "." + question.call.Wait, Kind: run.KindQuestion, Text: prompt, Call: call.ID, Wait: question.call.Wait, Options: question.call.Options,
+	wait := &run.Wait{For: run.ForQuestion, Prompt: prompt, Options: options, ID: ask.NewToken()}
+	t.tools.Word([]*run.Wait{wait})
+	c.mu.Lock()
+	if c.asker(call) != t {
+		c.mu.Unlock()
+		return nil, ErrNoPerson
 	}
+	question.call = run.Call{
+		Asked: run.ForQuestion, Prompt: prompt, Options: options, Wait: wait.ID, Number: wait.Number, Newest: c.newest, AskedAt: time.Now().UTC(),
+	}
+	question.id = c.WaitID(t.ID, question.call)
+	question.call.ID = question.id
+	c.live = append(c.live, question)
+	c.watch().Again()
+	c.mu.Unlock()
+	reply := &run.Reply{ID: t.ID + "." + wait.ID, Kind: run.KindQuestion, Text: wait.Said, Call: call.ID, Wait: wait.ID, Options: options}
 	if err := t.Address(reply); err != nil {
-		return err
+		return nil, err
 	}
 	c.send(&outbox.Batch{Replies: []*run.Reply{reply}, Trace: t.Trace, End: func(bool) {}})
-	return c.Agent.Parts.Asks.PutSoon(agents.Waiting{
+	return t, c.Agent.Parts.Asks.PutSoon(agents.Waiting{
 		ID: question.id, Agent: c.Agent.ID, Session: string(c.Key), Run: call.Run, Call: call.ID, Kind: run.ForQuestion, Tool: call.Name,
-		Prompt: prompt, Options: question.call.Options, AskedAt: time.Now().UTC(), Origin: person,
+		Prompt: prompt, Options: options, Number: wait.Number, AskedAt: question.call.AskedAt, Origin: person,
 		Model: t.LastModel(), Host: c.Agent.Parts.Host, Approvers: c.Agent.Now().Config.Approvers,
 	})
 }
 
+// highestLive is the highest number of the questions of tools that run, 0 where none is open.
+func (c *Conversation) highestLive() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, question := range c.live {
+		n = max(n, ask.Number(question.call))
+	}
+	return n
+}
+
 func (c *Conversation) forgetAsk(question *liveAsk) {
+	if question.id == "" { // it was never put
+		return
+	}
 	c.mu.Lock()
 	c.live = slices.DeleteFunc(c.live, func(other *liveAsk) bool { return other == question })
 	c.watch().Again()
@@ -131,6 +166,9 @@ func (c *Conversation) passScreened(question *liveAsk, it *message.Item) {
 	case s == nil:
 		s = &message.Screening{Origin: it.Origin}
 	case s.Refused != "":
+		c.mu.Lock()
+		question.given = false
+		c.mu.Unlock()
 		c.say(it, run.Reply{Kind: run.KindNotice, Text: s.Refused}, func(bool) {})
 		return
 	}
@@ -140,17 +178,15 @@ func (c *Conversation) passScreened(question *liveAsk, it *message.Item) {
 	}
 }
 
-// answeredBy reads it as the answer; only reports whether no other question is open.
-func (a *liveAsk) answeredBy(book texts.Book, it *message.Item, only bool) (string, bool) {
+// answeredBy reads it as the answer that it is by the id of the question.
+func (a *liveAsk) answeredBy(book texts.Book, it *message.Item) (string, bool) {
 	var text string
 	switch route := it.Origin.Route; {
 	case route != nil && (route.Kind != bus.RouteResult || route.CorrelationID != a.id || !it.ThroughDoor()):
 		return "", false
 	case route != nil:
 		text = route.Text
-	case it.Origin.Inbound.Answers != "" && it.Origin.Inbound.Answers != a.id:
-		return "", false
-	case it.Origin.Inbound.Answers == "" && (!only || !a.before(it) || message.Order(it.Origin.Inbound) != "" || it.Changes()):
+	case it.Origin.Inbound.Answers != a.id:
 		return "", false
 	default:
 		text = answers.Words(it.Origin.Inbound, a.call.Options)
@@ -169,7 +205,7 @@ func (c *Conversation) unfitForLive(it *message.Item) *run.Error {
 		if it.Origin.Inbound == nil || it.Origin.Inbound.Answers != question.id {
 			continue
 		}
-		if _, ok := question.answeredBy(c.Book(it), it, true); !ok {
+		if _, ok := question.answeredBy(c.Book(it), it); !ok {
 			return c.reader().NoAnswer(it, run.ForQuestion, question.call.Options)
 		}
 	}
@@ -202,23 +238,48 @@ func (c *Conversation) DismissAsks() {
 	}
 }
 
-// answersLive gives it to the question of a tool that it answers, and reports
-// whether it answers one. Called with the lock held.
-func (c *Conversation) answersLive(it *message.Item) bool {
+// answersLive gives it to the question of a tool that it answers, and reports whether it
+// answers one; left is the run at work. Called with the lock held.
+func (c *Conversation) answersLive(it *message.Item, left *run.Run) bool {
+	question, text := c.answeredLive(it, left)
+	switch {
+	case question == nil || question.given: // the first answer counts
+		return false
+	case it.Origin.Inbound != nil && len(question.call.Options) == 0 && c.Hooked(hooks.BeforeMessage):
+		question.given = true
+		c.shared.Busy.Go(func() { c.passScreened(question, it) })
+		return true
+	}
+	question.given = true
+	question.answer <- text
+	return true
+}
+
+// answeredLive is the question of a tool that it answers, nil where it answers none: the one
+// that it names, or one of all that are open in the chat. Called with the lock held.
+func (c *Conversation) answeredLive(it *message.Item, left *run.Run) (*liveAsk, string) {
+	if it.Origin.Inbound == nil || it.Origin.Inbound.Answers != "" {
+		for _, question := range c.live {
+			if text, ok := question.answeredBy(c.Book(it), it); ok {
+				return question, text
+			}
+		}
+		return nil, ""
+	}
+	var open []run.Call
 	for _, question := range c.live {
-		text, ok := question.answeredBy(c.Book(it), it, len(c.live) == 1)
-		if !ok {
-			continue
-		}
-		if it.Origin.Inbound != nil && len(question.call.Options) == 0 && c.Hooked(hooks.BeforeMessage) {
-			c.shared.Busy.Go(func() { c.passScreened(question, it) })
-			return true
-		}
-		select {
-		case question.answer <- text:
-			return true
-		default: // the first answer counts
+		if !question.given && question.before(it) {
+			open = append(open, question.call)
 		}
 	}
-	return false
+	if len(open) == 0 || message.Order(it.Origin.Inbound) != "" || it.Changes() {
+		return nil, ""
+	}
+	open = c.reader().OpenWith(open, it, left)
+	call, sig, ok := ask.Pick(c.Book(it), open, it.Origin.Inbound.Text)
+	i := slices.IndexFunc(c.live, func(question *liveAsk) bool { return question.id == call.ID })
+	if !ok || i < 0 {
+		return nil, ""
+	}
+	return c.live[i], sig.Answer
 }

@@ -48,7 +48,7 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 	if at < 0 || known(journal, it) || c.inRun(it.Input.ID) || !answers && len(c.live) == 0 && overRate {
 		return none, false
 	}
-	if c.answersLive(it) {
+	if c.answersLive(it, left) {
 		c.takeOut(it)
 		return interjection{it: it}, true
 	}

@@ -73,6 +73,9 @@ func (t *Caller) numberedFrom(n int) int {
 			}
 		}
 	}
+	if t.AtWork != nil {
+		own = max(own, t.AtWork())
+	}
 	at := t.Person()
 	if at == nil {
 		return own + 1
