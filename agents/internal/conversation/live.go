@@ -3,6 +3,7 @@ package conversation
 import (
 	"context"
 	"errors"
+	"hash/crc32"
 	"slices"
 	"strings"
 	"sync"
@@ -85,9 +86,13 @@ func (c *Conversation) asker(call tools.Call) *runner {
 	return t
 }
 
+// liveReply is where the numbers of such questions begin, out of the way of the run's
+// replies.
+const liveReply = 1000
+
 // putLive puts the question where the person is, and where others look for it. The log has
-// none of it, and the tool may run again on another host and ask again: the id of the reply is
-// that of the question, which no other has.
+// none of it, and the tool may run again on another host and ask again: the number of the reply
+// is made of the id of the question, which no other has.
 func (c *Conversation) putLive(question *liveAsk, call tools.Call, prompt string, options []string) (*runner, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -116,7 +121,8 @@ func (c *Conversation) putLive(question *liveAsk, call tools.Call, prompt string
 	c.live = append(c.live, question)
 	c.watch().Again()
 	c.mu.Unlock()
-	reply := &run.Reply{ID: t.ID + "." + wait.ID, Kind: run.KindQuestion, Text: wait.Said, Call: call.ID, Wait: wait.ID, Options: options}
+	n := liveReply + int(crc32.ChecksumIEEE([]byte(wait.ID)))
+	reply := &run.Reply{N: n, Kind: run.KindQuestion, Text: wait.Said, Call: call.ID, Wait: wait.ID, Options: options}
 	if err := t.Address(reply); err != nil {
 		return nil, err
 	}

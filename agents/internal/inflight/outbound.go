@@ -29,14 +29,13 @@ func (t *Run) AddressAll(events []run.Event) error {
 	return nil
 }
 
-// Address completes a reply to the last input of the run, under the id that it has, or its
-// number in the run.
+// Address completes a reply to the last input of the run.
 func (t *Run) Address(reply *run.Reply) error {
 	o, err := t.Origin()
 	if err != nil {
 		return err
 	}
-	reply.ID = cmp.Or(reply.ID, t.ID+"."+strconv.Itoa(reply.N))
+	reply.ID = t.ID + "." + strconv.Itoa(reply.N)
 	last := t.Inputs[len(t.Inputs)-1]
 	person := t.Person()
 	if o.Route != nil && (person == nil || !message.Asks(reply.Kind) && reply.Call == "" && !o.Proactive()) {
