@@ -128,7 +128,7 @@ func (c Reader) routedAnswer(it *message.Item, r *run.Run) (sig run.Signal, ok b
 	}
 	switch {
 	case route.From == ask.FromDeadline && route.Text == "":
-		return c.overdue(sig, call), true
+		return c.Overdue(sig, call), true
 	case route.From == ask.FromDeadline:
 		sig, ok = Said(c.Book(it), sig, call, route.Text, true)
 		return c.byDefault(sig, call), ok
@@ -147,8 +147,12 @@ func (c Reader) routedAnswer(it *message.Item, r *run.Run) (sig run.Signal, ok b
 	return sig, true
 }
 
-// overdue is what becomes of a call without an answer in time.
-func (c Reader) overdue(sig run.Signal, call run.Call) run.Signal {
+// NoResult is the result of a task that brings none in its time. The agent that works on
+// it says the same, so that it is told whichever of the two is first.
+const NoResult = "no result came in time"
+
+// Overdue is what becomes of a call without an answer in time.
+func (c Reader) Overdue(sig run.Signal, call run.Call) run.Signal {
 	sig.Call, sig.Late = call.ID, true
 	switch call.Asked {
 	case run.ForApproval:
@@ -158,7 +162,7 @@ func (c Reader) overdue(sig run.Signal, call run.Call) run.Signal {
 			sig.Notice = c.Texts().Say("budget_expired")
 		}
 	case run.ForDelegate:
-		sig.Kind, sig.Source, sig.Result = run.ToolSettled, run.FromDelegate, "no result came in time"
+		sig.Kind, sig.Source, sig.Result = run.ToolSettled, run.FromDelegate, NoResult
 	default:
 		sig.Kind, sig.Source, sig.Result = run.ToolSettled, run.FromAnswer, "no answer came before the deadline"
 		sig.Notice = c.Texts().Say("question_expired", "question", call.Prompt)
@@ -166,7 +170,7 @@ func (c Reader) overdue(sig run.Signal, call run.Call) run.Signal {
 	return sig
 }
 
-// byDefault is overdue for a question that has an answer for that case.
+// byDefault is Overdue for a question that has an answer for that case.
 func (c Reader) byDefault(sig run.Signal, call run.Call) run.Signal {
 	sig.Late = true
 	sig.Result = sig.Answer + " (the default: no answer came before the deadline)"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"agenthost/agents"
 	"agenthost/agents/internal/message"
 	"agenthost/llm"
 	"agenthost/run"
@@ -22,6 +23,18 @@ func (c Reader) NoAnswer(it *message.Item, asked string, options []string) *run.
 		return c.Mistake(it, "not_an_option", "options", strings.Join(options, ", "))
 	}
 	return c.Mistake(it, "not_an_answer")
+}
+
+// Expired tells a person that what they say to a question of another run comes after its
+// deadline.
+func (c Reader) Expired(it *message.Item, w agents.Waiting) *run.Error {
+	switch {
+	case w.Tool == run.Budget:
+		return c.Mistake(it, "budget_expired")
+	case w.Kind == run.ForApproval:
+		return c.Mistake(it, "approval_expired", "what", w.Prompt)
+	}
+	return c.Mistake(it, "question_expired", "question", w.Prompt)
 }
 
 // Mistake is the error of a message that asks for what cannot be, in words.

@@ -91,6 +91,10 @@ func (c *Conversation) forward(journal *session.Log, it *message.Item) bool {
 	case !fits:
 		return false
 	}
+	if !w.Deadline.IsZero() && time.Now().After(w.Deadline) { // the agent has yet to see that
+		c.refuse(journal, it, c.reader().Expired(it, w))
+		return true
+	}
 	if why := answers.RuleOf(w).Refuse(c.Book(it), it, in.Answers == "" || c.reader().IsHere(w.Origin, it), sig); why != nil {
 		c.refuse(journal, it, why)
 		return true

@@ -87,10 +87,7 @@ func isWork(e run.Effect) bool { return e.Kind == run.InvokeModel || e.Kind == r
 // has asked for it; it also ends when the host has no more.
 func (t *runner) context() (context.Context, context.CancelFunc) {
 	end := time.Now().Add(t.Profile.Config.Limits.RunTimeout)
-	if o, err := t.Origin(); err == nil && o.Route != nil && !o.Route.Deadline.IsZero() && o.Route.Deadline.Before(end) {
-		end = o.Route.Deadline
-	}
-	ctx, cancel := context.WithDeadline(t.Agent.Work, end)
+	ctx, cancel := context.WithDeadline(t.Agent.Work, inflight.Earlier(end, t.Deadline()))
 	t.cancel = cancel
 	return ctx, cancel
 }
@@ -140,10 +137,8 @@ func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
 		if t.Agent.Work.Err() != nil {
 			return nil, errStopping
 		}
-		if sig.Kind == run.Abort { // by a hook, while other calls may wait for a person
-			if err := t.tools.Heard(ctx, t.Journal.State().Run, sig); err != nil {
-				return nil, err
-			}
+		if sig.Kind == run.Abort || sig.Kind == run.Fault { // by a hook, say, while other calls may wait for a person
+			t.tools.Release(t.Journal.State().Run)
 		}
 		return t.Journal.Step(sig, t.Profile.Limits()), nil
 	case <-t.c.nudge:
@@ -152,6 +147,7 @@ func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
 		if t.Agent.Work.Err() != nil {
 			return nil, errStopping
 		}
+		t.tools.Release(t.Journal.State().Run)
 		return t.fault(&run.Error{Code: llm.CodeRunTimeout}, nil), nil
 	}
 }

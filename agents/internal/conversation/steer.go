@@ -57,6 +57,7 @@ func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 			t.AddInput(it.Input)
 		}
 		if left := t.Journal.State().Run; left != nil {
+			sig = t.inTime(left, sig)
 			if err := t.tools.Heard(ctx, left, sig); err != nil {
 				return nil, err
 			}

@@ -265,6 +265,7 @@ func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
 	defer t.c.guard(&err)
 	ctx, cancel := t.context()
 	defer cancel()
+	sig = t.inTime(left, sig)
 	if err := t.tools.Heard(ctx, left, sig); err != nil {
 		return err
 	}
@@ -272,7 +273,11 @@ func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
 	t.c.suspended, t.c.noticed, t.c.refusedFrom = false, false, 0
 	t.c.mu.Unlock()
 	t.answeredBy(sig)
-	return t.perform(ctx, t.Journal.Step(sig, t.Profile.Limits()))
+	effects := t.Journal.Step(sig, t.Profile.Limits())
+	if sig.Late && t.overtime() {
+		effects = t.endOvertime(effects)
+	}
+	return t.perform(ctx, effects)
 }
 
 // answeredBy deletes the wait that an answer has ended, and notifies a sender who gave it by
@@ -283,9 +288,13 @@ func (t *runner) answeredBy(sig run.Signal) {
 			t.Agent.Parts.Asks.Delete(t.c.WaitID(t.ID, call))
 		}
 	}
+	var late error
+	if sig.Late {
+		late = errOvertime
+	}
 	for _, it := range t.Items {
 		if it.Interjects() && it.Origin.Route.From != ask.FromDeadline {
-			t.Agent.Parts.Tell(it.Origin.Route, nil)
+			t.Agent.Parts.Tell(it.Origin.Route, late)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package inflight
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/profile"
@@ -116,6 +117,32 @@ func (t *Run) Chain() []string {
 		chain = slices.Clone(o.Route.Chain)
 	}
 	return append(chain, t.Agent.ID)
+}
+
+// Deadline is when the run is cut off, by the task that it works on; zero: it works on none,
+// or on one with all the time it wants.
+func (t *Run) Deadline() time.Time {
+	if o, err := t.Origin(); err == nil && o.Route != nil {
+		return o.Route.Deadline
+	}
+	return time.Time{}
+}
+
+// Until is when who has asked for the task waits no longer: its timer knows no parts of a
+// second. What the run asks a person has to be answered by then. It is zero where Deadline is.
+func (t *Run) Until() time.Time {
+	if end := t.Deadline(); !end.IsZero() {
+		return end.Truncate(time.Second)
+	}
+	return time.Time{}
+}
+
+// Earlier is the earlier of two times, of which end may be none.
+func Earlier(at, end time.Time) time.Time {
+	if !end.IsZero() && end.Before(at) {
+		return end
+	}
+	return at
 }
 
 // Person is where the person is whose message led to this run, if one did.

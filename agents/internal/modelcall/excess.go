@@ -7,6 +7,7 @@ import (
 
 	"agenthost/agents/internal/ask"
 	"agenthost/agents/internal/budget"
+	"agenthost/agents/internal/inflight"
 	"agenthost/llm"
 	"agenthost/run"
 )
@@ -29,7 +30,7 @@ func (t *Caller) exceeded(e *budget.ExceededError, called []run.Event) run.Signa
 	wait := &run.Wait{
 		For: run.ForApproval, ID: ask.NewToken(),
 		Prompt:   t.Profile.Texts.Say("budget_ask_"+string(e.Span), "spent", llm.Money(e.Spent), "limit", llm.Money(e.Limit)),
-		Deadline: time.Now().Add(t.Profile.Config.Limits.ApprovalTimeout),
+		Deadline: inflight.Earlier(time.Now().Add(t.Profile.Config.Limits.ApprovalTimeout), t.Until()),
 	}
 	t.Word([]*run.Wait{wait})
 	return run.Signal{Kind: run.Held, Called: called, Wait: wait}

@@ -11,6 +11,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/inflight"
 	"agenthost/agents/internal/profile"
 	"agenthost/bus"
 	"agenthost/run"
@@ -41,11 +42,11 @@ func (t *Caller) refuseDelegate(to string) string {
 
 // waitForAgent has a call wait for the result of another agent. Each call of a round waits by
 // itself: delegates work side by side, and one that brings no result in time is an error of
-// its call alone.
+// its call alone. It waits no longer than the agent that has asked for this run.
 func (t *Caller) waitForAgent(wait *run.Wait, w tools.Wait) {
 	wait.For, wait.To = run.ForDelegate, w.To
 	wait.CorrelationID = t.WaitID(t.ID, run.Call{Wait: wait.ID})
-	wait.Deadline = ask.Deadline(time.Now().Add(cmp.Or(w.Timeout, t.Profile.Config.Limits.RunTimeout)))
+	wait.Deadline = inflight.Earlier(ask.Deadline(time.Now().Add(cmp.Or(w.Timeout, t.Profile.Config.Limits.RunTimeout))), t.Deadline())
 }
 
 // handOver publishes a task for another agent. The same task has the same id,

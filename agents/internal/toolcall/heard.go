@@ -9,16 +9,24 @@ import (
 	"agenthost/tools"
 )
 
+// Release lets go of what a run waits for that ends before its time.
+func (t *Caller) Release(r *run.Run) {
+	if r == nil {
+		return
+	}
+	for _, call := range r.Open() {
+		if call.Asked == run.ForDelegate {
+			t.Recall(call)
+		}
+		t.Agent.Parts.Asks.Delete(t.WaitID(t.ID, call))
+	}
+}
+
 // Heard does what goes with an answer besides the machine, and before it: what
 // is allowed for longer is kept, and who works for a run that ends is stopped.
 func (t *Caller) Heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 	if sig.Kind == run.Abort {
-		for _, call := range r.Open() {
-			if call.Asked == run.ForDelegate {
-				t.Recall(call)
-			}
-			t.Agent.Parts.Asks.Delete(t.WaitID(t.ID, call))
-		}
+		t.Release(r)
 		return nil
 	}
 	if sig.Kind != run.Answered || sig.Answer != run.Approve || sig.Scope == ask.ScopeOnce || sig.Scope == "" {

@@ -7,6 +7,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/agents/internal/ask"
+	"agenthost/agents/internal/inflight"
 	"agenthost/internal/crash"
 	"agenthost/run"
 	"agenthost/tools"
@@ -52,6 +53,9 @@ func (t *Caller) waitFor(w tools.Wait) run.Signal {
 		t.waitForAgent(wait, w)
 	} else {
 		wait.Deadline = time.Now().Add(cmp.Or(w.Timeout, t.Profile.Config.Limits.ApprovalTimeout))
+		if end := inflight.Earlier(wait.Deadline, t.Until()); end != wait.Deadline { // then the run ends without an answer
+			wait.Deadline, w.Default = end, ""
+		}
 	}
 	wait.Default = w.Default
 	return run.Signal{Wait: wait}

@@ -12,6 +12,7 @@ import (
 	"agenthost/agents/internal/ask"
 	"agenthost/agents/internal/clock"
 	"agenthost/agents/internal/hookvalue"
+	"agenthost/agents/internal/inflight"
 	"agenthost/hooks"
 	"agenthost/internal/crash"
 	"agenthost/run"
@@ -93,7 +94,7 @@ func (t *Caller) mayUse(ctx context.Context, tool tools.Tool, call run.Call, arg
 		}
 		return &run.Wait{
 			For: run.ForApproval, Prompt: t.preview(ctx, tool, call, args, d.What), Args: args, ID: ask.NewToken(),
-			Deadline: time.Now().Add(t.Profile.Config.Limits.ApprovalTimeout),
+			Deadline: inflight.Earlier(time.Now().Add(t.Profile.Config.Limits.ApprovalTimeout), t.Until()),
 		}, ""
 	}
 }
