@@ -80,7 +80,7 @@ func (m *machine) settle(sig *Signal) {
 		outside := c.Asked != ""
 		asked := *c
 		m.finish(*c, &Event{OK: sig.OK, Result: sig.Result, Source: cmp.Or(sig.Source, FromTool), Input: sig.Input})
-		m.expire(&asked, sig)
+		m.notify(&asked, sig)
 		m.proceed(outside)
 	}
 }

@@ -217,7 +217,9 @@ func (r *replayer) signal(e *Event) (sig Signal, ok bool) {
 		sig.Kind, sig.Args = Answered, e.Args
 		if next := r.at(1); next != nil && next.Type == ToolFinished && next.Call == e.Call {
 			sig.Result = next.Result
-			r.overdue(&sig, 2)
+			r.notified(&sig, 2)
+		} else if e.Type == ApprovalAnswered {
+			r.notified(&sig, 1)
 		}
 		return sig, true
 	case Suspended:
@@ -263,11 +265,11 @@ func (r *replayer) joined(e *Event) Signal {
 	return sig
 }
 
-// overdue notes that no answer came in time, where the event n after the next says so in
-// the chat.
-func (r *replayer) overdue(sig *Signal, n int) {
+// notified notes that no answer came in time, or one without effect, where the event n after
+// the next says so in the chat.
+func (r *replayer) notified(sig *Signal, n int) {
 	if e := r.at(n); e != nil && e.Type == Replied && e.Reply.Kind == KindNotice && !e.Reply.Final {
-		sig.Late, sig.Notice = true, "late" // its words are in the envelope
+		sig.Notice = "told" // its words are in the envelope
 	}
 }
 
@@ -281,7 +283,7 @@ func (r *replayer) settled(sig Signal, e *Event) (Signal, bool) {
 		sig.Kind, sig.Answer = Answered, e.Result
 	default:
 		sig.Kind, sig.OK, sig.Result, sig.Source = ToolSettled, e.OK, e.Result, e.Source
-		r.overdue(&sig, 1)
+		r.notified(&sig, 1)
 	}
 	return sig, true
 }

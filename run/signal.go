@@ -79,8 +79,9 @@ type Signal struct {
 	Answer string // answered: Approve or Deny to an approval, else any text
 	// Args are what is to run in place of what was asked for (answered, approve).
 	Args json.RawMessage
-	// Late says that this is what becomes of a question without an answer in time:
-	// Notice is what the person reads, Result what the model does (answered, tool_settled).
+	// Late says that this is what becomes of a question without an answer in time (answered,
+	// tool_settled). Notice is what the person reads of that, or of an approval that has no
+	// effect; Result is what the model reads.
 	Late   bool
 	Notice string
 	Scope  string // answered: once, session or always

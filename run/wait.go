@@ -125,13 +125,14 @@ func (m *machine) hear(sig *Signal) {
 	default:
 		m.finish(*c, &Event{OK: true, Result: sig.Answer, Source: FromDelegate, By: sig.By, Input: sig.Input})
 	}
-	m.expire(&asked, sig)
+	m.notify(&asked, sig)
 	m.proceed(true)
 }
 
-// expire says in the chat that c had no answer in time.
-func (m *machine) expire(c *Call, sig *Signal) {
-	if sig.Late && sig.Notice != "" {
+// notify says in the chat what has become of c: it had no answer in time, or one without
+// effect.
+func (m *machine) notify(c *Call, sig *Signal) {
+	if sig.Notice != "" {
 		m.reply(&Reply{Kind: KindNotice, Text: sig.Notice, Call: c.ID, Wait: c.Wait})
 	}
 }

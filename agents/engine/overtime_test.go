@@ -10,6 +10,8 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/run"
+	"agenthost/session"
 	"agenthost/tools"
 )
 
@@ -38,6 +40,21 @@ func (w *world) words(n int) (list []string) {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// asker is the session whose run waits under id.
+func (w *world) asker(id string) (agent string, key session.Key) {
+	w.t.Helper()
+	w.eventually("the question is noted", func() bool {
+		all, err := agents.AllWaiting(w.t.Context(), w.bus.JS)
+		for _, one := range all {
+			if one.ID == id {
+				agent, key = one.Agent, session.Key(one.Session)
+			}
+		}
+		return err == nil && agent != ""
+	})
+	return agent, key
 }
 
 // wantOver checks that nothing waits any more, and that id was too late.
@@ -112,11 +129,15 @@ rules:
 		w := newWorld(t, hasty("ana", "ops"), ops)
 		w.say("ana", bus.Inbound{Text: "hand over"})
 		id := w.hear().Call
+		agent, key := w.asker(id)
 		w.hear()
 		if got := w.words(3); !slices.Equal(got, []string{unpaid, unpaid, noResult}) {
 			t.Fatalf("heard %q", got)
 		}
 		w.wantOver(id, &n)
+		if _, err := run.Replay(w.log(agent, key)); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"agenthost/agents/internal/answers"
@@ -24,16 +25,23 @@ func (t *runner) overtime() bool {
 	return !end.IsZero() && !time.Now().Before(end)
 }
 
-// inTime makes of an answer that comes in overtime what becomes of its call without one.
-func (t *runner) inTime(left *run.Run, sig run.Signal) run.Signal {
-	if sig.Kind != run.Answered && sig.Kind != run.ToolSettled || !t.overtime() {
-		return sig
+// effective is what an answer comes to by now: in overtime it is what becomes of its call
+// without one, and of an approval that the permissions have come to deny the chat is told that
+// it has no effect. The error is for a program that has given the answer.
+func (t *runner) effective(left *run.Run, sig run.Signal) (run.Signal, error) {
+	if sig.Kind != run.Answered && sig.Kind != run.ToolSettled {
+		return sig, nil
 	}
 	call, waits := t.c.reader().WaitingCall(left, sig.Call)
-	if !waits {
-		return sig
+	switch {
+	case !waits:
+	case t.overtime():
+		return t.expired(call, sig.Input), errOvertime
+	case call.Asked == run.ForApproval && sig.Answer == run.Approve && t.tools.Forbidden(call, sig):
+		sig.Notice = t.c.Texts().Say("approval_denied_since", "what", call.Prompt)
+		return sig, fmt.Errorf("the permissions of %s deny %s by now; it is not run", t.Agent.ID, call.Name)
 	}
-	return t.expired(call, sig.Input)
+	return sig, nil
 }
 
 // expired is what becomes of a call that waits when the time is over; input is what

@@ -42,7 +42,7 @@ func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 		}
 		if sig.Kind == "" {
 			t.Join(it)
-			t.answeredBy(sig)
+			t.answeredBy(sig, nil)
 			continue
 		}
 		if it != nil { // it belongs to this run from now on
@@ -56,14 +56,15 @@ func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 			sig.Message, sig.Inputs = &msg, []run.Input{it.Input}
 			t.AddInput(it.Input)
 		}
+		var without error
 		if left := t.Journal.State().Run; left != nil {
-			sig = t.inTime(left, sig)
+			sig, without = t.effective(left, sig)
 			if err := t.tools.Heard(ctx, left, sig); err != nil {
 				return nil, err
 			}
 		}
 		if it != nil {
-			t.answeredBy(sig)
+			t.answeredBy(sig, without)
 		}
 		if sig.Kind == run.Abort && it != nil {
 			return t.beginAbort(sig), nil

@@ -265,14 +265,14 @@ func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
 	defer t.c.guard(&err)
 	ctx, cancel := t.context()
 	defer cancel()
-	sig = t.inTime(left, sig)
+	sig, without := t.effective(left, sig)
 	if err := t.tools.Heard(ctx, left, sig); err != nil {
 		return err
 	}
 	t.c.mu.Lock()
 	t.c.suspended, t.c.noticed, t.c.refusedFrom = false, false, 0
 	t.c.mu.Unlock()
-	t.answeredBy(sig)
+	t.answeredBy(sig, without)
 	effects := t.Journal.Step(sig, t.Profile.Limits())
 	if sig.Late && t.overtime() {
 		effects = t.endOvertime(effects)
@@ -281,20 +281,16 @@ func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
 }
 
 // answeredBy deletes the wait that an answer has ended, and notifies a sender who gave it by
-// another door.
-func (t *runner) answeredBy(sig run.Signal) {
+// another door: without is why it has no effect.
+func (t *runner) answeredBy(sig run.Signal, without error) {
 	if left := t.Journal.State().Run; left != nil && sig.Call != "" {
 		if call, waits := t.c.reader().WaitingCall(left, sig.Call); waits {
 			t.Agent.Parts.Asks.Delete(t.c.WaitID(t.ID, call))
 		}
 	}
-	var late error
-	if sig.Late {
-		late = errOvertime
-	}
 	for _, it := range t.Items {
 		if it.Interjects() && it.Origin.Route.From != ask.FromDeadline {
-			t.Agent.Parts.Tell(it.Origin.Route, late)
+			t.Agent.Parts.Tell(it.Origin.Route, without)
 		}
 	}
 }

@@ -44,9 +44,9 @@ func (t *Caller) Heard(ctx context.Context, r *run.Run, sig run.Signal) error {
 	if err != nil {
 		return nil //nolint:nilerr // without the tool there is nothing to allow
 	}
-	args := r.Calls[i].Args
-	if len(sig.Args) > 0 {
-		args = sig.Args
+	args := approved(r.Calls[i], sig)
+	if t.forbidden(tool, args) != "" {
+		return nil // a scope lifts no deny
 	}
 	return t.Agent.Parts.Asks.Allow(t.Agent.Work, t.Agent.ID, t.Key, tools.Key(tool, args), sig.Scope, sig.By)
 }

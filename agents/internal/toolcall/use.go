@@ -78,13 +78,13 @@ func correction(why string) run.Signal {
 // mayUse is the policy: it returns what to ask a person, or why not.
 func (t *Caller) mayUse(ctx context.Context, tool tools.Tool, call run.Call, args json.RawMessage) (*run.Wait, string) {
 	if call.Approved {
-		return nil, ""
+		return nil, t.forbidden(tool, args)
 	}
 	switch d := t.Profile.Tools.Policy.Decide(tool, args, nil); d.Verdict {
 	case tools.Allow:
 		return nil, ""
 	case tools.Deny:
-		return nil, "not allowed: " + d.Reason
+		return nil, refusal(d)
 	default:
 		if d.Address != "" && t.Journal.State().HasWritten(d.Address) {
 			return nil, ""
@@ -97,6 +97,32 @@ func (t *Caller) mayUse(ctx context.Context, tool tools.Tool, call run.Call, arg
 			Deadline: inflight.Earlier(time.Now().Add(t.Profile.Config.Limits.ApprovalTimeout), t.Until()),
 		}, ""
 	}
+}
+
+// forbidden says why the permissions of by now deny a call that was approved: they may have
+// changed while it waited. It is empty when they do not.
+func (t *Caller) forbidden(tool tools.Tool, args json.RawMessage) string {
+	if d := t.Agent.Now().Tools.Policy.Decide(tool, args, nil); d.Verdict == tools.Deny {
+		return refusal(d)
+	}
+	return ""
+}
+
+func refusal(d tools.Decision) string { return "not allowed: " + d.Reason }
+
+// Forbidden reports whether the permissions of by now deny a call that waits for an
+// approval, which sig is.
+func (t *Caller) Forbidden(call run.Call, sig run.Signal) bool {
+	tool, ok := t.Agent.Now().Tools.Find(call.Name)
+	return ok && t.forbidden(tool, approved(call, sig)) != ""
+}
+
+// approved are the arguments that an approval lets run.
+func approved(call run.Call, sig run.Signal) json.RawMessage {
+	if len(sig.Args) > 0 {
+		return sig.Args
+	}
+	return call.Args
 }
 
 // execute runs the tool within its time.
