@@ -16,6 +16,9 @@ import (
 // ErrMalformed wraps every reason for which a payload cannot be a message.
 var ErrMalformed = errors.New("malformed message")
 
+// ErrNoContent is the one for which it says nothing.
+var ErrNoContent = fmt.Errorf("%w: it has neither text nor media", ErrMalformed)
+
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
@@ -104,7 +107,7 @@ func (in *Inbound) check() error {
 	case in.Edits != "" && in.Withdraws != "":
 		return malformed("it has both edits and withdraws; it can have one of them")
 	case strings.TrimSpace(in.Text) == "" && len(in.Media) == 0 && in.Withdraws == "" && in.Answers == "": // an answer may be left to the default
-		return malformed("it has neither text nor media")
+		return ErrNoContent
 	case in.Group && in.Chat == "":
 		return malformed("it has no chat, which a message of a group names")
 	case strings.ContainsRune(in.Text, 0):

@@ -115,7 +115,7 @@ func (r *Route) check() error {
 	case r.Origin != nil && !chatSubject(r.Origin.Subject):
 		return malformed("origin.subject %q is not a subject to publish on", clip(r.Origin.Subject))
 	case r.Kind != RouteResult && strings.TrimSpace(r.Text) == "" && len(r.Media) == 0 && (r.Kind != RouteHeartbeat || r.Due.IsZero()):
-		return malformed("it has neither text nor media")
+		return ErrNoContent
 	case strings.ContainsRune(r.Text, 0):
 		return malformed("its text holds a NUL character")
 	}

@@ -133,7 +133,7 @@ func TestOverrideOfARoute(t *testing.T) {
 	tests := map[string]struct{ value, kind, want string }{
 		"text":          {`{"text": "changed"}`, "reply", "It says: changed"},
 		"no such kind":  {`{"kind": "zonk"}`, "error", couldNotCheck},
-		"nothing to do": {`{"text": ""}`, "error", couldNotCheck},
+		"nothing to do": {`{"text": ""}`, "error", blanked},
 		"no object":     {`5`, "error", couldNotCheck},
 	}
 	for name, tt := range tests {

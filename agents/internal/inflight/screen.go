@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"agenthost/agents/internal/message"
@@ -34,6 +35,9 @@ func (c Session) fireBeforeMessage(ctx context.Context, it *message.Item, runID 
 	o := it.Origin
 	check := func(value json.RawMessage) error {
 		_, err := o.Overridden(value)
+		if errors.Is(err, message.ErrEmptied) { // that ends the message, and its original is not used
+			return nil
+		}
 		return err
 	}
 	trace := tracing.Of([]run.Input{it.Input}).Outward()
@@ -54,7 +58,10 @@ func (c Session) screening(it *message.Item, out hooks.Outcome) *message.Screeni
 		return it.Origin.HeldBack(out.Reason)
 	case hooks.Override:
 		s, err := it.Origin.Overridden(out.Args["message"])
-		if err != nil { // was checked: it does not happen
+		switch {
+		case errors.Is(err, message.ErrEmptied):
+			return it.Origin.HeldBack(c.Book(it).Say("message_emptied"))
+		case err != nil: // was checked: it does not happen
 			return it.Origin.HeldBack(c.Book(it).Say("message_unchecked"))
 		}
 		return s

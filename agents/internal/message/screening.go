@@ -3,6 +3,7 @@ package message
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"agenthost/bus"
 	"agenthost/run"
@@ -43,10 +44,18 @@ func (o Origin) HeldBack(reason string) *Screening {
 	return s
 }
 
+// ErrEmptied tells that a hook has left nothing of what a message says.
+var ErrEmptied = errors.New("it leaves neither text nor media")
+
 // Overridden is o with the content of the message that a hook has put in its place.
 func (o Origin) Overridden(message json.RawMessage) (*Screening, error) {
 	changed, err := o.changed(message)
-	if err != nil {
+	switch {
+	case err == nil || errors.Is(err, bus.ErrNoContent):
+		if changed.blank() && !o.blank() {
+			return nil, ErrEmptied
+		}
+	default:
 		return nil, err
 	}
 	s := &Screening{Origin: o}
@@ -64,6 +73,14 @@ func (o Origin) Overridden(message json.RawMessage) (*Screening, error) {
 	in, err := bus.DecodeInbound(s.Envelope)
 	s.Origin.Inbound = &in
 	return s, err
+}
+
+// blank reports whether it says nothing, as what withdraws another message, which need not.
+func (o Origin) blank() bool {
+	if o.Route != nil {
+		return strings.TrimSpace(o.Route.Text) == "" && len(o.Route.Media) == 0
+	}
+	return o.Inbound.Withdraws != "" || strings.TrimSpace(o.Inbound.Text) == "" && len(o.Inbound.Media) == 0
 }
 
 // setRoute gives a route the content of another.
