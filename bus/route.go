@@ -135,6 +135,10 @@ func (r *Route) Foreign(data []byte) ([]byte, error) {
 		r.From = ProgramPrefix + r.From
 		changed["from"] = r.From
 	}
+	if r.Kind == RouteDelegate && r.From == "" { // a session has a name for whose work it is
+		r.From = ProgramPrefix + "anonymous"
+		changed["from"] = r.From
+	}
 	if r.Origin != nil && r.Origin.Agent != "" {
 		r.Origin.Agent, r.Origin.Session = "", ""
 		changed["origin"] = r.Origin

@@ -1,12 +1,14 @@
 package engine_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"agenthost/bus"
+	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
 )
@@ -60,6 +62,7 @@ func TestLongIDOfARouteIsRefusedWithAnAnswer(t *testing.T) {
 	for name, task := range map[string]bus.Route{
 		"id":             {ID: long, CorrelationID: "c1"},
 		"correlation id": {ID: "t1", CorrelationID: long},
+		"from":           {ID: "t1", CorrelationID: "c1", From: long},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, bot("ana", script(`rules: [{text: "${text}"}]`)))
@@ -69,7 +72,7 @@ func TestLongIDOfARouteIsRefusedWithAnAnswer(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			task.Kind, task.From, task.Text, task.ReplyTo = bus.RouteDelegate, "prog", "do it", "told"
+			task.Kind, task.From, task.Text, task.ReplyTo = bus.RouteDelegate, cmp.Or(task.From, "prog"), "do it", "told"
 			w.publish("agent.route.ana", task)
 			expectLetter(t, dead, " has 300 bytes; want at most 256")
 			select {
@@ -86,6 +89,24 @@ func TestLongIDOfARouteIsRefusedWithAnAnswer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A task that does not say whose it is has a session with a key that commands take.
+func TestTaskOfNoName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bot("ana", script(`rules: [{text: "${text}"}]`)))
+	told := w.subscribe("told")
+	for from, key := range map[string]session.Key{"": "route/program:anonymous/c1", strings.Repeat("i", 256): session.Key("route/program:" + strings.Repeat("i", 256) + "/c1")} {
+		w.publish("agent.route.ana", bus.Route{ID: "t1", Kind: bus.RouteDelegate, From: from, CorrelationID: "c1", Text: "do it", ReplyTo: "told"})
+		r := bus.Route{}
+		if err := json.Unmarshal(w.next(told).Data, &r); err != nil || r.Text != "do it" {
+			t.Errorf("from %q: got %+v, %v", from, r, err)
+		}
+		if len(w.log("ana", key)) == 0 {
+			t.Errorf("from %q: the session %s is empty", from, key)
+		}
+	}
+	w.settled()
 }
 
 // The answer to a result that is refused is a result, too: it must not be

@@ -16,7 +16,7 @@ import (
 func (it *Item) checkIDs() error {
 	ids := []named{{"id", it.Input.ID}}
 	if r := it.Origin.Route; r != nil {
-		ids = append(ids, named{"correlation_id", r.CorrelationID})
+		ids = append(ids, named{"correlation_id", r.CorrelationID}, named{"from", strings.TrimPrefix(r.From, bus.ProgramPrefix)})
 	}
 	for _, id := range ids {
 		if n := len(id.value); n > bus.LongestID {
