@@ -117,7 +117,7 @@ var arrows = map[string][]string{
 	"internal/doctor":              {"internal/natsserver", "internal/sandbox", "agents", "agents/engine", "bus", "config", "hooks", "internal/build", "client", "internal/eval", "internal/hardening", "internal/mcpoauth", "llm", "tools", "tools/builtin", "plugins", "plugins/settings"},
 	"internal/eval":                {"agents", "agents/engine", "bus", "config", "heartbeat", "internal/build", "llm", "run", "session", "tools"},
 	"internal/mcplogin":            {"config", "internal/build", "internal/mcpoauth", "tools"},
-	"agents/internal/hookvalue":    {"hooks", "llm"},
+	"agents/internal/hookvalue":    {"fastjson", "hooks", "llm"},
 	"internal/coldstore":           {"internal/lockfile"},
 	"internal/lockfile":            {},
 	"internal/natsserver":          {"bus", "internal/lockfile"},

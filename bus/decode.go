@@ -186,6 +186,9 @@ func decodeText(data []byte, v any, text *string) error {
 		*text = string(data)
 		return nil
 	}
+	if fastjson.TooDeep(data) {
+		return malformed("more than %d of its objects and arrays stand in each other; send such a value as text", fastjson.Deepest)
+	}
 	data = exact(data)
 	if json.Unmarshal(data, v) == nil {
 		return nil

@@ -27,7 +27,7 @@ const (
 	anyOrder   = "it can be now, next or later"
 	noKey      = "looking for beginning of object key string"
 	noValue    = "looking for beginning of value"
-	tooDeep    = "exceeded max depth"
+	tooDeep    = "more than 500 of its objects and arrays stand in each other; send such a value as text"
 	mistake    = "its JSON is invalid: invalid character "
 	inText     = "in string literal"
 	inEscape   = "in string escape code"
@@ -187,10 +187,13 @@ var badInbound = map[string]struct{ payload, want string }{
 	"priority with a blank":    {`{"priority":"now ","text":"x"}`, badPriority("now ")},
 	"priority endless":         {`{"priority":"` + strings.Repeat("x", 1<<20) + `","text":"x"}`, badPriority(strings.Repeat("x", 60) + "…")},
 	"priority cut in a letter": {`{"priority":"x` + strings.Repeat("é", 100) + `","text":"x"}`, badPriority("x" + strings.Repeat("é", 29) + "…")},
-	"nested too deep":          {`{"meta":` + strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000) + "}", at("'{'", tooDeep)},
-	"lists nested too deep":    {`{"x":` + strings.Repeat("[", 1<<20), at("'['", tooDeep)},
+	"nested too deep":          {`{"meta":` + strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000) + "}", tooDeep},
+	"nested a little too deep": {`{"text":"x","meta":` + strings.Repeat(`{"a":`, 500) + "1" + strings.Repeat("}", 500) + "}", tooDeep},
+	"unknown, nested too deep": {`{"text":"x","y":` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + "}", tooDeep},
+	"lists nested too deep":    {`{"x":` + strings.Repeat("[", 1<<20), tooDeep},
 	"a megabyte of nothing":    {strings.Repeat(" ", 1<<20), noContent},
-	"a megabyte of braces":     {strings.Repeat("{", 1<<20), at("'{'", noKey)},
+	"a megabyte of braces":     {strings.Repeat("{", 1<<20), tooDeep},
+	"some braces":              {strings.Repeat("{", 99), at("'{'", noKey)},
 	"a megabyte, cut":          {`{"text":"` + strings.Repeat("x", 1<<20), tooEarly},
 }
 
@@ -247,7 +250,8 @@ func TestDecodeInbound(t *testing.T) {
 		"unknown fields":       {`{"text":"x","lang":"fr","v":{"deep":[1,{}]}}`, text("x")},
 		"a lone surrogate":     {`{"text":"\ud800"}`, text("\ufffd")},
 		"the last of two keys": {`{"text":"a","text":"b"}`, text("b")},
-		"nested deep":          {`{"text":"x","y":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}", text("x")},
+		"nested deep":          {`{"text":"x","y":` + strings.Repeat("[", 499) + strings.Repeat("]", 499) + "}", text("x")},
+		"brackets in the text": {`{"text":"` + strings.Repeat("[{", 9000) + `"}`, text(strings.Repeat("[{", 9000))},
 		"media alone": {
 			`{"media":[{"kind":"image","mime":"image/png","name":"a.png","size":123,"url":"https://x/a.png"}]}`,
 			bus.Inbound{Media: []bus.Media{{Kind: "image", MIME: "image/png", Name: "a.png", Size: 123, URL: "https://x/a.png"}}},
@@ -292,6 +296,7 @@ func TestDecodeRouteRefuses(t *testing.T) {
 		"text with a NUL":       {"a\x00", nulText},
 		"result with a NUL":     {`{"kind":"result","correlation_id":"1","text":"\u0000"}`, nulText},
 		"not JSON":              {"{hello", at("'h'", noKey)},
+		"nested too deep":       {`{"text":"x","context":` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + "}", tooDeep},
 		"cut":                   {`{"kind":"delegate"`, tooEarly},
 		"trailing":              {`{"text":"x"}.`, trailing},
 		"kind unknown":          {`{"kind":"order","text":"x"}`, badKind("order")},

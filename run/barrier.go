@@ -1,8 +1,10 @@
 package run
 
 import (
+	"fmt"
 	"slices"
 
+	"agenthost/fastjson"
 	"agenthost/llm"
 )
 
@@ -48,7 +50,7 @@ func (m *machine) dispatch(msg llm.Message) {
 	for _, p := range calls {
 		if p.Error {
 			c := Call{ID: p.Call, Name: p.Name}
-			m.finish(c, &Event{Result: "the arguments are not valid JSON; nothing was run", Source: FromCorrection})
+			m.finish(c, &Event{Result: unread(p.Text), Source: FromCorrection})
 		}
 	}
 	if len(m.s.Run.Calls) == 0 {
@@ -64,6 +66,14 @@ func (m *machine) rerun(tool string) string {
 		return SafeRerun
 	}
 	return ""
+}
+
+// unread tells the model why its arguments were not taken.
+func unread(args string) string {
+	if fastjson.TooDeep([]byte(args)) {
+		return fmt.Sprintf("more than %d objects and arrays of the arguments stand in each other; nothing was run", fastjson.Deepest)
+	}
+	return "the arguments are not valid JSON; nothing was run"
 }
 
 // interrupt settles the calls that were at work and may not run again.

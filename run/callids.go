@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"agenthost/fastjson"
 	"agenthost/llm"
 )
 
@@ -28,7 +29,7 @@ func (m *machine) sound(msg llm.Message) llm.Message {
 			p.Args = nil
 		case len(p.Args) == 0:
 			p.Args = json.RawMessage("{}")
-		case !json.Valid(p.Args):
+		case !json.Valid(p.Args) || fastjson.TooDeep(p.Args):
 			p.Text, p.Args, p.Error = string(p.Args), nil, true
 		}
 	}

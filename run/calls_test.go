@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"agenthost/fastjson"
 	"agenthost/llm"
 	"agenthost/run"
 )
@@ -76,6 +78,39 @@ func TestBrokenArguments(t *testing.T) {
 	s.want(s.send(done("b")), "commit [tool.finished]", "invoke_model")
 	if r := s.state.Messages[2].Parts; !r[0].Error || r[1].Error || !r[2].Error {
 		t.Errorf("results: got %+v", r)
+	}
+}
+
+// What is nested too deep to be read again in a log does not get into it.
+func TestDeepArguments(t *testing.T) {
+	deep := func(levels int) json.RawMessage {
+		return json.RawMessage(`{"a":` + strings.Repeat("[", levels-1) + strings.Repeat("]", levels-1) + "}")
+	}
+	s := open(t, run.Limits{})
+	s.send(ask("r1", "hello"))
+	sig := use("a", "b", "c")
+	sig.Message.Parts[0].Args, sig.Message.Parts[1].Args = deep(fastjson.Deepest+1), deep(fastjson.Deepest)
+	sig.Message.Parts[2].Meta = deep(9998)
+	s.want(s.send(sig), "commit [run.started message message tool.requested tool.requested tool.requested tool.finished]", "run b", "run c")
+	if e := s.log[len(s.log)-1]; e.Call != "a" || !strings.Contains(e.Result, "500") || e.Source != run.FromCorrection {
+		t.Errorf("the model is told %+v", e)
+	}
+	task := waits("b", run.ForDelegate)
+	task.Wait.Context = deep(9998)
+	s.send(task)
+	shown := waits("c", run.ForApproval)
+	shown.Wait.Args = deep(9998)
+	s.send(shown)
+	for _, e := range s.log {
+		parts := []llm.Part{{Args: e.Args}, {Args: e.Context}}
+		if e.Message != nil {
+			parts = append(parts, e.Message.Parts...)
+		}
+		for _, p := range parts {
+			if fastjson.TooDeep(p.Args) || fastjson.TooDeep(p.Meta) {
+				t.Errorf("%s has what is nested too deep", e.Type)
+			}
+		}
 	}
 }
 

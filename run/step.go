@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"agenthost/fastjson"
 	"agenthost/llm"
 )
 
@@ -187,12 +188,12 @@ func dirty(parts []llm.Part) bool {
 	return false
 }
 
-// written is data as a log has it.
+// written is data as a log has it, where what is nested too deep could not be read again.
 func written(data json.RawMessage) json.RawMessage {
 	if len(data) == 0 {
 		return data
 	}
-	if compact, err := json.Marshal(data); err == nil {
+	if compact, err := json.Marshal(json.RawMessage(fastjson.Shallow(data))); err == nil {
 		return compact
 	}
 	return data

@@ -104,7 +104,7 @@ func (a *Archive) History(ctx context.Context, agent, sid string, from uint64) i
 			var facts []Fact
 			if err == nil {
 				none = false
-				facts, err = a.read(ctx, rec.Seq, rec.Data)
+				facts, err = a.read(ctx, rec)
 			}
 			if err != nil {
 				yield(Fact{}, fmt.Errorf("read session %s of %s: %w", sid, agent, err))
@@ -123,26 +123,27 @@ func (a *Archive) History(ctx context.Context, agent, sid string, from uint64) i
 }
 
 // read takes a commit apart.
-func (a *Archive) read(ctx context.Context, seq uint64, data []byte) ([]Fact, error) {
-	c, err := a.store.decode(ctx, data)
+func (a *Archive) read(ctx context.Context, rec records.Record) ([]Fact, error) {
+	c, err := a.store.decode(ctx, rec)
 	if errors.Is(err, errForeign) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("commit %d: %w", seq, err)
+		return nil, fmt.Errorf("commit %d: %w", rec.Seq, err)
 	}
 	raw := struct{ Events []json.RawMessage }{}
+	data := rec.Data
 	if c.Object == "" {
-		err = json.Unmarshal(data, &raw)
+		err = readJSON(data, &raw)
 	} else if data, err = a.store.Files.Get(ctx, c.Object); err == nil {
-		err = json.Unmarshal(data, &raw.Events)
+		err = readJSON(data, &raw.Events)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("commit %d: %w", seq, err)
+		return nil, fmt.Errorf("commit %d: %w", rec.Seq, err)
 	}
 	facts, runs := make([]Fact, len(c.Events)), c.runs()
 	for i, e := range c.Events {
-		facts[i] = Fact{seq, i + 1, runs[i], e, raw.Events[i]}
+		facts[i] = Fact{rec.Seq, i + 1, runs[i], e, raw.Events[i]}
 	}
 	return facts, nil
 }
@@ -242,7 +243,7 @@ func (s *Summary) describe(state run.State) {
 
 // Decode takes a commit of a log apart, as a stream has it. What no host has written
 // has neither key nor events.
-func (a *Archive) Decode(ctx context.Context, seq uint64, data []byte) (Key, []Fact, error) {
-	facts, err := a.read(ctx, seq, data)
-	return keyOf(data), facts, err
+func (a *Archive) Decode(ctx context.Context, rec records.Record) (Key, []Fact, error) {
+	facts, err := a.read(ctx, rec)
+	return keyOf(rec.Data), facts, err
 }

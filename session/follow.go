@@ -25,7 +25,7 @@ func (a *Archive) Follow(ctx context.Context, agent, sid string, ready func()) i
 			Stream: bus.SessionsStream, Subjects: []string{Subject(agent, sid)}, New: true,
 			Began: func(_, _ uint64) { once() },
 			Take: func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
-				facts, err := a.read(ctx, meta.Sequence.Stream, msg.Data())
+				facts, err := a.read(ctx, records.Record{Seq: meta.Sequence.Stream, Header: msg.Headers(), Data: msg.Data()})
 				if err != nil {
 					return err
 				}

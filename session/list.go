@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -130,7 +129,7 @@ func (a *Archive) title(ctx context.Context, subject string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c, err := a.store.decode(ctx, rec.Data)
+	c, err := a.store.decode(ctx, rec)
 	if err != nil && !errors.Is(err, errForeign) {
 		return "", err
 	}
@@ -162,9 +161,8 @@ func (a *Archive) Of(ctx context.Context, agent, person string) ([]Key, error) {
 	var keys []Key
 	middle := "/dm/" + escapeID.Replace(person)
 	err := records.Heads(ctx, a.js, bus.SessionsStream, Subject(agent, "*"), false, func(rec records.Record) {
-		c := struct{ Key Key }{}
-		if json.Unmarshal(rec.Data, &c) == nil && isOf(c.Key, middle) {
-			keys = append(keys, c.Key)
+		if key := keyOf(rec.Data); isOf(key, middle) {
+			keys = append(keys, key)
 		}
 	})
 	return keys, err

@@ -19,7 +19,7 @@ func (s *Store) Commits(ctx context.Context, subject string) iter.Seq2[Commit, e
 				yield(Commit{}, err)
 				return
 			}
-			c, err := s.decode(ctx, rec.Data)
+			c, err := s.decode(ctx, rec)
 			if errors.Is(err, errForeign) {
 				continue
 			}

@@ -117,7 +117,7 @@ func (a *Archive) wholeLog(ctx context.Context, agent, sid string) (*wholeLog, e
 			log.first = rec.Seq
 		}
 		log.last = rec.Seq
-		facts, err := a.read(ctx, rec.Seq, rec.Data)
+		facts, err := a.read(ctx, rec)
 		if err != nil {
 			return nil, err
 		}

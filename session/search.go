@@ -47,7 +47,7 @@ func (a *Archive) Find(ctx context.Context, s Search) iter.Seq2[Hit, error] {
 			if rec.Time.Before(s.Since) {
 				continue
 			}
-			c, err := a.store.decode(ctx, rec.Data)
+			c, err := a.store.decode(ctx, rec)
 			if err != nil {
 				continue
 			}

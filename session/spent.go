@@ -28,9 +28,9 @@ func (a *Archive) Spent(ctx context.Context, agent string, since time.Time) iter
 				yield(Spent{}, err)
 				return
 			}
-			c, err := a.store.decode(ctx, rec.Data)
+			c, err := a.store.decode(ctx, rec)
 			if err != nil {
-				continue // no host has written it
+				continue // no host has written it, or it is damaged
 			}
 			of, _, _ := strings.Cut(strings.TrimPrefix(rec.Subject, subjectPrefix), ".")
 			s := Spent{Agent: of, Key: c.Key}

@@ -104,7 +104,8 @@ const version = 1
 //
 // What others have written there is passed over, as is a snapshot that cannot be
 // read: all that it says is in the log. A commit that can be read by later
-// versions only, or that lacks its file, is an error: it may be there again.
+// versions only, that is damaged or that lacks its file, is an error: it may be there
+// again, and without it what people were promised would be forgotten.
 func (s *Store) Open(ctx context.Context, agent string, key Key) (*Log, error) {
 	return s.open(ctx, agent, SID(agent, key), key)
 }
@@ -140,7 +141,7 @@ func (l *Log) load(ctx context.Context, last records.Record) error {
 		if err != nil {
 			return err
 		}
-		c, err := l.store.decode(ctx, rec.Data)
+		c, err := l.store.decode(ctx, rec)
 		switch {
 		case errors.Is(err, errForeign):
 			l.store.Log.Warn().Err(err).Str("subject", l.subject).Uint64("seq", rec.Seq).Msg("passed over in a session's log")
@@ -198,7 +199,7 @@ func (l *Log) readSnapshot(ctx context.Context) (snap snapshot, kept stored, err
 	if err != nil {
 		return snap, kept, err
 	}
-	err = json.Unmarshal(rec.Data, &snap)
+	err = readJSON(rec.Data, &snap)
 	if snap.V > version {
 		return snap, kept, fmt.Errorf("%w: %d is of version %d; this program reads %d", errNoSnapshot, rec.Seq, snap.V, version)
 	}
@@ -217,7 +218,7 @@ func (l *Log) readSnapshot(ctx context.Context) (snap snapshot, kept stored, err
 		return snap, kept, err
 	}
 	kept.size = len(data)
-	if err := json.Unmarshal(data, &snap); err != nil {
+	if err := readJSON(data, &snap); err != nil {
 		return snap, kept, fmt.Errorf("%w: %d: %w", errNoSnapshot, rec.Seq, err)
 	}
 	kept.messages = len(snap.State.Messages)
@@ -231,14 +232,14 @@ var (
 
 // decode reads a commit, wherever its events are. errForeign means that it was
 // not written by a host.
-func (s *Store) decode(ctx context.Context, data []byte) (Commit, error) {
+func (s *Store) decode(ctx context.Context, rec records.Record) (Commit, error) {
 	c := Commit{}
-	err := json.Unmarshal(data, &c)
+	err := readJSON(rec.Data, &c)
 	if c.V > version { // what else there is may have another form by then
 		return c, fmt.Errorf("it is of version %d; this program reads %d: update it", c.V, version)
 	}
 	if err != nil {
-		if keyOf(data) == "" {
+		if keyOf(rec.Data) == "" && rec.Header.Get(commitHeader) == "" && rec.Header.Get(replacesHeader) == "" {
 			return Commit{}, fmt.Errorf("%w: %w", errForeign, err)
 		}
 		return c, err
@@ -250,7 +251,17 @@ func (s *Store) decode(ctx context.Context, data []byte) (Commit, error) {
 	if err != nil {
 		return c, err
 	}
-	return c, json.Unmarshal(events, &c.Events)
+	return c, readJSON(events, &c.Events)
+}
+
+// readJSON reads what hosts have written. Hosts of before let in what is nested deeper than
+// encoding/json reads once it is part of a commit: of that, what is too deep is lost alone.
+func readJSON(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if err != nil && fastjson.TooDeep(data) {
+		err = json.Unmarshal(fastjson.Shallow(data), v)
+	}
+	return err
 }
 
 // KeyOf finds the key of a session in its log. The error is records.ErrNotFound for
@@ -279,7 +290,7 @@ func (s *Store) keyIn(ctx context.Context, last records.Record) (Key, error) {
 // keyOf is the key that a commit has, empty when no host has written it.
 func keyOf(commit []byte) Key {
 	head := struct{ Key Key }{}
-	if json.Unmarshal(commit, &head) != nil {
+	if readJSON(commit, &head) != nil {
 		return ""
 	}
 	return head.Key
@@ -311,7 +322,7 @@ func (s *Store) Said(ctx context.Context, seq uint64) (said Said, err error) {
 	if err != nil {
 		return said, fmt.Errorf("read commit %d: %w", seq, err)
 	}
-	c, err := s.decode(ctx, rec.Data)
+	c, err := s.decode(ctx, rec)
 	if err != nil {
 		return said, fmt.Errorf("read commit %d: %w", seq, err)
 	}

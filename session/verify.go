@@ -108,7 +108,7 @@ func (w *verifier) commit(ctx context.Context, rec records.Record) error {
 		w.first = rec.Seq
 	}
 	w.last = rec.Seq
-	c, err := w.log.store.decode(ctx, rec.Data)
+	c, err := w.log.store.decode(ctx, rec)
 	switch {
 	case errors.Is(err, errForeign): // the fold is without it
 		w.defect(LogUnreadable, rec.Seq, "message %d: %v; hosts pass it over", rec.Seq, err)

@@ -85,7 +85,7 @@ func (e *eraser) commits(ctx context.Context, take func(subject string, key sess
 		if err != nil {
 			return err
 		}
-		key, facts, err := e.archive.Decode(ctx, rec.Seq, rec.Data)
+		key, facts, err := e.archive.Decode(ctx, rec)
 		if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) { // one that is being erased may lack its objects
 			return err
 		}

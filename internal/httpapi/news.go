@@ -78,7 +78,7 @@ func (f *Feed) newsOf(ctx context.Context, stream string, rec records.Record) ne
 	if !ok {
 		return n
 	}
-	key, facts, err := f.archive.Decode(ctx, rec.Seq, rec.Data)
+	key, facts, err := f.archive.Decode(ctx, rec)
 	if err != nil {
 		f.log.Debug().Err(err).Str("subject", rec.Subject).Msg("read commit for events")
 	}

@@ -6,15 +6,19 @@ import (
 	"errors"
 	"fmt"
 
+	"agenthost/fastjson"
 	"agenthost/llm"
 )
 
 // Check is the check of a value that is to be a T. It refuses null, which
-// encoding/json accepts for every type.
+// encoding/json accepts for every type, and what is nested too deep for a log.
 func Check[T any](value json.RawMessage) error {
 	var v *T
 	if err := json.Unmarshal(value, &v); err != nil {
 		return err
+	}
+	if fastjson.TooDeep(value) {
+		return fmt.Errorf("more than %d objects and arrays stand in each other", fastjson.Deepest)
 	}
 	if v == nil {
 		return errors.New("null: leave the argument out to leave it as it is")

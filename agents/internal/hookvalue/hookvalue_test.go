@@ -2,6 +2,7 @@ package hookvalue_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"agenthost/agents/internal/hookvalue"
@@ -30,6 +31,16 @@ func TestNullIsNoValue(t *testing.T) {
 	for value, want := range map[string]bool{`true`: true, `null`: false, `1`: false} {
 		if err := hookvalue.Check[bool](json.RawMessage(value)); (err == nil) != want {
 			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
+
+func TestDeepValue(t *testing.T) {
+	t.Parallel()
+	for levels, want := range map[int]bool{500: true, 501: false, 9999: false} {
+		value := json.RawMessage(strings.Repeat("[", levels) + strings.Repeat("]", levels))
+		if err := hookvalue.Check[[]any](value); (err == nil) != want {
+			t.Errorf("%d levels: %v", levels, err)
 		}
 	}
 }
