@@ -126,7 +126,7 @@ func (c *Courier) rawMessage(m Received) (*nats.Msg, error) {
 func sessionText(env *bus.Inbound) (text string) {
 	for _, part := range []struct{ name, value string }{{"thread", env.Thread}, {"conversation", env.Conversation}, {"agent", env.Agent}} {
 		if part.value != "" {
-			text += ":" + part.name + "=" + headerText(part.value)
+			text += ":" + part.name + "=" + idText(part.value)
 		}
 	}
 	return text
@@ -143,7 +143,7 @@ func (c *Courier) newInbound(data []byte) (*nats.Msg, bus.Inbound, error) {
 		msg.Header.Set("Content-Type", "application/json")
 	}
 	if env.ID != "" {
-		msg.Header.Set(nats.MsgIdHdr, c.account.String()+":"+headerText(orElse(env.Chat, env.From))+":"+headerText(env.ID))
+		msg.Header.Set(nats.MsgIdHdr, c.account.String()+":"+idText(orElse(env.Chat, env.From))+":"+idText(env.ID))
 	}
 	return msg, env, nil
 }
@@ -152,6 +152,12 @@ func (c *Courier) newInbound(data []byte) (*nats.Msg, bus.Inbound, error) {
 func clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
+
+// escapeColons keeps apart what stands between colons.
+var escapeColons = strings.NewReplacer("%", "%25", ":", "%3A")
+
+// idText is an id as one part of an id of the stream.
+func idText(id string) string { return escapeColons.Replace(headerText(id)) }
 
 // headerText is an id as a header may have it.
 func headerText(id string) string {

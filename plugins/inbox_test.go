@@ -118,6 +118,37 @@ func TestSameIDInOtherSessions(t *testing.T) {
 	}
 }
 
+// Messages of two chats, or of two sessions of one, are two, whatever characters their ids hold.
+func TestIDsWithColons(t *testing.T) {
+	t.Parallel()
+	b := connect(t, "")
+	h := newHost(t, b, "host-1", newMemory(chatLimits()), settings.Account{})
+	ids := map[string]string{
+		`{"id":"2","from":"bob:1","text":"a"}`:                         "test.one:bob%3A1:2",
+		`{"id":"1:2","from":"bob","text":"b"}`:                         "test.one:bob:1%3A2",
+		`{"id":"2","from":"bob%3A1","text":"c"}`:                       "test.one:bob%253A1:2",
+		`{"id":"2:thread=7","from":"bob","text":"d"}`:                  "test.one:bob:2%3Athread=7",
+		`{"id":"2","from":"bob","thread":"7","text":"e"}`:              "test.one:bob:2:thread=7",
+		`{"id":"2","from":"bob","thread":"7:agent=8","text":"f"}`:      "test.one:bob:2:thread=7%3Aagent=8",
+		`{"id":"2","from":"bob","thread":"7","agent":"8","text":"g"}`:  "test.one:bob:2:thread=7:agent=8",
+		`{"id":"$e","from":"@ana:x.org","chat":"!r:x.org","text":"h"}`: "test.one:!r%3Ax.org:$e",
+	}
+	for range 2 {
+		for envelope := range ids {
+			if err := h.courier.Inbox().Take(bustest.Context(t), plugins.Received{Raw: json.RawMessage(envelope)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got := map[string]string{}
+	for _, m := range taken(t, b) {
+		got[string(m.Data)] = m.Header.Get("Nats-Msg-Id")
+	}
+	if diff := cmp.Diff(ids, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestGroupsPolicy(t *testing.T) {
 	t.Parallel()
 	message := plugins.Received{ID: "g", From: "42", Chat: "c", Group: true, Text: "hi"}
