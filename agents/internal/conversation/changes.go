@@ -99,7 +99,8 @@ func (c *Conversation) endWithdrawn(journal *session.Log) {
 }
 
 // edited applies the edits of items that were taken off the queue, and returns all
-// that their run answers: the edits before the messages. Called with the lock held.
+// that their run answers: the edits before the messages. One that cannot be made is to be
+// refused. Called with the lock held.
 func (c *Conversation) edited(items []*message.Item) []*message.Item {
 	if !slices.ContainsFunc(items, (*message.Item).Changes) && !c.HasChanges() { // as mostly
 		return items
@@ -116,10 +117,13 @@ func (c *Conversation) edited(items []*message.Item) []*message.Item {
 			if !edit.ChangesOf(it) || slices.ContainsFunc(edits, same) { // it has come twice
 				continue
 			}
+			c.takeOut(edit)
 			if err := it.Edit(edit); err != nil {
 				c.Log().Error().Err(err).Str("id", it.Input.ID).Msg("edit message: its envelope cannot be written; it stays as it was")
+				edit.Refusal = c.reader().Mistake(edit, "change_too_late") // the run takes it as it was
+				c.refusals = append(c.refusals, edit)
+				continue
 			}
-			c.takeOut(edit)
 			edits = append(edits, edit)
 		}
 	}

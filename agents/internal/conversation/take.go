@@ -103,6 +103,7 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 			c.taken = true
 			c.runsLogged = message.Delivered(items) < len(items)
 			c.mu.Unlock()
+			c.commitRefusals(journal)
 			return items, nil
 		}
 		c.pop(1)

@@ -1,10 +1,13 @@
 package conversation
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
 
+	"agenthost/agents/internal/message"
+	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -85,4 +88,20 @@ func brokenLog(t *testing.T, c *Conversation) *session.Log {
 		t.Fatalf("got %v, want %v", err, session.ErrFenced)
 	}
 	return journal
+}
+
+// An edit that cannot be made is refused, and is not taken for done.
+func TestEditThatCannotBeMadeIsRefused(t *testing.T) {
+	t.Parallel()
+	c, _ := busyConversation(t, 0)
+	said, edit := chatMessage(1, "a"), chatMessage(2, "b")
+	edit.Origin.Inbound.Edits = said.Input.ID
+	said.Input.Envelope = json.RawMessage(`{`)
+	items := c.edited([]*message.Item{said, edit})
+	if len(items) != 1 || items[0] != said || said.Origin.Inbound.Text != "a" {
+		t.Errorf("the run has %d inputs and is told %q", len(items), said.Origin.Inbound.Text)
+	}
+	if len(c.refusals) != 1 || c.refusals[0] != edit || edit.Refusal == nil || edit.Refusal.Code != llm.CodeValidation {
+		t.Errorf("refused are %d, the edit with %+v", len(c.refusals), edit.Refusal)
+	}
 }

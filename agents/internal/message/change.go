@@ -3,6 +3,8 @@ package message
 import (
 	"cmp"
 	"encoding/json"
+
+	"agenthost/bus"
 )
 
 // Changes reports whether it edits or withdraws another message.
@@ -21,19 +23,19 @@ func (it *Item) ChangesOf(other *Item) bool {
 	return cmp.Or(in.Edits, in.Withdraws) == other.Input.ID && Sender(in) == Sender(other.Origin.Inbound)
 }
 
-// Edit puts what the person says now in the place of what they said. The
-// before_message hooks have seen that, or see it with the message.
+// Edit puts what the person says now in the place of what they said. Anything else of
+// the envelope stays as it was written, numbers too. The before_message hooks have seen
+// that, or see it with the message.
 func (it *Item) Edit(edit *Item) error {
 	by := edit.Origin.Inbound
-	fields := map[string]any{}
+	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(it.Input.Envelope, &fields); err != nil {
 		return err
 	}
 	in := *it.Origin.Inbound
 	in.Text, in.Media = by.Text, by.Media
-	fields["text"], fields["media"] = in.Text, in.Media
-	if len(in.Media) == 0 {
-		delete(fields, "media")
+	if err := replaceContent(fields, in.Text, in.Media); err != nil {
+		return err
 	}
 	envelope, err := json.Marshal(fields)
 	if err != nil {
@@ -43,4 +45,14 @@ func (it *Item) Edit(edit *Item) error {
 	it.Input.Checked = edit.Input.Checked || edit.Screened.Load() != nil
 	it.Screened.Store(nil)
 	return nil
+}
+
+// replaceContent gives the fields of an envelope another text and other media.
+func replaceContent(fields map[string]json.RawMessage, text string, media []bus.Media) (err error) {
+	if fields["text"], err = json.Marshal(text); err != nil || len(media) == 0 {
+		delete(fields, "media")
+		return err
+	}
+	fields["media"], err = json.Marshal(media)
+	return err
 }
