@@ -181,3 +181,37 @@ func TestOrdersAreNotCollected(t *testing.T) {
 		})
 	}
 }
+
+// No kind of message waits without end: past the queue there are some places for what is for the
+// run under way or for what waits, and an order to stop finds one also where these are taken.
+func TestFullQueueOfAnyMessage(t *testing.T) {
+	t.Parallel()
+	const flood, spare = 100, 32
+	for name, in := range map[string]bus.Inbound{
+		"edits":        {Text: "changed", Edits: "q1"},
+		"late answers": {Text: "1", Answers: "ana.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbb"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, narrow())
+			w.busy(waiting()...)
+			for i := range flood {
+				in.ID = fmt.Sprint("f", i)
+				w.say("ana", in)
+			}
+			for range flood - spare {
+				if out := w.hear(); out.Error == nil || out.Error.Code != "validation" {
+					t.Fatalf("heard %+v, want that too many wait", out)
+				}
+			}
+			w.eventually("the rest waits", func() bool { return w.fleet.Status()[0].Queued == int64(len(waiting())+spare) })
+			w.silent()
+			w.say("ana", bus.Inbound{ID: "end", Text: "/stop"})
+			for out := w.hear(); out.InReplyTo != "slow"; out = w.hear() {
+				if out.InReplyTo == "end" {
+					t.Fatalf("the order to stop is answered with %q", out.Text)
+				}
+			}
+		})
+	}
+}

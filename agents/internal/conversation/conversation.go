@@ -46,6 +46,9 @@ type arrival struct {
 // its log.
 const mailboxSize = 32
 
+// sparePlaces are those of a full queue for what need not wait for its turn.
+const sparePlaces = 32
+
 // New makes the conversation of a session.
 func New(s *Shared, key session.Key) *Conversation {
 	c := &Conversation{Session: inflight.Session{Agent: s.Agent, Key: key}, shared: s}

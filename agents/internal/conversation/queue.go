@@ -42,11 +42,11 @@ func (c *Conversation) admit(it *message.Item) {
 // noRoom reports whether the queue has no room for an input that is new. Called
 // with the lock held, and the log open.
 func (c *Conversation) noRoom(it *message.Item) bool {
-	if c.Standing() < c.room() || !c.joinsQueue(it) || known(c.journal, it) {
+	if !c.takesRoom(it) || c.Standing() < c.roomFor(it) || known(c.journal, it) {
 		return false
 	}
 	c.markRepeated()
-	return c.Standing() >= c.room()
+	return c.Standing() >= c.roomFor(it)
 }
 
 // markRepeated moves what has come before to where it takes no room. Called with
@@ -75,14 +75,14 @@ func (c *Conversation) admitAll() {
 // takeExcess takes what is past the limit of the queue out of it, to be refused.
 // What the log has accepted stays. Called with the lock held.
 func (c *Conversation) takeExcess() {
-	limit, standing := c.room(), 0
+	standing := 0
 	var came []*message.Item
 	excess := map[*message.Item]bool{}
 	for _, it := range c.Queue {
 		switch {
 		case it.Place == message.Repeated:
 			continue
-		case standing >= limit && it.Place == message.Held && c.joinsQueue(it):
+		case it.Place == message.Held && c.takesRoom(it) && standing >= c.roomFor(it):
 			excess[it] = true
 		default:
 			standing++
@@ -135,6 +135,19 @@ func (c *Conversation) room() int {
 		return c.Agent.Now().QueueMax()
 	}
 	return c.Agent.Now().QueueMax() + 1
+}
+
+// roomFor is room with the places that are spare for an input that is for the run under way, or
+// for what waits: a full queue does not keep it out. An order to stop has more, so that the others
+// do not keep it out either. Called with the lock held.
+func (c *Conversation) roomFor(it *message.Item) int {
+	switch {
+	case c.joinsQueue(it):
+		return c.room()
+	case it.Stops():
+		return c.room() + 2*sparePlaces
+	}
+	return c.room() + sparePlaces
 }
 
 // enqueue puts it at a place of the queue. Called with the lock held.
@@ -255,8 +268,12 @@ func (c *Conversation) watch() *mailbox.Watch {
 	return &c.current.watch
 }
 
-// joinsQueue reports whether an input waits for its turn, for which there may be no room. A
-// suspended run may be waiting for it: then that is decided when the run looks at it. Called with the lock held.
+// takesRoom reports whether there may be no room for an input. A suspended run may be waiting
+// for it: then that is decided when the run looks at it. Called with the lock held.
+func (c *Conversation) takesRoom(it *message.Item) bool { return !it.Interjects() && !c.suspended }
+
+// joinsQueue reports whether an input waits for its turn, and for nothing else. Called with the
+// lock held.
 func (c *Conversation) joinsQueue(it *message.Item) bool {
 	in := it.Origin.Inbound
 	switch {
