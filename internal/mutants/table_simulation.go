@@ -37,11 +37,11 @@ var simulationMutants = []mutant{
 		name: "simulated-nobody-asked", breaks: "what needs an approval asks for it",
 		file: "agents/internal/toolcall/use.go",
 		old: `	if call.Approved {
-		return nil, ""
+		return nil, t.forbidden(tool, args)
 	}
 	switch`,
 		new: `	if call.Approved || len(args) > 0 {
-		return nil, ""
+		return nil, t.forbidden(tool, args)
 	}
 	switch`,
 	},
