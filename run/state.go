@@ -202,5 +202,10 @@ func (r *Run) Open() []Call {
 	return open
 }
 
+// Unbegun reports whether calls have yet to begin: not all of an answer run at once.
+func (r *Run) Unbegun() bool {
+	return slices.ContainsFunc(r.Calls, func(c Call) bool { return c.ready() && !c.running })
+}
+
 // ready is a call that nothing keeps from running, or that runs.
 func (c Call) ready() bool { return !c.Done && c.Asked == "" }

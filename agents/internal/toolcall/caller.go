@@ -16,4 +16,6 @@ type Caller struct {
 	// Uncancelled is ctx for the hooks that see a result: that of a tool which ended because
 	// the run is stopped goes to the log as well.
 	Uncancelled func(ctx context.Context) context.Context
+
+	order askOrder // of the calls that ask
 }

@@ -53,9 +53,17 @@ func plain(value string) string {
 // Word says in the texts of questions how each is answered, and numbers them where
 // several are open in their chat.
 func (t *Caller) Word(waits []*run.Wait) {
-	first := t.numberedFrom(len(waits))
+	t.order.mu.Lock()
+	defer t.order.mu.Unlock()
+	t.word(waits, t.order.highest(), false)
+}
+
+// word is Word behind given, the highest number that the run has given to what is not open
+// yet; more says that others may follow.
+func (t *Caller) word(waits []*run.Wait, given int, more bool) {
+	first := t.numberedFrom(given, len(waits))
 	for i, w := range waits {
-		if len(waits) > 1 || first > 1 {
+		if len(waits) > 1 || first > 1 || more {
 			w.Number = first + i
 		}
 		w.Newest = t.Newest()
@@ -63,9 +71,9 @@ func (t *Caller) Word(waits []*run.Wait) {
 	}
 }
 
-// numberedFrom is the number of the first of n questions: behind those that are open in the chat.
-func (t *Caller) numberedFrom(n int) int {
-	own := 0
+// numberedFrom is the number of the first of n questions: behind those that are open in the
+// chat, and behind own.
+func (t *Caller) numberedFrom(own, n int) int {
 	if left := t.Journal.State().Run; left != nil {
 		for _, call := range left.Open() {
 			if call.Asked != run.ForDelegate {
