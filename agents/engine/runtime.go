@@ -78,6 +78,9 @@ func newRuntime(agent *inflight.Agent, whole *Runtime, sessions session.Config) 
 		Agent: r.id, Parts: r.parts, Now: r.now, IsOrder: inflight.Session{Agent: r.agent}.IsOrder,
 		Work: func() context.Context { return r.agent.Work }, Busy: &r.shared.Busy,
 	}
+	if whole != nil {
+		r.shared.Intake.Whole = whole.shared.Intake
+	}
 	r.sessions = session.NewManager(session.Options[*conversation.Conversation]{
 		TTL: sessions.TTL, Max: sessions.Max,
 		New:      func(key session.Key) *conversation.Conversation { return conversation.New(&r.shared, key) },

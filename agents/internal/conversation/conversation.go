@@ -91,6 +91,9 @@ func (c *Conversation) Push(it *message.Item, entry *session.Entry[*Conversation
 	case c.ended(it):
 		c.mu.Unlock()
 		c.send(c.acknowledgement(it))
+	case journal != nil && !it.Unrated.IsZero() && !c.mayAnswerHere(journal) && !c.mayAnswer(it) && !c.withinRate(it):
+		c.mu.Unlock()
+		c.rest()
 	case journal != nil && it.Changes() && !c.suspended && !known(journal, it) && !c.underWay(it.Input.ID) && !c.hasTarget(it):
 		it.Refusal = c.missed(it) // at once, not after the run
 		c.refusals = append(c.refusals, it)
@@ -105,12 +108,17 @@ func (c *Conversation) Push(it *message.Item, entry *session.Entry[*Conversation
 		c.commitRefusals(journal)
 	default:
 		c.refusedFrom = 0
-		c.receive(it)
+		taken := c.receive(it)
 		if c.running {
 			c.poke()
 		}
-		c.collect(it)
+		if taken {
+			c.collect(it)
+		}
 		c.mu.Unlock()
+		if !taken {
+			c.rest()
+		}
 	}
 	if entry != nil {
 		entry.Release()

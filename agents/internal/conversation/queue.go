@@ -14,29 +14,34 @@ import (
 
 // receive queues it and, when the mailbox is full, has it spilled. What comes
 // before the log is open stays held: the log decides what has to be done with it.
-// Called with the lock held.
-func (c *Conversation) receive(it *message.Item) {
+// It reports whether the queue has it. Called with the lock held.
+func (c *Conversation) receive(it *message.Item) bool {
 	c.enqueue(c.LastTurn(it), it)
-	switch {
-	case c.journal != nil:
-		c.admit(it)
-	case c.In(message.Held) > mailboxSize:
+	if c.journal != nil {
+		return c.admit(it)
+	}
+	if c.In(message.Held) > mailboxSize {
 		c.spill()
 	}
+	return true
 }
 
 // admit decides where an input stands that is held, now that the log is open.
 // While there is room for all, it is only asked at its turn whether it has come
-// before. Called with the lock held.
-func (c *Conversation) admit(it *message.Item) {
+// before. It reports whether the queue still has it. Called with the lock held.
+func (c *Conversation) admit(it *message.Item) bool {
 	switch {
 	case !c.full(it) && !c.logsAtOnce(it):
 	case c.repeats(it):
 		c.Move(it, message.Repeated)
+	case !c.withinRate(it):
+		c.takeOut(it)
+		return false
 	default:
 		c.Move(it, message.Spilled)
 		c.spill()
 	}
+	return true
 }
 
 // noRoom reports whether the queue has no room for an input that is new. Called
@@ -62,10 +67,19 @@ func (c *Conversation) markRepeated() {
 // admitAll is admit for all that came before the log was open. What there is no
 // room for is refused. Called with the lock held.
 func (c *Conversation) admitAll() {
+	if !c.mayAnswerHere(c.journal) {
+		for _, it := range slices.Clone(c.Queue) {
+			c.turnsAway(it)
+		}
+	}
 	c.markRepeated()
 	c.takeExcess()
 	for _, it := range slices.Backward(c.Queue) {
-		if c.full(it) || c.logsAtOnce(it) {
+		switch {
+		case !c.full(it) && !c.logsAtOnce(it):
+		case !c.withinRate(it):
+			c.takeOut(it)
+		default:
 			c.Move(it, message.Spilled)
 			c.spill()
 		}

@@ -39,6 +39,9 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 		return none, false
 	}
 	sig, answers := c.reader().Answer(it, left)
+	if !answers && len(c.live) == 0 && c.turnsAway(it) {
+		return none, false
+	}
 	mode := c.mode(it)
 	if !answers && len(c.live) == 0 && mode != session.Steer && mode != session.Interrupt { // it waits for its turn, as most do
 		return none, false
@@ -62,7 +65,10 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 	if len(c.live) > 0 && mode != session.Interrupt && c.mayAnswer(it) {
 		return interjection{it: it, elsewhere: true}, true
 	}
-	if overRate {
+	if c.turnsAway(it) {
+		return none, false
+	}
+	if it.NotBefore.After(time.Now()) {
 		mode = session.Followup
 	}
 	switch mode {
@@ -134,7 +140,8 @@ func (c *Conversation) together(journal *session.Log) int {
 			n++
 			continue
 		}
-		if it.Place == message.Spilling || it.Interjects() || it.Changes() || c.alone(it) || !c.due(it, nil) || !it.Alike(first) || seen != (it.Place == message.Logged) {
+		unrated := !it.Unrated.IsZero() && !copied
+		if it.Place == message.Spilling || it.Interjects() || it.Changes() || c.alone(it) || unrated || !c.due(it, nil) || !it.Alike(first) || seen != (it.Place == message.Logged) {
 			break
 		}
 		if copied { // at its turn the log has it
@@ -189,6 +196,7 @@ func (c *Conversation) ripe() {
 	c.timer = nil
 	c.wake(0)
 	c.mu.Unlock()
+	c.rest() // what it waited for may have been turned away
 }
 
 // breaksIn reports whether an input is to stop the run that is under way when it comes.

@@ -160,6 +160,11 @@ func (c *Conversation) keepWaiting(journal *session.Log, left *run.Run, it *mess
 // unless there is no room for it.
 func (c *Conversation) waitBehind(journal *session.Log, left *run.Run, it *message.Item) {
 	c.mu.Lock()
+	if !c.withinRate(it) {
+		c.takeOut(it)
+		c.mu.Unlock()
+		return
+	}
 	if slices.Index(c.Queue, it) >= c.Agent.Now().QueueMax() {
 		c.takeOut(it)
 		c.refuseExcess(it)

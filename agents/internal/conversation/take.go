@@ -1,6 +1,8 @@
 package conversation
 
 import (
+	"time"
+
 	"agenthost/agents/internal/answers"
 	"agenthost/agents/internal/message"
 	"agenthost/session"
@@ -91,6 +93,14 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 			if c.forwardSoon(journal, it) {
 				c.unqueue(it)
 			}
+			continue
+		}
+		if !seen && !it.Unrated.IsZero() { // it is no answer to anything
+			if !c.withinRate(it) {
+				c.pop(1)
+			}
+			it.Unrated = time.Time{}
+			c.mu.Unlock()
 			continue
 		}
 		if !seen || it.Place == message.Logged && seq == 0 {

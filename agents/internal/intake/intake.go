@@ -33,6 +33,10 @@ type Intake struct {
 	Work func() context.Context
 	Busy *sync.WaitGroup
 
+	// Whole is that of the agent, where this is the intake of one of its partitions: those of a
+	// host count what senders write together.
+	Whole *Intake
+
 	limiter senders.Limiter // of the rates of senders
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 // Admits reports whether a message goes on to its session: its sender may write on
-// the binding, and not more than the rate allows. What it does not admit is settled.
+// the binding. What it does not admit is settled.
 func (i *Intake) Admits(it *message.Item) bool {
 	if it.Origin.Inbound != nil && it.Origin.Subject == profile.CanarySubject {
 		return i.admitsCanary(it)
@@ -30,7 +30,11 @@ func (i *Intake) Admits(it *message.Item) bool {
 	if it.Binding == nil || it.Origin.Inbound == nil {
 		return true
 	}
-	return i.mayWrite(it) && i.withinRate(it)
+	if !i.mayWrite(it) {
+		return false
+	}
+	i.Rate(it)
+	return true
 }
 
 // mayWrite reports whether the sender may write on the binding. A stranger is told,
@@ -127,30 +131,57 @@ func (i *Intake) Welcome(p pairing.Pairing) {
 	}, tracing.Context{}, func(bool) {})
 }
 
-// withinRate reports whether the message may go on to its session: one over the rate
-// waits there, or is refused.
-func (i *Intake) withinRate(it *message.Item) bool {
-	in, limit := it.Origin.Inbound, it.Binding.Rate
-	rate := senders.Rate{Messages: limit.Messages, Per: limit.Per}
-	if !rate.Limited() || it.MayHaveBegun() || in.Answers != "" || it.Changes() || i.IsOrder(in) {
-		return true
+// Rate notes whether the rate of its sender is to judge a message: its session asks
+// WithinRate, unless it finds that the message answers what is open in its chat.
+func (i *Intake) Rate(it *message.Item) {
+	in := it.Origin.Inbound
+	if in == nil || it.Binding == nil || !rateOf(it).Limited() || !it.NotBefore.IsZero() {
+		return
 	}
-	sender, now := i.person(it).Person(), time.Now()
-	if limit.Over == agents.RateRefuse {
-		if i.limiter.Allow(sender, rate, now) {
+	if it.MayHaveBegun() || in.Answers != "" || it.Changes() || i.IsOrder(in) {
+		return
+	}
+	it.Unrated = time.Now()
+}
+
+// rates count what senders write.
+func (i *Intake) rates() *senders.Limiter {
+	if i.Whole != nil {
+		return &i.Whole.limiter
+	}
+	return &i.limiter
+}
+
+func rateOf(it *message.Item) senders.Rate {
+	return senders.Rate{Messages: it.Binding.Rate.Messages, Per: it.Binding.Rate.Per}
+}
+
+// WithinRate reports whether a message that the rate is to judge may go on: one over the rate
+// waits in its session, or is refused, and settled then. It takes no lock of the session and
+// waits for nothing.
+func (i *Intake) WithinRate(it *message.Item) bool {
+	came := it.Unrated
+	it.Unrated = time.Time{}
+	sender, rate := i.person(it).Person(), rateOf(it)
+	if it.Binding.Rate.Over == agents.RateRefuse {
+		if i.rates().Allow(sender, rate, came) {
 			return true
 		}
 		e := &bus.Error{Code: string(llm.CodeRateLimited), Message: i.book(it).Say("rate_limited")}
-		i.tell(it, "over", bus.Outbound{Kind: bus.KindError, Text: e.Message, Error: e, Final: true}, settle(it.Delivery))
+		i.Busy.Go(func() {
+			i.tell(it, "over", bus.Outbound{Kind: bus.KindError, Text: e.Message, Error: e, Final: true}, settle(it.Delivery))
+		})
 		return false
 	}
-	at, owed := i.limiter.Take(sender, rate, now)
-	if !at.After(now) {
+	at, owed := i.rates().Take(sender, rate, came)
+	if !at.After(time.Now()) {
 		return true
 	}
 	it.NotBefore = at
 	if !owed {
-		i.tell(it, "over", bus.Outbound{Kind: bus.KindNotice, Text: i.book(it).Say("rate_wait")}, func(bool) {})
+		i.Busy.Go(func() {
+			i.tell(it, "over", bus.Outbound{Kind: bus.KindNotice, Text: i.book(it).Say("rate_wait")}, func(bool) {})
+		})
 	}
 	return true
 }

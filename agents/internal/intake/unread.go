@@ -72,7 +72,13 @@ func (i *Intake) admitsUnread(it *message.Item) bool {
 	if it.Binding == nil {
 		return true
 	}
-	return i.mayWrite(it) && (it.Binding.Rate.Over != agents.RateRefuse || i.withinRate(it))
+	if !i.mayWrite(it) {
+		return false
+	}
+	if it.Binding.Rate.Over == agents.RateRefuse {
+		i.Rate(it)
+	}
+	return it.Unrated.IsZero() || i.WithinRate(it)
 }
 
 // Welcomes reports whether who has sent a message may write on the binding by which it came.

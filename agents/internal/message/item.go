@@ -30,6 +30,9 @@ type Item struct {
 	Old      bool      // signed, as far as a host of version 0.1 could
 	Local    bool      // it answers nothing that was asked elsewhere
 	Stale    time.Time // when it came, if no host served the agent then
+	// Unrated is when it came, as long as the rate of its sender has yet to judge it; zero: it
+	// has, or need not. Guarded by the conversation.
+	Unrated time.Time
 	// NotBefore is when the rate of its sender has room for it; zero: at once.
 	NotBefore time.Time
 	Unfit     error // why it is no answer, where that has a reason of its own
