@@ -169,3 +169,70 @@ func TestAnswersToAScheduleDoNotCount(t *testing.T) {
 		})
 	}
 }
+
+// A message that comes again costs nothing, and is answered as any that does.
+func TestRepeatedMessagesDoNotCount(t *testing.T) {
+	t.Parallel()
+	for _, over := range []string{refuse, wait} {
+		for _, partitions := range []int{0, 2} {
+			for _, restarts := range []bool{false, true} {
+				t.Run(fmt.Sprint(over, " ", partitions, " ", restarts), func(t *testing.T) {
+					t.Parallel()
+					a := asker(new(runs), rated(2, over), divided(partitions))
+					w := newWorld(t, a)
+					for range 4 {
+						w.say("ana", bus.Inbound{ID: "same", Text: "hello"})
+					}
+					w.expect("reply", "You said: hello")
+					w.settled()
+					if restarts {
+						w.stop()
+						w.start(a)
+					}
+					for range 4 {
+						w.say("ana", bus.Inbound{ID: "same", Text: "hello"})
+					}
+					w.settled()
+					w.say("ana", bus.Inbound{ID: "second", Text: "and more"})
+					w.expect("reply", "You said: and more")
+					w.settled()
+					w.silent()
+				})
+			}
+		}
+	}
+}
+
+// What comes again during its run, or while it waits for its turn, costs nothing either.
+func TestMessagesThatComeAgainDuringTheirRunDoNotCount(t *testing.T) {
+	t.Parallel()
+	for _, over := range []string{refuse, wait} {
+		t.Run(over, func(t *testing.T) {
+			t.Parallel()
+			model := make(patientModel)
+			w := newWorld(t, bot("ana", rated(2, over), func(a *actor) { a.model = model }))
+			w.say("ana", bus.Inbound{ID: "1", Text: "one"})
+			w.eventually("the run", func() bool { s := w.fleet.Status()[0]; return s.Running == 1 && s.Queued == 0 })
+			for range 3 {
+				w.say("ana", bus.Inbound{ID: "1", Text: "one"})
+			}
+			for range 3 {
+				w.say("ana", bus.Inbound{ID: "2", Text: "two"})
+			}
+			w.eventually("all", func() bool { return w.fleet.Status()[0].Queued == 6 })
+			go func() {
+				for range 2 {
+					model <- struct{}{}
+				}
+			}()
+			w.expect("reply", "one")
+			w.expect("reply", "two")
+			w.settled()
+			w.say("ana", bus.Inbound{ID: "3", Text: "three"})
+			if out := w.hear(); out.InReplyTo != "3" || out.Kind != map[string]string{refuse: "error", wait: "notice"}[over] {
+				t.Errorf("heard %+v, want that 3 is over the rate", out)
+			}
+			w.silent()
+		})
+	}
+}

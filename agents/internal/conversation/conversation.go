@@ -91,7 +91,7 @@ func (c *Conversation) Push(it *message.Item, entry *session.Entry[*Conversation
 	case c.ended(it):
 		c.mu.Unlock()
 		c.send(c.acknowledgement(it))
-	case journal != nil && !it.Unrated.IsZero() && !c.mayAnswerHere(journal) && !c.mayAnswer(it) && !c.withinRate(it):
+	case journal != nil && !it.Unrated.IsZero() && !c.mayAnswerHere(journal) && !c.mayAnswer(it) && !c.withinRate(journal, it):
 		c.mu.Unlock()
 		c.rest()
 	case journal != nil && it.Changes() && !c.suspended && !known(journal, it) && !c.underWay(it.Input.ID) && !c.hasTarget(it):

@@ -34,7 +34,7 @@ func (c *Conversation) admit(it *message.Item) bool {
 	case !c.full(it) && !c.logsAtOnce(it):
 	case c.repeats(it):
 		c.Move(it, message.Repeated)
-	case !c.withinRate(it):
+	case !c.withinRate(c.journal, it):
 		c.takeOut(it)
 		return false
 	default:
@@ -69,7 +69,7 @@ func (c *Conversation) markRepeated() {
 func (c *Conversation) admitAll() {
 	if !c.mayAnswerHere(c.journal) {
 		for _, it := range slices.Clone(c.Queue) {
-			c.turnsAway(it)
+			c.turnsAway(c.journal, it)
 		}
 	}
 	c.markRepeated()
@@ -77,7 +77,7 @@ func (c *Conversation) admitAll() {
 	for _, it := range slices.Backward(c.Queue) {
 		switch {
 		case !c.full(it) && !c.logsAtOnce(it):
-		case !c.withinRate(it):
+		case !c.withinRate(c.journal, it):
 			c.takeOut(it)
 		default:
 			c.Move(it, message.Spilled)

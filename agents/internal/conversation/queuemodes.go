@@ -39,7 +39,7 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 		return none, false
 	}
 	sig, answers := c.reader().Answer(it, left)
-	if !answers && len(c.live) == 0 && c.turnsAway(it) {
+	if !answers && len(c.live) == 0 && c.turnsAway(journal, it) {
 		return none, false
 	}
 	mode := c.mode(it)
@@ -65,7 +65,7 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 	if len(c.live) > 0 && mode != session.Interrupt && c.mayAnswer(it) {
 		return interjection{it: it, elsewhere: true}, true
 	}
-	if c.turnsAway(it) {
+	if c.turnsAway(journal, it) {
 		return none, false
 	}
 	if it.NotBefore.After(time.Now()) {

@@ -8,24 +8,32 @@ import (
 )
 
 // The rate of a sender judges a message once its session knows what the message is: one that
-// answers what is open in its chat does not count.
+// has come before, and one that answers what is open in its chat, do not count.
 
 // withinRate reports whether the rate of its sender lets an input go on, which may have to wait
 // for its turn then. What it does not let go on is answered, and belongs in no queue any more.
 // Called with the lock held.
-func (c *Conversation) withinRate(it *message.Item) bool {
-	return it.Unrated.IsZero() || c.shared.Intake.WithinRate(it)
+func (c *Conversation) withinRate(journal *session.Log, it *message.Item) bool {
+	return it.Unrated.IsZero() || c.cameBefore(journal, it) || c.shared.Intake.WithinRate(it)
 }
 
 // turnsAway takes an input off the queue that the rate of its sender does not let go on, and
 // reports whether it did. It answers nothing of this session; whether anything elsewhere may
 // have to be found out first. Called with the lock held.
-func (c *Conversation) turnsAway(it *message.Item) bool {
-	if it.Unrated.IsZero() || !slices.Contains(c.Queue, it) || c.mayAnswer(it) || c.withinRate(it) {
+func (c *Conversation) turnsAway(journal *session.Log, it *message.Item) bool {
+	if it.Unrated.IsZero() || !slices.Contains(c.Queue, it) || c.mayAnswer(it) || c.withinRate(journal, it) {
 		return false
 	}
 	c.takeOut(it)
 	return true
+}
+
+// cameBefore reports whether an input with its id is in the log, under way, or waits already.
+// Called with the lock held.
+func (c *Conversation) cameBefore(journal *session.Log, it *message.Item) bool {
+	return known(journal, it) || c.inRun(it.Input.ID) || slices.ContainsFunc(c.Queue, func(other *message.Item) bool {
+		return other != it && other.Input.ID == it.Input.ID && other.Unrated.IsZero()
+	})
 }
 
 // mayAnswerHere reports whether something of this session is open that an input may be the

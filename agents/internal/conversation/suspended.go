@@ -160,7 +160,7 @@ func (c *Conversation) keepWaiting(journal *session.Log, left *run.Run, it *mess
 // unless there is no room for it.
 func (c *Conversation) waitBehind(journal *session.Log, left *run.Run, it *message.Item) {
 	c.mu.Lock()
-	if !c.withinRate(it) {
+	if !c.withinRate(journal, it) {
 		c.takeOut(it)
 		c.mu.Unlock()
 		return

@@ -96,7 +96,7 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 			continue
 		}
 		if !seen && !it.Unrated.IsZero() { // it is no answer to anything
-			if !c.withinRate(it) {
+			if !c.withinRate(journal, it) {
 				c.pop(1)
 			}
 			it.Unrated = time.Time{}

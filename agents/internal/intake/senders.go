@@ -132,7 +132,8 @@ func (i *Intake) Welcome(p pairing.Pairing) {
 }
 
 // Rate notes whether the rate of its sender is to judge a message: its session asks
-// WithinRate, unless it finds that the message answers what is open in its chat.
+// WithinRate, unless it finds that the message has come before, or answers what is open in its
+// chat.
 func (i *Intake) Rate(it *message.Item) {
 	in := it.Origin.Inbound
 	if in == nil || it.Binding == nil || !rateOf(it).Limited() || !it.NotBefore.IsZero() {
