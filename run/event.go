@@ -28,6 +28,7 @@ const (
 	Replied          EventType = "reply"
 	InputRefused     EventType = "input.refused"   // it was answered with an error, outside of any run
 	InputWithdrawn   EventType = "input.withdrawn" // its sender has withdrawn it, or it is what withdrew another
+	InputPassedOn    EventType = "input.passed_on" // it was for a run of another session, and its sender was told so
 	OperatorJoined   EventType = "operator.joined" // an operator has taken the chat over
 	OperatorHeard    EventType = "operator.heard"  // a message came meanwhile, which no run takes
 	OperatorSaid     EventType = "operator.said"
@@ -56,7 +57,7 @@ type Event struct {
 	// Lost is what was reserved for the calls of the tries before that died with
 	// their hosts, all of them together, in micro-cents. It counts as spent.
 	Lost int64 `json:"lost,omitempty"`
-	// Input is what input.added adds and input.refused ends. In the other events it is the message that
+	// Input is what input.added adds, and input.refused and input.passed_on end. In the other events it is the message that
 	// brought the answer, the result or the order to stop.
 	Input *Input `json:"input,omitempty"`
 	// Since is where the stretch of refused messages begins that Input ends: all of
@@ -123,7 +124,7 @@ type Event struct {
 	CorrelationID string          `json:"correlation_id,omitempty"`
 	Context       json.RawMessage `json:"context,omitempty"` // what the other agent has to know
 
-	Reply *Reply `json:"reply,omitempty"` // reply, input.refused, operator.said
+	Reply *Reply `json:"reply,omitempty"` // reply, input.refused, input.passed_on, operator.said
 
 	// compacted: Through messages, counted from the oldest in the state,
 	// became Summary.

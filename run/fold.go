@@ -27,7 +27,7 @@ func (s *State) fold(e *Event) {
 		s.compact(e)
 	case e.Type == Finished:
 		s.finish(e)
-	case e.Type == InputRefused || e.Type == InputWithdrawn:
+	case e.Type == InputRefused || e.Type == InputWithdrawn || e.Type == InputPassedOn:
 		s.dismiss(e)
 	case e.Type == OperatorJoined || e.Type == OperatorHeard || e.Type == OperatorSaid || e.Type == OperatorLeft:
 		s.foldOperator(e)

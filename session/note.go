@@ -56,7 +56,7 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 			}
 		case run.InputRefused:
 			l.refuse(e, seq)
-		case run.InputWithdrawn, run.OperatorJoined, run.OperatorHeard, run.OperatorSaid, run.OperatorLeft:
+		case run.InputWithdrawn, run.InputPassedOn, run.OperatorJoined, run.OperatorHeard, run.OperatorSaid, run.OperatorLeft:
 			if e.Input != nil {
 				l.ids.set(e.Input.ID, seq)
 			}
@@ -88,7 +88,7 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 // noRuns reports whether the input of an event has its end there, or waits for a run.
 func noRuns(t run.EventType) bool {
 	switch t {
-	case run.InputAdded, run.InputRefused, run.InputWithdrawn,
+	case run.InputAdded, run.InputRefused, run.InputWithdrawn, run.InputPassedOn,
 		run.OperatorJoined, run.OperatorHeard, run.OperatorSaid, run.OperatorLeft:
 		return true
 	}

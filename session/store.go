@@ -334,11 +334,16 @@ func (s *Store) Said(ctx context.Context, seq uint64) (said Said, err error) {
 		switch {
 		case e.Type == run.Started:
 			said.Inputs = e.Inputs
-		case (e.Type == run.Replied || e.Type == run.InputRefused || e.Type == run.OperatorSaid) && e.Reply != nil:
+		case e.Reply != nil && replies(e.Type):
 			said.Replies = append(said.Replies, *e.Reply)
 		}
 	}
 	return said, nil
+}
+
+// replies reports whether the reply of an event goes out.
+func replies(t run.EventType) bool {
+	return t == run.Replied || t == run.InputRefused || t == run.InputPassedOn || t == run.OperatorSaid
 }
 
 // putFile stores v where there is room for what is too large for a message.

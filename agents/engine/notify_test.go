@@ -45,6 +45,45 @@ func TestApproversAreNotified(t *testing.T) {
 	}
 }
 
+// An answer from another chat than the one that was asked is answered once, however often it
+// comes, also when the host is another by then.
+func TestAnswerFromElsewhereThatComesAgain(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(call string) bus.Inbound{
+		"with the id": func(call string) bus.Inbound {
+			return bus.Inbound{ID: "same", From: "42", Text: "approve", Answers: call}
+		},
+		"in words": func(string) bus.Inbound { return bus.Inbound{ID: "same", From: "42", Text: "approve"} },
+		"a stop":   func(string) bus.Inbound { return bus.Inbound{ID: "same", From: "42", Text: "/stop"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var n atomic.Int64
+			a := boss(&n, approvers("staff/42"), notifies)
+			w := newWorld(t, a)
+			w.say("ana", bus.Inbound{From: "ana", Text: "pay"})
+			call := w.hear().Call
+			w.hear()
+			w.settled()
+			again := answer(call)
+			w.say("staff", again)
+			w.hear() // what it has led to, and that it is noted
+			w.hear()
+			w.settled()
+			w.say("staff", again)
+			w.settled()
+			w.stop()
+			w.start(a)
+			w.say("staff", again)
+			w.settled()
+			w.say("staff", bus.Inbound{ID: "next", From: "42", Text: "hello"})
+			w.expect("reply", "You said: hello")
+			w.settled()
+			w.silent()
+		})
+	}
+}
+
 // Two that are open in an approver's chat have numbers, whoever has asked.
 func TestNumbersInTheChatOfAnApprover(t *testing.T) {
 	t.Parallel()

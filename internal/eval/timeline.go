@@ -28,6 +28,11 @@ func Line(e run.Event) string {
 			return string(e.Type)
 		}
 		return "withdrawn message " + short(e.Input.ID)
+	case run.InputPassedOn:
+		if e.Input == nil {
+			return string(e.Type)
+		}
+		return "passed on message " + short(e.Input.ID)
 	case run.InputRefused:
 		return refusedLine(e)
 	case run.MessageAdded, run.OperatorHeard:

@@ -158,7 +158,7 @@ func (s *search) judge(t *telling) {
 		e := f.Event
 		mine := t.runs[f.Of] && f.Of != "" || e.Run != "" && t.runs[e.Run]
 		switch {
-		case (e.Type == run.InputRefused || e.Type == run.InputWithdrawn) && e.Input != nil && e.Input.ID == s.id:
+		case (e.Type == run.InputRefused || e.Type == run.InputWithdrawn || e.Type == run.InputPassedOn) && e.Input != nil && e.Input.ID == s.id:
 			state = Answered
 		case e.Type == run.OperatorSaid && s.operatorSaid(e):
 			state = Answered

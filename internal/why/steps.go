@@ -122,6 +122,8 @@ func (s *search) name(step *Step, e run.Event, owners owners) bool {
 		}
 	case run.InputWithdrawn:
 		step.What, step.ID = Withdrawn, e.Input.ID
+	case run.InputPassedOn:
+		step.What, step.ID = PassedOn, e.Input.ID
 	case run.Finished:
 		step.What, step.Detail = Ended, string(e.Outcome)
 		if e.Error != nil {

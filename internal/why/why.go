@@ -79,6 +79,7 @@ const (
 	Ended     = "run ended"
 	Refused   = "refused"
 	Withdrawn = "withdrawn"
+	PassedOn  = "passed on"             // to a run of another session
 	Heard     = "shown to the operator" // who has taken the chat over
 	DeadLike  = "dead letter"
 	SentAgain = "sent again" // of a dead letter

@@ -76,9 +76,9 @@ func (c *Conversation) forward(journal *session.Log, it *message.Item) bool {
 	defer cancel()
 	switch {
 	case it.Stops():
-		return c.stopHere(ctx, it, before)
+		return c.stopHere(ctx, journal, it, before)
 	case before != "": // by an owner who may have died before it said so
-		c.noted(it, c.passedTo(it, before))
+		c.noted(journal, it, c.passedTo(it, before))
 		return true
 	}
 	in := it.Origin.Inbound
@@ -120,7 +120,7 @@ func (c *Conversation) forward(journal *session.Log, it *message.Item) bool {
 	default:
 		c.reader().Give(it, w.ID)
 		crash.Stall("after-pass-on")
-		c.noted(it, c.passedTo(it, w.ID))
+		c.noted(journal, it, c.passedTo(it, w.ID))
 	}
 	return true
 }
@@ -139,7 +139,7 @@ func (c *Conversation) passOn(it *message.Item, id string, msg *nats.Msg) error 
 // stopHere ends the runs of other sessions that wait for an answer in this chat.
 // An order that comes again, and was passed on before, is for none that has
 // asked since.
-func (c *Conversation) stopHere(ctx context.Context, it *message.Item, before string) bool {
+func (c *Conversation) stopHere(ctx context.Context, journal *session.Log, it *message.Item, before string) bool {
 	n := 0
 	for _, w := range c.reader().AskedHere(ctx, it) {
 		if before != "" && w.AskedAt.After(it.Delivery.Stored) {
@@ -162,7 +162,7 @@ func (c *Conversation) stopHere(ctx context.Context, it *message.Item, before st
 	if n == 0 && before == "" {
 		return false
 	}
-	c.noted(it, c.Book(it).Say("stopping_elsewhere"))
+	c.noted(journal, it, c.Book(it).Say("stopping_elsewhere"))
 	return true
 }
 
@@ -175,7 +175,22 @@ func (c *Conversation) passedTo(it *message.Item, id string) string {
 }
 
 // noted says to a person, once, what became of an input that was passed on.
-func (c *Conversation) noted(it *message.Item, told string) {
+func (c *Conversation) noted(journal *session.Log, it *message.Item, told string) {
+	if it.MayHaveBegun() {
+		c.notedBefore(it, told)
+		return
+	}
+	c.mu.Lock()
+	c.takeOut(it)
+	it.PassedOn = told
+	c.refusals = append(c.refusals, it)
+	c.mu.Unlock()
+	c.commitRefusals(journal)
+}
+
+// notedBefore is noted for an input of which an owner before may have said so, longer ago than
+// the stream remembers.
+func (c *Conversation) notedBefore(it *message.Item, told string) {
 	out := c.aside(it, run.Reply{Kind: run.KindReply, Final: true, Text: told})
 	out.End = func(stored bool) {
 		if stored {
@@ -184,22 +199,20 @@ func (c *Conversation) noted(it *message.Item, told string) {
 			it.Delivery.Leave()
 		}
 	}
-	if it.MayHaveBegun() { // and perhaps told, longer ago than the stream remembers
-		told := out.Replies[0]
-		err := c.Insist(func() error {
-			ctx, cancel := context.WithTimeout(c.Agent.Work, 30*time.Second)
-			defer cancel()
-			again := &outbox.Batch{}
-			if err := c.unsentReplies().Add(ctx, []unsent.Reply{{Reply: told, At: it.Delivery.Stored, Out: again}}); err != nil {
-				return err
-			}
-			out.Replies = again.Replies
-			return nil
-		})
-		if err != nil {
-			it.Delivery.Leave()
-			return
+	reply := out.Replies[0]
+	err := c.Insist(func() error {
+		ctx, cancel := context.WithTimeout(c.Agent.Work, 30*time.Second)
+		defer cancel()
+		again := &outbox.Batch{}
+		if err := c.unsentReplies().Add(ctx, []unsent.Reply{{Reply: reply, At: it.Delivery.Stored, Out: again}}); err != nil {
+			return err
 		}
+		out.Replies = again.Replies
+		return nil
+	})
+	if err != nil {
+		it.Delivery.Leave()
+		return
 	}
 	c.send(out)
 }

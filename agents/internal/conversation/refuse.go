@@ -11,9 +11,9 @@ import (
 	"agenthost/session"
 )
 
-// A message that is refused has its end as any other: the log notes it before
-// the error is published, and the error is stored before the message is
-// acknowledged. So it gets no second end when it comes again.
+// A message that is refused, or passed on to a run of another session, has its end as any
+// other: the log notes it before its sender is told, and what they are told is stored before the
+// message is acknowledged. So it gets no second end when it comes again.
 
 // refusalBatch is how many messages one commit refuses; it fits into a message.
 const refusalBatch = 256
@@ -71,6 +71,8 @@ func (c *Conversation) refusalsBroke(batch []*message.Item, err error) {
 	c.refusing = false
 	for _, it := range append(batch, c.refusals...) {
 		it.Place, it.Withdrawn = message.Held, false
+		it.Tried = it.Tried || it.PassedOn != "" // then it is looked up what it was for
+		it.PassedOn = ""
 		c.enqueue(c.TurnOf(it), it)
 	}
 	c.refusals = nil
@@ -122,6 +124,10 @@ func (c *Conversation) endOf(it *message.Item) (run.Event, *outbox.Batch) {
 	input := &run.Input{ID: it.Input.ID, Subject: it.Input.Subject, Seq: it.Input.Seq, Hooks: it.HookActs()}
 	if it.Withdrawn {
 		return run.Event{Type: run.InputWithdrawn, Input: input}, &outbox.Batch{}
+	}
+	if it.PassedOn != "" {
+		out := c.aside(it, run.Reply{Kind: run.KindReply, Final: true, Text: it.PassedOn})
+		return run.Event{Type: run.InputPassedOn, Reply: out.Replies[0], Input: input}, out
 	}
 	out := c.aside(it, run.Reply{Kind: run.KindError, Final: true, Error: it.Refusal, Text: it.Refusal.Message})
 	return run.Event{Type: run.InputRefused, Since: it.Since, Reply: out.Replies[0], Input: input}, out

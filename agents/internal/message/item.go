@@ -44,6 +44,7 @@ type Item struct {
 	Inherited bool  // only the log of an owner before has brought it: what is older may still come
 
 	Refusal   *run.Error // why it is refused
+	PassedOn  string     // what its sender is told when it was for a run of another session
 	Withdrawn bool       // it ends without a run and without a reply
 	Since     uint64     // where the stretch of refused messages begins that it is in
 }

@@ -40,7 +40,7 @@ func (c *checker) event(log, runID string, e run.Event) {
 		c.over[runID]++
 	case run.InputWithdrawn:
 		c.withdrawn[e.Input.ID] = true
-	case run.Replied, run.InputRefused, run.OperatorSaid:
+	case run.Replied, run.InputRefused, run.InputPassedOn, run.OperatorSaid:
 		if e.Reply != nil && strings.HasPrefix(e.Reply.Subject, bus.OutboundPrefix) {
 			c.logged[e.Reply.ID] = true
 		}

@@ -116,6 +116,7 @@ export function build(facts) {
         break
       }
       case 'input.refused': add(f, 'note', { bad: true, text: 'message refused: ' + (envelopeOf(f.reply).text ?? '') }); break
+      case 'input.passed_on': add(f, 'note', { text: 'message passed on to a run of another session' }); break
       case 'input.withdrawn': add(f, 'note', { text: 'message withdrawn' }); break
       case 'compacted': add(f, 'compacted', { text: f.summary, through: f.through, before: f.before, after: f.after }); break
       case 'run.suspended': if (run) run.pause = t; break
