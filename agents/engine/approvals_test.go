@@ -171,6 +171,47 @@ func TestSeveralQuestionsAreNumbered(t *testing.T) {
 	}
 }
 
+// A number of what it cannot answer makes a word no answer to anything: who has written it is
+// told what that number takes, and all stay open.
+func TestNumberOfTheWrongKind(t *testing.T) {
+	t.Parallel()
+	const (
+		open          = "This doesn't answer the question, which is still open. Please reply "
+		approveOrDeny = open + "approve or deny."
+		anOption      = open + "with one of: red, blue."
+		words         = open + "in words."
+	)
+	for text, want := range map[string]string{"2: Bob": approveOrDeny, "3: Bob": anOption, "approve 1": words, "deny 3": anOption} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			var r runs
+			w := newWorld(t, asker(&r, script(`
+rules:
+  - {after_tool: "*", text: done}
+  - {when: all, tool_calls: [{name: ask_human, args: {question: "Who?"}}, {name: write_file, args: {path: a.txt}}, {name: ask_human, args: {question: "Which?", options: [red, blue]}}]}
+`)))
+			w.say("ana", bus.Inbound{Text: "all"})
+			for range 3 {
+				w.hear()
+			}
+			w.settled()
+			w.say("ana", bus.Inbound{ID: "wrong", Text: text})
+			if out := w.expect("error", want); out.InReplyTo != "wrong" {
+				t.Errorf("heard %+v", out)
+			}
+			w.settled()
+			for _, answer := range []string{"1: Bob", "approve 2", "blue 3"} {
+				w.say("ana", bus.Inbound{Text: answer})
+				w.settled()
+			}
+			w.expect("reply", "done")
+			if got := w.toolResults(); !slices.Equal(got, []string{"Bob", "wrote a.txt", "blue"}) {
+				t.Errorf("the model got %q", got)
+			}
+		})
+	}
+}
+
 // A question that was put with a number is answered with it also when it is the last
 // that is left.
 func TestTheLastQuestionKeepsItsNumber(t *testing.T) {

@@ -117,6 +117,21 @@ func (c Reader) ForAnother(it *message.Item, r *run.Run) bool {
 	return true
 }
 
+// Misnumbered says why an input answers nothing, which has the number of a question of this
+// chat that takes something else; nil when it has not.
+func (c Reader) Misnumbered(it *message.Item, r *run.Run) *run.Error {
+	in := it.Origin.Inbound
+	if in == nil || in.Answers != "" || it.Stops() || c.IsForItself(it) {
+		return nil
+	}
+	others := c.ofOthers(it)
+	call, ok := ask.Misnumbered(c.Book(it), ask.InOrder(c.askedBefore(it, r.Open()), c.OpenHere(it), others), in.Text)
+	if !ok || isOneOf(others, call) {
+		return nil
+	}
+	return c.NoAnswer(it, call.Asked, call.Options)
+}
+
 // MeantElsewhere picks the one of asked, questions of other runs, that the input answers.
 // r is the run of this conversation that waits, nil where none does.
 func (c Reader) MeantElsewhere(it *message.Item, r *run.Run, asked []agents.Waiting) (w agents.Waiting, answer run.Signal, ok bool) {

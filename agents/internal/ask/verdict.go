@@ -124,8 +124,34 @@ func pickText(calls []run.Call, text string) (run.Call, run.Signal, bool) {
 			return call, run.Signal{Answer: rest}, true
 		}
 	}
+	if _, ok := namesOther(calls, text); ok {
+		return run.Call{}, run.Signal{}, false
+	}
 	call, ok := oldest(calls, free)
 	return call, run.Signal{Answer: text}, ok && text != ""
+}
+
+// Misnumbered is the one of several calls whose number text has, though it cannot answer it.
+func Misnumbered(book texts.Book, calls []run.Call, text string) (run.Call, bool) {
+	if _, _, ok := Pick(book, calls, text); ok || len(calls) < 2 {
+		return run.Call{}, false
+	}
+	if r, ok := readRuling(book, text); ok && r.number > 0 {
+		return oldest(calls, func(call run.Call) bool { return called(call, r.number, true) })
+	}
+	return namesOther(calls, text)
+}
+
+// namesOther is the one of several calls whose number stands before a text, if it takes none:
+// "2: Bob". "2:30" is a time then.
+func namesOther(calls []run.Call, text string) (run.Call, bool) {
+	n, _, ok := cutNumber(text, false)
+	if !ok || len(calls) < 2 {
+		return run.Call{}, false
+	}
+	return oldest(calls, func(call run.Call) bool {
+		return called(call, n, true) && (call.Asked != run.ForQuestion || len(call.Options) > 0)
+	})
 }
 
 // cutNumber cuts the number of a question off the text before which it stands. To one

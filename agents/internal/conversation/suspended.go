@@ -150,6 +150,8 @@ func (c *Conversation) keepWaiting(journal *session.Log, left *run.Run, it *mess
 	case c.reader().ForAnother(it, left): // which hears it too
 		c.unqueue(it)
 		it.Delivery.Done()
+	case c.reader().Misnumbered(it, left) != nil:
+		c.refuse(journal, it, c.reader().Misnumbered(it, left))
 	default:
 		c.waitBehind(journal, left, it)
 	}
