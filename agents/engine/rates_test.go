@@ -57,7 +57,7 @@ func (w *world) expectTooMuch(id string) {
 	}
 }
 
-// An answer in words does not count against the rate of who gives it; what is none does.
+// An answer in words does not count against the rate of who gives it; any other message does.
 func TestAnswersInWordsDoNotCount(t *testing.T) {
 	t.Parallel()
 	words := map[string]struct{ asks, answer, says string }{
@@ -91,7 +91,7 @@ func TestAnswersInWordsDoNotCount(t *testing.T) {
 	}
 }
 
-// What could be an answer and is none counts, and what is open stays so.
+// A message that could be an answer, but is not, counts, and what is open stays so.
 func TestWhatIsNoAnswerCounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, asker(new(runs), rated(2, refuse)))

@@ -107,7 +107,7 @@ func (t *Traces) later(e ended) {
 	}
 }
 
-// tell adds a commit to the story of its run, which it begins where there is none. A story that
+// tell adds a commit to the story of its run, which it begins with the first. A story that
 // it does not follow is given up: another host has gone on with the session.
 func (t *Traces) tell(subject, id string, after, seq uint64, events []run.Event) (s *story, over bool) {
 	t.mu.Lock()

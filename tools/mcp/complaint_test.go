@@ -72,7 +72,7 @@ func complainInLists() {
 }
 
 // answerOddly has fields in its answers that look like those of a complaint, and
-// that of a request that is none.
+// one that belongs to no request.
 func answerOddly() {
 	listen(func(m message) {
 		switch m.Method {

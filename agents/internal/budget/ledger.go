@@ -119,7 +119,7 @@ func (l *Ledger) Lost(ctx context.Context, run string, now time.Time) (sum int64
 	return sum, nil
 }
 
-// day is the record of a day, an empty one when there is none.
+// day is the record of a day, empty before the first call.
 func (l *Ledger) day(ctx context.Context, at time.Time) (Spend, error) {
 	s, _, err := l.read(ctx, spendKey(l.Agent, at))
 	if errors.Is(err, records.ErrNotFound) {

@@ -23,13 +23,13 @@ func fromLog(t *testing.T, envelope string) *Item {
 func TestEdit(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ said, edit, want string }{
-		"text":                          {`{"id":"1","from":"ana","text":"hallo"}`, `{"text":"hello"}`, `{"from":"ana","id":"1","text":"hello"}`},
-		"large numbers":                 {`{"text":"a","order":12345678901234567,"meta":{"message_id":9007199254740993}}`, `{"text":"b"}`, `{"meta":{"message_id":9007199254740993},"order":12345678901234567,"text":"b"}`},
-		"a number that is none of Go's": {`{"text":"a","n":1e400}`, `{"text":"b"}`, `{"n":1e400,"text":"b"}`},
-		"media":                         {`{"text":"a","media":[{"url":"x"}]}`, `{"text":"b","media":[{"url":"y"}]}`, `{"media":[{"url":"y"}],"text":"b"}`},
-		"no media any more":             {`{"text":"a","media":[{"url":"x"}]}`, `{"text":"b"}`, `{"text":"b"}`},
-		"a name in capitals":            {`{"text":"a","Text":"c"}`, `{"text":"b"}`, `{"Text":"c","text":"b"}`},
-		"what must be escaped":          {`{"text":"a"}`, `{"text":"\"\n"}`, `{"text":"\"\n"}`},
+		"text":                      {`{"id":"1","from":"ana","text":"hallo"}`, `{"text":"hello"}`, `{"from":"ana","id":"1","text":"hello"}`},
+		"large numbers":             {`{"text":"a","order":12345678901234567,"meta":{"message_id":9007199254740993}}`, `{"text":"b"}`, `{"meta":{"message_id":9007199254740993},"order":12345678901234567,"text":"b"}`},
+		"a number too large for Go": {`{"text":"a","n":1e400}`, `{"text":"b"}`, `{"n":1e400,"text":"b"}`},
+		"media":                     {`{"text":"a","media":[{"url":"x"}]}`, `{"text":"b","media":[{"url":"y"}]}`, `{"media":[{"url":"y"}],"text":"b"}`},
+		"no media any more":         {`{"text":"a","media":[{"url":"x"}]}`, `{"text":"b"}`, `{"text":"b"}`},
+		"a name in capitals":        {`{"text":"a","Text":"c"}`, `{"text":"b"}`, `{"Text":"c","text":"b"}`},
+		"what must be escaped":      {`{"text":"a"}`, `{"text":"\"\n"}`, `{"text":"\"\n"}`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
