@@ -99,7 +99,7 @@ func TestForeignRoutes(t *testing.T) {
 	for name, tt := range map[string]struct{ payload, want string }{
 		"an agent":        {`{"kind":"delegate","from":"kate","text":"x","more":1}`, `{"from":"program:kate","kind":"delegate","more":1,"text":"x"}`},
 		"a program":       {`{"kind":"delegate","from":"program:kate","text":"x"}`, `{"kind":"delegate","from":"program:kate","text":"x"}`},
-		"no name":         {`{"kind":"delegate","text":"x"}`, `{"kind":"delegate","text":"x"}`},
+		"no name":         {`{"kind":"delegate","text":"x"}`, `{"from":"program:anonymous","kind":"delegate","text":"x"}`},
 		"an event":        {`{"kind":"event","from":"sales","text":"x"}`, `{"kind":"event","from":"sales","text":"x"}`},
 		"text":            {`hello`, `hello`},
 		"a door":          {`{"kind":"event","text":"x","door":"cli"}`, `{"door":"","kind":"event","text":"x"}`},

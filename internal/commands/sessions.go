@@ -100,9 +100,6 @@ reads all logs that are kept: with millions of events it takes its time.`,
 		Args: cli.Takes("TEXT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.text = strings.TrimSpace(args[0])
-			if s.text == "" {
-				return cli.Usage("the text is empty")
-			}
 			if s.limit < 1 {
 				return cli.Usage("--limit %d: want 1 or more", s.limit)
 			}
