@@ -33,7 +33,6 @@ func TestUnreadableOverride(t *testing.T) {
 		"number for a message":   {hooks.BeforeMessage, "message", `5`},
 		"text for a message":     {hooks.BeforeMessage, "message", `"hi"`},
 		"message":                {hooks.BeforeMessage, "message", `{"text": 5}`},
-		"empty message":          {hooks.BeforeMessage, "message", `{}`},
 		"arguments":              {hooks.BeforeToolCall, "args", `[]`},
 		"no arguments":           {hooks.BeforeToolCall, "args", `null`},
 	}
