@@ -76,7 +76,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// Counts that an operator has deleted begin anew, and the agent goes on.
+// Counts that an operator has deleted start again at 0, and the heartbeats continue.
 func TestDecideWhereTheCountIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	b := w.beats(heartbeat.Config{Prompt: "look"})

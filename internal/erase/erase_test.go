@@ -363,8 +363,8 @@ type begun struct {
 
 func (f begun) Dropped(context.Context, session.Deletion) error { f.once(); return nil }
 
-// A group that has only a snapshot left may begin anew meanwhile: what others say in it stays.
-func TestRunKeepsAGroupThatBeginsMeanwhile(t *testing.T) {
+// A group that has only a snapshot left may get new messages meanwhile: those of others stay.
+func TestRunKeepsNewMessagesOfAGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	group := session.SID("ana", groupKey)

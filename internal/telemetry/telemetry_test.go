@@ -196,7 +196,7 @@ func TestSpansOfARunThatWentAway(t *testing.T) {
 	}
 }
 
-// A call shows the name of its tool where the log tells that there is one.
+// A call shows the name of its tool when the log proves that the tool exists.
 func TestSpansOfTools(t *testing.T) {
 	t.Parallel()
 	c := telemetrytest.NewCollector(t)
@@ -224,7 +224,7 @@ func TestSpansOfTools(t *testing.T) {
 	}
 }
 
-// Of a log no more is read than tells that the trace is not sampled.
+// Reading a log stops as soon as it shows that the trace is not sampled.
 func TestSpansThatNothingIsReadFor(t *testing.T) {
 	t.Parallel()
 	var read atomic.Int64

@@ -231,7 +231,7 @@ func (a *account) load() error {
 	defer cancel()
 	record, revision, err := a.ledger.read(ctx, a.key)
 	switch {
-	case errors.Is(err, records.ErrDeleted), errors.Is(err, records.ErrNotFound) && a.ofPerson(): // it begins anew
+	case errors.Is(err, records.ErrDeleted), errors.Is(err, records.ErrNotFound) && a.ofPerson(): // it starts again at 0
 	case errors.Is(err, records.ErrNotFound):
 		record = a.known()
 	case err != nil:

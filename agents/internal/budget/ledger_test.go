@@ -140,8 +140,8 @@ func TestLedgerKeepsWhatNATSLoses(t *testing.T) {
 	w.booked(12)
 }
 
-// A record that an operator has deleted begins anew.
-func TestLedgerBeginsAnewWhereItsRecordIsDeleted(t *testing.T) {
+// A record that an operator has deleted starts again at 0.
+func TestLedgerRestartsWhenItsRecordIsDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	till := w.till("one", longTTL)

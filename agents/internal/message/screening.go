@@ -44,7 +44,7 @@ func (o Origin) HeldBack(reason string) *Screening {
 	return s
 }
 
-// ErrEmptied tells that a hook has left nothing of what a message says.
+// ErrEmptied is the error when a hook removes the whole content of a message.
 var ErrEmptied = errors.New("it leaves neither text nor media")
 
 // Overridden is o with the content of the message that a hook has put in its place.
