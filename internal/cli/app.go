@@ -109,6 +109,15 @@ func (a *App) PrintJSON(v any) error {
 	return nil
 }
 
+// PrintOrder prints what became of an order.
+func (a *App) PrintOrder(id, state, words string) error {
+	if a.JSON {
+		return a.PrintJSON(map[string]string{"id": id, "state": state})
+	}
+	Say(a.Stdout, "%s\n", words)
+	return nil
+}
+
 // Warn prints something that does not keep the command from its work.
 func (a *App) Warn(format string, args ...any) {
 	a.complain(terminal.Yellow, format+"\n", args...)

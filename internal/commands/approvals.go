@@ -192,19 +192,10 @@ func (a *app) answerWaiting(ctx context.Context, s answering) error {
 			return err
 		case done.Stored != "":
 			a.Warn("no host took the answer yet; it waits in the stream %s", done.Stored)
-			return a.printOrder(id, "stored", "the answer is stored")
+			return a.PrintOrder(id, "stored", "the answer is stored")
 		}
-		return a.printOrder(id, "answered", "answered "+terminal.Printable(cli.OneLine(s.Text)+": "+prompt(done.Waiting)))
+		return a.PrintOrder(id, "answered", "answered "+terminal.Printable(cli.OneLine(s.Text)+": "+prompt(done.Waiting)))
 	})
-}
-
-// printOrder prints what became of an order.
-func (a *app) printOrder(id, state, words string) error {
-	if a.JSON {
-		return a.PrintJSON(map[string]string{"id": id, "state": state})
-	}
-	cli.Say(a.Stdout, "%s\n", words)
-	return nil
 }
 
 func (a *app) approvalsAllowedCommand() *cobra.Command {

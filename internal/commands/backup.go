@@ -69,7 +69,7 @@ On a NATS with permissions it needs those of an administrator of the account.`,
 				return cli.Usage("--replicas: want 0 or more")
 			}
 			if store != "" {
-				if err := notWithStore(cmd, "server", "context"); err != nil {
+				if err := cli.NotWithStore(cmd, "server", "context"); err != nil {
 					return err
 				}
 				return a.restoreStore(cmd.Context(), store, args[0], replicas)
@@ -81,16 +81,6 @@ On a NATS with permissions it needs those of an administrator of the account.`,
 	cmd.Flags().IntVar(&replicas, "replicas", 0, "of each stream; 0: as many as it had")
 	a.ConfigFlag(cmd)
 	return cmd
-}
-
-// notWithStore refuses flags that name another place beside --store.
-func notWithStore(cmd *cobra.Command, flags ...string) error {
-	for _, name := range flags {
-		if cmd.Flags().Changed(name) {
-			return cli.Usage("--store and --%s: want one of them", name)
-		}
-	}
-	return nil
 }
 
 // restoreStore restores into the store of an embedded server, without a host.

@@ -6,7 +6,6 @@ import (
 
 	"agenthost/client"
 	"agenthost/internal/cli"
-	"agenthost/internal/eval"
 )
 
 // hostile is what no terminal is to get of others.
@@ -22,8 +21,7 @@ func TestForeignTextDoesNotSteerTheTerminal(t *testing.T) {
 			a.printReloaded([]client.Reloaded{{Host: hostile, Changes: []string{hostile}, Restart: []string{hostile}}})
 			return nil
 		},
-		"an outcome": func(a *app) error { a.printOutcome(hostile, eval.Outcome{Text: hostile, Error: hostile}); return nil },
-		"a note":     func(a *app) error { return a.listNotes([]client.Note{{ID: hostile, Agent: hostile, Text: hostile}}) },
+		"a note": func(a *app) error { return a.listNotes([]client.Note{{ID: hostile, Agent: hostile, Text: hostile}}) },
 	}
 	for name, do := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -36,18 +34,5 @@ func TestForeignTextDoesNotSteerTheTerminal(t *testing.T) {
 				t.Errorf("got %q", got)
 			}
 		})
-	}
-}
-
-func TestAroundShowsThePlace(t *testing.T) {
-	for text, want := range map[string]string{
-		"a bicycle":                          "a bicycle",
-		strings.Repeat("日", 50) + " BICYCLE": "…" + strings.Repeat("日", 29) + " BICYCLE",
-		"İİİİ bicycle":                       "İİİİ bicycle",
-		"no such thing":                      "no such thing",
-	} {
-		if got := around(text, "bicycle"); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
 	}
 }

@@ -84,9 +84,9 @@ func (a *app) abort(ctx context.Context, s aborting) error {
 			return err
 		case done.Stored != "":
 			a.Warn("no host took the order yet; it waits in the stream %s", done.Stored)
-			return a.printOrder(done.Session, "stored", "the order is stored")
+			return a.PrintOrder(done.Session, "stored", "the order is stored")
 		}
-		return a.printOrder(done.Session, "stopped", words)
+		return a.PrintOrder(done.Session, "stopped", words)
 	})
 }
 

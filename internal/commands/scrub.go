@@ -20,6 +20,7 @@ import (
 )
 
 func (a *app) scrubCommand() *cobra.Command {
+	store := &cli.Store{}
 	cmd := &cobra.Command{
 		Use:   "scrub",
 		Short: "Look for damage in what is stored",
@@ -35,18 +36,18 @@ It exits with 1 when it found something.`,
   agenthost scrub -s nats://10.0.0.5:4222 --json
   agenthost scrub --store ./data`,
 		Args: cli.Takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.scrub(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.scrub(cmd.Context(), store.Folder) },
 	}
-	a.storeFlag(cmd)
+	store.Register(cmd)
 	a.ConfigFlag(cmd)
 	return cmd
 }
 
-func (a *app) scrub(ctx context.Context) error {
-	if a.store == "" {
+func (a *app) scrub(ctx context.Context, store string) error {
+	if store == "" {
 		return a.WithClient(ctx, func(c *client.Client) error { return a.scrubStreams(ctx, c.JetStream()) })
 	}
-	s, err := coldstore.Open(a.store, bus.SessionsStream, "OBJ_"+bus.FilesBucket)
+	s, err := coldstore.Open(store, bus.SessionsStream, "OBJ_"+bus.FilesBucket)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package commands
+package sessions
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) sessionsExportCommand() *cobra.Command {
+func (a *app) exportCommand() *cobra.Command {
 	var run string
 	var digest bool
 	cmd := a.oneSession(&cobra.Command{
@@ -29,7 +29,7 @@ bytes at first, and the line without its end.`,
 	}, func(ctx context.Context, s *client.Sessions, agent, sid string) error {
 		return a.export(ctx, s, agent, sid, run, digest)
 	})
-	a.storeFlag(cmd)
+	a.store.Register(cmd)
 	cmd.Flags().StringVar(&run, "run", "", "only the run with that `id`")
 	cmd.Flags().BoolVar(&digest, "digest", false, "end with a digest of it all")
 	return cmd

@@ -1,4 +1,4 @@
-package commands
+package sessions
 
 import (
 	"context"
@@ -6,41 +6,14 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/spf13/cobra"
-
 	"agenthost/client"
 	"agenthost/internal/cli"
 	"agenthost/internal/terminal"
+
+	"github.com/spf13/cobra"
 )
 
-func (a *app) sessionsShowCommand() *cobra.Command {
-	var run string
-	cmd := a.oneSession(&cobra.Command{
-		Use:   "show AGENT KEY",
-		Short: "Show what happened in a session",
-		Long: `Show prints who said what, which tools were called with which result, who was
-asked and what models took. Long texts are cut; with --json they are whole.`,
-		Example: `  agenthost sessions show assistant web/dm/ana
-  agenthost sessions show assistant telegram.sales/group/-100 --run 8Pq3Zk --json`,
-	}, func(ctx context.Context, s *client.Sessions, agent, sid string) error {
-		list, err := a.allEvents(ctx, s, agent, sid, run)
-		if err != nil {
-			return err
-		}
-		if a.JSON {
-			return a.PrintJSON(list)
-		}
-		for _, f := range list {
-			a.printFact(f)
-		}
-		return nil
-	})
-	a.storeFlag(cmd)
-	cmd.Flags().StringVar(&run, "run", "", "only the run with that `id`")
-	return cmd
-}
-
-func (a *app) sessionsTailCommand() *cobra.Command {
+func (a *app) tailCommand() *cobra.Command {
 	return a.oneSession(&cobra.Command{
 		Use:   "tail AGENT KEY",
 		Short: "Follow a session",

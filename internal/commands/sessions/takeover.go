@@ -1,4 +1,4 @@
-package commands
+package sessions
 
 import (
 	"bufio"
@@ -59,7 +59,7 @@ func (a *app) operatorCommand(cmd *cobra.Command, do func(context.Context, *clie
 	return cmd
 }
 
-func (a *app) sessionsTakeOverCommand() *cobra.Command {
+func (a *app) takeOverCommand() *cobra.Command {
 	return a.operatorCommand(&cobra.Command{
 		Use:   "takeover AGENT KEY",
 		Short: "Take a chat over: you write, the agent is silent",
@@ -73,7 +73,7 @@ back to the agent, which knows all that was said. At the end of standard input
 	}, a.takeOver, "AGENT", "KEY")
 }
 
-func (a *app) sessionsSayCommand() *cobra.Command {
+func (a *app) sayCommand() *cobra.Command {
 	return a.operatorCommand(&cobra.Command{
 		Use:   "say AGENT KEY TEXT",
 		Short: "Write into a chat that was taken over",
@@ -86,7 +86,7 @@ func (a *app) sessionsSayCommand() *cobra.Command {
 	}, "AGENT", "KEY", "TEXT")
 }
 
-func (a *app) sessionsHandBackCommand() *cobra.Command {
+func (a *app) handBackCommand() *cobra.Command {
 	return a.operatorCommand(&cobra.Command{
 		Use:   "handback AGENT KEY",
 		Short: "Hand a chat back to its agent",
@@ -106,9 +106,9 @@ func (a *app) printOperated(out client.Outcome, err error, state, words string) 
 		return err
 	case out.Stored != "":
 		a.Warn("no host took the order yet; it waits in the stream %s", out.Stored)
-		return a.printOrder(out.Session, "stored", "the order is stored")
+		return a.PrintOrder(out.Session, "stored", "the order is stored")
 	}
-	return a.printOrder(out.Session, state, words)
+	return a.PrintOrder(out.Session, state, words)
 }
 
 // takeOver takes a chat over and passes lines on until there are none.
