@@ -35,6 +35,7 @@ type Delivery struct {
 	msg     atomic.Pointer[jetstream.Msg]
 	lane    *Lane
 	pin     string // under which it came; guarded by the lane's held
+	settled bool   // the server does not owe it any more; guarded by the lane's held
 	holders atomic.Int32
 	left    atomic.Bool
 }

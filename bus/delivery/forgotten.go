@@ -23,7 +23,10 @@ const (
 // leader changes soon after a reset. The messages would never come again, and what is behind
 // them would never count as done: a reset delivers all from the first that is not acknowledged.
 func (l *Lane) forgets(ctx context.Context, info *jetstream.ConsumerInfo) bool {
-	if info.NumAckPending > 0 {
+	switch {
+	case l.miscounts(info):
+		return true
+	case info.NumAckPending > 0:
 		return false
 	}
 	return info.AckFloor.Consumer < info.Delivered.Consumer || l.passedOver(ctx, info)

@@ -53,9 +53,9 @@ func (l *Lane) leaveNote(ctx context.Context, info *jetstream.ConsumerInfo) erro
 		return err
 	}
 	note.Pin = ""
-	if info.NumAckPending > 0 {
+	if info.NumAckPending > 0 || l.miscounts(info) {
 		note.Handed = info.Delivered.Stream
-		return l.reset(ctx, &note, info.Delivered.Stream)
+		return l.reset(ctx, &note, info, info.Delivered.Stream)
 	}
 	return l.owner.write(ctx, note)
 }

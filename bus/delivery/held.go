@@ -17,14 +17,23 @@ const extendEvery = 2500 * time.Millisecond
 type heldMessages struct {
 	mu    sync.Mutex
 	bySeq map[uint64]*Delivery
+	left  map[uint64]bool // given up unfinished, and owed by the server
+	given uint64          // the newest since deliveries began anew
 	bytes int
 	freed chan struct{} // a token whenever one is removed
+}
+
+func newHeldMessages() heldMessages {
+	return heldMessages{bySeq: map[uint64]*Delivery{}, left: map[uint64]bool{}, freed: make(chan struct{}, 1)}
 }
 
 func (h *heldMessages) add(d *Delivery) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.bySeq[d.own] = d
+	d.settled = d.own <= h.given && !h.left[d.own] // a copy, on its way as this host acknowledged the message
+	h.given = max(h.given, d.own)
+	delete(h.left, d.own)
 	h.bytes += len(d.Data())
 }
 
@@ -38,6 +47,9 @@ func (h *heldMessages) remove(d *Delivery) {
 // drop is called with the lock held.
 func (h *heldMessages) drop(d *Delivery) {
 	delete(h.bySeq, d.own)
+	if d.left.Load() && !d.settled {
+		h.left[d.own] = true
+	}
 	h.bytes -= len(d.Data())
 }
 
@@ -56,7 +68,7 @@ func (h *heldMessages) renew(seq uint64, m jetstream.Msg, pin string) bool {
 	d, ok := h.bySeq[seq]
 	if ok {
 		d.msg.Store(&m)
-		d.pin = pin
+		d.pin, d.settled = pin, false
 	}
 	return ok
 }

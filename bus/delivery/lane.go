@@ -100,7 +100,7 @@ const (
 // owner, before the first delivery, with the name of the owner before.
 func NewLane(js jetstream.JetStream, cfg LaneConfig, log zerolog.Logger, gained func(ctx context.Context, former string), deliver func(*Delivery)) *Lane {
 	l := &Lane{
-		cfg: cfg, js: js, deliver: deliver, gained: gained, held: heldMessages{bySeq: map[uint64]*Delivery{}, freed: make(chan struct{}, 1)},
+		cfg: cfg, js: js, deliver: deliver, gained: gained, held: newHeldMessages(),
 		up: make(chan struct{}), ensuring: make(chan struct{}, 1), turned: make(chan struct{}, 1), due: make(chan takeover, 1),
 		log: log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger(),
 	}
@@ -207,6 +207,9 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	}
 	l.resetting, l.last = false, count
 	seq := meta.Sequence.Stream
+	if count == 1 {
+		l.held.begin(seq)
+	}
 	d := &Delivery{
 		Subject: m.Subject(), Seq: seq, Stored: meta.Timestamp, lane: l, pin: l.pin, own: seq, stream: l.cfg.Stream,
 		Tried:  meta.NumDelivered > 1 || seq <= l.tried,

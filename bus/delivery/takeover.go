@@ -23,6 +23,7 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 		return err
 	}
 	l.tried = max(l.tried, note.Tried)
+	l.disown(note, l.pin)
 	pin := pinnedClient(info)
 	if pin != "" && pin != l.pin && (!l.mine(note) || note.Pin != pin) {
 		return nil // another host serves it
@@ -46,7 +47,7 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 	} else if info.NumAckPending == 0 {
 		return nil
 	}
-	return l.reset(ctx, &note, info.Delivered.Stream)
+	return l.reset(ctx, &note, info, info.Delivered.Stream)
 }
 
 // mine reports whether a note is of this host or of an earlier life of it. While another
@@ -97,11 +98,14 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, t take
 	if err == nil && note.Pin != "" && note.Pin != t.pin {
 		doubted, err = l.newest(api)
 	}
+	if err == nil {
+		l.disown(note, t.pin)
+	}
 	if err == nil && l.resets(t) {
 		if err = l.settleDeliveries(api, t.pin); err == nil {
 			var info *jetstream.ConsumerInfo
 			if info, err = bus.Again(api, consumer.Info); err == nil {
-				err = l.reset(api, &note, deliveredBefore(t.first, info))
+				err = l.reset(api, &note, info, deliveredBefore(t.first, info))
 			}
 		}
 		l.resetting, l.resetAt = err == nil, time.Now()
@@ -143,15 +147,12 @@ func deliveredBefore(first *jetstream.MsgMetadata, info *jetstream.ConsumerInfo)
 
 // reset makes the server deliver again, in order, what is not acknowledged.
 // How far the deliveries had come is noted first: the server forgets it.
-func (l *Lane) reset(ctx context.Context, note *ownership, delivered uint64) error {
+func (l *Lane) reset(ctx context.Context, note *ownership, info *jetstream.ConsumerInfo, delivered uint64) error {
 	note.Tried = max(note.Tried, delivered)
 	if err := l.owner.write(ctx, *note); err != nil {
 		return err
 	}
-	if _, err := l.js.ResetConsumer(ctx, l.cfg.Stream, l.cfg.Name); err != nil {
-		return fmt.Errorf("reset consumer: %w", err)
-	}
-	return nil
+	return l.deliverAgain(ctx, info)
 }
 
 // takeOverNext has the lane taken over once it asks for nothing.

@@ -1,0 +1,121 @@
+package delivery_test
+
+import (
+	"testing"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/bus/delivery"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// What the server takes for acknowledged by mistake, as it has another leader after a reset or a
+// full disk, comes again as long as no other host has had the lane.
+func TestServerMiscounts(t *testing.T) {
+	for name, test := range map[string]struct {
+		more  bool // messages come after the mistake
+		first string
+	}{
+		"as messages come": {true, "4"},
+		"in quiet":         {false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bustest.Bubble(t, func(t *testing.T) {
+				js, h := miscounted(t)
+				got := h.want(numbers(1, 3)...)
+				got[0].Done()
+				got[1].Leave()
+				skipped(t, h, js)
+				if test.more {
+					bustest.Publish(t, js, web, "4")
+				}
+				again := h.take(1) // 3 is held
+				if d := again[0]; string(d.Data()) != "2" || !d.Tried {
+					t.Fatalf("got %v, want 2?", describe(again))
+				}
+				again[0].Done()
+				got[2].Done()
+				if test.more {
+					h.want("4")[0].Done()
+				}
+				h.quiet(aWhile)
+				info := consumer(t, js)
+				if stored := uint64(3 + min(len(test.first), 1)); info.NumAckPending != 0 || info.AckFloor.Stream != stored {
+					t.Errorf("unacknowledged %d, floor %d, want 0, %d", info.NumAckPending, info.AckFloor.Stream, stored)
+				}
+			})
+		})
+	}
+}
+
+// A host that goes leaves to the next what the server takes for acknowledged by mistake.
+func TestServerMiscountsForTheNext(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		js, h := miscounted(t)
+		h.want(numbers(1, 3)...)[0].Done()
+		skipped(t, h, js)
+		h.stop()
+		each(join(t, h.door.server, "two").want("2?~", "3?~"), (*delivery.Delivery).Done)
+	})
+}
+
+// What another host has done since is not asked for again, and what was deleted once.
+func TestServerCountsWell(t *testing.T) {
+	for name, settle := range map[string]func(t *testing.T, js jetstream.JetStream, h *host) (again []string){
+		"another host has done it": func(t *testing.T, _ jetstream.JetStream, h *host) []string {
+			h.Ask(false)
+			h.quiet(aWhile)
+			if err := h.HandOver(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			other := join(t, h.door.server, "two")
+			each(other.want("1?", "2?", "3?"), (*delivery.Delivery).Done)
+			other.flush()
+			h.Ask(true)
+			other.stop()
+			return nil
+		},
+		"it was deleted": func(t *testing.T, js jetstream.JetStream, _ *host) []string {
+			stream, err := js.Stream(t.Context(), bus.InboundStream)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := stream.Purge(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return []string{"4?"} // as it is behind what is asked for
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bustest.Bubble(t, func(t *testing.T) {
+				js, h := miscounted(t)
+				h.want(numbers(1, 3)...)
+				again := settle(t, js, h)
+				bustest.Publish(t, js, web, "4")
+				h.want("4")[0].Done()
+				each(h.want(again...), (*delivery.Delivery).Done)
+				h.quiet(4 * aWhile)
+			})
+		})
+	}
+}
+
+// miscounted is a host that serves a lane with three messages.
+func miscounted(t *testing.T) (jetstream.JetStream, *host) {
+	t.Helper()
+	ns := fleet(t)
+	_, js := connect(t, ns)
+	h := join(t, ns, "one")
+	bustest.Publish(t, js, web, numbers(1, 3)...)
+	return js, h
+}
+
+// skipped has the server take all that is stored for acknowledged.
+func skipped(t *testing.T, h *host, js jetstream.JetStream) {
+	t.Helper()
+	h.flush()
+	if _, err := js.ResetConsumerToSequence(t.Context(), bus.InboundStream, delivery.LaneName(0), 4); err != nil {
+		t.Fatal(err)
+	}
+}
