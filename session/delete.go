@@ -209,11 +209,12 @@ func (a *Archive) objects(ctx context.Context, agent, sid string) (objects map[s
 	return objects, commits, nil
 }
 
-// named adds what a commit or a snapshot names, wherever it is.
+// named adds what a commit, a snapshot or a message names, wherever it is.
 func (a *Archive) named(ctx context.Context, data []byte, into map[string]bool) error {
 	namedObjects(data, into)
-	c := struct{ Object string }{}
-	_ = json.Unmarshal(data, &c) // what was written from outside has none
+	c := struct{ Object, Payload string }{}
+	_ = json.Unmarshal(data, &c)          // what was written from outside has neither
+	namedObjects([]byte(c.Payload), into) // the message that a dead letter is about
 	if c.Object == "" {
 		return nil
 	}
@@ -226,7 +227,8 @@ func (a *Archive) named(ctx context.Context, data []byte, into map[string]bool) 
 }
 
 // deleteObjects deletes those of objects that no session names but the one whose
-// log has that subject. Only when there are any does it read all the others.
+// log has that subject. Only when there are any does it read all the others. What a
+// message names is left for DeleteLeft.
 func (a *Archive) deleteObjects(ctx context.Context, objects map[string]bool, of string) (deleted int, err error) {
 	if len(objects) == 0 {
 		return 0, nil
@@ -246,11 +248,19 @@ func (a *Archive) deleteObjects(ctx context.Context, objects map[string]bool, of
 			delete(objects, name)
 		}
 	}
+	named, err := a.inMessages(ctx, objects)
+	if err != nil {
+		return 0, err
+	}
 	for name := range objects {
-		if err := a.store.Files.Delete(ctx, name); err != nil {
+		if named[name] {
+			err = a.store.Files.Leave(ctx, name)
+		} else if err = a.store.Files.Delete(ctx, name); err == nil {
+			deleted++
+		}
+		if err != nil {
 			return deleted, err
 		}
-		deleted++
 	}
 	return deleted, nil
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,8 +35,7 @@ func (l *Log) restart() {
 const tries = 5
 
 // Erase deletes a session as Delete does, whatever is under way in it, and has NATS
-// overwrite each message of it. The objects that it names stay: Named finds them, and
-// DeleteUnnamed deletes them. What an Erase that was cut off has left, another one
+// overwrite each message of it. The objects that it names stay: Named finds them. What an Erase that was cut off has left, another one
 // deletes. A session that is written to all the time is ErrRunning.
 func (a *Archive) Erase(ctx context.Context, agent, sid string) (Deletion, error) {
 	d := Deletion{Agent: agent, SID: sid}
@@ -164,6 +164,9 @@ func (a *Archive) Unnamed(ctx context.Context, stream string, objects map[string
 		}
 		if err != nil {
 			return err
+		}
+		if !bytes.Contains(rec.Data, []byte("object")) {
+			continue
 		}
 		named, err := a.NamedIn(ctx, rec.Data)
 		if err != nil {

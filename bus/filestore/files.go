@@ -30,6 +30,9 @@ type Store struct {
 // New makes a Store on the bucket AGENT_FILES.
 func New(js jetstream.JetStream) *Store { return &Store{js, records.NewReader(js)} }
 
+// stream is the stream behind the bucket.
+const stream = "OBJ_" + bus.FilesBucket
+
 // The pauses between two tries.
 const (
 	retryFirst = 50 * time.Millisecond
@@ -43,7 +46,7 @@ func (f *Store) Put(ctx context.Context, data []byte) (string, error) {
 	name := hex.EncodeToString(sum[:])
 	err := retry(ctx, func() error {
 		err := f.put(ctx, name, data)
-		if err != nil && !passes(err) {
+		if err != nil && !passes(err) && !bus.Refused(err) {
 			return backoff.Permanent(err)
 		}
 		return err
@@ -71,28 +74,47 @@ func (f *Store) put(ctx context.Context, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if _, err := f.info(ctx, name); !errors.Is(err, jetstream.ErrObjectNotFound) {
+	rec, err := f.about(ctx, name)
+	if err == nil && rec.Header.Get(leftHeader) != "" {
+		return f.write(ctx, rec, nil)
+	}
+	if !errors.Is(err, jetstream.ErrObjectNotFound) {
 		return err
 	}
 	_, err = store.PutBytes(ctx, name, data)
 	return err
 }
 
-// info is what the bucket says of a file. It is read where no copy that lags is
-// believed: a file that was deleted must not count as stored.
+// info is what the bucket says of a file.
 func (f *Store) info(ctx context.Context, name string) (info jetstream.ObjectInfo, err error) {
-	subject := "$O." + bus.FilesBucket + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
-	rec, err := f.reader.Last(ctx, "OBJ_"+bus.FilesBucket, subject)
-	if errors.Is(err, records.ErrNotFound) {
-		return info, jetstream.ErrObjectNotFound
-	}
+	rec, err := f.about(ctx, name)
 	if err == nil {
 		err = json.Unmarshal(rec.Data, &info)
 	}
-	if err == nil && info.Deleted {
+	return info, err
+}
+
+// The subjects of what the bucket says of files, and of their content.
+const (
+	abouts = "$O." + bus.FilesBucket + ".M."
+	chunks = "$O." + bus.FilesBucket + ".C."
+)
+
+// about is the message that says of a file that it is there. It is read where no copy
+// that lags is believed: a file that was deleted must not count as stored.
+func (f *Store) about(ctx context.Context, name string) (records.Record, error) {
+	rec, err := f.reader.Last(ctx, stream, abouts+base64.URLEncoding.EncodeToString([]byte(name)))
+	if errors.Is(err, records.ErrNotFound) {
+		return rec, jetstream.ErrObjectNotFound
+	}
+	if err != nil {
+		return rec, err
+	}
+	said := struct{ Deleted bool }{}
+	if err = json.Unmarshal(rec.Data, &said); err == nil && said.Deleted {
 		err = jetstream.ErrObjectNotFound
 	}
-	return info, err
+	return rec, err
 }
 
 // passes reports whether err is of a NATS that is away or has no room.

@@ -1,8 +1,9 @@
-// Package retention deletes sessions that have become too old.
+// Package retention deletes sessions that have become too old, and files that deleted
+// sessions have left because messages named them.
 //
 // Each host of a fleet runs a [Sweeper], which looks at the agents that the host
-// owns at that moment. Two hosts that both think so do no harm: a deletion is
-// fenced as a commit is, so every session is deleted once.
+// owns at that moment, and at the files. Two hosts that both think so do no harm: a
+// deletion is fenced as a commit is, so every session is deleted once, and every file.
 package retention
 
 import (
@@ -30,11 +31,13 @@ type Sweeper struct {
 	Gone func(agent string, key session.Key)
 	Log  zerolog.Logger
 
-	swept map[string]time.Time
+	swept      map[string]time.Time
+	sweptFiles time.Time
 }
 
 type archive interface {
 	Prune(ctx context.Context, agent string, before time.Time, busy func(session.Key) bool, gone func(session.Key)) (session.Pruning, error)
+	DeleteLeft(ctx context.Context, before time.Time) (deleted int, err error)
 }
 
 // How often the sessions of an agent are looked at: often enough that none stays
@@ -46,11 +49,18 @@ const (
 	lookEvery  = 10 * time.Second
 )
 
+// How often the files that were left are listed, and each of them looked for in the
+// streams of messages, which keep what names it for days.
+const (
+	filesEvery = time.Hour
+	fileEvery  = 24 * time.Hour
+)
+
 func pause(age time.Duration) time.Duration { return min(max(age/parts, leastPause), mostPause) }
 
 // Run sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
-	s.swept = map[string]time.Time{}
+	s.swept, s.sweptFiles = map[string]time.Time{}, time.Now()
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
@@ -62,6 +72,10 @@ func (s *Sweeper) Run(ctx context.Context) {
 				s.sweep(ctx, agent, age)
 				s.swept[agent] = time.Now()
 			}
+		}
+		if time.Since(s.sweptFiles) >= filesEvery {
+			s.sweepFiles(ctx)
+			s.sweptFiles = time.Now()
 		}
 	}
 }
@@ -92,5 +106,15 @@ func (s *Sweeper) sweep(ctx context.Context, agent string, age time.Duration) {
 	}
 	if err != nil && ctx.Err() == nil {
 		s.Log.Warn().Err(err).Str("agent", agent).Msg("delete old sessions: not all could be deleted; retrying")
+	}
+}
+
+func (s *Sweeper) sweepFiles(ctx context.Context) {
+	n, err := s.Archive.DeleteLeft(ctx, time.Now().Add(-fileEvery))
+	if n > 0 {
+		s.Log.Info().Int("files", n).Msg("delete files that deleted sessions have left")
+	}
+	if err != nil && ctx.Err() == nil {
+		s.Log.Warn().Err(err).Msg("delete files that deleted sessions have left: not all could be deleted; retrying")
 	}
 }

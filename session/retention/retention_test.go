@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,7 +19,14 @@ import (
 // pruned counts what is asked of an archive, by agent.
 type pruned struct {
 	asked map[string][]time.Time // the ages that were asked for
+	files []time.Duration        // how long ago files must have been left
+	left  int                    // how many there are
 	err   error
+}
+
+func (p *pruned) DeleteLeft(_ context.Context, before time.Time) (int, error) {
+	p.files = append(p.files, time.Since(before))
+	return p.left, p.err
 }
 
 func (p *pruned) Prune(_ context.Context, agent string, before time.Time, busy func(session.Key) bool, gone func(session.Key)) (session.Pruning, error) {
@@ -67,6 +75,29 @@ func TestSweeperKeepsItsTimes(t *testing.T) {
 			t.Errorf("gone: got %q", gone)
 		}
 		if text := log.String(); strings.Count(text, "\n") != 3 || !strings.Contains(text, `"agent":"ana"`) || !strings.Contains(text, `"sessions":1,"commits":2,"files":3`) {
+			t.Errorf("got the log\n%s", text)
+		}
+	})
+}
+
+// Files that were left are looked for once an hour, each once a day, with or without
+// agents that delete old sessions.
+func TestSweeperDeletesLeftFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		archive, log := &pruned{left: 1}, &bytes.Buffer{}
+		s := &retention.Sweeper{Archive: archive, Ages: func() map[string]time.Duration { return nil }, Log: zerolog.New(log)}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); s.Run(ctx) }()
+		time.Sleep(2*time.Hour + 30*time.Minute)
+		archive.err = errors.New("no leader")
+		time.Sleep(time.Hour)
+		cancel()
+		<-done
+		if !slices.Equal(archive.files, []time.Duration{24 * time.Hour, 24 * time.Hour, 24 * time.Hour}) {
+			t.Errorf("got files looked for that were left %v ago, want three times those of a day", archive.files)
+		}
+		if text := log.String(); strings.Count(text, `"files":1`) != 3 || strings.Count(text, "no leader") != 1 {
 			t.Errorf("got the log\n%s", text)
 		}
 	})

@@ -1,0 +1,127 @@
+package filestore
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/records"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// leftHeader marks what the bucket says of a file that was left when all else of its
+// session was deleted. It takes no object of its own, and goes with the file.
+const leftHeader = "Agent-Left"
+
+// A LeftFile is one that was left when all else of its session was deleted.
+type LeftFile struct {
+	Name  string
+	Since time.Time // it was last found to be needed
+	seq   uint64
+}
+
+// Leave notes that a file is left until no message names it. One that is gone is left by
+// nothing.
+func (f *Store) Leave(ctx context.Context, name string) error {
+	return f.mark(ctx, name, nats.Header{leftHeader: {"1"}})
+}
+
+// Keep takes back what Leave has noted: a session names the file again.
+func (f *Store) Keep(ctx context.Context, name string) error { return f.mark(ctx, name, nil) }
+
+func (f *Store) mark(ctx context.Context, name string, header nats.Header) error {
+	err := retry(ctx, func() error {
+		rec, err := f.about(ctx, name)
+		if err == nil {
+			err = f.write(ctx, rec, header)
+		}
+		if err != nil && !bus.Refused(err) {
+			return backoff.Permanent(err)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return fmt.Errorf("mark file %s: %w", name, err)
+	}
+	return nil
+}
+
+// write says of a file what rec says, under another header, unless something else has been
+// said of it since.
+func (f *Store) write(ctx context.Context, rec records.Record, header nats.Header) error {
+	msg := nats.NewMsg(rec.Subject)
+	for name, values := range header {
+		msg.Header[name] = values
+	}
+	msg.Header.Set(nats.MsgRollup, nats.MsgRollupSubject)
+	msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(rec.Seq, 10))
+	msg.Data = rec.Data
+	_, err := f.js.PublishMsg(ctx, msg)
+	return err
+}
+
+// Left are the files that have been left.
+func (f *Store) Left(ctx context.Context) (left []LeftFile, err error) {
+	err = records.Heads(ctx, f.js, stream, abouts+"*", true, func(rec records.Record) {
+		name, err := base64.URLEncoding.DecodeString(strings.TrimPrefix(rec.Subject, abouts))
+		if err == nil && rec.Header.Get(leftHeader) != "" {
+			left = append(left, LeftFile{string(name), rec.Time, rec.Seq})
+		}
+	})
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list files that were left: %w", err)
+	}
+	return left, nil
+}
+
+// DeleteLeft deletes a file that was left, unless it has been stored or marked again since
+// Left has listed it.
+func (f *Store) DeleteLeft(ctx context.Context, file LeftFile) (deleted bool, err error) {
+	deleted, err = f.deleteLeft(ctx, file)
+	if err != nil {
+		err = fmt.Errorf("delete file %s: %w", file.Name, err)
+	}
+	return deleted, err
+}
+
+func (f *Store) deleteLeft(ctx context.Context, file LeftFile) (deleted bool, err error) {
+	rec, err := f.about(ctx, file.Name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return false, nil
+	}
+	if err != nil || rec.Seq != file.seq {
+		return false, err
+	}
+	info := jetstream.ObjectInfo{}
+	if err := json.Unmarshal(rec.Data, &info); err != nil {
+		return false, err
+	}
+	nuid := info.NUID
+	info.Deleted, info.Size, info.Chunks, info.Digest = true, 0, 0, ""
+	if rec.Data, err = json.Marshal(info); err != nil {
+		return false, err
+	}
+	if err := f.write(ctx, rec, nil); err != nil {
+		if bus.Refused(err) {
+			return false, nil
+		}
+		return false, err
+	}
+	s, err := f.js.Stream(ctx, stream)
+	if err != nil {
+		return true, err
+	}
+	return true, s.Purge(ctx, jetstream.WithPurgeSubject(chunks+nuid))
+}

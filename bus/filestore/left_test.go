@@ -1,0 +1,92 @@
+package filestore_test
+
+import (
+	"errors"
+	"testing"
+
+	"agenthost/bus/bustest"
+	"agenthost/bus/filestore"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// What is left is there as before, and goes for good, unless it is stored again in
+// between: then something is about to name it.
+func TestFilesLeft(t *testing.T) {
+	t.Parallel()
+	b := bustest.Open(t)
+	bustest.Provision(t, b.JS)
+	files := filestore.New(b.JS)
+	store := func(data string) string {
+		t.Helper()
+		name, err := files.Put(t.Context(), []byte(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	left := func() map[string]filestore.LeftFile {
+		t.Helper()
+		list, err := files.Left(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := map[string]filestore.LeftFile{}
+		for _, f := range list {
+			m[f.Name] = f
+		}
+		return m
+	}
+	stays, again, marked, gone := store("stays"), store("again"), store("marked"), store("gone")
+	for _, name := range []string{again, marked, gone, "never"} {
+		if err := files.Leave(t.Context(), name); err != nil {
+			t.Errorf("leave %s: %v", name, err)
+		}
+	}
+	before := left()
+	if len(before) != 3 || before[again].Name == "" || before[marked].Name == "" || before[gone].Since.IsZero() {
+		t.Fatalf("left: got %v, want three", before)
+	}
+	store("again")
+	if err := files.Leave(t.Context(), marked); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{again: false, marked: false, gone: true} {
+		if deleted, err := files.DeleteLeft(t.Context(), before[name]); deleted != want || err != nil {
+			t.Errorf("delete %s: got %t, %v, want %t", name, deleted, err, want)
+		}
+	}
+	if deleted, err := files.DeleteLeft(t.Context(), before[gone]); deleted || err != nil {
+		t.Errorf("what is gone already: got %t, %v", deleted, err)
+	}
+	for name, want := range map[string]string{stays: "stays", again: "again", marked: "marked"} {
+		if data, err := files.Get(t.Context(), name); string(data) != want {
+			t.Errorf("got %q, %v, want %q", data, err, want)
+		}
+	}
+	if _, err := files.Get(t.Context(), gone); !errors.Is(err, jetstream.ErrObjectNotFound) {
+		t.Errorf("got %v, want %v", err, jetstream.ErrObjectNotFound)
+	}
+	if err := files.Keep(t.Context(), marked); err != nil {
+		t.Fatal(err)
+	}
+	if now := left(); len(now) != 0 {
+		t.Errorf("left: got %v, want none", now)
+	}
+	if n := objects(t, b.JS); n != 3 {
+		t.Errorf("got %d objects, want 3", n)
+	}
+	s, err := b.JS.Stream(t.Context(), "OBJ_AGENT_FILES")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := s.CachedInfo().State.Msgs; n != 7 {
+		t.Errorf("got %d messages, want content and entry of three, and the note that one was deleted", n)
+	}
+	if name := store("gone"); name != gone {
+		t.Errorf("stored again as %s, want %s", name, gone)
+	}
+	if data, err := files.Get(t.Context(), gone); string(data) != "gone" {
+		t.Errorf("stored again: got %q, %v", data, err)
+	}
+}
