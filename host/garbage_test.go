@@ -1,108 +1,81 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"agenthost/bus"
-	"agenthost/internal/waittest"
+	"agenthost/client"
 
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+	"golang.org/x/sync/errgroup"
 )
 
-// garbage are payloads that cannot be a message.
-func garbage() []string {
-	list := []string{
-		"", " ", "\n\t", "\x00", "a\x00b", "\xff", "\xc3\x28", "ok \xf0\x28\x8c\x28", "{", "{{", "{}", `{"`, `{"text`, `{"text":`,
-		`{"text":"a"`, `{"text":"a",}`, `{"text":"a"}}`, `{"text":"a"} {"text":"b"}`, `{'text':'a'}`, `{text:"a"}`,
-		"{\"text\":\"a\x01\"}", `{"text":"\u00zz"}`, `{"text":"a\u0000b"}`, "{\"text\":\"\xff\"}", `{"media":[]}`, `{"media":[{}]}`,
-		`{"media":[{"kind":"image"}]}`, `{"media":[{"url":""}]}`, `{"text":"","media":null}`, `{"text":null}`, `{"text":"   "}`,
-		`{"text":"a","priority":"urgent"}`, `{"text":"a","priority":"NOW"}`, strings.Repeat("[", 3) + "{", "{" + strings.Repeat(`"a":{`, 11000),
-		`{"text":"a","meta":` + strings.Repeat("[", 20000) + `}`, "{" + strings.Repeat(" ", 1<<19), "{" + strings.Repeat("x", 1<<20-1000),
-		"\xef\xbb\xbf{", `{"text":"a"}` + "\x00", `{"text":"` + strings.Repeat("\\", 99) + `"}`,
-	}
-	for _, field := range []string{"id", "from", "name", "chat", "group", "thread", "text", "media", "priority", "answers", "reply_to", "sent_at", "meta"} {
-		for _, value := range []string{`{"a":1}`, `[1]`, `17`, `true`, `"x"`} {
-			right := map[string]string{"group": "true", "meta": `{"a":1}`}
-			if value == `"x"` && field != "group" && field != "media" && field != "meta" && field != "priority" || value == right[field] {
-				continue
-			}
-			list = append(list, fmt.Sprintf(`{"text":"hi",%q:%s}`, field, value))
+// subjectsOfServices are where a host takes requests.
+func subjectsOfServices(t *testing.T, nc *nats.Conn, services ...string) (subjects []string) {
+	t.Helper()
+	for _, name := range services {
+		msg, err := nc.Request("$SRV.INFO."+name, nil, 10*time.Second)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
-	}
-	// A plain text that only looks odd is a message.
-	return slices.DeleteFunc(list, func(p string) bool { return strings.HasPrefix(p, "[") || p == "\xef\xbb\xbf{" })
-}
-
-func TestGarbageIsADeadLetterWithItsReason(t *testing.T) {
-	t.Parallel()
-	h, _ := start(t, demo(t))
-	nc := h.Bus().NC
-	bad := garbage()
-	if len(bad) < 90 {
-		t.Fatalf("only %d payloads", len(bad))
-	}
-	for _, p := range bad {
-		if err := nc.Publish("plugin.inbound.demo", []byte(p)); err != nil {
+		info := micro.Info{}
+		if err := json.Unmarshal(msg.Data, &info); err != nil {
 			t.Fatal(err)
 		}
-	}
-	waittest.Until(t, "all dead", func() bool { return stored(t, h, bus.DeadStream) == uint64(len(bad)) })
-	stream, err := h.Bus().JS.Stream(t.Context(), bus.DeadStream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for seq := uint64(1); seq <= uint64(len(bad)); seq++ {
-		letter := deadLetter(t, stream, seq)
-		want := bad[letter.Seq-1]
-		if letter.Reason == "" || !letter.Omitted && string(letter.Data()) != want || letter.Agent != "demo" || letter.Stream != bus.InboundStream {
-			t.Errorf("%.80q became %+v", want, letter)
+		for _, e := range info.Endpoints {
+			subjects = append(subjects, e.Subject)
 		}
 	}
-	out := outbound(t, nc, 1)
-	publish(t, nc, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "still there?"})
-	out()
+	return subjects
 }
 
-func deadLetter(t *testing.T, stream jetstream.Stream, seq uint64) bus.DeadLetter {
-	t.Helper()
-	raw, err := stream.GetMsg(t.Context(), seq)
-	if err != nil {
-		t.Fatal(err)
-	}
-	letter := bus.DeadLetter{}
-	if err := json.Unmarshal(raw.Data, &letter); err != nil {
-		t.Fatal(err)
-	}
-	return letter
-}
-
-func TestOddIDsAreUsedAsTheyCome(t *testing.T) {
+// Whatever a request holds, the one who sent it hears of it, and the host goes on.
+func TestEveryRequestWithGarbageIsAnswered(t *testing.T) {
 	t.Parallel()
 	h, _ := start(t, demo(t))
 	nc := h.Bus().NC
-	ids := []string{
-		"*", ">", "a.b", "a.*", "$JS.API", " ", "a b", "a\tb", "a\r\nNats-Msg-Id: x", "a\x00b", "ä", "👩‍🚀", "a/b", "a%2Fb", "../../x",
-		`"`, `\`, "<script>", strings.Repeat("x", 256), "{}", "null",
+	broken := []string{`{`, `{"agent":`, `[1`, `"demo`, "\xff\x00", `{"agent":"demo"} more`, "hello", `[]`, `"demo"`, `1e400`, strings.Repeat("[", 100_000)}
+	odd := []string{
+		``, `null`, `{}`, `true`, `{"agent":1}`, `{"agent":"*"}`, `{"agent":">"}`, `{"agent":"a.b","session":"x"}`, `{"agent":"nope","session":"nope"}`, `{"id":"\u0000"}`,
+		`{"agent":"demo","session":"*"}`, `{"session":"` + strings.Repeat("x", 10_000) + `"}`, `{"limit":-1,"after":-1,"since":"yesterday"}`, `{"limit":9223372036854775807}`,
 	}
-	out := outbound(t, nc, 2*len(ids))
-	for i, id := range ids {
-		publish(t, nc, "plugin.inbound.demo", bus.Inbound{ID: id, From: id, Text: fmt.Sprint(i)})
-		publish(t, nc, "plugin.inbound.demo", bus.Inbound{ID: id, From: "same", Chat: id, Group: true, Thread: id, Text: fmt.Sprint(i)})
+	takeNothing := map[string]bool{ // whatever comes is a request
+		client.StatusSubject: true, client.ChannelsSubject: true, client.ReloadSubject: true, client.RunsSubject: true,
+		"agenthost.fleet": true, "agenthost.models": true, "agenthost.tokens.ls": true, "agenthost.pauses.ls": true,
 	}
-	keys := map[string]bool{}
-	for _, r := range out() {
-		var i int
-		fmt.Sscan(r.Text, &i)
-		if r.Kind != "reply" || r.InReplyTo != ids[i] || r.To != ids[i] && r.Chat != ids[i] {
-			t.Errorf("%q was answered %+v", ids[i], r)
+	isPlay := func(subject string) bool { return strings.HasPrefix(subject, "agents.") } // any text is a prompt
+	var all errgroup.Group
+	all.SetLimit(100)
+	for _, subject := range subjectsOfServices(t, nc, "agenthost", "agents") {
+		for i, data := range append(broken, odd...) {
+			silent := subject == client.StreamSubject && strings.Contains(data, `"session":`) && strings.Contains(data, `"agent":`)
+			notice := i >= len(broken) && (subject == client.DropSessionSubject || subject == "agenthost.hosts.namesake") // and a good one
+			if silent || notice {
+				continue
+			}
+			all.Go(func() error {
+				ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+				defer cancel()
+				shown := data[:min(len(data), 40)]
+				msg, err := nc.RequestWithContext(ctx, subject, []byte(data))
+				if err != nil {
+					t.Errorf("%s with %q: %v", subject, shown, err)
+					return nil
+				}
+				code, text := msg.Header.Get(micro.ErrorCodeHeader), msg.Header.Get(micro.ErrorHeader)
+				if i < len(broken) && !takeNothing[subject] && !isPlay(subject) && (code != client.CodeBad || text == "") {
+					t.Errorf("%s with %q: got code %q, %q, want %s and why", subject, shown, code, text, client.CodeBad)
+				}
+				return nil
+			})
 		}
-		keys[r.Session] = true
 	}
-	if len(keys) != 2*len(ids) {
-		t.Errorf("got %d sessions, want %d", len(keys), 2*len(ids))
+	_ = all.Wait()
+	if _, err := client.New(nc, h.Bus().JS, client.Options{}).EveryHost(t.Context()); err != nil {
+		t.Errorf("the host afterwards: %v", err)
 	}
 }

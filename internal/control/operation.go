@@ -41,8 +41,7 @@ type Operation struct {
 	HTTP Func
 
 	All      bool          // every host answers; else one of the fleet does
-	Notice   bool          // a message without a reply subject counts, and none is answered
-	Silent   bool          // errors are not answered: another host may know
+	Notice   bool          // a message without a reply subject counts, and only errors are answered
 	Required bool          // an empty request is an error; else it is one for the defaults
 	InOrder  bool          // one request after the other; else all at once
 	Within   time.Duration // bounds each request
@@ -191,10 +190,10 @@ func (o Operation) endpoint(work *requests) microservice.Endpoint {
 // respond answers a request; the client may be gone.
 func respond(req micro.Request, o Operation) {
 	out, err := o.run(WithCaller(context.Background(), callerOn(req)), req.Data())
-	if o.Notice {
+	if o.Notice && err == nil {
 		return
 	}
-	if several, ok := out.(Answers); ok {
+	if several, ok := out.(Answers); ok && err == nil {
 		for _, one := range several {
 			_ = req.RespondJSON(one)
 		}
@@ -203,7 +202,7 @@ func respond(req micro.Request, o Operation) {
 	if err == nil {
 		err = req.RespondJSON(out) // which may be too large
 	}
-	if err != nil && !o.Silent && !errors.Is(err, errElsewhere) {
+	if err != nil && !errors.Is(err, errElsewhere) {
 		_ = req.Error(codeOf(err), err.Error(), nil)
 	}
 }

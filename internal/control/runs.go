@@ -34,8 +34,11 @@ func (h Host) runs(context.Context, none) (client.RunReport, error) {
 }
 
 // stream answers a client that joins a stream late. Only the host of the
-// run answers, with one message or more.
+// run answers, with one message or more; what names no session is answered by all.
 func (h Host) stream(_ context.Context, asked client.StreamRequest) (Answers, error) {
+	if asked.Agent == "" || asked.Session == "" {
+		return nil, coded(client.CodeBad, "want agent and session, the key of the session")
+	}
 	answers := Answers{}
 	for _, c := range h.Fleet.Speaking(asked.Agent, session.Key(asked.Session)) {
 		answers = append(answers, c)

@@ -84,7 +84,7 @@ func (h Host) agentOperations() []Operation {
 			About: "asks a model what an agent would ask it; nothing is delivered or kept, and no tool runs: agent, model, system, messages, no_tools",
 		},
 		status(Operation{
-			Name: "stream", Subject: client.StreamSubject, Silent: true, Do: do(client.StreamRequest{}, h.stream),
+			Name: "stream", Subject: client.StreamSubject, Required: true, Do: do(client.StreamRequest{}, h.stream),
 			About: "what the model of a session has said so far: agent, session; only its host answers, and only while it speaks",
 		}),
 		status(Operation{
