@@ -73,9 +73,7 @@ func short(d time.Duration) string {
 func (k *checker) checkChannels(at string, a Agent) {
 	for i, b := range a.Channels {
 		p := fmt.Sprintf("%s[%d]", at, i)
-		if !k.required(p+".channel", b.Channel, "channel", "the binding") {
-			continue
-		}
+		k.required(p+".channel", b.Channel, "channel", "the binding")
 		k.token(p+".channel", "channel", b.Channel)
 		if b.Instance != "*" {
 			k.token(p+".instance", "instance", b.Instance)
@@ -102,9 +100,11 @@ func (k *checker) checkChannels(at string, a Agent) {
 // checkDebounce checks the debounce of all bindings that have none of their own.
 func (k *checker) checkDebounce(p string, a Agent) {
 	collects := func(b agents.Binding) bool { return b.Queue == session.Collect }
-	switch s := a.Session; {
-	case s.Debounce > 0 && s.Queue != session.Collect && !slices.ContainsFunc(a.Channels, collects):
+	s := a.Session
+	if s.Debounce > 0 && s.Queue != session.Collect && !slices.ContainsFunc(a.Channels, collects) {
 		k.Fault(p+".debounce", "debounce with queue %s; want queue: collect", cmp.Or(s.Queue, session.Followup))
+	}
+	switch {
 	case s.DebounceMax > 0 && s.Debounce == 0:
 		k.Fault(p+".debounce_max", "debounce_max without debounce; add debounce: 2s")
 	case s.DebounceMax > 0 && s.DebounceMax < s.Debounce:
@@ -113,9 +113,10 @@ func (k *checker) checkDebounce(p string, a Agent) {
 }
 
 func (k *checker) checkDebounceMax(p string, a Agent, b agents.Binding) {
-	switch queue := cmp.Or(b.Queue, a.Session.Queue, session.Followup); {
-	case b.DebounceMax > 0 && queue != session.Collect:
+	if queue := cmp.Or(b.Queue, a.Session.Queue, session.Followup); b.DebounceMax > 0 && queue != session.Collect {
 		k.Fault(p, "debounce_max with queue %s; want queue: collect", queue)
+	}
+	switch {
 	case b.DebounceMax > 0 && cmp.Or(b.Debounce, a.Session.Debounce) == 0:
 		k.Fault(p, "debounce_max without debounce; add debounce: 2s")
 	case b.DebounceMax > 0 && b.DebounceMax < cmp.Or(b.Debounce, a.Session.Debounce):
@@ -126,7 +127,7 @@ func (k *checker) checkDebounceMax(p string, a Agent, b agents.Binding) {
 // overlap reports whether a message could come by both bindings. The bare
 // channel and "*" do not overlap.
 func overlap(a, b agents.Binding) bool {
-	if a.Channel != b.Channel {
+	if a.Channel != b.Channel || a.Channel == "" {
 		return false
 	}
 	return a.Instance == b.Instance || a.Instance != "" && b.Instance != "" && (a.Instance == "*" || b.Instance == "*")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"agenthost/heartbeat"
+	"agenthost/internal/yamldoc"
 )
 
 func (k *checker) checkEvents(at string, a Agent) {
@@ -17,8 +18,9 @@ func (k *checker) checkEvents(at string, a Agent) {
 			first[e.Subject] = i
 		}
 		if k.required(p+".prompt", e.Prompt, "prompt", "the event") {
-			if _, err := heartbeat.ParsePrompt(e.Prompt); err != nil {
-				k.Fault(p+".prompt", "prompt: %v", err)
+			_, err := heartbeat.ParsePrompt(e.Prompt)
+			for _, fault := range yamldoc.Each(err) {
+				k.Fault(p+".prompt", "prompt: %v", fault)
 			}
 		}
 		k.checkAddress(p+".to", e.To)

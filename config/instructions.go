@@ -27,7 +27,7 @@ func (k *checker) addInstructions(at string, a *Agent) {
 			k.Fault(p, "%s is not there; want a file below the folder of the configuration", k.Quote(p))
 		case errors.Is(err, yamldoc.ErrTooLarge) || size > maxInstructions:
 			k.Fault(p, "%s: more than %d bytes with the files before it; want less, for every call of the model sends them", k.Quote(p), maxInstructions)
-			return
+			size = 0 // it is said once; the others may be missing
 		case err != nil:
 			k.Fault(p, "%s: %s; want a file below the folder of the configuration", k.Quote(p), yamldoc.WhyUnreadable(err))
 		case !utf8.ValidString(text):

@@ -17,9 +17,7 @@ func (k *checker) checkModels() {
 			k.FaultKey(path, "a model without a name")
 		}
 		what := "model " + k.KeyNode(path).Quote()
-		if !k.required(path+".provider", m.Provider, "provider", what) {
-			continue
-		}
+		k.required(path+".provider", m.Provider, "provider", what)
 		k.oneOf(path+".provider", m.Provider, k.own.providers()...)
 		if m.Provider == "scripted" {
 			k.required(path+".script", m.Script, "script", what)

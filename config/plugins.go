@@ -19,9 +19,7 @@ func (k *checker) checkPlugins() {
 	first := make(map[string]settings.Entry) // by the name of what delivers its replies
 	for _, e := range k.c.Plugins.Entries() {
 		path := "plugins." + e.Key
-		if !k.checkAccountName(path, e) {
-			continue
-		}
+		k.checkAccountName(path, e)
 		k.checkAccount(path, e)
 		if e.Settings.Receives() && k.c.HTTP.Listen == "" && k.Set("http.listen") {
 			k.FaultKey(path, "%s %s receives requests, and http.listen is empty; set it, such as %s", what(e), e.Name(), DefaultListen)
@@ -43,19 +41,15 @@ func what(e settings.Entry) string {
 }
 
 // checkAccountName checks what becomes a token of subjects.
-func (k *checker) checkAccountName(path string, e settings.Entry) bool {
+func (k *checker) checkAccountName(path string, e settings.Entry) {
 	_, last, _ := strings.Cut(e.Key, ".")
 	switch {
 	case last == "": // web
-		return true
 	case !token.MatchString(last):
 		k.FaultKey(path, "%s %q: %s", what(e), last, wantToken)
-		return false
 	case e.Instance == "" && slices.Contains(settings.Channels(), e.Channel):
 		k.FaultKey(path, "channel %q comes with agenthost; want another name", e.Channel)
-		return false
 	}
-	return true
 }
 
 // checkAccount checks the settings of an account.

@@ -97,6 +97,7 @@ func TestPluginFaults(t *testing.T) {
 			`3:44: join "help": want the name of a channel, such as #help`,
 			"3:55: ca" + noFile,
 			`4:24: address "Ana <a@b>": want an address such as help@shop.example`,
+			"4:41: account email.a has no imap.password; add imap.password:, the password of the user",
 			"4:41: account email.a has no imap.user; add imap.user:, whose mail is read",
 			`4:62: tls "maybe": want on, starttls or off`,
 			`4:85: server "x:y": want host:port, such as smtp.shop.example:465`,

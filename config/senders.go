@@ -18,12 +18,14 @@ func (k *checker) checkSenders(at string, s agents.Senders) {
 	}{{"allow", s.Allow}, {"deny", s.Deny}} {
 		for i, name := range list.names {
 			p := fmt.Sprintf("%s.%s[%d]", at, list.key, i)
-			switch {
-			case name == "":
+			if name == "" {
 				k.Fault(p, "an empty name; want what the channel puts into from, such as \"42\"")
-			case slices.Contains(list.names[:i], name):
+				continue
+			}
+			if slices.Contains(list.names[:i], name) {
 				k.Fault(p, "%s is there twice; keep one", k.Quote(p))
-			case list.key == "allow" && slices.Contains(s.Deny, name):
+			}
+			if list.key == "allow" && slices.Contains(s.Deny, name) {
 				k.Fault(p, "%s is in deny as well, which goes first; take one out", k.Quote(p))
 			}
 		}

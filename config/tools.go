@@ -57,12 +57,13 @@ func (k *checker) checkTools() {
 		if !token.MatchString(name) {
 			k.FaultKey(path, "mcp server %q: %s", name, wantToken)
 		}
-		switch {
-		case (len(c.Command) > 0) == (c.URL != ""):
+		if (len(c.Command) > 0) == (c.URL != "") {
 			k.Fault(path, "mcp server %q: want one of command and url", name)
-		case c.URL != "" && !validURL(c.URL):
+		}
+		if c.URL != "" && !validURL(c.URL) {
 			k.Fault(path+".url", "url: want http://… or https://…")
-		case c.URL == "" && c.Command[0] == "":
+		}
+		if len(c.Command) > 0 && c.Command[0] == "" {
 			k.Fault(path+".command", "command: want the name of a program first")
 		}
 		k.checkOAuth(path+".oauth", c)
@@ -83,9 +84,10 @@ func (k *checker) checkOAuth(path string, c tools.MCPConfig) {
 		return
 	}
 	k.oneOf(path+".grant", o.Grant, tools.AuthorizationCode, tools.ClientCredentials)
-	switch {
-	case c.URL == "":
+	if c.URL == "" {
 		k.Fault(path, "oauth is for servers with a url; give a program its keys by env")
+	}
+	switch {
 	case o.Grant == tools.ClientCredentials && (o.ClientID == "" || o.ClientSecret == ""):
 		k.Fault(path, "client_credentials: want client_id and client_secret")
 	case o.ClientSecret != "" && o.ClientID == "":

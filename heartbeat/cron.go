@@ -25,7 +25,7 @@ func ParseCron(line string) (cron.Schedule, error) {
 	}
 	schedule, err := cronFields.Parse(sundayAsZero(line))
 	if err != nil {
-		return nil, errors.New(wrongField(line) + want)
+		return nil, errors.New(wrongFields(line) + want)
 	}
 	if schedule.Next(time.Now()).IsZero() {
 		return nil, errors.New("a day that never comes; " + want)
@@ -33,9 +33,9 @@ func ParseCron(line string) (cron.Schedule, error) {
 	return schedule, nil
 }
 
-// wrongField names the first field of a cron line that is wrong in itself; it
+// wrongFields names the fields of a cron line that are wrong in themselves; it
 // is empty when the number of fields is.
-func wrongField(line string) string {
+func wrongFields(line string) string {
 	names := []string{"second", "minute", "hour", "day of the month", "month", "day of the week"}
 	fields := strings.Fields(sundayAsZero(line))
 	if len(fields) == len(names)-1 {
@@ -44,14 +44,18 @@ func wrongField(line string) string {
 	if len(fields) != len(names) {
 		return ""
 	}
+	var wrong []string
 	for i, field := range fields {
 		alone := slices.Repeat([]string{"*"}, len(fields))
 		alone[i] = field
 		if _, err := cronFields.Parse(strings.Join(alone, " ")); err != nil {
-			return fmt.Sprintf("there is no %s %q; ", names[i], field)
+			wrong = append(wrong, fmt.Sprintf("no %s %q", names[i], field))
 		}
 	}
-	return ""
+	if len(wrong) == 0 {
+		return ""
+	}
+	return "there is " + strings.Join(wrong, " and ") + "; "
 }
 
 // sundayAsZero writes the Sunday that is 7, as crontab has it too, as the parser

@@ -3,6 +3,7 @@ package heartbeat
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -26,9 +27,11 @@ const (
 	mostOfPrompt = 64 << 10
 )
 
-// ParsePrompt reads the text of a prompt. Its error says what would be right.
+// ParsePrompt reads the text of a prompt. Its error joins one for each place that is wrong,
+// which says what would be right.
 func ParsePrompt(text string) (*Prompt, error) {
 	p := &Prompt{}
+	var faults []error
 	for text != "" {
 		before, after, found := strings.Cut(text, "${")
 		if !found {
@@ -43,14 +46,18 @@ func ParsePrompt(text string) (*Prompt, error) {
 		p.say(before)
 		place, rest, closed := strings.Cut(after, "}")
 		if !closed {
-			return nil, fmt.Errorf("%q is not closed; want } behind the name, or $${ for the two signs themselves", "${"+head(after, 20))
+			faults = append(faults, fmt.Errorf("%q is not closed; want } behind the name, or $${ for the two signs themselves", "${"+head(after, 20)))
+			break
 		}
 		path := strings.Split(place, ".")
 		if err := checkPlace(place, path); err != nil {
-			return nil, err
+			faults = append(faults, err)
 		}
 		p.parts = append(p.parts, piece{path: path})
 		text = rest
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
 	}
 	return p, nil
 }

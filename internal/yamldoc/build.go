@@ -103,8 +103,10 @@ func (b *builder) mapping(n *Node, y *yaml.Node, depth int, expand bool) {
 		switch first := seen[key.Value]; {
 		case key.Kind != yaml.ScalarNode:
 			b.Add(b.place(key), "want a plain word as a key")
+			b.build(value, depth+1, expand) // for its problems alone
 		case first != nil:
 			b.Add(b.place(key), "key %q is there twice, first in line %d; keep one", key.Value, first.Line)
+			b.build(value, depth+1, expand)
 		case key.Tag == "!!merge":
 			seen[key.Value] = key
 			merges = append(merges, value)
@@ -159,9 +161,11 @@ func (b *builder) expandInto(n *Node) {
 		return
 	}
 	value, err := b.expand(n.Value)
-	if err != nil {
-		b.Add(n.At, "%v", err)
+	for _, fault := range Each(err) {
+		b.Add(n.At, "%v", fault)
 		n.Broken = true
+	}
+	if n.Broken {
 		return
 	}
 	n.Value, n.filled = value, true

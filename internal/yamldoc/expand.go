@@ -21,14 +21,16 @@ type expander struct {
 	folder string // of the configuration
 }
 
-// expand replaces each ${…}; what it puts in is not looked at again.
+// expand replaces each ${…}; what it puts in is not looked at again. Its error is that of
+// each that it cannot replace: Each takes it apart.
 func (e expander) expand(text string) (string, error) {
 	var out strings.Builder
+	var faults []error
 	for {
 		before, rest, found := strings.Cut(text, "${")
 		if !found {
 			out.WriteString(text)
-			return out.String(), nil
+			return out.String(), errors.Join(faults...)
 		}
 		if before0, ok := strings.CutSuffix(before, "$"); ok {
 			out.WriteString(before0 + "${")
@@ -37,11 +39,12 @@ func (e expander) expand(text string) (string, error) {
 		}
 		inner, after, closed := strings.Cut(rest, "}")
 		if !closed {
-			return "", errors.New("${ without its }; want ${NAME}, or $${ for the two characters themselves")
+			unclosed := errors.New("${ without its }; want ${NAME}, or $${ for the two characters themselves")
+			return "", errors.Join(append(faults, unclosed)...)
 		}
 		value, err := e.lookUp(inner)
 		if err != nil {
-			return "", err
+			faults = append(faults, err)
 		}
 		out.WriteString(before + value)
 		text = after

@@ -69,6 +69,18 @@ func (ps *Problems) Add(at Place, format string, args ...any) {
 	ps.list = append(ps.list, at.Problem(oneLine(fmt.Sprintf(format, args...))))
 }
 
+// Each is each of the errors that errors.Join has joined in err, so that each is a problem
+// of its own.
+func Each(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // one that wraps them says more than they do
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
 // Err returns a *FileError, or nil when nothing is wrong.
 func (ps *Problems) Err() error {
 	if len(ps.list) == 0 {

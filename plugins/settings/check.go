@@ -162,12 +162,11 @@ func (m Matrix) Check() iter.Seq2[string, string] {
 	var f faults
 	f.need("homeserver", m.Homeserver, "the address of the homeserver, https://…")
 	f.url("homeserver", m.Homeserver)
-	switch {
-	case m.Token != "" && m.Password != "":
+	if m.Token != "" && m.Password != "" {
 		f.add("token", "it stands in place of user and password; keep one of them")
-	case m.Token == "" && m.User == "":
-		f.add("user", "the name of the user, with password; or add token")
-	case m.Token == "":
+	}
+	if m.Token == "" {
+		f.need("user", m.User, "the name of the user, with password; or add token")
 		f.need("password", m.Password, "the password of the user, or add token in its place")
 	}
 	return f.all(m.Account)
@@ -202,8 +201,9 @@ func (e Email) Check() iter.Seq2[string, string] {
 	}
 	f.server("imap", e.IMAP, "imap.shop.example:993")
 	f.server("smtp", e.SMTP, "smtp.shop.example:465")
-	if e.IMAP.Server != "" && e.IMAP.User == "" {
-		f.add("imap.user", "whose mail is read")
+	f.need("imap.user", e.IMAP.User, "whose mail is read")
+	if e.IMAP.User == "" {
+		f.need("imap.password", e.IMAP.Password, "the password of the user")
 	}
 	return f.all(e.Account)
 }
