@@ -138,12 +138,19 @@ func TestPairing(t *testing.T) {
 	if _, err := clientOf(h).RevokePairing(t.Context(), "", "demo/eve"); err != nil {
 		t.Fatal(err)
 	}
-	waittest.Until(t, "a notice with another code", func() bool {
-		write(t, h, "eve", fmt.Sprint("e5-", time.Now().UnixNano()))
-		all := published(t, h)
-		another := pairingCode.FindString(all[len(all)-1].Text)
-		return another != "" && another != code
+	written := 1
+	waittest.Until(t, "eve is not answered", func() bool {
+		before := stored(t, h, bus.OutboundStream)
+		write(t, h, "eve", fmt.Sprint("e5-", written))
+		written++
+		allDone(t, h, uint64(written+4))
+		return stored(t, h, bus.OutboundStream) == before
 	})
+	for _, out := range published(t, h)[1:] {
+		if pairingCode.MatchString(out.Text) {
+			t.Errorf("a second notice within the hour: %+v", out)
+		}
+	}
 }
 
 func TestRateRefuses(t *testing.T) {

@@ -184,7 +184,7 @@ func (s *Store) Approve(ctx context.Context, code, by string) (Pairing, error) {
 		_, err = kv.Put(ctx, pairedPrefix+p.id(), data)
 	}
 	if err == nil {
-		err = settled(kv.Delete(ctx, e.key, jetstream.LastRevision(e.revision)))
+		err = settled(s.silence(ctx, e))
 	}
 	if err != nil {
 		return Pairing{}, fmt.Errorf("approve %s: %w", code, err)
@@ -198,16 +198,17 @@ func (s *Store) Deny(ctx context.Context, code string) (Pairing, error) {
 	if err != nil {
 		return Pairing{}, err
 	}
-	p := e.Pairing
-	p.Code = "" // what is left keeps the hour without another notice
-	if err := settled(s.replace(ctx, e, p)); err != nil {
+	if err := settled(s.silence(ctx, e)); err != nil {
 		return Pairing{}, fmt.Errorf("deny %s: %w", code, err)
 	}
 	return e.Pairing, nil
 }
 
-// replace puts p in the place of an entry, for as long as that was valid.
-func (s *Store) replace(ctx context.Context, e entry, p Pairing) error {
+// silence takes the code out of an entry. What is left keeps the hour without another
+// notice, also for one who is approved and shut out again in it.
+func (s *Store) silence(ctx context.Context, e entry) error {
+	p := e.Pairing
+	p.Code = ""
 	data, err := json.Marshal(p)
 	if err != nil {
 		return err

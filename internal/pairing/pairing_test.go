@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"agenthost/bus/bustest"
@@ -132,7 +133,48 @@ func TestRevoke(t *testing.T) {
 		t.Fatalf("Revoke: %+v, %v", gone, err)
 	}
 	waittest.Until(t, "the index has it no more", func() bool { return !w.Paired(p) })
-	waittest.Until(t, "the code is forgotten", func() bool { _, ok := w.Notice(stranger("42"), true); return ok })
+}
+
+// One who was let in and shut out again within the hour hears nothing more in it: neither
+// of this host, nor of another.
+func TestNoticeAfterRevoke(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := open(t)
+		p := w.ask(t, "42")
+		time.Sleep(10 * time.Minute)
+		if _, err := w.Approve(t.Context(), p.Code, "root"); err != nil {
+			t.Fatal(err)
+		}
+		<-w.approved
+		list, err := w.List(t.Context())
+		if err != nil || len(list) != 1 || !list[0].Approved {
+			t.Errorf("List: %+v, %v, want the approval alone", list, err)
+		}
+		if _, err := w.Approve(t.Context(), p.Code, "root"); !errors.Is(err, pairing.ErrNoCode) {
+			t.Errorf("the code again: %v, want %v", err, pairing.ErrNoCode)
+		}
+		time.Sleep(10 * time.Minute)
+		if _, err := w.Revoke(t.Context(), "", "telegram.sales/42"); err != nil {
+			t.Fatal(err)
+		}
+		for _, minutes := range []int{0, 20, 19} { // up to 59 after the notice
+			time.Sleep(time.Duration(minutes) * time.Minute)
+			synctest.Wait()
+			other := index(t, w.Store, func(pairing.Pairing) {})
+			if w.Paired(p) || other.Paired(p) {
+				t.Error("still paired")
+			}
+			for who, x := range map[string]*pairing.Index{"this host": w.Index, "another host": other} {
+				if again, ok := x.Notice(stranger("42"), true); ok {
+					t.Errorf("%s after the notice %s gives another: %+v", time.Since(p.AskedAt), who, again)
+				}
+			}
+		}
+		time.Sleep(2 * time.Minute)
+		if again := w.ask(t, "42"); again.Code == "" || again.Code == p.Code {
+			t.Errorf("an hour later: code %q, want a new one", again.Code)
+		}
+	})
 }
 
 // A flood of strangers does not fill the operator's list.
