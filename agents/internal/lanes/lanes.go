@@ -97,7 +97,10 @@ type Set struct {
 	routing atomic.Pointer[routing]
 	lanes   atomic.Pointer[map[laneID]*feeder]
 	share   atomic.Pointer[Share]
-	spread  *spread
+	// programs are the subjects of routes that only programs take, as of the last look
+	// for orphans.
+	programs atomic.Pointer[map[string]bool]
+	spread   *spread
 
 	mu       sync.Mutex
 	service  *service // nil while it does not run

@@ -20,25 +20,47 @@ import (
 // orphansEvery is how often a host looks for tasks that no lane takes, at the least.
 const orphansEvery = 10 * time.Second
 
+// orphansPause is how long it is between two looks, at the least.
+const orphansPause = time.Second
+
 // endOrphans ends the delegates for agents that no host has ever served, until ctx
 // ends. Lanes have filters for the agents that there are, and so nothing delivers
 // these; a filter for all would cost every message. All hosts look, as one may be the
-// only one: what they find has ids, and leaves the stream when it has its end.
+// only one: what they find has ids, and leaves the stream when it has its end. What is due
+// before the next look one of them hears of as it comes.
 func (s *Set) endOrphans(ctx context.Context) {
+	heard := newAlarm()
+	defer s.hearOrphans(heard)()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	var looked, next time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-heard.set:
+			if at := heard.take(); !at.IsZero() && at.Before(next) {
+				next = later(at, looked.Add(orphansPause))
+				timer.Reset(time.Until(next))
+			}
+			continue
 		case <-timer.C:
 		}
-		next, err := s.lookForOrphans(ctx)
+		wait, err := s.lookForOrphans(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.Few.Warn().Err(err).Msg("look for tasks of unknown agents: failed; trying again")
 		}
-		timer.Reset(min(orphansEvery, max(next, time.Second)))
+		looked = time.Now()
+		next = looked.Add(min(orphansEvery, max(wait, orphansPause)))
+		timer.Reset(time.Until(next))
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // lookForOrphans ends what is due, and says how long it is until more is.
@@ -75,15 +97,21 @@ func (s *Set) untaken(ctx context.Context, stream jetstream.Stream) ([]string, e
 	v := s.routing.Load()
 	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(info.State.Subjects)), v.isTaken)
 	if len(unknown) == 0 { // as mostly
+		s.programs.Store(nil)
 		return nil, nil
 	}
 	filters, err := delivery.ConsumerFilters(ctx, stream)
 	if err != nil {
 		return nil, fmt.Errorf("consumers of %s: %w", bus.RoutesStream, err)
 	}
-	return slices.DeleteFunc(unknown, func(subject string) bool {
-		return slices.ContainsFunc(filters, func(filter string) bool { return bus.Matches(filter, subject) })
-	}), nil
+	programs := map[string]bool{}
+	for _, subject := range unknown {
+		if slices.ContainsFunc(filters, func(filter string) bool { return bus.Matches(filter, subject) }) {
+			programs[subject] = true
+		}
+	}
+	s.programs.Store(&programs)
+	return slices.DeleteFunc(unknown, func(subject string) bool { return programs[subject] }), nil
 }
 
 // endOrphansOf ends the delegates on subject that have waited long enough; wait is
@@ -121,15 +149,21 @@ func (s *Set) endOrphansOf(ctx context.Context, stream jetstream.Stream, subject
 // patience is how long a delegate still waits for its agent; anything else may be for
 // a program that listens.
 func patience(rec records.Record) (left time.Duration, ok bool) {
-	route, err := bus.DecodeRoute(rec.Data)
+	end, ok := endOf(rec.Data, rec.Time)
+	return time.Until(end), ok
+}
+
+// endOf is until when a delegate that came at a time waits for its agent.
+func endOf(data []byte, came time.Time) (end time.Time, ok bool) {
+	route, err := bus.DecodeRoute(data)
 	if err != nil || route.Kind != bus.RouteDelegate {
-		return 0, false
+		return end, false
 	}
-	end := rec.Time.Add(strayFor)
+	end = came.Add(strayFor)
 	if !route.Deadline.IsZero() && route.Deadline.Before(end) {
 		end = route.Deadline
 	}
-	return time.Until(end), true
+	return end, true
 }
 
 // endOrphan ends m and, when that is stored, takes it out of the stream: so it is
