@@ -3,6 +3,20 @@ package main
 // Of lanes: who serves them, and what comes again.
 var laneMutants = []mutant{
 	{
+		name: "miscount-is-believed", breaks: "what the server counts as acknowledged by mistake is delivered again",
+		file: "bus/delivery/owed.go", pkg: "./bus/delivery", tests: []string{"TestServerMiscounts", "TestServerMiscountsForTheNext"}, ci: true,
+		old: `	return first > 0 && first <= info.AckFloor.Stream
+`,
+		new: `	return first > 0 && first <= info.AckFloor.Stream && l == nil
+`,
+	},
+	{
+		name: "copies-are-owed", breaks: "a copy that comes after its message was acknowledged is not asked for again",
+		file: "bus/delivery/held.go", pkg: "./bus/delivery", tests: []string{"TestCopyIsNotOwed"},
+		old: `	d.settled = d.own <= h.given`,
+		new: `	d.settled = d.own == 0 && d.own <= h.given`,
+	},
+	{
 		name: "no-reset-at-takeover", breaks: "after a takeover the old comes before the new",
 		file: "bus/delivery/takeover.go", pkg: "./bus/delivery", tests: []string{"TestLaneTakeover"}, ci: true,
 		old: `return t.first.Sequence.Consumer > 1 || t.pin == l.pin`,

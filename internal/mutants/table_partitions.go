@@ -86,8 +86,7 @@ var partitionMutants = []mutant{
 	{
 		name: "kept-though-it-came-again", breaks: "what a host holds again, as its lane has come back, stays",
 		file: "bus/delivery/held.go", pkg: "./bus/delivery", tests: []string{"TestLeaveIfLost"}, ci: true,
-		old: `		d.pin = pin
-`,
-		new: ``,
+		old: `d.pin, d.settled = pin, false`,
+		new: `d.settled = false`,
 	},
 }
