@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -18,6 +19,18 @@ type event struct {
 			Membership string `json:"membership"`
 		} `json:"prev_content"`
 	} `json:"unsigned"`
+}
+
+// UnmarshalJSON leaves empty what is of another type than it should be: what a member of a
+// room writes into an event must not keep the account from reading on.
+func (e *event) UnmarshalJSON(data []byte) error {
+	type fields event
+	if err := json.Unmarshal(data, (*fields)(e)); err != nil {
+		if _, odd := errors.AsType[*json.UnmarshalTypeError](err); !odd {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e event) sentAt() time.Time {

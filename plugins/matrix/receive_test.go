@@ -133,6 +133,21 @@ func TestWhatIsNoMessage(t *testing.T) {
 	}
 }
 
+// Whatever a member puts into the state of a room, the account reads on.
+func TestOddStateOfARoom(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	room := h.Room(h.ana, h.bot)
+	h.start(t)
+	for range 2 { // the second shows the first as what was there before
+		h.SetState(room, h.ana, "test.odd", "", map[string]any{"membership": 5})
+	}
+	h.Say(room, h.ana, "hello")
+	if got := texts(h.host.Inbound(1)); !cmp.Equal(got, []string{"hello"}) {
+		t.Errorf("the agent got %q", got)
+	}
+}
+
 func TestDirectAndGroup(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)

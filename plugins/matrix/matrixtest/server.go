@@ -161,6 +161,13 @@ func (s *Server) Say(room, sender, text string) string {
 	return s.Send(room, sender, "m.room.message", map[string]any{"msgtype": "m.text", "body": text})
 }
 
+// SetState has a member set a state of a room, of any kind.
+func (s *Server) SetState(room, sender, kind, key string, content map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(room, sender, kind, &key, content)
+}
+
 // Messages are the messages of a room that sender has written.
 func (s *Server) Messages(room, sender string) []Event {
 	s.mu.Lock()
