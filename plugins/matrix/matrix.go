@@ -31,6 +31,7 @@ type Channel struct {
 	rooms   map[string]*room
 	typing  map[string]bool   // rooms that show the account as typing
 	senders map[string]string // by event ID, of events that are answered
+	tries   map[string]int    // how often the file of an event, or an invitation, has failed
 }
 
 var _ plugins.Channel = (*Channel)(nil)
@@ -54,6 +55,7 @@ func New(s settings.Matrix) (plugins.Channel, error) {
 		rooms:    map[string]*room{},
 		typing:   map[string]bool{},
 		senders:  map[string]string{},
+		tries:    map[string]int{},
 	}, nil
 }
 

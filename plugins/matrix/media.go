@@ -28,16 +28,51 @@ func fileType(f plugins.File) string {
 	return "m.file"
 }
 
-// download reads a file that came with a message. Of one that is too large, or that
-// the homeserver no longer has, only the name is left.
-func (r *reader) download(ctx context.Context, said message) (plugins.File, error) {
+// attempts is how often what a sync has brought is tried that breaks off, before the account
+// reads on without it: it comes again with the sync, before all that follows.
+const attempts = 3
+
+// mostTries bounds what is remembered of that.
+const mostTries = 1000
+
+// hopeless reports whether something has failed as often as it is tried.
+func (c *Channel) hopeless(what string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tries[what] >= attempts
+}
+
+// failed counts one more failure of something.
+func (c *Channel) failed(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.tries[what]; !known && len(c.tries) >= mostTries {
+		clear(c.tries)
+	}
+	c.tries[what]++
+}
+
+// download reads a file that came with a message. Of one that is too large, that the
+// homeserver no longer has, or that breaks off each time, only the name is left.
+func (r *reader) download(ctx context.Context, event string, said message) (plugins.File, error) {
+	file, err := r.tryDownload(ctx, said, r.hopeless(event))
+	if _, refused := errors.AsType[*apiError](err); err != nil && !refused && ctx.Err() == nil {
+		r.failed(event)
+		if r.hopeless(event) {
+			err = nil
+		}
+	}
+	return file, err
+}
+
+func (r *reader) tryDownload(ctx context.Context, said message, nameOnly bool) (plugins.File, error) {
 	file := plugins.File{Name: cmp.Or(said.Filename, said.Body, "file"), Kind: cmp.Or(kinds[said.Type], "file")}
 	if said.Info != nil {
 		file.MIME, file.Size = said.Info.MIME, said.Info.Size
 	}
 	server, id, ok := strings.Cut(strings.TrimPrefix(said.URL, "mxc://"), "/")
 	limit := r.inbox.MaxFile()
-	if !ok || file.Size > limit {
+	if !ok || nameOnly || file.Size > limit {
 		return file, nil
 	}
 	resp, err := r.openMedia(ctx, server, id)

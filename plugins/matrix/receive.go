@@ -85,7 +85,7 @@ func (r *reader) received(ctx context.Context, id string, e event, content messa
 	}
 	m.Text = said.text(m.Name)
 	if said.URL != "" {
-		file, err := r.download(ctx, said)
+		file, err := r.download(ctx, e.ID, said)
 		if err != nil {
 			return m, err
 		}

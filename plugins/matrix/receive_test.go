@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -263,6 +264,33 @@ func TestFilesOfPeople(t *testing.T) {
 			}
 			if got := h.host.File(in.Media[0].Object); string(got) != tt.want {
 				t.Errorf("the file is %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// A file that always breaks off holds up nothing for good: the message comes without it.
+func TestFileThatCannotBeLoaded(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		broken int
+		media  int
+	}{"once": {1, 1}, "always": {1 << 20, 0}}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			room, other := h.Room(h.ana, h.bot), h.Room(h.ben, h.bot)
+			h.start(t)
+			h.BreakNext(tt.broken, http.MethodGet, "/media/download/")
+			address := h.AddFile(matrixtest.File{Name: "a.png", MIME: "image/png", Data: []byte("png")})
+			h.text(room, h.ana, "a.png", map[string]any{"msgtype": "m.image", "url": address})
+			h.Say(room, h.ana, "and?")
+			h.Say(other, h.ben, "hello")
+			in := h.host.Inbound(3)
+			i := slices.IndexFunc(in, func(m bus.Inbound) bool { return m.From == h.ana })
+			if got := in[i]; len(got.Media) != tt.media || tt.media == 0 && !strings.Contains(got.Text, "a.png") {
+				t.Errorf("the agent got %+v", got)
 			}
 		})
 	}

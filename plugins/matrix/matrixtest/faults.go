@@ -38,6 +38,14 @@ func (s *Server) LoseNext(times int) {
 	}})
 }
 
+// BreakNext breaks the connection in place of an answer to the next requests whose path
+// contains part.
+func (s *Server) BreakNext(times int, method, part string) {
+	s.addFault(fault{method: method, part: part, times: times, answer: func(http.ResponseWriter) {
+		panic(http.ErrAbortHandler)
+	}})
+}
+
 func (s *Server) addFault(f fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
