@@ -28,8 +28,8 @@ func fileType(f plugins.File) string {
 	return "m.file"
 }
 
-// attempts is how often what a sync has brought is tried that breaks off, before the account
-// reads on without it: it comes again with the sync, before all that follows.
+// attempts is how often the file of a message, or an invitation, is tried that fails for a
+// reason that may pass.
 const attempts = 3
 
 // mostTries bounds what is remembered of that.

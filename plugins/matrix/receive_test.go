@@ -91,6 +91,52 @@ func TestInvitation(t *testing.T) {
 	}
 }
 
+// Everybody may invite the account, also into rooms that it cannot join: that keeps it from
+// reading no other.
+func TestInvitationThatCannotBeFollowed(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(http.ResponseWriter){
+		"the connection breaks":       func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
+		"the homeserver limits joins": inAnHour,
+	}
+	for name, answer := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			direct, room := h.Room(h.ana, h.bot), h.Room(h.ben)
+			h.start(t)
+			tried := h.AnswerNext(1<<20, http.MethodPost, "/join/", answer)
+			h.Invite(room, h.ben, h.bot)
+			waittest.Until(t, "the bot tries to join", func() bool { return tried() > 0 })
+			h.Say(direct, h.ana, "hello")
+			h.host.Inbound(1)
+			if got := h.host.Courier.Status(); got.State != plugins.StateConnected || got.LastError != "" {
+				t.Errorf("the account is %s: %s", got.State, got.LastError)
+			}
+		})
+	}
+}
+
+// inAnHour refuses for an hour.
+func inAnHour(w http.ResponseWriter) {
+	w.WriteHeader(http.StatusTooManyRequests)
+	_, _ = w.Write([]byte(`{"errcode":"M_LIMIT_EXCEEDED","error":"Too Many Requests","retry_after_ms":3600000}`))
+}
+
+// An invitation that waits is followed by the next host.
+func TestInvitationWaitsForTheNextHost(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	room := h.Room(h.ana, h.ben)
+	h.start(t)
+	tried := h.AnswerNext(1, http.MethodPost, "/join/", inAnHour)
+	h.Invite(room, h.ana, h.bot)
+	waittest.Until(t, "the bot tries to join", func() bool { return tried() == 1 })
+	h.host.Stop()
+	h.host.Start(newChannel(t, h.settings))
+	waittest.Until(t, "the bot joins", func() bool { return len(h.Members(room)) == 3 })
+}
+
 func TestWhatWasWrittenWhileNoHostRan(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
@@ -282,7 +328,7 @@ func TestFileThatCannotBeLoaded(t *testing.T) {
 			h := newHome(t)
 			room, other := h.Room(h.ana, h.bot), h.Room(h.ben, h.bot)
 			h.start(t)
-			h.BreakNext(tt.broken, http.MethodGet, "/media/download/")
+			h.AnswerNext(tt.broken, http.MethodGet, "/media/download/", func(http.ResponseWriter) { panic(http.ErrAbortHandler) })
 			address := h.AddFile(matrixtest.File{Name: "a.png", MIME: "image/png", Data: []byte("png")})
 			h.text(room, h.ana, "a.png", map[string]any{"msgtype": "m.image", "url": address})
 			h.Say(room, h.ana, "and?")

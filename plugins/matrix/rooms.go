@@ -2,10 +2,8 @@ package matrix
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"time"
 )
 
 // A room is what the account knows of a room it is in.
@@ -75,29 +73,4 @@ func (c *Channel) room(ctx context.Context, cl *client, id string) (room, error)
 	kept := c.known(id)
 	kept.people, kept.group, kept.loaded = people, len(people) > 2, true
 	return *kept, nil
-}
-
-// joinTries is how often an invitation is followed that fails for a reason that may
-// pass.
-const joinTries = 3
-
-// join follows an invitation. One that cannot be followed is left as it is.
-func (r *reader) join(ctx context.Context, id string) error {
-	var err error
-	for range joinTries {
-		err = r.client.call(ctx, http.MethodPost, path("join", id), nil, struct{}{}, nil)
-		var refused *apiError
-		if err == nil || (errors.As(err, &refused) && refused.Status < 500 && refused.Code != "M_LIMIT_EXCEEDED") {
-			break
-		}
-		if refused == nil {
-			return fmt.Errorf("join room %s: %w", id, err) // the line is broken
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(max(refused.After, time.Second)):
-		}
-	}
-	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"agenthost/plugins"
 )
 
@@ -37,6 +39,8 @@ type reader struct {
 	inbox     *plugins.Inbox
 	since     string
 	encrypted map[string]bool // rooms that were told that they are not read
+
+	invitations *invitations
 }
 
 type syncAnswer struct {
@@ -84,12 +88,26 @@ func (r *reader) restore(ctx context.Context) error {
 	for _, id := range rooms {
 		r.encrypted[id] = true
 	}
+	invited, err := r.inbox.Note(ctx, noteInvited)
+	if err != nil {
+		return fmt.Errorf("read the list of invitations: %w", err)
+	}
+	rooms = nil
+	_ = json.Unmarshal(invited, &rooms)
+	r.invitations = newInvitations(rooms)
 	return nil
 }
 
-// run syncs until ctx ends or the homeserver is lost. The first sync of an account
-// only says where it begins.
+// run reads, and follows invitations, until ctx ends or the homeserver is lost.
 func (r *reader) run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return r.read(ctx) })
+	group.Go(func() error { return r.follow(ctx) })
+	return group.Wait()
+}
+
+// read syncs. The first sync of an account only says where it begins.
+func (r *reader) read(ctx context.Context) error {
 	wait := time.Duration(0) // the first answer says that the account is connected
 	for {
 		answer, err := r.sync(ctx, wait)
@@ -147,7 +165,7 @@ func (r *reader) handle(ctx context.Context, answer syncAnswer) error {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(answer.Rooms.Invite)) {
-		if err := r.join(ctx, id); err != nil {
+		if err := r.invited(ctx, id, true); err != nil {
 			return err
 		}
 	}
@@ -179,7 +197,7 @@ func (r *reader) handleRoom(ctx context.Context, id string, joined joinedRoom) e
 // missing reads the events between the last sync and the timeline of this one, the
 // oldest first.
 func (r *reader) missing(ctx context.Context, id, from string, timeline []event) ([]event, error) {
-	if r.invited(timeline) >= 0 {
+	if r.invitedIn(timeline) >= 0 {
 		return nil, nil // the rest is from before the account knew of the room
 	}
 	var found []event
@@ -199,7 +217,7 @@ func (r *reader) missing(ctx context.Context, id, from string, timeline []event)
 			break
 		}
 		found = append(found, page.Chunk...)
-		if r.invited(page.Chunk) >= 0 {
+		if r.invitedIn(page.Chunk) >= 0 {
 			break
 		}
 		from = page.End
@@ -208,8 +226,8 @@ func (r *reader) missing(ctx context.Context, id, from string, timeline []event)
 	return found, nil
 }
 
-// invited is the index of the last event that invited the account; -1: none.
-func (r *reader) invited(events []event) int {
+// invitedIn is the index of the last event that invited the account; -1: none.
+func (r *reader) invitedIn(events []event) int {
 	for i, e := range slices.Backward(events) {
 		if e.own(r.client.user, "invite") {
 			return i
@@ -221,7 +239,7 @@ func (r *reader) invited(events []event) int {
 // sinceInvited leaves out what was written before the account was invited, or had
 // joined where it was not invited.
 func (r *reader) sinceInvited(events []event) []event {
-	if i := r.invited(events); i >= 0 {
+	if i := r.invitedIn(events); i >= 0 {
 		return events[i+1:]
 	}
 	for i, e := range slices.Backward(events) {

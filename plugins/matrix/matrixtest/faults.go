@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -38,12 +39,15 @@ func (s *Server) LoseNext(times int) {
 	}})
 }
 
-// BreakNext breaks the connection in place of an answer to the next requests whose path
-// contains part.
-func (s *Server) BreakNext(times int, method, part string) {
-	s.addFault(fault{method: method, part: part, times: times, answer: func(http.ResponseWriter) {
-		panic(http.ErrAbortHandler)
+// AnswerNext answers the next requests whose path contains part in its own way. It returns how
+// many these were so far.
+func (s *Server) AnswerNext(times int, method, part string, answer func(http.ResponseWriter)) (answered func() int) {
+	var count atomic.Int32
+	s.addFault(fault{method: method, part: part, times: times, answer: func(w http.ResponseWriter) {
+		count.Add(1)
+		answer(w)
 	}})
+	return func() int { return int(count.Load()) }
 }
 
 func (s *Server) addFault(f fault) {
