@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"agenthost/plugins"
 )
@@ -23,9 +24,29 @@ type sharedFile struct {
 	Download string `json:"url_private_download"`
 }
 
-// load reads a file that came with a message. Of one that cannot be had only the name
-// is left.
-func (r *reader) load(ctx context.Context, f sharedFile) (plugins.File, error) {
+const (
+	fileAttempts = 3
+	fileAgain    = time.Second
+)
+
+// load reads a file that came with a message. Of one that cannot be had only the name is
+// left. One that breaks off is tried again here: to end the connection for it would lose
+// what others have written, which Slack sends again three times only.
+func (r *reader) load(ctx context.Context, f sharedFile) (file plugins.File, err error) {
+	for i := 1; ; i++ {
+		if file, err = r.tryLoad(ctx, f); err == nil || i == fileAttempts {
+			return file, ctx.Err()
+		}
+		select {
+		case <-ctx.Done():
+			return file, ctx.Err()
+		case <-time.After(fileAgain):
+		}
+	}
+}
+
+// tryLoad is one try. An error says that the next may succeed.
+func (r *reader) tryLoad(ctx context.Context, f sharedFile) (plugins.File, error) {
 	file := plugins.File{Name: cmp.Or(f.Name, f.ID, "file"), MIME: f.MIME, Kind: kind(f.MIME), Size: f.Size}
 	address := cmp.Or(f.Download, f.URL)
 	if f.External {
@@ -48,7 +69,10 @@ func (r *reader) load(ctx context.Context, f sharedFile) (plugins.File, error) {
 	defer resp.Body.Close()
 	// Without the scope files:read Slack answers with a page on which to log in.
 	page := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") && !strings.HasPrefix(f.MIME, "text/html")
-	if resp.StatusCode != http.StatusOK || page {
+	switch {
+	case resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
+		return file, fmt.Errorf("read the file %q: Slack answers %s", file.Name, resp.Status)
+	case resp.StatusCode != http.StatusOK || page:
 		return file, nil
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))

@@ -255,6 +255,31 @@ func TestFilesOfPeople(t *testing.T) {
 	}
 }
 
+// A file that cannot be had ends no connection: Slack sends what was not acknowledged three
+// times only, also what others have written.
+func TestFileThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ broken, media int }{"once": {1, 1}, "always": {1 << 20, 0}}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWork(t)
+			w.start(t, settings.Account{})
+			w.BreakFiles(tt.broken)
+			f := w.Share(slacktest.File{Name: "a.png", MIME: "image/png", Data: []byte("png")})
+			w.Say(slacktest.Message{Channel: "D1", User: "U1", Files: []slacktest.File{f}})
+			w.Say(slacktest.Message{Channel: "D2", User: "U2", Text: "hello"})
+			in := w.host.Inbound(2)
+			if len(in[0].Media) != tt.media || tt.media == 0 && !strings.Contains(in[0].Text, "a.png") || in[1].Text != "hello" {
+				t.Errorf("the agent got %+v", in)
+			}
+			if n := w.Connections(); n != 1 {
+				t.Errorf("the app has connected %d times", n)
+			}
+		})
+	}
+}
+
 func TestExternalFileKeepsItsAddress(t *testing.T) {
 	t.Parallel()
 	w := newWork(t)

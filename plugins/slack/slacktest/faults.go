@@ -40,6 +40,11 @@ func (s *Server) LoseNext(times int, method string) {
 	s.addFault(fault{method: method, times: times, after: true, answer: func(http.ResponseWriter) { panic(http.ErrAbortHandler) }})
 }
 
+// BreakFiles breaks the connection in place of the next files.
+func (s *Server) BreakFiles(times int) {
+	s.addFault(fault{method: "files", times: times, answer: func(http.ResponseWriter) { panic(http.ErrAbortHandler) }})
+}
+
 func (s *Server) addFault(f fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -282,6 +282,10 @@ func (s *Server) completeUpload(w http.ResponseWriter, form url.Values) {
 
 // download gives a file to the app alone; others get the page on which to log in.
 func (s *Server) download(w http.ResponseWriter, r *http.Request) {
+	if f := s.next("files"); f != nil {
+		f.answer(w)
+		return
+	}
 	s.mu.Lock()
 	f, valid := s.files[r.PathValue("id")], bearer(r) == s.botToken
 	s.mu.Unlock()
