@@ -48,6 +48,12 @@ var transient = map[string]bool{
 	"team_added_to_org": true, "external_channel_migrating": true, "upload_failed": true, "no reason given": true,
 }
 
+// forGood reports whether Slack refuses a call for good.
+func forGood(err error) bool {
+	word := code(err)
+	return word != "" && word != "ratelimited" && word != "rate_limited" && !transient[word]
+}
+
 // cures say what a person can do about a message that Slack will never take.
 var cures = map[string]string{
 	"channel_not_found":           "check the channel's id, and invite the app: /invite @app",

@@ -77,7 +77,7 @@ func (c *Channel) find(ctx context.Context, channel, thread, key string) (string
 	// The pages of a thread begin with its oldest message, so the time is limited too.
 	oldest := strconv.FormatInt(time.Now().Add(-readBackFor).Unix(), 10)
 	err := c.call(ctx, method, arguments("channel", channel, "ts", thread, "oldest", oldest, "limit", readBack, "include_all_metadata", "true"), &page)
-	if code(err) != "" && code(err) != "ratelimited" {
+	if forGood(err) {
 		return "", nil
 	}
 	if err != nil {

@@ -211,6 +211,30 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
+// As long as Slack cannot say whether a message has arrived, it is not sent again.
+func TestMessageIsNotSentAgainUnseen(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"internal_error", "ratelimited", "fatal_error"} {
+		t.Run(word, func(t *testing.T) {
+			t.Parallel()
+			w := newWork(t)
+			ch := w.start(t, settings.Account{})
+			w.LoseNext(1, "chat.postMessage")
+			w.FailNext(1, "conversations.history", word)
+			m := plugins.Message{Key: "k", Place: plugins.Place{Chat: "C1"}, Text: "once"}
+			for range 2 {
+				if _, err := ch.Deliver(t.Context(), m); err == nil {
+					t.Error("Deliver: no error though it is not known whether the message has arrived")
+				}
+			}
+			_, err := ch.Deliver(t.Context(), m)
+			if n := len(w.Messages("C1")); err != nil || n != 1 {
+				t.Errorf("Deliver: %v; the app sent %d messages", err, n)
+			}
+		})
+	}
+}
+
 func TestFilesOfAgents(t *testing.T) {
 	t.Parallel()
 	w := newWork(t)
