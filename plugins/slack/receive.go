@@ -164,8 +164,8 @@ func (c *Channel) name(ctx context.Context, user string) string {
 		} `json:"user"`
 	}
 	err := c.call(ctx, "users.info", arguments("user", user), &info)
-	if err != nil && code(err) == "" {
-		return ""
+	if err != nil && !forGood(err) {
+		return "" // it is asked for again with the next message
 	}
 	for _, candidate := range []string{info.User.Name, info.User.Real, info.User.Profile.Display} {
 		if candidate != "" {

@@ -210,6 +210,20 @@ func TestSlackThatFails(t *testing.T) {
 	}
 }
 
+// A name that Slack does not say for now is asked for again with the next message.
+func TestNameAfterARateLimit(t *testing.T) {
+	t.Parallel()
+	w := newWork(t)
+	w.start(t, settings.Account{})
+	w.LimitNext(1, "users.info", time.Second)
+	for range 2 {
+		w.Say(slacktest.Message{Channel: "D1", User: "U1", Text: "hello"})
+	}
+	if in := w.host.Inbound(2); in[1].Name != "Ana" {
+		t.Errorf("the agent got %+v", in)
+	}
+}
+
 func TestFilesOfPeople(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
