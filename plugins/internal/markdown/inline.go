@@ -67,10 +67,21 @@ func (w *writer) text(n *ast.Text) string {
 	return s + cmp.Or(w.dialect.Newline, "\n")
 }
 
-// unescape resolves \* and &amp;.
+// unescape resolves \* and &amp;. Of \&amp; it leaves &amp;.
 func unescape(b []byte) []byte {
-	return util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(b)))
+	var all []byte
+	start := 0
+	for i := 0; i+1 < len(b); i++ {
+		if b[i] == '\\' && util.IsPunct(b[i+1]) {
+			all = append(append(all, entities(b[start:i])...), b[i+1])
+			i++
+			start = i + 1
+		}
+	}
+	return append(all, entities(b[start:])...)
 }
+
+func entities(b []byte) []byte { return util.ResolveEntityNames(util.ResolveNumericReferences(b)) }
 
 func (w *writer) escape(s string) string {
 	if w.plain {

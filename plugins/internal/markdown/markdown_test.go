@@ -41,6 +41,10 @@ func TestRender(t *testing.T) {
 			`1 * 2 \* 3_4 &amp; <b> &lt;`, "1 * 2 * 3_4 & <b> <",
 			"<p>1 * 2 * 3_4 &amp; &lt;b&gt; &lt;</p>", `1 \* 2 \* 3\_4 & <b> <`,
 		},
+		"escaped entities": {
+			`\&amp; \\&amp; \&\#65; a\`, `&amp; \& &#65; a\`,
+			`<p>&amp;amp; \&amp; &amp;#65; a\</p>`, `&amp; \& &#65; a\`,
+		},
 		"links": {
 			"[a](https://x.y/z?q=1&r=2) [b](javascript:alert(1)) [c](/d)", "a (https://x.y/z?q=1&r=2) b c",
 			`<p><a href="https://x.y/z?q=1&amp;r=2">a</a> b c</p>`, "<https://x.y/z?q=1&r=2|a> b c",
