@@ -11,6 +11,7 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/plugins"
+	"agenthost/plugins/internal/markdown"
 	"agenthost/plugins/settings"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,6 +43,44 @@ func TestRenderThatPanics(t *testing.T) {
 			settled(t, b)
 			if got := append(platform.texts("ana"), platform.texts("bo")...); !cmp.Equal(got, []string{"poison", "good", "fine"}) {
 				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// What Markdown makes nothing of is shown as it stands: a platform refuses a message without
+// text, and with it the reply.
+func TestTextThatRendersToNothing(t *testing.T) {
+	t.Parallel()
+	limits := chatLimits()
+	limits.Render, limits.Text = markdown.Plain.Render, 100
+	long := strings.Repeat("[//]: # (a comment)\n", 10)
+	tests := map[string]struct {
+		text string
+		want []string
+	}{
+		"a heading without words": {"#", []string{"#"}},
+		"a code block of nothing": {"```go\n```", []string{"```go\n```"}},
+		"a space":                 {"&nbsp;", []string{"&nbsp;"}},
+		"a comment":               {"[//]: # (a comment)", []string{"[//]: # (a comment)"}},
+		"long comments": {long, []string{
+			strings.TrimSpace(strings.Repeat("[//]: # (a comment)\n", 5)), strings.TrimSpace(strings.Repeat("[//]: # (a comment)\n", 5)),
+		}},
+		"sources behind a cut": {
+			"As they say [1]. " + strings.Repeat("word ", 20) + "\n\n[1]: https://x.test/a",
+			[]string{"As they say [1]. " + strings.TrimSpace(strings.Repeat("word ", 16)), "word word word word\n\n[1]: https://x.test/a"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := connect(t, "")
+			platform := newMemory(limits)
+			startHost(t, b, "host-1", platform, settings.Account{}).connected()
+			send(t, b, reply("r1.1", "ana", tt.text))
+			settled(t, b)
+			if diff := cmp.Diff(tt.want, platform.texts("ana")); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

@@ -90,10 +90,30 @@ func (c *Courier) cut(text string) (list []piece) {
 		}
 		return list
 	}
-	for _, source := range split.Markdown(text, func(p string) bool { return c.fits(c.render(p)) }) {
-		list = append(list, piece{text: c.render(source), plain: markdown.Plain.Render(source)})
+	if list = c.rendered(text); len(list) == 0 { // Markdown makes nothing of it, as of a lone #
+		list = c.rendered(c.verbatim(text))
 	}
 	return list
+}
+
+// rendered cuts a text in Markdown. A piece of which nothing is left is none: platforms refuse
+// messages without text.
+func (c *Courier) rendered(text string) (list []piece) {
+	for _, source := range split.Markdown(text, func(p string) bool { return c.fits(c.render(p)) }) {
+		if plain := markdown.Plain.Render(source); strings.TrimSpace(plain) != "" {
+			list = append(list, piece{text: c.render(source), plain: plain})
+		}
+	}
+	return list
+}
+
+// verbatim is Markdown that shows a text as it stands.
+func (c *Courier) verbatim(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = markdown.Escape(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // lines are those of a platform on which each is a message.

@@ -160,6 +160,34 @@ func (w *writer) link(text, address string) string {
 	return text + " (" + w.escape(address) + ")"
 }
 
+// definition writes the definition of a link that nothing here refers to, such as one of a
+// list of sources, or of a text that was cut. It would be lost.
+func (w *writer) definition(n *ast.LinkReferenceDefinition) string {
+	address, title := string(n.Destination), ""
+	if w.linked[address] || !allowed(address) {
+		return ""
+	}
+	if len(n.Title) > 0 {
+		title = w.escape(" (" + string(unescape(n.Title)) + ")")
+	}
+	return call(w.dialect.Paragraph, w.escape("["+string(n.Label)+"]: ")+w.link("", address)+title)
+}
+
+// linked is where the links of a text go.
+func linked(root ast.Node) map[string]bool {
+	all := map[string]bool{}
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // which fails never
+		switch n := n.(type) {
+		case *ast.Link:
+			all[string(n.Destination)] = true
+		case *ast.Image:
+			all[string(n.Destination)] = true
+		}
+		return ast.WalkContinue, nil
+	})
+	return all
+}
+
 func allowed(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {

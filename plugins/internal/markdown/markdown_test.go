@@ -54,6 +54,11 @@ func TestRender(t *testing.T) {
 			`<p>see <a href="https://x.y/a_b">https://x.y/a_b</a> and <a href="mailto:me@x.y">me@x.y</a></p>`,
 			"see <https://x.y/a_b|> and <mailto:me@x.y|me@x.y>",
 		},
+		"definitions": {
+			"See [1].\n\n[1]: https://x.y/a\n[2]: https://x.y/b\n[3]: https://x.y/c \"C\"\n[//]: # (no address)", "See 1 (https://x.y/a).\n\n[2]: https://x.y/b\n[3]: https://x.y/c (C)",
+			"<p>See <a href=\"https://x.y/a\">1</a>.</p>\n<p>[2]: <a href=\"https://x.y/b\">https://x.y/b</a></p>\n<p>[3]: <a href=\"https://x.y/c\">https://x.y/c</a> (C)</p>",
+			"See <https://x.y/a|1>.\n\n[2]: <https://x.y/b|>\n[3]: <https://x.y/c|> (C)",
+		},
 		"an image": {
 			"![a cat](https://x.y/cat.png)", "a cat (https://x.y/cat.png)",
 			`<p><a href="https://x.y/cat.png">a cat</a></p>`, "<https://x.y/cat.png|a cat>",

@@ -20,7 +20,9 @@ var parser = goldmark.New(goldmark.WithExtensions(
 func (d *Dialect) Render(markdown string) string {
 	source := []byte(markdown)
 	w := writer{dialect: d, source: source, open: map[string]bool{}}
-	return w.blocks(parser.Parse(text.NewReader(source)))
+	root := parser.Parse(text.NewReader(source))
+	w.linked = linked(root)
+	return w.blocks(root)
 }
 
 // A writer writes one text.
@@ -28,6 +30,7 @@ type writer struct {
 	dialect *Dialect
 	source  []byte
 	open    map[string]bool // marks that are open
+	linked  map[string]bool // where links go
 	plain   bool            // within a cell of a table
 }
 
@@ -35,28 +38,30 @@ type writer struct {
 func (w *writer) blocks(n ast.Node) string {
 	between := cmp.Or(w.dialect.Blocks, "\n\n")
 	var b strings.Builder
+	var last ast.Node
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		s := w.block(c)
 		if s == "" {
 			continue
 		}
-		if b.Len() > 0 {
-			if tight(c) {
+		if last != nil {
+			if tight(last, c) {
 				b.WriteString("\n")
 			} else {
 				b.WriteString(between)
 			}
 		}
 		b.WriteString(s)
+		last = c
 	}
 	return b.String()
 }
 
-// tight reports whether n follows the text of an item of a list with no blank line
-// between them.
-func tight(n ast.Node) bool {
-	prev := n.PreviousSibling()
-	return prev != nil && prev.Kind() == ast.KindTextBlock
+// tight reports whether n follows, with no blank line between them, the text of an item of a
+// list, or a definition as another.
+func tight(last, n ast.Node) bool {
+	definition := ast.KindLinkReferenceDefinition
+	return last.Kind() == ast.KindTextBlock || last.Kind() == definition && n.Kind() == definition
 }
 
 func (w *writer) block(n ast.Node) string {
@@ -78,6 +83,8 @@ func (w *writer) block(n ast.Node) string {
 		return w.quote(w.blocks(n))
 	case *ast.List:
 		return w.list(n)
+	case *ast.LinkReferenceDefinition:
+		return w.definition(n)
 	case *ast.ThematicBreak:
 		return cmp.Or(d.Rule, "———")
 	case *east.Table:
