@@ -22,6 +22,9 @@ var (
 	// A program that is stopped has until these to end by itself, and by TERM.
 	termAfter = 5 * time.Second
 	killAfter = 10 * time.Second
+	// readWithin is how long a program may leave its input unread before what it has said is
+	// taken without telling it so. It may be one that never reads.
+	readWithin = 10 * time.Second
 )
 
 // takeFor is how long after the stop what the program wrote is still taken.
@@ -37,6 +40,7 @@ type talk struct {
 	deaf   chan struct{} // closed when it takes no more lines
 	gone   chan struct{} // closed when all that it said was heard
 	stream atomic.Bool   // it wants deltas
+	unread atomic.Bool   // it does not read its input
 
 	mu      sync.Mutex
 	waiting map[string]chan error // for delivered or failed, by the id of the reply
@@ -85,6 +89,7 @@ func (t *talk) write(ctx context.Context) {
 			if _, err := t.p.in.Write(data); err != nil && ctx.Err() == nil {
 				return // the program has closed its input, or ended
 			}
+			t.unread.Store(false)
 		case <-t.p.done:
 			return
 		case <-ctx.Done():
@@ -116,6 +121,24 @@ func (t *talk) say(v any) {
 	select {
 	case t.lines <- encode(v):
 	case <-t.deaf:
+	}
+}
+
+// answer says what has become of a message. A program that does not read its input gets no
+// answer: to wait for it would keep all else that it says from being heard.
+func (t *talk) answer(v any) {
+	if t.unread.Load() {
+		t.offer(v)
+		return
+	}
+	timer := time.NewTimer(readWithin)
+	defer timer.Stop()
+	select {
+	case t.lines <- encode(v):
+	case <-t.deaf:
+	case <-timer.C:
+		t.unread.Store(true)
+		t.log.Warn().Msg("the program does not read its input; until it does, it is not told that its messages are stored")
 	}
 }
 
@@ -170,14 +193,14 @@ func (t *talk) take(ctx context.Context, in *plugins.Inbox, m json.RawMessage) {
 	}
 	err := json.Unmarshal(m, &named)
 	if err != nil || !bytes.HasPrefix(m, []byte("{")) {
-		t.say(refusedLine{"refused", named.ID, "message: want an inbound envelope, a JSON object"})
+		t.answer(refusedLine{"refused", named.ID, "message: want an inbound envelope, a JSON object"})
 		return
 	}
 	switch err = in.Take(ctx, plugins.Received{Raw: m}); {
 	case err == nil:
-		t.say(acceptedLine{"accepted", named.ID})
+		t.answer(acceptedLine{"accepted", named.ID})
 	case errors.Is(err, plugins.ErrMalformed), errors.Is(err, plugins.ErrTooLarge):
-		t.say(refusedLine{"refused", named.ID, err.Error()})
+		t.answer(refusedLine{"refused", named.ID, err.Error()})
 	default: // the host stops, and the program has to say it again
 		t.log.Warn().Err(err).Str("id", named.ID).Msg("a message of the program was not taken")
 	}
