@@ -3,9 +3,11 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -28,19 +30,27 @@ func (c *Channel) Deliver(ctx context.Context, m plugins.Message) (string, error
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.cfg.Callback, bytes.NewReader(m.Envelope))
 	if err != nil {
-		return "", plugins.Permanent(fmt.Errorf("callback: %w", err))
+		return "", plugins.Permanent(fmt.Errorf("callback: %w", withoutAddress(err)))
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "agenthost")
 	c.signer.sign(req.Header, m.Reply.ID, time.Now(), m.Envelope)
 	resp, err := c.client.Do(req)
 	if err != nil {
-		return "", fmt.Errorf("callback: %w", err)
+		return "", fmt.Errorf("callback: %w", withoutAddress(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	words, _ := io.ReadAll(io.LimitReader(resp.Body, quoted)) // what it says is only for people
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 	return m.Reply.ID, verdict(resp, words)
+}
+
+// withoutAddress is an error of the HTTP client without the address, which may hold a secret.
+func withoutAddress(err error) error {
+	if withURL, ok := errors.AsType[*url.Error](err); ok {
+		return withURL.Err
+	}
+	return err
 }
 
 // verdict is what the other side's answer comes to.

@@ -542,6 +542,22 @@ func TestCallbackVerdicts(t *testing.T) {
 }
 
 // A large body is read in the time that a body may take.
+// The address of a callback may hold a secret: no error, which goes to the log, to dead letters
+// and to the status, shows it.
+func TestCallbackIsNotShown(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"http://127.0.0.1:1/path-secret?key=query-secret", "http://%zz/path-secret", "http://x.invalid:port/path-secret"} {
+		ch, err := webhook.New(settings.Webhook{Secret: secret, Reply: "callback", Callback: address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = ch.Deliver(t.Context(), plugins.Message{Reply: &bus.Outbound{ID: "r"}})
+		if err == nil || strings.Contains(err.Error(), "-secret") {
+			t.Errorf("Deliver: %v", err)
+		}
+	}
+}
+
 func TestLargeBody(t *testing.T) {
 	t.Parallel()
 	s := open(t, settings.Webhook{Secret: "x", Scheme: "token", MaxBody: 25_000_000, Text: "Pushed by ${body.name}"})
