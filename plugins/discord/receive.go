@@ -69,26 +69,38 @@ func (c *Channel) readText(m *message, bot user) (text string, mentioned bool) {
 	defer c.mu.Unlock()
 	mentioned = slices.ContainsFunc(m.Mentions, func(u user) bool { return u.ID == bot.ID }) && strings.Contains(m.Content, bot.ID) ||
 		slices.ContainsFunc(m.MentionRoles, func(id string) bool { return c.roles[id] })
-	text = mentions.ReplaceAllStringFunc(m.Content, func(s string) string {
-		id := strings.Trim(s, "<@!&>")
-		if id == bot.ID || c.roles[id] {
-			return ""
-		}
-		for _, u := range m.Mentions {
-			if u.ID == id {
-				return "@" + name(&u, nil)
-			}
-		}
-		return s
-	})
+	text = c.named(m, bot)
 	if text != m.Content && mentioned {
 		text = strings.TrimLeft(strings.TrimSpace(text), ",:; ")
-		text = strings.ReplaceAll(text, "  ", " ")
 	}
 	if text == "" && mentioned { // a call without words
 		text = "@" + bot.Username
 	}
 	return text, mentioned
+}
+
+// named is the text with the mentions of the bot taken out, each with the spaces that would
+// be left over, and with names in place of others. c.mu is held.
+func (c *Channel) named(m *message, bot user) string {
+	var b strings.Builder
+	rest := m.Content
+	for {
+		at := mentions.FindStringIndex(rest)
+		if at == nil {
+			return b.String() + rest
+		}
+		b.WriteString(rest[:at[0]])
+		found, id := rest[at[0]:at[1]], strings.Trim(rest[at[0]:at[1]], "<@!&>")
+		rest = rest[at[1]:]
+		if id != bot.ID && !c.roles[id] {
+			if i := slices.IndexFunc(m.Mentions, func(u user) bool { return u.ID == id }); i >= 0 {
+				found = "@" + name(&m.Mentions[i], nil)
+			}
+			b.WriteString(found)
+		} else if before := b.String(); before == "" || strings.HasSuffix(before, " ") {
+			rest = strings.TrimLeft(rest, " ")
+		}
+	}
 }
 
 // inRoom says where a message was written. In private it is no chat: the

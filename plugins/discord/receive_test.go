@@ -75,6 +75,10 @@ func TestReceive(t *testing.T) {
 			discordtest.Message{From: ana, Name: "Ana", Text: "hello <@8>"},
 			bus.Inbound{From: ana, Name: "Ana", Text: "hello @name-8"},
 		},
+		"a mention and code": {
+			discordtest.Message{From: ana, Name: "Ana", Room: room, Text: at + " fix this:\n```py\ndef f():\n    return  1\n```\nplease, " + at + " !"},
+			bus.Inbound{From: ana, Name: "Ana", Chat: room, Group: true, Text: "fix this:\n```py\ndef f():\n    return  1\n```\nplease, !"},
+		},
 		"a call without words": {
 			discordtest.Message{From: ana, Name: "Ana", Room: room, Text: at},
 			bus.Inbound{From: ana, Name: "Ana", Chat: room, Group: true, Text: "@" + discordtest.BotName},
