@@ -307,15 +307,20 @@ func TestCheck(t *testing.T) {
 func TestRender(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ markdown, want string }{
-		"text":       {"a_b * c <@12> @everyone", `a\_b \* c \<@12> @everyone`},
-		"emphasis":   {"**b** *i* ~~s~~ `c_d`", "**b** *i* ~~s~~ `c_d`"},
-		"a heading":  {"#### Title", "### Title"},
-		"code":       {"```go\na < b\n```", "```go\na < b\n```"},
-		"a link":     {"[shop](https://shop.test/a_b)", "[shop](https://shop.test/a_b)"},
-		"an address": {"<https://shop.test/a_b>", "https://shop.test/a_b"},
-		"a list":     {"- one\n- two", "- one\n- two"},
-		"a quote":    {"> said", "> said"},
-		"no list":    {`\- one`, `\- one`},
+		"text":      {"a_b * c <@12> @everyone", `a\_b \* c \<@12> @everyone`},
+		"emphasis":  {"**b** *i* ~~s~~ `c_d`", "**b** *i* ~~s~~ `c_d`"},
+		"a heading": {"#### Title", "### Title"},
+		"code":      {"```go\na < b\n```", "```go\na < b\n```"},
+		"backticks in code": {
+			"```js\nx = `a ${b}`\n```\n`` a`b `` and `` `c` `` and ``` a``b ```",
+			"```js\nx = `a ${b}`\n```\n\n``a`b`` and `` `c` `` and `aˋˋb`",
+		},
+		"a fence in code": {"````md\n```go\nx\n```\n````", "```md\n`\u200b`\u200b`go\nx\n`\u200b`\u200b`\n```"},
+		"a link":          {"[shop](https://shop.test/a_b)", "[shop](https://shop.test/a_b)"},
+		"an address":      {"<https://shop.test/a_b>", "https://shop.test/a_b"},
+		"a list":          {"- one\n- two", "- one\n- two"},
+		"a quote":         {"> said", "> said"},
+		"no list":         {`\- one`, `\- one`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -9,14 +9,14 @@ import (
 
 // dialect is Discord's own Markdown.
 var dialect = markdown.Dialect{
-	Escape: escape,
-	// A backtick in code would end it.
-	EscapeCode: strings.NewReplacer("`", "ˋ").Replace,
-	Bold:       markdown.Around("**"),
-	Italic:     markdown.Around("*"),
-	Strike:     markdown.Around("~~"),
-	Code:       markdown.Around("`"),
+	Escape:   escape,
+	Bold:     markdown.Around("**"),
+	Italic:   markdown.Around("*"),
+	Strike:   markdown.Around("~~"),
+	CodeSpan: codeSpan,
 	Pre: func(code, language string) string {
+		// Three backticks would end it; what cannot be seen keeps them apart.
+		code = strings.ReplaceAll(code, "```", "`\u200b`\u200b`")
 		return "```" + language + "\n" + code + "\n```"
 	},
 	Link: func(text, url string) string {
@@ -29,6 +29,20 @@ var dialect = markdown.Dialect{
 		return strings.Repeat("#", min(level, 3)) + " " + text
 	},
 	Bullet: "- ",
+}
+
+// codeSpan is code within a line. One with a backtick stands between two; three would begin a
+// block, so where that does not do, backticks are others that look alike.
+func codeSpan(code string) string {
+	switch {
+	case !strings.Contains(code, "`"):
+		return "`" + code + "`"
+	case strings.Contains(code, "``"):
+		return "`" + strings.ReplaceAll(code, "`", "ˋ") + "`"
+	case strings.HasPrefix(code, "`"), strings.HasSuffix(code, "`"):
+		return "`` " + code + " ``"
+	}
+	return "``" + code + "``"
 }
 
 var (

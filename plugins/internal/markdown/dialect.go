@@ -15,6 +15,8 @@ type Dialect struct {
 	Escape, EscapeCode func(text string) string
 	// A mark within itself is written once, so the two sides may be the same.
 	Bold, Italic, Strike, Code Mark
+	// CodeSpan writes code within a line. nil: it is escaped, with the mark Code around it.
+	CodeSpan func(code string) string
 	// Pre writes a block of code; the code is escaped and has no newline at its end,
 	// the language may be empty. nil: as it is. Tables come here as well, as aligned
 	// text with the language "".

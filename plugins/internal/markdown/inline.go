@@ -27,6 +27,9 @@ func (w *writer) inline(n ast.Node) string {
 	case *ast.String:
 		return w.escape(string(n.Value))
 	case *ast.CodeSpan:
+		if d.CodeSpan != nil && !w.plain {
+			return d.CodeSpan(w.codeSpan(n))
+		}
 		return w.mark("code", d.Code, call(d.EscapeCode, w.codeSpan(n)))
 	case *ast.Emphasis:
 		if n.Level > 1 {
