@@ -27,21 +27,26 @@ func (c *Channel) poll(ctx context.Context, in *plugins.Inbox) error {
 			return verdict(err, false)
 		}
 		for _, raw := range updates {
-			var u update
-			if err := json.Unmarshal(raw, &u); err != nil {
-				// An update of a shape that is not known must not stop all others.
-				var numbered struct {
-					ID int64 `json:"update_id"`
-				}
-				_ = json.Unmarshal(raw, &numbered)
-				u = update{ID: numbered.ID}
-			}
+			u := readUpdate(raw)
 			if err := c.take(ctx, in, u); err != nil {
 				return err
 			}
 			offset = max(offset, u.ID+1)
 		}
 	}
+}
+
+// readUpdate reads an update. Of one of a shape that is not known only the number is left: it
+// must not stop all others.
+func readUpdate(raw json.RawMessage) (u update) {
+	if err := json.Unmarshal(raw, &u); err != nil {
+		var numbered struct {
+			ID int64 `json:"update_id"`
+		}
+		_ = json.Unmarshal(raw, &numbered)
+		return update{ID: numbered.ID}
+	}
+	return u
 }
 
 // ackFor is how long the last acknowledgement may take.

@@ -87,12 +87,12 @@ func (c *Channel) Handler(in *plugins.Inbox) http.Handler {
 }
 
 func (c *Channel) answerUpdate(w http.ResponseWriter, r *http.Request, in *plugins.Inbox) {
-	var u update
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxUpdate)).Decode(&u); err != nil {
+	var raw json.RawMessage
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxUpdate)).Decode(&raw); err != nil {
 		http.Error(w, "this is no update of the Bot API", http.StatusBadRequest)
 		return
 	}
-	if err := c.take(r.Context(), in, u); err != nil {
+	if err := c.take(r.Context(), in, readUpdate(raw)); err != nil {
 		unavailable(w)
 		return
 	}
