@@ -122,6 +122,9 @@ func webhook(t *testing.T) hooked {
 func TestWebhook(t *testing.T) {
 	t.Parallel()
 	h := webhook(t)
+	if n := h.srv.Calls("setWebhook")[0].Number("max_connections"); n != 1 { // else messages overtake each other
+		t.Errorf("Telegram may send %d updates at once", n)
+	}
 	at, secret, _ := h.srv.Webhook()
 	if at != h.url || len(secret) != 64 || strings.Contains(secret, "telegramtest") {
 		t.Errorf("the webhook is %s with secret %q", at, secret)

@@ -33,6 +33,7 @@ func (c *Channel) secret() string {
 func (c *Channel) holdWebhook(ctx context.Context, in *plugins.Inbox, bot user) error {
 	err := c.api.call(ctx, "setWebhook", params{
 		"url": c.settings.Webhook, "secret_token": c.secret(), "allowed_updates": updateKinds,
+		"max_connections": 1, // messages that are sent side by side overtake each other
 	}, nil)
 	if err != nil {
 		return c.webhookVerdict(err)
