@@ -25,6 +25,8 @@ func (c *Channel) take(ctx context.Context, in *plugins.Inbox, u update) error {
 		return c.migrated(ctx, in, u.Message)
 	case u.Message != nil:
 		r, err = c.received(ctx, in, u.Message, bot)
+	case u.EditedMessage != nil && u.EditedMessage.Location != nil:
+		return nil // a place that is shared live: it moves every few seconds
 	case u.EditedMessage != nil:
 		r, err = c.received(ctx, in, u.EditedMessage, bot)
 		r.Edits, r.ID = r.ID, editID(u.EditedMessage.Chat.ID, u.EditedMessage.ID, u.ID)

@@ -111,6 +111,27 @@ func TestReceiveAnEdit(t *testing.T) {
 	}
 }
 
+// A place that is shared live is edited every few seconds: none of that is an edit of a text.
+func TestReceiveALivePlaceOnce(t *testing.T) {
+	t.Parallel()
+	host, srv := polled(t)
+	place := func(latitude float64) map[string]any {
+		return map[string]any{
+			"message_id": 5, "date": 1700000000, "from": map[string]any{"id": ana, "first_name": "Ana"}, "chat": map[string]any{"id": ana, "type": "private"},
+			"location": map[string]any{"latitude": latitude, "longitude": 13.25, "live_period": 900},
+		}
+	}
+	srv.Update("message", place(52.5))
+	srv.Update("edited_message", place(52.75))
+	srv.Write(telegramtest.Message{From: ana, Text: "next"})
+	if got := host.Next().Text; got != "Location: 52.5, 13.25" {
+		t.Errorf("the text is %q", got)
+	}
+	if got := host.Next(); got.Text != "next" {
+		t.Errorf("next comes %+v", got)
+	}
+}
+
 func TestReceiveFiles(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
