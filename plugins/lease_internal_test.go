@@ -33,14 +33,14 @@ func TestHeldRepliesWaitForTheOwner(t *testing.T) {
 		}
 		server.pin = "mine"
 		e.look(t.Context())
-		term.outbox.enqueue(held("one"))
+		term.outbox.enqueue(e.held("one"))
 		expect("its own", "one")
 
 		term.outbox.older, term.outbox.left = true, &leftover{set: map[string]int{}}
-		term.outbox.set = []*item{held("two")}
+		term.outbox.set = []*item{e.held("two")}
 		server.pin, server.pending = "another's", 2
 		time.Sleep(time.Minute) // it stands still
-		term.outbox.enqueue(held("three"))
+		term.outbox.enqueue(e.held("three"))
 		expect("after it stood still", "one")
 		e.look(t.Context())
 		expect("while it may be another's", "one")
@@ -98,7 +98,7 @@ func TestNewerRepliesWaitForALostOne(t *testing.T) {
 				o := e.term.outbox
 				e.count, server.delivered, server.pending = 7, 7, 2
 				o.waitForOlder()
-				older, newer := held("ana"), held("ana")
+				older, newer := e.held("ana"), e.held("ana")
 				older.seq, newer.seq, newer.envelope = 3, 4, []byte(`{"id":"2","text":"newer","to":"ana"}`)
 				o.left = &leftover{keys: map[uint64]string{3: "ana"}, missing: map[string]int{"ana": 1}, set: map[string]int{"ana": 1}}
 				o.held[4], o.set = newer, []*item{newer}
@@ -132,16 +132,11 @@ func (e *election) lookFor(d time.Duration) {
 }
 
 // held is a reply to a chat of its own.
-func held(text string) *item {
+func (e *election) held(text string) *item {
 	it := &item{key: text, sentAt: time.Now(), envelope: []byte(`{"id":"` + text + `","text":"` + text + `","to":"` + text + `"}`)}
-	var m jetstream.Msg = acknowledged{}
-	it.msg.Store(&m)
+	it.ack.Store(&acknowledgement{e.c.parts.NC, "test.ack"})
 	return it
 }
-
-type acknowledged struct{ jetstream.Msg }
-
-func (acknowledged) Ack() error { return nil }
 
 // pinned is a consumer whose messages go to the holder of a pin.
 type pinned struct {

@@ -54,7 +54,7 @@ type item struct {
 	header   nats.Header
 	sentAt   time.Time // when it was stored; what the envelope says is another's clock
 	envelope []byte    // nil: it is read when it is needed
-	msg      atomic.Pointer[jetstream.Msg]
+	ack      atomic.Pointer[acknowledgement]
 }
 
 func newOutbox(t *term) *outbox {
@@ -69,19 +69,19 @@ func newOutbox(t *term) *outbox {
 func (o *outbox) take(m jetstream.Msg, meta *jetstream.MsgMetadata) {
 	seq := meta.Sequence.Stream
 	if o.c.settled.has(seq) { // its acknowledgement was lost
-		o.ack(m)
+		o.ack(o.acknowledgement(m))
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if it := o.held[seq]; it != nil {
-		it.msg.Store(&m)
+		it.ack.Store(o.acknowledgement(m))
 		return
 	}
 	it, err := o.item(m, meta)
 	if err != nil {
 		o.c.few.Warn().Err(err).Uint64("seq", seq).Msg("reply is malformed; it goes nowhere")
-		o.ack(m)
+		o.ack(o.acknowledgement(m))
 		return
 	}
 	o.held[seq] = it
@@ -111,7 +111,7 @@ func (o *outbox) item(m jetstream.Msg, meta *jetstream.MsgMetadata) (*item, erro
 		it.envelope = m.Data()
 		o.bytes += len(it.envelope)
 	}
-	it.msg.Store(&m)
+	it.ack.Store(o.acknowledgement(m))
 	return it, nil
 }
 
@@ -182,14 +182,34 @@ func (o *outbox) settle(ch *chat, it *item) bool {
 		o.c.status.change(func(s *Status) { s.Dead++; s.LastError = err.Error() })
 	}
 	o.c.settled.add(it.seq)
-	o.ack(*it.msg.Load())
+	o.ack(it.ack.Load())
 	o.c.taken.forget(d.out.ID)
 	return true
 }
 
-func (o *outbox) ack(m jetstream.Msg) {
+// An acknowledgement is where the server waits for the word on a reply. The message itself is
+// not kept: it holds all of the envelope.
+type acknowledgement struct {
+	nc *nats.Conn
+	to string
+}
+
+func (o *outbox) acknowledgement(m jetstream.Msg) *acknowledgement {
+	return &acknowledgement{o.c.parts.NC, m.Reply()}
+}
+
+// The words of JetStream.
+const (
+	ackDone       = "+ACK"
+	ackInProgress = "+WPI"
+	ackAgain      = "-NAK"
+)
+
+func (a *acknowledgement) say(word string) error { return a.nc.Publish(a.to, []byte(word)) }
+
+func (o *outbox) ack(a *acknowledgement) {
 	crash.Point("before-reply-ack")
-	if err := m.Ack(); err != nil { // it comes again, and is known then
+	if err := a.say(ackDone); err != nil { // it comes again, and is known then
 		o.c.log.Debug().Err(err).Msg("ack reply")
 	}
 	crash.Point("after-reply-ack")
@@ -249,7 +269,7 @@ func (o *outbox) extend() {
 			continue
 		}
 		for _, it := range o.list() {
-			if err := (*it.msg.Load()).InProgress(); err != nil {
+			if err := it.ack.Load().say(ackInProgress); err != nil {
 				o.c.log.Debug().Err(err).Msg("extend held replies")
 				break
 			}
@@ -260,7 +280,7 @@ func (o *outbox) extend() {
 // giveBack has the server deliver again at once, in order, what is not settled.
 func (o *outbox) giveBack() {
 	for _, it := range o.list() {
-		if err := (*it.msg.Load()).Nak(); err != nil {
+		if err := it.ack.Load().say(ackAgain); err != nil {
 			o.c.log.Debug().Err(err).Msg("give back reply")
 		}
 	}
