@@ -27,7 +27,7 @@ type line struct {
 // line reads a PRIVMSG. It is false for what is not for people: the account's own
 // lines, those of the server's services about joins, and what clients ask clients.
 func (s *session) line(m ircmsg.Message) (line, bool) {
-	nick, target := m.Nick(), s.fold(param(m, 0))
+	nick, target := m.Nick(), s.fold(s.unranked(param(m, 0)))
 	_, account := m.GetTag("account")
 	if nick == "" || len(m.Params) < 2 || s.isMe(nick) || nick == "HistServ" {
 		return line{}, false
@@ -52,6 +52,15 @@ func (s *session) line(m ircmsg.Message) (line, bool) {
 	}
 	l.received = r
 	return l, strings.TrimSpace(r.Text) != ""
+}
+
+// unranked is the target of a line without the rank that people in a channel must have to get
+// it, as in @#room.
+func (s *session) unranked(target string) string {
+	if channel := strings.TrimLeft(target, s.support["STATUSMSG"]); s.isChannel(channel) {
+		return channel
+	}
+	return target
 }
 
 // spoken is what a PRIVMSG says. Questions of one client to another are no speech.
