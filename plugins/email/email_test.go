@@ -189,6 +189,34 @@ func TestReceivedParts(t *testing.T) {
 	}
 }
 
+// What is forwarded with a word before it is not the history of a thread.
+func TestForwardedMailIsWhole(t *testing.T) {
+	t.Parallel()
+	outlook := "please look at this\n\n-----Original Message-----\nFrom: Bo\n\nthe invoice"
+	apple := "please look at this\n\nBegin forwarded message:\n\n> From: Bo\n>\n> the invoice"
+	reply := "In-Reply-To: <x@y.test>\n"
+	tests := map[string]struct{ header, text, want string }{
+		"by Outlook":        {"Subject: FW: invoice\n", outlook, "Subject: FW: invoice\n\n" + outlook},
+		"by Apple":          {"Subject: Fwd: invoice\n", apple, "Subject: Fwd: invoice\n\n" + apple},
+		"with references":   {"Subject: WG: Rechnung\n" + reply, outlook, outlook},
+		"a new mail":        {"Subject: invoice\n", outlook, "Subject: invoice\n\n" + outlook},
+		"an answer":         {"Subject: RE: invoice\n" + reply, outlook, "please look at this"},
+		"an answer to one":  {"Subject: Re: Fwd: invoice\n" + reply, apple, "please look at this"},
+		"its own signature": {"Subject: hi\n", "hello\n\n-- \nAna", "Subject: hi\n\nhello"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := channel(t, account(emailtest.New(t)))
+			source := "From: ana@people.test\nMessage-Id: <m@people.test>\n" + tt.header + "\n" + tt.text
+			m := c.parse(t.Context(), strings.NewReader(strings.ReplaceAll(source, "\n", "\r\n")), 1000)
+			if diff := cmp.Diff(tt.want, m.received.Text); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // nested is a mail within parts within parts.
 func nested(n int) string {
 	var b strings.Builder

@@ -74,7 +74,7 @@ func (c *Channel) parts(source io.Reader, maxFile int64) *reading {
 	if strings.TrimSpace(text) == "" {
 		text = fromHTML(r.html)
 	}
-	r.received.Text = withoutHistory(text)
+	r.received.Text = r.said(text)
 	if len(r.replied()) == 0 && r.origin.subject != "" {
 		r.received.Text = strings.TrimSpace("Subject: " + r.origin.subject + "\n\n" + r.received.Text)
 	}

@@ -11,12 +11,35 @@ import (
 var (
 	// forwarded is a line that programs put before what was answered.
 	forwarded = regexp.MustCompile(`^(-{3,} ?(Original Message|Ursprüngliche Nachricht|Message d'origine|Mensaje original) ?-{3,}|_{20,})$`)
+	// forwards begins the subject of a mail that was forwarded.
+	forwards = regexp.MustCompile(`(?i)^(fwd?|wg|tr|rv|i|enc|vs|vb|doorst) ?:`)
 	// attribution begins the line before a quote.
 	attribution = regexp.MustCompile(`^(On|Am|Le|El|Il|Em|Op|Den) `)
 )
 
-// withoutHistory is what the sender has written: without the signature, and without
-// the quote of what is answered at the end. Quotes with answers in between stay.
+// said is what the sender has written: without what an answer repeats, or, where nothing is
+// answered, without the signature. What is forwarded is meant to be read.
+func (r *reading) said(text string) string {
+	switch {
+	case forwards.MatchString(r.origin.subject):
+		return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	case len(r.replied()) > 0:
+		return withoutHistory(text)
+	}
+	return withoutSignature(text)
+}
+
+func withoutSignature(text string) string {
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	before, _, _ := strings.Cut(text+"\n", "\n-- \n")
+	if before = strings.TrimSpace(before); before != "" {
+		return before
+	}
+	return text
+}
+
+// withoutHistory is what the sender of an answer has written: without the signature, and
+// without the quote of what is answered at the end. Quotes with answers in between stay.
 func withoutHistory(text string) string {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	lines := strings.Split(text, "\n")
