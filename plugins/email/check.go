@@ -11,6 +11,7 @@ import (
 	"github.com/emersion/go-message/mail"
 	"github.com/emersion/go-msgauth/authres"
 	"github.com/emersion/go-msgauth/dkim"
+	"golang.org/x/net/publicsuffix"
 )
 
 // The results of a check, as Received.Meta has them.
@@ -105,10 +106,13 @@ func (c *Channel) isOwnServer(id string) bool {
 	id = strings.ToLower(id)
 	host, _, _ := net.SplitHostPort(c.settings.IMAP.Server)
 	host = strings.ToLower(host)
-	if id != "" && id == host {
+	if host != "" && (id == host || strings.HasSuffix(id, "."+host)) {
 		return true
 	}
 	_, parent, _ := strings.Cut(host, ".")
+	if public, _ := publicsuffix.PublicSuffix(parent); public == parent { // such as co.uk
+		parent = ""
+	}
 	for _, domain := range []string{c.domain, parent} {
 		if strings.Contains(domain, ".") && (id == domain || strings.HasSuffix(id, "."+domain)) {
 			return true

@@ -466,6 +466,27 @@ func TestAuthenticationResults(t *testing.T) {
 	}
 }
 
+// The domain above a server counts only where one owner has it: anybody may have evil.co.uk.
+func TestAuthenticationResultsBelowAPublicDomain(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]map[string]string{
+		"shop.co.uk":      {"shop.co.uk": pass, "mx.shop.co.uk": pass, "evil.co.uk": none, "mx.evil.co.uk": none},
+		"imap.shop.co.uk": {"mx.shop.co.uk": pass, "evil.co.uk": none},
+		"imap.host.test":  {"mx.host.test": pass, "mx.shop.test": pass, "test": none},
+	} {
+		for server, dkim := range want {
+			a := account(emailtest.New(t))
+			a.IMAP.Server = host + ":993"
+			c := channel(t, a)
+			source := "Authentication-Results: " + server + "; dkim=pass header.d=people.test\n" + hello
+			m := c.parse(t.Context(), strings.NewReader(strings.ReplaceAll(source, "\n", "\r\n")), 1000)
+			if got := m.received.Meta["dkim"]; got != dkim {
+				t.Errorf("IMAP at %s: what %s says of DKIM counts as %v, want %s", host, server, got, dkim)
+			}
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(hello))
 	f.Add([]byte("Content-Type: multipart/mixed; boundary=b\n\n--b\n\ntext"))
