@@ -39,7 +39,20 @@ func (f fence) after(line string) fence {
 	if mark[0] == '`' && strings.Contains(info, "`") { // it is code within a line
 		return f
 	}
-	return fence{mark, info}
+	return fence{mark, language(info)}
+}
+
+// longestLanguage is how long the name of a language is; what is longer is none, and would fill
+// the pieces in which the fence is opened again.
+const longestLanguage = 32
+
+// language is the first word behind the mark of a fence.
+func language(info string) string {
+	name, _, _ := strings.Cut(info, " ")
+	if len(name) > longestLanguage {
+		return ""
+	}
+	return name
 }
 
 // marks are the three or more ` or ~ that a line begins with.

@@ -73,8 +73,7 @@ func addLine(points *[ranks][]point, window string, start int, line string, befo
 
 // opens reports whether the last line of s opens the fence.
 func opens(s string, f fence) bool {
-	last := strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
-	return last == f.mark+f.info || strings.HasPrefix(last, f.mark) && strings.TrimSpace(last[len(f.mark):]) == f.info
+	return fence{}.after(s[strings.LastIndexByte(s, '\n')+1:]) == f
 }
 
 // addWithin adds the points within a line.

@@ -55,6 +55,27 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
+// What stands behind a fence is opened again with each piece only where it is a language.
+func TestLongInfoOfAFence(t *testing.T) {
+	for _, info := range []string{strings.Repeat("x", 180), strings.Repeat("x", 300), "go title=" + strings.Repeat("x", 170)} {
+		code := strings.Repeat("some code\n", 100)
+		pieces := Markdown("```"+info+"\n"+code+"```", within(200))
+		if len(pieces) > 10 {
+			t.Errorf("info of %d characters: %d pieces, of which the first are %q", len(info), len(pieces), pieces[:3])
+		}
+		var joined string
+		for _, p := range pieces {
+			if !within(200)(p) {
+				t.Errorf("a piece has %d characters: %q", utf8.RuneCountInString(p), p)
+			}
+			joined += p
+		}
+		if n := strings.Count(joined, "some code"); n != 100 {
+			t.Errorf("info of %d characters: %d lines of 100", len(info), n)
+		}
+	}
+}
+
 // bare is what must come through: all but white space, and fences that were closed
 // and opened again.
 func bare(s string) string {
