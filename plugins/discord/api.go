@@ -167,8 +167,12 @@ func refusal(path string, resp *http.Response, data []byte) error {
 		return &plugins.RateLimitError{After: retryAfter(body.RetryAfter, resp.Header.Get("Retry-After")), Account: global, Err: e}
 	case http.StatusUnauthorized:
 		return badToken(e)
-	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusRequestEntityTooLarge:
+	case http.StatusRequestEntityTooLarge:
 		return plugins.Permanent(e)
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound:
+		if e.code != 0 || e.message != "" { // else it is a proxy's word
+			return plugins.Permanent(e)
+		}
 	}
 	return e
 }

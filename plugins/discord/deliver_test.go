@@ -196,6 +196,8 @@ func TestRefusals(t *testing.T) {
 		"no such room":        {discordtest.Refusal{Status: 404, Code: 10003, Message: "Unknown Channel"}, permanent},
 		"too large":           {discordtest.Refusal{Status: 413, Code: 40005, Message: "Request entity too large"}, permanent},
 		"the token is bad":    {discordtest.Refusal{Status: 401, Message: "401: Unauthorized"}, login},
+		"words of a proxy":    {discordtest.Refusal{Status: 403}, plain},
+		"a proxy finds none":  {discordtest.Refusal{Status: 404}, plain},
 		"out of order":        {discordtest.Refusal{Status: 503}, plain},
 		"no answer":           {discordtest.Refusal{Lost: true}, plain},
 	}

@@ -43,8 +43,8 @@ func deliveryError(err error, room string) error {
 		return plugins.Permanent(fmt.Errorf("send to room %s: %w; the homeserver takes less", room, err))
 	}
 	switch {
-	case refused.Status == http.StatusRequestTimeout, refused.Status >= 500, refused.Code == "" && refused.Status == http.StatusNotFound:
-		return fmt.Errorf("send to room %s: %w", room, err) // a proxy without its homeserver answers 404
+	case refused.Status == http.StatusRequestTimeout, refused.Status >= 500, refused.Code == "" && refused.Status != http.StatusRequestEntityTooLarge:
+		return fmt.Errorf("send to room %s: %w", room, err) // without a code it is a proxy's word
 	case refused.Status >= 400:
 		return plugins.Permanent(fmt.Errorf("send to room %s: %w", room, err))
 	}

@@ -24,6 +24,21 @@ func (h *home) sent(t *testing.T, room string, n int) matrixtest.Event {
 	return h.Messages(room, h.bot)[n-1]
 }
 
+// What has no code is a proxy's word: the message is tried again.
+func TestWordsOfAProxy(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]bool{http.StatusForbidden: false, http.StatusNotFound: false, http.StatusBadGateway: false, http.StatusRequestEntityTooLarge: true} {
+		h := newHome(t)
+		room := h.Room(h.ana, h.bot)
+		ch := h.start(t)
+		h.AnswerNext(1, http.MethodPut, "/send/", func(w http.ResponseWriter) { http.Error(w, "sorry", status) })
+		_, err := ch.Deliver(t.Context(), plugins.Message{Key: "k", Place: plugins.Place{Chat: room}, Text: "x", Plain: "x"})
+		if _, permanent := errors.AsType[*plugins.PermanentError](err); err == nil || permanent != want {
+			t.Errorf("%d: got %v; permanent %t", status, err, permanent)
+		}
+	}
+}
+
 func TestMarkup(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)

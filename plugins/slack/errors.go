@@ -81,7 +81,7 @@ func deliveryError(err error, channel string) error {
 		return fmt.Errorf("send to %s: %w", channel, err)
 	case logins[refused.Code] != "" && cures[refused.Code] == "":
 		return loginError(err)
-	case refused.Code == "" && refused.Status == http.StatusNotFound:
+	case refused.Code == "" && refused.Status != http.StatusRequestEntityTooLarge:
 		return fmt.Errorf("send to %s: %w", channel, err) // a proxy's own words
 	case cures[refused.Code] != "":
 		return plugins.Permanent(fmt.Errorf("send to %s: %w; %s", channel, err, cures[refused.Code]))

@@ -325,6 +325,20 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// What is no word of Slack is a proxy's: the message is tried again.
+func TestWordsOfAProxy(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]bool{http.StatusForbidden: false, http.StatusNotFound: false, http.StatusBadGateway: false, http.StatusRequestEntityTooLarge: true} {
+		w := newWork(t)
+		ch := w.start(t, settings.Account{})
+		w.BreakNext(1, "chat.postMessage", status)
+		_, err := ch.Deliver(t.Context(), plugins.Message{Key: "k", Place: plugins.Place{Chat: "C1"}, Text: "x"})
+		if _, permanent := errors.AsType[*plugins.PermanentError](err); err == nil || permanent != want {
+			t.Errorf("%d: got %v; permanent %t", status, err, permanent)
+		}
+	}
+}
+
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	w := newWork(t)
