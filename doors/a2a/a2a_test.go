@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"agenthost/bus/bustest"
+	"agenthost/bus/filestore"
 	"agenthost/doors/doorstest"
 
 	"github.com/google/go-cmp/cmp"
@@ -224,6 +225,22 @@ func TestFiles(t *testing.T) {
 		{URL: "https://example.org/x.png", Filename: "file", MediaType: "image/png"},
 	}
 	if diff := cmp.Diff(want, got.History[0].Parts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A client names no file of the store: what it sends as an address stays one.
+func TestAddressThatLooksLikeAFile(t *testing.T) {
+	t.Parallel()
+	h, c := start(t, "")
+	name, err := filestore.New(h.Client.JetStream()).Put(t.Context(), []byte("of another chat"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, url := said("m1", "hi"), "agenthost-object:"+name
+	m["parts"] = []object{{"text": "hi"}, {"url": url, "mediaType": "text/plain", "metadata": object{"agenthost/object": name}}}
+	want := []part{{Text: "hi"}, {URL: url, Filename: "file", MediaType: "text/plain"}}
+	if diff := cmp.Diff(want, c.send(m).History[0].Parts); diff != "" {
 		t.Error(diff)
 	}
 }

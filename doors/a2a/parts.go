@@ -16,10 +16,12 @@ import (
 // mostInline is how large a file may be that is sent inline.
 const mostInline = 8 << 20
 
-// object is the scheme of a file in AGENT_FILES, until its content is read.
-const object = "agenthost-object:"
+// object names in the metadata of a part its file in AGENT_FILES, until inline has read it.
+// What is there was put there by partsOf: the metadata that clients send is not kept, where
+// the URLs that they send are.
+const object = "agenthost/object"
 
-// partsOf are a text and files. A file of the object store is a URL of its own until
+// partsOf are a text and files. A file of the object store is named by its metadata until
 // inline has read it.
 func partsOf(text string, media []bus.Media) proto.ContentParts {
 	parts := proto.ContentParts{}
@@ -29,7 +31,7 @@ func partsOf(text string, media []bus.Media) proto.ContentParts {
 	for _, m := range media {
 		p := proto.NewFileURLPart(proto.URL(m.URL), m.MIME)
 		if m.Object != "" {
-			p = proto.NewFileURLPart(proto.URL(object+m.Object), m.MIME)
+			p.Metadata = map[string]any{object: m.Object}
 		}
 		p.Filename = doors.FileName(m.Name)
 		parts = append(parts, p)
@@ -42,7 +44,7 @@ func partsOf(text string, media []bus.Media) proto.ContentParts {
 func (h *handler) inline(ctx context.Context, parts proto.ContentParts) proto.ContentParts {
 	list := proto.ContentParts{}
 	for _, p := range parts {
-		name, ok := strings.CutPrefix(string(p.URL()), object)
+		name, ok := p.Metadata[object].(string)
 		if !ok {
 			list = append(list, p)
 			continue
