@@ -54,13 +54,14 @@ func (s *sent) put(key string, r *record) {
 	}
 }
 
-// before are the tasks whose key begins with prefix that were sent before one.
-func (s *sent) before(key, prefix string) (list []*record) {
+// before are the tasks of a context that were sent before one. Prefix begins the keys of its
+// agent and token.
+func (s *sent) before(key, prefix, context string) (list []*record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range s.order[:max(0, slices.Index(s.order, key))] {
-		if strings.HasPrefix(k, prefix) {
-			list = append(list, s.tasks[k])
+		if r := s.tasks[k]; strings.HasPrefix(k, prefix) && r.ContextID == context {
+			list = append(list, r)
 		}
 	}
 	return list
@@ -184,7 +185,7 @@ func (h *handler) waits(ctx context.Context, r *record) (bool, error) {
 			return true, nil
 		}
 	}
-	for _, other := range h.sent.before(h.key(r.ID), h.key(proto.TaskID(r.ContextID+"."))) {
+	for _, other := range h.sent.before(h.key(r.ID), h.key(""), r.ContextID) {
 		if logged := s.byID[other.message]; logged == nil && !other.Status.State.Terminal() {
 			return true, nil
 		}
