@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -86,6 +87,9 @@ func (d *door) respond(w http.ResponseWriter, r *http.Request, v doors.Visit) er
 	}
 	j.name(w)
 	if req.Stream {
+		if err := d.announce(r.Context(), v, j.record); err != nil {
+			return err
+		}
 		d.serve(r.Context(), j, &responseStream{stream: stream{w: w}, object: object})
 		return nil
 	}
@@ -166,11 +170,11 @@ func (d *door) previous(r *http.Request, v doors.Visit, req responseRequest) (*d
 		return nil, notFound(param, "there is no response "+quoted(*req.Previous))
 	}
 	p := doors.Place{Agent: rec.Agent, Instance: v.Instance, Conversation: rec.Conversation}
-	t, err := d.trail(r.Context(), p, rec.ID, rec.Since)
+	_, known, err := d.find(r.Context(), p, rec)
 	switch {
 	case err != nil:
 		return nil, err
-	case !t.known:
+	case !known:
 		return nil, notFound(param, "there is no response "+quoted(*req.Previous))
 	case rec.Agent != req.Model:
 		return nil, badRequest(param, "that response is of "+quoted(rec.Agent)+", and the model is "+quoted(req.Model))
@@ -186,13 +190,13 @@ func (d *door) showResponse(w http.ResponseWriter, r *http.Request, v doors.Visi
 		return notFound("id", "there is no response "+quoted(id))
 	}
 	p := doors.Place{Agent: rec.Agent, Instance: v.Instance, Conversation: rec.Conversation}
-	t, err := d.trail(r.Context(), p, rec.ID, rec.Since)
+	t, known, err := d.find(r.Context(), p, rec)
 	if err != nil {
 		return err
 	}
 	out := &wholeResponse{w, responseObject(rec)}
 	switch {
-	case !t.known:
+	case !known:
 		return notFound("id", "there is no response "+quoted(id))
 	case t.outcome == nil:
 		writeJSON(w, http.StatusOK, out.object)
@@ -201,4 +205,33 @@ func (d *door) showResponse(w http.ResponseWriter, r *http.Request, v doors.Visi
 		d.finish(r.Context(), j, shownResponse{out}, *t.outcome, new(doors.Text))
 	}
 	return nil
+}
+
+// announce notes a response whose client has its id before the response has ended: a log has
+// nothing of a run before the first answer of its model.
+func (d *door) announce(ctx context.Context, v doors.Visit, rec record) error {
+	return d.requests.put(ctx, rec.announced(v.Instance), rec)
+}
+
+// announced is the key of such a note.
+func (r record) announced(instance string) string {
+	return "response." + sum(instance, r.Agent, r.Conversation, r.ID)
+}
+
+// find is what has come of a response by now, by the log or by its note; known is false where
+// there is none.
+func (d *door) find(ctx context.Context, p doors.Place, rec record) (t trail, known bool, err error) {
+	t, err = d.trail(ctx, p, rec.ID, rec.Since)
+	if err != nil || t.known {
+		return t, t.known, err
+	}
+	if _, known, err = d.requests.get(ctx, rec.announced(p.Instance)); !known || err != nil {
+		return t, false, err
+	}
+	if out, ended := d.parts.Desk.EndOf(p, rec.ID); ended { // it went no further than the door
+		o := outcome{at: out.SentAt}
+		o.add(out)
+		t.outcome = &o
+	}
+	return t, true, nil
 }
