@@ -50,8 +50,8 @@ type Exchange struct {
 	answers map[string]bool // the ids of those that it gave
 }
 
-// An Event is something that came of a message. The zero Event is a sign of life:
-// nothing came for a while.
+// An Event is something that came of a message. The zero Event is a sign of life: for a
+// while nothing came of the text that a client reads.
 type Event struct {
 	Chunk *client.Chunk // of the text that the model writes
 	// Out is what the agent says: an approval, a question, a notice, and the reply or
@@ -246,22 +246,27 @@ func (e *Exchange) Events(ctx context.Context) iter.Seq2[Event, error] {
 				}
 			case msg := <-f.received:
 				for _, chunk := range f.Take(msg) {
-					if (chunk.InReplyTo == "" || slices.Contains(e.ids, chunk.InReplyTo)) && !yield(Event{Chunk: &chunk}, nil) {
+					if chunk.InReplyTo != "" && !slices.Contains(e.ids, chunk.InReplyTo) {
+						continue
+					}
+					if !yield(Event{Chunk: &chunk}, nil) {
 						return
+					}
+					if chunk.Text != "" { // doors pass nothing else on, or not all of them
+						idle.Reset(idleAfter)
 					}
 				}
 			case <-f.again:
 				_ = f.Ask() // the connection may be away again already
-				continue
 			case <-idle.C:
 				if !yield(Event{}, nil) {
 					return
 				}
+				idle.Reset(idleAfter)
 			case <-ctx.Done():
 				yield(Event{}, ctx.Err())
 				return
 			}
-			idle.Reset(idleAfter)
 		}
 	}
 }

@@ -3,15 +3,20 @@
 package openai_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
 	"strings"
 	"testing"
+	"time"
 
+	"agenthost/agents"
 	"agenthost/bus/bustest"
+	"agenthost/client"
 	"agenthost/doors/doorstest"
+	agentsession "agenthost/session"
 )
 
 // While a model thinks something goes out, whole or streamed, that plain clients of HTTP
@@ -89,4 +94,58 @@ func TestSignsOfLife(t *testing.T) {
 			t.Errorf("got %s", answer)
 		}
 	})
+}
+
+// A stream says something at least every 10 s, whatever its agent is at: what comes of a
+// tool, or of another message of the session, is nothing that its client sees.
+func TestSignsOfLifeBesideOthers(t *testing.T) {
+	t.Parallel()
+	h := doorstest.Start(t, "")
+	for name, chunk := range map[string]client.Chunk{
+		"progress of a tool":      {Run: "r", Call: "c", Tool: "shell", Progress: "still at it"},
+		"the text of another run": {Run: "r", InReplyTo: "other", Text: "x"},
+		"thoughts":                {Run: "r", Reasoning: "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			session := strings.ReplaceAll(name, " ", "-")
+			conn, err := net.Dial("tcp", h.HTTP())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			body := `{"model":"ana","stream":true,"messages":[{"role":"user","content":"endless"}]}`
+			fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAgent-Session: %s\r\nContent-Length: %d\r\n\r\n%s", chatPath, h.HTTP(), session, len(body), body)
+			done := make(chan error, 1)
+			go func() {
+				_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+				lines := bufio.NewScanner(conn)
+				for lines.Scan() {
+					if strings.HasPrefix(lines.Text(), ": keep-alive") {
+						done <- nil
+						return
+					}
+				}
+				done <- fmt.Errorf("no sign of life: %w", lines.Err())
+			}()
+			begun := time.Now()
+			tick := time.NewTicker(time.Second)
+			defer tick.Stop()
+			for {
+				select {
+				case <-tick.C:
+					chunk.Offset += len(chunk.Text) + len(chunk.Reasoning)
+					data, _ := json.Marshal(chunk)
+					if err := h.NC.Publish(agents.StreamSubject("ana", agentsession.DM("openai", "", session)), data); err != nil {
+						t.Fatal(err)
+					}
+				case err := <-done:
+					if err != nil || time.Since(begun) > 15*time.Second {
+						t.Errorf("after %s: %v", time.Since(begun), err)
+					}
+					return
+				}
+			}
+		})
+	}
 }
