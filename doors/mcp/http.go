@@ -46,7 +46,7 @@ type handler struct {
 // An instance is what those have who come with the same token: no other can see their
 // sessions.
 type instance struct {
-	visit  doors.Visit
+	visit  doors.Visit // the last one; a token may be made again, for other agents
 	server *server
 	// Sessions are for versions of the protocol that have some, single for those that
 	// have a request and its answer.
@@ -64,7 +64,7 @@ func (h *handler) Run(ctx context.Context) error {
 		select {
 		case <-tick.C:
 			for _, in := range h.all(false) {
-				in.server.offer(h.parts.AgentsOf(in.visit))
+				in.server.offer(h.parts.AgentsOf(h.lastVisit(in)))
 			}
 		case <-ctx.Done():
 			tick.Stop()
@@ -98,7 +98,14 @@ func (h *handler) instance(v doors.Visit) *instance {
 		in = newInstance(h.parts, v)
 		h.instances[v.Instance] = in
 	}
+	in.visit = v
 	return in
+}
+
+func (h *handler) lastVisit(in *instance) doors.Visit {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return in.visit
 }
 
 func newInstance(p doors.Parts, v doors.Visit) *instance {
@@ -111,7 +118,7 @@ func newInstance(p doors.Parts, v doors.Visit) *instance {
 	single.Stateless, single.PropagateRequestCancellation = true, true
 	sessions.EventStore, sessions.SessionTimeout = sdk.NewMemoryEventStore(nil), idleSession
 	return &instance{
-		visit: v, server: s,
+		server:   s,
 		sessions: sdk.NewStreamableHTTPHandler(server, &sessions),
 		single:   sdk.NewStreamableHTTPHandler(server, &single),
 	}
