@@ -105,9 +105,17 @@ func (req chatRequest) clientTools() (list []bus.ClientTool, err error) {
 		if t.Type != "function" {
 			return nil, badRequest("tools["+strconv.Itoa(i)+"].type", "tools of the type "+quoted(t.Type)+" are not taken here; it can be function")
 		}
-		list = append(list, t.Function)
+		list = append(list, brought(t.Function))
 	}
 	return list, nil
+}
+
+// brought is a tool as an envelope has it: one without arguments may have null for them.
+func brought(t bus.ClientTool) bus.ClientTool {
+	if string(t.Parameters) == "null" {
+		t.Parameters = nil
+	}
+	return t
 }
 
 // A chatHead is what all objects of one answer share.

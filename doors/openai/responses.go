@@ -156,7 +156,7 @@ func (it item) turn(i int) (t turn, err error) {
 func (req responseRequest) clientTools() (list []bus.ClientTool) {
 	for _, t := range req.Tools {
 		if t.Type == "function" && string(req.ToolChoice) != `"none"` {
-			list = append(list, t.ClientTool)
+			list = append(list, brought(t.ClientTool))
 		}
 	}
 	return list

@@ -129,6 +129,22 @@ func TestClientToolsOfResponses(t *testing.T) {
 	}
 }
 
+// A tool without arguments may say so with null, as the API has it.
+func TestClientToolWithoutParameters(t *testing.T) {
+	t.Parallel()
+	h := doorstest.Serve(t, scripted(t, withTools))
+	for name, a := range map[string]answer{
+		"chat": ask(t, h, "POST", chatPath, `{"model":"ana","messages":[{"role":"user","content":"hi"}],
+			"tools":[{"type":"function","function":{"name":"ping","description":null,"parameters":null,"strict":null}}]}`, nil),
+		"response": ask(t, h, "POST", "/v1/responses", `{"model":"ana","input":"hi",
+			"tools":[{"type":"function","name":"ping","description":null,"parameters":null,"strict":null}]}`, nil),
+	} {
+		if a.Status != 200 {
+			t.Errorf("%s: got %d %s", name, a.Status, a.Body)
+		}
+	}
+}
+
 func TestResultOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	h := doorstest.Serve(t, scripted(t, withTools))
