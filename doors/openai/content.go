@@ -37,8 +37,9 @@ type part struct {
 	FileURL  string `json:"file_url"`
 }
 
-// UnmarshalJSON reads any of the three.
+// UnmarshalJSON reads any of the three, in place of what was read before.
 func (c *content) UnmarshalJSON(data []byte) error {
+	*c = content{}
 	if len(data) > 0 && data[0] == '"' {
 		return json.Unmarshal(data, &c.text)
 	}

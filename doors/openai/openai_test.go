@@ -334,6 +334,25 @@ func TestApprovalAndQuestion(t *testing.T) {
 	}
 }
 
+// Of a name that an object has twice the last value counts, and nothing of the first.
+func TestNamesThatComeTwice(t *testing.T) {
+	t.Parallel()
+	h := doorstest.Start(t, "")
+	for _, body := range []string{
+		`{"model":"ana","messages":[{"role":"user","content":"a"}],"messages":[{"role":"user","content":[{"type":"text","text":"b"}]}]}`,
+		`{"model":"ana","messages":[{"role":"user","content":"a","content":[{"type":"text","text":"b"}]}]}`,
+		`{"model":"ana","messages":[{"role":"user","content":[{"type":"text","text":"a"}],"content":"b"}]}`,
+	} {
+		if a := ask(t, h, "POST", chatPath, body, nil); a.content(t) != "ana: b" {
+			t.Errorf("%s: got %s", body, a.Body)
+		}
+	}
+	a := ask(t, h, "POST", "/v1/responses", `{"model":"ana","input":"a","input":[{"role":"user","content":"b"}]}`, nil)
+	if a.get(t, "output", 0, "content", 0, "text") != "ana: b" {
+		t.Errorf("got %s", a.Body)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	h := doorstest.Start(t, "")

@@ -34,8 +34,9 @@ type input struct {
 	items []item
 }
 
-// UnmarshalJSON reads either.
+// UnmarshalJSON reads either, in place of what was read before.
 func (in *input) UnmarshalJSON(data []byte) error {
+	*in = input{}
 	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '"' {
 		return json.Unmarshal(data, &in.text)
 	}
