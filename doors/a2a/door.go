@@ -103,7 +103,11 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, h *handler) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r = r.WithContext(log.AttachLogger(r.Context(), slog.New(slog.DiscardHandler)))
-	if !streams[c.Method] {
+	if streams[c.Method] {
+		events := newBounded(w)
+		defer events.end()
+		w = events
+	} else {
 		breath := doors.Breathe(w)
 		defer breath.Stop()
 		w = breath
