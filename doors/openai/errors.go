@@ -98,11 +98,16 @@ func (d *door) explained(err error) *failure {
 	switch {
 	case errors.Is(err, bus.ErrMalformed):
 		return badRequest("", err.Error())
-	case errors.Is(err, doors.ErrAway), errors.Is(err, errTimeout), bus.Away(err):
+	case isAway(err):
 		return away("NATS is away; try again")
 	}
 	d.log.Error().Err(err).Msg("serve a request: failed")
 	return &failure{status: http.StatusInternalServerError, Message: "an error of this host; its log says more", Type: serverError, Code: llm.CodeInternal}
+}
+
+// isAway reports whether an error is that NATS is away, or does not answer.
+func isAway(err error) bool {
+	return errors.Is(err, doors.ErrAway) || errors.Is(err, errTimeout) || bus.Away(err)
 }
 
 func writeError(w http.ResponseWriter, f *failure) {

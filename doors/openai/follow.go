@@ -99,11 +99,11 @@ func (d *door) came(ctx context.Context, j *job, said *bus.Outbound) (*outcome, 
 	}
 	t, err := d.trail(ctx, j.place(), j.record.ID, j.record.Since)
 	switch {
-	case err != nil:
+	case err != nil && !isAway(err): // what is taken has its answer when NATS is back
 		return nil, err
 	case t.outcome != nil:
 		return t.outcome, nil
-	case said != nil && said.Final: // of what never came to the log
+	case said != nil && said.Final: // of what never came to the log, or cannot be read
 		o := outcome{at: said.SentAt}
 		o.add(*said)
 		return &o, nil
