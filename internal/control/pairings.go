@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"strings"
 
 	"agenthost/client"
 )
@@ -34,7 +35,7 @@ func (h Host) codeOfSeen(ctx context.Context, code string) error {
 	}
 	all, err := h.pairings(ctx, byAgent{})
 	for _, p := range all.Pairings {
-		if p.Code != "" && p.Code == code {
+		if p.Code != "" && strings.EqualFold(p.Code, strings.TrimSpace(code)) { // as it is taken then
 			return nil
 		}
 	}
