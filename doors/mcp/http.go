@@ -24,7 +24,8 @@ const (
 	idleSession = time.Hour
 	// mostSessions a token has at once: each takes memory.
 	mostSessions = 10_000
-	// lookEvery is how often a change of the agents is looked for.
+	// lookEvery is how often a change of the agents is looked for, and whether the token of a
+	// standing stream is still good.
 	lookEvery = time.Second
 )
 
@@ -145,6 +146,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		in.sessions.ServeHTTP(w, r)
 		return
 	}
+	if r.Method == http.MethodGet { // it stands until its client goes away
+		var end func()
+		r, end = h.whileGood(r)
+		defer end()
+	}
 	alive := keepAlive(w)
 	defer alive.stop()
 	if r.Header.Get(headerVersion) >= modern {
@@ -152,6 +158,27 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		in.sessions.ServeHTTP(alive, r)
 	}
+}
+
+// whileGood is a request that ends once its token is good no more, or when end is called.
+func (h *handler) whileGood(r *http.Request) (good *http.Request, end func()) {
+	ctx, cancel := context.WithCancel(r.Context())
+	var group sync.WaitGroup
+	group.Go(func() {
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if _, no := h.parts.Visit(r); no != nil {
+				cancel()
+			}
+		}
+	})
+	return r.WithContext(ctx), func() { cancel(); group.Wait() }
 }
 
 // admit reads the body of a request, and says why it is not served.

@@ -16,6 +16,7 @@ import (
 
 const (
 	keepAliveEvery = 10 * time.Second
+	checkEvery     = time.Second // whether the token is still good
 	writeWithin    = 30 * time.Second
 	readyWithin    = 10 * time.Second
 	// mostMissed is how far back a page may ask for what it has missed; one that was
@@ -97,8 +98,9 @@ func (w *Web) sendAll(r *http.Request, at place, sub *stream, now uint64, e *eve
 	nc := w.parts.Client.NATS()
 	status := nc.StatusChanged(nats.CONNECTED)
 	defer nc.RemoveStatusListener(status)
-	alive := time.NewTicker(keepAliveEvery)
+	alive, check := time.NewTicker(keepAliveEvery), time.NewTicker(checkEvery)
 	defer alive.Stop()
+	defer check.Stop()
 	for e.err == nil {
 		select {
 		case n := <-sub.news:
@@ -113,6 +115,10 @@ func (w *Web) sendAll(r *http.Request, at place, sub *stream, now uint64, e *eve
 			_ = f.Ask() // the connection may be away again already
 		case <-alive.C:
 			e.comment("alive")
+		case <-check.C:
+			if _, no := w.parts.Auth.Admit(r, mayLook...); no != nil {
+				return nil
+			}
 		case <-sub.lost:
 			return nil
 		case <-r.Context().Done():

@@ -99,11 +99,14 @@ func (w *Web) Handler() http.Handler {
 	})
 }
 
+// mayLook are the roles that see what is said.
+var mayLook = []httpauth.Role{httpauth.Chat, httpauth.Read}
+
 func (w *Web) routes() http.Handler {
 	mux := http.NewServeMux()
 	w.mountPage(mux)
 	look := func(h http.HandlerFunc) http.Handler {
-		return w.api(w.parts.Auth.Require(h, httpauth.Chat, httpauth.Read))
+		return w.api(w.parts.Auth.Require(h, mayLook...))
 	}
 	mux.Handle("GET /chat/api/me", look(w.me))
 	mux.Handle("GET /chat/api/conversations", look(w.conversations))
