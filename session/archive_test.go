@@ -124,7 +124,9 @@ func anySignal(r *rand.Rand, s run.State, n int) run.Signal {
 	case 8:
 		return suspend(call)
 	case 9:
-		return answer(call, []string{run.Approve, run.Deny, "blue"}[r.IntN(3)])
+		sig := answer(call, []string{run.Approve, run.Deny, "blue"}[r.IntN(3)])
+		sig.Input = &run.Input{ID: fmt.Sprint("answer", n), Subject: []string{"plugin.inbound.web", "agent.route.bot"}[n%2]}
+		return sig
 	default:
 		kind := []run.SignalKind{run.Abort, run.Fault, run.CompactEnd, run.CompactEnd}[r.IntN(4)]
 		return run.Signal{Kind: kind, Summary: "they spoke", By: "ana", Error: &run.Error{Code: llm.CodeRunTimeout}}

@@ -43,7 +43,7 @@ type Log struct {
 	spokeAt time.Time // when that was made, if its run was; else zero, and before the snapshot
 	spoken  spoken    // the others of runs with several
 	ids     ids       // of all inputs
-	open    []string  // ids of the unfinished run's inputs
+	open    []string  // ids of the unfinished run's inputs, and of what has answered its questions
 	since   int       // commits since the last snapshot
 	tail    int       // their bytes
 	snap    stored    // the last snapshot

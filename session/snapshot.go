@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"hash/crc32"
+	"slices"
 	"strconv"
 
 	"agenthost/bus/publishing"
@@ -26,6 +27,8 @@ type snapshot struct {
 	Seq     uint64    `json:"seq"`
 	Replied uint64    `json:"replied,omitempty"`
 	Spoken  *spoken   `json:"spoken,omitempty"`
+	Answers []string  `json:"answers,omitempty"` // ids of what has come for the unfinished run beside its inputs
+	Brought bool      `json:"brought,omitempty"` // some of it by another lane than that of its messages
 	State   run.State `json:"state"`
 	IDs     []known   `json:"ids,omitempty"`
 	Object  string    `json:"object,omitempty"`
@@ -51,6 +54,16 @@ func (s *snapshot) appendJSON(data []byte) ([]byte, error) {
 		}
 		data = append(append(data, `,"spoken":`...), list...)
 	}
+	if len(s.Answers) > 0 { // the same
+		list, err := json.Marshal(s.Answers)
+		if err != nil {
+			return nil, err
+		}
+		data = append(append(data, `,"answers":`...), list...)
+	}
+	if s.Brought {
+		data = append(data, `,"brought":true`...)
+	}
 	data, err := s.State.AppendJSON(append(data, `,"state":`...))
 	data = appendKnown(append(data, `,"ids":`...), s.IDs)
 	return append(data, '}'), err
@@ -65,9 +78,32 @@ func (l *Log) takeSnapshot() *snapshot {
 	}
 	room := l.snap.size + l.tail/2 // a commit has each text twice at least, and more besides
 	l.since, l.tail, l.fresh = 0, 0, false
-	return &snapshot{
-		V: version, Key: l.key, Seq: l.seq, Replied: l.replied, Spoken: l.spoken.snapshot(), State: l.state, IDs: l.ids.list(), room: room,
+	snap := l.folded()
+	snap.room = room
+	return &snap
+}
+
+// folded is the snapshot of the log as it is now. Called with the lock held.
+func (l *Log) folded() snapshot {
+	return snapshot{
+		V: version, Key: l.key, Seq: l.seq, Replied: l.replied, Spoken: l.spoken.snapshot(),
+		Answers: l.answers(), Brought: l.brought, State: l.state, IDs: l.ids.list(),
 	}
+}
+
+// answers are the ids of what has come for the unfinished run beside its inputs. Called with
+// the lock held.
+func (l *Log) answers() (list []string) {
+	if l.state.Run == nil {
+		return nil
+	}
+	inputs := inputIDs(l.state.Run.Inputs)
+	for _, id := range l.open {
+		if !slices.Contains(inputs, id) {
+			list = append(list, id)
+		}
+	}
+	return list
 }
 
 // snapshotAfter is after how many commits the next snapshot is due. Long sessions that

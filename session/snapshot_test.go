@@ -163,6 +163,83 @@ func TestSnapshotOfAnUnfinishedRun(t *testing.T) {
 	again.same()
 }
 
+// A snapshot in the middle of a run remembers what has answered its questions: those have
+// their end with the run.
+func TestSnapshotOfARunWithAnswers(t *testing.T) {
+	b, s := open(t)
+	d := watchSnapshots(t, b, s)
+	c := openTalk(t, s)
+	c.send(ask("r1", "go"))
+	c.send(use("a", "b"))
+	c.send(suspend("a"))
+	c.send(suspend("b"))
+	c.send(run.Signal{Kind: run.Answered, Call: "a", Answer: "red", Input: &run.Input{ID: "said", Subject: "plugin.inbound.web"}})
+	c.send(run.Signal{Kind: run.Answered, Call: "b", Answer: "blue", Input: &run.Input{ID: "routed", Subject: "agent.route.bot"}})
+	if err := c.add(run.Event{Type: run.Compacted, At: epoch, Through: 0, Summary: "nothing yet"}); err != nil {
+		t.Fatal(err)
+	}
+	d.next()
+	again := c.reopen()
+	again.send(say("done"))
+	for _, c := range []*talk{again, again.reopen()} {
+		for _, id := range []string{"in-r1", "said", "routed"} {
+			if seq, ok := c.Seen(id); !ok || seq != again.Replied() {
+				t.Errorf("%s: got %d, %t, want %d", id, seq, ok, again.Replied())
+			}
+		}
+		if c.RepliedAt().IsZero() {
+			t.Error("it is forgotten that another lane has brought an answer")
+		}
+	}
+	if err := again.add(run.Event{Type: run.Compacted, At: epoch, Through: 0, Summary: "nothing yet"}); err != nil {
+		t.Fatal(err)
+	}
+	d.next()
+	v, err := archive(b).Verify(t.Context(), "bot", session.SID("bot", ana))
+	if err != nil || !v.Snapshot || len(v.Defects) > 0 {
+		t.Errorf("got %+v, %v, want no defects", v, err)
+	}
+}
+
+// A host of before forgot them: its snapshots, and those that follow, are sound.
+func TestSnapshotOfBeforeForgetsAnswers(t *testing.T) {
+	b, s := open(t)
+	d := watchSnapshots(t, b, s)
+	c := openTalk(t, s)
+	snapshot := func(c *talk) string {
+		t.Helper()
+		if err := c.add(run.Event{Type: run.Compacted, At: epoch, Through: 0, Summary: "nothing yet"}); err != nil {
+			t.Fatal(err)
+		}
+		return d.next()
+	}
+	c.send(ask("r1", "go"))
+	c.send(use("a"))
+	c.send(suspend("a"))
+	c.send(run.Signal{Kind: run.Answered, Call: "a", Answer: "red", Input: &run.Input{ID: "said", Subject: "agent.route.bot"}})
+	now := snapshot(c)
+	before := strings.Replace(now, `"answers":["said"],"brought":true,`, "", 1)
+	if before == now {
+		t.Fatalf("the snapshot remembers none either: %s", now)
+	}
+	sound := func() {
+		t.Helper()
+		v, err := archive(b).Verify(t.Context(), "bot", session.SID("bot", ana))
+		if err != nil || !v.Snapshot || len(v.Defects) > 0 {
+			t.Errorf("got %+v, %v, want no defects", v, err)
+		}
+	}
+	put(t, b, snapshotSubject(), before)
+	d.next()
+	sound()
+	again := c.reopen()
+	again.send(say("done"))
+	if got := snapshot(again); !strings.Contains(got, `"said","seq":0`) {
+		t.Fatalf("it has not forgotten: %s", got)
+	}
+	sound()
+}
+
 // What is added while a commit of the run is owed is in the log before it;
 // no snapshot is taken of what the log does not have yet.
 func TestAddWhileACommitIsOwed(t *testing.T) {

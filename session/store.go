@@ -188,7 +188,8 @@ func (l *Log) loadSnapshot(ctx context.Context, last uint64) error {
 		l.spoken = *snap.Spoken
 	}
 	if l.state.Run != nil {
-		l.open = inputIDs(l.state.Run.Inputs)
+		l.open = append(inputIDs(l.state.Run.Inputs), snap.Answers...)
+		l.brought = snap.Brought
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ type Verification struct {
 // not have: those that a second call does not find. The error is ErrNoSession where
 // there is no log.
 func (a *Archive) Verify(ctx context.Context, agent, sid string) (Verification, error) {
-	w := verifier{log: &Log{
+	w := verifier{answers: map[string]bool{}, log: &Log{
 		store: a.store, subject: Subject(agent, sid), snapSubject: snapshotSubject(agent, sid),
 		state: run.State{Phase: run.Idle},
 	}}
@@ -73,9 +73,10 @@ func (a *Archive) Verify(ctx context.Context, agent, sid string) (Verification, 
 // A verifier is one Verify.
 type verifier struct {
 	log         *Log
-	snap        *snapshot // nil: there is none
-	first, last uint64    // sequences of the log
-	lost        bool      // the fold is not that of the whole log
+	snap        *snapshot       // nil: there is none
+	first, last uint64          // sequences of the log
+	lost        bool            // the fold is not that of the whole log
+	answers     map[string]bool // the ids that were those of answers to an unfinished run
 	found       Verification
 }
 
@@ -158,17 +159,23 @@ func (w *verifier) fold(rec records.Record, events []run.Event) (err error) {
 	}()
 	w.log.apply(events)
 	w.log.note(rec.Seq, len(rec.Data), events)
+	for _, id := range w.log.answers() {
+		w.answers[id] = true
+	}
 	return nil
 }
 
 // compare compares the snapshot with the fold, both as a host writes them.
 func (w *verifier) compare() error {
 	w.found.Snapshot = true
-	l := w.log
-	fold := snapshot{V: version, Key: l.key, Seq: l.seq, Replied: l.replied, State: l.state, IDs: l.ids.list()}
-	if w.snap.Spoken != nil { // a host of before writes none
-		fold.Spoken = l.spoken.snapshot()
+	fold := w.log.folded()
+	if w.snap.Spoken == nil { // a host of before writes none
+		fold.Spoken = nil
 	}
+	if len(w.snap.Answers) == 0 { // the same
+		fold.Answers, fold.Brought = nil, false
+	}
+	w.forgetAnswers(fold.IDs)
 	if r := w.snap.State.Run; r != nil && r.Joined == 0 && fold.State.Run != nil { // a host of before counts none
 		same := *fold.State.Run
 		same.Joined = 0
@@ -193,6 +200,17 @@ func (w *verifier) compare() error {
 		w.defect(SnapshotDiffers, w.snap.Seq, "the snapshot of commit %d is not the fold of the log up to there: they differ from byte %d on", w.snap.Seq, common(got, want))
 	}
 	return nil
+}
+
+// forgetAnswers takes the commits from the answers of a fold that have none in the snapshot. A
+// host of before forgot them in each run of which it had a snapshot, and the snapshots that
+// follow one another keep that.
+func (w *verifier) forgetAnswers(fold []known) {
+	for i, k := range w.snap.IDs {
+		if i < len(fold) && k.Seq == 0 && k.ID == fold[i].ID && w.answers[k.ID] {
+			fold[i].Seq = 0
+		}
+	}
 }
 
 // snapshotInLog verifies that the log has the commit of the snapshot. A snapshot of

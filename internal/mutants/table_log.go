@@ -23,8 +23,8 @@ var logMutants = []mutant{
 	{
 		name: "snapshot-without-ids", breaks: "a snapshot remembers ids",
 		file: "session/snapshot.go", pkg: "./session", tests: []string{"TestSnapshotAfter64Commits", "TestLogRemembersIDs"},
-		old: `, State: l.state, IDs: l.ids.list(), room`,
-		new: `, State: l.state, room`,
+		old: `, State: l.state, IDs: l.ids.list(),`,
+		new: `, State: l.state,`,
 	},
 	{
 		name: "answer-forgotten-in-a-fresh-log", breaks: "a log that is opened knows what it has answered",
@@ -37,9 +37,14 @@ var logMutants = []mutant{
 	{
 		name: "snapshot-forgets-its-run", breaks: "a snapshot knows the inputs of the run under way",
 		file: "session/store.go", pkg: "./session", tests: []string{"TestSnapshotOfAnUnfinishedRun"},
-		old: `		l.open = inputIDs(l.state.Run.Inputs)
-`,
-		new: ``,
+		old: `append(inputIDs(l.state.Run.Inputs), snap.Answers...)`,
+		new: `snap.Answers`,
+	},
+	{
+		name: "snapshot-forgets-answers", breaks: "a snapshot knows what has answered the run under way",
+		file: "session/store.go", pkg: "./session", tests: []string{"TestSnapshotOfARunWithAnswers"},
+		old: `append(inputIDs(l.state.Run.Inputs), snap.Answers...)`,
+		new: `inputIDs(l.state.Run.Inputs)`,
 	},
 	{
 		name: "snapshot-while-owed", breaks: "a snapshot is the fold of what is stored",
