@@ -37,6 +37,9 @@ type Route struct {
 	// ordered the stop: the subject of a chat, DoorCLI, DoorAPI, DoorNATS or DoorDeadline. Empty,
 	// it is the result of a task. It counts only where a host has signed it.
 	Door string `json:"door,omitempty"`
+	// AnsweredAt is when the message was stored that a result passes on, where that is another
+	// message. It counts only where a host has signed it.
+	AnsweredAt time.Time `json:"answered_at,omitzero"`
 }
 
 // An Origin is a conversation with a person.

@@ -134,7 +134,8 @@ func (r *Runtime) isForAnother(it *message.Item) bool {
 
 // deliverAnswer brings a result to the conversation that waits for it.
 func (r *Runtime) deliverAnswer(it *message.Item) {
-	if key, ok := r.shared.Intake.Session(r.agent.Work, it); ok {
+	key, ok := r.shared.Intake.Session(r.agent.Work, it)
+	if ok && r.shared.Intake.LetPass(it, r.closed, r.shared.Yields) {
 		r.bring(it, key)
 	}
 }

@@ -62,11 +62,15 @@ func TestRunOfARemovedAgentGoesOnWhenItIsBack(t *testing.T) {
 	tests := map[string]struct {
 		timeout time.Duration
 		answer  string
+		inTime  bool // it says that it was given before the deadline
+		late    bool // it comes after the deadline
 		says    string
 		effects int64
 	}{
-		"an answer":  {timeout: time.Hour, answer: "approve", says: "It says: paid", effects: 1},
-		"a deadline": {timeout: 3 * time.Second, says: "no answer came before the deadline"},
+		"an answer":                             {timeout: time.Hour, answer: "approve", says: "It says: paid", effects: 1},
+		"an answer in time, passed on after it": {timeout: 2 * time.Second, answer: "approve", inTime: true, late: true, says: "It says: paid", effects: 1},
+		"an answer too late":                    {timeout: 2 * time.Second, answer: "approve", late: true, says: "no answer came before the deadline"},
+		"a deadline":                            {timeout: 3 * time.Second, says: "no answer came before the deadline"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -90,13 +94,19 @@ func TestRunOfARemovedAgentGoesOnWhenItIsBack(t *testing.T) {
 				return s.CachedInfo().State.LastSeq
 			}
 			set := last()
-			if tt.answer == "" {
+			if tt.answer == "" || tt.late {
 				set++ // the deadline
 			}
+			if tt.late {
+				waittest.Until(t, "the deadline is kept", func() bool { return last() > set })
+				set = last()
+			}
 			if tt.answer != "" {
-				msg, err := bus.NewMessage("agent.route.ana", bus.Route{
-					ID: "a1", Kind: bus.RouteResult, From: "op", CorrelationID: asked.Call, Text: tt.answer, Door: bus.DoorAPI,
-				})
+				route := bus.Route{ID: "a1", Kind: bus.RouteResult, From: "op", CorrelationID: asked.Call, Text: tt.answer, Door: bus.DoorAPI}
+				if tt.inTime {
+					route.AnsweredAt = asked.SentAt
+				}
+				msg, err := bus.NewMessage("agent.route.ana", route)
 				if err != nil {
 					t.Fatal(err)
 				}

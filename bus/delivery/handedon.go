@@ -33,6 +33,12 @@ const (
 	inboundAge = "72h"
 )
 
+// ReadHandedOn reads what a message was that was handed on; ok is false for any other.
+func ReadHandedOn(header nats.Header) (was HandedOn, ok bool) {
+	err := json.Unmarshal([]byte(header.Get(bus.HandedOnHeader)), &was)
+	return was, err == nil && was.Seq > 0
+}
+
 // HandOn makes the message on subject that hands d on. id names it in its stream.
 func (d *Delivery) HandOn(subject, id string, notBefore time.Time) (*nats.Msg, error) {
 	old := d.Header()
@@ -75,8 +81,9 @@ func isSeal(m jetstream.Msg) bool { return m.Headers().Get(sealHeader) != "" && 
 // lane has come with that, in the sequence of what people have written: the order in which
 // it is handed on. What only looks like it stays as it is, and is refused as it cannot be read.
 func (d *Delivery) restore() (passed uint64) {
-	header, was := (*d.msg.Load()).Headers(), HandedOn{}
-	if json.Unmarshal([]byte(header.Get(bus.HandedOnHeader)), &was) != nil || was.Seq == 0 {
+	header := (*d.msg.Load()).Headers()
+	was, ok := ReadHandedOn(header)
+	if !ok {
 		return 0
 	}
 	d.stream, d.Subject, d.Seq, d.Stored, d.NotBefore = was.Stream, was.Subject, was.Seq, was.Stored, was.NotBefore

@@ -159,6 +159,18 @@ var engineMutants = []mutant{
 		new: `	if false && fresh && slices.ContainsFunc`,
 	},
 	{
+		name: "deadline-before-the-answer", breaks: "what was answered before a deadline counts, whichever is read first",
+		file: "agents/engine/inbox.go", pkg: "./agents/engine", tests: []string{"TestAnswerInTimeCountsAfterAnOutage"},
+		old: `	if ok && r.shared.Intake.LetPass(it, r.closed, r.shared.Yields) {`,
+		new: `	if ok {`,
+	},
+	{
+		name: "answer-after-the-deadline", breaks: "what was answered after a deadline does not count",
+		file: "agents/internal/answers/answers.go", pkg: "./agents/engine", tests: []string{"TestAnswerTooLate"},
+		old: `	return call.Asked != run.ForDelegate && !answered.IsZero()`,
+		new: `	return false && call.Asked != run.ForDelegate && !answered.IsZero()`,
+	},
+	{
 		name: "excess-is-dropped", breaks: "what is past queue_max is answered with an error",
 		file: "agents/internal/conversation/conversation.go", pkg: "./agents/engine", tests: []string{"TestFullQueue", "TestFullLog"},
 		old: `	case full:

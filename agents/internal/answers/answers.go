@@ -47,7 +47,7 @@ func (c Reader) Meant(it *message.Item, r *run.Run) (sig run.Signal, ok bool) {
 	sig.By, sig.Door = message.Sender(in), it.Origin.Subject
 	if in.Answers != "" {
 		call, found := c.WaitingCall(r, in.Answers)
-		return Said(c.Book(it), sig, call, Words(in, call.Options), found && call.Asked != run.ForDelegate)
+		return Said(c.Book(it), sig, call, Words(in, call.Options), found && call.Asked != run.ForDelegate && !TooLate(call, it))
 	}
 	own := c.askedBefore(it, open)
 	if len(own) == 0 {
@@ -68,10 +68,10 @@ func Words(in *bus.Inbound, options []string) string {
 	return in.Text
 }
 
-// askedBefore are the calls that wait for a person and had asked when it came.
+// askedBefore are the calls that wait for a person, and did when it came.
 func (c Reader) askedBefore(it *message.Item, open []run.Call) (people []run.Call) {
 	for _, call := range open {
-		if call.Asked != run.ForDelegate && Before(call, it) {
+		if call.Asked != run.ForDelegate && Before(call, it) && !TooLate(call, it) {
 			people = append(people, call)
 		}
 	}
@@ -92,6 +92,13 @@ func (c Reader) OpenWith(live []run.Call, it *message.Item, left *run.Run) []run
 // Before reports whether a call had asked when it came.
 func Before(call run.Call, it *message.Item) bool {
 	return it.Origin.Guest() || it.Input.Seq > call.Newest
+}
+
+// TooLate reports whether it came after the deadline of a call that waits for a person: that
+// the deadline has yet to come to the run gives it no more time.
+func TooLate(call run.Call, it *message.Item) bool {
+	answered := it.Answered()
+	return call.Asked != run.ForDelegate && !answered.IsZero() && !ask.InTime(call, answered)
 }
 
 // WaitingCall finds the call that waits under a wait id, or under its own.
@@ -132,6 +139,9 @@ func (c Reader) routedAnswer(it *message.Item, r *run.Run) (sig run.Signal, ok b
 	case route.From == ask.FromDeadline:
 		sig, ok = Said(c.Book(it), sig, call, route.Text, true)
 		return c.byDefault(sig, call), ok
+	case TooLate(call, it):
+		it.Unfit = ask.ErrTooLate
+		return sig, false
 	case call.Asked != run.ForDelegate:
 		sig, ok = Said(c.Book(it), sig, call, strings.TrimSpace(route.Text+" "+route.Scope), it.ThroughDoor())
 		sig.Args = route.Args

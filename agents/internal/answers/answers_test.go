@@ -57,6 +57,19 @@ var (
 	task     = run.Call{ID: "c3", Wait: "t3", Name: "delegate", Asked: run.ForDelegate, To: "ben"}
 )
 
+var deadline = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func until(call run.Call) run.Call {
+	call.Deadline = deadline
+	return call
+}
+
+// stored is it as it came so long after the deadline.
+func stored(it *message.Item, after time.Duration) *message.Item {
+	it.Stored = deadline.Add(after)
+	return it
+}
+
 func waiting(calls ...run.Call) *run.Run { return &run.Run{ID: "r1", Calls: calls} }
 
 func idOf(call run.Call) string { return reader().WaitID("r1", call) }
@@ -92,6 +105,11 @@ func TestAnswerOfAPerson(t *testing.T) {
 		"names a task":             {run: waiting(task), in: naming(said("done"), idOf(task))},
 		"always, from the chat":    {run: waiting(approval), in: said("approve always")},
 		"edits":                    {run: waiting(question), in: editing(said("blue"))},
+		"in time":                  {run: waiting(until(question)), in: stored(said("blue"), 0), kind: run.Answered, call: "c2", says: "blue"},
+		"too late":                 {run: waiting(until(question)), in: stored(said("blue"), time.Second)},
+		"too late, by name":        {run: waiting(until(approval)), in: stored(naming(said("approve"), idOf(approval)), time.Second)},
+		"too late for one of two":  {run: waiting(until(question), numbers), in: stored(said("2"), time.Second), kind: run.Answered, call: "c4", says: "2"},
+		"too late, yet it stops":   {run: waiting(until(question)), in: stored(said("/stop"), time.Second), kind: run.Abort},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -233,5 +251,39 @@ func TestNoAnswer(t *testing.T) {
 		if e.Code != llm.CodeValidation || !strings.Contains(e.Message, want) {
 			t.Errorf("got %+v, want %q", e, want)
 		}
+	}
+}
+
+// What is passed on counts by when it was said, where a host says so.
+func TestRoutedAnswerInTime(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		answered time.Duration // after the deadline; 0: it is not told
+		subject  string
+		unsigned bool
+		want     bool
+	}{
+		"by itself":                {},
+		"passed on":                {answered: -time.Second, want: true},
+		"passed on, said too late": {answered: time.Second},
+		"as a program says":        {answered: -time.Second, unsigned: true},
+		"kept for its agent":       {subject: "agent.due.ana", want: true},
+		"kept, said too late":      {subject: "agent.due.ana", answered: time.Second},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			route := bus.Route{From: "cli", Door: bus.DoorCLI, CorrelationID: idOf(approval), Text: "approve"}
+			if tt.answered != 0 {
+				route.AnsweredAt = deadline.Add(tt.answered)
+			}
+			it := stored(routed(route), time.Minute)
+			it.Signed = !tt.unsigned
+			if tt.subject != "" {
+				it.Origin.Subject = tt.subject
+			}
+			if _, ok := reader().Answer(it, waiting(until(approval))); ok != tt.want {
+				t.Errorf("it counts: %v, want %v", ok, tt.want)
+			}
+		})
 	}
 }

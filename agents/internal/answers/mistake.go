@@ -25,6 +25,11 @@ func (c Reader) NoAnswer(it *message.Item, asked string, options []string) *run.
 	return c.Mistake(it, "not_an_answer")
 }
 
+// ExpiredCall is Expired for a call of a run of this conversation.
+func (c Reader) ExpiredCall(it *message.Item, call run.Call) *run.Error {
+	return c.Expired(it, agents.Waiting{Tool: call.Name, Kind: call.Asked, Prompt: call.Prompt})
+}
+
 // Expired tells a person that what they say to a question of another run comes after its
 // deadline.
 func (c Reader) Expired(it *message.Item, w agents.Waiting) *run.Error {

@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -102,6 +103,19 @@ func (s *Store) Postpone(ctx context.Context, w Waiting, header nats.Header, dat
 		return fmt.Errorf("keep the answer to a question: %w", err)
 	}
 	return nil
+}
+
+// HasPostponed reports whether an answer to w is to come again: one that came for it before.
+func (s *Store) HasPostponed(ctx context.Context, w Waiting) (bool, error) {
+	rec, err := s.Reader.Last(ctx, bus.SchedulesStream, schedule(w.ID))
+	if errors.Is(err, records.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for the answer to a question: %w", err)
+	}
+	route, err := bus.ReadRoute(rec.Data)
+	return err == nil && route.From != FromDeadline, nil
 }
 
 // scheduled has the server send a message to the agent at the deadline of w.

@@ -135,6 +135,17 @@ func (w Waiting) reminder() time.Time {
 	return w.Deadline.UTC().Add(time.Second - 1)
 }
 
+// InTime reports whether what was stored at a time came before the server answers in the place
+// of who was asked.
+func (w Waiting) InTime(stored time.Time) bool {
+	return w.Deadline.IsZero() || !stored.After(w.reminder().Truncate(time.Second))
+}
+
+// InTime is that of a call of a run.
+func InTime(call run.Call, stored time.Time) bool {
+	return Waiting{Kind: call.Asked, Deadline: call.Deadline}.InTime(stored)
+}
+
 // Deadline is that of an agent whose asker waits until end, or the next whole
 // second: the timer of the asker knows no parts of one. So no agent has less time than was
 // said; and the asker, whose timer rings first, learns that no answer came, not
@@ -145,6 +156,9 @@ func Deadline(end time.Time) time.Time {
 
 // ErrNotWaiting means that nothing waits under an id.
 var ErrNotWaiting = errors.New("nothing waits for this answer; it may have been given already")
+
+// ErrTooLate tells that an answer came after the deadline of what it answers.
+var ErrTooLate = errors.New("the deadline of this question had passed when the answer came, so it has no effect; limits.approval_timeout is how long a question waits")
 
 // Read reads what waits under id.
 func Read(ctx context.Context, js jetstream.JetStream, id string) (Waiting, error) {

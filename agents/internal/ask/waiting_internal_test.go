@@ -21,6 +21,9 @@ func TestNobodyIsAnsweredForTooEarly(t *testing.T) {
 			if late := at.Sub(end); err != nil || late < 0 || late >= time.Second {
 				t.Errorf("%s: answered %s after %s, %v", w.Kind, late, end, err)
 			}
+			if !w.InTime(at) || w.InTime(at.Add(1)) {
+				t.Errorf("%s: in time is not what comes before %s", w.Kind, at)
+			}
 			if w.Kind == run.ForDelegate && w.Deadline.Sub(at) < time.Second/2 {
 				t.Errorf("cut off at %s, answered for at %s", w.Deadline, at)
 			}

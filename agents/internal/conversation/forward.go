@@ -3,6 +3,7 @@ package conversation
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,7 +84,7 @@ func (c *Conversation) forward(journal *session.Log, it *message.Item) bool {
 	}
 	in := it.Origin.Inbound
 	asked := c.reader().AskedHere(ctx, it)
-	w, sig, fits := c.reader().MeantElsewhere(it, journal.State().Run, asked)
+	w, sig, fits := c.meantElsewhere(journal, it, asked)
 	switch {
 	case !fits && in.Answers != "" && len(asked) > 0:
 		c.refuse(journal, it, c.reader().NoAnswer(it, asked[0].Kind, asked[0].Options))
@@ -91,7 +92,7 @@ func (c *Conversation) forward(journal *session.Log, it *message.Item) bool {
 	case !fits:
 		return false
 	}
-	if !w.Deadline.IsZero() && time.Now().After(w.Deadline) { // the agent has yet to see that
+	if !w.InTime(it.Stored) { // the agent has yet to see that
 		c.refuse(journal, it, c.reader().Expired(it, w))
 		return true
 	}
@@ -107,7 +108,7 @@ func (c *Conversation) forward(journal *session.Log, it *message.Item) bool {
 			sig.Answer = strings.TrimSpace(s.Origin.Inbound.Text)
 		}
 	}
-	msg, err := w.Answer(bus.Route{ID: it.Input.ID, From: message.Sender(in), Text: sig.Answer, Scope: sig.Scope, Door: it.Origin.Subject})
+	msg, err := w.Answer(bus.Route{ID: it.Input.ID, From: message.Sender(in), Text: sig.Answer, Scope: sig.Scope, Door: it.Origin.Subject, AnsweredAt: it.Stored.UTC()})
 	if err == nil {
 		err = c.passOn(it, w.ID, msg)
 	}
@@ -123,6 +124,32 @@ func (c *Conversation) forward(journal *session.Log, it *message.Item) bool {
 		c.noted(journal, it, c.passedTo(it, w.ID))
 	}
 	return true
+}
+
+// meantElsewhere picks the one of asked that an input answers: one whose deadline has passed
+// only where it is for no other. Any text that comes so late is a message like others.
+func (c *Conversation) meantElsewhere(journal *session.Log, it *message.Item, asked []agents.Waiting) (w agents.Waiting, sig run.Signal, fits bool) {
+	left := journal.State().Run
+	open, over := split(asked, func(w agents.Waiting) bool { return w.InTime(it.Stored) })
+	if w, sig, fits = c.reader().MeantElsewhere(it, left, open); fits || len(over) == 0 {
+		return w, sig, fits
+	}
+	if it.Origin.Inbound.Answers == "" {
+		over = slices.DeleteFunc(over, func(w agents.Waiting) bool { return w.Kind == run.ForQuestion && len(w.Options) == 0 })
+	}
+	return c.reader().MeantElsewhere(it, left, over)
+}
+
+// split are those of a list that are, and those that are not.
+func split(list []agents.Waiting, is func(agents.Waiting) bool) (yes, no []agents.Waiting) {
+	for _, w := range list {
+		if is(w) {
+			yes = append(yes, w)
+		} else {
+			no = append(no, w)
+		}
+	}
+	return yes, no
 }
 
 // passOn publishes what an input means to a call that waits under that id.

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -24,7 +25,8 @@ import (
 // message that is no answer goes to the log.
 type suspension struct {
 	suspended bool
-	noticed   bool // a person was told about it
+	noticed   bool      // a person was told about it
+	reminded  time.Time // when a deadline that has passed was set again; only its work touches this
 }
 
 // errSuspended ends the work on a run that is suspended.
@@ -88,6 +90,7 @@ func (c *Conversation) workSuspended(journal *session.Log, left *run.Run) {
 				return
 			}
 		}
+		t.remindAgain(left, it)
 		switch err := c.keepWaiting(journal, left, it); {
 		case errors.Is(err, errOutdated):
 			c.reread()
@@ -142,11 +145,7 @@ func (c *Conversation) keepWaiting(journal *session.Log, left *run.Run, it *mess
 	case it.Origin.Inbound != nil && c.forward(journal, it):
 		c.unqueue(it)
 	case it.Origin.Inbound != nil && it.Origin.Inbound.Answers != "":
-		if call, waits := c.reader().WaitingCall(left, it.Origin.Inbound.Answers); waits && call.Asked != run.ForDelegate {
-			c.refuse(journal, it, c.reader().NoAnswer(it, call.Asked, call.Options))
-		} else {
-			c.refuse(journal, it, c.reader().Mistake(it, "no_open_question"))
-		}
+		c.refuse(journal, it, c.noAnswer(left, it))
 	case c.reader().ForAnother(it, left): // which hears it too
 		c.unqueue(it)
 		it.Delivery.Done()
@@ -156,6 +155,39 @@ func (c *Conversation) keepWaiting(journal *session.Log, left *run.Run, it *mess
 		c.waitBehind(journal, left, it)
 	}
 	return nil
+}
+
+// noAnswer says why an input is no answer to what it names.
+func (c *Conversation) noAnswer(left *run.Run, it *message.Item) *run.Error {
+	call, waits := c.reader().WaitingCall(left, it.Origin.Inbound.Answers)
+	switch {
+	case !waits || call.Asked == run.ForDelegate:
+		return c.reader().Mistake(it, "no_open_question")
+	case answers.TooLate(call, it):
+		return c.reader().ExpiredCall(it, call)
+	}
+	return c.reader().NoAnswer(it, call.Asked, call.Options)
+}
+
+// remindEvery is how often what comes after a deadline has it set again, at most.
+const remindEvery = time.Minute
+
+// remindAgain has the deadlines come that had passed when an input came: the run waits for
+// them alone, and one of them may be lost. An answer that was kept for the agent while it was
+// removed has taken the place of its deadline.
+func (t *runner) remindAgain(left *run.Run, it *message.Item) {
+	for _, call := range left.Open() {
+		kept := it.Interjects() && it.Origin.Due() && it.Origin.Route.From != ask.FromDeadline && it.Origin.Route.CorrelationID == t.c.WaitID(t.ID, call)
+		if !kept && (!answers.TooLate(call, it) || time.Since(t.c.reminded) < remindEvery) {
+			continue
+		}
+		t.c.reminded = time.Now()
+		ctx, cancel := context.WithTimeout(t.Agent.Work, 10*time.Second)
+		if err := t.tools.Remind(ctx, call); err != nil {
+			t.Log().Warn().Err(err).Msg("set a deadline that has passed again: failed")
+		}
+		cancel()
+	}
 }
 
 // waitBehind has an input wait in the log for the end of the run that waits,
@@ -219,7 +251,12 @@ func (c *Conversation) turnDown(it *message.Item, left *run.Run) {
 // notice says to a person, once, what their message has to wait for.
 func (c *Conversation) notice(it *message.Item, left *run.Run) {
 	text, book := c.Texts().Say("waiting"), c.Book(it)
-	if calls := left.Open(); len(calls) > 0 {
+	calls := left.Open()
+	late := func(call run.Call) bool { return answers.TooLate(call, it) }
+	if calls = slices.DeleteFunc(calls, late); len(calls) == 0 && len(left.Open()) > 0 {
+		return // the deadline tells
+	}
+	if len(calls) > 0 {
 		text = waitingFor(book, calls[0])
 		if calls[0].Asked == run.ForDelegate {
 			text = book.Say("waiting_for_agent", "agent", profile.Title(calls[0].To))

@@ -3,6 +3,7 @@ package intake
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -70,7 +71,7 @@ func (e UnservedEnder) End(ctx context.Context, msg lanes.Message, done func()) 
 	case o.Trigger() == run.ByHeartbeat: // nothing is lost
 		done()
 	case o.Route != nil && o.Route.Kind == bus.RouteResult:
-		e.keep(ctx, m, o.Route.CorrelationID, done)
+		e.keep(ctx, m, o.Route, done)
 	case e.answered(ctx, m, o):
 		done()
 	default:
@@ -91,20 +92,37 @@ const (
 )
 
 // keep has an answer, a result or a deadline come again while a run of the agent waits for
-// it. What was not sent by a host or an operator, or is for nothing, needs no end.
-func (e UnservedEnder) keep(ctx context.Context, m unserved, id string, done func()) {
+// it. What was not sent by a host or an operator, or is for nothing, needs no end; nor does what
+// came after the deadline, which is kept itself.
+func (e UnservedEnder) keep(ctx context.Context, m unserved, route *bus.Route, done func()) {
 	if !bus.HostSubject(m.Subject) && !e.Parts.Publisher.Signer().Verify(m.Subject, m.Header, m.Data) {
 		done()
 		return
 	}
-	w, err := ask.Read(ctx, e.Parts.JS, id)
+	w, err := ask.Read(ctx, e.Parts.JS, route.CorrelationID)
 	if errors.Is(err, ask.ErrNotWaiting) {
 		done()
 		return
 	}
+	if err == nil && m.tooLate(route, w) {
+		e.Parts.Tell(route, ask.ErrTooLate)
+		done()
+		return
+	}
+	answered, data := false, m.Data
+	if err == nil && route.From == ask.FromDeadline {
+		answered, err = e.Parts.Asks.HasPostponed(ctx, w)
+	}
+	if answered { // before the deadline, as later ones are not kept
+		done()
+		return
+	}
+	if err == nil {
+		data, err = m.dated(route)
+	}
 	age := time.Since(w.AskedAt)
 	if err == nil && age < keptFor {
-		err = e.Parts.Asks.Postpone(ctx, w, m.Header, m.Data, time.Now().Add(min(max(age/8, keptAtLeast), keptAtMost)))
+		err = e.Parts.Asks.Postpone(ctx, w, m.Header, data, time.Now().Add(min(max(age/8, keptAtLeast), keptAtMost)))
 		if err == nil {
 			done()
 			return
@@ -114,6 +132,27 @@ func (e UnservedEnder) keep(ctx context.Context, m unserved, id string, done fun
 		e.Parts.Log.Warn().Err(err).Str("agent", m.Agent).Msg("keep an answer for an agent that is not configured: failed")
 	}
 	e.bury(m, e.notConfigured(m.Agent), done)
+}
+
+// tooLate reports whether it is an answer that came after the deadline of w.
+func (m unserved) tooLate(route *bus.Route, w ask.Waiting) bool {
+	if route.From == ask.FromDeadline || w.Kind == run.ForDelegate || bus.HostSubject(m.Subject) {
+		return false
+	}
+	if !route.AnsweredAt.IsZero() {
+		return !w.InTime(route.AnsweredAt)
+	}
+	return !w.InTime(m.Stored)
+}
+
+// dated is the payload of a result with the time when it came, which is to be kept.
+func (m unserved) dated(route *bus.Route) ([]byte, error) {
+	if route.From == ask.FromDeadline || !route.AnsweredAt.IsZero() || bus.HostSubject(m.Subject) {
+		return m.Data, nil
+	}
+	kept := *route
+	kept.AnsweredAt = m.Stored.UTC()
+	return json.Marshal(kept)
 }
 
 // answered reports whether the agent, before it was removed, has answered the message:

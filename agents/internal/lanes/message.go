@@ -15,6 +15,7 @@ type Message struct {
 	Agent   string
 	Subject string
 	Seq     uint64
+	Stored  time.Time
 	Header  nats.Header
 	Data    []byte
 	Named   string // the agent that it names, where that is not bound to its channel
@@ -29,7 +30,7 @@ const endWithin = 10 * time.Second
 
 // messageOf is a message that a lane has brought.
 func messageOf(agent string, d *delivery.Delivery) Message {
-	return Message{Agent: agent, Subject: d.Subject, Seq: d.Seq, Header: ownHeader(d.Header()), Data: d.Data()}
+	return Message{Agent: agent, Subject: d.Subject, Seq: d.Seq, Stored: d.Stored, Header: ownHeader(d.Header()), Data: d.Data()}
 }
 
 // Served is what the hosts of a fleet serve.

@@ -126,7 +126,7 @@ func (s *Set) endOrphansOf(ctx context.Context, stream jetstream.Stream, subject
 		}
 		left, ok := patience(rec)
 		if ok && left <= 0 {
-			due = append(due, Message{Agent: agent, Subject: rec.Subject, Seq: rec.Seq, Header: ownHeader(rec.Header), Data: rec.Data})
+			due = append(due, Message{Agent: agent, Subject: rec.Subject, Seq: rec.Seq, Stored: rec.Time, Header: ownHeader(rec.Header), Data: rec.Data})
 		} else if ok {
 			wait = min(wait, left)
 		}

@@ -175,6 +175,19 @@ func (it *Item) IsFrom(approvers []string) bool {
 	return slices.Contains(approvers, channel+"/"+Sender(it.Origin.Inbound))
 }
 
+// Answered is when the answer was stored that it brings, by the clock of its stream; zero for
+// what only the log holds, and where that is not known.
+func (it *Item) Answered() time.Time {
+	switch route := it.Origin.Route; {
+	case route == nil:
+	case it.Signed && !route.AnsweredAt.IsZero():
+		return route.AnsweredAt
+	case it.Origin.Due(): // it was kept for its agent, by a host that did not note when it came
+		return time.Time{}
+	}
+	return it.Stored
+}
+
 // ThroughDoor reports whether a result is what a person or the clock says. Hosts of
 // version 0.1 did not tell.
 func (it *Item) ThroughDoor() bool { return it.Origin.Route.Door != "" || it.Old }

@@ -16,13 +16,7 @@ import (
 // Ask puts a question to the person or the agent that it is for. It is done again after a
 // restart, and then changes nothing: everything in it has a name of its own.
 func (t *Caller) Ask(ctx context.Context, call run.Call) error {
-	w := agents.Waiting{
-		ID: t.WaitID(t.ID, call), Agent: t.Agent.ID, Session: string(t.Key), Run: t.ID,
-		Call: call.ID, Kind: call.Asked, Tool: call.Name, Prompt: call.Prompt, Options: call.Options, To: call.To,
-		Number: call.Number, AskedAt: call.AskedAt, Deadline: call.Deadline, Origin: t.Person(),
-		Model: t.LastModel(), Host: t.Agent.Parts.Host, Approvers: t.Agent.Now().Config.Approvers,
-	}
-	w.Notified = call.Asked == run.ForApproval && t.notifies()
+	w := t.waiting(call)
 	if call.Asked == run.ForDelegate {
 		if err := t.handOver(ctx, w, call.Context); err != nil {
 			return err
@@ -40,6 +34,22 @@ func (t *Caller) Ask(ctx context.Context, call run.Call) error {
 	}
 	crash.Point("after-ask")
 	return nil
+}
+
+// waiting is a call that waits, as other sessions and hosts know it.
+func (t *Caller) waiting(call run.Call) agents.Waiting {
+	return agents.Waiting{
+		ID: t.WaitID(t.ID, call), Agent: t.Agent.ID, Session: string(t.Key), Run: t.ID,
+		Call: call.ID, Kind: call.Asked, Tool: call.Name, Prompt: call.Prompt, Options: call.Options, To: call.To,
+		Number: call.Number, AskedAt: call.AskedAt, Deadline: call.Deadline, Origin: t.Person(),
+		Model: t.LastModel(), Host: t.Agent.Parts.Host, Approvers: t.Agent.Now().Config.Approvers,
+		Notified: call.Asked == run.ForApproval && t.notifies(),
+	}
+}
+
+// Remind has the deadline of a call come, also one that has passed.
+func (t *Caller) Remind(ctx context.Context, call run.Call) error {
+	return t.Agent.Parts.Asks.Remind(ctx, t.waiting(call), call.Default, t.Trace.Set)
 }
 
 // waitFor turns what a tool waits for into what the machine waits for: a person's answer, or
