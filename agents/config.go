@@ -26,7 +26,7 @@ type Config struct {
 	Tools            []string  `yaml:"tools,omitempty" json:"tools,omitempty"`
 	Delegates        []string  `yaml:"delegates,omitempty" json:"delegates,omitempty"`
 	Accepts          Selection `yaml:"accepts,omitempty" json:"accepts,omitzero"` // agents that may ask it; nil: all
-	// Approvers are who may approve what the agent asks, from whichever chat, each as
+	// Approvers are who may approve what the agent asks, from whichever chat that is read, each as
 	// <channel>[.<instance>]/<from>; none: the chat that was asked.
 	Approvers []string `yaml:"approvers,omitempty" json:"approvers,omitempty"`
 	// Notify is NotifyApprovers when each of them hears of each approval in their own chat.

@@ -242,6 +242,8 @@ func (k *checker) checkApprovers(at string, a Agent) {
 			k.Fault(p, "approver %s: want <channel>[.<instance>]/<from>, such as telegram.sales/42", k.Quote(p))
 		case !k.received(channel):
 			k.warn(p, "no agent is bound to %s, so approver %s cannot answer there; bind one", channel, k.Quote(p))
+		case k.denied(channel, from):
+			k.warn(p, "senders.deny of %s has approver %s, who is not asked there and cannot answer; take them out of one of the two", channel, k.Quote(p))
 		}
 	}
 }

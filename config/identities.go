@@ -2,8 +2,10 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"agenthost/agents"
 	"agenthost/internal/identity"
 	"agenthost/internal/yamldoc"
 	"agenthost/session"
@@ -45,13 +47,24 @@ func (k *checker) checkIdentities() {
 
 // received reports whether an agent is bound to <channel>[.<instance>], or may be.
 func (k *checker) received(place string) bool {
+	return len(k.bindingsTo(place)) > 0 || k.ids == nil || k.partial
+}
+
+// bindingsTo are those of all agents that take the messages of an account.
+func (k *checker) bindingsTo(place string) (list []agents.Binding) {
 	channel, instance, _ := strings.Cut(place, ".")
 	for _, a := range k.c.Agents {
 		for _, b := range a.Channels {
 			if b.Channel == channel && (b.Instance == instance || b.Instance == "*" && instance != "") {
-				return true
+				list = append(list, b)
 			}
 		}
 	}
-	return k.ids == nil || k.partial
+	return list
+}
+
+// denied reports whether no agent that is bound to an account takes anything of a sender.
+func (k *checker) denied(place, from string) bool {
+	list := k.bindingsTo(place)
+	return len(list) > 0 && !slices.ContainsFunc(list, func(b agents.Binding) bool { return !slices.Contains(b.Senders.Deny, from) })
 }

@@ -77,6 +77,22 @@ func TestIdentityOfAnUnboundChannel(t *testing.T) {
 	}
 }
 
+func TestApproverWhoIsDenied(t *testing.T) {
+	const bound = "models: {m: {provider: echo}}\nagents: [{id: ana, model: m, approvers: [boss/b], channels: [{channel: boss, senders: "
+	for senders, want := range map[string][]string{
+		"{deny: [b]}":  {`2:42: senders.deny of boss has approver "boss/b", who is not asked there and cannot answer; take them out of one of the two`},
+		"{allow: [c]}": nil,
+	} {
+		var got []string
+		for _, p := range parse(t, bound+senders+"}]}]\n").Warnings {
+			got = append(got, strings.TrimPrefix(p.String(), "agenthost.yaml:"))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got  %q\nwant %q", senders, got, want)
+		}
+	}
+}
+
 func TestApproverOfAnUnboundChannel(t *testing.T) {
 	c := parse(t, "models: {m: {provider: echo}}\nagents: [{id: ana, model: m, channels: [web], approvers: [web/a, boss/b]}]\n")
 	var got []string

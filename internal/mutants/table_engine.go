@@ -171,6 +171,12 @@ var engineMutants = []mutant{
 		new: `	return false && call.Asked != run.ForDelegate && !answered.IsZero()`,
 	},
 	{
+		name: "stranger-approves", breaks: "a stranger approves only what names them as an approver",
+		file: "agents/internal/intake/approver.go", pkg: "./agents/engine", tests: []string{"TestApproverWhoMayNotWrite"},
+		old: `return w.Kind == run.ForApproval && it.IsFrom(w.Approvers) }`,
+		new: `return w.Kind == run.ForApproval }`,
+	},
+	{
 		name: "excess-is-dropped", breaks: "what is past queue_max is answered with an error",
 		file: "agents/internal/conversation/conversation.go", pkg: "./agents/engine", tests: []string{"TestFullQueue", "TestFullLog"},
 		old: `	case full:

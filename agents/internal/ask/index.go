@@ -180,6 +180,16 @@ func (q *Index) Session(id string) (key session.Key, ok bool) {
 	return key, ok
 }
 
+// Knows reports whether anything waits under id, once that is known or done is closed.
+func (q *Index) Knows(done <-chan struct{}, id string) bool {
+	select {
+	case <-q.known:
+	case <-done:
+	}
+	_, ok := q.Session(id)
+	return ok
+}
+
 // AtWork are the ids of what the tools of a session have asked while they run, once that is
 // known; none when done is closed before.
 func (q *Index) AtWork(done <-chan struct{}, key session.Key) (ids []string) {

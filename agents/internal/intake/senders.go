@@ -52,17 +52,30 @@ func (i *Intake) mayWrite(it *message.Item) bool {
 		it.Delivery.Done()
 		return false
 	}
+	if i.mayApprove(it) {
+		i.Busy.Go(func() {
+			if !i.approve(it) {
+				i.turnAway(it)
+			}
+		})
+		return false
+	}
+	i.turnAway(it)
+	return false
+}
+
+// turnAway is done with a stranger's message: they may be told why.
+func (i *Intake) turnAway(it *message.Item) {
 	if i.Now().Shadow() {
 		it.Delivery.Done()
-		return false
+		return
 	}
-	notice, ok := i.Parts.Pairings.Notice(i.person(it), s.Pairing)
+	notice, ok := i.Parts.Pairings.Notice(i.person(it), it.Binding.Senders.Pairing)
 	if !ok {
 		it.Delivery.Done()
-		return false
+		return
 	}
 	i.Busy.Go(func() { i.tellStranger(it, notice) })
-	return false
 }
 
 func (i *Intake) judge(it *message.Item) senders.Verdict {

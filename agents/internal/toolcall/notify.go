@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,10 @@ func (t *Caller) notifyApprovers(ctx context.Context, w agents.Waiting) error {
 		return fmt.Errorf("look up what is waited for: %w", err)
 	}
 	for _, who := range w.Approvers {
+		if t.denies(who) {
+			parts.Few.Warn().Str("agent", w.Agent).Str("approver", who).Msg("approver is not asked: senders.deny of that channel has them; take them out of it")
+			continue
+		}
 		msg, err := t.approvalFor(w, who)
 		if err != nil {
 			return err
@@ -50,6 +55,14 @@ func (t *Caller) notifyApprovers(ctx context.Context, w agents.Waiting) error {
 		}
 	}
 	return nil
+}
+
+// denies reports whether the agent's binding to the channel of an approver denies them: they
+// hear nothing there, and nothing that they say counts.
+func (t *Caller) denies(who string) bool {
+	account, from, _ := strings.Cut(who, "/")
+	b := t.Agent.Now().Binding(bus.InboundPrefix + account)
+	return b != nil && slices.Contains(b.Senders.Deny, from)
 }
 
 // approvalFor is the approval as one of the approvers gets it; nil for the one who was
