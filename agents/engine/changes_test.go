@@ -315,6 +315,67 @@ func TestCollectedMessagesAreChanged(t *testing.T) {
 	}, func(a *actor) { a.cfg.Channels[0].Queue = "collect" })
 }
 
+// Of two edits of one message the newer counts, wherever both and the message are kept, and
+// whether the host dies between them.
+func TestNewerEditCountsWhereverItIsKept(t *testing.T) {
+	collect := func(a *actor) { a.cfg.Channels[0].Queue = "collect" }
+	held := func(ids ...string) func(w *crashWorld) {
+		return func(w *crashWorld) {
+			w.model.hold("m00")
+			w.tell("m00")
+			w.pass()
+			w.tell(ids...)
+		}
+	}
+	tests := map[string]struct {
+		more    []func(*actor)
+		wait    func(w *crashWorld) // until m33 waits
+		crashes []string            // none, between the edits, after them
+	}{
+		"in memory":  {nil, held("m33"), []string{"", "between", "after"}},
+		"in the log": {nil, func(w *crashWorld) { w.fill(1) }, []string{"", "between", "after"}},
+		// After a crash before the second edit all would be taken together.
+		"collected": {[]func(*actor){collect}, held("m33", "m34"), []string{"", "after"}},
+	}
+	for name, tt := range tests {
+		for _, crash := range tt.crashes {
+			t.Run(name+" "+crash, func(t *testing.T) {
+				inCrashWorld(t, func(w *crashWorld) {
+					again := func(now string) {
+						w.pass()
+						if crash == now {
+							w.crash()
+							w.model.hold("m00")
+							w.begin()
+							w.pass()
+						}
+					}
+					tt.wait(w)
+					w.pass()
+					w.alter(bus.Inbound{ID: "e1", Edits: "m33", Text: "older"})
+					again("between")
+					w.alter(bus.Inbound{ID: "e2", Edits: "m33", Text: "newer"})
+					again("after")
+					w.model.release("m00")
+					w.pass()
+					var taken []string
+					for _, e := range w.committed(run.Started) {
+						for _, in := range e.Inputs {
+							if in.ID == "m33" {
+								taken = append(taken, string(in.Envelope))
+							}
+						}
+					}
+					if len(taken) == 0 || slices.ContainsFunc(taken, func(s string) bool { return !strings.Contains(s, "newer") }) {
+						t.Errorf("the message was taken as %q, want the newer edit of it", taken)
+					}
+					w.settled()
+				}, tt.more...)
+			})
+		}
+	}
+}
+
 // A copy of a message that is collected already does not end the collecting.
 func TestCopiesAreCollected(t *testing.T) {
 	inCrashWorld(t, func(w *crashWorld) {

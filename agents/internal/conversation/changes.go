@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"agenthost/agents/internal/mailbox"
 	"agenthost/agents/internal/message"
 	"agenthost/run"
 	"agenthost/session"
@@ -112,7 +113,9 @@ func (c *Conversation) edited(items []*message.Item) []*message.Item {
 		}
 	}
 	for _, it := range messages {
-		for _, edit := range slices.Concat(items, c.ChangedIn(it)) {
+		all := slices.Concat(items, c.ChangedIn(it))
+		slices.SortStableFunc(all, mailbox.Older) // the newest has the last word
+		for _, edit := range all {
 			same := func(other *message.Item) bool { return other.Input.ID == edit.Input.ID }
 			if !edit.ChangesOf(it) || slices.ContainsFunc(edits, same) { // it has come twice
 				continue

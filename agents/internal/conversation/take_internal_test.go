@@ -105,3 +105,28 @@ func TestEditThatCannotBeMadeIsRefused(t *testing.T) {
 		t.Errorf("refused are %d, the edit with %+v", len(c.refusals), edit.Refusal)
 	}
 }
+
+// Of two edits of one message the newer counts, also where a run that broke off has left them
+// before it.
+func TestNewerEditCounts(t *testing.T) {
+	t.Parallel()
+	for _, order := range [][]int{{0, 1, 2}, {1, 2, 0}, {2, 1, 0}, {1, 0, 2}, {2, 0, 1}, {0, 2, 1}} {
+		c, _ := busyConversation(t, 0)
+		journal, err := c.Agent.Parts.Store.Open(t.Context(), "ana", c.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.journal = journal
+		all := []*message.Item{chatMessage(1, "a"), chatMessage(2, "older"), chatMessage(3, "newer")}
+		all[1].Origin.Inbound.Edits, all[2].Origin.Inbound.Edits = all[0].Input.ID, all[0].Input.ID
+		all[0].Input.Envelope = json.RawMessage(`{"text":"a"}`)
+		for _, i := range order {
+			put(c, all[i])
+		}
+		c.running = true
+		items, err := c.take(journal)
+		if err != nil || len(items) != 3 || all[0].Origin.Inbound.Text != "newer" {
+			t.Errorf("in the order %v: the run has %d inputs and is told %q, %v", order, len(items), all[0].Origin.Inbound.Text, err)
+		}
+	}
+}

@@ -2,6 +2,7 @@
 package mailbox
 
 import (
+	"cmp"
 	"slices"
 	"sync/atomic"
 
@@ -122,15 +123,20 @@ func (m *Mailbox) LastTurn(it *message.Item) int {
 	return at
 }
 
-// ChangedIn are those of the queue that change it, in the order they came.
+// ChangedIn are those of the queue that change it, in the order they came. A run that broke off
+// may have left them in another.
 func (m *Mailbox) ChangedIn(it *message.Item) (list []*message.Item) {
 	for _, other := range m.Queue {
 		if other.ChangesOf(it) {
 			list = append(list, other)
 		}
 	}
+	slices.SortStableFunc(list, Older)
 	return list
 }
+
+// Older compares two messages of one stream by when they came.
+func Older(a, b *message.Item) int { return cmp.Compare(a.Input.Seq, b.Input.Seq) }
 
 // HasChanges reports whether the queue has any input that changes another.
 func (m *Mailbox) HasChanges() bool { return m.changing > 0 }
