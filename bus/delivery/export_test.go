@@ -12,6 +12,3 @@ const MaxHeldBytes = maxHeldBytes
 
 // TakenOver makes l as it is after a takeover that has nothing delivered again.
 func (l *Lane) TakenOver() { l.progress.restart() }
-
-// FirstOwed is the lowest sequence that the server owes to l, 0 where it owes none.
-func (l *Lane) FirstOwed() uint64 { return l.held.firstOwed() }

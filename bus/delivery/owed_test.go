@@ -119,21 +119,3 @@ func skipped(t *testing.T, h *host, js jetstream.JetStream) {
 		t.Fatal(err)
 	}
 }
-
-// What waited too long to be handed out comes again: such a copy of what is acknowledged by then is
-// not owed, and the consumer is not reset for it.
-func TestCopyIsNotOwed(t *testing.T) {
-	bustest.Bubble(t, func(t *testing.T) {
-		js, h := miscounted(t)
-		each(h.want(numbers(1, 3)...), (*delivery.Delivery).Done)
-		h.Burden(delivery.MaxHeldBytes + 1)
-		bustest.Publish(t, js, web, numbers(4, 23)...)
-		slow := h.want(numbers(4, 23)...)
-		h.Burden(-delivery.MaxHeldBytes - 1)
-		each(slow, (*delivery.Delivery).Done)
-		copies := h.take(1)
-		if h.FirstOwed() != 0 {
-			t.Errorf("%d is owed, as %v came again", h.FirstOwed(), describe(copies))
-		}
-	})
-}
