@@ -223,12 +223,19 @@ func TestApproval(t *testing.T) {
 func (w *world) settled() {
 	w.t.Helper()
 	w.eventually("nothing held", func() bool {
-		for _, stream := range bus.LaneStreams() {
-			for n := range 4 {
-				c, err := w.bus.JS.Consumer(w.t.Context(), stream, delivery.LaneName(n))
-				if err == nil && c.CachedInfo().NumAckPending+int(c.CachedInfo().NumPending) > 0 {
+		for _, name := range bus.LaneStreams() {
+			stream, err := w.bus.JS.Stream(w.t.Context(), name)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			list := stream.ListConsumers(w.t.Context())
+			for c := range list.Info() {
+				if delivery.OfLane(c.Config) && c.NumAckPending+int(c.NumPending) > 0 {
 					return false
 				}
+			}
+			if err := list.Err(); err != nil {
+				w.t.Fatal(err)
 			}
 		}
 		return true
