@@ -245,3 +245,10 @@ func (in *Inbox) SetNoteFor(ctx context.Context, name string, value []byte, keep
 	n := in.courier.notes
 	return n.write(ctx, n.channelKey(name), value, keep)
 }
+
+// KeepNoteFor is SetNoteFor unless there is a note of that name, on whichever host. It
+// returns the one that there is.
+func (in *Inbox) KeepNoteFor(ctx context.Context, name string, value []byte, keep time.Duration) ([]byte, error) {
+	n := in.courier.notes
+	return n.keep(ctx, n.channelKey(name), value, keep)
+}

@@ -15,7 +15,7 @@ import (
 var bucketKey = regexp.MustCompile(`^[-/_=a-zA-Z0-9]+(\.[-/_=a-zA-Z0-9]+)*$`)
 
 // Entry reads what a bucket has under key; its Seq is the revision. ErrNotFound
-// means that the key has no value, or that it was deleted. Unlike the Get of a
+// means that the key has no value, or that it was deleted: then Seq is that of what says so. Unlike the Get of a
 // jetstream.KeyValue it does not read from replicas that lag.
 func (r *Reader) Entry(ctx context.Context, bucket, key string) (Record, error) {
 	if !bucketKey.MatchString(key) {
@@ -28,7 +28,7 @@ func (r *Reader) Entry(ctx context.Context, bucket, key string) (Record, error) 
 	case err != nil:
 		return Record{}, err
 	case rec.Header.Get("KV-Operation") != "", rec.Header.Get(jetstream.MarkerReasonHeader) != "":
-		return Record{}, ErrDeleted
+		return Record{Seq: rec.Seq}, ErrDeleted
 	}
 	return rec, nil
 }

@@ -34,54 +34,44 @@ func newSeen() *seen {
 	return &seen{now: map[string]string{}, old: map[string]string{}, at: time.Now()}
 }
 
-// add notes the digest of an id unless it has one, and returns the one that it has.
-func (s *seen) add(id, digest string) (has string, known bool) {
+// get is the digest that an id has.
+func (s *seen) get(id string) (digest string, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if digest, known = s.now[id]; known {
+		return digest, true
+	}
+	digest, known = s.old[id]
+	return digest, known
+}
+
+// add remembers the digest that the notes have of an id.
+func (s *seen) add(id, digest string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Since(s.at) > rememberFor || len(s.now) >= mostSeen {
 		s.old, s.now, s.at = s.now, map[string]string{}, time.Now()
 	}
-	for _, table := range []map[string]string{s.now, s.old} {
-		if has, known = table[id]; known {
-			return has, true
-		}
-	}
 	s.now[id] = digest
-	return digest, false
-}
-
-// forget takes back what add has noted.
-func (s *seen) forget(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.now, id)
-	delete(s.old, id)
 }
 
 // sameBody is errOtherBody for an id that came with another body before. What it
-// has not seen it has the notes remember.
+// has not seen it has the notes remember: of bodies that come at once, on one host or
+// several, they take one.
 func (c *Channel) sameBody(ctx context.Context, in *plugins.Inbox, id string, body []byte) error {
 	sum := sha256.Sum256(body)
 	digest := hex.EncodeToString(sum[:16])
-	has, known := c.seen.add(id, digest)
+	has, known := c.seen.get(id)
 	if !known {
-		var err error
-		if has, err = noted(ctx, in, id, digest); err != nil {
-			c.seen.forget(id) // it is noted when it comes again
+		note, err := in.KeepNoteFor(ctx, "id "+id, []byte(digest), rememberFor)
+		if err != nil {
 			return err
 		}
+		has = string(note)
+		c.seen.add(id, has)
 	}
 	if has != digest {
 		return errOtherBody
 	}
 	return nil
-}
-
-// noted is the digest that the notes have of an id. They get this one where they have none.
-func noted(ctx context.Context, in *plugins.Inbox, id, digest string) (string, error) {
-	has, err := in.Note(ctx, "id "+id)
-	if err != nil || has != nil {
-		return string(has), err
-	}
-	return digest, in.SetNoteFor(ctx, "id "+id, []byte(digest), rememberFor)
 }

@@ -275,25 +275,57 @@ func TestBodies(t *testing.T) {
 }
 
 // The same id with the same body is the same message, with another one it is an
-// attack; other hosts know that, too.
+// attack; other hosts know that, too, whichever of the two they get first.
 func TestTheSameIDAgain(t *testing.T) {
 	t.Parallel()
 	cfg := settings.Webhook{Secret: "x", Scheme: "token"}
 	s := open(t, cfg)
 	h := header("Authorization", "Bearer x", "Webhook-Id", "m1")
-	for range 2 { // hosts
-		for body, want := range map[string]int{`{"text":"a"}`: http.StatusAccepted} {
-			if code, answer := s.post(h, body); code != want {
-				t.Errorf("%s: got %d %s", body, code, answer)
+	want := map[string]int{`{"text":"a"}`: http.StatusAccepted, `{"text":"b"}`: http.StatusUnauthorized}
+	for _, bodies := range [][]string{{`{"text":"a"}`, `{"text":"b"}`}, {`{"text":"b"}`, `{"text":"a"}`}, {`{"text":"a"}`, `{"text":"b"}`}} { // of a host each
+		for range 2 {
+			for _, body := range bodies {
+				if code, answer := s.post(h, body); code != want[body] {
+					t.Errorf("%s: got %d %s, want %d", body, code, answer, want[body])
+				}
 			}
-		}
-		if code, answer := s.post(h, `{"text":"b"}`); code != http.StatusUnauthorized {
-			t.Errorf("another body: got %d %s", code, answer)
 		}
 		s.serve(cfg)
 	}
 	if n := len(s.stored()); n != 1 {
 		t.Errorf("%d messages are stored, want 1", n)
+	}
+}
+
+// Of bodies that come at once under one id, to any hosts, one is taken.
+func TestBodiesAtOnce(t *testing.T) {
+	t.Parallel()
+	cfg := settings.Webhook{Secret: "x", Scheme: "token"}
+	s := open(t, cfg)
+	hosts := []*httptest.Server{s.hook}
+	for range 2 {
+		s.serve(cfg)
+		hosts = append(hosts, s.hook)
+	}
+	for id := range 20 {
+		h := header("Authorization", "Bearer x", "Webhook-Id", fmt.Sprint(id))
+		var group sync.WaitGroup
+		var taken atomic.Int32
+		for i := range 9 {
+			sender := &shop{TB: t, hook: hosts[i%len(hosts)]}
+			group.Go(func() {
+				if code, _ := sender.post(h, fmt.Sprintf(`{"text":"%d"}`, i)); code == http.StatusAccepted {
+					taken.Add(1)
+				}
+			})
+		}
+		group.Wait()
+		if n := taken.Load(); n != 1 {
+			t.Errorf("id %d: %d bodies were taken, want 1", id, n)
+		}
+	}
+	if n := len(s.stored()); n != 20 {
+		t.Errorf("%d messages are stored, want 20", n)
 	}
 }
 
