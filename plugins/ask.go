@@ -23,8 +23,12 @@ const (
 	lookAgain = 5 * time.Second
 )
 
+// clocksWithin is how far the clocks of NATS and of the host that made a reply may be apart.
+const clocksWithin = 24 * time.Hour
+
 // Ask takes a message and waits for its final reply. One that was answered before gets
-// that reply, however long ago it was.
+// that reply, however long ago it was: unless that is a day before Received.Since. Then the
+// id was that of another message, and it is ErrIDUsed.
 func (in *Inbox) Ask(ctx context.Context, m Received) (bus.Outbound, error) {
 	q, err := in.question(m)
 	if err != nil {
@@ -43,12 +47,17 @@ func (in *Inbox) Ask(ctx context.Context, m Received) (bus.Outbound, error) {
 	}
 	for wait := lookSoon; ; wait = lookAgain {
 		out, err := q.listen(ctx, sub, wait)
-		if !errors.Is(err, errNothingYet) {
-			return out, err
+		if errors.Is(err, errNothingYet) {
+			var found bool
+			if out, found = q.look(ctx); !found {
+				continue
+			}
+			err = nil
 		}
-		if out, found := q.look(ctx); found {
-			return out, nil
+		if err == nil && out.SentAt.Before(m.Since.Add(-clocksWithin)) && !out.SentAt.IsZero() {
+			return bus.Outbound{}, ErrIDUsed
 		}
+		return out, err
 	}
 }
 

@@ -46,6 +46,9 @@ func (e *RateLimitError) Unwrap() error { return e.Err }
 // ErrTooLarge is wrapped when a message is larger than NATS takes.
 var ErrTooLarge = errors.New("the message is too large")
 
+// ErrIDUsed says that an earlier message had the id, longer ago than its text is known.
+var ErrIDUsed = errors.New("an earlier message had this id, and its reply may be to another text; send this one under a new id")
+
 // ErrMalformed is wrapped when what was received cannot be a message, or not one of
 // this account. It can never be taken.
 var ErrMalformed = bus.ErrMalformed

@@ -247,8 +247,8 @@ func (in *Inbox) SetNoteFor(ctx context.Context, name string, value []byte, keep
 }
 
 // KeepNoteFor is SetNoteFor unless there is a note of that name, on whichever host. It
-// returns the one that there is.
-func (in *Inbox) KeepNoteFor(ctx context.Context, name string, value []byte, keep time.Duration) ([]byte, error) {
+// returns the one that there is, and since when.
+func (in *Inbox) KeepNoteFor(ctx context.Context, name string, value []byte, keep time.Duration) (note []byte, since time.Time, err error) {
 	n := in.courier.notes
 	return n.keep(ctx, n.channelKey(name), value, keep)
 }

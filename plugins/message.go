@@ -37,8 +37,11 @@ type Received struct {
 	Mentioned bool
 	// Pressed is Button.Data of a button that was pressed.
 	Pressed string
+	// Since is when a message with this id came first, if the channel knows: Ask takes no
+	// reply for the one to it that is much older.
+	Since time.Time
 	// Raw is the whole envelope of a channel whose other side writes it itself. It is
-	// published as it is; the fields above are not used.
+	// published as it is; of the fields above only ID and Since are used.
 	Raw json.RawMessage
 }
 

@@ -52,25 +52,25 @@ func (n notes) read(ctx context.Context, key string) ([]byte, error) {
 	return rec.Data, nil
 }
 
-// keep writes a note unless there is one, and returns the one that there is. Of several
-// hosts that write at once one does.
-func (n notes) keep(ctx context.Context, key string, value []byte, life time.Duration) ([]byte, error) {
+// keep writes a note unless there is one, and returns the one that there is, and since
+// when. Of several hosts that write at once one does.
+func (n notes) keep(ctx context.Context, key string, value []byte, life time.Duration) (note []byte, since time.Time, err error) {
 	for {
 		rec, err := n.reader.Entry(ctx, bus.ChannelsBucket, key)
 		if err == nil {
-			return rec.Data, nil
+			return rec.Data, rec.Time, nil
 		}
 		if !errors.Is(err, records.ErrNotFound) {
-			return nil, fmt.Errorf("read note of %s: %w", n.account, err)
+			return nil, time.Time{}, fmt.Errorf("read note of %s: %w", n.account, err)
 		}
 		msg := noteMessage(key, value, life)
 		msg.Header.Set(nats.ExpectedLastSubjSeqHdr, strconv.FormatUint(rec.Seq, 10))
 		_, err = n.publisher.PublishWait(ctx, msg)
 		switch {
 		case err == nil:
-			return value, nil
+			return value, time.Now(), nil
 		case !bus.Refused(err): // else there is one by now, perhaps this one
-			return nil, fmt.Errorf("write note of %s: %w", n.account, err)
+			return nil, time.Time{}, fmt.Errorf("write note of %s: %w", n.account, err)
 		}
 	}
 }

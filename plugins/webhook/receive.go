@@ -100,7 +100,8 @@ func (c *Channel) read(w http.ResponseWriter, r *http.Request, in *plugins.Inbox
 	}
 	ctx, cancel = context.WithTimeout(r.Context(), storeWithin) // however long the body took
 	defer cancel()
-	switch err := c.sameBody(ctx, in, m.ID, body); {
+	m.Since, err = c.sameBody(ctx, in, m.ID, body)
+	switch {
 	case errors.Is(err, errOtherBody):
 		return none, with(http.StatusUnauthorized, err)
 	case err != nil:
@@ -188,6 +189,8 @@ func notTaken(err error) error {
 		return with(http.StatusBadRequest, err)
 	case errors.Is(err, plugins.ErrTooLarge):
 		return with(http.StatusRequestEntityTooLarge, err)
+	case errors.Is(err, plugins.ErrIDUsed):
+		return with(http.StatusUnauthorized, err)
 	}
 	return with(http.StatusServiceUnavailable, fmt.Errorf("the message was not stored; try again: %w", err))
 }
