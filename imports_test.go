@@ -124,7 +124,7 @@ var arrows = map[string][]string{
 	"internal/pairing":             {"bus", "session"},
 	"internal/pause":               {"bus"},
 	"internal/identity":            {"session"},
-	"internal/why":                 {"bus", "client", "run", "session"},
+	"internal/why":                 {"bus", "client", "plugins", "run", "session"},
 	"internal/erase":               {"bus", "heartbeat", "internal/pairing", "llm", "run", "session", "tools/memory"},
 	"client":                       {"internal/erase", "internal/pause", "internal/pairing", "agents", "bus", "config", "heartbeat", "llm", "run", "session", "tools", "tools/memory", "internal/audit", "internal/httpauth", "internal/tokens"},
 	"internal/cli":                 {"bus", "client", "config", "internal/terminal"},

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,8 +13,11 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/host"
+	"agenthost/host/hosttest"
 	"agenthost/internal/waittest"
 	"agenthost/internal/why"
+	"agenthost/plugins"
+	"agenthost/plugins/settings"
 	"agenthost/session"
 
 	"github.com/google/go-cmp/cmp"
@@ -183,6 +187,77 @@ func TestWhyDelivered(t *testing.T) {
 	want(map[string]string{"plugin-demo": "delivered by", "books": "not delivered yet 1 wait"})
 	take(t, consumers["books"])
 	want(map[string]string{"plugin-demo": "delivered by", "books": "delivered by"})
+}
+
+// A hanging is a channel whose platform takes some replies at once, some not until it goes on,
+// and some never.
+type hanging struct {
+	*pager
+	goOn chan struct{}
+}
+
+func (h hanging) Run(ctx context.Context, in *plugins.Inbox) error {
+	in.Connected("night")
+	<-ctx.Done()
+	return nil
+}
+
+func (h hanging) Deliver(ctx context.Context, m plugins.Message) (string, error) {
+	switch m.Reply.Text {
+	case "hang":
+		select {
+		case <-h.goOn:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	case "never":
+		return "", plugins.Permanent(errors.New("chat not found"))
+	}
+	return m.Key, nil
+}
+
+// A reply is delivered once its channel says so, also while an older one hangs, and not when
+// that has ended.
+func TestWhyDeliveredBehindOneThatHangs(t *testing.T) {
+	t.Parallel()
+	cfg := bound(t, agents.Binding{})
+	cfg.Agents[0].Channels = []agents.Binding{{Channel: "pager", Instance: "night"}}
+	cfg.Plugins.Own = map[string]map[string]settings.Own{"pager": {"night": {}}}
+	channel := hanging{&pager{}, make(chan struct{})}
+	h := startWith(t, host.Options{Config: cfg, Log: hosttest.Log(t), Channels: map[string]plugins.Maker{
+		"pager": func(map[string]any) (plugins.Channel, error) { return channel, nil },
+	}})
+	last := func(id string) (step why.Step, all string) {
+		w, err := why.Find(t.Context(), h.Bus().JS, id, nil)
+		if err != nil {
+			return why.Step{}, err.Error()
+		}
+		return w.Steps[len(w.Steps)-1], steps(w)
+	}
+	ends := func(id, what string) {
+		t.Helper()
+		waittest.Until(t, id+" is "+what, func() bool { step, _ := last(id); return step.What == what })
+	}
+	publish(t, h.Bus().NC, "plugin.inbound.pager.night", bus.Inbound{ID: "hang", From: "h1", Text: "hang"})
+	ends("hang", why.Pending)
+	publish(t, h.Bus().NC, "plugin.inbound.pager.night", bus.Inbound{ID: "other", From: "h2", Text: "other"})
+	ends("other", why.Delivered)
+	publish(t, h.Bus().NC, "plugin.inbound.pager.night", bus.Inbound{ID: "never", From: "h3", Text: "never"})
+	ends("never", why.DeadLike)
+	if _, all := last("never"); strings.Contains(all, why.Pending) {
+		t.Errorf("a reply that is given up: got %s", all)
+	}
+	step, _ := last("hang")
+	if step.What != why.Pending || step.Name != "plugin-pager-night" || step.Detail != "1 wait" {
+		t.Errorf("the one that hangs: got %+v", step)
+	}
+	before, _ := last("other")
+	close(channel.goOn)
+	ends("hang", why.Delivered)
+	end, _ := last("hang")
+	if after, _ := last("other"); after != before || !after.At.Before(end.At) || after.Detail != "" {
+		t.Errorf("got %+v, before the end of the other %+v", after, before)
+	}
 }
 
 // take acknowledges the next message of a consumer.

@@ -110,8 +110,11 @@ type progress struct {
 	Parts int `json:"parts"`
 }
 
+// replyKey is that of the progress of a reply.
+func (n notes) replyKey(reply string) string { return n.key("reply", hashed(reply)) }
+
 func (n notes) progress(ctx context.Context, reply string, parts int) (int, error) {
-	data, err := n.read(ctx, n.key("reply", hashed(reply)))
+	data, err := n.read(ctx, n.replyKey(reply))
 	p := progress{}
 	if err != nil || data == nil || json.Unmarshal(data, &p) != nil || p.Parts != parts {
 		return 0, err // a reply that is cut otherwise now begins again
@@ -127,7 +130,7 @@ func (n notes) setProgress(ctx context.Context, reply string, taken, parts int, 
 	if err != nil {
 		return err
 	}
-	return n.write(ctx, n.key("reply", hashed(reply)), data, keep)
+	return n.write(ctx, n.replyKey(reply), data, keep)
 }
 
 // A holder is the host that owned the account last. Done is set in place of it when the

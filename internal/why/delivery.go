@@ -9,6 +9,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/records"
+	"agenthost/plugins"
 	"agenthost/run"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -48,8 +49,14 @@ func (s *search) published(ctx context.Context, t *telling, e run.Event, said St
 // clockSkew is how far the clocks of a host and of NATS may differ.
 const clockSkew = time.Minute
 
-// delivered adds which consumers of the channel have taken a reply.
+// delivered adds which consumers of the channel have taken a reply. A consumer tells up to
+// where it has all acknowledged, and so nothing of what is behind a reply that hangs: what
+// the account has noted of the reply itself comes first.
 func (s *search) delivered(ctx context.Context, published Step) error {
+	noted, err := s.noted(ctx, published)
+	if err != nil {
+		return err
+	}
 	stream, err := s.js.Stream(ctx, bus.OutboundStream)
 	if err != nil {
 		return absent(err)
@@ -61,10 +68,16 @@ func (s *search) delivered(ctx context.Context, published Step) error {
 		}
 		step := published
 		step.Name, step.What = info.Config.Durable, Delivered
-		if info.AckFloor.Stream < published.Seq {
+		switch mine := step.Name == noted.Consumer; {
+		case mine && noted.Whole():
+			step.At = noted.At
+		case info.AckFloor.Stream < published.Seq:
 			step.What = Pending
 			step.Detail = fmt.Sprintf("%d wait", info.NumPending+uint64(info.NumAckPending))
-		} else if info.AckFloor.Last != nil && info.AckFloor.Last.After(step.At) {
+			if mine {
+				step.Detail = fmt.Sprintf("%d of %d parts, ", noted.Taken, noted.Parts) + step.Detail
+			}
+		case info.AckFloor.Last != nil && info.AckFloor.Last.After(step.At):
 			step.Detail = "by " + info.AckFloor.Last.UTC().Format(time.RFC3339)
 		}
 		s.add(step)
@@ -72,10 +85,19 @@ func (s *search) delivered(ctx context.Context, published Step) error {
 	return list.Err()
 }
 
-// onlyAcknowledged reports whether a step is the acknowledgement of a plugin that has not
-// delivered the reply, but made a dead letter of it.
-func (s *search) onlyAcknowledged(step Step) bool {
-	return step.What == Delivered && s.refused[place{step.Stream, step.Seq}] && strings.HasPrefix(step.Name, "plugin-")
+// noted is how far a reply has come on its account, if that has noted anything.
+func (s *search) noted(ctx context.Context, published Step) (plugins.Progress, error) {
+	p, err := plugins.ProgressOf(ctx, s.reader, published.Subject, published.ID)
+	if errors.Is(err, records.ErrNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
+		return plugins.Progress{}, nil
+	}
+	return p, err
+}
+
+// givenUp reports whether a step is of a plugin that has not delivered the reply, nor is going
+// to, but made a dead letter of it.
+func (s *search) givenUp(step Step) bool {
+	return (step.What == Delivered || step.What == Pending) && s.refused[place{step.Stream, step.Seq}] && strings.HasPrefix(step.Name, "plugin-")
 }
 
 // takes reports whether a consumer gets what is published on subject.

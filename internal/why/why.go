@@ -138,7 +138,7 @@ func (s *search) find(ctx context.Context) (Way, error) {
 	if len(s.way.Steps) == 0 {
 		return Way{}, ErrUnknown
 	}
-	s.way.Steps = slices.DeleteFunc(s.way.Steps, s.onlyAcknowledged)
+	s.way.Steps = slices.DeleteFunc(s.way.Steps, s.givenUp)
 	slices.SortStableFunc(s.way.Steps, func(a, b Step) int { return a.At.Compare(b.At) })
 	return s.way, nil
 }
