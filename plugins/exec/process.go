@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -31,7 +32,7 @@ const (
 
 // A process is one run of the program. It leads a process group of its own, so that
 // it goes with all its helpers, and a signal for the host from a terminal does not
-// reach it.
+// reach it. On Linux it is killed when the host dies.
 type process struct {
 	cmd  *exec.Cmd
 	in   *os.File
@@ -61,12 +62,25 @@ func startProcess(cfg settings.Exec, log zerolog.Logger) (*process, error) {
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, p.said
 	p.cmd.WaitDelay = drainFor
 	ownGroup(p.cmd)
-	if err := p.cmd.Start(); err != nil {
+	started := make(chan error)
+	go p.run(started) // until done, which its talk waits for
+	if err := <-started; err != nil {
 		p.close()
 		return nil, fmt.Errorf("start %q: %w", name, err)
 	}
-	go p.wait() // until done, which its talk waits for
 	return p, nil
+}
+
+// run starts the process and waits for its end, on one thread: on Linux a process that is to
+// die with the host does so with the thread that has started it.
+func (p *process) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := p.cmd.Start()
+	started <- err
+	if err == nil {
+		p.wait()
+	}
 }
 
 // wait reaps the process and kills what it leaves behind.
