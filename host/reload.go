@@ -71,9 +71,9 @@ func (r *reloader) Run(ctx context.Context) error {
 		case o := <-r.orders:
 			o.done <- r.reload(ctx, o.why)
 		case <-r.files.due:
-			r.files.look()
 			r.reload(ctx, ByFile)
 		}
+		r.files.look() // at what the configuration names by now
 	}
 }
 

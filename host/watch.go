@@ -61,10 +61,7 @@ func (w *watch) Run(ctx context.Context) error {
 			w.host.log.Debug().Err(err).Msg("watch the configuration")
 			timer.Reset(settleFor)
 		case <-timer.C:
-			select {
-			case w.due <- struct{}{}:
-			default:
-			}
+			w.readAgain()
 		}
 	}
 }
@@ -73,9 +70,13 @@ func (w *watch) Run(ctx context.Context) error {
 // could be read, a folder, or what Kubernetes swaps.
 func (w *watch) concerns(name string) bool {
 	base := filepath.Base(name)
-	ext := filepath.Ext(base)
-	return slices.Contains([]string{".yaml", ".yml", ".md"}, ext) || strings.HasPrefix(base, "..") || ext == "" && !isFile(name) ||
-		base == filepath.Base(w.host.opt.Path) || slices.Contains(w.besides(), filepath.Base(name))
+	return isText(base) || strings.HasPrefix(base, "..") || filepath.Ext(base) == "" && !isFile(name) || base == "agents.d" || isFolder(name) ||
+		base == filepath.Base(w.host.opt.Path) || slices.Contains(w.besides(), base)
+}
+
+// isText reports whether a file of that name is read wherever the configuration has its files.
+func isText(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".md"}, filepath.Ext(name))
 }
 
 // isFile reports whether there is a file of that name, such as a log that
@@ -83,6 +84,11 @@ func (w *watch) concerns(name string) bool {
 func isFile(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular()
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // besides are the names of files that the configuration names: those with instructions, and
@@ -103,15 +109,27 @@ func (w *watch) besides() []string {
 	return names
 }
 
-// look watches the folders that there are by now.
+// look watches the folders that there are by now. Those that it had not watched before may
+// have changed unseen since they were read: it has the configuration read again.
 func (w *watch) look() {
 	if w.events == nil {
 		return
 	}
-	for _, folder := range w.folders() {
-		if err := w.events.Add(folder); err != nil {
+	before := w.events.WatchList()
+	for _, folder := range w.folders() { // known ones as well: there may be another of that name
+		switch err := w.events.Add(folder); {
+		case err != nil:
 			w.host.log.Warn().Err(err).Str("folder", folder).Msg("watch a folder of the configuration: failed")
+		case !slices.Contains(before, folder):
+			w.readAgain()
 		}
+	}
+}
+
+func (w *watch) readAgain() {
+	select {
+	case w.due <- struct{}{}:
+	default: // it is to be read already
 	}
 }
 
