@@ -102,7 +102,7 @@ func (c *Conversation) Listen(stream bool) error {
 		}
 		c.subs = append(c.subs, sub)
 	}
-	c.again = nc.StatusChanged(nats.CONNECTED)
+	c.again = nc.StatusChanged(nats.CONNECTED, nats.CLOSED)
 	return nil
 }
 

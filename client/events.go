@@ -29,8 +29,8 @@ const (
 )
 
 // Events are what happens after a message was sent, up to its reply. The channel
-// is closed behind the reply, or without one when ctx ends. stop ends it early and
-// waits until it has ended; call it in any case, and before the next message.
+// is closed behind the reply, or without one when ctx ends or the connection is closed. stop
+// ends it early and waits until it has ended; call it in any case, and before the next message.
 //
 // After NATS was away the message is sent again, in case its reply came meanwhile:
 // the agent knows its id and does nothing twice.
@@ -54,7 +54,7 @@ func (c *Conversation) Events(ctx context.Context, m Message) (events <-chan Eve
 }
 
 // Wait waits for the reply to a message that was sent, and passes what comes
-// before it to each, which may be nil. Its error is why ctx has ended.
+// before it to each, which may be nil. Its error is why ctx has ended, or nats.ErrConnectionClosed.
 func (c *Conversation) Wait(ctx context.Context, m Message, each func(Event)) (Reply, error) {
 	events, stop := c.Events(ctx, m)
 	defer stop()
@@ -66,10 +66,13 @@ func (c *Conversation) Wait(ctx context.Context, m Message, each func(Event)) (R
 			each(e)
 		}
 	}
-	return Reply{}, context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return Reply{}, err
+	}
+	return Reply{}, nats.ErrConnectionClosed
 }
 
-// follow emits what comes until the reply, or until ctx ends.
+// follow emits what comes until the reply, or until ctx ends or the connection is closed.
 func (c *Conversation) follow(ctx context.Context, m Message, emit func(Event)) {
 	quiet := time.NewTimer(quietAfter)
 	defer quiet.Stop()
@@ -83,11 +86,29 @@ func (c *Conversation) follow(ctx context.Context, m Message, emit func(Event)) 
 			quiet.Stop()
 		case <-quiet.C:
 			emit(Event{Quiet: true})
-		case <-c.again:
+		case status := <-c.again:
+			if status != nats.CONNECTED {
+				c.takeRest(m, emit)
+				return
+			}
 			retry = c.resend(ctx, m, emit)
 		case <-retry:
 			retry = c.resend(ctx, m, emit)
 		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// takeRest takes what came before the connection was closed, up to the reply.
+func (c *Conversation) takeRest(m Message, emit func(Event)) {
+	for {
+		select {
+		case msg := <-c.received:
+			if c.take(msg, m, emit) {
+				return
+			}
+		default:
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"agenthost/client"
 	"agenthost/internal/cli"
 	"agenthost/internal/terminal"
+
+	"github.com/nats-io/nats.go"
 )
 
 // An exchange is a message of a chat up to its reply, with the approvals and
@@ -29,7 +32,7 @@ func newExchange(c *Chat) *exchange {
 }
 
 // run follows a message that was sent up to its reply. Its error is errLeft, or
-// why ctx has ended.
+// why ctx has ended, or nats.ErrConnectionClosed.
 func (x *exchange) run(ctx context.Context, m client.Message) (client.Reply, error) {
 	events, stop := x.conv.Events(ctx, m)
 	defer stop()
@@ -38,7 +41,7 @@ func (x *exchange) run(ctx context.Context, m client.Message) (client.Reply, err
 		case e, ok := <-events:
 			switch {
 			case !ok:
-				return client.Reply{}, context.Cause(ctx)
+				return client.Reply{}, cmp.Or(context.Cause(ctx), nats.ErrConnectionClosed)
 			case e.Reply != nil:
 				return *e.Reply, nil
 			}
