@@ -39,6 +39,7 @@ type Conversation struct {
 	asked    map[string]bool
 	again    chan nats.Status
 	subs     []*nats.Subscription
+	dropped  int // messages of subs that were lost, as far as the agent was asked again
 }
 
 // receivedSize holds what a model writes while the reader is slow.

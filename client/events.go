@@ -32,8 +32,8 @@ const (
 // is closed behind the reply, or without one when ctx ends or the connection is closed. stop
 // ends it early and waits until it has ended; call it in any case, and before the next message.
 //
-// After NATS was away the message is sent again, in case its reply came meanwhile:
-// the agent knows its id and does nothing twice.
+// After NATS was away, or more came than is held, the message is sent again, in case its reply
+// came meanwhile: the agent knows its id and does nothing twice.
 func (c *Conversation) Events(ctx context.Context, m Message) (events <-chan Event, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	out := make(chan Event)
@@ -84,6 +84,9 @@ func (c *Conversation) follow(ctx context.Context, m Message, emit func(Event)) 
 				return
 			}
 			quiet.Stop()
+			if len(c.received) == 0 && c.lost() {
+				retry = c.resend(ctx, m, emit)
+			}
 		case <-quiet.C:
 			emit(Event{Quiet: true})
 		case status := <-c.again:
@@ -112,6 +115,18 @@ func (c *Conversation) takeRest(m Message, emit func(Event)) {
 			return
 		}
 	}
+}
+
+// lost reports whether more came than is held, since it was called last.
+func (c *Conversation) lost() bool {
+	dropped := 0
+	for _, sub := range c.subs {
+		n, _ := sub.Dropped() // none when it has ended
+		dropped += n
+	}
+	before := c.dropped
+	c.dropped = dropped
+	return dropped > before
 }
 
 // take emits what a message means, and reports whether it was the reply to m.
