@@ -71,6 +71,7 @@ func (r *reloader) Run(ctx context.Context) error {
 		case o := <-r.orders:
 			o.done <- r.reload(ctx, o.why)
 		case <-r.files.due:
+			r.files.look() // first, so that no change falls between reading and watching
 			r.reload(ctx, ByFile)
 		}
 		r.files.look() // at what the configuration names by now

@@ -16,8 +16,9 @@ import (
 // at their folders: editors replace files, and Kubernetes a link beside them.
 type watch struct {
 	host   *Host
-	events *fsnotify.Watcher // nil: nothing is watched
-	due    chan struct{}     // has a token when something may have changed
+	events *fsnotify.Watcher      // nil: nothing is watched
+	due    chan struct{}          // has a token when something may have changed
+	known  map[string]os.FileInfo // the folders that look has found
 }
 
 // settleFor is how long the files have to be left alone.
@@ -26,7 +27,7 @@ const settleFor = 250 * time.Millisecond
 // newWatch notices changes from now on; Run passes them on. Without a
 // configuration file there is nothing to watch.
 func newWatch(h *Host) *watch {
-	w := &watch{host: h, due: make(chan struct{}, 1)}
+	w := &watch{host: h, due: make(chan struct{}, 1), known: map[string]os.FileInfo{}}
 	if h.opt.Path == "" {
 		return w
 	}
@@ -115,12 +116,14 @@ func (w *watch) look() {
 	if w.events == nil {
 		return
 	}
-	before := w.events.WatchList()
 	for _, folder := range w.folders() { // known ones as well: there may be another of that name
-		switch err := w.events.Add(folder); {
-		case err != nil:
+		if err := w.events.Add(folder); err != nil {
 			w.host.log.Warn().Err(err).Str("folder", folder).Msg("watch a folder of the configuration: failed")
-		case !slices.Contains(before, folder):
+			continue
+		}
+		info, err := os.Stat(folder)
+		if err == nil && !os.SameFile(w.known[folder], info) {
+			w.known[folder] = info
 			w.readAgain()
 		}
 	}
@@ -157,9 +160,26 @@ func (w *watch) folders() []string {
 		}
 		return nil // what cannot be read cannot be watched
 	})
+	for _, folder := range slices.Clone(list) {
+		list = append(list, w.behindLinks(folder)...)
+	}
 	slices.Sort(list)
 	return slices.DeleteFunc(slices.Compact(list), func(folder string) bool {
 		info, err := os.Stat(folder)
 		return err != nil || !info.IsDir()
 	})
+}
+
+// behindLinks are the folders of the files that links in a folder lead to.
+func (w *watch) behindLinks(folder string) (list []string) {
+	entries, _ := os.ReadDir(folder) // of one that is not there: none
+	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink == 0 || !w.concerns(filepath.Join(folder, e.Name())) {
+			continue
+		}
+		if file, err := filepath.EvalSymlinks(filepath.Join(folder, e.Name())); err == nil && isFile(file) {
+			list = append(list, filepath.Dir(file))
+		}
+	}
+	return list
 }

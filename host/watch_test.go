@@ -95,3 +95,21 @@ func TestWatchFollowsFoldersOfAReload(t *testing.T) {
 	w.write("prompts/bob.md", "Be kind.")
 	w.changed("bob")
 }
+
+// A configuration that is a link to a file elsewhere is followed there.
+func TestWatchFollowsFilesBehindLinks(t *testing.T) {
+	t.Parallel()
+	w := startWatched(t, "etc", "{id: ana}", func(w *watchedFolder) {
+		w.write("shared/bob.yaml", "agents: [{id: bob}]\n")
+		for link, target := range map[string]string{"etc/agenthost.yaml": "../agenthost.yaml", "etc/agents.d/bob.yaml": "../../shared/bob.yaml"} {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(w.dir, link)), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(target, filepath.Join(w.dir, link)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	w.write("shared/bob.yaml", "agents: [{id: bob, instructions: Be brief.}]\n")
+	w.changed("bob")
+}
