@@ -91,9 +91,9 @@ func (c *Conversation) Push(it *message.Item, entry *session.Entry[*Conversation
 	case c.ended(it):
 		c.mu.Unlock()
 		c.send(c.acknowledgement(it))
-	case journal != nil && !it.Unrated.IsZero() && !c.mayAnswerHere(journal) && !c.mayAnswer(it) && !c.withinRate(journal, it):
+	case journal != nil && !it.Unrated.IsZero() && !c.mayAnswerHere(journal) && !c.mayAnswer(it) && !c.withinRateInTurn(journal, it):
 		c.mu.Unlock()
-		c.rest()
+		c.commitRefusals(journal)
 	case journal != nil && it.Changes() && !c.suspended && !known(journal, it) && !c.underWay(it.Input.ID) && !c.hasTarget(it):
 		it.Refusal = c.missed(it) // at once, not after the run
 		c.refusals = append(c.refusals, it)
@@ -117,7 +117,7 @@ func (c *Conversation) Push(it *message.Item, entry *session.Entry[*Conversation
 		}
 		c.mu.Unlock()
 		if !taken {
-			c.rest()
+			c.commitRefusals(journal)
 		}
 	}
 	if entry != nil {

@@ -328,12 +328,18 @@ func (c *Conversation) ended(it *message.Item) bool {
 func (c *Conversation) refuseExcess(it *message.Item) {
 	it.Refusal, it.Since = c.reader().Mistake(it, "too_many_waiting"), 0
 	if it.Origin.Inbound != nil {
-		if c.refusedFrom == 0 {
-			c.refusedFrom = it.Input.Seq
-		}
-		it.Since = c.refusedFrom
+		it.Since = c.stretch(it)
 	}
 	c.refusals = append(c.refusals, it)
+}
+
+// stretch is where the stretch of refused messages begins that goes on with an input. Called with
+// the lock held.
+func (c *Conversation) stretch(it *message.Item) (from uint64) {
+	if c.refusedFrom == 0 {
+		c.refusedFrom = it.Input.Seq
+	}
+	return c.refusedFrom
 }
 
 // takeOut is unqueue with the lock held.

@@ -11,15 +11,33 @@ import (
 // has come before, and one that answers what is open in its chat, do not count.
 
 // withinRate reports whether the rate of its sender lets an input go on, which may have to wait
-// for its turn then. What it does not let go on is answered, and belongs in no queue any more.
-// Called with the lock held.
+// for its turn then. What it does not let go on is to be refused, and belongs in no queue any
+// more: the caller takes it out, and calls commitRefusals without the lock. Called with the lock
+// held.
 func (c *Conversation) withinRate(journal *session.Log, it *message.Item) bool {
-	return it.Unrated.IsZero() || c.cameBefore(journal, it) || c.shared.Intake.WithinRate(it)
+	if it.Unrated.IsZero() || c.cameBefore(journal, it) || c.shared.Intake.WithinRate(it) {
+		return true
+	}
+	// The log notes its sequence alone: sent again, with the same id, it is another try.
+	it.Refusal, it.Since = c.shared.Intake.OverRate(it), it.Input.Seq
+	c.refusals = append(c.refusals, it)
+	return false
+}
+
+// withinRateInTurn is withinRate for an input that has just come: the log notes a flood of such
+// by where it begins and ends. Called with the lock held.
+func (c *Conversation) withinRateInTurn(journal *session.Log, it *message.Item) bool {
+	if c.withinRate(journal, it) {
+		return true
+	}
+	it.Since = c.stretch(it)
+	return false
 }
 
 // turnsAway takes an input off the queue that the rate of its sender does not let go on, and
-// reports whether it did. It answers nothing of this session; whether anything elsewhere may
-// have to be found out first. Called with the lock held.
+// reports whether it did; the caller calls commitRefusals without the lock. It answers nothing of
+// this session; whether anything elsewhere may have to be found out first. Called with the lock
+// held.
 func (c *Conversation) turnsAway(journal *session.Log, it *message.Item) bool {
 	if it.Unrated.IsZero() || !slices.Contains(c.Queue, it) || c.mayAnswer(it) || c.withinRate(journal, it) {
 		return false

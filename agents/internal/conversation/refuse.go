@@ -1,12 +1,14 @@
 package conversation
 
 import (
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/outbox"
 	"agenthost/bus/delivery"
+	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -129,6 +131,10 @@ func (c *Conversation) endOf(it *message.Item) (run.Event, *outbox.Batch) {
 		out := c.aside(it, run.Reply{Kind: run.KindReply, Final: true, Text: it.PassedOn})
 		return run.Event{Type: run.InputPassedOn, Reply: out.Replies[0], Input: input}, out
 	}
-	out := c.aside(it, run.Reply{Kind: run.KindError, Final: true, Error: it.Refusal, Text: it.Refusal.Message})
+	name := it.Input.ID
+	if it.Refusal.Code == llm.CodeRateLimited { // sent again with its id, it may be refused again
+		name += " " + strconv.FormatUint(it.Input.Seq, 10)
+	}
+	out := c.asideAs(name, it, run.Reply{Kind: run.KindError, Final: true, Error: it.Refusal, Text: it.Refusal.Message})
 	return run.Event{Type: run.InputRefused, Since: it.Since, Reply: out.Replies[0], Input: input}, out
 }

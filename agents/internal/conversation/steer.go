@@ -20,6 +20,7 @@ func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 			return nil, err
 		}
 		found, ok := t.c.interjection(t.Journal)
+		t.c.commitRefusals(t.Journal) // of what was turned away
 		if !ok {
 			return nil, nil
 		}

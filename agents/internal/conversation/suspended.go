@@ -197,6 +197,7 @@ func (c *Conversation) waitBehind(journal *session.Log, left *run.Run, it *messa
 	if !c.withinRate(journal, it) {
 		c.takeOut(it)
 		c.mu.Unlock()
+		c.commitRefusals(journal)
 		return
 	}
 	if slices.Index(c.Queue, it) >= c.Agent.Now().QueueMax() {
@@ -284,8 +285,13 @@ func (c *Conversation) say(it *message.Item, reply run.Reply, end func(stored bo
 
 // aside is a reply that no run gives.
 func (c *Conversation) aside(it *message.Item, reply run.Reply) *outbox.Batch {
+	return c.asideAs(it.Input.ID, it, reply)
+}
+
+// asideAs is aside under a name: the stream keeps one reply of a kind under it.
+func (c *Conversation) asideAs(name string, it *message.Item, reply run.Reply) *outbox.Batch {
 	// Several agents may be in one chat, and answer one input there.
-	t := c.newRunner(nil, reply.Kind+"-"+session.SID(c.Agent.ID+" "+it.Input.ID, c.Key), []*message.Item{it})
+	t := c.newRunner(nil, reply.Kind+"-"+session.SID(c.Agent.ID+" "+name, c.Key), []*message.Item{it})
 	reply.N = 1
 	if err := t.Address(&reply); err != nil {
 		c.Log().Error().Err(err).Msg("encode reply")

@@ -96,11 +96,13 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 			continue
 		}
 		if !seen && !it.Unrated.IsZero() { // it is no answer to anything
-			if !c.withinRate(journal, it) {
+			if c.withinRate(journal, it) {
+				it.Unrated = time.Time{}
+			} else {
 				c.pop(1)
 			}
-			it.Unrated = time.Time{}
 			c.mu.Unlock()
+			c.commitRefusals(journal)
 			continue
 		}
 		if !seen || it.Place == message.Logged && seq == 0 {

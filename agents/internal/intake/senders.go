@@ -16,6 +16,7 @@ import (
 	"agenthost/internal/pairing"
 	"agenthost/internal/texts"
 	"agenthost/llm"
+	"agenthost/run"
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
@@ -171,22 +172,20 @@ func rateOf(it *message.Item) senders.Rate {
 }
 
 // WithinRate reports whether a message that the rate is to judge may go on: one over the rate
-// waits in its session, or is refused, and settled then. It takes no lock of the session and
-// waits for nothing.
+// waits in its session, or is to be refused, with OverRate. What is to be refused stays unrated:
+// it has taken nothing, and is judged the same when that has to be done again. It takes no lock of
+// the session and waits for nothing.
 func (i *Intake) WithinRate(it *message.Item) bool {
 	came := it.Unrated
-	it.Unrated = time.Time{}
 	sender, rate := i.person(it).Person(), rateOf(it)
 	if it.Binding.Rate.Over == agents.RateRefuse {
-		if i.rates().Allow(sender, rate, came) {
-			return true
+		if !i.rates().Allow(sender, rate, came) {
+			return false
 		}
-		e := &bus.Error{Code: string(llm.CodeRateLimited), Message: i.book(it).Say("rate_limited")}
-		i.Busy.Go(func() {
-			i.tell(it, "over", bus.Outbound{Kind: bus.KindError, Text: e.Message, Error: e, Final: true}, settle(it.Delivery))
-		})
-		return false
+		it.Unrated = time.Time{}
+		return true
 	}
+	it.Unrated = time.Time{}
 	at, owed := i.rates().Take(sender, rate, came)
 	if !at.After(time.Now()) {
 		return true
@@ -198,6 +197,11 @@ func (i *Intake) WithinRate(it *message.Item) bool {
 		})
 	}
 	return true
+}
+
+// OverRate is why a message is refused that is over the rate of its sender.
+func (i *Intake) OverRate(it *message.Item) *run.Error {
+	return &run.Error{Code: llm.CodeRateLimited, Message: i.book(it).Say("rate_limited")}
 }
 
 // book are the sentences as they hold for the binding by which a message came.

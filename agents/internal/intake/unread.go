@@ -78,7 +78,15 @@ func (i *Intake) admitsUnread(it *message.Item) bool {
 	if it.Binding.Rate.Over == agents.RateRefuse {
 		i.Rate(it)
 	}
-	return it.Unrated.IsZero() || i.WithinRate(it)
+	if it.Unrated.IsZero() || i.WithinRate(it) {
+		return true
+	}
+	why := i.OverRate(it)
+	e := &bus.Error{Code: string(why.Code), Message: why.Message}
+	i.Busy.Go(func() {
+		i.tell(it, "over", bus.Outbound{Kind: bus.KindError, Text: e.Message, Error: e, Final: true}, settle(it.Delivery))
+	})
+	return false
 }
 
 // Welcomes reports whether who has sent a message may write on the binding by which it came.

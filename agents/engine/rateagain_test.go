@@ -1,0 +1,150 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/run"
+)
+
+// from publishes messages of a person, whose text is their id.
+func (w *crashWorld) from(person string, ids ...string) {
+	w.t.Helper()
+	for _, id := range ids {
+		data, err := json.Marshal(bus.Inbound{ID: id, From: person, Text: id})
+		if err == nil {
+			_, err = w.js.Publish(w.t.Context(), "plugin.inbound.ana", data)
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// spoken are the messages to people since the last look, sorted: the message answered, and
+// the kind.
+func (w *crashWorld) spoken() (list []string) {
+	w.t.Helper()
+	w.pass()
+	list = []string{}
+	for len(w.out) > 0 {
+		out := w.hear()
+		list = append(list, out.InReplyTo+" "+out.Kind)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (w *crashWorld) wantSpoken(what string, want ...string) {
+	w.t.Helper()
+	if got := w.spoken(); !slices.Equal(got, append([]string{}, want...)) {
+		w.t.Errorf("%s: heard %q, want %q", what, got, want)
+	}
+}
+
+// patient has the runs of an agent take as long as they do.
+func patient(a *actor) { a.cfg.Limits.RunTimeout = 24 * time.Hour }
+
+// ends are the ways in which the life of a host ends.
+var ends = map[string]func(w *crashWorld){
+	"killed": (*crashWorld).crash,
+	"drained": func(w *crashWorld) {
+		w.stop()
+		w.model.free()
+	},
+}
+
+// A message that was refused as its sender writes too much has its end, and gets no other when it
+// comes again, however long after.
+func TestMessagesOverTheRateComeAgain(t *testing.T) {
+	for how, end := range ends {
+		for _, partitions := range []int{0, 2} {
+			t.Run(fmt.Sprint(how, " ", partitions), func(t *testing.T) {
+				inCrashWorld(t, func(w *crashWorld) {
+					w.model.hold("slow")
+					slow := []string{}
+					for _, person := range []string{"bob", "cid", "dan", "eve"} { // in each partition
+						w.from(person, "slow")
+						slow = append(slow, "slow reply")
+					}
+					w.pass()
+					w.from("ana", "r1", "r2", "r3", "r4")
+					w.wantSpoken("at first", "r1 reply", "r2 reply", "r3 error", "r4 error")
+					if n := len(w.committed(run.InputRefused)); n != 2 {
+						t.Errorf("the log has %d refusals, want 2", n)
+					}
+					time.Sleep(2 * bus.DedupeWindow) // the stream would take another reply
+					end(w)
+					w.begin()
+					time.Sleep(time.Minute)
+					w.wantSpoken("when they came again", slow...)
+					w.from("ana", "r0") // what a new owner finds may have begun
+					w.wantSpoken("next", "r0 reply")
+					time.Sleep(2 * time.Hour)
+					w.from("ana", "r3", "r5", "r6", "r7")
+					w.wantSpoken("sent again", "r3 reply", "r5 reply", "r6 error", "r7 error")
+					w.settled()
+				}, rated(2, refuse), divided(partitions), patient)
+			})
+		}
+	}
+}
+
+// Who is over the rate is told so once the log has it, and is told by the next host where this
+// one has not come to it.
+func TestRefusalOverTheRateIsLoggedFirst(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.from("ana", "r1")
+		w.wantSpoken("at first", "r1 reply")
+		w.commits.hold()
+		w.from("ana", "r2")
+		w.wantSpoken("before it is logged")
+		w.commits.release()
+		w.wantSpoken("once it is logged", "r2 error")
+		w.replies.hold()
+		w.from("ana", "r3")
+		w.wantSpoken("before it is published")
+		w.crash()
+		w.begin()
+		time.Sleep(time.Minute)
+		w.wantSpoken("by the next host", "r3 error")
+		w.settled()
+	}, rated(1, refuse))
+}
+
+// A flood over the rate takes few commits, and of what the session remembers the room of one
+// message; what its sender writes again with an id is another try.
+func TestFloodOverTheRate(t *testing.T) {
+	const n = 900
+	inCrashWorld(t, func(w *crashWorld) {
+		w.from("ana", "r1")
+		w.pass()
+		before := w.stored(bus.SessionsStream)
+		ids := make([]string, n)
+		for i := range ids {
+			ids[i] = fmt.Sprint("f", i)
+		}
+		w.commits.hold() // what comes meanwhile is one batch
+		w.from("ana", ids...)
+		w.pass()
+		w.commits.release()
+		w.pass()
+		refused := w.committed(run.InputRefused)
+		if len(refused) != n {
+			t.Errorf("%d are refused, want %d", len(refused), n)
+		}
+		for _, e := range refused {
+			if e.Since != refused[0].Input.Seq {
+				t.Fatalf("%s is of the stretch from %d, want that of all, from %d", e.Input.ID, e.Since, refused[0].Input.Seq)
+			}
+		}
+		if commits := w.stored(bus.SessionsStream) - before; commits > 6 {
+			t.Errorf("%d commits refuse %d messages", commits, n)
+		}
+		w.settled()
+	}, rated(1, refuse))
+}
