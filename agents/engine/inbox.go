@@ -105,7 +105,7 @@ func (r *Runtime) accept(d *delivery.Delivery) {
 
 // acceptHandedOn is accept in a partition, of what the agent has accepted.
 func (r *Runtime) acceptHandedOn(it *message.Item) {
-	it.NotBefore = it.Delivery.NotBefore
+	it.NotBefore, it.OnlyKnown = it.Delivery.NotBefore, it.Delivery.OnlyKnown
 	r.shared.Intake.Rate(it)
 	if it.MayHaveBegun() {
 		r.shared.Intake.Timely(it) // notes it where it is late; the runtime before left out what it could

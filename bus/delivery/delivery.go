@@ -29,6 +29,9 @@ type Delivery struct {
 	// found that out.
 	NotBefore time.Time
 
+	// OnlyKnown is what another host has found out of the sender: see [Delivery.HandOn].
+	OnlyKnown bool
+
 	own     uint64      // its sequence in the stream of the lane
 	stream  string      // that brought it first
 	header  nats.Header // it had there; nil: that of the message

@@ -25,6 +25,7 @@ type HandedOn struct {
 	Doubtful  bool      `json:"doubtful,omitempty"`
 	ID        string    `json:"id,omitempty"` // its Nats-Msg-Id
 	NotBefore time.Time `json:"not_before,omitzero"`
+	OnlyKnown bool      `json:"only_known,omitempty"`
 }
 
 const (
@@ -39,12 +40,13 @@ func ReadHandedOn(header nats.Header) (was HandedOn, ok bool) {
 	return was, err == nil && was.Seq > 0
 }
 
-// HandOn makes the message on subject that hands d on. id names it in its stream.
-func (d *Delivery) HandOn(subject, id string, notBefore time.Time) (*nats.Msg, error) {
+// HandOn makes the message on subject that hands d on. id names it in its stream. The session
+// works on it when the rate of its sender has room, and if onlyKnown if it has begun already.
+func (d *Delivery) HandOn(subject, id string, notBefore time.Time, onlyKnown bool) (*nats.Msg, error) {
 	old := d.Header()
 	was, err := json.Marshal(HandedOn{
 		Stream: d.stream, Subject: d.Subject, Seq: d.Seq, Stored: d.Stored.UTC(), Tried: d.Tried, Handed: d.Handed, Doubtful: d.Doubtful,
-		ID: old.Get(nats.MsgIdHdr), NotBefore: notBefore,
+		ID: old.Get(nats.MsgIdHdr), NotBefore: notBefore, OnlyKnown: onlyKnown,
 	})
 	if err != nil {
 		return nil, err
@@ -87,6 +89,7 @@ func (d *Delivery) restore() (passed uint64) {
 		return 0
 	}
 	d.stream, d.Subject, d.Seq, d.Stored, d.NotBefore = was.Stream, was.Subject, was.Seq, was.Stored, was.NotBefore
+	d.OnlyKnown = was.OnlyKnown
 	d.Tried, d.Handed, d.Doubtful = d.Tried || was.Tried, d.Handed || was.Handed, d.Doubtful || was.Doubtful
 	d.header = maps.Clone(header)
 	delete(d.header, bus.HandedOnHeader)

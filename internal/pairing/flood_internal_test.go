@@ -30,7 +30,7 @@ func TestFloodOfStrangers(t *testing.T) {
 	if _, ok := x.Notice(stranger("bob", 1), true); !ok {
 		t.Error("another agent tells nobody")
 	}
-	x.drop(stranger("ana", 0).Key())
+	x.drop(stranger("ana", 0).Key(), time.Time{})
 	if _, ok := x.Notice(stranger("ana", 9999), true); !ok {
 		t.Error("when one of them is gone nobody else is told")
 	}

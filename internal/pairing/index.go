@@ -18,19 +18,19 @@ type Index struct {
 	store *Store
 	log   zerolog.Logger
 
-	mu     sync.Mutex
-	paired map[string]bool               // by id
-	asked  map[string]map[string]Pairing // by agent and id
-	full   map[string]time.Time          // by agent: until when it tells no stranger more
-	whole  chan struct{}
-	once   sync.Once
+	mu    sync.Mutex
+	said  map[string]Standing           // by id
+	asked map[string]map[string]Pairing // by agent and id
+	full  map[string]time.Time          // by agent: until when it tells no stranger more
+	whole chan struct{}
+	once  sync.Once
 }
 
 // NewIndex makes an Index, which knows nothing until it runs.
 func NewIndex(store *Store, log zerolog.Logger) *Index {
 	return &Index{
 		store: store, log: log, whole: make(chan struct{}),
-		paired: map[string]bool{}, asked: map[string]map[string]Pairing{}, full: map[string]time.Time{},
+		said: map[string]Standing{}, asked: map[string]map[string]Pairing{}, full: map[string]time.Time{},
 	}
 }
 
@@ -47,7 +47,7 @@ func (x *Index) Run(ctx context.Context, approved func(Pairing)) error {
 
 func (x *Index) take(e jetstream.KeyValueEntry, approved func(Pairing)) {
 	if e.Operation() != jetstream.KeyValuePut {
-		x.drop(e.Key())
+		x.drop(e.Key(), e.Created())
 		return
 	}
 	p, ok := read(e)
@@ -55,17 +55,17 @@ func (x *Index) take(e jetstream.KeyValueEntry, approved func(Pairing)) {
 		x.log.Warn().Str("key", e.Key()).Msg("read pairing: the entry was not written by a host; it is ignored")
 		return
 	}
-	x.put(p)
+	x.put(p, e.Created())
 	if p.Approved && time.Since(p.ApprovedAt) < fresh {
 		approved(p)
 	}
 }
 
-func (x *Index) put(p Pairing) {
+func (x *Index) put(p Pairing, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if p.Approved {
-		x.paired[p.id()] = true
+		x.said[p.id()] = Standing{Paired: true, Since: at}
 	} else {
 		x.note(p)
 	}
@@ -79,11 +79,11 @@ func (x *Index) note(p Pairing) {
 	x.asked[p.Agent][p.id()] = p
 }
 
-func (x *Index) drop(key string) {
+func (x *Index) drop(key string, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if id, ok := strings.CutPrefix(key, pairedPrefix); ok {
-		delete(x.paired, id)
+		x.said[id] = Standing{Since: at}
 		return
 	}
 	id := strings.TrimPrefix(key, askedPrefix)
@@ -95,12 +95,22 @@ func (x *Index) drop(key string) {
 // Whole is closed once the index has all that was there.
 func (x *Index) Whole() <-chan struct{} { return x.whole }
 
-// Paired reports whether the person of p is approved.
-func (x *Index) Paired(p Pairing) bool {
+// A Standing is what the operator has said of a person: they are approved, or not any more.
+// Since is when that was stored, by the clock of the server; zero: nothing was said.
+type Standing struct {
+	Paired bool
+	Since  time.Time
+}
+
+// Standing is that of the person of p.
+func (x *Index) Standing(p Pairing) Standing {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.paired[p.id()]
+	return x.said[p.id()]
 }
+
+// Paired reports whether the person of p is approved.
+func (x *Index) Paired(p Pairing) bool { return x.Standing(p).Paired }
 
 // Notice is what a stranger is to be told; ok is false when they were told within the
 // time of a code, or are just being told. With code it asks for an approval, as long
@@ -131,7 +141,7 @@ func (x *Index) Notice(p Pairing, code bool) (notice Pairing, ok bool) {
 // error it is as if there had been none.
 func (x *Index) Ask(ctx context.Context, notice Pairing) (first bool, err error) {
 	if first, err = x.store.Ask(ctx, notice); err != nil {
-		x.drop(askedPrefix + notice.id())
+		x.drop(askedPrefix+notice.id(), time.Time{})
 	}
 	return first, err
 }

@@ -91,6 +91,10 @@ func (c *Conversation) Push(it *message.Item, entry *session.Entry[*Conversation
 	case c.ended(it):
 		c.mu.Unlock()
 		c.send(c.acknowledgement(it))
+	case journal != nil && it.OnlyKnown && !known(journal, it):
+		c.mu.Unlock()
+		it.Delivery.Done()
+		c.rest()
 	case journal != nil && !it.Unrated.IsZero() && !c.mayAnswerHere(journal) && !c.mayAnswer(it) && !c.withinRateInTurn(journal, it):
 		c.mu.Unlock()
 		c.commitRefusals(journal)

@@ -3,12 +3,14 @@ package conversation
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"agenthost/agents/internal/hookvalue"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/tracing"
 	"agenthost/agents/internal/unsent"
+	"agenthost/bus/delivery"
 	"agenthost/hooks"
 	"agenthost/run"
 	"agenthost/session"
@@ -62,9 +64,13 @@ func (c *Conversation) open() (*session.Log, error) {
 	c.journal, c.owners, c.fresh = journal, owners, true
 	c.taken, c.suspended, c.leftLogged = state.Run != nil, state.Phase == run.InSuspense, false
 	c.mergeWaiting(state.Waiting)
+	over := c.takeUnknown()
 	c.refuseMissing()
 	c.admitAll()
 	c.mu.Unlock()
+	for _, d := range over {
+		d.Done()
+	}
 	c.commitRefusals(journal)
 	if from > 0 {
 		if err := c.catchUp(journal, from); err != nil {
@@ -119,6 +125,17 @@ func (c *Conversation) reread() {
 	c.forget()
 	c.mu.Unlock()
 	c.shared.Schedule(c)
+}
+
+// takeUnknown takes out of the queue what is for this session only if its log has it, which it
+// has not. Called with the lock held, and the log open.
+func (c *Conversation) takeUnknown() (over []*delivery.Delivery) {
+	unknown := func(it *message.Item) bool { return it.OnlyKnown && !known(c.journal, it) }
+	for i := slices.IndexFunc(c.Queue, unknown); i >= 0; i = slices.IndexFunc(c.Queue, unknown) {
+		over = append(over, c.Queue[i].Delivery)
+		c.takeOut(c.Queue[i])
+	}
+	return over
 }
 
 // announce fires the on_session_start hooks: the session is in memory.

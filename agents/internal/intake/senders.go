@@ -53,6 +53,10 @@ func (i *Intake) mayWrite(it *message.Item) bool {
 		it.Delivery.Done()
 		return false
 	}
+	if s.Pairing && it.Origin.Inbound.Answers == "" && i.maySettle(it) {
+		it.OnlyKnown = true
+		return true
+	}
 	if i.mayApprove(it) {
 		i.Busy.Go(func() {
 			if !i.approve(it) {
@@ -67,7 +71,7 @@ func (i *Intake) mayWrite(it *message.Item) bool {
 
 // turnAway is done with a stranger's message: they may be told why.
 func (i *Intake) turnAway(it *message.Item) {
-	if i.Now().Shadow() {
+	if i.Now().Shadow() || i.toldBefore(it) {
 		it.Delivery.Done()
 		return
 	}
@@ -82,7 +86,35 @@ func (i *Intake) turnAway(it *message.Item) {
 func (i *Intake) judge(it *message.Item) senders.Verdict {
 	s, who := it.Binding.Senders, i.person(it)
 	rules := senders.Rules{Allow: s.Allow, Deny: s.Deny, Pairing: s.Pairing}
-	return rules.Judge(who.From, func() bool { return i.Parts.Pairings.Paired(who) })
+	return rules.Judge(who.From, func() bool { return i.letIn(it) })
+}
+
+// clocks is how far the clocks of servers may be apart.
+const clocks = 10 * time.Second
+
+// letIn reports whether its sender is approved, and was when the message was stored: what they
+// wrote as a stranger had its answer then. Both times are of servers. What comes the first time
+// may be a little older, as those of a cluster differ.
+func (i *Intake) letIn(it *message.Item) bool {
+	said, stored := i.Parts.Pairings.Standing(i.person(it)), it.Delivery.Stored
+	if !it.MayHaveBegun() {
+		stored = stored.Add(clocks)
+	}
+	return said.Paired && !stored.Before(said.Since)
+}
+
+// maySettle reports whether a message that may have begun is older than what the operator has
+// said of its sender last, and so may have begun under what held before.
+func (i *Intake) maySettle(it *message.Item) bool {
+	return it.MayHaveBegun() && it.Delivery.Stored.Before(i.Parts.Pairings.Standing(i.person(it)).Since)
+}
+
+// toldBefore reports whether a stranger need not hear what a notice says: they are approved by
+// now, and know it, or the message comes again, from before they were shut out or after the hour
+// of the notice that it was for.
+func (i *Intake) toldBefore(it *message.Item) bool {
+	return it.Binding.Senders.Pairing && (i.Parts.Pairings.Paired(i.person(it)) || i.maySettle(it)) ||
+		it.Tried && time.Since(it.Delivery.Stored) >= pairing.Valid
 }
 
 // pairingsKnown waits until the host knows who is paired; it is false when it stops

@@ -75,6 +75,10 @@ func (i *Intake) admitsUnread(it *message.Item) bool {
 	if !i.mayWrite(it) {
 		return false
 	}
+	if it.OnlyKnown { // no session has it
+		it.Delivery.Done()
+		return false
+	}
 	if it.Binding.Rate.Over == agents.RateRefuse {
 		i.Rate(it)
 	}

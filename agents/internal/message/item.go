@@ -24,12 +24,15 @@ type Item struct {
 	Delivery *delivery.Delivery // nil once acknowledged
 	Stored   time.Time          // when its stream took it; zero for what only the log holds
 	Tried    bool
-	Handed   bool      // released cleanly: the previous owner shut down in order
-	Late     bool      // a firing that came too late, and is left out unless it had begun
-	Signed   bool      // by route: a host has sent it
-	Old      bool      // signed, as far as a host of version 0.1 could
-	Local    bool      // it answers nothing that was asked elsewhere
-	Stale    time.Time // when it came, if no host served the agent then
+	Handed   bool // released cleanly: the previous owner shut down in order
+	// OnlyKnown is for what came before its sender was let in, or shut out, and may have begun
+	// under what held before: it goes on if its session has it, and is nothing otherwise.
+	OnlyKnown bool
+	Late      bool      // a firing that came too late, and is left out unless it had begun
+	Signed    bool      // by route: a host has sent it
+	Old       bool      // signed, as far as a host of version 0.1 could
+	Local     bool      // it answers nothing that was asked elsewhere
+	Stale     time.Time // when it came, if no host served the agent then
 	// Unrated is when it came, as long as the rate of its sender has yet to judge it; zero: it
 	// has, or need not. Guarded by the conversation.
 	Unrated time.Time
