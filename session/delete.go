@@ -33,7 +33,8 @@ type Deletion struct {
 
 // Delete deletes a session: its log and snapshot, what only it has in the
 // object store, the approvals and questions that wait in it with their
-// deadlines, and what is allowed in it. A host that has it in memory is refused
+// deadlines, and what is allowed in it. A message from before that comes again is
+// worked on no more. A host that has it in memory is refused
 // its next commit. A session with a run under way is ErrRunning, unless unfinished
 // says that no host works on that run.
 func (a *Archive) Delete(ctx context.Context, agent, sid string, unfinished bool) (Deletion, error) {
@@ -84,7 +85,14 @@ func (a *Archive) deleteLog(ctx context.Context, d *Deletion, refuse func(run.St
 		if objects, d.Commits, err = a.objects(ctx, d.Agent, d.SID); err != nil {
 			return nil, err
 		}
+		reached, err := a.reached(ctx, s.At) // all that this log has came before
+		if err != nil {
+			return nil, err
+		}
 		marker, err = a.bury(ctx, d, s.Seq)
+		if err == nil {
+			err = a.noteDeleted(ctx, d.Agent, d.SID, reached)
+		}
 		switch {
 		case bus.Refused(err) && n == tries:
 			return nil, ErrRunning

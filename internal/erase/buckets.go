@@ -197,7 +197,10 @@ func (e *eraser) theirPairing(_ string, value []byte) bool {
 	return true
 }
 
-func (e *eraser) theirRequest(_ string, value []byte) bool {
+func (e *eraser) theirRequest(key string, value []byte) bool {
+	if agent, sid, ok := session.TombstoneOf(key); ok {
+		return e.theirTombstone(agent, sid)
+	}
 	request := struct{ Agent, Conversation, ID string }{}
 	if json.Unmarshal(value, &request) != nil || e.opt.Agent != "" && request.Agent != e.opt.Agent {
 		return false
@@ -205,6 +208,25 @@ func (e *eraser) theirRequest(_ string, value []byte) bool {
 	for key := range e.r.keys {
 		channel, rest, _ := strings.Cut(string(key), "/dm/")
 		if isOpenAI, _, _ := strings.Cut(channel, "."); isOpenAI == "openai" && rest == escape.Replace(request.Conversation) {
+			return true
+		}
+	}
+	return false
+}
+
+// theirTombstone: the record of a deleted session has a name that is made of the agent and of them.
+func (e *eraser) theirTombstone(agent, sid string) bool {
+	if e.opt.Agent != "" && agent != e.opt.Agent {
+		return false
+	}
+	is := func(key session.Key) bool { return sid == session.SID(agent, key) }
+	for key := range e.r.keys {
+		if is(key) {
+			return true
+		}
+	}
+	for place := range e.places {
+		if is(session.Key(place + "/dm/" + e.r.person.From)) {
 			return true
 		}
 	}

@@ -126,6 +126,7 @@ func TestRunWithoutSessions(t *testing.T) {
 		`$KV.AGENT_CHANNELS.irc.x.preview.ab {"chat":"zoe-1\u0000","agent":"ana","id":"1"}`,
 		`$KV.AGENT_CHANNELS.irc.x.preview.ac {"chat":"zoe-1\u00007","agent":"ana","id":"2"}`,
 		note("irc.x", "direct zoe-1"),
+		`$KV.AGENT_REQUESTS.deleted.ana.` + dm + ` {"reached":{"AGENT_INBOUND":5}}`,
 		`$KV.AGENT_SCHEDULES.ana.remind-1 {"agent":"ana","name":"remind-1","source":"reminder","prompt":"x","origin":{"session":"irc.x/dm/zoe-1","subject":"plugin.outbound.irc.x","to":"zoe-1"}}`,
 	}
 	others := []string{
@@ -146,6 +147,7 @@ func TestRunWithoutSessions(t *testing.T) {
 		`$KV.AGENT_CHANNELS.irc.x.preview.ae {"chat":"bo\u0000zoe-1","agent":"ana","id":"4"}`,
 		note("irc.x", "direct zoe-12"),
 		note("irc.y", "direct zoe-1"),
+		`$KV.AGENT_REQUESTS.deleted.ana.` + session.SID("ana", "irc.y/dm/zoe-1") + ` {"reached":{"AGENT_INBOUND":5}}`,
 		`$KV.AGENT_SCHEDULES.ana.morning {"agent":"ana","name":"morning","source":"config","prompt":"x","origin":{"subject":"plugin.outbound.irc.x","to":"zoe-1"}}`,
 		`agent.schedule.ana.morning {"kind":"schedule","from":"morning","text":"x","origin":{"subject":"plugin.outbound.irc.x","to":"zoe-1"}}`,
 	}

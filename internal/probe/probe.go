@@ -261,6 +261,9 @@ func (p *canary) tidyUp(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("delete the session of the canary: %w", err)
 	}
+	if err := session.NewArchive(p.c.JetStream()).NoteDeletion(ctx, p.agent, p.sid); err != nil {
+		return fmt.Errorf("delete the session of the canary: %w", err)
+	}
 	for _, subject := range []string{"agent.session.", "agent.snapshot."} {
 		if err := stream.Purge(ctx, jetstream.WithPurgeSubject(subject+p.agent+"."+p.sid)); err != nil {
 			return fmt.Errorf("delete the session of the canary: %w", err)

@@ -91,7 +91,7 @@ func (c *Conversation) Push(it *message.Item, entry *session.Entry[*Conversation
 	case c.ended(it):
 		c.mu.Unlock()
 		c.send(c.acknowledgement(it))
-	case journal != nil && it.OnlyKnown && !known(journal, it):
+	case journal != nil && c.isOver(journal, it):
 		c.mu.Unlock()
 		it.Delivery.Done()
 		c.rest()

@@ -3,14 +3,12 @@ package conversation
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"agenthost/agents/internal/hookvalue"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/tracing"
 	"agenthost/agents/internal/unsent"
-	"agenthost/bus/delivery"
 	"agenthost/hooks"
 	"agenthost/run"
 	"agenthost/session"
@@ -19,14 +17,15 @@ import (
 // An openedLog is the log of a session while it is open. All but the token is guarded by the
 // conversation.
 type openedLog struct {
-	opening  chan struct{}   // a token: who has it may open the log
-	journal  *session.Log    // nil until opened
-	read     *session.Log    // as it was read before; nil: read it
-	owners   uint64          // of the runtime, when it was opened
-	fresh    bool            // the log was opened just now
-	reads    int             // how often it was read
-	caughtUp unsent.CaughtUp // of these commits of an owner before, replies were sent again
-	replied  uint64          // the last commit with replies that this host has seen to
+	opening  chan struct{}      // a token: who has it may open the log
+	journal  *session.Log       // nil until opened
+	read     *session.Log       // as it was read before; nil: read it
+	owners   uint64             // of the runtime, when it was opened
+	fresh    bool               // the log was opened just now
+	reads    int                // how often it was read
+	caughtUp unsent.CaughtUp    // of these commits of an owner before, replies were sent again
+	deleted  *session.Tombstone // how far what was deleted of the session goes; nil: not looked up
+	replied  uint64             // the last commit with replies that this host has seen to
 }
 
 // open opens the log, unless it is open, and queues what waits in it. It tries
@@ -57,14 +56,18 @@ func (c *Conversation) open() (*session.Log, error) {
 	if err != nil {
 		return nil, err
 	}
+	deleted, err := c.lookUpDeleted(journal)
+	if err != nil {
+		return nil, err
+	}
 	state := journal.State()
 	c.mu.Lock()
 	c.noteTried(journal)
 	from := c.unsent(journal)
-	c.journal, c.owners, c.fresh = journal, owners, true
+	c.journal, c.owners, c.fresh, c.deleted = journal, owners, true, deleted
 	c.taken, c.suspended, c.leftLogged = state.Run != nil, state.Phase == run.InSuspense, false
 	c.mergeWaiting(state.Waiting)
-	over := c.takeUnknown()
+	over := c.takeUnknown(journal)
 	c.refuseMissing()
 	c.admitAll()
 	c.mu.Unlock()
@@ -125,17 +128,6 @@ func (c *Conversation) reread() {
 	c.forget()
 	c.mu.Unlock()
 	c.shared.Schedule(c)
-}
-
-// takeUnknown takes out of the queue what is for this session only if its log has it, which it
-// has not. Called with the lock held, and the log open.
-func (c *Conversation) takeUnknown() (over []*delivery.Delivery) {
-	unknown := func(it *message.Item) bool { return it.OnlyKnown && !known(c.journal, it) }
-	for i := slices.IndexFunc(c.Queue, unknown); i >= 0; i = slices.IndexFunc(c.Queue, unknown) {
-		over = append(over, c.Queue[i].Delivery)
-		c.takeOut(c.Queue[i])
-	}
-	return over
 }
 
 // announce fires the on_session_start hooks: the session is in memory.

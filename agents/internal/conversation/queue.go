@@ -268,7 +268,7 @@ func (c *Conversation) forget(items ...*message.Item) {
 	if c.journal != nil {
 		c.replied = c.journal.Replied()
 	}
-	c.journal, c.read, c.blocked, c.taken, c.refusedFrom = nil, nil, false, false, 0
+	c.journal, c.read, c.deleted, c.blocked, c.taken, c.refusedFrom = nil, nil, nil, false, false, 0
 	c.leaveLogged() // what is settled before it is read again has to come again
 	c.Restart(items)
 	c.watch().Again()

@@ -35,6 +35,9 @@ func (c *Conversation) mode(it *message.Item) session.Queue {
 // interrupts the run stays, as the next. Called with the lock held.
 func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *run.Run) (interjection, bool) {
 	none := interjection{}
+	if c.unsure(journal, it) { // it waits for its turn, and is looked up
+		return none, false
+	}
 	if c.HasChanges() && (it.Changes() || len(c.ChangedIn(it)) > 0) { // it is for what waits, or waits for its turn
 		return none, false
 	}

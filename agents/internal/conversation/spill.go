@@ -31,6 +31,9 @@ type spillState struct {
 // as the anchor.
 func (c *Conversation) spillAll() {
 	journal, err := c.open()
+	if err == nil {
+		err = c.leaveOutDeleted(journal)
+	}
 	if err != nil {
 		c.endSpill(nil, err)
 		return

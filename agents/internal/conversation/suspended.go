@@ -55,6 +55,10 @@ func (c *Conversation) suspend(t *runner) {
 // workSuspended looks at what has come for a run that waits: the answer lets it
 // go on, anything else waits behind it, in the log.
 func (c *Conversation) workSuspended(journal *session.Log, left *run.Run) {
+	if c.leaveOutDeleted(journal) != nil { // the host stops
+		c.leave()
+		return
+	}
 	c.mu.Lock()
 	c.suspended, c.refusedFrom = true, 0
 	fresh := c.fresh
