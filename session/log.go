@@ -118,6 +118,26 @@ func (l *Log) Err() error {
 	return l.broken
 }
 
+// Break has the log refuse with err what is not on its way to NATS yet, and all that comes later: it
+// has to be opened again.
+func (l *Log) Break(err error) {
+	l.mu.Lock()
+	if l.broken != nil {
+		l.mu.Unlock()
+		return
+	}
+	l.broken = err
+	var refused []*commit
+	if len(l.queue) > 1 {
+		refused = slices.Clone(l.queue[1:])
+		l.queue = slices.Delete(l.queue, 1, len(l.queue))
+	}
+	l.mu.Unlock()
+	for _, c := range refused {
+		c.done(err)
+	}
+}
+
 // IsCurrent asks whether l is all that is stored of the log, as if it were opened now. It is
 // false too where that cannot be found out, and while a commit is on its way.
 func (l *Log) IsCurrent(ctx context.Context) bool {

@@ -76,6 +76,10 @@ func (r *Runtime) accept(d *delivery.Delivery) {
 	if d.LeaveIfLost() {
 		return
 	}
+	if r.isErased(d) {
+		d.Done()
+		return
+	}
 	it := r.shared.Intake.Decode(d)
 	if it == nil {
 		return

@@ -30,6 +30,7 @@ type talker struct {
 	mu      sync.Mutex
 	prompts []string
 	hanging int
+	release chan struct{} // closed when what it was asked to wait with is to be answered
 }
 
 // hangs is how many calls have been left without an answer.
@@ -68,6 +69,15 @@ func (k *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		k.mu.Unlock()
 		<-r.Context().Done()
 		return
+	}
+	if strings.Contains(text, "please wait") {
+		k.mu.Lock()
+		k.hanging++
+		k.mu.Unlock()
+		select {
+		case <-k.release:
+		case <-r.Context().Done():
+		}
 	}
 	delta := map[string]any{"role": "assistant", "content": "You said: " + text}
 	finish := "stop"
@@ -150,6 +160,9 @@ agents:
     tools: [remember]
     partitions: 2
     channels: [parts]
+  - id: col
+    session: {queue: collect, debounce: 1ms}
+    channels: [collected]
 `
 
 func newErasedWorld(t *testing.T) *erasedWorld {
@@ -355,6 +368,55 @@ func TestEraseWhatWaitsBehindAQuestion(t *testing.T) {
 	}
 	if out := w.says("web", bus.Inbound{From: zoeID, Text: "hello again"}); out.Text != "You said: hello again" {
 		t.Errorf("got %+v", out)
+	}
+}
+
+// What a host has of them in memory alone does not come back: runs whose inputs no log has yet,
+// with what waits behind them, and what other people have written goes on.
+func TestEraseWhatOnlyAHostHas(t *testing.T) {
+	t.Parallel()
+	w := newErasedWorld(t)
+	w.model.release = make(chan struct{})
+	startHostIn(t, w.dir, nil).until(t, "ready")
+	w.zoe("telegram.sales", "hello")
+	waiting := "please wait with the " + zoeWords
+	sends := func(place string, m bus.Inbound) {
+		data, _ := json.Marshal(m)
+		if _, err := w.js.Publish(t.Context(), bus.InboundPrefix+place, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, place := range []string{"web", "telegram.sales", "parts", "collected"} {
+		sends(place, bus.Inbound{From: zoeID, Name: zoeName, Text: waiting})
+	}
+	sends("web", bus.Inbound{From: zoeID, Name: zoeName, Chat: "-100", Group: true, Text: waiting})
+	bustest.Eventually(t, "the model is asked by all", func() bool { return w.model.hangs() == 5 })
+	sends("web", bus.Inbound{From: zoeID, Name: zoeName, Text: "and more " + zoeWords})
+	sends("parts", bus.Inbound{From: zoeID, Name: zoeName, Text: "and more " + zoeWords})
+	sends("web", bus.Inbound{From: zoeID, Name: zoeName, Chat: "-100", Group: true, Text: "and more " + zoeWords})
+	answered, err := w.js.Conn().SubscribeSync(bus.OutboundPrefix + ">")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sends("web", bus.Inbound{From: "bo-7", Name: "Bo Gravel", Chat: "-100", Group: true, Text: "gravel is fine"})
+
+	call(t, cli.CodeDone, "", "erase", "--peer", zoeID, "--force", "-s", w.url)
+	w.nothingOfZoe()
+	close(w.model.release)
+	reply := bus.Outbound{}
+	if msg, err := answered.NextMsg(time.Minute); err != nil || json.Unmarshal(msg.Data, &reply) != nil || reply.Text != "You said: Bo Gravel: gravel is fine" {
+		t.Errorf("the other person in the group: got %+v, %v", reply, err)
+	}
+	bustest.Eventually(t, "no run is at work", func() bool {
+		runs, err := w.c.Runs(t.Context())
+		return err == nil && len(runs.Runs) == 0
+	})
+	w.nothingOfZoe()
+	if n, _, _ := answered.Pending(); n > 0 {
+		t.Errorf("%d replies went out besides", n)
+	}
+	if out := w.zoe("web", "hello again"); out.Text != "You said: hello again "+zoeWords {
+		t.Errorf("what they write afterwards: got %+v", out)
 	}
 }
 

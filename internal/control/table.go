@@ -5,6 +5,7 @@ import (
 
 	"agenthost/client"
 	"agenthost/internal/audit"
+	"agenthost/internal/erasure"
 	"agenthost/session"
 )
 
@@ -165,6 +166,10 @@ func (s *sessionStore) operations(h Host) []Operation {
 		{
 			Name: "sessions-drop", Subject: client.DropSessionSubject, Do: done(session.Deletion{}, s.dropped), All: true, Notice: true, InOrder: true, Required: true, Within: orderWithin,
 			About: "notifies hosts that a session was deleted",
+		},
+		{
+			Name: "sessions-erase", Subject: erasure.Subject, Do: do(erasure.Order{}, h.erase), All: true, Required: true, Within: eraseWithin,
+			About: "has every host forget what it holds of a person in memory: person, agent, keys, up_to",
 		},
 	}
 }

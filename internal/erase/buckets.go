@@ -11,6 +11,7 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/records"
 	"agenthost/heartbeat"
+	"agenthost/internal/erasure"
 	"agenthost/internal/pairing"
 	"agenthost/session"
 	"agenthost/tools/memory"
@@ -207,7 +208,7 @@ func (e *eraser) theirRequest(key string, value []byte) bool {
 	}
 	for key := range e.r.keys {
 		channel, rest, _ := strings.Cut(string(key), "/dm/")
-		if isOpenAI, _, _ := strings.Cut(channel, "."); isOpenAI == "openai" && rest == escape.Replace(request.Conversation) {
+		if isOpenAI, _, _ := strings.Cut(channel, "."); isOpenAI == "openai" && rest == erasure.Escape.Replace(request.Conversation) {
 			return true
 		}
 	}
@@ -259,7 +260,7 @@ func (e *eraser) theirChannel(key string, value []byte) bool {
 	if parts[1] != "=" {
 		place += "." + parts[1]
 	}
-	if !e.r.person.at(place) || e.opt.Agent != "" {
+	if !e.r.person.At(place) || e.opt.Agent != "" {
 		return false
 	}
 	shown := struct{ Chat string }{}
@@ -313,7 +314,7 @@ func (e *eraser) viewOf(entry heartbeat.Entry) view {
 		return view{words: []*words{&e.r.quotes}}
 	}
 	v := e.view(session.Key(entry.Origin.Session))
-	if place := placeOf(entry.Origin.Subject); place != "" {
+	if place := erasure.PlaceOf(entry.Origin.Subject); place != "" {
 		v.place = place
 	}
 	return v

@@ -12,6 +12,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/records"
+	"agenthost/internal/erasure"
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -19,7 +20,7 @@ import (
 
 // Options are what to erase.
 type Options struct {
-	Person Person
+	Person erasure.Person
 	Agent  string // limits it to one; empty: all
 	DryRun bool   // only look
 }
@@ -28,6 +29,9 @@ type Options struct {
 type Fleet interface {
 	// Runs reports whether a host runs.
 	Runs(ctx context.Context) (bool, error)
+	// Erase has all hosts drop what they hold of a person in memory, and returns those that do
+	// not answer. erased is false when some of it is still at work.
+	Erase(ctx context.Context, o erasure.Order) (silent []string, erased bool, err error)
 	// Stop stops the run of a session. ErrUnserved says that no host serves the agent.
 	Stop(ctx context.Context, agent string, key session.Key) error
 	// Dropped has all hosts forget a session that was changed.
@@ -160,6 +164,10 @@ func (e *eraser) run(ctx context.Context) error {
 		before := total(e.counts)
 		e.busy = 0
 		clear(e.kept)
+		silent, err := e.forget(ctx)
+		if err != nil {
+			return err
+		}
 		if err := e.pass(ctx); err != nil {
 			return err
 		}
@@ -167,6 +175,9 @@ func (e *eraser) run(ctx context.Context) error {
 			return nil
 		}
 		if total(e.counts) == before && e.busy == 0 && (n > 0 || before == 0) {
+			if silent { // what it has may be stored again
+				return ErrBusy
+			}
 			return e.finish(ctx)
 		}
 		if !e.hosts && total(e.counts) == before { // nothing will change

@@ -17,6 +17,7 @@ import (
 	"agenthost/bus/bustest"
 	"agenthost/bus/streams"
 	"agenthost/internal/erase"
+	"agenthost/internal/erasure"
 	"agenthost/session"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,9 +29,10 @@ import (
 // noHosts is a fleet of which no host runs.
 type noHosts struct{}
 
-func (noHosts) Runs(context.Context) (bool, error)              { return false, nil }
-func (noHosts) Stop(context.Context, string, session.Key) error { return erase.ErrUnserved }
-func (noHosts) Dropped(context.Context, session.Deletion) error { return nil }
+func (noHosts) Runs(context.Context) (bool, error)                           { return false, nil }
+func (noHosts) Stop(context.Context, string, session.Key) error              { return erase.ErrUnserved }
+func (noHosts) Erase(context.Context, erasure.Order) ([]string, bool, error) { return nil, true, nil }
+func (noHosts) Dropped(context.Context, session.Deletion) error              { return nil }
 
 type world struct {
 	*testing.T
@@ -86,7 +88,7 @@ func deletion(msg *jetstream.RawStreamMsg) bool {
 
 func (w *world) erase(peer, agent string) (erase.Report, error) {
 	w.Helper()
-	person, err := erase.ParsePerson(peer)
+	person, err := erasure.ParsePerson(peer)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -344,7 +346,7 @@ func TestRunWaitsForASessionAtWork(t *testing.T) {
 		group+` {"v":1,"key":"`+groupKey+`","events":[{"type":"run.started","run":"r1","trigger":"message","inputs":[{"id":"1","subject":"plugin.inbound.irc.x","seq":1,"envelope":{"from":"zoe-1","text":"`+secret+`","chat":"-5","group":true}}]},{"type":"run.finished","run":"r1","reason":"done"}]}`,
 	)
 	js := contested{w.js, map[string]int{dm: 7, group: 7}}
-	person, err := erase.ParsePerson("irc.x/zoe-1")
+	person, err := erasure.ParsePerson("irc.x/zoe-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,7 +379,7 @@ func TestRunKeepsNewMessagesOfAGroup(t *testing.T) {
 	fleet := begun{once: sync.OnceFunc(func() {
 		w.put(`agent.session.ana.` + group + ` {"v":1,"key":"` + groupKey + `","events":[{"type":"run.started","run":"r2","trigger":"message","inputs":[{"id":"2","subject":"plugin.inbound.irc.x","seq":2,"envelope":{"from":"ben","text":"the party is on Friday","chat":"-5","group":true}}]},{"type":"run.finished","run":"r2","reason":"done"}]}`)
 	})}
-	person, err := erase.ParsePerson("irc.x/zoe-1")
+	person, err := erasure.ParsePerson("irc.x/zoe-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -466,5 +468,31 @@ func TestRunLeavesWhatOthersWait(t *testing.T) {
 	left, all := w.left()
 	if diff := cmp.Diff([]string{"$KV.AGENT_SCHEDULES.ana.remind-1"}, left); diff != "" || bytes.Contains(all, []byte(secret)) {
 		t.Errorf("what is left: %s", all)
+	}
+}
+
+// mute is a fleet with a host that does not answer.
+type mute struct{ hosts }
+
+func (mute) Erase(context.Context, erasure.Order) ([]string, bool, error) {
+	return []string{"red"}, true, nil
+}
+
+// What a host has in memory that does not answer may be stored again: that is said, and the
+// erasure is not over.
+func TestRunNamesAHostThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put(`plugin.inbound.irc.x {"from":"zoe-1","text":"` + secret + `"}`)
+	person := erasure.Person{Place: "irc.x", From: "zoe-1"}
+	report, err := erase.Run(t.Context(), w.js, mute{}, erase.Options{Person: person})
+	if !errors.Is(err, erase.ErrBusy) || report.Counts[erase.Inbound] != 1 || len(report.Kept) != 1 || !strings.Contains(report.Kept[0], "host red holds in memory") {
+		t.Errorf("got %+v, %v", report, err)
+	}
+	if report, err = erase.Run(t.Context(), w.js, hosts{}, erase.Options{Person: person}); err != nil || len(report.Kept) != 0 {
+		t.Errorf("once it has ended: got %+v, %v", report, err)
+	}
+	if left, all := w.left(); len(left) != 0 {
+		t.Errorf("left: %s", all)
 	}
 }

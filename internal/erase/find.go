@@ -10,6 +10,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/records"
+	"agenthost/internal/erasure"
 	"agenthost/run"
 	"agenthost/session"
 
@@ -37,7 +38,7 @@ func (f *found) name() string { return f.agent + "." + f.sid }
 
 // own reports whether the person alone has a part in the session.
 func (e *eraser) own(f *found) bool {
-	return e.r.person.owns(f.key) || e.r.keys[f.key] && e.r.ids[f.name()] || strings.Contains(string(f.key), "/dm/") && f.mine > 0 && f.others == 0
+	return e.r.person.Owns(f.key) || e.r.keys[f.key] && e.r.ids[f.name()] || strings.Contains(string(f.key), "/dm/") && f.mine > 0 && f.others == 0
 }
 
 // findSessions looks through all sessions, and notes what the person has said.
@@ -101,7 +102,7 @@ func (e *eraser) findShared(ctx context.Context) error {
 		return nil
 	}
 	hear := func(place string, env bus.Inbound) {
-		if place != "" && env.From != Erased && !e.r.person.wrote(place, env.From) {
+		if place != "" && env.From != Erased && !e.r.person.Wrote(place, env.From) {
 			e.r.quotes.share(env.Text)
 		}
 	}
@@ -112,7 +113,7 @@ func (e *eraser) findShared(ctx context.Context) error {
 		for i := range facts {
 			for _, in := range inputs(&facts[i].Event) {
 				env, _ := bus.ReadInbound(in.Envelope) // what it has will do
-				hear(placeOf(in.Subject), env)
+				hear(erasure.PlaceOf(in.Subject), env)
 			}
 		}
 	})
@@ -123,8 +124,8 @@ func (e *eraser) findShared(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		env, _ := e.wrote(placeOf(rec.Subject), rec.Data)
-		hear(placeOf(rec.Subject), env)
+		env, _ := e.wrote(erasure.PlaceOf(rec.Subject), rec.Data)
+		hear(erasure.PlaceOf(rec.Subject), env)
 	}
 	return nil
 }
@@ -133,21 +134,21 @@ func (e *eraser) look(f *found, of string, event *run.Event) {
 	mine := 0
 	in := inputs(event)
 	for i := range in {
-		env, own := e.r.person.mine(&in[i])
+		env, own := ofPerson(e.r.person, &in[i])
 		switch {
 		case own:
 			mine++
 			f.mine++
 			f.texts = append(f.texts, env.Text)
 			e.said[in[i].ID] = env.Text
-			e.place(placeOf(in[i].Subject))
+			e.place(erasure.PlaceOf(in[i].Subject))
 			e.name(env.Name)
 			for _, m := range env.Media {
 				f.mediaOf[m.Object] = true
 			}
-		case placeOf(in[i].Subject) != "" && env.From != Erased:
+		case erasure.PlaceOf(in[i].Subject) != "" && env.From != Erased:
 			f.others++
-			if e.r.person.owns(f.key) {
+			if e.r.person.Owns(f.key) {
 				f.texts = append(f.texts, env.Text)
 			}
 		}
@@ -171,7 +172,7 @@ func (e *eraser) ownAll(all map[string]*found) {
 			}
 			again = true
 			e.r.keys[f.key], e.r.ids[f.name()] = true, true
-			if e.r.person.owns(f.key) {
+			if e.r.person.Owns(f.key) {
 				place, _, _ := strings.Cut(string(f.key), "/")
 				e.place(place)
 			}
@@ -211,8 +212,8 @@ func (e *eraser) findInbound(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if env, mine := e.wrote(placeOf(rec.Subject), rec.Data); mine {
-			e.place(placeOf(rec.Subject))
+		if env, mine := e.wrote(erasure.PlaceOf(rec.Subject), rec.Data); mine {
+			e.place(erasure.PlaceOf(rec.Subject))
 			e.name(env.Name)
 			e.r.quotes.addText(env.Text)
 		}
@@ -226,11 +227,11 @@ func (e *eraser) wrote(place string, data []byte) (bus.Inbound, bool) {
 	if err != nil {
 		env = bus.Inbound{}
 		if !json.Valid(data) { // who has sent it cannot be read
-			return env, place != "" && e.r.person.at(place) && e.r.names.replace(string(data)) != string(data)
+			return env, place != "" && e.r.person.At(place) && e.r.names.replace(string(data)) != string(data)
 		}
 		_ = bus.ReadFields(data, &env) // what it has will do
 	}
-	return env, place != "" && e.r.person.wrote(place, env.From)
+	return env, place != "" && e.r.person.Wrote(place, env.From)
 }
 
 // place notes where the person is.

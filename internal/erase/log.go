@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"agenthost/bus"
+	"agenthost/internal/erasure"
 	"agenthost/llm"
 	"agenthost/run"
 
@@ -31,14 +32,14 @@ type theirsIn struct {
 	media []string // objects and addresses
 }
 
-// mine reports whether an input is of the person.
-func (p Person) mine(in *run.Input) (bus.Inbound, bool) {
-	place := placeOf(in.Subject)
+// ofPerson reports whether an input is of the person.
+func ofPerson(p erasure.Person, in *run.Input) (bus.Inbound, bool) {
+	place := erasure.PlaceOf(in.Subject)
 	if place == "" {
 		return bus.Inbound{}, false
 	}
 	env, _ := bus.ReadInbound(in.Envelope) // what it has will do
-	return env, p.wrote(place, env.From)
+	return env, p.Wrote(place, env.From)
 }
 
 // inputs are those that an event has.
@@ -63,7 +64,7 @@ func (l *logEdit) event(of string, raw json.RawMessage) (json.RawMessage, error)
 	}
 	own := false
 	for _, in := range inputs(&e) {
-		if env, mine := l.r.person.mine(&in); mine {
+		if env, mine := ofPerson(l.r.person, &in); mine {
 			own = true
 			l.heard(env, in.ID)
 		}
@@ -96,7 +97,7 @@ func (l *logEdit) heard(env bus.Inbound, id string) {
 	for line := range strings.Lines(env.Text) { // several messages are merged by lines
 		n.words.add(line)
 	}
-	n.names = append(n.names, cmp.Or(env.Name, cmp.Or(env.From, anonymous)))
+	n.names = append(n.names, cmp.Or(env.Name, cmp.Or(env.From, erasure.Anonymous)))
 	for _, m := range env.Media {
 		n.media = append(n.media, m.Object, m.URL)
 		n.words.addLong(m.URL)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agenthost/bus"
+	"agenthost/internal/erasure"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -15,7 +16,7 @@ import (
 // A redactor replaces what belongs to a person in JSON. Keys and ids by which programs
 // find things stay as they are.
 type redactor struct {
-	person Person
+	person erasure.Person
 	keys   map[session.Key]bool // of the sessions that are the person's
 	ids    map[string]bool      // <agent>.<sid> of them
 	tasks  map[string]bool      // correlation ids of what was delegated for the person
@@ -143,7 +144,7 @@ func (r *redactor) envelope(field string, one any, v view) (any, bool) {
 		return nil, false
 	}
 	from, _ := env["from"].(string)
-	if _, kind := env["kind"]; kind || v.place == "" || !r.person.wrote(v.place, from) {
+	if _, kind := env["kind"]; kind || v.place == "" || !r.person.Wrote(v.place, from) {
 		return nil, false
 	}
 	return erasedEnvelope(env), true
@@ -166,8 +167,8 @@ func erasedEnvelope(env map[string]any) map[string]any {
 // placeIn is the place that an object says it is about; empty: it does not.
 func placeIn(t map[string]any) string {
 	for _, name := range []string{"subject", "door"} {
-		if s, ok := t[name].(string); ok && placeOf(s) != "" {
-			return placeOf(s)
+		if s, ok := t[name].(string); ok && erasure.PlaceOf(s) != "" {
+			return erasure.PlaceOf(s)
 		}
 	}
 	if key, ok := t["session"].(string); ok && session.Key(key).IsChat() {
@@ -190,7 +191,7 @@ func (r *redactor) field(name, s string, v view) string {
 		return v.other[s]
 	case v.free:
 		return r.text(s, v)
-	case v.senders && (name == "from" || name == "to" || name == "by") && s == r.person.From && r.person.at(v.place):
+	case v.senders && (name == "from" || name == "to" || name == "by") && s == r.person.From && r.person.At(v.place):
 		return Erased
 	case r.ownKey(s), r.account(s):
 		return Erased
@@ -211,13 +212,13 @@ func (r *redactor) text(s string, v view) string {
 
 // ownKey reports whether s is the key of a session of the person.
 func (r *redactor) ownKey(s string) bool {
-	return strings.Contains(s, "/") && (r.keys[session.Key(s)] || r.person.owns(session.Key(s)))
+	return strings.Contains(s, "/") && (r.keys[session.Key(s)] || r.person.Owns(session.Key(s)))
 }
 
 // account reports whether s is the person as configurations name them.
 func (r *redactor) account(s string) bool {
 	place, from, ok := strings.Cut(s, "/")
-	return ok && from == r.person.From && r.person.at(place) && isPlace.MatchString(place)
+	return ok && from == r.person.From && r.person.At(place) && erasure.IsPlace.MatchString(place)
 }
 
 // ownID reports whether s is the id of something in a session of the person, such as that of

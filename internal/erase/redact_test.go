@@ -3,12 +3,13 @@ package erase
 import (
 	"testing"
 
+	"agenthost/internal/erasure"
 	"agenthost/session"
 )
 
 func zoe() *redactor {
 	r := &redactor{
-		person: Person{"web", "zoe"}, keys: map[session.Key]bool{"route/ana/c1": true},
+		person: erasure.Person{Place: "web", From: "zoe"}, keys: map[session.Key]bool{"route/ana/c1": true},
 		ids: map[string]bool{"ana.abcdefghijklmnopqrst": true}, tasks: map[string]bool{"ana.group.c1": true},
 	}
 	r.quotes.addText("my sister lives in Turku")

@@ -163,7 +163,7 @@ func (e *eraser) rewriteSession(ctx context.Context, f *found) error {
 	}
 	theirs := func(state run.State) bool {
 		return state.Run != nil && len(state.Run.Inputs) > 0 && !slices.ContainsFunc(state.Run.Inputs, func(in run.Input) bool {
-			_, mine := e.r.person.mine(&in)
+			_, mine := ofPerson(e.r.person, &in)
 			return !mine
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/records"
+	"agenthost/internal/erasure"
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
@@ -109,7 +110,7 @@ func takes(c jetstream.ConsumerConfig, subject string) bool {
 
 func (e *eraser) inbound(ctx context.Context) error {
 	return e.sweep(ctx, Inbound, bus.InboundStream, bus.InboundPrefix+">", func(rec records.Record) verdict {
-		env, mine := e.wrote(placeOf(rec.Subject), rec.Data)
+		env, mine := e.wrote(erasure.PlaceOf(rec.Subject), rec.Data)
 		switch {
 		case e.opt.Agent != "" && env.Agent != e.opt.Agent:
 			if mine {
@@ -118,7 +119,7 @@ func (e *eraser) inbound(ctx context.Context) error {
 			return keep
 		case mine, e.headers(rec.Header):
 			return remove
-		case e.r.data(rec.Data, view{place: placeOf(rec.Subject), words: []*words{&e.r.quotes}}) != nil:
+		case e.r.data(rec.Data, view{place: erasure.PlaceOf(rec.Subject), words: []*words{&e.r.quotes}}) != nil:
 			return later
 		}
 		return keep
@@ -133,11 +134,11 @@ func (e *eraser) outbound(ctx context.Context) error {
 		switch {
 		case e.opt.Agent != "" && out.Agent != e.opt.Agent:
 			return keep
-		case e.r.ownKey(out.Session), e.headers(rec.Header), out.To == e.r.person.From && e.r.person.at(placeOf(rec.Subject)) && !e.takes[key] && !strings.Contains(out.Session, "/group/"):
+		case e.r.ownKey(out.Session), e.headers(rec.Header), out.To == e.r.person.From && e.r.person.At(erasure.PlaceOf(rec.Subject)) && !e.takes[key] && !strings.Contains(out.Session, "/group/"):
 			return remove
 		}
 		v := e.view(key)
-		v.place = placeOf(rec.Subject)
+		v.place = erasure.PlaceOf(rec.Subject)
 		if e.takes[key] {
 			v.words = slices.Insert(v.words, 1, e.answered(&out))
 		}
@@ -162,10 +163,10 @@ func (e *eraser) routes(ctx context.Context) error {
 		err := e.sweep(ctx, Routes, bus.RoutesStream, prefix, func(rec records.Record) verdict {
 			was := struct{ Subject string }{}
 			_ = json.Unmarshal([]byte(rec.Header.Get(bus.HandedOnHeader)), &was) // only what was handed on has it
-			if _, mine := e.wrote(placeOf(was.Subject), rec.Data); mine {
+			if _, mine := e.wrote(erasure.PlaceOf(was.Subject), rec.Data); mine {
 				return remove
 			}
-			return e.about(rec, placeOf(was.Subject))
+			return e.about(rec, erasure.PlaceOf(was.Subject))
 		})
 		if err != nil {
 			return err
@@ -208,14 +209,14 @@ func (e *eraser) deadLetters(ctx context.Context) error {
 	return e.sweep(ctx, Dead, bus.DeadStream, "agent.dead."+e.agents(), func(rec records.Record) verdict {
 		letter := bus.DeadLetter{}
 		_ = json.Unmarshal(rec.Data, &letter) // what is none has nothing of it
-		if _, mine := e.wrote(placeOf(letter.Subject), letter.Data()); mine && len(letter.Data()) > 0 {
+		if _, mine := e.wrote(erasure.PlaceOf(letter.Subject), letter.Data()); mine && len(letter.Data()) > 0 {
 			return remove
 		}
 		inner := records.Record{Header: letter.Header, Data: letter.Data()}
-		if e.about(inner, placeOf(letter.Subject)) != keep {
+		if e.about(inner, erasure.PlaceOf(letter.Subject)) != keep {
 			return remove
 		}
-		return atOnce(e.about(rec, placeOf(letter.Subject)))
+		return atOnce(e.about(rec, erasure.PlaceOf(letter.Subject)))
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"agenthost/internal/erasure"
 )
 
 // Erased takes the place of what was erased.
@@ -102,7 +104,7 @@ func (w *words) addLong(text string) {
 // addName adds an id or a name that can be told from other words.
 func (w *words) addName(name string) {
 	digits := strings.IndexFunc(name, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
-	if name != anonymous && (!digits || len(name) >= 6) {
+	if name != erasure.Anonymous && (!digits || len(name) >= 6) {
 		w.add(name)
 	}
 }

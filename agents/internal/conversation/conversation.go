@@ -88,6 +88,10 @@ func (c *Conversation) Push(it *message.Item, entry *session.Entry[*Conversation
 	journal := c.journal
 	full := journal != nil && c.noRoom(it)
 	switch {
+	case c.isErasedItem(it):
+		c.mu.Unlock()
+		it.Delivery.Done()
+		c.rest()
 	case c.ended(it):
 		c.mu.Unlock()
 		c.send(c.acknowledgement(it))

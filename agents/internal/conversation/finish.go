@@ -61,6 +61,7 @@ func (t *runner) finish(events []run.Event) error {
 
 // finished goes on once the last commit is settled. It must not block.
 func (t *runner) finished(events []run.Event, last []*run.Reply, err error) {
+	defer t.stored.Store(true)
 	crash.Point("after-commit")
 	switch {
 	case errors.Is(err, publishing.ErrClosed):

@@ -23,6 +23,11 @@ func (c *Conversation) brokeOff(items []*message.Item, err error) {
 		c.again(items, true)
 		return
 	}
+	if errors.Is(err, errErased) {
+		c.Log().Info().Msg("run stopped: what it works on is of a person who is erased")
+		c.again(items, false)
+		return
+	}
 	if !errors.Is(err, publishing.ErrClosed) {
 		c.Log().Error().Err(err).Msg("run broke off; trying again from its log")
 	}
@@ -48,12 +53,14 @@ func (c *Conversation) brokeBeside(err error) {
 func (c *Conversation) again(items []*message.Item, fenced bool) {
 	c.mu.Lock()
 	c.forget(items...)
+	gone := c.takeErased()
 	for _, it := range c.Queue {
 		it.Tried, it.Handed = true, false
 	}
 	c.fences++
 	wait := min(50*time.Millisecond<<min(c.fences, 6), 2*time.Second)
 	c.mu.Unlock()
+	endAll(gone)
 	time.AfterFunc(wait, func() {
 		if fenced {
 			c.askLanes()

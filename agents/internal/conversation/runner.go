@@ -36,6 +36,8 @@ type runner struct {
 	stopping *stopping                     // nil: it is not to be stopped
 	ended    atomic.Pointer[chan struct{}] // closed when a run that is being stopped has ended; nil: the run is not being stopped
 
+	stored atomic.Bool // nothing of it is on its way to a stream any more, but for what its session has to send
+
 	watch mailbox.Watch // of the queue, for what is meant for this run
 }
 
@@ -99,6 +101,10 @@ func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 	t.c.setCurrent(t)
 	defer t.c.leaveCurrent(t)
 	defer t.endAbort()
+	if t.c.worksOnErased(t) { // since it was taken off the queue
+		t.Journal.Break(errErased)
+		return errErased
+	}
 	for {
 		t.round = t.tools.NewRound(effects)
 		for i, e := range effects {

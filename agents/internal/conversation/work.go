@@ -106,6 +106,9 @@ func (c *Conversation) resumeRun(journal *session.Log, left *run.Run) {
 // end deals with a run that did not come to its end. One that did goes on by
 // itself, when its commit is stored.
 func (c *Conversation) end(t *runner, err error) {
+	if err != nil {
+		defer t.stored.Store(true)
+	}
 	switch {
 	case err == nil:
 	case errors.Is(err, errSuspended):

@@ -100,6 +100,17 @@ func (t *Run) Join(it *message.Item) {
 	t.mu.Unlock()
 }
 
+// AllInputs are those that the run answers, and what has come into it since, such as answers.
+func (t *Run) AllInputs() []run.Input {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := slices.Clone(t.Inputs)
+	for _, it := range t.Items {
+		list = append(list, it.Input)
+	}
+	return list
+}
+
 // Messages are the items that say something of their own.
 func (t *Run) Messages() (list []*message.Item) {
 	for _, it := range t.Items {

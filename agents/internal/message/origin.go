@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agenthost/bus"
+	"agenthost/internal/erasure"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -101,6 +102,15 @@ func (o Origin) Address(id string) *run.Address {
 		return &run.Address{Subject: at.Subject, To: at.To, Chat: at.Chat, Thread: at.Thread, ReplyTo: at.ReplyTo}
 	}
 	return nil
+}
+
+// Sent is what an erasure has to know of the input, which is one of a session of an agent.
+func (o Origin) Sent(agent string, key session.Key, seq uint64) erasure.Message {
+	m := erasure.Message{Agent: agent, Session: key, Subject: o.Subject, Stream: StreamOf(o.Subject), Seq: seq}
+	if o.Inbound != nil {
+		m.From = o.Inbound.From
+	}
+	return m
 }
 
 // Sender is the person who has sent a message.

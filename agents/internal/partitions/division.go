@@ -114,6 +114,11 @@ func (d *Division) Wake() {
 // Hand brings an input to its session, here or in a partition, behind what came before.
 func (d *Division) Hand(it *message.Item, key session.Key) {
 	d.mu.Lock()
+	if d.isErased(it, key) {
+		d.mu.Unlock()
+		it.Delivery.Done()
+		return
+	}
 	defer d.mu.Unlock()
 	q := d.queues[key]
 	if q == nil {

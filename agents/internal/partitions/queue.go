@@ -30,13 +30,20 @@ func isBefore(a, b *message.Item) bool {
 }
 
 // takeUpTo takes off the queue what people have written, up to a sequence, and is not begun.
-func (q *queue) takeUpTo(seq uint64) (taken []*message.Item) {
+func (q *queue) takeUpTo(seq uint64) []*message.Item {
+	return q.take(func(it *message.Item) bool {
+		return it.Delivery.Stream() == bus.InboundStream && it.Delivery.Seq <= seq
+	})
+}
+
+// take takes off the queue what fits, and is not begun.
+func (q *queue) take(fits func(*message.Item) bool) (taken []*message.Item) {
 	rest := slices.Clone(q.items)
 	if q.begun {
 		rest = rest[1:]
 	}
 	for _, it := range rest {
-		if it.Delivery.Stream() == bus.InboundStream && it.Delivery.Seq <= seq {
+		if fits(it) {
 			taken = append(taken, it)
 		}
 	}

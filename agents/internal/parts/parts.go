@@ -18,6 +18,7 @@ import (
 	"agenthost/bus/publishing"
 	"agenthost/bus/records"
 	"agenthost/hooks"
+	"agenthost/internal/erasure"
 	"agenthost/internal/identity"
 	"agenthost/internal/pairing"
 	"agenthost/internal/pause"
@@ -78,6 +79,7 @@ type Parts struct {
 	IDs       *sharedids.Set
 	Pairings  *pairing.Index   // the strangers that the operator has let in
 	Pauses    *pause.Index     // what the operator has paused
+	Erasures  erasure.Index    // whom the host has to forget
 	Finishing *finishing.Index // sessions at work on the host that had their lane before
 	Few       zerolog.Logger   // Log for what may happen to all sessions at once
 }

@@ -1,4 +1,5 @@
-package erase
+// Package erasure says whom an erasure is about, and keeps on a host whom it has to forget.
+package erasure
 
 import (
 	"cmp"
@@ -19,14 +20,15 @@ type Person struct {
 }
 
 var (
-	isPlace = regexp.MustCompile(`^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})?$`)
+	// IsPlace says whether a text is an account of a channel, as subjects have it.
+	IsPlace = regexp.MustCompile(`^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})?$`)
 	isKey   = regexp.MustCompile(`^[^/]+/(dm|group)/`)
 )
 
 // ParsePerson reads [<channel>[.<instance>]/]<from>.
 func ParsePerson(text string) (Person, error) {
 	place, from, ok := strings.Cut(text, "/")
-	if !ok || !isPlace.MatchString(place) {
+	if !ok || !IsPlace.MatchString(place) {
 		place, from = "", text
 	}
 	switch {
@@ -46,19 +48,19 @@ func (p Person) String() string {
 	return p.Place + "/" + p.From
 }
 
-// at reports whether the person is one of those at a place; an empty place is unknown.
-func (p Person) at(place string) bool { return p.Place == "" || p.Place == place }
+// At reports whether the person is one of those at a place; an empty place is unknown.
+func (p Person) At(place string) bool { return p.Place == "" || p.Place == place }
 
-// wrote reports whether an envelope that came at a place is theirs.
-func (p Person) wrote(place, from string) bool {
-	return p.at(place) && cmp.Or(from, anonymous) == p.From
+// Wrote reports whether an envelope that came at a place is theirs.
+func (p Person) Wrote(place, from string) bool {
+	return p.At(place) && cmp.Or(from, Anonymous) == p.From
 }
 
-// anonymous is who has written an envelope that does not say so.
-const anonymous = "anonymous"
+// Anonymous is who has written an envelope that does not say so.
+const Anonymous = "anonymous"
 
-// placeOf is the account of a channel that a subject belongs to; empty: none.
-func placeOf(subject string) string {
+// PlaceOf is the account of a channel that a subject belongs to; empty: none.
+func PlaceOf(subject string) string {
 	for _, prefix := range []string{bus.InboundPrefix, bus.OutboundPrefix} {
 		if place, ok := strings.CutPrefix(subject, prefix); ok {
 			return place
@@ -67,17 +69,18 @@ func placeOf(subject string) string {
 	return ""
 }
 
-var escape = strings.NewReplacer("%", "%25", "/", "%2F")
+// Escape writes an id as keys of sessions have it.
+var Escape = strings.NewReplacer("%", "%25", "/", "%2F")
 
 var fork = regexp.MustCompile(`~fork-\d+$`)
 
-// owns reports whether a key is that of a conversation with the person alone, of one of
+// Owns reports whether a key is that of a conversation with the person alone, of one of
 // several with them, or of a fork of it.
-func (p Person) owns(key session.Key) bool {
+func (p Person) Owns(key session.Key) bool {
 	place, rest, ok := strings.Cut(string(key), "/dm/")
-	if !ok || strings.Contains(place, "/") || place == "route" || place == "schedule" || place == "event" || !p.at(place) {
+	if !ok || strings.Contains(place, "/") || place == "route" || place == "schedule" || place == "event" || !p.At(place) {
 		return false
 	}
 	who, _, _ := strings.Cut(fork.ReplaceAllString(rest, ""), "/")
-	return who == escape.Replace(p.From)
+	return who == Escape.Replace(p.From)
 }

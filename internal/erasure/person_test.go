@@ -1,4 +1,4 @@
-package erase
+package erasure
 
 import (
 	"strings"
@@ -50,11 +50,11 @@ func TestOwns(t *testing.T) {
 		"web/dm/a%2Fb~fork-x":      false,
 		"web/dm/a%2Fb~fork-1/deep": false,
 	} {
-		if got := (Person{"web", "a/b"}).owns(key); got != want {
+		if got := (Person{"web", "a/b"}).Owns(key); got != want {
 			t.Errorf("%s: got %v, want %v", key, got, want)
 		}
 	}
-	if !(Person{"", "42"}).owns("telegram.sales/dm/42") {
+	if !(Person{"", "42"}).Owns("telegram.sales/dm/42") {
 		t.Error("on all channels: not owned")
 	}
 }

@@ -1,0 +1,98 @@
+package conversation
+
+import (
+	"errors"
+	"slices"
+
+	"agenthost/agents/internal/message"
+	"agenthost/bus/delivery"
+	"agenthost/run"
+)
+
+// What a person has sent who is erased is dropped here: its message is acknowledged, nothing
+// is answered, and the run that works on it ends without a commit. What the log has is not this
+// host's to delete: the erasure does that.
+
+// errErased ends the work on what is to be forgotten.
+var errErased = errors.New("its input is of a person who is erased")
+
+// isErased reports whether an input is one that the host has to forget.
+func (c *Conversation) isErased(o message.Origin, in run.Input) bool {
+	if !c.Agent.Parts.Erasures.Any() { // as mostly
+		return false
+	}
+	return c.Agent.Parts.Erasures.Holds(o.Sent(c.Agent.ID, c.Key, in.Seq))
+}
+
+func (c *Conversation) isErasedItem(it *message.Item) bool { return c.isErased(it.Origin, it.Input) }
+
+// worksOnErased reports whether a run has an input that the host has to forget, and that the log
+// does not have.
+func (c *Conversation) worksOnErased(t *runner) bool {
+	if t == nil || !c.Agent.Parts.Erasures.Any() {
+		return false
+	}
+	return slices.ContainsFunc(t.AllInputs(), func(in run.Input) bool {
+		if _, logged := t.Journal.Seen(in.ID); logged {
+			return false
+		}
+		o, err := message.ReadOrigin(in)
+		return err == nil && c.isErased(o, in)
+	})
+}
+
+// Erase drops what came from a person who is erased by now, and has the run end that works
+// on it.
+func (c *Conversation) Erase() {
+	c.mu.Lock()
+	gone := c.takeErased()
+	for _, t := range []*runner{c.current, c.last} {
+		if c.worksOnErased(t) {
+			t.Journal.Break(errErased)
+			c.poke()
+		}
+	}
+	c.mu.Unlock()
+	endAll(gone)
+	c.rest()
+}
+
+// Erased reports whether nothing of such a person is on its way to a stream any more.
+func (c *Conversation) Erased() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ending := c.over && c.last != nil && !c.last.stored.Load() // its commit, or its replies, may still come
+	return !c.spilling && !c.refusing && !c.out.Sending() && !ending && !c.worksOnErased(c.current)
+}
+
+// takeErased takes out of the queue, and of what is to be refused, what the host has to forget.
+// What is on its way to the log stays until it is there. Called with the lock held.
+func (c *Conversation) takeErased() []*delivery.Delivery {
+	if !c.Agent.Parts.Erasures.Any() {
+		return nil
+	}
+	var gone []*message.Item
+	for _, it := range slices.Clone(c.Queue) {
+		if it.Place != message.Spilling && c.isErasedItem(it) {
+			c.takeOut(it)
+			gone = append(gone, it)
+		}
+	}
+	c.refusals = slices.DeleteFunc(c.refusals, func(it *message.Item) bool {
+		erased := c.isErasedItem(it)
+		if erased {
+			gone = append(gone, it)
+		}
+		return erased
+	})
+	if len(c.Queue) == 0 && c.timer != nil && c.timer.Stop() { // there is no run to wait for any more
+		c.timer = nil
+	}
+	return message.DeliveriesOf(gone)
+}
+
+func endAll(deliveries []*delivery.Delivery) {
+	for _, d := range deliveries {
+		d.Done()
+	}
+}
