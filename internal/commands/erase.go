@@ -24,8 +24,9 @@ func (a *app) eraseCommand() *cobra.Command {
 dead letters, messages in and out, routes, schedules, approvals and pairings. In
 the sessions of groups their words become [erased], and what others said stays.
 
---peer is the sender as the channel names them. Without a channel it is that sender
-on all channels, which are listed before it asks. It asks for confirmation; without
+--peer is the sender as the channel names them, or route/NAME for what was sent by
+route, as with agenthost send --from. Without a channel it is that sender on all
+channels, which are listed before it asks. It asks for confirmation; without
 a terminal it needs --force. No host needs to run. When it is interrupted, run it
 again: it goes on. What it cannot reach is in the documentation on privacy.`,
 		Example: `  agenthost erase --peer telegram.sales/42 --dry-run

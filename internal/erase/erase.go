@@ -216,7 +216,7 @@ func (e *eraser) pass(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, look := range []func(context.Context) error{e.findInbound, e.findNotes, e.findShared} {
+	for _, look := range []func(context.Context) error{e.findInbound, e.findRoutes, e.findNotes, e.findShared} {
 		if err := look(ctx); err != nil {
 			return err
 		}

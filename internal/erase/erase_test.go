@@ -496,3 +496,47 @@ func TestRunNamesAHostThatDoesNotAnswer(t *testing.T) {
 		t.Errorf("left: %s", all)
 	}
 }
+
+// What was sent by route is of who has sent it, and tasks of agents are not: those may be called
+// alike.
+func TestRunErasesWhatWasSentByRoute(t *testing.T) {
+	t.Parallel()
+	for _, peer := range []string{"bea", "route/bea", "route/program:bea"} {
+		t.Run(peer, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			task := "bea." + session.SID("bea", "irc.x/dm/kim") + ".abc"
+			log := func(from, id, text string) string {
+				key := session.Route(from, id)
+				return `agent.session.bob.` + session.SID("bob", key) + ` {"v":1,"key":"` + string(key) + `","events":[{"type":"run.started","run":"r1","trigger":"delegate","inputs":[{"id":"1","subject":"agent.route.bob","seq":1,"envelope":{"kind":"delegate","from":"` + from + `","correlation_id":"` + id + `","text":"` + text + `"}}]},{"type":"run.finished","run":"r1","reason":"done"}]}`
+			}
+			w.put(
+				`agent.route.bob {"kind":"delegate","from":"bea","correlation_id":"`+task+`","text":"a task of an agent"}`,
+				`agent.route.bob {"kind":"delegate","from":"beate","correlation_id":"c1","text":"of another"}`,
+				log("bea", task, "a task of an agent"), log("beate", "c1", "of another"),
+				`$KV.AGENT_MEMORY.bob._.a {"agent":"bob","text":"room 5"}`,
+			)
+			want, _ := w.left()
+			w.put(
+				`agent.route.bob {"kind":"delegate","from":"bea","correlation_id":"c1","text":"`+secret+`"}`,
+				`agent.route.bob {"from":"bea","text":"`+secret+`"}`,
+				`agent.part.bob.1 {"kind":"delegate","from":"bea","correlation_id":"c1","text":"`+secret+`"}`,
+				log("bea", "c1", secret), log("program:bea", "c2", "and more"),
+				`agent.session.bob.`+session.SID("bob", "event/bea")+` {"v":1,"key":"event/bea"}`,
+				`$KV.AGENT_MEMORY.bob._.b {"agent":"bob","text":"They said: `+secret+`"}`,
+				`agent.dead.bob {"agent":"bob","subject":"agent.route.bob","payload":"{\"kind\":\"delegate\",\"from\":\"bea\",\"text\":5}"}`,
+			)
+			report, err := w.erase(peer, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, all := w.left()
+			if diff := cmp.Diff(want, got); diff != "" || bytes.Contains(all, []byte(secret)) {
+				t.Errorf("what is left: %s\n%s", diff, all)
+			}
+			if len(report.Found) != 1 || !strings.HasPrefix(report.Found[0], "route/") {
+				t.Errorf("found: %q", report.Found)
+			}
+		})
+	}
+}

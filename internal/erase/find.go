@@ -141,7 +141,7 @@ func (e *eraser) look(f *found, of string, event *run.Event) {
 			f.mine++
 			f.texts = append(f.texts, env.Text)
 			e.said[in[i].ID] = env.Text
-			e.place(erasure.PlaceOf(in[i].Subject))
+			e.place(cmp.Or(erasure.PlaceOf(in[i].Subject), erasure.Routes))
 			e.name(env.Name)
 			for _, m := range env.Media {
 				f.mediaOf[m.Object] = true
@@ -174,6 +174,9 @@ func (e *eraser) ownAll(all map[string]*found) {
 			e.r.keys[f.key], e.r.ids[f.name()] = true, true
 			if e.r.person.Owns(f.key) {
 				place, _, _ := strings.Cut(string(f.key), "/")
+				if !f.key.IsChat() {
+					place = erasure.Routes
+				}
 				e.place(place)
 			}
 		}
@@ -190,7 +193,7 @@ func (e *eraser) ownAll(all map[string]*found) {
 		}
 		for _, f := range all { // a task whose event is gone already
 			if rest, ok := strings.CutPrefix(string(f.key), "route/"); ok && !e.r.ids[f.name()] {
-				if _, id, _ := strings.Cut(rest, "/"); e.r.ownID(unescape.Replace(id)) {
+				if _, id, _ := strings.Cut(rest, "/"); e.r.ownID(erasure.Unescape.Replace(id)) {
 					again = true
 					e.r.keys[f.key], e.r.ids[f.name()] = true, true
 				}
@@ -203,8 +206,6 @@ func (e *eraser) ownAll(all map[string]*found) {
 		}
 	}
 }
-
-var unescape = strings.NewReplacer("%2F", "/", "%25", "%")
 
 // findInbound notes what the person has written, and no session has any more, or not yet.
 func (e *eraser) findInbound(ctx context.Context) error {
@@ -219,6 +220,28 @@ func (e *eraser) findInbound(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// findRoutes does so for what they have sent by route.
+func (e *eraser) findRoutes(ctx context.Context) error {
+	for rec, err := range e.tail(ctx, bus.RoutesStream, bus.RoutePrefix+e.agents()) {
+		if err != nil {
+			return err
+		}
+		if r, mine := asked(e.r.person, rec.Data); mine {
+			e.place(erasure.Routes)
+			e.r.quotes.addText(r.Text)
+		}
+	}
+	return nil
+}
+
+// asked reads what was sent by route, and reports whether it is a task or an event of the person.
+func asked(p erasure.Person, data []byte) (bus.Route, bool) {
+	r := bus.Route{}
+	_ = bus.ReadFields(data, &r) // what it has will do
+	kind := r.Kind == "" || r.Kind == bus.RouteDelegate || r.Kind == bus.RouteEvent
+	return r, kind && r.From != "" && p.Asked(r.From, r.CorrelationID)
 }
 
 // wrote reads an inbound envelope, and reports whether it is the person's.

@@ -36,7 +36,11 @@ type theirsIn struct {
 func ofPerson(p erasure.Person, in *run.Input) (bus.Inbound, bool) {
 	place := erasure.PlaceOf(in.Subject)
 	if place == "" {
-		return bus.Inbound{}, false
+		if _, ok := bus.AgentOf(in.Subject); !ok || strings.HasPrefix(in.Subject, bus.DuePrefix) {
+			return bus.Inbound{}, false
+		}
+		r, own := asked(p, in.Envelope)
+		return bus.Inbound{From: r.From, Text: r.Text, Media: r.Media}, own
 	}
 	env, _ := bus.ReadInbound(in.Envelope) // what it has will do
 	return env, p.Wrote(place, env.From)

@@ -166,6 +166,9 @@ func (e *eraser) routes(ctx context.Context) error {
 			if _, mine := e.wrote(erasure.PlaceOf(was.Subject), rec.Data); mine {
 				return remove
 			}
+			if _, mine := asked(e.r.person, rec.Data); mine && erasure.PlaceOf(was.Subject) == "" {
+				return remove
+			}
 			return e.about(rec, erasure.PlaceOf(was.Subject))
 		})
 		if err != nil {
@@ -210,6 +213,9 @@ func (e *eraser) deadLetters(ctx context.Context) error {
 		letter := bus.DeadLetter{}
 		_ = json.Unmarshal(rec.Data, &letter) // what is none has nothing of it
 		if _, mine := e.wrote(erasure.PlaceOf(letter.Subject), letter.Data()); mine && len(letter.Data()) > 0 {
+			return remove
+		}
+		if _, mine := asked(e.r.person, letter.Data()); mine && strings.HasPrefix(letter.Subject, bus.RoutePrefix) {
 			return remove
 		}
 		inner := records.Record{Header: letter.Header, Data: letter.Data()}

@@ -77,10 +77,49 @@ var fork = regexp.MustCompile(`~fork-\d+$`)
 // Owns reports whether a key is that of a conversation with the person alone, of one of
 // several with them, or of a fork of it.
 func (p Person) Owns(key session.Key) bool {
+	if from, id, ok := sender(key); ok {
+		return p.Asked(from, id)
+	}
 	place, rest, ok := strings.Cut(string(key), "/dm/")
-	if !ok || strings.Contains(place, "/") || place == "route" || place == "schedule" || place == "event" || !p.At(place) {
+	if !ok || strings.Contains(place, "/") || place == "schedule" || !p.At(place) {
 		return false
 	}
 	who, _, _ := strings.Cut(fork.ReplaceAllString(rest, ""), "/")
 	return who == Escape.Replace(p.From)
+}
+
+// Routes is the place of those who send by route: programs, and operators with agenthost send.
+const Routes = "route"
+
+// Asked reports whether a task or an event that was sent by route is theirs, by whom it says it is
+// from and its correlation id. A program has a prefix before its name once a host has it. A task of
+// an agent, which may have that name as well, is known by its id.
+func (p Person) Asked(from, id string) bool {
+	if p.Place != "" && p.Place != Routes {
+		return false
+	}
+	from = strings.TrimPrefix(from, bus.ProgramPrefix)
+	return cmp.Or(from, Anonymous) == strings.TrimPrefix(p.From, bus.ProgramPrefix) && !ofAgent(from, id)
+}
+
+// ofAgent reports whether a task with that id was delegated in a session of an agent.
+func ofAgent(agent, id string) bool {
+	rest, ok := strings.CutPrefix(id, agent+".")
+	sid, token, has := strings.Cut(rest, ".")
+	return ok && has && token != "" && len(sid) == len(session.SID("", ""))
+}
+
+// Unescape reads what Escape has written.
+var Unescape = strings.NewReplacer("%2F", "/", "%25", "%")
+
+// sender is by whom the session of a task or an event was begun, and the id of the task.
+func sender(key session.Key) (from, id string, ok bool) {
+	kind, rest, _ := strings.Cut(string(key), "/")
+	switch kind {
+	case Routes:
+		from, id, ok = strings.Cut(rest, "/")
+	case "event":
+		from, ok = rest, true
+	}
+	return Unescape.Replace(from), Unescape.Replace(id), ok
 }

@@ -54,6 +54,16 @@ func TestOwns(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", key, got, want)
 		}
 	}
+	for _, name := range []string{"bea", "program:bea"} {
+		for key, want := range map[session.Key]bool{
+			"route/bea/c1": true, "route/program:bea/a%2Fb": true, "event/bea": true, "route/beate/c1": false, "route/bea": false, "web/dm/bea": false,
+			"route/bea/bea.abcdefghijklmnopqrst.abc": false, "route/bea/bea.abc.abc": true,
+		} {
+			if got := (Person{"route", name}).Owns(key); got != want {
+				t.Errorf("%s by route: %s: got %v, want %v", name, key, got, want)
+			}
+		}
+	}
 	if !(Person{"", "42"}).Owns("telegram.sales/dm/42") {
 		t.Error("on all channels: not owned")
 	}
