@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/hooks"
+	"agenthost/run"
 	"agenthost/session"
 	"agenthost/tools"
 )
@@ -307,4 +309,68 @@ func TestHoldStream(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A hook that sees an answer leaves it what it was: the number of the question is cut off what it
+// lets through, as off what it has changed.
+func TestNumberedAnswerBehindAHook(t *testing.T) {
+	t.Parallel()
+	where := tools.Tool{Name: "ask_human", Schema: anything, ReadOnly: true, Asks: true, Run: func(_ context.Context, call tools.Call) (tools.Result, error) {
+		return tools.Result{Wait: &tools.Wait{Question: true, Prompt: "Where is " + call.Agent + "?"}}, nil
+	}}
+	atWork := func(w **world) tools.Tool {
+		return tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: func(ctx context.Context, call tools.Call) (tools.Result, error) {
+			got, err := (*w).fleet.Ask(ctx, call, "Which?", nil)
+			return tools.Result{Text: got}, err
+		}}
+	}
+	const ops = `
+rules:
+  - {after_tool: "*", text: "${result}"}
+  - {tool_calls: [{name: ask_human, args: {}}]}
+`
+	tests := map[string]string{ // what the agent does
+		"its own":           `[{name: ask_human, args: {}}, {name: ask_human, args: {}}]`,
+		"of a delegate":     `[{name: ask_human, args: {}}, {name: delegate, args: {}}]`,
+		"of a tool at work": `[{name: pay, args: {}}, {name: pay, args: {}}]`,
+	}
+	for name, calls := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var w *world
+			w = newWorld(t,
+				bot("ana", has(handing("ops"), where, atWork(&w)), asks("ops"), script(`
+rules:
+  - {when: go, tool_calls: `+calls+`}
+  - {after_tool: "*", text: "Done."}
+`)),
+				bot("ops", has(where), script(ops)))
+			w.say("ana", bus.Inbound{Text: "go"})
+			w.redact()
+			for i, text := range []string{"2: " + secret, "there"} {
+				w.eventually("the questions are open", func() bool { return w.questions() == 2-i })
+				w.say("ana", bus.Inbound{Text: text})
+			}
+			w.eventually("the agent has answered", func() bool { return w.hear().Text == "Done." })
+			got := w.toolResults()
+			if slices.Sort(got); !slices.Equal(got, []string{redacted, "there"}) {
+				t.Errorf("the model got %q", got)
+			}
+		})
+	}
+}
+
+// questions is how many questions wait.
+func (w *world) questions() (n int) {
+	w.t.Helper()
+	list, err := agents.AllWaiting(w.t.Context(), w.bus.JS)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, one := range list {
+		if one.Kind == run.ForQuestion {
+			n++
+		}
+	}
+	return n
 }

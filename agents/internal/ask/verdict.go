@@ -166,6 +166,20 @@ func cutNumber(text string, several bool) (n int, rest string, ok bool) {
 	return n, rest, ok && rest != ""
 }
 
+// ReadAgain reads text, which hooks have left of what was said, as that was read: without the number
+// of the question where its answer was read without it.
+func ReadAgain(said, answer, text string) string {
+	said, text = strings.TrimSpace(said), strings.TrimSpace(text)
+	n, _, numbered := cutNumber(said, true)
+	if !numbered || answer == said {
+		return text
+	}
+	if left, rest, ok := cutNumber(text, true); ok && left == n {
+		return rest
+	}
+	return text
+}
+
 // called reports whether n is the number of a question: one of several, or one that was
 // put with it and is the last that is left.
 func called(call run.Call, n int, several bool) bool {

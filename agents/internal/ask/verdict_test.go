@@ -77,3 +77,20 @@ func TestWordsOfApprovalsToQuestions(t *testing.T) {
 		}
 	}
 }
+
+// What hooks leave of an answer is read as the answer was.
+func TestReadAgain(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ said, answer, text, want string }{
+		{"2: plain", "plain", "2: plain", "plain"},
+		{" #2 :plain", "plain", "2: [hidden] ", "[hidden]"},
+		{"2: plain", "plain", "[hidden]", "[hidden]"},
+		{"2: plain", "plain", "3: plain", "3: plain"},
+		{"2:30", "2:30", "2:30", "2:30"},
+		{"plain", "plain", " 2: plain", "2: plain"},
+	} {
+		if got := ask.ReadAgain(test.said, test.answer, test.text); got != test.want {
+			t.Errorf("%q of %q, read as %q: %q, want %q", test.text, test.said, test.answer, got, test.want)
+		}
+	}
+}

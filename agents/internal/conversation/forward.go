@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"agenthost/agents"
@@ -105,7 +104,7 @@ func (c *Conversation) forward(journal *session.Log, it *message.Item) bool {
 			c.refuse(journal, it, inflight.RefusedByHook(s.Refused))
 			return true
 		} else if s != nil {
-			sig.Answer = strings.TrimSpace(s.Origin.Inbound.Text)
+			sig.Answer = ask.ReadAgain(in.Text, sig.Answer, s.Origin.Inbound.Text)
 		}
 	}
 	msg, err := w.Answer(bus.Route{ID: it.Input.ID, From: message.Sender(in), Text: sig.Answer, Scope: sig.Scope, Door: it.Origin.Subject, AnsweredAt: it.Stored.UTC()})

@@ -164,22 +164,23 @@ func (c *Conversation) abandonAsks() {
 	})
 }
 
-// passScreened gives a question of a tool the answer that the before_message
-// hooks leave. One that they refuse is answered with the reason.
-func (c *Conversation) passScreened(question *liveAsk, it *message.Item) {
+// passScreened gives a question of a tool what the before_message hooks leave of an answer.
+// One that they refuse is answered with the reason.
+func (c *Conversation) passScreened(question *liveAsk, it *message.Item, answer string) {
 	s := c.Screen(c.Agent.Work, it, "")
 	switch {
-	case s == nil:
-		s = &message.Screening{Origin: it.Origin}
+	case s == nil: // the hook was removed meanwhile
 	case s.Refused != "":
 		c.mu.Lock()
 		question.given = false
 		c.mu.Unlock()
 		c.say(it, run.Reply{Kind: run.KindNotice, Text: s.Refused}, func(bool) {})
 		return
+	default:
+		answer = ask.ReadAgain(it.Origin.Inbound.Text, answer, s.Origin.Inbound.Text)
 	}
 	select {
-	case question.answer <- strings.TrimSpace(s.Origin.Inbound.Text):
+	case question.answer <- answer:
 	default: // the first answer counts
 	}
 }
@@ -253,7 +254,7 @@ func (c *Conversation) answersLive(it *message.Item, left *run.Run) bool {
 		return false
 	case it.Origin.Inbound != nil && len(question.call.Options) == 0 && c.Hooked(hooks.BeforeMessage):
 		question.given = true
-		c.shared.Busy.Go(func() { c.passScreened(question, it) })
+		c.shared.Busy.Go(func() { c.passScreened(question, it, text) })
 		return true
 	}
 	question.given = true

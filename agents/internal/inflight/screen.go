@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
+	"agenthost/agents/internal/ask"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/tracing"
 	"agenthost/hooks"
@@ -94,8 +94,8 @@ func (c Session) ScreenAnswer(ctx context.Context, it *message.Item, r *run.Run,
 	if s == nil {
 		return ""
 	}
+	sig.Answer = ask.ReadAgain(it.Origin.Inbound.Text, sig.Answer, s.Origin.Inbound.Text)
 	it.Use(s)
-	sig.Answer = strings.TrimSpace(it.Origin.Inbound.Text)
 	if sig.Input != nil {
 		sig.Input.Hooks = s.Hooks
 	}
