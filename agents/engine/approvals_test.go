@@ -178,7 +178,7 @@ func TestNumberOfTheWrongKind(t *testing.T) {
 	const (
 		open          = "This doesn't answer the question, which is still open. Please reply "
 		approveOrDeny = open + "approve or deny."
-		anOption      = open + "with one of: red, blue."
+		anOption      = open + "with one of: red 3, blue 3."
 		words         = open + "in words."
 	)
 	for text, want := range map[string]string{"2: Bob": approveOrDeny, "3: Bob": anOption, "approve 1": words, "deny 3": anOption} {

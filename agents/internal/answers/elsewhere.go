@@ -129,7 +129,7 @@ func (c Reader) Misnumbered(it *message.Item, r *run.Run) *run.Error {
 	if !ok || isOneOf(others, call) {
 		return nil
 	}
-	return c.NoAnswer(it, call.Asked, call.Options)
+	return c.NoAnswer(it, call.Asked, withNumber(call))
 }
 
 // MeantElsewhere picks the one of asked, questions of other runs, that the input answers.

@@ -2,9 +2,11 @@ package answers
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"agenthost/agents"
+	"agenthost/agents/internal/ask"
 	"agenthost/agents/internal/message"
 	"agenthost/llm"
 	"agenthost/run"
@@ -28,6 +30,15 @@ func (c Reader) NoAnswer(it *message.Item, asked string, options []string) *run.
 // ExpiredCall is Expired for a call of a run of this conversation.
 func (c Reader) ExpiredCall(it *message.Item, call run.Call) *run.Error {
 	return c.Expired(it, agents.Waiting{Tool: call.Name, Kind: call.Asked, Prompt: call.Prompt})
+}
+
+// withNumber are the options of a question, each as the answer that names the question as well:
+// "red 2".
+func withNumber(call run.Call) (options []string) {
+	for _, option := range call.Options {
+		options = append(options, option+" "+strconv.Itoa(ask.Number(call)))
+	}
+	return options
 }
 
 // Expired tells a person that what they say to a question of another run comes after its

@@ -95,10 +95,8 @@ func Pick(book texts.Book, calls []run.Call, text string) (run.Call, run.Signal,
 			return call, run.Signal{Answer: r.answer, Scope: r.scope}, true
 		}
 	}
-	for _, call := range calls {
-		if option, ok := readOption(call, text, len(calls) > 1); ok {
-			return call, run.Signal{Answer: option}, true
-		}
+	if call, option, ok := pickOption(calls, text); ok {
+		return call, run.Signal{Answer: option}, true
 	}
 	if rules && r.misses(calls) {
 		return run.Call{}, run.Signal{}, false
@@ -193,33 +191,64 @@ func oldest(calls []run.Call, fits func(run.Call) bool) (call run.Call, ok bool)
 	return call, false
 }
 
-// readOption reads text as an option of call: as it is written there, whatever its
-// case and with a stop behind it, also with the number of the question ("red 2"), or by
-// its number in the list if no other question is open.
-func readOption(call run.Call, text string, several bool) (option string, ok bool) {
-	if call.Asked != run.ForQuestion || len(call.Options) == 0 {
-		return "", false
+// pickOption is Pick for questions with options.
+func pickOption(calls []run.Call, text string) (run.Call, string, bool) {
+	for _, read := range []func(call run.Call, text string) (string, bool){plainOption, numberedOption} {
+		for _, call := range calls {
+			if call.Asked != run.ForQuestion {
+				continue
+			}
+			if option, ok := read(call, text); ok {
+				return call, option, true
+			}
+		}
 	}
+	if len(calls) == 1 && calls[0].Asked == run.ForQuestion {
+		option, ok := listedOption(calls[0].Options, text)
+		return calls[0], option, ok
+	}
+	return run.Call{}, "", false
+}
+
+// plainOption reads text as an option of call: as it is written there, whatever its case and
+// with a stop behind it, also behind the number of the question and a colon ("2: red").
+func plainOption(call run.Call, text string) (option string, ok bool) {
 	if option, ok = namedOption(call.Options, text); ok {
 		return option, true
 	}
+	n, rest, ok := cutNumber(text, true)
+	if !ok || n != Number(call) {
+		return "", false
+	}
+	return namedOption(call.Options, rest)
+}
+
+// numberedOption reads text as an option of call before or behind the number of the question:
+// "red 2", "2 red", "2. red".
+func numberedOption(call run.Call, text string) (option string, ok bool) {
 	words := strings.Fields(text)
-	if len(words) == 0 {
+	if len(words) < 2 {
 		return "", false
 	}
-	n, isNumber := readNumber(strings.Trim(words[len(words)-1], stops))
-	if !isNumber {
-		return "", false
-	}
-	if called(call, n, several) {
-		if option, ok = namedOption(call.Options, strings.Join(words[:len(words)-1], " ")); ok {
+	last := len(words) - 1
+	if n, ok := readNumber(strings.Trim(words[last], stops)); ok && n == Number(call) {
+		if option, ok = namedOption(call.Options, strings.Join(words[:last], " ")); ok {
 			return option, true
 		}
 	}
-	if several || len(words) > 1 || n > len(call.Options) {
+	if n, ok := readNumber(strings.Trim(words[0], stops)); ok && n == Number(call) {
+		return namedOption(call.Options, strings.Join(words[1:], " "))
+	}
+	return "", false
+}
+
+// listedOption reads text as the number of an option in its list.
+func listedOption(options []string, text string) (option string, ok bool) {
+	n, ok := readNumber(strings.Trim(strings.TrimSpace(text), stops))
+	if !ok || n > len(options) {
 		return "", false
 	}
-	return call.Options[n-1], true
+	return options[n-1], true
 }
 
 func namedOption(options []string, text string) (option string, ok bool) {

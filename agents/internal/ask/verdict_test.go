@@ -35,7 +35,18 @@ func TestNumberOfTheOnlyQuestion(t *testing.T) {
 		{option(2), "2", "green"},
 		{option(2), "green 1", ""},
 		{option(1), "green 1", "green"},
-		{option(0), "green 1", ""},
+		{option(2), "2: Green.", "green"},
+		{option(2), "2:GREEN", "green"},
+		{option(2), "2. green", "green"},
+		{option(2), "#2 green", "green"},
+		{option(2), "2: room 2", "room 2"},
+		{option(2), "2: blue", ""},
+		{option(2), "1: green", ""},
+		{option(0), "Green 1", "green"},
+		{option(0), "1: green", "green"},
+		{option(0), "green 2", ""},
+		{option(0), "2.", "green"},
+		{option(0), "4", ""},
 		{option(0), "2", "green"},
 	}
 	for _, test := range tests {
@@ -91,6 +102,43 @@ func TestReadAgain(t *testing.T) {
 	} {
 		if got := ask.ReadAgain(test.said, test.answer, test.text); got != test.want {
 			t.Errorf("%q of %q, read as %q: %q, want %q", test.text, test.said, test.answer, got, test.want)
+		}
+	}
+}
+
+// A number before an option names the question as one behind it does, also where the options are
+// numbers themselves. A colon says which of two numbers it is.
+func TestNumbersOfQuestionsWithOptions(t *testing.T) {
+	t.Parallel()
+	colors := []run.Call{
+		{ID: "a", Asked: run.ForQuestion, Options: []string{"x", "y"}},
+		{ID: "b", Asked: run.ForQuestion, Number: 2, Options: []string{"red", "Green"}},
+	}
+	sums := []run.Call{
+		{ID: "a", Asked: run.ForQuestion, Number: 1, Options: []string{"1", "2"}},
+		{ID: "b", Asked: run.ForQuestion, Number: 2, Options: []string{"1", "2", "2: 2"}},
+	}
+	tests := []struct {
+		open           []run.Call
+		text, id, want string // no id: no answer
+	}{
+		{colors, "Green 2", "b", "Green"},
+		{colors, "2: Green", "b", "Green"},
+		{colors, "2: GREEN.", "b", "Green"},
+		{colors, "2 green", "b", "Green"},
+		{colors, "2. Green", "b", "Green"},
+		{colors, "1: Green", "", ""},
+		{colors, "2", "", ""},
+		{sums, "2: 1", "b", "1"},
+		{sums, "2 1", "a", "2"},
+		{sums, "1: 2", "a", "2"},
+		{sums, "2: 2", "b", "2: 2"},
+		{sums, "2", "a", "2"},
+	}
+	for _, test := range tests {
+		call, sig, ok := ask.Pick(texts.Book{}, test.open, test.text)
+		if ok != (test.id != "") || ok && (call.ID != test.id || sig.Answer != test.want) {
+			t.Errorf("%q: %q for %q, %t; want %q for %q", test.text, sig.Answer, call.ID, ok, test.want, test.id)
 		}
 	}
 }
