@@ -64,7 +64,7 @@ func (m *machine) answer(sig *Signal) {
 		m.keep(msg)
 		m.fail(&Error{Code: llm.CodeContentFilter})
 	case hasCalls(msg.Parts):
-		m.dispatch(m.sound(msg))
+		m.dispatch(m.sound(msg), sig.Offers)
 	case msg.Empty() && m.s.Run.Trigger == ByHeartbeat:
 		m.tell(llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: Nothing}}}, "")
 	case msg.Empty():

@@ -40,17 +40,21 @@ func (m *machine) commit() {
 }
 
 // dispatch asks for the calls of an answer. All of them are in the log before
-// the first one runs.
-func (m *machine) dispatch(msg llm.Message) {
+// the first one runs, with the results of those that cannot: a host that takes the run up does
+// not know what the model was offered.
+func (m *machine) dispatch(msg llm.Message, offers func(tool string) bool) {
 	m.emit(&Event{Type: MessageAdded, Message: &msg})
 	calls := msg.Calls()
 	for _, p := range calls {
 		m.emit(&Event{Type: ToolRequested, Call: p.Call, Name: p.Name, Args: p.Args, Rerun: m.rerun(p.Name)})
 	}
 	for _, p := range calls {
-		if p.Error {
-			c := Call{ID: p.Call, Name: p.Name}
+		c := Call{ID: p.Call, Name: p.Name}
+		switch {
+		case p.Error:
 			m.finish(c, &Event{Result: unread(p.Text), Source: FromCorrection})
+		case offers != nil && !offers(p.Name):
+			m.finish(c, &Event{Result: NoTool(p.Name), Source: FromCorrection})
 		}
 	}
 	if len(m.s.Run.Calls) == 0 {
@@ -67,6 +71,9 @@ func (m *machine) rerun(tool string) string {
 	}
 	return ""
 }
+
+// NoTool tells the model that it has no such tool.
+func NoTool(name string) string { return fmt.Sprintf("there is no tool %q", name) }
 
 // unread tells the model why its arguments were not taken.
 func unread(args string) string {

@@ -274,3 +274,38 @@ func TestSecondAnswerToAnApprovalIsIgnored(t *testing.T) {
 		t.Errorf("results: got %+v, want that of a, and a denial of b", results.Parts)
 	}
 }
+
+// A tool that the model was not offered does not run, whoever takes the run up: its result is in
+// the log with the request.
+func TestCallsOfToolsThatWereNotOffered(t *testing.T) {
+	tests := map[string]struct {
+		calls []string
+		want  []string
+	}{
+		"all":  {[]string{"hidden"}, []string{"commit [run.started message message tool.requested tool.finished]", "invoke_model"}},
+		"some": {[]string{"now", "hidden", "safe"}, []string{"commit [run.started message message tool.requested tool.requested tool.requested tool.finished]", "run now", "run safe"}},
+		"none": {[]string{"now"}, []string{"commit [run.started message message tool.requested]", "run now"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, run.Limits{Safe: safe})
+			s.send(ask("r1", "hello"))
+			sig := use(tt.calls...)
+			sig.Offers = func(tool string) bool { return tool != "hidden" }
+			s.want(s.send(sig), tt.want...)
+			s.crash()
+			for _, e := range s.resume() {
+				if e.Kind == run.RunTool && e.Call.Name == "hidden" {
+					t.Error("it runs after a restart")
+				} else if e.Kind == run.RunTool {
+					s.send(done(e.Call.ID))
+				}
+			}
+			s.send(say("done"))
+			s.wantEnd(run.OutcomeSettled, "")
+			if _, err := run.Replay(s.log); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

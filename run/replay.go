@@ -312,9 +312,30 @@ func (r *replayer) answered() Signal {
 		if e.Message.Partial {
 			return r.ended(n, e.Message)
 		}
-		return Signal{Kind: StreamEnd, At: e.At, Called: r.called(n), logged: true, Message: e.Message}
+		return Signal{Kind: StreamEnd, At: e.At, Called: r.called(n), logged: true, Message: e.Message, Offers: r.offered(n + 1)}
 	}
 	return r.ended(n, nil)
+}
+
+// offered are the tools that the model had been offered, as far as the log shows it: nil, or all
+// but those whose calls, n events after the next, have their results with the request.
+func (r *replayer) offered(n int) func(tool string) bool {
+	names := map[string]string{} // of the calls
+	for e := r.at(n); e != nil && e.Type == ToolRequested; e = r.at(n) {
+		names[e.Call] = e.Name
+		n++
+	}
+	missing := map[string]bool{}
+	for e := r.at(n); e != nil && e.Type == ToolFinished && e.Source == FromCorrection && e.At.Equal(r.at(0).At); e = r.at(n) {
+		if name, ok := names[e.Call]; ok && e.Result == NoTool(name) {
+			missing[name] = true
+		}
+		n++
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return func(tool string) bool { return !missing[tool] }
 }
 
 // ends reports whether, with what joined the run, nothing but its end comes.

@@ -61,6 +61,9 @@ type Signal struct {
 	Called []Event
 	logged bool       // Called is as the log has it
 	Finish llm.Finish // stream_end; empty: as the deltas said
+	// Offers reports whether the model was offered a tool (stream_end): what it asks for besides is
+	// not run. nil: it may ask for any.
+	Offers func(tool string) bool
 
 	// Error is why it failed: stream_end, compacted, fault. Its Message is
 	// shown to the person; empty, the sentence of its code is.

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"agenthost/bus"
 	"agenthost/hooks"
 	"agenthost/llm"
+	"agenthost/run"
 	"agenthost/tools"
 )
 
@@ -257,3 +259,52 @@ func TestHookSettlesATool(t *testing.T) {
 // couldNotCheck is what a person is told of the fault of a hook that fails
 // closed.
 const couldNotCheck = "A check that has to pass first could not be made, so this was stopped. Please try again later."
+
+// A tool that a hook takes out of a request does not run when the model asks for it all the same:
+// there is no such tool, for that request.
+func TestToolThatAHookTakesOut(t *testing.T) {
+	t.Parallel()
+	for name, model := range map[string]func(*actor){
+		"of a model": script(`
+rules:
+  - {when: pay, tool_calls: [{name: pay, args: {path: a}}, {name: look, args: {}}]}
+  - {after_tool: "*", text: Done.}
+`),
+		"of a behavior": does(doer{decide: func(_ context.Context, t agents.Turn) (agents.Answer, error) {
+			if t.Messages[len(t.Messages)-1].Role == llm.Tool {
+				return agents.Say("Done."), nil
+			}
+			return agents.Use("pay", map[string]string{"path": "a"}).Use("look", map[string]string{}), nil
+		}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var r runs
+			pay, look := r.tool(), lookTool()
+			pay.Name, pay.ReadOnly, look.Schema = "pay", true, anything
+			w := newWorld(t, bot("ana", model, has(pay, look)))
+			remove := w.hook(hooks.BeforeModelCall, hooks.Options{}, func(_ context.Context, call hooks.Call) (hooks.Outcome, error) {
+				var offered []llm.ToolDef
+				if err := json.Unmarshal(call.Args["tools"], &offered); err != nil {
+					return hooks.Outcome{}, err
+				}
+				left, err := json.Marshal(slices.DeleteFunc(offered, func(def llm.ToolDef) bool { return def.Name == "pay" }))
+				return hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"tools": left}}, err
+			})
+			w.say("ana", bus.Inbound{Text: "pay"})
+			w.expect("reply", "Done.")
+			if got := w.toolResults(); len(got) != 2 || got[0] != `there is no tool "pay"` || len(r.ran()) > 0 {
+				t.Errorf("the model got %q, and %q ran", got, r.ran())
+			}
+			if _, err := run.Replay(w.log("ana", "ana/dm/ana")); err != nil {
+				t.Error(err)
+			}
+			remove()
+			w.say("ana", bus.Inbound{Text: "pay"})
+			w.expect("reply", "Done.")
+			if got := r.ran(); !slices.Equal(got, []string{"a"}) {
+				t.Errorf("without the hook %q ran", got)
+			}
+		})
+	}
+}

@@ -19,12 +19,18 @@ import (
 // Invoke calls the model. The machine hears what it says as it comes, and by
 // the signal that is returned how it ended.
 func (t *Caller) Invoke(ctx context.Context, e run.Effect, out *stream.Writer) run.Signal {
+	called := t.newMeter()
+	sig := t.invoke(ctx, e, called, out)
+	sig.Offers = called.offers
+	return sig
+}
+
+func (t *Caller) invoke(ctx context.Context, e run.Effect, called *meter, out *stream.Writer) run.Signal {
 	req := t.request(ctx)
 	state := t.Journal.State()
 	req.Messages, req.Contents = run.Shown(state.Messages, e.Short, e.Room), state.Contents()
 	req.Schema = t.Profile.Tools.Output
 	req.Silence = state.Run != nil && state.Run.Trigger == run.ByHeartbeat
-	called := t.newMeter()
 	if refused := t.beforeCall(ctx, &req, called); refused != nil {
 		return *refused
 	}
@@ -142,8 +148,18 @@ func (t *Caller) change(req *llm.Request, called *meter, args, changed hooks.Arg
 	if !bytes.Equal(changed["tools"], args["tools"]) {
 		req.Tools = nil // else the tools of others would be written over
 		err = json.Unmarshal(changed["tools"], &req.Tools)
+		called.offers = among(req.Tools)
 	}
 	return err
+}
+
+// among reports whether a tool is one of a list.
+func among(list []llm.ToolDef) func(tool string) bool {
+	names := make(map[string]bool, len(list))
+	for _, def := range list {
+		names[def.Name] = true
+	}
+	return func(tool string) bool { return names[tool] }
 }
 
 // afterCall lets the after_model_call hooks change the answer, and reports

@@ -17,9 +17,10 @@ import (
 // and books what it has cost.
 type meter struct {
 	calls
-	models *llm.Chain // that a hook has chosen; nil: the agent's
-	names  []string   // theirs
-	chain  llm.Chain  // of the models, with the meter before it
+	models *llm.Chain             // that a hook has chosen; nil: the agent's
+	names  []string               // theirs
+	offers func(tool string) bool // what a hook has left of the tools; nil: all
+	chain  llm.Chain              // of the models, with the meter before it
 
 	spent int64 // by the attempts so far; the log does not know of them yet
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -35,7 +34,7 @@ func (t *Caller) Use(ctx context.Context, call run.Call, turn *RoundCall) (sig r
 	box.Await(ctx) // a run that is taken up again comes here first
 	tool, err := box.Demand(ctx, call.Name)
 	if errors.Is(err, tools.ErrNoTool) {
-		return correction(fmt.Sprintf("there is no tool %q", call.Name))
+		return correction(run.NoTool(call.Name))
 	}
 	if err != nil { // the call was right: it is not for the model to correct
 		return run.Signal{Result: err.Error()}
