@@ -18,7 +18,9 @@ import (
 func subjectsOfServices(t *testing.T, nc *nats.Conn, services ...string) (subjects []string) {
 	t.Helper()
 	for _, name := range services {
-		msg, err := nc.Request("$SRV.INFO."+name, nil, 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		msg, err := nc.RequestWithContext(ctx, "$SRV.INFO."+name, nil)
+		cancel()
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

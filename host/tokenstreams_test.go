@@ -13,7 +13,7 @@ import (
 )
 
 // open makes a request with a token, and returns the answer as it begins.
-func open(t *testing.T, h *host.Host, token, method, path, body string, header ...string) *http.Response {
+func open(t *testing.T, h *host.Host, token, method, path, body string, header ...string) (http.Header, io.Reader) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+h.HTTP()+path, strings.NewReader(body))
 	if err != nil {
@@ -31,7 +31,7 @@ func open(t *testing.T, h *host.Host, token, method, path, body string, header .
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("%s: got %d", path, res.StatusCode)
 	}
-	return res
+	return res.Header, res.Body
 }
 
 // What is heard of a chat, and by a client of MCP, ends with its token, as logins do.
@@ -46,18 +46,16 @@ func TestStreamsOfARevokedToken(t *testing.T) {
 	waittest.Until(t, "the token counts", func() bool {
 		return callAPI(t, h, made.Token, http.MethodGet, "/chat/api/me", "").code == http.StatusOK
 	})
-	session := open(t, h, made.Token, http.MethodPost, "/mcp",
+	opened, _ := open(t, h, made.Token, http.MethodPost, "/mcp",
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
-		"Content-Type", "application/json", "Accept", "application/json, text/event-stream").Header.Get("Mcp-Session-Id")
-	streams := map[string]*http.Response{
-		"chat": open(t, h, made.Token, http.MethodGet, "/chat/api/events?agent=demo&conversation=main", ""),
-		"MCP":  open(t, h, made.Token, http.MethodGet, "/mcp", "", "Accept", "text/event-stream", "Mcp-Session-Id", session),
-	}
+		"Content-Type", "application/json", "Accept", "application/json, text/event-stream")
+	_, chat := open(t, h, made.Token, http.MethodGet, "/chat/api/events?agent=demo&conversation=main", "")
+	_, mcp := open(t, h, made.Token, http.MethodGet, "/mcp", "", "Accept", "text/event-stream", "Mcp-Session-Id", opened.Get("Mcp-Session-Id"))
 	orderAPI(t, h, "/api/tokens/revoke", map[string]any{"name": "wall"})
-	for name, res := range streams {
+	for name, stream := range map[string]io.Reader{"chat": chat, "MCP": mcp} {
 		end := make(chan error, 1)
 		go func() {
-			_, err := io.Copy(io.Discard, res.Body)
+			_, err := io.Copy(io.Discard, stream)
 			end <- err
 		}()
 		if err := waittest.For(t, "the stream ends: "+name, end); err != nil {

@@ -59,8 +59,9 @@ func (s *Store) Tombstone(ctx context.Context, agent string, key Key) (d Tombsto
 		return d, nil
 	case err != nil:
 		return d, fmt.Errorf("find out whether the session was deleted: %w", err)
-	case json.Unmarshal(rec.Data, &d) != nil: // no host has written it
-		return Tombstone{}, nil
+	}
+	if json.Unmarshal(rec.Data, &d) != nil {
+		return Tombstone{}, nil //nolint:nilerr // no host has written it
 	}
 	d.at = rec.Time
 	return d, nil

@@ -43,8 +43,11 @@ func TestApproverWhoMayNotWrite(t *testing.T) {
 		"by pairing":              {agents.Senders{Pairing: true}, bus.Inbound{From: "42", Text: "approve"}, true, []string{thanks, "ana: It says: paid"}, 1},
 		"something else":          {some, bus.Inbound{From: "42", Text: "hello"}, false, nil, 0},
 		"no answer to it": {
-			some, bus.Inbound{From: "42", Text: "perhaps"}, true,
-			[]string{"42: This doesn't answer the question, which is still open. Please reply approve or deny."}, 0,
+			some,
+			bus.Inbound{From: "42", Text: "perhaps"},
+			true,
+			[]string{"42: This doesn't answer the question, which is still open. Please reply approve or deny."},
+			0,
 		},
 		"in a group, in words": {some, bus.Inbound{From: "42", Text: "approve", Group: true, Chat: "g"}, false, nil, 0},
 		"another stranger":     {some, bus.Inbound{From: "43", Text: "approve"}, true, nil, 0},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -59,9 +60,7 @@ func (f *Store) mark(ctx context.Context, name string, header nats.Header) error
 // said of it since.
 func (f *Store) write(ctx context.Context, rec records.Record, header nats.Header) error {
 	msg := nats.NewMsg(rec.Subject)
-	for name, values := range header {
-		msg.Header[name] = values
-	}
+	maps.Copy(msg.Header, header)
 	msg.Header.Set(nats.MsgRollup, nats.MsgRollupSubject)
 	msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(rec.Seq, 10))
 	msg.Data = rec.Data

@@ -407,7 +407,9 @@ func TestEraseWhatOnlyAHostHas(t *testing.T) {
 	w.nothingOfZoe()
 	close(w.model.release)
 	reply := bus.Outbound{}
-	if msg, err := answered.NextMsg(time.Minute); err != nil || json.Unmarshal(msg.Data, &reply) != nil || reply.Text != "You said: Bo Gravel: gravel is fine" {
+	within, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if msg, err := answered.NextMsgWithContext(within); err != nil || json.Unmarshal(msg.Data, &reply) != nil || reply.Text != "You said: Bo Gravel: gravel is fine" {
 		t.Errorf("the other person in the group: got %+v, %v", reply, err)
 	}
 	bustest.Eventually(t, "no run is at work", func() bool {

@@ -29,8 +29,9 @@ import (
 // noHosts is a fleet of which no host runs.
 type noHosts struct{}
 
-func (noHosts) Runs(context.Context) (bool, error)                           { return false, nil }
-func (noHosts) Stop(context.Context, string, session.Key) error              { return erase.ErrUnserved }
+func (noHosts) Runs(context.Context) (bool, error)              { return false, nil }
+func (noHosts) Stop(context.Context, string, session.Key) error { return erase.ErrUnserved }
+
 func (noHosts) Erase(context.Context, erasure.Order) ([]string, bool, error) { return nil, true, nil }
 func (noHosts) Dropped(context.Context, session.Deletion) error              { return nil }
 

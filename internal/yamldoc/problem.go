@@ -72,7 +72,7 @@ func (ps *Problems) Add(at Place, format string, args ...any) {
 // Each is each of the errors that errors.Join has joined in err, so that each is a problem
 // of its own.
 func Each(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // one that wraps them says more than they do
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // one that wraps them says more than they do
 		return joined.Unwrap()
 	}
 	if err == nil {
