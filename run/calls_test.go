@@ -275,7 +275,7 @@ func TestSecondAnswerToAnApprovalIsIgnored(t *testing.T) {
 	}
 }
 
-// A tool that the model was not offered does not run, whoever takes the run up: its result is in
+// A tool that the model was not offered does not run, on whichever host: its result is in
 // the log with the request.
 func TestCallsOfToolsThatWereNotOffered(t *testing.T) {
 	tests := map[string]struct {

@@ -14,7 +14,7 @@ type Order struct {
 	Person Person        `json:"person"`
 	Agent  string        `json:"agent,omitempty"` // empty: all
 	Keys   []session.Key `json:"keys,omitempty"`  // of sessions that are the person's, and do not say so
-	// UpTo is by stream the last message that it is about: what comes later begins anew.
+	// UpTo is by stream the last message that it is about: what comes later counts as new.
 	UpTo map[string]uint64 `json:"up_to"`
 }
 
