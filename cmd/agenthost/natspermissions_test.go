@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/records"
 	"agenthost/config"
 	"agenthost/host"
 	"agenthost/internal/cli"
+	"agenthost/session"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -404,11 +406,18 @@ func (s *shared) cli(t *testing.T) {
 		run("", strings.Fields(command)...)
 	}
 	run("deleted", "sessions", "delete", "bank", "telegram/dm/7", "--force")
-	run("inbound", "erase", "--peer", "telegram/7", "--force")
-	run("nothing is kept of telegram/7", "erase", "--peer", "telegram/7", "--force")
-
 	l := s.login("cli", "_INBOX_cli")
 	l.t = t
+	// Without a host it deletes sessions itself.
+	sid := session.SID("bank", "telegram/dm/copy")
+	if _, err := session.NewArchive(l.js).Delete(within(t), "bank", sid, true); err != nil {
+		t.Errorf("delete a session: %v", err)
+	}
+	if _, err := records.NewReader(l.js).Entry(within(t), bus.RequestsBucket, "deleted.bank."+sid); err != nil {
+		t.Errorf("the record of the deletion: %v", err)
+	}
+	run("inbound", "erase", "--peer", "telegram/7", "--force")
+	run("nothing is kept of telegram/7", "erase", "--peer", "telegram/7", "--force")
 	only := []string{"agent.session.bank.x", "agent.snapshot.bank.x"} // forks
 	for _, subject := range ofHosts {
 		if subject != only[0] && subject != only[1] {

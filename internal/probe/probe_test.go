@@ -39,4 +39,12 @@ func TestRunTakesBackWhatIsNotAnswered(t *testing.T) {
 	if state := stream.CachedInfo().State; state.Msgs != 0 || state.LastSeq == 0 {
 		t.Errorf("canaries: got %d of %d left, want 0 of 1", state.Msgs, state.LastSeq)
 	}
+	kv, err := b.JS.KeyValue(t.Context(), bus.RequestsBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := kv.Keys(t.Context())
+	if err != nil || len(keys) != 2 {
+		t.Errorf("got the records %q, %v, want one for the session of each canary: the next host does not begin with it", keys, err)
+	}
 }
