@@ -80,8 +80,8 @@ func (k *checker) checkHooks() {
 				k.Fault(path, "the hook has no %s; %s", key, fault)
 			}
 		}
-		if h.Fail == hooks.FailClosed && slices.Contains(hooks.Points(), h.On) && !strings.HasPrefix(h.On, "before_") {
-			k.warn(fmt.Sprintf("hooks[%d].fail", i), "fail closed has no effect at %s, where nothing can be stopped any more; take it out, or use a before_ point", h.On)
+		if h.Fail == hooks.FailClosed && slices.Contains(hooks.Points(), h.On) && !hooks.CanFailClosed(h.On) {
+			k.warn(fmt.Sprintf("hooks[%d].fail", i), "fail closed has no effect at %s, where nothing can be stopped any more; take it out, or use a before_ point or after_tool_call", h.On)
 		}
 		if subject != "" && !bus.Publishable(subject) { // a stream or a host would answer
 			path := fmt.Sprintf("hooks[%d].subject", i)

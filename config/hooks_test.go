@@ -35,17 +35,16 @@ func TestHookScopes(t *testing.T) {
 	}
 }
 
-// Only at a before_ point is there anything to stop: elsewhere fail: closed would have no
+// Only at a before_ point, and of the result of a tool, is there anything to stop: elsewhere fail: closed would have no
 // effect, without a word.
 func TestHookThatCannotFailClosed(t *testing.T) {
 	t.Parallel()
 	const agents = "models: {m: {provider: echo}}\nagents: [{id: ana, channels: [web]}]\n"
 	for on, want := range map[string]string{
-		"before_message": "", "before_model_call": "", "before_tool_call": "",
-		"after_message":    `agenthost.yaml:3:56: fail closed has no effect at after_message, where nothing can be stopped any more; take it out, or use a before_ point`,
-		"after_model_call": `agenthost.yaml:3:59: fail closed has no effect at after_model_call, where nothing can be stopped any more; take it out, or use a before_ point`,
-		"after_tool_call":  `agenthost.yaml:3:58: fail closed has no effect at after_tool_call, where nothing can be stopped any more; take it out, or use a before_ point`,
-		"on_error":         `agenthost.yaml:3:51: fail closed has no effect at on_error, where nothing can be stopped any more; take it out, or use a before_ point`,
+		"before_message": "", "before_model_call": "", "before_tool_call": "", "after_tool_call": "",
+		"after_message":    `agenthost.yaml:3:56: fail closed has no effect at after_message, where nothing can be stopped any more; take it out, or use a before_ point or after_tool_call`,
+		"after_model_call": `agenthost.yaml:3:59: fail closed has no effect at after_model_call, where nothing can be stopped any more; take it out, or use a before_ point or after_tool_call`,
+		"on_error":         `agenthost.yaml:3:51: fail closed has no effect at on_error, where nothing can be stopped any more; take it out, or use a before_ point or after_tool_call`,
 	} {
 		c, err := config.Parse("agenthost.yaml", []byte(agents+"hooks: [{on: "+on+", subject: acme.audit, fail: closed}]\n"))
 		if err != nil {

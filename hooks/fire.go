@@ -21,7 +21,7 @@ const (
 
 // Fire calls the handlers of call.Hook and returns what they want together:
 // Abort with a reason, as soon as one of them wants that and the point is a
-// before_* one; Override with the whole of the arguments, when one of them
+// before_* one, or one has failed that is to fail closed; Override with the whole of the arguments, when one of them
 // changed any that is Changeable; else Continue with the arguments of the call.
 // The arguments of the call itself are never written to.
 //
@@ -64,7 +64,7 @@ func (r *Registry) fire(ctx context.Context, chain []*link, call Call) Outcome {
 
 // failed settles what becomes of the fault of a handler: whether it aborts.
 func (r *Registry) failed(l *link, call Call, err error) (closed bool) {
-	closed = l.opts.FailClosed && before(call.Hook)
+	closed = l.opts.FailClosed && CanFailClosed(call.Hook)
 	level := zerolog.WarnLevel
 	if closed {
 		level = zerolog.ErrorLevel
@@ -77,6 +77,10 @@ func (r *Registry) failed(l *link, call Call, err error) (closed bool) {
 		Str("run", call.Run).Bool("closed", closed).Err(err).Msg("hook failed")
 	return closed
 }
+
+// CanFailClosed reports whether a handler that fails stops something at a point: the work that is to
+// begin, or the result of a tool, which is held back.
+func CanFailClosed(point string) bool { return before(point) || point == AfterToolCall }
 
 func before(point string) bool { return strings.HasPrefix(point, "before_") }
 

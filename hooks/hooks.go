@@ -137,7 +137,7 @@ type Options struct {
 	// Timeout bounds one call; 0 means DefaultTimeout.
 	Timeout time.Duration
 	// FailClosed turns an error, a panic or a timeout of a handler at a
-	// before_* point into an Abort. Otherwise they count as Continue.
+	// before_* point, or at after_tool_call, into an Abort. Otherwise they count as Continue.
 	FailClosed bool
 	// Only, if set, reports whether the handler is called for a session of an
 	// agent. It is called at each firing and must not wait.

@@ -216,7 +216,7 @@ func (r *replayer) signal(e *Event) (sig Signal, ok bool) {
 	case ApprovalAnswered, QuestionAnswered:
 		sig.Kind, sig.Args = Answered, e.Args
 		if next := r.at(1); next != nil && next.Type == ToolFinished && next.Call == e.Call {
-			sig.Result = next.Result
+			sig.Result, sig.Reversed = next.Result, next.OK != (e.Type == QuestionAnswered)
 			r.notified(&sig, 2)
 		} else if e.Type == ApprovalAnswered {
 			r.notified(&sig, 1)

@@ -82,6 +82,9 @@ type Signal struct {
 	Answer string // answered: Approve or Deny to an approval, else any text
 	// Args are what is to run in place of what was asked for (answered, approve).
 	Args json.RawMessage
+	// Reversed says that a hook has made a failure of an answer, or has a call that was denied
+	// count as one that went well (answered).
+	Reversed bool
 	// Late says that this is what becomes of a question without an answer in time (answered,
 	// tool_settled). Notice is what the person reads of that, or of an approval that has no
 	// effect; Result is what the model reads.
@@ -120,8 +123,8 @@ type Wait struct {
 	CorrelationID string
 	ID            string // the random part of the id that an answer needs
 	Context       json.RawMessage
-	// Args are those that the approval shows; empty: as the model asked. They
-	// are what runs once it is approved.
+	// Args are those that hooks have left of the call; empty: as the model asked. Of an approval
+	// they are what it shows, and what runs once it is approved.
 	Args json.RawMessage
 }
 

@@ -20,9 +20,6 @@ func (m *machine) ask(c Call, w Wait) {
 	switch w.For {
 	case ForApproval:
 		e.Type, e.Options = ApprovalAsked, []string{Approve, Deny}
-		if shown := written(w.Args); !bytes.Equal(shown, c.Args) {
-			e.Args = shown
-		}
 	case ForQuestion:
 		e.Type = QuestionAsked
 	case ForDelegate:
@@ -34,6 +31,9 @@ func (m *machine) ask(c Call, w Wait) {
 	if c.Asked != "" {
 		m.ignore("the call waits already")
 		return
+	}
+	if left := written(w.Args); !bytes.Equal(left, c.Args) {
+		e.Args = left
 	}
 	m.emit(&e)
 	if w.For != ForDelegate {
@@ -116,17 +116,59 @@ func (m *machine) hear(sig *Signal) {
 		}
 		m.emit(&e)
 		if sig.Answer == Deny {
-			m.finish(*c, &Event{Result: cmp.Or(sig.Result, "denied"), Source: FromDenial})
+			m.finish(*c, c.outcome(sig, Event{Source: FromDenial}))
 		}
 	case ForQuestion:
 		e.Type = QuestionAnswered
 		m.emit(&e)
-		m.finish(*c, &Event{OK: true, Result: cmp.Or(sig.Result, sig.Answer), Source: FromAnswer})
+		m.finish(*c, c.outcome(sig, Event{Source: FromAnswer}))
 	default:
-		m.finish(*c, &Event{OK: true, Result: sig.Answer, Source: FromDelegate, By: sig.By, Input: sig.Input})
+		m.finish(*c, c.outcome(sig, Event{Source: FromDelegate, By: sig.By, Input: sig.Input}))
 	}
 	m.notify(&asked, sig)
 	m.proceed(true)
+}
+
+// Outcome is the result that sig brings to a call which waits. settled is false when it brings
+// none: an approval lets the call run.
+func (c *Call) Outcome(sig *Signal) (ok bool, result string, settled bool) {
+	switch {
+	case sig.Kind == ToolSettled:
+		return sig.OK, sig.Result, sig.Wait == nil
+	case sig.Kind != Answered:
+		return false, "", false
+	case c.Asked == ForApproval:
+		return sig.Reversed, cmp.Or(sig.Result, "denied"), sig.Answer == Deny
+	case c.Asked == ForQuestion:
+		return !sig.Reversed, cmp.Or(sig.Result, sig.Answer), true
+	default:
+		return true, sig.Answer, true
+	}
+}
+
+// outcome is Outcome in the event that settles the call.
+func (c *Call) outcome(sig *Signal, e Event) *Event {
+	e.OK, e.Result, _ = c.Outcome(sig)
+	return &e
+}
+
+// Settle has the signal, which brings the result of c, bring another one. It takes the place of
+// what was answered as well, so that the log does not have that.
+func (sig *Signal) Settle(c *Call, ok bool, result string) {
+	was, _, _ := c.Outcome(sig)
+	switch {
+	case sig.Kind == ToolSettled:
+		sig.OK, sig.Result = ok, result
+	case c.Asked == ForDelegate && ok:
+		sig.Answer = result
+	case c.Asked == ForDelegate:
+		sig.Kind, sig.Source, sig.Answer, sig.Result = ToolSettled, FromDelegate, "", result
+	default:
+		sig.Result, sig.Reversed = result, sig.Reversed != (ok != was)
+		if c.Asked == ForQuestion {
+			sig.Answer = result
+		}
+	}
 }
 
 // notify says in the chat what has become of c: it had no answer in time, or one without

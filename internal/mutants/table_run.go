@@ -101,8 +101,8 @@ func (m *machine) rerun`,
 	{
 		name: "failed-hook-lets-through", breaks: "a hook that fails closed ends the run",
 		file: "hooks/fire.go", pkg: "./hooks", tests: []string{"TestFaults"}, ci: true,
-		old: `closed = l.opts.FailClosed && before(call.Hook)`,
-		new: `closed = l.opts.FailClosed && !before(call.Hook)`,
+		old: `closed = l.opts.FailClosed && CanFailClosed(call.Hook)`,
+		new: `closed = l.opts.FailClosed && !CanFailClosed(call.Hook)`,
 	},
 	{
 		name: "next-hook-sees-the-original", breaks: "a hook sees what those before it have changed",

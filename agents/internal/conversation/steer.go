@@ -63,6 +63,7 @@ func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 			if err := t.tools.Heard(ctx, left, sig); err != nil {
 				return nil, err
 			}
+			sig = t.tools.AfterWait(ctx, left, sig)
 		}
 		if it != nil {
 			t.answeredBy(sig, without)

@@ -323,6 +323,7 @@ func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
 	if err := t.tools.Heard(ctx, left, sig); err != nil {
 		return err
 	}
+	sig = t.tools.AfterWait(ctx, left, sig)
 	t.c.mu.Lock()
 	t.c.suspended, t.c.noticed, t.c.refusedFrom = false, false, 0
 	t.c.mu.Unlock()

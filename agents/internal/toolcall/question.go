@@ -3,6 +3,7 @@ package toolcall
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"time"
 
 	"agenthost/agents"
@@ -53,9 +54,9 @@ func (t *Caller) Remind(ctx context.Context, call run.Call) error {
 }
 
 // waitFor turns what a tool waits for into what the machine waits for: a person's answer, or
-// another agent's result.
-func (t *Caller) waitFor(w tools.Wait) run.Signal {
-	wait := &run.Wait{For: run.ForQuestion, Prompt: w.Prompt, Options: w.Options, Context: w.Context, ID: ask.NewToken()}
+// another agent's result. args are those that the hooks have left of the call.
+func (t *Caller) waitFor(w tools.Wait, args json.RawMessage) run.Signal {
+	wait := &run.Wait{For: run.ForQuestion, Prompt: w.Prompt, Options: w.Options, Context: w.Context, ID: ask.NewToken(), Args: args}
 	if w.To != "" {
 		if why := t.refuseDelegate(w.To); why != "" {
 			return run.Signal{Result: why, Source: run.FromDenial}

@@ -19,8 +19,28 @@ import (
 )
 
 // Use does what a model asked for, if it may. The signal that it returns
-// settles the call, or ends the run where a hook aborts.
-func (t *Caller) Use(ctx context.Context, call run.Call, turn *RoundCall) (sig run.Signal) {
+// settles the call, lets it wait, or ends the run where a hook aborts.
+func (t *Caller) Use(ctx context.Context, call run.Call, turn *RoundCall) run.Signal {
+	s := &seen{}
+	sig := t.use(ctx, call, turn, s)
+	if sig.Kind != run.ToolSettled || sig.Wait != nil {
+		return sig
+	}
+	turn.settle(nil)
+	if s.before {
+		sig.OK, sig.Result = t.afterTool(t.Uncancelled(ctx), call, s.args, sig.OK, sig.Result)
+	}
+	return sig
+}
+
+// seen is what the before_tool_call hooks have seen of a call: what they have, those after it are
+// to see as well.
+type seen struct {
+	before bool
+	args   json.RawMessage // as they were left
+}
+
+func (t *Caller) use(ctx context.Context, call run.Call, turn *RoundCall, s *seen) (sig run.Signal) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.Log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("tool", call.Name).Msg("panic in a tool")
@@ -46,6 +66,7 @@ func (t *Caller) Use(ctx context.Context, call run.Call, turn *RoundCall) (sig r
 		return spared()
 	}
 	args, refused := t.beforeTool(ctx, tool, call)
+	s.before, s.args = true, args
 	if refused != nil {
 		return *refused
 	}
@@ -64,7 +85,7 @@ func (t *Caller) Use(ctx context.Context, call run.Call, turn *RoundCall) (sig r
 		return spared()
 	}
 	if res.Wait != nil && err == nil {
-		return t.waitFor(*res.Wait)
+		return t.waitFor(*res.Wait, args)
 	}
 	return t.outcome(ctx, call, args, res, err)
 }
@@ -165,7 +186,6 @@ func (t *Caller) outcome(ctx context.Context, call run.Call, args json.RawMessag
 	if call.Changed {
 		text = "[the person who approved this call changed its arguments to " + string(args) + "]\n" + text
 	}
-	ok, text = t.afterTool(t.Uncancelled(ctx), call, args, ok, text)
 	return run.Signal{OK: ok, Result: text}
 }
 
@@ -188,32 +208,11 @@ func (t *Caller) beforeTool(ctx context.Context, tool tools.Tool, call run.Call)
 		if err := t.Profile.Tools.Check(tool, args); err != nil {
 			t.Log().Warn().Err(err).Str("run", t.ID).Str("tool", call.Name).Msg("a before_tool_call hook changed the arguments to what the tool does not take; it is not run")
 			why := "not run: a hook of this host, not you, changed the arguments to what the tool does not take: "
-			return nil, &run.Signal{Result: why + err.Error(), Source: run.FromDenial}
+			return args, &run.Signal{Result: why + err.Error(), Source: run.FromDenial}
 		}
 		return args, nil
 	}
 	return call.Args, nil
-}
-
-// afterTool lets the after_tool_call hooks change what the model is told.
-func (t *Caller) afterTool(ctx context.Context, call run.Call, args json.RawMessage, ok bool, text string) (bool, string) {
-	if !t.Hooked(hooks.AfterToolCall) {
-		return ok, text
-	}
-	told, err := hookvalue.EncodeArgs(map[string]any{"call": call.ID, "name": call.Name, "args": args, "ok": ok, "result": text})
-	if err != nil {
-		t.Log().Error().Err(err).Msg("encode arguments of after_tool_call")
-		return ok, text
-	}
-	out := t.FireHooks(ctx, hooks.AfterToolCall, call.ID, told, changeableResult)
-	if out.Action != hooks.Override {
-		return ok, text
-	}
-	changedOK, changed := ok, text
-	if err := errors.Join(json.Unmarshal(out.Args["ok"], &changedOK), json.Unmarshal(out.Args["result"], &changed)); err != nil {
-		return ok, text // was checked: it does not happen
-	}
-	return changedOK, changed
 }
 
 // stopped is the result of a tool that ended because the run is stopped.
