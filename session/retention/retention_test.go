@@ -90,6 +90,7 @@ func TestSweeperDeletesLeftFiles(t *testing.T) {
 		done := make(chan struct{})
 		go func() { defer close(done); s.Run(ctx) }()
 		time.Sleep(2*time.Hour + 30*time.Minute)
+		synctest.Wait()
 		archive.err = errors.New("no leader")
 		time.Sleep(time.Hour)
 		cancel()
