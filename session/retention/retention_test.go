@@ -21,12 +21,16 @@ type pruned struct {
 	asked map[string][]time.Time // the ages that were asked for
 	files []time.Duration        // how long ago files must have been left
 	left  int                    // how many there are
+	fails int                    // which look for them fails
 	err   error
 }
 
 func (p *pruned) DeleteLeft(_ context.Context, before time.Time) (int, error) {
 	p.files = append(p.files, time.Since(before))
-	return p.left, p.err
+	if len(p.files) == p.fails {
+		return p.left, errors.New("no leader")
+	}
+	return p.left, nil
 }
 
 func (p *pruned) Prune(_ context.Context, agent string, before time.Time, busy func(session.Key) bool, gone func(session.Key)) (session.Pruning, error) {
@@ -84,15 +88,12 @@ func TestSweeperKeepsItsTimes(t *testing.T) {
 // agents that delete old sessions.
 func TestSweeperDeletesLeftFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		archive, log := &pruned{left: 1}, &bytes.Buffer{}
+		archive, log := &pruned{left: 1, fails: 3}, &bytes.Buffer{}
 		s := &retention.Sweeper{Archive: archive, Ages: func() map[string]time.Duration { return nil }, Log: zerolog.New(log)}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); s.Run(ctx) }()
-		time.Sleep(2*time.Hour + 30*time.Minute)
-		synctest.Wait()
-		archive.err = errors.New("no leader")
-		time.Sleep(time.Hour)
+		time.Sleep(3*time.Hour + 30*time.Minute)
 		cancel()
 		<-done
 		if !slices.Equal(archive.files, []time.Duration{24 * time.Hour, 24 * time.Hour, 24 * time.Hour}) {
