@@ -595,6 +595,9 @@ func TestQuestionsOfAnAgentAndItsDelegate(t *testing.T) {
 		"numbers":    {[]string{"2: there", "here"}, []string{"here", "there"}},
 		"in order":   {[]string{"here", "there"}, []string{"here", "there"}},
 		"the number": {[]string{"1: here", "2: there"}, []string{"here", "there"}},
+		"the last":   {[]string{"2: there", "1: here"}, []string{"here", "there"}},
+		"restarts":   {[]string{"2: there", "", "1: here"}, []string{"here", "there"}},
+		"a text":     {[]string{"2: there", "3: here"}, []string{"3: here", "there"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -602,7 +605,7 @@ func TestQuestionsOfAnAgentAndItsDelegate(t *testing.T) {
 			ask := tools.Tool{Name: "ask_human", Schema: anything, ReadOnly: true, Asks: true, Run: func(_ context.Context, call tools.Call) (tools.Result, error) {
 				return tools.Result{Wait: &tools.Wait{Question: true, Prompt: "Where is " + call.Agent + "?"}}, nil
 			}}
-			w := newWorld(t,
+			actors := []actor{
 				bot("ana", has(handing("ops"), ask), asks("ops"), script(`
 rules:
   - {when: go, tool_calls: [{name: ask_human, args: {}}, {name: delegate, args: {}}]}
@@ -612,12 +615,19 @@ rules:
 rules:
   - {after_tool: "*", text: "${result}"}
   - {tool_calls: [{name: ask_human, args: {}}]}
-`)))
+`)),
+			}
+			w := newWorld(t, actors...)
 			w.say("ana", bus.Inbound{Text: "go"})
 			w.expect("question", "Where is ana?")
 			w.expect("question", "Question 2: Where is ops?\nBegin your reply with 2:")
 			w.settled()
 			for _, text := range test.said {
+				if text == "" {
+					w.stop()
+					w.start(actors...)
+					continue
+				}
 				w.say("ana", bus.Inbound{Text: text})
 				w.settled()
 			}

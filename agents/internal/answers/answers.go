@@ -36,7 +36,7 @@ func (c Reader) Meant(it *message.Item, r *run.Run) (sig run.Signal, ok bool) {
 	case it.Stops():
 		return run.Signal{Kind: run.Abort, By: message.Sender(it.Origin.Inbound), Door: it.Origin.Subject}, true
 	}
-	open := r.Open()
+	open := c.open(r)
 	if len(open) == 0 { // as mostly
 		return run.Signal{}, false
 	}
@@ -83,7 +83,7 @@ func (c Reader) askedBefore(it *message.Item, open []run.Call) (people []run.Cal
 func (c Reader) OpenWith(live []run.Call, it *message.Item, left *run.Run) []run.Call {
 	own := live
 	if left != nil {
-		own = append(own, c.askedBefore(it, left.Open())...)
+		own = append(own, c.askedBefore(it, c.open(left))...)
 	}
 	slices.SortStableFunc(own, func(a, b run.Call) int { return cmp.Compare(ask.Number(a), ask.Number(b)) })
 	return ask.InOrder(own, c.OpenHere(it), c.ofOthers(it))
@@ -101,9 +101,27 @@ func TooLate(call run.Call, it *message.Item) bool {
 	return call.Asked != run.ForDelegate && !answered.IsZero() && !ask.InTime(call, answered)
 }
 
+// open are the calls of r that wait, each with the number that it has by now.
+func (c Reader) open(r *run.Run) []run.Call {
+	calls := r.Open()
+	for i := range calls {
+		calls[i].Number = c.NumberOf(c.WaitID(r.ID, calls[i]), calls[i])
+	}
+	return calls
+}
+
+// NumberOf is the number of a call that waits under id: the first of several has it since the
+// next was put.
+func (c Reader) NumberOf(id string, call run.Call) int {
+	if call.Number > 0 || call.Asked == run.ForDelegate {
+		return call.Number
+	}
+	return c.Agent.Parts.Asks.Open.Number(id)
+}
+
 // WaitingCall finds the call that waits under a wait id, or under its own.
 func (c Reader) WaitingCall(r *run.Run, id string) (run.Call, bool) {
-	calls := r.Open()
+	calls := c.open(r)
 	i := slices.IndexFunc(calls, func(call run.Call) bool {
 		return call.ID == id || c.WaitID(r.ID, call) == id
 	})

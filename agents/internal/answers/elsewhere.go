@@ -105,7 +105,7 @@ func (c Reader) ForAnother(it *message.Item, r *run.Run) bool {
 	if in == nil || in.Answers != "" || it.Stops() || c.IsForItself(it) {
 		return false
 	}
-	own, besides, others := c.askedBefore(it, r.Open()), c.OpenHere(it), c.ofOthers(it)
+	own, besides, others := c.askedBefore(it, c.open(r)), c.OpenHere(it), c.ofOthers(it)
 	if len(own)+len(besides) == 0 {
 		return false
 	}
@@ -125,7 +125,7 @@ func (c Reader) Misnumbered(it *message.Item, r *run.Run) *run.Error {
 		return nil
 	}
 	others := c.ofOthers(it)
-	call, ok := ask.Misnumbered(c.Book(it), ask.InOrder(c.askedBefore(it, r.Open()), c.OpenHere(it), others), in.Text)
+	call, ok := ask.Misnumbered(c.Book(it), ask.InOrder(c.askedBefore(it, c.open(r)), c.OpenHere(it), others), in.Text)
 	if !ok || isOneOf(others, call) {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (c Reader) MeantElsewhere(it *message.Item, r *run.Run, asked []agents.Wait
 	} else if in.Answers == "" {
 		others = c.ofOthers(it)
 		if r != nil {
-			own = c.askedBefore(it, r.Open())
+			own = c.askedBefore(it, c.open(r))
 		}
 	}
 	call, answer, ok := ask.Pick(book, ask.InOrder(own, asked, others), text)

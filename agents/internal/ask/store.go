@@ -36,6 +36,7 @@ const FromDeadline = "agenthost:deadline"
 // Put stores w, where every door that takes answers finds it. Putting it again changes
 // nothing.
 func (s *Store) Put(ctx context.Context, w Waiting) error {
+	s.numberFirst(ctx, &w)
 	msg, err := w.entry()
 	if err != nil {
 		return err
@@ -51,6 +52,11 @@ func (s *Store) Put(ctx context.Context, w Waiting) error {
 func (s *Store) PutSoon(w Waiting) error {
 	msg, err := w.entry()
 	if err == nil {
+		s.tidying.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			s.numberFirst(ctx, &w)
+		})
 		s.Publisher.Publish(msg, func(uint64, bool, error) {})
 		s.Open.add(w)
 	}

@@ -265,6 +265,9 @@ func (c *Conversation) answersLive(it *message.Item, left *run.Run) bool {
 // answeredLive is the question of a tool that it answers, nil where it answers none: the one
 // that it names, or one of all that are open in the chat. Called with the lock held.
 func (c *Conversation) answeredLive(it *message.Item, left *run.Run) (*liveAsk, string) {
+	for _, question := range c.live {
+		question.call.Number = c.reader().NumberOf(question.id, question.call)
+	}
 	if it.Origin.Inbound == nil || it.Origin.Inbound.Answers != "" {
 		for _, question := range c.live {
 			if text, ok := question.answeredBy(c.Book(it), it); ok {
