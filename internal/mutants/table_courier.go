@@ -7,7 +7,7 @@ var courierMutants = []mutant{
 		file: "plugins/outbox.go", pkg: "./plugins", tests: []string{"TestOneOwnerAndTakeover"}, ci: true,
 		old: `	o.held[seq] = it
 `,
-		new: `	o.ack(m)
+		new: `	o.ack(o.acknowledgement(m))
 	o.held[seq] = it
 `,
 	},

@@ -200,11 +200,19 @@ func (c *Conversation) passedTo(it *message.Item, id string) string {
 	return c.Book(it).Say("answer_noted")
 }
 
-// noted says to a person, once, what became of an input that was passed on.
+// noted says to a person, once, what became of an input that was passed on. Of one that may
+// have begun an owner before may have said so, longer ago than the stream remembers.
 func (c *Conversation) noted(journal *session.Log, it *message.Item, told string) {
 	if it.MayHaveBegun() {
-		c.notedBefore(it, told)
-		return
+		said, err := c.saidBefore(it, told)
+		switch {
+		case err != nil:
+			it.Delivery.Leave()
+			return
+		case said:
+			it.Delivery.Done()
+			return
+		}
 	}
 	c.mu.Lock()
 	c.takeOut(it)
@@ -214,31 +222,18 @@ func (c *Conversation) noted(journal *session.Log, it *message.Item, told string
 	c.commitRefusals(journal)
 }
 
-// notedBefore is noted for an input of which an owner before may have said so, longer ago than
-// the stream remembers.
-func (c *Conversation) notedBefore(it *message.Item, told string) {
-	out := c.aside(it, run.Reply{Kind: run.KindReply, Final: true, Text: told})
-	out.End = func(stored bool) {
-		if stored {
-			it.Delivery.Done()
-		} else {
-			it.Delivery.Leave()
-		}
-	}
-	reply := out.Replies[0]
-	err := c.Insist(func() error {
+// saidBefore reports whether the stream has what a person is told already.
+func (c *Conversation) saidBefore(it *message.Item, told string) (said bool, err error) {
+	reply := c.aside(it, run.Reply{Kind: run.KindReply, Final: true, Text: told}).Replies[0]
+	err = c.Insist(func() error {
 		ctx, cancel := context.WithTimeout(c.Agent.Work, 30*time.Second)
 		defer cancel()
 		again := &outbox.Batch{}
 		if err := c.unsentReplies().Add(ctx, []unsent.Reply{{Reply: reply, At: it.Delivery.Stored, Out: again}}); err != nil {
 			return err
 		}
-		out.Replies = again.Replies
+		said = len(again.Replies) == 0
 		return nil
 	})
-	if err != nil {
-		it.Delivery.Leave()
-		return
-	}
-	c.send(out)
+	return said, err
 }
