@@ -33,7 +33,7 @@ func TestApproverWhoMayNotWrite(t *testing.T) {
 		senders agents.Senders
 		say     bus.Inbound
 		named   bool
-		want    []string // what is told next; empty: it is none of an approver
+		want    []string // what is told next; empty: it is not an approver's
 		effects int64
 	}{
 		"with the id":             {some, bus.Inbound{From: "42", Text: "approve"}, true, []string{thanks, "ana: It says: paid"}, 1},

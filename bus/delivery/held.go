@@ -18,7 +18,7 @@ type heldMessages struct {
 	mu    sync.Mutex
 	bySeq map[uint64]*Delivery
 	left  map[uint64]bool // given up unfinished, and owed by the server
-	given uint64          // the newest since deliveries began anew
+	given uint64          // the newest since deliveries restarted
 	bytes int
 	freed chan struct{} // a token whenever one is removed
 }

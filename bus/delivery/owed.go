@@ -48,7 +48,7 @@ func (h *heldMessages) notOwed(before uint64) {
 	}
 }
 
-// begin says that deliveries begin anew with a message.
+// begin says that deliveries restart at a message.
 func (h *heldMessages) begin(seq uint64) {
 	h.notOwed(seq)
 	h.mu.Lock()

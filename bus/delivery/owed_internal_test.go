@@ -11,7 +11,7 @@ type emptyMsg struct{ jetstream.Msg }
 func (emptyMsg) Data() []byte { return nil }
 
 // A copy of a message that was on its way when this host acknowledged it is not owed; what was
-// given up is, and all that comes once deliveries begin anew.
+// given up is, and all that comes once deliveries restart.
 func TestCopyIsNotOwed(t *testing.T) {
 	held := newHeldMessages()
 	give := func(seq uint64) *Delivery {
@@ -44,5 +44,5 @@ func TestCopyIsNotOwed(t *testing.T) {
 	want("a copy that is given up", 0)
 	held.begin(1)
 	give(1)
-	want("begun anew", 1)
+	want("restarted", 1)
 }
