@@ -105,11 +105,16 @@ func TestScheduleTellsAnAddress(t *testing.T) {
 	fire("late", "too late", time.Now().Add(-time.Hour), "skip")
 	fire("1", "good morning", time.Now().Add(-time.Hour), "")
 	fire("1", "good morning", time.Now(), "") // the same firing, twice
-	if out := w.expect("notice", "good morning"); out.Session != "schedule/morning" || out.To != "bea" {
-		t.Errorf("got %+v", out)
+	morning := w.expect("notice", "good morning")
+	if morning.Session != "schedule/morning" || morning.To != "bea" {
+		t.Errorf("got %+v", morning)
 	}
 	fire("2", "broken", time.Now(), "")
-	if out := w.hear(); out.Kind != "error" || out.To != "bea" { // somebody counts on it
+	out := w.hear()
+	if out.ID == morning.ID { // its firing came again after its end; the stream keeps one
+		out = w.hear()
+	}
+	if out.Kind != "error" || out.To != "bea" { // an error is told where the answer is awaited
 		t.Errorf("got %+v", out)
 	}
 	w.silent()

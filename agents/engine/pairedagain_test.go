@@ -78,8 +78,8 @@ func TestMessagesFromBeforeAnApprovalComeAgain(t *testing.T) {
 				w.letIn()
 				w.from("zoe", "p3")
 				w.wantSpoken("let in", "p3 reply")
-				time.Sleep(later)
 				end(w)
+				time.Sleep(later)
 				w.begin()
 				time.Sleep(time.Minute)
 				w.wantSpoken("when all came again", slow...)
@@ -97,8 +97,8 @@ func TestMessagesOfStrangersComeAgain(t *testing.T) {
 		slow := w.block()
 		w.from("zoe", "p1", "p2")
 		w.wantSpoken("as a stranger", "p1 notice")
-		time.Sleep(2 * time.Hour)
 		end(w)
+		time.Sleep(2 * time.Hour) // without a host, whose ticks take real time
 		w.begin()
 		time.Sleep(time.Minute)
 		w.wantSpoken("when all came again", slow...)
@@ -153,8 +153,8 @@ func TestMessagesFromBeforeARevocationComeAgain(t *testing.T) {
 		w.shutOut("ana/zoe")
 		w.from("zoe", "p2")
 		w.wantSpoken("within the hour")
-		time.Sleep(2 * time.Hour)
 		end(w)
+		time.Sleep(2 * time.Hour) // without a host, whose ticks take real time
 		if err := pauses.End(w.t.Context(), agent); err != nil {
 			w.t.Fatal(err)
 		}
