@@ -61,7 +61,7 @@ func (c *Conversation) workSuspended(journal *session.Log, left *run.Run) {
 	}
 	c.mu.Lock()
 	c.suspended, c.refusedFrom = true, 0
-	fresh := c.fresh
+	fresh, reads := c.fresh, c.reads
 	c.fresh = false
 	held, settled := c.heldItems()
 	c.mu.Unlock()
@@ -95,7 +95,7 @@ func (c *Conversation) workSuspended(journal *session.Log, left *run.Run) {
 			}
 		}
 		t.remindAgain(left, it)
-		switch err := c.keepWaiting(journal, left, it); {
+		switch err := c.keepWaiting(journal, reads, left, it); {
 		case errors.Is(err, errOutdated):
 			c.reread()
 			return
@@ -114,8 +114,9 @@ func (c *Conversation) unqueue(it *message.Item) {
 	c.takeOut(it)
 }
 
-// keepWaiting deals with an input that is no answer to what the run waits for.
-func (c *Conversation) keepWaiting(journal *session.Log, left *run.Run, it *message.Item) error {
+// keepWaiting deals with an input that is no answer to what the run waits for, as the log says that
+// was read so often.
+func (c *Conversation) keepWaiting(journal *session.Log, reads int, left *run.Run, it *message.Item) error {
 	seq, seen := it.Seen(journal)
 	switch {
 	case it.Interjects() && seen:
@@ -156,7 +157,7 @@ func (c *Conversation) keepWaiting(journal *session.Log, left *run.Run, it *mess
 	case c.reader().Misnumbered(it, left) != nil:
 		c.refuse(journal, it, c.reader().Misnumbered(it, left))
 	default:
-		c.waitBehind(journal, left, it)
+		return c.waitBehind(journal, reads, left, it)
 	}
 	return nil
 }
@@ -195,28 +196,33 @@ func (t *runner) remindAgain(left *run.Run, it *message.Item) {
 }
 
 // waitBehind has an input wait in the log for the end of the run that waits,
-// unless there is no room for it.
-func (c *Conversation) waitBehind(journal *session.Log, left *run.Run, it *message.Item) {
+// unless there is no room for it. Where the log was opened again since it was read so often, those
+// before it in the queue are to be looked at again, and to be in the log before it.
+func (c *Conversation) waitBehind(journal *session.Log, reads int, left *run.Run, it *message.Item) error {
 	c.mu.Lock()
+	if c.reads != reads {
+		c.mu.Unlock()
+		return errOutdated
+	}
 	if !c.withinRate(journal, it) {
 		c.takeOut(it)
 		c.mu.Unlock()
 		c.commitRefusals(journal)
-		return
+		return nil
 	}
 	if slices.Index(c.Queue, it) >= c.Agent.Now().QueueMax() {
 		c.takeOut(it)
 		c.refuseExcess(it)
 		c.mu.Unlock()
 		c.commitRefusals(journal)
-		return
+		return nil
 	}
 	c.refusedFrom = 0
 	if it.Changes() && !c.hasTarget(it) {
 		c.refuseMissed(it)
 		c.mu.Unlock()
 		c.commitRefusals(journal)
-		return
+		return nil
 	}
 	c.Move(it, message.Spilled)
 	c.spill()
@@ -226,6 +232,7 @@ func (c *Conversation) waitBehind(journal *session.Log, left *run.Run, it *messa
 	if !told && it.Origin.Inbound != nil {
 		c.notice(it, left)
 	}
+	return nil
 }
 
 // mayWait reports whether something may wait for an answer that the run, as it is known
