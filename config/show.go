@@ -11,8 +11,9 @@ import (
 // mask stands in the place of a secret.
 const mask = "[secret]"
 
-// secretName is the end of the name of a parameter or an argument that is a secret.
-const secretName = `(?:key|token|secret|passw(?:or)?d|pwd|auth|authorization|credentials?|sig|signature)`
+// secretName is the end of the name of a parameter, an argument, a variable or a header that
+// is a secret.
+const secretName = `(?:key|token|secret|pass|passw(?:or)?d|passphrase|pwd|[_-]pat|auth|authorization|credentials?|cookies?|sig|signature)`
 
 var (
 	// login is the password in an address, or the token in its place.
@@ -24,7 +25,12 @@ var (
 	argument = regexp.MustCompile(`(?is)((?:^|[\s"'=,])(?:-{0,2}[\w.-]*` + secretName + `["']?\s*[:=]\s*|--[\w.-]*` + secretName + `\s+))\S.*`)
 	// flag has its secret in the next argument.
 	flag = regexp.MustCompile(`(?i)^--?[\w.-]*` + secretName + `$`)
+	// variable is the name of a secret among those that a program or a server knows.
+	variable = regexp.MustCompile(`(?i)` + secretName + `$`)
 )
+
+// named are the keys whose fields have names of others, not of this configuration.
+var named = []string{"env", "headers"}
 
 // Show is c as a file would say it, without its secrets.
 func Show(c *Config) ([]byte, error) {
@@ -49,7 +55,7 @@ func (m *masker) scalar(keys []string, value string, text bool) string {
 	switch {
 	case value == "":
 		return ""
-	case slices.ContainsFunc(keys, secretKey.MatchString):
+	case slices.ContainsFunc(keys, secretKey.MatchString), secretVariable(keys):
 		return mask
 	case !text:
 		return value
@@ -66,6 +72,12 @@ func (m *masker) scalar(keys []string, value string, text bool) string {
 		m.flagged = list
 	}
 	return argument.ReplaceAllString(value, "${1}"+mask)
+}
+
+// secretVariable reports whether keys lead to a variable or a header that is a secret.
+func secretVariable(keys []string) bool {
+	last := len(keys) - 1
+	return last > 0 && slices.Contains(named, keys[last-1]) && variable.MatchString(keys[last])
 }
 
 // Masked is what Show shows, for JSON: with durations such as 30s.

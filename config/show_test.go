@@ -135,3 +135,35 @@ agents: [{id: ana, model: main, instructions: "Ask for the token: it is in the m
 		}
 	}
 }
+
+// Variables of programs and headers have names that no key of a configuration has.
+func TestShowHasNoSecretsInVariablesAndHeaders(t *testing.T) {
+	cfg, err := config.Parse("agenthost.yaml", []byte(`
+models: {main: {provider: echo}}
+mcp:
+  local:
+    command: [docker, run, -e, DB_PASS=aSECRET, --pat, bSECRET, --cookie=cSECRET, "--passphrase=dSECRET", -e, COMPAT=on]
+    env: {MYSQL_PWD: eSECRET, PGPASS: fSECRET, GITHUB_PAT: gSECRET, PASSPHRASE: hSECRET, GOOGLE_CREDENTIALS: iSECRET, BASIC_AUTH: "u:jSECRET", COMPAT: on, HOME: /home/x}
+  wiki: {url: "https://wiki/mcp", headers: {Cookie: "sid=kSECRET", X-Auth: lSECRET, X-Signature: mSECRET, X-Team: shop}}
+plugins: {exec: {bot: {command: [bot], env: {BOT_PASS: nSECRET, BOT_KEY: oSECRET}}}}
+agents: [{id: ana, model: main, channels: [web]}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := config.Show(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := string(text)
+	for line := range strings.Lines(shown) {
+		if strings.Contains(line, "SECRET") {
+			t.Errorf("a secret is shown: %s", line)
+		}
+	}
+	for _, want := range []string{"COMPAT=on", "COMPAT: \"on\"", "/home/x", "X-Team: shop", "DB_PASS=[secret]", "MYSQL_PWD: '[secret]'", "command:"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("want %q in\n%s", want, shown)
+		}
+	}
+}
