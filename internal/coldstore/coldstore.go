@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"time"
 
@@ -66,16 +67,13 @@ func (s *Store) open(dir string, streams []string) (err error) {
 func copyStreams(from, to string, streams []string) error {
 	found := false
 	for _, stream := range streams {
-		list, err := filepath.Glob(filepath.Join(from, "jetstream", "*", "streams", stream))
+		// The name of the store is no part of the pattern: it may have brackets.
+		list, err := fs.Glob(os.DirFS(from), path.Join("jetstream", "*", "streams", stream))
 		if err != nil {
 			return err
 		}
-		for _, folder := range list {
-			below, err := filepath.Rel(from, folder)
-			if err != nil {
-				return err
-			}
-			if err := copyFolder(folder, filepath.Join(to, below)); err != nil {
+		for _, below := range list {
+			if err := copyFolder(filepath.Join(from, below), filepath.Join(to, below)); err != nil {
 				return err
 			}
 			found = true

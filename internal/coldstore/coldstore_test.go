@@ -110,6 +110,26 @@ func TestStoreIsReadAndNotTouched(t *testing.T) {
 	}
 }
 
+// What a pattern has a meaning for may stand in the name of a folder.
+func TestStoreInAFolderWithBrackets(t *testing.T) {
+	folder, b := stored(t)
+	b.Close()
+	named := filepath.Join(t.TempDir(), "shop [old]")
+	if err := os.CopyFS(named, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := coldstore.Open(named, "SESSIONS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.JS.Stream(t.Context(), "SESSIONS"); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestStoreOfARunningHostIsRefused(t *testing.T) {
 	folder, _ := stored(t)
 	_, err := coldstore.Open(folder, "SESSIONS")
