@@ -167,10 +167,11 @@ func (e *exporter) post(ctx context.Context, body []byte, kind string) error {
 	answer, _ := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
 	switch res.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
-			return backoff.RetryAfter(seconds)
+		why := fmt.Errorf("%s answers %s", withoutLogin(e.url), res.Status)
+		if after := retryAfter(res.Header.Get("Retry-After")); after > 0 {
+			return fmt.Errorf("%w: %w", why, &backoff.RetryAfterError{Duration: after})
 		}
-		return fmt.Errorf("%s answers %s", withoutLogin(e.url), res.Status)
+		return why
 	}
 	if res.StatusCode/100 != 2 {
 		return backoff.Permanent(fmt.Errorf("%s answers %s: %.200q", withoutLogin(e.url), res.Status, answer))
@@ -179,6 +180,22 @@ func (e *exporter) post(ctx context.Context, body []byte, kind string) error {
 		return backoff.Permanent(fmt.Errorf("%s refuses %d spans: %.200q", withoutLogin(e.url), n, why))
 	}
 	return nil
+}
+
+// longestRetryAfter is longer than any batch is kept. A duration has no room for every number
+// of seconds, and one that is negative would be no wait at all.
+const longestRetryAfter = 24 * time.Hour
+
+// retryAfter reads the two forms of the header, seconds and a date; 0: it says nothing.
+func retryAfter(header string) time.Duration {
+	if seconds, err := strconv.ParseUint(header, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(seconds, uint64(longestRetryAfter/time.Second))) * time.Second
+	}
+	at, err := http.ParseTime(header)
+	if err != nil {
+		return 0
+	}
+	return min(max(time.Until(at), 0), longestRetryAfter)
 }
 
 // refused is how many spans a collector has not taken of a batch, and why.

@@ -352,6 +352,27 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
+	for after, want := range map[string]int{
+		"9223372037": 1, "99999999999999999999": 1, // what no duration has room for is long
+		time.Now().Add(time.Hour).UTC().Format(http.TimeFormat): 1,
+		"-1": 2, "soon": 2, time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat): 2,
+	} {
+		t.Run("later, "+after, func(t *testing.T) {
+			t.Parallel()
+			var log bustest.LogBuffer
+			refuse := func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Retry-After", after)
+				answer(429, "")(w, r)
+			}
+			c := telemetrytest.NewCollector(t, slices.Repeat([]http.HandlerFunc{refuse}, 1000)...)
+			tr, _ := traces(t, c, &log, nil, map[string]string{"OTEL_BSP_SCHEDULE_DELAY": "10", "OTEL_EXPORTER_OTLP_TIMEOUT": "2000"})
+			(&logged{tr: tr}).commit("r1", append([]run.Event{begun()}, worked()...)...)
+			bustest.Eventually(t, "it is given up, and why is logged", func() bool { return strings.Contains(log.String(), "answers 429 Too Many Requests") })
+			if n := len(c.Headers()); min(n, 2) != want || n > 3 {
+				t.Errorf("it was asked %d times, want %d", n, want)
+			}
+		})
+	}
 	t.Run("away", func(t *testing.T) {
 		t.Parallel()
 		var log bustest.LogBuffer
