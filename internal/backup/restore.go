@@ -15,6 +15,7 @@ import (
 	"agenthost/bus/delivery"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 )
 
 // ErrNotEmpty is wrapped where a NATS has something of a fleet already.
@@ -34,39 +35,55 @@ func Restore(ctx context.Context, js jetstream.JetStream, folder string, opt Opt
 	if err := oldServer(js); err != nil {
 		return Manifest{}, err
 	}
-	if err := makeRoom(ctx, js); err != nil {
+	r := &restorer{js: js, folder: folder, opt: opt, id: nuid.Next(), all: len(m.Streams)}
+	if err := r.makeRoom(ctx, m); err != nil {
 		return Manifest{}, err
 	}
-	r := &restorer{js: js, folder: folder, opt: opt, all: len(m.Streams)}
 	if err := r.restore(ctx, m); err != nil {
-		return Manifest{}, errors.Join(err, r.clean(ctx))
+		return Manifest{}, r.fail(ctx, err)
 	}
 	return m, nil
 }
 
-// makeRoom removes what is in the way: streams without messages, as a host makes them, and
-// what a restore that was killed has left. Messages of a fleet are an error.
-func makeRoom(ctx context.Context, js jetstream.JetStream) error {
-	_, err := js.Stream(ctx, bus.RestoreStream)
+// makeRoom marks the NATS, and removes what is in the way: streams without messages, as a
+// host makes them, and what a restore that was killed has left. Messages of a fleet are an
+// error. A restore that still works finds the mark of this one in the place of its own, and
+// ends.
+func (r *restorer) makeRoom(ctx context.Context, m Manifest) error {
+	_, err := r.js.Stream(ctx, bus.RestoreStream)
 	left := err == nil
 	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("look up stream %s: %w", bus.RestoreStream, err)
 	}
-	var there []string
+	there, err := r.inTheWay(ctx, left)
+	if err != nil {
+		return err
+	}
+	if err := r.mark(ctx, m, left); err != nil {
+		return fmt.Errorf("make stream %s: %w", bus.RestoreStream, err)
+	}
+	if err := remove(ctx, r.js, there); err != nil {
+		return r.fail(ctx, err)
+	}
+	return nil
+}
+
+// inTheWay are the streams of a fleet that are there; left: a restore has made them.
+func (r *restorer) inTheWay(ctx context.Context, left bool) (there []string, err error) {
 	for _, name := range append(names(), bus.UpgradeStream) {
-		stream, err := js.Stream(ctx, name)
+		stream, err := r.js.Stream(ctx, name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("look up stream %s: %w", name, err)
+			return nil, fmt.Errorf("look up stream %s: %w", name, err)
 		}
 		if n := stream.CachedInfo().State.Msgs; n > 0 && !left {
-			return fmt.Errorf("stream %s has %d messages: %w", name, n, ErrNotEmpty)
+			return nil, fmt.Errorf("stream %s has %d messages: %w", name, n, ErrNotEmpty)
 		}
 		there = append(there, name)
 	}
-	return remove(ctx, js, there)
+	return there, nil
 }
 
 func remove(ctx context.Context, js jetstream.JetStream, streams []string) error {
@@ -84,20 +101,24 @@ type restorer struct {
 	js     jetstream.JetStream
 	folder string
 	opt    Options
+	id     string   // in its mark
 	made   []string // streams
 	all    int
 	bytes  int64
 }
 
 func (r *restorer) restore(ctx context.Context, m Manifest) error {
-	if err := r.mark(ctx, m); err != nil {
-		return fmt.Errorf("make stream %s: %w", bus.RestoreStream, err)
-	}
 	for i, s := range m.Streams {
+		if err := r.marked(ctx); err != nil {
+			return err
+		}
 		r.made = append(r.made, s.Name)
 		if err := r.stream(ctx, i, s); err != nil {
 			return fmt.Errorf("restore stream %s: %w", s.Name, err)
 		}
+	}
+	if err := r.marked(ctx); err != nil {
+		return err
 	}
 	if err := delivery.Restored(ctx, r.js); err != nil {
 		return err
@@ -105,27 +126,58 @@ func (r *restorer) restore(ctx context.Context, m Manifest) error {
 	return remove(ctx, r.js, []string{bus.RestoreStream}) // from here on a host may start
 }
 
-// mark makes the stream that keeps hosts away until all is there.
-func (r *restorer) mark(ctx context.Context, m Manifest) error {
-	_, err := r.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+// mark makes the stream that keeps hosts away until all is there, or takes over one that was
+// left. That the other has ended meanwhile, or begun, is an error.
+func (r *restorer) mark(ctx context.Context, m Manifest, left bool) error {
+	put := r.js.CreateStream
+	if left {
+		put = r.js.UpdateStream
+	}
+	_, err := put(ctx, jetstream.StreamConfig{
 		Name: bus.RestoreStream, Description: bus.Description, Subjects: []string{bus.RestoreSubject},
-		Metadata: map[string]string{"agenthost.backup": m.Moment.Format(time.RFC3339Nano)},
+		Metadata: map[string]string{"agenthost.backup": m.Moment.Format(time.RFC3339Nano), markID: r.id},
 	})
 	if err == nil {
 		r.made = append(r.made, bus.RestoreStream)
 	}
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) || errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("another restore has begun or ended just now: %w", err)
+	}
 	return err
 }
 
-// clean removes what a failed restore has made, the mark last.
-func (r *restorer) clean(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWithin)
-	defer cancel()
-	slices.Reverse(r.made)
-	if err := remove(ctx, r.js, r.made); err != nil {
-		return fmt.Errorf("remove what was restored: %w; run the restore again", err)
+// markID is the key of what tells the marks of two restores apart.
+const markID = "agenthost.restore"
+
+// errOvertaken ends a restore that is not the last one that was begun.
+var errOvertaken = errors.New("another restore into this NATS was begun after this one, which leaves all to it")
+
+// marked is an error when the mark is not that of this restore any more. What is there then
+// belongs to another restore, or to a fleet.
+func (r *restorer) marked(ctx context.Context) error {
+	stream, err := r.js.Stream(ctx, bus.RestoreStream)
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound), err == nil && stream.CachedInfo().Config.Metadata[markID] != r.id:
+		return errOvertaken
+	case err != nil:
+		return fmt.Errorf("look up stream %s: %w", bus.RestoreStream, err)
 	}
 	return nil
+}
+
+// fail is the error of a restore that has failed. It removes what that has made, the mark
+// last, unless another restore has taken its place.
+func (r *restorer) fail(ctx context.Context, why error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWithin)
+	defer cancel()
+	if err := r.marked(ctx); errors.Is(err, errOvertaken) {
+		return errOvertaken
+	}
+	slices.Reverse(r.made)
+	if err := remove(ctx, r.js, r.made); err != nil {
+		return errors.Join(why, fmt.Errorf("remove what was restored: %w; run the restore again", err))
+	}
+	return why
 }
 
 // stream restores one stream.
