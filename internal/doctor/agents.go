@@ -48,6 +48,8 @@ func (o note) chain(a config.Agent, bad map[string]bool) {
 		}
 	}
 	switch {
+	case len(a.Model) == 0:
+		o.ok("answered by its behavior %q", a.Behavior)
 	case len(faulty) == len(a.Model):
 		o.fail("fix the model errors listed above", "none of its models can be used: %s", strings.Join(faulty, ", "))
 	case len(faulty) > 0:

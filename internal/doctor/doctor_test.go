@@ -283,6 +283,22 @@ func TestDoctorOfSettings(t *testing.T) {
 }
 
 // The host itself adds next to nothing to a prompt.
+// The behaviour of a program need not ask a model.
+func TestDoctorOfAnAgentWithoutAModel(t *testing.T) {
+	t.Parallel()
+	for _, models := range []string{"{}", "{one: {provider: echo}, two: {provider: echo}}"} {
+		cfg, err := config.Parse("agenthost.yaml", []byte("models: "+models+"\nagents: [{id: bot, behavior: bot, channels: [web]}]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, lines := examine(t, doctor.Doctor{Config: cfg, Path: "agenthost.yaml", Offline: true})
+		wantLine(t, lines, `ok agents bot answered by its behavior "bot"`)
+		if r.Failures > 0 {
+			t.Errorf("%d failures in\n%s", r.Failures, strings.Join(lines, "\n"))
+		}
+	}
+}
+
 func TestSmallPrompts(t *testing.T) {
 	cfg := hosttest.Demo(t)
 	cfg.Agents[0].Delegates = []string{"*"}
