@@ -25,6 +25,9 @@ type openBlock struct {
 	pieces bool            // its arguments come in pieces instead
 }
 
+// blockSize is about what an openBlock takes.
+const blockSize = 128
+
 // block is the last that began at index, nil when none did.
 func (a *answer) block(index int) *openBlock {
 	for _, b := range slices.Backward(a.blocks) {
@@ -42,6 +45,9 @@ func (a *answer) begin(index int, w wireBlock) error {
 		if err := a.close(a.blocks[n-1]); err != nil {
 			return err
 		}
+	}
+	if err := a.Keep(blockSize + len(w.Signature) + len(w.Data) + len(w.Input)); err != nil {
+		return err
 	}
 	b := &openBlock{kind: w.Type, index: index}
 	a.blocks = append(a.blocks, b)
@@ -77,6 +83,7 @@ func (a *answer) more(index int, d *wireDelta) error {
 	case b == nil:
 	case d.Signature != "":
 		b.signature.WriteString(d.Signature)
+		return a.Keep(len(d.Signature))
 	case d.Input != "" && b.kind == "tool_use":
 		b.pieces = true
 		return a.Give(llm.Delta{Call: &llm.CallDelta{Index: b.call, Args: d.Input}})

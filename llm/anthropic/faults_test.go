@@ -2,6 +2,7 @@ package anthropic_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"agenthost/llm/llmtest"
@@ -30,4 +31,18 @@ func TestFaults(t *testing.T) {
 			}
 		},
 	})
+}
+
+// What is kept until a block is over has a bound as well.
+func TestEndless(t *testing.T) {
+	large := strings.Repeat("x", 1<<20)
+	begun := events(start(`"input_tokens":3`), begin(0, `{"type":"thinking","thinking":"","signature":""}`))
+	for name, piece := range map[string]string{
+		"a signature": `{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"` + large + `"}}`,
+		"blocks":      begin(1, `{"type":"redacted_thinking","data":"`+large+`"}`),
+		"inputs":      begin(1, `{"type":"tool_use","id":"x","name":"f","input":{"a":"`+large+`"}}`),
+		"empty":       begin(1, `{"type":"unknown"}`),
+	} {
+		t.Run(name, func(t *testing.T) { llmtest.Endless(t, dialect, begun, events(piece)) })
+	}
 }

@@ -36,6 +36,7 @@ type Answer struct {
 	body        *body
 	yield       func(llm.Delta, error) bool
 	generations generations
+	kept        int // bytes that the decoder has not given
 	said        bool
 	called      bool
 	finish      llm.Finish
@@ -47,6 +48,21 @@ func (a *Answer) Give(d llm.Delta) error {
 	a.said = a.said || d.Call != nil || d.Text != "" || d.Reasoning != "" || d.Media != nil || d.Meta != nil
 	if !a.yield(d, nil) {
 		return errLeft
+	}
+	return nil
+}
+
+// longestKept bounds what a decoder keeps of one answer. What it gives is bounded by who is
+// given it.
+const longestKept = 64 << 20
+
+var errEndless = fmt.Errorf("answer is longer than %d MiB", longestKept>>20)
+
+// Keep notes that the decoder keeps n bytes more, to be given later. Its error ends the
+// reading: no model says so much, and a server that is broken says it without end.
+func (a *Answer) Keep(n int) error {
+	if a.kept += n; a.kept > longestKept {
+		return llm.Unavailable(errEndless)
 	}
 	return nil
 }

@@ -54,6 +54,9 @@ func (a *answer) add(c chunk) error {
 	if err := a.give(a.delta(s, cmp.Or(usage, ch.Usage))); err != nil {
 		return err
 	}
+	if err := a.Keep(a.thoughts.news()); err != nil {
+		return err
+	}
 	if err := a.others(s); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package openai_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"agenthost/llm/llmtest"
@@ -28,4 +29,17 @@ func TestFaults(t *testing.T) {
 			}
 		},
 	})
+}
+
+// What is kept until the answer goes on has a bound as well.
+func TestEndless(t *testing.T) {
+	large := strings.Repeat("x", 1<<20)
+	for name, piece := range map[string]string{
+		"details":  delta(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"` + large + `"}]}`),
+		"a detail": delta(`{"reasoning_details":[{"type":"reasoning.text","signature":"","text":"` + large + `"}]}`),
+		"nested":   delta(`{"reasoning_details":[{"type":"x","data":[{"` + large + `":1}]}]}`),
+		"space":    say(strings.Repeat(" ", 1<<10)),
+	} {
+		t.Run(name, func(t *testing.T) { llmtest.Endless(t, dialect, "", events(piece)) })
+	}
 }

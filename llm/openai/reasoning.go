@@ -34,6 +34,14 @@ type thoughts struct {
 	from    string
 	as      string
 	details []detail
+	added   int // bytes of details since they were asked for last
+}
+
+// news is how many bytes of details have come since it was asked last.
+func (t *thoughts) news() int {
+	n := t.added
+	t.added = 0
+	return n
 }
 
 // add takes in what s has of reasoning and is its text. Mistral does not want its
@@ -75,6 +83,7 @@ func (t *thoughts) addDetail(d detail) {
 			switch v, isText := v.(string); {
 			case isText && (k == "text" || k == "summary"):
 				last[k] = before + v
+				t.added += len(v)
 			case isText && v != "":
 				last[k] = v
 			}
@@ -82,6 +91,26 @@ func (t *thoughts) addDetail(d detail) {
 		return
 	}
 	t.details = append(t.details, d)
+	t.added += sizeOf(map[string]any(d))
+}
+
+// sizeOf is about how many bytes a value takes that was JSON.
+func sizeOf(value any) int {
+	const least = 16
+	n := least
+	switch v := value.(type) {
+	case string:
+		n += len(v)
+	case []any:
+		for _, one := range v {
+			n += sizeOf(one)
+		}
+	case map[string]any:
+		for key, one := range v {
+			n += len(key) + sizeOf(one)
+		}
+	}
+	return n
 }
 
 func (d detail) continues(last detail) bool {

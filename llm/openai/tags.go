@@ -14,6 +14,10 @@ type tags struct {
 	held  string // may be the begin of a tag
 }
 
+// mostSpace is how much space a tag may have before it. A model that writes space without end
+// is not about to think.
+const mostSpace = 1 << 10
+
 type tagState int
 
 const (
@@ -34,7 +38,7 @@ func (t *tags) split(text string) (said, thought string) {
 		switch {
 		case strings.HasPrefix(begin, openTag):
 			t.state, text = insideTag, begin[len(openTag):]
-		case strings.HasPrefix(openTag, begin):
+		case strings.HasPrefix(openTag, begin) && len(text) <= mostSpace:
 			t.held = text
 			return "", ""
 		default:
