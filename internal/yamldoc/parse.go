@@ -76,8 +76,19 @@ func syntaxProblem(name string, data []byte, err error) (at Place, text string) 
 	if strings.HasPrefix(strings.TrimLeft(line, " "), "\t") {
 		message = "found a tab character"
 	}
-	return at, syntaxText(message)
+	text = syntaxText(message)
+	if strings.HasPrefix(message, openBracket) && variableInBrackets.MatchString(strings.Join(lines[at.Line-1:], "\n")) {
+		text += "; inside { } and [ ] a value with ${…} wants quotes"
+	}
+	return at, text
 }
+
+// openBracket is what the parser says of a bracket that it finds no end of.
+const openBracket = "did not find expected ',' or"
+
+// variableInBrackets is a variable in a value without quotes. The brace of one that stands in
+// other brackets is a bracket of its own.
+var variableInBrackets = regexp.MustCompile(`[:,\[{]\s*[^\s"'#,:]*\$\{`)
 
 // utf16 reports whether data is a file of UTF-16, which the parser can read too.
 func utf16(data []byte) bool {
@@ -127,7 +138,7 @@ func syntaxText(message string) string {
 		{"block sequence entries are not allowed", "a dash where no list can begin; want each dash on a line of its own"},
 		{"found unknown escape character", "a backslash in double quotes begins an escape, and there is none like this; want two backslashes, or single quotes"},
 		{"found undefined tag handle", "in what starts here a value starts with !; want it in quotes"},
-		{"did not find expected ',' or", "the bracket that opens here is not closed, or a comma is missing"},
+		{openBracket, "the bracket that opens here is not closed, or a comma is missing"},
 		{"mapping values are not allowed", "a colon where none can be; want a smaller indentation, or the value in quotes"},
 		{"could not find expected ':'", "a key without a colon; want key: value"},
 		{"found character that cannot start any token", "a value cannot start with one of @ ` % or a tab; want it in quotes"},
