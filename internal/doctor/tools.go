@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"agenthost/internal/build"
+	"agenthost/internal/httptransport"
 	"agenthost/internal/mcpoauth"
 	"agenthost/tools"
 )
@@ -55,7 +56,7 @@ func (o note) mcpServer(ctx context.Context, c tools.MCPConfig, tokens string) {
 		req.Header.Set(key, value)
 	}
 	req.Header.Set("Accept", "text/event-stream, application/json")
-	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport := httptransport.New()
 	defer transport.CloseIdleConnections()
 	authorized, err := mcpoauth.NewTransport(transport, c, tokens)
 	if err != nil {

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/internal/httptransport"
+
 	"github.com/cenkalti/backoff/v5"
 	collectorv1 "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
 	commonv1 "go.opentelemetry.io/proto/slim/otlp/common/v1"
@@ -57,7 +59,7 @@ func newResource(s settings, host, version string) resource {
 }
 
 func newExporter(s settings, r resource) *exporter {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport := httptransport.New()
 	transport.TLSClientConfig = s.tls
 	return &exporter{settings: s, resource: r, client: &http.Client{
 		Transport:     transport,

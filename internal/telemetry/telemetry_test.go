@@ -278,6 +278,20 @@ func TestSpansAfterAHistory(t *testing.T) {
 	}
 }
 
+// A program that has a host in it may have put its own in the place of the default transport.
+func TestSpansBesideAnotherTransport(t *testing.T) {
+	before := http.DefaultTransport
+	http.DefaultTransport = struct{ http.RoundTripper }{before}
+	t.Cleanup(func() { http.DefaultTransport = before })
+	c := telemetrytest.NewCollector(t)
+	tr, stop := traces(t, c, new(bustest.LogBuffer), nil, nil)
+	(&logged{tr: tr}).commit("r1", append([]run.Event{begun()}, worked()...)...)
+	stop()
+	if diff := cmp.Diff(drawn, telemetrytest.Tree(c.Spans()[parent[3:35]])); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestProtocols(t *testing.T) {
 	t.Parallel()
 	for name, variables := range map[string]map[string]string{

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/internal/httptransport"
 	"agenthost/plugins"
 )
 
@@ -36,7 +37,7 @@ type api struct {
 
 func newAPI(base, token string) *api {
 	return &api{base: strings.TrimRight(base, "/") + "/api/v10", token: token, http: &http.Client{
-		Transport:     http.DefaultTransport.(*http.Transport).Clone(),
+		Transport:     httptransport.New(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/internal/httptransport"
 	"agenthost/plugins"
 )
 
@@ -35,7 +36,7 @@ type api struct {
 }
 
 func newAPI(base, token string) *api {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport := httptransport.New()
 	return &api{base: strings.TrimRight(base, "/"), token: token, http: &http.Client{
 		Transport: transport,
 		// An address elsewhere must not learn the token.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/internal/httptransport"
 	"agenthost/internal/mcpoauth"
 	"agenthost/tools"
 
@@ -51,7 +52,7 @@ func (p *peer) overHTTP(l *link) (carrier, error) {
 		return carrier{}, err
 	}
 	t := &sessionTransport{server: server, headers: cfg.Headers, link: l, log: p.log, login: "agenthost mcp login " + p.name}
-	t.calls = http.DefaultTransport.(*http.Transport).Clone()
+	t.calls = httptransport.New()
 	t.streams = t.calls.Clone()
 	t.streams.ResponseHeaderTimeout = streamLimit
 	if err := t.authorize(cfg, p.opts.Tokens); err != nil {
