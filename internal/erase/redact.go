@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 
@@ -72,11 +74,20 @@ func (r *redactor) identifies(data []byte, v view) bool {
 	return r.data(data, v) != nil
 }
 
+var errMore = errors.New("there is more than one JSON value")
+
+// decode reads one JSON value. What has something behind it is a text, all of which has to be
+// looked at.
 func decode(data []byte) (tree any, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	err = d.Decode(&tree)
-	return tree, err
+	if err := d.Decode(&tree); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errMore
+	}
+	return tree, nil
 }
 
 func encode(tree any) ([]byte, error) {

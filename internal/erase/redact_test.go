@@ -39,7 +39,9 @@ func TestRedact(t *testing.T) {
 		`{"args":{"id":"my sister lives in Turku","my sister lives in Turku":1}}`:                                       `{"args":{"[erased]":1,"id":"[erased]"}}`,
 		`{"id":"my sister lives in Turku"}`:                                                                             ``,
 		`my sister lives in Turku`:                                                                                      `[erased]`,
-		`nothing of hers`:                                                                                               ``,
+		`42 my sister lives in Turku`:                                                                                   `42 [erased]`, // it begins as JSON does
+		`{"a":1}` + "\n" + `{"b":"my sister lives in Turku"}`:                                                           `{"a":1}` + "\n" + `{"b":"[erased]"}`,
+		`nothing of hers`: ``,
 	} {
 		r := zoe()
 		if got := string(r.data([]byte(data), view{words: []*words{&r.quotes}})); got != want {
