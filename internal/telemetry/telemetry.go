@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -216,13 +217,16 @@ type batch struct {
 	spans    []*tracev1.Span
 }
 
-// add adds the spans of a run, and sends what is full.
+// add adds the spans of a run, and sends what is full. A run is divided only when a batch has
+// no room for it.
 func (b *batch) add(ctx context.Context, spans []*tracev1.Span) {
 	if len(b.spans)+len(spans) > b.settings.batch {
 		b.send(ctx)
 	}
-	if b.spans = append(b.spans, spans...); len(b.spans) >= b.settings.batch {
-		b.send(ctx)
+	for part := range slices.Chunk(spans, b.settings.batch) {
+		if b.spans = append(b.spans, part...); len(b.spans) >= b.settings.batch {
+			b.send(ctx)
+		}
 	}
 }
 

@@ -457,6 +457,23 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 }
 
+// A run may have more spans than a request.
+func TestBatchesOfALargeRun(t *testing.T) {
+	t.Parallel()
+	c := telemetrytest.NewCollector(t)
+	tr, stop := traces(t, c, new(bustest.LogBuffer), nil, map[string]string{"OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "4"})
+	for range 3 {
+		(&logged{tr: tr}).commit("r1", append([]run.Event{begun()}, worked()...)...)
+	}
+	stop()
+	if n := len(c.Spans()[parent[3:35]]); n != 18 {
+		t.Errorf("got %d spans, want 18", n)
+	}
+	if n := slices.Max(c.Batches()); n > 4 {
+		t.Errorf("a request has %d spans, want 4 at most", n)
+	}
+}
+
 // A full queue holds nothing up.
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
