@@ -56,12 +56,20 @@ type App struct {
 
 // Execute runs the command below root that args name and returns the exit code.
 func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) int {
+	out := resultIn(a.Stdout)
+	if out != nil {
+		a.Stdout = out
+	}
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	strictCompletion(root)
 	cmd, err := root.ExecuteContextC(ctx)
+	if lost := out.lost(); lost != nil && (err == nil || errors.Is(err, ErrReported)) {
+		a.started = true // help has no other error
+		err = fmt.Errorf("print result: %w", lost)
+	}
 	return a.Report(cmd, err)
 }
 
