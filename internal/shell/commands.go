@@ -21,10 +21,6 @@ const (
 	maxDepth = 5        // command lines in command lines, as in `sh -c "eval '…'"`
 )
 
-// dialects are how a line is read. A host may have no bash, and what bash takes
-// for a quoted word another shell may run: a command counts when either does.
-var dialects = [...]syntax.LangVariant{syntax.LangBash, syntax.LangPOSIX}
-
 // Commands returns the names of all commands that the shell would run for line,
 // sorted: those in pipes, substitutions and functions, those a wrapper like
 // sudo, xargs, find -exec or sh -c runs for the line, and the wrappers. A name
@@ -60,11 +56,12 @@ func (d DoubtError) Error() string { return string(d) }
 
 // A reading is what is known of a line so far.
 type reading struct {
-	names  map[string]bool
-	writes bool
-	err    error      // the first
-	doubt  DoubtError // likewise
-	depth  int
+	names     map[string]bool
+	writes    bool
+	elsewhere bool       // runs commands in a folder that is not the one it starts in
+	err       error      // the first
+	doubt     DoubtError // likewise
+	depth     int
 }
 
 func (r *reading) doubts(why DoubtError) { r.doubt = cmp.Or(r.doubt, why) }
@@ -75,7 +72,9 @@ func (r *reading) fault(format string, args ...any) {
 	}
 }
 
-// script reads a line, or what a command of it takes for one.
+// script reads a line, or what a command of it takes for one. It is read twice: a
+// host may have no bash, and what bash takes for a quoted word another shell may
+// run. A command counts when either runs it.
 func (r *reading) script(text string) {
 	switch {
 	case r.depth == maxDepth:
@@ -90,14 +89,20 @@ func (r *reading) script(text string) {
 	}
 	r.depth++
 	defer func() { r.depth-- }()
-	for _, lang := range dialects {
-		r.parse(text, lang)
+	bash, failed := r.parse(text, syntax.LangBash)
+	if failed != nil {
+		r.fault("parse: %w", failed)
+	}
+	// Where the other reading ends early, the other shells may go on: what only bash
+	// takes for no command is one to them.
+	if _, failed := r.parse(text, syntax.LangPOSIX); failed != nil && slices.ContainsFunc(bash, onlyOfBash) {
+		r.fault("shells read it differently")
 	}
 }
 
 // parse looks at the statements up to the first that does not parse: a shell
 // reads statement by statement and has run those before.
-func (r *reading) parse(text string, lang syntax.LangVariant) {
+func (r *reading) parse(text string, lang syntax.LangVariant) ([]*syntax.Stmt, error) {
 	var stmts []*syntax.Stmt // a here-document is only complete when the next statement was read
 	var failed error
 	for stmt, err := range syntax.NewParser(syntax.Variant(lang)).StmtsSeq(strings.NewReader(text)) {
@@ -106,13 +111,11 @@ func (r *reading) parse(text string, lang syntax.LangVariant) {
 			stmts = append(stmts, stmt)
 		}
 	}
-	if failed != nil && lang == syntax.LangBash {
-		r.fault("parse: %w", failed)
-	}
 	r.ambiguous(text, stmts)
 	for _, stmt := range stmts {
 		syntax.Walk(stmt, r.visit)
 	}
+	return stmts, failed
 }
 
 // call takes in a command with its arguments, and what it runs in turn.
@@ -150,7 +153,7 @@ func plainName(s string) bool {
 // checkFolder faults a line that goes elsewhere and runs a command by its place
 // there: the name does not tell which file that is.
 func (r *reading) checkFolder() {
-	if !r.names["cd"] && !r.names["pushd"] && !r.names["popd"] {
+	if !r.elsewhere && !r.names["cd"] && !r.names["pushd"] && !r.names["popd"] {
 		return
 	}
 	for name := range r.names {

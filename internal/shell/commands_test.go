@@ -99,6 +99,13 @@ var commandLines = map[string]string{
 	`echo "'${x:-a}'"`:           `echo`,
 	`sh -c 'echo "${x:-'"'"'}"'`: `sh ?`,
 
+	// What other shells than bash run where they only expand, or do not read, what is before.
+	`false && echo ${x:0:1}; [[ a || rm == x ]]`:       `echo false ?`,
+	`false && echo ${x/a/b}; [[ a =~ b|rm ]]`:          `echo false ?`,
+	`{ false && echo ${x,,}; [[ a || rm == x ]]; }`:    `echo false ?`,
+	`false && echo ${x:0:1}; echo $'a\'; rm x; echo '`: `echo false ?`,
+	`echo ${x:0:1}; [ -f x ] && ls`:                    `[ echo ls`,
+
 	// Substitutions, wherever they hide.
 	`echo $(rm x)`:                      `echo rm`,
 	"echo `rm x`":                       `echo rm`,
@@ -287,6 +294,10 @@ var commandLines = map[string]string{
 	`find . -exec rm {} \; -exec cat {} ';'`: `cat find rm`,
 	`find . -execdir sudo rm {} \;`:          `find rm sudo`,
 	`find . -ok rm x`:                        `find rm`,
+	`find . -exec ./x {} \;`:                 `./x find`,
+	`find . -execdir ./x {} \;`:              `./x find ?`,
+	// That of busybox ends a command at every +.
+	`find . -exec echo {}x + -exec rm {} \;`: `echo find ?`,
 	`find . -exec {} \;`:                     `find ?`,
 	`find . -exec sh -c 'rm "$1"' _ {} \;`:   `find rm sh`,
 	`find . -exec sh -c 'rm {}' \;`:          `find sh ?`,
@@ -297,6 +308,12 @@ var commandLines = map[string]string{
 	`find . "-de"lete`:                       `find rm >`,
 	`find . {-name,-delete}`:                 `find ?`,
 	`find . {-na"me",-delete}`:               `find ?`,
+	`jobs`:                                   `jobs`,
+	`jobs -l %1`:                             `jobs`,
+	`jobs -x rm y`:                           `jobs rm`,
+	`jobs -lx rm y`:                          `jobs ?`,
+	`jobs $x rm y`:                           `jobs ?`,
+	`setarch -R rm y`:                        `setarch ?`,
 	`ls | xargs rm`:                          `ls rm xargs`,
 	`ls | xargs -0 -n 1 -P4 rm -f`:           `ls rm xargs`,
 	`ls | xargs`:                             `ls xargs`,

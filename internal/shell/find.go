@@ -23,7 +23,11 @@ func (r *reading) find(args []arg) {
 		case text == "-fls", strings.HasPrefix(text, "-fprint"):
 			r.writes = true
 		case text == "-exec", text == "-execdir", text == "-ok", text == "-okdir":
+			r.elsewhere = r.elsewhere || strings.HasSuffix(text, "dir")
 			end := execEnd(args[i+1:])
+			if slices.ContainsFunc(args[i+1:i+1+end], func(a arg) bool { return a.fixed && a.text == "+" }) {
+				r.fault("find: a + ends a command for some and not for others")
+			}
 			r.call(withHoles(args[i+1:i+1+end], "{}"))
 			i += end
 		}

@@ -45,6 +45,21 @@ func (r *reading) quoted(text string, node syntax.Node) {
 	})
 }
 
+// onlyOfBash reports whether a statement has words that are no commands to bash alone:
+// in [[ a || rm == x ]] and behind $'\” others see some.
+func onlyOfBash(stmt *syntax.Stmt) (found bool) {
+	syntax.Walk(stmt, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
+			found = true
+		case *syntax.SglQuoted:
+			found = found || n.Dollar
+		}
+		return !found
+	})
+	return found
+}
+
 // source is a node as it is written.
 func source(text string, node syntax.Node) string {
 	from, to := node.Pos().Offset(), node.End().Offset()

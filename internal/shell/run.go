@@ -29,6 +29,8 @@ func (r *reading) payload(base string, args []arg) {
 		}
 	case "test", "[":
 		r.test(args)
+	case "jobs":
+		r.jobs(args)
 	case "wait":
 		if len(args) > 0 {
 			r.doubts("wait may set a variable")
@@ -101,6 +103,21 @@ func (r *reading) ssh(args []arg) {
 		r.fault("ssh runs what the line does not show")
 	default:
 		r.joinedScript(rest)
+	}
+}
+
+// jobs takes in the command of bash's jobs -x.
+func (r *reading) jobs(args []arg) {
+	for i, a := range args {
+		switch {
+		case !a.fixed:
+			r.fault("jobs: a word is known only when it runs")
+		case a.text == "-x":
+			r.call(args[i+1:])
+			return
+		case strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "x"):
+			r.fault("jobs: %w", unknown(a.text))
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ var pieces = []string{
 	"'", "'", `"`, `"`, `\`, "\\\n", "`", "`", "$(", ")", "${x:-", "${x:+", "${#x}", "${x%", "}", "$", "$x", "$'", `$"`, "$((", "))", "~",
 	"<<E\n", "<<'E'\n", "<<-E\n", "\nE\n", "\tE\n", "\\\nE\n", "<<<", ">/dev/null ", "2>&1 ", "</dev/null ", ">f ", "case x in x) ", ";; esac", "if aa; then ",
 	"; fi", "for i in ", "; do ", "; done", "while cc; do break", "f() { ", "command ", "env ", "xargs ", "eval ", "sh -c ", "[[ ", " ]]", "[ ", " ]",
-	"=", "*", "?", "{", ",", "-", "--", "\t", "x", "0",
+	"${x:0:1}", "${x/a/b}", "false && ", " || aa == b ", "jobs -x ", "=", "*", "?", "{", ",", "-", "--", "\t", "x", "0",
 }
 
 // A shellBench is a folder in which lines are run: what runs of aa, bb and cc

@@ -58,6 +58,8 @@ var opaque = set(
 	"zsh", "ksh", "mksh", "csh", "tcsh", "fish", "su", "runuser", "pkexec", "run0", "chroot", "unshare", "nsenter",
 	"script", "strace", "ltrace", "gdb", "valgrind", "flock", "expect", "unbuffer", "screen", "tmux", "at", "batch", "crontab",
 	"systemd-run", "entr", "setpriv", "prlimit", "taskset", "chrt", "numactl", "fakeroot", "firejail", "bwrap", "capsh",
+	"sg", "newgrp", "setarch", "linux32", "linux64", "i386", "x86_64", "choom", "uclampset", "coresched", "runcon", "cgexec", "proot",
+	"chronic", "eatmydata", "sem", "sshpass", "ssh-agent", "xvfb-run", "dbus-run-session", "systemd-inhibit", "torsocks", "proxychains", "hyperfine",
 	"daemonize", "start-stop-daemon", "chpst", "setuidgid", "gosu", "su-exec", "tini", "dumb-init", "rlwrap", "socat",
 )
 
