@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"agenthost/tools"
 	"agenthost/tools/builtin"
@@ -123,6 +124,17 @@ func TestEditFile(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The text after an edit is measured before it is made: it can be a million times as long.
+func TestEditThatWouldGrowWithoutBound(t *testing.T) {
+	b := open(t, builtin.Options{})
+	b.put(t, "a.txt", strings.Repeat("a", 10<<20))
+	args := quoted(t, map[string]any{"path": "a.txt", "old": "a", "new": strings.Repeat("b", 30<<20), "all": true})
+	if shown := b.tools["edit_file"].Preview(t.Context(), tools.Call{Agent: "ana", Args: json.RawMessage(args)}); shown.Detail == "" {
+		t.Error("the preview shows nothing")
+	}
+	b.fails(t, "edit_file", args, `edit "a.txt": larger than 10 MB`)
 }
 
 func TestEditsAtTheSameTimeAreAllKept(t *testing.T) {
@@ -256,6 +268,41 @@ func TestFileToolsEndWithTheirContext(t *testing.T) {
 			t.Errorf("%s: got error %v, want %v", name, err, context.Canceled)
 		}
 	}
+}
+
+// A match of a long line with a large pattern takes minutes, and ends with its call all the same.
+func TestSearchEndsWithinALine(t *testing.T) {
+	b := open(t, builtin.Options{})
+	b.put(t, "a.txt", strings.Repeat("a", 10<<20))
+	for name, args := range map[string]string{
+		"a folder": `{"pattern":"(a?){900}b"}`,
+		"a file":   `{"pattern":"(a?){900}b","path":"a.txt"}`,
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := b.tools["search_files"].Run(ctx, tools.Call{Agent: "ana", Args: json.RawMessage(args)})
+			ended <- err
+		}()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: got error %v, want the end of its time", name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s: has not ended 10 s after its time", name)
+		}
+	}
+}
+
+func TestSearchRefusesWhatIsTooLarge(t *testing.T) {
+	b := open(t, builtin.Options{})
+	b.put(t, "a.txt", "a")
+	large := "(?:" + strings.Repeat("a?", 400) + "){1000}"
+	b.fails(t, "search_files", quoted(t, map[string]any{"pattern": large}), "too much to look for")
+	b.fails(t, "search_files", quoted(t, map[string]any{"pattern": "a", "glob": strings.Repeat("*", 1001)}), "glob: has 1001 bytes, 1000 are the most")
+	b.fails(t, "list_files", quoted(t, map[string]any{"glob": strings.Repeat("*", 1001)}), "glob: has 1001 bytes, 1000 are the most")
 }
 
 func TestWorkspaceThatCannotBe(t *testing.T) {

@@ -16,6 +16,9 @@ type glob struct {
 }
 
 func parseGlob(pattern string) (glob, error) {
+	if len(pattern) > maxPattern {
+		return glob{}, fmt.Errorf("glob: has %d bytes, %d are the most", len(pattern), maxPattern)
+	}
 	if pattern == "" {
 		return glob{}, nil
 	}

@@ -7,17 +7,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"regexp"
 
+	"agenthost/internal/regexsize"
 	"agenthost/tools"
 )
 
 const (
-	maxFound   = 500  // lines that search_files returns
-	maxPattern = 1000 // bytes of its pattern
-	maxShown   = 300  // bytes of one of its lines
+	maxFound   = 500    // lines that search_files returns
+	maxPattern = 1000   // bytes of its pattern
+	maxSteps   = 10_000 // of its pattern, compiled
+	maxShown   = 300    // bytes of one of its lines
 )
 
 func (w *workspaces) searchTool() tools.Tool {
@@ -40,6 +43,10 @@ func (w *workspaces) searchFiles(ctx context.Context, call tools.Call, args sear
 	if args.Pattern == "" || len(args.Pattern) > maxPattern {
 		return tools.Result{}, fmt.Errorf("search: a pattern has 1 to %d bytes", maxPattern)
 	}
+	steps := regexsize.Of(args.Pattern)
+	if steps > maxSteps {
+		return tools.Result{}, fmt.Errorf("search %q: too much to look for; repeat less of it, or with * and +", args.Pattern)
+	}
 	pattern, err := regexp.Compile(args.Pattern)
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("search %q: %w", args.Pattern, err)
@@ -53,7 +60,7 @@ func (w *workspaces) searchFiles(ctx context.Context, call tools.Call, args sear
 		return tools.Result{}, err
 	}
 	defer root.Close()
-	s := search{root: root, pattern: pattern}
+	s := search{root: root, pattern: pattern, steps: steps}
 	path := cmp.Or(args.Path, ".")
 	if err := s.run(ctx, path, matches); err != nil {
 		return tools.Result{}, fmt.Errorf("search in %q: %w", path, err)
@@ -65,6 +72,7 @@ func (w *workspaces) searchFiles(ctx context.Context, call tools.Call, args sear
 type search struct {
 	root    *os.Root
 	pattern *regexp.Regexp
+	steps   int // of the pattern, for each character
 	found   lines
 	large   int // files that were too large
 	more    bool
@@ -84,47 +92,76 @@ func (s *search) run(ctx context.Context, name string, matches glob) error {
 			err = errors.New("a binary file")
 		}
 		if err == nil {
-			s.lines(name, data)
+			err = s.lines(ctx, name, data)
 		}
 		return err
 	}
 	files := walk{root: s.root, into: recursive}
 	err = files.below(ctx, name, matches, func(name string, entry fs.DirEntry) bool {
 		if entry.Type().IsRegular() {
-			s.file(name)
+			s.file(ctx, name)
 		}
-		return !s.found.full
+		return !s.found.full && ctx.Err() == nil
 	})
 	s.more = files.full
-	return err
+	return cmp.Or(ctx.Err(), err)
 }
 
 // file passes over what cannot be read: a search of many files is not to fail
 // at one of them.
-func (s *search) file(name string) {
+func (s *search) file(ctx context.Context, name string) {
 	data, err := readWhole(s.root, name)
 	if errors.Is(err, errTooLarge) {
 		s.large++
 	}
 	if err == nil && !binary(data) {
-		s.lines(name, data)
+		_ = s.lines(ctx, name, data) // ends with ctx only, which the walk sees
 	}
 }
 
-func (s *search) lines(name string, data []byte) {
+func (s *search) lines(ctx context.Context, name string, data []byte) error {
 	number := 0
 	for line := range bytes.Lines(data) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		number++
 		line = bytes.TrimRight(line, "\r\n")
-		if !s.pattern.Match(line) {
+		if !s.matches(ctx, line) {
 			continue
 		}
 		if s.found.count == maxFound {
 			s.found.full = true
-			return
+			return nil
 		}
 		s.found.add(fmt.Sprintf("%s:%d: %s", name, number, line[:min(len(line), maxShown)]))
 	}
+	return ctx.Err()
+}
+
+// atOnce is how much of a match is done without looking whether it is still wanted:
+// characters times steps, a tenth of a second.
+const atOnce = 10_000_000
+
+func (s *search) matches(ctx context.Context, line []byte) bool {
+	if len(line)*s.steps <= atOnce {
+		return s.pattern.Match(line)
+	}
+	return s.pattern.MatchReader(&wanted{ctx: ctx, Reader: bytes.NewReader(line)})
+}
+
+// A wanted is a text that ends with its context: a match cannot be stopped otherwise.
+type wanted struct {
+	ctx  context.Context //nolint:containedctx // that is what it is
+	read int
+	*bytes.Reader
+}
+
+func (w *wanted) ReadRune() (rune, int, error) {
+	if w.read++; w.read%64 == 0 && w.ctx.Err() != nil {
+		return 0, 0, io.EOF
+	}
+	return w.Reader.ReadRune()
 }
 
 func (s *search) show() string {

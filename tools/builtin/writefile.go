@@ -128,6 +128,9 @@ func (e editArgs) apply(data []byte) ([]byte, int, error) {
 	if count > 1 && !e.All {
 		return nil, 0, fmt.Errorf("the old text occurs %d times: add lines around it until it occurs once, or set all", count)
 	}
+	if len(data)+count*(len(e.New)-len(e.Old)) > maxFile { // before it is made
+		return nil, 0, errTooLarge
+	}
 	return bytes.ReplaceAll(data, []byte(e.Old), []byte(e.New)), count, nil
 }
 
