@@ -85,7 +85,7 @@ var arrows = map[string][]string{
 	"internal/console":             {"internal/webfile"},
 	"plugins/matrix":               {"bus", "plugins", "plugins/internal/markdown", "plugins/settings"},
 	"plugins/slack":                {"plugins", "plugins/internal/markdown", "plugins/settings"},
-	"tools":                        {"llm", "internal/shell"},
+	"tools":                        {"llm", "internal/regexsize", "internal/shell"},
 	"session":                      {"fastjson", "llm", "run", "bus"},
 	"run":                          {"fastjson", "llm"},
 	"hooks":                        {},

@@ -20,7 +20,7 @@ const maxSchemas = 1024
 // zero Validator is ready to use, from many goroutines.
 type Validator struct {
 	mu      sync.RWMutex
-	schemas map[string]*jsonschema.Schema // by their text; nil: does not compile
+	schemas map[string]*compiled // by their text; nil: does not compile
 }
 
 // none is the schema of a tool that has none.
@@ -44,7 +44,7 @@ func (v *Validator) Check(t Tool, args json.RawMessage) error {
 	if schema == nil { // only of a source that did not ask Offered; the tool checks by itself
 		return nil
 	}
-	if err := conforms(schema, value); err != nil {
+	if err := conforms(schema, value, len(args)); err != nil {
 		return fmt.Errorf("arguments of %q: %w", t.Name, err)
 	}
 	return nil
@@ -61,7 +61,7 @@ func (v *Validator) CheckAnswer(schema json.RawMessage, text string) error {
 	if s == nil {
 		return errUnreadable
 	}
-	return conforms(s, value)
+	return conforms(s, value, len(text))
 }
 
 // CheckSchema is an error when schema cannot be read.
@@ -72,8 +72,12 @@ func CheckSchema(schema json.RawMessage) error {
 	return nil
 }
 
-func conforms(schema *jsonschema.Schema, value any) error {
-	err := schema.Validate(value)
+// conforms is an error when the schema does not allow a value that is size bytes long.
+func conforms(schema *compiled, value any, size int) error {
+	if err := unfit(value); err != nil {
+		return err
+	}
+	err := schema.validate(value, size)
 	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
 		return errors.New(listed(faultsOf(invalid)))
 	}
@@ -81,7 +85,7 @@ func conforms(schema *jsonschema.Schema, value any) error {
 }
 
 // schema is t's schema, compiled; nil when it does not compile.
-func (v *Validator) schema(t Tool) *jsonschema.Schema {
+func (v *Validator) schema(t Tool) *compiled {
 	text := t.Schema
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = none
@@ -97,11 +101,11 @@ func (v *Validator) schema(t Tool) *jsonschema.Schema {
 	return s
 }
 
-func (v *Validator) keep(text string, s *jsonschema.Schema) {
+func (v *Validator) keep(text string, s *compiled) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.schemas == nil || len(v.schemas) >= maxSchemas {
-		v.schemas = map[string]*jsonschema.Schema{}
+		v.schemas = map[string]*compiled{}
 	}
 	v.schemas[text] = s
 }
@@ -110,10 +114,16 @@ var errUnreadable = errors.New("the JSON Schema of the answer cannot be read")
 
 // compile reads a schema that names no draft as the latest one, and when that
 // fails as draft 7, which most of those were written for.
-func compile(text json.RawMessage) (*jsonschema.Schema, error) {
+func compile(text json.RawMessage) (*compiled, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		return nil, err
+	}
+	if err := unfit(doc); err != nil {
+		return nil, err
+	}
+	if dynamic(doc) {
+		return nil, errDynamic
 	}
 	s, err := compileAs(jsonschema.Draft2020, doc)
 	if err == nil {
@@ -125,18 +135,23 @@ func compile(text json.RawMessage) (*jsonschema.Schema, error) {
 	return nil, err
 }
 
-func compileAs(draft *jsonschema.Draft, doc any) (*jsonschema.Schema, error) {
+func compileAs(draft *jsonschema.Draft, doc any) (*compiled, error) {
+	s := &compiled{}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(draft)
 	c.AssertFormat()
-	c.UseRegexpEngine(pattern)
+	c.UseRegexpEngine(s.work.engine())
 	c.UseLoader(nowhere{})
 	const name = "tool:schema"
 	err := c.AddResource(name, doc)
 	if err == nil {
-		return c.Compile(name)
+		s.schema, err = c.Compile(name)
 	}
-	return nil, err
+	if err != nil {
+		return nil, err
+	}
+	s.count()
+	return s, nil
 }
 
 // nowhere is where references out of a schema lead: it may be from anyone, and

@@ -3,8 +3,10 @@ package tools_test
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"agenthost/tools"
 
@@ -64,6 +66,12 @@ func TestCheckArguments(t *testing.T) {
 		"not JSON":           {`{"type":`, `{"x":1}`, ``},
 		"to a file":          {`{"$ref":"file:///etc/hostname"}`, `{"x":1}`, ``},
 		"to a server":        {`{"$ref":"http://127.0.0.1:1/x"}`, `{"x":1}`, ``},
+		"a huge number":      {`{"properties":{"n":{"minimum":1}}}`, `{"n":1e9999999}`, `1e9999999 is too large or too exact a number`},
+		"an exact number":    {`{"properties":{"n":{"type":"number","multipleOf":1}}}`, `{"n":[{"x":1e-999999}]}`, `1e-999999 is too large or too exact a number`},
+		"a number in a list": {weather, `{"city":"Rome","ratio":1e308}`, `/ratio: must be < 1.5`},
+		"a huge bound":       {`{"properties":{"n":{"minimum":1e9999999}}}`, `{"n":1}`, ``},
+		"a regex":            {`{"properties":{"n":{"format":"regex"}}}`, `{"n":"("}`, `/n: must be a valid regular expression`},
+		"a dynamic one":      {`{"$dynamicRef":"#x","$defs":{"x":{"$dynamicAnchor":"x","required":["y"]}}}`, `{}`, ``},
 		"recursive":          {`{"properties":{"n":{"$ref":"#"},"v":{"type":"string"}}}`, `{"n":{"n":{"v":1}}}`, `/n/n/v: must be string, not number`},
 	}
 	for name, tt := range tests {
@@ -104,6 +112,87 @@ func TestCheckTellsOfManyFaults(t *testing.T) {
 	err = v.Check(tools.Tool{Name: "t"}, text)
 	if err == nil || strings.Count(err.Error(), ";") != 20 || !strings.HasSuffix(err.Error(), "; and 30 more") {
 		t.Errorf("got error %v, want 20 faults and 30 more", err)
+	}
+}
+
+// doubling is a schema whose check looks at 2 to the 40th parts: each definition applies the
+// next one twice.
+func doubling(apply, last string) string {
+	defs := make([]string, 41)
+	for i := range 40 {
+		defs[i] = fmt.Sprintf(`"d%d":%s`, i, strings.ReplaceAll(apply, "NEXT", fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, i+1)))
+	}
+	defs[40] = `"d40":` + last
+	return `{"$ref":"#/$defs/d0","$defs":{` + strings.Join(defs, ",") + `}}`
+}
+
+// What a schema of anyone asks for is bounded: a check cannot be stopped.
+func TestChecksAreBounded(t *testing.T) {
+	deep := strings.Repeat(`{"x":`, 40) + "1" + strings.Repeat("}", 40)
+	schemas := map[string]struct{ schema, args string }{
+		"all":            {doubling(`{"allOf":[NEXT,NEXT]}`, `{}`), `{}`},
+		"any":            {doubling(`{"anyOf":[NEXT,NEXT]}`, `{"type":"string"}`), `{}`},
+		"not":            {doubling(`{"not":{"anyOf":[NEXT,NEXT]}}`, `{"type":"string"}`), `{}`},
+		"if":             {doubling(`{"if":NEXT,"then":NEXT,"else":NEXT}`, `{}`), `{}`},
+		"draft 7":        {doubling(`{"allOf":[NEXT,NEXT],"items":[{}]}`, `{"items":[{}]}`), `{}`},
+		"dependent":      {doubling(`{"allOf":[{"dependentSchemas":{"x":NEXT}},{"dependentSchemas":{"x":NEXT}}]}`, `{}`), `{"x":1}`},
+		"names":          {doubling(`{"allOf":[{"patternProperties":{"x":NEXT}},{"additionalProperties":NEXT}]}`, `{}`), deep},
+		"by its value":   {`{"properties":{"x":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`, deep},
+		"a long pattern": {`{"properties":{"x":{"items":{"pattern":"(a?){900}b"}}}}`, `{"x":["` + strings.Repeat("a", 1<<20) + `"` + strings.Repeat(`,"`+strings.Repeat("a", 1<<10)+`"`, 1000) + `]}`},
+	}
+	for name, tt := range schemas {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var v tools.Validator
+			said := make(chan error, 1)
+			go func() {
+				said <- v.Check(tools.Tool{Name: "t", Schema: json.RawMessage(tt.schema)}, json.RawMessage(tt.args))
+			}()
+			select {
+			case err := <-said:
+				if want := `arguments of "t": too much to check by its schema; say less, or nest it less`; err == nil || err.Error() != want {
+					t.Errorf("got error %.300v, want %s", err, want)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("still checks after a minute")
+			}
+		})
+	}
+}
+
+// A pattern is measured before it is compiled: a few kilobytes can take gigabytes.
+func TestPatternsAreBounded(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var props []string
+	for i := range 20 {
+		props = append(props, fmt.Sprintf(`"p%d":{"pattern":"(?:%d%s){1000}"}`, i, i, strings.Repeat("a", 400)))
+	}
+	schema := json.RawMessage(`{"properties":{` + strings.Join(props, ",") + `,"n":{"type":"integer"}}}`)
+	if _, err := tools.Offered(schema); err != nil {
+		t.Fatal(err)
+	}
+	var v tools.Validator
+	err := v.Check(tools.Tool{Name: "t", Schema: schema}, json.RawMessage(`{"p0":"b","n":"x"}`))
+	if want := `arguments of "t": /n: must be integer, not string`; fmt.Sprint(err) != want {
+		t.Errorf("got error %v, want %s", err, want)
+	}
+	runtime.ReadMemStats(&after)
+	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 100 {
+		t.Errorf("took %d MB for 8 kB of patterns", took)
+	}
+}
+
+// As much as people pass to tools is checked in any case.
+func TestLargeArgumentsAreChecked(t *testing.T) {
+	row := `{"name":"n","kind":"b","tags":["x","y"],"at":{"lat":1.5,"lon":2}}`
+	args := `{"rows":[` + strings.Repeat(row+",", 20_000) + row + `]}`
+	schema := `{"type":"object","properties":{"rows":{"type":"array","items":{"$ref":"#/$defs/row"}}},"$defs":{"row":{"type":"object",
+		"required":["name"],"additionalProperties":false,"properties":{"name":{"type":"string","pattern":"^[a-z]+$"},"kind":{"enum":["a","b"]},
+		"tags":{"type":"array","items":{"type":"string"}},"at":{"anyOf":[{"type":"string"},{"type":"object","properties":{"lat":{"type":"number"},"lon":{"type":"number"}}}]}}}}}`
+	var v tools.Validator
+	if err := v.Check(tools.Tool{Name: "t", Schema: json.RawMessage(schema)}, json.RawMessage(args)); err != nil {
+		t.Error(err)
 	}
 }
 
