@@ -65,9 +65,17 @@ func Overlap(a, b string) bool {
 	return common[0]
 }
 
-// matches reports whether glob stands for name. A glob that is malformed
+// matches reports whether glob stands for the name of a tool. A glob that is malformed
 // matches itself only.
 func matches(glob, name string) bool {
+	// The names of a server may have slashes, which are no borders here.
+	return matchesPath(plainSlashes.Replace(glob), plainSlashes.Replace(name))
+}
+
+var plainSlashes = strings.NewReplacer("/", "\x00")
+
+// matchesPath is matches for a command, which may be a path: * stands for no slash.
+func matchesPath(glob, name string) bool {
 	if glob == name {
 		return true
 	}

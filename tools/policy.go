@@ -56,7 +56,7 @@ func NewPolicy(permissions map[string]string) (Policy, error) {
 	for _, key := range slices.Sorted(maps.Keys(permissions)) {
 		r := rule{key: key, verdict: Verdict(permissions[key])}
 		tool, command, isCommand := strings.Cut(key, ":")
-		r.glob = tool
+		r.glob, r.command = tool, isCommand
 		if isCommand {
 			r.glob = command
 		}

@@ -11,6 +11,7 @@ import (
 type rule struct {
 	key     string // as it is written
 	glob    string // the tool's or the command's part of it
+	command bool   // it is for commands
 	verdict Verdict
 }
 
@@ -34,11 +35,18 @@ type rules []rule
 // best is the rule that counts for name.
 func (rs rules) best(name string) (best rule, ok bool) {
 	for _, r := range rs {
-		if matches(r.glob, name) && (!ok || r.over(best, name) > 0) {
+		if r.covers(name) && (!ok || r.over(best, name) > 0) {
 			best, ok = r, true
 		}
 	}
 	return best, ok
+}
+
+func (r rule) covers(name string) bool {
+	if r.command {
+		return matchesPath(r.glob, name)
+	}
+	return matches(r.glob, name)
 }
 
 // over is positive when r counts more than other.

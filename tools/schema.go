@@ -40,6 +40,11 @@ func (v *Validator) Check(t Tool, args json.RawMessage) error {
 	if _, ok := value.(map[string]any); !ok {
 		return fmt.Errorf("arguments of %q: must be a JSON object", t.Name)
 	}
+	// What is checked and what a person approves is the last of two values under one name;
+	// a server may take the first.
+	if at := twice(args); at != "" {
+		return fmt.Errorf("arguments of %q: %s: is there twice", t.Name, at)
+	}
 	schema := v.schema(t)
 	if schema == nil { // only of a source that did not ask Offered; the tool checks by itself
 		return nil
@@ -62,6 +67,50 @@ func (v *Validator) CheckAnswer(schema json.RawMessage, text string) error {
 		return errUnreadable
 	}
 	return conforms(s, value, len(text))
+}
+
+// twice is the place of a name that an object in text, which is JSON, has twice; empty: none has.
+func twice(text []byte) string {
+	type level struct {
+		step  string          // in the object or list that it is in
+		names map[string]bool // nil in a list
+		key   bool            // a name comes next
+	}
+	var open []level
+	dec := json.NewDecoder(bytes.NewReader(text))
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return ""
+		}
+		last := len(open) - 1
+		if name, ok := token.(string); ok && last >= 0 && open[last].key {
+			open[last].key, open[last].step = false, name
+			if open[last].names[name] {
+				steps := make([]string, len(open))
+				for i := range open {
+					steps[i] = open[i].step
+				}
+				return pointer(steps)
+			}
+			open[last].names[name] = true
+			continue
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, level{names: map[string]bool{}, key: true})
+			continue
+		case json.Delim('['):
+			open = append(open, level{step: "*"})
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:last]
+			last--
+		}
+		if last >= 0 {
+			open[last].key = open[last].names != nil
+		}
+	}
 }
 
 // CheckSchema is an error when schema cannot be read.

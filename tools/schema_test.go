@@ -72,6 +72,10 @@ func TestCheckArguments(t *testing.T) {
 		"a huge bound":       {`{"properties":{"n":{"minimum":1e9999999}}}`, `{"n":1}`, ``},
 		"a regex":            {`{"properties":{"n":{"format":"regex"}}}`, `{"n":"("}`, `/n: must be a valid regular expression`},
 		"a dynamic one":      {`{"$dynamicRef":"#x","$defs":{"x":{"$dynamicAnchor":"x","required":["y"]}}}`, `{}`, ``},
+		"a name twice":       {weather, `{"city":"Rome","city":"Oslo"}`, `/city: is there twice`},
+		"twice, escaped":     {weather, `{"city":"Rome","\u0063ity":"Oslo"}`, `/city: is there twice`},
+		"twice, within":      {`{}`, `{"a":[1,{"x":"x","b":{"c":1,"c":{}}}]}`, `/a/*/b/c: is there twice`},
+		"names at places":    {`{}`, `{"a":{"a":["a","a",{"a":"b"},{"a":"a"}],"b":"a"},"b":{"a":{}}}`, ``},
 		"recursive":          {`{"properties":{"n":{"$ref":"#"},"v":{"type":"string"}}}`, `{"n":{"n":{"v":1}}}`, `/n/n/v: must be string, not number`},
 	}
 	for name, tt := range tests {
