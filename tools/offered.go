@@ -14,6 +14,9 @@ import (
 // AnyObject is the JSON Schema of an object with any keys.
 var AnyObject = json.RawMessage(`{"type":"object"}`)
 
+// maxSchema is how many bytes of JSON a schema may have that a model is shown.
+const maxSchema = 256 << 10
+
 // Offered returns the schema that a model is shown for the arguments of a tool:
 // schema itself, or AnyObject and an error when no validator reads it or it
 // describes no object. A provider refuses every call of an agent for one such
@@ -23,6 +26,9 @@ func Offered(schema json.RawMessage) (json.RawMessage, error) {
 		return schema, nil
 	}
 	var top struct{ Type any }
+	if len(schema) > maxSchema {
+		return AnyObject, fmt.Errorf("schema has %d kB, %d are the most; any arguments are let through", len(schema)>>10, maxSchema>>10)
+	}
 	if !bytes.HasPrefix(bytes.TrimSpace(schema), []byte("{")) || !json.Valid(schema) {
 		return AnyObject, errors.New("schema cannot be read: it is no JSON object; any arguments are let through")
 	}

@@ -1,8 +1,10 @@
 package tools_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"agenthost/tools"
@@ -58,5 +60,24 @@ func TestAnswerBySchemaThatCannotBeReadIsRefused(t *testing.T) {
 		if err := v.CheckAnswer(schema, `{}`); err == nil {
 			t.Error("the answer passes")
 		}
+	}
+}
+
+// A model is shown descriptions and schemas with every call, and a provider refuses all calls
+// for one that is too long.
+func TestWhatAModelIsShownIsBounded(t *testing.T) {
+	long := strings.Repeat("é", 10_000)
+	schema, err := tools.Offered(json.RawMessage(`{"type":"object","description":"` + strings.Repeat(long, 20) + `"}`))
+	if string(schema) != `{"type":"object"}` || err == nil || !strings.HasPrefix(err.Error(), "schema has 390 kB, 256 are the most") {
+		t.Errorf("got schema of %d bytes, error %v", len(schema), err)
+	}
+	run := func(context.Context, tools.Call) (tools.Result, error) { return tools.Result{}, nil }
+	registry := tools.NewRegistry(tools.Static{{Name: "a", Description: long, Run: run}, {Name: "b", Description: "Short.", Run: run}})
+	list := registry.For(tools.GrantOf("*"))
+	if got := list[0].Description; len(got) > 17<<10 || !strings.HasSuffix(got, "é…") {
+		t.Errorf("got a description of %d bytes that ends %q", len(got), got[len(got)-5:])
+	}
+	if list[1].Description != "Short." {
+		t.Errorf("got %q", list[1].Description)
 	}
 }

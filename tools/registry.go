@@ -66,6 +66,10 @@ var ErrNoTool = errors.New("no such tool")
 // ErrTwice is the cause of a Fault when two places have a tool of that name.
 var ErrTwice = errors.New("name is taken")
 
+// maxDescription is how many bytes of the description of a tool a model is shown: it is part
+// of every call of a model, and a longer one has a provider refuse them all.
+const maxDescription = 16 << 10
+
 // A Registry knows the tools of all sources as they are now. Of two tools with
 // one name it has the one it had first: a later source does not take over a
 // name while its owner has it. It is safe for concurrent use and starts
@@ -212,5 +216,8 @@ func (r *Registry) add(s *snapshot, i int, t Tool) {
 		return
 	}
 	s.owners[t.Name] = i
+	if len(t.Description) > maxDescription {
+		t.Description = strings.ToValidUTF8(t.Description[:maxDescription], "") + "…"
+	}
 	s.tools = append(s.tools, t)
 }

@@ -26,7 +26,10 @@ const (
 	// one line, twice, and the library needs several times its size to read it;
 	// a model sees 50 KB of it. What is longer costs no more than the bound.
 	longestMessage = 16 << 20
-	mostTools      = 10_000
+	// A list comes in pages, of which each may be as long as a message.
+	mostTools   = 10_000
+	longestList = 16 << 20 // of tools
+	longestText = 1 << 20  // of a list that is a result: a model sees 50 KB of it
 
 	// forgottenGrace is how long the other calls of a session that its server has
 	// forgotten may still be answered.
@@ -175,7 +178,8 @@ func (l *link) close() {
 func (l *link) list(ctx context.Context) (listing, error) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	var all []*sdk.Tool
+	var all listing
+	count := 0
 	for params := (&sdk.ListToolsParams{}); ; {
 		page, err := l.session.ListTools(ctx, params)
 		var refused *jsonrpc.Error
@@ -185,12 +189,15 @@ func (l *link) list(ctx context.Context) (listing, error) {
 		if err != nil {
 			return listing{}, fmt.Errorf("list tools: %w", err)
 		}
-		all = append(all, page.Tools...)
-		if page.NextCursor == "" {
-			return convert(all).with(l.own), nil
-		}
-		if len(all) > mostTools || len(page.Tools) == 0 {
-			return listing{}, fmt.Errorf("list tools: the list does not end after %d", len(all))
+		all = all.and(page.Tools)
+		count += len(page.Tools)
+		switch {
+		case all.size > longestList:
+			return listing{}, fmt.Errorf("list tools: the list is longer than %d MiB", longestList>>20)
+		case page.NextCursor == "":
+			return all.with(l.own), nil
+		case count > mostTools || len(page.Tools) == 0:
+			return listing{}, fmt.Errorf("list tools: the list does not end after %d", count)
 		}
 		params = &sdk.ListToolsParams{Cursor: page.NextCursor}
 	}

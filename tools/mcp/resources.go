@@ -67,13 +67,13 @@ func (l listing) with(list []own) listing {
 }
 
 func listResources(ctx context.Context, s *sdk.ClientSession, _ struct{}) (string, error) {
-	var lines []string
+	var list catalog
 	for r, err := range s.Resources(ctx, nil) {
 		if err != nil {
 			return "", err
 		}
-		if lines = append(lines, entry(r.URI, r.Name, r.MIMEType, r.Description)); len(lines) >= mostTools {
-			return strings.Join(lines, "\n"), nil
+		if !list.add(r.URI, r.Name, r.MIMEType, r.Description) {
+			return list.text("no resources"), nil
 		}
 	}
 	for r, err := range s.ResourceTemplates(ctx, nil) {
@@ -83,11 +83,11 @@ func listResources(ctx context.Context, s *sdk.ClientSession, _ struct{}) (strin
 		if err != nil {
 			return "", err
 		}
-		if lines = append(lines, entry("template "+r.URITemplate, r.Name, r.MIMEType, r.Description)); len(lines) >= mostTools {
+		if !list.add("template "+r.URITemplate, r.Name, r.MIMEType, r.Description) {
 			break
 		}
 	}
-	return orNone(lines, "no resources"), nil
+	return list.text("no resources"), nil
 }
 
 func readResource(ctx context.Context, s *sdk.ClientSession, args struct{ URI string }) (string, error) {
@@ -103,7 +103,7 @@ func readResource(ctx context.Context, s *sdk.ClientSession, args struct{ URI st
 }
 
 func listPrompts(ctx context.Context, s *sdk.ClientSession, _ struct{}) (string, error) {
-	var lines []string
+	var list catalog
 	for p, err := range s.Prompts(ctx, nil) {
 		if err != nil {
 			return "", err
@@ -116,11 +116,11 @@ func listPrompts(ctx context.Context, s *sdk.ClientSession, _ struct{}) (string,
 			}
 			args = append(args, name)
 		}
-		if lines = append(lines, entry(p.Name, strings.Join(args, " "), p.Description)); len(lines) >= mostTools {
+		if !list.add(p.Name, strings.Join(args, " "), p.Description) {
 			break
 		}
 	}
-	return orNone(lines, "no prompts"), nil
+	return list.text("no prompts"), nil
 }
 
 func getPrompt(ctx context.Context, s *sdk.ClientSession, args struct {
@@ -139,10 +139,31 @@ func getPrompt(ctx context.Context, s *sdk.ClientSession, args struct {
 	return orNone(parts, "the prompt is empty"), nil
 }
 
-// entry is one line of a list.
-func entry(parts ...string) string {
+// A catalog is a list of what a server has, an entry a line, within mostTools and
+// longestText.
+type catalog struct {
+	lines []string
+	size  int
+	full  bool
+}
+
+// add reports whether there is room for more.
+func (c *catalog) add(parts ...string) bool {
 	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
-	return strings.Join(parts, ", ")
+	line := strings.Join(parts, ", ")
+	if c.size += len(line); c.size > longestText || len(c.lines) >= mostTools {
+		c.full = true
+		return false
+	}
+	c.lines = append(c.lines, line)
+	return true
+}
+
+func (c *catalog) text(none string) string {
+	if c.full {
+		c.lines = append(c.lines, "[there are more]")
+	}
+	return orNone(c.lines, none)
 }
 
 func orNone(lines []string, none string) string {

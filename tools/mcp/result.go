@@ -12,10 +12,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// convert makes tools of those that a server lists, with its own names and
+// and adds tools made of those that a server lists, with its own names and
 // without Run. Of two with one name the first counts. A fault is of a tool whose
 // schema no model is shown.
-func convert(listed []*sdk.Tool) (l listing) {
+func (l listing) and(listed []*sdk.Tool) listing {
 	for _, t := range listed {
 		taken := slices.ContainsFunc(l.tools, func(have tools.Tool) bool { return have.Name == t.Name })
 		if t.Name == "" || taken {
@@ -35,6 +35,7 @@ func convert(listed []*sdk.Tool) (l listing) {
 			tool.Rerun = a.ReadOnlyHint || a.IdempotentHint && !destructive
 		}
 		l.tools = append(l.tools, tool)
+		l.size += len(tool.Name) + len(tool.Description) + len(tool.Schema)
 	}
 	return l
 }
@@ -43,6 +44,7 @@ func convert(listed []*sdk.Tool) (l listing) {
 type listing struct {
 	tools  []tools.Tool
 	faults []tools.Fault  // without Source
+	size   int            // in bytes
 	own    map[string]own // those of tools that the server does not have itself
 }
 
