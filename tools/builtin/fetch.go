@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net"
 	"net/http"
 	"net/netip"
@@ -179,14 +178,17 @@ func plainest(ctx context.Context, err error) error {
 // its text.
 func answerText(resp *http.Response, body []byte, limit int) (string, error) {
 	kind := cmp.Or(resp.Header.Get("Content-Type"), http.DetectContentType(body))
-	media, _, err := mime.ParseMediaType(kind)
+	media, err := mediaType(kind)
 	if err != nil {
 		return "", fmt.Errorf("content type %q: %w", kind, err)
 	}
 	cut := len(body) > maxBody
-	text := strings.ToValidUTF8(string(body[:min(len(body), maxBody)]), "\uFFFD")
+	if body = body[:min(len(body), maxBody)]; textual(media) || isHTML(media) {
+		body = inUTF8(body, kind, isHTML(media))
+	}
+	text := strings.ToValidUTF8(string(body), "\uFFFD")
 	switch {
-	case media == "text/html" || media == "application/xhtml+xml":
+	case isHTML(media):
 		text = htmlText(text)
 	case !textual(media) || binary(body):
 		return "", fmt.Errorf("%s, not text", media)

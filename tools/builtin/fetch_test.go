@@ -99,6 +99,32 @@ func TestFetch(t *testing.T) {
 	}
 }
 
+// Pages say in what letters they are, and their servers say all kinds of things.
+func TestFetchOfOtherLetters(t *testing.T) {
+	tests := map[string]struct{ kind, body, want string }{
+		"by the type":         {"text/plain; charset=ISO-8859-1", "caf\xe9", "café"},
+		"by a page":           {"text/html", "<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2", "Привет\n"},
+		"Japanese":            {"text/html; charset=Shift_JIS", "<p>\x93\xfa\x96{", "日本\n"},
+		"in seven bits":       {"text/html", "<meta charset=iso-2022-jp><p>\x1b$BF|K\\\x1b(B", "日本\n"},
+		"by its beginning":    {"text/plain", "\xff\xfeh\x00\xe9\x00", "hé"},
+		"a mark":              {"text/plain", "\xef\xbb\xbfhé", "hé"},
+		"a page does not say": {"text/html", "<p>" + strings.Repeat("x", 2000) + "é", strings.Repeat("x", 2000) + "é\n"},
+		"a page says wrong":   {"text/html", "<meta charset=iso-8859-1><p>é", "é\n"},
+		"an unknown one":      {"text/plain; charset=klingon", "é", "é"},
+		"half a parameter":    {"text/plain; charset", "é", "é"},
+		"one twice":           {"text/plain; charset=utf-8; charset=utf-8", "é", "é"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			base, _ := website(t, map[string]http.HandlerFunc{"/": says(tt.kind, tt.body)})
+			b := open(t, builtin.Options{AllowPrivate: []string{"127.0.0.1"}})
+			if _, got, _ := strings.Cut(b.text(t, "fetch_url", urlArgs(t, base+"/")), "\n\n"); got != tt.want {
+				t.Errorf("got %.100q, want %.100q", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestFetchOfWhatIsNoPage(t *testing.T) {
 	base, _ := website(t, map[string]http.HandlerFunc{
 		"/image":  says("image/png", "\x89PNG"),
