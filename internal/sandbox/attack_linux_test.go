@@ -93,9 +93,11 @@ var socketAttacks = map[string]attack{
 	"abstract": func(v victim) error {
 		return connected(unix.AF_UNIX, unix.SOCK_STREAM, 0, &unix.SockaddrUnix{Name: v.abstract()})
 	},
-	"any-family":   func(victim) error { return anySocket() },
-	"other-family": func(victim) error { return anySocket(unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK) },
-	"any-pair":     anyPair,
+	"datagram":          func(v victim) error { return byPair(v.dir + "/datagrams") },
+	"abstract-datagram": func(v victim) error { return byPair(v.abstract() + "-d") },
+	"any-family":        func(victim) error { return anySocket() },
+	"other-family":      func(victim) error { return anySocket(unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK) },
+	"any-pair":          anyPair,
 	"routes": func(victim) error {
 		_, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE)
 		return err
@@ -120,6 +122,19 @@ func anySocket(but ...int) error {
 		}
 	}
 	return unix.EACCES
+}
+
+// byPair sends to a socket of others from one of a pair.
+func byPair(name string) error {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	if err := unix.Connect(pair[0], &unix.SockaddrUnix{Name: name}); err != nil {
+		return err
+	}
+	_, err = unix.Write(pair[0], []byte("x"))
+	return err
 }
 
 func anyPair(victim) error {
@@ -167,12 +182,35 @@ var processAttacks = map[string]attack{
 		_, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", v.pid), os.O_RDWR, 0)
 		return err
 	},
-	"environment":  func(v victim) error { return readProc(v, "environ") },
-	"command-line": func(v victim) error { return readProc(v, "cmdline") },
+	"environment":   func(v victim) error { return readProc(v, "environ") },
+	"command-line":  func(v victim) error { return readProc(v, "cmdline") },
+	"priority":      func(v victim) error { return priority(unix.PRIO_PROCESS, v.pid) },
+	"priority-user": func(victim) error { return priority(unix.PRIO_USER, 0) },
+	"affinity": func(v victim) error {
+		var set unix.CPUSet
+		set.Set(0)
+		set.Set(1)
+		return unix.SchedSetaffinity(v.pid, &set)
+	},
+	"scheduler": func(v victim) error {
+		var ordinary int32
+		return call(unix.SYS_SCHED_SETSCHEDULER, uintptr(v.pid), 0, at(&ordinary))
+	},
+	"io-priority":      func(v victim) error { return call(unix.SYS_IOPRIO_SET, 1, uintptr(v.pid), 0) },
+	"io-priority-user": func(victim) error { return call(unix.SYS_IOPRIO_SET, 3, 0, 0) },
 	"limits": func(v victim) error {
 		var now unix.Rlimit
 		return unix.Prlimit(v.pid, unix.RLIMIT_CORE, nil, &now)
 	},
+}
+
+// priority sets it to what it is.
+func priority(which, who int) error {
+	now, err := unix.Getpriority(which, who)
+	if err != nil {
+		return err
+	}
+	return unix.Setpriority(which, who, 20-now)
 }
 
 func readProc(v victim, name string) error {
@@ -404,6 +442,13 @@ func newVictim(t *testing.T) victim {
 		}
 		t.Cleanup(func() { l.Close() })
 	}
+	for _, name := range []string{dir + "/datagrams", v.abstract() + "-d"} {
+		l, err := lc.ListenPacket(t.Context(), "unixgram", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+	}
 	shared := "/dev/shm/" + filepath.Base(dir)
 	if err := os.WriteFile(shared, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
@@ -468,8 +513,8 @@ func TestAttacksAreReal(t *testing.T) {
 	v, w := newVictim(t), open(t, "")
 	w.arm(t)
 	for kind, names := range map[string][]string{
-		"sockets":   {"tcp", "udp", "unix", "abstract", "any-family"},
-		"processes": {"signal", "pidfd", "environment", "command-line", "limits"},
+		"sockets":   {"tcp", "udp", "unix", "abstract", "datagram", "abstract-datagram", "any-family"},
+		"processes": {"signal", "pidfd", "environment", "command-line", "limits", "priority", "affinity", "scheduler", "io-priority"},
 		"modes":     {"chmod", "fchmodat", "open", "openat2", "mknod"},
 		"files":     {"mode", "owner", "times", "size", "temporary"},
 		"kernel":    {"others-shared-files", "terminal-input", "session", "clone3"},

@@ -141,13 +141,18 @@ func (f *filter) otherUsers() {
 }
 
 // sockets refuses them all but pairs; with the network on, all but those of the
-// internet and of questions about the machine's own addresses.
+// internet and of questions about the machine's own addresses. One of a pair for
+// datagrams could send them to a socket of others.
 func (f *filter) sockets(network bool) {
+	const kind = 0xf // the rest of the type are flags
 	f.body(unix.SYS_SOCKETPAIR, func(f *filter) {
 		f.load(argumentAt(0))
 		f.unless(unix.BPF_JEQ, unix.AF_UNIX, 1)
 		f.do(unix.BPF_JMP|unix.BPF_JA, 1)
 		f.end(denied)
+		f.load(argumentAt(1))
+		f.do(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, kind)
+		f.always(denied, unix.SOCK_DGRAM, unix.SOCK_RAW) // the kernel takes raw for datagrams
 	})
 	if !network {
 		f.always(denied, unix.SYS_SOCKET)
@@ -172,11 +177,23 @@ func (f *filter) otherProcesses() {
 		unix.SYS_MQ_OPEN, unix.SYS_MSGCTL, unix.SYS_MSGGET, unix.SYS_MSGRCV, unix.SYS_MSGSND, unix.SYS_SEMCTL, unix.SYS_SEMGET,
 		unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SHMGET,
 	)
-	f.body(unix.SYS_PRLIMIT64, func(f *filter) {
-		f.load(argumentAt(0))
-		f.unless(unix.BPF_JGE, 1, 1)
-		f.end(refused)
-	})
+	for number, process := range map[uint32]int{
+		unix.SYS_PRLIMIT64: 0, unix.SYS_SCHED_SETAFFINITY: 0, unix.SYS_SCHED_SETATTR: 0, unix.SYS_SCHED_SETPARAM: 0,
+		unix.SYS_SCHED_SETSCHEDULER: 0, unix.SYS_SETPRIORITY: 1, unix.SYS_IOPRIO_SET: 1,
+	} {
+		f.body(number, func(f *filter) {
+			f.load(argumentAt(process)) // 0 is the caller itself
+			f.unless(unix.BPF_JGE, 1, 1)
+			f.end(refused)
+		})
+	}
+	const ioUser = 3
+	for number, user := range map[uint32]uint32{unix.SYS_SETPRIORITY: unix.PRIO_USER, unix.SYS_IOPRIO_SET: ioUser} {
+		f.body(number, func(f *filter) {
+			f.load(argumentAt(0)) // of all processes of the user
+			f.always(refused, user)
+		})
+	}
 }
 
 // restrictCalls puts the filter on this thread, and on what it starts.
