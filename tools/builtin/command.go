@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -119,9 +120,30 @@ func (c *commands) run(ctx context.Context, call tools.Call, args commandArgs) (
 }
 
 func (c *commands) remove(temp string, call tools.Call) {
-	if err := os.RemoveAll(temp); err != nil {
+	err := os.RemoveAll(temp)
+	if errors.Is(err, fs.ErrPermission) {
+		openUp(temp)
+		err = os.RemoveAll(temp)
+	}
+	if err != nil {
 		c.log.Warn().Err(err).Str("agent", call.Agent).Str("run", call.Run).Msg("delete the temporary folder of a command: failed")
 	}
+}
+
+// openUp lets the owner of a folder look into all folders below it and change them. A
+// command that shuts them would leave what is in them behind, outside of every limit.
+func openUp(dir string) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = root.Chmod(name, 0o700) // what stays shut is told when it cannot be deleted
+		}
+		return nil
+	})
 }
 
 // commandResult tells apart a command that ended and one that was stopped, for

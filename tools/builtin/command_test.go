@@ -89,6 +89,18 @@ func TestCommandSeesNothingOfTheHost(t *testing.T) {
 	}
 }
 
+// What a command shuts in its temporary folder goes with it. Root can delete it in any case.
+func TestTemporaryFolderIsDeleted(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	b := open(t, builtin.Options{})
+	b.text(t, "run_command", quoted(t, map[string]string{"command": "cd $TMPDIR && mkdir -p a/b c && touch a/b/x c/y && chmod 0 a/b a && chmod 500 c"}))
+	left, err := os.ReadDir(temp)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, error %v", left, err)
+	}
+}
+
 func TestLongOutputKeepsBothEnds(t *testing.T) {
 	b := open(t, builtin.Options{})
 	got := b.text(t, "run_command", `{"command":"echo begin; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo end"}`)
