@@ -21,15 +21,15 @@ type Conversation struct {
 	shared *Shared
 	openedLog
 
-	mu sync.Mutex // guards all that follows, but for out and overBudget
+	mu sync.Mutex // guards all that follows, but for live, out and overBudget
 	mailbox.Mailbox
 	activity
 	suspension
 	arrival
-	liveAsks
 	spillState
 	refusalQueue
 
+	live       liveQuestions // of tools at work
 	out        outbox.Outbox // of replies
 	overBudget atomic.Bool   // operators know that its budget is exceeded
 }
@@ -53,6 +53,7 @@ const sparePlaces = 32
 func New(s *Shared, key session.Key) *Conversation {
 	c := &Conversation{Session: inflight.Session{Agent: s.Agent, Key: key}, shared: s}
 	c.nudge, c.opening = make(chan struct{}, 1), make(chan struct{}, 1)
+	c.live.Session = c.Session
 	c.Total = &s.Queued
 	c.opening <- struct{}{}
 	return c

@@ -296,7 +296,7 @@ func (c *Conversation) joinsQueue(it *message.Item) bool {
 	case in == nil:
 		return true
 	}
-	return in.Priority != "now" && in.Answers == "" && !it.Stops() && !it.Changes() && len(c.live) == 0
+	return in.Priority != "now" && in.Answers == "" && !it.Stops() && !it.Changes() && !c.live.Any()
 }
 
 // underWay reports whether an input with that id waits here or is being

@@ -42,16 +42,16 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 		return none, false
 	}
 	sig, answers := c.reader().Answer(it, left)
-	if !answers && len(c.live) == 0 && c.turnsAway(journal, it) {
+	if !answers && !c.live.Any() && c.turnsAway(journal, it) {
 		return none, false
 	}
 	mode := c.mode(it)
-	if !answers && len(c.live) == 0 && mode != session.Steer && mode != session.Interrupt { // it waits for its turn, as most do
+	if !answers && !c.live.Any() && mode != session.Steer && mode != session.Interrupt { // it waits for its turn, as most do
 		return none, false
 	}
 	at := slices.Index(c.Queue, it)
 	overRate := it.NotBefore.After(time.Now()) // then it keeps its place, unless it answers
-	if at < 0 || known(journal, it) || c.inRun(it.Input.ID) || !answers && len(c.live) == 0 && overRate {
+	if at < 0 || known(journal, it) || c.inRun(it.Input.ID) || !answers && !c.live.Any() && overRate {
 		return none, false
 	}
 	if c.answersLive(it, left) {
@@ -62,10 +62,10 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 		c.takeOut(it)
 		return interjection{it: it, sig: sig}, true
 	}
-	if why := c.unfitForLive(it); why != nil {
+	if why := c.live.Unfit(it); why != nil {
 		return interjection{it: it, refusal: why}, true
 	}
-	if len(c.live) > 0 && mode != session.Interrupt && c.mayAnswer(it) {
+	if c.live.Any() && mode != session.Interrupt && c.mayAnswer(it) {
 		return interjection{it: it, elsewhere: true}, true
 	}
 	if c.turnsAway(journal, it) {
@@ -83,7 +83,7 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 			return interjection{it: it, elsewhere: true}, true
 		}
 		c.takeOut(it)
-		return interjection{it: it, waits: c.untold(it), sig: run.Signal{
+		return interjection{it: it, notice: c.live.Notice(it), sig: run.Signal{
 			Kind: run.Submit, At: time.Now(), Run: "steer:" + it.Input.ID, Inputs: []run.Input{it.Input}, Join: true,
 		}}, true
 	case session.Interrupt:
@@ -95,8 +95,8 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 			Kind: run.Abort, At: time.Now(), Run: left.ID, By: "interrupt", Reason: c.Book(it).Say("stopped_for_newer"),
 		}}, true
 	}
-	if question := c.untold(it); question != nil {
-		return interjection{it: it, waits: question, stays: true}, true
+	if notice := c.live.Notice(it); notice != "" {
+		return interjection{it: it, notice: notice, stays: true}, true
 	}
 	return none, false
 }

@@ -57,7 +57,7 @@ func (c *Conversation) cameBefore(journal *session.Log, it *message.Item) bool {
 // mayAnswerHere reports whether something of this session is open that an input may be the
 // answer to. Called with the lock held.
 func (c *Conversation) mayAnswerHere(journal *session.Log) bool {
-	if c.suspended || len(c.live) > 0 {
+	if c.suspended || c.live.Any() {
 		return true
 	}
 	left := journal.State().Run

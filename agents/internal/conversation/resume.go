@@ -43,7 +43,7 @@ func (t *runner) resume() (err error) {
 	ctx, cancel := t.context()
 	defer cancel()
 	defer t.c.endTry()
-	t.c.abandonAsks()
+	t.c.live.Abandon()
 	attempt, handed := t.nextTry(t.Journal.State().Run)
 	if attempt-handed > attempts {
 		return t.giveUp(ctx)

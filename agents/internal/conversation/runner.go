@@ -47,7 +47,7 @@ func (c *Conversation) newRunner(journal *session.Log, id string, items []*messa
 	t.Prepare(items)
 	t.model.Run, t.model.Told, t.model.Word = &t.Run, &c.overBudget, t.tools.Word
 	t.tools.Run, t.tools.Newest, t.tools.Uncancelled = &t.Run, c.newestInput, t.uncancelled
-	t.tools.AtWork = c.highestLive
+	t.tools.AtWork = c.live.Highest
 	return t
 }
 

@@ -33,14 +33,6 @@ func (c *Conversation) AtWork() bool {
 	return c.running || len(c.Queue) > 0
 }
 
-// Asks reports whether a tool that runs waits for the answer to its question: only this
-// host can pass that on.
-func (c *Conversation) Asks() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.live) > 0
-}
-
 // OldestWaiting is when the oldest input was stored that waits for its turn; zero when none
 // does.
 func (c *Conversation) OldestWaiting() (oldest time.Time) {

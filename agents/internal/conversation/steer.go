@@ -25,8 +25,8 @@ func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 			return nil, nil
 		}
 		it, sig := found.it, found.sig
-		if found.waits != nil {
-			t.c.noticeLive(it, found.waits)
+		if found.notice != "" {
+			t.c.say(it, run.Reply{Kind: run.KindNotice, Text: found.notice}, func(bool) {})
 		}
 		if found.refusal != nil {
 			t.c.refuse(t.Journal, it, found.refusal)
@@ -98,7 +98,7 @@ func (t *runner) refusesAnswer(ctx context.Context, it *message.Item, sig *run.S
 type interjection struct {
 	it        *message.Item // nil: it stays in the queue
 	sig       run.Signal    // without a kind: a tool that asks has its answer
-	waits     *liveAsk      // the question that it waits for, of which the person has yet to be told
+	notice    string        // what the person has yet to be told that it waits for
 	refusal   *run.Error    // why it is no answer to the question that it names
 	stays     bool          // it stays in the queue, for its turn
 	elsewhere bool          // it stays in the queue until it is known whether a run elsewhere has asked for it

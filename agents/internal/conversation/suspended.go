@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"agenthost/agents/internal/answers"
@@ -13,10 +12,8 @@ import (
 	"agenthost/agents/internal/inflight"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/outbox"
-	"agenthost/agents/internal/profile"
 	"agenthost/agents/internal/takeover"
 	"agenthost/bus"
-	"agenthost/internal/texts"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -262,28 +259,9 @@ func (c *Conversation) turnDown(it *message.Item, left *run.Run) {
 
 // notice says to a person, once, what their message has to wait for.
 func (c *Conversation) notice(it *message.Item, left *run.Run) {
-	text, book := c.Texts().Say("waiting"), c.Book(it)
-	calls := left.Open()
-	late := func(call run.Call) bool { return answers.TooLate(call, it) }
-	if calls = slices.DeleteFunc(calls, late); len(calls) == 0 && len(left.Open()) > 0 {
-		return // the deadline tells
+	if text := c.reader().Notice(it, left); text != "" {
+		c.say(it, run.Reply{Kind: run.KindNotice, Text: text}, func(bool) {})
 	}
-	if len(calls) > 0 {
-		text = waitingFor(book, calls[0])
-		if calls[0].Asked == run.ForDelegate {
-			text = book.Say("waiting_for_agent", "agent", profile.Title(calls[0].To))
-		}
-	}
-	c.say(it, run.Reply{Kind: run.KindNotice, Text: text}, func(bool) {})
-}
-
-// noticeLive is notice for the question of a tool at work.
-func (c *Conversation) noticeLive(it *message.Item, question *liveAsk) {
-	c.say(it, run.Reply{Kind: run.KindNotice, Text: waitingFor(c.Book(it), question.call)}, func(bool) {})
-}
-
-func waitingFor(book texts.Book, call run.Call) string {
-	return book.Say("waiting_for_answer", "question", strings.TrimRight(call.Prompt, ".。"))
 }
 
 // say answers an input outside of any run. The same input gets the same answer under the
