@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"agenthost/agents"
-	"agenthost/agents/internal/conversation"
 	"agenthost/agents/internal/intake"
 	"agenthost/agents/internal/lanes"
+	"agenthost/agents/internal/liveask"
 	"agenthost/bus/delivery"
 	"agenthost/bus/signing"
 	"agenthost/internal/pairing"
@@ -213,7 +213,7 @@ func (f *Fleet) Ask(ctx context.Context, call tools.Call, prompt string, options
 			return c.Ask(ctx, call, prompt, options)
 		}
 	}
-	return "", conversation.ErrNoPerson
+	return "", liveask.ErrNoPerson
 }
 
 // Texts are the host's sentences for the person behind a call that is under way.

@@ -2,8 +2,8 @@ package engine
 
 import (
 	"agenthost/agents"
-	"agenthost/agents/internal/conversation"
 	"agenthost/agents/internal/lanes"
+	"agenthost/agents/internal/liveask"
 	"agenthost/agents/internal/parts"
 	"agenthost/agents/internal/profile"
 )
@@ -49,4 +49,4 @@ func Measure(cfg agents.Config, box *Toolbox, peers *Peers) Prompt {
 }
 
 // ErrNoPerson means that the question of a tool reaches no person.
-var ErrNoPerson = conversation.ErrNoPerson
+var ErrNoPerson = liveask.ErrNoPerson

@@ -3,6 +3,7 @@ package conversation
 import (
 	"context"
 
+	"agenthost/agents/internal/liveask"
 	"agenthost/agents/internal/message"
 	"agenthost/internal/texts"
 	"agenthost/run"
@@ -25,10 +26,10 @@ func (c *Conversation) Ask(ctx context.Context, call tools.Call, prompt string, 
 	t := c.asker(call)
 	c.mu.Unlock()
 	if t == nil {
-		return "", ErrNoPerson
+		return "", liveask.ErrNoPerson
 	}
 	defer c.lookAgain()
-	by := asker{Run: &t.Run, Word: t.tools.Word, Send: c.send}
+	by := liveask.Asker{Run: &t.Run, Word: t.tools.Word, Send: c.send}
 	by.While = func(put func(newest uint64)) bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 
 	"agenthost/agents/internal/answers"
 	"agenthost/agents/internal/inflight"
+	"agenthost/agents/internal/liveask"
 	"agenthost/agents/internal/mailbox"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/outbox"
@@ -29,9 +30,9 @@ type Conversation struct {
 	spillState
 	refusalQueue
 
-	live       liveQuestions // of tools at work
-	out        outbox.Outbox // of replies
-	overBudget atomic.Bool   // operators know that its budget is exceeded
+	live       liveask.Questions // of tools at work
+	out        outbox.Outbox     // of replies
+	overBudget atomic.Bool       // operators know that its budget is exceeded
 }
 
 // An arrival is what is known of the messages that come.

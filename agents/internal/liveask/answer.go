@@ -1,4 +1,4 @@
-package conversation
+package liveask
 
 import (
 	"slices"
@@ -17,7 +17,7 @@ import (
 // has no answer yet; left is the run at work. Where the before_message hooks are to see the
 // answer, screen is not nil: it calls them, which takes time, and then the tool has what they
 // leave of it. One that they refuse it has not; the question waits on.
-func (q *liveQuestions) Take(it *message.Item, left *run.Run) (screen func() (refused string), ok bool) {
+func (q *Questions) Take(it *message.Item, left *run.Run) (screen func() (refused string), ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	asked, text := q.answered(it, left)
@@ -33,7 +33,7 @@ func (q *liveQuestions) Take(it *message.Item, left *run.Run) (screen func() (re
 }
 
 // screen gives a question what the before_message hooks leave of an answer.
-func (q *liveQuestions) screen(asked *liveQuestion, it *message.Item, answer string) (refused string) {
+func (q *Questions) screen(asked *question, it *message.Item, answer string) (refused string) {
 	s := q.Screen(q.Agent.Work, it, "")
 	switch {
 	case s == nil: // the hook was removed meanwhile
@@ -54,7 +54,7 @@ func (q *liveQuestions) screen(asked *liveQuestion, it *message.Item, answer str
 
 // answered is the question that an input answers, nil where it answers none: the one that it
 // names, or one of all that are open in the chat. Called with the lock held.
-func (q *liveQuestions) answered(it *message.Item, left *run.Run) (*liveQuestion, string) {
+func (q *Questions) answered(it *message.Item, left *run.Run) (*question, string) {
 	for _, asked := range q.open {
 		asked.call.Number = q.reader().NumberOf(asked.id, asked.call)
 	}
@@ -77,7 +77,7 @@ func (q *liveQuestions) answered(it *message.Item, left *run.Run) (*liveQuestion
 	}
 	open = q.reader().OpenWith(open, it, left)
 	call, sig, ok := ask.Pick(q.Book(it), open, it.Origin.Inbound.Text)
-	i := slices.IndexFunc(q.open, func(asked *liveQuestion) bool { return asked.id == call.ID })
+	i := slices.IndexFunc(q.open, func(asked *question) bool { return asked.id == call.ID })
 	if !ok || i < 0 {
 		return nil, ""
 	}
@@ -85,34 +85,34 @@ func (q *liveQuestions) answered(it *message.Item, left *run.Run) (*liveQuestion
 }
 
 // reader reads inputs as answers.
-func (q *liveQuestions) reader() answers.Reader { return answers.Reader{Session: q.Session} }
+func (q *Questions) reader() answers.Reader { return answers.Reader{Session: q.Session} }
 
 // answeredBy reads an input as the answer that it is by the id of the question.
-func (a *liveQuestion) answeredBy(book texts.Book, it *message.Item) (string, bool) {
+func (q *question) answeredBy(book texts.Book, it *message.Item) (string, bool) {
 	var text string
 	switch route := it.Origin.Route; {
-	case route != nil && (route.Kind != bus.RouteResult || route.CorrelationID != a.id || !it.ThroughDoor()):
+	case route != nil && (route.Kind != bus.RouteResult || route.CorrelationID != q.id || !it.ThroughDoor()):
 		return "", false
 	case route != nil:
 		text = route.Text
-	case it.Origin.Inbound.Answers != a.id:
+	case it.Origin.Inbound.Answers != q.id:
 		return "", false
 	default:
-		text = answers.Words(it.Origin.Inbound, a.call.Options)
+		text = answers.Words(it.Origin.Inbound, q.call.Options)
 	}
 	if strings.TrimSpace(text) == "" && (it.Origin.Inbound == nil || len(it.Origin.Inbound.Media) == 0) {
 		return "", true // for the tool to judge: it may have a default
 	}
-	sig, ok := answers.Said(book, run.Signal{}, a.call, text, true)
+	sig, ok := answers.Said(book, run.Signal{}, q.call, text, true)
 	return sig.Answer, ok
 }
 
 // before reports whether the question was asked before an input came.
-func (a *liveQuestion) before(it *message.Item) bool { return answers.Before(a.call, it) }
+func (q *question) before(it *message.Item) bool { return answers.Before(q.call, it) }
 
 // Unfit says why an input is no answer to the question that it names; nil when it names none, or
 // is one.
-func (q *liveQuestions) Unfit(it *message.Item) *run.Error {
+func (q *Questions) Unfit(it *message.Item) *run.Error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, asked := range q.open {
@@ -128,13 +128,13 @@ func (q *liveQuestions) Unfit(it *message.Item) *run.Error {
 
 // Notice is what to tell a person whose message waits for the answer to a question; empty when
 // it waits for none. It is told once: from now on they have been.
-func (q *liveQuestions) Notice(it *message.Item) string {
+func (q *Questions) Notice(it *message.Item) string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.open) == 0 || it.Origin.Inbound == nil || it.Changes() || !q.open[0].before(it) {
 		return ""
 	}
-	if slices.ContainsFunc(q.open, func(asked *liveQuestion) bool { return asked.noticed }) {
+	if slices.ContainsFunc(q.open, func(asked *question) bool { return asked.noticed }) {
 		return ""
 	}
 	q.open[0].noticed = true

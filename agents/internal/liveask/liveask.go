@@ -1,4 +1,4 @@
-package conversation
+package liveask
 
 import (
 	"context"
@@ -17,22 +17,18 @@ import (
 	"agenthost/tools"
 )
 
-// Questions are what tools at work in a session ask its person. Unlike the question of a
-// suspended run such a question does not outlive its host, as the call does not either: the
-// log has none of it.
-//
-// Its lock may be taken while that of the conversation is held, never the other way round.
-type liveQuestions struct {
+// Questions are what tools at work in a session ask its person.
+type Questions struct {
 	inflight.Session
 
 	putting sync.Mutex // for one at a time, so that they are numbered in their order
 
 	mu   sync.Mutex // guards what follows, and what changes of a question
-	open []*liveQuestion
+	open []*question
 }
 
-// A liveQuestion is one of them.
-type liveQuestion struct {
+// A question is what one call of a tool asks.
+type question struct {
 	id      string
 	call    run.Call // in the shape of a question, to read answers by
 	answer  chan string
@@ -41,8 +37,8 @@ type liveQuestion struct {
 	given   bool               // it has an answer
 }
 
-// An asker is the run whose tool asks.
-type asker struct {
+// An Asker is the run whose tool asks.
+type Asker struct {
 	*inflight.Run
 	Word func(waits []*run.Wait) // puts into words what is asked, with its number
 	// While calls put with the sequence of the newest message of the chat, unless the run can ask
@@ -55,10 +51,10 @@ type asker struct {
 var ErrNoPerson = errors.New("no person can be asked here")
 
 // Ask puts a question to the person of the session, and waits for the answer.
-func (q *liveQuestions) Ask(ctx context.Context, by asker, call tools.Call, prompt string, options []string) (string, error) {
+func (q *Questions) Ask(ctx context.Context, by Asker, call tools.Call, prompt string, options []string) (string, error) {
 	dismissed, dismiss := context.WithCancel(ctx)
 	defer dismiss()
-	asked := &liveQuestion{dismiss: dismiss, answer: make(chan string, 1)}
+	asked := &question{dismiss: dismiss, answer: make(chan string, 1)}
 	defer q.forget(asked)
 	if err := q.put(asked, by, call, prompt, options); err != nil {
 		return "", err
@@ -85,7 +81,7 @@ const firstReply = 1000
 // put puts the question where the person is, and where others look for it. The log has
 // none of it, and the tool may run again on another host and ask again: the number of the reply
 // is made of the id of the question, which no other has.
-func (q *liveQuestions) put(asked *liveQuestion, by asker, call tools.Call, prompt string, options []string) error {
+func (q *Questions) put(asked *question, by Asker, call tools.Call, prompt string, options []string) error {
 	q.putting.Lock()
 	defer q.putting.Unlock()
 	person := by.Person()
@@ -115,7 +111,7 @@ func (q *liveQuestions) put(asked *liveQuestion, by asker, call tools.Call, prom
 }
 
 // add has the answers to a question taken for it: newest came before it.
-func (q *liveQuestions) add(asked *liveQuestion, id string, newest uint64) {
+func (q *Questions) add(asked *question, id string, newest uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	asked.id, asked.call.ID, asked.call.Newest = id, id, newest
@@ -123,10 +119,10 @@ func (q *liveQuestions) add(asked *liveQuestion, id string, newest uint64) {
 }
 
 // forget ends a question, if it was put.
-func (q *liveQuestions) forget(asked *liveQuestion) {
+func (q *Questions) forget(asked *question) {
 	q.mu.Lock()
 	id := asked.id
-	q.open = slices.DeleteFunc(q.open, func(other *liveQuestion) bool { return other == asked })
+	q.open = slices.DeleteFunc(q.open, func(other *question) bool { return other == asked })
 	q.mu.Unlock()
 	if id != "" {
 		q.Agent.Parts.Asks.DeleteEntry(id)
@@ -134,14 +130,14 @@ func (q *liveQuestions) forget(asked *liveQuestion) {
 }
 
 // Any reports whether one waits for its answer.
-func (q *liveQuestions) Any() bool {
+func (q *Questions) Any() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.open) > 0
 }
 
 // Highest is the highest number of those that wait, 0 where none does.
-func (q *liveQuestions) Highest() (n int) {
+func (q *Questions) Highest() (n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, asked := range q.open {
@@ -151,7 +147,7 @@ func (q *liveQuestions) Highest() (n int) {
 }
 
 // Dismiss ends those that wait: their answers would come to another host.
-func (q *liveQuestions) Dismiss() {
+func (q *Questions) Dismiss() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, asked := range q.open {
@@ -160,10 +156,10 @@ func (q *liveQuestions) Dismiss() {
 }
 
 // Abandon deletes what tools of the session have asked on a host that has died.
-func (q *liveQuestions) Abandon() {
+func (q *Questions) Abandon() {
 	q.Agent.Parts.Asks.Abandon(q.Agent.Work, q.Agent.ID, q.Key, func(id string) bool {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		return slices.ContainsFunc(q.open, func(asked *liveQuestion) bool { return asked.id == id })
+		return slices.ContainsFunc(q.open, func(asked *question) bool { return asked.id == id })
 	})
 }
