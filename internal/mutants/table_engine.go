@@ -90,17 +90,17 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "reply-without-id", breaks: "a reply is published under its id",
-		file: "agents/internal/conversation/publish.go", pkg: "./agents/engine", tests: []string{"TestReplyIsPublishedWithItsID"}, ci: true,
-		old: `string(c.Key), nats.MsgIdHdr, reply.ID),`,
-		new: `string(c.Key), "Agent-Reply-Id", reply.ID),`,
+		file: "agents/internal/conversation/sender.go", pkg: "./agents/engine", tests: []string{"TestReplyIsPublishedWithItsID"}, ci: true,
+		old: `string(s.Key), nats.MsgIdHdr, reply.ID),`,
+		new: `string(s.Key), "Agent-Reply-Id", reply.ID),`,
 	},
 	{
 		name: "outbox-does-not-wait", breaks: "replies of a session keep their order",
-		file: "agents/internal/conversation/publish.go", pkg: "./agents/engine", tests: []string{"TestUnpublishedReplyOutlivesACrash"}, ci: true,
-		old: `		c.publish(reply, t, nil)
+		file: "agents/internal/conversation/sender.go", pkg: "./agents/engine", tests: []string{"TestUnpublishedReplyOutlivesACrash"}, ci: true,
+		old: `		s.Publish(reply, t, func(stored bool) { s.out.Stored(stored, p) })
 		return true
 `,
-		new: `		c.publish(reply, t, func(bool) {})
+		new: `		s.Publish(reply, t, func(bool) {})
 		return false
 `,
 	},
@@ -245,7 +245,7 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "later-message-first", breaks: "a reply that another lane has brought goes before that of a later message",
-		file: "agents/internal/conversation/publish.go", pkg: "./agents/engine", tests: []string{"TestReplyBeforeThatOfALaterMessage"},
+		file: "agents/internal/conversation/again.go", pkg: "./agents/engine", tests: []string{"TestReplyBeforeThatOfALaterMessage"},
 		old: `	if !tried && (from <= c.replied ||`,
 		new: `	if !tried && (true || from <= c.replied ||`,
 	},

@@ -29,7 +29,7 @@ func (c *Conversation) Ask(ctx context.Context, call tools.Call, prompt string, 
 		return "", liveask.ErrNoPerson
 	}
 	defer c.lookAgain()
-	by := liveask.Asker{Run: &t.Run, Word: t.tools.Word, Send: c.send}
+	by := liveask.Asker{Run: &t.Run, Word: t.tools.Word, Send: c.out.Send}
 	by.While = func(put func(newest uint64)) bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *Conversation) answersLive(it *message.Item, left *run.Run) bool {
 	if screen != nil {
 		c.shared.Busy.Go(func() {
 			if refused := screen(); refused != "" {
-				c.say(it, run.Reply{Kind: run.KindNotice, Text: refused}, func(bool) {})
+				c.out.Say(it, run.Reply{Kind: run.KindNotice, Text: refused})
 			}
 		})
 	}

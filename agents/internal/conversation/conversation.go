@@ -9,8 +9,6 @@ import (
 	"agenthost/agents/internal/liveask"
 	"agenthost/agents/internal/mailbox"
 	"agenthost/agents/internal/message"
-	"agenthost/agents/internal/outbox"
-	"agenthost/agents/internal/unsent"
 	"agenthost/bus/delivery"
 	"agenthost/session"
 )
@@ -31,7 +29,7 @@ type Conversation struct {
 	refusalQueue
 
 	live       liveask.Questions // of tools at work
-	out        outbox.Outbox     // of replies
+	out        sender            // of its replies
 	overBudget atomic.Bool       // operators know that its budget is exceeded
 }
 
@@ -55,6 +53,7 @@ func New(s *Shared, key session.Key) *Conversation {
 	c := &Conversation{Session: inflight.Session{Agent: s.Agent, Key: key}, shared: s}
 	c.nudge, c.opening = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.live.Session = c.Session
+	c.out.Session, c.out.Sent = c.Session, c.rest
 	c.Total = &s.Queued
 	c.opening <- struct{}{}
 	return c
@@ -62,9 +61,6 @@ func New(s *Shared, key session.Key) *Conversation {
 
 // reader reads inputs as answers.
 func (c *Conversation) reader() answers.Reader { return answers.Reader{Session: c.Session} }
-
-// unsentReplies finds what of the log has not been published.
-func (c *Conversation) unsentReplies() unsent.Finder { return unsent.Finder{Session: c.Session} }
 
 // Opened reports whether the log is open.
 func (c *Conversation) Opened() bool {
@@ -96,7 +92,7 @@ func (c *Conversation) Push(it *message.Item, entry *session.Entry[*Conversation
 		c.rest()
 	case c.ended(it):
 		c.mu.Unlock()
-		c.send(c.acknowledgement(it))
+		c.out.Send(c.acknowledgement(it))
 	case journal != nil && c.isOver(journal, it):
 		c.mu.Unlock()
 		it.Delivery.Done()

@@ -76,7 +76,7 @@ func (t *runner) finished(events []run.Event, last []*run.Reply, err error) {
 	// An input that only the log stands for would not bring anybody back to a
 	// reply that was lost: then nothing else happens here before it is stored.
 	wait := message.Delivered(t.Items) < len(t.Inputs)
-	t.c.send(&outbox.Batch{Replies: last, Trace: t.Trace, End: func(stored bool) {
+	t.c.out.Send(&outbox.Batch{Replies: last, Trace: t.Trace, End: func(stored bool) {
 		t.published(stored)
 		if wait {
 			t.c.proceed()

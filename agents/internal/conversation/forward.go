@@ -224,12 +224,13 @@ func (c *Conversation) noted(journal *session.Log, it *message.Item, told string
 
 // saidBefore reports whether the stream has what a person is told already.
 func (c *Conversation) saidBefore(it *message.Item, told string) (said bool, err error) {
-	reply := c.aside(it, run.Reply{Kind: run.KindReply, Final: true, Text: told}).Replies[0]
+	reply := aside(c.Session, it, run.Reply{Kind: run.KindReply, Final: true, Text: told}).Replies[0]
 	err = c.Insist(func() error {
 		ctx, cancel := context.WithTimeout(c.Agent.Work, 30*time.Second)
 		defer cancel()
 		again := &outbox.Batch{}
-		if err := c.unsentReplies().Add(ctx, []unsent.Reply{{Reply: reply, At: it.Delivery.Stored, Out: again}}); err != nil {
+		finder := unsent.Finder{Session: c.Session}
+		if err := finder.Add(ctx, []unsent.Reply{{Reply: reply, At: it.Delivery.Stored, Out: again}}); err != nil {
 			return err
 		}
 		said = len(again.Replies) == 0

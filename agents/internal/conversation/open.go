@@ -8,7 +8,6 @@ import (
 	"agenthost/agents/internal/hookvalue"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/tracing"
-	"agenthost/agents/internal/unsent"
 	"agenthost/hooks"
 	"agenthost/run"
 	"agenthost/session"
@@ -17,15 +16,14 @@ import (
 // An openedLog is the log of a session while it is open. All but the token is guarded by the
 // conversation.
 type openedLog struct {
-	opening  chan struct{}      // a token: who has it may open the log
-	journal  *session.Log       // nil until opened
-	read     *session.Log       // as it was read before; nil: read it
-	owners   uint64             // of the runtime, when it was opened
-	fresh    bool               // the log was opened just now
-	reads    int                // how often it was read
-	caughtUp unsent.CaughtUp    // of these commits of an owner before, replies were sent again
-	deleted  *session.Tombstone // how far what was deleted of the session goes; nil: not looked up
-	replied  uint64             // the last commit with replies that this host has seen to
+	opening chan struct{}      // a token: who has it may open the log
+	journal *session.Log       // nil until opened
+	read    *session.Log       // as it was read before; nil: read it
+	owners  uint64             // of the runtime, when it was opened
+	fresh   bool               // the log was opened just now
+	reads   int                // how often it was read
+	deleted *session.Tombstone // how far what was deleted of the session goes; nil: not looked up
+	replied uint64             // the last commit with replies that this host has seen to
 }
 
 // open opens the log, unless it is open, and queues what waits in it. It tries
@@ -63,7 +61,7 @@ func (c *Conversation) open() (*session.Log, error) {
 	state := journal.State()
 	c.mu.Lock()
 	c.noteTried(journal)
-	from := c.unsent(journal)
+	from := c.oldestUnsent(journal)
 	c.journal, c.owners, c.fresh, c.deleted = journal, owners, true, deleted
 	c.taken, c.suspended, c.leftLogged = state.Run != nil, state.Phase == run.InSuspense, false
 	c.mergeWaiting(state.Waiting)
@@ -76,7 +74,7 @@ func (c *Conversation) open() (*session.Log, error) {
 	}
 	c.commitRefusals(journal)
 	if from > 0 {
-		if err := c.catchUp(journal, from); err != nil {
+		if err := c.out.CatchUp(journal, from); err != nil {
 			return nil, err
 		}
 	}

@@ -55,7 +55,7 @@ func (c *Conversation) operate(journal *session.Log, it *message.Item) error {
 	if event.Reply != nil {
 		out.Replies = []*run.Reply{event.Reply}
 	}
-	c.send(out)
+	c.out.Send(out)
 	c.proceed()
 	return nil
 }

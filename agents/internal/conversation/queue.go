@@ -311,17 +311,6 @@ func (c *Conversation) inRun(id string) bool {
 	return c.current != nil && c.current.Takes(id) || c.last != nil && c.last.Takes(id)
 }
 
-// ended reports whether it has come again, has its end, and its replies were sent again
-// already: then it need not wait for its turn. Called with the
-// lock held.
-func (c *Conversation) ended(it *message.Item) bool {
-	if c.caughtUp.Last == 0 || c.journal == nil || it.Interjects() {
-		return false
-	}
-	seq, _ := it.Seen(c.journal)
-	return c.caughtUp.Has(seq)
-}
-
 // refuseExcess has an input refused that the queue has no room for. The log notes
 // a flood of these by where it begins and ends: for that it has to know whether
 // anything else has come in between. Called with the lock held.

@@ -95,7 +95,7 @@ func (c *Conversation) sendRefusals(journal *session.Log, batch []*message.Item,
 			}
 			continue
 		}
-		c.publish(out.Replies[0], out.Trace, func(stored bool) {
+		c.out.Publish(out.Replies[0], out.Trace, func(stored bool) {
 			if !stored {
 				lost.Add(1)
 			}
@@ -128,13 +128,13 @@ func (c *Conversation) endOf(it *message.Item) (run.Event, *outbox.Batch) {
 		return run.Event{Type: run.InputWithdrawn, Input: input}, &outbox.Batch{}
 	}
 	if it.PassedOn != "" {
-		out := c.aside(it, run.Reply{Kind: run.KindReply, Final: true, Text: it.PassedOn})
+		out := aside(c.Session, it, run.Reply{Kind: run.KindReply, Final: true, Text: it.PassedOn})
 		return run.Event{Type: run.InputPassedOn, Reply: out.Replies[0], Input: input}, out
 	}
 	name := it.Input.ID
 	if it.Refusal.Code == llm.CodeRateLimited { // sent again with its id, it may be refused again
 		name += " " + strconv.FormatUint(it.Input.Seq, 10)
 	}
-	out := c.asideAs(name, it, run.Reply{Kind: run.KindError, Final: true, Error: it.Refusal, Text: it.Refusal.Message})
+	out := asideAs(c.Session, name, it, run.Reply{Kind: run.KindError, Final: true, Error: it.Refusal, Text: it.Refusal.Message})
 	return run.Event{Type: run.InputRefused, Since: it.Since, Reply: out.Replies[0], Input: input}, out
 }

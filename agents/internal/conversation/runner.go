@@ -168,7 +168,7 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 		return false, t.commit(e.Events)
 	case run.Publish:
 		t.replies = append(t.replies, e.Reply)
-		t.c.send(&outbox.Batch{Replies: []*run.Reply{e.Reply}, Trace: t.Trace, End: func(bool) {}})
+		t.c.out.Send(&outbox.Batch{Replies: []*run.Reply{e.Reply}, Trace: t.Trace, End: func(bool) {}})
 	case run.InvokeModel:
 		t.Refresh()
 		out := t.model.NewStream()

@@ -26,7 +26,7 @@ func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 		}
 		it, sig := found.it, found.sig
 		if found.notice != "" {
-			t.c.say(it, run.Reply{Kind: run.KindNotice, Text: found.notice}, func(bool) {})
+			t.c.out.Say(it, run.Reply{Kind: run.KindNotice, Text: found.notice})
 		}
 		if found.refusal != nil {
 			t.c.refuse(t.Journal, it, found.refusal)

@@ -39,7 +39,7 @@ func (c *Conversation) suspend(t *runner) {
 		c.anchor = nil
 	}
 	c.mu.Unlock()
-	c.send(&outbox.Batch{End: func(stored bool) {
+	c.out.Send(&outbox.Batch{End: func(stored bool) {
 		if stored {
 			c.settle(deliveries)
 		} else {
@@ -260,32 +260,8 @@ func (c *Conversation) turnDown(it *message.Item, left *run.Run) {
 // notice says to a person, once, what their message has to wait for.
 func (c *Conversation) notice(it *message.Item, left *run.Run) {
 	if text := c.reader().Notice(it, left); text != "" {
-		c.say(it, run.Reply{Kind: run.KindNotice, Text: text}, func(bool) {})
+		c.out.Say(it, run.Reply{Kind: run.KindNotice, Text: text})
 	}
-}
-
-// say answers an input outside of any run. The same input gets the same answer under the
-// same id.
-func (c *Conversation) say(it *message.Item, reply run.Reply, end func(stored bool)) {
-	out := c.aside(it, reply)
-	out.End = end
-	c.send(out)
-}
-
-// aside is a reply that no run gives.
-func (c *Conversation) aside(it *message.Item, reply run.Reply) *outbox.Batch {
-	return c.asideAs(it.Input.ID, it, reply)
-}
-
-// asideAs is aside under a name: the stream keeps one reply of a kind under it.
-func (c *Conversation) asideAs(name string, it *message.Item, reply run.Reply) *outbox.Batch {
-	// Several agents may be in one chat, and answer one input there.
-	t := c.newRunner(nil, reply.Kind+"-"+session.SID(c.Agent.ID+" "+name, c.Key), []*message.Item{it})
-	reply.N = 1
-	if err := t.Address(&reply); err != nil {
-		c.Log().Error().Err(err).Msg("encode reply")
-	}
-	return &outbox.Batch{Replies: []*run.Reply{&reply}, Trace: t.Trace}
 }
 
 // askAgain publishes the questions of a suspended run again.
