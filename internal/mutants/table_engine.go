@@ -90,13 +90,13 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "reply-without-id", breaks: "a reply is published under its id",
-		file: "agents/internal/conversation/sender.go", pkg: "./agents/engine", tests: []string{"TestReplyIsPublishedWithItsID"}, ci: true,
+		file: "agents/internal/replies/replies.go", pkg: "./agents/engine", tests: []string{"TestReplyIsPublishedWithItsID"}, ci: true,
 		old: `string(s.Key), nats.MsgIdHdr, reply.ID),`,
 		new: `string(s.Key), "Agent-Reply-Id", reply.ID),`,
 	},
 	{
 		name: "outbox-does-not-wait", breaks: "replies of a session keep their order",
-		file: "agents/internal/conversation/sender.go", pkg: "./agents/engine", tests: []string{"TestUnpublishedReplyOutlivesACrash"}, ci: true,
+		file: "agents/internal/replies/replies.go", pkg: "./agents/engine", tests: []string{"TestUnpublishedReplyOutlivesACrash"}, ci: true,
 		old: `		s.Publish(reply, t, func(stored bool) { s.out.Stored(stored, p) })
 		return true
 `,

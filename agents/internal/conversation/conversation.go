@@ -9,6 +9,7 @@ import (
 	"agenthost/agents/internal/liveask"
 	"agenthost/agents/internal/mailbox"
 	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/replies"
 	"agenthost/bus/delivery"
 	"agenthost/session"
 )
@@ -29,7 +30,7 @@ type Conversation struct {
 	refusalQueue
 
 	live       liveask.Questions // of tools at work
-	out        sender            // of its replies
+	out        replies.Sender    // of its replies
 	overBudget atomic.Bool       // operators know that its budget is exceeded
 }
 

@@ -13,6 +13,7 @@ import (
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/outbox"
 	"agenthost/agents/internal/profile"
+	"agenthost/agents/internal/replies"
 	"agenthost/agents/internal/tracing"
 	"agenthost/agents/internal/unsent"
 	"agenthost/bus"
@@ -224,7 +225,7 @@ func (c *Conversation) noted(journal *session.Log, it *message.Item, told string
 
 // saidBefore reports whether the stream has what a person is told already.
 func (c *Conversation) saidBefore(it *message.Item, told string) (said bool, err error) {
-	reply := aside(c.Session, it, run.Reply{Kind: run.KindReply, Final: true, Text: told}).Replies[0]
+	reply := replies.Aside(c.Session, it, run.Reply{Kind: run.KindReply, Final: true, Text: told}).Replies[0]
 	err = c.Insist(func() error {
 		ctx, cancel := context.WithTimeout(c.Agent.Work, 30*time.Second)
 		defer cancel()

@@ -7,6 +7,7 @@ import (
 
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/outbox"
+	"agenthost/agents/internal/replies"
 	"agenthost/bus/delivery"
 	"agenthost/llm"
 	"agenthost/run"
@@ -128,13 +129,13 @@ func (c *Conversation) endOf(it *message.Item) (run.Event, *outbox.Batch) {
 		return run.Event{Type: run.InputWithdrawn, Input: input}, &outbox.Batch{}
 	}
 	if it.PassedOn != "" {
-		out := aside(c.Session, it, run.Reply{Kind: run.KindReply, Final: true, Text: it.PassedOn})
+		out := replies.Aside(c.Session, it, run.Reply{Kind: run.KindReply, Final: true, Text: it.PassedOn})
 		return run.Event{Type: run.InputPassedOn, Reply: out.Replies[0], Input: input}, out
 	}
 	name := it.Input.ID
 	if it.Refusal.Code == llm.CodeRateLimited { // sent again with its id, it may be refused again
 		name += " " + strconv.FormatUint(it.Input.Seq, 10)
 	}
-	out := asideAs(c.Session, name, it, run.Reply{Kind: run.KindError, Final: true, Error: it.Refusal, Text: it.Refusal.Message})
+	out := replies.AsideAs(c.Session, name, it, run.Reply{Kind: run.KindError, Final: true, Error: it.Refusal, Text: it.Refusal.Message})
 	return run.Event{Type: run.InputRefused, Since: it.Since, Reply: out.Replies[0], Input: input}, out
 }

@@ -1,4 +1,4 @@
-package conversation
+package replies
 
 import (
 	"slices"
@@ -11,10 +11,10 @@ import (
 )
 
 // finder finds what of the log no stream has.
-func (s *sender) finder() unsent.Finder { return unsent.Finder{Session: s.Session} }
+func (s *Sender) finder() unsent.Finder { return unsent.Finder{Session: s.Session} }
 
 // CaughtUp reports whether the replies of a commit were sent again already.
-func (s *sender) CaughtUp(seq uint64) bool {
+func (s *Sender) CaughtUp(seq uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.caughtUp.Has(seq)
@@ -23,7 +23,7 @@ func (s *sender) CaughtUp(seq uint64) bool {
 // CatchUp publishes again, in order, what the log has replied from a commit on: the last must
 // not overtake those of messages that are still to come again. If the oldest of them is
 // missing, neither must those before.
-func (s *sender) CatchUp(journal *session.Log, from uint64) error {
+func (s *Sender) CatchUp(journal *session.Log, from uint64) error {
 	commits := journal.RepliedSince(from)
 	var left unsent.Backlog
 	err := s.Insist(func() (err error) {
@@ -44,7 +44,7 @@ func (s *sender) CatchUp(journal *session.Log, from uint64) error {
 }
 
 // Since publishes again what was replied since a commit, unless that was done already.
-func (s *sender) Since(journal *session.Log, seq uint64) error {
+func (s *Sender) Since(journal *session.Log, seq uint64) error {
 	if seq == 0 || s.CaughtUp(seq) || len(journal.RepliedSince(seq)) == 0 {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (s *sender) Since(journal *session.Log, seq uint64) error {
 // Again publishes those replies of the run that a commit has ended which the stream
 // does not have, and then what end ends with: it answers in. The stream would drop what it
 // knows, but a subscriber of the subject would see it twice.
-func (s *sender) Again(journal *session.Log, seq uint64, in run.Input, end *outbox.Batch) error {
+func (s *Sender) Again(journal *session.Log, seq uint64, in run.Input, end *outbox.Batch) error {
 	s.mu.Lock()
 	caughtUp, forPlugins := s.caughtUp.Has(seq), s.caughtUp.ForPlugins(seq)
 	s.mu.Unlock()

@@ -1,4 +1,4 @@
-package conversation
+package replies
 
 import (
 	"errors"
@@ -16,8 +16,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A sender sends the replies of a session.
-type sender struct {
+// A Sender sends the replies of a session.
+type Sender struct {
 	inflight.Session
 	Sent func() // is called when nothing is on its way any more
 
@@ -28,17 +28,17 @@ type sender struct {
 }
 
 // Send publishes after everything that was sent before it is stored.
-func (s *sender) Send(b *outbox.Batch) { s.out.Send(b, (*poster)(s)) }
+func (s *Sender) Send(b *outbox.Batch) { s.out.Send(b, (*poster)(s)) }
 
 // Sending reports whether anything is on its way.
-func (s *sender) Sending() bool { return s.out.Sending() }
+func (s *Sender) Sending() bool { return s.out.Sending() }
 
 // A poster is the sender as its outbox sees it.
-type poster sender
+type poster Sender
 
 // Post publishes the next reply of the outbox.
 func (p *poster) Post(reply *run.Reply, t tracing.Context) (waits bool) {
-	s := (*sender)(p)
+	s := (*Sender)(p)
 	if bus.StoredSubject(reply.Subject) {
 		s.Publish(reply, t, func(stored bool) { s.out.Stored(stored, p) })
 		return true
@@ -52,7 +52,7 @@ func (p *poster) Posted() { p.Sent() }
 
 // Publish sends a reply beside the others. done is called once it is stored, or when the host
 // stops before that; for what is kept in no stream at once.
-func (s *sender) Publish(reply *run.Reply, t tracing.Context, done func(stored bool)) {
+func (s *Sender) Publish(reply *run.Reply, t tracing.Context, done func(stored bool)) {
 	if reply.Subject == "" {
 		done(true)
 		return

@@ -1,4 +1,4 @@
-package conversation
+package replies
 
 import (
 	"agenthost/agents/internal/inflight"
@@ -10,19 +10,19 @@ import (
 
 // Say answers an input outside of any run. The same input gets the same answer under the
 // same id.
-func (s *sender) Say(it *message.Item, reply run.Reply) {
-	out := aside(s.Session, it, reply)
+func (s *Sender) Say(it *message.Item, reply run.Reply) {
+	out := Aside(s.Session, it, reply)
 	out.End = func(bool) {}
 	s.Send(out)
 }
 
-// aside is a reply that no run gives.
-func aside(s inflight.Session, it *message.Item, reply run.Reply) *outbox.Batch {
-	return asideAs(s, it.Input.ID, it, reply)
+// Aside is a reply that no run gives.
+func Aside(s inflight.Session, it *message.Item, reply run.Reply) *outbox.Batch {
+	return AsideAs(s, it.Input.ID, it, reply)
 }
 
-// asideAs is aside under a name: the stream keeps one reply of a kind under it.
-func asideAs(s inflight.Session, name string, it *message.Item, reply run.Reply) *outbox.Batch {
+// AsideAs is Aside under a name: the stream keeps one reply of a kind under it.
+func AsideAs(s inflight.Session, name string, it *message.Item, reply run.Reply) *outbox.Batch {
 	// Several agents may be in one chat, and answer one input there.
 	t := inflight.Run{Session: s, ID: reply.Kind + "-" + session.SID(s.Agent.ID+" "+name, s.Key)}
 	t.Prepare([]*message.Item{it})
