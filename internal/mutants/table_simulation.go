@@ -63,14 +63,13 @@ var simulationMutants = []mutant{
 	},
 	{
 		name: "simulated-stop-is-dropped", breaks: "an order to stop is in a log, or is answered",
-		file: "agents/internal/conversation/forward.go",
+		file: "agents/internal/conversation/passer.go",
 		old: `	if n == 0 && before == "" {
-		return false
+		return outcome{}
 	}
 `,
 		new: `	if n == 0 && before == "" {
-		it.Delivery.Done()
-		return true
+		return outcome{Over: true}
 	}
 `,
 	},

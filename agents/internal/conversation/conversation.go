@@ -98,7 +98,7 @@ func (c *Conversation) Push(it *message.Item, entry *session.Entry[*Conversation
 		c.mu.Unlock()
 		it.Delivery.Done()
 		c.rest()
-	case journal != nil && !it.Unrated.IsZero() && !c.mayAnswerHere(journal) && !c.mayAnswer(it) && !c.withinRateInTurn(journal, it):
+	case journal != nil && !it.Unrated.IsZero() && !c.mayAnswerHere(journal) && !c.passer().MayPass(it) && !c.withinRateInTurn(journal, it):
 		c.mu.Unlock()
 		c.commitRefusals(journal)
 	case journal != nil && it.Changes() && !c.suspended && !known(journal, it) && !c.underWay(it.Input.ID) && !c.hasTarget(it):

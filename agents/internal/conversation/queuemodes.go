@@ -65,7 +65,7 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 	if why := c.live.Unfit(it); why != nil {
 		return interjection{it: it, refusal: why}, true
 	}
-	if c.live.Any() && mode != session.Interrupt && c.mayAnswer(it) {
+	if c.live.Any() && mode != session.Interrupt && c.passer().MayPass(it) {
 		return interjection{it: it, elsewhere: true}, true
 	}
 	if c.turnsAway(journal, it) {
@@ -79,7 +79,7 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 		if slices.ContainsFunc(c.Queue[:at], c.keepsBack) {
 			return none, false
 		}
-		if c.mayAnswer(it) {
+		if c.passer().MayPass(it) {
 			return interjection{it: it, elsewhere: true}, true
 		}
 		c.takeOut(it)
@@ -87,7 +87,7 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 			Kind: run.Submit, At: time.Now(), Run: "steer:" + it.Input.ID, Inputs: []run.Input{it.Input}, Join: true,
 		}}, true
 	case session.Interrupt:
-		if c.mayAnswer(it) {
+		if c.passer().MayPass(it) {
 			return interjection{it: it, elsewhere: true}, true
 		}
 		c.Shift(at, c.nextTurn(it, at))

@@ -39,7 +39,7 @@ func (c *Conversation) withinRateInTurn(journal *session.Log, it *message.Item) 
 // this session; whether anything elsewhere may have to be found out first. Called with the lock
 // held.
 func (c *Conversation) turnsAway(journal *session.Log, it *message.Item) bool {
-	if it.Unrated.IsZero() || !slices.Contains(c.Queue, it) || c.mayAnswer(it) || c.withinRate(journal, it) {
+	if it.Unrated.IsZero() || !slices.Contains(c.Queue, it) || c.passer().MayPass(it) || c.withinRate(journal, it) {
 		return false
 	}
 	c.takeOut(it)

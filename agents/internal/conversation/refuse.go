@@ -38,6 +38,42 @@ func (c *Conversation) refuse(journal *session.Log, it *message.Item, e *run.Err
 	c.commitRefusals(journal)
 }
 
+// passer passes on what is for runs of other sessions.
+func (c *Conversation) passer() passer { return passer{c.Session} }
+
+// passOn passes an input on to the run of another session that it is for, and reports whether
+// it is for one.
+func (c *Conversation) passOn(journal *session.Log, it *message.Item) bool {
+	return c.passedOn(journal, it, c.passer().Pass(it, journal.State().Run))
+}
+
+// passOnSoon is passOn for what may name a question that is not known everywhere yet.
+func (c *Conversation) passOnSoon(journal *session.Log, it *message.Item) bool {
+	return c.passedOn(journal, it, c.passer().PassSoon(it, journal.State().Run))
+}
+
+// passedOn deals with an input by what became of it, and reports whether that was its end here.
+func (c *Conversation) passedOn(journal *session.Log, it *message.Item, out outcome) bool {
+	switch {
+	case out.Refused != nil:
+		c.refuse(journal, it, out.Refused)
+	case out.Told != "":
+		c.mu.Lock()
+		c.takeOut(it)
+		it.PassedOn = out.Told
+		c.refusals = append(c.refusals, it)
+		c.mu.Unlock()
+		c.commitRefusals(journal)
+	case out.Over:
+		it.Delivery.Done()
+	case out.Unknown:
+		it.Delivery.Leave()
+	default:
+		return false
+	}
+	return true
+}
+
 // commitRefusals writes what is to be refused to the log, unless that is under
 // way. There is one batch at a time, so that a flood does not keep the run's own
 // commits from the log.

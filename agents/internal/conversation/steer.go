@@ -36,7 +36,7 @@ func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 			continue
 		}
 		if found.elsewhere {
-			if t.c.forwardSoon(t.Journal, it) {
+			if t.c.passOnSoon(t.Journal, it) {
 				t.c.unqueue(it)
 			}
 			continue

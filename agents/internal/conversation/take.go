@@ -91,9 +91,9 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 			continue
 		}
 		operated := journal.State().Operator != nil && (it.Origin.Inbound == nil || it.Origin.Inbound.Answers == "")
-		if !seen && !operated && c.mayAnswer(it) {
+		if !seen && !operated && c.passer().MayPass(it) {
 			c.mu.Unlock()
-			if c.forwardSoon(journal, it) {
+			if c.passOnSoon(journal, it) {
 				c.unqueue(it)
 			}
 			continue

@@ -92,6 +92,20 @@ func (f Finder) Add(ctx context.Context, replies []Reply) error {
 	return nil
 }
 
+// Has reports whether the stream of a reply has it, which may have been published at that time
+// or later. It tries until it can tell or the host stops.
+func (f Finder) Has(reply *run.Reply, at time.Time) (found bool, err error) {
+	err = f.Insist(func() error {
+		ctx, cancel := context.WithTimeout(f.Agent.Work, lookFor)
+		defer cancel()
+		left := &outbox.Batch{}
+		err := f.Add(ctx, []Reply{{Reply: reply, At: at, Out: left}})
+		found = err == nil && len(left.Replies) == 0
+		return err
+	})
+	return found, err
+}
+
 // notStored are the ids of those replies on subject that its stream does not
 // have.
 func (f Finder) notStored(ctx context.Context, subject string, replies []Reply) (map[string]bool, error) {
