@@ -63,13 +63,13 @@ var simulationMutants = []mutant{
 	},
 	{
 		name: "simulated-stop-is-dropped", breaks: "an order to stop is in a log, or is answered",
-		file: "agents/internal/conversation/passer.go",
+		file: "agents/internal/passon/passon.go",
 		old: `	if n == 0 && before == "" {
-		return outcome{}
+		return Outcome{}
 	}
 `,
 		new: `	if n == 0 && before == "" {
-		return outcome{Over: true}
+		return Outcome{Over: true}
 	}
 `,
 	},

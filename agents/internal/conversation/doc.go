@@ -11,10 +11,10 @@
 //
 // What needs no lock of a session is in packages of its own: mailbox is the queue,
 // inflight a run as its calls see it, modelcall and toolcall make these, answers reads what
-// people say to questions, outbox publishes replies in order, unsent finds replies that were
-// not published.
+// people say to questions, liveask is the questions of tools at work, passon passes on what is
+// for another session, replies sends what the log has.
 //
 // Locks are taken in this order, and nothing that takes time is done under one: the
-// conversation, its run, the slots of the runtime. A function that is called with the lock
+// conversation, its run or the questions of tools, the slots of the runtime. A function that is called with the lock
 // of a conversation held says so; it publishes and acknowledges nothing.
 package conversation

@@ -7,6 +7,7 @@ import (
 
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/outbox"
+	"agenthost/agents/internal/passon"
 	"agenthost/agents/internal/replies"
 	"agenthost/bus/delivery"
 	"agenthost/llm"
@@ -39,7 +40,7 @@ func (c *Conversation) refuse(journal *session.Log, it *message.Item, e *run.Err
 }
 
 // passer passes on what is for runs of other sessions.
-func (c *Conversation) passer() passer { return passer{c.Session} }
+func (c *Conversation) passer() passon.Passer { return passon.Passer{Session: c.Session} }
 
 // passOn passes an input on to the run of another session that it is for, and reports whether
 // it is for one.
@@ -53,7 +54,7 @@ func (c *Conversation) passOnSoon(journal *session.Log, it *message.Item) bool {
 }
 
 // passedOn deals with an input by what became of it, and reports whether that was its end here.
-func (c *Conversation) passedOn(journal *session.Log, it *message.Item, out outcome) bool {
+func (c *Conversation) passedOn(journal *session.Log, it *message.Item, out passon.Outcome) bool {
 	switch {
 	case out.Refused != nil:
 		c.refuse(journal, it, out.Refused)

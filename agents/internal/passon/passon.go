@@ -1,4 +1,4 @@
-package conversation
+package passon
 
 import (
 	"context"
@@ -23,22 +23,22 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A passer passes on what comes into a session and is for a run of another.
-type passer struct{ inflight.Session }
+// A Passer passes on what comes into a session and is for a run of another.
+type Passer struct{ inflight.Session }
 
-// An outcome is what became of an input. The zero outcome: it is for no run elsewhere.
-type outcome struct {
+// An Outcome is what became of an input. The zero Outcome: it is for no run elsewhere.
+type Outcome struct {
 	Told    string     // it was passed on, and this is what its sender has to be told
 	Refused *run.Error // it is for a run elsewhere that does not take it, for this reason
 	Over    bool       // it was passed on, and its sender told, by an owner before
 	Unknown bool       // the host stops, and the next owner has to look
 }
 
-func (p passer) reader() answers.Reader { return answers.Reader{Session: p.Session} }
+func (p Passer) reader() answers.Reader { return answers.Reader{Session: p.Session} }
 
 // MayPass reports whether an input that comes while no run waits here may be
 // for one that waits elsewhere and has asked in this chat.
-func (p passer) MayPass(it *message.Item) bool {
+func (p Passer) MayPass(it *message.Item) bool {
 	in := it.Origin.Inbound
 	if in == nil || it.Local || p.reader().IsForItself(it) {
 		return false
@@ -51,23 +51,23 @@ func (p passer) MayPass(it *message.Item) bool {
 
 // PassSoon is Pass for an answer that names its question. The server that is asked
 // for the question may learn of it a moment later.
-func (p passer) PassSoon(it *message.Item, left *run.Run) outcome {
+func (p Passer) PassSoon(it *message.Item, left *run.Run) Outcome {
 	tries := 1
 	if it.Origin.Inbound.Answers != "" { // then there is a question, or was
 		tries = 5
 	}
 	for {
-		if out := p.Pass(it, left); out != (outcome{}) {
+		if out := p.Pass(it, left); out != (Outcome{}) {
 			return out
 		}
 		if tries--; tries == 0 {
 			it.Local = true
-			return outcome{}
+			return Outcome{}
 		}
 		select {
 		case <-time.After(100 * time.Millisecond):
 		case <-p.Agent.Work.Done():
-			return outcome{Unknown: true}
+			return Outcome{Unknown: true}
 		}
 	}
 }
@@ -75,13 +75,13 @@ func (p passer) PassSoon(it *message.Item, left *run.Run) outcome {
 // Pass passes an answer on to the run that has asked in this chat and is not
 // of it: that of an agent which works for this one, or one that was begun by the
 // clock or an event. left is the run of this session, nil where it has none.
-func (p passer) Pass(it *message.Item, left *run.Run) outcome {
+func (p Passer) Pass(it *message.Item, left *run.Run) Outcome {
 	if p.reader().IsForItself(it) {
-		return outcome{}
+		return Outcome{}
 	}
 	before, err := p.reader().PassedOn(it)
 	if err != nil {
-		return outcome{Unknown: true}
+		return Outcome{Unknown: true}
 	}
 	ctx, cancel := context.WithTimeout(p.Agent.Work, 10*time.Second)
 	defer cancel()
@@ -95,29 +95,29 @@ func (p passer) Pass(it *message.Item, left *run.Run) outcome {
 }
 
 // answer passes an input on as the answer that it is.
-func (p passer) answer(ctx context.Context, it *message.Item, left *run.Run) outcome {
+func (p Passer) answer(ctx context.Context, it *message.Item, left *run.Run) Outcome {
 	in := it.Origin.Inbound
 	asked := p.reader().AskedHere(ctx, it)
 	w, sig, fits := p.meant(it, left, asked)
 	switch {
 	case !fits && in.Answers != "" && len(asked) > 0:
-		return outcome{Refused: p.reader().NoAnswer(it, asked[0].Kind, asked[0].Options)}
+		return Outcome{Refused: p.reader().NoAnswer(it, asked[0].Kind, asked[0].Options)}
 	case !fits:
-		return outcome{}
+		return Outcome{}
 	}
 	if why := p.refusal(ctx, it, w, &sig); why != nil {
-		return outcome{Refused: why}
+		return Outcome{Refused: why}
 	}
 	msg, err := w.Answer(bus.Route{ID: it.Input.ID, From: message.Sender(in), Text: sig.Answer, Scope: sig.Scope, Door: it.Origin.Subject, AnsweredAt: it.Stored.UTC()})
 	if err == nil {
 		err = p.publish(it, w.ID, msg)
 	}
 	switch {
-	case errors.Is(err, errStopping):
-		return outcome{Unknown: true}
+	case errors.Is(err, inflight.ErrStopping):
+		return Outcome{Unknown: true}
 	case err != nil:
 		p.Log().Warn().Err(err).Msg("pass an answer on")
-		return outcome{}
+		return Outcome{}
 	}
 	p.reader().Give(it, w.ID)
 	crash.Stall("after-pass-on")
@@ -125,7 +125,7 @@ func (p passer) answer(ctx context.Context, it *message.Item, left *run.Run) out
 }
 
 // refusal is why an answer is not passed on, nil where it is: sig is then what it says.
-func (p passer) refusal(ctx context.Context, it *message.Item, w agents.Waiting, sig *run.Signal) *run.Error {
+func (p Passer) refusal(ctx context.Context, it *message.Item, w agents.Waiting, sig *run.Signal) *run.Error {
 	in := it.Origin.Inbound
 	if !w.InTime(it.Stored) { // the agent has yet to see that
 		return p.reader().Expired(it, w)
@@ -149,7 +149,7 @@ func (p passer) refusal(ctx context.Context, it *message.Item, w agents.Waiting,
 
 // meant picks the one of asked that an input answers: one whose deadline has passed
 // only where it is for no other. Any text that comes so late is a message like others.
-func (p passer) meant(it *message.Item, left *run.Run, asked []agents.Waiting) (w agents.Waiting, sig run.Signal, fits bool) {
+func (p Passer) meant(it *message.Item, left *run.Run, asked []agents.Waiting) (w agents.Waiting, sig run.Signal, fits bool) {
 	open, over := split(asked, func(w agents.Waiting) bool { return w.InTime(it.Stored) })
 	if w, sig, fits = p.reader().MeantElsewhere(it, left, open); fits || len(over) == 0 {
 		return w, sig, fits
@@ -173,12 +173,12 @@ func split(list []agents.Waiting, is func(agents.Waiting) bool) (yes, no []agent
 }
 
 // publish publishes what an input means to a call that waits under that id.
-func (p passer) publish(it *message.Item, id string, msg *nats.Msg) error {
+func (p Passer) publish(it *message.Item, id string, msg *nats.Msg) error {
 	msg.Header.Set(nats.MsgIdHdr, id+p.reader().PassedOnHash(it))
 	tracing.Context{Parent: it.Input.Trace, State: it.Input.State}.Set(msg.Header)
 	_, err := p.Agent.Parts.Publisher.PublishWait(p.Agent.Work, msg)
 	if p.Agent.Work.Err() != nil { // it may be stored or not; the next owner looks
-		return errStopping
+		return inflight.ErrStopping
 	}
 	return err
 }
@@ -186,7 +186,7 @@ func (p passer) publish(it *message.Item, id string, msg *nats.Msg) error {
 // stop ends the runs of other sessions that wait for an answer in this chat.
 // An order that comes again, and was passed on before, is for none that has
 // asked since.
-func (p passer) stop(ctx context.Context, it *message.Item, before string) outcome {
+func (p Passer) stop(ctx context.Context, it *message.Item, before string) Outcome {
 	n := 0
 	for _, w := range p.reader().AskedHere(ctx, it) {
 		if before != "" && w.AskedAt.After(it.Delivery.Stored) {
@@ -196,8 +196,8 @@ func (p passer) stop(ctx context.Context, it *message.Item, before string) outco
 		if err == nil {
 			err = p.publish(it, w.ID, msg)
 		}
-		if errors.Is(err, errStopping) {
-			return outcome{Unknown: true}
+		if errors.Is(err, inflight.ErrStopping) {
+			return Outcome{Unknown: true}
 		}
 		if err != nil {
 			p.Log().Warn().Err(err).Str("session", w.Session).Msg("pass an order to stop on")
@@ -206,13 +206,13 @@ func (p passer) stop(ctx context.Context, it *message.Item, before string) outco
 		n++
 	}
 	if n == 0 && before == "" {
-		return outcome{}
+		return Outcome{}
 	}
 	return p.passed(it, p.Book(it).Say("stopping_elsewhere"))
 }
 
 // passedTo is what a person is told when their answer was passed on to the wait with an id.
-func (p passer) passedTo(it *message.Item, id string) string {
+func (p Passer) passedTo(it *message.Item, id string) string {
 	if agent, _, _ := ask.SplitID(id); agent != p.Agent.ID {
 		return p.Book(it).Say("answer_passed_on", "agent", profile.Title(agent))
 	}
@@ -221,16 +221,16 @@ func (p passer) passedTo(it *message.Item, id string) string {
 
 // passed is the outcome of what was passed on. Of an input that may
 // have begun an owner before may have said so, longer ago than the stream remembers.
-func (p passer) passed(it *message.Item, told string) outcome {
+func (p Passer) passed(it *message.Item, told string) Outcome {
 	if !it.MayHaveBegun() {
-		return outcome{Told: told}
+		return Outcome{Told: told}
 	}
 	reply := replies.Aside(p.Session, it, run.Reply{Kind: run.KindReply, Final: true, Text: told}).Replies[0]
 	switch said, err := (unsent.Finder{Session: p.Session}).Has(reply, it.Delivery.Stored); {
 	case err != nil:
-		return outcome{Unknown: true}
+		return Outcome{Unknown: true}
 	case said:
-		return outcome{Over: true}
+		return Outcome{Over: true}
 	}
-	return outcome{Told: told}
+	return Outcome{Told: told}
 }
