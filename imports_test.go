@@ -71,7 +71,7 @@ var arrows = map[string][]string{
 	"agents/internal/replies":      {"agents/internal/inflight", "agents/internal/message", "agents/internal/outbox", "agents/internal/tracing", "agents/internal/unsent", "bus", "internal/crash", "run", "session"},
 	"agents/internal/stream":       {"agents/internal/clip", "bus", "llm", "session"},
 	"agents/internal/takeover":     {"agents/internal/answers", "agents/internal/ask", "agents/internal/inflight", "agents/internal/message", "bus", "run", "session"},
-	"agents/internal/toolcall":     {"agents", "agents/internal/ask", "agents/internal/clock", "internal/crash", "agents/internal/hookvalue", "agents/internal/inflight", "agents/internal/profile", "bus", "hooks", "llm", "run", "session", "tools"},
+	"agents/internal/toolcall":     {"agents", "agents/internal/answers", "agents/internal/ask", "agents/internal/clock", "internal/crash", "agents/internal/hookvalue", "agents/internal/inflight", "agents/internal/profile", "bus", "hooks", "llm", "run", "session", "tools"},
 	"agents/internal/tracing":      {"run"},
 	"agents/internal/unsent":       {"agents/internal/inflight", "agents/internal/outbox", "agents/internal/tracing", "bus", "run"},
 	"bench":                        {"bus", "internal/natsserver"},

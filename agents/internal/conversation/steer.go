@@ -59,7 +59,7 @@ func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 		}
 		var without error
 		if left := t.Journal.State().Run; left != nil {
-			sig, without = t.effective(left, sig)
+			sig, without = t.tools.Effective(left, sig)
 			if err := t.tools.Heard(ctx, left, sig); err != nil {
 				return nil, err
 			}

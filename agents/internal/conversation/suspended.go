@@ -14,6 +14,7 @@ import (
 	"agenthost/agents/internal/outbox"
 	"agenthost/agents/internal/takeover"
 	"agenthost/bus"
+	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -280,7 +281,7 @@ func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
 	defer t.c.guard(&err)
 	ctx, cancel := t.context()
 	defer cancel()
-	sig, without := t.effective(left, sig)
+	sig, without := t.tools.Effective(left, sig)
 	if err := t.tools.Heard(ctx, left, sig); err != nil {
 		return err
 	}
@@ -290,10 +291,24 @@ func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
 	t.c.mu.Unlock()
 	t.answeredBy(sig, without)
 	effects := t.Journal.Step(sig, t.Profile.Limits())
-	if sig.Late && t.overtime() {
+	if sig.Late && t.Overtime() {
 		effects = t.endOvertime(effects)
 	}
 	return t.perform(ctx, effects)
+}
+
+// endOvertime ends a run that has waited until the time was over. What else it waits for
+// is settled with it; agents that work for it have the same deadline and end by themselves.
+func (t *runner) endOvertime(effects []run.Effect) []run.Effect {
+	for left := t.Journal.State().Run; left != nil; left = t.Journal.State().Run {
+		open := left.Open()
+		if len(open) == 0 {
+			break
+		}
+		t.Agent.Parts.Asks.Delete(t.c.WaitID(t.ID, open[0]))
+		effects = append(effects, t.Journal.Step(t.tools.Expired(open[0], nil), t.Profile.Limits())...)
+	}
+	return append(unstarted(effects), t.fault(&run.Error{Code: llm.CodeRunTimeout, Message: answers.NoResult}, nil)...)
 }
 
 // answeredBy deletes the wait that an answer has ended, and notifies a sender who gave it by

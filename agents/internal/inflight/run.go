@@ -148,6 +148,12 @@ func (t *Run) Until() time.Time {
 	return time.Time{}
 }
 
+// Overtime reports whether who has asked for the task waits no longer.
+func (t *Run) Overtime() bool {
+	end := t.Until()
+	return !end.IsZero() && !time.Now().Before(end)
+}
+
 // Earlier is the earlier of two times, of which end may be none.
 func Earlier(at, end time.Time) time.Time {
 	if !end.IsZero() && end.Before(at) {

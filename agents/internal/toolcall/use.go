@@ -130,13 +130,6 @@ func (t *Caller) forbidden(tool tools.Tool, args json.RawMessage) string {
 
 func refusal(d tools.Decision) string { return "not allowed: " + d.Reason }
 
-// Forbidden reports whether the permissions of by now deny a call that waits for an
-// approval, which sig is.
-func (t *Caller) Forbidden(call run.Call, sig run.Signal) bool {
-	tool, ok := t.Agent.Now().Tools.Find(call.Name)
-	return ok && t.forbidden(tool, approved(call, sig)) != ""
-}
-
 // approved are the arguments that an approval lets run.
 func approved(call run.Call, sig run.Signal) json.RawMessage {
 	if len(sig.Args) > 0 {
