@@ -164,58 +164,6 @@ func (l *Log) Add(ctx context.Context, events []run.Event, done func(error)) {
 	l.commit(&commit{ctx: ctx, events: events, done: done})
 }
 
-// Replied is the last commit that holds replies, 0 if none does.
-func (l *Log) Replied() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.replied
-}
-
-// RepliedAt is when the last commit that holds replies was made, if its run was answered by
-// another lane than that of its messages. Else it is zero, and where a snapshot stands for it.
-func (l *Log) RepliedAt() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.spokeAt
-}
-
-// RepliedSince are the commits with replies from sequence from on, oldest
-// first, and the last such commit in any case.
-func (l *Log) RepliedSince(from uint64) []uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	seqs := append([]uint64{l.replied}, l.spoken.before(l.replied)...)
-	for _, k := range l.ids.ring {
-		if k.Seq >= from {
-			seqs = append(append(seqs, k.Seq), l.spoken.before(k.Seq)...)
-		}
-	}
-	slices.Sort(seqs)
-	return slices.Compact(seqs)
-}
-
-// RepliedBefore are the commits with replies before sequence seq, oldest first, as far as the
-// log remembers them.
-func (l *Log) RepliedBefore(seq uint64) []uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	seqs := l.spoken.all()
-	for _, k := range l.ids.ring {
-		seqs = append(seqs, k.Seq)
-	}
-	seqs = slices.DeleteFunc(seqs, func(s uint64) bool { return s == 0 || s >= seq })
-	slices.Sort(seqs)
-	return slices.Compact(seqs)
-}
-
-// RepliedWith are the commits with replies of the run that commit seq has ended, in
-// their order; seq is the last of them.
-func (l *Log) RepliedWith(seq uint64) []uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Compact(append(slices.Clone(l.spoken.before(seq)), seq))
-}
-
 // Commit appends the events of a commit that Step owed, which are the log's
 // from then on, and returns at once.
 // done is called once it is stored or refused; it must not block. ctx bounds

@@ -1,6 +1,9 @@
 package session
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // rememberRuns is of how many runs with replies in several commits those are remembered.
 const rememberRuns = 100
@@ -66,4 +69,56 @@ func (s *spoken) snapshot() *spoken {
 		return nil
 	}
 	return &spoken{slices.Clone(s.Now), slices.Clone(s.Runs)}
+}
+
+// Replied is the last commit that holds replies, 0 if none does.
+func (l *Log) Replied() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.replied
+}
+
+// RepliedAt is when the last commit that holds replies was made, if its run was answered by
+// another lane than that of its messages. Else it is zero, and where a snapshot stands for it.
+func (l *Log) RepliedAt() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.spokeAt
+}
+
+// RepliedSince are the commits with replies from sequence from on, oldest
+// first, and the last such commit in any case.
+func (l *Log) RepliedSince(from uint64) []uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seqs := append([]uint64{l.replied}, l.spoken.before(l.replied)...)
+	for _, k := range l.ids.ring {
+		if k.Seq >= from {
+			seqs = append(append(seqs, k.Seq), l.spoken.before(k.Seq)...)
+		}
+	}
+	slices.Sort(seqs)
+	return slices.Compact(seqs)
+}
+
+// RepliedBefore are the commits with replies before sequence seq, oldest first, as far as the
+// log remembers them.
+func (l *Log) RepliedBefore(seq uint64) []uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seqs := l.spoken.all()
+	for _, k := range l.ids.ring {
+		seqs = append(seqs, k.Seq)
+	}
+	seqs = slices.DeleteFunc(seqs, func(s uint64) bool { return s == 0 || s >= seq })
+	slices.Sort(seqs)
+	return slices.Compact(seqs)
+}
+
+// RepliedWith are the commits with replies of the run that commit seq has ended, in
+// their order; seq is the last of them.
+func (l *Log) RepliedWith(seq uint64) []uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Compact(append(slices.Clone(l.spoken.before(seq)), seq))
 }
