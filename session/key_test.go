@@ -103,3 +103,11 @@ func TestSIDAllocatesItsResultOnly(t *testing.T) {
 		t.Errorf("got %v allocations, want 1", got)
 	}
 }
+
+func BenchmarkSID(b *testing.B) {
+	key := session.DM("telegram", "sales", "123456789")
+	b.ReportAllocs()
+	for b.Loop() {
+		session.SID("ana", key)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/partitions"
 	"agenthost/session"
+	"agenthost/session/inmemory"
 )
 
 // A partition of an agent is a Runtime of its own for a part of the agent's sessions: it
@@ -24,7 +25,7 @@ func (r *Runtime) newPartition(n int) *Runtime {
 
 // shareOf is the share of one of n in how many sessions may be in memory.
 func shareOf(most *int, n int) *int {
-	all := session.DefaultMax
+	all := inmemory.DefaultMax
 	if most != nil {
 		all = *most
 	}

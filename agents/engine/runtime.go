@@ -19,6 +19,7 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/delivery"
 	"agenthost/session"
+	"agenthost/session/inmemory"
 )
 
 // A Runtime is one configured agent at work. It shares nothing that changes
@@ -28,7 +29,7 @@ type Runtime struct {
 	agent *inflight.Agent
 	parts *Parts
 
-	sessions *session.Manager[*conversation.Conversation]
+	sessions *inmemory.Manager[*conversation.Conversation]
 	sweep    func() // begins to drop idle sessions; an agent without messages has none
 	sweeper  sync.WaitGroup
 	endSweep context.CancelFunc
@@ -81,10 +82,10 @@ func newRuntime(agent *inflight.Agent, whole *Runtime, sessions session.Config) 
 	if whole != nil {
 		r.shared.Intake.Whole = whole.shared.Intake
 	}
-	r.sessions = session.NewManager(session.Options[*conversation.Conversation]{
+	r.sessions = inmemory.NewManager(inmemory.Options[*conversation.Conversation]{
 		TTL: sessions.TTL, Max: sessions.Max,
 		New:      func(key session.Key) *conversation.Conversation { return conversation.New(&r.shared, key) },
-		OnExpire: func(_ session.Key, c *conversation.Conversation, reason session.Reason) { c.Expired(reason) },
+		OnExpire: func(_ session.Key, c *conversation.Conversation, reason inmemory.Reason) { c.Expired(reason) },
 	})
 	sweeping, end := context.WithCancel(context.Background())
 	r.endSweep = end

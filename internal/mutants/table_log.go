@@ -81,7 +81,7 @@ var logMutants = []mutant{
 	},
 	{
 		name: "evicted-in-flight", breaks: "a session with a run in flight stays in memory",
-		file: "session/manager.go", pkg: "./session", tests: []string{"TestInFlight"},
+		file: "session/inmemory/manager.go", pkg: "./session/inmemory", tests: []string{"TestInFlight"},
 		old: `	switch {
 	case e.work > 0:
 	case e.doomed:`,

@@ -12,6 +12,7 @@ import (
 	"agenthost/agents/internal/replies"
 	"agenthost/bus/delivery"
 	"agenthost/session"
+	"agenthost/session/inmemory"
 )
 
 // A Conversation is a session in memory: the queue of its inputs, its log while
@@ -71,7 +72,7 @@ func (c *Conversation) Opened() bool {
 }
 
 // Push queues an input. It takes over the piece of work that entry stands for.
-func (c *Conversation) Push(it *message.Item, entry *session.Entry[*Conversation]) {
+func (c *Conversation) Push(it *message.Item, entry *inmemory.Entry[*Conversation]) {
 	c.mu.Lock()
 	if c.entry == nil {
 		c.entry, entry = entry, nil

@@ -11,6 +11,7 @@ import (
 	"agenthost/hooks"
 	"agenthost/run"
 	"agenthost/session"
+	"agenthost/session/inmemory"
 )
 
 // An openedLog is the log of a session while it is open. All but the token is guarded by the
@@ -142,7 +143,7 @@ func (c *Conversation) announce(state run.State) {
 
 // Expired fires the on_session_end hooks: the conversation has left memory. It must not
 // wait: it may run inside a Release.
-func (c *Conversation) Expired(reason session.Reason) {
+func (c *Conversation) Expired(reason inmemory.Reason) {
 	if !c.Opened() || !c.Hooked(hooks.OnSessionEnd) {
 		return
 	}

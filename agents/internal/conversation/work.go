@@ -11,6 +11,7 @@ import (
 	"agenthost/bus/publishing"
 	"agenthost/run"
 	"agenthost/session"
+	"agenthost/session/inmemory"
 
 	"github.com/nats-io/nuid"
 )
@@ -21,16 +22,16 @@ var errStopping = inflight.ErrStopping
 // The activity of a conversation is what its run does. All but the channel is guarded by the
 // conversation.
 type activity struct {
-	entry   *session.Entry[*Conversation] // set while there is anything to do
-	nudge   chan struct{}                 // holds a token when a message has come during a run
-	current *runner                       // the run at work
-	last    *runner                       // the run before it, until its last commit is stored
-	running bool                          // a run is at work, or waits for a slot or its commit
-	began   time.Time                     // when running was set last
-	over    bool                          // only the last commit of the run is left to do
-	taken   bool                          // the inputs of the run are not in the queue any more
-	fences  int                           // runs that broke off in a row
-	tried   bool                          // it has asked for a try as a suspect; only its work touches this
+	entry   *inmemory.Entry[*Conversation] // set while there is anything to do
+	nudge   chan struct{}                  // holds a token when a message has come during a run
+	current *runner                        // the run at work
+	last    *runner                        // the run before it, until its last commit is stored
+	running bool                           // a run is at work, or waits for a slot or its commit
+	began   time.Time                      // when running was set last
+	over    bool                           // only the last commit of the run is left to do
+	taken   bool                           // the inputs of the run are not in the queue any more
+	fences  int                            // runs that broke off in a row
+	tried   bool                           // it has asked for a try as a suspect; only its work touches this
 }
 
 // wake begins a run if none is at work. With a wait it begins that long after the

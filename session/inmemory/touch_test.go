@@ -1,4 +1,4 @@
-package session_test
+package inmemory_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agenthost/session"
+	"agenthost/session/inmemory"
 )
 
 // A model does what a Manager with a cap does, in the most naive way.
@@ -44,17 +45,17 @@ func (m *model) release(key session.Key) {
 
 func (m *model) delete(key session.Key) {
 	if work, ok := m.work[key]; ok && work == 0 {
-		m.drop(key, session.Deleted)
+		m.drop(key, inmemory.Deleted)
 	}
 }
 
 func (m *model) evict(most int) {
 	for len(m.work) > most && len(m.idle) > 0 {
-		m.drop(m.idle[0], session.Cap)
+		m.drop(m.idle[0], inmemory.Cap)
 	}
 }
 
-func (m *model) drop(key session.Key, reason session.Reason) {
+func (m *model) drop(key session.Key, reason inmemory.Reason) {
 	m.idle = without(m.idle, key)
 	delete(m.work, key)
 	m.gone = append(m.gone, fmt.Sprintf("%s %s", key, reason))
@@ -89,7 +90,7 @@ func compareOrder(t *testing.T, sessions, touches int) {
 		rng := rand.New(rand.NewPCG(1, uint64(touches)))
 		want := model{most: 100, work: make(map[session.Key]int)}
 		var gone drops
-		m := session.NewManager(session.Options[int]{Max: &want.most, OnExpire: gone.add})
+		m := inmemory.NewManager(inmemory.Options[int]{Max: &want.most, OnExpire: gone.add})
 		stop := start(t, m)
 		for i := range 20_000 {
 			key := session.Key(fmt.Sprint(rng.IntN(sessions)))
@@ -139,7 +140,7 @@ func compareOrder(t *testing.T, sessions, touches int) {
 func TestTouchKeepsItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gone drops
-		m := session.NewManager(session.Options[int]{TTL: time.Minute, OnExpire: gone.add})
+		m := inmemory.NewManager(inmemory.Options[int]{TTL: time.Minute, OnExpire: gone.add})
 		perform(m, "a b")
 		time.Sleep(30 * time.Second)
 		perform(m, "?b")
@@ -159,7 +160,7 @@ func TestTouchKeepsItsTime(t *testing.T) {
 
 // The Manager's notes of touches do not keep a session that is gone.
 func TestDroppedIsFreed(t *testing.T) {
-	m := session.NewManager(session.Options[int]{})
+	m := inmemory.NewManager(inmemory.Options[int]{})
 	gone := weak.Make(m.GetOrCreate("a"))
 	for range 10 {
 		m.Get("a")
@@ -178,7 +179,7 @@ func TestUnusedIsSmall(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range n {
-		session.NewManager(session.Options[*int]{}).Get("a")
+		inmemory.NewManager(inmemory.Options[*int]{}).Get("a")
 	}
 	runtime.ReadMemStats(&after)
 	if got := (after.TotalAlloc - before.TotalAlloc) / n; got > most {

@@ -1,4 +1,4 @@
-package session_test
+package inmemory_test
 
 import (
 	"testing"
@@ -6,11 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agenthost/session"
+	"agenthost/session/inmemory"
 )
 
 func TestGetOrCreate(t *testing.T) {
 	made := 0
-	m := session.NewManager(session.Options[int]{New: func(session.Key) int { made++; return made }})
+	m := inmemory.NewManager(inmemory.Options[int]{New: func(session.Key) int { made++; return made }})
 	if e, ok := m.Get("a"); ok || e != nil {
 		t.Errorf("Get before anything: got %v, %v, want nil, false", e, ok)
 	}
@@ -25,18 +26,18 @@ func TestGetOrCreate(t *testing.T) {
 }
 
 func TestZeroOptions(t *testing.T) {
-	m := session.NewManager(session.Options[*int]{})
+	m := inmemory.NewManager(inmemory.Options[*int]{})
 	if e := m.GetOrCreate("a"); e.Value != nil {
 		t.Errorf("value without New: got %v, want nil", e.Value)
 	}
 	if !m.Delete("a") {
 		t.Error("Delete: got false, want true")
 	}
-	for i := range session.DefaultMax + 5 {
+	for i := range inmemory.DefaultMax + 5 {
 		m.GetOrCreate(session.Key(rune(i)))
 	}
-	if got := m.Len(); got != session.DefaultMax {
-		t.Errorf("Len: got %d, want %d", got, session.DefaultMax)
+	if got := m.Len(); got != inmemory.DefaultMax {
+		t.Errorf("Len: got %d, want %d", got, inmemory.DefaultMax)
 	}
 }
 
@@ -72,7 +73,7 @@ func TestCap(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var gone drops
-			m := session.NewManager(session.Options[int]{Max: &tt.max, OnExpire: gone.add})
+			m := inmemory.NewManager(inmemory.Options[int]{Max: &tt.max, OnExpire: gone.add})
 			perform(m, tt.do)
 			if diff := cmp.Diff(tt.left, keys(m)); diff != "" {
 				t.Errorf("left (-want +got):\n%s", diff)
@@ -89,7 +90,7 @@ func TestCap(t *testing.T) {
 
 func TestDeleteInFlight(t *testing.T) {
 	var gone drops
-	m := session.NewManager(session.Options[int]{OnExpire: gone.add})
+	m := inmemory.NewManager(inmemory.Options[int]{OnExpire: gone.add})
 	e := m.Acquire("a")
 	first, second := m.Delete("a"), m.Delete("a")
 	if !first || !second {
@@ -115,7 +116,7 @@ func TestDeleteInFlight(t *testing.T) {
 }
 
 func TestInFlight(t *testing.T) {
-	m := session.NewManager(session.Options[int]{})
+	m := inmemory.NewManager(inmemory.Options[int]{})
 	m.GetOrCreate("idle")
 	perform(m, "+a +a +b")
 	if got := m.InFlight(); got != 2 {
@@ -132,7 +133,7 @@ func TestInFlight(t *testing.T) {
 }
 
 func TestReleaseTooOften(t *testing.T) {
-	m := session.NewManager(session.Options[int]{})
+	m := inmemory.NewManager(inmemory.Options[int]{})
 	e := m.Acquire("a")
 	e.Release()
 	func() {
@@ -149,7 +150,7 @@ func TestReleaseTooOften(t *testing.T) {
 }
 
 func TestAllStops(t *testing.T) {
-	m := session.NewManager(session.Options[int]{})
+	m := inmemory.NewManager(inmemory.Options[int]{})
 	perform(m, "a b c")
 	listed := 0
 	for range m.All() {
@@ -162,9 +163,9 @@ func TestAllStops(t *testing.T) {
 }
 
 func TestOnExpireMayCallBack(t *testing.T) {
-	var m *session.Manager[int]
+	var m *inmemory.Manager[int]
 	var told []session.Key
-	m = session.NewManager(session.Options[int]{Max: new(1), OnExpire: func(key session.Key, _ int, _ session.Reason) {
+	m = inmemory.NewManager(inmemory.Options[int]{Max: new(1), OnExpire: func(key session.Key, _ int, _ inmemory.Reason) {
 		told = append(told, key)
 		if _, ok := m.Get(key); ok {
 			t.Errorf("%s is still there in its OnExpire", key)
@@ -180,7 +181,7 @@ func TestOnExpireMayCallBack(t *testing.T) {
 }
 
 func TestHitsDoNotAllocate(t *testing.T) {
-	m := session.NewManager(session.Options[int]{})
+	m := inmemory.NewManager(inmemory.Options[int]{})
 	start(t, m)
 	perform(m, "a b")
 	hits := map[string]func(){

@@ -1,12 +1,16 @@
-package session
+package inmemory
 
-import "time"
+import (
+	"time"
+
+	"agenthost/session"
+)
 
 // An Entry is a session in memory. It stays a valid value after it was
 // dropped, but the Manager no longer knows it then.
 type Entry[V any] struct {
-	Key   Key // never written after New
-	Value V   // what New returned; the holder's to guard
+	Key   session.Key // never written after New
+	Value V           // what New returned; the holder's to guard
 
 	manager *Manager[V]
 

@@ -1,4 +1,4 @@
-package session_test
+package inmemory_test
 
 import (
 	"math/rand/v2"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/session"
+	"agenthost/session/inmemory"
 )
 
 // life is what one entry has been through.
@@ -20,11 +21,11 @@ type life struct{ working, dropped atomic.Int32 }
 func TestConcurrentUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var made, dropped atomic.Int64
-		m := session.NewManager(session.Options[*life]{
+		m := inmemory.NewManager(inmemory.Options[*life]{
 			TTL: time.Second,
 			Max: new(8),
 			New: func(session.Key) *life { made.Add(1); return new(life) },
-			OnExpire: func(key session.Key, l *life, reason session.Reason) {
+			OnExpire: func(key session.Key, l *life, reason inmemory.Reason) {
 				dropped.Add(1)
 				if l.dropped.Add(1) != 1 {
 					t.Errorf("%s is dropped twice", key)
@@ -53,7 +54,7 @@ func TestConcurrentUse(t *testing.T) {
 	})
 }
 
-func useAtRandom(m *session.Manager[*life], times int) {
+func useAtRandom(m *inmemory.Manager[*life], times int) {
 	for range times {
 		key := session.Key(strconv.Itoa(rand.IntN(24)))
 		switch rand.IntN(12) {

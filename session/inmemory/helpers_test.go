@@ -1,4 +1,4 @@
-package session_test
+package inmemory_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"agenthost/session"
+	"agenthost/session/inmemory"
 )
 
 // drops records what OnExpire is told, as "key reason".
@@ -16,7 +17,7 @@ type drops struct {
 	list []string
 }
 
-func (d *drops) add(key session.Key, _ int, reason session.Reason) {
+func (d *drops) add(key session.Key, _ int, reason inmemory.Reason) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.list = append(d.list, string(key)+" "+reason.String())
@@ -33,7 +34,7 @@ func (d *drops) take() []string {
 
 // start runs m until the returned stop is called or the test ends. When stop
 // returns, so has Run.
-func start[V any](tb testing.TB, m *session.Manager[V]) (stop func()) {
+func start[V any](tb testing.TB, m *inmemory.Manager[V]) (stop func()) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -49,7 +50,7 @@ func start[V any](tb testing.TB, m *session.Manager[V]) (stop func()) {
 }
 
 // keys lists the sessions of m, sorted.
-func keys[V any](m *session.Manager[V]) []string {
+func keys[V any](m *inmemory.Manager[V]) []string {
 	var list []string
 	for e := range m.All() {
 		list = append(list, string(e.Key))
@@ -60,7 +61,7 @@ func keys[V any](m *session.Manager[V]) []string {
 
 // perform does the calls of a script in order: x is GetOrCreate, ?x Get,
 // +x Acquire, -x Release, !x Delete.
-func perform(m *session.Manager[int], script string) {
+func perform(m *inmemory.Manager[int], script string) {
 	for call := range strings.FieldsSeq(script) {
 		key := session.Key(call[1:])
 		switch call[0] {

@@ -1,4 +1,4 @@
-package session
+package inmemory
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"agenthost/session"
 
 	"github.com/puzpuzpuz/xsync/v3"
 )
@@ -23,10 +25,10 @@ type Options[V any] struct {
 
 	// New makes the value of a new entry; nil: the zero V. It runs under the
 	// manager's lock: no I/O, no call back to the manager.
-	New func(Key) V
+	New func(session.Key) V
 	// OnExpire is called once for each dropped session; nil: no call. It may
 	// call the manager, and must not wait for its Run to return.
-	OnExpire func(Key, V, Reason)
+	OnExpire func(session.Key, V, Reason)
 }
 
 // A Manager holds one agent's sessions in memory. All of it is safe for
@@ -43,14 +45,14 @@ type Options[V any] struct {
 // A touch reads no clock either: while Run goes it is stamped with the time of
 // the coming sweep, which is the first that could act on it.
 type Manager[V any] struct {
-	newValue func(Key) V
-	onExpire func(Key, V, Reason)
+	newValue func(session.Key) V
+	onExpire func(session.Key, V, Reason)
 	born     time.Time
 	dropped  atomic.Uint64 // entries so far; written with mu held
 
 	// entries is written with mu held, and made for the first of them: most
 	// agents of a large fleet have none.
-	entries atomic.Pointer[xsync.MapOf[Key, *Entry[V]]]
+	entries atomic.Pointer[xsync.MapOf[session.Key, *Entry[V]]]
 	calls   sync.WaitGroup // drops whose OnExpire has not returned; grows with mu held, until closed
 
 	mu     sync.Mutex
@@ -73,10 +75,10 @@ func NewManager[V any](opt Options[V]) *Manager[V] {
 	}
 	m.Limit(opt.TTL, opt.Max)
 	if m.newValue == nil {
-		m.newValue = func(Key) (zero V) { return zero }
+		m.newValue = func(session.Key) (zero V) { return zero }
 	}
 	if m.onExpire == nil {
-		m.onExpire = func(Key, V, Reason) {}
+		m.onExpire = func(session.Key, V, Reason) {}
 	}
 	return m
 }
@@ -94,7 +96,7 @@ func (m *Manager[V]) Limit(ttl time.Duration, most *int) {
 
 // Acquire is GetOrCreate that also begins a piece of work: until its Release
 // the session is neither expired nor evicted.
-func (m *Manager[V]) Acquire(key Key) *Entry[V] { return m.access(key, true, 1) }
+func (m *Manager[V]) Acquire(key session.Key) *Entry[V] { return m.access(key, true, 1) }
 
 // GetOrCreate returns the session of key and touches it. When it is new and the
 // Manager is full, the session idle longest is dropped first; if all are in
@@ -103,17 +105,17 @@ func (m *Manager[V]) Acquire(key Key) *Entry[V] { return m.access(key, true, 1) 
 // After Run has ended a Manager keeps nothing: a new entry lives while there is
 // work in flight, and its last Release (or GetOrCreate itself, where there is
 // none) drops it with the reason Shutdown.
-func (m *Manager[V]) GetOrCreate(key Key) *Entry[V] { return m.access(key, true, 0) }
+func (m *Manager[V]) GetOrCreate(key session.Key) *Entry[V] { return m.access(key, true, 0) }
 
 // Get returns the session of key and touches it, if it is in memory.
-func (m *Manager[V]) Get(key Key) (*Entry[V], bool) {
+func (m *Manager[V]) Get(key session.Key) (*Entry[V], bool) {
 	e := m.access(key, false, 0)
 	return e, e != nil
 }
 
 // Delete drops the session of key, and reports whether there was one. One in
 // flight stays, the same for all who ask for it, until its last Release.
-func (m *Manager[V]) Delete(key Key) bool {
+func (m *Manager[V]) Delete(key session.Key) bool {
 	var gone queue[V]
 	m.lock()
 	e := m.find(key)
@@ -148,13 +150,13 @@ func (m *Manager[V]) InFlight() int {
 func (m *Manager[V]) All() iter.Seq[*Entry[V]] {
 	return func(yield func(*Entry[V]) bool) {
 		if entries := m.entries.Load(); entries != nil {
-			entries.Range(func(_ Key, e *Entry[V]) bool { return yield(e) })
+			entries.Range(func(_ session.Key, e *Entry[V]) bool { return yield(e) })
 		}
 	}
 }
 
 // find returns the entry of key, nil when there is none.
-func (m *Manager[V]) find(key Key) *Entry[V] {
+func (m *Manager[V]) find(key session.Key) *Entry[V] {
 	entries := m.entries.Load()
 	if entries == nil {
 		return nil
@@ -165,7 +167,7 @@ func (m *Manager[V]) find(key Key) *Entry[V] {
 
 // access finds or makes the entry of key, begins work pieces of work on it and
 // touches it. It returns nil when there is none and none is to be made.
-func (m *Manager[V]) access(key Key, create bool, work int32) *Entry[V] {
+func (m *Manager[V]) access(key session.Key, create bool, work int32) *Entry[V] {
 	dropped := m.dropped.Load()
 	e := m.find(key) // the costly part, before the lock
 	if e != nil && work == 0 && m.touch(e, dropped) {
@@ -191,14 +193,14 @@ func (m *Manager[V]) access(key Key, create bool, work int32) *Entry[V] {
 }
 
 // insert makes room and a new entry, idle so far.
-func (m *Manager[V]) insert(key Key, gone *queue[V]) *Entry[V] {
+func (m *Manager[V]) insert(key session.Key, gone *queue[V]) *Entry[V] {
 	for m.max > 0 && m.count >= m.max && m.idle.size > 0 {
 		m.dropOldest(Cap, gone)
 	}
 	e := &Entry[V]{Key: key, Value: m.newValue(key), manager: m}
 	entries := m.entries.Load()
 	if entries == nil {
-		entries = xsync.NewMapOf[Key, *Entry[V]]()
+		entries = xsync.NewMapOf[session.Key, *Entry[V]]()
 		m.entries.Store(entries)
 	}
 	entries.Store(key, e)

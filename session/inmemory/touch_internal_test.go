@@ -1,6 +1,10 @@
-package session
+package inmemory
 
-import "testing"
+import (
+	"testing"
+
+	"agenthost/session"
+)
 
 // An entry can be dropped between finding it and getting the lock.
 func TestTouchOfDropped(t *testing.T) {
@@ -19,11 +23,11 @@ func TestTouchOfDropped(t *testing.T) {
 // However many touches there are, few are kept.
 func TestRecentIsBounded(t *testing.T) {
 	m := NewManager(Options[int]{})
-	for _, key := range []Key{"a", "b", "c"} {
+	for _, key := range []session.Key{"a", "b", "c"} {
 		m.GetOrCreate(key)
 	}
 	for i := range 10 * maxRecent {
-		m.Get([]Key{"a", "b"}[i%2])
+		m.Get([]session.Key{"a", "b"}[i%2])
 		if len(m.recent) >= maxRecent || cap(m.recent) > 2*maxRecent {
 			t.Fatalf("after %d touches: %d kept, room for %d", i+1, len(m.recent), cap(m.recent))
 		}

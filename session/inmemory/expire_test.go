@@ -1,4 +1,4 @@
-package session_test
+package inmemory_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agenthost/session"
+	"agenthost/session/inmemory"
 )
 
 // Each step sleeps, then does calls (see perform), and says what has been
@@ -35,7 +36,7 @@ func TestTTL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var gone drops
-				mgr := session.NewManager(session.Options[int]{OnExpire: gone.add})
+				mgr := inmemory.NewManager(inmemory.Options[int]{OnExpire: gone.add})
 				start(t, mgr)
 				synctest.Wait()
 				for i, step := range steps {
@@ -54,7 +55,7 @@ func TestTTL(t *testing.T) {
 func TestTTLCountsTimeBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gone drops
-		m := session.NewManager(session.Options[int]{TTL: time.Minute, OnExpire: gone.add})
+		m := inmemory.NewManager(inmemory.Options[int]{TTL: time.Minute, OnExpire: gone.add})
 		perform(m, "a b")
 		time.Sleep(40 * time.Second)
 		perform(m, "b c")
@@ -79,12 +80,12 @@ func TestTTLCountsTimeBeforeRun(t *testing.T) {
 func TestSweepOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gone drops
-		m := session.NewManager(session.Options[int]{OnExpire: gone.add})
+		m := inmemory.NewManager(inmemory.Options[int]{OnExpire: gone.add})
 		start(t, m)
 		for i := range 2500 {
 			m.GetOrCreate(session.Key(rune(i)))
 		}
-		time.Sleep(session.DefaultTTL + 2*time.Second)
+		time.Sleep(inmemory.DefaultTTL + 2*time.Second)
 		synctest.Wait()
 		if got := len(gone.take()); got != 2500 || m.Len() != 0 {
 			t.Errorf("got %d dropped and %d left, want 2500 and 0", got, m.Len())
@@ -97,7 +98,7 @@ func TestSlowOnExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gone drops
 		hang := make(chan struct{})
-		m := session.NewManager(session.Options[int]{OnExpire: func(key session.Key, v int, reason session.Reason) {
+		m := inmemory.NewManager(inmemory.Options[int]{OnExpire: func(key session.Key, v int, reason inmemory.Reason) {
 			if key == "slow" {
 				<-hang
 			}
@@ -123,7 +124,7 @@ func TestSlowOnExpire(t *testing.T) {
 func TestRunWaitsForCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := false
-		m := session.NewManager(session.Options[int]{OnExpire: func(session.Key, int, session.Reason) {
+		m := inmemory.NewManager(inmemory.Options[int]{OnExpire: func(session.Key, int, inmemory.Reason) {
 			time.Sleep(time.Minute)
 			told = true
 		}})
@@ -157,7 +158,7 @@ func TestShutdown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var gone drops
-				m := session.NewManager(session.Options[int]{OnExpire: gone.add})
+				m := inmemory.NewManager(inmemory.Options[int]{OnExpire: gone.add})
 				stop := start(t, m)
 				perform(m, tt.before)
 				stop()
@@ -182,7 +183,7 @@ func TestShutdown(t *testing.T) {
 func TestReleaseAfterShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gone drops
-		m := session.NewManager(session.Options[int]{OnExpire: gone.add})
+		m := inmemory.NewManager(inmemory.Options[int]{OnExpire: gone.add})
 		stop := start(t, m)
 		old := m.Acquire("a")
 		stop()
@@ -204,7 +205,7 @@ func TestReleaseAfterShutdown(t *testing.T) {
 
 func TestRunOfEndedContext(t *testing.T) {
 	var gone drops
-	m := session.NewManager(session.Options[int]{OnExpire: gone.add})
+	m := inmemory.NewManager(inmemory.Options[int]{OnExpire: gone.add})
 	m.GetOrCreate("a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -217,8 +218,8 @@ func TestRunOfEndedContext(t *testing.T) {
 }
 
 func TestReasonString(t *testing.T) {
-	for reason, want := range map[session.Reason]string{
-		session.TTL: "ttl", session.Cap: "cap", session.Deleted: "deleted", session.Shutdown: "shutdown", 9: "Reason(9)",
+	for reason, want := range map[inmemory.Reason]string{
+		inmemory.TTL: "ttl", inmemory.Cap: "cap", inmemory.Deleted: "deleted", inmemory.Shutdown: "shutdown", 9: "Reason(9)",
 	} {
 		if got := reason.String(); got != want {
 			t.Errorf("got %s, want %s", got, want)

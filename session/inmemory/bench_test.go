@@ -1,4 +1,4 @@
-package session_test
+package inmemory_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agenthost/session"
+	"agenthost/session/inmemory"
 )
 
 func benchKeys(n int) []session.Key {
@@ -20,8 +21,8 @@ func benchKeys(n int) []session.Key {
 
 // filled is a manager with no bound that holds a session for each key, made in
 // another order than the keys are in.
-func filled(b *testing.B, keys []session.Key) *session.Manager[*int] {
-	m := session.NewManager(session.Options[*int]{Max: new(0)})
+func filled(b *testing.B, keys []session.Key) *inmemory.Manager[*int] {
+	m := inmemory.NewManager(inmemory.Options[*int]{Max: new(0)})
 	start(b, m)
 	for _, i := range rand.Perm(len(keys)) {
 		m.GetOrCreate(keys[i])
@@ -54,7 +55,7 @@ func BenchmarkManager(b *testing.B) {
 			})
 		})
 		b.Run(fmt.Sprintf("EvictInsert/%d", n), func(b *testing.B) {
-			full := session.NewManager(session.Options[*int]{Max: new(n / 2)})
+			full := inmemory.NewManager(inmemory.Options[*int]{Max: new(n / 2)})
 			start(b, full)
 			for _, key := range keys {
 				full.GetOrCreate(key)
@@ -87,13 +88,5 @@ func memoryReads(b *testing.B, n int) {
 	}
 	for at := lines[0]; b.Loop(); {
 		at = at.next.next.next
-	}
-}
-
-func BenchmarkSID(b *testing.B) {
-	key := session.DM("telegram", "sales", "123456789")
-	b.ReportAllocs()
-	for b.Loop() {
-		session.SID("ana", key)
 	}
 }

@@ -1,4 +1,4 @@
-package session_test
+package inmemory_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"agenthost/session"
+	"agenthost/session/inmemory"
 )
 
 func TestShed(t *testing.T) {
@@ -25,7 +25,7 @@ func TestShed(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var gone drops
-			m := session.NewManager(session.Options[int]{OnExpire: gone.add})
+			m := inmemory.NewManager(inmemory.Options[int]{OnExpire: gone.add})
 			perform(m, tt.do)
 			m.Shed(tt.n, 0)
 			if diff := cmp.Diff(tt.gone, gone.take()); diff != "" {
@@ -42,7 +42,7 @@ func TestShed(t *testing.T) {
 // than it takes.
 func TestShedOnlyWhatIsIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := session.NewManager(session.Options[int]{})
+		m := inmemory.NewManager(inmemory.Options[int]{})
 		perform(m, "a b c")
 		time.Sleep(time.Minute)
 		perform(m, "?a")
