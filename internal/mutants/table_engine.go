@@ -251,13 +251,13 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "edit-that-comes-twice", breaks: "an edit has one place in its run",
-		file: "agents/internal/conversation/changes.go", pkg: "./agents/engine", tests: []string{"TestEditThatComesTwice"},
+		file: "agents/internal/mailbox/changes.go", pkg: "./agents/engine", tests: []string{"TestEditThatComesTwice"},
 		old: `!edit.ChangesOf(it) || slices.ContainsFunc(edits, same) {`,
 		new: `!edit.ChangesOf(it) || false && slices.ContainsFunc(edits, same) {`,
 	},
 	{
 		name: "withdrawn-once-comes-again", breaks: "what was withdrawn is not answered, though it comes twice",
-		file: "agents/internal/conversation/changes.go", pkg: "./agents/engine", tests: []string{"TestWithdrawnMessageThatComesTwice"},
+		file: "agents/internal/mailbox/changes.go", pkg: "./agents/engine", tests: []string{"TestWithdrawnMessageThatComesTwice"},
 		old: `if copied != target && change.ChangesOf(copied) {`,
 		new: `if copied != target && change.ChangesOf(copied) && false {`,
 	},

@@ -55,10 +55,10 @@ var simulationMutants = []mutant{
 	},
 	{
 		name: "simulated-withdrawn-is-answered", breaks: "what was withdrawn is not answered",
-		file: "agents/internal/conversation/changes.go",
-		old: `		ending := append(c.ChangedIn(target), target)
+		file: "agents/internal/mailbox/changes.go",
+		old: `		ending := append(m.ChangedIn(target), target)
 `,
-		new: `		ending := c.ChangedIn(target)
+		new: `		ending := m.ChangedIn(target)
 `,
 	},
 	{

@@ -75,7 +75,7 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 		}
 		if it.Changes() && (!seen || it.Place == message.Logged && seq == 0) {
 			if c.hasTarget(it) {
-				c.behindTarget(it)
+				c.BehindTarget(it)
 			} else {
 				c.refuseMissed(it)
 			}

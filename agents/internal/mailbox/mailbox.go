@@ -2,7 +2,6 @@
 package mailbox
 
 import (
-	"cmp"
 	"slices"
 	"sync/atomic"
 
@@ -121,32 +120,6 @@ func (m *Mailbox) LastTurn(it *message.Item) int {
 		at--
 	}
 	return at
-}
-
-// ChangedIn are those of the queue that change it, in the order they came. A run that broke off
-// may have left them in another.
-func (m *Mailbox) ChangedIn(it *message.Item) (list []*message.Item) {
-	for _, other := range m.Queue {
-		if other.ChangesOf(it) {
-			list = append(list, other)
-		}
-	}
-	slices.SortStableFunc(list, Older)
-	return list
-}
-
-// Older compares two messages of one stream by when they came.
-func Older(a, b *message.Item) int { return cmp.Compare(a.Input.Seq, b.Input.Seq) }
-
-// HasChanges reports whether the queue has any input that changes another.
-func (m *Mailbox) HasChanges() bool { return m.changing > 0 }
-
-// UnsettledChange reports whether a change of one of the first n of the queue is on its
-// way to the log.
-func (m *Mailbox) UnsettledChange(n int) bool {
-	return slices.ContainsFunc(m.Queue, func(change *message.Item) bool {
-		return change.Place == message.Spilling && change.Changes() && slices.ContainsFunc(m.Queue[:n], change.ChangesOf)
-	})
 }
 
 // Merge queues what the log holds as accepted, each at its turn among what was delivered
