@@ -2,9 +2,11 @@ package conversation
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"agenthost/agents/internal/message"
+	"agenthost/bus"
 )
 
 // awaitsFormer reports whether the host that served the lane before is still at work in
@@ -52,4 +54,61 @@ func (c *Conversation) Unblock() {
 	c.blocked = false
 	c.wake(0)
 	c.mu.Unlock()
+}
+
+// due reports whether nothing that came before it can still come. If something
+// can, then is called once that has come; nil asks only. Called with the lock
+// held.
+func (c *Conversation) due(it *message.Item, then func()) bool {
+	if c.paused(it, then) {
+		return false
+	}
+	if wait := time.Until(it.NotBefore); wait > 0 {
+		if then != nil {
+			time.AfterFunc(wait, then)
+		}
+		return false
+	}
+	if !it.Inherited || !it.OnlyLogged() || it.Origin.Guest() || c.lane == nil {
+		return true
+	}
+	if c.lane.Passed(it.Input.Seq, then) && then != nil {
+		c.disinherit()
+	}
+	return false
+}
+
+// paused reports whether an operator has paused what would begin with it. If so, then
+// is called when that may have changed; nil asks only. What is under way may be answered
+// and stopped.
+func (c *Conversation) paused(it *message.Item, then func()) bool {
+	if c.alone(it) {
+		return false
+	}
+	channel := ""
+	if it.Origin.Inbound != nil {
+		channel = strings.TrimPrefix(it.Origin.Subject, bus.InboundPrefix)
+	}
+	return c.Agent.Parts.Pauses.Holds(c.Agent.ID, channel, c, then)
+}
+
+// disinherit has what the log has brought begin, as far as the lane has passed it, once all
+// that the lane has handed out by now has left the agent's inbox: then nothing older can
+// come. Called with the lock held.
+func (c *Conversation) disinherit() {
+	var passed []*message.Item
+	upTo := uint64(0)
+	for _, it := range c.Queue {
+		if it.Inherited && c.lane.Passed(it.Input.Seq, nil) {
+			passed, upTo = append(passed, it), max(upTo, it.Input.Seq)
+		}
+	}
+	c.shared.AfterInbox(c.Key, upTo, func() {
+		c.mu.Lock()
+		for _, it := range passed {
+			it.Inherited = false
+		}
+		c.mu.Unlock()
+		c.Unblock()
+	})
 }
