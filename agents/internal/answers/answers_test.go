@@ -254,6 +254,26 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
+// What names a question is told why it does not answer it.
+func TestNoneOf(t *testing.T) {
+	t.Parallel()
+	book := reader().Texts()
+	for name, tt := range map[string]struct {
+		call run.Call
+		in   *message.Item
+		want string
+	}{
+		"nothing waits":  {question, naming(said("yes"), "ana.x.y"), book.Say("no_open_question")},
+		"a task":         {task, naming(said("done"), idOf(task)), book.Say("no_open_question")},
+		"too late":       {until(question), stored(naming(said("blue"), idOf(question)), time.Second), book.Say("question_expired", "question", question.Prompt)},
+		"no such option": {numbers, naming(said("9"), idOf(numbers)), book.Say("not_an_option", "options", "0, 1, 2")},
+	} {
+		if why := reader().NoneOf(tt.in, waiting(tt.call)); why.Message != tt.want {
+			t.Errorf("%s: it is told %q, want %q", name, why.Message, tt.want)
+		}
+	}
+}
+
 // What is passed on counts by when it was said, where a host says so.
 func TestRoutedAnswerInTime(t *testing.T) {
 	t.Parallel()

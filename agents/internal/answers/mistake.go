@@ -27,6 +27,18 @@ func (c Reader) NoAnswer(it *message.Item, asked string, options []string) *run.
 	return c.Mistake(it, "not_an_answer")
 }
 
+// NoneOf says why an input is no answer to what it names, while r waits.
+func (c Reader) NoneOf(it *message.Item, r *run.Run) *run.Error {
+	call, waits := c.WaitingCall(r, it.Origin.Inbound.Answers)
+	switch {
+	case !waits || call.Asked == run.ForDelegate:
+		return c.Mistake(it, "no_open_question")
+	case TooLate(call, it):
+		return c.ExpiredCall(it, call)
+	}
+	return c.NoAnswer(it, call.Asked, call.Options)
+}
+
 // ExpiredCall is Expired for a call of a run of this conversation.
 func (c Reader) ExpiredCall(it *message.Item, call run.Call) *run.Error {
 	return c.Expired(it, agents.Waiting{Tool: call.Name, Kind: call.Asked, Prompt: call.Prompt})

@@ -148,7 +148,7 @@ func (c *Conversation) keepWaiting(journal *session.Log, reads int, left *run.Ru
 	case it.Origin.Inbound != nil && c.passOn(journal, it):
 		c.unqueue(it)
 	case it.Origin.Inbound != nil && it.Origin.Inbound.Answers != "":
-		c.refuse(journal, it, c.noAnswer(left, it))
+		c.refuse(journal, it, c.reader().NoneOf(it, left))
 	case c.reader().ForAnother(it, left): // which hears it too
 		c.unqueue(it)
 		it.Delivery.Done()
@@ -158,18 +158,6 @@ func (c *Conversation) keepWaiting(journal *session.Log, reads int, left *run.Ru
 		return c.waitBehind(journal, reads, left, it)
 	}
 	return nil
-}
-
-// noAnswer says why an input is no answer to what it names.
-func (c *Conversation) noAnswer(left *run.Run, it *message.Item) *run.Error {
-	call, waits := c.reader().WaitingCall(left, it.Origin.Inbound.Answers)
-	switch {
-	case !waits || call.Asked == run.ForDelegate:
-		return c.reader().Mistake(it, "no_open_question")
-	case answers.TooLate(call, it):
-		return c.reader().ExpiredCall(it, call)
-	}
-	return c.reader().NoAnswer(it, call.Asked, call.Options)
 }
 
 // remindEvery is how often what comes after a deadline has it set again, at most.
