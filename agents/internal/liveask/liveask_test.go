@@ -45,9 +45,14 @@ func newChat(t *testing.T, registry *hooks.Registry, timeout time.Duration) *cha
 	}
 	p := parts.New(parts.Options{JS: b.JS, Publisher: publisher, Hooks: registry, MaxPayload: 1 << 20})
 	t.Cleanup(p.Asks.Wait)
-	over, end := context.WithCancel(context.Background()) // it does not wait for what is asked elsewhere
-	end()
-	a := &inflight.Agent{ID: "ana", Parts: p, Work: over}
+	work, end := context.WithCancel(context.Background())
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		p.Asks.Open.Follow(work, b.JS, zerolog.Nop())
+	}()
+	t.Cleanup(func() { end(); <-followed })
+	a := &inflight.Agent{ID: "ana", Parts: p, Work: work}
 	cfg := agents.Config{ID: "ana", Limits: agents.Limits{ApprovalTimeout: timeout}}
 	a.Profile.Store(profile.New(cfg, profile.Kit{Chain: new(llm.Chain), Box: new(profile.Toolbox)}, new(profile.Peers)))
 	s := inflight.Session{Agent: a, Key: "web/dm/ann"}
