@@ -27,7 +27,7 @@ func ParseCron(line string) (cron.Schedule, error) {
 	if err != nil {
 		return nil, errors.New(wrongFields(line) + want)
 	}
-	if schedule.Next(time.Now()).IsZero() {
+	if schedule.Next(time.Now().UTC()).IsZero() {
 		return nil, errors.New("a day that never comes; " + want)
 	}
 	return schedule, nil
@@ -88,21 +88,48 @@ func daysToSunday(from, step string) string {
 	return strings.Join(days, ",")
 }
 
-// nextLine is the first firing of a cron line after t. An hour that the clocks
-// repeat counts once, unless the line means every hour.
+// nextLine is the first firing of a cron line after t, in the zone of t. An hour that the
+// clocks repeat counts once, unless the line means every hour.
+//
+// The line is matched from one change of the clocks to the next, as if they never changed.
+// The library takes each change for one of a whole hour, and leaves out days where it is not.
 func nextLine(line cron.Schedule, t time.Time) time.Time {
-	next := line.Next(t)
-	if fields, ok := line.(*cron.SpecSchedule); ok && fields.Hour&everyHour != 0 {
-		return next
+	fields, ok := line.(*cron.SpecSchedule)
+	repeats := ok && fields.Hour&everyHour != 0
+	for here := t; ; { // here is a time between the same changes
+		_, end := here.ZoneBounds()
+		_, offset := here.Zone()
+		next := nextUnchanged(line, t, offset)
+		switch {
+		case next.IsZero():
+			return next
+		case !end.IsZero() && !next.Before(end):
+			here, t = end, end.Add(-time.Second)
+		case repeats || !repeated(next):
+			return next
+		default:
+			t = next
+		}
 	}
-	for repeated(next) {
-		next = line.Next(next)
-	}
-	return next
 }
 
-// repeated reports whether the clocks showed the time of t an hour before.
+// nextUnchanged is the first firing after t by clocks that are always offset seconds ahead of UTC.
+func nextUnchanged(line cron.Schedule, t time.Time, offset int) time.Time {
+	ahead := time.Duration(offset) * time.Second
+	next := line.Next(t.UTC().Add(ahead))
+	if next.IsZero() {
+		return next
+	}
+	return next.Add(-ahead).In(t.Location())
+}
+
+// repeated reports whether the clocks showed the time of t before, and were then set back.
 func repeated(t time.Time) bool {
-	before := t.Add(-time.Hour)
-	return !t.IsZero() && before.Hour() == t.Hour() && before.Day() == t.Day()
+	start, _ := t.ZoneBounds()
+	if start.IsZero() {
+		return false
+	}
+	_, before := start.Add(-1).Zone()
+	_, offset := t.Zone()
+	return t.Sub(start) < time.Duration(before-offset)*time.Second
 }

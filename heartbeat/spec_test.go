@@ -75,6 +75,38 @@ func TestSpecs(t *testing.T) {
 			"2026-10-25T00:00:00Z",
 			[]string{"2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00", "2026-10-25T03:30:00+01:00"},
 		},
+		// On Lord Howe they change by half an hour.
+		"a day on which the clocks go on by half an hour": {
+			heartbeat.Spec{Cron: "0 8 * * *", Timezone: "Australia/Lord_Howe"},
+			"2026-10-02T22:00:00Z",
+			[]string{"2026-10-04T08:00:00+11:00", "2026-10-05T08:00:00+11:00"},
+		},
+		"a day on which they go back by half an hour": {
+			heartbeat.Spec{Cron: "45 1 * * *", Timezone: "Australia/Lord_Howe"},
+			"2026-04-04T00:00:00Z",
+			[]string{"2026-04-05T01:45:00+11:00", "2026-04-06T01:45:00+10:30"},
+		},
+		"the hour after that": {
+			heartbeat.Spec{Cron: "0 2,8 * * *", Timezone: "Australia/Lord_Howe"},
+			"2026-04-04T00:00:00Z",
+			[]string{"2026-04-05T02:00:00+10:30", "2026-04-05T08:00:00+10:30", "2026-04-06T02:00:00+10:30"},
+		},
+		// At Troll they go back by two hours, from 3 to 1.
+		"two hours that are there twice": {
+			heartbeat.Spec{Cron: "30 1,2 * * *", Timezone: "Antarctica/Troll"},
+			"2026-10-24T12:00:00Z",
+			[]string{"2026-10-25T01:30:00+02:00", "2026-10-25T02:30:00+02:00", "2026-10-26T01:30:00Z"},
+		},
+		"no midnight": {
+			heartbeat.Spec{Cron: "0 0,1 * * *", Timezone: "Africa/Cairo"},
+			"2026-04-23T12:00:00Z",
+			[]string{"2026-04-24T01:00:00+03:00", "2026-04-25T00:00:00+03:00"},
+		},
+		"a leap day": {
+			heartbeat.Spec{Cron: "0 12 29 2 *", Timezone: zone},
+			"2026-11-20T12:00:00Z",
+			[]string{"2028-02-29T12:00:00+01:00", "2032-02-29T12:00:00+01:00"},
+		},
 		"every": {
 			heartbeat.Spec{Every: 90 * time.Minute},
 			"2026-11-20T12:00:01Z",
