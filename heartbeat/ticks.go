@@ -41,12 +41,11 @@ type Beats struct {
 
 	mu     sync.Mutex
 	counts map[string]Count
-	homes  map[string]string // the stream of a watched subject
 }
 
 // NewBeats makes the Beats of agents with a heartbeat.
 func NewBeats(js jetstream.JetStream, targets []Target, log zerolog.Logger) *Beats {
-	b := &Beats{js: js, reader: records.NewReader(js), log: log, agents: map[string]Config{}, counts: map[string]Count{}, homes: map[string]string{}}
+	b := &Beats{js: js, reader: records.NewReader(js), log: log, agents: map[string]Config{}, counts: map[string]Count{}}
 	for _, p := range targets {
 		b.agents[p.Agent] = p.Config
 	}
@@ -100,10 +99,11 @@ func (b *Beats) note(ctx context.Context, agent string, rec *pulseRecord, due ti
 		if err != nil {
 			return false, err
 		}
-		if rec.Seen != nil && !moved(rec.Seen, seen) {
+		before := rec.Seen
+		rec.Seen = seen
+		if before != nil && !moved(before, seen) {
 			return false, nil
 		}
-		rec.Seen = seen
 	}
 	rec.Ran = due
 	rec.Calls++

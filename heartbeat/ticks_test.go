@@ -6,6 +6,8 @@ import (
 
 	"agenthost/bus"
 	"agenthost/heartbeat"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -91,4 +93,42 @@ func TestDecideWhereTheCountIsDeleted(t *testing.T) {
 	if first, run := decide(t, b, 2, false, false); !first || !run {
 		t.Errorf("got first %v, run %v", first, run)
 	}
+}
+
+// What a heartbeat watches is seen also when it is kept by another stream than before, or by
+// one that is made again.
+func TestWatchOfAStreamThatIsReplaced(t *testing.T) {
+	w := newWorld(t)
+	b := w.beats(heartbeat.Config{Prompt: "look", Watch: []string{"orders.new"}})
+	keep := func(name string) {
+		t.Helper()
+		if _, err := w.JS.CreateStream(t.Context(), jetstream.StreamConfig{Name: name, Subjects: []string{"orders.>"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove := func(name string) {
+		t.Helper()
+		if err := w.JS.DeleteStream(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	tick := func(what string, want bool) {
+		t.Helper()
+		n++
+		if _, run := decide(t, b, n, false, false); run != want {
+			t.Errorf("%s: run is %v", what, run)
+		}
+	}
+	keep("ORDERS")
+	w.stored("orders.new", "one")
+	tick("the first", true)
+	tick("nothing came", false)
+	remove("ORDERS")
+	tick("no stream keeps it", false)
+	keep("SHOP")
+	tick("nothing came to the other stream", false)
+	w.stored("orders.new", "two")
+	tick("something came to the other stream", true)
+	tick("nothing came after that", false)
 }

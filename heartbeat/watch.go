@@ -34,23 +34,15 @@ func (b *Beats) look(ctx context.Context, subjects []string) (map[string]uint64,
 	return seen, nil
 }
 
+// lastOf asks for the stream each time: it may have been deleted, and another keep the subject.
 func (b *Beats) lastOf(ctx context.Context, subject string) (uint64, error) {
-	b.mu.Lock()
-	home := b.homes[subject]
-	b.mu.Unlock()
-	if home == "" {
-		var err error
-		home, err = b.js.StreamNameBySubject(ctx, subject)
-		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			b.log.Warn().Str("subject", subject).Msg("a heartbeat watches a subject that no stream keeps; nothing can be seen there")
-			return 0, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-		b.mu.Lock()
-		b.homes[subject] = home
-		b.mu.Unlock()
+	home, err := b.js.StreamNameBySubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		b.log.Warn().Str("subject", subject).Msg("a heartbeat watches a subject that no stream keeps; nothing can be seen there")
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
 	}
 	rec, err := b.reader.Last(ctx, home, subject)
 	if errors.Is(err, records.ErrNotFound) {
