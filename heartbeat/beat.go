@@ -3,6 +3,7 @@ package heartbeat
 import (
 	"context"
 	"hash/fnv"
+	"sync/atomic"
 	"time"
 
 	"agenthost/bus"
@@ -75,11 +76,12 @@ type beating struct {
 	Target
 	interval, phase time.Duration
 	seq             uint64
+	waits           atomic.Bool // a tick is not stored yet
 }
 
 // Run beats until ctx ends. A beat that NATS cannot take just then is left out:
 // it would be a lie when it came later. A tick is published for as long as it
-// takes.
+// takes, and those of the same agent are left out until it is stored.
 func (p *Pulse) Run(ctx context.Context) error {
 	if len(p.Targets) == 0 {
 		<-ctx.Done()
@@ -159,7 +161,11 @@ func (p *Pulse) tick(b *beating, due time.Time) {
 		return
 	}
 	msg.Header.Set(nats.MsgIdHdr, id)
+	if b.waits.Swap(true) {
+		return
+	}
 	p.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
+		b.waits.Store(false)
 		if err != nil {
 			p.Log.Debug().Err(err).Str("agent", b.Agent).Msg("publish a tick")
 		}

@@ -109,3 +109,39 @@ func TestBeatsAreSpread(t *testing.T) {
 		}
 	})
 }
+
+// What NATS cannot store does not pile up: of the ticks of an hour one waits, and they go on
+// when NATS is back.
+func TestTicksWhileNATSStoresNothing(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(w.pulse("h1", heartbeat.Config{Interval: time.Second, Prompt: "look"}, "ana").Run)
+		time.Sleep(10 * time.Second)
+		config := w.stream(bus.SchedulesStream).CachedInfo().Config
+		if err := w.JS.DeleteStream(t.Context(), bus.SchedulesStream); err != nil {
+			t.Fatal(err)
+		}
+		away := time.Now()
+		time.Sleep(time.Hour)
+		back := time.Now()
+		if _, err := w.JS.CreateStream(t.Context(), config); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		meanwhile, since := 0, 0
+		for _, r := range w.routes("ana") {
+			switch {
+			case r.Due.After(back):
+				since++
+			case r.Due.After(away):
+				meanwhile++
+			}
+		}
+		if meanwhile > 1 {
+			t.Errorf("%d ticks of the hour in which NATS stored nothing", meanwhile)
+		}
+		if since < 5 {
+			t.Errorf("%d ticks in the ten seconds after it", since)
+		}
+	})
+}
