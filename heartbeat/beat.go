@@ -3,6 +3,7 @@ package heartbeat
 import (
 	"context"
 	"hash/fnv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"agenthost/bus/publishing"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
 
@@ -56,14 +58,18 @@ type Target struct {
 // A Pulse beats for the agents of one host: one goroutine and one timer,
 // however many there are.
 type Pulse struct {
-	Host      string
-	NC        *nats.Conn
+	Host string
+	NC   *nats.Conn
+	// JS is asked for the time of NATS; nil: beats go by the clock of the host.
+	JS        jetstream.JetStream
 	Publisher *publishing.Publisher
 	Targets   []Target
 	// Always publishes ticks for agents without a prompt as well, for a handler
 	// that needs them.
 	Always bool
 	Log    zerolog.Logger
+
+	clock clock
 }
 
 // lives is how many intervals a beat is kept.
@@ -87,29 +93,44 @@ func (p *Pulse) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	if p.JS != nil {
+		p.clock.js = p.JS
+		reading.Go(func() { p.clock.follow(ctx) })
+	}
 	began, wheel := time.Now(), newWheel[*beating]()
+	now := p.clock.soon()
 	for _, target := range p.Targets {
 		b := &beating{Target: target, interval: target.Config.interval()}
 		b.phase = phaseOf(target.Agent, b.interval)
-		wheel.add(gridAfter(began, b.interval, b.phase), b)
+		wheel.add(now, b.after(now), b)
 	}
 	defer wheel.timer.Stop()
+	set := time.NewTicker(clockFor)
+	defer set.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-wheel.timer.C:
+		case <-set.C: // the clock may have been set back
+			now := p.clock.soon()
+			wheel.bring(now, func(b *beating) time.Time { return b.after(now) })
 		}
-		now := time.Now()
+		now := p.clock.soon()
 		for s, ok := wheel.pop(now); ok; s, ok = wheel.pop(now) {
 			p.beat(s.what, began)
 			p.tick(s.what, s.due)
 			// From the clock, not from the last beat: what was late once, or slept
 			// with the machine, is on the grid again.
-			wheel.add(gridAfter(now, s.what.interval, s.what.phase), s.what)
+			wheel.add(now, s.what.after(now), s.what)
 		}
 	}
 }
+
+// after is when the agent beats next.
+func (b *beating) after(t time.Time) time.Time { return gridAfter(t, b.interval, b.phase) }
 
 func (c Config) interval() time.Duration {
 	if c.Interval == 0 {

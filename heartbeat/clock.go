@@ -2,6 +2,7 @@ package heartbeat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -28,24 +29,63 @@ const clockFor = time.Minute
 // now is the time. It asks NATS when the last reading is old, and does with that one when
 // NATS is away.
 func (c *clock) now(ctx context.Context) (time.Time, error) {
-	c.mu.Lock()
-	server, read := c.server, c.read
-	c.mu.Unlock()
-	if !read.IsZero() && time.Since(read) < clockFor {
-		return server.Add(time.Since(read)), nil
+	if now, age := c.told(); !now.IsZero() && age < clockFor {
+		return now, nil
 	}
+	err := c.ask(ctx)
+	now, _ := c.told()
+	if now.IsZero() {
+		return now, fmt.Errorf("ask NATS for the time: %w", err)
+	}
+	return now, nil
+}
+
+// told is the time by the last reading, which is so old; zero while there has been none.
+func (c *clock) told() (now time.Time, age time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.read.IsZero() {
+		return time.Time{}, 0
+	}
+	age = time.Since(c.read)
+	return c.server.Add(age), age
+}
+
+// ask reads the clock of NATS.
+func (c *clock) ask(ctx context.Context) error {
 	asked := time.Now()
 	stream, err := c.js.Stream(ctx, bus.SchedulesStream)
-	switch {
-	case err == nil && !stream.CachedInfo().TimeStamp.IsZero():
-		server, read = stream.CachedInfo().TimeStamp, asked.Add(time.Since(asked)/2)
-	case read.IsZero():
-		return time.Time{}, fmt.Errorf("ask NATS for the time: %w", err)
-	default:
-		return server.Add(time.Since(read)), nil
+	if err != nil {
+		return err
+	}
+	server := stream.CachedInfo().TimeStamp
+	if server.IsZero() {
+		return errors.New("the answer has no time")
 	}
 	c.mu.Lock()
-	c.server, c.read = server, read
-	c.mu.Unlock()
-	return server.Add(time.Since(read)), nil
+	defer c.mu.Unlock()
+	c.server, c.read = server, asked.Add(time.Since(asked)/2)
+	return nil
+}
+
+// soon is the time without waiting for NATS: by the host's own clock while there was no reading.
+func (c *clock) soon() time.Time {
+	if now, _ := c.told(); !now.IsZero() {
+		return now
+	}
+	return time.Now()
+}
+
+// follow reads the clock again and again, until ctx ends.
+func (c *clock) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		within, cancel := context.WithTimeout(ctx, keepWithin)
+		err := c.ask(within)
+		cancel()
+		wait := clockFor
+		if err != nil {
+			wait = tryAgain
+		}
+		bus.Pause(ctx, wait)
+	}
 }

@@ -2,10 +2,12 @@ package heartbeat_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"agenthost/bus/bustest"
+	"agenthost/heartbeat"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -56,4 +58,67 @@ func TestFiringsGoByTheClockOfNATS(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Heartbeats go by the clock of NATS too, so that hosts make the same ticks, and go on when
+// that clock is set.
+func TestBeatsGoByTheClockOfNATS(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		ahead, set := &setClock{}, &setClock{}
+		ahead.by.Store(int64(-1003 * time.Millisecond))
+		cfg := heartbeat.Config{Interval: 30 * time.Second, Prompt: "look"}
+		for host, by := range map[string]*setClock{"ahead": ahead, "set": set} {
+			p := w.pulse(host, cfg, "ana")
+			p.JS = moving{w.JS, by}
+			w.run(p.Run)
+		}
+		beats, err := w.NC.SubscribeSync("agent.events.ana.heartbeat")
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := func(within time.Duration) (n int) {
+			time.Sleep(within)
+			for ; ; n++ {
+				if _, err := beats.NextMsg(time.Millisecond); err != nil {
+					return n
+				}
+			}
+		}
+		if n := counted(10 * time.Minute); n < 38 || n > 41 {
+			t.Errorf("%d beats of two hosts in ten minutes", n)
+		}
+		for _, r := range w.routes("ana") {
+			if phase := r.Due.Sub(w.routes("ana")[0].Due) % (30 * time.Second); phase != 0 {
+				t.Errorf("a tick is %v off", phase)
+			}
+		}
+		set.by.Store(int64(-6 * time.Hour))
+		ahead.by.Store(int64(-6 * time.Hour))
+		counted(2 * time.Minute) // until both have heard
+		if n := counted(10 * time.Minute); n < 36 || n > 42 {
+			t.Errorf("%d beats of two hosts in ten minutes after the clock was set back", n)
+		}
+		set.by.Store(int64(6 * time.Hour))
+		ahead.by.Store(int64(6 * time.Hour))
+		counted(2 * time.Minute)
+		if n := counted(10 * time.Minute); n < 36 || n > 42 {
+			t.Errorf("%d beats of two hosts in ten minutes after the clock was set forward", n)
+		}
+		if err := beats.Unsubscribe(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A moving JetStream says another time than the host's clock, by what may change.
+type moving struct {
+	jetstream.JetStream
+	by *setClock
+}
+
+type setClock struct{ by atomic.Int64 }
+
+func (m moving) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	return skewed{m.JetStream, time.Duration(m.by.by.Load())}.Stream(ctx, name)
 }

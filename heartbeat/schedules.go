@@ -138,7 +138,7 @@ func (b *book) change(e jetstream.KeyValueEntry) {
 func (b *book) wakeAt(p *page, t time.Time) {
 	p.wake = t
 	if !t.IsZero() {
-		b.wheel.add(t, p.Key())
+		b.wheel.add(time.Now(), t, p.Key())
 	}
 }
 

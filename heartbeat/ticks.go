@@ -37,6 +37,7 @@ type Beats struct {
 	js     jetstream.JetStream
 	reader *records.Reader
 	log    zerolog.Logger
+	clock  clock
 	agents map[string]Config // those with a heartbeat
 
 	mu     sync.Mutex
@@ -45,7 +46,7 @@ type Beats struct {
 
 // NewBeats makes the Beats of agents with a heartbeat.
 func NewBeats(js jetstream.JetStream, targets []Target, log zerolog.Logger) *Beats {
-	b := &Beats{js: js, reader: records.NewReader(js), log: log, agents: map[string]Config{}, counts: map[string]Count{}}
+	b := &Beats{js: js, clock: clock{js: js}, reader: records.NewReader(js), log: log, agents: map[string]Config{}, counts: map[string]Count{}}
 	for _, p := range targets {
 		b.agents[p.Agent] = p.Config
 	}
@@ -72,7 +73,7 @@ func (b *Beats) Decide(ctx context.Context, agent string, due time.Time, again, 
 		if err != nil {
 			return false, false, err
 		}
-		if !due.After(rec.Due) {
+		if !due.After(rec.Due) && !b.misdated(ctx, rec.Due, due) {
 			return false, again && due.Equal(rec.Ran), nil
 		}
 		if run, err = b.note(ctx, agent, &rec, due, busy); err != nil {
@@ -84,6 +85,16 @@ func (b *Beats) Decide(ctx context.Context, agent string, due time.Time, again, 
 		}
 		return err == nil, run, err
 	}
+}
+
+// misdated reports whether the last tick is of a time to come, by more than clocks differ, and
+// due is not: a clock was ahead then, and is right now.
+func (b *Beats) misdated(ctx context.Context, last, due time.Time) bool {
+	if last.Sub(due) < late {
+		return false
+	}
+	now, err := b.clock.now(ctx)
+	return err == nil && last.Sub(now) >= late && due.Sub(now) < late
 }
 
 // note puts a tick into the record.

@@ -132,3 +132,31 @@ func TestWatchOfAStreamThatIsReplaced(t *testing.T) {
 	tick("something came to the other stream", true)
 	tick("nothing came after that", false)
 }
+
+// A tick that a host has made with a clock that was ahead, by a day or by years, leaves out none of
+// those that come once it is right.
+func TestDecideAfterATickOfATimeToCome(t *testing.T) {
+	w := newWorld(t)
+	b := w.beats(heartbeat.Config{Prompt: "look"})
+	now := time.Now()
+	for _, s := range []struct {
+		name       string
+		due        time.Time
+		again      bool
+		first, run bool
+	}{
+		{"that of a wrong clock", now.AddDate(9, 0, 0), false, true, true},
+		{"that one, again", now.AddDate(9, 0, 0), true, false, true},
+		{"the next, by a clock that is right", now, false, true, true},
+		{"that one, again", now, false, false, false},
+		{"the one after it", now.Add(time.Second), false, true, true},
+	} {
+		first, run, err := b.Decide(t.Context(), "ana", s.due, s.again, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first != s.first || run != s.run {
+			t.Errorf("%s: got first %v, run %v", s.name, first, run)
+		}
+	}
+}

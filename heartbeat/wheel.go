@@ -24,11 +24,24 @@ func newWheel[T any]() *wheel[T] {
 	return w
 }
 
-// add has what come up at due.
-func (w *wheel[T]) add(due time.Time, what T) {
+// add has what come up at due; now is the time by the same clock.
+func (w *wheel[T]) add(now, due time.Time, what T) {
 	heap.Push(&w.slots, slot[T]{due, what})
 	if w.slots[0].due.Equal(due) {
-		w.timer.Reset(time.Until(due))
+		w.timer.Reset(due.Sub(now))
+	}
+}
+
+// bring has each come up no later than at the time that latest says for it.
+func (w *wheel[T]) bring(now time.Time, latest func(T) time.Time) {
+	for i, s := range w.slots {
+		if at := latest(s.what); at.Before(s.due) {
+			w.slots[i].due = at
+		}
+	}
+	heap.Init(&w.slots)
+	if len(w.slots) > 0 {
+		w.timer.Reset(w.slots[0].due.Sub(now))
 	}
 }
 

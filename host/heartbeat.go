@@ -72,7 +72,7 @@ func (w *wakers) newSet(cfg *config.Config) *wakeSet {
 	nc, log := w.h.Bus().NC, w.h.log
 	return &wakeSet{
 		pulse: &heartbeat.Pulse{
-			Host: w.h.opt.Name, NC: nc, Publisher: w.publisher, Targets: targets, Always: w.h.opt.OnHeartbeat != nil, Log: log,
+			Host: w.h.opt.Name, NC: nc, JS: w.js, Publisher: w.publisher, Targets: targets, Always: w.h.opt.OnHeartbeat != nil, Log: log,
 		},
 		beats:  heartbeat.NewBeats(w.js, targets, log),
 		keeper: &heartbeat.Keeper{JS: w.js, Publisher: w.publisher, Reader: w.reader, Schedules: schedules, Log: log},
