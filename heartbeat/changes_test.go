@@ -1,7 +1,6 @@
 package heartbeat_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -20,51 +19,62 @@ var changingZones = []string{
 // TestChangesOfTheClocks compares what a cron line fires with what each minute of the clocks
 // says, on the days around each change.
 func TestChangesOfTheClocks(t *testing.T) {
-	const everyMinute = -1
-	lines := []struct {
-		minutes []int
-		hour    int
-	}{{[]int{0}, 8}, {[]int{30}, 2}, {[]int{0}, 0}, {[]int{15}, 0}, {[]int{45}, 1}, {[]int{0, 30}, 1}, {[]int{30}, 23}, {[]int{30}, everyMinute}}
+	lines := map[string]func(hour, minute int) bool{
+		"0 8 * * *":    func(h, m int) bool { return h == 8 && m == 0 },
+		"30 2 * * *":   func(h, m int) bool { return h == 2 && m == 30 },
+		"0 0 * * *":    func(h, m int) bool { return h == 0 && m == 0 },
+		"15 0 * * *":   func(h, m int) bool { return h == 0 && m == 15 },
+		"0,45 1 * * *": func(h, m int) bool { return h == 1 && (m == 0 || m == 45) },
+		"30 23 * * *":  func(h, m int) bool { return h == 23 && m == 30 },
+		"30 * * * *":   func(_, m int) bool { return m == 30 }, // also in an hour that is there twice
+	}
 	for _, name := range changingZones {
 		zone, err := heartbeat.Zone(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for change := range changesOf(zone, time.Date(2026, 1, 1, 0, 0, 0, 0, zone), 4) {
-			for _, line := range lines {
-				hour := fmt.Sprint(line.hour)
-				if line.hour == everyMinute {
-					hour = "*"
-				}
-				minutes := fmt.Sprint(line.minutes[0])
-				for _, m := range line.minutes[1:] {
-					minutes += fmt.Sprint(",", m)
-				}
-				spec := heartbeat.Spec{Cron: minutes + " " + hour + " * * *", Timezone: name}
+			from, to := change.Add(-36*time.Hour), change.Add(36*time.Hour)
+			minutes := minutesOf(zone, from, to)
+			for line, fires := range lines {
+				spec := heartbeat.Spec{Cron: line, Timezone: name}
 				timer, err := spec.Timer("ana.test")
 				if err != nil {
 					t.Fatal(err)
 				}
-				from, to := change.Add(-36*time.Hour), change.Add(36*time.Hour)
 				var want, got []string
-				shown := map[string]bool{}
-				for at := from.Add(time.Minute); !at.After(to); at = at.Add(time.Minute) {
-					clock := at.In(zone)
-					again := shown[clock.Format(time.DateTime)] && line.hour != everyMinute
-					shown[clock.Format(time.DateTime)] = true
-					if slices.Contains(line.minutes, clock.Minute()) && (line.hour == everyMinute || clock.Hour() == line.hour) && !again {
-						want = append(want, clock.Format(time.RFC3339))
+				for _, m := range minutes {
+					if fires(m.Hour(), m.Minute()) && (!m.again || line == "30 * * * *") {
+						want = append(want, m.Format(time.RFC3339))
 					}
 				}
 				for at := timer.Next(from); !at.After(to); at = timer.Next(at) {
 					got = append(got, at.In(zone).Format(time.RFC3339))
 				}
 				if !slices.Equal(got, want) {
-					t.Errorf("%s in %s around %s:\ngot  %v\nwant %v", spec.Cron, name, change.In(zone), got, want)
+					t.Errorf("%s in %s around %s:\ngot  %v\nwant %v", line, name, change.In(zone), got, want)
 				}
 			}
 		}
 	}
+}
+
+// A shownMinute is what the clocks of a zone show, again where they have been set back.
+type shownMinute struct {
+	time.Time
+	again bool
+}
+
+// minutesOf are those after a time, up to another.
+func minutesOf(zone *time.Location, from, to time.Time) (list []shownMinute) {
+	shown := map[string]bool{}
+	for at := from.Add(time.Minute); !at.After(to); at = at.Add(time.Minute) {
+		clock := at.In(zone)
+		text := clock.Format(time.DateTime)
+		list = append(list, shownMinute{clock, shown[text]})
+		shown[text] = true
+	}
+	return list
 }
 
 // changesOf yields when the clocks of a zone change, n times at most.

@@ -40,16 +40,22 @@ func (c *clock) now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// told is the time by the last reading, which is so old; zero while there has been none.
+// told is the time by the last reading, which is so old; zero while there has been none that
+// holds.
 func (c *clock) told() (now time.Time, age time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.read.IsZero() {
+	here := time.Now()
+	age = here.Sub(c.read)
+	if c.read.IsZero() || slept(age, here.Round(0).Sub(c.read.Round(0))) {
 		return time.Time{}, 0
 	}
-	age = time.Since(c.read)
 	return c.server.Add(age), age
 }
+
+// slept reports whether the machine may have slept, during which its monotonic clock stands
+// still: the other one has gone on by more.
+func slept(monotonic, wall time.Duration) bool { return wall-monotonic > tryAgain }
 
 // ask reads the clock of NATS.
 func (c *clock) ask(ctx context.Context) error {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/heartbeat"
 
@@ -121,4 +122,20 @@ type setClock struct{ by atomic.Int64 }
 
 func (m moving) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
 	return skewed{m.JetStream, time.Duration(m.by.by.Load())}.Stream(ctx, name)
+}
+
+// A reminder is due by the clock of NATS, which fires it.
+func TestRemindersGoByTheClockOfNATS(t *testing.T) {
+	w := newWorld(t)
+	for _, by := range []time.Duration{-time.Hour, time.Hour} {
+		r := &heartbeat.Reminders{JS: skewed{w.JS, by}}
+		chat := bus.Origin{Agent: "ana", Session: "web/dm/bea", Subject: "plugin.outbound.web", To: "bea"}
+		e, err := r.Make(t.Context(), heartbeat.Reminder{ID: by.String(), Chat: chat, When: "in 20m", Text: "call"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off := time.Until(e.Next) - by - 20*time.Minute; off.Abs() > time.Minute {
+			t.Errorf("where NATS is %v off the host, a reminder in 20m is %v late", by, off)
+		}
+	}
 }

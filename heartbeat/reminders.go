@@ -47,7 +47,12 @@ type Reminder struct {
 
 // Make makes a reminder.
 func (r *Reminders) Make(ctx context.Context, m Reminder) (Entry, error) {
-	e, err := r.entry(m, time.Now())
+	c := clock{js: r.JS}
+	now, err := c.now(ctx)
+	if err != nil {
+		return Entry{}, fmt.Errorf("make a reminder: %w", err)
+	}
+	e, err := r.entry(m, now)
 	if err != nil {
 		return Entry{}, err
 	}

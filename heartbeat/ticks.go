@@ -121,8 +121,14 @@ func (b *Beats) note(ctx context.Context, agent string, rec *pulseRecord, due ti
 	return true, nil
 }
 
-// Run follows the counts until ctx ends.
+// Now is the time by the clock of NATS, as far as this host knows: see clock.
+func (b *Beats) Now() time.Time { return b.clock.soon() }
+
+// Run follows the counts and the clock of NATS until ctx ends.
 func (b *Beats) Run(ctx context.Context) error {
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	reading.Go(func() { b.clock.follow(ctx) })
 	if len(b.agents) == 0 {
 		<-ctx.Done()
 		return nil

@@ -87,7 +87,7 @@ func (h *Host) share(b *bus.Bus, publisher *publishing.Publisher, reader *record
 		MaxPayload: payload, Log: h.log, Peers: &engine.Peers{}, Identities: &h.identities,
 		Store:   &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log, Committed: h.committed(publisher)},
 		Nearest: config.Nearest, Served: func(ctx context.Context) (engine.Served, error) { return control.ServedBy(ctx, b.NC) },
-		Beat: w.decide, OnHeartbeat: h.opt.OnHeartbeat, Remind: h.remind,
+		Beat: w.decide, Now: w.now, OnHeartbeat: h.opt.OnHeartbeat, Remind: h.remind,
 		Counter: counts{h},
 	}
 	if h.traces != nil {

@@ -57,6 +57,9 @@ func (w *wakers) decide(ctx context.Context, agent string, due time.Time, again,
 	return w.beats.Load().Decide(ctx, agent, due, again, busy)
 }
 
+// now is the time by the clock of NATS; see engine.Parts.
+func (w *wakers) now() time.Time { return w.beats.Load().Now() }
+
 func (w *wakers) newSet(cfg *config.Config) *wakeSet {
 	var targets []heartbeat.Target
 	schedules, events := map[string][]heartbeat.Schedule{}, map[string][]heartbeat.Event{}

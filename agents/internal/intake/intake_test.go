@@ -105,6 +105,28 @@ func TestTimely(t *testing.T) {
 	}
 }
 
+// Whether it is late is by the clock of NATS, which has fired it.
+func TestTimelyByTheClockOfNATS(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for name, tt := range map[string]struct {
+		due  time.Time
+		want bool
+	}{"in time, and this host an hour ahead": {now.Add(-time.Hour), true}, "late": {now.Add(-2 * time.Hour), false}} {
+		t.Run(name, func(t *testing.T) {
+			i := intakeOf(agents.Config{})
+			i.Parts.Now = func() time.Time { return now.Add(-time.Hour) }
+			it := &message.Item{
+				Origin:   message.Origin{Route: &bus.Route{Kind: bus.RouteSchedule, From: "morning", Due: tt.due, Missed: "skip"}},
+				Delivery: &delivery.Delivery{},
+			}
+			if got := i.Timely(it); got != tt.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
 // Over its rate a message waits for its turn; what belongs to a run under way does not
 // count.
 func TestWithinRate(t *testing.T) {

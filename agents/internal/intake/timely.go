@@ -17,7 +17,7 @@ func (i *Intake) Timely(it *message.Item) bool {
 	if route == nil || route.Due.IsZero() || route.Kind != bus.RouteSchedule {
 		return true
 	}
-	if route.Missed != "skip" || time.Since(route.Due) <= late {
+	if route.Missed != "skip" || i.Parts.Time().Sub(route.Due) <= late {
 		return true
 	}
 	if it.MayHaveBegun() {

@@ -53,6 +53,8 @@ type Options struct {
 	// have come before, busy that the run of an earlier one is not over. nil: every tick
 	// begins a run.
 	Beat func(ctx context.Context, agent string, due time.Time, again, busy bool) (first, run bool, err error)
+	// Now is the time by the clock of NATS, which fires what is due; nil: that of this host.
+	Now func() time.Time
 	// OnHeartbeat is called for every tick, once in the fleet; it may be nil.
 	OnHeartbeat func(ctx context.Context, agent string, due time.Time)
 	// Remind is the chat command /remind: it does what text says, for by in
@@ -97,6 +99,14 @@ func New(opt Options) *Parts {
 		Pairings: pairing.NewIndex(pairing.NewStore(opt.JS), opt.Log),
 		Asks:     &ask.Store{Publisher: opt.Publisher, JS: opt.JS, Reader: opt.Reader, Log: &opt.Log, Open: ask.NewIndex(), PassedOn: ask.NewPassedOn(opt.Reader)},
 	}
+}
+
+// Time is the time by which it is decided whether a firing is late.
+func (p *Parts) Time() time.Time {
+	if p.Now == nil {
+		return time.Now()
+	}
+	return p.Now()
 }
 
 // headroom is what headers may take of a message's limit.
