@@ -101,6 +101,7 @@ type Set struct {
 	// for orphans.
 	programs atomic.Pointer[map[string]bool]
 	spread   *spread
+	looked   looked // for orphans
 
 	mu       sync.Mutex
 	service  *service // nil while it does not run

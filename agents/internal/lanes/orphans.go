@@ -79,6 +79,7 @@ func (s *Set) lookForOrphans(ctx context.Context) (next time.Duration, err error
 	if err != nil {
 		return next, err
 	}
+	s.looked.begin(stream.CachedInfo(), subjects)
 	var errs []error
 	for _, subject := range subjects {
 		wait, err := s.endOrphansOf(ctx, stream, subject)
@@ -86,6 +87,35 @@ func (s *Set) lookForOrphans(ctx context.Context) (next time.Duration, err error
 		errs = append(errs, err)
 	}
 	return next, errors.Join(errs...)
+}
+
+// A looked is how far an earlier look has come. What a program is sent stays in the stream for
+// days: it is not read at each look.
+type looked struct {
+	created time.Time         // when the stream was made: one made again counts from 1 again
+	from    map[string]uint64 // by subject, the first message that may be of interest
+	waits   map[string]bool   // by subject, that message is a delegate
+}
+
+// begin is called at each look, with the subjects that are looked at.
+func (l *looked) begin(stream *jetstream.StreamInfo, subjects []string) {
+	if !stream.Created.Equal(l.created) {
+		*l = looked{created: stream.Created, from: map[string]uint64{}}
+	}
+	maps.DeleteFunc(l.from, func(subject string, _ uint64) bool { return !slices.Contains(subjects, subject) })
+	l.waits = map[string]bool{}
+}
+
+// pass notes a message that was read: the next look begins at the first that is a delegate.
+func (l *looked) pass(subject string, seq uint64, delegate bool) {
+	if l.waits[subject] {
+		return
+	}
+	l.waits[subject] = delegate
+	l.from[subject] = seq
+	if !delegate {
+		l.from[subject]++
+	}
 }
 
 // untaken are the subjects of routes in the stream that no consumer takes.
@@ -120,11 +150,13 @@ func (s *Set) endOrphansOf(ctx context.Context, stream jetstream.Stream, subject
 	wait = orphansEvery
 	agent := subject[len(bus.RoutePrefix):]
 	var due []Message
-	for rec, err := range s.Reader.Tail(ctx, bus.RoutesStream, subject, delivery.LanesStart(stream.CachedInfo().Config)) {
+	begin := max(s.looked.from[subject], delivery.LanesStart(stream.CachedInfo().Config))
+	for rec, err := range s.Reader.Tail(ctx, bus.RoutesStream, subject, begin) {
 		if err != nil {
 			return wait, fmt.Errorf("read %s: %w", subject, err)
 		}
 		left, ok := patience(rec)
+		s.looked.pass(subject, rec.Seq, ok)
 		if ok && left <= 0 {
 			due = append(due, Message{Agent: agent, Subject: rec.Subject, Seq: rec.Seq, Stored: rec.Time, Header: ownHeader(rec.Header), Data: rec.Data})
 		} else if ok {
