@@ -97,7 +97,7 @@ func (p *Pulse) Run(ctx context.Context) error {
 	defer reading.Wait()
 	if p.JS != nil {
 		p.clock.js = p.JS
-		reading.Go(func() { p.clock.follow(ctx) })
+		reading.Go(func() { p.clock.follow(ctx, nil) })
 	}
 	began, wheel := time.Now(), newWheel[*beating]()
 	now := p.clock.soon()

@@ -21,6 +21,7 @@ type clock struct {
 	mu     sync.Mutex
 	server time.Time // by NATS
 	read   time.Time // by this host, when that was read
+	set    bool      // a reading was not what the one before it said
 }
 
 // clockFor is how long a reading is good for.
@@ -68,10 +69,24 @@ func (c *clock) ask(ctx context.Context) error {
 	if server.IsZero() {
 		return errors.New("the answer has no time")
 	}
+	before, _ := c.told()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	known := !c.read.IsZero()
 	c.server, c.read = server, asked.Add(time.Since(asked)/2)
+	if off := c.server.Add(time.Since(c.read)).Sub(before); known && off.Abs() > tryAgain {
+		c.set = true
+	}
 	return nil
+}
+
+// wasSet reports, once, whether the clock was set, or this machine has slept.
+func (c *clock) wasSet() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.set
+	c.set = false
+	return was
 }
 
 // soon is the time without waiting for NATS: by the host's own clock while there was no reading.
@@ -82,12 +97,16 @@ func (c *clock) soon() time.Time {
 	return time.Now()
 }
 
-// follow reads the clock again and again, until ctx ends.
-func (c *clock) follow(ctx context.Context) {
+// follow reads the clock again and again, until ctx ends. It calls set, if there is one, when
+// waits that were computed before are wrong.
+func (c *clock) follow(ctx context.Context, set func()) {
 	for ctx.Err() == nil {
 		within, cancel := context.WithTimeout(ctx, keepWithin)
 		err := c.ask(within)
 		cancel()
+		if set != nil && c.wasSet() {
+			set()
+		}
 		wait := clockFor
 		if err != nil {
 			wait = tryAgain

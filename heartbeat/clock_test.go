@@ -139,3 +139,36 @@ func TestRemindersGoByTheClockOfNATS(t *testing.T) {
 		}
 	}
 }
+
+// A machine that sleeps keeps its timers waiting, those of its NATS as well: a firing comes at
+// its time also where hours of the wait were slept. NATS tells the time then, and fires by a
+// timer that has hours left.
+func TestFiringsAfterAMachineHasSlept(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		slept := &setClock{}
+		began := time.Now()
+		due := began.Add(9 * time.Hour).Truncate(time.Hour).UTC()
+		for range 2 {
+			k := w.keeper(heartbeat.Schedule{Name: "morning", Spec: heartbeat.Spec{Cron: due.Format("4 15 * * *")}, Prompt: "good morning"})
+			k.JS = moving{w.JS, slept}
+			w.run(k.Run)
+		}
+		time.Sleep(time.Minute)
+		slept.by.Store(int64(time.Until(due) - 5*time.Minute))
+		time.Sleep(4 * time.Minute)
+		if n := len(w.routes("ana")); n > 0 {
+			t.Errorf("%d firings before the time", n)
+		}
+		time.Sleep(2 * time.Minute)
+		fired := w.routes("ana")
+		if len(fired) != 1 || !fired[0].Due.Equal(due) || fired[0].Text != "good morning" {
+			t.Errorf("a minute after the time: got %+v", fired)
+		}
+		slept.by.Store(0)
+		time.Sleep(time.Until(due) + time.Minute) // the timer of NATS would fire
+		if n := len(w.routes("ana")); n != 1 {
+			t.Errorf("%d firings in the end", n)
+		}
+	})
+}

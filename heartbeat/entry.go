@@ -57,11 +57,16 @@ func (e Entry) text() string {
 	return fmt.Sprintf("A reminder that was asked for on %s is due. Remind of this now: %s", e.MadeAt.Format("2006-01-02 15:04 MST"), e.Prompt)
 }
 
+// route is what the agent is sent at the next firing.
+func (e Entry) route() bus.Route {
+	return bus.Route{
+		ID: e.firingID(), Kind: bus.RouteSchedule, From: e.Name, Text: e.text(), Origin: e.Origin, Due: e.Next, Missed: e.Missed,
+	}
+}
+
 // message is the next firing as the server is to hold it.
 func (e Entry) message() (*nats.Msg, error) {
-	msg, err := bus.NewMessage(e.Subject(), bus.Route{
-		ID: e.firingID(), Kind: bus.RouteSchedule, From: e.Name, Text: e.text(), Origin: e.Origin, Due: e.Next, Missed: e.Missed,
-	})
+	msg, err := bus.NewMessage(e.Subject(), e.route())
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,10 @@ const (
 	keepWithin = 10 * time.Second
 )
 
+// overdue is how late a firing has to be that the server holds and has not fired: then the
+// Keeper fires it. The timers of a server wait longer by what its machine has slept.
+const overdue = 5 * time.Second
+
 // late is how late a firing may be that is not to be made up for.
 const late = time.Minute
 
@@ -64,6 +68,15 @@ func (k *Keeper) Run(ctx context.Context) error {
 			}
 		}, nil)
 	})
+	set := make(chan struct{})
+	all.Go(func() {
+		k.clock.follow(ctx, func() {
+			select {
+			case set <- struct{}{}:
+			case <-ctx.Done():
+			}
+		})
+	})
 	b := book{Keeper: k, entries: map[string]*page{}, wheel: newWheel[string](), done: make(chan attended), slots: make(chan struct{}, attending)}
 	defer b.wheel.timer.Stop()
 	for {
@@ -74,6 +87,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 			b.change(e)
 		case a := <-b.done:
 			b.attended(a)
+		case <-set:
+			b.lookAtAll()
 		case <-b.wheel.timer.C:
 		}
 		now := time.Now()
@@ -103,6 +118,7 @@ type page struct {
 	armed string    // the firing that the server is known to hold, or to have held
 	wake  time.Time // when to look at it
 	busy  bool      // it is being looked at
+	anew  bool      // and is to be again then, as the clock was set
 }
 
 // An attended page has been looked at.
@@ -142,6 +158,15 @@ func (b *book) wakeAt(p *page, t time.Time) {
 	}
 }
 
+// lookAtAll looks when each is due, as the clock was set.
+func (b *book) lookAtAll() {
+	for _, p := range b.entries {
+		if p.anew = p.busy; !p.busy {
+			b.wakeAt(p, time.Now())
+		}
+	}
+}
+
 func (b *book) attended(a attended) {
 	p := b.entries[a.key]
 	if p == nil {
@@ -153,6 +178,10 @@ func (b *book) attended(a attended) {
 		return
 	}
 	p.armed = a.armed
+	if p.anew {
+		p.anew = false
+		a.wake = time.Now()
+	}
 	b.wakeAt(p, a.wake)
 }
 
@@ -203,10 +232,35 @@ func (k *Keeper) step(ctx context.Context, e kept, a *attended) (wait time.Durat
 		return left, nil
 	}
 	held, err := k.holds(ctx, e.Entry)
-	if err != nil || held.ID == id {
+	switch {
+	case err != nil:
 		return lookAgain, err
+	case held.ID != id:
+		return 0, k.advance(ctx, e, now)
+	case now.Sub(e.Next) > overdue:
+		err = k.fire(ctx, e.Entry, held.seq)
 	}
-	return 0, k.advance(ctx, e, now)
+	return lookAgain, err
+}
+
+// fire does what the server has not done at its time, with a firing that it holds under a
+// sequence. What the server does nevertheless has the same id.
+func (k *Keeper) fire(ctx context.Context, e Entry, seq uint64) error {
+	msg, err := bus.NewMessage(bus.DuePrefix+e.Agent, e.route())
+	if err != nil {
+		return err
+	}
+	msg.Header.Set(nats.MsgIdHdr, e.Agent+":"+e.firingID()) // all hosts do it
+	if _, err := k.Publisher.PublishWait(ctx, msg); err != nil {
+		return err
+	}
+	k.Log.Info().Str("agent", e.Agent).Str("schedule", e.Name).Time("due", e.Next).
+		Msg("fire schedule: NATS has not, as when its machine has slept")
+	stream, err := k.JS.Stream(ctx, bus.SchedulesStream)
+	if err != nil {
+		return err
+	}
+	return stream.Purge(ctx, jetstream.WithPurgeSubject(e.Subject()), jetstream.WithPurgeSequence(seq+1))
 }
 
 // held is the firing that the server holds of an entry; zero when there is none.

@@ -128,7 +128,7 @@ func (b *Beats) Now() time.Time { return b.clock.soon() }
 func (b *Beats) Run(ctx context.Context) error {
 	var reading sync.WaitGroup
 	defer reading.Wait()
-	reading.Go(func() { b.clock.follow(ctx) })
+	reading.Go(func() { b.clock.follow(ctx, nil) })
 	if len(b.agents) == 0 {
 		<-ctx.Done()
 		return nil
