@@ -165,10 +165,48 @@ func TestFiringsAfterAMachineHasSlept(t *testing.T) {
 		if len(fired) != 1 || !fired[0].Due.Equal(due) || fired[0].Text != "good morning" {
 			t.Errorf("a minute after the time: got %+v", fired)
 		}
-		slept.by.Store(0)
-		time.Sleep(time.Until(due) + time.Minute) // the timer of NATS would fire
+		time.Sleep(time.Until(due) + time.Minute) // when the timer of NATS would fire
 		if n := len(w.routes("ana")); n != 1 {
 			t.Errorf("%d firings in the end", n)
 		}
 	})
+}
+
+// What was put off until a time to come, by a clock that was ahead, is due as it would have been
+// once that is right, and also when a host starts later.
+func TestFiringsAfterTheClockWasAhead(t *testing.T) {
+	for name, restarted := range map[string]bool{"a host that runs": false, "one that starts later": true} {
+		t.Run(name, func(t *testing.T) {
+			bustest.Bubble(t, func(t *testing.T) {
+				w := newWorld(t)
+				ahead := &setClock{}
+				ahead.by.Store(int64(48 * time.Hour))
+				keeper := func() *heartbeat.Keeper {
+					k := w.keeper(every(15 * time.Minute))
+					k.JS = moving{w.JS, ahead}
+					return k
+				}
+				stop := w.run(keeper().Run)
+				time.Sleep(time.Hour)
+				if restarted {
+					stop()
+				}
+				ahead.by.Store(0)
+				if restarted {
+					w.run(keeper().Run)
+				}
+				right := time.Now()
+				time.Sleep(time.Hour)
+				n := 0
+				for _, r := range w.routes("ana") {
+					if r.Due.After(right) && r.Due.Before(right.Add(2*time.Hour)) {
+						n++
+					}
+				}
+				if n < 3 || n > 4 {
+					t.Errorf("%d firings in the hour in which the clock was right", n)
+				}
+			})
+		})
+	}
 }

@@ -87,6 +87,16 @@ func (e Entry) after(t time.Time) (Entry, bool, error) {
 	return e, !e.Next.IsZero(), nil
 }
 
+// misdated reports whether the entry was put off beyond firings that are yet to come, as it is by a
+// clock that is ahead. Clocks may differ by less than late.
+func (e Entry) misdated(now time.Time) (bool, error) {
+	if !e.Spec.repeats() || e.Next.Sub(now) < late {
+		return false, nil
+	}
+	next, more, err := e.after(now.Add(late))
+	return more && next.Next.Before(e.Next), err
+}
+
 // Entries lists what is scheduled, of all agents, what is due first in front.
 func Entries(ctx context.Context, js jetstream.JetStream) ([]Entry, error) {
 	kept, err := readEntries(ctx, js)

@@ -217,6 +217,12 @@ func (k *Keeper) step(ctx context.Context, e kept, a *attended) (wait time.Durat
 	if err != nil {
 		return 0, err
 	}
+	switch misdated, err := e.misdated(now); {
+	case err != nil:
+		return 0, err
+	case misdated:
+		return 0, k.put(ctx, e, now)
+	}
 	id := e.firingID()
 	if a.armed != id {
 		if e.Missed == MissedSkip && now.Sub(e.Next) > late {
@@ -312,14 +318,19 @@ func (k *Keeper) arm(ctx context.Context, e Entry, now time.Time) (armed bool, e
 // advance moves an entry on to its first firing after now, or forgets it when
 // it has none. Where another host has done so, nothing changes.
 func (k *Keeper) advance(ctx context.Context, e kept, now time.Time) error {
+	if e.Next.After(now) {
+		now = e.Next
+	}
+	return k.put(ctx, e, now)
+}
+
+// put has an entry be due at its first firing after a time.
+func (k *Keeper) put(ctx context.Context, e kept, after time.Time) error {
 	kv, err := k.JS.KeyValue(ctx, bus.SchedulesBucket)
 	if err != nil {
 		return err
 	}
-	if e.Next.After(now) {
-		now = e.Next
-	}
-	next, more, err := e.after(now)
+	next, more, err := e.after(after)
 	switch {
 	case err != nil:
 		return err
