@@ -44,9 +44,9 @@ func Provision(ctx context.Context, js jetstream.JetStream, replicas, lanes int,
 		add(want.Name, func(ctx context.Context) error { return provisionStream(ctx, js, want, lanes, log) })
 	}
 	for _, want := range bucketConfigs(replicas) {
-		add(want.Bucket, func(ctx context.Context) error { return provisionBucket(ctx, js, want) })
+		add(want.Bucket, func(ctx context.Context) error { return provisionBucket(ctx, js, want, log) })
 	}
-	add(bus.FilesBucket, func(ctx context.Context) error { return provisionFiles(ctx, js, replicas) })
+	add(bus.FilesBucket, func(ctx context.Context) error { return provisionFiles(ctx, js, replicas, log) })
 	return bus.NotYet(explainReplicas(bus.AtOnce(makers), replicas))
 }
 
@@ -58,7 +58,7 @@ func upgrading(js jetstream.JetStream, replicas int, log zerolog.Logger) *upgrad
 	return &upgrade.Upgrade{
 		JS: js, Log: log,
 		MakeLanes: func(ctx context.Context) error {
-			return provisionBucket(ctx, js, bucketConfig(bus.LanesBucket, replicas))
+			return provisionBucket(ctx, js, bucketConfig(bus.LanesBucket, replicas), zerolog.Nop()) // Provision reports
 		},
 		MakeSchedules: func(ctx context.Context) error {
 			return provisionStream(ctx, js, streamConfig(bus.SchedulesStream, replicas), 0, log)

@@ -262,3 +262,74 @@ func TestStreamsHealthy(t *testing.T) {
 		bustest.Provision(t, b.JS)
 	}
 }
+
+// Of buckets what another program chose is reported too, and what hosts need is added: without a
+// limit for markers no entry could expire.
+func TestProvisionReportsAndWidensBuckets(t *testing.T) {
+	js := bustest.Open(t).JS
+	for _, c := range []jetstream.KeyValueConfig{
+		{Bucket: bus.WaitingBucket, TTL: time.Hour, Storage: jetstream.MemoryStorage, MaxBytes: 1 << 20},
+		{Bucket: bus.ChannelsBucket},
+	} {
+		if _, err := js.CreateKeyValue(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := jetstream.ObjectStoreConfig{Bucket: bus.FilesBucket, TTL: time.Minute}
+	if _, err := js.CreateObjectStore(t.Context(), files); err != nil {
+		t.Fatal(err)
+	}
+	for _, replicas := range []int{1, 3} { // three: as in a cluster whose buckets were made with one
+		var logged bustest.LogBuffer
+		err := streams.Provision(t.Context(), js, replicas, 4, zerolog.New(&logged).Level(zerolog.WarnLevel))
+		if err != nil && replicas == 1 {
+			t.Fatal(err)
+		}
+		lines := map[string]string{}
+		for line := range strings.Lines(logged.String()) {
+			for _, name := range []string{"KV_AGENT_WAITING", "OBJ_AGENT_FILES", "KV_AGENT_TOKENS"} {
+				if strings.Contains(line, `"stream":"`+name+`"`) {
+					lines[name] = line
+				}
+			}
+		}
+		want := map[string][]string{
+			"KV_AGENT_WAITING": {`"max_age":"1h0m0s"`, `"storage":"Memory"`, `"max_bytes":1048576`, "they stay as they are"},
+			"OBJ_AGENT_FILES":  {`"max_age":"1m0s"`},
+		}
+		if replicas == 3 {
+			want["KV_AGENT_TOKENS"] = []string{`"replicas":1`}
+		}
+		for name, settings := range want {
+			for _, s := range settings {
+				if !strings.Contains(lines[name], s) {
+					t.Errorf("%d replicas, %s: logged %q, want it to say %s", replicas, name, lines[name], s)
+				}
+			}
+		}
+		if len(lines) != len(want) {
+			t.Errorf("%d replicas: logged %q", replicas, lines)
+		}
+	}
+	kv, err := js.KeyValue(t.Context(), bus.ChannelsBucket)
+	if err == nil {
+		_, err = kv.Create(t.Context(), "web", nil, jetstream.KeyTTL(time.Minute))
+	}
+	if err != nil {
+		t.Errorf("an entry that expires: %v", err)
+	}
+	states, _, _, err := streams.Survey(t.Context(), js, 1, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := map[string]string{}
+	for _, s := range states {
+		if s.Foreign != "" {
+			foreign[s.Name] = s.Foreign
+		}
+	}
+	want := map[string]string{"KV_AGENT_WAITING": "max_age 1h0m0s, storage Memory, max_bytes 1048576", "OBJ_AGENT_FILES": "max_age 1m0s"}
+	if diff := cmp.Diff(want, foreign); diff != "" {
+		t.Errorf("survey (-want +got):\n%s", diff)
+	}
+}

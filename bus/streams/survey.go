@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A State is how one of the host's streams is.
+// A State is how one of the host's streams is, or the one behind a bucket.
 type State struct {
 	Name     string
 	Missing  bool   // the next host makes it
@@ -24,11 +24,11 @@ type State struct {
 	Bytes    uint64
 }
 
-// Survey looks at the streams as Provision would find them, and changes
+// Survey looks at the streams and buckets as Provision would find them, and changes
 // nothing. skew is by how much the server's clock is ahead of this machine's;
 // known is false while there is no stream to tell the server's time.
 func Survey(ctx context.Context, js jetstream.JetStream, replicas, lanes int) (states []State, skew time.Duration, known bool, err error) {
-	for _, want := range streamConfigs(max(replicas, 1)) {
+	for _, want := range append(streamConfigs(max(replicas, 1)), bucketStreams(max(replicas, 1))...) {
 		asked := time.Now()
 		stream, err := js.Stream(ctx, want.Name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {

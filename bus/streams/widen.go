@@ -29,6 +29,9 @@ func widen(have, want jetstream.StreamConfig) (jetstream.StreamConfig, bool) {
 	if have.Duplicates < want.Duplicates && (have.MaxAge == 0 || have.MaxAge >= want.Duplicates) {
 		have.Duplicates, changed = want.Duplicates, true
 	}
+	if want.SubjectDeleteMarkerTTL > 0 && have.SubjectDeleteMarkerTTL == 0 {
+		have.SubjectDeleteMarkerTTL, changed = want.SubjectDeleteMarkerTTL, true
+	}
 	for k, v := range want.Metadata {
 		if have.Metadata[k] == "" {
 			if have.Metadata == nil {
@@ -73,7 +76,7 @@ func foreignSettings(have, want jetstream.StreamConfig) []setting {
 	add("discard", have.Discard != want.Discard, have.Discard.String())
 	add("max_bytes", have.MaxBytes > 0, have.MaxBytes)
 	add("max_msgs", have.MaxMsgs > 0, have.MaxMsgs)
-	add("max_msgs_per_subject", have.MaxMsgsPerSubject > 0, have.MaxMsgsPerSubject)
+	add("max_msgs_per_subject", have.MaxMsgsPerSubject > 0 && have.MaxMsgsPerSubject != want.MaxMsgsPerSubject, have.MaxMsgsPerSubject)
 	add("max_msg_size", have.MaxMsgSize > 0, have.MaxMsgSize)
 	return list
 }
