@@ -333,3 +333,21 @@ func TestProvisionReportsAndWidensBuckets(t *testing.T) {
 		t.Errorf("survey (-want +got):\n%s", diff)
 	}
 }
+
+// What makes a stream forget an acknowledged message, or keep it elsewhere, is reported too.
+func TestProvisionReportsWhatBreaksPromises(t *testing.T) {
+	js := bustest.Open(t).JS
+	bustest.MakeStream(t, js, jetstream.StreamConfig{
+		Name: bus.DeadStream, Subjects: []string{"agent.dead.>"}, PersistMode: jetstream.AsyncPersistMode, MaxConsumers: 3,
+		SubjectTransform: &jetstream.SubjectTransformConfig{Source: "agent.dead.>", Destination: "buried.>"},
+	})
+	var logged bustest.LogBuffer
+	if err := streams.Provision(t.Context(), js, 1, 4, zerolog.New(&logged).Level(zerolog.WarnLevel)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"persist_mode":"Async"`, `"subject_transform":"agent.dead.> to buried.>"`, `"max_consumers":3`} {
+		if !strings.Contains(logged.String(), want) {
+			t.Errorf("logged %s, want it to say %s", logged.String(), want)
+		}
+	}
+}

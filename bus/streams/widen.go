@@ -78,5 +78,10 @@ func foreignSettings(have, want jetstream.StreamConfig) []setting {
 	add("max_msgs", have.MaxMsgs > 0, have.MaxMsgs)
 	add("max_msgs_per_subject", have.MaxMsgsPerSubject > 0 && have.MaxMsgsPerSubject != want.MaxMsgsPerSubject, have.MaxMsgsPerSubject)
 	add("max_msg_size", have.MaxMsgSize > 0, have.MaxMsgSize)
+	add("max_consumers", have.MaxConsumers > 0, have.MaxConsumers)
+	add("persist_mode", have.PersistMode != want.PersistMode, have.PersistMode.String())
+	if t := have.SubjectTransform; t != nil {
+		add("subject_transform", true, t.Source+" to "+t.Destination)
+	}
 	return list
 }
