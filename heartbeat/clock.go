@@ -21,7 +21,17 @@ type clock struct {
 	mu     sync.Mutex
 	server time.Time // by NATS
 	read   time.Time // by this host, when that was read
-	set    bool      // a reading was not what the one before it said
+	// What the readings have found since changed was called.
+	found found
+	// created and last are of the stream that is read, when it was made and its last message.
+	created time.Time
+	last    uint64
+}
+
+// What readings of a clock may find.
+type found struct {
+	set     bool // the clock was set, or this machine has slept
+	emptied bool // what the stream of schedules held is gone, though it may have fired
 }
 
 // clockFor is how long a reading is good for.
@@ -65,7 +75,8 @@ func (c *clock) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server := stream.CachedInfo().TimeStamp
+	info := stream.CachedInfo()
+	server := info.TimeStamp
 	if server.IsZero() {
 		return errors.New("the answer has no time")
 	}
@@ -75,18 +86,22 @@ func (c *clock) ask(ctx context.Context) error {
 	known := !c.read.IsZero()
 	c.server, c.read = server, asked.Add(time.Since(asked)/2)
 	if off := c.server.Add(time.Since(c.read)).Sub(before); known && off.Abs() > tryAgain {
-		c.set = true
+		c.found.set = true
 	}
+	if known && (!info.Created.Equal(c.created) || info.State.FirstSeq > c.last) {
+		c.found.emptied = true
+	}
+	c.created, c.last = info.Created, info.State.LastSeq
 	return nil
 }
 
-// wasSet reports, once, whether the clock was set, or this machine has slept.
-func (c *clock) wasSet() bool {
+// changed is what readings have found, once.
+func (c *clock) changed() found {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was := c.set
-	c.set = false
-	return was
+	f := c.found
+	c.found = found{}
+	return f
 }
 
 // soon is the time without waiting for NATS: by the host's own clock while there was no reading.
@@ -97,15 +112,15 @@ func (c *clock) soon() time.Time {
 	return time.Now()
 }
 
-// follow reads the clock again and again, until ctx ends. It calls set, if there is one, when
-// waits that were computed before are wrong.
-func (c *clock) follow(ctx context.Context, set func()) {
+// follow reads the clock again and again, until ctx ends. It calls changed, if there is one, with
+// what it finds.
+func (c *clock) follow(ctx context.Context, changed func(found)) {
 	for ctx.Err() == nil {
 		within, cancel := context.WithTimeout(ctx, keepWithin)
 		err := c.ask(within)
 		cancel()
-		if set != nil && c.wasSet() {
-			set()
+		if f := c.changed(); changed != nil && f != (found{}) {
+			changed(f)
 		}
 		wait := clockFor
 		if err != nil {

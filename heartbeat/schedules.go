@@ -68,11 +68,11 @@ func (k *Keeper) Run(ctx context.Context) error {
 			}
 		}, nil)
 	})
-	set := make(chan struct{})
+	clock := make(chan found)
 	all.Go(func() {
-		k.clock.follow(ctx, func() {
+		k.clock.follow(ctx, func(f found) {
 			select {
-			case set <- struct{}{}:
+			case clock <- f:
 			case <-ctx.Done():
 			}
 		})
@@ -87,8 +87,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 			b.change(e)
 		case a := <-b.done:
 			b.attended(a)
-		case <-set:
-			b.lookAtAll()
+		case f := <-clock:
+			b.lookAtAll(f)
 		case <-b.wheel.timer.C:
 		}
 		now := time.Now()
@@ -118,7 +118,7 @@ type page struct {
 	armed string    // the firing that the server is known to hold, or to have held
 	wake  time.Time // when to look at it
 	busy  bool      // it is being looked at
-	anew  bool      // and is to be again then, as the clock was set
+	anew  found     // and is to be again then
 }
 
 // An attended page has been looked at.
@@ -158,13 +158,25 @@ func (b *book) wakeAt(p *page, t time.Time) {
 	}
 }
 
-// lookAtAll looks when each is due, as the clock was set.
-func (b *book) lookAtAll() {
+// lookAtAll looks at all entries again, for what was found.
+func (b *book) lookAtAll(f found) {
 	for _, p := range b.entries {
-		if p.anew = p.busy; !p.busy {
-			b.wakeAt(p, time.Now())
+		if p.busy {
+			p.anew = found{p.anew.set || f.set, p.anew.emptied || f.emptied}
+			continue
 		}
+		b.lookAt(p, f)
 	}
+}
+
+// lookAt looks at an entry again: when it is due and, unless that is now, whether the server still
+// holds it. What it does not hold at its time has fired.
+func (b *book) lookAt(p *page, f found) {
+	p.anew = found{}
+	if f.emptied && p.Next.After(b.clock.soon().Add(tryAgain)) {
+		p.armed = ""
+	}
+	b.wakeAt(p, time.Now())
 }
 
 func (b *book) attended(a attended) {
@@ -178,9 +190,9 @@ func (b *book) attended(a attended) {
 		return
 	}
 	p.armed = a.armed
-	if p.anew {
-		p.anew = false
-		a.wake = time.Now()
+	if p.anew != (found{}) {
+		b.lookAt(p, p.anew)
+		return
 	}
 	b.wakeAt(p, a.wake)
 }

@@ -176,3 +176,35 @@ func TestFiringThatIsDueIsNotReplaced(t *testing.T) {
 		}
 	})
 }
+
+// An operator who purges the stream, say to be rid of firings that wait, loses those that wait, and
+// none that are yet to come.
+func TestFiringsAfterAPurge(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		reminders := &heartbeat.Reminders{JS: w.JS}
+		made, err := reminders.Make(t.Context(), reminder("1", "in 2h", "call"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.run(w.keeper(every(time.Hour)).Run)
+		time.Sleep(70 * time.Minute)
+		if err := w.stream(bus.SchedulesStream).Purge(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		purged := time.Now()
+		time.Sleep(70 * time.Minute)
+		fired := ids(w.routes("ana"))
+		if len(w.armed()) == 0 {
+			t.Error("nothing is armed")
+		}
+		for _, want := range []string{
+			"schedule:" + made.Name + "@" + made.Next.Format(time.RFC3339),
+			"schedule:often@" + purged.Truncate(time.Hour).Add(time.Hour).UTC().Format(time.RFC3339),
+		} {
+			if fired[want] != 1 {
+				t.Errorf("%s fired %d times; all: %v", want, fired[want], fired)
+			}
+		}
+	})
+}
