@@ -195,14 +195,19 @@ func cancel(ctx context.Context, js jetstream.JetStream, agent, name string, may
 	return nil
 }
 
-// drop forgets an entry, and then the firing that the server holds of it.
+// drop forgets the firing that the server holds of an entry, and the entry. As long as the entry is
+// there, what fails can be repeated.
 func drop(ctx context.Context, js jetstream.JetStream, kv jetstream.KeyValue, e Entry) error {
-	if err := kv.Purge(ctx, e.Key()); err != nil {
-		return err
-	}
 	stream, err := js.Stream(ctx, bus.SchedulesStream)
 	if err != nil {
 		return err
 	}
-	return stream.Purge(ctx, jetstream.WithPurgeSubject(e.Subject()))
+	disarm := func() error { return stream.Purge(ctx, jetstream.WithPurgeSubject(e.Subject())) }
+	if err := disarm(); err != nil {
+		return err
+	}
+	if err := kv.Purge(ctx, e.Key()); err != nil {
+		return err
+	}
+	return disarm() // a host may have armed it in between
 }

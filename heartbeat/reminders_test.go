@@ -1,6 +1,7 @@
 package heartbeat_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"agenthost/bus/bustest"
 	"agenthost/heartbeat"
 	"agenthost/internal/texts"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 var chat = bus.Origin{Agent: "ana", Session: "demo/dm/bea", Subject: "plugin.outbound.demo", To: "bea"}
@@ -200,4 +203,43 @@ func TestCancel(t *testing.T) {
 	if len(w.armed()) != 1 {
 		t.Errorf("armed: %v", w.armed())
 	}
+}
+
+// A cancellation that NATS breaks off says so, and can be repeated: what is cancelled then does
+// not fire.
+func TestCancelAgainAfterAFailure(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(w.keeper().Run)
+		r := &heartbeat.Reminders{JS: w.JS}
+		made, err := r.Make(t.Context(), reminder("1", "in 20m", "call"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if err := heartbeat.Cancel(t.Context(), purgeless{w.JS}, made.Agent, made.Name); err == nil {
+			t.Error("no error where the stream cannot be purged")
+		}
+		if err := heartbeat.Cancel(t.Context(), w.JS, made.Agent, made.Name); err != nil {
+			t.Errorf("the second time: %v", err)
+		}
+		time.Sleep(time.Hour)
+		if fired := w.routes(made.Agent); len(fired) > 0 {
+			t.Errorf("it fired: %+v", fired)
+		}
+	})
+}
+
+// A purgeless JetStream fails to purge streams.
+type purgeless struct{ jetstream.JetStream }
+
+func (p purgeless) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	stream, err := p.JetStream.Stream(ctx, name)
+	return purgelessStream{stream}, err
+}
+
+type purgelessStream struct{ jetstream.Stream }
+
+func (purgelessStream) Purge(context.Context, ...jetstream.StreamPurgeOpt) error {
+	return context.DeadlineExceeded
 }
