@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"agenthost/bus"
@@ -26,12 +27,15 @@ type subscription struct {
 	prompt *Prompt
 	name   string // of the consumer, or of the queue group
 	log    zerolog.Logger
+	few    zerolog.Logger // log for what may happen to each event
 
 	stream string    // that it is served from; empty: core NATS, or nothing yet
 	made   time.Time // when the stream was: one made again has no consumer yet
 	feed   jetstream.ConsumeContext
 	core   *nats.Subscription
 	parted string // the stream that was complained of
+
+	unstored atomic.Int64 // events of core NATS of which what is told is not stored yet
 }
 
 // How a consumer of events is served. What a host that died has not told is
@@ -41,6 +45,9 @@ const (
 	eventWait      = 8 * time.Second
 	eventPending   = 256
 	eventHeartbeat = 2 * time.Second
+	// mostUnstored is how many events of core NATS wait until what is told of them is stored. A
+	// consumer has eventPending.
+	mostUnstored = 10_000
 )
 
 // settle serves the subscription from the stream that keeps its subject, or
@@ -151,7 +158,10 @@ func (s *subscription) stored(msg jetstream.Msg) {
 		s.log.Error().Err(err).Msg("event without stream metadata: ignored")
 		return
 	}
-	s.tell(eventID(s.name, meta), msg.Subject(), msg.Headers(), msg.Data(), func() {
+	s.tell(eventID(s.name, meta), msg.Subject(), msg.Headers(), msg.Data(), func(told bool) {
+		if !told {
+			return
+		}
 		if err := msg.Ack(); err != nil { // it comes again, and is known by its id
 			s.log.Debug().Err(err).Msg("send ack of an event: failed; it will be redelivered")
 		}
@@ -164,7 +174,12 @@ func (s *subscription) listen() error {
 		return nil
 	}
 	core, err := s.w.NC.QueueSubscribe(s.event.Subject, s.name, func(msg *nats.Msg) {
-		s.tell(unstoredID(), msg.Subject, msg.Header, msg.Data, func() {})
+		if s.unstored.Add(1) > mostUnstored {
+			s.unstored.Add(-1)
+			s.few.Warn().Int("waiting", mostUnstored).Msg("pass event to agents: too many wait to be stored; this one is left out")
+			return
+		}
+		s.tell(unstoredID(), msg.Subject, msg.Header, msg.Data, func(bool) { s.unstored.Add(-1) })
 	})
 	if err != nil {
 		return fmt.Errorf("subscribe: %w", err)
@@ -197,13 +212,13 @@ func (s *subscription) stop() {
 	_ = s.stopCore() // the connection may be gone
 }
 
-// tell publishes what the agent is told of a message. done is called when that
-// is stored, or is not to be told; it is not called when the host stops before.
-func (s *subscription) tell(id, subject string, header nats.Header, payload []byte, done func()) {
+// tell publishes what the agent is told of a message. Then done is called: told reports that
+// it is stored, or is not to be told.
+func (s *subscription) tell(id, subject string, header nats.Header, payload []byte, done func(told bool)) {
 	chain := bus.ChainOf(subject, header)
 	if why := s.refuse(chain); why != "" {
 		s.log.Info().Str("on", subject).Strs("chain", chain).Str("reason", why).Msg("pass event to agents: left out")
-		done()
+		done(true)
 		return
 	}
 	msg, err := bus.NewMessage(bus.RoutePrefix+s.agent, bus.Route{
@@ -211,6 +226,7 @@ func (s *subscription) tell(id, subject string, header nats.Header, payload []by
 	})
 	if err != nil {
 		s.log.Error().Err(err).Msg("encode event")
+		done(false)
 		return
 	}
 	msg.Header.Set(nats.MsgIdHdr, id)
@@ -222,9 +238,8 @@ func (s *subscription) tell(id, subject string, header nats.Header, payload []by
 	s.w.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
 		if err != nil {
 			s.log.Warn().Err(err).Str("id", id).Msg("event is not stored")
-			return
 		}
-		done()
+		done(err == nil)
 	})
 }
 

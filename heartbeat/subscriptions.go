@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/bus/publishing"
 
 	"github.com/nats-io/nats.go"
@@ -92,10 +93,8 @@ func (w *Watcher) subscriptions() []*subscription {
 				w.Log.Error().Err(err).Str("agent", agent).Str("subject", e.Subject).Msg("read the prompt of an event: failed; left out")
 				continue
 			}
-			subs = append(subs, &subscription{
-				w: w, agent: agent, event: e, prompt: prompt, name: e.consumer(agent),
-				log: w.Log.With().Str("agent", agent).Str("subject", e.Subject).Logger(),
-			})
+			log := w.Log.With().Str("agent", agent).Str("subject", e.Subject).Logger()
+			subs = append(subs, &subscription{w: w, agent: agent, event: e, prompt: prompt, name: e.consumer(agent), log: log, few: bus.Few(log)})
 		}
 	}
 	return subs
