@@ -72,21 +72,28 @@ func (b *Bus) Healthy(ctx context.Context) error {
 	return nil
 }
 
-// StreamsHealthy returns nil when each stream that a message passes on its way
-// has a leader that answers before ctx ends.
+// StreamsHealthy returns nil when each stream that a message passes on its way has a leader
+// that answers before ctx ends, and so each bucket without which lanes cannot move, nothing can
+// be asked and nothing fires.
 func (b *Bus) StreamsHealthy(ctx context.Context) error {
 	var askers []func() error
-	for _, name := range []string{InboundStream, RoutesStream, SchedulesStream, SessionsStream, OutboundStream} {
+	ask := func(kind, name, stream string) {
 		askers = append(askers, func() error {
-			_, err := b.JS.Stream(ctx, name)
+			_, err := b.JS.Stream(ctx, stream)
 			if errors.Is(err, jetstream.ErrStreamNotFound) {
-				return fmt.Errorf("stream %s is gone; a host that starts makes it again: %w", name, err)
+				return fmt.Errorf("%s %s is gone; a host that starts makes it again: %w", kind, name, err)
 			}
 			if err != nil {
-				return fmt.Errorf("ask for stream %s: %w", name, err)
+				return fmt.Errorf("ask for %s %s: %w", kind, name, err)
 			}
 			return nil
 		})
+	}
+	for _, name := range []string{InboundStream, RoutesStream, SchedulesStream, SessionsStream, OutboundStream} {
+		ask("stream", name, name)
+	}
+	for _, name := range []string{LanesBucket, WaitingBucket, SchedulesBucket} {
+		ask("bucket", name, "KV_"+name)
 	}
 	return AtOnce(askers)
 }

@@ -261,6 +261,13 @@ func TestStreamsHealthy(t *testing.T) {
 		bustest.WantError(t, b.StreamsHealthy(t.Context()), "stream "+name+" is gone")
 		bustest.Provision(t, b.JS)
 	}
+	for _, name := range []string{bus.LanesBucket, bus.WaitingBucket, bus.SchedulesBucket} {
+		if err := b.JS.DeleteKeyValue(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		bustest.WantError(t, b.StreamsHealthy(t.Context()), "bucket "+name+" is gone")
+		bustest.Provision(t, b.JS)
+	}
 }
 
 // Of buckets what another program chose is reported too, and what hosts need is added: without a
