@@ -20,3 +20,19 @@ func TestSlept(t *testing.T) {
 		}
 	}
 }
+
+// On the day on which the clocks go on, a time of the next day is what was said, also where today's
+// clocks do not show it.
+func TestTomorrowAfterAChangeOfTheClocks(t *testing.T) {
+	zone, err := Zone("Europe/Paris")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"tomorrow 2:30", "2:30"} {
+		now := time.Date(2026, 3, 29, 12, 0, 0, 0, zone)
+		s, _, err := ParseWhen(text, now, zone)
+		if want := "2026-03-30T00:30:00Z"; err != nil || s.At != want {
+			t.Errorf("%s: got %s, %v, want %s", text, s.At, err, want)
+		}
+	}
+}

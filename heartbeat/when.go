@@ -53,10 +53,11 @@ func readWhen(words []string, now time.Time, zone *time.Location) (int, Spec, er
 	case "cron":
 		return readCron(words[1:], zone)
 	case "today", "tomorrow":
-		t, err := onClock(second, now, zone)
-		if first == "tomorrow" && err == nil {
-			t = t.AddDate(0, 0, 1)
+		days := 0
+		if first == "tomorrow" {
+			days = 1
 		}
+		t, err := onClock(second, days, now, zone)
 		return once(2, t, err)
 	}
 	if t, err := time.Parse(time.RFC3339, words[0]); err == nil {
@@ -66,9 +67,9 @@ func readWhen(words []string, now time.Time, zone *time.Location) (int, Spec, er
 		t, err := ParseAt(words[0]+" "+second, zone)
 		return once(2, t, err)
 	}
-	t, err := onClock(words[0], now, zone)
+	t, err := onClock(words[0], 0, now, zone)
 	if err == nil && !t.After(now) {
-		t = t.AddDate(0, 0, 1)
+		t, err = onClock(words[0], 1, now, zone)
 	}
 	return once(1, t, err)
 }
@@ -86,14 +87,14 @@ func readCron(words []string, zone *time.Location) (int, Spec, error) {
 	return fields + 1, Spec{Cron: line, Timezone: zone.String()}, nil
 }
 
-// onClock is the time of day text on the day of now.
-func onClock(text string, now time.Time, zone *time.Location) (time.Time, error) {
+// onClock is the time of day text, so many days after the day of now.
+func onClock(text string, days int, now time.Time, zone *time.Location) (time.Time, error) {
 	minute, err := minuteOf(text)
 	if err != nil {
 		return time.Time{}, errWhen
 	}
 	y, m, d := now.In(zone).Date()
-	return time.Date(y, m, d, 0, minute, 0, 0, zone), nil
+	return time.Date(y, m, d+days, 0, minute, 0, 0, zone), nil
 }
 
 // parseSpan reads a span of time such as 20m, 1h30m or 2d.
