@@ -19,7 +19,7 @@ var scheduleMutants = []mutant{
 	{
 		name: "tick-decided-twice", breaks: "a tick is decided once in the fleet",
 		file: "heartbeat/ticks.go", pkg: "./heartbeat", tests: []string{"TestDecide"}, ci: true,
-		old: `		if !due.After(rec.Due) {`,
+		old: `		if !due.After(rec.Due) && !b.misdated(ctx, rec.Due, due) {`,
 		new: `		if due.Before(rec.Due) {`,
 	},
 	{
@@ -31,10 +31,8 @@ var scheduleMutants = []mutant{
 	{
 		name: "missed-firings-all-made-up-for", breaks: "firings that were missed become one",
 		file: "heartbeat/schedules.go", pkg: "./heartbeat", tests: []string{"TestMissed"}, ci: true,
-		old: `	next, more, err := e.after(now)
-`,
-		new: `	next, more, err := e.after(e.Next)
-`,
+		old: `	return k.put(ctx, e, now)`,
+		new: `	return k.put(ctx, e, e.Next)`,
 	},
 	{
 		name: "restart-forgets-a-firing", breaks: "a firing that was missed is made up for after a restart",
@@ -45,7 +43,7 @@ var scheduleMutants = []mutant{
 	{
 		name: "cancelled-and-yet-fired", breaks: "a reminder that is cancelled does not fire",
 		file: "heartbeat/entry.go", pkg: "./heartbeat", tests: []string{"TestCancel"}, ci: true,
-		old: `	return stream.Purge(ctx, jetstream.WithPurgeSubject(e.Subject()))`,
-		new: `	return stream.Purge(ctx, jetstream.WithPurgeSubject(e.Subject()+".never"))`,
+		old: `{ return stream.Purge(ctx, jetstream.WithPurgeSubject(e.Subject())) }`,
+		new: `{ return stream.Purge(ctx, jetstream.WithPurgeSubject(e.Subject()+".never")) }`,
 	},
 }
