@@ -48,7 +48,6 @@ func startShared(t *testing.T) *shared {
 	t.Helper()
 	s := &shared{t: t, dir: t.TempDir()}
 	s.url = s.serve(s.users())
-	t.Chdir(s.dir)
 	s.configure("host", "_INBOX_host")
 	cfg, err := config.Load(filepath.Join(s.dir, "host.yaml"))
 	if err != nil {
@@ -234,6 +233,7 @@ var ofReaders = []string{
 // Each role does its whole job with what the command prints for it, and nothing
 // beyond.
 func TestRolesOnASharedNATS(t *testing.T) {
+	t.Parallel()
 	s := startShared(t)
 	t.Run("plugin", s.plugin)
 	t.Run("plugin of an instance", s.salesPlugin)

@@ -90,7 +90,7 @@ func tailed(t *testing.T, url string, flags ...string) string {
 
 // A list that is watched is shown again when it has changed, until it is interrupted.
 func TestListIsWatched(t *testing.T) {
-	t.Chdir(t.TempDir())
+	t.Parallel()
 	url, _ := bustest.Server(t)
 	serveDemo(t, url)
 	ctx, interrupt := context.WithCancel(t.Context())

@@ -83,6 +83,7 @@ func configured(t *testing.T, text string) (dir string) {
 // The next start comes while the killed process still has its locks, and what a
 // crash leaves behind is nothing to warn of.
 func TestStartsRightAfterAKill(t *testing.T) {
+	t.Parallel()
 	dir := configured(t, quietConfig)
 	h := startHostIn(t, dir, nil)
 	h.until(t, "ready")
@@ -111,6 +112,7 @@ func TestSecondHostOfAName(t *testing.T) {
 
 // Two hosts of one name in different folders, on one NATS: both are told.
 func TestHostsOfOneNameOnOneNATS(t *testing.T) {
+	t.Parallel()
 	url, _ := bustest.Server(t)
 	first := startHostIn(t, configured(t, quietConfig), nil, "-s", url, "--name", "kiwi")
 	first.until(t, "ready")
@@ -130,6 +132,7 @@ func TestHostsOfOneNameOnOneNATS(t *testing.T) {
 
 // The first line says that a variable goes before the configuration.
 func TestNATSURLOverridesAnEmbeddedConfiguration(t *testing.T) {
+	t.Parallel()
 	const elsewhere = "nats://ann:s3cret@127.0.0.1:1"
 	tests := map[string]struct {
 		config string
@@ -144,6 +147,7 @@ func TestNATSURLOverridesAnEmbeddedConfiguration(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := startHostIn(t, configured(t, tt.config), tt.env, tt.args...)
 			before, waiting := h.until(t, "waiting for NATS")
 			first, _ := before[0]["message"].(string)
@@ -163,6 +167,7 @@ func TestNATSURLOverridesAnEmbeddedConfiguration(t *testing.T) {
 // A host whose name another one has leaves that one the lanes that it serves: they are not
 // of its own dead self. When that one has died, it takes them.
 func TestHostOfATakenNameLeavesTheLanes(t *testing.T) {
+	t.Parallel()
 	url, _ := bustest.Server(t)
 	js := bustest.OpenConfig(t, bus.Config{URL: url}).JS
 	first := startHostIn(t, configured(t, quietConfig), nil, "-s", url, "--name", "kiwi")
