@@ -208,12 +208,14 @@ func TestWorkingBeforeItsLog(t *testing.T) {
 func TestContextsWithADot(t *testing.T) {
 	t.Parallel()
 	_, c := start(t, "")
-	c.send(said("m1", "endless", "contextId", "a.b"), "returnImmediately", true)
+	first := c.send(said("m1", "endless", "contextId", "a.b"), "returnImmediately", true)
 	other := c.send(said("m2", "endless", "contextId", "a"), "returnImmediately", true)
 	bustest.Eventually(t, "the task of the other context is at work", func() bool { return c.get(other.ID).Status.State == working })
-	var got task
-	if code, why := c.call("CancelTask", object{"id": other.ID}, &got); code != 0 || got.Status.State != canceled {
-		t.Errorf("got %+v, %d %s", got, code, why)
+	for _, id := range []string{other.ID, first.ID} {
+		var got task
+		if code, why := c.call("CancelTask", object{"id": id}, &got); code != 0 || got.Status.State != canceled {
+			t.Errorf("got %+v, %d %s", got, code, why)
+		}
 	}
 }
 

@@ -247,4 +247,5 @@ func TestCancelledCallSaysSo(t *testing.T) {
 	if got := p.out.Text(); !strings.Contains(got, want) {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	waittest.Until(t, "the run is over", func() bool { return runs(t, h) == 0 }) // the host would wait for it
 }
