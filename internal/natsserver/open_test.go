@@ -201,19 +201,20 @@ func TestOpenWithServerFile(t *testing.T) {
 }
 
 func TestOpenRefusesAStoreInUse(t *testing.T) {
-	t.Parallel()
-	cfg := bustest.Config(t)
-	first := bustest.OpenConfig(t, cfg)
-	_, err := bustest.TryOpen(t, cfg)
-	bustest.WantError(t, err, cfg.Embedded.Store, "in use by process "+strconv.Itoa(os.Getpid()), "nats.embedded.store", "nats.url")
-	if !errors.Is(err, lockfile.ErrLocked) {
-		t.Errorf("got %v, want it to wrap %v", err, lockfile.ErrLocked)
-	}
-	if err := first.Healthy(t.Context()); err != nil {
-		t.Errorf("the first bus, after a second was refused: %v", err)
-	}
-	first.Close()
-	if _, err := bustest.TryOpen(t, cfg); err != nil {
-		t.Errorf("open after the first closed: %v", err)
-	}
+	bustest.Bubble(t, func(t *testing.T) { // who opens it waits for its lock for a while
+		cfg := bustest.Config(t)
+		first := bustest.OpenConfig(t, cfg)
+		_, err := bustest.TryOpen(t, cfg)
+		bustest.WantError(t, err, cfg.Embedded.Store, "in use by process "+strconv.Itoa(os.Getpid()), "nats.embedded.store", "nats.url")
+		if !errors.Is(err, lockfile.ErrLocked) {
+			t.Errorf("got %v, want it to wrap %v", err, lockfile.ErrLocked)
+		}
+		if err := first.Healthy(t.Context()); err != nil {
+			t.Errorf("the first bus, after a second was refused: %v", err)
+		}
+		first.Close()
+		if _, err := bustest.TryOpen(t, cfg); err != nil {
+			t.Errorf("open after the first closed: %v", err)
+		}
+	})
 }
