@@ -26,8 +26,10 @@ func provision(t *testing.T, h *host.Host) {
 // A host without one of its streams is not ready and says why, until it is
 // there again; then it goes on where it was.
 func TestReadyzMissesAStream(t *testing.T) {
+	t.Parallel()
 	for _, stream := range []string{bus.InboundStream, bus.SessionsStream, bus.OutboundStream} {
 		t.Run(stream, func(t *testing.T) {
+			t.Parallel()
 			h, _ := start(t, demo(t))
 			nc := h.Bus().NC
 			sub, err := nc.SubscribeSync("plugin.outbound.demo")
@@ -58,6 +60,7 @@ func TestReadyzMissesAStream(t *testing.T) {
 // A message without an id is not taken for one of a stream before, where it has
 // the same sequence.
 func TestInboundMadeAgain(t *testing.T) {
+	t.Parallel()
 	h, _ := start(t, demo(t))
 	sub, err := h.Bus().NC.SubscribeSync("plugin.outbound.demo")
 	if err != nil {

@@ -199,6 +199,7 @@ func TestTwoAgentsBothAnswer(t *testing.T) {
 }
 
 func TestStopLeavesWhatIsNotDone(t *testing.T) {
+	t.Parallel()
 	cfg := scripted(t, slow)
 	h, stop := start(t, cfg)
 	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "1", From: "ana", Text: "half"})

@@ -15,6 +15,7 @@ import (
 // A task for an agent that is configured nowhere gets an error result at its deadline,
 // with the name that was meant.
 func TestTaskOfAnAgentThatIsConfiguredNowhere(t *testing.T) {
+	t.Parallel()
 	cfg := demo(t)
 	h, stop := start(t, cfg)
 	id := cfg.Agents[0].ID

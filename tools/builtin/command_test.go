@@ -23,6 +23,7 @@ import (
 )
 
 func TestRunCommand(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		command, want string
 		failed        bool
@@ -102,6 +103,7 @@ func TestTemporaryFolderIsDeleted(t *testing.T) {
 }
 
 func TestLongOutputKeepsBothEnds(t *testing.T) {
+	t.Parallel()
 	b := open(t, builtin.Options{})
 	got := b.text(t, "run_command", `{"command":"echo begin; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo end"}`)
 	if !strings.HasPrefix(got, "begin\nxxx") || !strings.HasSuffix(got, "xxx\nend\n[exit status 0]") {
@@ -114,6 +116,7 @@ func TestLongOutputKeepsBothEnds(t *testing.T) {
 }
 
 func TestOutputOfAllLengths(t *testing.T) {
+	t.Parallel()
 	b := open(t, builtin.Options{})
 	for _, n := range []int{512<<10 - 1, 512 << 10, 512<<10 + 1, 1<<20 - 1, 1 << 20} {
 		got := b.text(t, "run_command", fmt.Sprintf(`{"command":"head -c %d /dev/zero | tr '\\0' x"}`, n))
@@ -124,6 +127,7 @@ func TestOutputOfAllLengths(t *testing.T) {
 }
 
 func TestTermLetsACommandCleanUp(t *testing.T) {
+	t.Parallel()
 	b := open(t, builtin.Options{})
 	result, err := b.call(t, "run_command", `{"command":"trap 'echo bye; exit' TERM; sleep 600 & wait","timeout":"3s"}`)
 	if want := "bye\n[stopped: not done within 3s]"; err != nil || result.Text != want {
@@ -134,6 +138,7 @@ func TestTermLetsACommandCleanUp(t *testing.T) {
 // What a command leaves running writes to a FIFO: its end shows when the last
 // process that has it open is dead.
 func TestNothingStaysRunning(t *testing.T) {
+	t.Parallel()
 	b := open(t, builtin.Options{})
 	b.put(t, "x", "")
 	fifo := filepath.Join(b.dir, "fifo")
@@ -168,6 +173,7 @@ func TestNothingStaysRunning(t *testing.T) {
 }
 
 func TestProcessesLeftRunningAreLogged(t *testing.T) {
+	t.Parallel()
 	var log bustest.LogBuffer
 	dir := t.TempDir()
 	all, err := builtin.New(builtin.Options{Workspace: func(string) string { return dir }, Log: zerolog.New(&log)})

@@ -17,6 +17,7 @@ import (
 )
 
 func TestReadFile(t *testing.T) {
+	t.Parallel()
 	b := open(t, builtin.Options{})
 	b.put(t, "a.txt", "one\ntwo\nthree\n")
 	b.put(t, "open.txt", "one\ntwo")
@@ -81,6 +82,7 @@ func TestWriteFile(t *testing.T) {
 }
 
 func TestWriteFileRefuses(t *testing.T) {
+	t.Parallel()
 	b := open(t, builtin.Options{})
 	b.put(t, "f", "")
 	b.put(t, "d/f", "")
@@ -96,6 +98,7 @@ func TestWriteFileRefuses(t *testing.T) {
 }
 
 func TestEditFile(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ args, want, fails string }{
 		"unique":     {`{"path":"f","old":"two","new":"2"}`, "one 2 one", ""},
 		"all":        {`{"path":"f","old":"one","new":"1","all":true}`, "1 two 1", ""},
@@ -191,6 +194,7 @@ func TestListFiles(t *testing.T) {
 }
 
 func TestListFilesIsBounded(t *testing.T) {
+	t.Parallel()
 	b := open(t, builtin.Options{})
 	for i := range 1001 {
 		b.put(t, fmt.Sprintf("%04d", i), "")

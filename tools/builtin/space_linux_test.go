@@ -7,6 +7,7 @@ import (
 
 // What a full workspace has left is deleting.
 func TestCommandsInAFullWorkspace(t *testing.T) {
+	t.Parallel()
 	b := open(t, small)
 	b.put(t, "a/b", strings.Repeat("x", 9<<20))
 	result, err := b.call(t, "run_command", `{"command":"echo more > c && cat c"}`)

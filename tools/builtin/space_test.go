@@ -19,6 +19,7 @@ func writing(t *testing.T, path string, megabytes int) string {
 const fullWorkspace = "of 8.0 MB; delete files that are not needed, or raise limits.workspace_mb"
 
 func TestWriteFileIntoAFullWorkspace(t *testing.T) {
+	t.Parallel()
 	b := open(t, small)
 	b.text(t, "write_file", writing(t, "a", 5))
 	b.fails(t, "write_file", writing(t, "b", 5), `write "b": 5242880 bytes do not fit: the workspace takes 5.`)
@@ -32,6 +33,7 @@ func TestWriteFileIntoAFullWorkspace(t *testing.T) {
 
 // Empty files take room as well.
 func TestWriteFileEndsTheNumberOfFiles(t *testing.T) {
+	t.Parallel()
 	b := open(t, builtin.Options{Space: func(string) int64 { return 256 << 10 }})
 	for i := range 100 {
 		if _, err := b.call(t, "write_file", fmt.Sprintf(`{"path":"%d","text":"x"}`, i)); err != nil {
@@ -45,6 +47,7 @@ func TestWriteFileEndsTheNumberOfFiles(t *testing.T) {
 }
 
 func TestSpaceOfAWorkspaceByDefault(t *testing.T) {
+	t.Parallel()
 	b := open(t, builtin.Options{})
 	b.text(t, "write_file", writing(t, "a", 9))
 	b.text(t, "write_file", writing(t, "b", 9))
