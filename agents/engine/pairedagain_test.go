@@ -54,11 +54,27 @@ func (w *crashWorld) shutOut(person string) {
 	w.pass()
 }
 
+// crossed has eachEnd divide the agent in each way for each end, as TestEachEndWithEachDivision
+// does, which has the build tag long.
+var crossed bool
+
+// divisions are the numbers of partitions with which a host ends in a way.
+func divisions(how string) []int {
+	switch {
+	case crossed:
+		return []int{0, 2}
+	case how == "killed":
+		return []int{2}
+	default:
+		return []int{0}
+	}
+}
+
 // eachEnd runs a test for each way in which a host ends, with and without partitions.
 func eachEnd(t *testing.T, test func(w *crashWorld, end func(*crashWorld)), more ...func(*actor)) {
 	t.Helper()
 	for how, end := range ends {
-		for _, partitions := range []int{0, 2} {
+		for _, partitions := range divisions(how) {
 			t.Run(fmt.Sprint(how, " ", partitions), func(t *testing.T) {
 				inCrashWorld(t, func(w *crashWorld) { test(w, end) }, append(more, divided(partitions))...)
 			})
