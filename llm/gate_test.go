@@ -418,16 +418,18 @@ func TestTheLineMovesOn(t *testing.T) {
 
 // A reader that breaks down gives its place back.
 func TestPanicGivesThePassBack(t *testing.T) {
-	s := newSite(llm.Rate{Concurrency: 1})
-	func() {
-		defer func() { _ = recover() }()
-		for range s.chain().Stream(t.Context(), llm.Request{}, func(llm.Attempt) {}) {
-			panic("reader")
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(llm.Rate{Concurrency: 1})
+		func() {
+			defer func() { _ = recover() }()
+			for range s.chain().Stream(t.Context(), llm.Request{}, func(llm.Attempt) {}) {
+				panic("reader")
+			}
+		}()
+		if got := s.gate.Status(); got.InFlight != 0 {
+			t.Errorf("got %+v", got)
 		}
-	}()
-	if got := s.gate.Status(); got.InFlight != 0 {
-		t.Errorf("got %+v", got)
-	}
+	})
 }
 
 func TestRefresh(t *testing.T) {
