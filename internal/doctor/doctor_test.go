@@ -351,6 +351,7 @@ func TestDoctorOffline(t *testing.T) {
 }
 
 func TestDoctorOfNATS(t *testing.T) {
+	t.Parallel()
 	url, nats := bustest.Server(t)
 	cfg := hosttest.Demo(t)
 	cfg.NATS = bus.Config{URL: url, Embedded: bus.Embedded{Store: t.TempDir()}}
@@ -389,6 +390,7 @@ func TestDoctorOfNATS(t *testing.T) {
 }
 
 func TestDoctorOfNATSWithoutJetStream(t *testing.T) {
+	t.Parallel()
 	url, _ := bustest.Server(t, func(o *server.Options) { o.JetStream = false })
 	cfg := hosttest.Demo(t)
 	cfg.NATS = bus.Config{URL: url, Embedded: bus.Embedded{Store: t.TempDir()}}
@@ -397,6 +399,7 @@ func TestDoctorOfNATSWithoutJetStream(t *testing.T) {
 }
 
 func TestDoctorOfPorts(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(answerWith(200, "hello"))
 	defer srv.Close()
 	taken := strings.TrimPrefix(srv.URL, "http://")
@@ -550,6 +553,7 @@ func TestDoctorOfHooks(t *testing.T) {
 
 // What a running host lacks of its tools is said by name.
 func TestDoctorOfToolsThatAHostLacks(t *testing.T) {
+	t.Parallel()
 	cfg := hosttest.Demo(t)
 	url, _ := bustest.Server(t)
 	cfg.NATS = bus.Config{URL: url}

@@ -33,6 +33,7 @@ func readServer(t *testing.T) (url string) {
 // A name that the connected server does not offer is a misspelt tool, or a
 // permission that holds nothing back.
 func TestDoctorOfToolsThatAServerDoesNotOffer(t *testing.T) {
+	t.Parallel()
 	cfg := hosttest.Demo(t)
 	url, _ := bustest.Server(t)
 	cfg.NATS = bus.Config{URL: url}
