@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -46,28 +47,72 @@ const (
 
 // short is a call for people: the tool and its arguments by name.
 func short(tool string, args json.RawMessage) string {
-	if whole := visible(spelledOut(tool, args, " ", len(args))); utf8.RuneCountInString(whole) <= maxWhat {
+	if whole := visible(spelledOut(tool, args, len(args))); utf8.RuneCountInString(whole) <= maxWhat {
 		return whole
 	}
-	return abridged(visible(spelledOut(tool, args, " ", maxValue)))
+	return abridged(visible(spelledOut(tool, args, maxValue)))
 }
 
-// Whole is a call for people with everything in it, an argument a line.
+// Whole is a call for people with everything in it, an argument a line. A text of
+// several lines stands below its name, each line behind two spaces, so that none
+// passes for another argument.
 func Whole(tool string, args json.RawMessage) string {
-	return visible(spelledOut(tool, args, "\n", len(args)))
+	fields, ok := fieldsOf(args)
+	if !ok {
+		return visible(tool + "\n" + string(args))
+	}
+	lines := []string{visible(tool)}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		lines = append(lines, oneLine(name)+"="+wholeValue(fields[name]))
+	}
+	return strings.Join(lines, "\n")
 }
 
-func spelledOut(tool string, args json.RawMessage, between string, most int) string {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(args, &fields) != nil {
-		return tool + between + string(args)
+// wholeValue is the value of an argument as Whole shows it.
+func wholeValue(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil || !strings.Contains(text, "\n") {
+		var compact bytes.Buffer
+		_ = json.Compact(&compact, value) // it was decoded already
+		return visible(legible(compact.Bytes()))
+	}
+	var b strings.Builder
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		b.WriteString("\n  ")
+		for n, piece := range strings.Split(line, "\t") { // which code is indented by
+			if n > 0 {
+				b.WriteByte('\t')
+			}
+			b.WriteString(visible(piece))
+		}
+	}
+	return b.String()
+}
+
+// spelledOut is a call on one line, each argument cut after so many characters.
+func spelledOut(tool string, args json.RawMessage, most int) string {
+	fields, ok := fieldsOf(args)
+	if !ok {
+		return tool + " " + string(args)
 	}
 	words := []string{tool}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		words = append(words, name+"="+head(string(fields[name]), most))
+		words = append(words, name+"="+head(legible(fields[name]), most))
 	}
-	return strings.Join(words, between)
+	return strings.Join(words, " ")
 }
+
+func fieldsOf(args json.RawMessage) (fields map[string]json.RawMessage, ok bool) {
+	err := json.Unmarshal(args, &fields)
+	return fields, err == nil
+}
+
+// legible is JSON without the escapes that only HTML needs.
+func legible(value json.RawMessage) string { return unescape.Replace(string(value)) }
+
+var unescape = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
+func oneLine(s string) string { return strings.ReplaceAll(visible(s), "\n", `\n`) }
 
 // Shown is a text for people who approve it: a command line, a diff. What a terminal
 // or a page would not show as a character is shown as its code.
