@@ -86,7 +86,7 @@ export function Table({ columns, rows, keyOf, label, empty, onRow }) {
   return html`<div class="table-box"><table role="table" aria-label=${label}>
     <thead role="rowgroup"><tr role="row">${shown.map((c) => html`<th role="columnheader" scope="col" class=${c.end ? 'end' : ''}>${c.name || html`<span class="unseen">${c.title ?? 'Actions'}</span>`}</th>`)}</tr></thead>
     <tbody role="rowgroup">${rows.map((row, i) => html`<tr role="row" key=${keyOf ? keyOf(row) : i} class=${onRow ? 'opens' : ''} onClick=${onRow && ((e) => { if (!e.target.closest('button, a, input, select')) onRow(row) })}>
-      ${shown.map((c) => html`<td role="cell" data-label=${c.name} class=${(c.end ? 'end ' : '') + (c.wide ? 'wide' : '') + (c.main ? 'main' : '')}>${c.cell(row)}</td>`)}</tr>`)}</tbody>
+      ${shown.map((c) => html`<td role="cell" data-label=${c.name} class=${['end', 'wide', 'main', 'least'].filter((name) => c[name]).join(' ')}>${c.cell(row)}</td>`)}</tr>`)}</tbody>
   </table></div>`
 }
 

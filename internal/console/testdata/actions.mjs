@@ -9,6 +9,7 @@ await run(async (browser) => {
   await send('I want a refund', 'refunds')
   const card = page.locator('.waiting')
   await card.waitFor()
+  await card.locator('pre', { hasText: 'amount="49.00 EUR"' }).waitFor()
   await card.getByRole('button', { name: 'Approve' }).click()
   await page.locator('.toast', { hasText: 'Answered: approve' }).waitFor()
   await card.waitFor({ state: 'detached' })
@@ -171,6 +172,9 @@ await run(async (browser) => {
   await show(page, 'audit')
   await page.locator('tr', { hasText: 'sessions-delete' }).first().waitFor()
   for (const did of ['approve', 'pause', 'resume', 'tokens-add', 'tokens-revoke', 'breaker']) await page.locator('tr', { hasText: did }).first().waitFor()
+  await page.setViewportSize({ width: 1000, height: 800 })
+  const lines = await page.locator('td .tag', { hasText: /^approve$/ }).first().evaluate((e) => e.getClientRects()[0].height)
+  check(lines < 30, 'a short word stands on one line: ' + lines)
 
   // The operator's chat: taken over, written into, handed back.
   const chats = (await call('GET', 'sessions')).sessions

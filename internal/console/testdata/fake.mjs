@@ -52,6 +52,7 @@ export function fake({ sessions = 160, files = 0, text = (t) => t } = {}) {
       { agent: 'ana', session: list[2 % list.length].key, run: 'run-2', since: back(4 * minute), phase: 'waiting', for: ['approval'], model: 'claude-sonnet', host: 'helios' },
       { agent: 'scout', session: list[9 % list.length].key, run: 'run-9', since: back(17 * minute), phase: 'waiting', for: ['question'], model: 'gpt-mini', host: 'selene' }] }),
     'GET approvals': () => ({ waiting: approvals }),
+    'GET approvals/show': (q) => ({ ...approvals.find((a) => a.id === q.get('id')), whole: text('refund\namount="49.00 EUR"\norder="A-1042"') }),
     'GET pauses': () => ({ pauses: [{ agent: 'ledger', since: back(3 * hour), by: 'cli:maria', reason: text('the books are closed until Monday') }] }),
     'GET tokens': () => ({ tokens: [
       { name: 'dashboard', role: 'read', made_at: back(900 * hour), by: 'cli:maria' }, { name: 'desk', role: 'admin', agents: ['ana', 'bob'], made_at: back(200 * hour), by: 'operator', expires: back(-500 * hour) },

@@ -2,7 +2,7 @@
 import { html, useState } from '../vendor/preact-htm.js'
 import { post, useData } from '../api.js'
 import { Ago, Button, Card, Empty, Loaded, Money, Page, State, Table, Tag, act, ask, say } from '../ui.js'
-import { Choices, brief } from '../rows.js'
+import { Choices } from '../rows.js'
 import { count, keyParts, money, plural } from '../format.js'
 import { alarmsOf, agentsOf } from '../fleet.js'
 import { ChannelTable } from '../channels.js'
@@ -32,7 +32,7 @@ export function Now({ may }) {
       <${Tile} of=${[dead]} n=${count(letters.length)} name="dead letters" href="#/dead" kind=${letters.length ? 'bad' : ''} />
       <${Tile} of=${[fleet]} n=${money(agents.reduce((n, a) => n + (a.spent_today ?? 0), 0))} name="spent today" href="#/cost" />
     </div>
-    ${open.length + strangers.length > 0 && html`<${Card} title="Waits for you"><div class="asks">${open.map((w) => html`<${Waiting} key=${w.id} w=${w} may=${may} done=${() => { waiting.reload(); runs.reload() }} />`)}
+    ${open.length + strangers.length > 0 && html`<${Card} title="Waits for you"><div class="asks">${open.map((w) => html`<${Waiting} key=${w.id} w=${w} may=${may} few=${open.length <= mostOpen} done=${() => { waiting.reload(); runs.reload() }} />`)}
       ${strangers.map((p) => html`<${Stranger} key=${p.code} p=${p} may=${may} done=${pairings.reload} />`)}</div><//>`}
     ${alarms.length > 0 && html`<section class="alarms" aria-label="Alarms">${alarms.map((a) => html`<p class=${'alarm ' + a.kind} key=${a.text}><b>${a.what}</b> <span>${a.text}</span>${a.href && html` <a href=${a.href}>Look</a>`}</p>`)}</section>`}
     <div class="columns">
@@ -50,7 +50,17 @@ function Tile({ of, n, name, kind = '', href, live }) {
   return href ? html`<a class=${'tile ' + kind} href=${href}>${inside}</a>` : html`<div class=${'tile ' + kind}>${inside}</div>`
 }
 
-function Waiting({ w, may, done }) {
+// Call is what runs when an approval is given, with all its arguments; open: without a click.
+function Call({ id, open }) {
+  const [shown, set] = useState(open)
+  const call = useData(shown && 'approvals/show', { query: { id }, every: 0 })
+  if (!shown) return html`<button type="button" class="link" onClick=${() => set(true)}>Show the whole call</button>`
+  return html`<${Loaded} of=${call}>${(c) => html`<pre class="code call" tabindex="0" aria-label="What is to be run">${c.whole}</pre>`}<//>`
+}
+
+const mostOpen = 10 // approvals whose calls are shown without a click
+
+function Waiting({ w, may, few, done }) {
   const [busy, set] = useState(false)
   const answer = async (a) => {
     set(true)
@@ -62,7 +72,7 @@ function Waiting({ w, may, done }) {
   return html`<article class="waiting">
     <p class="who"><b>${w.agent}</b> ${w.kind === 'question' ? 'asks' : 'wants to use'} ${w.tool && w.kind !== 'question' && html`<${Tag} kind="mono">${w.tool}<//>`} <a href=${sessionLink(w.agent, w.session)}>${who.channel} ${who.who}</a> <span class="soft"><${Ago} of=${w.asked_at} /></span></p>
     <p class="plain">${w.prompt}</p>
-    ${w.args !== undefined && html`<p class="args mono">${brief(w.args)}</p>`}
+    ${w.kind === 'approval' && w.tool && html`<${Call} id=${w.id} open=${few} />`}
     ${may.act ? html`<${Choices} options=${w.options} scopes busy=${busy} onAnswer=${answer} />` : html`<p class="soft small">Your role may not answer.</p>`}
   </article>`
 }

@@ -86,7 +86,7 @@ function Line({ s }) {
     <span class="session-title">${s.title || 'Without a text'}</span>
     <span class="session-about"><b>${s.agent}</b> ${key.channel && html`<span>${key.channel}</span>`} <span class="soft">${person(key.who)}</span></span>
     <span class="session-state">${s.fault ? html`<${State} is="fault" />` : html`<${State} is=${s.state}>${s.state}${s.for?.length ? ' for ' + s.for.join(', ') : ''}<//>`}</span>
-    <span class="session-numbers"><span class="num">${count(s.messages)}<span class="soft"> msgs</span></span> <${Money} of=${s.spent} /></span>
+    <span class="session-numbers"><span class="num">${count(s.messages)}<span class="soft"> ${s.messages === 1 ? 'msg' : 'msgs'}</span></span> <${Money} of=${s.spent} /></span>
     <span class="session-when soft"><${Ago} of=${s.at} /></span>
   </a>`
 }
