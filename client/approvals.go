@@ -89,15 +89,24 @@ func AnswerableIDs(list []Waiting) (ids []string) {
 func (c *Client) WholeCall(ctx context.Context, w Waiting) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestWithin)
 	defer cancel()
-	state, _, err := c.Sessions().state(ctx, w.Agent, w.Session)
+	place, token := w.Session, ""
+	if parts := strings.Split(w.ID, "."); place == "" && len(parts) == 3 { // as an Event brings it
+		place, token = parts[1], parts[2]
+	}
+	if place == "" {
+		return w.Prompt, nil
+	}
+	state, _, err := c.Sessions().state(ctx, w.Agent, place)
 	if err != nil {
 		return "", err
 	}
-	if w.Kind == ForApproval && state.Run != nil && state.Run.ID == w.Run {
-		for _, call := range state.Run.Calls {
-			if call.ID == w.Call && len(call.Args) > 0 {
-				return tools.Whole(call.Name, call.Args), nil
-			}
+	if w.Kind != ForApproval || state.Run == nil {
+		return w.Prompt, nil
+	}
+	for _, call := range state.Run.Calls {
+		is := state.Run.ID == w.Run && call.ID == w.Call || token != "" && call.Wait == token
+		if is && len(call.Args) > 0 {
+			return tools.Whole(call.Name, call.Args), nil
 		}
 	}
 	return w.Prompt, nil

@@ -110,6 +110,9 @@ const ptyRules = `rules:
   - {is: md, chunks: ["# He", "ad\n**bo", "ld** it is\n"]}
   - {is: late, delay: 1500ms, text: here}
   - {is: never, delay: 1h, text: never}
+  - {is: slow, delay: 300ms, chunks: ["Once upon ", "a", "t", "i", "m", "e", ".", ".", ".", ".", ".", ".", ".", ".", ".", ".", ".", ".", ".", ".", "."]}
+  - {is: write, tool_calls: [{name: write_file, args: {path: a.go, text: "package <a>\n\tx\n"}}]}
+  - {after_tool: write_file, text: "${result}"}
   - {text: "You said: ${text}"}
 `
 
@@ -119,7 +122,7 @@ func TestChatAtATerminal(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	t.Setenv("NO_COLOR", "")
 	t.Chdir(t.TempDir())
-	put(t, "nats: {embedded: {listen: \"\"}}\nhttp: {listen: \"\"}\nmodels: {main: {provider: scripted, script: rules.yaml}}\nagents: [{id: ana}]\n")
+	put(t, "nats: {embedded: {listen: \"\"}}\nhttp: {listen: \"\"}\nmodels: {main: {provider: scripted, script: rules.yaml}}\nagents: [{id: ana, tools: [write_file]}]\n")
 	if err := os.WriteFile("rules.yaml", []byte(ptyRules), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -147,6 +150,26 @@ func TestChatAtATerminal(t *testing.T) {
 		t.Errorf("Markdown: got %q", said)
 	}
 	p.sees(`you> `)
+	p.keys("slow\r")
+	p.sees(`Once upon `)
+	p.keys("\x03")
+	if shown := p.sees(`you> `); shown != "\r\n"+terminal.ClearLine+"ana> Stopped.\r\n\r\nyou> " {
+		t.Errorf("after what was said, Ctrl-C: got %q", shown)
+	}
+	p.keys("slow\r")
+	p.sees(`Once upon `)
+	p.keys("/stop\r")
+	if shown := p.sees(`you> `); !strings.HasSuffix(shown, "/stop\r\nana> "+terminal.ClearLine+"ana> Stopped.\r\n\r\nyou> ") {
+		t.Errorf("after what was said, /stop: got %q", shown)
+	}
+	p.keys("write\r")
+	p.sees(`\[approval\] Ana wants to write a\.go \(\d+ bytes\)[^\n]*\n`)
+	if shown := p.sees(`you> `); colour.ReplaceAllString(shown, "") != "  write_file\r\n  path=\"a.go\"\r\n  text=\r\n    package <a>\r\n    \tx\r\nyou> " {
+		t.Errorf("the call to approve: got %q", shown)
+	}
+	p.keys("deny\r")
+	p.sees(`ana> denied`)
+	p.sees(`you> `)
 	p.keys("late\r")
 	p.sees(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] \d+s`)
 	p.sees(`here\r\n`)
@@ -157,7 +180,7 @@ func TestChatAtATerminal(t *testing.T) {
 	p.keys("never\r")
 	p.sees(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] \d+s`)
 	p.keys("\x03")
-	p.sees(`error: Stopped\.`)
+	p.sees(`ana> Stopped\.\r\n`)
 	p.sees(`you> `)
 	p.keys("\x03")
 	if got := <-code; got != cli.CodeDone {

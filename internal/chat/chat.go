@@ -129,7 +129,7 @@ func (c *Chat) read(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("read message: %w", l.err)
 	}
 	text := strings.TrimSpace(l.text)
-	if text == quitWord {
+	if leaves(text) {
 		return "", errLeft
 	}
 	return text, nil
@@ -138,10 +138,13 @@ func (c *Chat) read(ctx context.Context) (string, error) {
 // What a line can be besides a message.
 const (
 	quitWord = "/quit"
+	exitWord = "/exit"
 	stopWord = "/stop"
 	helpWord = "/help"
 	newWord  = "/new"
 )
+
+func leaves(text string) bool { return text == quitWord || text == exitWord }
 
 // youPrompt is what a line of the person begins with.
 const youPrompt = "you> "
@@ -174,12 +177,22 @@ func (c *Chat) ask(ctx context.Context, text string) error {
 	if err == nil {
 		err = PrintReply(c.App, reply, x.speech)
 	}
+	if err != nil && c.person && stopped(reply) {
+		fmt.Fprintf(c.Stdout, terminal.ClearLine+"%s%s\n\n", c.name(), terminal.Printable(reply.Error.Message))
+		return nil
+	}
 	if err != nil {
 		return c.fail(ctx, err)
 	}
 	c.printCost(ctx, time.Since(begun))
 	c.prompt("\n")
 	return nil
+}
+
+// stopped reports whether a person has stopped the run of a reply, which is no error
+// to them.
+func stopped(r client.Reply) bool {
+	return r.Error != nil && r.Error.Code == "cancelled" && r.Error.Message != ""
 }
 
 // name is what a line of the agent begins with.

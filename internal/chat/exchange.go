@@ -45,7 +45,7 @@ func (x *exchange) run(ctx context.Context, m client.Message) (client.Reply, err
 			case e.Reply != nil:
 				return *e.Reply, nil
 			}
-			x.take(e)
+			x.take(ctx, e)
 		case l, ok := <-x.input():
 			if err := x.typed(ctx, l, ok); err != nil {
 				return client.Reply{}, err
@@ -55,14 +55,14 @@ func (x *exchange) run(ctx context.Context, m client.Message) (client.Reply, err
 }
 
 // take shows what comes before the reply.
-func (x *exchange) take(e client.Event) {
+func (x *exchange) take(ctx context.Context, e client.Event) {
 	switch {
 	case e.Chunk != nil:
 		x.chunk(*e.Chunk)
 	case e.Asked != nil:
-		x.asked(*e.Asked)
+		x.asked(ctx, *e.Asked)
 	case e.Notice != nil:
-		x.reported(*e.Notice)
+		x.reported(ctx, *e.Notice)
 	case e.Quiet:
 		x.quiet()
 	}
@@ -108,16 +108,16 @@ func (x *exchange) interrupt() {
 	x.waiting = false
 }
 
-func (x *exchange) asked(w client.Waiting) {
+func (x *exchange) asked(ctx context.Context, w client.Waiting) {
 	x.open = append(x.open, w)
 	if len(x.open) == 1 {
 		x.interrupt()
-		x.show()
+		x.show(ctx)
 	}
 }
 
 // show prints the first of what is open.
-func (x *exchange) show() {
+func (x *exchange) show(ctx context.Context) {
 	w := x.open[0]
 	text := "[" + w.Kind + "] "
 	if w.Agent != x.conv.Agent() {
@@ -134,7 +134,44 @@ func (x *exchange) show() {
 		fmt.Fprintln(x.Stderr, text)
 		return
 	}
-	fmt.Fprint(x.Stdout, text+"\nyou> ")
+	fmt.Fprint(x.Stdout, text+"\n"+x.details(ctx, w)+"you> ")
+}
+
+const callShown = 40 // lines of a call that is to be approved
+
+// details is the call of an approval, where its prompt leaves out some of it.
+func (x *exchange) details(ctx context.Context, w client.Waiting) string {
+	if w.Kind != client.ForApproval {
+		return ""
+	}
+	call, err := x.client.WholeCall(ctx, w)
+	if err != nil || call == w.Prompt || says(w.Prompt, call) {
+		return "" // without it the prompt says what is asked
+	}
+	lines := strings.Split(terminal.Printable(call), "\n")
+	left := len(lines) - callShown
+	if left > 0 {
+		lines = lines[:callShown]
+	}
+	for i, line := range lines {
+		lines[i] = x.screen.Paint(terminal.Dim, "  "+line) + "\n"
+	}
+	if left > 0 {
+		lines = append(lines, fmt.Sprintf("  … and %d more lines: agenthost approvals show %s\n", left, w.ID))
+	}
+	return strings.Join(lines, "")
+}
+
+// says reports whether a prompt has all arguments of a call.
+func says(prompt, call string) bool {
+	_, args, _ := strings.Cut(call, "\n")
+	for line := range strings.SplitSeq(args, "\n") {
+		_, value, found := strings.Cut(line, "=")
+		if !found || !strings.Contains(prompt, strings.Trim(value, `"`)) {
+			return false
+		}
+	}
+	return true
 }
 
 // input is what is typed, when it can be for this exchange: at a terminal
@@ -150,7 +187,7 @@ func (x *exchange) input() <-chan line {
 func (x *exchange) typed(ctx context.Context, l line, ok bool) error {
 	text := strings.TrimSpace(l.text)
 	switch {
-	case len(x.open) > 0 && (!ok || l.err != nil || text == quitWord):
+	case len(x.open) > 0 && (!ok || l.err != nil || leaves(text)):
 		return x.left(l)
 	case !ok:
 		x.lines = nil
@@ -182,17 +219,17 @@ func (x *exchange) reply(ctx context.Context, text string) {
 	id, err := x.conv.Answer(ctx, x.open[0], text, cli.Operator())
 	if err != nil {
 		x.notice("%s", terminal.Printable(err.Error()))
-		x.show()
+		x.show(ctx)
 		return
 	}
 	x.orders[id], x.open = true, x.open[1:]
-	x.ready()
+	x.ready(ctx)
 }
 
 // ready shows the next prompt.
-func (x *exchange) ready() {
+func (x *exchange) ready(ctx context.Context) {
 	if len(x.open) > 0 {
-		x.show()
+		x.show(ctx)
 	} else {
 		x.prompt(x.name())
 	}
@@ -200,23 +237,30 @@ func (x *exchange) ready() {
 
 // stop stops what is under way, with all that is open.
 func (x *exchange) stop(ctx context.Context) {
+	amid := len(x.open) == 0 && x.editor != nil && x.editor.Tail() != "" // Ctrl-C begins no line
 	id, err := x.conv.Stop(ctx, cli.Operator())
-	if err != nil {
+	switch {
+	case err != nil:
 		x.notice("stop %s: %v", x.conv.Agent(), err)
-	} else {
+	case amid: // and its end follows on the line after
+		x.orders[id] = true
+		return
+	default:
 		x.orders[id], x.open = true, nil
+		x.speech.said.Reset() // the line of the order is below it
+		x.speech.flush()
 	}
-	x.ready()
+	x.ready(ctx)
 }
 
 // reported shows why a host did not do what it was ordered to.
-func (x *exchange) reported(r bus.Route) {
+func (x *exchange) reported(ctx context.Context, r bus.Route) {
 	if r.Error == nil || !x.orders[r.InReplyTo] {
 		return
 	}
 	x.interrupt()
 	x.notice("%s", terminal.Printable(r.Error.Message))
-	x.ready()
+	x.ready(ctx)
 }
 
 // choices are what an approval or a question can be answered with, for a command

@@ -60,8 +60,9 @@ func TestPersonIsAsked(t *testing.T) {
 			"green\nred\n", terminal.ClearLine + `! "green": want one of Red, Blue` + "\n" +
 				"[question] Which? (Red/Blue)\nyou> ana> Red it is.\n\nyou> \n",
 		},
-		"leave":                {"/quit\n", "\n" + terminal.ClearLine + open},
-		"the end of the input": {"", "\n" + terminal.ClearLine + open},
+		"leave":                 {"/quit\n", "\n" + terminal.ClearLine + open},
+		"leave by another word": {"/exit\n", "\n" + terminal.ClearLine + open},
+		"the end of the input":  {"", "\n" + terminal.ClearLine + open},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +85,7 @@ func TestPersonStops(t *testing.T) {
 	if err := c.talk(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	contains(t, s.String(), "(cancelled)")
+	contains(t, s.String(), terminal.ClearLine+"ana> Stopped.\n\n")
 	if !strings.HasSuffix(s.String(), "you> ana> You said: hello\n\nyou> \n") {
 		t.Errorf("got %q", s)
 	}
@@ -108,7 +109,7 @@ func newScreenExchange() (*exchange, *screen) {
 
 func newExchangeWith(c *client.Client) (*exchange, *screen) {
 	s := new(screen)
-	return newExchange(&Chat{App: &cli.App{Stdout: s, Stderr: s}, conv: c.Conversation("ana", client.Party{From: "me", Session: "s"}), person: true}), s
+	return newExchange(&Chat{App: &cli.App{Stdout: s, Stderr: s}, client: c, conv: c.Conversation("ana", client.Party{From: "me", Session: "s"}), person: true}), s
 }
 
 const waitID = "ana.aaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbb"
@@ -128,8 +129,8 @@ func approvalOf(id string) client.Waiting {
 func TestAskedAndAnsweredElsewhere(t *testing.T) {
 	x, s := newScreenExchange()
 	x.chunk(client.Chunk{Text: "I pay."})
-	x.asked(approvalOf("a"))
-	x.asked(approvalOf("b"))
+	x.asked(t.Context(), approvalOf("a"))
+	x.asked(t.Context(), approvalOf("b"))
 	x.quiet()
 	x.chunk(client.Chunk{Progress: "half"})
 	if len(x.open) != 2 {
@@ -145,16 +146,16 @@ func TestAskedAndAnsweredElsewhere(t *testing.T) {
 func TestAnswerIsTooLate(t *testing.T) {
 	x, s := newScreenExchange()
 	x.orders["o"] = true
-	x.reported(bus.Route{InReplyTo: "o"})
-	x.reported(bus.Route{InReplyTo: "other", Error: &bus.Error{Message: "no"}})
-	x.reported(bus.Route{InReplyTo: "o", Error: &bus.Error{Message: "too late"}})
+	x.reported(t.Context(), bus.Route{InReplyTo: "o"})
+	x.reported(t.Context(), bus.Route{InReplyTo: "other", Error: &bus.Error{Message: "no"}})
+	x.reported(t.Context(), bus.Route{InReplyTo: "o", Error: &bus.Error{Message: "too late"}})
 	want := terminal.ClearLine + terminal.ClearLine + "! too late\nana> "
 	if s.String() != want {
 		t.Errorf("got %q, want %q", s, want)
 	}
-	x.asked(approvalOf("a"))
+	x.asked(t.Context(), approvalOf("a"))
 	s.Reset()
-	x.reported(bus.Route{InReplyTo: "o", Error: &bus.Error{Message: "too late"}})
+	x.reported(t.Context(), bus.Route{InReplyTo: "o", Error: &bus.Error{Message: "too late"}})
 	contains(t, s.String(), "! too late\n[approval] pay a")
 }
 
@@ -176,7 +177,7 @@ func TestOrdersCannotBeSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	contains(t, s.String(), "! stop ana: there is no stream for it")
-	x.asked(approvalOf(waitID))
+	x.asked(t.Context(), approvalOf(waitID))
 	for _, text := range []string{"approve", "/stop"} {
 		s.Reset()
 		if err := x.typed(t.Context(), line{text: text}, true); err != nil {
@@ -199,7 +200,7 @@ func TestAnswerCannotBeRead(t *testing.T) {
 	if _, err := x.read(t.Context()); !errors.Is(err, broken) {
 		t.Errorf("the next message: got %v, want %v", err, broken)
 	}
-	x.asked(approvalOf("a"))
+	x.asked(t.Context(), approvalOf("a"))
 	if err := x.typed(t.Context(), line{err: broken}, true); !errors.Is(err, broken) {
 		t.Errorf("the answer: got %v, want %v", err, broken)
 	}

@@ -35,6 +35,7 @@ func PrintReply(app *cli.App, r client.Reply, speech *Speech) error {
 		speech.End(inWords(r))
 	case speech.said.Len() > 0:
 		speech.write("\n")
+		speech.flush()
 	}
 	return r.Err()
 }
@@ -65,6 +66,10 @@ func (s *Speech) End(whole string) {
 	default:
 		s.write("\n" + whole + "\n")
 	}
+	s.flush()
+}
+
+func (s *Speech) flush() {
 	if s.markdown != nil {
 		s.markdown.Flush()
 	}

@@ -14,6 +14,7 @@ import (
 	"agenthost/bus/publishing"
 	"agenthost/hooks"
 	"agenthost/internal/crash"
+	"agenthost/llm"
 	"agenthost/run"
 )
 
@@ -106,9 +107,13 @@ func (t *runner) fault(e *run.Error, called []run.Event) []run.Effect {
 	return t.Journal.Step(run.Signal{Kind: run.Fault, At: time.Now(), Run: t.ID, Error: e, Called: called}, t.Profile.Limits())
 }
 
-// failed logs why the run failed and fires the on_error hooks.
+// failed logs why the run failed and fires the on_error hooks. A stop is no fault.
 func (t *runner) failed(e run.Error) {
-	t.c.Log().Warn().Str("run", t.ID).Str("code", string(e.Code)).Msg("run failed")
+	if e.Code == llm.CodeCancelled {
+		t.c.Log().Info().Str("run", t.ID).Msg("run stopped")
+	} else {
+		t.c.Log().Warn().Str("run", t.ID).Str("code", string(e.Code)).Msg("run failed")
+	}
 	if t.c.Hooked(hooks.OnError) {
 		t.FireHooks(context.WithoutCancel(t.Agent.Work), hooks.OnError, "", hooks.Args{"code": hookvalue.Quoted(string(e.Code)), "message": hookvalue.Quoted(e.Message)}, nil)
 	}
