@@ -121,16 +121,19 @@ function cells(line) {
   return line.trim().replace(/^\|/, '').replace(/\|$/, '').split('|').map((c) => c.trim())
 }
 
+// build makes the element of a block. One that stands in no other has the direction of
+// its own first letter, code always from left to right.
 function build(block, depth) {
+  const dir = depth === 0 ? 'auto' : undefined
   const inside = (lines) => depth < deepest ? blocks(lines).map((b) => build(b, depth + 1)) : [document.createTextNode(lines.join('\n'))]
   switch (block.kind) {
-    case 'heading': return make('h' + Math.min(6, block.level + 2), {}, ...inline(block.text))
+    case 'heading': return make('h' + Math.min(6, block.level + 2), { dir }, ...inline(block.text))
     case 'rule': return make('hr')
-    case 'quote': return make('blockquote', {}, ...inside(block.inner))
+    case 'quote': return make('blockquote', { dir }, ...inside(block.inner))
     case 'code': return code(block)
-    case 'table': return table(block)
+    case 'table': return table(block, dir)
     case 'list': {
-      const list = make(block.numbered ? 'ol' : 'ul', block.numbered && block.start !== 1 ? { start: block.start } : {})
+      const list = make(block.numbered ? 'ol' : 'ul', { dir, start: block.numbered && block.start !== 1 && block.start })
       for (const lines of block.items) {
         const parts = inside(lines)
         if (parts[0]?.tagName === 'P') parts.splice(0, 1, ...parts[0].childNodes)
@@ -139,7 +142,7 @@ function build(block, depth) {
       return list
     }
   }
-  return make('p', {}, ...inline(block.text))
+  return make('p', { dir }, ...inline(block.text))
 }
 
 function code(block) {
@@ -151,13 +154,13 @@ function code(block) {
     } catch { copy.textContent = 'Not allowed here' }
     setTimeout(() => { copy.textContent = 'Copy' }, 2000)
   })
-  return make('figure', { class: 'code' }, make('figcaption', {}, make('span', {}, block.language || 'text'), copy),
+  return make('figure', { class: 'code', dir: 'ltr' }, make('figcaption', {}, make('span', {}, block.language || 'text'), copy),
     make('pre', { tabindex: '0', 'aria-label': 'Code' }, make('code', {}, block.text)))
 }
 
-function table(block) {
+function table(block, dir) {
   const [head, ...rows] = block.rows
-  return make('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Table' }, make('table', {},
+  return make('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Table' }, make('table', { dir },
     make('thead', {}, make('tr', {}, ...head.map((c) => make('th', { scope: 'col' }, ...inline(c))))),
     make('tbody', {}, ...rows.map((r) => make('tr', {}, ...head.map((_, i) => make('td', {}, ...inline(r[i] ?? ''))))))))
 }

@@ -51,6 +51,8 @@ rules:
   - when: page file
     text: "A page."
     media: [{mime: text/html, name: "a\"b.html", base64: PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==}]
+  - when: right to left
+    text: "שלום עולם.\n\n- אחת\n- two\n\nhello world"
   - when: markdown
     text: "Here is what I found about **your order**:\n\n| Item | Price | State |\n|---|---|---|\n| Lamp *Aurora* | 49.00 | delivered |\n| Cable, 2 m | 7.50 | on its way |\n\nYou can ask for its state yourself:\n\n` + "```" + `sh\ncurl https://shop.test/orders/A-1042\n` + "```" + `\n\n> The parcel left Lyon this morning.\n\nMore in the [help pages](https://shop.test/help)."
   - text: "${text}"

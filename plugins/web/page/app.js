@@ -34,8 +34,8 @@ async function start() {
     $('composer').hidden = true
     return
   }
-  $('agent').addEventListener('change', () => chooseAgent($('agent').value))
-  $('new').addEventListener('click', () => { openConversation(randomHex()); showSide(false); $('text').focus() })
+  $('agent').addEventListener('change', () => chooseAgent($('agent').value, '', goTo))
+  $('new').addEventListener('click', () => { openConversation(randomHex(), goTo); showSide(false); $('text').focus() })
   $('open-side').addEventListener('click', () => showSide(true))
   $('close-side').addEventListener('click', () => showSide(false))
   $('shade').addEventListener('click', () => showSide(false))
@@ -66,17 +66,22 @@ async function fromAddress() {
   await chooseAgent(known ? agent : state.me.agents[0].id, known ? conversation : '')
 }
 
-async function chooseAgent(id, conversation = '') {
+async function chooseAgent(id, conversation = '', to = stay) {
   state.agent = id
   $('agent').value = id
   state.list = []
   const { conversations } = await untilThere(() => get('conversations', { agent: id }))
   state.list = conversations
   const wanted = /^(main|[a-z0-9]{8,40})$/.test(conversation) ? conversation : state.list[0]?.id ?? 'main'
-  await openConversation(wanted)
+  await openConversation(wanted, to)
 }
 
-async function openConversation(id) {
+// A conversation that a person chooses is a step that the browser's button goes back;
+// within another site's page it is not.
+const stay = (address) => history.replaceState(null, '', address)
+const goTo = (address) => embedded || address === location.hash ? stay(address) : history.pushState(null, '', address)
+
+async function openConversation(id, to = stay) {
   state.stop()
   state.thread?.close()
   const place = { agent: state.agent, conversation: id }
@@ -88,7 +93,7 @@ async function openConversation(id) {
   })
   isOpened()
   state.unread.delete(id)
-  history.replaceState(null, '', '#' + state.agent + '/' + id)
+  to('#' + state.agent + '/' + id)
   $('about').textContent = state.me.agents.find((a) => a.id === state.agent)?.description ?? ''
   showList()
   const past = await untilThere(() => get('history', place))
@@ -156,7 +161,7 @@ function showList() {
     const name = c.title || (c.id === 'main' ? 'First conversation' : 'New conversation')
     const b = make('button', { type: 'button', 'aria-current': c.id === open ? 'true' : false }, make('span', {}, name))
     if (state.unread.has(c.id)) b.append(make('span', { class: 'new' }, make('span', { class: 'unseen' }, 'new message')))
-    b.addEventListener('click', () => { openConversation(c.id); showSide(false) })
+    b.addEventListener('click', () => { openConversation(c.id, goTo); showSide(false) })
     return make('li', {}, b)
   }))
   const title = list.find((c) => c.id === open)?.title

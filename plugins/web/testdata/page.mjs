@@ -90,6 +90,22 @@ await run(async (browser) => {
   await page.locator('#list button', { hasText: 'slow story' }).click()
   await page.locator('.line.mine', { hasText: 'I want a refund' }).waitFor()
 
+  // The browser's button goes back to the conversation before.
+  await page.goBack()
+  await page.locator('.line table').waitFor()
+  check(await page.locator('.line').count() === 2, 'the conversation before')
+  await page.goForward()
+  await page.locator('.line.mine', { hasText: 'I want a refund' }).waitFor()
+
+  // Each paragraph has the direction of its language.
+  await say(page, 'right to left')
+  await page.locator('.line.agent ul', { hasText: 'אחת' }).waitFor()
+  const sides = (where) => page.locator('.line').locator(where).last().evaluate((e) => getComputedStyle(e).direction + ' ' + getComputedStyle(e).textAlign)
+  for (const [where, side] of [['p:has-text("שלום")', 'rtl start'], ['ul:has-text("אחת")', 'rtl start'], ['p:has-text("hello")', 'ltr start']]) check(await sides(where) === side, where + ' is ' + side + ', got ' + await sides(where))
+  await page.fill('#text', 'שלום')
+  check(await page.locator('#text').evaluate((e) => e.matches(':dir(rtl)')), 'what is typed goes from right to left')
+  await page.fill('#text', '')
+
   // Another agent.
   await page.selectOption('#agent', 'bob')
   await page.locator('#about', { hasText: 'deliveries' }).waitFor()
