@@ -111,6 +111,9 @@ func hintHost(err error) error {
 	if _, file := errors.AsType[*fs.PathError](err); file {
 		return err // whose number is a net.Error too
 	}
+	if errors.Is(err, nats.ErrAuthorization) {
+		return fmt.Errorf("%w; name a user of that NATS with --token, --user and --password, --creds, --nkey or --context", err)
+	}
 	if _, network := errors.AsType[net.Error](err); network || errors.Is(err, nats.ErrNoServers) || errors.Is(err, io.EOF) {
 		return fmt.Errorf(`%w; start a host with "agenthost run", or name its NATS with -s`, err)
 	}

@@ -56,6 +56,7 @@ kept in JetStream: what a host was doing when it died, the next one finishes.`,
                           a demo, with a chat page in the browser
   agenthost chat          talk to an agent here and now
   agenthost init          write a configuration to start from`,
+		Version: built().String(),
 	},
 		append(commands.All(a.App),
 			a.runCommand(), a.chatCommand(), a.sendCommand(), a.mcpCommand(), a.acpCommand(), a.heartbeatCommand(),
@@ -84,14 +85,17 @@ func (a *app) versionCommand() *cobra.Command {
   agenthost version --json`,
 		Args: cli.Takes(),
 		RunE: func(*cobra.Command, []string) error {
-			b := build{Version: version, Commit: commit(), Go: runtime.Version(), NATS: server.VERSION}
 			if a.JSON {
-				return a.PrintJSON(b)
+				return a.PrintJSON(built())
 			}
-			fmt.Fprintln(a.Stdout, b)
+			fmt.Fprintln(a.Stdout, built())
 			return nil
 		},
 	}
+}
+
+func built() build {
+	return build{Version: version, Commit: commit(), Go: runtime.Version(), NATS: server.VERSION}
 }
 
 func (b build) String() string {

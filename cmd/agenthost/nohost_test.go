@@ -151,3 +151,13 @@ func TestSettingsWithoutAFile(t *testing.T) {
 		t.Errorf("got %+v, %q, %v", cfg, path, err)
 	}
 }
+
+// A NATS that does not know the user says which flags name another one.
+func TestWrongCredentials(t *testing.T) {
+	t.Chdir(t.TempDir())
+	url, _ := bustest.Server(t, func(o *server.Options) { o.Authorization = "right" })
+	for _, command := range []string{"agents", "sessions ls", "why x", "send demo hi", "chat"} {
+		_, stderr := call(t, cli.CodeFailed, "", append(strings.Fields(command), "-s", url, "--token", "wrong")...)
+		contains(t, stderr, "Authorization Violation; name a user of that NATS with --token, --user and --password, --creds, --nkey or --context")
+	}
+}

@@ -33,8 +33,9 @@ func (a *app) runCommand() *cobra.Command {
 	var weight int
 	logs := cli.NewLogFlags("info")
 	cmd := &cobra.Command{
-		Use:   "run",
-		Short: "Serve the agents of a configuration",
+		Use:        "run",
+		SuggestFor: []string{"start", "serve", "up", "server"},
+		Short:      "Serve the agents of a configuration",
 		Long: `Run serves the agents of a configuration until SIGINT or SIGTERM; then it lets
 runs in progress finish. A second signal ends it at once. Nothing is lost either
 way. When the configuration changes, and on SIGHUP, it is read again and takes

@@ -20,8 +20,9 @@ import (
 func (a *app) approvalsCommand() *cobra.Command {
 	return cli.Group(
 		&cobra.Command{
-			Use:   "approvals",
-			Short: "List and answer what agents ask people",
+			Use:        "approvals",
+			SuggestFor: []string{"approve", "deny", "answer", "questions"},
+			Short:      "List and answer what agents ask people",
 			Long: `Agents ask for approval before they use a tool that may change something, and
 they may ask questions. What is open waits, even while no host runs, and can be
 answered in the chat, with this command or by any program. The first answer

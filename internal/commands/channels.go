@@ -21,7 +21,7 @@ func (a *app) channelsCommand() *cobra.Command {
 		Long: `Channels lists the accounts of the section plugins over the whole fleet.
 OWNER is the host that connects to the platform; the others stand by. STATE is
 connected, connecting, reconnecting, refused (the platform does not let it in; a
-try every five minutes), failed (it cannot be built) standing by (no host owns it
+try every five minutes), failed (it cannot be built), standing by (no host owns it
 at the moment) or not configured (no host has it in its configuration any more; see
 WAITING). IN are messages taken and OUT replies delivered since the hosts
 started; WAITING are replies that are not delivered, OLDEST is the age of the first.

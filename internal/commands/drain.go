@@ -14,8 +14,9 @@ import (
 func (a *app) drainCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use:   "drain HOST",
-		Short: "Move all that a host serves to others, and end it",
+		Use:        "drain HOST",
+		SuggestFor: []string{"stop", "shutdown"},
+		Short:      "Move all that a host serves to others, and end it",
 		Long: `Drain has a host end in good order, as SIGTERM does: it takes nothing new, the
 other hosts go on with what it served, and runs in progress may end. Then its
 process ends with 0. HOST is the name of the host, as "agenthost agents" shows it.`,

@@ -15,8 +15,9 @@ import (
 func (a *app) fleetCommand() *cobra.Command {
 	l := &cli.ListFlags{}
 	cmd := &cobra.Command{
-		Use:   "fleet",
-		Short: "List the hosts of the fleet, and what each serves",
+		Use:        "fleet",
+		SuggestFor: []string{"status", "ps", "hosts", "nodes"},
+		Short:      "List the hosts of the fleet, and what each serves",
 		Long: `Fleet lists the hosts that run, one line for each. Agents share lanes, and the
 lanes spread over the hosts by their weights (agenthost run --weight): LANES are
 those of a host now, SHARE is what it has once the fleet is even, within 40

@@ -34,8 +34,9 @@ type aborting struct {
 func (a *app) runsAbortCommand() *cobra.Command {
 	s := aborting{}
 	cmd := &cobra.Command{
-		Use:   "abort AGENT SESSION",
-		Short: "Stop the run of a session",
+		Use:        "abort AGENT SESSION",
+		SuggestFor: []string{"stop", "cancel", "kill"},
+		Short:      "Stop the run of a session",
 		Long: `Abort stops the run of a session, whether it is under way or waits for a person.
 SESSION is its key, as runs ls shows it, or the beginning of it if that is unique
 among the runs of the agent.

@@ -16,8 +16,9 @@ func (a *app) deleteCommand() *cobra.Command {
 	var peer string
 	var deletion *cli.Deletion
 	cmd := &cobra.Command{
-		Use:   "delete AGENT KEY | AGENT --peer ID",
-		Short: "Delete a session, or all direct ones with a person",
+		Use:        "delete AGENT KEY | AGENT --peer ID",
+		SuggestFor: []string{"rm", "remove"},
+		Short:      "Delete a session, or all direct ones with a person",
 		Long: `Delete deletes a session with everything that belongs to it: log, snapshot, files,
 open questions and approvals. The person's next message begins a new one. With
 --peer it deletes the direct conversations of the agent with that person on all
