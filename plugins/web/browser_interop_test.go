@@ -24,7 +24,9 @@ func TestTextStaysTextInChromium(t *testing.T) {
 
 func TestLoginInChromium(t *testing.T) {
 	base, _ := serve(t, func(c *config.Config) {
-		c.HTTP.Tokens = []httpauth.Token{{Name: "ana", Token: "ana-secret", Role: httpauth.Chat, Agents: []string{"bob"}}}
+		c.HTTP.Tokens = []httpauth.Token{
+			{Name: "ana", Token: "ana-secret", Role: httpauth.Chat, Agents: []string{"bob"}}, {Name: "eye", Token: "eye-secret", Role: httpauth.Read},
+		}
 	})
 	interop.Browse(t, "login.mjs", base)
 }

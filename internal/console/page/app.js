@@ -51,6 +51,7 @@ function App() {
   useEffect(() => {
     Promise.all([get('me'), offers()]).then(([who, has]) => setMe({ ...who, has }), (error) => setMe({ error }))
   }, [])
+  const barred = me?.error?.status === 403
   const Shown = where.page === 'session' ? Session : pages.find(([id]) => id === where.page)?.[2]
   const current = where.page === 'session' ? 'sessions' : where.page
   return html`
@@ -59,10 +60,10 @@ function App() {
     ${menu && html`<div class="shade" onClick=${() => open(false)}></div>`}
     <aside class=${'side' + (menu ? ' open' : '')}>
       <a class="brand" href="#/now"><img src="/console/icon.svg" alt="" width="26" height="26" />agenthost</a>
-      <nav aria-label="Pages"><ul>${pages.map(([id, name]) => html`<li key=${id}><a href=${'#/' + id} aria-current=${current === id ? 'page' : undefined}><${Icon} name=${id} /><span>${name}</span><${Badge} of=${id} /></a></li>`)}</ul></nav>
+      ${!barred && html`<nav aria-label="Pages"><ul>${pages.map(([id, name]) => html`<li key=${id}><a href=${'#/' + id} aria-current=${current === id ? 'page' : undefined}><${Icon} name=${id} /><span>${name}</span><${Badge} of=${id} /></a></li>`)}</ul></nav>`}
       <${Foot} me=${me} />
     </aside>
-    <main id="main" tabindex="-1" ref=${main}>${me === null ? html`<${Wait} />` : me.error ? html`<div class="page"><h1>${me.error.status === 403 ? 'Not for you' : 'The host does not answer'}</h1><${Problem} of=${me.error} retry=${() => location.reload()} />${me.error.status === 403 && html`<p>A token of the role chat is for the <a href="/chat">chat page</a>.</p>`}</div>` : Shown ? html`<${Shown} key=${where.page + '/' + (where.page === 'session' ? where.parts.join('/') : '')} ...${where} me=${me} may=${may(me)} />` : html`<div class="page"><h1>There is no such page</h1><p><a href="#/now">To what happens now</a></p></div>`}</main>
+    <main id="main" tabindex="-1" ref=${main}>${me === null ? html`<${Wait} />` : barred ? html`<div class="page"><h1>Not for you</h1><p>A token of the role chat is for the <a href="/chat">chat page</a>. For the console log in with one of the role admin or read.</p><${LogOut} /></div>` : me.error ? html`<div class="page"><h1>The host does not answer</h1><${Problem} of=${me.error} retry=${() => location.reload()} /></div>` : Shown ? html`<${Shown} key=${where.page + '/' + (where.page === 'session' ? where.parts.join('/') : '')} ...${where} me=${me} may=${may(me)} />` : html`<div class="page"><h1>There is no such page</h1><p><a href="#/now">To what happens now</a></p></div>`}</main>
     <${Toasts} /><${Dialogs} />`
 }
 
@@ -78,11 +79,13 @@ function Badge({ of }) {
 
 const list = (data) => data?.waiting ?? data?.letters ?? []
 
+const LogOut = () => html`<form method="post" action="/logout"><button class="button small">Log out</button></form>`
+
 function Foot({ me }) {
   const link = useLink()
   return html`<div class="foot">
     <p class=${'link-state ' + (link ? 'good' : 'bad')} role="status"><i aria-hidden="true"></i>${link ? 'live' : 'connecting again'}</p>
-    ${me?.name && html`<p class="me"><span><b>${me.name}</b> <span class="soft">${me.role}</span></span>${!me.open && html`<form method="post" action="/logout"><button class="button small">Log out</button></form>`}</p>`}
+    ${me?.name && html`<p class="me"><span><b>${me.name}</b> <span class="soft">${me.role}</span></span>${!me.open && html`<${LogOut} />`}</p>`}
     <p class="soft small"><a href="/chat">Chat</a>${me?.version && html` · ${me.version}`}</p>
   </div>`
 }

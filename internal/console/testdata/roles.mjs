@@ -42,6 +42,15 @@ await run(async (browser) => {
     await page.context().close()
   }
 
+  // Who may only talk and comes to the console learns how to get in.
+  const shop = await logIn(browser, 'shop-secret-of-the-test')
+  await shop.goto(base + '/#/sessions')
+  await shop.getByRole('heading', { name: 'Not for you' }).waitFor()
+  check(await shop.getByRole('navigation').count() === 0, 'no page is offered that is refused')
+  await shop.getByRole('button', { name: 'Log out' }).click()
+  await shop.waitForURL(/\/login/)
+  await shop.context().close()
+
   const desk = await logIn(browser, 'desk-secret-of-the-test')
   await desk.waitForURL((u) => u.pathname === '/')
   await ready(desk)

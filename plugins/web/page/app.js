@@ -27,11 +27,11 @@ async function start() {
   $('agent-field').hidden = me.agents.length < 2
   $('leave').hidden = me.open || embedded
   $('who').textContent = me.name
-  if (!me.may_write) $('composer').classList.add('read-only')
+  if (!me.may_write) document.body.classList.add('reads')
   if (!me.agents.length) {
     $('title').textContent = 'No agent is here'
     $('about').textContent = 'Give an agent the channel web: channels: [web].'
-    $('composer').hidden = true
+    $('composer').hidden = $('log').hidden = true
     return
   }
   $('agent').addEventListener('change', () => chooseAgent($('agent').value, '', goTo))

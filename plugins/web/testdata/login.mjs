@@ -22,4 +22,12 @@ await run(async (browser) => {
   await page.waitForURL('**/login')
   await page.goto(base + '/chat')
   await page.waitForURL('**/login?to=%2Fchat')
+
+  // Who may only read is not asked to write.
+  await page.fill('#token', 'eye-secret')
+  await page.press('#token', 'Enter')
+  await page.waitForURL((u) => u.pathname === '/chat')
+  await page.locator('#composer').waitFor({ state: 'hidden' })
+  const empty = await page.locator('#log').evaluate((e) => getComputedStyle(e, '::after').content)
+  check(empty.includes('may only read'), 'it is said why: ' + empty)
 })
