@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"agenthost/internal/cli"
 	"agenthost/internal/starter"
 	"agenthost/internal/terminal"
 
@@ -34,12 +35,15 @@ func (a *app) interview(ctx context.Context) (starter.Choice, error) {
 }
 
 // ask asks for a line; an empty one is standard.
-func (i interviewer) ask(question, standard string) (string, error) {
+func (i interviewer) ask(ctx context.Context, question, standard string) (string, error) {
 	if standard != "" {
 		question += " [" + terminal.Printable(standard) + "]"
 	}
 	fmt.Fprint(i.app.Stdout, question+": ")
-	line, err := i.in.ReadString('\n')
+	line, err := cli.Await(ctx, func() (string, error) { return i.in.ReadString('\n') })
+	if ctx.Err() != nil {
+		return "", i.left(ctx)
+	}
 	if line = strings.TrimSpace(line); line == "" {
 		line = standard
 	}
@@ -49,25 +53,42 @@ func (i interviewer) ask(question, standard string) (string, error) {
 	return line, err
 }
 
+// left is why nothing is asked any more.
+func (i interviewer) left(ctx context.Context) error {
+	fmt.Fprintln(i.app.Stdout)
+	return fmt.Errorf("%w; nothing is written", context.Cause(ctx))
+}
+
 // askSecret is ask without showing what is typed.
-func (i interviewer) askSecret(question string) (string, error) {
+func (i interviewer) askSecret(ctx context.Context, question string) (string, error) {
 	f, ok := i.app.Stdin.(*os.File)
 	if !ok || i.in.Buffered() > 0 { // it was typed ahead, and shown
-		return i.ask(question, "")
+		return i.ask(ctx, question, "")
 	}
 	fmt.Fprint(i.app.Stdout, question+" (not shown): ")
-	secret, err := term.ReadPassword(int(f.Fd()))
+	shown, err := term.GetState(int(f.Fd()))
+	if err != nil {
+		return "", err
+	}
+	secret, err := cli.Await(ctx, func() (string, error) {
+		typed, err := term.ReadPassword(int(f.Fd()))
+		return string(typed), err
+	})
+	if ctx.Err() != nil {
+		_ = term.Restore(int(f.Fd()), shown) // the read, which hides what is typed, goes on
+		return "", i.left(ctx)
+	}
 	fmt.Fprintln(i.app.Stdout)
-	return strings.TrimSpace(string(secret)), err
+	return strings.TrimSpace(secret), err
 }
 
 // model asks for the model until one works or is taken all the same.
 func (i interviewer) model(ctx context.Context) (starter.Model, error) {
 	found := starter.FindModel(ctx, i.app.Getenv)
-	fmt.Fprintln(i.app.Stdout, "Which model? Such as openai/gpt-5-mini, anthropic/claude-haiku-4-5, gemini/gemini-2.5-flash, ollama/llama3.2:3b,")
-	fmt.Fprintln(i.app.Stdout, "or echo, which repeats what it is told.")
+	fmt.Fprintln(i.app.Stdout, "Which model? Such as openai/gpt-5-mini, anthropic/claude-haiku-4-5,")
+	fmt.Fprintln(i.app.Stdout, "gemini/gemini-2.5-flash, ollama/llama3.2:3b, or echo, which repeats what it is told.")
 	for {
-		name, err := i.ask("Model", strings.TrimSuffix(found.Provider+"/"+found.Name, "/"))
+		name, err := i.ask(ctx, "Model", strings.TrimSuffix(found.Provider+"/"+found.Name, "/"))
 		if err != nil {
 			return found, err
 		}
@@ -76,7 +97,7 @@ func (i interviewer) model(ctx context.Context) (starter.Model, error) {
 			m = found
 		}
 		if m.Needs() {
-			if m.APIKey, err = i.askSecret("Key for " + m.Provider); err != nil {
+			if m.APIKey, err = i.askSecret(ctx, "Key for "+m.Provider); err != nil {
 				return m, err
 			}
 		}
@@ -93,22 +114,22 @@ func (i interviewer) works(ctx context.Context, c starter.Choice) (again bool, e
 		return false, nil
 	}
 	fmt.Fprintln(i.app.Stdout, terminal.Printable(failed.Error()))
-	answer, err := i.ask("Enter it again? yes, or no to write it as it is", "yes")
+	answer, err := i.ask(ctx, "Enter it again? yes, or no to write it as it is", "yes")
 	return !strings.HasPrefix(strings.ToLower(answer), "n"), err
 }
 
 // accounts asks for the channels and what each needs.
 func (i interviewer) accounts(ctx context.Context) ([]starter.Account, error) {
-	fmt.Fprintln(i.app.Stdout, "Which channels? Any of "+strings.Join(starter.Channels(), ", ")+", with a dot and a name for more than one")
-	fmt.Fprintln(i.app.Stdout, "account, such as telegram.sales; or none.")
+	fmt.Fprintln(i.app.Stdout, "Which channels? Any of "+strings.Join(starter.Channels(), ", ")+", with a dot")
+	fmt.Fprintln(i.app.Stdout, "and a name for more than one account, such as telegram.sales; or none.")
 	for {
-		line, err := i.ask("Channels", "web")
+		line, err := i.ask(ctx, "Channels", "web")
 		if err != nil {
 			return nil, err
 		}
 		list, unknown := accountsOf(line)
 		if unknown != "" {
-			fmt.Fprintf(i.app.Stdout, "There is no channel %s.\n", terminal.Printable(unknown))
+			fmt.Fprintf(i.app.Stdout, "There is no channel %s. Name some of %s, or none.\n", terminal.Printable(unknown), strings.Join(starter.Channels(), ", "))
 			continue
 		}
 		for n := range list {
@@ -151,7 +172,7 @@ func (i interviewer) account(ctx context.Context, account starter.Account) error
 			if f.Unasked {
 				continue
 			}
-			value, err := i.field(account, f)
+			value, err := i.field(ctx, account, f)
 			if err != nil {
 				return err
 			}
@@ -164,7 +185,7 @@ func (i interviewer) account(ctx context.Context, account starter.Account) error
 	}
 }
 
-func (i interviewer) field(account starter.Account, f starter.Field) (string, error) {
+func (i interviewer) field(ctx context.Context, account starter.Account, f starter.Field) (string, error) {
 	question := "  " + f.Ask
 	if f.Example != "" {
 		question += ", such as " + f.Example
@@ -175,11 +196,11 @@ func (i interviewer) field(account starter.Account, f starter.Field) (string, er
 		var err error
 		switch {
 		case f.Secret && standard != "":
-			value, err = i.askSecret(question + ", or nothing for the same")
+			value, err = i.askSecret(ctx, question+", or nothing for the same")
 		case f.Secret:
-			value, err = i.askSecret(question)
+			value, err = i.askSecret(ctx, question)
 		default:
-			value, err = i.ask(question, standard)
+			value, err = i.ask(ctx, question, standard)
 		}
 		if value == "" {
 			value = standard

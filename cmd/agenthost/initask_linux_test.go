@@ -1,13 +1,70 @@
 package main
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"agenthost/bus/bustest"
 	"agenthost/config"
 	"agenthost/internal/cli"
+
+	"golang.org/x/term"
 )
+
+// Ctrl-C ends what asks a person at once, also amid a secret, and leaves the terminal as
+// it was.
+func TestCtrlCEndsQuestions(t *testing.T) {
+	t.Setenv("TERM", "dumb")
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	for _, tt := range []struct{ args, asks, keys, last, says string }{
+		{"init", `Model \[echo\]: `, "", "", "interrupted; nothing is written"},
+		{"init", `Model \[echo\]: `, "openai/gpt-5-mini\n", `Key for openai \(not shown\): `, "interrupted; nothing is written"},
+		{"nats-context", `\[y/N\] `, "", "", "context agenthost exists"},
+	} {
+		t.Run(tt.args+tt.keys, func(t *testing.T) {
+			if tt.args == "nats-context" {
+				if err := os.Mkdir("data", 0o700); err != nil {
+					t.Fatal(err)
+				}
+				writeFile(t, "data/token", "secret")
+				call(t, cli.CodeDone, "", tt.args)
+			}
+			p := newPTY(t)
+			before, err := term.GetState(int(p.slave.Fd()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, interrupt := context.WithCancelCause(t.Context())
+			code := make(chan int, 1)
+			go func() { code <- execute(ctx, []string{tt.args}, p.slave, p.slave, p.slave) }()
+			p.sees(tt.asks)
+			if tt.keys != "" {
+				p.keys(tt.keys)
+				p.sees(tt.last)
+				bustest.Eventually(t, "the key is hidden", func() bool { state, err := term.GetState(int(p.slave.Fd())); return err == nil && *state != *before })
+			}
+			interrupt(cli.ErrInterrupted)
+			select {
+			case got := <-code:
+				if got != cli.CodeFailed {
+					t.Errorf("exit code %d", got)
+				}
+			case <-time.After(scriptPatience):
+				t.Fatal("it asks on")
+			}
+			p.sees(tt.says)
+			if after, err := term.GetState(int(p.slave.Fd())); err != nil || *after != *before {
+				t.Errorf("the terminal is left in another state: %v", err)
+			}
+			p.keys("\n") // for the read that has not ended
+		})
+	}
+}
 
 // On a terminal init asks, tries what it hears at once, asks again for what does not
 // work, and shows no secret.

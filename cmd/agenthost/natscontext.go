@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ Commands of agenthost use the context with --context.`,
   nats stream ls
   agenthost nats-context kiwi -c /etc/agenthost && agenthost agents --context kiwi`,
 		Args: cli.Takes("[NAME]"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			name := "agenthost"
 			if len(args) > 0 {
 				name = args[0]
@@ -32,7 +33,7 @@ Commands of agenthost use the context with --context.`,
 			if name == "" || name != filepath.Base(name) || name[0] == '.' {
 				return cli.Usage("context %q: want a name that is also a file name", name)
 			}
-			return a.writeNATSContext(name, force, selected)
+			return a.writeNATSContext(cmd.Context(), name, force, selected)
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite a context of that name without asking")
@@ -41,7 +42,7 @@ Commands of agenthost use the context with --context.`,
 	return cmd
 }
 
-func (a *app) writeNATSContext(name string, force, selected bool) error {
+func (a *app) writeNATSContext(ctx context.Context, name string, force, selected bool) error {
 	cfg, err := a.NATSConfig()
 	if err != nil {
 		return err
@@ -55,7 +56,7 @@ func (a *app) writeNATSContext(name string, force, selected bool) error {
 		return err
 	}
 	file := folder.File(name)
-	if _, err := os.Lstat(file); err == nil && !force && !a.Confirm("overwrite the context "+name+"?") {
+	if _, err := os.Lstat(file); err == nil && !force && !a.Confirm(ctx, "overwrite the context "+name+"?") {
 		return fmt.Errorf("context %s exists; use --force to overwrite it", name)
 	}
 	if err := folder.Write(name, nc, selected); err != nil {

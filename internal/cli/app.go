@@ -138,15 +138,41 @@ func (a *App) complain(style terminal.Style, format string, args ...any) {
 	Say(a.Stderr, " "+format, args...)
 }
 
-// Confirm asks a person for a yes.
-func (a *App) Confirm(what string) bool {
+// Confirm asks a person for a yes. The end of ctx, as by Ctrl-C, is a no.
+func (a *App) Confirm(ctx context.Context, what string) bool {
 	Say(a.Stderr, "%s [y/N] ", what)
-	text, _ := bufio.NewReader(a.Stdin).ReadString('\n') // no answer is a no
+	text, _ := Await(ctx, func() (string, error) { // no answer is a no
+		return bufio.NewReader(a.Stdin).ReadString('\n')
+	})
+	if ctx.Err() != nil {
+		fmt.Fprintln(a.Stderr)
+		return false
+	}
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "y", "yes":
 		return true
 	}
 	return false
+}
+
+// Await is what read returns, or why ctx has ended: a terminal gives nothing back until
+// a line is typed, and Ctrl-C is none. The read goes on then until the process ends.
+func Await(ctx context.Context, read func() (string, error)) (string, error) {
+	type line struct {
+		text string
+		err  error
+	}
+	lines := make(chan line, 1)
+	go func() {
+		text, err := read()
+		lines <- line{text, err}
+	}()
+	select {
+	case l := <-lines:
+		return l.text, l.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
 }
 
 // IsTerminal reports whether a person is at the other end of stream.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -36,8 +37,8 @@ func (d *Deletion) Check() error {
 }
 
 // Confirm asks whether n things may be deleted; the error says that they may not.
-func (d *Deletion) Confirm(n int, what string) error {
-	if n > 0 && !d.force && !d.app.Confirm("delete "+Count(n, what)+" for good?") {
+func (d *Deletion) Confirm(ctx context.Context, n int, what string) error {
+	if n > 0 && !d.force && !d.app.Confirm(ctx, "delete "+Count(n, what)+" for good?") {
 		return errors.New("nothing was deleted")
 	}
 	return nil

@@ -138,7 +138,7 @@ func TestConfirm(t *testing.T) {
 	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, "n\n": false, "\n": false, "": false} {
 		var out bytes.Buffer
 		a := &App{Stdin: strings.NewReader(answer), Stderr: &out}
-		if got := a.Confirm("delete?"); got != want {
+		if got := a.Confirm(t.Context(), "delete?"); got != want {
 			t.Errorf("%q: got %v, want %v", answer, got, want)
 		}
 		if out.String() != "delete? [y/N] " {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func TestForeignTextDoesNotSteerTheTerminal(t *testing.T) {
 		"an error":   func(a *App) error { a.started = true; a.Report(&cobra.Command{}, errors.New(hostile)); return nil },
 		"misuse":     func(a *App) error { a.Report(&cobra.Command{}, errors.New(hostile)); return nil },
 		"a warning":  func(a *App) error { a.Warn("%s", hostile); return nil },
-		"a question": func(a *App) error { a.Confirm(hostile); return nil },
+		"a question": func(a *App) error { a.Confirm(context.Background(), hostile); return nil },
 		"JSON":       func(a *App) error { return a.PrintJSON(map[string]string{"text": hostile}) },
 	}
 	for name, do := range tests {

@@ -84,7 +84,7 @@ terminal it needs --force. A letter is named by its number, or by the id that ls
 				if err != nil {
 					return err
 				}
-				if err := deletion.Confirm(len(list), "dead letter"); err != nil {
+				if err := deletion.Confirm(cmd.Context(), len(list), "dead letter"); err != nil {
 					return err
 				}
 				for _, l := range list { // just what was listed: what died since stays

@@ -80,7 +80,7 @@ func (a *app) erase(ctx context.Context, c *client.Client, what client.Erasure, 
 	if what.DryRun {
 		return a.printErased(found)
 	}
-	if err := deletion.Confirm(found.Total(), "thing"); err != nil {
+	if err := deletion.Confirm(ctx, found.Total(), "thing"); err != nil {
 		return err
 	}
 	done, err := c.Erase(ctx, what)

@@ -143,7 +143,7 @@ What was said in the chat stays in the session's log.`,
 				if err != nil {
 					return err
 				}
-				if err := deletion.Confirm(len(list), "note"); err != nil {
+				if err := deletion.Confirm(cmd.Context(), len(list), "note"); err != nil {
 					return err
 				}
 				for _, n := range list { // just what was listed: what was kept since stays

@@ -52,7 +52,7 @@ terminal it needs --force.`,
 				if err != nil {
 					return err
 				}
-				if err := deletion.Confirm(len(keys), "session"); err != nil {
+				if err := deletion.Confirm(cmd.Context(), len(keys), "session"); err != nil {
 					return err
 				}
 				return a.deleteSessions(cmd.Context(), s, args[0], keys)
