@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"agenthost/bus"
 	"agenthost/bus/bustest"
 
 	"github.com/nats-io/nats.go"
@@ -55,6 +56,23 @@ func TestMessageIsSentUntilItIsConfirmed(t *testing.T) {
 	got, err := c.Send(t.Context(), Message{ID: "m1", Text: "hello"})
 	if err != nil || got.Seq != 7 || !slices.Equal(ids, []string{"m1", "m1"}) {
 		t.Errorf("got %+v, %v; sent %q", got, err, ids)
+	}
+}
+
+// While NATS is away that is said, not what nats.go calls it.
+func TestMessageWhileNATSIsAway(t *testing.T) {
+	t.Parallel()
+	url, srv := bustest.Server(t)
+	nc, js, err := bus.Dial(t.Context(), bus.Config{URL: url}, "cli", bustest.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	srv.Stop()
+	bustest.Eventually(t, "the connection is lost", func() bool { return !nc.IsConnected() })
+	_, err = New(nc, js, Options{}).Conversation("ana", Party{}).Send(t.Context(), Message{ID: "m1", Text: "hello"})
+	if want := "send to ana: NATS is away at the moment, so nothing was sent; try again once it is back"; err == nil || err.Error() != want || !bus.Away(err) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

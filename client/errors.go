@@ -61,7 +61,7 @@ func (c *Client) Explain(err error) error {
 // hintLost adds to an error without an answer that the connection has broken.
 func (c *Client) hintLost(err error) error {
 	silent := errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
-	if !silent || !c.lost.Load() {
+	if _, unsent := errors.AsType[awayError](err); unsent || !silent || !c.lost.Load() {
 		return err
 	}
 	return fmt.Errorf("%w; the connection to NATS was lost: once it is back, check whether this was done, and repeat it if not", err)
@@ -119,6 +119,23 @@ func hintHost(err error) error {
 	}
 	return err
 }
+
+// hintAway says in words that a connection which is made again takes nothing meanwhile.
+func hintAway(err error) error {
+	if errors.Is(err, nats.ErrReconnectBufExceeded) {
+		return awayError{err}
+	}
+	return err
+}
+
+// An awayError is what nats.go calls a buffer that is full: it is one of no size.
+type awayError struct{ error }
+
+func (awayError) Error() string {
+	return "NATS is away at the moment, so nothing was sent; try again once it is back"
+}
+
+func (e awayError) Unwrap() error { return e.error }
 
 // hintBucket says what a missing bucket means.
 func hintBucket(err error) error {

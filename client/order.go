@@ -108,7 +108,7 @@ func (c *Client) store(ctx context.Context, msg *nats.Msg) (*jetstream.PubAck, e
 	defer cancel()
 	signer, err := signing.Read(within, c.js)
 	if err != nil && !errors.Is(err, records.ErrNotFound) {
-		return nil, err
+		return nil, hintAway(err)
 	}
 	signer.Sign(msg)
 	ack, err := bus.Again(within, func(ctx context.Context) (*jetstream.PubAck, error) { return c.js.PublishMsg(ctx, msg) })
@@ -118,5 +118,5 @@ func (c *Client) store(ctx context.Context, msg *nats.Msg) (*jetstream.PubAck, e
 	case err != nil && within.Err() != nil && ctx.Err() == nil:
 		return nil, fmt.Errorf("NATS has not confirmed it within %s; it may be stored all the same", storeWithin)
 	}
-	return ack, err
+	return ack, hintAway(err)
 }
