@@ -28,6 +28,16 @@ func Transient(err error) bool {
 		!errors.Is(err, nats.ErrBadSubject) && !errors.Is(err, nats.ErrInvalidConnection)
 }
 
+// Permanent reports whether NATS refuses a publish, and will however often it is tried again: it
+// is too large, say. One that the fence has refused, or that the end of its connection or of its
+// time has cut off, is not of these.
+func Permanent(err error) bool {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		return !Transient(api) && !Refused(api)
+	}
+	return errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, nats.ErrBadSubject)
+}
+
 // Away reports whether a request has failed because NATS is away: it has not answered
 // in time, or the connection is lost.
 func Away(err error) bool {

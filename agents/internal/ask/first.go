@@ -137,7 +137,7 @@ func (s *Store) number(ctx context.Context, id string) error {
 		return err
 	}
 	w.Number = 1
-	msg, err := w.entry()
+	msg, err := w.Entry()
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ const FromDeadline = "agenthost:deadline"
 // nothing.
 func (s *Store) Put(ctx context.Context, w Waiting) error {
 	s.numberFirst(ctx, &w)
-	msg, err := w.entry()
+	msg, err := w.Entry()
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *Store) Put(ctx context.Context, w Waiting) error {
 
 // PutSoon is Put without waiting until it is stored.
 func (s *Store) PutSoon(w Waiting) error {
-	msg, err := w.entry()
+	msg, err := w.Entry()
 	if err == nil {
 		s.tidying.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -63,8 +63,8 @@ func (s *Store) PutSoon(w Waiting) error {
 	return err
 }
 
-// entry is the entry of w in its bucket.
-func (w Waiting) entry() (*nats.Msg, error) {
+// Entry is the entry of w in its bucket.
+func (w Waiting) Entry() (*nats.Msg, error) {
 	data, err := json.Marshal(w)
 	if err != nil {
 		return nil, err
@@ -80,18 +80,27 @@ func (s *Store) Remind(ctx context.Context, w Waiting, fallback string, trace fu
 	if w.Deadline.IsZero() {
 		return nil
 	}
-	msg, err := w.Answer(bus.Route{ID: w.ID + ":late", From: FromDeadline, Text: fallback, Door: bus.DoorDeadline})
+	msg, err := w.Reminder(fallback, trace)
 	if err != nil {
 		return err
+	}
+	if _, err := s.Publisher.PublishWait(ctx, msg); err != nil {
+		return fmt.Errorf("set the deadline of a question: %w", err)
+	}
+	return nil
+}
+
+// Reminder is the message by which the server answers with fallback at the deadline of w.
+func (w Waiting) Reminder(fallback string, trace func(nats.Header)) (*nats.Msg, error) {
+	msg, err := w.Answer(bus.Route{ID: w.ID + ":late", From: FromDeadline, Text: fallback, Door: bus.DoorDeadline})
+	if err != nil {
+		return nil, err
 	}
 	msg.Header.Del(nats.MsgIdHdr) // it may be set again, for another time
 	w.scheduled(msg.Header)
 	msg.Subject = schedule(w.ID)
 	trace(msg.Header)
-	if _, err := s.Publisher.PublishWait(ctx, msg); err != nil {
-		return fmt.Errorf("set the deadline of a question: %w", err)
-	}
-	return nil
+	return msg, nil
 }
 
 // Postpone has what came for w come again, at a time: no host serves its agent now.

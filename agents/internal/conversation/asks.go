@@ -28,6 +28,10 @@ func (c *Conversation) Ask(ctx context.Context, call tools.Call, prompt string, 
 	if t == nil {
 		return "", liveask.ErrNoPerson
 	}
+	wait := run.Wait{For: run.ForQuestion, Prompt: prompt, Options: options}
+	if err := t.tools.CheckSendable(run.Call{ID: call.ID, Name: call.Name}, &wait); err != nil {
+		return "", err
+	}
 	defer c.lookAgain()
 	by := liveask.Asker{Run: &t.Run, Word: t.tools.Word, Send: c.out.Send}
 	by.While = func(put func(newest uint64)) bool {

@@ -15,6 +15,7 @@ import (
 	"agenthost/agents/internal/modelcall"
 	"agenthost/agents/internal/outbox"
 	"agenthost/agents/internal/toolcall"
+	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
@@ -106,13 +107,22 @@ func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 		return errErased
 	}
 	for {
+		var refused []run.Effect
 		t.round = t.tools.NewRound(effects)
 		for i, e := range effects {
 			ended, err := t.effect(ctx, e)
+			if e.Kind == run.Ask && bus.Permanent(err) {
+				refused = t.endUnasked(effects[i+1:], err)
+				break
+			}
 			if ended || err != nil {
 				return err
 			}
 			effects[i] = run.Effect{}
+		}
+		if refused != nil {
+			effects = refused
+			continue
 		}
 		if t.underway == 0 {
 			if t.Journal.State().Phase == run.InSuspense {
@@ -125,6 +135,15 @@ func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 			return err
 		}
 	}
+}
+
+// endUnasked ends the run, as NATS refuses for good what it asks: the log has it, and would have
+// it asked again for ever. rest is what was still to be done.
+func (t *runner) endUnasked(rest []run.Effect, err error) []run.Effect {
+	t.Log().Error().Err(err).Str("run", t.ID).Msg("ask: NATS refuses the question for good; the run ends")
+	t.tools.Release(t.Journal.State().Run)
+	rest = slices.DeleteFunc(unstarted(rest), func(e run.Effect) bool { return e.Kind == run.Ask })
+	return append(rest, t.fault(&run.Error{Code: llm.CodeInternal}, nil)...)
 }
 
 // next waits for something to happen and gives it to the machine.

@@ -70,7 +70,7 @@ func (c *Conversation) workSuspended(journal *session.Log, left *run.Run) {
 	t.TakeUp(left)
 	if fresh && slices.ContainsFunc(held, func(it *message.Item) bool { return it.Tried }) {
 		// The owner before may have died before its question was published.
-		if err := t.askAgain(); err != nil {
+		if ended, err := t.askAgain(); ended || err != nil {
 			c.end(t, err)
 			return
 		}
@@ -253,15 +253,16 @@ func (c *Conversation) notice(it *message.Item, left *run.Run) {
 	}
 }
 
-// askAgain publishes the questions of a suspended run again.
-func (t *runner) askAgain() error {
+// askAgain publishes the questions of a suspended run again. One that NATS refuses for good has
+// ended the run.
+func (t *runner) askAgain() (ended bool, err error) {
 	ctx, cancel := t.context()
 	defer cancel()
-	err := t.perform(ctx, t.Journal.Resume(time.Now(), t.Profile.Limits()))
+	err = t.perform(ctx, t.Journal.Resume(time.Now(), t.Profile.Limits()))
 	if errors.Is(err, errSuspended) {
-		return nil
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 // goOn continues a suspended run with an answer.

@@ -52,21 +52,30 @@ func (t *Caller) waitForAgent(wait *run.Wait, w tools.Wait) {
 // handOver publishes a task for another agent. The same task has the same id,
 // so that it is worked on once.
 func (t *Caller) handOver(ctx context.Context, w agents.Waiting, brief json.RawMessage) error {
+	msg, err := t.task(w, brief)
+	if err != nil {
+		return err
+	}
+	if _, err := t.Agent.Parts.Publisher.PublishWait(ctx, msg); err != nil {
+		return fmt.Errorf("hand a task to %s: %w", w.To, err)
+	}
+	return nil
+}
+
+// task is the message with a task for another agent.
+func (t *Caller) task(w agents.Waiting, brief json.RawMessage) (*nats.Msg, error) {
 	task := bus.Route{
 		ID: w.ID, Kind: bus.RouteDelegate, From: w.Agent, CorrelationID: w.ID, Text: w.Prompt, Context: brief,
 		ReplyTo: bus.RoutePrefix + w.Agent, Chain: t.Chain(), Deadline: w.Deadline, Origin: w.Origin,
 	}
 	msg, err := bus.NewMessage(bus.RoutePrefix+w.To, task)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	msg.Header.Set(nats.MsgIdHdr, w.ID)
 	msg.Header.Set(bus.SessionKeyHeader, w.Session)
 	t.Trace.Set(msg.Header)
-	if _, err := t.Agent.Parts.Publisher.PublishWait(ctx, msg); err != nil {
-		return fmt.Errorf("hand a task to %s: %w", w.To, err)
-	}
-	return nil
+	return msg, nil
 }
 
 // Recall tells the agent that works on a call that its caller no longer waits for it.

@@ -22,7 +22,7 @@ import (
 // settles the call, lets it wait, or ends the run where a hook aborts.
 func (t *Caller) Use(ctx context.Context, call run.Call, turn *RoundCall) run.Signal {
 	s := &seen{}
-	sig := t.use(ctx, call, turn, s)
+	sig := t.refuseUnsendable(call, t.use(ctx, call, turn, s))
 	if sig.Kind != run.ToolSettled || sig.Wait != nil {
 		return sig
 	}

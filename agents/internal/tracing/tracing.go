@@ -2,6 +2,7 @@
 package tracing
 
 import (
+	"iter"
 	"regexp"
 	"strings"
 
@@ -44,10 +45,33 @@ func (t Context) Outward() Context {
 
 // Set sets the headers of t.
 func (t Context) Set(h nats.Header) {
-	if t.Parent != "" {
-		h["traceparent"] = []string{t.Parent}
+	for name, value := range t.headers() {
+		h[name] = []string{value}
 	}
-	if t.State != "" {
-		h["tracestate"] = []string{t.State}
+}
+
+// Size is what the headers of t take of a message.
+func (t Context) Size() (n int) {
+	for name, value := range t.headers() {
+		n += len(name) + len(": ") + len(value) + len("\r\n")
+	}
+	return n
+}
+
+// mostCarried is how long a header of the trace may be that is carried through: with a longer one
+// there would be no room for a reply. A trace may lose its state on the way.
+const mostCarried = 64 << 10
+
+// headers are those that t sets.
+func (t Context) headers() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		if t.Parent == "" && t.State == "" { // as mostly
+			return
+		}
+		for _, h := range [...]struct{ name, value string }{{"traceparent", t.Parent}, {"tracestate", t.State}} {
+			if h.value != "" && len(h.value) <= mostCarried && !yield(h.name, h.value) {
+				return
+			}
+		}
 	}
 }
