@@ -40,6 +40,12 @@ func (r *Runtime) Offer(d *delivery.Delivery) {
 	case r.inbox <- d:
 	case <-r.closed:
 		d.Leave()
+		return
+	}
+	select {
+	case <-r.closed: // and what the inbox had may have been left already
+		r.leaveInbox()
+	default:
 	}
 }
 

@@ -6,6 +6,7 @@ package finishing
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -30,6 +31,7 @@ type Index struct {
 	known   map[int]uint64 // by lane, the revision of what is known
 	waiting map[any]waiter
 	alive   map[string]string // the runs of the hosts that live; nil: they are not known yet
+	former  map[any][]name    // by what was replaced on this host, what it is still at work on
 }
 
 // A handover is one, with its sessions to look up.
@@ -49,7 +51,18 @@ type waiter struct {
 
 // NewIndex makes an Index without any.
 func NewIndex() *Index {
-	return &Index{lanes: map[int]handover{}, known: map[int]uint64{}, waiting: map[any]waiter{}}
+	return &Index{lanes: map[int]handover{}, known: map[int]uint64{}, waiting: map[any]waiter{}, former: map[any][]name{}}
+}
+
+// SetFormer replaces what is known of who, a part of this host that was replaced: the sessions of an
+// agent that it is still at work on.
+func (x *Index) SetFormer(who any, agent string, sessions []string) {
+	x.change(func() {
+		delete(x.former, who)
+		for _, session := range sessions {
+			x.former[who] = append(x.former[who], name{agent, session})
+		}
+	})
 }
 
 // Set replaces what is known of a lane, unless something newer is.
@@ -133,6 +146,11 @@ func (x *Index) HasAny(agent string) bool {
 
 // holds is called with the lock held.
 func (x *Index) holds(n name) bool {
+	for _, names := range x.former {
+		if slices.Contains(names, n) {
+			return true
+		}
+	}
 	for _, h := range x.lanes {
 		if h.sessions[n] && time.Now().Before(h.Until) {
 			return true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agenthost/bus"
@@ -19,8 +20,9 @@ type feeder struct {
 	set  *Set
 	log  zerolog.Logger
 
-	partition Agent // that it feeds alone; nil: what it brings is for agents by its subject
-	number    int   // of the partition
+	partition atomic.Pointer[Agent] // that it feeds alone; nil: what it brings is for agents by its subject
+	number    int                   // of the partition
+	stop      context.CancelFunc    // ends the partition; guarded by the set
 
 	mu     sync.Mutex
 	strays []*stray // in the order they came
@@ -44,8 +46,8 @@ const (
 
 // deliver hands d to every agent of the lane that it is for.
 func (f *feeder) deliver(d *delivery.Delivery) {
-	if f.partition != nil {
-		f.partition.Offer(d)
+	if p := f.partition.Load(); p != nil {
+		(*p).Offer(d)
 		return
 	}
 	v := f.set.routing.Load()

@@ -81,8 +81,10 @@ func (s *Set) feedersOf(lane int) (list []*feeder) {
 }
 
 func (s *Set) agentsOf(lane int) (list []Agent) {
-	if f := (*s.lanes.Load())[laneID{bus.RoutesStream, lane}]; f != nil && f.partition != nil {
-		return []Agent{f.partition}
+	if f := (*s.lanes.Load())[laneID{bus.RoutesStream, lane}]; f != nil {
+		if p := f.partition.Load(); p != nil {
+			return []Agent{*p}
+		}
 	}
 	for _, a := range s.Agents() {
 		if Of(a.ID(), s.Count) == lane {

@@ -163,7 +163,10 @@ func (s *Set) feeder(id laneID, subjects []string) *feeder {
 
 // feed makes a lane and what it feeds: one partition, or the agents that share it.
 func (s *Set) feed(id laneID, cfg delivery.LaneConfig, partition Agent) *feeder {
-	d := &feeder{n: id.n, set: s, partition: partition, log: s.Log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger()}
+	d := &feeder{n: id.n, set: s, log: s.Log.With().Str("stream", cfg.Stream).Str("lane", cfg.Name).Logger()}
+	if partition != nil {
+		d.partition.Store(&partition)
+	}
 	gained := func(ctx context.Context, former string) {
 		s.came(ctx, id, former)
 		if partition != nil {
@@ -228,8 +231,8 @@ func (s *Set) start(v *service) {
 		s.stoppers[a] = v.runAgent(a)
 	}
 	for _, d := range *s.lanes.Load() {
-		if d.partition != nil {
-			v.runAgent(d.partition) // it ends with the host
+		if p := d.partition.Load(); p != nil {
+			d.stop = v.runAgent(*p) // it ends with the host, or when the agent is made anew
 		}
 		v.runLane(d)
 	}
@@ -294,7 +297,7 @@ type Status struct {
 func (s *Set) Statuses() (list []Status) {
 	for id, f := range *s.lanes.Load() {
 		since := f.lane.Since()
-		if since.IsZero() || f.partition != nil {
+		if since.IsZero() || f.partition.Load() != nil {
 			continue
 		}
 		at := slices.IndexFunc(list, func(one Status) bool { return one.Lane == id.n })

@@ -64,8 +64,8 @@ type PartitionStatus struct {
 // Partitions are those that this host serves, by their agents and numbers.
 func (s *Set) Partitions() (list []PartitionStatus) {
 	for _, f := range *s.lanes.Load() {
-		if since := f.lane.Since(); f.partition != nil && !since.IsZero() {
-			list = append(list, PartitionStatus{f.partition.ID(), f.number, since, f.lane.Lag()})
+		if since, p := f.lane.Since(), f.partition.Load(); p != nil && !since.IsZero() {
+			list = append(list, PartitionStatus{(*p).ID(), f.number, since, f.lane.Lag()})
 		}
 	}
 	slices.SortFunc(list, func(a, b PartitionStatus) int {
@@ -79,15 +79,47 @@ func (s *Set) Partitions() (list []PartitionStatus) {
 func (s *Set) divide(a Agent, lanes map[laneID]*feeder) {
 	for number, p := range a.Partitions() {
 		id, f := s.partition(p, number)
-		if lanes[id] != nil {
+		if known := lanes[id]; known != nil {
+			s.renew(known, p)
 			continue
 		}
 		lanes[id] = f
 		if s.service != nil { // else Run begins with them
-			s.service.runAgent(p)
+			f.stop = s.service.runAgent(p)
 			s.service.runLane(f)
 		}
 	}
+}
+
+// renew has a lane feed p: the agent was removed and is back, with a runtime of its own. What the
+// former partition has not begun comes again, and what it has begun ends there: until then p leaves
+// those sessions alone. It is called with the lock held.
+func (s *Set) renew(f *feeder, p Agent) {
+	former := *f.partition.Load()
+	if former == p {
+		return
+	}
+	at := s.service
+	s.noteFormer(former)
+	f.partition.Store(&p)
+	if at == nil {
+		return
+	}
+	f.stop()
+	f.stop = at.runAgent(p)
+	at.agents.Go(func() {
+		for s.noteFormer(former) && at.work.Err() == nil {
+			bus.Pause(at.work, lookEvery)
+		}
+	})
+}
+
+// noteFormer notes the sessions that a partition is still at work on which was replaced, and
+// reports whether there are any.
+func (s *Set) noteFormer(former Agent) bool {
+	sessions := former.Unfinished()
+	s.Finishing.SetFormer(former, former.ID(), sessions)
+	return len(sessions) > 0
 }
 
 // said is what a record of the fleet says.

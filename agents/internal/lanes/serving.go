@@ -28,7 +28,7 @@ func (s *Set) Up(ctx context.Context) error {
 // of partitions.
 func (s *Set) Serving() (serving, all int) {
 	for _, d := range *s.lanes.Load() {
-		if d.partition != nil {
+		if d.partition.Load() != nil {
 			continue
 		}
 		all++
@@ -46,7 +46,7 @@ func (s *Set) Serves(agent string) bool {
 		return true
 	}
 	for _, d := range *s.lanes.Load() {
-		if d.partition != nil && d.partition.ID() == agent && d.lane.Serving() {
+		if p := d.partition.Load(); p != nil && (*p).ID() == agent && d.lane.Serving() {
 			return true
 		}
 	}
