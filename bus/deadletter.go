@@ -33,6 +33,9 @@ type DeadLetter struct {
 // DeadSubject is where the dead letters of an agent go.
 func DeadSubject(agent string) string { return "agent.dead." + agent }
 
+// UnpublishedID is the id of the dead letter of a reply that could not be published.
+func UnpublishedID(reply string) string { return "dead:" + reply }
+
 // SetPayload puts the message in, unless the JSON of the letter would not fit
 // into limit; then its headers are left out too. It comes after all else is set.
 func (l *DeadLetter) SetPayload(data []byte, limit int) {

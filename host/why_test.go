@@ -539,3 +539,30 @@ func TestWhyAnAnswer(t *testing.T) {
 		t.Errorf("got %s; %s", w.State, steps(w))
 	}
 }
+
+// A reply that could not be published is a dead letter, also where that has no room for it.
+func TestWhyUnpublishedReply(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, bound(t, agents.Binding{}))
+	write(t, h, "ana", "m1")
+	waittest.Until(t, "a reply", func() bool { return stored(t, h, bus.OutboundStream) == 1 })
+	allDone(t, h, 1)
+	reply := published(t, h)[0]
+	outbound, err := h.Bus().JS.Stream(t.Context(), bus.OutboundStream)
+	if err == nil {
+		err = outbound.Purge(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	publishDead(t, h.Bus().NC, bus.DeadLetter{
+		ID: bus.UnpublishedID(reply.ID), Agent: "demo", Reason: "reply cannot be published: nats: maximum payload exceeded", Code: "internal",
+		Subject: "plugin.outbound.demo", Stream: bus.OutboundStream, Omitted: true,
+	})
+	waittest.Until(t, "a dead letter", func() bool { return stored(t, h, bus.DeadStream) == 1 })
+	for _, id := range []string{"m1", reply.ID, reply.Run} {
+		if w := way(t, h, id); w.State != why.Dead || w.Steps[len(w.Steps)-1].What != why.DeadLike {
+			t.Errorf("%s: got %s: %s", id, w.State, steps(w))
+		}
+	}
+}

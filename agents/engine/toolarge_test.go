@@ -99,3 +99,55 @@ func TestQuestionThatNATSRefuses(t *testing.T) {
 		})
 	}
 }
+
+// A reply leaves room for what is carried in its headers: what has none goes to the object store,
+// and the result of a task is shortened.
+func TestReplyInALongTrace(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ state, text int }{
+		"within the room of headers": {60_000, 970_000},
+		"beyond it":                  {60_000, 990_000},
+		"far beyond it":              {60_000, 1_040_000},
+		"a trace that is dropped":    {62_000, 970_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, bot("ana", script(`rules: [{text: "${text}${text}"}]`)))
+			results := w.results("told")
+			text := strings.Repeat("y", tt.text/2)
+			w.sayIn("ana", bus.Inbound{ID: "1", Text: text}, tt.state)
+			out := w.hear()
+			if out.Kind != "reply" || !out.Final || len(out.Text) != tt.text && len(out.Media) != 1 {
+				t.Fatalf("heard %s %.300q with %d bytes", out.Kind, out.Text, len(out.Text))
+			}
+			if short := len(out.Media) > 0; short != (name == "beyond it" || name == "far beyond it") {
+				t.Errorf("shortened: %t", short)
+			}
+			task, err := bus.NewMessage("agent.route.ana", bus.Route{ID: "t1", Kind: bus.RouteDelegate, ReplyTo: "told", CorrelationID: "c1", Text: text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			task.Header["traceparent"], task.Header["tracestate"] = []string{parent}, []string{strings.Repeat("b", tt.state)}
+			w.sendMsg(task)
+			if got := w.result(results); got.Text == "" || got.Error != nil {
+				t.Errorf("the result has %d bytes, error %v", len(got.Text), got.Error)
+			}
+			w.settled()
+			if n := w.letters("ana"); n != 0 {
+				t.Errorf("%d dead letters", n)
+			}
+		})
+	}
+}
+
+// A message whose headers have no room for those that are added to it is answered by the agent
+// itself, and its session goes on.
+func TestHeadersTooLongForAPartition(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hot(4))
+	w.sayIn("ana", bus.Inbound{ID: "1", Text: "long"}, 65_350)
+	w.expect("reply", "long")
+	w.say("ana", bus.Inbound{ID: "2", Text: "hello"})
+	w.expect("reply", "hello")
+	w.settled()
+}

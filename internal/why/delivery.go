@@ -33,6 +33,7 @@ func (s *search) published(ctx context.Context, t *telling, e run.Event, said St
 	}
 	rec, err := s.reader.Find(ctx, records.Search{Subject: e.Reply.Subject, Since: e.At.Add(-clockSkew)}, e.Reply.ID)
 	if errors.Is(err, records.ErrNotFound) {
+		s.unpublished[bus.UnpublishedID(e.Reply.ID)] = true
 		return nil
 	}
 	if err != nil {

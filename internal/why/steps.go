@@ -288,7 +288,7 @@ func (s *search) lookIntoDead(ctx context.Context) error {
 		if json.Unmarshal(rec.Data, &letter) != nil {
 			continue
 		}
-		if !s.places[place{letter.Stream, letter.Seq}] && letter.ID != s.id && idIn(letter.Data()) != s.id {
+		if !s.places[place{letter.Stream, letter.Seq}] && letter.ID != s.id && idIn(letter.Data()) != s.id && !s.unpublished[letter.ID] {
 			continue
 		}
 		kind := Inbound

@@ -104,6 +104,8 @@ type search struct {
 	mentioned bool                                 // a session has the id, whatever for
 	places    map[place]bool                       // of the message and its replies
 	refused   map[place]bool                       // of these, what a plugin has given up
+
+	unpublished map[string]bool // ids of dead letters that replies have which no stream has
 }
 
 // Find tells the way of an id. looked, which may be nil, hears how many stored
@@ -125,7 +127,7 @@ func (s *search) another(id string) *search {
 	s.ids[id] = true
 	return &search{
 		ids: s.ids, js: s.js, reader: s.reader, archive: s.archive, id: id, looked: s.looked, way: Way{ID: id}, seen: map[string]bool{},
-		lanes: map[string][]*jetstream.ConsumerInfo{}, places: map[place]bool{}, refused: map[place]bool{},
+		lanes: map[string][]*jetstream.ConsumerInfo{}, places: map[place]bool{}, refused: map[place]bool{}, unpublished: map[string]bool{},
 	}
 }
 

@@ -67,7 +67,7 @@ func (t *Run) Address(reply *run.Reply) error {
 	if reply.Envelope, err = out.AppendJSON(make([]byte, 0, envelopeRoom+len(out.Text))); err != nil {
 		return fmt.Errorf("encode reply: %w", err)
 	}
-	if len(reply.Envelope) <= t.Agent.Parts.Room() {
+	if len(reply.Envelope) <= t.Room() {
 		return nil
 	}
 	return t.shorten(reply, &out)
@@ -87,7 +87,7 @@ func (t *Run) AddressTo(reply *run.Reply, at run.Address, open []string) (err er
 	if reply.Envelope, err = out.AppendJSON(make([]byte, 0, envelopeRoom+len(out.Text))); err != nil {
 		return fmt.Errorf("encode reply: %w", err)
 	}
-	if len(reply.Envelope) <= t.Agent.Parts.Room() {
+	if len(reply.Envelope) <= t.Room() {
 		return nil
 	}
 	return t.shorten(reply, &out)
@@ -125,8 +125,8 @@ func (t *Run) addressResult(reply *run.Reply, asked *bus.Route, inReplyTo string
 		reply.Subject = asked.ReplyTo
 	}
 	var err error
-	if reply.Envelope, err = json.Marshal(&result); err == nil && len(reply.Envelope) > t.Agent.Parts.Room() {
-		result.Text = clip.Head(result.Text, t.Agent.Parts.Room()/8) + "…" // every byte may have become six
+	if reply.Envelope, err = json.Marshal(&result); err == nil && len(reply.Envelope) > t.Room() {
+		result.Text = clip.Head(result.Text, t.Room()/8) + "…" // every byte may have become six
 		reply.Envelope, err = json.Marshal(&result)
 	}
 	if err != nil {

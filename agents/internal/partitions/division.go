@@ -210,15 +210,24 @@ func (d *Division) bring(it *message.Item, key session.Key, number, generation i
 		err = fmt.Errorf("%d bytes with what is added, NATS takes %d", msg.Size()+sizeOfFence, d.agent.Parts.MaxPayload)
 	}
 	if err != nil {
-		d.agent.Parts.Few.Warn().Err(err).Str("agent", d.agent.ID).Msg("hand message on to its partition: not possible; it is answered here")
-		d.whole.Push(it, key)
+		d.answerHere(it, key, err)
 		return nil
 	}
-	if err := d.store(d.agent.Work, number, generation, msg); err != nil {
+	switch err := d.store(d.agent.Work, number, generation, msg); {
+	case bus.Permanent(err): // its headers are too long with those that are added, say
+		d.answerHere(it, key, err)
+	case err != nil:
 		return err
+	default:
+		from.Done()
 	}
-	from.Done()
 	return nil
+}
+
+// answerHere has the agent itself work on an input that cannot be handed on.
+func (d *Division) answerHere(it *message.Item, key session.Key, err error) {
+	d.agent.Parts.Few.Warn().Err(err).Str("agent", d.agent.ID).Msg("hand message on to its partition: not possible; it is answered here")
+	d.whole.Push(it, key)
 }
 
 // place waits until a session may go on, and says where: the number of its partition, or

@@ -85,7 +85,7 @@ func (p *Parts) Letter(agent string, in run.Input, reason string, code llm.Code,
 // Undeliverable is the dead letter of a reply that the bus refuses for good.
 func (p *Parts) Undeliverable(agent string, reply *run.Reply, header nats.Header, err error) bus.DeadLetter {
 	letter := bus.DeadLetter{
-		ID: "dead:" + reply.ID, Agent: agent, Reason: "reply cannot be published: " + err.Error(), Code: "internal",
+		ID: bus.UnpublishedID(reply.ID), Agent: agent, Reason: "reply cannot be published: " + err.Error(), Code: "internal",
 		Subject: reply.Subject, Stream: bus.OutboundStream, Host: p.Host, At: time.Now().UTC(), Header: header,
 	}
 	letter.SetPayload(reply.Envelope, p.Room())

@@ -2,7 +2,6 @@
 package tracing
 
 import (
-	"iter"
 	"regexp"
 	"strings"
 
@@ -45,33 +44,32 @@ func (t Context) Outward() Context {
 
 // Set sets the headers of t.
 func (t Context) Set(h nats.Header) {
-	for name, value := range t.headers() {
-		h[name] = []string{value}
+	for _, one := range t.headers() {
+		h[one.name] = []string{one.value}
 	}
 }
 
 // Size is what the headers of t take of a message.
 func (t Context) Size() (n int) {
-	for name, value := range t.headers() {
-		n += len(name) + len(": ") + len(value) + len("\r\n")
+	for _, one := range t.headers() {
+		n += len(one.name) + len(": ") + len(one.value) + len("\r\n")
 	}
 	return n
 }
 
-// mostCarried is how long a header of the trace may be that is carried through: with a longer one
-// there would be no room for a reply. A trace may lose its state on the way.
-const mostCarried = 64 << 10
+// mostCarried is how long the trace may be that is carried through. JetStream stores headers of
+// less than 64 KiB, and a message has others besides. A trace may lose its state on the way.
+const mostCarried = 60 << 10
 
 // headers are those that t sets.
-func (t Context) headers() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		if t.Parent == "" && t.State == "" { // as mostly
-			return
-		}
-		for _, h := range [...]struct{ name, value string }{{"traceparent", t.Parent}, {"tracestate", t.State}} {
-			if h.value != "" && len(h.value) <= mostCarried && !yield(h.name, h.value) {
-				return
-			}
-		}
+func (t Context) headers() (list []header) {
+	if n := len(t.Parent); n > 0 && n <= mostCarried {
+		list = append(list, header{"traceparent", t.Parent})
 	}
+	if n := len(t.State); n > 0 && n+len(t.Parent) <= mostCarried {
+		list = append(list, header{"tracestate", t.State})
+	}
+	return list
 }
+
+type header struct{ name, value string }

@@ -1,6 +1,8 @@
 package tracing
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +50,33 @@ func TestOf(t *testing.T) {
 	}
 	if got := Of([]run.Input{{Trace: "first"}, {Trace: "last", State: "s"}}); got != (Context{"last", "s"}) {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// What is too long for the headers of a message is not carried on.
+func TestTooLongToCarry(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", mostCarried)
+	for name, tt := range map[string]struct {
+		in   Context
+		want []string
+	}{
+		"a state that fits":     {Context{parent, long[len(parent):]}, []string{"traceparent", "tracestate"}},
+		"a state":               {Context{parent, long}, []string{"traceparent"}},
+		"a parent that fits":    {Context{long, "a=1"}, []string{"traceparent"}},
+		"a parent with nothing": {Context{long + "x", "a=1"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := nats.Header{}
+			tt.in.Set(h)
+			size := 0
+			for key := range h {
+				size += len(key) + len(": \r\n") + len(h.Get(key))
+			}
+			if diff := cmp.Diff(tt.want, slices.Sorted(maps.Keys(h))); diff != "" || size != tt.in.Size() {
+				t.Errorf("%d bytes, counted %d: %s", size, tt.in.Size(), diff)
+			}
+		})
 	}
 }
 
