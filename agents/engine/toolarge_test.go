@@ -151,3 +151,20 @@ func TestHeadersTooLongForAPartition(t *testing.T) {
 	w.expect("reply", "hello")
 	w.settled()
 }
+
+// What is allowed for longer may be a command of any length.
+func TestLongCommandIsAllowedForLonger(t *testing.T) {
+	t.Parallel()
+	line := `echo "` + strings.Repeat("z", 1<<20) // its end is missing: the line itself is what is allowed
+	tool := tools.Tool{Name: "pay", Schema: anything, Commands: func(json.RawMessage) string { return line }, Run: text("paid")}
+	w := newWorld(t, bot("ana", script(paying), has(tool)))
+	w.say("ana", bus.Inbound{ID: "1", Text: "pay"})
+	if out := w.hear(); out.Kind != "approval" {
+		t.Fatalf("heard %s %.300q", out.Kind, out.Text)
+	}
+	w.say("ana", bus.Inbound{ID: "2", Text: "approve session"})
+	w.expect("reply", "It says: paid")
+	w.say("ana", bus.Inbound{ID: "3", Text: "pay"})
+	w.expect("reply", "It says: paid")
+	w.settled()
+}

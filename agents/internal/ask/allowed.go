@@ -61,9 +61,16 @@ func (s *Store) Allowed(ctx context.Context, agent string, key session.Key, what
 	return false
 }
 
+// mostAllowed is how much of what is allowed people are shown: a command may be longer than a
+// message of NATS. What counts is the key, which is made of the whole.
+const mostAllowed = 4 << 10
+
 // Allow keeps a yes. It is kept before the call runs.
 func (s *Store) Allow(ctx context.Context, agent string, key session.Key, what, scope, by string) error {
 	a := Allowed{Agent: agent, What: what, By: by, At: time.Now().UTC()}
+	if len(what) > mostAllowed {
+		a.What = strings.ToValidUTF8(what[:mostAllowed], "") + "…"
+	}
 	switch scope {
 	case ScopeSession:
 		a.Session, a.ID = string(key), allowedKey(agent, session.SID(agent, key), what)
