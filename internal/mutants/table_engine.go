@@ -146,11 +146,11 @@ var engineMutants = []mutant{
 		old: `	if w.Deadline.IsZero() {
 		return nil
 	}
-	msg, err := w.Answer(`,
+	msg, err := w.Reminder(`,
 		new: `	if !w.Deadline.IsZero() {
 		return nil
 	}
-	msg, err := w.Answer(`,
+	msg, err := w.Reminder(`,
 	},
 	{
 		name: "not-asked-again", breaks: "a question that was not heard is put again",
