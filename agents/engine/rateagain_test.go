@@ -138,3 +138,61 @@ func TestFloodOverTheRate(t *testing.T) {
 		w.settled()
 	}, rated(1, refuse))
 }
+
+// What came while no host ran counts, also where a host that was killed may have begun it: no more
+// of it is answered than the rate lets through, and that is what came first.
+func TestMessagesMeanwhileAreRated(t *testing.T) {
+	for _, n := range []int{5, 60} { // with and without room for all in memory
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			eachEnd(t, func(w *crashWorld, end func(*crashWorld)) {
+				w.from("ana", "r0")
+				w.wantSpoken("at first", "r0 reply")
+				end(w)
+				var ids, want []string
+				for i := range n {
+					id := fmt.Sprintf("m%02d", i)
+					ids = append(ids, id)
+					want = append(want, id+" error")
+				}
+				want[0], want[1] = "m00 reply", "m01 reply"
+				w.from("ana", ids...)
+				w.begin()
+				time.Sleep(time.Minute)
+				w.wantSpoken("of what came meanwhile", want...)
+				w.settled()
+				end(w)
+				time.Sleep(2 * time.Minute)
+				w.begin()
+				time.Sleep(time.Minute)
+				w.wantSpoken("again")
+				w.settled()
+			}, rated(2, refuse), patient)
+		})
+	}
+}
+
+// What waits for the rate after a takeover waits in its order.
+func TestMessagesMeanwhileWait(t *testing.T) {
+	for _, n := range []int{4, 40} { // with and without room for all in memory
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			inCrashWorld(t, func(w *crashWorld) {
+				w.from("ana", "r0")
+				w.wantSpoken("at first", "r0 reply")
+				w.crash()
+				var ids []string
+				for i := range n {
+					ids = append(ids, fmt.Sprintf("m%02d", i))
+				}
+				w.from("ana", ids...)
+				w.begin()
+				time.Sleep(time.Minute)
+				w.wantSpoken("at once", "m00 reply", "m01 reply", "m02 notice")
+				time.Sleep(30 * time.Minute)
+				w.wantSpoken("half an hour later", "m02 reply")
+				time.Sleep(30 * time.Minute)
+				w.wantSpoken("an hour later", "m03 reply")
+				w.crash()
+			}, rated(2, wait), patient)
+		})
+	}
+}

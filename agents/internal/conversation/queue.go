@@ -31,7 +31,7 @@ func (c *Conversation) admit(it *message.Item) bool {
 	case !c.full(it) && !c.logsAtOnce(it):
 	case c.repeats(it):
 		c.Move(it, message.Repeated)
-	case !c.withinRate(c.journal, it):
+	case !c.withinRateInOrder(c.journal, it):
 		c.takeOut(it)
 		return false
 	default:
@@ -71,6 +71,9 @@ func (c *Conversation) admitAll() {
 	}
 	c.markRepeated()
 	c.takeExcess()
+	if slices.ContainsFunc(c.Queue, func(it *message.Item) bool { return c.full(it) || c.logsAtOnce(it) }) {
+		c.rateInOrder(c.journal, c.Queue)
+	}
 	for _, it := range slices.Backward(c.Queue) {
 		switch {
 		case !c.full(it) && !c.logsAtOnce(it):

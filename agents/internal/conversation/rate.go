@@ -34,6 +34,26 @@ func (c *Conversation) withinRateInTurn(journal *session.Log, it *message.Item) 
 	return false
 }
 
+// withinRateInOrder is withinRate for an input that is not judged at its turn, but before it goes to
+// the log. Called with the lock held.
+func (c *Conversation) withinRateInOrder(journal *session.Log, it *message.Item) bool {
+	if it.MayHaveBegun() {
+		c.rateInOrder(journal, c.Queue[:slices.Index(c.Queue, it)])
+	}
+	return c.withinRate(journal, it)
+}
+
+// rateInOrder has the rate judge what may have begun of a list, before what came later is judged:
+// what came first is what it lets go on. What is over the rate stays unrated until its turn, as it
+// may have been passed on. Called with the lock held.
+func (c *Conversation) rateInOrder(journal *session.Log, list []*message.Item) {
+	for _, it := range list {
+		if !it.Unrated.IsZero() && it.MayHaveBegun() && !c.cameBefore(journal, it) {
+			c.shared.Intake.WithinRate(it)
+		}
+	}
+}
+
 // turnsAway takes an input off the queue that the rate of its sender does not let go on, and
 // reports whether it did; the caller calls commitRefusals without the lock. It answers nothing of
 // this session; whether anything elsewhere may have to be found out first. Called with the lock

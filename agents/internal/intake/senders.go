@@ -179,13 +179,13 @@ func (i *Intake) Welcome(p pairing.Pairing) {
 
 // Rate notes whether the rate of its sender is to judge a message: its session asks
 // WithinRate, unless it finds that the message has come before, or answers what is open in its
-// chat.
+// chat. What may have begun is in the log of its session, where it has.
 func (i *Intake) Rate(it *message.Item) {
 	in := it.Origin.Inbound
 	if in == nil || it.Binding == nil || !rateOf(it).Limited() || !it.NotBefore.IsZero() {
 		return
 	}
-	if it.MayHaveBegun() || in.Answers != "" || it.Changes() || i.IsOrder(in) {
+	if in.Answers != "" || it.Changes() || i.IsOrder(in) {
 		return
 	}
 	it.Unrated = time.Now()
@@ -223,12 +223,18 @@ func (i *Intake) WithinRate(it *message.Item) bool {
 		return true
 	}
 	it.NotBefore = at
-	if !owed {
+	if !owed && !heardOfWait(it) {
 		i.Busy.Go(func() {
 			i.tell(it, "over", bus.Outbound{Kind: bus.KindNotice, Text: i.book(it).Say("rate_wait")}, func(bool) {})
 		})
 	}
 	return true
+}
+
+// heardOfWait reports whether an owner before may have said that a message waits, longer ago than
+// the stream remembers.
+func heardOfWait(it *message.Item) bool {
+	return it.Tried && time.Since(it.Stored) >= bus.DedupeWindow
 }
 
 // OverRate is why a message is refused that is over the rate of its sender.
