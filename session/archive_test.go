@@ -414,3 +414,56 @@ func TestCheckKeyTakesWhatIsMade(t *testing.T) {
 		}
 	}
 }
+
+// written is a NATS on which a host commits to a session while the newest of each are read.
+type written struct {
+	jetstream.JetStream
+	keys []session.Key
+}
+
+func (n written) CreateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	cons, err := n.JetStream.CreateConsumer(ctx, stream, cfg)
+	for _, key := range n.keys {
+		if err == nil {
+			_, err = n.Publish(ctx, session.Subject("bot", session.SID("bot", key)), fmt.Appendf(nil, `{"v":1,"key":%q}`, key))
+		}
+	}
+	return cons, err
+}
+
+// A session that is written to while sessions are listed is listed once, by what was written last
+// on the first page, and on a later one by what was written before that.
+func TestListWhileSessionsAreWritten(t *testing.T) {
+	b, s := open(t)
+	var all, want []string
+	for n := range 6 {
+		key := session.DM("web", "", fmt.Sprint(n))
+		openKey(t, s, key).turn()
+		want = append(want, string(key))
+	}
+	busy := written{JetStream: b.JS, keys: []session.Key{session.DM("web", "", "1"), session.DM("web", "", "4")}}
+	a, page := session.NewArchive(busy), session.Page{Agent: "bot", Limit: 4}
+	for {
+		list, err := a.List(t.Context(), page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range list.Sessions {
+			all = append(all, string(one.Key))
+		}
+		if page.Before == 0 && !slices.Equal(all, []string{"web/dm/4", "web/dm/1", "web/dm/5", "web/dm/3"}) {
+			t.Errorf("the first page is %q", all)
+		}
+		if page.Before = list.After; list.After == 0 {
+			break
+		}
+	}
+	slices.Sort(all)
+	if !slices.Equal(all, want) {
+		t.Errorf("listed %q, want %q", all, want)
+	}
+	keys, err := a.Of(t.Context(), "bot", "4")
+	if err != nil || len(keys) != 1 {
+		t.Errorf("the conversations of a person are %q, %v; want one", keys, err)
+	}
+}

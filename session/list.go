@@ -74,6 +74,7 @@ func (a *Archive) List(ctx context.Context, p Page) (Listing, error) {
 	if err != nil {
 		return list, err
 	}
+	heads = newestOfEach(heads)
 	limit := min(cmp.Or(max(p.Limit, 0), defaultPage), mostPage)
 	for looked := 0; len(heads) > 0 && len(list.Sessions) < limit; {
 		if list.After = heads[len(heads)-1].Seq + 1; looked >= mostLooked {
@@ -92,6 +93,16 @@ func (a *Archive) List(ctx context.Context, p Page) (Listing, error) {
 		list.After = 0
 	}
 	return list, ctx.Err()
+}
+
+// newestOfEach leaves of each log the last of its records: one that is written to while the heads
+// are read comes more than once.
+func newestOfEach(heads []records.Record) []records.Record {
+	last := make(map[string]uint64, len(heads))
+	for _, rec := range heads {
+		last[rec.Subject] = max(last[rec.Subject], rec.Seq)
+	}
+	return slices.DeleteFunc(heads, func(rec records.Record) bool { return rec.Seq < last[rec.Subject] })
 }
 
 // summaries reads sessions beside each other, the last of heads first.
@@ -161,7 +172,7 @@ func (a *Archive) Of(ctx context.Context, agent, person string) ([]Key, error) {
 	var keys []Key
 	middle := "/dm/" + escapeID.Replace(person)
 	err := records.Heads(ctx, a.js, bus.SessionsStream, Subject(agent, "*"), false, func(rec records.Record) {
-		if key := keyOf(rec.Data); isOf(key, middle) {
+		if key := keyOf(rec.Data); isOf(key, middle) && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	})

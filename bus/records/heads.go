@@ -20,7 +20,7 @@ const (
 
 // Heads calls each with the newest message of every subject of a stream that
 // filter matches, in the order of the stream. One that is replaced meanwhile may
-// be missing. With bare the messages come without their data, so that a hundred
+// be missing, or come again as the newer one. With bare the messages come without their data, so that a hundred
 // thousand of them are a matter of a second.
 //
 // It reads one copy of the stream. That may be behind the others: then it is read
