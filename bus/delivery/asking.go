@@ -54,18 +54,15 @@ func (l *Lane) rests(ctx context.Context) bool {
 
 // ask asks for messages until ctx ends or the lane is to rest. Again reports that it has
 // stopped asking to take the lane over, and is to go on.
-func (l *Lane) ask(ctx context.Context, consumer jetstream.Consumer) (again bool, err error) {
+func (l *Lane) ask(ctx context.Context, consumer jetstream.Consumer, asking *pulls) (again bool, err error) {
 	silent := make(chan struct{}, 1)
 	select {
 	case <-l.due: // of a time before
 	default:
 	}
-	consuming, err := consumer.Consume(
-		func(m jetstream.Msg) { l.receive(ctx, consumer, m) },
-		jetstream.PullPriorityGroup(laneGroup),
-		jetstream.PullMaxMessages(pullMessages),
-		jetstream.PullExpiry(pullExpiry),
-		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { l.trouble(err, silent) }),
+	err = asking.start(
+		func(m *nats.Msg) { l.receive(ctx, consumer, asking, message{m, l.js.Conn()}) },
+		func(err error) { l.trouble(err, silent) },
 	)
 	if err != nil {
 		return false, fmt.Errorf("consume: %w", err)
@@ -74,36 +71,35 @@ func (l *Lane) ask(ctx context.Context, consumer jetstream.Consumer) (again bool
 	l.asks.Store(true)
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	closed := consuming.Closed() // asked for after Stop, it does not wait for the message being handed out
 	for {
 		select {
 		case <-ctx.Done():
-			consuming.Stop()
-			<-closed
+			asking.stop()
+			<-asking.closed
 			return false, nil
 		case <-l.turned:
 			if l.idle.Load() {
-				consuming.Drain() // what has come is handed out
-				<-closed
-				l.rested = consumer
+				asking.drain() // what has come is handed out
+				<-asking.closed
+				l.rested = asking
 				return false, nil
 			}
 		case t := <-l.due:
-			consuming.Stop()
-			<-closed
+			asking.stop()
+			<-asking.closed
 			l.takeOver(ctx, consumer, t)
 			return true, nil
 		case <-look.C:
 			if l.forgotten(ctx) {
-				consuming.Stop()
-				<-closed
+				asking.stop()
+				<-asking.closed
 				return false, nil // it begins again, by a reset
 			}
-		case <-closed:
+		case <-asking.closed:
 			return false, errors.New("the consumer is gone")
 		case <-silent: // it went unnoticed, while no pull was waiting
-			consuming.Stop()
-			<-closed
+			asking.stop()
+			<-asking.closed
 			return false, errors.New("consumer: no responders")
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A Delivery is a message that a lane holds for its agents. The lane extends
@@ -35,7 +34,7 @@ type Delivery struct {
 	own     uint64      // its sequence in the stream of the lane
 	stream  string      // that brought it first
 	header  nats.Header // it had there; nil: that of the message
-	msg     atomic.Pointer[jetstream.Msg]
+	msg     atomic.Pointer[message]
 	lane    *Lane
 	pin     string // under which it came; guarded by the lane's held
 	settled bool   // the server does not owe it any more; guarded by the lane's held
@@ -44,14 +43,14 @@ type Delivery struct {
 }
 
 // Data is the payload.
-func (d *Delivery) Data() []byte { return (*d.msg.Load()).Data() }
+func (d *Delivery) Data() []byte { return d.msg.Load().Data }
 
 // Header holds the headers; it may be nil.
 func (d *Delivery) Header() nats.Header {
 	if d.header != nil {
 		return d.header
 	}
-	return (*d.msg.Load()).Headers()
+	return d.msg.Load().Header
 }
 
 // Stream names the stream that brought it.
@@ -91,7 +90,7 @@ func (d *Delivery) release() {
 		return
 	}
 	// A lost ack costs a redelivery, which finds its id in the session's log.
-	if err := (*d.msg.Load()).Ack(); err != nil {
+	if err := d.msg.Load().ack(); err != nil {
 		d.lane.log.Debug().Err(err).Uint64("seq", d.Seq).Msg("send ack: failed; the message will be redelivered")
 	}
 }

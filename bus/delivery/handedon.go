@@ -77,13 +77,13 @@ func Seal(subject, id string) *nats.Msg {
 }
 
 // isSeal reports whether a message is one that [Seal] has made.
-func isSeal(m jetstream.Msg) bool { return m.Headers().Get(sealHeader) != "" && len(m.Data()) == 0 }
+func isSeal(m message) bool { return m.Header.Get(sealHeader) != "" && len(m.Data) == 0 }
 
 // restore makes the delivery what it was before it was handed on. It returns how far the
 // lane has come with that, in the sequence of what people have written: the order in which
 // it is handed on. What only looks like it stays as it is, and is refused as it cannot be read.
 func (d *Delivery) restore() (passed uint64) {
-	header := (*d.msg.Load()).Headers()
+	header := d.msg.Load().Header
 	was, ok := ReadHandedOn(header)
 	if !ok {
 		return 0

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
 
@@ -62,7 +61,7 @@ func (h *heldMessages) free() {
 }
 
 // renew replaces the ack address of a message that is held already, and its pin.
-func (h *heldMessages) renew(seq uint64, m jetstream.Msg, pin string) bool {
+func (h *heldMessages) renew(seq uint64, m message, pin string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d, ok := h.bySeq[seq]
@@ -111,7 +110,7 @@ func (h *heldMessages) extend(ctx context.Context, log zerolog.Logger) {
 		case <-tick.C:
 		}
 		for _, d := range h.list() {
-			if err := (*d.msg.Load()).InProgress(); err != nil {
+			if err := d.msg.Load().inProgress(); err != nil {
 				log.Debug().Err(err).Msg("extend held messages")
 				break
 			}

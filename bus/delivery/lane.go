@@ -57,7 +57,7 @@ type Lane struct {
 	progress progress
 
 	// Only the goroutine of the consumer touches these.
-	rested    jetstream.Consumer // that asked before the lane was not to; it knows the pin
+	rested    *pulls // that asked before the lane was not to; they know the pin
 	pin       string
 	resetting bool
 	resetAt   time.Time
@@ -81,9 +81,7 @@ type Lane struct {
 // what it held is delivered again after ackWait: the longer of the two is what
 // a takeover takes. Both outlast a cut of five seconds.
 //
-// Once in some ten thousand pulls of a busy host the client does not ask for
-// more: it does not when all it has asked for is taken while it still sends the
-// last pull. It notices when heartbeats stay away for pullExpiry.
+// That nothing comes of a request, not even heartbeats, is noticed after pullExpiry.
 const (
 	ackWait    = 8 * time.Second
 	pinnedTTL  = 6 * time.Second
@@ -147,16 +145,17 @@ func (l *Lane) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	asking := newPulls(l.js.Conn(), l.pullSubject())
 	rested := l.rested
 	l.rested = nil
 	if rested != nil && l.Serving() && pinnedClient(consumer.CachedInfo()) == l.pin {
-		consumer = rested // it serves the lane as before
+		asking = rested // it serves the lane as before
 	} else if err := l.takeBack(ctx, consumer); err != nil {
 		return err
 	}
 	defer l.asks.Store(false)
 	for {
-		if again, err := l.ask(ctx, consumer); !again {
+		if again, err := l.ask(ctx, consumer, asking); !again {
 			return err
 		}
 	}
@@ -182,14 +181,21 @@ func (l *Lane) trouble(err error, silent chan<- struct{}) {
 }
 
 // receive takes one message from the consumer.
-func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetstream.Msg) {
+func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, asking *pulls, m message) {
+	if len(l.due) > 0 {
+		return // it comes again after the takeover, as all that is not acknowledged
+	}
 	meta, err := m.Metadata()
 	if err != nil {
 		l.log.Error().Err(err).Msg("message without metadata: ignored")
 		return
 	}
 	count := meta.Sequence.Consumer
-	if pin := m.Headers().Get("Nats-Pin-Id"); pin != l.pin || !l.Serving() || l.misses(count) {
+	pin, ok := l.pinOf(ctx, consumer, asking, m, count)
+	if !ok {
+		return // it comes again
+	}
+	if pin != l.pin || !l.Serving() || l.misses(count) {
 		t := takeover{pin: pin, first: meta}
 		if l.resets(t) {
 			// Not acknowledged, as all that comes until the reset: it comes again. The count of
@@ -211,7 +217,7 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 		l.held.begin(seq)
 	}
 	d := &Delivery{
-		Subject: m.Subject(), Seq: seq, Stored: meta.Timestamp, lane: l, pin: l.pin, own: seq, stream: l.cfg.Stream,
+		Subject: m.Subject, Seq: seq, Stored: meta.Timestamp, lane: l, pin: l.pin, own: seq, stream: l.cfg.Stream,
 		Tried:  meta.NumDelivered > 1 || seq <= l.tried,
 		Handed: meta.NumDelivered == 1 && seq <= l.handed,
 
@@ -224,7 +230,7 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	}
 	defer l.progress.pass(passed, meta.NumPending)
 	if l.cfg.HandedOn && isSeal(m) {
-		_ = m.Ack() // else it comes again
+		_ = m.ack() // else it comes again
 		return
 	}
 	if l.held.renew(seq, m, l.pin) {
@@ -236,6 +242,32 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, m jetst
 	l.held.add(d)
 	l.given = max(l.given, seq)
 	l.deliver(d)
+}
+
+// pinOf is the pin under which the server has sent the message that it counts as count, and which
+// requests are to name from now on. What the headers say counts for a pin that is known: a
+// stranger does not know it. Of any other the server is asked. It is not ok where the server
+// does not tell whose the pin is, or it has passed.
+func (l *Lane) pinOf(ctx context.Context, consumer jetstream.Consumer, asking *pulls, m message, count uint64) (pin string, ok bool) {
+	pin = m.pin()
+	if pin == "" || pin != l.pin && !asking.knows(pin) {
+		ctx, cancel := context.WithTimeout(ctx, bus.APITimeout)
+		defer cancel()
+		info, err := bus.Again(ctx, consumer.Info)
+		if err != nil {
+			l.few.Debug().Err(err).Msg("ask for the pin of a message: failed; it comes again")
+			return "", false
+		}
+		said := pin
+		// Pins do not come back: one that was ours and is the server's was so throughout. Any
+		// other is ours if it came with this message, behind which nothing was delivered.
+		pin = pinnedClient(info)
+		if pin == "" || pin != said && pin != l.pin && !asking.knows(pin) && info.Delivered.Consumer != count {
+			return "", false
+		}
+	}
+	asking.know(pin)
+	return pin, true
 }
 
 // outOfOrder is a count that none follows.

@@ -60,7 +60,8 @@ func connect(t *testing.T, ns *server.Server) (*nats.Conn, jetstream.JetStream) 
 
 func connectThrough(t *testing.T, d *door) (*nats.Conn, jetstream.JetStream) {
 	t.Helper()
-	nc, err := nats.Connect("", nats.InProcessServer(d), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectBufSize(-1))
+	nc, err := nats.Connect("", nats.InProcessServer(d), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectBufSize(-1),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // the default writes to the output of the tests
 	if err != nil {
 		t.Fatal(err)
 	}

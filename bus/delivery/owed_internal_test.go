@@ -3,12 +3,8 @@ package delivery
 import (
 	"testing"
 
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go"
 )
-
-type emptyMsg struct{ jetstream.Msg }
-
-func (emptyMsg) Data() []byte { return nil }
 
 // A copy of a message that was on its way when this host acknowledged it is not owed; what was
 // given up is, and all that comes once deliveries restart.
@@ -16,8 +12,7 @@ func TestCopyIsNotOwed(t *testing.T) {
 	held := newHeldMessages()
 	give := func(seq uint64) *Delivery {
 		d := &Delivery{own: seq}
-		var m jetstream.Msg = emptyMsg{}
-		d.msg.Store(&m)
+		d.msg.Store(&message{Msg: &nats.Msg{}})
 		held.add(d)
 		return d
 	}

@@ -8,6 +8,7 @@ import (
 
 	"agenthost/bus"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -80,7 +81,7 @@ func (l *Lane) newest(ctx context.Context) (uint64, error) {
 // A takeover makes a host the owner of a lane, for the first time or again.
 type takeover struct {
 	pin   string
-	first *jetstream.MsgMetadata // of the first message under the pin, or behind a gap
+	first *nats.MsgMetadata // of the first message under the pin, or behind a gap
 }
 
 // resets reports whether something was delivered before, so that the consumer is reset.
@@ -138,7 +139,7 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, t take
 
 // deliveredBefore is how far deliveries had come before the first under a new
 // pin. By the time of asking, info counts some under that pin too.
-func deliveredBefore(first *jetstream.MsgMetadata, info *jetstream.ConsumerInfo) uint64 {
+func deliveredBefore(first *nats.MsgMetadata, info *jetstream.ConsumerInfo) uint64 {
 	if first.NumDelivered == 1 {
 		return first.Sequence.Stream - 1
 	}
