@@ -17,6 +17,18 @@ var laneMutants = []mutant{
 		new: `	d.settled = d.own == 0 && d.own <= h.given`,
 	},
 	{
+		name: "pin-of-a-sender", breaks: "a pin that a sender writes is not taken for the server's",
+		file: "bus/delivery/lane.go", pkg: "./bus/delivery", tests: []string{"TestLaneOfForgedHeaders"}, ci: true,
+		old: `	if pin == "" || pin != l.pin && !asking.knows(pin) {`,
+		new: `	if pin == "" {`,
+	},
+	{
+		name: "stale-requests-count", breaks: "what is said of a request before a restart is not taken for what is asked for now",
+		file: "bus/delivery/pulls.go", pkg: "./bus/delivery", tests: []string{"TestPulls"},
+		old: `	if stale {`,
+		new: `	if stale && p == nil {`,
+	},
+	{
 		name: "no-reset-at-takeover", breaks: "after a takeover the old comes before the new",
 		file: "bus/delivery/takeover.go", pkg: "./bus/delivery", tests: []string{"TestLaneTakeover"}, ci: true,
 		old: `return t.first.Sequence.Consumer > 1 || t.pin == l.pin`,
