@@ -38,7 +38,7 @@ func caller(t *testing.T, cfg agents.Config, permissions map[string]string, own 
 	peers := new(profile.Peers)
 	peers.Set([]profile.Peer{{ID: "ana"}, {ID: "ben"}, {ID: "kate"}})
 	box := &profile.Toolbox{Registry: tools.NewRegistry(), Own: own, Policy: policy, Validator: new(tools.Validator)}
-	a := &inflight.Agent{ID: "ana", Parts: parts.New(parts.Options{Peers: peers, Hooks: hooks.New(zerolog.Nop())}), Work: context.Background()}
+	a := &inflight.Agent{ID: "ana", Parts: parts.New(parts.Options{Peers: peers, Hooks: hooks.New(zerolog.Nop()), MaxPayload: 1 << 20}), Work: context.Background()}
 	cfg.ID = a.ID
 	a.Profile.Store(profile.New(cfg, profile.Kit{Chain: new(llm.Chain), Box: box}, peers))
 	r := &inflight.Run{Session: inflight.Session{Agent: a, Key: "web/dm/ann"}, ID: "r1", Journal: new(session.Log)}
