@@ -118,7 +118,7 @@ type page struct {
 	armed string    // the firing that the server is known to hold, or to have held
 	wake  time.Time // when to look at it
 	busy  bool      // it is being looked at
-	anew  found     // and is to be again then
+	again found     // and is to be again then
 }
 
 // An attended page has been looked at.
@@ -162,7 +162,7 @@ func (b *book) wakeAt(p *page, t time.Time) {
 func (b *book) lookAtAll(f found) {
 	for _, p := range b.entries {
 		if p.busy {
-			p.anew = found{p.anew.set || f.set, p.anew.emptied || f.emptied}
+			p.again = found{p.again.set || f.set, p.again.emptied || f.emptied}
 			continue
 		}
 		b.lookAt(p, f)
@@ -172,7 +172,7 @@ func (b *book) lookAtAll(f found) {
 // lookAt looks at an entry again: when it is due and, unless that is now, whether the server still
 // holds it. What it does not hold at its time has fired.
 func (b *book) lookAt(p *page, f found) {
-	p.anew = found{}
+	p.again = found{}
 	if f.emptied && p.Next.After(b.clock.soon().Add(tryAgain)) {
 		p.armed = ""
 	}
@@ -190,8 +190,8 @@ func (b *book) attended(a attended) {
 		return
 	}
 	p.armed = a.armed
-	if p.anew != (found{}) {
-		b.lookAt(p, p.anew)
+	if p.again != (found{}) {
+		b.lookAt(p, p.again)
 		return
 	}
 	b.wakeAt(p, a.wake)

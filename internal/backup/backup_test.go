@@ -447,7 +447,7 @@ func TestRestoreBesideAnother(t *testing.T) {
 	if _, err := backup.Restore(t.Context(), alone, folder, backup.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	restored := func(js jetstream.JetStream) []string { // the lanes are noted anew each time
+	restored := func(js jetstream.JetStream) []string { // the lanes are noted again each time
 		return slices.DeleteFunc(dump(t, js), func(line string) bool { return strings.HasPrefix(line, "KV_"+bus.LanesBucket) })
 	}
 	want := restored(alone)

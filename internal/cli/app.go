@@ -156,7 +156,7 @@ func (a *App) Confirm(ctx context.Context, what string) bool {
 }
 
 // Await is what read returns, or why ctx has ended: a terminal gives nothing back until
-// a line is typed, and Ctrl-C is none. The read goes on then until the process ends.
+// a line is typed, also at Ctrl-C. The read then goes on until the process ends.
 func Await(ctx context.Context, read func() (string, error)) (string, error) {
 	type line struct {
 		text string

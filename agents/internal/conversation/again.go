@@ -14,7 +14,7 @@ import (
 // commit and the publication of its replies.
 
 // oldestUnsent is the first commit whose replies an owner before may not have
-// published, 0 if there is none: that of the oldest message that has come
+// published, 0 for no such commit: that of the oldest message that has come
 // again, or just the last, which may be of inputs that only the log held, or of what another
 // lane has brought and brings again later. Called with the lock held.
 func (c *Conversation) oldestUnsent(journal *session.Log) uint64 {

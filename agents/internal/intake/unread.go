@@ -79,7 +79,7 @@ func (i *Intake) admitsUnread(it *message.Item) bool {
 		it.Delivery.Done()
 		return false
 	}
-	if it.Binding.Rate.Over == agents.RateRefuse && !it.MayHaveBegun() { // no log tells whether it has its answer
+	if it.Binding.Rate.Over == agents.RateRefuse && !it.MayHaveBegun() { // it has no log that could show its answer
 		i.Rate(it)
 	}
 	if it.Unrated.IsZero() || i.WithinRate(it) {

@@ -232,7 +232,7 @@ func (s *Set) start(v *service) {
 	}
 	for _, d := range *s.lanes.Load() {
 		if p := d.partition.Load(); p != nil {
-			d.stop = v.runAgent(*p) // it ends with the host, or when the agent is made anew
+			d.stop = v.runAgent(*p) // it ends with the host, or when the agent is made again
 		}
 		v.runLane(d)
 	}
