@@ -81,7 +81,10 @@ func TestBeatsGoByTheClockOfNATS(t *testing.T) {
 		counted := func(within time.Duration) (n int) {
 			time.Sleep(within)
 			for ; ; n++ {
-				if _, err := beats.NextMsg(time.Millisecond); err != nil {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+				_, err := beats.NextMsgWithContext(ctx)
+				cancel()
+				if err != nil {
 					return n
 				}
 			}

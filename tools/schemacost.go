@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -224,11 +225,7 @@ func exponent(number string) int {
 func dynamic(doc any) bool {
 	switch v := doc.(type) {
 	case []any:
-		for _, item := range v {
-			if dynamic(item) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, dynamic)
 	case map[string]any:
 		for name, item := range v {
 			if _, text := item.(string); text && (name == "$dynamicRef" || name == "$recursiveRef") || dynamic(item) {

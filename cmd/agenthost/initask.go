@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -47,7 +48,7 @@ func (i interviewer) ask(ctx context.Context, question, standard string) (string
 	if line = strings.TrimSpace(line); line == "" {
 		line = standard
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("the input has ended; nothing is written")
 	}
 	return line, err

@@ -103,8 +103,8 @@ func (t *runner) published(stored bool) {
 }
 
 // fault ends the run with an error.
-func (t *runner) fault(e *run.Error, called []run.Event) []run.Effect {
-	return t.Journal.Step(run.Signal{Kind: run.Fault, At: time.Now(), Run: t.ID, Error: e, Called: called}, t.Profile.Limits())
+func (t *runner) fault(e *run.Error) []run.Effect {
+	return t.Journal.Step(run.Signal{Kind: run.Fault, At: time.Now(), Run: t.ID, Error: e}, t.Profile.Limits())
 }
 
 // failed logs why the run failed and fires the on_error hooks. A stop is no fault.

@@ -66,7 +66,7 @@ func (t *runner) giveUp(ctx context.Context) error {
 	}) {
 		return errStopping
 	}
-	return t.perform(ctx, t.fault(&run.Error{Code: llm.CodeInternal, Message: t.Profile.Texts.Say("message_failed")}, nil))
+	return t.perform(ctx, t.fault(&run.Error{Code: llm.CodeInternal, Message: t.Profile.Texts.Say("message_failed")}))
 }
 
 // buryInputs makes dead letters of the inputs, and waits until they are stored. It is

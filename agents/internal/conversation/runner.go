@@ -143,7 +143,7 @@ func (t *runner) endUnasked(rest []run.Effect, err error) []run.Effect {
 	t.Log().Error().Err(err).Str("run", t.ID).Msg("ask: NATS refuses the question for good; the run ends")
 	t.tools.Release(t.Journal.State().Run)
 	rest = slices.DeleteFunc(unstarted(rest), func(e run.Effect) bool { return e.Kind == run.Ask })
-	return append(rest, t.fault(&run.Error{Code: llm.CodeInternal}, nil)...)
+	return append(rest, t.fault(&run.Error{Code: llm.CodeInternal})...)
 }
 
 // next waits for something to happen and gives it to the machine.
@@ -173,7 +173,7 @@ func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
 			return nil, errStopping
 		}
 		t.tools.Release(t.Journal.State().Run)
-		return t.fault(&run.Error{Code: llm.CodeRunTimeout}, nil), nil
+		return t.fault(&run.Error{Code: llm.CodeRunTimeout}), nil
 	}
 }
 

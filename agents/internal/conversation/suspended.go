@@ -297,7 +297,7 @@ func (t *runner) endOvertime(effects []run.Effect) []run.Effect {
 		t.Agent.Parts.Asks.Delete(t.c.WaitID(t.ID, open[0]))
 		effects = append(effects, t.Journal.Step(t.tools.Expired(open[0], nil), t.Profile.Limits())...)
 	}
-	return append(unstarted(effects), t.fault(&run.Error{Code: llm.CodeRunTimeout, Message: answers.NoResult}, nil)...)
+	return append(unstarted(effects), t.fault(&run.Error{Code: llm.CodeRunTimeout, Message: answers.NoResult})...)
 }
 
 // answeredBy deletes the wait that an answer has ended, and notifies a sender who gave it by
