@@ -13,6 +13,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/spf13/cobra"
@@ -56,7 +57,7 @@ kept in JetStream: what a host was doing when it died, the next one finishes.`,
                           a demo, with a chat page in the browser
   agenthost chat          talk to an agent here and now
   agenthost init          write a configuration to start from`,
-		Version: built().String(),
+		Version: strings.TrimPrefix(built().String(), "agenthost "), // cobra writes the name
 	},
 		append(commands.All(a.App),
 			a.runCommand(), a.chatCommand(), a.sendCommand(), a.mcpCommand(), a.acpCommand(), a.heartbeatCommand(),

@@ -14,7 +14,6 @@ func (a *App) Root(root *cobra.Command) *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.JSON, "json", false, "print the result as JSON")
 	a.NATS.register(root.PersistentFlags())
 	root.PersistentFlags().SortFlags = false
-	root.SetVersionTemplate("{{.Version}}\n")
 	strictHelp(root)
 	a.completeLive(root)
 	return root
