@@ -60,6 +60,7 @@ func (l *Lane) ask(ctx context.Context, consumer jetstream.Consumer, asking *pul
 	case <-l.due: // of a time before
 	default:
 	}
+	l.ending = false
 	err = asking.start(
 		func(m *nats.Msg) { l.receive(ctx, consumer, asking, message{m, l.js.Conn()}) },
 		func(err error) { l.trouble(err, silent) },

@@ -60,6 +60,7 @@ type Lane struct {
 	rested    *pulls // that asked before the lane was not to; they know the pin
 	pin       string
 	resetting bool
+	ending    bool // it takes nothing more until it has asked again for messages
 	resetAt   time.Time
 	last      uint64 // the consumer's count of the last message that was taken, or outOfOrder
 	tried     uint64 // up to here a former owner may have worked
@@ -182,7 +183,7 @@ func (l *Lane) trouble(err error, silent chan<- struct{}) {
 
 // receive takes one message from the consumer.
 func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, asking *pulls, m message) {
-	if len(l.due) > 0 {
+	if l.ending {
 		return // it comes again after the takeover, as all that is not acknowledged
 	}
 	meta, err := m.Metadata()
@@ -200,7 +201,7 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, asking 
 		if l.resets(t) {
 			// Not acknowledged, as all that comes until the reset: it comes again. The count of
 			// a consumer that was reset already may well pass by the next that was expected.
-			l.last = outOfOrder
+			l.ending, l.last = true, outOfOrder
 			l.takeOverNext(t)
 			return
 		}

@@ -17,10 +17,10 @@ var laneMutants = []mutant{
 		new: `	d.settled = d.own == 0 && d.own <= h.given`,
 	},
 	{
-		name: "pin-of-a-sender", breaks: "a pin that a sender writes is not taken for the server's",
-		file: "bus/delivery/lane.go", pkg: "./bus/delivery", tests: []string{"TestLaneOfForgedHeaders"}, ci: true,
-		old: `	if pin == "" || pin != l.pin && !asking.knows(pin) {`,
-		new: `	if pin == "" {`,
+		name: "status-of-a-sender", breaks: "a status that a sender writes is not taken for the server's",
+		file: "bus/delivery/pulls.go", pkg: "./bus/delivery", tests: []string{"TestLaneOfForgedHeaders"}, ci: true,
+		old: `	if round, ok := strings.CutPrefix(m.Subject, p.inbox); ok {`,
+		new: `	if round, ok := strings.CutPrefix(m.Subject, p.inbox); ok || m.Header.Get("Status") != "" {`,
 	},
 	{
 		name: "stale-requests-count", breaks: "what is said of a request before a restart is not taken for what is asked for now",
@@ -141,7 +141,7 @@ var laneMutants = []mutant{
 	{
 		name: "taken-before-the-reset", breaks: "nothing is taken out of order while a lane is about to reset its consumer",
 		file: "bus/delivery/lane.go", pkg: "./bus/delivery", tests: []string{"TestLaneNoticesAResetOfWhichItDoesNotKnow"}, ci: true,
-		old: `			l.last = outOfOrder
+		old: `			l.ending, l.last = true, outOfOrder
 `,
 		new: ``,
 	},
