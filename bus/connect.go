@@ -69,6 +69,9 @@ func (c Config) inboxes() []nats.Option {
 // goes before what the context says.
 func dialContext(cfg Config, opts []nats.Option) (*nats.Conn, jetstream.JetStream, error) {
 	nc, settings, err := natscontext.Connect(cfg.Context, opts...)
+	if err != nil && strings.HasPrefix(err.Error(), "unknown context") { // a text of the library, which has no error of its own for it
+		err = fmt.Errorf(`%w; "nats context ls" lists them, "agenthost nats-context" makes one`, err)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect by the NATS context %q: %w", cfg.Context, err)
 	}

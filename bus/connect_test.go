@@ -281,7 +281,7 @@ func TestOpenExternalRefuses(t *testing.T) {
 		"no cert":                     {bus.Config{URL: url, TLS: bus.TLS{Cert: "/no/cert.pem", Key: key}}, "", []string{"nats.tls", "/no/cert.pem"}},
 		"cert without key":            {bus.Config{URL: url, TLS: bus.TLS{Cert: cert}}, "", []string{"cert and key go together"}},
 		"key without cert":            {bus.Config{URL: url, TLS: bus.TLS{Key: key}}, "", []string{"cert and key go together"}},
-		"no context":                  {bus.Config{Context: "staging"}, "{}", []string{`NATS context "staging"`, "unknown"}},
+		"no context":                  {bus.Config{Context: "staging"}, "{}", []string{`NATS context "staging"`, "unknown", `"nats context ls" lists them`}},
 		"bad context":                 {bus.Config{Context: "prod"}, "{", []string{`NATS context "prod"`}},
 		"context, no creds":           {bus.Config{Context: "prod"}, `{"url":"` + url + `","creds":"~/no/such.creds"}`, []string{`NATS context "prod"`, "no/such.creds", "no such file"}},
 		"context, bad creds":          {bus.Config{Context: "prod"}, `{"url":"` + url + `","creds":"` + halfCreds + `"}`, []string{`NATS context "prod"`, halfCreds}},

@@ -3,11 +3,13 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"agenthost/client"
 	"agenthost/internal/terminal"
 
 	"github.com/spf13/cobra"
@@ -81,6 +83,28 @@ func (a *App) watch(ctx context.Context, show func(context.Context) error) error
 // Keeps reports whether a list has room for what is of that agent and time.
 func (l *ListFlags) Keeps(agent string, at time.Time) bool {
 	return (l.Agent == "" || l.Agent == agent) && !at.Before(l.Since.From(time.Now()))
+}
+
+// None prints what an empty list has to say. What is left of an agent that was removed is
+// listed; the name of one without anything may be misspelt.
+func (l *ListFlags) None(ctx context.Context, a *App, text string) error {
+	fmt.Fprintln(a.Stdout, text)
+	if l.Agent != "" {
+		a.WarnUnknown(ctx, l.Agent)
+	}
+	return nil
+}
+
+// WarnUnknown warns when hosts run and none has the agent. Without a connection that is not
+// known.
+func (a *App) WarnUnknown(ctx context.Context, agent string) {
+	if a.client == nil {
+		return
+	}
+	var unknown *client.UnknownError
+	if _, err := a.client.HostsOf(ctx, agent); errors.As(err, &unknown) {
+		a.Warn("%v", unknown)
+	}
 }
 
 // An Age is how far back a list goes: a duration, or a point in time. The zero

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,13 +53,17 @@ func (a *app) listAgents(ctx context.Context, l *cli.ListFlags) error {
 		return a.PrintJSON(hosts)
 	}
 	t := a.Table("AGENT", "STATE", "SESSIONS", "RUNNING", "QUEUED", "SPENT TODAY", "HEARTBEAT", "SERVED BY")
-	for _, agent := range hosts.Served() {
-		if l.Agent == "" || agent.ID == l.Agent {
-			t.Row(agent.ID, cli.Stated(state(agent)), agent.Sessions, agent.Running, queued(agent.AgentStatus),
-				spent(agent.AgentStatus), beats(agent.Heartbeat), servedBy(agent))
-		}
+	listed := slices.DeleteFunc(hosts.Served(), func(agent *client.ServedAgent) bool { return l.Agent != "" && l.Agent != agent.ID })
+	for _, agent := range listed {
+		t.Row(agent.ID, cli.Stated(state(agent)), agent.Sessions, agent.Running, queued(agent.AgentStatus),
+			spent(agent.AgentStatus), beats(agent.Heartbeat), servedBy(agent))
 	}
-	if err := t.Write(a.Stdout); err != nil {
+	if len(listed) == 0 {
+		err = l.None(ctx, a.App, "no agents")
+	} else {
+		err = t.Write(a.Stdout)
+	}
+	if err != nil {
 		return err
 	}
 	a.warnFaults(hosts)

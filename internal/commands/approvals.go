@@ -72,8 +72,7 @@ func (a *app) listWaiting(ctx context.Context, c *client.Client, l *listing) err
 	case a.JSON:
 		return a.PrintJSON(append([]client.Waiting{}, list...))
 	case len(list) == 0:
-		fmt.Fprintln(a.Stdout, "no pending approvals or questions")
-		return nil
+		return l.None(ctx, a.App, "no pending approvals or questions")
 	}
 	t := a.Table("ID", "AGENT", "KIND", "SINCE", "PROMPT")
 	for _, one := range list {

@@ -64,8 +64,7 @@ func (a *app) deadList(ctx context.Context, g *client.DeadLetters, l *cli.ListFl
 	case a.JSON:
 		return a.PrintJSON(list)
 	case len(list) == 0:
-		fmt.Fprintln(a.Stdout, "no dead letters")
-		return nil
+		return l.None(ctx, a.App, "no dead letters")
 	}
 	t := a.Table("SEQ", "AGENT", "DIED", "SUBJECT", "REASON")
 	for _, l := range list {

@@ -68,7 +68,7 @@ func (a *app) memoryListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.listNotes(slices.DeleteFunc(list, func(n client.Note) bool { return !l.Keeps(n.Agent, n.At) }))
+			return a.listNotes(ctx, l, slices.DeleteFunc(list, func(n client.Note) bool { return !l.Keeps(n.Agent, n.At) }))
 		})
 	})
 	which.registerPeer(cmd)
@@ -79,13 +79,12 @@ func (a *app) memoryListCommand() *cobra.Command {
 // noteColumns is how much of a note its line shows.
 const noteColumns = 80
 
-func (a *app) listNotes(list []client.Note) error {
+func (a *app) listNotes(ctx context.Context, l *cli.ListFlags, list []client.Note) error {
 	switch {
 	case a.JSON:
 		return a.PrintJSON(list)
 	case len(list) == 0:
-		fmt.Fprintln(a.Stdout, "nothing is remembered")
-		return nil
+		return l.None(ctx, a.App, "nothing is remembered")
 	}
 	t := a.Table("ID", "AGENT", "ABOUT", "SINCE", "USED", "TEXT")
 	for _, n := range list {

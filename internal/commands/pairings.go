@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -57,8 +56,7 @@ func (a *app) listPairings(ctx context.Context, c *client.Client, l *cli.ListFla
 	case a.JSON:
 		return a.PrintJSON(append([]client.Pairing{}, list...))
 	case len(list) == 0:
-		fmt.Fprintln(a.Stdout, "no open codes and no approved people")
-		return nil
+		return l.None(ctx, a.App, "no open codes and no approved people")
 	}
 	t := a.Table("PERSON", "NAME", "AGENT", "STATE", "CODE", "SINCE")
 	for _, p := range list {

@@ -21,7 +21,9 @@ func TestForeignTextDoesNotSteerTheTerminal(t *testing.T) {
 			a.printReloaded([]client.Reloaded{{Host: hostile, Changes: []string{hostile}, Restart: []string{hostile}}})
 			return nil
 		},
-		"a note": func(a *app) error { return a.listNotes([]client.Note{{ID: hostile, Agent: hostile, Text: hostile}}) },
+		"a note": func(a *app) error {
+			return a.listNotes(t.Context(), &cli.ListFlags{}, []client.Note{{ID: hostile, Agent: hostile, Text: hostile}})
+		},
 	}
 	for name, do := range tests {
 		t.Run(name, func(t *testing.T) {

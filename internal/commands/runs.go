@@ -127,8 +127,7 @@ func (a *app) listRuns(ctx context.Context, l *cli.ListFlags) error {
 	case a.JSON:
 		return a.PrintJSON(runs)
 	case len(runs) == 0:
-		fmt.Fprintln(a.Stdout, "no runs")
-		return nil
+		return l.None(ctx, a.App, "no runs")
 	}
 	if err := a.printRuns(runs); err != nil {
 		return err

@@ -79,8 +79,7 @@ func (a *app) listSchedules(ctx context.Context, c *client.Client, l *cli.ListFl
 	case a.JSON:
 		return a.PrintJSON(list)
 	case len(list) == 0:
-		fmt.Fprintln(a.Stdout, "nothing is scheduled")
-		return nil
+		return l.None(ctx, a.App, "nothing is scheduled")
 	}
 	t := a.Table("AGENT", "NAME", "NEXT", "SPEC", "TIMEZONE", "SOURCE", "PROMPT")
 	for _, s := range list {

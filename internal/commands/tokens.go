@@ -74,6 +74,9 @@ func (a *app) addToken(ctx context.Context, c *client.Client, want client.Token)
 			Secret string `json:"token"`
 		}{made, token})
 	}
+	for _, agent := range made.Agents { // which may be configured later
+		a.WarnUnknown(ctx, agent)
+	}
 	fmt.Fprintln(a.Stdout, token)
 	fmt.Fprintln(a.Stderr, "this token is not shown again; it is sent as Authorization: Bearer, or typed at /login")
 	return nil

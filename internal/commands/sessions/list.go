@@ -3,7 +3,6 @@ package sessions
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -29,7 +28,7 @@ func (a *app) listCommand() *cobra.Command {
 			return cli.Usage("--limit %d: want 1 to 1000", p.Limit)
 		}
 		p.Agent, p.Since = l.Agent, l.Since.From(time.Now())
-		return a.withSessions(ctx, func(s *client.Sessions) error { return a.listSessions(ctx, s, p) })
+		return a.withSessions(ctx, func(s *client.Sessions) error { return a.listSessions(ctx, s, l, p) })
 	})
 	a.store.Register(cmd)
 	cmd.Flags().IntVar(&p.Limit, "limit", 50, "how many to list")
@@ -38,7 +37,7 @@ func (a *app) listCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) listSessions(ctx context.Context, s *client.Sessions, p client.SessionPage) error {
+func (a *app) listSessions(ctx context.Context, s *client.Sessions, l *cli.ListFlags, p client.SessionPage) error {
 	list, err := s.List(ctx, p)
 	switch {
 	case err != nil:
@@ -46,8 +45,7 @@ func (a *app) listSessions(ctx context.Context, s *client.Sessions, p client.Ses
 	case a.JSON:
 		return a.PrintJSON(list)
 	case len(list.Sessions) == 0:
-		fmt.Fprintln(a.Stdout, "no sessions")
-		return nil
+		return l.None(ctx, a.App, "no sessions")
 	}
 	t := a.Table("AGENT", "KEY", "LAST", "MESSAGES", "SPENT", "STATE", "TITLE")
 	for _, one := range list.Sessions {
