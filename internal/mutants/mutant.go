@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A mutant is one planted bug, and the tests that have to catch it.
@@ -19,6 +20,9 @@ type mutant struct {
 	tests  []string
 	tags   string // build tags of those tests
 	ci     bool   // .ci/run checks it
+
+	args  []string      // of the tests that have to catch it
+	lasts time.Duration // what these may take; 0: what all may
 }
 
 // source is the file with the bug.
