@@ -144,8 +144,10 @@ func (c *checker) overlay(m mutant, source string) (string, error) {
 // test runs tests with an overlay; without one on the code as it is. The overlay is in
 // GOFLAGS, so that it holds for hosts that tests build as well.
 func (c *checker) test(ctx context.Context, m mutant, tests, overlay string) (result, error) {
-	args := []string{"test", "-json", "-vet=off", "-count=1", "-failfast",
-		"-timeout=" + cmp.Or(m.lasts, c.timeout).String(), "-tags=long," + m.tags, "-run=" + tests, m.pkg}
+	args := []string{
+		"test", "-json", "-vet=off", "-count=1", "-failfast",
+		"-timeout=" + cmp.Or(m.lasts, c.timeout).String(), "-tags=long," + m.tags, "-run=" + tests, m.pkg,
+	}
 	cmd := exec.CommandContext(ctx, "go", append(args, m.args...)...)
 	cmd.Dir = c.root
 	cmd.Env = os.Environ()
