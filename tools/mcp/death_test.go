@@ -238,11 +238,30 @@ func TestAwaitToolOfAServerThatIsDown(t *testing.T) {
 	}
 }
 
-func TestHeadersGoToTheServerAlone(t *testing.T) {
+func TestRedirectWithinTheServerIsFollowed(t *testing.T) {
 	t.Parallel()
-	var leaked atomic.Bool
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		leaked.Store(leaked.Load() || req.Header.Get("X-Key") != "")
+	mux := http.NewServeMux()
+	mux.Handle("/mcp/", handler(t))
+	mux.Handle("/mcp", http.RedirectHandler("/mcp/", http.StatusTemporaryRedirect))
+	mux.Handle("/", http.RedirectHandler("/", http.StatusTemporaryRedirect))
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	w := openOne(t, tools.MCPConfig{URL: srv.URL + "/mcp"}, mcp.Options{})
+	if faults := w.client().Faults(); len(faults) > 0 {
+		t.Errorf("faults: %v", faults)
+	}
+	w = openOne(t, tools.MCPConfig{URL: srv.URL + "/circle"}, mcp.Options{})
+	if faults := w.client().Faults(); len(faults) != 1 || !strings.Contains(faults[0].Error(), "redirects without end") {
+		t.Errorf("a circle: faults: %v", faults)
+	}
+}
+
+// A server does not choose what the host sends requests to.
+func TestRedirectToAnotherHostIsRefused(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Bool
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Store(true)
 		http.Error(w, "no", http.StatusUnauthorized)
 	}))
 	t.Cleanup(elsewhere.Close)
@@ -256,10 +275,10 @@ func TestHeadersGoToTheServerAlone(t *testing.T) {
 	if got := sent.Load(); got != "secret" {
 		t.Errorf("header: got %v, want %q", got, "secret")
 	}
-	if leaked.Load() {
-		t.Error("the header went where a redirect led")
+	if asked.Load() {
+		t.Error("the redirect was followed")
 	}
-	if faults := w.client().Faults(); len(faults) != 1 || !strings.Contains(faults[0].Error(), "Unauthorized") {
+	if faults := w.client().Faults(); len(faults) != 1 || !strings.Contains(faults[0].Error(), "redirects to "+elsewhere.URL+", which is not followed: ") {
 		t.Errorf("faults: %v", faults)
 	}
 }

@@ -22,6 +22,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
+// maxRedirects is how many redirects a request follows.
+const maxRedirects = 5
+
 // errForgotten ends a connection whose session the server does not know (any
 // more): it was restarted.
 var errForgotten = errors.New("server has forgotten the session")
@@ -60,7 +63,7 @@ func (p *peer) overHTTP(l *link) (carrier, error) {
 	}
 	return carrier{
 		transport: &sdk.StreamableClientTransport{
-			Endpoint: cfg.URL, HTTPClient: &http.Client{Transport: t}, MaxEventSize: longestMessage + 1<<10, // the filter bounds a line
+			Endpoint: cfg.URL, HTTPClient: &http.Client{Transport: t, CheckRedirect: t.onlyHere}, MaxEventSize: longestMessage + 1<<10, // the filter bounds a line
 		},
 		stop: func() {
 			t.calls.CloseIdleConnections()
@@ -98,6 +101,19 @@ func (t *sessionTransport) refused(err error) error {
 		text += "; run " + t.login
 	}
 	return &httpError{code: http.StatusUnauthorized, text: text}
+}
+
+// onlyHere refuses redirects to another host: a server may not choose what this host sends
+// requests to, such as an address of its own network.
+func (t *sessionTransport) onlyHere(req *http.Request, via []*http.Request) error {
+	to, secured := req.URL, t.server.Scheme == "http" && req.URL.Scheme == "https" // then by another port
+	switch {
+	case !strings.EqualFold(to.Hostname(), t.server.Hostname()) || !secured && (to.Scheme != t.server.Scheme || to.Port() != t.server.Port()):
+		return fmt.Errorf("redirects to %s, which is not followed: if that is the server, set it as its url", to.Redacted())
+	case len(via) > maxRedirects:
+		return errors.New("redirects without end")
+	}
+	return nil
 }
 
 // RoundTrip sends one request of the session.
