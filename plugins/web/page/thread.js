@@ -88,6 +88,7 @@ export class Thread {
   add(item) {
     const atEnd = this.atEnd()
     const known = this.lines.get(item.id)
+    if (item.final && item.code === 'cancelled') this.keepLive(item.run)
     if (known) update(known, { ...known.item, ...item })
     else if (this.live && !item.mine && item.run === this.live.item.run && item.kind === 'reply') this.settleLive(item)
     else this.place_(line(item, this.on), item.mine ? this.answerTo(item.id) : this.live?.element)
@@ -174,6 +175,12 @@ export class Thread {
     e.setAttribute('data-id', item.id)
     update(e, item)
     this.lines.set(item.id, e)
+  }
+
+  // keepLive leaves what was written of a run before it was stopped: the person may have read it.
+  keepLive(run) {
+    if (!this.live?.item.text || this.live.item.run !== run) return
+    this.settleLive({ ...this.live.item, live: false })
   }
 
   dropLive() {

@@ -67,9 +67,12 @@ await run(async (browser) => {
   // Stop.
   await say(page, 'endless')
   await live.waitFor()
+  const written = await page.locator('.line.live').getAttribute('data-id')
   await page.getByRole('button', { name: 'Stop the answer' }).click()
   await page.locator('#stop').waitFor({ state: 'hidden' })
   await live.waitFor({ state: 'detached' })
+  const order = await page.locator('.line').evaluateAll((lines) => lines.map((l) => l.classList.contains('stopped') ? 'stopped' : l.dataset.id))
+  check('what was written stays, before the word that it was stopped', order.indexOf(written) >= 0 && order.indexOf('stopped') === order.indexOf(written) + 1)
   await page.locator('#state').waitFor({ state: 'hidden' })
 
   // An error is a line that can be read.
