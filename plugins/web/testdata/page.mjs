@@ -72,7 +72,7 @@ await run(async (browser) => {
   await page.locator('#stop').waitFor({ state: 'hidden' })
   await live.waitFor({ state: 'detached' })
   const order = await page.locator('.line').evaluateAll((lines) => lines.map((l) => l.classList.contains('stopped') ? 'stopped' : l.dataset.id))
-  check('what was written stays, before the word that it was stopped', order.indexOf(written) >= 0 && order.indexOf('stopped') === order.indexOf(written) + 1)
+  check(order.indexOf(written) >= 0 && order.indexOf('stopped') === order.indexOf(written) + 1, 'what was written stays, before the note that it was stopped')
   await page.locator('#state').waitFor({ state: 'hidden' })
 
   // An error is a line that can be read.
