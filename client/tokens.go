@@ -60,7 +60,7 @@ func ParseExpiry(text string, now time.Time) (time.Time, error) {
 		return at, nil
 	}
 	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n > 0 {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= 365_000 { // a year of four digits, as JSON has it
 			return now.AddDate(0, 0, n), nil
 		}
 	}

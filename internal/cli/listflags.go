@@ -120,11 +120,14 @@ func (a *Age) String() string { return a.text }
 // Type is what the help shows for the value.
 func (a *Age) Type() string { return "time" }
 
+// mostDays is what a duration can hold.
+const mostDays = 100_000
+
 // Set reads 90m, 2d, 2026-11-22 or a time as RFC 3339 has it.
 func (a *Age) Set(text string) error {
 	a.text = text
 	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n > 0 {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= mostDays {
 			a.back = time.Duration(n) * 24 * time.Hour
 			return nil
 		}
