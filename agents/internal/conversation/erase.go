@@ -6,7 +6,6 @@ import (
 
 	"agenthost/agents/internal/message"
 	"agenthost/bus/delivery"
-	"agenthost/run"
 )
 
 // What a person has sent who is erased is dropped here: its message is acknowledged, nothing
@@ -16,30 +15,7 @@ import (
 // errErased ends the work on what is to be forgotten.
 var errErased = errors.New("its input is of a person who is erased")
 
-// isErased reports whether an input is one that the host has to forget.
-func (c *Conversation) isErased(o message.Origin, in run.Input) bool {
-	if !c.Agent.Parts.Erasures.Any() { // as mostly
-		return false
-	}
-	return c.Agent.Parts.Erasures.Holds(o.Sent(c.Agent.ID, c.Key, in.Seq))
-}
-
-func (c *Conversation) isErasedItem(it *message.Item) bool { return c.isErased(it.Origin, it.Input) }
-
-// worksOnErased reports whether a run has an input that the host has to forget, and that the log
-// does not have.
-func (c *Conversation) worksOnErased(t *runner) bool {
-	if t == nil || !c.Agent.Parts.Erasures.Any() {
-		return false
-	}
-	return slices.ContainsFunc(t.AllInputs(), func(in run.Input) bool {
-		if _, logged := t.Journal.Seen(in.ID); logged {
-			return false
-		}
-		o, err := message.ReadOrigin(in)
-		return err == nil && c.isErased(o, in)
-	})
-}
+func (c *Conversation) isErasedItem(it *message.Item) bool { return c.IsErased(it.Origin, it.Input) }
 
 // Erase drops what came from a person who is erased by now, and has the run end that works
 // on it.
@@ -47,7 +23,7 @@ func (c *Conversation) Erase() {
 	c.mu.Lock()
 	gone := c.takeErased()
 	for _, t := range []*runner{c.current, c.last} {
-		if c.worksOnErased(t) {
+		if t != nil && t.WorksOnErased() {
 			t.Journal.Break(errErased)
 			c.poke()
 		}
@@ -62,7 +38,8 @@ func (c *Conversation) Erased() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ending := c.over && c.last != nil && !c.last.stored.Load() // its commit, or its replies, may still come
-	return !c.spilling && !c.refusing && !c.out.Sending() && !ending && !c.worksOnErased(c.current)
+	atWork := c.current != nil && c.current.WorksOnErased()
+	return !c.spilling && !c.refusing && !c.out.Sending() && !ending && !atWork
 }
 
 // takeErased takes out of the queue, and of what is to be refused, what the host has to forget.

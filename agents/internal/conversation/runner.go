@@ -102,7 +102,7 @@ func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 	t.c.setCurrent(t)
 	defer t.c.leaveCurrent(t)
 	defer t.endAbort()
-	if t.c.worksOnErased(t) { // since it was taken off the queue
+	if t.WorksOnErased() { // since it was taken off the queue
 		t.Journal.Break(errErased)
 		return errErased
 	}
