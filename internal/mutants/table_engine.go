@@ -14,16 +14,18 @@ var engineMutants = []mutant{
 		old: `	crash.Point("before-commit")
 `,
 		new: `	crash.Point("before-commit")
-	t.c.settle(message.DeliveriesOf(t.Items))
+	for _, it := range t.Items {
+		it.Delivery.Done()
+	}
 `,
 	},
 	{
 		name: "ack-before-reply", breaks: "a message is acknowledged after its reply is stored",
-		file: "agents/internal/conversation/finish.go", pkg: "./agents/engine", tests: []string{"TestUnpublishedReplyOutlivesACrash"}, ci: true,
+		file: "agents/internal/conversation/view.go", pkg: "./agents/engine", tests: []string{"TestUnpublishedReplyOutlivesACrash"}, ci: true,
 		old: `	wait := message.Delivered(t.Items) < len(t.Inputs)
 `,
 		new: `	wait := message.Delivered(t.Items) < len(t.Inputs)
-	t.c.settle(message.DeliveriesOf(t.Items))
+	c.settle(message.DeliveriesOf(t.Items))
 `,
 	},
 	{
@@ -56,7 +58,7 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "next-run-does-not-wait-for-a-logged-input", breaks: "the reply to a logged input is stored before the next run",
-		file: "agents/internal/conversation/finish.go", pkg: "./agents/engine", tests: []string{"TestNextRunWaitsForTheReplyToALoggedInput"}, ci: true,
+		file: "agents/internal/conversation/view.go", pkg: "./agents/engine", tests: []string{"TestNextRunWaitsForTheReplyToALoggedInput"}, ci: true,
 		old: `	wait := message.Delivered(t.Items) < len(t.Inputs)
 `,
 		new: `	wait := false
@@ -121,7 +123,7 @@ var engineMutants = []mutant{
 	{
 		name: "good-stops-counted", breaks: "a host that stops in good order is no failure of the message",
 		file: "agents/internal/conversation/resume.go", pkg: "./agents/engine", tests: []string{"TestStopsInARunAreNoFailures"}, ci: true,
-		old: `		handed++
+		old: `		notBlamed++
 `,
 		new: ``,
 	},

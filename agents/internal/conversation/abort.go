@@ -31,7 +31,7 @@ func (t *runner) beginAbort(sig run.Signal) []run.Effect {
 	t.ended.Store(&ended)
 	t.stopping = &stopping{sig: sig, force: time.NewTimer(abortGrace)}
 	t.cancel()
-	t.c.poke() // one nudge may stand for two orders
+	t.runs.poke() // one nudge may stand for two orders
 	return nil
 }
 
@@ -52,16 +52,16 @@ func (t *runner) nextOfAbort() ([]run.Effect, error) {
 			return nil, errStopping
 		}
 		return t.settleAbort(sig), nil
-	case <-t.c.nudge:
+	case <-t.runs.nudge:
 		if err := t.Journal.Err(); err != nil { // of a commit beside the run
 			return nil, err
 		}
-		if !t.c.takeAbort(t.Journal) {
+		if !t.runs.takeAbort(t.Journal) {
 			return nil, nil
 		}
-		t.c.Log().Info().Str("run", t.ID).Msg("stop run: forced by a second order")
+		t.Log().Info().Str("run", t.ID).Msg("stop run: forced by a second order")
 	case <-t.stopping.force.C:
-		t.c.Log().Warn().Str("run", t.ID).Dur("waited", abortGrace).Msg("stop run: a tool or the model does not end; the run ends without it")
+		t.Log().Warn().Str("run", t.ID).Dur("waited", abortGrace).Msg("stop run: a tool or the model does not end; the run ends without it")
 	case <-t.Agent.Work.Done():
 		return nil, errStopping
 	}
@@ -102,24 +102,7 @@ func (t *runner) uncancelled(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// takeAbort takes another order to stop the run off the queue, and reports whether there
-// is one. It ends without a reply of its own: that of the run answers both.
-func (c *Conversation) takeAbort(journal *session.Log) bool {
-	left := journal.State().Run
-	if left == nil {
-		return false
-	}
-	it := c.secondAbort(journal, left)
-	if it == nil {
-		return false
-	}
-	if it.Interjects() {
-		c.Agent.Parts.Tell(it.Origin.Route, nil)
-	}
-	c.commitRefusals(journal)
-	return true
-}
-
+// secondAbort takes another order to stop the run off the queue.
 func (c *Conversation) secondAbort(journal *session.Log, left *run.Run) *message.Item {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,8 +15,10 @@ import (
 // that ends the run before it begins.
 func (t *runner) receive(ctx context.Context) (msg llm.Message, refused *run.Signal) {
 	reason := t.ScreenAll(ctx)
-	if t.c.shared.IsRetired() {
+	select {
+	case <-t.runs.retired:
 		return t.refuseRemoved()
+	default:
 	}
 	if t.Dropped() {
 		return t.LeaveOut()
@@ -57,7 +59,7 @@ func (t *runner) firstMessage(ctx context.Context) (msg llm.Message, refused *ru
 func (t *runner) unfit(o message.Origin) *run.Error {
 	switch {
 	case o.Route != nil && o.Route.Kind == bus.RouteDelegate:
-		return t.c.shared.Intake.RefuseTask(o.Route)
+		return t.runs.intake.RefuseTask(o.Route)
 	case o.Route != nil:
 		return nil
 	case o.Inbound.Answers != "":

@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"sync"
-	"sync/atomic"
 
 	"agenthost/agents/internal/answers"
 	"agenthost/agents/internal/inflight"
@@ -22,7 +21,7 @@ type Conversation struct {
 	shared *Shared
 	openedLog
 
-	mu sync.Mutex // guards all that follows, but for live, out and overBudget
+	mu sync.Mutex // guards all that follows, but for live, out and runs
 	mailbox.Mailbox
 	activity
 	suspension
@@ -30,9 +29,9 @@ type Conversation struct {
 	spillState
 	refusalQueue
 
-	live       liveask.Questions // of tools at work
-	out        replies.Sender    // of its replies
-	overBudget atomic.Bool       // operators know that its budget is exceeded
+	live liveask.Questions // of tools at work
+	out  replies.Sender    // of its replies
+	runs runs
 }
 
 // An arrival is what is known of the messages that come.
@@ -53,9 +52,13 @@ const sparePlaces = 32
 // New makes the conversation of a session.
 func New(s *Shared, key session.Key) *Conversation {
 	c := &Conversation{Session: inflight.Session{Agent: s.Agent, Key: key}, shared: s}
-	c.nudge, c.opening = make(chan struct{}, 1), make(chan struct{}, 1)
+	c.opening = make(chan struct{}, 1)
 	c.live.Session = c.Session
 	c.out.Session, c.out.Sent = c.Session, c.rest
+	c.runs = runs{
+		Session: c.Session, around: (*view)(c), intake: s.Intake, retired: s.Retired, live: &c.live, out: &c.out,
+		nudge: make(chan struct{}, 1),
+	}
 	c.Total = &s.Queued
 	c.opening <- struct{}{}
 	return c
@@ -118,7 +121,7 @@ func (c *Conversation) Push(it *message.Item, entry *inmemory.Entry[*Conversatio
 		c.refusedFrom = 0
 		taken := c.receive(it)
 		if c.running {
-			c.poke()
+			c.runs.poke()
 		}
 		if taken {
 			c.collect(it)
@@ -130,39 +133,5 @@ func (c *Conversation) Push(it *message.Item, entry *inmemory.Entry[*Conversatio
 	}
 	if entry != nil {
 		entry.Release()
-	}
-}
-
-// newestInput is the sequence of the newest message of the chat.
-func (c *Conversation) newestInput() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.newest
-}
-
-// poke makes the run at work look at the queue.
-func (c *Conversation) poke() {
-	select {
-	case c.nudge <- struct{}{}:
-	default:
-	}
-}
-
-// setCurrent notes the run at work. Messages that came before it may be for it.
-func (c *Conversation) setCurrent(t *runner) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t.watch.Again()
-	if c.current = t; len(c.Queue) > 0 {
-		c.poke()
-	}
-}
-
-// leaveCurrent notes that t is over. The next run may have begun already.
-func (c *Conversation) leaveCurrent(t *runner) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.current == t {
-		c.current, c.last, c.over = nil, t, true
 	}
 }

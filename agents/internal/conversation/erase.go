@@ -25,7 +25,7 @@ func (c *Conversation) Erase() {
 	for _, t := range []*runner{c.current, c.last} {
 		if t != nil && t.WorksOnErased() {
 			t.Journal.Break(errErased)
-			c.poke()
+			c.runs.poke()
 		}
 	}
 	c.mu.Unlock()

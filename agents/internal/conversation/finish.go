@@ -3,15 +3,11 @@ package conversation
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"time"
 
 	"agenthost/agents/internal/hookvalue"
-	"agenthost/agents/internal/message"
-	"agenthost/agents/internal/outbox"
 	"agenthost/agents/internal/tracing"
-	"agenthost/bus/publishing"
 	"agenthost/hooks"
 	"agenthost/internal/crash"
 	"agenthost/llm"
@@ -64,42 +60,10 @@ func (t *runner) finish(events []run.Event) error {
 func (t *runner) finished(events []run.Event, last []*run.Reply, err error) {
 	defer t.stored.Store(true)
 	crash.Point("after-commit")
-	switch {
-	case errors.Is(err, publishing.ErrClosed):
-		message.LeaveAll(message.DeliveriesOf(t.Items))
-		t.c.leave()
-		return
-	case err != nil:
-		t.c.brokeOff(t.Items, err)
-		return
+	if err == nil {
+		t.Agent.Parts.CountRun(t.Agent.ID, events)
 	}
-	t.Agent.Parts.CountRun(t.Agent.ID, events)
-	// An input that only the log stands for would not bring anybody back to a
-	// reply that was lost: then nothing else happens here before it is stored.
-	wait := message.Delivered(t.Items) < len(t.Inputs)
-	t.c.out.Send(&outbox.Batch{Replies: last, Trace: t.Trace, End: func(stored bool) {
-		t.published(stored)
-		if wait {
-			t.c.proceed()
-		}
-	}})
-	if !wait {
-		t.c.proceed()
-	}
-}
-
-// published goes on once the replies are stored.
-func (t *runner) published(stored bool) {
-	deliveries := message.DeliveriesOf(t.Items)
-	if !stored {
-		message.LeaveAll(deliveries)
-		return
-	}
-	crash.Point("before-ack")
-	t.c.settle(deliveries)
-	if t.c.Hooked(hooks.AfterMessage) {
-		t.c.shared.Ends.Go(t.fireAfterMessage)
-	}
+	t.runs.committed(t, last, err)
 }
 
 // fault ends the run with an error.
@@ -110,11 +74,11 @@ func (t *runner) fault(e *run.Error) []run.Effect {
 // failed logs why the run failed and fires the on_error hooks. A stop is no fault.
 func (t *runner) failed(e run.Error) {
 	if e.Code == llm.CodeCancelled {
-		t.c.Log().Info().Str("run", t.ID).Msg("run stopped")
+		t.Log().Info().Str("run", t.ID).Msg("run stopped")
 	} else {
-		t.c.Log().Warn().Str("run", t.ID).Str("code", string(e.Code)).Msg("run failed")
+		t.Log().Warn().Str("run", t.ID).Str("code", string(e.Code)).Msg("run failed")
 	}
-	if t.c.Hooked(hooks.OnError) {
+	if t.Hooked(hooks.OnError) {
 		t.FireHooks(context.WithoutCancel(t.Agent.Work), hooks.OnError, "", hooks.Args{"code": hookvalue.Quoted(string(e.Code)), "message": hookvalue.Quoted(e.Message)}, nil)
 	}
 }
@@ -127,10 +91,10 @@ func (t *runner) fireAfterMessage() {
 	}
 	all, err := json.Marshal(replies)
 	if err != nil {
-		t.c.Log().Error().Err(err).Msg("encode replies for hooks")
+		t.Log().Error().Err(err).Msg("encode replies for hooks")
 		return
 	}
 	for _, in := range t.Inputs {
-		t.Agent.Fire(hooks.AfterMessage, t.c.Key, t.ID, tracing.Context{Parent: in.Trace, State: in.State}, hooks.Args{"message": in.Envelope, "replies": all})
+		t.Agent.Fire(hooks.AfterMessage, t.Key, t.ID, tracing.Context{Parent: in.Trace, State: in.State}, hooks.Args{"message": in.Envelope, "replies": all})
 	}
 }

@@ -222,7 +222,7 @@ func (c *Conversation) watch() *mailbox.Watch {
 	if c.current == nil {
 		return nil
 	}
-	return &c.current.watch
+	return &c.watched
 }
 
 // takesRoom reports whether there may be no room for an input. A suspended run may be waiting

@@ -33,8 +33,8 @@ func (c *Conversation) mode(it *message.Item) session.Queue {
 
 // interjects takes an input off the queue if it is meant for the run. One that only
 // interrupts the run stays, as the next. Called with the lock held.
-func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *run.Run) (interjection, bool) {
-	none := interjection{}
+func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *run.Run) (candidate, bool) {
+	none := candidate{}
 	if c.unsure(journal, it) { // it waits for its turn, and is looked up
 		return none, false
 	}
@@ -56,17 +56,17 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 	}
 	if c.answersLive(it, left) {
 		c.takeOut(it)
-		return interjection{it: it}, true
+		return candidate{it: it}, true
 	}
 	if answers {
 		c.takeOut(it)
-		return interjection{it: it, sig: sig}, true
+		return candidate{it: it, sig: sig}, true
 	}
 	if why := c.live.Unfit(it); why != nil {
-		return interjection{it: it, refusal: why}, true
+		return candidate{it: it, refusal: why}, true
 	}
 	if c.live.Any() && mode != session.Interrupt && c.passer().MayPass(it) {
-		return interjection{it: it, elsewhere: true}, true
+		return candidate{it: it, elsewhere: true}, true
 	}
 	if c.turnsAway(journal, it) {
 		return none, false
@@ -80,23 +80,23 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 			return none, false
 		}
 		if c.passer().MayPass(it) {
-			return interjection{it: it, elsewhere: true}, true
+			return candidate{it: it, elsewhere: true}, true
 		}
 		c.takeOut(it)
-		return interjection{it: it, notice: c.live.Notice(it), sig: run.Signal{
+		return candidate{it: it, notice: c.live.Notice(it), sig: run.Signal{
 			Kind: run.Submit, At: time.Now(), Run: "steer:" + it.Input.ID, Inputs: []run.Input{it.Input}, Join: true,
 		}}, true
 	case session.Interrupt:
 		if c.passer().MayPass(it) {
-			return interjection{it: it, elsewhere: true}, true
+			return candidate{it: it, elsewhere: true}, true
 		}
 		c.Shift(at, c.nextTurn(it, at))
-		return interjection{sig: run.Signal{
+		return candidate{sig: run.Signal{
 			Kind: run.Abort, At: time.Now(), Run: left.ID, By: "interrupt", Reason: c.Book(it).Say("stopped_for_newer"),
 		}}, true
 	}
 	if notice := c.live.Notice(it); notice != "" {
-		return interjection{it: it, notice: notice, stays: true}, true
+		return candidate{it: it, notice: notice, stays: true}, true
 	}
 	return none, false
 }

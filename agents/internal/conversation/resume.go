@@ -18,33 +18,32 @@ const attempts = 5
 // suspectFrom is the attempt from which a message runs alone, see waitsAlone.
 const suspectFrom = 3
 
-// handed reports whether the last try of the run ended because its host stopped
+// handed reports whether the last try of a run ended because its host stopped
 // in good order, as far as its messages show.
-func (t *runner) handed() bool {
+func handed(items []*message.Item) bool {
 	blamed := func(it *message.Item) bool { return it.Tried && !it.Handed }
-	return len(t.Items) > 0 && !slices.ContainsFunc(t.Items, blamed)
+	return len(items) > 0 && !slices.ContainsFunc(items, blamed)
 }
 
-// nextTry numbers the try of a run that is to come, and says how many of those before
-// are not held against it.
-func (t *runner) nextTry(left *run.Run) (attempt, handed int) {
-	attempt, handed = max(left.Attempt, 1)+1, left.Handed
-	if t.handed() {
-		handed++
+// nextTry numbers the try of a run that is to come, whose messages have come again, and says how
+// many of those before are not held against it.
+func nextTry(left *run.Run, items []*message.Item) (attempt, notBlamed int) {
+	attempt, notBlamed = max(left.Attempt, 1)+1, left.Handed
+	if handed(items) {
+		notBlamed++
 	}
-	return attempt, handed
+	return attempt, notBlamed
 }
 
 // resume goes on with a run that an owner before has begun. It may be what
 // ended that owner: then the try is held against it, and the last ones are made
 // alone.
 func (t *runner) resume() (err error) {
-	defer t.c.guard(&err)
+	defer t.guard(&err)
 	ctx, cancel := t.context()
 	defer cancel()
-	defer t.c.endTry()
-	t.c.live.Abandon()
-	attempt, handed := t.nextTry(t.Journal.State().Run)
+	t.runs.live.Abandon()
+	attempt, handed := nextTry(t.Journal.State().Run, t.Items)
 	if attempt-handed > attempts {
 		return t.giveUp(ctx)
 	}
@@ -126,15 +125,15 @@ func (c *Conversation) waitsAlone(left *run.Run) bool {
 
 // failures is how many tries of the run in the log have failed their host.
 func (c *Conversation) failures(left *run.Run) int {
-	t := runner{}
+	var items []*message.Item
 	c.mu.Lock()
 	for _, it := range c.Queue {
 		if it.Again() && slices.ContainsFunc(left.Inputs, func(in run.Input) bool { return in.ID == it.Input.ID }) {
-			t.Items = append(t.Items, it)
+			items = append(items, it)
 		}
 	}
 	c.mu.Unlock()
-	attempt, handed := t.nextTry(left)
+	attempt, handed := nextTry(left, items)
 	return attempt - handed - 1
 }
 

@@ -42,7 +42,7 @@ func (c *Conversation) brokeBeside(err error) {
 	c.running = true
 	c.mu.Unlock()
 	if atWork {
-		c.poke()
+		c.runs.poke()
 		return
 	}
 	c.brokeOff(nil, err)

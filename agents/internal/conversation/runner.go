@@ -3,6 +3,7 @@ package conversation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -10,7 +11,6 @@ import (
 
 	"agenthost/agents/internal/behaviors"
 	"agenthost/agents/internal/inflight"
-	"agenthost/agents/internal/mailbox"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/modelcall"
 	"agenthost/agents/internal/outbox"
@@ -18,13 +18,12 @@ import (
 	"agenthost/bus"
 	"agenthost/llm"
 	"agenthost/run"
-	"agenthost/session"
 )
 
 // A runner is one run in progress: it performs the effects of the machine.
 type runner struct {
 	inflight.Run
-	c       *Conversation
+	runs    *runs
 	replies []*run.Reply // published so far, for the hooks
 
 	model modelcall.Caller
@@ -38,23 +37,11 @@ type runner struct {
 	ended    atomic.Pointer[chan struct{}] // closed when a run that is being stopped has ended; nil: the run is not being stopped
 
 	stored atomic.Bool // nothing of it is on its way to a stream any more, but for what its session has to send
-
-	watch mailbox.Watch // of the queue, for what is meant for this run
-}
-
-func (c *Conversation) newRunner(journal *session.Log, id string, items []*message.Item) *runner {
-	t := &runner{c: c, signals: make(chan run.Signal)}
-	t.Session, t.Journal, t.ID = c.Session, journal, id
-	t.Prepare(items)
-	t.model.Run, t.model.Told, t.model.Word = &t.Run, &c.overBudget, t.tools.Word
-	t.tools.Run, t.tools.Newest, t.tools.Uncancelled = &t.Run, c.newestInput, t.uncancelled
-	t.tools.AtWork = c.live.Highest
-	return t
 }
 
 // start runs new inputs.
 func (t *runner) start() (err error) {
-	defer t.c.guard(&err)
+	defer t.guard(&err)
 	ctx, cancel := t.context()
 	defer cancel()
 	msg, then := t.receive(ctx)
@@ -64,17 +51,17 @@ func (t *runner) start() (err error) {
 	if t.Agent.Work.Err() != nil {
 		return errStopping
 	}
-	attempt, handed, lost := 0, 0, int64(0)
+	attempt, notBlamed, lost := 0, 0, int64(0)
 	if slices.ContainsFunc(t.Items, func(it *message.Item) bool { return it.Tried }) {
 		attempt = 2 // the first try was not counted
-		if t.handed() {
-			handed = 1
+		if handed(t.Items) {
+			notBlamed = 1
 		}
 		lost = t.model.Lost(ctx)
 	}
 	return t.perform(ctx, t.Journal.Step(run.Signal{
 		Kind: run.Submit, At: time.Now(), Run: t.ID, Trigger: t.Items[0].Origin.Trigger(),
-		Inputs: t.Inputs, Attempt: attempt, Handed: handed, Lost: lost, Message: &msg, Then: then,
+		Inputs: t.Inputs, Attempt: attempt, Handed: notBlamed, Lost: lost, Message: &msg, Then: then,
 		History: t.Items[0].Origin.History(),
 	}, t.Profile.Limits()))
 }
@@ -99,8 +86,8 @@ func (t *runner) context() (context.Context, context.CancelFunc) {
 // ended. The error is why it could not. The caller ends ctx then: calls under
 // way have no receiver any more.
 func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
-	t.c.setCurrent(t)
-	defer t.c.leaveCurrent(t)
+	t.runs.enter(t)
+	defer t.runs.leave(t)
 	defer t.endAbort()
 	if t.WorksOnErased() { // since it was taken off the queue
 		t.Journal.Break(errErased)
@@ -152,7 +139,7 @@ func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
 		return t.nextOfAbort()
 	}
 	select {
-	case <-t.c.nudge: // messages go before signals of calls, and not by chance
+	case <-t.runs.nudge: // messages go before signals of calls, and not by chance
 		return t.interject(ctx)
 	default:
 	}
@@ -166,7 +153,7 @@ func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
 			t.tools.Release(t.Journal.State().Run)
 		}
 		return t.Journal.Step(sig, t.Profile.Limits()), nil
-	case <-t.c.nudge:
+	case <-t.runs.nudge:
 		return t.interject(ctx)
 	case <-ctx.Done():
 		if t.Agent.Work.Err() != nil {
@@ -187,7 +174,7 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 		return false, t.commit(e.Events)
 	case run.Publish:
 		t.replies = append(t.replies, e.Reply)
-		t.c.out.Send(&outbox.Batch{Replies: []*run.Reply{e.Reply}, Trace: t.Trace, End: func(bool) {}})
+		t.runs.out.Send(&outbox.Batch{Replies: []*run.Reply{e.Reply}, Trace: t.Trace, End: func(bool) {}})
 	case run.InvokeModel:
 		t.Refresh()
 		out := t.model.NewStream()
@@ -201,7 +188,7 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 	case run.Ask: // also when the time of the run is over: what it waits for is how it learns of that
 		return false, t.tools.Ask(t.Agent.Work, *e.Call)
 	case run.Ignored:
-		t.c.Log().Debug().Str("run", t.ID).Str("why", e.Why).Msg("signal ignored")
+		t.Log().Debug().Str("run", t.ID).Str("why", e.Why).Msg("signal ignored")
 	}
 	return false, nil
 }
@@ -240,9 +227,17 @@ func (t *runner) deliverLate(sig run.Signal) {
 func (t *runner) guarded(do func() run.Signal) (sig run.Signal) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.c.Log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("run", t.ID).Msg("panic in a run")
+			t.Log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("run", t.ID).Msg("panic in a run")
 			sig = run.Signal{Kind: run.Fault, Error: &run.Error{Code: llm.CodeInternal}}
 		}
 	}()
 	return do()
+}
+
+// guard turns a panic of the run into an error, with its stack logged.
+func (t *runner) guard(err *error) {
+	if p := recover(); p != nil {
+		t.Log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Msg("panic in a run")
+		*err = fmt.Errorf("panic: %v", p)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"agenthost/agents/internal/behaviors"
-	"agenthost/agents/internal/inflight"
 	"agenthost/agents/internal/message"
 	"agenthost/llm"
 	"agenthost/run"
@@ -16,40 +15,17 @@ import (
 // its turn.
 func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 	for {
-		if err := t.Journal.Err(); err != nil { // of a commit beside the run
+		in, ok, err := t.runs.nextFor(ctx, t.Journal)
+		if !ok || err != nil {
 			return nil, err
 		}
-		found, ok := t.c.interjection(t.Journal)
-		t.c.commitRefusals(t.Journal) // of what was turned away
-		if !ok {
-			return nil, nil
-		}
-		it, sig := found.it, found.sig
-		if found.notice != "" {
-			t.c.out.Say(it, run.Reply{Kind: run.KindNotice, Text: found.notice})
-		}
-		if found.refusal != nil {
-			t.c.refuse(t.Journal, it, found.refusal)
-			continue
-		}
-		if found.stays {
-			continue
-		}
-		if found.elsewhere {
-			if t.c.passOnSoon(t.Journal, it) {
-				t.c.unqueue(it)
-			}
-			continue
-		}
+		it, sig := in.it, in.sig
 		if sig.Kind == "" {
 			t.Join(it)
 			t.answeredBy(sig, nil)
 			continue
 		}
 		if it != nil { // it belongs to this run from now on
-			if t.refusesAnswer(ctx, it, &sig) {
-				continue
-			}
 			t.Join(it)
 		}
 		if sig.Kind == run.Submit {
@@ -73,29 +49,14 @@ func (t *runner) interject(ctx context.Context) ([]run.Effect, error) {
 		}
 		effects := t.Journal.Step(sig, t.Profile.Limits())
 		if len(effects) > 0 && effects[0].Kind != run.Ignored {
-			t.c.poke() // one nudge may stand for several inputs
+			t.runs.poke() // one nudge may stand for several inputs
 			return effects, nil
 		}
 	}
 }
 
-// refusesAnswer has the hooks see an answer to a question of the run. One that
-// they refuse is answered with the reason, and the question stays open.
-func (t *runner) refusesAnswer(ctx context.Context, it *message.Item, sig *run.Signal) bool {
-	left := t.Journal.State().Run
-	if left == nil {
-		return false
-	}
-	reason := t.c.ScreenAnswer(ctx, it, left, sig)
-	if reason == "" {
-		return false
-	}
-	t.c.refuse(t.Journal, it, inflight.RefusedByHook(reason))
-	return true
-}
-
-// An interjection is what has come for the run under way.
-type interjection struct {
+// A candidate is an input of the queue that is not for its turn alone while a run is under way.
+type candidate struct {
 	it        *message.Item // nil: it stays in the queue
 	sig       run.Signal    // without a kind: a tool that asks has its answer
 	notice    string        // what the person has yet to be told that it waits for
@@ -106,16 +67,16 @@ type interjection struct {
 
 // interjection takes the first input off the queue that is meant for the run
 // under way, of those that it has not looked at yet.
-func (c *Conversation) interjection(journal *session.Log) (interjection, bool) {
+func (c *Conversation) interjection(journal *session.Log) (candidate, bool) {
 	left := journal.State().Run
 	if left == nil {
-		return interjection{}, false
+		return candidate{}, false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.watch()
 	if w == nil {
-		return interjection{}, false
+		return candidate{}, false
 	}
 	list := w.Take(c.Queue, left, c.Agent.Now())
 	for i, it := range list {
@@ -132,13 +93,13 @@ func (c *Conversation) interjection(journal *session.Log) (interjection, bool) {
 			return found, true
 		}
 	}
-	return interjection{}, false
+	return candidate{}, false
 }
 
 // joining is the message of an input that joins the run under way. A hook or a
 // behaviour that refuses it leaves the model only the reason.
 func (t *runner) joining(ctx context.Context, it *message.Item) llm.Message {
-	s := t.c.Screen(ctx, it, t.ID)
+	s := t.Screen(ctx, it, t.ID)
 	it.Use(s)
 	msg := it.Origin.Message()
 	if t.Profile.Behavior == nil || s != nil && s.Refused != "" {

@@ -66,7 +66,7 @@ func (c *Conversation) workSuspended(journal *session.Log, left *run.Run) {
 	for _, d := range settled {
 		d.Done()
 	}
-	t := c.newRunner(journal, left.ID, nil)
+	t := c.runs.start(journal, left.ID, nil)
 	t.TakeUp(left)
 	if fresh && slices.ContainsFunc(held, func(it *message.Item) bool { return it.Tried }) {
 		// The owner before may have died before its question was published.
@@ -92,7 +92,7 @@ func (c *Conversation) workSuspended(journal *session.Log, left *run.Run) {
 				return
 			}
 		}
-		t.remindAgain(left, it)
+		c.remindAgain(t, left, it)
 		switch err := c.keepWaiting(journal, reads, left, it); {
 		case errors.Is(err, errOutdated):
 			c.reread()
@@ -166,16 +166,16 @@ const remindEvery = time.Minute
 // remindAgain has the deadlines come that had passed when an input came: the run waits for
 // them alone, and one of them may be lost. An answer that was kept for the agent while it was
 // removed has taken the place of its deadline.
-func (t *runner) remindAgain(left *run.Run, it *message.Item) {
+func (c *Conversation) remindAgain(t *runner, left *run.Run, it *message.Item) {
 	for _, call := range left.Open() {
-		kept := it.Interjects() && it.Origin.Due() && it.Origin.Route.From != ask.FromDeadline && it.Origin.Route.CorrelationID == t.c.WaitID(t.ID, call)
-		if !kept && (!answers.TooLate(call, it) || time.Since(t.c.reminded) < remindEvery) {
+		kept := it.Interjects() && it.Origin.Due() && it.Origin.Route.From != ask.FromDeadline && it.Origin.Route.CorrelationID == c.WaitID(t.ID, call)
+		if !kept && (!answers.TooLate(call, it) || time.Since(c.reminded) < remindEvery) {
 			continue
 		}
-		t.c.reminded = time.Now()
-		ctx, cancel := context.WithTimeout(t.Agent.Work, 10*time.Second)
+		c.reminded = time.Now()
+		ctx, cancel := context.WithTimeout(c.Agent.Work, 10*time.Second)
 		if err := t.tools.Remind(ctx, call); err != nil {
-			t.Log().Warn().Err(err).Msg("set a deadline that has passed again: failed")
+			c.Log().Warn().Err(err).Msg("set a deadline that has passed again: failed")
 		}
 		cancel()
 	}
@@ -267,7 +267,7 @@ func (t *runner) askAgain() (ended bool, err error) {
 
 // goOn continues a suspended run with an answer.
 func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
-	defer t.c.guard(&err)
+	defer t.guard(&err)
 	ctx, cancel := t.context()
 	defer cancel()
 	sig, without := t.tools.Effective(left, sig)
@@ -275,9 +275,7 @@ func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
 		return err
 	}
 	sig = t.tools.AfterWait(ctx, left, sig)
-	t.c.mu.Lock()
-	t.c.suspended, t.c.noticed, t.c.refusedFrom = false, false, 0
-	t.c.mu.Unlock()
+	t.runs.goesOn()
 	t.answeredBy(sig, without)
 	effects := t.Journal.Step(sig, t.Profile.Limits())
 	if sig.Late && t.Overtime() {
@@ -294,7 +292,7 @@ func (t *runner) endOvertime(effects []run.Effect) []run.Effect {
 		if len(open) == 0 {
 			break
 		}
-		t.Agent.Parts.Asks.Delete(t.c.WaitID(t.ID, open[0]))
+		t.Agent.Parts.Asks.Delete(t.WaitID(t.ID, open[0]))
 		effects = append(effects, t.Journal.Step(t.tools.Expired(open[0], nil), t.Profile.Limits())...)
 	}
 	return append(unstarted(effects), t.fault(&run.Error{Code: llm.CodeRunTimeout, Message: answers.NoResult})...)
@@ -304,8 +302,8 @@ func (t *runner) endOvertime(effects []run.Effect) []run.Effect {
 // another door: without is why it has no effect.
 func (t *runner) answeredBy(sig run.Signal, without error) {
 	if left := t.Journal.State().Run; left != nil && sig.Call != "" {
-		if call, waits := t.c.reader().WaitingCall(left, sig.Call); waits {
-			t.Agent.Parts.Asks.Delete(t.c.WaitID(t.ID, call))
+		if call, waits := (answers.Reader{Session: t.Session}).WaitingCall(left, sig.Call); waits {
+			t.Agent.Parts.Asks.Delete(t.WaitID(t.ID, call))
 		}
 	}
 	for _, it := range t.Items {

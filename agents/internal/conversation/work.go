@@ -2,11 +2,10 @@ package conversation
 
 import (
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"agenthost/agents/internal/inflight"
+	"agenthost/agents/internal/mailbox"
 	"agenthost/agents/internal/message"
 	"agenthost/bus/publishing"
 	"agenthost/run"
@@ -19,12 +18,11 @@ import (
 // errStopping ends work that the host has no more time for.
 var errStopping = inflight.ErrStopping
 
-// The activity of a conversation is what its run does. All but the channel is guarded by the
-// conversation.
+// The activity of a conversation is what its run does. It is guarded by the conversation.
 type activity struct {
 	entry   *inmemory.Entry[*Conversation] // set while there is anything to do
-	nudge   chan struct{}                  // holds a token when a message has come during a run
 	current *runner                        // the run at work
+	watched mailbox.Watch                  // of the queue, for what is meant for that run
 	last    *runner                        // the run before it, until its last commit is stored
 	running bool                           // a run is at work, or waits for a slot or its commit
 	began   time.Time                      // when running was set last
@@ -86,7 +84,7 @@ func (c *Conversation) Work() {
 	case journal.State().Operator != nil:
 		c.endBetween(items, c.record(journal, items))
 	default:
-		t := c.newRunner(journal, nuid.Next(), items)
+		t := c.runs.start(journal, nuid.Next(), items)
 		c.end(t, t.start())
 	}
 }
@@ -100,7 +98,9 @@ func (c *Conversation) resumeRun(journal *session.Log, left *run.Run) {
 	case c.waitsAlone(left):
 	default:
 		t := c.unfinished(journal, left)
-		c.end(t, t.resume())
+		err := t.resume()
+		c.endTry()
+		c.end(t, err)
 	}
 }
 
@@ -135,15 +135,7 @@ func (c *Conversation) unfinished(journal *session.Log, left *run.Run) *runner {
 	}
 	c.runsLogged = message.Delivered(items) < len(left.Inputs)
 	c.mu.Unlock()
-	t := c.newRunner(journal, left.ID, items)
+	t := c.runs.start(journal, left.ID, items)
 	t.TakeUp(left)
 	return t
-}
-
-// guard turns a panic of work in progress into an error, with its stack logged.
-func (c *Conversation) guard(err *error) {
-	if p := recover(); p != nil {
-		c.Log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Msg("panic in a run")
-		*err = fmt.Errorf("panic: %v", p)
-	}
 }
