@@ -10,7 +10,7 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "ack-before-commit", breaks: "a message is acknowledged after its commit",
-		file: "agents/internal/conversation/finish.go", pkg: "./agents/engine", tests: []string{"TestUncommittedRunOutlivesACrash"}, ci: true,
+		file: "agents/internal/runner/commit.go", pkg: "./agents/engine", tests: []string{"TestUncommittedRunOutlivesACrash"}, ci: true,
 		old: `	crash.Point("before-commit")
 `,
 		new: `	crash.Point("before-commit")
@@ -116,13 +116,13 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "attempts-not-counted", breaks: "a message that fails its host five times is a dead letter",
-		file: "agents/internal/conversation/resume.go", pkg: "./agents/engine", tests: []string{"TestMessageThatFailsItsHostIsADeadLetter"}, ci: true,
+		file: "agents/internal/runner/resume.go", pkg: "./agents/engine", tests: []string{"TestMessageThatFailsItsHostIsADeadLetter"}, ci: true,
 		old: `max(left.Attempt, 1)+1, left.Handed`,
 		new: `max(left.Attempt, 1), left.Handed`,
 	},
 	{
 		name: "good-stops-counted", breaks: "a host that stops in good order is no failure of the message",
-		file: "agents/internal/conversation/resume.go", pkg: "./agents/engine", tests: []string{"TestStopsInARunAreNoFailures"}, ci: true,
+		file: "agents/internal/runner/resume.go", pkg: "./agents/engine", tests: []string{"TestStopsInARunAreNoFailures"}, ci: true,
 		old: `		notBlamed++
 `,
 		new: ``,
@@ -202,9 +202,9 @@ var engineMutants = []mutant{
 	},
 	{
 		name: "no-question-behind-the-deadline", breaks: "a run that is over while it waits for a person ends by its question",
-		file: "agents/internal/conversation/runner.go", pkg: "./agents/engine", tests: []string{"TestQuestionOfATaskThatIsOver"}, ci: true,
-		old: `return false, t.tools.Ask(t.Agent.Work, *e.Call)`,
-		new: `return false, t.tools.Ask(ctx, *e.Call)`,
+		file: "agents/internal/runner/runner.go", pkg: "./agents/engine", tests: []string{"TestQuestionOfATaskThatIsOver"}, ci: true,
+		old: `return false, t.Tools.Ask(t.Agent.Work, *e.Call)`,
+		new: `return false, t.Tools.Ask(ctx, *e.Call)`,
 	},
 	{
 		name: "anybody-approves", breaks: "with approvers set, only they answer",

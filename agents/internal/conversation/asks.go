@@ -5,6 +5,7 @@ import (
 
 	"agenthost/agents/internal/liveask"
 	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/runner"
 	"agenthost/internal/texts"
 	"agenthost/run"
 	"agenthost/tools"
@@ -29,11 +30,11 @@ func (c *Conversation) Ask(ctx context.Context, call tools.Call, prompt string, 
 		return "", liveask.ErrNoPerson
 	}
 	wait := run.Wait{For: run.ForQuestion, Prompt: prompt, Options: options}
-	if err := t.tools.CheckSendable(run.Call{ID: call.ID, Name: call.Name}, &wait); err != nil {
+	if err := t.Tools.CheckSendable(run.Call{ID: call.ID, Name: call.Name}, &wait); err != nil {
 		return "", err
 	}
 	defer c.lookAgain()
-	by := liveask.Asker{Run: &t.Run, Word: t.tools.Word, Send: c.out.Send}
+	by := liveask.Asker{Run: &t.Run, Word: t.Tools.Word, Send: c.out.Send}
 	by.While = func(put func(newest uint64)) bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -48,7 +49,7 @@ func (c *Conversation) Ask(ctx context.Context, call tools.Call, prompt string, 
 }
 
 // asker is the run of a tool at work that may ask a person. Called with the lock held.
-func (c *Conversation) asker(call tools.Call) *runner {
+func (c *Conversation) asker(call tools.Call) *runner.Runner {
 	t := c.current
 	if t == nil || t.ID != call.Run || c.Agent.Now().Shadow() || c.shared.Yielding.Load() {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"agenthost/agents/internal/mailbox"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/replies"
+	"agenthost/agents/internal/runner"
 	"agenthost/bus/delivery"
 	"agenthost/session"
 	"agenthost/session/inmemory"
@@ -31,7 +32,7 @@ type Conversation struct {
 
 	live liveask.Questions // of tools at work
 	out  replies.Sender    // of its replies
-	runs runs
+	runs runner.Runs
 }
 
 // An arrival is what is known of the messages that come.
@@ -55,9 +56,9 @@ func New(s *Shared, key session.Key) *Conversation {
 	c.opening = make(chan struct{}, 1)
 	c.live.Session = c.Session
 	c.out.Session, c.out.Sent = c.Session, c.rest
-	c.runs = runs{
-		Session: c.Session, around: (*view)(c), intake: s.Intake, retired: s.Retired, live: &c.live, out: &c.out,
-		nudge: make(chan struct{}, 1),
+	c.runs = runner.Runs{
+		Session: c.Session, Conversation: (*view)(c), Intake: s.Intake, Retired: s.Retired, Live: &c.live, Out: &c.out,
+		Nudge: make(chan struct{}, 1),
 	}
 	c.Total = &s.Queued
 	c.opening <- struct{}{}
@@ -121,7 +122,7 @@ func (c *Conversation) Push(it *message.Item, entry *inmemory.Entry[*Conversatio
 		c.refusedFrom = 0
 		taken := c.receive(it)
 		if c.running {
-			c.runs.poke()
+			c.runs.Poke()
 		}
 		if taken {
 			c.collect(it)

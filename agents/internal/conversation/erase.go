@@ -1,19 +1,16 @@
 package conversation
 
 import (
-	"errors"
 	"slices"
 
 	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/runner"
 	"agenthost/bus/delivery"
 )
 
 // What a person has sent who is erased is dropped here: its message is acknowledged, nothing
 // is answered, and the run that works on it ends without a commit. What the log has is not this
 // host's to delete: the erasure does that.
-
-// errErased ends the work on what is to be forgotten.
-var errErased = errors.New("its input is of a person who is erased")
 
 func (c *Conversation) isErasedItem(it *message.Item) bool { return c.IsErased(it.Origin, it.Input) }
 
@@ -22,10 +19,10 @@ func (c *Conversation) isErasedItem(it *message.Item) bool { return c.IsErased(i
 func (c *Conversation) Erase() {
 	c.mu.Lock()
 	gone := c.takeErased()
-	for _, t := range []*runner{c.current, c.last} {
+	for _, t := range []*runner.Runner{c.current, c.last} {
 		if t != nil && t.WorksOnErased() {
-			t.Journal.Break(errErased)
-			c.runs.poke()
+			t.Journal.Break(runner.ErrErased)
+			c.runs.Poke()
 		}
 	}
 	c.mu.Unlock()
@@ -37,7 +34,7 @@ func (c *Conversation) Erase() {
 func (c *Conversation) Erased() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ending := c.over && c.last != nil && !c.last.stored.Load() // its commit, or its replies, may still come
+	ending := c.over && c.last != nil && !c.last.Stored.Load() // its commit, or its replies, may still come
 	atWork := c.current != nil && c.current.WorksOnErased()
 	return !c.spilling && !c.refusing && !c.out.Sending() && !ending && !atWork
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/runner"
 	"agenthost/bus/delivery"
 	"agenthost/bus/publishing"
 	"agenthost/session"
@@ -23,7 +24,7 @@ func (c *Conversation) brokeOff(items []*message.Item, err error) {
 		c.again(items, true)
 		return
 	}
-	if errors.Is(err, errErased) {
+	if errors.Is(err, runner.ErrErased) {
 		c.Log().Info().Msg("run stopped: what it works on is of a person who is erased")
 		c.again(items, false)
 		return
@@ -42,7 +43,7 @@ func (c *Conversation) brokeBeside(err error) {
 	c.running = true
 	c.mu.Unlock()
 	if atWork {
-		c.runs.poke()
+		c.runs.Poke()
 		return
 	}
 	c.brokeOff(nil, err)

@@ -5,7 +5,6 @@ import (
 
 	"agenthost/agents"
 	"agenthost/agents/internal/message"
-	"agenthost/run"
 )
 
 // Speaking is what the model has said so far in the call under way, in pieces; nil when it
@@ -17,7 +16,7 @@ func (c *Conversation) Speaking() []agents.Chunk {
 	if t == nil {
 		return nil
 	}
-	return t.model.Speaking()
+	return t.Model.Speaking()
 }
 
 // Busy reports whether there is anything to do.
@@ -55,36 +54,9 @@ func (c *Conversation) RunStatus() (s agents.RunStatus, ok bool) {
 	s = agents.RunStatus{Agent: c.Agent.ID, Session: string(c.Key), Since: since.UTC(), Phase: agents.PhaseStarting}
 	switch {
 	case t != nil:
-		t.describe(&s)
+		t.Describe(&s)
 	case over:
 		s.Phase = agents.PhaseStoring
 	}
 	return s, running || t != nil
-}
-
-// describe says what the run is doing.
-func (t *runner) describe(s *agents.RunStatus) {
-	s.Run, s.Model = t.ID, t.Entry()
-	t.Journal.View(func(state run.State) {
-		if state.Run == nil || state.Run.ID != t.ID {
-			s.Phase = agents.PhaseStoring
-			return
-		}
-		s.Phase, s.Trigger, s.Attempt = string(state.Phase), state.Run.Trigger, state.Run.Attempt
-		s.Since = state.Run.Started.UTC()
-		for _, in := range state.Run.Inputs[max(0, len(state.Run.Inputs)-agents.MostInputs):] {
-			s.Inputs = append(s.Inputs, in.ID)
-		}
-		for _, call := range state.Run.Calls {
-			switch {
-			case call.Done:
-			case call.Asked == run.ForDelegate:
-				s.For = append(s.For, call.To)
-			case call.Asked != "":
-				s.For = append(s.For, call.Asked)
-			default:
-				s.For = append(s.For, call.Name)
-			}
-		}
-	})
 }

@@ -12,9 +12,9 @@ import (
 	"agenthost/agents/internal/inflight"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/outbox"
+	"agenthost/agents/internal/runner"
 	"agenthost/agents/internal/takeover"
 	"agenthost/bus"
-	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -27,11 +27,8 @@ type suspension struct {
 	reminded  time.Time // when a deadline that has passed was set again; only its work touches this
 }
 
-// errSuspended ends the work on a run that is suspended.
-var errSuspended = errors.New("run is suspended")
-
 // suspend releases all that a run which waits has held: its log has it all.
-func (c *Conversation) suspend(t *runner) {
+func (c *Conversation) suspend(t *runner.Runner) {
 	deliveries := message.DeliveriesOf(t.Items)
 	c.mu.Lock()
 	c.suspended = true
@@ -66,11 +63,11 @@ func (c *Conversation) workSuspended(journal *session.Log, left *run.Run) {
 	for _, d := range settled {
 		d.Done()
 	}
-	t := c.runs.start(journal, left.ID, nil)
+	t := c.runs.New(journal, left.ID, nil)
 	t.TakeUp(left)
 	if fresh && slices.ContainsFunc(held, func(it *message.Item) bool { return it.Tried }) {
 		// The owner before may have died before its question was published.
-		if ended, err := t.askAgain(); ended || err != nil {
+		if ended, err := t.AskAgain(); ended || err != nil {
 			c.end(t, err)
 			return
 		}
@@ -85,7 +82,7 @@ func (c *Conversation) workSuspended(journal *session.Log, left *run.Run) {
 				}
 				c.unqueue(it)
 				t.Items = []*message.Item{it}
-				err = t.goOn(left, sig)
+				err = t.GoOn(left, sig)
 			}
 			if err != nil || other == "" {
 				c.end(t, err)
@@ -166,7 +163,7 @@ const remindEvery = time.Minute
 // remindAgain has the deadlines come that had passed when an input came: the run waits for
 // them alone, and one of them may be lost. An answer that was kept for the agent while it was
 // removed has taken the place of its deadline.
-func (c *Conversation) remindAgain(t *runner, left *run.Run, it *message.Item) {
+func (c *Conversation) remindAgain(t *runner.Runner, left *run.Run, it *message.Item) {
 	for _, call := range left.Open() {
 		kept := it.Interjects() && it.Origin.Due() && it.Origin.Route.From != ask.FromDeadline && it.Origin.Route.CorrelationID == c.WaitID(t.ID, call)
 		if !kept && (!answers.TooLate(call, it) || time.Since(c.reminded) < remindEvery) {
@@ -174,7 +171,7 @@ func (c *Conversation) remindAgain(t *runner, left *run.Run, it *message.Item) {
 		}
 		c.reminded = time.Now()
 		ctx, cancel := context.WithTimeout(c.Agent.Work, 10*time.Second)
-		if err := t.tools.Remind(ctx, call); err != nil {
+		if err := t.Tools.Remind(ctx, call); err != nil {
 			c.Log().Warn().Err(err).Msg("set a deadline that has passed again: failed")
 		}
 		cancel()
@@ -250,65 +247,5 @@ func (c *Conversation) turnDown(it *message.Item, left *run.Run) {
 func (c *Conversation) notice(it *message.Item, left *run.Run) {
 	if text := c.reader().Notice(it, left); text != "" {
 		c.out.Say(it, run.Reply{Kind: run.KindNotice, Text: text})
-	}
-}
-
-// askAgain publishes the questions of a suspended run again. One that NATS refuses for good has
-// ended the run.
-func (t *runner) askAgain() (ended bool, err error) {
-	ctx, cancel := t.context()
-	defer cancel()
-	err = t.perform(ctx, t.Journal.Resume(time.Now(), t.Profile.Limits()))
-	if errors.Is(err, errSuspended) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// goOn continues a suspended run with an answer.
-func (t *runner) goOn(left *run.Run, sig run.Signal) (err error) {
-	defer t.guard(&err)
-	ctx, cancel := t.context()
-	defer cancel()
-	sig, without := t.tools.Effective(left, sig)
-	if err := t.tools.Heard(ctx, left, sig); err != nil {
-		return err
-	}
-	sig = t.tools.AfterWait(ctx, left, sig)
-	t.runs.goesOn()
-	t.answeredBy(sig, without)
-	effects := t.Journal.Step(sig, t.Profile.Limits())
-	if sig.Late && t.Overtime() {
-		effects = t.endOvertime(effects)
-	}
-	return t.perform(ctx, effects)
-}
-
-// endOvertime ends a run that has waited until the time was over. What else it waits for
-// is settled with it; agents that work for it have the same deadline and end by themselves.
-func (t *runner) endOvertime(effects []run.Effect) []run.Effect {
-	for left := t.Journal.State().Run; left != nil; left = t.Journal.State().Run {
-		open := left.Open()
-		if len(open) == 0 {
-			break
-		}
-		t.Agent.Parts.Asks.Delete(t.WaitID(t.ID, open[0]))
-		effects = append(effects, t.Journal.Step(t.tools.Expired(open[0], nil), t.Profile.Limits())...)
-	}
-	return append(unstarted(effects), t.fault(&run.Error{Code: llm.CodeRunTimeout, Message: answers.NoResult})...)
-}
-
-// answeredBy deletes the wait that an answer has ended, and notifies a sender who gave it by
-// another door: without is why it has no effect.
-func (t *runner) answeredBy(sig run.Signal, without error) {
-	if left := t.Journal.State().Run; left != nil && sig.Call != "" {
-		if call, waits := (answers.Reader{Session: t.Session}).WaitingCall(left, sig.Call); waits {
-			t.Agent.Parts.Asks.Delete(t.WaitID(t.ID, call))
-		}
-	}
-	for _, it := range t.Items {
-		if it.Interjects() && it.Origin.Route.From != ask.FromDeadline {
-			t.Agent.Parts.Tell(it.Origin.Route, without)
-		}
 	}
 }

@@ -45,7 +45,7 @@ func TestInterjectionEndsWithABrokenLog(t *testing.T) {
 	c, _ := busyConversation(t, 0)
 	c.Agent.Work = t.Context()
 	put(c, chatMessage(1, "/stop"))
-	if _, err := c.runs.start(brokenLog(t, c), "r1", nil).interject(t.Context()); !errors.Is(err, session.ErrFenced) || len(c.Queue) != 1 {
+	if _, _, err := (*view)(c).Next(t.Context(), brokenLog(t, c)); !errors.Is(err, session.ErrFenced) || len(c.Queue) != 1 {
 		t.Errorf("got %v with %d inputs left, want %v and one", err, len(c.Queue), session.ErrFenced)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"agenthost/agents/internal/mailbox"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/outbox"
+	"agenthost/agents/internal/runner"
 	"agenthost/bus/publishing"
 	"agenthost/hooks"
 	"agenthost/internal/crash"
@@ -18,19 +19,19 @@ import (
 // A view is the conversation as its run sees it.
 type view Conversation
 
-// enter notes the run at work. Messages that came before it may be for it.
-func (v *view) enter(t *runner) {
+// Enter notes the run at work. Messages that came before it may be for it.
+func (v *view) Enter(t *runner.Runner) {
 	c := (*Conversation)(v)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.watched.Again()
 	if c.current = t; len(c.Queue) > 0 {
-		c.runs.poke()
+		c.runs.Poke()
 	}
 }
 
-// leave notes that t is over.
-func (v *view) leave(t *runner) {
+// Leave notes that t is over.
+func (v *view) Leave(t *runner.Runner) {
 	c := (*Conversation)(v)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,24 +41,24 @@ func (v *view) leave(t *runner) {
 	}
 }
 
-// newestInput is the sequence of the newest message of the chat.
-func (v *view) newestInput() uint64 {
+// Newest is the sequence of the newest message of the chat.
+func (v *view) Newest() uint64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.newest
 }
 
-// nextFor deals with what has come into the queue until something is for the run.
-func (v *view) nextFor(ctx context.Context, journal *session.Log) (in interjection, ok bool, err error) {
+// Next deals with what has come into the queue until something is for the run.
+func (v *view) Next(ctx context.Context, journal *session.Log) (in runner.Interjection, ok bool, err error) {
 	c := (*Conversation)(v)
 	for {
 		if err := journal.Err(); err != nil { // of a commit beside the run
-			return interjection{}, false, err
+			return runner.Interjection{}, false, err
 		}
 		found, ok := c.interjection(journal)
 		c.commitRefusals(journal) // of what was turned away
 		if !ok {
-			return interjection{}, false, nil
+			return runner.Interjection{}, false, nil
 		}
 		if found.notice != "" {
 			c.out.Say(found.it, run.Reply{Kind: run.KindNotice, Text: found.notice})
@@ -72,7 +73,7 @@ func (v *view) nextFor(ctx context.Context, journal *session.Log) (in interjecti
 			}
 		case found.it != nil && c.refusesAnswer(ctx, journal, found.it, &found.sig):
 		default:
-			return interjection{it: found.it, sig: found.sig}, true, nil
+			return runner.Interjection{Item: found.it, Signal: found.sig}, true, nil
 		}
 	}
 }
@@ -92,9 +93,9 @@ func (c *Conversation) refusesAnswer(ctx context.Context, journal *session.Log, 
 	return true
 }
 
-// takeAbort takes another order to stop the run off the queue. It ends without a reply of its
+// TakeAbort takes another order to stop the run off the queue. It ends without a reply of its
 // own: that of the run answers both.
-func (v *view) takeAbort(journal *session.Log) bool {
+func (v *view) TakeAbort(journal *session.Log) bool {
 	c := (*Conversation)(v)
 	left := journal.State().Run
 	if left == nil {
@@ -111,15 +112,33 @@ func (v *view) takeAbort(journal *session.Log) bool {
 	return true
 }
 
-// goesOn notes that the run has what it was suspended for.
-func (v *view) goesOn() {
+// secondAbort takes another order to stop the run off the queue.
+func (c *Conversation) secondAbort(journal *session.Log, left *run.Run) *message.Item {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, it := range c.Queue {
+		if it.Place != message.Held && it.Place != message.Spilled {
+			continue
+		}
+		if sig, ok := c.reader().Answer(it, left); ok && sig.Kind == run.Abort && sig.TakenOver == nil && !known(journal, it) {
+			c.takeOut(it)
+			it.Withdrawn = true
+			c.refusals = append(c.refusals, it)
+			return it
+		}
+	}
+	return nil
+}
+
+// GoesOn notes that the run has what it was suspended for.
+func (v *view) GoesOn() {
 	v.mu.Lock()
 	v.suspended, v.noticed, v.refusedFrom = false, false, 0
 	v.mu.Unlock()
 }
 
-// committed goes on once the last commit of a run is settled.
-func (v *view) committed(t *runner, last []*run.Reply, err error) {
+// Committed goes on once the last commit of a run is settled.
+func (v *view) Committed(t *runner.Runner, last []*run.Reply, err error) {
 	c := (*Conversation)(v)
 	switch {
 	case errors.Is(err, publishing.ErrClosed):
@@ -145,7 +164,7 @@ func (v *view) committed(t *runner, last []*run.Reply, err error) {
 }
 
 // published goes on once the replies of a run are stored.
-func (c *Conversation) published(t *runner, stored bool) {
+func (c *Conversation) published(t *runner.Runner, stored bool) {
 	deliveries := message.DeliveriesOf(t.Items)
 	if !stored {
 		message.LeaveAll(deliveries)
@@ -154,6 +173,6 @@ func (c *Conversation) published(t *runner, stored bool) {
 	crash.Point("before-ack")
 	c.settle(deliveries)
 	if c.Hooked(hooks.AfterMessage) {
-		c.shared.Ends.Go(t.fireAfterMessage)
+		c.shared.Ends.Go(t.FireAfterMessage)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"agenthost/agents/internal/inflight"
 	"agenthost/agents/internal/mailbox"
 	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/runner"
 	"agenthost/bus/publishing"
 	"agenthost/run"
 	"agenthost/session"
@@ -21,9 +22,9 @@ var errStopping = inflight.ErrStopping
 // The activity of a conversation is what its run does. It is guarded by the conversation.
 type activity struct {
 	entry   *inmemory.Entry[*Conversation] // set while there is anything to do
-	current *runner                        // the run at work
+	current *runner.Runner                 // the run at work
 	watched mailbox.Watch                  // of the queue, for what is meant for that run
-	last    *runner                        // the run before it, until its last commit is stored
+	last    *runner.Runner                 // the run before it, until its last commit is stored
 	running bool                           // a run is at work, or waits for a slot or its commit
 	began   time.Time                      // when running was set last
 	over    bool                           // only the last commit of the run is left to do
@@ -84,8 +85,8 @@ func (c *Conversation) Work() {
 	case journal.State().Operator != nil:
 		c.endBetween(items, c.record(journal, items))
 	default:
-		t := c.runs.start(journal, nuid.Next(), items)
-		c.end(t, t.start())
+		t := c.runs.New(journal, nuid.Next(), items)
+		c.end(t, t.Start())
 	}
 }
 
@@ -98,7 +99,7 @@ func (c *Conversation) resumeRun(journal *session.Log, left *run.Run) {
 	case c.waitsAlone(left):
 	default:
 		t := c.unfinished(journal, left)
-		err := t.resume()
+		err := t.Resume()
 		c.endTry()
 		c.end(t, err)
 	}
@@ -106,13 +107,13 @@ func (c *Conversation) resumeRun(journal *session.Log, left *run.Run) {
 
 // end deals with a run that did not come to its end. One that did goes on by
 // itself, when its commit is stored.
-func (c *Conversation) end(t *runner, err error) {
+func (c *Conversation) end(t *runner.Runner, err error) {
 	if err != nil {
-		defer t.stored.Store(true)
+		defer t.Stored.Store(true)
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, errSuspended):
+	case errors.Is(err, runner.ErrSuspended):
 		c.suspend(t)
 	case errors.Is(err, errStopping), errors.Is(err, publishing.ErrClosed):
 		message.LeaveAll(message.DeliveriesOf(t.Items))
@@ -124,7 +125,7 @@ func (c *Conversation) end(t *runner, err error) {
 
 // unfinished is the run that an owner before has left, with the messages of it
 // that have come again.
-func (c *Conversation) unfinished(journal *session.Log, left *run.Run) *runner {
+func (c *Conversation) unfinished(journal *session.Log, left *run.Run) *runner.Runner {
 	c.mu.Lock()
 	var items []*message.Item
 	for _, in := range left.Inputs {
@@ -135,7 +136,7 @@ func (c *Conversation) unfinished(journal *session.Log, left *run.Run) *runner {
 	}
 	c.runsLogged = message.Delivered(items) < len(left.Inputs)
 	c.mu.Unlock()
-	t := c.runs.start(journal, left.ID, items)
+	t := c.runs.New(journal, left.ID, items)
 	t.TakeUp(left)
 	return t
 }

@@ -1,4 +1,4 @@
-package conversation
+package runner
 
 import (
 	"context"
@@ -20,14 +20,14 @@ import (
 	"agenthost/run"
 )
 
-// A runner is one run in progress: it performs the effects of the machine.
-type runner struct {
+// A Runner is one run in progress: it performs the effects of the machine.
+type Runner struct {
 	inflight.Run
-	runs    *runs
+	runs    *Runs
 	replies []*run.Reply // published so far, for the hooks
 
-	model modelcall.Caller
-	tools toolcall.Caller
+	Model modelcall.Caller
+	Tools toolcall.Caller
 
 	round    *toolcall.Round // of the calls that begin together
 	signals  chan run.Signal // of calls under way: the model, tools
@@ -36,11 +36,14 @@ type runner struct {
 	stopping *stopping                     // nil: it is not to be stopped
 	ended    atomic.Pointer[chan struct{}] // closed when a run that is being stopped has ended; nil: the run is not being stopped
 
-	stored atomic.Bool // nothing of it is on its way to a stream any more, but for what its session has to send
+	Stored atomic.Bool // nothing of it is on its way to a stream any more, but for what its session has to send
 }
 
-// start runs new inputs.
-func (t *runner) start() (err error) {
+// ErrErased ends the work on what is to be forgotten.
+var ErrErased = errors.New("its input is of a person who is erased")
+
+// Start runs new inputs.
+func (t *Runner) Start() (err error) {
 	defer t.guard(&err)
 	ctx, cancel := t.context()
 	defer cancel()
@@ -49,7 +52,7 @@ func (t *runner) start() (err error) {
 		then = behaviors.Received(ctx, &t.Run, &msg)
 	}
 	if t.Agent.Work.Err() != nil {
-		return errStopping
+		return inflight.ErrStopping
 	}
 	attempt, notBlamed, lost := 0, 0, int64(0)
 	if slices.ContainsFunc(t.Items, func(it *message.Item) bool { return it.Tried }) {
@@ -57,7 +60,7 @@ func (t *runner) start() (err error) {
 		if handed(t.Items) {
 			notBlamed = 1
 		}
-		lost = t.model.Lost(ctx)
+		lost = t.Model.Lost(ctx)
 	}
 	return t.perform(ctx, t.Journal.Step(run.Signal{
 		Kind: run.Submit, At: time.Now(), Run: t.ID, Trigger: t.Items[0].Origin.Trigger(),
@@ -67,7 +70,7 @@ func (t *runner) start() (err error) {
 }
 
 // instead goes on with sig in place of the work that the run begins with.
-func (t *runner) instead(effects []run.Effect, sig run.Signal) []run.Effect {
+func (t *Runner) instead(effects []run.Effect, sig run.Signal) []run.Effect {
 	return append(slices.DeleteFunc(effects, isWork), t.Journal.Step(sig, t.Profile.Limits())...)
 }
 
@@ -75,7 +78,7 @@ func isWork(e run.Effect) bool { return e.Kind == run.InvokeModel || e.Kind == r
 
 // context bounds the run in time, by its own limit and by the deadline of who
 // has asked for it; it also ends when the host has no more.
-func (t *runner) context() (context.Context, context.CancelFunc) {
+func (t *Runner) context() (context.Context, context.CancelFunc) {
 	end := time.Now().Add(t.Profile.Config.Limits.RunTimeout)
 	ctx, cancel := context.WithDeadline(t.Agent.Work, inflight.Earlier(end, t.Deadline()))
 	t.cancel = cancel
@@ -85,17 +88,17 @@ func (t *runner) context() (context.Context, context.CancelFunc) {
 // perform performs effects, and waits for what they lead to, until the run has
 // ended. The error is why it could not. The caller ends ctx then: calls under
 // way have no receiver any more.
-func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
-	t.runs.enter(t)
-	defer t.runs.leave(t)
+func (t *Runner) perform(ctx context.Context, effects []run.Effect) error {
+	t.runs.Enter(t)
+	defer t.runs.Leave(t)
 	defer t.endAbort()
 	if t.WorksOnErased() { // since it was taken off the queue
-		t.Journal.Break(errErased)
-		return errErased
+		t.Journal.Break(ErrErased)
+		return ErrErased
 	}
 	for {
 		var refused []run.Effect
-		t.round = t.tools.NewRound(effects)
+		t.round = t.Tools.NewRound(effects)
 		for i, e := range effects {
 			ended, err := t.effect(ctx, e)
 			if e.Kind == run.Ask && bus.Permanent(err) {
@@ -113,7 +116,7 @@ func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 		}
 		if t.underway == 0 {
 			if t.Journal.State().Phase == run.InSuspense {
-				return errSuspended
+				return ErrSuspended
 			}
 			return errors.New("run stands still: nothing is under way and it has not ended")
 		}
@@ -126,20 +129,20 @@ func (t *runner) perform(ctx context.Context, effects []run.Effect) error {
 
 // endUnasked ends the run, as NATS refuses for good what it asks: the log has it, and would have
 // it asked again for ever. rest is what was still to be done.
-func (t *runner) endUnasked(rest []run.Effect, err error) []run.Effect {
+func (t *Runner) endUnasked(rest []run.Effect, err error) []run.Effect {
 	t.Log().Error().Err(err).Str("run", t.ID).Msg("ask: NATS refuses the question for good; the run ends")
-	t.tools.Release(t.Journal.State().Run)
+	t.Tools.Release(t.Journal.State().Run)
 	rest = slices.DeleteFunc(unstarted(rest), func(e run.Effect) bool { return e.Kind == run.Ask })
 	return append(rest, t.fault(&run.Error{Code: llm.CodeInternal})...)
 }
 
 // next waits for something to happen and gives it to the machine.
-func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
+func (t *Runner) next(ctx context.Context) ([]run.Effect, error) {
 	if t.stopping != nil {
 		return t.nextOfAbort()
 	}
 	select {
-	case <-t.runs.nudge: // messages go before signals of calls, and not by chance
+	case <-t.runs.Nudge: // messages go before signals of calls, and not by chance
 		return t.interject(ctx)
 	default:
 	}
@@ -147,25 +150,25 @@ func (t *runner) next(ctx context.Context) ([]run.Effect, error) {
 	case sig := <-t.signals:
 		t.underway--
 		if t.Agent.Work.Err() != nil {
-			return nil, errStopping
+			return nil, inflight.ErrStopping
 		}
 		if sig.Kind == run.Abort || sig.Kind == run.Fault { // by a hook, say, while other calls may wait for a person
-			t.tools.Release(t.Journal.State().Run)
+			t.Tools.Release(t.Journal.State().Run)
 		}
 		return t.Journal.Step(sig, t.Profile.Limits()), nil
-	case <-t.runs.nudge:
+	case <-t.runs.Nudge:
 		return t.interject(ctx)
 	case <-ctx.Done():
 		if t.Agent.Work.Err() != nil {
-			return nil, errStopping
+			return nil, inflight.ErrStopping
 		}
-		t.tools.Release(t.Journal.State().Run)
+		t.Tools.Release(t.Journal.State().Run)
 		return t.fault(&run.Error{Code: llm.CodeRunTimeout}), nil
 	}
 }
 
 // effect performs one effect. ended reports whether it was the last commit.
-func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err error) {
+func (t *Runner) effect(ctx context.Context, e run.Effect) (ended bool, err error) {
 	switch e.Kind {
 	case run.Commit:
 		if e.Events[len(e.Events)-1].Type == run.Finished {
@@ -174,19 +177,19 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 		return false, t.commit(e.Events)
 	case run.Publish:
 		t.replies = append(t.replies, e.Reply)
-		t.runs.out.Send(&outbox.Batch{Replies: []*run.Reply{e.Reply}, Trace: t.Trace, End: func(bool) {}})
+		t.runs.Out.Send(&outbox.Batch{Replies: []*run.Reply{e.Reply}, Trace: t.Trace, End: func(bool) {}})
 	case run.InvokeModel:
 		t.Refresh()
-		out := t.model.NewStream()
-		t.beside(ctx, func() run.Signal { return t.model.Invoke(ctx, e, out) })
+		out := t.Model.NewStream()
+		t.beside(ctx, func() run.Signal { return t.Model.Invoke(ctx, e, out) })
 	case run.Compact:
 		t.Refresh()
-		t.beside(ctx, func() run.Signal { return t.model.Compact(ctx, e) })
+		t.beside(ctx, func() run.Signal { return t.Model.Compact(ctx, e) })
 	case run.RunTool:
 		call := t.round.Next()
-		t.besideThen(ctx, func() run.Signal { return call.Ask(ctx, t.tools.Use(ctx, *e.Call, call)) }, call.Done)
+		t.besideThen(ctx, func() run.Signal { return call.Ask(ctx, t.Tools.Use(ctx, *e.Call, call)) }, call.Done)
 	case run.Ask: // also when the time of the run is over: what it waits for is how it learns of that
-		return false, t.tools.Ask(t.Agent.Work, *e.Call)
+		return false, t.Tools.Ask(t.Agent.Work, *e.Call)
 	case run.Ignored:
 		t.Log().Debug().Str("run", t.ID).Str("why", e.Why).Msg("signal ignored")
 	}
@@ -194,10 +197,10 @@ func (t *runner) effect(ctx context.Context, e run.Effect) (ended bool, err erro
 }
 
 // beside does something that takes time and gives its result to the run as a signal.
-func (t *runner) beside(ctx context.Context, do func() run.Signal) { t.besideThen(ctx, do, func() {}) }
+func (t *Runner) beside(ctx context.Context, do func() run.Signal) { t.besideThen(ctx, do, func() {}) }
 
 // besideThen is beside with something to do once the machine has the signal.
-func (t *runner) besideThen(ctx context.Context, do func() run.Signal, then func()) {
+func (t *Runner) besideThen(ctx context.Context, do func() run.Signal, then func()) {
 	t.underway++
 	t.Agent.Parts.Workers.Do(func() {
 		defer then()
@@ -212,7 +215,7 @@ func (t *runner) besideThen(ctx context.Context, do func() run.Signal, then func
 }
 
 // deliverLate delivers the signal of what was cancelled, if the run waits for it.
-func (t *runner) deliverLate(sig run.Signal) {
+func (t *Runner) deliverLate(sig run.Signal) {
 	ended := t.ended.Load()
 	if ended == nil {
 		return
@@ -224,7 +227,7 @@ func (t *runner) deliverLate(sig run.Signal) {
 }
 
 // guarded turns a panic into a fault of the run.
-func (t *runner) guarded(do func() run.Signal) (sig run.Signal) {
+func (t *Runner) guarded(do func() run.Signal) (sig run.Signal) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.Log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Str("run", t.ID).Msg("panic in a run")
@@ -235,7 +238,7 @@ func (t *runner) guarded(do func() run.Signal) (sig run.Signal) {
 }
 
 // guard turns a panic of the run into an error, with its stack logged.
-func (t *runner) guard(err *error) {
+func (t *Runner) guard(err *error) {
 	if p := recover(); p != nil {
 		t.Log().Error().Interface("panic", p).Bytes("stack", debug.Stack()).Msg("panic in a run")
 		*err = fmt.Errorf("panic: %v", p)

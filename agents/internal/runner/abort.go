@@ -1,12 +1,11 @@
-package conversation
+package runner
 
 import (
 	"context"
 	"time"
 
-	"agenthost/agents/internal/message"
+	"agenthost/agents/internal/inflight"
 	"agenthost/run"
-	"agenthost/session"
 )
 
 // A run is stopped in two steps. The first order has the model and the tools end, and
@@ -23,7 +22,7 @@ type stopping struct {
 }
 
 // beginAbort has what is under way end. Without any, the run ends now.
-func (t *runner) beginAbort(sig run.Signal) []run.Effect {
+func (t *Runner) beginAbort(sig run.Signal) []run.Effect {
 	if t.underway == 0 {
 		return t.Journal.Step(sig, t.Profile.Limits())
 	}
@@ -31,12 +30,12 @@ func (t *runner) beginAbort(sig run.Signal) []run.Effect {
 	t.ended.Store(&ended)
 	t.stopping = &stopping{sig: sig, force: time.NewTimer(abortGrace)}
 	t.cancel()
-	t.runs.poke() // one nudge may stand for two orders
+	t.runs.Poke() // one nudge may stand for two orders
 	return nil
 }
 
 // endAbort lets go of what still runs.
-func (t *runner) endAbort() {
+func (t *Runner) endAbort() {
 	if t.stopping != nil {
 		t.stopping.force.Stop()
 		close(*t.ended.Load())
@@ -44,33 +43,33 @@ func (t *runner) endAbort() {
 }
 
 // nextOfAbort waits for what is under way, or for a reason not to.
-func (t *runner) nextOfAbort() ([]run.Effect, error) {
+func (t *Runner) nextOfAbort() ([]run.Effect, error) {
 	select {
 	case sig := <-t.signals:
 		t.underway--
 		if t.Agent.Work.Err() != nil {
-			return nil, errStopping
+			return nil, inflight.ErrStopping
 		}
 		return t.settleAbort(sig), nil
-	case <-t.runs.nudge:
+	case <-t.runs.Nudge:
 		if err := t.Journal.Err(); err != nil { // of a commit beside the run
 			return nil, err
 		}
-		if !t.runs.takeAbort(t.Journal) {
+		if !t.runs.TakeAbort(t.Journal) {
 			return nil, nil
 		}
 		t.Log().Info().Str("run", t.ID).Msg("stop run: forced by a second order")
 	case <-t.stopping.force.C:
 		t.Log().Warn().Str("run", t.ID).Dur("waited", abortGrace).Msg("stop run: a tool or the model does not end; the run ends without it")
 	case <-t.Agent.Work.Done():
-		return nil, errStopping
+		return nil, inflight.ErrStopping
 	}
 	return t.Journal.Step(t.stopping.sig, t.Profile.Limits()), nil
 }
 
 // settleAbort takes what came of something that was under way. Nothing new begins; after
 // the last of them the run ends.
-func (t *runner) settleAbort(sig run.Signal) (effects []run.Effect) {
+func (t *Runner) settleAbort(sig run.Signal) (effects []run.Effect) {
 	switch {
 	case sig.Kind == run.ToolSettled && sig.Wait == nil:
 		effects = unstarted(t.Journal.Step(sig, t.Profile.Limits()))
@@ -95,27 +94,9 @@ func unstarted(effects []run.Effect) (list []run.Effect) {
 
 // uncancelled is ctx for the hooks that see a result: that of a tool which ended because
 // the run is stopped goes to the log as well.
-func (t *runner) uncancelled(ctx context.Context) context.Context {
+func (t *Runner) uncancelled(ctx context.Context) context.Context {
 	if t.ended.Load() == nil {
 		return ctx
 	}
 	return context.WithoutCancel(ctx)
-}
-
-// secondAbort takes another order to stop the run off the queue.
-func (c *Conversation) secondAbort(journal *session.Log, left *run.Run) *message.Item {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, it := range c.Queue {
-		if it.Place != message.Held && it.Place != message.Spilled {
-			continue
-		}
-		if sig, ok := c.reader().Answer(it, left); ok && sig.Kind == run.Abort && sig.TakenOver == nil && !known(journal, it) {
-			c.takeOut(it)
-			it.Withdrawn = true
-			c.refusals = append(c.refusals, it)
-			return it
-		}
-	}
-	return nil
 }

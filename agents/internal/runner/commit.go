@@ -1,4 +1,4 @@
-package conversation
+package runner
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agenthost/agents/internal/hookvalue"
+	"agenthost/agents/internal/inflight"
 	"agenthost/agents/internal/tracing"
 	"agenthost/hooks"
 	"agenthost/internal/crash"
@@ -15,7 +16,7 @@ import (
 )
 
 // commit writes events in the middle of a run and waits until they are stored.
-func (t *runner) commit(events []run.Event) error {
+func (t *Runner) commit(events []run.Event) error {
 	if err := t.AddressAll(events); err != nil {
 		return err
 	}
@@ -28,14 +29,14 @@ func (t *runner) commit(events []run.Event) error {
 		crash.Point("after-step")
 		return err
 	case <-t.Agent.Work.Done():
-		return errStopping
+		return inflight.ErrStopping
 	}
 }
 
 // finish writes the last commit of the run. The rest happens when it is stored:
 // the replies, the acks, the next run. Until then the conversation stays
 // running, but needs no slot.
-func (t *runner) finish(events []run.Event) error {
+func (t *Runner) finish(events []run.Event) error {
 	if err := t.AddressAll(events); err != nil {
 		return err
 	}
@@ -57,22 +58,22 @@ func (t *runner) finish(events []run.Event) error {
 }
 
 // finished goes on once the last commit is settled. It must not block.
-func (t *runner) finished(events []run.Event, last []*run.Reply, err error) {
-	defer t.stored.Store(true)
+func (t *Runner) finished(events []run.Event, last []*run.Reply, err error) {
+	defer t.Stored.Store(true)
 	crash.Point("after-commit")
 	if err == nil {
 		t.Agent.Parts.CountRun(t.Agent.ID, events)
 	}
-	t.runs.committed(t, last, err)
+	t.runs.Committed(t, last, err)
 }
 
 // fault ends the run with an error.
-func (t *runner) fault(e *run.Error) []run.Effect {
+func (t *Runner) fault(e *run.Error) []run.Effect {
 	return t.Journal.Step(run.Signal{Kind: run.Fault, At: time.Now(), Run: t.ID, Error: e}, t.Profile.Limits())
 }
 
 // failed logs why the run failed and fires the on_error hooks. A stop is no fault.
-func (t *runner) failed(e run.Error) {
+func (t *Runner) failed(e run.Error) {
 	if e.Code == llm.CodeCancelled {
 		t.Log().Info().Str("run", t.ID).Msg("run stopped")
 	} else {
@@ -83,8 +84,8 @@ func (t *runner) failed(e run.Error) {
 	}
 }
 
-// fireAfterMessage fires the after_message hooks with each input and its replies.
-func (t *runner) fireAfterMessage() {
+// FireAfterMessage fires the after_message hooks with each input and its replies.
+func (t *Runner) FireAfterMessage() {
 	replies := make([]json.RawMessage, 0, len(t.replies))
 	for _, r := range t.replies {
 		replies = append(replies, r.Envelope)

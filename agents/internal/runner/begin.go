@@ -1,4 +1,4 @@
-package conversation
+package runner
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 
 // receive is the message that the model gets for the run's inputs. refused is the signal
 // that ends the run before it begins.
-func (t *runner) receive(ctx context.Context) (msg llm.Message, refused *run.Signal) {
+func (t *Runner) receive(ctx context.Context) (msg llm.Message, refused *run.Signal) {
 	reason := t.ScreenAll(ctx)
 	select {
-	case <-t.runs.retired:
+	case <-t.runs.Retired:
 		return t.refuseRemoved()
 	default:
 	}
@@ -32,7 +32,7 @@ func (t *runner) receive(ctx context.Context) (msg llm.Message, refused *run.Sig
 
 // firstMessage makes one message for the model of the run's inputs. refused is the
 // signal that ends the run before it begins.
-func (t *runner) firstMessage(ctx context.Context) (msg llm.Message, refused *run.Signal) {
+func (t *Runner) firstMessage(ctx context.Context) (msg llm.Message, refused *run.Signal) {
 	messages := make([]llm.Message, 0, len(t.Items))
 	for i, it := range t.Items {
 		if it.Changes() { // the message that it edits says it
@@ -56,10 +56,10 @@ func (t *runner) firstMessage(ctx context.Context) (msg llm.Message, refused *ru
 }
 
 // unfit says why an input cannot begin a run; nil when it can.
-func (t *runner) unfit(o message.Origin) *run.Error {
+func (t *Runner) unfit(o message.Origin) *run.Error {
 	switch {
 	case o.Route != nil && o.Route.Kind == bus.RouteDelegate:
-		return t.runs.intake.RefuseTask(o.Route)
+		return t.runs.Intake.RefuseTask(o.Route)
 	case o.Route != nil:
 		return nil
 	case o.Inbound.Answers != "":
@@ -72,7 +72,7 @@ func (t *runner) unfit(o message.Origin) *run.Error {
 
 // refuseRemoved is the run of inputs that came too late for an agent that was
 // removed: each is a dead letter, and the run ends with an error.
-func (t *runner) refuseRemoved() (msg llm.Message, refused *run.Signal) {
+func (t *Runner) refuseRemoved() (msg llm.Message, refused *run.Signal) {
 	var messages []llm.Message
 	for _, it := range t.Messages() {
 		messages = append(messages, it.Origin.Message())
@@ -83,7 +83,7 @@ func (t *runner) refuseRemoved() (msg llm.Message, refused *run.Signal) {
 
 // removedLetter is the dead letter of an input for an agent that was removed; ok is
 // false for a heartbeat tick, for which nothing is lost.
-func (t *runner) removedLetter(in run.Input) (letter bus.DeadLetter, ok bool) {
+func (t *Runner) removedLetter(in run.Input) (letter bus.DeadLetter, ok bool) {
 	if o, err := message.ReadOrigin(in); err == nil && o.Trigger() == run.ByHeartbeat {
 		return letter, false
 	}
