@@ -1,6 +1,10 @@
 package conversation
 
 import (
+	"slices"
+	"time"
+
+	"agenthost/agents/internal/answers"
 	"agenthost/agents/internal/message"
 	"agenthost/run"
 	"agenthost/session"
@@ -45,4 +49,118 @@ func (c *Conversation) interjection(journal *session.Log) (candidate, bool) {
 		}
 	}
 	return candidate{}, false
+}
+
+// interjects takes an input off the queue if it is meant for the run. One that only
+// interrupts the run stays, as the next. Called with the lock held.
+func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *run.Run) (candidate, bool) {
+	none := candidate{}
+	if c.unsure(journal, it) { // it waits for its turn, and is looked up
+		return none, false
+	}
+	if c.HasChanges() && (it.Changes() || len(c.ChangedIn(it)) > 0) { // it is for what waits, or waits for its turn
+		return none, false
+	}
+	sig, answers := c.reader().Answer(it, left)
+	if !answers && !c.live.Any() && c.turnsAway(journal, it) {
+		return none, false
+	}
+	mode := c.mode(it)
+	if !answers && !c.live.Any() && mode != session.Steer && mode != session.Interrupt { // it waits for its turn, as most do
+		return none, false
+	}
+	at := slices.Index(c.Queue, it)
+	overRate := it.NotBefore.After(time.Now()) // then it keeps its place, unless it answers
+	if at < 0 || known(journal, it) || c.inRun(it.Input.ID) || !answers && !c.live.Any() && overRate {
+		return none, false
+	}
+	if c.answersLive(it, left) {
+		c.takeOut(it)
+		return candidate{it: it}, true
+	}
+	if answers {
+		c.takeOut(it)
+		return candidate{it: it, sig: sig}, true
+	}
+	if why := c.live.Unfit(it); why != nil {
+		return candidate{it: it, refusal: why}, true
+	}
+	if c.live.Any() && mode != session.Interrupt && c.passer().MayPass(it) {
+		return candidate{it: it, elsewhere: true}, true
+	}
+	if c.turnsAway(journal, it) {
+		return none, false
+	}
+	if it.NotBefore.After(time.Now()) {
+		mode = session.Followup
+	}
+	switch mode {
+	case session.Steer:
+		if slices.ContainsFunc(c.Queue[:at], c.keepsBack) {
+			return none, false
+		}
+		if c.passer().MayPass(it) {
+			return candidate{it: it, elsewhere: true}, true
+		}
+		c.takeOut(it)
+		return candidate{it: it, notice: c.live.Notice(it), sig: run.Signal{
+			Kind: run.Submit, At: time.Now(), Run: "steer:" + it.Input.ID, Inputs: []run.Input{it.Input}, Join: true,
+		}}, true
+	case session.Interrupt:
+		if c.passer().MayPass(it) {
+			return candidate{it: it, elsewhere: true}, true
+		}
+		c.Shift(at, c.nextTurn(it, at))
+		return candidate{sig: run.Signal{
+			Kind: run.Abort, At: time.Now(), Run: left.ID, By: "interrupt", Reason: c.Book(it).Say("stopped_for_newer"),
+		}}, true
+	}
+	if notice := c.live.Notice(it); notice != "" {
+		return candidate{it: it, notice: notice, stays: true}, true
+	}
+	return none, false
+}
+
+// nextTurn is where what interrupts the run belongs, which is at a place of the queue:
+// behind what it may not pass. With priority it passes all that has none. Called with
+// the lock held.
+func (c *Conversation) nextTurn(it *message.Item, at int) (turn int) {
+	now := it.Origin.Inbound.Priority == "now"
+	for i, other := range c.Queue[:at] {
+		if c.keepsBack(other) && (!now || other.Origin.Inbound.Priority == "now") {
+			turn = i + 1
+		}
+	}
+	return turn
+}
+
+// keepsBack reports whether what came later may not pass it: a message of the chat that
+// has yet to be taken, unless it says itself that it can wait. The log may have it
+// already, or it may be on its way there. Called with the lock held.
+func (c *Conversation) keepsBack(it *message.Item) bool {
+	in := it.Origin.Inbound
+	return in != nil && in.Priority != "later" && c.waits(it) && !c.inRun(it.Input.ID)
+}
+
+// mode is how an input that comes during a run is treated.
+func (c *Conversation) mode(it *message.Item) session.Queue {
+	if it.Origin.Inbound == nil || !it.Stale.IsZero() {
+		return session.Followup
+	}
+	if c.IsOrder(it.Origin.Inbound) || it.Origin.Inbound.Answers != "" || it.Changes() { // it is no part of what is under way
+		return session.Followup
+	}
+	switch it.Origin.Inbound.Priority {
+	case "now":
+		return session.Interrupt
+	case "later":
+		return session.Followup
+	}
+	return it.Queue(c.Agent.Now().Config.Session.Queue)
+}
+
+// breaksIn reports whether an input is to stop the run that is under way when it comes.
+// What has come to the host before has done so there. Called with the lock held.
+func (c *Conversation) breaksIn(it *message.Item) bool {
+	return !it.Tried && (it.Stops() || answers.OperatorOrder(it) != "" || c.mode(it) == session.Interrupt)
 }
