@@ -11,7 +11,7 @@ import (
 )
 
 // An agent that is not configured any more finishes its runs, and takes nothing
-// new.
+// new. What comes on its channel meanwhile waits for an agent.
 func TestReloadRemovesAnAgent(t *testing.T) {
 	t.Parallel()
 	ana, bob := "{id: ana, channels: [web]}", "{id: bob, channels: [tel]}"
@@ -40,15 +40,18 @@ func TestReloadRemovesAnAgent(t *testing.T) {
 	if _, err := stopped.NextMsgWithContext(ctx); err != nil {
 		t.Errorf("the agent does not end: %v", err)
 	}
-	waittest.Until(t, "all acknowledged", func() bool { return ackPending(t, r.Host, "bob") == 0 })
+	waittest.Until(t, "the second waits", func() bool { return ackPending(t, r.Host, "bob") == 1 })
 	if n := stored(t, r.Host, bus.OutboundStream); n != 1 {
 		t.Errorf("got %d replies, want 1", n)
 	}
 	r.must(oldModels+"agents: ["+ana+", "+bob+"]\n", "agent bob: added")
 	publish(t, nc, "plugin.inbound.tel", bus.Inbound{ID: "3", From: "eve", Text: "hi"})
-	if reply := next(t, sub); reply.InReplyTo != "3" {
-		t.Errorf("got %+v, want the answer to 3", reply)
+	for _, id := range []string{"2", "3"} {
+		if reply := next(t, sub); reply.InReplyTo != id || reply.Text != "old" {
+			t.Errorf("got %+v, want the answer to %s", reply, id)
+		}
 	}
+	waittest.Until(t, "all acknowledged", func() bool { return ackPending(t, r.Host, "bob") == 0 })
 }
 
 // A channel goes over to another agent, on hosts that learn of it one after the

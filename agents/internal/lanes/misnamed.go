@@ -16,7 +16,7 @@ func (v *routing) misnamed(d *delivery.Delivery) string {
 		return ""
 	}
 	name := named(d.Data())
-	if name == "" || slices.Contains(v.bound(d.Subject, d.Stored), name) {
+	if name == "" || slices.Contains(v.anyBound(d.Subject, d.Stored), name) {
 		return ""
 	}
 	return name
@@ -28,9 +28,9 @@ func mayName(data []byte) bool {
 	return bytes.Contains(data, []byte(`"agent"`)) || bytes.IndexByte(data, '\\') >= 0
 }
 
-// bound are the agents of all lanes that are bound to a subject or were when a message was
+// anyBound are the agents of all lanes that are bound to a subject or were when a message was
 // stored, and those that they shadow, sorted.
-func (v *routing) bound(subject string, stored time.Time) []string {
+func (v *routing) anyBound(subject string, stored time.Time) []string {
 	ids := slices.Clone(v.boundTo(subject, stored))
 	for _, lane := range v.lanes {
 		for _, r := range lane.takers(subject) {

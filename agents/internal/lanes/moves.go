@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -17,27 +18,32 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// moves are, for subjects whose agents have changed, the agents that take what was stored
-// when. All hosts of a fleet share them: the first that has another
+// moves are, for the subjects of channels and for routes that have changed, the agents that
+// take what was stored when. All hosts of a fleet share them: the first that has another
 // configuration writes them, for a time that is yet to come, by the clock of the
 // stream. So each message is for the same agents on every host, though one has
 // read its configuration before the other, and the lanes bring it at different times.
+//
+// They outlast the hosts. The lane of an agent that is new may begin at the first message of
+// the stream, and the same goes for a lane whose consumer was lost: only this record tells what
+// is older than the agent.
 type moves map[string]history
 
 // A history is the moves of a subject, the oldest first.
 type history []move
 
 type move struct {
-	From []string  `json:"from"` // the ids of agents, sorted
+	From []string  `json:"from,omitempty"` // the ids of agents, sorted
 	To   []string  `json:"to"`
-	At   time.Time `json:"at"` // from here on
+	At   time.Time `json:"at,omitzero"` // from here on; zero: all that is stored
 }
 
 const (
 	movesKey = "moves" // in bus.LanesBucket
 	// movesIn is how much before its time hosts hear of a move.
 	movesIn = 2 * time.Second
-	// A subject has mostMoves; they are forgotten when the last is movesFor old.
+	// A subject has mostMoves; they are forgotten when the last is movesFor old, and nothing
+	// is stored that is older.
 	mostMoves = 8
 	movesFor  = 24 * time.Hour
 )
@@ -50,13 +56,34 @@ func (h history) at(t time.Time) (ids []string, last bool) {
 			return m.To, i == len(h)-1
 		}
 	}
+	if len(h) == 0 {
+		return nil, true
+	}
 	return h[0].From, false
 }
 
-// after is m when agents were bound as in before, and then as in after. A
-// subject without an agent needs no move. Without before, the moves say what was
-// bound. none reports that m says so already.
-func (m moves) after(before, after map[string][]string, at time.Time) (next moves, none bool) {
+// next are the first agents that were bound after t: they take what was stored while none was.
+func (h history) next(t time.Time) (ids []string, last bool) {
+	for i, m := range h {
+		if t.Before(m.At) && len(m.To) > 0 {
+			return m.To, i == len(h)-1
+		}
+	}
+	return nil, true
+}
+
+// now are the agents that take what is stored from here on.
+func (h history) now() []string {
+	if len(h) == 0 {
+		return nil
+	}
+	return h[len(h)-1].To
+}
+
+// after is m when agents were bound as in before, and then as in after. Without before, the
+// moves say what was bound. Agents that are the first of a channel take all that is stored.
+// Nothing is stored that is older than oldest. none reports that m says so already.
+func (m moves) after(before, after map[string][]string, at, oldest time.Time) (next moves, none bool) {
 	next, none = maps.Clone(m), true
 	if next == nil {
 		next = moves{}
@@ -68,23 +95,71 @@ func (m moves) after(before, after map[string][]string, at time.Time) (next move
 	for s := range before {
 		subjects[s] = after[s]
 	}
+	isBound := func(s string) bool { return len(m[s])+len(before[s]) > 0 }
 	for s, to := range subjects {
 		h, from := m[s], before[s]
 		if before != nil && slices.Equal(from, to) {
 			continue
 		}
 		if len(h) > 0 {
-			from = h[len(h)-1].To
+			from = h.now()
 		}
-		if slices.Equal(from, to) || len(h)+len(from) == 0 {
+		first := len(h)+len(from) == 0
+		if slices.Equal(from, to) || first && !isChannel(s) {
 			continue
 		}
 		none = false
+		if first && !slices.ContainsFunc(m.beside(before, s), isBound) {
+			next[s] = history{{To: to}}
+			continue
+		}
 		h = append(slices.Clone(h), move{From: from, To: to, At: at})
 		next[s] = h[max(len(h)-mostMoves, 0):]
 	}
-	maps.DeleteFunc(next, func(_ string, h history) bool { return at.Sub(h[len(h)-1].At) > movesFor })
+	next.settle(earlier(oldest, at.Add(-movesFor)))
 	return next, none
+}
+
+// beside are the subjects with which a subject may share messages: those of the instances of a
+// channel, and every instance of it.
+func (m moves) beside(before map[string][]string, subject string) (list []string) {
+	if wide := wideChannel(subject); wide != "" && !strings.HasSuffix(subject, everyInstance) {
+		return []string{bus.InboundPrefix + wide + everyInstance}
+	}
+	channel, every := strings.CutSuffix(subject, everyInstance)
+	if !every {
+		return nil
+	}
+	for _, known := range []iter.Seq[string]{maps.Keys(m), maps.Keys(before)} {
+		for s := range known {
+			if strings.HasPrefix(s, channel+".") {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// settle forgets when agents were bound to subjects that have not changed since a time.
+func (m moves) settle(since time.Time) {
+	for s, h := range m {
+		switch to := h.now(); {
+		case !h[len(h)-1].At.Before(since):
+		case len(to) > 0 && isChannel(s):
+			m[s] = history{{To: to}}
+		default:
+			delete(m, s)
+		}
+	}
+}
+
+func isChannel(subject string) bool { return strings.HasPrefix(subject, bus.InboundPrefix) }
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // agree has all hosts know what becomes of the subjects that are bound in
@@ -113,7 +188,7 @@ func (s *Set) tryAgree(ctx context.Context, before, after map[string][]string) (
 	if err != nil {
 		return nil, 0, fmt.Errorf("read moves: %w", err)
 	}
-	now, err := s.clock(ctx)
+	now, oldest, err := s.clock(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -125,7 +200,7 @@ func (s *Set) tryAgree(ctx context.Context, before, after map[string][]string) (
 		case !errors.Is(err, records.ErrNotFound):
 			return nil, 0, fmt.Errorf("read moves: %w", err)
 		}
-		next, none := m.after(before, after, now.Add(movesIn))
+		next, none := m.after(before, after, now.Add(movesIn), oldest)
 		if none {
 			return m, m.last().Sub(now), nil
 		}
@@ -135,7 +210,8 @@ func (s *Set) tryAgree(ctx context.Context, before, after map[string][]string) (
 		}
 		_, err = records.Replace(ctx, kv, movesKey, data, revision)
 		if err == nil {
-			return next, movesIn, nil
+			s.tellMoves(next, now.Add(movesIn))
+			return next, next.last().Sub(now), nil
 		}
 		if !records.Overtaken(err) {
 			return nil, 0, fmt.Errorf("write moves: %w", err)
@@ -143,13 +219,26 @@ func (s *Set) tryAgree(ctx context.Context, before, after map[string][]string) (
 	}
 }
 
-// clock is the time of the server that stores messages.
-func (s *Set) clock(ctx context.Context) (time.Time, error) {
+// tellMoves logs the subjects that go over to other agents at a time.
+func (s *Set) tellMoves(m moves, at time.Time) {
+	for subject, h := range m {
+		if last := h[len(h)-1]; last.At.Equal(at) && isChannel(subject) {
+			s.Few.Info().Str("subject", subject).Strs("from", last.From).Strs("to", last.To).Time("at", at).Msg("a channel goes over to other agents")
+		}
+	}
+}
+
+// clock is the time of the server that stores messages, and that of the oldest it has.
+func (s *Set) clock(ctx context.Context) (now, oldest time.Time, err error) {
 	stream, err := s.JS.Stream(ctx, bus.InboundStream)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read the time of the server: %w", err)
+		return now, oldest, fmt.Errorf("read the time of the server: %w", err)
 	}
-	return stream.CachedInfo().TimeStamp, nil
+	info := stream.CachedInfo()
+	if info.State.Msgs == 0 {
+		return info.TimeStamp, info.TimeStamp, nil
+	}
+	return info.TimeStamp, info.State.FirstTime, nil
 }
 
 func (m moves) last() (at time.Time) {

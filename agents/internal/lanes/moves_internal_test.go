@@ -2,9 +2,11 @@ package lanes
 
 import (
 	"context"
+	"maps"
 	"testing"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/bus/delivery"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,44 +14,81 @@ import (
 
 func TestMovesAfter(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0).UTC() }
+	const web, tel = "plugin.inbound.web", "plugin.inbound.tel"
+	const every, one, other = "plugin.inbound.tg.*", "plugin.inbound.tg.a", "plugin.inbound.tgx.a"
 	type bound = map[string][]string
 	ana, bob := []string{"ana"}, []string{"bob"}
-	moved := moves{"web": {{From: ana, To: bob, At: at(10)}}}
+	moved := moves{web: {{From: ana, To: bob, At: at(10)}}}
 	tests := map[string]struct {
 		have          moves
 		before, after bound
 		want          moves
 		none          bool
 	}{
-		"nothing":               {nil, bound{"web": ana}, bound{"web": ana}, moves{}, true},
-		"nobody had it":         {nil, bound{}, bound{"web": ana}, moves{}, true},
-		"to another":            {nil, bound{"web": ana}, bound{"web": bob}, moves{"web": {{From: ana, To: bob, At: at(20)}}}, false},
-		"to nobody":             {nil, bound{"web": ana}, bound{}, moves{"web": {{From: ana, At: at(20)}}}, false},
-		"another host was here": {moved, bound{"web": ana}, bound{"web": bob}, moved, true},
+		"nothing":                        {nil, bound{web: ana}, bound{web: ana}, moves{}, true},
+		"bound to nothing":               {nil, bound{}, bound{web: ana}, moves{web: {{To: ana}}}, false},
+		"bound to nothing, at the start": {nil, nil, bound{web: ana}, moves{web: {{To: ana}}}, false},
+		"a route, bound to nothing":      {nil, bound{}, bound{"agent.route.ana": ana}, moves{}, true},
+		"bound beside every instance": {
+			moves{every: {{To: ana}}}, nil, bound{every: ana, one: bob},
+			moves{every: {{To: ana}}, one: {{To: bob, At: at(20)}}}, false,
+		},
+		"bound beside an instance": {
+			moves{one: {{To: ana}}, other: {{To: ana}}}, nil, bound{one: ana, every: bob, other: ana},
+			moves{one: {{To: ana}}, other: {{To: ana}}, every: {{To: bob, At: at(20)}}}, false,
+		},
+		"bound beside an instance, by a reload": {
+			nil, bound{one: ana}, bound{one: ana, every: bob}, moves{every: {{To: bob, At: at(20)}}}, false,
+		},
+		"both at the start": {
+			nil, nil, bound{one: ana, every: bob}, moves{one: {{To: ana}}, every: {{To: bob}}}, false,
+		},
+		"to another":            {nil, bound{web: ana}, bound{web: bob}, moves{web: {{From: ana, To: bob, At: at(20)}}}, false},
+		"to nobody":             {nil, bound{web: ana}, bound{}, moves{web: {{From: ana, At: at(20)}}}, false},
+		"another host was here": {moved, bound{web: ana}, bound{web: bob}, moved, true},
 		"and has other plans": {
 			moved,
-			bound{"web": ana},
-			bound{"web": {"eve"}},
-			moves{"web": {{From: ana, To: bob, At: at(10)}, {From: bob, To: []string{"eve"}, At: at(20)}}},
+			bound{web: ana},
+			bound{web: {"eve"}},
+			moves{web: {{From: ana, To: bob, At: at(10)}, {From: bob, To: []string{"eve"}, At: at(20)}}},
 			false,
 		},
-		"of others":    {moved, bound{"web": ana, "tel": ana}, bound{"web": ana, "tel": ana}, moved, true},
-		"at the start": {moved, nil, bound{"web": bob, "tel": ana}, moved, true},
+		"of others":    {moved, bound{web: ana, tel: ana}, bound{web: ana, tel: ana}, moved, true},
+		"at the start": {moved, nil, bound{web: bob}, moved, true},
 		"another configuration at the start": {
-			moved, nil, bound{"web": ana}, moves{"web": {{From: ana, To: bob, At: at(10)}, {From: bob, To: ana, At: at(20)}}}, false,
+			moved, nil, bound{web: ana}, moves{web: {{From: ana, To: bob, At: at(10)}, {From: bob, To: ana, At: at(20)}}}, false,
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, none := tt.have.after(tt.before, tt.after, at(20))
+			got, none := tt.have.after(tt.before, tt.after, at(20), at(0))
 			if diff := cmp.Diff(tt.want, got); diff != "" || none != tt.none {
 				t.Errorf("none: %t, %s", none, diff)
 			}
 		})
 	}
-	later, _ := moved.after(bound{"tel": ana}, bound{"tel": bob}, at(10).Add(movesFor+time.Second))
-	if _, ok := later["web"]; ok || len(later) != 1 {
-		t.Errorf("an old move is still there: %v", later)
+}
+
+// Moves are forgotten when nothing is stored that is older, and who is bound now is not.
+func TestMovesAreForgotten(t *testing.T) {
+	const web, tel, off = "plugin.inbound.web", "plugin.inbound.tel", "plugin.inbound.off"
+	ana, bob := []string{"ana"}, []string{"bob"}
+	moved := time.Unix(10, 0).UTC()
+	now := moved.Add(movesFor + time.Second)
+	have := moves{
+		web: {{From: ana, To: bob, At: moved}}, off: {{From: ana, At: moved}}, bus.RoutePrefix + "ana": {{From: ana, At: moved}},
+	}
+	to := map[string][]string{tel: bob}
+	got, _ := have.after(map[string][]string{tel: ana}, to, now, now)
+	want := moves{web: {{To: bob}}, tel: {{From: ana, To: bob, At: now}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("with nothing older: %s", diff)
+	}
+	got, _ = have.after(map[string][]string{tel: ana}, to, now, moved)
+	want = maps.Clone(have)
+	want[tel] = history{{From: ana, To: bob, At: now}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("with older messages: %s", diff)
 	}
 }
 
@@ -64,6 +103,11 @@ func TestRoutingTakers(t *testing.T) {
 		"plugin.inbound.web":  {{From: []string{"ana"}, To: []string{"bob", "new"}, At: when}},
 		"plugin.inbound.tg.*": {{From: []string{"gone"}, To: []string{"bob"}, At: when}},
 		"agent.route.gone":    {{From: []string{"gone"}, At: when}},
+
+		"plugin.inbound.off":   {{From: []string{"ana"}, At: when}},
+		"plugin.inbound.back":  {{From: []string{"ana"}, At: when.Add(-time.Hour)}, {To: []string{"bob"}, At: when.Add(time.Hour)}},
+		"plugin.inbound.irc.a": {{To: []string{"ana"}}},
+		"plugin.inbound.irc.*": {{To: []string{"bob"}, At: when}},
 	})
 	tests := map[string]struct {
 		agent, subject string // of the lane of agent
@@ -79,6 +123,13 @@ func TestRoutingTakers(t *testing.T) {
 		"who had it is gone":     {"gone", "plugin.inbound.tg.a", false, []string{"bob"}, true},
 		"every instance":         {"bob", "plugin.inbound.tg.a", true, []string{"bob"}, true},
 		"no instance":            {"bob", "plugin.inbound.tg", true, nil, false},
+		"bound to nothing":       {"ana", "plugin.inbound.off", true, nil, false},
+		"until it was":           {"ana", "plugin.inbound.off", false, []string{"ana"}, true},
+		"bound later":            {"bob", "plugin.inbound.back", true, []string{"bob"}, true},
+		"bound later, elsewhere": {"ana", "plugin.inbound.back", true, nil, true},
+		"beside an instance":     {"bob", "plugin.inbound.irc.a", true, []string{"bob"}, true},
+		"before it was":          {"bob", "plugin.inbound.irc.a", false, nil, true},
+		"another instance":       {"bob", "plugin.inbound.irc.b", false, []string{"bob"}, true},
 		"gone":                   {"gone", "agent.route.gone", true, nil, true},
 		"never moved":            {"ana", "agent.route.ana", true, []string{"ana"}, true},
 		"never moved, elsewhere": {"gone", "agent.route.ana", true, nil, true},

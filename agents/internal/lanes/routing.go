@@ -16,12 +16,13 @@ type routing struct {
 	byID   map[string]Agent // these, and those about to leave
 	lanes  []*directory     // of the agents, by the number of the lane
 	moves  moves
+	own    moves // the bindings of agents to channels: they count where there are no moves
 
 	shadows map[string][]Agent // by the agent that they shadow
 }
 
 func newRouting(agents []Agent, count int, m moves) *routing {
-	v := &routing{agents: agents, byID: map[string]Agent{}, lanes: make([]*directory, count), moves: m, shadows: map[string][]Agent{}}
+	v := &routing{agents: agents, byID: map[string]Agent{}, lanes: make([]*directory, count), moves: m, own: moves{}, shadows: map[string][]Agent{}}
 	for n := range v.lanes {
 		v.lanes[n] = newDirectory(nil)
 	}
@@ -30,6 +31,11 @@ func newRouting(agents []Agent, count int, m moves) *routing {
 		v.lanes[Of(r.ID(), count)].add(r)
 		if of := r.ShadowOf(); of != "" {
 			v.shadows[of] = append(v.shadows[of], r)
+		}
+	}
+	for s, ids := range v.bindings() {
+		if isChannel(s) {
+			v.own[s] = history{{To: ids}}
 		}
 	}
 	return v
@@ -66,23 +72,58 @@ func asRouted(subject string) string {
 // yet.
 func (v *routing) takers(lane int, subject string, stored time.Time) (list []Agent, complete bool) {
 	subject = asRouted(subject)
-	here, wide := v.lanes[lane], wideChannel(subject)
-	if strings.HasPrefix(subject, bus.RoutePrefix) { // of an agent alone, also where it was away when the message came
-		if list = here.takers(subject); len(list) > 0 {
+	route := strings.HasPrefix(subject, bus.RoutePrefix)
+	if route { // of an agent alone, also where it was away when the message came
+		if list = v.lanes[lane].takers(subject); len(list) > 0 {
 			return list, true
 		}
 	}
-	narrowMoves, wideMoves := v.moves[subject], history(nil)
-	if len(v.moves) > 0 && wide != "" {
-		wideMoves = v.moves[bus.InboundPrefix+wide+everyInstance]
+	narrow, wide := v.bound(subject, stored)
+	switch {
+	case len(narrow.ids)+len(wide.ids) > 0:
+	case route && len(v.moves[subject]) > 0: // it was removed
+		return nil, true
+	default:
+		return nil, route && v.isTaken(subject)
 	}
-	if len(narrowMoves)+len(wideMoves) == 0 {
-		list = here.takers(subject)
-		return list, len(list) > 0 || v.isTaken(subject)
+	list, some := v.of(lane, narrow)
+	others, all := v.of(lane, wide)
+	return joined(list, others), some && all
+}
+
+// A span is the agents that take what was stored on a subject at a time, by one kind of
+// binding.
+type span struct {
+	ids  []string
+	last bool     // they still do
+	now  []string // who do
+}
+
+// bound are the agents that take what was stored on a subject at a time: those that were bound
+// to it alone, and those that were to every instance of its channel. Where none was, they are
+// the first that were after that.
+func (v *routing) bound(subject string, stored time.Time) (narrow, wide span) {
+	h, all := v.history(subject), history(nil)
+	if channel := wideChannel(subject); channel != "" {
+		all = v.history(bus.InboundPrefix + channel + everyInstance)
 	}
-	narrow, some := v.of(lane, here.bound[subject], narrowMoves, stored)
-	others, all := v.of(lane, here.wide[wide], wideMoves, stored)
-	return joined(narrow, others), some && all
+	narrow, wide = h.span(history.at, stored), all.span(history.at, stored)
+	if len(narrow.ids)+len(wide.ids) > 0 {
+		return narrow, wide
+	}
+	return h.span(history.next, stored), all.span(history.next, stored)
+}
+
+func (v *routing) history(key string) history {
+	if h := v.moves[key]; len(h) > 0 {
+		return h
+	}
+	return v.own[key]
+}
+
+func (h history) span(of func(history, time.Time) ([]string, bool), stored time.Time) span {
+	ids, last := of(h, stored)
+	return span{ids, last, h.now()}
 }
 
 // removed are the agents of a lane that a message is for, when all that were bound to
@@ -105,18 +146,10 @@ func (v *routing) removed(lane int, subject string, stored time.Time) (list []st
 	return list
 }
 
-// boundTo are the agents that were bound to subject at a time, as far as there are
-// moves.
+// boundTo are the agents that take what was stored on a subject at a time.
 func (v *routing) boundTo(subject string, at time.Time) []string {
-	h := v.moves[subject]
-	if wide := wideChannel(subject); len(h) == 0 && wide != "" {
-		h = v.moves[bus.InboundPrefix+wide+everyInstance]
-	}
-	if len(h) == 0 {
-		return nil
-	}
-	ids, _ := h.at(at)
-	return ids
+	narrow, wide := v.bound(subject, at)
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(narrow.ids, wide.ids))))
 }
 
 // isTaken reports whether an agent of any lane is bound to subject.
@@ -124,20 +157,23 @@ func (v *routing) isTaken(subject string) bool {
 	return slices.ContainsFunc(v.lanes, func(d *directory) bool { return len(d.takers(subject)) > 0 })
 }
 
-// of are those of a lane that were bound when the message was stored; now are
-// those that are.
-func (v *routing) of(lane int, now []Agent, h history, stored time.Time) (list []Agent, complete bool) {
-	if len(h) == 0 {
-		return now, true
+// of are those of a lane, as far as this host knows them.
+func (v *routing) of(lane int, bound span) (list []Agent, complete bool) {
+	mine := 0
+	for _, id := range bound.ids {
+		if Of(id, len(v.lanes)) != lane {
+			continue
+		}
+		mine++
+		if r := v.byID[id]; r != nil {
+			list = append(list, r)
+		}
 	}
-	ids, last := h.at(stored)
-	mine := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return Of(id, len(v.lanes)) != lane })
-	list = v.known(mine)
-	if last {
-		return list, len(list) == len(mine)
+	if bound.last {
+		return list, len(list) == mine
 	}
-	if len(mine) > 0 && len(v.known(ids)) == 0 { // they are gone: others have their place
-		list = v.known(h[len(h)-1].To)
+	if mine > 0 && len(v.known(bound.ids)) == 0 { // they are gone: others have their place
+		list = v.known(bound.now)
 	}
 	return list, true
 }
