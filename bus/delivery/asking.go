@@ -107,7 +107,8 @@ func (l *Lane) ask(ctx context.Context, consumer jetstream.Consumer, asking *pul
 }
 
 // settleDeliveries returns when nothing can be on its way to this lane, which has stopped
-// asking: the server has read so, as it answers a request that came behind.
+// asking: the server has read so, as it answers a request that came behind. What this lane has
+// acknowledged before counts by then too.
 //
 // A consumer is reset only then. When one with replicas is reset among deliveries, the
 // server records those behind the reset as made, but not what it then delivers again from
@@ -122,5 +123,25 @@ func (l *Lane) settleDeliveries(ctx context.Context, pin string) error {
 	if err != nil {
 		return fmt.Errorf("wait for deliveries: %w", err)
 	}
+	l.settleAcks(ctx)
 	return nil
+}
+
+// settleWithin is the time for settleAcks.
+const settleWithin = time.Second
+
+// settleAcks returns when the server has worked off what this lane has acknowledged: it does so in
+// their order, apart from all requests. A reset that comes before would deliver such a message
+// again, and its next owner would take the server to have lost count when the acknowledgement
+// counts at last. Where the server does not answer, that is what happens.
+func (l *Lane) settleAcks(ctx context.Context) {
+	m := l.latest.Load()
+	if m == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleWithin)
+	defer cancel()
+	if _, err := m.nc.RequestWithContext(ctx, m.Reply, inProgress); err != nil {
+		l.log.Debug().Err(err).Msg("wait for acknowledgements: failed; what they are for may be redelivered")
+	}
 }

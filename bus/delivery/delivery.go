@@ -89,6 +89,9 @@ func (d *Delivery) release() {
 	if d.left.Load() {
 		return
 	}
+	if !d.lane.held.under(d, d.lane.holds) {
+		return // who has the lane now was given it too, and acknowledges it
+	}
 	// A lost ack costs a redelivery, which finds its id in the session's log.
 	if err := d.msg.Load().ack(); err != nil {
 		d.lane.log.Debug().Err(err).Uint64("seq", d.Seq).Msg("send ack: failed; the message will be redelivered")

@@ -72,6 +72,13 @@ func (h *heldMessages) renew(seq uint64, m message, pin string) bool {
 	return ok
 }
 
+// under reports whether the pin under which d came holds.
+func (h *heldMessages) under(d *Delivery, holds func(pin string) bool) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return holds(d.pin)
+}
+
 // leaveUnless is Leave of d for one of its agents, unless the pin under which it came holds.
 // A redelivery at the same time either renews d first, or is a new delivery.
 func (h *heldMessages) leaveUnless(d *Delivery, holds func(pin string) bool) bool {

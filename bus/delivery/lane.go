@@ -68,13 +68,14 @@ type Lane struct {
 	doubted   uint64 // up to here an owner that did not let go may have worked, whatever the server says
 	given     uint64 // the newest message that this lane gave to its agents
 
-	pinned atomic.Pointer[string] // pin, for others
-	since  atomic.Int64           // when this host got it, in Unix milliseconds
-	idle   atomic.Bool            // it is not to ask for messages
-	turned chan struct{}          // a token when idle has changed
-	due    chan takeover          // the lane is to be taken over, by a reset
-	asks   atomic.Bool            // the consumer is being asked
-	up     chan struct{}          // closed when the consumer is being asked
+	latest atomic.Pointer[message] // that was received
+	pinned atomic.Pointer[string]  // pin, for others
+	since  atomic.Int64            // when this host got it, in Unix milliseconds
+	idle   atomic.Bool             // it is not to ask for messages
+	turned chan struct{}           // a token when idle has changed
+	due    chan takeover           // the lane is to be taken over, by a reset
+	asks   atomic.Bool             // the consumer is being asked
+	up     chan struct{}           // closed when the consumer is being asked
 	once   sync.Once
 }
 
@@ -196,6 +197,7 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, asking 
 	if !ok {
 		return // it comes again
 	}
+	l.latest.Store(&m)
 	if pin != l.pin || !l.Serving() || l.misses(count) {
 		t := takeover{pin: pin, first: meta}
 		if l.resets(t) {

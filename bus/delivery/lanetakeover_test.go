@@ -155,6 +155,31 @@ func TestLaneRelease(t *testing.T) {
 	})
 }
 
+// A host that ends its work after it has let the lane go acknowledges nothing of that: the next
+// owner has it, and would take the server to have lost count of it.
+func TestLaneEndsWorkAfterHandingOver(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1", "2", "3")
+		held := one.want("1", "2", "3")
+		two := join(t, ns, "two")
+		one.Ask(false)
+		bustest.Eventually(t, "one asks for nothing", func() bool { return !one.Asks() })
+		if err := one.HandOver(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		again := two.want("1?~", "2?~", "3?~")
+		each(again[1:], (*delivery.Delivery).Done)
+		held[0].Done()
+		two.quiet(time.Minute)
+		again[0].Done()
+		bustest.Eventually(t, "all is acknowledged", func() bool { return consumer(t, js).AckFloor.Stream == 3 })
+		one.stop()
+	})
+}
+
 // What was handed over in good order, and then lost with its host, is not handed
 // over: also not by the same host, when it comes back.
 func TestLaneReleaseAndThenDeath(t *testing.T) {

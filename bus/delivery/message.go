@@ -8,11 +8,13 @@ type message struct {
 	nc *nats.Conn
 }
 
+var inProgress = []byte("+WPI")
+
 // ack says that it is done.
 func (m message) ack() error { return m.nc.Publish(m.Reply, []byte("+ACK")) }
 
 // inProgress says that it is held.
-func (m message) inProgress() error { return m.nc.Publish(m.Reply, []byte("+WPI")) }
+func (m message) inProgress() error { return m.nc.Publish(m.Reply, inProgress) }
 
 // pin is the one that the server has written, behind the headers of the sender. A sender may
 // write the same, or headers that end before it: see [Lane.pinOf].
