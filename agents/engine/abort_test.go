@@ -1,7 +1,9 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -21,12 +23,21 @@ rules:
   - {text: "You said: ${text}"}
 `
 
-// toolResults are the results of tools in the log of ana's session.
+// toolResults are the results of tools in the log of ana's session, in the order of their calls.
 func (w *world) toolResults() (texts []string) {
+	asked := map[string]int{}
+	var results []run.Event
 	for _, e := range w.log("ana", "ana/dm/ana") {
-		if e.Type == run.ToolFinished {
-			texts = append(texts, e.Result)
+		switch e.Type {
+		case run.ToolRequested:
+			asked[e.Call] = len(asked)
+		case run.ToolFinished: // in the log as it ends: a tool may take longer than the next answer
+			results = append(results, e)
 		}
+	}
+	slices.SortStableFunc(results, func(a, b run.Event) int { return cmp.Compare(asked[a.Call], asked[b.Call]) })
+	for _, e := range results {
+		texts = append(texts, e.Result)
 	}
 	return texts
 }
