@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 
+	"agenthost/bus/bustest"
+
 	"go.uber.org/goleak"
 )
 
@@ -16,5 +18,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	bustest.ManyAtOnce()
 	goleak.VerifyTestMain(m)
 }

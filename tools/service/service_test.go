@@ -21,7 +21,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	bustest.ManyAtOnce()
+	goleak.VerifyTestMain(m)
+}
 
 // A world is a directory of the service billing that looks as often as it can.
 type world struct {
