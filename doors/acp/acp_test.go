@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -517,19 +518,22 @@ func TestInputEndsBehindAPrompt(t *testing.T) {
 func TestInputEndsBehindAnAnswer(t *testing.T) {
 	t.Parallel()
 	h := doorstest.Start(t, "")
-	for range 8 {
-		e := edit(t, h)
-		s := e.begin()
-		e.answer = func(method string, params json.RawMessage) any {
-			defer e.in.Close()
-			answer, _ := json.Marshal(choose("once")(method, params))
-			e.write(`{"jsonrpc":"2.0","id":1,"result":%s}`, answer)
-			return nil
-		}
-		m := e.await(e.send("session/prompt", prompt(s, "write")))
-		if got := strings.Join(e.updates, "\n"); m.Error != nil || !strings.Contains(got, "done: wrote") {
-			t.Fatalf("got %+v, %q", m, got)
-		}
+	for round := range 8 {
+		t.Run(strconv.Itoa(round), func(t *testing.T) {
+			t.Parallel()
+			e := edit(t, h)
+			s := e.begin()
+			e.answer = func(method string, params json.RawMessage) any {
+				defer e.in.Close()
+				answer, _ := json.Marshal(choose("once")(method, params))
+				e.write(`{"jsonrpc":"2.0","id":1,"result":%s}`, answer)
+				return nil
+			}
+			m := e.await(e.send("session/prompt", prompt(s, "write")))
+			if got := strings.Join(e.updates, "\n"); m.Error != nil || !strings.Contains(got, "done: wrote") {
+				t.Fatalf("got %+v, %q", m, got)
+			}
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -155,16 +156,19 @@ func (p *program) pipe(lines ...string) map[string]string {
 func TestInputEndsBehindRequests(t *testing.T) {
 	t.Parallel()
 	h := doorstest.Start(t, "")
-	for range 3 {
-		got := start(t, h).pipe(sayHello, `{"jsonrpc":"2.0","id":"two","method":"tools/list"}`,
-			fmt.Sprintf(callAna, 3, "story"), fmt.Sprintf(callAna, 4, "write"), fmt.Sprintf(callAna, 5, "hi"))
-		for id, want := range map[string]string{
-			"1": "protocolVersion", `"two"`: `"name":"ana"`, "3": "Once upon a time.", "4": "Reply approve or deny", "5": "ana: hi",
-		} {
-			if !strings.Contains(got[id], want) {
-				t.Errorf("request %s: got %q, want %q", id, got[id], want)
+	for round := range 3 {
+		t.Run(strconv.Itoa(round), func(t *testing.T) {
+			t.Parallel()
+			got := start(t, h).pipe(sayHello, `{"jsonrpc":"2.0","id":"two","method":"tools/list"}`,
+				fmt.Sprintf(callAna, 3, "story"), fmt.Sprintf(callAna, 4, "write"), fmt.Sprintf(callAna, 5, "hi"))
+			for id, want := range map[string]string{
+				"1": "protocolVersion", `"two"`: `"name":"ana"`, "3": "Once upon a time.", "4": "Reply approve or deny", "5": "ana: hi",
+			} {
+				if !strings.Contains(got[id], want) {
+					t.Errorf("request %s: got %q, want %q", id, got[id], want)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -186,16 +190,19 @@ func TestLastLineWithoutItsEnd(t *testing.T) {
 func TestInputEndsBehindAnAnswer(t *testing.T) {
 	t.Parallel()
 	h := doorstest.Start(t, "")
-	for range 8 {
-		p := start(t, h)
-		p.say(sayHello)
-		p.read()
-		p.say(fmt.Sprintf(callAna, 2, "write"))
-		form := p.read() // nothing else comes without a token for progress
-		got := p.pipe(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"answer":"approve"}}}`, form.ID))
-		if !strings.Contains(got["2"], "done: wrote") {
-			t.Fatalf("got %q", got["2"])
-		}
+	for round := range 8 {
+		t.Run(strconv.Itoa(round), func(t *testing.T) {
+			t.Parallel()
+			p := start(t, h)
+			p.say(sayHello)
+			p.read()
+			p.say(fmt.Sprintf(callAna, 2, "write"))
+			form := p.read() // nothing else comes without a token for progress
+			got := p.pipe(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"answer":"approve"}}}`, form.ID))
+			if !strings.Contains(got["2"], "done: wrote") {
+				t.Fatalf("got %q", got["2"])
+			}
+		})
 	}
 }
 

@@ -41,7 +41,7 @@ func begin(t *testing.T, h *doorstest.Host, path, body string) (first map[string
 // log has nothing of a run before the first answer of its model.
 func TestResponseUnderWay(t *testing.T) {
 	t.Parallel()
-	cfg := scripted(t, `rules: [{is: more, text: done}, {delay: 2s, chunks: [a, b]}]`)
+	cfg := scripted(t, `rules: [{is: more, text: done}, {delay: 1200ms, chunks: [a, b]}]`)
 	h := doorstest.Serve(t, cfg)
 	response, _ := begin(t, h, "/v1/responses", `{"model": "ana", "stream": true, "input": "x"}`)["response"].(map[string]any)
 	id, _ := response["id"].(string)

@@ -97,6 +97,7 @@ func TestHomeserverThatFails(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"/login", "/sync", "/joined_members", "/messages"} {
 		t.Run(part, func(t *testing.T) {
+			t.Parallel()
 			h := newHome(t)
 			room := h.Room(h.ana, h.bot)
 			ch := newChannel(t, h.settings)

@@ -72,6 +72,7 @@ func TestInvitation(t *testing.T) {
 	tests := map[string]int{"few messages": 3, "more than a sync shows": 120}
 	for name, before := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newHome(t)
 			h.start(t)
 			room := h.Room(h.ana, h.ben)

@@ -186,6 +186,7 @@ func TestLoginThatEnds(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWork(t)
 			w.start(t, settings.Account{})
 			tt.end(w)

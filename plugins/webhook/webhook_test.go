@@ -187,6 +187,7 @@ func TestWhoIsRefused(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := open(t, settings.Webhook{Secret: secret})
 			code, answer := s.post(tt.header(time.Now()), body)
 			if code != tt.want {
@@ -264,6 +265,7 @@ func TestBodies(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := open(t, settings.Webhook{Secret: "x", Scheme: "token", MaxBody: 2 << 10})
 			code, answer := s.post(header("Authorization", "Bearer x"), tt.body)
 			all := strings.Join(s.stored(), " ")
