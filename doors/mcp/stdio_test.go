@@ -155,10 +155,10 @@ func (p *program) pipe(lines ...string) map[string]string {
 // after it is in the result of the call.
 func TestInputEndsBehindRequests(t *testing.T) {
 	t.Parallel()
-	h := doorstest.Start(t, "")
 	for round := range 3 {
 		t.Run(strconv.Itoa(round), func(t *testing.T) {
 			t.Parallel()
+			h := doorstest.Start(t, "") // several that wait in one chat would have numbers
 			got := start(t, h).pipe(sayHello, `{"jsonrpc":"2.0","id":"two","method":"tools/list"}`,
 				fmt.Sprintf(callAna, 3, "story"), fmt.Sprintf(callAna, 4, "write"), fmt.Sprintf(callAna, 5, "hi"))
 			for id, want := range map[string]string{
