@@ -48,6 +48,7 @@ func events(t testing.TB, a *session.Archive, sid string) []run.Event {
 // summaries, failures and hosts that died, come out the same when they are
 // replayed from NATS.
 func TestReplayFromNATS(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	a := archive(b)
 	for seed := range uint64(100) {
@@ -134,6 +135,7 @@ func anySignal(r *rand.Rand, s run.State, n int) run.Signal {
 }
 
 func TestList(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	for n := range 5 {
 		openKey(t, s, session.DM("web", "", fmt.Sprint(n))).turn()
@@ -180,6 +182,7 @@ func (n contested) PublishMsg(ctx context.Context, m *nats.Msg, opts ...jetstrea
 
 // What loses against its host all the time says that this works on the session.
 func TestChangesOfABusySession(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	openTalk(t, s).turn()
 	a, sid := session.NewArchive(contested{b.JS, ana}), session.SID("bot", ana)
@@ -197,6 +200,7 @@ func TestChangesOfABusySession(t *testing.T) {
 
 // What is deleted is gone, what others need stays, and its owner starts over.
 func TestDelete(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	s.Limit = 300 // every commit is too large for a message
 	a := archive(b)
@@ -257,6 +261,7 @@ func TestDelete(t *testing.T) {
 
 // What an agent asked another for is under way: its message would never be answered.
 func TestDeleteWhileAnotherAgentWorks(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	owner := openTalk(t, s)
 	owner.send(ask("r1", "go"))
@@ -284,6 +289,7 @@ func give(t *testing.T, b *bus.Bus, key session.Key) string {
 
 // A snapshot that comes in late does not bring back what was deleted.
 func TestLateSnapshotOfADeletedSession(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	owner := openTalk(t, s)
 	owner.turn()
@@ -303,6 +309,7 @@ func TestLateSnapshotOfADeletedSession(t *testing.T) {
 }
 
 func TestFork(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	a := archive(b)
 	sid := session.SID("bot", ana)
@@ -356,6 +363,7 @@ func TestFork(t *testing.T) {
 }
 
 func TestFactsAreWrittenAsTheLogHasThem(t *testing.T) {
+	t.Parallel()
 	b, _ := open(t)
 	put(t, b, logSubject(), `{"v":1,"key":"web/dm/ana","run":"r","events":[{"type":"new","later":[1, 2]},{}]}`)
 	var got []string
@@ -376,6 +384,7 @@ func TestFactsAreWrittenAsTheLogHasThem(t *testing.T) {
 }
 
 func TestCheckKey(t *testing.T) {
+	t.Parallel()
 	for key, good := range map[session.Key]bool{
 		"web/dm/ana": true, "telegram.sales/group/-100": true, "irc/group/a/b": true, "route/kate/c1": true, "schedule/x": true,
 		"web/group/": true, "web/group//t": true, "route//c1": true, "route/group/c1": true, "schedule/dm/x": true,
@@ -392,6 +401,7 @@ func TestCheckKey(t *testing.T) {
 // Every key that a host makes is taken: a message has a channel and a sender at
 // least, a task an id.
 func TestCheckKeyTakesWhatIsMade(t *testing.T) {
+	t.Parallel()
 	ids := []string{"x", "a/b", "%", ".", " ", "\n", "é", "\xff", "route", "dm", "group", "schedule"}
 	orNone := append([]string{""}, ids...)
 	for _, a := range ids {
@@ -434,6 +444,7 @@ func (n written) CreateConsumer(ctx context.Context, stream string, cfg jetstrea
 // A session that is written to while sessions are listed is listed once, by what was written last
 // on the first page, and on a later one by what was written before that.
 func TestListWhileSessionsAreWritten(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	var all, want []string
 	for n := range 6 {

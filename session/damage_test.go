@@ -27,6 +27,7 @@ func putCommit(t testing.TB, b *bus.Bus, header, data string) {
 // A commit of a host that is damaged is not passed over: what it says would be forgotten,
 // and with it what people were promised. Once it is deleted, the session goes on without it.
 func TestOpenRefusesADamagedCommit(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ header, data string }{
 		"half of it":          {"Agent-Commit", `{"v":1,"key":"web/dm/ana","events":[`},
 		"nothing":             {"Agent-Commit", ""},
@@ -62,6 +63,7 @@ func TestOpenRefusesADamagedCommit(t *testing.T) {
 // Of a commit that holds what is nested too deep to be read, as hosts of before wrote them,
 // that alone is lost.
 func TestOpenReadsWhatIsNestedTooDeep(t *testing.T) {
+	t.Parallel()
 	nested := func(levels int) json.RawMessage {
 		return json.RawMessage(`{"text":"x","meta":{"a":` + strings.Repeat("[", levels) + strings.Repeat("]", levels) + `}}`)
 	}

@@ -8,6 +8,7 @@ import (
 )
 
 func TestIDs(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{0, 1, scanUpTo, scanUpTo + 1, 100, rememberIDs, rememberIDs + 50} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			var s ids
@@ -51,6 +52,7 @@ func (s *ids) check(t *testing.T, n int) {
 }
 
 func TestIDsSetAgain(t *testing.T) {
+	t.Parallel()
 	var s ids
 	for range 3 {
 		for i := range rememberIDs {
@@ -68,6 +70,7 @@ func TestIDsSetAgain(t *testing.T) {
 // A flood of refused messages takes the room of one id, is found by sequence and
 // survives being written down.
 func TestIDsRefused(t *testing.T) {
+	t.Parallel()
 	var s ids
 	s.set("before", 1)
 	for i := range uint64(3 * rememberIDs) {
@@ -91,6 +94,7 @@ func TestIDsRefused(t *testing.T) {
 
 // Of the stretches too only the last are remembered.
 func TestIDsForgetRefused(t *testing.T) {
+	t.Parallel()
 	var s ids
 	for i := range uint64(rememberIDs + 5) {
 		s.refuse(10*i, 10*i+1, i+1)

@@ -17,6 +17,7 @@ var update = flag.Bool("update", false, "write testdata of a version that has no
 // never written again: testdata/v1.jsonl holds the commits, the rest what
 // reading them must give.
 func TestGoldenLog(t *testing.T) {
+	t.Parallel()
 	const commits, state = "testdata/v1.jsonl", "testdata/v1.json"
 	if *update {
 		writeGolden(t, commits, state)
@@ -40,6 +41,7 @@ func TestGoldenLog(t *testing.T) {
 }
 
 func TestGoldenSnapshot(t *testing.T) {
+	t.Parallel()
 	const snapshot = "testdata/v1-snapshot.json"
 	if *update {
 		writeGoldenSnapshot(t, snapshot)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestKey(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		got, want session.Key
 	}{
@@ -70,6 +71,7 @@ func FuzzKey(f *testing.F) {
 }
 
 func TestSID(t *testing.T) {
+	t.Parallel()
 	key := session.DM("telegram", "sales", "42")
 	// A golden: subjects that are on disk must be found for ever.
 	if got, want := session.SID("ana", key), "aodrdqrg36zrezgzdmvo"; got != want {

@@ -92,6 +92,7 @@ func TestDeletedSessionsLeaveFilesOfMessages(t *testing.T) {
 
 // A file that was left, and that a session names again, goes with that session.
 func TestLeftFileOfAnotherSession(t *testing.T) {
+	t.Parallel()
 	b, _ := open(t)
 	a, bo := archive(b), session.SID("bot", session.DM("web", "", "bo"))
 	name := give(t, b, session.DM("web", "", "bo"))

@@ -20,6 +20,7 @@ import (
 )
 
 func TestLogReplaysToTheLiveState(t *testing.T) {
+	t.Parallel()
 	summary := run.Event{Type: run.Compacted, At: epoch, Through: 1, Summary: "they met"}
 	tests := map[string]func(c *talk){
 		"nothing":        func(*talk) {},
@@ -94,6 +95,7 @@ func TestLogReplaysToTheLiveState(t *testing.T) {
 
 // A host that finds an unfinished run takes it up where the log left it.
 func TestLogResumes(t *testing.T) {
+	t.Parallel()
 	_, s := open(t)
 	c := openTalk(t, s)
 	c.send(ask("r1", "go"))
@@ -116,6 +118,7 @@ func TestLogResumes(t *testing.T) {
 }
 
 func TestLogFences(t *testing.T) {
+	t.Parallel()
 	for name, before := range map[string]int{"a new session": 0, "a session with a past": 3} {
 		t.Run(name, func(t *testing.T) {
 			_, s := open(t)
@@ -140,6 +143,7 @@ func TestLogFences(t *testing.T) {
 }
 
 func TestCommitsAreWrittenInOrder(t *testing.T) {
+	t.Parallel()
 	_, s := open(t)
 	s.Limit = 2000 // some go by the object store
 	c := openTalk(t, s)
@@ -167,6 +171,7 @@ func TestCommitsAreWrittenInOrder(t *testing.T) {
 
 // What is queued behind a commit that is refused is refused with it.
 func TestQueuedCommitsAreRefusedTogether(t *testing.T) {
+	t.Parallel()
 	_, s := open(t)
 	c := openTalk(t, s)
 	stale := c.reopen()
@@ -183,6 +188,7 @@ func TestQueuedCommitsAreRefusedTogether(t *testing.T) {
 }
 
 func TestCommitFails(t *testing.T) {
+	t.Parallel()
 	t.Run("beyond every limit", func(t *testing.T) {
 		_, s := open(t)
 		s.Limit = 10 << 20
@@ -221,6 +227,7 @@ func wantError(t *testing.T, err error, want ...string) {
 }
 
 func TestLogRemembersIDs(t *testing.T) {
+	t.Parallel()
 	_, s := open(t)
 	c := openTalk(t, s)
 	want := func(c *talk, id string, seq uint64, ok bool) {
@@ -255,6 +262,7 @@ func TestLogRemembersIDs(t *testing.T) {
 
 // An answer counts once, as what it answers does.
 func TestLogRemembersAnswers(t *testing.T) {
+	t.Parallel()
 	_, s := open(t)
 	c := openTalk(t, s)
 	c.send(ask("r1", "hello"))
@@ -267,6 +275,7 @@ func TestLogRemembersAnswers(t *testing.T) {
 }
 
 func TestRepliedSince(t *testing.T) {
+	t.Parallel()
 	_, s := open(t)
 	c := openTalk(t, s)
 	for range 4 {
@@ -283,6 +292,7 @@ func TestRepliedSince(t *testing.T) {
 }
 
 func TestSaid(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	c := openTalk(t, s)
 	c.turn()
@@ -310,6 +320,7 @@ func TestSaid(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	sid := session.SID("bot", ana)
 	missing := strings.Repeat("0", 64)
 	tests := map[string]struct {
@@ -335,6 +346,7 @@ func TestOpenRefuses(t *testing.T) {
 
 // What others have put where a log or a snapshot is harms no session.
 func TestOpenPassesOver(t *testing.T) {
+	t.Parallel()
 	missing := strings.Repeat("0", 64)
 	tests := map[string]struct{ log, snapshot string }{
 		"half a commit":               {log: `{"v":1,`},
@@ -377,6 +389,7 @@ func TestOpenPassesOver(t *testing.T) {
 }
 
 func TestOpenRefusesABrokenFile(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	name, err := s.Files.Put(t.Context(), []byte("{"))
 	if err != nil {
@@ -392,6 +405,7 @@ func TestOpenRefusesABrokenFile(t *testing.T) {
 }
 
 func TestOpenWithoutNATS(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	b.Close()
 	_, err := s.Open(context.Background(), "bot", ana)
@@ -400,6 +414,7 @@ func TestOpenWithoutNATS(t *testing.T) {
 
 // The log is what other programs read: its form is part of the contract.
 func TestCommitOnTheWire(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	c := openTalk(t, s)
 	if err := c.add(waiting("m1")); err != nil {
@@ -425,6 +440,7 @@ func TestCommitOnTheWire(t *testing.T) {
 // A commit that waits behind one that could not be stored is refused as that one is: the
 // log has no gap, even where the server would take the later one.
 func TestCommitsBehindAFailedOneAreRefused(t *testing.T) {
+	t.Parallel()
 	_, s := open(t)
 	s.Limit = 1000
 	c := openTalk(t, s)
@@ -449,6 +465,7 @@ func TestCommitsBehindAFailedOneAreRefused(t *testing.T) {
 
 // A run that answers what came while it was at work has replies in several commits.
 func TestRepliedWith(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	d := watchSnapshots(t, b, s)
 	c := openTalk(t, s)

@@ -18,6 +18,7 @@ import (
 // Sessions that are old go whole, with what only they have named; those that are
 // young, at work, waiting or busy stay, and so do those of other agents.
 func TestPrune(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	s.Limit = 300 // every commit is too large for a message
 	a := archive(b)
@@ -96,6 +97,7 @@ func TestPrune(t *testing.T) {
 
 // A file that a session names which stays, stays with it.
 func TestPruneLeavesFilesOfOthers(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	shared := give(t, b, session.DM("web", "", "bo"))
 	rec, err := s.Reader.Last(t.Context(), bus.SessionsStream, session.Subject("bot", session.SID("bot", session.DM("web", "", "bo"))))

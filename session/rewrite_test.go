@@ -55,6 +55,7 @@ func busy(t *testing.T, s *session.Store, seed uint64) *talk {
 // However a session went, its log reads the same once it is one commit, and its owner is
 // refused.
 func TestRewriteKeepsTheFold(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	a := archive(b)
 	for seed := range uint64(12) {
@@ -99,6 +100,7 @@ func TestRewriteKeepsTheFold(t *testing.T) {
 
 // What was there before is gone, with the snapshot, and an id is known as it was.
 func TestRewriteReplaces(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	a := archive(b)
 	c := openTalk(t, s)
@@ -139,6 +141,7 @@ func TestRewriteReplaces(t *testing.T) {
 // One that is cut off once the new commit is there leaves what was before beside it. Readers
 // begin with the new one.
 func TestRewriteThatIsCutOff(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	a := archive(b)
 	c := openTalk(t, s)
@@ -173,6 +176,7 @@ func TestRewriteThatIsCutOff(t *testing.T) {
 
 // A run that is there for nobody any more is stopped, and nothing waits in the session.
 func TestRewriteEndsARun(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	a := archive(b)
 	c := openTalk(t, s)
@@ -204,6 +208,7 @@ func TestRewriteEndsARun(t *testing.T) {
 }
 
 func TestErase(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	a := archive(b)
 	c := openTalk(t, s)
@@ -236,6 +241,7 @@ func TestErase(t *testing.T) {
 
 // What is committed while it works is not lost: it begins again.
 func TestRewriteIsFenced(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	c := openTalk(t, s)
 	c.turn()

@@ -77,6 +77,7 @@ func seqOf(t testing.TB, snapshot string) uint64 {
 }
 
 func TestSnapshotAfter64Commits(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	d := watchSnapshots(t, b, s)
 	c := openTalk(t, s)
@@ -121,6 +122,7 @@ func TestSnapshotAfter64Commits(t *testing.T) {
 }
 
 func TestSnapshotAtCompaction(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	d := watchSnapshots(t, b, s)
 	c := openTalk(t, s)
@@ -142,6 +144,7 @@ func TestSnapshotAtCompaction(t *testing.T) {
 
 // A snapshot in the middle of a run takes the run along.
 func TestSnapshotOfAnUnfinishedRun(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	d := watchSnapshots(t, b, s)
 	c := openTalk(t, s)
@@ -166,6 +169,7 @@ func TestSnapshotOfAnUnfinishedRun(t *testing.T) {
 // A snapshot in the middle of a run remembers what has answered its questions: those have
 // their end with the run.
 func TestSnapshotOfARunWithAnswers(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	d := watchSnapshots(t, b, s)
 	c := openTalk(t, s)
@@ -203,6 +207,7 @@ func TestSnapshotOfARunWithAnswers(t *testing.T) {
 
 // A host of before forgot them: its snapshots, and those that follow, are sound.
 func TestSnapshotOfBeforeForgetsAnswers(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	d := watchSnapshots(t, b, s)
 	c := openTalk(t, s)
@@ -243,6 +248,7 @@ func TestSnapshotOfBeforeForgetsAnswers(t *testing.T) {
 // What is added while a commit of the run is owed is in the log before it;
 // no snapshot is taken of what the log does not have yet.
 func TestAddWhileACommitIsOwed(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	d := watchSnapshots(t, b, s)
 	c := openTalk(t, s)
@@ -287,6 +293,7 @@ func TestAddWhileACommitIsOwed(t *testing.T) {
 }
 
 func TestLargeCommitsAndSnapshots(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	s.Limit = 4 << 10
 	d := watchSnapshots(t, b, s)
@@ -316,6 +323,7 @@ func TestLargeCommitsAndSnapshots(t *testing.T) {
 
 // A snapshot that cannot be written costs only time.
 func TestSnapshotThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	warned := make(chan string, 10)
 	s.Log = s.Log.Output(lines(warned)).Level(0)
@@ -346,6 +354,7 @@ func (l lines) Write(p []byte) (int, error) {
 
 // A snapshot that is ahead of its log is another log's.
 func TestSnapshotAheadOfItsLog(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	c := openTalk(t, s)
 	c.turn()
@@ -355,6 +364,7 @@ func TestSnapshotAheadOfItsLog(t *testing.T) {
 
 // A log that ends before it should has lost something.
 func TestOpenMissesTheEnd(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	c := openTalk(t, s)
 	c.turn()
@@ -413,6 +423,7 @@ func objectOf(t testing.TB, snapshot string) string {
 // A session of many turns writes a snapshot when it has as many again, or up to half
 // as many more.
 func TestSnapshotsOfManyTurns(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	d := watchSnapshots(t, b, s)
 	c := openTalk(t, s)
@@ -441,6 +452,7 @@ func TestSnapshotsOfManyTurns(t *testing.T) {
 
 // A session that remembers much writes a snapshot less often, by its bytes.
 func TestSnapshotsCostTheirShare(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	d := watchSnapshots(t, b, s)
 	c := openTalk(t, s)

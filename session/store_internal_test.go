@@ -14,6 +14,7 @@ import (
 
 // A commit is written by hand, and read by encoding/json.
 func TestEncodeCommit(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	for name, want := range map[string]Commit{
 		"of a run":          {V: version, Key: "web/dm/ana", Run: "r1", Events: []run.Event{{Type: run.Started, At: at, Run: "r1"}, {Type: run.Suspended, At: at}}},
@@ -41,6 +42,7 @@ func TestEncodeCommit(t *testing.T) {
 
 // So is a snapshot.
 func TestEncodeSnapshot(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	for name, want := range map[string]snapshot{
 		"of nothing": {V: version, State: run.State{Phase: run.Idle}, IDs: []known{}},

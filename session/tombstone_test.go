@@ -12,6 +12,7 @@ import (
 // The record of a deletion covers what its streams had by then, and no message of later, also of a
 // stream that was made anew and counts from 1.
 func TestTombstone(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	covers := func(stream string, seq uint64, stored time.Time) bool {
 		t.Helper()

@@ -17,6 +17,7 @@ import (
 
 // What hosts write has no defects, whatever way a session went.
 func TestVerifySound(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	a := archive(b)
 	snapshots := 0
@@ -55,6 +56,7 @@ func TestVerifySound(t *testing.T) {
 
 // A host of before counts no inputs that join a run. Its snapshots are sound.
 func TestVerifySnapshotOfBefore(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	d := watchSnapshots(t, b, s)
 	c := openTalk(t, s)
@@ -85,6 +87,7 @@ func TestVerifySnapshotOfBefore(t *testing.T) {
 }
 
 func TestVerifySoundAfterForkAndDeletion(t *testing.T) {
+	t.Parallel()
 	b, s := open(t)
 	a := archive(b)
 	c := openTalk(t, s)
@@ -111,6 +114,7 @@ func TestVerifySoundAfterForkAndDeletion(t *testing.T) {
 }
 
 func TestVerifyFinds(t *testing.T) {
+	t.Parallel()
 	const turns = 70
 	tests := map[string]struct {
 		plant func(t *testing.T, b *bus.Bus, stream jetstream.Stream)
