@@ -396,6 +396,7 @@ func TestReadyRefuses(t *testing.T) {
 }
 
 func TestReadyWaitsForJetStream(t *testing.T) {
+	t.Parallel()
 	const unavailable = `{"error":{"code":503,"err_code":10008,"description":"JetStream system temporarily unavailable"}}`
 	f := &fakeNATS{version: "2.14.0-RC.1", answers: []string{unavailable, unavailable, `{"api":{"level":4}}`}}
 	b := bustest.OpenConfig(t, bus.Config{URL: f.serve(t)})
@@ -411,6 +412,7 @@ func TestReadyWaitsForJetStream(t *testing.T) {
 }
 
 func TestHealthyAsksJetStream(t *testing.T) {
+	t.Parallel()
 	const unavailable = `{"error":{"code":503,"err_code":10008,"description":"JetStream system temporarily unavailable"}}`
 	f := &fakeNATS{version: "dev", answers: []string{`{"api":{"level":5}}`, unavailable}}
 	b := bustest.OpenConfig(t, bus.Config{URL: f.serve(t)})

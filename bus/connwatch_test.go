@@ -13,6 +13,7 @@ import (
 )
 
 func TestErrorsAreLoggedWithoutAFlood(t *testing.T) {
+	t.Parallel()
 	url, _ := bustest.Server(t, func(o *server.Options) {
 		o.Users = []*server.User{{Username: "ann", Password: "s3cret", Permissions: &server.Permissions{
 			Publish:   &server.SubjectPermission{Deny: []string{"denied"}},
@@ -48,6 +49,7 @@ func TestErrorsAreLoggedWithoutAFlood(t *testing.T) {
 }
 
 func TestSlowConsumerIsNamed(t *testing.T) {
+	t.Parallel()
 	var log bustest.LogBuffer
 	b, err := natsserver.Open(t.Context(), bus.Options{Log: zerolog.New(&log), Config: bustest.Config(t)})
 	if err != nil {

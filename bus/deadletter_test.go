@@ -13,6 +13,7 @@ import (
 )
 
 func TestDeadLetterPayload(t *testing.T) {
+	t.Parallel()
 	const limit = 1000
 	tests := map[string]struct {
 		data    string
@@ -56,6 +57,7 @@ func TestDeadLetterPayload(t *testing.T) {
 }
 
 func TestDeadLetterWithEndlessHeaders(t *testing.T) {
+	t.Parallel()
 	l := bus.DeadLetter{Agent: "ana", Header: nats.Header{"X": {strings.Repeat("x", 2000)}}}
 	l.SetPayload([]byte("hello"), 1000)
 	if msg, err := l.Message(); err != nil || len(msg.Data) > 1000 || !l.Omitted {
@@ -64,6 +66,7 @@ func TestDeadLetterWithEndlessHeaders(t *testing.T) {
 }
 
 func TestDeadLetterMessage(t *testing.T) {
+	t.Parallel()
 	l := bus.DeadLetter{Agent: "ana", Code: "internal", Stream: "AGENT_INBOUND", Seq: 12, Attempts: 5}
 	msg, err := l.Message()
 	if err != nil {
@@ -83,6 +86,7 @@ func TestDeadLetterMessage(t *testing.T) {
 
 // However often a message dies, there is one letter.
 func TestDeadLetterIsOne(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	bustest.Provision(t, b.JS)
 	for _, l := range []bus.DeadLetter{

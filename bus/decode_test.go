@@ -198,6 +198,7 @@ var badInbound = map[string]struct{ payload, want string }{
 }
 
 func TestDecodeInboundRefuses(t *testing.T) {
+	t.Parallel()
 	for name, tt := range badInbound {
 		t.Run(name, func(t *testing.T) {
 			_, err := bus.DecodeInbound([]byte(tt.payload))
@@ -217,6 +218,7 @@ func wantMalformed(t *testing.T, err error, want string) {
 }
 
 func TestDecodeInbound(t *testing.T) {
+	t.Parallel()
 	text := func(s string) bus.Inbound { return bus.Inbound{Text: s} }
 	tests := map[string]struct {
 		payload string
@@ -287,6 +289,7 @@ func TestDecodeInbound(t *testing.T) {
 }
 
 func TestDecodeRouteRefuses(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 300)
 	tests := map[string]struct{ payload, want string }{
 		"nothing":               {"", noContent},
@@ -345,6 +348,7 @@ func TestDecodeRouteRefuses(t *testing.T) {
 }
 
 func TestDecodeRoute(t *testing.T) {
+	t.Parallel()
 	deadline := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 	tests := map[string]struct {
 		payload string
@@ -427,6 +431,7 @@ var goodInbound = []string{
 }
 
 func TestDecodeInboundAsEncodingJSON(t *testing.T) {
+	t.Parallel()
 	for _, payload := range goodInbound {
 		wantAsRead(t, []byte(payload))
 	}

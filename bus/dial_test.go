@@ -67,6 +67,7 @@ func TestDialRefuses(t *testing.T) {
 }
 
 func TestDialEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := bus.Dial(ctx, bus.Config{}, "cli", bustest.Log(t)); !errors.Is(err, context.Canceled) {
@@ -80,6 +81,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 }
 
 func TestWithEnv(t *testing.T) {
+	t.Parallel()
 	everything := map[string]string{
 		"NATS_URL": "nats://env", "NATS_CONTEXT": "env", "NATS_CREDS": "env.creds", "NATS_NKEY": "env.nk",
 		"NATS_USER": "env", "NATS_PASSWORD": "env-pass", "NATS_TOKEN": "env-token",

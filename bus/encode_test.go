@@ -24,6 +24,7 @@ func wantAsEncoded(t *testing.T, out bus.Outbound) {
 
 // Each field is written: alone, and with all that have a short way.
 func TestOutboundAppendJSON(t *testing.T) {
+	t.Parallel()
 	all := bus.Outbound{
 		ID: "r.1", Agent: "ana", Session: "web/dm/ana", Run: "r", Kind: bus.KindReply, To: "a", Chat: "c", Thread: "t",
 		Text: "\"<é>\"\n\u2028\xff", InReplyTo: "m", Final: true, Call: "w", SentAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),

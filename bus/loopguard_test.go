@@ -10,6 +10,7 @@ import (
 )
 
 func TestChainOf(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		subject string
 		header  []string

@@ -7,6 +7,7 @@ import (
 )
 
 func TestMatches(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		filter string
 		yes    []string

@@ -17,6 +17,7 @@ import (
 )
 
 func TestCloseSendsWhatWasPublished(t *testing.T) {
+	t.Parallel()
 	url, _ := bustest.Server(t)
 	receiver, sender := bustest.OpenConfig(t, bus.Config{URL: url}), bustest.OpenConfig(t, bus.Config{URL: url})
 	got := make(chan *nats.Msg, 100)

@@ -10,6 +10,7 @@ import (
 // What a stranger names is published on only outside of what counts as the host's own
 // word; a result may go to an agent, and what a run says to its channel.
 func TestSubjectsThatOthersName(t *testing.T) {
+	t.Parallel()
 	type may struct{ publish, result, reply bool }
 	all, none := may{true, true, true}, may{}
 	tests := map[string]may{

@@ -7,6 +7,7 @@ import (
 )
 
 func TestChannel(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		subject, channel, instance string
 		ok                         bool
@@ -29,6 +30,7 @@ func TestChannel(t *testing.T) {
 }
 
 func TestStoredSubject(t *testing.T) {
+	t.Parallel()
 	tests := map[string]bool{
 		"plugin.outbound.web": true, "plugin.inbound.web": true, "agent.route.ana": true, "agent.schedule.ana.x": true,
 		"_INBOX.a.b": false, "acme.answers": false, "agent.stream.ana.x": false, "plugins": false,

@@ -18,6 +18,7 @@ import (
 
 // What a server explains in several ways is one reason.
 func TestWaitLogOfAServersError(t *testing.T) {
+	t.Parallel()
 	log := &bytes.Buffer{}
 	waiting := bus.WaitLog{Log: zerolog.New(log)}
 	for _, why := range []string{"no suitable peers, peer offline", "no suitable peers, miscellaneous issue"} {

@@ -8,6 +8,7 @@ import (
 
 // What one host calls not configured another may have.
 func TestJoinAccountsThatAreNotConfigured(t *testing.T) {
+	t.Parallel()
 	gone := AccountStatus{Channel: "irc", AccountState: AccountState{State: StateUnconfigured, Waiting: 2}}
 	there := AccountStatus{Channel: "irc", AccountState: AccountState{State: "connected"}, Owns: true}
 	tests := map[string]struct {

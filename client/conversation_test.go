@@ -18,6 +18,7 @@ func isNameError(err error) bool {
 }
 
 func TestParseParty(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"apples":               "route/cli/apples",
 		"route/cli/apples":     "route/cli/apples",

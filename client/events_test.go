@@ -147,6 +147,7 @@ func TestAsksArePassedOnOnce(t *testing.T) {
 
 // What was asked while NATS was away is passed on when it is back.
 func TestAskedWhileAway(t *testing.T) {
+	t.Parallel()
 	cl := waitsFor(t, Waiting{Kind: ForApproval, Prompt: "pay", Origin: &bus.Origin{Subject: "asks"}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -178,6 +179,7 @@ func TestAskedWhileAway(t *testing.T) {
 
 // A message names where approvals and questions go: to a subject that hosts take.
 func TestMessagesNameWhereToAsk(t *testing.T) {
+	t.Parallel()
 	cl := waitsFor(t, Waiting{})
 	c := cl.Conversation("ana", Party{From: "me", Session: "s"})
 	if err := c.Listen(false); err != nil {
@@ -209,6 +211,7 @@ func TestMessagesNameWhereToAsk(t *testing.T) {
 // The key of a run may be shortened where it is stopped, but never means another
 // session than one that has this very key.
 func TestAbortTakesAShortenedKey(t *testing.T) {
+	t.Parallel()
 	cl := waitsFor(t, Waiting{Kind: ForApproval, Prompt: "pay", Session: "web/dm/77", Run: "r"})
 	for short, want := range map[string]string{"web/dm/7": "web/dm/77", "web/dm/77": "web/dm/77", "web/": "web/dm/77", "other/dm/1": "other/dm/1"} {
 		done, err := cl.Abort(t.Context(), Stop{Agent: "ana", Session: short}, time.Minute)

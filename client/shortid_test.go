@@ -6,6 +6,7 @@ import (
 )
 
 func TestResolveShortIDs(t *testing.T) {
+	t.Parallel()
 	ids := []string{"ana.s1.aaa", "ana.s1.abb", "bob.s2.ccc", "bob"}
 	for short, want := range map[string]string{"ana.s1.aaa": "ana.s1.aaa", "ana.s1.ab": "ana.s1.abb", "ana.s1.aa…": "ana.s1.aaa", "bob": "bob", "bob.": "bob.s2.ccc", "x": "", "": "", "…": ""} {
 		if got, err := Resolve("id", short, ids); got != want || err != nil {

@@ -54,6 +54,7 @@ func TestFiles(t *testing.T) {
 }
 
 func TestFilesDelete(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	bustest.Provision(t, b.JS)
 	files := filestore.New(b.JS)
@@ -75,6 +76,7 @@ func TestFilesDelete(t *testing.T) {
 }
 
 func TestFilesPutByMany(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	bustest.Provision(t, b.JS)
 	files, data := filestore.New(b.JS), bytes.Repeat([]byte("x"), 300<<10)
@@ -95,6 +97,7 @@ func TestFilesPutByMany(t *testing.T) {
 }
 
 func TestFilesFail(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	files := filestore.New(b.JS)
 	_, err := files.Put(t.Context(), []byte("x"))

@@ -48,6 +48,7 @@ func wantSameAck(t *testing.T, data []byte) {
 }
 
 func TestPlainAck(t *testing.T) {
+	t.Parallel()
 	for data, want := range plainAcks {
 		if got, ok := publishing.PlainAck([]byte(data)); got != want || !ok {
 			t.Errorf("%s: got %v, %t, want %v", data, got, ok, want)
@@ -72,6 +73,7 @@ func FuzzPlainAck(f *testing.F) {
 }
 
 func TestDecodeAck(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		data string
 		seq  uint64
@@ -105,6 +107,7 @@ func TestDecodeAck(t *testing.T) {
 // What the server of today says takes the short way: when this fails, nothing
 // is broken but what publishing costs.
 func TestPlainAckIsWhatTheServerWrites(t *testing.T) {
+	t.Parallel()
 	for _, domain := range []string{"", "edge"} {
 		t.Run("domain "+domain, func(t *testing.T) {
 			cfg := bustest.Config(t)

@@ -72,6 +72,7 @@ func flush(t testing.TB, p *publishing.Publisher) {
 }
 
 func TestPublishIsSettledInOrder(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
 	p, _ := publisher(t, b.NC, bustest.Log(t))
@@ -170,6 +171,7 @@ func TestPublishRefusedByTheFence(t *testing.T) {
 }
 
 func TestPublishTooLarge(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, MaxMsgSize: 100})
 	p, _ := publisher(t, b.NC, bustest.Log(t))
@@ -186,6 +188,7 @@ func TestPublishTooLarge(t *testing.T) {
 
 // NATS would close the connection for good.
 func TestPublishOnALongSubject(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s", "s.>"}})
 	p, _ := publisher(t, b.NC, bustest.Log(t))
@@ -261,6 +264,7 @@ func TestFlush(t *testing.T) {
 }
 
 func TestPublisherSettlesAllWhenItStops(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	p, stop := publisher(t, b.NC, bustest.Log(t))
 	got := make(chan stored, 2)
@@ -290,6 +294,7 @@ func TestPublisherSettlesAllWhenItStops(t *testing.T) {
 }
 
 func TestPublishOnAClosedConnection(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	p, _ := publisher(t, b.NC, bustest.Log(t))
 	b.Close()
@@ -299,6 +304,7 @@ func TestPublishOnAClosedConnection(t *testing.T) {
 
 // An account without room is made room in, as a stream is.
 func TestPublishWaitsForRoomInTheAccount(t *testing.T) {
+	t.Parallel()
 	cfg := bustest.Config(t)
 	cfg.User, cfg.Password = "ann", "secret"
 	cfg.Embedded.Config = bustest.WriteFile(t, "nats.conf", `accounts {A {jetstream {max_file: 64KB}, users: [{user: ann, password: secret}]}}`)
@@ -353,6 +359,7 @@ func TestPublishTellsWhatIsStuck(t *testing.T) {
 }
 
 func TestTransient(t *testing.T) {
+	t.Parallel()
 	api := func(code int, number jetstream.ErrorCode) error {
 		return fmt.Errorf("publish: %w", &jetstream.APIError{Code: code, ErrorCode: number})
 	}

@@ -195,6 +195,7 @@ func TestPublishIsSentAgainAfterADisconnect(t *testing.T) {
 
 // What was published before Run, and got lost, is sent by it.
 func TestPublishBeforeRun(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	p, err := publishing.New(b.NC, bustest.Log(t))
 	if err != nil {
@@ -247,6 +248,7 @@ func TestManyPublishesWaitForAStream(t *testing.T) {
 }
 
 func TestPublishFromInsideStored(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	bustest.MakeStream(t, b.JS, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
 	p, stop := publisher(t, b.NC, bustest.Log(t))
@@ -279,6 +281,7 @@ func TestPublishFromInsideStored(t *testing.T) {
 }
 
 func TestPublishWhenTheConnectionIsClosed(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	copies(t, b.NC, "silent")
 	p, _ := publisher(t, b.NC, bustest.Log(t))
@@ -298,6 +301,7 @@ func TestPublishWhenTheConnectionIsClosed(t *testing.T) {
 
 // The message stays as it was, and an answer without a request is ignored.
 func TestPublishHasAnInboxOfItsOwn(t *testing.T) {
+	t.Parallel()
 	url, _ := bustest.Server(t)
 	nc, err := nats.Connect(url, nats.CustomInboxPrefix("_INBOX.ana"))
 	if err != nil {
@@ -370,6 +374,7 @@ func TestPublishKnowsAnEcho(t *testing.T) {
 
 // What was stored before, by another host perhaps, has a sequence that is older than the last.
 func TestPublishTakesAnOlderSequenceOfADuplicate(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	sent := copies(t, b.NC, "s")
 	p, _ := publisher(t, b.NC, bustest.Log(t))

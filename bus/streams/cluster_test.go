@@ -17,6 +17,7 @@ import (
 // A cluster answers only one of those who create the same stream at once. The
 // others do not wait for an answer that never comes.
 func TestProvisionByManyHostsOnAFreshCluster(t *testing.T) {
+	t.Parallel()
 	c := bustest.StartFreshCluster(t)
 	var hosts []jetstream.JetStream
 	for i := range 6 {

@@ -43,6 +43,7 @@ var fresh = []string{
 }
 
 func TestProvision(t *testing.T) {
+	t.Parallel()
 	js := bustest.Open(t).JS
 	var logged bustest.LogBuffer
 	for range 2 {
@@ -63,6 +64,7 @@ func TestProvision(t *testing.T) {
 }
 
 func TestProvisionKeepsWhatOthersChose(t *testing.T) {
+	t.Parallel()
 	js := bustest.Open(t).JS
 	bustest.MakeStream(t, js, jetstream.StreamConfig{
 		Name: bus.OutboundStream, Subjects: []string{"plugin.outbound.>"}, Storage: jetstream.MemoryStorage,
@@ -94,6 +96,7 @@ func TestProvisionKeepsWhatOthersChose(t *testing.T) {
 }
 
 func TestProvisionWidens(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		have jetstream.StreamConfig
 		want string
@@ -135,6 +138,7 @@ func TestProvisionWidens(t *testing.T) {
 }
 
 func TestProvisionRefusesOtherLanes(t *testing.T) {
+	t.Parallel()
 	js := bustest.Open(t).JS
 	bustest.Provision(t, js)
 	err := streams.Provision(t.Context(), js, 1, 8, bustest.Log(t))
@@ -149,6 +153,7 @@ func TestProvisionRefusesOtherLanes(t *testing.T) {
 }
 
 func TestProvisionNamesTheStreamInTheWay(t *testing.T) {
+	t.Parallel()
 	t.Run("of a new stream", func(t *testing.T) {
 		js := bustest.Open(t).JS
 		bustest.MakeStream(t, js, jetstream.StreamConfig{Name: "CHAT", Subjects: []string{"plugin.inbound.web"}})
@@ -165,6 +170,7 @@ func TestProvisionNamesTheStreamInTheWay(t *testing.T) {
 }
 
 func TestProvisionRefuses(t *testing.T) {
+	t.Parallel()
 	t.Run("a stream that cannot be widened", func(t *testing.T) {
 		js := bustest.Open(t).JS
 		bustest.MakeStream(t, js, jetstream.StreamConfig{Name: bus.SchedulesStream, Subjects: []string{"agent.due.*"}, Discard: jetstream.DiscardNew})
@@ -214,6 +220,7 @@ func TestProvisionRefuses(t *testing.T) {
 }
 
 func TestProvisionByManyHosts(t *testing.T) {
+	t.Parallel()
 	js := bustest.Open(t).JS
 	var hosts errgroup.Group
 	for range 5 {
@@ -229,6 +236,7 @@ func TestProvisionByManyHosts(t *testing.T) {
 
 // Of hosts that do not agree on the number of lanes, one wins.
 func TestProvisionByHostsThatDiffer(t *testing.T) {
+	t.Parallel()
 	js := bustest.Open(t).JS
 	refusals := make(chan error, 2)
 	for _, lanes := range []int{4, 8} {
@@ -241,6 +249,7 @@ func TestProvisionByHostsThatDiffer(t *testing.T) {
 }
 
 func TestLaneCount(t *testing.T) {
+	t.Parallel()
 	for given, want := range map[int]int{0: 4, 1: 1, 16: 16} {
 		if got := delivery.LaneCount(given); got != want {
 			t.Errorf("%d: got %d, want %d", given, got, want)
@@ -249,6 +258,7 @@ func TestLaneCount(t *testing.T) {
 }
 
 func TestStreamsHealthy(t *testing.T) {
+	t.Parallel()
 	b := bustest.Open(t)
 	bustest.Provision(t, b.JS)
 	if err := b.StreamsHealthy(t.Context()); err != nil {
@@ -273,6 +283,7 @@ func TestStreamsHealthy(t *testing.T) {
 // Of buckets what another program chose is reported too, and what hosts need is added: without a
 // limit for markers no entry could expire.
 func TestProvisionReportsAndWidensBuckets(t *testing.T) {
+	t.Parallel()
 	js := bustest.Open(t).JS
 	for _, c := range []jetstream.KeyValueConfig{
 		{Bucket: bus.WaitingBucket, TTL: time.Hour, Storage: jetstream.MemoryStorage, MaxBytes: 1 << 20},
@@ -343,6 +354,7 @@ func TestProvisionReportsAndWidensBuckets(t *testing.T) {
 
 // What makes a stream forget an acknowledged message, or keep it elsewhere, is reported too.
 func TestProvisionReportsWhatBreaksPromises(t *testing.T) {
+	t.Parallel()
 	js := bustest.Open(t).JS
 	bustest.MakeStream(t, js, jetstream.StreamConfig{
 		Name: bus.DeadStream, Subjects: []string{"agent.dead.>"}, PersistMode: jetstream.AsyncPersistMode, MaxConsumers: 3,

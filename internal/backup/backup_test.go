@@ -125,6 +125,7 @@ func streamNames() []string {
 
 // TestAllStreamsAreInABackup keeps the order complete when a stream is added.
 func TestAllStreamsAreInABackup(t *testing.T) {
+	t.Parallel()
 	js := bustest.Open(t).JS
 	bustest.Provision(t, js)
 	m, err := backup.Write(t.Context(), js, filepath.Join(t.TempDir(), "b"), backup.Options{})
@@ -144,6 +145,7 @@ func TestAllStreamsAreInABackup(t *testing.T) {
 }
 
 func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
 	from := bustest.Open(t).JS
 	fill(t, from)
 	folder := filepath.Join(t.TempDir(), "deep", "b")
@@ -218,6 +220,7 @@ func modes(t *testing.T, folder string) {
 }
 
 func TestBackupIntoAFolderThatIsNotEmpty(t *testing.T) {
+	t.Parallel()
 	js := bustest.Open(t).JS
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "mine"), nil, 0o600); err != nil {
@@ -228,6 +231,7 @@ func TestBackupIntoAFolderThatIsNotEmpty(t *testing.T) {
 }
 
 func TestFolderThatIsNotNamed(t *testing.T) {
+	t.Parallel()
 	js := bustest.Open(t).JS
 	_, err := backup.Write(t.Context(), js, "", backup.Options{})
 	bustest.WantError(t, err, "name the folder of the backup")
@@ -236,6 +240,7 @@ func TestFolderThatIsNotNamed(t *testing.T) {
 }
 
 func TestBackupOfNothing(t *testing.T) {
+	t.Parallel()
 	js := bustest.Open(t).JS
 	folder := filepath.Join(t.TempDir(), "b")
 	_, err := backup.Write(t.Context(), js, folder, backup.Options{})
@@ -246,6 +251,7 @@ func TestBackupOfNothing(t *testing.T) {
 }
 
 func TestBackupThatIsInterruptedLeavesNothing(t *testing.T) {
+	t.Parallel()
 	js := bustest.Open(t).JS
 	fill(t, js)
 	folder := t.TempDir()
@@ -264,6 +270,7 @@ func TestBackupThatIsInterruptedLeavesNothing(t *testing.T) {
 }
 
 func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
+	t.Parallel()
 	from := bustest.Open(t).JS
 	fill(t, from)
 	whole := filepath.Join(t.TempDir(), "b")
@@ -368,6 +375,7 @@ func flip(file string) func(string) error {
 }
 
 func TestRestoreIntoANATSThatIsNotEmpty(t *testing.T) {
+	t.Parallel()
 	from := bustest.Open(t).JS
 	fill(t, from)
 	folder := filepath.Join(t.TempDir(), "b")
@@ -393,6 +401,7 @@ func TestRestoreIntoANATSThatIsNotEmpty(t *testing.T) {
 // A restore that fails leaves nothing; one that is killed keeps hosts away until it is
 // run again.
 func TestRestoreThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
 	from := bustest.Open(t).JS
 	fill(t, from)
 	folder := filepath.Join(t.TempDir(), "b")
@@ -437,6 +446,7 @@ func TestRestoreThatDoesNotEnd(t *testing.T) {
 // The one that is begun last restores all. One that is still at work beside it, as after an
 // operator has lost patience with it, deletes nothing of what the other has restored.
 func TestRestoreBesideAnother(t *testing.T) {
+	t.Parallel()
 	from := bustest.Open(t).JS
 	fill(t, from)
 	folder := filepath.Join(t.TempDir(), "b")

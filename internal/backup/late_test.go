@@ -17,6 +17,7 @@ import (
 // An entry that is replaced before its turn is missing in the snapshot of the server; the
 // backup has it as it is then.
 func TestEntryThatIsReplacedMeanwhile(t *testing.T) {
+	t.Parallel()
 	from := bustest.Open(t).JS
 	bustest.Provision(t, from)
 	kv, err := from.KeyValue(t.Context(), bus.MemoryBucket)
@@ -84,6 +85,7 @@ func restoredFrom(t *testing.T, folder string) jetstream.JetStream {
 // A file that a message brings while the backup is made is there with the message, also
 // when it is the first one.
 func TestFileThatComesMeanwhile(t *testing.T) {
+	t.Parallel()
 	from := bustest.Open(t).JS
 	bustest.Provision(t, from)
 	files, err := from.ObjectStore(t.Context(), bus.FilesBucket)

@@ -7,7 +7,10 @@ import (
 	"agenthost/bus/bustest"
 )
 
-func TestMain(m *testing.M) { bustest.VerifyNoLeaks(m) }
+func TestMain(m *testing.M) {
+	bustest.ManyAtOnce()
+	bustest.VerifyNoLeaks(m)
+}
 
 func write(t testing.TB, path, text string) {
 	t.Helper()

@@ -115,6 +115,7 @@ func TestChatIsInterrupted(t *testing.T) {
 }
 
 func TestChatCannotRead(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("broken")
 	c := &Chat{App: &cli.App{Stdin: iotest.ErrReader(broken)}}
 	if err := c.talk(t.Context()); !errors.Is(err, broken) {

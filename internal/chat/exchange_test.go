@@ -127,6 +127,7 @@ func approvalOf(id string) client.Waiting {
 
 // What another door has answered is not open any more when the agent goes on.
 func TestAskedAndAnsweredElsewhere(t *testing.T) {
+	t.Parallel()
 	x, s := newScreenExchange()
 	x.chunk(client.Chunk{Text: "I pay."})
 	x.asked(t.Context(), approvalOf("a"))
@@ -144,6 +145,7 @@ func TestAskedAndAnsweredElsewhere(t *testing.T) {
 }
 
 func TestAnswerIsTooLate(t *testing.T) {
+	t.Parallel()
 	x, s := newScreenExchange()
 	x.orders["o"] = true
 	x.reported(t.Context(), bus.Route{InReplyTo: "o"})
@@ -192,6 +194,7 @@ func TestOrdersCannotBeSent(t *testing.T) {
 }
 
 func TestAnswerCannotBeRead(t *testing.T) {
+	t.Parallel()
 	x, _ := newScreenExchange()
 	broken := errors.New("broken")
 	if err := x.typed(t.Context(), line{err: broken}, true); err != nil {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestSpeech(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		chunks []client.Chunk
 		whole  string

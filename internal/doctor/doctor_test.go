@@ -102,6 +102,7 @@ func forKey(body string) http.HandlerFunc {
 }
 
 func TestDoctorOfModelServers(t *testing.T) {
+	t.Parallel()
 	const models = `{"object":"list","data":[{"id":"m-large"},{"id":"m:latest"},{"id":"m-small"}]}`
 	tests := map[string]struct {
 		handler http.HandlerFunc
@@ -149,6 +150,7 @@ func TestDoctorOfModelServers(t *testing.T) {
 
 // What does not answer at all.
 func TestDoctorOfUnreachableServers(t *testing.T) {
+	t.Parallel()
 	stall := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	slow := httptest.NewServer(http.HandlerFunc(stall))
 	defer slow.Close()
@@ -179,6 +181,7 @@ func TestDoctorOfUnreachableServers(t *testing.T) {
 
 // One of several servers that does not answer takes no time from the others.
 func TestDoctorOfSeveralServers(t *testing.T) {
+	t.Parallel()
 	const models = `{"object":"list","data":[{"id":"m"}]}`
 	asked := make(chan struct{}, 1)
 	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -204,6 +207,7 @@ func TestDoctorOfSeveralServers(t *testing.T) {
 
 // A server that says nothing to who has no key has not said that it would refuse them.
 func TestDoctorOfAKeyThatIsNotJudged(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -224,6 +228,7 @@ func TestDoctorOfAKeyThatIsNotJudged(t *testing.T) {
 }
 
 func TestDoctorOfKeys(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ provider, key, want string }{
 		"none":        {"anthropic", "", `fail models main it has no key → set api_key, say to "${ANTHROPIC_API_KEY}"`},
 		"placeholder": {"openai", "sk-...", "fail models main the key (6 characters) is what stands in examples"},
@@ -243,6 +248,7 @@ func TestDoctorOfKeys(t *testing.T) {
 }
 
 func TestDoctorOfSettings(t *testing.T) {
+	t.Parallel()
 	cfg := hosttest.Demo(t)
 	cfg.Models = map[string]llm.Config{
 		"main":  {Provider: "openai", Model: "gpt-5-mini", APIKey: planted, Rate: llm.Rate{Requests: 60, Concurrency: 4}},
@@ -300,6 +306,7 @@ func TestDoctorOfAnAgentWithoutAModel(t *testing.T) {
 }
 
 func TestSmallPrompts(t *testing.T) {
+	t.Parallel()
 	cfg := hosttest.Demo(t)
 	cfg.Agents[0].Delegates = []string{"*"}
 	r, _ := examine(t, doctor.Doctor{Config: cfg, Offline: true})
@@ -316,6 +323,7 @@ func TestSmallPrompts(t *testing.T) {
 
 // Offline, nobody is asked.
 func TestDoctorOffline(t *testing.T) {
+	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -430,6 +438,7 @@ func TestDoctorOfPorts(t *testing.T) {
 }
 
 func TestDoctorOfMCPServers(t *testing.T) {
+	t.Parallel()
 	for status, want := range map[int]string{
 		http.StatusMethodNotAllowed: "ok tools mcp.wiki http://… answers",
 		http.StatusUnauthorized:     "fail tools mcp.wiki http://… does not let us in (401)",
@@ -453,6 +462,7 @@ func TestDoctorOfMCPServers(t *testing.T) {
 }
 
 func TestDoctorOfTheConfiguration(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "agenthost.yaml")
 	write := func(text string) doctor.Doctor {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -473,6 +483,7 @@ func TestDoctorOfTheConfiguration(t *testing.T) {
 
 // A folder that cannot be made: a file is in the way.
 func TestDoctorOfTheDataFolder(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -491,6 +502,7 @@ func TestDoctorOfTheDataFolder(t *testing.T) {
 
 // Progress counts all checks, and an end of ctx ends them.
 func TestDoctorProgress(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer srv.Close()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -508,6 +520,7 @@ func TestDoctorProgress(t *testing.T) {
 }
 
 func TestDoctorOfHardening(t *testing.T) {
+	t.Parallel()
 	cfg := hosttest.Demo(t)
 	_, lines := examine(t, doctor.Doctor{Config: cfg, Offline: true})
 	wantLine(t, lines, "ok security hardening nothing to recommend")
@@ -519,6 +532,7 @@ func TestDoctorOfHardening(t *testing.T) {
 
 // Of hooks it says whether somebody would answer, and calls none.
 func TestDoctorOfHooks(t *testing.T) {
+	t.Parallel()
 	cfg := hosttest.Demo(t)
 	url, _ := bustest.Server(t)
 	cfg.NATS = bus.Config{URL: url}

@@ -12,6 +12,7 @@ import (
 // This test program does not begin with host.Begin, so its commands are not
 // confined.
 func TestDoctorOfTheSandbox(t *testing.T) {
+	t.Parallel()
 	cfg := hosttest.Demo(t)
 	cfg.Agents[0].Tools = []string{"run_command"}
 	cfg.Agents[0].Sandbox.Network = true

@@ -8,6 +8,7 @@ import (
 )
 
 func TestHasSubscriber(t *testing.T) {
+	t.Parallel()
 	nc := bustest.Open(t).NC
 	answered := func(subject string) bool {
 		t.Helper()

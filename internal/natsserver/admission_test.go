@@ -118,6 +118,7 @@ func (g *guest) allowed(text string) bool {
 // Without the token a connection is a channel: it writes inbound, and reads
 // outbound, live and by a durable consumer.
 func TestAnonymousConnectionIsAChannel(t *testing.T) {
+	t.Parallel()
 	b, _ := listening(t, "")
 	g := enter(t, b.URL())
 	ctx := bustest.Context(t)
@@ -169,6 +170,7 @@ func TestAnonymousConnectionIsAChannel(t *testing.T) {
 
 // In a JetStream domain a channel asks by the subjects of the domain, or without.
 func TestAnonymousConnectionInADomain(t *testing.T) {
+	t.Parallel()
 	cfg := bustest.Config(t)
 	address := "127.0.0.1:0"
 	cfg.Embedded.Listen, cfg.Domain = &address, "edge"
@@ -205,6 +207,7 @@ func TestAnonymousConnectionInADomain(t *testing.T) {
 }
 
 func TestAnonymousConnectionMayNot(t *testing.T) {
+	t.Parallel()
 	b, _ := listening(t, "")
 	g := enter(t, b.URL())
 	for _, subject := range []string{
@@ -231,6 +234,7 @@ func TestAnonymousConnectionMayNot(t *testing.T) {
 // The server answers on the subject that a request names, with its own rights:
 // none of the hosts' subjects is reached that way.
 func TestAnonymousRepliesReachNoHost(t *testing.T) {
+	t.Parallel()
 	b, _ := listening(t, "")
 	g := enter(t, b.URL())
 	ctx := bustest.Context(t)
@@ -284,6 +288,7 @@ func TestAnonymousRepliesReachNoHost(t *testing.T) {
 
 // A consumer that pushes publishes where its creator says.
 func TestAnonymousConsumersPullFromOutboundOnly(t *testing.T) {
+	t.Parallel()
 	b, _ := listening(t, "")
 	g := enter(t, b.URL())
 	if _, err := b.JS.CreateConsumer(t.Context(), bus.OutboundStream, jetstream.ConsumerConfig{Durable: "plugin-web", FilterSubject: "plugin.outbound.web"}); err != nil {
@@ -311,6 +316,7 @@ func TestAnonymousConsumersPullFromOutboundOnly(t *testing.T) {
 
 // What a stream allows by a header it allows to all who may publish there.
 func TestInboundTakesNoOrdersInHeaders(t *testing.T) {
+	t.Parallel()
 	b, _ := listening(t, "")
 	g := enter(t, b.URL())
 	for header, value := range map[string]string{
@@ -333,6 +339,7 @@ func TestInboundTakesNoOrdersInHeaders(t *testing.T) {
 }
 
 func TestTokenHasAllRights(t *testing.T) {
+	t.Parallel()
 	b, cfg := listening(t, "")
 	file := filepath.Join(cfg.Embedded.Store, "token")
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
@@ -364,6 +371,7 @@ func TestTokenHasAllRights(t *testing.T) {
 }
 
 func TestWrongCredentialsAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, anonymous := range []string{"", bus.AnonymousAll, bus.AnonymousNone} {
 		b, _ := listening(t, anonymous)
 		for name, opt := range map[string]nats.Option{
@@ -382,6 +390,7 @@ func TestWrongCredentialsAreRefused(t *testing.T) {
 }
 
 func TestAnonymousNoneAndAll(t *testing.T) {
+	t.Parallel()
 	none, _ := listening(t, bus.AnonymousNone)
 	if nc, err := nats.Connect(none.URL()); !errors.Is(err, nats.ErrAuthorization) {
 		nc.Close()
@@ -396,6 +405,7 @@ func TestAnonymousNoneAndAll(t *testing.T) {
 // The token goes to the server that made it, and to none that others have put on
 // its port.
 func TestTokenGoesToItsServerOnly(t *testing.T) {
+	t.Parallel()
 	b, cfg := listening(t, "")
 	_, port, _ := strings.Cut(strings.TrimPrefix(b.URL(), "nats://"), ":")
 	for url, want := range map[string]bool{
@@ -417,6 +427,7 @@ func TestTokenGoesToItsServerOnly(t *testing.T) {
 // Who may write a file of the data folder is the host's user; a token that
 // another could read is closed again, and one that a crash cut short made again.
 func TestTokenFileIsMended(t *testing.T) {
+	t.Parallel()
 	cfg := bustest.Config(t)
 	file := filepath.Join(cfg.Embedded.Store, "token")
 	for name, text := range map[string]string{"open": "guessed\n", "empty": ""} {
@@ -449,6 +460,7 @@ func TestTokenFileIsMended(t *testing.T) {
 
 // The server that takes the place of one whose disk was full admits the same.
 func TestReopenedServerAdmitsTheSame(t *testing.T) {
+	t.Parallel()
 	s, js := startServer(t)
 	g := enter(t, s.URL(), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
 	if g.mayPublish("agent.route.bank") {
@@ -499,6 +511,7 @@ func startServer(t *testing.T) (*natsserver.Server, jetstream.JetStream) {
 }
 
 func TestReachableWithoutAuthenticationIsRefused(t *testing.T) {
+	t.Parallel()
 	conf := func(text string) bus.Embedded {
 		file := filepath.Join(t.TempDir(), "nats.conf")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -543,6 +556,7 @@ func TestReachableWithoutAuthenticationIsRefused(t *testing.T) {
 // With users of the operator's own there is no token, and none of an earlier
 // start stays that commands would try.
 func TestServerWithUsersHasNoToken(t *testing.T) {
+	t.Parallel()
 	cfg := bustest.Config(t)
 	bustest.OpenConfig(t, cfg).Close()
 	file := filepath.Join(t.TempDir(), "nats.conf")

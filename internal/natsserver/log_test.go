@@ -12,6 +12,7 @@ import (
 )
 
 func TestServerLogIsOurs(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		level   zerolog.Level
 		want    []string

@@ -3,7 +3,12 @@ package natsserver_test
 import (
 	"testing"
 
+	"agenthost/bus/bustest"
+
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	bustest.ManyAtOnce()
+	goleak.VerifyTestMain(m)
+}

@@ -66,6 +66,7 @@ func TestOpenEmbedded(t *testing.T) {
 }
 
 func TestOpenListens(t *testing.T) {
+	t.Parallel()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -142,6 +143,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestOpenRefusesWrongPassword(t *testing.T) {
+	t.Parallel()
 	cfg := bustest.Config(t)
 	cfg.User, cfg.Password = "ann", "wrong"
 	// The deadline is how long a refusal takes inside a process.
@@ -151,6 +153,7 @@ func TestOpenRefusesWrongPassword(t *testing.T) {
 }
 
 func TestOpenStopsWithItsContext(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := natsserver.Open(ctx, bus.Options{Log: bustest.Log(t), Config: bustest.Config(t)})
@@ -160,6 +163,7 @@ func TestOpenStopsWithItsContext(t *testing.T) {
 }
 
 func TestOpenWithServerFile(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		file    string
 		cfg     bus.Config

@@ -16,6 +16,7 @@ import (
 )
 
 func TestWhoSeesANote(t *testing.T) {
+	t.Parallel()
 	h := start(t, open(t).JS, memory.Options{})
 	h.remember(t, ana, "1", "secret of Ana", "")
 	h.remember(t, bob, "2", "secret of Bob", "person")
@@ -53,6 +54,7 @@ func TestWhoSeesANote(t *testing.T) {
 }
 
 func TestRememberRefuses(t *testing.T) {
+	t.Parallel()
 	h := start(t, open(t).JS, memory.Options{})
 	tests := map[string]struct {
 		session string
@@ -76,6 +78,7 @@ func TestRememberRefuses(t *testing.T) {
 // A call that is made again after a crash keeps nothing twice; nor does an agent
 // that has forgotten that it remembers.
 func TestRememberedOnce(t *testing.T) {
+	t.Parallel()
 	b := open(t)
 	first := start(t, b.JS, memory.Options{})
 	id := first.remember(t, ana, "run.1", "likes tea", "")
@@ -95,6 +98,7 @@ func TestRememberedOnce(t *testing.T) {
 }
 
 func TestForget(t *testing.T) {
+	t.Parallel()
 	b := open(t)
 	h := start(t, b.JS, memory.Options{})
 	mine, theirs := h.remember(t, ana, "1", "tea", ""), h.remember(t, bob, "2", "tea", "")
@@ -123,6 +127,7 @@ func TestForget(t *testing.T) {
 }
 
 func TestTwoHostsAgree(t *testing.T) {
+	t.Parallel()
 	b := open(t)
 	one, two := start(t, b.JS, memory.Options{}), start(t, b.JS, memory.Options{})
 	two.found(t, ana, "tea") // both are open
@@ -138,6 +143,7 @@ func TestTwoHostsAgree(t *testing.T) {
 }
 
 func TestARestartReadsTheBucket(t *testing.T) {
+	t.Parallel()
 	b := open(t)
 	h := start(t, b.JS, memory.Options{})
 	for i := range 300 {
@@ -152,6 +158,7 @@ func TestARestartReadsTheBucket(t *testing.T) {
 
 // An agent is in nobody's memory but its own.
 func TestAgentsAreApart(t *testing.T) {
+	t.Parallel()
 	b := open(t)
 	h := start(t, b.JS, memory.Options{})
 	h.remember(t, ana, "1", "tea", "agent")
@@ -178,6 +185,7 @@ func put(t *testing.T, b *bus.Bus, key string, value any) {
 }
 
 func TestTheLeastUsefulGoes(t *testing.T) {
+	t.Parallel()
 	const day = 24 * time.Hour
 	long := strings.Repeat("long ", 800)
 	note := func(id string, age time.Duration, change func(*memory.Note)) memory.Note {
@@ -224,6 +232,7 @@ func TestTheLeastUsefulGoes(t *testing.T) {
 // Who fills the memory pushes out what he put there, not what is known of
 // others.
 func TestAFloodHurtsItsOwner(t *testing.T) {
+	t.Parallel()
 	b := open(t)
 	old := memory.Note{ID: "old", Agent: "demo", Text: "tea", At: time.Now().Add(-60 * 24 * time.Hour).UTC()}
 	put(t, b, "demo._.old", old)
@@ -239,6 +248,7 @@ func TestAFloodHurtsItsOwner(t *testing.T) {
 }
 
 func TestUseIsCounted(t *testing.T) {
+	t.Parallel()
 	b := open(t)
 	h := start(t, b.JS, memory.Options{})
 	h.remember(t, ana, "1", "tea", "")
@@ -255,6 +265,7 @@ func TestUseIsCounted(t *testing.T) {
 // What is in the bucket and not of a host is seen by the operator alone. A note
 // that claims to be somebody else's is seen by nobody.
 func TestForeignEntries(t *testing.T) {
+	t.Parallel()
 	b := open(t)
 	put(t, b, "demo._.garbage", "tea")
 	put(t, b, "demo._.stolen", memory.Note{ID: "stolen", Agent: "demo", Peer: ana, Text: "tea"})
@@ -280,6 +291,7 @@ func TestForeignEntries(t *testing.T) {
 }
 
 func TestWhatBelongsToAPerson(t *testing.T) {
+	t.Parallel()
 	b := open(t)
 	h := start(t, b.JS, memory.Options{})
 	about := h.remember(t, ana, "1", "about Ana", "")
@@ -306,6 +318,7 @@ func TestWhatBelongsToAPerson(t *testing.T) {
 // A memory that cannot be read is an error of the call, and the next tries
 // again.
 func TestTheBucketIsMissing(t *testing.T) {
+	t.Parallel()
 	b := open(t)
 	if err := b.JS.DeleteKeyValue(t.Context(), bus.MemoryBucket); err != nil {
 		t.Fatal(err)

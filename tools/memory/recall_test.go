@@ -35,6 +35,7 @@ func fixture(t testing.TB) (list []string, queries []query) {
 }
 
 func TestTheRightNoteIsFirst(t *testing.T) {
+	t.Parallel()
 	h := start(t, open(t).JS, memory.Options{})
 	list, queries := fixture(t)
 	for i, text := range list {
@@ -53,6 +54,7 @@ func TestTheRightNoteIsFirst(t *testing.T) {
 // What an inflection, an accent or another way to write a word leaves must not
 // hide a note; nor may a beginning that two words share bring up anything.
 func TestWords(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		note, query string
 		found       bool
@@ -103,6 +105,7 @@ func TestWords(t *testing.T) {
 }
 
 func TestRecallWithoutAQueryTellsTheNewest(t *testing.T) {
+	t.Parallel()
 	h := start(t, open(t).JS, memory.Options{})
 	for i := range 7 {
 		h.remember(t, ana, fmt.Sprint(i), fmt.Sprint("note ", i), "")

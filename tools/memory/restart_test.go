@@ -13,6 +13,7 @@ import (
 
 // A host goes on following the bucket when NATS was away.
 func TestNATSRestarts(t *testing.T) {
+	t.Parallel()
 	url, server := bustest.Server(t)
 	one, two := bustest.OpenConfig(t, bus.Config{URL: url}), bustest.OpenConfig(t, bus.Config{URL: url})
 	for _, b := range []*bus.Bus{one, two} {

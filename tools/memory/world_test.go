@@ -17,7 +17,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	bustest.ManyAtOnce()
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	ana   = "telegram.sales/dm/ana"
