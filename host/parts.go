@@ -83,6 +83,23 @@ func (models) Diff(old, now *config.Config) []change {
 func (models) Apply(context.Context, *build.Setup) error { return nil }
 func (models) Run(context.Context) error                 { return nil }
 
+// identities are the people with several accounts. A message is of the session that the
+// configuration says when it comes.
+type identities struct{ *assembly }
+
+func (identities) Sections() []string { return []string{"identities"} }
+
+func (identities) Diff(old, now *config.Config) []change {
+	return entries("identity", old.Identities, now.Identities)
+}
+
+func (i identities) Apply(_ context.Context, next *build.Setup) error {
+	i.identities.Set(next.Config.Identities)
+	return nil
+}
+
+func (identities) Run(context.Context) error { return nil }
+
 // runtimes are the agents. The fleet runs them: it outlives the order to stop.
 type runtimes struct{ *assembly }
 
