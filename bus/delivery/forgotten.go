@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -33,17 +34,35 @@ func (l *Lane) forgets(ctx context.Context, info *jetstream.ConsumerInfo) bool {
 }
 
 // passedOver reports whether a message of the lane lies between what is acknowledged and how
-// far the consumer has come, of which nothing is open. It looks where the lane has one subject,
-// as that of a partition has: what was stored on a subject before a lane was bound to it lies
-// there as well.
+// far the consumer has come, of which nothing is open. What was stored on a subject before a lane
+// was bound to it lies there as well: where a lane has several subjects this looks at one that was
+// reset and has delivered nothing since, as then the server has most often lost its way.
 func (l *Lane) passedOver(ctx context.Context, info *jetstream.ConsumerInfo) bool {
 	filters := filtersOf(info.Config)
-	if len(filters) != 1 || strings.ContainsAny(filters[0], "*>") || info.NumPending > 0 || info.AckFloor.Stream >= info.Delivered.Stream {
+	alone := len(filters) == 1 && !strings.ContainsAny(filters[0], "*>")
+	reset := info.Delivered.Consumer == 0 && info.AckFloor.Stream > 0
+	span := sequences{info.AckFloor.Stream, info.Delivered.Stream}
+	if !alone && !reset || len(filters) > lookedThrough || info.NumPending > 0 || span.after >= span.to || span == l.empty {
 		return false
 	}
-	next, err := records.NewReader(l.js).Next(ctx, l.cfg.Stream, filters[0], info.AckFloor.Stream+1)
-	return err == nil && next.Seq <= info.Delivered.Stream
+	for _, filter := range filters {
+		next, err := records.NewReader(l.js).Next(ctx, l.cfg.Stream, filter, span.after+1)
+		switch {
+		case err == nil && next.Seq <= span.to:
+			return true
+		case err != nil && !errors.Is(err, records.ErrNotFound):
+			return false // the next look is soon
+		}
+	}
+	l.empty = span
+	return false
 }
+
+// lookedThrough is the number of subjects that a look reads through: each costs a request.
+const lookedThrough = 256
+
+// sequences are those of a stream after one, up to another.
+type sequences struct{ after, to uint64 }
 
 // forgotten looks whether the server has forgotten deliveries of this lane, where no other
 // host serves it.

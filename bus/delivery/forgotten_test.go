@@ -5,7 +5,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/delivery"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -72,6 +74,69 @@ func testForgetful(t *testing.T, uncounted bool) {
 		h.quiet(aWhile)
 		if info := consumer(t, js); info.NumAckPending != 0 || info.AckFloor.Stream != 3 || !h.Serving() {
 			t.Errorf("unacknowledged %d, floor %d, serving %t, want 0, 3, true", info.NumAckPending, info.AckFloor.Stream, h.Serving())
+		}
+	})
+}
+
+// An overlooking server says of a consumer that was reset that it has delivered nothing since, and
+// come to the end of the stream all the same, until it is reset again.
+type overlooking struct {
+	jetstream.JetStream
+	overlooks atomic.Bool
+	floor, to uint64
+	resets    atomic.Int32
+}
+
+func (o *overlooking) Consumer(ctx context.Context, stream, name string) (jetstream.Consumer, error) {
+	consumer, err := o.JetStream.Consumer(ctx, stream, name)
+	if err == nil && o.overlooks.Load() {
+		info := consumer.CachedInfo()
+		info.AckFloor.Stream, info.Delivered.Stream, info.Delivered.Consumer, info.NumPending = o.floor, o.to, 0, 0
+	}
+	return consumer, err
+}
+
+func (o *overlooking) ResetConsumer(ctx context.Context, stream, name string) (*jetstream.ConsumerResetResponse, error) {
+	o.resets.Add(1)
+	if o.overlooks.Swap(false) {
+		return o.ResetConsumerToSequence(ctx, stream, name, o.floor+1)
+	}
+	return o.JetStream.ResetConsumer(ctx, stream, name)
+}
+
+// What a consumer of several subjects passes over is asked for again, though no host was ever
+// given it.
+func TestLaneThatTheServerPassesOver(t *testing.T) {
+	const room, other = "plugin.inbound.room", "plugin.inbound.other"
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one", web, room)
+		bustest.Publish(t, js, web, "1")
+		one.want("1")[0].Done()
+		one.quiet(aWhile)
+		one.stop()
+		bustest.Publish(t, js, room, "2", "3")
+		if _, err := js.ResetConsumerToSequence(t.Context(), bus.InboundStream, delivery.LaneName(0), 4); err != nil {
+			t.Fatal(err)
+		}
+		d := &door{server: ns}
+		_, through := connectThrough(t, d)
+		server := &overlooking{JetStream: through, floor: 1, to: 3}
+		server.overlooks.Store(true)
+		two := serveLane(t, server, d, "two", 0, web, room)
+		each(two.want("2?", "3?"), (*delivery.Delivery).Done)
+		two.quiet(4 * aWhile)
+
+		bustest.Publish(t, js, other, "4") // is not for this lane
+		server.floor, server.to = 3, 4
+		server.overlooks.Store(true)
+		two.quiet(4 * aWhile)
+		server.overlooks.Store(false)
+		bustest.Publish(t, js, web, "5")
+		two.want("5")[0].Done()
+		if n := server.resets.Load(); n != 1 {
+			t.Errorf("the consumer was reset %d times, want once", n)
 		}
 	})
 }

@@ -56,6 +56,8 @@ type Lane struct {
 	held     heldMessages
 	progress progress
 
+	empty sequences // in which a look has found no message of the lane
+
 	// Only the goroutine of the consumer touches these.
 	rested    *pulls // that asked before the lane was not to; they know the pin
 	pin       string
