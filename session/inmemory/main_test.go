@@ -3,7 +3,7 @@ package inmemory_test
 import (
 	"testing"
 
-	"agenthost/bus/bustest"
+	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { bustest.VerifyNoLeaks(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
