@@ -18,7 +18,6 @@ import (
 
 // A backup of replicas is restored as replicas, or on a single server without.
 func TestBackupOfACluster(t *testing.T) {
-	t.Parallel()
 	c := bustest.StartCluster(t)
 	js := bustest.OpenConfig(t, bus.Config{URL: c.URL(0)}).JS
 	if err := streams.Provision(t.Context(), js, 3, 0, bustest.Log(t)); err != nil {

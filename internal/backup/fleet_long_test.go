@@ -15,7 +15,6 @@ import (
 // all its hosts: each message has one end, in its order, and no effect that was under way
 // happens a second time.
 func TestBackupWhileHostsWork(t *testing.T) {
-	t.Parallel()
 	url, _ := bustest.Server(t)
 	b := bustest.OpenConfig(t, bus.Config{URL: url})
 	first := &charges{hold: make(chan struct{}), calls: map[string]int{}}
