@@ -52,6 +52,10 @@ func (h *Host) serve(ctx context.Context, b *bus.Bus) error {
 	if err := h.provision(ctx, b); err != nil {
 		return err
 	}
+	defer background(context.WithoutCancel(ctx), func(ctx context.Context) error {
+		h.signer.Keep(ctx, b.JS, h.log)
+		return nil
+	})()
 	h.setState(stateStarting)
 	a, err := h.assemble(b)
 	if err != nil {

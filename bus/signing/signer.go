@@ -10,7 +10,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"agenthost/bus"
@@ -31,8 +33,14 @@ const Key = "key.routes"
 // program may publish on agent.route.*; only who can read that bucket of the hosts can
 // speak for an agent there, or answer what one has asked.
 type Signer struct {
-	key   []byte
-	since time.Time // the key was made then
+	keys  atomic.Pointer[[][]byte] // that of the fleet first, behind it those that it has had while this host ran
+	since time.Time                // the first of them was made then
+}
+
+func newSigner(key []byte, since time.Time) *Signer {
+	s := &Signer{since: since}
+	s.keys.Store(&[][]byte{key})
+	return s
 }
 
 // Open reads the key of the fleet; the first host makes it.
@@ -62,7 +70,7 @@ func Read(ctx context.Context, js jetstream.JetStream) (*Signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the key for route messages: %w", err)
 	}
-	return &Signer{key: entry.Data, since: entry.Time}, nil
+	return newSigner(entry.Data, entry.Time), nil
 }
 
 // Sign signs msg if it is a route message, or a timer that fires as one. A nil
@@ -83,11 +91,11 @@ func (s *Signer) Sign(msg *nats.Msg) {
 
 // Signature is that of a payload on a subject.
 func (s *Signer) Signature(subject string, data []byte) string {
-	return hex.EncodeToString(s.sum(subject, data))
+	return hex.EncodeToString(sum((*s.keys.Load())[0], subject, data))
 }
 
-func (s *Signer) sum(subject string, data []byte) []byte {
-	mac := hmac.New(sha256.New, s.key)
+func sum(key []byte, subject string, data []byte) []byte {
+	mac := hmac.New(sha256.New, key)
 	_, _ = mac.Write([]byte(subject)) // never fails
 	_, _ = mac.Write([]byte{0})
 	_, _ = mac.Write(data)
@@ -104,5 +112,7 @@ func (s *Signer) Verify(subject string, header nats.Header, data []byte) bool {
 		return false
 	}
 	signature, err := hex.DecodeString(header.Get(Header))
-	return err == nil && hmac.Equal(signature, s.sum(subject, data))
+	return err == nil && slices.ContainsFunc(*s.keys.Load(), func(key []byte) bool {
+		return hmac.Equal(signature, sum(key, subject, data))
+	})
 }
