@@ -160,8 +160,14 @@ func TestNewAgentAnswersNothingOld(t *testing.T) {
 			}
 			h, _ := f.start(name, cfg)
 			stop() // it knows ana alone
-			f.bound(h, tt.channel, added...)
-			f.want(h, "old1 reply: ana", "old2 reply: ana")
+			f.write(tt.channel, "new")
+			all := append([]string{"ana"}, added...)
+			f.done(all...)
+			want := []string{"old1 reply: ana", "old2 reply: ana"}
+			for _, agent := range all {
+				want = append(want, "new reply: "+agent)
+			}
+			f.want(h, want...)
 		})
 	}
 }

@@ -108,6 +108,7 @@ type Set struct {
 	stoppers map[Agent]context.CancelFunc
 	layouts  map[string]said // of agents, what the fleet says of their partitions
 	ending   sync.WaitGroup  // of messages that no agent takes
+	agreed   chan struct{}   // closed when the bindings of the first agents count
 }
 
 // A laneID names a lane of a stream.
@@ -124,7 +125,7 @@ type service struct {
 
 // New joins agents to their lanes.
 func New(o Options, agents []Agent) *Set {
-	s := &Set{Options: o, stoppers: map[Agent]context.CancelFunc{}, layouts: map[string]said{}}
+	s := &Set{Options: o, stoppers: map[Agent]context.CancelFunc{}, layouts: map[string]said{}, agreed: make(chan struct{})}
 	s.spread = newSpread(s)
 	s.share.Store(&Share{Weight: cmp.Or(o.Weight, 1)})
 	s.routing.Store(newRouting(agents, o.Count, nil))
@@ -196,11 +197,12 @@ func Of(agent string, count int) int {
 func (s *Set) Run(ctx, work context.Context) error {
 	hold, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
-	m, _, err := s.agree(ctx, nil, s.routing.Load().bindings())
+	m, wait, err := s.agree(ctx, nil, s.routing.Load().bindings())
 	if err != nil && ctx.Err() == nil {
 		s.Log.Error().Err(err).Msg("read bindings of before: failed")
 	}
 	s.routing.Store(s.routing.Load().with(m))
+	defer time.AfterFunc(max(wait, 0), func() { close(s.agreed) }).Stop()
 	v := &service{ctx: ctx, hold: hold, work: work}
 	known := make(chan struct{})
 	v.lanes.Go(func() { s.followMoves(ctx, sync.OnceFunc(func() { close(known) })) })

@@ -12,7 +12,7 @@ func (s *Set) Agents() []Agent { return s.routing.Load().agents }
 // Agent is the one with that id, nil when it is not served.
 func (s *Set) Agent(id string) Agent { return s.routing.Load().byID[id] }
 
-// Up waits until every lane asks for messages.
+// Up waits until every lane asks for messages, and what comes is for the agents that are bound.
 func (s *Set) Up(ctx context.Context) error {
 	for _, d := range *s.lanes.Load() {
 		select {
@@ -21,7 +21,12 @@ func (s *Set) Up(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	return nil
+	select {
+	case <-s.agreed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Serving is how many of its lanes this host serves, and how many there are, without those
