@@ -30,12 +30,18 @@ func TestMovesAfter(t *testing.T) {
 		"bound to nothing, at the start": {nil, nil, bound{web: ana}, moves{web: {{To: ana}}}, false},
 		"a route, bound to nothing":      {nil, bound{}, bound{"agent.route.ana": ana}, moves{}, true},
 		"bound beside every instance": {
-			moves{every: {{To: ana}}}, nil, bound{every: ana, one: bob},
-			moves{every: {{To: ana}}, one: {{To: bob, At: at(20)}}}, false,
+			moves{every: {{To: ana}}},
+			nil,
+			bound{every: ana, one: bob},
+			moves{every: {{To: ana}}, one: {{To: bob, At: at(20)}}},
+			false,
 		},
 		"bound beside an instance": {
-			moves{one: {{To: ana}}, other: {{To: ana}}}, nil, bound{one: ana, every: bob, other: ana},
-			moves{one: {{To: ana}}, other: {{To: ana}}, every: {{To: bob, At: at(20)}}}, false,
+			moves{one: {{To: ana}}, other: {{To: ana}}},
+			nil,
+			bound{one: ana, every: bob, other: ana},
+			moves{one: {{To: ana}}, other: {{To: ana}}, every: {{To: bob, At: at(20)}}},
+			false,
 		},
 		"bound beside an instance, by a reload": {
 			nil, bound{one: ana}, bound{one: ana, every: bob}, moves{every: {{To: bob, At: at(20)}}}, false,
