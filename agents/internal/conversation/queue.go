@@ -136,10 +136,13 @@ func (c *Conversation) full(it *message.Item) bool {
 }
 
 // logsAtOnce reports whether it is to go to the log though there is room for it: what is
-// paused takes no slot. A run
+// paused takes no slot, nor does what waits behind it. A run
 // that waits for an answer has it looked at first. Called with the lock held.
 func (c *Conversation) logsAtOnce(it *message.Item) bool {
-	return it.Place == message.Held && !c.suspended && (it.Changes() || c.paused(it, nil))
+	if it.Place != message.Held || c.suspended {
+		return false
+	}
+	return it.Changes() || c.paused(it, nil) || it.StartsAfresh() && c.paused(c.Queue[0], nil)
 }
 
 // room is how many inputs the queue has room for: queue_max behind the run, which

@@ -37,12 +37,13 @@ func (c *Conversation) block() bool {
 }
 
 // passDelayed moves an order or an answer before what waits for the rate of its
-// sender, or is paused: those do not count for it. Called with the lock held.
+// sender, or is paused: those do not count for it. The order to start afresh keeps its turn:
+// what was sent before it is to be forgotten after it. Called with the lock held.
 func (c *Conversation) passDelayed() {
 	if len(c.Queue) < 2 || !c.Queue[0].NotBefore.After(time.Now()) && !c.paused(c.Queue[0], nil) {
 		return
 	}
-	i := slices.IndexFunc(c.Queue, func(it *message.Item) bool { return c.alone(it) && it.Place != message.Spilling })
+	i := slices.IndexFunc(c.Queue, func(it *message.Item) bool { return c.alone(it) && !it.StartsAfresh() && it.Place != message.Spilling })
 	if i > 0 {
 		c.Shift(i, 0)
 	}

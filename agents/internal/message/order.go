@@ -44,5 +44,10 @@ func (it *Item) Stops() bool {
 	return Order(it.Origin.Inbound) == StopWord && Alone(it.Origin.Inbound)
 }
 
+// StartsAfresh reports whether it is the order that has the model forget what was said before it.
+func (it *Item) StartsAfresh() bool {
+	return Order(it.Origin.Inbound) == NewWord && Alone(it.Origin.Inbound)
+}
+
 // RemindWord begins the chat command for reminders.
 const RemindWord = "/remind"
