@@ -70,8 +70,19 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 		return none, false
 	}
 	at := slices.Index(c.Queue, it)
-	overRate := it.NotBefore.After(time.Now()) // then it keeps its place, unless it answers
-	if at < 0 || known(journal, it) || c.inRun(it.Input.ID) || !answers && !c.live.Any() && overRate {
+	if at < 0 || known(journal, it) || c.inRun(it.Input.ID) {
+		return none, false
+	}
+	if !answers && mode == session.Interrupt && c.overRate(it) {
+		if c.urgent(it) {
+			c.bringForward(at)
+			at = slices.Index(c.Queue, it)
+		}
+		if c.overRate(it) {
+			c.lookWhenDue(it)
+		}
+	}
+	if !answers && !c.live.Any() && c.overRate(it) { // it keeps its place, unless it answers
 		return none, false
 	}
 	if c.answersLive(it, left) {
@@ -91,7 +102,7 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 	if c.turnsAway(journal, it) {
 		return none, false
 	}
-	if it.NotBefore.After(time.Now()) {
+	if c.overRate(it) {
 		mode = session.Followup
 	}
 	switch mode {

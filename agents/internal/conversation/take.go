@@ -21,6 +21,7 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 		}
 		c.endWithdrawn(journal)
 		c.mu.Lock()
+		c.urgentFirst(journal)
 		c.ordersFirst()
 		c.mu.Unlock()
 		if c.block() {

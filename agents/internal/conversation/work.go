@@ -24,6 +24,7 @@ type activity struct {
 	entry   *inmemory.Entry[*Conversation] // set while there is anything to do
 	current *runner.Runner                 // the run at work
 	watched mailbox.Watch                  // of the queue, for what is meant for that run
+	looks   time.Time                      // when the run at work looks at all of the queue once more; zero, or over: it was not to
 	last    *runner.Runner                 // the run before it, until its last commit is stored
 	running bool                           // a run is at work, or waits for a slot or its commit
 	began   time.Time                      // when running was set last

@@ -181,14 +181,23 @@ func (i *Intake) Welcome(p pairing.Pairing) {
 // WithinRate, unless it finds that the message has come before, or answers what is open in its
 // chat. What may have begun is in the log of its session, where it has.
 func (i *Intake) Rate(it *message.Item) {
+	if i.rated(it) && it.NotBefore.IsZero() {
+		it.Unrated = time.Now()
+	}
+}
+
+// rated reports whether a message counts for a rate.
+func (i *Intake) rated(it *message.Item) bool {
 	in := it.Origin.Inbound
-	if in == nil || it.Binding == nil || !rateOf(it).Limited() || !it.NotBefore.IsZero() {
-		return
+	if in == nil || it.Binding == nil || !rateOf(it).Limited() {
+		return false
 	}
-	if in.Answers != "" || it.Changes() || i.IsOrder(in) {
-		return
-	}
-	it.Unrated = time.Now()
+	return in.Answers == "" && !it.Changes() && !i.IsOrder(in)
+}
+
+// SameRate reports whether two messages count for one rate: those of one sender.
+func (i *Intake) SameRate(a, b *message.Item) bool {
+	return i.rated(a) && i.rated(b) && i.person(a).Person() == i.person(b).Person()
 }
 
 // rates count what senders write.

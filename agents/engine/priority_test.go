@@ -1,0 +1,127 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/internal/pause"
+)
+
+// urge publishes a message of a person's with priority, whose text is its id.
+func (w *crashWorld) urge(from, id string) {
+	w.t.Helper()
+	w.alter(bus.Inbound{ID: id, From: from, Text: id, Priority: "now", Chat: "g", Group: true})
+}
+
+// write publishes messages to a group, whose text is their id.
+func (w *crashWorld) write(from string, ids ...string) {
+	w.t.Helper()
+	for _, id := range ids {
+		w.alter(bus.Inbound{ID: id, From: from, Text: id, Chat: "g", Group: true})
+	}
+}
+
+// What has priority stops the run that is under way, and none of those that waited then, also where
+// the rate of its sender has it wait: then it goes when the first of those was to go.
+func TestPriorityOverTheRate(t *testing.T) {
+	tests := map[string]struct {
+		follow func(w *crashWorld)
+		want   []string
+	}{
+		"the run lasts": {func(w *crashWorld) {
+			time.Sleep(30 * time.Second)
+			if said := w.said(); len(said) > 0 {
+				w.t.Errorf("said %q before the rate has room", said)
+			}
+			time.Sleep(40 * time.Second)
+		}, []string{"first=Stopped", "NOW=NOW", "L=L", "x=x", "y=y"}},
+		"the run ends before": {func(w *crashWorld) {
+			w.model.release("first")
+		}, []string{"first=first", "NOW=NOW", "L=L", "x=x", "y=y"}},
+		"two have priority": {func(w *crashWorld) {
+			w.urge("ana", "NOW2")
+		}, []string{"first=Stopped", "NOW=NOW", "NOW2=NOW2", "L=L", "x=x", "y=y"}},
+		"another waits": {func(w *crashWorld) {
+			w.write("bea", "b")
+			w.pass()
+			w.model.release("first")
+		}, []string{"first=first", "NOW=NOW", "L=L", "x=x", "y=y", "b=b"}},
+		"the host dies": {func(w *crashWorld) {
+			w.crash()
+			w.begin()
+		}, []string{"NOW=NOW", "first=first", "L=L", "x=x", "y=y"}},
+		"the host dies behind the run": {func(w *crashWorld) {
+			w.model.release("first")
+			w.pass()
+			w.crash()
+			w.begin()
+		}, []string{"first=first", "NOW=NOW", "L=L", "x=x", "y=y"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			inCrashWorld(t, func(w *crashWorld) {
+				w.model.hold("first")
+				w.write("ana", "first")
+				w.pass()
+				w.write("ana", "L", "x")
+				w.pass()
+				w.urge("ana", "NOW")
+				w.pass()
+				w.write("ana", "y")
+				w.pass()
+				tt.follow(w)
+				w.pass()
+				w.model.free()
+				time.Sleep(8 * time.Minute)
+				w.wantSaid(tt.want...)
+			}, perMinute, patient)
+		})
+	}
+}
+
+// perMinute lets each sender write once a minute; the rest waits.
+func perMinute(a *actor) { a.cfg.Channels[0].Rate = agents.Rate{Messages: 1, Per: time.Minute} }
+
+// The rate lets no more go on where a message has priority.
+func TestPriorityTakesATurnOfTheRate(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.write("ana", "first", "L", "x")
+		w.pass()
+		w.urge("ana", "NOW")
+		w.wantSpoken("at first", "L notice", "first reply")
+		for _, want := range []string{"NOW reply", "L reply", "x reply"} {
+			time.Sleep(time.Minute - 5*time.Second) // to hear takes the rest
+			w.wantSpoken("a minute later", want)
+		}
+		w.settled()
+	}, perMinute, patient)
+}
+
+// What has priority goes first also where no run is under way, and stops none.
+func TestPriorityAfterAPause(t *testing.T) {
+	for name, crash := range map[string]func(w *crashWorld){"": func(*crashWorld) {}, "crash": func(w *crashWorld) { w.crash(); w.begin() }} {
+		t.Run(name, func(t *testing.T) {
+			inCrashWorld(t, func(w *crashWorld) {
+				pauses, agent := pause.NewStore(w.js), pause.Target{Agent: "ana"}
+				if _, err := pauses.Begin(w.t.Context(), pause.Pause{Target: agent}); err != nil {
+					t.Fatal(err)
+				}
+				w.pass()
+				w.write("ana", "a", "b")
+				w.urge("ana", "NOW")
+				w.write("ana", "c")
+				w.urge("bea", "NOW2")
+				w.pass()
+				crash(w)
+				w.pass()
+				if err := pauses.End(w.t.Context(), agent); err != nil {
+					t.Fatal(err)
+				}
+				w.pass()
+				w.wantSaid("NOW=NOW", "NOW2=NOW2", "a=a", "b=b", "c=c")
+			})
+		})
+	}
+}
