@@ -27,7 +27,12 @@ func (c *Conversation) together(journal *session.Log) int {
 	n, end := 1, len(c.Queue)
 	for n < min(end, limit) {
 		it := c.Queue[n]
-		_, seen := it.Seen(journal)
+		seq, seen := it.Seen(journal)
+		if seq > 0 { // it has its end, and is answered again at its turn
+			c.Shift(n, len(c.Queue)-1)
+			end--
+			continue
+		}
 		copied := slices.ContainsFunc(c.Queue[:n], func(other *message.Item) bool { return other.Input.ID == it.Input.ID })
 		if it.Changes() && slices.ContainsFunc(c.Queue[:n], it.ChangesOf) && !copied {
 			n++

@@ -81,6 +81,7 @@ func (c *Conversation) addressInQueue() *run.Address {
 // record writes the messages of people to the log while an operator has the chat. A message
 // that a hook refuses is answered as always.
 func (c *Conversation) record(journal *session.Log, items []*message.Item) error {
+	items = c.leaveOutRefused(journal, "", items)
 	now := time.Now()
 	var events []run.Event
 	var heard []*message.Item

@@ -86,9 +86,19 @@ func (c *Conversation) Work() {
 	case journal.State().Operator != nil:
 		c.endBetween(items, c.record(journal, items))
 	default:
-		t := c.runs.New(journal, nuid.Next(), items)
-		c.end(t, t.Start())
+		c.begin(journal, items)
 	}
+}
+
+// begin runs items that were taken off the queue.
+func (c *Conversation) begin(journal *session.Log, items []*message.Item) {
+	id := nuid.Next()
+	if items = c.leaveOutRefused(journal, id, items); len(items) == 0 {
+		c.proceed()
+		return
+	}
+	t := c.runs.New(journal, id, items)
+	c.end(t, t.Start())
 }
 
 // resumeRun goes on with the run that the log has.

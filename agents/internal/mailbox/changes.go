@@ -76,7 +76,7 @@ func (m *Mailbox) Edit(items []*message.Item, fail func(edit, of *message.Item, 
 		slices.SortStableFunc(all, older) // the newest has the last word
 		for _, edit := range all {
 			same := func(other *message.Item) bool { return other.Input.ID == edit.Input.ID }
-			if !edit.ChangesOf(it) || slices.ContainsFunc(edits, same) { // it has come twice
+			if !edit.ChangesOf(it) || edit.Place == message.Repeated || slices.ContainsFunc(edits, same) { // it has come twice
 				continue
 			}
 			m.Remove(edit)

@@ -41,10 +41,32 @@ func (it *Item) Edit(edit *Item) error {
 	if err != nil {
 		return err
 	}
+	if it.unedited == nil {
+		it.unedited = &unedited{envelope: it.Input.Envelope, checked: it.Input.Checked, inbound: it.Origin.Inbound, screened: it.Screened.Load()}
+	}
 	it.Input.Envelope, it.Origin.Inbound = envelope, &in
 	it.Input.Checked = edit.Input.Checked || edit.Screened.Load() != nil
 	it.Screened.Store(nil)
 	return nil
+}
+
+// An unedited message is what it was before its edits.
+type unedited struct {
+	envelope json.RawMessage
+	checked  bool
+	inbound  *bus.Inbound
+	screened *Screening
+}
+
+// Unedit takes back all edits of it.
+func (it *Item) Unedit() {
+	before := it.unedited
+	if before == nil {
+		return
+	}
+	it.Input.Envelope, it.Input.Checked, it.Origin.Inbound = before.envelope, before.checked, before.inbound
+	it.Screened.Store(before.screened)
+	it.unedited = nil
 }
 
 // replaceContent gives the fields of an envelope another text and other media.

@@ -41,6 +41,7 @@ type Item struct {
 	Unfit     error // why it is no answer, where that has a reason of its own
 
 	Screened atomic.Pointer[Screening] // what the before_message hooks have made of it
+	unedited *unedited                 // nil: nothing has edited it
 
 	Place     Place // guarded by the conversation
 	LogReads  int   // how often the log had been read when it came; guarded by the conversation
