@@ -254,7 +254,7 @@ var engineMutants = []mutant{
 	{
 		name: "edit-that-comes-twice", breaks: "an edit has one place in its run",
 		file: "agents/internal/mailbox/changes.go", pkg: "./agents/engine", tests: []string{"TestEditThatComesTwice"},
-		old: `!edit.ChangesOf(it) || slices.ContainsFunc(edits, same) {`,
+		old: `!edit.ChangesOf(it) || edit.Place == message.Repeated || slices.ContainsFunc(edits, same) {`,
 		new: `!edit.ChangesOf(it) || false && slices.ContainsFunc(edits, same) {`,
 	},
 	{
