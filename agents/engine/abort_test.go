@@ -138,6 +138,39 @@ func TestSecondAbortForces(t *testing.T) {
 	}
 }
 
+// The one reply of a run that was stopped is the answer to the orders of its chat as well,
+// also where a second one forced the end.
+func TestEndAnswersTheOrders(t *testing.T) {
+	t.Parallel()
+	for name, orders := range map[string][]string{"one": {"s1"}, "forced": {"s1", "s2"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			begun, release := make(chan struct{}, 2), make(chan struct{})
+			w := newWorld(t, bot("ana", script(ploughing), has(plough(begun, func(ctx context.Context) (tools.Result, error) {
+				if len(orders) == 1 {
+					<-ctx.Done()
+				} else {
+					<-release
+				}
+				return tools.Result{}, nil
+			}))))
+			defer close(release)
+			w.say("ana", bus.Inbound{ID: "p", Text: "plough"})
+			<-begun
+			<-begun
+			for _, id := range orders {
+				w.say("ana", bus.Inbound{ID: id, Text: "/stop"})
+			}
+			got := w.expect("error", "Stopped.")
+			if want := append([]string{"p"}, orders...); got.InReplyTo != "p" || !slices.Equal(got.Merged, want) {
+				t.Errorf("it is in reply to %q and of %q; want p and %q", got.InReplyTo, got.Merged, want)
+			}
+			w.settled()
+			w.silent()
+		})
+	}
+}
+
 // The log has the call of a model that an order to stop has ended.
 func TestAbortedModelCallIsInTheLog(t *testing.T) {
 	t.Parallel()

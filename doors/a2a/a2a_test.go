@@ -8,6 +8,7 @@ import (
 	"agenthost/bus/bustest"
 	"agenthost/bus/filestore"
 	"agenthost/doors/doorstest"
+	"agenthost/internal/waittest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -257,5 +258,22 @@ func TestAddressThatLooksLikeAFile(t *testing.T) {
 	want := []part{{Text: "hi"}, {URL: url, Filename: "file", MediaType: "text/plain"}}
 	if diff := cmp.Diff(want, c.send(m).History[0].Parts); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A message that orders a context to stop has its end when the task has.
+func TestOrderToStopEnds(t *testing.T) {
+	t.Parallel()
+	h, c := start(t, "")
+	begun := c.send(said("m1", "endless", "contextId", "c"), "returnImmediately", true)
+	waittest.Until(t, "a run", func() bool {
+		list, err := h.Client.Runs(bustest.Context(t))
+		return err == nil && len(list.Runs) == 1
+	})
+	if got := c.send(said("m2", "/stop", "contextId", "c")); got.Status.State != canceled {
+		t.Errorf("got %+v", got)
+	}
+	if got := c.get(begun.ID); got.Status.State != canceled {
+		t.Errorf("the task: got %+v", got)
 	}
 }

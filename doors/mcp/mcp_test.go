@@ -319,6 +319,21 @@ func TestCancel(t *testing.T) {
 	waittest.Until(t, "its end", func() bool { return runs(t, h) == 0 })
 }
 
+// A call that orders a session to stop ends when the run of that has.
+func TestOrderToStopEnds(t *testing.T) {
+	t.Parallel()
+	h := doorstest.Start(t, "")
+	s, other := connect(t, h, versions[0], nil), connect(t, h, versions[0], nil)
+	done := make(chan *sdk.CallToolResult, 1)
+	go func() { done <- call(t, s, map[string]any{"text": "endless", "session": "s"}) }()
+	waittest.Until(t, "a run", func() bool { return runs(t, h) == 1 })
+	for _, res := range []*sdk.CallToolResult{call(t, other, map[string]any{"text": "/stop", "session": "s"}), <-done} {
+		if got := read(t, res); !res.IsError || got.Error == nil || got.Error.Code != "cancelled" {
+			t.Errorf("got %+v, %q", got, words(res))
+		}
+	}
+}
+
 func runs(t *testing.T, h *doorstest.Host) int {
 	t.Helper()
 	list, err := h.Client.Runs(bustest.Context(t))

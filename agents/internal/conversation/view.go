@@ -95,21 +95,21 @@ func (c *Conversation) refusesAnswer(ctx context.Context, journal *session.Log, 
 
 // TakeAbort takes another order to stop the run off the queue. It ends without a reply of its
 // own: that of the run answers both.
-func (v *view) TakeAbort(journal *session.Log) bool {
+func (v *view) TakeAbort(journal *session.Log) *message.Item {
 	c := (*Conversation)(v)
 	left := journal.State().Run
 	if left == nil {
-		return false
+		return nil
 	}
 	it := c.secondAbort(journal, left)
 	if it == nil {
-		return false
+		return nil
 	}
 	if it.Interjects() {
 		c.Agent.Parts.Tell(it.Origin.Route, nil)
 	}
 	c.commitRefusals(journal)
-	return true
+	return it
 }
 
 // secondAbort takes another order to stop the run off the queue.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,19 +19,39 @@ import (
 
 // AddressAll gives the replies of a commit their addresses.
 func (t *Run) AddressAll(events []run.Event) error {
+	orders := t.stoppedBy(events)
 	for i := range events {
 		if events[i].Reply == nil {
 			continue
 		}
-		if err := t.Address(events[i].Reply); err != nil {
+		if err := t.address(events[i].Reply, orders); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// stoppedBy are the messages that ordered the end which is in a commit. The log has them by
+// that commit, so the last reply of the run may be the answer to them as well.
+func (t *Run) stoppedBy(events []run.Event) (ids []string) {
+	for _, e := range events {
+		if e.Type != run.Finished || e.Input == nil {
+			continue
+		}
+		isOrder := func(it *message.Item) bool { return it.Input.ID == e.Input.ID && it.Stops() }
+		if slices.ContainsFunc(t.Items, isOrder) {
+			ids = append(ids, e.Input.ID)
+		}
+		ids = append(ids, t.Forced...)
+	}
+	return ids
+}
+
 // Address completes a reply to the last input of the run.
-func (t *Run) Address(reply *run.Reply) error {
+func (t *Run) Address(reply *run.Reply) error { return t.address(reply, nil) }
+
+// address is Address of a reply that answers orders as well, if it is the last.
+func (t *Run) address(reply *run.Reply, orders []string) error {
 	o, err := t.Origin()
 	if err != nil {
 		return err
@@ -54,6 +75,12 @@ func (t *Run) Address(reply *run.Reply) error {
 		for _, in := range t.Inputs {
 			out.Merged = append(out.Merged, in.ID)
 		}
+	}
+	if reply.Final && len(orders) > 0 {
+		if len(out.Merged) == 0 && out.InReplyTo != "" {
+			out.Merged = []string{out.InReplyTo}
+		}
+		out.Merged = append(out.Merged, orders...)
 	}
 	switch reply.Subject = person.Subject; {
 	case t.Agent.Now().Shadow():

@@ -55,8 +55,12 @@ func (t *Runner) nextOfAbort() ([]run.Effect, error) {
 		if err := t.Journal.Err(); err != nil { // of a commit beside the run
 			return nil, err
 		}
-		if !t.runs.TakeAbort(t.Journal) {
+		it := t.runs.TakeAbort(t.Journal)
+		if it == nil {
 			return nil, nil
+		}
+		if it.Stops() {
+			t.Forced = append(t.Forced, it.Input.ID)
 		}
 		t.Log().Info().Str("run", t.ID).Msg("stop run: forced by a second order")
 	case <-t.stopping.force.C:

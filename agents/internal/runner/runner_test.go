@@ -48,7 +48,7 @@ type chat struct {
 	calls   []string // of the run, in their order
 
 	come   chan runner.Interjection // what is for the run
-	orders chan bool                // further ones to stop it
+	orders chan *message.Item       // further ones to stop it
 	last   chan []*run.Reply        // what the last commit says
 }
 
@@ -66,12 +66,12 @@ func (c *chat) Next(context.Context, *session.Log) (in runner.Interjection, ok b
 	}
 }
 
-func (c *chat) TakeAbort(*session.Log) bool {
+func (c *chat) TakeAbort(*session.Log) *message.Item {
 	select {
 	case order := <-c.orders:
 		return order
 	default:
-		return false
+		return nil
 	}
 }
 
@@ -113,7 +113,7 @@ func newChat(t *testing.T, decide func(ctx context.Context, t agents.Turn) (agen
 	box := &profile.Toolbox{Registry: tools.NewRegistry(), Own: own, Policy: policy, Validator: new(tools.Validator)}
 	a.Profile.Store(profile.New(cfg, profile.Kit{Chain: new(llm.Chain), Box: box, Behavior: deciding{decide: decide}}, peers))
 	s := inflight.Session{Agent: a, Key: key}
-	c := &chat{come: make(chan runner.Interjection, 9), orders: make(chan bool, 9), last: make(chan []*run.Reply, 1)}
+	c := &chat{come: make(chan runner.Interjection, 9), orders: make(chan *message.Item, 9), last: make(chan []*run.Reply, 1)}
 	c.runs = &runner.Runs{
 		Session: s, Conversation: c, Live: &liveask.Questions{Session: s}, Nudge: make(chan struct{}, 1),
 		Out: &replies.Sender{Session: s, Sent: func() {}},
@@ -241,8 +241,8 @@ func TestAbort(t *testing.T) {
 			order := said("m2", "/stop")
 			c.come <- runner.Interjection{Item: order, Signal: run.Signal{Kind: run.Abort, At: time.Now(), Run: "r1", By: "ann", Input: &order.Input}}
 			if !listens {
-				c.orders <- false // it is asked for at once, and has yet to come
-				c.orders <- true
+				c.orders <- nil // it is asked for at once, and has yet to come
+				c.orders <- &message.Item{}
 			}
 			c.runs.Poke()
 			if !listens {

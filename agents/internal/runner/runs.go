@@ -35,8 +35,8 @@ type Conversation interface {
 	Newest() uint64
 	// Next takes the next input that is meant for the run off the queue; ok is false where none is.
 	Next(ctx context.Context, journal *session.Log) (in Interjection, ok bool, err error)
-	// TakeAbort takes another order to stop the run off the queue, and reports whether there is one.
-	TakeAbort(journal *session.Log) bool
+	// TakeAbort takes another order to stop the run off the queue; nil where it has no other.
+	TakeAbort(journal *session.Log) *message.Item
 	// GoesOn notes that the run has what it was suspended for.
 	GoesOn()
 	// Committed goes on once the last commit of t is settled: last are the replies in it, and err
