@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
 	"time"
 
@@ -67,6 +69,61 @@ func newServer(handler http.Handler, within time.Duration) *http.Server {
 	return &http.Server{Handler: handler, ReadHeaderTimeout: min(within, 10*time.Second), ReadTimeout: within, IdleTimeout: 2 * time.Minute}
 }
 
+// bodyLimits are how long a body may take that comes without a token.
+type bodyLimits struct {
+	refused time.Duration // where the request is refused without it
+	proves  time.Duration // where it is what lets the request in: the form of the login, and what is signed
+}
+
+var requestLimits = bodyLimits{refused: 10 * time.Second, proves: 30 * time.Second}
+
+// boundBodies keeps connections from being held by bodies that come slowly, of those who
+// have no token. What is refused without its body is answered at once.
+func boundBodies(next http.Handler, auth *httpauth.Auth, limits bodyLimits) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		within := limits.refused
+		switch path := r.URL.Path; {
+		case r.ContentLength == 0:
+			within = 0
+		case path == "/login" || strings.HasPrefix(path, "/hooks/"):
+			within = limits.proves
+		default:
+			if _, err := auth.Caller(r); err == nil {
+				within = 0
+			}
+		}
+		if within > 0 {
+			r.Body = boundBody(w, r.Body, within)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// A boundedBody is a body that has to come soon.
+type boundedBody struct {
+	io.ReadCloser
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+// boundBody has the connection closed by an answer that is given before the end of the
+// body: a server that keeps it waits for the rest before it sends the answer.
+func boundBody(w http.ResponseWriter, body io.ReadCloser, within time.Duration) io.ReadCloser {
+	b := &boundedBody{body, w, http.NewResponseController(w)}
+	_ = b.control.SetReadDeadline(time.Now().Add(within)) // a test's recorder has none
+	w.Header().Set("Connection", "close")
+	return b
+}
+
+// Read implements io.Reader. Once all has come the connection is as any other.
+func (b *boundedBody) Read(p []byte) (n int, err error) {
+	if n, err = b.ReadCloser.Read(p); errors.Is(err, io.EOF) {
+		b.w.Header().Del("Connection")
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
 func (h *Host) bind(ctx context.Context) net.Listener {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", h.opt.Config.HTTP.Listen)
 	if err == nil {
@@ -107,7 +164,7 @@ func (h *Host) handler() http.Handler {
 	open.HandleFunc("/hooks/{path}", h.serveHook)
 	open.HandleFunc("/hooks/{path}/{rest...}", h.serveHook)
 	open.Handle("/", auth.Guard(mux))
-	return open
+	return boundBodies(open, auth, requestLimits)
 }
 
 // numbers serves metrics, to a token that is for some agents those of these.

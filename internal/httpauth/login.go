@@ -48,6 +48,10 @@ func (a *Auth) logIn(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusForbidden, errForeign.Error())
 		return
 	}
+	if r.ContentLength > mostForm {
+		refuse(w, http.StatusRequestEntityTooLarge, "the form is too large; send a token")
+		return
+	}
 	to := inside(r.FormValue("to"))
 	sent := strings.TrimSpace(r.FormValue("token"))
 	t, ok := a.with(sent)
