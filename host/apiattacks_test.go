@@ -43,10 +43,14 @@ func TestRolesOfAPI(t *testing.T) {
 			}
 		}
 		other := map[string]string{http.MethodGet: http.MethodPost, http.MethodPost: http.MethodGet}[o.method]
-		if a := callAPI(t, h, adminToken, other, o.path, ""); o.ID != "events" && (a.code != http.StatusMethodNotAllowed || a.header.Get("Allow") != o.method) {
-			t.Errorf("%s %s: got %d", other, o.path, a.code)
+		allowed := map[string]string{http.MethodGet: "GET, HEAD", http.MethodPost: "POST"}[o.method]
+		if a := callAPI(t, h, adminToken, other, o.path, ""); a.code != http.StatusMethodNotAllowed || a.header.Get("Allow") != allowed {
+			t.Errorf("%s %s: got %d, Allow %q; want %q", other, o.path, a.code, a.header.Get("Allow"), allowed)
 		}
 	})
+	if a := callAPI(t, h, adminToken, http.MethodPost, "/api/openapi.json", ""); a.code != http.StatusMethodNotAllowed || a.header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("POST openapi.json: got %d, Allow %q", a.code, a.header.Get("Allow"))
+	}
 	for _, path := range []string{"/api", "/api/", "/api/nothing", "/api/agents/", "/api/../api/nothing", "/api/agents%00", "/api/AGENTS"} {
 		if a := callAPI(t, h, adminToken, http.MethodGet, path, ""); a.code != http.StatusNotFound && a.code != http.StatusMovedPermanently {
 			t.Errorf("%s: got %d", path, a.code)

@@ -98,6 +98,22 @@ func named(name string, parts ...string) func(sseEvent) bool {
 	}
 }
 
+// A client is told when its place is no place of the streams: what it has missed is not
+// known.
+func TestPlaceThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, apiFleet(t))
+	for _, last := range []string{"garbage", "1", "1-1-1", "-", "-1-2", "18446744073709551615-1"} {
+		for query, header := range map[string]string{"": last, "?after=" + last: ""} {
+			events, stop := listen(t, h, adminToken, query, header)
+			if got := await(t, events, "the beginning", func(e sseEvent) bool { return e.name != "comment" }); got[len(got)-1].name != "reset" {
+				t.Errorf("%s after %q: got %+v", query, last, got)
+			}
+			stop()
+		}
+	}
+}
+
 // Hosts tell of breakers, dead letters and reloads as well, and a token for one agent
 // hears of no other.
 func TestEventsOfSomeAgents(t *testing.T) {

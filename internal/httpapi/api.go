@@ -73,12 +73,12 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	switch o, known := a.byPath[r.URL.Path]; {
-	case r.URL.Path == Prefix+"/openapi.json" && reads(r):
-		a.describe(w, r)
+	case r.URL.Path == Prefix+"/openapi.json":
+		onlyRead(a.describe)(w, r)
 	case r.URL.Path == Prefix+"/me":
-		a.me(w, r)
-	case r.URL.Path == Prefix+"/events" && a.opt.Events != nil && reads(r):
-		a.opt.Events.ServeHTTP(w, r)
+		onlyRead(a.me)(w, r)
+	case r.URL.Path == Prefix+"/events" && a.opt.Events != nil:
+		onlyRead(a.opt.Events.ServeHTTP)(w, r)
 	case !known:
 		a.unknown(w, r)
 	default:
@@ -87,6 +87,27 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
+// onlyRead serves what is asked for by GET.
+func onlyRead(serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if reads(r) {
+			serve(w, r)
+			return
+		}
+		refuseMethod(w, r, http.MethodGet)
+	}
+}
+
+// refuseMethod answers a request for something that is asked for by another method.
+func refuseMethod(w http.ResponseWriter, r *http.Request, method string) {
+	allowed := method
+	if method == http.MethodGet {
+		allowed += ", " + http.MethodHead
+	}
+	w.Header().Set("Allow", allowed)
+	WriteError(w, http.StatusMethodNotAllowed, fmt.Errorf("%s takes %s", r.URL.Path, method))
+}
 
 // describe serves the description of the operations to those who may read.
 func (a *API) describe(w http.ResponseWriter, r *http.Request) {
@@ -116,8 +137,7 @@ func (a *API) unknown(w http.ResponseWriter, r *http.Request) {
 func (a *API) serve(w http.ResponseWriter, r *http.Request, o control.Operation) {
 	method := Method(o)
 	if r.Method != method && (method != http.MethodGet || r.Method != http.MethodHead) {
-		w.Header().Set("Allow", method)
-		WriteError(w, http.StatusMethodNotAllowed, fmt.Errorf("%s takes %s", r.URL.Path, method))
+		refuseMethod(w, r, method)
 		return
 	}
 	caller, status, err := a.opt.Auth.Check(r, Role(o))

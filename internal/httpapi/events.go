@@ -76,17 +76,22 @@ func (f *Feed) keyOf(ctx context.Context, agent, sid, text string) string {
 	return string(sum.Key)
 }
 
-// after is the place behind which a client wants to read; false: it has read nothing.
-func after(r *http.Request) (place, bool) {
+// after is the place behind which a client wants to read; again is false where it has read
+// nothing, and known where what it names is no place.
+func after(r *http.Request) (at place, again, known bool) {
 	for _, text := range []string{r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")} {
+		if text == "" {
+			continue
+		}
+		again = true
 		first, second, _ := strings.Cut(text, "-")
 		sessions, err := strconv.ParseUint(first, 10, 64)
 		events, failed := strconv.ParseUint(second, 10, 64)
 		if err == nil && failed == nil {
-			return place{sessions, events}, true
+			return place{sessions, events}, true, true
 		}
 	}
-	return place{}, false
+	return place{}, again, false
 }
 
 // Handler serves the events to those who may read.
@@ -141,13 +146,13 @@ func (f *Feed) serve(w http.ResponseWriter, r *http.Request, x filter, allowed f
 
 // missed sends what a client has missed until now.
 func (f *Feed) missed(r *http.Request, x filter, now place, e *eventWriter) error {
-	from, again := after(r)
+	from, again, known := after(r)
 	switch {
 	case !again:
 		e.at = now
 		e.event(eventHello, map[string]any{"at": time.Now().UTC()})
 		return e.err
-	case from.sessions > now.sessions, from.events > now.events, // of another NATS, or made up: nothing would come up to there
+	case !known, from.sessions > now.sessions, from.events > now.events, // of another NATS, or made up: nothing would come up to there
 		now.sessions > from.sessions+mostMissed, now.events > from.events+mostMissed:
 		e.at = now
 		e.event(eventReset, map[string]any{"at": time.Now().UTC()})

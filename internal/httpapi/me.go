@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"fmt"
 	"net/http"
 
 	"agenthost/internal/httpauth"
@@ -17,11 +16,6 @@ type Me struct {
 
 // me says who asks, for a page that shows what they may.
 func (a *API) me(w http.ResponseWriter, r *http.Request) {
-	if !reads(r) {
-		w.Header().Set("Allow", http.MethodGet)
-		WriteError(w, http.StatusMethodNotAllowed, fmt.Errorf("%s takes GET", r.URL.Path))
-		return
-	}
 	c, status, err := a.opt.Auth.Check(r, httpauth.Read)
 	if err != nil {
 		WriteError(w, status, err)
