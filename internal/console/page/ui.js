@@ -90,6 +90,27 @@ export function Table({ columns, rows, keyOf, label, empty, onRow }) {
   </table></div>`
 }
 
+// useOnward keeps the focus in a list when the item that has it goes: then it is on the item behind
+// it, or before it, or on the heading of the page. It is not on a button, so that a key which is
+// pressed twice does not answer twice.
+export function useOnward() {
+  const box = useRef()
+  useLayoutEffect(() => {
+    const item = box.current
+    return () => {
+      if (item.contains(document.activeElement)) rest(item.nextElementSibling ?? item.previousElementSibling ?? document.querySelector('main h1'))
+    }
+  }, [])
+  return box
+}
+
+// rest puts the focus on what takes no input.
+export function rest(on) {
+  if (!on) return
+  on.tabIndex = -1
+  on.focus({ preventScroll: true })
+}
+
 export const Bar = ({ part, kind = '' }) => html`<div class=${'meter ' + kind}><i style=${{ width: Math.max(0, Math.min(100, part * 100)) + '%' }}></i></div>`
 
 export function Button({ icon, children, kind = '', busy, ...rest }) {

@@ -37,6 +37,12 @@ export function VirtualList({ items, keyOf, estimate = 56, row, label, nearEnd, 
     changed((n) => n + 1)
     if (shift && !pinned.current) box.current.scrollTop = top + shift
   }
+  // A row that has the focus may go as the list is scrolled: then the list has it, and the next key scrolls on.
+  const focused = !!inner.current?.contains(document.activeElement)
+  useLayoutEffect(() => {
+    if (focused && (document.activeElement ?? document.body) === document.body) box.current.focus({ preventScroll: true })
+  })
+
   const latest = useRef(measure)
   latest.current = measure
 

@@ -16,6 +16,21 @@ await run(async (browser) => {
   await until('sessions', (a) => a.sessions.find((s) => s.key.endsWith('refunds') && s.state === 'idle'))
   check((await call('GET', 'sessions/search?text=is+refunded')).hits.length > 0, 'the tool ran')
 
+  // With the keyboard: the focus goes on to what waits next, and at the end to the heading.
+  await send('I want a refund', 'first')
+  await send('I want a refund', 'second')
+  await card.nth(1).waitFor()
+  for (const left of [1, 0]) {
+    await card.first().getByRole('button', { name: 'Approve' }).focus()
+    await page.keyboard.press('Enter')
+    await page.waitForFunction((n) => document.querySelectorAll('.waiting').length === n, left)
+    const on = await page.evaluate(() => document.activeElement.tagName)
+    check(on === (left ? 'ARTICLE' : 'H1'), left + ' left: the focus is on ' + on)
+    await page.keyboard.press('Tab')
+    check(await page.evaluate(() => document.activeElement.closest('main') !== null), left + ' left: the next stop is on the page')
+  }
+  await until('runs', (a) => a.runs.length === 0)
+
   // Another one is stopped.
   await send('I want a refund', 'stopped')
   await page.locator('tr', { hasText: 'stopped' }).getByRole('button', { name: /Stop/ }).click()

@@ -78,6 +78,14 @@ async function measure(browser, path, rows) {
 
 await run(async (browser) => {
   const sessions = await measured(browser, 'sessions', '.session')
+  // A row that has the focus and is scrolled away leaves it to the list.
+  const row = sessions.locator('.session').first()
+  await row.focus()
+  const there = await row.getAttribute('href')
+  await sessions.keyboard.press('End')
+  await sessions.waitForFunction((href) => !document.querySelector('.session[href="' + href + '"]'), there)
+  const on = await sessions.evaluate(() => document.activeElement.className)
+  check(on.startsWith('virtual'), 'the list has the focus, and not ' + (on || 'the page'))
   // The last one can be reached.
   for (let i = 0; i < 2000 && await sessions.locator('.hint', { hasText: '10,000 sessions' }).or(sessions.locator('.hint', { hasText: '10.0k sessions' })).count() === 0; i++) {
     await sessions.evaluate(() => { const box = document.querySelector('.virtual'); box.scrollTop = box.scrollHeight })

@@ -1,7 +1,7 @@
 // What happens now: who needs a person, what is wrong, who does what.
 import { html, useState } from '../vendor/preact-htm.js'
 import { post, useData } from '../api.js'
-import { Ago, Button, Card, Empty, Loaded, Money, Page, State, Table, Tag, act, ask, say } from '../ui.js'
+import { Ago, Button, Card, Empty, Loaded, Money, Page, State, Table, Tag, act, ask, rest, say, useOnward } from '../ui.js'
 import { Choices } from '../rows.js'
 import { count, keyParts, money, plural } from '../format.js'
 import { alarmsOf, agentsOf } from '../fleet.js'
@@ -62,14 +62,16 @@ const mostOpen = 10 // approvals whose calls are shown without a click
 
 function Waiting({ w, may, few, done }) {
   const [busy, set] = useState(false)
+  const box = useOnward()
   const answer = async (a) => {
+    if (box.current.contains(document.activeElement)) rest(box.current) // the button is about to take none
     set(true)
     await act(() => post('approvals/answer', { id: w.id, ...a }), 'Answered: ' + a.answer)
     set(false)
     done()
   }
   const who = keyParts(w.session)
-  return html`<article class="waiting">
+  return html`<article class="waiting" ref=${box}>
     <p class="who"><b>${w.agent}</b> ${w.kind === 'question' ? 'asks' : 'wants to use'} ${w.tool && w.kind !== 'question' && html`<${Tag} kind="mono">${w.tool}<//>`} <a href=${sessionLink(w.agent, w.session)}>${who.channel} ${who.who}</a> <span class="soft"><${Ago} of=${w.asked_at} /></span></p>
     <p class="plain">${w.prompt}</p>
     ${w.kind === 'approval' && w.tool && html`<${Call} id=${w.id} open=${few} />`}
@@ -79,11 +81,12 @@ function Waiting({ w, may, few, done }) {
 
 // Stranger is a sender without permission to write to an agent yet.
 function Stranger({ p, may, done }) {
+  const box = useOnward()
   const settle = async (how) => {
     await act(() => post('pairings/' + how, { code: p.code }), how === 'approve' ? 'They may write now' : 'They may not write')
     done()
   }
-  return html`<article class="waiting"><p class="who"><b>${p.agent}</b> is written to by a stranger <span>${p.channel}${p.instance && '.' + p.instance}</span> <span class="soft"><${Ago} of=${p.asked_at} /></span></p>
+  return html`<article class="waiting" ref=${box}><p class="who"><b>${p.agent}</b> is written to by a stranger <span>${p.channel}${p.instance && '.' + p.instance}</span> <span class="soft"><${Ago} of=${p.asked_at} /></span></p>
     <p class="plain">${p.name || p.from} asks to be let in, with the code ${p.code}.</p>
     ${may.act && html`<div class="choices"><${Button} kind="primary" onClick=${() => settle('approve')}>Let in<//><${Button} kind="deny" onClick=${() => settle('deny')}>Refuse<//></div>`}</article>`
 }
