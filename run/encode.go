@@ -174,6 +174,7 @@ func (w *encoder) input(in *Input) {
 	}
 	w.text(`,"trace":`, in.Trace)
 	w.text(`,"state":`, in.State)
+	w.text(`,"sent":`, in.Sent)
 	w.truth(`,"checked":`, in.Checked)
 	w.hooks(in.Hooks)
 	w.b = append(w.b, '}')

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -209,11 +210,22 @@ type Input struct {
 	Envelope json.RawMessage `json:"envelope"`
 	Trace    string          `json:"trace,omitempty"` // traceparent
 	State    string          `json:"state,omitempty"` // tracestate
+	// Sent is the id that its sender gave it, where ID names the sender's account as well:
+	// accounts that are one session may use the same ids.
+	Sent string `json:"sent,omitempty"`
 	// Checked says of an input that waits in the log that the before_message hooks
 	// have seen it: Envelope is what they left of it.
 	Checked bool `json:"checked,omitempty"`
 	// Hooks are what the before_message hooks did with it.
 	Hooks []HookAct `json:"hooks,omitempty"`
+}
+
+// OwnID is the id by which its sender knows it.
+func (in *Input) OwnID() string { return cmp.Or(in.Sent, in.ID) }
+
+// Brief is what names it, without what it says.
+func (in *Input) Brief() *Input {
+	return &Input{ID: in.ID, Subject: in.Subject, Seq: in.Seq, Sent: in.Sent}
 }
 
 // A Reply is what the run says to the outside. The machine sets everything

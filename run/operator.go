@@ -128,7 +128,7 @@ func (s *State) hear(e *Event) {
 		return
 	}
 	o := *s.Operator
-	o.Open = append(slices.Clone(o.Open[max(0, len(o.Open)-mostOpen+1):]), e.Input.ID)
+	o.Open = append(slices.Clone(o.Open[max(0, len(o.Open)-mostOpen+1):]), e.Input.OwnID())
 	if e.Address != nil {
 		o.Address = *e.Address
 	}

@@ -91,15 +91,15 @@ func (s *story) take(f client.Fact) {
 
 // begin adds a task, or notes that a run has taken its message.
 func (s *story) begin(runID string, in run.Input, at time.Time) *record {
-	r := s.byID[in.ID]
+	r := s.byID[in.OwnID()]
 	if r == nil {
 		msg, err := bus.ReadInbound(in.Envelope)
 		if err != nil || msg.Answers != "" || msg.Text == stopOrder {
 			return nil
 		}
-		r = begun(s.context, in.ID, msg.Text, msg.Media)
+		r = begun(s.context, in.OwnID(), msg.Text, msg.Media)
 		r.is(proto.TaskStateSubmitted, at)
-		s.byID[in.ID] = r
+		s.byID[in.OwnID()] = r
 		s.tasks = append(s.tasks, r)
 	}
 	if runID != "" && !slices.Contains(s.byRun[runID], r) {
@@ -169,7 +169,7 @@ func (s *story) answered(runID string, e run.Event) {
 		r.Status.Timestamp = &e.At
 		if e.Input != nil {
 			r.History = append(r.History, &proto.Message{
-				ID: e.Input.ID, ContextID: r.ContextID, TaskID: r.ID, Role: proto.MessageRoleUser, Parts: partsOf(e.Answer, nil),
+				ID: e.Input.OwnID(), ContextID: r.ContextID, TaskID: r.ID, Role: proto.MessageRoleUser, Parts: partsOf(e.Answer, nil),
 			})
 		}
 	}

@@ -75,11 +75,11 @@ func (s *scan) read(e run.Event) {
 	case run.InputAdded:
 		s.add(e)
 	case run.ApprovalAnswered, run.QuestionAnswered, run.ToolFinished, run.Finished:
-		if e.Input != nil && e.Input.ID == s.id {
+		if e.Input != nil && e.Input.OwnID() == s.id {
 			s.take()
 		}
 	case run.InputRefused:
-		if e.Input != nil && e.Input.ID == s.id {
+		if e.Input != nil && e.Input.OwnID() == s.id {
 			s.take()
 			s.say(e.Reply)
 			s.end(e.At)
@@ -111,7 +111,7 @@ func (s *scan) begin(e run.Event) {
 	}
 	s.of, s.mine = nil, false
 	for _, in := range e.Inputs {
-		s.of = append(s.of, in.ID)
+		s.of = append(s.of, in.OwnID())
 	}
 	if slices.Contains(s.of, s.id) {
 		s.take()
@@ -123,9 +123,9 @@ func (s *scan) add(e run.Event) {
 		return
 	}
 	if e.Run != "" {
-		s.of = append(s.of, e.Input.ID)
+		s.of = append(s.of, e.Input.OwnID())
 	}
-	if e.Input.ID != s.id {
+	if e.Input.OwnID() != s.id {
 		return
 	}
 	s.known, s.queued = true, e.Run == ""

@@ -70,7 +70,7 @@ func (l *logEdit) event(of string, raw json.RawMessage) (json.RawMessage, error)
 	for _, in := range inputs(&e) {
 		if env, mine := ofPerson(l.r.person, &in); mine {
 			own = true
-			l.heard(env, in.ID)
+			l.heard(env, in.OwnID())
 		}
 	}
 	tree, err := decode(raw)

@@ -27,12 +27,12 @@ func Line(e run.Event) string {
 		if e.Input == nil {
 			return string(e.Type)
 		}
-		return "withdrawn message " + short(e.Input.ID)
+		return "withdrawn message " + short(e.Input.OwnID())
 	case run.InputPassedOn:
 		if e.Input == nil {
 			return string(e.Type)
 		}
-		return "passed on message " + short(e.Input.ID)
+		return "passed on message " + short(e.Input.OwnID())
 	case run.InputRefused:
 		return refusedLine(e)
 	case run.MessageAdded, run.OperatorHeard:
@@ -79,7 +79,7 @@ func refusedLine(e run.Event) string {
 	if e.Input == nil || e.Reply == nil || json.Unmarshal(e.Reply.Envelope, &out) != nil {
 		return string(e.Type)
 	}
-	return "refused message " + short(e.Input.ID) + ": " + said(out.Text)
+	return "refused message " + short(e.Input.OwnID()) + ": " + said(out.Text)
 }
 
 func startLine(e run.Event) string {

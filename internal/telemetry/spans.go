@@ -82,7 +82,7 @@ func (w *writer) event(i int, e *run.Event) {
 		w.note(w.callOf(e), e, string(e.Type)).text("agenthost.answer", e.Answer)
 	case run.InputAdded:
 		if e.Input != nil {
-			w.note(w.run, e, string(e.Type)).text("messaging.message.id", e.Input.ID)
+			w.note(w.run, e, string(e.Type)).text("messaging.message.id", e.Input.OwnID())
 			link(w.run, e.Input)
 		}
 	case run.Suspended, run.Compacted:

@@ -54,7 +54,8 @@ func (s *story) add(e *run.Event) {
 // briefly is an input without what it says: of a task of another agent only its correlation id
 // is kept. That of a program is in the program's trace.
 func briefly(in *run.Input) run.Input {
-	c := run.Input{ID: in.ID, Subject: in.Subject, Seq: in.Seq, Trace: in.Trace, State: in.State}
+	c := *in.Brief()
+	c.Trace, c.State = in.Trace, in.State
 	if strings.HasPrefix(in.Subject, bus.RoutePrefix) {
 		task := struct {
 			Kind          string `json:"kind"`

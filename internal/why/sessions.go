@@ -130,11 +130,11 @@ func (s *search) recognise(t *telling, f session.Fact) {
 		kind = Outbound
 	case e.Call != "" && e.Call == s.id, e.Wait != "" && strings.HasSuffix(s.id, "."+e.Wait):
 		kind = Call
-	case e.Input != nil && e.Input.ID == s.id:
+	case e.Input != nil && s.isOf(e.Input):
 		kind = Inbound
 	}
 	for _, in := range e.Inputs {
-		if in.ID == s.id {
+		if s.isOf(&in) {
 			kind = Inbound
 		}
 	}
@@ -151,6 +151,9 @@ func (s *search) recognise(t *telling, f session.Fact) {
 	}
 }
 
+// isOf reports whether the id is that of an input, as its sender or the log has it.
+func (s *search) isOf(in *run.Input) bool { return in.ID == s.id || in.OwnID() == s.id }
+
 // judge says how it stands with the id in a session.
 func (s *search) judge(t *telling) {
 	state := Waiting
@@ -158,14 +161,14 @@ func (s *search) judge(t *telling) {
 		e := f.Event
 		mine := t.runs[f.Of] && f.Of != "" || e.Run != "" && t.runs[e.Run]
 		switch {
-		case (e.Type == run.InputRefused || e.Type == run.InputWithdrawn || e.Type == run.InputPassedOn) && e.Input != nil && e.Input.ID == s.id:
+		case (e.Type == run.InputRefused || e.Type == run.InputWithdrawn || e.Type == run.InputPassedOn) && e.Input != nil && s.isOf(e.Input):
 			state = Answered
 		case e.Type == run.OperatorSaid && s.operatorSaid(e):
 			state = Answered
 		case !mine:
 		case e.Type == run.Started:
 			state = Running
-			if n := len(e.Inputs); s.way.Kind == Inbound && n > 1 && e.Inputs[n-1].ID != s.id {
+			if n := len(e.Inputs); s.way.Kind == Inbound && n > 1 && !s.isOf(&e.Inputs[n-1]) {
 				state = Merged
 			}
 		case e.Type == run.Suspended:

@@ -26,7 +26,7 @@ func (s *search) tellFact(ctx context.Context, t *telling, f session.Fact) error
 		of = e.Run
 	}
 	mine := of != "" && t.runs[of]
-	itself := e.Input != nil && e.Input.ID == s.id || e.Type == run.OperatorSaid && s.operatorSaid(e)
+	itself := e.Input != nil && s.isOf(e.Input) || e.Type == run.OperatorSaid && s.operatorSaid(e)
 	if !mine && !itself {
 		return nil
 	}
@@ -76,10 +76,10 @@ func (s *search) name(step *Step, e run.Event, owners owners) bool {
 			step.Detail = strings.TrimSpace(fmt.Sprintf("%s, attempt %d", e.Trigger, e.Attempt))
 		}
 		if n := len(e.Inputs); n > 1 {
-			step.Detail = fmt.Sprintf("%s, with %d messages, the last is %s", e.Trigger, n, e.Inputs[n-1].ID)
+			step.Detail = fmt.Sprintf("%s, with %d messages, the last is %s", e.Trigger, n, e.Inputs[n-1].OwnID())
 		}
 	case run.InputAdded:
-		step.What, step.ID = Queued, e.Input.ID
+		step.What, step.ID = Queued, e.Input.OwnID()
 		if e.Run != "" {
 			step.What = Joined
 		}
@@ -109,21 +109,21 @@ func (s *search) name(step *Step, e run.Event, owners owners) bool {
 			step.Detail = e.Reply.Kind
 		}
 	case run.InputRefused:
-		step.What, step.ID = Refused, e.Input.ID
+		step.What, step.ID = Refused, e.Input.OwnID()
 		if e.Error != nil {
 			step.Detail = string(e.Error.Code)
 		}
 	case run.OperatorHeard:
-		step.What, step.ID = Heard, e.Input.ID
+		step.What, step.ID = Heard, e.Input.OwnID()
 	case run.OperatorSaid:
 		step.What, step.Name = Replied, e.By
 		if e.Reply != nil {
 			step.ID, step.Subject = e.Reply.ID, e.Reply.Subject
 		}
 	case run.InputWithdrawn:
-		step.What, step.ID = Withdrawn, e.Input.ID
+		step.What, step.ID = Withdrawn, e.Input.OwnID()
 	case run.InputPassedOn:
-		step.What, step.ID = PassedOn, e.Input.ID
+		step.What, step.ID = PassedOn, e.Input.OwnID()
 	case run.Finished:
 		step.What, step.Detail = Ended, string(e.Outcome)
 		if e.Error != nil {
@@ -179,11 +179,11 @@ func clip(text string) string {
 
 // accepted adds where a message was stored first, as long as the stream has it.
 func (s *search) accepted(ctx context.Context, t *telling, in run.Input) error {
-	if s.way.Kind == Inbound && in.ID != s.id {
+	if s.way.Kind == Inbound && !s.isOf(&in) {
 		return nil
 	}
 	stream := streamOf(in.Subject)
-	step := Step{What: Accepted, Agent: t.agent, Stream: stream, Seq: in.Seq, Subject: in.Subject, ID: in.ID}
+	step := Step{What: Accepted, Agent: t.agent, Stream: stream, Seq: in.Seq, Subject: in.Subject, ID: in.OwnID()}
 	rec, err := s.reader.Get(ctx, stream, in.Seq)
 	if errors.Is(err, records.ErrNotFound) {
 		return nil

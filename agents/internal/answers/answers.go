@@ -24,7 +24,7 @@ func (c Reader) Answer(it *message.Item, r *run.Run) (sig run.Signal, ok bool) {
 		return run.Signal{}, false
 	}
 	sig.At, sig.Run = time.Now(), r.ID
-	sig.Input = &run.Input{ID: it.Input.ID, Subject: it.Input.Subject, Seq: it.Input.Seq}
+	sig.Input = it.Input.Brief()
 	return sig, true
 }
 

@@ -25,6 +25,6 @@ func (c Reader) takenOver(sig run.Signal, r *run.Run) (run.Signal, bool) {
 	if err != nil {
 		return sig, false
 	}
-	sig.Kind, sig.Reason, sig.TakenOver = run.Abort, c.Texts().Say("operator_joined"), o.Address(last.ID)
+	sig.Kind, sig.Reason, sig.TakenOver = run.Abort, c.Texts().Say("operator_joined"), o.Address(last.OwnID())
 	return sig, sig.TakenOver != nil
 }

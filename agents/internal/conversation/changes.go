@@ -1,7 +1,6 @@
 package conversation
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -30,8 +29,7 @@ func (c *Conversation) waits(it *message.Item) bool {
 
 // missed is the error of a message that changes none that waits.
 func (c *Conversation) missed(it *message.Item) *run.Error {
-	in := it.Origin.Inbound
-	target := cmp.Or(in.Edits, in.Withdraws)
+	target := it.Changed()
 	if _, seen := c.journal.Seen(target); seen || c.current != nil && c.current.Takes(target) {
 		return c.reader().Mistake(it, "change_too_late")
 	}

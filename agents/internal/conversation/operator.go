@@ -72,7 +72,7 @@ func (c *Conversation) addressInQueue() *run.Address {
 	defer c.mu.Unlock()
 	for _, it := range slices.Backward(c.Queue) {
 		if it.Origin.Inbound != nil {
-			return it.Origin.Address(it.Input.ID)
+			return it.Origin.Address(it.Input.OwnID())
 		}
 	}
 	return nil
@@ -98,7 +98,7 @@ func (c *Conversation) record(journal *session.Log, items []*message.Item) error
 			continue
 		}
 		said := it.Origin.Message()
-		events = append(events, run.Heard(now, it.Input, &said, it.Origin.Address(it.Input.ID)))
+		events = append(events, run.Heard(now, it.Input, &said, it.Origin.Address(it.Input.OwnID())))
 	}
 	if len(events) > 0 {
 		if err := c.add(journal, events...); err != nil {

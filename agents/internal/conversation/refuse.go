@@ -161,7 +161,8 @@ func (c *Conversation) refusalsSent(journal *session.Log, batch []*delivery.Deli
 
 // endOf is the event that ends an input without a run, and the reply that goes with it.
 func (c *Conversation) endOf(it *message.Item) (run.Event, *outbox.Batch) {
-	input := &run.Input{ID: it.Input.ID, Subject: it.Input.Subject, Seq: it.Input.Seq, Hooks: it.HookActs()}
+	input := it.Input.Brief()
+	input.Hooks = it.HookActs()
 	if it.Withdrawn {
 		return run.Event{Type: run.InputWithdrawn, Input: input}, &outbox.Batch{}
 	}

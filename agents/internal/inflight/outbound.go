@@ -72,8 +72,8 @@ func (t *Run) address(reply *run.Reply, orders []string) error {
 		out.Call = ask.ID(t.Agent.ID, t.Key, t.ID, run.Call{ID: reply.Call, Wait: reply.Wait})
 	}
 	if len(t.Inputs) > 1 {
-		for _, in := range t.Inputs {
-			out.Merged = append(out.Merged, in.ID)
+		for i := range t.Inputs {
+			out.Merged = append(out.Merged, t.Inputs[i].OwnID())
 		}
 	}
 	if reply.Final && len(orders) > 0 {

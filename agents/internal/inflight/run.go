@@ -172,11 +172,12 @@ func (t *Run) Person() *bus.Origin {
 	if o.Route != nil {
 		return o.Route.Origin
 	}
+	last := t.Last()
 	return &bus.Origin{
 		Agent: t.Agent.ID, Session: string(t.Key),
 		Subject: o.Outbound(),
 		To:      message.Sender(o.Inbound), Chat: o.Inbound.Chat, Thread: o.Inbound.Thread,
-		ReplyTo: t.Last().ID,
+		ReplyTo: last.OwnID(),
 	}
 }
 

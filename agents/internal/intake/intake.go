@@ -67,6 +67,8 @@ func (i *Intake) Decode(d *delivery.Delivery) *message.Item {
 		i.trace(&it.Input, it.Stored)
 	}
 	if it.Origin.Inbound != nil {
+		own := it.Origin.Key(it.Input.ID)
+		it.Join(own, i.Parts.Identities.Session(own))
 		if it.Binding = i.Now().Binding(d.Subject); it.Binding != nil {
 			it.Age(d.Stored)
 		}

@@ -162,11 +162,13 @@ func (e UnservedEnder) answered(ctx context.Context, m unserved, o message.Origi
 		return false
 	}
 	id := m.id(o)
-	journal, err := e.Parts.Store.Open(ctx, m.Agent, e.Parts.Identities.Session(o.Key(id)))
+	own := o.Key(id)
+	joined := e.Parts.Identities.Session(own)
+	journal, err := e.Parts.Store.Open(ctx, m.Agent, joined)
 	if err != nil {
 		return false
 	}
-	seq, seen := journal.Seen(id)
+	seq, seen := journal.Seen(message.JoinedID(id, own, joined))
 	return seen && seq > 0
 }
 

@@ -20,7 +20,16 @@ func (it *Item) ChangesOf(other *Item) bool {
 		return false
 	}
 	in := it.Origin.Inbound
-	return cmp.Or(in.Edits, in.Withdraws) == other.Input.ID && Sender(in) == Sender(other.Origin.Inbound)
+	return it.Changed() == other.Input.ID && Sender(in) == Sender(other.Origin.Inbound)
+}
+
+// Changed is the id of the message that it changes, as the log of its session has it.
+func (it *Item) Changed() string {
+	id := cmp.Or(it.Origin.Inbound.Edits, it.Origin.Inbound.Withdraws)
+	if it.Input.Sent == "" {
+		return id
+	}
+	return ofAccount(it.Origin.Key(""), id)
 }
 
 // Edit puts what the person says now in the place of what they said. Anything else of

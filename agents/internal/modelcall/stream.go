@@ -12,7 +12,7 @@ import (
 // NewStream is for the call of the model that is to come.
 func (t *Caller) NewStream() *stream.Writer {
 	parts := t.Agent.Parts
-	head := agents.Chunk{Run: t.ID, InReplyTo: t.Inputs[len(t.Inputs)-1].ID}
+	head := agents.Chunk{Run: t.ID, InReplyTo: t.Inputs[len(t.Inputs)-1].OwnID()}
 	if r := t.Journal.State().Run; r != nil {
 		head.Attempt, head.Turn = r.Attempt, turn(r)
 	}

@@ -16,7 +16,7 @@ func (t *Runner) Describe(s *agents.RunStatus) {
 		s.Phase, s.Trigger, s.Attempt = string(state.Phase), state.Run.Trigger, state.Run.Attempt
 		s.Since = state.Run.Started.UTC()
 		for _, in := range state.Run.Inputs[max(0, len(state.Run.Inputs)-agents.MostInputs):] {
-			s.Inputs = append(s.Inputs, in.ID)
+			s.Inputs = append(s.Inputs, in.OwnID())
 		}
 		for _, call := range state.Run.Calls {
 			switch {

@@ -1,0 +1,105 @@
+package engine_test
+
+import (
+	"testing"
+
+	"agenthost/agents"
+	"agenthost/agents/engine"
+	"agenthost/bus"
+	"agenthost/internal/identity"
+	"agenthost/session"
+)
+
+// joinedWorld is a world in which two accounts of ana's are one session. Both bots number
+// her messages from 1.
+func joinedWorld(t *testing.T, a actor) *world {
+	t.Helper()
+	a.cfg.Channels = []agents.Binding{{Channel: "chat", Instance: "*"}}
+	w := newWorld(t)
+	w.stop()
+	people := &identity.Table{}
+	people.Set(map[string]identity.Config{"ana": {Accounts: []string{"chat.sales/ana", "chat.support/ana"}, Shared: true}})
+	w.change = func(opt *engine.Options) { opt.Identities = people }
+	w.start(a)
+	return w
+}
+
+// Two accounts that are one session may use the same ids: each message is answered, where it
+// came from and with the id that it was sent with. Its own repetition is not.
+func TestJoinedAccountsMayUseTheSameID(t *testing.T) {
+	t.Parallel()
+	a := bot("ana", func(a *actor) { a.script = `rules: [{text: "${text}"}]` })
+	w := joinedWorld(t, a)
+	say := func(instance, text string) {
+		t.Helper()
+		w.say("chat."+instance, bus.Inbound{ID: "17", Text: text})
+	}
+	hear := func(text, session string) {
+		t.Helper()
+		if out := w.expect("reply", text); out.InReplyTo != "17" || out.Session != session {
+			t.Errorf("heard %+v, want an answer to 17 in %s", out, session)
+		}
+	}
+	say("sales", "order")
+	hear("order", "chat.sales/dm/ana")
+	say("support", "printer")
+	hear("printer", "chat.sales/dm/ana")
+	w.settled()
+	say("support", "printer")
+	say("sales", "order")
+	w.settled()
+	w.stop()
+	w.start(a)
+	say("support", "printer")
+	say("sales", "order")
+	w.settled()
+	w.silent()
+}
+
+// What is collected of both names each by the id that it was sent with.
+func TestJoinedAccountsInOneRun(t *testing.T) {
+	t.Parallel()
+	model := make(patientModel)
+	w := joinedWorld(t, bot("ana", func(a *actor) { a.model, a.cfg.Session.Queue = model, session.Collect }))
+	w.say("chat.sales", bus.Inbound{ID: "16", Text: "hello"})
+	w.eventually("the run", func() bool { s := w.fleet.Status()[0]; return s.Running == 1 && s.Queued == 0 })
+	w.say("chat.sales", bus.Inbound{ID: "17", Text: "order"})
+	w.say("chat.support", bus.Inbound{ID: "17", Text: "printer"})
+	w.eventually("both", func() bool { return w.fleet.Status()[0].Queued == 2 })
+	close(model)
+	w.expect("reply", "hello")
+	out := w.expect("reply", "order\nprinter")
+	if out.InReplyTo != "17" || len(out.Merged) != 2 || out.Merged[0] != "17" || out.Merged[1] != "17" {
+		t.Errorf("heard %+v, want an answer to 17 and 17", out)
+	}
+	w.settled()
+	w.silent()
+}
+
+// An account withdraws its own message, and not the other's that has the same id.
+func TestJoinedAccountsChangeTheirOwn(t *testing.T) {
+	t.Parallel()
+	model := make(patientModel)
+	w := joinedWorld(t, bot("ana", func(a *actor) { a.model = model }))
+	w.say("chat.sales", bus.Inbound{ID: "16", Text: "hello"})
+	w.eventually("the run", func() bool { s := w.fleet.Status()[0]; return s.Running == 1 && s.Queued == 0 })
+	w.say("chat.sales", bus.Inbound{ID: "17", Text: "order"})
+	w.say("chat.support", bus.Inbound{ID: "17", Text: "printer"})
+	w.eventually("both", func() bool { return w.fleet.Status()[0].Queued == 2 })
+	w.say("chat.support", bus.Inbound{ID: "18", Edits: "17", Text: "scanner"})
+	w.say("chat.sales", bus.Inbound{ID: "18", Withdraws: "17"})
+	w.eventually("all", func() bool { return w.fleet.Status()[0].Queued == 4 })
+	close(model)
+	w.expect("reply", "hello")
+	if out := w.expect("reply", "scanner"); out.InReplyTo != "17" {
+		t.Errorf("heard %+v, want an answer to 17", out)
+	}
+	w.say("chat.support", bus.Inbound{ID: "19", Edits: "17", Text: "late"})
+	late := w.hear()
+	w.say("chat.sales", bus.Inbound{ID: "19", Edits: "17", Text: "late"})
+	if other := w.hear(); late.Kind != "error" || late.Text != other.Text || late.InReplyTo != "19" || other.InReplyTo != "19" {
+		t.Errorf("heard %+v and %+v, want that it is too late", late, other)
+	}
+	w.settled()
+	w.silent()
+}
