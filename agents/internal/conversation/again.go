@@ -38,7 +38,7 @@ func (c *Conversation) oldestUnsent(journal *session.Log) uint64 {
 // already: then it need not wait for its turn. Called with the
 // lock held.
 func (c *Conversation) ended(it *message.Item) bool {
-	if c.journal == nil || it.Interjects() {
+	if c.journal == nil || it.Interjects() || it.Origin.ResultTo() != "" { // of that the log has to be read
 		return false
 	}
 	seq, seen := it.Seen(c.journal)
@@ -62,7 +62,7 @@ func (c *Conversation) answerAgain(journal *session.Log, it *message.Item, seq u
 	if it.Delivery == nil {
 		return nil
 	}
-	err := c.out.Again(journal, seq, it.Input, c.acknowledgement(it))
+	err := c.out.Again(journal, seq, it, c.acknowledgement(it))
 	if err != nil {
 		it.Delivery.Leave()
 	}

@@ -79,6 +79,14 @@ func (o Origin) Guest() bool {
 	return o.Reminds() || o.Route != nil && !o.Due() && (o.Route.Kind == bus.RouteSchedule || o.Route.Kind == bus.RouteHeartbeat)
 }
 
+// ResultTo is the subject that a task names for its result; empty where it names none.
+func (o Origin) ResultTo() string {
+	if o.Route == nil || o.Route.Kind != bus.RouteDelegate {
+		return ""
+	}
+	return o.Route.ReplyTo
+}
+
 // Due reports whether a host or the server's clock sent it, as only they can.
 func (o Origin) Due() bool { return strings.HasPrefix(o.Subject, bus.DuePrefix) }
 

@@ -3,9 +3,11 @@ package replies
 import (
 	"slices"
 
+	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/outbox"
 	"agenthost/agents/internal/tracing"
 	"agenthost/agents/internal/unsent"
+	"agenthost/bus"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -53,8 +55,18 @@ func (s *Sender) Since(journal *session.Log, seq uint64) error {
 
 // Again publishes those replies of the run that a commit has ended which the stream
 // does not have, and then what end ends with: it answers in. The stream would drop what it
-// knows, but a subscriber of the subject would see it twice.
-func (s *Sender) Again(journal *session.Log, seq uint64, in run.Input, end *outbox.Batch) error {
+// knows, but a subscriber of the subject would see it twice. The result of a task that names
+// another subject than before goes there.
+func (s *Sender) Again(journal *session.Log, seq uint64, it *message.Item, end *outbox.Batch) error {
+	moved, err := s.moved(journal, seq, it)
+	if err != nil {
+		return err
+	}
+	if moved != nil {
+		end.Replies, end.Trace = []*run.Reply{moved}, tracing.Of([]run.Input{it.Input})
+		s.Send(end)
+		return nil
+	}
 	s.mu.Lock()
 	caughtUp, forPlugins := s.caughtUp.Has(seq), s.caughtUp.ForPlugins(seq)
 	s.mu.Unlock()
@@ -63,7 +75,7 @@ func (s *Sender) Again(journal *session.Log, seq uint64, in run.Input, end *outb
 		return nil
 	}
 	var missing []*outbox.Batch
-	err := s.Insist(func() (err error) {
+	err = s.Insist(func() (err error) {
 		missing, err = s.finder().OfCommits(journal.RepliedWith(seq))
 		return err
 	})
@@ -77,8 +89,28 @@ func (s *Sender) Again(journal *session.Log, seq uint64, in run.Input, end *outb
 		end.Replies, end.Trace = append(end.Replies, m.Replies...), m.Trace
 	}
 	if end.Trace == (tracing.Context{}) {
-		end.Trace = tracing.Of([]run.Input{in})
+		end.Trace = tracing.Of([]run.Input{it.Input})
 	}
 	s.Send(end)
 	return nil
+}
+
+// moved is the result of a task that has come again and names another subject for it; nil
+// where it names the same, or none.
+func (s *Sender) moved(journal *session.Log, seq uint64, it *message.Item) (moved *run.Reply, err error) {
+	to := it.Origin.ResultTo()
+	if to == "" {
+		return nil, nil
+	}
+	err = s.Insist(func() (err error) {
+		moved, err = s.finder().ResultOf(journal.RepliedWith(seq), it.Input.ID)
+		return err
+	})
+	if err != nil || moved == nil || moved.Subject == to {
+		return nil, err
+	}
+	if moved.Subject = to; bus.StoredSubject(to) { // the stream may have it under its id, for another
+		moved.ID += ":" + session.SID(to, s.Key)
+	}
+	return moved, nil
 }

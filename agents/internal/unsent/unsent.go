@@ -4,6 +4,7 @@ package unsent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -53,6 +54,28 @@ func (f Finder) look(ctx context.Context, commits []uint64) (found []*commit, er
 		}
 	}
 	return found, f.Add(ctx, replies)
+}
+
+// ResultOf is the result of the task with that id among what commits have said, nil if none is.
+func (f Finder) ResultOf(commits []uint64, id string) (result *run.Reply, err error) {
+	ctx, cancel := context.WithTimeout(f.Agent.Work, lookFor)
+	defer cancel()
+	for _, seq := range commits {
+		said, err := f.Agent.Parts.Store.Said(ctx, seq)
+		if errors.Is(err, records.ErrNotFound) { // the session was deleted
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, reply := range said.Replies {
+			r := bus.Route{}
+			if json.Unmarshal(reply.Envelope, &r) == nil && r.Kind == bus.RouteResult && r.InReplyTo == id {
+				result = &reply // the last word is the result
+			}
+		}
+	}
+	return result, nil
 }
 
 // searchMost bounds the search for a reply while the stream itself would drop
