@@ -45,7 +45,7 @@ func TestRemoteIsNarrowed(t *testing.T) {
 			defer func() { _ = sub.Unsubscribe() }()
 			r := hooks.New(zerolog.Nop())
 			c := hooks.Config{On: hooks.BeforeMessage, Subject: "acme.guard", Agents: tt.agents, Channels: tt.channels}
-			if _, err := r.AddRemote(nc, []hooks.Config{c}); err != nil {
+			if _, err := r.AddRemote(nc, nil, []hooks.Config{c}); err != nil {
 				t.Fatal(err)
 			}
 			for _, call := range calls {

@@ -71,7 +71,7 @@ func TestRemote(t *testing.T) {
 			r := hooks.New(zerolog.New(&log))
 			subject := "acme." + strings.ReplaceAll(name, " ", "-")
 			asked := respond(t, nc, subject, tt.answer)
-			remove, err := r.AddRemote(nc, []hooks.Config{{On: hooks.BeforeMessage, Subject: subject}})
+			remove, err := r.AddRemote(nc, nil, []hooks.Config{{On: hooks.BeforeMessage, Subject: subject}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestRemoteCarriesTheTrace(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	handler := hooks.Remote(nc, "acme.trace")
+	handler := hooks.Remote(nc, nil, "acme.trace")
 	if _, err := handler(t.Context(), hooks.Call{Hook: hooks.BeforeMessage, TraceParent: parent, TraceState: "a=b"}); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestRemoteErrors(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := hooks.Remote(nc, tt.subject)(t.Context(), hooks.Call{Hook: hooks.OnError, Args: tt.args})
+			_, err := hooks.Remote(nc, nil, tt.subject)(t.Context(), hooks.Call{Hook: hooks.OnError, Args: tt.args})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got error %v, want one with %q", err, tt.want)
 			}
@@ -157,7 +157,7 @@ func TestRemoteTimeout(t *testing.T) {
 	var log bustest.LogBuffer
 	r := hooks.New(zerolog.New(&log))
 	silent := hooks.Config{On: hooks.BeforeMessage, Subject: "acme.silent", Timeout: time.Millisecond, Fail: hooks.FailClosed}
-	if _, err := r.AddRemote(nc, []hooks.Config{silent}); err != nil {
+	if _, err := r.AddRemote(nc, nil, []hooks.Config{silent}); err != nil {
 		t.Fatal(err)
 	}
 	if out := r.Fire(t.Context(), hooks.Call{Hook: hooks.BeforeMessage}); out.Action != hooks.Abort {
@@ -183,7 +183,7 @@ func TestAddRemoteRefuses(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := hooks.New(zerolog.Nop())
-			_, err := r.AddRemote(nil, []hooks.Config{good, tt.config})
+			_, err := r.AddRemote(nil, nil, []hooks.Config{good, tt.config})
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("got error %v, want %s", err, tt.want)
 			}

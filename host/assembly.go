@@ -50,7 +50,7 @@ func (h *Host) assemble(b *bus.Bus) (*assembly, error) {
 		Behaviors: h.opt.Behaviors, Tools: h.opt.ownTools(), Providers: h.opt.Providers,
 		NC: b.NC, JS: b.JS, Ask: h.askPerson, Introduce: h.introduce, Observe: h.observe, Chats: h.identities.Chats, Log: h.log,
 	})
-	remote := build.NewRemoteHooks(b.NC, h.log)
+	remote := build.NewRemoteHooks(b.NC, filestore.New(b.JS), h.log)
 	if err := h.opt.addHooks(remote.Registry); err != nil {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func TestPlan(t *testing.T) {
 
 // testTable is the table of parts of a host that does not run.
 func testTable() []part {
-	return (&assembly{wakers: &wakers{}}).table(build.NewRemoteHooks(nil, zerolog.Nop()))
+	return (&assembly{wakers: &wakers{}}).table(build.NewRemoteHooks(nil, nil, zerolog.Nop()))
 }
 
 // A section of the configuration that no part claims would be ignored by a

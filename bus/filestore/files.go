@@ -2,7 +2,9 @@
 package filestore
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -55,6 +57,40 @@ func (f *Store) Put(ctx context.Context, data []byte) (string, error) {
 		return "", fmt.Errorf("store file: %w", err)
 	}
 	return name, nil
+}
+
+// lentPrefix begins the names of files that are stored for a request alone.
+const lentPrefix = "agenthost-lent-"
+
+// Lend stores data under a name of its own, until [Store.TakeBack]. What a host that died
+// has lent is found by [Store.Left].
+func (f *Store) Lend(ctx context.Context, data []byte) (string, error) {
+	about := jetstream.ObjectMeta{Name: lentPrefix + rand.Text(), Opts: &jetstream.ObjectMetaOptions{
+		ChunkSize: uint32(min(128<<10, f.js.Conn().MaxPayload()/2)), //nolint:gosec // 128 KiB at most
+	}}
+	store, err := f.js.ObjectStore(ctx, bus.FilesBucket)
+	if err == nil {
+		_, err = store.Put(ctx, about, bytes.NewReader(data))
+	}
+	if err != nil {
+		return "", fmt.Errorf("lend file: %w", err)
+	}
+	return about.Name, nil
+}
+
+// TakeBack deletes what Lend stored, without a trace: there may be many of them.
+func (f *Store) TakeBack(ctx context.Context, name string) error {
+	if err := f.Delete(ctx, name); err != nil {
+		return err
+	}
+	s, err := f.js.Stream(ctx, stream)
+	if err == nil {
+		err = s.Purge(ctx, jetstream.WithPurgeSubject(abouts+base64.URLEncoding.EncodeToString([]byte(name))))
+	}
+	if err != nil {
+		return fmt.Errorf("delete file %s: %w", name, err)
+	}
+	return nil
 }
 
 // retry calls do until it succeeds, returns a backoff.Permanent error, or ctx ends.

@@ -23,7 +23,8 @@ import (
 // session was deleted. It takes no object of its own, and goes with the file.
 const leftHeader = "Agent-Left"
 
-// A LeftFile is one that was left when all else of its session was deleted.
+// A LeftFile is one that was left when all else of its session was deleted, or that is
+// lent.
 type LeftFile struct {
 	Name  string
 	Since time.Time // it was last found to be needed
@@ -68,11 +69,11 @@ func (f *Store) write(ctx context.Context, rec records.Record, header nats.Heade
 	return err
 }
 
-// Left are the files that have been left.
+// Left are the files that have been left, and those that are lent.
 func (f *Store) Left(ctx context.Context) (left []LeftFile, err error) {
 	err = records.Heads(ctx, f.js, stream, abouts+"*", true, func(rec records.Record) {
 		name, err := base64.URLEncoding.DecodeString(strings.TrimPrefix(rec.Subject, abouts))
-		if err == nil && rec.Header.Get(leftHeader) != "" {
+		if err == nil && (rec.Header.Get(leftHeader) != "" || strings.HasPrefix(string(name), lentPrefix)) {
 			left = append(left, LeftFile{string(name), rec.Time, rec.Seq})
 		}
 	})

@@ -1,12 +1,15 @@
 package filestore_test
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 
+	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/bus/filestore"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -88,5 +91,40 @@ func TestFilesLeft(t *testing.T) {
 	}
 	if data, err := files.Get(t.Context(), gone); string(data) != "gone" {
 		t.Errorf("stored again: got %q, %v", data, err)
+	}
+}
+
+// What is lent is a file of its own until it is deleted, and is deleted as what was left
+// when its host died.
+func TestFilesLent(t *testing.T) {
+	t.Parallel()
+	url, _ := bustest.Server(t, func(o *server.Options) { o.MaxPayload = 32 << 10 })
+	b := bustest.OpenConfig(t, bus.Config{URL: url})
+	bustest.Provision(t, b.JS)
+	files, data := filestore.New(b.JS), bytes.Repeat([]byte("x"), 300<<10)
+	lend := func() string {
+		t.Helper()
+		name, err := files.Lend(t.Context(), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	ended, lost := lend(), lend()
+	if got, err := files.Get(t.Context(), lost); err != nil || !bytes.Equal(got, data) || ended == lost {
+		t.Errorf("got %d bytes, %v, of %s beside %s", len(got), err, lost, ended)
+	}
+	if err := files.TakeBack(t.Context(), ended); err != nil {
+		t.Fatal(err)
+	}
+	left, err := files.Left(t.Context())
+	if err != nil || len(left) != 1 || left[0].Name != lost {
+		t.Fatalf("left: got %v, %v, want %s", left, err, lost)
+	}
+	if gone, err := files.DeleteLeft(t.Context(), left[0]); !gone || err != nil {
+		t.Errorf("delete what its host has left: got %t, %v", gone, err)
+	}
+	if n := objects(t, b.JS); n != 0 {
+		t.Errorf("objects: got %d, want 0", n)
 	}
 }

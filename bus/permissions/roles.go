@@ -30,14 +30,14 @@ type Fleet struct {
 	Subjects []string // of hooks and events, that hosts publish on and subscribe to
 }
 
-var roleName = regexp.MustCompile(`^(?:(host|cli|auditor|caller)|plugin:([a-z0-9_-]{1,63})(?:\.([a-z0-9_-]{1,63}))?|program:([a-z0-9_-]{1,63}))$`)
+var roleName = regexp.MustCompile(`^(?:(host|cli|auditor|caller)|plugin:([a-z0-9_-]{1,63})(?:\.([a-z0-9_-]{1,63}))?|program:([a-z0-9_-]{1,63})|hook:([^\s*>.]+(?:\.[^\s*>.]+)*))$`)
 
 // RoleOf returns the role called name: host, cli, auditor, caller, plugin:CHANNEL,
-// plugin:CHANNEL.INSTANCE or program:AGENT.
+// plugin:CHANNEL.INSTANCE, program:AGENT or hook:SUBJECT.
 func RoleOf(name string, f Fleet) (Role, error) {
 	m := roleName.FindStringSubmatch(name)
 	if m == nil {
-		return Role{}, fmt.Errorf("role %q: want host, cli, auditor, caller, plugin:CHANNEL, plugin:CHANNEL.INSTANCE or program:AGENT", name)
+		return Role{}, fmt.Errorf("role %q: want host, cli, auditor, caller, plugin:CHANNEL, plugin:CHANNEL.INSTANCE, program:AGENT or hook:SUBJECT", name)
 	}
 	var r Role
 	switch {
@@ -51,6 +51,8 @@ func RoleOf(name string, f Fleet) (Role, error) {
 		r = callerRole()
 	case m[2] != "":
 		r = pluginRole(m[2], m[3])
+	case m[5] != "":
+		r = hookRole(m[5])
 	default:
 		r = programRole(m[4])
 	}
@@ -99,6 +101,16 @@ func programRole(agent string) Role {
 		InboxPrefix: prefix,
 		Publish:     []string{bus.RoutePrefix + agent},
 		Notes:       []string{"reply_to is a subject below " + prefix},
+	}
+}
+
+// hookRole is for responders of remote hooks. They read what does not fit into a request.
+func hookRole(subject string) Role {
+	return Role{
+		InboxPrefix: "_INBOX_hook_" + strings.ReplaceAll(subject, ".", "_"),
+		Publish:     append(api("INFO"), readFiles()...),
+		Subscribe:   []string{subject},
+		Replies:     true,
 	}
 }
 

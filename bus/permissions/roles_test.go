@@ -7,9 +7,11 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/filestore"
 	"agenthost/bus/permissions"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -92,5 +94,56 @@ func TestPermissionsOfRoles(t *testing.T) {
 	}
 	if got, err := files.GetBytes(t.Context(), "film"); err != nil || !bytes.Equal(got, film) {
 		t.Errorf("got %d bytes of %d, %v; %v", len(got), len(film), err, plugin.NC.LastError())
+	}
+}
+
+// A responder of a hook answers, and reads what did not fit into the request.
+func TestPermissionsOfAHook(t *testing.T) {
+	t.Parallel()
+	role, err := permissions.RoleOf("hook:acme.guard", permissions.Fleet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, _ := bustest.Server(t, func(o *server.Options) {
+		o.Users = []*server.User{{Username: "host", Password: "secret"}, {Username: "guard", Password: "secret", Permissions: &server.Permissions{
+			Publish:   &server.SubjectPermission{Allow: role.Publish},
+			Subscribe: &server.SubjectPermission{Allow: role.Subscribe},
+			Response:  &server.ResponsePermission{MaxMsgs: 1, Expires: time.Minute},
+		}}}
+	})
+	b := bustest.OpenConfig(t, bus.Config{URL: url, User: "host", Password: "secret"})
+	bustest.Provision(t, b.JS)
+	guard, err := bustest.TryOpen(t, bus.Config{URL: url, User: "guard", Password: "secret", InboxPrefix: role.InboxPrefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = guard.NC.Subscribe("acme.guard", func(m *nats.Msg) {
+		files, err := guard.JS.ObjectStore(t.Context(), bus.FilesBucket)
+		var data []byte
+		if err == nil {
+			data, err = files.GetBytes(t.Context(), string(m.Data))
+		}
+		if err == nil {
+			err = m.Respond(data[:6])
+		}
+		if err != nil {
+			t.Errorf("%v; %v", err, guard.NC.LastError())
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := guard.NC.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	name, err := filestore.New(b.JS).Lend(t.Context(), bytes.Repeat([]byte("casino"), 100<<10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := b.NC.Request("acme.guard", []byte(name), 20*time.Second); err != nil || string(answer.Data) != "casino" {
+		t.Errorf("got %v, %v; %v", answer, err, guard.NC.LastError())
+	}
+	if _, err := permissions.RoleOf("hook:acme.>", permissions.Fleet{}); err == nil {
+		t.Error("a wildcard is taken for the subject of a hook")
 	}
 }

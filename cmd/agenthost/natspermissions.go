@@ -28,7 +28,7 @@ option of their client. The list of hosts depends on the configuration.`,
 		Args: cli.Takes(),
 		RunE: func(*cobra.Command, []string) error {
 			if role == "" {
-				return cli.Usage("--for is missing: want host, cli, auditor, caller, plugin:CHANNEL, plugin:CHANNEL.INSTANCE or program:AGENT")
+				return cli.Usage("--for is missing: want host, cli, auditor, caller, plugin:CHANNEL, plugin:CHANNEL.INSTANCE, program:AGENT or hook:SUBJECT")
 			}
 			fleet, err := a.fleetOf(role)
 			if err != nil {
@@ -39,7 +39,7 @@ option of their client. The list of hosts depends on the configuration.`,
 				return cli.Usage("--for: %v", err)
 			}
 			if streams && !strings.HasPrefix(role, "plugin:") {
-				return cli.Usage("--streams is for plugins: hosts, cli and auditor have the streams, a program or caller has none")
+				return cli.Usage("--streams is for plugins: hosts, cli and auditor have the streams, a program, hook or caller has none")
 			}
 			if streams {
 				r = r.WithStreams()
@@ -51,7 +51,7 @@ option of their client. The list of hosts depends on the configuration.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&role, "for", "", "`role`: host, cli, auditor, caller, plugin:CHANNEL[.INSTANCE] or program:AGENT")
+	cmd.Flags().StringVar(&role, "for", "", "`role`: host, cli, auditor, caller, plugin:CHANNEL[.INSTANCE], program:AGENT or hook:SUBJECT")
 	cmd.Flags().BoolVar(&asJWT, "jwt", false, "print the claims of a user JWT")
 	cmd.Flags().BoolVar(&streams, "streams", false, "for a plugin: also the streams of what models say")
 	a.ConfigFlag(cmd)

@@ -14,10 +14,11 @@ import (
 type RemoteHooks struct {
 	Registry *hooks.Registry
 
-	nc   *nats.Conn
-	want []hooks.Config // as configured
-	now  []remoteHook
-	left []hooks.Config // of want, without room; the registry has logged it
+	nc    *nats.Conn
+	files hooks.Files
+	want  []hooks.Config // as configured
+	now   []remoteHook
+	left  []hooks.Config // of want, without room; the registry has logged it
 }
 
 type remoteHook struct {
@@ -26,8 +27,8 @@ type remoteHook struct {
 }
 
 // NewRemoteHooks makes an empty registry.
-func NewRemoteHooks(nc *nats.Conn, log zerolog.Logger) *RemoteHooks {
-	return &RemoteHooks{Registry: hooks.New(log), nc: nc}
+func NewRemoteHooks(nc *nats.Conn, files hooks.Files, log zerolog.Logger) *RemoteHooks {
+	return &RemoteHooks{Registry: hooks.New(log), nc: nc, files: files}
 }
 
 // Change makes the hooks those of want; with an error nothing has changed. What
@@ -54,7 +55,7 @@ func (r *RemoteHooks) Change(want []hooks.Config) error {
 // adds none.
 func (r *RemoteHooks) add(list []hooks.Config) (fresh []remoteHook, left []hooks.Config, err error) {
 	for _, c := range list {
-		remove, err := r.Registry.AddRemote(r.nc, []hooks.Config{c})
+		remove, err := r.Registry.AddRemote(r.nc, r.files, []hooks.Config{c})
 		switch {
 		case errors.Is(err, hooks.ErrFull):
 			left = append(left, c)
