@@ -81,11 +81,11 @@ func (a *answer) add(e httpapi.Event) error {
 		}
 		return a.count(ev.Message.Usage)
 	case ev.Type == "content_block_start":
-		return a.begin(ev.Index, ev.Block)
+		return a.begin(int(ev.Index), ev.Block)
 	case ev.Type == "content_block_delta":
-		return a.more(ev.Index, &ev.Delta)
+		return a.more(int(ev.Index), &ev.Delta)
 	case ev.Type == "content_block_stop":
-		return a.close(a.block(ev.Index))
+		return a.close(a.block(int(ev.Index)))
 	case ev.Type == "message_delta":
 		if err := a.count(ev.Usage); err != nil {
 			return err

@@ -4,18 +4,19 @@ import (
 	"encoding/json"
 
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 // An event is one of a stream, by its Type. Fields that are not needed are not
 // read, so they can be of any type.
 type event struct {
-	Type    string     `json:"type"`
-	Message message    `json:"message"` // message_start
-	Index   int        `json:"index"`   // content_block_*
-	Block   wireBlock  `json:"content_block"`
-	Delta   wireDelta  `json:"delta"` // content_block_delta, message_delta
-	Usage   wireUsage  `json:"usage"` // message_delta
-	Error   *wireError `json:"error"`
+	Type    string        `json:"type"`
+	Message message       `json:"message"` // message_start
+	Index   httpapi.Count `json:"index"`   // content_block_*
+	Block   wireBlock     `json:"content_block"`
+	Delta   wireDelta     `json:"delta"` // content_block_delta, message_delta
+	Usage   wireUsage     `json:"usage"` // message_delta
+	Error   *wireError    `json:"error"`
 }
 
 // A message is the whole answer, as a server that does not stream sends it; at
@@ -50,20 +51,26 @@ type wireDelta struct {
 }
 
 // A wireUsage has its numbers as floats, because some servers do. The input is
-// what no cache had a part in.
+// what no cache had a part in. One of another type is unknown.
 type wireUsage struct {
-	Input      float64 `json:"input_tokens"`
-	CacheRead  float64 `json:"cache_read_input_tokens"`
-	CacheWrite float64 `json:"cache_creation_input_tokens"`
-	Output     float64 `json:"output_tokens"`
+	Input      httpapi.Count `json:"input_tokens"`
+	CacheRead  httpapi.Count `json:"cache_read_input_tokens"`
+	CacheWrite httpapi.Count `json:"cache_creation_input_tokens"`
+	Output     httpapi.Count `json:"output_tokens"`
+}
+
+func (u *wireUsage) UnmarshalJSON(data []byte) error {
+	type plain wireUsage
+	httpapi.Readable(data, (*plain)(u))
+	return nil
 }
 
 // add takes from a later report what it has: the output counts all so far, and
 // some servers know the input only at the end.
 func (u *wireUsage) add(later wireUsage) {
 	for _, n := range []struct {
-		to   *float64
-		from float64
+		to   *httpapi.Count
+		from httpapi.Count
 	}{{&u.Input, later.Input}, {&u.CacheRead, later.CacheRead}, {&u.CacheWrite, later.CacheWrite}, {&u.Output, later.Output}} {
 		if n.from != 0 {
 			*n.to = n.from

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 // A chunk is one event of a stream, or, as a server that does not stream sends
@@ -18,11 +19,21 @@ type chunk struct {
 }
 
 type candidate struct {
-	Content struct {
-		Parts []part `json:"parts"`
-	} `json:"content"`
-	Finish  string `json:"finishReason"`
-	Message string `json:"finishMessage"`
+	Content said            `json:"content"`
+	Finish  string          `json:"finishReason"`
+	Message json.RawMessage `json:"finishMessage"`
+}
+
+type said struct {
+	Parts []part `json:"parts"`
+}
+
+func (s *said) UnmarshalJSON(data []byte) error {
+	if httpapi.SaysNothing(data) {
+		return nil
+	}
+	type plain said
+	return json.Unmarshal(data, (*plain)(s))
 }
 
 // A feedback says that the prompt itself was refused; then there is no answer.
@@ -30,21 +41,33 @@ type feedback struct {
 	Block string `json:"blockReason"`
 }
 
-// A wireUsage is what has been counted so far.
+func (f *feedback) UnmarshalJSON(data []byte) error {
+	type plain feedback
+	httpapi.Readable(data, (*plain)(f))
+	return nil
+}
+
+// A wireUsage is what has been counted so far. One of another type is unknown.
 type wireUsage struct {
-	Prompt     int64 `json:"promptTokenCount"`
-	ToolPrompt int64 `json:"toolUsePromptTokenCount"`
-	Cached     int64 `json:"cachedContentTokenCount"` // in Prompt
-	Candidates int64 `json:"candidatesTokenCount"`
-	Thoughts   int64 `json:"thoughtsTokenCount"` // not in Candidates
+	Prompt     httpapi.Count `json:"promptTokenCount"`
+	ToolPrompt httpapi.Count `json:"toolUsePromptTokenCount"`
+	Cached     httpapi.Count `json:"cachedContentTokenCount"` // in Prompt
+	Candidates httpapi.Count `json:"candidatesTokenCount"`
+	Thoughts   httpapi.Count `json:"thoughtsTokenCount"` // not in Candidates
+}
+
+func (u *wireUsage) UnmarshalJSON(data []byte) error {
+	type plain wireUsage
+	httpapi.Readable(data, (*plain)(u))
+	return nil
 }
 
 func (u *wireUsage) usage() llm.Usage {
 	return llm.Usage{
-		Input:     u.Prompt + u.ToolPrompt,
-		CacheRead: u.Cached,
-		Output:    u.Candidates + u.Thoughts,
-		Reasoning: u.Thoughts,
+		Input:     int64(u.Prompt + u.ToolPrompt),
+		CacheRead: int64(u.Cached),
+		Output:    int64(u.Candidates + u.Thoughts),
+		Reasoning: int64(u.Thoughts),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"agenthost/llm"
+	"agenthost/llm/httpapi"
 )
 
 // finished notes how the model ended. Some servers say in every chunk that they
@@ -42,8 +43,10 @@ func finishOf(c candidate) (llm.Finish, error) {
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE",
 		"MISSING_THOUGHT_SIGNATURE", "NO_IMAGE", "IMAGE_OTHER", "OTHER":
 		reason := strings.ToLower(strings.ReplaceAll(c.Finish, "_", " "))
-		if c.Message != "" {
-			return "", fmt.Errorf("model ended with %s: %s", reason, c.Message)
+		message := ""
+		httpapi.Readable(c.Message, &message)
+		if message != "" {
+			return "", fmt.Errorf("model ended with %s: %s", reason, message)
 		}
 		return "", fmt.Errorf("model ended with %s", reason)
 	}

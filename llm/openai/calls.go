@@ -16,7 +16,7 @@ import (
 type calls []*call
 
 type call struct {
-	index    *int // the server's
+	index    *place // the server's
 	id, name string
 	args     strings.Builder
 }
@@ -26,7 +26,7 @@ type call struct {
 // them; a call without an id gets one.
 func (cs *calls) delta(t toolCall, i, n int, names *httpapi.ToolNames, host string) *llm.CallDelta {
 	if t.Index == nil && n > 1 {
-		t.Index = &i
+		t.Index = new(place(i))
 	}
 	at := cs.find(t)
 	isNew := at < 0
@@ -67,7 +67,7 @@ func (cs calls) find(t toolCall) int {
 }
 
 // sameIndex holds when one of the two is missing: then it says nothing.
-func sameIndex(x, y *int) bool { return x == nil || y == nil || *x == *y }
+func sameIndex(x, y *place) bool { return x == nil || y == nil || *x == *y }
 
 // isOver says whether a piece that names a tool, but no id, must be the begin of
 // another call.

@@ -3,6 +3,8 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+
+	"agenthost/llm/httpapi"
 )
 
 // A chunk is one event of a stream, or, as a server that does not stream sends
@@ -13,14 +15,22 @@ type chunk struct {
 	Choices []choice   `json:"choices"`
 	Usage   *wireUsage `json:"usage"`
 	Error   *wireError `json:"error"`
-	Groq    struct {
-		Usage *wireUsage `json:"usage"`
-		Error loose      `json:"error"` // why it stopped early, beside a good finish_reason
-	} `json:"x_groq"`
+	Groq    groq       `json:"x_groq"`
 
 	Object  loose `json:"object"` // "error" where the chunk itself is one, as vLLM's were
 	Message loose `json:"message"`
 	Code    loose `json:"code"`
+}
+
+type groq struct {
+	Usage *wireUsage `json:"usage"`
+	Error loose      `json:"error"` // why it stopped early, beside a good finish_reason
+}
+
+func (g *groq) UnmarshalJSON(data []byte) error {
+	type plain groq
+	httpapi.Readable(data, (*plain)(g))
+	return nil
 }
 
 type choice struct {
@@ -41,6 +51,14 @@ type said struct {
 	Images           []image   `json:"images"`
 }
 
+func (s *said) UnmarshalJSON(data []byte) error {
+	if httpapi.SaysNothing(data) {
+		return nil
+	}
+	type plain said
+	return json.Unmarshal(data, (*plain)(s))
+}
+
 type image struct {
 	URL imageURL `json:"image_url"`
 }
@@ -48,9 +66,9 @@ type image struct {
 // fault is the error that the chunk reports; nil when there is none.
 func (c chunk) fault() *wireError {
 	switch {
-	case c.Error != nil:
+	case c.Error != nil && *c.Error != (wireError{}):
 		return c.Error
-	case len(c.Choices) > 0 && c.Choices[0].Error != nil:
+	case len(c.Choices) > 0 && c.Choices[0].Error != nil && *c.Choices[0].Error != (wireError{}):
 		return c.Choices[0].Error
 	case c.Groq.Error != "":
 		return &wireError{Message: string(c.Groq.Error)}
@@ -64,6 +82,9 @@ func (c chunk) fault() *wireError {
 type toolCalls []toolCall
 
 func (ts *toolCalls) UnmarshalJSON(data []byte) error {
+	if httpapi.SaysNothing(data) {
+		return nil
+	}
 	if data[0] != '{' {
 		return json.Unmarshal(data, (*[]toolCall)(ts))
 	}
@@ -72,14 +93,17 @@ func (ts *toolCalls) UnmarshalJSON(data []byte) error {
 }
 
 type toolCall struct {
-	Index    *int  `json:"index"`
-	ID       loose `json:"id"`
+	Index    *place `json:"index"`
+	ID       loose  `json:"id"`
 	Function struct {
 		Name      loose `json:"name"`
 		Arguments loose `json:"arguments"`
 	} `json:"function"`
 	Extra json.RawMessage `json:"extra_content"` // Google's: signatures, which it wants back
 }
+
+// A place is that of a call among others, as servers write it.
+type place = httpapi.Count
 
 // A loose string is a JSON string, nothing for null, and any other value as it
 // is written: servers send ids as numbers and arguments as objects.

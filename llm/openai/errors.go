@@ -30,6 +30,9 @@ func (e *wireError) UnmarshalJSON(data []byte) error {
 		Code    loose `json:"code"`
 		Status  loose `json:"status"`
 	}
+	if httpapi.SaysNothing(data) {
+		return nil
+	}
 	if data[0] != '{' {
 		return json.Unmarshal(data, (*loose)(&e.Message))
 	}

@@ -41,6 +41,9 @@ func TestQuirks(t *testing.T) {
 		"no last newline":             {events(say("a")) + "data: " + finish("stop"), text("a")},
 		"[DONE] without a finish":     {events(say("a"), "[DONE]"), text("a")},
 		"words after [DONE]":          {events(say("a")) + end + events(say("b")), text("a")},
+		"empty objects as lists":      {events(delta("[]"), `{"choices":[{"delta":{"content":"a","tool_calls":""}}],"error":[],"x_groq":[]}`, `{"choices":[{"delta":[],"message":[],"error":""}]}`) + end, text("a")},
+		"odd types beside an answer":  {events(`{"id":[1],"created":"now","system_fingerprint":5,"choices":[{"index":"0","logprobs":"no","delta":{"role":5,"content":"a"}}]}`) + end, text("a")},
+		"places in strings":           {events(call(`"index":"0","id":"x"`, "f", `"{\"a\""`), call(`"index":0.0`, "", `":1}"`)) + toolEnd, []llm.Part{f("x", `{"a":1}`)}},
 		"delta null":                  {events(say("a"), delta("null")) + end, text("a")},
 		"no choices":                  {events(`{"choices":[]}`, `{}`, say("a")) + end, text("a")},
 		"content null":                {events(delta(`{"role":"assistant","content":null}`), say("a")) + end, text("a")},
@@ -183,6 +186,14 @@ func TestUsage(t *testing.T) {
 		want llm.Usage
 	}{
 		"none":       {events(say("a")) + end, llm.Usage{}},
+		"in strings": {events(say("a"), `{"usage":{"prompt_tokens":"12","completion_tokens":null},"choices":[]}`) + end, llm.Usage{Input: 12}},
+		"a list":     {events(say("a"), `{"usage":[],"choices":[]}`) + end, llm.Usage{}},
+		"a word":     {events(say("a"), `{"usage":"unknown","choices":[]}`) + end, llm.Usage{}},
+		"odd within": {
+			events(say("a"), `{"usage":{"prompt_tokens":3,"completion_tokens":{"n":1},"total_tokens":"many","prompt_tokens_details":[],"completion_tokens_details":""},"choices":[]}`) + end,
+			llm.Usage{Input: 3},
+		},
+		"too many":   {events(say("a"), `{"usage":{"prompt_tokens":1e400,"completion_tokens":"NaN"},"choices":[]}`) + end, llm.Usage{}},
 		"null":       {events(say("a"), `{"usage":null,"choices":[]}`) + end, llm.Usage{}},
 		"at the end": {events(say("a")) + end + events(`{"choices":[],`+use(3, 4)+`}`, "[DONE]"), llm.Usage{Input: 3, Output: 4}},
 		"with the finish": {
