@@ -135,7 +135,7 @@ const mostPartitions = 64
 // checkSchema notes an output_schema that no answer can be checked by. The host
 // quarantines that agent, and serves the others.
 func (k *checker) checkSchema(path string, a Agent) {
-	if a.OutputSchema == nil {
+	if a.OutputSchema == nil || k.Failed(path) {
 		return
 	}
 	text, err := json.Marshal(a.OutputSchema)

@@ -44,6 +44,8 @@ type Config struct {
 
 	HookFaults   []Problem `yaml:"-" json:"-"` // the hooks that there is no room for
 	SchemaFaults []Problem `yaml:"-" json:"-"` // what is wrong with each output_schema that cannot be read
+	// LeftOut are these and SkillFaults, in the order of the files.
+	LeftOut []Problem `yaml:"-" json:"-"`
 	// Warnings are what keeps no host from starting, and is hardly meant.
 	Warnings []Problem `yaml:"-" json:"-"`
 }

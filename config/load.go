@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"agenthost/internal/yamldoc"
@@ -86,6 +87,7 @@ func (l *loader) config() (*Config, error) {
 	}
 	k := &checker{Decoder: d, c: c, own: l.own, partial: l.partial, folder: l.folder, shelf: shelf{folder: l.folder, known: map[string]skill{}}}
 	k.check()
+	l.leaveOut(c)
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
@@ -93,6 +95,27 @@ func (l *loader) config() (*Config, error) {
 	k.namePermissions()
 	c.resolvePaths(l.folder)
 	return c, nil
+}
+
+// leaveOut puts what a host goes on without in the order of the files: beside what
+// keeps it from starting, or into c.
+func (l *loader) leaveOut(c *Config) {
+	left := slices.Concat(c.SkillFaults(), c.HookFaults, c.SchemaFaults)
+	for _, p := range left { // skills come behind
+		if !slices.Contains(l.Files, p.File) {
+			l.Files = append(l.Files, p.File)
+		}
+	}
+	to := &l.Problems
+	if l.Err() == nil {
+		to = &yamldoc.Problems{Files: l.Files}
+	}
+	for _, p := range left {
+		to.Add(yamldoc.Place{File: p.File, Line: p.Line, Column: p.Column}, "%s", p.Text)
+	}
+	if wrong, ok := errors.AsType[*FileError](to.Err()); ok {
+		c.LeftOut = wrong.Problems
+	}
 }
 
 func (l *loader) readFolder() {

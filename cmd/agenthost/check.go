@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -78,8 +77,8 @@ func (a *app) printProblems(err error) error {
 // leftOut are the skills, hooks and output schemas that are an error here; a host
 // goes on without them, and without an agent whose answers it cannot check.
 func leftOut(cfg *config.Config) error {
-	if list := slices.Concat(cfg.SkillFaults(), cfg.HookFaults, cfg.SchemaFaults); len(list) > 0 {
-		return &config.FileError{Problems: list}
+	if len(cfg.LeftOut) > 0 {
+		return &config.FileError{Problems: cfg.LeftOut}
 	}
 	return nil
 }

@@ -94,5 +94,6 @@ func (ps *Problems) Err() error {
 			cmp.Compare(a.Text, b.Text))
 	})
 	// What an alias brings in is read, and found wrong, wherever it is used.
-	return &FileError{Problems: slices.Compact(ps.list)}
+	ps.list = slices.Compact(ps.list)
+	return &FileError{Problems: slices.Clone(ps.list)}
 }
