@@ -30,6 +30,10 @@ type DeadLetter struct {
 	Omitted bool   `json:"omitted,omitempty"`
 }
 
+// Unbound is in the place of the agent of a dead letter, where no agent was ever bound to a
+// channel, as far as is known.
+const Unbound = "unbound"
+
 // DeadSubject is where the dead letters of an agent go.
 func DeadSubject(agent string) string { return "agent.dead." + agent }
 

@@ -12,6 +12,10 @@ const HandedOnHeader = "Agent-Handed-On"
 // SessionKeyHeader names the session whose run a message is of, or for.
 const SessionKeyHeader = "Agent-Session-Key"
 
+// AddresseeHeader names the agent that a message on a channel is for alone, as the field agent
+// of its envelope does, and goes before that: a message that cannot be read has no fields.
+const AddresseeHeader = "Agent-For"
+
 // NewMessage is a message that holds v as JSON, with its content type.
 func NewMessage(subject string, v any) (*nats.Msg, error) {
 	data, err := json.Marshal(v)

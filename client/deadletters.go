@@ -8,13 +8,13 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"sync"
 
 	"agenthost/bus"
 	"agenthost/bus/records"
 	"agenthost/bus/signing"
 	"agenthost/internal/audit"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -25,6 +25,9 @@ type DeadLetters struct {
 	reader *records.Reader
 	signer *signing.Signer // nil: no host has made a key
 	note   func(context.Context, audit.Entry)
+
+	mu      sync.Mutex
+	refused map[string]refusal // by agent and subject; guarded by mu
 }
 
 // A DeadLetter is a bus.DeadLetter with its number.
@@ -66,7 +69,10 @@ func OpenDeadLetters(ctx context.Context, js jetstream.JetStream) (*DeadLetters,
 	if err != nil && !errors.Is(err, records.ErrNotFound) {
 		return nil, err
 	}
-	return &DeadLetters{js, stream, records.NewReader(js), signer, func(context.Context, audit.Entry) {}}, nil
+	return &DeadLetters{
+		js: js, stream: stream, reader: records.NewReader(js), signer: signer,
+		note: func(context.Context, audit.Entry) {}, refused: map[string]refusal{},
+	}, nil
 }
 
 // Letters are those of agent, or of all when it is empty, the oldest first,
@@ -162,74 +168,4 @@ func decodeDeadLetter(rec records.Record) DeadLetter {
 	}
 	l.Agent = strings.TrimPrefix(rec.Subject, bus.DeadSubject(""))
 	return l
-}
-
-// Retry publishes the message of l and then deletes the letter. Between the two
-// the stream's window knows the message, so that a second retry adds nothing.
-func (g *DeadLetters) Retry(ctx context.Context, l DeadLetter) (Retried, error) {
-	if l.Subject == "" || strings.ContainsAny(l.Subject, " \t\r\n*>") {
-		return Retried{}, errors.New("the dead letter does not name the subject of its message")
-	}
-	data, err := g.message(ctx, l)
-	if err != nil {
-		return Retried{}, err
-	}
-	id := fmt.Sprintf("retry:%s:%d", l.ID, l.DeadSeq)
-	msg := nats.NewMsg(l.Subject)
-	for key, values := range l.Header {
-		if !strings.HasPrefix(strings.ToLower(key), "nats-") {
-			msg.Header[key] = values
-		}
-	}
-	msg.Header.Set(nats.MsgIdHdr, id)
-	signed := g.signer.Verify(l.Subject, msg.Header, data)
-	if msg.Data = data; l.Attempts > 0 {
-		msg.Data = renamed(data, id)
-	}
-	if signed {
-		g.signer.Sign(msg)
-	}
-	if msg.Header.Get("Content-Type") == "" && json.Valid(data) {
-		msg.Header.Set("Content-Type", "application/json")
-	}
-	ack, err := g.js.PublishMsg(ctx, msg)
-	if err != nil {
-		return Retried{}, fmt.Errorf("publish on %s: %w", l.Subject, err)
-	}
-	g.note(ctx, audit.Entry{Action: "dead-retry", Agent: l.Agent, Target: strconv.FormatUint(l.DeadSeq, 10), Detail: l.Subject})
-	return Retried{l.DeadSeq, l.Subject, ack.Stream, ack.Sequence}, g.delete(ctx, l.DeadSeq)
-}
-
-// message is the message of a dead letter, which may be in its stream only.
-func (g *DeadLetters) message(ctx context.Context, l DeadLetter) ([]byte, error) {
-	if !l.Omitted {
-		return l.Data(), nil
-	}
-	rec, err := g.reader.Get(ctx, l.Stream, l.Seq)
-	if errors.Is(err, records.ErrNotFound) {
-		return nil, fmt.Errorf("the message was too large to be kept, and %s does not have it any more", l.Stream)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read message %d of %s: %w", l.Seq, l.Stream, err)
-	}
-	return rec.Data, nil
-}
-
-// renamed gives a message that was begun another id: its session knows the old
-// one, and would only repeat that it failed.
-func renamed(data []byte, id string) []byte {
-	fields := map[string]json.RawMessage{}
-	if !bus.IsObject(data) || json.Unmarshal(data, &fields) != nil || fields["id"] == nil {
-		return data
-	}
-	name, err := json.Marshal(id)
-	if err != nil {
-		return data
-	}
-	fields["id"] = name
-	all, err := json.Marshal(fields)
-	if err != nil {
-		return data
-	}
-	return all
 }

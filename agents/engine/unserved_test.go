@@ -139,6 +139,13 @@ func TestMessageForAnAgentThatIsNotBound(t *testing.T) {
 	if out := w.hear(); out.Kind != "error" || out.InReplyTo != "m8" {
 		t.Errorf("an escaped name: got %+v", out)
 	}
+	byHeader := nats.NewMsg("plugin.inbound.demo") // it goes before the field
+	byHeader.Header.Set(bus.AddresseeHeader, "carl")
+	byHeader.Data = []byte(`{"id":"m10","agent":"ana2","from":"u1","text":"hello"}`)
+	w.sendMsg(byHeader)
+	if out := w.hear(); out.Kind != "error" || out.InReplyTo != "m10" {
+		t.Errorf("by a header: got %+v", out)
+	}
 	w.say("demo", bus.Inbound{ID: "m9", From: "u1", Agent: "ana2", Text: "hello"})
 	if out := w.expect("reply", "hello"); out.Agent != "ana2" {
 		t.Errorf("%s answers", out.Agent)

@@ -18,9 +18,10 @@ func (a *app) deadRetryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry SEQ|ID... | --all [AGENT]",
 		Short: "Send the message of a dead letter again",
-		Long: `Retry sends the message of a dead letter again, as a new one, and deletes the
-letter. A message that still cannot be handled becomes a dead letter again. A letter
-is named by its number, or by the id that ls --json has of it.`,
+		Long: `Retry sends the message of a dead letter again, as a new one and for the agent of
+the letter alone, and deletes the letter. A message that still cannot be handled
+becomes a dead letter again. The letter of an agent that no host serves stays. A
+letter is named by its number, or by the id that ls --json has of it.`,
 		Example: `  agenthost dead retry 12
   agenthost dead retry --all assistant`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -18,8 +18,16 @@ func doorOf(subject string) (door string, ok bool) {
 	return channel, bus.IsDoor(channel)
 }
 
-// named is the agent that the message of a door names, empty when it names none.
-func named(data []byte) string {
+// named is the agent that a message on a channel names, empty when it names none.
+func named(d *delivery.Delivery) string {
+	if agent := addressee(d); agent != "" {
+		return agent
+	}
+	return nameIn(d.Data())
+}
+
+// nameIn is the agent that an envelope names.
+func nameIn(data []byte) string {
 	var in struct {
 		Agent string `json:"agent"`
 	}
@@ -64,7 +72,7 @@ func (f *feeder) takers(v *routing, d *delivery.Delivery) (list []Agent, complet
 	if !ok {
 		return v.takers(f.n, d.Subject, d.Stored)
 	}
-	agent := named(d.Data())
+	agent := named(d)
 	if agent == "" {
 		return nil, true
 	}
@@ -76,7 +84,7 @@ func (f *feeder) takers(v *routing, d *delivery.Delivery) (list []Agent, complet
 func (f *feeder) removed(v *routing, d *delivery.Delivery) []string {
 	subject := d.Subject
 	if _, ok := doorOf(subject); ok {
-		agent := named(d.Data())
+		agent := named(d)
 		switch {
 		case agent == "":
 			return []string{Unbound}

@@ -53,7 +53,7 @@ func TestBehindDoor(t *testing.T) {
 func TestNamed(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string]string{`{"agent":"ana","text":"x"}`: "ana", `{"agent":"ana","Agent":"bo"}`: "ana", `{"text":"x"}`: "", "hello": "", `{"agent":7}`: "", "": ""} {
-		if got := named([]byte(data)); got != want {
+		if got := nameIn([]byte(data)); got != want {
 			t.Errorf("%s: got %q, want %q", data, got, want)
 		}
 	}

@@ -51,15 +51,20 @@ func (f *feeder) deliver(d *delivery.Delivery) {
 		return
 	}
 	v := f.set.routing.Load()
-	takers, complete := f.takers(v, d)
+	bound, complete := f.takers(v, d)
+	takers, complete := f.addressed(d, bound, complete)
 	switch {
 	case !complete:
 		f.settle(&stray{d: d})
-	case len(takers) == 0:
+	case len(bound) == 0:
 		f.pass(d)
 	default:
 		if name := v.misnamed(d); name != "" {
 			f.endMisnamed(v, d, name)
+			return
+		}
+		if len(takers) == 0 { // it is for an agent of another lane
+			d.Done()
 			return
 		}
 		d.Hold(len(takers))
@@ -74,7 +79,8 @@ func (f *feeder) deliver(d *delivery.Delivery) {
 func (f *feeder) settle(s *stray) {
 	for {
 		v := f.set.routing.Load()
-		takers, complete := f.takers(v, s.d)
+		bound, complete := f.takers(v, s.d)
+		takers, complete := f.addressed(s.d, bound, complete)
 		for _, r := range takers {
 			if !slices.Contains(s.handed, r) {
 				s.handed = append(s.handed, r)
@@ -83,7 +89,7 @@ func (f *feeder) settle(s *stray) {
 			}
 		}
 		if complete && len(s.handed) == 0 {
-			f.pass(s.d)
+			f.passAddressed(v, s.d, len(bound) > 0)
 			return
 		}
 		if complete {
@@ -96,10 +102,19 @@ func (f *feeder) settle(s *stray) {
 	}
 }
 
+// passAddressed is pass for a message that may be for none of those that are bound.
+func (f *feeder) passAddressed(v *routing, d *delivery.Delivery, bound bool) {
+	if name := v.misnamed(d); bound && name != "" {
+		f.endMisnamed(v, d, name)
+		return
+	}
+	f.pass(d)
+}
+
 // pass is done with a message that no agent of the lane takes. Where those that it
 // was for have been removed, it is ended in their place.
 func (f *feeder) pass(d *delivery.Delivery) {
-	removed := f.removed(f.set.routing.Load(), d)
+	removed := addressedOf(d, f.removed(f.set.routing.Load(), d))
 	if len(removed) == 0 {
 		d.Done()
 		return
@@ -153,13 +168,13 @@ func (f *feeder) meant(d *delivery.Delivery) (agents []string, known bool) {
 		return []string{agent}, true
 	}
 	if _, ok := doorOf(d.Subject); ok {
-		return []string{named(d.Data())}, true
+		return []string{named(d)}, true
 	}
 	v := f.set.routing.Load()
 	ids := slices.DeleteFunc(slices.Clone(v.boundTo(d.Subject, d.Stored)), func(id string) bool {
 		return v.byID[id] != nil || Of(id, len(v.lanes)) != f.n
 	})
-	if len(ids) == 0 {
+	if ids = addressedOf(d, ids); len(ids) == 0 {
 		return []string{Unbound}, false
 	}
 	return ids, true

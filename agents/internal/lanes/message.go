@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/bus/delivery"
 
 	"github.com/nats-io/nats.go"
@@ -23,7 +24,7 @@ type Message struct {
 
 // Unbound is in the place of an agent where none was ever bound to a channel, as far
 // as is known.
-const Unbound = "unbound"
+const Unbound = bus.Unbound
 
 // endWithin bounds what is asked before a message is ended.
 const endWithin = 10 * time.Second

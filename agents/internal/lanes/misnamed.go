@@ -12,10 +12,10 @@ import (
 // as the hosts of the fleet know: all that are bound pass such a message over. It is empty for
 // all other messages.
 func (v *routing) misnamed(d *delivery.Delivery) string {
-	if _, door := doorOf(d.Subject); door || !mayName(d.Data()) {
+	if _, door := doorOf(d.Subject); door || !mayName(d) {
 		return ""
 	}
-	name := named(d.Data())
+	name := named(d)
 	if name == "" || slices.Contains(v.anyBound(d.Subject, d.Stored), name) {
 		return ""
 	}
@@ -24,8 +24,9 @@ func (v *routing) misnamed(d *delivery.Delivery) string {
 
 // mayName reports whether a message may name an agent, without reading it: JSON can write a
 // name with escapes.
-func mayName(data []byte) bool {
-	return bytes.Contains(data, []byte(`"agent"`)) || bytes.IndexByte(data, '\\') >= 0
+func mayName(d *delivery.Delivery) bool {
+	data := d.Data()
+	return addressee(d) != "" || bytes.Contains(data, []byte(`"agent"`)) || bytes.IndexByte(data, '\\') >= 0
 }
 
 // anyBound are the agents of all lanes that are bound to a subject or were when a message was

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -93,6 +94,7 @@ func (it *Item) decode(data []byte) (id string, err error) {
 		if err != nil {
 			return "", err
 		}
+		in.Agent = cmp.Or(it.Delivery.Header().Get(bus.AddresseeHeader), in.Agent)
 		it.Origin.Inbound, value, id = &in, &in, in.ID
 	} else {
 		r, err := bus.DecodeRoute(data)

@@ -1,7 +1,7 @@
 // Dead letters: messages that could not be handled.
 import { html, useState } from '../vendor/preact-htm.js'
 import { get, post, useData } from '../api.js'
-import { Ago, Button, Copy, Empty, Icon, Loaded, Page, Tag, act, ask } from '../ui.js'
+import { Ago, Button, Copy, Empty, Icon, Loaded, Page, Tag, act, ask, say } from '../ui.js'
 import { date, plural, pretty } from '../format.js'
 
 // readAll reads page after page: the newest are on the last.
@@ -16,6 +16,9 @@ async function readAll(path, query) {
   return { letters }
 }
 
+// outcome is what to say of what was done to letters, with the first reason why some are left.
+const outcome = (done, failed) => failed.length === 0 ? [done] : [`${done}. ${plural(failed.length, 'dead letter')} left: ${failed[0].error}`, 'bad']
+
 export function Dead({ may }) {
   const letters = useData('dead', { query: { limit: 1000 }, topics: ['alarm'], read: readAll })
   const [chosen, choose] = useState(new Set())
@@ -23,13 +26,15 @@ export function Dead({ may }) {
   const list = (letters.data?.letters ?? []).toReversed()
   const picked = list.filter((l) => chosen.has(l.dead_seq))
   const retry = async (some) => {
-    await act(() => post('dead/retry', { dead_seqs: some.map((l) => l.dead_seq) }), 'Sent again: ' + plural(some.length, 'message'))
+    const done = await act(() => post('dead/retry', { dead_seqs: some.map((l) => l.dead_seq) }))
+    if (done) say(...outcome('Sent again: ' + plural(done.retried?.length ?? 0, 'message'), done.failed ?? []))
     choose(new Set())
     letters.reload()
   }
   const purge = async (some) => {
     if (!await ask({ title: 'Delete ' + plural(some.length, 'dead letter') + ' for good?', text: 'The messages in them are lost. This cannot be undone.', quote: some.slice(0, 4).map((l) => l.dead_seq + '  ' + l.agent + '  ' + l.reason).join('\n') + (some.length > 4 ? '\n…' : ''), yes: 'Delete', danger: true })) return
-    await act(() => post('dead/purge', { dead_seqs: some.map((l) => l.dead_seq) }), 'Deleted: ' + plural(some.length, 'dead letter'))
+    const done = await act(() => post('dead/purge', { dead_seqs: some.map((l) => l.dead_seq) }))
+    if (done) say(...outcome('Deleted: ' + plural(done.deleted?.length ?? 0, 'dead letter'), done.failed ?? []))
     choose(new Set())
     letters.reload()
   }
