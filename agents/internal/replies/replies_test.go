@@ -180,7 +180,7 @@ func TestCatchUp(t *testing.T) {
 		}
 	}
 	settled := false
-	if err := d.Again(journal, seqs[1], run.Input{ID: "2"}, &outbox.Batch{End: func(stored bool) { settled = stored }}); err != nil || !settled {
+	if err := d.Again(journal, seqs[1], &message.Item{Input: run.Input{ID: "2"}}, &outbox.Batch{End: func(stored bool) { settled = stored }}); err != nil || !settled {
 		t.Errorf("what came again is settled: %t, %v", settled, err)
 	}
 	if err := d.Since(journal, seqs[2]); err != nil {
@@ -202,7 +202,7 @@ func TestAgain(t *testing.T) {
 	seq := d.commit(t, journal, "1")
 	for range 2 { // the second time the stream has it
 		settled := make(chan bool, 1)
-		if err := d.Again(journal, seq, run.Input{ID: "1"}, &outbox.Batch{End: func(stored bool) { settled <- stored }}); err != nil {
+		if err := d.Again(journal, seq, &message.Item{Input: run.Input{ID: "1"}}, &outbox.Batch{End: func(stored bool) { settled <- stored }}); err != nil {
 			t.Fatal(err)
 		}
 		if !<-settled {
