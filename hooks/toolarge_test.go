@@ -125,7 +125,7 @@ func TestRemoteTooLarge(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := r.AddRemote(b.NC, files, []hooks.Config{{On: hooks.BeforeMessage, Subject: subject}}); err != nil {
+				if _, err := r.AddRemote(b.NC, files, []hooks.Config{{On: hooks.BeforeMessage, Subject: subject, Timeout: time.Minute}}); err != nil {
 					t.Fatal(err)
 				}
 				out := r.Fire(t.Context(), hooks.Call{Hook: hooks.BeforeMessage, Agent: "ana", Args: args})
@@ -163,7 +163,7 @@ func TestRemoteTooManyMessages(t *testing.T) {
 	}
 	asked := respond(t, b.NC, "acme.many", `{"action":"override","args":{"messages":[{"role":"user","text":"less"}]}}`)
 	r := hooks.New(bustest.Log(t))
-	closed := hooks.Config{On: hooks.BeforeModelCall, Subject: "acme.many", Fail: hooks.FailClosed}
+	closed := hooks.Config{On: hooks.BeforeModelCall, Subject: "acme.many", Fail: hooks.FailClosed, Timeout: time.Minute}
 	if _, err := r.AddRemote(b.NC, filestore.New(b.JS), []hooks.Config{closed}); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestRemoteTooLargeWithoutAStore(t *testing.T) {
 	for name, files := range map[string]hooks.Files{"full": noFiles{}, "slow": slowFiles{}} {
 		asked := respond(t, b.NC, "acme."+name, `{"action":"abort","reason":"No."}`)
 		r := hooks.New(bustest.Log(t))
-		open := hooks.Config{On: hooks.BeforeMessage, Subject: "acme." + name, Timeout: 2 * time.Second}
+		open := hooks.Config{On: hooks.BeforeMessage, Subject: "acme." + name, Timeout: 6 * time.Second}
 		if _, err := r.AddRemote(b.NC, files, []hooks.Config{open}); err != nil {
 			t.Fatal(err)
 		}
