@@ -88,9 +88,13 @@ func (h Host) statuses(ctx context.Context, _ none) ([]client.Status, error) {
 	hosts, err := h.client().EveryHost(ctx)
 	for i := range hosts {
 		hosts[i].Agents = seen(ctx, hosts[i].Agents, func(a client.AgentStatus) string { return a.ID })
-		for j := range hosts[i].Models {
-			hosts[i].Models[j].Agents = seen(ctx, hosts[i].Models[j].Agents, itself)
+		var asked []client.ModelStatus
+		for _, m := range hosts[i].Models {
+			if asks(ctx, &m) {
+				asked = append(asked, m)
+			}
 		}
+		hosts[i].Models = asked
 		if callerOf(ctx).limited() {
 			hosts[i].ToolFaults, hosts[i].Refused = nil, nil
 		}

@@ -41,12 +41,37 @@ func (h Host) models(ctx context.Context, _ none) (ModelListing, error) {
 	return ModelListing{askedBy(ctx, list)}, err
 }
 
-// askedBy is a list of models without the agents that the caller of ctx may not see.
+// askedBy is a list of models without the agents that the caller of ctx may not see. A caller for
+// some agents sees the models that these may ask.
 func askedBy(ctx context.Context, list []client.HostModel) []client.HostModel {
-	for i := range list {
-		list[i].Agents = seen(ctx, list[i].Agents, itself)
+	kept := []client.HostModel{}
+	for _, m := range list {
+		if asks(ctx, &m.ModelStatus) {
+			kept = append(kept, m)
+		}
 	}
-	return notNil(list)
+	return kept
+}
+
+// asks takes the agents that the caller of ctx may not see from a model, and reports whether the
+// caller may see that.
+func asks(ctx context.Context, m *client.ModelStatus) bool {
+	m.Agents = seen(ctx, m.Agents, itself)
+	return len(m.Agents) > 0 || !callerOf(ctx).limited()
+}
+
+// reachModel refuses a model that the caller of ctx may not see, as if it were not there. An empty
+// name is the agent's own.
+func (h Host) reachModel(ctx context.Context, name string) error {
+	if name == "" || !callerOf(ctx).limited() {
+		return nil
+	}
+	for _, m := range h.Status().Models {
+		if m.Name == name && asks(ctx, &m) {
+			return nil
+		}
+	}
+	return coded(client.CodeNotFound, "there is no model %q", name)
 }
 
 // itself is the agent of a list of their ids.

@@ -76,6 +76,9 @@ func (h Host) play(ctx context.Context, r PlayRequest) (PlayAnswer, error) {
 	if !ok {
 		return PlayAnswer{}, coded(client.CodeNotFound, "%w", &client.UnknownError{What: "agent", Name: r.Agent, Known: h.known(ctx)})
 	}
+	if err := h.reachModel(ctx, r.Model); err != nil {
+		return PlayAnswer{}, err
+	}
 	names := shown.Models
 	if r.Model != "" {
 		names = []string{r.Model}
@@ -142,6 +145,9 @@ type RerunReport struct {
 
 func (h Host) rerun(ctx context.Context, s *sessionStore, r RerunRequest) (RerunReport, error) {
 	report := RerunReport{Runs: []Comparison{}}
+	if err := h.reachModel(ctx, r.Model); err != nil {
+		return report, err
+	}
 	facts, err := s.facts(ctx, r.SessionName)
 	if err != nil {
 		return report, err

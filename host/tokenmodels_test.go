@@ -1,0 +1,49 @@
+package host_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"agenthost/agents"
+	"agenthost/llm"
+)
+
+// A token for some agents sees and asks the models of these, and no other.
+func TestTokenSeesTheModelsOfItsAgents(t *testing.T) {
+	t.Parallel()
+	cfg := apiFleet(t)
+	cfg.Models["hidden"] = llm.Config{Provider: "echo"}
+	cfg.Models["spare"] = llm.Config{Provider: "echo"}
+	cfg.Agents[1].Model = agents.Names{"hidden"}
+	own := cfg.Agents[0].Model[0]
+	h, _ := start(t, cfg)
+	for _, path := range []string{"/api/models", "/api/status"} {
+		a := callAPI(t, h, someToken, http.MethodGet, path, "")
+		if body := string(a.body); a.code != http.StatusOK || !strings.Contains(body, `"name":"`+own+`"`) || strings.Contains(body, "hidden") || strings.Contains(body, "spare") {
+			t.Errorf("%s: got %d %s", path, a.code, body)
+		}
+		if a := askAPI(t, h, path); !strings.Contains(string(a.body), "hidden") || !strings.Contains(string(a.body), "spare") {
+			t.Errorf("%s for all agents: got %s", path, a.body)
+		}
+	}
+	play := func(token, model string) answered {
+		return callAPI(t, h, token, http.MethodPost, "/api/agents/play", `{"agent":"demo","model":"`+model+`","no_tools":true,"messages":[{"role":"user","text":"hello"}]}`)
+	}
+	for _, model := range []string{"hidden", "spare", "unknown"} {
+		a := play(someToken, model)
+		if _, why := a.why(t); a.code != http.StatusNotFound || why != `there is no model "`+model+`"` {
+			t.Errorf("play with %s: got %d %s", model, a.code, a.body)
+		}
+		a = callAPI(t, h, someToken, http.MethodPost, "/api/sessions/rerun", `{"agent":"demo","session":"demo/dm/x","model":"`+model+`"}`)
+		if _, why := a.why(t); a.code != http.StatusNotFound || why != `there is no model "`+model+`"` {
+			t.Errorf("rerun with %s: got %d %s", model, a.code, a.body)
+		}
+	}
+	if a := play(someToken, own); a.code != http.StatusOK {
+		t.Errorf("its own: got %d %s", a.code, a.body)
+	}
+	if a := play(adminToken, "hidden"); a.code != http.StatusOK {
+		t.Errorf("all agents: got %d %s", a.code, a.body)
+	}
+}
