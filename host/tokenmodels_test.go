@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"agenthost/agents"
+	"agenthost/bus"
+	"agenthost/internal/waittest"
 	"agenthost/llm"
 )
 
@@ -45,5 +47,21 @@ func TestTokenSeesTheModelsOfItsAgents(t *testing.T) {
 	}
 	if a := play(adminToken, "hidden"); a.code != http.StatusOK {
 		t.Errorf("all agents: got %d %s", a.code, a.body)
+	}
+}
+
+// The partitions of an agent are for those who may see the agent.
+func TestTokenSeesThePartitionsOfItsAgents(t *testing.T) {
+	t.Parallel()
+	cfg := apiFleet(t)
+	cfg.Agents[1].Partitions = 2
+	cfg.Agents[1].Channels = []agents.Binding{{Channel: "hot"}}
+	h, _ := start(t, cfg)
+	publish(t, h.Bus().NC, "plugin.inbound.hot", bus.Inbound{ID: "1", From: "u1", Text: "hello"})
+	waittest.Until(t, "a partition is served", func() bool { return strings.Contains(string(askAPI(t, h, "/api/fleet").body), `"other"`) })
+	for _, path := range []string{"/api/fleet", "/api/status"} {
+		if a := callAPI(t, h, someToken, http.MethodGet, path, ""); a.code != http.StatusOK || strings.Contains(string(a.body), `"other"`) {
+			t.Errorf("%s: got %d %s", path, a.code, a.body)
+		}
 	}
 }

@@ -110,8 +110,8 @@ func TestRemovedAgentsMessagesAreEndedInItsPlace(t *testing.T) {
 	if r := w.result(came); r.Error == nil || !strings.Contains(r.Error.Message, `agent "ana" is not configured`) || r.InReplyTo != "2" {
 		t.Errorf("got %+v", r)
 	}
-	w.say("demo", bus.Inbound{ID: "3", Text: "to a channel without an agent"})
 	waittest.Until(t, "all are acknowledged", func() bool { return w.unacknowledged("ana") == 0 && w.letters("ana") == 1 })
+	w.say("demo", bus.Inbound{ID: "3", Text: "to a channel without an agent"}) // it waits for one
 	w.silent()
 }
 

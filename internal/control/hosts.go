@@ -95,6 +95,7 @@ func (h Host) statuses(ctx context.Context, _ none) ([]client.Status, error) {
 			}
 		}
 		hosts[i].Models = asked
+		hosts[i].Partitions = seen(ctx, hosts[i].Partitions, func(p client.PartitionStatus) string { return p.Agent })
 		if callerOf(ctx).limited() {
 			hosts[i].ToolFaults, hosts[i].Refused = nil, nil
 		}
