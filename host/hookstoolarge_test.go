@@ -27,11 +27,13 @@ func TestHookOfAPaddedMessage(t *testing.T) {
 				if err := json.Unmarshal(m.Data, &cut); err != nil {
 					t.Error(err)
 				}
-				data, err := m.Data, error(nil)
+				data := m.Data
 				if cut.Cut.Object != "" {
-					if data, err = files.Get(t.Context(), cut.Cut.Object); err != nil {
+					whole, err := files.Get(t.Context(), cut.Cut.Object)
+					if err != nil {
 						t.Error(err)
 					}
+					data = whole
 				}
 				answer := `{"action":"continue"}`
 				if strings.Contains(string(data), "casino") {

@@ -93,7 +93,7 @@ func TestBodyThatDoesNotCome(t *testing.T) {
 	} {
 		conn, answers := s.dial()
 		s.write(conn, tt.head+"\nHost: x\n\n1")
-		if res := s.read(answers); res.StatusCode != tt.want {
+		if res := s.read(answers); res.StatusCode != tt.want { //nolint:bodyclose // read does
 			t.Errorf("%q: got %s", tt.head, res.Status)
 		}
 	}
@@ -112,7 +112,7 @@ func TestConnectionIsKeptBehindABody(t *testing.T) {
 		"POST /hooks/there HTTP/1.1\nHost: x\nContent-Length: 2\n\nhi",
 	} {
 		s.write(conn, request)
-		res := s.read(answers)
+		res := s.read(answers) //nolint:bodyclose // read does
 		if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK || res.Close {
 			t.Errorf("%q: got %s, %v; closed %t", request, res.Status, err, res.Close)
 		}

@@ -105,7 +105,7 @@ func TestFreshStart(t *testing.T) {
 }
 
 // What was sent before /new is answered before it, and forgotten after it, also where it waits
-// for the rate of its sender or is paused, and whoever serves the session then.
+// for the rate of its sender or is paused, and whichever host serves the session then.
 func TestFreshStartInItsTurn(t *testing.T) {
 	waits := map[string]func(w *crashWorld) (end func()){
 		"paused": func(w *crashWorld) (end func()) {

@@ -2,6 +2,7 @@ package permissions_test
 
 import (
 	"bytes"
+	"context"
 	"testing"
 	"time"
 
@@ -140,7 +141,9 @@ func TestPermissionsOfAHook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := b.NC.Request("acme.guard", []byte(name), 20*time.Second); err != nil || string(answer.Data) != "casino" {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if answer, err := b.NC.RequestWithContext(ctx, "acme.guard", []byte(name)); err != nil || string(answer.Data) != "casino" {
 		t.Errorf("got %v, %v; %v", answer, err, guard.NC.LastError())
 	}
 	if _, err := permissions.RoleOf("hook:acme.>", permissions.Fleet{}); err == nil {

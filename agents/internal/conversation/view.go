@@ -149,7 +149,7 @@ func (v *view) Committed(t *runner.Runner, last []*run.Reply, err error) {
 		c.brokeOff(t.Items, err)
 		return
 	}
-	// An input that only the log stands for would not bring anybody back to a
+	// An input that only the log stands for would not lead back to a
 	// reply that was lost: then nothing else happens here before it is stored.
 	wait := message.Delivered(t.Items) < len(t.Inputs)
 	c.out.Send(&outbox.Batch{Replies: last, Trace: t.Trace, End: func(stored bool) {
