@@ -14,14 +14,19 @@ import (
 // her messages from 1.
 func joinedWorld(t *testing.T, a actor) *world {
 	t.Helper()
-	a.cfg.Channels = []agents.Binding{{Channel: "chat", Instance: "*"}}
 	w := newWorld(t)
 	w.stop()
 	people := &identity.Table{}
 	people.Set(map[string]identity.Config{"ana": {Accounts: []string{"chat.sales/ana", "chat.support/ana"}, Shared: true}})
 	w.change = func(opt *engine.Options) { opt.Identities = people }
-	w.start(a)
+	w.start(inChat(a))
 	return w
+}
+
+// inChat is an actor that is bound to both accounts.
+func inChat(a actor) actor {
+	a.cfg.Channels = []agents.Binding{{Channel: "chat", Instance: "*"}}
+	return a
 }
 
 // Two accounts that are one session may use the same ids: each message is answered, where it
@@ -49,7 +54,7 @@ func TestJoinedAccountsMayUseTheSameID(t *testing.T) {
 	say("sales", "order")
 	w.settled()
 	w.stop()
-	w.start(a)
+	w.start(inChat(a))
 	say("support", "printer")
 	say("sales", "order")
 	w.settled()
