@@ -111,6 +111,11 @@ until agenthost dead ls | grep -q plugin.inbound.web; do sleep 0.1; done
 		want: []string{`picture\.png`},
 	},
 	{
+		page: "docs/hooks.md", block: "nats object get",
+		before: "echo '{}' >whole.json\nnats object put AGENT_FILES whole.json --name agenthost-lent-46XV3Q2PUBI4MBFJKC5E7WM6LS --force\n",
+		want:   []string{`request\.json`},
+	},
+	{
 		page: "docs/doors/agentprotocol.md", block: "agents.prompt.agenthost.default.assistant",
 		want: []string{`(?m)^\{"type":"status","data":"ack"\}`, `(?m)^\{"type":"response","data":"You said: hello"\}`, `"interval_s":30`, `"max_payload":"768KB"`},
 	},

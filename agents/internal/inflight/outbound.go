@@ -80,7 +80,11 @@ func (t *Run) address(reply *run.Reply, orders []string) error {
 		if len(out.Merged) == 0 && out.InReplyTo != "" {
 			out.Merged = []string{out.InReplyTo}
 		}
-		out.Merged = append(out.Merged, orders...)
+		for _, id := range orders { // one may have come twice
+			if !slices.Contains(out.Merged, id) {
+				out.Merged = append(out.Merged, id)
+			}
+		}
 	}
 	switch reply.Subject = person.Subject; {
 	case t.Agent.Now().Shadow():
