@@ -70,7 +70,7 @@ func (i *Intake) approve(it *message.Item) bool {
 // answer says to an approver what became of their word, and settles it.
 func (i *Intake) answer(it *message.Item, out bus.Outbound) {
 	out.Final = true
-	i.tell(it, "approver", out, settle(it.Delivery))
+	i.tell(it, it.Delivery, "approver", out, settle(it.Delivery))
 }
 
 // approvedBefore reports whether an owner before may have passed it on, and has.

@@ -156,7 +156,7 @@ func (i *Intake) tellStranger(it *message.Item, who pairing.Pairing) {
 	if who.Code != "" {
 		text = i.book(it).Say("pairing_code", "code", who.Code)
 	}
-	i.tell(it, "stranger", bus.Outbound{Kind: bus.KindNotice, Text: text, Final: true}, settle(it.Delivery))
+	i.tell(it, it.Delivery, "stranger", bus.Outbound{Kind: bus.KindNotice, Text: text, Final: true}, settle(it.Delivery))
 }
 
 // Welcome tells a person that they were approved. Each host of the fleet does, and
@@ -232,9 +232,9 @@ func (i *Intake) WithinRate(it *message.Item) bool {
 		return true
 	}
 	it.NotBefore = at
-	if !owed && !heardOfWait(it) {
+	if d := it.Delivery; !owed && d != nil && !heardOfWait(it) { // without one it has waited in the log, and its sender was told
 		i.Busy.Go(func() {
-			i.tell(it, "over", bus.Outbound{Kind: bus.KindNotice, Text: i.book(it).Say("rate_wait")}, func(bool) {})
+			i.tell(it, d, "over", bus.Outbound{Kind: bus.KindNotice, Text: i.book(it).Say("rate_wait")}, func(bool) {})
 		})
 	}
 	return true
@@ -267,7 +267,7 @@ func settle(d *delivery.Delivery) func(stored bool) {
 
 // tell answers a message beside its session. why and the message name the answer, so
 // that the stream keeps it once.
-func (i *Intake) tell(it *message.Item, why string, out bus.Outbound, stored func(bool)) {
+func (i *Intake) tell(it *message.Item, d *delivery.Delivery, why string, out bus.Outbound, stored func(bool)) {
 	if i.Now().Shadow() {
 		stored(true)
 		return
@@ -276,8 +276,8 @@ func (i *Intake) tell(it *message.Item, why string, out bus.Outbound, stored fun
 	out.Session = string(i.Parts.Identities.Session(it.Origin.Key(it.Input.ID)))
 	out.To, out.Chat, out.Thread = message.Sender(in), in.Chat, in.Thread
 	out.InReplyTo = clip.Head(cmp.Or(in.ID, it.Input.ID), echoedID)
-	name := i.Agent + ":" + it.Delivery.Stream() + ":" + strconv.FormatUint(it.Delivery.Seq, 10) + ":" + why
-	i.publishAside(it.Origin.Outbound(), name, out, tracing.In(it.Delivery.Header()), stored)
+	name := i.Agent + ":" + d.Stream() + ":" + strconv.FormatUint(d.Seq, 10) + ":" + why
+	i.publishAside(it.Origin.Outbound(), name, out, tracing.In(d.Header()), stored)
 }
 
 // publishAside publishes what no session has said.

@@ -88,7 +88,7 @@ func (i *Intake) admitsUnread(it *message.Item) bool {
 	why := i.OverRate(it)
 	e := &bus.Error{Code: string(why.Code), Message: why.Message}
 	i.Busy.Go(func() {
-		i.tell(it, "over", bus.Outbound{Kind: bus.KindError, Text: e.Message, Error: e, Final: true}, settle(it.Delivery))
+		i.tell(it, it.Delivery, "over", bus.Outbound{Kind: bus.KindError, Text: e.Message, Error: e, Final: true}, settle(it.Delivery))
 	})
 	return false
 }
@@ -114,5 +114,5 @@ const echoedID = 4096
 func (i *Intake) turnBackInbound(it *message.Item, why error) {
 	reason := strings.TrimPrefix(why.Error(), bus.ErrMalformed.Error()+": ")
 	e := &bus.Error{Code: string(llm.CodeValidation), Message: i.book(it).Say("message_refused", "reason", reason)}
-	i.tell(it, "refused", bus.Outbound{Kind: bus.KindError, Text: e.Message, Error: e, Final: true}, func(bool) {}) // the dead letter has the message
+	i.tell(it, it.Delivery, "refused", bus.Outbound{Kind: bus.KindError, Text: e.Message, Error: e, Final: true}, func(bool) {}) // the dead letter has the message
 }
