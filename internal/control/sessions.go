@@ -115,7 +115,7 @@ type EventsPage struct {
 }
 
 // An EventListing is a page of the events of a session. Next is the From of the next
-// page, 0 when there is none.
+// page; 0: this is the last page.
 type EventListing struct {
 	Agent  string         `json:"agent"`
 	Events []session.Fact `json:"events"`

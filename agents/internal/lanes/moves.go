@@ -25,8 +25,8 @@ import (
 // read its configuration before the other, and the lanes bring it at different times.
 //
 // They outlast the hosts. The lane of an agent that is new may begin at the first message of
-// the stream, and the same goes for a lane whose consumer was lost: only this record tells what
-// is older than the agent.
+// the stream, and the same goes for a lane whose consumer was lost: the record is all that shows
+// which messages are older than the agent.
 type moves map[string]history
 
 // A history is the moves of a subject, the oldest first.

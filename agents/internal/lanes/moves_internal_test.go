@@ -50,7 +50,7 @@ func TestMovesAfter(t *testing.T) {
 			nil, nil, bound{one: ana, every: bob}, moves{one: {{To: ana}}, every: {{To: bob}}}, false,
 		},
 		"to another":            {nil, bound{web: ana}, bound{web: bob}, moves{web: {{From: ana, To: bob, At: at(20)}}}, false},
-		"to nobody":             {nil, bound{web: ana}, bound{}, moves{web: {{From: ana, At: at(20)}}}, false},
+		"to no agent":           {nil, bound{web: ana}, bound{}, moves{web: {{From: ana, At: at(20)}}}, false},
 		"another host was here": {moved, bound{web: ana}, bound{web: bob}, moved, true},
 		"and has other plans": {
 			moved,

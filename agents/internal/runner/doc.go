@@ -5,7 +5,7 @@
 // A run begins in one of four ways: [Runner.Start] with new inputs, [Runner.Resume] where an owner
 // before has left it, [Runner.GoOn] with the answer that it was suspended for, and
 // [Runner.AskAgain] with questions that may not have been heard. Each returns when the last commit
-// is on its way, or with the reason why there is none. What comes into the session meanwhile is
+// is on its way, or with the reason why it failed. What comes into the session meanwhile is
 // the business of its [Conversation]: it pokes the run, which takes what is meant for it.
 //
 // A Runner is used by one goroutine, that of the session's work. Calls under way have goroutines of
