@@ -39,8 +39,8 @@ type Log struct {
 	state   run.State
 	seq     uint64    // of the last commit
 	replied uint64    // the last commit with replies
-	brought bool      // the unfinished run was answered by another lane than that of its messages
-	spokeAt time.Time // when that was made, if its run was; else zero, and before the snapshot
+	brought bool      // the unfinished run was answered by another lane than that of its messages, or these waited in the log
+	spokeAt time.Time // when that was made, if its run was; else zero
 	spoken  spoken    // the others of runs with several
 	ids     ids       // of all inputs
 	open    []string  // ids of the unfinished run's inputs, and of what has answered its questions

@@ -44,7 +44,10 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 		switch e.Type {
 		case run.Started:
 			for j := range e.Inputs {
-				l.open = append(l.open, e.Inputs[j].ID)
+				id := e.Inputs[j].ID
+				l.open = append(l.open, id)
+				_, waited := l.ids.get(id)
+				l.brought = l.brought || waited
 			}
 		case run.InputAdded:
 			switch {
@@ -66,7 +69,7 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 		case run.Replied:
 			l.replied, l.spokeAt = seq, time.Time{}
 			if l.brought {
-				l.spokeAt = e.At
+				l.spokeAt = e.At.UTC()
 			}
 			l.spoken.reply(seq)
 		case run.Compacted:

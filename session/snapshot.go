@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"slices"
 	"strconv"
+	"time"
 
 	"agenthost/bus/publishing"
 	"agenthost/run"
@@ -28,7 +29,8 @@ type snapshot struct {
 	Replied uint64    `json:"replied,omitempty"`
 	Spoken  *spoken   `json:"spoken,omitempty"`
 	Answers []string  `json:"answers,omitempty"` // ids of what has come for the unfinished run beside its inputs
-	Brought bool      `json:"brought,omitempty"` // some of it by another lane than that of its messages
+	Brought bool      `json:"brought,omitempty"` // some of it by another lane than that of its messages, or from the log
+	SpokeAt time.Time `json:"spoke_at,omitzero"` // see Log.RepliedAt
 	State   run.State `json:"state"`
 	IDs     []known   `json:"ids,omitempty"`
 	Object  string    `json:"object,omitempty"`
@@ -64,6 +66,9 @@ func (s *snapshot) appendJSON(data []byte) ([]byte, error) {
 	if s.Brought {
 		data = append(data, `,"brought":true`...)
 	}
+	if !s.SpokeAt.IsZero() {
+		data = append(s.SpokeAt.AppendFormat(append(data, `,"spoke_at":"`...), time.RFC3339Nano), '"')
+	}
 	data, err := s.State.AppendJSON(append(data, `,"state":`...))
 	data = appendKnown(append(data, `,"ids":`...), s.IDs)
 	return append(data, '}'), err
@@ -87,7 +92,7 @@ func (l *Log) takeSnapshot() *snapshot {
 func (l *Log) folded() snapshot {
 	return snapshot{
 		V: version, Key: l.key, Seq: l.seq, Replied: l.replied, Spoken: l.spoken.snapshot(),
-		Answers: l.answers(), Brought: l.brought, State: l.state, IDs: l.ids.list(),
+		Answers: l.answers(), Brought: l.brought, SpokeAt: l.spokeAt, State: l.state, IDs: l.ids.list(),
 	}
 }
 

@@ -474,3 +474,44 @@ func TestSnapshotsCostTheirShare(t *testing.T) {
 	}
 	c.same()
 }
+
+// No message comes again for what waited in the log: that its run has replied, and when, is
+// remembered, also by a snapshot that is made before another host looks.
+func TestReplyToWhatWaitedInTheLogIsRemembered(t *testing.T) {
+	t.Parallel()
+	b, s := open(t)
+	d := watchSnapshots(t, b, s)
+	c := openTalk(t, s)
+	c.turn()
+	if at := c.RepliedAt(); !at.IsZero() {
+		t.Errorf("of a message that comes again: got %v", at)
+	}
+	waiting := input("in-late")
+	if err := c.add(run.Event{Type: run.InputAdded, At: epoch, Input: &waiting}); err != nil {
+		t.Fatal(err)
+	}
+	c.send(ask("late", "hello"))
+	c.send(say("hello yourself"))
+	want := c.RepliedAt()
+	if want.IsZero() {
+		t.Fatal("it is forgotten at once")
+	}
+	if got := c.reopen().RepliedAt(); !got.Equal(want) {
+		t.Errorf("from the log: got %v, want %v", got, want)
+	}
+	if err := c.add(run.Event{Type: run.Compacted, At: epoch, Through: 0, Summary: "nothing yet"}); err != nil {
+		t.Fatal(err)
+	}
+	d.next()
+	again := c.reopen()
+	if got := again.RepliedAt(); !got.Equal(want) {
+		t.Errorf("from a snapshot: got %v, want %v", got, want)
+	}
+	if v, err := archive(b).Verify(t.Context(), "bot", session.SID("bot", ana)); err != nil || !v.Snapshot || len(v.Defects) > 0 {
+		t.Errorf("got %+v, %v, want no defects", v, err)
+	}
+	again.turn()
+	if at := again.RepliedAt(); !at.IsZero() {
+		t.Errorf("after another: got %v", at)
+	}
+}

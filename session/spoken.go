@@ -79,7 +79,8 @@ func (l *Log) Replied() uint64 {
 }
 
 // RepliedAt is when the last commit that holds replies was made, if its run was answered by
-// another lane than that of its messages. Else it is zero, and where a snapshot stands for it.
+// another lane than that of its messages, or these waited in the log: no message comes again for
+// such replies. Else it is zero, and where a snapshot of a host of before stands for it.
 func (l *Log) RepliedAt() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

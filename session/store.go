@@ -182,7 +182,7 @@ func (l *Log) loadSnapshot(ctx context.Context, last uint64) error {
 	if snap.Seq > last || snap.Seq < first.Seq { // of a session that was deleted and started again
 		return nil
 	}
-	l.state, l.seq, l.replied, l.snap = snap.State, snap.Seq, snap.Replied, kept
+	l.state, l.seq, l.replied, l.spokeAt, l.snap = snap.State, snap.Seq, snap.Replied, snap.SpokeAt, kept
 	l.ids.restore(snap.IDs)
 	if snap.Spoken != nil {
 		l.spoken = *snap.Spoken

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/bus/records"
@@ -173,7 +174,13 @@ func (w *verifier) compare() error {
 		fold.Spoken = nil
 	}
 	if len(w.snap.Answers) == 0 { // the same
-		fold.Answers, fold.Brought = nil, false
+		fold.Answers = nil
+	}
+	if !w.snap.Brought {
+		fold.Brought = false
+	}
+	if w.snap.SpokeAt.IsZero() {
+		fold.SpokeAt = time.Time{}
 	}
 	w.forgetAnswers(fold.IDs)
 	if r := w.snap.State.Run; r != nil && r.Joined == 0 && fold.State.Run != nil { // a host of before counts none

@@ -41,3 +41,33 @@ func TestWhatAnAnswerHasLedToOutlivesACrash(t *testing.T) {
 		}
 	}, has(counter(&paid)))
 }
+
+// What waited in the log behind a question has no message of its own any more: the last that was
+// answered comes again in its place. The reply to it, which was committed and not published, is
+// not lost when another stream opens the session before that, here with a second answer.
+func TestReplyToWhatWaitedInTheLogOutlivesACrash(t *testing.T) {
+	var paid atomic.Int64
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "pay"
+		w.tell("pay")
+		w.pass()
+		asked := w.hear()
+		w.tell(messages(0, 2)...)
+		w.pass()
+		w.model.hold("m00")
+		w.alter(bus.Inbound{ID: "yes", Text: "approve", Answers: asked.Call})
+		w.pass()
+		w.replies.hold()
+		w.model.release("m00")
+		w.pass()
+		w.crash()
+		w.holdLane(bus.InboundStream, 5*time.Minute)
+		w.begin()
+		w.approve(asked.Call, "")
+		time.Sleep(10 * time.Minute)
+		if diff := cmp.Diff(append(messages(0, 2), "pay"), slices.Sorted(slices.Values(w.answered()))); diff != "" {
+			t.Errorf("answered (-want +got):\n%s", diff)
+		}
+		w.settled()
+	}, has(counter(&paid)))
+}
