@@ -225,7 +225,7 @@ func TestReplyBeforeThatOfALaterMessage(t *testing.T) {
 		w.tell("pay")
 		w.pass()
 		w.replies.hold()
-		time.Sleep(2 * time.Minute) // nobody approves it
+		time.Sleep(2 * time.Minute) // without an approval
 		if n := len(w.committed(run.Finished)); n != 1 {
 			w.t.Fatalf("%d runs are committed, want 1", n)
 		}
