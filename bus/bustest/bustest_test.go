@@ -9,10 +9,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { bustest.VerifyNoLeaks(m) }
 
 // TestBubble is the canary of Bubble: an ack wait and an expiry of hours, on
 // the server's side, pass on the fake clock.

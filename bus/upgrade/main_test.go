@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"agenthost/bus/bustest"
-
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
@@ -19,5 +17,5 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	bustest.ManyAtOnce()
-	goleak.VerifyTestMain(m)
+	bustest.VerifyNoLeaks(m)
 }

@@ -4,11 +4,9 @@ import (
 	"testing"
 
 	"agenthost/bus/bustest"
-
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
 	bustest.ManyAtOnce()
-	goleak.VerifyTestMain(m)
+	bustest.VerifyNoLeaks(m)
 }

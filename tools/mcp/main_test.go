@@ -8,7 +8,6 @@ import (
 	"agenthost/tools/mcp"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 )
 
 // roleVariable makes this test binary a server, or a helper of one.
@@ -30,5 +29,5 @@ func TestMain(m *testing.M) {
 	}
 	mcp.DoubtSoon()
 	bustest.ManyAtOnce()
-	goleak.VerifyTestMain(m)
+	bustest.VerifyNoLeaks(m)
 }

@@ -14,12 +14,11 @@ import (
 	"agenthost/tools/memory"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
 	bustest.ManyAtOnce()
-	goleak.VerifyTestMain(m)
+	bustest.VerifyNoLeaks(m)
 }
 
 const (

@@ -18,12 +18,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
 	bustest.ManyAtOnce()
-	goleak.VerifyTestMain(m)
+	bustest.VerifyNoLeaks(m)
 }
 
 // A world is a directory of the service billing that looks as often as it can.
