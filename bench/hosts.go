@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -95,9 +96,9 @@ type HostFigure struct {
 	RSS   int64   `json:"rss_bytes"` // at the end
 }
 
-func hostFigures(each []hostUsage, lanes map[string]int) (list []HostFigure) {
+func hostFigures(each []hostUsage, lanes map[string][]int) (list []HostFigure) {
 	for _, u := range each {
-		list = append(list, HostFigure{u.name, lanes[u.name], ms(u.CPU), u.Late})
+		list = append(list, HostFigure{u.name, len(lanes[u.name]), ms(u.CPU), u.Late})
 	}
 	return list
 }
@@ -107,23 +108,23 @@ const (
 	statusSubject = "agenthost.status"
 	// statusWithin is how long hosts get to say how they are.
 	statusWithin = 2 * time.Second
+	// steadyFor is how long hosts have to have their lanes: one that has come waits for some
+	// seconds before it takes any.
+	steadyFor = 6 * time.Second
 )
 
-// awaitSpread waits until each of so many hosts serves lanes, for so long at most: then
-// they are measured as they are.
+// awaitSpread waits until each of so many hosts has had lanes of its own for some seconds,
+// and that within at most: then they are measured as they are.
 func (t target) awaitSpread(ctx context.Context, hosts int, within time.Duration) {
 	late := time.NewTimer(within)
 	defer late.Stop()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+	steady := time.Now().Add(steadyFor)
 	for {
-		serving := 0
-		for _, lanes := range t.lanes(ctx) {
-			if lanes > 0 {
-				serving++
-			}
-		}
-		if serving == hosts {
+		if spread(t.lanes(ctx)) != hosts {
+			steady = time.Now().Add(steadyFor)
+		} else if time.Now().After(steady) {
 			return
 		}
 		select {
@@ -136,9 +137,25 @@ func (t target) awaitSpread(ctx context.Context, hosts int, within time.Duration
 	}
 }
 
-// lanes is how many lanes each of the hosts serves, by its name; of those that answer.
-func (t target) lanes(ctx context.Context) map[string]int {
-	found := map[string]int{}
+// spread is how many hosts have lanes that are not another's, too.
+func spread(lanes map[string][]int) (hosts int) {
+	of := map[int]int{}
+	for _, list := range lanes {
+		for _, lane := range list {
+			of[lane]++
+		}
+	}
+	for _, list := range lanes {
+		if len(list) > 0 && !slices.ContainsFunc(list, func(lane int) bool { return of[lane] > 1 }) {
+			hosts++
+		}
+	}
+	return hosts
+}
+
+// lanes are those of each of the hosts, by its name; of hosts that answer.
+func (t target) lanes(ctx context.Context) map[string][]int {
+	found := map[string][]int{}
 	ctx, cancel := context.WithTimeout(ctx, statusWithin)
 	defer cancel()
 	inbox := t.nc.NewInbox()
@@ -156,11 +173,11 @@ func (t target) lanes(ctx context.Context) map[string]int {
 			break
 		}
 		var status struct {
-			Host    string
-			Serving int
+			Host   string
+			Placed []int // also before anything has come on them
 		}
 		if json.Unmarshal(msg.Data, &status) == nil {
-			found[status.Host] = status.Serving
+			found[status.Host] = status.Placed
 		}
 	}
 	return found
