@@ -153,15 +153,12 @@ func longest(s string, fits func(string) bool) int {
 	_, lo := utf8.DecodeRuneInString(s)
 	hi := lo
 	for hi < len(s) && fits(s[:hi]) { // what is far too long is not measured
-		lo, hi = hi, runeStart(s, 2*hi)
+		lo, hi = hi, max(runeStart(s, 2*hi), runeEnd(s, hi))
 	}
 	for {
-		mid := runeStart(s, (lo+hi)/2)
-		if mid <= lo {
-			_, size := utf8.DecodeRuneInString(s[lo:])
-			if mid = lo + size; mid >= hi {
-				return lo
-			}
+		mid := max(runeStart(s, (lo+hi)/2), runeEnd(s, lo))
+		if mid >= hi {
+			return lo
 		}
 		if fits(s[:mid]) {
 			lo = mid
@@ -179,4 +176,10 @@ func runeStart(s string, at int) int {
 		at--
 	}
 	return at
+}
+
+// runeEnd is where the rune ends that begins at at.
+func runeEnd(s string, at int) int {
+	_, size := utf8.DecodeRuneInString(s[at:])
+	return at + size
 }

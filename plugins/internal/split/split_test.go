@@ -130,6 +130,54 @@ func FuzzFences(f *testing.F) {
 	})
 }
 
+// A line of a text, of a language whose runes have several bytes, is cut by the bytes.
+func TestWords(t *testing.T) {
+	for name, tt := range map[string]struct {
+		line  string
+		limit int
+		want  []string
+	}{
+		"at a word":                            {"one two three", 8, []string{"one two", "three"}},
+		"within a word":                        {"abcdefgh ij", 4, []string{"abcd", "efgh", "ij"}},
+		"fits":                                 {"one", 3, []string{"one"}},
+		"a rune that does not fit":             {"😀😀", 2, []string{"😀", "😀"}},
+		"a rune at a power of two":             {"Für alle", 6, []string{"Für", "alle"}},
+		"a curly apostrophe":                   {"It’s so, it’s so", 8, []string{"It’s", "so,", "it’s", "so"}},
+		"runes of three bytes and one of four": {"日本語😀日本語😀", 14, []string{"日本語😀", "日本語😀"}},
+		"bytes that are no runes":              {"a\x80\x80\x80\x80 b", 3, []string{"a\x80\x80", "\x80\x80", "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, Words(tt.line, ofBytes(tt.limit))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// ofBytes fits what has so many bytes at most.
+func ofBytes(limit int) func(string) bool {
+	return func(s string) bool { return len(s) <= limit }
+}
+
+func FuzzWords(f *testing.F) {
+	f.Add("Für diese Frage gilt folgendes, und zwar überall", 20)
+	f.Add(strings.Repeat("日本語😀", 40), 50)
+	f.Fuzz(func(t *testing.T, line string, limit int) {
+		if limit < utf8.UTFMax || limit > 4000 || !utf8.ValidString(line) || strings.Contains(line, "\n") {
+			return
+		}
+		pieces := Words(line, ofBytes(limit))
+		for _, p := range pieces {
+			if len(p) > limit || !utf8.ValidString(p) {
+				t.Errorf("piece %q of %d bytes, limit %d", p, len(p), limit)
+			}
+		}
+		if diff := cmp.Diff(bare(line), bare(strings.Join(pieces, ""))); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 // TestPieces holds texts made by chance against what Markdown promises.
 func TestPieces(t *testing.T) {
 	words := []string{
