@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 
 	"agenthost/agents"
@@ -8,6 +10,7 @@ import (
 	"agenthost/bus"
 	"agenthost/internal/identity"
 	"agenthost/session"
+	"agenthost/tools"
 )
 
 // joinedWorld is a world in which two accounts of ana's are one session. Both bots number
@@ -104,6 +107,27 @@ func TestJoinedAccountsChangeTheirOwn(t *testing.T) {
 	w.say("chat.sales", bus.Inbound{ID: "19", Edits: "17", Text: "late"})
 	if other := w.hear(); late.Kind != "error" || late.Text != other.Text || late.InReplyTo != "19" || other.InReplyTo != "19" {
 		t.Errorf("heard %+v and %+v, want that it is too late", late, other)
+	}
+	w.settled()
+	w.silent()
+}
+
+// The end of a run names the orders to stop it by the ids that they were sent with.
+func TestJoinedAccountsStopARun(t *testing.T) {
+	t.Parallel()
+	begun, release := make(chan struct{}, 2), make(chan struct{})
+	w := joinedWorld(t, bot("ana", script(ploughing), has(plough(begun, func(context.Context) (tools.Result, error) {
+		<-release
+		return tools.Result{}, nil
+	}))))
+	defer close(release)
+	w.say("chat.sales", bus.Inbound{ID: "16", Text: "plough"})
+	<-begun
+	<-begun
+	w.say("chat.support", bus.Inbound{ID: "17", Text: "/stop"})
+	w.say("chat.support", bus.Inbound{ID: "18", Text: "/stop"})
+	if out := w.expect("error", "Stopped."); !slices.Equal(out.Merged, []string{"16", "17", "18"}) {
+		t.Errorf("it is of %q, want those of 16, 17 and 18", out.Merged)
 	}
 	w.settled()
 	w.silent()

@@ -40,7 +40,7 @@ func (t *Run) stoppedBy(events []run.Event) (ids []string) {
 		}
 		isOrder := func(it *message.Item) bool { return it.Input.ID == e.Input.ID && it.Stops() }
 		if slices.ContainsFunc(t.Items, isOrder) {
-			ids = append(ids, e.Input.ID)
+			ids = append(ids, e.Input.OwnID())
 		}
 		ids = append(ids, t.Forced...)
 	}

@@ -24,7 +24,7 @@ type Run struct {
 	Items   []*message.Item // those whose messages are held
 	Inputs  []run.Input     // all that the run answers
 	Trace   tracing.Context
-	Forced  []string // the ids of the messages that ordered once more that it stop, and so forced its end
+	Forced  []string // the ids, as they were sent, of the messages that ordered once more that it stop, and so forced its end
 
 	mu    sync.Mutex    // of what tools under way read and write, Items and Inputs included
 	entry string        // of the model that is asked

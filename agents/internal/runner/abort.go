@@ -60,7 +60,7 @@ func (t *Runner) nextOfAbort() ([]run.Effect, error) {
 			return nil, nil
 		}
 		if it.Stops() {
-			t.Forced = append(t.Forced, it.Input.ID)
+			t.Forced = append(t.Forced, it.Input.OwnID())
 		}
 		t.Log().Info().Str("run", t.ID).Msg("stop run: forced by a second order")
 	case <-t.stopping.force.C:
