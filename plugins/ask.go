@@ -65,7 +65,8 @@ func (in *Inbox) Ask(ctx context.Context, m Received) (bus.Outbound, error) {
 type question struct {
 	courier *Courier
 	id      string
-	key     session.Key // of the session that it is for
+	own     session.Key // of its chat
+	joined  session.Key // of the session that it is for
 	next    uint64      // the first message of AGENT_OUTBOUND that was not looked at
 }
 
@@ -86,10 +87,11 @@ func (in *Inbox) question(m Received) (*question, error) {
 	if env.Group {
 		key = session.Group(c.account.Channel, c.account.Instance, env.Chat, env.Thread)
 	}
+	q := &question{courier: c, id: env.ID, own: key, joined: key}
 	if c.parts.Session != nil {
-		key = c.parts.Session(key)
+		q.joined = c.parts.Session(key)
 	}
-	return &question{courier: c, id: env.ID, key: key}, nil
+	return q, nil
 }
 
 // begin notes where AGENT_OUTBOUND ends now.
@@ -145,7 +147,7 @@ func (q *question) look(ctx context.Context) (bus.Outbound, bool) {
 	}
 	archive := session.NewArchive(parts.JS)
 	for _, agent := range parts.Agents() {
-		replies, err := archive.Answered(ctx, agent, q.key, q.id)
+		replies, err := archive.Answered(ctx, agent, q.own, q.joined, q.id)
 		if err != nil {
 			q.courier.few.Warn().Err(err).Str("agent", agent).Msg("look for an earlier reply")
 		}

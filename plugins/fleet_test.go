@@ -35,6 +35,9 @@ type runner struct {
 	bus       *bus.Bus
 	log       *bustest.LogBuffer
 	publisher *publishing.Publisher
+	account   plugins.Account
+	channel   plugins.Channel
+	parts     plugins.Parts
 	courier   *plugins.Courier
 	stop      func()
 }
@@ -66,10 +69,18 @@ func newHost(t testing.TB, b *bus.Bus, name string, ch plugins.Channel, account 
 	}
 	background(t, publisher.Run)
 	h.publisher = publisher
-	h.courier = plugins.New(plugins.Account{Channel: "test", Instance: "one", Settings: account}, ch, plugins.Parts{
+	h.account, h.channel = plugins.Account{Channel: "test", Instance: "one", Settings: account}, ch
+	h.parts = plugins.Parts{
 		NC: b.NC, JS: b.JS, Publisher: publisher, Files: filestore.New(b.JS), Reader: records.NewReader(b.JS),
 		Host: name, Log: zerolog.New(h.log).Level(zerolog.DebugLevel), Agents: func() []string { return []string{"ana", longAgent} },
-	})
+	}
+	return h.in(nil)
+}
+
+// in has the direct chats be those sessions.
+func (h *runner) in(of func(session.Key) session.Key) *runner {
+	h.parts.Session = of
+	h.courier = plugins.New(h.account, h.channel, h.parts)
 	return h
 }
 

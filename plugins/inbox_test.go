@@ -256,6 +256,46 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// A message that was answered before gets that reply also where its account is one session with
+// another, whose message has the same id. Hosts of before named it in the log by its id alone.
+func TestAskAgainInAJoinedSession(t *testing.T) {
+	t.Parallel()
+	b := connect(t, "")
+	joined := session.DM("test", "other", "ana")
+	for from, logged := range map[string]string{"ana": "test.one/dm/ana:m", "bo": "m"} {
+		t.Run(logged, func(t *testing.T) {
+			joined := joined + session.Key(from)
+			h := newHost(t, b, "host-1", newMemory(chatLimits()), settings.Account{}).in(func(session.Key) session.Key { return joined })
+			answered := func(run, subject, id string) map[string]any {
+				said := reply(run+".1", from, "of "+subject)
+				said.InReplyTo = "m"
+				return map[string]any{"v": 1, "key": joined, "run": run, "events": []map[string]any{
+					{"type": "run.started", "run": run, "inputs": []map[string]any{{"id": id, "subject": "plugin.inbound." + subject, "envelope": map[string]any{"text": "hi"}}}},
+					{"type": "reply", "reply": map[string]any{"n": 1, "kind": "reply", "final": true, "id": said.ID, "subject": "plugin.outbound." + subject, "envelope": said}},
+					{"type": "run.finished", "run": run, "outcome": "settled"},
+				}}
+			}
+			commits := []map[string]any{answered("r2", "test.one", logged)}
+			if logged != "m" {
+				commits = append(commits, answered("r1", "test.other", "m"))
+			}
+			for _, c := range commits {
+				data, err := json.Marshal(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := b.JS.Publish(t.Context(), "agent.session.ana."+session.SID("ana", joined), data); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, err := h.courier.Inbox().Ask(bustest.Context(t), plugins.Received{ID: "m", From: from, Text: "hi"})
+			if err != nil || out.Text != "of test.one" {
+				t.Errorf("got %+v, %v, want the answer of before", out, err)
+			}
+		})
+	}
+}
+
 type dialer func(network, address string) (net.Conn, error)
 
 func (d dialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }

@@ -183,14 +183,18 @@ func (a *Archive) KeyOf(ctx context.Context, agent, sid string) (Key, error) {
 	return key, err
 }
 
-// Answered are the replies to the message with that id in a session; none while it has no
-// end, and where there is no such message or session.
-func (a *Archive) Answered(ctx context.Context, agent string, key Key, id string) ([]run.Reply, error) {
-	l, err := a.store.open(ctx, agent, SID(agent, key), key)
+// Answered are the replies to the message that was sent with that id in the chat with key own,
+// the session of which is joined; none while it has no end, and where there is no such message or
+// session. A log of a host of before may name a message of another account by that id.
+func (a *Archive) Answered(ctx context.Context, agent string, own, joined Key, id string) ([]run.Reply, error) {
+	l, err := a.store.open(ctx, agent, SID(agent, joined), joined)
 	if err != nil {
 		return nil, err
 	}
-	seq, _ := l.ids.get(id)
+	seq, seen := l.ids.get(LoggedID(id, own, joined))
+	if !seen {
+		seq, _ = l.ids.get(id)
+	}
 	if seq == 0 {
 		return nil, nil
 	}

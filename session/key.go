@@ -62,6 +62,18 @@ func Event(subject string) Key {
 	return Key("event/" + escapeID.Replace(subject))
 }
 
+// Account is an id of the account whose chat has that key.
+func (k Key) Account(id string) string { return string(k) + ":" + id }
+
+// LoggedID is the id that the log of a session has of a message of the chat with key own: that
+// which it was sent with, and where the session is of another account, the account before it.
+func LoggedID(id string, own, joined Key) string {
+	if own == joined {
+		return id
+	}
+	return own.Account(id)
+}
+
 // IsChat reports whether it is the key of a conversation with a person or a group.
 func (k Key) IsChat() bool {
 	place, rest, _ := strings.Cut(string(k), "/")

@@ -19,6 +19,7 @@ import (
 	"agenthost/internal/texts"
 	"agenthost/llm"
 	"agenthost/run"
+	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
 )
@@ -168,7 +169,7 @@ func (e UnservedEnder) answered(ctx context.Context, m unserved, o message.Origi
 	if err != nil {
 		return false
 	}
-	seq, seen := journal.Seen(message.JoinedID(id, own, joined))
+	seq, seen := journal.Seen(session.LoggedID(id, own, joined))
 	return seen && seq > 0
 }
 

@@ -29,7 +29,7 @@ func (it *Item) Changed() string {
 	if it.Input.Sent == "" {
 		return id
 	}
-	return ofAccount(it.Origin.Key(""), id)
+	return it.Origin.Key("").Account(id)
 }
 
 // Edit puts what the person says now in the place of what they said. Anything else of

@@ -37,20 +37,9 @@ type named struct{ field, value string }
 // its own account as well: two accounts may use the same id.
 func (it *Item) Join(own, joined session.Key) {
 	if own != joined {
-		it.Input.ID, it.Input.Sent = JoinedID(it.Input.ID, own, joined), it.Input.ID
+		it.Input.ID, it.Input.Sent = session.LoggedID(it.Input.ID, own, joined), it.Input.ID
 	}
 }
-
-// JoinedID is the id of a message in the session that its chat is joined to.
-func JoinedID(id string, own, joined session.Key) string {
-	if own == joined {
-		return id
-	}
-	return ofAccount(own, id)
-}
-
-// ofAccount is an id of the account whose chat has that key.
-func ofAccount(chat session.Key, id string) string { return string(chat) + ":" + id }
 
 // StreamOf is the stream that stores what comes by a subject.
 func StreamOf(subject string) string {
