@@ -4,11 +4,14 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"agenthost/agents"
 	"agenthost/agents/engine"
 	"agenthost/bus"
 	"agenthost/internal/identity"
+	"agenthost/llm"
+	"agenthost/run"
 	"agenthost/session"
 	"agenthost/tools"
 )
@@ -131,4 +134,55 @@ func TestJoinedAccountsStopARun(t *testing.T) {
 	}
 	w.settled()
 	w.silent()
+}
+
+// A host of before named in the log what came of another account by its id alone. What it has
+// done is not done again, and another message with that id is no repetition of it.
+func TestJoinedAccountsInALogOfBefore(t *testing.T) {
+	t.Parallel()
+	key := session.DM("chat", "sales", "ana")
+	for name, tt := range map[string]struct {
+		logged   string // whose message with that id the log has
+		finished bool
+		want     []string
+	}{
+		"answered":       {"support", true, []string{"answered before"}},
+		"under way":      {"support", false, []string{"printer"}},
+		"of another":     {"sales", true, []string{"answered before", "printer"}},
+		"another's runs": {"sales", false, []string{"printer", "printer"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := make(patientModel)
+			w := joinedWorld(t, bot("ana", func(a *actor) { a.model = model }))
+			w.say("chat.support", bus.Inbound{ID: "17", Text: "printer"})
+			w.eventually("the run", func() bool { s := w.fleet.Status()[0]; return s.Running == 1 })
+			w.stop()
+			in := run.Input{ID: "17", Subject: "plugin.inbound.chat." + tt.logged, Seq: 1, Envelope: encode(t, bus.Inbound{ID: "17", From: "ana", Text: "printer"})}
+			if tt.logged != "support" {
+				in.Seq = 100
+			}
+			msg := llm.UserText("printer")
+			events := []run.Event{
+				{Type: run.Started, At: time.Now(), Run: "r", Trigger: run.ByMessage, Inputs: []run.Input{in}},
+				{Type: run.MessageAdded, At: time.Now(), Message: &msg},
+			}
+			if tt.finished {
+				out := bus.Outbound{ID: "r.1", Agent: "ana", Session: string(key), Run: "r", Kind: "reply", To: "ana", Text: "answered before", InReplyTo: "17", Final: true}
+				events = append(events,
+					run.Event{Type: run.Replied, At: time.Now(), Reply: &run.Reply{N: 1, Kind: "reply", Final: true, ID: "r.1", Subject: "plugin.outbound.chat." + tt.logged, Envelope: encode(t, out)}},
+					run.Event{Type: run.Finished, At: time.Now(), Run: "r", Outcome: run.OutcomeSettled})
+			}
+			w.publish("agent.session.ana."+session.SID("ana", key), map[string]any{"v": 1, "key": key, "run": "r", "events": events})
+			close(model)
+			w.start(inChat(bot("ana", func(a *actor) { a.model = model })))
+			for _, text := range tt.want {
+				if out := w.expect("reply", text); out.InReplyTo != "17" {
+					t.Errorf("heard %+v, want an answer to 17", out)
+				}
+			}
+			w.settled()
+			w.silent()
+		})
+	}
 }

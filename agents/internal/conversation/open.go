@@ -55,6 +55,9 @@ func (c *Conversation) open() (*session.Log, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.nameAsLogged(journal); err != nil {
+		return nil, err
+	}
 	deleted, err := c.lookUpDeleted(journal)
 	if err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func (c *Conversation) interjection(journal *session.Log) (candidate, bool) {
 // interrupts the run stays, as the next. Called with the lock held.
 func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *run.Run) (candidate, bool) {
 	none := candidate{}
-	if c.unsure(journal, it) { // it waits for its turn, and is looked up
+	if c.unsure(journal, it) || mayBeLoggedByOwnID(journal, it) { // it waits for its turn, and is looked up
 		return none, false
 	}
 	if c.HasChanges() && (it.Changes() || len(c.ChangedIn(it)) > 0) { // it is for what waits, or waits for its turn

@@ -16,6 +16,9 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 		if err := journal.Err(); err != nil {
 			return nil, err
 		}
+		if err := c.nameAsLogged(journal); err != nil {
+			return nil, err
+		}
 		if err := c.leaveOutDeleted(journal); err != nil {
 			return nil, err
 		}

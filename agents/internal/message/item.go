@@ -48,6 +48,8 @@ type Item struct {
 	LogReads  int   // how often the log had been read when it came; guarded by the conversation
 	Inherited bool  // only the log of an owner before has brought it: what is older may still come
 
+	OwnIDLookedUp bool // the log was asked for it by the id that it was sent with; guarded by the conversation
+
 	Refusal   *run.Error // why it is refused
 	PassedOn  string     // what its sender is told when it was for a run of another session
 	Withdrawn bool       // it ends without a run and without a reply

@@ -114,3 +114,9 @@ func (s *Sender) moved(journal *session.Log, seq uint64, it *message.Item) (move
 	}
 	return moved, nil
 }
+
+// Answered reports whether the run that a commit has ended answered the message with that id
+// on a subject.
+func (s *Sender) Answered(journal *session.Log, seq uint64, id, subject string) (bool, error) {
+	return s.finder().Answered(journal.RepliedWith(seq), id, subject)
+}

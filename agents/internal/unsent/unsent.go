@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"agenthost/agents/internal/inflight"
@@ -76,6 +77,29 @@ func (f Finder) ResultOf(commits []uint64, id string) (result *run.Reply, err er
 		}
 	}
 	return result, nil
+}
+
+// Answered reports whether a reply to the message with that id is among what commits have said on
+// a subject.
+func (f Finder) Answered(commits []uint64, id, subject string) (bool, error) {
+	ctx, cancel := context.WithTimeout(f.Agent.Work, lookFor)
+	defer cancel()
+	for _, seq := range commits {
+		said, err := f.Agent.Parts.Store.Said(ctx, seq)
+		if errors.Is(err, records.ErrNotFound) { // the session was deleted
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		for _, reply := range said.Replies {
+			out := bus.Outbound{}
+			if reply.Subject == subject && json.Unmarshal(reply.Envelope, &out) == nil && (out.InReplyTo == id || slices.Contains(out.Merged, id)) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // searchMost bounds the search for a reply while the stream itself would drop
