@@ -84,10 +84,8 @@ func (h history) now() []string {
 // moves say what was bound. Agents that are the first of a channel take all that is stored.
 // Nothing is stored that is older than oldest. none reports that m says so already.
 func (m moves) after(before, after map[string][]string, at, oldest time.Time) (next moves, none bool) {
-	next, none = maps.Clone(m), true
-	if next == nil {
-		next = moves{}
-	}
+	m, none = m.notBeyond(at)
+	next = maps.Clone(m)
 	subjects := maps.Clone(after)
 	for s := range m {
 		subjects[s] = after[s]
@@ -117,6 +115,26 @@ func (m moves) after(before, after map[string][]string, at, oldest time.Time) (n
 		next[s] = h[max(len(h)-mostMoves, 0):]
 	}
 	next.settle(earlier(oldest, at.Add(-movesFor)))
+	return next, none
+}
+
+// clocksApart is how far the clocks of the servers of a cluster may be apart.
+const clocksApart = time.Minute
+
+// notBeyond is m with no move later than one that is written now; none reports that it has no such.
+// The clock that has dated it was ahead: until then no host would be ready, and what is stored
+// would be for the agents of before.
+func (m moves) notBeyond(at time.Time) (next moves, none bool) {
+	next, none = moves{}, true
+	for s, h := range m {
+		for i := range h {
+			if h[i].At.After(at.Add(clocksApart)) {
+				h = slices.Clone(h)
+				h[i].At, none = at, false
+			}
+		}
+		next[s] = h
+	}
 	return next, none
 }
 

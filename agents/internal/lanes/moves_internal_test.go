@@ -98,6 +98,31 @@ func TestMovesAreForgotten(t *testing.T) {
 	}
 }
 
+// A move that a clock which was ahead has put off counts as soon as any: hosts would not be ready
+// until then, and agents that are new would get nothing.
+func TestMovesOfAClockThatWasAhead(t *testing.T) {
+	const web, tel = "plugin.inbound.web", "plugin.inbound.tel"
+	ana, bob := []string{"ana"}, []string{"bob"}
+	at := time.Unix(1000, 0).UTC()
+	soon := at.Add(time.Second) // another server of a cluster has a clock of its own
+	have := moves{
+		web: {{From: ana, To: bob, At: at.Add(-time.Second)}, {From: bob, To: ana, At: at.Add(time.Hour)}},
+		tel: {{From: ana, To: bob, At: soon}},
+	}
+	bound := map[string][]string{web: ana, tel: bob}
+	got, none := have.after(nil, bound, at, at.Add(-time.Hour))
+	want := moves{
+		web: {{From: ana, To: bob, At: at.Add(-time.Second)}, {From: bob, To: ana, At: at}},
+		tel: {{From: ana, To: bob, At: soon}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || none {
+		t.Errorf("none: %t, %s", none, diff)
+	}
+	if _, none := got.after(nil, bound, at, at.Add(-time.Hour)); !none {
+		t.Error("they are written again")
+	}
+}
+
 // What was stored before a move is for the agents of before, on the lane of
 // each; what comes later for those of after.
 func TestRoutingTakers(t *testing.T) {
