@@ -62,20 +62,46 @@ func (f *Store) Put(ctx context.Context, data []byte) (string, error) {
 // lentPrefix begins the names of files that are stored for a request alone.
 const lentPrefix = "agenthost-lent-"
 
+// lendWithin bounds what is still done for a file once it is too late to lend it.
+const lendWithin = 30 * time.Second
+
 // Lend stores data under a name of its own, until [Store.TakeBack]. What a host that died
-// has lent is found by [Store.Left].
+// has lent is found by [Store.Left]. Where ctx ends before all is stored, it is stored all the
+// same and taken back: what is left of a store that was broken off has no name to be found by.
 func (f *Store) Lend(ctx context.Context, data []byte) (string, error) {
-	about := jetstream.ObjectMeta{Name: lentPrefix + rand.Text(), Opts: &jetstream.ObjectMetaOptions{
-		ChunkSize: uint32(min(128<<10, f.js.Conn().MaxPayload()/2)), //nolint:gosec // 128 KiB at most
-	}}
-	store, err := f.js.ObjectStore(ctx, bus.FilesBucket)
-	if err == nil {
-		_, err = store.Put(ctx, about, bytes.NewReader(data))
+	name, stored := lentPrefix+rand.Text(), make(chan error)
+	go func() {
+		working, cancel := context.WithTimeout(context.WithoutCancel(ctx), lendWithin)
+		defer cancel()
+		err := f.lend(working, name, data)
+		select {
+		case stored <- err:
+		case <-ctx.Done():
+			_ = f.TakeBack(working, name) // else it is found as left
+		}
+	}()
+	var err error
+	select {
+	case err = <-stored:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
 	}
 	if err != nil {
 		return "", fmt.Errorf("lend file: %w", err)
 	}
-	return about.Name, nil
+	return name, nil
+}
+
+func (f *Store) lend(ctx context.Context, name string, data []byte) error {
+	store, err := f.js.ObjectStore(ctx, bus.FilesBucket)
+	if err != nil {
+		return err
+	}
+	about := jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{
+		ChunkSize: uint32(min(128<<10, f.js.Conn().MaxPayload()/2)), //nolint:gosec // 128 KiB at most
+	}}
+	_, err = store.Put(ctx, about, bytes.NewReader(data))
+	return err
 }
 
 // TakeBack deletes what Lend stored, without a trace: there may be many of them.

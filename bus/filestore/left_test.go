@@ -2,6 +2,7 @@ package filestore_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"agenthost/bus/filestore"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -127,4 +129,34 @@ func TestFilesLent(t *testing.T) {
 	if n := objects(t, b.JS); n != 0 {
 		t.Errorf("objects: got %d, want 0", n)
 	}
+}
+
+// Nothing stays of what could not be lent in time, as for a hook with a short timeout.
+func TestFilesLentTooLate(t *testing.T) {
+	t.Parallel()
+	b := bustest.Open(t)
+	bustest.Provision(t, b.JS)
+	files := filestore.New(b.JS)
+	lend := func() error {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		sub, err := b.NC.Subscribe("$O.AGENT_FILES.C.>", func(*nats.Msg) { cancel() }) // at the first piece
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := files.Lend(ctx, make([]byte, 16<<20))
+		_ = sub.Unsubscribe() // the connection is there
+		if err == nil {
+			if err := files.TakeBack(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return err
+	}
+	for lend() == nil { // it was quicker
+	}
+	bustest.Eventually(t, "nothing is left", func() bool {
+		s, err := b.JS.Stream(t.Context(), "OBJ_AGENT_FILES")
+		return err == nil && s.CachedInfo().State.Msgs == 0
+	})
 }
