@@ -393,6 +393,27 @@ func TestRunKeepsNewMessagesOfAGroup(t *testing.T) {
 	}
 }
 
+// A session that accounts share has ids that name the account of a message, also a short one.
+func TestRunErasesAccountsInIDs(t *testing.T) {
+	t.Parallel()
+	for _, from := range []string{"zoe-1", "42"} {
+		w := newWorld(t)
+		shared := "agent.session.ana." + session.SID("ana", "irc.y/dm/zoe")
+		w.put(
+			shared+` {"v":1,"key":"irc.y/dm/zoe","events":[{"type":"run.started","run":"r1","trigger":"message","inputs":[{"id":"17","subject":"plugin.inbound.irc.y","seq":1,"envelope":{"from":"zoe","text":"of another account"}}]},{"type":"run.finished","run":"r1","outcome":"settled"}]}`,
+			shared+` {"v":1,"key":"irc.y/dm/zoe","events":[{"type":"run.started","run":"r2","trigger":"message","inputs":[{"id":"irc.x/dm/`+from+`:17","sent":"17","subject":"plugin.inbound.irc.x","seq":2,"envelope":{"from":"`+from+`","text":"`+secret+`"}}]},{"type":"run.finished","run":"r2","outcome":"settled"}]}`,
+			shared+` {"v":1,"key":"irc.y/dm/zoe","events":[{"type":"input.withdrawn","input":{"id":"irc.x/dm/`+from+`:18","sent":"18","subject":"plugin.inbound.irc.x","seq":3}}]}`,
+		)
+		report, err := w.erase("irc.x/"+from, "")
+		if err != nil {
+			t.Errorf("%s: %+v, %v", from, report, err)
+		}
+		if _, all := w.left(); bytes.Contains(all, []byte("dm/"+from+":")) || bytes.Contains(all, []byte(secret)) || !bytes.Contains(all, []byte("of another account")) {
+			t.Errorf("%s: left %s", from, all)
+		}
+	}
+}
+
 // The sender of a message that no host can read is the one that a host answers: field names
 // count as they are written.
 func TestRunReadsTheSenderExactly(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"agenthost/internal/erasure"
 	"agenthost/llm"
 	"agenthost/run"
+	"agenthost/session"
 
 	"github.com/nats-io/nuid"
 )
@@ -72,6 +73,7 @@ func (l *logEdit) event(of string, raw json.RawMessage) (json.RawMessage, error)
 			own = true
 			l.heard(env, in.OwnID())
 		}
+		l.renameAccount(&in)
 	}
 	tree, err := decode(raw)
 	if err != nil {
@@ -111,6 +113,15 @@ func (l *logEdit) heard(env bus.Inbound, id string) {
 	whole.addName(l.r.person.From)
 	if whole.replace(id) != id && l.other[id] == "" {
 		l.other[id] = "erased-" + nuid.Next()
+	}
+}
+
+// renameAccount notes another id for an input whose id names the account of the person, as the log
+// of a session that accounts share has them.
+func (l *logEdit) renameAccount(in *run.Input) {
+	own, named := strings.CutSuffix(in.ID, ":"+in.Sent)
+	if in.Sent != "" && named && l.other[in.ID] == "" && l.r.person.Owns(session.Key(own)) {
+		l.other[in.ID] = "erased-" + nuid.Next()
 	}
 }
 
