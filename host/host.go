@@ -155,6 +155,10 @@ func (h *Host) setState(s string) { h.state.Store(&s) }
 // Run serves until ctx ends. Then it takes nothing more, gives runs in progress
 // the time of Grace to end, publishes what is left, and returns.
 func (h *Host) Run(ctx context.Context) error {
+	return h.bounded(endWithin, func() error { return h.run(ctx) })
+}
+
+func (h *Host) run(ctx context.Context) error {
 	if err := h.opt.check(); err != nil {
 		return err
 	}

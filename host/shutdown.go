@@ -3,10 +3,35 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"agenthost/internal/control"
 )
+
+// endWithin is how much longer than the grace a host takes to end: what is left then does not
+// return, as a channel of a program that ignores its context.
+const endWithin = time.Minute
+
+// bounded runs the host and, once it is to end, waits for the grace and so much longer at most.
+func (h *Host) bounded(longer time.Duration, run func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- run() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-h.over:
+	}
+	late := time.NewTimer(h.opt.Grace + longer)
+	defer late.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-late.C:
+		return fmt.Errorf("stop: a part of the host does not return, %s after the grace of %s, and is left behind; "+
+			"nothing is lost: the next owner goes on; to see which part, send SIGQUIT next time: its stack is printed", longer, h.opt.Grace)
+	}
+}
 
 // serve runs all parts until ctx ends, and stops them in the reverse order.
 func (a *assembly) serve(ctx context.Context) error {
