@@ -107,6 +107,7 @@ func TestFreshStart(t *testing.T) {
 // What was sent before /new is answered before it, and forgotten after it, also where it waits
 // for the rate of its sender or is paused, and whichever host serves the session then.
 func TestFreshStartInItsTurn(t *testing.T) {
+	const turn = 2 * time.Minute // no longer than it has to be: each second of a host takes real time
 	waits := map[string]func(w *crashWorld) (end func()){
 		"paused": func(w *crashWorld) (end func()) {
 			pauses, agent := pause.NewStore(w.js), pause.Target{Agent: "ana"}
@@ -121,7 +122,7 @@ func TestFreshStartInItsTurn(t *testing.T) {
 		},
 		"over the rate": func(w *crashWorld) (end func()) {
 			w.tell("first")
-			return func() { time.Sleep(5 * time.Hour) }
+			return func() { time.Sleep(5 * turn) }
 		},
 	}
 	for name, wait := range waits {
@@ -130,7 +131,7 @@ func TestFreshStartInItsTurn(t *testing.T) {
 				inCrashWorld(t, func(w *crashWorld) {
 					w.stop()
 					w.actor.model = memory{}
-					w.actor.cfg.Channels[0].Rate = agents.Rate{Messages: 1, Per: time.Hour}
+					w.actor.cfg.Channels[0].Rate = agents.Rate{Messages: 1, Per: turn}
 					w.begin()
 					end := wait(w)
 					w.pass()
@@ -145,7 +146,7 @@ func TestFreshStartInItsTurn(t *testing.T) {
 					}
 					end()
 					w.pass()
-					time.Sleep(2 * time.Hour)
+					time.Sleep(2 * turn)
 					got := w.said() // a reply is all that the model has seen, up to the first space
 					if want := []string{"before", "/new=Done.", "after=Done."}; len(got) < 3 || !strings.HasPrefix(got[len(got)-3], want[0]) || !slices.Equal(got[len(got)-2:], want[1:]) {
 						t.Errorf("said %q, want at last %q: after /new the model sees what the host has answered", got, want)

@@ -8,6 +8,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/bustest"
 	"agenthost/session"
 )
 
@@ -169,15 +170,18 @@ func TestOrdersAreNotCollected(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			a := bot("ana", script(dawdling))
-			a.cfg.Channels[0] = agents.Binding{Channel: "ana", Queue: session.Collect, Debounce: 200 * time.Millisecond}
-			w := newWorld(t, a)
-			for _, in := range tt.says {
-				w.say("ana", in)
-			}
-			w.wantHeard(tt.want...)
-			w.settled()
-			w.silent()
+			bustest.Bubble(t, func(t *testing.T) {
+				a := bot("ana", script(dawdling))
+				a.cfg.Channels[0] = agents.Binding{Channel: "ana", Queue: session.Collect, Debounce: 200 * time.Millisecond}
+				w := newWorld(t, a)
+				for _, in := range tt.says {
+					w.say("ana", in)
+				}
+				w.wantHeard(tt.want...)
+				w.settled()
+				w.silent()
+				w.stop()
+			})
 		})
 	}
 }
