@@ -20,6 +20,7 @@ import (
 // cannot be read, and that there is no such host, but not while another one has that name.
 // A run keeps green from its end until blue has heard of the request.
 func TestDrainIsAnswered(t *testing.T) {
+	t.Parallel()
 	url, _ := bustest.Server(t)
 	start := func(name string, own ...hooks.Hook) {
 		cfg := hosttest.Demo(t)

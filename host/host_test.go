@@ -119,6 +119,7 @@ func (l *heldLog) Write(p []byte) (int, error) {
 }
 
 func TestStoppingIsToldBeforeStopped(t *testing.T) {
+	t.Parallel()
 	log := &heldLog{stopping: make(chan struct{}), release: make(chan struct{})}
 	h := host.New(host.Options{Config: demo(t), Log: zerolog.New(log)})
 	ctx, cancel := context.WithCancel(t.Context())

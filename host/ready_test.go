@@ -109,6 +109,7 @@ func (l *lines) count(words string) int {
 }
 
 func TestReadyzSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
 	cfg := demo(t)
 	cfg.NATS.URL = "nats://127.0.0.1:1"
 	log := watched("waiting for NATS")

@@ -23,6 +23,7 @@ func builder(t *testing.T) *config.Config {
 }
 
 func TestHostSaysWhatCommandsAreHeldTo(t *testing.T) {
+	t.Parallel()
 	var log bustest.LogBuffer
 	_, stop := startOptions(t, host.Options{Config: builder(t), Log: zerolog.New(&log)})
 	stop()

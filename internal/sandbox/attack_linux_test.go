@@ -488,8 +488,10 @@ func (w workspace) attack(t *testing.T, v victim, names ...string) map[string]st
 }
 
 func TestAttacksAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, level := range sandbox.Levels() {
 		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
 			v, w := newVictim(t), open(t, level)
 			w.arm(t)
 			for kind, set := range attacks {

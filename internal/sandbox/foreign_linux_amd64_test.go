@@ -95,6 +95,7 @@ func runs(t *testing.T, code []byte) bool {
 }
 
 func TestOtherArchitecturesAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, level := range sandbox.Levels() {
 		for name, code := range foreignPrograms {
 			t.Run(string(level)+"/"+name, func(t *testing.T) {

@@ -9,8 +9,10 @@ import (
 
 // A command with the network has that of the internet, and no other socket.
 func TestCommandsWithTheNetwork(t *testing.T) {
+	t.Parallel()
 	for _, level := range sandbox.Levels() {
 		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
 			v, w := newVictim(t), open(t, level)
 			w.network = true
 			w.arm(t)

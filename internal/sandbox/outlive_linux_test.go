@@ -73,10 +73,12 @@ func (p pipeline) ends() {
 }
 
 func TestNothingOutlivesItsCall(t *testing.T) {
+	t.Parallel()
 	for _, level := range sandbox.Levels() {
 		for name, escape := range escapes {
 			for how, rest := range map[string]string{"exit": "exit 0", "stop": "sleep 600"} {
 				t.Run(string(level)+"/"+name+"/"+how, func(t *testing.T) {
+					t.Parallel()
 					w := open(t, level)
 					p := w.pipeline(t)
 					ctx, stop := context.WithCancel(t.Context())
@@ -110,6 +112,7 @@ func doomedMain() {
 func init() { roles["doomed"] = doomedMain }
 
 func TestNothingOutlivesTheHost(t *testing.T) {
+	t.Parallel()
 	for _, level := range sandbox.Levels() {
 		t.Run(string(level), func(t *testing.T) {
 			w := open(t, level)

@@ -35,8 +35,12 @@ func TestProtectionSaysWhatIsOpen(t *testing.T) {
 }
 
 func TestSandboxKeepsCommandsIn(t *testing.T) {
+	t.Parallel()
 	for _, level := range sandbox.Levels() {
-		t.Run(string(level), func(t *testing.T) { sandboxKeepsIn(t, open(t, level)) })
+		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
+			sandboxKeepsIn(t, open(t, level))
+		})
 	}
 }
 
@@ -91,8 +95,12 @@ func none(t *testing.T, folder string) string {
 }
 
 func TestSandboxLetsCommandsWork(t *testing.T) {
+	t.Parallel()
 	for _, level := range sandbox.Levels() {
-		t.Run(string(level), func(t *testing.T) { sandboxLetsCommandsWork(t, open(t, level)) })
+		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
+			sandboxLetsCommandsWork(t, open(t, level))
+		})
 	}
 }
 

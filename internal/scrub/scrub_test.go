@@ -172,6 +172,7 @@ func TestOneReplica(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := bustest.Open(t)
 			f := provisioned(t, b, 1)
 			f.sessions(10)

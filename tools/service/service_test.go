@@ -198,6 +198,7 @@ func TestEndpointsThatCannotBeTools(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := open(t, service.Options{})
 			w.add(micro.Config{}, map[string]micro.EndpointConfig{"e": tt.endpoint, "good": {}})
 			w.tool("billing.good")
@@ -214,6 +215,7 @@ func TestEndpointWhoseSchemaCannotBeReadTakesAnyObject(t *testing.T) {
 	t.Parallel()
 	for _, schema := range []string{"{", "[]", "true", `{"type":"nonsense"}`, `{"type":"array"}`} {
 		t.Run(schema, func(t *testing.T) {
+			t.Parallel()
 			w := open(t, service.Options{})
 			w.add(micro.Config{}, map[string]micro.EndpointConfig{"e": {Metadata: map[string]string{"schema": schema}}})
 			if got := w.tool("billing.e"); string(got.Schema) != `{"type":"object"}` || got.Run == nil {
@@ -357,6 +359,7 @@ func TestServiceErrors(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := open(t, service.Options{})
 			w.add(micro.Config{}, map[string]micro.EndpointConfig{"charge": {Handler: tt.handler}})
 			if diff := cmp.Diff(tt.want, run(t, w.tool("billing.charge"), `{}`)); diff != "" {
@@ -464,6 +467,7 @@ func TestOddAnswers(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := open(t, service.Options{Wait: 300 * time.Millisecond})
 			reply := func(subject string, answers ...string) {
 				_, err := w.nc.Subscribe(subject, func(msg *nats.Msg) {
