@@ -50,7 +50,7 @@ func (p patient) Deliver(ctx context.Context, m plugins.Message) (string, error)
 func TestInteropSuite(t *testing.T) {
 	whole := emailtest.NewHouse(t) // OpenSMTPD is there once a machine
 	var platforms int
-	plugintest.Run(t, plugintest.Suite{New: func(t testing.TB) plugintest.Platform {
+	plugintest.Run(t, plugintest.Suite{Shared: true, New: func(t testing.TB) plugintest.Platform {
 		platforms++
 		h := whole.Of(t, platforms)
 		var count atomic.Int64

@@ -27,7 +27,7 @@ func TestInteropSuite(t *testing.T) {
 	}
 	people := [2]*matrixtest.Person{matrixtest.NewPerson(t, s.URL, ana, "a"), matrixtest.NewPerson(t, s.URL, ben, "b")}
 	bots := 0
-	plugintest.Run(t, plugintest.Suite{New: func(t testing.TB) plugintest.Platform {
+	plugintest.Run(t, plugintest.Suite{Shared: true, New: func(t testing.TB) plugintest.Platform {
 		bots++
 		return (&synapsePlatform{TB: t, s: s, admin: admin, people: people, bot: fmt.Sprintf("bot%d", bots)}).platform()
 	}})

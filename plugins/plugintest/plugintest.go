@@ -19,6 +19,8 @@ type Suite struct {
 	New func(t testing.TB) Platform
 	// Account is the account's settings; the suite sets Groups itself.
 	Account settings.Account
+	// Shared is true where all platforms are on one server, which Disconnect stops.
+	Shared bool
 }
 
 // A Platform is the other side of a channel. What is nil the platform does not have,
@@ -122,7 +124,7 @@ func Run(t *testing.T, s Suite) {
 	for _, test := range tests {
 		if test.needs == nil || test.needs(probe, limits) {
 			t.Run(test.name, func(t *testing.T) {
-				if test.name != reconnect { // first and alone: a server that is stopped may be that of the others
+				if test.name != reconnect || !s.Shared { // else first and alone
 					t.Parallel() // they mostly wait, for what a dead host held and a platform's limits
 				}
 				test.run(t, newWorld(t, s, platform(t)))
