@@ -119,6 +119,9 @@ const ptyRules = `rules:
 // A person at a terminal edits lines, sees that something is under way and what
 // it took, stops it, and comes back later.
 func TestChatAtATerminal(t *testing.T) {
+	if alone(t) {
+		return
+	}
 	t.Setenv("TERM", "xterm")
 	t.Setenv("NO_COLOR", "")
 	t.Chdir(t.TempDir())
@@ -212,6 +215,9 @@ func TestChatAtATerminal(t *testing.T) {
 // After a reply stands what it took, all calls of the model together and nothing of
 // earlier replies; --session goes on with a session, by its name or its key.
 func TestChatGoesOnAndCounts(t *testing.T) {
+	if alone(t) {
+		return
+	}
 	t.Setenv("TERM", "xterm")
 	t.Setenv("NO_COLOR", "")
 	t.Chdir(t.TempDir())
@@ -291,6 +297,9 @@ func TestListFitsATerminal(t *testing.T) {
 
 // A command that takes its time says so on a terminal, until it has something to say.
 func TestSpinnerAtATerminal(t *testing.T) {
+	if alone(t) {
+		return
+	}
 	t.Setenv("TERM", "xterm")
 	t.Setenv("NO_COLOR", "")
 	t.Chdir(t.TempDir())

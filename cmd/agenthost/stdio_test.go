@@ -148,6 +148,9 @@ func TestOutputIsClosed(t *testing.T) {
 }
 
 func TestDoorsOnStdioWithoutWhatTheyNeed(t *testing.T) {
+	if alone(t) {
+		return
+	}
 	bob := config.Agent{}
 	bob.ID, bob.Model = "bob", agents.Names{"main"}
 	url := served(t, bob)
