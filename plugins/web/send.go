@@ -22,10 +22,12 @@ import (
 )
 
 const (
-	stopOrder   = "/stop"
-	storeWithin = 5 * time.Second
-	fileWithin  = 30 * time.Second
+	stopOrder  = "/stop"
+	fileWithin = 30 * time.Second
 )
+
+// Tests set it.
+var storeWithin = 5 * time.Second
 
 // A posting is the body of a request that sends a message, or its field message
 // beside files.
