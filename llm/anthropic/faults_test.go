@@ -43,6 +43,9 @@ func TestEndless(t *testing.T) {
 		"inputs":      begin(1, `{"type":"tool_use","id":"x","name":"f","input":{"a":"`+large+`"}}`),
 		"empty":       begin(1, `{"type":"unknown"}`),
 	} {
-		t.Run(name, func(t *testing.T) { llmtest.Endless(t, dialect, begun, events(piece)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			llmtest.Endless(t, dialect, begun, events(piece))
+		})
 	}
 }

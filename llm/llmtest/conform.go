@@ -88,10 +88,17 @@ func Conform(t *testing.T, d Dialect) {
 			t.Error(err)
 			continue
 		}
-		t.Run(name, func(t *testing.T) { conforms(t, d, stream, len(stream), want) })
-		t.Run(name+" byte by byte", func(t *testing.T) { conforms(t, d, stream, 1, want) })
-		t.Run(name+" split", func(t *testing.T) { splits(t, d, stream, everywhere(stream), want) })
-		t.Run(name+" cut", func(t *testing.T) { cuts(t, d, stream, everywhere(stream), want) })
+		for way, check := range map[string]func(t *testing.T){
+			"":              func(t *testing.T) { conforms(t, d, stream, len(stream), want) },
+			" byte by byte": func(t *testing.T) { conforms(t, d, stream, 1, want) },
+			" split":        func(t *testing.T) { splits(t, d, stream, everywhere(stream), want) },
+			" cut":          func(t *testing.T) { cuts(t, d, stream, everywhere(stream), want) },
+		} {
+			t.Run(name+way, func(t *testing.T) {
+				t.Parallel()
+				check(t)
+			})
+		}
 	}
 }
 

@@ -63,7 +63,10 @@ func Hang(t *testing.T, d Dialect) {
 		if d.WholeCalls && name == "stalls amid calls" {
 			continue
 		}
-		t.Run(name, func(t *testing.T) { h.check(t, d) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h.check(t, d)
+		})
 	}
 }
 

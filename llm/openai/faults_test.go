@@ -40,6 +40,9 @@ func TestEndless(t *testing.T) {
 		"nested":   delta(`{"reasoning_details":[{"type":"x","data":[{"` + large + `":1}]}]}`),
 		"space":    say(strings.Repeat(" ", 1<<10)),
 	} {
-		t.Run(name, func(t *testing.T) { llmtest.Endless(t, dialect, "", events(piece)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			llmtest.Endless(t, dialect, "", events(piece))
+		})
 	}
 }
