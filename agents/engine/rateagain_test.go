@@ -187,12 +187,12 @@ func TestMessagesMeanwhileWait(t *testing.T) {
 				w.begin()
 				time.Sleep(time.Minute)
 				w.wantSpoken("at once", "m00 reply", "m01 reply", "m02 notice")
-				time.Sleep(30 * time.Minute)
-				w.wantSpoken("half an hour later", "m02 reply")
-				time.Sleep(30 * time.Minute)
-				w.wantSpoken("an hour later", "m03 reply")
+				time.Sleep(5 * time.Minute)
+				w.wantSpoken("half of the time later", "m02 reply")
+				time.Sleep(5 * time.Minute)
+				w.wantSpoken("all of it later", "m03 reply")
 				w.crash()
-			}, rated(2, wait), patient)
+			}, rated(2, wait), func(a *actor) { a.cfg.Channels[0].Rate.Per = 10 * time.Minute }, patient)
 		})
 	}
 }
