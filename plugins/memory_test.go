@@ -215,6 +215,7 @@ func (p *memory) platform() plugintest.Platform {
 }
 
 func TestSuite(t *testing.T) {
+	t.Parallel()
 	limits := map[string]plugins.Limits{
 		"a chat with everything":        chatLimits(),
 		"lines without files":           {Text: 80, Line: true, Measure: func(s string) int { return len(s) }},

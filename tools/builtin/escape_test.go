@@ -105,6 +105,7 @@ func TestWalksDoNotFollowLinks(t *testing.T) {
 // A link that is swapped for a file all the time must not be followed at the
 // moment between a check and a use.
 func TestSwappedLinks(t *testing.T) {
+	t.Parallel()
 	b := open(t, builtin.Options{})
 	b.put(t, "dir/f", "mine")
 	secret := filepath.Join(filepath.Dir(b.dir), "f")

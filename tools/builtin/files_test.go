@@ -131,6 +131,7 @@ func TestEditFile(t *testing.T) {
 
 // The text after an edit is measured before it is made: it can be a million times as long.
 func TestEditThatWouldGrowWithoutBound(t *testing.T) {
+	t.Parallel()
 	b := open(t, builtin.Options{})
 	b.put(t, "a.txt", strings.Repeat("a", 10<<20))
 	args := quoted(t, map[string]any{"path": "a.txt", "old": "a", "new": strings.Repeat("b", 30<<20), "all": true})
