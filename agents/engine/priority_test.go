@@ -125,3 +125,48 @@ func TestPriorityAfterAPause(t *testing.T) {
 		})
 	}
 }
+
+// What has priority does not pass an order to start afresh: what was sent behind that is said in the
+// fresh session. It stops the run that is under way when it comes, and none that waited then.
+func TestPriorityBehindAFreshStart(t *testing.T) {
+	tests := map[string]struct {
+		before func(w *crashWorld) // NOW comes
+		after  func(w *crashWorld)
+		want   []string
+	}{
+		"one waits before the order": {func(*crashWorld) {}, func(w *crashWorld) {
+			w.model.release("x")
+		}, []string{"first=Stopped", "x=x", "/new=Done.", "NOW=NOW", "y=y", "z=z"}},
+		"none waits before it": {func(w *crashWorld) {
+			w.model.release("first")
+			w.pass()
+		}, func(*crashWorld) {}, []string{"first=first", "x=Stopped", "/new=Done.", "NOW=NOW", "y=y", "z=z"}},
+		"the order was obeyed": {func(w *crashWorld) {
+			w.model.release("first")
+			w.model.hold("y")
+			w.model.release("x")
+			w.pass()
+		}, func(*crashWorld) {}, []string{"first=first", "x=x", "/new=Done.", "y=Stopped", "NOW=NOW", "z=z"}},
+		"the host dies": {func(*crashWorld) {}, func(w *crashWorld) {
+			w.crash()
+			w.begin()
+		}, []string{"first=Stopped", "x=x", "/new=Done.", "NOW=NOW", "y=y", "z=z"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			inCrashWorld(t, func(w *crashWorld) {
+				w.model.hold("first")
+				w.model.hold("x")
+				w.write("ana", "first")
+				w.pass()
+				w.write("ana", "x", "/new", "y", "z")
+				w.pass()
+				tt.before(w)
+				w.urge("ana", "NOW")
+				w.pass()
+				tt.after(w)
+				w.wantSaid(tt.want...)
+			})
+		})
+	}
+}

@@ -12,6 +12,7 @@ import (
 // none of those that waited then: it goes before them, whether a run is under way or not. Where the
 // rate of its sender has no room, it takes the first time that the rate has given to what it
 // passes, and each of those takes the time of the next: the sender gets no more than the rate.
+// It passes no order to start afresh, nor what is before that.
 
 // urgentFirst moves what has priority before what waits without. Called with the lock held, and
 // the log open.
@@ -36,6 +37,19 @@ func (c *Conversation) urgent(it *message.Item) bool {
 
 // overRate reports whether an input waits for the rate of its sender.
 func (c *Conversation) overRate(it *message.Item) bool { return it.NotBefore.After(time.Now()) }
+
+// patient has what has priority, and waits behind an order to start afresh, stop none of the
+// runs up to that: their messages waited when it came. Called with the lock held before the next
+// run takes its messages off the queue, and the log open.
+func (c *Conversation) patient() {
+	afresh := slices.IndexFunc(c.Queue, func(it *message.Item) bool { return it.StartsAfresh() && c.keepsBack(it) })
+	if afresh < 0 {
+		return
+	}
+	for _, it := range c.Queue[afresh:] {
+		it.Patient = it.Patient || c.urgent(it)
+	}
+}
 
 // rateUpTo has the rate judge the message at a place of the queue, which is to pass what stands
 // before it, after those: what came first is what the rate lets go on. Called with the lock held.

@@ -133,12 +133,13 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 }
 
 // nextTurn is where what interrupts the run belongs, which is at a place of the queue:
-// behind what it may not pass. With priority it passes all that has none. Called with
+// behind what it may not pass. With priority it passes all that has none, but for an order to
+// start afresh: before that it would be said in the session that is to be forgotten. Called with
 // the lock held.
 func (c *Conversation) nextTurn(it *message.Item, at int) (turn int) {
 	now := it.Origin.Inbound.Priority == "now"
 	for i, other := range c.Queue[:at] {
-		if c.keepsBack(other) && (!now || other.Origin.Inbound.Priority == "now") {
+		if c.keepsBack(other) && (!now || other.Origin.Inbound.Priority == "now" || other.StartsAfresh()) {
 			turn = i + 1
 		}
 	}
@@ -163,6 +164,9 @@ func (c *Conversation) mode(it *message.Item) session.Queue {
 	}
 	switch it.Origin.Inbound.Priority {
 	case "now":
+		if it.Patient {
+			return session.Followup
+		}
 		return session.Interrupt
 	case "later":
 		return session.Followup

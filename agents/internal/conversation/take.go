@@ -118,6 +118,7 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 				c.mu.Unlock()
 				return nil, nil
 			}
+			c.patient()
 			items := c.edited(c.pop(n))
 			c.taken = true
 			c.runsLogged = message.Delivered(items) < len(items)

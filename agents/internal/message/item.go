@@ -46,6 +46,7 @@ type Item struct {
 
 	Place     Place // guarded by the conversation
 	LogReads  int   // how often the log had been read when it came; guarded by the conversation
+	Patient   bool  // it stops no run, though it has priority; guarded by the conversation
 	Inherited bool  // only the log of an owner before has brought it: what is older may still come
 
 	OwnIDLookedUp bool // the log was asked for it by the id that it was sent with; guarded by the conversation
