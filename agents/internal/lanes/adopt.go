@@ -10,12 +10,16 @@ import (
 )
 
 // adoptLanes begins to serve the lanes that no host serves: the last agents in them
-// were removed while no host ran, and what was still to be answered is in no other.
+// were removed while no host ran, and what was still to be answered is in no other. It also
+// notices that the first stream of the fleet was made again.
 func (s *Set) adoptLanes(ctx context.Context) error {
 	for _, name := range bus.LaneStreams() {
 		stream, err := s.JS.Stream(ctx, name)
 		if err != nil {
 			return fmt.Errorf("look up stream %s: %w", name, err)
+		}
+		if name == bus.InboundStream {
+			s.spread.belong(stream.CachedInfo().Created)
 		}
 		lanes, err := delivery.UnservedLanes(ctx, stream, s.Count)
 		if err != nil {

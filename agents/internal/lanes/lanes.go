@@ -210,7 +210,7 @@ func (s *Set) Run(ctx, work context.Context) error {
 	case <-known:
 	case <-ctx.Done():
 	}
-	defer s.spread.findNamesake(ctx)()
+	s.spread.findNamesake(ctx)
 	s.start(v)
 	v.lanes.Go(func() { s.endOrphans(ctx) })
 	v.lanes.Go(func() { s.spread.run(hold) })

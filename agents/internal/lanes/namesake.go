@@ -27,27 +27,39 @@ func namesakeSubject(fleet, name string) string {
 }
 
 // findNamesake asks whether another host of this name is alive, before a lane is taken back from
-// it. Then it answers the same question of later hosts, until the returned function is called.
-func (p *spread) findNamesake(ctx context.Context) (stop func()) {
+// it. Then it answers the same question of later hosts, until the spread has run.
+func (p *spread) findNamesake(ctx context.Context) {
 	if !p.identify(ctx) {
-		return func() {}
+		return
 	}
-	subject := namesakeSubject(p.fleet, p.set.Host)
 	within, cancel := context.WithTimeout(ctx, namesakeWithin)
 	defer cancel()
-	if m, err := p.nc.RequestWithContext(within, subject, nil); err == nil {
+	if m, err := p.nc.RequestWithContext(within, namesakeSubject(p.roster.fleet, p.set.Host), nil); err == nil {
 		p.hear(m.Data)
 	}
-	sub, err := p.nc.Subscribe(subject, func(m *nats.Msg) {
+	p.name()
+}
+
+// name has later hosts of this name hear that it is in use in this fleet.
+func (p *spread) name() {
+	p.unname()
+	sub, err := p.nc.Subscribe(namesakeSubject(p.roster.fleet, p.set.Host), func(m *nats.Msg) {
 		if data, err := json.Marshal(p.self()); err == nil {
 			_ = m.Respond(data) // the one who asks may be gone
 		}
 	})
 	if err != nil {
 		p.set.Log.Warn().Err(err).Msg("tell hosts of this name that it is in use: failed")
-		return func() {}
+		return
 	}
-	return func() { _ = sub.Unsubscribe() } // the connection may be gone
+	p.named = sub
+}
+
+func (p *spread) unname() {
+	if p.named != nil {
+		_ = p.named.Unsubscribe() // the connection may be gone
+		p.named = nil
+	}
 }
 
 // hear takes in what a host says, and whether it has the name of this one.

@@ -31,14 +31,15 @@ type Share struct {
 type spread struct {
 	set    *Set
 	id     string // of this run of the host
-	fleet  string
 	nc     *nats.Conn
 	roster roster
+	named  *nats.Subscription // on which hosts of this name are told of this one; nil: not yet
 	balance
 	changed  chan struct{} // a token when a lane has come, or the host is to leave
 	namesake atomic.Bool   // another host of this name lives
 
 	mu      sync.Mutex
+	fleet   string
 	arrived map[int]bool // the lanes that have come from another host, until they are noted
 	peers   []peer       // that lanes may go to
 	ready   []int        // lanes that it asks for once the host that serves them does not
@@ -54,7 +55,8 @@ func newSpread(s *Set) *spread {
 
 // run follows the other hosts until ctx ends. Then this one is gone.
 func (p *spread) run(ctx context.Context) {
-	if p.fleet == "" {
+	defer p.unname()
+	if p.roster.fleet == "" {
 		return // the host has ended before it could be found out
 	}
 	heard := make(chan *nats.Msg, 256)
@@ -68,6 +70,7 @@ func (p *spread) run(ctx context.Context) {
 	defer tick.Stop()
 	p.roster.since = time.Now()
 	for {
+		p.rejoin()
 		p.publish(p.self())
 		p.decide(ctx)
 		for next := false; !next; {
@@ -96,13 +99,44 @@ func (p *spread) identify(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		stream, err := p.set.JS.Stream(ctx, bus.InboundStream)
 		if err == nil {
-			p.fleet = fmt.Sprint(stream.CachedInfo().Created.UnixNano())
-			p.roster.fleet = p.fleet
+			p.belong(stream.CachedInfo().Created)
+			p.roster.fleet = p.fleetNow()
 			return true
 		}
 		bus.Pause(ctx, time.Second)
 	}
 	return false
+}
+
+// belong notes when the first stream of the fleet was made. It may be made again while hosts run:
+// those that start later know the fleet by the new one.
+func (p *spread) belong(created time.Time) {
+	fleet := fmt.Sprint(created.UnixNano())
+	p.mu.Lock()
+	changed := p.fleet != fleet
+	p.fleet = fleet
+	p.mu.Unlock()
+	if changed {
+		p.wake()
+	}
+}
+
+func (p *spread) fleetNow() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fleet
+}
+
+// rejoin has the host be of the fleet as it is called by now.
+func (p *spread) rejoin() {
+	fleet := p.fleetNow()
+	if fleet == p.roster.fleet {
+		return
+	}
+	p.set.Log.Warn().Str("stream", bus.InboundStream).
+		Msg("the stream was made again: look for the other hosts of the fleet once more")
+	p.roster.fleet, p.roster.since = fleet, time.Now()
+	p.name()
 }
 
 // self describes this host.
