@@ -29,6 +29,9 @@ const (
 	// How long a server may take to start and to list its tools: one that is
 	// downloaded first takes its time.
 	startLimit = 2 * time.Minute
+	// Between two lists of a server that goes on saying that its tools have changed.
+	firstListPause   = 250 * time.Millisecond
+	longestListPause = 10 * time.Second
 )
 
 // A peer is one server, whatever the number of names it has.
@@ -266,23 +269,38 @@ func (p *peer) start(ctx context.Context) (*link, listing, error) {
 	return l, listed, nil
 }
 
-// keep follows the changes of the server's tools until the connection ends.
+// keep follows the changes of the server's tools until the connection ends. A server that says
+// without end that they have changed is asked for them with growing pauses.
 func (p *peer) keep(l *link) error {
+	changed, pause := l.changed, firstListPause
+	var over <-chan time.Time // the pause after a list
+	var listed time.Time
 	for {
 		select {
 		case <-l.ctx.Done():
 			return l.reason(context.Cause(l.ctx))
-		case <-l.changed:
-			listed, err := l.list(l.ctx)
-			if err == nil {
-				p.listed(l, listed)
-			} else if l.ctx.Err() == nil {
-				p.log.Warn().Err(err).Msg("MCP server has other tools but does not list them")
+		case <-changed:
+			if time.Since(listed) > longestListPause {
+				pause = firstListPause
 			}
+			p.listAgain(l)
+			changed, over, listed = nil, time.After(pause), time.Now()
+			pause = min(2*pause, longestListPause)
+		case <-over:
+			changed, over = l.changed, nil
 		case <-l.doubt:
 			if err := l.ping(); err != nil {
 				l.end(err)
 			}
 		}
+	}
+}
+
+func (p *peer) listAgain(l *link) {
+	listed, err := l.list(l.ctx)
+	if err == nil {
+		p.listed(l, listed)
+	} else if l.ctx.Err() == nil {
+		p.log.Warn().Err(err).Msg("MCP server has other tools but does not list them")
 	}
 }
