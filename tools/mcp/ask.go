@@ -26,6 +26,21 @@ type Question struct {
 // errSecret refuses a form that asks for a secret.
 var errSecret = fmt.Errorf("it asks for a secret, which has no place in a chat: %w", ErrDeclined)
 
+// What a person is asked to read and to answer at most. What is larger no chat can show, and what
+// is beyond it no person would go through.
+const (
+	longestForm   = 64 << 10 // bytes, with its message
+	mostFields    = 50
+	mostChoices   = 500 // of a field
+	mostQuestions = 8   // of one call at once
+)
+
+// errLarge refuses a form that is beyond these.
+type errLarge string
+
+func (e errLarge) Error() string { return string(e) }
+func (errLarge) Unwrap() error   { return ErrDeclined }
+
 // ErrDeclined is what an Ask returns when the person does not want to answer.
 var ErrDeclined = errors.New("declined")
 
@@ -40,7 +55,13 @@ func (p *peer) elicit(ctx context.Context, wanted *sdk.ElicitParams) *sdk.Elicit
 		a = p.asked.only()
 	}
 	if p.opts.Ask == nil || a == nil || wanted.URL != "" {
-		p.log.Warn().Bool("known", a != nil).Msg("MCP question: refused, no session to ask in")
+		p.few.Warn().Bool("known", a != nil).Msg("MCP question: refused, no session to ask in")
+		return &sdk.ElicitResult{Action: "decline"}
+	}
+	defer a.questions.Add(-1)
+	if a.questions.Add(1) > mostQuestions {
+		p.few.Warn().Str("tool", a.call.Name).Int("most", mostQuestions).
+			Msg("question of an MCP server refused: its call asks too many at once")
 		return &sdk.ElicitResult{Action: "decline"}
 	}
 	asking, cancel := context.WithCancel(a.ctx)
@@ -51,19 +72,27 @@ func (p *peer) elicit(ctx context.Context, wanted *sdk.ElicitParams) *sdk.Elicit
 	case err == nil:
 		return &sdk.ElicitResult{Action: "accept", Content: content}
 	case errors.Is(err, errSecret):
-		p.log.Warn().Str("tool", a.call.Name).Msg("question of an MCP server refused: it asks for a password or another secret")
+		p.few.Warn().Str("tool", a.call.Name).Msg("question of an MCP server refused: it asks for a password or another secret")
+		return &sdk.ElicitResult{Action: "decline"}
+	case isLarge(err):
+		p.few.Warn().Err(err).Str("tool", a.call.Name).Msg("question of an MCP server refused: it is too large for a chat")
 		return &sdk.ElicitResult{Action: "decline"}
 	case errors.Is(err, ErrDeclined):
 		return &sdk.ElicitResult{Action: "decline"}
 	default:
-		p.log.Warn().Err(err).Msg("question of an MCP server not answered")
+		p.few.Warn().Err(err).Msg("question of an MCP server not answered")
 		return &sdk.ElicitResult{Action: "cancel"}
 	}
 }
 
+func isLarge(err error) bool {
+	_, large := errors.AsType[errLarge](err)
+	return large
+}
+
 // fill asks for every field of the form, or for a plain yes when it has none.
 func (p *peer) fill(ctx context.Context, call tools.Call, wanted *sdk.ElicitParams) (map[string]any, error) {
-	form, err := formOf(wanted.RequestedSchema)
+	form, err := formOf(wanted.Message, wanted.RequestedSchema)
 	if err != nil {
 		return nil, err
 	}

@@ -182,6 +182,8 @@ type asked struct {
 	ctx   context.Context // ends with the call
 	call  tools.Call
 	taken atomic.Bool // the server may have run it
+
+	questions atomic.Int32 // of the server, that wait for an answer
 }
 
 type askedKey struct{}

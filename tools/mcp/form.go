@@ -44,24 +44,34 @@ type choice struct {
 	Const string `json:"const"`
 }
 
-// formOf reads the schema of a form: what is required first, in the order given.
-func formOf(schema any) ([]field, error) {
+// formOf reads the schema of a form, which comes with a message: what is required first, in the
+// order given.
+func formOf(message string, schema any) ([]field, error) {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 		Required   []string                   `json:"required"`
 	}
 	text, err := json.Marshal(schema)
+	if n := len(message) + len(text); n > longestForm {
+		return nil, errLarge(fmt.Sprintf("it has %d bytes, at most %d can be asked for", n, longestForm))
+	}
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the form: %w", err)
 	}
+	if n := len(s.Properties); n > mostFields {
+		return nil, errLarge(fmt.Sprintf("it has %d fields, at most %d can be asked for", n, mostFields))
+	}
 	var form []field
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		f := field{name: name, required: slices.Contains(s.Required, name), schema: s.Properties[name]}
 		if err := json.Unmarshal(f.schema, &f); err != nil {
 			return nil, fmt.Errorf("read the form: %w", err)
+		}
+		if n := len(f.choices()); n > mostChoices {
+			return nil, errLarge(fmt.Sprintf("a field of it has %d choices, at most %d can be offered", n, mostChoices))
 		}
 		if i := slices.IndexFunc(f.choices(), func(c string) bool { return clean(c) != c }); i >= 0 {
 			return nil, fmt.Errorf("read the form: choice %q cannot be shown as it is", f.choices()[i])

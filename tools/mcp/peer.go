@@ -40,6 +40,7 @@ type peer struct {
 	name  string // of its names the first
 	opts  Options
 	log   zerolog.Logger
+	few   zerolog.Logger // log for what a server can have said as often as it likes
 	asked inFlight
 	// spoken is the version that the last session began with; empty before the
 	// first, and after one that failed. For run alone.
@@ -66,8 +67,9 @@ type peerState struct {
 }
 
 func newPeer(cfg tools.MCPConfig, name string, opts Options) *peer {
+	log := opts.Log.With().Str("server", name).Logger()
 	return &peer{
-		cfg: cfg, name: name, opts: opts, log: opts.Log.With().Str("server", name).Logger(),
+		cfg: cfg, name: name, opts: opts, log: log, few: log.Sample(&zerolog.BurstSampler{Burst: 10, Period: 10 * time.Second}),
 		needed: make(chan struct{}), settled: make(chan struct{}), changed: make(chan struct{}),
 		retired: make(chan struct{}),
 	}
