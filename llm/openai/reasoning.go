@@ -34,7 +34,8 @@ type thoughts struct {
 	from    string
 	as      string
 	details []detail
-	added   int // bytes of details since they were asked for last
+	pieces  map[string]*strings.Builder // of the last of these, what its texts go on with
+	added   int                         // bytes of details since they were asked for last
 }
 
 // news is how many bytes of details have come since it was asked last.
@@ -79,19 +80,41 @@ func (t *thoughts) addDetail(d detail) {
 	if n := len(t.details); n > 0 && d.continues(t.details[n-1]) {
 		last := t.details[n-1]
 		for k, v := range d {
-			before, _ := last[k].(string)
 			switch v, isText := v.(string); {
 			case isText && (k == "text" || k == "summary"):
-				last[k] = before + v
-				t.added += len(v)
+				t.goOn(k, v)
 			case isText && v != "":
 				last[k] = v
 			}
 		}
 		return
 	}
+	t.join()
 	t.details = append(t.details, d)
 	t.added += sizeOf(map[string]any(d))
+}
+
+// goOn adds a piece to a text of the last detail. They are joined when all have come: there may be
+// many thousands.
+func (t *thoughts) goOn(key, piece string) {
+	if t.pieces == nil {
+		t.pieces = map[string]*strings.Builder{}
+	}
+	if t.pieces[key] == nil {
+		t.pieces[key] = &strings.Builder{}
+	}
+	t.pieces[key].WriteString(piece)
+	t.added += len(piece)
+}
+
+// join puts the pieces of the last detail into it.
+func (t *thoughts) join() {
+	for key, pieces := range t.pieces {
+		last := t.details[len(t.details)-1]
+		before, _ := last[key].(string)
+		last[key] = before + pieces.String()
+	}
+	t.pieces = nil
 }
 
 // sizeOf is about how many bytes a value takes that was JSON.
@@ -132,6 +155,7 @@ func (t *thoughts) meta() json.RawMessage {
 	if t.as == "" && len(t.details) == 0 {
 		return nil
 	}
+	t.join()
 	m := reasoningMeta{From: t.from, As: t.as, Details: t.details}
 	if len(m.Details) > 0 {
 		m.As = ""
