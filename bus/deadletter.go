@@ -40,18 +40,25 @@ func DeadSubject(agent string) string { return "agent.dead." + agent }
 // UnpublishedID is the id of the dead letter of a reply that could not be published.
 func UnpublishedID(reply string) string { return "dead:" + reply }
 
+// longestReason bounds the reason in a dead letter: it may be in the words of another program.
+const longestReason = 4 << 10
+
 // SetPayload puts the message in, unless the JSON of the letter would not fit
 // into limit; then its headers are left out too. It comes after all else is set.
 func (l *DeadLetter) SetPayload(data []byte, limit int) {
+	l.Reason = clipTo(l.Reason, longestReason)
 	if utf8.Valid(data) {
 		l.Payload = string(data)
 	} else {
 		l.Base64 = data
 	}
 	if body, err := json.Marshal(l); err != nil || len(body) > limit {
-		l.Payload, l.Base64, l.Header, l.Omitted = "", nil, nil, true
+		l.Omit()
 	}
 }
+
+// Omit leaves out the message and its headers.
+func (l *DeadLetter) Omit() { l.Payload, l.Base64, l.Header, l.Omitted = "", nil, nil, true }
 
 // Data is the message, whichever way it was put in.
 func (l *DeadLetter) Data() []byte {

@@ -229,8 +229,9 @@ func jsonReason(err error) string {
 }
 
 // clip bounds a piece of foreign text for an error message.
-func clip(s string) string {
-	const limit = 60
+func clip(s string) string { return clipTo(s, 60) }
+
+func clipTo(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

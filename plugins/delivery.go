@@ -12,7 +12,6 @@ import (
 	"agenthost/bus/records"
 	"agenthost/internal/crash"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -213,12 +212,18 @@ func (d *delivery) bury(reason error) error {
 		Attempts: d.attempts, Host: d.c.parts.Host, At: time.Now().UTC(), Header: header,
 	}
 	letter.SetPayload(d.envelope, int(d.c.parts.NC.MaxPayload())-headroom)
-	msg, err := letter.Message()
-	if err != nil {
-		return fmt.Errorf("encode dead letter: %w", err)
-	}
 	d.c.log.Error().Err(reason).Str("reply", d.out.ID).Str("agent", agent).Msg("reply is undeliverable; it is a dead letter")
-	if err := d.store(msg); err != nil {
+	err := d.store(letter)
+	if bus.Permanent(err) { // the stream may take less than the server
+		letter.Omit()
+		err = d.store(letter)
+	}
+	if bus.Permanent(err) {
+		d.c.log.Error().Err(err).Str("reply", d.out.ID).Str("subject", d.it.subject).Uint64("seq", d.it.seq).
+			Msg("store dead letter: refused for good; the reply stays in its stream alone, and those behind it go on")
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	if d.c.parts.Buried != nil {
@@ -233,11 +238,16 @@ const codeUndeliverable = "undeliverable"
 // headroom is what the headers of a message take at most.
 const headroom = 4 << 10
 
-// store publishes a dead letter, before the reply is acknowledged.
-func (d *delivery) store(msg *nats.Msg) error {
+// store publishes a dead letter, before the reply is acknowledged. It ends with the error of a
+// server that will not take it, or with the term.
+func (d *delivery) store(letter bus.DeadLetter) error {
+	msg, err := letter.Message()
+	if err != nil {
+		return fmt.Errorf("encode dead letter: %w", err)
+	}
 	for {
 		_, err := d.c.parts.Publisher.PublishWait(d.o.t.work, msg)
-		if err == nil || d.o.t.work.Err() != nil {
+		if err == nil || d.o.t.work.Err() != nil || bus.Permanent(err) {
 			return err
 		}
 		d.c.few.Error().Err(err).Msg("store dead letter: failed; retrying")

@@ -149,3 +149,55 @@ func TestOddReplies(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A reply that the platform refuses becomes a dead letter whatever the platform says of it, and
+// whatever the stream of dead letters takes: it keeps back none behind it.
+func TestDeadLettersThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		reason  string
+		most    int32 // bytes of a message that the stream of dead letters takes; 0: what the server takes
+		letters int
+	}{
+		"the platform says too much":      {strings.Repeat("no ", 1<<20), 0, 1},
+		"the stream takes no payload":     {"no", 1500, 1},
+		"the stream takes no letter":      {"no", 10, 0},
+		"the platform says what is usual": {"no", 0, 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := connect(t, "")
+			if tt.most > 0 {
+				dead, err := b.JS.Stream(t.Context(), bus.DeadStream)
+				if err != nil {
+					t.Fatal(err)
+				}
+				config := dead.CachedInfo().Config
+				config.MaxMsgSize = tt.most
+				if _, err := b.JS.UpdateStream(t.Context(), config); err != nil {
+					t.Fatal(err)
+				}
+			}
+			platform := newMemory(chatLimits())
+			platform.fault(plugins.Permanent(errors.New(tt.reason)))
+			h := startHost(t, b, "host-1", platform, settings.Account{})
+			h.connected()
+			send(t, b, reply("r1.1", "ana", strings.Repeat("refused ", 300)))
+			send(t, b, reply("r2.1", "ana", "behind it"))
+			settled(t, b)
+			if got := platform.texts("ana"); !cmp.Equal(got, []string{"behind it"}) {
+				t.Errorf("got %q", got)
+			}
+			letters := deadLetters(t, b)
+			if len(letters) != tt.letters {
+				t.Fatalf("%d dead letters, want %d", len(letters), tt.letters)
+			}
+			for _, l := range letters {
+				if !strings.HasPrefix(l.Reason, "no") || l.Omitted != (tt.most > 0) {
+					t.Errorf("omitted: %t, reason %.100s", l.Omitted, l.Reason)
+				}
+			}
+		})
+	}
+}

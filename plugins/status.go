@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"strings"
 	"sync"
 	"time"
 )
@@ -55,11 +56,17 @@ func (s *status) snapshot() Status {
 	return now
 }
 
+// longestError bounds LastError: the words are a platform's.
+const longestError = 4 << 10
+
 // change changes the status with its lock held.
 func (s *status) change(change func(*Status)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&s.now)
+	if len(s.now.LastError) > longestError {
+		s.now.LastError = strings.ToValidUTF8(s.now.LastError[:longestError], "") + "…"
+	}
 }
 
 func (s *status) set(state string) {
