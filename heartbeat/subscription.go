@@ -236,6 +236,11 @@ func (s *subscription) tell(id, subject string, header nats.Header, payload []by
 		}
 	}
 	s.w.Publisher.Publish(msg, func(_ uint64, _ bool, err error) {
+		if bus.Permanent(err) { // delivered again it would be refused again, and keep others back
+			s.few.Error().Err(err).Str("on", subject).Str("id", id).Msg("pass event to agents: NATS refuses it for good; this one is left out")
+			done(true)
+			return
+		}
 		if err != nil {
 			s.log.Warn().Err(err).Str("id", id).Msg("event is not stored")
 		}
