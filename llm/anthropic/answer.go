@@ -44,7 +44,7 @@ func (a *answer) Whole(_ byte, r io.Reader) error {
 			return err
 		}
 	}
-	return a.stop(m.Stop)
+	return a.stop(string(m.Stop))
 }
 
 // Event takes one event; that of the end of the message is the last.
@@ -68,7 +68,7 @@ func (a *answer) add(e httpapi.Event) error {
 	if len(e.Data) == 0 || string(e.Data) == "[DONE]" { // of gateways that know nothing else
 		return nil
 	}
-	if err := json.Unmarshal(e.Data, &a.event); err != nil {
+	if err := readEvent(e.Data, &a.event); err != nil {
 		return llm.Unavailable(fmt.Errorf("read event: %w", err))
 	}
 	ev := &a.event
@@ -90,7 +90,7 @@ func (a *answer) add(e httpapi.Event) error {
 		if err := a.count(ev.Usage); err != nil {
 			return err
 		}
-		return a.stop(ev.Delta.Stop)
+		return a.stop(string(ev.Delta.Stop))
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (a *answer) begin(index int, w wireBlock) error {
 	case w.Type == "tool_use":
 		b.call, b.input = a.calls, w.Input
 		a.calls++
-		id := cmp.Or(w.ID, "toolu_"+rand.Text())
+		id := cmp.Or(string(w.ID), "toolu_"+rand.Text())
 		return a.Give(llm.Delta{Call: &llm.CallDelta{Index: b.call, ID: id, Name: a.Names.FromWire(w.Name)}})
 	}
 	return nil

@@ -19,13 +19,40 @@ type event struct {
 	Error   *wireError    `json:"error"`
 }
 
+// isKnown reports whether events of a type are read.
+func isKnown(kind string) bool {
+	switch kind {
+	case "error", "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta":
+		return true
+	}
+	return false
+}
+
+// readEvent reads an event. One of a type that is not known, whose fields may be of other types,
+// has nothing but that.
+func readEvent(data []byte, e *event) error {
+	err := json.Unmarshal(data, e)
+	if err == nil {
+		return nil
+	}
+	var kind struct {
+		Type  string          `json:"type"`
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(data, &kind) != nil || kind.Type == "" || isKnown(kind.Type) || len(kind.Error) > 0 {
+		return err
+	}
+	*e = event{Type: kind.Type}
+	return nil
+}
+
 // A message is the whole answer, as a server that does not stream sends it; at
 // the start of a stream nothing is in it yet.
 type message struct {
 	ID      json.RawMessage `json:"id"`
 	Type    string          `json:"type"`
 	Content []wireBlock     `json:"content"`
-	Stop    string          `json:"stop_reason"`
+	Stop    httpapi.Loose   `json:"stop_reason"`
 	Usage   wireUsage       `json:"usage"`
 	Error   *wireError      `json:"error"`
 }
@@ -36,18 +63,18 @@ type wireBlock struct {
 	Thinking  string          `json:"thinking"`
 	Signature string          `json:"signature"`
 	Data      string          `json:"data"`
-	ID        string          `json:"id"`
+	ID        httpapi.Loose   `json:"id"`
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
 }
 
 // A wireDelta needs no type: only one of its fields is there.
 type wireDelta struct {
-	Text      string `json:"text"`
-	Thinking  string `json:"thinking"`
-	Signature string `json:"signature"`
-	Input     string `json:"partial_json"`
-	Stop      string `json:"stop_reason"`
+	Text      string        `json:"text"`
+	Thinking  string        `json:"thinking"`
+	Signature string        `json:"signature"`
+	Input     string        `json:"partial_json"`
+	Stop      httpapi.Loose `json:"stop_reason"`
 }
 
 // A wireUsage has its numbers as floats, because some servers do. The input is

@@ -127,10 +127,10 @@ func (a *answer) part(p *part) error {
 // call is a whole one: the API does not send them in pieces. One that came
 // without an id gets one that the API is never told.
 func (a *answer) call(c *call, m meta) *llm.CallDelta {
-	m.ID = c.ID
+	m.ID = string(c.ID)
 	d := llm.CallDelta{
 		Index: a.calls,
-		ID:    c.ID,
+		ID:    m.ID,
 		Name:  a.Names.FromWire(c.Name),
 		Args:  string(c.Args),
 		Meta:  m.encode(),

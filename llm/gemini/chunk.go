@@ -20,7 +20,7 @@ type chunk struct {
 
 type candidate struct {
 	Content said            `json:"content"`
-	Finish  string          `json:"finishReason"`
+	Finish  httpapi.Loose   `json:"finishReason"`
 	Message json.RawMessage `json:"finishMessage"`
 }
 

@@ -24,7 +24,7 @@ type part struct {
 }
 
 type call struct {
-	ID   string          `json:"id,omitempty"`
+	ID   httpapi.Loose   `json:"id,omitempty"`
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args,omitempty"`
 }
@@ -164,7 +164,7 @@ func (c *conversation) answered(parts []llm.Part) {
 
 func (c *conversation) called(p *llm.Part) part {
 	m := metaOf(p)
-	w := call{ID: m.ID, Name: c.names.ToWire(p.Name), Args: p.Args}
+	w := call{ID: httpapi.Loose(m.ID), Name: c.names.ToWire(p.Name), Args: p.Args}
 	if len(p.Args) == 0 || p.Args[0] != '{' {
 		w.Args = json.RawMessage("{}") // what is no object the API would refuse
 	}
@@ -179,7 +179,7 @@ func (c *conversation) responded(parts []llm.Part) {
 			continue
 		}
 		to := c.sent[p.Call]
-		r := response{ID: to.ID, Name: to.Name, Answer: result{Result: &p.Text}}
+		r := response{ID: string(to.ID), Name: to.Name, Answer: result{Result: &p.Text}}
 		if p.Error {
 			r.Answer = result{Error: &p.Text}
 		}

@@ -42,7 +42,7 @@ func finishOf(c candidate) (llm.Finish, error) {
 		return llm.FinishContentFilter, nil
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE",
 		"MISSING_THOUGHT_SIGNATURE", "NO_IMAGE", "IMAGE_OTHER", "OTHER":
-		reason := strings.ToLower(strings.ReplaceAll(c.Finish, "_", " "))
+		reason := strings.ToLower(strings.ReplaceAll(string(c.Finish), "_", " "))
 		message := ""
 		httpapi.Readable(c.Message, &message)
 		if message != "" {

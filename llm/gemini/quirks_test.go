@@ -45,6 +45,7 @@ func TestQuirks(t *testing.T) {
 		"empty objects as lists": {
 			events(say("a"), `{"candidates":[{"content":[],"finishReason":"STOP","finishMessage":{}}],"promptFeedback":[]}`), "a", llm.FinishStop, llm.Usage{},
 		},
+		"finish a number":    {events(say("a"), `{"candidates":[{"finishReason":1}],"responseId":7,"modelVersion":3}`), "a", llm.FinishStop, llm.Usage{}},
 		"finish unspecified": {events(say("a"), finish("FINISH_REASON_UNSPECIFIED")) + end, "a", llm.FinishStop, llm.Usage{}},
 		"a finish of tomorrow": {
 			events(say("a"), finish("ALL_SAID")), "a", llm.FinishStop, llm.Usage{},

@@ -42,6 +42,11 @@ func TestReplay(t *testing.T) {
 			`{"functionCall":{"id":"x1","name":"now","args":{}},` + sig + `}`,
 			`{"functionResponse":{"id":"x1","name":"now","response":{"result":"fine"}}}`,
 		},
+		"a call whose id is a number": {
+			events(parts(`{"functionCall":{"id":7,"name":"now"}}`)),
+			`{"functionCall":{"id":"7","name":"now","args":{}}}`,
+			`{"functionResponse":{"id":"7","name":"now","response":{"result":"fine"}}}`,
+		},
 		"calls that share an id": {
 			events(parts(`{"functionCall":{"id":"x1","name":"now"}}`, `{"functionCall":{"id":"x1","name":"f"}}`)),
 			`{"functionCall":{"id":"x1","name":"now","args":{}}},{"functionCall":{"id":"x1","name":"f","args":{}}}`,

@@ -24,6 +24,21 @@ func (c *Count) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// A Loose string is a JSON string, nothing for null, and any other value as it
+// is written: servers send ids as numbers and arguments as objects.
+type Loose string
+
+// UnmarshalJSON takes any value.
+func (l *Loose) UnmarshalJSON(data []byte) error {
+	switch {
+	case data[0] == '"':
+		return json.Unmarshal(data, (*string)(l))
+	case string(data) != "null":
+		*l = Loose(data)
+	}
+	return nil
+}
+
 // Readable decodes what can be read of data into v; of another type it is left empty.
 // It is for what stands beside an answer, and may not cost the answer.
 func Readable(data []byte, v any) { _ = json.Unmarshal(data, v) }

@@ -105,19 +105,8 @@ type toolCall struct {
 // A place is that of a call among others, as servers write it.
 type place = httpapi.Count
 
-// A loose string is a JSON string, nothing for null, and any other value as it
-// is written: servers send ids as numbers and arguments as objects.
-type loose string
-
-func (l *loose) UnmarshalJSON(data []byte) error {
-	switch {
-	case data[0] == '"':
-		return json.Unmarshal(data, (*string)(l))
-	case string(data) != "null":
-		*l = loose(data)
-	}
-	return nil
-}
+// A loose string is any value that servers send for a text.
+type loose = httpapi.Loose
 
 // chunks decodes the data of one event. There is more than one chunk in it when
 // a server ends its events with one newline instead of two.
