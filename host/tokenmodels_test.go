@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"agenthost/agents"
 	"agenthost/bus"
@@ -47,6 +48,34 @@ func TestTokenSeesTheModelsOfItsAgents(t *testing.T) {
 	}
 	if a := play(adminToken, "hidden"); a.code != http.StatusOK {
 		t.Errorf("all agents: got %d %s", a.code, a.body)
+	}
+}
+
+// What other agents have spent on a model that they share is none of a token for one of them.
+func TestTokenSeesWhatItsAgentsSpendOnAModel(t *testing.T) {
+	t.Parallel()
+	cfg := apiFleet(t)
+	cfg.Agents[1].Model = cfg.Agents[0].Model
+	h, _ := start(t, cfg)
+	kv, err := h.Bus().JS.KeyValue(t.Context(), bus.SpendBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	day, model := time.Now().UTC().Format(time.DateOnly), cfg.Agents[0].Model[0]
+	for i, amount := range []string{"100", "2300"} {
+		record := `{"spent":` + amount + `,"models":{"` + model + `":` + amount + `}}`
+		if _, err := kv.PutString(t.Context(), cfg.Agents[i].ID+"."+day, record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"/api/models", "/api/status"} {
+		for token, want := range map[string]string{someToken: "100", adminToken: "2400"} {
+			a := callAPI(t, h, token, http.MethodGet, path, "")
+			_, list, _ := strings.Cut(string(a.body), `"models":`)
+			if a.code != http.StatusOK || !strings.Contains(list, `"spent_today":`+want) {
+				t.Errorf("%s: got %d %s, want %s to be spent", path, a.code, list, want)
+			}
+		}
 	}
 }
 

@@ -86,11 +86,13 @@ func (h Host) drainHost(ctx context.Context, o DrainOrder) error {
 // statuses is the status of every host, with the agents that the caller may see.
 func (h Host) statuses(ctx context.Context, _ none) ([]client.Status, error) {
 	hosts, err := h.client().EveryHost(ctx)
+	spent := h.spentBySeen(ctx)
 	for i := range hosts {
 		hosts[i].Agents = seen(ctx, hosts[i].Agents, func(a client.AgentStatus) string { return a.ID })
 		var asked []client.ModelStatus
 		for _, m := range hosts[i].Models {
 			if asks(ctx, &m) {
+				spent.show(&m)
 				asked = append(asked, m)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"agenthost/agents"
 	"agenthost/client"
 	"agenthost/llm"
 )
@@ -38,19 +39,52 @@ type ModelListing struct {
 
 func (h Host) models(ctx context.Context, _ none) (ModelListing, error) {
 	list, err := h.client().Models(ctx)
-	return ModelListing{askedBy(ctx, list)}, err
+	return ModelListing{h.askedBy(ctx, list)}, err
 }
 
 // askedBy is a list of models without the agents that the caller of ctx may not see. A caller for
-// some agents sees the models that these may ask.
-func askedBy(ctx context.Context, list []client.HostModel) []client.HostModel {
+// some agents sees the models that these may ask, and what these have spent.
+func (h Host) askedBy(ctx context.Context, list []client.HostModel) []client.HostModel {
 	kept := []client.HostModel{}
+	spent := h.spentBySeen(ctx)
 	for _, m := range list {
 		if asks(ctx, &m.ModelStatus) {
+			spent.show(&m.ModelStatus)
 			kept = append(kept, m)
 		}
 	}
 	return kept
+}
+
+// A spentOn is what some agents have spent on each model today; nil: what all have is shown.
+type spentOn map[string]int64
+
+func (s spentOn) show(m *client.ModelStatus) {
+	if s != nil {
+		m.SpentToday = s[m.Name]
+	}
+}
+
+// spentBySeen is what the agents have spent that a caller for some agents may see; nothing when it
+// cannot be known.
+func (h Host) spentBySeen(ctx context.Context) spentOn {
+	c := callerOf(ctx)
+	if !c.limited() {
+		return nil
+	}
+	sums := spentOn{}
+	spends, err := agents.SpentSince(ctx, h.JS, now())
+	if err != nil {
+		h.Log.Debug().Err(err).Msg("look up what was spent")
+	}
+	for _, s := range spends {
+		for model, amount := range s.Models {
+			if c.reaches(s.Agent) {
+				sums[model] = llm.Sum(sums[model], amount)
+			}
+		}
+	}
+	return sums
 }
 
 // asks takes the agents that the caller of ctx may not see from a model, and reports whether the
@@ -91,5 +125,5 @@ func (h Host) setBreaker(ctx context.Context, o breakerOrder) (BreakerReport, er
 		return BreakerReport{}, coded(client.CodeBad, "action is %q; want trip or reset", o.Action)
 	}
 	b, err := set(ctx, o.Model)
-	return BreakerReport{askedBy(ctx, b.Models), b.Missed}, err
+	return BreakerReport{h.askedBy(ctx, b.Models), b.Missed}, err
 }
