@@ -29,6 +29,7 @@ const (
 	Delegated        EventType = "delegated"
 	Replied          EventType = "reply"
 	InputRefused     EventType = "input.refused"   // it was answered with an error, outside of any run
+	InputMoved       EventType = "input.moved"     // the result of a task that waits, or is under way, is to go to another subject
 	InputWithdrawn   EventType = "input.withdrawn" // its sender has withdrawn it, or it is what withdrew another
 	InputPassedOn    EventType = "input.passed_on" // it was for a run of another session, and its sender was told so
 	OperatorJoined   EventType = "operator.joined" // an operator has taken the chat over
@@ -46,7 +47,7 @@ type Event struct {
 	Type EventType `json:"type"`
 	At   time.Time `json:"at"`
 
-	// run.started, run.finished; input.added when the input joins a running run
+	// run.started, run.finished; Inputs has the id alone in input.moved; input.added when the input joins a running run
 	Run     string  `json:"run,omitempty"`
 	Trigger Trigger `json:"trigger,omitempty"`
 	Inputs  []Input `json:"inputs,omitempty"`
@@ -122,7 +123,7 @@ type Event struct {
 	// empty, and the id follows from run and call.
 	Wait string `json:"wait,omitempty"`
 
-	To            string          `json:"to,omitempty"` // delegated
+	To            string          `json:"to,omitempty"` // delegated, input.moved
 	CorrelationID string          `json:"correlation_id,omitempty"`
 	Context       json.RawMessage `json:"context,omitempty"` // what the other agent has to know
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"slices"
 
 	"agenthost/llm"
@@ -29,6 +30,8 @@ func (s *State) fold(e *Event) {
 		s.finish(e)
 	case e.Type == InputRefused || e.Type == InputWithdrawn || e.Type == InputPassedOn:
 		s.dismiss(e)
+	case e.Type == InputMoved:
+		s.move(e)
 	case e.Type == OperatorJoined || e.Type == OperatorHeard || e.Type == OperatorSaid || e.Type == OperatorLeft:
 		s.foldOperator(e)
 	case e.Type == ModelCalled:
@@ -177,6 +180,42 @@ func (s *State) dismiss(e *Event) {
 	if len(s.Waiting) == 0 {
 		s.Waiting = nil
 	}
+}
+
+// move has the results of tasks go to another subject.
+func (s *State) move(e *Event) {
+	moved := func(list []Input) []Input {
+		at := func(in Input) bool { return slices.ContainsFunc(e.Inputs, func(m Input) bool { return m.ID == in.ID }) }
+		if !slices.ContainsFunc(list, at) {
+			return list
+		}
+		list = slices.Clone(list)
+		for i := range list {
+			if at(list[i]) {
+				list[i].Envelope = withReplyTo(list[i].Envelope, e.To)
+			}
+		}
+		return list
+	}
+	s.Waiting = moved(s.Waiting)
+	if s.Run != nil {
+		r := s.edit()
+		r.Inputs = moved(r.Inputs)
+	}
+}
+
+// withReplyTo is the envelope of a task whose result goes to that subject. One that is no task stays.
+func withReplyTo(envelope json.RawMessage, to string) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(envelope, &fields) != nil || fields["reply_to"] == nil {
+		return envelope
+	}
+	fields["reply_to"], _ = json.Marshal(to) // a string: never fails
+	changed, err := json.Marshal(fields)
+	if err != nil {
+		return envelope
+	}
+	return changed
 }
 
 // add appends to the conversation. What the user says during a run is the

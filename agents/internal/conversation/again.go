@@ -1,12 +1,14 @@
 package conversation
 
 import (
+	"slices"
 	"time"
 
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/outbox"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
+	"agenthost/run"
 	"agenthost/session"
 )
 
@@ -79,4 +81,38 @@ func (c *Conversation) acknowledgement(it *message.Item) *outbox.Batch {
 			message.LeaveAll(back)
 		}
 	}}
+}
+
+// moves reports whether a task has come again, before its end, and names another subject for its
+// result than the log has.
+func moves(journal *session.Log, it *message.Item) bool {
+	to := it.Origin.ResultTo()
+	if to == "" {
+		return false
+	}
+	state := journal.State()
+	inputs := slices.Clone(state.Waiting)
+	if state.Run != nil {
+		inputs = append(inputs, state.Run.Inputs...)
+	}
+	return slices.ContainsFunc(inputs, func(in run.Input) bool {
+		if in.ID != it.Input.ID {
+			return false
+		}
+		o, err := message.ReadOrigin(in)
+		before := o.ResultTo()
+		return err == nil && before != "" && before != to
+	})
+}
+
+// move notes in the log where the result of a task goes that has come again while its run waits, or
+// while it waits behind that. The log is read again then: it holds the task.
+func (c *Conversation) move(journal *session.Log, it *message.Item) error {
+	err := c.add(journal, run.Event{Type: run.InputMoved, At: time.Now().UTC().Round(0), Inputs: []run.Input{{ID: it.Input.ID}}, To: it.Origin.ResultTo()})
+	if err != nil {
+		return err
+	}
+	c.unqueue(it)
+	it.Delivery.Done()
+	return errOutdated
 }

@@ -130,6 +130,8 @@ func (c *Conversation) keepWaiting(journal *session.Log, reads int, left *run.Ru
 	case seen && seq > 0:
 		c.unqueue(it)
 		return c.answerAgain(journal, it, seq)
+	case seen && moves(journal, it):
+		return c.move(journal, it)
 	case seen: // it has begun the run that waits, has answered before, or waits itself
 		c.unqueue(it)
 		it.Delivery.Done()
