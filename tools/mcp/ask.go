@@ -35,11 +35,11 @@ const (
 	mostQuestions = 8   // of one call at once
 )
 
-// errLarge refuses a form that is beyond these.
-type errLarge string
+// largeError refuses a form that is beyond these.
+type largeError string
 
-func (e errLarge) Error() string { return string(e) }
-func (errLarge) Unwrap() error   { return ErrDeclined }
+func (e largeError) Error() string { return string(e) }
+func (largeError) Unwrap() error   { return ErrDeclined }
 
 // ErrDeclined is what an Ask returns when the person does not want to answer.
 var ErrDeclined = errors.New("declined")
@@ -86,7 +86,7 @@ func (p *peer) elicit(ctx context.Context, wanted *sdk.ElicitParams) *sdk.Elicit
 }
 
 func isLarge(err error) bool {
-	_, large := errors.AsType[errLarge](err)
+	_, large := errors.AsType[largeError](err)
 	return large
 }
 

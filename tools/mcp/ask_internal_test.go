@@ -45,8 +45,10 @@ func TestLargeForms(t *testing.T) {
 		"a long description":  {"Who?", fields(1, `{"type":"string","description":"`+long+`"}`), "decline", 0, "at most 65536 can be asked for"},
 		"a long message":      {long, fields(1, text), "decline", 0, "at most 65536 can be asked for"},
 		"a long message only": {long, nil, "decline", 0, "at most 65536 can be asked for"},
-		"required without end": {"Who?", json.RawMessage(`{"properties":{"a":{}},"required":["a"` + strings.Repeat(`,"b"`, 1<<20) + `]}`), "decline", 0,
-			"at most 65536 can be asked for"},
+		"required without end": {
+			"Who?", json.RawMessage(`{"properties":{"a":{}},"required":["a"` + strings.Repeat(`,"b"`, 1<<20) + `]}`), "decline", 0,
+			"at most 65536 can be asked for",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -53,7 +53,7 @@ func formOf(message string, schema any) ([]field, error) {
 	}
 	text, err := json.Marshal(schema)
 	if n := len(message) + len(text); n > longestForm {
-		return nil, errLarge(fmt.Sprintf("it has %d bytes, at most %d can be asked for", n, longestForm))
+		return nil, largeError(fmt.Sprintf("it has %d bytes, at most %d can be asked for", n, longestForm))
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &s)
@@ -62,7 +62,7 @@ func formOf(message string, schema any) ([]field, error) {
 		return nil, fmt.Errorf("read the form: %w", err)
 	}
 	if n := len(s.Properties); n > mostFields {
-		return nil, errLarge(fmt.Sprintf("it has %d fields, at most %d can be asked for", n, mostFields))
+		return nil, largeError(fmt.Sprintf("it has %d fields, at most %d can be asked for", n, mostFields))
 	}
 	var form []field
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -71,7 +71,7 @@ func formOf(message string, schema any) ([]field, error) {
 			return nil, fmt.Errorf("read the form: %w", err)
 		}
 		if n := len(f.choices()); n > mostChoices {
-			return nil, errLarge(fmt.Sprintf("a field of it has %d choices, at most %d can be offered", n, mostChoices))
+			return nil, largeError(fmt.Sprintf("a field of it has %d choices, at most %d can be offered", n, mostChoices))
 		}
 		if i := slices.IndexFunc(f.choices(), func(c string) bool { return clean(c) != c }); i >= 0 {
 			return nil, fmt.Errorf("read the form: choice %q cannot be shown as it is", f.choices()[i])
