@@ -32,6 +32,7 @@ type Outbox struct {
 	mu      sync.Mutex
 	batches []*Batch
 	sending bool
+	posted  *run.Reply // the one that is not stored yet
 }
 
 // Send publishes a batch after those before it.
@@ -52,6 +53,19 @@ func (o *Outbox) Sending() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.sending
+}
+
+// OnTheirWay are the replies that are not stored yet.
+func (o *Outbox) OnTheirWay() (list []*run.Reply) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.posted != nil {
+		list = append(list, o.posted)
+	}
+	for _, b := range o.batches {
+		list = append(list, b.Replies...)
+	}
+	return list
 }
 
 // Stored goes on after a reply, or gives up what is not stored: the log has it, and
@@ -85,6 +99,7 @@ func (o *Outbox) pump(p Poster) {
 func (o *Outbox) next() (b *Batch, reply *run.Reply) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.posted = nil
 	if len(o.batches) == 0 {
 		o.sending = false
 		return nil, nil
@@ -97,13 +112,14 @@ func (o *Outbox) next() (b *Batch, reply *run.Reply) {
 	}
 	reply = b.Replies[0]
 	b.Replies = b.Replies[1:]
+	o.posted = reply
 	return b, reply
 }
 
 func (o *Outbox) abandon(p Poster) {
 	o.mu.Lock()
 	batches := o.batches
-	o.batches, o.sending = nil, false
+	o.batches, o.sending, o.posted = nil, false, nil
 	o.mu.Unlock()
 	for _, b := range batches {
 		b.End(false)

@@ -113,3 +113,48 @@ func TestOutboxGivesUpWhatIsNotStored(t *testing.T) {
 		}
 	}
 }
+
+// slow is a stream that stores when it is told to.
+type slow struct{ posted []string }
+
+func (s *slow) Post(reply *run.Reply, _ tracing.Context) bool {
+	s.posted = append(s.posted, reply.ID)
+	return true
+}
+
+func (s *slow) Posted() {}
+
+func TestOnTheirWay(t *testing.T) {
+	t.Parallel()
+	for name, stored := range map[string]bool{"stored": true, "given up": false} {
+		t.Run(name, func(t *testing.T) {
+			var out outbox.Outbox
+			var to slow
+			want := func(ids ...string) {
+				t.Helper()
+				var got []string
+				for _, r := range out.OnTheirWay() {
+					got = append(got, r.ID)
+				}
+				if !slices.Equal(got, ids) {
+					t.Errorf("got %v, want %v", got, ids)
+				}
+			}
+			want()
+			for _, ids := range [][]string{{"1", "2"}, {}, {"3"}} {
+				b := &outbox.Batch{End: func(bool) {}}
+				for _, id := range ids {
+					b.Replies = append(b.Replies, &run.Reply{ID: id})
+				}
+				out.Send(b, &to)
+			}
+			want("1", "2", "3")
+			out.Stored(true, &to)
+			want("2", "3")
+			out.Stored(true, &to)
+			want("3")
+			out.Stored(stored, &to)
+			want()
+		})
+	}
+}

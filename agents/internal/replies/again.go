@@ -27,6 +27,7 @@ func (s *Sender) CaughtUp(seq uint64) bool {
 // missing, neither must those before.
 func (s *Sender) CatchUp(journal *session.Log, from uint64) error {
 	commits := journal.RepliedSince(from)
+	sending := s.onTheirWay()
 	var left unsent.Backlog
 	err := s.Insist(func() (err error) {
 		left, err = s.finder().Backlog(commits, journal.RepliedBefore(commits[0]))
@@ -39,6 +40,7 @@ func (s *Sender) CatchUp(journal *session.Log, from uint64) error {
 	s.caughtUp.Add(unsent.CaughtUp{Plugins: min(left.First, from), First: from, Last: slices.Max(commits)})
 	s.mu.Unlock()
 	for _, out := range left.Batches {
+		out.Replies = slices.DeleteFunc(out.Replies, sending)
 		out.End = func(bool) {}
 		s.Send(out)
 	}
@@ -74,6 +76,7 @@ func (s *Sender) Again(journal *session.Log, seq uint64, it *message.Item, end *
 		s.Send(end)
 		return nil
 	}
+	sending := s.onTheirWay()
 	var missing []*outbox.Batch
 	err = s.Insist(func() (err error) {
 		missing, err = s.finder().OfCommits(journal.RepliedWith(seq))
@@ -86,13 +89,21 @@ func (s *Sender) Again(journal *session.Log, seq uint64, it *message.Item, end *
 		if forPlugins { // those are on their way
 			m.Replies = slices.DeleteFunc(m.Replies, unsent.ForPlugins)
 		}
-		end.Replies, end.Trace = append(end.Replies, m.Replies...), m.Trace
+		end.Replies, end.Trace = append(end.Replies, slices.DeleteFunc(m.Replies, sending)...), m.Trace
 	}
 	if end.Trace == (tracing.Context{}) {
 		end.Trace = tracing.Of([]run.Input{it.Input})
 	}
 	s.Send(end)
 	return nil
+}
+
+// onTheirWay tells of a reply whether this sender is sending it: the stream may not have it yet.
+func (s *Sender) onTheirWay() func(*run.Reply) bool {
+	list := s.out.OnTheirWay()
+	return func(reply *run.Reply) bool {
+		return slices.ContainsFunc(list, func(r *run.Reply) bool { return r.ID == reply.ID && r.Subject == reply.Subject })
+	}
 }
 
 // moved is the result of a task that has come again and names another subject for it; nil
