@@ -146,6 +146,7 @@ func TestLogHasWhatHooksDidToAMessageThatWaits(t *testing.T) {
 	w.hook(hooks.BeforeMessage, hooks.Options{}, overriding("message", `{"text":"hello"}`))
 	w.say("ana", bus.Inbound{Text: "something else"})
 	w.hear() // that the approval is waited for
+	w.eventually("the message in the log", func() bool { events, _ := w.wholeLog(); return len(acts(events)) > 0 })
 	w.say("ana", bus.Inbound{Text: "approve"})
 	w.expect("reply", "It says: paid")
 	w.expect("reply", "You said: hello")
