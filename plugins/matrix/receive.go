@@ -83,7 +83,7 @@ func (r *reader) received(ctx context.Context, id string, e event, content messa
 			m.ReplyTo = rel.InReplyTo.Event
 		}
 	}
-	m.Text = said.text(m.Name)
+	m.Text = unmention(r.client.user, in.people[r.client.user], said, said.text(m.Name))
 	if said.URL != "" {
 		file, err := r.download(ctx, e.ID, said)
 		if err != nil {

@@ -28,6 +28,8 @@ func platform(t testing.TB, s *matrixtest.Server) plugintest.Platform {
 		}
 		content := map[string]any{"msgtype": "m.text", "body": w.Text}
 		if w.Mention {
+			content["body"] = "bot: " + w.Text
+			content["format"], content["formatted_body"] = "org.matrix.custom.html", `<a href="https://matrix.to/#/`+bot+`">bot</a>: `+w.Text
 			content["m.mentions"] = map[string]any{"user_ids": []string{bot}}
 		}
 		if f := w.File; f != nil {

@@ -38,11 +38,39 @@ var (
 
 // plain is a text from Slack as a person has written it.
 func (r *reader) plain(ctx context.Context, text string) string {
+	text = r.unmention(text)
 	text = reference.ReplaceAllStringFunc(text, func(found string) string {
 		target, label, _ := strings.Cut(found[1:len(found)-1], "|")
 		return r.spelled(ctx, target, label)
 	})
 	return unescaped.Replace(text)
+}
+
+// unmention takes the mention of the app out of a text, at its beginning and at its end: what
+// is left may be an answer or an order, which stands alone. Within a sentence it stays, and
+// where a question follows, which may be about the app.
+func (r *reader) unmention(text string) string {
+	rest := strings.TrimSpace(text)
+	if at := reference.FindStringIndex(rest); at != nil && at[0] == 0 && r.isMe(rest[:at[1]]) {
+		rest = strings.TrimLeft(rest[at[1]:], mentionMarks)
+	}
+	body := strings.TrimRight(rest, ".!")
+	if at := strings.LastIndexByte(body, '<'); at >= 0 && r.isMe(body[at:]) {
+		rest = strings.TrimRight(body[:at], mentionMarks) + rest[len(body):]
+	}
+	if strings.Trim(rest, mentionMarks+".!?") == "" { // "@bot!" is all that was said
+		return text
+	}
+	return rest
+}
+
+// mentionMarks set off a mention from what is said. Slack's own space behind one does not break.
+const mentionMarks = " \u00a0\t\n,:;"
+
+// isMe reports whether a reference is to the app, and nothing else.
+func (r *reader) isMe(found string) bool {
+	id, ok := strings.CutPrefix(found, "<@"+r.self.User)
+	return ok && strings.IndexByte(id, '>') == len(id)-1 && (id == ">" || id[0] == '|')
 }
 
 // spelled is a mention or a link in words.

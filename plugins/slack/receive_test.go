@@ -1,7 +1,9 @@
 package slack_test
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,8 +84,35 @@ func TestMention(t *testing.T) {
 	waittest.Until(t, "a message of the app", func() bool { return len(w.Messages("C1")) == 1 })
 	w.Say(slacktest.Message{Channel: "C1", User: "U2", Text: "in your thread", Thread: w.Messages("C1")[0].Time})
 	got := texts(w.host.Inbound(2))
-	if want := []string{"@bot to you, @Ben and @U9", "in your thread"}; !cmp.Equal(got, want) {
+	if want := []string{"to you, @Ben and @U9", "in your thread"}; !cmp.Equal(got, want) {
 		t.Errorf("the agent got %q, want %q", got, want)
+	}
+}
+
+// An answer or an order stands alone, so the mention by which it is for the app is no part of it.
+func TestMentionIsTakenOut(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"<@UBOT> approve":                 "approve",
+		"<@UBOT>\u00a0/stop":              "/stop",
+		"<@UBOT|bot>: blue":               "blue",
+		"<@UBOT>, 2: red":                 "2: red",
+		"approve <@UBOT>":                 "approve",
+		"approve, <@UBOT>!":               "approve!",
+		"<@UBOT> ask <@UBOT> please":      "ask @bot please",
+		"is it <@UBOT> or <@U2>":          "is it @bot or @Ben",
+		"who is <@UBOT>?":                 "who is @bot?",
+		"<@UBOT>":                         "@bot",
+		"<@UBOT>!":                        "@bot!",
+		"<@UBOT2> approve, then <@UBOT> ": "@UBOT2 approve, then",
+	}
+	w := newWork(t)
+	w.start(t, settings.Account{})
+	for n, text := range slices.Sorted(maps.Keys(tests)) {
+		w.Say(slacktest.Message{Channel: "C1", User: "U1", Text: text})
+		if got := w.host.Inbound(n + 1)[n].Text; got != tests[text] {
+			t.Errorf("%q: the agent got %q, want %q", text, got, tests[text])
+		}
 	}
 }
 
