@@ -70,10 +70,15 @@ func dedent(s string) string {
 
 // cut takes the first piece of text, which is in the fence open.
 func (c *cutter) cut(text string, open fence) (piece, rest string, in fence) {
-	if whole := open.wrap(text, fence{}); len(text) <= 8*c.guess && c.fits(whole) {
+	whole := open.wrap(text, fence{})
+	if len(text) <= 8*c.guess && c.fits(whole) {
 		return whole, "", fence{}
 	}
-	for window := c.window(text, open); ; window = min(window*2, len(text)) {
+	window := c.window(text, open)
+	if window == len(text) && c.fits(whole) { // all that is shorter fits, as far as it was measured
+		return whole, "", fence{}
+	}
+	for ; ; window = min(window*2, len(text)) {
 		points := pointsOf(text[:window], text, open)
 		if at, ok := c.last(text, open, points); ok {
 			c.guess = max(firstGuess, at.pos)

@@ -212,3 +212,20 @@ func TestLongTextIsCutQuickly(t *testing.T) {
 		t.Errorf("%d pieces; %d bytes were measured", len(pieces), calls)
 	}
 }
+
+// A text that fits is one piece, however long it is.
+func TestMarkdownThatFits(t *testing.T) {
+	t.Parallel()
+	for _, paragraphs := range []int{1, 6, 7, 10, 13, 14, 300} { // of 310 bytes; 2,048 are measured at once
+		text := strings.TrimSpace(strings.Repeat(strings.Repeat("words ", 51)+"\n\n", paragraphs))
+		for _, limit := range []int{len(text), len(text) + 1, 4 * len(text)} {
+			pieces := Markdown(text, func(piece string) bool { return len(piece) <= limit })
+			if len(pieces) != 1 || pieces[0] != text {
+				t.Errorf("%d bytes of at most %d: %d pieces", len(text), limit, len(pieces))
+			}
+		}
+	}
+	if pieces := Markdown(strings.Repeat("x", 5000), func(string) bool { return true }); len(pieces) != 1 {
+		t.Errorf("one long word: %d pieces", len(pieces))
+	}
+}
