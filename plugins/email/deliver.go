@@ -23,11 +23,12 @@ func (c *Channel) Deliver(ctx context.Context, m plugins.Message) (string, error
 	}
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
-	answered, err := c.lookUp(ctx, m.ReplyTo)
+	m.ReplyTo = answeredBy(m)
+	answered, err := c.lookUp(ctx, mailKey{m.ReplyTo, strings.ToLower(to.Address)})
 	if err != nil {
 		return "", fmt.Errorf("look up the mail that is answered: %w", err)
 	}
-	if strings.EqualFold(answered.from, to.Address) && answered.replyTo != "" {
+	if answered.replyTo != "" {
 		to.Address = answered.replyTo
 	}
 	id := messageID(m.Key, c.domain)
@@ -36,6 +37,15 @@ func (c *Channel) Deliver(ctx context.Context, m plugins.Message) (string, error
 		return "", plugins.Permanent(fmt.Errorf("write mail: %w", err))
 	}
 	return id, c.send(ctx, to.Address, body)
+}
+
+// answeredBy is the id of the mail that is answered. On chats the first part of a reply alone
+// refers to it; here each part is a mail, which has its subject and goes where the first went.
+func answeredBy(m plugins.Message) string {
+	if m.ReplyTo == "" && m.Part > 1 && m.Reply != nil {
+		return m.Reply.InReplyTo
+	}
+	return m.ReplyTo
 }
 
 // login connects to the server that sends mail.

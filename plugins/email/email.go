@@ -72,7 +72,7 @@ func New(s settings.Email) (*Channel, error) {
 	if s.MaxFile == 0 {
 		s.MaxFile = settings.DefaultMaxFile
 	}
-	c := &Channel{settings: s, domain: domainOf(s.Address), known: known{mails: map[string]origin{}}}
+	c := &Channel{settings: s, domain: domainOf(s.Address), known: known{mails: map[mailKey]origin{}}}
 	if c.imap, err = newServer("imap", s.IMAP); err != nil {
 		return nil, err
 	}
@@ -176,29 +176,35 @@ type origin struct {
 
 const mostKnown = 1000
 
+// A mailKey names a mail. Its id alone does not: anybody may send one under the id of another's.
+type mailKey struct{ id, from string }
+
 // known remembers the last mails. Those of before are looked up in the mailbox.
 type known struct {
 	mu    sync.Mutex
-	mails map[string]origin
-	order []string
+	mails map[mailKey]origin
+	order []mailKey
 }
 
+// add remembers a mail. Of two under one id the first is the message that is answered.
 func (k *known) add(id string, o origin) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, ok := k.mails[id]; !ok {
-		k.order = append(k.order, id)
+	key := mailKey{id, o.from}
+	if _, ok := k.mails[key]; ok {
+		return
 	}
-	k.mails[id] = o
+	k.order = append(k.order, key)
+	k.mails[key] = o
 	if len(k.order) > mostKnown {
 		delete(k.mails, k.order[0])
 		k.order = k.order[1:]
 	}
 }
 
-func (k *known) get(id string) (origin, bool) {
+func (k *known) get(key mailKey) (origin, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	o, ok := k.mails[id]
+	o, ok := k.mails[key]
 	return o, ok
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"agenthost/bus"
 	"agenthost/internal/waittest"
 	"agenthost/plugins"
 	"agenthost/plugins/email/emailtest"
@@ -342,6 +343,75 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
+// Anybody may send a mail under the id of another's: no answer says what is in it.
+func TestDeliverToOneOfTwoMailsWithOneID(t *testing.T) {
+	t.Parallel()
+	p := emailtest.New(t)
+	in := &memory{}
+	c := channel(t, account(p))
+	serve(t, c, in)
+	p.Arrive("From: Eve@Evil.test\nSubject: longer id\nMessage-Id: <xm1@people.test>\n\nhello")
+	p.Arrive("From: ana@people.test\nSubject: longer id\nMessage-Id: <xm1@people.test>\n\nhello")
+	p.Arrive(strings.Replace(hello, "Subject:", "Reply-To: help@people.test\nSubject:", 1))
+	p.Arrive("From: Eve@Evil.test\nReply-To: eve2@evil.test\nSubject: of Eve\nMessage-Id: <m1@people.test>\n\nhello")
+	p.Arrive("From: ana@people.test\nSubject: again\nMessage-Id: <m1@people.test>\n\nhello") // is no message
+	p.Arrive("From: bo@people.test\nSubject: of Bo\nMessage-Id: <m2@people.test>\n\nhello")
+	in.next(t, 5)
+	for name, c := range map[string]*Channel{"known": c, "looked up": channel(t, account(p))} {
+		for _, tt := range []struct{ person, to, subject string }{
+			{"ana@people.test", "<help@people.test>", "Re: Grüße"},
+			{"eve@evil.test", "<eve2@evil.test>", "Re: of Eve"},
+			{"bo@people.test", "<bo@people.test>", "hi"},
+		} {
+			m := plugins.Message{Key: "k", Place: plugins.Place{To: tt.person, Thread: "m1@people.test"}, Text: "hi", ReplyTo: "m1@people.test"}
+			if _, err := c.Deliver(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			r, err := mail.CreateReader(bytes.NewReader(p.Mails()[len(p.Mails())-1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			subject, _ := r.Header.Subject()
+			if to := r.Header.Get("To"); to != tt.to || subject != tt.subject {
+				t.Errorf("%s, to %s: to %s, subject %q, want %q", name, tt.person, to, subject, tt.subject)
+			}
+		}
+	}
+}
+
+// A file of a reply is a mail of its own, and goes where its text has gone.
+func TestDeliverALaterPart(t *testing.T) {
+	t.Parallel()
+	p := emailtest.New(t)
+	in := &memory{}
+	c := channel(t, account(p))
+	serve(t, c, in)
+	p.Arrive(strings.Replace(hello, "Subject:", "Reply-To: help@people.test\nReferences: <m0@people.test>\nSubject:", 1))
+	m := in.next(t, 1)
+	reply := &bus.Outbound{ID: "k", To: m.From, Thread: m.Thread, InReplyTo: m.ID, Text: "see"}
+	part := plugins.Message{
+		Key: "k/2", Place: plugins.Place{To: m.From, Thread: m.Thread}, Part: 2, Parts: 2, Reply: reply,
+		File: &plugins.File{Name: "a.txt", MIME: "text/plain", Data: []byte("x")},
+	}
+	if _, err := c.Deliver(t.Context(), part); err != nil {
+		t.Fatal(err)
+	}
+	r, err := mail.CreateReader(bytes.NewReader(p.Mails()[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if subject, _ := r.Header.Subject(); subject != "Re: Grüße" {
+		t.Errorf("subject %q", subject)
+	}
+	for key, want := range map[string]string{
+		"To": "<help@people.test>", "In-Reply-To": "<m1@people.test>", "References": "<m0@people.test> <m1@people.test>", "Auto-Submitted": "auto-replied",
+	} {
+		if got := r.Header.Get(key); got != want {
+			t.Errorf("%s: %q, want %q", key, got, want)
+		}
+	}
+}
+
 func bodies(t *testing.T, r *mail.Reader) []string {
 	t.Helper()
 	var texts []string
@@ -385,8 +455,8 @@ func TestHeadersCannotBeInjected(t *testing.T) {
 	account := account(p)
 	account.Name = "Shop\r\nBcc: all@people.test"
 	c := channel(t, account)
-	c.known.add("m\r\nBcc: all@people.test", origin{subject: "x\r\nBcc: all@people.test"})
-	c.known.add("m1@people.test", origin{subject: "x\r\nBcc: all@people.test"})
+	c.known.add("m\r\nBcc: all@people.test", origin{from: "ana@people.test", subject: "x\r\nBcc: all@people.test"})
+	c.known.add("m1@people.test", origin{from: "ana@people.test", subject: "x\r\nBcc: all@people.test"})
 	for _, m := range []plugins.Message{
 		{Text: "x\r\nBcc: all@people.test"},
 		{Text: "x", ReplyTo: "m1@people.test", Place: plugins.Place{Thread: "a\r\nBcc: all@people.test"}},

@@ -1,6 +1,7 @@
 package email
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -317,9 +318,13 @@ func (b *mailbox) fetch(ctx context.Context, uid imap.UID, maxFile int64) (*inco
 	return m, nil
 }
 
-// lookUp finds in the mailbox what has to be known of a mail to answer it.
-func (c *Channel) lookUp(ctx context.Context, id string) (origin, error) {
-	if o, ok := c.known.get(id); ok || !isMailID(id) {
+// mostLooked is how many mails under one id are looked at, the oldest first: who copies an id has
+// seen the mail that had it.
+const mostLooked = 100
+
+// lookUp finds in the mailbox what has to be known of a person's mail to answer it.
+func (c *Channel) lookUp(ctx context.Context, key mailKey) (origin, error) {
+	if o, ok := c.known.get(key); ok || !isMailID(key.id) {
 		return o, nil
 	}
 	box, err := c.open(ctx, nil)
@@ -329,20 +334,34 @@ func (c *Channel) lookUp(ctx context.Context, id string) (origin, error) {
 	stop := context.AfterFunc(ctx, func() { box.client.Close() })
 	defer stop()
 	defer box.close()
-	uids, err := box.search(&imap.SearchCriteria{Header: []imap.SearchCriteriaHeaderField{{Key: "Message-Id", Value: id}}})
+	uids, err := box.search(&imap.SearchCriteria{Header: []imap.SearchCriteriaHeaderField{{Key: "Message-Id", Value: key.id}}})
 	if err != nil || len(uids) == 0 {
 		return origin{}, err
 	}
-	found, err := box.client.Fetch(imap.UIDSetNum(uids[0]), &imap.FetchOptions{Envelope: true}).Collect()
-	if err != nil || len(found) == 0 || found[0].Envelope == nil {
+	uids = uids[:min(len(uids), mostLooked)]
+	found, err := box.client.Fetch(imap.UIDSetNum(uids...), &imap.FetchOptions{UID: true, Envelope: true}).Collect()
+	if err != nil {
 		return origin{}, err
 	}
-	e := found[0].Envelope
-	o := origin{subject: oneLine(e.Subject)}
-	if len(e.From) == 1 && len(e.ReplyTo) == 1 {
-		o.from = strings.ToLower(e.From[0].Addr())
+	slices.SortFunc(found, func(a, b *imapclient.FetchMessageBuffer) int { return cmp.Compare(a.UID, b.UID) })
+	for _, m := range found {
+		if o, ok := originOf(m.Envelope, key); ok {
+			c.known.add(key.id, o)
+			return o, nil
+		}
+	}
+	return origin{}, nil
+}
+
+// originOf is the origin of a mail, if it is the one that key names. The search also finds
+// those whose ids are longer, and those of others.
+func originOf(e *imap.Envelope, key mailKey) (origin, bool) {
+	if e == nil || e.MessageID != key.id || len(e.From) != 1 || !strings.EqualFold(e.From[0].Addr(), key.from) {
+		return origin{}, false
+	}
+	o := origin{subject: oneLine(e.Subject), from: key.from}
+	if len(e.ReplyTo) == 1 {
 		o.replyTo = replyTo(o.from, strings.ToLower(e.ReplyTo[0].Addr()))
 	}
-	c.known.add(id, o)
-	return o, nil
+	return o, true
 }
