@@ -77,6 +77,7 @@ type Courier struct {
 	parts   Parts
 	log     zerolog.Logger
 	few     zerolog.Logger // for what each message may meet
+	refused zerolog.Logger // for what people write, apart: a flood of it hides nothing else
 	inbox   *Inbox
 	status  *status
 	notes   notes
@@ -98,7 +99,7 @@ func New(account Account, channel Channel, parts Parts) *Courier {
 		status:  newStatus(account),
 		settled: newSettled(), taken: newTaken(),
 	}
-	c.few = bus.Few(c.log)
+	c.few, c.refused = bus.Few(c.log), bus.Few(c.log)
 	c.inbox = &Inbox{courier: c}
 	c.notes = notes{account: account, publisher: parts.Publisher, reader: parts.Reader}
 	return c

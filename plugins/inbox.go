@@ -33,6 +33,14 @@ func (in *Inbox) Connected(as string) {
 // good: the message cannot be taken. A message of a group that is not for the
 // agent, as the settings have it, is taken and goes nowhere.
 func (in *Inbox) Take(ctx context.Context, m Received) error {
+	err := in.take(ctx, m)
+	if m.Raw == nil && (errors.Is(err, ErrMalformed) || errors.Is(err, ErrTooLarge)) { // who writes envelopes is told
+		in.Refused(m, err)
+	}
+	return err
+}
+
+func (in *Inbox) take(ctx context.Context, m Received) error {
 	c := in.courier
 	if m.Raw == nil && !c.wants(&m) {
 		return nil
@@ -55,6 +63,17 @@ func (in *Inbox) Take(ctx context.Context, m Received) error {
 	c.status.change(func(s *Status) { s.In++ })
 	return nil
 }
+
+// Refused warns in the log of a message that no agent gets, and says why. Take does so itself. Of
+// many at once the log has a few.
+func (in *Inbox) Refused(m Received, why error) {
+	in.courier.refused.Warn().Err(why).Str("id", logged(m.ID)).Str("from", logged(m.From)).Msg("message is refused: no agent gets it")
+}
+
+// longestLogged is how many bytes the log has of what a platform says.
+const longestLogged = 256
+
+func logged(text string) string { return strings.ToValidUTF8(text[:min(len(text), longestLogged)], "") }
 
 // wants reports whether the agents get a message, as the settings have it. What a
 // person presses or says to a message of the agent always counts.

@@ -23,8 +23,6 @@ func (c *Channel) isAutomatic(r *reading) string {
 	}
 	name, _, _ := strings.Cut(from, "@")
 	switch {
-	case from == "":
-		return "no sender"
 	case from == c.settings.Address:
 		return "from this account"
 	case name == "mailer-daemon" || name == "postmaster":

@@ -54,6 +54,7 @@ type server struct {
 type inbox interface {
 	Connected(as string)
 	Take(ctx context.Context, m plugins.Received) error
+	Refused(m plugins.Received, why error)
 	MaxFile() int64
 	Note(ctx context.Context, name string) ([]byte, error)
 	SetNote(ctx context.Context, name string, value []byte) error

@@ -256,6 +256,40 @@ func TestAutomaticMailIsNotAnswered(t *testing.T) {
 	}
 }
 
+// A mail that cannot be answered is said to the operator: its sender waits.
+func TestMailWithoutOneSenderIsRefused(t *testing.T) {
+	t.Parallel()
+	p := emailtest.New(t)
+	in := &memory{}
+	serve(t, channel(t, account(p)), in)
+	for _, m := range []string{
+		"From: a@b.test, c@d.test\nMessage-Id: <two@people.test>\n\nhello",
+		"From: not an address\nMessage-Id: <odd@people.test>\n\nhello",
+		"Message-Id: <none@people.test>\n\nhello",
+		"From: a@b.test, c@d.test\nMessage-Id: <list@people.test>\nPrecedence: bulk\n\nhello",
+		"From: mailer-daemon@b.test\nMessage-Id: <daemon@people.test>\n\nhello",
+		hello,
+	} {
+		p.Arrive(m)
+	}
+	in.next(t, 1)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	want := []string{
+		"two@people.test: From names 2 addresses; an agent answers one: write from it alone",
+		"odd@people.test: From has no address that can be answered: mail: ",
+		"none@people.test: From has no address that can be answered",
+	}
+	if len(in.odd) != len(want) {
+		t.Fatalf("refused %q", in.odd)
+	}
+	for i, odd := range in.odd {
+		if !strings.HasPrefix(odd, want[i]) {
+			t.Errorf("refused %q, want %q", odd, want[i])
+		}
+	}
+}
+
 func TestReadsOnWhereItStopped(t *testing.T) {
 	t.Parallel()
 	p := emailtest.New(t)

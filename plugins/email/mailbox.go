@@ -267,7 +267,10 @@ func (b *mailbox) take(ctx context.Context, in inbox, uid imap.UID, since time.T
 	if err != nil || m == nil || m.arrived.Before(since) {
 		return err
 	}
-	if m.automatic == "" {
+	switch {
+	case m.refused != nil:
+		in.Refused(m.received, m.refused)
+	case m.automatic == "":
 		b.known.add(m.received.ID, m.origin)
 		if err := in.Take(ctx, m.received); err != nil && !errors.Is(err, plugins.ErrMalformed) && !errors.Is(err, plugins.ErrTooLarge) {
 			return err

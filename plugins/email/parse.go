@@ -2,6 +2,8 @@ package email
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"path"
@@ -29,7 +31,8 @@ const (
 type incoming struct {
 	received  plugins.Received
 	origin    origin
-	automatic string // why no agent gets it; empty: one does
+	automatic string // why no agent gets it, as is meant; empty: one does
+	refused   error  // why no agent gets it, though a person may have written it
 	arrived   time.Time
 }
 
@@ -60,13 +63,15 @@ func (c *Channel) parts(source io.Reader, maxFile int64) *reading {
 	r.received.Meta = map[string]any{}
 	entity, err := message.Read(source)
 	if entity == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
-		r.automatic = "not a mail: " + errorText(err)
+		r.refused = errors.New("it is not a mail: " + errorText(err))
 		return r
 	}
 	r.header = mail.Header{Header: entity.Header}
-	r.address()
-	r.automatic = c.isAutomatic(r)
-	if r.automatic != "" {
+	noSender := r.address()
+	if r.automatic = c.isAutomatic(r); r.automatic == "" {
+		r.refused = noSender
+	}
+	if r.automatic != "" || r.refused != nil {
 		return r
 	}
 	r.walk(entity, 0)
@@ -91,12 +96,25 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// address reads who has sent the mail, and where it belongs.
-func (r *reading) address() {
-	h := r.header
-	if from, err := h.AddressList("From"); err == nil && len(from) == 1 {
-		r.received.From, r.received.Name = strings.ToLower(from[0].Address), oneLine(from[0].Name)
+// sender reads who has sent the mail: one address, to which an answer goes.
+func (r *reading) sender() error {
+	from, err := r.header.AddressList("From")
+	switch {
+	case err != nil:
+		return fmt.Errorf("From has no address that can be answered: %w", err)
+	case len(from) > 1:
+		return fmt.Errorf("From names %d addresses; an agent answers one: write from it alone", len(from))
+	case len(from) == 0 || from[0].Address == "":
+		return errors.New("From has no address that can be answered")
 	}
+	r.received.From, r.received.Name = strings.ToLower(from[0].Address), oneLine(from[0].Name)
+	return nil
+}
+
+// address reads who has sent the mail, and where it belongs. The error says why it cannot be
+// answered.
+func (r *reading) address() error {
+	h, noSender := r.header, r.sender()
 	subject, err := h.Subject()
 	if err != nil {
 		subject = h.Get("Subject")
@@ -117,6 +135,7 @@ func (r *reading) address() {
 	} else {
 		r.received.Thread = r.received.ID
 	}
+	return noSender
 }
 
 // replied are the mails before this one: the first of the thread, and the one that

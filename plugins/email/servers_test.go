@@ -30,6 +30,7 @@ type memory struct {
 	mu    sync.Mutex
 	as    []string
 	taken []plugins.Received
+	odd   []string // what was refused: id and cause
 	notes map[string][]byte
 	away  bool
 }
@@ -51,6 +52,12 @@ func (in *memory) Take(_ context.Context, m plugins.Received) error {
 	}
 	in.taken = append(in.taken, m)
 	return nil
+}
+
+func (in *memory) Refused(m plugins.Received, why error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.odd = append(in.odd, m.ID+": "+why.Error())
 }
 
 func (in *memory) MaxFile() int64 { return 1000 }
