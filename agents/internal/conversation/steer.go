@@ -113,6 +113,9 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 		if c.passer().MayPass(it) {
 			return candidate{it: it, elsewhere: true}, true
 		}
+		if c.pausedFor(it) {
+			break
+		}
 		c.takeOut(it)
 		return candidate{it: it, notice: c.live.Notice(it), sig: run.Signal{
 			Kind: run.Submit, At: time.Now(), Run: "steer:" + it.Input.ID, Inputs: []run.Input{it.Input}, Join: true,
@@ -120,6 +123,9 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 	case session.Interrupt:
 		if c.passer().MayPass(it) {
 			return candidate{it: it, elsewhere: true}, true
+		}
+		if c.pausedFor(it) {
+			break
 		}
 		c.Shift(at, c.nextTurn(it, at))
 		return candidate{sig: run.Signal{

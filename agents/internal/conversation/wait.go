@@ -83,6 +83,11 @@ func (c *Conversation) due(it *message.Item, then func()) bool {
 // is called when that may have changed; nil asks only. What is under way may be answered
 // and stopped.
 func (c *Conversation) paused(it *message.Item, then func()) bool {
+	return c.pausedThen(it, c, then)
+}
+
+// pausedThen is paused with who it is that looks.
+func (c *Conversation) pausedThen(it *message.Item, who any, then func()) bool {
 	if c.alone(it) {
 		return false
 	}
@@ -90,7 +95,19 @@ func (c *Conversation) paused(it *message.Item, then func()) bool {
 	if it.Origin.Inbound != nil {
 		channel = strings.TrimPrefix(it.Origin.Subject, bus.InboundPrefix)
 	}
-	return c.Agent.Parts.Pauses.Holds(c.Agent.ID, channel, c, then)
+	return c.Agent.Parts.Pauses.Holds(c.Agent.ID, channel, who, then)
+}
+
+// A runOf is the run under way of a conversation, which looks at the queue beside that.
+type runOf struct{ *Conversation }
+
+// pausedFor is paused for what would join the run under way or stop it: the run goes on without
+// it, and looks at it once more when the pause may have ended. Called with the lock held.
+func (c *Conversation) pausedFor(it *message.Item) bool {
+	return c.pausedThen(it, runOf{c}, func() {
+		c.lookAgain()
+		c.runs.Poke()
+	})
 }
 
 // disinherit has what the log has brought begin, as far as the lane has passed it, once all
