@@ -78,6 +78,8 @@ func TestAnswersReachTheAgent(t *testing.T) {
 		"an option by a number":  {"demo", "ask", noButtons, "Which?\n\n1. Red\n2. Blue", write("2"), "tool said: Blue"},
 		"a number by a button":   {"demo", "count", chatLimits(), "How many?", press("0"), "tool said: 0"},
 		"a number by a word":     {"demo", "count", noButtons, "How many?\n\n• 0\n• 1\n• 2", write("1"), "tool said: 1"},
+		"approve by a number":    {"demo", "write", noButtons, "1. approve\n2. deny", write("1"), "tool said: wrote 7 bytes"},
+		"deny by a number":       {"demo", "write", noButtons, "1. approve\n2. deny", write("2."), "tool said: "},
 		"approve by a word":      {"demo", "write", noButtons, "approve or deny", write("yes"), "tool said: wrote 7 bytes"},
 		"an option by its words": {"demo", "ask", noButtons, "Which?", write("red"), "tool said: Red"},
 	}

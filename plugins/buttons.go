@@ -120,16 +120,18 @@ func (c *Courier) wholeCall(ctx context.Context, rest string) (string, error) {
 // example is how the host says by an example how one of several questions is answered.
 var example = regexp.MustCompile(`\s#?\d+\s*\.?\s*$`)
 
-// optionLines are the options of a question, for a platform without buttons. A number
-// is the short answer, unless the text has an example with the question's own number, or
-// an option is a number itself.
-// Approvals say by themselves how they are answered.
+// optionLines are the options of a question or an approval, for a platform without buttons. A
+// number is the short answer, unless the text has an example with the question's own number, or
+// an option is a number itself. An approval has its options in its text as well, so it needs no
+// lines without numbers.
 func (c *Courier) optionLines(out *bus.Outbound) string {
-	if !asks(out) || out.Kind == bus.KindApproval {
+	if !asks(out) {
 		return ""
 	}
-	numbered := !strings.Contains(out.Text, out.Options[0]+" ") || !example.MatchString(out.Text)
-	numbered = numbered && !slices.ContainsFunc(out.Options, isNumber)
+	numbered := !hasNumber(out) && !slices.ContainsFunc(out.Options, isNumber)
+	if out.Kind == bus.KindApproval && !numbered {
+		return ""
+	}
 	var b strings.Builder
 	b.WriteString("\n\n")
 	for i, option := range out.Options {
@@ -141,6 +143,18 @@ func (c *Courier) optionLines(out *bus.Outbound) string {
 	}
 	return b.String()
 }
+
+// hasNumber reports whether a question has a number of its own, as one of several that are open:
+// its text says how to answer with it.
+func hasNumber(out *bus.Outbound) bool {
+	if out.Kind == bus.KindApproval {
+		return numberedVerdict.MatchString(out.Text)
+	}
+	return strings.Contains(out.Text, out.Options[0]+" ") && example.MatchString(out.Text)
+}
+
+// numberedVerdict is how the host says in any language how one of several approvals is answered.
+var numberedVerdict = regexp.MustCompile(`\b(` + approve + `|` + deny + `)\s+#?\d`)
 
 func isNumber(option string) bool {
 	_, err := strconv.Atoi(strings.TrimSpace(option))

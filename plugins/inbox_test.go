@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/internal/texts"
 	"agenthost/plugins"
 	"agenthost/plugins/settings"
 	"agenthost/session"
@@ -371,15 +373,18 @@ func TestOptionsWithoutButtons(t *testing.T) {
 		out.Kind, out.Call, out.Options = bus.KindQuestion, "c1", options
 		return out
 	}
-	approval := question("May I? Reply approve or deny.", "approve", "deny")
-	approval.Kind = bus.KindApproval
+	approval := func(text string) bus.Outbound {
+		out := question(text, "approve", "deny")
+		out.Kind = bus.KindApproval
+		return out
+	}
 	tests := map[string]struct {
 		out  bus.Outbound
 		want string
 	}{
 		"options":          {question("Which one?", "red", "dark blue"), "Which one?\n\n1. red\n2. dark blue"},
 		"several are open": {question("Question 2: Which one?\nReply with one of these and the number, such as: red 2", "red", "blue"), "Question 2: Which one?\nReply with one of these and the number, such as: red 2\n\n• red\n• blue"},
-		"an approval":      {approval, "May I? Reply approve or deny."},
+		"an approval":      {approval("May I write 2 files? Reply approve or deny."), "May I write 2 files? Reply approve or deny.\n\n1. approve\n2. deny"},
 		"no options":       {question("What now?"), "What now?"},
 		"too many":         {question("Which?", "a", "b", "c", "d", "e"), "Which?\n\n1. a\n2. b\n3. c\n4. d\n5. e"},
 	}
@@ -399,5 +404,33 @@ func TestOptionsWithoutButtons(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Where several approvals are open in a chat they have numbers themselves, in any language: those
+// of the options would be taken for them.
+func TestNumberedApprovalsWithoutButtons(t *testing.T) {
+	t.Parallel()
+	b := connect(t, "")
+	limits := chatLimits()
+	limits.Buttons = 0
+	platform := newMemory(limits)
+	startHost(t, b, "host-1", platform, settings.Account{}).connected()
+	var want []string
+	for _, language := range texts.Languages() {
+		for i, key := range []string{"approval_reply", "approval_reply_numbered"} {
+			out := reply(language+"."+strconv.Itoa(i), "ana", "ana wants to approve and deny it. "+texts.New(language, nil).Say(key, "n", "2"))
+			out.Kind, out.Call, out.Options = bus.KindApproval, "c1", []string{"approve", "deny"}
+			send(t, b, out)
+			text := out.Text
+			if i == 0 {
+				text += "\n\n1. approve\n2. deny"
+			}
+			want = append(want, text)
+		}
+	}
+	settled(t, b)
+	if diff := cmp.Diff(want, platform.texts("ana")); diff != "" {
+		t.Error(diff)
 	}
 }

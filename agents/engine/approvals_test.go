@@ -83,6 +83,7 @@ func TestWordsOfAnApproval(t *testing.T) {
 		"approve": "ran", "Approve.": "ran", "APPROVE!": "ran", "yes": "ran", "Yes.": "ran", "ok": "ran", "OK!": "ran", "y": "ran",
 		" approve session ": "ran", "approve 1": "ran", "yes, session": "ran", "*approve*": "ran", "ja": "ran", "Ja!": "ran",
 		"deny": "denied", "Deny.": "denied", "no": "denied", "No!": "denied", "nein": "denied", "deny 1": "denied",
+		"1": "ran", " 1. ": "ran", "#1": "ran", "2": "denied", "2)": "denied", "3": "waits", "0": "waits", "1 2": "waits", "1 please": "waits",
 		"approve 2": "waits", "yes please": "waits", "no idea": "waits", "okay then, go on and do it": "waits", "yes no": "waits",
 		"maybe": "waits", "approve everything": "waits",
 	}
@@ -135,15 +136,25 @@ func TestSeveralApprovalsAreNumberedInOrder(t *testing.T) {
 	w.expect("approval", "Ana wants to write b.txt (1 byte). Reply approve 2 or deny 2.")
 	w.expect("approval", "Ana wants to write c.txt (0 bytes). Reply approve 3 or deny 3.")
 	w.settled()
+	w.say("ana", bus.Inbound{ID: "alone", Text: "2"}) // the second option, or the second approval
+	if out := w.hear(); out.Kind != "notice" || out.InReplyTo != "alone" {
+		t.Fatalf("heard %+v", out)
+	}
 	w.say("ana", bus.Inbound{Text: "Approve 2."})
 	w.eventually("the second has run", func() bool { return slices.Equal(r.ran(), []string{"b.txt"}) })
 	w.settled()
 	w.say("ana", bus.Inbound{Text: "no"}) // the oldest, which is the first
 	w.settled()
+	w.say("ana", bus.Inbound{ID: "last", Text: "1"}) // it was put with a number, and keeps that
+	if out := w.hear(); out.Kind != "notice" || out.InReplyTo != "last" {
+		t.Fatalf("heard %+v", out)
+	}
 	w.say("ana", bus.Inbound{Text: "ok 3"})
 	if out := w.hear(); out.Kind != "reply" || !slices.Equal(r.ran(), []string{"b.txt", "c.txt"}) {
 		t.Errorf("heard %+v, ran %q", out, r.ran())
 	}
+	w.expect("reply", "You said: 2")
+	w.expect("reply", "You said: 1")
 	w.settled()
 	w.silent()
 }

@@ -95,6 +95,9 @@ func Pick(book texts.Book, calls []run.Call, text string) (run.Call, run.Signal,
 			return call, run.Signal{Answer: r.answer, Scope: r.scope}, true
 		}
 	}
+	if r, ok := listedRuling(book, calls, text); ok {
+		return calls[0], run.Signal{Answer: r.answer, Scope: r.scope}, true
+	}
 	if call, option, ok := pickOption(calls, text); ok {
 		return call, run.Signal{Answer: option}, true
 	}
@@ -102,6 +105,19 @@ func Pick(book texts.Book, calls []run.Call, text string) (run.Call, run.Signal,
 		return run.Call{}, run.Signal{}, false
 	}
 	return pickText(calls, text)
+}
+
+// listedRuling reads text as the number of an option of the approval that is open alone. To one
+// that was put with a number of its own it might be that.
+func listedRuling(book texts.Book, calls []run.Call, text string) (r ruling, ok bool) {
+	if len(calls) != 1 || calls[0].Asked != run.ForApproval || calls[0].Number > 0 {
+		return r, false
+	}
+	option, ok := listedOption(calls[0].Options, text)
+	if !ok {
+		return r, false
+	}
+	return readRuling(book, option)
 }
 
 // misses reports whether a ruling that is for none of calls is meant for one of them, or for

@@ -89,6 +89,36 @@ func TestWordsOfApprovalsToQuestions(t *testing.T) {
 	}
 }
 
+// A number alone is an option of an approval that is open alone and was put without a number.
+func TestNumberAloneToApprovals(t *testing.T) {
+	t.Parallel()
+	approval := func(number int, options ...string) run.Call {
+		return run.Call{ID: "approval", Asked: run.ForApproval, Number: number, Options: options}
+	}
+	question := run.Call{ID: "choice", Asked: run.ForQuestion, Number: 2, Options: []string{"red", "blue"}}
+	tests := []struct {
+		open       []run.Call
+		text, want string // empty: no answer
+	}{
+		{[]run.Call{approval(0, run.Approve, run.Deny)}, "1", run.Approve},
+		{[]run.Call{approval(0, run.Approve, run.Deny)}, "2.", run.Deny},
+		{[]run.Call{approval(0, run.Deny, run.Approve)}, "1", run.Deny},
+		{[]run.Call{approval(0, run.Approve, run.Deny)}, "3", ""},
+		{[]run.Call{approval(0)}, "1", ""},
+		{[]run.Call{approval(0, "ja", "nein")}, "1", run.Approve},
+		{[]run.Call{approval(0, "later", "deny")}, "1", ""},
+		{[]run.Call{approval(1, run.Approve, run.Deny)}, "1", ""},
+		{[]run.Call{approval(2, run.Approve, run.Deny)}, "2", ""},
+		{[]run.Call{approval(0, run.Approve, run.Deny), question}, "1", ""},
+	}
+	for _, test := range tests {
+		_, sig, ok := ask.Pick(texts.New("de", nil), test.open, test.text)
+		if ok != (test.want != "") || ok && (sig.Answer != test.want || sig.Scope != ask.ScopeOnce) {
+			t.Errorf("%q to number %d of %d with %q: %q, %t; want %q", test.text, test.open[0].Number, len(test.open), test.open[0].Options, sig.Answer, ok, test.want)
+		}
+	}
+}
+
 // What hooks leave of an answer is read as the answer was.
 func TestReadAgain(t *testing.T) {
 	t.Parallel()
