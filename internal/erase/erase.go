@@ -254,5 +254,8 @@ func (e *eraser) finish(ctx context.Context) error {
 	if err := e.deleteMarkers(ctx); err != nil {
 		return err
 	}
+	if err := e.rewrite(ctx); err != nil {
+		return err
+	}
 	return e.deleteJournals(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -272,6 +273,96 @@ func TestRunHoldsWhenNATSIsKilled(t *testing.T) {
 	if left, all := again.left(); len(left) != len(others) {
 		t.Errorf("left: %s", all)
 	}
+}
+
+// What was answered, revoked or forgotten before the erasure is in no file of the store after it,
+// nor what the erasure has deleted.
+func TestRunLeavesNoBytesOfEntries(t *testing.T) {
+	t.Parallel()
+	cfg := bustest.Config(t)
+	w := &world{t, bustest.OpenConfig(t, cfg).JS}
+	bustest.Provision(t, w.js)
+	sid := session.SID("ana", "irc.x/dm/zoe-1")
+	w.put(`agent.session.ana.` + sid + ` {"v":1,"key":"irc.x/dm/zoe-1"}`)
+	others := session.SID("ana", "irc.x/dm/bo")
+	keys := map[string]string{
+		bus.WaitingBucket: "ana." + others + ".", bus.AllowedBucket: "ana." + others + ".", bus.MemoryBucket: "ana.abc.",
+		bus.SchedulesBucket: "ana.", bus.RequestsBucket: "ana.", bus.PairingsBucket: "ana.",
+	}
+	for bucket, key := range keys {
+		kv, err := w.js.KeyValue(t.Context(), bucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := func(name, text string) {
+			if _, err := kv.PutString(t.Context(), key+name, `{"agent":"ana","session":"irc.x/dm/bo","text":"`+text+`"}`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put("first", "of others, in "+bucket)
+		put("deleted", secret)
+		put("replaced", secret)
+		put("replaced", "of others, in "+bucket)
+		if err := kv.Delete(t.Context(), key+"deleted"); err != nil {
+			t.Fatal(err)
+		}
+		put("last", "of others, in "+bucket)
+	}
+	kv, err := w.js.KeyValue(t.Context(), bus.WaitingBucket)
+	if err == nil {
+		_, err = kv.PutString(t.Context(), "ana."+sid+".open", `{"id":"open","agent":"ana","session":"irc.x/dm/zoe-1","prompt":"`+secret+`"}`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := base64.RawURLEncoding.EncodeToString([]byte("direct zoe-1")) // in a bucket that has nothing else
+	w.put(note("irc.x", "direct zoe-1"))
+	if found := filesWith(t, cfg.Embedded.Store, secret); len(found) < len(keys) {
+		t.Fatalf("it is in %q before", found)
+	}
+	if _, err := w.erase("irc.x/zoe-1", ""); err != nil {
+		t.Fatal(err)
+	}
+	if found := slices.Concat(filesWith(t, cfg.Embedded.Store, secret), filesWith(t, cfg.Embedded.Store, alone)); len(found) > 0 {
+		t.Errorf("it is still in %q", found)
+	}
+	for bucket, key := range keys {
+		kv, err := w.js.KeyValue(t.Context(), bucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"first", "replaced", "last"} {
+			if entry, err := kv.Get(t.Context(), key+name); err != nil || !bytes.Contains(entry.Value(), []byte("of others")) {
+				t.Errorf("%s of %s: %v", name, bucket, err)
+			}
+		}
+		s, err := w.js.Stream(t.Context(), "KV_"+bucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size := s.CachedInfo().State.Bytes; size > 4096 {
+			t.Errorf("bucket %s has %d bytes", bucket, size)
+		}
+	}
+}
+
+// filesWith are the files below a folder that have a text.
+func filesWith(t *testing.T, dir, text string) (found []string) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(os.DirFS(dir), path)
+		if bytes.Contains(data, []byte(text)) {
+			found = append(found, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 // A reply in a group that is not delivered yet is for the others too.
