@@ -254,8 +254,8 @@ func (e *eraser) finish(ctx context.Context) error {
 	if err := e.deleteMarkers(ctx); err != nil {
 		return err
 	}
-	if err := e.rewrite(ctx); err != nil {
+	if err := e.deleteJournals(ctx); err != nil {
 		return err
 	}
-	return e.deleteJournals(ctx)
+	return e.rewrite(ctx) // last: a quota of NATS may have no room for it
 }
