@@ -276,9 +276,9 @@ func TestMailWithoutOneSenderIsRefused(t *testing.T) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	want := []string{
-		"two@people.test: From names 2 addresses; an agent answers one: write from it alone",
-		"odd@people.test: From has no address that can be answered: mail: ",
-		"none@people.test: From has no address that can be answered",
+		"two@people.test: the header From names 2 addresses; an agent answers one: write from it alone",
+		"odd@people.test: the header From has no address that can be answered: mail: ",
+		"none@people.test: the header From has no address that can be answered",
 	}
 	if len(in.odd) != len(want) {
 		t.Fatalf("refused %q", in.odd)

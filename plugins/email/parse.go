@@ -101,11 +101,11 @@ func (r *reading) sender() error {
 	from, err := r.header.AddressList("From")
 	switch {
 	case err != nil:
-		return fmt.Errorf("From has no address that can be answered: %w", err)
+		return fmt.Errorf("the header From has no address that can be answered: %w", err)
 	case len(from) > 1:
-		return fmt.Errorf("From names %d addresses; an agent answers one: write from it alone", len(from))
+		return fmt.Errorf("the header From names %d addresses; an agent answers one: write from it alone", len(from))
 	case len(from) == 0 || from[0].Address == "":
-		return errors.New("From has no address that can be answered")
+		return errors.New("the header From has no address that can be answered")
 	}
 	r.received.From, r.received.Name = strings.ToLower(from[0].Address), oneLine(from[0].Name)
 	return nil
