@@ -42,10 +42,11 @@ type Inbound struct {
 }
 
 // MetaOption is the key in Meta of the number, from 1, of the option that a button stands
-// for. In a message that answers a question it goes before the text.
+// for. In a message that answers a question it goes before the text. Without the question's id it
+// is the number that a text is alone, on a platform that has shown the options as numbered lines.
 const MetaOption = "option"
 
-// Option is the number of the option that was pressed, 0: none was.
+// Option is the number of the option that was pressed, or of its line; 0: none was.
 func (in *Inbound) Option() int {
 	n, _ := in.Meta[MetaOption].(float64)
 	return int(n)

@@ -156,6 +156,16 @@ func hasNumber(out *bus.Outbound) bool {
 // numberedVerdict is how the host says in any language how one of several approvals is answered.
 var numberedVerdict = regexp.MustCompile(`\b(` + approve + `|` + deny + `)\s+#?\d`)
 
+// lineNumber is the number of a line that a text names, and nothing else; 0: it says more. Where
+// options are shown as lines the host takes it as that of an approval.
+func lineNumber(text string) int {
+	n, err := strconv.Atoi(strings.Trim(strings.TrimSpace(text), "#.)"))
+	if err != nil || n < 1 || n > 99 {
+		return 0
+	}
+	return n
+}
+
 func isNumber(option string) bool {
 	_, err := strconv.Atoi(strings.TrimSpace(option))
 	return err == nil

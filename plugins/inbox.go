@@ -105,6 +105,9 @@ func (c *Courier) inboundMessage(ctx context.Context, m Received) (*nats.Msg, er
 	if !m.SentAt.IsZero() {
 		env.SentAt = m.SentAt.UTC().Format(time.RFC3339Nano)
 	}
+	if n := lineNumber(env.Text); n > 0 && c.limits.Buttons == 0 {
+		env.Meta = withOption(env.Meta, n)
+	}
 	if m.Pressed != "" {
 		if err := c.readButton(ctx, m.Pressed, &env); err != nil {
 			return nil, err

@@ -83,7 +83,8 @@ func TestWordsOfAnApproval(t *testing.T) {
 		"approve": "ran", "Approve.": "ran", "APPROVE!": "ran", "yes": "ran", "Yes.": "ran", "ok": "ran", "OK!": "ran", "y": "ran",
 		" approve session ": "ran", "approve 1": "ran", "yes, session": "ran", "*approve*": "ran", "ja": "ran", "Ja!": "ran",
 		"deny": "denied", "Deny.": "denied", "no": "denied", "No!": "denied", "nein": "denied", "deny 1": "denied",
-		"1": "ran", " 1. ": "ran", "#1": "ran", "2": "denied", "2)": "denied", "3": "waits", "0": "waits", "1 2": "waits", "1 please": "waits",
+		"1":      "waits", // the answer to another question, perhaps
+		"line 1": "ran", "line 2": "denied", "line 3": "waits",
 		"approve 2": "waits", "yes please": "waits", "no idea": "waits", "okay then, go on and do it": "waits", "yes no": "waits",
 		"maybe": "waits", "approve everything": "waits",
 	}
@@ -97,7 +98,11 @@ func TestWordsOfAnApproval(t *testing.T) {
 				t.Fatalf("heard %+v", out)
 			}
 			w.settled()
-			w.say("ana", bus.Inbound{ID: "word", Text: word})
+			in := bus.Inbound{ID: "word", Text: word}
+			if n, ok := strings.CutPrefix(word, "line "); ok { // of a platform that shows the options as numbered lines
+				in.Text, in.Meta = n, map[string]any{bus.MetaOption: n[0] - '0'}
+			}
+			w.say("ana", in)
 			switch want {
 			case "ran":
 				w.expect("reply", "It says: wrote note.txt")
@@ -109,7 +114,7 @@ func TestWordsOfAnApproval(t *testing.T) {
 				}
 				w.say("ana", bus.Inbound{Text: "approve"})
 				w.expect("reply", "It says: wrote note.txt")
-				w.expect("reply", "You said: "+word)
+				w.expect("reply", "You said: "+in.Text)
 			}
 		})
 	}

@@ -53,7 +53,7 @@ func (c Reader) Meant(it *message.Item, r *run.Run) (sig run.Signal, ok bool) {
 	if len(own) == 0 {
 		return sig, false
 	}
-	call, answer, ok := ask.Pick(c.Book(it), ask.InOrder(own, c.OpenHere(it), c.ofOthers(it)), in.Text)
+	call, answer, ok := ask.Pick(c.Book(it), ask.InOrder(own, c.OpenHere(it), c.ofOthers(it)), in.Text, in.Option() > 0)
 	ok = ok && slices.ContainsFunc(own, func(one run.Call) bool { return one.ID == call.ID })
 	sig.Kind, sig.Call, sig.Answer, sig.Scope = run.Answered, call.ID, answer.Answer, answer.Scope
 	return sig, ok
@@ -235,7 +235,7 @@ func Said(book texts.Book, sig run.Signal, call run.Call, text string, found boo
 	if !found {
 		return sig, false
 	}
-	_, answer, ok := ask.Pick(book, []run.Call{call}, text)
+	_, answer, ok := ask.Pick(book, []run.Call{call}, text, false)
 	sig.Kind, sig.Call, sig.Answer, sig.Scope = run.Answered, call.ID, answer.Answer, answer.Scope
 	return sig, ok
 }

@@ -109,7 +109,7 @@ func (c Reader) ForAnother(it *message.Item, r *run.Run) bool {
 	if len(own)+len(besides) == 0 {
 		return false
 	}
-	call, _, ok := ask.Pick(c.Book(it), ask.InOrder(own, besides, others), in.Text)
+	call, _, ok := ask.Pick(c.Book(it), ask.InOrder(own, besides, others), in.Text, in.Option() > 0)
 	if !ok || !isOneOf(others, call) {
 		return false
 	}
@@ -147,9 +147,9 @@ func (c Reader) MeantElsewhere(it *message.Item, r *run.Run, asked []agents.Wait
 			own = c.askedBefore(it, c.open(r))
 		}
 	}
-	call, answer, ok := ask.Pick(book, ask.InOrder(own, asked, others), text)
+	call, answer, ok := ask.Pick(book, ask.InOrder(own, asked, others), text, in.Option() > 0)
 	if !ok && len(own) == 0 {
-		call, answer, ok = ask.Pick(book, ask.InOrder(nil, asked), text)
+		call, answer, ok = ask.Pick(book, ask.InOrder(nil, asked), text, in.Option() > 0)
 	}
 	i := slices.IndexFunc(asked, func(w agents.Waiting) bool { return w.ID == call.ID })
 	if !ok || i < 0 {

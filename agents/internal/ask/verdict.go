@@ -84,8 +84,10 @@ func Number(call run.Call) int { return max(call.Number, 1) }
 
 // Pick reads text as the answer to one of the calls that wait for a person, in the
 // order in which they asked. A word without a number is for the oldest that it fits;
-// words that are for approvals and options go before questions that any text answers.
-func Pick(book texts.Book, calls []run.Call, text string) (run.Call, run.Signal, bool) {
+// words that are for approvals and options go before questions that any text answers. listed
+// tells that the platform has shown the options as numbered lines: a number alone is one of an
+// approval, too, only there, where it cannot be anything else that the person had in mind.
+func Pick(book texts.Book, calls []run.Call, text string, listed bool) (run.Call, run.Signal, bool) {
 	r, rules := readRuling(book, text)
 	if rules {
 		call, ok := oldest(calls, func(call run.Call) bool {
@@ -95,7 +97,7 @@ func Pick(book texts.Book, calls []run.Call, text string) (run.Call, run.Signal,
 			return call, run.Signal{Answer: r.answer, Scope: r.scope}, true
 		}
 	}
-	if r, ok := listedRuling(book, calls, text); ok {
+	if r, ok := listedRuling(book, calls, text); ok && listed {
 		return calls[0], run.Signal{Answer: r.answer, Scope: r.scope}, true
 	}
 	if call, option, ok := pickOption(calls, text); ok {
@@ -147,7 +149,7 @@ func pickText(calls []run.Call, text string) (run.Call, run.Signal, bool) {
 
 // Misnumbered is the one of several calls whose number text has, though it cannot answer it.
 func Misnumbered(book texts.Book, calls []run.Call, text string) (run.Call, bool) {
-	if _, _, ok := Pick(book, calls, text); ok || len(calls) < 2 {
+	if _, _, ok := Pick(book, calls, text, false); ok || len(calls) < 2 {
 		return run.Call{}, false
 	}
 	if r, ok := readRuling(book, text); ok && r.number > 0 {

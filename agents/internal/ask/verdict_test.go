@@ -50,7 +50,7 @@ func TestNumberOfTheOnlyQuestion(t *testing.T) {
 		{option(0), "2", "green"},
 	}
 	for _, test := range tests {
-		_, sig, ok := ask.Pick(texts.Book{}, []run.Call{test.call}, test.text)
+		_, sig, ok := ask.Pick(texts.Book{}, []run.Call{test.call}, test.text, false)
 		if sig.Answer != test.want && ok || ok != (test.want != "") {
 			t.Errorf("%q to question %d with %d options: %q, %t; want %q", test.text, test.call.Number, len(test.call.Options), sig.Answer, ok, test.want)
 		}
@@ -82,7 +82,7 @@ func TestWordsOfApprovalsToQuestions(t *testing.T) {
 		{[]run.Call{approval(0), free("b", 2)}, "no", "approval", run.Deny},
 	}
 	for _, test := range tests {
-		call, sig, ok := ask.Pick(texts.Book{}, test.open, test.text)
+		call, sig, ok := ask.Pick(texts.Book{}, test.open, test.text, false)
 		if ok != (test.id != "") || ok && (call.ID != test.id || sig.Answer != test.want) {
 			t.Errorf("%q to %d calls: %q for %q, %t; want %q for %q", test.text, len(test.open), sig.Answer, call.ID, ok, test.want, test.id)
 		}
@@ -112,9 +112,12 @@ func TestNumberAloneToApprovals(t *testing.T) {
 		{[]run.Call{approval(0, run.Approve, run.Deny), question}, "1", ""},
 	}
 	for _, test := range tests {
-		_, sig, ok := ask.Pick(texts.New("de", nil), test.open, test.text)
+		_, sig, ok := ask.Pick(texts.New("de", nil), test.open, test.text, true)
 		if ok != (test.want != "") || ok && (sig.Answer != test.want || sig.Scope != ask.ScopeOnce) {
 			t.Errorf("%q to number %d of %d with %q: %q, %t; want %q", test.text, test.open[0].Number, len(test.open), test.open[0].Options, sig.Answer, ok, test.want)
+		}
+		if _, sig, ok := ask.Pick(texts.New("de", nil), test.open, test.text, false); ok {
+			t.Errorf("%q is %q where no lines with numbers were shown", test.text, sig.Answer)
 		}
 	}
 }
@@ -166,7 +169,7 @@ func TestNumbersOfQuestionsWithOptions(t *testing.T) {
 		{sums, "2", "a", "2"},
 	}
 	for _, test := range tests {
-		call, sig, ok := ask.Pick(texts.Book{}, test.open, test.text)
+		call, sig, ok := ask.Pick(texts.Book{}, test.open, test.text, false)
 		if ok != (test.id != "") || ok && (call.ID != test.id || sig.Answer != test.want) {
 			t.Errorf("%q: %q for %q, %t; want %q for %q", test.text, sig.Answer, call.ID, ok, test.want, test.id)
 		}

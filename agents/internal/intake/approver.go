@@ -105,7 +105,7 @@ func (i *Intake) approval(ctx context.Context, it *message.Item) (w ask.Waiting,
 	asked := open.At(i.Work().Done(), func(w ask.Waiting) bool {
 		return names(w) && w.Notified && w.Agent == i.Agent && !open.HasOther(w.ID, it.Input.ID, message.Sender(in))
 	}, ask.With(it.Origin.Outbound(), message.Sender(in), in.Thread))
-	call, _, ok := ask.Pick(i.book(it), ask.InOrder(nil, asked), in.Text)
+	call, _, ok := ask.Pick(i.book(it), ask.InOrder(nil, asked), in.Text, in.Option() > 0)
 	for _, w := range asked {
 		if ok && w.ID == call.ID {
 			return w, true, nil
@@ -121,7 +121,7 @@ func (i *Intake) passApproval(it *message.Item, w ask.Waiting) (refused string, 
 	if n := in.Option(); in.Answers != "" && n > 0 && n <= len(w.Options) { // a button
 		text = w.Options[n-1]
 	}
-	_, sig, ok := ask.Pick(book, []run.Call{{ID: w.ID, Asked: w.Kind, Options: w.Options, Number: w.Number}}, text)
+	_, sig, ok := ask.Pick(book, []run.Call{{ID: w.ID, Asked: w.Kind, Options: w.Options, Number: w.Number}}, text, in.Option() > 0)
 	switch {
 	case !w.InTime(it.Stored) && w.Tool == run.Budget:
 		return book.Say("budget_expired"), nil

@@ -76,7 +76,7 @@ func (q *Questions) answered(it *message.Item, left *run.Run) (*question, string
 		return nil, ""
 	}
 	open = q.reader().OpenWith(open, it, left)
-	call, sig, ok := ask.Pick(q.Book(it), open, it.Origin.Inbound.Text)
+	call, sig, ok := ask.Pick(q.Book(it), open, it.Origin.Inbound.Text, it.Origin.Inbound.Option() > 0)
 	i := slices.IndexFunc(q.open, func(asked *question) bool { return asked.id == call.ID })
 	if !ok || i < 0 {
 		return nil, ""
