@@ -582,6 +582,32 @@ func TestRunsAfterAFenceAreCounted(t *testing.T) {
 	})
 }
 
+// What was to join a run whose commit was refused joins the next try of it, before what came
+// later.
+func TestSteeringAfterAFenceKeepsTheOrder(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.hold("m00")
+		w.tell("m00")
+		w.pass()
+		w.commitFromOutside()
+		w.tell("m01", "m02")
+		w.pass()
+		w.tell("m03")
+		w.pass()
+		w.model.release("m00")
+		w.pass()
+		var joined []string
+		for _, e := range w.committed(run.InputAdded) {
+			if e.Input.ID != "other" {
+				joined = append(joined, e.Input.ID)
+			}
+		}
+		if want := []string{"m01", "m02", "m03"}; !slices.Equal(joined, want) {
+			t.Errorf("the run is joined by %v, want %v", joined, want)
+		}
+	}, func(a *actor) { a.cfg.Session.Queue = session.Steer })
+}
+
 // commitFromOutside has another host accept a message into the session.
 func (w *crashWorld) commitFromOutside() {
 	w.t.Helper()

@@ -55,6 +55,7 @@ func (c *Conversation) brokeBeside(err error) {
 func (c *Conversation) again(items []*message.Item, fenced bool) {
 	c.mu.Lock()
 	c.forget(items...)
+	c.last = nil // it takes nothing: its items wait again, and nothing that came later may pass them
 	gone := c.takeErased()
 	for _, it := range c.Queue {
 		it.Tried, it.Handed = true, false
