@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -165,17 +166,41 @@ func (p *Proxy) join(client net.Conn) {
 	up.Wait()
 }
 
-// carry copies one way until a side is closed.
+// onTheWay is how many pieces of data a line that holds them back has room for.
+const onTheWay = 1024
+
+// A piece of data is to arrive at a time.
+type piece struct {
+	data []byte
+	due  time.Time
+}
+
+// carry copies one way until a side is closed. What holds a piece of data back does not hold back
+// the next as well: a long line is slow to answer, and carries as much as a short one.
 func (p *Proxy) carry(to io.Writer, from io.Reader, way Direction, tap func([]byte)) {
+	pieces := make(chan piece, onTheWay)
+	closed := make(chan struct{}) // the other side
+	go func() {
+		defer close(closed)
+		for next := range pieces {
+			if d := time.Until(next.due); d > 0 {
+				<-time.After(d) // the fault itself
+			}
+			if _, err := to.Write(next.data); err != nil {
+				return
+			}
+		}
+	}()
+	defer func() { close(pieces); <-closed }()
 	data := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(data)
 		tap(data[:n])
 		if n > 0 && !p.swallowed[way].Load() {
-			if d := p.Latency + time.Duration(p.delay.Load()); d > 0 {
-				<-time.After(d) // the fault itself
-			}
-			if _, err := to.Write(data[:n]); err != nil {
+			due := time.Now().Add(p.Latency + time.Duration(p.delay.Load()))
+			select {
+			case pieces <- piece{slices.Clone(data[:n]), due}:
+			case <-closed:
 				return
 			}
 		}

@@ -191,3 +191,25 @@ func TestTap(t *testing.T) {
 	})
 	sees("hello\nanybody?\n", "hello\nanybody?\n")
 }
+
+// A line that is long carries as much as a short one.
+func TestLatencyIsNoLimitOfThroughput(t *testing.T) {
+	const latency, size = 40 * time.Millisecond, 4 << 20
+	p := start(t, func(p *proxy.Proxy) { p.Latency = latency })
+	c := connect(t, p)
+	begun := time.Now()
+	var sent sync.WaitGroup
+	sent.Go(func() { _, _ = c.Write(make([]byte, size)) })
+	n, err := io.CopyN(io.Discard, c, size)
+	took := time.Since(begun)
+	sent.Wait()
+	if err != nil {
+		t.Fatalf("%d bytes came back: %v", n, err)
+	}
+	if took < 2*latency {
+		t.Errorf("both ways took %s, want %s at least", took, 2*latency)
+	}
+	if alone := size / (32 << 10) * latency; took > alone/2 { // one piece after the other
+		t.Errorf("4 MB took %s both ways, want much less than %s", took, alone)
+	}
+}
