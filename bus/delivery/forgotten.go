@@ -76,6 +76,7 @@ func (l *Lane) forgotten(ctx context.Context) bool {
 	info := consumer.CachedInfo()
 	if !l.forgets(ctx, info) {
 		l.noteRest(info)
+		l.noteMark(ctx, info)
 		return false
 	}
 	pin, mine := pinnedClient(info), l.pinned.Load()

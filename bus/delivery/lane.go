@@ -56,7 +56,8 @@ type Lane struct {
 	held     heldMessages
 	progress progress
 
-	empty sequences // in which a look has found no message of the lane
+	empty  sequences // in which a look has found no message of the lane
+	marked mark      // as it was noted by a look
 
 	// Only the goroutine of the consumer touches these.
 	rested    *pulls // that asked before the lane was not to; they know the pin

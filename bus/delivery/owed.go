@@ -74,15 +74,16 @@ func (l *Lane) miscounts(info *jetstream.ConsumerInfo) bool {
 }
 
 // deliverAgain has the server deliver again, in order, all from the first message that is not
-// acknowledged; info is what it says of the consumer.
-func (l *Lane) deliverAgain(ctx context.Context, info *jetstream.ConsumerInfo) error {
+// acknowledged; info is what it says of the consumer, and noted how far all is.
+func (l *Lane) deliverAgain(ctx context.Context, info *jetstream.ConsumerInfo, noted mark) error {
 	var reset *jetstream.ConsumerResetResponse
 	var err error
-	if l.miscounts(info) {
-		first := l.held.firstOwed()
-		l.log.Warn().Uint64("acknowledged", info.AckFloor.Stream).Uint64("from", first).
-			Msg("the server counts as acknowledged what is not; asking for it again")
-		reset, err = l.js.ResetConsumerToSequence(ctx, l.cfg.Stream, l.cfg.Name, first)
+	if noted.Done < info.AckFloor.Stream {
+		if l.miscounts(info) {
+			l.log.Warn().Uint64("acknowledged", info.AckFloor.Stream).Uint64("from", noted.Done+1).
+				Msg("the server counts as acknowledged what is not; asking for it again")
+		}
+		reset, err = l.js.ResetConsumerToSequence(ctx, l.cfg.Stream, l.cfg.Name, max(noted.Done+1, info.Config.OptStartSeq))
 	} else {
 		reset, err = l.js.ResetConsumer(ctx, l.cfg.Stream, l.cfg.Name)
 	}

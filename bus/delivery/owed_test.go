@@ -1,6 +1,8 @@
 package delivery_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 
 	"agenthost/bus"
@@ -117,5 +119,96 @@ func skipped(t *testing.T, h *host, js jetstream.JetStream) {
 	h.flush()
 	if _, err := js.ResetConsumerToSequence(t.Context(), bus.InboundStream, delivery.LaneName(0), 4); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A led server says who leads the consumers, as one with replicas does.
+type led struct {
+	jetstream.JetStream
+	leader atomic.Pointer[string]
+}
+
+type ledConsumer struct {
+	jetstream.Consumer
+	by *led
+}
+
+func (l *led) Consumer(ctx context.Context, stream, name string) (jetstream.Consumer, error) {
+	consumer, err := l.JetStream.Consumer(ctx, stream, name)
+	if err != nil {
+		return nil, err
+	}
+	return ledConsumer{consumer, l}, nil
+}
+
+func (c ledConsumer) CachedInfo() *jetstream.ConsumerInfo {
+	info := *c.Consumer.CachedInfo()
+	info.Cluster = &jetstream.ClusterInfo{Leader: *c.by.leader.Load(), Replicas: []*jetstream.PeerInfo{{Name: "other"}}}
+	return &info
+}
+
+func (c ledConsumer) Info(ctx context.Context) (*jetstream.ConsumerInfo, error) {
+	if _, err := c.Consumer.Info(ctx); err != nil {
+		return nil, err
+	}
+	return c.CachedInfo(), nil
+}
+
+// What a host had not acknowledged when it died comes to the next, also when another leader of the
+// consumer has taken it for acknowledged meanwhile. Of what is done, that comes again of which no
+// host has noted that it is.
+func TestServerMiscountsAfterADeath(t *testing.T) {
+	for name, test := range map[string]struct {
+		leader string
+		more   bool // came to the host that died
+		want   []string
+	}{
+		"another leader":             {"b", false, []string{"3?", "4?", "5?", "6"}},
+		"it has seen that and noted": {"b", true, []string{"4?", "5?", "6?"}},
+		"the same leader":            {"a", false, []string{"6"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bustest.Bubble(t, func(t *testing.T) {
+				ns := fleet(t)
+				_, js := connect(t, ns)
+				leader := "a"
+				join := func(name string) *host {
+					d := &door{server: ns}
+					_, through := connectThrough(t, d)
+					server := &led{JetStream: through}
+					server.leader.Store(&leader)
+					return serveLane(t, server, d, name, 0, web)
+				}
+				one := join("one")
+				bustest.Publish(t, js, web, numbers(1, 4)...)
+				got := one.want(numbers(1, 4)...)
+				each(got[:2], (*delivery.Delivery).Done)
+				one.quiet(aWhile)
+				got[2].Done() // since it was noted
+				bustest.Publish(t, js, web, "5")
+				one.want("5")
+				one.flush()
+				if _, err := js.ResetConsumerToSequence(t.Context(), bus.InboundStream, delivery.LaneName(0), 6); err != nil {
+					t.Fatal(err)
+				}
+				leader = test.leader
+				if test.more {
+					bustest.Publish(t, js, web, "6")
+					one.want("6")
+				}
+				one.die()
+				two := join("two")
+				if !test.more {
+					bustest.Publish(t, js, web, "6")
+				}
+				each(two.want(test.want...), (*delivery.Delivery).Done)
+				two.quiet(aWhile)
+				if info := consumer(t, js); info.NumAckPending != 0 || info.AckFloor.Stream != 6 {
+					t.Errorf("unacknowledged %d, floor %d, want 0, 6", info.NumAckPending, info.AckFloor.Stream)
+				}
+				bustest.Publish(t, js, web, "7")
+				two.want("7")
+			})
+		})
 	}
 }

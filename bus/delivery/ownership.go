@@ -22,6 +22,7 @@ type ownership struct {
 	Tried uint64 `json:"tried,omitempty"`
 	// Handed is how far they had come when the owner stopped in good order.
 	Handed uint64 `json:"handed,omitempty"`
+	mark
 }
 
 // An ownershipStore keeps who serves a lane, in LanesBucket.

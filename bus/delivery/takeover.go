@@ -80,12 +80,16 @@ func (l *Lane) newest(ctx context.Context) (uint64, error) {
 
 // A takeover makes a host the owner of a lane, for the first time or again.
 type takeover struct {
-	pin   string
-	first *nats.MsgMetadata // of the first message under the pin, or behind a gap
+	pin      string
+	first    *nats.MsgMetadata // of the first message under the pin, or behind a gap
+	outdated bool              // what was noted of how far all is done is of another leader of the consumer
 }
 
-// resets reports whether something was delivered before, so that the consumer is reset.
-func (l *Lane) resets(t takeover) bool { return t.first.Sequence.Consumer > 1 || t.pin == l.pin }
+// resets reports whether something was delivered before, so that the consumer is reset, or may
+// have been.
+func (l *Lane) resets(t takeover) bool {
+	return t.first.Sequence.Consumer > 1 || t.pin == l.pin || t.outdated
+}
 
 // takeOver makes this host the owner under a new pin, or again under the one it
 // has. What an owner before may have left, or what was lost on its way, comes
@@ -101,6 +105,15 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, t take
 	}
 	if err == nil {
 		l.disown(note, t.pin)
+	}
+	if err == nil && !l.resets(t) && note.Leader != "" {
+		var info *jetstream.ConsumerInfo
+		if info, err = bus.Again(api, consumer.Info); err == nil && l.doubts(note, info) {
+			t.outdated = true
+			l.ending, l.last = true, outOfOrder // as it is reset, which has to wait until it asks for nothing
+			l.takeOverNext(t)
+			return false
+		}
 	}
 	if err == nil && l.resets(t) {
 		if err = l.settleDeliveries(api, t.pin); err == nil {
@@ -150,10 +163,21 @@ func deliveredBefore(first *nats.MsgMetadata, info *jetstream.ConsumerInfo) uint
 // How far the deliveries had come is noted first: the server forgets it.
 func (l *Lane) reset(ctx context.Context, note *ownership, info *jetstream.ConsumerInfo, delivered uint64) error {
 	note.Tried = max(note.Tried, delivered)
+	now := l.markOf(info)
+	if l.doubts(*note, info) {
+		now.Done = min(now.Done, note.Done)
+		note.Done = now.Done // and the leader as it was, until the reset is made
+	} else {
+		note.mark = now
+	}
 	if err := l.owner.write(ctx, *note); err != nil {
 		return err
 	}
-	return l.deliverAgain(ctx, info)
+	if err := l.deliverAgain(ctx, info, now); err != nil {
+		return err
+	}
+	note.mark = now
+	return nil
 }
 
 // takeOverNext has the lane taken over once it asks for nothing.

@@ -115,6 +115,12 @@ var engineMutants = []mutant{
 `,
 	},
 	{
+		name: "broken-run-keeps-its-inputs", breaks: "what had joined a run that broke off is passed by nothing",
+		file: "agents/internal/conversation/retry.go", pkg: "./agents/engine", tests: []string{"TestSteeringAfterAFenceKeepsTheOrder"},
+		old: `	c.last = nil //`,
+		new: `	_ = c.last //`,
+	},
+	{
 		name: "attempts-not-counted", breaks: "a message that fails its host five times is a dead letter",
 		file: "agents/internal/runner/resume.go", pkg: "./agents/engine", tests: []string{"TestMessageThatFailsItsHostIsADeadLetter"}, ci: true,
 		old: `max(left.Attempt, 1)+1, left.Handed`,

@@ -11,6 +11,12 @@ var laneMutants = []mutant{
 `,
 	},
 	{
+		name: "new-leader-is-believed", breaks: "what another leader counts as acknowledged is asked for again after the death of a host",
+		file: "bus/delivery/mark.go", pkg: "./bus/delivery", tests: []string{"TestServerMiscountsAfterADeath"},
+		old: `	return !served && note.Leader != ""`,
+		new: `	return served && note.Leader != ""`,
+	},
+	{
 		name: "copies-are-owed", breaks: "a copy that comes after its message was acknowledged is not asked for again",
 		file: "bus/delivery/held.go", pkg: "./bus/delivery", tests: []string{"TestCopyIsNotOwed"},
 		old: `	d.settled = d.own <= h.given`,
