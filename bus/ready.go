@@ -35,7 +35,7 @@ const (
 func (b *Bus) Ready(ctx context.Context) error {
 	pause := time.NewTicker(readyPause)
 	defer pause.Stop()
-	waiting := WaitLog{Log: b.Log.With().Str("server", b.address()).Logger()}
+	waiting, mover := WaitLog{Log: b.Log.With().Str("server", b.address()).Logger()}, b.Mover()
 	var err error
 	for {
 		switch last := b.attempt(ctx); {
@@ -45,6 +45,7 @@ func (b *Bus) Ready(ctx context.Context) error {
 			err = last
 		}
 		waiting.Say(err, "waiting for NATS")
+		mover.Failed()
 		select {
 		case <-pause.C:
 		case <-ctx.Done():

@@ -75,7 +75,7 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 	if err := admitted(ctx, b); err != nil {
 		return err
 	}
-	waiting := bus.WaitLog{Log: h.log}
+	waiting, mover := bus.WaitLog{Log: h.log}, b.Mover()
 	for {
 		err := h.provisionOnce(ctx, b)
 		if ctx.Err() != nil {
@@ -87,6 +87,7 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 		}
 		h.setState("streams cannot be made: " + err.Error())
 		waiting.Say(err, "streams cannot be made; trying again")
+		mover.Failed()
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
