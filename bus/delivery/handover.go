@@ -52,7 +52,7 @@ func (l *Lane) leaveNote(ctx context.Context, info *jetstream.ConsumerInfo) erro
 	if err != nil {
 		return err
 	}
-	note.Pin = ""
+	note.Pin, note.mark = "", l.markOf(info)
 	if info.NumAckPending > 0 || l.miscounts(info) {
 		note.Handed = info.Delivered.Stream
 		return l.reset(ctx, &note, info, info.Delivered.Stream)

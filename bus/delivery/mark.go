@@ -83,7 +83,10 @@ func (s ownershipStore) change(ctx context.Context, change func(*ownership) bool
 		return fmt.Errorf("read who serves the lane: %w", err)
 	}
 	var note ownership
-	if json.Unmarshal(entry.Data, &note) != nil || !change(&note) {
+	if err := json.Unmarshal(entry.Data, &note); err != nil {
+		return fmt.Errorf("read who serves the lane: %w", err)
+	}
+	if !change(&note) {
 		return nil
 	}
 	data, err := json.Marshal(note)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/bus/delivery"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -125,7 +127,15 @@ func skipped(t *testing.T, h *host, js jetstream.JetStream) {
 // A led server says who leads the consumers, as one with replicas does.
 type led struct {
 	jetstream.JetStream
-	leader atomic.Pointer[string]
+	leader *atomic.Value // a string
+}
+
+// joinLed starts a host of a server that is led.
+func joinLed(t *testing.T, ns *server.Server, name string, leader *atomic.Value) *host {
+	t.Helper()
+	d := &door{server: ns}
+	_, js := connectThrough(t, d)
+	return serveLane(t, &led{js, leader}, d, name, 0, web)
 }
 
 type ledConsumer struct {
@@ -143,7 +153,7 @@ func (l *led) Consumer(ctx context.Context, stream, name string) (jetstream.Cons
 
 func (c ledConsumer) CachedInfo() *jetstream.ConsumerInfo {
 	info := *c.Consumer.CachedInfo()
-	info.Cluster = &jetstream.ClusterInfo{Leader: *c.by.leader.Load(), Replicas: []*jetstream.PeerInfo{{Name: "other"}}}
+	info.Cluster = &jetstream.ClusterInfo{Leader: c.by.leader.Load().(string), Replicas: []*jetstream.PeerInfo{{Name: "other"}}}
 	return &info
 }
 
@@ -171,27 +181,22 @@ func TestServerMiscountsAfterADeath(t *testing.T) {
 			bustest.Bubble(t, func(t *testing.T) {
 				ns := fleet(t)
 				_, js := connect(t, ns)
-				leader := "a"
-				join := func(name string) *host {
-					d := &door{server: ns}
-					_, through := connectThrough(t, d)
-					server := &led{JetStream: through}
-					server.leader.Store(&leader)
-					return serveLane(t, server, d, name, 0, web)
-				}
+				var leader atomic.Value
+				leader.Store("a")
+				join := func(name string) *host { return joinLed(t, ns, name, &leader) }
 				one := join("one")
 				bustest.Publish(t, js, web, numbers(1, 4)...)
 				got := one.want(numbers(1, 4)...)
 				each(got[:2], (*delivery.Delivery).Done)
-				one.quiet(aWhile)
-				got[2].Done() // since it was noted
+				one.quiet(aWhile + time.Second) // no look is at hand
+				got[2].Done()                   // since it was noted
 				bustest.Publish(t, js, web, "5")
 				one.want("5")
 				one.flush()
 				if _, err := js.ResetConsumerToSequence(t.Context(), bus.InboundStream, delivery.LaneName(0), 6); err != nil {
 					t.Fatal(err)
 				}
-				leader = test.leader
+				leader.Store(test.leader)
 				if test.more {
 					bustest.Publish(t, js, web, "6")
 					one.want("6")
@@ -211,4 +216,29 @@ func TestServerMiscountsAfterADeath(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A host that lets a lane go notes how far it is done: another leader has nothing of that asked for
+// again.
+func TestNewLeaderAfterAHandover(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		var leader atomic.Value
+		leader.Store("a")
+		join := func(name string) *host { return joinLed(t, ns, name, &leader) }
+		one := join("one")
+		bustest.Publish(t, js, web, "1")
+		one.want("1")[0].Done()
+		one.quiet(aWhile + time.Second)
+		bustest.Publish(t, js, web, "2", "3")
+		each(one.want("2", "3"), (*delivery.Delivery).Done) // since it was noted
+		one.flush()
+		one.stop()
+		leader.Store("b")
+		two := join("two")
+		bustest.Publish(t, js, web, "4")
+		two.want("4")
+		two.quiet(aWhile)
+	})
 }
