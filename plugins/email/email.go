@@ -177,7 +177,7 @@ type origin struct {
 
 const mostKnown = 1000
 
-// A mailKey names a mail. Its id alone does not: anybody may send one under the id of another's.
+// A mailKey names a mail. Its id alone does not: anyone may send one under the id of another's.
 type mailKey struct{ id, from string }
 
 // known remembers the last mails. Those of before are looked up in the mailbox.

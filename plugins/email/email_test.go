@@ -377,7 +377,7 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
-// Anybody may send a mail under the id of another's: no answer says what is in it.
+// Anyone may send a mail under the id of another's: no answer says what is in it.
 func TestDeliverToOneOfTwoMailsWithOneID(t *testing.T) {
 	t.Parallel()
 	p := emailtest.New(t)
