@@ -22,12 +22,13 @@ var (
 
 // Bubble runs fn on a fake clock, with the server of Open inside it: hours of
 // ack waits and expiry pass in no time. What fn opens must not have a port,
-// and tests that use Bubble must not run in parallel with others.
+// and tests that use Bubble must not run in parallel with others: one that does panics.
 //
 // It rests on internals of NATS, which are named here and above; TestBubble
 // fails when a new release no longer has them.
 func Bubble(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
+	t.Setenv("AGENTHOST_BUBBLE", "1") // which a test that runs in parallel may not: a timer of the client could cross
 	// The server's goroutine that sets its time would hold time still in the
 	// bubble, and outside tell it another: with one user it is not started.
 	serverTimeUsers.Add(1)

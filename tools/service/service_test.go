@@ -266,7 +266,6 @@ func TestAppearsAndDisappears(t *testing.T) {
 
 // An instance may be slow to answer twice; after the third time it is gone.
 func TestThreeRoundsWithoutAnswer(t *testing.T) {
-	t.Parallel()
 	bustest.Bubble(t, func(t *testing.T) {
 		w := open(t, service.Options{Every: 10 * time.Second})
 		s := w.add(micro.Config{}, map[string]micro.EndpointConfig{"charge": {}})
