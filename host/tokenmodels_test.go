@@ -51,7 +51,7 @@ func TestTokenSeesTheModelsOfItsAgents(t *testing.T) {
 	}
 }
 
-// What other agents have spent on a model that they share is none of a token for one of them.
+// A token for one agent does not see what others have spent on a model that they share.
 func TestTokenSeesWhatItsAgentsSpendOnAModel(t *testing.T) {
 	t.Parallel()
 	cfg := apiFleet(t)

@@ -85,7 +85,7 @@ func Number(call run.Call) int { return max(call.Number, 1) }
 // Pick reads text as the answer to one of the calls that wait for a person, in the
 // order in which they asked. A word without a number is for the oldest that it fits;
 // words that are for approvals and options go before questions that any text answers. listed
-// tells that the platform has shown the options as numbered lines: a number alone is one of an
+// is true where the platform has shown the options as numbered lines: a number alone is one of an
 // approval, too, only there, where it cannot be anything else that the person had in mind.
 func Pick(book texts.Book, calls []run.Call, text string, listed bool) (run.Call, run.Signal, bool) {
 	r, rules := readRuling(book, text)
