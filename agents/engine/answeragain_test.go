@@ -6,9 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"agenthost/agents/engine"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // An answer comes by another stream than messages, which may be taken over later. What it has
@@ -70,4 +73,29 @@ func TestReplyToWhatWaitedInTheLogOutlivesACrash(t *testing.T) {
 		}
 		w.settled()
 	}, has(counter(&paid)))
+}
+
+// holdLane has another host own the lane of the agent in a stream for a time.
+func (w *crashWorld) holdLane(name string, d time.Duration) {
+	w.t.Helper()
+	lane := delivery.LaneName(engine.LaneOf("ana", 4))
+	consumer, err := w.js.Consumer(w.t.Context(), name, lane)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	stream, err := w.js.Stream(w.t.Context(), name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := stream.UnpinConsumer(w.t.Context(), lane, "owner"); err != nil {
+		w.t.Fatal(err)
+	}
+	msgs, err := consumer.Messages(jetstream.PullPriorityGroup("owner"), jetstream.PullExpiry(2*time.Second), jetstream.PullMaxMessages(1))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := msgs.Next(); err != nil { // it has the pin now
+		w.t.Fatal(err)
+	}
+	time.AfterFunc(d, msgs.Stop)
 }

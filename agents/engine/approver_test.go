@@ -149,3 +149,19 @@ func TestApproverWhoMayNotWriteIsTooLate(t *testing.T) {
 		t.Error("it counts")
 	}
 }
+
+// overdue has the deadline of what waits pass without a word of the server: it is lost.
+func (w *world) overdue() agents.Waiting {
+	w.t.Helper()
+	one := w.waiting()
+	w.settled()
+	schedules, err := w.bus.JS.Stream(w.t.Context(), bus.SchedulesStream)
+	if err == nil {
+		err = schedules.Purge(w.t.Context())
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.eventually("the deadline has passed", func() bool { return time.Now().After(one.Deadline.Add(time.Second)) })
+	return one
+}

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -20,64 +21,6 @@ func (w *crashWorld) write(from string, ids ...string) {
 	w.t.Helper()
 	for _, id := range ids {
 		w.alter(bus.Inbound{ID: id, From: from, Text: id, Chat: "g", Group: true})
-	}
-}
-
-// What has priority stops the run that is under way, and none of those that waited then, also where
-// the rate of its sender has it wait: then it goes when the first of those was to go.
-func TestPriorityOverTheRate(t *testing.T) {
-	tests := map[string]struct {
-		follow func(w *crashWorld)
-		want   []string
-	}{
-		"the run lasts": {func(w *crashWorld) {
-			time.Sleep(30 * time.Second)
-			if said := w.said(); len(said) > 0 {
-				w.t.Errorf("said %q before the rate has room", said)
-			}
-			time.Sleep(40 * time.Second)
-		}, []string{"first=Stopped", "NOW=NOW", "L=L", "x=x", "y=y"}},
-		"the run ends before": {func(w *crashWorld) {
-			w.model.release("first")
-		}, []string{"first=first", "NOW=NOW", "L=L", "x=x", "y=y"}},
-		"two have priority": {func(w *crashWorld) {
-			w.urge("ana", "NOW2")
-		}, []string{"first=Stopped", "NOW=NOW", "NOW2=NOW2", "L=L", "x=x", "y=y"}},
-		"another waits": {func(w *crashWorld) {
-			w.write("bea", "b")
-			w.pass()
-			w.model.release("first")
-		}, []string{"first=first", "NOW=NOW", "L=L", "x=x", "y=y", "b=b"}},
-		"the host dies": {func(w *crashWorld) {
-			w.crash()
-			w.begin()
-		}, []string{"NOW=NOW", "first=first", "L=L", "x=x", "y=y"}},
-		"the host dies behind the run": {func(w *crashWorld) {
-			w.model.release("first")
-			w.pass()
-			w.crash()
-			w.begin()
-		}, []string{"first=first", "NOW=NOW", "L=L", "x=x", "y=y"}},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			inCrashWorld(t, func(w *crashWorld) {
-				w.model.hold("first")
-				w.write("ana", "first")
-				w.pass()
-				w.write("ana", "L", "x")
-				w.pass()
-				w.urge("ana", "NOW")
-				w.pass()
-				w.write("ana", "y")
-				w.pass()
-				tt.follow(w)
-				w.pass()
-				w.model.free()
-				time.Sleep(8 * time.Minute)
-				w.wantSaid(tt.want...)
-			}, perMinute, patient)
-		})
 	}
 }
 
@@ -168,5 +111,26 @@ func TestPriorityBehindAFreshStart(t *testing.T) {
 				w.wantSaid(tt.want...)
 			})
 		})
+	}
+}
+
+// spoken are the messages to people since the last look, sorted: the message answered, and
+// the kind.
+func (w *crashWorld) spoken() (list []string) {
+	w.t.Helper()
+	w.pass()
+	list = []string{}
+	for len(w.out) > 0 {
+		out := w.hear()
+		list = append(list, out.InReplyTo+" "+out.Kind)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (w *crashWorld) wantSpoken(what string, want ...string) {
+	w.t.Helper()
+	if got := w.spoken(); !slices.Equal(got, append([]string{}, want...)) {
+		w.t.Errorf("%s: heard %q, want %q", what, got, want)
 	}
 }

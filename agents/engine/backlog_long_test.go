@@ -1,3 +1,5 @@
+//go:build long
+
 package engine_test
 
 import (
@@ -6,12 +8,8 @@ import (
 	"time"
 
 	"agenthost/agents"
-	"agenthost/agents/engine"
 	"agenthost/bus"
-	"agenthost/bus/delivery"
 	"agenthost/run"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Tasks of an agent have a lane of their own, so a task may be redelivered before the
@@ -85,31 +83,6 @@ func (w *crashWorld) crashBehindTask() {
 	w.pass()
 	w.crash()
 	w.holdLane(bus.InboundStream, 10*time.Second)
-}
-
-// holdLane has another host own the lane of the agent in a stream for a time.
-func (w *crashWorld) holdLane(name string, d time.Duration) {
-	w.t.Helper()
-	lane := delivery.LaneName(engine.LaneOf("ana", 4))
-	consumer, err := w.js.Consumer(w.t.Context(), name, lane)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	stream, err := w.js.Stream(w.t.Context(), name)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := stream.UnpinConsumer(w.t.Context(), lane, "owner"); err != nil {
-		w.t.Fatal(err)
-	}
-	msgs, err := consumer.Messages(jetstream.PullPriorityGroup("owner"), jetstream.PullExpiry(2*time.Second), jetstream.PullMaxMessages(1))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if _, err := msgs.Next(); err != nil { // it has the pin now
-		w.t.Fatal(err)
-	}
-	time.AfterFunc(d, msgs.Stop)
 }
 
 // wantHeard sees that subscribers of the replies have got each of them once: the stream would

@@ -1,9 +1,10 @@
+//go:build long
+
 package engine_test
 
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -24,30 +25,6 @@ func (w *crashWorld) from(person string, ids ...string) {
 		}
 	}
 }
-
-// spoken are the messages to people since the last look, sorted: the message answered, and
-// the kind.
-func (w *crashWorld) spoken() (list []string) {
-	w.t.Helper()
-	w.pass()
-	list = []string{}
-	for len(w.out) > 0 {
-		out := w.hear()
-		list = append(list, out.InReplyTo+" "+out.Kind)
-	}
-	slices.Sort(list)
-	return list
-}
-
-func (w *crashWorld) wantSpoken(what string, want ...string) {
-	w.t.Helper()
-	if got := w.spoken(); !slices.Equal(got, append([]string{}, want...)) {
-		w.t.Errorf("%s: heard %q, want %q", what, got, want)
-	}
-}
-
-// patient has the runs of an agent take as long as they do.
-func patient(a *actor) { a.cfg.Limits.RunTimeout = 24 * time.Hour }
 
 // ends are the ways in which the life of a host ends.
 var ends = map[string]func(w *crashWorld){

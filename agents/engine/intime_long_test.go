@@ -1,3 +1,5 @@
+//go:build long
+
 package engine_test
 
 import (
@@ -138,22 +140,6 @@ func TestAnswerInTimeCountsAfterAnOutage(t *testing.T) {
 			}
 		})
 	}
-}
-
-// overdue has the deadline of what waits pass without a word of the server: it is lost.
-func (w *world) overdue() agents.Waiting {
-	w.t.Helper()
-	one := w.waiting()
-	w.settled()
-	schedules, err := w.bus.JS.Stream(w.t.Context(), bus.SchedulesStream)
-	if err == nil {
-		err = schedules.Purge(w.t.Context())
-	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.eventually("the deadline has passed", func() bool { return time.Now().After(one.Deadline.Add(time.Second)) })
-	return one
 }
 
 // What comes after the deadline is no answer, also where the run has yet to hear of it. Then that
