@@ -10,6 +10,7 @@ import (
 	"agenthost/agents"
 	"agenthost/agents/engine"
 	"agenthost/bus"
+	"agenthost/internal/waittest"
 )
 
 func TestSlowSessionDelaysNoOther(t *testing.T) {
@@ -59,4 +60,36 @@ func TestFloodOfOneAgentDelaysNoOther(t *testing.T) {
 		t.Errorf("the other agent answered after %s", took)
 	}
 	out()
+}
+
+func TestFloodOfOneSession(t *testing.T) {
+	cfg := scripted(t, slow)
+	h, _ := start(t, cfg)
+	nc := h.Bus().NC
+	const n = 1500
+	out := outbound(t, nc, n)
+	publish(t, nc, "plugin.inbound.demo", bus.Inbound{ID: "first", From: "ana", Text: "half"})
+	for i := 1; i < n; i++ {
+		publish(t, nc, "plugin.inbound.demo", bus.Inbound{ID: fmt.Sprint(i), From: "ana", Text: fmt.Sprint(i)})
+	}
+	refused, last := 0, -1
+	for _, r := range out() {
+		if r.Error != nil {
+			refused++
+			continue
+		}
+		if r.InReplyTo == "first" {
+			continue
+		}
+		i := 0
+		fmt.Sscan(r.InReplyTo, &i)
+		if i <= last {
+			t.Errorf("%d came after %d", i, last)
+		}
+		last = i
+	}
+	if refused == 0 || refused > n-1000 {
+		t.Errorf("%d were refused", refused)
+	}
+	waittest.Until(t, "all acknowledged", func() bool { return ackPending(t, h, "demo") == 0 })
 }

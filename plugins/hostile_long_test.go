@@ -3,12 +3,16 @@
 package plugins_test
 
 import (
+	"context"
 	"errors"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/plugins"
 	"agenthost/plugins/settings"
@@ -43,4 +47,37 @@ func TestRateLimitOfYears(t *testing.T) {
 			}
 		})
 	})
+}
+
+// An envelope that is JSON of a strange shape holds up no other.
+func TestOddReplies(t *testing.T) {
+	t.Parallel()
+	b := connect(t, "")
+	platform := newMemory(chatLimits())
+	startHost(t, b, "host-1", platform, settings.Account{}).connected()
+	for _, data := range []string{
+		"", "null", "[]", "\xff\xfe", `{"text":null,"media":[null],"options":[null],"to":"ana"}`, `{"to":"ana","text":"` + strings.Repeat("[", 100_000) + `"}`,
+		`{"kind":"approval","call":"` + strings.Repeat("c", 5000) + `","options":["approve"],"to":"ana","text":"?"}`, `{"to":1e400}`,
+	} {
+		sendRaw(t, b, "", []byte(data))
+	}
+	send(t, b, bus.Outbound{ID: "last.1", Agent: "ana", Kind: bus.KindReply, Final: true, To: "bo", Text: "fine"})
+	settled(t, b)
+	if got := platform.texts("bo"); !cmp.Equal(got, []string{"fine"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// limitedLogin is refused at its first login.
+type limitedLogin struct {
+	*memory
+	err   error
+	tries atomic.Int32
+}
+
+func (c *limitedLogin) Run(ctx context.Context, in *plugins.Inbox) error {
+	if c.tries.Add(1) == 1 {
+		return c.err
+	}
+	return c.memory.Run(ctx, in)
 }
