@@ -70,21 +70,6 @@ func (w *watchedFolder) changed(agent string) {
 	}
 }
 
-// A folder agents.d that is made while the host runs, or taken away and made again as git
-// does at a checkout, is followed as agents is.
-func TestWatchFollowsAgentsFolderMadeLater(t *testing.T) {
-	t.Parallel()
-	w := startWatched(t, "", "{id: ana}", nil)
-	w.write("agents.d/bob.yaml", "agents: [{id: bob}]\n")
-	w.changed("bob")
-	if err := os.RemoveAll(filepath.Join(w.dir, "agents.d")); err != nil {
-		t.Fatal(err)
-	}
-	w.changed("bob")
-	w.write("agents.d/bob.yaml", "agents: [{id: bob}]\n")
-	w.changed("bob")
-}
-
 // A folder that the configuration names only since a reload is followed from then on.
 func TestWatchFollowsFoldersOfAReload(t *testing.T) {
 	t.Parallel()

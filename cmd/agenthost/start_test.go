@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"testing"
 
-	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/internal/cli"
 )
@@ -162,26 +161,4 @@ func TestNATSURLOverridesAnEmbeddedConfiguration(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A host whose name another one has leaves that one the lanes that it serves: they are not
-// of its own dead self. When that one has died, it takes them.
-func TestHostOfATakenNameLeavesTheLanes(t *testing.T) {
-	t.Parallel()
-	url, _ := bustest.Server(t)
-	js := bustest.OpenConfig(t, bus.Config{URL: url}).JS
-	first := startHostIn(t, configured(t, quietConfig), nil, "-s", url, "--name", "kiwi")
-	first.until(t, "ready")
-	bustest.Publish(t, js, "plugin.inbound.web", "hello")
-	first.until(t, "this host serves the lane")
-	second := startHostIn(t, configured(t, quietConfig), nil, "-s", url, "--name", "kiwi")
-	before, _ := second.until(t, "ready")
-	for _, line := range before {
-		if line["message"] == "taking the lane back" {
-			t.Errorf("it takes lanes from a host that lives: %v", line)
-		}
-	}
-	first.kill()
-	bustest.Publish(t, js, "plugin.inbound.web", "hello again")
-	second.until(t, "this host serves the lane")
 }
