@@ -19,8 +19,8 @@ type questions struct {
 	work *sync.WaitGroup
 }
 
-// ask asks what waits under an id, once.
-func (q questions) ask(ctx context.Context, id string) {
+// ask asks what waits under an id, once, after what has to come before it.
+func (q questions) ask(ctx context.Context, id string, after func(context.Context, client.Waiting)) {
 	if q.seen[id] {
 		return
 	}
@@ -29,6 +29,9 @@ func (q questions) ask(ctx context.Context, id string) {
 		w, err := q.turn.agent.desk.Client().FindWaiting(ctx, id)
 		if err != nil {
 			return // it is answered already
+		}
+		if after != nil {
+			after(ctx, w)
 		}
 		switch {
 		case w.Kind == bus.KindApproval:

@@ -36,7 +36,8 @@ type turn struct {
 	mu       sync.Mutex // of what follows, and for the order of updates
 	text     doors.Text
 	finished map[string]bool // the runs whose end is in the log
-	news     chan struct{}   // has one element when finished grew
+	asked    map[string]bool // the calls whose question is in the log, by their ids at the editor
+	news     chan struct{}   // closed when one of them grows
 }
 
 func (t *turn) update(u update) { t.agent.update(t.id, u) }
@@ -63,7 +64,7 @@ func (t *turn) run(ctx context.Context, r promptRequest) (any, error) {
 	}
 	defer t.exchange.Close()
 	for _, w := range asked {
-		q.ask(ctx, w.ID)
+		q.ask(ctx, w.ID, nil)
 	}
 	others.Go(func() { t.stopWhenCancelled(ctx, end) })
 	return t.result(ctx, q)
@@ -109,7 +110,7 @@ func (t *turn) result(ctx context.Context, q questions) (any, error) {
 		case ev.Out.Final:
 			return t.final(ctx, ev.Out)
 		case ev.Out.Kind == bus.KindApproval || ev.Out.Kind == bus.KindQuestion:
-			q.ask(ctx, ev.Out.Call)
+			q.ask(ctx, ev.Out.Call, t.awaitQuestion)
 		default:
 			t.say(ev.Out.Text)
 		}
@@ -238,7 +239,7 @@ func (t *turn) follow(ctx context.Context, others *sync.WaitGroup) error {
 	if err != nil {
 		return err
 	}
-	t.finished, t.news = map[string]bool{}, make(chan struct{}, 1)
+	t.finished, t.asked, t.news = map[string]bool{}, map[string]bool{}, make(chan struct{})
 	ready := make(chan error, 1)
 	others.Go(func() {
 		for f, err := range t.agent.desk.Client().Sessions().Follow(ctx, t.agent.ID, sid, func() { ready <- nil }) {
@@ -267,32 +268,46 @@ func (t *turn) follow(ctx context.Context, others *sync.WaitGroup) error {
 func (t *turn) fact(f client.Fact) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if f.Event.Type == run.Finished {
-		t.finished[f.Event.Run] = true
-		select {
-		case t.news <- struct{}{}:
-		default:
-		}
-	}
 	if u, ok := toolUpdate(f); ok {
 		t.update(u)
 	}
+	switch e := f.Event; e.Type {
+	case run.Finished:
+		t.finished[e.Run] = true
+	case run.ApprovalAsked, run.QuestionAsked:
+		t.asked[callID(f.Of, e.Call)] = true
+	default:
+		return
+	}
+	close(t.news)
+	t.news = make(chan struct{})
 }
 
 // awaitLog waits until the updates of a run's tools are out: nothing comes for a prompt
 // behind its response.
-func (t *turn) awaitLog(ctx context.Context, id string) {
+func (t *turn) awaitLog(ctx context.Context, id string) { t.await(ctx, t.finished, id) }
+
+// awaitQuestion waits until the editor knows of the call that asks: its question comes by
+// another way than its log, and may end the prompt. The log of a delegate is not followed.
+func (t *turn) awaitQuestion(ctx context.Context, w client.Waiting) {
+	if w.Agent == t.agent.ID && w.Session == t.agent.desk.Key(t.agent.place(t.id)) {
+		t.await(ctx, t.asked, callID(w.Run, w.Call))
+	}
+}
+
+// await waits until a set, which grows with what the log tells, has an id.
+func (t *turn) await(ctx context.Context, set map[string]bool, id string) {
 	late := time.NewTimer(lastFacts)
 	defer late.Stop()
 	for {
 		t.mu.Lock()
-		done := t.finished[id]
+		done, news := set[id], t.news
 		t.mu.Unlock()
 		if done {
 			return
 		}
 		select {
-		case <-t.news:
+		case <-news:
 		case <-late.C:
 			return
 		case <-ctx.Done():
