@@ -41,6 +41,8 @@ const (
 	subject = bus.InboundPrefix + bus.DoorProbe
 	replies = bus.OutboundPrefix + bus.DoorProbe
 	sender  = "agenthost"
+	// lookAgain is after what time a reply that was received is looked for again.
+	lookAgain = 5 * time.Millisecond
 )
 
 // A Result is the way of one canary.
@@ -218,15 +220,34 @@ func (p *canary) look(ctx context.Context, received time.Time) error {
 	if p.at[Stored].IsZero() {
 		return nil
 	}
-	for rec, err := range p.reader.Since(ctx, bus.OutboundStream, replies, p.at[Stored]) {
-		if err != nil {
-			return err
-		}
-		if p.isReply(rec.Data) {
-			p.at[Replied] = rec.Time
-		}
+	if err := p.findReply(ctx); err != nil {
+		return err
 	}
 	return p.findHost(ctx)
+}
+
+// findReply finds the reply in its stream. What was received is waited for: NATS sends a
+// message to those who listen before it is stored.
+func (p *canary) findReply(ctx context.Context) error {
+	for {
+		for rec, err := range p.reader.Since(ctx, bus.OutboundStream, replies, p.at[Stored]) {
+			if err != nil {
+				return err
+			}
+			if p.isReply(rec.Data) {
+				p.at[Replied] = rec.Time
+				return nil
+			}
+		}
+		if p.at[Received].IsZero() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(lookAgain):
+		}
+	}
 }
 
 // findHost finds the host that had the lane of the agent when the run began: the last that
