@@ -259,7 +259,7 @@ func (w *world) eventually(what string, holds func() bool) {
 	for !holds() {
 		select {
 		case <-deadline:
-			w.t.Fatalf("not in 60 s: %s", what)
+			w.t.Fatalf("not in 60 s: %s; agents: %+v; not heard: %d", what, w.fleet.Status(), len(w.out))
 		case <-tick.C:
 		}
 	}
