@@ -74,7 +74,7 @@ func (l *Lane) forgotten(ctx context.Context) bool {
 		return false // the next look is soon
 	}
 	info := consumer.CachedInfo()
-	if !l.forgets(ctx, info) {
+	if !l.forgets(ctx, info) && !l.leftBehind(ctx, info) {
 		l.noteRest(info)
 		l.noteMark(ctx, info)
 		return false

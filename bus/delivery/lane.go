@@ -56,8 +56,9 @@ type Lane struct {
 	held     heldMessages
 	progress progress
 
-	empty  sequences // in which a look has found no message of the lane
-	marked mark      // as it was noted by a look
+	empty   sequences // in which a look has found no message of the lane
+	marked  mark      // as it was noted by a look
+	trusted string    // the leader of the consumer with which the note was compared while no host had the lane
 
 	// Only the goroutine of the consumer touches these.
 	rested    *pulls // that asked before the lane was not to; they know the pin

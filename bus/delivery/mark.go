@@ -41,8 +41,29 @@ func leaderOf(info *jetstream.ConsumerInfo) string {
 // consumer has another leader, and this host has not seen for itself what is.
 func (l *Lane) doubts(note ownership, info *jetstream.ConsumerInfo) bool {
 	served := note.Host == l.cfg.Host && l.pin != "" && (note.Pin == l.pin || note.Pin == "")
+	return !served && note.ofAnother(info)
+}
+
+// ofAnother reports whether it was noted of another leader of the consumer.
+func (m mark) ofAnother(info *jetstream.ConsumerInfo) bool {
 	now := leaderOf(info)
-	return !served && note.Leader != "" && now != "" && now != note.Leader
+	return m.Leader != "" && now != "" && now != m.Leader
+}
+
+// leftBehind reports whether a host that died may have left what the server counts as acknowledged,
+// where no message is to come: one would have the next host take the lane over, and doubt. It looks
+// once for each leader of the consumer; takeBack knows whether it was this host.
+func (l *Lane) leftBehind(ctx context.Context, info *jetstream.ConsumerInfo) bool {
+	leader := leaderOf(info)
+	if pinnedClient(info) != "" || info.NumPending+uint64(info.NumAckPending) > 0 || leader == "" || leader == l.trusted {
+		return false
+	}
+	note, err := l.owner.read(ctx)
+	if err != nil {
+		return false // the next look is soon
+	}
+	l.trusted = leader
+	return note.Done < info.AckFloor.Stream && note.ofAnother(info)
 }
 
 // markOf is what this host sees: nothing that it was given is owed before that.

@@ -218,6 +218,42 @@ func TestServerMiscountsAfterADeath(t *testing.T) {
 	}
 }
 
+// What a host had not acknowledged when it died comes to the next also where nothing else comes:
+// no message says then that another host is to take the lane over.
+func TestServerMiscountsAfterADeathInQuiet(t *testing.T) {
+	for name, stands := range map[string]bool{"the next host stands by": true, "the next host starts": false} {
+		t.Run(name, func(t *testing.T) {
+			bustest.Bubble(t, func(t *testing.T) {
+				ns := fleet(t)
+				_, js := connect(t, ns)
+				var leader atomic.Value
+				leader.Store("a")
+				one := joinLed(t, ns, "one", &leader)
+				bustest.Publish(t, js, web, numbers(1, 3)...)
+				one.want(numbers(1, 3)...)[0].Done()
+				one.quiet(aWhile + time.Second) // it is noted
+				var two *host
+				if stands {
+					two = joinLed(t, ns, "two", &leader)
+				}
+				if _, err := js.ResetConsumerToSequence(t.Context(), bus.InboundStream, delivery.LaneName(0), 4); err != nil {
+					t.Fatal(err)
+				}
+				leader.Store("b")
+				one.die()
+				if !stands {
+					two = joinLed(t, ns, "two", &leader)
+				}
+				each(two.want("2?", "3?"), (*delivery.Delivery).Done)
+				two.quiet(4 * aWhile)
+				if info := consumer(t, js); info.NumAckPending != 0 || info.AckFloor.Stream != 3 {
+					t.Errorf("unacknowledged %d, floor %d, want 0, 3", info.NumAckPending, info.AckFloor.Stream)
+				}
+			})
+		})
+	}
+}
+
 // A host that lets a lane go notes how far it is done: another leader has nothing of that asked for
 // again.
 func TestNewLeaderAfterAHandover(t *testing.T) {

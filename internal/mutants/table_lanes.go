@@ -13,8 +13,14 @@ var laneMutants = []mutant{
 	{
 		name: "new-leader-is-believed", breaks: "what another leader counts as acknowledged is asked for again after the death of a host",
 		file: "bus/delivery/mark.go", pkg: "./bus/delivery", tests: []string{"TestServerMiscountsAfterADeath"},
-		old: `	return !served && note.Leader != ""`,
-		new: `	return served && note.Leader != ""`,
+		old: `	return !served && note.ofAnother(info)`,
+		new: `	return served && note.ofAnother(info)`,
+	},
+	{
+		name: "quiet-lane-is-believed", breaks: "what another leader counts as acknowledged is asked for again where no message comes",
+		file: "bus/delivery/mark.go", pkg: "./bus/delivery", tests: []string{"TestServerMiscountsAfterADeathInQuiet"},
+		old: `	return note.Done < info.AckFloor.Stream && note.ofAnother(info)`,
+		new: `	return note.Done < info.AckFloor.Stream && l == nil`,
 	},
 	{
 		name: "copies-are-owed", breaks: "a copy that comes after its message was acknowledged is not asked for again",
