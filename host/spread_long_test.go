@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"agenthost/bus"
+	"agenthost/internal/pause"
 	"agenthost/internal/waittest"
 )
 
@@ -148,4 +149,49 @@ func TestLanesMoveBesideLongRuns(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What comes while all is paused takes no run from the host that had the lane before, as what is to
+// stop one does: it ends there, and nothing of it is begun twice.
+func TestLanesMoveBesideRunsDuringAPause(t *testing.T) {
+	t.Parallel()
+	f := newSpreadFleet(t, 15*time.Second)
+	f.join("one", 1)
+	for agent := range spreadAgents {
+		f.say(agent, 0, 1)
+	}
+	begun := func() (n int) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, times := range f.begun {
+			n += times
+		}
+		return n
+	}
+	waittest.Until(t, "all runs have begun", func() bool { return begun() == spreadAgents })
+	pauses := pause.NewStore(f.js)
+	if _, err := pauses.Begin(t.Context(), pause.Pause{Target: pause.Target{All: true}}); err != nil {
+		t.Fatal(err)
+	}
+	f.join("two", 1)
+	waittest.Until(t, "lanes have moved", func() bool { return f.owners()["one"] == 2 })
+	for agent := range spreadAgents {
+		f.sayWith(agent, 0, 2, "now")
+	}
+	waittest.Until(t, "all runs have ended", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return len(f.answered) == spreadAgents
+	})
+	if n := begun(); n != spreadAgents {
+		t.Errorf("%d runs have begun, want %d", n, spreadAgents)
+	}
+	f.mu.Lock()
+	f.delay = 0
+	f.mu.Unlock()
+	if err := pauses.End(t.Context(), pause.Target{All: true}); err != nil {
+		t.Fatal(err)
+	}
+	f.settle()
+	f.check()
 }

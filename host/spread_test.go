@@ -162,13 +162,15 @@ func (f *spreadFleet) settle() {
 }
 
 // say has a person write to an agent.
-func (f *spreadFleet) say(agent, person, number int) {
+func (f *spreadFleet) say(agent, person, number int) { f.sayWith(agent, person, number, "") }
+
+func (f *spreadFleet) sayWith(agent, person, number int, priority string) {
 	from := fmt.Sprintf("a%02d-p%d", agent, person)
 	text := fmt.Sprintf("%s %d", from, number)
 	f.mu.Lock()
 	f.sent[text] = time.Now()
 	f.mu.Unlock()
-	f.publish(agent, bus.Inbound{ID: text, From: from, Text: text})
+	f.publish(agent, bus.Inbound{ID: text, From: from, Text: text, Priority: priority})
 }
 
 // publish stores a message for an agent.

@@ -181,7 +181,8 @@ func (c *Conversation) mode(it *message.Item) session.Queue {
 }
 
 // breaksIn reports whether an input is to stop the run that is under way when it comes.
-// What has come to the host before has done so there. Called with the lock held.
+// What has come to the host before has done so there. What is to wait for the end of a pause stops
+// nothing, and is looked at once more then. Called with the lock held.
 func (c *Conversation) breaksIn(it *message.Item) bool {
-	return !it.Tried && (it.Stops() || answers.OperatorOrder(it) != "" || c.mode(it) == session.Interrupt)
+	return !it.Tried && (it.Stops() || answers.OperatorOrder(it) != "" || c.mode(it) == session.Interrupt && !c.paused(it, c.Unblock))
 }
