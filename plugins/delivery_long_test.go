@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
 
+	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/plugins"
 	"agenthost/plugins/settings"
@@ -162,5 +164,39 @@ func TestPartsGoOnWhereTheyWere(t *testing.T) {
 	}
 	if len(keys) != len(want) {
 		t.Errorf("keys: %v", keys)
+	}
+}
+
+// A reply that the platform has taken is not sent again where a later version, or another limit, cuts
+// it otherwise and NATS has forgotten that it was acknowledged.
+func TestTakenReplyThatIsCutOtherwiseNow(t *testing.T) {
+	t.Parallel()
+	limits := chatLimits()
+	limits.Text = 20
+	url, _ := bustest.Server(t)
+	former := newMemory(limits)
+	watch := connect(t, url)
+	first := startHost(t, connect(t, url), "host-1", former, settings.Account{}).connected()
+	send(t, watch, reply("r.1", "ana", "one two three\n\nfour five six"))
+	settled(t, watch)
+	if texts := former.texts("ana"); len(texts) != 2 {
+		t.Fatalf("sent %q, want two messages", texts)
+	}
+	first.stop()
+	again := consumerInfo(t, watch).Config // as a server that was killed has the consumer
+	again.DeliverPolicy, again.OptStartSeq = jetstream.DeliverByStartSequencePolicy, consumerInfo(t, watch).AckFloor.Stream
+	if err := watch.JS.DeleteConsumer(t.Context(), bus.OutboundStream, again.Durable); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watch.JS.CreateConsumer(t.Context(), bus.OutboundStream, again); err != nil {
+		t.Fatal(err)
+	}
+	limits.Text = 4000
+	now := newMemory(limits)
+	startHost(t, connect(t, url), "host-1", now, settings.Account{}).connected()
+	send(t, watch, reply("r.2", "ana", "next"))
+	settled(t, watch)
+	if diff := cmp.Diff([]string{"next"}, now.texts("ana")); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -116,10 +116,22 @@ func (n notes) replyKey(reply string) string { return n.key("reply", hashed(repl
 func (n notes) progress(ctx context.Context, reply string, parts int) (int, error) {
 	data, err := n.read(ctx, n.replyKey(reply))
 	p := progress{}
-	if err != nil || data == nil || json.Unmarshal(data, &p) != nil || p.Parts != parts {
-		return 0, err // a reply that is cut otherwise now begins again
+	if err != nil || data == nil || json.Unmarshal(data, &p) != nil {
+		return 0, err
 	}
-	return p.Taken, nil
+	return p.of(parts), nil
+}
+
+// of is how many of so many parts are taken. A reply that is cut otherwise now begins again, unless
+// all of it was taken.
+func (p progress) of(parts int) int {
+	switch {
+	case p.Parts > 0 && p.Taken == p.Parts:
+		return parts
+	case p.Parts == parts:
+		return p.Taken
+	}
+	return 0
 }
 
 // noteRoom is how much longer than it can come a reply is remembered.

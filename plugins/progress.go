@@ -70,10 +70,7 @@ func (t *taken) set(reply string, p progress) {
 func (t *taken) of(reply string, parts int) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p := t.replies[reply]; p.Parts == parts {
-		return p.Taken
-	}
-	return 0
+	return t.replies[reply].of(parts)
 }
 
 func (t *taken) forget(reply string) {
