@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"agenthost/bus"
@@ -38,6 +39,7 @@ func TestServerMiscounts(t *testing.T) {
 				if d := again[0]; string(d.Data()) != "2" || !d.Tried {
 					t.Fatalf("got %v, want 2?", describe(again))
 				}
+				synctest.Wait() // the copy of 3 has come, else it would be one of a message that is done
 				again[0].Done()
 				got[2].Done()
 				if test.more {
