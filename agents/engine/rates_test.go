@@ -9,6 +9,8 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/hooks"
+	"agenthost/session"
 	"agenthost/tools"
 
 	"github.com/google/go-cmp/cmp"
@@ -223,6 +225,37 @@ func TestMessagesThatComeAgainDuringTheirRunDoNotCount(t *testing.T) {
 			if out := w.hear(); out.InReplyTo != "3" || out.Kind != map[string]string{refuse: "error", wait: "notice"}[over] {
 				t.Errorf("heard %+v, want that 3 is over the rate", out)
 			}
+			w.silent()
+		})
+	}
+}
+
+// It costs nothing either while hooks look at it, before its run has begun.
+func TestMessagesThatComeAgainBeforeTheirRunDoNotCount(t *testing.T) {
+	t.Parallel()
+	for _, over := range []string{refuse, wait} {
+		t.Run(over, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, bot("ana", script(`rules: [{text: "You said: ${text}"}]`), rated(2, over), func(a *actor) {
+				a.cfg.Session = session.Config{Queue: session.Collect, Debounce: 100 * time.Millisecond}
+			}))
+			looks, goOn := make(chan struct{}, 10), make(chan struct{})
+			w.hook(hooks.BeforeMessage, hooks.Options{}, func(ctx context.Context, _ hooks.Call) (hooks.Outcome, error) {
+				looks <- struct{}{}
+				select {
+				case <-goOn:
+				case <-ctx.Done():
+				}
+				return hooks.Outcome{}, nil
+			})
+			w.say("ana", bus.Inbound{ID: "1", Text: "one"})
+			w.say("ana", bus.Inbound{ID: "2", Text: "two"})
+			<-looks
+			w.say("ana", bus.Inbound{ID: "1", Text: "one"})
+			w.eventually("the copy waits", func() bool { return w.fleet.Status()[0].Queued == 1 || len(w.out) > 0 })
+			close(goOn)
+			w.expect("reply", "You said: one\ntwo")
+			w.settled()
 			w.silent()
 		})
 	}

@@ -214,7 +214,7 @@ func (c *Conversation) forget(items ...*message.Item) {
 	if c.journal != nil {
 		c.replied = c.journal.Replied()
 	}
-	c.journal, c.read, c.deleted, c.blocked, c.taken, c.refusedFrom = nil, nil, nil, false, false, 0
+	c.journal, c.read, c.deleted, c.blocked, c.taken, c.begins, c.refusedFrom = nil, nil, nil, false, false, nil, 0
 	c.leaveLogged() // what is settled before it is read again has to come again
 	c.Restart(items)
 	c.watch().Again()
@@ -251,10 +251,10 @@ func (c *Conversation) underWay(id string) bool {
 	return slices.ContainsFunc(c.Queue, func(it *message.Item) bool { return it.Input.ID == id }) || c.inRun(id)
 }
 
-// inRun reports whether an input with that id is of the run at work, or of one whose
-// last commit is on its way. Called with the lock held.
+// inRun reports whether an input with that id is of the run at work, of one that is about to
+// begin, or of one whose last commit is on its way. Called with the lock held.
 func (c *Conversation) inRun(id string) bool {
-	return c.current != nil && c.current.Takes(id) || c.last != nil && c.last.Takes(id)
+	return slices.ContainsFunc(c.begins, func(it *message.Item) bool { return it.Input.ID == id }) || c.current != nil && c.current.Takes(id) || c.last != nil && c.last.Takes(id)
 }
 
 // refuseExcess has an input refused that the queue has no room for. The log notes

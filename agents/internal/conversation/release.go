@@ -26,7 +26,7 @@ func (c *Conversation) idle() {
 		c.again(nil, true)
 		return
 	}
-	c.running, c.taken, c.runsLogged, c.last = false, false, false, nil
+	c.running, c.taken, c.runsLogged, c.begins, c.last = false, false, false, nil, nil
 	c.wake(0)
 	c.mu.Unlock()
 	c.rest()
@@ -112,7 +112,7 @@ func (c *Conversation) leave() {
 	}
 	c.leaveLogged()
 	items, anchor := append(c.pop(ready), c.refusals...), c.anchor
-	c.anchor, c.running, c.taken, c.journal, c.refusals = nil, false, false, nil, nil
+	c.anchor, c.running, c.taken, c.begins, c.journal, c.refusals = nil, false, false, nil, nil, nil
 	c.mu.Unlock()
 	if anchor != nil {
 		anchor.Leave()

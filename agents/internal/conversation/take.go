@@ -54,9 +54,10 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 			}
 			c.pop(1)
 			if answers.OperatorOrder(it) != "" && !seen {
-				c.taken = true
+				items := []*message.Item{it}
+				c.taken, c.begins = true, items
 				c.mu.Unlock()
-				return []*message.Item{it}, nil
+				return items, nil
 			}
 			c.mu.Unlock()
 			switch {
@@ -120,7 +121,7 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 			}
 			c.patient()
 			items := c.edited(c.pop(n))
-			c.taken = true
+			c.taken, c.begins = true, items
 			c.runsLogged = message.Delivered(items) < len(items)
 			c.mu.Unlock()
 			c.commitRefusals(journal)

@@ -25,7 +25,7 @@ func (v *view) Enter(t *runner.Runner) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.watched.Again()
-	if c.current = t; len(c.Queue) > 0 {
+	if c.current, c.begins = t, nil; len(c.Queue) > 0 {
 		c.runs.Poke()
 	}
 }

@@ -30,6 +30,7 @@ type activity struct {
 	began   time.Time                      // when running was set last
 	over    bool                           // only the last commit of the run is left to do
 	taken   bool                           // the inputs of the run are not in the queue any more
+	begins  []*message.Item                // those inputs, until the run is at work: hooks may take their time with them
 	fences  int                            // runs that broke off in a row
 	tried   bool                           // it has asked for a try as a suspect; only its work touches this
 }
