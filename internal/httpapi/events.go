@@ -111,20 +111,27 @@ func (f *Feed) Handler(auth *httpauth.Auth) http.Handler {
 			WriteError(w, http.StatusNotFound, fmt.Errorf("there is no agent %q", x.agent))
 			return
 		}
-		f.serve(w, r, x, func() bool {
+		f.serve(w, r, caller.Name, x, func() bool {
 			_, _, err := auth.Check(r, httpauth.Read)
 			return err == nil
 		})
 	})
 }
 
-// serve sends what a client has missed, then what comes, for as long as allowed.
-func (f *Feed) serve(w http.ResponseWriter, r *http.Request, x filter, allowed func() bool) {
+// serve sends the client of a token what it has missed, then what comes, for as long as allowed.
+func (f *Feed) serve(w http.ResponseWriter, r *http.Request, of string, x filter, allowed func() bool) {
 	joining, cancel := context.WithTimeout(r.Context(), readyWithin)
 	defer cancel()
-	l, now, err := f.join(joining)
-	if err != nil || l == nil {
-		WriteError(w, http.StatusServiceUnavailable, errors.New("no events just now: the streams cannot be read, or too many clients are there; try again"))
+	l, now, err := f.join(joining, of)
+	switch {
+	case errors.Is(err, errFullOfOne):
+		WriteError(w, http.StatusTooManyRequests, err)
+		return
+	case errors.Is(err, errFull):
+		WriteError(w, http.StatusServiceUnavailable, err)
+		return
+	case err != nil:
+		WriteError(w, http.StatusServiceUnavailable, errors.New("no events just now: the streams of NATS cannot be read; try again"))
 		return
 	}
 	defer f.leave(l)

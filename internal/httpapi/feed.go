@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"reflect"
 	"sync"
 	"time"
@@ -40,6 +42,7 @@ type place struct {
 
 // A listener is one client.
 type listener struct {
+	of   string // the token that it has come with
 	news chan news
 	lost chan struct{} // closed when the client is too slow
 }
@@ -63,6 +66,7 @@ type item struct {
 const (
 	mostNews      = 1024 // that wait for a client
 	mostListeners = 256
+	mostOfOne     = mostListeners / 2 // of one token: it leaves room for the others
 	channelsEvery = 5 * time.Second
 )
 
@@ -162,20 +166,35 @@ func (f *Feed) tell(n news) {
 	}
 }
 
-// join adds a client. What is behind the place comes by the listener. Without room
-// for one more it is nil.
-func (f *Feed) join(ctx context.Context) (*listener, place, error) {
+// What is no room for another client.
+var (
+	errFull      = errors.New("too many clients hear events of this host; try again")
+	errFullOfOne = fmt.Errorf("this token has %d streams of events here, the most that one may have; close one first", mostOfOne)
+)
+
+// join adds a client that has come with a token. What is behind the place comes by the
+// listener.
+func (f *Feed) join(ctx context.Context, of string) (*listener, place, error) {
 	f.first.Do(func() { close(f.begun) })
 	select {
 	case <-f.ready:
 	case <-ctx.Done():
 		return nil, place{}, context.Cause(ctx)
 	}
-	l := &listener{news: make(chan news, mostNews), lost: make(chan struct{})}
+	l := &listener{of: of, news: make(chan news, mostNews), lost: make(chan struct{})}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.listeners) >= mostListeners {
-		return nil, place{}, nil
+	own := 0
+	for other := range f.listeners {
+		if other.of == of {
+			own++
+		}
+	}
+	switch {
+	case own >= mostOfOne:
+		return nil, place{}, errFullOfOne
+	case len(f.listeners) >= mostListeners:
+		return nil, place{}, errFull
 	}
 	f.listeners[l] = true
 	return l, f.at, nil

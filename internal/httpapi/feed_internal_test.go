@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 )
 
@@ -10,11 +12,11 @@ import (
 func TestSlowClientIsCut(t *testing.T) {
 	f := &Feed{listeners: map[*listener]bool{}, begun: make(chan struct{}), ready: make(chan struct{})}
 	close(f.ready)
-	slow, _, err := f.join(t.Context())
+	slow, _, err := f.join(t.Context(), "slow")
 	if err != nil {
 		t.Fatal(err)
 	}
-	quick, _, err := f.join(t.Context())
+	quick, _, err := f.join(t.Context(), "quick")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,11 +32,38 @@ func TestSlowClientIsCut(t *testing.T) {
 	if f.listeners[slow] || !f.listeners[quick] {
 		t.Errorf("got %v", f.listeners)
 	}
-	for range mostListeners {
-		_, _, _ = f.join(t.Context())
+}
+
+// One token cannot take the room of all.
+func TestRoomForClients(t *testing.T) {
+	f := &Feed{listeners: map[*listener]bool{}, begun: make(chan struct{}), ready: make(chan struct{})}
+	close(f.ready)
+	join := func(of string) (*listener, error) {
+		l, _, err := f.join(t.Context(), of)
+		return l, err
 	}
-	if l, _, err := f.join(t.Context()); l != nil || err != nil {
-		t.Errorf("one too many: got %v, %v", l, err)
+	var last *listener
+	for range mostOfOne {
+		l, err := join("greedy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = l
+	}
+	if _, err := join("greedy"); !errors.Is(err, errFullOfOne) {
+		t.Errorf("one too many of a token: got %v", err)
+	}
+	f.leave(last)
+	if _, err := join("greedy"); err != nil {
+		t.Errorf("after one has left: got %v", err)
+	}
+	for n := len(f.listeners); n < mostListeners; n++ {
+		if _, err := join(strconv.Itoa(n % 2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := join("operator"); !errors.Is(err, errFull) {
+		t.Errorf("one too many of all: got %v", err)
 	}
 }
 
