@@ -308,13 +308,13 @@ func prepare(t *testing.T, h *host.Host, operation string) *strings.Replacer {
 		orderAPI(t, h, "/api/pauses/begin", map[string]any{"agent": "other"})
 	case "dead-ls", "dead-show", "dead-retry", "dead-purge":
 		publishDead(t, h.Bus().NC, bus.DeadLetter{Subject: "plugin.inbound.demo", Reason: operation})
-		letters := struct{ Letters []client.DeadLetter }{}
+		at, letters := -1, struct{ Letters []client.DeadLetter }{}
 		waittest.Until(t, "the letter is stored", func() bool {
 			askAPI(t, h, "/api/dead").into(t, &letters)
-			n := len(letters.Letters)
-			return n > 0 && letters.Letters[n-1].Reason == operation
+			at = slices.IndexFunc(letters.Letters, func(l client.DeadLetter) bool { return l.Reason == operation }) // one that was tried again may come behind it
+			return at >= 0
 		})
-		values = append(values, "$SEQ", fmt.Sprint(letters.Letters[len(letters.Letters)-1].DeadSeq))
+		values = append(values, "$SEQ", fmt.Sprint(letters.Letters[at].DeadSeq))
 	case "approvals-revoke":
 		allowed := struct{ Allowed []client.Allowed }{}
 		waittest.Until(t, "it is allowed", func() bool {
