@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/session"
 
@@ -182,6 +183,40 @@ func TestUnreadableMessageIsAnswered(t *testing.T) {
 			out := w.hear()
 			if out.Kind != "error" || !out.Final || out.To != tt.to || out.Chat != tt.chat || !strings.Contains(out.Text, tt.why) || out.Error.Code != "validation" {
 				t.Errorf("heard %+v", out)
+			}
+		})
+	}
+}
+
+// Of several agents of a channel the one that a message names answers also what cannot be taken.
+func TestUnreadableMessageForOneOfSeveral(t *testing.T) {
+	t.Parallel()
+	for name, payload := range map[string]string{
+		"without a text": `{"id":"m1","from":"bea","text":" ","agent":"ben"}`,
+		"a long id":      `{"id":"` + strings.Repeat("i", 300) + `","from":"bea","text":"hi","agent":"ben"}`,
+		"no address":     `{"id":"m1","agent":"ben"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shared := func(a *actor) { a.cfg.Channels = []agents.Binding{{Channel: "shared"}} }
+			echo := script(`rules: [{text: "${text}"}]`)
+			w := newWorld(t, bot("ana", echo, shared), bot("ben", echo, shared), bot("cyd", echo, shared))
+			dead := w.subscribe("agent.dead.*")
+			if err := w.bus.NC.Publish("plugin.inbound.shared", []byte(payload)); err != nil {
+				t.Fatal(err)
+			}
+			if msg := w.next(dead); msg.Subject != "agent.dead.ben" {
+				t.Errorf("a dead letter on %s", msg.Subject)
+			}
+			if name != "no address" {
+				if out := w.hear(); out.Agent != "ben" || out.Kind != "error" {
+					t.Errorf("heard %+v", out)
+				}
+			}
+			w.settled()
+			w.silent()
+			if n := len(dead); n != 0 {
+				t.Errorf("%d more dead letters", n)
 			}
 		})
 	}

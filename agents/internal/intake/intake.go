@@ -50,6 +50,10 @@ func (i *Intake) log() *zerolog.Logger {
 func (i *Intake) Decode(d *delivery.Delivery) *message.Item {
 	it, err := message.Decode(d, i.Parts.Publisher.Signer())
 	if err != nil {
+		if i.namesAnother(d) {
+			d.Done()
+			return nil
+		}
 		i.turnBack(d, err)
 		if it == nil {
 			it = message.Unread(d)

@@ -7,6 +7,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/agents/internal/clip"
+	"agenthost/agents/internal/lanes"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/senders"
 	"agenthost/agents/internal/tracing"
@@ -104,6 +105,16 @@ func (i *Intake) Welcomes(d *delivery.Delivery) bool {
 	}
 	it.Binding = i.Now().Binding(d.Subject)
 	return it.Binding == nil || it.Binding.Senders.Pairing && !i.pairingsKnown() || i.judge(it) == senders.Welcome
+}
+
+// namesAnother reports whether a message of a chat that cannot be taken names another agent, which
+// answers it alone.
+func (i *Intake) namesAnother(d *delivery.Delivery) bool {
+	if _, _, ok := bus.Channel(d.Subject); !ok {
+		return false
+	}
+	name := lanes.Named(d)
+	return name != "" && name != i.Agent && name != i.Now().Config.ShadowOf
 }
 
 // echoedID is how many bytes an error repeats of an id that is longer.

@@ -18,8 +18,8 @@ func doorOf(subject string) (door string, ok bool) {
 	return channel, bus.IsDoor(channel)
 }
 
-// named is the agent that a message on a channel names, empty when it names none.
-func named(d *delivery.Delivery) string {
+// Named is the agent that a message on a channel names, empty when it names none.
+func Named(d *delivery.Delivery) string {
 	if agent := addressee(d); agent != "" {
 		return agent
 	}
@@ -72,7 +72,7 @@ func (f *feeder) takers(v *routing, d *delivery.Delivery) (list []Agent, complet
 	if !ok {
 		return v.takers(f.n, d.Subject, d.Stored)
 	}
-	agent := named(d)
+	agent := Named(d)
 	if agent == "" {
 		return nil, true
 	}
@@ -84,7 +84,7 @@ func (f *feeder) takers(v *routing, d *delivery.Delivery) (list []Agent, complet
 func (f *feeder) removed(v *routing, d *delivery.Delivery) []string {
 	subject := d.Subject
 	if _, ok := doorOf(subject); ok {
-		agent := named(d)
+		agent := Named(d)
 		switch {
 		case agent == "":
 			return []string{Unbound}

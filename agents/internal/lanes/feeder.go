@@ -168,7 +168,7 @@ func (f *feeder) meant(d *delivery.Delivery) (agents []string, known bool) {
 		return []string{agent}, true
 	}
 	if _, ok := doorOf(d.Subject); ok {
-		return []string{named(d)}, true
+		return []string{Named(d)}, true
 	}
 	v := f.set.routing.Load()
 	ids := slices.DeleteFunc(slices.Clone(v.boundTo(d.Subject, d.Stored)), func(id string) bool {

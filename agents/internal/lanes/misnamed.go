@@ -15,7 +15,7 @@ func (v *routing) misnamed(d *delivery.Delivery) string {
 	if _, door := doorOf(d.Subject); door || !mayName(d) {
 		return ""
 	}
-	name := named(d)
+	name := Named(d)
 	if name == "" || slices.Contains(v.anyBound(d.Subject, d.Stored), name) {
 		return ""
 	}
