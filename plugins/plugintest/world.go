@@ -178,4 +178,4 @@ func (w *world) consumer() jetstream.Consumer {
 	return c
 }
 
-const retryWait = 2 * time.Second
+const retryWait = time.Second
