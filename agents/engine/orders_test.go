@@ -21,6 +21,7 @@ func TestOrders(t *testing.T) {
 		"help of one bot":     {"/help@ana_bot", "reply", "Just write to me."},
 		"new":                 {"/NEW", "reply", "Done. We start afresh"},
 		"stop of nothing":     {"/Stop!", "error", "There is nothing to stop."},
+		"stop, of a mention":  {"/stop,", "error", "There is nothing to stop."},
 		"unknown":             {"/strat now", "reply", "I don't know /strat.\n\nJust write to me."},
 		"a path":              {"/usr/bin is full", "reply", "You said: /usr/bin is full"},
 		"a slash":             {"/ is a slash", "reply", "You said: / is a slash"},

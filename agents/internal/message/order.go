@@ -15,7 +15,8 @@ const (
 
 // Order is the word of a message that is an order: one that begins with a slash and
 // has only letters behind it, whatever their case. What chats of several bots add,
-// as in /stop@bot, does not count. Empty: it is no order.
+// as in /stop@bot, does not count, nor what sets off a mention that the channel has taken
+// out, as in "/stop, @bot". Empty: it is no order.
 func Order(in *bus.Inbound) string {
 	if in == nil || len(in.Text) == 0 { // as mostly
 		return ""
@@ -26,7 +27,7 @@ func Order(in *bus.Inbound) string {
 	}
 	word, _, _ := strings.Cut(strings.Fields(text)[0], "@")
 	word = strings.ToLower(word)
-	bare := strings.TrimRight(word, ".!")
+	bare := strings.TrimRight(word, ".!,;:")
 	if len(bare) < 2 || len(bare) > maxOrder || strings.Trim(bare[1:], "abcdefghijklmnopqrstuvwxyz_") != "" {
 		return ""
 	}
