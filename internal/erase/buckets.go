@@ -13,15 +13,16 @@ import (
 	"agenthost/heartbeat"
 	"agenthost/internal/erasure"
 	"agenthost/internal/pairing"
+	"agenthost/internal/pause"
 	"agenthost/session"
 	"agenthost/tools/memory"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// entries calls each with what a bucket has.
-func (e *eraser) entries(ctx context.Context, bucket string, each func(key string, value []byte) error) error {
-	for entry, err := range records.Entries(ctx, e.js, bucket, ">") {
+// entries calls each with what a bucket has at keys that match filter.
+func (e *eraser) entries(ctx context.Context, bucket, filter string, each func(key string, value []byte) error) error {
+	for entry, err := range records.Entries(ctx, e.js, bucket, filter) {
 		if err != nil && e.absent(ctx, "KV_"+bucket, err) {
 			return nil
 		}
@@ -38,7 +39,7 @@ func (e *eraser) entries(ctx context.Context, bucket string, each func(key strin
 // drop deletes entries of a bucket that judge says, with their history.
 func (e *eraser) drop(ctx context.Context, kind, bucket string, judge func(key string, value []byte) bool) error {
 	var keys []string
-	err := e.entries(ctx, bucket, func(key string, value []byte) error {
+	err := e.entries(ctx, bucket, ">", func(key string, value []byte) error {
 		if judge(key, value) {
 			keys = append(keys, key)
 		}
@@ -152,7 +153,7 @@ func (e *eraser) buckets(ctx context.Context) error {
 
 // findNotes notes what is remembered of the person: its words go elsewhere, too.
 func (e *eraser) findNotes(ctx context.Context) error {
-	return e.entries(ctx, bus.MemoryBucket, func(key string, value []byte) error {
+	return e.entries(ctx, bus.MemoryBucket, ">", func(key string, value []byte) error {
 		n := memory.Note{}
 		if json.Unmarshal(value, &n) == nil && e.ofAgent(key) && (e.r.ownKey(n.Peer) || e.r.ownKey(n.Session)) {
 			e.r.quotes.addText(n.Text)
@@ -302,11 +303,20 @@ func (e *eraser) scheduled(ctx context.Context) error {
 		return err
 	}
 	for _, key := range quoting {
-		if err := e.reword(ctx, key); err != nil {
-			return fmt.Errorf("take the person out of %s of bucket %s: %w", key, bus.SchedulesBucket, err)
+		if err := e.reword(ctx, Schedules, bus.SchedulesBucket, key, e.reminder); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// reminder is a reminder without the person's words; nil: it has none, or no host reads it.
+func (e *eraser) reminder(data []byte) []byte {
+	entry := heartbeat.Entry{}
+	if json.Unmarshal(data, &entry) != nil {
+		return nil
+	}
+	return e.r.data(data, e.viewOf(entry))
 }
 
 func (e *eraser) viewOf(entry heartbeat.Entry) view {
@@ -320,35 +330,67 @@ func (e *eraser) viewOf(entry heartbeat.Entry) view {
 	return v
 }
 
-// reword writes a reminder of others without the person's words. One that has changed
-// meanwhile is for the next pass.
-func (e *eraser) reword(ctx context.Context, key string) error {
-	rec, err := e.reader.Entry(ctx, bus.SchedulesBucket, key)
+// pauses takes the person's words out of the reasons of pauses, which hold on.
+func (e *eraser) pauses(ctx context.Context) error {
+	var quoting []string
+	err := e.entries(ctx, bus.LanesBucket, pause.Keys, func(key string, value []byte) error {
+		if e.unquoted(value) != nil {
+			quoting = append(quoting, key)
+		}
+		return nil
+	})
+	if err != nil || e.opt.DryRun {
+		e.add(Pauses, len(quoting))
+		return err
+	}
+	for _, key := range quoting {
+		if err := e.reword(ctx, Pauses, bus.LanesBucket, key, e.unquoted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unquoted is a pause without the person's words; nil: it has none.
+func (e *eraser) unquoted(data []byte) []byte {
+	p := pause.Pause{}
+	if json.Unmarshal(data, &p) != nil || e.opt.Agent != "" && p.Agent != e.opt.Agent {
+		return nil
+	}
+	return e.r.data(data, e.view(""))
+}
+
+// reword writes an entry without the person, where it has something of them. One that
+// changes meanwhile is for the next pass.
+func (e *eraser) reword(ctx context.Context, kind, bucket, key string, without func([]byte) []byte) error {
+	rec, err := e.reader.Entry(ctx, bucket, key)
 	if errors.Is(err, records.ErrNotFound) {
 		return nil
 	}
+	if err == nil {
+		err = e.put(ctx, kind, bucket, key, without(rec.Data), rec.Seq)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("take the person out of %s of bucket %s: %w", key, bucket, err)
 	}
-	entry := heartbeat.Entry{}
-	if err := json.Unmarshal(rec.Data, &entry); err != nil {
-		return nil //nolint:nilerr // no host reads it either
-	}
-	now := e.r.data(rec.Data, e.viewOf(entry))
+	return nil
+}
+
+func (e *eraser) put(ctx context.Context, kind, bucket, key string, now []byte, revision uint64) error {
 	if now == nil {
 		return nil
 	}
-	kv, err := e.js.KeyValue(ctx, bus.SchedulesBucket)
+	kv, err := e.js.KeyValue(ctx, bucket)
 	if err != nil {
 		return err
 	}
-	_, err = kv.Update(ctx, key, now, rec.Seq)
-	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) || bus.Refused(err) {
+	_, err = kv.Update(ctx, key, now, revision)
+	if records.Overtaken(err) {
 		e.busy++
 		return nil
 	}
 	if err == nil {
-		e.add(Schedules, 1)
+		e.add(kind, 1)
 	}
 	return err
 }

@@ -57,11 +57,12 @@ const (
 	Events    = "events"
 	Audit     = "audit" // entries that were written again without the person
 	Channels  = "channel_state"
+	Pauses    = "pauses" // whose reasons had words of the person
 )
 
 // Kinds are all kinds, in the order in which they are shown.
 func Kinds() []string {
-	return []string{Sessions, Snapshots, Groups, Notes, Files, Dead, Inbound, Outbound, Routes, Schedules, Approvals, Pairings, Requests, Budgets, Events, Audit, Channels}
+	return []string{Sessions, Snapshots, Groups, Notes, Files, Dead, Inbound, Outbound, Routes, Schedules, Approvals, Pairings, Requests, Budgets, Events, Audit, Channels, Pauses}
 }
 
 // A Report is what was removed, or would be.
@@ -233,7 +234,7 @@ func (e *eraser) pass(ctx context.Context) error {
 	for _, do := range []func(context.Context) error{
 		e.inbound, e.schedules, e.approvals,
 		func(ctx context.Context) error { return e.sessions(ctx, all) },
-		e.outbound, e.routes, e.events, e.deadLetters, e.buckets, e.audit, e.files,
+		e.outbound, e.routes, e.events, e.deadLetters, e.buckets, e.pauses, e.audit, e.files,
 	} {
 		if err := do(ctx); err != nil {
 			return err

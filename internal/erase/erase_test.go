@@ -13,12 +13,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/bus/streams"
 	"agenthost/internal/erase"
 	"agenthost/internal/erasure"
+	"agenthost/internal/pause"
 	"agenthost/session"
 
 	"github.com/google/go-cmp/cmp"
@@ -85,7 +87,7 @@ func (w *world) left() (subjects []string, all []byte) {
 
 func deletion(msg *jetstream.RawStreamMsg) bool {
 	bucket := strings.Split(msg.Subject, ".")[1]
-	return msg.Header.Get("KV-Operation") != "" && slices.Contains([]string{bus.WaitingBucket, bus.AllowedBucket, bus.MemoryBucket, bus.SchedulesBucket}, bucket)
+	return msg.Header.Get("KV-Operation") != "" && slices.Contains([]string{bus.WaitingBucket, bus.AllowedBucket, bus.MemoryBucket, bus.SchedulesBucket, bus.LanesBucket}, bucket)
 }
 
 func (w *world) erase(peer, agent string) (erase.Report, error) {
@@ -315,6 +317,19 @@ func TestRunLeavesNoBytesOfEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.put(`$KV.AGENT_LANES.lane.a {"host":"red"}`)
+	pauses := pause.NewStore(w.js)
+	for _, reason := range []string{"she wrote: " + secret, "a test"} {
+		if _, err := pauses.Begin(t.Context(), pause.Pause{Target: pause.Target{Agent: "bob"}, Reason: reason}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := pauses.Begin(t.Context(), pause.Pause{Target: pause.Target{Agent: "cleo"}, Reason: secret}); err != nil {
+		t.Fatal(err)
+	}
+	if err := pauses.End(t.Context(), pause.Target{Agent: "cleo"}); err != nil {
+		t.Fatal(err)
+	}
 	alone := base64.RawURLEncoding.EncodeToString([]byte("direct zoe-1")) // in a bucket that has nothing else
 	w.put(note("irc.x", "direct zoe-1"))
 	if found := filesWith(t, cfg.Embedded.Store, secret); len(found) < len(keys) {
@@ -343,6 +358,65 @@ func TestRunLeavesNoBytesOfEntries(t *testing.T) {
 		if size := s.CachedInfo().State.Bytes; size > 4096 {
 			t.Errorf("bucket %s has %d bytes", bucket, size)
 		}
+	}
+	if list, err := pauses.List(t.Context()); err != nil || len(list) != 1 || list[0].Reason != "a test" {
+		t.Errorf("pauses: %+v, %v", list, err)
+	}
+}
+
+// An operator may have quoted a person as the reason of a pause. It holds on without those words.
+func TestRunTakesWordsOutOfPauses(t *testing.T) {
+	t.Parallel()
+	const quote = "They wrote: " + secret
+	for _, tt := range []struct {
+		agent string
+		want  map[string]string // reasons
+	}{
+		{"", map[string]string{"agent ana": "They wrote: [erased]", "channel irc.x": "[erased]", "all agents": "repairs"}},
+		{"ana", map[string]string{"agent ana": "They wrote: [erased]", "channel irc.x": secret, "all agents": "repairs"}},
+	} {
+		t.Run(tt.agent, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.put(`plugin.inbound.irc.x {"from":"zoe-1","text":"` + secret + `","agent":"ana"}`)
+			store := pause.NewStore(w.js)
+			since := map[string]time.Time{}
+			for _, p := range []pause.Pause{
+				{Target: pause.Target{Agent: "ana"}, By: "cli:kate", Reason: quote},
+				{Target: pause.Target{Channel: "irc.x"}, By: "cli:kate", Reason: secret},
+				{Target: pause.Target{All: true}, By: "cli:kate", Reason: "repairs"},
+			} {
+				p, err := store.Begin(t.Context(), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				since[p.String()] = p.Since
+			}
+			report, err := w.erase("irc.x/zoe-1", tt.agent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := store.List(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, changed := map[string]string{}, 0
+			for _, p := range list {
+				got[p.String()] = p.Reason
+				if strings.Contains(p.Reason, erase.Erased) {
+					changed++
+				}
+				if p.By != "cli:kate" || !p.Since.Equal(since[p.String()]) {
+					t.Errorf("it is another pause now: %+v", p)
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("reasons (-want +got):\n%s", diff)
+			}
+			if report.Counts[erase.Pauses] != changed {
+				t.Errorf("%d were changed, and the report says %v", changed, report.Counts)
+			}
+		})
 	}
 }
 

@@ -18,7 +18,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// keyPrefix begins the keys in bus.LanesBucket.
+// Keys are those of pauses in bus.LanesBucket.
+const Keys = keyPrefix + ">"
+
 const keyPrefix = "pause."
 
 // A Target is what is paused: an agent, a channel with all its instances, one of them
@@ -152,7 +154,7 @@ func (s *Store) List(ctx context.Context) ([]Pause, error) {
 	if err != nil {
 		return list, err
 	}
-	watch, err := kv.Watch(ctx, keyPrefix+">", jetstream.IgnoreDeletes())
+	watch, err := kv.Watch(ctx, Keys, jetstream.IgnoreDeletes())
 	if err != nil {
 		return list, err
 	}
