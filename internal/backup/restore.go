@@ -24,7 +24,7 @@ var ErrNotEmpty = errors.New("restore only into an empty NATS: name another one 
 // cleanWithin is how long a restore that failed may take to remove what it made.
 const cleanWithin = 30 * time.Second
 
-// Restore puts a backup into a NATS that has nothing of a fleet yet. All files are checked
+// Restore puts a backup into a NATS that has nothing of a fleet yet, perhaps beside streams of others. All files are checked
 // before anything is written. When it fails it removes what it has made; when it is killed
 // no host starts on what is there, and the next Restore begins from the start.
 func Restore(ctx context.Context, js jetstream.JetStream, folder string, opt Options) (Manifest, error) {
@@ -47,7 +47,7 @@ func Restore(ctx context.Context, js jetstream.JetStream, folder string, opt Opt
 
 // makeRoom marks the NATS, and removes what is in the way: streams without messages, as a
 // host makes them, and what a restore that was killed has left. Messages of a fleet are an
-// error. A restore that still works finds the mark of this one in the place of its own, and
+// error, and so is a stream of others that takes what is to be restored. A restore that still works finds the mark of this one in the place of its own, and
 // ends.
 func (r *restorer) makeRoom(ctx context.Context, m Manifest) error {
 	_, err := r.js.Stream(ctx, bus.RestoreStream)
@@ -57,6 +57,9 @@ func (r *restorer) makeRoom(ctx context.Context, m Manifest) error {
 	}
 	there, err := r.inTheWay(ctx, left)
 	if err != nil {
+		return err
+	}
+	if err := r.overlap(ctx, m); err != nil {
 		return err
 	}
 	if err := r.mark(ctx, m, left); err != nil {
