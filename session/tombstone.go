@@ -109,6 +109,21 @@ func (a *Archive) noteDeleted(ctx context.Context, agent, sid string, d Tombston
 	return nil
 }
 
+// Deleted reports whether there is a record of the deletion of a session. A fleet before 0.2, which
+// keeps none, may have deleted any.
+func (a *Archive) Deleted(ctx context.Context, agent, sid string) (bool, error) {
+	_, err := a.store.Reader.Entry(ctx, bus.RequestsBucket, deletedKey(agent, sid))
+	switch {
+	case errors.Is(err, jetstream.ErrBucketNotFound):
+		return true, nil
+	case errors.Is(err, records.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("find out whether the session was deleted: %w", err)
+	}
+	return true, nil
+}
+
 // NoteDeletion keeps the record of a deletion that is made by other means than Delete.
 func (a *Archive) NoteDeletion(ctx context.Context, agent, sid string) error {
 	d, err := a.reached(ctx, time.Now())

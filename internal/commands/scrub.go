@@ -27,7 +27,8 @@ func (a *app) scrubCommand() *cobra.Command {
 		Long: `Scrub reads all that hosts have stored. Where streams have replicas it compares
 the copies of all servers, message by message. Then it reads every session: each
 commit has to follow the one it was written after, the log has to fold, and the
-snapshot has to equal its fold. It changes nothing, and hosts may run meanwhile:
+snapshot has to equal its fold. A session that has replied has to have a log,
+unless it was deleted. It changes nothing, and hosts may run meanwhile:
 only what is found three times counts. On a NATS with permissions it needs those
 of the role host.
 
@@ -47,7 +48,7 @@ func (a *app) scrub(ctx context.Context, store string) error {
 	if store == "" {
 		return a.WithClient(ctx, func(c *client.Client) error { return a.scrubStreams(ctx, c.JetStream()) })
 	}
-	s, err := coldstore.Open(store, bus.SessionsStream, "OBJ_"+bus.FilesBucket)
+	s, err := coldstore.Open(store, bus.SessionsStream, "OBJ_"+bus.FilesBucket, bus.OutboundStream, "KV_"+bus.RequestsBucket)
 	if err != nil {
 		return err
 	}

@@ -54,14 +54,15 @@ type Finding struct {
 	Text    string `json:"text"`
 }
 
-// The kinds of findings about copies. Those about sessions are the session.DefectKinds
-// and SnapshotAlone.
+// The kinds of findings about copies. Those about sessions are the session.DefectKinds,
+// SnapshotAlone and LogMissing.
 const (
 	ReplicaMissing    = "replica-missing"    // a server that has to have a copy is not there
 	ReplicaUnreadable = "replica-unreadable" // its copy cannot be read
 	MessageMissing    = "message-missing"    // a copy lacks what another one has
 	MessageDiffers    = "message-differs"    // the copies of a message are not the same
 	SnapshotAlone     = "snapshot-alone"     // a snapshot without a log
+	LogMissing        = "log-missing"        // a session that has replied, without a log
 )
 
 // mostFindings is how many findings a report lists.

@@ -132,3 +132,10 @@ func TestReplicas(t *testing.T) {
 		f.commit("ana", "web/dm/late", 0, "two of three are enough")
 	})
 }
+
+// Of a block that lacks some bytes NATS knows messages that it cannot read: to list them takes ten
+// seconds.
+func TestLostLogsOfACutBlock(t *testing.T) {
+	t.Parallel()
+	lostLogs(t, func(data []byte) []byte { return slices.Delete(data, len(data)/2, len(data)/2+200) })
+}

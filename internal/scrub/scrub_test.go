@@ -199,6 +199,63 @@ func TestOneReplica(t *testing.T) {
 	}
 }
 
+// reply stores what a run has said in a session.
+func (f fleet) reply(key session.Key, run, id, kind string, at time.Time) {
+	f.t.Helper()
+	data := fmt.Sprintf(`{"id":%q,"agent":"ana","session":%q,"run":%q,"kind":%q,"to":"u","text":"hi","final":true,"sent_at":%q}`,
+		id, key, run, kind, at.UTC().Format(time.RFC3339Nano))
+	bustest.Publish(f.t, f.js, "plugin.outbound.web", data)
+}
+
+// A file that was damaged can have lost whole sessions.
+func TestLostLogs(t *testing.T) {
+	t.Parallel()
+	lostLogs(t, func(data []byte) []byte { clear(data[:2000]); return data })
+}
+
+// lostLogs damages the logs of a store. Of the sessions that it has lost those are to be found that
+// have replied, and no other: not those that were deleted, nor what no session has said.
+func lostLogs(t *testing.T, change func([]byte) []byte) {
+	t.Helper()
+	cfg := bustest.Config(t)
+	b := bustest.OpenConfig(t, cfg)
+	f := provisioned(t, b, 1)
+	f.sessions(20)
+	now := time.Now()
+	for i := range 20 {
+		f.reply(session.DM("web", "", fmt.Sprint("u", i)), "r1", "r1.1", bus.KindReply, now)
+	}
+	deleted := session.DM("web", "", "deleted")
+	f.commit("ana", deleted, 0, "hello")
+	f.reply(deleted, "r1", "r1.1", bus.KindReply, now)
+	if _, err := session.NewArchive(b.JS).Delete(t.Context(), "ana", session.SID("ana", deleted), true); err != nil {
+		t.Fatal(err)
+	}
+	f.reply("web/dm/old", "r1", "r1.1", bus.KindReply, now.Add(-bus.RequestsAge))
+	f.reply("web/dm/stranger", "", "r1.1", bus.KindReply, now)
+	f.reply("web/dm/approver", "ana:AGENT_INBOUND:7:approver", "ana:AGENT_INBOUND:7:approver.1", bus.KindReply, now)
+	f.reply("web/dm/notified", "r1", "ana.x.y:z", bus.KindReply, now)
+	f.reply("web/dm/asked", "r1", "r1.1", bus.KindApproval, now)
+	if r := run(t, b.JS); !r.Clean() || r.Sessions != 20 {
+		t.Fatalf("before: %+v", r)
+	}
+	b.Close()
+	damage(t, cfg.Embedded.Store, bus.SessionsStream, change)
+	r, err := scrub.Run(t.Context(), bustest.OpenConfig(t, cfg).JS, scrub.Options{Retry: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for _, found := range r.Findings {
+		if found.Kind == scrub.LogMissing {
+			lost++
+		}
+	}
+	if lost == 0 || lost != 20-r.Sessions {
+		t.Errorf("%d of 20 sessions are left, and %d are reported as lost: %q", r.Sessions, lost, what(r))
+	}
+}
+
 func TestNothingToScrub(t *testing.T) {
 	b := bustest.Open(t)
 	if err := b.Ready(t.Context()); err != nil {

@@ -36,11 +36,15 @@ type suspect struct {
 // sessions verifies every session. What has a defect is read again: it may have been
 // written to meanwhile.
 func (s *scrubber) sessions(ctx context.Context, a *session.Archive) error {
+	replied, err := s.answered(ctx) // before the logs, which are written before the replies
+	if err != nil {
+		return err
+	}
 	logs, err := s.places(ctx, "agent.session.*.*")
 	if err != nil {
 		return err
 	}
-	if err := s.lonelySnapshots(ctx, a, logs); err != nil {
+	if err := errors.Join(s.lonelySnapshots(ctx, a, logs), s.lostLogs(ctx, a, replied, logs)); err != nil {
 		return err
 	}
 	suspects, err := s.verify(ctx, a, slices.SortedFunc(maps.Keys(logs), comparePlaces), true)
