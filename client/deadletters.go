@@ -23,11 +23,11 @@ type DeadLetters struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
 	reader *records.Reader
-	signer *signing.Signer // nil: no host has made a key
 	note   func(context.Context, audit.Entry)
 
 	mu      sync.Mutex
 	refused map[string]refusal // by agent and subject; guarded by mu
+	signer  *signing.Signer    // guarded by mu; nil: not read, or no host has made a key
 }
 
 // A DeadLetter is a bus.DeadLetter with its number.
@@ -65,12 +65,8 @@ func OpenDeadLetters(ctx context.Context, js jetstream.JetStream) (*DeadLetters,
 	if err != nil {
 		return nil, fmt.Errorf("look up stream %s: %w", bus.DeadStream, err)
 	}
-	signer, err := signing.Read(ctx, js)
-	if err != nil && !errors.Is(err, records.ErrNotFound) {
-		return nil, err
-	}
 	return &DeadLetters{
-		js: js, stream: stream, reader: records.NewReader(js), signer: signer,
+		js: js, stream: stream, reader: records.NewReader(js),
 		note: func(context.Context, audit.Entry) {}, refused: map[string]refusal{},
 	}, nil
 }

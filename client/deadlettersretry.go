@@ -12,6 +12,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/records"
+	"agenthost/bus/signing"
 	"agenthost/internal/audit"
 
 	"github.com/nats-io/nats.go"
@@ -41,12 +42,16 @@ func (g *DeadLetters) Retry(ctx context.Context, l DeadLetter) (Retried, error) 
 	}
 	msg.Header.Set(nats.MsgIdHdr, id)
 	setAddressee(msg, l.Agent)
-	signed := g.signer.Verify(l.Subject, msg.Header, data)
+	signer, err := g.signerOf(ctx, msg)
+	if err != nil {
+		return Retried{}, err
+	}
+	signed := signer.Verify(l.Subject, msg.Header, data)
 	if msg.Data = data; l.Attempts > 0 {
 		msg.Data = renamed(data, id)
 	}
 	if signed {
-		g.signer.Sign(msg)
+		signer.Sign(msg)
 	}
 	if msg.Header.Get("Content-Type") == "" && json.Valid(data) {
 		msg.Header.Set("Content-Type", "application/json")
@@ -57,6 +62,25 @@ func (g *DeadLetters) Retry(ctx context.Context, l DeadLetter) (Retried, error) 
 	}
 	g.note(ctx, audit.Entry{Action: "dead-retry", Agent: l.Agent, Target: strconv.FormatUint(l.DeadSeq, 10), Detail: l.Subject})
 	return Retried{l.DeadSeq, l.Subject, ack.Stream, ack.Sequence}, g.delete(ctx, l.DeadSeq)
+}
+
+// signerOf verifies a message that has a signature; it is nil for others. An auditor, who lists
+// letters, may not read the key.
+func (g *DeadLetters) signerOf(ctx context.Context, msg *nats.Msg) (*signing.Signer, error) {
+	if msg.Header.Get(signing.Header) == "" {
+		return nil, nil //nolint:nilnil // a nil Signer verifies nothing
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.signer != nil {
+		return g.signer, nil
+	}
+	signer, err := signing.Read(ctx, g.js)
+	if errors.Is(err, records.ErrNotFound) {
+		return nil, nil //nolint:nilnil // no host has made a key: the same
+	}
+	g.signer = signer
+	return signer, err
 }
 
 // message is the message of a dead letter, which may be in its stream only.

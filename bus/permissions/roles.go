@@ -125,9 +125,11 @@ func callerRole() Role {
 }
 
 func auditorRole() Role {
-	publish := api("INFO", "STREAM.NAMES", "STREAM.LIST")
+	publish := append(api("INFO", "STREAM.NAMES", "STREAM.LIST"), pauses()...)
 	for _, stream := range append(hostStreams(), hostBuckets()...) {
-		publish = append(publish, readOf(stream)...)
+		if stream != lanesStream { // has the key of the fleet
+			publish = append(publish, readOf(stream)...)
+		}
 	}
 	return Role{
 		InboxPrefix: "_INBOX_auditor",
@@ -136,10 +138,20 @@ func auditorRole() Role {
 	}
 }
 
+// lanesStream is behind the bucket with the key by which hosts and commands sign. Who can read
+// all of it, by whatever way, can speak for an agent.
+const lanesStream = "KV_" + bus.LanesBucket
+
+// pauses is what reads the pauses in lanesStream, and none of its other entries. Its
+// description names their keys.
+func pauses() []string {
+	return api("STREAM.INFO."+lanesStream, "DIRECT.GET."+lanesStream+".$KV."+bus.LanesBucket+".pause.>")
+}
+
 func cliRole() Role {
 	r := auditorRole()
 	r.InboxPrefix = "_INBOX_cli"
-	r.Publish = slices.Concat(r.Publish, []string{
+	r.Publish = slices.Concat(r.Publish, readOf(lanesStream), []string{
 		bus.RoutePrefix + "*", bus.InboundPrefix + ">", // send, and dead letters that are sent again
 		"agent.session.>", "agent.snapshot.>", // forks and deletions
 		"agenthost.*", "agenthost.sessions.*", "agenthost.dead.*", "agenthost.approvals.*", "agenthost.schedules.*", "agenthost.memory.*", "agenthost.pairings.*",

@@ -18,10 +18,20 @@ var bucketKey = regexp.MustCompile(`^[-/_=a-zA-Z0-9]+(\.[-/_=a-zA-Z0-9]+)*$`)
 // means that the key has no value, or that it was deleted: then Seq is that of what says so. Unlike the Get of a
 // jetstream.KeyValue it does not read from replicas that lag.
 func (r *Reader) Entry(ctx context.Context, bucket, key string) (Record, error) {
+	return entry(ctx, bucket, key, r.Last)
+}
+
+// EntryFromAny is Entry as any copy of the bucket has it. Its question names the key in its
+// subject, so that NATS can allow it for some keys of a bucket and not for others.
+func (r *Reader) EntryFromAny(ctx context.Context, bucket, key string) (Record, error) {
+	return entry(ctx, bucket, key, r.lastFromAny)
+}
+
+func entry(ctx context.Context, bucket, key string, last func(ctx context.Context, stream, subject string) (Record, error)) (Record, error) {
 	if !bucketKey.MatchString(key) {
 		return Record{}, fmt.Errorf("key %q of bucket %s: %w", key, bucket, ErrNotFound)
 	}
-	rec, err := r.Last(ctx, "KV_"+bucket, "$KV."+bucket+"."+key)
+	rec, err := last(ctx, "KV_"+bucket, "$KV."+bucket+"."+key)
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
 		return Record{}, jetstream.ErrBucketNotFound

@@ -56,6 +56,13 @@ func (r *Reader) Last(ctx context.Context, stream, subject string) (Record, erro
 	return r.one(ctx, stream, getRequest{LastFor: subject})
 }
 
+func (r *Reader) lastFromAny(ctx context.Context, stream, subject string) (Record, error) {
+	if len(subject) > bus.LongestSubject {
+		return Record{}, ErrNotFound
+	}
+	return r.fromAny(ctx, stream, getRequest{LastFor: subject})
+}
+
 // Get reads the message with sequence seq.
 func (r *Reader) Get(ctx context.Context, stream string, seq uint64) (Record, error) {
 	return r.one(ctx, stream, getRequest{Seq: seq})

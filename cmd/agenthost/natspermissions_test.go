@@ -17,6 +17,7 @@ import (
 	"agenthost/config"
 	"agenthost/host"
 	"agenthost/internal/cli"
+	"agenthost/internal/pause"
 	"agenthost/session"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -223,6 +224,15 @@ var ofOperators = []string{
 	"$KV.AGENT_ALLOWED.x", "$KV.AGENT_WAITING.x", "$KV.AGENT_MEMORY.x", "$JS.API.STREAM.PURGE.AGENT_SESSIONS", "$JS.API.STREAM.MSG.DELETE.AGENT_DEAD",
 }
 
+// What would show the key by which hosts and commands sign.
+var toTheKey = []string{
+	"$JS.API.DIRECT.GET.KV_AGENT_LANES", "$JS.API.DIRECT.GET.KV_AGENT_LANES.$KV.AGENT_LANES.key.routes", "$JS.API.DIRECT.GET.KV_AGENT_LANES.$KV.AGENT_LANES.>",
+	"$JS.API.DIRECT.GET.KV_AGENT_LANES.$KV.AGENT_LANES.*.routes", "$JS.API.STREAM.MSG.GET.KV_AGENT_LANES", "$JS.API.STREAM.SNAPSHOT.KV_AGENT_LANES",
+	"$JS.API.CONSUMER.CREATE.KV_AGENT_LANES", "$JS.API.CONSUMER.CREATE.KV_AGENT_LANES.x", "$JS.API.CONSUMER.CREATE.KV_AGENT_LANES.x.$KV.AGENT_LANES.key.routes",
+	"$JS.API.CONSUMER.CREATE.KV_AGENT_LANES.x.$KV.AGENT_LANES.>", "$JS.API.CONSUMER.DURABLE.CREATE.KV_AGENT_LANES.x", "$JS.API.CONSUMER.MSG.NEXT.KV_AGENT_LANES.x",
+	"<$KV.AGENT_LANES.>", "<$KV.AGENT_LANES.key.routes>",
+}
+
 // What auditors may do too.
 var ofReaders = []string{
 	"$JS.API.STREAM.MSG.GET.AGENT_SESSIONS", "$JS.API.DIRECT.GET.AGENT_SESSIONS.agent.session.bank.x", "$JS.API.DIRECT.GET.AGENT_ROUTES",
@@ -310,6 +320,7 @@ func (s *shared) plugin(t *testing.T) {
 	l.takesNoOrders("plugin.inbound.telegram")
 	l.refuses(ofHosts...)
 	l.refuses(ofOperators...)
+	l.refuses(toTheKey...)
 	l.refuses(ofReaders...)
 	l.refuses("agent.route.bank", "plugin.inbound.web", "plugin.inbound.telegram.sales", "<plugin.outbound.web>", "<plugin.outbound.>", "<plugin.inbound.telegram>",
 		"$JS.API.CONSUMER.CREATE.AGENT_OUTBOUND", "$JS.API.CONSUMER.CREATE.AGENT_OUTBOUND.plugin-telegram", "$JS.API.CONSUMER.DURABLE.CREATE.AGENT_OUTBOUND.plugin-telegram",
@@ -375,6 +386,7 @@ func (s *shared) program(t *testing.T) {
 	}
 	l.refuses(ofHosts...)
 	l.refuses(ofOperators...)
+	l.refuses(toTheKey...)
 	l.refuses(ofReaders...)
 	l.refuses("plugin.inbound.telegram", "<plugin.outbound.telegram>", "<agent.route.bank>", "$JS.API.INFO", "$O.AGENT_FILES.M.x", "<_INBOX_cli.>")
 }
@@ -430,11 +442,23 @@ func (s *shared) cli(t *testing.T) {
 
 func (s *shared) auditor(t *testing.T) {
 	file := s.configure("auditor", "_INBOX_auditor")
-	for _, args := range [][]string{
-		{"agents"}, {"sessions", "ls", "bank"}, {"sessions", "show", "bank", "telegram.sales/dm/anonymous"}, {"dead", "ls"}, {"approvals", "ls"}, {"approvals", "allowed"}, {"memory", "ls"}, {"schedules", "ls"},
+	dead, err := s.host.Bus().JS.Publish(within(t), bus.DeadSubject("bank"), []byte(`{"agent":"bank","reason":"full","subject":"agent.route.bank"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pause.NewStore(s.host.Bus().JS).Begin(within(t), pause.Pause{Target: pause.Target{Channel: "telegram"}, Reason: "the line is down"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{
+		"agents", "fleet", "pause", "models ls", "pairings ls", "sessions ls bank", "sessions show bank telegram.sales/dm/anonymous", "sessions search hello",
+		"dead ls", fmt.Sprint("dead show ", dead.Sequence), "approvals ls", "approvals allowed", "memory ls", "schedules ls", "scrub",
 	} {
-		if _, errs := call(t, cli.CodeDone, "", append(args, "-c", file)...); strings.Contains(errs, "ermission") {
-			t.Errorf("%q: %s", args, errs)
+		out, errs := call(t, cli.CodeDone, "", append(strings.Fields(command), "-c", file)...)
+		if strings.Contains(errs, "ermission") {
+			t.Errorf("%q: %s", command, errs)
+		}
+		if command == "pause" && !strings.Contains(out+errs, "the line is down") {
+			t.Errorf("pause: got %s, %s, want the pause", out, errs)
 		}
 	}
 	l := s.login("auditor", "_INBOX_auditor")
@@ -447,6 +471,7 @@ func (s *shared) auditor(t *testing.T) {
 	_ = events.Unsubscribe()
 	l.refuses(ofHosts...)
 	l.refuses(ofOperators...)
+	l.refuses(toTheKey...)
 	l.refuses("agent.route.bank", "plugin.inbound.telegram", "$O.AGENT_FILES.M.x", "agenthost.stream", "$JS.API.STREAM.PURGE.OBJ_AGENT_FILES",
 		"$JS.API.CONSUMER.CREATE.AGENT_OUTBOUND.x.plugin.outbound.web", "$JS.API.CONSUMER.MSG.NEXT.AGENT_OUTBOUND.plugin-telegram")
 }
@@ -489,6 +514,7 @@ func (s *shared) caller(t *testing.T) {
 	_ = beats.Unsubscribe()
 	l.refuses(ofHosts...)
 	l.refuses(ofOperators...)
+	l.refuses(toTheKey...)
 	l.refuses("agent.route.bank", "plugin.inbound.nats", "agents.hb.agenthost.default.bank", "<agents.prompt.>", "<agents.query.>", "<_INBOX_cli.>")
 }
 

@@ -147,32 +147,64 @@ func (s *Store) End(ctx context.Context, t Target) error {
 	return kv.Delete(ctx, t.key())
 }
 
-// List are all that hold, the oldest first.
+// List are all that hold, the oldest first. It reads each by a direct get, which NATS can
+// allow for pauses alone: the bucket has the key of the fleet too. A copy of the bucket that
+// lags behind may answer.
 func (s *Store) List(ctx context.Context) ([]Pause, error) {
 	list := []Pause{}
-	kv, err := s.js.KeyValue(ctx, bus.LanesBucket)
+	keys, direct, err := s.keys(ctx)
 	if err != nil {
 		return list, err
 	}
-	watch, err := kv.Watch(ctx, Keys, jetstream.IgnoreDeletes())
-	if err != nil {
-		return list, err
+	entry := records.NewReader(s.js).EntryFromAny
+	if !direct {
+		entry = records.NewReader(s.js).Entry
 	}
-	defer func() { _ = watch.Stop() }() // the connection may be gone
-	for {
-		select {
-		case <-ctx.Done():
-			return list, ctx.Err()
-		case entry := <-watch.Updates():
-			if entry == nil {
-				slices.SortFunc(list, func(a, b Pause) int { return a.Since.Compare(b.Since) })
-				return list, nil
+	found := make([]*Pause, len(keys))
+	ask := make([]func() error, len(keys))
+	for i, key := range keys {
+		ask[i] = func() error {
+			rec, err := entry(ctx, bus.LanesBucket, key)
+			if errors.Is(err, records.ErrNotFound) {
+				return nil
 			}
-			if p, ok := read(entry.Key(), entry.Value()); ok {
-				list = append(list, p)
+			if p, ok := read(key, rec.Data); ok && err == nil {
+				found[i] = &p
 			}
+			return err
 		}
 	}
+	if err := bus.AtOnce(ask); err != nil {
+		return list, err
+	}
+	for _, p := range found {
+		if p != nil {
+			list = append(list, *p)
+		}
+	}
+	slices.SortFunc(list, func(a, b Pause) int { return a.Since.Compare(b.Since) })
+	return list, nil
+}
+
+// keys are those of all pauses, also of those that have ended; direct says that the bucket
+// answers direct gets.
+func (s *Store) keys(ctx context.Context) (keys []string, direct bool, err error) {
+	stream, err := s.js.Stream(ctx, "KV_"+bus.LanesBucket)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, false, jetstream.ErrBucketNotFound
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	const bucket = "$KV." + bus.LanesBucket + "."
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(bucket+Keys))
+	if err != nil {
+		return nil, false, err
+	}
+	for subject := range info.State.Subjects {
+		keys = append(keys, strings.TrimPrefix(subject, bucket))
+	}
+	return keys, info.Config.AllowDirect, nil
 }
 
 func read(key string, data []byte) (p Pause, ok bool) {

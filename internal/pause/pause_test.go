@@ -67,6 +67,29 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// A bucket that an operator has kept from answering direct gets is read all the same.
+func TestListWithoutDirectGets(t *testing.T) {
+	t.Parallel()
+	b := bustest.Open(t)
+	bustest.Provision(t, b.JS)
+	s := pause.NewStore(b.JS)
+	if _, err := s.Begin(t.Context(), pause.Pause{Target: pause.Target{Agent: "ana"}}); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := b.JS.Stream(t.Context(), "KV_"+bus.LanesBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := stream.CachedInfo().Config
+	cfg.AllowDirect = false
+	if _, err := b.JS.UpdateStream(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.List(t.Context()); err != nil || len(list) != 1 || list[0].Agent != "ana" {
+		t.Errorf("got %+v, %v", list, err)
+	}
+}
+
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	b := bustest.Open(t)
