@@ -2,7 +2,10 @@ package client
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +13,9 @@ import (
 	"agenthost/internal/audit"
 	"agenthost/internal/httpauth"
 	"agenthost/internal/tokens"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
 )
 
 type (
@@ -18,6 +24,10 @@ type (
 	// A TokenRole is what a token lets do: admin, read or chat.
 	TokenRole = httpauth.Role
 )
+
+// TokensSubject is where a host lists the tokens that were made, and the names that its
+// configuration has.
+const TokensSubject = "agenthost.tokens.ls"
 
 // Tokens lists the tokens that were made by command, by name.
 func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
@@ -28,15 +38,46 @@ func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
 }
 
 // AddToken makes a token of a name, a role, agents and an expiry. It is returned this
-// once; NATS keeps its hash.
+// once; NATS keeps its hash. A host that runs is asked which names its configuration has:
+// a token with one of these would be refused.
 func (c *Client) AddToken(ctx context.Context, want Token) (made Token, token string, err error) {
 	within, cancel := context.WithTimeout(ctx, requestWithin)
 	defer cancel()
+	configured, err := c.configuredTokens(within)
+	if err == nil && slices.Contains(configured, want.Name) {
+		err = tokens.ErrConfigured
+	}
+	if err != nil {
+		return Token{}, "", fmt.Errorf("make the token %s: %w", want.Name, err)
+	}
 	made, token, err = tokens.NewStore(c.js).Add(within, want)
 	if err == nil {
 		c.note(ctx, audit.Entry{Action: "tokens-add", Target: made.Name, Detail: string(made.Role)})
 	}
 	return made, token, hintBucket(err)
+}
+
+// configuredTokens are the names of the tokens in the configuration of a host; of an older
+// one, and without any, they are not known.
+func (c *Client) configuredTokens(ctx context.Context) ([]string, error) {
+	msg, err := c.nc.RequestMsgWithContext(ctx, c.request(TokensSubject, nil))
+	if errors.Is(err, nats.ErrNoResponders) {
+		return nil, nil
+	}
+	listing := struct {
+		Configured []string `json:"configured"`
+	}{}
+	switch {
+	case err != nil:
+	case msg.Header.Get(micro.ErrorCodeHeader) != "":
+		err = errors.New(msg.Header.Get(micro.ErrorHeader))
+	default:
+		err = json.Unmarshal(msg.Data, &listing)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask a host which names its configuration has: %w", hintAway(err))
+	}
+	return listing.Configured, nil
 }
 
 // RevokeToken ends a token, on every host at once.

@@ -119,7 +119,7 @@ func New(opt Options) *Host {
 		opt: opt, log: opt.Log, ready: make(chan struct{}), metrics: metrics.New(), descriptors: newDescriptors(opt.Log),
 		orders: make(chan order), over: make(chan struct{}),
 	}
-	h.issued = tokens.NewIndex()
+	h.issued = tokens.NewIndex(tokenNames(opt.Config)...)
 	h.httpAuth = h.newAuth()
 	h.end = sync.OnceFunc(func() { close(h.over) })
 	h.refused.Store(&[]config.Problem{})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agenthost/client"
+	"agenthost/config"
 	"agenthost/internal/console"
 	"agenthost/internal/httpauth"
 
@@ -183,6 +184,16 @@ func (h *Host) numbers() http.Handler {
 func (h *Host) newAuth() *httpauth.Auth {
 	cfg := h.opt.Config.HTTP
 	return httpauth.New(httpauth.Options{Listen: cfg.Listen, Token: cfg.Token, Tokens: cfg.Tokens, Issued: h.issued.Find})
+}
+
+// tokenNames are those of the tokens of a configuration: no token that is made by command has one.
+func tokenNames(cfg *config.Config) (names []string) {
+	for _, t := range cfg.HTTP.Tokens {
+		if t.Token != "" {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 // index says what is served here.

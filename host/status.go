@@ -25,7 +25,7 @@ func (a *assembly) operations() control.Host {
 		Drain:    a.stop,
 		Reload:   func(ctx context.Context) client.Reloaded { return a.Reload(ctx, ByCommand) },
 		Serves:   a.serves, Gates: a.gates, Redact: a.builder.Secrets().Redact,
-		Profiles: a.profiles, Chain: a.chain, Rerun: a.rerun,
+		Profiles: a.profiles, Chain: a.chain, Rerun: a.rerun, TokenNames: tokenNames(a.opt.Config),
 	}
 }
 

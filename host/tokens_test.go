@@ -111,6 +111,26 @@ func TestTokensThatAreMade(t *testing.T) {
 	}
 }
 
+// A token with a name of the configuration would be refused by every host: it is not made.
+func TestTokensWithANameOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, apiFleet(t))
+	a := callAPI(t, h, adminToken, http.MethodPost, "/api/tokens/add", `{"name":"desk","role":"read"}`)
+	if _, why := a.why(t); a.code != http.StatusConflict || !strings.Contains(why, "the name is taken: http.tokens") {
+		t.Errorf("over HTTP: got %d %s", a.code, a.body)
+	}
+	cli := client.New(h.Bus().NC, h.Bus().JS, client.Options{Door: bus.DoorCLI})
+	if _, _, err := cli.AddToken(t.Context(), client.Token{Name: "reader", Role: "read"}); err == nil || !strings.Contains(err.Error(), "the name is taken: http.tokens") {
+		t.Errorf("by command: got %v", err)
+	}
+	if list, err := cli.Tokens(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("got %+v, %v, want none", list, err)
+	}
+	if _, _, err := cli.AddToken(t.Context(), client.Token{Name: "wall", Role: "read"}); err != nil {
+		t.Error(err)
+	}
+}
+
 // auditOf waits until the audit log of a host has n entries, and returns them, the
 // oldest first.
 func auditOf(t testing.TB, h *host.Host, n int) []client.AuditEntry {

@@ -229,7 +229,7 @@ func codeOf(err error) string {
 		return why.code
 	case errors.As(err, &tokens.InvalidError{}):
 		return client.CodeBad
-	case errors.Is(err, tokens.ErrTaken):
+	case errors.Is(err, tokens.ErrTaken), errors.Is(err, tokens.ErrConfigured):
 		return client.CodeBusy
 	case errors.Is(err, tokens.ErrUnknown), errors.Is(err, session.ErrNoSession), errors.Is(err, client.ErrNoDeadLetter), errors.Is(err, client.ErrNoCode), isUnknown(err):
 		return client.CodeNotFound

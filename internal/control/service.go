@@ -42,7 +42,9 @@ type Host struct {
 	Redact   func(text string) string // without secrets
 	Profiles func() []AgentProfile    // of the agents of the configuration
 	Chain    func(models []string) (*llm.Chain, error)
-	Rerun    func(ctx context.Context, r eval.Rerun, facts []session.Fact) ([]Comparison, error)
+	// TokenNames are those of http.tokens, which no token that is made may have.
+	TokenNames []string
+	Rerun      func(ctx context.Context, r eval.Rerun, facts []session.Fact) ([]Comparison, error)
 }
 
 // A Comparison is a run as it was, and as another model answers it.

@@ -260,7 +260,7 @@ func (h Host) modelOperations() []Operation {
 func (h Host) tokenOperations() []Operation {
 	return []Operation{
 		report(Operation{
-			Name: "tokens-ls", Subject: "agenthost.tokens.ls", Path: "/tokens", Do: do(none{}, h.tokens), Admin: true, Whole: true,
+			Name: "tokens-ls", Subject: client.TokensSubject, Path: "/tokens", Do: do(none{}, h.tokens), Admin: true, Whole: true,
 			About: "lists the tokens that were made by command, without the tokens themselves",
 		}),
 		report(Operation{

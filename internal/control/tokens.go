@@ -2,20 +2,24 @@ package control
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"agenthost/client"
 	"agenthost/internal/tokens"
 )
 
-// A TokenListing is the tokens that were made by command.
+// A TokenListing is the tokens that were made by command, and the names that no such token
+// may have.
 type TokenListing struct {
-	Tokens []client.Token `json:"tokens"`
+	Tokens     []client.Token `json:"tokens"`
+	Configured []string       `json:"configured" doc:"names of http.tokens, which no token that is made may have"`
 }
 
 func (h Host) tokens(ctx context.Context, _ none) (TokenListing, error) {
 	list, err := tokens.NewStore(h.JS).List(ctx)
-	return TokenListing{notNil(list)}, err
+	return TokenListing{notNil(list), notNil(h.TokenNames)}, err
 }
 
 // A TokenRequest says which token to make.
@@ -50,6 +54,9 @@ func (h Host) addToken(ctx context.Context, r TokenRequest) (MadeToken, error) {
 	want, err := r.token(callerOf(ctx).by(""))
 	if err != nil {
 		return MadeToken{}, err
+	}
+	if slices.Contains(h.TokenNames, want.Name) {
+		return MadeToken{}, fmt.Errorf("make the token %s: %w", want.Name, tokens.ErrConfigured)
 	}
 	made, secret, err := tokens.NewStore(h.JS).Add(ctx, want)
 	return MadeToken{made, secret}, err

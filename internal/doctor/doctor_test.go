@@ -24,6 +24,7 @@ import (
 	"agenthost/host"
 	"agenthost/host/hosttest"
 	"agenthost/internal/doctor"
+	"agenthost/internal/httpauth"
 	"agenthost/internal/waittest"
 	"agenthost/llm"
 	"agenthost/tools"
@@ -388,6 +389,13 @@ func TestDoctorOfNATS(t *testing.T) {
 	} {
 		wantLine(t, lines, want)
 	}
+	if _, _, err := client.New(h.Bus().NC, h.Bus().JS, client.Options{}).AddToken(t.Context(), client.Token{Name: "wall", Role: "read"}); err != nil {
+		t.Fatal(err)
+	}
+	cfg.HTTP.Tokens = []httpauth.Token{{Name: "wall", Token: "secret", Role: httpauth.Read}}
+	_, lines = examine(t, doctor.Doctor{Config: cfg})
+	wantLine(t, lines, "warn security token wall http.tokens has its name too, so hosts refuse the one that was made by command")
+	cfg.HTTP.Tokens = nil
 	cfg.NATS.Lanes = 7
 	_, lines = examine(t, doctor.Doctor{Config: cfg})
 	wantLine(t, lines, "fail nats AGENT_INBOUND … another number of lanes: 4, and nats.lanes says 7")

@@ -122,13 +122,33 @@ func (d *Doctor) dial(ctx context.Context, n *notes, o note) {
 	fit := d.server(ctx, n.on("nats", "server"), nc, js, host)
 	d.services(ctx, n, nc)
 	if host != "" {
-		d.accounts(ctx, n, client.New(nc, js, client.Options{}))
+		c := client.New(nc, js, client.Options{})
+		d.accounts(ctx, n, c)
+		d.tokens(ctx, n, c)
 	}
 	if fit { // an older server would deliver what is only to be traced
 		d.hooks(ctx, n, nc)
 	}
 	for _, fault := range running.ToolFaults {
 		n.on("tools", "host "+host).warn("look at that server or service, and at the log of the host", "%s", fault)
+	}
+}
+
+// tokens finds the tokens that were made by command under a name that the configuration has.
+func (d *Doctor) tokens(ctx context.Context, n *notes, c *client.Client) {
+	list, err := c.Tokens(ctx)
+	if err != nil {
+		return // no host has made the bucket
+	}
+	configured := map[string]bool{}
+	for _, t := range d.Config.HTTP.Tokens {
+		configured[t.Name] = t.Token != ""
+	}
+	for _, made := range list {
+		if configured[made.Name] {
+			n.on("security", "token "+made.Name).warn("agenthost tokens revoke "+made.Name+", and make one of another name",
+				"http.tokens has its name too, so hosts refuse the one that was made by command")
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package tokens
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,31 +16,46 @@ import (
 
 // An Index is the tokens as a host knows them. It is safe for concurrent use.
 type Index struct {
+	configured []string // names of tokens of the configuration
+
 	mu     sync.RWMutex
 	byHash map[string]Token
 	hashes map[string]string // by name
 }
 
-// NewIndex makes an Index, which refuses all until it runs.
-func NewIndex() *Index { return &Index{byHash: map[string]Token{}, hashes: map[string]string{}} }
+// NewIndex makes an Index, which refuses all until it runs. It warns of tokens with the name
+// of one of the configuration: those admit no request.
+func NewIndex(configured ...string) *Index {
+	return &Index{configured: configured, byHash: map[string]Token{}, hashes: map[string]string{}}
+}
 
 // Run follows the bucket until ctx ends.
 func (x *Index) Run(ctx context.Context, js jetstream.JetStream, log zerolog.Logger) error {
-	records.Follow(ctx, js, bus.TokensBucket, log, x.take, nil)
+	take := func(e jetstream.KeyValueEntry) {
+		if x.take(e) && slices.Contains(x.configured, e.Key()) {
+			log.Warn().Str("token", e.Key()).Msg("http.tokens has the name of a token that was made by command, which is refused: revoke it with agenthost tokens revoke, and make one of another name")
+		}
+	}
+	records.Follow(ctx, js, bus.TokensBucket, log, take, nil)
 	return nil
 }
 
-func (x *Index) take(e jetstream.KeyValueEntry) {
+// take takes an entry, and reports whether it is a token that was not known.
+func (x *Index) take(e jetstream.KeyValueEntry) (added bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	known := x.hashes[e.Key()]
 	delete(x.byHash, x.hashes[e.Key()])
 	delete(x.hashes, e.Key())
 	if e.Operation() != jetstream.KeyValuePut {
-		return
+		return false
 	}
-	if t, ok := read(e); ok {
-		x.byHash[t.Hash], x.hashes[t.Name] = t, t.Hash
+	t, ok := read(e)
+	if !ok {
+		return false
 	}
+	x.byHash[t.Hash], x.hashes[t.Name] = t, t.Hash
+	return t.Hash != known
 }
 
 // Find is the token that was sent, if it is good at that time. What is looked up is its

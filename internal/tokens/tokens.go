@@ -78,8 +78,9 @@ func (t Token) check() error {
 
 // Why something cannot be done with a token.
 var (
-	ErrTaken   = errors.New("there is a token of that name; revoke it first, or choose another name")
-	ErrUnknown = errors.New("there is no such token; agenthost tokens ls lists those that were made, http.tokens in the configuration has the others")
+	ErrTaken      = errors.New("there is a token of that name; revoke it first, or choose another name")
+	ErrConfigured = errors.New("the name is taken: http.tokens in the configuration of a host has it, and hosts accept no other token of that name; choose another name")
+	ErrUnknown    = errors.New("there is no such token; agenthost tokens ls lists those that were made, http.tokens in the configuration has the others")
 )
 
 // An InvalidError is the error of a token that cannot be made as it is wanted.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,41 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/rs/zerolog"
 )
+
+// A token that has come to share its name with one of the configuration is warned of, once.
+func TestTokenWithANameOfTheConfiguration(t *testing.T) {
+	b := bustest.Open(t)
+	bustest.Provision(t, b.JS)
+	store := tokens.NewStore(b.JS)
+	for _, name := range []string{"desk", "wall"} {
+		if _, _, err := store.Add(t.Context(), tokens.Token{Name: name, Role: httpauth.Read}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := make(chan string, 10)
+	log := zerolog.New(io.Discard).Hook(zerolog.HookFunc(func(_ *zerolog.Event, level zerolog.Level, text string) {
+		if level == zerolog.WarnLevel {
+			said <- text
+		}
+	}))
+	index := tokens.NewIndex("desk")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = index.Run(ctx, b.JS, log) }()
+	select {
+	case text := <-said:
+		if !strings.Contains(text, "http.tokens has the name of a token that was made by command") {
+			t.Errorf("got %s", text)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("nothing is said")
+	}
+	cancel()
+	<-ended
+	if len(said) > 0 {
+		t.Errorf("said too: %s", <-said)
+	}
+}
 
 // A token lets in who sends it, as what it was made for, until it expires or is revoked.
 func TestTokenCountsUntilItsEnd(t *testing.T) {
