@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"agenthost/internal/audit"
 )
 
 // DrainSubject is where a host is told to end.
@@ -38,8 +36,7 @@ func (c *Client) Drain(ctx context.Context, host string) error {
 	if err != nil {
 		return fmt.Errorf("drain %s: %w", host, err)
 	}
-	c.note(ctx, audit.Entry{Action: "drain", Target: host})
-	return nil
+	return nil // the host has it in the audit log
 }
 
 // leftEvery is how often Left looks.

@@ -2,7 +2,10 @@ package host_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
@@ -90,5 +93,30 @@ func TestDrainIsAnswered(t *testing.T) {
 	close(end)
 	if err := client.New(nc, nil, client.Options{}).Left(t.Context(), "green"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A drain is in the audit log once, with who asked for it: the host that ends writes it.
+func TestAuditOfADrain(t *testing.T) {
+	t.Parallel()
+	url, _ := bustest.Server(t)
+	cfg := hosttest.Demo(t)
+	cfg.NATS = bus.Config{URL: url}
+	cfg.NATS.Embedded.Store = t.TempDir()
+	hosttest.Serve(t, host.New(host.Options{Config: cfg, Name: "green", Log: bustest.Log(t), Version: "0.1.0", Grace: waittest.Within}))
+	b := bustest.OpenConfig(t, bus.Config{URL: url})
+	c := client.New(b.NC, b.JS, client.Options{Door: bus.DoorCLI, By: "root"})
+	if err := c.Drain(bustest.Context(t), "green"); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for e, err := range c.Audit(bustest.Context(t), time.Time{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, strings.Join([]string{e.Door, e.By, e.Action, e.Target}, " "))
+	}
+	if want := []string{"cli root drain green"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
