@@ -11,6 +11,9 @@ import (
 	"agenthost/internal/yamldoc"
 )
 
+// notInDomain is what NATS allows in no name of a domain, which is a token of subjects.
+const notInDomain = " \t\r\n\f.*>"
+
 func (k *checker) checkNATS() {
 	c := k.c.NATS
 	if c.URL != "" && c.Context != "" {
@@ -25,6 +28,9 @@ func (k *checker) checkNATS() {
 	k.checkLogin(c)
 	if p := c.InboxPrefix; p != "" && !validInbox(p) {
 		k.Fault("nats.inbox_prefix", "inbox_prefix %s: want a subject such as _INBOX_host, without * and >", k.Quote("nats.inbox_prefix"))
+	}
+	if strings.ContainsAny(c.Domain, notInDomain) {
+		k.Fault("nats.domain", "domain %s: want a name such as edge, without spaces and . * >", k.Quote("nats.domain"))
 	}
 	k.token("nats.owner", "owner", c.Owner)
 	if k.Set("nats.replicas") && !slices.Contains([]int{1, 3, 5}, c.Replicas) {
