@@ -11,6 +11,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/internal/cli"
 )
 
 // Another user of the machine is told that it is one, whatever the command. Where
@@ -42,6 +43,13 @@ func TestTokenOfAnotherUser(t *testing.T) {
 	if err := os.Chmod(store, 0o700); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// An expiry that is empty, as of a variable that is not set, makes no token for ever.
+func TestTokenWithAnEmptyExpiry(t *testing.T) {
+	t.Chdir(t.TempDir())
+	_, errs := call(t, cli.CodeUsage, "", "tokens", "add", "desk", "--role", "read", "--expires", "")
+	contains(t, errs, "--expires is empty; want how long, such as 30d, or a date; leave it out for a token that never expires")
 }
 
 // copied is this program where any user may run it.

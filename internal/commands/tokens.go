@@ -46,7 +46,10 @@ func (a *app) tokensAddCommand() *cobra.Command {
 			if role.Value == "" {
 				return cli.Usage("--role is missing; want admin, read or chat")
 			}
-			if expires != "" {
+			if cmd.Flags().Changed("expires") {
+				if expires == "" {
+					return cli.Usage("--expires is empty; want how long, such as 30d, or a date; leave it out for a token that never expires")
+				}
 				at, err := client.ParseExpiry(expires, time.Now())
 				if err != nil {
 					return cli.Usage("--%w", err)
