@@ -2,6 +2,7 @@ package mcpoauth
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,13 +37,16 @@ func (l Login) Run(ctx context.Context) (file string, err error) {
 	if err != nil {
 		return "", err
 	}
+	vetting := vet(l.Server.URL, resp)
+	client.Transport = vetting
 	var got *Grant
 	handler, err := auth.NewAuthorizationCodeHandler(l.settings(client, back, &got))
 	if err != nil {
 		_ = resp.Body.Close()
 		return "", err
 	}
-	if err := handler.Authorize(ctx, req, resp); err != nil { // closes the body
+	err = handler.Authorize(ctx, req, resp) // closes the body
+	if err := cmp.Or(vetting.Fault(), err); err != nil {
 		return "", err
 	}
 	if got == nil {

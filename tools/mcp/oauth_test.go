@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -30,6 +31,8 @@ type guarded struct {
 
 	mu       sync.Mutex
 	deny     bool              // the person refuses
+	resource string            // of the metadata; empty: the server
+	methods  []string          // of PKCE
 	clients  map[string]string // redirect address by client
 	codes    map[string]string // PKCE challenge by code
 	access   string            // the token that lets in; there is one at a time
@@ -39,17 +42,17 @@ type guarded struct {
 }
 
 func newGuarded(t *testing.T) *guarded {
-	g := &guarded{t: t, mcp: handler(t), folder: t.TempDir(), clients: map[string]string{}, codes: map[string]string{}}
+	g := &guarded{t: t, mcp: handler(t), folder: t.TempDir(), clients: map[string]string{}, codes: map[string]string{}, methods: []string{"S256"}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", g.serve)
 	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
-		g.say(w, map[string]any{"resource": g.url + "/mcp", "authorization_servers": []string{g.url}, "scopes_supported": []string{"read"}})
+		g.say(w, map[string]any{"resource": cmp.Or(g.resource, g.url+"/mcp"), "authorization_servers": []string{g.url}, "scopes_supported": []string{"read"}})
 	})
 	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
 		g.say(w, map[string]any{
 			"issuer": g.url, "authorization_endpoint": g.url + "/authorize", "token_endpoint": g.url + "/token",
 			"registration_endpoint": g.url + "/register", "response_types_supported": []string{"code"},
-			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none", "client_secret_post"},
+			"code_challenge_methods_supported": g.methods, "token_endpoint_auth_methods_supported": []string{"none", "client_secret_post"},
 		})
 	})
 	mux.HandleFunc("POST /register", g.register)
@@ -265,6 +268,50 @@ func TestLoginThatFails(t *testing.T) {
 	_, err := mcpoauth.Login{Server: open, Folder: g.folder}.Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "wants no login") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// The description of another resource, and a login without S256, are refused before a person
+// is asked and before a client is registered.
+func TestLoginThatIsNotSafe(t *testing.T) {
+	for name, tt := range map[string]struct {
+		resource string // %s: the address of the server
+		methods  []string
+		want     string // %s: the same
+	}{
+		"another machine":       {resource: "https://other.example.org/mcp", want: `%s/.well-known/oauth-protected-resource/mcp describes the resource "https://other.example.org/mcp", and this server is "%[1]s/mcp": `},
+		"another path":          {resource: "%s/mcp2", want: `describes the resource "%s/mcp2", and this server is "%[1]s/mcp": `},
+		"plain":                 {methods: []string{"plain"}, want: "%s/.well-known/oauth-authorization-server offers PKCE by plain alone, and MCP wants S256: "},
+		"another port":          {resource: "http://127.0.0.1/mcp", want: `describes the resource "http://127.0.0.1/mcp"`},
+		"a slash more":          {resource: "%s/mcp/"},
+		"what the server is in": {resource: "%s"},
+		"plain as well as S256": {methods: []string{"plain", "S256"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGuarded(t)
+			fill := func(text string) string {
+				return strings.ReplaceAll(strings.ReplaceAll(text, "%[1]s", g.url), "%s", g.url)
+			}
+			g.set(func() {
+				if g.resource = fill(tt.resource); tt.methods != nil {
+					g.methods = tt.methods
+				}
+			})
+			shown := false
+			_, _, err := g.login(func(string) { shown = true })
+			if tt.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), fill(tt.want)) || shown || len(g.clients) > 0 {
+				t.Errorf("got %v, want … %s; shown: %t, registered: %v", err, fill(tt.want), shown, g.clients)
+			}
+			if left, _ := os.ReadDir(g.folder); len(left) != 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
 	}
 }
 
