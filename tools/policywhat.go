@@ -59,9 +59,9 @@ func short(tool string, args json.RawMessage) string {
 func Whole(tool string, args json.RawMessage) string {
 	fields, ok := fieldsOf(args)
 	if !ok {
-		return visible(tool + "\n" + string(args))
+		return ShownName(tool) + "\n" + visible(string(args))
 	}
-	lines := []string{visible(tool)}
+	lines := []string{ShownName(tool)}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		lines = append(lines, oneLine(name)+"="+wholeValue(fields[name]))
 	}
@@ -93,9 +93,9 @@ func wholeValue(value json.RawMessage) string {
 func spelledOut(tool string, args json.RawMessage, most int) string {
 	fields, ok := fieldsOf(args)
 	if !ok {
-		return tool + " " + string(args)
+		return ShownName(tool) + " " + string(args)
 	}
-	words := []string{tool}
+	words := []string{ShownName(tool)}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		words = append(words, name+"="+head(legible(fields[name]), most))
 	}

@@ -53,7 +53,7 @@ func (f Fault) Error() string {
 	if f.Tool == "" {
 		return fmt.Sprintf("%s: %v", f.Source, f.Err)
 	}
-	return fmt.Sprintf("tool %q of %s: %v", f.Tool, f.Source, f.Err)
+	return fmt.Sprintf("tool %s of %s: %v", quotedName(f.Tool), f.Source, f.Err)
 }
 
 // Unwrap is the cause.

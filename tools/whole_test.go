@@ -33,3 +33,10 @@ func TestWholeCallIsLegible(t *testing.T) {
 		})
 	}
 }
+
+func TestWholeCallNamesTheToolOnOneLine(t *testing.T) {
+	t.Parallel()
+	if got, want := tools.Whole("ev.x\npath=\"a\"", json.RawMessage(`{"b":1}`)), `"ev.x\npath=\"a\""`+"\nb=1"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -217,7 +217,7 @@ func (c *Client) Tools() []tools.Tool {
 	return named
 }
 
-// Faults say why the server is left out, or a tool of it is offered without its
+// Faults say why the server is left out, or a tool of it, or a tool is offered without its
 // schema; none when all is well, and before its first use.
 func (c *Client) Faults() []tools.Fault {
 	now := c.peer.state()
@@ -225,7 +225,7 @@ func (c *Client) Faults() []tools.Fault {
 		return []tools.Fault{{Source: c.Name(), Err: now.err}}
 	}
 	var faults []tools.Fault
-	for _, f := range now.faults {
+	for _, f := range now.allFaults() {
 		faults = append(faults, tools.Fault{Source: c.Name(), Tool: c.name + "." + f.Tool, Err: f.Err})
 	}
 	return faults

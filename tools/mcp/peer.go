@@ -247,10 +247,10 @@ func (p *peer) live(ctx context.Context) error {
 
 // listed makes the listing of l the state, and logs the faults that are new.
 func (p *peer) listed(l *link, now listing) {
-	known := p.state().faults
-	for _, f := range now.faults {
+	known := p.state().allFaults()
+	for _, f := range now.allFaults() {
 		if !slices.ContainsFunc(known, func(k tools.Fault) bool { return k.Error() == f.Error() }) {
-			p.log.Warn().Str("tool", f.Tool).Err(f.Err).Msg("tool of an MCP server has a fault")
+			p.log.Warn().Str("tool", tools.ShownName(f.Tool)).Err(f.Err).Msg("tool of an MCP server has a fault")
 		}
 	}
 	p.set(peerState{link: l, listing: now})

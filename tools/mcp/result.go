@@ -21,6 +21,11 @@ func (l listing) and(listed []*sdk.Tool) listing {
 		if t.Name == "" || taken {
 			continue
 		}
+		if err := tools.CheckName(t.Name); err != nil {
+			l.unfit = append(l.unfit, tools.Fault{Tool: t.Name, Err: err})
+			l.size += len(t.Name)
+			continue
+		}
 		tool := tools.Tool{Name: t.Name, Description: t.Description}
 		if t.InputSchema != nil {
 			text, _ := json.Marshal(t.InputSchema) // it was JSON a moment ago
@@ -43,7 +48,8 @@ func (l listing) and(listed []*sdk.Tool) listing {
 // A listing is what a server has, with its own names.
 type listing struct {
 	tools  []tools.Tool
-	faults []tools.Fault  // without Source
+	faults []tools.Fault  // of schemas that no model is shown; without Source
+	unfit  []tools.Fault  // of tools that are left out for their names; without Source
 	size   int            // in bytes
 	own    map[string]own // those of tools that the server does not have itself
 }
@@ -55,8 +61,22 @@ func (l listing) ofServer(tool string) bool {
 	return !own
 }
 
+// mostUnfit is how many tools are named that are left out for their names. The rest are counted: a
+// server may have any number of such.
+const mostUnfit = 10
+
+// allFaults are those that people are told of.
+func (l listing) allFaults() []tools.Fault {
+	shown := slices.Clone(l.unfit[:min(len(l.unfit), mostUnfit)])
+	if more := len(l.unfit) - len(shown); more > 0 {
+		last := &shown[len(shown)-1]
+		last.Err = fmt.Errorf("%w. Left out for their names are %d more tools", last.Err, more)
+	}
+	return slices.Concat(l.faults, shown)
+}
+
 func (l listing) same(other listing) bool {
-	return reflect.DeepEqual(l.tools, other.tools) && slices.EqualFunc(l.faults, other.faults, func(a, b tools.Fault) bool {
+	return reflect.DeepEqual(l.tools, other.tools) && slices.EqualFunc(l.allFaults(), other.allFaults(), func(a, b tools.Fault) bool {
 		return a.Error() == b.Error()
 	})
 }

@@ -47,6 +47,9 @@ func (e endpoint) tool(service string, trust bool) (tools.Tool, error) {
 	if !bus.Publishable(e.subject) { // anybody may say that this is where a service listens
 		return tools.Tool{}, fmt.Errorf("its subject %q is not one to publish on", e.subject)
 	}
+	if err := tools.CheckName(e.name); err != nil { // as answers to $SRV.INFO may have them
+		return tools.Tool{}, err
+	}
 	schema, err := e.schema()
 	about := e.metadata["description"]
 	if about == "" {

@@ -199,7 +199,7 @@ func (s *Service) publish(endpoints []endpoint) {
 		s.log.Info().Int("tools", len(list)).Msg("service has changed")
 		for _, f := range faults {
 			if f.Tool != "" {
-				s.log.Warn().Str("tool", f.Tool).Err(f.Err).Msg("endpoint of a service has a fault")
+				s.log.Warn().Str("tool", tools.ShownName(f.Tool)).Err(f.Err).Msg("endpoint of a service has a fault")
 			}
 		}
 		if s.opts.Changed != nil {

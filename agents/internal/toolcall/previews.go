@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"agenthost/agents"
 	"agenthost/agents/internal/ask"
@@ -20,34 +18,23 @@ import (
 func (t *Caller) preview(ctx context.Context, tool tools.Tool, call run.Call, args json.RawMessage, short string) string {
 	name := profile.Title(t.Agent.ID)
 	if tool.Preview == nil {
-		arguments, _ := strings.CutPrefix(short, tool.Name)
+		shown := tools.ShownName(tool.Name)
+		arguments, _ := strings.CutPrefix(short, shown)
 		if arguments = strings.TrimSpace(arguments); arguments == "" || arguments == "{}" {
-			return t.Profile.Texts.Say("approval_tool", "agent", name, "tool", tool.Name)
+			return t.Profile.Texts.Say("approval_tool", "agent", name, "tool", shown)
 		}
-		return t.Profile.Texts.Say("approval_tool_with", "agent", name, "tool", tool.Name, "arguments", arguments)
+		return t.Profile.Texts.Say("approval_tool_with", "agent", name, "tool", shown, "arguments", arguments)
 	}
 	p := tool.Preview(ctx, tools.Call{Agent: t.Agent.ID, Session: string(t.Key), Run: t.ID, Name: call.Name, Args: args})
 	values := []string{"agent", name, "size", t.Profile.Texts.Size(p.Bytes)}
 	for placeholder, value := range p.Values {
-		values = append(values, placeholder, plain(value))
+		values = append(values, placeholder, tools.Plain(value))
 	}
 	text := t.Profile.Texts.Word(p.Sentence, values...)
 	if p.Detail != "" {
 		text += "\n" + tools.Shown(p.Detail)
 	}
 	return text
-}
-
-// plain is a value in a sentence. One that could pass for more of the sentence is
-// quoted.
-func plain(value string) string {
-	simple := func(r rune) bool {
-		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-/+@:?=&%~", r)
-	}
-	if value != "" && strings.IndexFunc(value, func(r rune) bool { return !simple(r) }) < 0 && utf8.RuneCountInString(value) <= 300 {
-		return value
-	}
-	return tools.Shown(strconv.Quote(value))
 }
 
 // Word says in the texts of questions how each is answered, and numbers them where
