@@ -3,7 +3,6 @@ package tools
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -53,19 +52,24 @@ func ShownName(name string) string {
 func quotedName(name string) string {
 	runes := []rune(name)
 	if len(runes) <= longestShown {
-		return visible(strconv.Quote(name))
+		return quote(name)
 	}
-	return fmt.Sprintf("%s… and %s more characters", visible(strconv.Quote(string(runes[:longestShown]))), grouped(len(runes)-longestShown))
+	return fmt.Sprintf("%s… and %s more characters", quote(string(runes[:longestShown])), grouped(len(runes)-longestShown))
 }
 
 // Plain is a value in a sentence for people. One that could pass for more of the sentence is
 // quoted.
 func Plain(value string) string {
 	simple := func(r rune) bool {
-		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-/+@:?=&%~", r)
+		return unicode.IsLetter(r) && shows(r) || unicode.IsDigit(r) || strings.ContainsRune("._-/+@:?=&%~", r)
 	}
 	if value != "" && strings.IndexFunc(value, func(r rune) bool { return !simple(r) }) < 0 && utf8.RuneCountInString(value) <= maxValue {
 		return value
 	}
-	return Shown(strconv.Quote(value))
+	return Shown(quote(value))
 }
+
+// quote is strconv.Quote without codes for what is seen as part of an emoji.
+func quote(s string) string { return `"` + visible(escape.Replace(s)) + `"` }
+
+var escape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)

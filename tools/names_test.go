@@ -34,6 +34,30 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+// What no font shows is shown as its code, but for what makes an emoji of a symbol.
+func TestInvisibleLettersAreCodes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"note.txt\u3164": `"note.txt\u3164"`, "a\u115fb": `"a\u115fb"`, "a\u1160": `"a\u1160"`, "a\uffa0": `"a\uffa0"`, "a\u2800b": `"a\u2800b"`,
+		"a\ufe0f": `"a\ufe0f"`, "a\u034f": `"a\u034f"`, "a\u17b4": `"a\u17b4"`, "a\u180b": `"a\u180b"`, "a\U000e0101": `"a\U000e0101"`,
+		"a\u200bb": `"a\u200bb"`, "a\u00ad": `"a\u00ad"`, "a\U000e0041": `"a\U000e0041"`, "a\u200db": `"a\u200db"`, "2\ufe0f": `"2\ufe0f"`,
+		"I \u2764\ufe0f it": "\"I \u2764\ufe0f it\"", "2\ufe0f\u20e3": "\"2\ufe0f\u20e3\"", "\u2194\ufe0f": "\"\u2194\ufe0f\"",
+		"\U0001f469\U0001f3fd\u200d\U0001f4bb": "\"\U0001f469\U0001f3fd\u200d\U0001f4bb\"", "\U0001f3f3\ufe0f\u200d\U0001f308": "\"\U0001f3f3\ufe0f\u200d\U0001f308\"",
+		"\u2764\ufe0f\ufe0e": "\"\u2764\ufe0f" + `\ufe0e"`, "\u2764\u200d\u200d\u2764": "\"\u2764" + `\u200d\u200d` + "\u2764\"",
+		"\u2800\ufe0f": `"\u2800\ufe0f"`, "\u2764\u200d": "\"\u2764" + `\u200d"`,
+	} {
+		if got := tools.Plain(text); got != want {
+			t.Errorf("%+q: got %+q, want %+q", text, got, want)
+		}
+		if args := tools.Whole("t", []byte(`{"x":"`+text+`"}`)); args != "t\nx="+want {
+			t.Errorf("%+q as an argument: got %+q", text, args)
+		}
+	}
+	if err := tools.CheckName("look_up\u3164"); err == nil {
+		t.Error("a name with an invisible letter is let through")
+	}
+}
+
 // A fault stands on a page and on a terminal.
 func TestFaultNamesItsToolOnOneLine(t *testing.T) {
 	t.Parallel()

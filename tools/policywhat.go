@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"agenthost/internal/shell"
@@ -146,16 +145,4 @@ func grouped(n int) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
-}
-
-func visible(s string) string {
-	var b strings.Builder
-	for _, c := range strings.ToValidUTF8(s, "\uFFFD") {
-		if c == '\n' || unicode.IsPrint(c) {
-			b.WriteRune(c)
-			continue
-		}
-		b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(c), "'"))
-	}
-	return b.String()
 }

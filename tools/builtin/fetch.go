@@ -38,7 +38,7 @@ func fetchTool(f *fetcher) tools.Tool {
 		Rerun:    true,
 		Timeout:  fetchTimeout + 5*time.Second, // its own comes first, and says more
 		Preview: func(_ context.Context, call tools.Call) tools.Preview {
-			return tools.Preview{Sentence: "approval_fetch", Values: map[string]string{"address": f.destination(call.Args).Address}}
+			return tools.Preview{Sentence: "approval_fetch", Values: map[string]string{"address": shownAddress(f.destination(call.Args).Address)}}
 		},
 		Run: decoded(f.fetch),
 	}
@@ -59,7 +59,7 @@ func newFetcher(allow allowed, open hosts, resolver *net.Resolver) *fetcher {
 			if len(via) > maxRedirects {
 				return fmt.Errorf("more than %d redirects", maxRedirects)
 			}
-			if err := checkURL(req.URL); err != nil {
+			if err := dialAs(req.URL); err != nil {
 				return err
 			}
 			return f.checkRedirect(via[0].URL, req.URL)
@@ -150,9 +150,10 @@ func (f *fetcher) get(ctx context.Context, address string) (*http.Response, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := checkURL(req.URL); err != nil {
+	if err := dialAs(req.URL); err != nil {
 		return nil, err
 	}
+	req.Host = req.URL.Host
 	req.Header.Set("User-Agent", "agenthost")
 	return f.client.Do(req)
 }

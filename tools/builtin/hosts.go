@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"agenthost/tools"
+
+	"golang.org/x/net/idna"
 )
 
 // hosts are those that may be fetched from without an approval, as host:port.
@@ -70,11 +72,63 @@ func hostOf(u *url.URL) string {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	host := u.Hostname()
-	if ascii(host) {
-		host = canonicalHost(host)
-	}
+	host, _ := dialled(u.Hostname())
 	return net.JoinHostPort(host, port)
+}
+
+// dialled is a host as it is looked up: letters beyond ASCII may look like others. ok is false
+// where there is no such name.
+func dialled(host string) (name string, ok bool) {
+	if ascii(host) {
+		return canonicalHost(host), true
+	}
+	name, err := idna.Lookup.ToASCII(host)
+	if err != nil {
+		return host, false
+	}
+	return canonicalHost(name), true
+}
+
+// dialAs has u lead to the host that dialled says, which a person has approved. net/http
+// looks a name up by tables of its own, which may be of another version, and names another host in its
+// request where letters are wide or large.
+func dialAs(u *url.URL) error {
+	if err := checkURL(u); err != nil || ascii(u.Hostname()) {
+		return err
+	}
+	host, ok := dialled(u.Hostname())
+	if !ok {
+		return fmt.Errorf("host %q is no name that can be looked up", u.Hostname())
+	}
+	u.Host = withPort(host, u)
+	return checkURL(u)
+}
+
+func withPort(host string, u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return host + ":" + port
+	}
+	return host
+}
+
+// shownAddress is an address for a person who approves it: its host as it is dialled, the rest as it
+// was written.
+func shownAddress(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || ascii(u.Host) {
+		return address
+	}
+	host, ok := dialled(u.Hostname())
+	if !ok {
+		host = url.PathEscape(host)
+	}
+	scheme, rest, _ := strings.Cut(address, "//")
+	end := len(rest)
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		end = i
+	}
+	user := rest[:strings.LastIndexByte(rest[:end], '@')+1]
+	return scheme + "//" + user + withPort(host, u) + rest[end:]
 }
 
 // destination reads the arguments of a call as fetch does.

@@ -38,10 +38,10 @@ func TestFetchAsksUnlessItsHostIsAllowed(t *testing.T) {
 		"a backslash":                 {`https://docs.test\@evil.test/`, tools.Ask, `fetch_url=https://docs.test\@evil.test/`},
 		"the host in a fragment":      {"https://evil.test/#@docs.test/", tools.Ask, "fetch_url:evil.test:443"},
 		"the host in a query":         {"https://evil.test?@docs.test/", tools.Ask, "fetch_url:evil.test:443"},
-		"a letter that looks alike":   {"https://d\u043ecs.test/", tools.Ask, "fetch_url:d\u043ecs.test:443"},
-		"a letter that becomes it":    {"https://wi\u212Ai.test/", tools.Ask, "fetch_url:wi\u212Ai.test:443"},
-		"a wide letter":               {"https://\uff44ocs.test/", tools.Ask, "fetch_url:\uff44ocs.test:443"},
-		"a wide dot":                  {"https://docs\u3002test/", tools.Ask, "fetch_url:docs\u3002test:443"},
+		"a letter that looks alike":   {"https://d\u043ecs.test/", tools.Ask, "fetch_url:xn--dcs-sed.test:443"},
+		"a letter that becomes it":    {"https://wi\u212Ai.test/", tools.Ask, "fetch_url:wiki.test:443"},
+		"a wide letter":               {"https://\uff44ocs.test/", tools.Ask, "fetch_url:docs.test:443"},
+		"a wide dot":                  {"https://docs\u3002test/", tools.Ask, "fetch_url:docs.test:443"},
 		"another scheme":              {"ftp://docs.test/", tools.Ask, "fetch_url=ftp://docs.test/"},
 		"a number":                    {"http://3221225985/", tools.Ask, "fetch_url=http://3221225985/"},
 		"an address in disguise":      {"http://0300.0.2.1/", tools.Ask, "fetch_url=http://0300.0.2.1/"},
@@ -61,6 +61,49 @@ func TestFetchAsksUnlessItsHostIsAllowed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Letters may look like those of another host. Which one is meant is seen in the name that is
+// dialled.
+func TestApprovalOfFetchShowsTheHostThatIsDialled(t *testing.T) {
+	t.Parallel()
+	fetch := open(t, builtin.Options{}).tools["fetch_url"]
+	for address, want := range map[string]string{
+		"https://google.com/a?b=ö#c":                 "https://google.com/a?b=ö#c",
+		"https://g\u043e\u043egle.com/":              "https://xn--ggle-55da.com/",
+		"https://g%D0%BE%D0%BEgle.com/":              "https://xn--ggle-55da.com/",
+		"https://GR\u00d6SSE.test:8443/größe?q=ö#/@": "https://xn--grsse-kua.test:8443/größe?q=ö#/@",
+		"https://goog\uff4ce.com":                    "https://google.com",
+		"https://google\u3002com/":                   "https://google.com/",
+		"https://google.com@g\u043e.test/x@y":        "https://google.com@xn--g-1tb.test/x@y",
+		"https://google.com\u2215a.test/":            "https://google.xn--coma-id9a.test/",
+		"https://\u0301google.com/":                  "https://%CC%81google.com/",
+	} {
+		p := fetch.Preview(t.Context(), tools.Call{Args: []byte(urlArgs(t, address))})
+		if got := p.Values["address"]; got != want {
+			t.Errorf("%s: got %s, want %s", address, got, want)
+		}
+	}
+}
+
+func TestFetchAsksTheHostThatIsShown(t *testing.T) {
+	t.Parallel()
+	hosts := make(chan string, 1)
+	base, _ := website(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, r *http.Request) {
+		hosts <- r.Host
+		w.Header().Set("Content-Type", "text/plain")
+	}})
+	names := &nameServer{t: t, answers: map[string][][]string{"xn--g-1tb.test": {{"127.0.0.1"}}, "xn--mae-6ka.test": {{"127.0.0.1"}}}}
+	b := open(t, builtin.Options{AllowPrivate: []string{"127.0.0.1"}, Resolver: names.resolver()})
+	for _, host := range []string{"g\u043e.test", "G\u041e.test", "g\u043e\u3002test", "ma\u00dfe.test"} {
+		args := urlArgs(t, strings.Replace(base, "127.0.0.1", host, 1))
+		b.text(t, "fetch_url", args)
+		shown := b.tools["fetch_url"].Preview(t.Context(), tools.Call{Args: []byte(args)}).Values["address"]
+		if got := "http://" + <-hosts; got != shown {
+			t.Errorf("%s: %s was asked, %s is shown", host, got, shown)
+		}
+	}
+	b.fails(t, "fetch_url", urlArgs(t, "http://\u0301google.com/"), "is no name that can be looked up")
 }
 
 func TestPermissionForFetchCountsBeforeHosts(t *testing.T) {
