@@ -32,13 +32,28 @@ func complete(resp *http.Response) error {
 		return nil
 	}
 	err := m.fetch()
-	if err == nil && !json.Valid(m.text) {
-		err = errCut
+	if err == nil {
+		err = m.makeReadable()
 	}
 	if err != nil {
 		_ = resp.Body.Close()
 	}
 	return err
+}
+
+// makeReadable puts an error in place of an answer that cannot be read. One that is cut is an
+// error.
+func (m *wholeMessage) makeReadable() error {
+	why := unreadable(m.text)
+	if why == nil {
+		return nil
+	}
+	if !isObject(m.text) || isCut(why) {
+		return errCut
+	}
+	m.text = unreadableAnswer(m.id, why)
+	m.rest = bytes.NewReader(m.text)
+	return nil
 }
 
 // A body is what is read of a response in the place of its own.

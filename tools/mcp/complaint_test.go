@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"agenthost/bus/bustest"
 	"agenthost/tools"
@@ -204,6 +206,42 @@ func TestTooLongAnswerInSeveralLines(t *testing.T) {
 	s.wantDid(held...)
 	if n := s.sessions(); n != 1 {
 		t.Errorf("%d sessions, want 1", n)
+	}
+}
+
+// One that cannot be read ends its call alone, too.
+func TestAnswerThatCannotBeReadEndsItsCallOverHTTP(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		asJSON bool
+		nested int
+	}{"JSON": {true, 2000}, "very deep JSON": {true, 100_000}, "events": {false, 2000}, "very deep events": {false, 100_000}}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t)
+			w := openOne(t, tools.MCPConfig{URL: s.url}, mcp.Options{})
+			held := s.hold(w.tool("s.pay"), 2)
+			s.answersOnce("one", func(rw http.ResponseWriter, req *http.Request, _ sentCall, next http.Handler) {
+				before, after, _ := strings.Cut(recorded(next, req, true), `"result":{`)
+				text := before + `"result":{"structuredContent":{"a":` + strings.Repeat("[", tt.nested) + strings.Repeat("]", tt.nested) + "}," + after
+				if !tt.asJSON {
+					text = "data: " + text + "\n\n"
+				}
+				write(rw, tt.asJSON, text, false)
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			res, err := w.tool("s.pay").Run(ctx, call(`{"text":"one"}`))
+			if err != nil || !res.Failed || !strings.HasPrefix(res.Text, "the answer cannot be read: ") {
+				t.Errorf("got %.200s, %.300v", res.Text, err)
+			}
+			s.release()
+			s.wantDid(held...)
+			if n := s.sessions(); n != 1 {
+				t.Errorf("%d sessions, want 1", n)
+			}
+		})
 	}
 }
 

@@ -18,7 +18,7 @@ var errLong = fmt.Errorf("the answer is longer than %d MiB, the most that a mess
 // A lineFilter passes on the messages of a server, of which each is a line, or in a
 // stream of events several. One that is too long is read to its end, without being
 // kept, and replaced by an error that answers its call: the connection and the other
-// calls go on. What answers no request is left out.
+// calls go on. So is one that cannot be read. What answers no request is left out.
 type lineFilter struct {
 	src    *bufio.Reader
 	prefix string             // of a line with a message: "data:" in a stream of events
@@ -115,9 +115,12 @@ func (f *lineFilter) judged() []byte {
 	if !ok || len(text) == 0 {
 		return f.line
 	}
-	if f.prefix == "" && !isMessage(text) {
+	if f.prefix == "" && !mayBeMessage(text) {
 		f.junk(text)
 		return nil
+	}
+	if why := unreadable(text); why != nil {
+		return f.replaced(text, why)
 	}
 	switch left := withoutComplaints(text, f.junk); len(left) {
 	case len(text):
@@ -129,16 +132,30 @@ func (f *lineFilter) judged() []byte {
 	}
 }
 
+// replaced is what is passed on of a message that cannot be read: an error for the call that it
+// answers.
+func (f *lineFilter) replaced(text []byte, why error) []byte {
+	instead := inPlaceOf(text, why)
+	switch {
+	case instead != nil:
+		return f.asLine(instead)
+	case f.prefix != "" && !errors.Is(why, errDeep):
+		return f.line // for the library to refuse
+	}
+	f.junk(text)
+	return nil
+}
+
 // asLine is a message as it is passed on.
 func (f *lineFilter) asLine(message []byte) []byte {
 	return fmt.Appendf(nil, "%s%s\n", f.prefix, message)
 }
 
-// isMessage reports whether a line is JSON-RPC, or several in a list. Log lines
+// mayBeMessage reports whether a line looks like JSON-RPC, or several in a list. Log lines
 // may be JSON too.
-func isMessage(text []byte) bool {
+func mayBeMessage(text []byte) bool {
 	list := text[0] == '[' && bytes.HasPrefix(bytes.TrimSpace(text[1:]), []byte("{"))
-	return (text[0] == '{' || list) && bytes.Contains(text, []byte(`"jsonrpc"`)) && json.Valid(text)
+	return (text[0] == '{' || list) && bytes.Contains(text, []byte(`"jsonrpc"`))
 }
 
 // skip reads the message, of which part comes next, to its end.

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -78,6 +79,57 @@ func TestTooLongAnswerWithItsIDLast(t *testing.T) {
 	for range 2 {
 		if res := w.run("s.last", `{}`); !res.Failed || !strings.HasPrefix(res.Text, "the answer is longer than 16 MiB") {
 			t.Errorf("got %.200s", res.Text)
+		}
+	}
+}
+
+// serveUnreadable answers each call with what its name says, of which nothing but the id can be
+// read.
+func serveUnreadable() {
+	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
+	listen(func(m message) {
+		switch m.Method {
+		case "initialize":
+			answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"unreadable","version":"1"}}`)
+		case "tools/list":
+			answer(m.ID, `{"tools":[{"name":"deep","inputSchema":{"type":"object"}},{"name":"last","inputSchema":{"type":"object"}},{"name":"less","inputSchema":{"type":"object"}},{"name":"broken","inputSchema":{"type":"object"}},{"name":"asks","inputSchema":{"type":"object"}},{"name":"fine","inputSchema":{"type":"object"}}]}`)
+		case "ping":
+			answer(m.ID, `{}`)
+		case "tools/call":
+			switch m.Params.Name {
+			case "deep":
+				answer(m.ID, `{"content":[],"structuredContent":{"id":1,"a":`+deep+`}}`)
+			case "last":
+				fmt.Printf(`{"result":{"content":[],"structuredContent":{"id":1,"a":%s}},"jsonrpc":"2.0","id":%s}`+"\n", deep, m.ID)
+			case "less": // which is JSON to others
+				answer(m.ID, `{"content":[],"structuredContent":`+strings.Repeat("[", 2000)+strings.Repeat("]", 2000)+`}`)
+			case "broken":
+				answer(m.ID, `{"content":[}`)
+			case "asks": // no answer, which comes after it
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"method":"elicitation/create","params":%s}`+"\n", m.ID, deep)
+				fallthrough
+			default:
+				answer(m.ID, `{"content":[{"type":"text","text":"fine"}]}`)
+			}
+		}
+	})
+}
+
+// A call whose answer cannot be read does not wait for another one.
+func TestAnswerThatCannotBeReadEndsItsCall(t *testing.T) {
+	t.Parallel()
+	w := openOne(t, stdio("unreadable"), mcp.Options{})
+	for tool, want := range map[string]string{"deep": "nested deeper than 1000", "last": "nested deeper than 1000", "less": "nested deeper than 1000", "broken": "invalid character '}'"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		res, err := w.tool("s."+tool).Run(ctx, call(`{}`))
+		cancel()
+		if err != nil || !res.Failed || !strings.HasPrefix(res.Text, "the answer cannot be read: ") || !strings.Contains(res.Text, want) {
+			t.Errorf("%s: got %.200s, %v", tool, res.Text, err)
+		}
+	}
+	for _, tool := range []string{"s.asks", "s.fine"} {
+		if res := w.run(tool, `{}`); res.Text != "fine" {
+			t.Errorf("%s: got %.200s", tool, res.Text)
 		}
 	}
 }

@@ -15,7 +15,7 @@ const roleVariable = "MCP_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	roles := map[string]func(){
-		"server": serveStdio, "raw": serveRaw, "helper": serveHelper, "modern": serveModern, "schemas": serveSchemas, "names": serveNames, "endless": func() { serveEndless(false) }, "endless tools": func() { serveEndless(true) },
+		"server": serveStdio, "raw": serveRaw, "helper": serveHelper, "modern": serveModern, "schemas": serveSchemas, "names": serveNames, "unreadable": serveUnreadable, "endless": func() { serveEndless(false) }, "endless tools": func() { serveEndless(true) },
 		"noisy": serveNoisy, "cut": serveCut, "tail": serveTail, "conformance": beConformant,
 		"lists": complainInLists, "odd": answerOddly,
 		"events": func() { serveHTTP(nil) }, "json": func() { serveHTTP(&sdk.StreamableHTTPOptions{JSONResponse: true}) },
