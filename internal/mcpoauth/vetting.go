@@ -93,14 +93,14 @@ func (v *vetting) checkOf(at *url.URL) func(at string, body []byte) error {
 	return nil
 }
 
-// checkResource refuses the description of another resource, as RFC 9728 has it: a token for
-// that is none for this server. One of the same machine that the server is a part of will do.
+// checkResource refuses the description of another resource, as RFC 9728 has it: this server
+// takes no token for that. One of the same machine that the server is a part of will do.
 func (v *vetting) checkResource(at string, body []byte) error {
 	said := struct {
 		Resource string `json:"resource"`
 	}{}
 	if json.Unmarshal(body, &said) != nil || said.Resource == "" || covers(said.Resource, v.server) {
-		return nil // what cannot be read is as if it were not there
+		return nil //nolint:nilerr // what cannot be read is as if it were not there
 	}
 	return fmt.Errorf("%s describes the resource %q, and this server is %q: set its url to that address if it is the same server, or have the server describe itself", at, said.Resource, v.server)
 }
@@ -126,13 +126,13 @@ func origin(u *url.URL) string {
 }
 
 // checkPKCE refuses an authorization server that says it has other methods than S256, which is
-// the one of MCP: with plain, who reads the address of the login has the code and its proof.
+// the one of MCP: with plain, the address of the login has both the code and its proof.
 func checkPKCE(at string, body []byte) error {
 	said := struct {
 		Methods []string `json:"code_challenge_methods_supported"`
 	}{}
 	if json.Unmarshal(body, &said) != nil || len(said.Methods) == 0 || slices.Contains(said.Methods, "S256") {
-		return nil
+		return nil //nolint:nilerr // the same
 	}
 	return fmt.Errorf("%s offers PKCE by %s alone, and MCP wants S256: turn S256 on in the authorization server", at, strings.Join(said.Methods, ", "))
 }
