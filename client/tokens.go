@@ -29,6 +29,9 @@ type (
 // configuration has.
 const TokensSubject = "agenthost.tokens.ls"
 
+// namesWithin is how long a host may take to say these names.
+const namesWithin = 2 * time.Second
+
 // Tokens lists the tokens that were made by command, by name.
 func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestWithin)
@@ -58,10 +61,12 @@ func (c *Client) AddToken(ctx context.Context, want Token) (made Token, token st
 }
 
 // configuredTokens are the names of the tokens in the configuration of a host; of an older
-// one, and without any, they are not known.
+// one, of one that hangs, and without any, they are not known.
 func (c *Client) configuredTokens(ctx context.Context) ([]string, error) {
-	msg, err := c.nc.RequestMsgWithContext(ctx, c.request(TokensSubject, nil))
-	if errors.Is(err, nats.ErrNoResponders) {
+	asking, cancel := context.WithTimeout(ctx, namesWithin)
+	defer cancel()
+	msg, err := c.nc.RequestMsgWithContext(asking, c.request(TokensSubject, nil))
+	if errors.Is(err, nats.ErrNoResponders) || asking.Err() != nil && ctx.Err() == nil {
 		return nil, nil
 	}
 	listing := struct {
