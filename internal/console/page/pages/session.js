@@ -1,5 +1,5 @@
 // One session: its timeline, live, and what can be done with it.
-import { html, useEffect, useMemo, useRef, useState } from '../vendor/preact-htm.js'
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../vendor/preact-htm.js'
 import { follow, get, listen, post } from '../api.js'
 import { Button, Copy, Empty, Icon, Page, Problem, State, Wait, act, ask, say } from '../ui.js'
 import { Details, Row, nameOf } from '../rows.js'
@@ -190,10 +190,11 @@ function useWriting(agent, sid, built, load) {
   return !said || run && (run.closed || run.said >= said.turn) ? '' : said.text
 }
 
-// Panel is beside the timeline, or over it where there is no room.
+// Panel is beside the timeline, or over it where there is no room. It has the focus as soon as it
+// is seen: an Escape that came before would not reach it.
 function Panel({ title, close, children }) {
   const box = useRef()
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement
     box.current.focus()
     return () => before?.isConnected && before.focus()
