@@ -334,43 +334,6 @@ func (w *erasedWorld) nothingOfZoe() {
 	}
 }
 
-// What waits behind a question that is open goes with it: no run begins it, and no file is left
-// of it.
-func TestEraseWhatWaitsBehindAQuestion(t *testing.T) {
-	t.Parallel()
-	w := newErasedWorld(t)
-	startHostIn(t, w.dir, nil).until(t, "ready")
-	if out := w.says("web", bus.Inbound{From: zoeID, Text: "please write a note"}); out.Kind != bus.KindApproval {
-		t.Fatalf("got %+v", out)
-	}
-	for i, text := range []string{"zebra", "please remember zebra", strings.Repeat("zebra ", 150_000)} {
-		data, _ := json.Marshal(bus.Inbound{ID: fmt.Sprint("behind", i), From: zoeID, Text: text})
-		if _, err := w.js.Publish(t.Context(), bus.InboundPrefix+"web", data); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var objects int
-	bustest.Eventually(t, "all of it waits in the log, the large one in a file", func() bool {
-		out, _ := call(t, cli.CodeDone, "", "sessions", "show", "ana", "web/dm/"+zoeID, "--json", "-s", w.url)
-		objects = w.count("OBJ_" + bus.FilesBucket)
-		return strings.Contains(out, "behind2") && objects > 0
-	})
-	asked := w.model.asked()
-	call(t, cli.CodeDone, "", "erase", "--peer", "web/"+zoeID, "--force", "-s", w.url)
-	if left := w.find("zebra", zoeID); len(left) > 0 {
-		t.Errorf("it is still there: %q", left)
-	}
-	if n := w.model.asked(); n != asked {
-		t.Errorf("the model was asked %d times for what waited", n-asked)
-	}
-	if n := w.count("OBJ_" + bus.FilesBucket); n > 0 {
-		t.Errorf("%d messages are left of files, which were %d", n, objects)
-	}
-	if out := w.says("web", bus.Inbound{From: zoeID, Text: "hello again"}); out.Text != "You said: hello again" {
-		t.Errorf("got %+v", out)
-	}
-}
-
 // What a host has of them in memory alone does not come back: runs whose inputs no log has yet,
 // with what waits behind them, and what other people have written goes on.
 func TestEraseWhatOnlyAHostHas(t *testing.T) {
@@ -423,16 +386,6 @@ func TestEraseWhatOnlyAHostHas(t *testing.T) {
 	if out := w.zoe("web", "hello again"); out.Text != "You said: hello again "+zoeWords {
 		t.Errorf("what they write afterwards: got %+v", out)
 	}
-}
-
-// count is how many messages a stream holds.
-func (w *erasedWorld) count(stream string) int {
-	w.Helper()
-	s, err := w.js.Stream(w.Context(), stream)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return int(s.CachedInfo().State.Msgs)
 }
 
 // What another person has said in the same words is not hers, and what she has said in a group is
