@@ -205,6 +205,7 @@ func TestServerMiscountsAfterADeath(t *testing.T) {
 				}
 				one.die()
 				two := join("two")
+				synctest.Wait() // it has looked at what there is
 				if !test.more {
 					bustest.Publish(t, js, web, "6")
 				}
