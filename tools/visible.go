@@ -65,7 +65,7 @@ const (
 	keycap = '\u20E3'
 )
 
-// isSelector reports whether c says that what is before it is an emoji, or that it is none.
+// isSelector reports whether c has what stands before it shown as an emoji, or as text.
 func isSelector(c rune) bool { return c == '\uFE0E' || c == '\uFE0F' }
 
 // selects reports whether a selector stands where emoji have one: behind a symbol, or before what

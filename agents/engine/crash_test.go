@@ -372,8 +372,8 @@ func TestWaitingRunKeepsNothing(t *testing.T) {
 	}, has(counter(&paid)))
 }
 
-// A message behind an approval waits for a person, perhaps for days, and is none that the host
-// is late with.
+// A message behind an approval waits for a person, perhaps for days: it does not count as one
+// that waits for the host.
 func TestOldestWaitingLeavesOutWhatIsBehindAnApproval(t *testing.T) {
 	var paid atomic.Int64
 	inCrashWorld(t, func(w *crashWorld) {
