@@ -14,7 +14,6 @@ import (
 	"net/mail"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"agenthost/plugins"
@@ -166,46 +165,4 @@ func (c *Channel) Run(ctx context.Context, in *plugins.Inbox) error { return c.r
 
 func domainOf(address string) string {
 	return strings.ToLower(address[strings.LastIndexByte(address, '@')+1:])
-}
-
-// An origin is what has to be known of a mail to answer it.
-type origin struct {
-	from    string
-	subject string
-	replyTo string // empty: from
-}
-
-const mostKnown = 1000
-
-// A mailKey names a mail. Its id alone does not: anyone may send one under the id of another's.
-type mailKey struct{ id, from string }
-
-// known remembers the last mails. Those of before are looked up in the mailbox.
-type known struct {
-	mu    sync.Mutex
-	mails map[mailKey]origin
-	order []mailKey
-}
-
-// add remembers a mail. Of two under one id the first is the message that is answered.
-func (k *known) add(id string, o origin) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	key := mailKey{id, o.from}
-	if _, ok := k.mails[key]; ok {
-		return
-	}
-	k.order = append(k.order, key)
-	k.mails[key] = o
-	if len(k.order) > mostKnown {
-		delete(k.mails, k.order[0])
-		k.order = k.order[1:]
-	}
-}
-
-func (k *known) get(key mailKey) (origin, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	o, ok := k.mails[key]
-	return o, ok
 }

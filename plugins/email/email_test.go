@@ -306,6 +306,17 @@ func TestReadsOnWhereItStopped(t *testing.T) {
 	}
 }
 
+// A lost connection is seen at once also where the server has no IDLE.
+func TestLostConnectionWithoutIdle(t *testing.T) {
+	t.Parallel()
+	p := emailtest.NewWithoutIdle(t)
+	in := &memory{}
+	serve(t, channel(t, account(p)), in)
+	p.Cut()
+	p.Arrive(hello)
+	in.next(t, 1)
+}
+
 // A mail is not seen before NATS has it.
 func TestNATSIsAway(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,7 +39,7 @@ type Server struct {
 	atOnce bool
 
 	mu     sync.Mutex
-	conns  []net.Conn
+	conns  []*connection
 	sent   [][]byte
 	refuse *smtp.SMTPError // the next mail
 }
@@ -50,13 +51,28 @@ type door struct {
 }
 
 func (d door) Accept() (net.Conn, error) {
-	conn, err := d.Listener.Accept()
-	if err == nil {
-		d.p.mu.Lock()
-		d.p.conns = append(d.p.conns, conn)
-		d.p.mu.Unlock()
+	accepted, err := d.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
-	return conn, err
+	conn := &connection{Conn: accepted}
+	d.p.mu.Lock()
+	d.p.conns = append(d.p.conns, conn)
+	d.p.mu.Unlock()
+	return conn, nil
+}
+
+// A connection can lose what the server writes.
+type connection struct {
+	net.Conn
+	silent atomic.Bool
+}
+
+func (c *connection) Write(data []byte) (int, error) {
+	if c.silent.Load() {
+		return len(data), nil
+	}
+	return c.Conn.Write(data)
 }
 
 // New starts them without TLS.
@@ -68,6 +84,17 @@ func New(t testing.TB) *Server {
 // NewTLS takes TLS: from the first byte on, or by STARTTLS.
 func NewTLS(t testing.TB, config *tls.Config, atOnce bool) *Server {
 	t.Helper()
+	return start(t, config, atOnce, imap.CapSet{imap.CapIMAP4rev1: {}, imap.CapIdle: {}})
+}
+
+// NewWithoutIdle is an IMAP server that has to be asked for new mail.
+func NewWithoutIdle(t testing.TB) *Server {
+	t.Helper()
+	return start(t, nil, false, imap.CapSet{imap.CapIMAP4rev1: {}})
+}
+
+func start(t testing.TB, config *tls.Config, atOnce bool, caps imap.CapSet) *Server {
+	t.Helper()
 	p := &Server{t: t, atOnce: atOnce, tls: config, user: imapmemserver.NewUser(User, Password)}
 	if err := p.user.Create("INBOX", nil); err != nil {
 		t.Fatal(err)
@@ -78,7 +105,7 @@ func NewTLS(t testing.TB, config *tls.Config, atOnce bool) *Server {
 		NewSession: func(*imapserver.Conn) (imapserver.Session, *imapserver.GreetingData, error) {
 			return session{mailboxes.NewSession()}, nil, nil
 		},
-		Caps:         imap.CapSet{imap.CapIMAP4rev1: {}, imap.CapIdle: {}},
+		Caps:         caps,
 		InsecureAuth: config == nil,
 		TLSConfig:    config,
 	})
@@ -123,6 +150,16 @@ func (p *Server) Cut() {
 		conn.Close()
 	}
 	p.conns = nil
+}
+
+// Silence loses what the servers write to those that are connected, as a network that
+// drops packets does.
+func (p *Server) Silence() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, conn := range p.conns {
+		conn.silent.Store(true)
+	}
 }
 
 // RefuseNext lets the next mail be refused.
