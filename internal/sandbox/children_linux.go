@@ -9,7 +9,6 @@ import (
 	"sync"
 	"syscall"
 
-	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
 
@@ -91,7 +90,7 @@ func (c *children) stop() {
 	if unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == unix.ECHILD {
 		return // the usual end
 	}
-	switch abi, _ := ll.LandlockGetABIVersion(); {
+	switch abi, _ := landlockABI(); {
 	case c.level.namespaces():
 		_ = unix.Kill(-1, unix.SIGKILL) // all of the namespace but its first process
 		return

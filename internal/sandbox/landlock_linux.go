@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
 
@@ -16,12 +15,12 @@ const (
 )
 
 const (
-	mayRead  = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir
-	mayWrite = mayRead | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSRefer |
-		ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSMakeDir | ll.AccessFSMakeReg |
-		ll.AccessFSMakeSock | ll.AccessFSMakeFifo | ll.AccessFSMakeSym | ll.AccessFSResolveUnix
+	mayRead  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	mayWrite = mayRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REFER |
+		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
 	// onFile are the rights that a rule for a file can give.
-	onFile = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate
+	onFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 )
 
 // A ruleset is what landlock will hold the thread to.
@@ -33,7 +32,7 @@ type ruleset struct {
 // restrictFiles holds this thread, and what it starts, to the files of s. With
 // a root of their own commands can go without it.
 func restrictFiles(s spec) error {
-	abi, err := ll.LandlockGetABIVersion()
+	abi, err := landlockABI()
 	switch {
 	case s.level == levelNone || s.level.namespaces() && err != nil:
 		return nil
@@ -43,35 +42,35 @@ func restrictFiles(s spec) error {
 		return fmt.Errorf("the kernel's landlock is version %d, %d is needed", abi, enoughABI)
 	}
 	attributes := rightsOf(abi, s.network)
-	fd, err := ll.LandlockCreateRuleset(&attributes, 0)
+	fd, err := landlockCreateRuleset(&attributes)
 	if err != nil {
 		return fmt.Errorf("make a landlock ruleset: %w", err)
 	}
 	defer unix.Close(fd)
-	if err := (ruleset{fd, attributes.HandledAccessFS}).fill(s); err != nil {
+	if err := (ruleset{fd, attributes.Handled_access_fs}).fill(s); err != nil {
 		return err
 	}
-	if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
+	if err := landlockRestrictSelf(fd); err != nil {
 		return fmt.Errorf("enter landlock: %w", err)
 	}
 	return nil
 }
 
 // rightsOf is all that a version of landlock can refuse.
-func rightsOf(abi int, network bool) ll.RulesetAttr {
-	rights := ll.RulesetAttr{HandledAccessFS: ll.AccessFSRefer - 1}
+func rightsOf(abi int, network bool) unix.LandlockRulesetAttr {
+	rights := unix.LandlockRulesetAttr{Handled_access_fs: unix.LANDLOCK_ACCESS_FS_REFER - 1}
 	for right, since := range map[uint64]int{
-		ll.AccessFSRefer: referABI, ll.AccessFSTruncate: enoughABI, ll.AccessFSIoctlDev: deviceABI, ll.AccessFSResolveUnix: socketABI,
+		unix.LANDLOCK_ACCESS_FS_REFER: referABI, unix.LANDLOCK_ACCESS_FS_TRUNCATE: enoughABI, unix.LANDLOCK_ACCESS_FS_IOCTL_DEV: deviceABI, unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX: socketABI,
 	} {
 		if abi >= since {
-			rights.HandledAccessFS |= right
+			rights.Handled_access_fs |= right
 		}
 	}
 	if abi >= tcpABI && !network {
-		rights.HandledAccessNet = ll.AccessNetBindTCP | ll.AccessNetConnectTCP
+		rights.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
 	if abi >= scopeABI {
-		rights.Scoped = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
+		rights.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
 	return rights
 }
@@ -117,7 +116,7 @@ func (r ruleset) grant(path string, rights uint64) error {
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rights &= onFile
 	}
-	if err := ll.LandlockAddPathBeneathRule(r.fd, &ll.PathBeneathAttr{AllowedAccess: rights & r.handled, ParentFd: fd}, 0); err != nil {
+	if err := landlockAddRule(r.fd, &unix.LandlockPathBeneathAttr{Allowed_access: rights & r.handled, Parent_fd: int32(fd)}); err != nil {
 		return fmt.Errorf("grant %s: %w", path, err)
 	}
 	return nil

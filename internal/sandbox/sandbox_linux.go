@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
 // helperName is what the program is called, as its argument 0, when it is to
@@ -108,7 +106,7 @@ func (f finding) protection() Protection {
 		return Protection{Layers: "the kernel refuses all that is needed: " + strings.Join(f.refused, "; ")}
 	}
 	p := Protection{Confined: true, Layers: "seccomp"}
-	abi, _ := ll.LandlockGetABIVersion() // 0 without landlock
+	abi, _ := landlockABI() // 0 without landlock
 	if abi > 0 {
 		p.Layers = fmt.Sprintf("landlock %d, %s", abi, p.Layers)
 	}
