@@ -372,25 +372,6 @@ func TestWaitingRunKeepsNothing(t *testing.T) {
 	}, has(counter(&paid)))
 }
 
-// A message behind an approval waits for a person, perhaps for days: it does not count as one
-// that waits for the host.
-func TestOldestWaitingLeavesOutWhatIsBehindAnApproval(t *testing.T) {
-	var paid atomic.Int64
-	inCrashWorld(t, func(w *crashWorld) {
-		w.model.call = "pay"
-		w.tell("pay", "m01")
-		w.pass()
-		time.Sleep(time.Hour)
-		for agent, waited := range w.fleet.OldestWaiting() {
-			if waited != 0 {
-				t.Errorf("of %s a message has waited for %s", agent, waited)
-			}
-		}
-		w.tell("approve")
-		w.wantReplies("pay", "m01")
-	}, has(counter(&paid)))
-}
-
 // A firing that was due while the host was down is left out where it is not to be made up for,
 // also by a host that died, and so does not believe the server that nothing of it was
 // delivered. One that had begun goes on.

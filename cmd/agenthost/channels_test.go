@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,7 +15,6 @@ import (
 	"testing"
 
 	"agenthost/bus/bustest"
-	"agenthost/client"
 )
 
 // freeAddress is an address without a listener at the moment.
@@ -136,95 +133,6 @@ func TestAccountsFollowTheFile(t *testing.T) {
 	})
 	write(`{webhook: {b: {secret: changed, scheme: token}}}`)
 	bustest.Eventually(t, "another secret", func() bool { return hook("b") == http.StatusUnauthorized })
-}
-
-// The chat page and the accounts of every channel come, change and go by a reload.
-func TestReloadOfEveryPlugin(t *testing.T) {
-	t.Parallel()
-	dir, address, nats := t.TempDir(), freeAddress(t), freeAddress(t)
-	opened := map[string]platform{}
-	var all, bindings []string
-	for name, open := range platforms {
-		opened[name] = open(t)
-		all = append(all, fmt.Sprintf("%s: {one: %s}", name, opened[name].settings))
-		bindings = append(bindings, fmt.Sprintf("{channel: %s, instance: one}", name))
-	}
-	write := func(plugins ...string) {
-		writeFile(t, filepath.Join(dir, "agenthost.yaml"), fmt.Sprintf(
-			"http: {listen: %q}\nnats: {embedded: {listen: %q}}\nmodels: {main: {provider: echo}}\nagents: [{id: ana, channels: [web, %s]}]\nplugins: {%s}\n",
-			address, nats, strings.Join(bindings, ", "), strings.Join(plugins, ", ")))
-	}
-	run := func(command ...string) string {
-		t.Helper()
-		cmd := exec.Command(os.Args[0], command...)
-		cmd.Args[0], cmd.Dir = "agenthost", dir
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %v: %s", command, err, out)
-		}
-		return string(out)
-	}
-	// reload has the file taken over, by the command or because the file has changed.
-	reload := func() {
-		t.Helper()
-		if out := run("reload"); strings.Contains(out, "restart") {
-			t.Errorf("reload: %s", out)
-		}
-	}
-	chat := func(path string) int {
-		resp, err := http.Get("http://" + address + path)
-		if err != nil {
-			return 0
-		}
-		_ = resp.Body.Close()
-		return resp.StatusCode
-	}
-	states := func() map[string]string {
-		var list []client.ChannelAccount
-		if err := json.Unmarshal([]byte(run("channels", "--json")), &list); err != nil {
-			t.Fatal(err)
-		}
-		states := map[string]string{}
-		for _, a := range list {
-			states[a.Channel] = a.State
-		}
-		return states
-	}
-	write()
-	startHostIn(t, dir, nil).until(t, "ready")
-	if code := chat("/chat"); code != http.StatusNotFound {
-		t.Errorf("no page: got %d", code)
-	}
-	write(append(all, "web: {max_file: 1KB}")...)
-	reload()
-	bustest.Eventually(t, "the page", func() bool { return chat("/chat") == http.StatusOK })
-	bustest.Eventually(t, "every account is connected", func() bool {
-		now := states()
-		return !slices.ContainsFunc(slices.Collect(maps.Keys(platforms)), func(name string) bool { return now[name] != "connected" })
-	})
-	for since, want := range map[string]string{"2d": "connected", "2999-01-01": "no accounts of channels; the chat page needs none"} {
-		contains(t, run("channels", "--since", since), want)
-	}
-	for name, p := range opened {
-		p.write("m01")
-		bustest.Eventually(t, "a reply on "+name, func() bool { return slices.Contains(p.numbers(), "m01") })
-	}
-	write("web: {embed: ['https://shop.test']}")
-	reload()
-	bustest.Eventually(t, "no account is left", func() bool { return len(states()) == 0 })
-	resp, err := http.Get("http://" + address + "/chat?embed=1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if policy := resp.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-ancestors https://shop.test") {
-		t.Errorf("the page that has changed says %q", policy)
-	}
-	write()
-	reload()
-	bustest.Eventually(t, "no page", func() bool {
-		return chat("/chat") == http.StatusNotFound && chat("/chat/api/me") == http.StatusNotFound
-	})
 }
 
 func writeFile(t *testing.T, path, text string) {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"agenthost/bus/streams"
 
@@ -306,4 +307,87 @@ func (w *erasedWorld) count(stream string) int {
 		w.Fatal(err)
 	}
 	return int(s.CachedInfo().State.Msgs)
+}
+
+// What a host has of them in memory alone does not come back: runs whose inputs no log has yet,
+// with what waits behind them, and what other people have written goes on.
+func TestEraseWhatOnlyAHostHas(t *testing.T) {
+	t.Parallel()
+	w := newErasedWorld(t)
+	w.model.release = make(chan struct{})
+	startHostIn(t, w.dir, nil).until(t, "ready")
+	w.zoe("telegram.sales", "hello")
+	waiting := "please wait with the " + zoeWords
+	sends := func(place string, m bus.Inbound) {
+		data, _ := json.Marshal(m)
+		if _, err := w.js.Publish(t.Context(), bus.InboundPrefix+place, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, place := range []string{"web", "telegram.sales", "parts", "collected"} {
+		sends(place, bus.Inbound{From: zoeID, Name: zoeName, Text: waiting})
+	}
+	sends("web", bus.Inbound{From: zoeID, Name: zoeName, Chat: "-100", Group: true, Text: waiting})
+	if _, err := w.c.Conversation("bob", client.Party{From: zoeID}).Send(t.Context(), client.NewMessage(waiting)); err != nil {
+		t.Fatal(err)
+	}
+	bustest.Eventually(t, "the model is asked by all", func() bool { return w.model.hangs() == 6 })
+	sends("web", bus.Inbound{From: zoeID, Name: zoeName, Text: "and more " + zoeWords})
+	sends("parts", bus.Inbound{From: zoeID, Name: zoeName, Text: "and more " + zoeWords})
+	sends("web", bus.Inbound{From: zoeID, Name: zoeName, Chat: "-100", Group: true, Text: "and more " + zoeWords})
+	answered, err := w.js.Conn().SubscribeSync(bus.OutboundPrefix + ">")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sends("web", bus.Inbound{From: "bo-7", Name: "Bo Gravel", Chat: "-100", Group: true, Text: "gravel is fine"})
+
+	call(t, cli.CodeDone, "", "erase", "--peer", zoeID, "--force", "-s", w.url)
+	w.nothingOfZoe()
+	close(w.model.release)
+	reply := bus.Outbound{}
+	within, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if msg, err := answered.NextMsgWithContext(within); err != nil || json.Unmarshal(msg.Data, &reply) != nil || reply.Text != "You said: Bo Gravel: gravel is fine" {
+		t.Errorf("the other person in the group: got %+v, %v", reply, err)
+	}
+	bustest.Eventually(t, "no run is at work", func() bool {
+		runs, err := w.c.Runs(t.Context())
+		return err == nil && len(runs.Runs) == 0
+	})
+	w.nothingOfZoe()
+	if n, _, _ := answered.Pending(); n > 0 {
+		t.Errorf("%d replies went out besides", n)
+	}
+	if out := w.zoe("web", "hello again"); out.Text != "You said: hello again "+zoeWords {
+		t.Errorf("what they write afterwards: got %+v", out)
+	}
+}
+
+// What another person has said in the same words is not hers, and what she has said in a group is
+// found also where it is short and has her id in it.
+func TestEraseTellsPeopleApart(t *testing.T) {
+	t.Parallel()
+	w := newErasedWorld(t)
+	startHostIn(t, w.dir, nil).until(t, "ready")
+	const same = "please book the table for tonight"
+	w.says("web", bus.Inbound{From: zoeID, Text: "hello. " + same})
+	w.says("web", bus.Inbound{From: zoeID, Text: same})
+	w.says("web", bus.Inbound{From: "bo-7", Text: same})
+	w.says("telegram.sales", bus.Inbound{From: zoeID, Text: same})
+	w.group(zoeID, "", zoeID+" ZEBRA")
+	w.group(zoeID, "", "my ZEBRA")
+	before := w.find("bo-7")
+	call(t, cli.CodeDone, "", "erase", "--peer", "web/"+zoeID, "--force", "-s", w.url)
+	if left := w.find("ZEBRA", "web/dm/"+zoeID); len(left) > 0 {
+		t.Errorf("it is still there: %q", left)
+	}
+	if after := w.find("bo-7"); len(after) != len(before) {
+		t.Errorf("of the other person there were %q, and are %q", before, after)
+	}
+	for _, place := range []string{"web/dm/bo-7", "telegram.sales/dm/" + zoeID} {
+		out, _ := call(t, cli.CodeDone, "", "sessions", "export", "ana", place, "-s", w.url)
+		if strings.Contains(out, "[erased]") || !strings.Contains(out, same) {
+			t.Errorf("%s has %s", place, out)
+		}
+	}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"syscall"
 	"testing"
 
 	"agenthost/bus"
@@ -29,4 +30,26 @@ func TestHostOfATakenNameLeavesTheLanes(t *testing.T) {
 	first.kill()
 	bustest.Publish(t, js, "plugin.inbound.web", "hello again")
 	second.until(t, "this host serves the lane")
+}
+
+// The next start comes while the killed process still has its locks, and what a
+// crash leaves behind is nothing to warn of.
+func TestStartsRightAfterAKill(t *testing.T) {
+	t.Parallel()
+	dir := configured(t, quietConfig)
+	h := startHostIn(t, dir, nil)
+	h.until(t, "ready")
+	for range 8 {
+		if err := h.cmd.Process.Signal(syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		next := startHostIn(t, dir, nil)
+		before, _ := next.until(t, "ready")
+		for _, line := range before {
+			if line["level"] != "info" {
+				t.Errorf("after a crash it says %v", line)
+			}
+		}
+		h = next
+	}
 }

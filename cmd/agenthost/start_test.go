@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"agenthost/bus/bustest"
@@ -77,28 +76,6 @@ func configured(t *testing.T, text string) (dir string) {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// The next start comes while the killed process still has its locks, and what a
-// crash leaves behind is nothing to warn of.
-func TestStartsRightAfterAKill(t *testing.T) {
-	t.Parallel()
-	dir := configured(t, quietConfig)
-	h := startHostIn(t, dir, nil)
-	h.until(t, "ready")
-	for range 8 {
-		if err := h.cmd.Process.Signal(syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		next := startHostIn(t, dir, nil)
-		before, _ := next.until(t, "ready")
-		for _, line := range before {
-			if line["level"] != "info" {
-				t.Errorf("after a crash it says %v", line)
-			}
-		}
-		h = next
-	}
 }
 
 // Two hosts of one folder and name: the second says why it does not start.

@@ -3,12 +3,14 @@
 package backup_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
@@ -53,5 +55,47 @@ func TestBackupOfACluster(t *testing.T) {
 	}
 	if ack, err := js.Publish(t.Context(), "plugin.inbound.web", []byte("x")); err != nil || ack.Sequence != 21 {
 		t.Errorf("the next message: got %v, %v; want sequence 21", ack, err)
+	}
+}
+
+// The one that is begun last restores all. One that is still at work beside it, as after an
+// operator has lost patience with it, deletes nothing of what the other has restored.
+func TestRestoreBesideAnother(t *testing.T) {
+	t.Parallel()
+	from := bustest.Open(t).JS
+	fill(t, from)
+	folder := filepath.Join(t.TempDir(), "b")
+	if _, err := backup.Write(t.Context(), from, folder, backup.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	alone := bustest.Open(t).JS
+	if _, err := backup.Restore(t.Context(), alone, folder, backup.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	restored := func(js jetstream.JetStream) []string { // the lanes are noted again each time
+		return slices.DeleteFunc(dump(t, js), func(line string) bool { return strings.HasPrefix(line, "KV_"+bus.LanesBucket) })
+	}
+	want := restored(alone)
+	for _, at := range []int{0, 4, len(streamNames()) - 1} {
+		t.Run(fmt.Sprint("at stream ", at), func(t *testing.T) {
+			to := bustest.Open(t).JS
+			begun := false
+			_, err := backup.Restore(t.Context(), to, folder, backup.Options{Progress: func(p backup.Progress) {
+				if begun || p.Done != at {
+					return
+				}
+				begun = true
+				if _, err := backup.Restore(t.Context(), to, folder, backup.Options{}); err != nil {
+					t.Errorf("the second: %v", err)
+				}
+			}})
+			bustest.WantError(t, err, "another restore")
+			if !begun {
+				t.Fatal("there was no second")
+			}
+			if diff := cmp.Diff(want, restored(to)); diff != "" {
+				t.Errorf("what the second has restored, -want +got:\n%s", diff)
+			}
+		})
 	}
 }

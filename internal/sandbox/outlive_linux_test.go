@@ -72,33 +72,6 @@ func (p pipeline) ends() {
 	}
 }
 
-func TestNothingOutlivesItsCall(t *testing.T) {
-	t.Parallel()
-	for _, level := range sandbox.Levels() {
-		for name, escape := range escapes {
-			for how, rest := range map[string]string{"exit": "exit 0", "stop": "sleep 600"} {
-				t.Run(string(level)+"/"+name+"/"+how, func(t *testing.T) {
-					t.Parallel()
-					w := open(t, level)
-					p := w.pipeline(t)
-					ctx, stop := context.WithCancel(t.Context())
-					defer stop()
-					begun := make(chan struct{})
-					go func() {
-						defer close(begun)
-						if p.begins(); how == "stop" {
-							stop()
-						}
-					}()
-					w.run(ctx, t, holdFIFO+escape+"\n"+rest)
-					<-begun
-					p.ends()
-				})
-			}
-		}
-	}
-}
-
 // doomedMain is a host that runs a command, and is killed meanwhile.
 func doomedMain() {
 	_, err := sandbox.Command{

@@ -129,18 +129,6 @@ func TestEditFile(t *testing.T) {
 	}
 }
 
-// The text after an edit is measured before it is made: it can be a million times as long.
-func TestEditThatWouldGrowWithoutBound(t *testing.T) {
-	t.Parallel()
-	b := open(t, builtin.Options{})
-	b.put(t, "a.txt", strings.Repeat("a", 10<<20))
-	args := quoted(t, map[string]any{"path": "a.txt", "old": "a", "new": strings.Repeat("b", 30<<20), "all": true})
-	if shown := b.tools["edit_file"].Preview(t.Context(), tools.Call{Agent: "ana", Args: json.RawMessage(args)}); shown.Detail == "" {
-		t.Error("the preview shows nothing")
-	}
-	b.fails(t, "edit_file", args, `edit "a.txt": larger than 10 MB`)
-}
-
 func TestEditsAtTheSameTimeAreAllKept(t *testing.T) {
 	b := open(t, builtin.Options{})
 	var text strings.Builder

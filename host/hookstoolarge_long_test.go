@@ -1,3 +1,5 @@
+//go:build long
+
 package host_test
 
 import (
@@ -5,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats.go"
+
 	"agenthost/bus"
 	"agenthost/bus/filestore"
 	"agenthost/hooks"
-
-	"github.com/nats-io/nats.go"
 )
 
 // A sender who fills a message up gets past no hook, whatever it is to do when it fails.

@@ -1,3 +1,5 @@
+//go:build long
+
 package sandbox_test
 
 import (
