@@ -49,7 +49,7 @@ func (c *Channel) Run(ctx context.Context, in *plugins.Inbox) error {
 		in.Connected(c.cfg.Command[0])
 		t.run(ctx, in)
 		c.set(nil)
-		err = p.err
+		err = p.Ended(c.cfg.Command[0])
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -71,13 +71,13 @@ func (t *talk) run(ctx context.Context, in *plugins.Inbox) {
 		t.hear(text, inbound)
 	}
 	close(inbound)
-	if !t.p.endsWithin(termAfter) { // it has closed its output, and nothing can come any more
-		killGroup(t.p.cmd.Process)
+	if !t.p.EndsWithin(termAfter) { // it has closed its output, and nothing can come any more
+		t.p.Kill()
 	}
-	<-t.p.done
+	<-t.p.Done()
 	group.Wait()
 	close(t.gone)
-	t.p.close()
+	t.p.Close()
 }
 
 // write sends lines to the program until it or ctx ends; then the last is stop.
@@ -86,15 +86,15 @@ func (t *talk) write(ctx context.Context) {
 	for {
 		select {
 		case data := <-t.lines:
-			if _, err := t.p.in.Write(data); err != nil && ctx.Err() == nil {
+			if _, err := t.p.In.Write(data); err != nil && ctx.Err() == nil {
 				return // the program has closed its input, or ended
 			}
 			t.unread.Store(false)
-		case <-t.p.done:
+		case <-t.p.Done():
 			return
 		case <-ctx.Done():
-			_, _ = t.p.in.Write(encode(stopLine{"stop"})) // it may have ended
-			_ = t.p.in.Close()
+			_, _ = t.p.In.Write(encode(stopLine{"stop"})) // it may have ended
+			_ = t.p.In.Close()
 			return
 		}
 	}
@@ -103,17 +103,12 @@ func (t *talk) write(ctx context.Context) {
 // stop ends the program once ctx has ended.
 func (t *talk) stop(ctx context.Context) {
 	select {
-	case <-t.p.done:
+	case <-t.p.Done():
 		return
 	case <-ctx.Done():
 	}
-	_ = t.p.in.SetWriteDeadline(time.Now().Add(termAfter / 5)) // it may not read
-	if !t.p.endsWithin(termAfter) {
-		terminateGroup(t.p.cmd.Process)
-		if !t.p.endsWithin(killAfter - termAfter) {
-			killGroup(t.p.cmd.Process)
-		}
-	}
+	_ = t.p.In.SetWriteDeadline(time.Now().Add(termAfter / 5)) // it may not read
+	t.p.Stop(termAfter, killAfter-termAfter)
 }
 
 // say sends a line, unless the program takes no more.

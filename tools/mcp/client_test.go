@@ -183,8 +183,8 @@ func TestUnreachable(t *testing.T) {
 		want string
 	}{
 		"no such command": {tools.MCPConfig{Command: []string{"no-such-command"}}, `start "no-such-command": exec:`},
-		"ends at once":    {tools.MCPConfig{Command: []string{"sh", "-c", "echo bad key >&2; exit 3"}}, "begin a session: server ended: exit status 3: bad key"},
-		"ends well":       {tools.MCPConfig{Command: []string{"true"}}, "begin a session: server ended"},
+		"ends at once":    {tools.MCPConfig{Command: []string{"sh", "-c", "echo bad key >&2; exit 3"}}, "begin a session: server has ended: exit status 3: bad key"},
+		"ends well":       {tools.MCPConfig{Command: []string{"true"}}, "begin a session: server has ended"},
 		"neither":         {tools.MCPConfig{}, "neither command nor url"},
 		"nobody there":    {tools.MCPConfig{URL: "http://127.0.0.1:1/mcp"}, "begin a session: "},
 		"no URL":          {tools.MCPConfig{URL: "http://[::1"}, `parse "http://[::1"`},
@@ -209,9 +209,9 @@ func TestProgramThatIsNoServer(t *testing.T) {
 	const says = "; on its standard output, where only JSON-RPC messages belong, it says: hello"
 	for script, want := range map[string]string{
 		"echo hello; cat >/dev/null":      "has not answered yet" + says,
-		"echo hello; echo no >&2; exit 2": "begin a session: server ended: exit status 2: no" + says,
-		"echo hello":                      "begin a session: server ended" + says,
-		"exit 0":                          "begin a session: server ended",
+		"echo hello; echo no >&2; exit 2": "begin a session: server has ended: exit status 2: no" + says,
+		"echo hello":                      "begin a session: server has ended" + says,
+		"exit 0":                          "begin a session: server has ended",
 	} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()

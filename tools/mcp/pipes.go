@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -35,60 +34,25 @@ func (w stallingWriter) Write(data []byte) (int, error) {
 	return written, nil
 }
 
-// A stderrLog logs what a server says that is no message, line by line, and remembers the
-// last one: on its standard error, and on its standard output.
-type stderrLog struct {
-	log   zerolog.Logger
-	heard func(junk string) // gets what lastJunk is by then
-
-	mu   sync.Mutex
-	part []byte // the line so far
-	last string
-	junk string // the last line of standard output that was no message
-}
-
+// longestLine is how much of what a server says is logged.
 const longestLine = 4 << 10
 
-// Write never fails.
-func (s *stderrLog) Write(data []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.part = append(s.part, data...)
-	for {
-		line, rest, found := bytes.Cut(s.part, []byte("\n"))
-		if !found && len(s.part) < longestLine {
-			return len(data), nil
-		}
-		s.say(line)
-		s.part = append([]byte(nil), rest...)
-	}
+// A junkLog logs what a server writes on its standard output that is no message, and
+// remembers the last of it.
+type junkLog struct {
+	log   zerolog.Logger
+	heard func(junk string) // gets what last is by then
+
+	mu   sync.Mutex
+	text string
 }
 
-func (s *stderrLog) say(line []byte) {
-	text := strings.ToValidUTF8(strings.TrimSpace(string(line)), "�")
-	if text != "" {
-		s.last = text[:min(len(text), longestLine)]
-		s.log.Debug().Str("line", s.last).Msg("MCP server says")
-	}
-}
-
-// lastLine is the last line said, ended or not.
-func (s *stderrLog) lastLine() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.say(s.part)
-	s.part = nil
-	return s.last
-}
-
-// leaveOut logs what the server writes on its standard output that is no message, and
-// remembers the last line.
-func (s *stderrLog) leaveOut(words []byte) {
+func (s *junkLog) leaveOut(words []byte) {
 	text := shown(words)
 	s.mu.Lock()
-	s.junk = text
+	s.text = text
 	s.mu.Unlock()
-	s.heard(s.lastJunk())
+	s.heard(s.last())
 	s.log.Warn().Str("line", text).Msg("read standard output of MCP server: not a JSON-RPC message, or one that answers no request; left out")
 }
 
@@ -97,11 +61,11 @@ func shown(text []byte) string {
 	return strings.ToValidUTF8(string(text[:min(len(text), longestLine)]), "\uFFFD")
 }
 
-// lastJunk is the last line that was left out, or its beginning.
-func (s *stderrLog) lastJunk() string {
+// last is the last line that was left out, or its beginning.
+func (s *junkLog) last() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return strings.ToValidUTF8(s.junk[:min(len(s.junk), 200)], "")
+	return strings.ToValidUTF8(s.text[:min(len(s.text), 200)], "")
 }
 
 // withJunk is err of a program that may be no MCP server at all, with what it says.

@@ -1,4 +1,4 @@
-package exec
+package childprocess
 
 import (
 	"bufio"
@@ -14,20 +14,17 @@ import (
 	"syscall"
 	"testing"
 
-	"agenthost/bus/bustest"
-	"agenthost/plugins/settings"
-
-	"github.com/rs/zerolog"
+	"agenthost/internal/waittest"
 )
 
 // asHost is the variable that makes TestProgramOfAKilledHost a host, which names its program
 // and then does nothing.
-const asHost = "EXEC_TEST_HOST"
+const asHost = "CHILDPROCESS_TEST_HOST"
 
 // A program that does not care for the end of its input dies with its host all the same.
 func TestProgramOfAKilledHost(t *testing.T) {
 	if os.Getenv(asHost) != "" {
-		p, err := startProcess(settings.Exec{Command: []string{"sleep", "600"}}, zerolog.Nop())
+		p, err := Start(Config{Command: []string{"sleep", "600"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +63,7 @@ func TestProgramOfAKilledHost(t *testing.T) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
-	bustest.Eventually(t, "the program ends", func() bool { return !runs(pid) })
+	waittest.Until(t, "the program ends", func() bool { return !runs(pid) })
 }
 
 // runs reports whether a process runs, and is not only waiting to be reaped.
@@ -79,21 +76,22 @@ func runs(pid int) bool {
 // A program lives on when threads of the host end, as they do with goroutines that keep theirs.
 func TestProgramOutlivesThreads(t *testing.T) {
 	t.Parallel()
-	p, err := startProcess(settings.Exec{Command: []string{"cat"}}, zerolog.Nop())
+	p, err := Start(Config{Command: []string{"cat"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { p.close(); <-p.done }()
+	defer func() { p.Close(); <-p.Done() }()
 	var group sync.WaitGroup
 	for range 200 {
 		group.Go(runtime.LockOSThread) // the thread ends with the goroutine
 	}
 	group.Wait()
+	out := bufio.NewReader(p.Out)
 	for range 100 {
-		if _, err := p.in.WriteString("hello\n"); err != nil {
+		if _, err := p.In.WriteString("hello\n"); err != nil {
 			t.Fatal(err)
 		}
-		if text, err := p.readLine(); string(text) != "hello\n" || err != nil {
+		if text, err := out.ReadString('\n'); text != "hello\n" || err != nil {
 			t.Fatalf("got %q, %v", text, err)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package mcp
+package childprocess
 
 import (
 	"os"
@@ -8,7 +8,10 @@ import (
 	"syscall"
 )
 
-func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	diesWithHost(cmd.SysProcAttr)
+}
 
 // The group may be gone already; that is as good.
 func terminateGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }

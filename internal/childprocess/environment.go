@@ -1,4 +1,4 @@
-package mcp
+package childprocess
 
 import (
 	"maps"
@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// inherited are the variables that every server gets. The rest of the host's
-// environment may hold keys that are none of a server's business.
+// inherited are the variables that every program gets. The rest of the host's
+// environment may hold keys that are not for it.
 var inherited = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "LANG", "LC_ALL", "TZ",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
@@ -16,7 +16,7 @@ var inherited = []string{
 	"SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
 }
 
-// environment is that of a server: a few variables of the host, and env.
+// environment is that of a program: a few variables of the host, and env.
 func environment(env map[string]string) []string {
 	var list []string
 	for _, name := range inherited {
