@@ -106,6 +106,32 @@ func TestFinish(t *testing.T) {
 	}
 }
 
+// TestFinishAsNumber has reasons as the numbers of Google's enumerations, as from a proxy that
+// does not write their names. Those of the Gemini API and of Vertex are the same up to 5; from 6
+// to 8 both are filters, and none of what comes behind that is a whole answer.
+func TestFinishAsNumber(t *testing.T) {
+	t.Parallel()
+	number := func(n int) string { return fmt.Sprintf(`{"candidates":[{"finishReason":%d}]}`, n) }
+	for n, want := range []llm.Finish{
+		0: llm.FinishStop, 1: llm.FinishStop, 2: llm.FinishLength, 3: llm.FinishContentFilter, 4: llm.FinishContentFilter,
+		6: llm.FinishContentFilter, 7: llm.FinishContentFilter, 8: llm.FinishContentFilter,
+	} {
+		body := events(say("a"), number(n))
+		if n == 0 { // it goes on
+			body += events(finish("STOP"))
+		}
+		if a := read(t, serve(t, stream(body)), llmtest.Request()); want != "" && (a.Err != nil || a.Finish != want) {
+			t.Errorf("%d: got %q, %v, want %q", n, a.Finish, a.Err, want)
+		}
+	}
+	for _, n := range []int{5, 9, 10, 16, 99, -1} {
+		a := read(t, serve(t, stream(events(number(n)))), llmtest.Request())
+		if e := llm.AsError(a.Err); e == nil || e.Code != llm.CodeProviderUnavailable || !e.Transient || !strings.Contains(e.Error(), fmt.Sprint("reason ", n)) {
+			t.Errorf("%d: got %q, %v, want a transient provider_unavailable with the number", n, a.Finish, a.Err)
+		}
+	}
+}
+
 // TestUsageComesWithWhatIsSaid has no deltas that only count, and none that say
 // what is known.
 func TestUsageComesWithWhatIsSaid(t *testing.T) {
