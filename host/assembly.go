@@ -71,6 +71,7 @@ func (h *Host) assemble(b *bus.Bus) (*assembly, error) {
 	h.fleet.Store(a.fleet)
 	h.metrics.Gates(h.gates)
 	h.metrics.Suspects(a.fleet.Suspects)
+	h.metrics.Open(a.fleet.OpenApprovals, a.fleet.OpenQuestions)
 	h.metrics.Lanes(a.fleet.LaneLags)
 	h.metrics.OldestWaiting(a.fleet.OldestWaiting)
 	h.metrics.Channels(h.accountStatus)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/client"
 	"agenthost/host"
 	"agenthost/host/hosttest"
 	"agenthost/internal/waittest"
@@ -102,6 +103,36 @@ func TestWaitingMessagesAreShown(t *testing.T) {
 		`agenthost_oldest_waiting_seconds{agent="demo"} 0`,
 	)
 	waittest.Until(t, "nothing is left to do", func() bool { return !lag.MatchString(scrape(t, h)) })
+}
+
+// What waits for a person is shown by the host that serves the agent, and by no other, so that
+// the sum is right; and after a restart, before any message has come.
+func TestOpenApprovalsAreShown(t *testing.T) {
+	t.Parallel()
+	f := newChangedFleet(t)
+	cfg := withTools(t)
+	cfg.NATS.URL = f.url
+	blue, stop := f.start("blue", cfg)
+	green, _ := f.start("green", cfg)
+	w := asked(t, blue, "write")
+	const one, none = `agenthost_approvals_open{agent="demo"} 1`, `agenthost_approvals_open{agent="demo"} 0`
+	count := func(line string) (n int) {
+		for _, h := range []*host.Host{blue, green} {
+			n += strings.Count(scrape(t, h), "\n"+line+"\n")
+		}
+		return n
+	}
+	waittest.Until(t, "one host shows it", func() bool { return count(one) == 1 && count(none) == 1 })
+	shows(t, green, `agenthost_questions_open{agent="demo"} 0`)
+	stop()
+	shows(t, green, one)
+	restarted, _ := f.start("blue", cfg)
+	blue = restarted
+	waittest.Until(t, "one host shows it", func() bool { return count(one) == 1 && count(none) == 1 })
+	if _, err := clientOf(green).Answer(t.Context(), client.Answer{ID: w.ID, Text: "approve"}, waittest.Within); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "nothing is open", func() bool { return count(none) == 2 })
 }
 
 // shows waits until all lines are among the metrics.

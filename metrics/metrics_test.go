@@ -34,6 +34,8 @@ func full() *metrics.Registry {
 	main := llm.NewGate("main", llm.Rate{})
 	r.Gates(func() []*llm.Gate { return []*llm.Gate{main} })
 	r.Suspects(func() iter.Seq2[string, int] { return maps.All(map[string]int{"ana": 2}) })
+	r.Open(func() iter.Seq2[string, int] { return maps.All(map[string]int{"ana": 3, "bob": 1}) },
+		func() iter.Seq2[string, int] { return maps.All(map[string]int{"ana": 0}) })
 	r.Channels(func() []client.AccountStatus { return []client.AccountStatus{{Channel: "web", Instance: "bobs"}} })
 	r.Lanes(func() iter.Seq2[string, uint64] { return maps.All(map[string]uint64{"3": 5, "ana/0": 1, "bob/0": 1}) })
 	r.OldestWaiting(func() iter.Seq2[string, time.Duration] {
@@ -122,6 +124,8 @@ func TestValues(t *testing.T) {
 		`agenthost_model_parked_until_seconds{entry="main"} 0`,
 		`agenthost_model_in_flight{entry="main"} 0`,
 		`agenthost_suspects_waiting{agent="ana"} 2`,
+		`agenthost_approvals_open{agent="ana"} 3`,
+		`agenthost_questions_open{agent="ana"} 0`,
 		`agenthost_inbound_messages_total{agent="ana",channel="web"} 1`,
 		`agenthost_runs_total{agent="ana",outcome="settled"} 1`,
 		`agenthost_outbound_messages_total{agent="ana",channel="web",kind="reply"} 1`,

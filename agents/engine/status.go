@@ -41,6 +41,27 @@ func (r *Runtime) oldestWaiting() (oldest time.Time) {
 	return oldest
 }
 
+// OpenApprovals is how many approvals of each agent wait for a person. Of the hosts of a fleet
+// the one that serves an agent's lane has all of them, and the others none.
+func (f *Fleet) OpenApprovals() iter.Seq2[string, int] { return f.open(f.parts.Asks.Open.Approvals) }
+
+// OpenQuestions is OpenApprovals for questions.
+func (f *Fleet) OpenQuestions() iter.Seq2[string, int] { return f.open(f.parts.Asks.Open.Questions) }
+
+func (f *Fleet) open(count func(agent string) int) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for _, r := range f.runtimes() {
+			n := 0
+			if f.lanes.Shares(r.id) {
+				n = count(r.id)
+			}
+			if !yield(r.id, n) {
+				return
+			}
+		}
+	}
+}
+
 // Preview is what the model of an agent gets by now; ok is false when there is
 // no such agent.
 func (f *Fleet) Preview(agent string) (p agents.Preview, ok bool) {

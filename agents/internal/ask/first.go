@@ -25,7 +25,7 @@ func (q *Index) Number(id string) int {
 	if w, ok := q.asked[id]; ok {
 		return w.Number
 	}
-	list := q.own[q.keys[id]]
+	list := q.own[q.waits[id].key]
 	if i := slices.IndexFunc(list, func(a asked) bool { return a.id == id }); i >= 0 {
 		return list[i].number
 	}
@@ -87,10 +87,10 @@ func (q *Index) firsts(w Waiting) (ids []string) {
 func (q *Index) setNumber(id string, n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	list := slices.Clone(q.own[q.keys[id]])
+	list := slices.Clone(q.own[q.waits[id].key])
 	if i := slices.IndexFunc(list, func(a asked) bool { return a.id == id }); i >= 0 {
 		list[i].number = n
-		q.own[q.keys[id]] = list
+		q.own[q.waits[id].key] = list
 	}
 	w, ok := q.asked[id]
 	if !ok {

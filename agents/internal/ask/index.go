@@ -28,7 +28,8 @@ type Index struct {
 	calm  atomic.Bool // that is known, and nothing is asked in other chats: as mostly
 
 	mu     sync.RWMutex
-	keys   map[string]session.Key  // the sessions that wait, by the ids of what they wait for
+	waits  map[string]wait         // all that is waited for, by its id
+	open   map[forPerson]*int      // how much of it waits for a person
 	asked  map[string]Waiting      // by their ids: what is heard in chats of other sessions
 	at     map[string][]Waiting    // by the places where an answer may come from
 	own    map[session.Key][]asked // of the others, what each session has asked in its conversation
@@ -60,7 +61,8 @@ func (a asked) waiting(key session.Key) Waiting {
 // NewIndex is an index that knows nothing yet.
 func NewIndex() *Index {
 	return &Index{
-		known: make(chan struct{}), keys: map[string]session.Key{}, asked: map[string]Waiting{}, at: map[string][]Waiting{},
+		known: make(chan struct{}), waits: map[string]wait{}, open: map[forPerson]*int{},
+		asked: map[string]Waiting{}, at: map[string][]Waiting{},
 		own: map[session.Key][]asked{}, closed: newClosedQuestions(),
 		taken: map[string][]*takenNumbers{}, given: map[string]meant{},
 	}
@@ -102,7 +104,7 @@ func (q *Index) add(w Waiting) {
 	defer q.mu.Unlock()
 	q.remove(w.ID)
 	q.closed.remove(w.ID)
-	q.keys[w.ID] = session.Key(w.Session)
+	q.waits[w.ID] = wait{session.Key(w.Session), q.count(w)}
 	if len(places) == 0 {
 		return
 	}
@@ -143,7 +145,7 @@ func (q *Index) inConversation(id string) (key session.Key, w Waiting, ok bool) 
 		}
 		return session.Key(w.Origin.Session), w, w.Origin.Session != ""
 	}
-	key = q.keys[id]
+	key = q.waits[id].key
 	if i := slices.IndexFunc(q.own[key], func(a asked) bool { return a.id == id }); i >= 0 {
 		return key, q.own[key][i].waiting(key), true
 	}
@@ -152,8 +154,12 @@ func (q *Index) inConversation(id string) (key session.Key, w Waiting, ok bool) 
 
 // remove is close with the lock held, and remembers nothing.
 func (q *Index) remove(id string) {
-	key := q.keys[id]
-	delete(q.keys, id)
+	one := q.waits[id]
+	delete(q.waits, id)
+	if one.open != nil {
+		*one.open--
+	}
+	key := one.key
 	if left := slices.DeleteFunc(q.own[key], func(a asked) bool { return a.id == id }); len(left) == 0 {
 		delete(q.own, key)
 	} else {
@@ -176,8 +182,8 @@ func (q *Index) remove(id string) {
 func (q *Index) Session(id string) (key session.Key, ok bool) {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
-	key, ok = q.keys[id]
-	return key, ok
+	one, ok := q.waits[id]
+	return one.key, ok
 }
 
 // Knows reports whether anything waits under id, once that is known or done is closed.

@@ -40,6 +40,40 @@ func TestIndexKnowsTheSessionOfAllThatWaits(t *testing.T) {
 	}
 }
 
+// What waits for a person is counted by agent and kind, once, wherever it was asked: also that of
+// a program, which asks in no chat.
+func TestIndexCountsWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	q := NewIndex()
+	want := func(approvals, questions, others int) {
+		t.Helper()
+		got := []int{q.Approvals("ana"), q.Questions("ana"), q.Approvals("bob")}
+		if !slices.Equal(got, []int{approvals, questions, others}) {
+			t.Errorf("got %d, want %d approvals and %d questions of ana, and %d approvals of bob", got, approvals, questions, others)
+		}
+	}
+	want(0, 0, 0)
+	chat := &bus.Origin{Agent: "ana", Session: "web/dm/ana"}
+	approval := Waiting{ID: "own", Agent: "ana", Session: "web/dm/ana", Kind: run.ForApproval, Origin: chat}
+	for _, w := range []Waiting{
+		approval,
+		{ID: "program", Agent: "ana", Session: "route/cli/x", Kind: run.ForApproval},
+		{ID: "away", Agent: "bob", Session: "route/ana/y", Kind: run.ForApproval, Origin: chat},
+		{ID: "question", Agent: "ana", Session: "web/dm/ana", Kind: run.ForQuestion, Origin: chat},
+		{ID: "task", Agent: "ana", Session: "web/dm/ana", Kind: run.ForDelegate, Origin: chat},
+	} {
+		q.add(w)
+	}
+	want(2, 1, 1)
+	approval.Number = 1
+	q.add(approval) // it is written again with its number
+	want(2, 1, 1)
+	for _, id := range []string{"own", "own", "away", "task", "unknown"} {
+		q.close(id)
+	}
+	want(1, 1, 0)
+}
+
 // What a session asks in its own chat is counted there with what others ask in it, and
 // it is not searched for in the chats of other sessions.
 func TestHighestNumberInAConversation(t *testing.T) {

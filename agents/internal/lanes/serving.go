@@ -2,6 +2,7 @@ package lanes
 
 import (
 	"context"
+	"slices"
 
 	"agenthost/bus"
 )
@@ -67,6 +68,12 @@ func (s *Set) servesLane(agent string) bool {
 		}
 	}
 	return false
+}
+
+// Shares reports whether this host serves an agent's own lane, or would if anything came: of the
+// hosts of a fleet one does.
+func (s *Set) Shares(agent string) bool {
+	return slices.Contains(s.Share().Lanes, Of(agent, s.Count))
 }
 
 // Owns reports whether this host is the one of the fleet that serves an agent: the
