@@ -36,7 +36,8 @@ func (a *app) sendCommand() *cobra.Command {
 		Long: `Send sends an agent a message and prints its id, with --json also the key of its
 session; with --wait, the answer. NATS keeps the message until it is handled. When
 the agent asks for an approval or has a question meanwhile, standard error says
-how to answer it. A TEXT of - is read from standard input.`,
+how to answer it. A TEXT of - is read from standard input. What it sends is a task:
+orders of a chat such as /stop are text in it. "agenthost runs abort" stops a run.`,
 		Example: `  agenthost send assistant "count the apples"
   agenthost send assistant "count the apples" --wait
   git diff | agenthost send reviewer - --stream
