@@ -3,6 +3,12 @@ package main
 // Of doors, tokens and the sandbox: who is let in, and what is kept in.
 var trustMutants = []mutant{
 	{
+		name: "new-bucket-unread", breaks: "a token that is revoked after its bucket was made again lets in no longer",
+		file: "bus/records/followbucket.go", pkg: "./internal/tokens", tests: []string{"TestTokensOfABucketThatIsMadeAgain"},
+		old: `again && err == nil {`,
+		new: `false && again && err == nil {`,
+	},
+	{
 		name: "word-for-every-agent", breaks: "a word in a chat with several agents answers one question",
 		file: "agents/internal/ask/index.go", pkg: "./agents/internal/ask", tests: []string{"TestQuestionsOfOthersInAConversation"}, ci: true,
 		old: `		if w.Origin.Agent != agent {`,

@@ -41,7 +41,7 @@ const fresh = time.Minute
 // just now.
 func (x *Index) Run(ctx context.Context, approved func(Pairing)) error {
 	take := func(e jetstream.KeyValueEntry) { x.take(e, approved) }
-	records.Follow(ctx, x.store.js, bus.PairingsBucket, x.log, take, func() { x.once.Do(func() { close(x.whole) }) })
+	records.Mirror(ctx, x.store.js, bus.PairingsBucket, x.log, take, func() { x.once.Do(func() { close(x.whole) }) })
 	return nil
 }
 

@@ -31,7 +31,7 @@ func NewIndex(js jetstream.JetStream, log zerolog.Logger) *Index {
 
 // Run follows the pauses until ctx ends.
 func (x *Index) Run(ctx context.Context) {
-	records.Follow(ctx, x.js, bus.LanesBucket, x.log, x.take, func() { x.once.Do(func() { close(x.whole) }) })
+	records.Mirror(ctx, x.js, bus.LanesBucket, x.log, x.take, func() { x.once.Do(func() { close(x.whole) }) })
 }
 
 // Whole is closed once the index has all that was there.

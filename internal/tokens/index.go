@@ -36,7 +36,7 @@ func (x *Index) Run(ctx context.Context, js jetstream.JetStream, log zerolog.Log
 			log.Warn().Str("token", e.Key()).Msg("http.tokens has the name of a token that was made by command, which is refused: revoke it with agenthost tokens revoke, and make one of another name")
 		}
 	}
-	records.Follow(ctx, js, bus.TokensBucket, log, take, nil)
+	records.Mirror(ctx, js, bus.TokensBucket, log, take, nil)
 	return nil
 }
 

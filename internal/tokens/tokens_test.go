@@ -106,6 +106,54 @@ func TestTokenCountsUntilItsEnd(t *testing.T) {
 	}
 }
 
+// A token that was lost with its bucket lets in no longer: it is in no list, and could not be
+// revoked. One that is made then does, until it is revoked.
+func TestTokensOfABucketThatIsMadeAgain(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		b := bustest.Open(t)
+		bustest.Provision(t, b.JS)
+		index, store := tokens.NewIndex(), tokens.NewStore(b.JS)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); _ = index.Run(ctx, b.JS, zerolog.Nop()) }()
+		defer func() { cancel(); <-ended }()
+		add := func(name string) (sent string) {
+			_, sent, err := store.Add(t.Context(), tokens.Token{Name: name, Role: httpauth.Read})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return sent
+		}
+		lets := func(sent string) bool {
+			time.Sleep(time.Minute)
+			_, ok := index.Find(sent, time.Now())
+			return ok
+		}
+		add("other")
+		old := add("old")
+		if !lets(old) {
+			t.Error("a token is not known")
+		}
+		if err := b.JS.DeleteKeyValue(t.Context(), bus.TokensBucket); err != nil {
+			t.Fatal(err)
+		}
+		bustest.Provision(t, b.JS)
+		if lets(old) {
+			t.Error("a token that is lost lets in")
+		}
+		fresh := add("new")
+		if !lets(fresh) {
+			t.Error("a token that was made afterwards is not known")
+		}
+		if _, err := store.Revoke(t.Context(), "new"); err != nil {
+			t.Fatal(err)
+		}
+		if lets(fresh) {
+			t.Error("a token that was revoked afterwards lets in")
+		}
+	})
+}
+
 // Who reads the bucket, or a backup of it, has no token: not now, and not in what it
 // has kept of before.
 func TestBucketHasNoToken(t *testing.T) {
