@@ -2,7 +2,13 @@
 
 package host_test
 
-import "testing"
+import (
+	"testing"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/internal/waittest"
+)
 
 // An agent that is new answers what comes from then on, whichever lane it falls on, and not
 // what others have answered before it was there.
@@ -47,4 +53,36 @@ func TestNewAgentAnswersNothingOld(t *testing.T) {
 			f.want(h, want...)
 		})
 	}
+}
+
+// Hosts that run write down again which agents take what, when the record is lost with its bucket:
+// an agent that is added later answers nothing old.
+func TestNewAgentAfterTheRecordWasLost(t *testing.T) {
+	t.Parallel()
+	f := newChangedFleet(t)
+	_, stop := f.start("blue", f.config("demo", "ana"))
+	f.write("demo", "old")
+	f.done("ana")
+	if err := f.bus.JS.DeleteKeyValue(t.Context(), bus.LanesBucket); err != nil {
+		t.Fatal(err)
+	}
+	bustest.Provision(t, f.bus.JS)
+	waittest.Until(t, "the record is back", func() bool {
+		kv, err := f.bus.JS.KeyValue(t.Context(), bus.LanesBucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = kv.Get(t.Context(), "moves")
+		return err == nil
+	})
+	stop()
+	all := append([]string{"ana"}, everyLane()...)
+	h, _ := f.start("blue", f.config("demo", all...))
+	f.write("demo", "new")
+	f.done(all...)
+	want := []string{"old reply: ana"}
+	for _, agent := range all {
+		want = append(want, "new reply: "+agent)
+	}
+	f.want(h, want...)
 }

@@ -281,7 +281,13 @@ func readMoves(data []byte) moves {
 // followMoves takes over what other hosts write, until ctx ends.
 // whole is called once all that they have written by now is taken over.
 func (s *Set) followMoves(ctx context.Context, whole func()) {
-	records.Follow(ctx, s.JS, bus.LanesBucket, s.Log, func(entry jetstream.KeyValueEntry) {
+	records.Mirror(ctx, s.JS, bus.LanesBucket, s.Log, func(entry jetstream.KeyValueEntry) {
+		if entry.Operation() != jetstream.KeyValuePut { // hosts go on by what they know
+			if entry.Key() == movesKey {
+				s.putBackMoves(ctx)
+			}
+			return
+		}
 		if strings.HasPrefix(entry.Key(), finishingPrefix) {
 			s.takeFinishing(entry.Key(), entry.Revision(), entry.Value())
 		}
@@ -294,4 +300,22 @@ func (s *Set) followMoves(ctx context.Context, whole func()) {
 		m := readMoves(entry.Value())
 		s.route(func(v *routing) *routing { return v.with(m) })
 	}, whole)
+}
+
+// putBackMoves writes the moves again when they were lost with their bucket: the next agent that is
+// added would take all that is stored. Where another host was quicker, its moves count.
+func (s *Set) putBackMoves(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, agreeWithin)
+	defer cancel()
+	kv, err := s.JS.KeyValue(ctx, bus.LanesBucket)
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(s.routing.Load().moves)
+	}
+	if err == nil {
+		_, err = kv.Create(ctx, movesKey, data)
+	}
+	if err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
+		s.Log.Warn().Err(err).Msg("write again which agents channels have: failed; an agent that is added while no host runs may answer old messages")
+	}
 }
