@@ -31,19 +31,22 @@ type Following struct {
 	// not be read any more is.
 	Patient bool
 	Log     zerolog.Logger
+
+	created time.Time // when the stream was made that is read
 }
 
 const (
 	followAgain = time.Second
-	// nextWithin is when a wait for a message ends and the next begins: longer than a
-	// consumer may be silent.
+	// nextWithin is when a wait for a message ends and the next begins, if the stream is still the
+	// same: longer than a consumer may be silent.
 	nextWithin = time.Minute
 	// unused is how long the server keeps a consumer that is not read.
 	unused = time.Minute
 )
 
 // FollowStream hands out the messages of a stream as they come, until ctx ends, which is no error.
-// What breaks is begun again behind what was taken last.
+// What breaks is begun again behind what was taken last; a stream that was deleted and made again
+// is read from its first message.
 func FollowStream(ctx context.Context, js jetstream.JetStream, f Following) error {
 	for begun := false; ; {
 		err := f.read(ctx, js, &begun)
@@ -69,6 +72,7 @@ func (f *Following) read(ctx context.Context, js jetstream.JetStream, begun *boo
 	if err != nil {
 		return fmt.Errorf("look up stream: %w", err)
 	}
+	f.begins(stream.CachedInfo().Created)
 	if f.New {
 		f.New, f.After = false, stream.CachedInfo().State.LastSeq
 	}
@@ -97,7 +101,7 @@ func (f *Following) read(ctx context.Context, js jetstream.JetStream, begun *boo
 		f.Began(info.Delivered.Stream, info.NumPending)
 	}
 	for {
-		msg, err := next(ctx, msgs)
+		msg, err := f.next(ctx, js, msgs)
 		if err != nil {
 			return err
 		}
@@ -112,16 +116,30 @@ func (f *Following) read(ctx context.Context, js jetstream.JetStream, begun *boo
 	}
 }
 
+// begins notes when the stream was made, and reports whether it is another one than before. What
+// nats.go begins again itself goes on behind the sequence that it has come to in that.
+func (f *Following) begins(created time.Time) (again bool) {
+	again = !f.created.IsZero() && !created.Equal(f.created)
+	if f.created = created; again {
+		f.After, f.Since = 0, time.Time{}
+	}
+	return again
+}
+
 // next waits for the next message of an ordered consumer until ctx ends. A wait of nats.go that
 // misses that the connection is back goes on for ever, although the consumer is gone: it does
 // not look for signs of life while there is no connection. The next wait does.
-func next(ctx context.Context, msgs jetstream.MessagesContext) (jetstream.Msg, error) {
+func (f *Following) next(ctx context.Context, js jetstream.JetStream, msgs jetstream.MessagesContext) (jetstream.Msg, error) {
 	for {
 		wait, cancel := context.WithTimeout(ctx, nextWithin)
 		msg, err := msgs.Next(jetstream.NextContext(wait))
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			return msg, err
+		}
+		stream, err := js.Stream(ctx, f.Stream)
+		if err == nil && f.begins(stream.CachedInfo().Created) {
+			return nil, errors.New("the stream was deleted and made again")
 		}
 	}
 }
