@@ -47,5 +47,8 @@ func newTransport(connect time.Duration) *http.Transport {
 		MaxIdleConnsPerHost:   64,
 		IdleConnTimeout:       90 * time.Second,
 		ForceAttemptHTTP2:     true,
+		// One connection with HTTP/2 has all calls of a server: where it is lost, without these
+		// each of them would fail until TCP gives it up after a quarter of an hour or longer.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"agenthost/internal/httptransport"
 	"agenthost/plugins"
 	"agenthost/plugins/internal/markdown"
 	"agenthost/plugins/settings"
@@ -51,7 +52,7 @@ func New(s settings.Matrix) (plugins.Channel, error) {
 	return &Channel{
 		settings: s,
 		base:     base.String(),
-		http:     &http.Client{Timeout: requestTime},
+		http:     &http.Client{Transport: httptransport.New(), Timeout: requestTime},
 		rooms:    map[string]*room{},
 		typing:   map[string]bool{},
 		senders:  map[string]string{},

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"agenthost/internal/httptransport"
 	"agenthost/plugins"
 	"agenthost/plugins/settings"
 )
@@ -64,7 +65,7 @@ func New(s settings.Slack) (plugins.Channel, error) {
 	}
 	return &Channel{
 		settings: s,
-		api:      api{base: base, http: &http.Client{Timeout: requestTime}},
+		api:      api{base: base, http: &http.Client{Transport: httptransport.New(), Timeout: requestTime}},
 		names:    map[string]string{}, direct: map[string]string{}, streams: map[string]*stream{}, uncertain: map[string]bool{},
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"agenthost/internal/httptransport"
 	"agenthost/plugins"
 	"agenthost/plugins/settings"
 )
@@ -39,6 +40,7 @@ func New(cfg settings.Webhook) (*Channel, error) {
 		cfg: cfg, signer: signer{scheme: cmp.Or(cfg.Scheme, settings.SchemeStandard), key: key, secret: cfg.Secret},
 		bodies: newBudget(), asking: make(chan struct{}, mostAsking), seen: newSeen(),
 		client: &http.Client{
+			Transport:     httptransport.New(),
 			Timeout:       postWithin,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},

@@ -1,0 +1,21 @@
+package matrix
+
+import (
+	"net/http"
+	"testing"
+
+	"agenthost/internal/httptransport/transporttest"
+	"agenthost/plugins/settings"
+)
+
+func TestLeavesSilentConnection(t *testing.T) {
+	c, err := New(settings.Matrix{Homeserver: "https://matrix.test", Token: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, ok := c.(*Channel).http.Transport.(*http.Transport)
+	if !ok {
+		t.Fatal("the connections are those of http.DefaultTransport, which stays with one that is lost")
+	}
+	transporttest.LeavesSilent(t, transport)
+}
