@@ -23,8 +23,8 @@ const (
 	loginWithin   = time.Minute
 	quitWithin    = 2 * time.Second
 	writeWithin   = 30 * time.Second
-	silence       = 2 * time.Minute // then the server is asked whether it is there
-	silenceAnswer = time.Minute
+	silence       = time.Minute // then the server is asked whether it is there
+	silenceAnswer = 30 * time.Second
 )
 
 // A connection is one login. One goroutine reads from it, and any may write.
