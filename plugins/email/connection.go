@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -36,15 +37,19 @@ type mailbox struct {
 	news     chan struct{}
 }
 
-// within waits for what a server answers to a command. Where that takes too long the
-// connection ends, and with it the wait.
-func (b *mailbox) within(limit time.Duration, wait func() error) error {
-	timer := time.AfterFunc(limit, func() { b.client.Close() })
+// within waits for what the server answers. Where that takes too long the connection ends,
+// and with it the wait.
+func (s server) within(limit time.Duration, conn io.Closer, wait func() error) error {
+	timer := time.AfterFunc(limit, func() { conn.Close() })
 	err := wait()
 	if !timer.Stop() {
-		return fmt.Errorf("no answer from %s within %s: %w", b.imap.Server, limit, cmp.Or(err, net.ErrClosed))
+		return fmt.Errorf("no answer from %s within %s: %w", s.Server, limit, cmp.Or(err, net.ErrClosed))
 	}
 	return err
+}
+
+func (b *mailbox) within(limit time.Duration, wait func() error) error {
+	return b.imap.within(limit, b.client, wait)
 }
 
 // open logs in and opens the folder. news gets a value when the server says that
@@ -69,7 +74,8 @@ func (c *Channel) open(ctx context.Context, news chan struct{}) (*mailbox, error
 	}}
 	var client *imapclient.Client
 	if c.imap.TLS == startTLS {
-		if client, err = imapclient.NewStartTLS(conn, options); err != nil {
+		err = c.imap.within(answerWithin, conn, func() (err error) { client, err = imapclient.NewStartTLS(conn, options); return err })
+		if err != nil {
 			conn.Close()
 			return nil, fmt.Errorf("STARTTLS with %s: %w", c.imap.Server, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/mail"
 	"strings"
 
@@ -57,19 +58,23 @@ func (c *Channel) login(ctx context.Context) (*smtp.Client, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	var client *smtp.Client
+	err = c.smtp.within(answerWithin, conn, func() (err error) { client, err = c.enter(conn); return err })
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return client, nil
+}
+
+func (c *Channel) enter(conn net.Conn) (client *smtp.Client, err error) {
 	if c.smtp.TLS == startTLS {
 		if client, err = smtp.NewClientStartTLS(conn, c.smtp.tls); err != nil {
-			conn.Close()
 			return nil, fmt.Errorf("STARTTLS with %s: %w", c.smtp.Server, err)
 		}
 	} else {
 		client = smtp.NewClient(conn)
 	}
-	if err := c.authenticate(client); err != nil {
-		client.Close()
-		return nil, err
-	}
-	return client, nil
+	return client, c.authenticate(client)
 }
 
 func (c *Channel) authenticate(client *smtp.Client) error {
