@@ -18,6 +18,10 @@ import (
 // memoryStore bounds streams in memory; the host's own are files.
 const memoryStore = 256 << 20
 
+// pingInterval lets the server leave a client or a leaf that is lost after a minute, by its
+// third ping. By the default of nats-server the line of an edge is made again after six.
+const pingInterval = 20 * time.Second
+
 // serverOptions are those of the nats-server configuration file, if there is
 // one, with ours on top.
 func serverOptions(opt bus.Options) (*server.Options, error) {
@@ -32,6 +36,7 @@ func serverOptions(opt bus.Options) (*server.Options, error) {
 	o.ServerName = cmp.Or(o.ServerName, opt.Name)
 	o.JetStreamDomain = cmp.Or(opt.Config.Domain, o.JetStreamDomain)
 	o.JetStreamMaxMemory = cmp.Or(o.JetStreamMaxMemory, memoryStore)
+	o.PingInterval = cmp.Or(o.PingInterval, pingInterval)
 	if err := setAddress(o, e); err != nil {
 		return nil, err
 	}
