@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,7 +19,13 @@ import (
 const (
 	retryFirst = time.Second
 	retryMost  = time.Minute
+	// tryFor is what a channel gets for a message also where the time for the reply ends
+	// sooner: its own limits, which are shorter, say better what is wrong.
+	tryFor = 10 * time.Minute
 )
+
+// errNoWord says that a channel has not said what has become of a message.
+var errNoWord = errors.New("no word of whether it is delivered")
 
 // longestLimit is how long a rate limit counts: platforms mistake units. Tests set it.
 var longestLimit = 24 * time.Hour
@@ -112,7 +119,7 @@ func (d *delivery) send(m Message) error {
 			return err
 		}
 		d.attempts++
-		err := d.try(&m)
+		err := d.try(&m, deadline)
 		if err == nil {
 			return nil
 		}
@@ -166,13 +173,15 @@ func (d *delivery) ready(deadline time.Time) error {
 }
 
 // try calls the channel once. A panic of it is an error.
-func (d *delivery) try(m *Message) (err error) {
+func (d *delivery) try(m *Message, deadline time.Time) (err error) {
 	defer recovered(d.c, "deliver", &err)
-	select {
-	case d.o.slots <- struct{}{}:
-		defer func() { <-d.o.slots }()
-	case <-d.o.t.open.Done():
-		return errTermEnds
+	if !d.c.channel.Limits().Drains { // else a program has it, which may take as long as it likes over one chat
+		select {
+		case d.o.slots <- struct{}{}:
+			defer func() { <-d.o.slots }()
+		case <-d.o.t.open.Done():
+			return errTermEnds
+		}
 	}
 	if err := d.load(d.o.t.work, m); err != nil {
 		return err
@@ -188,7 +197,9 @@ func (d *delivery) try(m *Message) (err error) {
 		return errTermEnds
 	}
 	crash.Point("before-deliver")
-	_, err = d.c.channel.Deliver(d.o.t.work, *m)
+	within, cancel := context.WithTimeoutCause(d.o.t.work, max(time.Until(deadline), tryFor), errNoWord)
+	defer cancel()
+	_, err = d.c.channel.Deliver(within, *m)
 	crash.Point("after-deliver")
 	if err == nil && m.Preview != "" {
 		shown.replaced(d.it.key, d.out.Agent, m.Preview)

@@ -297,3 +297,21 @@ func TestLimits(t *testing.T) {
 		t.Errorf("got %q and error %v", id, err)
 	}
 }
+
+// A program that says of no reply what has become of it gets those of all other chats.
+func TestRepliesOfManyChats(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(p *platform) settings.Exec {
+		p.silent = true
+		return p.settings()
+	})
+	s.eventually("hello", func() bool { return len(s.heard("hello")) == 1 })
+	const chats = 100
+	for i := range chats {
+		data := fmt.Sprintf(`{"id":"r%d","agent":"ana","session":"mybot/dm/p%d","kind":"reply","to":"p%d","text":"hi","final":true}`, i, i, i)
+		if _, err := s.bus.JS.Publish(s.Context(), "plugin.outbound.mybot", []byte(data)); err != nil {
+			s.Fatal(err)
+		}
+	}
+	s.eventually("all replies", func() bool { return len(s.heard("outbound")) == chats })
+}

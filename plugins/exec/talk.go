@@ -204,6 +204,7 @@ func (t *talk) take(ctx context.Context, in *plugins.Inbox, m json.RawMessage) {
 // deliver sends a reply and waits for what becomes of it.
 func (t *talk) deliver(ctx context.Context, id string, envelope json.RawMessage) error {
 	result := t.expect(id)
+	defer t.forget(id)
 	select {
 	case t.lines <- encode(outboundLine{"outbound", envelope}):
 	case <-t.deaf:
@@ -232,6 +233,12 @@ func (t *talk) expect(id string) <-chan error {
 	result := make(chan error, 1)
 	t.waiting[id] = result
 	return result
+}
+
+func (t *talk) forget(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.waiting, id)
 }
 
 func (t *talk) settle(id string, err error) {
