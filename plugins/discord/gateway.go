@@ -103,8 +103,11 @@ func (c *Channel) connect(ctx context.Context, in *plugins.Inbox, s *session) er
 	_ = resp.Body.Close()
 	ws.SetReadLimit(maxFrame)
 	conn := &connection{channel: c, inbox: in, ws: ws, session: s, events: make(chan frame, pending)}
+	stop := context.AfterFunc(ctx, func() { _ = ws.Close() })
 	every, err := conn.hello()
+	stop()
 	if err != nil {
+		s.forgetAddress()
 		_ = ws.Close()
 		return conn.verdict(err)
 	}
