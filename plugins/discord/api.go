@@ -23,8 +23,10 @@ import (
 const (
 	callFor   = 30 * time.Second
 	uploadFor = 5 * time.Minute
-	maxAnswer = 32 << 20
-	userAgent = "DiscordBot (https://agenthost.invalid, 1)"
+	// fileSilence is how long nothing may come of a file: nothing else is read meanwhile.
+	fileSilence = 30 * time.Second
+	maxAnswer   = 32 << 20
+	userAgent   = "DiscordBot (https://agenthost.invalid, 1)"
 )
 
 // An api calls Discord's REST API.

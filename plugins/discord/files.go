@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"agenthost/internal/httptransport"
 	"agenthost/plugins"
 )
 
@@ -62,6 +63,8 @@ func kind(mime string) string {
 func (a *api) download(ctx context.Context, address string, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, uploadFor)
 	defer cancel()
+	ctx, silence := httptransport.WatchSilence(ctx, fileSilence)
+	defer silence.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoFile, err)
@@ -77,7 +80,7 @@ func (a *api) download(ctx context.Context, address string, limit int64) ([]byte
 	case resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("%w: HTTP %d", errNoFile, resp.StatusCode)
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	data, err := io.ReadAll(io.LimitReader(silence.Reader(resp.Body), limit+1))
 	if err != nil {
 		return nil, shortened("attachment", err)
 	}

@@ -10,11 +10,17 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
+	"agenthost/internal/httptransport"
 	"agenthost/plugins"
 )
 
-const mediaPath = "/_matrix/media/v3"
+const (
+	mediaPath = "/_matrix/media/v3"
+	// fileSilence is how long nothing may come of a file: nothing else is read meanwhile.
+	fileSilence = 30 * time.Second
+)
 
 var kinds = map[string]string{"m.image": "image", "m.audio": "audio", "m.video": "video"}
 
@@ -75,6 +81,8 @@ func (r *reader) tryDownload(ctx context.Context, said message, nameOnly bool) (
 	if !ok || nameOnly || file.Size > limit {
 		return file, nil
 	}
+	ctx, silence := httptransport.WatchSilence(ctx, fileSilence)
+	defer silence.Stop()
 	resp, err := r.openMedia(ctx, server, id)
 	var refused *apiError
 	if errors.As(err, &refused) && refused.Status != http.StatusUnauthorized && refused.Status != http.StatusTooManyRequests {
@@ -84,7 +92,7 @@ func (r *reader) tryDownload(ctx context.Context, said message, nameOnly bool) (
 		return file, fmt.Errorf("read the file %q: %w", file.Name, err)
 	}
 	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	data, err := io.ReadAll(io.LimitReader(silence.Reader(resp.Body), limit+1))
 	if err != nil {
 		return file, fmt.Errorf("read the file %q: %w", file.Name, err)
 	}

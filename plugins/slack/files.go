@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"agenthost/internal/httptransport"
 	"agenthost/plugins"
 )
 
@@ -27,6 +28,8 @@ type sharedFile struct {
 const (
 	fileAttempts = 3
 	fileAgain    = time.Second
+	// fileSilence is how long nothing may come of a file: nothing else is read meanwhile.
+	fileSilence = 30 * time.Second
 )
 
 // load reads a file that came with a message. Of one that cannot be had only the name is
@@ -57,6 +60,8 @@ func (r *reader) tryLoad(ctx context.Context, f sharedFile) (plugins.File, error
 	if f.Size > limit || !r.api.trusts(address) {
 		return file, nil
 	}
+	ctx, silence := httptransport.WatchSilence(ctx, fileSilence)
+	defer silence.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return file, nil // the address is invalid
@@ -75,7 +80,7 @@ func (r *reader) tryLoad(ctx context.Context, f sharedFile) (plugins.File, error
 	case resp.StatusCode != http.StatusOK || page:
 		return file, nil
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	data, err := io.ReadAll(io.LimitReader(silence.Reader(resp.Body), limit+1))
 	if err != nil {
 		return file, fmt.Errorf("read the file %q: %w", file.Name, err)
 	}

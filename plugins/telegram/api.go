@@ -22,6 +22,8 @@ const (
 	pollFor   = 30 * time.Second
 	callFor   = 30 * time.Second
 	uploadFor = 5 * time.Minute
+	// fileSilence is how long nothing may come of a file: nothing else is read meanwhile.
+	fileSilence = 30 * time.Second
 )
 
 // maxAnswer is how large an answer of the API may be.
@@ -139,6 +141,8 @@ var errNoFile = errors.New("telegram does not give the file")
 func (a *api) download(ctx context.Context, path string, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, uploadFor)
 	defer cancel()
+	ctx, silence := httptransport.WatchSilence(ctx, fileSilence)
+	defer silence.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+"/file/bot"+a.token+"/"+path, nil)
 	if err != nil {
 		return nil, a.failed("file", err)
@@ -154,7 +158,7 @@ func (a *api) download(ctx context.Context, path string, limit int64) ([]byte, e
 	case resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("%w: HTTP %d", errNoFile, resp.StatusCode)
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	data, err := io.ReadAll(io.LimitReader(silence.Reader(resp.Body), limit+1))
 	if err != nil {
 		return nil, a.failed("file", err)
 	}

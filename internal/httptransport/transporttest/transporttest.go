@@ -111,3 +111,45 @@ func (l *listener) Close() error {
 }
 
 func (l *listener) Addr() net.Addr { return &net.TCPAddr{} }
+
+// EndsInSilence tests that a request ends soon whose server takes it and says nothing, and one
+// whose answer stops on its way. It changes the transport.
+func EndsInSilence(t *testing.T, transport *http.Transport, request func(context.Context) error) {
+	t.Helper()
+	for name, said := range map[string]string{"no answer": "", "half an answer": "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				transport.Proxy = nil
+				transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+					ours, theirs := net.Pipe()
+					go mute(theirs, said)
+					return ours, nil
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer transport.CloseIdleConnections()
+				ended := make(chan error, 1)
+				go func() { ended <- request(ctx) }()
+				select {
+				case err := <-ended:
+					if err == nil {
+						t.Error("no error")
+					}
+				case <-time.After(45 * time.Second):
+					t.Error("it still waits")
+				}
+				cancel()
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// mute says something once a request has begun, and nothing more until the other side closes.
+func mute(conn net.Conn, said string) {
+	defer conn.Close()
+	if _, err := conn.Read(make([]byte, 4096)); err != nil {
+		return
+	}
+	go func() { _, _ = io.WriteString(conn, said) }()
+	_, _ = io.Copy(io.Discard, conn)
+}
