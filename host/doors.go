@@ -37,17 +37,18 @@ func httpDoors() []httpDoor {
 	}
 }
 
-// notYet is how a door without errors of its own says that the host starts.
+// notYet is how a door without errors of its own says that the host starts or stops.
 func notYet(w http.ResponseWriter, reason string) {
 	w.Header().Set("Retry-After", "2")
 	answer(w, http.StatusServiceUnavailable, map[string]any{"error": reason})
 }
 
-// throughDoors serves the doors once the host has NATS.
+// throughDoors serves the doors once the host has NATS, until it stops: what came then would be
+// stored, and its answer be cut off by the end of the host.
 func (h *Host) throughDoors(d httpDoor) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		open := h.doors.Load()
-		if open == nil {
+		if stops := *h.state.Load() == stateStopping && r.Method == http.MethodPost; stops || open == nil {
 			d.starting(w, "the host is "+*h.state.Load()+"; try again")
 			return
 		}

@@ -76,8 +76,11 @@ func (c *call) arguments() (args arguments, err error) {
 func (c *call) run(ctx context.Context) (*sdk.CallToolResult, error) {
 	c.settled = map[string]bool{}
 	if err := c.begin(ctx); err != nil {
-		if cancelled(ctx) {
+		switch {
+		case cancelled(ctx):
 			err = fmt.Errorf("cancelled while the message was on its way to %s; it may have arrived", c.agent)
+		case stops(ctx):
+			err = fmt.Errorf("the host stopped while the message was on its way to %s; it may have arrived", c.agent)
 		}
 		return failure(err), nil
 	}
@@ -142,6 +145,9 @@ func (c *call) ended(ctx context.Context, err error) (*sdk.CallToolResult, error
 	if cause == nil {
 		return failure(err), nil
 	}
+	if stops(ctx) {
+		return c.goesOn(), nil
+	}
 	if !cancelled(ctx) {
 		return failure(cause), nil
 	}
@@ -161,6 +167,9 @@ func (c *call) ended(ctx context.Context, err error) (*sdk.CallToolResult, error
 func cancelled(ctx context.Context) bool {
 	return context.Cause(ctx) == context.Canceled //nolint:errorlint // what has another cause says more than that
 }
+
+// stops reports whether the call has ended because the server stops.
+func stops(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errStopping) }
 
 // mayBeLost reports whether a call is cancelled in the same way as its connection is
 // lost: by its end.

@@ -60,6 +60,14 @@ func (c *call) nameSession(res *sdk.CallToolResult) {
 	}
 }
 
+// goesOn is the result of a call whose host stops: the message is stored, and a model that calls
+// again has its work done twice.
+func (c *call) goesOn() *sdk.CallToolResult {
+	res := failure(fmt.Errorf("the host stops. %s has the message and answers it all the same, in session %q: do not send it again, ask there", c.agent, c.name))
+	res.StructuredContent = summary{Session: c.name}
+	return res
+}
+
 // waits is the result of a call whose run waits for a person.
 func (c *call) waits() *sdk.CallToolResult {
 	s := summary{Session: c.name}

@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// errStopping ends the calls of a server that stops. Their runs go on.
+// errStopping ends the calls of a server that stops, and refuses further ones. Runs go on.
 var errStopping = errors.New("the host stops; call again")
 
 // instructions are what a client tells its model about the tools.

@@ -57,7 +57,7 @@ func refused(no *httpauth.Refusal) *failure {
 	return f
 }
 
-// Starting answers while the host has no NATS, for a reason.
+// Starting answers while the host has no NATS or stops, for a reason.
 func Starting(w http.ResponseWriter, reason string) { writeError(w, away(reason)) }
 
 func away(reason string) *failure {
