@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"agenthost/agents/internal/conversation"
@@ -72,7 +73,18 @@ func (r *Runtime) Divided(revision uint64, data []byte) {
 		r.agent.Log().Error().Err(err).Msg("partitions: the record cannot be read")
 		return
 	}
-	r.divide(l.Most()).Learn(revision, l)
+	d := r.divide(l.Needed())
+	d.Learn(revision, l)
+	d.shrink()
+}
+
+// shrink drops the partitions that are not needed any more: their lanes end with them.
+func (d *division) shrink() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := d.Needed(); n < len(d.runtimes) {
+		d.runtimes = slices.Clone(d.runtimes[:n])
+	}
 }
 
 // Agree has the hosts agree on the number of partitions that the agent is to have by now.
