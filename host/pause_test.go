@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/client"
 	"agenthost/internal/waittest"
@@ -102,4 +104,43 @@ func TestPausedAgentGoesOnWithWhatItHasBegun(t *testing.T) {
 	if got["bo"] != "You like blue." || !strings.Contains(got["cy"], "topped") {
 		t.Errorf("got %q", got)
 	}
+}
+
+// What is paused of the channels of an agent is in its status; it is paused itself once all are.
+func TestPausedChannelIsInTheStatus(t *testing.T) {
+	t.Parallel()
+	cfg := demo(t)
+	cfg.Agents[0].Channels = []agents.Binding{{Channel: "web"}, {Channel: "irc", Instance: "one"}, {Channel: "mail", Instance: "*"}}
+	h, _ := start(t, cfg)
+	c := clientOf(h)
+	pause := func(channel string) {
+		t.Helper()
+		if _, err := c.Pause(t.Context(), client.Pause{Target: client.PauseTarget{Channel: channel}, By: "bo"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shows := func(paused bool, channels ...string) {
+		t.Helper()
+		waittest.Until(t, fmt.Sprint("the status shows ", channels), func() bool {
+			hosts, err := c.Hosts(t.Context())
+			if err != nil || len(hosts) == 0 {
+				return false
+			}
+			a := hosts[0].Agents[0]
+			return slices.Equal(a.PausedChannels, channels) && strings.HasPrefix(a.Paused, "by bo since ") == paused
+		})
+	}
+	pause("web")
+	pause("other")
+	shows(false, "web")
+	pause("mail.sales")
+	shows(false, "mail.sales", "web")
+	pause("irc")
+	shows(false, "irc", "mail.sales", "web")
+	pause("mail")
+	shows(true, "irc", "mail", "mail.sales", "web")
+	if err := c.Resume(t.Context(), client.PauseTarget{Channel: "web"}); err != nil {
+		t.Fatal(err)
+	}
+	shows(false, "irc", "mail", "mail.sales")
 }

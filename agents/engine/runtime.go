@@ -204,18 +204,15 @@ func (r *Runtime) leaveAll() {
 
 // Status reports what the agent is doing.
 func (r *Runtime) Status() agents.Status {
-	paused := ""
-	if p, ok := r.parts.Pauses.Of(r.id); ok {
-		paused = p.Words()
-	}
 	s := agents.Status{
 		ID: r.id, Description: r.now().Config.Description, ShadowOf: r.now().Config.ShadowOf, Doors: r.now().Config.Doors,
-		Paused: paused, Running: r.slots.inUse(),
+		Running: r.slots.inUse(),
 	}
 	s.Channels = []string{}
 	for _, b := range r.now().Config.Channels {
 		s.Channels = append(s.Channels, strings.TrimPrefix(b.Subject(), bus.InboundPrefix))
 	}
+	r.addPauses(&s)
 	for _, p := range r.all() {
 		s.Sessions += p.sessions.Len()
 		s.InFlight += p.sessions.InFlight()
@@ -223,6 +220,19 @@ func (r *Runtime) Status() agents.Status {
 		s.Suspects += p.shared.SuspectsWaiting()
 	}
 	return s
+}
+
+// addPauses says what is paused of the agent, or of the channels that it is bound to.
+func (r *Runtime) addPauses(s *agents.Status) {
+	channels, all := r.parts.Pauses.OfChannels(s.Channels)
+	for _, p := range channels {
+		s.PausedChannels = append(s.PausedChannels, p.Channel)
+	}
+	if p, ok := r.parts.Pauses.Of(r.id); ok {
+		s.Paused = p.Words()
+	} else if all {
+		s.Paused = channels[0].Words()
+	}
 }
 
 // now is the profile of the agent that the next turn goes by, or one of its

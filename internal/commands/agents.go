@@ -130,6 +130,9 @@ func (a *app) warnFaults(hosts client.Fleet) {
 			if agent.Paused != "" {
 				a.Warn("%s is paused %s", agent.ID, terminal.Printable(agent.Paused))
 			}
+			for _, channel := range agent.PausedChannels {
+				a.Warn("%s: channel %s is paused", agent.ID, channel)
+			}
 			if agent.Reason != "" {
 				a.Warn("%s on %s is %s: %s", agent.ID, h.Host, agent.State, agent.Reason)
 			}

@@ -1,7 +1,9 @@
 package pause
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"sync"
 
@@ -82,6 +84,28 @@ func (x *Index) Of(agent string) (Pause, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.of(agent, "")
+}
+
+// OfChannels are the pauses of channels that an agent is bound to, such as telegram.sales or
+// telegram.*, in the order of their names; all reports whether nothing begins that comes by any.
+func (x *Index) OfChannels(bound []string) (held []Pause, all bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	all = len(bound) > 0
+	for _, channel := range bound {
+		name, instance, _ := strings.Cut(channel, ".")
+		whole := false
+		for _, p := range x.entries {
+			is := p.Channel == channel || p.Channel == name
+			whole = whole || is
+			if is || instance == "*" && strings.HasPrefix(p.Channel, name+".") {
+				held = append(held, p)
+			}
+		}
+		all = all && whole
+	}
+	slices.SortFunc(held, func(a, b Pause) int { return cmp.Compare(a.Channel, b.Channel) })
+	return slices.CompactFunc(held, func(a, b Pause) bool { return a.Channel == b.Channel }), all
 }
 
 // of is called with the lock held.
