@@ -58,6 +58,9 @@ func TestLaneIsHandedOver(t *testing.T) {
 		if one.Serving() || !two.Serving() || !one.Since().IsZero() || two.Since().IsZero() {
 			t.Errorf("one serves: %t, two: %t since %s; want two to serve", one.Serving(), two.Serving(), two.Since())
 		}
+		if one.Lost().IsZero() || !two.Lost().IsZero() {
+			t.Errorf("one has lost the lane at %s, two at %s; want one alone to have", one.Lost(), two.Lost())
+		}
 		// The message that is just handed out counts as waiting until the agent's side returns.
 		until(t, "a lag of 2", func() bool { return two.Lag() == 2 })
 		each(held, (*delivery.Delivery).Done)

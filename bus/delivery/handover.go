@@ -23,7 +23,7 @@ func (l *Lane) release() {
 // HandOver lets the pin go, if this host holds it: the lane must not be asking for
 // messages any more. What is held stays held, and is delivered to the next owner too.
 func (l *Lane) HandOver(ctx context.Context) error {
-	pin := l.pinned.Swap(nil)
+	pin := l.letGo()
 	if pin == nil {
 		return nil
 	}

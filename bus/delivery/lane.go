@@ -75,6 +75,7 @@ type Lane struct {
 	latest atomic.Pointer[message] // that was received
 	pinned atomic.Pointer[string]  // pin, for others
 	since  atomic.Int64            // when this host got it, in Unix milliseconds
+	lost   atomic.Int64            // when this host lost it, the last time
 	idle   atomic.Bool             // it is not to ask for messages
 	turned chan struct{}           // a token when idle has changed
 	due    chan takeover           // the lane is to be taken over, by a reset
@@ -180,7 +181,7 @@ func (l *Lane) trouble(err error, silent chan<- struct{}) {
 	}
 	if errors.Is(err, jetstream.ErrPinIDMismatch) {
 		l.log.Info().Msg("this host does not serve the lane any more; standing by")
-		l.pinned.Store(nil)
+		l.letGo()
 		return
 	}
 	l.log.Debug().Err(err).Msg("lane")
@@ -303,7 +304,9 @@ func (l *Lane) Owns(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if pinnedClient(consumer.CachedInfo()) != *pin {
-		l.pinned.CompareAndSwap(pin, nil)
+		if l.pinned.CompareAndSwap(pin, nil) {
+			l.lost.Store(time.Now().UnixMilli())
+		}
 		return false, nil
 	}
 	return true, nil
@@ -337,6 +340,23 @@ func (l *Lane) Since() time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(l.since.Load()).UTC()
+}
+
+// Lost is when this host stopped to serve the lane, the last time; zero when it never did.
+func (l *Lane) Lost() time.Time {
+	if at := l.lost.Load(); at > 0 {
+		return time.UnixMilli(at).UTC()
+	}
+	return time.Time{}
+}
+
+// letGo notes that this host does not serve the lane any more, and returns the pin that it had.
+func (l *Lane) letGo() *string {
+	pin := l.pinned.Swap(nil)
+	if pin != nil {
+		l.lost.Store(time.Now().UnixMilli())
+	}
+	return pin
 }
 
 // Lag is how many messages of the lane are not done, those in progress among them, as

@@ -34,7 +34,7 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 		if err := l.unpin(ctx); err != nil {
 			return err
 		}
-		l.pinned.Store(nil)
+		l.letGo()
 	}
 	if l.pin == "" && note.Host == l.cfg.Host && note.Pin != "" { // it did not stop, it died
 		if err := l.distrust(ctx, &note); err != nil {
@@ -141,6 +141,9 @@ func (l *Lane) takeOver(ctx context.Context, consumer jetstream.Consumer, t take
 	}
 	l.pin, l.tried, l.handed, l.doubted = t.pin, note.Tried, handed, doubted
 	l.progress.restart()
+	if former != l.cfg.Host { // it may have stood still meanwhile
+		l.letGo()
+	}
 	if l.pinned.Load() == nil {
 		l.since.Store(time.Now().UnixMilli())
 	}

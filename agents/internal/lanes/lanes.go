@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"hash/fnv"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -290,31 +289,4 @@ func (v *service) runAgent(a Agent) context.CancelFunc {
 
 func (v *service) runLane(d *feeder) {
 	v.lanes.Go(func() { _ = d.lane.Run(v.ctx, v.hold) })
-}
-
-// A Status is how a lane is served here: all of its streams together.
-type Status struct {
-	Lane  int
-	Since time.Time
-	Lag   uint64 // messages that are not done
-}
-
-// Statuses are the lanes that this host serves, by their numbers.
-func (s *Set) Statuses() (list []Status) {
-	for id, f := range *s.lanes.Load() {
-		since := f.lane.Since()
-		if since.IsZero() || f.partition.Load() != nil {
-			continue
-		}
-		at := slices.IndexFunc(list, func(one Status) bool { return one.Lane == id.n })
-		if at < 0 {
-			list, at = append(list, Status{Lane: id.n, Since: since}), len(list)
-		}
-		list[at].Lag += f.lane.Lag()
-		if since.Before(list[at].Since) {
-			list[at].Since = since
-		}
-	}
-	slices.SortFunc(list, func(a, b Status) int { return cmp.Compare(a.Lane, b.Lane) })
-	return list
 }
