@@ -28,7 +28,8 @@ const clocksWithin = 24 * time.Hour
 
 // Ask takes a message and waits for its final reply. One that was answered before gets
 // that reply, however long ago it was: unless that is a day before Received.Since. Then the
-// id was that of another message, and it is ErrIDUsed.
+// id was that of another message, and it is ErrIDUsed. An error that wraps ErrNoReply comes
+// after the message is taken, any other but ErrIDUsed before.
 func (in *Inbox) Ask(ctx context.Context, m Received) (bus.Outbound, error) {
 	q, err := in.question(m)
 	if err != nil {
@@ -57,7 +58,10 @@ func (in *Inbox) Ask(ctx context.Context, m Received) (bus.Outbound, error) {
 		if err == nil && out.SentAt.Before(m.Since.Add(-clocksWithin)) && !out.SentAt.IsZero() {
 			return bus.Outbound{}, ErrIDUsed
 		}
-		return out, err
+		if err != nil {
+			return bus.Outbound{}, fmt.Errorf("%w: %w", ErrNoReply, err)
+		}
+		return out, nil
 	}
 }
 
@@ -118,7 +122,7 @@ func (q *question) listen(ctx context.Context, sub *nats.Subscription, within ti
 		case err != nil && ctx.Err() == nil && waiting.Err() != nil:
 			return bus.Outbound{}, errNothingYet
 		case err != nil:
-			return bus.Outbound{}, fmt.Errorf("wait for the reply: %w", err)
+			return bus.Outbound{}, err
 		}
 		if out, err := readOutbound(msg.Data); err == nil && q.isAnswered(&out) {
 			return out, nil

@@ -46,6 +46,10 @@ func (e *RateLimitError) Unwrap() error { return e.Err }
 // ErrTooLarge is wrapped when a message is larger than NATS takes.
 var ErrTooLarge = errors.New("the message is too large")
 
+// ErrNoReply is wrapped when a message is taken and its reply cannot be waited for any longer.
+// It is not to be sent again.
+var ErrNoReply = errors.New("the message is taken; its reply has not come yet")
+
 // ErrIDUsed says that an earlier message had the id, longer ago than its text is known.
 var ErrIDUsed = errors.New("an earlier message had this id, and its reply may be to another text; send this one under a new id")
 

@@ -165,17 +165,20 @@ func (c *Channel) answerWithReply(w http.ResponseWriter, r *http.Request, in *pl
 	waiting, cancel := context.WithTimeout(r.Context(), c.cfg.Wait)
 	defer cancel()
 	reply, err := in.Ask(waiting, m)
-	if err == nil {
+	switch {
+	case err == nil:
 		say(w, http.StatusOK, reply)
 		return
-	}
-	if waiting.Err() == nil {
+	case errors.Is(err, plugins.ErrNoReply): // wait is over, or the host stops
+		say(w, http.StatusAccepted, map[string]string{"id": m.ID})
+		return
+	case waiting.Err() == nil:
 		refuse(w, notTaken(err))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), storeWithin)
 	defer cancel()
-	if err := in.Take(ctx, m); err != nil { // it may have waited for NATS, not for the reply
+	if err := in.Take(ctx, m); err != nil { // it has waited for NATS, not for the reply
 		refuse(w, notTaken(err))
 		return
 	}

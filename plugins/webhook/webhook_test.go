@@ -25,6 +25,7 @@ import (
 	"agenthost/bus/filestore"
 	"agenthost/bus/publishing"
 	"agenthost/bus/records"
+	"agenthost/internal/waittest"
 	"agenthost/plugins"
 	"agenthost/plugins/plugintest"
 	"agenthost/plugins/settings"
@@ -453,6 +454,24 @@ func TestReplyInTheResponse(t *testing.T) {
 	h.Set("Webhook-Id", "m2")
 	if code, answer := s.post(h, `{"text":"silence"}`); code != http.StatusAccepted || answer != `{"id":"m2"}` {
 		t.Errorf("without a reply: got %d %s", code, answer)
+	}
+}
+
+// A message that is stored is accepted, also when the connection ends while its reply is
+// waited for: its sender sends it no second time.
+func TestConnectionEndsBeforeTheReply(t *testing.T) {
+	t.Parallel()
+	s := open(t, settings.Webhook{Secret: "x", Scheme: "token", Reply: "response"})
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		waittest.Until(t, "the message is stored", func() bool { return s.courier.Status().In == 1 })
+		s.bus.NC.Close()
+	}()
+	defer func() { <-closed }()
+	code, answer := s.post(header("Authorization", "Bearer x", "Webhook-Id", "m1"), "Hi")
+	if code != http.StatusAccepted || answer != `{"id":"m1"}` {
+		t.Errorf("got %d %s", code, answer)
 	}
 }
 
