@@ -28,8 +28,9 @@ type failure struct {
 func (f *failure) Error() string { return f.Message }
 
 const (
-	invalidRequest = "invalid_request_error"
-	serverError    = "server_error"
+	invalidRequest  = "invalid_request_error"
+	permissionError = "permission_error"
+	serverError     = "server_error"
 )
 
 // badRequest is about one field of the body, or about the whole when param is empty.
@@ -50,7 +51,7 @@ func notFound(param, message string) *failure {
 // refused is a request that is not let in.
 func refused(no *httpauth.Refusal) *failure {
 	f := badRequest("", no.Why)
-	f.status, f.Type = no.Status, "permission_error"
+	f.status, f.Type = no.Status, permissionError
 	if no.Status == http.StatusUnauthorized {
 		f.Type = "authentication_error"
 	}
@@ -68,6 +69,8 @@ func away(reason string) *failure {
 var statuses = map[llm.Code]int{
 	llm.CodeValidation:          http.StatusBadRequest,
 	llm.CodeContentFilter:       http.StatusBadRequest,
+	llm.CodeToolDenied:          http.StatusForbidden,
+	llm.CodeCancelled:           http.StatusConflict,
 	llm.CodeRateLimited:         http.StatusTooManyRequests,
 	llm.CodeProviderRateLimit:   http.StatusTooManyRequests,
 	llm.CodeBudgetExceeded:      http.StatusTooManyRequests,
@@ -82,8 +85,10 @@ func failed(e *bus.Error) *failure {
 	switch f.status {
 	case 0:
 		f.status = http.StatusInternalServerError
-	case http.StatusBadRequest:
+	case http.StatusBadRequest, http.StatusConflict:
 		f.Type = invalidRequest
+	case http.StatusForbidden:
+		f.Type = permissionError
 	case http.StatusTooManyRequests:
 		f.Type = "rate_limit_error"
 	}

@@ -13,7 +13,8 @@ import (
 func TestStatusOfAFailedRun(t *testing.T) {
 	for code, want := range map[llm.Code]int{
 		llm.CodeValidation: 400, llm.CodeContentFilter: 400, llm.CodeRateLimited: 429, llm.CodeProviderRateLimit: 429, llm.CodeBudgetExceeded: 429,
-		llm.CodeProviderAuth: 502, llm.CodeProviderUnavailable: 502, llm.CodeRunTimeout: 504, llm.CodeInternal: 500, llm.CodeCancelled: 500,
+		llm.CodeProviderAuth: 502, llm.CodeProviderUnavailable: 502, llm.CodeRunTimeout: 504, llm.CodeInternal: 500,
+		llm.CodeToolDenied: 403, llm.CodeCancelled: 409, llm.CodeTurnLimit: 500, llm.CodeToolFailed: 500,
 	} {
 		w := httptest.NewRecorder()
 		writeError(w, failed(&bus.Error{Code: string(code), Message: "m"}))

@@ -32,5 +32,8 @@ func TestOrderToStopEnds(t *testing.T) {
 		if !strings.Contains(got.Body, "Stopped.") || !strings.Contains(ended.Body, "Stopped.") {
 			t.Errorf("%s: got %+v, and the run %+v", name, got, ended)
 		}
+		if ended.Status != 409 || name != "streamed" && got.Status != 409 {
+			t.Errorf("%s: got status %d, and the run %d, want 409", name, got.Status, ended.Status)
+		}
 	}
 }
