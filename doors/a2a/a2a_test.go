@@ -185,6 +185,53 @@ func TestList(t *testing.T) {
 	}
 }
 
+// A list has tasks that are under way, in the state that GetTask says, and whose log has nothing of
+// them yet.
+func TestListUnderWay(t *testing.T) {
+	t.Parallel()
+	_, c := start(t, "")
+	c.send(said("m0", "hi", "contextId", "c"))
+	first := c.send(said("m1", "endless", "contextId", "c"), "returnImmediately", true)
+	c.send(said("m2", "hi", "contextId", "c"), "returnImmediately", true)
+	other := c.send(said("m3", "endless", "contextId", "d"), "returnImmediately", true)
+	for _, id := range []string{first.ID, other.ID} {
+		bustest.Eventually(t, "a task is at work", func() bool { return c.get(id).Status.State == working })
+	}
+	for name, tt := range map[string]struct {
+		params object
+		want   []string
+	}{
+		"all":       {object{}, []string{"m0 " + completed, "m1 " + working, "m2 " + submitted, "m3 " + working}},
+		"a context": {object{"contextId": "c"}, []string{"m0 " + completed, "m1 " + working, "m2 " + submitted}},
+		"at work":   {object{"status": working}, []string{"m1 " + working, "m3 " + working}},
+		"waiting":   {object{"status": submitted}, []string{"m2 " + submitted}},
+	} {
+		var page struct {
+			Tasks     []task
+			TotalSize int
+		}
+		if code, why := c.call("ListTasks", tt.params, &page); code != 0 {
+			t.Fatal(code, why)
+		}
+		got := []string{}
+		for _, one := range page.Tasks {
+			got = append(got, one.History[0].ID+" "+one.Status.State)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(tt.want, got); diff != "" || page.TotalSize != len(got) {
+			t.Errorf("%s: %d\n%s", name, page.TotalSize, diff)
+		}
+	}
+	for _, id := range []string{first.ID, other.ID} {
+		if code, why := c.call("CancelTask", object{"id": id}, new(task)); code != 0 {
+			t.Errorf("%d %s", code, why)
+		}
+	}
+	if code, why := c.call("ListTasks", object{"status": "bogus"}, nil); code != -32602 || !strings.Contains(why, "bogus") {
+		t.Errorf("got %d %s", code, why)
+	}
+}
+
 // A task is at work from when its model is asked, which no log has yet. One that waits for
 // it is not.
 func TestWorkingBeforeItsLog(t *testing.T) {

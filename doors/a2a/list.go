@@ -27,6 +27,9 @@ func (h *handler) ListTasks(ctx context.Context, req *proto.ListTasksRequest) (*
 	if err != nil {
 		return nil, err
 	}
+	if err := h.look(ctx); err != nil {
+		return nil, h.trouble("read the messages", err)
+	}
 	contexts := []string{req.ContextID}
 	if req.ContextID == "" {
 		if contexts, err = h.contexts(ctx); err != nil {
@@ -34,12 +37,16 @@ func (h *handler) ListTasks(ctx context.Context, req *proto.ListTasksRequest) (*
 		}
 	}
 	var list []*proto.Task
+	fleet := h.atWork()
 	for _, conversation := range contexts {
-		s, err := h.tasks(ctx, conversation)
+		known, err := h.known(ctx, conversation)
 		if err != nil {
-			return nil, h.trouble("read the tasks", err)
+			return nil, err
 		}
-		for _, r := range s.tasks {
+		for i, r := range known {
+			if isNext(known[:i], r) {
+				r = fleet.asOfNow(ctx, r)
+			}
 			if wanted(req, &r.Task) {
 				list = append(list, &r.Task)
 			}
@@ -67,6 +74,9 @@ func page(req *proto.ListTasksRequest) (size, start int, err error) {
 	if err := checkHistory(req.HistoryLength); err != nil {
 		return 0, 0, err
 	}
+	if req.Status != "" && !slices.Contains(states, req.Status) {
+		return 0, 0, invalid("status is %.60q; want one of %s", req.Status, joined(states))
+	}
 	size = cmp.Or(req.PageSize, pageSize)
 	if size < 1 || size > mostPerPage {
 		return 0, 0, invalid("pageSize is %d; want 1 to %d", size, mostPerPage)
@@ -79,20 +89,37 @@ func page(req *proto.ListTasksRequest) (size, start int, err error) {
 	return size, start, nil
 }
 
+// states are those that a list may be asked for.
+var states = []proto.TaskState{
+	proto.TaskStateSubmitted, proto.TaskStateWorking, proto.TaskStateInputRequired, proto.TaskStateCompleted, proto.TaskStateFailed,
+	proto.TaskStateCanceled, proto.TaskStateRejected, proto.TaskStateAuthRequired,
+}
+
+func joined(states []proto.TaskState) string {
+	text := make([]string, len(states))
+	for i, s := range states {
+		text[i] = string(s)
+	}
+	return strings.Join(text, ", ")
+}
+
 func wanted(req *proto.ListTasksRequest, t *proto.Task) bool {
 	return (req.Status == "" || req.Status == t.Status.State) &&
 		(req.StatusTimestampAfter == nil || t.Status.Timestamp.After(*req.StatusTimestampAfter))
 }
 
-// contexts are those of the visitor with the agent, the last ones.
+// contexts are those of the visitor with the agent: the last sessions, and the last that have
+// tasks on their way to a log.
 func (h *handler) contexts(ctx context.Context) (list []string, err error) {
 	prefix := strings.TrimSuffix(h.parts.Desk.Key(h.place("x")), "x")
 	p := client.SessionPage{Agent: h.agent.ID, Limit: mostSessions}
 	found, err := h.parts.Desk.Client().Sessions().List(ctx, p)
+	known := map[string]bool{}
 	for _, s := range found.Sessions {
 		if rest, ok := strings.CutPrefix(string(s.Key), prefix); ok {
 			list = append(list, unescape.Replace(rest))
+			known[list[len(list)-1]] = true
 		}
 	}
-	return list, err
+	return append(list, h.sent.contexts(h.key(""), known, mostSessions)...), err
 }

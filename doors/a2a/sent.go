@@ -8,6 +8,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/records"
+	"agenthost/client"
 
 	proto "github.com/a2aproject/a2a-go/v2/a2a"
 )
@@ -54,14 +55,28 @@ func (s *sent) put(key string, r *record) {
 	}
 }
 
-// before are the tasks of a context that were sent before one. Prefix begins the keys of its
-// agent and token.
-func (s *sent) before(key, prefix, context string) (list []*record) {
+// of are the tasks of a context, in the order in which they were sent. Prefix begins the keys of
+// its agent and token.
+func (s *sent) of(prefix, context string) (list []*record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, k := range s.order[:max(0, slices.Index(s.order, key))] {
+	for _, k := range s.order {
 		if r := s.tasks[k]; strings.HasPrefix(k, prefix) && r.ContextID == context {
 			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// contexts are those of the tasks that were sent last, but for those that are known already.
+func (s *sent) contexts(prefix string, known map[string]bool, most int) (list []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range slices.Backward(s.order) {
+		r := s.tasks[k]
+		if strings.HasPrefix(k, prefix) && !known[r.ContextID] && len(list) < most {
+			known[r.ContextID] = true
+			list = append(list, r.ContextID)
 		}
 	}
 	return list
@@ -136,17 +151,38 @@ func (h *handler) onItsWay(ctx context.Context, id proto.TaskID) (*record, error
 	if !ok {
 		return nil, noTask(id)
 	}
-	if out, ended := h.parts.Desk.EndOf(h.place(r.ContextID), r.message); ended && !r.Status.State.Terminal() {
-		whole := *r
-		whole.finish(out, out.SentAt)
-		r = &whole
-		h.sent.put(h.key(id), r)
-	}
-	return r, nil
+	return h.ended(r), nil
 }
 
-// current is a task as it is now. Whether the run of one that no log has yet has begun is
-// known by its host.
+// ended is a task that no log has, with its end, if that came lately.
+func (h *handler) ended(r *record) *record {
+	out, ok := h.parts.Desk.EndOf(h.place(r.ContextID), r.message)
+	if !ok || r.Status.State.Terminal() {
+		return r
+	}
+	whole := *r
+	whole.finish(out, out.SentAt)
+	h.sent.put(h.key(r.ID), &whole)
+	return &whole
+}
+
+// known are the tasks of a context, in the order in which runs take their messages: those of the
+// log, and those that are on their way to it.
+func (h *handler) known(ctx context.Context, conversation string) ([]*record, error) {
+	s, err := h.tasks(ctx, conversation)
+	if err != nil {
+		return nil, h.trouble("read the tasks", err)
+	}
+	list := s.tasks
+	for _, r := range h.sent.of(h.key(""), conversation) {
+		if s.byID[r.message] == nil {
+			list = append(list, h.ended(r))
+		}
+	}
+	return list, nil
+}
+
+// current is a task as it is now.
 func (h *handler) current(ctx context.Context, id proto.TaskID) (*record, error) {
 	r, err := h.task(ctx, id)
 	if err != nil || r.Status.State != proto.TaskStateSubmitted {
@@ -155,40 +191,49 @@ func (h *handler) current(ctx context.Context, id proto.TaskID) (*record, error)
 	if waits, err := h.waits(ctx, r); waits || err != nil {
 		return r, err
 	}
-	list, err := h.parts.Desk.Client().Runs(ctx)
-	if err != nil { // what is stored is known all the same
-		return r, nil //nolint:nilerr // hosts that do not answer say nothing of it
+	return h.atWork().asOfNow(ctx, r), nil
+}
+
+// atWork are the runs of the fleet, as a request needs them once.
+type atWork struct {
+	*handler
+	asked bool
+	runs  []client.Run
+}
+
+func (h *handler) atWork() *atWork { return &atWork{handler: h} }
+
+// asOfNow is a task that is the next of its context. Whether the run of one that no log has yet
+// has begun is known by its host.
+func (w *atWork) asOfNow(ctx context.Context, r *record) *record {
+	if !w.asked {
+		list, _ := w.parts.Desk.Client().Runs(ctx) // hosts that do not answer say nothing of it
+		w.asked, w.runs = true, list.Runs
 	}
-	session := h.parts.Desk.Key(h.place(r.ContextID))
-	for _, run := range list.Runs {
-		if run.Agent == h.agent.ID && run.Session == session && run.Run != "" {
+	session := w.parts.Desk.Key(w.place(r.ContextID))
+	for _, run := range w.runs {
+		if run.Agent == w.agent.ID && run.Session == session && run.Run != "" {
 			begun := *r
 			begun.is(proto.TaskStateWorking, run.Since)
-			return &begun, nil
+			return &begun
 		}
 	}
-	return r, nil
+	return r
+}
+
+// isNext reports whether a task has not begun and waits for none of those before it.
+func isNext(before []*record, r *record) bool {
+	return r.Status.State == proto.TaskStateSubmitted &&
+		!slices.ContainsFunc(before, func(b *record) bool { return !b.Status.State.Terminal() })
 }
 
 // waits reports whether an earlier task of the context has not ended: a run takes its
 // message after that.
 func (h *handler) waits(ctx context.Context, r *record) (bool, error) {
-	s, err := h.tasks(ctx, r.ContextID)
+	list, err := h.known(ctx, r.ContextID)
 	if err != nil {
-		return false, h.trouble("read the tasks", err)
+		return false, err
 	}
-	for _, other := range s.tasks { // in the order in which runs took their messages
-		if other.ID == r.ID {
-			return false, nil
-		}
-		if !other.Status.State.Terminal() {
-			return true, nil
-		}
-	}
-	for _, other := range h.sent.before(h.key(r.ID), h.key(""), r.ContextID) {
-		if logged := s.byID[other.message]; logged == nil && !other.Status.State.Terminal() {
-			return true, nil
-		}
-	}
-	return false, nil
+	at := slices.IndexFunc(list, func(other *record) bool { return other.ID == r.ID })
+	return at > 0 && !isNext(list[:at], r), nil
 }
