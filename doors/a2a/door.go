@@ -76,12 +76,6 @@ func (d *door) call(w http.ResponseWriter, r *http.Request) {
 
 const noAgent = "there is no such agent here"
 
-// A call is what is looked at before the library reads a request.
-type call struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-}
-
 func (d *door) serve(w http.ResponseWriter, r *http.Request, h *handler) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -91,8 +85,7 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, h *handler) {
 	if err != nil {
 		return // the client is gone
 	}
-	var c call
-	_ = json.Unmarshal(body, &c) // the library says what is wrong with it
+	c, wrong := readCall(body)
 	if v := strings.TrimSpace(r.Header.Get("A2A-Version")); v != "" && v != "1" && !strings.HasPrefix(v, "1.") {
 		rpcError(w, c.ID, codeVersion, fmt.Sprintf("this agent speaks A2A 1.0, not %.20q", v))
 		return
@@ -101,7 +94,11 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, h *handler) {
 		rpcError(w, c.ID, codeNoMethod, fmt.Sprintf("%s is of A2A 0.3; this agent speaks 1.0, where it is %s", c.Method, now))
 		return
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	if wrong != nil {
+		rpcError(w, c.ID, wrong.code, wrong.why)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(c.body))
 	r = r.WithContext(log.AttachLogger(r.Context(), slog.New(slog.DiscardHandler)))
 	if streams[c.Method] {
 		events := newBounded(w)
@@ -119,32 +116,6 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, h *handler) {
 func (h *handler) panicked(r any) error {
 	h.parts.Log.Error().Str("agent", h.agent.ID).Str("panic", fmt.Sprint(r)).Msg("A2A request: panic")
 	return proto.ErrInternalError
-}
-
-// streams are the methods that are answered with events.
-var streams = map[string]bool{"SendStreamingMessage": true, "SubscribeToTask": true}
-
-// renamed are the methods of version 0.3, and what they are called in 1.0.
-var renamed = map[string]string{
-	"message/send": "SendMessage", "message/stream": "SendStreamingMessage", "tasks/get": "GetTask", "tasks/list": "ListTasks",
-	"tasks/cancel": "CancelTask", "tasks/resubscribe": "SubscribeToTask",
-	"tasks/pushNotificationConfig/set": "CreateTaskPushNotificationConfig", "tasks/pushNotificationConfig/get": "GetTaskPushNotificationConfig",
-	"tasks/pushNotificationConfig/list": "ListTaskPushNotificationConfigs", "tasks/pushNotificationConfig/delete": "DeleteTaskPushNotificationConfig",
-	"agent/getAuthenticatedExtendedCard": "GetExtendedAgentCard",
-}
-
-// The codes of errors that are told before the library reads a request.
-const (
-	codeInvalidRequest = -32600
-	codeNoMethod       = -32601
-	codeVersion        = -32009
-)
-
-func rpcError(w http.ResponseWriter, id json.RawMessage, code int, why string) {
-	if len(id) == 0 || id[0] == '{' || id[0] == '[' {
-		id = json.RawMessage("null")
-	}
-	answer(w, http.StatusOK, map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": why}})
 }
 
 func refuse(w http.ResponseWriter, status int, why string) {

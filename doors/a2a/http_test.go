@@ -173,13 +173,21 @@ func TestErrors(t *testing.T) {
 		code int
 		why  string
 	}{
-		"no JSON":              {"{", -32700, ""},
+		"no JSON":              {"{", -32700, "no valid JSON"},
 		"nothing":              {"", -32700, ""},
-		"a list":               {"[]", -32602, ""},
+		"a list":               {"[]", -32600, "one request"},
+		"a text":               {`"SendMessage"`, -32600, "one request"},
+		"null":                 {"null", -32600, "one request"},
+		"a method of a number": {`{"jsonrpc":"2.0","id":1,"method":1}`, -32600, "method"},
+		"a list of params":     {c.request("SendMessage", []any{1}), -32602, "params"},
+		"no params of a task":  {`{"jsonrpc":"2.0","id":1,"method":"GetTask"}`, -32602, "params are missing"},
+		"no params to no end":  {`{"jsonrpc":"2.0","id":1,"method":"Nothing"}`, -32601, ""},
 		"no method":            {`{"jsonrpc":"2.0","id":1}`, -32600, ""},
 		"no such method":       {c.request("Nothing", object{}), -32601, ""},
 		"version 0.3":          {c.request("message/send", object{}), -32601, "SendMessage"},
-		"no params":            {`{"jsonrpc":"2.0","id":1,"method":"SendMessage"}`, -32700, ""},
+		"no params":            {`{"jsonrpc":"2.0","id":1,"method":"SendMessage"}`, -32602, "params are missing"},
+		"params of null":       {`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":null}`, -32602, "params are missing"},
+		"no params of a card":  {`{"jsonrpc":"2.0","id":1,"method":"GetExtendedAgentCard"}`, -32007, ""},
 		"no message":           {c.request("SendMessage", object{}), -32602, "message is missing"},
 		"no id":                {c.request("SendMessage", object{"message": said("", "hi")}), -32602, "messageId is missing"},
 		"no role":              {c.request("SendMessage", object{"message": said("m", "hi", "role", "")}), -32602, "ROLE_USER"},
@@ -206,6 +214,11 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: got %d %.200s", name, res.StatusCode, res.Body)
 		} else if r.Error.Code != tt.code || !strings.Contains(r.Error.Message, tt.why) {
 			t.Errorf("%s: got %d %s", name, r.Error.Code, r.Error.Message)
+		}
+	}
+	for _, params := range []string{"", `,"params":null`, `,"params":{}`} {
+		if data := c.post(`{"jsonrpc":"2.0","id":1,"method":"ListTasks"` + params + `}`).Body; !strings.Contains(string(data), `"tasks":[`) {
+			t.Errorf("all tasks, by %q: got %s", params, data)
 		}
 	}
 	for version, want := range map[string]string{"": "ana: hi", "1.0": "ana: hi", "1": "ana: hi", "0.3": "-32009", "2.0": "-32009"} {

@@ -1,0 +1,92 @@
+package a2a
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+)
+
+// A call is what is looked at before the library reads a request: it words badly what is wrong
+// with one, under codes that JSON-RPC has for something else.
+type call struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+
+	body []byte // for the library
+}
+
+// A fault is what is wrong with a request.
+type fault struct {
+	code int
+	why  string
+}
+
+func readCall(body []byte) (call, *fault) {
+	c := call{body: body}
+	err := json.Unmarshal(body, &c)
+	typ, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case ok && typ.Field == "" || bytes.Equal(bytes.TrimSpace(body), null):
+		return c, &fault{codeInvalidRequest, "want one request, a JSON object; a batch is not taken"}
+	case ok:
+		return c, &fault{codeInvalidRequest, typ.Field + " cannot be of the type " + typ.Value}
+	case err != nil:
+		return c, &fault{codeNoJSON, "the body is no valid JSON: " + err.Error()}
+	}
+	params := bytes.TrimSpace(c.Params)
+	switch {
+	case len(params) > 0 && params[0] == '{':
+		return c, nil
+	case len(params) > 0 && !bytes.Equal(params, null):
+		return c, &fault{codeInvalidParams, "params have to be a JSON object"}
+	case needsParams[c.Method]:
+		return c, &fault{codeInvalidParams, "params are missing"}
+	}
+	c.addParams()
+	return c, nil
+}
+
+var null = []byte("null")
+
+// needsParams are the methods that are about a message or a task.
+var needsParams = map[string]bool{
+	"SendMessage": true, "SendStreamingMessage": true, "GetTask": true, "CancelTask": true, "SubscribeToTask": true,
+}
+
+// addParams gives the library params with nothing in them, for it takes no others.
+func (c *call) addParams() {
+	fields := map[string]json.RawMessage{}
+	_ = json.Unmarshal(c.body, &fields) // which has just been read
+	fields["params"] = json.RawMessage("{}")
+	c.body, _ = json.Marshal(fields) // which was read from JSON
+}
+
+// streams are the methods that are answered with events.
+var streams = map[string]bool{"SendStreamingMessage": true, "SubscribeToTask": true}
+
+// renamed are the methods of version 0.3, and what they are called in 1.0.
+var renamed = map[string]string{
+	"message/send": "SendMessage", "message/stream": "SendStreamingMessage", "tasks/get": "GetTask", "tasks/list": "ListTasks",
+	"tasks/cancel": "CancelTask", "tasks/resubscribe": "SubscribeToTask",
+	"tasks/pushNotificationConfig/set": "CreateTaskPushNotificationConfig", "tasks/pushNotificationConfig/get": "GetTaskPushNotificationConfig",
+	"tasks/pushNotificationConfig/list": "ListTaskPushNotificationConfigs", "tasks/pushNotificationConfig/delete": "DeleteTaskPushNotificationConfig",
+	"agent/getAuthenticatedExtendedCard": "GetExtendedAgentCard",
+}
+
+// The codes of errors that are told before the library reads a request.
+const (
+	codeNoJSON         = -32700
+	codeInvalidRequest = -32600
+	codeNoMethod       = -32601
+	codeInvalidParams  = -32602
+	codeVersion        = -32009
+)
+
+func rpcError(w http.ResponseWriter, id json.RawMessage, code int, why string) {
+	if len(id) == 0 || id[0] == '{' || id[0] == '[' {
+		id = json.RawMessage("null")
+	}
+	answer(w, http.StatusOK, map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": why}})
+}
