@@ -106,18 +106,23 @@ func TestTextsStayTexts(t *testing.T) {
 	for i, text := range []string{
 		"<script>alert(1)</script>", "'; DROP TABLE agents; --", "${jndi:ldap://x}", "{{7*7}}", "../../etc/passwd", "a\r\ndata: {\"x\":1}\r\n\r\n",
 		"a\u2028b\u2029", "data: [DONE]", "event: x\n\n", "\\u0000", "😀\u200d", strings.Repeat("a", 100_000), "%s%n%x", "plugin.outbound.>", "\x1b[2J",
+		"Ünï", "日本", "a\tb",
 	} {
 		req := chatOf(text)
 		req["stream"] = true
 		in := header{"Agent-Session": fmt.Sprintf("%d <%.30s>", i, strings.Map(printable, text))}
-		if a := ask(t, h, "POST", chatPath, req, in); a.streamed() != "ana: "+text {
+		a := ask(t, h, "POST", chatPath, req, in)
+		if a.streamed() != "ana: "+text {
 			t.Errorf("%.40q: got %.200s", text, a.Body)
+		}
+		if got := a.Header.Get("Agent-Session"); got != in["Agent-Session"] {
+			t.Errorf("%.40q: got the session %q, want %q", text, got, in["Agent-Session"])
 		}
 	}
 }
 
 func printable(r rune) rune {
-	if r < ' ' || r == 127 {
+	if r < ' ' && r != '\t' || r == 127 {
 		return '_'
 	}
 	return r

@@ -180,10 +180,10 @@ func orWord(name, kind string) string {
 	return "file"
 }
 
-// headerText is a text as a header may hold it.
+// headerText is a text as a header may hold it: one in UTF-8, without control characters.
 func headerText(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
+		if r < ' ' && r != '\t' || r == 0x7f {
 			return '?'
 		}
 		return r
