@@ -40,5 +40,8 @@ func (d *door) showModel(w http.ResponseWriter, r *http.Request, v doors.Visit) 
 }
 
 func noModel(id string) error {
+	if id == "" {
+		return badRequest("model", "model is missing: it is the id of an agent; GET /v1/models lists those that this token reaches")
+	}
 	return notFound("model", "there is no agent "+quoted(id)+"; GET /v1/models lists those that this token reaches")
 }

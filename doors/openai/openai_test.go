@@ -367,7 +367,7 @@ func TestFaults(t *testing.T) {
 		"deep":            {strings.Repeat("[", 100_000), 400, nil, "validation"},
 		"another type":    {`{"model":7}`, 400, "model", "validation"},
 		"no messages":     {object{"model": "ana"}, 400, "messages", "validation"},
-		"no model":        {object{"messages": []object{says("user", "x")}}, 404, "model", "validation"},
+		"no model":        {object{"messages": []object{says("user", "x")}}, 400, "model", "validation"},
 		"unknown model":   {object{"model": "gpt-5", "messages": []object{says("user", "x")}}, 404, "model", "validation"},
 		"excluded model":  {object{"model": "shy", "messages": []object{says("user", "x")}}, 404, "model", "validation"},
 		"a role":          {object{"model": "ana", "messages": []object{says("king", "x")}}, 400, "messages[0].role", "validation"},
@@ -387,6 +387,14 @@ func TestFaults(t *testing.T) {
 			if a.Status != tt.status || a.get(t, "error", "param") != tt.param || a.get(t, "error", "code") != tt.code {
 				t.Errorf("%s: got %d %s", name, a.Status, a.Body)
 			}
+		}
+	}
+	first := ask(t, h, "POST", "/v1/responses", object{"model": "ana", "input": "x"}, nil)
+	for path, body := range map[string]object{
+		chatPath: {"messages": []object{says("user", "x")}}, "/v1/responses": {"input": "x", "previous_response_id": first.get(t, "id")},
+	} {
+		if a := ask(t, h, "POST", path, body, nil); a.Status != 400 || !strings.Contains(a.Body, "model is missing") {
+			t.Errorf("%s without a model: got %d %s", path, a.Status, a.Body)
 		}
 	}
 	if a := ask(t, h, "POST", chatPath, strings.Repeat(" ", 33<<20), nil); a.Status != 413 {

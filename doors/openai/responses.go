@@ -177,7 +177,7 @@ func (d *door) previous(r *http.Request, v doors.Visit, req responseRequest) (*d
 		return nil, err
 	case !known:
 		return nil, notFound(param, "there is no response "+quoted(*req.Previous))
-	case rec.Agent != req.Model:
+	case rec.Agent != req.Model && req.Model != "": // one that is missing is refused as such
 		return nil, badRequest(param, "that response is of "+quoted(rec.Agent)+", and the model is "+quoted(req.Model))
 	}
 	return &p, nil
