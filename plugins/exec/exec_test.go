@@ -110,6 +110,27 @@ func TestLongIDsOfAPlugin(t *testing.T) {
 	}
 }
 
+// A message with a field of another type is refused by the name of that field, and under its id.
+func TestRefusedByAFieldOfAnotherType(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(p *platform) settings.Exec { return p.settings() })
+	s.eventually("hello", func() bool { return len(s.heard("hello")) == 1 })
+	for i, tt := range []struct{ message, id, why string }{
+		{`{"id":5,"text":"x"}`, "5", "id cannot be a number"},
+		{`{"id":{"a":1},"text":"x"}`, "", "id cannot be an object"},
+		{`{"id":"a","text":7}`, "a", "text cannot be a number"},
+		{`{"text":[],"id":"b"}`, "b", "text cannot be an array"},
+		{`["a"]`, "", "want an inbound envelope"},
+	} {
+		s.raw(`{"type":"inbound","message":` + tt.message + `}`)
+		s.eventually(tt.message, func() bool { return len(s.heard("refused")) == i+1 })
+		got := s.heard("refused")[i]
+		if why, _ := got["error"].(string); got["id"] != tt.id || !strings.Contains(why, tt.why) {
+			t.Errorf("%s: refused %v, want %q, and that %s", tt.message, got, tt.id, tt.why)
+		}
+	}
+}
+
 func TestLinesOfAPlugin(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(p *platform) settings.Exec { return p.settings() })

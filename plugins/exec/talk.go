@@ -183,22 +183,37 @@ func (l line) failure() error {
 
 // take stores a message and says so.
 func (t *talk) take(ctx context.Context, in *plugins.Inbox, m json.RawMessage) {
-	var named struct {
-		ID string `json:"id"`
-	}
-	err := json.Unmarshal(m, &named)
-	if err != nil || !bytes.HasPrefix(m, []byte("{")) {
-		t.answer(refusedLine{"refused", named.ID, "message: want an inbound envelope, a JSON object"})
+	id := idOf(m)
+	if !bytes.HasPrefix(m, []byte("{")) {
+		t.answer(refusedLine{"refused", id, "message: want an inbound envelope, a JSON object"})
 		return
 	}
-	switch err = in.Take(ctx, plugins.Received{Raw: m}); {
+	switch err := in.Take(ctx, plugins.Received{Raw: m}); {
 	case err == nil:
-		t.answer(acceptedLine{"accepted", named.ID})
+		t.answer(acceptedLine{"accepted", id})
 	case errors.Is(err, plugins.ErrMalformed), errors.Is(err, plugins.ErrTooLarge):
-		t.answer(refusedLine{"refused", named.ID, err.Error()})
+		t.answer(refusedLine{"refused", id, err.Error()})
 	default: // the host stops, and the program has to say it again
-		t.log.Warn().Err(err).Str("id", named.ID).Msg("a message of the program was not taken")
+		t.log.Warn().Err(err).Str("id", id).Msg("a message of the program was not taken")
 	}
+}
+
+// idOf is the id that a message is answered under: that of one whose id is a number too, though it is
+// refused.
+func idOf(m json.RawMessage) string {
+	var named struct {
+		ID any `json:"id"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(m))
+	dec.UseNumber()
+	_ = dec.Decode(&named) // what is no object has no id
+	switch id := named.ID.(type) {
+	case string:
+		return id
+	case json.Number:
+		return id.String()
+	}
+	return ""
 }
 
 // deliver sends a reply and waits for what becomes of it.
