@@ -210,22 +210,41 @@ func IsObject(data []byte) bool {
 	return len(body) > 0 && body[0] == '{'
 }
 
-// jsonReason words a decode error for a person who wrote the payload.
+// jsonReason is JSONFault for what this package decodes.
 func jsonReason(err error) string {
+	if why, ok := wordedFault(err); ok {
+		return why
+	}
+	return "deadline or due is not a time such as 2026-01-02T15:04:05Z" // the only fields that read themselves
+}
+
+// JSONFault words an error of encoding/json for the person who wrote the JSON, who knows no type
+// of Go.
+func JSONFault(err error) string {
+	if why, ok := wordedFault(err); ok {
+		return why
+	}
+	return err.Error()
+}
+
+func wordedFault(err error) (why string, ok bool) {
 	if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		article := "a"
 		if typ.Value == "array" || typ.Value == "object" {
 			article = "an"
 		}
-		return fmt.Sprintf("%s cannot be %s %s", clip(typ.Field), article, clip(typ.Value))
+		if typ.Field == "" {
+			return fmt.Sprintf("it is %s %s", article, clip(typ.Value)), true
+		}
+		return fmt.Sprintf("%s cannot be %s %s", clip(typ.Field), article, clip(typ.Value)), true
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return "its JSON is invalid: " + syntax.Error()
+		return "its JSON is invalid: " + syntax.Error(), true
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return "its JSON ends too early"
+		return "its JSON ends too early", true
 	}
-	return "deadline or due is not a time such as 2026-01-02T15:04:05Z" // the only fields that read themselves
+	return "", false
 }
 
 // clip bounds a piece of foreign text for an error message.

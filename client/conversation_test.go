@@ -75,6 +75,10 @@ func TestMessageWhileNATSIsAway(t *testing.T) {
 	if want := "send to ana: NATS is away at the moment, so nothing was sent; try again once it is back"; err == nil || err.Error() != want || !bus.Away(err) {
 		t.Errorf("got %v, want %s", err, want)
 	}
+	_, err = New(nc, js, Options{}).Hosts(t.Context())
+	if want := "ask hosts: NATS is away at the moment"; err == nil || !strings.HasPrefix(err.Error(), want) || !bus.Away(err) {
+		t.Errorf("got %v, want %s", err, want)
+	}
 }
 
 // Where NATS confirms nothing, that is said, and what it means.

@@ -94,7 +94,7 @@ func (c *Client) hosts(ctx context.Context, quiet time.Duration, enough func(Sta
 func gather[T any](ctx context.Context, nc *nats.Conn, subject string, quiet time.Duration, read func([]byte) (T, error), enough func(T) bool) ([]T, error) {
 	sub, err := request(nc, subject, nil, nil)
 	if err != nil {
-		return nil, fmt.Errorf("ask hosts: %w", err)
+		return nil, fmt.Errorf("ask hosts: %w", hintAway(err))
 	}
 	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
 	var answers []T
@@ -147,7 +147,7 @@ func next[T any](ctx context.Context, sub *nats.Subscription, within time.Durati
 func (c *Client) order(ctx context.Context, subject string, data []byte, within time.Duration, take func([]byte) (enough bool, err error)) error {
 	sub, err := request(c.nc, subject, data, c.header())
 	if err != nil {
-		return fmt.Errorf("ask hosts: %w", err)
+		return fmt.Errorf("ask hosts: %w", hintAway(err))
 	}
 	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
 	waiting, cancel := context.WithTimeout(ctx, within)

@@ -124,7 +124,7 @@ func TestMalformedRequestsToAPI(t *testing.T) {
 	}{
 		"10 MB":               {"/api/agents/send", `{"agent":"demo","text":"` + strings.Repeat("a", 10<<20) + `"}`, "1048576 bytes at most", 413},
 		"broken JSON":         {"/api/runs/abort", `{"agent":`, "want an object with agent (a text), session (a text), optional reason (a text)", 400},
-		"no object":           {"/api/runs/abort", `["demo"]`, "no JSON object", 400},
+		"no object":           {"/api/runs/abort", `["demo"]`, "no JSON object: it is an array", 400},
 		"two objects":         {"/api/runs/abort", `{"agent":"demo"} {}`, "no JSON object", 400},
 		"plain text":          {"/api/runs/abort", `agent=demo`, "no JSON object", 400},
 		"nothing":             {"/api/runs/abort", ` `, "agent is missing; want", 400},

@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+
+	"agenthost/bus"
+
+	proto "github.com/a2aproject/a2a-go/v2/a2a"
 )
 
 // A call is what is looked at before the library reads a request: it words badly what is wrong
@@ -38,7 +42,7 @@ func readCall(body []byte) (call, *fault) {
 	params := bytes.TrimSpace(c.Params)
 	switch {
 	case len(params) > 0 && params[0] == '{':
-		return c, nil
+		return c, c.checkParams()
 	case len(params) > 0 && !bytes.Equal(params, null):
 		return c, &fault{codeInvalidParams, "params have to be a JSON object"}
 	case needsParams[c.Method]:
@@ -53,6 +57,28 @@ var null = []byte("null")
 // needsParams are the methods that are about a message or a task.
 var needsParams = map[string]bool{
 	"SendMessage": true, "SendStreamingMessage": true, "GetTask": true, "CancelTask": true, "SubscribeToTask": true,
+}
+
+// paramsOf make the params of a method.
+var paramsOf = map[string]func() any{
+	"SendMessage":          func() any { return new(proto.SendMessageRequest) },
+	"SendStreamingMessage": func() any { return new(proto.SendMessageRequest) },
+	"GetTask":              func() any { return new(proto.GetTaskRequest) },
+	"ListTasks":            func() any { return new(proto.ListTasksRequest) },
+	"CancelTask":           func() any { return new(proto.CancelTaskRequest) },
+	"SubscribeToTask":      func() any { return new(proto.SubscribeToTaskRequest) },
+}
+
+// checkParams says which field of the params is of another type.
+func (c *call) checkParams() *fault {
+	params := paramsOf[c.Method]
+	if params == nil {
+		return nil
+	}
+	if err := json.Unmarshal(c.Params, params()); err != nil {
+		return &fault{codeInvalidParams, "params: " + bus.JSONFault(err)}
+	}
+	return nil
 }
 
 // addParams gives the library params with nothing in them, for it takes no others.

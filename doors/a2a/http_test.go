@@ -194,6 +194,9 @@ func TestErrors(t *testing.T) {
 		"no parts":             {c.request("SendMessage", object{"message": said("m", "hi", "parts", []any{})}), -32602, "says nothing"},
 		"a null part":          {c.request("SendMessage", object{"message": said("m", "hi", "parts", []any{nil})}), -32602, "null"},
 		"text of a number":     {c.request("SendMessage", object{"message": said("m", "hi", "parts", []any{object{"text": 1}})}), -32602, ""},
+		"an id of a number":    {c.request("GetTask", object{"id": 7}), -32602, "id cannot be a number"},
+		"a text of a message":  {c.request("SendMessage", object{"message": "hi"}), -32602, "message cannot be a string"},
+		"a time of no time":    {c.request("ListTasks", object{"statusTimestampAfter": "soon"}), -32602, ""},
 		"a NUL":                {c.request("SendMessage", object{"message": said("m", "a\x00b")}), -32602, ""},
 		"a long text":          {c.request("SendMessage", object{"message": said("m", long)}), -32602, "more than NATS takes"},
 		"a long id":            {c.request("SendMessage", object{"message": said(long[:300], "hi")}), -32602, "256"},
@@ -214,6 +217,8 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: got %d %.200s", name, res.StatusCode, res.Body)
 		} else if r.Error.Code != tt.code || !strings.Contains(r.Error.Message, tt.why) {
 			t.Errorf("%s: got %d %s", name, r.Error.Code, r.Error.Message)
+		} else if strings.Contains(r.Error.Message, "Go ") || strings.Contains(r.Error.Message, "json:") {
+			t.Errorf("%s: types of Go are nothing to a client: %s", name, r.Error.Message)
 		}
 	}
 	for _, params := range []string{"", `,"params":null`, `,"params":{}`} {

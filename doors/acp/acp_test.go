@@ -442,11 +442,11 @@ func TestWhatIsWrong(t *testing.T) {
 		"no such session":    {"session/prompt", prompt("x", "hi"), -32002, `session "x" is not known`},
 		"none to load":       {"session/load", map[string]any{"sessionId": "x\n*.>"}, -32002, "is not known"},
 		"empty":              {"session/prompt", map[string]any{"sessionId": s}, -32602, "the prompt is empty"},
-		"a text":             {"session/prompt", map[string]any{"sessionId": s, "prompt": "hi"}, -32602, "params: json: cannot unmarshal"},
+		"a text":             {"session/prompt", map[string]any{"sessionId": s, "prompt": "hi"}, -32602, "params: prompt cannot be a string"},
 		"audio":              {"session/prompt", one(map[string]any{"type": "audio"}), -32602, `block 1 of the prompt: type "audio" is not taken`},
 		"no resource":        {"session/prompt", one(map[string]any{"type": "resource"}), -32602, "resource is missing"},
 		"no base64":          {"session/prompt", one(map[string]any{"type": "image", "data": "?"}), -32602, "not base64"},
-		"params of a text":   {"initialize", "hi", -32602, "params: json"},
+		"params of a text":   {"initialize", "hi", -32602, "params: it is a string"},
 		"too long":           {"session/prompt", prompt(s, strings.Repeat("x", 2<<20)), -32603, "more than NATS takes"},
 		"a cancel by a call": {"session/cancel", map[string]any{"sessionId": s}, -32600, "is a notification"},
 	} {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/client"
 	"agenthost/doors"
 
@@ -166,7 +167,7 @@ func decode(m message, p any) error {
 		return wrong("%s: params are missing", m.Method)
 	}
 	if err := json.Unmarshal(m.Params, p); err != nil {
-		return wrong("%s: params: %v", m.Method, err)
+		return wrong("%s: params: %s", m.Method, bus.JSONFault(err))
 	}
 	return nil
 }

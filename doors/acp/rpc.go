@@ -9,6 +9,7 @@ import (
 	"io"
 	"sync"
 
+	"agenthost/bus"
 	"agenthost/doors"
 )
 
@@ -101,7 +102,7 @@ func (c *conn) read(handle func(message)) error {
 			if !json.Valid(line) {
 				code = codeParse
 			}
-			c.fail(nil, &rpcError{Code: code, Message: "no message of JSON-RPC: " + err.Error()})
+			c.fail(nil, &rpcError{Code: code, Message: "no message of JSON-RPC: " + bus.JSONFault(err)})
 			continue
 		}
 		switch {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"agenthost/bus"
 )
 
 // A field is one of a request.
@@ -75,7 +77,7 @@ func (f fields) check(body []byte) error {
 	}
 	given := map[string]json.RawMessage{}
 	if err := json.Unmarshal(body, &given); err != nil {
-		return fmt.Errorf("the body is no JSON object: %w; %s", err, f.example())
+		return fmt.Errorf("the body is no JSON object: %s; %s", bus.JSONFault(err), f.example())
 	}
 	for name := range given {
 		if !slices.Contains(f.names(), name) {
