@@ -205,6 +205,27 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// A host may arm what is cancelled meanwhile: it does not fire.
+func TestFiringOfACancelledReminderIsTakenBack(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		r := &heartbeat.Reminders{JS: w.JS}
+		made, err := r.Make(t.Context(), reminder("1", "in 20m", "call"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if armed, err := w.keeper().Arm(t.Context(), made, time.Now()); !armed || err != nil || len(w.armed()) != 1 {
+			t.Fatalf("while it is there: got %v, %v, armed %v", armed, err, w.armed())
+		}
+		if err := heartbeat.Cancel(t.Context(), w.JS, made.Agent, made.Name); err != nil {
+			t.Fatal(err)
+		}
+		if armed, err := w.keeper().Arm(t.Context(), made, time.Now()); armed || err != nil || len(w.armed()) != 0 {
+			t.Errorf("got %v, %v, armed %v", armed, err, w.armed())
+		}
+	})
+}
+
 // A cancellation that NATS breaks off says so, and can be repeated: what is cancelled then does
 // not fire.
 func TestCancelAgainAfterAFailure(t *testing.T) {

@@ -3,8 +3,6 @@ package heartbeat
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -12,7 +10,6 @@ import (
 	"agenthost/bus/publishing"
 	"agenthost/bus/records"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
@@ -259,72 +256,6 @@ func (k *Keeper) step(ctx context.Context, e kept, a *attended) (wait time.Durat
 		err = k.fire(ctx, e.Entry, held.seq)
 	}
 	return lookAgain, err
-}
-
-// fire does what the server has not done at its time, with a firing that it holds under a
-// sequence. What the server does nevertheless has the same id.
-func (k *Keeper) fire(ctx context.Context, e Entry, seq uint64) error {
-	msg, err := bus.NewMessage(bus.DuePrefix+e.Agent, e.route())
-	if err != nil {
-		return err
-	}
-	msg.Header.Set(nats.MsgIdHdr, e.Agent+":"+e.firingID()) // all hosts do it
-	if _, err := k.Publisher.PublishWait(ctx, msg); err != nil {
-		return err
-	}
-	k.Log.Info().Str("agent", e.Agent).Str("schedule", e.Name).Time("due", e.Next).
-		Msg("fire schedule: NATS has not, as when its machine has slept")
-	stream, err := k.JS.Stream(ctx, bus.SchedulesStream)
-	if err != nil {
-		return err
-	}
-	return stream.Purge(ctx, jetstream.WithPurgeSubject(e.Subject()), jetstream.WithPurgeSequence(seq+1))
-}
-
-// held is the firing that the server holds of an entry; zero when there is none.
-type held struct {
-	bus.Route
-	seq  uint64
-	data string
-}
-
-func (k *Keeper) holds(ctx context.Context, e Entry) (held, error) {
-	rec, err := k.Reader.Last(ctx, bus.SchedulesStream, e.Subject())
-	if errors.Is(err, records.ErrNotFound) {
-		return held{}, nil
-	}
-	if err != nil {
-		return held{}, err
-	}
-	h := held{seq: rec.Seq, data: string(rec.Data)}
-	if err := json.Unmarshal(rec.Data, &h.Route); err != nil {
-		h.Route = bus.Route{} // not written by a host: it is replaced
-	}
-	return h, nil
-}
-
-// arm has the server hold the next firing. It does not replace one that is due
-// and has not fired: then armed is false, and it is for later.
-func (k *Keeper) arm(ctx context.Context, e Entry, now time.Time) (armed bool, err error) {
-	msg, err := e.message()
-	if err != nil {
-		return false, err
-	}
-	h, err := k.holds(ctx, e)
-	switch {
-	case err != nil:
-		return false, err
-	case h.data == string(msg.Data):
-		return true, nil
-	case h.seq != 0 && h.ID != e.firingID() && !h.Due.IsZero() && !h.Due.After(now):
-		return false, nil
-	}
-	msg.Header.Set(nats.ExpectedLastSubjSeqHdr, fmt.Sprint(h.seq))
-	_, err = k.Publisher.PublishWait(ctx, msg)
-	if bus.Refused(err) { // another host did it, or it is what was sent twice
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // advance moves an entry on to its first firing after now, or forgets it when

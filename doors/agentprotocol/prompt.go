@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
+
+	"agenthost/bus"
 )
 
 // A prompt is what a caller asks, and what it answers to a query.
@@ -51,7 +53,7 @@ func readPrompt(data []byte) (prompt, error) {
 	}
 	var env envelope
 	if err := json.Unmarshal(start, &env); err != nil {
-		return prompt{}, fmt.Errorf("the prompt begins with { but is not an envelope: %w", err)
+		return prompt{}, fmt.Errorf("the prompt begins with { but is not an envelope: %s", bus.JSONFault(err))
 	}
 	if env.Prompt == nil || *env.Prompt == "" {
 		return prompt{}, errors.New(`the envelope has no text; send {"prompt": "…"}`)

@@ -24,9 +24,15 @@ var scheduleMutants = []mutant{
 	},
 	{
 		name: "firing-replaced-while-due", breaks: "a firing that is due is not replaced before it has fired",
-		file: "heartbeat/schedules.go", pkg: "./heartbeat", tests: []string{"TestFiringThatIsDueIsNotReplaced"}, ci: true,
+		file: "heartbeat/firing.go", pkg: "./heartbeat", tests: []string{"TestFiringThatIsDueIsNotReplaced"}, ci: true,
 		old: `!h.Due.IsZero() && !h.Due.After(now):`,
 		new: `!h.Due.IsZero() && h.Due.IsZero():`,
+	},
+	{
+		name: "cancelled-firing-armed", breaks: "what is cancelled while a host arms it does not fire",
+		file: "heartbeat/firing.go", pkg: "./heartbeat", tests: []string{"TestFiringOfACancelledReminderIsTakenBack"},
+		old: `	return k.confirm(ctx, e, seq)`,
+		new: `	return true, nil`,
 	},
 	{
 		name: "missed-firings-all-made-up-for", breaks: "firings that were missed become one",

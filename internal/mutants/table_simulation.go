@@ -78,7 +78,7 @@ var simulationMutants = []mutant{
 	},
 	{
 		name: "simulated-reminder-lost", breaks: "a reminder fires",
-		file: "heartbeat/schedules.go",
+		file: "heartbeat/firing.go",
 		old: `	case h.data == string(msg.Data):
 `,
 		new: `	case h.seq == 0 || h.data == string(msg.Data):
