@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"agenthost/internal/freeport"
 
 	"github.com/nats-io/nats.go"
 )
@@ -38,7 +38,7 @@ type target struct {
 // addresses, and a script for its models.
 func newTarget(t *testing.T, binary, config, script string) *target {
 	t.Helper()
-	a := &target{t: t, binary: binary, dir: t.TempDir(), nats: freeAddress(t), web: freeAddress(t)}
+	a := &target{t: t, binary: binary, dir: t.TempDir(), nats: freeport.Address(t), web: freeport.Address(t)}
 	a.write("agenthost.yaml", strings.NewReplacer("NATS", a.nats, "WEB", a.web).Replace(config))
 	a.write("play.yaml", script)
 	return a
@@ -61,22 +61,6 @@ func (a *target) suffer(attacks []attack) {
 			attack.run(&here)
 		})
 	}
-}
-
-// freeAddress is an address without a listener. Its port is none that the system
-// gives to connections: one of these could have it before its host is up.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	var lc net.ListenConfig
-	for range 100 {
-		l, err := lc.Listen(t.Context(), "tcp", fmt.Sprint("127.0.0.1:", 20_000+rand.IntN(12_000)))
-		if err == nil {
-			defer l.Close()
-			return l.Addr().String()
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
 }
 
 func (a *target) write(name, text string) {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"agenthost/internal/freeport"
+
 	"github.com/nats-io/nats.go"
 )
 
@@ -23,7 +25,7 @@ func TestProgramInDocs(t *testing.T) {
 	if n := strings.Count(program, "\n"); n > 40 {
 		t.Errorf("the program has %d lines, want at most 40", n)
 	}
-	dir, address := t.TempDir(), freeAddress(t)
+	dir, address := t.TempDir(), freeport.Address(t)
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

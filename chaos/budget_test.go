@@ -11,6 +11,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/internal/freeport"
 	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
@@ -34,7 +35,7 @@ func TestBudgetCountsWhatDied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := startModel(t, time.Hour)
-			address := freeAddress(t)
+			address := freeport.Address(t)
 			w := &world{ledger: openLedger(t, address), config: filepath.Join(t.TempDir(), "agenthost.yaml")}
 			writeFile(t, w.config, fmt.Sprintf(pricedConfig, address, m.url, budget))
 			h := newHost(t, w.config, "a")

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"agenthost/internal/freeport"
 )
 
 // A crowd is a number of sessions with so many messages outstanding in each.
@@ -61,7 +63,7 @@ type target struct {
 // targets are the ways in which host and server can die.
 var targets = map[string]func(t testing.TB, queueMax int) *target{
 	"embedded": func(t testing.TB, queueMax int) *target {
-		address := freeAddress(t)
+		address := freeport.Address(t)
 		return newTarget(t, &world{
 			ledger: openLedger(t, address),
 			config: writeBusy(t, fmt.Sprintf("{embedded: {store: data, listen: %q, anonymous: all}}", address), queueMax),

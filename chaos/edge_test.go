@@ -13,6 +13,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/internal/agenthost-chaos/proxy"
+	"agenthost/internal/freeport"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
@@ -80,7 +81,7 @@ func TestEdgeCutOff(t *testing.T) {
 // advertises no other way.
 func startHub(t *testing.T) (jetstream.JetStream, *proxy.Proxy) {
 	t.Helper()
-	clients, leafs := freeAddress(t), freeAddress(t)
+	clients, leafs := freeport.Address(t), freeport.Address(t)
 	file := filepath.Join(t.TempDir(), "hub.conf")
 	conf := fmt.Sprintf("listen: %q\njetstream {domain: hub, store_dir: %q}\nleafnodes {listen: %q, no_advertise: true}\n", clients, t.TempDir(), leafs)
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
@@ -99,7 +100,7 @@ func startHub(t *testing.T) (jetstream.JetStream, *proxy.Proxy) {
 // startEdge starts a host that is a leaf of the hub.
 func startEdge(t *testing.T, hub string) jetstream.JetStream {
 	t.Helper()
-	address := freeAddress(t)
+	address := freeport.Address(t)
 	config := setup{nats: address, embed: true}.write(t)
 	replaceIn(t, config, "nats: {embedded: {", "nats: {domain: edge, embedded: {config: leaf.conf, ")
 	leaf := strings.Replace(fence(t, "conf edge"), "hub.example:7422", hub, 1)

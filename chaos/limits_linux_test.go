@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"agenthost/internal/freeport"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -40,7 +42,7 @@ func withHTTP(t testing.TB, file string) (readyz func() string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
+	address := freeport.Address(t)
 	writeFile(t, file, strings.Replace(string(text), `http: {listen: ""}`, `http: {listen: "`+address+`"}`, 1))
 	client := &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second} // it keeps its connection
 	t.Cleanup(client.CloseIdleConnections)

@@ -5,15 +5,16 @@ package chaos_test
 import (
 	"net"
 	"os"
-	"strconv"
 	"testing"
+
+	"agenthost/internal/freeport"
 )
 
 // startNATS starts a server with its defaults and returns its address, where it
 // takes connections.
 func startNATS(t testing.TB) (*process, string) {
 	t.Helper()
-	address := freeAddress(t)
+	address := freeport.Address(t)
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
@@ -34,15 +35,4 @@ func startNATS(t testing.TB) (*process, string) {
 		return true
 	})
 	return p, address
-}
-
-// freeAddress is an address of this machine without a listener.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agenthost/internal/freeport"
 )
 
 // A plan is a configuration of a test's own.
@@ -29,7 +31,7 @@ func (p plan) open(t testing.TB) *world {
 // openEmbedded writes the configuration of a host with the server in it.
 func (p plan) openEmbedded(t testing.TB) (w *world, address string) {
 	t.Helper()
-	address = freeAddress(t)
+	address = freeport.Address(t)
 	return &world{ledger: openLedger(t, address), config: p.write(t, "embedded:", fmt.Sprintf(", listen: %q, anonymous: all", address))}, address
 }
 

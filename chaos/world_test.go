@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/internal/agenthost-chaos/proxy"
+	"agenthost/internal/freeport"
 )
 
 // A world is what a test breaks: NATS, a configuration, and the ledger that
@@ -45,7 +46,7 @@ func proxied(t testing.TB, model string) (*world, *proxy.Proxy) {
 // embedded is a world whose server is in the host, and dies with it.
 func embedded(t testing.TB, model string) *world {
 	t.Helper()
-	address := freeAddress(t)
+	address := freeport.Address(t)
 	return &world{
 		ledger: openLedger(t, address),
 		config: setup{nats: address, embed: true, model: model}.write(t),

@@ -3,15 +3,15 @@ package bustest
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/url"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
 	"unsafe" // for what has no name outside the server
+
+	"agenthost/internal/freeport"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -242,23 +242,13 @@ func subscribeToDirect(copied unsafe.Pointer) error
 //go:linkname unsubscribeToDirect github.com/nats-io/nats-server/v2/server.(*stream).unsubscribeToDirect
 func unsubscribeToDirect(copied unsafe.Pointer)
 
-// freePorts are addresses at which nothing listens. Their ports are below those that Linux
-// gives out for any: by the time the servers listen, another process may have one of these.
+// freePorts are addresses at which nothing listens.
 func freePorts(t testing.TB, n int) (urls []*url.URL) {
 	t.Helper()
-	const first, tries = 20000, 1000
-	for range tries {
-		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(first+rand.IntN(12000))))
-		if err != nil { // taken
-			continue
-		}
-		defer func() { _ = l.Close() }() // once all are known
-		if urls = append(urls, &url.URL{Scheme: "nats", Host: l.Addr().String()}); len(urls) == n {
-			return urls
-		}
+	for _, address := range freeport.Addresses(t, n) {
+		urls = append(urls, &url.URL{Scheme: "nats", Host: address})
 	}
-	t.Fatalf("no %d ports are free from %d on", n, first)
-	return nil
+	return urls
 }
 
 func portOf(u *url.URL) int {

@@ -16,13 +16,14 @@ import (
 
 	"agenthost/bus/bustest"
 	"agenthost/client"
+	"agenthost/internal/freeport"
 )
 
 // What was taken is answered although the host is killed around the callback, and
 // the program of an exec plugin gets what it had not delivered.
 func TestChannelsOutliveTheHost(t *testing.T) {
 	t.Parallel()
-	dir, address, back := t.TempDir(), freeAddress(t), newReceiver(t)
+	dir, address, back := t.TempDir(), freeport.Address(t), newReceiver(t)
 	// The program says delivered from its second run on.
 	script := `echo run >>runs
 while IFS= read -r line; do
@@ -44,7 +45,7 @@ agents: [{id: ana, channels: [mybot, {channel: webhook, instance: shop}]}]
 plugins:
   webhook: {shop: {secret: s3cret, scheme: token, reply: callback, callback: %q}}
   exec: {mybot: {command: [sh, bot.sh]}}
-`, address, freeAddress(t), back.URL))
+`, address, freeport.Address(t), back.URL))
 	url := "http://" + address + "/hooks/shop"
 	var first *started
 	back.answer = func(n int) int {
@@ -98,7 +99,7 @@ plugins:
 // The chat page and the accounts of every channel come, change and go by a reload.
 func TestReloadOfEveryPlugin(t *testing.T) {
 	t.Parallel()
-	dir, address, nats := t.TempDir(), freeAddress(t), freeAddress(t)
+	dir, address, nats := t.TempDir(), freeport.Address(t), freeport.Address(t)
 	opened := map[string]platform{}
 	var all, bindings []string
 	for name, open := range platforms {

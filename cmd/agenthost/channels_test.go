@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,18 +14,8 @@ import (
 	"testing"
 
 	"agenthost/bus/bustest"
+	"agenthost/internal/freeport"
 )
-
-// freeAddress is an address without a listener at the moment.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
 
 // A receiver notes what is posted to it.
 type receiver struct {
@@ -93,7 +82,7 @@ func postHook(t *testing.T, url, id, text string) (int, string) {
 
 // Accounts come and go with the file, and one that cannot be built leaves the rest.
 func TestAccountsFollowTheFile(t *testing.T) {
-	dir, address := t.TempDir(), freeAddress(t)
+	dir, address := t.TempDir(), freeport.Address(t)
 	write := func(plugins string) {
 		writeFile(t, filepath.Join(dir, "agenthost.yaml"), fmt.Sprintf(
 			"http: {listen: %q}\nnats: {embedded: {listen: ''}}\nmodels: {main: {provider: echo}}\nagents: [{id: ana, channels: [{channel: webhook, instance: '*'}, bot]}]\nplugins: %s\n", address, plugins))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,6 +18,7 @@ import (
 	"agenthost/bus/bustest"
 	"agenthost/config"
 	"agenthost/host"
+	"agenthost/internal/freeport"
 
 	"github.com/rs/zerolog"
 )
@@ -63,7 +63,7 @@ type Process struct {
 func StartProcess(t testing.TB) *Process {
 	t.Helper()
 	dir := t.TempDir()
-	p := &Process{t: t, HTTP: freeAddress(t), NATS: freeAddress(t), File: filepath.Join(dir, "agenthost.yaml"), Model: &Model{calls: map[string]int{}, lives: map[string]int{}}}
+	p := &Process{t: t, HTTP: freeport.Address(t), NATS: freeport.Address(t), File: filepath.Join(dir, "agenthost.yaml"), Model: &Model{calls: map[string]int{}, lives: map[string]int{}}}
 	srv := httptest.NewServer(p.Model)
 	t.Cleanup(srv.Close)
 	text := fmt.Sprintf(`
@@ -78,16 +78,6 @@ agents: [{id: ana, model: main}]
 	t.Cleanup(p.Kill)
 	p.Start()
 	return p
-}
-
-// freeAddress is one that is the same for all lives of a host.
-func freeAddress(t testing.TB) string {
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // Start begins a life.

@@ -8,12 +8,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"agenthost/bus/bustest"
+	"agenthost/internal/freeport"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -22,11 +24,14 @@ import (
 // A leaf notices that the network drops what goes over its line, and makes another.
 func TestLeafLeavesSilentLine(t *testing.T) {
 	t.Parallel()
-	var leafs *server.Options
+	var leafs string
 	hub, _ := bustest.Server(t, func(o *server.Options) {
-		o.LeafNode.Host, o.LeafNode.Port, leafs = "127.0.0.1", freePort(t), o
+		leafs = freeport.Address(t)
+		host, port, _ := net.SplitHostPort(leafs)
+		o.LeafNode.Host = host
+		o.LeafNode.Port, _ = strconv.Atoi(port)
 	})
-	line := newLine(t, fmt.Sprintf("127.0.0.1:%d", leafs.LeafNode.Port))
+	line := newLine(t, leafs)
 	file := filepath.Join(t.TempDir(), "leaf.conf")
 	if err := os.WriteFile(file, fmt.Appendf(nil, "leafnodes {remotes: [{url: %q}]}", "nats-leaf://"+line.address), 0o600); err != nil {
 		t.Fatal(err)
@@ -61,16 +66,6 @@ func TestLeafLeavesSilentLine(t *testing.T) {
 	answered()
 	line.drop()
 	answered()
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // A line carries connections to a server until it drops what goes over them. They stay open.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"agenthost/internal/freeport"
 	"agenthost/internal/interop"
 	"agenthost/internal/waittest"
 )
@@ -31,7 +32,7 @@ type House struct {
 func NewHouse(t testing.TB) *House {
 	t.Helper()
 	h := &House{
-		t: t, Bot: "bot", Human: "human", IMAP: freePort(t), lmtp: freePort(t), SMTP: freePort(t),
+		t: t, Bot: "bot", Human: "human", IMAP: freeport.Port(t), lmtp: freeport.Port(t), SMTP: freeport.Port(t),
 		dovecot: interop.Program(t, "dovecot"), smtpd: interop.Program(t, "smtpd"),
 	}
 	interop.Program(t, "swaks")
@@ -111,17 +112,6 @@ func (h *House) File(name, text string) {
 	if err := os.WriteFile(filepath.Join(h.Dir, name), []byte(text), 0o644); err != nil {
 		h.t.Fatal(err)
 	}
-}
-
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
 }
 
 // launch starts a program and waits until it listens.

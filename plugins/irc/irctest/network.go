@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"agenthost/internal/freeport"
 	"agenthost/internal/interop"
 	"agenthost/internal/waittest"
 )
@@ -45,17 +46,6 @@ func (n *Network) Kill() {
 	n.process.Wait()
 }
 
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
-}
-
 // launch starts a program whose output is in the log of the test when that fails.
 func launch(t testing.TB, dir, program string, arguments ...string) *exec.Cmd {
 	t.Helper()
@@ -77,7 +67,7 @@ func launch(t testing.TB, dir, program string, arguments ...string) *exec.Cmd {
 
 // NGIRCd is a server without extensions. throttled: with the limits of its default.
 func NGIRCd(t testing.TB, throttled bool) *Network {
-	program, dir, port := interop.Program(t, "ngircd"), t.TempDir(), freePort(t)
+	program, dir, port := interop.Program(t, "ngircd"), t.TempDir(), freeport.Port(t)
 	file := filepath.Join(dir, "n.conf")
 	text := fmt.Sprintf("[Global]\nName=irc.test\nInfo=t\nPorts=%s\nListen=127.0.0.1\nServerUID=root\nServerGID=root\n"+
 		"[Limits]\nMaxConnectionsIP=0\nMaxPenaltyTime=%d\n[Options]\nDNS=no\nIdent=no\nPAM=no\n", port, map[bool]int{true: -1}[throttled])
@@ -132,7 +122,7 @@ func ergoDir(t testing.TB) string {
 // Ergo is a server with all extensions and a history. throttled: with the limits of its
 // default.
 func Ergo(t testing.TB, throttled bool) *Network {
-	pkg, dir, port := ergoDir(t), t.TempDir(), freePort(t)
+	pkg, dir, port := ergoDir(t), t.TempDir(), freeport.Port(t)
 	program := filepath.Join(pkg, "usr/bin/ergochat")
 	example, err := os.ReadFile(filepath.Join(pkg, "usr/share/doc/ergochat/examples/traditional.yaml"))
 	if err != nil {
@@ -141,7 +131,7 @@ func Ergo(t testing.TB, throttled bool) *Network {
 	text := string(example)
 	for _, change := range [][2]string{
 		{"\":6667\":", "\"127.0.0.1:" + port + "\":"},
-		{"\":6697\":", "\"127.0.0.1:" + freePort(t) + "\":"},
+		{"\":6697\":", "\"127.0.0.1:" + freeport.Port(t) + "\":"},
 		{"check-ident: true", "check-ident: false"},
 		{"lookup-hostnames: true", "lookup-hostnames: false"},
 		{"motd: ergo.motd", ""},
