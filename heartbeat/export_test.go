@@ -6,4 +6,6 @@ import (
 )
 
 // Arm has the server hold the next firing of an entry.
-func (k *Keeper) Arm(ctx context.Context, e Entry, now time.Time) (bool, error) { return k.arm(ctx, e, now) }
+func (k *Keeper) Arm(ctx context.Context, e Entry, now time.Time) (bool, error) {
+	return k.arm(ctx, e, now)
+}

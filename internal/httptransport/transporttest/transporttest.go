@@ -24,7 +24,12 @@ func LeavesSilent(t *testing.T, transport *http.Transport) {
 		srv := &http.Server{Handler: handler, Protocols: onlyHTTP2(), ReadHeaderTimeout: time.Minute}
 		served := make(chan error, 1)
 		go func() { served <- srv.Serve(l) }()
-		defer func() { _ = srv.Close(); <-served }()
+		defer func() {
+			_ = srv.Close()
+			if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+				t.Error(err)
+			}
+		}()
 		var last *lossy
 		transport.Proxy, transport.Protocols = nil, onlyHTTP2()
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
