@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"agenthost/agents/internal/conversation"
@@ -73,18 +72,7 @@ func (r *Runtime) Divided(revision uint64, data []byte) {
 		r.agent.Log().Error().Err(err).Msg("partitions: the record cannot be read")
 		return
 	}
-	d := r.divide(l.Needed())
-	d.Learn(revision, l)
-	d.shrink()
-}
-
-// shrink drops the partitions that are not needed any more: their lanes end with them.
-func (d *division) shrink() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if n := d.Needed(); n < len(d.runtimes) {
-		d.runtimes = slices.Clone(d.runtimes[:n])
-	}
+	r.divide(l.Most()).Learn(revision, l)
 }
 
 // Agree has the hosts agree on the number of partitions that the agent is to have by now.

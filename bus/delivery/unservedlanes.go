@@ -2,8 +2,6 @@ package delivery
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -30,24 +28,4 @@ func UnservedLanes(ctx context.Context, stream jetstream.Stream, count int) ([]i
 		}
 	}
 	return lanes, nil
-}
-
-// RemoveUnserved removes the consumer of a lane that no host asks for messages, and that has
-// none left.
-func RemoveUnserved(ctx context.Context, js jetstream.JetStream, stream, name string) error {
-	consumer, err := js.Consumer(ctx, stream, name)
-	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("look up consumer %s: %w", name, err)
-	}
-	info := consumer.CachedInfo()
-	if pinnedClient(info) != "" || info.NumWaiting > 0 || info.NumPending > 0 || info.NumAckPending > 0 {
-		return nil
-	}
-	if err := js.DeleteConsumer(ctx, stream, name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return fmt.Errorf("delete consumer %s: %w", name, err)
-	}
-	return nil
 }

@@ -39,34 +39,6 @@ var partitionMutants = []mutant{
 `,
 	},
 	{
-		name: "former-partitions-stay", breaks: "former partitions that have done what they were given are no share of the fleet",
-		file: "agents/internal/partitions/layout.go", pkg: "./agents/engine", tests: []string{"TestFormerPartitionsGo"},
-		old: `	if l.Settled {
-		return l.Partitions
-`,
-		new: `	if l.Settled && l.Former < 0 {
-		return l.Partitions
-`,
-	},
-	{
-		name: "former-partitions-end-at-once", breaks: "former partitions are served until they have done what they were given",
-		file: "agents/internal/partitions/layout.go", pkg: "./agents/internal/partitions", tests: []string{"TestNeeded"},
-		old: `	if l.Settled {
-		return l.Partitions
-`,
-		new: `	if l.Former >= 0 {
-		return l.Partitions
-`,
-	},
-	{
-		name: "served-partition-loses-its-lane", breaks: "the consumer of a former partition is removed once no host asks it and nothing is left",
-		file: "bus/delivery/unservedlanes.go", pkg: "./bus/delivery", tests: []string{"TestRemoveUnserved"},
-		old: ` || info.NumPending > 0 || info.NumAckPending > 0 {
-`,
-		new: ` {
-`,
-	},
-	{
 		name: "gap-in-a-copy", breaks: "what a damaged copy of a log lacks is read from the leader",
 		file: "session/gap.go", pkg: "./session", tests: []string{"TestOpenPastAGap"},
 		old: `	return err != nil || expected == l.seq ||`,

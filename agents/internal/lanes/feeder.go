@@ -23,17 +23,10 @@ type feeder struct {
 	partition atomic.Pointer[Agent] // that it feeds alone; nil: what it brings is for agents by its subject
 	number    int                   // of the partition
 	stop      context.CancelFunc    // ends the partition; guarded by the set
-	lease     lease                 // of the lane of a partition that runs
 
 	mu     sync.Mutex
 	strays []*stray // in the order they came
 	left   bool     // no stray waits any more
-}
-
-// A lease is for how long the lane of a partition runs.
-type lease struct {
-	rest, release context.CancelFunc // it asks no more; it holds nothing any more
-	over          chan struct{}      // closed when it has let go
 }
 
 // A stray is a message for an agent that this host does not know: another host

@@ -52,7 +52,7 @@ type Agent interface {
 	// Unfinished are the sessions in which there is something to do.
 	Unfinished() []string
 	// Partitions are the agents that it is divided into, by their numbers: each has a lane
-	// of its own. There may be more after Divided and after a Change, and fewer after Divided.
+	// of its own. There may be more after Divided and after a Change, and never fewer.
 	Partitions() []Agent
 	// Divided is called with what the hosts of the fleet say of its partitions.
 	Divided(revision uint64, layout []byte)
@@ -105,10 +105,9 @@ type Set struct {
 	mu       sync.Mutex
 	service  *service // nil while it does not run
 	stoppers map[Agent]context.CancelFunc
-	layouts  map[string]said            // of agents, what the fleet says of their partitions
-	ended    map[laneID]<-chan struct{} // closed when the lane of a former partition is gone
-	ending   sync.WaitGroup             // of messages that no agent takes
-	agreed   chan struct{}              // closed when the bindings of the first agents count
+	layouts  map[string]said // of agents, what the fleet says of their partitions
+	ending   sync.WaitGroup  // of messages that no agent takes
+	agreed   chan struct{}   // closed when the bindings of the first agents count
 }
 
 // A laneID names a lane of a stream.
@@ -125,7 +124,7 @@ type service struct {
 
 // New joins agents to their lanes.
 func New(o Options, agents []Agent) *Set {
-	s := &Set{Options: o, stoppers: map[Agent]context.CancelFunc{}, layouts: map[string]said{}, ended: map[laneID]<-chan struct{}{}, agreed: make(chan struct{})}
+	s := &Set{Options: o, stoppers: map[Agent]context.CancelFunc{}, layouts: map[string]said{}, agreed: make(chan struct{})}
 	s.spread = newSpread(s)
 	s.share.Store(&Share{Weight: cmp.Or(o.Weight, 1)})
 	s.routing.Store(newRouting(agents, o.Count, nil))
@@ -213,7 +212,6 @@ func (s *Set) Run(ctx, work context.Context) error {
 	s.spread.findNamesake(ctx)
 	s.start(v)
 	v.lanes.Go(func() { s.endOrphans(ctx) })
-	v.lanes.Go(func() { s.removeLeft(ctx) })
 	v.lanes.Go(func() { s.spread.run(hold) })
 	<-ctx.Done()
 	s.stop()
@@ -236,8 +234,6 @@ func (s *Set) start(v *service) {
 	for _, d := range *s.lanes.Load() {
 		if p := d.partition.Load(); p != nil {
 			d.stop = v.runAgent(*p) // it ends with the host, or when the agent is made again
-			v.runPartition(d, nil)
-			continue
 		}
 		v.runLane(d)
 	}

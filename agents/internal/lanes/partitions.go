@@ -2,7 +2,6 @@ package lanes
 
 import (
 	"cmp"
-	"context"
 	"hash/fnv"
 	"maps"
 	"slices"
@@ -75,17 +74,10 @@ func (s *Set) Partitions() (list []PartitionStatus) {
 	return list
 }
 
-// divide adds the lanes of an agent's partitions that lanes has not, and ends those of former
-// ones. It is called with the lock held.
+// divide adds the lanes of an agent's partitions that lanes has not. It is called with the
+// lock held.
 func (s *Set) divide(a Agent, lanes map[laneID]*feeder) {
-	partitions := a.Partitions()
-	for id, f := range lanes {
-		if p := f.partition.Load(); p != nil && (*p).ID() == a.ID() && f.number >= len(partitions) {
-			delete(lanes, id)
-			s.end(id, f)
-		}
-	}
-	for number, p := range partitions {
+	for number, p := range a.Partitions() {
 		id, f := s.partition(p, number)
 		if known := lanes[id]; known != nil {
 			s.renew(known, p)
@@ -94,7 +86,7 @@ func (s *Set) divide(a Agent, lanes map[laneID]*feeder) {
 		lanes[id] = f
 		if s.service != nil { // else Run begins with them
 			f.stop = s.service.runAgent(p)
-			s.service.runPartition(f, s.ended[id])
+			s.service.runLane(f)
 		}
 	}
 }
@@ -113,15 +105,8 @@ func (s *Set) renew(f *feeder, p Agent) {
 	if at == nil {
 		return
 	}
-	s.finish(former, f.stop)
+	f.stop()
 	f.stop = at.runAgent(p)
-}
-
-// finish stops a partition that was replaced or is not needed any more: what it has begun ends
-// there. It is called with the lock held, while the set runs.
-func (s *Set) finish(former Agent, stop context.CancelFunc) {
-	at := s.service
-	stop()
 	at.agents.Go(func() {
 		for s.noteFormer(former) && at.work.Err() == nil {
 			bus.Pause(at.work, lookEvery)

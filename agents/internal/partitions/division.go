@@ -308,13 +308,5 @@ func (d *Division) Agree() {
 	}
 }
 
-// Needed is how many partitions the agent has to have on this host: also those that it is to
-// have by now, and the former ones until they have done what they were given.
-func (d *Division) Needed() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return max(d.layout.Needed(), d.wanted())
-}
-
 // wanted is how many partitions the agent is to have.
 func (d *Division) wanted() int { return d.agent.Now().Config.Partitions }

@@ -33,17 +33,8 @@ func ReadLayout(data []byte) (l Layout, err error) {
 	return l, nil
 }
 
-// Most is how many partitions there are or were.
+// Most is how many partitions there are or were: so many runtimes the agent needs.
 func (l Layout) Most() int { return max(l.Partitions, l.Former) }
-
-// Needed is how many partitions have something to do: also the former ones, until they have
-// done what they were given.
-func (l Layout) Needed() int {
-	if l.Settled {
-		return l.Partitions
-	}
-	return l.Most()
-}
 
 // mostPartitions bounds what a record may ask for.
 const mostPartitions = 1024

@@ -45,17 +45,3 @@ func TestReadLayout(t *testing.T) {
 		})
 	}
 }
-
-// Former partitions are needed until they have done what they were given, and no longer.
-func TestNeeded(t *testing.T) {
-	t.Parallel()
-	for want, l := range map[int]partitions.Layout{
-		16: {Partitions: 3, Former: 16},
-		3:  {Partitions: 3, Former: 16, Settled: true},
-		8:  {Partitions: 8, Former: 2},
-	} {
-		if got := l.Needed(); got != want {
-			t.Errorf("%+v: got %d, want %d", l, got, want)
-		}
-	}
-}

@@ -143,11 +143,6 @@ func (d *Division) formerDone(ctx context.Context, l Layout) (bool, error) {
 			return false, err
 		}
 		if done {
-			if number >= l.Partitions {
-				if err := d.clear(ctx, number, target); err != nil {
-					return false, err
-				}
-			}
 			d.mu.Lock()
 			delete(d.targets, number)
 			d.notify()
@@ -182,20 +177,6 @@ func (d *Division) formerTargets(ctx context.Context, l Layout) (map[int]uint64,
 		d.targets = maps.Clone(targets)
 	}
 	return targets, nil
-}
-
-// clear takes what a partition has done, up to its seal, out of the stream. Its lane ends; the one
-// that is made when there are as many partitions again begins at the first message. The seal
-// stays: it refuses what is handed on by a former layout.
-func (d *Division) clear(ctx context.Context, number int, target uint64) error {
-	stream, err := d.agent.Parts.JS.Stream(ctx, bus.RoutesStream)
-	if err == nil {
-		err = stream.Purge(ctx, jetstream.WithPurgeSubject(bus.PartSubject(d.agent.ID, number)), jetstream.WithPurgeSequence(target))
-	}
-	if err != nil {
-		return fmt.Errorf("clear partition %s: %w", strconv.Itoa(number), err)
-	}
-	return nil
 }
 
 // isDone reports whether a partition has done all up to a message.

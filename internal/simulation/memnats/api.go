@@ -116,12 +116,6 @@ func (s *Server) api(what, reply string, data []byte) {
 			list[i] = o.info()
 		}
 		answer(map[string]any{"total": len(list), "offset": 0, "limit": len(list) + 1, "consumers": list})
-	case "CONSUMER.NAMES":
-		names := make([]string, len(st.consumers))
-		for i, o := range st.consumers {
-			names[i] = o.cfg.Name
-		}
-		answer(map[string]any{"total": len(names), "offset": 0, "limit": len(names) + 1, "consumers": names})
 	case "CONSUMER.CREATE":
 		st.create(data, reply, answer)
 	case "CONSUMER.DELETE":
