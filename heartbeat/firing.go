@@ -34,7 +34,7 @@ func (k *Keeper) fire(ctx context.Context, e Entry, seq uint64) error {
 	return stream.Purge(ctx, jetstream.WithPurgeSubject(e.Subject()), jetstream.WithPurgeSequence(seq+1))
 }
 
-// held is the firing that the server holds of an entry; zero when there is none.
+// held is the firing that the server holds of an entry; zero: it holds no firing of it.
 type held struct {
 	bus.Route
 	seq  uint64

@@ -83,7 +83,7 @@ func page(req *proto.ListTasksRequest) (size, start int, err error) {
 	}
 	if req.PageToken != "" {
 		if start, err = strconv.Atoi(req.PageToken); err != nil || start < 0 || start > 1<<30 {
-			return 0, 0, invalid("pageToken %q is none of a list of this host", req.PageToken)
+			return 0, 0, invalid("pageToken %q does not come from a list of this host", req.PageToken)
 		}
 	}
 	return size, start, nil
