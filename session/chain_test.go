@@ -120,7 +120,7 @@ func openAmong(t *testing.T, turns, before, others int) (scans, reads int64) {
 func crowd(t *testing.T, b *bus.Bus, messages int) {
 	t.Helper()
 	for range messages {
-		if _, err := b.JS.PublishAsync("agent.session.bot.others", nil); err != nil {
+		if _, err := b.JS.PublishAsync("agent.session.bot.others", nil, jetstream.WithStallWait(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 	}

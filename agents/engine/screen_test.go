@@ -11,6 +11,7 @@ import (
 
 	"agenthost/agents"
 	"agenthost/bus"
+	"agenthost/bus/bustest"
 	"agenthost/hooks"
 	"agenthost/run"
 	"agenthost/session"
@@ -34,20 +35,12 @@ func (w *world) redact() (remove func()) {
 // messages in.
 func (w *world) holding(text string) (found []string) {
 	w.t.Helper()
-	for info := range w.bus.JS.ListStreams(w.t.Context()).Info() {
+	for _, info := range bustest.Streams(w.t, w.bus.JS) {
 		name := info.Config.Name
 		if name == bus.InboundStream {
 			continue
 		}
-		stream, err := w.bus.JS.Stream(w.t.Context(), name)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		for seq := info.State.FirstSeq; seq <= info.State.LastSeq; seq++ {
-			msg, err := stream.GetMsg(w.t.Context(), seq)
-			if err != nil {
-				continue // it was replaced by a newer one
-			}
+		for _, msg := range bustest.Stored(w.t, w.bus.JS, info) {
 			header, err := json.Marshal(msg.Header)
 			if err != nil {
 				w.t.Fatal(err)

@@ -1,6 +1,7 @@
 package bustest
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -38,12 +39,46 @@ func StreamConfig(t testing.TB, js jetstream.JetStream, name string) jetstream.S
 	return s.CachedInfo().Config
 }
 
+// Streams are all there are. They are listed before the caller looks into one, as the client
+// gives a list 5 seconds.
+func Streams(t testing.TB, js jetstream.JetStream) (all []*jetstream.StreamInfo) {
+	t.Helper()
+	list := js.ListStreams(t.Context())
+	for info := range list.Info() {
+		all = append(all, info)
+	}
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Stored are the messages that a stream has now.
+func Stored(t testing.TB, js jetstream.JetStream, info *jetstream.StreamInfo) (all []*jetstream.RawStreamMsg) {
+	t.Helper()
+	s, err := js.Stream(t.Context(), info.Config.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := s.CachedInfo().State
+	for seq := state.FirstSeq; seq <= state.LastSeq && state.Msgs > 0; seq++ {
+		msg, err := s.GetMsg(t.Context(), seq) //nolint:forbidigo // tests have no replica that lags
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue // deleted, or replaced by a newer one
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, msg)
+	}
+	return all
+}
+
 // ListStreams describes all there is, a line for each.
 func ListStreams(t testing.TB, js jetstream.JetStream) []string {
 	t.Helper()
 	var lines []string
-	list := js.ListStreams(t.Context())
-	for info := range list.Info() {
+	for _, info := range Streams(t, js) {
 		c := info.Config
 		words := []string{c.Name, strings.Join(c.Subjects, " "), c.MaxAge.String()}
 		flags := map[string]bool{
@@ -56,9 +91,6 @@ func ListStreams(t testing.TB, js jetstream.JetStream) []string {
 			}
 		}
 		lines = append(lines, strings.Join(words, " "))
-	}
-	if err := list.Err(); err != nil {
-		t.Fatal(err)
 	}
 	slices.Sort(lines)
 	return lines

@@ -31,16 +31,19 @@ func Restored(ctx context.Context, js jetstream.JetStream) error {
 			return fmt.Errorf("look up stream %s: %w", name, err)
 		}
 		list := stream.ListConsumers(ctx)
+		var lanes []*jetstream.ConsumerInfo // the whole list first: the client gives it 5 seconds
 		for info := range list.Info() {
-			if !OfLane(info.Config) {
-				continue
-			}
-			if err := restored(ctx, js, name+"."+info.Name, stream.CachedInfo().State.LastSeq); err != nil {
-				return fmt.Errorf("lane %s of %s: %w", info.Name, name, err)
+			if OfLane(info.Config) {
+				lanes = append(lanes, info)
 			}
 		}
 		if err := list.Err(); err != nil {
 			return fmt.Errorf("list lanes of %s: %w", name, err)
+		}
+		for _, info := range lanes {
+			if err := restored(ctx, js, name+"."+info.Name, stream.CachedInfo().State.LastSeq); err != nil {
+				return fmt.Errorf("lane %s of %s: %w", info.Name, name, err)
+			}
 		}
 	}
 	return nil

@@ -24,16 +24,22 @@ func (u *Upgrade) copyConsumers(ctx context.Context, from, to string) error {
 		return err
 	}
 	list := source.ListConsumers(ctx)
+	var theirs []*jetstream.ConsumerInfo // the whole list first: the client gives it 5 seconds
 	for info := range list.Info() {
-		if info.Config.Durable == "" || delivery.IsLane(info.Name) {
-			continue
+		if info.Config.Durable != "" && !delivery.IsLane(info.Name) {
+			theirs = append(theirs, info)
 		}
+	}
+	if err := list.Err(); err != nil {
+		return err
+	}
+	for _, info := range theirs {
 		if err := copyConsumer(ctx, target, info, to == bus.RoutesStream); err != nil {
 			return fmt.Errorf("copy consumer %s: %w", info.Name, err)
 		}
 		u.done("copy consumer")
 	}
-	return list.Err()
+	return nil
 }
 
 func copyConsumer(ctx context.Context, to jetstream.Stream, info *jetstream.ConsumerInfo, last bool) error {

@@ -212,6 +212,41 @@ func TestUpgradeOfAConsumerThatPushes(t *testing.T) {
 	}
 }
 
+// The client gives a list of consumers some seconds: a server that takes longer to have them
+// copied is waited for.
+func TestUpgradeThatCopiesForLong(t *testing.T) {
+	t.Parallel()
+	b := bustest.Open(t)
+	oldRoutes(t, b.JS)
+	for n := range 3 {
+		take(t, b.JS, jetstream.ConsumerConfig{Durable: fmt.Sprint("more", n), FilterSubject: "agent.route.desk"}, 1)
+	}
+	const patience = 2 * time.Second
+	impatient, err := jetstream.New(b.NC, jetstream.WithDefaultTimeout(patience))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var copied int
+	slow := zerolog.New(writes(func(line string) {
+		if strings.Contains(line, "copy consumer") {
+			if copied++; copied == 1 {
+				<-time.After(patience + patience/10)
+			}
+		}
+	}))
+	if err := streams.Provision(t.Context(), impatient, 1, 0, slow); err != nil {
+		t.Fatal(err)
+	}
+	wantUpgraded(t, b.JS)
+}
+
+type writes func(line string)
+
+func (w writes) Write(line []byte) (int, error) {
+	w(string(line))
+	return len(line), nil
+}
+
 // The hosts of a fleet are started at the same time.
 func TestUpgradeByManyHosts(t *testing.T) {
 	t.Parallel()

@@ -303,28 +303,16 @@ func (w *erasedWorld) find(looked ...string) []string {
 		}
 	}
 	var places []string
-	list := w.js.ListStreams(w.Context())
-	for info := range list.Info() {
-		s, err := w.js.Stream(w.Context(), info.Config.Name)
-		if err != nil {
-			w.Fatal(err)
-		}
-		for seq := info.State.FirstSeq; seq <= info.State.LastSeq && info.State.Msgs > 0; seq++ {
-			msg, err := s.GetMsg(w.Context(), seq)
-			if err != nil {
-				continue
-			}
+	for _, info := range bustest.Streams(w, w.js) {
+		for _, msg := range bustest.Stored(w, w.js, info) {
 			header, _ := json.Marshal(msg.Header)
 			for _, want := range wants {
 				if bytes.Contains(msg.Data, want) || bytes.Contains(header, want) || strings.Contains(msg.Subject, string(want)) {
-					places = append(places, fmt.Sprintf("%s:%d %s has %s: %.400s %s", info.Config.Name, seq, msg.Subject, want, msg.Data, header))
+					places = append(places, fmt.Sprintf("%s:%d %s has %s: %.400s %s", info.Config.Name, msg.Sequence, msg.Subject, want, msg.Data, header))
 					break
 				}
 			}
 		}
-	}
-	if err := list.Err(); err != nil {
-		w.Fatal(err)
 	}
 	return places
 }

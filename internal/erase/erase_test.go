@@ -67,14 +67,9 @@ func (w *world) put(messages ...string) {
 // whose key has nothing of a person in words.
 func (w *world) left() (subjects []string, all []byte) {
 	w.Helper()
-	list := w.js.ListStreams(w.Context())
-	for info := range list.Info() {
-		s, err := w.js.Stream(w.Context(), info.Config.Name)
-		if err != nil {
-			w.Fatal(err)
-		}
-		for seq := uint64(1); seq <= info.State.LastSeq; seq++ {
-			if msg, err := s.GetMsg(w.Context(), seq); err == nil && !deletion(msg) {
+	for _, info := range bustest.Streams(w, w.js) {
+		for _, msg := range bustest.Stored(w, w.js, info) {
+			if !deletion(msg) {
 				header, _ := json.Marshal(msg.Header)
 				subjects = append(subjects, msg.Subject)
 				all = fmt.Appendf(all, "%s %s %s\n", msg.Subject, msg.Data, header)

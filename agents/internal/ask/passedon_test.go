@@ -13,6 +13,7 @@ import (
 	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 func TestPassedOn(t *testing.T) {
@@ -60,7 +61,7 @@ func TestPassedOnIsReadOnce(t *testing.T) {
 	for i := range routes {
 		msg := nats.NewMsg(bus.RoutePrefix + "ana")
 		msg.Header.Set(nats.MsgIdHdr, fmt.Sprintf("w%d:%d", i, i))
-		if _, err := b.JS.PublishMsgAsync(msg); err != nil {
+		if _, err := b.JS.PublishMsgAsync(msg, jetstream.WithStallWait(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 	}
