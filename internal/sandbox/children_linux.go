@@ -16,25 +16,25 @@ import (
 // their parent dies, children of the helper: it is the first process of their
 // namespace, or their subreaper.
 type children struct {
-	level Level
+	spec  spec
 	shell int
-	// sweep asks the confined thread to kill all that landlock lets it signal:
-	// everything of the command, and nothing else.
+	// sweep asks the thread that started the shell to kill all that landlock lets it
+	// signal: everything of the command, and nothing else.
 	sweep chan chan<- struct{}
 
 	mu       sync.Mutex // held where a process is reaped or killed, so that its number is its own
 	stopping bool
 }
 
-func newChildren(l Level) *children {
-	return &children{level: l, sweep: make(chan chan<- struct{})}
+func newChildren(s spec) *children {
+	return &children{spec: s, sweep: make(chan chan<- struct{})}
 }
 
-func (c *children) start(s spec) error {
+func (c *children) start() error {
 	started := make(chan error)
 	go func() {
 		var err error
-		c.shell, err = s.startShell()
+		c.shell, err = c.spec.startShell()
 		started <- err
 		for done := range c.sweep {
 			_ = unix.Kill(-1, unix.SIGKILL) // that none is left is as good
@@ -90,11 +90,11 @@ func (c *children) stop() {
 	if unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == unix.ECHILD {
 		return // the usual end
 	}
-	switch abi, _ := landlockABI(); {
-	case c.level.namespaces():
+	switch {
+	case c.spec.level.namespaces():
 		_ = unix.Kill(-1, unix.SIGKILL) // all of the namespace but its first process
 		return
-	case c.level == levelFiles && abi >= scopeABI:
+	case c.spec.sweeps():
 		done := make(chan struct{})
 		c.sweep <- done
 		<-done

@@ -18,8 +18,8 @@ const lineFile = 3
 // returns only with an error: a command is never run with more rights than it
 // should have.
 //
-// Only the thread that starts the shell is confined. The process itself stays
-// outside, so that the command cannot signal it and escape its own end.
+// The process itself stays outside of what the command is confined to, so that the command
+// cannot signal it and escape its own end.
 func help(args []string) error {
 	s, err := parseSpec(args)
 	if err != nil {
@@ -34,8 +34,8 @@ func help(args []string) error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
-	c := newChildren(s.level)
-	if err := c.start(s); err != nil {
+	c := newChildren(s)
+	if err := c.start(); err != nil {
 		return err
 	}
 	go func() {
@@ -88,19 +88,43 @@ func (s spec) confine() error {
 	return restrictCalls(s)
 }
 
-// startShell confines the thread of the caller, who has to keep it: the shell
-// is killed when that ends.
+// startShell starts the shell, confined. The caller has to keep this thread, which may signal
+// what runs of the command: the shell is killed when it ends.
 func (s spec) startShell() (pid int, err error) {
 	runtime.LockOSThread()
-	if err := s.confine(); err != nil {
+	program, args := "/bin/sh", s.shell()
+	if s.sweeps() {
+		// Landlock lets a command signal what is confined as it is, a thread of this process too.
+		// So the shell confines itself once more, below this thread.
+		err, program, args = confineSignals(), "/proc/self/exe", append([]string{shellName}, s.arguments()...)
+	} else {
+		err = s.confine()
+	}
+	if err != nil {
 		return 0, err
 	}
-	pid, err = syscall.ForkExec("/bin/sh", []string{"sh", "-c", "--", s.text}, &syscall.ProcAttr{
+	pid, err = syscall.ForkExec(program, args, &syscall.ProcAttr{
 		Dir: s.dir, Env: os.Environ(), Files: []uintptr{0, 1, 2},
 		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("start /bin/sh: %w", err)
+		return 0, fmt.Errorf("start %s: %w", program, err)
 	}
 	return pid, nil
+}
+
+func (s spec) shell() []string { return []string{"sh", "-c", "--", s.text} }
+
+// becomeShell confines this process and runs the command of a spec in its place. It returns
+// only with an error.
+func becomeShell(args []string) error {
+	s, err := parseSpec(args)
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread() // the one that is confined becomes the shell
+	if err := s.confine(); err != nil {
+		return err
+	}
+	return fmt.Errorf("start /bin/sh: %w", syscall.Exec("/bin/sh", s.shell(), os.Environ()))
 }

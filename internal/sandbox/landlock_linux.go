@@ -56,6 +56,28 @@ func restrictFiles(s spec) error {
 	return nil
 }
 
+// sweeps reports whether landlock lets the helper signal its command and not the other way round.
+func (s spec) sweeps() bool {
+	abi, _ := landlockABI()
+	return s.level == levelFiles && abi >= scopeABI
+}
+
+// confineSignals has this thread, and what it starts, signal nothing else.
+func confineSignals() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	fd, err := landlockCreateRuleset(&unix.LandlockRulesetAttr{Scoped: unix.LANDLOCK_SCOPE_SIGNAL})
+	if err != nil {
+		return fmt.Errorf("make a landlock ruleset: %w", err)
+	}
+	defer unix.Close(fd)
+	if err := landlockRestrictSelf(fd); err != nil {
+		return fmt.Errorf("enter landlock: %w", err)
+	}
+	return nil
+}
+
 // rightsOf is all that a version of landlock can refuse.
 func rightsOf(abi int, network bool) unix.LandlockRulesetAttr {
 	rights := unix.LandlockRulesetAttr{Handled_access_fs: unix.LANDLOCK_ACCESS_FS_REFER - 1}

@@ -3,7 +3,9 @@ package sandbox_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"agenthost/internal/sandbox"
+	"agenthost/internal/waittest"
 )
 
 // escapes are commands that try to leave a process behind, which holds the FIFO
@@ -25,16 +28,20 @@ var escapes = map[string]string{
 	"by more and more":       `env -i setsid sh -c 'f() { sleep 600 & sleep 600 & }; f; (f; (f; (f)))' &`,
 	"without its parent":     `env -i setsid sleep 600 & kill -9 $PPID`,
 	"with a stopped parent":  `env -i setsid sleep 600 & kill -STOP $PPID`,
-	"without anything":       `env -i setsid sleep 600 & kill -9 -1`,
-	"by forking on and on":   `env -i setsid sh -c 'f() { (f &) ; }; f' &`,
+	// The threads of the parent are between its number and that of the shell.
+	"without a thread of its parent": `env -i setsid sleep 600 & i=$PPID; while i=$((i+1)); [ $i -lt $$ ]; do kill -9 $i; done`,
+	"with a stopped thread":          `env -i setsid sleep 600 & i=$PPID; while i=$((i+1)); [ $i -lt $$ ]; do kill -STOP $i; done`,
+	"without anything":               `env -i setsid sleep 600 & kill -9 -1`,
+	"by forking on and on":           `env -i setsid sh -c 'f() { (f &) ; }; f' &`,
 }
 
 // A pipeline is a FIFO in the workspace. Its end shows when the last process is
 // dead that has it open.
 type pipeline struct {
 	t      *testing.T
-	in     *bufio.Reader
-	writer *os.File // keeps it from ending before it has begun
+	out    *os.File
+	in     *bufio.Reader // reads out
+	writer *os.File      // keeps it from ending before it has begun
 }
 
 func (w workspace) pipeline(t *testing.T) pipeline {
@@ -52,7 +59,7 @@ func (w workspace) pipeline(t *testing.T) pipeline {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pipeline{t, bufio.NewReader(reader), writer}
+	return pipeline{t, reader, bufio.NewReader(reader), writer}
 }
 
 const holdFIFO = `exec 4>fifo; echo up >&4; `
@@ -67,8 +74,9 @@ func (p pipeline) begins() {
 
 func (p pipeline) ends() {
 	p.t.Helper()
-	if _, err := p.in.ReadByte(); err == nil {
-		p.t.Error("something was written")
+	_ = p.out.SetReadDeadline(time.Now().Add(waittest.Within)) // a FIFO has one
+	if _, err := p.in.ReadByte(); !errors.Is(err, io.EOF) {
+		p.t.Errorf("got %v, want that nothing has it open any more", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agenthost/internal/sandbox"
+	"agenthost/internal/waittest"
 )
 
 func TestNothingOutlivesItsCall(t *testing.T) {
@@ -18,7 +19,7 @@ func TestNothingOutlivesItsCall(t *testing.T) {
 					t.Parallel()
 					w := open(t, level)
 					p := w.pipeline(t)
-					ctx, stop := context.WithCancel(t.Context())
+					ctx, stop := context.WithTimeout(t.Context(), waittest.Within)
 					defer stop()
 					begun := make(chan struct{})
 					go func() {

@@ -14,6 +14,9 @@ import (
 // put itself into the sandbox and start a shell there.
 const helperName = "agenthost-sandbox"
 
+// shellName is what it is called when it is to confine itself and become the shell.
+const shellName = "agenthost-sandbox-shell"
+
 const (
 	levelRoot  Level = "namespaces"      // made with the rights of root
 	levelUser  Level = "user namespaces" // and all others inside one of them
@@ -32,11 +35,17 @@ var mainCalled bool
 // but take note. Started by [Command.Run], it gives up all rights that a command
 // is not to have, runs the command and never returns.
 func Main() {
-	if os.Args[0] != helperName {
+	var err error
+	switch os.Args[0] {
+	case helperName:
+		err = help(os.Args[1:])
+	case shellName:
+		err = becomeShell(os.Args[1:])
+	default:
 		mainCalled = true
 		return
 	}
-	fmt.Fprintln(os.Stderr, "sandbox:", help(os.Args[1:]))
+	fmt.Fprintln(os.Stderr, "sandbox:", err)
 	os.Exit(126)
 }
 
