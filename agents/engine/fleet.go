@@ -143,6 +143,9 @@ func (f *Fleet) Runtime(agent string) *Runtime {
 // Up waits until every lane asks for messages.
 func (f *Fleet) Up(ctx context.Context) error { return f.lanes.Up(ctx) }
 
+// Followed reports, once Run has ended, whether another host goes on with what comes.
+func (f *Fleet) Followed() bool { return f.lanes.Followed() }
+
 // Status reports what every agent is doing.
 func (f *Fleet) Status() []agents.Status {
 	runtimes := f.runtimes()

@@ -109,6 +109,9 @@ func (d *division) Reread() {
 // Partitions are those that there are by now.
 func (r *Runtime) Partitions() []lanes.Agent { return asAgents(r.all()[1:]) }
 
+// Former reports of a partition, by its number, that it has nothing more to do.
+func (r *Runtime) Former(number int) bool { return r.whole.division.Load().Former(number) }
+
 // all are the runtime and its partitions.
 func (r *Runtime) all() []*Runtime {
 	d := r.division.Load()

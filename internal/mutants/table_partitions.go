@@ -39,6 +39,14 @@ var partitionMutants = []mutant{
 `,
 	},
 	{
+		name: "former-partitions-are-placed", breaks: "partitions that have nothing more to do do not count as load",
+		file: "agents/internal/lanes/spread.go", pkg: "./agents/engine", tests: []string{"TestFormerPartitionsAreNotPlaced"},
+		old: `		if f.former() {
+`,
+		new: `		if f.former() && f.lane == nil {
+`,
+	},
+	{
 		name: "gap-in-a-copy", breaks: "what a damaged copy of a log lacks is read from the leader",
 		file: "session/gap.go", pkg: "./session", tests: []string{"TestOpenPastAGap"},
 		old: `	return err != nil || expected == l.seq ||`,

@@ -54,6 +54,9 @@ type Agent interface {
 	// Partitions are the agents that it is divided into, by their numbers: each has a lane
 	// of its own. There may be more after Divided and after a Change, and never fewer.
 	Partitions() []Agent
+	// Former reports of a partition, by its number, that the hosts have agreed on fewer, and
+	// that it has done all that it was given.
+	Former(number int) bool
 	// Divided is called with what the hosts of the fleet say of its partitions.
 	Divided(revision uint64, layout []byte)
 	// Agree has the hosts agree on the number of partitions that it is to have by now. The
@@ -100,7 +103,8 @@ type Set struct {
 	// for orphans.
 	programs atomic.Pointer[map[string]bool]
 	spread   *spread
-	looked   looked // for orphans
+	followed atomic.Bool // there are other hosts for what this one leaves
+	looked   looked      // for orphans
 
 	mu       sync.Mutex
 	service  *service // nil while it does not run
@@ -252,12 +256,16 @@ func (s *Set) stop() {
 	}
 }
 
+// Followed reports, once Run has ended, whether there were other hosts for the lanes.
+func (s *Set) Followed() bool { return s.followed.Load() }
+
 // leave hands all lanes over, where there are other hosts: nothing that comes waits for
 // the runs that are in progress here.
 func (s *Set) leave(ctx context.Context) {
 	if !s.spread.leave() {
 		return
 	}
+	s.followed.Store(true)
 	numbers := map[int]bool{}
 	for id, f := range *s.lanes.Load() {
 		if f.lane.Serving() {

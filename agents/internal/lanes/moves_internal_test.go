@@ -207,4 +207,5 @@ func (*agent) Welcomes(*delivery.Delivery) bool           { return true }
 func (*agent) Asks() bool                                 { return false }
 
 func (*agent) Partitions() []Agent    { return nil }
+func (*agent) Former(int) bool        { return false }
 func (*agent) Divided(uint64, []byte) {}

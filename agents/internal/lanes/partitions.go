@@ -53,6 +53,13 @@ func (s *Set) partition(p Agent, number int) (laneID, *feeder) {
 	return id, f
 }
 
+// former reports whether a lane is that of a partition that the agent has no more. It is asked for
+// on, and kept out of the placement.
+func (f *feeder) former() bool {
+	p := f.partition.Load()
+	return p != nil && (*p).Former(f.number)
+}
+
 // A PartitionStatus is how a partition is served here.
 type PartitionStatus struct {
 	Agent     string
@@ -64,7 +71,7 @@ type PartitionStatus struct {
 // Partitions are those that this host serves, by their agents and numbers.
 func (s *Set) Partitions() (list []PartitionStatus) {
 	for _, f := range *s.lanes.Load() {
-		if since, p := f.lane.Since(), f.partition.Load(); p != nil && !since.IsZero() {
+		if since, p := f.lane.Since(), f.partition.Load(); p != nil && !since.IsZero() && !f.former() {
 			list = append(list, PartitionStatus{(*p).ID(), f.number, since, f.lane.Lag()})
 		}
 	}

@@ -52,7 +52,7 @@ func (s *Set) Serves(agent string) bool {
 		return true
 	}
 	for _, d := range *s.lanes.Load() {
-		if p := d.partition.Load(); p != nil && (*p).ID() == agent && d.lane.Serving() {
+		if p := d.partition.Load(); p != nil && (*p).ID() == agent && d.lane.Serving() && !d.former() {
 			return true
 		}
 	}

@@ -145,6 +145,9 @@ func (p *spread) self() peer {
 	defer p.mu.Unlock()
 	all, idle, serves := map[int]bool{}, map[int]bool{}, map[int]bool{}
 	for id, f := range *p.set.lanes.Load() {
+		if f.former() {
+			continue
+		}
 		all[id.n] = true
 		if !f.lane.Asks() {
 			idle[id.n] = true

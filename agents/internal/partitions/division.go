@@ -80,6 +80,13 @@ func (d *Division) Learn(revision uint64, l Layout) {
 	d.take(revision, l)
 }
 
+// Former reports whether there was a partition of a number before that has nothing more to do.
+func (d *Division) Former(number int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.layout.Settled && number >= d.layout.Partitions
+}
+
 // take is called with both locks held.
 func (d *Division) take(revision uint64, l Layout) {
 	if l.Generation != d.layout.Generation {
