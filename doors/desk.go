@@ -32,6 +32,7 @@ type Desk struct {
 
 	mu     sync.Mutex
 	open   map[string]map[*Exchange]bool // by session
+	idle   chan struct{}                 // closed when open is empty, for Idle; nil: none waits
 	recent map[string]ended              // by session and id of the message
 }
 
@@ -82,6 +83,37 @@ func (d *Desk) Run(ctx context.Context) error {
 			return nil
 		},
 	})
+}
+
+// Open is how many wait at the door for what comes of a message.
+func (d *Desk) Open() (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, exchanges := range d.open {
+		n += len(exchanges)
+	}
+	return n
+}
+
+// Idle waits until Open is zero, or ctx ends.
+func (d *Desk) Idle(ctx context.Context) {
+	for {
+		d.mu.Lock()
+		if len(d.open) == 0 {
+			d.mu.Unlock()
+			return
+		}
+		if d.idle == nil {
+			d.idle = make(chan struct{})
+		}
+		idle := d.idle
+		d.mu.Unlock()
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // take hands what an agent says to those who wait in its session.

@@ -137,6 +137,10 @@ func (e *Exchange) Close() {
 	if len(d.open[session]) == 0 {
 		delete(d.open, session)
 	}
+	if len(d.open) == 0 && d.idle != nil {
+		close(d.idle)
+		d.idle = nil
+	}
 }
 
 // Session is the key of the session.

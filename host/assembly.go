@@ -12,6 +12,7 @@ import (
 	"agenthost/bus/publishing"
 	"agenthost/bus/records"
 	"agenthost/config"
+	"agenthost/doors"
 	"agenthost/internal/build"
 	"agenthost/internal/control"
 	"agenthost/internal/texts"
@@ -30,6 +31,7 @@ type assembly struct {
 	fleet   *engine.Fleet
 	wakers  *wakers
 	parts   []part
+	desks   []*doors.Desk // of the doors that are in this host
 }
 
 // flushWithin bounds how long a stopping host waits for the bus to take what is

@@ -57,11 +57,11 @@ func (h *Host) throughDoors(d httpDoor) http.Handler {
 }
 
 // openDoors makes the doors, and returns what they run.
-func (h *Host) openDoors(b *bus.Bus) (list []func(context.Context) error) {
+func (a *assembly) openDoors() (list []func(context.Context) error) {
 	open := http.NewServeMux()
 	for _, d := range httpDoors() {
-		desk := doors.NewDesk(client.New(b.NC, b.JS, client.Options{}), d.name, h.log)
-		handler := d.make(doors.Parts{Desk: desk, Auth: h.httpAuth, Agents: func() []doors.Agent { return h.agentsOf(d.name) }, Log: h.log, Version: h.opt.Version})
+		desk := a.newDesk(d.name)
+		handler := d.make(doors.Parts{Desk: desk, Auth: a.httpAuth, Agents: func() []doors.Agent { return a.agentsOf(d.name) }, Log: a.log, Version: a.opt.Version})
 		for _, path := range d.paths {
 			open.Handle(path, handler)
 		}
@@ -70,8 +70,30 @@ func (h *Host) openDoors(b *bus.Bus) (list []func(context.Context) error) {
 			list = append(list, r.Run)
 		}
 	}
-	h.doors.Store(open)
+	a.doors.Store(open)
 	return list
+}
+
+func (a *assembly) newDesk(door string) *doors.Desk {
+	desk := doors.NewDesk(client.New(a.bus.NC, a.bus.JS, client.Options{}), door, a.log)
+	a.desks = append(a.desks, desk)
+	return desk
+}
+
+// awaitAnswers waits for what other hosts answer to those who asked at the doors of this one,
+// until work ends.
+func (a *assembly) awaitAnswers(work context.Context) {
+	open := 0
+	for _, desk := range a.desks {
+		open += desk.Open()
+	}
+	if open == 0 || !a.fleet.Followed() {
+		return
+	}
+	a.log.Info().Int("requests", open).Msg("stopping; the answers to requests at the doors come from other hosts, and are waited for until the grace is over")
+	for _, desk := range a.desks {
+		desk.Idle(work)
+	}
 }
 
 // agentsOf are those that a door leads to.
@@ -88,10 +110,13 @@ func (h *Host) agentsOf(door string) []doors.Agent {
 // natsDoor is the agent protocol for NATS.
 type natsDoor struct {
 	*assembly
+	desk    *doors.Desk
 	changed chan struct{} // holds one when agents have changed
 }
 
-func (a *assembly) newNATSDoor() natsDoor { return natsDoor{a, make(chan struct{}, 1)} }
+func (a *assembly) newNATSDoor() natsDoor {
+	return natsDoor{a, a.newDesk(bus.DoorNATS), make(chan struct{}, 1)}
+}
 
 func (natsDoor) Sections() []string                           { return nil }
 func (natsDoor) Diff(*config.Config, *config.Config) []change { return nil }
@@ -107,11 +132,10 @@ func (d natsDoor) Apply(context.Context, *build.Setup) error {
 
 // Run serves the agents until ctx ends.
 func (d natsDoor) Run(ctx context.Context) error {
-	desk := doors.NewDesk(client.New(d.bus.NC, d.bus.JS, client.Options{}), bus.DoorNATS, d.log)
 	server := agentprotocol.New(agentprotocol.Options{
-		Desk: desk, Files: filestore.New(d.bus.JS), Owner: d.opt.Config.NATS.Owner, Version: d.opt.Version,
+		Desk: d.desk, Files: filestore.New(d.bus.JS), Owner: d.opt.Config.NATS.Owner, Version: d.opt.Version,
 		Agents: func() []doors.Agent { return d.agentsOf(bus.DoorNATS) }, Changed: d.changed, Stopping: d.over, Log: d.log,
 	})
-	defer background(ctx, desk.Run)()
+	defer background(ctx, d.desk.Run)()
 	return server.Run(ctx)
 }

@@ -40,7 +40,7 @@ func (a *assembly) serve(ctx context.Context) error {
 	defer a.publish(publishing)()
 	a.sayTools(a.now.Load())
 	a.sayFaults(a.now.Load())
-	defer background(context.WithoutCancel(ctx), append(append(runs(a.parts), a.openChat(a.bus)), a.openDoors(a.bus)...)...)()
+	defer background(context.WithoutCancel(ctx), append(append(runs(a.parts), a.openChat(a.bus)), a.openDoors()...)...)()
 	service, err := control.Start(a.operations())
 	if err != nil {
 		return err
@@ -54,6 +54,7 @@ func (a *assembly) serve(ctx context.Context) error {
 	err = a.serveAgents(ctx, work)
 	if ctx.Err() != nil {
 		<-stopping
+		a.awaitAnswers(work)
 	}
 	a.log.Info().Msg("stopped")
 	return err
