@@ -67,24 +67,34 @@ func TestJoinedAccountsMayUseTheSameID(t *testing.T) {
 	w.silent()
 }
 
-// What is collected of both names each by the id that it was sent with.
-func TestJoinedAccountsInOneRun(t *testing.T) {
+// What the two accounts have sent is neither collected nor joins a run of the other: each is
+// answered where it came from.
+func TestJoinedAccountsAreAnsweredApart(t *testing.T) {
 	t.Parallel()
-	model := make(patientModel)
-	w := joinedWorld(t, bot("ana", func(a *actor) { a.model, a.cfg.Session.Queue = model, session.Collect }))
-	w.say("chat.sales", bus.Inbound{ID: "16", Text: "hello"})
-	w.eventually("the run", func() bool { s := w.fleet.Status()[0]; return s.Running == 1 && s.Queued == 0 })
-	w.say("chat.sales", bus.Inbound{ID: "17", Text: "order"})
-	w.say("chat.support", bus.Inbound{ID: "17", Text: "printer"})
-	w.eventually("both", func() bool { return w.fleet.Status()[0].Queued == 2 })
-	close(model)
-	w.expect("reply", "hello")
-	out := w.expect("reply", "order\nprinter")
-	if out.InReplyTo != "17" || len(out.Merged) != 2 || out.Merged[0] != "17" || out.Merged[1] != "17" {
-		t.Errorf("heard %+v, want an answer to 17 and 17", out)
+	for _, mode := range []session.Queue{session.Collect, session.Steer} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			model := make(patientModel)
+			w := joinedWorld(t, bot("ana", func(a *actor) { a.model, a.cfg.Session.Queue = model, mode }))
+			w.say("chat.sales", bus.Inbound{ID: "16", Text: "hello"})
+			w.eventually("the run", func() bool { s := w.fleet.Status()[0]; return s.Running == 1 && s.Queued == 0 })
+			w.say("chat.support", bus.Inbound{ID: "16", Text: "printer"})
+			w.say("chat.sales", bus.Inbound{ID: "17", Text: "order"})
+			w.eventually("both", func() bool { return w.fleet.Status()[0].Queued == 2 })
+			close(model)
+			var heard []string
+			for range 3 {
+				subject, out := w.hearOn()
+				heard = append(heard, subject+" "+out.InReplyTo+" "+out.Text)
+			}
+			want := []string{"plugin.outbound.chat.sales 16 hello", "plugin.outbound.chat.support 16 printer", "plugin.outbound.chat.sales 17 order"}
+			if !slices.Equal(heard, want) {
+				t.Errorf("heard %q, want %q", heard, want)
+			}
+			w.settled()
+			w.silent()
+		})
 	}
-	w.settled()
-	w.silent()
 }
 
 // An account withdraws its own message, and not the other's that has the same id.

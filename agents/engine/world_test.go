@@ -218,16 +218,22 @@ func (w *world) sendMsg(msg *nats.Msg) {
 // hear waits for the next message to a person.
 func (w *world) hear() bus.Outbound {
 	w.t.Helper()
+	_, out := w.hearOn()
+	return out
+}
+
+// hearOn is hear with the subject that it is said on.
+func (w *world) hearOn() (subject string, out bus.Outbound) {
+	w.t.Helper()
 	select {
 	case m := <-w.out:
-		out := bus.Outbound{}
 		if err := json.Unmarshal(m.Data, &out); err != nil {
 			w.t.Fatal(err)
 		}
-		return out
+		return m.Subject, out
 	case <-time.After(60 * time.Second):
 		w.t.Fatal("nothing is said")
-		return bus.Outbound{}
+		return "", out
 	}
 }
 

@@ -110,6 +110,9 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 		if slices.ContainsFunc(c.Queue[:at], c.keepsBack) {
 			return none, false
 		}
+		if !c.sharesAnswer(it) {
+			break
+		}
 		if c.passer().MayPass(it) {
 			return candidate{it: it, elsewhere: true}, true
 		}
@@ -136,6 +139,13 @@ func (c *Conversation) interjects(journal *session.Log, it *message.Item, left *
 		return candidate{it: it, notice: notice, stays: true}, true
 	}
 	return none, false
+}
+
+// sharesAnswer reports whether the answer of the run at work reaches the sender of an input
+// that could join it. Called with the lock held.
+func (c *Conversation) sharesAnswer(it *message.Item) bool {
+	of, err := c.current.Origin()
+	return err == nil && it.Origin.SharesAnswer(of)
 }
 
 // nextTurn is where what interrupts the run belongs, which is at a place of the queue:

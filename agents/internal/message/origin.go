@@ -101,6 +101,16 @@ func (o Origin) Outbound() string {
 	return bus.OutboundPrefix + strings.TrimPrefix(o.Subject, bus.InboundPrefix)
 }
 
+// SharesAnswer reports whether one answer reaches the senders of two inputs of a session. Accounts
+// that are one session are each answered where they wrote.
+func (o Origin) SharesAnswer(other Origin) bool {
+	in, before := o.Inbound, other.Inbound
+	if in == nil || before == nil || in.Group {
+		return true
+	}
+	return o.Subject == other.Subject && Sender(in) == Sender(before)
+}
+
 // Address is where an operator answers an input with that id; nil: nowhere.
 func (o Origin) Address(id string) *run.Address {
 	if o.Inbound != nil {

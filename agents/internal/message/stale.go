@@ -25,9 +25,10 @@ func (it *Item) Age(stored time.Time) {
 // Drops reports whether it is not answered, as it came while no host served the agent.
 func (it *Item) Drops() bool { return !it.Stale.IsZero() && it.Binding.Stale.Do == agents.StaleDrop }
 
-// Alike reports whether two inputs are of the same backlog, or both of none.
+// Alike reports whether two inputs are of the same backlog, or both of none, and one answer
+// reaches who sent them.
 func (it *Item) Alike(other *Item) bool {
-	return it.Binding == other.Binding && it.Stale.IsZero() == other.Stale.IsZero()
+	return it.Binding == other.Binding && it.Stale.IsZero() == other.Stale.IsZero() && it.Origin.SharesAnswer(other.Origin)
 }
 
 // DebounceMax is how long the first of what is collected waits at most; 0: there is no
