@@ -63,7 +63,7 @@ func busyConversation(t testing.TB, waiting int) (*Conversation, *session.Log) {
 		Inputs: []run.Input{{ID: "m0", Subject: "plugin.inbound.web", Seq: 1}},
 	}, agent.Now().Limits())
 	c.journal = journal
-	(*view)(c).Enter(c.runs.New(journal, "r1", nil))
+	(*view)(c).Enter(c.runs.New(journal, "r1", []*message.Item{chatMessage(-1, "hi")}))
 	for i := range waiting {
 		put(c, chatMessage(i, "later"))
 	}
