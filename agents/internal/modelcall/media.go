@@ -22,6 +22,14 @@ const mediaPerCall = 20 << 20
 // shown the images of the conversation that are kept as objects, and what it
 // makes is kept as one, before anybody hears of it.
 func (t *Caller) converse(ctx context.Context, req llm.Request, called *meter, hear func(llm.Delta)) error {
+	called.spoke = false
+	if err := t.converseOnce(ctx, req, called, hear); err != nil {
+		return t.converseAgain(ctx, req, called, hear, err)
+	}
+	return nil
+}
+
+func (t *Caller) converseOnce(ctx context.Context, req llm.Request, called *meter, hear func(llm.Delta)) error {
 	if req.Contents = req.Look(); req.Contents.Stored {
 		req.Messages = t.shown(ctx, req.Messages)
 	}
@@ -32,6 +40,7 @@ func (t *Caller) converse(ctx context.Context, req llm.Request, called *meter, h
 		if err != nil {
 			return err
 		}
+		called.spoke = true
 		hear(delta)
 	}
 	return nil
@@ -92,7 +101,7 @@ func (t *Caller) shownImage(ctx context.Context, m llm.Media, left *uint64) llm.
 		why = "it is not there any more"
 	}
 	t.Log().Warn().Err(err).Str("run", t.ID).Msg("image is not shown to the model")
-	return llm.Part{Type: llm.Text, Text: fmt.Sprintf("[image %q is not shown: %s]", cmp.Or(m.Name, m.Object), why)}
+	return unshown(&m, why)
 }
 
 // kept is what a model has made, with its content in the object store.

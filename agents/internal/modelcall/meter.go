@@ -22,6 +22,7 @@ type meter struct {
 	offers func(tool string) bool // what a hook has left of the tools; nil: all
 	chain  llm.Chain              // of the models, with the meter before it
 
+	spoke bool  // something was heard of the answer under way
 	spent int64 // by the attempts so far; the log does not know of them yet
 }
 

@@ -261,3 +261,46 @@ func TestAddAttempt(t *testing.T) {
 		t.Errorf("got %+v", last)
 	}
 }
+
+// A request is made again without attachments only where these may be what was
+// refused, and where nothing was said yet.
+func TestMayBeMedia(t *testing.T) {
+	t.Parallel()
+	status := func(code int) error { return llm.StatusError(code, nil, errors.New("no")) }
+	long := &llm.Error{Code: llm.CodeValidation, Status: 400, TooLong: true}
+	for _, tt := range []struct {
+		err  error
+		want bool
+	}{
+		{status(400), true},
+		{status(404), true},
+		{status(413), true},
+		{status(415), true},
+		{status(422), true},
+		{status(401), false},
+		{status(403), false},
+		{status(429), false},
+		{status(500), false},
+		{long, false},
+		{&llm.Error{Code: llm.CodeContentFilter, Status: 400}, false},
+		{&llm.Error{Code: llm.CodeValidation}, false},
+		{errors.New("x"), false},
+	} {
+		if got := mayBeMedia(tt.err); got != tt.want {
+			t.Errorf("%v: got %v", tt.err, got)
+		}
+	}
+}
+
+// An answer that breaks off is not begun again without the attachments.
+func TestMediaOfAnAnswerThatBreaks(t *testing.T) {
+	t.Parallel()
+	messages := []llm.Message{{Role: llm.User, Parts: []llm.Part{{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", URL: "u"}}}}}
+	c, broken := caller(agents.Config{}, nil), llm.StatusError(400, nil, errors.New("no"))
+	called := c.newMeter()
+	called.spoke = true
+	err := c.converseAgain(t.Context(), llm.Request{Messages: messages}, called, func(llm.Delta) { t.Error("asked again") }, broken)
+	if err != error(broken) {
+		t.Errorf("got %v", err)
+	}
+}

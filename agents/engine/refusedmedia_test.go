@@ -1,0 +1,67 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync/atomic"
+	"testing"
+
+	"agenthost/bus"
+	"agenthost/llm"
+)
+
+// A model that is blind refuses every request with an attachment, as servers do
+// whose model sees no images, or that cannot fetch one any more.
+type blind struct {
+	status int
+	calls  atomic.Int64
+}
+
+func (b *blind) Stream(_ context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		b.calls.Add(1)
+		text := ""
+		for _, m := range req.Messages {
+			for _, p := range m.Parts {
+				if p.Type == llm.MediaPart {
+					yield(llm.Delta{}, llm.StatusError(b.status, nil, errors.New("cannot fetch the image")))
+					return
+				}
+				text += p.Text + "|"
+			}
+		}
+		_ = yield(llm.Delta{Text: text}, nil) && yield(llm.Delta{Finish: llm.FinishStop}, nil)
+	}
+}
+
+// An image that the model's server refuses costs the session the image, and not
+// every answer from then on.
+func TestRefusedImage(t *testing.T) {
+	t.Parallel()
+	const gone = `see|[image "a.png" is not shown: the model refused a request with it]|`
+	for name, status := range map[string]int{"bad request": 400, "no model sees images": 404, "too large": 413, "wrong type": 415, "unprocessable": 422} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := &blind{status: status}
+			w := newWorld(t, bot("ana", func(a *actor) { a.model = model }))
+			w.say("ana", bus.Inbound{Text: "see", Media: []bus.Media{{Kind: "image", Name: "a.png", URL: "https://example.org/a.png"}}})
+			w.expect("reply", gone)
+			w.say("ana", bus.Inbound{Text: "and now?"})
+			w.expect("reply", gone+gone+"|and now?|")
+			w.settled()
+			if n := model.calls.Load(); n != 4 {
+				t.Errorf("%d calls, want 4: one with the image and one without, for each message", n)
+			}
+		})
+	}
+}
+
+// A request that is wrong without an attachment is not sent again.
+func TestRefusedWithoutMedia(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, bot("ana", script(`rules: [{times: 1, error: {status: 400}}, {text: again}]`)))
+	w.say("ana", bus.Inbound{Text: "hi"})
+	w.expect("error", "I couldn't make sense of that message.")
+	w.settled()
+}
