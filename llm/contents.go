@@ -5,7 +5,7 @@ package llm
 // every call. The zero Contents is that of no messages.
 type Contents struct {
 	Messages int  // how many it is about
-	Stored   bool // there are attachments that are kept as objects
+	Stored   bool // there are attachments that a provider cannot be sent by their address
 
 	// All parts that are for one provider only are for Owner, or of unknown
 	// origin when that is empty, unless Mixed says otherwise.
@@ -18,7 +18,7 @@ func (c *Contents) Add(m *Message) {
 	c.Messages++
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		if p.Media != nil && p.Media.Object != "" {
+		if p.Media != nil && (p.Media.Object != "" || !p.Media.Linked()) {
 			c.Stored = true
 		}
 		if !owned(p) {

@@ -26,7 +26,7 @@ func randomMessages(r *rand.Rand) []llm.Message {
 			case 1:
 				p.Type, p.Provider, p.Meta = llm.ToolCall, owners[r.IntN(len(owners))], json.RawMessage(`"s"`)
 			case 2:
-				p.Type, p.Media = llm.MediaPart, &llm.Media{Object: []string{"", "o"}[r.IntN(2)], URL: "u"}
+				p.Type, p.Media = llm.MediaPart, &llm.Media{Object: []string{"", "o"}[r.IntN(2)], URL: []string{"https://h/u", "u"}[r.IntN(2)]}
 			}
 			messages[i].Parts = append(messages[i].Parts, p)
 		}
@@ -43,7 +43,7 @@ func TestContents(t *testing.T) {
 		owners, stored := map[string]bool{}, false
 		for _, m := range req.Messages {
 			for _, p := range m.Parts {
-				stored = stored || p.Media != nil && p.Media.Object != ""
+				stored = stored || p.Media != nil && (p.Media.Object != "" || p.Media.URL == "u")
 				if p.Type == llm.Reasoning || p.Provider != "" || p.Meta != nil {
 					owners[p.Provider] = true
 				}

@@ -108,6 +108,13 @@ func (m *Media) IsImage() bool {
 	return m.Kind == "image" || strings.HasPrefix(m.MIME, "image/")
 }
 
+// Linked reports whether m is at an address that a provider may be given: on the
+// web, or in Google's storage, which Gemini reads.
+func (m *Media) Linked() bool {
+	scheme, _, _ := strings.Cut(m.URL, ":")
+	return strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "gs")
+}
+
 // Calls are the tool calls m asks for, in the model's order.
 func (m Message) Calls() []Part {
 	var calls []Part

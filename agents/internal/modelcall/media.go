@@ -19,8 +19,8 @@ import (
 const mediaPerCall = 20 << 20
 
 // converse calls the model, and passes on what it says as it comes. The model is
-// shown the images of the conversation that are kept as objects, and what it
-// makes is kept as one, before anybody hears of it.
+// shown the images of the conversation that are kept as objects or stand in their
+// address, and what it makes is kept as an object, before anybody hears of it.
 func (t *Caller) converse(ctx context.Context, req llm.Request, called *meter, hear func(llm.Delta)) error {
 	called.spoke = false
 	if err := t.converseOnce(ctx, req, called, hear); err != nil {
@@ -51,7 +51,7 @@ func (t *Caller) converseOnce(ctx context.Context, req llm.Request, called *mete
 func (t *Caller) shown(ctx context.Context, messages []llm.Message) []llm.Message {
 	left, copied := uint64(mediaPerCall), false
 	for i := len(messages) - 1; i >= 0; i-- { // most have no image: nothing of them is copied
-		if !hasStoredImage(messages[i].Parts) {
+		if !slices.ContainsFunc(messages[i].Parts, isUnsent) {
 			continue
 		}
 		m := messages[i]
@@ -60,8 +60,11 @@ func (t *Caller) shown(ctx context.Context, messages []llm.Message) []llm.Messag
 		}
 		m.Parts = slices.Clone(m.Parts)
 		for k, p := range m.Parts {
-			if isStoredImage(&p) {
+			switch {
+			case isStoredImage(p):
 				m.Parts[k] = t.shownImage(ctx, *p.Media, &left)
+			case isUnsent(p):
+				m.Parts[k] = t.shownInline(*p.Media, &left)
 			}
 		}
 		messages[i] = m
@@ -69,16 +72,12 @@ func (t *Caller) shown(ctx context.Context, messages []llm.Message) []llm.Messag
 	return messages
 }
 
-func hasStoredImage(parts []llm.Part) bool {
-	for i := range parts {
-		if isStoredImage(&parts[i]) {
-			return true
-		}
-	}
-	return false
+// isUnsent reports whether a provider cannot be sent p as it is.
+func isUnsent(p llm.Part) bool {
+	return isStoredImage(p) || p.Media != nil && p.Media.URL != "" && !p.Media.Linked()
 }
 
-func isStoredImage(p *llm.Part) bool {
+func isStoredImage(p llm.Part) bool {
 	return p.Media != nil && p.Media.Object != "" && p.Media.IsImage()
 }
 
@@ -96,12 +95,21 @@ func (t *Caller) shownImage(ctx context.Context, m llm.Media, left *uint64) llm.
 	why := "it cannot be read now"
 	switch {
 	case errors.Is(err, filestore.ErrTooLarge):
-		why = fmt.Sprintf("a model sees %d MB of images at most", mediaPerCall>>20)
+		why = tooMuch
 	case errors.Is(err, jetstream.ErrObjectNotFound):
 		why = "it is not there any more"
 	}
-	t.Log().Warn().Err(err).Str("run", t.ID).Msg("image is not shown to the model")
-	return unshown(&m, why)
+	return t.unshown(&m, why, err)
+}
+
+// tooMuch is why an attachment is not shown that is larger than what is left of
+// mediaPerCall.
+var tooMuch = fmt.Sprintf("a model sees %d MB of images at most", mediaPerCall>>20)
+
+// unshown is what the model is told of an attachment that it is not shown.
+func (t *Caller) unshown(m *llm.Media, why string, err error) llm.Part {
+	t.Log().Warn().Err(err).Str("run", t.ID).Str("kind", m.Kind).Msg("attachment is not shown to the model")
+	return unshown(m, why)
 }
 
 // kept is what a model has made, with its content in the object store.

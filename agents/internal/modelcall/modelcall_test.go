@@ -240,7 +240,7 @@ func TestKindOf(t *testing.T) {
 // What a model is shown leaves the messages of the log as they are.
 func TestNoImages(t *testing.T) {
 	t.Parallel()
-	messages := []llm.Message{llm.UserText("hi"), {Parts: []llm.Part{{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", URL: "u"}}}}}
+	messages := []llm.Message{llm.UserText("hi"), {Parts: []llm.Part{{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", URL: "https://example.org/a.png"}}}}}
 	if diff := cmp.Diff(messages, caller(agents.Config{}, nil).shown(t.Context(), messages)); diff != "" {
 		t.Error(diff)
 	}
@@ -302,5 +302,38 @@ func TestMediaOfAnAnswerThatBreaks(t *testing.T) {
 	err := c.converseAgain(t.Context(), llm.Request{Messages: messages}, called, func(llm.Delta) { t.Error("asked again") }, broken)
 	if err != error(broken) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// An address that no provider may be given is made content or words: not all
+// read data: URLs, and a server on this machine would read its files.
+func TestAddressesOfMedia(t *testing.T) {
+	t.Parallel()
+	const refused = "is not shown: it has no address on the web]"
+	for address, want := range map[string]llm.Part{
+		"data:image/png;base64,aGk=":                   {Type: llm.MediaPart, Media: &llm.Media{Kind: "image", MIME: "image/png", Data: []byte("hi")}},
+		"DATA:image/png;name=a.png;base64,aGk":         {Type: llm.MediaPart, Media: &llm.Media{Kind: "image", MIME: "image/png", Data: []byte("hi")}},
+		"data:image/svg+xml,%3Csvg/%3E":                {Type: llm.MediaPart, Media: &llm.Media{Kind: "image", MIME: "image/svg+xml", Data: []byte("<svg/>")}},
+		"data:image/png;base64,???":                    {Type: llm.Text, Text: `[image "" is not shown: it cannot be read]`},
+		"data:image/png":                               {Type: llm.Text, Text: `[image "" is not shown: it cannot be read]`},
+		"data:," + strings.Repeat("a", mediaPerCall+1): {Type: llm.Text, Text: `[image "" is not shown: a model sees 20 MB of images at most]`},
+		"file:///etc/passwd":                           {Type: llm.Text, Text: `[image "" ` + refused},
+		"/etc/passwd":                                  {Type: llm.Text, Text: `[image "" ` + refused},
+		"javascript:alert(1)":                          {Type: llm.Text, Text: `[image "" ` + refused},
+		"HTTPS://example.org/a.png":                    {Type: llm.MediaPart, Media: &llm.Media{Kind: "image", URL: "HTTPS://example.org/a.png"}},
+		"http://10.0.0.7/a.png":                        {Type: llm.MediaPart, Media: &llm.Media{Kind: "image", URL: "http://10.0.0.7/a.png"}},
+	} {
+		messages := []llm.Message{{Parts: []llm.Part{{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", URL: address}}}}}
+		req := llm.Request{Messages: messages}
+		got := messages
+		if c := caller(agents.Config{}, nil); req.Look().Stored {
+			got = c.shown(t.Context(), messages)
+		}
+		if diff := cmp.Diff(want, got[0].Parts[0]); diff != "" {
+			t.Errorf("%.60s (-want +got):\n%s", address, diff)
+		}
+		if messages[0].Parts[0].Media.URL != address {
+			t.Errorf("%.60s: the log's message was changed", address)
+		}
 	}
 }
