@@ -172,6 +172,7 @@ type alertEvent struct {
 	Span         string
 	Share        float64
 	Spent, Limit int64
+	Peer         string
 }
 
 // alerts are the events that have come by now.
@@ -225,7 +226,7 @@ func TestBudgetAlerts(t *testing.T) {
 	say("Budget alert: ana has spent $4.00")
 	w.stop()
 	w.silent()
-	want := []alertEvent{{"day", 0.2, 1, 5 * dollar}, {"day", 0.8, 4, 5 * dollar}}
+	want := []alertEvent{{"day", 0.2, 1, 5 * dollar, ""}, {"day", 0.8, 4, 5 * dollar, ""}}
 	if diff := cmp.Diff(want, readAlerts(t, events)); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
@@ -253,9 +254,9 @@ func TestBudgetAlertsByDefault(t *testing.T) {
 	w.stop()
 	got := map[string]int{}
 	for _, e := range readAlerts(t, events) {
-		got[fmt.Sprint(e.Span, " ", e.Share)]++
+		got[fmt.Sprint(e.Span, " ", e.Share, " ", e.Peer)]++
 	}
-	if diff := cmp.Diff(map[string]int{"month 0.5": 1, "month 0.8": 1, "peer_day 0.5": 1, "peer_day 0.8": 1}, got); diff != "" {
+	if diff := cmp.Diff(map[string]int{"month 0.5 ": 1, "month 0.8 ": 1, "peer_day 0.5 ana/ana": 1, "peer_day 0.8 ana/ana": 1}, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	w.silent()

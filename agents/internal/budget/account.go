@@ -19,6 +19,7 @@ import (
 type account struct {
 	ledger *Ledger
 	key    string
+	peer   Peer // whose it is; empty: the agent's
 
 	// With the ledger's lock.
 	owed   Reservations // settled, by model, and not in the record yet
@@ -287,7 +288,7 @@ func (a *account) book(b booking) (settled bool, err error) {
 			return false, err
 		}
 		if len(b.owed) > 0 {
-			a.ledger.alert(a.key, next.Spent)
+			a.ledger.alert(a, next.Spent)
 		}
 	}
 	return a.decide(b, verdicts), nil

@@ -34,7 +34,8 @@ type alert struct {
 	agent        string
 	span         Span
 	period       string // a day or a month of UTC
-	peer         string // the last part of the key of a person's record
+	peer         Peer
+	record       string // the last part of the key of a person's record
 	share        float64
 	spent, limit int64 // micro-cents
 }
@@ -42,23 +43,23 @@ type alert struct {
 // key is where the mark is kept.
 func (a alert) key() string {
 	key := a.agent + "." + a.period + ".alert." + string(a.span) + "-" + strconv.FormatFloat(a.share*100, 'f', -1, 64)
-	if a.peer != "" {
-		key += "." + a.peer
+	if a.record != "" {
+		key += "." + a.record
 	}
 	return key
 }
 
-// alert gives the alerts that are due now that so much is spent by a record. It
+// alert gives the alerts that are due now that so much is spent of an account. It
 // does not wait.
-func (l *Ledger) alert(key string, spent int64) {
+func (l *Ledger) alert(a *account, spent int64) {
 	if l.Alerts == nil {
 		return
 	}
 	rules := l.Alerts()
-	parts := strings.Split(key, ".")
+	parts := strings.Split(a.key, ".")
 	day := parts[1]
 	if len(parts) > 2 {
-		l.raise(rules, alert{agent: l.Agent, span: OfPeer, period: day, peer: parts[2], spent: spent, limit: rules.Limits.Peer})
+		l.raise(rules, alert{agent: l.Agent, span: OfPeer, period: day, peer: a.peer, record: parts[2], spent: spent, limit: rules.Limits.Peer})
 		return
 	}
 	l.raise(rules, alert{agent: l.Agent, span: OfDay, period: day, spent: spent, limit: rules.Limits.Day})
@@ -113,6 +114,9 @@ func (l *Ledger) publishAlert(a alert) (first bool) {
 	body := map[string]any{
 		"agent": a.agent, "host": l.Host, "kind": alertEvent, "at": time.Now().UTC(),
 		"span": a.span, "share": a.share, "spent": a.spent, "limit": a.limit,
+	}
+	if a.peer != "" {
+		body["peer"] = a.peer
 	}
 	msg, err := bus.NewMessage(bus.EventsPrefix+a.agent+"."+alertEvent, body)
 	if err == nil {

@@ -21,7 +21,9 @@ func peerKey(agent string, p Peer, at time.Time) string {
 func (l *Ledger) ofPeer(p Peer, at time.Time) *account {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.account(peerKey(l.Agent, p, at))
+	a := l.account(peerKey(l.Agent, p, at))
+	a.peer = p
+	return a
 }
 
 func (h *Hold) admitPeer(ctx context.Context, limits Limits) (*ExceededError, error) {
