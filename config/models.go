@@ -58,8 +58,12 @@ func (k *checker) checkModelNumbers(path string, m llm.Config) {
 	if m.Effort != "" {
 		k.oneOf(path+".effort", string(m.Effort), "none", "low", "medium", "high")
 	}
-	if t := m.Temperature; t != nil && (*t < 0 || *t > 2) {
+	switch t := m.Temperature; {
+	case t == nil:
+	case *t < 0 || *t > 2:
 		k.Fault(path+".temperature", "temperature: want a number from 0 to 2")
+	case *t > 1 && m.Provider == "anthropic": // it refuses every call
+		k.Fault(path+".temperature", "temperature: want a number from 0 to 1 for anthropic")
 	}
 	if m.Rate.Burst > 0 && m.Rate.Requests == 0 {
 		k.Fault(path+".rate.burst", "burst without requests: want rate.requests too, in calls a minute")

@@ -144,6 +144,8 @@ func TestProblems(t *testing.T) {
 			`4:45: run: want 0 or more, got "-0.5"`,
 		}},
 		"effort":                  {"models: {m: {provider: openai, model: m, effort: hihg}}\n", []string{`1:50: effort "hihg": want none, low, medium or high; did you mean "high"?`}},
+		"anthropic temperature":   {"models: {m: {provider: anthropic, model: m, temperature: 1.5}}\n", []string{`1:58: temperature: want a number from 0 to 1 for anthropic`}},
+		"a long subject":          {"hooks: [{on: before_message, subject: " + strings.Repeat("x", 256) + "}]\n", []string{"1:39: subject \"" + strings.Repeat("x", 60) + "…\": want 255 bytes at most"}},
 		"temperature":             {"models: {m: {provider: openai, model: m, temperature: 3}}\n", []string{`1:55: temperature: want a number from 0 to 2`}},
 		"burst without requests":  {"models: {m: {provider: openai, model: m, rate: {burst: 3}}}\n", []string{`1:56: burst without requests: want rate.requests too, in calls a minute`}},
 		"negative price":          {"models: {m: {provider: openai, model: m, price: {input: -3, output: 1}}}\n", []string{`1:57: input: want 0 or more, got "-3"`}},

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"fmt"
 	"iter"
 	"reflect"
 	"slices"
@@ -61,6 +62,7 @@ func (c Config) Check() iter.Seq2[string, string] {
 		}{
 			{"on", slices.Contains(points, c.On), "want one of " + strings.Join(points, ", ")},
 			{"subject", validSubject(c.Subject), "want a NATS subject without wildcards, such as acme.moderate"},
+			{"subject", len(c.Subject) <= longestSubject, fmt.Sprintf("want %d bytes at most", longestSubject)},
 			{"timeout", c.Timeout >= 0, "want a duration above 0, such as 500ms"},
 			{"fail", slices.Contains([]string{"", FailOpen, FailClosed}, c.Fail), "want open or closed"},
 		} {
@@ -70,6 +72,9 @@ func (c Config) Check() iter.Seq2[string, string] {
 		}
 	}
 }
+
+// longestSubject is as long as the subjects of others may be that a host publishes on.
+const longestSubject = 255
 
 func validSubject(subject string) bool {
 	for token := range strings.SplitSeq(subject, ".") {
