@@ -36,7 +36,7 @@ func TestImagesReachTheModel(t *testing.T) {
 	got := ask(bus.Media{Kind: "image", Name: "b.png", Object: "tg-2"}, bus.Media{MIME: "image/png", Object: "gone"})
 	for _, want := range []string{
 		url, // it is shown again
-		`[image \"b.png\" is not shown: a model sees 20 MB of images at most]`, `[image \"gone\" is not shown: it is not there any more]`,
+		`[image \"b.png\" is not shown: a model sees 20 MB of attachments at most]`, `[image \"gone\" is not shown: it is not there any more]`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %s, want %s in it", got, want)

@@ -101,3 +101,44 @@ rules:
 		t.Errorf("the next answer: got %+v", r)
 	}
 }
+
+// Google's API is sent what a channel has stored of the kinds that it reads, such as
+// a document or a voice message.
+func TestFilesReachGemini(t *testing.T) {
+	t.Parallel()
+	cfg := demo(t)
+	requests := make(chan string, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		requests <- string(body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, `data: {"candidates":[{"content":{"role":"model","parts":[{"text":"seen"}]},"finishReason":"STOP"}]}`+"\n\n")
+	}))
+	t.Cleanup(server.Close)
+	cfg.Models["echo"] = llm.Config{Provider: "gemini", Model: "gemini-2.5-flash", BaseURL: server.URL, APIKey: "key"}
+	h, _ := start(t, cfg)
+	put(t, h.Bus().JS, "tg-1", []byte("%PDF-1.4"))
+	put(t, h.Bus().JS, "tg-2", []byte("OggS"))
+	put(t, h.Bus().JS, "tg-3", []byte("PK"))
+	out := outbound(t, h.Bus().NC, 1)
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "look", Media: []bus.Media{
+		{Kind: "file", MIME: "application/pdf", Name: "a.pdf", Object: "tg-1"},
+		{Kind: "audio", MIME: "audio/ogg; codecs=opus", Object: "tg-2"},
+		{Kind: "file", MIME: "application/zip", Name: "a.zip", Object: "tg-3"},
+	}})
+	if r := out()[0]; r.Text != "seen" {
+		t.Fatalf("got %+v", r)
+	}
+	got := <-requests
+	for _, want := range []string{
+		`"inlineData":{"mimeType":"application/pdf","data":"JVBERi0xLjQ="}`, `"inlineData":{"mimeType":"audio/ogg","data":"T2dnUw=="}`,
+		`[attached file \"a.zip\"]`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s in it", got, want)
+		}
+	}
+}

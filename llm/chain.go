@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -45,6 +46,10 @@ type Link struct {
 
 	Price     *Price // nil: not known, what it does is counted as free
 	MaxTokens int    // bounds its answers; 0: unknown
+
+	// Reads reports whether Provider passes the content of an attachment on that is
+	// no image; nil: of none.
+	Reads func(*Media) bool
 
 	Timeouts Timeouts // of each call; the zero ones do not bound it
 
@@ -106,6 +111,12 @@ type Chain struct {
 func (c *Chain) Stream(ctx context.Context, req Request, report func(Attempt)) iter.Seq2[Delta, error] {
 	s := &chainStream{ctx: ctx, chain: c, req: req, report: report}
 	return s.stream
+}
+
+// Reads reports whether one of the models may be shown an attachment by its
+// content.
+func (c *Chain) Reads(m *Media) bool {
+	return m.IsImage() || slices.ContainsFunc(c.Links, func(l Link) bool { return l.Reads != nil && l.Reads(m) })
 }
 
 // A chainStream is one run along the chain.

@@ -61,6 +61,9 @@ func newModel(name string, c llm.Config, provider ProviderFunc) Model {
 	m := Model{Config: c, window: info.Window, Link: llm.Link{
 		Name: c.Provider, Model: c.Model, Gate: llm.NewGate(name, c.Rate), MaxTokens: c.MaxTokens, Timeouts: timeouts(c), Hedge: c.Hedge,
 	}}
+	if c.Provider == "gemini" {
+		m.Link.Reads = gemini.Reads
+	}
 	if priced {
 		m.Link.Price = &info.Price
 	}

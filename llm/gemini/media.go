@@ -36,6 +36,9 @@ func shown(m *llm.Media) (part, bool) {
 	return part{}, false
 }
 
+// Reads reports whether the API is sent the content of m.
+func Reads(m *llm.Media) bool { return readable(kindOf(m)) }
+
 // kindOf is the MIME type of m; empty when nothing tells it.
 func kindOf(m *llm.Media) string {
 	kind := m.MIME

@@ -15,12 +15,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// mediaPerCall bounds the images that a model is shown by content in one call.
+// mediaPerCall bounds what a model is shown by content in one call.
 const mediaPerCall = 20 << 20
 
 // converse calls the model, and passes on what it says as it comes. The model is
 // shown the images of the conversation that are kept as objects or stand in their
-// address, and what it makes is kept as an object, before anybody hears of it.
+// address, and what else it reads, and what it makes is kept as an object, before anybody hears of it.
 func (t *Caller) converse(ctx context.Context, req llm.Request, called *meter, hear func(llm.Delta)) error {
 	called.spoke = false
 	if err := t.converseOnce(ctx, req, called, hear); err != nil {
@@ -30,10 +30,11 @@ func (t *Caller) converse(ctx context.Context, req llm.Request, called *meter, h
 }
 
 func (t *Caller) converseOnce(ctx context.Context, req llm.Request, called *meter, hear func(llm.Delta)) error {
+	chain := called.metered()
 	if req.Contents = req.Look(); req.Contents.Stored {
-		req.Messages = t.shown(ctx, req.Messages)
+		req.Messages = t.shown(ctx, req.Messages, chain)
 	}
-	for delta, err := range called.metered().Stream(ctx, req, called.add) {
+	for delta, err := range chain.Stream(ctx, req, called.add) {
 		if err == nil && delta.Media != nil {
 			delta.Media, err = t.kept(ctx, *delta.Media)
 		}
@@ -46,12 +47,12 @@ func (t *Caller) converseOnce(ctx context.Context, req llm.Request, called *mete
 	return nil
 }
 
-// shown are messages with the content of their images, of the newest first. The
+// shown are messages with the content of what the models of chain may be shown, of the newest first. The
 // messages themselves are not touched: the log holds no content.
-func (t *Caller) shown(ctx context.Context, messages []llm.Message) []llm.Message {
+func (t *Caller) shown(ctx context.Context, messages []llm.Message, chain *llm.Chain) []llm.Message {
 	left, copied := uint64(mediaPerCall), false
-	for i := len(messages) - 1; i >= 0; i-- { // most have no image: nothing of them is copied
-		if !slices.ContainsFunc(messages[i].Parts, isUnsent) {
+	for i := len(messages) - 1; i >= 0; i-- { // most have no attachment: nothing of them is copied
+		if !slices.ContainsFunc(messages[i].Parts, func(p llm.Part) bool { return isStored(p, chain) || isInline(p) }) {
 			continue
 		}
 		m := messages[i]
@@ -61,9 +62,9 @@ func (t *Caller) shown(ctx context.Context, messages []llm.Message) []llm.Messag
 		m.Parts = slices.Clone(m.Parts)
 		for k, p := range m.Parts {
 			switch {
-			case isStoredImage(p):
-				m.Parts[k] = t.shownImage(ctx, *p.Media, &left)
-			case isUnsent(p):
+			case isStored(p, chain):
+				m.Parts[k] = t.shownStored(ctx, *p.Media, &left)
+			case isInline(p):
 				m.Parts[k] = t.shownInline(*p.Media, &left)
 			}
 		}
@@ -72,17 +73,18 @@ func (t *Caller) shown(ctx context.Context, messages []llm.Message) []llm.Messag
 	return messages
 }
 
-// isUnsent reports whether a provider cannot be sent p as it is.
-func isUnsent(p llm.Part) bool {
-	return isStoredImage(p) || p.Media != nil && p.Media.URL != "" && !p.Media.Linked()
+// isStored reports whether p is an object that a model of chain may be shown.
+func isStored(p llm.Part, chain *llm.Chain) bool {
+	return p.Media != nil && p.Media.Object != "" && chain.Reads(p.Media)
 }
 
-func isStoredImage(p llm.Part) bool {
-	return p.Media != nil && p.Media.Object != "" && p.Media.IsImage()
+// isInline reports whether p is at an address that no provider may be given.
+func isInline(p llm.Part) bool {
+	return p.Media != nil && p.Media.URL != "" && !p.Media.Linked()
 }
 
-// shownImage is an image with its content, or the words why it has none.
-func (t *Caller) shownImage(ctx context.Context, m llm.Media, left *uint64) llm.Part {
+// shownStored is an attachment with its content, or the words why it has none.
+func (t *Caller) shownStored(ctx context.Context, m llm.Media, left *uint64) llm.Part {
 	data, err := t.Agent.Parts.Files.GetWithin(ctx, m.Object, *left)
 	if err == nil {
 		*left -= uint64(len(data))
@@ -104,7 +106,7 @@ func (t *Caller) shownImage(ctx context.Context, m llm.Media, left *uint64) llm.
 
 // tooMuch is why an attachment is not shown that is larger than what is left of
 // mediaPerCall.
-var tooMuch = fmt.Sprintf("a model sees %d MB of images at most", mediaPerCall>>20)
+var tooMuch = fmt.Sprintf("a model sees %d MB of attachments at most", mediaPerCall>>20)
 
 // unshown is what the model is told of an attachment that it is not shown.
 func (t *Caller) unshown(m *llm.Media, why string, err error) llm.Part {

@@ -241,7 +241,7 @@ func TestKindOf(t *testing.T) {
 func TestNoImages(t *testing.T) {
 	t.Parallel()
 	messages := []llm.Message{llm.UserText("hi"), {Parts: []llm.Part{{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", URL: "https://example.org/a.png"}}}}}
-	if diff := cmp.Diff(messages, caller(agents.Config{}, nil).shown(t.Context(), messages)); diff != "" {
+	if diff := cmp.Diff(messages, caller(agents.Config{}, nil).shown(t.Context(), messages, new(llm.Chain))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -316,7 +316,7 @@ func TestAddressesOfMedia(t *testing.T) {
 		"data:image/svg+xml,%3Csvg/%3E":                {Type: llm.MediaPart, Media: &llm.Media{Kind: "image", MIME: "image/svg+xml", Data: []byte("<svg/>")}},
 		"data:image/png;base64,???":                    {Type: llm.Text, Text: `[image "" is not shown: it cannot be read]`},
 		"data:image/png":                               {Type: llm.Text, Text: `[image "" is not shown: it cannot be read]`},
-		"data:," + strings.Repeat("a", mediaPerCall+1): {Type: llm.Text, Text: `[image "" is not shown: a model sees 20 MB of images at most]`},
+		"data:," + strings.Repeat("a", mediaPerCall+1): {Type: llm.Text, Text: `[image "" is not shown: a model sees 20 MB of attachments at most]`},
 		"file:///etc/passwd":                           {Type: llm.Text, Text: `[image "" ` + refused},
 		"/etc/passwd":                                  {Type: llm.Text, Text: `[image "" ` + refused},
 		"javascript:alert(1)":                          {Type: llm.Text, Text: `[image "" ` + refused},
@@ -327,7 +327,7 @@ func TestAddressesOfMedia(t *testing.T) {
 		req := llm.Request{Messages: messages}
 		got := messages
 		if c := caller(agents.Config{}, nil); req.Look().Stored {
-			got = c.shown(t.Context(), messages)
+			got = c.shown(t.Context(), messages, new(llm.Chain))
 		}
 		if diff := cmp.Diff(want, got[0].Parts[0]); diff != "" {
 			t.Errorf("%.60s (-want +got):\n%s", address, diff)
