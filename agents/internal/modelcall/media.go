@@ -47,8 +47,8 @@ func (t *Caller) converseOnce(ctx context.Context, req llm.Request, called *mete
 	return nil
 }
 
-// shown are messages with the content of what the models of chain may be shown, of the newest first. The
-// messages themselves are not touched: the log holds no content.
+// shown are messages with the content of what the models of chain may be shown, of
+// the newest first. The messages themselves are not touched: the log holds no content.
 func (t *Caller) shown(ctx context.Context, messages []llm.Message, chain *llm.Chain) []llm.Message {
 	left, copied := uint64(mediaPerCall), false
 	for i := len(messages) - 1; i >= 0; i-- { // most have no attachment: nothing of them is copied

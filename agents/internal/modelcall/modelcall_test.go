@@ -300,7 +300,7 @@ func TestMediaOfAnAnswerThatBreaks(t *testing.T) {
 	called := c.newMeter()
 	called.spoke = true
 	err := c.converseAgain(t.Context(), llm.Request{Messages: messages}, called, func(llm.Delta) { t.Error("asked again") }, broken)
-	if err != error(broken) {
+	if !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }
