@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,8 +35,11 @@ func Resolve(what, short string, ids []string) (string, error) {
 	return "", notUnique(what, short, meant)
 }
 
+// ErrNotUnique is the error of a shortened id or key that several begin with.
+var ErrNotUnique = errors.New("is not unique")
+
 func notUnique(what, short string, meant []string) error {
-	return fmt.Errorf("%s %q is not unique: it begins %s; write more of it", what, short, some(meant))
+	return fmt.Errorf("%s %q %w: it begins %s; write more of it", what, short, ErrNotUnique, some(meant))
 }
 
 // some names a few of a list.

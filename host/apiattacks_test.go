@@ -158,7 +158,7 @@ func TestMalformedRequestsToAPI(t *testing.T) {
 		"/api/sessions/events?agent=demo&session=x&limit=-1": "from 0 on", "/api/sessions/search?text=x&limit=-1": "from 0 on", "/api/costs?days=-1": "from 0 on",
 		"/api/sessions?limit=1.5": "want a whole number", "/api/sessions?limit=99999999999999999999": "want a whole number",
 		"/api/sessions?limit=many": "limit: \"many\" is not what it takes; want a whole number", "/api/sessions?agnet=demo": `unknown field "agnet"; want agent, limit`,
-		"/api/sessions?agent=a&agent=b": "want it once", "/api/sessions?since=yesterday": "want a time such as", "/api/sessions?state=dead": "want idle, running or waiting",
+		"/api/sessions?agent=a&agent=b": "want it once", "/api/sessions?since=yesterday": "want a time such as", "/api/sessions?state=dead": "want idle, running, waiting or operator",
 		"/api/sessions/show?agent=demo": "session is missing; want the parameters agent (a text), session (a text)", "/api/dead/show?dead_seq=-1": "want a whole number from 0 on",
 		"/api/dead/show?dead_seq=1e99": "want a whole number", "/api/fleet?x=1": `unknown field "x"; this takes none`, "/api/dead?agent=*": "want 1 to 63",
 		"/api/sessions/search?text=": "text is missing", "/api/costs?people=maybe": "want true or false", "/api/sessions/events?agent=demo&session=x": "no key of a session",

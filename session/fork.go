@@ -58,6 +58,9 @@ type Fork struct {
 // ErrTaken means that a session of that key exists.
 var ErrTaken = errors.New("the session exists")
 
+// ErrNoPlace means that the log of a session has no event at a place.
+var ErrNoPlace = errors.New("its log has no such place; take seq and n from its export")
+
 // Fork makes a session of the first events of another, in one commit, without side
 // effects: a run that is under way there is stopped in the copy and its open
 // questions are left out. Replies lose their address, so that none is published
@@ -104,7 +107,7 @@ func (a *Archive) upTo(ctx context.Context, f Forking) (Key, []run.Event, error)
 		events = append(events, fact.Event)
 	}
 	if !found {
-		return "", nil, fmt.Errorf("session %s of %s: its log has no such place; take seq and n from its export", f.SID, f.Agent)
+		return "", nil, fmt.Errorf("session %s of %s: %w", f.SID, f.Agent, ErrNoPlace)
 	}
 	return s.Key, settled(events), nil
 }

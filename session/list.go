@@ -24,7 +24,7 @@ type Page struct {
 	// Since leaves out those whose last commit is older; zero: none.
 	Since time.Time `json:"since,omitzero"`
 	// Channel leaves out those of other channels, such as telegram.sales or telegram,
-	// and State those that are not idle, running or waiting. With either, a page may
+	// and State those that are not idle, running, waiting or operator. With either, a page may
 	// hold fewer than Limit though there are more.
 	Channel string `json:"channel,omitempty"`
 	State   string `json:"state,omitempty"`

@@ -227,11 +227,11 @@ func codeOf(err error) string {
 	switch {
 	case ok:
 		return why.code
-	case errors.As(err, &tokens.InvalidError{}):
+	case errors.As(err, &tokens.InvalidError{}), errors.Is(err, client.ErrNotUnique):
 		return client.CodeBad
 	case errors.Is(err, tokens.ErrTaken), errors.Is(err, tokens.ErrConfigured):
 		return client.CodeBusy
-	case errors.Is(err, tokens.ErrUnknown), errors.Is(err, session.ErrNoSession), errors.Is(err, client.ErrNoDeadLetter), errors.Is(err, client.ErrNoCode), isUnknown(err):
+	case errors.Is(err, tokens.ErrUnknown), errors.Is(err, session.ErrNoSession), errors.Is(err, session.ErrNoPlace), errors.Is(err, client.ErrNoDeadLetter), errors.Is(err, client.ErrNoCode), isUnknown(err):
 		return client.CodeNotFound
 	case errors.Is(err, session.ErrRunning), errors.Is(err, session.ErrTaken):
 		return client.CodeBusy

@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"agenthost/agents"
@@ -65,7 +66,10 @@ func (h Host) stop(ctx context.Context, s client.Stop) (Ordered, error) {
 		return Ordered{}, coded(client.CodeBad, "%w", err)
 	}
 	done, err := h.client().Abort(ctx, s, 0)
-	return ordered(s.Agent, done), refused(err)
+	if _, none := errors.AsType[*client.RefusedError](err); none {
+		err = coded(client.CodeBusy, "stop %s of %s: there is nothing to stop", done.Session, s.Agent)
+	}
+	return ordered(s.Agent, done), err
 }
 
 // A RunListing is the runs of the fleet, the oldest first.

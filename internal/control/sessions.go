@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -36,10 +37,10 @@ func (s *sessionStore) list(ctx context.Context, p session.Page) (session.Listin
 		}
 	}
 	switch p.State {
-	case "", session.IdleSession, session.RunningSession, session.WaitingSession:
+	case "", session.IdleSession, session.RunningSession, session.WaitingSession, session.OperatorSession:
 		return s.archive.List(ctx, p)
 	}
-	return session.Listing{}, coded(client.CodeBad, "state is %q; want idle, running or waiting", p.State)
+	return session.Listing{}, coded(client.CodeBad, "state is %q; want idle, running, waiting or operator", p.State)
 }
 
 func (s *sessionStore) delete(ctx context.Context, r client.Removal) (session.Deletion, error) {
@@ -141,6 +142,11 @@ func (s *sessionStore) events(ctx context.Context, p EventsPage) (EventListing, 
 	limit, room := min(cmp.Or(max(p.Limit, 0), defaultEvents), mostEvents), int(s.nc.MaxPayload())-answerHeadroom
 	commit, size := 0, 0 // where the last commit of the page begins
 	for f, err := range s.archive.History(ctx, p.Agent, sid, max(p.From, 1)) {
+		if errors.Is(err, session.ErrNoSession) && p.From > 1 {
+			if known, failed := s.archive.Has(ctx, p.Agent, sid); known || failed != nil {
+				return list, failed // behind its last commit
+			}
+		}
 		if err != nil {
 			return list, err
 		}

@@ -25,7 +25,8 @@ func (h Host) why(ctx context.Context, asked ID) (why.Way, error) {
 		}
 	}
 	if errors.Is(err, why.ErrUnknown) {
-		return why.Way{}, coded(client.CodeNotFound, "%w", err)
+		// in the same words, whether there is none or the caller may not see it
+		return why.Way{}, coded(client.CodeNotFound, "why %s: %w", asked.ID, why.ErrUnknown)
 	}
 	return way, err
 }

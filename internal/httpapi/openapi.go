@@ -112,7 +112,7 @@ func tag(path string) string {
 var commonFields = map[string]string{
 	"agent": "the id of an agent", "session": "the key of a session, or its sid", "limit": "how many at most",
 	"after": "goes on behind the page before, by its after", "since": "nothing older", "channel": "such as telegram, or telegram.sales",
-	"state": "idle, running or waiting", "answer": "approve, deny, an option or a text", "scope": "once, session or always",
+	"state": "idle, running, waiting or operator", "answer": "approve, deny, an option or a text", "scope": "once, session or always",
 	"args": "an object that is to run in place of the arguments", "reason": "what the person is told",
 	"at": "the last event to take over, SEQ or SEQ.N; empty: the end", "to": "the key of the fork; empty: a free one",
 	"dead_seq": "the number of a dead letter", "dead_seqs": "the numbers of dead letters", "all": "all of a page",
