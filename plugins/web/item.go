@@ -78,12 +78,9 @@ func ofOutbound(out *bus.Outbound) *Item {
 func filesOf(media []bus.Media) []File {
 	var list []File
 	for _, m := range media {
-		f := File{Name: m.Name, MIME: m.MIME, Size: m.Size, Image: m.Object != "" && shown[m.MIME]}
+		f := File{Name: cleanName(m.Name), MIME: m.MIME, Size: m.Size, Image: m.Object != "" && shown[m.MIME]}
 		if m.Object == "" && (strings.HasPrefix(m.URL, "https://") || strings.HasPrefix(m.URL, "http://")) {
 			f.URL = m.URL
-		}
-		if f.Name == "" {
-			f.Name = "file"
 		}
 		list = append(list, f)
 	}

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"agenthost/bus"
@@ -104,6 +105,9 @@ func (w *Web) readPosting(rw http.ResponseWriter, r *http.Request, p person) (*b
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
+			if strings.TrimSpace(m.Text) == "" && len(m.Media) == 0 {
+				return nil, errEmpty
+			}
 			return m, nil
 		}
 		if err != nil {
@@ -119,6 +123,8 @@ func (w *Web) readPosting(rw http.ResponseWriter, r *http.Request, p person) (*b
 		m.Media = append(m.Media, media)
 	}
 }
+
+var errEmpty = &refusal{http.StatusBadRequest, "the message is empty"}
 
 const errTextTooLong = "the text is too long; send it as a file"
 
@@ -150,7 +156,7 @@ func (w *Web) message(r *http.Request, p person, body io.Reader) (*bus.Inbound, 
 	case strings.ContainsRune(m.Text, 0) || !utf8.ValidString(m.Text):
 		return nil, &refusal{http.StatusBadRequest, "the text holds a NUL, or is not valid UTF-8"}
 	case strings.TrimSpace(m.Text) == "" && !multi:
-		return nil, &refusal{http.StatusBadRequest, "the message is empty"}
+		return nil, errEmpty
 	case len(m.Answers) > 256:
 		return nil, &refusal{http.StatusBadRequest, "answers: want the call that is answered"}
 	}
@@ -206,11 +212,11 @@ func kindOf(mimeType string) string {
 
 const mostName = 200
 
-// cleanName is the name of a file without what is no name: folders and control
-// characters.
+// cleanName is the name of a file without what is no name: folders, control characters,
+// and those that turn text around, by which a program would look like a picture.
 func cleanName(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == utf8.RuneError {
+		if r < ' ' || r == 0x7f || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r) {
 			return -1
 		}
 		return r

@@ -51,6 +51,9 @@ rules:
   - when: page file
     text: "A page."
     media: [{mime: text/html, name: "a\"b.html", base64: PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==}]
+  - when: turned page
+    text: "A turned page."
+    media: [{mime: text/html, name: "../a\u202egnp.html", base64: PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==}]
   - when: right to left
     text: "שלום עולם.\n\n- אחת\n- two\n\nhello world"
   - when: markdown

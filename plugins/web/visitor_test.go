@@ -118,7 +118,7 @@ func (v *visitor) upload(m fields, files ...file) reply {
 	_ = form.WriteField("message", string(data))
 	for _, f := range files {
 		h := textproto.MIMEHeader{"Content-Type": {f.kind}}
-		h.Set("Content-Disposition", fmt.Sprintf(`form-data; name="file"; filename=%q`, f.name))
+		h.Set("Content-Disposition", `form-data; name="file"; filename="`+f.name+`"`)
 		part, err := form.CreatePart(h)
 		if err != nil {
 			v.t.Fatal(err)

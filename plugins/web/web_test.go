@@ -288,6 +288,44 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// A name of a file shows how the file ends, and leads into no folder, whoever has sent it.
+func TestNamesOfFilesAreNotTurnedAround(t *testing.T) {
+	t.Parallel()
+	base, _ := serve(t)
+	v := visit(t, base)
+	if res := v.upload(message("message-1", "turned page"), file{"\u202egnp.\u2067exe", "application/octet-stream", "MZ"}); res.StatusCode != http.StatusAccepted {
+		t.Fatalf("got %d", res.StatusCode)
+	}
+	var items []item
+	waittest.Until(t, "the agent's file", func() bool {
+		items = v.history("main").Items
+		return items[len(items)-1].Text == "A turned page."
+	})
+	made := items[len(items)-1]
+	if got := items[0].Files[0].Name; got != "gnp.exe" {
+		t.Errorf("of a person: %q", got)
+	}
+	if got := made.Files[0].Name; got != "agnp.html" {
+		t.Errorf("of an agent: %q", got)
+	}
+	if got := v.do("GET", "/chat/api/file?agent=ana&conversation=main&message="+made.ID+"&n=0", nil, nil).Header.Get("Content-Disposition"); got != "attachment; filename=agnp.html" {
+		t.Errorf("to be saved: %q", got)
+	}
+}
+
+// A form without text and files is no message, which would end as a dead letter.
+func TestEmptyFormIsRefused(t *testing.T) {
+	t.Parallel()
+	base, _ := serve(t)
+	v := visit(t, base)
+	if res := v.upload(message("message-1", " ")); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("got %d", res.StatusCode)
+	}
+	if got := v.history("main"); len(got.Items) > 0 {
+		t.Errorf("it was taken: %+v", got.Items)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	base, _ := serve(t)
