@@ -102,6 +102,12 @@ func TestTextStaysTextInChromium(t *testing.T) {
 	interop.Browse(t, "injection.mjs", base)
 }
 
+// What is long, much or strange is shown whole.
+func TestEdgesInChromium(t *testing.T) {
+	base, _ := serve(t)
+	interop.Browse(t, "edges.mjs", base)
+}
+
 // A page that does not know yet shows no number, and a host that is drained goes.
 func TestSlowHostAndDrainInChromium(t *testing.T) {
 	url, _ := bustest.Server(t)

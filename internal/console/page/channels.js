@@ -19,12 +19,16 @@ export function ChannelTable({ list, last }) {
 
 // channelsOf is the accounts, what agents are bound to besides, and what else is paused.
 export function channelsOf(accounts, agents, pauses) {
-  const list = [...accounts], known = new Set(accounts.map(channelName))
+  const list = [...accounts], known = new Map(accounts.map((a) => [channelName(a), null]))
   const add = (name, agent) => {
-    if (name.includes('*') || known.has(name)) return
-    known.add(name)
-    const [channel, instance = ''] = name.split('.')
-    list.push({ channel, instance, agents: agent ? [agent] : [] })
+    if (name.includes('*')) return
+    if (known.has(name)) {
+      if (agent) known.get(name)?.push(agent)
+      return
+    }
+    const [channel, instance = ''] = name.split('.'), bound = agent ? [agent] : []
+    known.set(name, bound)
+    list.push({ channel, instance, agents: bound })
   }
   for (const a of agents) for (const name of a.profile?.channels ?? []) add(name, a.id)
   for (const p of pauses) if (p.channel) add(p.channel)

@@ -63,6 +63,12 @@ export function keyParts(key = '') {
   return { channel, kind: kind ?? '', who }
 }
 
+// doing is what a session is doing, and what it waits for.
+export function doing({ state, for: what }) {
+  if (state === 'operator') return 'taken over' + (what?.length ? ' by ' + what.join(', ') : '')
+  return state + (what?.length ? ' for ' + what.join(', ') : '')
+}
+
 export function short(id = '', n = 10) { return id.length > n + 2 ? id.slice(0, n) + '…' : id }
 
 export function tokens(usage) {

@@ -16,14 +16,19 @@ await run(async (browser) => {
   await wrong.getByText('This token is not known here').waitFor()
   await wrong.context().close()
 
+  const order = { method: 'POST', headers: { 'Content-Type': 'application/json', Authorization: 'Bearer desk-secret-of-the-test' }, body: '{"agent":"ana","text":"refund","session":"asks"}' }
+  const { session } = await (await fetch(base + '/api/agents/send', order)).json()
   const eye = await logIn(browser, 'eye-secret-of-the-test')
   await eye.waitForURL((u) => u.pathname === '/')
+  await show(eye, 'session/ana/' + encodeURIComponent(session))
+  await eye.locator('.ask').waitFor()
   await ready(eye)
   await show(eye, 'agents/ana')
   await eye.getByText('You answer customers.').waitFor()
-  for (const path of ['now', 'fleet', 'dead', 'schedules', 'tokens', 'agents/ana']) {
+  for (const path of ['session/ana/' + encodeURIComponent(session), 'now', 'fleet', 'dead', 'schedules', 'tokens', 'agents/ana']) {
     await show(eye, path)
-    check(await eye.getByRole('button', { name: /Approve|Delete|Drain|Take out|Reload|Retry|Pause|Resume|Revoke|Make/ }).count() === 0, 'a reader has no buttons that change something: ' + path)
+    if (path.startsWith('session')) await eye.locator('.ask').waitFor()
+    check(await eye.getByRole('button', { name: /Approve|Deny|Delete|Drain|Take out|Reload|Retry|Pause|Resume|Revoke|Make/ }).count() === 0, 'a reader has no buttons that change something: ' + path)
   }
   const status = await eye.evaluate(() => fetch('/api/agents/send', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"agent":"ana","text":"x"}' }).then((r) => r.status))
   check(status === 403, 'the host refuses a reader: ' + status)

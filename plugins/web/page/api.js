@@ -43,7 +43,7 @@ export class Refusal extends Error {
 async function check(response) {
   if (response.ok) return response
   if (response.status === 401 && !embedded) {
-    location.assign('/login?to=' + encodeURIComponent(location.pathname + location.search))
+    location.assign('/login?to=' + encodeURIComponent(location.pathname + location.search + location.hash))
     await new Promise(() => {})
   }
   let why = ''

@@ -2,25 +2,31 @@
 import { html, useState } from '../vendor/preact-htm.js'
 import { get, post, useData } from '../api.js'
 import { Ago, Button, Copy, Empty, Icon, Loaded, Page, Tag, act, ask, say } from '../ui.js'
+import { VirtualList } from '../virtual.js'
 import { date, plural, pretty } from '../format.js'
 
-// readAll reads page after page: the newest are on the last.
+// readAll reads page after page: the newest are on the last. more is whether there are
+// others still.
 async function readAll(path, query) {
   const letters = []
-  for (let after = 0, pages = 0; pages < 10; pages++) {
+  let after = 0
+  for (let pages = 0; pages < 10; pages++) {
     const page = await get(path, { ...query, after: after || undefined })
     letters.push(...page.letters ?? [])
     after = page.after ?? 0
     if (!after) break
   }
-  return { letters }
+  return { letters, more: after > 0 }
 }
+
+// useLetters are the dead letters, the oldest first.
+export const useLetters = () => useData('dead', { query: { limit: 1000 }, topics: ['alarm'], read: readAll })
 
 // outcome is what to say of what was done to letters, with the first reason why some are left.
 const outcome = (done, failed) => failed.length === 0 ? [done] : [`${done}. ${plural(failed.length, 'dead letter')} left: ${failed[0].error}`, 'bad']
 
 export function Dead({ may }) {
-  const letters = useData('dead', { query: { limit: 1000 }, topics: ['alarm'], read: readAll })
+  const letters = useLetters()
   const [chosen, choose] = useState(new Set())
   const [open, show] = useState(null)
   const list = (letters.data?.letters ?? []).toReversed()
@@ -39,9 +45,10 @@ export function Dead({ may }) {
     letters.reload()
   }
   const toggle = (seq) => choose((s) => { const next = new Set(s); next.has(seq) ? next.delete(seq) : next.add(seq); return next })
-  return html`<${Page} title="Dead letters" lead="Messages that made no sense, failed their host too often, or could not be delivered. Kept for 30 days."
+  return html`<${Page} full title="Dead letters" lead="Messages that made no sense, failed their host too often, or could not be delivered. Kept for 30 days."
     actions=${may.act && picked.length > 0 && html`<${Button} icon="replay" onClick=${() => retry(picked)}>Retry ${picked.length}<//><${Button} icon="trash" kind="deny" onClick=${() => purge(picked)}>Delete ${picked.length}<//>`}>
-    <${Loaded} of=${letters}>${() => list.length === 0 ? html`<${Empty} title="None">Every message was handled.<//>` : html`<ul class="letters">${list.map((l) => html`<li key=${l.dead_seq} class="letter">
+    <${Loaded} of=${letters}>${() => list.length === 0 ? html`<${Empty} title="None">Every message was handled.<//>` : html`<p class="hint" role="status">${plural(list.length, 'dead letter')}${letters.data.more ? ', and newer ones' : ''}</p>
+      <${VirtualList} label="Dead letters" items=${list} keyOf=${(l) => l.dead_seq} estimate=${84} row=${(l) => html`<div class="letter">
       <div class="letter-head">
         ${may.act && html`<input type="checkbox" aria-label=${'Choose dead letter ' + l.dead_seq} checked=${chosen.has(l.dead_seq)} onChange=${() => toggle(l.dead_seq)} />`}
         <div class="what"><p class="line"><b>${l.agent || 'no agent'}</b><${Tag} kind="bad">${l.code || 'dead'}<//><span class="soft"><${Ago} of=${l.at} /></span>${l.attempts > 0 && html`<span class="soft">${plural(l.attempts, 'attempt')}</span>`}</p>
@@ -50,7 +57,7 @@ export function Dead({ may }) {
           ${may.act && html`<${Button} kind="small" onClick=${() => retry([l])}>Retry<//><${Button} kind="small deny" onClick=${() => purge([l])}>Delete<//>`}</div>
       </div>
       ${open === l.dead_seq && html`<${Inside} of=${l.dead_seq} />`}
-    </li>`)}</ul>`}<//>
+    </div>`} />`}<//>
   <//>`
 }
 

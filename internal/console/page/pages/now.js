@@ -7,6 +7,7 @@ import { count, keyParts, money, plural } from '../format.js'
 import { alarmsOf, agentsOf } from '../fleet.js'
 import { ChannelTable } from '../channels.js'
 import { usePauses } from '../pauses.js'
+import { useLetters } from './dead.js'
 
 export const sessionLink = (agent, key) => '#/session/' + encodeURIComponent(agent) + '/' + encodeURIComponent(key)
 
@@ -17,7 +18,7 @@ export function Now({ may }) {
   const channels = useData('channels', { topics: ['channels'] })
   const pairings = useData('pairings', { topics: ['alarm'] })
   const pauses = usePauses(may)
-  const dead = useData('dead', { query: { limit: 1000 }, topics: ['alarm'] })
+  const dead = useLetters()
   const hosts = fleet.data ?? []
   const agents = agentsOf(hosts)
   const live = runs.data?.runs ?? [], letters = dead.data?.letters ?? []
@@ -29,7 +30,7 @@ export function Now({ may }) {
       <${Tile} of=${[fleet]} n=${agents.filter((a) => a.state === 'ready').length + (agents.length ? ' / ' + agents.length : '')} name="agents ready" href="#/agents" />
       <${Tile} of=${[runs]} n=${count(live.length)} name="runs under way" live=${live.length > 0} />
       <${Tile} of=${[waiting, pairings]} n=${count(open.length + strangers.length)} name="wait for a person" kind=${open.length + strangers.length ? 'warn' : ''} />
-      <${Tile} of=${[dead]} n=${count(letters.length)} name="dead letters" href="#/dead" kind=${letters.length ? 'bad' : ''} />
+      <${Tile} of=${[dead]} n=${count(letters.length) + (dead.data?.more ? '+' : '')} name="dead letters" href="#/dead" kind=${letters.length ? 'bad' : ''} />
       <${Tile} of=${[fleet]} n=${money(agents.reduce((n, a) => n + (a.spent_today ?? 0), 0))} name="spent today" href="#/cost" />
     </div>
     ${open.length + strangers.length > 0 && html`<${Card} title="Waits for you"><div class="asks">${open.map((w) => html`<${Waiting} key=${w.id} w=${w} may=${may} few=${open.length <= mostOpen} done=${() => { waiting.reload(); runs.reload() }} />`)}
@@ -87,7 +88,7 @@ function Stranger({ p, may, done }) {
     done()
   }
   return html`<article class="waiting" ref=${box}><p class="who"><b>${p.agent}</b> is written to by a stranger <span>${p.channel}${p.instance && '.' + p.instance}</span> <span class="soft"><${Ago} of=${p.asked_at} /></span></p>
-    <p class="plain">${p.name || p.from} asks to be let in, with the code ${p.code}.</p>
+    <p class="plain"><bdi>${p.name || p.from}</bdi>${p.name && p.name !== p.from && html` (<bdi class="mono">${p.from}</bdi>)`} asks to be let in, with the code ${p.code}.</p>
     ${may.act && html`<div class="choices"><${Button} kind="primary" onClick=${() => settle('approve')}>Let in<//><${Button} kind="deny" onClick=${() => settle('deny')}>Refuse<//></div>`}</article>`
 }
 

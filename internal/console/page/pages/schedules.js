@@ -7,7 +7,7 @@ import { date, duration } from '../format.js'
 function spec(s = {}) {
   if (s.cron) return s.cron + (s.timezone ? ' ' + s.timezone : '')
   if (s.every) return 'every ' + (typeof s.every === 'number' ? duration(s.every / 1e6) : s.every)
-  if (s.at) return 'once, ' + date(s.at)
+  if (s.at) return 'once, ' + (/(Z|[+-]\d\d:\d\d)$/.test(s.at) ? date(s.at) : s.at + ' ' + (s.timezone || 'UTC'))
   return typeof s === 'string' ? s : Object.values(s).join(' ')
 }
 

@@ -5,7 +5,7 @@ import { Button, Copy, Empty, Icon, Page, Problem, State, Wait, act, ask, say } 
 import { Details, Row, nameOf } from '../rows.js'
 import { VirtualList } from '../virtual.js'
 import { build } from '../timeline.js'
-import { keyParts, money, person, plural, tokens } from '../format.js'
+import { doing, keyParts, money, person, plural, tokens } from '../format.js'
 
 const block = 500 // facts of a request
 
@@ -77,7 +77,7 @@ function Shown({ head, other, may, place, reload }) {
   const to = '#/session/' + encodeURIComponent(agent) + '/' + encodeURIComponent(sid)
   const on = actionsOf(head, may, reload)
   const taken = head.state === 'operator', takes = may.act && may.has('sessions/takeover') && /^[^/]+\/(dm|group)\//.test(head.key)
-  return html`<${Page} full title=${title || 'Session'} lead=${html`<${State} is=${head.state}>${head.state}${head.for?.length ? ' for ' + head.for.join(', ') : ''}<//> <a href=${'#/agents/' + encodeURIComponent(agent)}><b>${agent}</b></a> <span>${[key.channel, person(key.who)].filter(Boolean).join(' · ')}</span> <${Copy} text=${head.key} shown="copy key" />`}
+  return html`<${Page} full title=${title || 'Session'} lead=${html`<${State} is=${head.state}>${doing(head)}<//> <a href=${'#/agents/' + encodeURIComponent(agent)}><b>${agent}</b></a> <span>${[key.channel, person(key.who)].filter(Boolean).join(' · ')}</span> <${Copy} text=${head.key} shown="copy key" />`}
     actions=${html`${other && html`<a class="button" href=${to}>Close the comparison</a>`}
       ${may.act && html`${['running', 'waiting'].includes(head.state) && html`<${Button} icon="stop" kind="deny" onClick=${on.abort}>Stop the run<//>`}
       ${takes && (taken ? html`<${Button} icon="hand" kind="primary" onClick=${on.handBack}>Hand back to ${agent}<//>` : html`<${Button} icon="hand" onClick=${on.takeOver}>Take over<//>`)}
@@ -108,12 +108,12 @@ function actionsOf(head, may, reload) {
       const sure = await ask({ title: 'Delete this session for good?', text: 'Its log with ' + plural(head.messages ?? 0, 'message') + ' is deleted on all hosts. This cannot be undone.', yes: 'Delete', danger: true })
       if (sure && await act(() => post('sessions/delete', { agent, session: sid }), 'The session is deleted')) location.hash = '#/sessions'
     },
-    answer: async (item, a) => {
-      const id = agent + '.' + sid + '.' + item.wait
-      await act(() => post('approvals/answer', { id, ...a }), 'Answered: ' + a.answer)
-    },
   }
   if (may.act) {
+    on.answer = async (item, a) => {
+      const id = agent + '.' + sid + '.' + item.wait
+      await act(() => post('approvals/answer', { id, ...a }), 'Answered: ' + a.answer)
+    }
     on.fork = async (item) => {
       const sure = await ask({ title: item ? 'Fork from here?' : 'Fork this session?', text: 'A new session begins with ' + (item ? 'all up to this place' : 'all of this one') + '. Nothing is sent to anybody, and this session stays as it is.', yes: 'Fork' })
       if (!sure) return

@@ -3,7 +3,7 @@ import { html, useEffect, useMemo, useRef, useState } from '../vendor/preact-htm
 import { get, listen, useData } from '../api.js'
 import { Ago, Empty, Icon, Money, Page, Problem, State, Wait } from '../ui.js'
 import { VirtualList } from '../virtual.js'
-import { count, keyParts, person } from '../format.js'
+import { count, doing, keyParts, person } from '../format.js'
 import { agentsOf } from '../fleet.js'
 
 const block = 200 // sessions of a request
@@ -76,7 +76,7 @@ function Listing({ agent, state }) {
   if (error && !list) return html`<${Problem} of=${error} retry=${more} />`
   if (!list) return html`<${Wait} />`
   if (!list.length) return html`<${Empty} title="No sessions yet">They begin with the first message to an agent. <a href="/chat">Write one</a>.<//>`
-  return html`<p class="hint" role="status">${count(shown.length)}${whole ? '' : '+'} ${whole && shown.length === 1 ? 'session' : 'sessions'}${state ? ', ' + state : ''}</p>
+  return html`<p class="hint" role="status">${count(shown.length)}${whole ? '' : '+'} ${whole && shown.length === 1 ? 'session' : 'sessions'}${state ? ', ' + doing({ state }) : ''}</p>
     <${VirtualList} label="Sessions" items=${shown} keyOf=${(s) => s.agent + '/' + s.sid} estimate=${66} nearEnd=${more} className="sheet" row=${(s) => html`<${Line} s=${s} />`} />`
 }
 
@@ -85,7 +85,7 @@ function Line({ s }) {
   return html`<a class="session" href=${link(s)}>
     <span class="session-title">${s.title || 'Without a text'}</span>
     <span class="session-about"><b>${s.agent}</b> ${key.channel && html`<span>${key.channel}</span>`} <span class="soft">${person(key.who)}</span></span>
-    <span class="session-state">${s.fault ? html`<${State} is="fault" />` : html`<${State} is=${s.state}>${s.state}${s.for?.length ? ' for ' + s.for.join(', ') : ''}<//>`}</span>
+    <span class="session-state">${s.fault ? html`<${State} is="fault" />` : html`<${State} is=${s.state}>${doing(s)}<//>`}</span>
     <span class="session-numbers"><span class="num">${count(s.messages)}<span class="soft"> ${s.messages === 1 ? 'msg' : 'msgs'}</span></span> <${Money} of=${s.spent} /></span>
     <span class="session-when soft"><${Ago} of=${s.at} /></span>
   </a>`
