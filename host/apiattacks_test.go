@@ -144,6 +144,8 @@ func TestMalformedRequestsToAPI(t *testing.T) {
 		"an unknown model":    {"/api/agents/play", `{"agent":"demo","model":"gpt","messages":[{"role":"user","text":"x"}]}`, "there is echo", 404},
 		"an unknown agent":    {"/api/agents/send", `{"agent":"dem","text":"x"}`, `did you mean "demo"?`, 404},
 		"a key of a chat":     {"/api/agents/send", `{"agent":"demo","text":"x","session":"telegram/dm/1"}`, "want a name, or a key", 400},
+		"a long id":           {"/api/agents/send", `{"agent":"demo","text":"x","id":"` + strings.Repeat("x", 257) + `"}`, "id has 257 bytes; want at most 256", 400},
+		"a long session":      {"/api/agents/send", `{"agent":"demo","text":"x","session":"` + strings.Repeat("x", 257) + `"}`, "session has 257 bytes; want at most 256", 400},
 		"no session":          {"/api/sessions/delete", `{"agent":"demo","session":"no key"}`, "no key of a session", 400},
 		"a limit below 0":     {"/api/dead/retry", `{"all":true,"limit":-1}`, "want a whole number from 0 on", 400},
 		"a deep nest":         {"/api/agents/send", strings.Repeat(`{"agent":`, 20_000), "no JSON object", 400},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"agenthost/bus"
 	"agenthost/client"
 )
 
@@ -27,6 +28,11 @@ func (h Host) send(ctx context.Context, r SendRequest) (client.Receipt, error) {
 	party, err := client.ParseParty(r.Session, from)
 	if err != nil {
 		return client.Receipt{}, coded(client.CodeBad, "%w", err)
+	}
+	for _, name := range []struct{ field, text string }{{"id", r.ID}, {"session", party.Session}} {
+		if n := len(name.text); n > bus.LongestID { // no agent takes it
+			return client.Receipt{}, coded(client.CodeBad, "%s has %d bytes; want at most %d", name.field, n, bus.LongestID)
+		}
 	}
 	m := client.NewMessage(r.Text)
 	m.ID = cmp.Or(r.ID, m.ID)
