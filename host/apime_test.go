@@ -13,7 +13,7 @@ import (
 func TestAPISaysWhoAsks(t *testing.T) {
 	t.Parallel()
 	cfg := demo(t)
-	cfg.HTTP.Tokens = []httpauth.Token{{Name: "eye", Token: "eye-secret", Role: httpauth.Read}, {Name: "shop", Token: "shop-secret", Role: httpauth.Chat}}
+	cfg.HTTP.Tokens = []httpauth.Token{{Name: "eye", Token: "eye-secret", Role: httpauth.Read}, {Name: "shop", Token: "shop-secret", Role: httpauth.Chat}, {Name: "one", Token: "one-secret", Role: httpauth.Admin, Agents: []string{"demo"}}}
 	guarded, _ := start(t, cfg)
 	open, _ := start(t, demo(t))
 	for name, tt := range map[string]struct {
@@ -22,6 +22,7 @@ func TestAPISaysWhoAsks(t *testing.T) {
 		want           string
 	}{
 		"a reader":             {guarded.HTTP(), "eye-secret", 200, `"name":"eye","role":"read"`},
+		"of some agents":       {guarded.HTTP(), "one-secret", 200, `"name":"one","role":"admin","limited":true`},
 		"who only chats":       {guarded.HTTP(), "shop-secret", 403, "chat"},
 		"nobody":               {guarded.HTTP(), "", 401, "token"},
 		"where all are let in": {open.HTTP(), "", 200, `"name":"operator","role":"admin","open":true`},

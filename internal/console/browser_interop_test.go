@@ -128,7 +128,7 @@ func TestRolesInChromium(t *testing.T) {
 	base, _ := serve(t, func(c *config.Config) {
 		c.HTTP.Tokens = []httpauth.Token{
 			{Name: "desk", Token: "desk-secret-of-the-test", Role: httpauth.Admin}, {Name: "eye", Token: "eye-secret-of-the-test", Role: httpauth.Read},
-			{Name: "shop", Token: "shop-secret-of-the-test", Role: httpauth.Chat},
+			{Name: "shop", Token: "shop-secret-of-the-test", Role: httpauth.Chat}, {Name: "one", Token: "one-secret-of-the-test", Role: httpauth.Admin, Agents: []string{"ana"}},
 		}
 	})
 	ask := func(method, path, token, origin string) int {

@@ -67,8 +67,9 @@ function App() {
     <${Toasts} /><${Dialogs} />`
 }
 
-// may is what the role allows; the host checks each request anyway.
-const may = (me) => ({ act: me.role === 'admin', has: me.has })
+// may is what the role allows, and whole whether it is for all agents; the host checks
+// each request anyway.
+const may = (me) => ({ act: me.role === 'admin', whole: me.role === 'admin' && !me.limited, has: me.has })
 
 function Badge({ of }) {
   const path = { now: 'approvals', dead: 'dead' }[of]

@@ -56,6 +56,18 @@ await run(async (browser) => {
   await shop.waitForURL(/\/login/)
   await shop.context().close()
 
+  // Who is for some agents has no button for what concerns all.
+  const one = await logIn(browser, 'one-secret-of-the-test')
+  await one.waitForURL((u) => u.pathname === '/')
+  await ready(one)
+  for (const path of ['now', 'fleet', 'agents/ana', 'tokens']) {
+    await show(one, path)
+    check(await one.getByRole('button', { name: /Drain|Take out|Reload|Pause|Resume|Revoke|Make/ }).count() === 0, 'a token for some agents has no buttons for all: ' + path)
+  }
+  await show(one, 'session/ana/' + encodeURIComponent(session))
+  await one.getByRole('button', { name: 'Approve' }).waitFor()
+  await one.context().close()
+
   const desk = await logIn(browser, 'desk-secret-of-the-test')
   await desk.waitForURL((u) => u.pathname === '/')
   await ready(desk)

@@ -18,7 +18,7 @@ export function Fleet({ may }) {
     else say('All hosts have read their configuration again')
     fleet.reload()
   }
-  return html`<${Page} title="Fleet" lead=${pauses.data && pauseOf(pauses, everything) && html`<span>All agents are</span> <${Paused} of=${pauseOf(pauses, everything)} />`} actions=${may.act && html`<${PauseButton} target=${everything} pauses=${pauses} may=${may} done=${fleet.reload}>${' all agents'}<//><${Button} icon="replay" onClick=${reload}>Reload the configuration<//>`}>
+  return html`<${Page} title="Fleet" lead=${pauses.data && pauseOf(pauses, everything) && html`<span>All agents are</span> <${Paused} of=${pauseOf(pauses, everything)} />`} actions=${may.whole && html`<${PauseButton} target=${everything} pauses=${pauses} may=${may} done=${fleet.reload}>${' all agents'}<//><${Button} icon="replay" onClick=${reload}>Reload the configuration<//>`}>
     <${Loaded} of=${fleet}>${(hosts) => html`${hosts.length === 0 && html`<${Empty} title="No host answers">Messages wait in NATS until one does.<//>`}
       <div class="hosts">${hosts.map((h) => html`<${Host} key=${h.host} h=${h} alone=${hosts.length === 1} may=${may} reload=${fleet.reload} />`)}</div>
       <${Card} title="Channels" flush><${Loaded} of=${channels}>${(c) => html`<${ChannelTable} list=${channelsOf(c.channels ?? [], agents.data?.agents ?? [], pauses.data?.pauses ?? [])} last=${{ name: 'Paused', end: true, cell: (a) => html`<${Channel} name=${channelName(a)} pauses=${pauses} may=${may} />` }} />`}<//><//>
@@ -42,7 +42,7 @@ function Host({ h, alone, may, reload }) {
     if (await act(() => post('fleet/drain', { host: h.host }), h.host + ' moves what it serves, and ends')) reload()
   }
   const running = (h.agents ?? []).reduce((n, a) => n + (a.running ?? 0), 0), queued = (h.agents ?? []).reduce((n, a) => n + (a.queued ?? 0), 0)
-  return html`<section class="card host" aria-label=${'Host ' + h.host}><div class="card-head"><h2>${h.host}</h2><span class="actions end"><${State} is=${h.state} />${may.act && may.has('fleet/drain') && html`<${Button} icon="power" kind="small deny" onClick=${drain} aria-label=${'Drain ' + h.host}>Drain<//>`}</span></div>
+  return html`<section class="card host" aria-label=${'Host ' + h.host}><div class="card-head"><h2>${h.host}</h2><span class="actions end"><${State} is=${h.state} />${may.whole && may.has('fleet/drain') && html`<${Button} icon="power" kind="small deny" onClick=${drain} aria-label=${'Drain ' + h.host}>Drain<//>`}</span></div>
     <p class="facts"><span>version ${h.version}</span><span>started <${Ago} of=${h.started} /></span>${h.weight > 0 && html`<span>weight ${h.weight}</span><span>share ${plural(h.share, 'lane')}</span>`}</p>
     <div class="host-numbers"><p><b>${h.serving} / ${h.lanes}</b><span>lanes</span></p><p><b>${count(running)}</b><span>running</span></p><p><b>${count(queued)}</b><span>queued</span></p></div>
     <${Bar} part=${h.lanes ? h.serving / h.lanes : 0} />
@@ -70,6 +70,6 @@ function Models({ hosts, may, reload }) {
     { name: 'State', cell: (m) => html`<${State} is=${m.breaker === 'closed' ? 'ready' : m.breaker === 'half-open' ? 'busy' : 'failed'}>${words[m.breaker] ?? m.breaker}<//>` },
     { name: 'Calls now', end: true, cell: (m) => html`<span class="num">${count(m.inflight)}</span>` }, { name: 'Waiting', end: true, cell: (m) => html`<span class="num">${count(m.waiting)}</span>` },
     { name: 'Today', end: true, cell: (m) => html`<${Money} of=${m.spent_today} />` },
-    may.act && { name: '', title: 'Breaker', end: true, cell: (m) => m.breaker === 'closed' ? html`<${Button} kind="small" onClick=${() => set(m, 'trip')} aria-label=${'Take ' + m.name + ' out of service'}>Take out<//>` : html`<${Button} kind="small primary" onClick=${() => set(m, 'reset')} aria-label=${'Put ' + m.name + ' back'}>Put back<//>` },
+    may.whole && { name: '', title: 'Breaker', end: true, cell: (m) => m.breaker === 'closed' ? html`<${Button} kind="small" onClick=${() => set(m, 'trip')} aria-label=${'Take ' + m.name + ' out of service'}>Take out<//>` : html`<${Button} kind="small primary" onClick=${() => set(m, 'reset')} aria-label=${'Put ' + m.name + ' back'}>Put back<//>` },
   ]} />`
 }

@@ -7,7 +7,7 @@ import { real } from '../format.js'
 const roles = [{ value: 'read', label: 'read: sees everything' }, { value: 'chat', label: 'chat: talks to agents' }, { value: 'admin', label: 'admin: may do all' }]
 
 export function Tokens({ may }) {
-  const list = useData(may.act && may.has('tokens') && 'tokens', {})
+  const list = useData(may.whole && may.has('tokens') && 'tokens', {})
   const [made, show] = useState(null)
   const add = async () => {
     const want = await ask({ title: 'Make a token', yes: 'Make it', fields: [
@@ -23,8 +23,8 @@ export function Tokens({ may }) {
     if (!await ask({ title: 'Revoke ' + t.name + '?', text: 'Within a second no host lets it in, and its logins end. This cannot be undone; a new token can be made.', yes: 'Revoke', danger: true })) return
     if (await act(() => post('tokens/revoke', { name: t.name }), t.name + ' is revoked')) { if (made?.name === t.name) show(null); list.reload() }
   }
-  return html`<${Page} title="Tokens" lead="For programs and people that use this host over HTTP. Those of the configuration are not among them." actions=${may.act && may.has('tokens/add') && html`<${Button} icon="tokens" kind="primary" onClick=${add}>Make a token<//>`}>
-    ${!may.act ? html`<${Empty} title="Not for you">Only the role admin sees and makes tokens.<//>` : html`
+  return html`<${Page} title="Tokens" lead="For programs and people that use this host over HTTP. Those of the configuration are not among them." actions=${may.whole && may.has('tokens/add') && html`<${Button} icon="tokens" kind="primary" onClick=${add}>Make a token<//>`}>
+    ${!may.whole ? html`<${Empty} title="Not for you">Only the role admin for all agents sees and makes tokens.<//>` : html`
       ${made && html`<${Card} title=${'The token ' + made.name} extra=${html`<${Button} kind="small" onClick=${() => show(null)}>Done<//>`}><p>Copy it now: it is shown this once, and kept nowhere.</p><p><${Copy} text=${made.token} /></p><p class="soft small">It is sent as <span class="mono">Authorization: Bearer …</span>, or typed at <span class="mono">/login</span>.</p><//>`}
       <${Loaded} of=${list}>${({ tokens }) => html`<section class="card flush"><${Table} label="Tokens" keyOf=${(t) => t.name} rows=${tokens ?? []} empty="No token was made yet." columns=${[
         { name: 'Name', main: true, cell: (t) => html`<b>${t.name}</b>` },
