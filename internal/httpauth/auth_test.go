@@ -207,6 +207,9 @@ func TestLoginPage(t *testing.T) {
 	if res := ask(h, "POST", "/login", "token=", form); res.StatusCode != 401 {
 		t.Errorf("an empty token: got %d", res.StatusCode)
 	}
+	if res := ask(h, "POST", "/login?token=all-secret", "", form); res.StatusCode != 401 || len(res.cookies) > 0 {
+		t.Errorf("a token in the address: got %d", res.StatusCode)
+	}
 	delete(form, "Origin")
 	if res := ask(h, "POST", "/login", "token=all-secret", form); res.StatusCode != http.StatusSeeOther || len(res.cookies) != 1 {
 		t.Errorf("by a program: got %d %s", res.StatusCode, res.Body)

@@ -53,7 +53,7 @@ func (a *Auth) logIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	to := inside(r.FormValue("to"))
-	sent := strings.TrimSpace(r.FormValue("token"))
+	sent := strings.TrimSpace(r.PostFormValue("token")) // not that of an address, which logs of proxies keep
 	t, ok := a.with(sent)
 	if !ok {
 		writeLogin(w, http.StatusUnauthorized, to, "This token is not known here. Copy it once more, without spaces.")
