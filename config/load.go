@@ -25,7 +25,7 @@ func Load(path string) (*Config, error) { return Extensions{}.Load(path) }
 // open reads the files of a configuration.
 func open(path string, own Extensions) *loader {
 	l := newLoader(filepath.Dir(path))
-	l.own = own
+	l.own, l.named = own, path
 	switch info, err := os.Stat(path); {
 	case err != nil:
 		l.Add(yamldoc.Place{File: path}, "%s", yamldoc.WhyUnreadable(err))
@@ -46,7 +46,7 @@ func (l *loader) passOver(path string) {
 	}
 	beside := newLoader(l.folder) // which tells nothing of what cannot be read
 	for _, name := range beside.list("agents", ".md") {
-		text, _ := os.ReadFile(name)
+		text, _ := yamldoc.ReadFile(name)
 		if front, _, _ := yamldoc.SplitFront(yamldoc.PlainText(string(text))); front != "" { // else it may be any text
 			l.passed = append(l.passed, name)
 		}
@@ -61,6 +61,7 @@ func Parse(name string, data []byte) (*Config, error) { return Extensions{}.Pars
 type loader struct {
 	yamldoc.Problems
 	folder  string
+	named   string     // what -c names
 	own     Extensions // that the names in the files may refer to
 	root    *yamldoc.Node
 	partial bool     // a file could not be read: names may refer to what is in it
@@ -171,8 +172,13 @@ func (l *loader) readMarkdown(name string) {
 	}
 }
 
+// read reads a file. The one that -c names may be a pipe, as of <(…) of a shell.
 func (l *loader) read(name string) ([]byte, bool) {
-	data, err := os.ReadFile(name)
+	read := yamldoc.ReadFile
+	if name == l.named {
+		read = os.ReadFile
+	}
+	data, err := read(name)
 	if err != nil {
 		l.Files = append(l.Files, name)
 		l.Add(yamldoc.Place{File: name}, "%s", yamldoc.WhyUnreadable(err))

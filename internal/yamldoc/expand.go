@@ -109,7 +109,16 @@ func ReadBelow(root, path string, most int64) (string, error) {
 			return "", fs.ErrNotExist
 		}
 	}
-	f, err := os.OpenInRoot(root, path)
+	folder, err := os.OpenRoot(root)
+	if err != nil {
+		return "", err
+	}
+	defer folder.Close()
+	info, err := folder.Stat(path)
+	if err := regular(info, err); err != nil {
+		return "", err
+	}
+	f, err := folder.Open(path)
 	if err != nil {
 		return "", err
 	}
@@ -119,6 +128,29 @@ func ReadBelow(root, path string, most int64) (string, error) {
 		err = fmt.Errorf("%w than %d bytes", ErrTooLarge, most)
 	}
 	return string(data), err
+}
+
+// ReadFile reads a file as [os.ReadFile] does, but no pipe and no device.
+func ReadFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err := regular(info, err); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+var errNotRegular = errors.New("it is a pipe or a device; want a file")
+
+// regular refuses what a host could wait for without end: to open a pipe waits for
+// its writer, and a device may go on for ever. Neither can be read again at a reload.
+func regular(info fs.FileInfo, err error) error {
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() { // of a folder the read says so
+		return errNotRegular
+	}
+	return nil
 }
 
 // WhyUnreadable says why a file cannot be read, without its name.
