@@ -53,6 +53,11 @@ configuration it serves a demo agent.`,
 			if weight < 1 || weight > mostWeight {
 				return cli.Usage("--weight %d: want a number from 1 to %d", weight, mostWeight)
 			}
+			if name != "" {
+				if err := lockfile.CheckName(name); err != nil {
+					return cli.Usage("--name %w", err)
+				}
+			}
 			if a.JSON && logs.Format.Value == "auto" {
 				logs.Format.Value = "json"
 			}

@@ -13,6 +13,7 @@ func (a *App) Root(root *cobra.Command) *cobra.Command {
 	root.PersistentPreRun = func(*cobra.Command, []string) { a.started = true }
 	root.PersistentFlags().BoolVar(&a.JSON, "json", false, "print the result as JSON")
 	a.NATS.register(root.PersistentFlags())
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return plainValue(err) })
 	root.PersistentFlags().SortFlags = false
 	strictHelp(root)
 	a.completeLive(root)

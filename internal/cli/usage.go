@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"agenthost/client"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // ErrReported ends a command that has printed what went wrong.
@@ -64,6 +66,32 @@ func Takes(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// plainValue is the error of a flag without the words of the Go library that read its value.
+func plainValue(err error) error {
+	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	var want string
+	switch kind := wrong.GetFlag().Value.Type(); {
+	case errors.Is(err, strconv.ErrRange):
+		want = "a smaller number"
+	case kind == "duration":
+		want = "a duration such as 30s or 10m"
+	case strings.HasPrefix(kind, "float"):
+		want = "a number"
+	case strings.HasPrefix(kind, "uint"):
+		want = "a whole number, 0 or more"
+	case strings.HasPrefix(kind, "int"):
+		want = "a whole number"
+	case kind == "bool":
+		want = "true or false"
+	default: // a type of ours, with words of its own
+		return err
+	}
+	return fmt.Errorf("invalid argument %q for \"--%s\" flag: want %s", wrong.GetValue(), wrong.GetFlag().Name, want)
 }
 
 // Group makes cmd a command that only has others below it.

@@ -167,6 +167,9 @@ these arguments instead of those that were shown; the model is told.`,
 			if err := cli.CheckTimeout(s.timeout); err != nil {
 				return err
 			}
+			if s.args != "" && json.Unmarshal(s.Args, &map[string]any{}) != nil {
+				return cli.Usage(`--args: want a JSON object, such as {"path":"other.txt"}`)
+			}
 			return a.answerWaiting(cmd.Context(), s)
 		},
 	}

@@ -29,10 +29,10 @@ of it, and its session is deleted. The times of all hops are printed.
 It exits with 1 when a canary has not come back in time, and says which hop is missing.`,
 		Example: `  agenthost probe
   agenthost probe ana --timeout 3s --json`,
-		Args: cobra.MaximumNArgs(1),
+		Args: cli.Takes("[AGENT]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if timeout <= 0 {
-				return cli.Usage("--timeout: want more than 0")
+			if err := cli.CheckTimeout(timeout); err != nil {
+				return err
 			}
 			return a.WithClient(cmd.Context(), func(c *client.Client) error { return a.probe(cmd.Context(), c, args, timeout) })
 		},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"agenthost/config"
 	"agenthost/internal/build"
@@ -172,7 +173,7 @@ func (r Rerun) prepare(cfg *config.Config) (*rerun, error) {
 	}
 	one, ok := cfg.Models[model]
 	if !ok {
-		return nil, fmt.Errorf("no model %q in the configuration; there is %v", model, slices.Sorted(maps.Keys(cfg.Models)))
+		return nil, fmt.Errorf("no model %q in the configuration; there is %s", model, strings.Join(slices.Sorted(maps.Keys(cfg.Models)), ", "))
 	}
 	chain, err := build.Chain(model, one)
 	if err != nil {

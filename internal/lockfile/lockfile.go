@@ -44,12 +44,20 @@ func Await(ctx context.Context, lock func() (release func(), err error)) (releas
 	}
 }
 
+// CheckName refuses what can be no name of a host.
+func CheckName(name string) error {
+	if name == "" || name != filepath.Base(name) || strings.ContainsFunc(name, unicode.IsSpace) {
+		return fmt.Errorf("%q: want one without slashes and spaces", name)
+	}
+	return nil
+}
+
 // Name makes sure that one process only is the host called name among
 // those that share the folder dir. The lock ends with release, or with the
 // process, however it ends.
 func Name(dir, name string) (release func(), err error) {
-	if name == "" || name != filepath.Base(name) || strings.ContainsFunc(name, unicode.IsSpace) {
-		return nil, fmt.Errorf("host name %q: want one without slashes and spaces", name)
+	if err := CheckName(name); err != nil {
+		return nil, fmt.Errorf("host name %w", err)
 	}
 	release, err = lockFile(filepath.Join(dir, name+".lock"))
 	if errors.Is(err, ErrLocked) {
