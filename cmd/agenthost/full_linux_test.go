@@ -3,11 +3,33 @@ package main
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"agenthost/internal/cli"
 )
+
+// A configuration that there was no room for is not found by the next try.
+func TestInitOnAFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4k"); err != nil {
+		t.Skip(err)
+	}
+	defer syscall.Unmount(dir, syscall.MNT_DETACH)
+	if err := os.WriteFile(filepath.Join(dir, "else"), make([]byte, 4096), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	_, stderr := call(t, cli.CodeFailed, "", "init", "--model", "echo")
+	if !strings.Contains(stderr, "write configuration: ") {
+		t.Errorf("got %s", stderr)
+	}
+	if _, err := os.Stat(cli.DefaultConfig); err == nil {
+		t.Error("an empty configuration is left behind")
+	}
+}
 
 // What a file has no room for is not done.
 func TestResultIntoAFullFile(t *testing.T) {

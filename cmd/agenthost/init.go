@@ -108,6 +108,9 @@ func (a *app) chosen(ctx context.Context, in initializing) (starter.Choice, erro
 	}
 	for _, one := range parts(choice) {
 		if err := a.try(ctx, one); err != nil {
+			if cli.IsUsage(err) {
+				return choice, err
+			}
 			return choice, fmt.Errorf("%w; --no-check writes it all the same", err)
 		}
 	}
@@ -186,6 +189,9 @@ func writeNew(path, text string, force bool) error {
 	}
 	_, err = f.WriteString(text)
 	if err := errors.Join(err, f.Close()); err != nil {
+		if !force { // the next try would find a file that is there
+			_ = os.Remove(path)
+		}
 		return fmt.Errorf("write configuration: %w", err)
 	}
 	return nil

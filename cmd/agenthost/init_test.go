@@ -95,7 +95,10 @@ func TestInitRefuses(t *testing.T) {
 		"a file that there is not":     {[]string{"--set-file", "model.api_key=none.txt"}, cli.CodeFailed, "--set-file model.api_key: open none.txt"},
 		"a token that does not log in": {[]string{"--channel", "telegram", "--set", "telegram.token=1:wrong", "--set", "telegram.api=" + site}, cli.CodeFailed, "--no-check writes it all the same"},
 		"a model that there is not":    {[]string{"--model", "ollama/llama3"}, cli.CodeFailed, `the server takes the key and has no such model`},
-		"a provider that there is not": {[]string{"--model", "opnai/gpt"}, cli.CodeFailed, `"opnai"`},
+		"a provider that there is not": {[]string{"--model", "opnai/gpt"}, cli.CodeUsage, `agenthost: model gpt: provider "opnai": want openai,`},
+		"a model without a provider":   {[]string{"--model", "gpt-5-mini"}, cli.CodeUsage, "--model gpt-5-mini: want provider/model, such as openai/gpt-5-mini"},
+		"a provider without a model":   {[]string{"--model", "openai/"}, cli.CodeUsage, "--model openai/: want provider/model"},
+		"a value that cannot be":       {[]string{"--channel", "irc", "--set", "irc.server=x:1", "--set", "irc.nick=a b"}, cli.CodeUsage, `agenthost: irc.main: nick "a b": want a nick`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, stderr := call(t, tt.code, "", append([]string{"init"}, tt.args...)...)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -24,6 +25,9 @@ const mostNames = 8
 func (in initializing) choice(ctx context.Context, getenv func(string) string) (starter.Choice, error) {
 	c := starter.Choice{}
 	if in.model != "" {
+		if provider, model, _ := strings.Cut(in.model, "/"); provider == "" || (model == "" && provider != "echo") {
+			return c, cli.Usage("--model %s: want provider/model, such as openai/gpt-5-mini, ollama/llama3.2:3b or echo", in.model)
+		}
 		c.Model = starter.NewModel(in.model, getenv)
 	} else {
 		c.Model = starter.FindModel(ctx, getenv)
@@ -103,6 +107,13 @@ func (a *app) try(ctx context.Context, c starter.Choice) error {
 	ctx, cancel := context.WithTimeout(ctx, tryWithin)
 	defer cancel()
 	cfg, err := config.Parse(cli.DefaultConfig, []byte(c.Config(schemaFile, starter.Literal)))
+	if wrong, ok := errors.AsType[*config.FileError](err); ok { // at lines of a file that there is not
+		var texts []string
+		for _, p := range wrong.Problems {
+			texts = append(texts, p.Text)
+		}
+		return cli.Usage("%s: %s", tried(c), strings.Join(texts, "; "))
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", tried(c), err)
 	}
@@ -125,7 +136,7 @@ func (a *app) try(ctx context.Context, c starter.Choice) error {
 
 func tried(c starter.Choice) string {
 	if len(c.Accounts) == 0 {
-		return "model " + c.Model.Name
+		return strings.TrimSpace("model " + c.Model.Name)
 	}
 	return c.Accounts[0].Name()
 }
