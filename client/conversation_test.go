@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +78,17 @@ func TestMessageWhileNATSIsAway(t *testing.T) {
 	}
 	_, err = New(nc, js, Options{}).Hosts(t.Context())
 	if want := "ask hosts: NATS is away at the moment"; err == nil || !strings.HasPrefix(err.Error(), want) || !bus.Away(err) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// What NATS does not take is said with its size and the bound.
+func TestMessageThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	b := bustest.Open(t)
+	most := int(b.NC.MaxPayload())
+	_, err := New(b.NC, b.JS, Options{}).Conversation("ana", Party{}).Send(t.Context(), Message{ID: "m1", Text: strings.Repeat("x", most)})
+	if want := fmt.Sprintf("and this NATS takes %d in a message; shorten it", most); err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, nats.ErrMaxPayload) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

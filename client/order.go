@@ -115,6 +115,8 @@ func (c *Client) store(ctx context.Context, msg *nats.Msg) (*jetstream.PubAck, e
 	switch {
 	case errors.Is(err, jetstream.ErrNoStreamResponse):
 		return nil, ErrNotStored
+	case errors.Is(err, nats.ErrMaxPayload):
+		return nil, fmt.Errorf("it has %d bytes, and this NATS takes %d in a message; shorten it: %w", len(msg.Data), c.nc.MaxPayload(), err)
 	case err != nil && within.Err() != nil && ctx.Err() == nil:
 		return nil, fmt.Errorf("NATS has not confirmed it within %s; it may be stored all the same", storeWithin)
 	}

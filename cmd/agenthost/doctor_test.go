@@ -49,6 +49,15 @@ func TestDoctorJSON(t *testing.T) {
 	}
 }
 
+// Of a file that is not there no line is wrong.
+func TestDoctorOfAMissingFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	stdout, _ := call(t, cli.CodeFailed, "", "doctor", "-c", "none.yaml", "--offline")
+	if !strings.Contains(stdout, "none.yaml: no such file or folder") || !strings.Contains(stdout, "→ correct that file, or name another with -c\n") {
+		t.Errorf("got\n%s", stdout)
+	}
+}
+
 // What a server said cannot pass for lines of ours, nor steer a terminal.
 func TestToldIsOneLine(t *testing.T) {
 	f := doctor.Finding{Group: "models", About: "main", Text: "it says: a\n  ok    all\x1b[2J is well"}

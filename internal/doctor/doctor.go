@@ -181,7 +181,11 @@ func (d *Doctor) misconfigured(n *notes) {
 		return
 	}
 	for _, p := range wrong.Problems {
-		n.on("config", d.Path).fail("correct that line", "%v", p)
+		cure := "correct that line"
+		if p.Line == 0 { // there is none: the file is what is wrong
+			cure = "correct that file, or name another with -c"
+		}
+		n.on("config", d.Path).fail(cure, "%v", p)
 	}
 }
 
