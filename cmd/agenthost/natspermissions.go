@@ -52,6 +52,8 @@ option of their client. The list of hosts depends on the configuration.`,
 		},
 	}
 	cmd.Flags().StringVar(&role, "for", "", "`role`: host, cli, auditor, caller, plugin:CHANNEL[.INSTANCE], program:AGENT or hook:SUBJECT")
+	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions( // the flag is there
+		[]string{"host", "cli", "auditor", "caller", "plugin:", "program:", "hook:"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 	cmd.Flags().BoolVar(&asJWT, "jwt", false, "print the claims of a user JWT")
 	cmd.Flags().BoolVar(&streams, "streams", false, "for a plugin: also the streams of what models say")
 	a.ConfigFlag(cmd)

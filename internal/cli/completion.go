@@ -11,6 +11,7 @@ import (
 	"agenthost/internal/terminal"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // completeWithin bounds what a shell waits for words.
@@ -21,7 +22,8 @@ const completeWithin = 2 * time.Second
 type source func(ctx context.Context, c *client.Client, agent string) ([]string, error)
 
 // completeLive has the commands below cmd offer the names that there are, for
-// arguments that are called AGENT, KEY, SESSION, ID or SEQ, and for --agent.
+// arguments that are called AGENT, KEY, SESSION, ID, SEQ, MODEL or HOST, and for
+// --agent; folders for DIR; and the words of a [Choice].
 func (a *App) completeLive(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		a.completeLive(below)
@@ -34,6 +36,11 @@ func (a *App) completeLive(cmd *cobra.Command) {
 			return a.offer(cmd.Context(), liveAgents, "", begun)
 		}) // the flag is there
 	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if choice, ok := f.Value.(*Choice); ok {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(choice.Among, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+		}
+	})
 }
 
 func (a *App) completeArgs(cmd *cobra.Command) cobra.CompletionFunc {
@@ -45,6 +52,9 @@ func (a *App) completeArgs(cmd *cobra.Command) cobra.CompletionFunc {
 		agent := ""
 		if len(args) > 0 && names[0] == "AGENT" {
 			agent = args[0]
+		}
+		if names[len(args)] == "DIR" {
+			return nil, cobra.ShellCompDirectiveFilterDirs
 		}
 		from := sourceOf(cmd, strings.Trim(names[len(args)], "[]."))
 		if from == nil {
@@ -61,6 +71,10 @@ func sourceOf(cmd *cobra.Command, name string) source {
 		return liveAgents
 	case name == "KEY", name == "SESSION":
 		return liveSessions
+	case name == "MODEL":
+		return liveModels
+	case name == "HOST":
+		return liveHosts
 	case name == "SEQ", name == "SEQ|ID":
 		return liveLetters
 	case name == "ID" && cmd.Parent().Name() == "memory":
@@ -98,6 +112,19 @@ func (a *App) offer(ctx context.Context, from source, agent, begun string) ([]st
 func liveAgents(ctx context.Context, c *client.Client, _ string) ([]string, error) {
 	hosts, err := c.Hosts(ctx)
 	return hosts.Agents(), err
+}
+
+func liveModels(ctx context.Context, c *client.Client, _ string) (names []string, err error) {
+	list, err := c.Models(ctx)
+	for _, m := range list {
+		names = append(names, m.Name) // by name, once for each host
+	}
+	return slices.Compact(names), err
+}
+
+func liveHosts(ctx context.Context, c *client.Client, _ string) ([]string, error) {
+	hosts, err := c.Hosts(ctx)
+	return hosts.Names(), err
 }
 
 // offered is how many sessions are offered, the newest.
