@@ -47,6 +47,8 @@ func TestEmptyNATS(t *testing.T) {
 		"dead retry 1": "no stream AGENT_DEAD",
 		"lanes 2":      "change lanes: ",
 
+		"audit":                      "read the audit log: no stream AGENT_AUDIT: no host of this version has run on this NATS yet",
+		"audit --json":               "no stream AGENT_AUDIT",
 		"memory ls":                  "no host has run on this NATS yet",
 		"approvals ls":               "no host has run on this NATS yet",
 		"approvals allowed":          "no host has run on this NATS yet",

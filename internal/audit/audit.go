@@ -85,13 +85,15 @@ func (l *Log) Write(ctx context.Context, e Entry) error {
 	return nil
 }
 
-// Since reads the entries from a time on, the oldest first. That there is no stream
-// yet is no error: nothing was done.
+// ErrNone is wrapped where there is no log: of what was done nothing is known.
+var ErrNone = errors.New("no stream " + bus.AuditStream + ": no host of this version has run on this NATS yet")
+
+// Since reads the entries from a time on, the oldest first.
 func (l *Log) Since(ctx context.Context, at time.Time) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for rec, err := range l.reader.Since(ctx, bus.AuditStream, bus.AuditPrefix+">", at) {
-			if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, nats.ErrNoResponders) {
-				return
+			if errors.Is(err, jetstream.ErrStreamNotFound) {
+				err = ErrNone
 			}
 			if err != nil {
 				yield(Entry{}, fmt.Errorf("read the audit log: %w", err))

@@ -101,21 +101,26 @@ func auditRow(e client.AuditEntry) []string {
 func (a *app) followAudit(ctx context.Context, c *client.Client, w *auditing) error {
 	last := uint64(0)
 	var failed error
+	following, cancel := context.WithCancel(ctx)
+	defer cancel()
 	begin := func() {
 		list, err := w.read(ctx, c)
-		failed = err
+		if failed = err; err != nil {
+			cancel()
+			return
+		}
 		for _, e := range list {
 			last = max(last, e.Seq)
 			a.printAudit(e)
 		}
 		a.Warn("following; interrupt to end")
 	}
-	for e, err := range c.FollowAudit(ctx, begin) {
+	for e, err := range c.FollowAudit(following, begin) {
 		switch {
+		case failed != nil: // and the following was ended for it
+			return failed
 		case err != nil:
 			return err
-		case failed != nil:
-			return failed
 		case e.Seq > last && (w.agent == "" || e.Agent == w.agent):
 			a.printAudit(e)
 		}
