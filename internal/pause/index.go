@@ -44,11 +44,11 @@ func (x *Index) take(e jetstream.KeyValueEntry) {
 		return
 	}
 	x.mu.Lock()
-	_, known := x.entries[e.Key()]
+	former, known := x.entries[e.Key()]
 	if p, ok := read(e.Key(), e.Value()); ok && e.Operation() == jetstream.KeyValuePut {
 		x.entries[e.Key()] = p
 		if !known {
-			x.log.Info().Str("by", p.By).Str("reason", p.Reason).Msg("paused: " + p.String())
+			x.log.Info().Str("what", p.String()).Str("by", p.By).Str("reason", p.Reason).Msg("paused")
 		}
 		x.mu.Unlock()
 		return
@@ -58,7 +58,7 @@ func (x *Index) take(e jetstream.KeyValueEntry) {
 	x.waiting = map[any]func(){}
 	x.mu.Unlock()
 	if known {
-		x.log.Info().Msg("resumed: " + strings.TrimPrefix(e.Key(), keyPrefix))
+		x.log.Info().Str("what", former.String()).Msg("resumed")
 	}
 	for _, then := range waiting {
 		then()
