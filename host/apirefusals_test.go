@@ -29,7 +29,7 @@ func TestWhatIsWrongWithARequestIsNoOutage(t *testing.T) {
 	}{
 		"an id of several":             {"/api/approvals/answer", map[string]any{"id": "demo.", "answer": "approve"}, http.StatusBadRequest, "is not unique"},
 		"a place that the log has not": {"/api/sessions/fork", map[string]any{"agent": "demo", "session": w.Session, "at": "999.9"}, http.StatusNotFound, "no such place"},
-		"no run under way":             {"/api/runs/abort", map[string]any{"agent": "demo", "session": "demo/dm/nobody"}, http.StatusConflict, "there is nothing to stop"},
+		"no run under way":             {"/api/runs/abort", map[string]any{"agent": "demo", "session": "demo/dm/unknown"}, http.StatusConflict, "there is nothing to stop"},
 	} {
 		a := orderAPI(t, h, tt.path, tt.body)
 		if _, why := a.why(t); a.code != tt.code || !strings.Contains(why, tt.why) {
@@ -55,7 +55,7 @@ func TestEventsBehindTheLast(t *testing.T) {
 	if list.Events == nil || len(list.Events) != 0 || list.Next != 0 {
 		t.Errorf("got %+v, want an empty last page", list)
 	}
-	if a := askAPI(t, h, "/api/sessions/events", "agent", "demo", "session", "demo/dm/nobody", "from", "999999"); a.code != http.StatusNotFound {
+	if a := askAPI(t, h, "/api/sessions/events", "agent", "demo", "session", "demo/dm/unknown", "from", "999999"); a.code != http.StatusNotFound {
 		t.Errorf("no session: got %d %s", a.code, a.body)
 	}
 }

@@ -288,7 +288,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A name of a file shows how the file ends, and leads into no folder, whoever has sent it.
+// A name of a file shows how the file ends, and leads into no folder, from a person or from an agent.
 func TestNamesOfFilesAreNotTurnedAround(t *testing.T) {
 	t.Parallel()
 	base, _ := serve(t)

@@ -20,7 +20,7 @@ const mediaPerCall = 20 << 20
 
 // converse calls the model, and passes on what it says as it comes. The model is
 // shown the images of the conversation that are kept as objects or stand in their
-// address, and what else it reads, and what it makes is kept as an object, before anybody hears of it.
+// address, and what else it reads, and what it makes is kept as an object before it is passed on.
 func (t *Caller) converse(ctx context.Context, req llm.Request, called *meter, hear func(llm.Delta)) error {
 	called.spoke = false
 	if err := t.converseOnce(ctx, req, called, hear); err != nil {
