@@ -31,7 +31,9 @@ type assembly struct {
 	fleet   *engine.Fleet
 	wakers  *wakers
 	parts   []part
-	desks   []*doors.Desk // of the doors that are in this host
+	desks   []*doors.Desk // of the doors that are in this host, among them natsDesk
+
+	natsDesk *doors.Desk
 }
 
 // flushWithin bounds how long a stopping host waits for the bus to take what is

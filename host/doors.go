@@ -56,8 +56,9 @@ func (h *Host) throughDoors(d httpDoor) http.Handler {
 	})
 }
 
-// openDoors makes the doors, and returns what they run.
+// openDoors makes the doors, but for that to NATS, which is a part, and returns what they run.
 func (a *assembly) openDoors() (list []func(context.Context) error) {
+	a.natsDesk = a.newDesk(bus.DoorNATS)
 	open := http.NewServeMux()
 	for _, d := range httpDoors() {
 		desk := a.newDesk(d.name)
@@ -110,13 +111,10 @@ func (h *Host) agentsOf(door string) []doors.Agent {
 // natsDoor is the agent protocol for NATS.
 type natsDoor struct {
 	*assembly
-	desk    *doors.Desk
 	changed chan struct{} // holds one when agents have changed
 }
 
-func (a *assembly) newNATSDoor() natsDoor {
-	return natsDoor{a, a.newDesk(bus.DoorNATS), make(chan struct{}, 1)}
-}
+func (a *assembly) newNATSDoor() natsDoor { return natsDoor{a, make(chan struct{}, 1)} }
 
 func (natsDoor) Sections() []string                           { return nil }
 func (natsDoor) Diff(*config.Config, *config.Config) []change { return nil }
@@ -133,9 +131,9 @@ func (d natsDoor) Apply(context.Context, *build.Setup) error {
 // Run serves the agents until ctx ends.
 func (d natsDoor) Run(ctx context.Context) error {
 	server := agentprotocol.New(agentprotocol.Options{
-		Desk: d.desk, Files: filestore.New(d.bus.JS), Owner: d.opt.Config.NATS.Owner, Version: d.opt.Version,
+		Desk: d.natsDesk, Files: filestore.New(d.bus.JS), Owner: d.opt.Config.NATS.Owner, Version: d.opt.Version,
 		Agents: func() []doors.Agent { return d.agentsOf(bus.DoorNATS) }, Changed: d.changed, Stopping: d.over, Log: d.log,
 	})
-	defer background(ctx, d.desk.Run)()
+	defer background(ctx, d.natsDesk.Run)()
 	return server.Run(ctx)
 }
