@@ -56,7 +56,7 @@ func (a *app) writeNATSContext(ctx context.Context, name string, force, selected
 		return err
 	}
 	file := folder.File(name)
-	if _, err := os.Lstat(file); err == nil && !force && !(cli.IsTerminal(a.Stdin) && a.Confirm(ctx, "overwrite the context "+name+"?")) {
+	if _, err := os.Lstat(file); err == nil && !force && (!cli.IsTerminal(a.Stdin) || !a.Confirm(ctx, "overwrite the context "+name+"?")) {
 		return fmt.Errorf("context %s exists; use --force to overwrite it", name)
 	}
 	if err := folder.Write(name, nc, selected); err != nil {
