@@ -47,7 +47,7 @@ func TestUsageErrors(t *testing.T) {
 		"name of a host":           {"run --name a/b", `--name "a/b": want one without slashes and spaces`},
 		"agents to probe":          {"probe ana bob", `want [AGENT], got ["bob"] too many`},
 		"no time to probe":         {"probe --timeout 0s", "--timeout 0s: want more than 0"},
-		"arguments that are none":  {"approvals answer x approve --args {path", `--args: want a JSON object, such as {"path":"other.txt"}`},
+		"arguments of no object":   {"approvals answer x approve --args {path", `--args: want a JSON object, such as {"path":"other.txt"}`},
 		"arguments in a list":      {"approvals answer x approve --args []", `--args: want a JSON object`},
 		"negative grace":           {"run --grace -1s", "--grace -1s: want 0 or more"},
 		"log level":                {"run --log-level loud", "want one of trace, debug, info, warn, error"},

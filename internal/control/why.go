@@ -25,7 +25,7 @@ func (h Host) why(ctx context.Context, asked ID) (why.Way, error) {
 		}
 	}
 	if errors.Is(err, why.ErrUnknown) {
-		// in the same words, whether there is none or the caller may not see it
+		// in the same words for an id that does not exist and one that the caller may not see
 		return why.Way{}, coded(client.CodeNotFound, "why %s: %w", asked.ID, why.ErrUnknown)
 	}
 	return way, err

@@ -182,7 +182,7 @@ func (d *Doctor) misconfigured(n *notes) {
 	}
 	for _, p := range wrong.Problems {
 		cure := "correct that line"
-		if p.Line == 0 { // there is none: the file is what is wrong
+		if p.Line == 0 { // the file as a whole is wrong
 			cure = "correct that file, or name another with -c"
 		}
 		n.on("config", d.Path).fail(cure, "%v", p)
