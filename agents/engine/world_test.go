@@ -124,7 +124,10 @@ func (w *world) start(actors ...actor) {
 		stopPublishing()
 		<-published
 	}
-	w.t.Cleanup(w.stop)
+	w.t.Cleanup(func() {
+		abandon() // what is under way at the end of a test need not end well
+		w.stop()
+	})
 	if err := w.fleet.Up(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
