@@ -115,6 +115,7 @@ func (k *checker) checkAgent(at string, a Agent) {
 	k.oneOf(at+".session.queue", string(a.Session.Queue), queues...)
 	k.checkDebounce(at+".session", a)
 	k.checkBudget(at+".limits.budget", a.Limits.Budget)
+	k.checkAlert(at+".limits.budget.alert", a.Limits.Budget)
 	if p := at + ".partitions"; a.Partitions > mostPartitions {
 		k.Fault(p, "partitions: want %d at most, got %s", mostPartitions, k.Quote(p))
 	}
@@ -156,6 +157,14 @@ func (k *checker) checkBudget(at string, b agents.Budget) {
 		if p := fmt.Sprintf("%s.alert[%d]", at, i); share <= 0 || share > 1 {
 			k.Fault(p, "alert %s: want a share of the budget above 0 and up to 1, such as 0.8", k.Quote(p))
 		}
+	}
+}
+
+// checkAlert warns of an agent's own alert where nothing can be spent that it tells of.
+func (k *checker) checkAlert(at string, b agents.Budget) {
+	inherited := k.Set("defaults.limits.budget.alert") && k.NodeAt(at) == k.NodeAt("defaults.limits.budget.alert")
+	if len(b.Alert) > 0 && b.Day == 0 && b.Month == 0 && b.PeerDay == 0 && !inherited {
+		k.warn(at, "alert has no effect without a budget of a day, a month or a person; add day:, month: or peer_day:, or take alert out")
 	}
 }
 

@@ -37,6 +37,7 @@ func (k *checker) check() {
 	k.checkPlugins()
 	k.checkHooks()
 	k.checkAgents()
+	k.checkHedges()
 	k.checkTokens()
 	k.checkIdentities()
 	k.checkBound()

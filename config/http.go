@@ -36,6 +36,22 @@ func (k *checker) checkHTTP() {
 	if !loopback(listen) && k.c.HTTP.Token == "" && len(k.c.HTTP.Tokens) == 0 && !k.Failed("http.token") && !k.Failed("http.tokens") {
 		k.Fault("http.listen", "listen %s is open to other machines; add token:, or listen on %s", k.Quote("http.listen"), DefaultListen)
 	}
+	if !loopback(listen) {
+		k.checkGuess("http.token", k.c.HTTP.Token)
+		for i, t := range k.c.HTTP.Tokens {
+			k.checkGuess(fmt.Sprintf("http.tokens[%d].token", i), t.Token)
+		}
+	}
+}
+
+// hardToGuess is how many characters a token has at least that other machines may try.
+const hardToGuess = 16
+
+// checkGuess warns of a token that is found by trying.
+func (k *checker) checkGuess(at, token string) {
+	if n := len(token); n > 0 && n < hardToGuess {
+		k.warn(at, "a token of %d characters can be guessed, and %s is open to other machines; want %d or more, such as openssl rand -hex 16 makes", n, k.Quote("http.listen"), hardToGuess)
+	}
 }
 
 // checkTokens checks http.tokens, which are there besides http.token.

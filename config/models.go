@@ -44,13 +44,35 @@ func (k *checker) checkServers(path string, m *llm.Config) {
 		return
 	}
 	for i, url := range m.BaseURLs {
+		at := fmt.Sprintf("%s[%d]", path, i)
 		if !validURL(url) {
-			k.Fault(fmt.Sprintf("%s[%d]", path, i), want)
+			k.Fault(at, want)
+		} else if slices.Contains(m.BaseURLs[:i], url) {
+			k.warn(at, "base_url %s stands there twice, so that server gets two shares of the calls; take one out", k.Quote(at))
 		}
 	}
 	m.BaseURL = m.BaseURLs[0]
 	if len(m.BaseURLs) == 1 {
 		m.BaseURLs = nil
+	}
+}
+
+// checkHedges warns of models that are to be asked together with the next one, and have
+// none behind them.
+func (k *checker) checkHedges() {
+	if k.partial || k.Failed("models") || k.Failed("agents") {
+		return
+	}
+	hedged := make(map[string]bool)
+	for _, a := range k.c.Agents {
+		for _, name := range a.Model[:max(len(a.Model)-1, 0)] {
+			hedged[name] = true
+		}
+	}
+	for _, name := range sorted(k.c.Models) {
+		if k.c.Models[name].Hedge > 0 && !hedged[name] {
+			k.warn(yamldoc.Join("models", name)+".hedge", "hedge has no effect, as no agent has another model behind %s; add one, such as model: [%s, spare], or take hedge out", name, name)
+		}
 	}
 }
 
