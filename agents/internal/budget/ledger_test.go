@@ -404,3 +404,32 @@ func TestLedgerBooksAll(t *testing.T) {
 		t.Errorf("got %d, want %d", got, hosts*each)
 	}
 }
+
+// TestCallsOfOnePerson has calls of one person begin while others of them are booked. It is for
+// the race detector.
+func TestCallsOfOnePerson(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	log := bustest.Log(t)
+	ledger := budget.NewLedger(budget.Options{
+		Agent: "ana", Host: "one", JS: w.bus.JS, Reader: records.NewReader(w.bus.JS), Log: &log, TTL: longTTL,
+		Alerts: func() budget.Alerts { return budget.Alerts{} },
+	})
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 25 {
+				h := ledger.Hold(budget.Attempt{Run: "run", Payer: "web/eve", Input: 1, Most: 1}, time.Now())
+				if err := h.Reserve(t.Context()); err != nil {
+					t.Error(err)
+				}
+				h.Settle(1)
+			}
+		})
+	}
+	all.Wait()
+	ledger.Close()
+	if got := w.spentToday("ana"); got != 100 {
+		t.Errorf("got %d, want 100", got)
+	}
+}

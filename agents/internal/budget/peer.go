@@ -22,7 +22,9 @@ func (l *Ledger) ofPeer(p Peer, at time.Time) *account {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.account(peerKey(l.Agent, p, at))
-	a.peer = p
+	if a.peer == "" { // once only: its goroutine reads it without the lock
+		a.peer = p
+	}
 	return a
 }
 
