@@ -82,7 +82,7 @@ func (a *assembly) newDesk(door string) *doors.Desk {
 }
 
 // awaitAnswers waits for what other hosts answer to those who asked at the doors of this one,
-// until work ends.
+// until work ends, or the connection is closed for good, as no answer comes by that.
 func (a *assembly) awaitAnswers(work context.Context) {
 	open := 0
 	for _, desk := range a.desks {
@@ -92,8 +92,18 @@ func (a *assembly) awaitAnswers(work context.Context) {
 		return
 	}
 	a.log.Info().Int("requests", open).Msg("stopping; the answers to requests at the doors come from other hosts, and are waited for until the grace is over")
+	ctx, end := context.WithCancel(work)
+	defer end()
+	defer background(ctx, func(ctx context.Context) error {
+		select {
+		case <-a.bus.Closed():
+			end()
+		case <-ctx.Done():
+		}
+		return nil
+	})()
 	for _, desk := range a.desks {
-		desk.Idle(work)
+		desk.Idle(ctx)
 	}
 }
 
