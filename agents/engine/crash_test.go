@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"agenthost/bus/filestore"
 	"agenthost/bus/records"
 	"agenthost/internal/pause"
+	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
 	"agenthost/tools"
@@ -611,6 +613,14 @@ func TestSteeringAfterAFenceKeepsTheOrder(t *testing.T) {
 // commitFromOutside has another host accept a message into the session.
 func (w *crashWorld) commitFromOutside() {
 	w.t.Helper()
+	w.addFromOutside(run.Event{Type: run.InputAdded, At: time.Now().UTC(), Input: &run.Input{
+		ID: "other", Subject: "plugin.inbound.ana", Seq: 3, Envelope: []byte(`{"id":"other","from":"ana","text":"other"}`),
+	}})
+}
+
+// addFromOutside has another host write events into the log of the session.
+func (w *crashWorld) addFromOutside(events ...run.Event) {
+	w.t.Helper()
 	store := &session.Store{
 		Publisher: w.publisher(&wire{server: w.server}), Reader: records.NewReader(w.js), Files: filestore.New(w.js), Limit: 1 << 19,
 	}
@@ -619,9 +629,7 @@ func (w *crashWorld) commitFromOutside() {
 		w.t.Fatal(err)
 	}
 	stored := make(chan error, 1)
-	log.Add(w.t.Context(), []run.Event{{Type: run.InputAdded, At: time.Now().UTC(), Input: &run.Input{
-		ID: "other", Subject: "plugin.inbound.ana", Seq: 3, Envelope: []byte(`{"id":"other","from":"ana","text":"other"}`),
-	}}}, func(err error) { stored <- err })
+	log.Add(w.t.Context(), events, func(err error) { stored <- err })
 	if err := <-stored; err != nil {
 		w.t.Fatal(err)
 	}
@@ -654,4 +662,51 @@ func TestDefaultOfAQuestionOutlivesACrash(t *testing.T) {
 			t.Errorf("the model is told %+v, want the default", results)
 		}
 	}, has(asking(tools.Wait{Question: true, Prompt: "Which?", Default: "green", Timeout: time.Minute})))
+}
+
+// A run that waits, and whose question NATS refuses for good on the next host, ends there. What
+// waited behind it in the log is answered, to the last message.
+func TestInputsBehindAQuestionThatNATSRefuses(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.crash()
+		now := time.Now().UTC()
+		input := func(id string, seq uint64) run.Input {
+			return run.Input{ID: id, Subject: "plugin.inbound.ana", Seq: seq, Envelope: []byte(`{"id":"` + id + `","from":"ana","text":"` + id + `"}`)}
+		}
+		said := llm.UserText("pay")
+		asks := llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.ToolCall, Call: "c1", Name: "pay", Args: []byte(`{}`)}}}
+		events := []run.Event{
+			{Type: run.Started, Run: "r1", Trigger: run.ByMessage, Inputs: []run.Input{input("pay", 1)}},
+			{Type: run.MessageAdded, Message: &said},
+			{Type: run.MessageAdded, Message: &asks},
+			{Type: run.ToolRequested, Call: "c1", Name: "pay", Args: []byte(`{}`)},
+			{Type: run.QuestionAsked, Call: "c1", Name: "pay", Prompt: "Which?", Options: []string{strings.Repeat("z", 2<<20)}, Wait: "aaaaaaaaaaaaaaaaaaaaaaaaaa"},
+			{Type: run.Suspended, Waiting: []string{"c1"}},
+		}
+		for i, id := range messages(0, 3) {
+			in := input(id, uint64(i+2))
+			events = append(events, run.Event{Type: run.InputAdded, Input: &in})
+		}
+		for i := range events {
+			events[i].At = now
+		}
+		w.addFromOutside(events...)
+		w.tell("pay")
+		w.begin()
+		w.pass()
+		w.expect("error", "Something went wrong on my side. Please try again.")
+		for _, id := range messages(0, 3) {
+			w.pass()
+			select {
+			case msg := <-w.out:
+				if out := (bus.Outbound{}); json.Unmarshal(msg.Data, &out) != nil || out.Text != id {
+					t.Errorf("heard %s, want the reply to %s", msg.Data, id)
+				}
+			default:
+				t.Fatalf("%s is not answered", id)
+			}
+		}
+		w.settled()
+		w.silent()
+	})
 }

@@ -132,6 +132,7 @@ func (t *Runner) perform(ctx context.Context, effects []run.Effect) error {
 func (t *Runner) endUnasked(rest []run.Effect, err error) []run.Effect {
 	t.Log().Error().Err(err).Str("run", t.ID).Msg("ask: NATS refuses the question for good; the run ends")
 	t.Tools.Release(t.Journal.State().Run)
+	t.runs.GoesOn() // it waits for nothing any more: what waited behind it is next
 	rest = slices.DeleteFunc(unstarted(rest), func(e run.Effect) bool { return e.Kind == run.Ask })
 	return append(rest, t.fault(&run.Error{Code: llm.CodeInternal})...)
 }
