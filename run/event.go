@@ -32,6 +32,7 @@ const (
 	InputMoved       EventType = "input.moved"     // the result of a task that waits, or is under way, is to go to another subject
 	InputWithdrawn   EventType = "input.withdrawn" // its sender has withdrawn it, or it is what withdrew another
 	InputPassedOn    EventType = "input.passed_on" // it was for a run of another session, and its sender was told so
+	InputTaken       EventType = "input.taken"     // it was the answer to a question of a tool at work
 	OperatorJoined   EventType = "operator.joined" // an operator has taken the chat over
 	OperatorHeard    EventType = "operator.heard"  // a message came meanwhile, which no run takes
 	OperatorSaid     EventType = "operator.said"

@@ -276,3 +276,58 @@ func TestTwoToolsAsk(t *testing.T) {
 		})
 	}
 }
+
+// What has answered the question of a tool is handled once: sent again with its id it answers no
+// other question, and is no message of its own.
+func TestAnswerToAToolComesAgain(t *testing.T) {
+	t.Parallel()
+	var w *world
+	twice := asksOnTheWay(&w)
+	twice.Run = func(ctx context.Context, call tools.Call) (tools.Result, error) {
+		first, err := w.fleet.Ask(ctx, call, "First?", nil)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		second, err := w.fleet.Ask(ctx, call, "Second?", nil)
+		return tools.Result{Text: first + ", " + second}, err
+	}
+	w = newWorld(t, bot("ana", script(paying), has(twice)))
+	w.say("ana", bus.Inbound{Text: "pay"})
+	w.expect("question", "First?")
+	blue := bus.Inbound{ID: "b1", Text: "blue"}
+	w.say("ana", blue)
+	w.expect("question", "Second?")
+	w.say("ana", blue)
+	w.say("ana", bus.Inbound{ID: "r1", Text: "red"})
+	w.expect("reply", "It says: blue, red")
+	w.say("ana", blue)
+	w.settled()
+	w.silent()
+}
+
+// So it is where the host dies when the run has ended, before its messages are acknowledged.
+func TestAnswerToAToolOutlivesACrash(t *testing.T) {
+	var w *world
+	inCrashWorld(t, func(c *crashWorld) {
+		w = c.world
+		c.model.call = "pay"
+		c.tell("pay")
+		c.pass()
+		c.expect("question", "Which?")
+		c.replies.hold()
+		c.tell("blue")
+		c.pass()
+		if n := len(c.committed(run.Finished)); n != 1 {
+			t.Fatalf("%d runs have ended, want 1", n)
+		}
+		c.crash()
+		c.begin()
+		c.pass()
+		c.expect("reply", "pay")
+		c.settled()
+		c.silent()
+		if by := c.committed(run.InputTaken); len(by) != 1 || by[0].By != "ana" || by[0].Door != "plugin.inbound.ana" {
+			t.Errorf("the log has %+v, want who has answered, and where", by)
+		}
+	}, has(asksOnTheWay(&w)))
+}

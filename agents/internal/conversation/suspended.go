@@ -81,7 +81,7 @@ func (c *Conversation) workSuspended(journal *session.Log, left *run.Run) {
 					continue
 				}
 				c.unqueue(it)
-				t.Items = []*message.Item{it}
+				t.Join(it)
 				err = t.GoOn(left, sig)
 			}
 			if err != nil || other == "" {

@@ -86,11 +86,12 @@ func (t *Run) TakeUp(left *run.Run) {
 	t.Refresh()
 }
 
-// Takes reports whether the run answers the input with that id.
+// Takes reports whether the run answers the input with that id, or has taken it as an answer.
 func (t *Run) Takes(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.Inputs, func(in run.Input) bool { return in.ID == id })
+	return slices.ContainsFunc(t.Inputs, func(in run.Input) bool { return in.ID == id }) ||
+		slices.ContainsFunc(t.Items, func(it *message.Item) bool { return it.Input.ID == id })
 }
 
 // Join adds an item to those of the run. Tools under way may look for where it

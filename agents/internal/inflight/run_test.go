@@ -166,7 +166,7 @@ func TestInputs(t *testing.T) {
 	r.SetInput(0, run.Input{ID: "m0"})
 	edit := inbound("m3", bus.Inbound{Edits: "m0"})
 	r.Join(edit)
-	if !r.Takes("m0") || !r.Takes("m2") || r.Takes("m1") || r.Last().ID != "m2" {
+	if !r.Takes("m0") || !r.Takes("m2") || !r.Takes("m3") || r.Takes("m4") || r.Last().ID != "m2" {
 		t.Errorf("got %+v", r.Inputs)
 	}
 	if got := r.Messages(); len(got) != 1 || got[0] == edit {

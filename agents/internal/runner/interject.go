@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"time"
 
 	"agenthost/agents/internal/behaviors"
 	"agenthost/agents/internal/message"
@@ -21,6 +22,7 @@ func (t *Runner) interject(ctx context.Context) ([]run.Effect, error) {
 		it, sig := in.Item, in.Signal
 		if sig.Kind == "" {
 			t.Join(it)
+			t.noteTaken(it)
 			t.answeredBy(sig, nil)
 			continue
 		}
@@ -52,6 +54,23 @@ func (t *Runner) interject(ctx context.Context) ([]run.Effect, error) {
 			return effects, nil
 		}
 	}
+}
+
+// noteTaken has the log remember an input that a tool at work has as the answer to its question:
+// when it comes again, say on the next owner of the lane, it is no message of its own. A log that
+// refuses that has to be opened again.
+func (t *Runner) noteTaken(it *message.Item) {
+	e := run.Event{Type: run.InputTaken, At: time.Now().UTC().Round(0), Run: t.ID, Input: it.Input.Brief()}
+	if o := it.Origin; o.Route != nil {
+		e.By, e.Door = o.Route.From, o.Route.Door
+	} else {
+		e.By, e.Door = message.Sender(o.Inbound), o.Subject
+	}
+	t.Journal.Add(t.Agent.Work, []run.Event{e}, func(err error) {
+		if err != nil {
+			t.runs.Poke()
+		}
+	})
 }
 
 // joining is the message of an input that joins the run under way. A hook or a

@@ -117,6 +117,7 @@ export function build(facts) {
       }
       case 'input.refused': add(f, 'note', { bad: true, text: 'message refused: ' + (envelopeOf(f.reply).text ?? '') }); break
       case 'input.passed_on': add(f, 'note', { text: 'message passed on to a run of another session' }); break
+      case 'input.taken': add(f, 'note', { text: 'message taken as the answer to a tool' }); break
       case 'input.withdrawn': add(f, 'note', { text: 'message withdrawn' }); break
       case 'compacted': add(f, 'compacted', { text: f.summary, through: f.through, before: f.before, after: f.after }); break
       case 'run.suspended': if (run) run.pause = t; break
