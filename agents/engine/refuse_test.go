@@ -141,3 +141,20 @@ func TestFencedSpillWhileARunWaits(t *testing.T) {
 	w.settled()
 	w.silent()
 }
+
+// A message that was refused for want of room may be sent again, with its id. Its sender is told
+// each time: the stream does not take the second refusal for the first.
+func TestRefusedTwiceUnderOneID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, narrow())
+	w.busy(waiting()...)
+	for n := range uint64(2) {
+		w.say("ana", bus.Inbound{ID: "q4", Text: "more"})
+		w.wantHeard("q4 error")
+		w.eventually("the refusal is stored", func() bool { return w.stored(bus.OutboundStream) == n+1 })
+	}
+	w.say("ana", bus.Inbound{ID: "end", Text: "/stop"})
+	w.wantHeard("slow error", "q1 reply", "q2 reply", "q3 reply")
+	w.settled()
+	w.silent()
+}

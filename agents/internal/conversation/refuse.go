@@ -10,7 +10,6 @@ import (
 	"agenthost/agents/internal/passon"
 	"agenthost/agents/internal/replies"
 	"agenthost/bus/delivery"
-	"agenthost/llm"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -110,7 +109,7 @@ func (c *Conversation) refusalsBroke(batch []*message.Item, err error) {
 	c.mu.Lock()
 	c.refusing = false
 	for _, it := range append(batch, c.refusals...) {
-		it.Place, it.Withdrawn = message.Held, false
+		it.Place, it.Withdrawn, it.Since = message.Held, false, 0
 		it.Tried = it.Tried || it.PassedOn != "" // then it is looked up what it was for
 		it.PassedOn = ""
 		c.enqueue(c.TurnOf(it), it)
@@ -171,7 +170,7 @@ func (c *Conversation) endOf(it *message.Item) (run.Event, *outbox.Batch) {
 		return run.Event{Type: run.InputPassedOn, Reply: out.Replies[0], Input: input}, out
 	}
 	name := it.Input.ID
-	if it.Refusal.Code == llm.CodeRateLimited { // sent again with its id, it may be refused again
+	if it.Since > 0 { // the log does not note its id: sent again with that, it may be refused again
 		name += " " + strconv.FormatUint(it.Input.Seq, 10)
 	}
 	out := replies.AsideAs(c.Session, name, it, run.Reply{Kind: run.KindError, Final: true, Error: it.Refusal, Text: it.Refusal.Message})
