@@ -710,3 +710,33 @@ func TestInputsBehindAQuestionThatNATSRefuses(t *testing.T) {
 		w.silent()
 	})
 }
+
+// A message that has become too old while no host was there is left out, and its sender is told,
+// also where a host had begun with it and the conversation is so long that it was to be summed up.
+func TestStaleMessageOfALongSessionOutlivesACrash(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		w.crash()
+		long := strings.Repeat("word ", 4<<10)
+		asked, said := llm.UserText(long), llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: long}}}
+		events := []run.Event{}
+		for range 12 {
+			events = append(events, run.Event{Type: run.MessageAdded, Message: &asked}, run.Event{Type: run.MessageAdded, Message: &said})
+		}
+		events = append(events, run.Event{Type: run.Started, Run: "r1", Trigger: run.ByMessage, Attempt: 2, Inputs: []run.Input{{
+			ID: "m00", Subject: "plugin.inbound.ana", Seq: 1, Envelope: []byte(`{"id":"m00","from":"ana","text":"m00"}`),
+		}}}, run.Event{Type: run.MessageAdded, Message: &asked})
+		for i := range events {
+			events[i].At = time.Now().UTC()
+		}
+		w.addFromOutside(events...)
+		w.tell("m00")
+		time.Sleep(2 * time.Hour)
+		w.begin()
+		w.pass()
+		if out := w.hear(); out.Kind != "notice" || !strings.Contains(out.Text, "came while I was away") {
+			t.Errorf("heard %s %q, want that the message was left out", out.Kind, out.Text)
+		}
+		w.settled()
+		w.silent()
+	}, func(a *actor) { a.cfg.Channels[0].Stale = agents.Stale{After: time.Hour, Do: agents.StaleDrop} })
+}

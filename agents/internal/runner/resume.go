@@ -45,10 +45,15 @@ func (t *Runner) Resume() (err error) {
 	if attempt-handed > Attempts {
 		return t.giveUp(ctx)
 	}
+	limits := t.Profile.Limits()
+	dropped := t.Dropped()
+	if dropped {
+		limits.Window = 0 // no model is asked, so nothing is summed up for one
+	}
 	effects := t.Journal.Step(run.Signal{
 		Kind: run.Submit, At: time.Now(), Run: t.ID, Inputs: t.Inputs, Attempt: attempt, Handed: handed, Lost: t.Model.Lost(ctx),
-	}, t.Profile.Limits())
-	if t.Dropped() {
+	}, limits)
+	if dropped {
 		_, answer := t.LeaveOut()
 		effects = t.instead(effects, *answer)
 	}
