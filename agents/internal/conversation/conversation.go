@@ -41,6 +41,8 @@ type arrival struct {
 	newest  uint64         // the highest sequence in AGENT_INBOUND that has come
 	lane    *delivery.Lane // that brings its messages
 	blocked bool           // the first of the queue waits for what the lane still brings
+	looking bool           // it is found out whether a lane that has brought nothing yet may bring something older
+	waited  bool           // that was found out, since the log was opened
 }
 
 // mailboxSize is how many messages a conversation holds; what comes beyond goes to

@@ -70,8 +70,11 @@ func (c *Conversation) due(it *message.Item, then func()) bool {
 		}
 		return false
 	}
-	if !it.Inherited || !it.OnlyLogged() || it.Origin.Guest() || c.lane == nil {
+	if !it.Inherited || !it.OnlyLogged() || it.Origin.Guest() {
 		return true
+	}
+	if c.lane == nil {
+		return !c.awaitsLane(it, then)
 	}
 	if c.lane.Passed(it.Input.Seq, then) && then != nil {
 		c.disinherit()
