@@ -209,7 +209,7 @@ func (r *rerun) add(t *recording) {
 func (r *rerun) ask(ctx context.Context, t *recording) Outcome {
 	o := Outcome{}
 	req := r.req
-	req.Messages = slices.Clone(t.before)
+	req.Messages = linked(t.before)
 	for range r.most {
 		answer, err := r.call(ctx, req, &o)
 		if err != nil {
@@ -231,6 +231,29 @@ func (r *rerun) ask(ctx context.Context, t *recording) Outcome {
 	o.Error = fmt.Sprintf("it still called tools after %d answers", r.most)
 	return o
 }
+
+// linked are messages without the addresses that a run does not give to a model either: a
+// server on this machine would open its own files. The model is told of the attachment.
+func linked(messages []llm.Message) []llm.Message {
+	messages = slices.Clone(messages)
+	for i := range messages {
+		m := &messages[i]
+		if !slices.ContainsFunc(m.Media(), unlinked) {
+			continue
+		}
+		m.Parts = slices.Clone(m.Parts)
+		for k, p := range m.Parts {
+			if p.Media != nil && unlinked(p.Media) {
+				mentioned := *p.Media
+				mentioned.URL = ""
+				m.Parts[k].Media = &mentioned
+			}
+		}
+	}
+	return messages
+}
+
+func unlinked(m *llm.Media) bool { return !m.Linked() }
 
 func (r *rerun) call(ctx context.Context, req llm.Request, o *Outcome) (llm.Message, error) {
 	said := llm.Builder{}

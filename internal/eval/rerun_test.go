@@ -3,8 +3,12 @@ package eval_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -114,6 +118,37 @@ rules:
 		if err == nil || err.Error() != want {
 			t.Errorf("at %s: got %v", at, err)
 		}
+	}
+}
+
+// A model that is asked again is given no address that a run does not give it either: a server
+// on this machine would open its own files.
+func TestRerunGivesNoAddressOfThisMachine(t *testing.T) {
+	t.Parallel()
+	var asked string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		asked = string(data)
+		w.WriteHeader(http.StatusBadRequest) // it has heard enough
+	}))
+	defer server.Close()
+	cfg := &config.Config{
+		Models: map[string]llm.Config{"new": {Provider: "openai", Model: "x", BaseURL: server.URL}},
+		Agents: []config.Agent{{Config: agents.Config{ID: "ana", Model: []string{"new"}}}},
+	}
+	facts := twoCalls()
+	said := facts[1].Event.Message
+	for _, address := range []string{"file:///etc/passwd", "https://example.org/a.png"} {
+		said.Parts = append(said.Parts, llm.Part{Type: llm.MediaPart, Media: &llm.Media{Kind: "image", Name: "a.png", URL: address}})
+	}
+	if err := (eval.Rerun{Agent: "ana", Run: "r1"}).Of(t.Context(), cfg, facts, func(eval.Comparison) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(asked, "passwd") || !strings.Contains(asked, `"https://example.org/a.png"`) || !strings.Contains(asked, "attached image") {
+		t.Errorf("asked %s", asked)
+	}
+	if said.Parts[1].Media.URL != "file:///etc/passwd" {
+		t.Error("the recorded message was changed")
 	}
 }
 
