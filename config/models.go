@@ -84,7 +84,7 @@ func (k *checker) checkModelNumbers(path string, m llm.Config) {
 	case t == nil:
 	case *t < 0 || *t > 2:
 		k.Fault(path+".temperature", "temperature: want a number from 0 to 2")
-	case *t > 1 && m.Provider == "anthropic": // it refuses every call
+	case *t > 1 && m.Provider == "anthropic" && m.BaseURL == "": // Anthropic's own server refuses every call, some others take it
 		k.Fault(path+".temperature", "temperature: want a number from 0 to 1 for anthropic")
 	}
 	if m.Rate.Burst > 0 && m.Rate.Requests == 0 {

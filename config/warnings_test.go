@@ -21,6 +21,7 @@ func TestWarnings(t *testing.T) {
 		"alert without a budget":    {echoModel + "agents: [{id: a, limits: {budget: {run: 1, alert: [0.5]}}}]\n", []string{"2:51: warning: alert has no effect without a budget of a day, a month or a person; add day:, month: or peer_day:, or take alert out"}},
 		"alert of a default":        {echoModel + "defaults: {limits: {budget: {alert: [0.5]}}}\nagents: [{id: a}, {id: b, limits: {budget: {day: 1}}}]\n", nil},
 		"a server twice":            {"models: {m: {provider: openai, model: x, base_url: [\"http://a/\", \"http://b/\", \"http://a/\"]}}\nagents: [{id: a}]\n", []string{`1:79: warning: base_url "http://a/" stands there twice, so that server gets two shares of the calls; take one out`}},
+		"another server's scale":    {"models: {m: {provider: anthropic, model: x, base_url: \"http://a/\", temperature: 1.5}}\nagents: [{id: a}]\n", nil},
 		"short token, this machine": {agentA + "http: {token: t}\n", nil},
 		"short tokens, open": {agentA + "http: {listen: '0.0.0.0:80', token: hunter2, tokens: [{name: b, token: 0123456789abcdef, role: read}, {name: c, token: abc, role: read}]}\n", []string{
 			`4:37: warning: a token of 7 characters can be guessed, and "0.0.0.0:80" is open to other machines; want 16 or more, such as openssl rand -hex 16 makes`,
