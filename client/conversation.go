@@ -134,8 +134,8 @@ func (c *Conversation) publish(ctx context.Context, m Message, msgID string) (*j
 		task.Origin = &bus.Origin{Session: c.party.Session, Subject: c.asks, To: c.party.From}
 	}
 	msg, err := bus.NewMessage(bus.RoutePrefix+c.agent, task)
-	if err != nil {
-		return nil, fmt.Errorf("encode message: %w", err)
+	if msg, err = checked(msg, err); err != nil {
+		return nil, fmt.Errorf("send to %s: %w", c.agent, err)
 	}
 	msg.Header.Set(nats.MsgIdHdr, msgID)
 	ack, err := c.client.store(ctx, msg)

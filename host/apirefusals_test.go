@@ -29,6 +29,12 @@ func TestWhatIsWrongWithARequestIsNoOutage(t *testing.T) {
 	}{
 		"an id of several":             {"/api/approvals/answer", map[string]any{"id": "demo.", "answer": "approve"}, http.StatusBadRequest, "is not unique"},
 		"a place that the log has not": {"/api/sessions/fork", map[string]any{"agent": "demo", "session": w.Session, "at": "999.9"}, http.StatusNotFound, "no such place"},
+		"a message too large":          {"/api/agents/send", map[string]any{"agent": "demo", "text": strings.Repeat("x", 1<<20-100)}, http.StatusBadRequest, "shorten it"},
+		"an order too large":           {"/api/sessions/say", map[string]any{"agent": "demo", "session": w.Session, "text": strings.Repeat("x", 1<<20-100)}, http.StatusBadRequest, "shorten it"},
+		"a text with a NUL":            {"/api/agents/send", map[string]any{"agent": "demo", "text": "a\x00b"}, http.StatusBadRequest, "NUL"},
+		"words with a NUL":             {"/api/sessions/say", map[string]any{"agent": "demo", "session": w.Session, "text": "a\x00b"}, http.StatusBadRequest, "NUL"},
+		"no words":                     {"/api/sessions/say", map[string]any{"agent": "demo", "session": w.Session, "text": " "}, http.StatusBadRequest, "it is empty"},
+		"a long name of a person":      {"/api/agents/send", map[string]any{"agent": "demo", "text": "x", "session": "route/" + strings.Repeat("x", 257) + "/y"}, http.StatusBadRequest, "session has 257 bytes"},
 		"no run under way":             {"/api/runs/abort", map[string]any{"agent": "demo", "session": "demo/dm/unknown"}, http.StatusConflict, "there is nothing to stop"},
 	} {
 		a := orderAPI(t, h, tt.path, tt.body)
@@ -40,6 +46,36 @@ func TestWhatIsWrongWithARequestIsNoOutage(t *testing.T) {
 	if _, why := a.why(t); a.code != http.StatusBadRequest {
 		t.Errorf("show an id of several: got %d %s", a.code, why)
 	}
+}
+
+// A token for some agents finds by a shortened id what is theirs: ids of other agents stand in
+// no error, and make none of its own ambiguous.
+func TestShortIDSaysNothingOfOtherAgents(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, apiFleet(t))
+	for _, name := range []string{"x", "y"} {
+		orderAPI(t, h, "/api/agents/send", map[string]any{"agent": "other", "text": "write", "session": name})
+	}
+	var list []client.Waiting
+	waittest.Until(t, "two calls wait", func() bool {
+		var err error
+		list, err = clientOf(h).Waiting(t.Context())
+		return err == nil && len(list) == 2
+	})
+	for _, id := range []string{"o", list[0].ID} {
+		for _, a := range []answered{
+			callAPI(t, h, someToken, http.MethodGet, "/api/approvals/show?id="+id, ""),
+			callAPI(t, h, someToken, http.MethodPost, "/api/approvals/answer", `{"id":"`+id+`","answer":"approve"}`),
+		} {
+			if _, why := a.why(t); a.code != http.StatusNotFound || strings.Contains(strings.ReplaceAll(why, `"`+id+`"`, ""), "other.") {
+				t.Errorf("%s: got %d %s", id, a.code, a.body)
+			}
+		}
+	}
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{From: "ana", Text: "write"})
+	waittest.Until(t, "its own call is found", func() bool {
+		return callAPI(t, h, someToken, http.MethodGet, "/api/approvals/show?id=d", "").code == http.StatusOK
+	})
 }
 
 // Behind the last commit of a session there are no events, and the session is there.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"agenthost/agents"
@@ -56,14 +57,33 @@ func (h Host) showWaiting(ctx context.Context, asked WaitingID) (WholeWaiting, e
 
 // findWaiting is what waits under an id, if the caller may see it.
 func (h Host) findWaiting(ctx context.Context, id string) (client.Waiting, error) {
+	if callerOf(ctx).limited() {
+		return h.findSeen(ctx, id)
+	}
 	w, err := h.client().FindWaiting(ctx, id)
-	switch {
-	case errors.Is(err, agents.ErrNotWaiting):
-		return w, coded(client.CodeNotFound, "%w", err)
-	case err == nil && !callerOf(ctx).reaches(w.Agent):
-		return client.Waiting{}, coded(client.CodeNotFound, "%q: %w", id, agents.ErrNotWaiting)
+	if errors.Is(err, agents.ErrNotWaiting) {
+		err = coded(client.CodeNotFound, "%w", err)
 	}
 	return w, err
+}
+
+// findSeen is findWaiting for a caller who may see some agents only. An id that is not unique
+// is refused with those that it begins, so it is looked for among theirs alone.
+func (h Host) findSeen(ctx context.Context, id string) (client.Waiting, error) {
+	list, err := h.waiting(ctx, waitingRequest{All: true})
+	if err != nil {
+		return client.Waiting{}, err
+	}
+	short, err := client.Resolve("id", id, client.AnswerableIDs(list.Waiting))
+	if err != nil {
+		return client.Waiting{}, err
+	}
+	whole := cmp.Or(short, id)
+	i := slices.IndexFunc(list.Waiting, func(w client.Waiting) bool { return w.ID == whole })
+	if i < 0 {
+		return client.Waiting{}, coded(client.CodeNotFound, "%q: %w", id, agents.ErrNotWaiting)
+	}
+	return list.Waiting[i], nil
 }
 
 // An Ordered is what became of an answer or of the order to stop.
@@ -95,7 +115,7 @@ func (h Host) answer(ctx context.Context, a client.Answer) (Ordered, error) {
 		return Ordered{}, coded(client.CodeBad, "%w", err)
 	}
 	done, err := h.client().Answer(ctx, a, 0)
-	return ordered(w.Agent, done), refused(err)
+	return ordered(w.Agent, done), wrong(refused(err))
 }
 
 // refused is err with the code of an order that came too late.

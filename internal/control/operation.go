@@ -8,11 +8,13 @@ import (
 	"reflect"
 	"time"
 
+	"agenthost/bus"
 	"agenthost/bus/microservice"
 	"agenthost/client"
 	"agenthost/internal/tokens"
 	"agenthost/session"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 )
 
@@ -218,6 +220,15 @@ type codedError struct {
 
 func coded(code, format string, args ...any) error {
 	return codedError{code, fmt.Errorf(format, args...)}
+}
+
+// wrong is the error of a message that was to be stored, with the code of a wrong request
+// where no host could take what the request has in it.
+func wrong(err error) error {
+	if errors.Is(err, bus.ErrMalformed) || errors.Is(err, nats.ErrMaxPayload) {
+		return coded(client.CodeBad, "%w", err)
+	}
+	return err
 }
 
 func badRequest(err error) error { return coded(client.CodeBad, "request: %w", err) }

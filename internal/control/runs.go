@@ -69,7 +69,7 @@ func (h Host) stop(ctx context.Context, s client.Stop) (Ordered, error) {
 	if _, none := errors.AsType[*client.RefusedError](err); none {
 		err = coded(client.CodeBusy, "stop %s of %s: there is nothing to stop", done.Session, s.Agent)
 	}
-	return ordered(s.Agent, done), err
+	return ordered(s.Agent, done), wrong(err)
 }
 
 // A RunListing is the runs of the fleet, the oldest first.

@@ -29,7 +29,7 @@ func (h Host) send(ctx context.Context, r SendRequest) (client.Receipt, error) {
 	if err != nil {
 		return client.Receipt{}, coded(client.CodeBad, "%w", err)
 	}
-	for _, name := range []struct{ field, text string }{{"id", r.ID}, {"session", party.Session}} {
+	for _, name := range []struct{ field, text string }{{"id", r.ID}, {"session", party.Session}, {"session", party.From}} {
 		if n := len(name.text); n > bus.LongestID { // no agent takes it
 			return client.Receipt{}, coded(client.CodeBad, "%s has %d bytes; want at most %d", name.field, n, bus.LongestID)
 		}
@@ -37,5 +37,6 @@ func (h Host) send(ctx context.Context, r SendRequest) (client.Receipt, error) {
 	m := client.NewMessage(r.Text)
 	m.ID = cmp.Or(r.ID, m.ID)
 	c := client.New(h.NC, h.JS, client.Options{Door: callerOf(ctx).door()})
-	return c.Conversation(r.Agent, party).Send(ctx, m)
+	receipt, err := c.Conversation(r.Agent, party).Send(ctx, m)
+	return receipt, wrong(err)
 }

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"agenthost/client"
@@ -35,8 +36,16 @@ func (h Host) operate(give func(*client.Client, context.Context, client.Operator
 		case misnamed:
 			err = coded(client.CodeBad, "%w", err)
 		}
+		err = wrong(err)
 		return carriedOut{OK: err == nil, Session: out.Session, Stored: out.Stored}, err
 	}
+}
+
+func (h Host) say(ctx context.Context, o client.OperatorOrder) (carriedOut, error) {
+	if strings.TrimSpace(o.Text) == "" {
+		return carriedOut{}, coded(client.CodeBad, "text: it is empty")
+	}
+	return h.operate((*client.Client).Say)(ctx, o)
 }
 
 // operators are the operations by which a person takes a chat over.
@@ -48,7 +57,7 @@ func (h Host) operators() []Operation {
 			About: "takes the chat of a session over, so that its agent is silent: agent, session, by",
 		},
 		{
-			Name: "sessions-say", Path: "/sessions/say", Changes: true, Subject: client.SaySubject, Do: do(by, h.operate((*client.Client).Say)),
+			Name: "sessions-say", Path: "/sessions/say", Changes: true, Subject: client.SaySubject, Do: do(by, h.say),
 			About: "writes into a chat that was taken over: agent, session, text, by",
 		},
 		{
