@@ -20,6 +20,7 @@ func TestImagesReachTheModel(t *testing.T) {
 	h, _ := start(t, cfg)
 	put(t, h.Bus().JS, "tg-1", png)
 	put(t, h.Bus().JS, "tg-2", append(bytes.Clone(png), bytes.Repeat([]byte{0}, 20<<20)...))
+	put(t, h.Bus().JS, "tg-3", nil)
 	ask := func(media ...bus.Media) string {
 		t.Helper()
 		out := outbound(t, h.Bus().NC, 1)
@@ -33,10 +34,15 @@ func TestImagesReachTheModel(t *testing.T) {
 	if got := ask(bus.Media{Kind: "image", Name: "a.png", Object: "tg-1"}); !strings.Contains(got, url) {
 		t.Errorf("got %s, want %s in it", got, url)
 	}
-	got := ask(bus.Media{Kind: "image", Name: "b.png", Object: "tg-2"}, bus.Media{MIME: "image/png", Object: "gone"})
+	got := ask(bus.Media{Kind: "image", Name: "b.png", Object: "tg-2"}, bus.Media{MIME: "image/png", Object: "gone"},
+		bus.Media{Kind: "image", Name: "c.png", Object: "tg-3", URL: "file:///etc/passwd"})
+	if strings.Contains(got, "passwd") {
+		t.Errorf("the model's server was given an address of this machine: %s", got)
+	}
 	for _, want := range []string{
 		url, // it is shown again
 		`[image \"b.png\" is not shown: a model sees 20 MB of attachments at most]`, `[image \"gone\" is not shown: it is not there any more]`,
+		`[image \"c.png\" is not shown: it is empty]`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %s, want %s in it", got, want)

@@ -1,11 +1,18 @@
 package run
 
-import "agenthost/llm"
+import (
+	"strings"
+
+	"agenthost/llm"
+)
 
 // What is not text, in tokens: the frame of a message, and an attachment.
 const (
 	frameTokens = 4
 	mediaTokens = 1000
+	// mediaBytes are a token of what is read or heard from its beginning to its end: pages,
+	// sound and film. An image is looked at in one size, however many bytes it has.
+	mediaBytes = 256
 )
 
 // Estimate guesses the tokens of messages from the classes of their runes. No
@@ -26,10 +33,18 @@ func estimate(m *llm.Message) int {
 		p := &m.Parts[i]
 		quarters += weigh(p.Text) + weigh(p.Name) + weigh(string(p.Args)) + weigh(string(p.Meta))
 		if p.Media != nil {
-			quarters += 4 * mediaTokens
+			quarters += 4 * weighMedia(p.Media)
 		}
 	}
 	return (quarters + 3) / 4
+}
+
+// weighMedia counts tokens of an attachment. Without its content it is as long as most are.
+func weighMedia(m *llm.Media) int {
+	if strings.HasPrefix(m.MIME, "image/") {
+		return mediaTokens
+	}
+	return max(mediaTokens, len(m.Data)/mediaBytes)
 }
 
 // EstimateRequest guesses the tokens of all that a model is sent.

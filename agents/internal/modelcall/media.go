@@ -86,9 +86,12 @@ func isInline(p llm.Part) bool {
 // shownStored is an attachment with its content, or the words why it has none.
 func (t *Caller) shownStored(ctx context.Context, m llm.Media, left *uint64) llm.Part {
 	data, err := t.Agent.Parts.Files.GetWithin(ctx, m.Object, *left)
-	if err == nil {
+	switch {
+	case err == nil && len(data) == 0:
+		return t.unshown(&m, "it is empty", nil)
+	case err == nil:
 		*left -= uint64(len(data))
-		m.Data = data
+		m.Data, m.URL = data, ""
 		if m.MIME == "" {
 			m.MIME = http.DetectContentType(data)
 		}
