@@ -2,8 +2,10 @@ package conversation
 
 import (
 	"context"
+	"sync"
 	"time"
 
+	"agenthost/agents/internal/inflight"
 	"agenthost/agents/internal/message"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
@@ -43,14 +45,45 @@ func (c *Conversation) awaitsLane(it *message.Item, then func()) bool {
 // or the lane has brought one, but not for long: those of other sessions may take their time.
 func (c *Conversation) awaitHandled(subject string, seq uint64) {
 	for end := time.Now().Add(otherLaneMost); time.Now().Before(end) && !c.hasLane() && !c.shared.Yields(); {
-		ctx, cancel := context.WithTimeout(c.Agent.Work, bus.APITimeout)
-		upTo, taken, err := delivery.Handled(ctx, c.Agent.Parts.JS, bus.InboundStream, subject)
-		cancel()
+		upTo, taken, err := c.shared.handled.of(c.Agent, subject)
 		if err == nil && (!taken || upTo+1 >= seq) {
 			return
 		}
 		bus.Pause(c.Agent.Work, otherLaneLook)
 	}
+}
+
+// handled is how far the lanes have handled subjects, as it was a moment ago: many sessions may
+// wait for that after a takeover, and NATS is asked once for all of them.
+type handled struct {
+	mu    sync.Mutex
+	known map[string]floor // by subject
+}
+
+// A floor is up to which sequence all that lanes take was acknowledged.
+type floor struct {
+	upTo  uint64
+	taken bool
+	at    time.Time
+}
+
+func (h *handled) of(agent *inflight.Agent, subject string) (upTo uint64, taken bool, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if f, ok := h.known[subject]; ok && time.Since(f.at) < otherLaneLook {
+		return f.upTo, f.taken, nil
+	}
+	ctx, cancel := context.WithTimeout(agent.Work, bus.APITimeout)
+	defer cancel()
+	upTo, taken, err = delivery.Handled(ctx, agent.Parts.JS, bus.InboundStream, subject)
+	if err != nil {
+		return 0, false, err
+	}
+	if h.known == nil {
+		h.known = make(map[string]floor)
+	}
+	h.known[subject] = floor{upTo, taken, time.Now()}
+	return upTo, taken, nil
 }
 
 // hasLane reports whether the lane of its messages has brought one.

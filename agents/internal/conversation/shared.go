@@ -27,6 +27,8 @@ type Shared struct {
 	Stopping atomic.Bool
 	Yielding atomic.Bool   // the lane goes to another host
 	Retired  chan struct{} // closed when the agent is removed from the configuration
+
+	handled handled
 }
 
 // A Scheduler decides when conversations work.
