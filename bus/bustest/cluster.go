@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -72,29 +73,45 @@ func (c *Cluster) settle() {
 	if c.t.Failed() || slices.Contains(c.servers, nil) {
 		return
 	}
+	var lags []string
+	defer func() {
+		if c.t.Failed() {
+			c.t.Log(strings.Join(lags, "\n"))
+		}
+	}()
 	c.await("all copies to be there", func(ctx context.Context) bool {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		list := c.js.ListStreams(ctx)
-		settled := slices.ContainsFunc(c.servers, leadsAll)
-		for info := range list.Info() {
-			settled = settled && current(info.Cluster) && c.settledConsumers(ctx, info.Config.Name)
-		}
-		return settled && list.Err() == nil
+		lags = c.lags(ctx)
+		return len(lags) == 0
 	})
 }
 
-func (c *Cluster) settledConsumers(ctx context.Context, stream string) bool {
-	s, err := c.js.Stream(ctx, stream)
-	if err != nil {
-		return false
+// lags says which copies are not there yet.
+func (c *Cluster) lags(ctx context.Context) (lags []string) {
+	if !slices.ContainsFunc(c.servers, leadsAll) {
+		lags = append(lags, "streams to make or to delete")
 	}
-	list := s.ListConsumers(ctx)
-	settled := true
+	list := c.js.ListStreams(ctx)
 	for info := range list.Info() {
-		settled = settled && current(info.Cluster)
+		lags = append(lags, lag("stream "+info.Config.Name, info.Cluster)...)
+		s, err := c.js.Stream(ctx, info.Config.Name)
+		if err != nil {
+			lags = append(lags, err.Error())
+			continue
+		}
+		consumers := s.ListConsumers(ctx)
+		for info := range consumers.Info() {
+			lags = append(lags, lag("consumer "+info.Name+" of "+info.Stream, info.Cluster)...)
+		}
+		if err := consumers.Err(); err != nil {
+			lags = append(lags, err.Error())
+		}
 	}
-	return settled && list.Err() == nil
+	if err := list.Err(); err != nil {
+		lags = append(lags, err.Error())
+	}
+	return lags
 }
 
 // leadsAll reports whether srv is the leader of the cluster, and no other server
@@ -105,10 +122,20 @@ func leadsAll(srv *server.Server) bool {
 		!slices.ContainsFunc(z.Meta.Replicas, func(p *server.PeerInfo) bool { return !p.Current || p.Offline || p.Lag > 0 })
 }
 
-// current reports whether no copy lags behind.
-func current(cluster *jetstream.ClusterInfo) bool {
-	return cluster == nil || cluster.Leader != "" &&
-		!slices.ContainsFunc(cluster.Replicas, func(p *jetstream.PeerInfo) bool { return !p.Current || p.Offline })
+// lag says which copies lag behind.
+func lag(what string, cluster *jetstream.ClusterInfo) (lags []string) {
+	if cluster == nil {
+		return nil
+	}
+	if cluster.Leader == "" {
+		lags = append(lags, what+" has no leader")
+	}
+	for _, p := range cluster.Replicas {
+		if !p.Current || p.Offline {
+			lags = append(lags, fmt.Sprintf("%s, led by %s: %+v", what, cluster.Leader, *p))
+		}
+	}
+	return lags
 }
 
 func (c *Cluster) start(name string, own *url.URL, routes []*url.URL) {

@@ -16,10 +16,12 @@ func (c *Cluster) Start(i int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	var said faults
+	srv.SetLogger(&said, false, false)
 	srv.Start()
 	c.servers[i] = srv
 	if !srv.ReadyForConnections(clusterWithin) {
-		c.t.Fatalf("NATS is not ready for connections after %s", clusterWithin)
+		c.t.Fatalf("NATS is not ready for connections after %s: %s", clusterWithin, &said)
 	}
 	c.options[i].Port = opts.Port // the one it found, from now on
 }

@@ -5,8 +5,19 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"sync/atomic"
 	"testing"
 )
+
+const first, ports = 20_000, 12_000
+
+// next makes sure that no two tests of a process get the same port, which is free until its
+// server is up. Other processes begin elsewhere.
+var next = func() *atomic.Uint32 {
+	var n atomic.Uint32
+	n.Store(rand.Uint32N(ports))
+	return &n
+}()
 
 // Address is Addresses for one.
 func Address(t testing.TB) string {
@@ -25,9 +36,10 @@ func Port(t testing.TB) string {
 // Linux gives to connections: one of these could have it before the server is up.
 func Addresses(t testing.TB, n int) (list []string) {
 	t.Helper()
-	const first, ports, tries = 20_000, 12_000, 1000
+	const tries = 1000
 	for range tries {
-		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", fmt.Sprint("127.0.0.1:", first+rand.IntN(ports)))
+		port := first + int(next.Add(1)%ports)
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", fmt.Sprint("127.0.0.1:", port))
 		if err != nil { // taken
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ var (
 func simulate(t *testing.T, p simulation.Plan, lines func(string)) simulation.Result {
 	t.Helper()
 	watchdog := time.AfterFunc(5*time.Minute, func() {
+		debug.SetTraceback("all") // which goroutine has the lock
 		panic(fmt.Sprintf("seed %d hangs: a goroutine waits for a lock that nobody gives back", p.Seed))
 	})
 	defer watchdog.Stop()

@@ -5,10 +5,11 @@ import (
 	"sync"
 	"time"
 
-	"agenthost/agents/internal/inflight"
 	"agenthost/agents/internal/message"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
+
+	"golang.org/x/sync/singleflight"
 )
 
 // Results, deadlines and reminders come by other lanes than the messages of a chat. After a
@@ -45,19 +46,28 @@ func (c *Conversation) awaitsLane(it *message.Item, then func()) bool {
 // or the lane has brought one, but not for long: those of other sessions may take their time.
 func (c *Conversation) awaitHandled(subject string, seq uint64) {
 	for end := time.Now().Add(otherLaneMost); time.Now().Before(end) && !c.hasLane() && !c.shared.Yields(); {
-		upTo, taken, err := c.shared.handled.of(c.Agent, subject)
-		if err == nil && (!taken || upTo+1 >= seq) {
+		f, err := c.shared.handled.of(subject, func() (floor, error) { return c.askHandled(subject) })
+		if err == nil && (!f.taken || f.upTo+1 >= seq) {
 			return
 		}
 		bus.Pause(c.Agent.Work, otherLaneLook)
 	}
 }
 
+// askHandled asks NATS how far the lanes have handled a subject.
+func (c *Conversation) askHandled(subject string) (floor, error) {
+	ctx, cancel := context.WithTimeout(c.Agent.Work, bus.APITimeout)
+	defer cancel()
+	upTo, taken, err := delivery.Handled(ctx, c.Agent.Parts.JS, bus.InboundStream, subject)
+	return floor{upTo, taken, time.Now()}, err
+}
+
 // handled is how far the lanes have handled subjects, as it was a moment ago: many sessions may
 // wait for that after a takeover, and NATS is asked once for all of them.
 type handled struct {
-	mu    sync.Mutex
-	known map[string]floor // by subject
+	asking singleflight.Group // by subject
+	mu     sync.Mutex
+	known  map[string]floor // by subject
 }
 
 // A floor is up to which sequence all that lanes take was acknowledged.
@@ -67,23 +77,35 @@ type floor struct {
 	at    time.Time
 }
 
-func (h *handled) of(agent *inflight.Agent, subject string) (upTo uint64, taken bool, err error) {
+// of returns the floor of a subject, and asks for it where none is known or it is old.
+func (h *handled) of(subject string, ask func() (floor, error)) (floor, error) {
+	if f, ok := h.recent(subject); ok {
+		return f, nil
+	}
+	f, err, _ := h.asking.Do(subject, func() (any, error) {
+		f, err := ask()
+		if err == nil {
+			h.keep(subject, f)
+		}
+		return f, err
+	})
+	return f.(floor), err
+}
+
+func (h *handled) recent(subject string) (floor, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if f, ok := h.known[subject]; ok && time.Since(f.at) < otherLaneLook {
-		return f.upTo, f.taken, nil
-	}
-	ctx, cancel := context.WithTimeout(agent.Work, bus.APITimeout)
-	defer cancel()
-	upTo, taken, err = delivery.Handled(ctx, agent.Parts.JS, bus.InboundStream, subject)
-	if err != nil {
-		return 0, false, err
-	}
+	f, ok := h.known[subject]
+	return f, ok && time.Since(f.at) < otherLaneLook
+}
+
+func (h *handled) keep(subject string, f floor) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.known == nil {
 		h.known = make(map[string]floor)
 	}
-	h.known[subject] = floor{upTo, taken, time.Now()}
-	return upTo, taken, nil
+	h.known[subject] = f
 }
 
 // hasLane reports whether the lane of its messages has brought one.
