@@ -147,6 +147,13 @@ func (a *app) bench(ctx context.Context, given func(flag string) bool, b benchin
 		}
 		defer stop()
 	}
+	for name, n := range map[string]int{ // as the options' 0 means the default
+		"sessions": b.Sessions, "agents": b.Agents, "concurrency": b.Concurrency, "size": b.Size, "rounds": b.Rounds, "hosts": b.Hosts,
+	} {
+		if given(name) && n == 0 {
+			return cli.Usage("%s 0: want 1 or more", name)
+		}
+	}
 	if err := b.Check(); err != nil {
 		return cli.Usage("%v", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"agenthost/bus"
 	"agenthost/client"
 	"agenthost/internal/cli"
 	"agenthost/internal/terminal"
@@ -164,10 +165,15 @@ these arguments instead of those that were shown; the model is told.`,
 			case s.By == "":
 				return cli.Usage("--by is empty")
 			}
+			for _, flag := range []string{"scope", "args"} {
+				if cmd.Flags().Changed(flag) && strings.EqualFold(strings.TrimSpace(s.Text), client.Deny) {
+					return cli.Usage("--%s needs the answer approve", flag)
+				}
+			}
 			if err := cli.CheckTimeout(s.timeout); err != nil {
 				return err
 			}
-			if s.args != "" && json.Unmarshal(s.Args, &map[string]any{}) != nil {
+			if s.args != "" && (!json.Valid(s.Args) || !bus.IsObject(s.Args)) {
 				return cli.Usage(`--args: want a JSON object, such as {"path":"other.txt"}`)
 			}
 			return a.answerWaiting(cmd.Context(), s)
