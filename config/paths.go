@@ -94,7 +94,12 @@ func (k *checker) checkFiles() {
 		k.checkFile(at+".smtp.ca", s.SMTP.CA)
 	}
 	for name, m := range k.c.Models {
-		k.checkFile(yamldoc.Join(yamldoc.Join("models", name), "script"), m.Script)
+		at := yamldoc.Join(yamldoc.Join("models", name), "script")
+		if info, err := os.Stat(below(k.folder, m.Script)); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			k.Fault(at, "%s: it is a pipe or a device; want a file, which each reload can read", k.Key(at)) // unlike a key
+			continue
+		}
+		k.checkFile(at, m.Script)
 	}
 }
 

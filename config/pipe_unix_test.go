@@ -21,6 +21,7 @@ func TestPipesAreNotWaitedFor(t *testing.T) {
 		"agents":         {text, "agents/bo.md"},
 		"secret":         {strings.Replace(text, "ana", `ana, description: "${file:key}"`, 1), "key"},
 		"instructions":   {strings.Replace(text, "ana", "ana, instruction_files: [more.md]", 1), "more.md"},
+		"script":         {strings.Replace(text, "echo", "scripted, script: s.yaml", 1), "s.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()

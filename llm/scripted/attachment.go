@@ -4,8 +4,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
+
+	"agenthost/internal/yamldoc"
 )
 
 // An attachment is something the model makes.
@@ -35,7 +36,7 @@ func (a *attachment) load(dir string) (err error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	if a.data, err = os.ReadFile(path); err != nil {
+	if a.data, err = yamldoc.ReadFile(path); err != nil {
 		return fmt.Errorf("media: %w", err)
 	}
 	return nil

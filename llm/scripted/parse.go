@@ -3,7 +3,6 @@ package scripted
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,9 +18,9 @@ type script struct {
 // Load reads the script in a file. An error names the file and, when it is in
 // the script, the line.
 func Load(path string) (*Provider, error) {
-	data, err := os.ReadFile(path)
+	data, err := yamldoc.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("load script: %w", err)
+		return nil, fmt.Errorf("load script %q: %w", path, err)
 	}
 	p, err := parse(data, filepath.Dir(path))
 	if err != nil {
