@@ -7,12 +7,15 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth/extauth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/sync/singleflight"
 )
 
 // credentials get the host's own tokens, when the server first asks for one.
 type credentials struct {
-	mu      sync.Mutex
+	mu      sync.Mutex // the handler's
 	handler *extauth.ClientCredentialsHandler
+	asking  singleflight.Group
+	renewal singleflight.Group
 }
 
 func newCredentials(id, secret string, client *http.Client) (*credentials, error) {
@@ -24,26 +27,37 @@ func newCredentials(id, secret string, client *http.Client) (*credentials, error
 }
 
 func (c *credentials) token(ctx context.Context) (string, error) {
+	return shared(ctx, &c.asking, c.get)
+}
+
+// get gets a token, a new one when it has expired.
+func (c *credentials) get() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	source, err := c.handler.TokenSource(ctx)
+	source, err := c.handler.TokenSource(context.Background()) // the client has a time limit
 	if err != nil || source == nil {
 		return "", err
 	}
-	token, err := source.Token() // a new one when it has expired
+	token, err := source.Token()
 	if err != nil {
 		return "", err
 	}
 	return token.AccessToken, nil
 }
 
-// renew gets a token by what the refusal says of its authorization server.
+// renew gets a token by what the refusal says of its authorization server. Later refreshes go by
+// it too, so that the end of the request does not end it.
 func (c *credentials) renew(req *http.Request, resp *http.Response, refused string) error {
-	ctx := context.Background()                                 // later refreshes go by it too; the client has a time limit
-	if now, err := c.token(ctx); err == nil && now != refused { // another request got one meanwhile
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.handler.Authorize(ctx, req, resp)
+	ctx := context.Background()
+	about, refusal := req.Clone(ctx), *resp
+	refusal.Body = http.NoBody // that of the refusal is the request's
+	_, err := shared(req.Context(), &c.renewal, func() (string, error) {
+		if now, err := c.get(); err == nil && now != refused { // another request got one meanwhile
+			return now, nil
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return "", c.handler.Authorize(ctx, about, &refusal)
+	})
+	return err
 }
