@@ -26,8 +26,15 @@ func TestPausesOfAPI(t *testing.T) {
 			t.Errorf("%s: got %s, want %d pauses", token, a.body, want)
 		}
 	}
-	if a := callAPI(t, h, someToken, http.MethodPost, "/api/pauses/end", `{"all":true}`); a.code != http.StatusForbidden {
-		t.Errorf("a token for one agent ends a pause of all: got %d %s", a.code, a.body)
+	for body, want := range map[string]int{
+		`{"all":true}`: http.StatusForbidden, `{"channel":"telegram.sales"}`: http.StatusForbidden, `{}`: http.StatusForbidden,
+		`{"all":true,"agent":"demo"}`: http.StatusForbidden, `{"agent":"other"}`: http.StatusNotFound, `{"agent":"demo"}`: http.StatusOK,
+	} {
+		for _, path := range []string{"/api/pauses/end", "/api/pauses/begin"} {
+			if a := callAPI(t, h, someToken, http.MethodPost, path, body); a.code != want {
+				t.Errorf("%s %s of a token for one agent: got %d %s, want %d", path, body, a.code, a.body, want)
+			}
+		}
 	}
 	for _, o := range []map[string]any{{"agent": "other"}, {"agent": "demo"}, {"channel": "telegram.sales"}, {"all": true}} {
 		if a := orderAPI(t, h, "/api/pauses/end", o); a.code != http.StatusOK {

@@ -94,6 +94,9 @@ func reach(ctx context.Context, agent string) error {
 	return coded(client.CodeNotFound, "there is no agent %q", agent)
 }
 
+// errWhole is told to callers with some of the agents.
+var errWhole = coded(client.CodeForbidden, "this concerns all agents, and the token is for some of them; use one without agents")
+
 // byAgent is one agent, or all.
 type byAgent struct {
 	Agent string `json:"agent,omitempty" doc:"only of this agent"`

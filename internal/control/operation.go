@@ -141,7 +141,7 @@ func (o Operation) Served() Func {
 // Ask carries an operation out for a caller, over another door than NATS.
 func (o Operation) Ask(ctx context.Context, c Caller, request []byte) (any, error) {
 	if c.limited() && o.Whole {
-		return nil, coded(client.CodeForbidden, "this concerns all agents, and the token is for some of them; use one without agents")
+		return nil, errWhole
 	}
 	ctx = WithCaller(ctx, c)
 	named := struct {

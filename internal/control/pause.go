@@ -28,6 +28,9 @@ type PauseOrder struct {
 }
 
 func (h Host) pause(ctx context.Context, o PauseOrder) (client.Pause, error) {
+	if callerOf(ctx).limited() && (o.Agent == "" || o.Channel != "" || o.All) { // a channel may have other agents
+		return client.Pause{}, errWhole
+	}
 	p, err := h.clientFor(callerOf(ctx)).Pause(ctx, client.Pause{
 		Target: o.PauseTarget, By: callerOf(ctx).by(o.By), Reason: o.Reason,
 	})
@@ -38,6 +41,9 @@ func (h Host) pause(ctx context.Context, o PauseOrder) (client.Pause, error) {
 }
 
 func (h Host) resume(ctx context.Context, t client.PauseTarget) (client.PauseTarget, error) {
+	if callerOf(ctx).limited() && (t.Agent == "" || t.Channel != "" || t.All) {
+		return t, errWhole
+	}
 	err := h.clientFor(callerOf(ctx)).Resume(ctx, t)
 	switch {
 	case errors.Is(err, client.ErrNoTarget):
@@ -53,11 +59,11 @@ func (h Host) pauseOperations() []Operation {
 	return []Operation{
 		report(Operation{Name: "pauses-ls", Subject: "agenthost.pauses.ls", Path: "/pauses", Do: do(none{}, h.pauses), About: "what is paused, by whom, since when and why"}),
 		report(Operation{
-			Name: "pause", Subject: "agenthost.pauses.begin", Path: "/pauses/begin", Do: do(PauseOrder{}, h.pause), Changes: true, Whole: true,
+			Name: "pause", Subject: "agenthost.pauses.begin", Path: "/pauses/begin", Do: do(PauseOrder{}, h.pause), Changes: true,
 			About: "lets nothing new start for an agent, a channel or all: one of agent, channel and all; by, reason",
 		}),
 		report(Operation{
-			Name: "resume", Subject: "agenthost.pauses.end", Path: "/pauses/end", Do: do(client.PauseTarget{}, h.resume), Changes: true, Whole: true,
+			Name: "resume", Subject: "agenthost.pauses.end", Path: "/pauses/end", Do: do(client.PauseTarget{}, h.resume), Changes: true,
 			About: "ends a pause, and what was kept begins: one of agent, channel and all",
 		}),
 	}

@@ -23,7 +23,7 @@ export const Paused = ({ of }) => of ? html`<span class="state warn"><i aria-hid
 
 // PauseButton pauses a target, or lets it go on.
 export function PauseButton({ target, pauses, may, small, done, children }) {
-  if (!may.whole || !may.has('pauses/begin') || !pauses.data) return null
+  if (!(target.agent ? may.act : may.whole) || !may.has('pauses/begin') || !pauses.data) return null
   const name = nameOf(target), kind = small ? 'small' : ''
   const reload = () => { pauses.reload(); done?.() }
   const pause = async () => {

@@ -62,8 +62,13 @@ await run(async (browser) => {
   await ready(one)
   for (const path of ['now', 'fleet', 'agents/ana', 'tokens']) {
     await show(one, path)
-    check(await one.getByRole('button', { name: /Drain|Take out|Reload|Pause|Resume|Revoke|Make/ }).count() === 0, 'a token for some agents has no buttons for all: ' + path)
+    check(await one.getByRole('button', { name: /Drain|Take out|Reload|Pause (?!ana)|Resume|Revoke|Make/ }).count() === 0, 'a token for some agents has no buttons for all: ' + path)
   }
+  await show(one, 'agents/ana')
+  await one.getByRole('button', { name: 'Pause ana' }).click()
+  await one.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
+  await one.getByRole('button', { name: 'Let ana go on' }).click()
+  await one.getByRole('button', { name: 'Pause ana' }).waitFor()
   await show(one, 'session/ana/' + encodeURIComponent(session))
   await one.getByRole('button', { name: 'Approve' }).waitFor()
   await one.context().close()
