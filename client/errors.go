@@ -99,7 +99,7 @@ func (c *Client) anonymousAgain() bool {
 
 // hintJetStream adds to an error of JetStream what helps where there is none.
 func hintJetStream(err error) error {
-	if errors.Is(err, nats.ErrNoResponders) {
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
 		return fmt.Errorf("%w; JetStream does not answer there: start that server with -js, or with a jetstream block in its configuration", err)
 	}
 	return err

@@ -88,7 +88,7 @@ func TestNoJetStream(t *testing.T) {
 	t.Chdir(t.TempDir())
 	url, _ := bustest.Server(t, func(o *server.Options) { o.JetStream = false })
 	for _, command := range []string{
-		"approvals ls", "approvals allowed", "dead ls", "sessions ls", "sessions show a web/dm/x", "schedules ls", "memory ls", "lanes 2",
+		"approvals ls", "approvals allowed", "dead ls", "sessions ls", "sessions show a web/dm/x", "schedules ls", "memory ls", "lanes 2", "scrub",
 	} {
 		_, stderr := call(t, cli.CodeFailed, "", append(strings.Fields(command), "-s", url)...)
 		contains(t, stderr, "JetStream does not answer there: start that server with -js")

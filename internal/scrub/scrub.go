@@ -101,6 +101,10 @@ func Run(ctx context.Context, js jetstream.JetStream, opt Options) (Report, erro
 		opt.Retry = 2 * time.Second
 	}
 	s := &scrubber{js: js, opt: opt, report: Report{Streams: []Stream{}, Findings: []Finding{}}}
+	// To wait for a leader helps where there is JetStream.
+	if _, err := js.AccountInfo(ctx); errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
+		return s.report, fmt.Errorf("scrub: %w", err)
+	}
 	for _, name := range streamNames() {
 		if err := s.stream(ctx, name); err != nil {
 			return s.report, fmt.Errorf("scrub stream %s: %w", name, err)
