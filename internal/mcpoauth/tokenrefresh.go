@@ -65,6 +65,14 @@ func (k *kept) renew(req *http.Request, _ *http.Response, refused string) error 
 // new one. The end of the request that needs it does not end the refresh, which uses the refresh
 // token up.
 func (k *kept) newer(ctx context.Context, before string) (string, error) {
+	token, err := k.renewed(ctx, before)
+	if err == nil && token == before { // that of another request, which had sent an older one
+		token, err = k.renewed(ctx, before)
+	}
+	return token, err
+}
+
+func (k *kept) renewed(ctx context.Context, before string) (string, error) {
 	return shared(ctx, &k.renewal, func() (string, error) {
 		now, err := k.current()
 		switch {
