@@ -28,6 +28,10 @@ type HandedOn struct {
 	OnlyKnown bool      `json:"only_known,omitempty"`
 }
 
+// BringsAll reports whether it brings whatever comes for a session: that of a partition does. What
+// people write and the results of agents come by two lanes else.
+func (l *Lane) BringsAll() bool { return l.cfg.HandedOn }
+
 const (
 	sealHeader = "Agent-Seal"
 	// inboundAge is how long what people write is kept: a copy of it no longer than that.

@@ -42,7 +42,7 @@ type arrival struct {
 	lane    *delivery.Lane // that brings its messages
 	blocked bool           // the first of the queue waits for what the lane still brings
 	looking bool           // it is found out whether a lane that has brought nothing yet may bring something older
-	waited  bool           // that was found out, since the log was opened
+	handled uint64         // nothing up to here waits for that, since the log was opened
 }
 
 // mailboxSize is how many messages a conversation holds; what comes beyond goes to
@@ -84,8 +84,8 @@ func (c *Conversation) Push(it *message.Item, entry *inmemory.Entry[*Conversatio
 		c.entry, entry = entry, nil
 		c.shared.Busy.Add(1)
 	}
-	if !it.Interjects() && !it.Origin.Guest() { // those come by another lane
-		c.lane = it.Delivery.Lane()
+	if lane := it.Delivery.Lane(); lane.BringsAll() || !it.Interjects() && !it.Origin.Guest() { // those come by another lane else
+		c.lane = lane
 	}
 	if it.Origin.Inbound != nil {
 		c.newest = max(c.newest, it.Input.Seq)

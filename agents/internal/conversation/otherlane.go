@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -25,16 +26,16 @@ const (
 // which has brought none to this session yet. If so, then is called once that is over; nil asks
 // only. Called with the lock held.
 func (c *Conversation) awaitsLane(it *message.Item, then func()) bool {
-	if it.Origin.Inbound == nil || c.waited {
+	if it.Origin.Inbound == nil || it.Input.Seq <= c.handled {
 		return false
 	}
 	if then != nil && !c.looking {
 		c.looking = true
 		subject, seq := it.Input.Subject, it.Input.Seq
 		c.shared.Busy.Go(func() {
-			c.awaitHandled(subject, seq)
+			upTo := c.awaitHandled(subject, seq)
 			c.mu.Lock()
-			c.looking, c.waited = false, true
+			c.looking, c.handled = false, max(c.handled, upTo)
 			c.mu.Unlock()
 			then()
 		})
@@ -43,15 +44,23 @@ func (c *Conversation) awaitsLane(it *message.Item, then func()) bool {
 }
 
 // awaitHandled waits until all messages on a subject that came before a sequence are acknowledged,
-// or the lane has brought one, but not for long: those of other sessions may take their time.
-func (c *Conversation) awaitHandled(subject string, seq uint64) {
-	for end := time.Now().Add(otherLaneMost); time.Now().Before(end) && !c.hasLane() && !c.shared.Yields(); {
+// or the lane has brought one, but not for long: those of other sessions may take their time. It
+// returns up to which sequence nothing has to wait any more.
+func (c *Conversation) awaitHandled(subject string, seq uint64) (upTo uint64) {
+	for end := time.Now().Add(otherLaneMost); time.Now().Before(end); {
+		if c.hasLane() || c.shared.Yields() {
+			return 0
+		}
 		f, err := c.shared.handled.of(subject, func() (floor, error) { return c.askHandled(subject) })
-		if err == nil && (!f.taken || f.upTo+1 >= seq) {
-			return
+		switch {
+		case err == nil && !f.taken:
+			return seq
+		case err == nil && f.upTo+1 >= seq: // what is behind that may wait for what the lane still brings
+			return f.upTo + 1
 		}
 		bus.Pause(c.Agent.Work, otherLaneLook)
 	}
+	return math.MaxUint64
 }
 
 // askHandled asks NATS how far the lanes have handled a subject.

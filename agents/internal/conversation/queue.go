@@ -215,7 +215,7 @@ func (c *Conversation) forget(items ...*message.Item) {
 		c.replied = c.journal.Replied()
 	}
 	c.journal, c.read, c.deleted, c.blocked, c.taken, c.begins, c.refusedFrom = nil, nil, nil, false, false, nil, 0
-	c.waited = false
+	c.handled = 0
 	c.leaveLogged() // what is settled before it is read again has to come again
 	c.Restart(items)
 	c.watch().Again()
