@@ -33,6 +33,8 @@ func Line(e run.Event) string {
 			return string(e.Type)
 		}
 		return "passed on message " + short(e.Input.OwnID())
+	case run.InputTaken:
+		return takenLine(e)
 	case run.InputRefused:
 		return refusedLine(e)
 	case run.MessageAdded, run.OperatorHeard:
@@ -80,6 +82,17 @@ func refusedLine(e run.Event) string {
 		return string(e.Type)
 	}
 	return "refused message " + short(e.Input.OwnID()) + ": " + said(out.Text)
+}
+
+func takenLine(e run.Event) string {
+	if e.Input == nil {
+		return string(e.Type)
+	}
+	line := "answered a tool: message " + short(e.Input.OwnID())
+	if e.By != "" {
+		line += " by " + short(e.By)
+	}
+	return line
 }
 
 func startLine(e run.Event) string {

@@ -24,3 +24,19 @@ func TestRefusedLine(t *testing.T) {
 		}
 	}
 }
+
+func TestTakenLine(t *testing.T) {
+	tests := map[string]struct {
+		event run.Event
+		want  string
+	}{
+		"taken":         {run.Event{Input: &run.Input{ID: "m\n1"}, By: "ana"}, "answered a tool: message m 1 by ana"},
+		"without input": {run.Event{By: "ana"}, "input.taken"},
+	}
+	for name, tt := range tests {
+		tt.event.Type = run.InputTaken
+		if got := eval.Line(tt.event); got != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+}

@@ -99,6 +99,11 @@ func (s *search) name(step *Step, e run.Event, owners owners) bool {
 		if e.Door != "" {
 			step.Detail += " by " + e.Door
 		}
+	case run.InputTaken:
+		if e.Input == nil { // it does not fit
+			return false
+		}
+		step.What, step.ID, step.Name, step.Detail = Settled, e.Input.OwnID(), e.By, "to a tool at work"
 	case run.Delegated:
 		step.What, step.ID, step.Name = Delegated, e.Call, e.To
 	case run.Suspended:
