@@ -79,12 +79,11 @@ func (c *Conversation) addressInQueue() *run.Address {
 }
 
 // record writes the messages of people to the log while an operator has the chat. A message
-// that a hook refuses is answered as always.
-func (c *Conversation) record(journal *session.Log, items []*message.Item) error {
+// that a hook refuses is answered as always, and is not among those that it returns.
+func (c *Conversation) record(journal *session.Log, items []*message.Item) (heard []*message.Item, err error) {
 	items = c.leaveOutRefused(journal, "", items)
 	now := time.Now()
 	var events []run.Event
-	var heard []*message.Item
 	for _, it := range items {
 		s := c.Screen(c.Agent.Work, it, "")
 		if s != nil && s.Refused != "" {
@@ -102,12 +101,12 @@ func (c *Conversation) record(journal *session.Log, items []*message.Item) error
 	}
 	if len(events) > 0 {
 		if err := c.add(journal, events...); err != nil {
-			return err
+			return heard, err
 		}
 	}
 	c.settle(message.DeliveriesOf(heard))
 	c.proceed()
-	return nil
+	return heard, nil
 }
 
 // add writes events that are no run's and waits until they are stored.

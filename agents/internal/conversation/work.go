@@ -85,7 +85,7 @@ func (c *Conversation) Work() {
 	case items[0].Interjects():
 		c.endBetween(items, c.operate(journal, items[0]))
 	case journal.State().Operator != nil:
-		c.endBetween(items, c.record(journal, items))
+		c.endBetween(c.record(journal, items))
 	default:
 		c.begin(journal, items)
 	}
