@@ -48,11 +48,12 @@ func (c *Conversation) passOn(journal *session.Log, it *message.Item) bool {
 }
 
 // passOnSoon is passOn for what may name a question that is not known everywhere yet.
-func (c *Conversation) passOnSoon(journal *session.Log, it *message.Item) bool {
-	return c.passedOn(journal, it, c.passer().PassSoon(it, journal.State().Run))
+func (c *Conversation) passOnSoon(journal *session.Log, it *message.Item) {
+	c.passedOn(journal, it, c.passer().PassSoon(it, journal.State().Run))
 }
 
-// passedOn deals with an input by what became of it, and reports whether that was its end here.
+// passedOn deals with an input by what became of it, and reports whether that was its end here:
+// then the queue has it only if that could not be stored.
 func (c *Conversation) passedOn(journal *session.Log, it *message.Item, out passon.Outcome) bool {
 	switch {
 	case out.Refused != nil:
@@ -65,8 +66,10 @@ func (c *Conversation) passedOn(journal *session.Log, it *message.Item, out pass
 		c.mu.Unlock()
 		c.commitRefusals(journal)
 	case out.Over:
+		c.unqueue(it)
 		it.Delivery.Done()
 	case out.Unknown:
+		c.unqueue(it)
 		it.Delivery.Leave()
 	default:
 		return false

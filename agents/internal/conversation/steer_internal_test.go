@@ -42,7 +42,7 @@ func busyConversation(t testing.TB, waiting int) (*Conversation, *session.Log) {
 	}
 	reader, files := records.NewReader(b.JS), filestore.New(b.JS)
 	store := &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: 1 << 19, Log: zerolog.Nop()}
-	parts := parts.New(parts.Options{Publisher: publisher, Reader: reader, Store: store, Peers: &profile.Peers{}, MaxPayload: 1 << 20})
+	parts := parts.New(parts.Options{JS: b.JS, Publisher: publisher, Reader: reader, Store: store, Peers: &profile.Peers{}, MaxPayload: 1 << 20})
 	policy, err := tools.NewPolicy(nil)
 	if err != nil {
 		t.Fatal(err)

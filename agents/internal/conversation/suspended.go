@@ -144,8 +144,7 @@ func (c *Conversation) keepWaiting(journal *session.Log, reads int, left *run.Ru
 		it.Delivery.Done()
 	case c.reader().Refusal(it, left) != nil:
 		c.refuse(journal, it, c.reader().Refusal(it, left))
-	case it.Origin.Inbound != nil && c.passOn(journal, it):
-		c.unqueue(it)
+	case it.Origin.Inbound != nil && c.passOn(journal, it): // and so it is not in the queue any more
 	case it.Origin.Inbound != nil && it.Origin.Inbound.Answers != "":
 		c.refuse(journal, it, c.reader().NoneOf(it, left))
 	case c.reader().ForAnother(it, left): // which hears it too

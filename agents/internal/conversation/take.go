@@ -98,9 +98,7 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 		operated := journal.State().Operator != nil && (it.Origin.Inbound == nil || it.Origin.Inbound.Answers == "")
 		if !seen && !operated && c.passer().MayPass(it) {
 			c.mu.Unlock()
-			if c.passOnSoon(journal, it) {
-				c.unqueue(it)
-			}
+			c.passOnSoon(journal, it)
 			continue
 		}
 		if !seen && !it.Unrated.IsZero() { // it is no answer to anything

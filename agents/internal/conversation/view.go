@@ -68,9 +68,7 @@ func (v *view) Next(ctx context.Context, journal *session.Log) (in runner.Interj
 			c.refuse(journal, found.it, found.refusal)
 		case found.stays:
 		case found.elsewhere:
-			if c.passOnSoon(journal, found.it) {
-				c.unqueue(found.it)
-			}
+			c.passOnSoon(journal, found.it)
 		case found.it != nil && c.refusesAnswer(ctx, journal, found.it, &found.sig):
 		default:
 			return runner.Interjection{Item: found.it, Signal: found.sig}, true, nil
