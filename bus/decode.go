@@ -2,11 +2,13 @@ package bus
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -236,7 +238,7 @@ func wordedFault(err error) (why string, ok bool) {
 		if typ.Field == "" {
 			return fmt.Sprintf("it is %s %s", article, clip(typ.Value)), true
 		}
-		return fmt.Sprintf("%s cannot be %s %s", clip(typ.Field), article, clip(typ.Value)), true
+		return fmt.Sprintf("%s cannot be %s %s", clip(fieldPath(typ.Field)), article, clip(typ.Value)), true
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return "its JSON is invalid: " + syntax.Error(), true
@@ -245,6 +247,15 @@ func wordedFault(err error) (why string, ok bool) {
 		return "its JSON ends too early", true
 	}
 	return "", false
+}
+
+// fieldPath is where in the JSON a field is: without the names of embedded structs, which
+// encoding/json puts before it.
+func fieldPath(path string) string {
+	parts := slices.DeleteFunc(strings.Split(path, "."), func(part string) bool {
+		return part != "" && 'A' <= part[0] && part[0] <= 'Z'
+	})
+	return cmp.Or(strings.Join(parts, "."), path)
 }
 
 // clip bounds a piece of foreign text for an error message.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 
 	"agenthost/client"
 
@@ -77,15 +76,10 @@ type deadLetters struct {
 	nc *nats.Conn
 }
 
-var isAgent = regexp.MustCompile(`^[a-z0-9_-]{1,63}$`)
-
 // list reads a page. It ends early where the answer would not fit into a
 // message.
 func (u *deadLetters) list(ctx context.Context, p DeadPage) (DeadListing, error) {
 	list := DeadListing{Letters: []client.DeadLetter{}}
-	if p.Agent != "" && !isAgent.MatchString(p.Agent) {
-		return list, coded(client.CodeBad, "agent %q: want 1 to 63 of a-z, 0-9, _ and -", p.Agent)
-	}
 	g, err := client.OpenDeadLetters(ctx, u.js)
 	if err != nil {
 		return list, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"time"
 
 	"agenthost/bus"
@@ -95,7 +96,7 @@ func do[In, Out any](defaults In, f func(context.Context, In) (Out, error)) Func
 		in := defaults
 		if _, ignored := any(in).(none); !ignored && len(request) > 0 {
 			if err := json.Unmarshal(request, &in); err != nil {
-				return nil, badRequest(err)
+				return nil, badRequest(requestFault(err))
 			}
 		}
 		return f(ctx, in)
@@ -121,7 +122,10 @@ func (o Operation) run(ctx context.Context, request []byte) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Within)
 	defer cancel()
 	if len(request) == 0 && o.Required {
-		return nil, badRequest(json.Unmarshal(nil, &none{}))
+		return nil, badRequest("it is empty; want a JSON object")
+	}
+	if _, err := namedAgent(request); err != nil {
+		return nil, err
 	}
 	out, err := o.Do.Call(ctx, request)
 	if err == nil {
@@ -144,16 +148,12 @@ func (o Operation) Ask(ctx context.Context, c Caller, request []byte) (any, erro
 		return nil, errWhole
 	}
 	ctx = WithCaller(ctx, c)
-	named := struct {
-		Agent string `json:"agent"`
-	}{}
-	if len(request) > 0 && json.Unmarshal(request, &named) == nil && named.Agent != "" {
-		if !isAgent.MatchString(named.Agent) { // it becomes a part of subjects
-			return nil, coded(client.CodeBad, "agent %q: want 1 to 63 of a-z, 0-9, _ and -", named.Agent)
-		}
-		if err := reach(ctx, named.Agent); err != nil {
-			return nil, err
-		}
+	agent, err := namedAgent(request)
+	if err == nil && agent != "" {
+		err = reach(ctx, agent)
+	}
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(o.Within, reportWithin))
 	defer cancel()
@@ -162,6 +162,23 @@ func (o Operation) Ask(ctx context.Context, c Caller, request []byte) (any, erro
 		o.record(ctx, request)
 	}
 	return out, err
+}
+
+var isAgent = regexp.MustCompile(`^[a-z0-9_-]{1,63}$`)
+
+// namedAgent is the agent that a request names, if it does. It becomes a part of subjects,
+// so one that no agent can have is an error.
+func namedAgent(request []byte) (string, error) {
+	named := struct {
+		Agent string `json:"agent"`
+	}{}
+	if json.Unmarshal(request, &named) != nil { // what reads the whole says so
+		return "", nil
+	}
+	if named.Agent != "" && !isAgent.MatchString(named.Agent) {
+		return "", coded(client.CodeBad, "agent %q: want 1 to 63 of a-z, 0-9, _ and -", named.Agent)
+	}
+	return named.Agent, nil
 }
 
 // CodeOf is the code of an error of an operation, as HTTP has them.
@@ -231,7 +248,16 @@ func wrong(err error) error {
 	return err
 }
 
-func badRequest(err error) error { return coded(client.CodeBad, "request: %w", err) }
+func badRequest(why string) error { return coded(client.CodeBad, "request: %s", why) }
+
+// requestFault says what is wrong with the JSON of a request.
+func requestFault(err error) string {
+	why := bus.JSONFault(err)
+	if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && typ.Field == "" {
+		why += "; want a JSON object"
+	}
+	return why
+}
 
 func codeOf(err error) string {
 	why, ok := errors.AsType[codedError](err)

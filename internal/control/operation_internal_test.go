@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -50,6 +49,35 @@ func TestOperationsAreDocumented(t *testing.T) {
 	}
 }
 
+// A program that asks over NATS reads what is wrong with its request, and no types of Go.
+func TestRequestsThatMakeNoSense(t *testing.T) {
+	type Place struct {
+		Seq uint64 `json:"seq"`
+	}
+	type request struct {
+		Agent string `json:"agent"`
+		Limit int    `json:"limit"`
+		Place
+	}
+	echo := do(request{}, func(_ context.Context, in request) (request, error) { return in, nil })
+	for data, want := range map[string]string{
+		"":                      "request: it is empty; want a JSON object",
+		`{"limit":`:             "request: its JSON is invalid: unexpected end of JSON input",
+		`["ana"]`:               "request: it is an array; want a JSON object",
+		`"ana"`:                 "request: it is a string; want a JSON object",
+		`{"limit":"many"}`:      "request: limit cannot be a string",
+		`{"seq":-1}`:            "request: seq cannot be a number -1",
+		`{"agent":7}`:           "request: agent cannot be a number",
+		`{"agent":">"}`:         `agent ">": want 1 to 63 of a-z, 0-9, _ and -`,
+		`{"agent":"ana.*.bob"}`: `agent "ana.*.bob": want 1 to 63 of a-z, 0-9, _ and -`,
+	} {
+		_, err := order(Operation{Do: echo}).run(t.Context(), []byte(data))
+		if err == nil || err.Error() != want || codeOf(err) != client.CodeBad {
+			t.Errorf("%q: got %v, code %s; want %s", data, err, codeOf(err), want)
+		}
+	}
+}
+
 func TestRequests(t *testing.T) {
 	type request struct {
 		Agent string
@@ -85,7 +113,7 @@ func TestRequests(t *testing.T) {
 
 func TestCodesOfErrors(t *testing.T) {
 	for want, err := range map[string]error{
-		client.CodeBad:         badRequest(errors.New("no JSON")),
+		client.CodeBad:         badRequest("no JSON"),
 		client.CodeNotFound:    session.ErrNoSession,
 		client.CodeBusy:        session.ErrRunning,
 		client.CodeUnavailable: context.DeadlineExceeded,
