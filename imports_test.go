@@ -60,7 +60,7 @@ var arrows = map[string][]string{
 	"agents/internal/lanes":        {"agents/internal/finishing", "bus", "internal/placement"},
 	"agents/internal/liveask":      {"agents", "agents/internal/answers", "agents/internal/ask", "agents/internal/clock", "agents/internal/inflight", "agents/internal/message", "agents/internal/outbox", "bus", "hooks", "internal/texts", "run", "tools"},
 	"agents/internal/mailbox":      {"agents/internal/message", "agents/internal/profile", "run"},
-	"agents/internal/message":      {"agents", "bus", "internal/erasure", "llm", "run", "session"},
+	"agents/internal/message":      {"agents", "agents/internal/tracing", "bus", "internal/erasure", "llm", "run", "session"},
 	"agents/internal/modelcall":    {"agents", "agents/internal/ask", "agents/internal/budget", "agents/internal/hookvalue", "agents/internal/inflight", "agents/internal/profile", "agents/internal/stream", "bus", "hooks", "llm", "run", "session"},
 	"agents/internal/sharedids":    {"session"},
 	"agents/internal/outbox":       {"agents/internal/tracing", "run"},

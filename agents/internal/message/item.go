@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agenthost/agents"
+	"agenthost/agents/internal/tracing"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
 	"agenthost/bus/signing"
@@ -68,10 +69,8 @@ func Decode(d *delivery.Delivery, signer *signing.Signer) (*Item, error) {
 	it := &Item{Delivery: d, Stored: d.Stored, Tried: d.Tried, Handed: d.Handed, Origin: Origin{Subject: d.Subject}}
 	header := d.Header()
 	it.verify(d, signer)
-	it.Input = run.Input{
-		Subject: d.Subject, Seq: d.Seq,
-		Trace: header.Get("traceparent"), State: header.Get("tracestate"),
-	}
+	trace := tracing.In(header)
+	it.Input = run.Input{Subject: d.Subject, Seq: d.Seq, Trace: trace.Parent, State: trace.State}
 	id, err := it.decode(d.Data())
 	if err != nil {
 		return nil, err

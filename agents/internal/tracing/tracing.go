@@ -22,8 +22,22 @@ func Of(inputs []run.Input) Context {
 	return Context{last.Trace, last.State}
 }
 
-// In is the trace that a message came with.
-func In(h nats.Header) Context { return Context{h.Get("traceparent"), h.Get("tracestate")} }
+// In is the trace that a message came with. Propagators that were made for HTTP write the names
+// with capitals, as Traceparent; NATS and its own tracing read either.
+func In(h nats.Header) Context { return Context{valueOf(h, "traceparent"), valueOf(h, "tracestate")} }
+
+// valueOf is the value of a header, whatever the case of its name; the name itself goes first.
+func valueOf(h nats.Header, name string) string {
+	if value := h.Get(name); value != "" {
+		return value
+	}
+	for key := range h {
+		if strings.EqualFold(key, name) {
+			return h.Get(key)
+		}
+	}
+	return ""
+}
 
 var (
 	wellFormed = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]*)?$`)

@@ -53,6 +53,24 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// Propagators that were made for HTTP write the names of headers with capitals.
+func TestNamesInAnyCase(t *testing.T) {
+	t.Parallel()
+	for name, h := range map[string]nats.Header{
+		"as they are":  {"traceparent": {parent}, "tracestate": {"a=1"}},
+		"of net/http":  {"Traceparent": {parent}, "Tracestate": {"a=1"}},
+		"both":         {"traceparent": {parent}, "Traceparent": {"another"}, "tracestate": {"a=1"}, "TRACESTATE": {"b=2"}},
+		"with another": {"Traceparent": {parent}, "Trace": {"x"}, "tracestate": {"a=1"}},
+	} {
+		if got := In(h); got != (Context{parent, "a=1"}) {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+	if got := In(nil); got != (Context{}) {
+		t.Errorf("of nothing: got %+v", got)
+	}
+}
+
 // What is too long for the headers of a message is not carried on.
 func TestTooLongToCarry(t *testing.T) {
 	t.Parallel()
