@@ -95,7 +95,7 @@ func (w *world) start(actors ...actor) {
 	w.parts = engine.NewParts(opt)
 	var peers []engine.Peer
 	for _, a := range actors {
-		peers = append(peers, engine.Peer{ID: a.cfg.ID, Description: a.cfg.Description})
+		peers = append(peers, engine.Peer{ID: a.cfg.ID, Description: a.cfg.Description, Channels: a.cfg.Channels})
 	}
 	w.parts.Peers.Set(peers)
 	var runtimes []*engine.Runtime

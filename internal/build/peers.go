@@ -12,7 +12,7 @@ func Peers(cfg *config.Config) []engine.Peer {
 		if a.ShadowOf != "" { // no agent can ask it
 			continue
 		}
-		list = append(list, engine.Peer{ID: a.ID, Description: a.Description, Accepts: a.Accepts})
+		list = append(list, engine.Peer{ID: a.ID, Description: a.Description, Accepts: a.Accepts, Channels: a.Channels})
 	}
 	return list
 }

@@ -30,7 +30,7 @@ type Passer struct{ inflight.Session }
 type Outcome struct {
 	Told    string     // it was passed on, and this is what its sender has to be told
 	Refused *run.Error // it is for a run elsewhere that does not take it, for this reason
-	Over    bool       // it was passed on, and its sender told, by an owner before
+	Over    bool       // its sender hears no more of it here: an owner before has told them, or another agent does
 	Unknown bool       // the host stops, and the next owner has to look
 }
 
@@ -75,10 +75,31 @@ func (p Passer) PassSoon(it *message.Item, left *run.Run) Outcome {
 // Pass passes an answer on to the run that has asked in this chat and is not
 // of it: that of an agent which works for this one, or one that was begun by the
 // clock or an event. left is the run of this session, nil where it has none.
+//
+// An answer that names the question of an agent which is bound to this channel reaches that agent
+// itself, and what there is to say is said by it. It is passed on all the same: the agent's binding
+// may leave its sender out.
 func (p Passer) Pass(it *message.Item, left *run.Run) Outcome {
 	if p.reader().IsForItself(it) {
 		return Outcome{}
 	}
+	out := p.pass(it, left)
+	if !out.Unknown && p.isOfHearer(it) {
+		return Outcome{Over: true}
+	}
+	return out
+}
+
+// isOfHearer reports whether an input names the question of another agent, which gets it as well.
+func (p Passer) isOfHearer(it *message.Item) bool {
+	if in := it.Origin.Inbound; in.Answers == "" || in.Agent != "" {
+		return false
+	}
+	agent, _, ok := ask.SplitID(it.Origin.Inbound.Answers)
+	return ok && agent != p.Agent.ID && p.Agent.Parts.Peers.Hear(agent, it.Origin.Subject)
+}
+
+func (p Passer) pass(it *message.Item, left *run.Run) Outcome {
 	before, err := p.reader().PassedOn(it)
 	if err != nil {
 		return Outcome{Unknown: true}

@@ -47,7 +47,7 @@ func newChat(t *testing.T, change func(*agents.Waiting), registry *hooks.Registr
 		t.Fatal(err)
 	}
 	c := &chat{bus: b, reader: records.NewReader(b.JS)}
-	p := parts.New(parts.Options{JS: b.JS, Publisher: publisher, Reader: c.reader, Hooks: registry, MaxPayload: 1 << 20})
+	p := parts.New(parts.Options{JS: b.JS, Publisher: publisher, Reader: c.reader, Hooks: registry, Peers: new(profile.Peers), MaxPayload: 1 << 20})
 	t.Cleanup(p.Asks.Wait)
 	work, end := context.WithCancel(t.Context())
 	c.end = end

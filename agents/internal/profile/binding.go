@@ -65,9 +65,13 @@ func (p *Profile) By(subject string) *Profile {
 
 // Binding is the one that brings what comes by the subject of a channel; nil when none does.
 func (p *Profile) Binding(subject string) *agents.Binding {
+	return bindingOf(p.Bindings, subject)
+}
+
+func bindingOf(list []agents.Binding, subject string) *agents.Binding {
 	channel, instance, _ := bus.Channel(subject)
-	for i := range p.Bindings {
-		if b := &p.Bindings[i]; b.Channel == channel && takesInstance(b, instance) {
+	for i := range list {
+		if b := &list[i]; b.Channel == channel && takesInstance(b, instance) {
 			return b
 		}
 	}

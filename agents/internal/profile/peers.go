@@ -20,6 +20,7 @@ type Peers struct{ list atomic.Pointer[[]Peer] }
 type Peer struct {
 	ID, Description string
 	Accepts         []string // whose work it takes; nil: everyone's
+	Channels        []agents.Binding
 }
 
 // TakesFrom reports whether the peer takes work from an agent.
@@ -39,6 +40,11 @@ func (p *Peers) All() []Peer {
 // Has reports whether there is an agent of that id.
 func (p *Peers) Has(id string) bool {
 	return slices.ContainsFunc(p.All(), func(o Peer) bool { return o.ID == id })
+}
+
+// Hear reports whether an agent is bound to the subject of a channel.
+func (p *Peers) Hear(id, subject string) bool {
+	return slices.ContainsFunc(p.All(), func(o Peer) bool { return o.ID == id && bindingOf(o.Channels, subject) != nil })
 }
 
 // Allows reports whether a list of agents, or "*" for all, has one.
