@@ -269,4 +269,10 @@ var engineMutants = []mutant{
 		old: `if copied != target && change.ChangesOf(copied) {`,
 		new: `if copied != target && change.ChangesOf(copied) && false {`,
 	},
+	{
+		name: "answer-left-to-no-one", breaks: "only an agent that hears an answer itself is left to say what became of it",
+		file: "agents/internal/passon/passon.go", pkg: "./agents/internal/passon", tests: []string{"TestPass"},
+		old: `agent != p.Agent.ID && p.Agent.Parts.Peers.Hear(agent, it.Origin.Subject)`,
+		new: `agent != p.Agent.ID`,
+	},
 }
