@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"agenthost/llm"
 )
@@ -40,6 +42,27 @@ func redacted(text string) string {
 	return text
 }
 
+// withoutWord is text without key where key stands for itself.
+func withoutWord(text, key string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, key)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		last, _ := utf8.DecodeLastRuneInString(b.String())
+		next, _ := utf8.DecodeRuneInString(after)
+		if text = after; ofWord(last) || ofWord(next) {
+			b.WriteString(key)
+		} else {
+			b.WriteString("[key]")
+		}
+	}
+}
+
+func ofWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
 // Shown is what a provider's stream that ended with err ends with for others to
 // see: the end of ctx wins over every other, and neither a key nor a page of
 // text is in it.
@@ -53,8 +76,8 @@ func Shown(ctx context.Context, err error, key string) *llm.Error {
 	if len(key) >= wholeKey {
 		shown = strings.ReplaceAll(shown, key, "[key]")
 	}
-	if shown = redacted(shown); key != "" && len(key) < wholeKey { // it may be a part of another key
-		shown = strings.ReplaceAll(shown, key, "[key]")
+	if shown = redacted(shown); key != "" && len(key) < wholeKey { // it may be a part of another key, or of a word
+		shown = withoutWord(shown, key)
 	}
 	if len(shown) > longestError {
 		shown = fmt.Sprintf("%s…", strings.ToValidUTF8(shown[:longestError], ""))

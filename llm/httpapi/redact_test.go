@@ -55,3 +55,12 @@ func TestShortKeyHidesNoLessOfOthers(t *testing.T) {
 		t.Errorf("shown: %s", got)
 	}
 }
+
+// A key that local servers are given for the sake of having one, such as "k" or
+// "none", is hidden as a word, never amid others.
+func TestShortKeyBreaksNoWords(t *testing.T) {
+	err := llm.Unavailable(errors.New("stream broke off: key k, k. was k"))
+	if got, want := httpapi.Shown(t.Context(), err, "k").Error(), "model: stream broke off: key [key], [key]. was [key]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
