@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +84,7 @@ func TestChain(t *testing.T) {
 		"three tries are all":        {failing(unavailable), nil, []string{"one", "one", "one"}, "", llm.CodeProviderUnavailable, 3 * time.Second, 5 * time.Second},
 		"then the next":              {failing(unavailable), goods, []string{"one", "one", "one", "two"}, "ab", "", 4 * time.Second, 6 * time.Second},
 		"Retry-After":                {append(failing(limited), good), nil, []string{"one", "one"}, "ab", "", 22 * time.Second, 22250 * time.Millisecond},
+		"Retry-After of 0":           {append(failing(llm.StatusError(429, http.Header{"Retry-After": {"0"}}, io.EOF)), good), nil, []string{"one", "one"}, "ab", "", 2*time.Second + 250*time.Millisecond, 2*time.Second + 500*time.Millisecond},
 		"an hour is too long":        {append(failing(limitedLong), good), nil, []string{"one"}, "", llm.CodeProviderRateLimit, time.Second, time.Second},
 		"an hour, next":              {failing(limitedLong), goods, []string{"one", "two"}, "ab", "", 2 * time.Second, 2 * time.Second},
 		"the first opens again":      {append(failing(limited), good), failing(badKey), []string{"one", "two", "one"}, "ab", "", 22 * time.Second, 22250 * time.Millisecond},

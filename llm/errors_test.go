@@ -94,6 +94,8 @@ func TestRetryAfter(t *testing.T) {
 		"date":               {"Sat, 01 Jan 2000 00:01:30 GMT", "", 90 * time.Second}, // a bubble begins in 2000
 		"date gone by":       {"Fri, 31 Dec 1999 00:00:00 GMT", "", 0},
 		"date far away":      {"Sat, 01 Jan 2050 00:00:00 GMT", "", 24 * time.Hour},
+		"at once":            {"0", "", 250 * time.Millisecond}, // the shortest wait of a chain
+		"at once in ms":      {"30", "0", 250 * time.Millisecond},
 		"negative":           {"-3", "", 0},
 		"endless":            {"1e300", "", 24 * time.Hour},
 		"no number":          {"NaN", "", 0},

@@ -11,7 +11,7 @@ import (
 const longestRetryAfter = 24 * time.Hour
 
 // retryAfter reads the three ways providers say how long to wait: milliseconds,
-// seconds and a date.
+// seconds and a date. It is 0 when they do not say.
 func retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return capped(ms, time.Millisecond)
@@ -27,6 +27,9 @@ func retryAfter(h http.Header) time.Duration {
 }
 
 func capped(n float64, unit time.Duration) time.Duration {
+	if n == 0 { // at once, which is not the same as no word of it
+		return firstWait
+	}
 	if n > 0 && n < float64(longestRetryAfter/unit) {
 		return time.Duration(n * float64(unit))
 	}
