@@ -32,6 +32,7 @@ func TestProblems(t *testing.T) {
 			"1:15: variable NO_A is not set; set it, or give a default with ${NO_A:-default}",
 			"1:15: variable NO_C is not set; set it, or give a default with ${NO_C:-default}",
 		}},
+		"a variable in a default": {"http: {token: \"${SECRET:-${NO_A:-a}}\"}\n", []string{"1:15: the default of ${SECRET:-…} holds a variable, and cannot; want text alone between :- and }"}},
 		"several places of a prompt": {agentA + "    events: [{subject: a.b, prompt: \"${} ${subject.x} ${id\"}]\n", []string{
 			`4:37: prompt: "${id" is not closed; want } behind the name, or $${ for the two signs themselves`,
 			`4:37: prompt: "${subject.x}" is no token; want its number, from 0, such as ${subject.2}`,

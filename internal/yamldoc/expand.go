@@ -59,6 +59,9 @@ func (e expander) lookUp(inner string) (string, error) {
 	if !variableName.MatchString(name) {
 		return "", errors.New("not the name of a variable between ${ and }; want ${NAME}, ${NAME:-default} or ${file:path}, or $${ for the two characters themselves")
 	}
+	if strings.Contains(fallback, "${") { // its } would end the outer one
+		return "", fmt.Errorf("the default of ${%s:-…} holds a variable, and cannot; want text alone between :- and }", name)
+	}
 	value, set := os.LookupEnv(name)
 	switch {
 	case hasFallback && value == "":
