@@ -94,6 +94,8 @@ func boundBodies(next http.Handler, auth *httpauth.Auth, limits bodyLimits) http
 			}
 		}
 		if within > 0 {
+			// The server looks at the body of its own request to see whether the client still sends.
+			r = r.WithContext(r.Context())
 			r.Body = boundBody(w, r.Body, within)
 		}
 		next.ServeHTTP(w, r)

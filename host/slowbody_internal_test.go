@@ -133,3 +133,20 @@ func TestSlowBodyWithAToken(t *testing.T) {
 		}
 	}
 }
+
+// The server sees from the body of its own request that an answer was given before all of
+// it was read, and only then keeps the connection for as long as a client needs to read
+// that answer while it still sends: 413, and not a broken connection.
+func TestServerKeepsItsOwnBody(t *testing.T) {
+	t.Parallel()
+	auth := httpauth.New(httpauth.Options{Listen: "0.0.0.0:80", Token: "secret"})
+	for _, path := range []string{"/hooks/there", "/login", "/api/send"} {
+		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader("large"))
+		own := r.Body
+		var bound bool
+		boundBodies(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, bound = r.Body.(*boundedBody) }), auth, requestLimits).ServeHTTP(httptest.NewRecorder(), r)
+		if r.Body != own || !bound {
+			t.Errorf("%s: the server's body is its own: %t; the handler's is bound: %t", path, r.Body == own, bound)
+		}
+	}
+}
