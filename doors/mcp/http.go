@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -136,14 +135,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, &httpauth.Refusal{Status: http.StatusServiceUnavailable, Why: errStopping.Error()})
 		return
 	}
-	if no := in.admit(w, r); no != nil {
+	body, no := in.admit(w, r)
+	if no != nil {
 		refuse(w, no)
 		return
 	}
 	in.server.offer(visit.Agents)
 	if r.Method == http.MethodDelete {
 		in.server.hangUp(r.Header.Get(headerSession))
-		in.sessions.ServeHTTP(w, r)
+		in.sessions.ServeHTTP(&worded{ResponseWriter: w}, r)
 		return
 	}
 	if r.Method == http.MethodGet { // it stands until its client goes away
@@ -153,10 +153,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	alive := keepAlive(w)
 	defer alive.stop()
+	answer := &worded{ResponseWriter: alive, request: body}
 	if r.Header.Get(headerVersion) >= modern {
-		in.single.ServeHTTP(alive, r)
+		in.single.ServeHTTP(answer, r)
 	} else {
-		in.sessions.ServeHTTP(alive, r)
+		in.sessions.ServeHTTP(answer, r)
 	}
 }
 
@@ -182,13 +183,13 @@ func (h *handler) whileGood(r *http.Request) (good *http.Request, end func()) {
 }
 
 // admit reads the body of a request, and says why it is not served.
-func (in *instance) admit(w http.ResponseWriter, r *http.Request) *httpauth.Refusal {
+func (in *instance) admit(w http.ResponseWriter, r *http.Request) ([]byte, *httpauth.Refusal) {
 	if r.Method != http.MethodPost {
-		return nil
+		return nil, nil
 	}
 	begins := r.Header.Get(headerSession) == "" && r.Header.Get(headerVersion) < modern
 	if begins && in.count() >= mostSessions {
-		return &httpauth.Refusal{Status: http.StatusServiceUnavailable, Why: "there are too many sessions; end some, or try again in an hour"}
+		return nil, &httpauth.Refusal{Status: http.StatusServiceUnavailable, Why: "there are too many sessions; end some, or try again in an hour"}
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyWithin)) // a recorder of tests has none
@@ -197,12 +198,12 @@ func (in *instance) admit(w http.ResponseWriter, r *http.Request) *httpauth.Refu
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return &httpauth.Refusal{Status: http.StatusRequestEntityTooLarge, Why: "the request is larger than 4 MB"}
+		return nil, &httpauth.Refusal{Status: http.StatusRequestEntityTooLarge, Why: "the request is larger than 4 MB"}
 	case err != nil:
-		return &httpauth.Refusal{Status: http.StatusBadRequest, Why: "the request has not come whole: " + err.Error()}
+		return nil, &httpauth.Refusal{Status: http.StatusBadRequest, Why: "the request has not come whole: " + err.Error()}
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	return nil
+	return body, nil
 }
 
 func (in *instance) count() (n int) {
@@ -223,7 +224,5 @@ func refuse(w http.ResponseWriter, no *httpauth.Refusal) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(no.Status)
-	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may be gone
-		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": codeRefused, "message": no.Why},
-	})
+	_, _ = w.Write(errorOf(nil, codeRefused, no.Why)) // the client may be gone
 }

@@ -68,7 +68,7 @@ func (m *messages) take(line []byte) {
 }
 
 func (m *messages) takeOne(message []byte) {
-	decoded, err := jsonrpc.DecodeMessage(message)
+	decoded, err := decode(message)
 	if err != nil {
 		m.refuse(idOf(message), jsonrpc.CodeInvalidRequest, err)
 		return
@@ -97,13 +97,7 @@ func idOf(line []byte) any {
 // refuse answers what is no message. That a client takes no more shows in the end of its
 // input.
 func (m *messages) refuse(id any, code int, err error) {
-	data, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": "no message of JSON-RPC: " + err.Error()},
-	})
-	if err != nil {
-		panic(err)
-	}
-	_, _ = m.out.Write(append(data, '\n'))
+	_, _ = m.out.Write(errorOf(id, code, noMessage+err.Error()))
 }
 
 // responses are the lines to a client, of several writers. They know which requests have
