@@ -76,8 +76,11 @@ func (p Place) message(door string, in bus.Inbound) (*nats.Msg, error) {
 	in.ID = cmp.Or(in.ID, nuid.Next())
 	in.Agent, in.From, in.Conversation = p.Agent, cmp.Or(p.From, Anonymous), p.Conversation
 	for what, text := range map[string]string{"text": in.Text, "from": in.From, "conversation": in.Conversation, "id": in.ID} {
-		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-			return nil, fmt.Errorf("%w: its %s is not UTF-8 text", bus.ErrMalformed, what)
+		if !utf8.ValidString(text) {
+			return nil, fmt.Errorf("%w: its %s is not UTF-8", bus.ErrMalformed, what)
+		}
+		if strings.ContainsRune(text, 0) {
+			return nil, fmt.Errorf("%w: its %s holds a NUL character", bus.ErrMalformed, what)
 		}
 	}
 	if n := len(in.ID); n > bus.LongestID {

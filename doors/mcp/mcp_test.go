@@ -145,7 +145,7 @@ func TestArguments(t *testing.T) {
 		"a list":           {map[string]any{"text": []int{1}}, "argument text is of type array"},
 		"a session in one": {map[string]any{"text": "x", "session": map[string]any{}}, "argument session is of type object"},
 		"a long session":   {map[string]any{"text": "x", "session": strings.Repeat("x", 300)}, "argument session has 300 bytes; want at most 256"},
-		"zero bytes":       {map[string]any{"text": "a\x00b"}, "not UTF-8 text"},
+		"zero bytes":       {map[string]any{"text": "a\x00b"}, "its text holds a NUL character"},
 		"two megabytes":    {map[string]any{"text": strings.Repeat("x", 2<<20)}, "more than NATS takes"},
 		"an answer":        {map[string]any{"text": "yes", "answers": "x"}, "argument session is missing"},
 		"no such question": {map[string]any{"text": "yes", "session": "s", "answers": "x"}, `nothing waits under "x"`},

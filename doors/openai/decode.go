@@ -1,12 +1,12 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -34,7 +34,7 @@ func decodeBody(data []byte, v any) error {
 	}
 	err := json.Unmarshal(data, v)
 	if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return badRequest(typ.Field, strings.TrimPrefix(typ.Field+" cannot be of the type "+typ.Value, " "))
+		return badRequest(typ.Field, cmp.Or(typ.Field, "the body")+" cannot be of the type "+typ.Value)
 	}
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f

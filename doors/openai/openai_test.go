@@ -378,6 +378,8 @@ func TestFaults(t *testing.T) {
 		"a file's path":   {object{"model": "ana", "messages": []object{{"role": "user", "content": []object{{"type": "image_url", "image_url": object{"url": "file:///etc/passwd"}}}}}}, 400, "messages[0].content", "validation"},
 		"a model's fault": {chatOf("broken"), 400, nil, "validation"},
 		"NUL":             {chatOf("a\x00b"), 400, nil, "validation"},
+		"a long user":     {object{"model": "ana", "user": strings.Repeat("x", 257), "messages": []object{says("user", "x")}}, 400, "user", "validation"},
+		"NUL in a user":   {object{"model": "ana", "user": "a\x00b", "messages": []object{says("user", "x")}}, 400, "user", "validation"},
 	} {
 		for _, stream := range []bool{false, true} {
 			if o, ok := tt.body.(object); ok {
@@ -396,6 +398,9 @@ func TestFaults(t *testing.T) {
 		if a := ask(t, h, "POST", path, body, nil); a.Status != 400 || !strings.Contains(a.Body, "model is missing") {
 			t.Errorf("%s without a model: got %d %s", path, a.Status, a.Body)
 		}
+	}
+	if a := ask(t, h, "POST", chatPath, "[]", nil); a.get(t, "error", "message") != "the body cannot be of the type array" {
+		t.Errorf("a list: got %+v", a)
 	}
 	if a := ask(t, h, "POST", chatPath, strings.Repeat(" ", 33<<20), nil); a.Status != 413 {
 		t.Errorf("a large body: got %+v", a)

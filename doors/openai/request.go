@@ -55,6 +55,9 @@ func (d *door) prepare(r *http.Request, a asked) (*job, error) {
 	if !a.visit.Has(a.model) {
 		return nil, noModel(a.model)
 	}
+	if len(a.user) > bus.LongestID || strings.ContainsRune(a.user, 0) {
+		return nil, badRequest("user", "user can have up to "+strconv.Itoa(bus.LongestID)+" bytes, and no NUL character")
+	}
 	session := r.Header.Get("Agent-Session")
 	if session != "" && (len(session) > bus.LongestID || strings.TrimSpace(session) == "") {
 		return nil, badRequest("", "the header Agent-Session can have up to "+strconv.Itoa(bus.LongestID)+" bytes")

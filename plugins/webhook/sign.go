@@ -48,7 +48,8 @@ type signer struct {
 func (s signer) checkHead(h http.Header) (id string, err error) {
 	switch s.scheme {
 	case settings.SchemeToken:
-		if subtle.ConstantTimeCompare([]byte(h.Get("Authorization")), []byte("Bearer "+s.secret)) != 1 {
+		scheme, sent, _ := strings.Cut(h.Get("Authorization"), " ")
+		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare([]byte(sent), []byte(s.secret)) != 1 {
 			return "", errToken
 		}
 		return h.Get(idHeader), nil

@@ -226,7 +226,9 @@ func TestOtherSchemes(t *testing.T) {
 		"github, unsigned": {"github", header("X-GitHub-Delivery", "d-1"), http.StatusUnauthorized},
 		"github, wrong":    {"github", wrong, http.StatusUnauthorized},
 		"token":            {"token", header("Authorization", "Bearer plain", "Webhook-Id", "d-1"), http.StatusAccepted},
+		"token, bearer":    {"token", header("Authorization", "bearer plain", "Webhook-Id", "d-1"), http.StatusAccepted},
 		"token, wrong":     {"token", header("Authorization", "Bearer plainer"), http.StatusUnauthorized},
+		"token, basic":     {"token", header("Authorization", "Basic plain"), http.StatusUnauthorized},
 		"token, none":      {"token", http.Header{}, http.StatusUnauthorized},
 	}
 	for name, tt := range tests {
