@@ -115,7 +115,10 @@ func (c *call) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	id, _ := c.request.Params.Meta[metaID].(string)
+	id, isText := c.request.Params.Meta[metaID].(string)
+	if given := c.request.Params.Meta[metaID]; given != nil && !isText {
+		return fmt.Errorf("%s in _meta is no text: write the id in quotes", metaID)
+	}
 	c.name = args.Session
 	switch {
 	case c.name == "" && id != "": // the same for who sends it again

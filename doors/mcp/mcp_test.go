@@ -295,6 +295,14 @@ func TestTheSameCallAgain(t *testing.T) {
 			t.Errorf("again (-first +again):\n%s", diff)
 		}
 	}
+	for _, id := range []any{1, true, []any{"1"}} { // would be two messages when it comes again
+		res, err := connect(t, h, versions[0], nil).CallTool(bustest.Context(t), &sdk.CallToolParams{
+			Meta: sdk.Meta{"agenthost/id": id}, Name: "ana", Arguments: map[string]any{"text": "hi"},
+		})
+		if err != nil || !res.IsError || !strings.Contains(strings.Join(words(res), ""), "agenthost/id in _meta is no text") {
+			t.Errorf("the id %v: got %v, %+v", id, err, res)
+		}
+	}
 	if n := h.Inbound(t); n != 1 {
 		t.Errorf("%d messages are stored, want 1", n)
 	}
