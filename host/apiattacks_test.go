@@ -126,6 +126,7 @@ func TestMalformedRequestsToAPI(t *testing.T) {
 		"broken JSON":         {"/api/runs/abort", `{"agent":`, "want an object with agent (a text), session (a text), optional reason (a text)", 400},
 		"no object":           {"/api/runs/abort", `["demo"]`, "no JSON object: it is an array", 400},
 		"two objects":         {"/api/runs/abort", `{"agent":"demo"} {}`, "no JSON object", 400},
+		"no UTF-8":            {"/api/agents/send", `{"agent":"demo","text":"` + "\xff" + `"}`, "the body is not UTF-8", 400},
 		"plain text":          {"/api/runs/abort", `agent=demo`, "no JSON object", 400},
 		"nothing":             {"/api/runs/abort", ` `, "agent is missing; want", 400},
 		"null":                {"/api/runs/abort", `null`, "agent is missing", 400},

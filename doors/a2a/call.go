@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"unicode/utf8"
 
 	"agenthost/bus"
 
@@ -29,6 +30,9 @@ type fault struct {
 
 func readCall(body []byte) (call, *fault) {
 	c := call{body: body}
+	if !utf8.Valid(body) {
+		return c, &fault{codeNoJSON, "the body is not UTF-8"}
+	}
 	err := json.Unmarshal(body, &c)
 	typ, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {

@@ -174,6 +174,7 @@ func TestErrors(t *testing.T) {
 		why  string
 	}{
 		"no JSON":              {"{", -32700, "no valid JSON"},
+		"no UTF-8":             {`{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"contextId":"` + "\xff" + `"}}`, -32700, "not UTF-8"},
 		"nothing":              {"", -32700, ""},
 		"a list":               {"[]", -32600, "one request"},
 		"a text":               {`"SendMessage"`, -32600, "one request"},

@@ -460,6 +460,7 @@ func TestWhatIsWrong(t *testing.T) {
 		code int
 	}{
 		"no JSON":  {"{", -32700},
+		"no UTF-8": {`{"jsonrpc":"2.0","id":1,"method":"` + "\xff" + `"}`, -32700},
 		"a list":   {"[]", -32600},
 		"a number": {"7", -32600},
 		"nothing":  {"{}", -32600},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"unicode/utf8"
 
 	"agenthost/bus"
 	"agenthost/doors"
@@ -94,6 +95,10 @@ func (c *conn) read(handle func(message)) error {
 			return err
 		}
 		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if !utf8.Valid(line) {
+			c.fail(nil, &rpcError{Code: codeParse, Message: "no message of JSON-RPC: the line is not UTF-8"})
 			continue
 		}
 		var m message

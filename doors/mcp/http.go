@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"agenthost/doors"
 	"agenthost/internal/httpauth"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -140,6 +142,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, no)
 		return
 	}
+	if !utf8.Valid(body) {
+		answerJSON(w, http.StatusBadRequest, errorOf(nil, jsonrpc.CodeParseError, noMessage+"the body is not UTF-8"))
+		return
+	}
 	in.server.offer(visit.Agents)
 	if r.Method == http.MethodDelete {
 		in.server.hangUp(r.Header.Get(headerSession))
@@ -221,8 +227,12 @@ func refuse(w http.ResponseWriter, no *httpauth.Refusal) {
 	if no.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
+	answerJSON(w, no.Status, errorOf(nil, codeRefused, no.Why))
+}
+
+func answerJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(no.Status)
-	_, _ = w.Write(errorOf(nil, codeRefused, no.Why)) // the client may be gone
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may be gone
 }

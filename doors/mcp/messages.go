@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"unicode/utf8"
 
 	"agenthost/doors"
 
@@ -51,6 +52,10 @@ func (m *messages) Read(p []byte) (int, error) {
 // is as many lines.
 func (m *messages) take(line []byte) {
 	if len(line) == 0 {
+		return
+	}
+	if !utf8.Valid(line) {
+		m.refuse(nil, jsonrpc.CodeParseError, errors.New("the line is not UTF-8"))
 		return
 	}
 	if !json.Valid(line) {

@@ -85,6 +85,7 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 	const ping = `{"jsonrpc":"2.0","id":%d,"method":"ping"}`
 	bad := []struct{ name, line, id, want string }{
 		{"no JSON", `garbage`, "null", "-32700"},
+		{"no UTF-8", `{"jsonrpc":"2.0","id":1,"method":"` + "\xff" + `"}`, "null", "-32700"},
 		{"half a message", `{"jsonrpc":"2.0","id":1,`, "null", "-32700"},
 		{"two in a line", fmt.Sprintf(ping+ping, 1, 2), "null", "-32700"},
 		{"a long line", strings.Repeat("x", 5<<20), "null", "-32700"},

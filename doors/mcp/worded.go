@@ -38,13 +38,8 @@ func (w *worded) Write(data []byte) (int, error) {
 	if id != nil { // it is the answer to a request
 		w.status = http.StatusOK
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.ResponseWriter.WriteHeader(w.status)
+	answerJSON(w.ResponseWriter, w.status, errorOf(id, code, why))
 	w.status = 0
-	if _, err := w.ResponseWriter.Write(errorOf(id, code, why)); err != nil {
-		return 0, err
-	}
 	return len(data), nil
 }
 

@@ -25,6 +25,7 @@ func TestFaultsOverHTTP(t *testing.T) {
 		why    string
 	}{
 		"no JSON":      {`{bad`, 400, nil, -32700, "no message of JSON-RPC: the body is no JSON"},
+		"no UTF-8":     {`{"jsonrpc":"2.0","id":1,"method":"` + "\xff" + `"}`, 400, nil, -32700, "no message of JSON-RPC: the body is not UTF-8"},
 		"a number":     {`5`, 400, nil, -32600, "no message of JSON-RPC: it is a number"},
 		"a method":     {`{"jsonrpc":"2.0","id":1,"method":5}`, 400, nil, -32600, "no message of JSON-RPC: method cannot be a number"},
 		"version":      {`{"jsonrpc":"1.0","id":1,"method":"ping"}`, 400, nil, -32600, `no message of JSON-RPC: invalid message version tag "1.0"; expected "2.0"`},

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"agenthost/bus"
 )
@@ -74,6 +75,9 @@ func (f fields) unknown(name string) error {
 func (f fields) check(body []byte) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return f.missing(nil)
+	}
+	if !utf8.Valid(body) { // else two texts that differ would become one
+		return errors.New("the body is not UTF-8")
 	}
 	given := map[string]json.RawMessage{}
 	if err := json.Unmarshal(body, &given); err != nil {

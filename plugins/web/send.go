@@ -138,7 +138,11 @@ func unreadable(err error) error {
 // message is the envelope of what was posted.
 func (w *Web) message(r *http.Request, p person, body io.Reader) (*bus.Inbound, error) {
 	var m posting
-	if err := json.NewDecoder(body).Decode(&m); err != nil {
+	data, err := io.ReadAll(body)
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	if err != nil {
 		return nil, unreadable(err)
 	}
 	at, ok := w.placeOf(httpauth.CallerOf(r.Context()), p, m.Agent, m.Conversation)
@@ -153,7 +157,7 @@ func (w *Web) message(r *http.Request, p person, body io.Reader) (*bus.Inbound, 
 		return nil, &refusal{http.StatusBadRequest, "id: want 8 to 64 letters, digits, _ and -"}
 	case len(m.Text) > mostText:
 		return nil, &refusal{http.StatusRequestEntityTooLarge, errTextTooLong}
-	case strings.ContainsRune(m.Text, 0) || !utf8.ValidString(m.Text):
+	case strings.ContainsRune(m.Text, 0) || !utf8.Valid(data): // of which m has a replacement
 		return nil, &refusal{http.StatusBadRequest, "the text holds a NUL, or is not valid UTF-8"}
 	case strings.TrimSpace(m.Text) == "" && !multi:
 		return nil, errEmpty

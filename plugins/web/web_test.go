@@ -340,6 +340,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"no text":             {with("text", " \n"), 400},
 		"a NUL":               {with("text", "a\x00b"), 400},
+		"no UTF-8":            {with("text", json.RawMessage("\"a\xffb\"")), 400},
 		"no id":               {with("id", ""), 400},
 		"a strange id":        {with("id", "a b c d e f"), 400},
 		"a long id":           {with("id", strings.Repeat("a", 65)), 400},
