@@ -172,8 +172,8 @@ func namedAgent(request []byte) (string, error) {
 	named := struct {
 		Agent string `json:"agent"`
 	}{}
-	if json.Unmarshal(request, &named) != nil { // what reads the whole says so
-		return "", nil
+	if json.Unmarshal(request, &named) != nil {
+		return "", nil //nolint:nilerr // what reads the whole says so
 	}
 	if named.Agent != "" && !isAgent.MatchString(named.Agent) {
 		return "", coded(client.CodeBad, "agent %q: want 1 to 63 of a-z, 0-9, _ and -", named.Agent)
