@@ -50,7 +50,7 @@ func (c *credentials) get() (string, error) {
 func (c *credentials) renew(req *http.Request, resp *http.Response, refused string) error {
 	ctx := context.Background()
 	about, refusal := req.Clone(ctx), *resp
-	refusal.Body = http.NoBody // that of the refusal is the request's
+	refusal.Body = http.NoBody // RoundTrip reads and closes the real one
 	_, err := shared(req.Context(), &c.renewal, func() (string, error) {
 		if now, err := c.get(); err == nil && now != refused { // another request got one meanwhile
 			return now, nil

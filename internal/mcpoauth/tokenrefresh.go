@@ -89,7 +89,7 @@ func (k *kept) renewed(ctx context.Context, before string) (string, error) {
 	})
 }
 
-// current is what the file has; nil when there is none.
+// current is the grant in the file, nil without a file.
 func (k *kept) current() (*Grant, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
