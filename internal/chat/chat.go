@@ -88,16 +88,8 @@ func (c *Chat) talk(ctx context.Context) error {
 	for {
 		c.prompt(youPrompt)
 		text, err := c.read(ctx)
-		switch {
-		case err != nil:
-		case text == stopWord:
-			c.notice("there is nothing to stop")
-		case c.person && text == helpWord:
-			fmt.Fprint(c.Stdout, chatHelp)
-		case c.person && text == newWord:
-			err = c.startOver()
-		case text != "":
-			err = c.ask(ctx, text)
+		if err == nil {
+			err = c.take(ctx, text)
 		}
 		if err != nil {
 			return c.over(ctx, err)
@@ -105,7 +97,18 @@ func (c *Chat) talk(ctx context.Context) error {
 	}
 }
 
-// read is the next message. The error is errLeft when there is none.
+// take carries out a line that is an order, and sends any other.
+func (c *Chat) take(ctx context.Context, text string) error {
+	if done, err := c.obey(order(text)); done {
+		return err
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
+	}
+	return c.ask(ctx, text)
+}
+
+// read is the next line. The error is errLeft when there is none.
 func (c *Chat) read(ctx context.Context) (string, error) {
 	var l line
 	if len(c.ahead) > 0 {
@@ -128,34 +131,14 @@ func (c *Chat) read(ctx context.Context) (string, error) {
 	if l.err != nil {
 		return "", fmt.Errorf("read message: %w", l.err)
 	}
-	text := strings.TrimSpace(l.text)
-	if leaves(text) {
+	if leaves(l.text) {
 		return "", errLeft
 	}
-	return text, nil
+	return l.text, nil
 }
-
-// What a line can be besides a message.
-const (
-	quitWord = "/quit"
-	exitWord = "/exit"
-	stopWord = "/stop"
-	helpWord = "/help"
-	newWord  = "/new"
-)
-
-func leaves(text string) bool { return text == quitWord || text == exitWord }
 
 // youPrompt is what a line of the person begins with.
 const youPrompt = "you> "
-
-const chatHelp = `  /stop   stop what is under way (or press Ctrl-C)
-  /new    begin another session; this one stays, see agenthost sessions ls
-  /quit   end the chat (or press Ctrl-D)
-  Alt-Enter, or a backslash at the end of a line, begins another line.
-  When the agent asks, the next line is the answer: approve, deny, or text.
-
-`
 
 // ask sends a message and prints the reply. Only the end of the chat is an error.
 func (c *Chat) ask(ctx context.Context, text string) error {

@@ -41,6 +41,7 @@ func newChat(t *testing.T, stdin io.Reader) (*Chat, *bytes.Buffer) {
 	}
 	cfg, err := config.Parse(filepath.Join(dir, "agenthost.yaml"), []byte(`
 nats: {embedded: {listen: ""}}
+http: {listen: ""}
 models: {main: {provider: scripted, script: rules.yaml}}
 agents: [{id: ana, tools: [ask_human]}]
 `))

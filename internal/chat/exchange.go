@@ -185,14 +185,17 @@ func (x *exchange) input() <-chan line {
 
 // typed takes a line. Its error is errLeft, or that of ctx.
 func (x *exchange) typed(ctx context.Context, l line, ok bool) error {
-	text := strings.TrimSpace(l.text)
+	text, word := strings.TrimSpace(l.text), order(l.text)
 	switch {
-	case len(x.open) > 0 && (!ok || l.err != nil || leaves(text)):
+	case len(x.open) > 0 && (!ok || l.err != nil || leaves(l.text)):
 		return x.left(l)
 	case !ok:
 		x.lines = nil
-	case text == stopWord:
+	case word == stopWord:
 		x.stop(ctx)
+	case len(x.open) > 0 && x.person && word == helpWord:
+		x.printHelp()
+		x.show(ctx)
 	case len(x.open) == 0:
 		x.ahead = append(x.ahead, l)
 	case text == "":
