@@ -27,14 +27,21 @@ func retryAfter(h http.Header) time.Duration {
 }
 
 func capped(n float64, unit time.Duration) time.Duration {
-	if n == 0 { // at once, which is not the same as no word of it
-		return firstWait
-	}
-	if n > 0 && n < float64(longestRetryAfter/unit) {
-		return time.Duration(n * float64(unit))
-	}
-	if n > 0 {
+	switch {
+	case n >= float64(longestRetryAfter/unit):
 		return longestRetryAfter
+	case n >= 0:
+		return RetryDelay(time.Duration(n * float64(unit)))
 	}
 	return 0 // also NaN
+}
+
+// RetryDelay is the RetryAfter of an Error whose provider asked to wait for d: a
+// day at most, and 250 ms for 0, which is at once and not the same as no word of
+// it. A negative d counts as no word.
+func RetryDelay(d time.Duration) time.Duration {
+	if d == 0 {
+		return firstWait
+	}
+	return min(max(d, 0), longestRetryAfter)
 }

@@ -97,9 +97,6 @@ func (e *wireError) streamed() error {
 	return err
 }
 
-// longestWait keeps a delay that makes no sense from being one for ever, as with a header.
-const longestWait = 24 * time.Hour
-
 // refine lets the API's own words say what the status leaves open.
 func (e *wireError) refine(err *llm.Error) {
 	switch {
@@ -112,7 +109,7 @@ func (e *wireError) refine(err *llm.Error) {
 	}
 	for _, d := range e.Details {
 		if wait, bad := time.ParseDuration(d.RetryDelay); bad == nil {
-			err.RetryAfter = max(err.RetryAfter, min(wait, longestWait))
+			err.RetryAfter = max(err.RetryAfter, llm.RetryDelay(wait))
 		}
 		for _, v := range d.Violations {
 			if strings.Contains(v.Quota, "PerDay") { // a 429 that no short wait will cure

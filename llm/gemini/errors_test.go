@@ -55,6 +55,8 @@ func TestStatusErrors(t *testing.T) {
 		"rate limit":          {429, nil, said(429, "RESOURCE_EXHAUSTED", "slow", retryInfo), llm.Error{Code: llm.CodeProviderRateLimit, Transient: true, RetryAfter: 7500 * time.Millisecond}, "slow"},
 		"rate limit, header":  {429, http.Header{"Retry-After": {"9"}}, said(429, "RESOURCE_EXHAUSTED", "slow", retryInfo), llm.Error{Code: llm.CodeProviderRateLimit, Transient: true, RetryAfter: 9 * time.Second}, "slow"},
 		"rate limit, years":   {429, nil, said(429, "RESOURCE_EXHAUSTED", "slow", `{"retryDelay":"2000000h"}`), llm.Error{Code: llm.CodeProviderRateLimit, Transient: true, RetryAfter: 24 * time.Hour}, "slow"},
+		"rate limit, at once": {429, nil, said(429, "RESOURCE_EXHAUSTED", "slow", `{"retryDelay":"0s"}`), llm.Error{Code: llm.CodeProviderRateLimit, Transient: true, RetryAfter: 250 * time.Millisecond}, "slow"},
+		"rate limit, minus":   {429, nil, said(429, "RESOURCE_EXHAUSTED", "slow", `{"retryDelay":"-1s"}`), llm.Error{Code: llm.CodeProviderRateLimit, Transient: true}, "slow"},
 		"rate limit of a day": {429, nil, said(429, "RESOURCE_EXHAUSTED", "slow", perDay), llm.Error{Code: llm.CodeProviderRateLimit}, "slow"},
 		"cancelled":           {499, nil, said(499, "CANCELLED", "The operation was cancelled."), busy, "The operation was cancelled."},
 		"server":              {500, nil, said(500, "INTERNAL", "oops"), busy, "oops"},
