@@ -384,6 +384,16 @@ func TestDecodeRoute(t *testing.T) {
 			`{"kind":"result","correlation_id":"c","text":"x","error":{"code":"","message":""}}`,
 			bus.Route{Kind: bus.RouteResult, CorrelationID: "c", Text: "x"},
 		},
+		"times of nothing": {
+			`{"kind":"delegate","text":"x","deadline":"","due":"","answered_at":""}`, bus.Route{Kind: bus.RouteDelegate, Text: "x"},
+		},
+		"fields that are null": {
+			`{"kind":"delegate","text":"x","id":null,"from":null,"chain":null,"deadline":null,"error":null,"media":null,"origin":null,"due":null,"answered_at":null}`,
+			bus.Route{Kind: bus.RouteDelegate, Text: "x"},
+		},
+		"an origin of nothing": {
+			`{"kind":"delegate","text":"x","origin":{"agent":"","session":"","subject":"","to":""}}`, bus.Route{Kind: bus.RouteDelegate, Text: "x"},
+		},
 		"a failed result without words": {
 			`{"kind":"result","correlation_id":"c","error":{"code":"internal"}}`,
 			bus.Route{Kind: bus.RouteResult, CorrelationID: "c", Error: &bus.Error{Code: "internal"}},

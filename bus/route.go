@@ -68,33 +68,56 @@ const (
 // DecodeRoute reads the payload of a route message. A payload that is not a
 // JSON object is the text of an event.
 func DecodeRoute(data []byte) (Route, error) {
-	r := Route{}
-	if err := decodeText(data, &r, &r.Text); err != nil {
+	w := wireRoute{}
+	if err := decodeText(data, &w, &w.Text); err != nil {
 		return Route{}, err
 	}
+	r := w.read()
 	if r.Kind == "" {
 		if r.ReplyTo != "" { // who names it waits for a result, which an event has not
 			return Route{}, malformed("it has a reply_to and no kind; with kind delegate the result goes there")
 		}
 		r.Kind = RouteEvent
 	}
-	r.dropNoError()
 	return r, r.check()
 }
 
 // ReadRoute reads what DecodeRoute has taken before, as a log keeps it.
 func ReadRoute(data []byte) (Route, error) {
-	r := Route{}
-	err := json.Unmarshal(exact(data), &r)
-	r.dropNoError()
-	return r, err
+	w := wireRoute{}
+	err := json.Unmarshal(exact(data), &w)
+	return w.read(), err
 }
 
-// dropNoError takes an error that says nothing for none: some write every field.
-func (r *Route) dropNoError() {
+// A wireRoute is a Route as programs write it. Some write every field, so what says nothing
+// counts as absent: an empty time, and an error or an origin of empty fields.
+type wireRoute struct {
+	Route
+	Deadline   optionalTime `json:"deadline"`
+	Due        optionalTime `json:"due"`
+	AnsweredAt optionalTime `json:"answered_at"`
+}
+
+func (w *wireRoute) read() Route {
+	r := w.Route
+	r.Deadline, r.Due, r.AnsweredAt = w.Deadline.Time, w.Due.Time, w.AnsweredAt.Time
 	if r.Error != nil && *r.Error == (Error{}) {
 		r.Error = nil
 	}
+	if r.Origin != nil && *r.Origin == (Origin{}) {
+		r.Origin = nil
+	}
+	return r
+}
+
+type optionalTime struct{ time.Time }
+
+func (t *optionalTime) UnmarshalJSON(data []byte) error {
+	if string(data) == `""` {
+		t.Time = time.Time{}
+		return nil
+	}
+	return t.Time.UnmarshalJSON(data)
 }
 
 // KnownRoute reports whether kind is one of the kinds of route messages.

@@ -19,7 +19,7 @@ func TestUnreadableTaskIsTurnedBack(t *testing.T) {
 		told bool
 	}{
 		"no text":               {`{"id":"t1","kind":"delegate","reply_to":"told","correlation_id":"c1","text":" "}`, true},
-		"bad deadline":          {`{"id":"t1","kind":"delegate","reply_to":"told","correlation_id":"c1","text":"do it","deadline":""}`, true},
+		"bad deadline":          {`{"id":"t1","kind":"delegate","reply_to":"told","correlation_id":"c1","text":"do it","deadline":"soon"}`, true},
 		"bad id":                {`{"id":7,"kind":"delegate","reply_to":"told","correlation_id":"c1","text":"do it"}`, true},
 		"no address":            {`{"id":"t1","kind":"delegate","correlation_id":"c1"}`, false},
 		"bad address":           {`{"id":"t1","kind":"delegate","reply_to":"told.*","correlation_id":"c1","text":"do it"}`, false},
