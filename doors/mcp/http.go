@@ -146,6 +146,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answerJSON(w, http.StatusBadRequest, errorOf(nil, jsonrpc.CodeParseError, noMessage+"the body is not UTF-8"))
 		return
 	}
+	if id, lacks := lacksSession(r, body); lacks {
+		answerJSON(w, http.StatusBadRequest, errorOf(id, jsonrpc.CodeInvalidRequest, noSession))
+		return
+	}
 	in.server.offer(visit.Agents)
 	if r.Method == http.MethodDelete {
 		in.server.hangUp(r.Header.Get(headerSession))

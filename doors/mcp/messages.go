@@ -129,18 +129,23 @@ func (r *responses) expect(id jsonrpc.ID) {
 
 // Write writes a line.
 func (r *responses) Write(line []byte) (int, error) {
-	r.writing.Lock()
-	n, err := r.WriteCloser.Write(line)
-	r.writing.Unlock()
 	m, _ := jsonrpc.DecodeMessage(line) // a line that does not decode answers no request
+	answer, ok := m.(*jsonrpc.Response)
+	sent := line
+	if ok {
+		sent = coded(line, answer)
+	}
+	r.writing.Lock()
+	_, err := r.WriteCloser.Write(sent)
+	r.writing.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if answer, ok := m.(*jsonrpc.Response); ok {
+	if ok {
 		delete(r.open, answer.ID)
 	}
 	r.lost = r.lost || err != nil
 	r.check()
-	return n, err
+	return len(line), err
 }
 
 // check has mu.

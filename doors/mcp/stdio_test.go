@@ -97,6 +97,7 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 		{"a method that is a number", `{"jsonrpc":"2.0","id":7,"method":5}`, "7", "-32600"},
 		{"an id that is a list", `{"jsonrpc":"2.0","id":[1],"method":"ping"}`, "null", "-32600"},
 		{"nothing in it", `{"jsonrpc":"2.0"}`, "null", "-32600"},
+		{"a call before initialize", fmt.Sprintf(callAna, 8, "hi"), "8", "-32600"},
 	}
 	for i, tt := range bad {
 		p.say(tt.line)

@@ -48,6 +48,43 @@ func TestFaultsOverHTTP(t *testing.T) {
 	}
 }
 
+// A request without a session, of a version that has some, gets an error with a code, except
+// those that need none.
+func TestRequestsWithoutASession(t *testing.T) {
+	t.Parallel()
+	h := doorstest.Start(t, "")
+	for name, tt := range map[string]struct {
+		body, version string
+		status        int
+		id            any
+		code          int
+		why           string
+	}{
+		"a call":         {callOf("1"), "", 400, 1.0, -32600, "begin a session with initialize"},
+		"with a version": {callOf(`"a"`), "2025-06-18", 400, "a", -32600, "begin a session with initialize"},
+		"a list":         {`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, "", 400, 2.0, -32600, "begin a session with initialize"},
+		"a discovery":    {`{"jsonrpc":"2.0","id":3,"method":"server/discover"}`, "", 200, 3.0, -32601, "server/discover"},
+	} {
+		status, answer := post(t, address(h), tt.body, "MCP-Protocol-Version", tt.version)
+		checkFault(t, name, answer[strings.Index(answer, "{"):], tt.id, tt.code, tt.why)
+		if status != tt.status {
+			t.Errorf("%s: got the status %d, want %d", name, status, tt.status)
+		}
+	}
+	const needsNone = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	if status, answer := post(t, address(h), needsNone); status != http.StatusOK || !strings.Contains(answer, `"result":{}`) {
+		t.Errorf("a ping: got %d %q", status, answer)
+	}
+	modern := strings.Replace(callOf("1"), `"params":{`, `"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},`, 1)
+	if _, answer := post(t, address(h), modern); strings.Contains(answer, "begin a session") {
+		t.Errorf("a call of the version without sessions: got %q", answer)
+	}
+}
+
+func callOf(id string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"ana","arguments":{"text":"hi"}}}`
+}
+
 // begun begins a session of MCP, and returns its id.
 func begun(t *testing.T, url string) string {
 	t.Helper()
