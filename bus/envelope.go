@@ -72,6 +72,10 @@ const (
 	TurnAssistant = "assistant"
 )
 
+// WholeText is the name of the attachment that has the text of a reply or result which is too long
+// for a message: the message has the beginning of it.
+const WholeText = "reply.txt"
+
 // Media is an attachment, by URL or by the name of an object in AGENT_FILES.
 type Media struct {
 	Kind   string `json:"kind,omitempty"`

@@ -171,5 +171,5 @@ func (a *app) awaitReply(ctx context.Context, conv *client.Conversation, m clien
 	case err != nil:
 		return fmt.Errorf("wait for the answer to %s: %w", m.ID, err)
 	}
-	return chat.PrintReply(a.App, reply, speech)
+	return chat.PrintReply(a.App, conv, reply, speech)
 }

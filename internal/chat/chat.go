@@ -158,7 +158,7 @@ func (c *Chat) ask(ctx context.Context, text string) error {
 	}
 	x.resume()
 	if err == nil {
-		err = PrintReply(c.App, reply, x.speech)
+		err = PrintReply(c.App, c.conv, reply, x.speech)
 	}
 	if err != nil && c.person && stopped(reply) {
 		fmt.Fprintf(c.Stdout, terminal.ClearLine+"%s%s\n\n", c.name(), terminal.Printable(reply.Error.Message))

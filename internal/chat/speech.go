@@ -25,19 +25,40 @@ func NewSpeech(app *cli.App) *Speech {
 	return &Speech{w: app.Stdout, safe: cli.IsTerminal(app.Stdout)}
 }
 
-// PrintReply prints what of a reply speech has not, and returns the error that
-// the reply is.
-func PrintReply(app *cli.App, r client.Reply, speech *Speech) error {
+// PrintReply prints what of a reply in c speech has not, and returns the error that
+// the reply is. Where the reply is cut, standard error says how to read all of it.
+func PrintReply(app *cli.App, c *client.Conversation, r client.Reply, speech *Speech) error {
 	switch {
 	case app.JSON:
 		fmt.Fprintf(app.Stdout, "%s\n", cli.PrintableJSON(r.Envelope))
 	case r.Err() == nil:
-		speech.End(inWords(r))
+		speech.End(r.Text, attachments(r))
 	case speech.said.Len() > 0:
 		speech.write("\n")
 		speech.flush()
 	}
+	if whole, cut := cutOf(r); cut {
+		app.Warn("the answer is cut, as its %d bytes are more than a message takes; for the whole: agenthost sessions show %s %s --run %s --json",
+			whole.Size, c.Agent(), sidOf(c), r.ID[:max(strings.LastIndexByte(r.ID, '.'), 0)])
+	}
 	return r.Err()
+}
+
+// cutOf is the attachment that has the whole text of a reply that is cut.
+func cutOf(r client.Reply) (whole bus.Media, cut bool) {
+	if n := len(r.Media); n > 0 && r.Media[n-1].Name == bus.WholeText && strings.HasSuffix(r.Text, "…") {
+		return r.Media[n-1], true
+	}
+	return whole, false
+}
+
+// sidOf names the session of c in a command: its key may hold what a shell reads otherwise.
+func sidOf(c *client.Conversation) string {
+	sid, err := client.SessionID(c.Agent(), c.Key())
+	if err != nil {
+		return c.Key()
+	}
+	return sid
 }
 
 // Chunk writes the next piece. After a gap it writes nothing more: End has the
@@ -53,19 +74,25 @@ func (s *Speech) Chunk(c client.Chunk) {
 	}
 }
 
-// End writes what is left of the whole reply, and ends its line.
-func (s *Speech) End(whole string) {
+// End writes what is left of the text of the whole reply, and what is attached to it, in lines.
+func (s *Speech) End(text string, attached []string) {
 	said := s.said.String()
-	rest, ok := strings.CutPrefix(whole, said)
-	head, cut := strings.CutSuffix(whole, "…") // too long for a message
+	rest, ok := strings.CutPrefix(text, said)
+	head, cut := strings.CutSuffix(text, "…") // too long for a message
 	switch {
 	case ok:
-		s.write(rest + "\n")
+		s.write(rest)
 	case cut && strings.HasPrefix(said, head):
-		s.write("\n")
 	default:
-		s.write("\n" + whole + "\n")
+		s.write("\n" + text)
 	}
+	for i, line := range attached {
+		if i > 0 || text != "" || said != "" {
+			s.write("\n")
+		}
+		s.write(line)
+	}
+	s.write("\n")
 	s.flush()
 }
 
@@ -86,12 +113,8 @@ func (s *Speech) write(text string) {
 	_, _ = io.WriteString(s.w, text) // as with fmt.Print, there is no place to report it
 }
 
-// inWords is a reply in words: of an attachment, where it is.
-func inWords(r client.Reply) string {
-	lines := []string{r.Text}
-	if r.Text == "" {
-		lines = nil
-	}
+// attachments are where those of a reply are.
+func attachments(r client.Reply) (lines []string) {
 	for _, m := range r.Media {
 		where := m.URL
 		if m.Object != "" {
@@ -99,5 +122,5 @@ func inWords(r client.Reply) string {
 		}
 		lines = append(lines, "["+m.Kind+": "+where+"]")
 	}
-	return strings.Join(lines, "\n")
+	return lines
 }

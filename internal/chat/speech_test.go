@@ -4,14 +4,16 @@ import (
 	"strings"
 	"testing"
 
+	"agenthost/bus"
 	"agenthost/client"
+	"agenthost/internal/cli"
 )
 
 func TestSpeech(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		chunks []client.Chunk
-		whole  string
+		text   string
 		safe   bool
 		want   string
 	}{
@@ -33,10 +35,49 @@ func TestSpeech(t *testing.T) {
 			for _, c := range tt.chunks {
 				s.Chunk(c)
 			}
-			s.End(tt.whole)
+			s.End(tt.text, nil)
 			if out.String() != tt.want {
 				t.Errorf("got %q, want %q", out.String(), tt.want)
 			}
 		})
+	}
+}
+
+// A text that was cut is not written again where all of it was streamed; what is attached is.
+func TestAttachmentsBehindASpeech(t *testing.T) {
+	t.Parallel()
+	for text, tt := range map[string]struct{ said, want string }{
+		"hello…": {"hello world", "hello world\n[file: a]\n[file: b]\n"},
+		"hello":  {"hel", "hello\n[file: a]\n[file: b]\n"},
+		"":       {"", "[file: a]\n[file: b]\n"},
+		"other":  {"hm", "hm\nother\n[file: a]\n[file: b]\n"},
+	} {
+		var out strings.Builder
+		s := &Speech{w: &out}
+		s.Chunk(client.Chunk{Text: tt.said})
+		s.End(text, []string{"[file: a]", "[file: b]"})
+		if out.String() != tt.want {
+			t.Errorf("%q behind %q: got %q, want %q", text, tt.said, out.String(), tt.want)
+		}
+	}
+}
+
+// Standard error says how to read the whole of an answer that is cut.
+func TestCutReply(t *testing.T) {
+	t.Parallel()
+	var out, said strings.Builder
+	app := &cli.App{Stdout: &out, Stderr: &said}
+	c := new(client.Client).Conversation("ana", client.Party{From: "cli", Session: "apples"})
+	reply := client.Reply{Route: bus.Route{ID: "8Pq3Zk.2", Text: "Once…", Media: []bus.Media{{Kind: "file", Name: bus.WholeText, Size: 900_000, Object: "abc"}}}}
+	if err := PrintReply(app, c, reply, NewSpeech(app)); err != nil {
+		t.Fatal(err)
+	}
+	sid, err := client.SessionID("ana", "route/cli/apples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "its 900000 bytes are more than a message takes; for the whole: agenthost sessions show ana " + sid + " --run 8Pq3Zk --json\n"
+	if out.String() != "Once…\n[file: nats object get AGENT_FILES abc]\n" || !strings.HasSuffix(said.String(), want) {
+		t.Errorf("got %q and %q, want %q", out.String(), said.String(), want)
 	}
 }

@@ -130,18 +130,25 @@ const envelopeRoom = 384
 // shorten puts the text of a reply that is too large for a message into the
 // object store, and what a person needs to see of it into the message.
 func (t *Run) shorten(reply *run.Reply, out *bus.Outbound) error {
-	ctx, cancel := context.WithTimeout(t.Agent.Work, 30*time.Second)
-	defer cancel()
-	name, err := t.Agent.Parts.Files.Put(ctx, []byte(out.Text))
+	whole, err := t.storeText(out.Text)
 	if err != nil {
-		return fmt.Errorf("store long reply: %w", err)
+		return err
 	}
-	out.Media = append(out.Media, bus.Media{
-		Kind: "file", MIME: "text/plain; charset=utf-8", Name: "reply.txt", Size: int64(len(out.Text)), Object: name,
-	})
+	out.Media = append(out.Media, whole)
 	out.Text = clip.Head(out.Text, 4096) + "…"
 	reply.Envelope, err = json.Marshal(out)
 	return err
+}
+
+// storeText puts a text into the object store, as an attachment.
+func (t *Run) storeText(text string) (bus.Media, error) {
+	ctx, cancel := context.WithTimeout(t.Agent.Work, 30*time.Second)
+	defer cancel()
+	name, err := t.Agent.Parts.Files.Put(ctx, []byte(text))
+	if err != nil {
+		return bus.Media{}, fmt.Errorf("store long reply: %w", err)
+	}
+	return bus.Media{Kind: "file", MIME: "text/plain; charset=utf-8", Name: bus.WholeText, Size: int64(len(text)), Object: name}, nil
 }
 
 // addressResult makes a reply the result of a delegate. Only the last word of
@@ -157,13 +164,27 @@ func (t *Run) addressResult(reply *run.Reply, asked *bus.Route, inReplyTo string
 	}
 	var err error
 	if reply.Envelope, err = json.Marshal(&result); err == nil && len(reply.Envelope) > t.Room() {
-		result.Text = clip.Head(result.Text, t.Room()/8) + "…" // every byte may have become six
-		reply.Envelope, err = json.Marshal(&result)
+		err = t.shortenResult(reply, &result)
 	}
 	if err != nil {
 		return fmt.Errorf("encode result: %w", err)
 	}
 	return nil
+}
+
+// shortenResult is shorten for a result. One that goes nowhere has no file: the log has its text.
+func (t *Run) shortenResult(reply *run.Reply, result *bus.Route) error {
+	if reply.Subject != "" {
+		whole, err := t.storeText(result.Text)
+		if err != nil {
+			return err
+		}
+		result.Media = append(result.Media, whole)
+	}
+	result.Text = clip.Head(result.Text, t.Room()/8) + "…" // every byte may have become six
+	var err error
+	reply.Envelope, err = json.Marshal(result)
+	return err
 }
 
 func wireError(e *run.Error) *bus.Error {

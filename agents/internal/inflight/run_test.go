@@ -12,6 +12,8 @@ import (
 	"agenthost/agents/internal/parts"
 	"agenthost/agents/internal/profile"
 	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/bus/filestore"
 	"agenthost/internal/texts"
 	"agenthost/llm"
 	"agenthost/run"
@@ -92,17 +94,27 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// A result that no message has room for is cut, and stays JSON.
+// A result that no message has room for is cut, stays JSON, and names the file that has the whole.
 func TestLongResult(t *testing.T) {
 	t.Parallel()
-	r := answering(agentOf(agents.Config{}, parts.Options{MaxPayload: 16 << 10}), routed("d1", bus.Route{Kind: bus.RouteDelegate, From: "ben", ReplyTo: "agent.route.ben"}))
-	reply := run.Reply{Kind: bus.KindReply, Text: strings.Repeat("\x01", 100_000), Final: true}
+	b := bustest.Open(t)
+	bustest.Provision(t, b.JS)
+	files := filestore.New(b.JS)
+	r := answering(agentOf(agents.Config{}, parts.Options{MaxPayload: 16 << 10, Files: files}), routed("d1", bus.Route{Kind: bus.RouteDelegate, From: "ben", ReplyTo: "agent.route.ben"}))
+	whole := strings.Repeat("\x01", 100_000)
+	reply := run.Reply{Kind: bus.KindReply, Text: whole, Final: true}
 	if err := r.Address(&reply); err != nil {
 		t.Fatal(err)
 	}
 	var got bus.Route
 	if err := json.Unmarshal(reply.Envelope, &got); err != nil || len(reply.Envelope) > 8<<10 || !strings.HasSuffix(got.Text, "…") {
 		t.Errorf("%d bytes, %v", len(reply.Envelope), err)
+	}
+	if len(got.Media) != 1 || got.Media[0].Name != bus.WholeText || got.Media[0].Size != int64(len(whole)) {
+		t.Fatalf("attached: %+v", got.Media)
+	}
+	if data, err := files.Get(t.Context(), got.Media[0].Object); err != nil || string(data) != whole {
+		t.Errorf("the file has %d bytes, %v", len(data), err)
 	}
 }
 
