@@ -3,12 +3,23 @@ package bus
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"unicode/utf8"
 )
 
 // ReadFields reads some of the fields of an envelope into v, which may be no message: by their
-// exact names, as decoding does.
-func ReadFields(data []byte, v any) error { return json.Unmarshal(exact(data), v) }
+// exact names, as decoding does, and of one that has more behind its JSON as well.
+func ReadFields(data []byte, v any) error {
+	err := json.Unmarshal(exact(data), v)
+	if _, invalid := errors.AsType[*json.SyntaxError](err); !invalid {
+		return err
+	}
+	var first json.RawMessage
+	if json.NewDecoder(bytes.NewReader(data)).Decode(&first) != nil {
+		return err
+	}
+	return json.Unmarshal(exact(first), v)
+}
 
 // exact is the JSON of an envelope, or of a field of one, as encoding/json is to
 // read it. That takes "Text" for "text", and we know nothing but lower case: any

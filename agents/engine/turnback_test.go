@@ -21,6 +21,8 @@ func TestUnreadableTaskIsTurnedBack(t *testing.T) {
 		"no text":               {`{"id":"t1","kind":"delegate","reply_to":"told","correlation_id":"c1","text":" "}`, true},
 		"bad deadline":          {`{"id":"t1","kind":"delegate","reply_to":"told","correlation_id":"c1","text":"do it","deadline":"soon"}`, true},
 		"bad id":                {`{"id":7,"kind":"delegate","reply_to":"told","correlation_id":"c1","text":"do it"}`, true},
+		"more behind it":        {`{"id":"t1","kind":"delegate","reply_to":"told","REPLY_TO":"else","correlation_id":"c1","text":"do it"} please`, true},
+		"cut off":               {`{"id":"t1","kind":"delegate","reply_to":"told","correlation_id":"c1","text":"do`, false},
 		"no address":            {`{"id":"t1","kind":"delegate","correlation_id":"c1"}`, false},
 		"bad address":           {`{"id":"t1","kind":"delegate","reply_to":"told.*","correlation_id":"c1","text":"do it"}`, false},
 		"bad kind":              {`{"id":"t1","kind":"order","reply_to":"told","correlation_id":"c1","text":"do it"}`, true},
@@ -39,7 +41,9 @@ func TestUnreadableTaskIsTurnedBack(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			w.publish("agent.route.ana", json.RawMessage(tt.task))
+			if err := w.bus.NC.Publish("agent.route.ana", []byte(tt.task)); err != nil {
+				t.Fatal(err)
+			}
 			select {
 			case <-dead:
 			case <-time.After(60 * time.Second):
