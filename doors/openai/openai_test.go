@@ -426,6 +426,10 @@ func TestResponses(t *testing.T) {
 	if got := ask(t, h, "GET", "/v1/responses/"+id, nil, nil); text(got) != "ana: hi" || got.get(t, "id") != id || got.get(t, "created_at") != first.get(t, "created_at") {
 		t.Errorf("got %+v", got)
 	}
+	next, _ := second.get(t, "id").(string)
+	if got := ask(t, h, "GET", "/v1/responses/"+next, nil, nil); text(got) != "ana: more" || got.get(t, "previous_response_id") != id {
+		t.Errorf("got %+v", got)
+	}
 	for _, id := range []string{"resp_x", "resp_" + strings.Repeat("A", 500), "x", "resp_WyJhbmEiLCJhIiwiYiIsMSwwXQ"} {
 		a := ask(t, h, "POST", "/v1/responses", object{"model": "ana", "input": "more", "previous_response_id": id}, nil)
 		if a.Status != 404 || a.get(t, "error", "param") != "previous_response_id" {

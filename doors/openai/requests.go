@@ -31,6 +31,8 @@ type record struct {
 	// Since is the last commit of the session before, 0 for a new session: what came
 	// of the request is behind it.
 	Since uint64 `json:"since,omitempty"`
+	// Previous is the response that this one goes on from, in the note of a response.
+	Previous string `json:"previous,omitempty"`
 }
 
 // requests are the records in AGENT_REQUESTS.

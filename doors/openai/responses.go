@@ -87,10 +87,12 @@ func (d *door) respond(w http.ResponseWriter, r *http.Request, v doors.Visit) er
 		object["user"] = req.User
 	}
 	j.name(w)
-	if req.Stream {
-		if err := d.announce(r.Context(), v, j.record); err != nil {
+	if req.Stream || a.previous != nil {
+		if err := d.announce(r.Context(), v, j.record, req.Previous); err != nil {
 			return err
 		}
+	}
+	if req.Stream {
 		d.serve(r.Context(), j, &responseStream{stream: stream{w: w}, object: object})
 		return nil
 	}
@@ -195,7 +197,14 @@ func (d *door) showResponse(w http.ResponseWriter, r *http.Request, v doors.Visi
 	if err != nil {
 		return err
 	}
+	note, _, err := d.requests.get(r.Context(), rec.announced(v.Instance))
+	if err != nil {
+		return err
+	}
 	out := &wholeResponse{w, responseObject(rec)}
+	if note.Previous != "" {
+		out.object["previous_response_id"] = note.Previous
+	}
 	switch {
 	case !known:
 		return notFound("id", "there is no response "+quoted(id))
@@ -209,8 +218,11 @@ func (d *door) showResponse(w http.ResponseWriter, r *http.Request, v doors.Visi
 }
 
 // announce notes a response whose client has its id before the response has ended: a log has
-// nothing of a run before the first answer of its model.
-func (d *door) announce(ctx context.Context, v doors.Visit, rec record) error {
+// nothing of a run before the first answer of its model. Nor has it the response before it.
+func (d *door) announce(ctx context.Context, v doors.Visit, rec record, previous *string) error {
+	if previous != nil {
+		rec.Previous = *previous
+	}
 	return d.requests.put(ctx, rec.announced(v.Instance), rec)
 }
 

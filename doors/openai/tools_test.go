@@ -118,6 +118,10 @@ func TestClientToolsOfResponses(t *testing.T) {
 	if a = ask(t, h, "POST", "/v1/responses", next, nil); a.get(t, "output", 0, "content", 0, "text") != "rain: wet" {
 		t.Errorf("got %s", a.Body)
 	}
+	id, _ := a.get(t, "id").(string)
+	if got := ask(t, h, "GET", "/v1/responses/"+id, nil, nil); got.get(t, "previous_response_id") != next["previous_response_id"] {
+		t.Errorf("got %s", got.Body)
+	}
 	req["stream"] = true
 	s := ask(t, h, "POST", "/v1/responses", req, nil)
 	types := []string{}
