@@ -91,6 +91,9 @@ func TestUsageErrors(t *testing.T) {
 		"sync of a bench":          {"bench --sync soon", `--sync "soon": want always, interval`},
 		"help of no command":       {"help sesions", `unknown command "sesions"; did you mean "sessions"?`},
 		"help of none below":       {"help sessions nosuch", `unknown command "nosuch"`},
+		"help by flag of none":     {"sesions --help", `unknown command "sesions"; did you mean "sessions"?`},
+		"help by flag, none below": {"sessions nosuch -h", `unknown command "nosuch"`},
+		"help by flag, then none":  {"-s nats://127.0.0.1:1 dead --help purg", `unknown command "purg"; did you mean "purge"?`},
 		"help of an argument":      {"help send ana", `agenthost send has no command "ana"`},
 		"two sessions of a chat":   {"chat ana --last --session x", "--last and --session: want one of them"},
 		"session of a channel":     {"send ana hi --session web/dm/7", "belongs to a chat and can only be continued there; want a name, or a key such as route/cli/apples"},
@@ -140,6 +143,17 @@ func TestHelpOfTheFirstStart(t *testing.T) {
 	want := "agenthost run serve the agents of ./agenthost.yaml; without that file a demo, with a chat page in the browser"
 	if code != cli.CodeDone || got != want || stderr.Len() > 0 {
 		t.Errorf("exit code %d, got %q, want %q; %s", code, got, want, &stderr)
+	}
+}
+
+// Help is asked for before or after the name of the command.
+func TestHelpByFlag(t *testing.T) {
+	for _, args := range []string{"sessions ls --help", "sessions --help ls", "--help sessions ls", "-h sessions ls", "help sessions ls"} {
+		var stdout, stderr bytes.Buffer
+		code := execute(t.Context(), strings.Fields(args), strings.NewReader(""), &stdout, &stderr)
+		if code != cli.CodeDone || !strings.Contains(stdout.String(), "agenthost sessions ls [AGENT] [flags]") {
+			t.Errorf("%s: exit code %d, %.80q %s", args, code, &stdout, &stderr)
+		}
 	}
 }
 

@@ -50,8 +50,9 @@ type App struct {
 	// as the text of a list that is watched.
 	Fixed *terminal.Screen
 
-	started bool           // the command line was understood
-	client  *client.Client // that the command has made; nil: none
+	started  bool           // the command line was understood
+	misnamed error          // help was asked for a command that there is not
+	client   *client.Client // that the command has made; nil: none
 }
 
 // Execute runs the command below root that args name and returns the exit code.
@@ -66,6 +67,9 @@ func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) i
 	root.SetErr(a.Stderr)
 	strictCompletion(root)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = a.misnamed // a help function of cobra returns no error
+	}
 	if lost := out.lost(); lost != nil && (err == nil || errors.Is(err, ErrReported)) {
 		a.started = true // help has no other error
 		err = fmt.Errorf("print result: %w", lost)

@@ -16,6 +16,7 @@ func (a *App) Root(root *cobra.Command) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return plainValue(err) })
 	root.PersistentFlags().SortFlags = false
 	strictHelp(root)
+	a.strictHelpFlag(root)
 	a.completeLive(root)
 	return root
 }
@@ -36,6 +37,20 @@ func strictHelp(root *cobra.Command) {
 		}
 		return fmt.Errorf("%s has no command %q", found.CommandPath(), rest[0])
 	}
+}
+
+// strictHelpFlag makes --help refuse what is no command, where cobra shows the help of
+// the command above it before it looks at what follows.
+func (a *App) strictHelpFlag(root *cobra.Command) {
+	show := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd.HasSubCommands() {
+			a.misnamed = cmd.ValidateArgs(cmd.Flags().Args())
+		}
+		if a.misnamed == nil {
+			show(cmd, args)
+		}
+	})
 }
 
 // strictCompletion makes completion refuse a shell that it does not know, where

@@ -108,6 +108,7 @@ func Group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
 		return fmt.Errorf("unknown command %q%s", args[0], meant)
 	}
 	cmd.SuggestionsMinimumDistance = 2
+	cmd.InitDefaultHelpFlag() // before cobra looks for the command, so that it takes no name for the value of --help
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	return cmd
 }
