@@ -64,7 +64,7 @@ func TestUsageErrors(t *testing.T) {
 		"no lanes":                 {"lanes", "want N; N is missing"},
 		"dead letter by name":      {"dead show x", `dead letter "x": want its number`},
 		"dead letter zero":         {"dead retry 0", `dead letter "0": want its number`},
-		"none to retry":            {"dead retry", "want SEQ, or --all"},
+		"none to retry":            {"dead retry", "want NUMBER or ID, or --all"},
 		"all of two agents":        {"dead purge --all a b", "want at most one AGENT with --all"},
 		"no terminal":              {"dead purge 1", "use --force"},
 		"nobody to erase":          {"erase", "say whom to erase: --peer"},

@@ -22,7 +22,10 @@ func (a *app) deadCommand() *cobra.Command {
 		Use:   "dead",
 		Short: "List, show, retry and purge dead letters",
 		Long: `A dead letter is a message that could not be handled: it could not be decoded,
-crashed its host too often, or could not be delivered. It is kept for 30 days.`,
+crashed its host too often, or could not be delivered. It is kept for 30 days.
+
+Commands name it by NUMBER, the first column of ls and dead_seq with --json, or by
+ID, there id. What is seq there is the number of its message in stream.`,
 		Example: `  agenthost dead ls
   agenthost dead retry 12`,
 	}, a.deadListCommand(), a.deadShowCommand(), a.deadRetryCommand(), a.deadPurgeCommand())
@@ -66,7 +69,7 @@ func (a *app) deadList(ctx context.Context, g *client.DeadLetters, l *cli.ListFl
 	case len(list) == 0:
 		return l.None(ctx, a.App, "no dead letters")
 	}
-	t := a.Table("SEQ", "AGENT", "DIED", "SUBJECT", "REASON")
+	t := a.Table("NUMBER", "AGENT", "DIED", "SUBJECT", "REASON")
 	for _, l := range list {
 		t.Row(l.DeadSeq, l.Agent, l.At.Local().Format(time.DateTime), l.Subject, l.Reason)
 	}
@@ -75,12 +78,13 @@ func (a *app) deadList(ctx context.Context, g *client.DeadLetters, l *cli.ListFl
 
 func (a *app) deadShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "show SEQ|ID",
+		Use:   "show NUMBER|ID",
 		Short: "Show a dead letter",
-		Long:  "Show shows a dead letter, by its number or by the id that ls --json has of it.",
+		Long: `Show shows a dead letter, by NUMBER, the first column of ls and dead_seq with
+--json, or by ID, there id.`,
 		Example: `  agenthost dead show 12
   agenthost dead show dead:assistant:AGENT_INBOUND:62`,
-		Args: cli.Takes("SEQ|ID"),
+		Args: cli.Takes("NUMBER|ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkLetter(args[0]); err != nil {
 				return err
@@ -102,6 +106,7 @@ func (a *app) deadShow(ctx context.Context, g *client.DeadLetters, name string) 
 	}
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
+		{"number", strconv.FormatUint(l.DeadSeq, 10)},
 		{"agent", l.Agent},
 		{"reason", l.Reason},
 		{"code", l.Code},

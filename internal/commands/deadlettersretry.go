@@ -16,12 +16,12 @@ import (
 func (a *app) deadRetryCommand() *cobra.Command {
 	which := &selection{}
 	cmd := &cobra.Command{
-		Use:   "retry SEQ|ID... | --all [AGENT]",
+		Use:   "retry NUMBER|ID... | --all [AGENT]",
 		Short: "Send the message of a dead letter again",
 		Long: `Retry sends the message of a dead letter again, as a new one and for the agent of
 the letter alone, and deletes the letter. A message that still cannot be handled
-becomes a dead letter again. The letter of an agent that no host serves stays. A
-letter is named by its number, or by the id that ls --json has of it.`,
+becomes a dead letter again. The letter of an agent that no host serves stays.
+NUMBER is the first column of ls, dead_seq with --json; ID is id there.`,
 		Example: `  agenthost dead retry 12
   agenthost dead retry --all assistant`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -69,11 +69,11 @@ func (a *app) deadPurgeCommand() *cobra.Command {
 	which := &selection{}
 	var deletion *cli.Deletion
 	cmd := &cobra.Command{
-		Use:   "purge SEQ|ID... | --all [AGENT]",
+		Use:   "purge NUMBER|ID... | --all [AGENT]",
 		Short: "Delete dead letters for good",
 		Long: `Purge deletes dead letters for good. It asks for confirmation; without a
-terminal it needs --force. A letter is named by its number, or by the id that ls
---json has of it.`,
+terminal it needs --force. NUMBER is the first column of ls, dead_seq with --json;
+ID is id there.`,
 		Example: `  agenthost dead purge 12
   agenthost dead purge --all assistant --force`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -116,7 +116,7 @@ func (s *selection) register(cmd *cobra.Command) {
 		case s.all && len(args) == 1:
 			return cli.CheckAgent(args[0])
 		case !s.all && len(args) == 0:
-			return errors.New("want SEQ, or --all")
+			return errors.New("want NUMBER or ID, or --all")
 		case s.all:
 			return nil
 		}
@@ -162,7 +162,7 @@ func checkLetter(name string) error {
 	if seq, err := strconv.ParseUint(name, 10, 64); err == nil && seq > 0 || isLetterID(name) {
 		return nil
 	}
-	return cli.Usage("dead letter %q: want its number or its id, as ls shows them", name)
+	return cli.Usage("dead letter %q: want its number or its id, as dead ls shows them", name)
 }
 
 // isLetterID reports whether a name is an id, such as dead:ana:AGENT_INBOUND:62.
@@ -177,5 +177,28 @@ func letterOf(ctx context.Context, g *client.DeadLetters, name string) (client.D
 	if err != nil {
 		return client.DeadLetter{}, checkLetter(name)
 	}
-	return g.Get(ctx, seq)
+	l, err := g.Get(ctx, seq)
+	if errors.Is(err, client.ErrNoDeadLetter) {
+		return l, numberOf(ctx, g, seq, err)
+	}
+	return l, err
+}
+
+// numberOf adds to the error of a number that no dead letter has which number is meant: a
+// script easily takes that of the message, seq in ls --json.
+func numberOf(ctx context.Context, g *client.DeadLetters, seq uint64, unknown error) error {
+	var meant client.DeadLetter
+	for l, err := range g.Letters(ctx, "", 0) {
+		if err != nil {
+			return unknown
+		}
+		if l.Seq == seq {
+			meant = l
+		}
+	}
+	if meant.DeadSeq == 0 {
+		return fmt.Errorf("%w; want its NUMBER in dead ls, which is dead_seq with --json, or its id", unknown)
+	}
+	return fmt.Errorf("%w; the message %s %d (seq) is dead letter %d (dead_seq): a dead letter is named by its own number",
+		unknown, meant.Stream, seq, meant.DeadSeq)
 }
