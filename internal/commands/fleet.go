@@ -1,9 +1,11 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"agenthost/client"
@@ -23,9 +25,9 @@ lanes spread over the hosts by their weights (agenthost run --weight): LANES are
 those of a host now, SHARE is what it has once the fleet is even, within 40
 seconds of a host coming or going. RUNNING and QUEUED are the runs in progress and
 the messages that wait. A host that is draining takes nothing new and ends. Below
-are the lanes that have brought messages, each with its host, since when, and its
-lag (the messages that are not done), and the accounts of channels with their
-owners.`,
+are the lanes that have agents, each with its host, since when, and its lag (the
+messages that are not done), or in parentheses with the host that will serve it,
+while it has brought no message yet; and the accounts of channels with their owners.`,
 		Example: `  agenthost fleet
   agenthost fleet --watch
   agenthost fleet --json`,
@@ -100,10 +102,26 @@ func (a *app) printHosts(list []fleetHost) error {
 
 func (a *app) printLanes(list []fleetHost) error {
 	t, some := a.Table("LANE", "HOST", "SINCE", "LAG"), false
+	brought := map[int]bool{}
 	for _, h := range list {
 		for _, lane := range h.Serves {
-			t.Row(lane.Lane, h.Host, ago(lane.Since), lane.Lag)
-			some = true
+			brought[lane.Lane] = true
+		}
+	}
+	for _, h := range list {
+		rows := slices.Clone(h.Serves)
+		for _, lane := range h.Lanes {
+			if !brought[lane] {
+				rows = append(rows, client.LaneStatus{Lane: lane})
+			}
+		}
+		slices.SortFunc(rows, func(a, b client.LaneStatus) int { return cmp.Compare(a.Lane, b.Lane) })
+		for _, lane := range rows {
+			if some = true; brought[lane.Lane] {
+				t.Row(lane.Lane, h.Host, ago(lane.Since), lane.Lag)
+			} else {
+				t.Row(lane.Lane, "("+h.Host+")", "-", "-")
+			}
 		}
 	}
 	if !some {
