@@ -132,7 +132,7 @@ var arrows = map[string][]string{
 	"internal/pairing":             {"bus", "session"},
 	"internal/pause":               {"bus"},
 	"internal/identity":            {"session"},
-	"internal/why":                 {"bus", "client", "plugins", "run", "session"},
+	"internal/why":                 {"bus", "client", "internal/pause", "plugins", "run", "session"},
 	"internal/erasure":             {"bus", "session"},
 	"internal/erase":               {"bus", "internal/erasure", "heartbeat", "internal/pairing", "internal/pause", "llm", "run", "session", "tools/memory"},
 	"client":                       {"internal/erase", "internal/erasure", "internal/pause", "internal/pairing", "agents", "bus", "config", "heartbeat", "llm", "run", "session", "tools", "tools/memory", "internal/audit", "internal/httpauth", "internal/tokens"},

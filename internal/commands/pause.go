@@ -47,7 +47,7 @@ Without an argument it lists what is paused.`,
 				if a.JSON {
 					return a.PrintJSON(p)
 				}
-				fmt.Fprintf(a.Stdout, "paused %s; \"agenthost resume %s\" lets it go on\n", p, asArgument(*t))
+				fmt.Fprintf(a.Stdout, "paused %s; \"agenthost resume %s\" lets it go on\n", p, t.Argument())
 				a.warnUnknown(cmd.Context(), c, *t)
 				return nil
 			})
@@ -57,17 +57,6 @@ Without an argument it lists what is paused.`,
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who look")
 	a.ConfigFlag(cmd)
 	return cmd
-}
-
-// asArgument names t to resume.
-func asArgument(t client.PauseTarget) string {
-	switch {
-	case t.All:
-		return "--all"
-	case t.Channel != "":
-		return "--channel " + t.Channel
-	}
-	return t.Agent
 }
 
 // warnUnknown says of a pause that it may be for another agent or channel than was meant.

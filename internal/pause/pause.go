@@ -42,6 +42,24 @@ func (t Target) String() string {
 	return "all agents"
 }
 
+// Argument names it to the commands pause and resume.
+func (t Target) Argument() string {
+	switch {
+	case t.All:
+		return "--all"
+	case t.Channel != "":
+		return "--channel " + t.Channel
+	}
+	return t.Agent
+}
+
+// Holds reports whether what comes to an agent by a channel, such as telegram.sales or none, is to
+// wait. An agent that is not known is empty.
+func (t Target) Holds(agent, channel string) bool {
+	name, _, _ := strings.Cut(channel, ".")
+	return t.All || t.Agent != "" && t.Agent == agent || t.Channel != "" && (t.Channel == channel || t.Channel == name)
+}
+
 func (t Target) key() string {
 	switch {
 	case t.Agent != "":

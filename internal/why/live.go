@@ -35,6 +35,7 @@ func live(r client.Run) bool { return r.Run != "" && r.Phase != "waiting" }
 // join adds what a host has told of a run.
 func (w *Way) join(r client.Run, id string) {
 	w.ID, w.State = id, Running
+	w.Steps = slices.DeleteFunc(w.Steps, func(s Step) bool { return s.What == Paused && s.Agent == r.Agent }) // it began before
 	if w.Kind == "" {
 		w.Kind = Run
 	}

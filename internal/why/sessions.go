@@ -156,10 +156,13 @@ func (s *search) isOf(in *run.Input) bool { return in.ID == s.id || in.OwnID() =
 
 // judge says how it stands with the id in a session.
 func (s *search) judge(t *telling) {
-	state := Waiting
+	state, queued := Waiting, run.Event{}
 	for _, f := range t.facts {
 		e := f.Event
 		mine := t.runs[f.Of] && f.Of != "" || e.Run != "" && t.runs[e.Run]
+		if e.Type == run.InputAdded && s.isOf(e.Input) {
+			queued = e
+		}
 		switch {
 		case (e.Type == run.InputRefused || e.Type == run.InputWithdrawn || e.Type == run.InputPassedOn) && e.Input != nil && s.isOf(e.Input):
 			state = Answered
@@ -167,7 +170,7 @@ func (s *search) judge(t *telling) {
 			state = Answered
 		case !mine:
 		case e.Type == run.Started:
-			state = Running
+			state, queued = Running, run.Event{}
 			if n := len(e.Inputs); s.way.Kind == Inbound && n > 1 && !s.isOf(&e.Inputs[n-1]) {
 				state = Merged
 			}
@@ -184,6 +187,9 @@ func (s *search) judge(t *telling) {
 				state = Answered
 			}
 		}
+	}
+	if state == Waiting && queued.Input != nil {
+		s.turns = append(s.turns, turn{t.agent, queued.Input.Subject, queued.At})
 	}
 	s.is(s.way.Kind, state)
 }

@@ -220,6 +220,7 @@ func (s *search) lookIntoInbound(ctx context.Context) error {
 			}
 			s.is(Inbound, Waiting)
 			s.add(Step{At: rec.Time, What: Accepted, Stream: stream, Seq: rec.Seq, Subject: rec.Subject, ID: s.id})
+			s.turns = append(s.turns, turn{agentIn(rec), rec.Subject, rec.Time})
 			if err := s.answeredAside(ctx, rec); err != nil {
 				return err
 			}

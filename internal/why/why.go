@@ -54,7 +54,7 @@ type Step struct {
 	Seq     uint64    `json:"seq,omitempty"`
 	Subject string    `json:"subject,omitempty"`
 	ID      string    `json:"id,omitempty"`   // of the message, reply or call
-	Name    string    `json:"name,omitempty"` // of a model, a tool, an agent or a consumer
+	Name    string    `json:"name,omitempty"` // of a model, a tool, an agent, a consumer or what is paused
 	Detail  string    `json:"detail,omitempty"`
 }
 
@@ -62,6 +62,7 @@ type Step struct {
 const (
 	Accepted  = "accepted"
 	Queued    = "queued" // in the log of its session
+	Paused    = "paused" // an operator has paused what would take it
 	Started   = "run started"
 	Joined    = "joined the run"
 	Called    = "model called"
@@ -105,6 +106,8 @@ type search struct {
 	places    map[place]bool                       // of the message and its replies
 	refused   map[place]bool                       // of these, what a plugin has given up
 
+	turns []turn // that the message waits for
+
 	unpublished map[string]bool // ids of dead letters that replies have which no stream has
 }
 
@@ -132,7 +135,7 @@ func (s *search) another(id string) *search {
 }
 
 func (s *search) find(ctx context.Context) (Way, error) {
-	for _, look := range []func(context.Context) error{s.lookAtLanes, s.lookIntoSessions, s.lookIntoInbound, s.lookIntoRetries, s.lookIntoDead} {
+	for _, look := range []func(context.Context) error{s.lookAtLanes, s.lookIntoSessions, s.lookIntoInbound, s.lookIntoRetries, s.lookIntoDead, s.lookAtPauses} {
 		if err := look(ctx); err != nil {
 			return Way{}, err
 		}
