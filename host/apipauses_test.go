@@ -62,3 +62,22 @@ func TestPausesOfAPI(t *testing.T) {
 		}
 	}
 }
+
+// A pause of an agent or channel that there is not is kept for later, and its answer says so.
+func TestPauseOfNoneWarns(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, apiFleet(t))
+	for body, want := range map[string]string{
+		`{"agent":"demoo"}`:    `no agent "demoo"; did you mean "demo"? (the pause is kept until there is one)`,
+		`{"agent":"demo"}`:     "",
+		`{"channel":"nope.x"}`: `no agent is bound to channel "nope.x" (the pause is kept until one is)`,
+		`{"channel":"openai"}`: "",
+		`{"all":true}`:         "",
+	} {
+		got := struct{ Warning, Since string }{}
+		callAPI(t, h, adminToken, http.MethodPost, "/api/pauses/begin", body).into(t, &got)
+		if got.Warning != want || got.Since == "" {
+			t.Errorf("%s: got %+v, want %q", body, got, want)
+		}
+	}
+}

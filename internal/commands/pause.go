@@ -1,13 +1,9 @@
 package commands
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"agenthost/bus"
 	"agenthost/client"
 	"agenthost/internal/cli"
 
@@ -48,7 +44,9 @@ Without an argument it lists what is paused.`,
 					return a.PrintJSON(p)
 				}
 				fmt.Fprintf(a.Stdout, "paused %s; \"agenthost resume %s\" lets it go on\n", p, t.Argument())
-				a.warnUnknown(cmd.Context(), c, *t)
+				if warning := c.PauseWarning(cmd.Context(), *t); warning != "" {
+					fmt.Fprintf(a.Stderr, "warning: %s\n", warning)
+				}
 				return nil
 			})
 		},
@@ -57,44 +55,6 @@ Without an argument it lists what is paused.`,
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who look")
 	a.ConfigFlag(cmd)
 	return cmd
-}
-
-// warnUnknown says of a pause that it may be for another agent or channel than was meant.
-func (a *app) warnUnknown(ctx context.Context, c *client.Client, t client.PauseTarget) {
-	switch {
-	case t.Agent != "":
-		_, err := c.HostsOf(ctx, t.Agent)
-		if unknown, ok := errors.AsType[*client.UnknownError](err); ok {
-			fmt.Fprintf(a.Stderr, "warning: %v (the pause is kept until there is one)\n", unknown)
-		}
-	case t.Channel != "":
-		if hosts, err := c.Hosts(ctx); err == nil && !mayBeBound(hosts, t.Channel) {
-			fmt.Fprintf(a.Stderr, "warning: no agent is bound to channel %q (the pause is kept until one is)\n", t.Channel)
-		}
-	}
-}
-
-// mayBeBound reports whether an agent is bound to a channel with any of its instances, or
-// to that one of them, as far as the hosts say so. All are to those of doors.
-func mayBeBound(hosts client.Fleet, channel string) bool {
-	name, instance, _ := strings.Cut(channel, ".")
-	if bus.IsDoor(name) {
-		return true
-	}
-	for _, h := range hosts {
-		for _, agent := range h.Agents {
-			if agent.Channels == nil {
-				return true // an older host, which does not say
-			}
-			for _, bound := range agent.Channels {
-				boundName, boundInstance, _ := strings.Cut(bound, ".")
-				if boundName == name && (instance == "" || boundInstance == instance || boundInstance == "*") {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 func (a *app) resumeCommand() *cobra.Command {

@@ -24,12 +24,20 @@ func (h Host) pauses(ctx context.Context, _ none) (PauseListing, error) {
 type PauseOrder struct {
 	client.PauseTarget
 	By     string `json:"by,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty" doc:"why, for those who look"`
 }
 
-func (h Host) pause(ctx context.Context, o PauseOrder) (client.Pause, error) {
-	if callerOf(ctx).limited() && (o.Agent == "" || o.Channel != "" || o.All) { // a channel may have other agents
-		return client.Pause{}, errWhole
+// A Paused is what an order has paused.
+type Paused struct {
+	client.Pause
+	// Warning says that there is no such agent, or that none is bound to the channel.
+	Warning string `json:"warning,omitempty"`
+}
+
+func (h Host) pause(ctx context.Context, o PauseOrder) (Paused, error) {
+	limited := callerOf(ctx).limited()
+	if limited && (o.Agent == "" || o.Channel != "" || o.All) { // a channel may have other agents
+		return Paused{}, errWhole
 	}
 	p, err := h.clientFor(callerOf(ctx)).Pause(ctx, client.Pause{
 		Target: o.PauseTarget, By: callerOf(ctx).by(o.By), Reason: o.Reason,
@@ -37,7 +45,10 @@ func (h Host) pause(ctx context.Context, o PauseOrder) (client.Pause, error) {
 	if errors.Is(err, client.ErrNoTarget) {
 		err = coded(client.CodeBad, "%w", err)
 	}
-	return p, err
+	if err != nil || limited { // the warning would name other agents
+		return Paused{Pause: p}, err
+	}
+	return Paused{p, h.client().PauseWarning(ctx, o.PauseTarget)}, nil
 }
 
 func (h Host) resume(ctx context.Context, t client.PauseTarget) (client.PauseTarget, error) {
