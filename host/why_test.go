@@ -12,6 +12,7 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/client"
 	"agenthost/host"
 	"agenthost/host/hosttest"
 	"agenthost/internal/waittest"
@@ -75,6 +76,37 @@ func TestWhyAnswered(t *testing.T) {
 	}
 	if _, err := why.Find(t.Context(), h.Bus().JS, "m3", nil); !errors.Is(err, why.ErrUnknown) {
 		t.Errorf("an id that nothing has: %v", err)
+	}
+}
+
+// A fork has a copy of the runs of another session, which is no part of their way.
+func TestWhyAfterFork(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, bound(t, agents.Binding{}))
+	write(t, h, "ana", "m1")
+	waittest.Until(t, "a reply", func() bool { return stored(t, h, bus.OutboundStream) == 1 })
+	allDone(t, h, 1)
+	reply := published(t, h)[0]
+	before := map[string]why.Way{}
+	for _, id := range []string{"m1", reply.ID, reply.Run} {
+		before[id] = way(t, h, id)
+	}
+	sessions := clientOf(h).Sessions()
+	for _, b := range []client.Branching{{Session: "demo/dm/ana", To: "demo/dm/fork"}, {Session: "demo/dm/fork", To: "demo/dm/again"}} {
+		b.Agent = "demo"
+		if _, err := sessions.Fork(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, h, "fork", "m2")
+	waittest.Until(t, "a reply in the fork", func() bool { return stored(t, h, bus.OutboundStream) == 2 })
+	for id, want := range before {
+		if diff := cmp.Diff(want, way(t, h, id)); diff != "" {
+			t.Errorf("%s after forks: (-want +got)\n%s", id, diff)
+		}
+	}
+	if w := way(t, h, "m2"); !strings.Contains(steps(w), why.Ended) {
+		t.Errorf("a run of the fork itself: got %s", steps(w))
 	}
 }
 

@@ -166,6 +166,19 @@ func anonymous(e *run.Event) {
 // forked is what the ids of a fork's inputs end in.
 const forked = "~fork"
 
+// Copied is how many of the facts of a log, from its first, a Fork has copied: they are of another
+// session, and so are their runs. A commit of a run of its own names that.
+func Copied(facts []Fact) int {
+	n, ran := 0, false
+	for ; n < len(facts) && facts[n].Seq == facts[0].Seq && facts[n].Of == ""; n++ {
+		ran = ran || facts[n].Event.Type == run.Started
+	}
+	if !ran {
+		return 0
+	}
+	return n
+}
+
 // begin writes the first commit of a session.
 func (a *Archive) begin(ctx context.Context, agent string, key Key, events []run.Event) (seq uint64, err error) {
 	c := Commit{V: version, Key: key, Events: events}

@@ -92,6 +92,7 @@ func (s *search) tell(ctx context.Context, agent, sid string) error {
 		}
 		t.facts = append(t.facts, fact)
 	}
+	t.facts = t.facts[session.Copied(t.facts):]
 	if _, sum, err := s.archive.State(ctx, agent, sid); err == nil {
 		t.key = string(sum.Key)
 	}
