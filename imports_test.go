@@ -36,7 +36,7 @@ func modulePath() string {
 // arrows says what a package may import of the module's own. A folder within a
 // package needs no entry: it may import its parent, bus and fastjson.
 var arrows = map[string][]string{
-	"cmd/agenthost":                {"host", "config", "bench", "bus", "internal/natsserver", "internal/terminal", "internal/doctor", "internal/eval", "internal/mcplogin", "internal/lockfile", "internal/memlimit", "internal/natscontext", "client", "internal/chat", "internal/cli", "internal/commands", "internal/starter", "doors", "doors/acp", "doors/mcp"},
+	"cmd/agenthost":                {"host", "config", "bench", "bus", "internal/natsserver", "internal/terminal", "internal/doctor", "internal/eval", "internal/mcplogin", "internal/lockfile", "internal/memlimit", "internal/natscontext", "client", "internal/atomicfile", "internal/chat", "internal/cli", "internal/commands", "internal/starter", "doors", "doors/acp", "doors/mcp"},
 	"host":                         {"*"},
 	"config":                       {"agents", "bus", "heartbeat", "hooks", "llm", "plugins/settings", "session", "tools", "internal/httpauth", "internal/identity", "internal/texts", "internal/yamldoc"},
 	"console":                      {"*"},
@@ -105,7 +105,7 @@ var arrows = map[string][]string{
 	"internal/texts":               {},
 	"tools/mcp":                    {"tools", "internal/childprocess", "internal/httptransport", "internal/mcpoauth"},
 	"internal/httpauth":            {"bus"},
-	"internal/mcpoauth":            {"tools"},
+	"internal/mcpoauth":            {"internal/atomicfile", "tools"},
 	"internal/sandbox":             {},
 	"internal/shell":               {},
 	"internal/yamldoc":             {},
@@ -128,6 +128,7 @@ var arrows = map[string][]string{
 	"internal/childprocess":        {},
 	"internal/freeport":            {},
 	"internal/lockfile":            {},
+	"internal/atomicfile":          {},
 	"internal/natsserver":          {"bus", "internal/lockfile"},
 	"internal/pairing":             {"bus", "session"},
 	"internal/pause":               {"bus"},
@@ -143,7 +144,7 @@ var arrows = map[string][]string{
 	"internal/commands/sessions":   {"bus", "client", "internal/cli", "internal/coldstore", "internal/eval", "internal/terminal"},
 	"internal/chat":                {"bus", "client", "config", "host", "internal/cli", "internal/lockfile", "internal/terminal"},
 	"internal/memlimit":            {},
-	"internal/natscontext":         {"bus"},
+	"internal/natscontext":         {"bus", "internal/atomicfile"},
 	"internal/starter":             {},
 
 	"internal/agenthost-chaos":          {"agents", "bus", "internal/agenthost-chaos/check", "internal/agenthost-chaos/clock", "internal/agenthost-chaos/history", "internal/agenthost-chaos/load", "internal/agenthost-chaos/natsnode", "internal/agenthost-chaos/process", "internal/agenthost-chaos/proxy"},

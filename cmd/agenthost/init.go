@@ -2,14 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"agenthost/config"
+	"agenthost/internal/atomicfile"
 	"agenthost/internal/cli"
 	"agenthost/internal/starter"
 
@@ -81,17 +82,7 @@ func (a *app) initialize(ctx context.Context, in initializing) error {
 		secrets[name] = value
 		return `"${file:` + secretsFolder + "/" + name + `}"`
 	})
-	if err := writeNew(cli.DefaultConfig, text, in.force); err != nil {
-		return err
-	}
-	schema, err := config.Schema()
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(schemaFile, schema, 0o644); err != nil {
-		return fmt.Errorf("write schema: %w", err)
-	}
-	if err := writeSecrets(secrets); err != nil {
+	if err := writeAll(text, secrets, in.force); err != nil {
 		return err
 	}
 	return a.printInitialized(choice, len(secrets))
@@ -150,49 +141,65 @@ func aboutModel(found starter.Model) string {
 	return fmt.Sprintf("model: %s, as there is %s", found.Name, found.Why)
 }
 
-// writeSecrets writes each secret to its file.
-func writeSecrets(secrets map[string]string) error {
-	if len(secrets) == 0 {
+// writeAll writes the configuration, its schema and its secrets: all of them have room before one
+// of them replaces what was there.
+func writeAll(text string, secrets map[string]string, force bool) error {
+	schema, err := config.Schema()
+	if err != nil {
+		return err
+	}
+	if len(secrets) > 0 {
+		if err := os.MkdirAll(secretsFolder, 0o700); err != nil {
+			return fmt.Errorf("write secrets: %w", err)
+		}
+	}
+	var written []*atomicfile.File
+	write := func(what, path, text string, mode fs.FileMode) error {
+		f, err := atomicfile.New(path, []byte(text), mode)
+		if err != nil {
+			return fmt.Errorf("write %s: %w", what, err)
+		}
+		written = append(written, f)
 		return nil
 	}
-	if err := os.MkdirAll(secretsFolder, 0o700); err != nil {
-		return fmt.Errorf("write secrets: %w", err)
+	err = write("configuration", place(cli.DefaultConfig), text, modeOf(cli.DefaultConfig))
+	if err == nil {
+		err = write("schema", place(schemaFile), string(schema), 0o644)
 	}
 	for name, value := range secrets {
-		path := filepath.Join(secretsFolder, name)
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // its mode may be another
-			return fmt.Errorf("write secret: %w", err)
-		}
-		if err := os.WriteFile(path, []byte(value), 0o600); err != nil {
-			return fmt.Errorf("write secret: %w", err)
+		if err == nil {
+			err = write("secret", filepath.Join(secretsFolder, name), value, 0o600)
 		}
 	}
-	return nil
+	if _, there := os.Lstat(cli.DefaultConfig); err == nil && there == nil && !force { // since it was looked for
+		err = alreadyHere(cli.DefaultConfig)
+	}
+	for _, f := range slices.Backward(written) { // the configuration, which names the others, is the last
+		if err == nil {
+			err = f.Replace()
+		} else {
+			f.Discard()
+		}
+	}
+	return err
+}
+
+// place is where a file is that path may be a link to.
+func place(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// modeOf are the permissions of the file that is replaced, or those of a new one.
+func modeOf(path string) fs.FileMode {
+	if info, err := os.Stat(path); err == nil {
+		return info.Mode().Perm()
+	}
+	return 0o644
 }
 
 func alreadyHere(path string) error {
 	return fmt.Errorf("%s exists; use --force to overwrite it", path)
-}
-
-// writeNew writes a file that, unless force says so, is not there yet.
-func writeNew(path, text string, force bool) error {
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	f, err := os.OpenFile(path, flags, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return alreadyHere(path)
-	}
-	if err != nil {
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	_, err = f.WriteString(text)
-	if err := errors.Join(err, f.Close()); err != nil {
-		if !force { // the next try would find a file that is there
-			_ = os.Remove(path)
-		}
-		return fmt.Errorf("write configuration: %w", err)
-	}
-	return nil
 }

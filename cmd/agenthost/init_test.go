@@ -115,3 +115,24 @@ func TestInitRefuses(t *testing.T) {
 		t.Errorf("got\n%s", text)
 	}
 }
+
+// A configuration that is a link is replaced where it leads, with the permissions that it has.
+func TestInitThroughALink(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("mine.yaml", []byte("mine: true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("mine.yaml", cli.DefaultConfig); err != nil {
+		t.Skip(err)
+	}
+	call(t, cli.CodeDone, "", "init", "--force", "--model", "echo")
+	info, err := os.Lstat("mine.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := os.Readlink(cli.DefaultConfig)
+	text, _ := os.ReadFile("mine.yaml")
+	if err != nil || link != "mine.yaml" || info.Mode().Perm() != 0o600 || !strings.Contains(string(text), "provider: echo") {
+		t.Errorf("got a link to %q, %v, %v, %.40q", link, err, info.Mode(), text)
+	}
+}

@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"agenthost/internal/atomicfile"
+
 	"golang.org/x/oauth2"
 )
 
@@ -72,17 +74,5 @@ func save(folder string, g *Grant) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	part, err := os.CreateTemp(folder, ".token-*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = part.Write(append(text, '\n'))
-	err = errors.Join(err, part.Sync(), part.Close())
-	if err == nil {
-		err = os.Rename(part.Name(), File(folder, g.Server))
-	}
-	if err != nil {
-		_ = os.Remove(part.Name())
-	}
-	return err
+	return atomicfile.Write(File(folder, g.Server), append(text, '\n'), 0o600)
 }

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"os/user"
 	"path/filepath"
 
 	"agenthost/bus"
+	"agenthost/internal/atomicfile"
 )
 
 // A Context is a file of the nats command, of which the user may be the only
@@ -115,8 +115,5 @@ func writePrivate(file string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return os.WriteFile(file, data, 0o600)
+	return atomicfile.Write(file, data, 0o600)
 }
