@@ -42,15 +42,8 @@ func (in initializing) choice(ctx context.Context, getenv func(string) string) (
 		}
 		c.Accounts = append(c.Accounts, account)
 	}
-	for _, one := range in.set {
-		if err := set(&c, one, func(value string) (string, error) { return value, nil }); err != nil {
-			return c, err
-		}
-	}
-	for _, one := range in.setFile {
-		if err := set(&c, one, firstLine); err != nil {
-			return c, err
-		}
+	if err := in.setAll(&c); err != nil {
+		return c, err
 	}
 	for _, account := range c.Accounts {
 		if missing, ok := account.Complete(); !ok {
@@ -60,34 +53,62 @@ func (in initializing) choice(ctx context.Context, getenv func(string) string) (
 	return c, nil
 }
 
-// firstLine is what a file of one line holds.
-func firstLine(name string) (string, error) {
-	data, err := os.ReadFile(name)
-	return strings.TrimRight(string(data), "\r\n"), err
+// setAll sets what --set and --set-file give.
+func (in initializing) setAll(c *starter.Choice) error {
+	for _, one := range in.set {
+		key, value, ok := strings.Cut(one, "=")
+		switch {
+		case !ok:
+			return cli.Usage("--set %s: want key=value", one)
+		case value == "":
+			return cli.Usage("--set %s: the value is empty, as that of a shell variable that is not set", one)
+		case !set(c, key, value):
+			return cli.Usage("--set %s: neither the model nor a --channel has that key", key)
+		}
+	}
+	for _, one := range in.setFile {
+		key, name, ok := strings.Cut(one, "=")
+		switch {
+		case !ok:
+			return cli.Usage("--set-file %s: want key=file", one)
+		case name == "":
+			return cli.Usage("--set-file %s: the name of the file is empty, as that of a shell variable that is not set", one)
+		}
+		value, err := wholeValue(name)
+		if err != nil {
+			return fmt.Errorf("--set-file %s: %w", key, err)
+		}
+		if !set(c, key, value) {
+			return cli.Usage("--set-file %s: neither the model nor a --channel has that key", key)
+		}
+	}
+	return nil
 }
 
-// set sets one value of --set or --set-file.
-func set(c *starter.Choice, one string, read func(string) (string, error)) error {
-	key, value, ok := strings.Cut(one, "=")
-	if !ok || value == "" {
-		return cli.Usage("--set %s: want key=value", one)
+// wholeValue is what a file holds, without the ends of its lines behind it.
+func wholeValue(name string) (string, error) {
+	data, err := os.ReadFile(name)
+	value := strings.TrimRight(string(data), "\r\n")
+	if err == nil && value == "" {
+		err = fmt.Errorf("%s is empty", name)
 	}
-	value, err := read(value)
-	if err != nil {
-		return fmt.Errorf("--set-file %s: %w", key, err)
-	}
+	return value, err
+}
+
+// set sets a value of --set or --set-file; it is false where nothing has the key.
+func set(c *starter.Choice, key, value string) bool {
 	if field, ok := strings.CutPrefix(key, "model."); ok && c.Model.Set(field, value) {
-		return nil
+		return true
 	}
 	for _, account := range c.Accounts {
 		for _, name := range []string{account.Name(), account.Channel} {
 			if field, ok := strings.CutPrefix(key, name+"."); ok && account.Has(field) {
 				account.Values[field] = value
-				return nil
+				return true
 			}
 		}
 	}
-	return cli.Usage("--set %s: neither the model nor a --channel has that key", key)
+	return false
 }
 
 // parts are the model, if one was named, and each account of a choice by
