@@ -8,7 +8,8 @@ import (
 )
 
 // A Table is rows of cells below their headings. On a terminal no line is wider
-// than it is: the widest columns are cut first, at their ends.
+// than it is: the widest columns are cut first, at their ends. Where that would leave
+// too little of them, each row is a record, with a line for each heading.
 type Table struct {
 	screen Screen
 	rows   [][]cell
@@ -22,6 +23,9 @@ type cell struct {
 const (
 	gap       = 2 // columns between two cells
 	leastCell = 6 // no column is cut below that
+
+	narrowScreen    = 60 // below that many columns
+	leastNarrowCell = 10 // is the least that tells something, as there is so little of all columns
 )
 
 // NewTable makes a table for a screen, with its headings.
@@ -60,7 +64,19 @@ func oneLine(text string) string { return strings.Join(strings.Fields(Printable(
 
 // Write writes the table.
 func (t *Table) Write(w io.Writer) error {
-	widths := t.widths()
+	text := ""
+	if widths, ok := t.widths(); ok {
+		text = t.lines(widths)
+	} else {
+		text = t.records()
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("print table: %w", err)
+	}
+	return nil
+}
+
+func (t *Table) lines(widths []int) string {
 	var b strings.Builder
 	for _, row := range t.rows {
 		for i, c := range row {
@@ -72,38 +88,82 @@ func (t *Table) Write(w io.Writer) error {
 		}
 		b.WriteByte('\n')
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("print table: %w", err)
-	}
-	return nil
+	return b.String()
 }
 
-// widths are those of the columns, so that all of them fit.
-func (t *Table) widths() []int {
+// records are the rows one below the other, each with its cells below each other. No text is cut.
+func (t *Table) records() string {
+	heads, widest := t.rows[0], 0
+	for _, head := range heads {
+		widest = max(widest, Width(head.text))
+	}
+	room := max(t.screen.Width-widest-gap, 2) // a wide character has two columns
+	var b strings.Builder
+	for n, row := range t.rows[1:] {
+		if n > 0 {
+			b.WriteByte('\n')
+		}
+		for i, c := range row {
+			b.WriteString(t.screen.Paint(heads[i].style, heads[i].text))
+			before := widest - Width(heads[i].text) + gap
+			for _, line := range split(c.text, room) {
+				b.WriteString(strings.Repeat(" ", before) + t.screen.Paint(c.style, line) + "\n")
+				before = widest + gap
+			}
+			if c.text == "" {
+				b.WriteByte('\n')
+			}
+		}
+	}
+	return b.String()
+}
+
+// split is text in lines of so many columns.
+func split(text string, columns int) (lines []string) {
+	for text != "" {
+		end, room := len(text), columns
+		for i, r := range text {
+			if room -= runeWidth(r); room < 0 {
+				end = i
+				break
+			}
+		}
+		lines = append(lines, text[:end])
+		text = text[end:]
+	}
+	return lines
+}
+
+// widths are those of the columns, so that all of them fit; ok is false where they cannot.
+func (t *Table) widths() (_ []int, ok bool) {
 	widths := make([]int, len(t.rows[0]))
 	for _, row := range t.rows {
 		for i, c := range row {
 			widths[i] = max(widths[i], Width(c.text))
 		}
 	}
-	if t.screen.Width > 0 {
-		narrow(widths, t.screen.Width-gap*(len(widths)-1))
+	if t.screen.Width == 0 || len(t.rows) == 1 {
+		return widths, true
 	}
-	return widths
+	least := leastCell
+	if t.screen.Width < narrowScreen {
+		least = leastNarrowCell
+	}
+	return widths, narrow(widths, t.screen.Width-gap*(len(widths)-1), least)
 }
 
-// narrow takes from the widest columns until all fit into room.
-func narrow(widths []int, room int) {
+// narrow takes from the widest columns until all fit into room, or none is wider than least.
+func narrow(widths []int, room, least int) bool {
 	for {
 		sum := 0
 		for _, n := range widths {
 			sum += n
 		}
 		widest := slices.Max(widths)
-		if sum <= room || widest <= leastCell {
-			return
+		if sum <= room || widest <= least {
+			return sum <= room
 		}
-		next := leastCell // the width of the widest column that is less wide
+		next := least // the width of the widest column that is less wide
 		var cut []int
 		for i, n := range widths {
 			if n == widest {

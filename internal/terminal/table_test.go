@@ -60,7 +60,7 @@ func TestTableFitsTheScreen(t *testing.T) {
 		{"日本語エージェント", "web/dm/日本", "自転車は修理できましたか。自転車は修理できましたか。"},
 		{"a\nb", "c\td", 7},
 	}
-	for width := 24; width < 200; width++ {
+	for width := 10; width < 200; width++ {
 		for line := range strings.SplitSeq(table(width, rows...), "\n") {
 			if got := terminal.Width(line); got > width {
 				t.Fatalf("%d columns: a line of %d: %q", width, got, line)
@@ -69,6 +69,27 @@ func TestTableFitsTheScreen(t *testing.T) {
 	}
 	if whole := table(0, rows...); !strings.Contains(whole, "web/dm/"+long) || !strings.Contains(whole, "a b ") {
 		t.Errorf("on a pipe: got %s", whole)
+	}
+}
+
+// Where columns would be too narrow to tell anything, each row is a record, with all of its text.
+func TestNarrowTableIsRecords(t *testing.T) {
+	got := table(24, []any{"ana", "web/dm/7", "a title that is long"}, []any{"日本語", "route/cli/P7rD9wYLu5DkNhfLLHKDsB", ""})
+	want := `AGENT  ana
+KEY    web/dm/7
+TITLE  a title that is l
+       ong
+
+AGENT  日本語
+KEY    route/cli/P7rD9wY
+       Lu5DkNhfLLHKDsB
+TITLE
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := table(24, []any{"ana", "a", "b"}); got != "AGENT  KEY  TITLE\nana    a    b\n" {
+		t.Errorf("what fits: got\n%s", got)
 	}
 }
 
