@@ -1,6 +1,7 @@
 package irc
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -127,11 +128,26 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
-// fold makes names the same that a network takes for the same.
+// foldings are the letters outside of a to z that networks take for the same, by what they
+// call it. In names there is no case beyond ASCII: #Über and #über are two channels.
+var foldings = map[string]*strings.Replacer{
+	"ascii":          strings.NewReplacer(),
+	"rfc1459":        strings.NewReplacer("[", "{", "]", "}", "\\", "|", "~", "^"),
+	"rfc1459-strict": strings.NewReplacer("[", "{", "]", "}", "\\", "|"),
+}
+
+// fold makes names the same that a network takes for the same. One that folds in a way of its
+// own folds Unicode.
 func fold(name, mapping string) string {
-	name = strings.ToLower(name)
-	if mapping == "rfc1459" || mapping == "" {
-		name = strings.NewReplacer("[", "{", "]", "}", "\\", "|", "~", "^").Replace(name)
+	more, ok := foldings[cmp.Or(strings.ToLower(mapping), "rfc1459")]
+	if !ok {
+		return strings.ToLower(name)
 	}
-	return name
+	folded := []byte(name)
+	for i, c := range folded {
+		if 'A' <= c && c <= 'Z' {
+			folded[i] = c - 'A' + 'a'
+		}
+	}
+	return more.Replace(string(folded))
 }

@@ -24,3 +24,27 @@ func TestLineForTheOperatorsOfAChannel(t *testing.T) {
 		}
 	}
 }
+
+// A reply in a channel goes to the name that the server knows: #Über is not #über to a network
+// that folds ASCII alone, as most do.
+func TestLineInAChannelWithLettersBeyondASCII(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ mapping, said, chat string }{
+		{"ascii", "#Über", "#Über"},
+		{"ascii", "#ROOM[1]", "#room[1]"},
+		{"", "#Москва", "#Москва"},
+		{"rfc1459", "#A[\\]~", "#a{|}^"},
+		{"rfc1459-strict", "#A[\\]~", "#a{|}~"},
+		{"RFC1459", "#A[", "#a{"},
+		{"rfc7613", "#Über", "#über"},
+	} {
+		s := &session{connection: &connection{nick: "bot", support: map[string]string{"CASEMAPPING": tt.mapping}}}
+		m, err := ircmsg.ParseLine(":ana!a@h PRIVMSG " + tt.said + " :bot: hi")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l, ok := s.line(m); !ok || l.received.Chat != tt.chat {
+			t.Errorf("CASEMAPPING=%s: what is said in %s is answered in %q", tt.mapping, tt.said, l.received.Chat)
+		}
+	}
+}
