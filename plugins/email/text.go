@@ -8,64 +8,6 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-var (
-	// forwarded is a line that programs put before what was answered.
-	forwarded = regexp.MustCompile(`^(-{3,} ?(Original Message|Ursprüngliche Nachricht|Message d'origine|Mensaje original) ?-{3,}|_{20,})$`)
-	// forwards begins the subject of a mail that was forwarded.
-	forwards = regexp.MustCompile(`(?i)^(fwd?|wg|tr|rv|i|enc|vs|vb|doorst) ?:`)
-	// attribution begins the line before a quote.
-	attribution = regexp.MustCompile(`^(On|Am|Le|El|Il|Em|Op|Den) `)
-)
-
-// said is what the sender has written: without what an answer repeats, or, where nothing is
-// answered, without the signature. What is forwarded is meant to be read.
-func (r *reading) said(text string) string {
-	switch {
-	case forwards.MatchString(r.origin.subject):
-		return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-	case len(r.replied()) > 0:
-		return withoutHistory(text)
-	}
-	return withoutSignature(text)
-}
-
-func withoutSignature(text string) string {
-	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-	before, _, _ := strings.Cut(text+"\n", "\n-- \n")
-	if before = strings.TrimSpace(before); before != "" {
-		return before
-	}
-	return text
-}
-
-// withoutHistory is what the sender of an answer has written: without the signature, and
-// without the quote of what is answered at the end. Quotes with answers in between stay.
-func withoutHistory(text string) string {
-	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		if line == "-- " || forwarded.MatchString(strings.TrimSpace(line)) {
-			lines = lines[:i]
-			break
-		}
-	}
-	end, quoted := len(lines), false
-	for end > 0 && (strings.TrimSpace(lines[end-1]) == "" || strings.HasPrefix(lines[end-1], ">")) {
-		quoted = quoted || strings.HasPrefix(lines[end-1], ">")
-		end--
-	}
-	if quoted && end > 0 && strings.HasSuffix(strings.TrimSpace(lines[end-1]), ":") {
-		end--
-		if end > 0 && !attribution.MatchString(lines[end]) && attribution.MatchString(lines[end-1]) {
-			end-- // it was broken in two
-		}
-	}
-	if rest := strings.TrimSpace(strings.Join(lines[:end], "\n")); rest != "" {
-		return rest
-	}
-	return text // all of it is a quote: it was forwarded
-}
-
 // A page is HTML on its way to be text.
 type page struct {
 	b      strings.Builder
@@ -124,7 +66,7 @@ func (p *page) text(raw string) {
 
 func (p *page) open(t html.Token) {
 	switch t.DataAtom {
-	case atom.Head, atom.Script, atom.Style, atom.Title:
+	case atom.Script, atom.Style, atom.Title: // of the head the rest says nothing, and its end may be left out
 		p.hidden++
 	case atom.Blockquote:
 		p.flush()
@@ -154,7 +96,7 @@ func (p *page) open(t html.Token) {
 
 func (p *page) close(a atom.Atom) {
 	switch a {
-	case atom.Head, atom.Script, atom.Style, atom.Title:
+	case atom.Script, atom.Style, atom.Title:
 		p.hidden = max(p.hidden-1, 0)
 	case atom.Blockquote:
 		p.flush()
