@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,18 +60,34 @@ func (k *check) result(h mail.Header, from string) (dkimResult, spf string) {
 	_ = k.Close()
 	k.done.Wait()
 	dkimResult, spf = k.channel.authenticationResults(h, from)
-	if dkimResult != "" {
-		return dkimResult, spf
+	if dkimResult == "" {
+		dkimResult = k.own(from)
 	}
+	if dkimResult == pass && isDoubled(h) {
+		return fail, spf
+	}
+	return dkimResult, spf
+}
+
+func (k *check) own(from string) string {
 	if len(k.verified) == 0 {
-		return none, spf
+		return none
 	}
 	for _, v := range k.verified {
 		if v.Err == nil && aligned(v.Domain, from) {
-			return pass, spf
+			return pass
 		}
 	}
-	return fail, spf
+	return fail
+}
+
+// once are the headers that are read here and that a mail has once.
+var once = []string{"From", "Reply-To", "Subject", "Message-Id", "In-Reply-To", "References", "Date", "Content-Type", "Content-Transfer-Encoding"}
+
+// isDoubled reports whether a mail has one of them twice. A signature is for the lowest of a
+// name, and the first is read: who has a signed mail could put others before it (RFC 6376, 8.15).
+func isDoubled(h mail.Header) bool {
+	return slices.ContainsFunc(once, func(key string) bool { return h.FieldsByKey(key).Len() > 1 })
 }
 
 // authenticationResults reads the first header of that name, which is the last that

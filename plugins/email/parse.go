@@ -99,7 +99,9 @@ func errorText(err error) string {
 // sender reads who has sent the mail: one address, to which an answer goes.
 func (r *reading) sender() error {
 	from, err := r.header.AddressList("From")
-	switch {
+	switch n := r.header.FieldsByKey("From").Len(); {
+	case n > 1: // a signature may be for another than the first
+		return fmt.Errorf("it has %d headers From; a mail has one", n)
 	case err != nil:
 		return fmt.Errorf("the header From has no address that can be answered: %w", err)
 	case len(from) > 1:
@@ -195,8 +197,8 @@ func (r *reading) walk(e *message.Entity, depth int) {
 // leaf reads a part that is a text or a file.
 func (r *reading) leaf(e *message.Entity) {
 	kind, parameters, err := e.Header.ContentType()
-	if err != nil {
-		kind = "application/octet-stream"
+	if err != nil || !strings.Contains(kind, "/") {
+		kind, parameters = unreadableKind(e.Header.Get("Content-Type")), nil
 	}
 	disposition, more, _ := e.Header.ContentDisposition()
 	name := more["filename"]
@@ -217,13 +219,24 @@ func (r *reading) leaf(e *message.Entity) {
 	r.file(e.Body, kind, fileName(name, kind))
 }
 
+// unreadableKind is what a wrong Content-Type says all the same. One that says nothing counts as
+// if it were not there (RFC 2045, 5.2).
+func unreadableKind(value string) string {
+	kind, _, _ := strings.Cut(value, ";")
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	if _, sub, ok := strings.Cut(kind, "/"); !ok || sub == "" || strings.ContainsAny(kind, " \t") {
+		return "text/plain"
+	}
+	return kind
+}
+
 // joined is at most mostText long.
 func joined(a, b string) string {
 	if a != "" {
 		a += "\n"
 	}
 	text := a + b
-	return text[:min(len(text), mostText)]
+	return strings.ToValidUTF8(text[:min(len(text), mostText)], "") // not within a rune
 }
 
 // file reads an attachment. One that is too large is counted and forgotten.

@@ -60,11 +60,30 @@ func TestPageWithoutEndOfItsHead(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{
 		"<html><head><meta charset=utf-8><title>x</title><style>p {}</style><body><p>hello</p></body></html>": "hello",
-		"<head><title>x</title><p>hello": "hello",
+		"<head><title>x</title><p>hello":                                             "hello",
 		"<html>\n<head>\n<script>x</script>\n</head>\n<body>\nhello\n</body></html>": "hello",
 	} {
 		if got := fromHTML(source); got != want {
 			t.Errorf("of %s %q is left", source, got)
+		}
+	}
+}
+
+// What has a Content-Type that cannot be read is not hidden in a file.
+func TestWrongContentType(t *testing.T) {
+	t.Parallel()
+	c := channel(t, account(emailtest.New(t)))
+	for kind, file := range map[string]string{
+		"text": "", "text/plain; charset": "", "text/plain; charset=": "", "": "", "text/plain;charset=utf-8; ; x": "", "plain text": "",
+		"application/pdf; name": "application/pdf",
+	} {
+		source := "From: ana@people.test\nMessage-Id: <m1@people.test>\nMIME-Version: 1.0\nContent-Type: " + kind + "\n\nhello\n"
+		m := c.parse(t.Context(), strings.NewReader(strings.ReplaceAll(source, "\n", "\r\n")), 1000)
+		switch {
+		case file == "" && m.received.Text != "hello":
+			t.Errorf("%q: got %q and %d files", kind, m.received.Text, len(m.received.Files))
+		case file != "" && (len(m.received.Files) != 1 || m.received.Files[0].MIME != file):
+			t.Errorf("%q: got %q and %+v", kind, m.received.Text, m.received.Files)
 		}
 	}
 }
