@@ -2,6 +2,7 @@ package bus
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -50,6 +51,30 @@ const MetaOption = "option"
 func (in *Inbound) Option() int {
 	n, _ := in.Meta[MetaOption].(float64)
 	return int(n)
+}
+
+// MetaSubject is the key in Meta of the subject of a mail. The text of the first mail of a thread
+// begins with it, as SubjectLine writes it.
+const MetaSubject = "subject"
+
+// SubjectLine is how a text begins with a subject.
+func SubjectLine(subject string) string { return "Subject: " + subject }
+
+// Said is the text without the subject before it: an order, or an answer, in the first mail of a
+// thread is one all the same. A mail without text says its subject.
+func (in *Inbound) Said() string {
+	subject, _ := in.Meta[MetaSubject].(string)
+	if subject == "" { // as mostly
+		return in.Text
+	}
+	rest, ok := strings.CutPrefix(in.Text, SubjectLine(subject))
+	switch {
+	case !ok || rest != "" && rest[0] != '\n':
+		return in.Text
+	case strings.TrimSpace(rest) == "":
+		return subject
+	}
+	return strings.TrimSpace(rest)
 }
 
 // A Turn is what one side said before the message of an inbound envelope.

@@ -105,7 +105,7 @@ func (c *Courier) inboundMessage(ctx context.Context, m Received) (*nats.Msg, er
 	if !m.SentAt.IsZero() {
 		env.SentAt = m.SentAt.UTC().Format(time.RFC3339Nano)
 	}
-	if n := lineNumber(env.Text); n > 0 && c.limits.Buttons == 0 {
+	if n := lineNumber(env.Said()); n > 0 && c.limits.Buttons == 0 {
 		env.Meta = withOption(env.Meta, n)
 	}
 	if m.Pressed != "" {

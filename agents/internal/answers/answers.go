@@ -53,7 +53,7 @@ func (c Reader) Meant(it *message.Item, r *run.Run) (sig run.Signal, ok bool) {
 	if len(own) == 0 {
 		return sig, false
 	}
-	call, answer, ok := ask.Pick(c.Book(it), ask.InOrder(own, c.OpenHere(it), c.ofOthers(it)), in.Text, in.Option() > 0)
+	call, answer, ok := ask.Pick(c.Book(it), ask.InOrder(own, c.OpenHere(it), c.ofOthers(it)), in.Said(), in.Option() > 0)
 	ok = ok && slices.ContainsFunc(own, func(one run.Call) bool { return one.ID == call.ID })
 	sig.Kind, sig.Call, sig.Answer, sig.Scope = run.Answered, call.ID, answer.Answer, answer.Scope
 	return sig, ok
@@ -65,7 +65,7 @@ func Words(in *bus.Inbound, options []string) string {
 	if n := in.Option(); in.Answers != "" && n > 0 && n <= len(options) {
 		return options[n-1]
 	}
-	return in.Text
+	return in.Said()
 }
 
 // askedBefore are the calls that wait for a person, and did when it came.

@@ -44,6 +44,13 @@ func said(text string) *message.Item {
 	}
 }
 
+// mailed is the first mail of a thread, as the channel for e-mail reads it.
+func mailed(subject, text string) *message.Item {
+	it := said(strings.TrimSpace(bus.SubjectLine(subject) + "\n\n" + text))
+	it.Origin.Inbound.Meta = map[string]any{bus.MetaSubject: subject}
+	return it
+}
+
 // routed is a result that a host has signed.
 func routed(route bus.Route) *message.Item {
 	route.Kind = bus.RouteResult
@@ -109,6 +116,11 @@ func TestAnswerOfAPerson(t *testing.T) {
 		"too late":                 {run: waiting(until(question)), in: stored(said("blue"), time.Second)},
 		"too late, by name":        {run: waiting(until(approval)), in: stored(naming(said("approve"), idOf(approval)), time.Second)},
 		"too late for one of two":  {run: waiting(until(question), numbers), in: stored(said("2"), time.Second), kind: run.Answered, call: "c4", says: "2"},
+		"in the mail of a thread":  {run: waiting(approval), in: mailed("hi", "approve"), kind: run.Answered, call: "c1", says: run.Approve, scope: ask.ScopeOnce},
+		"in its subject":           {run: waiting(question), in: mailed("blue", ""), kind: run.Answered, call: "c2", says: "blue"},
+		"stops in a mail":          {run: waiting(approval), in: mailed("hi", "/stop"), kind: run.Abort},
+		"an order in a mail":       {run: waiting(question), in: mailed("hi", "/help")},
+		"another mail":             {run: waiting(approval), in: mailed("approve", "of what?")},
 		"too late, yet it stops":   {run: waiting(until(question)), in: stored(said("/stop"), time.Second), kind: run.Abort},
 	}
 	for name, tt := range tests {

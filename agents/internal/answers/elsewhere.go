@@ -109,7 +109,7 @@ func (c Reader) ForAnother(it *message.Item, r *run.Run) bool {
 	if len(own)+len(besides) == 0 {
 		return false
 	}
-	call, _, ok := ask.Pick(c.Book(it), ask.InOrder(own, besides, others), in.Text, in.Option() > 0)
+	call, _, ok := ask.Pick(c.Book(it), ask.InOrder(own, besides, others), in.Said(), in.Option() > 0)
 	if !ok || !isOneOf(others, call) {
 		return false
 	}
@@ -125,7 +125,7 @@ func (c Reader) Misnumbered(it *message.Item, r *run.Run) *run.Error {
 		return nil
 	}
 	others := c.ofOthers(it)
-	call, ok := ask.Misnumbered(c.Book(it), ask.InOrder(c.askedBefore(it, c.open(r)), c.OpenHere(it), others), in.Text)
+	call, ok := ask.Misnumbered(c.Book(it), ask.InOrder(c.askedBefore(it, c.open(r)), c.OpenHere(it), others), in.Said())
 	if !ok || isOneOf(others, call) {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (c Reader) Misnumbered(it *message.Item, r *run.Run) *run.Error {
 // r is the run of this conversation that waits, nil where none does.
 func (c Reader) MeantElsewhere(it *message.Item, r *run.Run, asked []agents.Waiting) (w agents.Waiting, answer run.Signal, ok bool) {
 	book, in := c.Book(it), it.Origin.Inbound
-	text := in.Text
+	text := in.Said()
 	var own []run.Call
 	var others []agents.Waiting
 	if in.Answers != "" && len(asked) == 1 {

@@ -68,7 +68,7 @@ func (a *Agent) reminding(in *bus.Inbound) (rest string, ok bool) {
 	if message.Order(in) != message.RemindWord {
 		return "", false
 	}
-	text := strings.TrimSpace(in.Text)
+	text := strings.TrimSpace(in.Said())
 	return strings.TrimPrefix(text, strings.Fields(text)[0]), true
 }
 

@@ -94,7 +94,7 @@ func (c Session) ScreenAnswer(ctx context.Context, it *message.Item, r *run.Run,
 	if s == nil {
 		return ""
 	}
-	sig.Answer = ask.ReadAgain(it.Origin.Inbound.Text, sig.Answer, s.Origin.Inbound.Text)
+	sig.Answer = ask.ReadAgain(it.Origin.Inbound.Said(), sig.Answer, s.Origin.Inbound.Said())
 	it.Use(s)
 	if sig.Input != nil {
 		sig.Input.Hooks = s.Hooks

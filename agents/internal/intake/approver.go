@@ -105,7 +105,7 @@ func (i *Intake) approval(ctx context.Context, it *message.Item) (w ask.Waiting,
 	asked := open.At(i.Work().Done(), func(w ask.Waiting) bool {
 		return names(w) && w.Notified && w.Agent == i.Agent && !open.HasOther(w.ID, it.Input.ID, message.Sender(in))
 	}, ask.With(it.Origin.Outbound(), message.Sender(in), in.Thread))
-	call, _, ok := ask.Pick(i.book(it), ask.InOrder(nil, asked), in.Text, in.Option() > 0)
+	call, _, ok := ask.Pick(i.book(it), ask.InOrder(nil, asked), in.Said(), in.Option() > 0)
 	for _, w := range asked {
 		if ok && w.ID == call.ID {
 			return w, true, nil
@@ -117,7 +117,7 @@ func (i *Intake) approval(ctx context.Context, it *message.Item) (w ask.Waiting,
 // passApproval passes on what an approver says to w; refused is why it is no answer.
 func (i *Intake) passApproval(it *message.Item, w ask.Waiting) (refused string, err error) {
 	in, book := it.Origin.Inbound, i.book(it)
-	text := in.Text
+	text := in.Said()
 	if n := in.Option(); in.Answers != "" && n > 0 && n <= len(w.Options) { // a button
 		text = w.Options[n-1]
 	}

@@ -43,7 +43,7 @@ func (q *Questions) screen(asked *question, it *message.Item, answer string) (re
 		q.mu.Unlock()
 		return s.Refused
 	default:
-		answer = ask.ReadAgain(it.Origin.Inbound.Text, answer, s.Origin.Inbound.Text)
+		answer = ask.ReadAgain(it.Origin.Inbound.Said(), answer, s.Origin.Inbound.Said())
 	}
 	select {
 	case asked.answer <- answer:
@@ -76,7 +76,7 @@ func (q *Questions) answered(it *message.Item, left *run.Run) (*question, string
 		return nil, ""
 	}
 	open = q.reader().OpenWith(open, it, left)
-	call, sig, ok := ask.Pick(q.Book(it), open, it.Origin.Inbound.Text, it.Origin.Inbound.Option() > 0)
+	call, sig, ok := ask.Pick(q.Book(it), open, it.Origin.Inbound.Said(), it.Origin.Inbound.Option() > 0)
 	i := slices.IndexFunc(q.open, func(asked *question) bool { return asked.id == call.ID })
 	if !ok || i < 0 {
 		return nil, ""

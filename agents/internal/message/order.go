@@ -21,7 +21,7 @@ func Order(in *bus.Inbound) string {
 	if in == nil || len(in.Text) == 0 { // as mostly
 		return ""
 	}
-	text := strings.TrimSpace(in.Text)
+	text := strings.TrimSpace(in.Said())
 	if text == "" || text[0] != '/' || in.Answers != "" {
 		return ""
 	}
@@ -38,7 +38,7 @@ func Order(in *bus.Inbound) string {
 const maxOrder = 32
 
 // Alone reports whether nothing follows the word of an order.
-func Alone(in *bus.Inbound) bool { return len(strings.Fields(in.Text)) == 1 }
+func Alone(in *bus.Inbound) bool { return len(strings.Fields(in.Said())) == 1 }
 
 // Stops reports whether it is the order to stop what is under way.
 func (it *Item) Stops() bool {

@@ -164,7 +164,7 @@ func (p Passer) refusal(ctx context.Context, it *message.Item, w agents.Waiting,
 	case s.Refused != "":
 		return inflight.RefusedByHook(s.Refused)
 	}
-	sig.Answer = ask.ReadAgain(in.Text, sig.Answer, s.Origin.Inbound.Text)
+	sig.Answer = ask.ReadAgain(in.Said(), sig.Answer, s.Origin.Inbound.Said())
 	return nil
 }
 
