@@ -41,6 +41,7 @@ type Channel struct {
 	smtp     server
 	lookup   func(domain string) ([]string, error) // TXT records; nil: DNS
 	known    known
+	failed   failed
 }
 
 // A server is where mail is read or sent.

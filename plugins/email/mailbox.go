@@ -108,19 +108,15 @@ func (b *mailbox) takeNew(ctx context.Context, in inbox, at *position) error {
 	if err != nil {
 		return err
 	}
-	for _, uid := range uids {
-		if uid <= at.last {
-			continue // * is the last mail, even where none is behind
-		}
+	// * is the last mail, even where none is behind.
+	uids = slices.DeleteFunc(uids, func(uid imap.UID) bool { return uid <= at.last })
+	return b.each(in, uids, func(uid imap.UID) error {
 		if err := b.take(ctx, in, uid, time.Time{}); err != nil {
 			return err
 		}
-		at.last = uid
-		if err := in.SetNote(ctx, cursor, []byte(at.String())); err != nil {
-			return err
-		}
-	}
-	return nil
+		at.last = max(at.last, uid)
+		return in.SetNote(ctx, cursor, []byte(at.String()))
+	})
 }
 
 func (b *mailbox) takeUnseen(ctx context.Context, in inbox, at position) error {
@@ -128,15 +124,8 @@ func (b *mailbox) takeUnseen(ctx context.Context, in inbox, at position) error {
 	if err != nil {
 		return err
 	}
-	for _, uid := range uids {
-		if uid >= b.next {
-			break
-		}
-		if err := b.take(ctx, in, uid, at.since); err != nil {
-			return err
-		}
-	}
-	return nil
+	uids = slices.DeleteFunc(uids, func(uid imap.UID) bool { return uid >= b.next })
+	return b.each(in, uids, func(uid imap.UID) error { return b.take(ctx, in, uid, at.since) })
 }
 
 func (b *mailbox) search(criteria *imap.SearchCriteria) ([]imap.UID, error) {
@@ -195,6 +184,7 @@ func (b *mailbox) fetch(ctx context.Context, uid imap.UID, maxFile int64) (*inco
 		return command.Close()
 	}
 	if err := b.within(callWithin, receive); err != nil {
+		b.failed.add(b.validity, uid)
 		return nil, fmt.Errorf("fetch mail %d: %w", uid, err)
 	}
 	if m == nil {
@@ -202,7 +192,7 @@ func (b *mailbox) fetch(ctx context.Context, uid imap.UID, maxFile int64) (*inco
 	}
 	m.arrived = arrived
 	if m.received.ID == "" {
-		m.received.ID = "uid-" + strconv.FormatUint(uint64(b.validity), 10) + "-" + strconv.FormatUint(uint64(uid), 10)
+		m.received.ID = b.uidID(uid)
 	}
 	if m.received.Thread == "" {
 		m.received.Thread = m.received.ID
@@ -211,4 +201,9 @@ func (b *mailbox) fetch(ctx context.Context, uid imap.UID, maxFile int64) (*inco
 		m.received.SentAt = arrived
 	}
 	return m, nil
+}
+
+// uidID is the id of a mail that has none of its own.
+func (b *mailbox) uidID(uid imap.UID) string {
+	return "uid-" + strconv.FormatUint(uint64(b.validity), 10) + "-" + strconv.FormatUint(uint64(uid), 10)
 }

@@ -42,6 +42,7 @@ type Server struct {
 	conns  []*connection
 	sent   [][]byte
 	refuse *smtp.SMTPError // the next mail
+	broken map[imap.UID]bool
 }
 
 // A door is a listener whose connections can be cut.
@@ -103,7 +104,7 @@ func start(t testing.TB, config *tls.Config, atOnce bool, caps imap.CapSet) *Ser
 	mailboxes.AddUser(p.user)
 	in := imapserver.New(&imapserver.Options{
 		NewSession: func(*imapserver.Conn) (imapserver.Session, *imapserver.GreetingData, error) {
-			return session{mailboxes.NewSession()}, nil, nil
+			return session{mailboxes.NewSession(), p}, nil, nil
 		},
 		Caps:         caps,
 		InsecureAuth: config == nil,
@@ -117,13 +118,40 @@ func start(t testing.TB, config *tls.Config, atOnce bool, caps imap.CapSet) *Ser
 }
 
 // A session tells of a mail that came just before IDLE, as most servers do.
-type session struct{ imapserver.Session }
+type session struct {
+	imapserver.Session
+	p *Server
+}
 
 func (s session) Idle(w *imapserver.UpdateWriter, stop <-chan struct{}) error {
 	if err := s.Poll(w, true); err != nil {
 		return err
 	}
 	return s.Session.Idle(w, stop)
+}
+
+// Fetch does not give what is damaged.
+func (s session) Fetch(w *imapserver.FetchWriter, mails imap.NumSet, options *imap.FetchOptions) error {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	if uids, ok := mails.(imap.UIDSet); ok && len(options.BodySection) > 0 {
+		for uid := range s.p.broken {
+			if uids.Contains(uid) {
+				return &imap.Error{Type: imap.StatusResponseTypeNo, Text: "internal error"}
+			}
+		}
+	}
+	return s.Session.Fetch(w, mails, options)
+}
+
+// Damage has the server not give a mail any more, by its UID.
+func (p *Server) Damage(uid imap.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.broken == nil {
+		p.broken = map[imap.UID]bool{}
+	}
+	p.broken[uid] = true
 }
 
 func (p *Server) listen(serve func(net.Listener), server io.Closer) string {

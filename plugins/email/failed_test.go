@@ -1,0 +1,58 @@
+package email
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"agenthost/internal/waittest"
+	"agenthost/plugins/email/emailtest"
+
+	"github.com/emersion/go-imap/v2"
+)
+
+func mailOf(n int) string {
+	return fmt.Sprintf("From: ana@people.test\nSubject: Re: hi\nMessage-Id: <m%d@people.test>\nIn-Reply-To: <m0@people.test>\n\nmail %[1]d\n", n)
+}
+
+// A mail that the server does not give, such as a damaged file, holds up none behind it. It is
+// tried again while there is none: all may be like that.
+func TestMailThatTheServerDoesNotGive(t *testing.T) {
+	t.Parallel()
+	p := emailtest.New(t)
+	in := &memory{}
+	c := channel(t, account(p))
+	serve(t, c, in)
+	for uid := range imap.UID(2) {
+		p.Damage(uid + 2)
+	}
+	p.Arrive(mailOf(1))
+	in.next(t, 1)
+	p.Arrive(mailOf(2))
+	p.Arrive(mailOf(3))
+	waittest.Until(t, "the first is tried often", func() bool { return in.connected() > mostFetches+2 })
+	if odd := in.refused(); len(odd) > 0 {
+		t.Errorf("given up where the server gives no mail: %q", odd)
+	}
+	p.Arrive(mailOf(4))
+	if m := in.next(t, 2); m.Text != "mail 4" {
+		t.Errorf("got %+v", m)
+	}
+	waittest.Until(t, "both are refused", func() bool { return len(in.refused()) == 2 })
+	for _, odd := range in.refused() {
+		if !strings.Contains(odd, "stays unseen") {
+			t.Errorf("refused: %s", odd)
+		}
+	}
+	p.Arrive(mailOf(5))
+	if m := in.next(t, 3); m.Text != "mail 5" {
+		t.Errorf("got %+v", m)
+	}
+}
+
+func (in *memory) refused() []string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return slices.Clone(in.odd)
+}
