@@ -43,7 +43,7 @@ type connection struct {
 	absent   map[string]string // channels that it is not in, and why
 	receipts map[string]*receipt
 	labels   int
-	nicks    map[string]string // of people who are logged in, by account
+	people   map[string]person // who are logged in, by account
 }
 
 func (c *Channel) connect(ctx context.Context) (*connection, error) {
@@ -54,7 +54,7 @@ func (c *Channel) connect(ctx context.Context) (*connection, error) {
 	return &connection{
 		conn: conn, lines: bufio.NewReaderSize(conn, longestLine), settings: c.settings,
 		caps: map[string]string{}, support: map[string]string{},
-		absent: map[string]string{}, receipts: map[string]*receipt{}, nicks: map[string]string{},
+		absent: map[string]string{}, receipts: map[string]*receipt{}, people: map[string]person{},
 	}, nil
 }
 

@@ -23,6 +23,7 @@ type receipt struct {
 	target string
 	batch  string // the batch in which its answer comes
 	id     string
+	holder string // the account that has target as its nick, where that was asked
 	err    error
 	done   chan struct{}
 }
@@ -35,7 +36,10 @@ func (c *Channel) Deliver(ctx context.Context, m plugins.Message) (id string, er
 	if conn == nil {
 		return "", errors.New("not connected")
 	}
-	target := conn.target(m.Place)
+	target, err := c.target(ctx, conn, m.Place)
+	if err != nil {
+		return "", err
+	}
 	if !isTarget(target) {
 		return "", plugins.Permanent(fmt.Errorf("%q is no nick and no channel", target))
 	}
@@ -64,19 +68,21 @@ func fileLine(f *plugins.File) string {
 }
 
 // target is the name to which a line for a place is sent.
-func (c *connection) target(to plugins.Place) string {
+func (c *Channel) target(ctx context.Context, conn *connection, to plugins.Place) (string, error) {
 	if to.Chat != "" {
-		return to.Chat
+		return to.Chat, nil
 	}
-	if nick, ok := strings.CutPrefix(to.To, guest); ok {
-		return nick
+	if nick, ok := strings.CutPrefix(to.To, guest); ok || !conn.has("account-tag") {
+		return nick, nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if nick := c.nicks[to.To]; nick != "" {
-		return nick
+	nick, known := conn.nickOf(to.To)
+	if known || !isTarget(nick) {
+		return nick, nil
 	}
-	return to.To
+	if err := c.pace.Wait(ctx); err != nil {
+		return "", err
+	}
+	return nick, conn.identify(ctx, nick, to.To)
 }
 
 // say sends a line and waits for the server's word on it.
@@ -86,6 +92,11 @@ func (c *connection) say(ctx context.Context, target, text string) (string, erro
 	if err := c.sendLabeled(label, target, text); err != nil {
 		return "", err
 	}
+	return r.await(ctx)
+}
+
+// await waits for the server's word.
+func (r *receipt) await(ctx context.Context) (string, error) {
 	timeout := time.NewTimer(receiptWithin)
 	defer timeout.Stop()
 	select {
@@ -161,6 +172,8 @@ func (c *connection) receive(m ircmsg.Message) bool {
 		_, ok := c.receipts[label]
 		c.settle(label, "", nil)
 		return ok
+	case "330":
+		return c.receiveHolder(m)
 	}
 	_, msgid := m.GetTag("msgid")
 	err := refusal(m)

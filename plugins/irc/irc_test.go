@@ -288,15 +288,15 @@ func TestDeliverIsRefused(t *testing.T) {
 		want                 string
 	}{
 		"no such nick":        {few, ":s 401 bot ben :No such nick", "ben", false, "No such nick"},
-		"with a label":        {irctest.AllCaps, "@label=out-1 :s 401 bot ben :No such nick", "ben", false, "No such nick"},
-		"in a batch":          {irctest.AllCaps, "@label=out-1 :s BATCH +1 labeled-response\r\n@batch=1 :s 404 bot ben :Cannot\r\n:s BATCH -1", "ben", false, "Cannot"},
+		"with a label":        {irctest.AllCaps, "@label=out-1 :s 401 bot ben :No such nick", "~ben", false, "No such nick"},
+		"in a batch":          {irctest.AllCaps, "@label=out-1 :s BATCH +1 labeled-response\r\n@batch=1 :s 404 bot ben :Cannot\r\n:s BATCH -1", "~ben", false, "Cannot"},
 		"takes no messages":   {few, ":s 531 bot ben :Not from you", "ben", true, "Not from you"},
-		"standard reply":      {irctest.AllCaps, "@label=out-1 FAIL PRIVMSG X ben :No", "ben", false, "No"},
+		"standard reply":      {irctest.AllCaps, "@label=out-1 FAIL PRIVMSG X ben :No", "~ben", false, "No"},
 		"two targets":         {few, "", "ana,ben", true, "no nick"},
 		"everybody":           {few, "", "$*", true, "no nick"},
 		"more than one line":  {few, "", "ana\r\nQUIT", true, "no nick"},
 		"no target":           {few, "", "", true, "no nick"},
-		"connection is lost":  {irctest.AllCaps, "ERROR :bye", "ben", false, "lost"},
+		"connection is lost":  {irctest.AllCaps, "ERROR :bye", "~ben", false, "lost"},
 		"connection is ended": {few, "ERROR :bye", "ben", false, ""},
 	}
 	for name, tt := range tests {
@@ -320,7 +320,7 @@ func TestDeliverByBatchOfAnAwayPerson(t *testing.T) {
 	s := irctest.New(t, irctest.AllCaps)
 	c, _ := started(t, s)
 	s.Answer("PRIVMSG", "@label=out-1 :s BATCH +1 labeled-response\r\n@batch=1;msgid=m1 :bot!b@h PRIVMSG ben :x\r\n@batch=1 :s 301 bot ben :I am away\r\n:s BATCH -1")
-	if id, err := c.Deliver(t.Context(), plugins.Message{Place: plugins.Place{To: "ben"}, Text: "x"}); err != nil || id != "m1" {
+	if id, err := c.Deliver(t.Context(), plugins.Message{Place: plugins.Place{To: "~ben"}, Text: "x"}); err != nil || id != "m1" {
 		t.Errorf("got %q, %v", id, err)
 	}
 }
@@ -349,6 +349,7 @@ func TestKickIsSaid(t *testing.T) {
 func TestPersonsChangeTheirNick(t *testing.T) {
 	t.Parallel()
 	s := irctest.New(t, irctest.AllCaps)
+	s.Accounts = map[string]string{"ana": "Ana"}
 	c, in := started(t, s)
 	s.Say("@account=ana;msgid=1 :one!a@h PRIVMSG bot :hi")
 	in.next(t, 1)

@@ -37,7 +37,7 @@ func (s *session) line(m ircmsg.Message) (line, bool) {
 		return line{}, false
 	}
 	at := sentAt(m)
-	r := plugins.Received{From: s.person(nick, account), Name: nick, Text: plain(text), SentAt: at}
+	r := plugins.Received{From: s.person(nick, account, at), Name: nick, Text: plain(text), SentAt: at}
 	l := line{talk: direct}
 	if s.isChannel(target) {
 		l.talk = target
@@ -71,21 +71,6 @@ func spoken(text, nick string) (string, bool) {
 	}
 	action, ok := strings.CutPrefix(strings.TrimSuffix(ctcp, "\x01"), "ACTION ")
 	return "* " + nick + " " + action, ok
-}
-
-// person is the id of who has said something.
-func (s *session) person(nick, account string) string {
-	if !s.has("account-tag") {
-		return s.fold(nick)
-	}
-	if account == "" || account == "*" {
-		return guest + s.fold(nick)
-	}
-	account = s.fold(account)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.nicks[account] = nick
-	return account
 }
 
 // unmention takes the account's nick out of a text.

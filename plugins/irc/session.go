@@ -235,25 +235,11 @@ func (s *session) renamed(m ircmsg.Message) {
 		s.in.Connected(s.as())
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for account, nick := range s.nicks {
-		if s.fold(nick) == s.fold(from) {
-			s.nicks[account] = to
-		}
-	}
+	s.callPerson(from, to)
 }
 
 // gone forgets the nick of a person: another may take it.
-func (s *session) gone(m ircmsg.Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for account, nick := range s.nicks {
-		if s.fold(nick) == s.fold(m.Nick()) {
-			delete(s.nicks, account)
-		}
-	}
-}
+func (s *session) gone(m ircmsg.Message) { s.callPerson(m.Nick(), "") }
 
 // said queues what a person has said.
 func (s *session) said(ctx context.Context, m ircmsg.Message) error {

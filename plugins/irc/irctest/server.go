@@ -21,10 +21,11 @@ const AllCaps = "account-tag batch draft/chathistory echo-message labeled-respon
 // A Server is enough of an IRC server to try what real ones do seldom. The fields are
 // set before an account logs in.
 type Server struct {
-	Answers map[string]string // the answer to a command, with %s for the nick
-	Taken   string            // a nick
-	History func(selector []string) []string
-	Quits   func() // is called before an account is let go
+	Answers  map[string]string // the answer to a command, with %s for the nick
+	Taken    string            // a nick
+	Accounts map[string]string // who is logged in, by nick
+	History  func(selector []string) []string
+	Quits    func() // is called before an account is let go
 
 	t        testing.TB
 	listener net.Listener
@@ -167,6 +168,12 @@ func (s *Server) answer(m ircmsg.Message) []string {
 		return []string{"ERROR :bye"}
 	case "PING":
 		return []string{":s PONG s :" + m.Params[0]}
+	case "WHOIS":
+		lines := []string{":s 318 " + s.nick + " " + m.Params[0] + " :End"}
+		if account, ok := s.Accounts[m.Params[0]]; ok {
+			lines = append([]string{":s 330 " + s.nick + " " + m.Params[0] + " " + account + " :is logged in as"}, lines...)
+		}
+		return lines
 	case "JOIN":
 		return []string{fmt.Sprintf(":%s!b@h JOIN %s", s.nick, m.Params[0])}
 	case "PRIVMSG":
