@@ -97,10 +97,7 @@ func (f *Store) lend(ctx context.Context, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	about := jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{
-		ChunkSize: uint32(min(128<<10, f.js.Conn().MaxPayload()/2)), //nolint:gosec // 128 KiB at most
-	}}
-	_, err = store.Put(ctx, about, bytes.NewReader(data))
+	_, err = store.Put(ctx, bus.FileMeta(f.js.Conn(), name), bytes.NewReader(data))
 	return err
 }
 
@@ -143,7 +140,7 @@ func (f *Store) put(ctx context.Context, name string, data []byte) error {
 	if !errors.Is(err, jetstream.ErrObjectNotFound) {
 		return err
 	}
-	_, err = store.PutBytes(ctx, name, data)
+	_, err = store.Put(ctx, bus.FileMeta(f.js.Conn(), name), bytes.NewReader(data))
 	return err
 }
 

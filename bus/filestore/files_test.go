@@ -11,6 +11,7 @@ import (
 	"agenthost/bus/bustest"
 	"agenthost/bus/filestore"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
@@ -50,6 +51,23 @@ func TestFiles(t *testing.T) {
 	}
 	if n := objects(t, b.JS); n != 3 {
 		t.Errorf("objects: got %d, want 3", n)
+	}
+}
+
+// A file is stored in pieces that fit into a message, also on a server that takes less in one
+// than the pieces of the client library have.
+func TestFilesOnASmallPayload(t *testing.T) {
+	t.Parallel()
+	url, _ := bustest.Server(t, func(o *server.Options) { o.MaxPayload = 64 << 10 })
+	b := bustest.OpenConfig(t, bus.Config{URL: url})
+	bustest.Provision(t, b.JS)
+	files, data := filestore.New(b.JS), bytes.Repeat([]byte("x"), 300<<10)
+	name, err := files.Put(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := files.Get(t.Context(), name); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("got %d bytes, %v, want %d", len(got), err, len(data))
 	}
 }
 

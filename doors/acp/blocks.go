@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -77,11 +78,12 @@ func (a *agent) store(ctx context.Context, encoded, mime, uri string) (*bus.Medi
 	}
 	sum := sha256.Sum256(data)
 	name := "acp-" + hex.EncodeToString(sum[:])
-	files, err := a.desk.Client().JetStream().ObjectStore(ctx, bus.FilesBucket)
+	js := a.desk.Client().JetStream()
+	files, err := js.ObjectStore(ctx, bus.FilesBucket)
 	if err == nil {
 		_, err = files.GetInfo(ctx, name)
 		if err != nil {
-			_, err = files.PutBytes(ctx, name, data)
+			_, err = files.Put(ctx, bus.FileMeta(js.Conn(), name), bytes.NewReader(data))
 		}
 	}
 	if err != nil {

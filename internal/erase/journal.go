@@ -121,7 +121,7 @@ func (e *eraser) writeJournal(ctx context.Context) error {
 		return err
 	}
 	name := journalPrefix + nuid.Next()
-	if _, err := store.PutBytes(ctx, name, data); err != nil {
+	if _, err := store.Put(ctx, bus.FileMeta(e.js.Conn(), name), bytes.NewReader(data)); err != nil {
 		return fmt.Errorf("write the journal of the erasure: %w", err)
 	}
 	if e.journal.name != "" {
