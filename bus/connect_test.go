@@ -358,6 +358,12 @@ func TestReadyRefuses(t *testing.T) {
 			bus.ErrNoJetStream,
 			[]string{"account"},
 		},
+		"a small payload": {
+			real(func(o *server.Options) { o.MaxPayload = 8 << 10 }),
+			bus.Config{},
+			bus.ErrSmallPayload,
+			[]string{"8192", "16384", "max_payload"},
+		},
 		"a wrong password": {
 			real(func(o *server.Options) { o.Username, o.Password = "ann", "secret" }),
 			bus.Config{User: "ann", Password: "s3cret"},

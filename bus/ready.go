@@ -18,11 +18,16 @@ var (
 	ErrOldServer   = errors.New("NATS is too old")
 	ErrNoJetStream = errors.New("JetStream is not enabled")
 	ErrDenied      = errors.New("NATS refuses this user")
+
+	ErrSmallPayload = errors.New("NATS takes too little in one message")
 )
 
 const (
 	oldestMajor, oldestMinor = 2, 14
 	oldestLevel              = 4 // JetStream's API level of 2.14
+
+	// leastPayload is what headers may take of a message, and as much for what it says.
+	leastPayload = 16 << 10
 
 	readyPause   = 100 * time.Millisecond
 	readyAttempt = 2 * time.Second
@@ -100,7 +105,7 @@ func (b *Bus) StreamsHealthy(ctx context.Context) error {
 }
 
 func hopeless(err error) bool {
-	for _, final := range []error{ErrOldServer, ErrNoJetStream, ErrDenied, nats.ErrConnectionClosed} {
+	for _, final := range []error{ErrOldServer, ErrNoJetStream, ErrDenied, ErrSmallPayload, nats.ErrConnectionClosed} {
 		if errors.Is(err, final) {
 			return true
 		}
@@ -124,6 +129,9 @@ func (b *Bus) attempt(ctx context.Context) error {
 	if info.API.Level < oldestLevel { // a new server may pass on to an older one
 		return fmt.Errorf("%w: its JetStream has API level %d, and agenthost needs %d, which NATS %d.%d has",
 			ErrOldServer, info.API.Level, oldestLevel, oldestMajor, oldestMinor)
+	}
+	if most := b.NC.MaxPayload(); most < leastPayload { // that of the account comes after the connection is made
+		return fmt.Errorf("%w: %d bytes, and agenthost needs %d; raise max_payload of the server, or the limit of the account", ErrSmallPayload, most, leastPayload)
 	}
 	return nil
 }

@@ -176,6 +176,9 @@ func (d *Doctor) server(ctx context.Context, o note, nc *nats.Conn, js jetstream
 	case errors.Is(err, bus.ErrNoJetStream):
 		o.fail("enable JetStream there", "%v", err)
 		return false
+	case errors.Is(err, bus.ErrSmallPayload):
+		o.fail("raise max_payload there", "%v", err)
+		return false
 	case errors.Is(err, bus.ErrDenied):
 		o.fail("see docs/operations.md for what a host must be allowed", "%v", err)
 		return false
