@@ -57,6 +57,7 @@ type Finding struct {
 // The kinds of findings about copies. Those about sessions are the session.DefectKinds,
 // SnapshotAlone and LogMissing.
 const (
+	StreamMissing     = "stream-missing"     // a stream is not there, while others are
 	ReplicaMissing    = "replica-missing"    // a server that has to have a copy is not there
 	ReplicaUnreadable = "replica-unreadable" // its copy cannot be read
 	MessageMissing    = "message-missing"    // a copy lacks what another one has
@@ -113,12 +114,28 @@ func Run(ctx context.Context, js jetstream.JetStream, opt Options) (Report, erro
 	if len(s.report.Streams) == 0 {
 		return s.report, errors.New("there is nothing to scrub: this NATS has no streams of agenthost; check the address and the account")
 	}
-	if slices.ContainsFunc(s.report.Streams, func(st Stream) bool { return st.Name == bus.SessionsStream }) {
+	s.missing()
+	if s.has(bus.SessionsStream) {
 		if err := s.sessions(ctx, session.NewArchive(js)); err != nil {
 			return s.report, fmt.Errorf("scrub sessions: %w", err)
 		}
 	}
 	return s.report, nil
+}
+
+// has reports whether there is a stream of that name.
+func (s *scrubber) has(name string) bool {
+	return slices.ContainsFunc(s.report.Streams, func(st Stream) bool { return st.Name == name })
+}
+
+// missing reports the streams that are gone, of those that hosts of all versions make. NATS leaves
+// one out whose description is damaged.
+func (s *scrubber) missing() {
+	for _, name := range []string{bus.InboundStream, bus.OutboundStream, bus.RoutesStream, bus.SessionsStream, bus.EventsStream, bus.DeadStream} {
+		if !s.has(name) {
+			s.found(Finding{Kind: StreamMissing, Stream: name, Text: "this stream is not there, while others are: it was deleted, or its description is damaged, so that NATS does not know it"})
+		}
+	}
 }
 
 // streamNames are those of the streams, the buckets and the object store of a fleet.

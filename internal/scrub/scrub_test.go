@@ -256,6 +256,29 @@ func lostLogs(t *testing.T, change func([]byte) []byte) {
 	}
 }
 
+// A stream of which the description is damaged is not there for NATS, with all that is in it.
+func TestStreamThatIsGone(t *testing.T) {
+	t.Parallel()
+	cfg := bustest.Config(t)
+	b := bustest.OpenConfig(t, cfg)
+	provisioned(t, b, 1).sessions(3)
+	b.Close()
+	found, err := filepath.Glob(filepath.Join(cfg.Embedded.Store, "jetstream", "*", "streams", bus.SessionsStream, "meta.inf"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("meta.inf: %q, %v", found, err)
+	}
+	if err := os.WriteFile(found[0], []byte("garbage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := scrub.Run(t.Context(), bustest.OpenConfig(t, cfg).JS, scrub.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"stream-missing AGENT_SESSIONS  0"}, aboutCopies(r)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestNothingToScrub(t *testing.T) {
 	b := bustest.Open(t)
 	if err := b.Ready(t.Context()); err != nil {
