@@ -53,12 +53,11 @@ func (in *Inbound) Option() int {
 	return int(n)
 }
 
-// MetaSubject is the key in Meta of the subject of a mail. The text of the first mail of a thread
-// begins with it, as SubjectLine writes it.
+// MetaSubject is the key in Meta of the subject of a mail.
 const MetaSubject = "subject"
 
-// SubjectLine is how a text begins with a subject.
-func SubjectLine(subject string) string { return "Subject: " + subject }
+// subjectLine is before the subject in the text of the first mail of a thread.
+const subjectLine = "Subject: "
 
 // Said is the text without the subject before it: an order, or an answer, in the first mail of a
 // thread is one all the same. A mail without text says its subject.
@@ -67,7 +66,7 @@ func (in *Inbound) Said() string {
 	if subject == "" { // as mostly
 		return in.Text
 	}
-	rest, ok := strings.CutPrefix(in.Text, SubjectLine(subject))
+	rest, ok := strings.CutPrefix(in.Text, subjectLine+subject)
 	switch {
 	case !ok || rest != "" && rest[0] != '\n':
 		return in.Text

@@ -12,7 +12,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"agenthost/bus"
 	"agenthost/plugins"
 
 	"github.com/emersion/go-message"
@@ -81,8 +80,8 @@ func (c *Channel) parts(source io.Reader, maxFile int64) *reading {
 		text = fromHTML(r.html)
 	}
 	r.received.Text = r.said(text)
-	if len(r.replied()) == 0 && r.origin.subject != "" {
-		r.received.Text = strings.TrimSpace(bus.SubjectLine(r.origin.subject) + "\n\n" + r.received.Text)
+	if len(r.replied()) == 0 && r.origin.subject != "" { // as bus.Inbound.Said reads it
+		r.received.Text = strings.TrimSpace("Subject: " + r.origin.subject + "\n\n" + r.received.Text)
 	}
 	if r.received.Text == "" && len(r.received.Files) == 0 {
 		r.received.Text = "(an empty mail)"
@@ -126,7 +125,7 @@ func (r *reading) address() error {
 	if list, err := h.AddressList("Reply-To"); err == nil && len(list) == 1 {
 		r.origin.replyTo = replyTo(r.received.From, strings.ToLower(list[0].Address))
 	}
-	r.received.Meta[bus.MetaSubject] = r.origin.subject
+	r.received.Meta["subject"] = r.origin.subject
 	if ids, err := h.MsgIDList("Message-Id"); err == nil && len(ids) == 1 && isID(ids[0]) {
 		r.received.ID = ids[0]
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"agenthost/bus"
 	"agenthost/plugins/email/emailtest"
 )
 
@@ -84,6 +85,22 @@ func TestWrongContentType(t *testing.T) {
 			t.Errorf("%q: got %q and %d files", kind, m.received.Text, len(m.received.Files))
 		case file != "" && (len(m.received.Files) != 1 || m.received.Files[0].MIME != file):
 			t.Errorf("%q: got %q and %+v", kind, m.received.Text, m.received.Files)
+		}
+	}
+}
+
+// An order or an answer in the first mail of a thread can be told from the subject before it.
+func TestOrderInTheFirstMailOfAThread(t *testing.T) {
+	t.Parallel()
+	c := channel(t, account(emailtest.New(t)))
+	for source, want := range map[string]string{
+		"Subject: Shop\n\n/stop\n": "/stop", "Subject: approve\n\n": "approve", "Subject: =?utf-8?q?Gr=C3=BC=0D=0A=C3=9Fe?=\n\nyes\n": "yes", "X: y\n\nno\n": "no",
+		"Subject: Shop\n\n/stop\n\nSent from my iPhone\n": "/stop",
+	} {
+		m := c.parse(t.Context(), strings.NewReader(strings.ReplaceAll("From: ana@people.test\nMessage-Id: <m1@people.test>\n"+source, "\n", "\r\n")), 1000)
+		in := bus.Inbound{Text: m.received.Text, Meta: m.received.Meta}
+		if got := in.Said(); got != want {
+			t.Errorf("%q says %q", source, got)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func said(text string) *message.Item {
 
 // mailed is the first mail of a thread, as the channel for e-mail reads it.
 func mailed(subject, text string) *message.Item {
-	it := said(strings.TrimSpace(bus.SubjectLine(subject) + "\n\n" + text))
+	it := said(strings.TrimSpace("Subject: " + subject + "\n\n" + text))
 	it.Origin.Inbound.Meta = map[string]any{bus.MetaSubject: subject}
 	return it
 }
