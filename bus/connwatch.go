@@ -15,6 +15,7 @@ type connWatch struct {
 	errs   zerolog.Logger // apart, so that a flood of errors hides no loss of the connection
 	closed chan struct{}  // closed with the connection
 	reason atomic.Pointer[error]
+	inbox  inboxWatch
 }
 
 func newConnWatch(log zerolog.Logger) *connWatch {
@@ -48,7 +49,8 @@ func (w *connWatch) disconnected(nc *nats.Conn, err error) {
 	w.log.Warn().Err(err).Msg("NATS connection lost; connecting again until it is back")
 }
 
-func (w *connWatch) failed(_ *nats.Conn, sub *nats.Subscription, err error) {
+func (w *connWatch) failed(nc *nats.Conn, sub *nats.Subscription, err error) {
+	w.inbox.failed(nc, err)
 	line := w.errs.Warn().Err(err)
 	if sub != nil {
 		line = line.Str("subject", sub.Subject)

@@ -32,6 +32,16 @@ func Server(t testing.TB, configure ...func(*server.Options)) (string, *NATS) {
 	return n.srv.ClientURL(), n
 }
 
+// Reload changes the options of a NATS that runs, as a reload of its configuration does.
+func (n *NATS) Reload(configure func(*server.Options)) {
+	n.t.Helper()
+	configure(&n.opts)
+	opts := n.opts
+	if err := n.srv.ReloadOptions(&opts); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
 // Start starts a stopped NATS and returns once it takes connections.
 func (n *NATS) Start() {
 	n.t.Helper()
