@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,8 +102,7 @@ func (a *app) listModels(ctx context.Context, c *client.Client, l *cli.ListFlags
 		fmt.Fprintln(a.Stdout, "no breaker has changed since then")
 		return nil
 	case len(list) == 0 && l.Agent != "":
-		fmt.Fprintf(a.Stdout, "no host has a model for %s\n", l.Agent)
-		return nil
+		return l.None(ctx, a.App, "no host has a model for "+l.Agent)
 	case len(list) == 0:
 		fmt.Fprintln(a.Stdout, "no host has a model")
 		return nil
@@ -113,13 +111,11 @@ func (a *app) listModels(ctx context.Context, c *client.Client, l *cli.ListFlags
 }
 
 func (a *app) printModels(list []client.HostModel) error {
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tMODEL\tBREAKER\tPARKED\tRATE\tIN FLIGHT\tWAITING\tSPENT TODAY\tHOST")
+	t := a.Table("NAME", "MODEL", "BREAKER", "PARKED", "RATE", "IN FLIGHT", "WAITING", "SPENT TODAY", "HOST")
 	for _, m := range list {
-		cli.Say(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n", m.Name, m.FullName(), breaker(m), parked(m), rate(m),
-			m.InFlight, m.Waiting, client.Money(m.SpentToday), m.Host)
+		t.Row(m.Name, m.FullName(), breaker(m), parked(m), rate(m), m.InFlight, m.Waiting, client.Money(m.SpentToday), m.Host)
 	}
-	return w.Flush()
+	return t.Write(a.Stdout)
 }
 
 func breaker(m client.HostModel) string {
