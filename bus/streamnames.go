@@ -27,7 +27,7 @@ const (
 	PairingsBucket   = "AGENT_PAIRINGS"   // which strangers may write to an agent
 	ChannelsBucket   = "AGENT_CHANNELS"   // how far accounts of channels have come
 	RequestsBucket   = "AGENT_REQUESTS"   // what clients have asked for at a door, to know a repeat
-	TokensBucket     = "AGENT_TOKENS"     // hashes of the tokens of the HTTP listener that were made by command
+	TokensBucket     = "AGENT_TOKENS"     // hashes of the tokens of the HTTP listener that were made by command, and of logins that were ended
 )
 
 // LaneStreams are the streams of which each lane has a consumer.

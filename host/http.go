@@ -185,7 +185,7 @@ func (h *Host) numbers() http.Handler {
 // newAuth makes what knows who may ask.
 func (h *Host) newAuth() *httpauth.Auth {
 	cfg := h.opt.Config.HTTP
-	return httpauth.New(httpauth.Options{Listen: cfg.Listen, Token: cfg.Token, Tokens: cfg.Tokens, Issued: h.issued.Find})
+	return httpauth.New(httpauth.Options{Listen: cfg.Listen, Token: cfg.Token, Tokens: cfg.Tokens, Issued: h.issued.Find, LogOut: h.issued.LogOut, LoggedOut: h.issued.LoggedOut})
 }
 
 // tokenNames are those of the tokens of a configuration: no token that is made by command has one.

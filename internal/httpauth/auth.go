@@ -19,6 +19,11 @@ type Options struct {
 	Tokens []Token
 	// Issued finds a token that was made by command; nil: there are none.
 	Issued func(sent string, now time.Time) (Token, bool)
+	// LogOut ends a login of a token of the configuration on all hosts, and has it forgotten when it
+	// would have ended by itself; LoggedOut reports whether one was ended. nil: a logout ends nothing
+	// but the cookie of its browser.
+	LogOut    func(ctx context.Context, login string, until time.Time) error
+	LoggedOut func(login string) bool
 }
 
 // An Auth knows who makes a request. It is safe for concurrent use.
@@ -26,12 +31,19 @@ type Auth struct {
 	tokens tokens
 	local  bool // requests come from this machine alone
 	issued func(sent string, now time.Time) (Token, bool)
+
+	endLogin func(ctx context.Context, login string, until time.Time) error
+	ended    func(login string) bool
 }
 
 // New makes an Auth.
 func New(opt Options) *Auth {
 	host, _, _ := net.SplitHostPort(opt.Listen)
-	a := &Auth{local: bus.Loopback(host), issued: opt.Issued}
+	a := &Auth{local: bus.Loopback(host), issued: opt.Issued, endLogin: opt.LogOut, ended: opt.LoggedOut}
+	if a.endLogin == nil || a.ended == nil {
+		a.endLogin = func(context.Context, string, time.Time) error { return nil }
+		a.ended = func(string) bool { return false }
+	}
 	if a.issued == nil {
 		a.issued = func(string, time.Time) (Token, bool) { return Token{}, false }
 	}
@@ -127,7 +139,8 @@ func (a *Auth) byCookie(value string) (Token, bool) {
 	if sent, ok := strings.CutPrefix(value, issuedCookie); ok {
 		return a.with(sent)
 	}
-	return a.tokens.byCookie(value, time.Now())
+	t, ok := a.tokens.byCookie(value, time.Now())
+	return t, ok && !a.ended(loginOf(value))
 }
 
 func bearer(r *http.Request) (token string, ok bool) {

@@ -1,6 +1,8 @@
 package httpauth_test
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -246,6 +248,53 @@ func TestLoginPage(t *testing.T) {
 	}
 	if res := ask(h, "GET", "/login/style.css", "", nil); res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/css; charset=utf-8" {
 		t.Errorf("style: got %d", res.StatusCode)
+	}
+}
+
+// A copy of a cookie ends with its login; another login of the same token goes on.
+func TestLogoutEndsItsLogin(t *testing.T) {
+	ended := map[string]time.Time{}
+	var fault error
+	h := handler(httpauth.Options{
+		Listen: "127.0.0.1:8080", Token: "all-secret", Tokens: issued,
+		LogOut: func(_ context.Context, login string, until time.Time) error {
+			if fault == nil {
+				ended[login] = until
+			}
+			return fault
+		},
+		LoggedOut: func(login string) bool { _, ok := ended[login]; return ok },
+	})
+	c, other := logIn(t, h, "desk-secret"), logIn(t, h, "eye-secret")
+	with := func(c *http.Cookie) map[string]string { return map[string]string{"Cookie": c.Name + "=" + c.Value} }
+	fault = errors.New("NATS is away")
+	if res := ask(h, "POST", "/logout", "", with(c)); res.StatusCode != 503 || len(res.cookies) != 1 || !strings.Contains(res.Body, "NATS is away") {
+		t.Errorf("without NATS: got %d %s", res.StatusCode, res.Body)
+	}
+	fault = nil
+	for range 2 {
+		if res := ask(h, "POST", "/logout", "", with(c)); res.StatusCode != http.StatusSeeOther {
+			t.Errorf("got %d %s", res.StatusCode, res.Body)
+		}
+	}
+	if res := ask(h, "GET", "/look", "", with(c)); res.StatusCode != 401 {
+		t.Errorf("the cookie after the logout: got %d", res.StatusCode)
+	}
+	if res := ask(h, "GET", "/look", "", with(other)); res.StatusCode != 200 {
+		t.Errorf("another login: got %d", res.StatusCode)
+	}
+	if len(ended) != 1 {
+		t.Errorf("ended: %v", ended)
+	}
+	for login, until := range ended {
+		if strings.Contains(c.Value, login) || until.Before(c.Expires) {
+			t.Errorf("%s is kept until %v, and the cookie counts until %v", login, until, c.Expires)
+		}
+	}
+	for _, value := range []string{"", "issued:x", "a.b.c"} {
+		if res := ask(h, "POST", "/logout", "", map[string]string{"Cookie": c.Name + "=" + value}); res.StatusCode != http.StatusSeeOther || len(ended) != 1 {
+			t.Errorf("the cookie %q: got %d, ended %v", value, res.StatusCode, ended)
+		}
 	}
 }
 

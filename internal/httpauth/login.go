@@ -69,7 +69,24 @@ func (a *Auth) logOut(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, noCookie(Secure(r)))
+	if err := a.endLoginOf(r); err != nil {
+		refuse(w, http.StatusServiceUnavailable, "this browser is logged out, and a copy of its cookie is not, until it expires or the token is replaced: "+err.Error())
+		return
+	}
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
+}
+
+// endLoginOf ends the login of a request, so that no copy of its cookie counts. The cookie for a
+// token that was made by command is the token, which a logout does not end.
+func (a *Auth) endLoginOf(r *http.Request) error {
+	cookie, err := r.Cookie(cookieName)
+	if err != nil || strings.HasPrefix(cookie.Value, issuedCookie) {
+		return nil //nolint:nilerr // it is of no login
+	}
+	if _, ok := a.byCookie(cookie.Value); !ok {
+		return nil
+	}
+	return a.endLogin(r.Context(), loginOf(cookie.Value), time.Now().Add(cookieFor))
 }
 
 // home is the page of a role: the console, or the chat for who may only talk.

@@ -3,6 +3,7 @@ package tokens
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,16 +22,20 @@ type Index struct {
 	mu     sync.RWMutex
 	byHash map[string]Token
 	hashes map[string]string // by name
+	logouts
 }
 
 // NewIndex makes an Index, which refuses all until it runs. It warns of tokens with the name
 // of one of the configuration: those admit no request.
 func NewIndex(configured ...string) *Index {
-	return &Index{configured: configured, byHash: map[string]Token{}, hashes: map[string]string{}}
+	return &Index{configured: configured, byHash: map[string]Token{}, hashes: map[string]string{}, logouts: logouts{ends: map[string]time.Time{}}}
 }
 
 // Run follows the bucket until ctx ends.
 func (x *Index) Run(ctx context.Context, js jetstream.JetStream, log zerolog.Logger) error {
+	x.mu.Lock()
+	x.js = js
+	x.mu.Unlock()
 	take := func(e jetstream.KeyValueEntry) {
 		if x.take(e) && slices.Contains(x.configured, e.Key()) {
 			log.Warn().Str("token", e.Key()).Msg("http.tokens has the name of a token that was made by command, which is refused: revoke it with agenthost tokens revoke, and make one of another name")
@@ -44,6 +49,10 @@ func (x *Index) Run(ctx context.Context, js jetstream.JetStream, log zerolog.Log
 func (x *Index) take(e jetstream.KeyValueEntry) (added bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if login, ok := strings.CutPrefix(e.Key(), logoutPrefix); ok {
+		x.takeLogout(login, e)
+		return false
+	}
 	known := x.hashes[e.Key()]
 	delete(x.byHash, x.hashes[e.Key()])
 	delete(x.hashes, e.Key())

@@ -193,3 +193,36 @@ func TestBucketHasNoToken(t *testing.T) {
 		t.Error("it has the hash of no token")
 	}
 }
+
+// A login that is ended at one host is ended at all, also at one that starts later, and what the
+// bucket has of it goes when it would have ended by itself.
+func TestLogoutCountsEverywhere(t *testing.T) {
+	b := bustest.Open(t)
+	bustest.Provision(t, b.JS)
+	host := func() *tokens.Index {
+		index := tokens.NewIndex()
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan struct{})
+		go func() { defer close(ended); _ = index.Run(ctx, b.JS, zerolog.Nop()) }()
+		t.Cleanup(func() { cancel(); <-ended })
+		return index
+	}
+	if err := tokens.NewIndex().LogOut(t.Context(), "a", time.Now()); err == nil {
+		t.Error("a host that has yet to start took a logout")
+	}
+	one, two := host(), host()
+	waittest.Until(t, "the host takes a logout", func() bool { return one.LogOut(t.Context(), "a", time.Now().Add(time.Hour)) == nil })
+	if !one.LoggedOut("a") || one.LoggedOut("b") {
+		t.Error("the host that took the logout does not know it, or knows one more")
+	}
+	waittest.Until(t, "the other host knows it", func() bool { return two.LoggedOut("a") })
+	three := host()
+	waittest.Until(t, "a host that starts knows it", func() bool { return three.LoggedOut("a") })
+	if err := one.LogOut(t.Context(), "over", time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "what is over is removed", func() bool { return !one.LoggedOut("over") && !two.LoggedOut("over") })
+	if list, err := tokens.NewStore(b.JS).List(t.Context()); err != nil || len(list) != 0 || !one.LoggedOut("a") {
+		t.Errorf("tokens: %v, %v", list, err)
+	}
+}
