@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -50,11 +51,72 @@ func TestRefusedImage(t *testing.T) {
 			w.say("ana", bus.Inbound{Text: "and now?"})
 			w.expect("reply", gone+gone+"|and now?|")
 			w.settled()
-			if n := model.calls.Load(); n != 4 {
-				t.Errorf("%d calls, want 4: one with the image and one without, for each message", n)
+			if n := model.calls.Load(); n != 3 {
+				t.Errorf("%d calls, want 3: one with the image, and one without for each message", n)
 			}
 		})
 	}
+}
+
+// A model that is choosy refuses every request with an attachment that is called bad.
+type choosy struct{ calls atomic.Int64 }
+
+func (c *choosy) Stream(_ context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		c.calls.Add(1)
+		seen := ""
+		for _, m := range req.Messages {
+			for _, media := range m.Media() {
+				if strings.HasPrefix(media.Name, "bad") {
+					yield(llm.Delta{}, llm.StatusError(400, nil, errors.New("cannot read the image")))
+					return
+				}
+				seen += media.Name + " "
+			}
+		}
+		_ = yield(llm.Delta{Text: "I see " + seen}, nil) && yield(llm.Delta{Finish: llm.FinishStop}, nil)
+	}
+}
+
+// Of several attachments only the one that is refused is hidden, also from later calls, and also where
+// it is not the newest.
+func TestRefusedImageAmongOthers(t *testing.T) {
+	t.Parallel()
+	model := &choosy{}
+	ana := bot("ana", func(a *actor) { a.model = model })
+	w := newWorld(t, ana)
+	see := func(name string) bus.Inbound {
+		return bus.Inbound{Text: "see", Media: []bus.Media{{Kind: "image", Name: name, URL: "https://example.org/" + name}}}
+	}
+	for _, tt := range []struct {
+		says  bus.Inbound
+		want  string
+		calls int64
+	}{
+		{see("a.png"), "I see a.png ", 1},
+		{see("bad.png"), "I see a.png ", 2},
+		{bus.Inbound{Text: "and now?"}, "I see a.png ", 1},
+		{see("b.png"), "I see a.png b.png ", 1},
+	} {
+		before := model.calls.Load()
+		w.say("ana", tt.says)
+		w.expect("reply", tt.want)
+		if n := model.calls.Load() - before; n != tt.calls {
+			t.Errorf("%+v: %d calls, want %d", tt.says, n, tt.calls)
+		}
+	}
+	w.settled()
+	w.stop()
+	w.start(ana) // which has forgotten what was refused
+	before := model.calls.Load()
+	w.say("ana", bus.Inbound{Text: "again?"})
+	w.expect("reply", "I see a.png b.png ")
+	w.say("ana", bus.Inbound{Text: "and again?"})
+	w.expect("reply", "I see a.png b.png ")
+	if n := model.calls.Load() - before; n != 4 {
+		t.Errorf("after a start: %d calls, want 4: whole, without the newest, without the one before it, and that again", n)
+	}
+	w.settled()
 }
 
 // A request that is wrong without an attachment is not sent again.

@@ -6,25 +6,77 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"agenthost/llm"
 )
 
-// converseAgain asks once more without attachments when the model has refused a
+// converseAgain asks again without attachments when the model has refused a
 // request that has some. A model that sees no images, an address that its server
 // cannot fetch any more or a file that is too large for it would else have every
 // answer of the session fail from then on: the conversation keeps what it holds.
+//
+// The error does not say which of them it is about. Those of one message are left out first, the
+// newest before others, and all only where that does not help. What was refused is left out at once
+// from then on.
 func (t *Caller) converseAgain(ctx context.Context, req llm.Request, called *meter, hear func(llm.Delta), refused error) error {
 	if called.spoke || !mayBeMedia(refused) {
 		return refused
 	}
-	messages, some := withoutMedia(req.Messages)
-	if !some {
-		return refused
+	all := req.Messages
+	for _, suspects := range suspected(all) {
+		t.Log().Warn().Err(refused).Str("run", t.ID).Int("attachments", len(suspects)).Msg("model refused a request with attachments; it is asked without these")
+		req.Messages, req.Contents = withoutMedia(all, func(m *llm.Media) bool { return slices.Contains(suspects, m) }), llm.Contents{}
+		err := t.converseOnce(ctx, req, called, hear)
+		if err == nil {
+			t.Agent.Parts.RefusedMedia.Add(t.mediaKeys(suspects))
+			return nil
+		}
+		if called.spoke || !mayBeMedia(err) {
+			return err
+		}
+		refused = err
 	}
-	t.Log().Warn().Err(refused).Str("run", t.ID).Msg("model refused a request with attachments; it is asked without them")
-	req.Messages, req.Contents = messages, llm.Contents{}
-	return t.converseOnce(ctx, req, called, hear)
+	return refused
+}
+
+// mostSuspects is how many messages are suspected one by one: each takes a request.
+const mostSuspects = 4
+
+// suspected are attachments that may be what was refused, in the order in which they are left out.
+func suspected(messages []llm.Message) (list [][]*llm.Media) {
+	var all []*llm.Media
+	for _, m := range slices.Backward(messages) {
+		if media := m.Media(); len(media) > 0 {
+			all = append(all, media...)
+			list = append(list, media)
+		}
+	}
+	if len(list) < 2 {
+		return list
+	}
+	return append(list[:min(len(list), mostSuspects)], all)
+}
+
+// withoutRefused are messages without what the models were found to refuse.
+func (t *Caller) withoutRefused(messages []llm.Message) []llm.Message {
+	refused := &t.Agent.Parts.RefusedMedia
+	if refused.Empty() {
+		return messages
+	}
+	return withoutMedia(messages, func(m *llm.Media) bool { return refused.Has(t.mediaKey(m)) })
+}
+
+func (t *Caller) mediaKeys(media []*llm.Media) (keys []string) {
+	for _, m := range media {
+		keys = append(keys, t.mediaKey(m))
+	}
+	return keys
+}
+
+// mediaKey names an attachment as shown to the models of the run: others may take it.
+func (t *Caller) mediaKey(m *llm.Media) string {
+	return strings.Join(t.Profile.Config.Model, ",") + "\x00" + cmp.Or(m.Object, m.URL)
 }
 
 // mayBeMedia reports whether the attachments may be what a model has refused.
@@ -41,25 +93,26 @@ func mayBeMedia(err error) bool {
 	return false
 }
 
-// withoutMedia are messages with words in place of what is attached to them, and
-// whether there is any. The messages themselves are not touched.
-func withoutMedia(messages []llm.Message) (left []llm.Message, some bool) {
+// withoutMedia are messages with words in place of those attachments that are left out. The
+// messages themselves are not touched.
+func withoutMedia(messages []llm.Message, leftOut func(*llm.Media) bool) []llm.Message {
+	copied := false
 	for i, m := range messages {
-		if len(m.Media()) == 0 {
+		if !slices.ContainsFunc(m.Media(), leftOut) {
 			continue
 		}
-		if !some {
-			messages, some = slices.Clone(messages), true
+		if !copied {
+			messages, copied = slices.Clone(messages), true
 		}
 		m.Parts = slices.Clone(m.Parts)
 		for k, p := range m.Parts {
-			if p.Type == llm.MediaPart && p.Media != nil {
+			if p.Type == llm.MediaPart && p.Media != nil && leftOut(p.Media) {
 				m.Parts[k] = unshown(p.Media, "the model refused a request with it")
 			}
 		}
 		messages[i] = m
 	}
-	return messages, some
+	return messages
 }
 
 // unshown is what the model is told of an attachment that it is not shown.

@@ -75,15 +75,16 @@ type Options struct {
 // Parts are what the agents of a host share.
 type Parts struct {
 	Options
-	LastTries *gate.Gate[Suspect] // of suspected runs of all agents, before they are given up
-	Workers   *workers.Pool       // for runs, and calls of models and tools
-	Asks      *ask.Store
-	IDs       *sharedids.Set
-	Pairings  *pairing.Index   // the strangers that the operator has let in
-	Pauses    *pause.Index     // what the operator has paused
-	Erasures  erasure.Index    // whom the host has to forget
-	Finishing *finishing.Index // sessions at work on the host that had their lane before
-	Few       zerolog.Logger   // Log for what may happen to all sessions at once
+	LastTries    *gate.Gate[Suspect] // of suspected runs of all agents, before they are given up
+	Workers      *workers.Pool       // for runs, and calls of models and tools
+	Asks         *ask.Store
+	IDs          *sharedids.Set
+	Pairings     *pairing.Index   // the strangers that the operator has let in
+	Pauses       *pause.Index     // what the operator has paused
+	Erasures     erasure.Index    // whom the host has to forget
+	Finishing    *finishing.Index // sessions at work on the host that had their lane before
+	RefusedMedia RefusedMedia     // by models
+	Few          zerolog.Logger   // Log for what may happen to all sessions at once
 }
 
 // A Suspect is a session whose run may have ended its host.
