@@ -155,6 +155,9 @@ func writeAll(text string, secrets map[string]string, force bool) error {
 	}
 	var written []*atomicfile.File
 	write := func(what, path, text string, mode fs.FileMode) error {
+		if info, err := os.Stat(path); err == nil && info.IsDir() { // which none of them can replace
+			return fmt.Errorf("write %s: %s is a folder", what, path)
+		}
 		f, err := atomicfile.New(path, []byte(text), mode)
 		if err != nil {
 			return fmt.Errorf("write %s: %w", what, err)
@@ -175,10 +178,10 @@ func writeAll(text string, secrets map[string]string, force bool) error {
 		err = alreadyHere(cli.DefaultConfig)
 	}
 	for _, f := range slices.Backward(written) { // the configuration, which names the others, is the last
-		if err == nil {
-			err = f.Replace()
-		} else {
+		if err != nil {
 			f.Discard()
+		} else if failed := f.Replace(); failed != nil {
+			err = fmt.Errorf("write configuration: %w", failed)
 		}
 	}
 	return err

@@ -45,6 +45,9 @@ func (f *File) Replace() error {
 	if err != nil {
 		f.Discard()
 	}
+	if at, ok := errors.AsType[*os.LinkError](err); ok { // without the name beside it, which is gone
+		return &fs.PathError{Op: "replace", Path: f.path, Err: at.Err}
+	}
 	return err
 }
 
