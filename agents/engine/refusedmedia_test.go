@@ -58,10 +58,10 @@ func TestRefusedImage(t *testing.T) {
 	}
 }
 
-// A model that is choosy refuses every request with an attachment that is called bad.
-type choosy struct{ calls atomic.Int64 }
+// A picky model refuses every request with an attachment that is called bad.
+type picky struct{ calls atomic.Int64 }
 
-func (c *choosy) Stream(_ context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
+func (c *picky) Stream(_ context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		c.calls.Add(1)
 		seen := ""
@@ -82,7 +82,7 @@ func (c *choosy) Stream(_ context.Context, req llm.Request) iter.Seq2[llm.Delta,
 // it is not the newest.
 func TestRefusedImageAmongOthers(t *testing.T) {
 	t.Parallel()
-	model := &choosy{}
+	model := &picky{}
 	ana := bot("ana", func(a *actor) { a.model = model })
 	w := newWorld(t, ana)
 	see := func(name string) bus.Inbound {
