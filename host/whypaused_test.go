@@ -19,8 +19,10 @@ func TestWhyPaused(t *testing.T) {
 	c := clientOf(h)
 	for _, p := range []client.Pause{
 		{Target: client.PauseTarget{Agent: "demo"}, By: "cli:bo", Reason: "the shop moves"},
-		{Target: client.PauseTarget{Channel: "demo"}}, {Target: client.PauseTarget{Channel: "demo.sales"}},
-		{Target: client.PauseTarget{Channel: "demo.other"}}, {Target: client.PauseTarget{Agent: "other"}},
+		{Target: client.PauseTarget{Channel: "demo"}},
+		{Target: client.PauseTarget{Channel: "demo.sales"}},
+		{Target: client.PauseTarget{Channel: "demo.other"}},
+		{Target: client.PauseTarget{Agent: "other"}},
 	} {
 		if _, err := c.Pause(t.Context(), p); err != nil {
 			t.Fatal(err)

@@ -64,7 +64,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(Printable(
 
 // Write writes the table.
 func (t *Table) Write(w io.Writer) error {
-	text := ""
+	var text string
 	if widths, ok := t.widths(); ok {
 		text = t.lines(widths)
 	} else {

@@ -45,8 +45,8 @@ func (x *Index) LoggedOut(login string) bool {
 
 var errStarting = errors.New("the host is starting; try again in a moment")
 
-// LogOut ends a login on all hosts. What the bucket has of it
-// stays until the login would have ended by itself, and is removed by a later logout.
+// LogOut ends a login on all hosts. What the bucket has of it stays until the login would have
+// ended by itself, and is removed by a later logout.
 func (x *Index) LogOut(ctx context.Context, login string, until time.Time) error {
 	x.mu.RLock()
 	js := x.js
@@ -73,7 +73,7 @@ func (x *Index) LogOut(ctx context.Context, login string, until time.Time) error
 	x.mu.Unlock()
 	for _, login := range over {
 		if err := kv.Purge(ctx, logoutPrefix+login); err != nil {
-			return nil //nolint:nilerr // a later logout tries again
+			return nil // a later logout tries again
 		}
 	}
 	return nil
