@@ -108,7 +108,7 @@ func (c *Chat) take(ctx context.Context, text string) error {
 	return c.ask(ctx, text)
 }
 
-// read is the next line. The error is errLeft when there is none.
+// read is the next line. The error is errLeft at the end of the input, and when the person leaves.
 func (c *Chat) read(ctx context.Context) (string, error) {
 	var l line
 	if len(c.ahead) > 0 {

@@ -31,8 +31,8 @@ func (f *failed) gone(validity uint32, uid imap.UID) bool {
 }
 
 // each takes mails in their order. One that the server does not give, such as a damaged file,
-// holds up none behind it: when one of those is taken the server works, and that mail is left
-// unseen. Where there are none, or the server gives none, all are tried again.
+// holds up no mail behind it: when one of those is taken the server works, and that mail is left
+// unseen. Otherwise, as while the storage of the server is away, all are tried again.
 func (b *mailbox) each(in inbox, uids []imap.UID, take func(imap.UID) error) error {
 	var left []imap.UID
 	taken := false

@@ -16,8 +16,8 @@ func mailOf(n int) string {
 	return fmt.Sprintf("From: ana@people.test\nSubject: Re: hi\nMessage-Id: <m%d@people.test>\nIn-Reply-To: <m0@people.test>\n\nmail %[1]d\n", n)
 }
 
-// A mail that the server does not give, such as a damaged file, holds up none behind it. It is
-// tried again while there is none: all may be like that.
+// A mail that the server does not give, such as a damaged file, does not hold up those behind it.
+// Without any behind it, it is tried again: the server may be giving no mail at all.
 func TestMailThatTheServerDoesNotGive(t *testing.T) {
 	t.Parallel()
 	p := emailtest.New(t)

@@ -34,7 +34,7 @@ func TestAnswerOfOneWord(t *testing.T) {
 	}
 }
 
-// What looks like such an addition and is none stays.
+// What only looks like such an addition stays.
 func TestWordsOfTheSenderStay(t *testing.T) {
 	t.Parallel()
 	c := channel(t, account(emailtest.New(t)))

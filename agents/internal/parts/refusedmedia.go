@@ -37,7 +37,7 @@ func (r *RefusedMedia) Add(keys []string) {
 	}
 }
 
-// Empty reports whether there are none.
+// Empty reports whether no attachment is remembered.
 func (r *RefusedMedia) Empty() bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
