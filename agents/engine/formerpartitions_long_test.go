@@ -89,3 +89,44 @@ func TestFormerPartitionsAreNotPlaced(t *testing.T) {
 	talk()
 	has(1)
 }
+
+// NATS may lose acknowledgements with a file. What then comes again to a partition that there was
+// two changes ago is acknowledged, also by a host that starts later, and nothing is answered twice.
+func TestFormerPartitionIsServedAfterAStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, hot(3))
+	check := w.listening(12, 1)
+	w.write(12, 0, 1)
+	check()
+	for _, n := range []int{2, 1} {
+		w.divide(n)
+		waittest.Until(t, fmt.Sprint("there are ", n), func() bool { l := w.layoutOf("ana"); return l.Settled && l.Partitions == n })
+	}
+	w.stop()
+	stream, err := w.bus.JS.Stream(t.Context(), bus.RoutesStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	consumer, err := stream.Consumer(t.Context(), "part-ana-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := consumer.CachedInfo().Config
+	if err := stream.DeleteConsumer(t.Context(), cfg.Name); err != nil {
+		t.Fatal(err)
+	}
+	if consumer, err = stream.CreateConsumer(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if consumer.CachedInfo().NumPending == 0 {
+		t.Fatal("nothing comes again")
+	}
+	w.start(hot(1))
+	waittest.Until(t, "all is acknowledged", func() bool {
+		info, err := consumer.Info(t.Context())
+		return err == nil && info.NumPending == 0 && info.NumAckPending == 0
+	})
+	w.say("ana", bus.Inbound{From: "p0", Text: "more"})
+	w.expect("reply", "more")
+	w.silent()
+}

@@ -16,10 +16,12 @@ import (
 // has its settings, its budget and its slots in common with the whole, and a lane that any
 // host of the fleet may serve. The whole hands on to it.
 
-// newPartition makes one more partition of r, of n.
-func (r *Runtime) newPartition(n int) *Runtime {
-	sessions := r.now().Config.Session
-	sessions.Max = shareOf(sessions.Max, n)
+// newPartition makes one more partition of r. How many sessions it may have in memory follows from the
+// configuration: former partitions are at rest.
+func (r *Runtime) newPartition() *Runtime {
+	cfg := r.now().Config
+	sessions := cfg.Session
+	sessions.Max = shareOf(sessions.Max, cfg.Partitions)
 	return newRuntime(r.agent, r, sessions)
 }
 
@@ -60,7 +62,7 @@ func (r *Runtime) divide(n int) *division {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for len(d.runtimes) < n {
-		d.runtimes = append(d.runtimes, r.newPartition(n))
+		d.runtimes = append(d.runtimes, r.newPartition())
 	}
 	return d
 }

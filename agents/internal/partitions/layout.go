@@ -15,6 +15,9 @@ type Layout struct {
 	// there were before.
 	Partitions int `json:"partitions"`
 	Former     int `json:"former"`
+	// Before is how many there were at most before these two: their lanes are served on, as NATS
+	// may bring again what it has lost the acknowledgement of.
+	Before int `json:"before,omitempty"`
 	// Settled says that the former ones have done all that they were given.
 	Settled bool `json:"settled"`
 }
@@ -27,14 +30,19 @@ func ReadLayout(data []byte) (l Layout, err error) {
 	if err := json.Unmarshal(data, &l); err != nil {
 		return undivided, err
 	}
-	if l.Partitions < 0 || l.Former < 0 || l.Most() > mostPartitions {
-		return undivided, fmt.Errorf("%d partitions, %d before", l.Partitions, l.Former)
+	if min(l.Partitions, l.Former, l.Before) < 0 || l.Most() > mostPartitions {
+		return undivided, fmt.Errorf("%d partitions, %d before, at most %d", l.Partitions, l.Former, l.Before)
 	}
 	return l, nil
 }
 
-// Most is how many partitions there are or were: so many runtimes the agent needs.
-func (l Layout) Most() int { return max(l.Partitions, l.Former) }
+// Most is how many partitions there are or were at most: so many runtimes the agent needs.
+func (l Layout) Most() int { return max(l.Partitions, l.Former, l.Before) }
+
+// next is what follows a layout, of another number of partitions.
+func (l Layout) next(generation, partitions int) Layout {
+	return Layout{Generation: generation, Partitions: partitions, Former: l.Partitions, Before: l.Most()}
+}
 
 // mostPartitions bounds what a record may ask for.
 const mostPartitions = 1024

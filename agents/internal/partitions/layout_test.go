@@ -30,9 +30,12 @@ func TestReadLayout(t *testing.T) {
 	}{
 		"settled":         {`{"generation":3,"partitions":4,"former":2,"settled":true}`, partitions.Layout{Generation: 3, Partitions: 4, Former: 2, Settled: true}, false},
 		"not settled":     {`{"generation":1,"partitions":4}`, partitions.Layout{Generation: 1, Partitions: 4}, false},
+		"more before":     {`{"generation":3,"partitions":1,"former":2,"before":4,"settled":true}`, partitions.Layout{Generation: 3, Partitions: 1, Former: 2, Before: 4, Settled: true}, false},
 		"no JSON":         {`{`, partitions.Layout{}, true},
 		"negative":        {`{"partitions":-1}`, partitions.Layout{}, true},
 		"too many":        {`{"partitions":1025}`, partitions.Layout{}, true},
+		"negative before": {`{"before":-1}`, partitions.Layout{}, true},
+		"too many at all": {`{"before":1025}`, partitions.Layout{}, true},
 		"too many before": {`{"former":1025}`, partitions.Layout{}, true},
 	}
 	for name, tt := range tests {

@@ -54,7 +54,7 @@ func (d *Division) settleOnce(ctx context.Context) (done bool, err error) {
 	case !known:
 		return false, d.read(ctx)
 	case l.Generation < least: // the record was lost
-		return false, d.write(ctx, Layout{Generation: least + 1, Partitions: d.wanted(), Former: l.Partitions})
+		return false, d.write(ctx, l.next(least+1, d.wanted()))
 	case !l.Settled:
 		settled, err := d.formerDone(ctx, l)
 		if err != nil || !settled {
@@ -63,7 +63,7 @@ func (d *Division) settleOnce(ctx context.Context) (done bool, err error) {
 		l.Settled = true
 		return false, d.write(ctx, l)
 	case l.Partitions != d.wanted():
-		next := Layout{Generation: l.Generation + 1, Partitions: d.wanted(), Former: l.Partitions}
+		next := l.next(l.Generation+1, d.wanted())
 		d.agent.Log().Info().Int("partitions", next.Partitions).Int("before", next.Former).
 			Msg("partitions change: sessions move as the former ones have done what they were given")
 		return false, d.write(ctx, next)
