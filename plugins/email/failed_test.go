@@ -51,6 +51,26 @@ func TestMailThatTheServerDoesNotGive(t *testing.T) {
 	}
 }
 
+// A mail that the server did not give for a while, as while its storage was away, is not lost to
+// one that comes when it gives them again.
+func TestMailThatTheServerGivesAgain(t *testing.T) {
+	t.Parallel()
+	p := emailtest.New(t)
+	in := &memory{}
+	serve(t, channel(t, account(p)), in)
+	p.Damage(1)
+	p.Damage(2)
+	p.Mends()
+	p.Arrive(mailOf(1))
+	p.Arrive(mailOf(2))
+	waittest.Until(t, "both are tried often", func() bool { return in.connected() > 2*mostFetches+2 })
+	p.Arrive(mailOf(3))
+	got := []string{in.next(t, 1).Text, in.next(t, 2).Text, in.next(t, 3).Text}
+	if want := []string{"mail 3", "mail 1", "mail 2"}; !slices.Equal(got, want) || len(in.refused()) > 0 {
+		t.Errorf("got %q, refused %q", got, in.refused())
+	}
+}
+
 func (in *memory) refused() []string {
 	in.mu.Lock()
 	defer in.mu.Unlock()

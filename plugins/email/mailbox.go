@@ -184,7 +184,7 @@ func (b *mailbox) fetch(ctx context.Context, uid imap.UID, maxFile int64) (*inco
 		return command.Close()
 	}
 	if err := b.within(callWithin, receive); err != nil {
-		b.failed.add(b.validity, uid)
+		b.failed.add(ctx, uid)
 		return nil, fmt.Errorf("fetch mail %d: %w", uid, err)
 	}
 	if m == nil {

@@ -43,6 +43,7 @@ type Server struct {
 	sent   [][]byte
 	refuse *smtp.SMTPError // the next mail
 	broken map[imap.UID]bool
+	mends  bool // once it gives a mail that is not broken
 }
 
 // A door is a listener whose connections can be cut.
@@ -140,6 +141,9 @@ func (s session) Fetch(w *imapserver.FetchWriter, mails imap.NumSet, options *im
 				return &imap.Error{Type: imap.StatusResponseTypeNo, Text: "internal error"}
 			}
 		}
+		if s.p.mends {
+			s.p.broken = nil
+		}
 	}
 	return s.Session.Fetch(w, mails, options)
 }
@@ -152,6 +156,13 @@ func (p *Server) Damage(uid imap.UID) {
 		p.broken = map[imap.UID]bool{}
 	}
 	p.broken[uid] = true
+}
+
+// Mends has the server give all mails again once it gives one, as when its storage is back.
+func (p *Server) Mends() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mends = true
 }
 
 func (p *Server) listen(serve func(net.Listener), server io.Closer) string {
