@@ -14,15 +14,19 @@ var (
 	// attribution begins the line before a quote.
 	attribution = regexp.MustCompile(`^(On|Am|Le|El|Il|Em|Op|Den) `)
 	// sender and sent are the first lines of the header that Outlook puts before what was
-	// answered, without a line that sets it off.
+	// answered, without a line that sets it off; about is one of those below.
 	sender = regexp.MustCompile(`^(From|Von|De|Da|Van|Från|Fra) ?: ?\S`)
 	sent   = regexp.MustCompile(`^(Sent|Date|Gesendet|Datum|Envoyé|Enviado( el)?|Enviada em|Inviato|Data|Verzonden|Skickat|Sendt) ?: ?\S`)
+	about  = regexp.MustCompile(`^(Subject|Betreff|Objet|Asunto|Assunto|Oggetto|Onderwerp|Ämne|Emne) ?:`)
 	// device is the line that phones and their programs put below what was written.
 	device = regexp.MustCompile(`^(Sent|Get|Von|Gesendet|Holen|Outlook|Envoyé|Télécharger|Enviado|Obtener|Obter|Inviato|Verzonden|Skickat|Sendt) .*\b` +
 		`(iPhone|iPad|Android|iOS|Galaxy|Samsung|Huawei|Xiaomi|Pixel|BlackBerry|Outlook|Yahoo Mail|Proton Mail|Gmail|Mail for Windows|mobile|Mobiltelefon|Handy|Smartphone)\b`)
 )
 
-const longestDevice = 100 // bytes
+const (
+	longestDevice = 100 // bytes
+	longestHeader = 10  // lines
+)
 
 // said is what the sender has written: without what an answer repeats, and without the
 // signature. What is forwarded is meant to be read.
@@ -83,10 +87,11 @@ func endsInColon(line string) bool {
 	return strings.HasSuffix(line, ":") || strings.HasSuffix(line, "：")
 }
 
-// isHeader reports whether lines begin with sender, date and at least one line more of the
-// header of a mail.
+// isHeader reports whether lines begin with the header of a mail: sender, date, and not far below
+// its subject. A person may write of a sender, or a journey, and a date.
 func isHeader(lines []string) bool {
-	return len(lines) > 2 && sender.MatchString(lines[0]) && sent.MatchString(lines[1]) && strings.Contains(lines[2], ":")
+	return len(lines) > 2 && sender.MatchString(lines[0]) && sent.MatchString(lines[1]) &&
+		slices.ContainsFunc(lines[2:min(len(lines), longestHeader)], about.MatchString)
 }
 
 func withoutEmpty(lines []string) []string {

@@ -45,6 +45,8 @@ func TestWordsOfTheSenderStay(t *testing.T) {
 		"> all of it\n> is a quote",
 		"From: is what I miss\nDate: as well",
 		"From: Berlin\nto: Paris",
+		"Please book:\nFrom: Berlin\nDate: 12 December\nTo: Paris\nClass: second",
+		"Bitte buchen:\nVon: Berlin\nDatum: 12. Dezember\nNach: Paris",
 		"> which?\nthe second\n> and?\nno",
 		"Gesendet von Ana, ist das so?\n\nja",
 	} {
