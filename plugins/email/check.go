@@ -61,7 +61,7 @@ func (k *check) result(h mail.Header, from string) (dkimResult, spf string) {
 	k.done.Wait()
 	dkimResult, spf = k.channel.authenticationResults(h, from)
 	if dkimResult == "" {
-		dkimResult = k.own(from)
+		dkimResult = k.own(h, from)
 	}
 	if dkimResult == pass && isDoubled(h) {
 		return fail, spf
@@ -69,16 +69,22 @@ func (k *check) result(h mail.Header, from string) (dkimResult, spf string) {
 	return dkimResult, spf
 }
 
-func (k *check) own(from string) string {
+func (k *check) own(h mail.Header, from string) string {
 	if len(k.verified) == 0 {
 		return none
 	}
 	for _, v := range k.verified {
-		if v.Err == nil && aligned(v.Domain, from) {
+		if v.Err == nil && aligned(v.Domain, from) && signsSubject(v, h) {
 			return pass
 		}
 	}
 	return fail
+}
+
+// signsSubject reports whether a signature is for the subject as well, which may be the answer to
+// an approval. To a signed mail without one a subject could be added.
+func signsSubject(v *dkim.Verification, h mail.Header) bool {
+	return !h.Has("Subject") || slices.ContainsFunc(v.HeaderKeys, func(key string) bool { return strings.EqualFold(key, "Subject") })
 }
 
 // once are the headers that are read here and that a mail has once.

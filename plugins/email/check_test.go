@@ -51,3 +51,36 @@ func TestSignedMailWithHeadersBeforeIt(t *testing.T) {
 		}
 	}
 }
+
+// A subject that no signature is for may be of another: in a mail without text it is the answer.
+func TestSubjectThatIsNotSigned(t *testing.T) {
+	t.Parallel()
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := channel(t, account(emailtest.New(t)))
+	c.lookup = func(string) ([]string, error) {
+		return []string{"v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(public)}, nil
+	}
+	for _, tt := range []struct {
+		added  string
+		signed []string
+		want   string
+	}{
+		{"", []string{"From"}, pass},
+		{"", []string{"From", "subject"}, pass},
+		{"Subject: approve\r\n", []string{"From"}, fail},
+		{"Subject: approve\r\n", []string{"From", "subject"}, fail}, // it was signed that there is none
+	} {
+		var signed bytes.Buffer
+		mail := "From: ana@people.test\r\nMessage-Id: <m1@people.test>\r\n\r\n\r\n"
+		if err := dkim.Sign(&signed, strings.NewReader(mail), &dkim.SignOptions{Domain: "people.test", Selector: "s", Signer: private, HeaderKeys: tt.signed}); err != nil {
+			t.Fatal(err)
+		}
+		m := c.parse(t.Context(), strings.NewReader(tt.added+signed.String()), 1000)
+		if m.received.Meta["dkim"] != tt.want {
+			t.Errorf("signed are %q, added is %q: got %v", tt.signed, tt.added, m.received.Meta)
+		}
+	}
+}
