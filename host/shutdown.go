@@ -40,14 +40,15 @@ func (a *assembly) serve(ctx context.Context) error {
 	defer a.publish(publishing)()
 	a.sayTools(a.now.Load())
 	a.sayFaults(a.now.Load())
+	issued := func(ctx context.Context) error { return a.issued.Run(ctx, a.bus.JS, a.log) }
+	defer background(context.WithoutCancel(ctx), issued)() // first, as no login counts before it has read which have ended
 	defer background(context.WithoutCancel(ctx), append(append(runs(a.parts), a.openChat(a.bus)), a.openDoors()...)...)()
 	service, err := control.Start(a.operations())
 	if err != nil {
 		return err
 	}
 	defer service.Stop()
-	issued := func(ctx context.Context) error { return a.issued.Run(ctx, a.bus.JS, a.log) }
-	defer background(context.WithoutCancel(ctx), a.openAPI(service), issued)()
+	defer background(context.WithoutCancel(ctx), a.openAPI(service))()
 	defer a.end()
 	work, stopping := a.work(ctx)
 	context.AfterFunc(work, func() { time.AfterFunc(flushWithin, endPublishing) }) // what no stream takes holds up no stop

@@ -20,10 +20,10 @@ type Options struct {
 	// Issued finds a token that was made by command; nil: there are none.
 	Issued func(sent string, now time.Time) (Token, bool)
 	// LogOut ends a login of a token of the configuration on all hosts, and has it forgotten when it
-	// would have ended by itself; LoggedOut reports whether one was ended. nil: a logout ends nothing
-	// but the cookie of its browser.
+	// would have ended by itself; LoggedOut reports whether one was ended, and its error is ErrStarting
+	// where that is not known yet. nil: a logout ends nothing but the cookie of its browser.
 	LogOut    func(ctx context.Context, login string, until time.Time) error
-	LoggedOut func(login string) bool
+	LoggedOut func(login string) (bool, error)
 }
 
 // An Auth knows who makes a request. It is safe for concurrent use.
@@ -33,7 +33,7 @@ type Auth struct {
 	issued func(sent string, now time.Time) (Token, bool)
 
 	endLogin func(ctx context.Context, login string, until time.Time) error
-	ended    func(login string) bool
+	ended    func(login string) (bool, error)
 }
 
 // New makes an Auth.
@@ -42,7 +42,7 @@ func New(opt Options) *Auth {
 	a := &Auth{local: bus.Loopback(host), issued: opt.Issued, endLogin: opt.LogOut, ended: opt.LoggedOut}
 	if a.endLogin == nil || a.ended == nil {
 		a.endLogin = func(context.Context, string, time.Time) error { return nil }
-		a.ended = func(string) bool { return false }
+		a.ended = func(string) (bool, error) { return false, nil }
 	}
 	if a.issued == nil {
 		a.issued = func(string, time.Time) (Token, bool) { return Token{}, false }
@@ -77,6 +77,9 @@ func (a *Auth) Guard(next http.Handler) http.Handler {
 	})
 }
 
+// ErrStarting is the error of what a host does not know before it has read it from NATS.
+var ErrStarting = errors.New("the host is starting; try again in a moment")
+
 // Why a request has no caller.
 var (
 	errNoToken = errors.New("send a token: Authorization: Bearer …, or log in at /login")
@@ -108,10 +111,10 @@ func (a *Auth) Caller(r *http.Request) (Caller, error) {
 	if err != nil {
 		return Caller{}, errNoToken
 	}
-	t, ok := a.byCookie(cookie.Value)
+	t, err := a.byCookie(cookie.Value)
 	switch {
-	case !ok:
-		return Caller{}, errNoToken
+	case err != nil:
+		return Caller{}, err
 	case foreign(r):
 		return Caller{}, errForeign
 	}
@@ -135,12 +138,24 @@ func (a *Auth) with(sent string) (Token, bool) {
 }
 
 // byCookie is the token whose login a cookie holds.
-func (a *Auth) byCookie(value string) (Token, bool) {
+func (a *Auth) byCookie(value string) (Token, error) {
 	if sent, ok := strings.CutPrefix(value, issuedCookie); ok {
-		return a.with(sent)
+		if t, ok := a.with(sent); ok {
+			return t, nil
+		}
+		return Token{}, errNoToken
 	}
 	t, ok := a.tokens.byCookie(value, time.Now())
-	return t, ok && !a.ended(loginOf(value))
+	if !ok {
+		return Token{}, errNoToken
+	}
+	switch ended, err := a.ended(loginOf(value)); {
+	case err != nil:
+		return Token{}, err
+	case ended:
+		return Token{}, errNoToken
+	}
+	return t, nil
 }
 
 func bearer(r *http.Request) (token string, ok bool) {
@@ -155,12 +170,15 @@ type Refusal struct {
 }
 
 // Admit is who makes a request, if they have one of the roles or are an admin: 401
-// without a caller, 403 beyond the role and for the page of another site.
+// without a caller, 403 beyond the role and for the page of another site, 503 with a login while
+// the host is starting.
 func (a *Auth) Admit(r *http.Request, roles ...Role) (Caller, *Refusal) {
 	c, err := a.Caller(r)
 	switch {
 	case errors.Is(err, errForeign):
 		return c, &Refusal{http.StatusForbidden, err.Error()}
+	case errors.Is(err, ErrStarting):
+		return c, &Refusal{http.StatusServiceUnavailable, err.Error()}
 	case err != nil:
 		return c, &Refusal{http.StatusUnauthorized, err.Error()}
 	case !c.May(roles...):

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,13 +19,14 @@ const issuedCookie = "issued:"
 const (
 	cookieName = "agenthost_login"
 	cookieFor  = 30 * 24 * time.Hour
+	apart      = time.Hour // by less than that logins of one second end apart
 )
 
 // newCookie is the login by the token t. It holds the name, the
 // end, and a proof that only who knows the token can make: with another token it
-// ends.
+// ends. By the end logins of one second differ, so that a logout ends its own.
 func newCookie(t Token, sent string, now time.Time, secure bool) *http.Cookie {
-	end := now.Add(cookieFor)
+	end := now.Add(cookieFor - rand.N(apart))
 	if t.Token == "" {
 		return &http.Cookie{
 			Name: cookieName, Value: issuedCookie + sent, Path: "/", Expires: end,

@@ -3,6 +3,7 @@ package httpauth
 import (
 	"cmp"
 	_ "embed"
+	"errors"
 	"html"
 	"io"
 	"net/http"
@@ -83,8 +84,11 @@ func (a *Auth) endLoginOf(r *http.Request) error {
 	if err != nil || strings.HasPrefix(cookie.Value, issuedCookie) {
 		return nil //nolint:nilerr // it is of no login
 	}
-	if _, ok := a.byCookie(cookie.Value); !ok {
+	switch _, err := a.byCookie(cookie.Value); {
+	case errors.Is(err, errNoToken):
 		return nil
+	case err != nil:
+		return err
 	}
 	return a.endLogin(r.Context(), loginOf(cookie.Value), time.Now().Add(cookieFor))
 }

@@ -41,7 +41,12 @@ func (x *Index) Run(ctx context.Context, js jetstream.JetStream, log zerolog.Log
 			log.Warn().Str("token", e.Key()).Msg("http.tokens has the name of a token that was made by command, which is refused: revoke it with agenthost tokens revoke, and make one of another name")
 		}
 	}
-	records.Mirror(ctx, js, bus.TokensBucket, log, take, nil)
+	whole := func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.whole = true
+	}
+	records.Mirror(ctx, js, bus.TokensBucket, log, take, whole)
 	return nil
 }
 

@@ -3,11 +3,11 @@ package tokens
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"agenthost/bus"
+	"agenthost/internal/httpauth"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -17,8 +17,9 @@ const logoutPrefix = "logout."
 
 // logouts are the logins that were ended before their time. Guarded by the Index.
 type logouts struct {
-	js   jetstream.JetStream // nil until the Index runs
-	ends map[string]time.Time
+	js    jetstream.JetStream // nil until the Index runs
+	whole bool                // all that there were have been read
+	ends  map[string]time.Time
 }
 
 // A logout is what the bucket keeps of one.
@@ -35,15 +36,17 @@ func (l *logouts) takeLogout(login string, e jetstream.KeyValueEntry) {
 	}
 }
 
-// LoggedOut reports whether a login was ended.
-func (x *Index) LoggedOut(login string) bool {
+// LoggedOut reports whether a login was ended. The error is httpauth.ErrStarting until the Index has
+// read which were.
+func (x *Index) LoggedOut(login string) (bool, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
+	if !x.whole {
+		return false, httpauth.ErrStarting
+	}
 	_, ok := x.ends[login]
-	return ok
+	return ok, nil
 }
-
-var errStarting = errors.New("the host is starting; try again in a moment")
 
 // LogOut ends a login on all hosts. What the bucket has of it stays until the login would have
 // ended by itself, and is removed by a later logout.
@@ -52,7 +55,7 @@ func (x *Index) LogOut(ctx context.Context, login string, until time.Time) error
 	js := x.js
 	x.mu.RUnlock()
 	if js == nil {
-		return errStarting
+		return httpauth.ErrStarting
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
