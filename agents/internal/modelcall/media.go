@@ -23,7 +23,7 @@ const mediaPerCall = 20 << 20
 // address, and what else it reads, and what it makes is kept as an object before it is passed on.
 func (t *Caller) converse(ctx context.Context, req llm.Request, called *meter, hear func(llm.Delta)) error {
 	called.spoke = false
-	if left := t.withoutRefused(req.Messages); len(left) > 0 && &left[0] != &req.Messages[0] {
+	if left := t.withoutRefused(req.Messages, called); len(left) > 0 && &left[0] != &req.Messages[0] {
 		req.Messages, req.Contents = left, llm.Contents{}
 	}
 	if err := t.converseOnce(ctx, req, called, hear); err != nil {

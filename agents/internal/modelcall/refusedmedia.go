@@ -29,7 +29,9 @@ func (t *Caller) converseAgain(ctx context.Context, req llm.Request, called *met
 		req.Messages, req.Contents = withoutMedia(all, func(m *llm.Media) bool { return slices.Contains(suspects, m) }), llm.Contents{}
 		err := t.converseOnce(ctx, req, called, hear)
 		if err == nil {
-			t.Agent.Parts.RefusedMedia.Add(t.mediaKeys(suspects))
+			for _, m := range suspects {
+				t.Agent.Parts.RefusedMedia.Add(mediaKey(called.modelNames(), m))
+			}
 			return nil
 		}
 		if called.spoke || !mayBeMedia(err) {
@@ -58,25 +60,27 @@ func suspected(messages []llm.Message) (list [][]*llm.Media) {
 	return append(list[:min(len(list), mostSuspects)], all)
 }
 
-// withoutRefused are messages without what the models were found to refuse.
-func (t *Caller) withoutRefused(messages []llm.Message) []llm.Message {
+// withoutRefused are messages without what the models that are asked were found to refuse.
+func (t *Caller) withoutRefused(messages []llm.Message, called *meter) []llm.Message {
 	refused := &t.Agent.Parts.RefusedMedia
 	if refused.Empty() {
 		return messages
 	}
-	return withoutMedia(messages, func(m *llm.Media) bool { return refused.Has(t.mediaKey(m)) })
+	models := called.modelNames()
+	return withoutMedia(messages, func(m *llm.Media) bool { return refused.Has(mediaKey(models, m)) })
 }
 
-func (t *Caller) mediaKeys(media []*llm.Media) (keys []string) {
-	for _, m := range media {
-		keys = append(keys, t.mediaKey(m))
+// mediaKey names an attachment as shown to some models.
+func mediaKey(models string, m *llm.Media) string { return models + cmp.Or(m.Object, m.URL) }
+
+// modelNames names the models that are asked, and not what they are called in the configuration:
+// others may take what these refuse, as those that a hook chooses or that a reload brings.
+func (m *meter) modelNames() string {
+	var names strings.Builder
+	for _, l := range cmp.Or(m.models, m.t.Profile.Chain).Links {
+		names.WriteString(l.Name + "/" + l.Model + "\x00")
 	}
-	return keys
-}
-
-// mediaKey names an attachment as shown to the models of the run: others may take it.
-func (t *Caller) mediaKey(m *llm.Media) string {
-	return strings.Join(t.Profile.Config.Model, ",") + "\x00" + cmp.Or(m.Object, m.URL)
+	return names.String()
 }
 
 // mayBeMedia reports whether the attachments may be what a model has refused.

@@ -18,23 +18,21 @@ const (
 	mostRefused = 10_000
 )
 
-// Add remembers attachments by their keys.
-func (r *RefusedMedia) Add(keys []string) {
+// Add remembers an attachment by its key.
+func (r *RefusedMedia) Add(key string) {
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.until == nil {
 		r.until = map[[sha256.Size]byte]time.Time{}
 	}
-	for _, key := range keys {
-		for other, until := range r.until {
-			if len(r.until) < mostRefused && now.Before(until) {
-				break
-			}
-			delete(r.until, other)
+	for other, until := range r.until {
+		if len(r.until) < mostRefused && now.Before(until) {
+			break
 		}
-		r.until[sha256.Sum256([]byte(key))] = now.Add(refusedFor)
+		delete(r.until, other)
 	}
+	r.until[sha256.Sum256([]byte(key))] = now.Add(refusedFor)
 }
 
 // Empty reports whether no attachment is remembered.
