@@ -45,7 +45,7 @@ func (s *session) callPerson(from, to string) {
 		case to == "":
 			delete(s.people, account)
 		default:
-			s.people[account] = person{to, time.Now()}
+			s.people[account] = person{to, known.at} // another may have had the nick by then
 		}
 	}
 }

@@ -16,7 +16,7 @@ func TestAnotherHasTheNick(t *testing.T) {
 	t.Parallel()
 	for _, caps := range []string{irctest.AllCaps, "account-tag message-tags server-time"} { // with labels, and without
 		s := irctest.New(t, caps)
-		s.Accounts = map[string]string{"ana": "mallory", "two": "mallory", "three": "ana"}
+		s.Accounts = map[string]string{"ana": "mallory", "two": "mallory", "four": "mallory", "three": "ana"}
 		c, in := started(t, s)
 		to := plugins.Message{Place: plugins.Place{To: "ana"}, Text: "secret"}
 		refused := func(when string) {
@@ -32,8 +32,12 @@ func TestAnotherHasTheNick(t *testing.T) {
 		s.Say("@account=ana;time=%s;msgid=1 :two!a@h PRIVMSG bot :hi", time.Now().Add(-time.Hour).UTC().Format(stampForm))
 		in.next(t, 1)
 		refused("an hour later")
-		s.Say("@account=ana;time=%s;msgid=2 :three!a@h PRIVMSG bot :hi", time.Now().Add(-time.Minute).UTC().Format(stampForm))
+		s.Say(":two!m@h NICK four") // of mallory
+		s.Say("@account=bo;time=%s;msgid=2 :bo!b@h PRIVMSG bot :hi", time.Now().UTC().Format(stampForm))
 		in.next(t, 2)
+		refused("after another has given up the nick")
+		s.Say("@account=ana;time=%s;msgid=3 :three!a@h PRIVMSG bot :hi", time.Now().Add(-time.Minute).UTC().Format(stampForm))
+		in.next(t, 3)
 		if _, err := c.Deliver(t.Context(), to); err != nil {
 			t.Error(err)
 		}
