@@ -141,6 +141,12 @@ func aboutModel(found starter.Model) string {
 	return fmt.Sprintf("model: %s, as there is %s", found.Name, found.Why)
 }
 
+// An output is a file that init writes.
+type output struct {
+	what, path, text string
+	mode             fs.FileMode
+}
+
 // writeAll writes the configuration, its schema and its secrets: all of them have room before one
 // of them replaces what was there.
 func writeAll(text string, secrets map[string]string, force bool) error {
@@ -148,43 +154,48 @@ func writeAll(text string, secrets map[string]string, force bool) error {
 	if err != nil {
 		return err
 	}
+	outputs := []output{
+		{"configuration", place(cli.DefaultConfig), text, modeOf(cli.DefaultConfig)},
+		{"schema", place(schemaFile), string(schema), 0o644},
+	}
 	if len(secrets) > 0 {
 		if err := os.MkdirAll(secretsFolder, 0o700); err != nil {
 			return fmt.Errorf("write secrets: %w", err)
 		}
 	}
+	for name, value := range secrets {
+		outputs = append(outputs, output{"secret", filepath.Join(secretsFolder, name), value, 0o600})
+	}
 	var written []*atomicfile.File
-	write := func(what, path, text string, mode fs.FileMode) error {
-		if info, err := os.Stat(path); err == nil && info.IsDir() { // which none of them can replace
-			return fmt.Errorf("write %s: %s is a folder", what, path)
+	defer func() {
+		for _, f := range written {
+			f.Discard()
 		}
-		f, err := atomicfile.New(path, []byte(text), mode)
+	}()
+	for _, o := range outputs {
+		f, err := o.write()
 		if err != nil {
-			return fmt.Errorf("write %s: %w", what, err)
+			return fmt.Errorf("write %s: %w", o.what, err)
 		}
 		written = append(written, f)
-		return nil
 	}
-	err = write("configuration", place(cli.DefaultConfig), text, modeOf(cli.DefaultConfig))
-	if err == nil {
-		err = write("schema", place(schemaFile), string(schema), 0o644)
+	if _, err := os.Lstat(cli.DefaultConfig); err == nil && !force { // since it was looked for
+		return alreadyHere(cli.DefaultConfig)
 	}
-	for name, value := range secrets {
-		if err == nil {
-			err = write("secret", filepath.Join(secretsFolder, name), value, 0o600)
+	for i, f := range slices.Backward(written) { // the configuration, which names the others, is the last
+		if err := f.Replace(); err != nil {
+			return fmt.Errorf("write %s: %w", outputs[i].what, err)
 		}
 	}
-	if _, there := os.Lstat(cli.DefaultConfig); err == nil && there == nil && !force { // since it was looked for
-		err = alreadyHere(cli.DefaultConfig)
+	return nil
+}
+
+// write writes the file beside its place.
+func (o output) write() (*atomicfile.File, error) {
+	if info, err := os.Stat(o.path); err == nil && info.IsDir() { // which none of them can replace
+		return nil, fmt.Errorf("%s is a folder", o.path)
 	}
-	for _, f := range slices.Backward(written) { // the configuration, which names the others, is the last
-		if err != nil {
-			f.Discard()
-		} else if failed := f.Replace(); failed != nil {
-			err = fmt.Errorf("write configuration: %w", failed)
-		}
-	}
-	return err
+	return atomicfile.New(o.path, []byte(o.text), o.mode)
 }
 
 // place is where a file is that path may be a link to.
