@@ -66,6 +66,26 @@ var trustMutants = []mutant{
 		new: ``,
 	},
 	{
+		name: "ended-login-counts", breaks: "a login that was logged out lets nobody in",
+		file: "internal/httpauth/auth.go", pkg: "./internal/httpauth", tests: []string{"TestLogoutEndsItsLogin"}, ci: true,
+		old: `	case ended:
+`,
+		new: `	case ended && value == "":
+`,
+	},
+	{
+		name: "login-before-logouts-are-read", breaks: "no login counts on a host that does not know which were ended",
+		file: "internal/tokens/logout.go", pkg: "./internal/tokens", tests: []string{"TestLogoutCountsEverywhere"},
+		old: `	if !x.whole {`,
+		new: `	if x.js == nil && x.whole {`,
+	},
+	{
+		name: "nick-of-another", breaks: "what is for an IRC account goes to no other person who has its nick",
+		file: "plugins/irc/person.go", pkg: "./plugins/irc", tests: []string{"TestAnotherHasTheNick"},
+		old: `	if r.holder != account {`,
+		new: `	if r.holder == "" {`,
+	},
+	{
 		name: "token-for-every-agent", breaks: "a token for some agents reaches no other",
 		file: "internal/httpauth/token.go", pkg: "./host", tests: []string{"TestTokenForSomeAgents"}, ci: true,
 		old: `	return len(c.agents) == 0 || slices.Contains(c.agents, agent)`,
