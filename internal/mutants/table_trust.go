@@ -66,7 +66,7 @@ var trustMutants = []mutant{
 		new: ``,
 	},
 	{
-		name: "ended-login-counts", breaks: "a login that was logged out lets nobody in",
+		name: "ended-login-counts", breaks: "a login that was logged out lets no request in",
 		file: "internal/httpauth/auth.go", pkg: "./internal/httpauth", tests: []string{"TestLogoutEndsItsLogin"}, ci: true,
 		old: `	case ended:
 `,
