@@ -18,7 +18,8 @@ type Channel interface {
 	Run(ctx context.Context, in *Inbox) error
 	// Deliver sends one message and returns the platform's name for it. A
 	// [PermanentError] makes the reply a dead letter, a [RateLimitError] pauses the
-	// chat or the account, any other error is tried again.
+	// chat or the account, a [LoginError] has one message tried every five minutes, any
+	// other error is tried again.
 	Deliver(ctx context.Context, m Message) (id string, err error)
 	// Typing shows for a few seconds that an answer is being written.
 	Typing(ctx context.Context, to Place) error

@@ -30,6 +30,7 @@ type term struct {
 	endWork, endOpen context.CancelFunc
 	gate             gate
 	lease            lease
+	refusal          refusal
 	activities       *activities
 	running          sync.WaitGroup
 }
@@ -122,9 +123,22 @@ func recovered(c *Courier, what string, err *error) {
 // connected is called by the channel once it is logged in.
 func (t *term) connected(as string) {
 	if t.gate.open() {
+		t.refusal.end()
 		t.c.log.Info().Str("as", as).Msg("connected to the platform")
 	}
 	t.c.status.connected(as)
+}
+
+// letIn says what has come of a delivery: whether the account may write.
+func (t *term) letIn(tried bool, err error) {
+	refused, over := t.refusal.settled(tried, err)
+	switch {
+	case refused:
+		t.c.log.Error().Err(err).Dur("retry_in", loginEvery).Msg("deliver reply: the platform does not let the account in")
+		t.c.status.failed(StateRefused, err)
+	case over && t.gate.isOpen():
+		t.c.status.letIn()
+	}
 }
 
 // A gate is open while the account is logged in.

@@ -115,11 +115,13 @@ func (d *delivery) noted(parts int) (int, error) {
 func (d *delivery) send(m Message) error {
 	deadline := d.it.sentAt.Add(d.c.account.deliverFor())
 	for pause := retryFirst; ; pause = min(2*pause, retryMost) {
-		if err := d.ready(deadline); err != nil {
+		turn, err := d.ready(deadline)
+		if err != nil {
 			return err
 		}
 		d.attempts++
-		err := d.try(&m, deadline)
+		err = d.try(&m, deadline)
+		d.o.t.letIn(turn, err)
 		if err == nil {
 			return nil
 		}
@@ -136,6 +138,9 @@ func (d *delivery) send(m Message) error {
 			return fmt.Errorf("not delivered within %s: %w", d.c.account.deliverFor(), err)
 		}
 		d.c.status.change(func(s *Status) { s.Retries++; s.LastError = err.Error() })
+		if _, refused := errors.AsType[*LoginError](err); refused {
+			continue // ready waits, and letIn has said so
+		}
 		d.c.few.Warn().Err(err).Str("reply", d.out.ID).Msg("deliver reply: failed; retrying")
 		d.wait(err, pause, deadline)
 	}
@@ -151,25 +156,31 @@ func (d *delivery) wait(err error, pause time.Duration, deadline time.Time) {
 	d.o.pause(d.ch, limited && limit.Account, min(pause, max(time.Until(deadline), 0)))
 }
 
-// ready waits until the account is logged in and neither it nor the chat is paused.
-func (d *delivery) ready(deadline time.Time) error {
+// ready waits until the account is logged in, may write, and neither it nor the chat is paused.
+// turn is true for the delivery that finds out whether it may.
+func (d *delivery) ready(deadline time.Time) (turn bool, err error) {
 	open := d.o.t.open
 	d.o.waitPaused(open, d.ch)
-	timer := time.NewTimer(max(time.Until(deadline), time.Minute))
-	defer timer.Stop()
-	select {
-	case <-open.Done():
-		return errTermEnds
-	default:
+	within, cancel := context.WithTimeout(open, max(time.Until(deadline), time.Minute))
+	defer cancel()
+	if open.Err() != nil {
+		return false, errTermEnds
 	}
 	select {
 	case <-d.o.t.gate.wait():
-		return nil
-	case <-open.Done():
-		return errTermEnds
-	case <-timer.C:
-		return fmt.Errorf("not delivered within %s: not connected: %s", d.c.account.deliverFor(), d.c.Status().LastError)
+	case <-within.Done():
+		err = fmt.Errorf("not connected: %s", d.c.Status().LastError)
 	}
+	if err == nil {
+		turn, err = d.o.t.refusal.turn(within)
+	}
+	switch {
+	case err == nil:
+		return turn, nil
+	case open.Err() != nil:
+		return false, errTermEnds
+	}
+	return false, fmt.Errorf("not delivered within %s: %w", d.c.account.deliverFor(), err)
 }
 
 // try calls the channel once. A panic of it is an error.

@@ -98,3 +98,11 @@ func (s *status) connected(as string) {
 		}
 	})
 }
+
+// letIn is connected under the same name.
+func (s *status) letIn() {
+	s.mu.Lock()
+	as := s.now.As
+	s.mu.Unlock()
+	s.connected(as)
+}

@@ -42,6 +42,12 @@ func loginError(err error) error {
 	return err
 }
 
+// ofToken are those of them that hold for all calls: others may be about one channel.
+var ofToken = map[string]bool{
+	"invalid_auth": true, "not_authed": true, "account_inactive": true, "token_revoked": true, "token_expired": true,
+	"not_allowed_token_type": true, "user_removed_from_team": true, "org_login_required": true, "two_factor_setup_required": true,
+}
+
 // transient are the words after which the same call may succeed.
 var transient = map[string]bool{
 	"internal_error": true, "fatal_error": true, "service_unavailable": true, "request_timeout": true,
@@ -79,8 +85,10 @@ func deliveryError(err error, channel string) error {
 		return &plugins.RateLimitError{After: refused.After, Err: err}
 	case refused.Status >= 500, transient[refused.Code]:
 		return fmt.Errorf("send to %s: %w", channel, err)
-	case logins[refused.Code] != "" && cures[refused.Code] == "":
+	case ofToken[refused.Code]:
 		return loginError(err)
+	case logins[refused.Code] != "" && cures[refused.Code] == "":
+		return fmt.Errorf("send to %s: %w; %s", channel, err, logins[refused.Code])
 	case refused.Code == "" && refused.Status != http.StatusRequestEntityTooLarge:
 		return fmt.Errorf("send to %s: %w", channel, err) // a proxy's own words
 	case cures[refused.Code] != "":

@@ -308,6 +308,7 @@ func TestRefusals(t *testing.T) {
 		"revoked":         {"token_revoked", false, true, "install"},
 		"invalid":         {"invalid_auth", false, true, "bot_token"},
 		"inactive":        {"account_inactive", false, true, "install"},
+		"one channel":     {"access_denied", false, false, "administrators"},
 		"Slack fails":     {"internal_error", false, false, "internal_error"},
 	}
 	for name, tt := range tests {
