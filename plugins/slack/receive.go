@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ func (r *reader) handle(ctx context.Context, e envelope) (then func(), err error
 		if e.Reason == "link_disabled" {
 			return nil, plugins.NoLogin(errors.New("socket mode is turned off; turn it on in the app's settings"))
 		}
-		return nil, errRefresh
+		return nil, fmt.Errorf("%w: %s", errRefresh, e.Reason)
 	case "events_api":
 		var payload struct {
 			Event event `json:"event"`

@@ -196,6 +196,26 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
+// A Slack that renews each socket at once, as when an app has too many, is not asked again and
+// again without a pause.
+func TestRefreshForEver(t *testing.T) {
+	t.Parallel()
+	w := newWork(t)
+	w.RefreshAll("too_many_websockets")
+	w.start(t, settings.Account{})
+	waittest.Until(t, "the account pauses", func() bool {
+		s := w.host.Courier.Status()
+		return s.State == plugins.StateRetrying && strings.Contains(s.LastError, "too_many_websockets")
+	})
+	w.RefreshAll("")
+	waittest.Until(t, "the account is connected", func() bool {
+		s := w.host.Courier.Status()
+		return s.State == plugins.StateConnected && s.LastError == ""
+	})
+	w.Say(slacktest.Message{Channel: "D1", User: "U1", Text: "hello"})
+	w.host.Inbound(1)
+}
+
 func TestLoginThatEnds(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -92,16 +92,28 @@ func (c *Channel) Limits() plugins.Limits {
 	}
 }
 
+// A socket that is renewed within renewedSoon is one too many after mostRenewals of them.
+const (
+	renewedSoon  = 10 * time.Second
+	mostRenewals = 3
+)
+
 // Run logs in and reads events from one socket after the other: Slack renews them
-// every few hours.
+// every few hours. Where it renews each at once, as when an app has too many, the next login
+// comes after a pause.
 func (c *Channel) Run(ctx context.Context, in *plugins.Inbox) error {
 	self, err := c.login(ctx)
 	if err != nil {
 		return err
 	}
 	c.self.Store(self)
-	for {
+	for soon := 0; ; {
+		began := time.Now()
 		if err := c.serve(ctx, in, self); !errors.Is(err, errRefresh) {
+			return err
+		} else if soon++; time.Since(began) >= renewedSoon {
+			soon = 0
+		} else if soon == mostRenewals {
 			return err
 		}
 	}

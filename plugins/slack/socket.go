@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -23,6 +24,9 @@ const (
 	envelopeSize = 4 << 20
 	backlog      = 64 // envelopes that are read ahead
 )
+
+// dialer opens sockets by the proxy by which the Web API is called.
+var dialer = websocket.Dialer{HandshakeTimeout: requestTime, Proxy: http.ProxyFromEnvironment}
 
 // An envelope is what Slack sends over a socket.
 type envelope struct {
@@ -50,7 +54,6 @@ func (c *Channel) serve(ctx context.Context, in *plugins.Inbox, self *identity) 
 	if err != nil {
 		return err
 	}
-	dialer := websocket.Dialer{HandshakeTimeout: requestTime}
 	conn, resp, err := dialer.DialContext(ctx, address, nil)
 	if resp != nil && resp.Body != nil {
 		resp.Body.Close()

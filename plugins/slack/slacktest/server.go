@@ -46,6 +46,7 @@ type Server struct {
 	last    *event
 	pending []*event // what no socket was there for
 	resend  time.Duration
+	refresh string // why each socket is to be opened again
 	acked   int
 	connect int
 	ended   chan struct{}

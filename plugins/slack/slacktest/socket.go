@@ -41,6 +41,9 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	sock := &socket{conn: conn, out: make(chan any, 1000), done: make(chan struct{})}
 	sock.out <- map[string]any{"type": "hello", "num_connections": 1, "connection_info": map[string]any{"app_id": "A1"}, "debug_info": map[string]any{}}
 	s.mu.Lock()
+	if s.refresh != "" {
+		sock.out <- disconnect(s.refresh)
+	}
 	s.connect++
 	s.sockets = append(s.sockets, sock)
 	pending := s.pending
@@ -194,8 +197,20 @@ func (s *Server) Refresh(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sock := range s.sockets {
-		sock.out <- map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]any{}}
+		sock.out <- disconnect(reason)
 	}
+}
+
+// RefreshAll asks the app to connect again whenever it has connected, for a reason such as
+// too_many_websockets; empty: no longer.
+func (s *Server) RefreshAll(reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refresh = reason
+}
+
+func disconnect(reason string) map[string]any {
+	return map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]any{}}
 }
 
 // Repeat sends the last event once more, as Slack does when it has not got the
