@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	page     = 100 // messages that one call gives
-	maxPages = 10  // of a room
+	page     = 100         // messages that one call gives
+	maxPages = 10          // of a room
+	untold   = time.Second // a limit lasts that says no time
 )
 
 // catchUp takes what was written in a room while there was no session. A room that
@@ -60,9 +61,17 @@ func (c *connection) history(ctx context.Context, room, after string) ([]message
 			return messages, err
 		}
 		select {
-		case <-time.After(max(limit.After, time.Millisecond)):
+		case <-time.After(pause(limit)):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// pause is how long a limit of Discord, or of a proxy before it, is waited out.
+func pause(limit *plugins.RateLimitError) time.Duration {
+	if limit.After <= 0 {
+		return untold
+	}
+	return limit.After
 }

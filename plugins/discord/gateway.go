@@ -69,7 +69,14 @@ type connection struct {
 	acked   atomic.Bool // the last heartbeat
 }
 
-// Run logs in and takes events until ctx ends or the connection is lost.
+// A connection that Discord has made again within againSoon is one too many after mostAgain.
+const (
+	againSoon = 10 * time.Second
+	mostAgain = 3
+)
+
+// Run logs in and takes events until ctx ends or the connection is lost. Where Discord asks for
+// a new connection on each at once, the next login comes after a pause.
 func (c *Channel) Run(ctx context.Context, in *plugins.Inbox) error {
 	if _, err := c.self(ctx); err != nil {
 		return err
@@ -78,12 +85,18 @@ func (c *Channel) Run(ctx context.Context, in *plugins.Inbox) error {
 	if err != nil {
 		return err
 	}
-	for {
+	for soon := 0; ; {
+		began := time.Now()
 		err := c.connect(ctx, in, s)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if !errors.Is(err, errReconnect) {
+			return err
+		}
+		if soon++; time.Since(began) >= againSoon {
+			soon = 0
+		} else if soon == mostAgain {
 			return err
 		}
 	}

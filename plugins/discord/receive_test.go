@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agenthost/bus"
+	"agenthost/internal/waittest"
 	"agenthost/plugins"
 	"agenthost/plugins/discord"
 	"agenthost/plugins/discord/discordtest"
@@ -235,6 +236,25 @@ func TestResume(t *testing.T) {
 	}
 	if n := len(srv.Calls("resume")); n != 2 {
 		t.Errorf("it resumed %d times", n)
+	}
+}
+
+// A gateway that asks each connection for another is not connected to without a pause.
+func TestReconnectsForEver(t *testing.T) {
+	t.Parallel()
+	srv, host := discordtest.New(t), inboxtest.New(t)
+	srv.AskAlways(true)
+	ch := channel(t, settings.Discord{API: srv.URL, Token: discordtest.Token})
+	courier, _ := host.Start(ch, settings.Account{}, plugins.StateRetrying)
+	waittest.Until(t, "the account pauses", func() bool {
+		s := courier.Status()
+		return s.State == plugins.StateRetrying && s.LastError == "discord asks for a new connection"
+	})
+	srv.AskAlways(false)
+	waittest.Until(t, "the account is connected", func() bool { return courier.Status().State == plugins.StateConnected })
+	srv.Write(discordtest.Message{From: ana, Text: "hello"})
+	if got := host.Next().Text; got != "hello" {
+		t.Errorf("it takes %q", got)
 	}
 }
 

@@ -21,6 +21,7 @@ type gateway struct {
 	spent    bool // no login is left
 	silent   bool // heartbeats are not answered
 	held     bool // connections are refused
+	moving   bool // each connection is asked for another
 	interval time.Duration
 }
 
@@ -79,7 +80,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	}
 	defer ws.Close()
 	s.mu.Lock()
-	every, held := s.gateway.interval, s.gateway.held
+	every, held, moving := s.gateway.interval, s.gateway.held, s.gateway.moving
 	s.mu.Unlock()
 	if held {
 		return
@@ -90,6 +91,9 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	c := &conn{ws: ws}
 	if c.write(10, map[string]any{"heartbeat_interval": every.Milliseconds()}) != nil {
 		return
+	}
+	if moving {
+		_ = c.write(7, nil)
 	}
 	var in *session
 	for {
@@ -243,6 +247,13 @@ func (s *Server) Disconnect(code int) { s.each(func(c *conn) { c.close(code) }) 
 
 // AskToReconnect sends what Discord sends before it restarts one of its machines.
 func (s *Server) AskToReconnect() { s.each(func(c *conn) { _ = c.write(7, nil) }) }
+
+// AskAlways has each new connection asked for another, or no longer.
+func (s *Server) AskAlways(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gateway.moving = on
+}
 
 // Forget drops all sessions: none can be resumed.
 func (s *Server) Forget() {
