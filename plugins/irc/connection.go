@@ -35,6 +35,8 @@ type connection struct {
 	caps     map[string]string // what is agreed on; it does not change after login
 	support  map[string]string // what the server says of itself; likewise
 	early    []ircmsg.Message  // what came amid the greeting and is for the session
+	greeted  time.Time         // by the clock of the server, where it says its time
+	unheard  chan struct{}     // a place for each line of which the server has not said that it has it
 
 	interrupted atomic.Bool
 
@@ -53,7 +55,7 @@ func (c *Channel) connect(ctx context.Context) (*connection, error) {
 	}
 	return &connection{
 		conn: conn, lines: bufio.NewReaderSize(conn, longestLine), settings: c.settings,
-		caps: map[string]string{}, support: map[string]string{},
+		caps: map[string]string{}, support: map[string]string{}, unheard: make(chan struct{}, burst),
 		absent: map[string]string{}, receipts: map[string]*receipt{}, people: map[string]person{},
 	}, nil
 }

@@ -85,8 +85,16 @@ func (c *Channel) target(ctx context.Context, conn *connection, to plugins.Place
 	return nick, conn.identify(ctx, nick, to.To)
 }
 
-// say sends a line and waits for the server's word on it.
+// say sends a line and waits for the server's word on it. Few lines are under way at once: where
+// the server slows the account down, those of many chats would wait there for longer than its word
+// is waited for, and come twice.
 func (c *connection) say(ctx context.Context, target, text string) (string, error) {
+	select {
+	case c.unheard <- struct{}{}:
+		defer func() { <-c.unheard }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 	label, r := c.expect(target)
 	defer c.forget(label)
 	if err := c.sendLabeled(label, target, text); err != nil {

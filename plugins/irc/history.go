@@ -20,6 +20,8 @@ const (
 	// overlap is how far direct messages are read again: the clock of the history
 	// counts no finer than two lines may follow each other. Ids show which lines are known.
 	overlap = time.Second
+	// farAhead is more than the clock of the host is behind that of the server.
+	farAhead = 24 * time.Hour
 )
 
 // A history is what is asked of the server's history. Lines that are said meanwhile
@@ -36,10 +38,13 @@ type page struct {
 	lines   []line
 	count   int    // of lines, also of those that no agent gets
 	end     string // the mark of the last line
-	names   []string
+	targets []target
 	refused error
 	done    chan struct{}
 }
+
+// A target is who has written, and when last.
+type target struct{ name, stamp string }
 
 // catchUp reads what was said in a channel since the account has read there last.
 // On its first day it reads nothing.
@@ -67,25 +72,60 @@ func (s *session) catchUpDirect(ctx context.Context) error {
 	}
 	since, err := time.Parse(stampForm, stampOf(string(mark)))
 	if err != nil {
-		if err := s.note(ctx, direct, "timestamp="+time.Now().UTC().Format(stampForm)); err != nil {
+		if err := s.note(ctx, direct, "timestamp="+s.greeted.UTC().Format(stampForm)); err != nil {
 			return err
 		}
 		return s.release(ctx, direct)
 	}
-	from := "timestamp=" + since.Add(-overlap).UTC().Format(stampForm)
-	p, err := s.ask(ctx, "TARGETS", from, "timestamp="+time.Now().Add(overlap).UTC().Format(stampForm), strconv.Itoa(s.pageLines()))
+	from := since.Add(-overlap).UTC().Format(stampForm)
+	persons, err := s.persons(ctx, from)
 	if err != nil {
 		return err
 	}
-	for _, name := range p.names {
-		if s.isChannel(name) {
-			continue
-		}
-		if err := s.pages(ctx, name, from); err != nil {
+	for _, name := range persons {
+		if err := s.pages(ctx, name, "timestamp="+from); err != nil {
 			return err
 		}
 	}
 	return s.release(ctx, direct)
+}
+
+// persons are those who have written since, page by page: channels count as well.
+func (s *session) persons(ctx context.Context, from string) (names []string, err error) {
+	known := map[string]bool{}
+	to := "timestamp=" + time.Now().Add(farAhead).UTC().Format(stampForm)
+	for {
+		p, err := s.ask(ctx, "TARGETS", "timestamp="+from, to, strconv.Itoa(s.pageLines()))
+		if err != nil {
+			return nil, err
+		}
+		more := false
+		for _, t := range p.targets {
+			if known[t.name] {
+				continue
+			}
+			known[t.name], more = true, true
+			if !s.isChannel(t.name) {
+				names = append(names, t.name)
+			}
+		}
+		last, err := time.Parse(stampForm, p.lastStamp())
+		if len(p.targets) < s.pageLines() || err != nil {
+			return names, nil
+		}
+		if more { // several may have written at once
+			last = last.Add(-time.Millisecond)
+		}
+		from = last.UTC().Format(stampForm)
+	}
+}
+
+// lastStamp is that of the last target.
+func (p *page) lastStamp() string {
+	if len(p.targets) == 0 {
+		return ""
+	}
+	return p.targets[len(p.targets)-1].stamp
 }
 
 // pages hands on the history of a target behind a mark.
@@ -261,7 +301,7 @@ func (h *history) name(m ircmsg.Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if p := h.pageOf(m); p != nil && param(m, 0) == "TARGETS" {
-		p.names = append(p.names, param(m, 1))
+		p.targets = append(p.targets, target{param(m, 1), param(m, 2)})
 	}
 }
 

@@ -221,3 +221,25 @@ func TestInteropSuite(t *testing.T) {
 		})
 	}
 }
+
+// Ergo marks what a bot says, and has the account say that it is one.
+func TestInteropBots(t *testing.T) {
+	server := irctest.Ergo(t, false)
+	server.Up(t)
+	one, other := &memory{}, &memory{}
+	s := settings.IRC{Server: server.Address, TLS: &off, Nick: "bot", Join: []string{"#room"}, Rate: 20}
+	serve(t, channel(t, s), one)
+	s.Nick = "other"
+	c := channel(t, s)
+	serve(t, c, other)
+	waittest.Until(t, "both are logged in", func() bool { return one.name() == "bot" && other.name() == "other" })
+	ana := irctest.NewHuman(t, server.Address, "human")
+	ana.Join(t, "#room")
+	deliver(t, c, plugins.Message{Place: plugins.Place{Chat: "#room"}, Text: "bot: hello"})
+	deliver(t, c, plugins.Message{Place: plugins.Place{To: "~bot"}, Text: "hello"})
+	waittest.Until(t, "the person reads it", func() bool { return len(ana.Lines("#room", "other")) == 1 })
+	ana.Write(t, "#room", "bot: and I")
+	if m := one.next(t, 1); m.Text != "and I" {
+		t.Errorf("got %+v", m)
+	}
+}

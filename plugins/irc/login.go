@@ -66,7 +66,7 @@ func (l *login) step(m ircmsg.Message) (done bool, err error) {
 	case "433", "436", "437":
 		return false, l.nextNick()
 	case "001":
-		l.nick = param(m, 0)
+		l.nick, l.greeted = param(m, 0), sentAt(m)
 	case "005":
 		l.supports(m)
 	case "376", "422":

@@ -25,10 +25,13 @@ type line struct {
 }
 
 // line reads a PRIVMSG. It is false for what is not for people: the account's own
-// lines, those of the server's services about joins, and what clients ask clients.
+// lines, those of other bots and of the server's services about joins, and what clients ask clients.
 func (s *session) line(m ircmsg.Message) (line, bool) {
 	nick, target := m.Nick(), s.fold(s.unranked(param(m, 0)))
 	_, account := m.GetTag("account")
+	if bot, _ := m.GetTag("bot"); bot { // two that answer each other would never end
+		return line{}, false
+	}
 	if nick == "" || len(m.Params) < 2 || s.isMe(nick) || nick == "HistServ" {
 		return line{}, false
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,11 @@ func newSession(c *connection, in inbox, pace *rate.Limiter) *session {
 // run ends with ctx, or when the connection is lost.
 func (s *session) run(ctx context.Context) error {
 	s.in.Connected(s.as())
+	if mode := s.support["BOT"]; mode != "" { // other bots see by it not to answer
+		if err := s.write("MODE", s.myNick(), "+"+mode); err != nil {
+			return err
+		}
+	}
 	if s.has("draft/chathistory") {
 		s.past.begin(direct)
 		s.tasks <- s.catchUpDirect
@@ -168,14 +174,46 @@ func (s *session) handle(ctx context.Context, m ircmsg.Message) error {
 		s.past.end(last(m))
 	case "JOIN":
 		return s.joined(ctx, m)
-	case "PART", "KICK", "471", "473", "474", "475", "477", "403", "405", "476", "437":
+	case "PART", "KICK":
 		s.left(m)
+	case "CAP":
+		return s.offered(m)
 	case "NICK":
 		s.renamed(m)
 	case "QUIT":
 		s.gone(m)
+	default:
+		if s.refusesJoin(m) {
+			s.left(m)
+		}
 	}
 	return nil
+}
+
+// offered ends a connection without a login when the server has its services back: the next one
+// logs in.
+func (s *session) offered(m ircmsg.Message) error {
+	if s.settings.Password == "" || s.has("sasl") || param(m, 1) != "NEW" {
+		return nil
+	}
+	for word := range strings.FieldsSeq(last(m)) {
+		if name, _, _ := strings.Cut(word, "="); name == "sasl" {
+			return errors.New("the server offers logins again")
+		}
+	}
+	return nil
+}
+
+// joinRefused are the numbers that speak of joins alone.
+var joinRefused = []string{"403", "405", "437", "470", "471", "473", "474", "475", "476", "477"}
+
+// refusesJoin reports whether a line says why the account does not get into a channel. Networks
+// have more numbers for that: what they say of a channel in which it is not counts.
+func (s *session) refusesJoin(m ircmsg.Message) bool {
+	if slices.Contains(joinRefused, m.Command) {
+		return true
+	}
+	return refusal(m) != nil && m.Command != "FAIL" && m.Command != "404" && m.Command != "442" && s.isAbsent(param(m, 1))
 }
 
 // joined notes a channel, and asks for what was said there before.
@@ -200,6 +238,8 @@ func (s *session) joined(ctx context.Context, m ircmsg.Message) error {
 func (s *session) left(m ircmsg.Message) {
 	name, why := param(m, 1), last(m)
 	switch m.Command {
+	case "470":
+		why = "the server forwards to " + param(m, 2)
 	case "PART":
 		name, why = param(m, 0), "left"
 		if !s.isMe(m.Nick()) {

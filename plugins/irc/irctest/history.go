@@ -1,7 +1,10 @@
 package irctest
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,11 +21,14 @@ const stampForm = "2006-01-02T15:04:05.000Z"
 func (s *Server) Write(nick, target, text string) {
 	s.mu.Lock()
 	s.ids++
-	line := past{nick, target, text, fmt.Sprintf("in%d", s.ids), time.Now().UTC().Format(stampForm)}
+	line := past{nick, target, text, fmt.Sprintf("in%d", s.ids), stamp(s.Ahead + time.Duration(s.ids)*time.Millisecond)}
 	s.past = append(s.past, line)
 	s.mu.Unlock()
 	s.Say("%s", line.line(""))
 }
+
+// stamp is the time of a clock that is ahead.
+func stamp(ahead time.Duration) string { return time.Now().Add(ahead).UTC().Format(stampForm) }
 
 func (p past) line(batch string) string {
 	return fmt.Sprintf("@%smsgid=%s;time=%s;account=%s :%s!u@h PRIVMSG %s :%s", batch, p.id, p.stamp, p.nick, p.nick, p.target, p.text)
@@ -46,16 +52,7 @@ func (s *Server) remembered(params []string) (lines []string) {
 		return nil
 	}
 	if params[0] == "TARGETS" {
-		last := map[string]string{}
-		for _, p := range s.past {
-			if !strings.HasPrefix(p.target, "#") {
-				last[p.nick] = p.stamp
-			}
-		}
-		for nick, stamp := range last {
-			lines = append(lines, fmt.Sprintf("@batch=h :s CHATHISTORY TARGETS %s %s", nick, stamp))
-		}
-		return lines
+		return s.targets(strings.TrimPrefix(params[1], "timestamp="), strings.TrimPrefix(params[2], "timestamp="))
 	}
 	kind, from, _ := strings.Cut(params[2], "=")
 	behind := kind == "timestamp"
@@ -71,3 +68,20 @@ func (s *Server) remembered(params []string) (lines []string) {
 
 // pageLines is what ISUPPORT says.
 const pageLines = 3
+
+// targets are those who have written between two times, with when they have last.
+func (s *Server) targets(from, to string) (lines []string) {
+	last := map[string]string{}
+	for _, p := range s.past {
+		if !strings.HasPrefix(p.target, "#") {
+			last[p.nick] = p.stamp
+		}
+	}
+	nicks := slices.SortedFunc(maps.Keys(last), func(a, b string) int { return cmp.Or(cmp.Compare(last[a], last[b]), cmp.Compare(a, b)) })
+	for _, nick := range nicks {
+		if stamp := last[nick]; from < stamp && stamp < to && len(lines) < pageLines {
+			lines = append(lines, fmt.Sprintf("@batch=h :s CHATHISTORY TARGETS %s %s", nick, stamp))
+		}
+	}
+	return lines
+}

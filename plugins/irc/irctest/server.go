@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ergochat/irc-go/ircmsg"
 )
@@ -25,7 +26,9 @@ type Server struct {
 	Taken    string            // a nick
 	Accounts map[string]string // who is logged in, by nick
 	History  func(selector []string) []string
-	Quits    func() // is called before an account is let go
+	Quits    func()        // is called before an account is let go
+	Support  string        // what it says of itself besides
+	Ahead    time.Duration // how far its clock is ahead
 
 	t        testing.TB
 	listener net.Listener
@@ -74,6 +77,13 @@ func (s *Server) Answer(command, line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Answers[command] = line
+}
+
+// Offer has the next login get other extensions.
+func (s *Server) Offer(caps string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.caps = caps
 }
 
 // Address is host and port.
@@ -195,7 +205,8 @@ func (s *Server) answer(m ircmsg.Message) []string {
 
 func (s *Server) welcome() []string {
 	return []string{
-		":s 001 " + s.nick + " :Welcome", ":s 005 " + s.nick + " CASEMAPPING=ascii CHATHISTORY=3 :are supported", ":s 376 " + s.nick + " :End",
+		"@time=" + stamp(s.Ahead) + " :s 001 " + s.nick + " :Welcome",
+		":s 005 " + s.nick + strings.TrimRight(" CASEMAPPING=ascii CHATHISTORY=3 "+s.Support, " ") + " :are supported", ":s 376 " + s.nick + " :End",
 	}
 }
 
