@@ -62,7 +62,8 @@ func (c *Channel) failed(what string) {
 // homeserver no longer has, or that breaks off each time, only the name is left.
 func (r *reader) download(ctx context.Context, event string, said message) (plugins.File, error) {
 	file, err := r.tryDownload(ctx, said, r.hopeless(event))
-	if _, refused := errors.AsType[*apiError](err); err != nil && !refused && ctx.Err() == nil {
+	refused, _ := errors.AsType[*apiError](err)
+	if err != nil && (refused == nil || refused.Status >= 500) && ctx.Err() == nil {
 		r.failed(event)
 		if r.hopeless(event) {
 			err = nil
@@ -84,8 +85,8 @@ func (r *reader) tryDownload(ctx context.Context, said message, nameOnly bool) (
 	ctx, silence := httptransport.WatchSilence(ctx, fileSilence)
 	defer silence.Stop()
 	resp, err := r.openMedia(ctx, server, id)
-	var refused *apiError
-	if errors.As(err, &refused) && refused.Status != http.StatusUnauthorized && refused.Status != http.StatusTooManyRequests {
+	// 5xx is also what a homeserver says of the one of another, which may be back soon.
+	if refused, ok := errors.AsType[*apiError](err); ok && refused.Status < 500 && refused.Status != http.StatusUnauthorized && refused.Status != http.StatusTooManyRequests {
 		return file, nil
 	}
 	if err != nil {

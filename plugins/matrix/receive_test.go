@@ -316,20 +316,24 @@ func TestFilesOfPeople(t *testing.T) {
 	}
 }
 
-// A file that always breaks off holds up nothing for good: the message comes without it.
+// A file that always breaks off, or that the homeserver never has from another, holds up nothing
+// for good: the message comes without it.
 func TestFileThatCannotBeLoaded(t *testing.T) {
 	t.Parallel()
+	breaks := func(http.ResponseWriter) { panic(http.ErrAbortHandler) }
+	fails := func(w http.ResponseWriter) { http.Error(w, "bad gateway", http.StatusBadGateway) }
 	tests := map[string]struct {
 		broken int
+		answer func(http.ResponseWriter)
 		media  int
-	}{"once": {1, 1}, "always": {1 << 20, 0}}
+	}{"once": {1, breaks, 1}, "always": {1 << 20, breaks, 0}, "502 once": {1, fails, 1}, "502 always": {1 << 20, fails, 0}}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHome(t)
 			room, other := h.Room(h.ana, h.bot), h.Room(h.ben, h.bot)
 			h.start(t)
-			h.AnswerNext(tt.broken, http.MethodGet, "/media/download/", func(http.ResponseWriter) { panic(http.ErrAbortHandler) })
+			h.AnswerNext(tt.broken, http.MethodGet, "/media/download/", tt.answer)
 			address := h.AddFile(matrixtest.File{Name: "a.png", MIME: "image/png", Data: []byte("png")})
 			h.text(room, h.ana, "a.png", map[string]any{"msgtype": "m.image", "url": address})
 			h.Say(room, h.ana, "and?")
