@@ -147,14 +147,25 @@ func moment(ts string) time.Time {
 	return time.UnixMicro(int64(seconds * 1e6)).UTC()
 }
 
-// name is what people call a person; empty when the app may not know.
+const (
+	// nameWithin is how long a message waits for a name: Slack waits 3 s for its acknowledgement.
+	nameWithin = 2 * time.Second
+	// namesAgain is after how long names are asked for again when Slack did not answer.
+	namesAgain = 30 * time.Second
+)
+
+// name is what people call a person; empty when the app may not know, and when Slack does not
+// say it soon: the messages of all wait for it.
 func (c *Channel) name(ctx context.Context, user string) string {
 	c.mu.Lock()
 	name, known := c.names[user]
+	nameless := time.Now().Before(c.nameless)
 	c.mu.Unlock()
-	if known {
+	if known || nameless {
 		return name
 	}
+	ctx, cancel := context.WithTimeout(ctx, nameWithin)
+	defer cancel()
 	var info struct {
 		User struct {
 			Name    string `json:"name"`
@@ -166,6 +177,11 @@ func (c *Channel) name(ctx context.Context, user string) string {
 	}
 	err := c.call(ctx, "users.info", arguments("user", user), &info)
 	if err != nil && !forGood(err) {
+		if _, answered := errors.AsType[*apiError](err); !answered {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.nameless = time.Now().Add(namesAgain)
+		}
 		return "" // it is asked for again with the next message
 	}
 	for _, candidate := range []string{info.User.Name, info.User.Real, info.User.Profile.Display} {

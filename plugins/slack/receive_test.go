@@ -196,6 +196,22 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
+// Names that Slack does not say hold up no message for long, and none twice.
+func TestNamesThatHang(t *testing.T) {
+	t.Parallel()
+	w := newWork(t)
+	w.start(t, settings.Account{})
+	w.HangNext(1000, "users.info")
+	for _, user := range []string{"U1", "U2", "U3", "U4"} {
+		w.Say(slacktest.Message{Channel: "D1", User: user, Text: "hello <@U5>"})
+	}
+	for _, in := range w.host.Inbound(4) {
+		if in.Name != "" || !strings.Contains(in.Text, "hello") {
+			t.Errorf("the agent got %+v", in)
+		}
+	}
+}
+
 // A Slack that renews each socket at once, as when an app has too many, is not asked again and
 // again without a pause.
 func TestRefreshForEver(t *testing.T) {

@@ -29,6 +29,7 @@ type Channel struct {
 
 	mu        sync.Mutex
 	names     map[string]string  // of people, by their id
+	nameless  time.Time          // until when no names are asked for
 	direct    map[string]string  // the channel with a person, by their id
 	streams   map[string]*stream // previews that Slack streams, by message
 	noStream  bool               // the workspace does not stream

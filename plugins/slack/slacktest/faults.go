@@ -34,6 +34,11 @@ func (s *Server) LimitNext(times int, method string, wait time.Duration) {
 	}})
 }
 
+// HangNext leaves the next calls of a method without an answer, until the server ends.
+func (s *Server) HangNext(times int, method string) {
+	s.addFault(fault{method: method, times: times, answer: func(http.ResponseWriter) { <-s.ended; panic(http.ErrAbortHandler) }})
+}
+
 // LoseNext carries the next calls of a method out, but breaks the connection in place
 // of the answer.
 func (s *Server) LoseNext(times int, method string) {
