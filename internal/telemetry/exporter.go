@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -163,7 +164,7 @@ func (e *exporter) post(ctx context.Context, body []byte, kind string) error {
 	}
 	res, err := e.client.Do(req)
 	if err != nil {
-		return fmt.Errorf("send to %s: %w", withoutLogin(e.url), withoutAddress(err))
+		return untrusted(fmt.Errorf("send to %s: %w", withoutLogin(e.url), withoutAddress(err)))
 	}
 	defer res.Body.Close()
 	answer, _ := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
@@ -182,6 +183,18 @@ func (e *exporter) post(ctx context.Context, body []byte, kind string) error {
 		return backoff.Permanent(fmt.Errorf("%s refuses %d spans: %.200q", withoutLogin(e.url), n, why))
 	}
 	return nil
+}
+
+// untrusted adds the cure where one side does not trust the certificate of the other. Another try
+// would change nothing.
+func untrusted(err error) error {
+	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown {
+		return backoff.Permanent(fmt.Errorf("%w; set OTEL_EXPORTER_OTLP_CERTIFICATE to a file with the certificate of its authority", err))
+	}
+	if strings.Contains(err.Error(), "tls: certificate required") { // the type of alerts is not exported
+		return backoff.Permanent(fmt.Errorf("%w; set OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and _CLIENT_KEY", err))
+	}
+	return err
 }
 
 // longestRetryAfter is longer than any batch is kept. A duration has no room for every number

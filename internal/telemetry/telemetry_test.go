@@ -392,7 +392,7 @@ func TestRefusals(t *testing.T) {
 		var log bustest.LogBuffer
 		c := telemetrytest.NewCollector(t)
 		c.Close()
-		tr, _ := traces(t, c, &log, nil, map[string]string{"OTEL_BSP_SCHEDULE_DELAY": "10", "OTEL_EXPORTER_OTLP_TIMEOUT": "50"})
+		tr, _ := traces(t, c, &log, nil, map[string]string{"OTEL_BSP_SCHEDULE_DELAY": "10", "OTEL_EXPORTER_OTLP_TIMEOUT": "500"})
 		(&logged{tr: tr}).commit("r1", append([]run.Event{begun()}, worked()...)...)
 		bustest.Eventually(t, "it is logged", func() bool { return strings.Contains(log.String(), "connection refused") })
 	})
