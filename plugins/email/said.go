@@ -39,7 +39,7 @@ func (r *reading) said(text string) string {
 	case len(r.replied()) > 0:
 		lines = withoutHistory(lines)
 	}
-	if rest := strings.TrimSpace(strings.Join(withoutSignature(lines), "\n")); rest != "" {
+	if rest := strings.TrimSpace(strings.Join(r.shortAnswer(withoutSignature(lines)), "\n")); rest != "" {
 		return rest
 	}
 	return text // all of it is a quote, or a signature
