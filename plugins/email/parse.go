@@ -54,6 +54,7 @@ type reading struct {
 	maxFile int64
 	budget  int64 // for all its files
 	parts   int
+	unread  bool // whether a part of it could not be read
 	text    string
 	html    string
 }
@@ -82,6 +83,9 @@ func (c *Channel) parts(source io.Reader, maxFile int64) *reading {
 	r.received.Text = r.said(text)
 	if len(r.replied()) == 0 && r.origin.subject != "" { // as bus.Inbound.Said reads it
 		r.received.Text = strings.TrimSpace("Subject: " + r.origin.subject + "\n\n" + r.received.Text)
+	}
+	if r.unread {
+		r.received.Text = strings.TrimSpace(r.received.Text + "\n\n(A part of this mail could not be read.)")
 	}
 	if r.received.Text == "" && len(r.received.Files) == 0 {
 		r.received.Text = "(an empty mail)"
@@ -178,19 +182,23 @@ func isID(id string) bool {
 func (r *reading) walk(e *message.Entity, depth int) {
 	r.parts++
 	if r.parts > mostParts || depth > mostNested {
+		r.unread = true
 		return
 	}
-	parts := e.MultipartReader()
+	parts := partsOf(e)
 	if parts == nil {
 		r.leaf(e)
 		return
 	}
 	for {
 		part, err := parts.NextPart()
-		if part == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
+		if err != nil {
+			r.unread = r.unread || !isEnd(err)
 			return
 		}
-		r.walk(part, depth+1)
+		if e, _ := message.New(message.Header{Header: part.Header}, part); e != nil { // also of an unknown charset or encoding
+			r.walk(e, depth+1)
+		}
 	}
 }
 
@@ -209,6 +217,9 @@ func (r *reading) leaf(e *message.Entity) {
 	if isText && name == "" && disposition != "attachment" {
 		text, _ := io.ReadAll(io.LimitReader(e.Body, mostText))
 		said := strings.ToValidUTF8(string(text), "\uFFFD")
+		if isUTF7(parameters["charset"]) {
+			said = fromUTF7(said)
+		}
 		if kind == "text/plain" {
 			r.text = joined(r.text, said)
 		} else {
