@@ -50,6 +50,7 @@ type App struct {
 	// as the text of a list that is watched.
 	Fixed *terminal.Screen
 
+	args     []string       // of this call
 	started  bool           // the command line was understood
 	misnamed error          // help was asked for a command that there is not
 	client   *client.Client // that the command has made; nil: none
@@ -61,6 +62,7 @@ func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) i
 	if out != nil {
 		a.Stdout = out
 	}
+	a.args = args
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
