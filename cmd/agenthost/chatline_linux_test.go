@@ -281,7 +281,7 @@ func TestListFitsATerminal(t *testing.T) {
 	}
 	p := newPTY(t)
 	code := p.run("sessions", "ls", "--store", "data")
-	row := p.sees(`ana .*…\r\n`)
+	row := p.sees(`(?s)ana.*…\r\n`)
 	if got := <-code; got != cli.CodeDone {
 		t.Errorf("exit code %d", got)
 	}

@@ -2,12 +2,16 @@ package cli
 
 import (
 	"strings"
+	"time"
 
 	"agenthost/internal/terminal"
 )
 
 // Table is one for standard output.
 func (a *App) Table(heads ...string) *terminal.Table { return terminal.NewTable(a.Screen(), heads...) }
+
+// Time is a time in a table, in the zone of this machine.
+func Time(at time.Time) terminal.Whole { return terminal.Whole(at.Local().Format(time.DateTime)) }
 
 // Working shows on standard error that something takes its time, until stop.
 func (a *App) Working(what string) (stop func()) {

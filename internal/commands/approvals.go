@@ -77,7 +77,7 @@ func (a *app) listWaiting(ctx context.Context, c *client.Client, l *listing) err
 	}
 	t := a.Table("ID", "AGENT", "KIND", "SINCE", "PROMPT")
 	for _, one := range list {
-		t.Row(one.ID, one.Agent, one.Kind, one.AskedAt.Local().Format(time.DateTime), prompt(one))
+		t.Row(one.ID, one.Agent, one.Kind, cli.Time(one.AskedAt), prompt(one))
 	}
 	return t.Write(a.Stdout)
 }
@@ -237,7 +237,7 @@ func (a *app) listAllowed(ctx context.Context, c *client.Client, l *cli.ListFlag
 	}
 	t := a.Table("ID", "AGENT", "SESSION", "WHAT", "BY", "SINCE")
 	for _, one := range list {
-		t.Row(one.ID, one.Agent, cmp.Or(one.Session, "all"), one.What, one.By, one.At.Local().Format(time.DateTime))
+		t.Row(one.ID, one.Agent, cmp.Or(one.Session, "all"), one.What, one.By, cli.Time(one.At))
 	}
 	return t.Write(a.Stdout)
 }

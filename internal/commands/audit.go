@@ -84,7 +84,7 @@ func (a *app) listAudit(ctx context.Context, c *client.Client, w *auditing) erro
 	t := a.Table("AT", "BY", "DOOR", "ACTION", "WHAT")
 	for _, e := range list {
 		row := auditRow(e)
-		t.Row(row[0], row[1], row[2], row[3], row[4])
+		t.Row(terminal.Whole(row[0]), row[1], row[2], row[3], row[4])
 	}
 	return t.Write(a.Stdout)
 }

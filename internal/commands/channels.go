@@ -11,6 +11,7 @@ import (
 
 	"agenthost/client"
 	"agenthost/internal/cli"
+	"agenthost/internal/terminal"
 )
 
 func (a *app) channelsCommand() *cobra.Command {
@@ -69,9 +70,9 @@ func (a *app) printChannels(list []client.ChannelAccount) error {
 }
 
 // ago is how long something has been; a time that is not known has none.
-func ago(at time.Time) string {
+func ago(at time.Time) terminal.Whole {
 	if at.IsZero() {
 		return "-"
 	}
-	return cli.Elapsed(time.Since(at))
+	return terminal.Whole(cli.Elapsed(time.Since(at)))
 }

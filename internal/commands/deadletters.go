@@ -71,7 +71,7 @@ func (a *app) deadList(ctx context.Context, g *client.DeadLetters, l *cli.ListFl
 	}
 	t := a.Table("NUMBER", "AGENT", "DIED", "SUBJECT", "REASON")
 	for _, l := range list {
-		t.Row(l.DeadSeq, l.Agent, l.At.Local().Format(time.DateTime), l.Subject, l.Reason)
+		t.Row(l.DeadSeq, l.Agent, cli.Time(l.At), l.Subject, l.Reason)
 	}
 	return t.Write(a.Stdout)
 }

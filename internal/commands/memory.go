@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -88,7 +87,7 @@ func (a *app) listNotes(ctx context.Context, l *cli.ListFlags, list []client.Not
 	}
 	t := a.Table("ID", "AGENT", "ABOUT", "SINCE", "USED", "TEXT")
 	for _, n := range list {
-		t.Row(n.ID, n.Agent, cmp.Or(n.Peer, "agent"), n.At.Local().Format(time.DateTime), n.Used, terminal.Cut(cli.OneLine(n.Text), noteColumns))
+		t.Row(n.ID, n.Agent, cmp.Or(n.Peer, "agent"), cli.Time(n.At), n.Used, terminal.Cut(cli.OneLine(n.Text), noteColumns))
 	}
 	return t.Write(a.Stdout)
 }

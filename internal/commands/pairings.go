@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +63,7 @@ func (a *app) listPairings(ctx context.Context, c *client.Client, l *cli.ListFla
 		if p.Approved {
 			state, since = "approved", p.ApprovedAt
 		}
-		t.Row(terminal.Printable(p.Person()), terminal.Printable(p.Name), p.Agent, state, p.Code, since.Local().Format(time.DateTime))
+		t.Row(terminal.Printable(p.Person()), terminal.Printable(p.Name), p.Agent, state, p.Code, cli.Time(since))
 	}
 	return t.Write(a.Stdout)
 }

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"fmt"
-	"time"
 
 	"agenthost/client"
 	"agenthost/internal/cli"
@@ -137,7 +136,7 @@ func (a *app) listPauses(cmd *cobra.Command, c *client.Client) error {
 	}
 	t := a.Table("PAUSED", "BY", "SINCE", "REASON")
 	for _, p := range list {
-		t.Row(p.String(), p.By, p.Since.Local().Format(time.DateTime), p.Reason)
+		t.Row(p.String(), p.By, cli.Time(p.Since), p.Reason)
 	}
 	return t.Write(a.Stdout)
 }

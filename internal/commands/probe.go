@@ -93,7 +93,7 @@ func (a *app) printProbe(r probe.Result, timeout time.Duration) error {
 		if h.What == probe.Begun && r.Host != "" {
 			detail = "on " + terminal.Printable(r.Host)
 		}
-		t.Row(h.What, h.At.Local().Format("15:04:05.000"), h.After.Round(time.Microsecond), detail)
+		t.Row(h.What, terminal.Whole(h.At.Local().Format("15:04:05.000")), h.After.Round(time.Microsecond), detail)
 	}
 	if r.Missing != "" {
 		t.Row(r.Missing, "missing", "", terminal.Printable(r.Reason))

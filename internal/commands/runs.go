@@ -14,6 +14,7 @@ import (
 
 	"agenthost/client"
 	"agenthost/internal/cli"
+	"agenthost/internal/terminal"
 )
 
 func (a *app) runsCommand() *cobra.Command {
@@ -141,7 +142,7 @@ func (a *app) listRuns(ctx context.Context, l *cli.ListFlags) error {
 func (a *app) printRuns(runs []client.Run) error {
 	t := a.Table("AGENT", "SESSION", "PHASE", "AGE", "WAITS FOR", "MODEL", "HOST", "RUN")
 	for _, r := range runs {
-		t.Row(r.Agent, r.Session, cli.Stated(r.Phase), cli.Elapsed(time.Since(r.Since)), cmp.Or(strings.Join(r.For, ", "), "-"),
+		t.Row(r.Agent, r.Session, cli.Stated(r.Phase), terminal.Whole(cli.Elapsed(time.Since(r.Since))), cmp.Or(strings.Join(r.For, ", "), "-"),
 			cmp.Or(r.Model, "-"), cmp.Or(r.Host, "-"), cmp.Or(r.Run, "-"))
 	}
 	return t.Write(a.Stdout)

@@ -9,6 +9,7 @@ import (
 
 	"agenthost/client"
 	"agenthost/internal/cli"
+	"agenthost/internal/terminal"
 )
 
 func (a *app) schedulesCommand() *cobra.Command {
@@ -83,7 +84,7 @@ func (a *app) listSchedules(ctx context.Context, c *client.Client, l *cli.ListFl
 	}
 	t := a.Table("AGENT", "NAME", "NEXT", "SPEC", "TIMEZONE", "SOURCE", "PROMPT")
 	for _, s := range list {
-		t.Row(s.Agent, s.Name, inZone(s.Next, s.Timezone), s.Spec, s.Timezone, s.Source, s.Prompt)
+		t.Row(s.Agent, s.Name, terminal.Whole(inZone(s.Next, s.Timezone)), s.Spec, s.Timezone, s.Source, s.Prompt)
 	}
 	return t.Write(a.Stdout)
 }

@@ -11,6 +11,7 @@ import (
 
 	"agenthost/client"
 	"agenthost/internal/cli"
+	"agenthost/internal/terminal"
 )
 
 func (a *app) tokensCommand() *cobra.Command {
@@ -132,7 +133,7 @@ func (a *app) printTokens(list []client.Token) error {
 				expires += " (over)"
 			}
 		}
-		t.Row(one.Name, string(one.Role), agents, one.MadeAt.Local().Format(time.DateTime), one.By, expires)
+		t.Row(one.Name, string(one.Role), agents, cli.Time(one.MadeAt), one.By, terminal.Whole(expires))
 	}
 	return t.Write(a.Stdout)
 }

@@ -51,7 +51,7 @@ func (a *app) why(ctx context.Context, c *client.Client, id string) error {
 	fmt.Fprintf(a.Stdout, "%s %s: %s\n\n", way.Kind, terminal.Printable(way.ID), way.State)
 	t := a.Table("AT", "WHAT", "WHO", "DETAIL")
 	for _, step := range way.Steps {
-		t.Row(step.At.Local().Format("2006-01-02 15:04:05.000"), step.What, stepWho(step), stepDetail(step))
+		t.Row(terminal.Whole(step.At.Local().Format("2006-01-02 15:04:05.000")), step.What, stepWho(step), stepDetail(step))
 	}
 	return t.Write(a.Stdout)
 }

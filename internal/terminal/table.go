@@ -3,16 +3,16 @@ package terminal
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 )
 
 // A Table is rows of cells below their headings. On a terminal no line is wider
-// than it is: the widest columns are cut first, at their ends. Where that would leave
+// than it is: the widest columns are cut first, at their ends, but for those with a cell that is Whole. Where that would leave
 // too little of them, each row is a record, with a line for each heading.
 type Table struct {
 	screen Screen
 	rows   [][]cell
+	whole  []bool // by column
 }
 
 type cell struct {
@@ -30,7 +30,7 @@ const (
 
 // NewTable makes a table for a screen, with its headings.
 func NewTable(s Screen, heads ...string) *Table {
-	t := &Table{screen: s}
+	t := &Table{screen: s, whole: make([]bool, len(heads))}
 	row := make([]cell, len(heads))
 	for i, h := range heads {
 		row[i] = cell{h, Bold}
@@ -45,7 +45,10 @@ type Styled struct {
 	Style Style
 }
 
-// Row adds a row. A cell is a Styled, or anything that fmt prints; it is put on
+// Whole is a cell that says another thing where it is cut, as a time does.
+type Whole string
+
+// Row adds a row. A cell is a Styled, a Whole, or anything that fmt prints; it is put on
 // one line.
 func (t *Table) Row(cells ...any) {
 	row := make([]cell, len(cells))
@@ -53,6 +56,8 @@ func (t *Table) Row(cells ...any) {
 		switch c := c.(type) {
 		case Styled:
 			row[i] = cell{oneLine(c.Text), c.Style}
+		case Whole:
+			row[i], t.whole[i] = cell{text: oneLine(string(c))}, true
 		default:
 			row[i] = cell{text: oneLine(fmt.Sprint(c))}
 		}
@@ -149,32 +154,40 @@ func (t *Table) widths() (_ []int, ok bool) {
 	if t.screen.Width < narrowScreen {
 		least = leastNarrowCell
 	}
-	return widths, narrow(widths, t.screen.Width-gap*(len(widths)-1), least)
+	room := t.screen.Width - gap*(len(widths)-1)
+	var cut []*int
+	for i := range widths {
+		if t.whole[i] {
+			room -= widths[i]
+		} else {
+			cut = append(cut, &widths[i])
+		}
+	}
+	return widths, narrow(cut, room, least)
 }
 
 // narrow takes from the widest columns until all fit into room, or none is wider than least.
-func narrow(widths []int, room, least int) bool {
+func narrow(widths []*int, room, least int) bool {
 	for {
-		sum := 0
+		sum, widest := 0, 0
 		for _, n := range widths {
-			sum += n
+			sum, widest = sum+*n, max(widest, *n)
 		}
-		widest := slices.Max(widths)
 		if sum <= room || widest <= least {
 			return sum <= room
 		}
 		next := least // the width of the widest column that is less wide
-		var cut []int
-		for i, n := range widths {
-			if n == widest {
-				cut = append(cut, i)
+		var cut []*int
+		for _, n := range widths {
+			if *n == widest {
+				cut = append(cut, n)
 			} else {
-				next = max(next, n)
+				next = max(next, *n)
 			}
 		}
 		each := min(widest-next, (sum-room+len(cut)-1)/len(cut))
-		for _, i := range cut {
-			widths[i] -= max(each, 1)
+		for _, n := range cut {
+			*n -= max(each, 1)
 		}
 	}
 }

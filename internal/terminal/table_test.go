@@ -123,3 +123,24 @@ func TestColourOnlyWhereThereIsSome(t *testing.T) {
 		}
 	}
 }
+
+// A time that is cut says another time: other columns are cut instead.
+func TestTableKeepsWholeCells(t *testing.T) {
+	const at = "2026-11-28 10:00:00"
+	write := func(width int) string {
+		tab := terminal.NewTable(terminal.Screen{Terminal: true, Width: width}, "AGENT", "KEY", "LAST", "TITLE")
+		tab.Row("a", "web", terminal.Whole("-"), "t")
+		tab.Row("customer_service", "telegram.sales/dm/1234567890", terminal.Whole(at), "Where is my order?")
+		var b strings.Builder
+		_ = tab.Write(&b)
+		return b.String()
+	}
+	for width := 26; width < 100; width++ { // narrower ones break all lines
+		if got := write(width); !strings.Contains(got, at) {
+			t.Errorf("%d columns: got\n%s", width, got)
+		}
+	}
+	if got := write(60); !strings.Contains(got, "custo") || !strings.HasPrefix(got, "AGENT") || strings.Count(got, "\n") != 3 {
+		t.Errorf("got\n%s", got)
+	}
+}

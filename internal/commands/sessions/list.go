@@ -60,7 +60,7 @@ func (a *app) listSessions(ctx context.Context, s *client.Sessions, l *cli.ListF
 		if one.Fault != "" {
 			state, title = "unreadable", one.Fault
 		}
-		t.Row(one.Agent, one.Key, one.At.Local().Format(time.DateTime), one.Messages, client.Money(one.Spent), cli.Stated(state), title)
+		t.Row(one.Agent, one.Key, cli.Time(one.At), one.Messages, client.Money(one.Spent), cli.Stated(state), title)
 	}
 	if err := t.Write(a.Stdout); err != nil {
 		return err

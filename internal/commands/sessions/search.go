@@ -67,7 +67,7 @@ func (a *app) search(ctx context.Context, sessions *client.Sessions, s searching
 	}
 	t := a.Table("AGENT", "KEY", "AT", "WHO", "TEXT")
 	for _, h := range hits {
-		t.Row(h.Agent, h.Key, h.At.Local().Format(time.DateTime), h.Who, around(h.Text, s.text))
+		t.Row(h.Agent, h.Key, cli.Time(h.At), h.Who, around(h.Text, s.text))
 	}
 	if err := t.Write(a.Stdout); err != nil {
 		return err
