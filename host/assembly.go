@@ -86,11 +86,11 @@ func (h *Host) assemble(b *bus.Bus) (*assembly, error) {
 
 // share is what the agents of the host have in common.
 func (h *Host) share(b *bus.Bus, publisher *publishing.Publisher, reader *records.Reader, remote *build.RemoteHooks, w *wakers) *engine.Parts {
-	files, payload := filestore.New(b.JS), int(b.NC.MaxPayload())
+	files := filestore.New(b.JS)
 	opt := engine.Options{
 		Host: h.opt.Name, Weight: h.opt.Weight, NC: b.NC, JS: b.JS, Publisher: publisher, Reader: reader, Files: files, Hooks: remote.Registry,
-		MaxPayload: payload, Log: h.log, Peers: &engine.Peers{}, Identities: &h.identities,
-		Store:   &session.Store{Publisher: publisher, Reader: reader, Files: files, Limit: payload / 2, Log: h.log, Committed: h.committed(publisher)},
+		Log: h.log, Peers: &engine.Peers{}, Identities: &h.identities,
+		Store:   &session.Store{Publisher: publisher, Reader: reader, Files: files, Log: h.log, Committed: h.committed(publisher)},
 		Nearest: config.Nearest, Served: func(ctx context.Context) (engine.Served, error) { return control.ServedBy(ctx, b.NC) },
 		Beat: w.decide, Now: w.now, OnHeartbeat: h.opt.OnHeartbeat, Remind: h.remind,
 		Counter: counts{h},

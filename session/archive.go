@@ -30,7 +30,7 @@ type Archive struct {
 // NewArchive makes an Archive of the sessions that js keeps.
 func NewArchive(js jetstream.JetStream) *Archive {
 	return &Archive{js: js, store: &Store{
-		Reader: records.NewReader(js), Files: filestore.New(js), Limit: int(js.Conn().MaxPayload()) / 2,
+		Reader: records.NewReader(js), Files: filestore.New(js),
 	}}
 }
 

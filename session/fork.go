@@ -183,7 +183,7 @@ func Copied(facts []Fact) int {
 func (a *Archive) begin(ctx context.Context, agent string, key Key, events []run.Event) (seq uint64, err error) {
 	c := Commit{V: version, Key: key, Events: events}
 	data, err := json.Marshal(c)
-	if err == nil && len(data) > a.store.Limit {
+	if err == nil && len(data) > a.store.limit() {
 		if c.Object, err = a.store.putFile(ctx, events); err != nil {
 			return 0, err
 		}

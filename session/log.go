@@ -202,7 +202,7 @@ func (l *Log) next() {
 	switch {
 	case err != nil:
 		l.settle(c, 0, fmt.Errorf("encode commit: %w", err))
-	case len(data) > l.store.Limit:
+	case len(data) > l.store.limit():
 		go l.sendLarge(c) // no callback waits for the object store
 	default:
 		l.send(c, data)

@@ -255,14 +255,14 @@ func (a *Archive) encode(ctx context.Context, l *wholeLog) ([]byte, error) {
 		}
 	}
 	data, err := json.Marshal(c)
-	if err != nil || len(data) <= a.store.Limit {
+	if err != nil || len(data) <= a.store.limit() {
 		return data, err
 	}
 	if c.Object, err = a.store.putFile(ctx, l.events); err != nil {
 		return nil, err
 	}
 	c.Events = nil
-	if data, err = json.Marshal(c); err == nil && len(data) > a.store.Limit { // of very many runs: it reads without
+	if data, err = json.Marshal(c); err == nil && len(data) > a.store.limit() { // of very many runs: it reads without
 		c.Of = nil
 		data, err = json.Marshal(c)
 	}

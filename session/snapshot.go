@@ -160,7 +160,7 @@ func (l *Log) snapshotMessage(ctx context.Context, snap *snapshot) (*nats.Msg, s
 		return nil, stored{}, err
 	}
 	now := stored{size: len(data), messages: len(snap.State.Messages)}
-	if len(data) > l.store.Limit {
+	if len(data) > l.store.limit() {
 		if now.object, err = l.store.Files.Put(ctx, data); err != nil {
 			return nil, stored{}, err
 		}

@@ -22,7 +22,8 @@ import (
 )
 
 // A Store opens the logs of sessions. Its parts are those of the bus; Limit is
-// the largest commit that goes into a message, what is larger goes to Files.
+// the largest commit that goes into a message, what is larger goes to Files. 0: half of what
+// NATS takes at the time.
 type Store struct {
 	Publisher *publishing.Publisher
 	Reader    *records.Reader
@@ -32,6 +33,13 @@ type Store struct {
 	// Committed hears of every commit of the logs that were opened, once it is stored, and of
 	// which it follows in the log; nil: no observer. It must not block, nor keep events.
 	Committed func(subject string, key Key, run string, after, seq uint64, events []run.Event)
+}
+
+func (s *Store) limit() int {
+	if s.Limit > 0 {
+		return s.Limit
+	}
+	return s.Reader.MaxPayload() / 2
 }
 
 // Subject is where the log of a session is kept.

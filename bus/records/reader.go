@@ -36,6 +36,9 @@ func NewReader(js jetstream.JetStream) *Reader {
 	return &Reader{nc: js.Conn(), api: bus.APIPrefix(js), copies: &copies{js: js, looked: map[string]*look{}}}
 }
 
+// MaxPayload is how large a message may be, with its headers, at the server that is asked by now.
+func (r *Reader) MaxPayload() int { return int(r.nc.MaxPayload()) }
+
 // A Record is a stored message.
 type Record struct {
 	Subject string

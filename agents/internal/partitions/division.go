@@ -213,8 +213,8 @@ func (d *Division) bring(it *message.Item, key session.Key, number, generation i
 	}
 	from := it.Delivery
 	msg, err := from.HandOn(bus.PartSubject(d.agent.ID, number), d.handedOnID(generation, from.Stream(), from.Seq), it.NotBefore, it.OnlyKnown)
-	if err == nil && msg.Size()+sizeOfFence > d.agent.Parts.MaxPayload {
-		err = fmt.Errorf("%d bytes with what is added, NATS takes %d", msg.Size()+sizeOfFence, d.agent.Parts.MaxPayload)
+	if err == nil && msg.Size()+sizeOfFence > d.agent.Parts.Payload() {
+		err = fmt.Errorf("%d bytes with what is added, NATS takes %d", msg.Size()+sizeOfFence, d.agent.Parts.Payload())
 	}
 	if err != nil {
 		d.answerHere(it, key, err)

@@ -41,7 +41,7 @@ type Options struct {
 	Files      *filestore.Store
 	Store      *session.Store
 	Hooks      *hooks.Registry
-	MaxPayload int // of a message, in bytes
+	MaxPayload int // of a message, in bytes; 0: what NATS takes at the time
 	Log        zerolog.Logger
 
 	Peers *profile.Peers // of all agents, in their order
@@ -113,5 +113,14 @@ func (p *Parts) Time() time.Time {
 // headroom is what headers may take of a message's limit.
 const headroom = 8 << 10
 
+// Payload is how large a message may be, with its headers. It changes with the server that the
+// host is connected to.
+func (p *Parts) Payload() int {
+	if p.MaxPayload > 0 {
+		return p.MaxPayload
+	}
+	return int(p.NC.MaxPayload())
+}
+
 // Room is how large a payload may be.
-func (p *Parts) Room() int { return p.MaxPayload - headroom }
+func (p *Parts) Room() int { return p.Payload() - headroom }
