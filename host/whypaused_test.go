@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,5 +87,27 @@ func TestWhyPausedWithoutHost(t *testing.T) {
 		if is := last.What == why.Paused; is != (want != "") || is && last.Name != want {
 			t.Errorf("%s: got %s, %+v, want %q", id, w.State, last, want)
 		}
+	}
+}
+
+// Of several agents that get a message, the one that is paused keeps it waiting.
+func TestWhyOneOfSeveralIsPaused(t *testing.T) {
+	t.Parallel()
+	cfg := bound(t, agents.Binding{Channel: "demo"})
+	other := cfg.Agents[0]
+	other.ID = "other"
+	cfg.Agents = append(cfg.Agents, other)
+	h, _ := start(t, cfg)
+	if _, err := clientOf(h).Pause(t.Context(), client.Pause{Target: client.PauseTarget{Agent: "other"}}); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, h.Bus().NC, "plugin.inbound.demo", bus.Inbound{ID: "m1", From: "ana", Text: "hello"})
+	waittest.Until(t, "one answers and the other keeps it", func() bool { return stored(t, h, bus.SessionsStream) == 2 })
+	w := way(t, h, "m1")
+	has := func(what, agent string) bool {
+		return slices.ContainsFunc(w.Steps, func(s why.Step) bool { return s.What == what && s.Agent == agent })
+	}
+	if w.State != why.Waiting || !has(why.Replied, "demo") || !has(why.Paused, "other") || has(why.Paused, "demo") {
+		t.Errorf("got %s, %+v", w.State, w.Steps)
 	}
 }
