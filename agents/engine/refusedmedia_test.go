@@ -127,3 +127,35 @@ func TestRefusedWithoutMedia(t *testing.T) {
 	w.expect("error", "I couldn't make sense of that message.")
 	w.settled()
 }
+
+// Of the attachments of one message, too, the one that is refused is hidden alone: it is looked for
+// among those of a kind, or one by one.
+func TestRefusedAmongThoseOfAMessage(t *testing.T) {
+	t.Parallel()
+	file := func(kind, name string) bus.Media {
+		return bus.Media{Kind: kind, Name: name, URL: "https://example.org/" + name}
+	}
+	for name, tt := range map[string]struct {
+		media []bus.Media
+		want  string
+		calls int64
+	}{
+		"of two kinds":   {[]bus.Media{file("image", "a.png"), file("file", "bad.pdf"), file("image", "b.png")}, "I see a.png b.png ", 3},
+		"of one kind":    {[]bus.Media{file("image", "a.png"), file("image", "bad.png"), file("image", "b.png")}, "I see a.png b.png ", 3},
+		"all of a kind":  {[]bus.Media{file("file", "bad1.pdf"), file("image", "a.png"), file("file", "bad2.pdf")}, "I see a.png ", 2},
+		"several":        {[]bus.Media{file("image", "bad1.png"), file("image", "bad2.png"), file("image", "a.png")}, "I see ", 5},
+		"more than four": {[]bus.Media{file("image", "a"), file("image", "b"), file("image", "c"), file("image", "d"), file("image", "bad")}, "I see ", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := &picky{}
+			w := newWorld(t, bot("ana", func(a *actor) { a.model = model }))
+			w.say("ana", bus.Inbound{Text: "see", Media: tt.media})
+			w.expect("reply", tt.want)
+			w.settled()
+			if n := model.calls.Load(); n != tt.calls {
+				t.Errorf("%d calls, want %d", n, tt.calls)
+			}
+		})
+	}
+}

@@ -16,8 +16,8 @@ import (
 // cannot fetch any more or a file that is too large for it would else have every
 // answer of the session fail from then on: the conversation keeps what it holds.
 //
-// The error does not say which of them it is about. Those of one message are left out first, the
-// newest before others, and all only where that does not help. What was refused is left out at once
+// The error does not say which of them it is about. Some of the newest message are left out first, then
+// those of one message, the newest before others, and all only where that does not help. What was refused is left out at once
 // from then on.
 func (t *Caller) converseAgain(ctx context.Context, req llm.Request, called *meter, hear func(llm.Delta), refused error) error {
 	if called.spoke || !mayBeMedia(refused) {
@@ -42,7 +42,8 @@ func (t *Caller) converseAgain(ctx context.Context, req llm.Request, called *met
 	return refused
 }
 
-// mostSuspects is how many messages are suspected one by one: each takes a request.
+// mostSuspects is how many messages are suspected one by one, and how many attachments of a
+// message: each takes a request.
 const mostSuspects = 4
 
 // suspected are attachments that may be what was refused, in the order in which they are left out.
@@ -54,10 +55,36 @@ func suspected(messages []llm.Message) (list [][]*llm.Media) {
 			list = append(list, media)
 		}
 	}
-	if len(list) < 2 {
-		return list
+	if len(list) == 0 {
+		return nil
 	}
-	return append(list[:min(len(list), mostSuspects)], all)
+	some := someOf(list[0])
+	if len(list) > 1 {
+		list = append(list[:min(len(list), mostSuspects)], all)
+	}
+	return append(some, list...)
+}
+
+// someOf are attachments of a message that may be refused alone: those of a kind, as a model may not
+// read it, or each where all are of one.
+func someOf(media []*llm.Media) (list [][]*llm.Media) {
+	byKind := map[string]int{}
+	for _, m := range media {
+		kind := cmp.Or(m.Kind, kindOf(m.MIME))
+		if at, ok := byKind[kind]; ok {
+			list[at] = append(list[at], m)
+			continue
+		}
+		byKind[kind] = len(list)
+		list = append(list, []*llm.Media{m})
+	}
+	switch {
+	case len(list) > 1 && len(list) <= mostSuspects:
+		return list
+	case len(media) == 1 || len(media) > mostSuspects:
+		return nil
+	}
+	return slices.Collect(slices.Chunk(media, 1))
 }
 
 // withoutRefused are messages without what the models that are asked were found to refuse.
