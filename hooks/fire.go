@@ -13,15 +13,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// What a person is told when a handler itself gives no reason.
-const (
-	reasonFailed = "A check that has to pass first could not be made, so this was stopped. Please try again later."
-	reasonNone   = "A rule of this service stopped this."
-)
-
 // Fire calls the handlers of call.Hook and returns what they want together:
-// Abort with a reason, as soon as one of them wants that and the point is a
-// before_* one, or one has failed that is to fail closed; Override with the whole of the arguments, when one of them
+// Abort, as soon as one of them wants that and the point is a before_* one, with its
+// reason if it gives one, or one has failed that is to fail closed; Override with the whole of the arguments, when one of them
 // changed any that is Changeable; else Continue with the arguments of the call.
 // The arguments of the call itself are never written to.
 //
@@ -55,7 +49,7 @@ func (r *Registry) fire(ctx context.Context, chain []*link, call Call) Outcome {
 		}
 		if r.failed(chain[l.last], call, l.fault) {
 			act.Action = Abort
-			return Outcome{Action: Abort, Reason: reasonFailed, Acts: append(acts, act)}
+			return Outcome{Action: Abort, Acts: append(acts, act)}
 		}
 		acts, chain = append(acts, act), chain[l.last+1:]
 	}

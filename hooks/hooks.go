@@ -97,11 +97,18 @@ type Outcome struct {
 	// as they are.
 	Args Args `json:"args,omitempty"`
 	// Reason is, with Abort, one sentence for the person whose message this
-	// concerns.
+	// concerns. Without one the host has a sentence of its own, in the language of the agent.
 	Reason string `json:"reason,omitempty"`
 	// Acts are, in what [Registry.Fire] returns, the handlers that did more than
 	// continue, in their order. A handler leaves it empty.
 	Acts []Act `json:"-"`
+}
+
+// Failed reports whether o is the Abort of a handler that has failed and is to fail
+// closed, and not one that a handler wants.
+func (o Outcome) Failed() bool {
+	last := len(o.Acts) - 1
+	return o.Action == Abort && last >= 0 && o.Acts[last].Err != nil
 }
 
 // An Act is what one handler did at a firing, other than to continue.

@@ -1,7 +1,6 @@
 package hooks
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -82,7 +81,7 @@ func (l *leg) walk() {
 			fault = errors.New("abort at a point that cannot be aborted")
 			return
 		case out.Action == Abort:
-			reason, fault = cmp.Or(out.Reason, reasonNone), nil
+			reason, fault = out.Reason, nil
 			return
 		}
 		if !l.at.CompareAndSwap(int32(n), between) { //nolint:gosec // as above

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -98,6 +99,31 @@ func TestHookAbortsBeforeATool(t *testing.T) {
 			w.settled()
 			w.silent()
 		})
+	}
+}
+
+// What the host itself says of a hook that stops something is in the language of the agent,
+// or in its own words.
+func TestHookStopsInTheLanguageOfTheAgent(t *testing.T) {
+	t.Parallel()
+	fault := func(context.Context, hooks.Call) (hooks.Outcome, error) { return hooks.Outcome{}, errors.New("down") }
+	for name, tt := range map[string]struct {
+		hook hooks.Handler
+		want string
+	}{
+		"failed":           {fault, "Die Prüfung fehlt."},
+		"without a reason": {answering(hooks.Outcome{Action: hooks.Abort}), "Eine Regel dieses Dienstes hat das gestoppt."},
+	} {
+		for _, point := range []string{hooks.BeforeMessage, hooks.BeforeModelCall, hooks.BeforeToolCall} {
+			t.Run(name+" "+point, func(t *testing.T) {
+				w := newWorld(t, bot("ana", script(paying), has(counter(nil)), func(a *actor) {
+					a.cfg.Language, a.cfg.Texts = "de", map[string]string{"message_unchecked": "Die Prüfung fehlt."}
+				}))
+				w.hook(point, hooks.Options{FailClosed: true}, tt.hook)
+				w.say("ana", bus.Inbound{Text: "pay"})
+				w.expect("error", tt.want)
+			})
+		}
 	}
 }
 
@@ -258,7 +284,7 @@ func TestHookSettlesATool(t *testing.T) {
 
 // couldNotCheck is what a person is told of the fault of a hook that fails
 // closed.
-const couldNotCheck = "A check that has to pass first could not be made, so this was stopped. Please try again later."
+const couldNotCheck = "A required check is unavailable right now, so I can't process this. Please try again later."
 
 // A tool that a hook takes out of a request does not run when the model asks for it all the same:
 // there is no such tool, for that request.

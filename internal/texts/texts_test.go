@@ -1,6 +1,7 @@
 package texts_test
 
 import (
+	"bytes"
 	"os"
 	"slices"
 	"strings"
@@ -107,6 +108,20 @@ func TestWords(t *testing.T) {
 	for _, want := range []string{"ja", "yes", "ok"} {
 		if !slices.Contains(words, want) {
 			t.Errorf("yes in German is %q, want %s among it", words, want)
+		}
+	}
+}
+
+// A key that is there twice has a sentence that nothing says.
+func TestKeysAreThereOnce(t *testing.T) {
+	t.Parallel()
+	for _, language := range texts.Languages() {
+		data, err := os.ReadFile("catalogue/" + language + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, want := bytes.Count(data, []byte(`": "`)), len(texts.Keys()); n != want {
+			t.Errorf("%s has %d sentences under %d keys", language, n, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agenthost/hooks"
+	"agenthost/internal/texts"
 	"agenthost/run"
 )
 
@@ -59,7 +60,23 @@ func eventOf(act run.HookAct, events []run.Event) int {
 // ofCall are the events that show what became of a call of a tool.
 var ofCall = []run.EventType{run.ToolFinished, run.ApprovalAsked, run.QuestionAsked, run.Delegated}
 
-// Refusal is the signal of a hook that aborts.
+// HookRefusal is the signal of a hook that aborts.
+func (t *Run) HookRefusal(out hooks.Outcome) *run.Signal {
+	return t.Refusal(reasonOf(out, t.Profile.Texts))
+}
+
+// Refusal is the signal of a hook that aborts for a reason.
 func (t *Run) Refusal(reason string) *run.Signal {
 	return &run.Signal{Kind: run.Abort, At: time.Now(), Run: t.ID, Reason: reason, By: "hook"}
+}
+
+// reasonOf is what a person is told of a hook that aborts.
+func reasonOf(out hooks.Outcome, book texts.Book) string {
+	switch {
+	case out.Failed():
+		return book.Say("message_unchecked")
+	case out.Reason == "":
+		return book.Say("message_not_allowed")
+	}
+	return out.Reason
 }

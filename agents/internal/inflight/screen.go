@@ -55,7 +55,7 @@ func (c Session) fireBeforeMessage(ctx context.Context, it *message.Item, runID 
 func (c Session) screening(it *message.Item, out hooks.Outcome) *message.Screening {
 	switch out.Action {
 	case hooks.Abort:
-		return it.Origin.HeldBack(out.Reason)
+		return it.Origin.HeldBack(reasonOf(out, c.Book(it)))
 	case hooks.Override:
 		s, err := it.Origin.Overridden(out.Args["message"])
 		switch {

@@ -123,7 +123,7 @@ func (t *Caller) beforeCall(ctx context.Context, req *llm.Request, called *meter
 	out := t.FireHooks(ctx, hooks.BeforeModelCall, "", args, t.changeableRequest())
 	switch out.Action {
 	case hooks.Abort:
-		return t.Refusal(out.Reason)
+		return t.HookRefusal(out)
 	case hooks.Override:
 		if err := t.change(req, called, args, out.Args); err != nil { // was checked: it does not happen
 			return &run.Signal{Kind: run.Fault, Error: &run.Error{Code: llm.CodeInternal}}

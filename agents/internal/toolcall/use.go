@@ -195,7 +195,7 @@ func (t *Caller) beforeTool(ctx context.Context, tool tools.Tool, call run.Call)
 	}, changeableCall)
 	switch out.Action {
 	case hooks.Abort:
-		return nil, t.Refusal(out.Reason)
+		return nil, t.HookRefusal(out)
 	case hooks.Override:
 		args = out.Args["args"]
 		if err := t.Profile.Tools.Check(tool, args); err != nil {
