@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,10 +59,25 @@ func (s *search) passed(stream string, rec records.Record) bool {
 	return brought
 }
 
+// bound reports whether a lane brings what comes on a subject of a channel.
+func (s *search) bound(subject string) bool {
+	return slices.ContainsFunc(s.lanes[bus.InboundStream], func(lane *jetstream.ConsumerInfo) bool { return takes(lane.Config, subject) })
+}
+
 // notTaken finds out whether a message that nothing knows of waits at all, or whether the
 // agents are done with it.
 func (s *search) notTaken(ctx context.Context, inbound records.Record, told *bus.Outbound) error {
-	if s.mentioned || !s.passed(bus.InboundStream, inbound) {
+	if s.mentioned {
+		return nil
+	}
+	if !s.bound(inbound.Subject) {
+		s.add(Step{
+			At: inbound.Time, What: Unbound, Subject: inbound.Subject,
+			Detail: "no agent of a host takes " + inbound.Subject + "; bind one to it in channels, or correct the subject",
+		})
+		return nil
+	}
+	if !s.passed(bus.InboundStream, inbound) {
 		return nil
 	}
 	if waits, err := s.waitsInPartition(ctx, inbound); waits || err != nil {

@@ -85,6 +85,7 @@ const (
 	DeadLike  = "dead letter"
 	SentAgain = "sent again" // of a dead letter
 	NotTaken  = "taken by no run"
+	Unbound   = "no agent is bound" // to the subject that it came on
 )
 
 // ErrUnknown is returned for an id of which no stream has anything.
