@@ -120,6 +120,12 @@ until agenthost dead ls | grep -q plugin.inbound.web; do sleep 0.1; done
 		want: []string{`(?m)^\{"type":"status","data":"ack"\}`, `(?m)^\{"type":"response","data":"You said: hello"\}`, `"interval_s":30`, `"max_payload":"768KB"`},
 	},
 	{
+		page: "docs/operations.md", block: "nats sub --stream AGENT_INBOUND",
+		before: `nats pub plugin.inbound.telegram '{"id":"tg-1","from":"7","text":"hello"}'
+`,
+		want: []string{`AGENT_INBOUND seq: \d+ .*plugin\.inbound\.telegram`, `"id":"tg-1"`},
+	},
+	{
 		page: "docs/operations.md", block: "nats stream purge",
 		fill: map[string]string{"<sid>": `nats stream subjects AGENT_SESSIONS --names | sed -n 's/^agent\.session\.ana\.//p' | head -1`},
 		want: []string{`AGENT_SESSIONS`},
