@@ -133,3 +133,30 @@ func TestDockerfileCopies(t *testing.T) {
 		}
 	}
 }
+
+// Commands of agents are confined by landlock and seccomp, by calls that systemd's sets of
+// calls lack. A call that the unit forbids is refused: it does not end the process.
+func TestUnitLetsTheHostConfineCommands(t *testing.T) {
+	unit := read(t, "deploy/agenthost.service")
+	allowed := map[string]bool{}
+	for line := range strings.Lines(unit) {
+		if calls, ok := strings.CutPrefix(line, "SystemCallFilter="); ok && !strings.HasPrefix(calls, "~") {
+			for _, call := range strings.Fields(calls) {
+				allowed[call] = true
+			}
+		}
+	}
+	for _, call := range []string{"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "seccomp", "capset"} {
+		if !allowed[call] {
+			t.Errorf("the unit does not allow %s", call)
+		}
+	}
+	for _, line := range []string{"\nSystemCallErrorNumber=EPERM\n", "\nEnvironment=HOME=/var/lib/agenthost\n"} {
+		if !strings.Contains(unit, line) {
+			t.Errorf("the unit lacks %q", line)
+		}
+	}
+	if strings.Contains(unit, "\nMemoryDenyWriteExecute=") {
+		t.Error("the unit forbids what MCP servers on Node and Java need")
+	}
+}
