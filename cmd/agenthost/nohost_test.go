@@ -10,6 +10,7 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/internal/cli"
+	"agenthost/internal/freeport"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -117,6 +118,22 @@ func TestSendWithoutAHost(t *testing.T) {
 	contains(t, stderr, "no answer of demo within 1ms")
 	if stdout, _ := call(t, cli.CodeDone, "hello\n", "chat"); stdout != "hello\n" {
 		t.Errorf("chat: %q", stdout)
+	}
+}
+
+// A host that was started for a restore would make the streams that must not be there.
+func TestRestoreWithoutAServer(t *testing.T) {
+	t.Chdir(t.TempDir())
+	address := freeport.Address(t)
+	file := "nats: {embedded: {listen: \"" + address + "\"}}\nmodels: {main: {provider: echo}}\nagents: [{id: demo}]\n"
+	if err := os.WriteFile(cli.DefaultConfig, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr := call(t, cli.CodeFailed, "", "restore", "copy")
+	contains(t, stderr, "restore: no server answers at "+address)
+	contains(t, stderr, "name its data folder while its host is stopped: --store data")
+	if strings.Contains(stderr, "start a host") {
+		t.Errorf("got %q", stderr)
 	}
 }
 

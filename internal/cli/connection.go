@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 
 	"agenthost/bus"
 	"agenthost/client"
@@ -113,9 +115,10 @@ func (a *App) NamedNATS() (bus.Config, bool) {
 }
 
 // Unreachable is the error of a command that finds no NATS: what is wrong with
-// the configuration if anything is, since no host can have started with it.
+// the configuration if anything is, since no host can have started with it. One has where
+// there is a token that may not be read.
 func (a *App) Unreachable(err error) error {
-	if _, named := a.NamedNATS(); !named {
+	if _, named := a.NamedNATS(); !named && !errors.Is(err, fs.ErrPermission) {
 		if _, _, wrong := a.Settings(); wrong != nil {
 			return wrong
 		}

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"net"
+	"os"
 	"strings"
 	"testing"
 
@@ -42,6 +45,19 @@ func TestNATSFlagsOverFile(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// A token that this user may not read is that of a host: nothing is wrong with its configuration.
+func TestUnreachableWithoutTheToken(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile(DefaultConfig, []byte("agents: [{id: ana, model: \"${NO_SUCH_MODEL}\"}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &App{Getenv: func(string) string { return "" }}
+	denied := fmt.Errorf("read the token: %w", fs.ErrPermission)
+	if got := a.Unreachable(denied); !errors.Is(got, fs.ErrPermission) || strings.Contains(got.Error(), "NO_SUCH_MODEL") {
+		t.Errorf("got %v", got)
 	}
 }
 

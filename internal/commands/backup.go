@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"agenthost/internal/natsserver"
 	"agenthost/internal/terminal"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 )
@@ -74,13 +76,31 @@ On a NATS with permissions it needs those of an administrator of the account.`,
 				}
 				return a.restoreStore(cmd.Context(), store, args[0], replicas)
 			}
-			return a.WithClient(cmd.Context(), func(c *client.Client) error { return a.restore(cmd.Context(), c.JetStream(), args[0], replicas) })
+			return a.restoreNATS(cmd.Context(), args[0], replicas)
 		},
 	}
 	cmd.Flags().StringVar(&store, "store", "", "the data `folder` of an embedded server, while its host is stopped")
 	cmd.Flags().IntVar(&replicas, "replicas", 0, "of each stream; 0: as many as it had")
 	a.ConfigFlag(cmd)
 	return cmd
+}
+
+// restoreNATS restores into the NATS that flags, environment or configuration name.
+func (a *app) restoreNATS(ctx context.Context, folder string, replicas int) error {
+	cfg, err := a.NATSAddress()
+	if err != nil {
+		return err
+	}
+	c, err := a.Connect(ctx)
+	if !cfg.External() && errors.Is(err, nats.ErrNoServers) { // a host that is started first would fill it
+		return fmt.Errorf("restore: no server answers at %s; for an embedded one, name its data folder while its host is stopped: --store %s",
+			cfg.Embedded.Address(), cfg.Embedded.Store)
+	}
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return a.restore(ctx, c.JetStream(), folder, replicas)
 }
 
 // restoreStore restores into the store of an embedded server, without a host.
