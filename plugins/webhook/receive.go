@@ -50,6 +50,10 @@ func (c *Channel) Handler(in *plugins.Inbox) http.Handler {
 		held := &share{of: c.bodies}
 		defer held.free()
 		m, err := c.read(w, r, in, held)
+		if errors.Is(err, errPing) {
+			say(w, http.StatusOK, map[string]string{"event": "ping"})
+			return
+		}
 		if err != nil {
 			w.Header().Set("Connection", "close") // what is left of the body is not read
 			refuse(w, err)
@@ -87,6 +91,9 @@ func (c *Channel) read(w http.ResponseWriter, r *http.Request, in *plugins.Inbox
 	_ = control.SetReadDeadline(time.Time{})
 	if err := c.signer.checkBody(r.Header, id, body); err != nil {
 		return none, with(http.StatusUnauthorized, err)
+	}
+	if err := c.signer.checkKind(r.Header); err != nil {
+		return none, with(http.StatusBadRequest, err)
 	}
 	if !in.Ready() {
 		return none, with(http.StatusServiceUnavailable, errors.New("NATS is away; try again"))

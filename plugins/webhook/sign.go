@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -27,12 +28,15 @@ const (
 
 	gitHubID        = "X-Github-Delivery"
 	gitHubSignature = "X-Hub-Signature-256"
+	gitHubEvent     = "X-Github-Event"
 )
 
 var (
 	errTime      = errors.New("webhook-timestamp is not a Unix time in seconds")
 	errStale     = errors.New("webhook-timestamp is not within five minutes of now")
 	errSignature = errors.New("the signature does not match")
+	errForm      = errors.New("the body is a form; set the content type of the webhook to application/json at GitHub")
+	errPing      = errors.New("ping") // which GitHub sends to see whether something answers
 	errToken     = errors.New("want Authorization: Bearer and the secret")
 )
 
@@ -41,6 +45,20 @@ type signer struct {
 	scheme string
 	key    []byte
 	secret string // as it is configured, for SchemeToken
+}
+
+// checkKind checks that a request that is signed brings what can be a message.
+func (s signer) checkKind(h http.Header) error {
+	if s.scheme != settings.SchemeGitHub {
+		return nil
+	}
+	if kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")); kind == "application/x-www-form-urlencoded" {
+		return errForm
+	}
+	if h.Get(gitHubEvent) == "ping" {
+		return errPing
+	}
+	return nil
 }
 
 // checkHead checks what can be known before the body is read, and returns the id;

@@ -245,6 +245,34 @@ func TestOtherSchemes(t *testing.T) {
 	}
 }
 
+// What GitHub sends first, to see whether something answers, is no message. As a form, which is
+// what it sends by default, its JSON cannot be read.
+func TestGitHubPingAndForm(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		event, kind, body string
+		code              int
+		answer            string
+		stored            int
+	}{
+		"ping":         {"ping", "application/json", `{"zen":"Keep it simple."}`, http.StatusOK, `"ping"`, 0},
+		"form":         {"issues", "application/x-www-form-urlencoded", "payload=%7B%22action%22%3A%22opened%22%7D", http.StatusBadRequest, "application/json", 0},
+		"ping, a form": {"ping", "application/x-www-form-urlencoded", "payload=%7B%7D", http.StatusBadRequest, "application/json", 0},
+		"issues":       {"issues", "application/json", `{"action":"opened"}`, http.StatusAccepted, `"id":"d-1"`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, settings.Webhook{Secret: "plain", Scheme: "github", Text: "${body.action}"})
+			m := hmac.New(sha256.New, []byte("plain"))
+			_, _ = io.WriteString(m, tt.body)
+			code, answer := s.post(header("X-GitHub-Delivery", "d-1", "X-GitHub-Event", tt.event, "Content-Type", tt.kind,
+				"X-Hub-Signature-256", "sha256="+hex.EncodeToString(m.Sum(nil))), tt.body)
+			if n := len(s.stored()); code != tt.code || !strings.Contains(answer, tt.answer) || n != tt.stored {
+				t.Errorf("got %d %s and %d messages, want %d, %s and %d", code, answer, n, tt.code, tt.answer, tt.stored)
+			}
+		})
+	}
+}
+
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
