@@ -3,6 +3,7 @@ package agenthost_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -158,5 +159,59 @@ func TestUnitLetsTheHostConfineCommands(t *testing.T) {
 	}
 	if strings.Contains(unit, "\nMemoryDenyWriteExecute=") {
 		t.Error("the unit forbids what MCP servers on Node and Java need")
+	}
+}
+
+// A kubernetesPart is what of deploy/kubernetes.yaml can be wrong on its own.
+type kubernetesPart struct {
+	Kind string
+	Data map[string]string
+	Spec struct {
+		Template struct {
+			Spec struct {
+				Grace      int `yaml:"terminationGracePeriodSeconds"`
+				Containers []struct {
+					Liveness  kubernetesProbe `yaml:"livenessProbe"`
+					Readiness kubernetesProbe `yaml:"readinessProbe"`
+				}
+			}
+		}
+	}
+}
+
+type kubernetesProbe struct {
+	Get struct{ Path string } `yaml:"httpGet"`
+}
+
+// The configuration in deploy/kubernetes.yaml is one, with the variables that the secret
+// of its first lines has, and the probes are where a host serves them.
+func TestKubernetes(t *testing.T) {
+	file := read(t, "deploy/kubernetes.yaml")
+	dec := yaml.NewDecoder(strings.NewReader(file))
+	var settings, deployment kubernetesPart
+	for _, part := range []*kubernetesPart{&settings, &deployment} {
+		if err := dec.Decode(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"NATS_PASSWORD", "AGENTHOST_TOKEN", "OPENAI_API_KEY"} {
+		if !strings.Contains(file, "--from-literal="+name+"=") {
+			t.Errorf("the secret lacks %s", name)
+		}
+		t.Setenv(name, "0123456789abcdef")
+	}
+	cfg, err := config.Parse(filepath.Join(t.TempDir(), "agenthost.yaml"), []byte(settings.Data["agenthost.yaml"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !cfg.NATS.External() || cfg.HTTP.Listen != "0.0.0.0:8080" {
+		t.Errorf("got NATS at %q and HTTP at %q", cfg.NATS.URL, cfg.HTTP.Listen)
+	}
+	pod := deployment.Spec.Template.Spec
+	if want := readCompose(t).Services["host"].StopGracePeriod; strconv.Itoa(pod.Grace)+"s" != want {
+		t.Errorf("the grace is %d s, that of docker-compose.yml %s", pod.Grace, want)
+	}
+	if len(pod.Containers) != 1 || pod.Containers[0].Liveness.Get.Path != "/healthz" || pod.Containers[0].Readiness.Get.Path != "/readyz" {
+		t.Errorf("got containers %+v", pod.Containers)
 	}
 }
