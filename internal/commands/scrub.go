@@ -30,7 +30,7 @@ commit has to follow the one it was written after, the log has to fold, and the
 snapshot has to equal its fold. A session that has replied has to have a log,
 unless it was deleted. It changes nothing, and hosts may run meanwhile:
 only what is found three times counts. On a NATS with permissions it needs those
-of the role host.
+of the role cli; those of the role auditor are enough on a single server.
 
 It exits with 1 when it found something.`,
 		Example: `  agenthost scrub

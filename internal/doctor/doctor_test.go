@@ -383,7 +383,7 @@ func TestDoctorOfNATS(t *testing.T) {
 	cfg.HTTP.Listen = h.HTTP()
 	_, lines = examine(t, doctor.Doctor{Config: cfg})
 	for _, want := range []string{
-		"with JetStream; the host kiwi runs there", "ok nats streams all 20 are there", "ok nats clock the server's agrees",
+		"with JetStream; a host runs there: kiwi", "ok nats streams all 20 are there", "ok nats clock the server's agrees",
 		"warn nats AGENT_DEAD has settings of its own, which stay: max_age 0s, max_msgs 7", "ok tools services.agenthost it answers",
 		"ok ports http.listen … is held by a host",
 	} {

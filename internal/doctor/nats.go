@@ -188,7 +188,7 @@ func (d *Doctor) server(ctx context.Context, o note, nc *nats.Conn, js jetstream
 	}
 	who := "no host is running there"
 	if host != "" {
-		who = "the host " + host + " runs there"
+		who = "a host runs there: " + host // of several, the first to answer
 	}
 	o.ok("NATS %s with JetStream; %s", nc.ConnectedServerVersion(), who)
 	o.room(ctx, js)
