@@ -123,8 +123,8 @@ func (a *app) printCouple(c comparison) {
 		left.MS, right.MS = left.MS+p.Agent.MS, right.MS+p.Shadow.MS
 	}
 	both := len(c.Pairs) - open
-	cli.Say(a.Stdout, "%d messages: %d answered alike, %d differently, %d not yet by %s; %s: %s, %d ms; %s: %s, %d ms\n",
-		len(c.Pairs), same, both-same, open, c.Shadow,
+	cli.Say(a.Stdout, "%s: %d answered alike, %d differently, %d not yet by %s; %s: %s, %d ms; %s: %s, %d ms\n",
+		cli.Count(len(c.Pairs), "message"), same, both-same, open, c.Shadow,
 		c.Agent, client.Money(left.Cost), left.MS, c.Shadow, client.Money(right.Cost), right.MS)
 }
 
@@ -141,7 +141,7 @@ func (a *app) printDeed(who string, width int, d *eval.AgentRun) {
 	for _, t := range d.Tools {
 		cli.Say(a.Stdout, "  %-*s    %s %s: %s\n", width, "", terminal.Printable(t.Name), brief(string(t.Args)), brief(t.Result))
 	}
-	cli.Say(a.Stdout, "  %-*s    %d calls, %d tokens in, %d out, %s, %d ms\n", width, "", d.Calls, d.Usage.Input, d.Usage.Output, cost, d.MS)
+	cli.Say(a.Stdout, "  %-*s    %s, %d tokens in, %d out, %s, %d ms\n", width, "", cli.Count(d.Calls, "call"), d.Usage.Input, d.Usage.Output, cost, d.MS)
 }
 
 // brief is a text in one line that is not too long for one.
